@@ -1,0 +1,164 @@
+//! What an engine is: contacts and a plan in, trajectories and statuses out.
+
+use crate::contact::Contact;
+use crate::error::{EngineError, ParameterError};
+use crate::friction::check;
+
+/// Steps, samples and what to keep of a rollout.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Longest step `h` [s]; a contact takes shorter ones to meet break points and to stay on its
+    /// friction branch (model.md, 3).
+    pub step: f64,
+    /// Sample times [s]: the first is 0, they increase, the last ends the run.
+    pub samples: Vec<f64>,
+    /// Whether to return the bristle states at the end.
+    pub keep_bristles: bool,
+}
+
+/// The default step [s]: errors of 1.3e-6 m and 1.8e-5 rad over the paper's 2 s in-hand cases.
+pub const DEFAULT_STEP: f64 = 2e-4;
+
+impl Plan {
+    /// A run of `duration` [s] in steps of at most `step` [s], sampled every `record_every` [s] and at the end.
+    ///
+    /// # Errors
+    /// A time that is not a finite number > 0, or more samples than memory could hold.
+    pub fn new(duration: f64, step: f64, record_every: f64) -> Result<Self, ParameterError> {
+        check("duration", duration, "a finite time > 0 [s]", duration > 0.0)?;
+        check("step", step, "1e-7 to 0.1 [s]", (1e-7..=0.1).contains(&step))?;
+        check("record_every", record_every, "a finite time >= 1e-6 [s]", record_every >= 1e-6)?;
+        let count = (duration / record_every - 1e-6).ceil();
+        check("duration / record_every", count, "at most 1e7 samples", count <= 1e7)?;
+        let mut samples: Vec<f64> = (0..count as u64).map(|k| k as f64 * record_every).collect();
+        samples.push(duration);
+        Ok(Self { step, samples, keep_bristles: false })
+    }
+
+    /// Length of the run [s].
+    #[must_use]
+    pub fn duration(&self) -> f64 {
+        self.samples.last().copied().unwrap_or(0.0)
+    }
+}
+
+/// Why a contact was stopped. The discriminants are the bits of the status word, in every engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Reason {
+    /// The velocity solve gave a number that is not finite.
+    Twist = 1,
+    /// A bristle or the friction wrench is not finite.
+    Wrench = 2,
+}
+
+/// How a contact fared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// The step at which the contact became non-finite, and why; from then on its samples are NaN.
+    pub failure: Option<(u64, Reason)>,
+    /// Stages whose Newton iteration had not converged after three iterations.
+    pub unconverged: u64,
+    /// Steps taken.
+    pub steps: u64,
+    /// Passes over the cells.
+    pub passes: u64,
+}
+
+impl Status {
+    /// The status as one word: 0 for a clean run, the bit of [`Reason`], and [`UNCONVERGED`].
+    #[must_use]
+    pub fn word(&self) -> u32 {
+        self.failure.map_or(0, |(_, reason)| reason as u32) | if self.unconverged > 0 { UNCONVERGED } else { 0 }
+    }
+}
+
+/// Bit of the status word: some stages had not converged.
+pub const UNCONVERGED: u32 = 4;
+
+/// Samples of a block of contacts, `[contact][sample]` in that order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trajectories {
+    /// Number of contacts.
+    pub contacts: usize,
+    /// Sample times [s], shared.
+    pub time: Vec<f64>,
+    /// Pose of the centre of mass [m, m, rad]; of the patch for `prescribed`, as the integral of its twist.
+    pub pose: Vec<[f64; 3]>,
+    /// Twist at the centre of mass [m/s, m/s, rad/s]; of the patch origin for `prescribed`.
+    pub twist: Vec<[f64; 3]>,
+    /// Friction wrench of one pad on the body, at the patch origin in the patch frame [N, N, N m].
+    pub wrench: Vec<[f64; 3]>,
+    /// Normal force of one pad [N].
+    pub normal_force: Vec<f64>,
+    /// Share of the normal force carried by bristles at or beyond `s_ba` of the break-away
+    /// deflection: 0 sticks, 1 slides everywhere [-].
+    pub slip: Vec<f64>,
+    /// One status a contact.
+    pub status: Vec<Status>,
+    /// Final bristle states of every contact, if the plan asked for them.
+    pub bristles: Vec<Vec<[f64; 2]>>,
+}
+
+impl Trajectories {
+    /// Trajectories of `contacts` with every sample NaN: what an engine does not write stays NaN.
+    #[must_use]
+    pub fn unwritten(contacts: usize, samples: &[f64]) -> Self {
+        let n = contacts * samples.len();
+        Self {
+            contacts,
+            time: samples.to_vec(),
+            pose: vec![[f64::NAN; 3]; n],
+            twist: vec![[f64::NAN; 3]; n],
+            wrench: vec![[f64::NAN; 3]; n],
+            normal_force: vec![f64::NAN; n],
+            slip: vec![f64::NAN; n],
+            status: vec![Status::default(); contacts],
+            bristles: Vec::new(),
+        }
+    }
+
+    /// Number of samples a contact.
+    #[must_use]
+    pub fn frames(&self) -> usize {
+        self.time.len()
+    }
+}
+
+/// What ran: for summaries and for the record of a run.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct EngineInfo {
+    /// `cpu` or `gpu`.
+    pub engine: &'static str,
+    /// `f64` or `f32`.
+    pub precision: &'static str,
+    /// The processor or adapter.
+    pub adapter: String,
+    /// The driver and its version; empty on the CPU.
+    pub driver: String,
+}
+
+/// Called now and then with the number of contact-samples just finished; `false` asks to stop.
+pub type Progress<'a> = dyn Fn(u64) -> bool + Sync + 'a;
+
+/// Steps a batch of contacts. The result of a contact depends on nothing but the contact, the plan
+/// and the engine: not on its neighbours, the batch's size, chunks or threads.
+pub trait Engine: Send + Sync {
+    /// What runs.
+    fn info(&self) -> EngineInfo;
+
+    /// Simulates `contacts` over `plan`.
+    ///
+    /// # Errors
+    /// A contact out of range, a device that fails, or a stop asked for by `progress`. A contact that becomes non-finite is
+    /// no error: its status says so.
+    fn rollout(&self, contacts: &[Contact], plan: &Plan, progress: &Progress<'_>) -> Result<Trajectories, EngineError>;
+}
+
+/// Checks every contact of a batch.
+pub(crate) fn validate(contacts: &[Contact]) -> Result<(), EngineError> {
+    contacts
+        .iter()
+        .enumerate()
+        .try_for_each(|(contact, c)| c.validate().map_err(|error| EngineError::Parameter { contact, error }))
+}

@@ -1,0 +1,109 @@
+//! Errors of the library. Every one names the field, the value and what would be accepted.
+
+use std::path::PathBuf;
+
+/// A parameter outside its range.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{field} = {value}: expected {accepted}")]
+pub struct ParameterError {
+    /// Dotted name of the field, as in a scenario file.
+    pub field: String,
+    /// The value that was refused.
+    pub value: String,
+    /// What would be accepted.
+    pub accepted: String,
+}
+
+impl ParameterError {
+    /// An error for `field` with a value that prints.
+    pub fn new(field: impl Into<String>, value: impl ToString, accepted: impl Into<String>) -> Self {
+        Self { field: field.into(), value: value.to_string(), accepted: accepted.into() }
+    }
+}
+
+/// A pressure map that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PatchError {
+    /// The grid has no cells or no size.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+    /// A pressure is negative or not finite.
+    #[error("pressure of cell (ix = {ix}, iy = {iy}) is {value}: expected a finite number >= 0")]
+    Pressure {
+        /// Column, from the left.
+        ix: usize,
+        /// Row, from the bottom.
+        iy: usize,
+        /// The pressure that was refused.
+        value: f64,
+    },
+    /// No cell carries pressure.
+    #[error("the pressure map is empty: expected at least one cell with pressure > 0")]
+    Empty,
+    /// The map has another size than the grid.
+    #[error("the pressure map has {found} values: expected {expected} for a grid of {nx} x {ny} cells")]
+    Size {
+        /// Values given.
+        found: usize,
+        /// Values needed.
+        expected: usize,
+        /// Columns of the grid.
+        nx: usize,
+        /// Rows of the grid.
+        ny: usize,
+    },
+    /// A file that could not be read as a map.
+    #[error("{path}: {reason}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it and what would be accepted.
+        reason: String,
+    },
+    /// A file that the machine could not read.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The machine's own reason.
+        source: std::io::Error,
+    },
+}
+
+/// An engine that could not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// No adapter that `wgpu` could open.
+    #[error(
+        "no GPU adapter found ({reason}). A software driver is enough: `{command}`; or use `--engine cpu`",
+        command = crate::gpu::INSTALL_SOFTWARE_DRIVER
+    )]
+    NoAdapter {
+        /// What `wgpu` said.
+        reason: String,
+    },
+    /// The device refused.
+    #[error("the GPU device failed: {0}")]
+    Device(String),
+    /// One contact alone is beyond a limit of the adapter.
+    #[error("{what}: {requested} requested, at most {max} on this adapter")]
+    Limit {
+        /// Which limit.
+        what: String,
+        /// What the batch needs.
+        requested: u64,
+        /// What the adapter has.
+        max: u64,
+    },
+    /// A contact with parameters out of range.
+    #[error("contact {contact}: {error}")]
+    Parameter {
+        /// Index in the batch.
+        contact: usize,
+        /// The parameter.
+        error: ParameterError,
+    },
+    /// The caller asked to stop.
+    #[error("stopped")]
+    Stopped,
+}

@@ -1,0 +1,161 @@
+//! The friction of one bristle: parameters with units, and their validation.
+//!
+//! The equations that both engines run are in [`crate::kernel::friction`] and
+//! `shaders/friction.wgsl`; this file holds what a user sets.
+
+use crate::error::ParameterError;
+
+/// Which ordinary differential equation a bristle follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Law {
+    /// LuGre (Canudas de Wit et al. 1995), eq. (4): plastic from the first micrometre, so that a
+    /// contact creeps under an oscillating load below break-away.
+    LuGre,
+    /// Elasto-Plastic (Dupont et al. 2002), eqs. (15)-(18): elastic below `s_ba` of the break-away
+    /// deflection, so that sticking contacts do not drift. The default.
+    #[default]
+    ElastoPlastic,
+}
+
+/// Friction parameters of Table I (Waltersson & Karayiannidis), in the amended form: the bristle
+/// coefficients belong to a unit of normal force, so that forces are `f_N` times a number.
+///
+/// The Stribeck curve is `g(s) = mu_c + (mu_s - mu_c) exp(-(s/v_s)^gamma)`, eq. (2).
+///
+/// ```
+/// use bristle::friction::{Friction, Law};
+/// let rubber = Friction { mu_c: 0.8, mu_s: 0.9, ..Friction::default() };
+/// assert!(rubber.validate().is_ok());
+/// assert_eq!(rubber.law, Law::ElastoPlastic);
+/// assert!(Friction { v_s: 0.0, ..rubber }.validate().is_err());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Friction {
+    /// The bristle law. Choose Elasto-Plastic unless you compare with LuGre.
+    pub law: Law,
+    /// Bristle stiffness per unit normal force [1/m], > 0. `mu_c / sigma0` is the deflection at
+    /// which a bristle slides: 1 um for hard contacts (1e6), 0.1 - 1 mm for soft finger tips (1e3 - 1e4).
+    pub sigma0: f64,
+    /// Bristle damping per unit normal force [s/m], >= 0. Critical damping of a mass `m` under
+    /// `f_N` is `2 sqrt(sigma0 m / f_N)`; Table I (8e2) is near it for grams under newtons.
+    pub sigma1: f64,
+    /// Viscous friction per unit normal force [s/m], >= 0: the slope of force over speed in fast
+    /// sliding. 0 for dry contact, 0.2 in Table I for p = 1.
+    pub sigma2: f64,
+    /// Coulomb coefficient [-], > 0: friction over normal force in fast sliding.
+    pub mu_c: f64,
+    /// Static coefficient [-], >= `mu_c`: friction over normal force at break-away.
+    pub mu_s: f64,
+    /// Stribeck exponent [-], > 0. 2 (Gaussian) is the usual choice and the fast path; 1 is Tustin's.
+    pub gamma: f64,
+    /// Stribeck velocity [m/s], > 0: the speed at which friction has fallen from `mu_s` most of
+    /// the way to `mu_c`. Usually 1e-3 - 1e-2.
+    pub v_s: f64,
+    /// Elastic share of the break-away deflection [-], 0 <= `s_ba` < 1: `z_ba = s_ba z_max`
+    /// (Elasto-Plastic only). 0.9 in Table I; smaller values give earlier, softer pre-sliding.
+    pub s_ba: f64,
+}
+
+impl Default for Friction {
+    /// Table I with p = 1 and the Elasto-Plastic law.
+    fn default() -> Self {
+        Self {
+            law: Law::ElastoPlastic,
+            sigma0: 1e6,
+            sigma1: 8e2,
+            sigma2: 0.2,
+            mu_c: 1.0,
+            mu_s: 1.2,
+            gamma: 2.0,
+            v_s: 1e-3,
+            s_ba: 0.9,
+        }
+    }
+}
+
+impl Friction {
+    /// Checks every field against the range in its documentation.
+    ///
+    /// # Errors
+    /// The first field out of range, with its value and what is accepted.
+    pub fn validate(&self) -> Result<(), ParameterError> {
+        let positive = |field, value: f64| check(field, value, "a finite number > 0", value > 0.0);
+        let not_negative = |field, value: f64| check(field, value, "a finite number >= 0", value >= 0.0);
+        positive("friction.sigma0", self.sigma0)?;
+        not_negative("friction.sigma1", self.sigma1)?;
+        not_negative("friction.sigma2", self.sigma2)?;
+        positive("friction.mu_c", self.mu_c)?;
+        check("friction.mu_s", self.mu_s, format!("a finite number >= mu_c = {}", self.mu_c), self.mu_s >= self.mu_c)?;
+        positive("friction.gamma", self.gamma)?;
+        positive("friction.v_s", self.v_s)?;
+        check("friction.s_ba", self.s_ba, "0 <= s_ba < 1", (0.0..1.0).contains(&self.s_ba))
+    }
+
+    /// Passivity margin [s/m]: `sigma2 - sigma1 (mu_s - mu_c)/mu_c`.
+    ///
+    /// LuGre is passive at every velocity when this is not negative (Barabanov & Ortega 2000).
+    /// Table I has -159.8 and is used in practice all the same: the margin is a figure to know,
+    /// not a fault.
+    #[must_use]
+    pub fn passivity_margin(&self) -> f64 {
+        self.sigma2 - self.sigma1 * (self.mu_s - self.mu_c) / self.mu_c
+    }
+
+    /// The largest slope of `exp(-x^gamma)` over `x = s/v_s`: `k_g` of the step's rules (model.md, 3).
+    ///
+    /// For `gamma <= 1` the slope is unbounded at rest; it is taken at `x = 0.05`.
+    #[must_use]
+    pub fn steepest_stribeck_slope(&self) -> f64 {
+        let gamma = self.gamma;
+        let x = if gamma > 1.0 { ((gamma - 1.0) / gamma).powf(1.0 / gamma) } else { STRIBECK_X_MIN };
+        gamma * x.powf(gamma - 1.0) * (-x.powf(gamma)).exp()
+    }
+}
+
+/// Below this `s/v_s` the slope of the Stribeck curve is held, so that `gamma < 1` stays finite.
+pub const STRIBECK_X_MIN: f64 = 0.05;
+
+pub(crate) fn check(field: &str, value: f64, accepted: impl Into<String>, ok: bool) -> Result<(), ParameterError> {
+    if ok && value.is_finite() {
+        Ok(())
+    } else {
+        Err(ParameterError { field: field.to_owned(), value: format!("{value}"), accepted: accepted.into() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_relative_eq;
+
+    #[test]
+    fn the_steepest_slope_is_the_models() {
+        // sqrt(2/e) for the Gaussian; 1 would be exp(-0) for gamma = 1, held at x = 0.05.
+        assert_relative_eq!(
+            Friction::default().steepest_stribeck_slope(),
+            (2.0f64 / 1.0f64.exp()).sqrt(),
+            max_relative = 1e-14
+        );
+        let tustin = Friction { gamma: 1.0, ..Friction::default() };
+        assert_relative_eq!(tustin.steepest_stribeck_slope(), (-0.05f64).exp(), max_relative = 1e-14);
+    }
+
+    #[test]
+    fn table_one_is_valid_and_each_field_is_checked() {
+        let ok = Friction::default();
+        ok.validate().unwrap();
+        assert_relative_eq!(ok.passivity_margin(), -159.8, max_relative = 1e-12);
+        for (bad, field) in [
+            (Friction { sigma0: -1.0, ..ok }, "friction.sigma0"),
+            (Friction { sigma1: f64::NAN, ..ok }, "friction.sigma1"),
+            (Friction { sigma2: -0.1, ..ok }, "friction.sigma2"),
+            (Friction { mu_c: 0.0, ..ok }, "friction.mu_c"),
+            (Friction { mu_s: 0.9, ..ok }, "friction.mu_s"),
+            (Friction { gamma: 0.0, ..ok }, "friction.gamma"),
+            (Friction { v_s: f64::INFINITY, ..ok }, "friction.v_s"),
+            (Friction { s_ba: 1.0, ..ok }, "friction.s_ba"),
+        ] {
+            assert_eq!(bad.validate().unwrap_err().field, field);
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! The contact patch: a grid of rectangular cells with a pressure map.
+//!
+//! Patch frame: origin at the grid's centre, x to the right, y up. Cell `(ix, iy)` is centred at
+//! `((ix + 1/2 - nx/2) dx, (iy + 1/2 - ny/2) dy)`; maps are stored row by row, bottom row first.
+
+mod load;
+mod pressure;
+mod shape;
+
+pub use load::{FileMap, load_csv, load_npy, load_png};
+pub use pressure::{Exponent, Hertz};
+pub use shape::Shape;
+
+use std::sync::Arc;
+
+use crate::error::{ParameterError, PatchError};
+use crate::friction::check;
+
+/// A grid of `nx` x `ny` rectangular cells of `dx` x `dy` [m].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Grid {
+    /// Columns, >= 1.
+    pub nx: usize,
+    /// Rows, >= 1.
+    pub ny: usize,
+    /// Width of a cell [m], > 0.
+    pub dx: f64,
+    /// Height of a cell [m], > 0.
+    pub dy: f64,
+}
+
+impl Grid {
+    /// A grid of `nx` x `ny` cells over `width` x `height` [m].
+    ///
+    /// # Errors
+    /// No cells, or a size that is not a finite number > 0.
+    pub fn new(nx: usize, ny: usize, width: f64, height: f64) -> Result<Self, ParameterError> {
+        for (name, n) in [("patch.cells[0]", nx), ("patch.cells[1]", ny)] {
+            if n == 0 || n > MAX_CELLS_PER_SIDE {
+                return Err(ParameterError::new(name, n, format!("1 to {MAX_CELLS_PER_SIDE}")));
+            }
+        }
+        check("patch.size[0]", width, "a finite length > 0 [m]", width > 0.0)?;
+        check("patch.size[1]", height, "a finite length > 0 [m]", height > 0.0)?;
+        Ok(Self { nx, ny, dx: width / nx as f64, dy: height / ny as f64 })
+    }
+
+    /// Number of cells.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.nx * self.ny
+    }
+
+    /// Whether there is no cell (never, for a grid that [`Grid::new`] made).
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Centre [m] of cell `(ix, iy)` in the patch frame.
+    #[must_use]
+    pub fn centre(&self, ix: usize, iy: usize) -> [f64; 2] {
+        [(ix as f64 + 0.5 - self.nx as f64 / 2.0) * self.dx, (iy as f64 + 0.5 - self.ny as f64 / 2.0) * self.dy]
+    }
+
+    /// Centres of all cells, in the order of a map.
+    pub fn centres(&self) -> impl Iterator<Item = [f64; 2]> + '_ {
+        (0..self.ny).flat_map(move |iy| (0..self.nx).map(move |ix| self.centre(ix, iy)))
+    }
+}
+
+/// Largest number of columns or rows of a grid.
+pub const MAX_CELLS_PER_SIDE: usize = 4096;
+
+/// A cell that carries pressure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    /// Centre in the patch frame [m].
+    pub x: f64,
+    /// Centre in the patch frame [m].
+    pub y: f64,
+    /// Share of the normal force [-]; all shares sum to one.
+    pub w: f64,
+}
+
+/// A contact patch: grid, shares of the normal force, and what follows from them.
+///
+/// ```
+/// use bristle::patch::{Grid, Patch, Shape};
+/// let grid = Grid::new(21, 21, 0.02, 0.02)?;
+/// let circle = Patch::shape(grid, Shape::Circle)?;
+/// assert_eq!(circle.cells().len(), 317);
+/// assert!((circle.radius() - 6.3799e-3).abs() < 1e-7);
+///
+/// let tactile = Patch::from_fn(grid, |x, y| (1.0 - 1e4 * (x * x + 2.0 * y * y)).max(0.0))?;
+/// assert!((tactile.weights().iter().sum::<f64>() - 1.0).abs() < 1e-12);
+/// # Ok::<(), bristle::error::PatchError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Patch {
+    grid: Grid,
+    weights: Arc<[f64]>,
+    cop: [f64; 2],
+    radius: f64,
+    viscous: f64,
+    arm2: f64,
+    hertz: Option<Hertz>,
+}
+
+impl Patch {
+    /// A patch from non-negative pressures in any unit, one a cell, bottom row first.
+    ///
+    /// # Errors
+    /// A wrong number of values, a negative or non-finite one, or no pressure at all.
+    pub fn from_pressure(grid: Grid, pressure: &[f64]) -> Result<Self, PatchError> {
+        if pressure.len() != grid.len() {
+            let Grid { nx, ny, .. } = grid;
+            return Err(PatchError::Size { found: pressure.len(), expected: grid.len(), nx, ny });
+        }
+        if let Some(i) = pressure.iter().position(|p| !(p.is_finite() && *p >= 0.0)) {
+            return Err(PatchError::Pressure { ix: i % grid.nx, iy: i / grid.nx, value: pressure[i] });
+        }
+        // Dividing by the largest first keeps the sum of huge pressures finite.
+        let peak = pressure.iter().copied().fold(0.0, f64::max);
+        if peak == 0.0 {
+            return Err(PatchError::Empty);
+        }
+        let sum: f64 = pressure.iter().map(|p| p / peak).sum();
+        Ok(Self::of(grid, pressure.iter().map(|p| p / peak / sum).collect(), None))
+    }
+
+    fn of(grid: Grid, weights: Arc<[f64]>, hertz: Option<Hertz>) -> Self {
+        let mut cop = [0.0; 2];
+        for ([x, y], w) in grid.centres().zip(&*weights) {
+            cop[0] += w * x;
+            cop[1] += w * y;
+        }
+        let (mut radius, mut viscous, mut arm2) = (0.0, 0.0, 0.0);
+        for ([x, y], w) in grid.centres().zip(&*weights) {
+            let d2 = (x - cop[0]).powi(2) + (y - cop[1]).powi(2);
+            radius += w * d2.sqrt();
+            viscous += w * d2;
+            arm2 += w * (x * x + y * y);
+        }
+        Self { grid, weights, cop, radius, viscous, arm2, hertz }
+    }
+
+    /// A patch from a pressure `p(x, y)` [any unit] at the cell centres [m].
+    ///
+    /// # Errors
+    /// As [`Patch::from_pressure`].
+    pub fn from_fn(grid: Grid, pressure: impl Fn(f64, f64) -> f64) -> Result<Self, PatchError> {
+        let map: Vec<f64> = grid.centres().map(|[x, y]| pressure(x, y)).collect();
+        Self::from_pressure(grid, &map)
+    }
+
+    /// One of the named shapes.
+    ///
+    /// # Errors
+    /// A grid too coarse for the shape (no cell would carry pressure).
+    pub fn shape(grid: Grid, shape: Shape) -> Result<Self, PatchError> {
+        Self::from_pressure(grid, &shape.pressure(&grid))
+    }
+
+    /// A map that depends on the normal force, eq. (46), as it is at `f_n` [N].
+    ///
+    /// # Errors
+    /// Parameters of the rule out of range.
+    pub fn hertz(grid: Grid, rule: Hertz, f_n: f64) -> Result<Self, PatchError> {
+        rule.validate()?;
+        let patch = Self::from_pressure(grid, &rule.pressure(&grid, f_n))?;
+        Ok(Self { hertz: Some(rule), ..patch })
+    }
+
+    /// The same patch under normal force `f_n` [N]; itself unless its map depends on `f_n`.
+    #[must_use]
+    pub fn under(&self, f_n: f64) -> Self {
+        match self.hertz {
+            Some(rule) => Self::hertz(self.grid, rule, f_n).expect("the rule was checked when the patch was made"),
+            None => self.clone(),
+        }
+    }
+
+    /// The same shares of normal force on cells scaled by `kx`, `ky` > 0; shares the map's memory.
+    #[must_use]
+    pub fn scaled(&self, kx: f64, ky: f64) -> Self {
+        let grid = Grid { dx: self.grid.dx * kx, dy: self.grid.dy * ky, ..self.grid };
+        Self::of(grid, Arc::clone(&self.weights), self.hertz)
+    }
+
+    /// The grid.
+    #[must_use]
+    pub const fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    /// Share of the normal force of every cell [-], bottom row first; they sum to one.
+    #[must_use]
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// The map itself, to tell whether two patches share it.
+    #[must_use]
+    pub const fn map(&self) -> &Arc<[f64]> {
+        &self.weights
+    }
+
+    /// The cells that carry pressure, in the order of the map.
+    #[must_use]
+    pub fn cells(&self) -> Vec<Cell> {
+        let all = self.grid.centres().zip(&*self.weights);
+        all.filter(|(_, w)| **w > 0.0).map(|([x, y], &w)| Cell { x, y, w }).collect()
+    }
+
+    /// Centre of pressure `c = sum w rho` [m].
+    #[must_use]
+    pub const fn cop(&self) -> [f64; 2] {
+        self.cop
+    }
+
+    /// Torsional radius `r = sum w |rho - c|` [m], eq. (25): the largest friction torque about the
+    /// centre of pressure over `mu f_N`.
+    #[must_use]
+    pub const fn radius(&self) -> f64 {
+        self.radius
+    }
+
+    /// Viscous factor `u = sum w |rho - c|^2` [m^2], eq. (29).
+    #[must_use]
+    pub const fn viscous(&self) -> f64 {
+        self.viscous
+    }
+
+    /// `L^2 = sum w |rho|^2` [m^2] about the grid's centre: weighs angular against linear velocity.
+    #[must_use]
+    pub const fn arm2(&self) -> f64 {
+        self.arm2
+    }
+
+    /// The rule by which the map follows the normal force, if it does.
+    #[must_use]
+    pub const fn rule(&self) -> Option<Hertz> {
+        self.hertz
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_relative_eq;
+
+    #[test]
+    fn bad_maps_are_typed_errors() {
+        let grid = Grid::new(2, 2, 1.0, 1.0).unwrap();
+        assert!(matches!(Patch::from_pressure(grid, &[0.0; 4]), Err(PatchError::Empty)));
+        assert!(matches!(Patch::from_pressure(grid, &[1.0; 3]), Err(PatchError::Size { found: 3, expected: 4, .. })));
+        let bad = Patch::from_pressure(grid, &[1.0, 0.0, -1.0, 0.0]);
+        assert!(matches!(bad, Err(PatchError::Pressure { ix: 0, iy: 1, value: -1.0 })));
+        assert!(matches!(Patch::from_pressure(grid, &[f64::NAN, 1.0, 1.0, 1.0]), Err(PatchError::Pressure { .. })));
+        assert!(Grid::new(0, 1, 1.0, 1.0).is_err());
+        assert!(Grid::new(1, 1, -1.0, 1.0).is_err());
+    }
+
+    #[test]
+    fn a_square_has_the_second_moment_of_its_cells() {
+        let patch = Patch::shape(Grid::new(4, 2, 0.4, 0.2).unwrap(), Shape::Square).unwrap();
+        // Sum of (n^2 - 1)/12 d^2 over both axes.
+        assert_relative_eq!(patch.viscous(), 15.0 / 12.0 * 0.01 + 3.0 / 12.0 * 0.01, max_relative = 1e-13);
+        assert_relative_eq!(patch.scaled(2.0, 2.0).radius(), 2.0 * patch.radius(), max_relative = 1e-13);
+        assert_relative_eq!(patch.cop()[0], 0.0, epsilon = 1e-17);
+    }
+
+    #[test]
+    fn pressures_near_the_end_of_the_range_do_not_overflow() {
+        let grid = Grid::new(2, 1, 1.0, 1.0).unwrap();
+        assert_eq!(Patch::from_pressure(grid, &[f64::MAX, f64::MAX]).unwrap().weights(), [0.5, 0.5]);
+    }
+}

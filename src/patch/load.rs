@@ -1,0 +1,251 @@
+//! Pressure maps from files: `.npy` arrays, CSV of `x, y, w`, PNG images (8 and 16 bits).
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use super::{Grid, Patch};
+use crate::error::PatchError;
+
+/// A pressure map from a file, bottom row first, before it has a size in metres.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileMap {
+    /// Columns.
+    pub nx: usize,
+    /// Rows.
+    pub ny: usize,
+    /// Pressures in the file's unit, bottom row first.
+    pub pressure: Vec<f64>,
+}
+
+impl FileMap {
+    /// The map over `width` x `height` [m].
+    ///
+    /// # Errors
+    /// As [`Grid::new`] and [`Patch::from_pressure`].
+    pub fn over(&self, width: f64, height: f64) -> Result<Patch, PatchError> {
+        Patch::from_pressure(Grid::new(self.nx, self.ny, width, height)?, &self.pressure)
+    }
+
+    fn from_top(nx: usize, ny: usize, rows: &[f64]) -> Self {
+        let pressure = rows.chunks(nx.max(1)).rev().flatten().copied().collect();
+        Self { nx, ny, pressure }
+    }
+}
+
+/// A 2-D `.npy` array of any real number type; row 0 is the TOP of the patch, as it prints.
+///
+/// # Errors
+/// A file that cannot be read, or is no 2-D array of numbers.
+pub fn load_npy(path: &Path) -> Result<FileMap, PatchError> {
+    let wrong = |reason: String| PatchError::File { path: path.to_owned(), reason };
+    let file = open(path)?;
+    let npy = npyz::NpyFile::new(file).map_err(|e| wrong(format!("not an .npy array: {e}")))?;
+    let &[ny, nx] = npy.shape() else {
+        return Err(wrong(format!("an array of shape {:?}: expected two dimensions (rows, columns)", npy.shape())));
+    };
+    let (order, dtype) = (npy.header().order(), npy.dtype());
+    let unknown = || wrong(format!("an array of type {}: expected real numbers", dtype.descr()));
+    let kind = dtype.descr().trim_matches('\'').trim_start_matches(['<', '>', '|', '=']).to_owned();
+    let read = |e: std::io::Error| PatchError::Io { path: path.to_owned(), source: e };
+    let values: Vec<f64> = match kind.as_str() {
+        "f8" => npy.into_vec::<f64>().map_err(read)?,
+        "f4" => npy.into_vec::<f32>().map_err(read)?.into_iter().map(f64::from).collect(),
+        "u1" => npy.into_vec::<u8>().map_err(read)?.into_iter().map(f64::from).collect(),
+        "u2" => npy.into_vec::<u16>().map_err(read)?.into_iter().map(f64::from).collect(),
+        "u4" => npy.into_vec::<u32>().map_err(read)?.into_iter().map(f64::from).collect(),
+        "i1" => npy.into_vec::<i8>().map_err(read)?.into_iter().map(f64::from).collect(),
+        "i2" => npy.into_vec::<i16>().map_err(read)?.into_iter().map(f64::from).collect(),
+        "i4" => npy.into_vec::<i32>().map_err(read)?.into_iter().map(f64::from).collect(),
+        "i8" => npy.into_vec::<i64>().map_err(read)?.into_iter().map(|v| v as f64).collect(),
+        "u8" => npy.into_vec::<u64>().map_err(read)?.into_iter().map(|v| v as f64).collect(),
+        "b1" => npy.into_vec::<bool>().map_err(read)?.into_iter().map(|v| f64::from(u8::from(v))).collect(),
+        _ => return Err(unknown()),
+    };
+    let (nx, ny) = (nx as usize, ny as usize);
+    let rows = match order {
+        npyz::Order::C => values,
+        npyz::Order::Fortran => (0..ny * nx).map(|i| values[(i % nx) * ny + i / nx]).collect(),
+    };
+    Ok(FileMap::from_top(nx, ny, &rows))
+}
+
+/// A PNG, 8 or 16 bits a channel; brighter is more pressure, colour counts by its luminance, alpha
+/// is ignored. The image's top row is the top of the patch.
+///
+/// # Errors
+/// A file that cannot be read, or is no PNG.
+pub fn load_png(path: &Path) -> Result<FileMap, PatchError> {
+    let wrong =
+        |e: png::DecodingError| PatchError::File { path: path.to_owned(), reason: format!("not a PNG image: {e}") };
+    let mut decoder = png::Decoder::new(open(path)?);
+    decoder.set_transformations(png::Transformations::EXPAND);
+    let mut reader = decoder.read_info().map_err(wrong)?;
+    let mut bytes = vec![0; reader.output_buffer_size().unwrap_or(0)];
+    let frame = reader.next_frame(&mut bytes).map_err(wrong)?;
+    bytes.truncate(frame.buffer_size());
+    let samples: Vec<f64> = match frame.bit_depth {
+        png::BitDepth::Sixteen => bytes.chunks_exact(2).map(|b| f64::from(u16::from_be_bytes([b[0], b[1]]))).collect(),
+        _ => bytes.iter().copied().map(f64::from).collect(),
+    };
+    // Rec. 709 luminance.
+    let gray = |p: &[f64]| if p.len() >= 3 { 0.2126 * p[0] + 0.7152 * p[1] + 0.0722 * p[2] } else { p[0] };
+    let rows: Vec<f64> = samples.chunks_exact(frame.color_type.samples()).map(gray).collect();
+    Ok(FileMap::from_top(frame.width as usize, frame.height as usize, &rows))
+}
+
+/// A CSV with a header and columns `x`, `y` [m] and `w` [any unit], one row a cell centre. The grid
+/// is the one the points lie on; cells that are not listed carry nothing. A single row or column
+/// of cells is taken to be square.
+///
+/// # Errors
+/// A file that cannot be read, a missing column, a value that is no number, points that are on no
+/// regular grid, or a map that [`Patch::from_pressure`] refuses.
+pub fn load_csv(path: &Path) -> Result<Patch, PatchError> {
+    let wrong = |reason: String| PatchError::File { path: path.to_owned(), reason };
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(open(path)?);
+    let header = reader.headers().map_err(|e| wrong(format!("not a CSV file: {e}")))?.clone();
+    let column = |name: &str| {
+        let found = header.iter().position(|h| h == name);
+        found.ok_or_else(|| wrong(format!("no column `{name}`: expected a header with x, y, w")))
+    };
+    let columns = [column("x")?, column("y")?, column("w")?];
+    let mut points = Vec::new();
+    for record in reader.records() {
+        let record = record.map_err(|e| wrong(e.to_string()))?;
+        let line = record.position().map_or(0, csv::Position::line);
+        let mut point = [0.0; 3];
+        for (value, &c) in point.iter_mut().zip(&columns) {
+            let text = record.get(c).unwrap_or("");
+            *value = text.parse().ok().filter(|v: &f64| v.is_finite()).ok_or_else(|| {
+                wrong(format!("line {line}, column `{}`: `{text}` is not a finite number", &header[c]))
+            })?;
+        }
+        points.push(point);
+    }
+    if points.is_empty() {
+        return Err(PatchError::Empty);
+    }
+    let axis = |k: usize| Axis::of(points.iter().map(|p| p[k]).collect());
+    let (x_axis, y_axis) = (axis(0), axis(1));
+    let (dx, dy) = match (x_axis.step, y_axis.step) {
+        (Some(dx), Some(dy)) => (dx, dy),
+        (Some(d), None) | (None, Some(d)) => (d, d),
+        (None, None) => {
+            return Err(wrong("a single point has no cell size: list a second cell, with w = 0 if it is empty".into()));
+        }
+    };
+    // The patch frame has its origin at the grid's centre, so the points decide how far the grid reaches.
+    let reach = |axis: &Axis, d: f64| ((axis.max.abs().max(axis.min.abs()) / d) * 2.0 + 1.0).round() as usize;
+    let (mut nx, mut ny) = (reach(&x_axis, dx), reach(&y_axis, dy));
+    let on_grid = |v: f64, d: f64, n: usize| {
+        let i = v / d + n as f64 / 2.0 - 0.5;
+        ((i - i.round()).abs() < 1e-3 && i.round() >= 0.0 && (i.round() as usize) < n).then(|| i.round() as usize)
+    };
+    // Centres on half cells belong to an even number of columns; `reach` rounds to the right parity.
+    nx = nx.max(1);
+    ny = ny.max(1);
+    if nx > super::MAX_CELLS_PER_SIDE || ny > super::MAX_CELLS_PER_SIDE {
+        return Err(wrong(format!(
+            "the points span {nx} x {ny} cells of {dx} x {dy} m: at most {} a side",
+            super::MAX_CELLS_PER_SIDE
+        )));
+    }
+    let grid = Grid { nx, ny, dx, dy };
+    let mut pressure = vec![0.0; grid.len()];
+    for [x, y, w] in points {
+        let (Some(ix), Some(iy)) = (on_grid(x, dx, nx), on_grid(y, dy, ny)) else {
+            return Err(wrong(format!(
+                "the point ({x}, {y}) is on no regular grid around the origin with cells of {dx} x {dy} m"
+            )));
+        };
+        pressure[iy * nx + ix] += w;
+    }
+    Patch::from_pressure(grid, &pressure)
+}
+
+/// The extent and spacing of the coordinates along one axis.
+struct Axis {
+    min: f64,
+    max: f64,
+    step: Option<f64>,
+}
+
+impl Axis {
+    fn of(mut v: Vec<f64>) -> Self {
+        v.sort_by(f64::total_cmp);
+        let (min, max) = (v[0], v[v.len() - 1]);
+        let tiny = 1e-6 * (max - min);
+        let gaps: Vec<f64> = v.windows(2).map(|p| p[1] - p[0]).filter(|g| *g > tiny).collect();
+        let smallest = gaps.iter().copied().min_by(f64::total_cmp);
+        // The mean over the whole span is free of the rounding of a single gap.
+        let step = smallest.map(|g| (max - min) / ((max - min) / g).round());
+        Self { min, max, step }
+    }
+}
+
+fn open(path: &Path) -> Result<BufReader<File>, PatchError> {
+    File::open(path).map(BufReader::new).map_err(|source| PatchError::Io { path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::patch::Shape;
+
+    #[test]
+    fn a_csv_of_any_shape_gives_the_same_patch_back() {
+        let dir = tempfile::tempdir().unwrap();
+        for (nx, ny) in [(5, 5), (6, 4), (21, 7)] {
+            let patch = Patch::shape(Grid::new(nx, ny, 0.03, 0.01).unwrap(), Shape::Circle).unwrap();
+            let path = dir.path().join("map.csv");
+            let mut text = String::from("w, x, y\n");
+            for c in patch.cells() {
+                text += &format!("{}, {}, {}\n", c.w * 7.0, c.x, c.y);
+            }
+            std::fs::write(&path, text).unwrap();
+            let read = load_csv(&path).unwrap();
+            assert_eq!(read.cells().len(), patch.cells().len());
+            for (a, b) in read.cells().iter().zip(patch.cells()) {
+                approx::assert_relative_eq!(a.x, b.x, epsilon = 1e-15);
+                approx::assert_relative_eq!(a.y, b.y, epsilon = 1e-15);
+                approx::assert_relative_eq!(a.w, b.w, epsilon = 1e-15);
+            }
+        }
+    }
+
+    #[test]
+    fn files_that_are_no_maps_say_what_would_be_accepted() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("map.csv");
+        std::fs::write(&path, "x,y,w\n0,0,hello\n").unwrap();
+        let message = load_csv(&path).unwrap_err().to_string();
+        assert!(message.contains("line 2") && message.contains("`w`") && message.contains("hello"), "{message}");
+        std::fs::write(&path, "x,y,w\n0,0,1\n0.001,0.00037,1\n0.0025,0.001,1").unwrap();
+        assert!(load_csv(&path).unwrap_err().to_string().contains("no regular grid"));
+        assert!(load_png(&path).unwrap_err().to_string().contains("not a PNG"));
+        assert!(load_npy(&path).unwrap_err().to_string().contains("not an .npy"));
+        assert!(matches!(load_npy(&dir.path().join("none.npy")), Err(PatchError::Io { .. })));
+    }
+
+    #[test]
+    fn a_sixteen_bit_png_and_an_npy_have_their_top_row_at_the_top() {
+        let dir = tempfile::tempdir().unwrap();
+        let image = dir.path().join("map.png");
+        let mut encoder = png::Encoder::new(File::create(&image).unwrap(), 2, 2);
+        encoder.set_color(png::ColorType::Grayscale);
+        encoder.set_depth(png::BitDepth::Sixteen);
+        let bytes: Vec<u8> = [1u16, 300, 0, 65535].iter().flat_map(|v| v.to_be_bytes()).collect();
+        encoder.write_header().unwrap().write_image_data(&bytes).unwrap();
+        let expected = FileMap { nx: 2, ny: 2, pressure: vec![0.0, 65535.0, 1.0, 300.0] };
+        assert_eq!(load_png(&image).unwrap(), expected);
+
+        let array = dir.path().join("map.npy");
+        use npyz::WriterBuilder;
+        let file = File::create(&array).unwrap();
+        let mut writer = npyz::WriteOptions::new().default_dtype().shape(&[2, 2]).writer(file).begin_nd().unwrap();
+        writer.extend([1.0f64, 300.0, 0.0, 65535.0]).unwrap();
+        writer.finish().unwrap();
+        assert_eq!(load_npy(&array).unwrap(), expected);
+    }
+}

@@ -1,0 +1,72 @@
+//! Pressure that follows the normal force, eq. (46).
+
+use super::Grid;
+use crate::error::ParameterError;
+use crate::friction::check;
+
+/// The exponent `k` of eq. (46).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Exponent {
+    /// The same at every force. 2 is Hertz' ellipsoid.
+    Fixed(f64),
+    /// `k = c f_N` with `c` [1/N]; the paper has `c = 2`. From 1 N to 10 N the map grows from a cone-like to a nearly flat one.
+    PerNewton(f64),
+}
+
+/// A round map that grows and flattens with the normal force, eq. (46):
+/// `p ~ max(0, 1 - (rho/a)^k)^(1/k)`, `a = radius f_N^(1/3)`, with `rho` and `a` in CELLS and `a` at
+/// most half the grid's smaller side. The text gives `a` no unit; cells reproduce its Figs. 33-35.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hertz {
+    /// Contact radius at 1 N [cells/N^(1/3)], > 0; 6 in the paper.
+    pub radius: f64,
+    /// The exponent.
+    pub exponent: Exponent,
+}
+
+/// Smallest contact radius [cells]: keeps a cell loaded on grids with an even number of columns.
+pub const A_MIN: f64 = 1.0;
+/// Smallest exponent: keeps the map finite when `k = c f_N` goes to zero with the force.
+pub const K_MIN: f64 = 0.1;
+
+impl Default for Hertz {
+    fn default() -> Self {
+        Self { radius: 6.0, exponent: Exponent::Fixed(2.0) }
+    }
+}
+
+impl Hertz {
+    /// Checks both parameters.
+    ///
+    /// # Errors
+    /// The parameter that is not a finite number > 0.
+    pub fn validate(&self) -> Result<(), ParameterError> {
+        let (Exponent::Fixed(k) | Exponent::PerNewton(k)) = self.exponent;
+        check("patch.radius", self.radius, "a finite number > 0 [cells/N^(1/3)]", self.radius > 0.0)?;
+        check("patch.exponent", k, "a finite number > 0", k > 0.0)
+    }
+
+    /// Contact radius `a` [cells] at normal force `f_n` [N] on `grid`.
+    #[must_use]
+    pub fn a(&self, grid: &Grid, f_n: f64) -> f64 {
+        (self.radius * f_n.max(0.0).cbrt()).min(0.5 * grid.nx.min(grid.ny) as f64).max(A_MIN)
+    }
+
+    /// Exponent `k` at normal force `f_n` [N].
+    #[must_use]
+    pub fn k(&self, f_n: f64) -> f64 {
+        match self.exponent {
+            Exponent::Fixed(k) => k,
+            Exponent::PerNewton(c) => c * f_n,
+        }
+        .max(K_MIN)
+    }
+
+    /// Pressures [arbitrary unit] at normal force `f_n` [N], one a cell, bottom row first.
+    #[must_use]
+    pub fn pressure(&self, grid: &Grid, f_n: f64) -> Vec<f64> {
+        let (a, k) = (self.a(grid, f_n), self.k(f_n));
+        let unit = Grid { dx: 1.0, dy: 1.0, ..*grid };
+        unit.centres().map(|[x, y]| (1.0 - (x.hypot(y) / a).powf(k)).max(0.0).powf(1.0 / k)).collect()
+    }
+}
