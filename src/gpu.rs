@@ -1,1 +1,12 @@
-pub const INSTALL_SOFTWARE_DRIVER: &str = "sudo apt-get install --no-install-recommends mesa-vulkan-drivers libvulkan1";
+//! The GPU engine: single precision in WGSL through `wgpu`, one workgroup a contact.
+//!
+//! `wgpu` changes every quarter; nothing outside this room names it.
+
+mod adapter;
+mod layout;
+mod rollout;
+mod shader;
+
+pub use adapter::{Adapter, Choice, INSTALL_SOFTWARE_DRIVER, adapters};
+pub use rollout::Gpu;
+pub use shader::{Shape, Variant, source};

@@ -8,7 +8,7 @@ mod pressure;
 mod shape;
 
 pub use load::{FileMap, load_csv, load_npy, load_png};
-pub use pressure::{Exponent, Hertz};
+pub use pressure::{A_MIN, Exponent, Hertz, K_MIN};
 pub use shape::Shape;
 
 use std::sync::Arc;

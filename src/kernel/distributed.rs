@@ -1,4 +1,4 @@
-//! The pass over the cells of a grid: finishes one stage, answers for the next, sums.
+//! The sweep over the cells of a grid: finishes one stage, answers for the next, sums.
 //! Twin: `shaders/distributed.wgsl`.
 
 use super::friction::{Consts, Stage, bristle, decay, motion, sensitivity};
@@ -30,9 +30,9 @@ pub struct Sums {
     pub gain: nalgebra::Matrix3<f64>,
 }
 
-/// One pass at patch twist `u`. `finish` moves the bases of the stage just solved; `next` answers
+/// One sweep at patch twist `u`. `finish` moves the bases of the stage just solved; `next` answers
 /// for the stage to solve, from the moved bases. Both share speed and Stribeck bell.
-pub fn pass<R: Real>(
+pub fn sweep<R: Real>(
     cells: &mut Cells<R>,
     k: &Consts<R>,
     u: Twist,

@@ -1,9 +1,9 @@
-//! The step: SDIRK2 with one pass over the cells between solves (model.md, section 3).
+//! The step: SDIRK2 with one sweep over the cells between solves (model.md, section 3).
 //! Twin: `shaders/step.wgsl`.
 
 use nalgebra::{Matrix3, Vector3};
 
-use super::distributed::{Cells, Rate, pass, wrench};
+use super::distributed::{Cells, Rate, sweep, wrench};
 use super::friction::{Consts, Stage};
 use super::real::Real;
 use crate::body::{Kind, Transform};
@@ -168,7 +168,7 @@ impl<'a, R: Real> Solver<'a, R> {
         let guess = t.body_twist(self.patch_twist);
         let mut du = Vector3::new(guess.vx - self.u.vx, guess.vy - self.u.vy, guess.w - self.u.w);
         for newton in 1.. {
-            let sums = self.pass(Some(&st));
+            let sums = self.sweep(Some(&st));
             let matrix = mass + a * grip * (turn.transpose() * sums.gain * turn);
             let rest = mass * (base - du) + a * (load - grip * (turn.transpose() * sums.resist));
             let d = matrix.lu().solve(&rest).unwrap_or_else(|| Vector3::repeat(f64::NAN));
@@ -215,22 +215,22 @@ impl<'a, R: Real> Solver<'a, R> {
             self.q.y += h * share * self.patch_twist.vy;
             self.q.theta += h * share * self.patch_twist.w;
             self.pending = Some(self.stage_constants(&v, a, pull));
-            self.pass(None);
+            self.sweep(None);
         }
     }
 
-    /// A pass at the present patch twist: finishes what is pending, answers for `next`.
-    fn pass(&mut self, next: Option<&Stage<R>>) -> super::distributed::Sums {
+    /// A sweep at the present patch twist: finishes what is pending, answers for `next`.
+    fn sweep(&mut self, next: Option<&Stage<R>>) -> super::distributed::Sums {
         self.status.passes += 1;
         let pending = self.pending.take();
-        pass(&mut self.cells, &self.k, self.patch_twist, pending.as_ref(), next)
+        sweep(&mut self.cells, &self.k, self.patch_twist, pending.as_ref(), next)
     }
 
     /// The present state at inputs `v`: twist, friction wrench at the patch origin, slipping share.
     /// `Err` if it is not finite.
     pub fn sample(&mut self, v: &Inputs) -> Result<(Twist, Wrench, f64), ()> {
         if self.pending.is_some() {
-            self.pass(None);
+            self.sweep(None);
         }
         let prescribed = self.contact.body.kind == Kind::Prescribed;
         let (twist, patch_twist) = if prescribed {

@@ -1,0 +1,115 @@
+// The sweep over the cells of a grid: finishes one stage, answers for the next, sums.
+// Twin: src/kernel/distributed.rs. Cells are strided over the lanes; each lane keeps its bristles
+// in registers for the whole dispatch.
+
+// A cell of a map: centre in cells from the grid's centre, and its share of the normal force.
+struct Cell {
+    x: f32,
+    y: f32,
+    w: f32,
+}
+
+@group(0) @binding(0) var<storage, read> cells: array<Cell>;
+
+var<private> cell_x: array<f32, CELLS_PER_LANE>;
+var<private> cell_y: array<f32, CELLS_PER_LANE>;
+var<private> cell_w: array<f32, CELLS_PER_LANE>;
+var<private> cell_zx: array<f32, CELLS_PER_LANE>;
+var<private> cell_zy: array<f32, CELLS_PER_LANE>;
+// How many of them this lane has.
+var<private> lane_cells: u32;
+
+// Sums over the cells, per unit normal force: resist = -sum w E^T f, gain = sum w E^T C E (row by row).
+struct Sums {
+    resist: vec3f,
+    gain_x: vec3f,
+    gain_y: vec3f,
+    gain_w: vec3f,
+}
+
+// One sweep at patch twist u. `finish` moves the bases of stage `done`; `answer` answers for stage
+// `next`, from the moved bases.
+fn sweep(k: Consts, u: vec3f, finish: bool, done: Stage, answer: bool, next: Stage) -> Sums {
+    var sum = array<f32, 12>(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
+    for (var i = 0u; i < lane_cells; i++) {
+        let x = cell_x[i];
+        let y = cell_y[i];
+        let w = cell_w[i];
+        let m = motion(k, u.x - u.z * y, u.y + u.z * x);
+        var zx = cell_zx[i];
+        var zy = cell_zy[i];
+        if (finish) {
+            let z = bristle(k, done, m, zx, zy);
+            zx += done.pull * (z.d * z.yx - zx);
+            zy += done.pull * (z.d * z.yy - zy);
+            cell_zx[i] = zx;
+            cell_zy[i] = zy;
+        }
+        if (answer) {
+            let z = bristle(k, next, m, zx, zy);
+            let sx = z.d * z.yx;
+            let sy = z.d * z.yy;
+            let fx = w * (sx + next.damping * (sx - zx) + k.sigma2 * m.vx);
+            let fy = w * (sy + next.damping * (sy - zy) + k.sigma2 * m.vy);
+            let share = w * (1.0 + next.damping);
+            let d = sensitivity(next, m, z);
+            let cxx = share * d.x + w * k.sigma2;
+            let cxy = share * d.y;
+            let cyx = share * d.z;
+            let cyy = share * d.w + w * k.sigma2;
+            sum[0] += fx;
+            sum[1] += fy;
+            sum[2] += x * fy - y * fx;
+            sum[3] += cxx;
+            sum[4] += cxy;
+            sum[5] += x * cxy - y * cxx;
+            sum[6] += cyx;
+            sum[7] += cyy;
+            sum[8] += x * cyy - y * cyx;
+            sum[9] += x * cyx - y * cxx;
+            sum[10] += x * cyy - y * cxy;
+            sum[11] += x * (x * cyy - y * cyx) - y * (x * cxy - y * cxx);
+        }
+    }
+    if (!answer) {
+        return Sums(vec3f(0.0), vec3f(0.0), vec3f(0.0), vec3f(0.0));
+    }
+    let s = reduce(sum);
+    return Sums(
+        vec3f(s[0], s[1], s[2]),
+        vec3f(s[3], s[4], s[5]),
+        vec3f(s[6], s[7], s[8]),
+        vec3f(s[9], s[10], s[11]),
+    );
+}
+
+// The friction wrench at the patch origin in the present state, with the rate of eqs. (1) and (15),
+// and the share of the normal force on slipping cells.
+fn wrench(k: Consts, u: vec3f, rate: Rate, f_n: f32) -> vec4f {
+    var sum = array<f32, 12>(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
+    for (var i = 0u; i < lane_cells; i++) {
+        let x = cell_x[i];
+        let y = cell_y[i];
+        let w = cell_w[i];
+        let zx = cell_zx[i];
+        let zy = cell_zy[i];
+        let m = motion(k, u.x - u.z * y, u.y + u.z * x);
+        let g = rate.mu_c + rate.mu_d * m.bell;
+        let lambda = decay(k, g, m, zx, zy);
+        let fx = -w * (zx + rate.sigma1 * (m.vx - lambda * zx) + k.sigma2 * m.vx);
+        let fy = -w * (zy + rate.sigma1 * (m.vy - lambda * zy) + k.sigma2 * m.vy);
+        sum[0] += fx;
+        sum[1] += fy;
+        sum[2] += x * fy - y * fx;
+        sum[3] += select(0.0, w, k.s_ba * g < sqrt(zx * zx + zy * zy));
+    }
+    let s = reduce(sum);
+    return vec4f(f_n * s[0], f_n * s[1], f_n * s[2], s[3]);
+}
+
+// Constants of a recorded wrench.
+struct Rate {
+    sigma1: f32,
+    mu_c: f32,
+    mu_d: f32,
+}

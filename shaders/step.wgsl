@@ -1,0 +1,528 @@
+// The step: SDIRK2 with one sweep over the cells between solves (model.md, section 3).
+// Twin: src/kernel/step.rs. One workgroup steps one contact; every lane solves the body's three
+// equations for itself, from the same sums.
+
+// What a contact is, over the whole run.
+struct Contact {
+    sigma0: f32,
+    sigma1: f32,
+    sigma2: f32,
+    gamma: f32,
+    v_s: f32,
+    s_ba: f32,
+    k_g: f32,
+    kind: u32,
+    mass: f32,
+    inertia: f32,
+    pads: f32,
+    offset_x: f32,
+    offset_y: f32,
+    dx: f32,
+    dy: f32,
+    arm2: f32,
+    hertz_radius: f32,
+    hertz_k: f32,
+    hertz_k_per_newton: f32,
+    hertz_most: f32,
+    h_max: f32,
+    cell_first: u32,
+    cell_count: u32,
+    zeta_first: u32,
+}
+
+// The intervals of a contact that are on the device, `begin` to `end` of its whole run, and where its
+// samples go: sample n of the run to `record_first + n - sample_from`.
+struct Window {
+    interval_first: u32,
+    begin: u32,
+    end: u32,
+    record_first: u32,
+    sample_from: u32,
+}
+
+// The inputs between two break points, in local time.
+struct Interval {
+    length: f32,
+    flags: u32,
+    remap_f_n: f32,
+    term_first: u32,
+    term_count: u32,
+    c: array<f32, 18>,
+}
+
+// A sinusoid of an interval.
+struct Term {
+    slot: u32,
+    amplitude: f32,
+    omega: f32,
+    phase: f32,
+}
+
+// Where a contact stands between two dispatches.
+struct State {
+    u: array<f32, 3>,
+    u_low: array<f32, 3>,
+    q: array<f32, 3>,
+    q_low: array<f32, 3>,
+    patch_twist: array<f32, 3>,
+    left: f32,
+    map_f_n: f32,
+    interval: u32,
+    at_least: u32,
+    recorded: u32,
+    status: u32,
+    failed_step: u32,
+    unconverged: u32,
+    steps: u32,
+    sweeps: u32,
+}
+
+// One sample.
+struct Record {
+    q: array<f32, 3>,
+    q_low: array<f32, 3>,
+    twist: array<f32, 3>,
+    wrench: array<f32, 3>,
+    f_n: f32,
+    slip: f32,
+}
+
+// What a dispatch is told.
+struct Run {
+    contacts: u32,
+    // Sweeps after which a dispatch stops between two steps; the next one goes on.
+    max_sweeps: u32,
+    // Zero, unknown to the compiler: keeps compensated sums from being optimised away.
+    zero: u32,
+}
+
+@group(0) @binding(1) var<storage, read> contacts: array<Contact>;
+@group(0) @binding(2) var<storage, read> windows: array<Window>;
+@group(0) @binding(3) var<storage, read> intervals: array<Interval>;
+@group(0) @binding(4) var<storage, read> terms: array<Term>;
+@group(0) @binding(5) var<storage, read_write> states: array<State>;
+@group(0) @binding(6) var<storage, read_write> zetas: array<vec2f>;
+@group(0) @binding(7) var<storage, read_write> records: array<Record>;
+@group(0) @binding(8) var<uniform> run: Run;
+
+// The contact this workgroup steps.
+var<private> c: Contact;
+var<private> k: Consts;
+var<private> u: vec3f;
+var<private> u_low: vec3f;
+var<private> q: vec3f;
+var<private> q_low: vec3f;
+var<private> patch_twist: vec3f;
+var<private> pending: bool;
+var<private> pending_stage: Stage;
+var<private> arm2: f32;
+var<private> status: u32;
+var<private> failed_step: u32;
+var<private> unconverged: u32;
+var<private> steps: u32;
+var<private> sweeps: u32;
+// Sweep-like work of this dispatch that is no sweep of a step: samples, maps made anew.
+var<private> extra_work: u32;
+
+// T(q): rotates by -theta, then moves the reference point by o to the patch origin.
+struct Transform {
+    cos: f32,
+    sin: f32,
+    o: vec2f,
+}
+
+fn transform(pose: vec3f) -> Transform {
+    if (c.kind == KIND_GRIPPER) {
+        return Transform(1.0, 0.0, -pose.xy);
+    }
+    if (c.kind == KIND_BODY) {
+        return Transform(cos(pose.z), sin(pose.z), vec2f(c.offset_x, c.offset_y));
+    }
+    return Transform(1.0, 0.0, vec2f(0.0));
+}
+
+fn at(v: vec3f, p: vec2f) -> vec3f {
+    return vec3f(v.x - v.z * p.y, v.y + v.z * p.x, v.z);
+}
+
+fn to_patch(t: Transform, v: vec3f) -> vec3f {
+    return at(vec3f(t.cos * v.x + t.sin * v.y, -t.sin * v.x + t.cos * v.y, v.z), t.o);
+}
+
+fn to_body(t: Transform, patch_v: vec3f) -> vec3f {
+    let v = at(patch_v, -t.o);
+    return vec3f(t.cos * v.x - t.sin * v.y, t.sin * v.x + t.cos * v.y, v.z);
+}
+
+// Columns of the matrix of to_patch.
+fn matrix(t: Transform) -> mat3x3f {
+    return mat3x3f(t.cos, -t.sin, 0.0, t.sin, t.cos, 0.0, -t.o.y, t.o.x, 1.0);
+}
+
+// All inputs at local time tau: f_N, the load or the prescribed twist, mu_c, mu_s.
+struct Inputs {
+    f_n: f32,
+    load: vec3f,
+    mu_c: f32,
+    mu_s: f32,
+}
+
+fn polynomial(id: u32, slot: u32, tau: f32) -> f32 {
+    return intervals[id].c[3u * slot] + tau * (intervals[id].c[3u * slot + 1u] + tau * intervals[id].c[3u * slot + 2u]);
+}
+
+fn inputs(id: u32, tau: f32) -> Inputs {
+    var v = array<f32, 6>(
+        polynomial(id, 0u, tau),
+        polynomial(id, 1u, tau),
+        polynomial(id, 2u, tau),
+        polynomial(id, 3u, tau),
+        polynomial(id, 4u, tau),
+        polynomial(id, 5u, tau),
+    );
+    let first = intervals[id].term_first;
+    for (var i = first; i < first + intervals[id].term_count; i++) {
+        v[terms[i].slot] += terms[i].amplitude * sin(terms[i].omega * tau + terms[i].phase);
+    }
+    return Inputs(max(v[0], 0.0), vec3f(v[1], v[2], v[3]), v[4], v[5]);
+}
+
+fn opaque_value(x: vec3f) -> vec3f {
+    return bitcast<vec3f>(bitcast<vec3u>(x) ^ vec3u(run.zero));
+}
+
+// (high, low) + d, keeping in low what high cannot hold (two-sum).
+struct Compensated {
+    high: vec3f,
+    low: vec3f,
+}
+
+fn add(high: vec3f, low: vec3f, d: vec3f) -> Compensated {
+    let y = d + low;
+    let s = opaque_value(high + y);
+    let t = opaque_value(s - high);
+    return Compensated(s, (high - opaque_value(s - t)) + (y - t));
+}
+
+fn is_finite(v: vec3f) -> bool {
+    return all((bitcast<vec3u>(v) & vec3u(0x7f800000u)) != vec3u(0x7f800000u));
+}
+
+// Makes the pressure map anew for normal force f_n, eq. (46); bristles are kept.
+fn remap(f_n: f32) {
+    extra_work += 2u;
+    let a = max(min(c.hertz_radius * exp2(log2(max(f_n, TINY)) / 3.0), c.hertz_most), A_MIN);
+    let e = max(c.hertz_k + c.hertz_k_per_newton * f_n, K_MIN);
+    var sum = array<f32, 12>(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
+    for (var i = 0u; i < lane_cells; i++) {
+        let x = cell_x[i] / c.dx;
+        let y = cell_y[i] / c.dy;
+        let rho = sqrt(x * x + y * y) / a;
+        var p = 0.0;
+        if (rho == 0.0) {
+            p = 1.0;
+        } else if (rho < 1.0) {
+            p = exp2(log2(max(1.0 - exp2(e * log2(rho)), TINY)) / e);
+        }
+        cell_w[i] = p;
+        sum[0] += p;
+        sum[1] += p * (cell_x[i] * cell_x[i] + cell_y[i] * cell_y[i]);
+    }
+    let s = reduce(sum);
+    for (var i = 0u; i < lane_cells; i++) {
+        cell_w[i] /= s[0];
+    }
+    arm2 = s[1] / s[0];
+}
+
+// The longest step on which a stage has one solution on the falling Stribeck branch.
+fn longest_step(v: Inputs) -> f32 {
+    let fall = c.pads * v.f_n * (v.mu_s - v.mu_c) * c.k_g;
+    if (c.kind == KIND_PRESCRIBED || fall <= 0.0) {
+        return c.h_max;
+    }
+    let o = transform(q).o;
+    let lever = 1.0 / (1.0 / c.mass + dot(o, o) / c.inertia);
+    let m_e = min(min(c.mass, lever), c.inertia / max(arm2, TINY));
+    return min(c.h_max, max(m_e * c.v_s / (KAPPA * fall), SHORTEST_RULED_STEP));
+}
+
+fn ahead(dt: f32) -> Transform {
+    return transform(q + dt * u);
+}
+
+// One step of a body.
+fn step_body(id: u32, tau: f32, h: f32, at_least: u32) {
+    let a = KAPPA * h;
+    let t1 = ahead(a);
+    let t2 = ahead(h);
+    let du1 = stage(inputs(id, tau + a), t1, a, vec3f(0.0), PULL, at_least);
+    if (status != 0u) {
+        return;
+    }
+    let du2 = stage(inputs(id, tau + h), t2, a, PULL * du1, 1.0, at_least);
+    if (status != 0u) {
+        return;
+    }
+    move_by(h * u + h * ((1.0 - KAPPA) * du1 + KAPPA * du2));
+    let sum = add(u, u_low, du2);
+    u = sum.high;
+    u_low = sum.low;
+}
+
+fn move_by(dq: vec3f) {
+    let sum = add(q, q_low, dq);
+    q = sum.high;
+    q_low = sum.low;
+}
+
+// Solves one stage for the increment of the twist over u_n, from the increment `base`.
+fn stage(v: Inputs, t: Transform, a: f32, base: vec3f, pull: f32, at_least: u32) -> vec3f {
+    let st = stage_constants(v, a, pull);
+    let mass = vec3f(c.mass, c.mass, c.inertia);
+    let grip = c.pads * v.f_n;
+    let turn = matrix(t);
+    var du = to_body(t, patch_twist) - u;
+    for (var newton = 1u; newton <= NEWTON_MOST; newton++) {
+        let sums = sweep(k, patch_twist, pending, pending_stage, true, st);
+        pending = false;
+        sweeps += 1u;
+        // The rows of the gain are the columns of its transpose: (T^T K T)^T = T^T K^T T.
+        let gain = transpose(transpose(turn) * mat3x3f(sums.gain_x, sums.gain_y, sums.gain_w) * turn);
+        let lhs = mat3x3f(mass.x, 0.0, 0.0, 0.0, mass.y, 0.0, 0.0, 0.0, mass.z) + a * grip * gain;
+        let rest = mass * (base - du) + a * (v.load - grip * (transpose(turn) * sums.resist));
+        let d = solve(lhs, rest);
+        du += d;
+        patch_twist = to_patch(t, u + du);
+        if (!is_finite(patch_twist) || !is_finite(du)) {
+            status |= FAILED_TWIST;
+            failed_step = steps;
+            return du;
+        }
+        let small = max(max(abs(d.x), abs(d.y)), sqrt(arm2) * abs(d.z)) <= NEWTON_TOLERANCE;
+        if (small && newton >= at_least) {
+            break;
+        }
+        if (newton == NEWTON_MOST && !small) {
+            unconverged += 1u;
+        }
+    }
+    pending = true;
+    pending_stage = st;
+    return du;
+}
+
+// m x = b by elimination; m is definite, so it needs no pivots.
+fn solve(m: mat3x3f, b: vec3f) -> vec3f {
+    let l10 = m[0].y / m[0].x;
+    let l20 = m[0].z / m[0].x;
+    let a11 = m[1].y - l10 * m[1].x;
+    let a12 = m[2].y - l10 * m[2].x;
+    let a21 = m[1].z - l20 * m[1].x;
+    let a22 = m[2].z - l20 * m[2].x;
+    let b1 = b.y - l10 * b.x;
+    let l21 = a21 / a11;
+    let z = (b.z - l20 * b.x - l21 * b1) / (a22 - l21 * a12);
+    let y = (b1 - a12 * z) / a11;
+    return vec3f((b.x - m[1].x * y - m[2].x * z) / m[0].x, y, z);
+}
+
+fn stage_constants(v: Inputs, a: f32, pull: f32) -> Stage {
+    let mu_d = v.mu_s - v.mu_c;
+    let fall = 2.0 * a * c.pads * v.f_n * mu_d * c.k_g / c.v_s;
+    var chi = 1.0;
+    if (fall > c.mass) {
+        chi = c.mass / fall;
+    }
+    return Stage(a * c.sigma0, c.sigma1 / (c.sigma0 * a), v.mu_c, mu_d, chi, pull);
+}
+
+// One step of a prescribed twist: nothing to solve.
+fn follow(id: u32, tau: f32, h: f32) {
+    let a = KAPPA * h;
+    for (var i = 0u; i < 2u; i++) {
+        let v = inputs(id, tau + select(h, a, i == 0u));
+        patch_twist = v.load;
+        move_by(h * select(KAPPA, 1.0 - KAPPA, i == 0u) * patch_twist);
+        pending_stage = stage_constants(v, a, select(1.0, PULL, i == 0u));
+        pending = true;
+        settle();
+        sweeps += 1u;
+    }
+}
+
+// Finishes what is pending.
+fn settle() {
+    if (pending) {
+        sweep(k, patch_twist, true, pending_stage, false, pending_stage);
+        pending = false;
+    }
+}
+
+// Writes the present state at inputs v as a sample.
+fn record(v: Inputs, at_index: u32) {
+    extra_work += 1u;
+    if (pending) {
+        settle();
+        sweeps += 1u;
+    }
+    var twist = u;
+    var patch_u = v.load;
+    if (c.kind == KIND_PRESCRIBED) {
+        twist = v.load;
+    } else {
+        patch_u = to_patch(transform(q), u);
+    }
+    let w = wrench(k, patch_u, Rate(c.sigma1, v.mu_c, v.mu_s - v.mu_c), v.f_n);
+    if (!is_finite(w.xyz)) {
+        status |= FAILED_WRENCH;
+        failed_step = steps;
+        return;
+    }
+    if (lane == 0u) {
+        records[at_index] = Record(
+            array<f32, 3>(q.x, q.y, q.z),
+            array<f32, 3>(q_low.x, q_low.y, q_low.z),
+            array<f32, 3>(twist.x, twist.y, twist.z),
+            array<f32, 3>(w.x, w.y, w.z),
+            v.f_n,
+            w.w,
+        );
+    }
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn rollout(
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) groups: vec3u,
+    @builtin(local_invocation_index) index: u32,
+) {
+    let id = group.x + group.y * groups.x;
+    if (id >= run.contacts) {
+        return;
+    }
+    lane = index;
+    status = states[id].status;
+    var interval = states[id].interval;
+    let window = windows[id];
+    if (status != 0u || interval < window.begin || interval >= window.end) {
+        return;
+    }
+    c = contacts[id];
+    k = Consts(c.gamma, 1.0 / c.v_s, c.s_ba, c.sigma2);
+    let s = states[id];
+    u = vec3f(s.u[0], s.u[1], s.u[2]);
+    u_low = vec3f(s.u_low[0], s.u_low[1], s.u_low[2]);
+    q = vec3f(s.q[0], s.q[1], s.q[2]);
+    q_low = vec3f(s.q_low[0], s.q_low[1], s.q_low[2]);
+    patch_twist = vec3f(s.patch_twist[0], s.patch_twist[1], s.patch_twist[2]);
+    pending = false;
+    arm2 = c.arm2;
+    failed_step = s.failed_step;
+    unconverged = s.unconverged;
+    steps = s.steps;
+    sweeps = s.sweeps;
+    var left = s.left;
+    var map_f_n = s.map_f_n;
+    var at_least = s.at_least;
+    var recorded = s.recorded;
+    lane_cells = 0u;
+    for (var i = lane; i < c.cell_count; i += WORKGROUP) {
+        let cell = cells[c.cell_first + i];
+        let z = zetas[c.zeta_first + i];
+        cell_x[lane_cells] = cell.x * c.dx;
+        cell_y[lane_cells] = cell.y * c.dy;
+        cell_w[lane_cells] = cell.w;
+        cell_zx[lane_cells] = z.x;
+        cell_zy[lane_cells] = z.y;
+        lane_cells += 1u;
+    }
+    if (map_f_n >= 0.0) {
+        remap(map_f_n);
+    }
+
+    let sweeps_before = sweeps;
+    var work = 0u;
+    extra_work = 0u;
+    while (interval < window.end && work < run.max_sweeps && status == 0u) {
+        let here = window.interval_first + interval - window.begin;
+        if (left <= 0.0) {
+            left = intervals[here].length;
+            at_least = select(1u, 2u, (intervals[here].flags & FLAG_JUMP) != 0u);
+            if ((intervals[here].flags & FLAG_REMAP) != 0u) {
+                map_f_n = intervals[here].remap_f_n;
+                remap(map_f_n);
+            }
+            if ((intervals[here].flags & FLAG_FIRST) != 0u) {
+                record(inputs(here, 0.0), window.record_first + recorded - window.sample_from);
+                recorded += 1u;
+            }
+        }
+        while (left > 0.0 && work < run.max_sweeps && status == 0u) {
+            let tau = intervals[here].length - left;
+            let n = max(ceil(left / longest_step(inputs(here, tau)) - STEP_SLACK), 1.0);
+            let h = left / n;
+            if (c.kind == KIND_PRESCRIBED) {
+                follow(here, tau, h);
+            } else {
+                step_body(here, tau, h, at_least);
+            }
+            if (status == 0u) {
+                steps += 1u;
+                at_least = 1u;
+                left = select(left - h, 0.0, n == 1.0);
+            }
+            work = sweeps - sweeps_before + extra_work;
+        }
+        if (left > 0.0 || status != 0u) {
+            break;
+        }
+        if ((intervals[here].flags & FLAG_RECORD) != 0u) {
+            record(inputs(here, intervals[here].length), window.record_first + recorded - window.sample_from);
+            recorded += 1u;
+        }
+        interval += 1u;
+    }
+
+    settle();
+    var own = 0u;
+    for (var i = lane; i < c.cell_count; i += WORKGROUP) {
+        zetas[c.zeta_first + i] = vec2f(cell_zx[own], cell_zy[own]);
+        own += 1u;
+    }
+    if (lane == 0u) {
+        states[id] = State(
+            array<f32, 3>(u.x, u.y, u.z),
+            array<f32, 3>(u_low.x, u_low.y, u_low.z),
+            array<f32, 3>(q.x, q.y, q.z),
+            array<f32, 3>(q_low.x, q_low.y, q_low.z),
+            array<f32, 3>(patch_twist.x, patch_twist.y, patch_twist.z),
+            left,
+            map_f_n,
+            interval,
+            at_least,
+            recorded,
+            status,
+            failed_step,
+            unconverged,
+            steps,
+            sweeps,
+        );
+    }
+}
+
+// Fills the samples of this window with NaN: what a contact does not write stays NaN.
+@compute @workgroup_size(WORKGROUP)
+fn poison(
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) groups: vec3u,
+    @builtin(local_invocation_index) index: u32,
+) {
+    let i = (group.x + group.y * groups.x) * WORKGROUP + index;
+    if (i >= arrayLength(&records)) {
+        return;
+    }
+    let nan = bitcast<f32>(0xffffffffu ^ run.zero);
+    let nans = array<f32, 3>(nan, nan, nan);
+    records[i] = Record(nans, nans, nans, nans, nan, nan);
+}

@@ -1,0 +1,138 @@
+//! The structs that Rust and WGSL share. Each is declared once here and once in `shaders/step.wgsl`
+//! or `shaders/distributed.wgsl`; a test compares every offset with what naga reflects.
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::schedule::slot;
+
+/// Declares a `Pod` struct and remembers its fields' offsets for the test.
+macro_rules! shared {
+    ($(#[$doc:meta])* struct $name:ident { $($field:ident: $type:ty),+ $(,)? }) => {
+        $(#[$doc])*
+        #[repr(C)]
+        #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+        pub struct $name { $(pub $field: $type),+ }
+
+        impl $name {
+            /// Name, size and fields with their offsets.
+            #[cfg(test)]
+            pub const LAYOUT: Layout = Layout {
+                name: stringify!($name),
+                size: size_of::<$name>(),
+                fields: &[$((stringify!($field), std::mem::offset_of!($name, $field))),+],
+            };
+        }
+    };
+}
+
+/// What the test compares.
+#[cfg(test)]
+pub struct Layout {
+    pub name: &'static str,
+    pub size: usize,
+    pub fields: &'static [(&'static str, usize)],
+}
+
+shared! {
+    struct Cell { x: f32, y: f32, w: f32 }
+}
+
+shared! {
+    struct Contact {
+        sigma0: f32, sigma1: f32, sigma2: f32, gamma: f32, v_s: f32, s_ba: f32, k_g: f32, kind: u32,
+        mass: f32, inertia: f32, pads: f32, offset_x: f32, offset_y: f32, dx: f32, dy: f32, arm2: f32,
+        hertz_radius: f32, hertz_k: f32, hertz_k_per_newton: f32, hertz_most: f32, h_max: f32,
+        cell_first: u32, cell_count: u32, zeta_first: u32,
+    }
+}
+
+shared! {
+    struct Window { interval_first: u32, begin: u32, end: u32, record_first: u32, sample_from: u32 }
+}
+
+shared! {
+    struct Interval {
+        length: f32, flags: u32, remap_f_n: f32, term_first: u32, term_count: u32, c: [f32; 3 * slot::COUNT],
+    }
+}
+
+shared! {
+    struct Term { slot: u32, amplitude: f32, omega: f32, phase: f32 }
+}
+
+shared! {
+    struct State {
+        u: [f32; 3], u_low: [f32; 3], q: [f32; 3], q_low: [f32; 3], patch_twist: [f32; 3],
+        left: f32, map_f_n: f32, interval: u32, at_least: u32, recorded: u32, status: u32,
+        failed_step: u32, unconverged: u32, steps: u32, sweeps: u32,
+    }
+}
+
+shared! {
+    struct Record {
+        q: [f32; 3], q_low: [f32; 3], twist: [f32; 3], wrench: [f32; 3], f_n: f32, slip: f32,
+    }
+}
+
+shared! {
+    struct Run { contacts: u32, max_sweeps: u32, zero: u32 }
+}
+
+/// Bits of [`Interval::flags`].
+pub mod flag {
+    /// An input may jump at the start.
+    pub const JUMP: u32 = 1;
+    /// A sample is recorded at the end.
+    pub const RECORD: u32 = 2;
+    /// The pressure map is made anew at the start.
+    pub const REMAP: u32 = 4;
+    /// The first interval of the run: the initial state is recorded.
+    pub const FIRST: u32 = 8;
+}
+
+/// Values of [`Contact::kind`].
+pub mod kind {
+    use crate::body::Kind;
+
+    /// The number of a kind in the shader.
+    pub const fn of(kind: Kind) -> u32 {
+        kind as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::shader::{Shape, source};
+
+    #[test]
+    fn every_shared_struct_has_the_layout_that_naga_reflects() {
+        let module = naga::front::wgsl::parse_str(&source(Shape { workgroup: 64, cells_per_lane: 8 })).unwrap();
+        let layouts = [
+            Cell::LAYOUT,
+            Contact::LAYOUT,
+            Window::LAYOUT,
+            Interval::LAYOUT,
+            Term::LAYOUT,
+            State::LAYOUT,
+            Record::LAYOUT,
+            Run::LAYOUT,
+        ];
+        for layout in layouts {
+            let (_, ty) = module.types.iter().find(|(_, t)| t.name.as_deref() == Some(layout.name)).expect(layout.name);
+            let naga::TypeInner::Struct { members, span } = &ty.inner else { panic!("{} is no struct", layout.name) };
+            assert_eq!(*span as usize, layout.size, "size of {}", layout.name);
+            let reflected: Vec<(&str, usize)> =
+                members.iter().map(|m| (m.name.as_deref().unwrap_or(""), m.offset as usize)).collect();
+            assert_eq!(reflected, layout.fields, "fields of {}", layout.name);
+        }
+    }
+
+    #[test]
+    fn the_shader_validates() {
+        let module = naga::front::wgsl::parse_str(&source(Shape { workgroup: 32, cells_per_lane: 12 })).unwrap();
+        let mut validator =
+            naga::valid::Validator::new(naga::valid::ValidationFlags::all(), naga::valid::Capabilities::default());
+        validator.validate(&module).unwrap();
+    }
+}

@@ -1,0 +1,628 @@
+//! Stepping batches on the device.
+//!
+//! Contacts are grouped by pipeline, cut into chunks that fit the adapter's buffers, and each chunk
+//! is stepped window by window: some samples' worth of intervals go up, one dispatch steps them, the
+//! samples come back while the next window runs.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, mpsc};
+
+use rayon::prelude::*;
+
+use super::adapter::{Adapter, Choice, open};
+use super::layout::{self, Record, Run, State, flag, kind};
+use super::shader::{Shape, Variant, source};
+use crate::contact::Contact;
+use crate::engine::{Engine, EngineInfo, Plan, Progress, Reason, Status, Trajectories, validate};
+use crate::error::EngineError;
+use crate::friction::Law;
+use crate::patch::Exponent;
+use crate::schedule::Timeline;
+
+/// The GPU engine.
+#[derive(Debug)]
+pub struct Gpu {
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    adapter: Adapter,
+    pipelines: Mutex<HashMap<Variant, Arc<Pipeline>>>,
+}
+
+#[derive(Debug)]
+struct Pipeline {
+    rollout: wgpu::ComputePipeline,
+    poison: wgpu::ComputePipeline,
+    layout: wgpu::BindGroupLayout,
+}
+
+/// Cells that one lane can hold; with 256 lanes this is a grid of 128 x 128.
+const MOST_CELLS_PER_LANE: u32 = 64;
+/// Cell visits of one dispatch that keep it well under the 50 ms after which drivers grow nervous.
+const WORK_HARDWARE: f64 = 1e9;
+/// The same on a software adapter, where nothing kills a long dispatch but progress should show.
+const WORK_SOFTWARE: f64 = 3e7;
+/// Mesa's llvmpipe ends every loop of an invocation after 65 535 turns of all of them together,
+/// silently; stay below.
+const SOFTWARE_LOOP_TURNS: u32 = 60_000;
+/// Bytes of one buffer at most, below every adapter's limit.
+const BUFFER_BUDGET: u64 = 96 << 20;
+/// Sweeps over the grid in a step.
+const SWEEPS_PER_STEP: f64 = 2.2;
+
+impl Gpu {
+    /// Opens the best adapter that `choice` allows.
+    ///
+    /// # Errors
+    /// No such adapter, or a device that does not open.
+    pub fn new(choice: Choice) -> Result<Self, EngineError> {
+        let (device, queue, adapter) = open(choice)?;
+        Ok(Self { device, queue, adapter, pipelines: Mutex::default() })
+    }
+
+    /// The adapter that runs.
+    #[must_use]
+    pub const fn adapter(&self) -> &Adapter {
+        &self.adapter
+    }
+
+    fn pipeline(&self, variant: Variant) -> Arc<Pipeline> {
+        let mut pipelines = self.pipelines.lock().expect("no panic while compiling");
+        let build = || {
+            let text = source(variant.shape);
+            Arc::new(self.compile(variant, &text))
+        };
+        Arc::clone(pipelines.entry(variant).or_insert_with(build))
+    }
+
+    fn compile(&self, variant: Variant, text: &str) -> Pipeline {
+        let module = self.device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some("bristle"),
+            source: wgpu::ShaderSource::Wgsl(text.into()),
+        });
+        let entry = |binding: u32| {
+            let ty = match binding {
+                0..=4 => wgpu::BufferBindingType::Storage { read_only: true },
+                8 => wgpu::BufferBindingType::Uniform,
+                _ => wgpu::BufferBindingType::Storage { read_only: false },
+            };
+            wgpu::BindGroupLayoutEntry {
+                binding,
+                visibility: wgpu::ShaderStages::COMPUTE,
+                ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None },
+                count: None,
+            }
+        };
+        let entries: Vec<_> = (0..9).map(entry).collect();
+        let layout =
+            self.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: None, entries: &entries });
+        let pipeline_layout = self.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label: None,
+            bind_group_layouts: &[Some(&layout)],
+            immediate_size: 0,
+        });
+        let constants = [
+            ("elasto_plastic", f64::from(u8::from(variant.elasto_plastic))),
+            ("gaussian", f64::from(u8::from(variant.gaussian))),
+        ];
+        let pipeline = |entry_point, constants| {
+            self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                label: Some(entry_point),
+                layout: Some(&pipeline_layout),
+                module: &module,
+                entry_point: Some(entry_point),
+                compilation_options: wgpu::PipelineCompilationOptions {
+                    constants,
+                    zero_initialize_workgroup_memory: false,
+                },
+                cache: None,
+            })
+        };
+        Pipeline { rollout: pipeline("rollout", &constants), poison: pipeline("poison", &constants), layout }
+    }
+}
+
+impl Engine for Gpu {
+    fn info(&self) -> EngineInfo {
+        EngineInfo {
+            engine: "gpu",
+            precision: "f32",
+            adapter: self.adapter.name.clone(),
+            driver: format!("{} {}", self.adapter.backend, self.adapter.driver),
+        }
+    }
+
+    fn rollout(&self, contacts: &[Contact], plan: &Plan, progress: &Progress<'_>) -> Result<Trajectories, EngineError> {
+        validate(contacts)?;
+        let mut out = Trajectories::unwritten(contacts.len(), &plan.samples);
+        if plan.keep_bristles {
+            out.bristles = vec![Vec::new(); contacts.len()];
+        }
+        let items: Vec<Item<'_>> = contacts.par_iter().enumerate().map(|(i, c)| Item::new(i, c, plan)).collect();
+        let mut groups: BTreeMap<Variant, Vec<Item<'_>>> = BTreeMap::new();
+        for item in items {
+            groups.entry(item.variant()?).or_default().push(item);
+        }
+        for (variant, items) in groups {
+            let pipeline = self.pipeline(variant);
+            let chunk = Chunk::contacts_that_fit(&items, self.adapter.max_storage_buffer);
+            for items in items.chunks(chunk) {
+                Chunk::new(self, &pipeline, variant, items, plan).run(progress, &mut out)?;
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// A contact with what is known of it before it runs.
+struct Item<'a> {
+    index: usize,
+    contact: &'a Contact,
+    timeline: Timeline<'a>,
+    active: Vec<usize>,
+}
+
+impl<'a> Item<'a> {
+    fn new(index: usize, contact: &'a Contact, plan: &Plan) -> Self {
+        let timeline = contact.timeline(&plan.samples);
+        let active = contact.active_cells(&timeline);
+        Self { index, contact, timeline, active }
+    }
+
+    fn variant(&self) -> Result<Variant, EngineError> {
+        let shape = Shape::of(self.active.len());
+        if shape.cells_per_lane > MOST_CELLS_PER_LANE {
+            return Err(EngineError::Limit {
+                what: format!("pressured cells of contact {}", self.index),
+                requested: self.active.len() as u64,
+                max: u64::from(shape.workgroup * MOST_CELLS_PER_LANE),
+            });
+        }
+        let friction = &self.contact.friction;
+        Ok(Variant { shape, elasto_plastic: friction.law == Law::ElastoPlastic, gaussian: friction.gamma == 2.0 })
+    }
+}
+
+/// Contacts that are stepped together, and their buffers.
+struct Chunk<'a> {
+    gpu: &'a Gpu,
+    pipeline: &'a Pipeline,
+    variant: Variant,
+    items: &'a [Item<'a>],
+    /// Samples of one window.
+    frames: usize,
+    /// Sweeps of one window, as far as they can be foreseen.
+    expected_sweeps: f64,
+    bindings: Bindings,
+    states: Staging,
+    records: Staging,
+}
+
+/// The buffers of a chunk, in the order of their bindings.
+struct Bindings {
+    cells: wgpu::Buffer,
+    contacts: wgpu::Buffer,
+    windows: wgpu::Buffer,
+    intervals: wgpu::Buffer,
+    terms: wgpu::Buffer,
+    states: wgpu::Buffer,
+    zetas: wgpu::Buffer,
+    records: wgpu::Buffer,
+    run: wgpu::Buffer,
+}
+
+/// Intervals of one window of all contacts of a chunk.
+#[derive(Default)]
+struct Upload {
+    windows: Vec<layout::Window>,
+    intervals: Vec<layout::Interval>,
+    terms: Vec<layout::Term>,
+}
+
+impl<'a> Chunk<'a> {
+    /// How many of `items` fit into buffers of at most `limit` bytes with one sample a window.
+    fn contacts_that_fit(items: &[Item<'_>], limit: u64) -> usize {
+        let budget = BUFFER_BUDGET.min(limit);
+        let widest = items.iter().map(|i| i.active.len()).max().unwrap_or(1) as u64;
+        let each = (widest * size_of::<[f32; 2]>() as u64).max(widest * size_of::<layout::Cell>() as u64);
+        ((budget / each.max(1024)) as usize).clamp(1, 65_536)
+    }
+
+    fn new(gpu: &'a Gpu, pipeline: &'a Pipeline, variant: Variant, items: &'a [Item<'a>], plan: &Plan) -> Self {
+        let samples = plan.samples.len() - 1;
+        let steps_per_frame = (plan.duration() / samples as f64 / plan.step).max(1.0);
+        let cells: usize = items.iter().map(|i| i.active.len()).sum();
+        let work = if gpu.adapter.software { WORK_SOFTWARE } else { WORK_HARDWARE };
+        let steps = (work / (cells as f64 * SWEEPS_PER_STEP)).clamp(16.0, 1e6);
+        // Long runs of many contacts: no more samples a window than the buffers hold.
+        let fit = BUFFER_BUDGET as usize / (items.len() * size_of::<Record>());
+        let frames = ((steps / steps_per_frame) as usize).clamp(1, samples).min(fit.max(2) - 1);
+
+        let mut cell_data: Vec<layout::Cell> = Vec::new();
+        // A fixed map decides its cells; those of a map that follows the force are nested, so their number does.
+        let mut maps: HashMap<(usize, usize, usize, usize), u32> = HashMap::new();
+        let mut zetas: Vec<[f32; 2]> = Vec::with_capacity(cells);
+        let mut contacts = Vec::with_capacity(items.len());
+        let mut states = Vec::with_capacity(items.len());
+        for item in items {
+            let patch = &item.contact.patch;
+            let grid = patch.grid();
+            let map = if patch.rule().is_none() { Arc::as_ptr(patch.map()).cast::<f64>() as usize } else { 0 };
+            let first = *maps.entry((map, item.active.len(), grid.nx, grid.ny)).or_insert_with(|| {
+                let first = cell_data.len() as u32;
+                let unit = crate::patch::Grid { dx: 1.0, dy: 1.0, ..*grid };
+                cell_data.extend(item.active.iter().map(|&i| {
+                    let [x, y] = unit.centre(i % grid.nx, i / grid.nx);
+                    layout::Cell { x: x as f32, y: y as f32, w: patch.weights()[i] as f32 }
+                }));
+                first
+            });
+            contacts.push(device_contact(item, plan, first, zetas.len() as u32));
+            let given = item.contact.initial.bristles.as_deref().unwrap_or(&[]);
+            let zeta = |i: usize| given.get(i).map_or([0.0; 2], |z| [z[0] as f32, z[1] as f32]);
+            zetas.extend((0..item.active.len()).map(zeta));
+            states.push(device_state(item.contact));
+        }
+        let buffer = |label: &str, size: u64, usage: wgpu::BufferUsages| {
+            gpu.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some(label),
+                size: size.max(64).next_multiple_of(4),
+                usage: usage | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
+                mapped_at_creation: false,
+            })
+        };
+        let storage = wgpu::BufferUsages::STORAGE;
+        let filled = |label: &str, bytes: &[u8]| {
+            let b = buffer(label, bytes.len() as u64, storage);
+            gpu.queue.write_buffer(&b, 0, bytes);
+            b
+        };
+        let record_bytes = ((frames + 1) * items.len() * size_of::<Record>()) as u64;
+        let bindings = Bindings {
+            cells: filled("cells", bytemuck::cast_slice(&cell_data)),
+            contacts: filled("contacts", bytemuck::cast_slice(&contacts)),
+            windows: buffer("windows", (items.len() * size_of::<layout::Window>()) as u64, storage),
+            intervals: buffer("intervals", 64, storage),
+            terms: buffer("terms", 64, storage),
+            states: filled("states", bytemuck::cast_slice(&states)),
+            zetas: filled("zetas", bytemuck::cast_slice(&zetas)),
+            records: buffer("records", record_bytes, storage),
+            run: buffer("run", size_of::<Run>() as u64, wgpu::BufferUsages::UNIFORM),
+        };
+        let staging = |size: u64| Staging::new(&gpu.device, size);
+        let (state_size, record_size) = (bindings.states.size(), bindings.records.size());
+        let expected_sweeps = frames as f64 * (steps_per_frame * SWEEPS_PER_STEP + 2.0);
+        Self {
+            gpu,
+            pipeline,
+            variant,
+            items,
+            frames,
+            expected_sweeps,
+            bindings,
+            states: staging(state_size),
+            records: staging(record_size),
+        }
+    }
+
+    /// Steps all windows and writes the samples to `out`.
+    fn run(mut self, progress: &Progress<'_>, out: &mut Trajectories) -> Result<(), EngineError> {
+        let last = out.frames() - 1;
+        let mut cursors = vec![0; self.items.len()];
+        let mut window = 0..self.frames.min(last);
+        let mut upload = self.build(&window, &mut cursors);
+        let mut finished: Option<(Range<usize>, Vec<Record>)> = None;
+        let mut states = Vec::new();
+        while !window.is_empty() {
+            let max_sweeps = self.send(&upload);
+            self.dispatch(max_sweeps, true);
+            // The device computes: decode the window before, and prepare the one after.
+            if let Some((done, records)) = finished.take() {
+                self.decode(&done, &records, out);
+                if !progress((done.len() * self.items.len()) as u64) {
+                    return Err(EngineError::Stopped);
+                }
+            }
+            let next = window.end..(window.end + self.frames).min(last);
+            let prepared = self.build(&next, &mut cursors);
+            loop {
+                states = self.states.read::<State>(&self.gpu.device, self.items.len())?;
+                let behind = |(s, w): (&State, &layout::Window)| s.status == 0 && s.interval < w.end;
+                if !states.iter().zip(&upload.windows).any(behind) {
+                    break;
+                }
+                self.dispatch(max_sweeps, false);
+            }
+            let records = self.records.read(&self.gpu.device, self.items.len() * (self.frames + 1))?;
+            finished = Some((window, records));
+            (window, upload) = (next, prepared);
+        }
+        if let Some((done, records)) = finished {
+            self.decode(&done, &records, out);
+            progress((done.len() * self.items.len()) as u64);
+        }
+        for (item, s) in self.items.iter().zip(&states) {
+            out.status[item.index] = Status {
+                failure: reason(s.status).map(|r| (u64::from(s.failed_step), r)),
+                unconverged: u64::from(s.unconverged),
+                steps: u64::from(s.steps),
+                passes: u64::from(s.sweeps),
+            };
+        }
+        if !out.bristles.is_empty() {
+            self.read_bristles(out)?;
+        }
+        Ok(())
+    }
+
+    /// The intervals of all contacts for the samples after `window.start` up to `window.end`.
+    fn build(&self, window: &Range<usize>, cursors: &mut [usize]) -> Upload {
+        let mut upload = Upload::default();
+        if window.is_empty() {
+            return upload;
+        }
+        let parts: Vec<(usize, Vec<crate::schedule::Interval>)> = self
+            .items
+            .par_iter()
+            .zip(&*cursors)
+            .map(|(item, &from)| {
+                let mut intervals = Vec::new();
+                let mut samples = 0;
+                while samples < window.len() && from + intervals.len() < item.timeline.len() {
+                    let interval = item.contact.interval(&item.timeline, from + intervals.len());
+                    samples += usize::from(interval.record);
+                    intervals.push(interval);
+                }
+                (from, intervals)
+            })
+            .collect();
+        for (i, (from, intervals)) in parts.into_iter().enumerate() {
+            let to = from + intervals.len();
+            cursors[i] = to;
+            upload.windows.push(layout::Window {
+                interval_first: upload.intervals.len() as u32,
+                begin: from as u32,
+                end: to as u32,
+                record_first: (i * (self.frames + 1)) as u32,
+                // Sample 0 belongs to the first window, before its intervals.
+                sample_from: if window.start == 0 { 0 } else { window.start as u32 + 1 },
+            });
+            for (j, interval) in intervals.into_iter().enumerate() {
+                let term_first = upload.terms.len() as u32;
+                upload.terms.extend(interval.terms.iter().map(|q| layout::Term {
+                    slot: q.slot as u32,
+                    amplitude: q.amplitude as f32,
+                    omega: q.omega as f32,
+                    phase: q.phase as f32,
+                }));
+                let bit = |set: bool, bit: u32| if set { bit } else { 0 };
+                let mut c = [0.0; 18];
+                for (to, from) in c.iter_mut().zip(interval.c.as_flattened()) {
+                    *to = *from as f32;
+                }
+                upload.intervals.push(layout::Interval {
+                    length: interval.length as f32,
+                    flags: bit(interval.jump, flag::JUMP)
+                        | bit(interval.record, flag::RECORD)
+                        | bit(interval.remap.is_some(), flag::REMAP)
+                        | bit(from + j == 0, flag::FIRST),
+                    remap_f_n: interval.remap.unwrap_or(-1.0) as f32,
+                    term_first,
+                    term_count: interval.terms.len() as u32,
+                    c,
+                });
+            }
+        }
+        upload
+    }
+
+    /// Sweeps after which a dispatch has to stop.
+    fn max_sweeps(&self, upload: &Upload) -> u32 {
+        let Shape { workgroup, cells_per_lane } = self.variant.shape;
+        if !self.gpu.adapter.software {
+            let cells: usize = self.items.iter().map(|i| i.active.len()).sum();
+            return (WORK_HARDWARE / cells as f64).clamp(64.0, 1e6) as u32;
+        }
+        let terms = upload.intervals.iter().map(|i| i.term_count).max().unwrap_or(0);
+        let turns = cells_per_lane + workgroup / 8 + 4 + 2 * terms;
+        (SOFTWARE_LOOP_TURNS.saturating_sub(4 * cells_per_lane) / turns).saturating_sub(12).max(1)
+    }
+
+    /// Puts a window's intervals on the device; buffers grow when they must. Returns the sweeps
+    /// that one dispatch may do.
+    fn send(&mut self, upload: &Upload) -> u32 {
+        let max_sweeps = self.max_sweeps(upload);
+        let queue = &self.gpu.queue;
+        queue.write_buffer(&self.bindings.windows, 0, bytemuck::cast_slice(&upload.windows));
+        for (buffer, bytes) in [
+            (&mut self.bindings.intervals, bytemuck::cast_slice(&upload.intervals)),
+            (&mut self.bindings.terms, bytemuck::cast_slice::<_, u8>(&upload.terms)),
+        ] {
+            if bytes.len() as u64 > buffer.size() {
+                *buffer = self.gpu.device.create_buffer(&wgpu::BufferDescriptor {
+                    label: None,
+                    size: (bytes.len() as u64 * 5 / 4).next_multiple_of(4),
+                    usage: buffer.usage(),
+                    mapped_at_creation: false,
+                });
+            }
+            queue.write_buffer(buffer, 0, bytes);
+        }
+        let run = Run { contacts: self.items.len() as u32, max_sweeps, zero: 0 };
+        queue.write_buffer(&self.bindings.run, 0, bytemuck::bytes_of(&run));
+        max_sweeps
+    }
+
+    /// Dispatches the window, as often as it is likely to take; `fresh` the first time, with the
+    /// samples poisoned.
+    fn dispatch(&self, max_sweeps: u32, fresh: bool) {
+        let b = &self.bindings;
+        let buffers =
+            [&b.cells, &b.contacts, &b.windows, &b.intervals, &b.terms, &b.states, &b.zetas, &b.records, &b.run];
+        let entries: Vec<_> = buffers
+            .iter()
+            .enumerate()
+            .map(|(i, buffer)| wgpu::BindGroupEntry { binding: i as u32, resource: buffer.as_entire_binding() })
+            .collect();
+        let group = self.gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: None,
+            layout: &self.pipeline.layout,
+            entries: &entries,
+        });
+        let mut encoder = self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        {
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+            pass.set_bind_group(0, &group, &[]);
+            if fresh {
+                let records = (self.items.len() * (self.frames + 1)) as u32;
+                pass.set_pipeline(&self.pipeline.poison);
+                dispatch_groups(&mut pass, records.div_ceil(self.variant.shape.workgroup));
+            }
+            pass.set_pipeline(&self.pipeline.rollout);
+            for _ in 0..(self.expected_sweeps / f64::from(max_sweeps)).ceil() as u32 {
+                dispatch_groups(&mut pass, self.items.len() as u32);
+            }
+        }
+        self.states.copy(&mut encoder, &b.states);
+        self.records.copy(&mut encoder, &b.records);
+        self.gpu.queue.submit([encoder.finish()]);
+    }
+
+    /// Moves the samples of a window to `out`.
+    fn decode(&self, window: &Range<usize>, records: &[Record], out: &mut Trajectories) {
+        let frames = out.frames();
+        let first = if window.start == 0 { 0 } else { window.start + 1 };
+        for (i, item) in self.items.iter().enumerate() {
+            for frame in first..=window.end {
+                let r = &records[i * (self.frames + 1) + frame - first];
+                let at = item.index * frames + frame;
+                let wide = |v: [f32; 3]| v.map(f64::from);
+                let (q, low) = (wide(r.q), wide(r.q_low));
+                out.pose[at] = [q[0] + low[0], q[1] + low[1], q[2] + low[2]];
+                out.twist[at] = wide(r.twist);
+                out.wrench[at] = wide(r.wrench);
+                out.normal_force[at] = f64::from(r.f_n);
+                out.slip[at] = f64::from(r.slip);
+            }
+        }
+    }
+
+    fn read_bristles(&self, out: &mut Trajectories) -> Result<(), EngineError> {
+        let staging = Staging::new(&self.gpu.device, self.bindings.zetas.size());
+        let mut encoder = self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        staging.copy(&mut encoder, &self.bindings.zetas);
+        self.gpu.queue.submit([encoder.finish()]);
+        let n = self.items.iter().map(|i| i.active.len()).sum();
+        let zetas = staging.read::<[f32; 2]>(&self.gpu.device, n)?;
+        let mut first = 0;
+        for item in self.items {
+            let own = &zetas[first..first + item.active.len()];
+            out.bristles[item.index] = own.iter().map(|z| [f64::from(z[0]), f64::from(z[1])]).collect();
+            first += item.active.len();
+        }
+        Ok(())
+    }
+}
+
+fn dispatch_groups(pass: &mut wgpu::ComputePass<'_>, groups: u32) {
+    const WIDE: u32 = 32_768;
+    pass.dispatch_workgroups(groups.min(WIDE), groups.div_ceil(WIDE), 1);
+}
+
+fn reason(status: u32) -> Option<Reason> {
+    [Reason::Twist, Reason::Wrench].into_iter().find(|r| status & *r as u32 != 0)
+}
+
+fn device_contact(item: &Item<'_>, plan: &Plan, cell_first: u32, zeta_first: u32) -> layout::Contact {
+    let Contact { patch, friction: f, body, .. } = item.contact;
+    let grid = patch.grid();
+    let (hertz_radius, hertz_k, hertz_k_per_newton) = match patch.rule() {
+        None => (0.0, 0.0, 0.0),
+        Some(rule) => match rule.exponent {
+            Exponent::Fixed(k) => (rule.radius, k, 0.0),
+            Exponent::PerNewton(k) => (rule.radius, 0.0, k),
+        },
+    };
+    layout::Contact {
+        sigma0: f.sigma0 as f32,
+        sigma1: f.sigma1 as f32,
+        sigma2: f.sigma2 as f32,
+        gamma: f.gamma as f32,
+        v_s: f.v_s as f32,
+        s_ba: f.s_ba as f32,
+        k_g: f.steepest_stribeck_slope() as f32,
+        kind: kind::of(body.kind),
+        mass: body.mass as f32,
+        inertia: body.inertia as f32,
+        pads: body.pads as f32,
+        offset_x: body.offset[0] as f32,
+        offset_y: body.offset[1] as f32,
+        dx: grid.dx as f32,
+        dy: grid.dy as f32,
+        arm2: patch.arm2() as f32,
+        hertz_radius: hertz_radius as f32,
+        hertz_k: hertz_k as f32,
+        hertz_k_per_newton: hertz_k_per_newton as f32,
+        hertz_most: 0.5 * grid.nx.min(grid.ny) as f32,
+        h_max: plan.step as f32,
+        cell_first,
+        cell_count: item.active.len() as u32,
+        zeta_first,
+    }
+}
+
+fn device_state(contact: &Contact) -> State {
+    let prescribed = contact.body.kind == crate::body::Kind::Prescribed;
+    let u = if prescribed { [0.0; 3] } else { contact.initial.twist.to_array() };
+    let q = contact.initial.pose;
+    let narrow = |v: [f64; 3]| v.map(|c| c as f32);
+    let low = |v: [f64; 3]| v.map(|c| (c - f64::from(c as f32)) as f32);
+    State {
+        u: narrow(u),
+        u_low: low(u),
+        q: narrow(q.to_array()),
+        q_low: low(q.to_array()),
+        patch_twist: narrow(contact.body.transform(q).twist(u.into()).to_array()),
+        map_f_n: -1.0,
+        ..State::default()
+    }
+}
+
+/// A buffer the host reads.
+struct Staging {
+    buffer: wgpu::Buffer,
+}
+
+impl Staging {
+    fn new(device: &wgpu::Device, size: u64) -> Self {
+        let buffer = device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("staging"),
+            size,
+            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        Self { buffer }
+    }
+
+    fn copy(&self, encoder: &mut wgpu::CommandEncoder, from: &wgpu::Buffer) {
+        encoder.copy_buffer_to_buffer(from, 0, &self.buffer, 0, from.size());
+    }
+
+    /// Waits for the copy and returns its first `n` elements.
+    fn read<T: bytemuck::Pod>(&self, device: &wgpu::Device, n: usize) -> Result<Vec<T>, EngineError> {
+        let failed = |e: &dyn std::fmt::Display| EngineError::Device(e.to_string());
+        let bytes = (n * size_of::<T>()) as u64;
+        let slice = self.buffer.slice(0..bytes.next_multiple_of(8).min(self.buffer.size()));
+        let (sender, receiver) = mpsc::channel();
+        slice.map_async(wgpu::MapMode::Read, move |result| {
+            let _ = sender.send(result);
+        });
+        device.poll(wgpu::PollType::wait_indefinitely()).map_err(|e| failed(&e))?;
+        receiver.recv().map_err(|e| failed(&e))?.map_err(|e| failed(&e))?;
+        let view = slice.get_mapped_range().map_err(|e| failed(&e))?;
+        let data = bytemuck::pod_collect_to_vec(&view[..bytes as usize]);
+        drop(view);
+        self.buffer.unmap();
+        Ok(data)
+    }
+}

@@ -1,0 +1,94 @@
+//! Putting a shader together: constants from Rust, then the WGSL files.
+
+use super::layout::{flag, kind};
+use crate::body::Kind;
+use crate::engine::Reason;
+use crate::friction::STRIBECK_X_MIN;
+use crate::kernel::real::Real;
+use crate::kernel::step::{KAPPA, NEWTON_MOST, NEWTON_TOLERANCE, PULL, SHORTEST_RULED_STEP};
+use crate::patch::{A_MIN, K_MIN};
+
+/// The shape of a kernel: lanes of a workgroup, and cells that each lane holds at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Shape {
+    /// Lanes of the workgroup that steps one contact.
+    pub workgroup: u32,
+    /// Length of each lane's arrays.
+    pub cells_per_lane: u32,
+}
+
+/// Lanes of the widest workgroup (portable limit).
+const WIDEST: u32 = 256;
+/// Cells a lane keeps before the next wider workgroup is taken.
+const COMFORTABLE: u32 = 16;
+
+impl Shape {
+    /// The shape for a contact with `cells` cells: a function of the contact alone, so that its
+    /// result does not depend on its neighbours.
+    #[must_use]
+    pub fn of(cells: usize) -> Self {
+        let cells = cells as u32;
+        let mut workgroup = 32;
+        while workgroup < WIDEST && cells > workgroup * COMFORTABLE {
+            workgroup *= 2;
+        }
+        Self { workgroup, cells_per_lane: cells.div_ceil(workgroup).next_multiple_of(4) }
+    }
+}
+
+/// A pipeline: a shape and what a whole dispatch has in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Variant {
+    /// The kernel's shape.
+    pub shape: Shape,
+    /// Elasto-Plastic, else LuGre.
+    pub elasto_plastic: bool,
+    /// Whether `gamma` is 2.
+    pub gaussian: bool,
+}
+
+/// The WGSL of a kernel of this shape.
+#[must_use]
+pub fn source(shape: Shape) -> String {
+    let mut text = String::new();
+    let mut constant = |name: &str, value: String| text += &format!("const {name} = {value};\n");
+    for (name, value) in [
+        ("PI", std::f64::consts::PI),
+        ("TINY", f32::TINY),
+        ("KAPPA", KAPPA),
+        ("PULL", PULL),
+        ("NEWTON_TOLERANCE", NEWTON_TOLERANCE),
+        ("SHORTEST_RULED_STEP", SHORTEST_RULED_STEP),
+        ("STRIBECK_X_MIN", STRIBECK_X_MIN),
+        ("STEP_SLACK", STEP_SLACK),
+        ("A_MIN", A_MIN),
+        ("K_MIN", K_MIN),
+    ] {
+        constant(name, format!("f32({value:e})"));
+    }
+    for (name, value) in [
+        ("WORKGROUP", shape.workgroup),
+        ("CELLS_PER_LANE", shape.cells_per_lane),
+        ("NEWTON_MOST", NEWTON_MOST),
+        ("KIND_PRESCRIBED", kind::of(Kind::Prescribed)),
+        ("KIND_GRIPPER", kind::of(Kind::Gripper)),
+        ("KIND_BODY", kind::of(Kind::Body)),
+        ("FLAG_JUMP", flag::JUMP),
+        ("FLAG_RECORD", flag::RECORD),
+        ("FLAG_REMAP", flag::REMAP),
+        ("FLAG_FIRST", flag::FIRST),
+        ("FAILED_TWIST", Reason::Twist as u32),
+        ("FAILED_WRENCH", Reason::Wrench as u32),
+    ] {
+        constant(name, format!("{value}u"));
+    }
+    constant("RAMP_ITERATIONS", f32::RAMP_ITERATIONS.to_string());
+    text += include_str!("../../shaders/friction.wgsl");
+    text += include_str!("../../shaders/reduce.wgsl");
+    text += include_str!("../../shaders/distributed.wgsl");
+    text += include_str!("../../shaders/step.wgsl");
+    text
+}
+
+/// Slack of the number of steps to a break point, wide enough for the rounding of single precision.
+const STEP_SLACK: f64 = 1e-3;
