@@ -8,19 +8,28 @@ use rayon::prelude::*;
 use crate::contact::Contact;
 use crate::engine::{Engine, EngineInfo, Plan, Progress, Status, Trajectories, validate};
 use crate::error::EngineError;
-use crate::kernel::step::Solver;
+use crate::kernel::real::{Lanes, Real};
+use crate::kernel::step::{Failed, Solver};
 use crate::planar::Twist;
 use crate::schedule::slot;
 
 /// The CPU engine.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Cpu;
+pub struct Cpu {
+    one_by_one: bool,
+}
 
 impl Cpu {
-    /// The engine, on all threads of the current rayon pool.
+    /// The engine, on all threads of the current rayon pool, 16 cells side by side.
     #[must_use]
     pub const fn new() -> Self {
-        Self
+        Self { one_by_one: false }
+    }
+
+    /// The same equations one cell after the other: the reference, a few times slower.
+    #[must_use]
+    pub const fn reference() -> Self {
+        Self { one_by_one: true }
     }
 }
 
@@ -47,6 +56,7 @@ impl Engine for Cpu {
         );
         rows.into_par_iter().for_each(|(pose, twist, wrench, normal_force, slip, status, bristles, contact)| {
             let row = Row { pose, twist, wrench, normal_force, slip };
+            let simulate = if self.one_by_one { simulate::<f64> } else { simulate::<Lanes<f64>> };
             (*status, *bristles) = simulate(contact, plan, row, progress, &stop);
         });
         if stop.into_inner() {
@@ -70,7 +80,12 @@ struct Row<'a> {
 
 impl Row<'_> {
     /// Writes sample `frame` of the solver's state at inputs `v`.
-    fn write(&mut self, frame: usize, solver: &mut Solver<'_, f64>, v: &[f64; slot::COUNT]) -> Result<(), ()> {
+    fn write<R: Real>(
+        &mut self,
+        frame: usize,
+        solver: &mut Solver<'_, R>,
+        v: &[f64; slot::COUNT],
+    ) -> Result<(), Failed> {
         let (twist, wrench, slip) = solver.sample(v)?;
         let Twist { vx, vy, w } = twist;
         self.pose[frame] = solver.q.to_array();
@@ -83,7 +98,7 @@ impl Row<'_> {
 }
 
 /// Steps one contact through the whole plan.
-fn simulate(
+fn simulate<R: Real>(
     contact: &Contact,
     plan: &Plan,
     mut row: Row<'_>,
@@ -91,8 +106,8 @@ fn simulate(
     stop: &AtomicBool,
 ) -> (Status, Vec<[f64; 2]>) {
     let timeline = contact.timeline(&plan.samples);
-    let mut solver = Solver::<f64>::new(contact, contact.active_cells(&timeline), plan.step);
-    let mut run = || -> Result<(), ()> {
+    let mut solver = Solver::<R>::new(contact, contact.active_cells(&timeline), plan.step);
+    let mut run = || -> Result<(), Failed> {
         let mut frame = 0;
         for i in 0..timeline.len() {
             let interval = contact.interval(&timeline, i);
@@ -109,15 +124,14 @@ fn simulate(
                 }
             }
             if stop.load(Ordering::Relaxed) {
-                return Err(());
+                return Err(Failed);
             }
         }
         Ok(())
     };
     // A failed contact has said so in its status; its later samples stay NaN.
     let _failed = run();
-    let bristles = solver.cells.zx.iter().zip(&solver.cells.zy).map(|(x, y)| [*x, *y]).collect();
-    (solver.status, bristles)
+    (solver.status, solver.cells.bristles())
 }
 
 /// The processor's name, as the machine tells it.

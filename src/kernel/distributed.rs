@@ -5,19 +5,47 @@ use super::friction::{Consts, Stage, bristle, decay, motion, sensitivity};
 use super::real::Real;
 use crate::planar::{Twist, Wrench};
 
-/// The cells of one contact, structure of arrays.
-#[derive(Clone, Debug, Default)]
+/// The cells of one contact, structure of arrays, as many side by side as the number type has
+/// lanes. Lanes beyond the last cell carry no pressure.
+#[derive(Clone, Debug)]
 pub struct Cells<R> {
-    /// Centre [m].
-    pub x: Vec<R>,
-    /// Centre [m].
-    pub y: Vec<R>,
-    /// Share of the normal force [-].
-    pub w: Vec<R>,
+    x: Vec<R>,
+    y: Vec<R>,
+    w: Vec<R>,
     /// Base of the stage, or state between steps: `zeta = sigma0 z` [-].
-    pub zx: Vec<R>,
-    /// Base of the stage, or state between steps: `zeta = sigma0 z` [-].
-    pub zy: Vec<R>,
+    zx: Vec<R>,
+    zy: Vec<R>,
+    len: usize,
+}
+
+impl<R: Real> Cells<R> {
+    /// Cells at `centres` [m] with shares `w` of the normal force [-] and states `zeta` [-].
+    pub fn new(centres: &[[f64; 2]], w: &[f64], zeta: &[[f64; 2]]) -> Self {
+        let column = |of: &[[f64; 2]], k: usize| pack(&of.iter().map(|v| v[k]).collect::<Vec<_>>());
+        Self {
+            x: column(centres, 0),
+            y: column(centres, 1),
+            w: pack(w),
+            zx: column(zeta, 0),
+            zy: column(zeta, 1),
+            len: centres.len(),
+        }
+    }
+
+    /// Replaces the shares of the normal force [-].
+    pub fn set_weights(&mut self, w: &[f64]) {
+        self.w = pack(w);
+    }
+
+    /// The states `zeta = sigma0 z` [-] of all cells.
+    pub fn bristles(&self) -> Vec<[f64; 2]> {
+        let at = |of: &[R], i: usize| of[i / R::LANES].lane(i % R::LANES);
+        (0..self.len).map(|i| [at(&self.zx, i), at(&self.zy, i)]).collect()
+    }
+}
+
+fn pack<R: Real>(values: &[f64]) -> Vec<R> {
+    values.chunks(R::LANES).map(R::pack).collect()
 }
 
 /// Sums over the cells, per unit normal force: `resist = -sum w E^T f` and
@@ -30,9 +58,59 @@ pub struct Sums {
     pub gain: nalgebra::Matrix3<f64>,
 }
 
+/// One sweep, in the copy compiled for the widest vectors this processor has. The copies differ in
+/// nothing but their instructions: the results are the same, bit for bit.
+pub fn sweep<R: Real>(
+    cells: &mut Cells<R>,
+    k: &Consts<R>,
+    u: Twist,
+    finish: Option<&Stage<R>>,
+    next: Option<&Stage<R>>,
+) -> Sums {
+    #[cfg(target_arch = "x86_64")]
+    if R::LANES > 1 {
+        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") {
+            // SAFETY: the processor has the features.
+            #[expect(unsafe_code, reason = "calling a copy compiled for features that were just detected")]
+            return unsafe { sweep_avx512(cells, k, u, finish, next) };
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has the feature.
+            #[expect(unsafe_code, reason = "calling a copy compiled for features that were just detected")]
+            return unsafe { sweep_avx2(cells, k, u, finish, next) };
+        }
+    }
+    sweep_here(cells, k, u, finish, next)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq")]
+fn sweep_avx512<R: Real>(
+    cells: &mut Cells<R>,
+    k: &Consts<R>,
+    u: Twist,
+    finish: Option<&Stage<R>>,
+    next: Option<&Stage<R>>,
+) -> Sums {
+    sweep_here(cells, k, u, finish, next)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn sweep_avx2<R: Real>(
+    cells: &mut Cells<R>,
+    k: &Consts<R>,
+    u: Twist,
+    finish: Option<&Stage<R>>,
+    next: Option<&Stage<R>>,
+) -> Sums {
+    sweep_here(cells, k, u, finish, next)
+}
+
 /// One sweep at patch twist `u`. `finish` moves the bases of the stage just solved; `next` answers
 /// for the stage to solve, from the moved bases. Both share speed and Stribeck bell.
-pub fn sweep<R: Real>(
+#[inline(always)]
+fn sweep_here<R: Real>(
     cells: &mut Cells<R>,
     k: &Consts<R>,
     u: Twist,

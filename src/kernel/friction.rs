@@ -103,11 +103,11 @@ pub fn motion<R: Real>(k: &Consts<R>, vx: R, vy: R) -> Motion<R> {
     let (bell, bell_slope);
     if k.gaussian {
         let x2 = (v2 * k.inv_v_s * k.inv_v_s).min(R::of(80.0));
-        bell = (-x2).exp();
+        bell = (-x2).exp_negative();
         bell_slope = R::of(-2.0) * s * k.inv_v_s * k.inv_v_s * bell;
     } else {
         let x = (s * k.inv_v_s).max(R::of(R::TINY));
-        bell = (-(x.powf(k.gamma)).min(R::of(80.0))).exp();
+        bell = (-(x.powf(k.gamma).min(R::of(80.0)))).exp_negative();
         let held = x.max(R::of(STRIBECK_X_MIN));
         bell_slope = -k.gamma * held.powf(k.gamma - R::of(1.0)) * k.inv_v_s * bell;
     }

@@ -23,6 +23,10 @@ pub const NEWTON_MOST: u32 = 3;
 /// The rule against branch jumps never asks for a shorter step than this [s].
 pub const SHORTEST_RULED_STEP: f64 = 1e-5;
 
+/// The contact became non-finite; its status says where and why.
+#[derive(Clone, Copy, Debug)]
+pub struct Failed;
+
 /// The state of one contact, stepped through its intervals.
 #[derive(Clone, Debug)]
 pub struct Solver<'a, R> {
@@ -58,18 +62,11 @@ impl<'a, R: Real> Solver<'a, R> {
     /// to follow, as [`Contact::active_cells`] gives them.
     pub fn new(contact: &'a Contact, active: Vec<usize>, h_max: f64) -> Self {
         let grid = contact.patch.grid();
-        let centre = |&i: &usize| grid.centre(i % grid.nx, i / grid.nx);
-        let zero = || vec![R::of(0.0); active.len()];
-        let mut cells = Cells {
-            x: active.iter().map(|i| R::of(centre(i)[0])).collect(),
-            y: active.iter().map(|i| R::of(centre(i)[1])).collect(),
-            w: active.iter().map(|&i| R::of(contact.patch.weights()[i])).collect(),
-            zx: zero(),
-            zy: zero(),
-        };
-        for (i, z) in contact.initial.bristles.iter().flatten().take(active.len()).enumerate() {
-            (cells.zx[i], cells.zy[i]) = (R::of(z[0]), R::of(z[1]));
-        }
+        let centres: Vec<[f64; 2]> = active.iter().map(|i| grid.centre(i % grid.nx, i / grid.nx)).collect();
+        let weights: Vec<f64> = active.iter().map(|&i| contact.patch.weights()[i]).collect();
+        let given = contact.initial.bristles.as_deref().unwrap_or(&[]);
+        let zeta: Vec<[f64; 2]> = (0..active.len()).map(|i| given.get(i).copied().unwrap_or_default()).collect();
+        let cells = Cells::new(&centres, &weights, &zeta);
         let u = if contact.body.kind == Kind::Prescribed { Twist::default() } else { contact.initial.twist };
         let q = contact.initial.pose;
         Self {
@@ -91,12 +88,12 @@ impl<'a, R: Real> Solver<'a, R> {
     /// Makes the pressure map anew for normal force `f_n` [N]; bristles are kept.
     pub fn remap(&mut self, f_n: f64) {
         let patch = self.contact.patch.under(f_n);
-        self.cells.w = self.active.iter().map(|&i| R::of(patch.weights()[i])).collect();
+        self.cells.set_weights(&self.active.iter().map(|&i| patch.weights()[i]).collect::<Vec<_>>());
         self.arm2 = patch.arm2();
     }
 
     /// Steps through one interval. `Err` if the contact became non-finite; its status says where.
-    pub fn advance(&mut self, interval: &Interval) -> Result<(), ()> {
+    pub fn advance(&mut self, interval: &Interval) -> Result<(), Failed> {
         if let Some(f_n) = interval.remap {
             self.remap(f_n);
         }
@@ -132,7 +129,7 @@ impl<'a, R: Real> Solver<'a, R> {
     }
 
     /// One step of a body.
-    fn step(&mut self, interval: &Interval, tau: f64, h: f64, at_least: u32) -> Result<(), ()> {
+    fn step(&mut self, interval: &Interval, tau: f64, h: f64, at_least: u32) -> Result<(), Failed> {
         let a = KAPPA * h;
         let ahead = |dt: f64| {
             let (q, u) = (self.q, self.u);
@@ -158,7 +155,7 @@ impl<'a, R: Real> Solver<'a, R> {
         base: Vector3<f64>,
         pull: f64,
         at_least: u32,
-    ) -> Result<Vector3<f64>, ()> {
+    ) -> Result<Vector3<f64>, Failed> {
         let body = self.contact.body;
         let st = self.stage_constants(v, a, pull);
         let mass = Matrix3::from_diagonal(&Vector3::new(body.mass, body.mass, body.inertia));
@@ -176,7 +173,7 @@ impl<'a, R: Real> Solver<'a, R> {
             self.patch_twist = t.twist(Twist::new(self.u.vx + du[0], self.u.vy + du[1], self.u.w + du[2]));
             if !du.iter().all(|c| c.is_finite()) {
                 self.status.failure = Some((self.status.steps, Reason::Twist));
-                return Err(());
+                return Err(Failed);
             }
             let small = d[0].abs().max(d[1].abs()).max(self.arm2.sqrt() * d[2].abs()) <= NEWTON_TOLERANCE;
             if small && newton >= at_least {
@@ -228,7 +225,7 @@ impl<'a, R: Real> Solver<'a, R> {
 
     /// The present state at inputs `v`: twist, friction wrench at the patch origin, slipping share.
     /// `Err` if it is not finite.
-    pub fn sample(&mut self, v: &Inputs) -> Result<(Twist, Wrench, f64), ()> {
+    pub fn sample(&mut self, v: &Inputs) -> Result<(Twist, Wrench, f64), Failed> {
         if self.pending.is_some() {
             self.sweep(None);
         }
@@ -249,7 +246,7 @@ impl<'a, R: Real> Solver<'a, R> {
             Ok((twist, wrench, slip))
         } else {
             self.status.failure = Some((self.status.steps, Reason::Wrench));
-            Err(())
+            Err(Failed)
         }
     }
 }
