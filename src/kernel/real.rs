@@ -87,6 +87,9 @@ pub trait Real:
 #[derive(Clone, Copy, Debug)]
 pub struct Lanes<T>([T; LANES]);
 
+/// ln 2 beyond the digits of an `f64`.
+const LN_2_BEYOND: f64 = 2.319_046_813_846_3e-17;
+
 /// Lanes of [`Lanes`].
 pub const LANES: usize = 16;
 
@@ -148,7 +151,7 @@ macro_rules! real {
                 let scale = <$t>::from_bits(shifted.to_bits().wrapping_add($bias) << $mantissa);
                 // ln 2 in two parts, the first short enough that k times it is exact.
                 let high = <$t>::from_bits((std::f64::consts::LN_2 as $t).to_bits() & (<$bits>::MAX << 12));
-                let low = (std::f64::consts::LN_2 - f64::from(high)) as $t;
+                let low = ((std::f64::consts::LN_2 - f64::from(high)) + LN_2_BEYOND) as $t;
                 (scale, (self - k * high) - k * low)
             }
             #[inline(always)]
