@@ -12,4 +12,5 @@ pub mod kernel;
 pub mod patch;
 pub mod planar;
 pub mod random;
+pub mod scenario;
 pub mod schedule;
