@@ -1,1 +1,8 @@
+//! What both engines run, in the shape that both read: the cell ([`friction`]), the pass over a
+//! grid ([`distributed`]) and the step ([`step`]). Each file here has its twin of the same stem in
+//! `shaders/`, with the same names in the same order.
 
+pub mod distributed;
+pub mod friction;
+pub mod real;
+pub mod step;
