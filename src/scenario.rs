@@ -78,11 +78,8 @@ impl Scenario {
             text = change(&text, c)?;
         }
         let base = path.parent().unwrap_or(Path::new(""));
-        let name = if changes.is_empty() {
-            path.display().to_string()
-        } else {
-            format!("{} (with changes)", path.display())
-        };
+        let name =
+            if changes.is_empty() { path.display().to_string() } else { format!("{} (with changes)", path.display()) };
         Self::parse(&text, base, &name)
     }
 

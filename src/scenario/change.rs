@@ -36,7 +36,10 @@ pub fn change(text: &str, change: &str) -> Result<String, ScenarioError> {
     for (depth, part) in path.iter().enumerate() {
         let here = || path[..depth].join(".");
         if let Ok(i) = part.parse::<usize>() {
-            let n = item.as_array().map(toml_edit::Array::len).or(item.as_array_of_tables().map(toml_edit::ArrayOfTables::len));
+            let n = item
+                .as_array()
+                .map(toml_edit::Array::len)
+                .or(item.as_array_of_tables().map(toml_edit::ArrayOfTables::len));
             if n.is_none_or(|n| i >= n) {
                 let n = n.unwrap_or(0);
                 return Err(wrong(format!("`{}` has {n} elements: expected an index below that", here())));

@@ -63,9 +63,9 @@ impl Number {
             Self::Uniform(range) | Self::LogUniform(range) => *range,
             Self::Normal { mean, sd: 0.0, .. } => [*mean; 2],
             Self::Normal { min, max, .. } => [*min, *max],
-            Self::Choice(values) => values.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], v| {
-                [low.min(*v), high.max(*v)]
-            }),
+            Self::Choice(values) => {
+                values.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], v| [low.min(*v), high.max(*v)])
+            }
         }
     }
 
@@ -197,7 +197,10 @@ where
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match number_or_table::<D, Distribution>(deserializer, "a number or a distribution such as `{ uniform = [a, b] }`")? {
+        match number_or_table::<D, Distribution>(
+            deserializer,
+            "a number or a distribution such as `{ uniform = [a, b] }`",
+        )? {
             Either::Number(value) => Ok(Self::Constant(value)),
             Either::Table(table) => table
                 .number()?

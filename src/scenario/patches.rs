@@ -77,11 +77,8 @@ impl Patches {
             return PatchFailure::wrong(second, "expected only one of `shape`, `file`, `pressure`");
         }
         let default = ShapeSpec(vec![ShapeName::Circle]);
-        let shapes: &[ShapeName] = if given.is_empty() || spec.shape.is_some() {
-            &spec.shape.as_ref().unwrap_or(&default).0
-        } else {
-            &[]
-        };
+        let shapes: &[ShapeName] =
+            if given.is_empty() || spec.shape.is_some() { &spec.shape.as_ref().unwrap_or(&default).0 } else { &[] };
         let hertz_keys = [
             ("patch.radius", spec.radius.is_some()),
             ("patch.exponent", spec.exponent.is_some()),

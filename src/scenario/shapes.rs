@@ -139,7 +139,11 @@ impl<'de> Deserialize<'de> for ShapeSpec {
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
                 let ShapeChoice { choice } = ShapeChoice::deserialize(MapAccessDeserializer::new(map))?;
-                if choice.is_empty() { Err(A::Error::custom("choice = []: expected at least one shape")) } else { Ok(ShapeSpec(choice)) }
+                if choice.is_empty() {
+                    Err(A::Error::custom("choice = []: expected at least one shape"))
+                } else {
+                    Ok(ShapeSpec(choice))
+                }
             }
         }
         deserializer.deserialize_any(Visit)

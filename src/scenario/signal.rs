@@ -125,7 +125,10 @@ impl SignalSpec {
             ShapeOverTime::Number(n) => Ok(Signal::constant(drawer.number(path, n))),
             ShapeOverTime::Points(points, interpolate) => {
                 let point = |(i, [t, v]): (usize, &[Number; 2])| {
-                    (drawer.number(&format!("{path}.points.{i}.0"), t), drawer.number(&format!("{path}.points.{i}.1"), v))
+                    (
+                        drawer.number(&format!("{path}.points.{i}.0"), t),
+                        drawer.number(&format!("{path}.points.{i}.1"), v),
+                    )
                 };
                 let points: Vec<(f64, f64)> = points.iter().enumerate().map(point).collect();
                 match interpolate {
@@ -199,7 +202,9 @@ impl<'de> Deserialize<'de> for SignalSpec {
         let forms = [number.map(ShapeOverTime::Number), points, waves, t.segments.map(ShapeOverTime::Segments)];
         let mut forms: Vec<ShapeOverTime> = forms.into_iter().flatten().collect();
         match (forms.pop(), forms.is_empty()) {
-            (Some(ShapeOverTime::Points(p, _)), true) if p.is_empty() => wrong("points = []: expected at least one".into()),
+            (Some(ShapeOverTime::Points(p, _)), true) if p.is_empty() => {
+                wrong("points = []: expected at least one".into())
+            }
             (Some(ShapeOverTime::Segments(s)), true) if s.is_empty() => {
                 wrong("segments = []: expected at least one".into())
             }
