@@ -33,27 +33,24 @@ impl Info {
         if list.is_empty() {
             text += &format!("  none; for a software driver: {}\n", crate::gpu::INSTALL_SOFTWARE_DRIVER);
         }
-        for adapter in list {
-            let fields = adapter.as_object().into_iter().flatten();
-            text += &lines(fields.map(|(k, v)| (k.as_str(), v)), 1);
-            text += "\n";
+        for adapter in list.iter().filter_map(serde_json::Value::as_object) {
+            text += &lines(adapter, 1);
+            text += "
+";
         }
         print(text.trim_end())
     }
 }
 
-/// `key value` lines of a JSON object, tables indented below their name.
-fn lines<'a>(fields: impl Iterator<Item = (&'a str, &'a serde_json::Value)>, depth: usize) -> String {
+/// `key: value` lines of a JSON object, tables indented below their name.
+fn lines(fields: &serde_json::Map<String, serde_json::Value>, depth: usize) -> String {
     let indent = "  ".repeat(depth);
-    fields
-        .map(|(key, value)| match value {
-            serde_json::Value::Object(inner) => {
-                format!("{indent}{key}\n{}", lines(inner.iter().map(|(k, v)| (k.as_str(), v)), depth + 1))
-            }
-            serde_json::Value::String(s) => format!("{indent}{key}: {s}\n"),
-            other => format!("{indent}{key}: {other}\n"),
-        })
-        .collect()
+    let line = |(key, value): (&String, &serde_json::Value)| match value {
+        serde_json::Value::Object(inner) => format!("{indent}{key}\n{}", lines(inner, depth + 1)),
+        serde_json::Value::String(s) => format!("{indent}{key}: {s}\n"),
+        other => format!("{indent}{key}: {other}\n"),
+    };
+    fields.iter().map(line).collect()
 }
 
 /// Vector instructions that the CPU offers.

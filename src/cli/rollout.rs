@@ -27,10 +27,10 @@ pub(super) struct Rollout {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     changes: Vec<String>,
     /// Time between recorded samples [s].
-    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     record_every: Option<f64>,
     /// Longest integration step [s].
-    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     step: Option<f64>,
     /// Directory of the results [default: runs/<name of the scenario>].
     #[arg(long, value_name = "DIR")]
