@@ -2,6 +2,7 @@
 #![doc = include_str!("../ARCHITECTURE.md")]
 
 pub mod body;
+pub mod cli;
 pub mod contact;
 pub mod cpu;
 pub mod engine;
@@ -12,4 +13,6 @@ pub mod kernel;
 pub mod patch;
 pub mod planar;
 pub mod random;
+pub mod rollout;
+pub mod scenario;
 pub mod schedule;

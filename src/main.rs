@@ -1,1 +1,7 @@
-fn main() {}
+//! The `bristle` program. See `bristle --help` and the README.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    bristle::cli::main()
+}

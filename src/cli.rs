@@ -1,0 +1,76 @@
+//! The command line: parses, calls one thing below, prints.
+//!
+//! Exit codes: 0 done, 2 for what the user wrote (arguments, scenario, existing output), 1 for what
+//! the machine refused (no adapter, no disk).
+
+mod engine;
+mod info;
+mod rollout;
+
+use std::fmt;
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Simulate thousands of LuGre and Elasto-Plastic friction patches at once.
+#[derive(Parser)]
+#[command(version, about, long_about = None)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Draw the contacts of a scenario and simulate them.
+    Rollout(rollout::Rollout),
+    /// List what this machine can compute on.
+    Info(info::Info),
+    /// Print the JSON schema of scenario files.
+    Schema,
+}
+
+/// Something went wrong: what to say, and whose it is.
+struct Failure {
+    message: String,
+    code: u8,
+}
+
+impl Failure {
+    /// The user can mend it by asking for something else.
+    fn of_user(error: impl fmt::Display) -> Self {
+        Self { message: error.to_string(), code: 2 }
+    }
+
+    /// The machine refused.
+    fn of_machine(error: impl fmt::Display) -> Self {
+        Self { message: error.to_string(), code: 1 }
+    }
+}
+
+/// Runs the program on the process's arguments.
+#[must_use]
+pub fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Rollout(rollout) => rollout.run(),
+        Command::Info(info) => info.run(),
+        Command::Schema => print(&format!("{:#}", crate::scenario::json_schema())),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure { message, code }) => {
+            // Nothing is left to do if stderr is gone too.
+            let _ = writeln!(std::io::stderr(), "error: {message}");
+            ExitCode::from(code)
+        }
+    }
+}
+
+/// Prints on stdout; a reader that has gone away is no error.
+fn print(text: &str) -> Result<(), Failure> {
+    match writeln!(std::io::stdout(), "{text}") {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::of_machine(format!("stdout: {e}"))),
+        _ => Ok(()),
+    }
+}

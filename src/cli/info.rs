@@ -1,0 +1,70 @@
+//! `bristle info`: what this machine can compute on.
+
+use serde_json::json;
+
+use super::{Failure, print};
+use crate::cpu::Cpu;
+use crate::engine::Engine;
+
+#[derive(clap::Args)]
+pub(super) struct Info {
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Info {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        let adapters = serde_json::to_value(crate::gpu::adapters()).map_err(Failure::of_machine)?;
+        let cpu = json!({
+            "name": Cpu::new().info().adapter,
+            "threads": rayon::current_num_threads(),
+            "features": features(),
+        });
+        if self.json {
+            let all = json!({ "bristle": env!("CARGO_PKG_VERSION"), "cpu": cpu, "adapters": adapters });
+            return print(&format!("{all:#}"));
+        }
+        let features = features().join(" ");
+        let mut text = format!("bristle {}\n\nCPU, f64\n", env!("CARGO_PKG_VERSION"));
+        text += &format!("  {}\n  {} threads, {features}\n", Cpu::new().info().adapter, rayon::current_num_threads());
+        text += "\nGPU adapters, f32\n";
+        let list = adapters.as_array().map(Vec::as_slice).unwrap_or_default();
+        if list.is_empty() {
+            text += &format!("  none; for a software driver: {}\n", crate::gpu::INSTALL_SOFTWARE_DRIVER);
+        }
+        for adapter in list.iter().filter_map(serde_json::Value::as_object) {
+            text += &lines(adapter, 1);
+            text += "
+";
+        }
+        print(text.trim_end())
+    }
+}
+
+/// `key: value` lines of a JSON object, tables indented below their name.
+fn lines(fields: &serde_json::Map<String, serde_json::Value>, depth: usize) -> String {
+    let indent = "  ".repeat(depth);
+    let line = |(key, value): (&String, &serde_json::Value)| match value {
+        serde_json::Value::Object(inner) => format!("{indent}{key}\n{}", lines(inner, depth + 1)),
+        serde_json::Value::String(s) => format!("{indent}{key}: {s}\n"),
+        other => format!("{indent}{key}: {other}\n"),
+    };
+    fields.iter().map(line).collect()
+}
+
+/// Vector instructions that the CPU offers.
+fn features() -> Vec<&'static str> {
+    #[cfg(target_arch = "x86_64")]
+    let known = [
+        ("sse4.2", is_x86_feature_detected!("sse4.2")),
+        ("avx2", is_x86_feature_detected!("avx2")),
+        ("fma", is_x86_feature_detected!("fma")),
+        ("avx512f", is_x86_feature_detected!("avx512f")),
+    ];
+    #[cfg(target_arch = "aarch64")]
+    let known = [("neon", std::arch::is_aarch64_feature_detected!("neon"))];
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let known: [(&str, bool); 0] = [];
+    known.into_iter().filter_map(|(name, there)| there.then_some(name)).collect()
+}

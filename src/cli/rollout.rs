@@ -1,0 +1,135 @@
+//! `bristle rollout`: a scenario to a directory of results.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::{Failure, engine, print};
+use crate::rollout::{Options, ROTATION_SPUN, RolloutError, SLIPPED, Summary, rollout};
+use crate::scenario::{EngineChoice, Scenario};
+
+#[derive(clap::Args)]
+pub(super) struct Rollout {
+    /// Scenario file (docs/scenario.md).
+    file: PathBuf,
+    /// What computes [default: the scenario's, else auto].
+    #[arg(long, value_enum)]
+    engine: Option<EngineChoice>,
+    /// Number of contacts [default: the scenario's].
+    #[arg(short = 'n', long, value_name = "N")]
+    contacts: Option<u64>,
+    /// Seed of all random numbers [default: the scenario's].
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Change a value of the scenario, such as `friction.mu_c=0.4` or `body.mass={ uniform = [1, 2] }`.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    changes: Vec<String>,
+    /// Time between recorded samples [s].
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
+    record_every: Option<f64>,
+    /// Longest integration step [s].
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
+    step: Option<f64>,
+    /// Directory of the results [default: runs/<name of the scenario>].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Replace a run that is there.
+    #[arg(long)]
+    force: bool,
+    /// Continue an unfinished run at its last complete block.
+    #[arg(long, conflicts_with = "force")]
+    resume: bool,
+    /// Print one JSON object at the end.
+    #[arg(long)]
+    json: bool,
+    /// CPU threads [default: all].
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+}
+
+impl Rollout {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        let scenario = Scenario::load(&self.file, &self.changes()).map_err(Failure::of_user)?;
+        if let Some(threads) = self.threads {
+            if threads == 0 {
+                return Err(Failure::of_user("--threads 0: expected at least 1"));
+            }
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+            pool.map_err(Failure::of_machine)?;
+        }
+        let out = self.out.clone().unwrap_or_else(|| {
+            let stem = self.file.file_stem().unwrap_or_default();
+            PathBuf::from("runs").join(stem)
+        });
+        let options = Options { out, force: self.force, resume: self.resume, block: None };
+        crate::rollout::check_place(&options).map_err(failure)?;
+        let engine = engine::open(self.engine.unwrap_or(scenario.spec().engine))?;
+        let bar = progress_bar(scenario.contacts() * scenario.plan().samples.len() as u64);
+        let progress = |samples| {
+            bar.inc(samples);
+            true
+        };
+        let done = rollout(&scenario, &*engine, &options, &progress);
+        bar.finish_and_clear();
+        let summary = done.map_err(failure)?;
+        if self.json {
+            print(&serde_json::to_string(&summary).map_err(Failure::of_machine)?)
+        } else {
+            print(&text(&summary))
+        }
+    }
+
+    /// The changes of the scenario that the arguments ask for.
+    fn changes(&self) -> Vec<String> {
+        let own = [
+            self.contacts.map(|n| format!("contacts={n}")),
+            self.seed.map(|n| format!("seed={n}")),
+            self.record_every.map(|s| format!("record_every={s:?}")),
+            self.step.map(|s| format!("step={s:?}")),
+        ];
+        self.changes.iter().cloned().chain(own.into_iter().flatten()).collect()
+    }
+}
+
+fn failure(e: RolloutError) -> Failure {
+    if e.is_users() { Failure::of_user(e) } else { Failure::of_machine(e) }
+}
+
+/// A bar on stderr, on a terminal only. A unit is a sample of a contact.
+fn progress_bar(length: u64) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr_with_hz(5));
+    if !std::io::stderr().is_terminal() {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
+    let style = ProgressStyle::with_template("{wide_bar} {percent} % of contacts, {elapsed} gone, {eta} to go");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.enable_steady_tick(Duration::from_millis(500));
+    bar
+}
+
+fn text(s: &Summary) -> String {
+    let (n, status) = (s.contacts, &s.status);
+    let row = |count: u64, what: &str, how: String| format!("  {count:>8}  {what:<8} {how}\n");
+    let mut text = format!("{n} contacts on {} ({}, {})\n", s.engine.engine, s.engine.precision, s.engine.adapter);
+    text +=
+        &row(status.slipped, "slipped", format!("their centre of pressure moved by more than {} mm", 1e3 * SLIPPED));
+    text += &row(status.spun, "spun", format!("turned by more than {:.0} degree", ROTATION_SPUN.to_degrees()));
+    text += &row(status.stuck, "stuck", "did neither".into());
+    text += &row(status.failed, "failed", "became non-finite and were stopped".into());
+    text +=
+        &format!("{} steps in {:.1} s: {:.3e} contact-steps per second\n", s.steps, s.wall_s, s.contact_steps_per_s);
+    if s.unconverged_stages > 0 {
+        text += &format!(
+            "{} of {} velocity solves in {} contacts had not converged; a smaller step than {} s helps (`--step {}`)\n",
+            s.unconverged_stages,
+            2 * s.steps,
+            status.unconverged,
+            s.step,
+            s.step / 4.0
+        );
+    }
+    text += &format!("{}", s.out);
+    text
+}

@@ -1,0 +1,183 @@
+//! Simulating a scenario to disk: contacts are drawn and simulated in blocks, every block goes to
+//! disk at once, and the run appears at its place only when it is complete.
+//!
+//! While it runs, a run lives in `<out>.partial/`; a killed run can be resumed from there at its
+//! last complete block. The results do not depend on the size of the blocks.
+
+mod fate;
+mod npz;
+mod plot;
+mod record;
+mod spool;
+
+pub use fate::{Fate, ROTATION_SPUN, SLIPPED};
+pub use record::{Counts, Summary};
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use crate::engine::{Engine, Plan};
+use crate::error::EngineError;
+use crate::scenario::{Scenario, ScenarioError};
+use spool::Spool;
+
+/// Where a run goes and what happens to what is there.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Directory of the finished run.
+    pub out: PathBuf,
+    /// Replace a run (finished or not) that is there.
+    pub force: bool,
+    /// Continue the unfinished run that is there.
+    pub resume: bool,
+    /// Contacts in a block; chosen from the engine and the number of samples if none.
+    pub block: Option<u64>,
+}
+
+/// A run that could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum RolloutError {
+    /// A contact of the scenario is out of range.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// There is a run already.
+    #[error("{0} exists: expected a new directory (`--out`), or `--force` to replace it")]
+    Exists(PathBuf),
+    /// There is an unfinished run.
+    #[error("{0} holds an unfinished run: `--resume` continues it, `--force` starts anew")]
+    Unfinished(PathBuf),
+    /// There is nothing to resume.
+    #[error("{0}: no unfinished run to resume")]
+    NothingToResume(PathBuf),
+    /// The unfinished run is another one.
+    #[error("{path} holds an unfinished run with another {what}: `--force` starts anew")]
+    Different {
+        /// The directory.
+        path: PathBuf,
+        /// What differs.
+        what: &'static str,
+    },
+    /// The machine could not read or write.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// The machine's own reason.
+        source: std::io::Error,
+    },
+}
+
+impl RolloutError {
+    /// Whether the user can mend it by asking for something else (the CLI's exit code 2, else 1).
+    #[must_use]
+    pub fn is_users(&self) -> bool {
+        !matches!(self, Self::Io { .. } | Self::Engine(_))
+            || matches!(self, Self::Engine(EngineError::Parameter { .. }))
+    }
+}
+
+pub(crate) fn io(path: &Path) -> impl Fn(std::io::Error) -> RolloutError + '_ {
+    move |source| RolloutError::Io { path: path.to_owned(), source }
+}
+
+/// Simulates `scenario` on `engine` into `options.out`. `progress` gets the number of
+/// contact-samples just finished and asks to stop by `false`.
+///
+/// # Errors
+/// See [`RolloutError`]; whatever happens, `options.out` is complete or as it was.
+pub fn rollout(
+    scenario: &Scenario,
+    engine: &dyn Engine,
+    options: &Options,
+    progress: &(dyn Fn(u64) -> bool + Sync),
+) -> Result<Summary, RolloutError> {
+    let out = &options.out;
+    let partial = partial(out);
+    check_place(options)?;
+    scenario.check()?;
+    clear(options, &partial)?;
+
+    let plan = scenario.plan();
+    let identity = record::identity(scenario, engine);
+    let mut spool = if options.resume {
+        Spool::resume(&partial, &identity, plan.samples.len())?
+    } else {
+        Spool::create(&partial, &identity, plan.samples.len())?
+    };
+    progress(spool.done() * plan.samples.len() as u64);
+    let block = options.block.unwrap_or_else(|| block_size(engine, &plan)).max(1);
+    while spool.done() < scenario.contacts() {
+        let from = spool.done();
+        let to = (from + block).min(scenario.contacts());
+        let start = Instant::now();
+        let contacts = (from..to).map(|k| scenario.contact(k)).collect::<Result<Vec<_>, _>>()?;
+        let trajectories = engine.rollout(&contacts, &plan, progress)?;
+        let fates: Vec<Fate> = contacts.iter().enumerate().map(|(k, c)| Fate::of(c, &trajectories, k)).collect();
+        spool.push(&trajectories, &fates, start.elapsed().as_secs_f64())?;
+    }
+    let summary = record::write(scenario, engine, &mut spool, &partial, out)?;
+    spool.remove()?;
+    publish(&partial, out)?;
+    Ok(summary)
+}
+
+fn partial(out: &Path) -> PathBuf {
+    let mut name = out.file_name().unwrap_or_default().to_owned();
+    name.push(".partial");
+    out.with_file_name(name)
+}
+
+/// Checks, before anything is computed, that the run may go where `options` say.
+///
+/// # Errors
+/// A run or an unfinished run that is in the way, or none to resume.
+pub fn check_place(options: &Options) -> Result<(), RolloutError> {
+    let out = &options.out;
+    if out.file_name().is_none() {
+        let source = std::io::Error::new(std::io::ErrorKind::InvalidInput, "expected the name of a new directory");
+        return Err(RolloutError::Io { path: out.clone(), source });
+    }
+    if out.exists() && !options.force {
+        return Err(RolloutError::Exists(out.clone()));
+    }
+    let partial = partial(out);
+    match (partial.exists(), options.resume, options.force) {
+        (false, true, _) => Err(RolloutError::NothingToResume(partial)),
+        (true, false, false) => Err(RolloutError::Unfinished(partial)),
+        _ => Ok(()),
+    }
+}
+
+/// Makes the directory of the unfinished run, empty unless it is to be resumed.
+fn clear(options: &Options, partial: &Path) -> Result<(), RolloutError> {
+    if partial.exists() && !options.resume {
+        fs::remove_dir_all(partial).map_err(io(partial))?;
+    }
+    fs::create_dir_all(partial).map_err(io(partial))
+}
+
+/// Moves the complete run to its place; an old one goes only when the new one is there.
+fn publish(partial: &Path, out: &Path) -> Result<(), RolloutError> {
+    if !out.exists() {
+        return fs::rename(partial, out).map_err(io(out));
+    }
+    let mut name = out.file_name().unwrap_or_default().to_owned();
+    name.push(".old");
+    let old = out.with_file_name(name);
+    fs::rename(out, &old).map_err(io(out))?;
+    fs::rename(partial, out).map_err(io(out))?;
+    fs::remove_dir_all(&old).map_err(io(&old))
+}
+
+/// Enough contacts to keep the engine busy, within 128 MiB of samples.
+fn block_size(engine: &dyn Engine, plan: &Plan) -> u64 {
+    let most = if engine.info().engine == "cpu" { 32 * rayon::current_num_threads() as u64 } else { 16_384 };
+    ((128 << 20) / (spool::BYTES_PER_SAMPLE * plan.samples.len() as u64)).clamp(1, most)
+}
+
+#[cfg(test)]
+mod tests;

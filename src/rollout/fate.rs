@@ -1,0 +1,62 @@
+//! What became of a contact: slipped, spun, stuck or failed.
+
+use crate::body::Kind;
+use crate::contact::Contact;
+use crate::engine::Trajectories;
+use crate::planar::Pose;
+
+/// A contact has slipped if its body's point at the centre of pressure ends further than this [m]
+/// from where it started.
+pub const SLIPPED: f64 = 1e-4;
+/// A contact has spun if its body ends rotated by more than this [rad]: one degree.
+pub const ROTATION_SPUN: f64 = std::f64::consts::PI / 180.0;
+
+/// From the start to the end of a run. NaN where the contact failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Fate {
+    /// Distance [m] by which the body's point that was at the centre of pressure has moved.
+    pub displacement: f64,
+    /// Rotation of the body [rad], counter-clockwise.
+    pub rotation: f64,
+}
+
+impl Fate {
+    /// The fate of contact `k` of a block.
+    #[must_use]
+    pub fn of(contact: &Contact, trajectories: &Trajectories, k: usize) -> Self {
+        let n = trajectories.frames();
+        let poses = &trajectories.pose[k * n..(k + 1) * n];
+        let (Some(&first), Some(&last)) = (poses.first(), poses.last()) else { return Self::default() };
+        let (first, last) = (Pose::from(first), Pose::from(last));
+        let cop = contact.patch.cop();
+        // The point from the centre of mass, in the axes of the body.
+        let arm = match contact.body.kind {
+            Kind::Gripper => rotate([cop[0] - first.x, cop[1] - first.y], -first.theta),
+            Kind::Body => [contact.body.offset[0] + cop[0], contact.body.offset[1] + cop[1]],
+            Kind::World | Kind::Prescribed => rotate(cop, -first.theta),
+        };
+        let point = |q: Pose| {
+            let [x, y] = rotate(arm, q.theta);
+            [q.x + x, q.y + y]
+        };
+        let ([x0, y0], [x1, y1]) = (point(first), point(last));
+        Self { displacement: (x1 - x0).hypot(y1 - y0), rotation: last.theta - first.theta }
+    }
+
+    /// Whether the contact has slipped.
+    #[must_use]
+    pub fn slipped(&self) -> bool {
+        self.displacement > SLIPPED
+    }
+
+    /// Whether the contact has spun.
+    #[must_use]
+    pub fn spun(&self) -> bool {
+        self.rotation.abs() > ROTATION_SPUN
+    }
+}
+
+fn rotate([x, y]: [f64; 2], angle: f64) -> [f64; 2] {
+    let (sin, cos) = angle.sin_cos();
+    [cos * x - sin * y, sin * x + cos * y]
+}

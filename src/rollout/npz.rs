@@ -1,0 +1,93 @@
+//! NPZ files, written as a stream: stored zip entries with one `.npy` array each.
+
+use std::fs::File;
+use std::io::{BufWriter, Read, Write};
+use std::path::Path;
+
+use npyz::WriterBuilder;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+use super::spool::Item;
+use super::{RolloutError, io};
+
+/// An NPZ file that is being written.
+pub(super) struct Npz<'a> {
+    path: &'a Path,
+    zip: ZipWriter<BufWriter<File>>,
+}
+
+impl<'a> Npz<'a> {
+    pub fn create(path: &'a Path) -> Result<Self, RolloutError> {
+        let file = File::create(path).map_err(io(path))?;
+        Ok(Self { path, zip: ZipWriter::new(BufWriter::with_capacity(1 << 20, file)) })
+    }
+
+    /// Adds an array of `shape` whose little-endian items come from `data`.
+    pub fn copy(&mut self, name: &str, item: Item, shape: &[u64], data: &mut dyn Read) -> Result<(), RolloutError> {
+        match item {
+            Item::F64 => self.stream(name, shape, data, f64::from_le_bytes),
+            Item::U32 => self.stream(name, shape, data, u32::from_le_bytes),
+            Item::U64 => self.stream(name, shape, data, u64::from_le_bytes),
+            Item::I64 => self.stream(name, shape, data, i64::from_le_bytes),
+        }
+        .map_err(io(self.path))
+    }
+
+    /// Adds a 1-D array.
+    pub fn vector(&mut self, name: &str, values: &[f64]) -> Result<(), RolloutError> {
+        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        self.copy(name, Item::F64, &[values.len() as u64], &mut bytes.as_slice())
+    }
+
+    fn stream<T: npyz::AutoSerialize, const N: usize>(
+        &mut self,
+        name: &str,
+        shape: &[u64],
+        data: &mut dyn Read,
+        item: fn([u8; N]) -> T,
+    ) -> std::io::Result<()> {
+        let count: u64 = shape.iter().product();
+        // Sizes are not known to fit 32 bits, so every entry has the 64-bit ones.
+        let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
+        self.zip.start_file(format!("{name}.npy"), stored)?;
+        let mut npy = npyz::WriteOptions::<T>::new()
+            .default_dtype()
+            .shape(shape)
+            .writer(Buffered::new(&mut self.zip))
+            .begin_nd()?;
+        let mut bytes = [0; N];
+        for _ in 0..count {
+            data.read_exact(&mut bytes)?;
+            npy.push(&item(bytes))?;
+        }
+        npy.finish()
+    }
+
+    /// Writes the directory of the archive and waits for the disk.
+    pub fn finish(self) -> Result<(), RolloutError> {
+        let finish = || {
+            let file = self.zip.finish()?.into_inner().map_err(std::io::IntoInnerError::into_error)?;
+            file.sync_all()
+        };
+        finish().map_err(io(self.path))
+    }
+}
+
+/// Hands the archive large pieces: it sums a check over each.
+struct Buffered<W: Write>(BufWriter<W>);
+
+impl<W: Write> Buffered<W> {
+    fn new(inner: W) -> Self {
+        Self(BufWriter::with_capacity(1 << 18, inner))
+    }
+}
+
+impl<W: Write> Write for Buffered<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.write(bytes)
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
+}

@@ -1,0 +1,201 @@
+//! The files of a finished run.
+
+use std::fs;
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::npz::Npz;
+use super::plot::{self, Curve, Outcome};
+use super::spool::{COLUMNS, Spool};
+use super::{Fate, RolloutError, io};
+use crate::engine::{Engine, EngineInfo, UNCONVERGED};
+use crate::scenario::{Scenario, change};
+
+/// How the contacts of a run fared. A contact may have slipped and spun.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Neither slipped nor spun.
+    pub stuck: u64,
+    /// The body's point at the centre of pressure moved by more than [`super::SLIPPED`].
+    pub slipped: u64,
+    /// The body turned by more than [`super::ROTATION_SPUN`].
+    pub spun: u64,
+    /// Became non-finite and was stopped.
+    pub failed: u64,
+    /// Had stages that did not converge.
+    pub unconverged: u64,
+}
+
+/// A finished run in numbers; what `--json` prints.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// What ran: `engine`, `precision`, `adapter`, `driver`.
+    #[serde(flatten)]
+    pub engine: EngineInfo,
+    /// Number of contacts.
+    pub contacts: u64,
+    /// Steps of all contacts.
+    pub steps: u64,
+    /// Passes over the cells of all contacts.
+    pub passes: u64,
+    /// Time the engine took [s].
+    pub wall_s: f64,
+    /// Steps of all contacts over the engine's time.
+    pub contact_steps_per_s: f64,
+    /// Counts of contacts.
+    pub status: Counts,
+    /// Stages that did not converge, of two a step.
+    pub unconverged_stages: u64,
+    /// Longest step [s].
+    pub step: f64,
+    /// Directory of the run.
+    pub out: String,
+}
+
+/// What must be the same for an unfinished run to be continued.
+pub(super) fn identity(scenario: &Scenario, engine: &dyn Engine) -> Value {
+    json!({ "scenario": scenario.text(), "engine": engine.info(), "version": env!("CARGO_PKG_VERSION") })
+}
+
+/// Writes all files of the run from its spool.
+pub(super) fn write(
+    scenario: &Scenario,
+    engine: &dyn Engine,
+    spool: &mut Spool,
+    dir: &Path,
+    out: &Path,
+) -> Result<Summary, RolloutError> {
+    let (plan, n) = (scenario.plan(), spool.done());
+    let samples = plan.samples.len() as u64;
+
+    let path = dir.join("trajectories.npz");
+    let mut npz = Npz::create(&path)?;
+    npz.vector("time", &plan.samples)?;
+    for column in &COLUMNS {
+        let mut shape = vec![n];
+        if column.per_sample {
+            shape.push(samples);
+        }
+        if column.width > 1 {
+            shape.push(column.width as u64);
+        }
+        npz.copy(column.name, column.item, &shape, &mut spool.reader(column, 0)?)?;
+    }
+    npz.finish()?;
+
+    contacts(scenario, &dir.join("contacts.npz"))?;
+    let text = stored_scenario(scenario, dir)?;
+    let put = |name: &str, text: &str| {
+        let path = dir.join(name);
+        fs::write(&path, text).map_err(io(&path))
+    };
+    put("scenario.toml", &text)?;
+    put("trajectories.svg", &picture(scenario, spool, out)?)?;
+
+    let summary = summarise(scenario, engine, spool, out)?;
+    let spec = scenario.spec();
+    let arrays: serde_json::Map<String, Value> =
+        COLUMNS.iter().map(|c| (c.name.to_owned(), c.about.into())).chain([("time".into(), "[s]".into())]).collect();
+    let run = json!({
+        "bristle": env!("CARGO_PKG_VERSION"),
+        "scenario": scenario.name(),
+        "seed": spec.seed,
+        "duration": spec.duration,
+        "step": spec.step,
+        "record_every": spec.record_every,
+        "samples": samples,
+        "summary": summary,
+        "arrays": arrays,
+    });
+    put("run.json", &format!("{run:#}\n"))?;
+    Ok(summary)
+}
+
+/// Every parameter of every contact, one array a parameter.
+fn contacts(scenario: &Scenario, path: &Path) -> Result<(), RolloutError> {
+    let n = scenario.contacts() as usize;
+    let mut columns: Vec<(String, Vec<f64>)> = Vec::new();
+    for k in 0..scenario.contacts() {
+        for (i, (name, value)) in scenario.draw(k)?.parameters.into_iter().enumerate() {
+            // The order of the names is that of contact 0, but for shapes that have parameters of their own.
+            let i = match columns.get(i) {
+                Some((known, _)) if *known == name => i,
+                _ => columns.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+                    columns.push((name, vec![f64::NAN; n]));
+                    columns.len() - 1
+                }),
+            };
+            columns[i].1[k as usize] = value;
+        }
+    }
+    let mut npz = Npz::create(path)?;
+    for (name, values) in &columns {
+        npz.vector(name, values)?;
+    }
+    npz.finish()
+}
+
+/// The effective scenario, with its map file beside it, so that the run can be repeated from its directory.
+fn stored_scenario(scenario: &Scenario, dir: &Path) -> Result<String, RolloutError> {
+    let Some(map) = scenario.map_file() else { return Ok(scenario.text().to_owned()) };
+    let name = map.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    fs::copy(&map, dir.join(&name)).map_err(io(&map))?;
+    let quoted = toml_edit::Value::from(name).to_string();
+    Ok(change(scenario.text(), &format!("patch.file={quoted}"))?)
+}
+
+fn picture(scenario: &Scenario, spool: &Spool, out: &Path) -> Result<String, RolloutError> {
+    let n = spool.done();
+    let shown = n.min(plot::MAX_CONTACTS);
+    let (displacement, rotation, status) =
+        (spool.scalars("displacement")?, spool.scalars("rotation")?, spool.scalars("failed_step")?);
+    let mut curves = Vec::new();
+    for i in 0..shown {
+        let k = i * n / shown;
+        let at = k as usize;
+        let fate = Fate { displacement: displacement[at], rotation: rotation[at] };
+        let kind = match (status[at] >= 0.0, fate.spun(), fate.slipped()) {
+            (true, ..) => Outcome::Failed,
+            (_, true, _) => Outcome::Spun,
+            (_, _, true) => Outcome::Slipped,
+            _ => Outcome::Stuck,
+        };
+        curves.push(Curve { poses: spool.poses(k)?, kind });
+    }
+    let stem = out.file_name().unwrap_or_default().to_string_lossy();
+    let title = if shown < n { format!("{stem}: {shown} of {n} contacts") } else { format!("{stem}: {n} contacts") };
+    Ok(plot::svg(&title, &scenario.plan().samples, &curves))
+}
+
+fn summarise(scenario: &Scenario, engine: &dyn Engine, spool: &Spool, out: &Path) -> Result<Summary, RolloutError> {
+    let sum = |name: &str| Ok::<u64, RolloutError>(spool.scalars(name)?.iter().sum::<f64>() as u64);
+    let mut status = Counts::default();
+    let fates = spool.scalars("displacement")?.into_iter().zip(spool.scalars("rotation")?);
+    let words = spool.scalars("status")?.into_iter().zip(spool.scalars("failed_step")?);
+    for ((displacement, rotation), (word, failed)) in fates.zip(words) {
+        let fate = Fate { displacement, rotation };
+        status.unconverged += u64::from(word as u32 & UNCONVERGED != 0);
+        if failed >= 0.0 {
+            status.failed += 1;
+            continue;
+        }
+        status.slipped += u64::from(fate.slipped());
+        status.spun += u64::from(fate.spun());
+        status.stuck += u64::from(!fate.slipped() && !fate.spun());
+    }
+    let (steps, wall_s) = (sum("steps")?, spool.seconds());
+    Ok(Summary {
+        engine: engine.info(),
+        contacts: spool.done(),
+        steps,
+        passes: sum("passes")?,
+        wall_s,
+        contact_steps_per_s: if wall_s > 0.0 { steps as f64 / wall_s } else { 0.0 },
+        status,
+        unconverged_stages: sum("unconverged")?,
+        step: scenario.spec().step,
+        out: out.display().to_string(),
+    })
+}

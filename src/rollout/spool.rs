@@ -1,0 +1,219 @@
+//! The samples of an unfinished run: one raw little-endian file for every array, appended to block
+//! by block, and a small file that says how many contacts are complete.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::{Fate, RolloutError, io};
+use crate::engine::Trajectories;
+
+/// Type of an array's items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Item {
+    F64,
+    U32,
+    U64,
+    I64,
+}
+
+/// An array of the run, `[contact]`, `[contact, sample]` or `[contact, sample, 3]`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Column {
+    pub name: &'static str,
+    pub item: Item,
+    pub per_sample: bool,
+    pub width: usize,
+    pub about: &'static str,
+}
+
+const fn samples(name: &'static str, width: usize, about: &'static str) -> Column {
+    Column { name, item: Item::F64, per_sample: true, width, about }
+}
+
+const fn contacts(name: &'static str, item: Item, about: &'static str) -> Column {
+    Column { name, item, per_sample: false, width: 1, about }
+}
+
+/// All arrays but `time`.
+pub(super) const COLUMNS: [Column; 12] = [
+    samples("pose", 3, "x [m], y [m], theta [rad] of the centre of mass; of the patch if its twist is prescribed"),
+    samples("twist", 3, "vx [m/s], vy [m/s], w [rad/s] at the same point"),
+    samples("wrench", 3, "friction of one pad on the body at the patch origin: fx [N], fy [N], tau [N m]"),
+    samples("normal_force", 1, "of one pad [N]"),
+    samples("slip", 1, "share of the normal force carried by sliding bristles: 0 sticks, 1 slides everywhere"),
+    contacts("displacement", Item::F64, "distance [m] from start to end of the body's point at the centre of pressure"),
+    contacts("rotation", Item::F64, "rotation [rad] from start to end"),
+    contacts(
+        "status",
+        Item::U32,
+        "0 is clean; 1 twist and 2 wrench became non-finite; 4 some stages had not converged",
+    ),
+    contacts("failed_step", Item::I64, "step at which the contact failed, -1 if it did not"),
+    contacts("unconverged", Item::U64, "stages that had not converged after three iterations"),
+    contacts("steps", Item::U64, "steps taken"),
+    contacts("passes", Item::U64, "passes over the cells"),
+];
+
+/// Bytes of one sample of one contact over all arrays.
+pub(super) const BYTES_PER_SAMPLE: u64 = 11 * 8;
+
+impl Column {
+    pub fn item_size(&self) -> u64 {
+        if self.item == Item::U32 { 4 } else { 8 }
+    }
+
+    /// Bytes of one contact.
+    fn bytes(&self, samples: usize) -> u64 {
+        self.item_size() * self.width as u64 * if self.per_sample { samples as u64 } else { 1 }
+    }
+}
+
+/// The unfinished run in its directory.
+pub(super) struct Spool {
+    dir: PathBuf,
+    identity: Value,
+    samples: usize,
+    done: u64,
+    seconds: f64,
+    files: Vec<File>,
+}
+
+impl Spool {
+    /// Starts an empty one in `partial`.
+    pub fn create(partial: &Path, identity: &Value, samples: usize) -> Result<Self, RolloutError> {
+        let dir = partial.join("spool");
+        fs::create_dir_all(&dir).map_err(io(&dir))?;
+        let mut spool = Self::open(dir, identity, samples, 0, 0.0)?;
+        spool.save()?;
+        Ok(spool)
+    }
+
+    /// Continues the one in `partial` if it is the same run.
+    pub fn resume(partial: &Path, identity: &Value, samples: usize) -> Result<Self, RolloutError> {
+        let dir = partial.join("spool");
+        let path = dir.join("progress.json");
+        let nothing = || RolloutError::NothingToResume(partial.to_owned());
+        let text = fs::read_to_string(&path).map_err(|_| nothing())?;
+        let state: Value = serde_json::from_str(&text).map_err(|_| nothing())?;
+        for what in ["scenario", "engine", "version"] {
+            if state["identity"][what] != identity[what] {
+                return Err(RolloutError::Different { path: partial.to_owned(), what });
+            }
+        }
+        let done = state["contacts_done"].as_u64().ok_or_else(nothing)?;
+        Self::open(dir, identity, samples, done, state["seconds"].as_f64().unwrap_or(0.0))
+    }
+
+    fn open(dir: PathBuf, identity: &Value, samples: usize, done: u64, seconds: f64) -> Result<Self, RolloutError> {
+        let mut files = Vec::new();
+        for column in &COLUMNS {
+            let path = dir.join(column.name);
+            let open = || {
+                let mut file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path)?;
+                let length = done * column.bytes(samples);
+                if file.metadata()?.len() < length {
+                    return Err(std::io::Error::other("shorter than the progress file says: start anew with --force"));
+                }
+                // A block that was cut off half-way goes.
+                file.set_len(length)?;
+                file.seek(SeekFrom::End(0))?;
+                Ok(file)
+            };
+            files.push(open().map_err(io(&path))?);
+        }
+        Ok(Self { dir, identity: identity.clone(), samples, done, seconds, files })
+    }
+
+    /// Contacts that are complete.
+    pub fn done(&self) -> u64 {
+        self.done
+    }
+
+    /// Seconds the engine has worked, over all sessions of the run.
+    pub fn seconds(&self) -> f64 {
+        self.seconds
+    }
+
+    /// Appends a block that took `seconds`.
+    pub fn push(&mut self, t: &Trajectories, fates: &[Fate], seconds: f64) -> Result<(), RolloutError> {
+        let f64s = |v: &[f64]| v.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
+        let threes = |v: &[[f64; 3]]| f64s(v.as_flattened());
+        let u64s = |f: &dyn Fn(usize) -> u64| (0..t.contacts).flat_map(|k| f(k).to_le_bytes()).collect::<Vec<u8>>();
+        for (i, column) in COLUMNS.iter().enumerate() {
+            let bytes = match column.name {
+                "pose" => threes(&t.pose),
+                "twist" => threes(&t.twist),
+                "wrench" => threes(&t.wrench),
+                "normal_force" => f64s(&t.normal_force),
+                "slip" => f64s(&t.slip),
+                "displacement" => f64s(&fates.iter().map(|f| f.displacement).collect::<Vec<_>>()),
+                "rotation" => f64s(&fates.iter().map(|f| f.rotation).collect::<Vec<_>>()),
+                "status" => t.status.iter().flat_map(|s| s.word().to_le_bytes()).collect(),
+                // Two's complement of -1 where there was no failure.
+                "failed_step" => u64s(&|k| t.status[k].failure.map_or(u64::MAX, |(step, _)| step)),
+                "unconverged" => u64s(&|k| t.status[k].unconverged),
+                "steps" => u64s(&|k| t.status[k].steps),
+                "passes" => u64s(&|k| t.status[k].passes),
+                other => unreachable!("no data for the array {other}"),
+            };
+            let path = self.dir.join(column.name);
+            self.files[i].write_all(&bytes).and_then(|()| self.files[i].sync_data()).map_err(io(&path))?;
+        }
+        self.done += t.contacts as u64;
+        self.seconds += seconds;
+        self.save()
+    }
+
+    fn save(&mut self) -> Result<(), RolloutError> {
+        let state = json!({ "contacts_done": self.done, "seconds": self.seconds, "identity": self.identity });
+        let path = self.dir.join("progress.json");
+        let next = self.dir.join("progress.json.next");
+        fs::write(&next, state.to_string()).and_then(|()| fs::rename(&next, &path)).map_err(io(&path))
+    }
+
+    /// The raw bytes of an array, from contact `from` on.
+    pub fn reader(&self, column: &Column, from: u64) -> Result<impl Read, RolloutError> {
+        let path = self.dir.join(column.name);
+        let open = || {
+            let mut file = File::open(&path)?;
+            file.seek(SeekFrom::Start(from * column.bytes(self.samples)))?;
+            Ok(BufReader::with_capacity(1 << 18, file))
+        };
+        open().map_err(io(&path))
+    }
+
+    /// An array of numbers with one item a contact, as f64.
+    pub fn scalars(&self, name: &str) -> Result<Vec<f64>, RolloutError> {
+        let column = column(name);
+        let mut bytes = Vec::new();
+        self.reader(&column, 0)?.read_to_end(&mut bytes).map_err(io(&self.dir.join(name)))?;
+        Ok(match column.item {
+            Item::F64 => bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect(),
+            Item::U32 => bytes.as_chunks().0.iter().map(|b| f64::from(u32::from_le_bytes(*b))).collect(),
+            Item::U64 => bytes.as_chunks().0.iter().map(|b| u64::from_le_bytes(*b) as f64).collect(),
+            Item::I64 => bytes.as_chunks().0.iter().map(|b| i64::from_le_bytes(*b) as f64).collect(),
+        })
+    }
+
+    /// The poses of one contact.
+    pub fn poses(&self, contact: u64) -> Result<Vec<[f64; 3]>, RolloutError> {
+        let column = column("pose");
+        let mut bytes = vec![0; column.bytes(self.samples) as usize];
+        self.reader(&column, contact)?.read_exact(&mut bytes).map_err(io(&self.dir.join("pose")))?;
+        let values: Vec<f64> = bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect();
+        Ok(values.as_chunks().0.to_vec())
+    }
+
+    /// Deletes the raw files, which the finished run does not need.
+    pub fn remove(self) -> Result<(), RolloutError> {
+        drop(self.files);
+        fs::remove_dir_all(&self.dir).map_err(io(&self.dir))
+    }
+}
+
+fn column(name: &str) -> Column {
+    *COLUMNS.iter().find(|c| c.name == name).unwrap_or_else(|| unreachable!("no array {name}"))
+}

@@ -1,0 +1,97 @@
+use super::*;
+use crate::cpu::Cpu;
+
+const SLIDE: &str = r#"
+duration = 0.05
+record_every = 0.01
+contacts = 7
+[patch]
+shape = "disc"
+cells = 5
+[friction]
+mu_c = { uniform = [0.3, 0.9] }
+[body]
+kind = "body"
+mass = { uniform = [0.5, 1.5] }
+inertia = { disc = 0.05 }
+[initial]
+twist = [0.1, 0, 1.0]
+[inputs]
+tilt = { angle = 0.2 }
+"#;
+
+fn scenario() -> Scenario {
+    Scenario::parse(SLIDE, ".".as_ref(), "slide.toml").unwrap()
+}
+
+fn options(out: PathBuf) -> Options {
+    Options { out, force: false, resume: false, block: None }
+}
+
+fn read(npz: &Path, name: &str) -> (Vec<u64>, Vec<f64>) {
+    let mut zip = zip::ZipArchive::new(fs::File::open(npz).unwrap()).unwrap();
+    let npy = npyz::NpyFile::new(zip.by_name(&format!("{name}.npy")).unwrap()).unwrap();
+    (npy.shape().to_vec(), npy.into_vec::<f64>().unwrap())
+}
+
+#[test]
+fn a_run_is_complete_and_opens() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("a/slide");
+    let summary = rollout(&scenario(), &Cpu::new(), &options(out.clone()), &|_| true).unwrap();
+    assert_eq!(summary.contacts, 7);
+    assert_eq!(summary.status.slipped, 7);
+    let (shape, pose) = read(&out.join("trajectories.npz"), "pose");
+    assert_eq!(shape, [7, 6, 3]);
+    assert!(pose.iter().all(|v| v.is_finite()));
+    assert_eq!(read(&out.join("trajectories.npz"), "time").1, scenario().plan().samples);
+    let (shape, mu_c) = read(&out.join("contacts.npz"), "friction.mu_c");
+    assert_eq!((shape, mu_c[3]), (vec![7], scenario().contact(3).unwrap().friction.mu_c));
+    for file in ["scenario.toml", "run.json", "trajectories.svg"] {
+        assert!(out.join(file).exists(), "{file}");
+    }
+    assert!(!out.join("spool").exists() && !partial(&out).exists());
+    let again = rollout(&scenario(), &Cpu::new(), &options(out.clone()), &|_| true);
+    assert!(matches!(again, Err(RolloutError::Exists(_))));
+    let force = Options { force: true, ..options(out) };
+    rollout(&scenario(), &Cpu::new(), &force, &|_| true).unwrap();
+}
+
+#[test]
+fn results_depend_neither_on_the_block_nor_on_an_interruption() {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    let dir = tempfile::tempdir().unwrap();
+    let (whole, cut) = (dir.path().join("whole"), dir.path().join("cut"));
+    rollout(&scenario(), &Cpu::new(), &options(whole.clone()), &|_| true).unwrap();
+    let small = Options { block: Some(2), ..options(cut.clone()) };
+    let seen = AtomicU64::new(0);
+    let stop = |n: u64| seen.fetch_add(n, Ordering::Relaxed) < 14;
+    assert!(matches!(
+        rollout(&scenario(), &Cpu::new(), &small, &stop),
+        Err(RolloutError::Engine(EngineError::Stopped))
+    ));
+    assert!(!cut.exists());
+    assert!(matches!(rollout(&scenario(), &Cpu::new(), &small, &|_| true), Err(RolloutError::Unfinished(_))));
+    let resume = Options { resume: true, ..small };
+    let other = Scenario::parse(&SLIDE.replace("0.2 }", "0.3 }"), ".".as_ref(), "slide.toml").unwrap();
+    assert!(matches!(
+        rollout(&other, &Cpu::new(), &resume, &|_| true),
+        Err(RolloutError::Different { what: "scenario", .. })
+    ));
+    rollout(&scenario(), &Cpu::new(), &resume, &|_| true).unwrap();
+    for name in ["pose", "wrench", "displacement"] {
+        let bits = |out: &Path| -> Vec<u64> {
+            read(&out.join("trajectories.npz"), name).1.into_iter().map(f64::to_bits).collect()
+        };
+        assert_eq!(bits(&whole), bits(&cut), "{name}");
+    }
+}
+
+#[test]
+fn nothing_is_left_where_nothing_can_be_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    fs::write(&file, "").unwrap();
+    let error = rollout(&scenario(), &Cpu::new(), &options(file.join("out")), &|_| true).unwrap_err();
+    assert!(matches!(error, RolloutError::Io { .. }) && !error.is_users(), "{error}");
+}

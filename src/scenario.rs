@@ -1,0 +1,179 @@
+//! Scenario files: a contact described in TOML, whose numbers may be distributions.
+//!
+//! The language is documented in `docs/scenario.md`; [`json_schema`] prints the same as a JSON schema.
+
+mod change;
+mod check;
+mod contact;
+mod draw;
+mod number;
+mod patches;
+mod place;
+mod shapes;
+mod signal;
+mod spec;
+
+pub use change::change;
+pub use number::Number;
+pub use place::{Excerpt, ScenarioError};
+pub use signal::{Interpolate, SegmentSpec, SignalSpec, SineSpec};
+pub use spec::{EngineChoice, Spec};
+
+use std::path::{Path, PathBuf};
+
+use crate::contact::Contact;
+use crate::engine::Plan;
+use crate::error::ParameterError;
+use crate::random::Draw;
+
+/// A checked scenario, from which contacts are drawn.
+///
+/// ```
+/// use bristle::scenario::Scenario;
+/// let text = r#"
+///     duration = 1.0
+///     contacts = 8
+///     [body]
+///     kind = "body"
+///     mass = { uniform = [0.5, 1.5] }
+///     inertia = { disc = 0.05 }
+///     [inputs]
+///     tilt = { angle = 0.6 }
+/// "#;
+/// let scenario = Scenario::parse(text, ".".as_ref(), "slide.toml")?;
+/// let contact = scenario.contact(3)?;
+/// assert!((0.5..1.5).contains(&contact.body.mass));
+/// assert_eq!(scenario.plan().duration(), 1.0);
+/// # Ok::<(), bristle::scenario::ScenarioError>(())
+/// ```
+#[derive(Debug)]
+pub struct Scenario {
+    name: String,
+    text: String,
+    base: PathBuf,
+    spec: Spec,
+    plan: Plan,
+    patches: patches::Patches,
+}
+
+/// A contact and the numbers it was drawn with.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    /// The contact.
+    pub contact: Contact,
+    /// Every number of the contact, constant or drawn, by the dotted path of its field; also what
+    /// follows from them (`body.inertia`, `friction.mu_s`, `patch.torsional_radius` [m]).
+    pub parameters: Vec<(String, f64)>,
+}
+
+impl Scenario {
+    /// Reads the scenario file `path` and applies `changes` (`key=value`, see [`change`]) in order.
+    ///
+    /// # Errors
+    /// A file that cannot be read, a change that cannot be applied, or as [`Scenario::parse`].
+    pub fn load(path: &Path, changes: &[String]) -> Result<Self, ScenarioError> {
+        let read = |source| ScenarioError::Read { path: path.to_owned(), source };
+        let mut text = std::fs::read_to_string(path).map_err(read)?;
+        for c in changes {
+            text = change(&text, c)?;
+        }
+        let base = path.parent().unwrap_or(Path::new(""));
+        let name =
+            if changes.is_empty() { path.display().to_string() } else { format!("{} (with changes)", path.display()) };
+        Self::parse(&text, base, &name)
+    }
+
+    /// A scenario from its text. `base` is where relative map files are, `name` is what errors call the text.
+    ///
+    /// # Errors
+    /// TOML that is malformed, an unknown key, a wrong type, or a value out of range, with its place.
+    /// Contact 0 is drawn and checked; [`Scenario::check`] does the others.
+    pub fn parse(text: &str, base: &Path, name: &str) -> Result<Self, ScenarioError> {
+        let spec: Spec = toml::from_str(text).map_err(|e| ScenarioError::toml(name, text, &e))?;
+        let at = |field: &str, message: String| ScenarioError::field(name, text, field, message);
+        check::spec(&spec).map_err(|e| at(&e.field, e.to_string()))?;
+        let plan = Plan::new(spec.duration, spec.step, spec.record_every).map_err(|e| at(&e.field, e.to_string()))?;
+        let patches = patches::Patches::prepare(&spec.patch, base).map_err(|e| at(&e.field, e.message))?;
+        let (name, text) = (name.to_owned(), text.to_owned());
+        let scenario = Self { name, text, base: base.to_owned(), spec, plan, patches };
+        scenario.draw(0)?;
+        Ok(scenario)
+    }
+
+    /// Step, samples and duration.
+    #[must_use]
+    pub fn plan(&self) -> Plan {
+        self.plan.clone()
+    }
+
+    /// How many contacts the scenario asks for.
+    #[must_use]
+    pub fn contacts(&self) -> u64 {
+        self.spec.contacts
+    }
+
+    /// Contact `k`. It depends on the text, the seed and `k`, not on how many contacts there are.
+    ///
+    /// # Errors
+    /// A drawn value out of range.
+    pub fn contact(&self, k: u64) -> Result<Contact, ScenarioError> {
+        self.draw(k).map(|drawn| drawn.contact)
+    }
+
+    /// Contact `k` with the numbers it was drawn with.
+    ///
+    /// # Errors
+    /// A drawn value out of range.
+    pub fn draw(&self, k: u64) -> Result<Drawn, ScenarioError> {
+        let mut drawer = draw::Drawer::new(Draw::new(self.spec.seed, k));
+        let contact = contact::contact(&self.spec, &self.patches, &mut drawer).map_err(|e| self.at(k, &e))?;
+        Ok(Drawn { contact, parameters: drawer.parameters })
+    }
+
+    /// Draws every contact and checks it.
+    ///
+    /// # Errors
+    /// The first contact with a value out of range.
+    pub fn check(&self) -> Result<(), ScenarioError> {
+        use rayon::prelude::*;
+        let bad = (0..self.spec.contacts).into_par_iter().find_map_first(|k| self.draw(k).err());
+        bad.map_or(Ok(()), Err)
+    }
+
+    fn at(&self, k: u64, e: &ParameterError) -> ScenarioError {
+        ScenarioError::field(&self.name, &self.text, &e.field, format!("contact {k}: {e}"))
+    }
+
+    /// The scenario as it was read, with nothing but its text.
+    #[must_use]
+    pub const fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    /// What the scenario is called: its path.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The effective text: with every change in it.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The map file the scenario reads, if any.
+    #[must_use]
+    pub fn map_file(&self) -> Option<PathBuf> {
+        self.spec.patch.file.as_ref().map(|file| self.base.join(file))
+    }
+}
+
+/// The JSON schema of scenario files.
+#[must_use]
+pub fn json_schema() -> serde_json::Value {
+    schemars::schema_for!(Spec).to_value()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+//! Checks of a scenario as a whole, before anything is drawn: keys that exclude or need each other,
+//! and the ends of every distribution.
+
+use super::number::Number;
+use super::shapes::{Inertia, OneOrTwo};
+use super::spec::{BodySpec, InputsSpec, KindName, Spec};
+use crate::error::ParameterError;
+
+type Check = Result<(), ParameterError>;
+
+/// Most contacts of a run: their indices are exact in every number format we write.
+const MAX_CONTACTS: u64 = 1 << 32;
+
+pub(super) fn spec(spec: &Spec) -> Check {
+    if !(1..=MAX_CONTACTS).contains(&spec.contacts) {
+        return Err(ParameterError::new("contacts", spec.contacts, format!("1 to {MAX_CONTACTS}")));
+    }
+    for (field, period) in [("inputs.hold", spec.inputs.hold), ("patch.update", spec.patch.update)] {
+        if period.is_some_and(|p| !(p.is_finite() && p >= 1e-6)) {
+            return Err(ParameterError::new(field, period.unwrap_or_default(), "a finite period >= 1e-6 [s]"));
+        }
+    }
+    body(&spec.body)?;
+    inputs(&spec.inputs, spec.body.kind)?;
+    if spec.body.kind == KindName::Prescribed && spec.initial.twist.is_some() {
+        return Err(unused("initial.twist", "a body that moves freely"));
+    }
+    if spec.friction.mu_s.is_some() && spec.friction.mu_s_over_mu_c.is_some() {
+        return Err(ParameterError::new("friction.mu_s_over_mu_c", "given", "only one of `mu_s`, `mu_s_over_mu_c`"));
+    }
+    ranges(spec)
+}
+
+fn unused(field: &str, of: &str) -> ParameterError {
+    ParameterError::new(field, "given", format!("this key only for {of}"))
+}
+
+fn missing(field: &str, need: &str) -> ParameterError {
+    ParameterError::new(field, "missing", need)
+}
+
+fn body(body: &BodySpec) -> Check {
+    if body.kind == KindName::Prescribed {
+        let given = [
+            ("body.mass", body.mass.is_some()),
+            ("body.inertia", body.inertia.is_some()),
+            ("body.pads", body.pads.is_some()),
+        ];
+        if let Some((field, _)) = given.into_iter().find(|(_, given)| *given) {
+            return Err(unused(field, "a body that moves freely"));
+        }
+    } else if body.mass.is_none() {
+        return Err(missing("body.mass", "a mass > 0 [kg]"));
+    } else if body.inertia.is_none() {
+        return Err(missing(
+            "body.inertia",
+            "a moment of inertia > 0 [kg m^2], `{ rectangle = [w, h] }` or `{ disc = radius }`",
+        ));
+    }
+    if body.offset.is_some() && body.kind != KindName::Body {
+        return Err(unused("body.offset", "kind = \"body\""));
+    }
+    Ok(())
+}
+
+fn inputs(inputs: &InputsSpec, kind: KindName) -> Check {
+    if kind == KindName::Prescribed {
+        if inputs.twist.is_none() {
+            return Err(missing("inputs.twist", "the twist `{ vx, vy, w }` of the patch"));
+        }
+        let given = [
+            ("inputs.wrench", inputs.wrench.is_some()),
+            ("inputs.gravity", inputs.gravity.is_some()),
+            ("inputs.tilt", inputs.tilt.is_some()),
+        ];
+        if let Some((field, _)) = given.into_iter().find(|(_, given)| *given) {
+            return Err(unused(field, "a body that moves freely"));
+        }
+    } else if inputs.twist.is_some() {
+        return Err(unused("inputs.twist", "kind = \"prescribed\""));
+    }
+    if inputs.tilt.is_some() {
+        if kind == KindName::Gripper {
+            return Err(unused("inputs.tilt", "kinds \"body\" and \"world\""));
+        }
+        if inputs.normal_force.is_some() || inputs.gravity.is_some() {
+            return Err(ParameterError::new(
+                "inputs.tilt",
+                "given",
+                "either `tilt`, or `normal_force` and `gravity`: the tilt gives both",
+            ));
+        }
+    } else if inputs.normal_force.is_none() {
+        return Err(missing("inputs.normal_force", "the normal force of one pad [N], a number or a signal"));
+    }
+    Ok(())
+}
+
+type Rule = (&'static str, fn(f64) -> bool);
+
+const POSITIVE: Rule = ("a finite number > 0", |v| v > 0.0);
+const NOT_NEGATIVE: Rule = ("a finite number >= 0", |v| v >= 0.0);
+
+/// Both ends of every distribution whose range is known beforehand. Ends at infinity (a normal
+/// distribution without bounds) are left to the check of each contact.
+fn ranges(spec: &Spec) -> Check {
+    let f = &spec.friction;
+    let optional = [
+        ("friction.sigma0", &f.sigma0, POSITIVE),
+        ("friction.sigma1", &f.sigma1, NOT_NEGATIVE),
+        ("friction.sigma2", &f.sigma2, NOT_NEGATIVE),
+        ("friction.mu_c", &f.mu_c, POSITIVE),
+        ("friction.mu_s", &f.mu_s, POSITIVE),
+        ("friction.mu_s_over_mu_c", &f.mu_s_over_mu_c, ("a finite number >= 1", |v| v >= 1.0)),
+        ("friction.gamma", &f.gamma, POSITIVE),
+        ("friction.v_s", &f.v_s, POSITIVE),
+        ("friction.s_ba", &f.s_ba, ("0 <= s_ba < 1", |v| (0.0..1.0).contains(&v))),
+        ("body.mass", &spec.body.mass, POSITIVE),
+        ("patch.radius", &spec.patch.radius, POSITIVE),
+        ("patch.exponent", &spec.patch.exponent, POSITIVE),
+        ("patch.exponent_per_newton", &spec.patch.exponent_per_newton, POSITIVE),
+    ];
+    for (field, number, rule) in optional {
+        number.as_ref().map_or(Ok(()), |n| range(field, n, rule))?;
+    }
+    match &spec.body.inertia {
+        Some(Inertia::Number(n)) => range("body.inertia", n, POSITIVE)?,
+        Some(Inertia::Disc(n)) => range("body.inertia.disc", n, POSITIVE)?,
+        Some(Inertia::Rectangle(sides)) => {
+            for (i, side) in sides.iter().enumerate() {
+                range(&format!("body.inertia.rectangle.{i}"), side, POSITIVE)?;
+            }
+        }
+        None => {}
+    }
+    match &spec.patch.size {
+        Some(OneOrTwo::One(n)) => range("patch.size", n, POSITIVE)?,
+        Some(OneOrTwo::Two(w, h)) => {
+            range("patch.size.0", w, POSITIVE)?;
+            range("patch.size.1", h, POSITIVE)?;
+        }
+        None => {}
+    }
+    if let (Some(mu_s), Some(mu_c)) = (&f.mu_s, &f.mu_c)
+        && mu_s.bounds()[1] < mu_c.bounds()[0]
+    {
+        let (most, least) = (mu_s.bounds()[1], mu_c.bounds()[0]);
+        return Err(ParameterError::new("friction.mu_s", most, format!("a number >= mu_c = {least}")));
+    }
+    Ok(())
+}
+
+fn range(field: &str, number: &Number, (accepted, rule): Rule) -> Check {
+    let bad = number.bounds().into_iter().find(|v| v.is_finite() && !rule(*v));
+    bad.map_or(Ok(()), |v| Err(ParameterError::new(field, v, accepted)))
+}

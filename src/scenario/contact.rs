@@ -1,0 +1,186 @@
+//! From the tables of a scenario to one drawn contact.
+
+use super::draw::Drawer;
+use super::number::Number;
+use super::patches::Patches;
+use super::shapes::Inertia;
+use super::signal::SignalSpec;
+use super::spec::{BodySpec, FrictionSpec, InputsSpec, KindName, LawName, PointName, Spec};
+use crate::body::{Body, Kind};
+use crate::contact::{Contact, Initial, Inputs, TwistPoint};
+use crate::error::ParameterError;
+use crate::friction::{Friction, Law};
+use crate::planar::{Pose, Twist};
+use crate::schedule::Signal;
+
+/// Standard gravity as used in the paper [m/s^2].
+const GRAVITY: f64 = 9.81;
+/// Static over Coulomb coefficient where neither is given (Table I, p = 1).
+const MU_S_OVER_MU_C: f64 = 1.2;
+
+pub(super) fn contact(spec: &Spec, patches: &Patches, d: &mut Drawer) -> Result<Contact, ParameterError> {
+    let body = body(&spec.body, d);
+    let friction = friction(&spec.friction, d);
+    let mut inputs = inputs(&spec.inputs, &body, d)?;
+    let (patch, update) = patches.draw(inputs.normal_force.value(0.0), d)?;
+    inputs.remap_every = update;
+    let three = |path: &str, numbers: &Option<[Number; 3]>, d: &mut Drawer| {
+        let zero = [0.0, 0.0, 0.0].map(Number::Constant);
+        let numbers = numbers.as_ref().unwrap_or(&zero);
+        [0, 1, 2].map(|i| d.number(&format!("{path}.{i}"), &numbers[i]))
+    };
+    let initial = Initial {
+        pose: Pose::from(three("initial.pose", &spec.initial.pose, d)),
+        twist: Twist::from(three("initial.twist", &spec.initial.twist, d)),
+        bristles: None,
+    };
+    let contact = Contact { patch, friction, body, inputs, initial };
+    contact.validate()?;
+    coefficients_over_time(&contact, spec.duration)?;
+    Ok(contact)
+}
+
+fn friction(spec: &FrictionSpec, d: &mut Drawer) -> Friction {
+    let table = Friction::default();
+    let mut number = |name: &str, n: &Option<Number>, default: f64| {
+        d.number(&format!("friction.{name}"), n.as_ref().unwrap_or(&Number::Constant(default)))
+    };
+    let mu_c = number("mu_c", &spec.mu_c, table.mu_c);
+    let mu_s = match &spec.mu_s {
+        Some(_) => number("mu_s", &spec.mu_s, table.mu_s),
+        None => mu_c * number("mu_s_over_mu_c", &spec.mu_s_over_mu_c, MU_S_OVER_MU_C),
+    };
+    let friction = Friction {
+        law: match spec.law {
+            LawName::LuGre => Law::LuGre,
+            LawName::ElastoPlastic => Law::ElastoPlastic,
+        },
+        sigma0: number("sigma0", &spec.sigma0, table.sigma0),
+        sigma1: number("sigma1", &spec.sigma1, table.sigma1),
+        sigma2: number("sigma2", &spec.sigma2, table.sigma2),
+        mu_c,
+        mu_s,
+        gamma: number("gamma", &spec.gamma, table.gamma),
+        v_s: number("v_s", &spec.v_s, table.v_s),
+        s_ba: number("s_ba", &spec.s_ba, table.s_ba),
+    };
+    if spec.mu_s.is_none() {
+        d.record("friction.mu_s", mu_s);
+    }
+    friction
+}
+
+fn body(spec: &BodySpec, d: &mut Drawer) -> Body {
+    let kind = match spec.kind {
+        KindName::Prescribed => return Body::prescribed(),
+        KindName::Gripper => Kind::Gripper,
+        KindName::Body => Kind::Body,
+        KindName::World => Kind::World,
+    };
+    // Missing mass or inertia have been refused before.
+    let mass = spec.mass.as_ref().map_or(f64::NAN, |m| d.number("body.mass", m));
+    let inertia = match &spec.inertia {
+        None => f64::NAN,
+        Some(Inertia::Number(n)) => d.number("body.inertia", n),
+        Some(Inertia::Rectangle(sides)) => {
+            let [w, h] = [0, 1].map(|i| d.number(&format!("body.inertia.rectangle.{i}"), &sides[i]));
+            mass / 12.0 * (w * w + h * h)
+        }
+        Some(Inertia::Disc(radius)) => {
+            let r = d.number("body.inertia.disc", radius);
+            0.5 * mass * r * r
+        }
+    };
+    if !matches!(spec.inertia, Some(Inertia::Number(_))) {
+        d.record("body.inertia", inertia);
+    }
+    let pads = spec.pads.unwrap_or(if kind == Kind::Gripper { 2 } else { 1 });
+    d.record("body.pads", f64::from(pads));
+    let offset = match &spec.offset {
+        Some(offset) => [0, 1].map(|i| d.number(&format!("body.offset.{i}"), &offset[i])),
+        None => [0.0; 2],
+    };
+    Body { kind, mass, inertia, pads, offset }
+}
+
+fn inputs(spec: &InputsSpec, body: &Body, d: &mut Drawer) -> Result<Inputs, ParameterError> {
+    let hold = spec.hold;
+    let signal = |path: &str, s: &SignalSpec, d: &mut Drawer| s.draw(path, hold, d);
+    let or_zero = |path: &str, s: Option<&SignalSpec>, d: &mut Drawer| {
+        s.map_or_else(|| Ok(Signal::constant(0.0)), |s| signal(path, s, d))
+    };
+    let mut inputs = Inputs::default();
+    if let Some(s) = &spec.normal_force {
+        inputs.normal_force = signal("inputs.normal_force", s, d)?;
+    }
+    if let Some(w) = &spec.wrench {
+        inputs.wrench = [
+            or_zero("inputs.wrench.fx", w.fx.as_ref(), d)?,
+            or_zero("inputs.wrench.fy", w.fy.as_ref(), d)?,
+            or_zero("inputs.wrench.tau", w.tau.as_ref(), d)?,
+        ];
+    }
+    if let Some([gx, gy]) = &spec.gravity {
+        inputs.gravity = [signal("inputs.gravity.0", gx, d)?, signal("inputs.gravity.1", gy, d)?];
+    }
+    if let Some(tilt) = &spec.tilt {
+        let angle = d.number("inputs.tilt.angle", &tilt.angle);
+        let mut number = |path: &str, n: &Option<Number>, default: f64| {
+            d.number(path, n.as_ref().unwrap_or(&Number::Constant(default)))
+        };
+        let direction = number("inputs.tilt.direction", &tilt.direction, 0.0);
+        let g = number("inputs.tilt.gravity", &tilt.gravity, GRAVITY);
+        let quarter = std::f64::consts::FRAC_PI_2;
+        crate::friction::check("inputs.tilt.angle", angle, "0 to pi/2 [rad]", (0.0..=quarter).contains(&angle))?;
+        crate::friction::check("inputs.tilt.gravity", g, "a finite number >= 0 [m/s^2]", g >= 0.0)?;
+        let down = g * angle.sin();
+        inputs.gravity = [Signal::constant(down * direction.cos()), Signal::constant(down * direction.sin())];
+        inputs.normal_force = Signal::constant(body.mass * g * angle.cos() / f64::from(body.pads));
+        d.record("inputs.normal_force", inputs.normal_force.value(0.0));
+    }
+    if let Some(t) = &spec.twist {
+        inputs.twist = [
+            or_zero("inputs.twist.vx", t.vx.as_ref(), d)?,
+            or_zero("inputs.twist.vy", t.vy.as_ref(), d)?,
+            or_zero("inputs.twist.w", t.w.as_ref(), d)?,
+        ];
+        inputs.twist_at = match t.at {
+            PointName::Cop => TwistPoint::Cop,
+            PointName::Origin => TwistPoint::Origin,
+        };
+    }
+    inputs.mu_c = spec.mu_c.as_ref().map(|s| signal("inputs.mu_c", s, d)).transpose()?;
+    inputs.mu_s = spec.mu_s.as_ref().map(|s| signal("inputs.mu_s", s, d)).transpose()?;
+    Ok(inputs)
+}
+
+/// Friction coefficients that change over time stay in their range: checked at the ends and in the
+/// middle of every interval between break points.
+fn coefficients_over_time(contact: &Contact, duration: f64) -> Result<(), ParameterError> {
+    use crate::schedule::slot::{MU_C, MU_S};
+    let varying = match (&contact.inputs.mu_c, &contact.inputs.mu_s) {
+        (None, None) => return Ok(()),
+        (_, Some(_)) => "inputs.mu_s",
+        (Some(_), None) => "inputs.mu_c",
+    };
+    let samples: Vec<f64> = (0..=200u32).map(|k| duration * f64::from(k) / 200.0).collect();
+    let timeline = contact.timeline(&samples);
+    let mut start = 0.0;
+    for i in 0..timeline.len() {
+        let interval = contact.interval(&timeline, i);
+        for share in [0.0, 0.5, 1.0] {
+            let (tau, v) = (share * interval.length, interval.inputs(share * interval.length));
+            let at = |x: f64| format!("{x} at t = {:.6} s", start + tau);
+            if v[MU_C].is_nan() || v[MU_C] <= 0.0 {
+                return Err(ParameterError::new("inputs.mu_c", at(v[MU_C]), "a coefficient > 0 at all times"));
+            }
+            // A signal that is meant to be equal may differ by rounding.
+            if v[MU_S] < v[MU_C] * (1.0 - 1e-12) {
+                let accepted = format!("mu_s >= mu_c at all times, here mu_c = {}", v[MU_C]);
+                return Err(ParameterError::new(varying, format!("mu_s = {}", at(v[MU_S])), accepted));
+            }
+        }
+        start += interval.length;
+    }
+    Ok(())
+}

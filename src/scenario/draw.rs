@@ -1,0 +1,38 @@
+//! Drawing the parameters of one contact.
+
+use super::number::{Number, index};
+use crate::random::Draw;
+
+/// Draws numbers for one contact and writes down every one under its name.
+pub(super) struct Drawer {
+    draw: Draw,
+    /// Name (dotted path of the field) and value of everything drawn, constants too.
+    pub parameters: Vec<(String, f64)>,
+}
+
+impl Drawer {
+    pub fn new(draw: Draw) -> Self {
+        Self { draw, parameters: Vec::new() }
+    }
+
+    pub fn number(&mut self, name: &str, number: &Number) -> f64 {
+        let value = number.draw(&self.draw, name);
+        self.record(name, value);
+        value
+    }
+
+    /// Which of `n` equally likely things; recorded only where there is a choice.
+    pub fn index(&mut self, name: &str, n: usize) -> usize {
+        if n == 1 {
+            return 0;
+        }
+        let i = index(&self.draw, name, n);
+        self.record(name, i as f64);
+        i
+    }
+
+    /// Writes down a value that follows from drawn ones.
+    pub fn record(&mut self, name: &str, value: f64) {
+        self.parameters.push((name.to_owned(), value));
+    }
+}

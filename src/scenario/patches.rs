@@ -1,0 +1,243 @@
+//! From the `[patch]` table to the patches of the contacts. Maps are made once and shared.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::draw::Drawer;
+use super::number::Number;
+use super::shapes::{OneOrTwo, ShapeName, ShapeSpec};
+use super::spec::PatchSpec;
+use crate::error::{ParameterError, PatchError};
+use crate::patch::{Exponent, FileMap, Grid, Hertz, Patch, load_csv, load_npy, load_png};
+
+/// Width and height [m] of a patch whose file gives none.
+const SIZE: f64 = 0.02;
+/// Columns and rows of a shape.
+const CELLS: usize = 21;
+/// Period [s] at which a map follows the normal force, as in the paper.
+const UPDATE: f64 = 0.01;
+
+/// What every contact's patch is made from.
+#[derive(Debug)]
+pub(super) struct Patches {
+    /// One for each choice of a shape; without a size yet if the size is drawn.
+    bases: Vec<Base>,
+    size: Option<OneOrTwo<Number>>,
+    hertz: HertzSpec,
+}
+
+#[derive(Debug)]
+enum Base {
+    /// Has its size.
+    Whole(Arc<Patch>),
+    /// To be scaled to the drawn size.
+    Unit(Patch),
+    /// Made for every contact.
+    Hertz([usize; 2]),
+}
+
+#[derive(Debug)]
+struct HertzSpec {
+    radius: Number,
+    exponent: Number,
+    per_newton: bool,
+    update: f64,
+}
+
+/// A patch could not be made: the field it is about, and why.
+#[derive(Debug)]
+pub(super) struct PatchFailure {
+    pub field: String,
+    pub message: String,
+}
+
+impl PatchFailure {
+    fn of(field: &str, error: PatchError) -> Self {
+        match error {
+            PatchError::Parameter(e) => Self { field: e.field.clone(), message: e.to_string() },
+            e => Self { field: field.to_owned(), message: format!("{field}: {e}") },
+        }
+    }
+
+    fn wrong<T>(field: &str, message: impl AsRef<str>) -> Result<T, Self> {
+        Err(Self { field: field.to_owned(), message: format!("{field}: {}", message.as_ref()) })
+    }
+}
+
+impl Patches {
+    /// Reads and checks the maps; relative files are looked for in `base`.
+    pub fn prepare(spec: &PatchSpec, base: &Path) -> Result<Self, PatchFailure> {
+        let sources = [("patch.shape", spec.shape.is_some()), ("patch.file", spec.file.is_some())];
+        let given: Vec<&str> = sources
+            .into_iter()
+            .chain([("patch.pressure", spec.pressure.is_some())])
+            .filter_map(|(name, given)| given.then_some(name))
+            .collect();
+        if let [_, second, ..] = given[..] {
+            return PatchFailure::wrong(second, "expected only one of `shape`, `file`, `pressure`");
+        }
+        let default = ShapeSpec(vec![ShapeName::Circle]);
+        let shapes: &[ShapeName] =
+            if given.is_empty() || spec.shape.is_some() { &spec.shape.as_ref().unwrap_or(&default).0 } else { &[] };
+        let hertz_keys = [
+            ("patch.radius", spec.radius.is_some()),
+            ("patch.exponent", spec.exponent.is_some()),
+            ("patch.exponent_per_newton", spec.exponent_per_newton.is_some()),
+            ("patch.update", spec.update.is_some()),
+        ];
+        if let Some((key, _)) = hertz_keys.iter().find(|(_, given)| *given)
+            && !shapes.contains(&ShapeName::Hertz)
+        {
+            return PatchFailure::wrong(key, "belongs to `shape = \"hertz\"`");
+        }
+        if spec.exponent.is_some() && spec.exponent_per_newton.is_some() {
+            return PatchFailure::wrong("patch.exponent_per_newton", "expected only one of the two exponents");
+        }
+        let size = match &spec.size {
+            None => Some([SIZE; 2]),
+            Some(size) => match size.both() {
+                [Number::Constant(w), Number::Constant(h)] => Some([*w, *h]),
+                _ => None,
+            },
+        };
+        let cells = spec.cells.as_ref().map(|cells| cells.both().map(|n| *n));
+        let bases = if let Some(file) = &spec.file {
+            vec![from_file(&base.join(file), cells, size, spec.size.is_some())?]
+        } else if let Some(rows) = &spec.pressure {
+            let map = from_rows(rows)?;
+            vec![from_map(&map, "patch.pressure", cells, size)?]
+        } else {
+            let [nx, ny] = cells.unwrap_or([CELLS; 2]);
+            shapes.iter().map(|shape| from_shape(*shape, nx, ny, size)).collect::<Result<_, _>>()?
+        };
+        let hertz = HertzSpec {
+            radius: spec.radius.clone().unwrap_or(Number::Constant(6.0)),
+            exponent: spec.exponent_per_newton.clone().or(spec.exponent.clone()).unwrap_or(Number::Constant(2.0)),
+            per_newton: spec.exponent_per_newton.is_some(),
+            update: spec.update.unwrap_or(UPDATE),
+        };
+        // A CSV has a size of its own, which counts unless another one is asked for.
+        let size = match (&spec.size, &spec.file) {
+            (None, Some(_)) => None,
+            (size, _) => Some(size.clone().unwrap_or(OneOrTwo::One(Number::Constant(SIZE)))),
+        };
+        Ok(Self { bases, size, hertz })
+    }
+
+    /// The patch of one contact whose normal force starts with `f_n` [N], and the period [s] at which
+    /// its map is made anew.
+    pub fn draw(&self, f_n: f64, drawer: &mut Drawer) -> Result<(Arc<Patch>, Option<f64>), ParameterError> {
+        let base = &self.bases[drawer.index("patch.shape", self.bases.len())];
+        let size = self.size.as_ref().map(|size| match size {
+            OneOrTwo::One(n) => [drawer.number("patch.size", n); 2],
+            OneOrTwo::Two(w, h) => [drawer.number("patch.size.0", w), drawer.number("patch.size.1", h)],
+        });
+        let [w, h] = size.unwrap_or([SIZE; 2]);
+        let (patch, update) = match base {
+            Base::Whole(patch) => (Arc::clone(patch), None),
+            Base::Unit(patch) => {
+                let Grid { nx, ny, dx, dy } = *patch.grid();
+                Grid::new(nx, ny, w, h)?;
+                (Arc::new(patch.scaled(w / (nx as f64 * dx), h / (ny as f64 * dy))), None)
+            }
+            Base::Hertz([nx, ny]) => {
+                let radius = drawer.number("patch.radius", &self.hertz.radius);
+                let exponent = if self.hertz.per_newton {
+                    Exponent::PerNewton(drawer.number("patch.exponent_per_newton", &self.hertz.exponent))
+                } else {
+                    Exponent::Fixed(drawer.number("patch.exponent", &self.hertz.exponent))
+                };
+                let made = Patch::hertz(Grid::new(*nx, *ny, w, h)?, Hertz { radius, exponent }, f_n);
+                let patch = made.map_err(|e| match e {
+                    PatchError::Parameter(e) => e,
+                    other => ParameterError::new("patch.shape", "hertz", other.to_string()),
+                })?;
+                (Arc::new(patch), Some(self.hertz.update))
+            }
+        };
+        drawer.record("patch.torsional_radius", patch.radius());
+        Ok((patch, update))
+    }
+}
+
+fn from_shape(shape: ShapeName, nx: usize, ny: usize, size: Option<[f64; 2]>) -> Result<Base, PatchFailure> {
+    let [w, h] = size.unwrap_or([1.0; 2]);
+    let grid = Grid::new(nx, ny, w, h).map_err(|e| PatchFailure::of("patch", e.into()))?;
+    let Some(fixed) = shape.fixed() else { return Ok(Base::Hertz([nx, ny])) };
+    let patch = Patch::shape(grid, fixed).map_err(|e| PatchFailure::of("patch.shape", e))?;
+    Ok(if size.is_some() { Base::Whole(Arc::new(patch)) } else { Base::Unit(patch) })
+}
+
+fn from_rows(rows: &[Vec<f64>]) -> Result<FileMap, PatchFailure> {
+    let (ny, nx) = (rows.len(), rows.first().map_or(0, Vec::len));
+    if let Some(i) = rows.iter().position(|row| row.len() != nx) {
+        let n = rows[i].len();
+        return PatchFailure::wrong(
+            &format!("patch.pressure.{i}"),
+            format!("a row of {n} values: expected {nx}, as in the first row"),
+        );
+    }
+    Ok(FileMap { nx, ny, pressure: rows.iter().rev().flatten().copied().collect() })
+}
+
+fn from_map(
+    map: &FileMap,
+    field: &str,
+    cells: Option<[usize; 2]>,
+    size: Option<[f64; 2]>,
+) -> Result<Base, PatchFailure> {
+    check_cells(field, [map.nx, map.ny], cells)?;
+    let [w, h] = size.unwrap_or([1.0; 2]);
+    let patch = map.over(w, h).map_err(|e| PatchFailure::of(field, e))?;
+    Ok(if size.is_some() { Base::Whole(Arc::new(patch)) } else { Base::Unit(patch) })
+}
+
+fn from_file(
+    path: &Path,
+    cells: Option<[usize; 2]>,
+    size: Option<[f64; 2]>,
+    sized: bool,
+) -> Result<Base, PatchFailure> {
+    const FIELD: &str = "patch.file";
+    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_lowercase();
+    let failed = |e| PatchFailure::of(FIELD, e);
+    let named = |f: PatchFailure| PatchFailure {
+        message: if f.message.contains(&*path.to_string_lossy()) {
+            f.message
+        } else {
+            f.message.replacen(FIELD, &format!("{FIELD}: {}", path.display()), 1)
+        },
+        ..f
+    };
+    match extension.as_str() {
+        "csv" => {
+            let patch = load_csv(path).map_err(failed).map_err(named)?;
+            let Grid { nx, ny, dx, dy } = *patch.grid();
+            check_cells(FIELD, [nx, ny], cells)?;
+            Ok(match (sized, size) {
+                (false, _) => Base::Whole(Arc::new(patch)),
+                (true, Some([w, h])) => {
+                    Grid::new(nx, ny, w, h).map_err(|e| PatchFailure::of(FIELD, e.into()))?;
+                    Base::Whole(Arc::new(patch.scaled(w / (nx as f64 * dx), h / (ny as f64 * dy))))
+                }
+                (true, None) => Base::Unit(patch),
+            })
+        }
+        "npy" => from_map(&load_npy(path).map_err(failed).map_err(named)?, FIELD, cells, size).map_err(named),
+        "png" => from_map(&load_png(path).map_err(failed).map_err(named)?, FIELD, cells, size).map_err(named),
+        _ => PatchFailure::wrong(FIELD, format!("{}: expected a name that ends in .npy, .csv or .png", path.display())),
+    }
+}
+
+fn check_cells(field: &str, found: [usize; 2], cells: Option<[usize; 2]>) -> Result<(), PatchFailure> {
+    match cells {
+        Some(cells) if cells != found => PatchFailure::wrong(
+            "patch.cells",
+            format!(
+                "{} x {}, but the map of {field} has {} x {} (columns x rows): expected the same, or no `cells`",
+                cells[0], cells[1], found[0], found[1]
+            ),
+        ),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,162 @@
+//! Errors that point at a place in a scenario file.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::PathBuf;
+
+use toml::de::{DeTable, DeValue};
+
+/// A scenario that cannot be used. All of these are about what the user wrote.
+#[derive(Debug, thiserror::Error)]
+pub enum ScenarioError {
+    /// The file cannot be read.
+    #[error("{path}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The machine's own reason.
+        source: std::io::Error,
+    },
+    /// Something in the text, with its place.
+    #[error("{0}")]
+    Text(Box<Excerpt>),
+    /// A change asked for on the command line that cannot be applied.
+    #[error("`{change}`: {reason}")]
+    Override {
+        /// The change, as given.
+        change: String,
+        /// What is wrong and what would be accepted.
+        reason: String,
+    },
+}
+
+/// A message and the line of the file it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excerpt {
+    /// Name of the file.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// What is wrong and what would be accepted.
+    pub message: String,
+    text: String,
+    width: usize,
+}
+
+impl fmt::Display for Excerpt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, line, column, message, text, width } = self;
+        let margin = " ".repeat(line.to_string().len());
+        let (indent, carets) = (" ".repeat(column - 1), "^".repeat(*width));
+        write!(f, "{file}:{line}:{column}: {message}\n{margin} |\n{line} | {text}\n{margin} | {indent}{carets}")
+    }
+}
+
+impl ScenarioError {
+    /// An error at the bytes `span` of `text`.
+    pub(super) fn at(file: &str, text: &str, span: Range<usize>, message: impl Into<String>) -> Self {
+        let floor = |mut i: usize| {
+            i = i.min(text.len());
+            while !text.is_char_boundary(i) {
+                i -= 1;
+            }
+            i
+        };
+        let (start, end) = (floor(span.start), floor(span.end));
+        let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
+        let line_end = text[start..].find('\n').map_or(text.len(), |i| start + i);
+        let shown_end = end.clamp(start, line_end);
+        Self::Text(Box::new(Excerpt {
+            file: file.to_owned(),
+            line: text[..start].matches('\n').count() + 1,
+            column: text[line_start..start].chars().count() + 1,
+            message: message.into(),
+            text: text[line_start..line_end].trim_end().replace('\t', " "),
+            width: text[start..shown_end].chars().count().max(1),
+        }))
+    }
+
+    /// An error of the TOML reader; names the field its place belongs to, if the message does not.
+    pub(super) fn toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
+        let span = error.span().unwrap_or(0..0);
+        let message = error.message().trim().replace('\n', ": ");
+        let field = field_at(text, span.start).filter(|field| !message.contains(field.as_str()));
+        let message = match (field, message.starts_with("unknown field")) {
+            (Some(field), false) => format!("{field}: {message}"),
+            _ => message,
+        };
+        Self::at(file, text, span, message)
+    }
+
+    /// An error about the field with the dotted path `field` (indices as `.0` or `[0]`).
+    pub(super) fn field(file: &str, text: &str, field: &str, message: impl Into<String>) -> Self {
+        Self::at(file, text, span_of(text, field), message)
+    }
+}
+
+/// Where the value of `field` is, or the deepest table around it that exists.
+fn span_of(text: &str, field: &str) -> Range<usize> {
+    let Ok(root) = DeTable::parse(text) else { return 0..0 };
+    let path = field.replace('[', ".").replace(']', "");
+    let mut span = 0..0;
+    let mut value: Option<&DeValue<'_>> = None;
+    for part in path.split('.') {
+        let table = if span == (0..0) { Some(root.get_ref()) } else { value.and_then(DeValue::as_table) };
+        let next = match (table, value.and_then(DeValue::as_array)) {
+            (Some(table), _) => table.iter().find(|(key, _)| key.get_ref() == part).map(|(_, v)| v),
+            (None, Some(array)) => part.parse::<usize>().ok().and_then(|i| array.get(i)),
+            (None, None) => None,
+        };
+        let Some(next) = next else { break };
+        span = next.span();
+        value = Some(next.get_ref());
+    }
+    span
+}
+
+/// The dotted path of the innermost value that contains the byte `at`.
+fn field_at(text: &str, at: usize) -> Option<String> {
+    /// Length and path of the shortest value around `at`. A table under a header has the span of its
+    /// header alone, so every table is searched.
+    fn search(value: &DeValue<'_>, at: usize, path: &str, best: &mut Option<(usize, String)>) {
+        let mut child = |name: &str, span: Range<usize>, value: &DeValue<'_>| {
+            let path = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+            if span.contains(&at) && best.as_ref().is_none_or(|(length, _)| span.len() <= *length) {
+                *best = Some((span.len(), path.clone()));
+            }
+            search(value, at, &path, best);
+        };
+        if let Some(table) = value.as_table() {
+            table.iter().for_each(|(key, v)| child(key.get_ref(), v.span(), v.get_ref()));
+        } else if let Some(array) = value.as_array() {
+            array.iter().enumerate().for_each(|(i, v)| child(&i.to_string(), v.span(), v.get_ref()));
+        }
+    }
+    let root = DeValue::Table(DeTable::parse(text).ok()?.into_inner());
+    let mut best = None;
+    search(&root, at, "", &mut best);
+    best.map(|(_, path)| path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "a = 1\n[b]\nc = [1, { d = 2 }]\n";
+
+    #[test]
+    fn a_path_finds_its_place_and_a_place_its_path() {
+        let span = span_of(TEXT, "b.c[1].d");
+        assert_eq!(&TEXT[span.clone()], "2");
+        assert_eq!(field_at(TEXT, span.start).unwrap(), "b.c.1.d");
+        assert_eq!(&TEXT[span_of(TEXT, "b.c.0.x")], "1");
+    }
+
+    #[test]
+    fn an_excerpt_shows_the_line_and_the_column() {
+        let error = ScenarioError::field("f.toml", TEXT, "b.c.1.d", "no").to_string();
+        assert_eq!(error, "f.toml:3:15: no\n  |\n3 | c = [1, { d = 2 }]\n  |               ^");
+    }
+}

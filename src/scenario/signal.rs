@@ -1,0 +1,279 @@
+//! A signal of a scenario file: an input over time whose numbers may be distributions.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::{Deserialize, Deserializer, Error};
+
+use super::draw::Drawer;
+use super::number::{DISTRIBUTIONS, Distribution, Either, Number, number_or_table};
+use crate::error::ParameterError;
+use crate::schedule::{Segment, Signal, Sine};
+
+/// An input over time: a number, points, sinusoids on a mean, or segments.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SignalSpec {
+    shape: ShapeOverTime,
+    /// Sample every so many seconds and hold.
+    hold: Option<f64>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum ShapeOverTime {
+    Number(Number),
+    Points(Vec<[Number; 2]>, Interpolate),
+    Sines(Number, Vec<SineSpec>),
+    Segments(Vec<SegmentSpec>),
+}
+
+/// What a signal does between its points.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Interpolate {
+    /// Straight lines; constant before the first and after the last point. The default.
+    #[default]
+    Linear,
+    /// The value of the latest point.
+    Constant,
+}
+
+/// `amplitude sin(2 pi frequency t + phase)`, `t` absolute.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SineSpec {
+    /// Amplitude, in the signal's unit.
+    pub amplitude: Number,
+    /// Frequency [Hz].
+    pub frequency: Number,
+    /// Phase [rad] at t = 0; 0 if not given.
+    #[serde(default = "zero")]
+    pub phase: Number,
+}
+
+/// From `from` until the next segment: `value + slope (t-from) + curvature (t-from)^2 + sines`.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SegmentSpec {
+    /// Start [s]; the first segment also holds before its start.
+    pub from: Number,
+    /// Value at `from`, in the signal's unit; 0 if not given.
+    #[serde(default = "zero")]
+    pub value: Number,
+    /// Slope at `from` [unit/s]; 0 if not given.
+    #[serde(default = "zero")]
+    pub slope: Number,
+    /// Factor of `(t-from)^2` [unit/s^2]; 0 if not given.
+    #[serde(default = "zero")]
+    pub curvature: Number,
+    /// Sinusoids of absolute time on top.
+    #[serde(default)]
+    pub sines: Vec<SineSpec>,
+}
+
+fn zero() -> Number {
+    Number::Constant(0.0)
+}
+
+/// The table form of a signal: `points`, `mean` with `sines`, `segments` or a distribution; each may be held.
+#[derive(serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SignalTable {
+    /// `[[time [s], value], ..]` in the order of time.
+    points: Option<Vec<[Number; 2]>>,
+    /// With `points`: `"linear"` (default) or `"constant"`.
+    interpolate: Option<Interpolate>,
+    /// With `sines`: the mean value; 0 if not given.
+    mean: Option<Number>,
+    /// Sinusoids on the mean.
+    sines: Option<Vec<SineSpec>>,
+    /// Polynomials with sinusoids, one after the other.
+    segments: Option<Vec<SegmentSpec>>,
+    /// Sample every so many seconds and keep the value until the next sample.
+    hold: Option<f64>,
+    /// `[low, high]`: a constant drawn for every contact.
+    uniform: Option<[f64; 2]>,
+    /// `[low, high]`, 0 < low: a constant drawn for every contact.
+    log_uniform: Option<[f64; 2]>,
+    /// `[mean, standard deviation]`: a constant drawn for every contact.
+    normal: Option<[f64; 2]>,
+    /// A constant, one of these for every contact.
+    choice: Option<Vec<f64>>,
+    /// With `normal`: draws below are drawn again.
+    min: Option<f64>,
+    /// With `normal`: draws above are drawn again.
+    max: Option<f64>,
+}
+
+impl From<f64> for SignalSpec {
+    fn from(value: f64) -> Self {
+        Self { shape: ShapeOverTime::Number(value.into()), hold: None }
+    }
+}
+
+impl SignalSpec {
+    /// The signal of one contact. `path` names the field; `hold` applies where the signal has none of its own.
+    pub(super) fn draw(&self, path: &str, hold: Option<f64>, drawer: &mut Drawer) -> Result<Signal, ParameterError> {
+        let sines = |path: &str, specs: &[SineSpec], drawer: &mut Drawer| -> Vec<Sine> {
+            let sine = |(i, s): (usize, &SineSpec)| Sine {
+                amplitude: drawer.number(&format!("{path}.{i}.amplitude"), &s.amplitude),
+                omega: std::f64::consts::TAU * drawer.number(&format!("{path}.{i}.frequency"), &s.frequency),
+                phase: drawer.number(&format!("{path}.{i}.phase"), &s.phase),
+            };
+            specs.iter().enumerate().map(sine).collect()
+        };
+        let signal = match &self.shape {
+            ShapeOverTime::Number(n) => Ok(Signal::constant(drawer.number(path, n))),
+            ShapeOverTime::Points(points, interpolate) => {
+                let point = |(i, [t, v]): (usize, &[Number; 2])| {
+                    (
+                        drawer.number(&format!("{path}.points.{i}.0"), t),
+                        drawer.number(&format!("{path}.points.{i}.1"), v),
+                    )
+                };
+                let points: Vec<(f64, f64)> = points.iter().enumerate().map(point).collect();
+                match interpolate {
+                    Interpolate::Linear => Signal::linear(&points),
+                    Interpolate::Constant => Signal::steps(&points),
+                }
+            }
+            ShapeOverTime::Sines(mean, specs) => {
+                let mean = drawer.number(&format!("{path}.mean"), mean);
+                let sines = sines(&format!("{path}.sines"), specs, drawer);
+                Signal::segments(vec![Segment { from: 0.0, c: [mean, 0.0, 0.0], sines }])
+            }
+            ShapeOverTime::Segments(specs) => {
+                let mut segments = Vec::with_capacity(specs.len());
+                for (i, s) in specs.iter().enumerate() {
+                    let at = |key: &str| format!("{path}.segments.{i}.{key}");
+                    segments.push(Segment {
+                        from: drawer.number(&at("from"), &s.from),
+                        c: [
+                            drawer.number(&at("value"), &s.value),
+                            drawer.number(&at("slope"), &s.slope),
+                            drawer.number(&at("curvature"), &s.curvature),
+                        ],
+                        sines: sines(&at("sines"), &s.sines, drawer),
+                    });
+                }
+                Signal::segments(segments)
+            }
+        };
+        let held = |signal: Signal| match self.hold.or(hold) {
+            Some(period) => signal.held(period),
+            None => Ok(signal),
+        };
+        // The schedule does not know what its signals are called.
+        signal.and_then(held).map_err(|e| ParameterError { field: path.to_owned(), ..e_with_part(e) })
+    }
+}
+
+/// Moves the part of a signal that an error is about from its field to its value.
+fn e_with_part(e: ParameterError) -> ParameterError {
+    ParameterError { value: format!("{} ({})", e.value, e.field), ..e }
+}
+
+impl<'de> Deserialize<'de> for SignalSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let expecting = "a number, a distribution, or a signal: `{ points = [[t, v], ..] }`, `{ mean = .., sines = [..] }`, \
+                         `{ segments = [..] }`";
+        let t = match number_or_table::<D, SignalTable>(deserializer, expecting)? {
+            Either::Number(value) => return Ok(value.into()),
+            Either::Table(table) => table,
+        };
+        let wrong = |message: String| Err(D::Error::custom(message));
+        let distribution = Distribution {
+            uniform: t.uniform,
+            log_uniform: t.log_uniform,
+            normal: t.normal,
+            choice: t.choice,
+            min: t.min,
+            max: t.max,
+        };
+        let number = distribution.number::<D::Error>()?;
+        if t.interpolate.is_some() && t.points.is_none() {
+            return wrong("`interpolate` belongs to `points`".into());
+        }
+        if t.hold.is_some_and(|h| !(h.is_finite() && h >= 1e-6)) {
+            return wrong(format!("hold = {}: expected a finite period >= 1e-6 [s]", t.hold.unwrap_or_default()));
+        }
+        let waves = (t.mean.is_some() || t.sines.is_some())
+            .then(|| ShapeOverTime::Sines(t.mean.unwrap_or_else(zero), t.sines.unwrap_or_default()));
+        let points = t.points.map(|p| ShapeOverTime::Points(p, t.interpolate.unwrap_or_default()));
+        let forms = [number.map(ShapeOverTime::Number), points, waves, t.segments.map(ShapeOverTime::Segments)];
+        let mut forms: Vec<ShapeOverTime> = forms.into_iter().flatten().collect();
+        match (forms.pop(), forms.is_empty()) {
+            (Some(ShapeOverTime::Points(p, _)), true) if p.is_empty() => {
+                wrong("points = []: expected at least one".into())
+            }
+            (Some(ShapeOverTime::Segments(s)), true) if s.is_empty() => {
+                wrong("segments = []: expected at least one".into())
+            }
+            (Some(shape), true) => Ok(Self { shape, hold: t.hold }),
+            _ => wrong(format!(
+                "expected exactly one of `points`, `mean` with `sines`, `segments`, or a distribution: {DISTRIBUTIONS}"
+            )),
+        }
+    }
+}
+
+impl JsonSchema for SignalSpec {
+    fn schema_name() -> Cow<'static, str> {
+        "Signal".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let table = generator.subschema_for::<SignalTable>();
+        schemars::json_schema!({
+            "description": "An input over time: a number, a distribution, points, sinusoids on a mean, or segments.",
+            "anyOf": [{ "type": "number" }, table]
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Draw;
+    use approx::assert_relative_eq;
+
+    fn signal(text: &str) -> Result<Signal, String> {
+        #[derive(serde::Deserialize)]
+        struct File {
+            x: SignalSpec,
+        }
+        let spec = toml::from_str::<File>(&format!("x = {text}")).map_err(|e| e.message().to_owned())?.x;
+        spec.draw("x", None, &mut Drawer::new(Draw::new(1, 2))).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn every_form_has_the_value_it_says() {
+        for (text, t, value) in [
+            ("4", 1.0, 4.0),
+            ("{ points = [[0, 0], [1, 2]] }", 0.25, 0.5),
+            ("{ points = [[0, 4], [0.31, 2.9], [0.5, 4]], interpolate = \"constant\" }", 0.4, 2.9),
+            ("{ mean = 1.73, sines = [{ amplitude = 0.91, frequency = 2 }] }", 0.125, 2.64),
+            ("{ segments = [{ from = 0, slope = 5 }, { from = 0.2, value = 1, curvature = 2 }] }", 1.2, 3.0),
+            ("{ points = [[0, 0], [1, 1]], hold = 0.1 }", 0.19, 0.1),
+        ] {
+            assert_relative_eq!(signal(text).unwrap().value(t), value, max_relative = 1e-12);
+        }
+        assert!((1.0..=2.0).contains(&signal("{ uniform = [1, 2], hold = 0.1 }").unwrap().value(0.3)));
+    }
+
+    #[test]
+    fn impossible_signals_say_what_is_accepted() {
+        for (text, part) in [
+            ("true", "a number, a distribution, or a signal"),
+            ("{ points = [] }", "at least one"),
+            ("{ points = [[0, 1], [0, 2]] }", "a time after the point before"),
+            ("{ points = [[0, 1]], sines = [] }", "exactly one of"),
+            ("{ hold = 0.1 }", "exactly one of"),
+            ("{ mean = 1, interpolate = \"linear\" }", "belongs to `points`"),
+            ("{ points = [[0, 1]], interpolate = \"cubic\" }", "unknown variant `cubic`"),
+            ("{ mean = 1, hold = 0 }", "expected a finite period"),
+            ("{ sines = [{ amplitude = 1, frequncy = 2 }] }", "unknown field `frequncy`"),
+        ] {
+            let message = signal(text).unwrap_err();
+            assert!(message.contains(part), "{text}: {message}");
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! The scenario file as serde reads it. The comments here are the descriptions of the JSON schema.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::number::Number;
+use super::shapes::{Inertia, OneOrTwo, ShapeSpec};
+use super::signal::SignalSpec;
+use crate::engine::DEFAULT_STEP;
+
+/// A scenario: one contact, described by constants and distributions, and how many to draw and simulate.
+/// SI units; counter-clockwise is positive.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// How many contacts to draw, >= 1.
+    #[serde(default = "one")]
+    pub contacts: u64,
+    /// Seed of all random numbers.
+    #[serde(default)]
+    pub seed: u64,
+    /// Simulated time [s], > 0.
+    pub duration: f64,
+    /// Longest integration step [s], 1e-7 to 0.1.
+    #[serde(default = "step")]
+    pub step: f64,
+    /// Time between recorded samples [s], >= 1e-6.
+    #[serde(default = "record_every")]
+    pub record_every: f64,
+    /// What computes; `--engine` overrides it.
+    #[serde(default)]
+    pub engine: EngineChoice,
+    /// The contact model.
+    #[serde(default)]
+    pub contact: ContactSpec,
+    /// The contact patch and its pressure map.
+    #[serde(default)]
+    pub patch: PatchSpec,
+    /// Friction parameters.
+    #[serde(default)]
+    pub friction: FrictionSpec,
+    /// The moving body.
+    pub body: BodySpec,
+    /// Where it starts.
+    #[serde(default)]
+    pub initial: InitialSpec,
+    /// What acts on it over time.
+    pub inputs: InputsSpec,
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn step() -> f64 {
+    DEFAULT_STEP
+}
+
+fn record_every() -> f64 {
+    0.01
+}
+
+/// What computes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum EngineChoice {
+    /// A hardware GPU if there is one, else the CPU. The default.
+    #[default]
+    Auto,
+    /// The CPU in double precision.
+    Cpu,
+    /// A GPU in single precision; a software adapter will do.
+    Gpu,
+}
+
+/// The contact model.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ContactSpec {
+    /// How the wrench follows from the bristles.
+    #[serde(default)]
+    pub model: Model,
+}
+
+/// How the wrench follows from the bristles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Model {
+    /// One bristle in every cell of the patch. The default.
+    #[default]
+    Distributed,
+}
+
+/// The contact patch: a grid of cells and a pressure map, by `shape`, `file` or `pressure`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PatchSpec {
+    /// A named map, or `{ choice = [..] }` of them. `"circle"` if nothing else gives the map.
+    pub shape: Option<ShapeSpec>,
+    /// A map from a file beside the scenario: `.npy` (2-D, top row first), `.png` (brighter is more
+    /// pressure) or `.csv` (columns x, y [m], w).
+    pub file: Option<PathBuf>,
+    /// A map as rows of numbers >= 0 in any unit, top row first.
+    pub pressure: Option<Vec<Vec<f64>>>,
+    /// Columns and rows, `n` or `[nx, ny]`; 21 for a shape. With a map from `file` or `pressure` it must agree.
+    pub cells: Option<OneOrTwo<usize>>,
+    /// Width and height of the grid [m], one number or `[width, height]`; 0.02 if not given (a CSV has its own).
+    pub size: Option<OneOrTwo<Number>>,
+    /// `hertz` only: contact radius at 1 N [cells/N^(1/3)]; 6 if not given.
+    pub radius: Option<Number>,
+    /// `hertz` only: the exponent k of eq. (46); 2 if neither exponent is given.
+    pub exponent: Option<Number>,
+    /// `hertz` only: k over the normal force [1/N], for k = c f_N.
+    pub exponent_per_newton: Option<Number>,
+    /// `hertz` only: the map follows the normal force every so many seconds; 0.01 if not given.
+    pub update: Option<f64>,
+}
+
+/// Bristle law.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+pub enum LawName {
+    /// LuGre: creeps under an oscillating load below break-away.
+    #[serde(rename = "lugre")]
+    LuGre,
+    /// Elasto-Plastic: elastic below break-away, so that sticking contacts do not drift. The default.
+    #[default]
+    #[serde(rename = "elasto-plastic")]
+    ElastoPlastic,
+}
+
+/// Friction parameters (Table I of Waltersson & Karayiannidis with p = 1 where not given).
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FrictionSpec {
+    /// The bristle law.
+    #[serde(default)]
+    pub law: LawName,
+    /// Bristle stiffness per unit normal force [1/m], > 0; 1e6.
+    pub sigma0: Option<Number>,
+    /// Bristle damping per unit normal force [s/m], >= 0; 8e2.
+    pub sigma1: Option<Number>,
+    /// Viscous friction per unit normal force [s/m], >= 0; 0.2.
+    pub sigma2: Option<Number>,
+    /// Coulomb coefficient [-], > 0; 1.
+    pub mu_c: Option<Number>,
+    /// Static coefficient [-], >= mu_c. Not with `mu_s_over_mu_c`.
+    pub mu_s: Option<Number>,
+    /// Static over Coulomb coefficient [-], >= 1; 1.2 if `mu_s` is not given either.
+    pub mu_s_over_mu_c: Option<Number>,
+    /// Stribeck exponent [-], > 0; 2.
+    pub gamma: Option<Number>,
+    /// Stribeck velocity [m/s], > 0; 1e-3.
+    pub v_s: Option<Number>,
+    /// Elastic share of the break-away deflection [-], 0 <= s_ba < 1; 0.9. Elasto-Plastic only.
+    pub s_ba: Option<Number>,
+}
+
+/// How patch and body hang together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum KindName {
+    /// The twist of the patch is given by `inputs.twist`; nothing is solved.
+    Prescribed,
+    /// In-hand sliding: patch and bristles are fixed in the world and grip a moving object.
+    Gripper,
+    /// A body sliding on a table: patch and bristles turn with it.
+    Body,
+    /// Grid at the centre of mass with the axes of the world, which does not turn (the paper's drift runs).
+    World,
+}
+
+/// The moving body.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BodySpec {
+    /// How patch and body hang together.
+    pub kind: KindName,
+    /// Mass [kg], > 0. Needed unless prescribed.
+    pub mass: Option<Number>,
+    /// Moment of inertia about the centre of mass [kg m^2], > 0: a number, or from the drawn mass by
+    /// `{ rectangle = [w, h] }` or `{ disc = radius }`. Needed unless prescribed.
+    pub inertia: Option<Inertia>,
+    /// Number of equal pads, each with the normal force; 2 for a gripper, else 1.
+    pub pads: Option<u32>,
+    /// Kind `body` only: patch origin from the centre of mass, axes of the body [m].
+    pub offset: Option<[Number; 2]>,
+}
+
+/// State at the start; at rest at the origin if not given. Bristles start unbent.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InitialSpec {
+    /// `[x, y, theta]` of the centre of mass [m, m, rad]; for a gripper from the patch origin.
+    pub pose: Option<[Number; 3]>,
+    /// `[vx, vy, w]` at the centre of mass [m/s, m/s, rad/s]. Not for a prescribed twist.
+    pub twist: Option<[Number; 3]>,
+}
+
+/// What acts on the body over time. Every signal may be a number, a distribution or a table.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InputsSpec {
+    /// Samples every signal every so many seconds and holds it, unless it has a `hold` of its own.
+    pub hold: Option<f64>,
+    /// Normal force of one pad [N]; negative is no contact. Needed unless `tilt` gives it.
+    pub normal_force: Option<SignalSpec>,
+    /// Load at the centre of mass, axes of the world.
+    pub wrench: Option<WrenchSpec>,
+    /// Acceleration of gravity in the plane `[gx, gy]`, axes of the world [m/s^2].
+    pub gravity: Option<[SignalSpec; 2]>,
+    /// A tilted table: gives gravity in the plane and the normal force m g cos(angle) / pads.
+    pub tilt: Option<TiltSpec>,
+    /// The twist of the patch, kind `prescribed` only.
+    pub twist: Option<TwistSpec>,
+    /// Coulomb coefficient over time [-], in place of `friction.mu_c`.
+    pub mu_c: Option<SignalSpec>,
+    /// Static coefficient over time [-], in place of `friction.mu_s`.
+    pub mu_s: Option<SignalSpec>,
+}
+
+/// Load at the centre of mass, axes of the world; what is not given is 0.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WrenchSpec {
+    /// Force along x [N].
+    pub fx: Option<SignalSpec>,
+    /// Force along y [N].
+    pub fy: Option<SignalSpec>,
+    /// Moment about the centre of mass [N m].
+    pub tau: Option<SignalSpec>,
+}
+
+/// A tilted table.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TiltSpec {
+    /// Angle of the table against the horizontal [rad], 0 to pi/2.
+    pub angle: Number,
+    /// Direction of the steepest descent in the plane, from +x [rad]; 0.
+    pub direction: Option<Number>,
+    /// Acceleration of gravity [m/s^2], >= 0; 9.81.
+    pub gravity: Option<Number>,
+}
+
+/// The prescribed twist; what is not given is 0.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TwistSpec {
+    /// Velocity along x [m/s].
+    pub vx: Option<SignalSpec>,
+    /// Velocity along y [m/s].
+    pub vy: Option<SignalSpec>,
+    /// Angular velocity [rad/s].
+    pub w: Option<SignalSpec>,
+    /// Reference point; `"cop"` if not given.
+    #[serde(default)]
+    pub at: PointName,
+}
+
+/// Reference point of a prescribed twist.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PointName {
+    /// The centre of pressure, as in the paper.
+    #[default]
+    Cop,
+    /// The grid's centre.
+    Origin,
+}

@@ -1,0 +1,135 @@
+use super::*;
+
+const BOX: &str = r#"
+duration = 1.0
+contacts = 4
+seed = 3
+
+[patch]
+shape = { choice = ["circle", "square"] }
+size = { uniform = [0.01, 0.03] }
+
+[friction]
+law = "lugre"
+mu_c = { uniform = [0.4, 0.8] }
+mu_s_over_mu_c = 1.1
+
+[body]
+kind = "gripper"
+mass = 0.2
+inertia = { rectangle = [0.15, 0.08] }
+
+[initial]
+pose = [{ normal = [0.0, 0.002] }, 0, 0]
+
+[inputs]
+hold = 0.01
+gravity = [0, -9.81]
+normal_force = { mean = 1.73, sines = [{ amplitude = { uniform = [0.5, 0.9] }, frequency = 2 }] }
+"#;
+
+fn parse(text: &str) -> Result<Scenario, ScenarioError> {
+    Scenario::parse(text, Path::new("."), "box.toml")
+}
+
+#[test]
+fn a_contact_is_the_same_in_any_batch_and_with_any_neighbour() {
+    let (few, many) = (parse(BOX).unwrap(), parse(&change(BOX, "contacts=900").unwrap()).unwrap());
+    assert_eq!(few.draw(3).unwrap().parameters, many.draw(3).unwrap().parameters);
+    assert_ne!(few.draw(2).unwrap().parameters, few.draw(3).unwrap().parameters);
+    // Another distribution elsewhere moves no other number.
+    let other = parse(&change(BOX, "body.mass={ uniform = [0.1, 0.2] }").unwrap()).unwrap();
+    assert_eq!(few.contact(3).unwrap().friction, other.contact(3).unwrap().friction);
+    many.check().unwrap();
+}
+
+#[test]
+fn what_follows_from_drawn_numbers_is_right() {
+    let contact = parse(BOX).unwrap().contact(0).unwrap();
+    approx::assert_relative_eq!(contact.body.inertia, 0.2 / 12.0 * (0.15f64.powi(2) + 0.08f64.powi(2)));
+    approx::assert_relative_eq!(contact.friction.mu_s, 1.1 * contact.friction.mu_c);
+    assert_eq!(contact.body.pads, 2);
+    // Held over 10 ms.
+    assert_eq!(contact.inputs.normal_force.value(0.0), contact.inputs.normal_force.value(0.0099));
+    assert_ne!(contact.inputs.normal_force.value(0.0), contact.inputs.normal_force.value(0.0101));
+}
+
+#[test]
+fn contacts_share_the_memory_of_a_map() {
+    let scenario = parse(BOX).unwrap();
+    let maps: Vec<_> = (0..20).map(|k| scenario.contact(k).unwrap().patch.map().as_ptr()).collect();
+    let mut distinct = maps.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert_eq!(distinct.len(), 2);
+}
+
+#[test]
+fn errors_have_a_place_and_say_what_is_accepted() {
+    for (set, place, part) in [
+        ("friction.mu=1", "box.toml:14:1", "unknown field `mu`, expected one of"),
+        ("friction.law=coulomb", "box.toml:11:7", "unknown variant `coulomb`, expected `lugre` or `elasto-plastic`"),
+        ("friction.mu_c=\"a\"", "box.toml:12:8", "friction.mu_c: invalid type: string"),
+        ("friction.mu_c={ uniform = [2, 1] }", "box.toml:12:8", "low <= high"),
+        ("friction.mu_c={ uniform = [-1, 1] }", "box.toml:12:8", "friction.mu_c = -1: expected a finite number > 0"),
+        ("friction.mu_s=0.1", "", "only one of `mu_s`, `mu_s_over_mu_c`"),
+        ("friction.sigma0=0", "", "friction.sigma0 = 0: expected"),
+        ("step=0", "", "step = 0: expected 1e-7 to 0.1"),
+        ("duration=-1", "box.toml:2:12", "duration = -1"),
+        ("contacts=0", "box.toml:3:12", "contacts = 0: expected 1 to"),
+        ("contacts=-1", "box.toml:3:12", "contacts"),
+        ("body.kind=prescribed", "", "expected"),
+        ("body.mass=nan", "", "finite number"),
+        ("body.offset=[0, 0]", "", "kind = \"body\""),
+        ("inputs.tilt={ angle = 0.3 }", "", "only for kinds"),
+        ("patch.cells=0", "", "patch.cells[0] = 0"),
+        ("patch.size=0", "", "patch.size = 0"),
+        ("patch.update=0.01", "", "belongs to `shape = \"hertz\"`"),
+        ("patch.file=none.npy", "", "only one of"),
+        ("initial.pose=[0, 0]", "", "initial.pose"),
+        ("inputs.hold=0", "", "inputs.hold = 0: expected a finite period"),
+        ("inputs.mu_c=2", "", "mu_s >= mu_c at all times"),
+    ] {
+        let error = parse(&change(BOX, set).unwrap()).map(|_| ()).expect_err(set).to_string();
+        assert!(error.contains(part) && error.contains(place), "{set}:\n{error}");
+        assert!(error.lines().count() == 4, "{set}:\n{error}");
+    }
+    let malformed = parse("duration = \n").unwrap_err().to_string();
+    assert!(malformed.starts_with("box.toml:1:"), "{malformed}");
+    let nothing = parse("").unwrap_err().to_string();
+    assert!(nothing.contains("missing field `duration`"), "{nothing}");
+}
+
+#[test]
+fn a_drawn_value_out_of_range_names_the_contact() {
+    let text = change(BOX, "friction.mu_c={ normal = [0.3, 0.2] }").unwrap();
+    let scenario = parse(&change(&text, "contacts=1000").unwrap()).unwrap();
+    let error = scenario.check().unwrap_err().to_string();
+    assert!(error.contains("contact ") && error.contains("friction.mu_c = -"), "{error}");
+}
+
+#[test]
+fn maps_come_from_files_and_from_the_text() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = change(BOX, "patch={ pressure = [[0, 1], [0, 0]] }").unwrap();
+    let patch = parse(&text).unwrap().contact(0).unwrap().patch;
+    assert_eq!(patch.weights(), [0.0, 0.0, 0.0, 1.0]);
+    std::fs::write(dir.path().join("map.csv"), "x,y,w\n-0.001,0,1\n0.001,0,3\n").unwrap();
+    let csv = change(BOX, "patch={ file = \"map.csv\" }").unwrap();
+    let parse = |text: &str| Scenario::parse(text, dir.path(), "box.toml");
+    let patch = parse(&csv).unwrap().contact(0).unwrap().patch;
+    approx::assert_relative_eq!(patch.grid().dx, 0.002, max_relative = 1e-12);
+    let wrong = |text: &str, change_: &str| parse(&change(text, change_).unwrap()).unwrap_err().to_string();
+    assert!(wrong(&csv, "patch.cells=5").contains("patch.cells: 5 x 5, but the map of patch.file has 2 x 1"));
+    assert!(wrong(&csv, "patch.file=none.csv").contains("none.csv"));
+    assert!(wrong(BOX, "patch={ pressure = [[0, -1]] }").contains("pressure of cell (ix = 1, iy = 0) is -1"));
+    assert!(wrong(BOX, "patch={ pressure = [[0, 1], [1]] }").contains("expected 2, as in the first row"));
+}
+
+#[test]
+fn the_schema_names_every_table() {
+    let schema = json_schema().to_string();
+    for key in ["contacts", "normal_force", "mu_s_over_mu_c", "non-convex-2", "log_uniform", "curvature"] {
+        assert!(schema.contains(key), "{key}");
+    }
+}

@@ -1,0 +1,155 @@
+//! The program from outside: what it writes, and what it says about bad input.
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+
+const SLIDE: &str = r#"duration = 0.05
+contacts = 3
+[patch]
+shape = "disc"
+cells = 5
+[friction]
+mu_c = { uniform = [0.3, 0.9] }
+[body]
+kind = "body"
+mass = 1.0
+inertia = { disc = 0.05 }
+[initial]
+twist = [0.1, 0, 1.0]
+[inputs]
+tilt = { angle = 0.2 }
+"#;
+
+/// Runs `bristle` in `dir`; returns exit code, stdout and stderr.
+fn bristle(dir: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let output = Command::cargo_bin("bristle").unwrap().current_dir(dir).args(arguments).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+fn slide(text: &str) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("slide.toml"), text).unwrap();
+    dir
+}
+
+fn read(npz: &Path, name: &str) -> (Vec<u64>, Vec<f64>) {
+    let mut zip = zip::ZipArchive::new(fs::File::open(npz).unwrap()).unwrap();
+    let npy = npyz::NpyFile::new(zip.by_name(&format!("{name}.npy")).unwrap()).unwrap();
+    (npy.shape().to_vec(), npy.into_vec::<f64>().unwrap())
+}
+
+#[test]
+fn a_rollout_writes_its_directory_and_one_json_object() {
+    let dir = slide(SLIDE);
+    let (code, stdout, stderr) =
+        bristle(dir.path(), &["rollout", "slide.toml", "--engine", "cpu", "--json", "--threads", "2"]);
+    assert_eq!(code, 0, "{stderr}");
+    let summary: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    for key in ["engine", "precision", "adapter", "contacts", "steps", "wall_s", "contact_steps_per_s", "status", "out"]
+    {
+        assert!(!summary[key].is_null(), "{key} in {stdout}");
+    }
+    assert_eq!((&summary["engine"], &summary["contacts"]), (&"cpu".into(), &3.into()));
+    let out = dir.path().join("runs/slide");
+    assert_eq!(read(&out.join("trajectories.npz"), "pose").0, [3, 6, 3]);
+    assert_eq!(read(&out.join("contacts.npz"), "friction.mu_c").0, [3]);
+    assert!(fs::read_to_string(out.join("trajectories.svg")).unwrap().contains("theta"));
+    // The stored scenario repeats the run.
+    let (code, ..) = bristle(&out, &["rollout", "scenario.toml", "--engine", "cpu", "--out", "../again"]);
+    assert_eq!(code, 0);
+    let file = "trajectories.npz";
+    assert_eq!(read(&out.join(file), "pose"), read(&dir.path().join("runs/again").join(file), "pose"));
+}
+
+#[test]
+fn a_contact_is_the_same_in_a_larger_batch() {
+    let dir = slide(SLIDE);
+    for n in ["3", "5"] {
+        let (code, _, stderr) = bristle(dir.path(), &["rollout", "slide.toml", "--engine", "cpu", "-n", n, "--out", n]);
+        assert_eq!(code, 0, "{stderr}");
+    }
+    let pose = |n: &str| read(&dir.path().join(n).join("trajectories.npz"), "pose").1;
+    let (few, many) = (pose("3"), pose("5"));
+    assert_eq!(few[..], many[..few.len()]);
+}
+
+#[test]
+fn bad_input_gets_one_clear_error_and_exit_code_2() {
+    let dir = slide(SLIDE);
+    for (name, text) in [
+        ("malformed.toml", "duration = = 1\n"),
+        ("unknown.toml", &SLIDE.replace("mu_c", "mu_d")),
+        ("negative.toml", &SLIDE.replace("shape = \"disc\"\ncells = 5", "pressure = [[1, -1]]")),
+        ("size.toml", &SLIDE.replace("shape = \"disc\"", "pressure = [[1, 1]]")),
+        ("image.toml", &SLIDE.replace("shape = \"disc\"", "file = \"none.png\"")),
+        ("static.toml", &SLIDE.replace("mu_c =", "mu_s = 0.5\nmu_c =")),
+    ] {
+        fs::write(dir.path().join(name), text).unwrap();
+    }
+    for (arguments, parts) in [
+        (vec!["none.toml"], vec!["none.toml"]),
+        (vec!["malformed.toml"], vec!["malformed.toml:1:12"]),
+        (vec!["unknown.toml"], vec!["unknown.toml:7:1", "unknown field `mu_d`, expected one of `law`"]),
+        (vec!["negative.toml"], vec!["negative.toml:4:", "(ix = 1, iy = 0) is -1: expected a finite number >= 0"]),
+        (vec!["size.toml"], vec!["size.toml:5:", "5 x 5", "2 x 1"]),
+        (vec!["image.toml"], vec!["image.toml:4:", "none.png"]),
+        (vec!["static.toml", "-n", "100"], vec!["static.toml", "contact ", "friction.mu_s = 0.5", "mu_c = 0."]),
+        (vec!["slide.toml", "--step", "0"], vec!["step = 0: expected 1e-7 to 0.1"]),
+        (vec!["slide.toml", "--step", "-1e-3"], vec!["step = -0.001"]),
+        (vec!["slide.toml", "-n", "0"], vec!["contacts = 0"]),
+        (vec!["slide.toml", "--set", "friction"], vec!["key=value"]),
+        (vec!["slide.toml", "--resume"], vec!["no unfinished run"]),
+    ] {
+        let (code, stdout, stderr) =
+            bristle(dir.path(), &[vec!["rollout", "--engine", "cpu"], arguments.clone()].concat());
+        assert_eq!((code, stdout.as_str()), (2, ""), "{arguments:?}: {stderr}");
+        assert_eq!(stderr.matches("error:").count(), 1, "{stderr}");
+        assert!(parts.iter().all(|part| stderr.contains(part)), "{arguments:?}: {stderr}");
+        assert!(!dir.path().join("runs").exists(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_run_is_not_overwritten_unless_told() {
+    let dir = slide(SLIDE);
+    let run = ["rollout", "slide.toml", "--engine", "cpu", "-n", "1"];
+    assert_eq!(bristle(dir.path(), &run).0, 0);
+    let (code, _, stderr) = bristle(dir.path(), &run);
+    assert!(code == 2 && stderr.contains("--force"), "{stderr}");
+    assert_eq!(bristle(dir.path(), &[&run[..], &["--force"]].concat()).0, 0);
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_the_machines_fault() {
+    let dir = slide(SLIDE);
+    let (code, _, stderr) =
+        bristle(dir.path(), &["rollout", "slide.toml", "--engine", "cpu", "--out", "slide.toml/run"]);
+    assert_eq!(code, 1, "{stderr}");
+}
+
+#[test]
+fn info_and_schema_print_json() {
+    let dir = tempfile::tempdir().unwrap();
+    for arguments in [&["info", "--json"][..], &["schema"]] {
+        let (code, stdout, stderr) = bristle(dir.path(), arguments);
+        assert_eq!(code, 0, "{stderr}");
+        assert!(serde_json::from_str::<serde_json::Value>(&stdout).unwrap().is_object());
+    }
+}
+
+/// The examples are read, and their first contacts run.
+#[test]
+fn every_example_runs() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let dir = tempfile::tempdir().unwrap();
+    for example in ["in_hand", "drift", "twist_profile", "push"] {
+        let file = examples.join(format!("{example}.toml"));
+        let arguments = ["rollout", file.to_str().unwrap(), "--engine", "cpu", "-n", "2", "--set", "duration=0.05"];
+        let (code, _, stderr) = bristle(dir.path(), &arguments);
+        assert_eq!(code, 0, "{example}: {stderr}");
+        assert!(dir.path().join("runs").join(example).join("run.json").exists());
+    }
+}
