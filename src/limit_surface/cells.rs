@@ -11,7 +11,7 @@
 //! Far from the patch the differences cancel; there each cell is a series in (size/distance)^2.
 
 use super::far::Far;
-use super::lanes::{Block, blocks, each, ln, rsqrt, total, vectorised};
+use super::lanes::{Block, LANES, blocks, ln, rsqrt, total, vectorised};
 use super::points::Points;
 
 /// Relative rounding that the closed form may have before the series takes over.
@@ -48,7 +48,7 @@ impl Lines {
         let p = |i: usize, s: usize| if i < cells { pressure(i, s) } else { 0.0 };
         let jump = (0..strips).map(|s| blocks((0..=cells).map(|i| p(i.wrapping_sub(1), s) - p(i, s)))).collect();
         // The padding sits on the last line; its jump is zero.
-        let padded = at.len().next_multiple_of(super::lanes::LANES);
+        let padded = at.len().next_multiple_of(LANES);
         let line = blocks((0..padded).map(|i| at[i.min(cells)]));
         Self { at, jump, line }
     }
@@ -123,36 +123,36 @@ fn strip(lines: &[f64], c: f64) -> Option<usize> {
 vectorised! {
     /// Sums of `q (I, Gx, Gy)` over the corners, with `sgn b ln(|b| + R)` in place of the `asinh`.
     fn corners(x: &[Block], y: &[Block], q: &[Block], c: [f64; 2]) -> [f64; 3] {
-        let (mut i6, mut gx2, mut gy2) = ([0.0; 16], [0.0; 16], [0.0; 16]);
+        let mut sums = [[0.0; LANES]; 3];
         for ((x, y), q) in x.iter().zip(y).zip(q) {
-            let a = each(|i| x[i] - c[0]);
-            let b = each(|i| y[i] - c[1]);
-            let r2 = each(|i| (a[i] * a[i] + b[i] * b[i]).max(1e-34));
-            let inverse = rsqrt(&r2);
-            let r = each(|i| r2[i] * inverse[i]);
-            let along = ln(&each(|i| b[i].abs() + r[i]));
-            let across = ln(&each(|i| a[i].abs() + r[i]));
-            let la = each(|i| a[i] * a[i] * if b[i] < 0.0 { -along[i] } else { along[i] });
-            let lb = each(|i| b[i] * b[i] * if a[i] < 0.0 { -across[i] } else { across[i] });
-            i6 = each(|i| i6[i] + q[i] * (2.0 * a[i] * b[i] * r[i] + a[i] * la[i] + b[i] * lb[i]));
-            gx2 = each(|i| gx2[i] + q[i] * (b[i] * r[i] + la[i]));
-            gy2 = each(|i| gy2[i] + q[i] * (a[i] * r[i] + lb[i]));
+            for i in 0..LANES {
+                let (a, b, q) = (x[i] - c[0], y[i] - c[1], q[i]);
+                let r2 = (a * a + b * b).max(1e-34);
+                let r = r2 * rsqrt(r2);
+                let la = a * a * ln(b.abs() + r) * 1f64.copysign(b);
+                let lb = b * b * ln(a.abs() + r) * 1f64.copysign(a);
+                sums[0][i] += q * (2.0 * a * b * r + a * la + b * lb);
+                sums[1][i] += q * (b * r + la);
+                sums[2][i] += q * (a * r + lb);
+            }
         }
-        [total(&i6) / 6.0, total(&gx2) / 2.0, total(&gy2) / 2.0]
+        let [i6, gx2, gy2] = sums.map(total);
+        [i6 / 6.0, gx2 / 2.0, gy2 / 2.0]
     }
 }
 
 vectorised! {
     /// Sums of `jump a^3 ln|a|` and `jump a^2 ln|a|` over lines at distance `a` from `c`.
     fn jumps(line: &[Block], jump: &[Block], c: f64) -> [f64; 2] {
-        let (mut cubic, mut square) = ([0.0; 16], [0.0; 16]);
+        let mut sums = [[0.0; LANES]; 2];
         for (line, jump) in line.iter().zip(jump) {
-            let a = each(|i| line[i] - c);
-            let log = ln(&each(|i| a[i].abs().max(1e-300)));
-            let term = each(|i| jump[i] * a[i] * a[i] * log[i]);
-            square = each(|i| square[i] + term[i]);
-            cubic = each(|i| cubic[i] + a[i] * term[i]);
+            for i in 0..LANES {
+                let a = line[i] - c;
+                let term = jump[i] * a * a * ln(a.abs().max(1e-300));
+                sums[0][i] += a * term;
+                sums[1][i] += term;
+            }
         }
-        [total(&cubic), total(&square)]
+        sums.map(total)
     }
 }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::lanes::{Block, each, rsqrt, total, vectorised};
+use super::lanes::{LANES, rsqrt, total, vectorised};
 use super::points::Points;
 
 /// Orders kept: the first one left out is `(half diagonal / R)^10`.
@@ -84,39 +84,31 @@ impl Far {
 
 /// `sum_n e^(n-1) p_n(q)` for `n` from 1.
 #[inline(always)]
-fn evaluate(series: &Series, e: &Block, q: &Block) -> Block {
-    let mut out = [0.0; 16];
-    for n in (0..ORDERS).rev() {
-        let mut p = [series[n][n + 1]; 16];
-        for k in (0..=n).rev() {
-            p = each(|i| series[n][k] + q[i] * p[i]);
-        }
-        out = each(|i| p[i] + e[i] * out[i]);
-    }
-    out
+fn evaluate(s: &Series, e: f64, q: f64) -> f64 {
+    let p1 = s[0][0] + q * s[0][1];
+    let p2 = s[1][0] + q * (s[1][1] + q * s[1][2]);
+    let p3 = s[2][0] + q * (s[2][1] + q * (s[2][2] + q * s[2][3]));
+    let p4 = s[3][0] + q * (s[3][1] + q * (s[3][2] + q * (s[3][3] + q * s[3][4])));
+    p1 + e * (p2 + e * (p3 + e * p4))
 }
 
 vectorised! {
     fn sum(far: &Far, points: &Points, twist: [f64; 3]) -> [f64; 3] {
-        let [ux, uy, uw] = twist;
-        let (mut fx, mut fy, mut tau) = ([0.0; 16], [0.0; 16], [0.0; 16]);
+        let ([ux, uy, uw], Far { spin, x: along_x, y: along_y }) = (twist, *far);
+        let mut sums = [[0.0; LANES]; 3];
         for ((x, y), w) in points.x.iter().zip(&points.y).zip(&points.w) {
-            let vx = each(|i| ux - uw * y[i]);
-            let vy = each(|i| uy + uw * x[i]);
-            let inverse = rsqrt(&each(|i| vx[i] * vx[i] + vy[i] * vy[i]));
-            let nx = each(|i| vx[i] * inverse[i]);
-            let ny = each(|i| vy[i] * inverse[i]);
-            let q = each(|i| ny[i] * ny[i]);
-            let turn = each(|i| uw * inverse[i]);
-            let e = each(|i| turn[i] * turn[i]);
-            let (along_x, along_y) = (evaluate(&far.y, &e, &q), evaluate(&far.x, &e, &q));
-            let spin = evaluate(&far.spin, &e, &q);
-            let mx = each(|i| w[i] * nx[i] * (1.0 + e[i] * along_x[i]));
-            let my = each(|i| w[i] * ny[i] * (1.0 + e[i] * along_y[i]));
-            fx = each(|i| fx[i] - mx[i]);
-            fy = each(|i| fy[i] - my[i]);
-            tau = each(|i| tau[i] - (x[i] * my[i] - y[i] * mx[i] + w[i] * turn[i] * spin[i]));
+            for i in 0..LANES {
+                let (vx, vy) = (ux - uw * y[i], uy + uw * x[i]);
+                let inverse = rsqrt(vx * vx + vy * vy);
+                let (nx, ny, turn) = (vx * inverse, vy * inverse, uw * inverse);
+                let (q, e) = (ny * ny, turn * turn);
+                let mx = w[i] * nx * (1.0 + e * evaluate(&along_y, e, q));
+                let my = w[i] * ny * (1.0 + e * evaluate(&along_x, e, q));
+                sums[0][i] -= mx;
+                sums[1][i] -= my;
+                sums[2][i] -= x[i] * my - y[i] * mx + w[i] * turn * evaluate(&spin, e, q);
+            }
         }
-        [total(&fx), total(&fy), total(&tau)]
+        sums.map(total)
     }
 }

@@ -94,7 +94,8 @@ impl Quartic {
     /// `H(F)`, 1 on the surface [-], of a load `(fx, fy, tau/r)/(mu f_N)`.
     #[must_use]
     pub fn value(&self, load: [f64; 3]) -> f64 {
-        self.terms.iter().map(|d| Vector3::from(*d).dot(&load.into()).powi(4)).sum()
+        let load = Vector3::from(load);
+        self.terms.iter().map(|d| Vector3::from(*d).dot(&load).powi(4)).sum()
     }
 
     /// `dH/dF` [-]: along the twist `(vx, vy, r w)` at slip.

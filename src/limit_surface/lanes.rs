@@ -1,64 +1,46 @@
-//! Blocks of numbers that the compiler turns into vector instructions.
+//! Sums over cells that the compiler turns into vector instructions.
 //!
-//! No fused multiply-add and a fixed order of summation: results are the same bits on every machine.
+//! Numbers come in blocks; a sum is a plain loop over the numbers of a block into as many partial sums, which
+//! the compiler vectorises. No fused multiply-add and a fixed order of summation: results are the same bits
+//! on every machine.
 
-/// Numbers in a block.
-pub const LANES: usize = 16;
+/// Numbers in a block: enough that a loop over them is vectorised and not unrolled.
+pub const LANES: usize = 32;
 
 /// One number a lane.
 pub type Block = [f64; LANES];
 
-/// `f` of every lane.
+/// `1/sqrt(x)` to 4e-16 for 1e-36 < x < 1e36: single precision and one Newton step of third order, which is
+/// three times faster than the double-precision instructions.
 #[inline(always)]
-pub fn each(f: impl Fn(usize) -> f64) -> Block {
-    let mut out = [0.0; LANES];
-    for (i, o) in out.iter_mut().enumerate() {
-        *o = f(i);
-    }
-    out
+pub fn rsqrt(x: f64) -> f64 {
+    let seed = f64::from(1.0 / (x as f32).sqrt());
+    let e = 1.0 - x * seed * seed;
+    seed + seed * e * (0.5 + 0.375 * e)
 }
 
-/// `1/sqrt(x)` to 2e-14 for 1e-36 < x < 1e36: single precision and one Newton step, which is three
-/// times faster than the double-precision instructions.
+/// `ln(x)` to 2e-15 for normal x > 0: exponent apart, and the series of `2 atanh(f/(2+f))`.
 #[inline(always)]
-pub fn rsqrt(x: &Block) -> Block {
-    let seed = each(|i| f64::from(1.0 / (x[i] as f32).sqrt()));
-    each(|i| {
-        let e = 1.0 - x[i] * seed[i] * seed[i];
-        seed[i] + seed[i] * e * (0.5 + 0.375 * e)
-    })
-}
-
-/// `ln(x)` to 2e-16 + 2e-16 |ln x| for normal x > 0: exponent apart, and the series of `2 atanh(f/(2+f))`.
-#[inline(always)]
-pub fn ln(x: &Block) -> Block {
+pub fn ln(x: f64) -> f64 {
     const MANTISSA: u64 = (1 << 52) - 1;
     const MAGIC: f64 = (1u64 << 52) as f64;
-    // Moving the origin by sqrt(1/2) leaves a mantissa in [sqrt(1/2), sqrt 2).
-    const OFFSET: u64 = 0x3ff0_0000_0000_0000 - 0x3fe6_a09e_667f_3bcd;
-    let shifted = x.map(|x| x.to_bits().wrapping_add(OFFSET));
-    let exponent = each(|i| f64::from_bits((shifted[i] >> 52) | MAGIC.to_bits()) - (MAGIC + 1023.0));
-    let f = each(|i| f64::from_bits((shifted[i] & MANTISSA) + 0x3fe6_a09e_667f_3bcd) - 1.0);
-    let seed = each(|i| f64::from(1.0 / (2.0 + f[i]) as f32));
-    let s = each(|i| {
-        let e = 1.0 - (2.0 + f[i]) * seed[i];
-        f[i] * (seed[i] + seed[i] * e * (1.0 + e))
-    });
-    let s2 = each(|i| s[i] * s[i]);
-    let mut series = [1.0 / 19.0; LANES];
-    for k in (0..9).rev() {
-        let c = 1.0 / f64::from(2 * k + 1);
-        for i in 0..LANES {
-            series[i] = c + s2[i] * series[i];
-        }
-    }
-    each(|i| 2.0 * s[i] * series[i] + exponent[i] * std::f64::consts::LN_2)
+    // Counting from sqrt(1/2) leaves a mantissa in [sqrt(1/2), sqrt 2).
+    const START: u64 = 0x3fe6_a09e_667f_3bcd;
+    let shifted = x.to_bits().wrapping_add(0x3ff0_0000_0000_0000 - START);
+    let exponent = f64::from_bits((shifted >> 52) | MAGIC.to_bits()) - (MAGIC + 1023.0);
+    let f = f64::from_bits((shifted & MANTISSA) + START) - 1.0;
+    let seed = f64::from(1.0 / (2.0 + f) as f32);
+    let e = 1.0 - (2.0 + f) * seed;
+    let s = f * (seed + seed * e * (1.0 + e));
+    let t = s * s;
+    let tail = 1.0 / 11.0 + t * (1.0 / 13.0 + t * (1.0 / 15.0 + t * (1.0 / 17.0 + t / 19.0)));
+    let series = 1.0 + t * (1.0 / 3.0 + t * (1.0 / 5.0 + t * (1.0 / 7.0 + t * (1.0 / 9.0 + t * tail))));
+    2.0 * s * series + exponent * std::f64::consts::LN_2
 }
 
 /// The sum of a block, always in the same order.
 #[inline(always)]
-pub fn total(block: &Block) -> f64 {
-    let mut b = *block;
+pub fn total(mut b: Block) -> f64 {
     let mut n = LANES;
     while n > 1 {
         n /= 2;
@@ -120,13 +102,10 @@ mod tests {
 
     #[test]
     fn logarithm_and_inverse_root_are_those_of_the_standard_library() {
-        for k in 0..4000 {
-            let x = each(|i| 1.7f64.powi(i as i32 - 8) * (0.3 + f64::from(k) * 1e-3));
-            let (log, root) = (ln(&x), rsqrt(&x));
-            for i in 0..LANES {
-                assert_relative_eq!(log[i], x[i].ln(), max_relative = 2e-15, epsilon = 4e-16);
-                assert_relative_eq!(root[i], 1.0 / x[i].sqrt(), max_relative = 4e-16);
-            }
+        for k in 0..40_000 {
+            let x = 1.7f64.powi(k % 60 - 30) * (0.3 + f64::from(k) * 1e-4);
+            assert_relative_eq!(ln(x), x.ln(), max_relative = 2e-15, epsilon = 4e-16);
+            assert_relative_eq!(rsqrt(x), 1.0 / x.sqrt(), max_relative = 5e-16);
         }
     }
 }

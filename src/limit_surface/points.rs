@@ -1,6 +1,6 @@
 //! The `points` rule: all of a cell's force at its centre.
 
-use super::lanes::{Block, blocks, each, rsqrt, total, vectorised};
+use super::lanes::{Block, LANES, blocks, rsqrt, total, vectorised};
 
 /// A cell at rest is slower than this share of the patch's scale (model: section 5).
 pub const AT_REST: f64 = 1e-12;
@@ -33,18 +33,17 @@ vectorised! {
     /// `-sum w (v^, rho x v^)` over the cells with `|v|^2 > rest2`, eqs. (21)-(22).
     fn sum(x: &[Block], y: &[Block], w: &[Block], twist: [f64; 3], rest2: f64) -> [f64; 3] {
         let [ux, uy, uw] = twist;
-        let (mut fx, mut fy, mut tau) = ([0.0; 16], [0.0; 16], [0.0; 16]);
+        let mut sums = [[0.0; LANES]; 3];
         for ((x, y), w) in x.iter().zip(y).zip(w) {
-            let vx = each(|i| ux - uw * y[i]);
-            let vy = each(|i| uy + uw * x[i]);
-            let s2 = each(|i| vx[i] * vx[i] + vy[i] * vy[i]);
-            let safe = each(|i| s2[i].max(rest2));
-            let inverse = rsqrt(&safe);
-            let k = each(|i| if s2[i] > rest2 { w[i] * inverse[i] } else { 0.0 });
-            fx = each(|i| fx[i] - k[i] * vx[i]);
-            fy = each(|i| fy[i] - k[i] * vy[i]);
-            tau = each(|i| tau[i] - k[i] * (x[i] * vy[i] - y[i] * vx[i]));
+            for i in 0..LANES {
+                let (vx, vy) = (ux - uw * y[i], uy + uw * x[i]);
+                let s2 = vx * vx + vy * vy;
+                let k = if s2 > rest2 { w[i] } else { 0.0 } * rsqrt(s2.max(rest2));
+                sums[0][i] -= k * vx;
+                sums[1][i] -= k * vy;
+                sums[2][i] -= k * (x[i] * vy - y[i] * vx);
+            }
         }
-        [total(&fx), total(&fy), total(&tau)]
+        sums.map(total)
     }
 }
