@@ -33,7 +33,7 @@ pub fn ln(x: f64) -> f64 {
     let e = 1.0 - (2.0 + f) * seed;
     let s = f * (seed + seed * e * (1.0 + e));
     let t = s * s;
-    let tail = 1.0 / 11.0 + t * (1.0 / 13.0 + t * (1.0 / 15.0 + t * (1.0 / 17.0 + t / 19.0)));
+    let tail = 1.0 / 11.0 + t * (1.0 / 13.0 + t * (1.0 / 15.0 + t * (1.0 / 17.0 + t * (1.0 / 19.0))));
     let series = 1.0 + t * (1.0 / 3.0 + t * (1.0 / 5.0 + t * (1.0 / 7.0 + t * (1.0 / 9.0 + t * tail))));
     2.0 * s * series + exponent * std::f64::consts::LN_2
 }
