@@ -65,7 +65,12 @@ fn twist(v: [f64; 3], r: f64) -> Twist {
 fn close(found: [f64; 3], wanted: [f64; 3], scale: [f64; 3], what: impl std::fmt::Debug) {
     for k in 0..3 {
         let error = (found[k] - wanted[k]).abs() / scale[k];
-        assert!(error <= TOLERANCE, "{what:?}: component {k} is {} and not {}, {error:.1e} of its scale", found[k], wanted[k]);
+        assert!(
+            error <= TOLERANCE,
+            "{what:?}: component {k} is {} and not {}, {error:.1e} of its scale",
+            found[k],
+            wanted[k]
+        );
     }
 }
 
@@ -123,10 +128,18 @@ fn cells_are_exact_for_rectangles_and_lines() {
         let rectangle = Patch::shape(Grid::new(3 * n, n, 0.03, 0.012).unwrap(), Shape::Square).unwrap();
         assert!(error_against("rectangle", &rectangle, 0.01) < TOLERANCE);
     }
-    // A line is a rectangle of no width.
-    let line = Patch::shape(Grid::new(1, 1, 1e-8, 0.02).unwrap(), Shape::Square).unwrap();
-    let error = error_against("line", &line, 0.01);
-    assert!(error < TOLERANCE, "{error:.1e}");
+}
+
+#[test]
+fn thin_cells_tend_to_a_line_with_order_two_in_their_width() {
+    let error = |width: f64| {
+        let line = Patch::shape(Grid::new(1, 21, width, 0.02).unwrap(), Shape::Square).unwrap();
+        error_against("line", &line, 0.01)
+    };
+    let errors = [1e-5, 1e-6, 1e-7].map(error);
+    println!("line: {errors:?}");
+    assert!(errors[0] / errors[1] > 80.0 && errors[1] / errors[2] > 80.0, "{errors:?}");
+    assert!(errors[2] < 1e-8, "{errors:?}");
 }
 
 /// Shares of cells inside a radius [m], by 16 x 16 points a cell.
@@ -139,24 +152,33 @@ fn inside(grid: &Grid, x: f64, y: f64, radius: f64) -> f64 {
 #[test]
 fn cells_converge_with_order_two_to_other_shapes() {
     type Make = fn(usize) -> Patch;
-    let cases: [(&str, f64, Make); 4] = [
-        ("disc", 0.013, |n| Patch::shape(Grid::new(n, n, 0.026, 0.026).unwrap(), Shape::Disc).unwrap()),
-        ("annulus", 0.011, |n| {
+    let cases: [(&str, f64, f64, Make); 5] = [
+        ("disc", 0.013, 1.8, |n| Patch::shape(Grid::new(n, n, 0.026, 0.026).unwrap(), Shape::Disc).unwrap()),
+        ("annulus", 0.011, 1.8, |n| {
             let grid = Grid::new(n, n, 0.022, 0.022).unwrap();
             Patch::from_fn(grid, |x, y| inside(&grid, x, y, 0.011) - inside(&grid, x, y, 0.004)).unwrap()
         }),
-        ("hertz_k2", 0.008, |n| {
-            Patch::from_fn(Grid::new(n, n, 0.016, 0.016).unwrap(), |x, y| (1.0 - (x * x + y * y) / 6.4e-5).max(0.0).sqrt()).unwrap()
+        // A rim two cells wide. The wrench of the ideal rim has a kink where the centre of rotation crosses it.
+        ("ring", 0.01, 1.0, |n| {
+            let grid = Grid::new(n, n, 0.025, 0.025).unwrap();
+            let rim = |x, y| inside(&grid, x, y, 0.01 + grid.dx) - inside(&grid, x, y, 0.01 - grid.dx);
+            Patch::from_fn(grid, rim).unwrap()
+        }),
+        ("hertz_k2", 0.008, 1.8, |n| {
+            Patch::from_fn(Grid::new(n, n, 0.016, 0.016).unwrap(), |x, y| {
+                (1.0 - (x * x + y * y) / 6.4e-5).max(0.0).sqrt()
+            })
+            .unwrap()
         }),
         // Lighter with y; the width is no longer seen.
-        ("linegrad", 0.01, |n| Patch::from_fn(Grid::new(1, n, 1e-7, 0.02).unwrap(), |_, y| 0.01 - y).unwrap()),
+        ("linegrad", 0.01, 1.8, |n| Patch::from_fn(Grid::new(1, n, 1e-7, 0.02).unwrap(), |_, y| 0.01 - y).unwrap()),
     ];
-    for (name, size, make) in cases {
+    for (name, size, least, make) in cases {
         let errors = [20, 80].map(|n| error_against(name, &make(n), size));
         let order = (errors[0] / errors[1]).log2() / 2.0;
         println!("{name}: error {:.1e} at 20 cells, {:.1e} at 80, order {order:.2}", errors[0], errors[1]);
-        assert!(errors[1] < 1e-3, "{name}: {errors:?}");
-        assert!(order > 1.4, "{name}: order {order:.2} from {errors:?}");
+        assert!(errors[1] < 1e-2, "{name}: {errors:?}");
+        assert!(order > least, "{name}: order {order:.2} from {errors:?}");
     }
 }
 
@@ -222,7 +244,10 @@ fn derivatives_of_a_look_up_are_its_slopes() {
             for c in 0..3 {
                 let slope = (up[c] - down[c]) / (2.0 * h);
                 let given = at.h_phi[c] * at.dphi[axis] + at.h_theta[c] * at.dtheta[axis];
-                assert!((slope - given).abs() < 2e-6 * (1.0 + slope.abs() / v[0].hypot(v[1])), "{v:?}: {slope} and {given}");
+                assert!(
+                    (slope - given).abs() < 2e-6 * (1.0 + slope.abs() / v[0].hypot(v[1])),
+                    "{v:?}: {slope} and {given}"
+                );
             }
         }
     }
@@ -245,7 +270,9 @@ fn the_twist_of_a_load_undoes_the_load_of_a_twist() {
 
 #[test]
 fn margins_are_those_of_brute_force() {
-    for (patch, rule) in [(patch(Shape::NonConvex2), Rule::Cells), (patch(Shape::Circle), Rule::Points), (random_patch(9), Rule::Cells)] {
+    for (patch, rule) in
+        [(patch(Shape::NonConvex2), Rule::Cells), (patch(Shape::Circle), Rule::Points), (random_patch(9), Rule::Cells)]
+    {
         let surface = Surface::new(&patch, rule);
         let (mu, f_n, r) = (0.4, 12.0, surface.radius());
         for k in 0..6 {

@@ -94,9 +94,15 @@ impl Table {
         let weights: Vec<f64> = read(&mut zip, "weights", &mut bytes).map_err(&wrong)?;
         let patch = Patch::from_pressure(grid, &weights)?;
         let flat: Vec<f64> = read(&mut zip, "h", &mut bytes).map_err(&wrong)?;
-        let expected = 3usize.saturating_mul(metadata.n_ls.saturating_mul(4).saturating_add(1)).saturating_mul(metadata.n_ls.saturating_add(1));
+        let expected = 3usize
+            .saturating_mul(metadata.n_ls.saturating_mul(4).saturating_add(1))
+            .saturating_mul(metadata.n_ls.saturating_add(1));
         if metadata.n_ls == 0 || flat.len() != expected {
-            return Err(wrong(format!("h has {} numbers: expected {expected} for n_ls = {}", flat.len(), metadata.n_ls)));
+            return Err(wrong(format!(
+                "h has {} numbers: expected {expected} for n_ls = {}",
+                flat.len(),
+                metadata.n_ls
+            )));
         }
         let radius: Vec<f64> = read(&mut zip, "r", &mut bytes).map_err(&wrong)?;
         let &[radius] = radius.as_slice() else { return Err(wrong("r is not one number".to_owned())) };
@@ -104,7 +110,16 @@ impl Table {
             return Err(wrong("h or r: expected finite numbers, r >= 0".to_owned()));
         }
         let h = flat.chunks_exact(3).map(|h| [h[0], h[1], h[2]]).collect();
-        Ok(Self { rule, n_ls: metadata.n_ls, grid, weights: weights.into(), cop: patch.cop(), radius, viscous: patch.viscous(), h })
+        Ok(Self {
+            rule,
+            n_ls: metadata.n_ls,
+            grid,
+            weights: weights.into(),
+            cop: patch.cop(),
+            radius,
+            viscous: patch.viscous(),
+            h,
+        })
     }
 }
 

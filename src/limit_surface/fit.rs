@@ -127,7 +127,9 @@ impl Quartic {
                 .map(|d| Vector3::from(*d))
                 .map(|d| d * d.transpose() * (3.0 * d.dot(&load).powi(2)))
                 .sum();
-            let Some(step) = (bend + Matrix3::identity() * 1e-14).try_inverse().map(|inverse| inverse * slope) else { break };
+            let Some(step) = (bend + Matrix3::identity() * 1e-14).try_inverse().map(|inverse| inverse * slope) else {
+                break;
+            };
             let here = objective(&load);
             let mut length = 1.0;
             while objective(&(load - step * length)) > here && length > 1e-10 {

@@ -73,8 +73,11 @@ impl Surface {
             let twist = Twist::new(0.0, 0.0, load.tau.signum());
             return Ok(Margin { factor: 0.0, at_least: 0.0, twist, mu });
         }
-        let [low, high, n] =
-            if rho == 0.0 { [Vector3::repeat(1.0), Vector3::repeat(1.0), target / size] } else { self.pierce(target / size) };
+        let [low, high, n] = if rho == 0.0 {
+            [Vector3::repeat(1.0), Vector3::repeat(1.0), target / size]
+        } else {
+            self.pierce(target / size)
+        };
         let scale = mu * f_n / size;
         let turn = if rho > 0.0 { n.z / rho } else { 0.0 };
         Ok(Margin { factor: high.x * scale, at_least: low.x * scale, twist: Twist::new(n.x, n.y, turn), mu })
@@ -115,11 +118,7 @@ impl Surface {
     /// (in the first components), and the unit normal there.
     fn pierce(&self, f: Vector3<f64>) -> [Vector3<f64>; 3] {
         // Loads of pure translation along x and y and of pure rotation span space, and -P is P.
-        let axes = Matrix3::from_columns(&[
-            Vector3::x(),
-            Vector3::y(),
-            self.support(&Vector3::z()),
-        ]);
+        let axes = Matrix3::from_columns(&[Vector3::x(), Vector3::y(), self.support(&Vector3::z())]);
         let share = axes.try_inverse().map_or(f, |inverse| inverse * f);
         let mut corner = [0, 1, 2].map(|k| axes.column(k) * if share[k] < 0.0 { -1.0 } else { 1.0 });
         let (mut low, mut high, mut best) = (0.0f64, f64::INFINITY, f);
@@ -174,7 +173,8 @@ impl Surface {
                 break;
             }
             let h = 1e-5 * v.norm();
-            let column = |e: Vector3<f64>| (flat(self.support(&(v + e * h))) - flat(self.support(&(v - e * h)))) / (2.0 * h);
+            let column =
+                |e: Vector3<f64>| (flat(self.support(&(v + e * h))) - flat(self.support(&(v - e * h)))) / (2.0 * h);
             let step = Matrix2::from_columns(&[column(e1), column(e2)]).try_inverse()? * slope;
             let trial = v - e1 * step.x - e2 * step.y;
             let trial_slope = flat(self.support(&trial));

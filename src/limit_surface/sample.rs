@@ -133,7 +133,9 @@ impl Surface {
         let (k, l) = (gx.floor(), gy.floor());
         let (s, t) = (gx - k, gy - l);
         let mut out = [0.0; 3];
-        for (dk, dl, share) in [(0, 0, (1.0 - s) * (1.0 - t)), (1, 0, s * (1.0 - t)), (0, 1, (1.0 - s) * t), (1, 1, s * t)] {
+        for (dk, dl, share) in
+            [(0, 0, (1.0 - s) * (1.0 - t)), (1, 0, s * (1.0 - t)), (0, 1, (1.0 - s) * t), (1, 1, s * t)]
+        {
             let wrench = self.about_node(k as usize + dk, l as usize + dl);
             (0..3).for_each(|c| out[c] += share * w.signum() * wrench[c]);
         }
