@@ -4,8 +4,8 @@
 //! the compiler vectorises. No fused multiply-add and a fixed order of summation: results are the same bits
 //! on every machine.
 
-/// Numbers in a block: enough that a loop over them is vectorised and not unrolled.
-pub const LANES: usize = 32;
+/// Numbers in a block: the compiler makes two AVX-512 or four AVX2 registers of them.
+pub const LANES: usize = 16;
 
 /// One number a lane.
 pub type Block = [f64; LANES];
