@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bristle::body::{Body, Kind};
-use bristle::contact::{Contact, Initial, Inputs};
+use bristle::contact::{Contact, Initial, Inputs, Model};
 use bristle::cpu::Cpu;
 use bristle::engine::{Engine, Plan};
 use bristle::friction::{Friction, Law};
@@ -24,6 +24,7 @@ fn batch(n: usize, contacts: usize, law: Law) -> Vec<Contact> {
     let pulse = Sine { amplitude: 0.91, omega: 4.0 * std::f64::consts::PI, phase: 4.0 };
     let contact = Contact {
         patch: Arc::new(Patch::shape(grid, Shape::Square).expect("a valid shape")),
+        model: Model::Distributed,
         friction: Friction { law, ..Friction::default() },
         body: Body { kind: Kind::Gripper, mass: 0.2, inertia: 4.8e-4, pads: 2, offset: [0.0; 2] },
         inputs: Inputs {

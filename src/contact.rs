@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::body::{Body, Kind};
 use crate::error::ParameterError;
 use crate::friction::{Friction, check};
+use crate::limit_surface::Table;
 use crate::patch::Patch;
 use crate::planar::{Pose, Twist};
 use crate::schedule::{Feed, Interval, Remap, Signal, Timeline, slot};
@@ -14,6 +15,8 @@ use crate::schedule::{Feed, Interval, Remap, Signal, Timeline, slot};
 pub struct Contact {
     /// The patch; contacts with the same map share its memory.
     pub patch: Arc<Patch>,
+    /// How friction over the patch is computed.
+    pub model: Model,
     /// Friction parameters.
     pub friction: Friction,
     /// The moving body.
@@ -22,6 +25,29 @@ pub struct Contact {
     pub inputs: Inputs,
     /// Where it starts.
     pub initial: Initial,
+}
+
+/// How friction over the patch is computed.
+#[derive(Clone, Debug, Default)]
+pub enum Model {
+    /// One bristle in every cell that carries pressure.
+    #[default]
+    Distributed,
+    /// One bristle with three components at the centre of pressure, on an ellipsoid, eqs. (24)-(28).
+    Ellipsoid(Form),
+    /// The same on a limit surface, eqs. (31)-(34). The table may be that of a patch of the same shape
+    /// and another size.
+    LimitSurface(Arc<Table>, Form),
+}
+
+/// The Elasto-Plastic form of the reduced model; without effect on LuGre.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// As published: not elastic below break-away on a limit surface, so contacts creep under looping loads.
+    Published,
+    /// Elastic below break-away, with the distributed model's own stiffness (model.md, 4). The default.
+    #[default]
+    Consistent,
 }
 
 /// Inputs over time.
@@ -79,7 +105,8 @@ pub struct Initial {
     pub pose: Pose,
     /// Twist at the centre of mass [m/s, m/s, rad/s]. Not used by `prescribed`.
     pub twist: Twist,
-    /// Bristle states `zeta = sigma0 z` [-], one for each of [`Contact::active_cells`]; zero if none.
+    /// Bristle states `zeta = sigma0 z` [-], one for each of [`Contact::active_cells`]; of a reduced model
+    /// `[zeta_x, zeta_y], [zeta_3, 0]`. Zero if none.
     pub bristles: Option<Vec<[f64; 2]>>,
 }
 

@@ -131,7 +131,7 @@ fn simulate<R: Real>(
     };
     // A failed contact has said so in its status; its later samples stay NaN.
     let _failed = run();
-    (solver.status, solver.cells.bristles())
+    (solver.status, solver.bristles.states())
 }
 
 /// The processor's name, as the machine tells it.

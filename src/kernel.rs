@@ -5,4 +5,5 @@
 pub mod distributed;
 pub mod friction;
 pub mod real;
+pub mod reduced;
 pub mod step;

@@ -35,6 +35,22 @@ impl<R: Real> Consts<R> {
     }
 }
 
+impl<R: Real> Consts<R> {
+    /// The same for one number: a reduced model has no lanes.
+    pub fn plain(&self) -> Consts<f64> {
+        let Self { elasto_plastic, gaussian, gamma, inv_v_s, s_ba, sigma2 } = *self;
+        let one = |v: R| v.lane(0);
+        Consts {
+            elasto_plastic,
+            gaussian,
+            gamma: one(gamma),
+            inv_v_s: one(inv_v_s),
+            s_ba: one(s_ba),
+            sigma2: one(sigma2),
+        }
+    }
+}
+
 /// Constants of one stage of one step.
 #[derive(Clone, Copy, Debug)]
 pub struct Stage<R> {
@@ -50,6 +66,21 @@ pub struct Stage<R> {
     pub chi: R,
     /// How far the base moves towards (and past) the stage's state: `1 + sqrt 2`, then 1.
     pub pull: R,
+}
+
+impl<R: Real> Stage<R> {
+    /// The same for one number: a reduced model has no lanes.
+    pub fn plain(&self) -> Stage<f64> {
+        let one = |v: R| v.lane(0);
+        Stage {
+            a_sigma0: one(self.a_sigma0),
+            damping: one(self.damping),
+            mu_c: one(self.mu_c),
+            mu_d: one(self.mu_d),
+            chi: one(self.chi),
+            pull: one(self.pull),
+        }
+    }
 }
 
 /// What a cell's velocity decides, whatever the stage.

@@ -1,14 +1,19 @@
 //! The step: SDIRK2 with one sweep over the cells between solves (model.md, section 3).
 //! Twin: `shaders/step.wgsl`.
 
+use std::sync::Arc;
+
 use nalgebra::{Matrix3, Vector3};
 
 use super::distributed::{Cells, Rate, sweep, wrench};
 use super::friction::{Consts, Stage};
 use super::real::Real;
+use super::reduced::Reduced;
 use crate::body::{Kind, Transform};
-use crate::contact::Contact;
+use crate::contact::{Contact, Model};
 use crate::engine::{Reason, Status};
+use crate::limit_surface::{Rule, Surface, Table};
+use crate::patch::{Exponent, Hertz, Patch};
 use crate::planar::{Pose, Twist, Wrench};
 use crate::schedule::{Interval, slot};
 
@@ -32,10 +37,8 @@ pub struct Failed;
 pub struct Solver<'a, R> {
     contact: &'a Contact,
     k: Consts<R>,
-    /// Indices into the map of the cells below.
-    active: Vec<usize>,
-    /// The cells that carry pressure at some time.
-    pub cells: Cells<R>,
+    /// The bristles.
+    pub bristles: Bristles<R>,
     /// Twist at the centre of mass.
     pub u: Twist,
     /// Pose of the centre of mass.
@@ -54,6 +57,81 @@ pub struct Solver<'a, R> {
     pub status: Status,
 }
 
+/// The bristles of a contact, by its model.
+#[derive(Clone, Debug)]
+pub enum Bristles<R> {
+    /// Distributed: the cells that carry pressure at some time, and their indices into the map.
+    Grid(Cells<R>, Vec<usize>),
+    /// Reduced.
+    One(Box<Reduced>),
+}
+
+impl<R: Real> Bristles<R> {
+    fn new(contact: &Contact, active: Vec<usize>) -> Self {
+        let given = contact.initial.bristles.as_deref().unwrap_or(&[]);
+        let zeta = |i: usize| given.get(i).copied().unwrap_or_default();
+        let patch = &contact.patch;
+        let (table, form) = match &contact.model {
+            Model::Distributed => {
+                let grid = patch.grid();
+                let centres: Vec<[f64; 2]> = active.iter().map(|i| grid.centre(i % grid.nx, i / grid.nx)).collect();
+                let weights: Vec<f64> = active.iter().map(|&i| patch.weights()[i]).collect();
+                let zetas: Vec<[f64; 2]> = (0..active.len()).map(zeta).collect();
+                return Self::Grid(Cells::new(&centres, &weights, &zetas), active);
+            }
+            Model::Ellipsoid(form) => (None, *form),
+            Model::LimitSurface(table, form) => (Some(Arc::clone(table)), *form),
+        };
+        let rule = table.as_ref().map_or(Rule::Points, |t| t.rule());
+        Self::One(Box::new(Reduced {
+            zeta: Vector3::new(zeta(0)[0], zeta(0)[1], zeta(1)[0]),
+            cop: patch.cop(),
+            radius: Surface::new(patch, rule).radius(),
+            viscous: patch.viscous(),
+            table,
+            form,
+        }))
+    }
+
+    /// The states `zeta` [-], as [`crate::contact::Initial::bristles`] takes them.
+    pub fn states(&self) -> Vec<[f64; 2]> {
+        match self {
+            Self::Grid(cells, _) => cells.bristles(),
+            Self::One(one) => vec![[one.zeta[0], one.zeta[1]], [one.zeta[2], 0.0]],
+        }
+    }
+
+    /// `L^2` [m^2], which weighs angular against linear velocity.
+    fn arm2(&self, patch: &Patch) -> f64 {
+        match self {
+            Self::Grid(..) => patch.arm2(),
+            Self::One(one) => one.viscous,
+        }
+    }
+
+    /// Follows the map of `patch`; a limit surface is made anew when the map's shape changes.
+    fn remap(&mut self, patch: &Patch) {
+        match self {
+            Self::Grid(cells, active) => {
+                cells.set_weights(&active.iter().map(|&i| patch.weights()[i]).collect::<Vec<_>>());
+            }
+            Self::One(one) => {
+                let rule = one.table.as_ref().map_or(Rule::Points, |t| t.rule());
+                let surface = Surface::new(patch, rule);
+                one.cop = patch.cop();
+                // The deflection z_tau = r zeta_3 / sigma0 is kept, as the grid keeps its bristles.
+                one.zeta[2] *= one.radius / surface.radius();
+                one.radius = surface.radius();
+                one.viscous = patch.viscous();
+                let reshaped = matches!(patch.rule(), Some(Hertz { exponent: Exponent::PerNewton(_), .. }));
+                if let Some(table) = one.table.as_mut().filter(|_| reshaped) {
+                    *table = Arc::new(Table::of(&surface, table.n_ls()).expect("the resolution was checked before"));
+                }
+            }
+        }
+    }
+}
+
 /// The inputs at the time of a stage.
 type Inputs = [f64; slot::COUNT];
 
@@ -61,24 +139,19 @@ impl<'a, R: Real> Solver<'a, R> {
     /// The contact at its initial state, with steps of at most `h_max` [s]. `active` are the cells
     /// to follow, as [`Contact::active_cells`] gives them.
     pub fn new(contact: &'a Contact, active: Vec<usize>, h_max: f64) -> Self {
-        let grid = contact.patch.grid();
-        let centres: Vec<[f64; 2]> = active.iter().map(|i| grid.centre(i % grid.nx, i / grid.nx)).collect();
-        let weights: Vec<f64> = active.iter().map(|&i| contact.patch.weights()[i]).collect();
-        let given = contact.initial.bristles.as_deref().unwrap_or(&[]);
-        let zeta: Vec<[f64; 2]> = (0..active.len()).map(|i| given.get(i).copied().unwrap_or_default()).collect();
-        let cells = Cells::new(&centres, &weights, &zeta);
+        let bristles = Bristles::new(contact, active);
+        let arm2 = bristles.arm2(&contact.patch);
         let u = if contact.body.kind == Kind::Prescribed { Twist::default() } else { contact.initial.twist };
         let q = contact.initial.pose;
         Self {
             contact,
             k: Consts::new(&contact.friction),
-            active,
-            cells,
+            bristles,
             u,
             q,
             patch_twist: contact.body.transform(q).twist(u),
             pending: None,
-            arm2: contact.patch.arm2(),
+            arm2,
             k_g: contact.friction.steepest_stribeck_slope(),
             h_max,
             status: Status::default(),
@@ -87,9 +160,13 @@ impl<'a, R: Real> Solver<'a, R> {
 
     /// Makes the pressure map anew for normal force `f_n` [N]; bristles are kept.
     pub fn remap(&mut self, f_n: f64) {
+        // A reduced bristle finishes its stage on the map that it was solved on.
+        if self.pending.is_some() && matches!(self.bristles, Bristles::One(_)) {
+            self.sweep(None);
+        }
         let patch = self.contact.patch.under(f_n);
-        self.cells.set_weights(&self.active.iter().map(|&i| patch.weights()[i]).collect::<Vec<_>>());
-        self.arm2 = patch.arm2();
+        self.bristles.remap(&patch);
+        self.arm2 = self.bristles.arm2(&patch);
     }
 
     /// Steps through one interval. `Err` if the contact became non-finite; its status says where.
@@ -220,7 +297,14 @@ impl<'a, R: Real> Solver<'a, R> {
     fn sweep(&mut self, next: Option<&Stage<R>>) -> super::distributed::Sums {
         self.status.passes += 1;
         let pending = self.pending.take();
-        sweep(&mut self.cells, &self.k, self.patch_twist, pending.as_ref(), next)
+        let u = self.patch_twist;
+        match &mut self.bristles {
+            Bristles::Grid(cells, _) => sweep(cells, &self.k, u, pending.as_ref(), next),
+            Bristles::One(one) => {
+                let plain = |st: &Stage<R>| st.plain();
+                one.sweep(&self.k.plain(), u, pending.as_ref().map(plain).as_ref(), next.map(plain).as_ref())
+            }
+        }
     }
 
     /// The present state at inputs `v`: twist, friction wrench at the patch origin, slipping share.
@@ -236,12 +320,14 @@ impl<'a, R: Real> Solver<'a, R> {
         } else {
             (self.u, self.contact.body.transform(self.q).twist(self.u))
         };
-        let rate = Rate {
-            sigma1: R::of(self.contact.friction.sigma1),
-            mu_c: R::of(v[slot::MU_C]),
-            mu_d: R::of(v[slot::MU_S] - v[slot::MU_C]),
+        let (sigma1, mu_c, mu_d) = (self.contact.friction.sigma1, v[slot::MU_C], v[slot::MU_S] - v[slot::MU_C]);
+        let (wrench, slip) = match &self.bristles {
+            Bristles::Grid(cells, _) => {
+                let rate = Rate { sigma1: R::of(sigma1), mu_c: R::of(mu_c), mu_d: R::of(mu_d) };
+                wrench(cells, &self.k, patch_twist, &rate, v[slot::F_N])
+            }
+            Bristles::One(one) => one.wrench(&self.k.plain(), patch_twist, &Rate { sigma1, mu_c, mu_d }, v[slot::F_N]),
         };
-        let (wrench, slip) = wrench(&self.cells, &self.k, patch_twist, &rate, v[slot::F_N]);
         if wrench.to_array().iter().all(|c| c.is_finite()) {
             Ok((twist, wrench, slip))
         } else {

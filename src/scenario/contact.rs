@@ -34,7 +34,7 @@ pub(super) fn contact(spec: &Spec, patches: &Patches, d: &mut Drawer) -> Result<
         twist: Twist::from(three("initial.twist", &spec.initial.twist, d)),
         bristles: None,
     };
-    let contact = Contact { patch, friction, body, inputs, initial };
+    let contact = Contact { patch, model: crate::contact::Model::default(), friction, body, inputs, initial };
     contact.validate()?;
     coefficients_over_time(&contact, spec.duration)?;
     Ok(contact)

@@ -1,0 +1,294 @@
+//! The reduced model: one bristle with three components at the centre of pressure (model.md, 4).
+//! Twin: `shaders/reduced.wgsl`.
+//!
+//! `zeta = sigma0 (z_x, z_y, z_tau/r)` is driven by `v_S = (vx, vy, r w)` through a direction `D`: `v_S`
+//! itself (ellipsoid), or `-h(r, v) |v_S|` from the table of a limit surface.
+
+use std::sync::Arc;
+
+use nalgebra::{Matrix3, Vector3};
+
+use super::distributed::{Rate, Sums};
+use super::friction::{Consts, Motion, Stage, motion, ramp, ramp_root};
+use crate::contact::Form;
+use crate::limit_surface::Table;
+use crate::planar::{Twist, Wrench};
+
+/// The bristle and the patch it stands for.
+#[derive(Clone, Debug)]
+pub struct Reduced {
+    /// State `zeta` [-]; base of the stage during a step.
+    pub zeta: Vector3<f64>,
+    /// Centre of pressure [m].
+    pub cop: [f64; 2],
+    /// Torsional radius `r` by the rule of the table [m].
+    pub radius: f64,
+    /// Viscous factor `u` [m^2].
+    pub viscous: f64,
+    /// The limit surface; an ellipsoid if none.
+    pub table: Option<Arc<Table>>,
+    /// Which Elasto-Plastic form.
+    pub form: Form,
+}
+
+/// What a twist decides, whatever the stage.
+#[derive(Clone, Copy, Debug)]
+struct Drive {
+    /// Speed `|v_S|`, its Stribeck bell.
+    m: Motion<f64>,
+    /// Direction of `v_S`; 0 at rest.
+    e: Vector3<f64>,
+    /// `v_E = (vx, vy, (u/r) w)` [m/s].
+    v_e: Vector3<f64>,
+    /// `D` [m/s].
+    d: Vector3<f64>,
+    /// Its direction; 0 at rest.
+    d_hat: Vector3<f64>,
+    /// `dD/dv_S` [-].
+    j: Matrix3<f64>,
+    /// `|h|` [-].
+    h: f64,
+    /// `d|h|/dv_S` [s/m].
+    h_slope: Vector3<f64>,
+}
+
+/// The bristle at the end of a stage.
+#[derive(Clone, Copy, Debug)]
+struct Bristle {
+    zeta: Vector3<f64>,
+    /// LuGre and published: as in the cell. Consistent: `l` is `q`, `b` is `B`, `d` is `1/(1 + B q)`.
+    y: Vector3<f64>,
+    l: f64,
+    x: f64,
+    b: f64,
+    b_slope: f64,
+    d: f64,
+}
+
+/// A vector's direction; 0 at 0.
+fn direction(v: Vector3<f64>) -> Vector3<f64> {
+    v * over(v.norm())
+}
+
+/// `1/x`; 0 at 0.
+fn over(x: f64) -> f64 {
+    if x > 0.0 { 1.0 / x } else { 0.0 }
+}
+
+impl Reduced {
+    /// One sweep at patch twist `u` (at the patch origin): as the grid's, for one bristle.
+    pub fn sweep(&mut self, k: &Consts<f64>, u: Twist, finish: Option<&Stage<f64>>, next: Option<&Stage<f64>>) -> Sums {
+        let v = u.at(self.cop);
+        let drive = self.drive(k, v);
+        if let Some(st) = finish {
+            let z = self.bristle(k, st, &drive).zeta;
+            self.zeta += st.pull * (z - self.zeta);
+        }
+        let Some(st) = next else { return Sums::default() };
+        let z = self.bristle(k, st, &drive);
+        let scale = Vector3::new(1.0, 1.0, self.radius);
+        let viscous = Vector3::new(k.sigma2, k.sigma2, k.sigma2 * self.viscous);
+        let rise = z.zeta + st.damping * (z.zeta - self.zeta);
+        let resist = scale.component_mul(&rise) + viscous.component_mul(&Vector3::from(v.to_array()));
+        let s = Matrix3::from_diagonal(&scale);
+        let dzeta = self.sensitivity(k, st, &drive, &z);
+        let gain = (1.0 + st.damping) * s * dzeta * s + Matrix3::from_diagonal(&viscous);
+        // From the centre of pressure to the patch origin.
+        let [cx, cy] = self.cop;
+        let shift = Matrix3::new(1.0, 0.0, -cy, 0.0, 1.0, cx, 0.0, 0.0, 1.0);
+        Sums { resist: shift.transpose() * resist, gain: shift.transpose() * gain * shift }
+    }
+
+    /// The friction wrench [N, N, N m] at the patch origin in the present state, and 1 if the bristle
+    /// slips, else 0.
+    pub fn wrench(&self, k: &Consts<f64>, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64) {
+        let v = u.at(self.cop);
+        let drive = self.drive(k, v);
+        let g = rate.mu_c + rate.mu_d * drive.m.bell;
+        let z = self.zeta;
+        let x = z.norm() / (drive.h * g);
+        let z_hat = direction(z);
+        // zeta' / sigma0
+        let change = if !k.elasto_plastic {
+            drive.d - drive.m.s / g * z
+        } else {
+            let (b, _) = ramp(x, k.s_ba);
+            match self.form {
+                Form::Published => {
+                    let eps = 0.5 * (drive.d.norm() + drive.d.dot(&z_hat));
+                    drive.d - eps * b / (drive.h * g) * z
+                }
+                Form::Consistent => {
+                    let b = 0.5 * b * (1.0 + drive.d_hat.dot(&z_hat));
+                    (1.0 - b) * drive.v_e + b * drive.d - b * drive.m.s / g * z
+                }
+            }
+        };
+        let f = z + rate.sigma1 * change;
+        let wrench = Wrench::new(
+            -f_n * (f[0] + k.sigma2 * v.vx),
+            -f_n * (f[1] + k.sigma2 * v.vy),
+            -f_n * (self.radius * f[2] + k.sigma2 * self.viscous * v.w),
+        );
+        let [cx, cy] = self.cop;
+        (wrench.about([-cx, -cy]), f64::from(u8::from(x > k.s_ba)))
+    }
+
+    fn drive(&self, k: &Consts<f64>, v: Twist) -> Drive {
+        let r = self.radius;
+        let v_s = Vector3::new(v.vx, v.vy, r * v.w);
+        let s = v_s.norm();
+        let m = motion(k, s, 0.0);
+        let e = direction(v_s);
+        let v_e = Vector3::new(v.vx, v.vy, if r > 0.0 { self.viscous / r * v.w } else { 0.0 });
+        let still = Drive { m, e, v_e, d: v_s, d_hat: e, j: Matrix3::identity(), h: 1.0, h_slope: Vector3::zeros() };
+        let Some(table) = self.table.as_ref().filter(|_| s > 0.0) else { return still };
+        let look = table.look_up([v_s[0], v_s[1], v_s[2]]);
+        let h = Vector3::from(look.h);
+        let d = -s * h;
+        let (norm, d_hat) = (h.norm(), direction(d));
+        if v_s[0] == 0.0 && v_s[1] == 0.0 {
+            return Drive { d, d_hat, h: norm, ..still };
+        }
+        let j = -(h * e.transpose()
+            + s * (Vector3::from(look.h_phi) * Vector3::from(look.dphi).transpose()
+                + Vector3::from(look.h_theta) * Vector3::from(look.dtheta).transpose()));
+        let h_slope = (j.transpose() * d_hat - norm * e) / s;
+        Drive { d, d_hat, j, h: norm, h_slope, ..still }
+    }
+
+    fn bristle(&self, k: &Consts<f64>, st: &Stage<f64>, m: &Drive) -> Bristle {
+        let g = st.mu_c + st.mu_d * m.m.bell;
+        let y = self.zeta + st.a_sigma0 * m.d;
+        if !k.elasto_plastic {
+            let l = st.a_sigma0 * m.m.s / g;
+            let d = 1.0 / (1.0 + l);
+            return Bristle { zeta: d * y, y, l, x: 0.0, b: 1.0, b_slope: 0.0, d };
+        }
+        let big_g = m.h * g;
+        if self.form == Form::Published {
+            let n = direction(y);
+            let l = (st.a_sigma0 * 0.5 * (m.d.norm() + m.d.dot(&n)) / big_g).max(0.0);
+            let ratio = y.norm() / big_g;
+            let (x, b, b_slope) = if ratio <= k.s_ba {
+                (ratio, 0.0, 0.0)
+            } else if ratio >= 1.0 + l {
+                (ratio / (1.0 + l), 1.0, 0.0)
+            } else {
+                let x = ramp_root(ratio, l, k.s_ba);
+                let (b, b_slope) = ramp(x, k.s_ba);
+                (x, b, b_slope)
+            };
+            let d = 1.0 / (1.0 + l * b);
+            return Bristle { zeta: d * y, y, l, x, b, b_slope, d };
+        }
+        let q = st.a_sigma0 * m.m.s / g;
+        let z0 = self.zeta + st.a_sigma0 * m.v_e;
+        let z1 = y / (1.0 + q);
+        let t = self.consistent_root(k, m, big_g, q, z0, z1);
+        let zeta = (1.0 - t) * z0 + t * z1;
+        let share = t / (1.0 + q * (1.0 - t));
+        let x = zeta.norm() / big_g;
+        let (b, b_slope) = ramp(x, k.s_ba);
+        Bristle { zeta, y: Vector3::new(b, 0.0, 0.0), l: q, x, b: share, b_slope, d: 1.0 / (1.0 + share * q) }
+    }
+
+    /// The root of `F(t) = t/(1 + q (1-t)) - b(x) (1 + c)/2` in [0, 1], `zeta = (1-t) z0 + t z1`.
+    fn consistent_root(
+        &self,
+        k: &Consts<f64>,
+        m: &Drive,
+        big_g: f64,
+        q: f64,
+        z0: Vector3<f64>,
+        z1: Vector3<f64>,
+    ) -> f64 {
+        if z0.norm() <= k.s_ba * big_g {
+            return 0.0;
+        }
+        let at = |t: f64| {
+            let zeta = (1.0 - t) * z0 + t * z1;
+            let (norm, z_hat) = (zeta.norm(), direction(zeta));
+            let (b, b_slope) = ramp(norm / big_g, k.s_ba);
+            let c = m.d_hat.dot(&z_hat);
+            let way = z1 - z0;
+            let turn = if norm > 0.0 { (m.d_hat - c * z_hat).dot(&way) / norm } else { 0.0 };
+            let f = t / (1.0 + q * (1.0 - t)) - 0.5 * b * (1.0 + c);
+            let slope = (1.0 + q) / (1.0 + q * (1.0 - t)).powi(2)
+                - 0.5 * b_slope * z_hat.dot(&way) / big_g * (1.0 + c)
+                - 0.5 * b * turn;
+            (f, slope)
+        };
+        let (mut t, (mut low, mut high)) = (1.0, (0.0, 1.0));
+        let (mut f, mut slope) = at(t);
+        if f <= 0.0 {
+            return 1.0;
+        }
+        let mut last = 1.0f64;
+        for _ in 0..ROOT_ITERATIONS {
+            if f > 0.0 {
+                high = t
+            } else {
+                low = t
+            }
+            let newton = t - f / slope;
+            // Bisect when Newton leaves the bracket or fails to halve the last step: it can cycle on the ramp.
+            let good = newton > low && newton < high && (newton - t).abs() <= 0.5 * last;
+            let next = if good { newton } else { 0.5 * (low + high) };
+            last = (next - t).abs();
+            t = next;
+            if last <= ROOT_TOLERANCE {
+                break;
+            }
+            (f, slope) = at(t);
+        }
+        t
+    }
+
+    /// `d zeta*/dv_S` [s/m].
+    fn sensitivity(&self, k: &Consts<f64>, st: &Stage<f64>, m: &Drive, z: &Bristle) -> Matrix3<f64> {
+        let g = st.mu_c + st.mu_d * m.m.bell;
+        let g_slope = st.chi * st.mu_d * m.m.bell_slope;
+        let a = st.a_sigma0;
+        let identity = Matrix3::identity();
+        // d(a sigma0 s/g)/dv_S
+        let dq = a / g * (1.0 - m.m.s * g_slope / g) * m.e;
+        if !k.elasto_plastic {
+            return z.d * (a * m.j - z.zeta * dq.transpose());
+        }
+        let big_g = m.h * g;
+        let d_big_g = g * m.h_slope + m.h * g_slope * m.e;
+        if self.form == Form::Published {
+            let n = direction(z.y);
+            let length = z.y.norm();
+            let across = (m.d - m.d.dot(&n) * n) * over(length);
+            let deps = 0.5 * (m.j.transpose() * (m.d_hat + n + a * across));
+            let dl = a / big_g * deps - z.l / big_g * d_big_g;
+            let dy = (a * (m.j.transpose() * n) - length / big_g * d_big_g) / big_g;
+            let dx = (dy - z.x * z.b * dl) / (1.0 + z.l * (z.b + z.x * z.b_slope));
+            let along = n * (big_g * dx + z.x * d_big_g).transpose();
+            return along + a * z.d * (identity - n * n.transpose()) * m.j;
+        }
+        let (share, q, b, b_slope) = (z.b, z.l, z.y[0], z.b_slope);
+        let ratio = if self.radius > 0.0 { self.viscous / (self.radius * self.radius) } else { 0.0 };
+        let elastic = Matrix3::from_diagonal(&Vector3::new(1.0, 1.0, ratio));
+        let direct = z.d * (a * ((1.0 - share) * elastic + share * m.j) - share * z.zeta * dq.transpose());
+        if b == 0.0 && b_slope == 0.0 {
+            return direct;
+        }
+        let p = z.d * (a * (m.d - m.v_e) - q * z.zeta);
+        let z_hat = direction(z.zeta);
+        let c = m.d_hat.dot(&z_hat);
+        let turn = (m.d_hat - c * z_hat) * over(z.zeta.norm());
+        let hb = 1.0 - 0.5 * b_slope * (1.0 + c) * z_hat.dot(&p) / big_g - 0.5 * b * turn.dot(&p);
+        let turn_d = (z_hat - c * m.d_hat) * over(m.d.norm());
+        let hv = -0.5 * b_slope * (1.0 + c) / big_g * (direct.transpose() * z_hat - z.x * d_big_g)
+            - 0.5 * b * (direct.transpose() * turn + m.j.transpose() * turn_d);
+        direct - p * hv.transpose() / hb
+    }
+}
+
+/// Iterations of the consistent form's root at most; two on average.
+const ROOT_ITERATIONS: usize = 60;
+/// A step of the root smaller than this ends it.
+const ROOT_TOLERANCE: f64 = 1e-15;
