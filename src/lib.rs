@@ -10,6 +10,7 @@ pub mod error;
 pub mod friction;
 pub mod gpu;
 pub mod kernel;
+pub mod limit_surface;
 pub mod patch;
 pub mod planar;
 pub mod random;

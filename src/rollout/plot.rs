@@ -64,8 +64,8 @@ pub(super) fn svg(title: &str, time: &[f64], curves: &[Curve]) -> String {
     let [xs, ys, angles] = [0, 1, 2].map(|axis| Range::of(all().map(|q| q[axis])));
     let longest = xs.length().max(ys.length());
     let (unit, scale) = if longest < 1e-4 { ("um", 1e6) } else { ("mm", 1e3) };
-    // Rounding is no motion: an axis is never finer than a thousandth of the other, nor than a nanometre.
-    let least = (1e-3 * longest).max(1e-9);
+    // Rounding is no motion: an axis is never finer than a hundredth of the other, nor than a nanometre.
+    let least = (1e-2 * longest).max(1e-9);
     let layout = |plots: &[Plot], x: Option<Range>, y: Range| {
         let layout = Layout::auto_from_plots(plots).with_y_axis_min(y.0).with_y_axis_max(y.1);
         match x {

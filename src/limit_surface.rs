@@ -1,0 +1,22 @@
+//! Limit surfaces: the wrench of a patch in steady sliding as a function of the direction of its twist.
+//!
+//! Equation numbers are those of Waltersson & Karayiannidis, *Planar Friction Modelling with LuGre Dynamics
+//! and Limit Surfaces*.
+
+mod cells;
+mod far;
+mod file;
+mod fit;
+mod lanes;
+mod lattice;
+mod points;
+mod query;
+mod rule;
+mod sample;
+mod table;
+
+pub use fit::{Ellipsoid, FitError, Quartic};
+pub use query::Margin;
+pub use rule::Rule;
+pub use sample::Surface;
+pub use table::{DEFAULT_N_LS, LookUp, MAX_N_LS, Passivity, Table};

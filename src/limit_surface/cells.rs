@@ -1,0 +1,158 @@
+//! The `cells` rule: exact integrals over rectangular cells of constant pressure.
+//!
+//! With `R = sqrt(a^2 + b^2)`, `(a, b)` from the centre of rotation, the means of `R`, `a/R` and `b/R`
+//! over a cell are differences of the antiderivatives
+//! `I = [2abR + a^3 asinh(b/|a|) + b^3 asinh(a/|b|)]/6`, `Gx = [bR + a^2 asinh(b/|a|)]/2` and
+//! `Gy = [aR + b^2 asinh(a/|b|)]/2` over its corners. Cells share corners, so the sum over cells is a sum
+//! over grid corners, each weighed by the mixed second difference `q` of the pressure: corners inside
+//! uniform pressure fall out. `asinh(b/|a|) = sgn b (ln(|b| + R) - ln|a|)`, and as `q` sums to zero along
+//! every grid line, `ln|a|` is left only where the line's pressure jump meets the centre's row.
+//!
+//! Far from the patch the differences cancel; there each cell is a series in (size/distance)^2.
+
+use super::far::Far;
+use super::lanes::{Block, LANES, blocks, ln, rsqrt, total, vectorised};
+use super::points::Points;
+
+/// Relative rounding that the closed form may have before the series takes over.
+const ROUNDING: f64 = 1e-12;
+/// Distance from the nearest cell, in cell diagonals, from which the series is exact to 1e-13.
+const FAR_DIAGONALS: f64 = 6.0;
+
+/// Grid corners with pressure jumps, about the centre of pressure, in the surface's unit of length.
+#[derive(Clone, Debug)]
+pub struct Cells {
+    x: Vec<Block>,
+    y: Vec<Block>,
+    q: Vec<Block>,
+    columns: Lines,
+    rows: Lines,
+    far: Far,
+    diagonal: f64,
+    jumps: f64,
+}
+
+/// Grid lines of one direction, and the pressure jump across each in every strip of cells.
+#[derive(Clone, Debug)]
+struct Lines {
+    at: Vec<f64>,
+    /// `[strip][line]`, padded to blocks.
+    jump: Vec<Vec<Block>>,
+    line: Vec<Block>,
+}
+
+impl Lines {
+    /// Lines at `at`; `pressure(i, s)` is that of cell `i` between lines `i` and `i + 1` in strip `s`.
+    fn new(at: Vec<f64>, strips: usize, pressure: impl Fn(usize, usize) -> f64) -> Self {
+        let cells = at.len() - 1;
+        let p = |i: usize, s: usize| if i < cells { pressure(i, s) } else { 0.0 };
+        let jump = (0..strips).map(|s| blocks((0..=cells).map(|i| p(i.wrapping_sub(1), s) - p(i, s)))).collect();
+        // The padding sits on the last line; its jump is zero.
+        let padded = at.len().next_multiple_of(LANES);
+        let line = blocks((0..padded).map(|i| at[i.min(cells)]));
+        Self { at, jump, line }
+    }
+}
+
+impl Cells {
+    /// `weights` of `at.0.len() - 1` columns and `at.1.len() - 1` rows, bottom row first.
+    pub fn new(at: (Vec<f64>, Vec<f64>), weights: &[f64]) -> Self {
+        let (nx, ny) = (at.0.len() - 1, at.1.len() - 1);
+        let (dx, dy) = (at.0[1] - at.0[0], at.1[1] - at.1[0]);
+        let p = |i: usize, j: usize| if i < nx && j < ny { weights[j * nx + i] / (dx * dy) } else { 0.0 };
+        let mut corners = Vec::new();
+        for l in 0..=ny {
+            for k in 0..=nx {
+                let (i, j) = (k.wrapping_sub(1), l.wrapping_sub(1));
+                let q = (p(i, j) - p(k, j)) - (p(i, l) - p(k, l));
+                if q != 0.0 {
+                    corners.push([at.0[k], at.1[l], q]);
+                }
+            }
+        }
+        let column = |k: usize| blocks(corners.iter().map(|c| c[k]));
+        Self {
+            x: column(0),
+            y: column(1),
+            q: column(2),
+            far: Far::new(0.5 * dx, 0.5 * dy),
+            diagonal: dx.hypot(dy),
+            jumps: corners.iter().map(|c| c[2].abs()).sum(),
+            columns: Lines::new(at.0, ny, p),
+            rows: Lines::new(at.1, nx, |j, i| p(i, j)),
+        }
+    }
+
+    /// Unit Coulomb wrench `(fx, fy, tau)` of a twist, both at the centre of pressure.
+    pub fn wrench(&self, twist: [f64; 3], points: &Points) -> [f64; 3] {
+        let [ux, uy, uw] = twist;
+        let speed = ux.hypot(uy);
+        if uw == 0.0 {
+            return if speed == 0.0 { [0.0; 3] } else { [-ux / speed, -uy / speed, 0.0] };
+        }
+        let c = [-uy / uw, ux / uw];
+        let outside = |at: &[f64], c: f64| (at[0] - c).max(c - at[at.len() - 1]).max(0.0);
+        let nearest = outside(&self.columns.at, c[0]).hypot(outside(&self.rows.at, c[1]));
+        let farthest = c[0].hypot(c[1]) + points.span + self.diagonal;
+        let rounding = f64::EPSILON * self.jumps * farthest.powi(3) / points.span.max(self.diagonal);
+        // A velocity field so nearly uniform that c overflows is far, too: NaN and infinity compare so.
+        if !(rounding <= ROUNDING) && !(nearest < FAR_DIAGONALS * self.diagonal) {
+            return self.far.wrench(twist, points);
+        }
+        let [mut i, mut gx, mut gy] = corners(&self.x, &self.y, &self.q, c);
+        let (row, column) = (strip(&self.rows.at, c[1]), strip(&self.columns.at, c[0]));
+        for (lines, strip, c, g) in [(&self.columns, row, c[0], &mut gx), (&self.rows, column, c[1], &mut gy)] {
+            if let Some(strip) = strip {
+                let [cubic, square] = jumps(&lines.line, &lines.jump[strip], c);
+                i -= cubic / 3.0;
+                *g -= square;
+            }
+        }
+        let s = uw.signum();
+        let (fx, fy) = (s * gy, -s * gx);
+        [fx, fy, -s * i + c[0] * fy - c[1] * fx]
+    }
+}
+
+/// The strip of cells in which `c` lies: the number of lines below `c`, less one.
+fn strip(lines: &[f64], c: f64) -> Option<usize> {
+    let below = lines.partition_point(|line| *line < c);
+    (below > 0 && below < lines.len()).then(|| below - 1)
+}
+
+vectorised! {
+    /// Sums of `q (I, Gx, Gy)` over the corners, with `sgn b ln(|b| + R)` in place of the `asinh`.
+    fn corners(x: &[Block], y: &[Block], q: &[Block], c: [f64; 2]) -> [f64; 3] {
+        let mut sums = [[0.0; LANES]; 3];
+        for ((x, y), q) in x.iter().zip(y).zip(q) {
+            for i in 0..LANES {
+                let (a, b, q) = (x[i] - c[0], y[i] - c[1], q[i]);
+                let r2 = (a * a + b * b).max(1e-34);
+                let r = r2 * rsqrt(r2);
+                let la = a * a * ln(b.abs() + r) * 1f64.copysign(b);
+                let lb = b * b * ln(a.abs() + r) * 1f64.copysign(a);
+                sums[0][i] += q * (2.0 * a * b * r + a * la + b * lb);
+                sums[1][i] += q * (b * r + la);
+                sums[2][i] += q * (a * r + lb);
+            }
+        }
+        let [i6, gx2, gy2] = sums.map(total);
+        [i6 / 6.0, gx2 / 2.0, gy2 / 2.0]
+    }
+}
+
+vectorised! {
+    /// Sums of `jump a^3 ln|a|` and `jump a^2 ln|a|` over lines at distance `a` from `c`.
+    fn jumps(line: &[Block], jump: &[Block], c: f64) -> [f64; 2] {
+        let mut sums = [[0.0; LANES]; 2];
+        for (line, jump) in line.iter().zip(jump) {
+            for i in 0..LANES {
+                let a = line[i] - c;
+                let term = jump[i] * a * a * ln(a.abs().max(1e-300));
+                sums[0][i] += a * term;
+                sums[1][i] += term;
+            }
+        }
+        sums.map(total)
+    }
+}

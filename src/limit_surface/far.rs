@@ -1,0 +1,114 @@
+//! The mean of a cell's friction, far from the centre of rotation, as a series in its size.
+//!
+//! The mean of `R` over a cell of half sides `h`, `k` is
+//! `sum h^2i k^2j / ((2i+1)! (2j+1)!) d^(2i+2j) R / dx^2i dy^2j = sum_n R^(1-2n) A_n(a^2/R^2)`; the means of
+//! `a/R` and `b/R` are its derivatives. Written with the cell's velocity in place of `R`, the series has no
+//! singularity as the rotation vanishes, and no cancellation.
+
+use std::collections::BTreeMap;
+
+use super::lanes::{LANES, rsqrt, total, vectorised};
+use super::points::Points;
+
+/// Orders kept: the first one left out is `(half diagonal / R)^10`.
+const ORDERS: usize = 4;
+
+/// Polynomials in `a^2/R^2` of every order but the zeroth, lowest power first.
+type Series = [[f64; ORDERS + 1]; ORDERS];
+
+/// Series of a cell of one size.
+#[derive(Clone, Copy, Debug)]
+pub struct Far {
+    /// `2n A_n`: the moment of the friction about the cell's own centre.
+    spin: Series,
+    /// Relative correction of the mean of `a/R`.
+    x: Series,
+    /// Relative correction of the mean of `b/R`.
+    y: Series,
+}
+
+/// A sum of `coefficient a^i b^j R^n`.
+type Terms = BTreeMap<(i32, i32, i32), f64>;
+
+/// Derivative along `a` (`axis` 0) or `b` (1).
+fn derivative(terms: &Terms, axis: usize) -> Terms {
+    let mut out = Terms::new();
+    for (&(i, j, n), &c) in terms {
+        let (power, down, up) =
+            if axis == 0 { (i, (i - 1, j, n), (i + 1, j, n - 2)) } else { (j, (i, j - 1, n), (i, j + 1, n - 2)) };
+        *out.entry(up).or_default() += c * f64::from(n);
+        if power > 0 {
+            *out.entry(down).or_default() += c * f64::from(power);
+        }
+    }
+    out
+}
+
+/// Coefficients in `q = a^2/R^2` of terms whose powers of `a` and `b` are even but for one factor `a` or `b`.
+fn polynomial(terms: &Terms, scale: f64, into: &mut [f64; ORDERS + 1]) {
+    for (&(i, j, _), &c) in terms {
+        // q^(i/2) (1 - q)^(j/2)
+        let mut binomial = 1.0;
+        for m in 0..=j / 2 {
+            into[(i / 2 + m) as usize] += scale * c * binomial;
+            binomial *= -f64::from(j / 2 - m) / f64::from(m + 1);
+        }
+    }
+}
+
+impl Far {
+    pub fn new(hx: f64, hy: f64) -> Self {
+        let mut far = Self { spin: Series::default(), x: Series::default(), y: Series::default() };
+        let odd_factorial = |n: i32| (1..=2 * n + 1).map(f64::from).product::<f64>();
+        for n in 1..=ORDERS as i32 {
+            for i in 0..=n {
+                let j = n - i;
+                let scale = hx.powi(2 * i) * hy.powi(2 * j) / (odd_factorial(i) * odd_factorial(j));
+                let mut terms = Terms::from([((0, 0, 1), 1.0)]);
+                (0..2 * i).for_each(|_| terms = derivative(&terms, 0));
+                (0..2 * j).for_each(|_| terms = derivative(&terms, 1));
+                let order = n as usize - 1;
+                polynomial(&terms, 2.0 * f64::from(n) * scale, &mut far.spin[order]);
+                polynomial(&derivative(&terms, 0), scale, &mut far.x[order]);
+                polynomial(&derivative(&terms, 1), scale, &mut far.y[order]);
+            }
+        }
+        far
+    }
+
+    /// Unit Coulomb wrench `(fx, fy, tau)` of a twist, both at the centre of pressure.
+    pub fn wrench(&self, twist: [f64; 3], points: &Points) -> [f64; 3] {
+        sum(self, points, twist)
+    }
+}
+
+/// `sum_n e^(n-1) p_n(q)` for `n` from 1.
+#[inline(always)]
+fn evaluate(s: &Series, e: f64, q: f64) -> f64 {
+    let p1 = s[0][0] + q * s[0][1];
+    let p2 = s[1][0] + q * (s[1][1] + q * s[1][2]);
+    let p3 = s[2][0] + q * (s[2][1] + q * (s[2][2] + q * s[2][3]));
+    let p4 = s[3][0] + q * (s[3][1] + q * (s[3][2] + q * (s[3][3] + q * s[3][4])));
+    p1 + e * (p2 + e * (p3 + e * p4))
+}
+
+vectorised! {
+    fn sum(far: &Far, points: &Points, twist: [f64; 3]) -> [f64; 3] {
+        let ([ux, uy, uw], Far { spin, x: along_x, y: along_y }) = (twist, *far);
+        let mut sums = [[0.0; LANES]; 3];
+        for ((x, y), w) in points.x.iter().zip(&points.y).zip(&points.w) {
+            for i in 0..LANES {
+                let (vx, vy) = (ux - uw * y[i], uy + uw * x[i]);
+                let inverse = rsqrt(vx * vx + vy * vy);
+                let (nx, ny, turn) = (vx * inverse, vy * inverse, uw * inverse);
+                let (q, e) = (ny * ny, turn * turn);
+                let mx = w[i] * nx * (1.0 + e * evaluate(&along_y, e, q));
+                let my = w[i] * ny * (1.0 + e * evaluate(&along_x, e, q));
+                sums[0][i] -= mx;
+                sums[1][i] -= my;
+                sums[2][i] -= x[i] * my - y[i] * mx + w[i] * turn * evaluate(&spin, e, q);
+            }
+        }
+        sums.map(total)
+    }
+}

@@ -1,0 +1,150 @@
+//! Tables as NPZ files, which NumPy opens with `numpy.load`.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Seek, Write};
+use std::path::Path;
+
+use npyz::WriterBuilder;
+use serde::{Deserialize, Serialize};
+use zip::ZipArchive;
+use zip::write::{SimpleFileOptions, ZipWriter};
+
+use super::rule::Rule;
+use super::table::Table;
+use crate::error::PatchError;
+use crate::patch::{Grid, Patch};
+
+/// What an NPZ says beside its arrays, as JSON in the bytes of `metadata`.
+#[derive(Serialize, Deserialize)]
+struct Metadata {
+    format: String,
+    rule: String,
+    n_ls: usize,
+    mu: f64,
+    normal_force_n: f64,
+    cells: [usize; 2],
+    cell_m: [f64; 2],
+    conventions: String,
+}
+
+const FORMAT: &str = "bristle limit surface 1";
+const CONVENTIONS: &str = "SI; twists (vx, vy, w) and wrenches (fx, fy, tau) at the centre of pressure, patch frame; \
+friction on the moving body; axes [theta, phi, component]; h = (fx, fy, tau/r)/(mu f_N); weights [row from the bottom, column]";
+
+impl Table {
+    /// Writes the table as NPZ: `twists`, `h` (normalised) and `wrenches` (for `mu` [-] and `f_n` [N]), all of
+    /// shape `(4 N_ls + 1, N_ls + 1, 3)`; `r` [m], `u` [m^2]; `cop` [m]; `weights` `(ny, nx)`, bottom row
+    /// first; `metadata`, JSON as bytes: `json.loads(bytes(z["metadata"]))`.
+    ///
+    /// # Errors
+    /// What the machine says when the file cannot be written.
+    pub fn save(&self, path: &Path, mu: f64, f_n: f64) -> Result<(), PatchError> {
+        let io = |source| PatchError::Io { path: path.to_owned(), source };
+        let file = File::create(path).map_err(io)?;
+        self.write(BufWriter::new(file), mu, f_n).map_err(io)
+    }
+
+    fn write(&self, sink: impl Write + Seek, mu: f64, f_n: f64) -> std::io::Result<()> {
+        let n = self.n_ls();
+        let shape = [4 * n as u64 + 1, n as u64 + 1, 3];
+        let twists = (0..=4 * n).flat_map(|i| (0..=n).flat_map(move |j| self.twist(i, j).to_array()));
+        let scale = [mu * f_n, mu * f_n, mu * f_n * self.radius()];
+        let wrenches = self.nodes().iter().flat_map(|h| [0, 1, 2].map(|k| h[k] * scale[k]));
+        let grid = self.grid();
+        let metadata = Metadata {
+            format: FORMAT.to_owned(),
+            rule: self.rule().name().to_owned(),
+            n_ls: n,
+            mu,
+            normal_force_n: f_n,
+            cells: [grid.nx, grid.ny],
+            cell_m: [grid.dx, grid.dy],
+            conventions: CONVENTIONS.to_owned(),
+        };
+        let mut zip = ZipWriter::new(sink);
+        array(&mut zip, "twists", &shape, twists)?;
+        array(&mut zip, "h", &shape, self.nodes().iter().flatten().copied())?;
+        array(&mut zip, "wrenches", &shape, wrenches)?;
+        array(&mut zip, "r", &[], [self.radius()])?;
+        array(&mut zip, "u", &[], [self.viscous()])?;
+        array(&mut zip, "cop", &[2], self.cop())?;
+        array(&mut zip, "weights", &[grid.ny as u64, grid.nx as u64], self.weights().iter().copied())?;
+        let json = serde_json::to_vec(&metadata)?;
+        array(&mut zip, "metadata", &[json.len() as u64], json)?;
+        zip.finish().map_err(std::io::Error::from)?.flush()
+    }
+
+    /// Reads a table that [`Table::save`] wrote.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or that is not such a table.
+    pub fn load(path: &Path) -> Result<Self, PatchError> {
+        let wrong = |reason: String| PatchError::File { path: path.to_owned(), reason };
+        let file = File::open(path).map_err(|source| PatchError::Io { path: path.to_owned(), source })?;
+        let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|e| wrong(format!("not an NPZ file: {e}")))?;
+        let mut bytes = Vec::new();
+        let text: Vec<u8> = read(&mut zip, "metadata", &mut bytes).map_err(&wrong)?;
+        let metadata: Metadata = serde_json::from_slice(&text).map_err(|e| wrong(format!("metadata: {e}")))?;
+        if metadata.format != FORMAT {
+            return Err(wrong(format!("format {:?}: expected {FORMAT:?}", metadata.format)));
+        }
+        let rule: Rule = metadata.rule.parse()?;
+        let ([nx, ny], [dx, dy]) = (metadata.cells, metadata.cell_m);
+        let grid = Grid::new(nx, ny, nx as f64 * dx, ny as f64 * dy)?;
+        let weights: Vec<f64> = read(&mut zip, "weights", &mut bytes).map_err(&wrong)?;
+        let patch = Patch::from_pressure(grid, &weights)?;
+        let flat: Vec<f64> = read(&mut zip, "h", &mut bytes).map_err(&wrong)?;
+        let expected = 3usize
+            .saturating_mul(metadata.n_ls.saturating_mul(4).saturating_add(1))
+            .saturating_mul(metadata.n_ls.saturating_add(1));
+        if metadata.n_ls == 0 || flat.len() != expected {
+            return Err(wrong(format!(
+                "h has {} numbers: expected {expected} for n_ls = {}",
+                flat.len(),
+                metadata.n_ls
+            )));
+        }
+        let radius: Vec<f64> = read(&mut zip, "r", &mut bytes).map_err(&wrong)?;
+        let &[radius] = radius.as_slice() else { return Err(wrong("r is not one number".to_owned())) };
+        if !flat.iter().all(|h| h.is_finite()) || !(radius.is_finite() && radius >= 0.0) {
+            return Err(wrong("h or r: expected finite numbers, r >= 0".to_owned()));
+        }
+        let h = flat.chunks_exact(3).map(|h| [h[0], h[1], h[2]]).collect();
+        Ok(Self {
+            rule,
+            n_ls: metadata.n_ls,
+            grid,
+            weights: weights.into(),
+            cop: patch.cop(),
+            radius,
+            viscous: patch.viscous(),
+            h,
+        })
+    }
+}
+
+fn array<T: npyz::AutoSerialize>(
+    zip: &mut ZipWriter<impl Write + Seek>,
+    name: &str,
+    shape: &[u64],
+    values: impl IntoIterator<Item = T>,
+) -> std::io::Result<()> {
+    zip.start_file(format!("{name}.npy"), SimpleFileOptions::default()).map_err(std::io::Error::from)?;
+    let mut bytes = Vec::new();
+    let mut npy = npyz::WriteOptions::new().default_dtype().shape(shape).writer(&mut bytes).begin_nd()?;
+    npy.extend(values)?;
+    npy.finish()?;
+    zip.write_all(&bytes)
+}
+
+fn read<T: npyz::Deserialize>(
+    zip: &mut ZipArchive<impl Read + Seek>,
+    name: &str,
+    bytes: &mut Vec<u8>,
+) -> Result<Vec<T>, String> {
+    bytes.clear();
+    let mut entry = zip.by_name(&format!("{name}.npy")).map_err(|e| format!("{name}: {e}"))?;
+    entry.read_to_end(bytes).map_err(|e| format!("{name}: {e}"))?;
+    let npy = npyz::NpyFile::new(&bytes[..]).map_err(|e| format!("{name}: {e}"))?;
+    npy.into_vec().map_err(|e| format!("{name}: {e}"))
+}

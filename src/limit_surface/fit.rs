@@ -1,0 +1,230 @@
+//! Compact stand-ins for a limit surface, with the error they make.
+//!
+//! Lengths are divided by the surface's radius `r`: loads are `(fx, fy, tau/r)/(mu f_N)`, twists `(vx, vy, r w)`.
+
+use nalgebra::{DMatrix, DVector, Matrix3, Vector3};
+
+use super::sample::Surface;
+use crate::planar::{Twist, Wrench};
+
+/// How a stand-in differs from the surface, over twists spread evenly over all directions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FitError {
+    /// Largest distance of the wrenches `(fx, fy, tau/r)/(mu f_N)`, over the length of the exact one [-].
+    pub max: f64,
+    /// Root mean square of the same [-].
+    pub rms: f64,
+    /// Largest angle between the wrenches [rad].
+    pub max_angle: f64,
+    /// Root mean square of the angle [rad].
+    pub rms_angle: f64,
+}
+
+/// The ellipsoid with the surface's two semi-axes, eqs. (24)-(25):
+/// `W = -mu f_N (vx, vy, r^2 w)/|(vx, vy, r w)|`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ellipsoid {
+    /// Torsional semi-axis over `mu f_N` [m].
+    pub radius: f64,
+}
+
+impl Ellipsoid {
+    /// The ellipsoid of `surface` and its error.
+    #[must_use]
+    pub fn fit(surface: &Surface) -> (Self, FitError) {
+        let fit = Self { radius: surface.radius() };
+        (fit, error(surface, |v| fit.coulomb(v)))
+    }
+
+    /// Coulomb wrench [-, -, m] of a twist for `mu f_N = 1`, both at the centre of pressure.
+    #[must_use]
+    pub fn coulomb(&self, twist: Twist) -> Wrench {
+        let z = self.radius * twist.w;
+        let s = twist.vx.hypot(twist.vy).hypot(z);
+        if s == 0.0 {
+            return Wrench::default();
+        }
+        Wrench::new(-twist.vx / s, -twist.vy / s, -self.radius * z / s)
+    }
+}
+
+/// The convex quartic of Zhou, Paolini, Bagnell & Mason, ICRA 2016: loads with `H(F) <= 1`,
+/// `F = (fx, fy, tau/r)/(mu f_N)`; the twist at slip is along the gradient of `H`.
+///
+/// Here `H(F) = sum c_k (d_k . F)^4` with `c_k >= 0`: every such sum is convex, so no fit can fail to be.
+/// (The paper asks for sum-of-squares convexity, a somewhat larger set, by semidefinite programming.)
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quartic {
+    /// Torsional radius `r` by which torques are divided [m].
+    pub radius: f64,
+    /// The terms: `c_k^(1/4) d_k`.
+    pub terms: Vec<[f64; 3]>,
+}
+
+impl Quartic {
+    /// The quartic of least squares of `H(F) - 1` and of the angle of its gradient, and its error.
+    #[must_use]
+    pub fn fit(surface: &Surface) -> (Self, FitError) {
+        let radius = surface.radius();
+        let directions = sphere(DIRECTIONS);
+        let loads: Vec<(Vector3<f64>, Vector3<f64>)> =
+            directions.iter().map(|v| (*v, -normalised(surface.coulomb(physical(v, radius)), radius))).collect();
+        // Rows: value, and the gradient's two components across the twist, over 4.
+        let mut rows = DMatrix::zeros(3 * loads.len(), DIRECTIONS / 2);
+        let mut wanted = DVector::zeros(3 * loads.len());
+        for (i, (v, load)) in loads.iter().enumerate() {
+            let helper = if v.x.abs() < 0.6 { Vector3::x() } else { Vector3::y() };
+            let e1 = v.cross(&helper).normalize();
+            let e2 = v.cross(&e1);
+            for (k, d) in directions.iter().take(DIRECTIONS / 2).enumerate() {
+                let p = d.dot(load);
+                rows[(3 * i, k)] = p.powi(4);
+                rows[(3 * i + 1, k)] = p.powi(3) * d.dot(&e1);
+                rows[(3 * i + 2, k)] = p.powi(3) * d.dot(&e2);
+            }
+            wanted[3 * i] = 1.0;
+        }
+        let c = non_negative(&(rows.transpose() * &rows), &(rows.transpose() * wanted));
+        let terms = directions.iter().zip(&c).filter(|(_, c)| **c > 0.0);
+        let fit = Self { radius, terms: terms.map(|(d, c)| (d * c.sqrt().sqrt()).into()).collect() };
+        let error = error(surface, |v| fit.coulomb(v));
+        (fit, error)
+    }
+
+    /// `H(F)`, 1 on the surface [-], of a load `(fx, fy, tau/r)/(mu f_N)`.
+    #[must_use]
+    pub fn value(&self, load: [f64; 3]) -> f64 {
+        let load = Vector3::from(load);
+        self.terms.iter().map(|d| Vector3::from(*d).dot(&load).powi(4)).sum()
+    }
+
+    /// `dH/dF` [-]: along the twist `(vx, vy, r w)` at slip.
+    #[must_use]
+    pub fn gradient(&self, load: [f64; 3]) -> [f64; 3] {
+        let load = Vector3::from(load);
+        let sum: Vector3<f64> =
+            self.terms.iter().map(|d| Vector3::from(*d)).map(|d| d * (4.0 * d.dot(&load).powi(3))).sum();
+        sum.into()
+    }
+
+    /// Coulomb wrench [-, -, m] of a twist for `mu f_N = 1`, both at the centre of pressure: minus the load of
+    /// maximal dissipation.
+    #[must_use]
+    pub fn coulomb(&self, twist: Twist) -> Wrench {
+        let v = Vector3::new(twist.vx, twist.vy, self.radius * twist.w);
+        if v.norm() == 0.0 {
+            return Wrench::default();
+        }
+        // min H(F)/4 - v.F is smooth and convex; its minimum is a multiple of the load.
+        let v = v.normalize();
+        let mut load = v;
+        for _ in 0..60 {
+            let slope = Vector3::from(self.gradient(load.into())) / 4.0 - v;
+            let objective = |f: &Vector3<f64>| self.value((*f).into()) / 4.0 - v.dot(f);
+            let bend: Matrix3<f64> = self
+                .terms
+                .iter()
+                .map(|d| Vector3::from(*d))
+                .map(|d| d * d.transpose() * (3.0 * d.dot(&load).powi(2)))
+                .sum();
+            let Some(step) = (bend + Matrix3::identity() * 1e-14).try_inverse().map(|inverse| inverse * slope) else {
+                break;
+            };
+            let here = objective(&load);
+            let mut length = 1.0;
+            while objective(&(load - step * length)) > here && length > 1e-10 {
+                length *= 0.5;
+            }
+            load -= step * length;
+            if step.norm() <= 1e-14 * load.norm() {
+                break;
+            }
+        }
+        load /= self.value(load.into()).sqrt().sqrt();
+        Wrench::new(-load.x, -load.y, -load.z * self.radius)
+    }
+}
+
+/// Twists by which fits are made and judged.
+const DIRECTIONS: usize = 400;
+
+/// `n` directions spread evenly over the sphere (a Fibonacci spiral); the first half is the upper half.
+fn sphere(n: usize) -> Vec<Vector3<f64>> {
+    let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
+    let point = |k: usize| {
+        let z: f64 = 1.0 - (2 * k + 1) as f64 / n as f64;
+        let rho = (1.0 - z * z).sqrt();
+        let (sin, cos) = (golden * k as f64).sin_cos();
+        Vector3::new(rho * cos, rho * sin, z)
+    };
+    (0..n).map(point).collect()
+}
+
+fn physical(v: &Vector3<f64>, radius: f64) -> Twist {
+    Twist::new(v.x, v.y, if radius > 0.0 { v.z / radius } else { 0.0 })
+}
+
+fn normalised(w: Wrench, radius: f64) -> Vector3<f64> {
+    Vector3::new(w.fx, w.fy, if radius > 0.0 { w.tau / radius } else { 0.0 })
+}
+
+fn error(surface: &Surface, fit: impl Fn(Twist) -> Wrench) -> FitError {
+    let radius = surface.radius();
+    let mut error = FitError { max: 0.0, rms: 0.0, max_angle: 0.0, rms_angle: 0.0 };
+    // Not the directions of the fit.
+    let judged = sphere(DIRECTIONS + 37);
+    for v in &judged {
+        let exact = normalised(surface.coulomb(physical(v, radius)), radius);
+        let guess = normalised(fit(physical(v, radius)), radius);
+        let relative = (guess - exact).norm() / exact.norm();
+        let angle = exact.angle(&guess);
+        error.max = error.max.max(relative);
+        error.max_angle = error.max_angle.max(angle);
+        error.rms += relative * relative / judged.len() as f64;
+        error.rms_angle += angle * angle / judged.len() as f64;
+    }
+    FitError { rms: error.rms.sqrt(), rms_angle: error.rms_angle.sqrt(), ..error }
+}
+
+/// `min c.G c/2 - b.c` over `c >= 0` (Lawson & Hanson 1974, on the normal equations).
+fn non_negative(g: &DMatrix<f64>, b: &DVector<f64>) -> DVector<f64> {
+    let n = b.len();
+    let mut c = DVector::zeros(n);
+    let mut active: Vec<usize> = Vec::new();
+    for _ in 0..3 * n {
+        let residual = b - g * &c;
+        let free = (0..n).filter(|k| !active.contains(k));
+        let Some(best) = free.max_by(|i, j| residual[*i].total_cmp(&residual[*j])) else { break };
+        if residual[best] <= 1e-10 * b.amax() {
+            break;
+        }
+        active.push(best);
+        loop {
+            let gram = DMatrix::from_fn(active.len(), active.len(), |i, j| {
+                // A trace of ridge: the space of quartics has 15 dimensions, fewer than the directions.
+                g[(active[i], active[j])] * if i == j { 1.0 + 1e-12 } else { 1.0 }
+            });
+            let rhs = DVector::from_fn(active.len(), |i, _| b[active[i]]);
+            let Some(solved) = gram.lu().solve(&rhs) else { return c };
+            if solved.iter().all(|x| *x > 0.0) {
+                active.iter().zip(solved.iter()).for_each(|(k, x)| c[*k] = *x);
+                break;
+            }
+            // Back to the first bound on the way, and drop what reached it.
+            let share = active
+                .iter()
+                .zip(solved.iter())
+                .filter(|(_, x)| **x <= 0.0)
+                .map(|(k, x)| c[*k] / (c[*k] - x))
+                .fold(1.0, f64::min);
+            active.iter().zip(solved.iter()).for_each(|(k, x)| c[*k] += share * (x - c[*k]));
+            let dropped: Vec<usize> = active.iter().copied().filter(|k| c[*k] <= 1e-15).collect();
+            dropped.iter().for_each(|k| c[*k] = 0.0);
+            active.retain(|k| !dropped.contains(k));
+            if dropped.is_empty() || active.is_empty() {
+                return c;
+            }
+        }
+    }
+    c
+}

@@ -1,0 +1,49 @@
+//! The `points` rule: all of a cell's force at its centre.
+
+use super::lanes::{Block, LANES, blocks, rsqrt, total, vectorised};
+
+/// A cell at rest is slower than this share of the patch's scale (model: section 5).
+pub const AT_REST: f64 = 1e-12;
+
+/// Cell centres about the centre of pressure, in the surface's unit of length.
+#[derive(Clone, Debug)]
+pub struct Points {
+    pub x: Vec<Block>,
+    pub y: Vec<Block>,
+    pub w: Vec<Block>,
+    /// Largest distance from the centre of pressure.
+    pub span: f64,
+}
+
+impl Points {
+    pub fn new(cells: &[[f64; 3]]) -> Self {
+        let span = cells.iter().map(|[x, y, _]| x.hypot(*y)).fold(0.0, f64::max);
+        let column = |k: usize| blocks(cells.iter().map(|c| c[k]));
+        Self { x: column(0), y: column(1), w: column(2), span }
+    }
+
+    /// Unit Coulomb wrench `(fx, fy, tau)` of a twist, both at the centre of pressure.
+    pub fn wrench(&self, twist: [f64; 3]) -> [f64; 3] {
+        let rest = AT_REST * (twist[0].hypot(twist[1]) + twist[2].abs() * self.span);
+        sum(&self.x, &self.y, &self.w, twist, (rest * rest).max(1e-36))
+    }
+}
+
+vectorised! {
+    /// `-sum w (v^, rho x v^)` over the cells with `|v|^2 > rest2`, eqs. (21)-(22).
+    fn sum(x: &[Block], y: &[Block], w: &[Block], twist: [f64; 3], rest2: f64) -> [f64; 3] {
+        let [ux, uy, uw] = twist;
+        let mut sums = [[0.0; LANES]; 3];
+        for ((x, y), w) in x.iter().zip(y).zip(w) {
+            for i in 0..LANES {
+                let (vx, vy) = (ux - uw * y[i], uy + uw * x[i]);
+                let s2 = vx * vx + vy * vy;
+                let k = if s2 > rest2 { w[i] } else { 0.0 } * rsqrt(s2.max(rest2));
+                sums[0][i] -= k * vx;
+                sums[1][i] -= k * vy;
+                sums[2][i] -= k * (x[i] * vy - y[i] * vx);
+            }
+        }
+        sums.map(total)
+    }
+}

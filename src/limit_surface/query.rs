@@ -1,0 +1,188 @@
+//! What users of a limit surface ask: slip margin of a load, its direction of motion, inside or outside.
+//!
+//! The dissipation `P(v) = -W(v).v` of a twist is convex and of degree one, and `-W = dP/dv`, so the loads that
+//! a patch withstands are the convex body with support function `P` and the twist at slip is its outward
+//! normal (maximal dissipation). The largest factor is `k = min P(v)/(F.v)` over twists with `F.v > 0`: any
+//! twist gives an upper bound, any triangle of loads on the surface that the ray along `F` pierces gives a
+//! lower one. The triangle's normal is asked for the next load until both meet. No smoothness is
+//! needed: facets (`points`, with the centre of rotation on a cell) end the search at once.
+
+use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
+use rayon::prelude::*;
+
+use super::rule::Rule;
+use super::sample::Surface;
+use crate::error::ParameterError;
+use crate::friction::check;
+use crate::planar::{Twist, Wrench};
+
+/// Relative distance of the bounds at which a search ends.
+const GAP: f64 = 1e-12;
+/// Loads asked for at most; smooth surfaces need 10 to 40.
+const MAX_ITERATIONS: usize = 400;
+/// Relative distance of the bounds at which Newton steps are tried.
+const NEWTON_GAP: f64 = 1e-3;
+
+/// How far a load may grow before the patch slips, and how it then moves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Margin {
+    /// Largest `k` with `k F` inside the limit surface [-]: above 1 the load `F` holds; infinite for no load.
+    pub factor: f64,
+    /// A lower bound of `factor`; the distance of the two is the error of the search.
+    pub at_least: f64,
+    /// Twist at slip at the centre of pressure, with `(vx, vy, r w)` of length one; zero for no load. On a
+    /// facet of the surface, or at `factor` 0, it is one of many.
+    pub twist: Twist,
+    /// The coefficient of friction that was used [-]. Use `mu_c` for a load that keeps a body sliding and
+    /// `mu_s` for break-away.
+    pub mu: f64,
+}
+
+impl Margin {
+    /// Whether the load holds: it lies inside the limit surface or on it.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.factor >= 1.0
+    }
+}
+
+impl Surface {
+    /// Slip margin of `load` [N, N, N m], the wrench that acts on the body at the centre of pressure (friction
+    /// balances it), under normal force `f_n` [N] with coefficient `mu` [-].
+    ///
+    /// # Errors
+    /// A load, coefficient or force out of range, or the `bilinear` rule, which derives from no dissipation.
+    pub fn margin(&self, load: Wrench, mu: f64, f_n: f64) -> Result<Margin, ParameterError> {
+        for (name, v) in ["load.fx", "load.fy", "load.tau"].iter().zip(load.to_array()) {
+            check(name, v, "a finite number", true)?;
+        }
+        check("mu", mu, "a finite number > 0", mu > 0.0)?;
+        check("f_n", f_n, "a finite force >= 0 [N]", f_n >= 0.0)?;
+        if self.rule() == Rule::Bilinear {
+            return Err(ParameterError::new("rule", "bilinear", "cells or points"));
+        }
+        let rho = self.radius();
+        let target = Vector3::new(load.fx, load.fy, if rho > 0.0 { load.tau / rho } else { load.tau });
+        let size = target.norm();
+        let none = Margin { factor: f64::INFINITY, at_least: f64::INFINITY, twist: Twist::default(), mu };
+        if size == 0.0 {
+            return Ok(none);
+        }
+        if rho == 0.0 && load.tau != 0.0 {
+            // A point has no torque to offer.
+            let twist = Twist::new(0.0, 0.0, load.tau.signum());
+            return Ok(Margin { factor: 0.0, at_least: 0.0, twist, mu });
+        }
+        let [low, high, n] = if rho == 0.0 {
+            [Vector3::repeat(1.0), Vector3::repeat(1.0), target / size]
+        } else {
+            self.pierce(target / size)
+        };
+        let scale = mu * f_n / size;
+        let turn = if rho > 0.0 { n.z / rho } else { 0.0 };
+        Ok(Margin { factor: high.x * scale, at_least: low.x * scale, twist: Twist::new(n.x, n.y, turn), mu })
+    }
+
+    /// [`Surface::margin`] of many loads, in parallel.
+    ///
+    /// # Errors
+    /// As [`Surface::margin`], of the first load that has one.
+    pub fn margins(&self, loads: &[Wrench], mu: f64, f_n: f64) -> Result<Vec<Margin>, ParameterError> {
+        loads.par_iter().map(|load| self.margin(*load, mu, f_n)).collect()
+    }
+
+    /// Direction of motion `(vx, vy, w)`, `|(vx, vy, r w)| = 1`, at the centre of pressure under a load on the
+    /// surface (of any size: only its direction counts), by maximal dissipation.
+    ///
+    /// # Errors
+    /// As [`Surface::margin`].
+    pub fn twist_of(&self, load: Wrench) -> Result<Twist, ParameterError> {
+        Ok(self.margin(load, 1.0, 1.0)?.twist)
+    }
+
+    /// Whether `load` holds; see [`Surface::margin`].
+    ///
+    /// # Errors
+    /// As [`Surface::margin`].
+    pub fn holds(&self, load: Wrench, mu: f64, f_n: f64) -> Result<bool, ParameterError> {
+        Ok(self.margin(load, mu, f_n)?.holds())
+    }
+
+    /// The load `(fx, fy, tau/r)/(mu f_N)` at which the patch slips with `v = (vx, vy, r w)`.
+    fn support(&self, v: &Vector3<f64>) -> Vector3<f64> {
+        let w = self.coulomb(Twist::new(v.x, v.y, v.z / self.radius()));
+        -Vector3::new(w.fx, w.fy, w.tau / self.radius())
+    }
+
+    /// Lower and upper bound of the factor at which the ray along the unit vector `f` leaves the unit surface
+    /// (in the first components), and the unit normal there.
+    fn pierce(&self, f: Vector3<f64>) -> [Vector3<f64>; 3] {
+        // Loads of pure translation along x and y and of pure rotation span space, and -P is P.
+        let axes = Matrix3::from_columns(&[Vector3::x(), Vector3::y(), self.support(&Vector3::z())]);
+        let share = axes.try_inverse().map_or(f, |inverse| inverse * f);
+        let mut corner = [0, 1, 2].map(|k| axes.column(k) * if share[k] < 0.0 { -1.0 } else { 1.0 });
+        let (mut low, mut high, mut best) = (0.0f64, f64::INFINITY, f);
+        let mut newton = true;
+        for _ in 0..MAX_ITERATIONS {
+            let [a, b, c] = corner;
+            let cross = (b - a).cross(&(c - a));
+            let n = if cross.norm() > 0.0 { cross.normalize() * cross.dot(&f).signum() } else { break };
+            if !(n.dot(&f) > 0.0) {
+                break;
+            }
+            low = low.max(n.dot(&a) / n.dot(&f));
+            let next = self.support(&n);
+            let bound = next.dot(&n) / n.dot(&f);
+            if bound < high {
+                (high, best) = (bound, n);
+            }
+            if high - low <= GAP * high {
+                break;
+            }
+            if newton && high - low <= NEWTON_GAP * high {
+                newton = false;
+                if let Some((bound, n)) = self.newton(best, &f) {
+                    (high, best) = (bound.min(high), n);
+                    // Its load lies on the ray to rounding, so the bounds have met.
+                    low = low.max(high * (1.0 - GAP));
+                    break;
+                }
+            }
+            // The ray pierces one of the three triangles that the new load makes with the old ones.
+            let inside = |t: &[Vector3<f64>; 3]| {
+                Matrix3::from_columns(t).try_inverse().map_or(f64::NEG_INFINITY, |m| (m * f).min())
+            };
+            let parts = [[next, b, c], [a, next, c], [a, b, next]];
+            let chosen = parts.iter().max_by(|s, t| inside(s).total_cmp(&inside(t)));
+            corner = *chosen.expect("there are three parts");
+        }
+        [Vector3::repeat(low.min(high)), Vector3::repeat(high), best]
+    }
+
+    /// Newton's method for `min P(v)` on the plane `f.v = 1`, from a `v` that is near. Its result, if the load
+    /// there is along `f` to rounding.
+    fn newton(&self, start: Vector3<f64>, f: &Vector3<f64>) -> Option<(f64, Vector3<f64>)> {
+        let helper = if f.x.abs() < 0.6 { Vector3::x() } else { Vector3::y() };
+        let e1 = f.cross(&helper).normalize();
+        let e2 = f.cross(&e1);
+        let flat = |v: Vector3<f64>| Vector2::new(v.dot(&e1), v.dot(&e2));
+        let mut v = start / start.dot(f);
+        let mut slope = flat(self.support(&v));
+        for _ in 0..12 {
+            if slope.norm() <= 1e-12 {
+                break;
+            }
+            let h = 1e-5 * v.norm();
+            let column =
+                |e: Vector3<f64>| (flat(self.support(&(v + e * h))) - flat(self.support(&(v - e * h)))) / (2.0 * h);
+            let step = Matrix2::from_columns(&[column(e1), column(e2)]).try_inverse()? * slope;
+            let trial = v - e1 * step.x - e2 * step.y;
+            let trial_slope = flat(self.support(&trial));
+            if !(trial_slope.norm() < 0.7 * slope.norm()) {
+                break;
+            }
+            (v, slope) = (trial, trial_slope);
+        }
+        (slope.norm() <= 1e-11).then(|| (self.support(&v).dot(&v) / v.dot(f), v.normalize()))
+    }
+}

@@ -1,0 +1,231 @@
+//! Coulomb wrenches of a patch in steady sliding.
+
+use std::sync::{Arc, OnceLock};
+
+use rayon::prelude::*;
+
+use super::cells::Cells;
+use super::lattice::Kernel;
+use super::points::Points;
+use super::rule::Rule;
+use crate::patch::{Grid, Patch};
+use crate::planar::{Twist, Wrench};
+
+/// Grids up to this many cells keep the wrenches of all their nodes for the `bilinear` rule.
+const MAX_LATTICE: usize = 128 * 128;
+
+/// A patch made ready to be asked for steady-state wrenches: the limit surface itself, point by point.
+///
+/// Twists and wrenches are AT THE CENTRE OF PRESSURE, in the patch frame; move them with
+/// [`Twist::at`] and [`Wrench::about`] ([`Surface::wrench_at_origin`] does both). The wrench is that of
+/// friction on the moving body and opposes the twist.
+///
+/// ```
+/// use bristle::limit_surface::{Rule, Surface};
+/// use bristle::patch::{Grid, Patch, Shape};
+/// use bristle::planar::Twist;
+///
+/// let square = Patch::shape(Grid::new(21, 21, 0.02, 0.02)?, Shape::Square)?;
+/// let surface = Surface::new(&square, Rule::Cells);
+/// let spin = surface.wrench(Twist::new(0.0, 0.0, 1.0), 0.5, 10.0);
+/// // mean distance from the centre of a square of side a: a (sqrt 2 + asinh 1)/6
+/// let mean = 0.02 * (2f64.sqrt() + 1f64.asinh()) / 6.0;
+/// assert!((spin.tau + 0.5 * 10.0 * mean).abs() < 1e-12);
+/// # Ok::<(), bristle::error::PatchError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Surface {
+    rule: Rule,
+    grid: Grid,
+    weights: Arc<[f64]>,
+    cop: [f64; 2],
+    viscous: f64,
+    radius: f64,
+    /// Unit of length of the sums [m]: the root of a cell's area.
+    unit: f64,
+    points: Points,
+    cells: Option<Cells>,
+    kernel: Option<Arc<Kernel>>,
+    lattice: OnceLock<Vec<[f64; 3]>>,
+}
+
+impl Surface {
+    /// The surface of `patch` by `rule`.
+    #[must_use]
+    pub fn new(patch: &Patch, rule: Rule) -> Self {
+        Self::with_kernel(patch, rule, kernel(patch.grid(), rule))
+    }
+
+    /// The surfaces of many patches; patches on one grid share what depends on the grid alone.
+    #[must_use]
+    pub fn batch(patches: &[Patch], rule: Rule) -> Vec<Self> {
+        let first = patches.first().and_then(|p| kernel(p.grid(), rule));
+        let shared = |p: &Patch| if p.grid() == patches[0].grid() { first.clone() } else { kernel(p.grid(), rule) };
+        patches.par_iter().map(|p| Self::with_kernel(p, rule, shared(p))).collect()
+    }
+
+    fn with_kernel(patch: &Patch, rule: Rule, kernel: Option<Arc<Kernel>>) -> Self {
+        let (grid, cop) = (*patch.grid(), patch.cop());
+        let unit = unit(&grid);
+        let local = |[x, y]: [f64; 2]| [(x - cop[0]) / unit, (y - cop[1]) / unit];
+        let centres: Vec<[f64; 3]> = patch
+            .cells()
+            .iter()
+            .map(|cell| {
+                let [x, y] = local([cell.x, cell.y]);
+                [x, y, cell.w]
+            })
+            .collect();
+        let cells = (rule == Rule::Cells).then(|| {
+            let x = (0..=grid.nx).map(|k| local(node(&grid, k, 0))[0]).collect();
+            let y = (0..=grid.ny).map(|l| local(node(&grid, 0, l))[1]).collect();
+            Cells::new((x, y), patch.weights())
+        });
+        let mut surface = Self {
+            rule,
+            grid,
+            weights: Arc::clone(patch.map()),
+            cop,
+            viscous: patch.viscous(),
+            radius: patch.radius(),
+            unit,
+            points: Points::new(&centres),
+            cells,
+            kernel,
+            lattice: OnceLock::new(),
+        };
+        if rule != Rule::Points {
+            surface.radius = -surface.coulomb(Twist::new(0.0, 0.0, 1.0)).tau;
+        }
+        surface
+    }
+
+    /// Coulomb wrench [-, -, m] of `twist` [m/s, m/s, rad/s] for `mu f_N = 1`, both at the centre of
+    /// pressure, model section 5. Depends on the direction of the twist only. Zero for a twist of zero; NaN
+    /// for one that is not finite.
+    #[must_use]
+    pub fn coulomb(&self, twist: Twist) -> Wrench {
+        let span = self.points.span.max(1.0);
+        let scaled = [twist.vx, twist.vy, twist.w * self.unit * span];
+        let scale = scaled.iter().fold(0.0, |m: f64, c| if c.is_nan() { f64::NAN } else { m.max(c.abs()) });
+        if scale == 0.0 {
+            return Wrench::default();
+        }
+        // Lengths in `unit`, speeds of order one.
+        let local = [scaled[0] / scale, scaled[1] / scale, scaled[2] / scale / span];
+        let [fx, fy, tau] = match (self.rule, &self.cells) {
+            (Rule::Cells, Some(cells)) => cells.wrench(local, &self.points),
+            (Rule::Bilinear, _) => self.bilinear(local),
+            _ => self.points.wrench(local),
+        };
+        Wrench::new(fx, fy, tau * self.unit)
+    }
+
+    /// Eq. (23).
+    fn bilinear(&self, twist: [f64; 3]) -> [f64; 3] {
+        let Grid { nx, ny, dx, dy } = self.grid;
+        let [vx, vy, w] = twist;
+        let gx = (self.cop[0] - vy / w * self.unit) / dx + nx as f64 / 2.0;
+        let gy = (self.cop[1] + vx / w * self.unit) / dy + ny as f64 / 2.0;
+        if !(gx >= 0.0 && gx < nx as f64 && gy >= 0.0 && gy < ny as f64) {
+            return self.points.wrench(twist);
+        }
+        let (k, l) = (gx.floor(), gy.floor());
+        let (s, t) = (gx - k, gy - l);
+        let mut out = [0.0; 3];
+        for (dk, dl, share) in
+            [(0, 0, (1.0 - s) * (1.0 - t)), (1, 0, s * (1.0 - t)), (0, 1, (1.0 - s) * t), (1, 1, s * t)]
+        {
+            let wrench = self.about_node(k as usize + dk, l as usize + dl);
+            (0..3).for_each(|c| out[c] += share * w.signum() * wrench[c]);
+        }
+        out
+    }
+
+    /// Unit wrench for the rotation with w > 0 about node `(k, l)`.
+    fn about_node(&self, k: usize, l: usize) -> [f64; 3] {
+        let at = node(&self.grid, k, l);
+        let c = [(at[0] - self.cop[0]) / self.unit, (at[1] - self.cop[1]) / self.unit];
+        let Some(kernel) = &self.kernel else { return self.points.wrench([c[1], -c[0], 1.0]) };
+        let lattice = self.lattice.get_or_init(|| kernel.correlate(&self.weights));
+        let [i, gx, gy] = lattice[l * (self.grid.nx + 1) + k];
+        [gy, -gx, -i - c[0] * gx - c[1] * gy]
+    }
+
+    /// Coulomb wrench [N, N, N m] of `twist` under normal force `f_n` [N] with coefficient `mu` [-], both at
+    /// the centre of pressure.
+    #[must_use]
+    pub fn wrench(&self, twist: Twist, mu: f64, f_n: f64) -> Wrench {
+        let Wrench { fx, fy, tau } = self.coulomb(twist);
+        Wrench::new(mu * f_n * fx, mu * f_n * fy, mu * f_n * tau)
+    }
+
+    /// As [`Surface::wrench`], with twist and wrench at the patch origin (the grid's centre).
+    #[must_use]
+    pub fn wrench_at_origin(&self, twist: Twist, mu: f64, f_n: f64) -> Wrench {
+        self.wrench(twist.at(self.cop), mu, f_n).about([-self.cop[0], -self.cop[1]])
+    }
+
+    /// Viscous wrench `-sigma2 f_N (vx, vy, u w)` [N, N, N m] at the centre of pressure, which adds to the
+    /// Coulomb wrench; `sigma2` [s/m], `f_n` [N].
+    #[must_use]
+    pub fn viscous_wrench(&self, twist: Twist, sigma2: f64, f_n: f64) -> Wrench {
+        let k = -sigma2 * f_n;
+        Wrench::new(k * twist.vx, k * twist.vy, k * self.viscous * twist.w)
+    }
+
+    /// [`Surface::coulomb`] of many twists, in parallel; every result is the one of a single call.
+    #[must_use]
+    pub fn coulombs(&self, twists: &[Twist]) -> Vec<Wrench> {
+        twists.par_iter().with_min_len(32).map(|t| self.coulomb(*t)).collect()
+    }
+
+    /// The rule.
+    #[must_use]
+    pub const fn rule(&self) -> Rule {
+        self.rule
+    }
+
+    /// The patch's grid.
+    #[must_use]
+    pub const fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    /// The patch's shares of normal force, bottom row first.
+    #[must_use]
+    pub const fn weights(&self) -> &Arc<[f64]> {
+        &self.weights
+    }
+
+    /// Centre of pressure in the patch frame [m].
+    #[must_use]
+    pub const fn cop(&self) -> [f64; 2] {
+        self.cop
+    }
+
+    /// Torsional radius `r` [m]: torque of pure rotation about the centre of pressure over `mu f_N`,
+    /// eq. (25), by this surface's rule.
+    #[must_use]
+    pub const fn radius(&self) -> f64 {
+        self.radius
+    }
+
+    /// Viscous factor `u` [m^2], eq. (29); always the cell sum.
+    #[must_use]
+    pub const fn viscous(&self) -> f64 {
+        self.viscous
+    }
+}
+
+fn unit(grid: &Grid) -> f64 {
+    (grid.dx * grid.dy).sqrt()
+}
+
+fn node(grid: &Grid, k: usize, l: usize) -> [f64; 2] {
+    [(k as f64 - grid.nx as f64 / 2.0) * grid.dx, (l as f64 - grid.ny as f64 / 2.0) * grid.dy]
+}
+
+fn kernel(grid: &Grid, rule: Rule) -> Option<Arc<Kernel>> {
+    (rule == Rule::Bilinear && grid.len() <= MAX_LATTICE).then(|| Arc::new(Kernel::new(grid, unit(grid))))
+}

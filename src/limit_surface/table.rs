@@ -1,0 +1,242 @@
+//! The table of a limit surface and its look-up, eqs. (35)-(44).
+
+use std::f64::consts::{PI, TAU};
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::rule::Rule;
+use super::sample::Surface;
+use crate::error::ParameterError;
+use crate::patch::{Grid, Patch};
+use crate::planar::Twist;
+
+/// The default resolution `N_ls`.
+pub const DEFAULT_N_LS: usize = 20;
+/// The finest table.
+pub const MAX_N_LS: usize = 1000;
+
+/// A limit surface on a grid of twist directions: `4 N_ls + 1` nodes over `theta` and `N_ls + 1` over `phi`.
+///
+/// Node `(i, j)` has `theta = i pi/(2 N_ls)`, `phi = j pi/(2 N_ls)` and the twist at the centre of pressure
+/// `(r' cos theta sin phi, r' sin theta sin phi, cos phi)`, eq. (35). It holds the normalised wrench
+/// `h = (fx, fy, tau/r')/(mu f_N)` [-]: pure translation and pure rotation about the centre of pressure have
+/// `|h_xy|` and `|h_tau|` of one. `r'` follows from the same rule as the table.
+///
+/// A table holds no scale: a patch that keeps its shape while it grows keeps its table and is looked up with
+/// its own `r`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    pub(super) rule: Rule,
+    pub(super) n_ls: usize,
+    pub(super) grid: Grid,
+    pub(super) weights: Arc<[f64]>,
+    pub(super) cop: [f64; 2],
+    pub(super) radius: f64,
+    pub(super) viscous: f64,
+    pub(super) h: Vec<[f64; 3]>,
+}
+
+/// A look-up: the normalised wrench and how it changes with the table's angles.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LookUp {
+    /// Normalised wrench `(fx, fy, tau/r)/(mu f_N)` [-]; opposes the twist, `h(-v) = -h(v)`.
+    pub h: [f64; 3],
+    /// `dh/dphi` in the bilinear cell [1/rad].
+    pub h_phi: [f64; 3],
+    /// `dh/dtheta` in the bilinear cell [1/rad].
+    pub h_theta: [f64; 3],
+    /// `dphi/dv_S` [s/m], `v_S = (vx, vy, r w)`; zero where it is not defined (no translation).
+    pub dphi: [f64; 3],
+    /// `dtheta/dv_S` [s/m]; zero where it is not defined.
+    pub dtheta: [f64; 3],
+}
+
+/// The largest power of friction over all look-ups, for a unit twist `|v_S| = 1` and `mu f_N = 1`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Passivity {
+    /// Largest `h . v_S/|v_S|` [-]; negative for a table that always dissipates.
+    pub largest: f64,
+    /// The direction `v_S = (vx, vy, r w)` at which it was found [-].
+    pub at: [f64; 3],
+    /// Look-ups made.
+    pub samples: usize,
+}
+
+impl Table {
+    /// The table of `patch` by `rule` with resolution `n_ls`.
+    ///
+    /// # Errors
+    /// `n_ls` of zero or above [`MAX_N_LS`].
+    pub fn new(patch: &Patch, rule: Rule, n_ls: usize) -> Result<Self, ParameterError> {
+        Self::of(&Surface::new(patch, rule), n_ls)
+    }
+
+    /// The table of a surface with resolution `n_ls`, on the calling thread.
+    ///
+    /// # Errors
+    /// As [`Table::new`].
+    pub fn of(surface: &Surface, n_ls: usize) -> Result<Self, ParameterError> {
+        if n_ls == 0 || n_ls > MAX_N_LS {
+            return Err(ParameterError::new("n_ls", n_ls, format!("1 to {MAX_N_LS}")));
+        }
+        let radius = surface.radius();
+        let at = |i, j| {
+            let w = surface.coulomb(twist(n_ls, radius, i, j));
+            [w.fx, w.fy, if radius > 0.0 { w.tau / radius } else { 0.0 }]
+        };
+        // phi = 0 is one twist, and theta = 2 pi repeats theta = 0.
+        let spin = at(0, 0);
+        let mut h: Vec<[f64; 3]> =
+            (0..4 * n_ls).flat_map(|i| (0..=n_ls).map(move |j| if j == 0 { spin } else { at(i, j) })).collect();
+        h.extend_from_within(..=n_ls);
+        Ok(Self {
+            rule: surface.rule(),
+            n_ls,
+            grid: *surface.grid(),
+            weights: Arc::clone(surface.weights()),
+            cop: surface.cop(),
+            radius,
+            viscous: surface.viscous(),
+            h,
+        })
+    }
+
+    /// The tables of many patches, in parallel; patches on one grid share what depends on the grid alone.
+    ///
+    /// # Errors
+    /// As [`Table::new`].
+    pub fn batch(patches: &[Patch], rule: Rule, n_ls: usize) -> Result<Vec<Self>, ParameterError> {
+        Surface::batch(patches, rule).par_iter().map(|surface| Self::of(surface, n_ls)).collect()
+    }
+
+    /// The normalised wrench of a twist `(vx, vy, w)` [m/s, m/s, rad/s] at the centre of pressure of a patch
+    /// of this table's shape and radius `r` [m], by bilinear look-up, eqs. (36)-(44).
+    #[must_use]
+    pub fn h(&self, r: f64, twist: Twist) -> [f64; 3] {
+        self.look_up([twist.vx, twist.vy, r * twist.w]).h
+    }
+
+    /// The look-up at `v_S = (vx, vy, r w)` [m/s] with its derivatives.
+    #[must_use]
+    pub fn look_up(&self, v_s: [f64; 3]) -> LookUp {
+        let [vx, vy, z] = v_s;
+        let vt = vx.hypot(vy);
+        let sign = if z < 0.0 { -1.0 } else { 1.0 };
+        let phi = vt.atan2(z.abs());
+        let theta = (vy.atan2(vx) + if z < 0.0 { PI } else { 0.0 }).rem_euclid(TAU);
+        let n = self.n_ls as f64;
+        let (p, q) = (theta / (PI / 2.0) * n, phi / (PI / 2.0) * n);
+        let i = (p as usize).min(4 * self.n_ls - 1);
+        let j = (q as usize).min(self.n_ls - 1);
+        let (s, t) = (p - i as f64, q - j as f64);
+        let row = &self.h[i * (self.n_ls + 1) + j..];
+        let (a, b, c, d) = (row[0], row[1], row[self.n_ls + 1], row[self.n_ls + 2]);
+        let mean = |k: usize| (1.0 - s) * ((1.0 - t) * a[k] + t * b[k]) + s * ((1.0 - t) * c[k] + t * d[k]);
+        let per_step = sign * 2.0 * n / PI;
+        let along_phi = |k: usize| per_step * ((1.0 - s) * (b[k] - a[k]) + s * (d[k] - c[k]));
+        let along_theta = |k: usize| per_step * ((1.0 - t) * (c[k] - a[k]) + t * (d[k] - b[k]));
+        let s2 = vt * vt + z * z;
+        let (dphi, dtheta) = if vt > 0.0 {
+            let k = z.abs() / (s2 * vt);
+            ([k * vx, k * vy, -sign * vt / s2], [-vy / (vt * vt), vx / (vt * vt), 0.0])
+        } else {
+            ([0.0; 3], [0.0; 3])
+        };
+        LookUp {
+            h: [0, 1, 2].map(|k| sign * mean(k)),
+            h_phi: [0, 1, 2].map(along_phi),
+            h_theta: [0, 1, 2].map(along_theta),
+            dphi,
+            dtheta,
+        }
+    }
+
+    /// Tries every node and `per_cell` x `per_cell` places inside every cell of the table.
+    ///
+    /// Exact wrenches always dissipate; a table that interpolates them may not, where cells are coarse.
+    #[must_use]
+    pub fn passivity(&self, per_cell: usize) -> Passivity {
+        let steps = per_cell + 1;
+        let fraction = |k: usize| k as f64 / (steps * self.n_ls) as f64 * (PI / 2.0);
+        let mut worst = Passivity { largest: f64::NEG_INFINITY, at: [0.0; 3], samples: 0 };
+        for i in 0..4 * self.n_ls * steps {
+            for j in 0..=self.n_ls * steps {
+                let ((sin, cos), (sin_phi, cos_phi)) = (fraction(i).sin_cos(), fraction(j).sin_cos());
+                let v = [cos * sin_phi, sin * sin_phi, cos_phi.max(0.0)];
+                let h = self.look_up(v).h;
+                let power = h[0] * v[0] + h[1] * v[1] + h[2] * v[2];
+                worst.samples += 1;
+                if !(power <= worst.largest) {
+                    (worst.largest, worst.at) = (power, v);
+                }
+            }
+        }
+        worst
+    }
+
+    /// Twist of node `(i, j)` at the centre of pressure, eq. (35).
+    #[must_use]
+    pub fn twist(&self, i: usize, j: usize) -> Twist {
+        twist(self.n_ls, self.radius, i, j)
+    }
+
+    /// Normalised wrenches `[theta][phi]`, `(4 N_ls + 1) (N_ls + 1)` of them.
+    #[must_use]
+    pub fn nodes(&self) -> &[[f64; 3]] {
+        &self.h
+    }
+
+    /// The rule by which the table was made.
+    #[must_use]
+    pub const fn rule(&self) -> Rule {
+        self.rule
+    }
+
+    /// Resolution `N_ls`.
+    #[must_use]
+    pub const fn n_ls(&self) -> usize {
+        self.n_ls
+    }
+
+    /// Grid of the patch that the table was made of.
+    #[must_use]
+    pub const fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    /// Shares of normal force of that patch, bottom row first.
+    #[must_use]
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// Centre of pressure of that patch [m].
+    #[must_use]
+    pub const fn cop(&self) -> [f64; 2] {
+        self.cop
+    }
+
+    /// Torsional radius `r'` [m] of that patch, by the table's rule.
+    #[must_use]
+    pub const fn radius(&self) -> f64 {
+        self.radius
+    }
+
+    /// Viscous factor `u` [m^2] of that patch, eq. (29).
+    #[must_use]
+    pub const fn viscous(&self) -> f64 {
+        self.viscous
+    }
+}
+
+fn twist(n_ls: usize, radius: f64, i: usize, j: usize) -> Twist {
+    // Whole quarter turns are exact, so that translation has no rotation left.
+    let angle = |k: usize| -> (f64, f64) {
+        let (quarter, rest) = (k / n_ls % 4, k % n_ls);
+        let (sin, cos) = (rest as f64 * PI / (2 * n_ls) as f64).sin_cos();
+        [(sin, cos), (cos, -sin), (-sin, -cos), (-cos, sin)][quarter]
+    };
+    let ((sin, cos), (sin_phi, cos_phi)) = (angle(i), angle(j));
+    Twist::new(radius * cos * sin_phi, radius * sin * sin_phi, cos_phi)
+}

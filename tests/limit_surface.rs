@@ -1,0 +1,382 @@
+//! Limit surfaces against closed forms, tables, look-ups and brute force.
+
+use std::path::Path;
+
+use bristle::limit_surface::{Ellipsoid, Quartic, Rule, Surface, Table};
+use bristle::patch::{Grid, Patch, Shape};
+use bristle::planar::{Twist, Wrench};
+use bristle::random::Draw;
+use serde::de::DeserializeOwned;
+
+/// Tables, look-ups, steady wrenches.
+const TOLERANCE: f64 = 1e-9;
+
+fn fixture<T: DeserializeOwned>(name: &str) -> Vec<T> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/limit_surface").join(name);
+    csv::Reader::from_path(path).unwrap().deserialize().map(Result::unwrap).collect()
+}
+
+fn shape(name: &str) -> Shape {
+    match name {
+        "square" => Shape::Square,
+        "circle" => Shape::Circle,
+        "line" => Shape::Line,
+        "linegrad" => Shape::LineGradient,
+        "linegradx" => Shape::LineGradientX,
+        "nonconvex1" => Shape::NonConvex1,
+        "nonconvex2" => Shape::NonConvex2,
+        other => panic!("no shape {other}"),
+    }
+}
+
+const SHAPES: [Shape; 7] = [
+    Shape::Square,
+    Shape::Circle,
+    Shape::Line,
+    Shape::LineGradient,
+    Shape::LineGradientX,
+    Shape::NonConvex1,
+    Shape::NonConvex2,
+];
+
+fn patch(shape: Shape) -> Patch {
+    Patch::shape(Grid::new(21, 21, 0.02, 0.02).unwrap(), shape).unwrap()
+}
+
+/// A map of random pressures, some of them zero.
+fn random_patch(seed: u64) -> Patch {
+    let grid = Grid::new(9, 7, 0.018, 0.021).unwrap();
+    let map: Vec<f64> = (0..63).map(|k| (Draw::new(seed, k).uniform("pressure") - 0.3).max(0.0)).collect();
+    Patch::from_pressure(grid, &map).unwrap()
+}
+
+/// A direction `(vx, vy, r w)` of length one.
+fn direction(seed: u64, k: u64) -> [f64; 3] {
+    let draw = Draw::new(seed, k);
+    let v = ["x", "y", "w"].map(|name| draw.normal(name));
+    let norm = v.iter().map(|c| c * c).sum::<f64>().sqrt();
+    v.map(|c| c / norm)
+}
+
+fn twist(v: [f64; 3], r: f64) -> Twist {
+    Twist::new(v[0], v[1], v[2] / r)
+}
+
+fn close(found: [f64; 3], wanted: [f64; 3], scale: [f64; 3], what: impl std::fmt::Debug) {
+    for k in 0..3 {
+        let error = (found[k] - wanted[k]).abs() / scale[k];
+        assert!(
+            error <= TOLERANCE,
+            "{what:?}: component {k} is {} and not {}, {error:.1e} of its scale",
+            found[k],
+            wanted[k]
+        );
+    }
+}
+
+#[test]
+fn tables_have_the_values_of_independent_programs() {
+    type Row = (String, String, usize, usize, usize, f64, f64, f64);
+    for (name, rule, n_ls, i, j, x, y, tau) in fixture::<Row>("tables.csv") {
+        let table = Table::new(&patch(shape(&name)), rule.parse().unwrap(), n_ls).unwrap();
+        close(table.nodes()[i * (n_ls + 1) + j], [x, y, tau], [1.0; 3], (name, rule, n_ls, i, j));
+    }
+    for (name, rule, r, u) in fixture::<(String, String, f64, f64)>("radii.csv") {
+        let surface = Surface::new(&patch(shape(&name)), rule.parse().unwrap());
+        close([surface.radius(), surface.viscous(), 0.0], [r, u, 0.0], [r, u, 1.0], (name, rule));
+    }
+}
+
+#[test]
+fn look_ups_have_the_values_of_an_independent_program() {
+    type Row = (String, String, f64, f64, f64, f64, f64, f64, f64);
+    for (name, rule, vx, vy, w, r, x, y, tau) in fixture::<Row>("look_ups.csv") {
+        let table = Table::new(&patch(shape(&name)), rule.parse().unwrap(), 20).unwrap();
+        close(table.h(r, Twist::new(vx, vy, w)), [x, y, tau], [1.0; 3], (name, rule, vx, vy, w));
+    }
+}
+
+#[test]
+fn sums_and_their_bilinear_means_have_the_values_of_an_independent_program() {
+    type Row = (String, String, f64, f64, f64, f64, f64, f64);
+    for (name, rule, vx, vy, w, fx, fy, tau) in fixture::<Row>("sums.csv") {
+        let surface = Surface::new(&patch(shape(&name)), rule.parse().unwrap());
+        let found = surface.wrench_at_origin(Twist::new(vx, vy, w), 0.85, 2.75);
+        close(found.to_array(), [fx, fy, tau], [2.3, 2.3, 0.02], (name, rule, vx, vy, w));
+    }
+}
+
+/// Largest error of `cells` wrenches of a patch, relative to 1 and to `size` [m].
+fn error_against(name: &str, patch: &Patch, size: f64) -> f64 {
+    let surface = Surface::new(patch, Rule::Cells);
+    let rows = fixture::<(String, f64, f64, f64, f64, f64, f64)>("closed_forms.csv");
+    let rows: Vec<_> = rows.into_iter().filter(|row| row.0 == name).collect();
+    assert!(rows.len() >= 15, "{name}: {} rows", rows.len());
+    rows.iter()
+        .map(|&(_, vx, vy, w, fx, fy, tau)| {
+            let found = surface.wrench(Twist::new(vx, vy, w), 1.0, 1.0);
+            (found.fx - fx).abs().max((found.fy - fy).abs()).max((found.tau - tau).abs() / size)
+        })
+        .fold(0.0, f64::max)
+}
+
+#[test]
+fn cells_are_exact_for_rectangles_and_lines() {
+    for n in [1, 2, 21] {
+        let square = Patch::shape(Grid::new(n, n, 0.02, 0.02).unwrap(), Shape::Square).unwrap();
+        assert!(error_against("square", &square, 0.01) < TOLERANCE);
+        let rectangle = Patch::shape(Grid::new(3 * n, n, 0.03, 0.012).unwrap(), Shape::Square).unwrap();
+        assert!(error_against("rectangle", &rectangle, 0.01) < TOLERANCE);
+    }
+}
+
+#[test]
+fn thin_cells_tend_to_a_line_with_order_two_in_their_width() {
+    let error = |width: f64| {
+        let line = Patch::shape(Grid::new(1, 21, width, 0.02).unwrap(), Shape::Square).unwrap();
+        error_against("line", &line, 0.01)
+    };
+    let errors = [1e-5, 1e-6, 1e-7].map(error);
+    println!("line: {errors:?}");
+    assert!(errors[0] / errors[1] > 80.0 && errors[1] / errors[2] > 80.0, "{errors:?}");
+    assert!(errors[2] < 1e-8, "{errors:?}");
+}
+
+/// Shares of cells inside a radius [m], by 16 x 16 points a cell.
+fn inside(grid: &Grid, x: f64, y: f64, radius: f64) -> f64 {
+    let at = |c: f64, d: f64, k: usize| c + d * ((k as f64 + 0.5) / 16.0 - 0.5);
+    let hits = (0..256).filter(|k| at(x, grid.dx, k % 16).hypot(at(y, grid.dy, k / 16)) <= radius);
+    hits.count() as f64 / 256.0
+}
+
+#[test]
+fn cells_converge_with_order_two_to_other_shapes() {
+    type Make = fn(usize) -> Patch;
+    let cases: [(&str, f64, f64, Make); 5] = [
+        ("disc", 0.013, 1.8, |n| Patch::shape(Grid::new(n, n, 0.026, 0.026).unwrap(), Shape::Disc).unwrap()),
+        ("annulus", 0.011, 1.8, |n| {
+            let grid = Grid::new(n, n, 0.022, 0.022).unwrap();
+            Patch::from_fn(grid, |x, y| inside(&grid, x, y, 0.011) - inside(&grid, x, y, 0.004)).unwrap()
+        }),
+        // A rim two cells wide. The wrench of the ideal rim has a kink where the centre of rotation crosses it.
+        ("ring", 0.01, 1.0, |n| {
+            let grid = Grid::new(n, n, 0.025, 0.025).unwrap();
+            let rim = |x, y| inside(&grid, x, y, 0.01 + grid.dx) - inside(&grid, x, y, 0.01 - grid.dx);
+            Patch::from_fn(grid, rim).unwrap()
+        }),
+        ("hertz_k2", 0.008, 1.8, |n| {
+            Patch::from_fn(Grid::new(n, n, 0.016, 0.016).unwrap(), |x, y| {
+                (1.0 - (x * x + y * y) / 6.4e-5).max(0.0).sqrt()
+            })
+            .unwrap()
+        }),
+        // Lighter with y; the width is no longer seen.
+        ("linegrad", 0.01, 1.8, |n| Patch::from_fn(Grid::new(1, n, 1e-7, 0.02).unwrap(), |_, y| 0.01 - y).unwrap()),
+    ];
+    for (name, size, least, make) in cases {
+        let errors = [20, 80].map(|n| error_against(name, &make(n), size));
+        let order = (errors[0] / errors[1]).log2() / 2.0;
+        println!("{name}: error {:.1e} at 20 cells, {:.1e} at 80, order {order:.2}", errors[0], errors[1]);
+        assert!(errors[1] < 1e-2, "{name}: {errors:?}");
+        assert!(order > least, "{name}: order {order:.2} from {errors:?}");
+    }
+}
+
+#[test]
+fn wrenches_oppose_and_turn_with_the_twist() {
+    for (seed, rule) in [(1, Rule::Points), (2, Rule::Bilinear), (3, Rule::Cells)] {
+        let patch = random_patch(seed);
+        let Grid { nx, ny, .. } = *patch.grid();
+        let turned: Vec<f64> = patch.weights().iter().rev().copied().collect();
+        let turned = Patch::from_pressure(*patch.grid(), &turned).unwrap();
+        assert_eq!(turned.weights().len(), nx * ny);
+        let (surface, turned) = (Surface::new(&patch, rule), Surface::new(&turned, rule));
+        for k in 0..200 {
+            let v = twist(direction(seed, k), surface.radius());
+            let w = surface.wrench(v, 0.7, 3.0);
+            let back = surface.wrench(Twist::new(-v.vx, -v.vy, -v.w), 0.7, 3.0);
+            close([-back.fx, -back.fy, -back.tau], w.to_array(), [1.0, 1.0, 0.01], (rule, k));
+            // Half a turn of the patch and of the velocity.
+            let half = turned.wrench(Twist::new(-v.vx, -v.vy, v.w), 0.7, 3.0);
+            close([-half.fx, -half.fy, half.tau], w.to_array(), [1.0, 1.0, 0.01], (rule, k));
+            assert!(w.power(v) < 0.0);
+        }
+    }
+}
+
+#[test]
+fn exact_cells_never_pass_one_and_dissipate() {
+    for shape in SHAPES {
+        let table = Table::new(&patch(shape), Rule::Cells, 20).unwrap();
+        for h in table.nodes() {
+            assert!(h[2].abs() <= 1.0 + 1e-12 && h[0].hypot(h[1]) <= 1.0 + 1e-12, "{shape:?}: {h:?}");
+        }
+        let passivity = table.passivity(3);
+        assert!(passivity.largest < 0.0, "{shape:?}: {passivity:?}");
+    }
+}
+
+#[test]
+fn a_patch_may_be_resized_without_a_new_table() {
+    let patch = patch(Shape::NonConvex2);
+    let table = Table::new(&patch, Rule::Cells, 20).unwrap();
+    let large = Table::new(&patch.scaled(3.0, 3.0), Rule::Cells, 20).unwrap();
+    for k in 0..200 {
+        let v = twist(direction(5, k), large.radius());
+        close(table.h(3.0 * table.radius(), v), large.h(large.radius(), v), [1.0; 3], k);
+    }
+}
+
+#[test]
+fn derivatives_of_a_look_up_are_its_slopes() {
+    let table = Table::new(&patch(Shape::NonConvex2), Rule::Cells, 20).unwrap();
+    for k in 0..300 {
+        let v = direction(6, k);
+        let at = table.look_up(v);
+        for axis in 0..3 {
+            let h = 1e-7;
+            let moved = |sign: f64| {
+                let mut moved = v;
+                moved[axis] += sign * h;
+                table.look_up(moved).h
+            };
+            let (up, down) = (moved(1.0), moved(-1.0));
+            for c in 0..3 {
+                let slope = (up[c] - down[c]) / (2.0 * h);
+                let given = at.h_phi[c] * at.dphi[axis] + at.h_theta[c] * at.dtheta[axis];
+                assert!(
+                    (slope - given).abs() < 2e-6 * (1.0 + slope.abs() / v[0].hypot(v[1])),
+                    "{v:?}: {slope} and {given}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_twist_of_a_load_undoes_the_load_of_a_twist() {
+    for patch in SHAPES.map(patch).into_iter().chain((0..4).map(random_patch)) {
+        let surface = Surface::new(&patch, Rule::Cells);
+        for k in 0..60 {
+            let v = direction(7, k);
+            let w = surface.coulomb(twist(v, surface.radius()));
+            let found = surface.twist_of(Wrench::new(-w.fx, -w.fy, -w.tau)).unwrap();
+            let found = [found.vx, found.vy, surface.radius() * found.w];
+            let off = (0..3).map(|c| (found[c] - v[c]).powi(2)).sum::<f64>().sqrt();
+            assert!(off < 1e-6, "{v:?} came back as {found:?}");
+        }
+    }
+}
+
+#[test]
+fn margins_are_those_of_brute_force() {
+    for (patch, rule) in
+        [(patch(Shape::NonConvex2), Rule::Cells), (patch(Shape::Circle), Rule::Points), (random_patch(9), Rule::Cells)]
+    {
+        let surface = Surface::new(&patch, rule);
+        let (mu, f_n, r) = (0.4, 12.0, surface.radius());
+        for k in 0..6 {
+            let f = direction(8, k).map(|c| 3.0 * c);
+            let load = Wrench::new(f[0], f[1], r * f[2]);
+            let margin = surface.margin(load, mu, f_n).unwrap();
+            assert_eq!(margin.mu.to_bits(), mu.to_bits());
+            assert!(margin.factor - margin.at_least <= 1e-9 * margin.factor, "{margin:?}");
+            // The bound of every twist lies above; the best of many is near.
+            let mut best = f64::INFINITY;
+            for t in 0..20_000 {
+                let v = twist(direction(10, t), r);
+                if load.power(v) > 0.0 {
+                    best = best.min(-surface.wrench(v, mu, f_n).power(v) / load.power(v));
+                }
+            }
+            assert!(margin.factor <= best * (1.0 + 1e-9), "{} and {best}", margin.factor);
+            assert!(margin.factor >= best * (1.0 - 2e-3), "{} and {best}", margin.factor);
+            // The load just inside holds, the load just outside does not.
+            let scaled = |s: f64| Wrench::new(s * load.fx, s * load.fy, s * load.tau);
+            assert!(surface.holds(scaled(margin.factor * 0.999_999), mu, f_n).unwrap());
+            assert!(!surface.holds(scaled(margin.factor * 1.000_001), mu, f_n).unwrap());
+        }
+    }
+}
+
+#[test]
+fn a_centre_of_rotation_on_a_cell_is_a_facet() {
+    let patch = patch(Shape::Square);
+    let surface = Surface::new(&patch, Rule::Points);
+    // Rotation about the middle cell, with a force that this cell alone could balance.
+    let spin = -surface.coulomb(Twist::new(0.0, 0.0, 1.0)).tau;
+    let margin = surface.margin(Wrench::new(0.3 / 441.0, 0.2 / 441.0, spin), 1.0, 1.0).unwrap();
+    assert!((margin.factor - 1.0).abs() < 1e-9, "{margin:?}");
+    assert!(margin.twist.vx.hypot(margin.twist.vy) < 1e-6, "{margin:?}");
+}
+
+#[test]
+fn queries_refuse_what_they_cannot_answer() {
+    let surface = Surface::new(&patch(Shape::Circle), Rule::Cells);
+    assert_eq!(surface.margin(Wrench::new(f64::NAN, 0.0, 0.0), 1.0, 1.0).unwrap_err().field, "load.fx");
+    assert_eq!(surface.margin(Wrench::default(), 0.0, 1.0).unwrap_err().field, "mu");
+    assert_eq!(surface.margin(Wrench::default(), 1.0, -1.0).unwrap_err().field, "f_n");
+    assert!(surface.margin(Wrench::default(), 1.0, 1.0).unwrap().factor.is_infinite());
+    let bilinear = Surface::new(&patch(Shape::Circle), Rule::Bilinear);
+    assert_eq!(bilinear.margin(Wrench::new(1.0, 0.0, 0.0), 1.0, 1.0).unwrap_err().field, "rule");
+    let one = Patch::from_pressure(Grid::new(1, 1, 1.0, 1.0).unwrap(), &[1.0]).unwrap();
+    let point = Surface::new(&one, Rule::Points);
+    assert_eq!(point.margin(Wrench::new(0.0, 0.0, 1.0), 1.0, 1.0).unwrap().factor, 0.0);
+    assert!((point.margin(Wrench::new(3.0, 4.0, 0.0), 0.5, 20.0).unwrap().factor - 2.0).abs() < 1e-12);
+    assert_eq!(Table::new(&one, Rule::Cells, 0).unwrap_err().field, "n_ls");
+}
+
+#[test]
+fn batches_are_the_single_answers() {
+    let patches: Vec<Patch> = (0..5).map(random_patch).collect();
+    for rule in [Rule::Points, Rule::Bilinear, Rule::Cells] {
+        for (table, patch) in Table::batch(&patches, rule, 7).unwrap().iter().zip(&patches) {
+            assert_eq!(table, &Table::new(patch, rule, 7).unwrap());
+        }
+    }
+    let surface = Surface::new(&patches[0], Rule::Cells);
+    let twists: Vec<Twist> = (0..100).map(|k| twist(direction(11, k), surface.radius())).collect();
+    let loads: Vec<Wrench> = surface.coulombs(&twists);
+    assert_eq!(loads, twists.iter().map(|t| surface.coulomb(*t)).collect::<Vec<_>>());
+    let margins = surface.margins(&loads, 0.5, 2.0).unwrap();
+    assert!(margins.iter().zip(&loads).all(|(m, load)| *m == surface.margin(*load, 0.5, 2.0).unwrap()));
+}
+
+#[test]
+fn compact_surfaces_report_their_error() {
+    for shape in SHAPES {
+        let surface = Surface::new(&patch(shape), Rule::Cells);
+        let (_, ellipsoid) = Ellipsoid::fit(&surface);
+        let (quartic, error) = Quartic::fit(&surface);
+        println!("{shape:?}: ellipsoid {ellipsoid:.3?}, quartic {error:.3?}");
+        assert!(error.rms < 0.6 * ellipsoid.rms && error.max < ellipsoid.max, "{shape:?}: {error:?} and {ellipsoid:?}");
+        // Convex: the value midway between two loads is at most the mean.
+        for k in 0..200 {
+            let (a, b) = (direction(12, k), direction(13, k));
+            let middle = [0, 1, 2].map(|c| 0.5 * (a[c] + b[c]));
+            assert!(quartic.value(middle) <= 0.5 * (quartic.value(a) + quartic.value(b)) + 1e-12);
+        }
+        // Its wrench is on its surface, and its gradient there is along the twist.
+        let v = direction(14, 1);
+        let w = quartic.coulomb(twist(v, quartic.radius));
+        let load = [-w.fx, -w.fy, -w.tau / quartic.radius];
+        assert!((quartic.value(load) - 1.0).abs() < 1e-9);
+        let g = quartic.gradient(load);
+        let norm = g.iter().map(|c| c * c).sum::<f64>().sqrt();
+        assert!((0..3).all(|c| (g[c] / norm - v[c]).abs() < 1e-6), "{g:?} and {v:?}");
+    }
+}
+
+#[test]
+fn a_table_survives_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.npz");
+    let table = Table::new(&random_patch(21), Rule::Bilinear, 5).unwrap();
+    table.save(&path, 0.6, 4.0).unwrap();
+    let back = Table::load(&path).unwrap();
+    assert_eq!((back.nodes(), back.rule(), back.n_ls()), (table.nodes(), table.rule(), table.n_ls()));
+    assert!((back.radius() - table.radius()).abs() < 1e-15 && (back.viscous() - table.viscous()).abs() < 1e-15);
+    std::fs::write(&path, b"not a table").unwrap();
+    assert!(Table::load(&path).unwrap_err().to_string().contains("not an NPZ file"));
+    assert!(Table::load(&folder.path().join("none.npz")).is_err());
+}

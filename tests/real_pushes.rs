@@ -1,0 +1,33 @@
+//! Measured pushes against the limit surface. The data are not part of the project: without their folder
+//! (`BRISTLE_REAL_PUSHES`, or `../shared/data/real_pushes`) the test says so and passes.
+
+use std::path::PathBuf;
+
+#[path = "../examples/real_pushes.rs"]
+mod real_pushes;
+
+/// Largest median angle [deg] without a fit, by layout of the supports in the order of their names.
+const MEDIAN: [f64; 4] = [10.7, 9.5, 19.7, 12.6];
+
+#[test]
+fn coulomb_friction_predicts_measured_pushes() {
+    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/real_pushes");
+    let folder = PathBuf::from(std::env::var_os("BRISTLE_REAL_PUSHES").unwrap_or_else(|| default.into()));
+    if !folder.join("supports.csv").is_file() {
+        println!("skipped: no measured pushes at {}", folder.display());
+        return;
+    }
+    let sets = real_pushes::angles(&folder).unwrap();
+    let layouts = real_pushes::by_layout(&sets);
+    real_pushes::print(&sets);
+    real_pushes::print(&layouts);
+    assert_eq!(layouts.len(), MEDIAN.len());
+    let median = |v: &[f64]| real_pushes::quantile(v, 0.5);
+    for ((name, angles), limit) in layouts.iter().zip(MEDIAN) {
+        let found = median(&angles.statics);
+        assert!(found <= limit, "{name}: median {found:.2} deg, at most {limit}");
+    }
+    let mean = |pick: fn(&real_pushes::Angles) -> &[f64]| layouts.values().map(|a| median(pick(a))).sum::<f64>() / 4.0;
+    let (statics, fitted) = (mean(|a| &a.statics), mean(|a| &a.fitted));
+    assert!(fitted < statics, "mean of the medians: {fitted:.2} deg fitted, {statics:.2} deg without");
+}
