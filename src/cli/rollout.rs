@@ -136,6 +136,6 @@ fn text(s: &Summary) -> String {
             s.step / 4.0
         );
     }
-    text += &format!("{}", s.out);
+    text += &s.out;
     text
 }
