@@ -57,8 +57,9 @@ pub fn angles(folder: &Path) -> Result<BTreeMap<String, Angles>> {
     for (set, supports) in &supports {
         let weight: f64 = supports.iter().map(|s| s[2]).sum();
         let surfaces = supports.iter().flat_map(around).map(cell).collect::<Result<Vec<_>>>()?;
-        let share =
-            |k: usize, centre: f64, side: f64| supports[k / 5][2] / weight * if k % 5 == 0 { centre } else { side };
+        let share = |k: usize, centre: f64, side: f64| {
+            supports[k / 5][2] / weight * if k.is_multiple_of(5) { centre } else { side }
+        };
         let loads = |centre, side| DVector::from_fn(surfaces.len(), |k, _| share(k, centre, side));
         statics.insert(layout(set), [loads(1.0, 0.0), loads(0.2, 0.2)]);
         for row in csv::Reader::from_path(folder.join(format!("{set}.csv")))?.deserialize() {

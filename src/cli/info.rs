@@ -27,7 +27,7 @@ impl Info {
         }
         let features = features().join(" ");
         let mut text = format!("bristle {}\n\nCPU, f64\n", env!("CARGO_PKG_VERSION"));
-        text += &format!("  {}\n  {} threads, {features}\n", Cpu::new().info().adapter, rayon::current_num_threads());
+        text += &format!("  {}\n  {features}\n", Cpu::new().info().adapter);
         text += "\nGPU adapters, f32\n";
         let list = adapters.as_array().map(Vec::as_slice).unwrap_or_default();
         if list.is_empty() {

@@ -112,7 +112,13 @@ fn progress_bar(length: u64) -> ProgressBar {
 fn text(s: &Summary) -> String {
     let (n, status) = (s.contacts, &s.status);
     let row = |count: u64, what: &str, how: String| format!("  {count:>8}  {what:<8} {how}\n");
-    let mut text = format!("{n} contacts on {} ({}, {})\n", s.engine.engine, s.engine.precision, s.engine.adapter);
+    let mut text = format!(
+        "{n} contact{} on {} ({}, {})\n",
+        if n == 1 { "" } else { "s" },
+        s.engine.engine,
+        s.engine.precision,
+        s.engine.adapter
+    );
     text +=
         &row(status.slipped, "slipped", format!("their centre of pressure moved by more than {} mm", 1e3 * SLIPPED));
     text += &row(status.spun, "spun", format!("turned by more than {:.0} degree", ROTATION_SPUN.to_degrees()));
@@ -130,6 +136,6 @@ fn text(s: &Summary) -> String {
             s.step / 4.0
         );
     }
-    text += &format!("{}", s.out);
+    text += &s.out;
     text
 }

@@ -82,10 +82,12 @@ macro_rules! vectorised {
                 }
                 if is_x86_feature_detected!("avx512dq") && is_x86_feature_detected!("avx512vl") && is_x86_feature_detected!("avx512bw") {
                     // SAFETY: the processor has the features, as just asked.
+                    #[expect(unsafe_code, reason = "calling a copy compiled for features that were just detected")]
                     return unsafe { avx512($($arg),*) };
                 }
                 if is_x86_feature_detected!("avx2") {
                     // SAFETY: as above.
+                    #[expect(unsafe_code, reason = "calling a copy compiled for features that were just detected")]
                     return unsafe { avx2($($arg),*) };
                 }
             }

@@ -165,7 +165,11 @@ fn picture(scenario: &Scenario, spool: &Spool, out: &Path) -> Result<String, Rol
         curves.push(Curve { poses: spool.poses(k)?, kind });
     }
     let stem = out.file_name().unwrap_or_default().to_string_lossy();
-    let title = if shown < n { format!("{stem}: {shown} of {n} contacts") } else { format!("{stem}: {n} contacts") };
+    let title = if shown < n {
+        format!("{stem}: {shown} of {n} contacts")
+    } else {
+        format!("{stem}: {n} contact{}", if n == 1 { "" } else { "s" })
+    };
     Ok(plot::svg(&title, &scenario.plan().samples, &curves))
 }
 
