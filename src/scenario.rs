@@ -6,6 +6,7 @@ mod change;
 mod check;
 mod contact;
 mod draw;
+mod lone;
 mod number;
 mod patches;
 mod place;
@@ -15,6 +16,7 @@ mod spec;
 mod tables;
 
 pub use change::change;
+pub use lone::PatchSource;
 pub use number::Number;
 pub use place::{Excerpt, ScenarioError};
 pub use signal::{Interpolate, SegmentSpec, SignalSpec, SineSpec};
