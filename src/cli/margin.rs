@@ -155,7 +155,7 @@ fn text(report: &Value) -> String {
     let number = |v: &Value| v.as_f64().unwrap_or(f64::NAN);
     let list = |v: &Value| {
         let values = v.as_array().map(Vec::as_slice).unwrap_or_default();
-        values.iter().map(|v| format!("{}", (number(v) * 1e6).round() / 1e6)).collect::<Vec<_>>().join(", ")
+        values.iter().map(|v| format!("{}", (number(v) * 1e6).round() / 1e6 + 0.0)).collect::<Vec<_>>().join(", ")
     };
     let word = |key: &str| report[key].as_str().unwrap_or_default();
     let at = if word("at") == "cop" { "centre of pressure" } else { "origin of the patch" };

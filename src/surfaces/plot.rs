@@ -2,7 +2,7 @@
 //!
 //! Everything is drawn in `(fx, fy, tau/r)/(mu f_N)`, in which the ellipsoid is the unit sphere.
 
-use std::f64::consts::{FRAC_PI_2, PI};
+use std::f64::consts::FRAC_PI_2;
 use std::fmt::Write;
 
 use nalgebra::Vector3;
@@ -17,10 +17,10 @@ const FINE: usize = 90;
 const AZIMUTH: f64 = 0.62;
 const ELEVATION: f64 = 0.44;
 /// Pixels a unit, in the body and in the sections.
-const BODY_SCALE: f64 = 138.0;
+const BODY_SCALE: f64 = 130.0;
 const SECTION_SCALE: f64 = 108.0;
-const BODY_AT: [f64; 2] = [215.0, 285.0];
-const SECTIONS_AT: [[f64; 2]; 2] = [[575.0, 250.0], [895.0, 250.0]];
+const BODY_AT: [f64; 2] = [190.0, 268.0];
+const SECTIONS_AT: [[f64; 2]; 2] = [[590.0, 240.0], [905.0, 240.0]];
 /// Half the side of a section's frame, in units.
 const FRAME: f64 = 1.25;
 /// Colours of facets in the shade and in the light.
@@ -38,7 +38,7 @@ pub fn svg(table: &Table, title: &str, ellipsoid: &FitError) -> String {
     let escaped = title.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     text(&mut out, [24.0, 30.0], "start", &format!("<tspan font-size=\"17\" fill=\"#111\">{escaped}</tspan>"));
     let about = format!(
-        "rule {}, N<tspan font-size=\"9\" dy=\"3\">LS</tspan><tspan dy=\"-3\"> = {}, r = {:.4} mm; \
+        "rule {}, N<tspan font-size=\"9\" dy=\"3\">LS</tspan><tspan dy=\"-3\">\u{a0}= {}, r = {:.4} mm; \
          the ellipsoid is off by at most {:.1} % and {:.1}\u{b0}</tspan>",
         table.rule().name(),
         table.n_ls(),
@@ -94,7 +94,7 @@ fn body(out: &mut String, table: &Table) {
         // A convex body around the origin: outward is away from it, and what faces away is hidden.
         let normal = normal.normalize() * normal.dot(&middle).signum();
         if normal.dot(&near) > 0.0 {
-            seen.push((middle.dot(&near), normal.dot(&light).max(0.0), quad));
+            seen.push((middle.dot(&near), 0.5 + 0.5 * normal.dot(&light), quad));
         }
     }
     seen.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -105,8 +105,8 @@ fn body(out: &mut String, table: &Table) {
             format!("#{:02x}{:02x}{:02x}", c[0] as u8, c[1] as u8, c[2] as u8)
         };
         let corners: Vec<String> = quad.iter().map(|p| point(place(p))).collect();
-        let share = 0.15 + 0.85 * shade;
-        let (fill, stroke) = (colour(share), colour(0.72 * share));
+        let share = shade * shade;
+        let (fill, stroke) = (colour(share), colour(0.6 * share));
         let _ = writeln!(out, "<polygon points=\"{}\" fill=\"{fill}\" stroke=\"{stroke}\"/>", corners.join(" "));
     }
     out.push_str("</g>\n<g fill=\"#d9541e\">\n");
@@ -218,15 +218,15 @@ fn outline(table: &Table, axis: usize, across: usize) -> Vec<[f64; 2]> {
 fn legend(out: &mut String) {
     let _ = writeln!(
         out,
-        "<line x1=\"440\" y1=\"446\" x2=\"468\" y2=\"446\" stroke=\"#26547c\" stroke-width=\"1.8\"/>\n\
-         <line x1=\"572\" y1=\"446\" x2=\"600\" y2=\"446\" stroke=\"#777\" stroke-dasharray=\"5 4\"/>\n\
-         <circle cx=\"690\" cy=\"446\" r=\"2.6\" fill=\"#d9541e\"/>"
+        "<line x1=\"330\" y1=\"442\" x2=\"358\" y2=\"442\" stroke=\"#26547c\" stroke-width=\"1.8\"/>\n\
+         <line x1=\"470\" y1=\"442\" x2=\"498\" y2=\"442\" stroke=\"#777\" stroke-dasharray=\"5 4\"/>\n\
+         <circle cx=\"590\" cy=\"442\" r=\"2.6\" fill=\"#d9541e\"/>"
     );
-    text(out, [475.0, 450.0], "start", "limit surface");
-    text(out, [607.0, 450.0], "start", "ellipsoid");
-    let step = (PI / 2.0 / STEPS as f64).to_degrees();
-    let twist = format!("twists in steps of {step:.0}\u{b0} (in a section: those without velocity across it)");
-    text(out, [700.0, 450.0], "start", &twist);
+    text(out, [365.0, 446.0], "start", "limit surface");
+    text(out, [505.0, 446.0], "start", "ellipsoid");
+    let step = 90.0 / STEPS as f64;
+    let twist = format!("twists in steps of {step:.0}\u{b0}; in a section, those that do not move across it");
+    text(out, [600.0, 446.0], "start", &twist);
 }
 
 /// `name_index/(mu f_N factor)`.
