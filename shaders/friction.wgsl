@@ -151,10 +151,10 @@ fn bristle(k: Consts, st: Stage, m: Motion, zx: f32, zy: f32) -> Bristle {
 
 // d zeta*/dv as (xx, xy, yx, yy).
 fn sensitivity(st: Stage, m: Motion, z: Bristle) -> vec4f {
-    let inv_g = 1.0 / z.g;
     let g_slope = st.chi * st.mu_d * m.bell_slope;
     let i = st.a_sigma0 * z.d;
     if (!elasto_plastic) {
+        let inv_g = 1.0 / z.g;
         let c = z.d * z.d * (st.a_sigma0 * inv_g) * (1.0 - m.s * g_slope * inv_g);
         return vec4f(i - c * z.yx * m.ex, -c * z.yx * m.ey, -c * z.yy * m.ex, i - c * z.yy * m.ey);
     }
@@ -163,14 +163,10 @@ fn sensitivity(st: Stage, m: Motion, z: Bristle) -> vec4f {
     let v = vec2f(m.vx, m.vy);
     let vn = dot(v, n);
     let turn = st.a_sigma0 * z.inv_y;
-    let fall = g_slope * inv_g;
-    let dl = st.a_sigma0 * inv_g * 0.5 * (e + n + turn * (v - vn * n)) - z.l * fall * e;
-    // |y| g'/g = x (1 + l b) g' on every branch.
-    let y = z.x * (1.0 + z.l * z.b);
-    let dy = st.a_sigma0 * n * inv_g - y * fall * e;
-    let inv = 1.0 / (1.0 + z.l * (z.b + z.x * z.b_slope));
-    let dx = (dy - z.x * z.b * dl) * inv;
-    let row = z.g * dx + z.x * g_slope * e;
+    let deps = 0.5 * (e + n + turn * (v - vn * n));
+    let steep = z.l * (z.b + z.x * z.b_slope);
+    // d(g x)/dv: model.md's g dx + x g' e, with what cancels in it taken out.
+    let row = (st.a_sigma0 * (n - z.x * z.b * deps) + z.x * steep * g_slope * e) / (1.0 + steep);
     return vec4f(
         n.x * row.x + i * (1.0 - n.x * n.x),
         n.x * row.y - i * n.x * n.y,

@@ -222,9 +222,9 @@ pub fn bristle<R: Real>(k: &Consts<R>, st: &Stage<R>, m: &Motion<R>, zx: R, zy: 
 #[inline(always)]
 pub fn sensitivity<R: Real>(k: &Consts<R>, st: &Stage<R>, m: &Motion<R>, z: &Bristle<R>) -> [R; 4] {
     let one = R::of(1.0);
-    let inv_g = one / z.g;
     let g_slope = st.chi * st.mu_d * m.bell_slope;
     if !k.elasto_plastic {
+        let inv_g = one / z.g;
         let c = z.d * z.d * (st.a_sigma0 * inv_g) * (one - m.s * g_slope * inv_g);
         let i = st.a_sigma0 * z.d;
         return [i - c * z.yx * m.ex, -c * z.yx * m.ey, -c * z.yy * m.ex, i - c * z.yy * m.ey];
@@ -233,15 +233,13 @@ pub fn sensitivity<R: Real>(k: &Consts<R>, st: &Stage<R>, m: &Motion<R>, z: &Bri
     let half = R::of(0.5);
     let vn = m.vx * nx + m.vy * ny;
     let turn = st.a_sigma0 * z.inv_y;
-    let fall = g_slope * inv_g;
-    let dl = |e: R, n: R, v: R| st.a_sigma0 * inv_g * half * (e + n + turn * (v - vn * n)) - z.l * fall * e;
-    // |y| g'/g = x (1 + l b) g' on every branch.
-    let y = z.x * (one + z.l * z.b);
-    let dy = |e: R, n: R| st.a_sigma0 * n * inv_g - y * fall * e;
-    let inv = one / (one + z.l * (z.b + z.x * z.b_slope));
-    let dx = |e: R, n: R, v: R| (dy(e, n) - z.x * z.b * dl(e, n, v)) * inv;
-    let row_x = z.g * dx(m.ex, nx, m.vx) + z.x * g_slope * m.ex;
-    let row_y = z.g * dx(m.ey, ny, m.vy) + z.x * g_slope * m.ey;
+    let deps = |e: R, n: R, v: R| half * (e + n + turn * (v - vn * n));
+    let steep = z.l * (z.b + z.x * z.b_slope);
+    let inv = one / (one + steep);
+    // d(g x)/dv: model.md's g dx + x g' e, with what cancels in it taken out.
+    let row = |e: R, n: R, v: R| (st.a_sigma0 * (n - z.x * z.b * deps(e, n, v)) + z.x * steep * g_slope * e) * inv;
+    let row_x = row(m.ex, nx, m.vx);
+    let row_y = row(m.ey, ny, m.vy);
     let i = st.a_sigma0 * z.d;
     [
         nx * row_x + i * (one - nx * nx),
