@@ -223,9 +223,9 @@ impl Reduced {
                 - 0.5 * b_slope * z_hat.dot(&way) / big_g * (1.0 + c)
                 - 0.5 * b * (m.d_hat - c * z_hat).dot(&way) * inv;
             if f > 0.0 {
-                low = tau
+                low = tau;
             } else {
-                high = tau
+                high = tau;
             }
             let newton = tau - f / slope;
             // Bisect when Newton leaves the bracket or fails to halve the last step: it can cycle on the ramp.
