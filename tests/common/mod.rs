@@ -206,7 +206,7 @@ pub fn random_contact(seed: u64, k: u64) -> Contact {
         0 => Patch::shape(grid, d.pick("shape", &[Shape::Square, Shape::Circle, Shape::LineGradient])).unwrap(),
         1 => {
             let exponent = d.pick("exponent", &[Exponent::Fixed(2.0), Exponent::Fixed(1.3), Exponent::PerNewton(0.7)]);
-            Patch::hertz(grid, Hertz { radius: 4.0, exponent }, f_n).unwrap()
+            Patch::hertz(grid, Hertz { radius: d.between("radius", 0.8, 4.0), exponent }, f_n).unwrap()
         }
         _ => {
             let cell = |i: usize| d.between(&format!("p{i}"), 0.0, 1.0);
