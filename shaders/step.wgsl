@@ -202,6 +202,10 @@ fn opaque_value(x: vec3f) -> vec3f {
     return bitcast<vec3f>(bitcast<vec3u>(x) ^ vec3u(run.zero));
 }
 
+fn opaque_number(x: f32) -> f32 {
+    return bitcast<f32>(bitcast<u32>(x) ^ run.zero);
+}
+
 // (high, low) + d, keeping in low what high cannot hold (two-sum).
 struct Compensated {
     high: vec3f,
@@ -433,7 +437,9 @@ fn rollout(
         while (left > 0.0 && work < run.max_sweeps && status == 0u) {
             let tau = intervals[here].length - left;
             let n = max(ceil(left / longest_step(inputs(here, tau)) - STEP_SLACK), 1.0);
-            let h = left / n;
+            // The steps are differences of what is left, so that they add up to the interval.
+            let rest = select(opaque_number(left - left / n), 0.0, n == 1.0);
+            let h = left - rest;
             if (c.kind == KIND_PRESCRIBED) {
                 follow(here, tau, h);
             } else {
@@ -442,7 +448,7 @@ fn rollout(
             if (status == 0u) {
                 steps += 1u;
                 at_least = 1u;
-                left = select(left - h, 0.0, n == 1.0);
+                left = rest;
             }
             work = sweeps - sweeps_before + extra_work;
         }

@@ -28,6 +28,10 @@ pub struct Gpu {
     queue: wgpu::Queue,
     adapter: Adapter,
     pipelines: Mutex<HashMap<Variant, Arc<Pipeline>>>,
+    /// Changes the shader's text: for tests that must see a wrong kernel fail.
+    edit: Option<fn(String) -> String>,
+    /// Cell visits of a window and sweeps of a dispatch at most, if not the adapter's own: for tests.
+    budget: Option<(f64, u32)>,
 }
 
 #[derive(Debug)]
@@ -58,7 +62,24 @@ impl Gpu {
     /// No such adapter, or a device that does not open.
     pub fn new(choice: Choice) -> Result<Self, EngineError> {
         let (device, queue, adapter) = open(choice)?;
-        Ok(Self { device, queue, adapter, pipelines: Mutex::default() })
+        Ok(Self { device, queue, adapter, pipelines: Mutex::default(), edit: None, budget: None })
+    }
+
+    /// An engine whose shader text goes through `edit` before it is compiled: the negative control of tests.
+    ///
+    /// # Errors
+    /// As [`Gpu::new`].
+    #[doc(hidden)]
+    pub fn with_edit(choice: Choice, edit: fn(String) -> String) -> Result<Self, EngineError> {
+        Ok(Self { edit: Some(edit), ..Self::new(choice)? })
+    }
+
+    /// The same engine with windows of about `work` cell visits and dispatches of at most `sweeps`, which must
+    /// not change any result.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_budget(self, work: f64, sweeps: u32) -> Self {
+        Self { budget: Some((work, sweeps)), ..self }
     }
 
     /// The adapter that runs.
@@ -84,6 +105,10 @@ impl Gpu {
         let mut pipelines = self.pipelines.lock().expect("no panic while compiling");
         let build = || {
             let text = source(variant.shape);
+            let text = match self.edit {
+                Some(edit) => edit(text),
+                None => text,
+            };
             Arc::new(self.compile(variant, &text))
         };
         Arc::clone(pipelines.entry(variant).or_insert_with(build))
@@ -264,7 +289,8 @@ impl<'a> Chunk<'a> {
         let samples = plan.samples.len() - 1;
         let steps_per_frame = (plan.duration() / samples as f64 / plan.step).max(1.0);
         let cells: usize = items.iter().map(Item::zetas).sum();
-        let work = if gpu.adapter.software { WORK_SOFTWARE } else { WORK_HARDWARE };
+        let own = if gpu.adapter.software { WORK_SOFTWARE } else { WORK_HARDWARE };
+        let work = gpu.budget.map_or(own, |(work, _)| work);
         let steps = (work / (cells as f64 * SWEEPS_PER_STEP)).clamp(16.0, 1e6);
         // Long runs of many contacts: no more samples a window than the buffers hold.
         let fit = BUFFER_BUDGET as usize / (items.len() * size_of::<Record>());
@@ -485,7 +511,8 @@ impl<'a> Chunk<'a> {
     /// Puts a window's intervals on the device; buffers grow when they must. Returns the sweeps
     /// that one dispatch may do.
     fn send(&mut self, upload: &Upload) -> u32 {
-        let max_sweeps = self.max_sweeps(upload);
+        let own = self.max_sweeps(upload);
+        let max_sweeps = self.gpu.budget.map_or(own, |(_, sweeps)| own.min(sweeps));
         let queue = &self.gpu.queue;
         queue.write_buffer(&self.bindings.windows, 0, bytemuck::cast_slice(&upload.windows));
         if !upload.tables.is_empty() {

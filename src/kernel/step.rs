@@ -188,7 +188,9 @@ impl<'a, R: Real> Solver<'a, R> {
         while left > 0.0 {
             let tau = interval.length - left;
             let n = (left / self.longest_step(&interval.inputs(tau)) - 1e-6).ceil().max(1.0);
-            let h = left / n;
+            // The steps are differences of what is left, so that they add up to the interval.
+            let rest = if n == 1.0 { 0.0 } else { left - left / n };
+            let h = left - rest;
             if self.contact.body.kind == Kind::Prescribed {
                 self.follow(interval, tau, h);
             } else {
@@ -196,7 +198,7 @@ impl<'a, R: Real> Solver<'a, R> {
             }
             self.status.steps += 1;
             at_least = 1;
-            left = if n == 1.0 { 0.0 } else { left - h };
+            left = rest;
         }
         Ok(())
     }
