@@ -5,7 +5,7 @@ mod common;
 use std::sync::{Arc, OnceLock};
 
 use bristle::body::{Body, Kind};
-use bristle::contact::{Contact, Initial, Inputs};
+use bristle::contact::{Contact, Initial, Inputs, Model};
 use bristle::cpu::Cpu;
 use bristle::engine::{Engine, Plan, Trajectories};
 use bristle::friction::{Friction, Law};
@@ -74,9 +74,8 @@ fn patch() -> impl Strategy<Value = Arc<Patch>> {
 
 /// Constants, jumps, and waves of a few hertz to faster than the steps.
 fn signal(most: f64) -> impl Strategy<Value = Signal> {
-    let wave = (signed(most), signed(most), log(1.0, 3e4), 0.0..6.3).prop_map(|(mean, amplitude, omega, phase)| {
-        Signal::sines(mean, vec![Sine { amplitude, omega, phase }])
-    });
+    let wave = (signed(most), signed(most), log(1.0, 3e4), 0.0..6.3)
+        .prop_map(|(mean, amplitude, omega, phase)| Signal::sines(mean, vec![Sine { amplitude, omega, phase }]));
     let jumps = (signed(most), signed(most), signed(most), 1e-4..0.01, 0.01..0.02)
         .prop_map(|(a, b, c, t, u)| Signal::steps(&[(0.0, a), (t, b), (u, c)]).unwrap());
     prop_oneof![signed(most).prop_map(Signal::constant), wave, jumps]
@@ -104,7 +103,7 @@ fn contact() -> impl Strategy<Value = Contact> {
     (patch(), friction(), body, inputs, three(0.05, 0.05, 3.0), three(1.0, 1.0, 30.0)).prop_map(
         |(patch, friction, body, inputs, pose, twist)| {
             let initial = Initial { pose: pose.into(), twist: twist.into(), bristles: None };
-            Contact { patch, friction, body, inputs, initial }
+            Contact { patch, model: Model::Distributed, friction, body, inputs, initial }
         },
     )
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bristle::body::{Body, Kind};
-use bristle::contact::{Contact, Initial, Inputs};
+use bristle::contact::{Contact, Initial, Inputs, Model};
 use bristle::engine::{Engine, Plan, Trajectories};
 use bristle::friction::{Friction, Law};
 use bristle::patch::{Exponent, Grid, Hertz, Patch, Shape};
@@ -157,14 +157,21 @@ pub fn prescribed(patch: &Arc<Patch>, friction: Friction, twist: [f64; 3], norma
         twist: twist.map(Signal::constant),
         ..Inputs::default()
     };
-    Contact { patch: Arc::clone(patch), friction, body: Body::prescribed(), inputs, initial: Initial::default() }
+    Contact {
+        patch: Arc::clone(patch),
+        model: Model::Distributed,
+        friction,
+        body: Body::prescribed(),
+        inputs,
+        initial: Initial::default(),
+    }
 }
 
 /// A body of 1 kg on a table.
 pub fn on_table(kind: Kind, patch: &Arc<Patch>, friction: Friction) -> Contact {
     let body = Body { kind, mass: 1.0, inertia: 1.25e-3, pads: 1, offset: [0.0; 2] };
     let inputs = Inputs { normal_force: Signal::constant(9.81), ..Inputs::default() };
-    Contact { patch: Arc::clone(patch), friction, body, inputs, initial: Initial::default() }
+    Contact { patch: Arc::clone(patch), model: Model::Distributed, friction, body, inputs, initial: Initial::default() }
 }
 
 /// The paper's object between two pads, its centre of mass at `pose`, under gravity along -y.
@@ -175,7 +182,7 @@ pub fn in_hand(patch: &Arc<Patch>, friction: Friction, pose: [f64; 3], normal_fo
     let gravity = [Signal::constant(0.0), Signal::constant(-9.81)];
     let inputs = Inputs { normal_force, gravity, ..Inputs::default() };
     let initial = Initial { pose: pose.into(), ..Initial::default() };
-    Contact { patch: Arc::clone(patch), friction, body, inputs, initial }
+    Contact { patch: Arc::clone(patch), model: Model::Distributed, friction, body, inputs, initial }
 }
 
 /// Numbers of a random contact, by name.
@@ -229,7 +236,8 @@ pub fn random_contact(seed: u64, k: u64) -> Contact {
     let body = if kind == Kind::Prescribed {
         Body::prescribed()
     } else {
-        let offset = if kind == Kind::Body { [d.between("ox", -0.01, 0.01), d.between("oy", -0.01, 0.01)] } else { [0.0; 2] };
+        let offset =
+            if kind == Kind::Body { [d.between("ox", -0.01, 0.01), d.between("oy", -0.01, 0.01)] } else { [0.0; 2] };
         let (mass, pads) = (d.log("mass", 0.2, 2.0), if kind == Kind::Gripper { 2 } else { 1 });
         Body { kind, mass, inertia: mass * d.log("inertia", 4e-4, 2e-3), pads, offset }
     };
@@ -246,7 +254,7 @@ pub fn random_contact(seed: u64, k: u64) -> Contact {
         twist: [("vx", 0.05), ("vy", 0.05), ("w", 5.0)].map(|(n, s)| speed(n, s)).into(),
         bristles: None,
     };
-    let mut contact = Contact { patch: Arc::new(patch), friction, body, inputs, initial };
+    let mut contact = Contact { patch: Arc::new(patch), model: Model::Distributed, friction, body, inputs, initial };
     let cells = contact.active_cells(&contact.timeline(&[0.0, 1.0])).len();
     let within = |i: usize| {
         let (size, angle) = (mu_c * d.between(&format!("z{i}"), 0.0, 1.0), d.between(&format!("a{i}"), 0.0, 6.3));
