@@ -140,7 +140,8 @@ pub fn motion<R: Real>(k: &Consts<R>, vx: R, vy: R) -> Motion<R> {
         let x = (s * k.inv_v_s).max(R::of(R::TINY));
         bell = (-(x.powf(k.gamma).min(R::of(80.0)))).exp_negative();
         let held = x.max(R::of(STRIBECK_X_MIN));
-        bell_slope = -k.gamma * held.powf(k.gamma - R::of(1.0)) * k.inv_v_s * bell;
+        // x^(gamma-1) as x^gamma / x, where x^gamma is bounded as in the bell: else it overflows at speed.
+        bell_slope = -k.gamma * held.powf(k.gamma).min(R::of(80.0)) / held * k.inv_v_s * bell;
     }
     Motion { vx, vy, s, ex: vx * inv_s, ey: vy * inv_s, bell, bell_slope }
 }
@@ -157,8 +158,9 @@ pub fn ramp<R: Real>(x: R, s_ba: R) -> (R, R) {
 
 /// The root of `x (1 + l b(x)) = y` for `s_ba < y < 1 + l`: bracketed Newton on the ramp.
 ///
-/// The start takes the ramp as a parabola on the half that holds the root, with the `x` of `x b`
-/// frozen at that half's centre: a quadratic.
+/// The start takes the ramp as a parabola on the half that holds the root, so that the equation is exact at that
+/// half's end, and freezes the `x` before the square at its centre: a quadratic. From it, three iterations leave
+/// 2e-8 of `y` and four its rounding, for all states that a step can meet (`y > l - 4`).
 #[inline(always)]
 pub fn ramp_root<R: Real>(y: R, l: R, s_ba: R) -> R {
     let (one, zero) = (R::of(1.0), R::of(0.0));
@@ -166,8 +168,9 @@ pub fn ramp_root<R: Real>(y: R, l: R, s_ba: R) -> R {
     let middle = s_ba + R::of(0.5) * width;
     let low_half = y.lt(middle * (one + R::of(0.5) * l));
     let frozen = s_ba + R::select(low_half, R::of(0.25), R::of(0.75)) * width;
-    let c = R::select(low_half, y - s_ba, one + l * frozen - y).max(zero);
-    let q = R::of(2.0) * c / (width + (width * width + R::of(8.0) * l * frozen * c).sqrt());
+    let slope = R::select(low_half, one, one + l) * width;
+    let c = R::select(low_half, y - s_ba, one + l - y).max(zero);
+    let q = R::of(2.0) * c / (slope + (slope * slope + R::of(8.0) * l * frozen * c).sqrt());
     let q = q.min(R::of(0.5));
     let mut x = R::select(low_half, s_ba + width * q, one - width * q);
     let (mut low, mut high) = (s_ba, y.min(one));
@@ -261,3 +264,6 @@ pub fn decay<R: Real>(k: &Consts<R>, g: R, m: &Motion<R>, zx: R, zy: R) -> R {
     let (b, _) = ramp(z2 * inv_z / g, k.s_ba);
     eps * b / g
 }
+
+#[cfg(test)]
+mod tests;
