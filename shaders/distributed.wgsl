@@ -19,6 +19,81 @@ var<private> cell_zy: array<f32, CELLS_PER_LANE>;
 // How many of them this lane has.
 var<private> lane_cells: u32;
 
+// Which contact this invocation works on.
+fn contact_of(group: vec3u, groups: vec3u, index: u32) -> u32 {
+    lane = index;
+    return group.x + group.y * groups.x;
+}
+
+// Whether this lane writes for its contact.
+fn is_writer() -> bool {
+    return lane == 0u;
+}
+
+fn load_bristles(old_radius: f32) {
+    arm2 = c.arm2;
+    lane_cells = 0u;
+    for (var i = lane; i < c.cell_count; i += WORKGROUP) {
+        let cell = cells[c.cell_first + i];
+        let z = zetas[c.zeta_first + i];
+        cell_x[lane_cells] = cell.x * c.dx;
+        cell_y[lane_cells] = cell.y * c.dy;
+        cell_w[lane_cells] = cell.w;
+        cell_zx[lane_cells] = z.x;
+        cell_zy[lane_cells] = z.y;
+        lane_cells += 1u;
+    }
+}
+
+fn store_bristles() {
+    var own = 0u;
+    for (var i = lane; i < c.cell_count; i += WORKGROUP) {
+        zetas[c.zeta_first + i] = vec2f(cell_zx[own], cell_zy[own]);
+        own += 1u;
+    }
+}
+
+// Makes the pressure map of an interval anew; bristles are kept.
+fn remap(id: u32) {
+    follow_map(id);
+}
+
+// Takes over the pressure map of an interval, eq. (46).
+fn follow_map(id: u32) {
+    if (c.hertz_radius == 0.0) {
+        return;
+    }
+    extra_work += 2u;
+    let f_n = intervals[id].map_f_n;
+    let a = max(min(c.hertz_radius * exp2(log2(max(f_n, TINY)) / 3.0), c.hertz_most), A_MIN);
+    let e = max(c.hertz_k + c.hertz_k_per_newton * f_n, K_MIN);
+    var sum = array<f32, 12>(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
+    for (var i = 0u; i < lane_cells; i++) {
+        let x = cell_x[i] / c.dx;
+        let y = cell_y[i] / c.dy;
+        let rho = sqrt(x * x + y * y) / a;
+        var p = 0.0;
+        if (rho == 0.0) {
+            p = 1.0;
+        } else if (rho < 1.0) {
+            p = exp2(log2(max(1.0 - exp2(e * log2(rho)), TINY)) / e);
+        }
+        cell_w[i] = p;
+        sum[0] += p;
+        sum[1] += p * (cell_x[i] * cell_x[i] + cell_y[i] * cell_y[i]);
+    }
+    let s = reduce(sum);
+    for (var i = 0u; i < lane_cells; i++) {
+        cell_w[i] /= s[0];
+    }
+    arm2 = s[1] / s[0];
+}
+
+// A grid needs no radius; the state keeps one for the reduced model.
+fn map_radius() -> f32 {
+    return 0.0;
+}
+
 // Sums over the cells, per unit normal force: resist = -sum w E^T f, gain = sum w E^T C E (row by row).
 struct Sums {
     resist: vec3f,

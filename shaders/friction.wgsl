@@ -81,7 +81,8 @@ fn motion(k: Consts, vx: f32, vy: f32) -> Motion {
         let x = max(s * k.inv_v_s, TINY);
         bell = exp(-min(exp2(k.gamma * log2(x)), 80.0));
         let held = max(x, STRIBECK_X_MIN);
-        bell_slope = -k.gamma * exp2((k.gamma - 1.0) * log2(held)) * k.inv_v_s * bell;
+        // x^(gamma-1) as x^gamma / x, where x^gamma is bounded as in the bell: else it overflows at speed.
+        bell_slope = -k.gamma * min(exp2(k.gamma * log2(held)), 80.0) / held * k.inv_v_s * bell;
     }
     return Motion(vx, vy, s, vx * inv_s, vy * inv_s, bell, bell_slope);
 }
@@ -96,15 +97,16 @@ fn ramp(x: f32, s_ba: f32) -> vec2f {
 
 // The root of x (1 + l b(x)) = y for s_ba < y < 1 + l: bracketed Newton on the ramp.
 //
-// The start takes the ramp as a parabola on the half that holds the root, with the x of x b frozen
-// at that half's centre: a quadratic.
+// The start takes the ramp as a parabola on the half that holds the root, so that the equation is exact at that
+// half's end, and freezes the x before the square at its centre: a quadratic.
 fn ramp_root(y: f32, l: f32, s_ba: f32) -> f32 {
     let width = 1.0 - s_ba;
     let middle = s_ba + 0.5 * width;
     let low_half = y < middle * (1.0 + 0.5 * l);
     let frozen = s_ba + select(0.75, 0.25, low_half) * width;
-    let c = max(select(1.0 + l * frozen - y, y - s_ba, low_half), 0.0);
-    let q = min(2.0 * c / (width + sqrt(width * width + 8.0 * l * frozen * c)), 0.5);
+    let slope = select(1.0 + l, 1.0, low_half) * width;
+    let c = max(select(1.0 + l - y, y - s_ba, low_half), 0.0);
+    let q = min(2.0 * c / (slope + sqrt(slope * slope + 8.0 * l * frozen * c)), 0.5);
     var x = select(1.0 - width * q, s_ba + width * q, low_half);
     var low = s_ba;
     var high = min(y, 1.0);
@@ -151,10 +153,10 @@ fn bristle(k: Consts, st: Stage, m: Motion, zx: f32, zy: f32) -> Bristle {
 
 // d zeta*/dv as (xx, xy, yx, yy).
 fn sensitivity(st: Stage, m: Motion, z: Bristle) -> vec4f {
-    let inv_g = 1.0 / z.g;
     let g_slope = st.chi * st.mu_d * m.bell_slope;
     let i = st.a_sigma0 * z.d;
     if (!elasto_plastic) {
+        let inv_g = 1.0 / z.g;
         let c = z.d * z.d * (st.a_sigma0 * inv_g) * (1.0 - m.s * g_slope * inv_g);
         return vec4f(i - c * z.yx * m.ex, -c * z.yx * m.ey, -c * z.yy * m.ex, i - c * z.yy * m.ey);
     }
@@ -163,14 +165,10 @@ fn sensitivity(st: Stage, m: Motion, z: Bristle) -> vec4f {
     let v = vec2f(m.vx, m.vy);
     let vn = dot(v, n);
     let turn = st.a_sigma0 * z.inv_y;
-    let fall = g_slope * inv_g;
-    let dl = st.a_sigma0 * inv_g * 0.5 * (e + n + turn * (v - vn * n)) - z.l * fall * e;
-    // |y| g'/g = x (1 + l b) g' on every branch.
-    let y = z.x * (1.0 + z.l * z.b);
-    let dy = st.a_sigma0 * n * inv_g - y * fall * e;
-    let inv = 1.0 / (1.0 + z.l * (z.b + z.x * z.b_slope));
-    let dx = (dy - z.x * z.b * dl) * inv;
-    let row = z.g * dx + z.x * g_slope * e;
+    let deps = 0.5 * (e + n + turn * (v - vn * n));
+    let steep = z.l * (z.b + z.x * z.b_slope);
+    // d(g x)/dv: model.md's g dx + x g' e, with what cancels in it taken out.
+    let row = (st.a_sigma0 * (n - z.x * z.b * deps) + z.x * steep * g_slope * e) / (1.0 + steep);
     return vec4f(
         n.x * row.x + i * (1.0 - n.x * n.x),
         n.x * row.y - i * n.x * n.y,

@@ -1,6 +1,7 @@
 // The step: SDIRK2 with one sweep over the cells between solves (model.md, section 3).
-// Twin: src/kernel/step.rs. One workgroup steps one contact; every lane solves the body's three
-// equations for itself, from the same sums.
+// Twin: src/kernel/step.rs. With a grid of bristles one workgroup steps one contact, and every lane
+// solves the body's three equations for itself, from the same sums; with a reduced bristle every
+// lane steps a contact of its own. The model's file (distributed.wgsl or reduced.wgsl) says which.
 
 // What a contact is, over the whole run.
 struct Contact {
@@ -25,6 +26,12 @@ struct Contact {
     hertz_k_per_newton: f32,
     hertz_most: f32,
     h_max: f32,
+    radius: f32,
+    viscous: f32,
+    cop_x: f32,
+    cop_y: f32,
+    n_ls: u32,
+    // Where the cells or the table start, and how many cells there are.
     cell_first: u32,
     cell_count: u32,
     zeta_first: u32,
@@ -44,7 +51,11 @@ struct Window {
 struct Interval {
     length: f32,
     flags: u32,
-    remap_f_n: f32,
+    // The pressure map: the normal force that made it, and what a reduced bristle needs of it.
+    map_f_n: f32,
+    map_radius: f32,
+    map_viscous: f32,
+    map_table: u32,
     term_first: u32,
     term_count: u32,
     c: array<f32, 18>,
@@ -66,7 +77,7 @@ struct State {
     q_low: array<f32, 3>,
     patch_twist: array<f32, 3>,
     left: f32,
-    map_f_n: f32,
+    map_radius: f32,
     interval: u32,
     at_least: u32,
     recorded: u32,
@@ -191,6 +202,10 @@ fn opaque_value(x: vec3f) -> vec3f {
     return bitcast<vec3f>(bitcast<vec3u>(x) ^ vec3u(run.zero));
 }
 
+fn opaque_number(x: f32) -> f32 {
+    return bitcast<f32>(bitcast<u32>(x) ^ run.zero);
+}
+
 // (high, low) + d, keeping in low what high cannot hold (two-sum).
 struct Compensated {
     high: vec3f,
@@ -206,33 +221,6 @@ fn add(high: vec3f, low: vec3f, d: vec3f) -> Compensated {
 
 fn is_finite(v: vec3f) -> bool {
     return all((bitcast<vec3u>(v) & vec3u(0x7f800000u)) != vec3u(0x7f800000u));
-}
-
-// Makes the pressure map anew for normal force f_n, eq. (46); bristles are kept.
-fn remap(f_n: f32) {
-    extra_work += 2u;
-    let a = max(min(c.hertz_radius * exp2(log2(max(f_n, TINY)) / 3.0), c.hertz_most), A_MIN);
-    let e = max(c.hertz_k + c.hertz_k_per_newton * f_n, K_MIN);
-    var sum = array<f32, 12>(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
-    for (var i = 0u; i < lane_cells; i++) {
-        let x = cell_x[i] / c.dx;
-        let y = cell_y[i] / c.dy;
-        let rho = sqrt(x * x + y * y) / a;
-        var p = 0.0;
-        if (rho == 0.0) {
-            p = 1.0;
-        } else if (rho < 1.0) {
-            p = exp2(log2(max(1.0 - exp2(e * log2(rho)), TINY)) / e);
-        }
-        cell_w[i] = p;
-        sum[0] += p;
-        sum[1] += p * (cell_x[i] * cell_x[i] + cell_y[i] * cell_y[i]);
-    }
-    let s = reduce(sum);
-    for (var i = 0u; i < lane_cells; i++) {
-        cell_w[i] /= s[0];
-    }
-    arm2 = s[1] / s[0];
 }
 
 // The longest step on which a stage has one solution on the falling Stribeck branch.
@@ -379,7 +367,7 @@ fn record(v: Inputs, at_index: u32) {
         failed_step = steps;
         return;
     }
-    if (lane == 0u) {
+    if (is_writer()) {
         records[at_index] = Record(
             array<f32, 3>(q.x, q.y, q.z),
             array<f32, 3>(q_low.x, q_low.y, q_low.z),
@@ -397,11 +385,10 @@ fn rollout(
     @builtin(num_workgroups) groups: vec3u,
     @builtin(local_invocation_index) index: u32,
 ) {
-    let id = group.x + group.y * groups.x;
+    let id = contact_of(group, groups, index);
     if (id >= run.contacts) {
         return;
     }
-    lane = index;
     status = states[id].status;
     var interval = states[id].interval;
     let window = windows[id];
@@ -423,35 +410,24 @@ fn rollout(
     steps = s.steps;
     sweeps = s.sweeps;
     var left = s.left;
-    var map_f_n = s.map_f_n;
     var at_least = s.at_least;
     var recorded = s.recorded;
-    lane_cells = 0u;
-    for (var i = lane; i < c.cell_count; i += WORKGROUP) {
-        let cell = cells[c.cell_first + i];
-        let z = zetas[c.zeta_first + i];
-        cell_x[lane_cells] = cell.x * c.dx;
-        cell_y[lane_cells] = cell.y * c.dy;
-        cell_w[lane_cells] = cell.w;
-        cell_zx[lane_cells] = z.x;
-        cell_zy[lane_cells] = z.y;
-        lane_cells += 1u;
-    }
-    if (map_f_n >= 0.0) {
-        remap(map_f_n);
+    extra_work = 0u;
+    load_bristles(s.map_radius);
+    let now = window.interval_first + interval - window.begin;
+    if (left > 0.0 || (intervals[now].flags & FLAG_REMAP) == 0u) {
+        follow_map(now);
     }
 
     let sweeps_before = sweeps;
     var work = 0u;
-    extra_work = 0u;
     while (interval < window.end && work < run.max_sweeps && status == 0u) {
         let here = window.interval_first + interval - window.begin;
         if (left <= 0.0) {
             left = intervals[here].length;
             at_least = select(1u, 2u, (intervals[here].flags & FLAG_JUMP) != 0u);
             if ((intervals[here].flags & FLAG_REMAP) != 0u) {
-                map_f_n = intervals[here].remap_f_n;
-                remap(map_f_n);
+                remap(here);
             }
             if ((intervals[here].flags & FLAG_FIRST) != 0u) {
                 record(inputs(here, 0.0), window.record_first + recorded - window.sample_from);
@@ -461,7 +437,9 @@ fn rollout(
         while (left > 0.0 && work < run.max_sweeps && status == 0u) {
             let tau = intervals[here].length - left;
             let n = max(ceil(left / longest_step(inputs(here, tau)) - STEP_SLACK), 1.0);
-            let h = left / n;
+            // The steps are differences of what is left, so that they add up to the interval.
+            let rest = select(opaque_number(left - left / n), 0.0, n == 1.0);
+            let h = left - rest;
             if (c.kind == KIND_PRESCRIBED) {
                 follow(here, tau, h);
             } else {
@@ -470,7 +448,7 @@ fn rollout(
             if (status == 0u) {
                 steps += 1u;
                 at_least = 1u;
-                left = select(left - h, 0.0, n == 1.0);
+                left = rest;
             }
             work = sweeps - sweeps_before + extra_work;
         }
@@ -485,12 +463,8 @@ fn rollout(
     }
 
     settle();
-    var own = 0u;
-    for (var i = lane; i < c.cell_count; i += WORKGROUP) {
-        zetas[c.zeta_first + i] = vec2f(cell_zx[own], cell_zy[own]);
-        own += 1u;
-    }
-    if (lane == 0u) {
+    store_bristles();
+    if (is_writer()) {
         states[id] = State(
             array<f32, 3>(u.x, u.y, u.z),
             array<f32, 3>(u_low.x, u_low.y, u_low.z),
@@ -498,7 +472,7 @@ fn rollout(
             array<f32, 3>(q_low.x, q_low.y, q_low.z),
             array<f32, 3>(patch_twist.x, patch_twist.y, patch_twist.z),
             left,
-            map_f_n,
+            map_radius(),
             interval,
             at_least,
             recorded,

@@ -40,6 +40,14 @@ pub enum Model {
     LimitSurface(Arc<Table>, Form),
 }
 
+impl Model {
+    /// Whether every cell has its bristle.
+    #[must_use]
+    pub const fn is_grid(&self) -> bool {
+        matches!(self, Self::Distributed)
+    }
+}
+
 /// The Elasto-Plastic form of the reduced model; without effect on LuGre.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Form {

@@ -4,9 +4,10 @@
 
 mod adapter;
 mod layout;
+mod map;
 mod rollout;
 mod shader;
 
 pub use adapter::{Adapter, Choice, INSTALL_SOFTWARE_DRIVER, adapters};
 pub use rollout::Gpu;
-pub use shader::{Shape, Variant, source};
+pub use shader::{Reduced, Shape, Variant, source};

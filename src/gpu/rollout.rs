@@ -12,8 +12,9 @@ use rayon::prelude::*;
 
 use super::adapter::{Adapter, Choice, open};
 use super::layout::{self, Record, Run, State, flag, kind};
-use super::shader::{Shape, Variant, source};
-use crate::contact::Contact;
+use super::map::{Map, Tables};
+use super::shader::{ROOT_ITERATIONS, Reduced, Shape, Variant, source};
+use crate::contact::{Contact, Form, Model};
 use crate::engine::{Engine, EngineInfo, Plan, Progress, Reason, Status, Trajectories, validate};
 use crate::error::EngineError;
 use crate::friction::Law;
@@ -27,6 +28,10 @@ pub struct Gpu {
     queue: wgpu::Queue,
     adapter: Adapter,
     pipelines: Mutex<HashMap<Variant, Arc<Pipeline>>>,
+    /// Changes the shader's text: for tests that must see a wrong kernel fail.
+    edit: Option<fn(String) -> String>,
+    /// Cell visits of a window and sweeps of a dispatch at most, if not the adapter's own: for tests.
+    budget: Option<(f64, u32)>,
 }
 
 #[derive(Debug)]
@@ -57,7 +62,24 @@ impl Gpu {
     /// No such adapter, or a device that does not open.
     pub fn new(choice: Choice) -> Result<Self, EngineError> {
         let (device, queue, adapter) = open(choice)?;
-        Ok(Self { device, queue, adapter, pipelines: Mutex::default() })
+        Ok(Self { device, queue, adapter, pipelines: Mutex::default(), edit: None, budget: None })
+    }
+
+    /// An engine whose shader text goes through `edit` before it is compiled: the negative control of tests.
+    ///
+    /// # Errors
+    /// As [`Gpu::new`].
+    #[doc(hidden)]
+    pub fn with_edit(choice: Choice, edit: fn(String) -> String) -> Result<Self, EngineError> {
+        Ok(Self { edit: Some(edit), ..Self::new(choice)? })
+    }
+
+    /// The same engine with windows of about `work` cell visits and dispatches of at most `sweeps`, which must
+    /// not change any result.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_budget(self, work: f64, sweeps: u32) -> Self {
+        Self { budget: Some((work, sweeps)), ..self }
     }
 
     /// The adapter that runs.
@@ -66,10 +88,27 @@ impl Gpu {
         &self.adapter
     }
 
+    /// Fills a buffer, with a larger one in its place if it must be.
+    fn put(&self, buffer: &mut wgpu::Buffer, bytes: &[u8]) {
+        if bytes.len() as u64 > buffer.size() {
+            *buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
+                label: None,
+                size: (bytes.len() as u64 * 5 / 4).next_multiple_of(4),
+                usage: buffer.usage(),
+                mapped_at_creation: false,
+            });
+        }
+        self.queue.write_buffer(buffer, 0, bytes);
+    }
+
     fn pipeline(&self, variant: Variant) -> Arc<Pipeline> {
         let mut pipelines = self.pipelines.lock().expect("no panic while compiling");
         let build = || {
             let text = source(variant.shape);
+            let text = match self.edit {
+                Some(edit) => edit(text),
+                None => text,
+            };
             Arc::new(self.compile(variant, &text))
         };
         Arc::clone(pipelines.entry(variant).or_insert_with(build))
@@ -101,24 +140,21 @@ impl Gpu {
             bind_group_layouts: &[Some(&layout)],
             immediate_size: 0,
         });
-        let constants = [
-            ("elasto_plastic", f64::from(u8::from(variant.elasto_plastic))),
-            ("gaussian", f64::from(u8::from(variant.gaussian))),
-        ];
-        let pipeline = |entry_point, constants| {
+        let constants = variant.constants();
+        let pipeline = |entry_point| {
             self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
                 label: Some(entry_point),
                 layout: Some(&pipeline_layout),
                 module: &module,
                 entry_point: Some(entry_point),
                 compilation_options: wgpu::PipelineCompilationOptions {
-                    constants,
+                    constants: &constants,
                     zero_initialize_workgroup_memory: false,
                 },
                 cache: None,
             })
         };
-        Pipeline { rollout: pipeline("rollout", &constants), poison: pipeline("poison", &constants), layout }
+        Pipeline { rollout: pipeline("rollout"), poison: pipeline("poison"), layout }
     }
 }
 
@@ -159,18 +195,28 @@ struct Item<'a> {
     index: usize,
     contact: &'a Contact,
     timeline: Timeline<'a>,
+    /// Indices into the map of the cells that carry pressure at some time; none for a reduced bristle.
     active: Vec<usize>,
 }
 
 impl<'a> Item<'a> {
     fn new(index: usize, contact: &'a Contact, plan: &Plan) -> Self {
         let timeline = contact.timeline(&plan.samples);
-        let active = contact.active_cells(&timeline);
+        let active = if contact.model.is_grid() { contact.active_cells(&timeline) } else { Vec::new() };
         Self { index, contact, timeline, active }
     }
 
+    /// Pairs of numbers of the bristles' state.
+    fn zetas(&self) -> usize {
+        if self.contact.model.is_grid() { self.active.len() } else { 2 }
+    }
+
     fn variant(&self) -> Result<Variant, EngineError> {
-        let shape = Shape::of(self.active.len());
+        let (shape, reduced) = match &self.contact.model {
+            Model::Distributed => (Shape::of(self.active.len()), None),
+            Model::Ellipsoid(form) => (Shape::REDUCED, Some((true, *form))),
+            Model::LimitSurface(_, form) => (Shape::REDUCED, Some((false, *form))),
+        };
         if shape.cells_per_lane > MOST_CELLS_PER_LANE {
             return Err(EngineError::Limit {
                 what: format!("pressured cells of contact {}", self.index),
@@ -179,7 +225,12 @@ impl<'a> Item<'a> {
             });
         }
         let friction = &self.contact.friction;
-        Ok(Variant { shape, elasto_plastic: friction.law == Law::ElastoPlastic, gaussian: friction.gamma == 2.0 })
+        Ok(Variant {
+            shape,
+            elasto_plastic: friction.law == Law::ElastoPlastic,
+            gaussian: friction.gamma == 2.0,
+            reduced: reduced.map(|(ellipsoid, form)| Reduced { ellipsoid, consistent: form == Form::Consistent }),
+        })
     }
 }
 
@@ -193,6 +244,10 @@ struct Chunk<'a> {
     frames: usize,
     /// Sweeps of one window, as far as they can be foreseen.
     expected_sweeps: f64,
+    /// The limit surfaces on the device.
+    tables: Tables,
+    /// The map of every contact at the end of what was built so far.
+    maps: Vec<Map>,
     bindings: Bindings,
     states: Staging,
     records: Staging,
@@ -217,13 +272,15 @@ struct Upload {
     windows: Vec<layout::Window>,
     intervals: Vec<layout::Interval>,
     terms: Vec<layout::Term>,
+    /// Limit surfaces that the window needs beside those of the whole run.
+    tables: Vec<f32>,
 }
 
 impl<'a> Chunk<'a> {
     /// How many of `items` fit into buffers of at most `limit` bytes with one sample a window.
     fn contacts_that_fit(items: &[Item<'_>], limit: u64) -> usize {
         let budget = BUFFER_BUDGET.min(limit);
-        let widest = items.iter().map(|i| i.active.len()).max().unwrap_or(1) as u64;
+        let widest = items.iter().map(Item::zetas).max().unwrap_or(1) as u64;
         let each = (widest * size_of::<[f32; 2]>() as u64).max(widest * size_of::<layout::Cell>() as u64);
         ((budget / each.max(1024)) as usize).clamp(1, 65_536)
     }
@@ -231,8 +288,9 @@ impl<'a> Chunk<'a> {
     fn new(gpu: &'a Gpu, pipeline: &'a Pipeline, variant: Variant, items: &'a [Item<'a>], plan: &Plan) -> Self {
         let samples = plan.samples.len() - 1;
         let steps_per_frame = (plan.duration() / samples as f64 / plan.step).max(1.0);
-        let cells: usize = items.iter().map(|i| i.active.len()).sum();
-        let work = if gpu.adapter.software { WORK_SOFTWARE } else { WORK_HARDWARE };
+        let cells: usize = items.iter().map(Item::zetas).sum();
+        let own = if gpu.adapter.software { WORK_SOFTWARE } else { WORK_HARDWARE };
+        let work = gpu.budget.map_or(own, |(work, _)| work);
         let steps = (work / (cells as f64 * SWEEPS_PER_STEP)).clamp(16.0, 1e6);
         // Long runs of many contacts: no more samples a window than the buffers hold.
         let fit = BUFFER_BUDGET as usize / (items.len() * size_of::<Record>());
@@ -240,15 +298,19 @@ impl<'a> Chunk<'a> {
 
         let mut cell_data: Vec<layout::Cell> = Vec::new();
         // A fixed map decides its cells; those of a map that follows the force are nested, so their number does.
-        let mut maps: HashMap<(usize, usize, usize, usize), u32> = HashMap::new();
+        let mut cell_maps: HashMap<(usize, usize, usize, usize), u32> = HashMap::new();
+        let mut tables = Tables::default();
+        let mut maps = Vec::with_capacity(items.len());
         let mut zetas: Vec<[f32; 2]> = Vec::with_capacity(cells);
         let mut contacts = Vec::with_capacity(items.len());
         let mut states = Vec::with_capacity(items.len());
         for item in items {
             let patch = &item.contact.patch;
             let grid = patch.grid();
-            let map = if patch.rule().is_none() { Arc::as_ptr(patch.map()).cast::<f64>() as usize } else { 0 };
-            let first = *maps.entry((map, item.active.len(), grid.nx, grid.ny)).or_insert_with(|| {
+            let map = Map::of(item.contact);
+            let table_first = map.table.as_ref().map_or(0, |t| tables.first_of(t));
+            let map_key = if patch.rule().is_none() { Arc::as_ptr(patch.map()).cast::<f64>() as usize } else { 0 };
+            let first = *cell_maps.entry((map_key, item.active.len(), grid.nx, grid.ny)).or_insert_with(|| {
                 let first = cell_data.len() as u32;
                 let unit = crate::patch::Grid { dx: 1.0, dy: 1.0, ..*grid };
                 cell_data.extend(item.active.iter().map(|&i| {
@@ -257,11 +319,13 @@ impl<'a> Chunk<'a> {
                 }));
                 first
             });
-            contacts.push(device_contact(item, plan, first, zetas.len() as u32));
+            let first = if item.contact.model.is_grid() { first } else { table_first };
+            contacts.push(device_contact(item, plan, &map, first, zetas.len() as u32));
             let given = item.contact.initial.bristles.as_deref().unwrap_or(&[]);
             let zeta = |i: usize| given.get(i).map_or([0.0; 2], |z| [z[0] as f32, z[1] as f32]);
-            zetas.extend((0..item.active.len()).map(zeta));
-            states.push(device_state(item.contact));
+            zetas.extend((0..item.zetas()).map(zeta));
+            states.push(device_state(item.contact, &map));
+            maps.push(map);
         }
         let buffer = |label: &str, size: u64, usage: wgpu::BufferUsages| {
             gpu.device.create_buffer(&wgpu::BufferDescriptor {
@@ -279,7 +343,10 @@ impl<'a> Chunk<'a> {
         };
         let record_bytes = ((frames + 1) * items.len() * size_of::<Record>()) as u64;
         let bindings = Bindings {
-            cells: filled("cells", bytemuck::cast_slice(&cell_data)),
+            cells: match variant.reduced {
+                None => filled("cells", bytemuck::cast_slice(&cell_data)),
+                Some(_) => filled("tables", bytemuck::cast_slice(tables.numbers())),
+            },
             contacts: filled("contacts", bytemuck::cast_slice(&contacts)),
             windows: buffer("windows", (items.len() * size_of::<layout::Window>()) as u64, storage),
             intervals: buffer("intervals", 64, storage),
@@ -299,6 +366,8 @@ impl<'a> Chunk<'a> {
             items,
             frames,
             expected_sweeps,
+            tables,
+            maps,
             bindings,
             states: staging(state_size),
             records: staging(record_size),
@@ -356,26 +425,29 @@ impl<'a> Chunk<'a> {
     }
 
     /// The intervals of all contacts for the samples after `window.start` up to `window.end`.
-    fn build(&self, window: &Range<usize>, cursors: &mut [usize]) -> Upload {
+    fn build(&mut self, window: &Range<usize>, cursors: &mut [usize]) -> Upload {
         let mut upload = Upload::default();
         if window.is_empty() {
             return upload;
         }
-        let parts: Vec<(usize, Vec<crate::schedule::Interval>)> = self
+        let parts: Vec<(usize, Vec<(crate::schedule::Interval, Map)>)> = self
             .items
             .par_iter()
             .zip(&*cursors)
-            .map(|(item, &from)| {
+            .zip(&mut self.maps)
+            .map(|((item, &from), map)| {
                 let mut intervals = Vec::new();
                 let mut samples = 0;
                 while samples < window.len() && from + intervals.len() < item.timeline.len() {
                     let interval = item.contact.interval(&item.timeline, from + intervals.len());
                     samples += usize::from(interval.record);
-                    intervals.push(interval);
+                    map.follow(item.contact, &interval);
+                    intervals.push((interval, map.clone()));
                 }
                 (from, intervals)
             })
             .collect();
+        let mut window_tables = self.tables.clone();
         for (i, (from, intervals)) in parts.into_iter().enumerate() {
             let to = from + intervals.len();
             cursors[i] = to;
@@ -387,7 +459,7 @@ impl<'a> Chunk<'a> {
                 // Sample 0 belongs to the first window, before its intervals.
                 sample_from: if window.start == 0 { 0 } else { window.start as u32 + 1 },
             });
-            for (j, interval) in intervals.into_iter().enumerate() {
+            for (j, (interval, map)) in intervals.into_iter().enumerate() {
                 let term_first = upload.terms.len() as u32;
                 upload.terms.extend(interval.terms.iter().map(|q| layout::Term {
                     slot: q.slot as u32,
@@ -406,13 +478,17 @@ impl<'a> Chunk<'a> {
                         | bit(interval.record, flag::RECORD)
                         | bit(interval.remap.is_some(), flag::REMAP)
                         | bit(from + j == 0, flag::FIRST),
-                    remap_f_n: interval.remap.unwrap_or(-1.0) as f32,
+                    map_f_n: map.f_n as f32,
+                    map_radius: map.radius as f32,
+                    map_viscous: map.viscous as f32,
+                    map_table: map.table.as_ref().map_or(0, |t| window_tables.first_of(t)),
                     term_first,
                     term_count: interval.terms.len() as u32,
                     c,
                 });
             }
         }
+        upload.tables = window_tables.numbers_beyond(&self.tables);
         upload
     }
 
@@ -420,33 +496,34 @@ impl<'a> Chunk<'a> {
     fn max_sweeps(&self, upload: &Upload) -> u32 {
         let Shape { workgroup, cells_per_lane } = self.variant.shape;
         if !self.gpu.adapter.software {
-            let cells: usize = self.items.iter().map(|i| i.active.len()).sum();
+            let cells: usize = self.items.iter().map(Item::zetas).sum();
             return (WORK_HARDWARE / cells as f64).clamp(64.0, 1e6) as u32;
         }
         let terms = upload.intervals.iter().map(|i| i.term_count).max().unwrap_or(0);
-        let turns = cells_per_lane + workgroup / 8 + 4 + 2 * terms;
+        let model = match self.variant.reduced {
+            None => cells_per_lane + workgroup / 8,
+            Some(_) => 2 * (ROOT_ITERATIONS + 2),
+        };
+        let turns = model + 4 + 2 * terms;
         (SOFTWARE_LOOP_TURNS.saturating_sub(4 * cells_per_lane) / turns).saturating_sub(12).max(1)
     }
 
     /// Puts a window's intervals on the device; buffers grow when they must. Returns the sweeps
     /// that one dispatch may do.
     fn send(&mut self, upload: &Upload) -> u32 {
-        let max_sweeps = self.max_sweeps(upload);
+        let own = self.max_sweeps(upload);
+        let max_sweeps = self.gpu.budget.map_or(own, |(_, sweeps)| own.min(sweeps));
         let queue = &self.gpu.queue;
         queue.write_buffer(&self.bindings.windows, 0, bytemuck::cast_slice(&upload.windows));
+        if !upload.tables.is_empty() {
+            let all: Vec<f32> = self.tables.numbers().iter().chain(&upload.tables).copied().collect();
+            self.gpu.put(&mut self.bindings.cells, bytemuck::cast_slice(&all));
+        }
         for (buffer, bytes) in [
             (&mut self.bindings.intervals, bytemuck::cast_slice(&upload.intervals)),
             (&mut self.bindings.terms, bytemuck::cast_slice::<_, u8>(&upload.terms)),
         ] {
-            if bytes.len() as u64 > buffer.size() {
-                *buffer = self.gpu.device.create_buffer(&wgpu::BufferDescriptor {
-                    label: None,
-                    size: (bytes.len() as u64 * 5 / 4).next_multiple_of(4),
-                    usage: buffer.usage(),
-                    mapped_at_creation: false,
-                });
-            }
-            queue.write_buffer(buffer, 0, bytes);
+            self.gpu.put(buffer, bytes);
         }
         let run = Run { contacts: self.items.len() as u32, max_sweeps, zero: 0 };
         queue.write_buffer(&self.bindings.run, 0, bytemuck::bytes_of(&run));
@@ -480,7 +557,8 @@ impl<'a> Chunk<'a> {
             }
             pass.set_pipeline(&self.pipeline.rollout);
             for _ in 0..(self.expected_sweeps / f64::from(max_sweeps)).ceil() as u32 {
-                dispatch_groups(&mut pass, self.items.len() as u32);
+                let contacts = self.variant.shape.contacts();
+                dispatch_groups(&mut pass, (self.items.len() as u32).div_ceil(contacts));
             }
         }
         self.states.copy(&mut encoder, &b.states);
@@ -512,13 +590,13 @@ impl<'a> Chunk<'a> {
         let mut encoder = self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         staging.copy(&mut encoder, &self.bindings.zetas);
         self.gpu.queue.submit([encoder.finish()]);
-        let n = self.items.iter().map(|i| i.active.len()).sum();
+        let n = self.items.iter().map(Item::zetas).sum();
         let zetas = staging.read::<[f32; 2]>(&self.gpu.device, n)?;
         let mut first = 0;
         for item in self.items {
-            let own = &zetas[first..first + item.active.len()];
+            let own = &zetas[first..first + item.zetas()];
             out.bristles[item.index] = own.iter().map(|z| [f64::from(z[0]), f64::from(z[1])]).collect();
-            first += item.active.len();
+            first += item.zetas();
         }
         Ok(())
     }
@@ -533,7 +611,7 @@ fn reason(status: u32) -> Option<Reason> {
     [Reason::Twist, Reason::Wrench].into_iter().find(|r| status & *r as u32 != 0)
 }
 
-fn device_contact(item: &Item<'_>, plan: &Plan, cell_first: u32, zeta_first: u32) -> layout::Contact {
+fn device_contact(item: &Item<'_>, plan: &Plan, map: &Map, cell_first: u32, zeta_first: u32) -> layout::Contact {
     let Contact { patch, friction: f, body, .. } = item.contact;
     let grid = patch.grid();
     let (hertz_radius, hertz_k, hertz_k_per_newton) = match patch.rule() {
@@ -565,13 +643,18 @@ fn device_contact(item: &Item<'_>, plan: &Plan, cell_first: u32, zeta_first: u32
         hertz_k_per_newton: hertz_k_per_newton as f32,
         hertz_most: 0.5 * grid.nx.min(grid.ny) as f32,
         h_max: plan.step as f32,
+        radius: map.radius as f32,
+        viscous: map.viscous as f32,
+        cop_x: patch.cop()[0] as f32,
+        cop_y: patch.cop()[1] as f32,
+        n_ls: map.table.as_ref().map_or(0, |t| t.n_ls() as u32),
         cell_first,
         cell_count: item.active.len() as u32,
         zeta_first,
     }
 }
 
-fn device_state(contact: &Contact) -> State {
+fn device_state(contact: &Contact, map: &Map) -> State {
     let prescribed = contact.body.kind == crate::body::Kind::Prescribed;
     let u = if prescribed { [0.0; 3] } else { contact.initial.twist.to_array() };
     let q = contact.initial.pose;
@@ -583,7 +666,7 @@ fn device_state(contact: &Contact) -> State {
         q: narrow(q.to_array()),
         q_low: low(q.to_array()),
         patch_twist: narrow(contact.body.transform(q).twist(u.into()).to_array()),
-        map_f_n: -1.0,
+        map_radius: map.radius as f32,
         ..State::default()
     }
 }

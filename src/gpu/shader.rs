@@ -11,9 +11,9 @@ use crate::patch::{A_MIN, K_MIN};
 /// The shape of a kernel: lanes of a workgroup, and cells that each lane holds at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Shape {
-    /// Lanes of the workgroup that steps one contact.
+    /// Lanes of the workgroup: of one contact with a grid, or of as many reduced contacts.
     pub workgroup: u32,
-    /// Length of each lane's arrays.
+    /// Length of each lane's arrays; 0 for reduced contacts.
     pub cells_per_lane: u32,
 }
 
@@ -34,6 +34,15 @@ impl Shape {
         }
         Self { workgroup, cells_per_lane: cells.div_ceil(workgroup).next_multiple_of(4) }
     }
+
+    /// The shape for contacts with a reduced bristle, one a lane.
+    pub const REDUCED: Self = Self { workgroup: 32, cells_per_lane: 0 };
+
+    /// Contacts that one workgroup steps.
+    #[must_use]
+    pub const fn contacts(self) -> u32 {
+        if self.cells_per_lane == 0 { self.workgroup } else { 1 }
+    }
 }
 
 /// A pipeline: a shape and what a whole dispatch has in common.
@@ -45,6 +54,28 @@ pub struct Variant {
     pub elasto_plastic: bool,
     /// Whether `gamma` is 2.
     pub gaussian: bool,
+    /// What a reduced bristle slides on; none for a grid.
+    pub reduced: Option<Reduced>,
+}
+
+/// A reduced model's pipeline constants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Reduced {
+    /// An ellipsoid, else a limit surface.
+    pub ellipsoid: bool,
+    /// The elastically consistent form, else the published one.
+    pub consistent: bool,
+}
+
+impl Variant {
+    /// The pipeline constants.
+    pub(super) fn constants(&self) -> Vec<(&'static str, f64)> {
+        let mut all = vec![("elasto_plastic", self.elasto_plastic), ("gaussian", self.gaussian)];
+        if let Some(r) = self.reduced {
+            all.extend([("ellipsoid", r.ellipsoid), ("consistent", r.consistent)]);
+        }
+        all.into_iter().map(|(name, on)| (name, f64::from(u8::from(on)))).collect()
+    }
 }
 
 /// The WGSL of a kernel of this shape.
@@ -61,6 +92,7 @@ pub fn source(shape: Shape) -> String {
         ("SHORTEST_RULED_STEP", SHORTEST_RULED_STEP),
         ("STRIBECK_X_MIN", STRIBECK_X_MIN),
         ("STEP_SLACK", STEP_SLACK),
+        ("ROOT_TOLERANCE", ROOT_TOLERANCE),
         ("A_MIN", A_MIN),
         ("K_MIN", K_MIN),
     ] {
@@ -70,6 +102,7 @@ pub fn source(shape: Shape) -> String {
         ("WORKGROUP", shape.workgroup),
         ("CELLS_PER_LANE", shape.cells_per_lane),
         ("NEWTON_MOST", NEWTON_MOST),
+        ("ROOT_ITERATIONS", ROOT_ITERATIONS),
         ("KIND_PRESCRIBED", kind::of(Kind::Prescribed)),
         ("KIND_GRIPPER", kind::of(Kind::Gripper)),
         ("KIND_BODY", kind::of(Kind::Body)),
@@ -84,11 +117,19 @@ pub fn source(shape: Shape) -> String {
     }
     constant("RAMP_ITERATIONS", f32::RAMP_ITERATIONS.to_string());
     text += include_str!("../../shaders/friction.wgsl");
-    text += include_str!("../../shaders/reduce.wgsl");
-    text += include_str!("../../shaders/distributed.wgsl");
+    if shape.cells_per_lane == 0 {
+        text += include_str!("../../shaders/reduced.wgsl");
+    } else {
+        text += include_str!("../../shaders/reduce.wgsl");
+        text += include_str!("../../shaders/distributed.wgsl");
+    }
     text += include_str!("../../shaders/step.wgsl");
     text
 }
 
+/// Iterations of the consistent form's root in single precision at most: all its bits by bisection.
+pub(super) const ROOT_ITERATIONS: u32 = 24;
+/// A step smaller than this share of the root ends it: Newton's next error is the square of that.
+const ROOT_TOLERANCE: f64 = 1e-4;
 /// Slack of the number of steps to a break point, wide enough for the rounding of single precision.
 const STEP_SLACK: f64 = 1e-3;

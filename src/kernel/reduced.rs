@@ -185,15 +185,16 @@ impl Reduced {
         let q = st.a_sigma0 * m.m.s / g;
         let z0 = self.zeta + st.a_sigma0 * m.v_e;
         let z1 = y / (1.0 + q);
-        let t = self.consistent_root(k, m, big_g, q, z0, z1);
-        let zeta = (1.0 - t) * z0 + t * z1;
-        let share = t / (1.0 + q * (1.0 - t));
+        let tau = self.consistent_root(k, m, big_g, q, z0, z1);
+        let zeta = z1 + tau * (z0 - z1);
+        let share = (1.0 - tau) / (1.0 + q * tau);
         let x = zeta.norm() / big_g;
         let (b, b_slope) = ramp(x, k.s_ba);
         Bristle { zeta, y: Vector3::new(b, 0.0, 0.0), l: q, x, b: share, b_slope, d: 1.0 / (1.0 + share * q) }
     }
 
-    /// The root of `F(t) = t/(1 + q (1-t)) - b(x) (1 + c)/2` in [0, 1], `zeta = (1-t) z0 + t z1`.
+    /// The root of `F(tau) = (1-tau)/(1 + q tau) - b(x) (1 + c)/2` in [0, 1], `zeta = z1 + tau (z0 - z1)`.
+    /// (`tau` is model.md's `1 - t`: near sliding it is small, and single precision holds it well.)
     fn consistent_root(
         &self,
         k: &Consts<f64>,
@@ -204,45 +205,39 @@ impl Reduced {
         z1: Vector3<f64>,
     ) -> f64 {
         if z0.norm() <= k.s_ba * big_g {
-            return 0.0;
-        }
-        let at = |t: f64| {
-            let zeta = (1.0 - t) * z0 + t * z1;
-            let (norm, z_hat) = (zeta.norm(), direction(zeta));
-            let (b, b_slope) = ramp(norm / big_g, k.s_ba);
-            let c = m.d_hat.dot(&z_hat);
-            let way = z1 - z0;
-            let turn = if norm > 0.0 { (m.d_hat - c * z_hat).dot(&way) / norm } else { 0.0 };
-            let f = t / (1.0 + q * (1.0 - t)) - 0.5 * b * (1.0 + c);
-            let slope = (1.0 + q) / (1.0 + q * (1.0 - t)).powi(2)
-                - 0.5 * b_slope * z_hat.dot(&way) / big_g * (1.0 + c)
-                - 0.5 * b * turn;
-            (f, slope)
-        };
-        let (mut t, (mut low, mut high)) = (1.0, (0.0, 1.0));
-        let (mut f, mut slope) = at(t);
-        if f <= 0.0 {
             return 1.0;
         }
-        let mut last = 1.0f64;
+        let way = z0 - z1;
+        let (mut tau, mut low, mut high, mut last) = (0.0f64, 0.0f64, 1.0f64, 1.0f64);
         for _ in 0..ROOT_ITERATIONS {
-            if f > 0.0 {
-                high = t
-            } else {
-                low = t
+            let zeta = z1 + tau * way;
+            let (inv, x) = (over(zeta.norm()), zeta.norm() / big_g);
+            let z_hat = zeta * inv;
+            let (b, b_slope) = ramp(x, k.s_ba);
+            let c = m.d_hat.dot(&z_hat);
+            let f = (1.0 - tau) / (1.0 + q * tau) - 0.5 * b * (1.0 + c);
+            if tau == 0.0 && f <= 0.0 {
+                return 0.0;
             }
-            let newton = t - f / slope;
+            let slope = -(1.0 + q) / ((1.0 + q * tau) * (1.0 + q * tau))
+                - 0.5 * b_slope * z_hat.dot(&way) / big_g * (1.0 + c)
+                - 0.5 * b * (m.d_hat - c * z_hat).dot(&way) * inv;
+            if f > 0.0 {
+                low = tau;
+            } else {
+                high = tau;
+            }
+            let newton = tau - f / slope;
             // Bisect when Newton leaves the bracket or fails to halve the last step: it can cycle on the ramp.
-            let good = newton > low && newton < high && (newton - t).abs() <= 0.5 * last;
+            let good = newton > low && newton < high && (newton - tau).abs() <= 0.5 * last;
             let next = if good { newton } else { 0.5 * (low + high) };
-            last = (next - t).abs();
-            t = next;
-            if last <= ROOT_TOLERANCE {
+            last = (next - tau).abs();
+            tau = next;
+            if last <= ROOT_TOLERANCE * tau.max(ROOT_TOLERANCE) {
                 break;
             }
-            (f, slope) = at(t);
         }
-        t
+        tau
     }
 
     /// `d zeta*/dv_S` [s/m].
@@ -260,13 +255,12 @@ impl Reduced {
         let d_big_g = g * m.h_slope + m.h * g_slope * m.e;
         if self.form == Form::Published {
             let n = direction(z.y);
-            let length = z.y.norm();
-            let across = (m.d - m.d.dot(&n) * n) * over(length);
+            let across = (m.d - m.d.dot(&n) * n) * over(z.y.norm());
             let deps = 0.5 * (m.j.transpose() * (m.d_hat + n + a * across));
-            let dl = a / big_g * deps - z.l / big_g * d_big_g;
-            let dy = (a * (m.j.transpose() * n) - length / big_g * d_big_g) / big_g;
-            let dx = (dy - z.x * z.b * dl) / (1.0 + z.l * (z.b + z.x * z.b_slope));
-            let along = n * (big_g * dx + z.x * d_big_g).transpose();
+            let steep = z.l * (z.b + z.x * z.b_slope);
+            // d(G x)/dv_S: model.md's G dx + x dG, with what cancels in it taken out.
+            let row = (a * (m.j.transpose() * n - z.x * z.b * deps) + z.x * steep * d_big_g) / (1.0 + steep);
+            let along = n * row.transpose();
             return along + a * z.d * (identity - n * n.transpose()) * m.j;
         }
         let (share, q, b, b_slope) = (z.b, z.l, z.y[0], z.b_slope);
@@ -289,6 +283,6 @@ impl Reduced {
 }
 
 /// Iterations of the consistent form's root at most; two on average.
-const ROOT_ITERATIONS: usize = 60;
-/// A step of the root smaller than this ends it.
-const ROOT_TOLERANCE: f64 = 1e-15;
+pub const ROOT_ITERATIONS: u32 = 60;
+/// A step smaller than this share of the root ends it: Newton's next error is the square of that.
+const ROOT_TOLERANCE: f64 = 1e-8;

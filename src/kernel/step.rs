@@ -82,7 +82,7 @@ impl<R: Real> Bristles<R> {
             Model::Ellipsoid(form) => (None, *form),
             Model::LimitSurface(table, form) => (Some(Arc::clone(table)), *form),
         };
-        let rule = table.as_ref().map_or(Rule::Points, |t| t.rule());
+        let rule = rule_of(table.as_deref());
         Self::One(Box::new(Reduced {
             zeta: Vector3::new(zeta(0)[0], zeta(0)[1], zeta(1)[0]),
             cop: patch.cop(),
@@ -116,20 +116,29 @@ impl<R: Real> Bristles<R> {
                 cells.set_weights(&active.iter().map(|&i| patch.weights()[i]).collect::<Vec<_>>());
             }
             Self::One(one) => {
-                let rule = one.table.as_ref().map_or(Rule::Points, |t| t.rule());
+                let rule = rule_of(one.table.as_deref());
                 let surface = Surface::new(patch, rule);
                 one.cop = patch.cop();
                 // The deflection z_tau = r zeta_3 / sigma0 is kept, as the grid keeps its bristles.
                 one.zeta[2] *= one.radius / surface.radius();
                 one.radius = surface.radius();
                 one.viscous = patch.viscous();
-                let reshaped = matches!(patch.rule(), Some(Hertz { exponent: Exponent::PerNewton(_), .. }));
-                if let Some(table) = one.table.as_mut().filter(|_| reshaped) {
+                if let Some(table) = one.table.as_mut().filter(|_| reshapes(patch)) {
                     *table = Arc::new(Table::of(&surface, table.n_ls()).expect("the resolution was checked before"));
                 }
             }
         }
     }
+}
+
+/// The rule by which a reduced bristle's radius is computed: the table's, or `points` for an ellipsoid.
+pub(crate) fn rule_of(table: Option<&Table>) -> Rule {
+    table.map_or(Rule::Points, Table::rule)
+}
+
+/// Whether the map of a patch changes its shape with the normal force, and not only its size.
+pub(crate) fn reshapes(patch: &Patch) -> bool {
+    matches!(patch.rule(), Some(Hertz { exponent: Exponent::PerNewton(_), .. }))
 }
 
 /// The inputs at the time of a stage.
@@ -179,7 +188,9 @@ impl<'a, R: Real> Solver<'a, R> {
         while left > 0.0 {
             let tau = interval.length - left;
             let n = (left / self.longest_step(&interval.inputs(tau)) - 1e-6).ceil().max(1.0);
-            let h = left / n;
+            // The steps are differences of what is left, so that they add up to the interval.
+            let rest = if n == 1.0 { 0.0 } else { left - left / n };
+            let h = left - rest;
             if self.contact.body.kind == Kind::Prescribed {
                 self.follow(interval, tau, h);
             } else {
@@ -187,7 +198,7 @@ impl<'a, R: Real> Solver<'a, R> {
             }
             self.status.steps += 1;
             at_least = 1;
-            left = if n == 1.0 { 0.0 } else { left - h };
+            left = rest;
         }
         Ok(())
     }

@@ -1,0 +1,265 @@
+//! What the test programs share: fixtures, contacts to start from, comparisons.
+#![allow(dead_code, reason = "every test program uses its own part")]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bristle::body::{Body, Kind};
+use bristle::contact::{Contact, Initial, Inputs, Model};
+use bristle::engine::{Engine, Plan, Trajectories};
+use bristle::friction::{Friction, Law};
+use bristle::patch::{Exponent, Grid, Hertz, Patch, Shape};
+use bristle::random::Draw;
+use bristle::scenario::{Scenario, change};
+use bristle::schedule::Signal;
+
+/// Runs to the end, whatever happens.
+pub fn rollout(engine: &dyn Engine, contacts: &[Contact], plan: &Plan) -> Trajectories {
+    engine.rollout(contacts, plan, &|_| true).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// A plan that returns the bristles too.
+pub fn plan(duration: f64, step: f64, record_every: f64) -> Plan {
+    Plan { keep_bristles: true, ..Plan::new(duration, step, record_every).unwrap() }
+}
+
+/// The samples of contact `k`.
+pub fn of<T>(all: &[T], k: usize, frames: usize) -> &[T] {
+    &all[k * frames..(k + 1) * frames]
+}
+
+/// Component `c` of every sample of contact `k`.
+pub fn series(all: &[[f64; 3]], k: usize, frames: usize, c: usize) -> Vec<f64> {
+    of(all, k, frames).iter().map(|v| v[c]).collect()
+}
+
+/// `Err` tells the first place where `found` is further than `limit` from `wanted`, or not a number.
+pub fn compare(what: &str, found: &[f64], wanted: &[f64], limit: f64) -> Result<(), String> {
+    if found.len() != wanted.len() {
+        return Err(format!("{what}: {} values, wanted {}", found.len(), wanted.len()));
+    }
+    for (i, (f, w)) in found.iter().zip(wanted).enumerate() {
+        let difference = (f - w).abs();
+        if difference.is_nan() || difference > limit {
+            return Err(format!("{what}[{i}] = {f:e}, wanted {w:e}: they differ by {difference:e}, limit {limit:e}"));
+        }
+    }
+    Ok(())
+}
+
+/// As [`compare`], but fails the test.
+#[track_caller]
+pub fn assert_close(what: &str, found: &[f64], wanted: &[f64], limit: f64) {
+    compare(what, found, wanted, limit).unwrap_or_else(|e| panic!("{e}"));
+}
+
+#[track_caller]
+pub fn assert_below(what: &str, found: f64, limit: f64) {
+    assert!(found <= limit, "{what}: {found:e}, limit {limit:e}");
+}
+
+/// Everything an engine returned for contact `k`, as bits.
+pub fn bits(t: &Trajectories, k: usize) -> Vec<u64> {
+    let n = t.frames();
+    let status = t.status[k];
+    let failure = status.failure.map_or([0, 0], |(step, reason)| [step + 1, reason as u64]);
+    let threes = [&t.pose, &t.twist, &t.wrench].into_iter().flat_map(|all| of(all, k, n).iter().flatten());
+    let ones = [&t.normal_force, &t.slip].into_iter().flat_map(|all| of(all, k, n));
+    let bristles = t.bristles.get(k).into_iter().flatten().flatten();
+    let numbers = threes.chain(ones).chain(bristles).map(|v| v.to_bits());
+    numbers.chain(failure).chain([status.unconverged, status.steps, status.passes]).collect()
+}
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/distributed")
+}
+
+/// A converged solution and the contact it belongs to.
+pub struct Case {
+    pub name: String,
+    pub contact: Contact,
+    pub plan: Plan,
+    /// Index of the sample, and the row without its time.
+    pub rows: Vec<(usize, Vec<f64>)>,
+}
+
+impl Case {
+    /// Reads the scenario and the rows of `case` under `law`, `ep` or `lugre`.
+    pub fn load(case: &str, law: &str) -> Self {
+        let folder = fixtures();
+        let mut text = std::fs::read_to_string(folder.join(format!("{case}.toml"))).unwrap();
+        if law == "lugre" {
+            text = change(&text, "friction.law=lugre").unwrap();
+        }
+        let scenario = Scenario::parse(&text, &folder, case).unwrap();
+        let plan = scenario.plan();
+        let mut reader = csv::Reader::from_path(folder.join(format!("{case}_{law}.csv"))).unwrap();
+        let rows = reader.records().map(|record| {
+            let row: Vec<f64> = record.unwrap().iter().map(|field| field.parse().unwrap()).collect();
+            let frame = plan.samples.iter().position(|t| (t - row[0]).abs() < 1e-9).expect("a sample at every row");
+            (frame, row[1..].to_vec())
+        });
+        let rows = rows.collect();
+        Self { name: format!("{case} {law}"), contact: scenario.contact(0).unwrap(), plan, rows }
+    }
+
+    /// Column `c` of the converged solution.
+    pub fn column(&self, c: usize) -> Vec<f64> {
+        self.rows.iter().map(|(_, row)| row[c]).collect()
+    }
+
+    /// Component `c` of contact `k` at the times of the rows.
+    pub fn samples(&self, all: &[[f64; 3]], k: usize, frames: usize, c: usize) -> Vec<f64> {
+        let own = of(all, k, frames);
+        self.rows.iter().map(|(frame, _)| own[*frame][c]).collect()
+    }
+}
+
+/// All converged cases whose name starts with `prefix`.
+pub fn cases(prefix: &str) -> Vec<Case> {
+    let mut reader = csv::Reader::from_path(fixtures().join("cases.csv")).unwrap();
+    let names = reader.records().map(|r| r.map(|r| (r[0].to_owned(), r[1].to_owned())).unwrap());
+    names.filter(|(case, _)| case.starts_with(prefix)).map(|(case, law)| Case::load(&case, &law)).collect()
+}
+
+/// Torsional radius, viscous factor and centre of pressure of every fixed map: name, then four numbers.
+pub fn maps() -> Vec<(String, [f64; 4])> {
+    let mut reader = csv::Reader::from_path(fixtures().join("cases.csv")).unwrap();
+    let rows = reader.records().map(Result::unwrap).filter(|r| !r[2].is_empty());
+    rows.map(|r| (r[0].to_owned(), [2, 3, 4, 5].map(|i| r[i].parse().unwrap()))).collect()
+}
+
+/// Runs cases that share a plan as one batch, and names the contact whose status is not clean.
+pub fn run(engine: &dyn Engine, cases: &[Case], step: f64) -> Trajectories {
+    let plan = Plan { step, ..cases[0].plan.clone() };
+    assert!(cases.iter().all(|c| c.plan.samples == plan.samples), "one plan a batch");
+    let contacts: Vec<Contact> = cases.iter().map(|c| c.contact.clone()).collect();
+    let out = rollout(engine, &contacts, &plan);
+    for (case, status) in cases.iter().zip(&out.status) {
+        assert_eq!(status.failure, None, "{}", case.name);
+    }
+    out
+}
+
+pub fn shape(n: usize, size: f64, shape: Shape) -> Arc<Patch> {
+    Arc::new(Patch::shape(Grid::new(n, n, size, size).unwrap(), shape).unwrap())
+}
+
+/// Dry friction with one coefficient.
+pub fn dry(law: Law, mu: f64) -> Friction {
+    Friction { law, mu_c: mu, mu_s: mu, sigma2: 0.0, ..Friction::default() }
+}
+
+/// A patch that moves with a constant twist at its centre of pressure.
+pub fn prescribed(patch: &Arc<Patch>, friction: Friction, twist: [f64; 3], normal_force: f64) -> Contact {
+    let inputs = Inputs {
+        normal_force: Signal::constant(normal_force),
+        twist: twist.map(Signal::constant),
+        ..Inputs::default()
+    };
+    Contact {
+        patch: Arc::clone(patch),
+        model: Model::Distributed,
+        friction,
+        body: Body::prescribed(),
+        inputs,
+        initial: Initial::default(),
+    }
+}
+
+/// A body of 1 kg on a table.
+pub fn on_table(kind: Kind, patch: &Arc<Patch>, friction: Friction) -> Contact {
+    let body = Body { kind, mass: 1.0, inertia: 1.25e-3, pads: 1, offset: [0.0; 2] };
+    let inputs = Inputs { normal_force: Signal::constant(9.81), ..Inputs::default() };
+    Contact { patch: Arc::clone(patch), model: Model::Distributed, friction, body, inputs, initial: Initial::default() }
+}
+
+/// The paper's object between two pads, its centre of mass at `pose`, under gravity along -y.
+pub fn in_hand(patch: &Arc<Patch>, friction: Friction, pose: [f64; 3], normal_force: Signal) -> Contact {
+    let mass = 0.2;
+    let inertia = mass / 12.0 * (0.15f64.powi(2) + 0.08f64.powi(2));
+    let body = Body { kind: Kind::Gripper, mass, inertia, pads: 2, offset: [0.0; 2] };
+    let gravity = [Signal::constant(0.0), Signal::constant(-9.81)];
+    let inputs = Inputs { normal_force, gravity, ..Inputs::default() };
+    let initial = Initial { pose: pose.into(), ..Initial::default() };
+    Contact { patch: Arc::clone(patch), model: Model::Distributed, friction, body, inputs, initial }
+}
+
+/// Numbers of a random contact, by name.
+pub struct Dice(pub Draw);
+
+impl Dice {
+    pub fn between(&self, name: &str, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.0.uniform(name)
+    }
+
+    pub fn log(&self, name: &str, low: f64, high: f64) -> f64 {
+        self.between(name, low.ln(), high.ln()).exp()
+    }
+
+    pub fn pick<T: Copy>(&self, name: &str, from: &[T]) -> T {
+        from[(self.0.uniform(name) * from.len() as f64) as usize]
+    }
+}
+
+/// Contact `k` of a batch in which everything differs: grid and cell shape, map, law, gamma, kind, loads, start,
+/// bristles. Soft enough that a step of 2e-4 s has one solution.
+pub fn random_contact(seed: u64, k: u64) -> Contact {
+    let d = Dice(Draw::new(seed, k));
+    let (nx, ny) = d.pick("grid", &[(1, 1), (4, 3), (7, 7), (21, 21), (26, 20)]);
+    let grid = Grid::new(nx, ny, d.log("width", 0.005, 0.05), d.log("height", 0.005, 0.05)).unwrap();
+    let f_n = d.log("f_n", 0.2, 10.0);
+    let patch = match d.pick("map", &[0, 1, 2, 3]) {
+        0 => Patch::shape(grid, d.pick("shape", &[Shape::Square, Shape::Circle, Shape::LineGradient])).unwrap(),
+        1 => {
+            let exponent = d.pick("exponent", &[Exponent::Fixed(2.0), Exponent::Fixed(1.3), Exponent::PerNewton(0.7)]);
+            Patch::hertz(grid, Hertz { radius: d.between("radius", 0.8, 4.0), exponent }, f_n).unwrap()
+        }
+        _ => {
+            let cell = |i: usize| d.between(&format!("p{i}"), 0.0, 1.0);
+            Patch::from_pressure(grid, &(0..grid.len()).map(cell).collect::<Vec<_>>()).unwrap()
+        }
+    };
+    let mu_c = d.between("mu_c", 0.2, 1.2);
+    let friction = Friction {
+        law: d.pick("law", &[Law::LuGre, Law::ElastoPlastic, Law::ElastoPlastic]),
+        sigma0: d.log("sigma0", 1e4, 1e6),
+        sigma1: d.log("sigma1", 1.0, 1e3),
+        sigma2: d.between("sigma2", 0.0, 0.3),
+        mu_c,
+        mu_s: mu_c * d.between("mu_s", 1.0, 1.3),
+        gamma: d.pick("gamma", &[2.0, 2.0, 0.7, 1.0, 3.1]),
+        v_s: d.log("v_s", 2e-3, 2e-2),
+        s_ba: d.between("s_ba", 0.0, 0.95),
+    };
+    let kind = d.pick("kind", &[Kind::Prescribed, Kind::Gripper, Kind::Body, Kind::World]);
+    let body = if kind == Kind::Prescribed {
+        Body::prescribed()
+    } else {
+        let offset =
+            if kind == Kind::Body { [d.between("ox", -0.01, 0.01), d.between("oy", -0.01, 0.01)] } else { [0.0; 2] };
+        let (mass, pads) = (d.log("mass", 0.2, 2.0), if kind == Kind::Gripper { 2 } else { 1 });
+        Body { kind, mass, inertia: mass * d.log("inertia", 4e-4, 2e-3), pads, offset }
+    };
+    let speed = |name: &str, scale: f64| d.between(name, -scale, scale) * d.log("slow", 1e-3, 1.0);
+    let inputs = Inputs {
+        normal_force: Signal::constant(f_n),
+        wrench: [("fx", 2.0), ("fy", 2.0), ("tau", 0.02)].map(|(n, s)| Signal::constant(d.between(n, -s, s))),
+        twist: [("vx", 0.05), ("vy", 0.05), ("w", 5.0)].map(|(n, s)| Signal::constant(speed(n, s))),
+        ..Inputs::default()
+    };
+    let arm = if kind == Kind::Gripper { 0.02 } else { 0.5 };
+    let initial = Initial {
+        pose: [("x", arm), ("y", arm), ("theta", 3.0)].map(|(n, s)| d.between(n, -s, s)).into(),
+        twist: [("vx", 0.05), ("vy", 0.05), ("w", 5.0)].map(|(n, s)| speed(n, s)).into(),
+        bristles: None,
+    };
+    let mut contact = Contact { patch: Arc::new(patch), model: Model::Distributed, friction, body, inputs, initial };
+    let cells = contact.active_cells(&contact.timeline(&[0.0, 1.0])).len();
+    let within = |i: usize| {
+        let (size, angle) = (mu_c * d.between(&format!("z{i}"), 0.0, 1.0), d.between(&format!("a{i}"), 0.0, 6.3));
+        [size * angle.cos(), size * angle.sin()]
+    };
+    contact.initial.bristles = Some((0..cells).map(within).collect());
+    contact
+}

@@ -1,0 +1,160 @@
+//! Cases with a solution on paper.
+
+use bristle::body::Kind;
+use bristle::engine::{Engine, Plan};
+use bristle::friction::{Friction, Law};
+use bristle::patch::Shape;
+use bristle::scenario::Scenario;
+use bristle::schedule::Signal;
+
+use crate::Limits;
+use crate::common::{assert_below, assert_close, dry, in_hand, of, on_table, prescribed, rollout, series, shape};
+
+const LAWS: [Law; 2] = [Law::LuGre, Law::ElastoPlastic];
+
+pub fn pure_sliding_takes_mu_times_the_normal_force(engine: &dyn Engine, limits: &Limits) {
+    let patch = shape(9, 0.02, Shape::NonConvex2);
+    let (mut contacts, mut wanted) = (Vec::new(), Vec::new());
+    let angle = 0.6f64;
+    for law in LAWS {
+        for gamma in [2.0, 1.0, 0.6] {
+            let friction = Friction { law, mu_c: 0.7, mu_s: 0.9, gamma, v_s: 2e-3, ..Friction::default() };
+            // Far above the Stribeck velocity, at it, and at half of it.
+            for speed in [0.05, 2e-3, 1e-3] {
+                let twist = [speed * angle.cos(), speed * angle.sin(), 0.0];
+                contacts.push(prescribed(&patch, friction, twist, 3.0));
+                let g = 0.7 + 0.2 * (-(speed / 2e-3).powf(gamma)).exp();
+                wanted.push(3.0 * (g + friction.sigma2 * speed));
+            }
+        }
+    }
+    let plan = Plan::new(0.05, 2e-4, 0.05).unwrap();
+    let out = rollout(engine, &contacts, &plan);
+    let [cx, cy] = patch.cop();
+    for (k, force) in wanted.iter().enumerate() {
+        let [fx, fy, tau] = of(&out.wrench, k, 2)[1];
+        let found = [fx / -angle.cos() / force, fy / -angle.sin() / force];
+        assert_close(&format!("contact {k}: force over the wanted one"), &found, &[1.0, 1.0], limits.steady);
+        let about_cop = (tau - (cx * fy - cy * fx)) / (force * patch.radius());
+        assert_close(&format!("contact {k}: torque about the centre of pressure"), &[about_cop], &[0.0], limits.steady);
+    }
+}
+
+pub fn spinning_disc_takes_two_thirds_of_mu_f_n_r(engine: &dyn Engine, _: &Limits) {
+    let (mu, f_n, radius) = (0.6, 5.0, 0.01);
+    // Even numbers: no cell sits at the centre of rotation.
+    let cells = [8, 16, 32, 64];
+    let contacts: Vec<_> = cells
+        .iter()
+        .flat_map(|&n| LAWS.map(|law| prescribed(&shape(n, 0.02, Shape::Disc), dry(law, mu), [0.0, 0.0, 100.0], f_n)))
+        .collect();
+    let out = rollout(engine, &contacts, &Plan::new(0.01, 2e-4, 0.01).unwrap());
+    let wanted = -2.0 / 3.0 * mu * f_n * radius;
+    let error = |k: usize| (of(&out.wrench, k, 2)[1][2] / wanted - 1.0).abs();
+    for law in 0..2 {
+        let errors = [0, 1, 2, 3].map(|n| error(2 * n + law));
+        let order = (errors[0] / errors[3]).log2() / 3.0;
+        assert!(errors[3] < 1e-3 && order > 1.4, "errors {errors:?} with {cells:?} cells: order {order}");
+    }
+}
+
+pub fn stick_oscillates_at_the_bristles_frequency_with_second_order(engine: &dyn Engine, _: &Limits) {
+    // Without damping a sticking patch is a spring: x = v0/omega sin(omega t), omega^2 = sigma0 f_N n_s / m.
+    let spring = Friction { sigma0: 1e4, sigma1: 0.0, ..dry(Law::ElastoPlastic, 1.0) };
+    let patch = shape(5, 0.02, Shape::Square);
+    let mut one_pad = on_table(Kind::World, &patch, spring);
+    one_pad.inputs.normal_force = Signal::constant(1.0);
+    let mut two_pads = in_hand(&patch, spring, [0.0; 3], Signal::constant(0.5));
+    two_pads.inputs.gravity = [Signal::constant(0.0), Signal::constant(0.0)];
+    let mut contacts = [one_pad, two_pads];
+    let speed = 4e-3;
+    let omega = contacts.clone().map(|c| {
+        let pads = f64::from(c.body.pads);
+        (c.friction.sigma0 * c.inputs.normal_force.value(0.0) * pads / c.body.mass).sqrt()
+    });
+    for c in &mut contacts {
+        c.initial.twist.vx = speed;
+    }
+    let runs = [4e-4, 2e-4].map(|h| rollout(engine, &contacts, &Plan::new(0.1, h, 2e-3).unwrap()));
+    for k in 0..2 {
+        let n = runs[0].frames();
+        let exact: Vec<f64> = runs[0].time.iter().map(|t| speed / omega[k] * (omega[k] * t).sin()).collect();
+        let [coarse, fine] = [0, 1].map(|run| series(&runs[run].pose, k, n, 0));
+        let error = |x: &[f64]| x.iter().zip(&exact).map(|(x, e)| (x - e).abs()).fold(0.0, f64::max);
+        let order = (error(&coarse) / error(&fine)).log2();
+        assert!((1.85..2.15).contains(&order), "contact {k}: order {order}");
+        // What is left when the step goes to zero.
+        let limit: Vec<f64> = coarse.iter().zip(&fine).map(|(c, f)| f + (f - c) / 3.0).collect();
+        assert_close(&format!("contact {k}: x"), &limit, &exact, 1e-3 * speed / omega[k]);
+        assert_close(&format!("contact {k}: y"), &series(&runs[1].pose, k, n, 1), &vec![0.0; n], 1e-12);
+    }
+}
+
+pub fn sliding_body_stops_where_its_energy_is_spent(engine: &dyn Engine, limits: &Limits) {
+    let (mu, speed, angle) = (0.3, 0.1, 0.5f64);
+    let patch = shape(7, 0.02, Shape::Square);
+    let mut contacts = Vec::new();
+    for law in LAWS {
+        for kind in [Kind::World, Kind::Body] {
+            let mut contact = on_table(kind, &patch, dry(law, mu));
+            contact.initial.twist = [speed * angle.cos(), speed * angle.sin(), 0.0].into();
+            contact.initial.pose.theta = 1.1;
+            contacts.push(contact);
+        }
+    }
+    let out = rollout(engine, &contacts, &Plan::new(0.1, 2e-4, 0.01).unwrap());
+    // Bending the bristles takes sigma1/sigma0 of their force as an impulse; then friction is mu m g.
+    let Friction { sigma0, sigma1, .. } = contacts[0].friction;
+    let bent = speed - sigma1 / sigma0 * mu * 9.81;
+    let distance = bent * bent / (2.0 * mu * 9.81);
+    // They bend before they slide, and spring back.
+    let bend = 2.0 * mu / sigma0;
+    for k in 0..contacts.len() {
+        let last = *of(&out.pose, k, out.frames()).last().unwrap();
+        let wanted = [distance * angle.cos(), distance * angle.sin(), 1.1];
+        assert_close(&format!("contact {k}: pose at rest"), &last, &wanted, bend + limits.steady * distance);
+        let twist = *of(&out.twist, k, out.frames()).last().unwrap();
+        assert_close(&format!("contact {k}: twist at rest"), &twist, &[0.0; 3], 1e-6);
+    }
+}
+
+pub fn tilted_table_holds_below_the_friction_angle_and_lets_go_above(engine: &dyn Engine, limits: &Limits) {
+    let (mu, direction) = (0.5f64, 2.2f64);
+    let at = |share: f64, kind: &str| {
+        let angle = share * mu.atan();
+        let text = format!(
+            r#"
+            duration = 0.2
+            record_every = 0.1
+            patch = {{ shape = "disc", cells = 8 }}
+            friction = {{ mu_c = {mu}, mu_s = {mu}, sigma2 = 0 }}
+            body = {{ kind = "{kind}", mass = 0.7, inertia = {{ disc = 0.03 }} }}
+            inputs = {{ tilt = {{ angle = {angle}, direction = {direction} }} }}
+            "#
+        );
+        let scenario = Scenario::parse(&text, ".".as_ref(), "tilt").unwrap();
+        (scenario.contact(0).unwrap(), 9.81 * (angle.sin() - mu * angle.cos()))
+    };
+    let cases = [at(0.85, "world"), at(0.85, "body"), at(1.2, "world"), at(1.2, "body")];
+    let contacts = cases.clone().map(|(contact, _)| contact);
+    let out = rollout(engine, &contacts, &Plan::new(0.2, 2e-4, 0.1).unwrap());
+    for (k, (_, acceleration)) in cases.iter().enumerate() {
+        let (poses, twists) = (of(&out.pose, k, 3), of(&out.twist, k, 3));
+        let slip = of(&out.slip, k, 3)[2];
+        assert_below("turn", poses[2][2].abs(), 1e-6);
+        if *acceleration < 0.0 {
+            let way = poses[2][0].hypot(poses[2][1]);
+            assert_below(&format!("contact {k}: way of a body that sticks"), way, mu / 1e6);
+            assert_eq!(slip, 0.0, "contact {k} sticks");
+            continue;
+        }
+        // From 0.1 s on it slides, and speeds up evenly.
+        for (c, along) in [direction.cos(), direction.sin()].into_iter().enumerate() {
+            let gained = twists[2][c] - twists[1][c];
+            let way = poses[2][c] - poses[1][c] - 0.1 * twists[1][c];
+            let wanted = [0.1 * acceleration * along, 0.005 * acceleration * along];
+            assert_close(&format!("contact {k}: speed and way"), &[gained, way], &wanted, limits.steady);
+        }
+        assert!((slip - 1.0).abs() < 1e-6, "contact {k} slides everywhere: {slip}");
+    }
+}

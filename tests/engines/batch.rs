@@ -1,0 +1,91 @@
+//! A contact's result is its own, whatever it is simulated with.
+
+use bristle::body::Kind;
+use bristle::contact::Contact;
+use bristle::engine::{Engine, Reason, Trajectories};
+use bristle::friction::Law;
+use bristle::patch::Shape;
+use bristle::schedule::Signal;
+
+use crate::Limits;
+use crate::common::{bits, dry, in_hand, of, on_table, plan, prescribed, random_contact, rollout, shape};
+
+#[track_caller]
+fn assert_same(what: &str, a: (&Trajectories, usize), b: (&Trajectories, usize)) {
+    let (left, right) = (bits(a.0, a.1), bits(b.0, b.1));
+    assert_eq!(left.len(), right.len(), "{what}: as many numbers");
+    if let Some(i) = (0..left.len()).find(|&i| left[i] != right[i]) {
+        panic!("{what}: number {i} has bits {:#x}, wanted {:#x}", left[i], right[i]);
+    }
+}
+
+pub fn results_do_not_depend_on_neighbours_order_or_threads(engine: &dyn Engine, _: &Limits) {
+    let mixed: Vec<Contact> = (0..20).map(|k| random_contact(3, k)).collect();
+    for kind in [Kind::Prescribed, Kind::Gripper, Kind::Body, Kind::World] {
+        assert!(mixed.iter().any(|c| c.body.kind == kind), "{kind:?} is in the batch");
+    }
+    let grids = mixed.iter().map(|c| c.patch.grid().nx).collect::<std::collections::BTreeSet<_>>();
+    let gammas = mixed.iter().map(|c| c.friction.gamma.to_bits()).collect::<std::collections::BTreeSet<_>>();
+    assert!(grids.len() >= 4 && gammas.len() >= 4 && mixed.iter().any(|c| c.patch.rule().is_some()));
+
+    let plan = plan(0.03, 2e-4, 0.01);
+    let whole = rollout(engine, &mixed, &plan);
+    assert!(whole.pose.as_flattened().iter().all(|v| v.is_finite()));
+    for (k, contact) in mixed.iter().enumerate().step_by(3) {
+        let alone = rollout(engine, std::slice::from_ref(contact), &plan);
+        assert_same(&format!("contact {k} alone"), (&alone, 0), (&whole, k));
+    }
+    let backwards: Vec<Contact> = mixed.iter().rev().cloned().collect();
+    let halves = [&backwards[..7], &backwards[7..]].map(|half| rollout(engine, half, &plan));
+    for k in 0..mixed.len() {
+        let place = mixed.len() - 1 - k;
+        let (half, at) = if place < 7 { (&halves[0], place) } else { (&halves[1], place - 7) };
+        assert_same(&format!("contact {k} in a reversed part"), (half, at), (&whole, k));
+    }
+    for threads in [1, 2, 3] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let again = pool.install(|| rollout(engine, &mixed, &plan));
+        for k in 0..mixed.len() {
+            assert_same(&format!("contact {k} on {threads} threads"), (&again, k), (&whole, k));
+        }
+    }
+}
+
+pub fn failed_contact_is_marked_and_its_neighbours_are_unchanged(engine: &dyn Engine, _: &Limits) {
+    let patch = shape(6, 0.02, Shape::Disc);
+    let friction = dry(Law::ElastoPlastic, 0.5);
+    let at = 0.013;
+    let huge = Signal::steps(&[(0.0, 0.1), (at, 1e300)]).unwrap();
+    let mut pushed = on_table(Kind::Body, &patch, friction);
+    pushed.inputs.wrench[0] = huge.clone();
+    let mut led = prescribed(&patch, friction, [0.0; 3], 1.0);
+    led.inputs.twist[1] = huge;
+    let neighbour = |y: f64| in_hand(&patch, friction, [0.002, y, 0.0], Signal::constant(1.7));
+    let good = [neighbour(0.0), neighbour(1e-3), neighbour(-1e-3)];
+    let [a, b, c] = good.clone();
+    let plan = plan(0.04, 2e-4, 0.01);
+    let with = rollout(engine, &[a, pushed, b, led, c], &plan);
+    let without = rollout(engine, &good, &plan);
+    for (k, place) in [0, 2, 4].into_iter().enumerate() {
+        assert_same(&format!("neighbour {k}"), (&with, place), (&without, k));
+        assert_eq!(with.status[place].word(), 0);
+    }
+    let n = with.frames();
+    for (k, reason) in [(1, Reason::Twist), (3, Reason::Wrench)] {
+        let status = with.status[k];
+        let (step, why) = status.failure.unwrap_or_else(|| panic!("contact {k} failed"));
+        assert_eq!((why, status.word() & 3), (reason, reason as u32), "contact {k}");
+        // Its steps before the load comes, and at most those to the next sample.
+        assert!((64..102).contains(&step), "contact {k} failed at step {step}");
+        for (i, t) in with.time.iter().enumerate() {
+            let numbers = [of(&with.pose, k, n)[i], of(&with.twist, k, n)[i], of(&with.wrench, k, n)[i]];
+            let others = [of(&with.normal_force, k, n)[i], of(&with.slip, k, n)[i]];
+            let all = numbers.as_flattened().iter().chain(&others);
+            if *t < at {
+                assert!(all.clone().all(|v| v.is_finite()), "contact {k}, sample {i} comes before: {numbers:?}");
+            } else {
+                assert!(all.clone().all(|v| v.is_nan()), "contact {k}, sample {i} comes after: {numbers:?}");
+            }
+        }
+    }
+}

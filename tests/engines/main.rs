@@ -1,0 +1,112 @@
+//! One suite for every engine: a new one is one more line at the end of this file.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod analytic;
+mod batch;
+mod converged;
+mod grip;
+mod physics;
+
+use bristle::cpu::Cpu;
+use bristle::gpu::{Choice, Gpu};
+
+/// How close an engine has to come (design: model, section 7).
+pub struct Limits {
+    /// Root mean square of force and torque over their maximum, prescribed twist.
+    pub prescribed: f64,
+    /// In-hand poses on round and square maps [m], [rad].
+    pub in_hand: [f64; 2],
+    /// In-hand poses on the line gradient [m], [rad].
+    pub in_hand_line: [f64; 2],
+    /// Creep of an Elasto-Plastic contact that sticks [m/s].
+    pub no_drift: f64,
+    /// Share by which the drift of LuGre may differ from the converged one.
+    pub drift: f64,
+    /// Wrenches in steady sliding, relative.
+    pub steady: f64,
+    /// Energy over a closed loop in stick, relative.
+    pub energy: f64,
+    /// Free flight, relative.
+    pub free: f64,
+    /// Difference of a run from its image under a symmetry, relative to the motion.
+    pub symmetry: f64,
+}
+
+/// Double precision.
+pub const F64: Limits = Limits {
+    prescribed: 1e-5,
+    in_hand: [7e-6, 3e-5],
+    in_hand_line: [4e-5, 5e-5],
+    no_drift: 1e-17,
+    drift: 5e-3,
+    steady: 1e-9,
+    energy: 1e-12,
+    free: 1e-12,
+    symmetry: 1e-9,
+};
+
+/// Single precision.
+pub const F32: Limits = Limits {
+    prescribed: 3e-5,
+    in_hand: [1e-5, 5e-5],
+    in_hand_line: [5e-5, 1e-4],
+    no_drift: 2e-12,
+    drift: 5e-3,
+    steady: 1e-5,
+    energy: 1e-5,
+    free: 1e-6,
+    symmetry: 1e-4,
+};
+
+macro_rules! suite {
+    ($name:ident, $engine:expr, $limits:expr) => {
+        mod $name {
+            use std::sync::OnceLock;
+
+            use super::*;
+            use bristle::engine::Engine;
+            use bristle::error::EngineError;
+
+            /// Opened once; an engine that does not open fails every test with its message.
+            fn engine() -> &'static dyn Engine {
+                static OPENED: OnceLock<Result<Box<dyn Engine>, String>> = OnceLock::new();
+                let open = || -> Result<Box<dyn Engine>, EngineError> { Ok(Box::new($engine?)) };
+                match OPENED.get_or_init(|| open().map_err(|e| e.to_string())) {
+                    Ok(engine) => &**engine,
+                    Err(message) => panic!("{message}"),
+                }
+            }
+
+            suite!(@tests $limits;
+                converged::prescribed_twists_give_the_converged_wrenches,
+                converged::in_hand_poses_are_the_converged_ones,
+                converged::lugre_drifts_as_the_model_says_and_elasto_plastic_does_not,
+                analytic::pure_sliding_takes_mu_times_the_normal_force,
+                analytic::spinning_disc_takes_two_thirds_of_mu_f_n_r,
+                analytic::stick_oscillates_at_the_bristles_frequency_with_second_order,
+                analytic::sliding_body_stops_where_its_energy_is_spent,
+                analytic::tilted_table_holds_below_the_friction_angle_and_lets_go_above,
+                physics::steady_sliding_gives_the_sum_over_the_cells_and_takes_power,
+                physics::mirrored_and_turned_contacts_move_in_mirrored_and_turned_ways,
+                physics::closed_loop_in_stick_gives_its_energy_back,
+                grip::open_grip_lets_fall_freely_while_bristles_evolve,
+                grip::grip_that_opens_and_closes_catches_again,
+                grip::normal_force_through_zero_is_no_contact_below,
+                batch::results_do_not_depend_on_neighbours_order_or_threads,
+                batch::failed_contact_is_marked_and_its_neighbours_are_unchanged,
+            );
+        }
+    };
+    (@tests $limits:expr; $($module:ident::$test:ident,)*) => {
+        $(#[test]
+        fn $test() {
+            super::$module::$test(engine(), &$limits);
+        })*
+    };
+}
+
+suite!(cpu, Ok::<_, EngineError>(Cpu::new()), F64);
+suite!(cpu_reference, Ok::<_, EngineError>(Cpu::reference()), F64);
+suite!(gpu, Gpu::new(Choice::Any), F32);

@@ -1,0 +1,157 @@
+//! Whatever the parameters: nothing becomes non-finite and no bristle leaves its bound.
+
+mod common;
+
+use std::sync::{Arc, OnceLock};
+
+use bristle::body::{Body, Kind};
+use bristle::contact::{Contact, Initial, Inputs, Model};
+use bristle::cpu::Cpu;
+use bristle::engine::{Engine, Plan, Trajectories};
+use bristle::friction::{Friction, Law};
+use bristle::gpu::{Choice, Gpu};
+use bristle::patch::{Exponent, Grid, Hertz, Patch};
+use bristle::schedule::{Signal, Sine};
+use proptest::prelude::*;
+
+use common::{of, plan, rollout};
+
+/// How far a bristle may be bent after a step from at most `mu_s`, over `mu_s`.
+///
+/// A stage keeps `|zeta*| <= max(|base|, g)`: with `l = a lambda`-like factors `y = base + a sigma0 v` has
+/// `|y| <= |base| + g l`, and `|zeta*| = |y|/(1 + l)` beyond the ramp. The second stage starts from
+/// `zeta_n + r (zeta_1 - zeta_n)`, `r = 1 + sqrt 2`, which is at most `(r - 1 + r) mu_s` away when the first has
+/// turned a bristle over, and nothing is left to shrink it when the second finds the patch at rest.
+const BOUND: f64 = 1.0 + 2.0 * std::f64::consts::SQRT_2;
+
+fn log(low: f64, high: f64) -> impl Strategy<Value = f64> {
+    (low.ln()..high.ln()).prop_map(f64::exp)
+}
+
+fn signed(high: f64) -> impl Strategy<Value = f64> {
+    (log(1e-4 * high, high), any::<bool>()).prop_map(|(v, negative)| if negative { -v } else { v })
+}
+
+fn friction() -> impl Strategy<Value = Friction> {
+    let law = prop_oneof![Just(Law::LuGre), Just(Law::ElastoPlastic)];
+    let gamma = prop_oneof![Just(2.0), 0.2..6.0];
+    let damping = prop_oneof![Just(0.0), log(1e-2, 1e4)];
+    let viscous = prop_oneof![Just(0.0), log(1e-3, 10.0)];
+    let s_ba = prop_oneof![Just(0.0), 0.0..0.99];
+    (law, log(1e3, 1e8), damping, viscous, log(0.02, 3.0), 1.0..2.0, gamma, log(1e-5, 0.1), s_ba).prop_map(
+        |(law, sigma0, sigma1, sigma2, mu_c, ratio, gamma, v_s, s_ba)| Friction {
+            law,
+            sigma0,
+            sigma1,
+            sigma2,
+            mu_c,
+            mu_s: mu_c * ratio,
+            gamma,
+            v_s,
+            s_ba,
+        },
+    )
+}
+
+fn patch() -> impl Strategy<Value = Arc<Patch>> {
+    let grid = (1usize..8, 1usize..8, log(1e-3, 0.2), log(1e-3, 0.2))
+        .prop_map(|(nx, ny, width, height)| Grid::new(nx, ny, width, height).unwrap());
+    (grid, proptest::collection::vec(0.0f64..1.0, 64), 0..4, 0.5..5.0).prop_map(|(grid, map, which, k)| {
+        let hertz = |exponent| Patch::hertz(grid, Hertz { radius: 2.0, exponent }, 1.0).unwrap();
+        Arc::new(match which {
+            0 => hertz(Exponent::Fixed(k)),
+            1 => hertz(Exponent::PerNewton(k)),
+            // Some cells without pressure.
+            _ => {
+                let some = |p: &f64| if *p < 0.3 { 0.0 } else { *p };
+                let mut map: Vec<f64> = map.iter().take(grid.len()).map(some).collect();
+                map[0] += 0.5;
+                Patch::from_pressure(grid, &map).unwrap()
+            }
+        })
+    })
+}
+
+/// Constants, jumps, and waves of a few hertz to faster than the steps.
+fn signal(most: f64) -> impl Strategy<Value = Signal> {
+    let wave = (signed(most), signed(most), log(1.0, 3e4), 0.0..6.3)
+        .prop_map(|(mean, amplitude, omega, phase)| Signal::sines(mean, vec![Sine { amplitude, omega, phase }]));
+    let jumps = (signed(most), signed(most), signed(most), 1e-4..0.01, 0.01..0.02)
+        .prop_map(|(a, b, c, t, u)| Signal::steps(&[(0.0, a), (t, b), (u, c)]).unwrap());
+    prop_oneof![signed(most).prop_map(Signal::constant), wave, jumps]
+}
+
+fn contact() -> impl Strategy<Value = Contact> {
+    let kind = prop_oneof![Just(Kind::Prescribed), Just(Kind::Gripper), Just(Kind::Body), Just(Kind::World)];
+    let body = (kind, log(1e-3, 100.0), log(1e-3, 0.3), 1u32..4, signed(0.05), signed(0.05)).prop_map(
+        |(kind, mass, arm, pads, x, y)| match kind {
+            Kind::Prescribed => Body::prescribed(),
+            Kind::Body => Body { kind, mass, inertia: mass * arm * arm, pads, offset: [x, y] },
+            _ => Body { kind, mass, inertia: mass * arm * arm, pads, offset: [0.0; 2] },
+        },
+    );
+    let loads = [20.0, 20.0, 0.5].map(signal);
+    let twists = [0.5, 0.5, 20.0].map(signal);
+    let inputs = (signal(20.0), loads, twists).prop_map(|(normal_force, wrench, twist)| Inputs {
+        normal_force,
+        wrench,
+        twist,
+        remap_every: Some(1e-3),
+        ..Inputs::default()
+    });
+    let three = |a, b, c| (signed(a), signed(b), signed(c)).prop_map(|(a, b, c)| [a, b, c]);
+    (patch(), friction(), body, inputs, three(0.05, 0.05, 3.0), three(1.0, 1.0, 30.0)).prop_map(
+        |(patch, friction, body, inputs, pose, twist)| {
+            let initial = Initial { pose: pose.into(), twist: twist.into(), bristles: None };
+            Contact { patch, model: Model::Distributed, friction, body, inputs, initial }
+        },
+    )
+}
+
+/// A batch, and a plan of a few hundred steps at most.
+fn batch() -> impl Strategy<Value = (Vec<Contact>, Plan)> {
+    let plan = log(1e-5, 2e-3).prop_map(|h| plan((100.0 * h).min(0.03), h, 20.0 * h));
+    (proptest::collection::vec(contact(), 16), plan)
+}
+
+fn holds(contacts: &[Contact], t: &Trajectories) -> Result<(), TestCaseError> {
+    for (k, contact) in contacts.iter().enumerate() {
+        let n = t.frames();
+        prop_assert_eq!(t.status[k].failure, None, "contact {}: {:?}", k, contact);
+        for all in [&t.pose, &t.twist, &t.wrench] {
+            prop_assert!(of(all, k, n).iter().flatten().all(|v| v.is_finite()), "contact {}: {:?}", k, contact);
+        }
+        prop_assert!(of(&t.normal_force, k, n).iter().all(|f| *f >= 0.0), "contact {}: {:?}", k, contact);
+        prop_assert!(of(&t.slip, k, n).iter().all(|s| (0.0..=1.0 + 1e-5).contains(s)), "contact {}", k);
+        let most = t.bristles[k].iter().map(|z| z[0].hypot(z[1])).fold(0.0, f64::max) / contact.friction.mu_s;
+        prop_assert!(most <= BOUND, "contact {}: a bristle bent to {} of mu_s: {:?}", k, most, contact);
+    }
+    Ok(())
+}
+
+fn gpu() -> &'static Gpu {
+    static OPENED: OnceLock<Result<Gpu, String>> = OnceLock::new();
+    OPENED.get_or_init(|| Gpu::new(Choice::Any).map_err(|e| e.to_string())).as_ref().unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn engine_holds(engine: &dyn Engine, (contacts, plan): &(Vec<Contact>, Plan)) -> Result<(), TestCaseError> {
+    holds(contacts, &rollout(engine, contacts, plan))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, max_shrink_iters: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_contact_stays_finite_and_bounded_on_the_cpu(batch in batch()) {
+        engine_holds(&Cpu::new(), &batch)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, max_shrink_iters: 100, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_contact_stays_finite_and_bounded_on_the_gpu(batch in batch()) {
+        engine_holds(gpu(), &batch)?;
+    }
+}

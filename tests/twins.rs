@@ -1,0 +1,244 @@
+//! The shaders against their twins in Rust: one step from random states, whole rollouts, and wrong kernels that
+//! the same comparison must catch.
+
+mod common;
+
+use std::sync::OnceLock;
+
+use bristle::body::Kind;
+use bristle::contact::{Contact, Initial, Inputs};
+use bristle::cpu::Cpu;
+use bristle::engine::{Engine, Plan, Trajectories};
+use bristle::friction::{Friction, Law};
+use bristle::gpu::{Choice, Gpu};
+use bristle::patch::Shape;
+use bristle::schedule::Signal;
+
+use common::{assert_close, bits, compare, in_hand, of, on_table, plan, prescribed, random_contact, rollout, shape};
+
+/// One step in f32 against f64: share of the largest.
+const ONE_STEP: f64 = 2e-5;
+
+/// The engine under test; no adapter is a failure that says how to install one.
+fn gpu() -> &'static Gpu {
+    static OPENED: OnceLock<Result<Gpu, String>> = OnceLock::new();
+    OPENED.get_or_init(|| Gpu::new(Choice::Any).map_err(|e| e.to_string())).as_ref().unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn edited(edit: fn(String) -> String) -> Gpu {
+    Gpu::with_edit(Choice::Any, edit).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Contacts of every kind, law, map and gamma in random states.
+fn states() -> Vec<Contact> {
+    (0..96).map(|k| random_contact(5, k)).collect()
+}
+
+const STEP: f64 = 1e-4;
+
+fn one_step() -> Plan {
+    plan(STEP, STEP, STEP)
+}
+
+#[test]
+fn a_comparison_that_fails_says_where_and_by_how_much() {
+    let message = compare("twist", &[1.0, 2.5], &[1.0, 2.0], 0.1).unwrap_err();
+    assert_eq!(message, "twist[1] = 2.5e0, wanted 2e0: they differ by 5e-1, limit 1e-1");
+    assert!(compare("twist", &[f64::NAN], &[1.0], 0.1).is_err() && compare("twist", &[1.0], &[], 0.1).is_err());
+}
+
+/// Compares what one step made of `contacts`: pose, twist, wrench and every bristle.
+fn one_step_agrees(contacts: &[Contact], found: &Trajectories, wanted: &Trajectories) -> Result<(), String> {
+    for (k, contact) in contacts.iter().enumerate() {
+        let name = |what: &str| format!("contact {k} ({:?}, {:?}): {what}", contact.body.kind, contact.friction.law);
+        let (f, w) = (found.status[k], wanted.status[k]);
+        if (f.failure, f.steps) != (w.failure, w.steps) {
+            return Err(format!("{}: {f:?}, wanted {w:?}", name("status")));
+        }
+        let (last, arm) = (2 * k + 1, contact.patch.arm2().sqrt().max(1e-3));
+        // Motion in m and m/s: angles count at the patch's arm.
+        let flat = |v: [f64; 3]| [v[0], v[1], arm * v[2]];
+        let moved = |t: &Trajectories| [0, 1, 2].map(|c| t.pose[last][c] - t.pose[last - 1][c]);
+        let largest = |v: &[f64]| v.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        let twist = [flat(found.twist[last]), flat(wanted.twist[last])];
+        // A step that almost stops a body is as good as the speed it took away.
+        let before = largest(&flat(wanted.twist[last - 1]));
+        let speed = largest(&twist[1]).max(before);
+        compare(&name("twist"), &twist[0], &twist[1], ONE_STEP * speed)?;
+        compare(&name("way"), &flat(moved(found)), &flat(moved(wanted)), ONE_STEP * speed * STEP)?;
+        let bristles = [found, wanted].map(|t| t.bristles[k].as_flattened().to_vec());
+        compare(&name("bristles"), &bristles[0], &bristles[1], ONE_STEP * largest(&bristles[1]))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn one_step_from_random_states_is_the_same_on_the_gpu() {
+    let contacts = states();
+    let wanted = rollout(&Cpu::reference(), &contacts, &one_step());
+    let single = wanted.status.iter().filter(|s| s.steps == 1).count();
+    assert!(single * 4 >= contacts.len() * 3, "most are one step indeed: {single}");
+    let found = rollout(gpu(), &contacts, &one_step());
+    one_step_agrees(&contacts, &found, &wanted).unwrap_or_else(|e| panic!("{e}"));
+}
+
+#[test]
+fn side_by_side_and_one_by_one_are_the_same_on_the_cpu() {
+    let contacts = states();
+    let [wanted, found] = [Cpu::reference(), Cpu::new()].map(|cpu| rollout(&cpu, &contacts, &plan(0.02, STEP, 5e-3)));
+    for k in 0..contacts.len() {
+        let n = wanted.frames();
+        assert_eq!(found.status[k], wanted.status[k], "contact {k}");
+        let scale = of(&wanted.twist, k, n).as_flattened().iter().fold(1e-3f64, |m, v| m.max(v.abs()));
+        let [a, b] = [&found, &wanted].map(|t| of(&t.twist, k, n).as_flattened());
+        assert_close(&format!("contact {k}: twist"), a, b, 1e-9 * scale);
+        let [a, b] = [&found, &wanted].map(|t| t.bristles[k].as_flattened());
+        assert_close(&format!("contact {k}: bristles"), a, b, 1e-8);
+    }
+}
+
+#[test]
+fn whole_rollouts_are_the_same_on_the_gpu() {
+    let contacts: Vec<Contact> = (100..140).map(|k| random_contact(5, k)).collect();
+    let plan = plan(0.2, STEP, 0.02);
+    let [wanted, found] = [&Cpu::new() as &dyn Engine, gpu()].map(|e| rollout(e, &contacts, &plan));
+    let n = wanted.frames();
+    for (k, contact) in contacts.iter().enumerate() {
+        let arm = contact.patch.arm2().sqrt().max(1e-3);
+        // What the rounding of the start itself is worth, and a share of the way.
+        let path = of(&wanted.pose, k, n);
+        let way =
+            path.iter().map(|q| (q[0] - path[0][0]).hypot(q[1] - path[0][1]).max(arm * (q[2] - path[0][2]).abs()));
+        let limit = 1e-6 + 1e-4 * way.fold(0.0, f64::max);
+        let flat =
+            |t: &Trajectories| of(&t.pose, k, n).iter().flat_map(|q| [q[0], q[1], arm * q[2]]).collect::<Vec<_>>();
+        let name = format!("contact {k} ({:?}, {:?}): pose", contact.body.kind, contact.friction.law);
+        assert_close(&name, &flat(&found), &flat(&wanted), limit);
+    }
+}
+
+#[test]
+fn windows_and_dispatches_of_any_length_give_the_same_bits() {
+    let contacts: Vec<Contact> = (200..212).map(|k| random_contact(5, k)).collect();
+    let plan = plan(0.02, STEP, 1e-3);
+    let wanted = rollout(gpu(), &contacts, &plan);
+    for (work, sweeps) in [(1.0, 7), (2e5, 50), (1e9, 1)] {
+        let cut = Gpu::new(Choice::Any).unwrap().with_budget(work, sweeps);
+        let found = rollout(&cut, &contacts, &plan);
+        for (k, contact) in contacts.iter().enumerate() {
+            let (f, w) = (bits(&found, k), bits(&wanted, k));
+            let different = (0..f.len()).find(|&i| f[i] != w[i]);
+            let name = format!("contact {k} ({:?}), {sweeps} sweeps a dispatch", contact.body.kind);
+            assert_eq!(different, None, "{name}: the first number whose bits differ");
+        }
+    }
+}
+
+/// A wrong kernel: what is wrong with it, the text that is replaced and by what.
+macro_rules! mutants {
+    ($($name:ident: $from:expr => $to:expr;)*) => {
+        $(#[test]
+        fn $name() {
+            caught(|text| {
+                assert!(text.contains($from), "the shader has no {:?}: renew the mutant", $from);
+                text.replace($from, $to)
+            });
+        })*
+    };
+}
+
+#[track_caller]
+fn caught(edit: fn(String) -> String) {
+    // Small grids share their pipelines: four to compile for a mutant.
+    let contacts: Vec<Contact> = states().into_iter().filter(|c| c.patch.grid().len() < 100).collect();
+    let wanted = rollout(&Cpu::new(), &contacts, &one_step());
+    let found = rollout(&edited(edit), &contacts, &one_step());
+    let message = one_step_agrees(&contacts, &found, &wanted).expect_err("the comparison lets a wrong kernel pass");
+    assert!(message.contains("wanted"), "the message says what was wanted: {message}");
+}
+
+mutants! {
+    wrong_sign_of_the_plastic_speed_is_caught:
+        "let eps = 0.5 * (m.s + (m.vx * yx" => "let eps = 0.5 * (m.s - (m.vx * yx";
+    wrong_side_of_the_ramp_is_caught: "vec2f(0.5 + 0.5 * sc.x," => "vec2f(0.5 - 0.5 * sc.x,";
+    wrong_start_of_the_ramp_is_caught: "let plastic = k.s_ba < y;" => "let plastic = 1.1 * k.s_ba < y;";
+    wrong_pull_to_the_second_stage_is_caught: "zx += done.pull *" => "zx += 0.9999 * done.pull *";
+    wrong_torque_is_caught: "sum[2] += x * fy - y * fx;" => "sum[2] += x * fy + y * fx;";
+    wrong_velocity_of_a_cell_is_caught: "u.y + u.z * x);" => "u.y - u.z * x);";
+    wrong_stribeck_bell_is_caught: "bell = exp(-x2);" => "bell = exp(-1.01 * x2);";
+    wrong_exponent_of_the_bell_is_caught: "exp2(k.gamma * log2(x))" => "exp2(1.01 * k.gamma * log2(x))";
+    forgotten_pads_are_caught: "let grip = c.pads * v.f_n;" => "let grip = v.f_n;";
+    forgotten_viscosity_is_caught: "let cxx = share * d.x + w * k.sigma2;" => "let cxx = 0.9 * share * d.x;";
+    wrong_turn_of_the_body_is_caught: "-t.sin * v.x + t.cos * v.y" => "t.sin * v.x + t.cos * v.y";
+    wrong_cube_root_of_the_map_is_caught: "log2(max(f_n, TINY)) / 3.0" => "log2(max(f_n, TINY)) / 2.9";
+    wrong_weight_of_the_stages_is_caught:
+        "((1.0 - KAPPA) * du1 + KAPPA * du2)" => "(KAPPA * du1 + (1.0 - KAPPA) * du2)";
+    wrong_gain_is_caught: "* 0.5 * (e + n + turn" => "* 0.5 * (e - n + turn";
+}
+
+/// Steps of a run long enough to lose a naive sum in single precision.
+const MANY: f64 = 1e5;
+
+/// Relative error of the way after [`MANY`] steps at a tiny speed, far from zero.
+fn lost_on_a_long_way(gpu: &Gpu) -> f64 {
+    let (speed, step) = (1e-5, 2e-4);
+    let mut contact = prescribed(&shape(1, 0.01, Shape::Square), Friction::default(), [speed, 0.0, 0.0], 1.0);
+    contact.initial.pose.x = 1.0;
+    let duration = MANY * step;
+    let out = rollout(gpu, &[contact], &Plan::new(duration, step, duration / 10.0).unwrap());
+    assert_eq!(out.status[0].steps, MANY as u64);
+    // A step moves by 2e-9 m, a thirtieth of the last digit of 1 m in single precision.
+    out.pose
+        .iter()
+        .zip(&out.time)
+        .map(|(q, t)| ((q[0] - 1.0 - speed * t) / (speed * duration)).abs())
+        .fold(0.0, f64::max)
+}
+
+#[test]
+fn a_hundred_thousand_tiny_steps_keep_their_digits_on_the_gpu() {
+    let error = lost_on_a_long_way(gpu());
+    assert!(error < 1e-6, "relative error of the way: {error:e}");
+}
+
+#[test]
+fn without_the_compensation_a_hundred_thousand_tiny_steps_are_lost() {
+    let naive = edited(|text| {
+        assert!(text.contains("let y = d + low;"), "the compensated sum has changed: renew the mutant");
+        text.replace("let y = d + low;", "let y = d;")
+    });
+    let error = lost_on_a_long_way(&naive);
+    assert!(error > 0.5, "relative error of the way: {error:e}");
+}
+
+#[test]
+fn a_hundred_thousand_tiny_gains_of_speed_add_up_on_the_gpu() {
+    let (gravity, step) = (1e-5, 2e-4);
+    let mut contact = on_table(Kind::World, &shape(1, 0.01, Shape::Square), Friction::default());
+    contact.inputs = Inputs { normal_force: Signal::constant(0.0), ..Inputs::default() };
+    contact.inputs.gravity[0] = Signal::constant(gravity);
+    contact.initial = Initial { twist: [1.0, 0.0, 0.0].into(), ..Initial::default() };
+    let duration = MANY * step;
+    let out = rollout(gpu(), &[contact], &Plan::new(duration, step, duration).unwrap());
+    // A step gains 2e-9 m/s; a recorded speed is a single number, good to half its last digit.
+    assert_close("speed", &[out.twist[1][0]], &[1.0 + gravity * duration], f64::from(f32::EPSILON));
+}
+
+#[test]
+fn grids_from_one_cell_to_64_by_64_are_the_same_on_the_gpu() {
+    let contacts: Vec<Contact> = [1, 2, 5, 16, 33, 48, 64]
+        .iter()
+        .flat_map(|&n| {
+            [Law::LuGre, Law::ElastoPlastic].map(|law| {
+                let friction = Friction { law, ..Friction::default() };
+                in_hand(&shape(n, 0.02, Shape::Disc), friction, [0.002, 0.0, 0.0], Signal::constant(1.2))
+            })
+        })
+        .collect();
+    let plan = plan(0.05, 2e-4, 0.01);
+    let [wanted, found] = [&Cpu::new() as &dyn Engine, gpu()].map(|e| rollout(e, &contacts, &plan));
+    for k in 0..contacts.len() {
+        let [a, b] = [&found, &wanted].map(|t| of(&t.pose, k, t.frames()).as_flattened());
+        assert_close(&format!("{} cells: pose", wanted.bristles[k].len()), a, b, 1e-6);
+    }
+}
