@@ -286,3 +286,6 @@ impl Reduced {
 pub const ROOT_ITERATIONS: u32 = 60;
 /// A step smaller than this share of the root ends it: Newton's next error is the square of that.
 const ROOT_TOLERANCE: f64 = 1e-8;
+
+#[cfg(test)]
+mod tests;

@@ -122,15 +122,16 @@ fn body(out: &mut String, table: &Table) {
         let _ = writeln!(out, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"1.1\"/>");
     }
     out.push_str("</g>\n");
+    // Lengths that bring every label clear of the body.
     let tips = [
-        (Vector3::x(), fraction("f", "x", ""), [-6.0, 16.0], "end"),
-        (Vector3::y(), fraction("f", "y", ""), [6.0, 16.0], "start"),
-        (Vector3::z(), fraction("\u{3c4}", "", " r"), [9.0, 4.0], "start"),
+        (Vector3::x(), 1.75, fraction("f", "x", ""), [0.0, 17.0], "middle"),
+        (Vector3::y(), 1.45, fraction("f", "y", ""), [4.0, 16.0], "middle"),
+        (Vector3::z(), 1.32, fraction("\u{3c4}", "", " r"), [9.0, 4.0], "start"),
     ];
-    for (axis, label, [dx, dy], anchor) in tips {
+    for (axis, length, label, [dx, dy], anchor) in tips {
         // All three start on the near side of the body, where they leave it.
         let leaves = seen.iter().flat_map(|s| s.2).map(|p| p.dot(&axis)).fold(0.0, f64::max);
-        let [[x0, y0], [x1, y1]] = [place(&(axis * leaves)), place(&(axis * leaves.max(1.0) * 1.32))];
+        let [[x0, y0], [x1, y1]] = [place(&(axis * leaves)), place(&(axis * leaves.max(1.0) * length))];
         let _ = writeln!(
             out,
             "<line x1=\"{x0:.1}\" y1=\"{y0:.1}\" x2=\"{x1:.1}\" y2=\"{y1:.1}\" stroke=\"#333\" stroke-width=\"1.2\"/>"

@@ -1,0 +1,73 @@
+use super::*;
+use crate::friction::{Friction, Law};
+use crate::limit_surface::Rule;
+use crate::patch::{Grid, Patch, Shape};
+use crate::random::Draw;
+
+/// The 3 x 3 gain is the derivative of the resistance over the patch twist, of every law, form and
+/// surface, in stick, on the ramp and in slide.
+#[test]
+fn the_gain_is_the_derivative_of_the_resistance() {
+    let patch = Patch::shape(Grid::new(21, 21, 0.02, 0.02).unwrap(), Shape::LineGradientX).unwrap();
+    let table = Arc::new(Table::new(&patch, Rule::Cells, 20).unwrap());
+    let cases =
+        [(Law::LuGre, Form::Consistent), (Law::ElastoPlastic, Form::Published), (Law::ElastoPlastic, Form::Consistent)];
+    for (law, form) in cases {
+        for table in [None, Some(&table)] {
+            let friction = Friction { law, ..Friction::default() };
+            let k = Consts::<f64>::new(&friction);
+            let a = 5.86e-5;
+            let stage = Stage {
+                a_sigma0: a * friction.sigma0,
+                damping: friction.sigma1 / (friction.sigma0 * a),
+                mu_c: friction.mu_c,
+                mu_d: friction.mu_s - friction.mu_c,
+                chi: 1.0,
+                pull: 1.0,
+            };
+            // How often the bristle stuck, was on the ramp and slid.
+            let mut met = [0; 3];
+            for n in 0..600 {
+                let draw = Draw::new(7, n);
+                let number = |name: &str| draw.normal(name);
+                let mut one = Reduced {
+                    zeta: Vector3::new(number("zx"), number("zy"), number("zw")) * draw.uniform("z"),
+                    cop: patch.cop(),
+                    radius: patch.radius(),
+                    viscous: patch.viscous(),
+                    table: table.map(Arc::clone),
+                    form,
+                };
+                let size = 1e-2 * 1e-4f64.powf(draw.uniform("v"));
+                let v = [size * number("vx"), size * number("vy"), size / one.radius * number("w")];
+                let mut resist = |u: [f64; 3]| one.sweep(&k, Twist::from(u), None, Some(&stage));
+                let gain = resist(v).gain;
+                let scale = [1.0, 1.0, 1.0 / patch.radius()];
+                for (axis, scale) in scale.into_iter().enumerate() {
+                    let h = scale * 1e-6 * size;
+                    let shifted = |h: f64| {
+                        let mut u = v;
+                        u[axis] += h;
+                        u
+                    };
+                    let change = (resist(shifted(h)).resist - resist(shifted(-h)).resist) / (2.0 * h);
+                    let column: Vector3<f64> = gain.column(axis).into();
+                    // Torques over the radius, so that all are of one size.
+                    let level = |v: Vector3<f64>| Vector3::new(v.x, v.y, v.z / patch.radius());
+                    let error = level(change - column).norm() / scale;
+                    let most = level(gain.column(0).into()).norm().max(stage.a_sigma0 * stage.damping);
+                    assert!(
+                        error <= 1e-4 * most,
+                        "{law:?}, {form:?}, table {}: state {n}, axis {axis}: {change} for {column}",
+                        table.is_some()
+                    );
+                }
+                let drive = one.drive(&k, Twist::from(v).at(patch.cop()));
+                let x =
+                    one.bristle(&k, &stage, &drive).zeta.norm() / (drive.h * (stage.mu_c + stage.mu_d * drive.m.bell));
+                met[usize::from(x > k.s_ba) + usize::from(x >= 0.999)] += 1;
+            }
+            assert!(law == Law::LuGre || met.iter().all(|n| *n > 20), "{form:?}: stick, ramp, slide {met:?}");
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! `bristle surface` and `bristle margin` from outside: what they write, and what they say about bad input.
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+use bristle::limit_surface::{Rule, Table};
+use bristle::patch::{Grid, Patch, Shape};
+use serde_json::Value;
+
+const SQUARE: &str = "mu = 0.5\nf_n = 4.0\n[patch]\nshape = \"square\"\ncells = 11\nsize = 0.03\n";
+
+const SCENARIO: &str = r#"duration = 0.05
+[contact]
+model = "reduced"
+rule = "points"
+n_ls = 6
+[patch]
+shape = "line-gradient-x"
+cells = 9
+[friction]
+mu_c = 0.7
+[body]
+kind = "gripper"
+mass = 0.2
+inertia = { disc = 0.05 }
+[inputs]
+normal_force = { points = [[0, 3], [1, 5]] }
+"#;
+
+/// Runs `bristle` in `dir`; returns exit code, stdout and stderr.
+fn bristle(dir: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let output = Command::cargo_bin("bristle").unwrap().current_dir(dir).args(arguments).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+fn json(dir: &Path, arguments: &[&str]) -> Value {
+    let (code, stdout, stderr) = bristle(dir, &[arguments, &["--json"]].concat());
+    assert_eq!((code, stderr.as_str()), (0, ""), "{arguments:?}");
+    serde_json::from_str(&stdout).unwrap()
+}
+
+fn folder() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("square.toml"), SQUARE).unwrap();
+    fs::write(dir.path().join("scenario.toml"), SCENARIO).unwrap();
+    dir
+}
+
+fn read(npz: &Path, name: &str) -> (Vec<u64>, Vec<f64>) {
+    let mut zip = zip::ZipArchive::new(fs::File::open(npz).unwrap()).unwrap();
+    let npy = npyz::NpyFile::new(zip.by_name(&format!("{name}.npy")).unwrap()).unwrap();
+    (npy.shape().to_vec(), npy.into_vec::<f64>().unwrap())
+}
+
+fn close(found: &Value, wanted: f64, limit: f64) {
+    let found = found.as_f64().unwrap_or(f64::NAN);
+    assert!((found - wanted).abs() <= limit, "{found}, wanted {wanted}");
+}
+
+#[test]
+fn a_patch_becomes_a_table_a_picture_and_one_json_object() {
+    let dir = folder();
+    let report = json(dir.path(), &["surface", "square.toml", "--out", "t.npz", "--plot", "t.svg", "--n-ls", "5"]);
+    let keys =
+        ["rule", "n_ls", "tables", "r", "u", "passivity", "ellipsoid", "quartic", "wall_s", "tables_per_s", "out"];
+    assert!(keys.iter().all(|key| !report[*key].is_null()), "{report}");
+    assert_eq!((&report["rule"], &report["n_ls"], &report["tables"]), (&"cells".into(), &5.into(), &1.into()));
+    // Mean distance from the centre of a square of side a: a (sqrt 2 + asinh 1)/6.
+    close(&report["r"], 0.03 * (2f64.sqrt() + 1f64.asinh()) / 6.0, 1e-15);
+    assert!(report["passivity"].as_f64().unwrap() < 0.0, "{report}");
+    assert!(report["quartic"]["max"].as_f64() < report["ellipsoid"]["max"].as_f64(), "{report}");
+
+    let patch = Patch::shape(Grid::new(11, 11, 0.03, 0.03).unwrap(), Shape::Square).unwrap();
+    let table = Table::new(&patch, Rule::Cells, 5).unwrap();
+    assert_eq!(Table::load(&dir.path().join("t.npz")).unwrap(), table);
+    let (shape, wrenches) = read(&dir.path().join("t.npz"), "wrenches");
+    assert_eq!(shape, [21, 6, 3]);
+    // Pure rotation: mu f_N r.
+    close(&wrenches[2].into(), -0.5 * 4.0 * table.radius(), 1e-15);
+    let picture = fs::read_to_string(dir.path().join("t.svg")).unwrap();
+    assert!(picture.contains("ellipsoid") && !picture.contains("NaN"));
+}
+
+#[test]
+fn a_scenario_brings_its_rule_resolution_force_and_coefficient() {
+    let dir = folder();
+    let report = json(dir.path(), &["surface", "scenario.toml", "--out", "t.npz"]);
+    assert_eq!((&report["rule"], &report["n_ls"]), (&"points".into(), &6.into()));
+    let report = json(dir.path(), &["margin", "scenario.toml", "--load", "1,0,0"]);
+    close(&report["mu"], 0.7, 0.0);
+    close(&report["f_n"], 3.0, 0.0);
+    assert!(report["mu_from"].as_str().unwrap().contains("mu_c"), "{report}");
+    close(&report["loads"][0]["factor"], 0.7 * 3.0, 1e-9);
+}
+
+#[test]
+fn sweeps_make_every_combination_with_the_table_as_leading_axis() {
+    let dir = folder();
+    let sweeps =
+        ["--sweep", "patch.cells=3:9:3", "--sweep", "patch.shape=['square','circle']", "--sweep", "mu=[0.4,1]"];
+    let report =
+        json(dir.path(), &[&["surface", "square.toml", "--out", "t.npz", "--n-ls", "3"], &sweeps[..]].concat());
+    assert_eq!(report["tables"], 12);
+    assert_eq!(report["r"].as_array().unwrap().len(), 12);
+    let path = dir.path().join("t.npz");
+    let (shape, h) = read(&path, "h");
+    assert_eq!(shape, [12, 13, 4, 3]);
+    let (shape, weights) = read(&path, "weights");
+    assert_eq!(shape, [12, 9, 9]);
+    assert!(weights[8].is_nan() && (weights[0] - 1.0 / 9.0).abs() < 1e-15, "3 x 3 cells in a 9 x 9 array");
+    assert_eq!(read(&path, "sweep.patch.cells").1, [3.0, 3.0, 3.0, 3.0, 6.0, 6.0, 6.0, 6.0, 9.0, 9.0, 9.0, 9.0]);
+    assert_eq!(read(&path, "mu").1[..2], [0.4, 1.0]);
+    // The last table is the one that is made alone.
+    let patch = Patch::shape(Grid::new(9, 9, 0.03, 0.03).unwrap(), Shape::Circle).unwrap();
+    let alone = Table::new(&patch, Rule::Cells, 3).unwrap();
+    assert_eq!(h[11 * 13 * 4 * 3..], alone.nodes().concat());
+    let (code, _, stderr) = bristle(dir.path(), &["margin", "t.npz", "--load", "1,0,0"]);
+    assert!(code == 2 && stderr.contains("one table"), "{stderr}");
+}
+
+#[test]
+fn files_are_not_overwritten_unless_told_and_nothing_is_left_behind() {
+    let dir = folder();
+    let run = ["surface", "square.toml", "--out", "t.npz", "--n-ls", "2", "--no-fits"];
+    assert_eq!(bristle(dir.path(), &run).0, 0);
+    let before = fs::read(dir.path().join("t.npz")).unwrap();
+    let (code, _, stderr) = bristle(dir.path(), &[&run[..], &["--rule", "points"]].concat());
+    assert!(code == 2 && stderr.contains("t.npz") && stderr.contains("--force"), "{stderr}");
+    assert_eq!(fs::read(dir.path().join("t.npz")).unwrap(), before);
+    assert_eq!(bristle(dir.path(), &[&run[..], &["--force", "--rule", "points"]].concat()).0, 0);
+    assert_ne!(fs::read(dir.path().join("t.npz")).unwrap(), before);
+    let left: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().contains("partial")), "{left:?}");
+}
+
+#[test]
+fn margins_say_inside_or_not_how_far_and_which_way() {
+    let dir = folder();
+    let loads = ["--load", "-1,0,0", "--load", "3,0,0", "--load", "0,0,-0.001", "--load", "0,0,0"];
+    let report = json(dir.path(), &[&["margin", "square.toml"], &loads[..]].concat());
+    let answers = report["loads"].as_array().unwrap();
+    // mu f_N = 2 N.
+    close(&answers[0]["factor"], 2.0, 1e-9);
+    close(&answers[0]["twist"][0], -1.0, 1e-9);
+    assert!(answers[0]["inside"] == true && answers[0]["cor"].is_null(), "{report}");
+    assert_eq!(answers[1]["inside"], false);
+    close(&answers[2]["factor"], 2.0 * report["r"].as_f64().unwrap() / 0.001, 1e-6);
+    close(&answers[2]["cor"][0], 0.0, 1e-9);
+    assert!(answers[2]["twist"][2].as_f64().unwrap() < 0.0);
+    assert!(answers[3]["inside"] == true && answers[3]["factor"].is_null());
+    // The arguments win, and the answer says so.
+    let report = json(dir.path(), &["margin", "square.toml", "--load=-1,0,0", "--mu", "0.8", "--f-n", "5"]);
+    close(&report["loads"][0]["factor"], 4.0, 1e-9);
+    assert_eq!(report["mu_from"], "--mu");
+}
+
+#[test]
+fn a_load_at_the_origin_is_moved_to_the_centre_of_pressure() {
+    let dir = folder();
+    let at = |at: &str, load: &str| {
+        json(dir.path(), &["margin", "scenario.toml", "--rule", "cells", "--at", at, "--load", load])
+    };
+    let [x, y] = [0, 1].map(|k| at("cop", "0,1,0")["cop"][k].as_f64().unwrap());
+    assert!(x < -1e-3 && y.abs() < 1e-12, "the map is heavier at -x");
+    let (there, here) = (at("origin", &format!("0,1,{x}")), at("cop", "0,1,0"));
+    let (there, here) = (&there["loads"][0], &here["loads"][0]);
+    close(&there["factor"], here["factor"].as_f64().unwrap(), 1e-9);
+    // Of the same motion, the velocity at the origin is that at the centre of pressure less w x c.
+    let part = |answer: &Value, k: usize| answer["twist"][k].as_f64().unwrap();
+    close(&part(there, 1).into(), part(here, 1) - part(here, 2) * x, 1e-9);
+}
+
+#[test]
+fn bad_input_gets_one_clear_error_and_exit_code_2() {
+    let dir = folder();
+    for (name, text) in [
+        ("unknown.toml", SQUARE.replace("size", "sise")),
+        ("drawn.toml", SQUARE.replace("0.03", "{ uniform = [0.01, 0.02] }")),
+        ("force.toml", SQUARE.replace("f_n = 4.0", "f_n = -4.0")),
+        ("update.toml", "[patch]\nshape = \"hertz\"\nupdate = 0.1\n".to_owned()),
+        ("text.npz", "no archive".to_owned()),
+    ] {
+        fs::write(dir.path().join(name), text).unwrap();
+    }
+    let surface = |arguments: &[&'static str]| [&["surface", "--out", "t.npz"], arguments].concat();
+    let margin = |arguments: &[&'static str]| [&["margin"], arguments].concat();
+    for (arguments, parts) in [
+        (surface(&["none.toml"]), vec!["none.toml"]),
+        (surface(&["unknown.toml"]), vec!["unknown.toml:6:", "sise"]),
+        (surface(&["drawn.toml"]), vec!["drawn.toml:6:", "patch.size", "constant"]),
+        (surface(&["force.toml"]), vec!["force.toml:2:", "f_n = -4", "> 0"]),
+        (surface(&["update.toml"]), vec!["update.toml:3:", "patch.update", "scenario"]),
+        (surface(&["square.toml", "--n-ls", "0"]), vec!["--n-ls 0", "1 to 1000"]),
+        (surface(&["square.toml", "--n-ls", "-3"]), vec!["--n-ls -3", "1 to 1000"]),
+        (surface(&["square.toml", "--sweep", "patch.size"]), vec!["--sweep", "patch.size", "key=first:last:count"]),
+        (surface(&["square.toml", "--sweep", "patch.size=0:1:2"]), vec!["patch.size=0", "> 0 [m]"]),
+        (surface(&["square.toml", "--sweep", "patch.sise=[1]"]), vec!["patch.sise=1", "unknown field `sise`"]),
+        (surface(&["square.toml", "--n-ls", "900", "--sweep", "mu=1:2:100"]), vec!["100 tables", "GiB"]),
+        (vec!["surface", "square.toml", "--out", "no/where.npz"], vec!["no/where.npz", "no directory no"]),
+        (vec!["surface", "square.toml", "--out", "."], vec!["--out .", "name of a file"]),
+        (margin(&["square.toml", "--load", "1,2"]), vec!["--load `1,2`", "fx,fy,tau"]),
+        (margin(&["square.toml", "--load", "1,nan,0"]), vec!["load.fy = NaN", "finite"]),
+        (margin(&["square.toml", "--load", "1,0,0", "--mu", "-1"]), vec!["mu = -1", "> 0"]),
+        (margin(&["square.toml", "--load", "1,0,0", "--f-n", "-1"]), vec!["f_n = -1", ">= 0"]),
+        (margin(&["text.npz", "--load", "1,0,0"]), vec!["text.npz", "not an NPZ"]),
+        (margin(&["none.npz", "--load", "1,0,0"]), vec!["none.npz"]),
+    ] {
+        let (code, stdout, stderr) = bristle(dir.path(), &arguments);
+        assert_eq!((code, stdout.as_str()), (2, ""), "{arguments:?}: {stderr}");
+        assert_eq!(stderr.matches("error:").count(), 1, "{stderr}");
+        assert!(parts.iter().all(|part| stderr.contains(part)), "{arguments:?}: {stderr}");
+        assert!(!dir.path().join("t.npz").exists(), "{arguments:?}");
+    }
+    assert_eq!(bristle(dir.path(), &surface(&["square.toml", "--rule", "bilinear", "--n-ls", "2"])).0, 0);
+    let (code, _, stderr) = bristle(dir.path(), &["margin", "t.npz", "--load", "1,0,0"]);
+    assert!(code == 2 && stderr.contains("--rule cells"), "{stderr}");
+    assert_eq!(bristle(dir.path(), &["margin", "t.npz", "--load", "1,0,0", "--rule", "cells"]).0, 0);
+}
