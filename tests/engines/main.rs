@@ -109,4 +109,5 @@ macro_rules! suite {
 
 suite!(cpu, Ok::<_, EngineError>(Cpu::new()), F64);
 suite!(cpu_reference, Ok::<_, EngineError>(Cpu::reference()), F64);
+suite!(cpu_single, Ok::<_, EngineError>(Cpu::single()), F32);
 suite!(gpu, Gpu::new(Choice::Any), F32);

@@ -280,7 +280,8 @@ fn lanes_give_what_single_numbers_give() {
         };
         let all: Vec<_> = states().take(320).collect();
         for group in all.chunks(Lanes::<f64>::LANES) {
-            let pack = |of: &dyn Fn(&([f64; 2], [f64; 2])) -> f64| Lanes::pack(&group.iter().map(of).collect::<Vec<_>>());
+            let pack =
+                |of: &dyn Fn(&([f64; 2], [f64; 2])) -> f64| Lanes::pack(&group.iter().map(of).collect::<Vec<_>>());
             let m = motion(&Consts::<Lanes<f64>>::new(&f), pack(&|s| s.0[0]), pack(&|s| s.0[1]));
             let z = bristle(&Consts::new(&f), &wide, &m, pack(&|s| s.1[0]), pack(&|s| s.1[1]));
             for (i, (v, zb)) in group.iter().enumerate() {
