@@ -74,9 +74,8 @@ fn patch() -> impl Strategy<Value = Arc<Patch>> {
 
 /// Constants, jumps, and waves of a few hertz to faster than the steps.
 fn signal(most: f64) -> impl Strategy<Value = Signal> {
-    let wave = (signed(most), signed(most), log(1.0, 3e4), 0.0..6.3).prop_map(|(mean, amplitude, omega, phase)| {
-        Signal::sines(mean, vec![Sine { amplitude, omega, phase }])
-    });
+    let wave = (signed(most), signed(most), log(1.0, 3e4), 0.0..6.3)
+        .prop_map(|(mean, amplitude, omega, phase)| Signal::sines(mean, vec![Sine { amplitude, omega, phase }]));
     let jumps = (signed(most), signed(most), signed(most), 1e-4..0.01, 0.01..0.02)
         .prop_map(|(a, b, c, t, u)| Signal::steps(&[(0.0, a), (t, b), (u, c)]).unwrap());
     prop_oneof![signed(most).prop_map(Signal::constant), wave, jumps]

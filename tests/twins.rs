@@ -107,9 +107,11 @@ fn whole_rollouts_are_the_same_on_the_gpu() {
         let arm = contact.patch.arm2().sqrt().max(1e-3);
         // What the rounding of the start itself is worth, and a share of the way.
         let path = of(&wanted.pose, k, n);
-        let way = path.iter().map(|q| (q[0] - path[0][0]).hypot(q[1] - path[0][1]).max(arm * (q[2] - path[0][2]).abs()));
+        let way =
+            path.iter().map(|q| (q[0] - path[0][0]).hypot(q[1] - path[0][1]).max(arm * (q[2] - path[0][2]).abs()));
         let limit = 1e-6 + 1e-4 * way.fold(0.0, f64::max);
-        let flat = |t: &Trajectories| of(&t.pose, k, n).iter().flat_map(|q| [q[0], q[1], arm * q[2]]).collect::<Vec<_>>();
+        let flat =
+            |t: &Trajectories| of(&t.pose, k, n).iter().flat_map(|q| [q[0], q[1], arm * q[2]]).collect::<Vec<_>>();
         let name = format!("contact {k} ({:?}, {:?}): pose", contact.body.kind, contact.friction.law);
         assert_close(&name, &flat(&found), &flat(&wanted), limit);
     }
@@ -186,7 +188,11 @@ fn lost_on_a_long_way(gpu: &Gpu) -> f64 {
     let out = rollout(gpu, &[contact], &Plan::new(duration, step, duration / 10.0).unwrap());
     assert_eq!(out.status[0].steps, MANY as u64);
     // A step moves by 2e-9 m, a thirtieth of the last digit of 1 m in single precision.
-    out.pose.iter().zip(&out.time).map(|(q, t)| ((q[0] - 1.0 - speed * t) / (speed * duration)).abs()).fold(0.0, f64::max)
+    out.pose
+        .iter()
+        .zip(&out.time)
+        .map(|(q, t)| ((q[0] - 1.0 - speed * t) / (speed * duration)).abs())
+        .fold(0.0, f64::max)
 }
 
 #[test]

@@ -229,7 +229,8 @@ pub fn random_contact(seed: u64, k: u64) -> Contact {
     let body = if kind == Kind::Prescribed {
         Body::prescribed()
     } else {
-        let offset = if kind == Kind::Body { [d.between("ox", -0.01, 0.01), d.between("oy", -0.01, 0.01)] } else { [0.0; 2] };
+        let offset =
+            if kind == Kind::Body { [d.between("ox", -0.01, 0.01), d.between("oy", -0.01, 0.01)] } else { [0.0; 2] };
         let (mass, pads) = (d.log("mass", 0.2, 2.0), if kind == Kind::Gripper { 2 } else { 1 });
         Body { kind, mass, inertia: mass * d.log("inertia", 4e-4, 2e-3), pads, offset }
     };

@@ -107,7 +107,7 @@ pub fn mirrored_and_turned_contacts_move_in_mirrored_and_turned_ways(engine: &dy
     assert_close("turned y", &of(2, 1), &of(0, 0), way);
     assert_close("turned theta", &of(2, 2), &of(0, 2), angle);
     // A stage ends by the larger component of a Newton step, which a turn changes: the rest is what that leaves.
-    let way = limits.symmetry.max(1e-8) * moved(3);
+    let way = limits.symmetry.max(1e-7) * moved(3);
     let angle = way / 0.02;
     let (x, y) = (of(3, 0), of(3, 1));
     let image = |i: usize| [turn.cos() * x[i] - turn.sin() * y[i], turn.sin() * x[i] + turn.cos() * y[i]];
