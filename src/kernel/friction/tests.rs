@@ -265,6 +265,34 @@ fn the_slope_of_the_bell_stays_finite_at_any_speed_in_single_precision() {
 }
 
 #[test]
+fn single_precision_gives_the_state_within_its_rounding() {
+    for law in [Law::LuGre, Law::ElastoPlastic] {
+        for s_ba in [0.0, 0.3, 0.9] {
+            let f = Friction { s_ba, ..friction(law, 2.0) };
+            for (v, zb) in states() {
+                let a = 3e-5;
+                let wide = stage(&f, a);
+                let st = Stage {
+                    a_sigma0: wide.a_sigma0 as f32,
+                    damping: wide.damping as f32,
+                    mu_c: wide.mu_c as f32,
+                    mu_d: wide.mu_d as f32,
+                    chi: 1.0f32,
+                    pull: 1.0,
+                };
+                let k = Consts::<f32>::new(&f);
+                let z = bristle(&k, &st, &motion(&k, v[0] as f32, v[1] as f32), zb[0] as f32, zb[1] as f32);
+                let wanted = moved(&f, a, v, zb);
+                for (found, wanted) in [z.d * z.yx, z.d * z.yy].into_iter().zip(wanted) {
+                    let difference = (f64::from(found) - wanted).abs();
+                    assert!(difference < 1e-5, "{law:?}, s_ba {s_ba}, {v:?} from {zb:?}: {found}, wanted {wanted}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn lanes_give_what_single_numbers_give() {
     use crate::kernel::real::Lanes;
     for law in [Law::LuGre, Law::ElastoPlastic] {
