@@ -5,7 +5,10 @@
 
 mod engine;
 mod info;
+mod margin;
+mod progress;
 mod rollout;
+mod surface;
 
 use std::fmt;
 use std::io::Write;
@@ -25,6 +28,10 @@ struct Arguments {
 enum Command {
     /// Draw the contacts of a scenario and simulate them.
     Rollout(rollout::Rollout),
+    /// Make the table of a patch's limit surface, or of many.
+    Surface(surface::SurfaceArguments),
+    /// Say how far a load may grow before a patch slips, and how it then moves.
+    Margin(margin::MarginArguments),
     /// List what this machine can compute on.
     Info(info::Info),
     /// Print the JSON schema of scenario files.
@@ -54,6 +61,8 @@ impl Failure {
 pub fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Rollout(rollout) => rollout.run(),
+        Command::Surface(surface) => surface.run(),
+        Command::Margin(margin) => margin.run(),
         Command::Info(info) => info.run(),
         Command::Schema => print(&format!("{:#}", crate::scenario::json_schema())),
     };

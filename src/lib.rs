@@ -17,3 +17,4 @@ pub mod random;
 pub mod rollout;
 pub mod scenario;
 pub mod schedule;
+pub mod surfaces;

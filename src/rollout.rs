@@ -5,7 +5,7 @@
 //! last complete block. The results do not depend on the size of the blocks.
 
 mod fate;
-mod npz;
+pub(crate) mod npz;
 mod plot;
 mod record;
 mod spool;

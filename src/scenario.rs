@@ -6,18 +6,21 @@ mod change;
 mod check;
 mod contact;
 mod draw;
+mod lone;
 mod number;
 mod patches;
 mod place;
 mod shapes;
 mod signal;
 mod spec;
+mod tables;
 
 pub use change::change;
+pub use lone::PatchSource;
 pub use number::Number;
 pub use place::{Excerpt, ScenarioError};
 pub use signal::{Interpolate, SegmentSpec, SignalSpec, SineSpec};
-pub use spec::{EngineChoice, Spec};
+pub use spec::{EngineChoice, RuleName, Spec};
 
 use std::path::{Path, PathBuf};
 
@@ -54,6 +57,7 @@ pub struct Scenario {
     spec: Spec,
     plan: Plan,
     patches: patches::Patches,
+    tables: tables::Tables,
 }
 
 /// A contact and the numbers it was drawn with.
@@ -95,7 +99,8 @@ impl Scenario {
         let plan = Plan::new(spec.duration, spec.step, spec.record_every).map_err(|e| at(&e.field, e.to_string()))?;
         let patches = patches::Patches::prepare(&spec.patch, base).map_err(|e| at(&e.field, e.message))?;
         let (name, text) = (name.to_owned(), text.to_owned());
-        let scenario = Self { name, text, base: base.to_owned(), spec, plan, patches };
+        let tables = tables::Tables::default();
+        let scenario = Self { name, text, base: base.to_owned(), spec, plan, patches, tables };
         scenario.draw(0)?;
         Ok(scenario)
     }
@@ -126,7 +131,8 @@ impl Scenario {
     /// A drawn value out of range.
     pub fn draw(&self, k: u64) -> Result<Drawn, ScenarioError> {
         let mut drawer = draw::Drawer::new(Draw::new(self.spec.seed, k));
-        let contact = contact::contact(&self.spec, &self.patches, &mut drawer).map_err(|e| self.at(k, &e))?;
+        let contact =
+            contact::contact(&self.spec, &self.patches, &self.tables, &mut drawer).map_err(|e| self.at(k, &e))?;
         Ok(Drawn { contact, parameters: drawer.parameters })
     }
 

@@ -101,6 +101,26 @@ fn bad_input_gets_one_clear_error_and_exit_code_2() {
         (vec!["slide.toml", "--step", "-1e-3"], vec!["step = -0.001"]),
         (vec!["slide.toml", "-n", "0"], vec!["contacts = 0"]),
         (vec!["slide.toml", "--set", "friction"], vec!["key=value"]),
+        (vec!["slide.toml", "--set", "contact.rule=cells"], vec!["contact.rule", "model = \"reduced\""]),
+        (
+            vec!["slide.toml", "--set", "contact={ model = 'reduced', surface = 'ellipsoid', n_ls = 7 }"],
+            vec!["contact.n_ls", "surface = \"limit-surface\""],
+        ),
+        (vec!["slide.toml", "--set", "contact={ model = 'reduced', n_ls = 0 }"], vec!["contact.n_ls = 0", "1 to 1000"]),
+        (
+            vec!["slide.toml", "--set", "contact={ model = 'reduced', table_force = 5 }"],
+            vec!["contact.table_force", "hertz"],
+        ),
+        (
+            vec![
+                "slide.toml",
+                "--set",
+                "contact={ model = 'reduced', form = 'published' }",
+                "--set",
+                "friction.law=lugre",
+            ],
+            vec!["contact.form", "elasto-plastic"],
+        ),
         (vec!["slide.toml", "--resume"], vec!["no unfinished run"]),
     ] {
         let (code, stdout, stderr) =
@@ -145,7 +165,7 @@ fn info_and_schema_print_json() {
 fn every_example_runs() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     let dir = tempfile::tempdir().unwrap();
-    for example in ["in_hand", "drift", "twist_profile", "push"] {
+    for example in ["in_hand", "reduced", "drift", "twist_profile", "push"] {
         let file = examples.join(format!("{example}.toml"));
         let arguments = ["rollout", file.to_str().unwrap(), "--engine", "cpu", "-n", "2", "--set", "duration=0.05"];
         let (code, _, stderr) = bristle(dir.path(), &arguments);

@@ -1,12 +1,8 @@
 //! `bristle rollout`: a scenario to a directory of results.
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-
-use super::{Failure, engine, print};
+use super::{Failure, engine, print, progress};
 use crate::rollout::{Options, ROTATION_SPUN, RolloutError, SLIPPED, Summary, rollout};
 use crate::scenario::{EngineChoice, Scenario};
 
@@ -66,12 +62,12 @@ impl Rollout {
         let options = Options { out, force: self.force, resume: self.resume, block: None };
         crate::rollout::check_place(&options).map_err(failure)?;
         let engine = engine::open(self.engine.unwrap_or(scenario.spec().engine))?;
-        let bar = progress_bar(scenario.contacts() * scenario.plan().samples.len() as u64);
-        let progress = |samples| {
+        let bar = progress::bar(scenario.contacts() * scenario.plan().samples.len() as u64, "contacts");
+        let advance = |samples| {
             bar.inc(samples);
             true
         };
-        let done = rollout(&scenario, &*engine, &options, &progress);
+        let done = rollout(&scenario, &*engine, &options, &advance);
         bar.finish_and_clear();
         let summary = done.map_err(failure)?;
         if self.json {
@@ -95,18 +91,6 @@ impl Rollout {
 
 fn failure(e: RolloutError) -> Failure {
     if e.is_users() { Failure::of_user(e) } else { Failure::of_machine(e) }
-}
-
-/// A bar on stderr, on a terminal only. A unit is a sample of a contact.
-fn progress_bar(length: u64) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr_with_hz(5));
-    if !std::io::stderr().is_terminal() {
-        bar.set_draw_target(ProgressDrawTarget::hidden());
-    }
-    let style = ProgressStyle::with_template("{wide_bar} {percent} % of contacts, {elapsed} gone, {eta} to go");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.enable_steady_tick(Duration::from_millis(500));
-    bar
 }
 
 fn text(s: &Summary) -> String {

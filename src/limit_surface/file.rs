@@ -74,20 +74,24 @@ impl Table {
         zip.finish().map_err(std::io::Error::from)?.flush()
     }
 
+    /// Coefficient of friction [-] and normal force [N] that a table was saved with.
+    ///
+    /// # Errors
+    /// As [`Table::load`].
+    pub fn saved_load(path: &Path) -> Result<(f64, f64), PatchError> {
+        let metadata = metadata(path, &mut open(path)?)?;
+        Ok((metadata.mu, metadata.normal_force_n))
+    }
+
     /// Reads a table that [`Table::save`] wrote.
     ///
     /// # Errors
     /// A file that cannot be read, or that is not such a table.
     pub fn load(path: &Path) -> Result<Self, PatchError> {
         let wrong = |reason: String| PatchError::File { path: path.to_owned(), reason };
-        let file = File::open(path).map_err(|source| PatchError::Io { path: path.to_owned(), source })?;
-        let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|e| wrong(format!("not an NPZ file: {e}")))?;
+        let mut zip = open(path)?;
         let mut bytes = Vec::new();
-        let text: Vec<u8> = read(&mut zip, "metadata", &mut bytes).map_err(&wrong)?;
-        let metadata: Metadata = serde_json::from_slice(&text).map_err(|e| wrong(format!("metadata: {e}")))?;
-        if metadata.format != FORMAT {
-            return Err(wrong(format!("format {:?}: expected {FORMAT:?}", metadata.format)));
-        }
+        let metadata = metadata(path, &mut zip)?;
         let rule: Rule = metadata.rule.parse()?;
         let ([nx, ny], [dx, dy]) = (metadata.cells, metadata.cell_m);
         let grid = Grid::new(nx, ny, nx as f64 * dx, ny as f64 * dy)?;
@@ -121,6 +125,22 @@ impl Table {
             h,
         })
     }
+}
+
+fn metadata(path: &Path, zip: &mut ZipArchive<impl Read + Seek>) -> Result<Metadata, PatchError> {
+    let wrong = |reason: String| PatchError::File { path: path.to_owned(), reason };
+    let text: Vec<u8> = read(zip, "metadata", &mut Vec::new()).map_err(&wrong)?;
+    let json: serde_json::Value = serde_json::from_slice(&text).map_err(|e| wrong(format!("metadata: {e}")))?;
+    if json["format"] != FORMAT {
+        return Err(wrong(format!("format {}: expected {FORMAT:?}, one table", json["format"])));
+    }
+    serde_json::from_value(json).map_err(|e| wrong(format!("metadata: {e}")))
+}
+
+fn open(path: &Path) -> Result<ZipArchive<BufReader<File>>, PatchError> {
+    let file = File::open(path).map_err(|source| PatchError::Io { path: path.to_owned(), source })?;
+    let wrong = |e| PatchError::File { path: path.to_owned(), reason: format!("not an NPZ file: {e}") };
+    ZipArchive::new(BufReader::new(file)).map_err(wrong)
 }
 
 fn array<T: npyz::AutoSerialize>(

@@ -12,7 +12,7 @@ use super::spool::Item;
 use super::{RolloutError, io};
 
 /// An NPZ file that is being written.
-pub(super) struct Npz<'a> {
+pub(crate) struct Npz<'a> {
     path: &'a Path,
     zip: ZipWriter<BufWriter<File>>,
 }
@@ -24,7 +24,13 @@ impl<'a> Npz<'a> {
     }
 
     /// Adds an array of `shape` whose little-endian items come from `data`.
-    pub fn copy(&mut self, name: &str, item: Item, shape: &[u64], data: &mut dyn Read) -> Result<(), RolloutError> {
+    pub(super) fn copy(
+        &mut self,
+        name: &str,
+        item: Item,
+        shape: &[u64],
+        data: &mut dyn Read,
+    ) -> Result<(), RolloutError> {
         match item {
             Item::F64 => self.stream(name, shape, data, f64::from_le_bytes),
             Item::U32 => self.stream(name, shape, data, u32::from_le_bytes),
@@ -40,6 +46,21 @@ impl<'a> Npz<'a> {
         self.copy(name, Item::F64, &[values.len() as u64], &mut bytes.as_slice())
     }
 
+    /// Adds an array of `shape` with `values` in C order.
+    pub fn array<T: npyz::AutoSerialize>(
+        &mut self,
+        name: &str,
+        shape: &[u64],
+        values: impl IntoIterator<Item = T>,
+    ) -> Result<(), RolloutError> {
+        let write = || {
+            let mut npy = self.begin::<T>(name, shape)?;
+            npy.extend(values)?;
+            npy.finish()
+        };
+        write().map_err(io(self.path))
+    }
+
     fn stream<T: npyz::AutoSerialize, const N: usize>(
         &mut self,
         name: &str,
@@ -48,20 +69,25 @@ impl<'a> Npz<'a> {
         item: fn([u8; N]) -> T,
     ) -> std::io::Result<()> {
         let count: u64 = shape.iter().product();
-        // Sizes are not known to fit 32 bits, so every entry has the 64-bit ones.
-        let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
-        self.zip.start_file(format!("{name}.npy"), stored)?;
-        let mut npy = npyz::WriteOptions::<T>::new()
-            .default_dtype()
-            .shape(shape)
-            .writer(Buffered::new(&mut self.zip))
-            .begin_nd()?;
+        let mut npy = self.begin::<T>(name, shape)?;
         let mut bytes = [0; N];
         for _ in 0..count {
             data.read_exact(&mut bytes)?;
             npy.push(&item(bytes))?;
         }
         npy.finish()
+    }
+
+    /// Starts an entry of the archive.
+    fn begin<T: npyz::AutoSerialize>(
+        &mut self,
+        name: &str,
+        shape: &[u64],
+    ) -> std::io::Result<npyz::NpyWriter<T, Buffered<&mut ZipWriter<BufWriter<File>>>>> {
+        // Sizes are not known to fit 32 bits, so every entry has the 64-bit ones.
+        let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
+        self.zip.start_file(format!("{name}.npy"), stored)?;
+        npyz::WriteOptions::<T>::new().default_dtype().shape(shape).writer(Buffered::new(&mut self.zip)).begin_nd()
     }
 
     /// Writes the directory of the archive and waits for the disk.

@@ -2,9 +2,10 @@
 //! and the ends of every distribution.
 
 use super::number::Number;
-use super::shapes::{Inertia, OneOrTwo};
-use super::spec::{BodySpec, InputsSpec, KindName, Spec};
+use super::shapes::{Inertia, OneOrTwo, ShapeName};
+use super::spec::{BodySpec, InputsSpec, KindName, LawName, ModelName, Spec, SurfaceName};
 use crate::error::ParameterError;
+use crate::limit_surface::MAX_N_LS;
 
 type Check = Result<(), ParameterError>;
 
@@ -20,6 +21,7 @@ pub(super) fn spec(spec: &Spec) -> Check {
             return Err(ParameterError::new(field, period.unwrap_or_default(), "a finite period >= 1e-6 [s]"));
         }
     }
+    contact(spec)?;
     body(&spec.body)?;
     inputs(&spec.inputs, spec.body.kind)?;
     if spec.body.kind == KindName::Prescribed && spec.initial.twist.is_some() {
@@ -37,6 +39,39 @@ fn unused(field: &str, of: &str) -> ParameterError {
 
 fn missing(field: &str, need: &str) -> ParameterError {
     ParameterError::new(field, "missing", need)
+}
+
+fn contact(spec: &Spec) -> Check {
+    let c = &spec.contact;
+    let table = [
+        ("contact.rule", c.rule.is_some()),
+        ("contact.n_ls", c.n_ls.is_some()),
+        ("contact.table_force", c.table_force.is_some()),
+    ];
+    let first = |keys: &[(&'static str, bool)]| keys.iter().find(|(_, given)| *given).map(|(key, _)| *key);
+    if c.model != ModelName::Reduced {
+        let own = [("contact.surface", c.surface.is_some()), ("contact.form", c.form.is_some())];
+        return first(&[&own[..], &table].concat()).map_or(Ok(()), |key| Err(unused(key, "model = \"reduced\"")));
+    }
+    if c.form.is_some() && spec.friction.law != LawName::ElastoPlastic {
+        return Err(unused("contact.form", "friction.law = \"elasto-plastic\""));
+    }
+    if c.surface == Some(SurfaceName::Ellipsoid)
+        && let Some(key) = first(&table)
+    {
+        return Err(unused(key, "surface = \"limit-surface\""));
+    }
+    if let Some(n) = c.n_ls.filter(|n| !(1..=MAX_N_LS).contains(n)) {
+        return Err(ParameterError::new("contact.n_ls", n, format!("1 to {MAX_N_LS}")));
+    }
+    if let Some(force) = c.table_force {
+        let hertz = spec.patch.shape.as_ref().is_some_and(|s| s.0.contains(&ShapeName::Hertz));
+        if !hertz || spec.patch.exponent_per_newton.is_some() {
+            return Err(unused("contact.table_force", "patch.shape = \"hertz\" with a fixed `exponent`"));
+        }
+        crate::friction::check("contact.table_force", force, "a finite force > 0 [N]", force > 0.0)?;
+    }
+    Ok(())
 }
 
 fn body(body: &BodySpec) -> Check {

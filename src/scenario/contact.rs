@@ -6,6 +6,7 @@ use super::patches::Patches;
 use super::shapes::Inertia;
 use super::signal::SignalSpec;
 use super::spec::{BodySpec, FrictionSpec, InputsSpec, KindName, LawName, PointName, Spec};
+use super::tables::Tables;
 use crate::body::{Body, Kind};
 use crate::contact::{Contact, Initial, Inputs, TwistPoint};
 use crate::error::ParameterError;
@@ -18,12 +19,19 @@ const GRAVITY: f64 = 9.81;
 /// Static over Coulomb coefficient where neither is given (Table I, p = 1).
 const MU_S_OVER_MU_C: f64 = 1.2;
 
-pub(super) fn contact(spec: &Spec, patches: &Patches, d: &mut Drawer) -> Result<Contact, ParameterError> {
+pub(super) fn contact(
+    spec: &Spec,
+    patches: &Patches,
+    tables: &Tables,
+    d: &mut Drawer,
+) -> Result<Contact, ParameterError> {
     let body = body(&spec.body, d);
     let friction = friction(&spec.friction, d);
     let mut inputs = inputs(&spec.inputs, &body, d)?;
     let (patch, update) = patches.draw(inputs.normal_force.value(0.0), d)?;
     inputs.remap_every = update;
+    let (model, radius) = tables.model(&spec.contact, &patch)?;
+    d.record("patch.torsional_radius", radius);
     let three = |path: &str, numbers: &Option<[Number; 3]>, d: &mut Drawer| {
         let zero = [0.0, 0.0, 0.0].map(Number::Constant);
         let numbers = numbers.as_ref().unwrap_or(&zero);
@@ -34,7 +42,7 @@ pub(super) fn contact(spec: &Spec, patches: &Patches, d: &mut Drawer) -> Result<
         twist: Twist::from(three("initial.twist", &spec.initial.twist, d)),
         bristles: None,
     };
-    let contact = Contact { patch, model: crate::contact::Model::default(), friction, body, inputs, initial };
+    let contact = Contact { patch, model, friction, body, inputs, initial };
     contact.validate()?;
     coefficients_over_time(&contact, spec.duration)?;
     Ok(contact)

@@ -155,7 +155,6 @@ impl Patches {
                 (Arc::new(patch), Some(self.hertz.update))
             }
         };
-        drawer.record("patch.torsional_radius", patch.radius());
         Ok((patch, update))
     }
 }

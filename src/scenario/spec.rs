@@ -9,6 +9,7 @@ use super::number::Number;
 use super::shapes::{Inertia, OneOrTwo, ShapeSpec};
 use super::signal::SignalSpec;
 use crate::engine::DEFAULT_STEP;
+use crate::limit_surface::Rule;
 
 /// A scenario: one contact, described by constants and distributions, and how many to draw and simulate.
 /// SI units; counter-clockwise is positive.
@@ -81,16 +82,74 @@ pub enum EngineChoice {
 pub struct ContactSpec {
     /// How the wrench follows from the bristles.
     #[serde(default)]
-    pub model: Model,
+    pub model: ModelName,
+    /// `reduced` only: what its friction lies on in steady sliding; `"limit-surface"` if not given.
+    pub surface: Option<SurfaceName>,
+    /// `reduced` with the Elasto-Plastic law only; `"consistent"` if not given.
+    pub form: Option<FormName>,
+    /// Limit surface only: how cells become integrals; `"cells"` if not given.
+    pub rule: Option<RuleName>,
+    /// Limit surface only: resolution of the table, 1 to 1000; 20 if not given.
+    pub n_ls: Option<usize>,
+    /// Limit surface of a `hertz` map of fixed exponent only: normal force [N] of the map that the table is made of,
+    /// > 0; 10 if not given.
+    pub table_force: Option<f64>,
 }
 
 /// How the wrench follows from the bristles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Model {
+pub enum ModelName {
     /// One bristle in every cell of the patch. The default.
     #[default]
     Distributed,
+    /// One bristle with three components for the whole patch: tens of times faster.
+    Reduced,
+}
+
+/// What the friction of the reduced model lies on in steady sliding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SurfaceName {
+    /// The patch's own limit surface, from a table. The default.
+    #[default]
+    LimitSurface,
+    /// The ellipsoid with the patch's torsional radius.
+    Ellipsoid,
+}
+
+/// The Elasto-Plastic form of the reduced model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FormName {
+    /// Elastic below break-away, with the stiffness of the distributed model. The default.
+    #[default]
+    Consistent,
+    /// As published: creeps under looping loads on a limit surface.
+    Published,
+}
+
+/// How cells become integrals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum RuleName {
+    /// Exact integrals over cells of constant pressure. The default.
+    #[default]
+    Cells,
+    /// Eq. (23): bilinear between rotations about the nodes of the grid.
+    Bilinear,
+    /// All of a cell's force at its centre.
+    Points,
+}
+
+impl From<RuleName> for Rule {
+    fn from(name: RuleName) -> Self {
+        match name {
+            RuleName::Cells => Self::Cells,
+            RuleName::Bilinear => Self::Bilinear,
+            RuleName::Points => Self::Points,
+        }
+    }
 }
 
 /// The contact patch: a grid of cells and a pressure map, by `shape`, `file` or `pressure`.

@@ -1,0 +1,186 @@
+//! `bristle margin`: how far loads may grow before a patch slips.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::{Failure, print};
+use crate::error::PatchError;
+use crate::limit_surface::{Rule, Surface, Table};
+use crate::patch::Patch;
+use crate::planar::Wrench;
+use crate::surfaces;
+
+#[derive(clap::Args)]
+pub(super) struct MarginArguments {
+    /// A table of `bristle surface`, a scenario (its contact 0), or a file with a `[patch]` table.
+    file: PathBuf,
+    /// Load on the body that ONE pad carries, fx,fy,tau [N, N, N m]; as many as wanted.
+    #[arg(long = "load", value_name = "FX,FY,TAU", allow_hyphen_values = true, required = true)]
+    loads: Vec<String>,
+    /// Coefficient of friction: mu_c for a load that keeps a body sliding, mu_s for break-away [default: the
+    /// file's (mu_c of a scenario), else 1].
+    #[arg(long, allow_hyphen_values = true)]
+    mu: Option<f64>,
+    /// Normal force of one pad [N] [default: the file's, else 1].
+    #[arg(long, value_name = "NEWTON", allow_hyphen_values = true)]
+    f_n: Option<f64>,
+    /// Where loads act and twists are told: the centre of pressure, or the origin of the patch (its centre).
+    #[arg(long, value_enum, default_value = "cop")]
+    at: Point,
+    /// How cells become integrals [default: the table's, else cells].
+    #[arg(long, value_enum)]
+    rule: Option<MarginRule>,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Point {
+    Cop,
+    Origin,
+}
+
+/// The rules that derive from a dissipation.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum MarginRule {
+    Cells,
+    Points,
+}
+
+/// What a file says.
+struct Source {
+    patch: Patch,
+    rule: Rule,
+    mu: (f64, &'static str),
+    f_n: (f64, &'static str),
+}
+
+impl MarginArguments {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        let loads: Vec<Wrench> = self.loads.iter().map(|l| load(l)).collect::<Result<_, _>>()?;
+        let mut source = self.source()?;
+        if let Some(mu) = self.mu {
+            source.mu = (mu, "--mu");
+        }
+        if let Some(f_n) = self.f_n {
+            source.f_n = (f_n, "--f-n");
+        }
+        let rule = match self.rule {
+            Some(MarginRule::Cells) => Rule::Cells,
+            Some(MarginRule::Points) => Rule::Points,
+            None => source.rule,
+        };
+        if rule == Rule::Bilinear {
+            let message = "rule = bilinear: expected `--rule cells` or `--rule points`, which have a dissipation";
+            return Err(Failure::of_user(format!("{}: {message}", self.file.display())));
+        }
+        let surface = Surface::new(&source.patch, rule);
+        let cop = surface.cop();
+        let local: Vec<Wrench> =
+            loads.iter().map(|l| if self.at == Point::Origin { l.about(cop) } else { *l }).collect();
+        let margins = surface.margins(&local, source.mu.0, source.f_n.0).map_err(Failure::of_user)?;
+        let answers: Vec<Value> = loads
+            .iter()
+            .zip(&margins)
+            .map(|(load, m)| {
+                // From the centre of pressure to the origin is the way back.
+                let twist = if self.at == Point::Origin { m.twist.at([-cop[0], -cop[1]]) } else { m.twist };
+                let [vx, vy, w] = m.twist.to_array();
+                let turns = (w * surface.radius()).abs() > 1e-9;
+                json!({
+                    "load": load.to_array(),
+                    "inside": m.holds(),
+                    // JSON has no infinity: null is a load of zero.
+                    "factor": m.factor.is_finite().then_some(m.factor),
+                    "at_least": m.at_least.is_finite().then_some(m.at_least),
+                    "twist": twist.to_array(),
+                    "cor": turns.then(|| [cop[0] - vy / w, cop[1] + vx / w]),
+                })
+            })
+            .collect();
+        let report = json!({
+            "mu": source.mu.0,
+            "mu_from": source.mu.1,
+            "f_n": source.f_n.0,
+            "f_n_from": source.f_n.1,
+            "rule": rule.name(),
+            "r": surface.radius(),
+            "cop": cop,
+            "at": if self.at == Point::Cop { "cop" } else { "origin" },
+            "loads": answers,
+        });
+        if self.json { print(&report.to_string()) } else { print(&text(&report)) }
+    }
+
+    fn source(&self) -> Result<Source, Failure> {
+        const DEFAULT: &str = "default";
+        if self.file.extension().is_some_and(|e| e.eq_ignore_ascii_case("npz")) {
+            let table = Table::load(&self.file).map_err(|e| match e {
+                PatchError::Io { ref source, .. } if source.kind() != std::io::ErrorKind::NotFound => {
+                    Failure::of_machine(e)
+                }
+                e => Failure::of_user(e),
+            })?;
+            let patch = Patch::from_pressure(*table.grid(), table.weights()).map_err(Failure::of_user)?;
+            let (mu, f_n) = Table::saved_load(&self.file).map_err(Failure::of_user)?;
+            return Ok(Source { patch, rule: table.rule(), mu: (mu, "table"), f_n: (f_n, "table") });
+        }
+        let cases = surfaces::cases(&self.file, &[]).map_err(Failure::of_user)?;
+        let source = &cases[0].source;
+        let of = |given: Option<f64>, scenario, file| match given {
+            Some(v) => (v, if source.scenario { scenario } else { file }),
+            None => (1.0, DEFAULT),
+        };
+        Ok(Source {
+            patch: Patch::clone(&source.patch),
+            rule: Rule::Cells,
+            mu: of(source.mu, "mu_c of contact 0 at the start", "mu of the file"),
+            f_n: of(source.f_n, "normal force of contact 0 at the start", "f_n of the file"),
+        })
+    }
+}
+
+/// `fx,fy,tau`.
+fn load(text: &str) -> Result<Wrench, Failure> {
+    let parts: Option<Vec<f64>> = text.split(',').map(|p| p.trim().parse().ok()).collect();
+    match parts.as_deref() {
+        Some(&[fx, fy, tau]) => Ok(Wrench::new(fx, fy, tau)),
+        _ => Err(Failure::of_user(format!("--load `{text}`: expected fx,fy,tau [N, N, N m], such as 1,-0.5,0.01"))),
+    }
+}
+
+fn text(report: &Value) -> String {
+    let number = |v: &Value| v.as_f64().unwrap_or(f64::NAN);
+    let list = |v: &Value| {
+        let values = v.as_array().map(Vec::as_slice).unwrap_or_default();
+        values.iter().map(|v| format!("{}", (number(v) * 1e6).round() / 1e6 + 0.0)).collect::<Vec<_>>().join(", ")
+    };
+    let word = |key: &str| report[key].as_str().unwrap_or_default();
+    let at = if word("at") == "cop" { "centre of pressure" } else { "origin of the patch" };
+    let mut text = format!(
+        "mu = {} ({}), f_N = {} N ({}), r = {:.4} mm, rule {}\nloads [N, N, N m] and twists at the {at}\n",
+        report["mu"],
+        word("mu_from"),
+        report["f_n"],
+        word("f_n_from"),
+        1e3 * number(&report["r"]),
+        word("rule"),
+    );
+    for answer in report["loads"].as_array().map(Vec::as_slice).unwrap_or_default() {
+        let verdict = if answer["inside"] == true { "holds" } else { "SLIPS" };
+        text += &format!("\n({})  {verdict}\n", list(&answer["load"]));
+        let Some(factor) = answer["factor"].as_f64() else {
+            text += "  no load, no slip\n";
+            continue;
+        };
+        text += &format!("  slips at {factor:.6} times this load\n");
+        text += &format!("  then moves along (vx, vy, w) = ({}), |(vx, vy, r w)| = 1", list(&answer["twist"]));
+        text += &match &answer["cor"] {
+            Value::Null => ", without turning\n".to_owned(),
+            cor => format!(", about ({}) m of the patch\n", list(cor)),
+        };
+    }
+    text.trim_end().to_owned()
+}

@@ -1,0 +1,240 @@
+//! `bristle surface`: a patch to the table of its limit surface, or many at once.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use rayon::prelude::*;
+use serde_json::{Value, json};
+
+use super::{Failure, print, progress};
+use crate::error::PatchError;
+use crate::limit_surface::{DEFAULT_N_LS, Ellipsoid, FitError, MAX_N_LS, Quartic, Rule, Surface, Table};
+use crate::patch::Patch;
+use crate::rollout::RolloutError;
+use crate::scenario::RuleName;
+use crate::surfaces::{self, Case, Sweep};
+
+/// Tables made between two steps of the progress bar.
+const CHUNK: usize = 64;
+/// Most memory for the tables of a sweep [byte].
+const MAX_BYTES: usize = 2 << 30;
+/// Places inside a cell of the table, along each side, at which its passivity is tried.
+const PASSIVITY_PER_CELL: usize = 3;
+
+#[derive(clap::Args)]
+pub(super) struct SurfaceArguments {
+    /// A scenario (its contact 0), or a file with a `[patch]` table and, if wanted, `mu` and `f_n` [N] (1 each).
+    file: PathBuf,
+    /// NPZ file of the table.
+    #[arg(long, value_name = "TABLE.npz")]
+    out: PathBuf,
+    /// Draw the surface, its sections and where twists land on it; one table only.
+    #[arg(long, value_name = "SURFACE.svg", conflicts_with = "sweeps")]
+    plot: Option<PathBuf>,
+    /// How cells become integrals [default: the scenario's, else cells].
+    #[arg(long, value_enum)]
+    rule: Option<RuleName>,
+    /// Resolution of the table, 1 to 1000 [default: the scenario's, else 20].
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    n_ls: Option<i64>,
+    /// Make a table for every value of a key, `key=first:last:count` or `key=[value, ..]`; several sweeps make
+    /// every combination, the last the fastest.
+    #[arg(long = "sweep", value_name = "KEY=VALUES")]
+    sweeps: Vec<String>,
+    /// Leave out the errors of the fits, which take longer than a table.
+    #[arg(long)]
+    no_fits: bool,
+    /// Replace files that are there.
+    #[arg(long)]
+    force: bool,
+    /// Print one JSON object at the end.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is known of a set of tables.
+struct Made {
+    tables: Vec<Table>,
+    /// Time for the tables alone [s].
+    seconds: f64,
+    /// Largest `f.v` over all look-ups of all tables.
+    passivity: f64,
+    /// Worst errors of ellipsoid and quartic over all tables.
+    fits: Option<[FitError; 2]>,
+}
+
+impl SurfaceArguments {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        let start = Instant::now();
+        let sweeps: Vec<Sweep> =
+            self.sweeps.iter().map(|s| s.parse()).collect::<Result<_, _>>().map_err(Failure::of_user)?;
+        for (argument, path) in [("--out", Some(&self.out)), ("--plot", self.plot.as_ref())] {
+            path.map_or(Ok(()), |path| place(argument, path, self.force))?;
+        }
+        let asked = self.n_ls.map(|n| usize::try_from(n).unwrap_or(0));
+        if let Some(n) = self.n_ls.filter(|n| !(1..=MAX_N_LS as i64).contains(n)) {
+            return Err(Failure::of_user(format!("--n-ls {n}: expected 1 to {MAX_N_LS}")));
+        }
+        let count = sweeps.iter().fold(1usize, |n, s| n.saturating_mul(s.values.len()));
+        let check_size = |n_ls: usize| {
+            let bytes = count.saturating_mul((4 * n_ls + 1) * (n_ls + 1) * 24);
+            let gib = |bytes: usize| bytes as f64 / f64::from(1 << 30);
+            let message = format!(
+                "{count} tables of N_ls = {n_ls} take {:.1} GiB: expected at most {:.0} GiB at once",
+                gib(bytes),
+                gib(MAX_BYTES)
+            );
+            if bytes > MAX_BYTES { Err(Failure::of_user(message)) } else { Ok(()) }
+        };
+        check_size(asked.unwrap_or(1))?;
+        let cases = surfaces::cases(&self.file, &sweeps).map_err(Failure::of_user)?;
+        let source = &cases[0].source;
+        let rule = self.rule.map(Rule::from).or(source.rule).unwrap_or_default();
+        let n_ls = asked.or(source.n_ls).unwrap_or(DEFAULT_N_LS);
+        check_size(n_ls)?;
+
+        let made = self.make(&cases, rule, n_ls)?;
+        self.write(&made.tables, &cases, &sweeps)?;
+        if let Some(path) = &self.plot {
+            let surface = Surface::new(&source.patch, rule);
+            let title = self.file.file_name().unwrap_or_default().to_string_lossy();
+            let picture = surfaces::svg(&made.tables[0], &title, &Ellipsoid::fit(&surface).1);
+            let io = |path, source| RolloutError::Io { path, source };
+            let write = |path: &Path| std::fs::write(path, &picture).map_err(|e| io(path.to_owned(), e));
+            surfaces::publish(path, io, write).map_err(Failure::of_machine)?;
+        }
+        let report = self.report(&made, &sweeps, start.elapsed().as_secs_f64());
+        if self.json { print(&report.to_string()) } else { print(&text(&report)) }
+    }
+
+    fn make(&self, cases: &[Case], rule: Rule, n_ls: usize) -> Result<Made, Failure> {
+        let bar = progress::bar(cases.len() as u64, "tables");
+        let mut made =
+            Made { tables: Vec::with_capacity(cases.len()), seconds: 0.0, passivity: f64::NEG_INFINITY, fits: None };
+        for cases in cases.chunks(CHUNK) {
+            let patches: Vec<Patch> = cases.iter().map(|c| Patch::clone(&c.source.patch)).collect();
+            let start = Instant::now();
+            let surfaces = Surface::batch(&patches, rule);
+            let tables: Result<Vec<Table>, _> = surfaces.par_iter().map(|s| Table::of(s, n_ls)).collect();
+            let tables = tables.map_err(Failure::of_user)?;
+            made.seconds += start.elapsed().as_secs_f64();
+            let powers = tables.par_iter().map(|t| t.passivity(PASSIVITY_PER_CELL).largest);
+            made.passivity = made.passivity.max(powers.reduce(|| f64::NEG_INFINITY, f64::max));
+            if !self.no_fits {
+                let fits = surfaces.par_iter().map(|s| [Ellipsoid::fit(s).1, Quartic::fit(s).1]);
+                let fits = fits.reduce_with(worse);
+                made.fits = made.fits.into_iter().chain(fits).reduce(worse);
+            }
+            made.tables.extend(tables);
+            bar.inc(cases.len() as u64);
+        }
+        bar.finish_and_clear();
+        Ok(made)
+    }
+
+    fn write(&self, tables: &[Table], cases: &[Case], sweeps: &[Sweep]) -> Result<(), Failure> {
+        let source = &cases[0].source;
+        let write = |path: &Path| match tables {
+            [table] if sweeps.is_empty() => {
+                let saved = table.save(path, source.mu.unwrap_or(1.0), source.f_n.unwrap_or(1.0));
+                saved.map_err(|e| match e {
+                    PatchError::Io { path, source } => RolloutError::Io { path, source },
+                    e => RolloutError::Io { path: path.to_owned(), source: std::io::Error::other(e) },
+                })
+            }
+            _ => surfaces::save(path, tables, cases, sweeps),
+        };
+        surfaces::publish(&self.out, |path, source| RolloutError::Io { path, source }, write)
+            .map_err(Failure::of_machine)
+    }
+
+    fn report(&self, made: &Made, sweeps: &[Sweep], wall_s: f64) -> Value {
+        let each = |of: fn(&Table) -> f64| match made.tables.as_slice() {
+            [table] if sweeps.is_empty() => json!(of(table)),
+            tables => json!(tables.iter().map(of).collect::<Vec<_>>()),
+        };
+        let fit = |k: usize| {
+            made.fits.map(|fits| {
+                let FitError { max, rms, max_angle, rms_angle } = fits[k];
+                json!({ "max": max, "rms": rms, "max_angle_rad": max_angle, "rms_angle_rad": rms_angle })
+            })
+        };
+        let first = &made.tables[0];
+        json!({
+            "rule": first.rule().name(),
+            "n_ls": first.n_ls(),
+            "tables": made.tables.len(),
+            "r": each(Table::radius),
+            "u": each(Table::viscous),
+            "passivity": made.passivity,
+            "ellipsoid": fit(0),
+            "quartic": fit(1),
+            "wall_s": wall_s,
+            "tables_per_s": made.tables.len() as f64 / made.seconds,
+            "out": self.out.display().to_string(),
+            "plot": self.plot.as_ref().map(|p| p.display().to_string()),
+        })
+    }
+}
+
+fn worse(a: [FitError; 2], b: [FitError; 2]) -> [FitError; 2] {
+    [0, 1].map(|k| FitError {
+        max: a[k].max.max(b[k].max),
+        rms: a[k].rms.max(b[k].rms),
+        max_angle: a[k].max_angle.max(b[k].max_angle),
+        rms_angle: a[k].rms_angle.max(b[k].rms_angle),
+    })
+}
+
+/// Checks, before anything is computed, that a file may go to `path`.
+fn place(argument: &str, path: &Path, force: bool) -> Result<(), Failure> {
+    let wrong = |why: &str| Err(Failure::of_user(format!("{argument} {}: {why}", path.display())));
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if path.file_name().is_none() || path.is_dir() {
+        return wrong("expected the name of a file");
+    }
+    if !parent.is_dir() {
+        return wrong(&format!("there is no directory {}", parent.display()));
+    }
+    if path.exists() && !force {
+        return wrong("exists: expected a new name, or `--force` to replace it");
+    }
+    Ok(())
+}
+
+fn text(report: &Value) -> String {
+    let number = |key: &str| report[key].as_f64().unwrap_or(f64::NAN);
+    let range = |key: &str, scale: f64| {
+        let values: Vec<f64> = match &report[key] {
+            Value::Array(values) => values.iter().filter_map(Value::as_f64).collect(),
+            one => one.as_f64().into_iter().collect(),
+        };
+        let (low, high) = values.iter().fold((f64::INFINITY, 0.0f64), |(a, b), v| (a.min(*v), b.max(*v)));
+        if low == high { format!("{:.6}", low * scale) } else { format!("{:.6} to {:.6}", low * scale, high * scale) }
+    };
+    let many = report["tables"] != 1;
+    let mut text = format!(
+        "{} table{} of {} directions, rule {}\n",
+        report["tables"],
+        if many { "s" } else { "" },
+        report["n_ls"].as_u64().map_or(0, |n| (4 * n + 1) * (n + 1)),
+        report["rule"].as_str().unwrap_or_default()
+    );
+    let worst = if many { ", the worst table" } else { "" };
+    text += &format!("  r          {} mm\n  u          {} mm^2\n", range("r", 1e3), range("u", 1e6));
+    let passivity = number("passivity");
+    let verdict =
+        if passivity <= 0.0 { "always dissipates" } else { "does NOT always dissipate: a finer --n-ls helps" };
+    text += &format!("  largest f.v/|v| {passivity:.4}: {verdict}{worst}\n");
+    for fit in ["ellipsoid", "quartic"] {
+        if let (Some(max), Some(angle)) = (report[fit]["max"].as_f64(), report[fit]["max_angle_rad"].as_f64()) {
+            let (percent, degrees) = (100.0 * max, angle.to_degrees());
+            text += &format!("  {fit:<10} off by at most {percent:.2} % and {degrees:.2} degrees{worst}\n");
+        }
+    }
+    text += &format!("{:.3} s, {:.3e} tables per second\n", number("wall_s"), number("tables_per_s"));
+    for key in ["out", "plot"] {
+        text += &report[key].as_str().map(|path| format!("{path}\n")).unwrap_or_default();
+    }
+    text.trim_end().to_owned()
+}

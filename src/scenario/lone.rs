@@ -1,0 +1,111 @@
+//! Files with one patch and nothing else, for what needs no motion; a scenario will do too.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::draw::Drawer;
+use super::number::Number;
+use super::patches::Patches;
+use super::shapes::OneOrTwo;
+use super::spec::PatchSpec;
+use super::{Scenario, ScenarioError};
+use crate::friction::check;
+use crate::limit_surface::Rule;
+use crate::patch::Patch;
+use crate::random::Draw;
+
+/// A patch and the load on it.
+#[derive(Clone, Debug)]
+pub struct PatchSource {
+    /// The patch; a map that follows the normal force is that at `f_n`.
+    pub patch: Arc<Patch>,
+    /// Coefficient of friction [-]: the file's `mu`, or `mu_c` of a scenario's contact 0 at the start. None if a
+    /// patch file says nothing.
+    pub mu: Option<f64>,
+    /// Normal force [N]: the file's `f_n`, or that on ONE pad of a scenario's contact 0 at the start. None if a
+    /// patch file says nothing.
+    pub f_n: Option<f64>,
+    /// The rule that a scenario with the reduced model asks for.
+    pub rule: Option<Rule>,
+    /// The resolution that a scenario with the reduced model asks for.
+    pub n_ls: Option<usize>,
+    /// Whether the text is a scenario.
+    pub scenario: bool,
+}
+
+/// A file with a `[patch]` table.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PatchFile {
+    patch: PatchSpec,
+    mu: Option<f64>,
+    f_n: Option<f64>,
+}
+
+impl PatchSource {
+    /// The patch of contact 0 of a scenario, or of a file with a `[patch]` table of constants and, if wanted,
+    /// `mu` [-] and `f_n` [N]. `base` is where relative map files are, `name` is what errors call the text.
+    ///
+    /// ```
+    /// use bristle::scenario::PatchSource;
+    /// let text = "f_n = 5.0\n[patch]\nshape = \"square\"\nsize = 0.03\n";
+    /// let source = PatchSource::parse(text, ".".as_ref(), "square.toml")?;
+    /// assert_eq!((source.f_n, source.mu), (Some(5.0), None));
+    /// # Ok::<(), bristle::scenario::ScenarioError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Scenario::parse`].
+    pub fn parse(text: &str, base: &Path, name: &str) -> Result<Self, ScenarioError> {
+        let malformed = |e: toml::de::Error| ScenarioError::toml(name, text, &e);
+        let keys: toml::Table = toml::from_str(text).map_err(malformed)?;
+        if ["body", "inputs", "duration"].iter().any(|key| keys.contains_key(*key)) {
+            let scenario = Scenario::parse(text, base, name)?;
+            let contact = scenario.contact(0)?;
+            let f_n = contact.inputs.normal_force.value(0.0).max(0.0);
+            let mu = contact.inputs.mu_c.as_ref().map_or(contact.friction.mu_c, |mu| mu.value(0.0));
+            let asked = &scenario.spec().contact;
+            return Ok(Self {
+                patch: contact.patch,
+                mu: Some(mu),
+                f_n: Some(f_n),
+                rule: asked.rule.map(Rule::from),
+                n_ls: asked.n_ls,
+                scenario: true,
+            });
+        }
+        let PatchFile { patch, mu, f_n } = toml::from_str(text).map_err(malformed)?;
+        let at = |field: &str, message: String| ScenarioError::field(name, text, field, message);
+        for (field, value, accepted) in [("mu", mu, "a finite number > 0"), ("f_n", f_n, "a finite force > 0 [N]")] {
+            if let Some(v) = value {
+                check(field, v, accepted, v > 0.0).map_err(|e| at(field, e.to_string()))?;
+            }
+        }
+        if let Some((field, accepted)) = without_effect(&patch) {
+            return Err(at(field, format!("{field}: expected {accepted}")));
+        }
+        let patches = Patches::prepare(&patch, base).map_err(|e| at(&e.field, e.message))?;
+        let drawn = patches.draw(f_n.unwrap_or(1.0), &mut Drawer::new(Draw::new(0, 0)));
+        let (patch, _) = drawn.map_err(|e| at(&e.field, e.to_string()))?;
+        Ok(Self { patch, mu, f_n, rule: None, n_ls: None, scenario: false })
+    }
+}
+
+/// The first key that does nothing where nothing is drawn and nothing moves, and what to say about it.
+fn without_effect(spec: &PatchSpec) -> Option<(&'static str, &'static str)> {
+    const CONSTANT: &str = "a constant, for nothing is drawn from a file with a patch alone (see `--sweep`)";
+    let drawn = |n: &Option<Number>| n.as_ref().is_some_and(|n| !n.is_constant());
+    let sizes = spec.size.as_ref().map(OneOrTwo::both);
+    [
+        ("patch.size", sizes.is_some_and(|sizes| sizes.iter().any(|n| !n.is_constant())), CONSTANT),
+        ("patch.shape", spec.shape.as_ref().is_some_and(|s| s.0.len() > 1), CONSTANT),
+        ("patch.radius", drawn(&spec.radius), CONSTANT),
+        ("patch.exponent", drawn(&spec.exponent), CONSTANT),
+        ("patch.exponent_per_newton", drawn(&spec.exponent_per_newton), CONSTANT),
+        ("patch.update", spec.update.is_some(), "this key only in a scenario"),
+    ]
+    .into_iter()
+    .find_map(|(field, wrong, accepted)| wrong.then_some((field, accepted)))
+}

@@ -1,0 +1,92 @@
+//! The NPZ file of a sweep, and files that are complete or not there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::sweep::{Case, Sweep};
+use crate::limit_surface::Table;
+use crate::rollout::RolloutError;
+use crate::rollout::npz::Npz;
+
+/// Lets `write` make the file `path`: it appears when it is complete, and not at all if `write` fails.
+///
+/// # Errors
+/// Those of `write`, or what the machine says.
+pub fn publish<E>(
+    path: &Path,
+    io: impl Fn(PathBuf, std::io::Error) -> E,
+    write: impl FnOnce(&Path) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".partial");
+    let partial = path.with_file_name(name);
+    let done = write(&partial).and_then(|()| fs::rename(&partial, path).map_err(|e| io(path.to_owned(), e)));
+    if done.is_err() {
+        // The first error is the one to tell.
+        let _ = fs::remove_file(&partial);
+    }
+    done
+}
+
+/// Writes the tables of a sweep as NPZ. As in [`Table::save`], with the table as leading axis; `r`, `u`, `mu`, `f_n`
+/// `(tables)`, `cop`, `cells`, `cell_m` `(tables, 2)`; `weights` `(tables, ny, nx)` of the largest grid, NaN
+/// beyond a smaller one; `sweep.<key>` `(tables)` for keys with numbers, else the index into the values that
+/// `metadata` lists.
+///
+/// # Errors
+/// What the machine says.
+pub fn save(path: &Path, tables: &[Table], cases: &[Case], sweeps: &[Sweep]) -> Result<(), RolloutError> {
+    let Some(first) = tables.first() else { return Ok(()) };
+    let (count, n) = (tables.len() as u64, first.n_ls());
+    let shape = [count, 4 * n as u64 + 1, n as u64 + 1, 3];
+    let load = |case: &Case| (case.source.mu.unwrap_or(1.0), case.source.f_n.unwrap_or(1.0));
+    let mut npz = Npz::create(path)?;
+    let twists =
+        tables.iter().flat_map(|t| (0..=4 * n).flat_map(move |i| (0..=n).flat_map(move |j| t.twist(i, j).to_array())));
+    npz.array("twists", &shape, twists)?;
+    npz.array("h", &shape, tables.iter().flat_map(|t| t.nodes().iter().flatten().copied()))?;
+    let wrenches = tables.iter().zip(cases).flat_map(|(t, case)| {
+        let (mu, f_n) = load(case);
+        t.nodes().iter().flat_map(move |[x, y, z]| [mu * f_n * x, mu * f_n * y, mu * f_n * t.radius() * z])
+    });
+    npz.array("wrenches", &shape, wrenches)?;
+    npz.array("r", &[count], tables.iter().map(Table::radius))?;
+    npz.array("u", &[count], tables.iter().map(Table::viscous))?;
+    npz.array("cop", &[count, 2], tables.iter().flat_map(Table::cop))?;
+    npz.array("mu", &[count], cases.iter().map(|c| load(c).0))?;
+    npz.array("f_n", &[count], cases.iter().map(|c| load(c).1))?;
+    npz.array("cells", &[count, 2], tables.iter().flat_map(|t| [t.grid().nx as i64, t.grid().ny as i64]))?;
+    npz.array("cell_m", &[count, 2], tables.iter().flat_map(|t| [t.grid().dx, t.grid().dy]))?;
+    let largest = |of: fn(&Table) -> usize| tables.iter().map(of).max().unwrap_or(0);
+    let (nx, ny) = (largest(|t| t.grid().nx), largest(|t| t.grid().ny));
+    let weights = tables.iter().flat_map(|t| {
+        let weight = |i: usize, j: usize| {
+            if i < t.grid().nx && j < t.grid().ny { t.weights()[j * t.grid().nx + i] } else { f64::NAN }
+        };
+        (0..ny).flat_map(move |j| (0..nx).map(move |i| weight(i, j)))
+    });
+    npz.array("weights", &[count, ny as u64, nx as u64], weights)?;
+    for (k, sweep) in sweeps.iter().enumerate() {
+        let name = format!("sweep.{}", sweep.key);
+        match sweep.numbers() {
+            Some(numbers) => npz.array(&name, &[count], cases.iter().map(|c| numbers[c.at[k]]))?,
+            None => npz.array(&name, &[count], cases.iter().map(|c| c.at[k] as i64))?,
+        }
+    }
+    let metadata = json!({
+        "format": "bristle limit surfaces 1",
+        "version": env!("CARGO_PKG_VERSION"),
+        "rule": first.rule().name(),
+        "n_ls": n,
+        "tables": count,
+        "sweeps": sweeps.iter().map(|s| json!({ "key": s.key, "values": s.values })).collect::<Vec<_>>(),
+        "conventions": "SI; twists (vx, vy, w) and wrenches (fx, fy, tau) at the centre of pressure, patch frame; \
+            friction on the moving body; axes [table, theta, phi, component]; h = (fx, fy, tau/r)/(mu f_n); weights \
+            [table, row from the bottom, column], NaN beyond a table's own grid; the last sweep runs fastest",
+    });
+    let text = metadata.to_string().into_bytes();
+    npz.array("metadata", &[text.len() as u64], text)?;
+    npz.finish()
+}

@@ -1,0 +1,136 @@
+//! Many patches from one file: keys that take one value after the other.
+
+use std::path::Path;
+use std::str::FromStr;
+
+use rayon::prelude::*;
+use toml_edit::Value;
+
+use crate::error::ParameterError;
+use crate::scenario::{PatchSource, ScenarioError, change};
+
+/// Most values of a sweep.
+const MAX_VALUES: usize = 1_000_000;
+
+/// A key of the file and the values that it takes.
+///
+/// ```
+/// use bristle::surfaces::Sweep;
+/// let sizes: Sweep = "patch.size=0.01:0.03:3".parse()?;
+/// assert_eq!(sizes.numbers(), Some(vec![0.01, 0.02, 0.03]));
+/// let shapes: Sweep = "patch.shape=['square', 'circle']".parse()?;
+/// assert_eq!(shapes.values, ["\"square\"", "\"circle\""]);
+/// # Ok::<(), bristle::error::ParameterError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sweep {
+    /// Dotted path of the key.
+    pub key: String,
+    /// The values as TOML.
+    pub values: Vec<String>,
+}
+
+impl Sweep {
+    /// The values as numbers, if all of them are.
+    #[must_use]
+    pub fn numbers(&self) -> Option<Vec<f64>> {
+        self.values.iter().map(|v| v.parse().ok()).collect()
+    }
+}
+
+impl FromStr for Sweep {
+    type Err = ParameterError;
+
+    fn from_str(text: &str) -> Result<Self, ParameterError> {
+        let wrong = |why: &str| {
+            let accepted =
+                format!("`key=first:last:count` or `key=[value, ..]`, such as `patch.size=0.01:0.03:5`{why}");
+            ParameterError::new("--sweep", format!("`{text}`"), accepted)
+        };
+        let (key, range) = text.split_once('=').ok_or_else(|| wrong(""))?;
+        let (key, range) = (key.trim().to_owned(), range.trim());
+        if key.is_empty() {
+            return Err(wrong(""));
+        }
+        if range.starts_with('[') {
+            let list: Value = range.parse().map_err(|_| wrong("; this is no TOML array"))?;
+            let values: Vec<String> =
+                list.as_array().into_iter().flatten().map(|v| v.clone().decorated("", "").to_string()).collect();
+            return if values.is_empty() { Err(wrong("; this array is empty")) } else { Ok(Self { key, values }) };
+        }
+        let parts: Vec<&str> = range.split(':').map(str::trim).collect();
+        let &[first, last, count] = parts.as_slice() else { return Err(wrong("")) };
+        let number = |text: &str| text.parse().ok().filter(|v: &f64| v.is_finite());
+        let (Some(a), Some(b)) = (number(first), number(last)) else {
+            return Err(wrong("; first and last are finite numbers"));
+        };
+        let count = count.parse().ok().filter(|n| (2..=MAX_VALUES).contains(n));
+        let count: usize = count.ok_or_else(|| wrong("; the count is 2 or more"))?;
+        let value = |i: usize| a + (b - a) * i as f64 / (count - 1) as f64;
+        // Integers stay integers, for keys that count something.
+        let whole = first.parse::<i64>().is_ok()
+            && last.parse::<i64>().is_ok()
+            && (0..count).all(|i| (value(i) - value(i).round()).abs() < 1e-9);
+        let print = |v: f64| if whole { format!("{v:.0}") } else { format!("{v:?}") };
+        Ok(Self { key, values: (0..count).map(|i| print(if i + 1 == count { b } else { value(i) })).collect() })
+    }
+}
+
+/// One patch of a sweep.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Which value of every sweep.
+    pub at: Vec<usize>,
+    /// The patch.
+    pub source: PatchSource,
+}
+
+/// Every combination of the sweeps' values put into the file `path`, the last sweep fastest.
+///
+/// # Errors
+/// A file that cannot be read, or a combination that gives no patch.
+pub fn cases(path: &Path, sweeps: &[Sweep]) -> Result<Vec<Case>, ScenarioError> {
+    let read = |source| ScenarioError::Read { path: path.to_owned(), source };
+    let text = std::fs::read_to_string(path).map_err(read)?;
+    let base = path.parent().unwrap_or(Path::new(""));
+    let name = path.display().to_string();
+    let count: usize = sweeps.iter().map(|s| s.values.len()).product();
+    let case = |k: usize| {
+        let (mut at, mut rest) = (vec![0; sweeps.len()], k);
+        for (at, sweep) in at.iter_mut().zip(sweeps).rev() {
+            (*at, rest) = (rest % sweep.values.len(), rest / sweep.values.len());
+        }
+        let mut text = text.clone();
+        let mut values = String::new();
+        for (&i, sweep) in at.iter().zip(sweeps) {
+            let setting = format!("{}={}", sweep.key, sweep.values[i]);
+            text = change(&text, &setting)?;
+            values += &format!(", {setting}");
+        }
+        let name = if values.is_empty() { name.clone() } else { format!("{name} (with {})", &values[2..]) };
+        Ok(Case { at, source: PatchSource::parse(&text, base, &name)? })
+    };
+    (0..count).into_par_iter().map(case).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_stay_integers_and_the_end_is_exact() {
+        let values = |text: &str| text.parse::<Sweep>().unwrap().values;
+        assert_eq!(values("patch.cells=11:41:4"), ["11", "21", "31", "41"]);
+        assert_eq!(values("f_n=0:1:3"), ["0.0", "0.5", "1.0"]);
+        assert_eq!(values("patch.size=0.1:0.3:3")[2], "0.3");
+        assert_eq!(values("patch.size=[[0.01, 0.02], 0.02]"), ["[0.01, 0.02]", "0.02"]);
+    }
+
+    #[test]
+    fn what_is_no_sweep_says_what_one_is() {
+        for bad in ["patch.size", "=1:2:3", "a=1:2", "a=1:2:1", "a=1:x:3", "a=[]", "a=[1", "a=1:inf:3"] {
+            let message = bad.parse::<Sweep>().unwrap_err().to_string();
+            assert!(message.contains("key=first:last:count"), "{message}");
+        }
+    }
+}
