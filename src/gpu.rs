@@ -4,6 +4,7 @@
 
 mod adapter;
 mod layout;
+mod limit_surface;
 mod rollout;
 mod shader;
 

@@ -15,6 +15,7 @@ mod rule;
 mod sample;
 mod table;
 
+pub(crate) use far::{Far, ORDERS};
 pub use fit::{Ellipsoid, FitError, Quartic};
 pub use query::Margin;
 pub use rule::Rule;

@@ -11,7 +11,7 @@ use super::lanes::{LANES, rsqrt, total, vectorised};
 use super::points::Points;
 
 /// Orders kept: the first one left out is `(half diagonal / R)^10`.
-const ORDERS: usize = 4;
+pub const ORDERS: usize = 4;
 
 /// Polynomials in `a^2/R^2` of every order but the zeroth, lowest power first.
 type Series = [[f64; ORDERS + 1]; ORDERS];
@@ -74,6 +74,11 @@ impl Far {
             }
         }
         far
+    }
+
+    /// The polynomials of the spin, of the mean of `a/R` and of that of `b/R`.
+    pub const fn series(&self) -> [&Series; 3] {
+        [&self.spin, &self.x, &self.y]
     }
 
     /// Unit Coulomb wrench `(fx, fy, tau)` of a twist, both at the centre of pressure.

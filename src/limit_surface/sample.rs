@@ -95,7 +95,9 @@ impl Surface {
             lattice: OnceLock::new(),
         };
         if rule != Rule::Points {
-            surface.radius = -surface.coulomb(Twist::new(0.0, 0.0, 1.0)).tau;
+            let radius = -surface.coulomb(Twist::new(0.0, 0.0, 1.0)).tau;
+            // One cell has no torque by eq. (23) but what rounding leaves.
+            surface.radius = if radius > 1e-12 * unit { radius } else { 0.0 };
         }
         surface
     }

@@ -102,6 +102,29 @@ impl Table {
         })
     }
 
+    /// The table of a patch from the normalised wrenches of [`Table::motions`].
+    pub(crate) fn of_motions(patch: &Patch, rule: Rule, n_ls: usize, radius: f64, wrenches: &[[f64; 3]]) -> Self {
+        let mut h: Vec<[f64; 3]> = wrenches[1..].chunks(n_ls).flat_map(|row| [&wrenches[..1], row].concat()).collect();
+        h.extend_from_within(..=n_ls);
+        Self {
+            rule,
+            n_ls,
+            grid: *patch.grid(),
+            weights: Arc::clone(patch.map()),
+            cop: patch.cop(),
+            radius,
+            viscous: patch.viscous(),
+            h,
+        }
+    }
+
+    /// The different directions `(vx/r, vy/r, w)` of a table: the spin, which all `phi = 0` share, then
+    /// `[theta][phi]` without it, for `theta < 2 pi`.
+    pub(crate) fn motions(n_ls: usize) -> impl Iterator<Item = [f64; 3]> {
+        let nodes = (0..4 * n_ls).flat_map(move |i| (1..=n_ls).map(move |j| (i, j)));
+        [(0, 0)].into_iter().chain(nodes).map(move |(i, j)| twist(n_ls, 1.0, i, j).to_array())
+    }
+
     /// The tables of many patches, in parallel; patches on one grid share what depends on the grid alone.
     ///
     /// # Errors
