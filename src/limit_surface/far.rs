@@ -6,6 +6,7 @@
 //! singularity as the rotation vanishes, and no cancellation.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use super::lanes::{LANES, rsqrt, total, vectorised};
 use super::points::Points;
@@ -56,21 +57,30 @@ fn polynomial(terms: &Terms, scale: f64, into: &mut [f64; ORDERS + 1]) {
     }
 }
 
+/// The polynomials of the spin, `a/R` and `b/R` for `h^2i k^2j`, with their order; they are the same for all cells.
+static TERMS: LazyLock<Vec<(i32, i32, [[f64; ORDERS + 1]; 3])>> = LazyLock::new(|| {
+    let odd_factorial = |n: i32| (1..=2 * n + 1).map(f64::from).product::<f64>();
+    let of_powers = |(i, j): (i32, i32)| {
+        let scale = 1.0 / (odd_factorial(i) * odd_factorial(j));
+        let mut terms = Terms::from([((0, 0, 1), 1.0)]);
+        (0..2 * i).for_each(|_| terms = derivative(&terms, 0));
+        (0..2 * j).for_each(|_| terms = derivative(&terms, 1));
+        let mut out = [[0.0; ORDERS + 1]; 3];
+        polynomial(&terms, 2.0 * f64::from(i + j) * scale, &mut out[0]);
+        polynomial(&derivative(&terms, 0), scale, &mut out[1]);
+        polynomial(&derivative(&terms, 1), scale, &mut out[2]);
+        (i, j, out)
+    };
+    (1..=ORDERS as i32).flat_map(|n| (0..=n).map(move |i| (i, n - i))).map(of_powers).collect()
+});
+
 impl Far {
     pub fn new(hx: f64, hy: f64) -> Self {
         let mut far = Self { spin: Series::default(), x: Series::default(), y: Series::default() };
-        let odd_factorial = |n: i32| (1..=2 * n + 1).map(f64::from).product::<f64>();
-        for n in 1..=ORDERS as i32 {
-            for i in 0..=n {
-                let j = n - i;
-                let scale = hx.powi(2 * i) * hy.powi(2 * j) / (odd_factorial(i) * odd_factorial(j));
-                let mut terms = Terms::from([((0, 0, 1), 1.0)]);
-                (0..2 * i).for_each(|_| terms = derivative(&terms, 0));
-                (0..2 * j).for_each(|_| terms = derivative(&terms, 1));
-                let order = n as usize - 1;
-                polynomial(&terms, 2.0 * f64::from(n) * scale, &mut far.spin[order]);
-                polynomial(&derivative(&terms, 0), scale, &mut far.x[order]);
-                polynomial(&derivative(&terms, 1), scale, &mut far.y[order]);
+        for (i, j, polynomials) in &*TERMS {
+            let (order, scale) = ((i + j - 1) as usize, hx.powi(2 * i) * hy.powi(2 * j));
+            for (series, polynomial) in [&mut far.spin, &mut far.x, &mut far.y].into_iter().zip(polynomials) {
+                series[order].iter_mut().zip(polynomial).for_each(|(c, p)| *c += scale * p);
             }
         }
         far
@@ -81,9 +91,10 @@ impl Far {
         [&self.spin, &self.x, &self.y]
     }
 
-    /// Unit Coulomb wrench `(fx, fy, tau)` of a twist, both at the centre of pressure.
-    pub fn wrench(&self, twist: [f64; 3], points: &Points) -> [f64; 3] {
-        sum(self, points, twist)
+    /// Unit Coulomb wrench `(fx, fy, tau)` of a twist, both at the centre of pressure, of all cells but those with
+    /// their centres inside `skip`: middle and half sides of a box, negative for none.
+    pub fn wrench(&self, twist: [f64; 3], points: &Points, skip: [f64; 4]) -> [f64; 3] {
+        sum(self, points, twist, skip)
     }
 }
 
@@ -98,20 +109,22 @@ fn evaluate(s: &Series, e: f64, q: f64) -> f64 {
 }
 
 vectorised! {
-    fn sum(far: &Far, points: &Points, twist: [f64; 3]) -> [f64; 3] {
+    fn sum(far: &Far, points: &Points, twist: [f64; 3], skip: [f64; 4]) -> [f64; 3] {
         let ([ux, uy, uw], Far { spin, x: along_x, y: along_y }) = (twist, *far);
         let mut sums = [[0.0; LANES]; 3];
         for ((x, y), w) in points.x.iter().zip(&points.y).zip(&points.w) {
             for i in 0..LANES {
                 let (vx, vy) = (ux - uw * y[i], uy + uw * x[i]);
-                let inverse = rsqrt(vx * vx + vy * vy);
+                let inverse = rsqrt((vx * vx + vy * vy).max(1e-30));
+                let inside = ((x[i] - skip[0]).abs() < skip[2]) & ((y[i] - skip[1]).abs() < skip[3]);
+                let (w, inverse) = if inside { (0.0, 0.0) } else { (w[i], inverse) };
                 let (nx, ny, turn) = (vx * inverse, vy * inverse, uw * inverse);
                 let (q, e) = (ny * ny, turn * turn);
-                let mx = w[i] * nx * (1.0 + e * evaluate(&along_y, e, q));
-                let my = w[i] * ny * (1.0 + e * evaluate(&along_x, e, q));
+                let mx = w * nx * (1.0 + e * evaluate(&along_y, e, q));
+                let my = w * ny * (1.0 + e * evaluate(&along_x, e, q));
                 sums[0][i] -= mx;
                 sums[1][i] -= my;
-                sums[2][i] -= x[i] * my - y[i] * mx + w[i] * turn * evaluate(&spin, e, q);
+                sums[2][i] -= x[i] * my - y[i] * mx + w * turn * evaluate(&spin, e, q);
             }
         }
         sums.map(total)

@@ -82,7 +82,11 @@ impl Table {
         }
         let radius = surface.radius();
         let at = |i, j| {
-            let w = surface.coulomb(twist(n_ls, radius, i, j));
+            let v = twist(n_ls, radius, i, j);
+            if j == n_ls && radius > 0.0 {
+                return [-v.vx / radius, -v.vy / radius, 0.0];
+            }
+            let w = surface.coulomb(v);
             [w.fx, w.fy, if radius > 0.0 { w.tau / radius } else { 0.0 }]
         };
         // phi = 0 is one twist, and theta = 2 pi repeats theta = 0.
