@@ -8,120 +8,79 @@
 //! uniform pressure fall out. `asinh(b/|a|) = sgn b (ln(|b| + R) - ln|a|)`, and as `q` sums to zero along
 //! every grid line, `ln|a|` is left only where the line's pressure jump meets the centre's row.
 //!
-//! A corner costs three times a cell's series in (size/distance)^2, and far from the centre of rotation the
-//! differences cancel. So where many corners have jumps, only a box of cells around the centre is summed by its
-//! corners, and all other cells by the series.
-
-use std::ops::Range;
+//! Far from the patch the differences cancel; there each cell is a series in (size/distance)^2.
 
 use super::far::Far;
-use super::lanes::{Block, LANES, ln, rsqrt, total, vectorised};
+use super::lanes::{Block, LANES, blocks, ln, rsqrt, total, vectorised};
 use super::points::Points;
 
 /// Relative rounding that the closed form may have before the series takes over.
 const ROUNDING: f64 = 1e-12;
-/// Distance of a cell's centre from the centre of rotation, in cell diagonals, from which the series is exact to
-/// 1e-11; the error falls with the tenth power.
-const FAR_DIAGONALS: f64 = 3.88;
-/// What a corner costs, in cells of the series.
-const CORNER_COST: usize = 3;
+/// Distance from the nearest cell, in cell diagonals, from which the series is exact to 1e-13.
+const FAR_DIAGONALS: f64 = 6.0;
 
-/// Cells about the centre of pressure, in the surface's unit of length.
+/// Grid corners with pressure jumps, about the centre of pressure, in the surface's unit of length.
 #[derive(Clone, Debug)]
 pub struct Cells {
-    /// Grid lines across x and across y.
-    at: [Vec<f64>; 2],
-    /// Sides of a cell.
-    side: [f64; 2],
-    pressure: Vec<f64>,
-    /// Corners with pressure jumps.
-    corners: Corners,
-    /// Cells on each side of the centre's that are near it.
-    reach: [f64; 2],
-    far: Far,
-    jumps: f64,
-}
-
-/// Corners of a map, and the mixed difference of the pressure there.
-#[derive(Clone, Debug, Default)]
-struct Corners {
     x: Vec<Block>,
     y: Vec<Block>,
     q: Vec<Block>,
-    count: usize,
+    columns: Lines,
+    rows: Lines,
+    far: Far,
+    diagonal: f64,
+    jumps: f64,
 }
 
-impl Corners {
-    fn push(&mut self, x: f64, y: f64, q: f64) {
-        let lane = self.count % LANES;
-        if lane == 0 {
-            for column in [&mut self.x, &mut self.y, &mut self.q] {
-                column.push([0.0; LANES]);
-            }
-        }
-        let last = self.x.len() - 1;
-        (self.x[last][lane], self.y[last][lane], self.q[last][lane]) = (x, y, q);
-        self.count += 1;
+/// Grid lines of one direction, and the pressure jump across each in every strip of cells.
+#[derive(Clone, Debug)]
+struct Lines {
+    at: Vec<f64>,
+    /// `[strip][line]`, padded to blocks.
+    jump: Vec<Vec<Block>>,
+    line: Vec<Block>,
+}
+
+impl Lines {
+    /// Lines at `at`; `pressure(i, s)` is that of cell `i` between lines `i` and `i + 1` in strip `s`.
+    fn new(at: Vec<f64>, strips: usize, pressure: impl Fn(usize, usize) -> f64) -> Self {
+        let cells = at.len() - 1;
+        let p = |i: usize, s: usize| if i < cells { pressure(i, s) } else { 0.0 };
+        let jump = (0..strips).map(|s| blocks((0..=cells).map(|i| p(i.wrapping_sub(1), s) - p(i, s)))).collect();
+        // The padding sits on the last line; its jump is zero.
+        let padded = at.len().next_multiple_of(LANES);
+        let line = blocks((0..padded).map(|i| at[i.min(cells)]));
+        Self { at, jump, line }
     }
 }
-
-/// A box of cells: columns and rows, ends excluded.
-type Window = [Range<usize>; 2];
 
 impl Cells {
     /// `weights` of `at.0.len() - 1` columns and `at.1.len() - 1` rows, bottom row first.
     pub fn new(at: (Vec<f64>, Vec<f64>), weights: &[f64]) -> Self {
-        let side = [at.0[1] - at.0[0], at.1[1] - at.1[0]];
-        let diagonal = side[0].hypot(side[1]);
-        let mut cells = Self {
-            at: [at.0, at.1],
-            side,
-            pressure: weights.iter().map(|w| w / (side[0] * side[1])).collect(),
-            corners: Corners::default(),
-            reach: side.map(|d| (FAR_DIAGONALS * diagonal / d - 0.5).ceil()),
-            far: Far::new(0.5 * side[0], 0.5 * side[1]),
-            jumps: 0.0,
-        };
-        cells.corners = cells.corners(&cells.all());
-        cells.jumps = cells.corners.q.iter().flatten().map(|q| q.abs()).sum();
-        cells
-    }
-
-    fn all(&self) -> Window {
-        [0..self.at[0].len() - 1, 0..self.at[1].len() - 1]
-    }
-
-    /// Corners with jumps of the pressure inside a window; there is none outside.
-    fn corners(&self, window: &Window) -> Corners {
-        let [columns, rows] = window;
-        let nx = self.at[0].len() - 1;
-        let mut out = Corners::default();
-        for l in rows.start..=rows.end {
-            let row = |j: usize| if rows.contains(&j) { &self.pressure[j * nx..][columns.clone()] } else { &[] };
-            let (below, above) = (row(l.wrapping_sub(1)), row(l));
-            let mut left = 0.0;
-            for k in 0..=columns.len() {
-                let right = below.get(k).unwrap_or(&0.0) - above.get(k).unwrap_or(&0.0);
-                if left != right {
-                    out.push(self.at[0][columns.start + k], self.at[1][l], left - right);
+        let (nx, ny) = (at.0.len() - 1, at.1.len() - 1);
+        let (dx, dy) = (at.0[1] - at.0[0], at.1[1] - at.1[0]);
+        let p = |i: usize, j: usize| if i < nx && j < ny { weights[j * nx + i] / (dx * dy) } else { 0.0 };
+        let mut corners = Vec::new();
+        for l in 0..=ny {
+            for k in 0..=nx {
+                let (i, j) = (k.wrapping_sub(1), l.wrapping_sub(1));
+                let q = (p(i, j) - p(k, j)) - (p(i, l) - p(k, l));
+                if q != 0.0 {
+                    corners.push([at.0[k], at.1[l], q]);
                 }
-                left = right;
             }
         }
-        out
-    }
-
-    /// The cells near a centre of rotation, and the middle and half sides of their box.
-    fn near(&self, c: [f64; 2]) -> (Window, [f64; 4]) {
-        let cell = [0, 1].map(|k| ((c[k] - self.at[k][0]) / self.side[k]).floor().clamp(-1e6, 1e6));
-        let window = [0, 1].map(|k| {
-            let n = self.at[k].len() - 1;
-            let end = |v: f64| (v.max(0.0) as usize).min(n);
-            end(cell[k] - self.reach[k])..end(cell[k] + self.reach[k] + 1.0)
-        });
-        let middle = |k: usize| self.at[k][0] + (cell[k] + 0.5) * self.side[k];
-        let half = |k: usize| (self.reach[k] + 0.25) * self.side[k];
-        (window, [middle(0), middle(1), half(0), half(1)])
+        let column = |k: usize| blocks(corners.iter().map(|c| c[k]));
+        Self {
+            x: column(0),
+            y: column(1),
+            q: column(2),
+            far: Far::new(0.5 * dx, 0.5 * dy),
+            diagonal: dx.hypot(dy),
+            jumps: corners.iter().map(|c| c[2].abs()).sum(),
+            columns: Lines::new(at.0, ny, p),
+            rows: Lines::new(at.1, nx, |j, i| p(i, j)),
+        }
     }
 
     /// Unit Coulomb wrench `(fx, fy, tau)` of a twist, both at the centre of pressure.
@@ -132,45 +91,21 @@ impl Cells {
             return if speed == 0.0 { [0.0; 3] } else { [-ux / speed, -uy / speed, 0.0] };
         }
         let c = [-uy / uw, ux / uw];
-        let size = points.span.max(self.side[0].hypot(self.side[1]));
-        let rounding = f64::EPSILON * self.jumps * (c[0].hypot(c[1]) + size).powi(3) / size;
-        // A velocity field so nearly uniform that c overflows is far, too.
-        let (window, skip) = self.near(c);
-        let corners = (window[0].len() + 1) * (window[1].len() + 1);
-        let split = CORNER_COST * corners + LANES * points.w.len();
-        if rounding <= ROUNDING && CORNER_COST * self.corners.count <= split {
-            return self.exact(&self.corners, &self.all(), uw, c);
+        let outside = |at: &[f64], c: f64| (at[0] - c).max(c - at[at.len() - 1]).max(0.0);
+        let nearest = outside(&self.columns.at, c[0]).hypot(outside(&self.rows.at, c[1]));
+        let farthest = c[0].hypot(c[1]) + points.span + self.diagonal;
+        let rounding = f64::EPSILON * self.jumps * farthest.powi(3) / points.span.max(self.diagonal);
+        // A velocity field so nearly uniform that c overflows is far, too: NaN and infinity compare so.
+        if !(rounding <= ROUNDING) && !(nearest < FAR_DIAGONALS * self.diagonal) {
+            return self.far.wrench(twist, points);
         }
-        let far = self.far.wrench(twist, points, skip);
-        if window.iter().any(Range::is_empty) {
-            return far;
-        }
-        let near = self.exact(&self.corners(&window), &window, uw, c);
-        [0, 1, 2].map(|k| near[k] + far[k])
-    }
-
-    /// The wrench of the cells of a window by their corners.
-    fn exact(&self, corners: &Corners, window: &Window, uw: f64, c: [f64; 2]) -> [f64; 3] {
-        let [mut i, mut gx, mut gy] = sums(&corners.x, &corners.y, &corners.q, c);
-        let nx = self.at[0].len() - 1;
-        // The strip of cells along one axis that the centre lies in, and the lines across it.
-        for (across, along, g) in [(0, 1, &mut gx), (1, 0, &mut gy)] {
-            let strip = self.at[along].partition_point(|line| *line < c[along]).wrapping_sub(1);
-            if !window[along].contains(&strip) {
-                continue;
-            }
-            let mut before = 0.0;
-            let Range { start, end } = window[across];
-            for line in start..=end {
-                let at = if across == 0 { strip * nx + line } else { line * nx + strip };
-                let after = if line < end { self.pressure[at] } else { 0.0 };
-                if before != after {
-                    let a = self.at[across][line] - c[across];
-                    let term = (before - after) * a * a * ln(a.abs().max(1e-300));
-                    i -= a * term / 3.0;
-                    *g -= term;
-                }
-                before = after;
+        let [mut i, mut gx, mut gy] = corners(&self.x, &self.y, &self.q, c);
+        let (row, column) = (strip(&self.rows.at, c[1]), strip(&self.columns.at, c[0]));
+        for (lines, strip, c, g) in [(&self.columns, row, c[0], &mut gx), (&self.rows, column, c[1], &mut gy)] {
+            if let Some(strip) = strip {
+                let [cubic, square] = jumps(&lines.line, &lines.jump[strip], c);
+                i -= cubic / 3.0;
+                *g -= square;
             }
         }
         let s = uw.signum();
@@ -179,9 +114,15 @@ impl Cells {
     }
 }
 
+/// The strip of cells in which `c` lies: the number of lines below `c`, less one.
+fn strip(lines: &[f64], c: f64) -> Option<usize> {
+    let below = lines.partition_point(|line| *line < c);
+    (below > 0 && below < lines.len()).then(|| below - 1)
+}
+
 vectorised! {
     /// Sums of `q (I, Gx, Gy)` over the corners, with `sgn b ln(|b| + R)` in place of the `asinh`.
-    fn sums(x: &[Block], y: &[Block], q: &[Block], c: [f64; 2]) -> [f64; 3] {
+    fn corners(x: &[Block], y: &[Block], q: &[Block], c: [f64; 2]) -> [f64; 3] {
         let mut sums = [[0.0; LANES]; 3];
         for ((x, y), q) in x.iter().zip(y).zip(q) {
             for i in 0..LANES {
@@ -197,5 +138,21 @@ vectorised! {
         }
         let [i6, gx2, gy2] = sums.map(total);
         [i6 / 6.0, gx2 / 2.0, gy2 / 2.0]
+    }
+}
+
+vectorised! {
+    /// Sums of `jump a^3 ln|a|` and `jump a^2 ln|a|` over lines at distance `a` from `c`.
+    fn jumps(line: &[Block], jump: &[Block], c: f64) -> [f64; 2] {
+        let mut sums = [[0.0; LANES]; 2];
+        for (line, jump) in line.iter().zip(jump) {
+            for i in 0..LANES {
+                let a = line[i] - c;
+                let term = jump[i] * a * a * ln(a.abs().max(1e-300));
+                sums[0][i] += a * term;
+                sums[1][i] += term;
+            }
+        }
+        sums.map(total)
     }
 }

@@ -91,10 +91,9 @@ impl Far {
         [&self.spin, &self.x, &self.y]
     }
 
-    /// Unit Coulomb wrench `(fx, fy, tau)` of a twist, both at the centre of pressure, of all cells but those with
-    /// their centres inside `skip`: middle and half sides of a box, negative for none.
-    pub fn wrench(&self, twist: [f64; 3], points: &Points, skip: [f64; 4]) -> [f64; 3] {
-        sum(self, points, twist, skip)
+    /// Unit Coulomb wrench `(fx, fy, tau)` of a twist, both at the centre of pressure.
+    pub fn wrench(&self, twist: [f64; 3], points: &Points) -> [f64; 3] {
+        sum(self, points, twist)
     }
 }
 
@@ -109,22 +108,20 @@ fn evaluate(s: &Series, e: f64, q: f64) -> f64 {
 }
 
 vectorised! {
-    fn sum(far: &Far, points: &Points, twist: [f64; 3], skip: [f64; 4]) -> [f64; 3] {
+    fn sum(far: &Far, points: &Points, twist: [f64; 3]) -> [f64; 3] {
         let ([ux, uy, uw], Far { spin, x: along_x, y: along_y }) = (twist, *far);
         let mut sums = [[0.0; LANES]; 3];
         for ((x, y), w) in points.x.iter().zip(&points.y).zip(&points.w) {
             for i in 0..LANES {
                 let (vx, vy) = (ux - uw * y[i], uy + uw * x[i]);
-                let inverse = rsqrt((vx * vx + vy * vy).max(1e-30));
-                let inside = ((x[i] - skip[0]).abs() < skip[2]) & ((y[i] - skip[1]).abs() < skip[3]);
-                let (w, inverse) = if inside { (0.0, 0.0) } else { (w[i], inverse) };
+                let inverse = rsqrt(vx * vx + vy * vy);
                 let (nx, ny, turn) = (vx * inverse, vy * inverse, uw * inverse);
                 let (q, e) = (ny * ny, turn * turn);
-                let mx = w * nx * (1.0 + e * evaluate(&along_y, e, q));
-                let my = w * ny * (1.0 + e * evaluate(&along_x, e, q));
+                let mx = w[i] * nx * (1.0 + e * evaluate(&along_y, e, q));
+                let my = w[i] * ny * (1.0 + e * evaluate(&along_x, e, q));
                 sums[0][i] -= mx;
                 sums[1][i] -= my;
-                sums[2][i] -= x[i] * my - y[i] * mx + w * turn * evaluate(&spin, e, q);
+                sums[2][i] -= x[i] * my - y[i] * mx + w[i] * turn * evaluate(&spin, e, q);
             }
         }
         sums.map(total)
