@@ -9,6 +9,7 @@ mod file;
 mod fit;
 mod lanes;
 mod lattice;
+mod moments;
 mod points;
 mod query;
 mod rule;

@@ -81,19 +81,28 @@ impl Table {
             return Err(ParameterError::new("n_ls", n_ls, format!("1 to {MAX_N_LS}")));
         }
         let radius = surface.radius();
-        let at = |i, j| {
-            let v = twist(n_ls, radius, i, j);
-            if j == n_ls && radius > 0.0 {
-                return [-v.vx / radius, -v.vy / radius, 0.0];
-            }
-            let w = surface.coulomb(v);
-            [w.fx, w.fy, if radius > 0.0 { w.tau / radius } else { 0.0 }]
-        };
+        let normal = |[fx, fy, tau]: [f64; 3]| [fx, fy, if radius > 0.0 { tau / radius } else { 0.0 }];
+        let mut h = vec![[0.0; 3]; (4 * n_ls + 1) * (n_ls + 1)];
+        let directions: Vec<[f64; 2]> =
+            (0..4 * n_ls).map(|i| twist(n_ls, 1.0, i, n_ls)).map(|v| [v.vx, v.vy]).collect();
+        // From translation inwards: rings of centres of rotation, far ones from moments that serve them all.
+        let distance = |j| radius * twist(n_ls, 1.0, 0, j).vx / twist(n_ls, 1.0, 0, j).w;
+        let moments = (1..n_ls).find_map(|j| Some((j, surface.moments(distance(j))?)));
+        for j in 1..=n_ls {
+            let ring: Vec<[f64; 3]> = match &moments {
+                _ if j == n_ls && radius > 0.0 => directions.iter().map(|[cos, sin]| [-cos, -sin, 0.0]).collect(),
+                Some((first, (moments, unit))) if j >= *first => {
+                    let ring = moments.ring(distance(j) / unit, &directions);
+                    ring.into_iter().map(|[fx, fy, tau]| normal([fx, fy, tau * unit])).collect()
+                }
+                _ => (0..4 * n_ls).map(|i| normal(surface.coulomb(twist(n_ls, radius, i, j)).to_array())).collect(),
+            };
+            ring.into_iter().enumerate().for_each(|(i, wrench)| h[i * (n_ls + 1) + j] = wrench);
+        }
         // phi = 0 is one twist, and theta = 2 pi repeats theta = 0.
-        let spin = at(0, 0);
-        let mut h: Vec<[f64; 3]> =
-            (0..4 * n_ls).flat_map(|i| (0..=n_ls).map(move |j| if j == 0 { spin } else { at(i, j) })).collect();
-        h.extend_from_within(..=n_ls);
+        let spin = normal(surface.coulomb(twist(n_ls, radius, 0, 0)).to_array());
+        (0..4 * n_ls).for_each(|i| h[i * (n_ls + 1)] = spin);
+        h.copy_within(..=n_ls, 4 * n_ls * (n_ls + 1));
         Ok(Self {
             rule: surface.rule(),
             n_ls,
