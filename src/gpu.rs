@@ -4,6 +4,7 @@
 
 mod adapter;
 mod layout;
+mod limit_surface;
 mod map;
 mod rollout;
 mod shader;

@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use super::adapter::{Adapter, Choice, open};
 use super::layout::{self, Record, Run, State, flag, kind};
+use super::limit_surface::Pipelines;
 use super::map::{Map, Tables};
 use super::shader::{ROOT_ITERATIONS, Reduced, Shape, Variant, source};
 use crate::contact::{Contact, Form, Model};
@@ -24,9 +25,10 @@ use crate::schedule::Timeline;
 /// The GPU engine.
 #[derive(Debug)]
 pub struct Gpu {
-    device: wgpu::Device,
-    queue: wgpu::Queue,
-    adapter: Adapter,
+    pub(super) device: wgpu::Device,
+    pub(super) queue: wgpu::Queue,
+    pub(super) adapter: Adapter,
+    pub(super) surfaces: Pipelines,
     pipelines: Mutex<HashMap<Variant, Arc<Pipeline>>>,
     /// Changes the shader's text: for tests that must see a wrong kernel fail.
     edit: Option<fn(String) -> String>,
@@ -62,7 +64,15 @@ impl Gpu {
     /// No such adapter, or a device that does not open.
     pub fn new(choice: Choice) -> Result<Self, EngineError> {
         let (device, queue, adapter) = open(choice)?;
-        Ok(Self { device, queue, adapter, pipelines: Mutex::default(), edit: None, budget: None })
+        Ok(Self {
+            device,
+            queue,
+            adapter,
+            surfaces: Pipelines::default(),
+            pipelines: Mutex::default(),
+            edit: None,
+            budget: None,
+        })
     }
 
     /// An engine whose shader text goes through `edit` before it is compiled: the negative control of tests.
@@ -672,12 +682,12 @@ fn device_state(contact: &Contact, map: &Map) -> State {
 }
 
 /// A buffer the host reads.
-struct Staging {
+pub(super) struct Staging {
     buffer: wgpu::Buffer,
 }
 
 impl Staging {
-    fn new(device: &wgpu::Device, size: u64) -> Self {
+    pub(super) fn new(device: &wgpu::Device, size: u64) -> Self {
         let buffer = device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("staging"),
             size,
@@ -687,12 +697,12 @@ impl Staging {
         Self { buffer }
     }
 
-    fn copy(&self, encoder: &mut wgpu::CommandEncoder, from: &wgpu::Buffer) {
+    pub(super) fn copy(&self, encoder: &mut wgpu::CommandEncoder, from: &wgpu::Buffer) {
         encoder.copy_buffer_to_buffer(from, 0, &self.buffer, 0, from.size());
     }
 
     /// Waits for the copy and returns its first `n` elements.
-    fn read<T: bytemuck::Pod>(&self, device: &wgpu::Device, n: usize) -> Result<Vec<T>, EngineError> {
+    pub(super) fn read<T: bytemuck::Pod>(&self, device: &wgpu::Device, n: usize) -> Result<Vec<T>, EngineError> {
         let failed = |e: &dyn std::fmt::Display| EngineError::Device(e.to_string());
         let bytes = (n * size_of::<T>()) as u64;
         let slice = self.buffer.slice(0..bytes.next_multiple_of(8).min(self.buffer.size()));
