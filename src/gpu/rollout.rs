@@ -13,14 +13,14 @@ use rayon::prelude::*;
 use super::adapter::{Adapter, Choice, open};
 use super::layout::{self, Record, Run, State, flag, kind};
 use super::limit_surface::Pipelines;
-use super::map::{Map, Tables};
+use super::map::{self, Map, Tables};
 use super::shader::{ROOT_ITERATIONS, Reduced, Shape, Variant, source};
 use crate::contact::{Contact, Form, Model};
 use crate::engine::{Engine, EngineInfo, Plan, Progress, Reason, Status, Trajectories, validate};
 use crate::error::EngineError;
 use crate::friction::Law;
-use crate::patch::Exponent;
-use crate::schedule::Timeline;
+use crate::patch::{Exponent, Patch};
+use crate::schedule::{Interval, Timeline};
 
 /// The GPU engine.
 #[derive(Debug)]
@@ -389,7 +389,7 @@ impl<'a> Chunk<'a> {
         let last = out.frames() - 1;
         let mut cursors = vec![0; self.items.len()];
         let mut window = 0..self.frames.min(last);
-        let mut upload = self.build(&window, &mut cursors);
+        let mut upload = self.build(&window, &mut cursors)?;
         let mut finished: Option<(Range<usize>, Vec<Record>)> = None;
         let mut states = Vec::new();
         while !window.is_empty() {
@@ -403,7 +403,7 @@ impl<'a> Chunk<'a> {
                 }
             }
             let next = window.end..(window.end + self.frames).min(last);
-            let prepared = self.build(&next, &mut cursors);
+            let prepared = self.build(&next, &mut cursors)?;
             loop {
                 states = self.states.read::<State>(&self.gpu.device, self.items.len())?;
                 let behind = |(s, w): (&State, &layout::Window)| s.status == 0 && s.interval < w.end;
@@ -435,12 +435,12 @@ impl<'a> Chunk<'a> {
     }
 
     /// The intervals of all contacts for the samples after `window.start` up to `window.end`.
-    fn build(&mut self, window: &Range<usize>, cursors: &mut [usize]) -> Upload {
+    fn build(&mut self, window: &Range<usize>, cursors: &mut [usize]) -> Result<Upload, EngineError> {
         let mut upload = Upload::default();
         if window.is_empty() {
-            return upload;
+            return Ok(upload);
         }
-        let parts: Vec<(usize, Vec<(crate::schedule::Interval, Map)>)> = self
+        let mut parts: Vec<(usize, Vec<(Interval, Map, Option<Patch>)>)> = self
             .items
             .par_iter()
             .zip(&*cursors)
@@ -451,12 +451,13 @@ impl<'a> Chunk<'a> {
                 while samples < window.len() && from + intervals.len() < item.timeline.len() {
                     let interval = item.contact.interval(&item.timeline, from + intervals.len());
                     samples += usize::from(interval.record);
-                    map.follow(item.contact, &interval);
-                    intervals.push((interval, map.clone()));
+                    let own = map.follow(item.contact, &interval);
+                    intervals.push((interval, map.clone(), own));
                 }
                 (from, intervals)
             })
             .collect();
+        self.make_tables(&mut parts)?;
         let mut window_tables = self.tables.clone();
         for (i, (from, intervals)) in parts.into_iter().enumerate() {
             let to = from + intervals.len();
@@ -469,7 +470,7 @@ impl<'a> Chunk<'a> {
                 // Sample 0 belongs to the first window, before its intervals.
                 sample_from: if window.start == 0 { 0 } else { window.start as u32 + 1 },
             });
-            for (j, (interval, map)) in intervals.into_iter().enumerate() {
+            for (j, (interval, map, _)) in intervals.into_iter().enumerate() {
                 let term_first = upload.terms.len() as u32;
                 upload.terms.extend(interval.terms.iter().map(|q| layout::Term {
                     slot: q.slot as u32,
@@ -499,7 +500,26 @@ impl<'a> Chunk<'a> {
             }
         }
         upload.tables = window_tables.numbers_beyond(&self.tables);
-        upload
+        Ok(upload)
+    }
+
+    /// Makes the limit surfaces that intervals ask for, all in one batch, and hands each to the
+    /// intervals from there on.
+    fn make_tables(&mut self, parts: &mut [(usize, Vec<(Interval, Map, Option<Patch>)>)]) -> Result<(), EngineError> {
+        let all = || parts.iter().flat_map(|(_, intervals)| intervals);
+        let asked = all().filter_map(|(_, map, own)| Some((own.clone()?, map.table.clone()?)));
+        let mut made = map::tables(self.gpu, asked.collect())?.into_iter();
+        for ((_, intervals), now) in parts.iter_mut().zip(&mut self.maps) {
+            let mut latest = None;
+            for (_, map, own) in intervals {
+                if own.is_some() {
+                    latest = made.next();
+                }
+                latest.iter().for_each(|table| map.take(Arc::clone(table)));
+            }
+            latest.into_iter().for_each(|table| now.take(table));
+        }
+        Ok(())
     }
 
     /// Sweeps after which a dispatch has to stop.
