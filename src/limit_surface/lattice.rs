@@ -49,19 +49,19 @@ vectorised! {
         let width = 2 * nx + NODES;
         for l in 0..=ny {
             for first in (0..=nx).step_by(NODES) {
-                let mut sums = [[0.0; NODES]; 3];
+                let (mut i, mut gx, mut gy) = ([0.0; NODES], [0.0; NODES], [0.0; NODES]);
                 for (j, row) in weights.chunks_exact(nx).enumerate() {
-                    let at = (j + ny - l) * width + first + nx - 1;
-                    for (i, &w) in row.iter().enumerate().filter(|(_, w)| **w != 0.0) {
-                        for (sum, term) in sums.iter_mut().zip(terms) {
-                            let term = &term[at - i..][..NODES];
-                            for n in 0..NODES {
-                                sum[n] += w * term[n];
-                            }
+                    let from = (j + ny - l) * width + first;
+                    let [r, x, y] = [0, 1, 2].map(|k| terms[k][from..from + nx - 1 + NODES].windows(NODES).rev());
+                    for (((&w, r), x), y) in row.iter().zip(r).zip(x).zip(y).filter(|t| *t.0.0.0 != 0.0) {
+                        for n in 0..NODES {
+                            i[n] += w * r[n];
+                            gx[n] += w * x[n];
+                            gy[n] += w * y[n];
                         }
                     }
                 }
-                out.extend((0..NODES.min(nx + 1 - first)).map(|n| sums.map(|s| s[n])));
+                out.extend((0..NODES.min(nx + 1 - first)).map(|n| [i[n], gx[n], gy[n]]));
             }
         }
         out
