@@ -49,8 +49,11 @@ fn rate(f: &Friction, v: [f64; 2], z: [f64; 2]) -> [f64; 2] {
     [0, 1].map(|i| f.sigma0 * v[i] - lambda * z[i])
 }
 
+/// A velocity [m/s] and the base of a bristle [-].
+type Case = ([f64; 2], [f64; 2]);
+
 /// Speeds below, at and above the Stribeck velocity in all directions, and bases from rest to slip.
-fn states() -> impl Iterator<Item = ([f64; 2], [f64; 2])> {
+fn states() -> impl Iterator<Item = Case> {
     (0..4000u64).map(|k| {
         let d = Draw::new(2, k);
         let [angle, turn] = d.uniform2("angles").map(|u| u * std::f64::consts::TAU);
@@ -308,8 +311,7 @@ fn lanes_give_what_single_numbers_give() {
         };
         let all: Vec<_> = states().take(320).collect();
         for group in all.chunks(Lanes::<f64>::LANES) {
-            let pack =
-                |of: &dyn Fn(&([f64; 2], [f64; 2])) -> f64| Lanes::pack(&group.iter().map(of).collect::<Vec<_>>());
+            let pack = |of: &dyn Fn(&Case) -> f64| Lanes::pack(&group.iter().map(of).collect::<Vec<_>>());
             let m = motion(&Consts::<Lanes<f64>>::new(&f), pack(&|s| s.0[0]), pack(&|s| s.0[1]));
             let z = bristle(&Consts::new(&f), &wide, &m, pack(&|s| s.1[0]), pack(&|s| s.1[1]));
             for (i, (v, zb)) in group.iter().enumerate() {
