@@ -276,6 +276,10 @@ struct Bindings {
     run: wgpu::Buffer,
 }
 
+/// Intervals of one window of a contact: the first one's index, and each with its map and, if it needs a
+/// limit surface of its own, the patch of that.
+type Part = (usize, Vec<(Interval, Map, Option<Patch>)>);
+
 /// Intervals of one window of all contacts of a chunk.
 #[derive(Default)]
 struct Upload {
@@ -440,7 +444,7 @@ impl<'a> Chunk<'a> {
         if window.is_empty() {
             return Ok(upload);
         }
-        let mut parts: Vec<(usize, Vec<(Interval, Map, Option<Patch>)>)> = self
+        let mut parts: Vec<Part> = self
             .items
             .par_iter()
             .zip(&*cursors)
@@ -505,7 +509,7 @@ impl<'a> Chunk<'a> {
 
     /// Makes the limit surfaces that intervals ask for, all in one batch, and hands each to the
     /// intervals from there on.
-    fn make_tables(&mut self, parts: &mut [(usize, Vec<(Interval, Map, Option<Patch>)>)]) -> Result<(), EngineError> {
+    fn make_tables(&mut self, parts: &mut [Part]) -> Result<(), EngineError> {
         let all = || parts.iter().flat_map(|(_, intervals)| intervals);
         let asked = all().filter_map(|(_, map, own)| Some((own.clone()?, map.table.clone()?)));
         let mut made = map::tables(self.gpu, asked.collect())?.into_iter();

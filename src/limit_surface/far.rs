@@ -57,8 +57,11 @@ fn polynomial(terms: &Terms, scale: f64, into: &mut [f64; ORDERS + 1]) {
     }
 }
 
+/// Two powers, and the coefficients of three sums by order.
+type Term = (i32, i32, [[f64; ORDERS + 1]; 3]);
+
 /// The polynomials of the spin, `a/R` and `b/R` for `h^2i k^2j`, with their order; they are the same for all cells.
-static TERMS: LazyLock<Vec<(i32, i32, [[f64; ORDERS + 1]; 3])>> = LazyLock::new(|| {
+static TERMS: LazyLock<Vec<Term>> = LazyLock::new(|| {
     let odd_factorial = |n: i32| (1..=2 * n + 1).map(f64::from).product::<f64>();
     let of_powers = |(i, j): (i32, i32)| {
         let scale = 1.0 / (odd_factorial(i) * odd_factorial(j));
