@@ -19,7 +19,7 @@ const MAX_VALUES: usize = 1_000_000;
 /// let sizes: Sweep = "patch.size=0.01:0.03:3".parse()?;
 /// assert_eq!(sizes.numbers(), Some(vec![0.01, 0.02, 0.03]));
 /// let shapes: Sweep = "patch.shape=['square', 'circle']".parse()?;
-/// assert_eq!(shapes.values, ["\"square\"", "\"circle\""]);
+/// assert_eq!(shapes.values, ["'square'", "'circle'"]);
 /// # Ok::<(), bristle::error::ParameterError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
