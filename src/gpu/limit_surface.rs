@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
 
+use super::engine::Gpu;
 use super::layout::{Batch, Cell, Load, Motion, Plate, Slice};
-use super::rollout::{Gpu, Staging};
 use super::shader::{SLICE, SURFACE_WORKGROUP, surface_source};
+use super::staging::Staging;
 use crate::error::{EngineError, ParameterError};
 use crate::limit_surface::{Far, MAX_N_LS, Rule, Table};
 use crate::patch::Patch;
