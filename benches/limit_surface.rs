@@ -1,7 +1,10 @@
-//! Tables of limit surfaces per second: one patch and many, by the three rules; slip queries.
+//! Tables of limit surfaces per second: one patch and many, by the three rules, on both engines; slip queries.
+//!
+//! `RAYON_NUM_THREADS=1` measures one core.
 
 use std::hint::black_box;
 
+use bristle::gpu::{Choice, Gpu};
 use bristle::limit_surface::{DEFAULT_N_LS, Rule, Surface, Table};
 use bristle::patch::{Grid, Patch, Shape};
 use bristle::planar::Wrench;
@@ -34,6 +37,20 @@ fn tables(c: &mut Criterion) {
         group.bench_function(format!("tables/random/{MANY}/{}", rule.name()), |b| {
             b.iter(|| Table::batch(black_box(&many), rule, DEFAULT_N_LS));
         });
+    }
+    match Gpu::new(Choice::Any) {
+        Ok(gpu) => {
+            println!("GPU: {}", gpu.adapter().name);
+            for rule in [Rule::Points, Rule::Bilinear, Rule::Cells] {
+                for patches in [&many[..1], &many[..]] {
+                    group.throughput(Throughput::Elements(patches.len() as u64));
+                    group.bench_function(format!("gpu/tables/random/{}/{}", patches.len(), rule.name()), |b| {
+                        b.iter(|| gpu.tables(black_box(patches), rule, DEFAULT_N_LS));
+                    });
+                }
+            }
+        }
+        Err(e) => println!("no GPU benches: {e}"),
     }
     group.throughput(Throughput::Elements(1));
     let surface = Surface::new(&circle, Rule::Cells);

@@ -103,6 +103,9 @@ pub enum EngineError {
         /// The parameter.
         error: ParameterError,
     },
+    /// An argument out of range.
+    #[error(transparent)]
+    Argument(#[from] ParameterError),
     /// The caller asked to stop.
     #[error("stopped")]
     Stopped,

@@ -3,11 +3,15 @@
 //! `wgpu` changes every quarter; nothing outside this room names it.
 
 mod adapter;
+mod chunk;
+mod engine;
+mod item;
 mod layout;
+mod limit_surface;
 mod map;
-mod rollout;
 mod shader;
+mod staging;
 
 pub use adapter::{Adapter, Choice, INSTALL_SOFTWARE_DRIVER, adapters};
-pub use rollout::Gpu;
+pub use engine::Gpu;
 pub use shader::{Reduced, Shape, Variant, source};

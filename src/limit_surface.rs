@@ -9,12 +9,14 @@ mod file;
 mod fit;
 mod lanes;
 mod lattice;
+mod moments;
 mod points;
 mod query;
 mod rule;
 mod sample;
 mod table;
 
+pub(crate) use far::{Far, ORDERS};
 pub use fit::{Ellipsoid, FitError, Quartic};
 pub use query::Margin;
 pub use rule::Rule;

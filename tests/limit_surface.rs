@@ -380,3 +380,20 @@ fn a_table_survives_its_file() {
     assert!(Table::load(&path).unwrap_err().to_string().contains("not an NPZ file"));
     assert!(Table::load(&folder.path().join("none.npz")).is_err());
 }
+
+/// Loads of pure translation and of pure rotation are corners of the search's first triangle.
+#[test]
+fn margins_of_pure_motions_are_exact() {
+    for shape in SHAPES {
+        for rule in [Rule::Cells, Rule::Points] {
+            let surface = Surface::new(&patch(shape), rule);
+            for twist in [[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, -1.0], [0.6, 0.8, 0.0]] {
+                let friction = surface.coulomb(Twist::from(twist));
+                let load = Wrench::new(-friction.fx, -friction.fy, -friction.tau);
+                let margin = surface.margin(load, 1.0, 1.0).unwrap();
+                assert!((margin.factor - 1.0).abs() < 1e-9, "{shape:?}, {rule:?}, {twist:?}: {margin:?}");
+                assert!(margin.factor - margin.at_least < 1e-9, "{shape:?}, {rule:?}, {twist:?}: {margin:?}");
+            }
+        }
+    }
+}

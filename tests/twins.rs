@@ -99,7 +99,7 @@ fn side_by_side_and_one_by_one_are_the_same_on_the_cpu() {
 
 #[test]
 fn whole_rollouts_are_the_same_on_the_gpu() {
-    let contacts: Vec<Contact> = (100..140).map(|k| random_contact(5, k)).collect();
+    let contacts: Vec<Contact> = (100..130).map(|k| random_contact(5, k)).collect();
     let plan = plan(0.2, STEP, 0.02);
     let [wanted, found] = [&Cpu::new() as &dyn Engine, gpu()].map(|e| rollout(e, &contacts, &plan));
     let n = wanted.frames();
@@ -119,10 +119,10 @@ fn whole_rollouts_are_the_same_on_the_gpu() {
 
 #[test]
 fn windows_and_dispatches_of_any_length_give_the_same_bits() {
-    let contacts: Vec<Contact> = (200..212).map(|k| random_contact(5, k)).collect();
+    let contacts: Vec<Contact> = (200..207).map(|k| random_contact(5, k)).collect();
     let plan = plan(0.02, STEP, 1e-3);
     let wanted = rollout(gpu(), &contacts, &plan);
-    for (work, sweeps) in [(1.0, 7), (2e5, 50), (1e9, 1)] {
+    for (work, sweeps) in [(1.0, 7), (1e9, 1)] {
         let cut = Gpu::new(Choice::Any).unwrap().with_budget(work, sweeps);
         let found = rollout(&cut, &contacts, &plan);
         for (k, contact) in contacts.iter().enumerate() {
@@ -136,10 +136,10 @@ fn windows_and_dispatches_of_any_length_give_the_same_bits() {
 
 /// A wrong kernel: what is wrong with it, the text that is replaced and by what.
 macro_rules! mutants {
-    ($($name:ident: $from:expr => $to:expr;)*) => {
+    (gamma $gamma:literal: $($name:ident: $from:expr => $to:expr;)*) => {
         $(#[test]
         fn $name() {
-            caught(|text| {
+            caught($gamma, |text| {
                 assert!(text.contains($from), "the shader has no {:?}: renew the mutant", $from);
                 text.replace($from, $to)
             });
@@ -147,17 +147,23 @@ macro_rules! mutants {
     };
 }
 
+/// Contacts that share one pipeline: software drivers compile more slowly the more they have compiled.
 #[track_caller]
-fn caught(edit: fn(String) -> String) {
-    // Small grids share their pipelines: four to compile for a mutant.
-    let contacts: Vec<Contact> = states().into_iter().filter(|c| c.patch.grid().len() < 100).collect();
+fn caught(gamma: f64, edit: fn(String) -> String) {
+    let alike = |c: &Contact| {
+        let Friction { law, gamma: own, .. } = c.friction;
+        c.patch.grid().len() < 100 && law == Law::ElastoPlastic && own == gamma
+    };
+    let contacts: Vec<Contact> = (0..400).map(|k| random_contact(5, k)).filter(alike).collect();
     let wanted = rollout(&Cpu::new(), &contacts, &one_step());
+    let right = rollout(gpu(), &contacts, &one_step());
+    one_step_agrees(&contacts, &right, &wanted).unwrap_or_else(|e| panic!("the right kernel: {e}"));
     let found = rollout(&edited(edit), &contacts, &one_step());
     let message = one_step_agrees(&contacts, &found, &wanted).expect_err("the comparison lets a wrong kernel pass");
     assert!(message.contains("wanted"), "the message says what was wanted: {message}");
 }
 
-mutants! {
+mutants! { gamma 2.0:
     wrong_sign_of_the_plastic_speed_is_caught:
         "let eps = 0.5 * (m.s + (m.vx * yx" => "let eps = 0.5 * (m.s - (m.vx * yx";
     wrong_side_of_the_ramp_is_caught: "vec2f(0.5 + 0.5 * sc.x," => "vec2f(0.5 - 0.5 * sc.x,";
@@ -166,7 +172,6 @@ mutants! {
     wrong_torque_is_caught: "sum[2] += x * fy - y * fx;" => "sum[2] += x * fy + y * fx;";
     wrong_velocity_of_a_cell_is_caught: "u.y + u.z * x);" => "u.y - u.z * x);";
     wrong_stribeck_bell_is_caught: "bell = exp(-x2);" => "bell = exp(-1.01 * x2);";
-    wrong_exponent_of_the_bell_is_caught: "exp2(k.gamma * log2(x))" => "exp2(1.01 * k.gamma * log2(x))";
     forgotten_pads_are_caught: "let grip = c.pads * v.f_n;" => "let grip = v.f_n;";
     forgotten_viscosity_is_caught: "let cxx = share * d.x + w * k.sigma2;" => "let cxx = 0.9 * share * d.x;";
     wrong_turn_of_the_body_is_caught: "-t.sin * v.x + t.cos * v.y" => "t.sin * v.x + t.cos * v.y";
@@ -174,6 +179,10 @@ mutants! {
     wrong_weight_of_the_stages_is_caught:
         "((1.0 - KAPPA) * du1 + KAPPA * du2)" => "(KAPPA * du1 + (1.0 - KAPPA) * du2)";
     wrong_gain_is_caught: "* 0.5 * (e + n + turn" => "* 0.5 * (e - n + turn";
+}
+
+mutants! { gamma 1.0:
+    wrong_exponent_of_the_bell_is_caught: "exp2(k.gamma * log2(x))" => "exp2(1.01 * k.gamma * log2(x))";
 }
 
 /// Steps of a run long enough to lose a naive sum in single precision.

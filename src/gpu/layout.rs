@@ -1,5 +1,5 @@
-//! The structs that Rust and WGSL share. Each is declared once here and once in `shaders/step.wgsl`
-//! or `shaders/distributed.wgsl`; a test compares every offset with what naga reflects.
+//! The structs that Rust and WGSL share. Each is declared once here and once in `shaders/step.wgsl`,
+//! `shaders/distributed.wgsl` or `shaders/limit_surface.wgsl`; a test compares every offset with what naga reflects.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -76,6 +76,29 @@ shared! {
 }
 
 shared! {
+    struct Plate {
+        lever: f32, span: f32, hx: f32, hy: f32, cop_x: f32, cop_y: f32, nx: f32, ny: f32,
+        spin: [f32; 20], along_x: [f32; 20], along_y: [f32; 20],
+    }
+}
+
+shared! {
+    struct Slice { plate: u32, first: u32, count: u32 }
+}
+
+shared! {
+    struct Motion { v: [f32; 3] }
+}
+
+shared! {
+    struct Load { f: [f32; 3] }
+}
+
+shared! {
+    struct Batch { motions: u32, slices: u32, zero: u32 }
+}
+
+shared! {
     struct Run { contacts: u32, max_sweeps: u32, zero: u32 }
 }
 
@@ -104,12 +127,11 @@ pub mod kind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::shader::{Shape, source};
+    use crate::gpu::shader::{Shape, source, surface_source};
 
     #[test]
     fn every_shared_struct_has_the_layout_that_naga_reflects() {
-        let module = naga::front::wgsl::parse_str(&source(Shape::of(441))).unwrap();
-        let layouts = [
+        let rollout = [
             Cell::LAYOUT,
             Contact::LAYOUT,
             Window::LAYOUT,
@@ -119,6 +141,13 @@ mod tests {
             Record::LAYOUT,
             Run::LAYOUT,
         ];
+        compare(&source(Shape { workgroup: 64, cells_per_lane: 8 }), &rollout);
+        let surface = [Cell::LAYOUT, Plate::LAYOUT, Slice::LAYOUT, Motion::LAYOUT, Load::LAYOUT, Batch::LAYOUT];
+        compare(&surface_source(), &surface);
+    }
+
+    fn compare(source: &str, layouts: &[Layout]) {
+        let module = naga::front::wgsl::parse_str(source).unwrap();
         for layout in layouts {
             let (_, ty) = module.types.iter().find(|(_, t)| t.name.as_deref() == Some(layout.name)).expect(layout.name);
             let naga::TypeInner::Struct { members, span } = &ty.inner else { panic!("{} is no struct", layout.name) };
@@ -131,8 +160,10 @@ mod tests {
 
     #[test]
     fn the_shaders_validate() {
-        for shape in [Shape::of(441), Shape::of(1), Shape::of(4096), Shape::REDUCED] {
-            let module = naga::front::wgsl::parse_str(&source(shape)).unwrap();
+        let mut texts = vec![surface_source()];
+        texts.extend([Shape::of(441), Shape::of(1), Shape::of(4096), Shape::REDUCED].map(source));
+        for text in texts {
+            let module = naga::front::wgsl::parse_str(&text).unwrap();
             let capabilities = naga::valid::Capabilities::default();
             naga::valid::Validator::new(naga::valid::ValidationFlags::all(), capabilities).validate(&module).unwrap();
         }

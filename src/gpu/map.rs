@@ -1,13 +1,15 @@
-//! Pressure maps over time, as far as a kernel cannot make them itself: radius, viscous factor and
-//! limit surface of a reduced bristle, worked out on the host in double precision while the device
-//! computes.
+//! Pressure maps over time, as far as a rollout's kernel cannot make them itself: radius, viscous
+//! factor and limit surface of a reduced bristle.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::contact::{Contact, Model};
+use crate::error::EngineError;
+use crate::gpu::Gpu;
 use crate::kernel::step::{reshapes, rule_of};
-use crate::limit_surface::{Surface, Table};
+use crate::limit_surface::{Rule, Surface, Table};
+use crate::patch::Patch;
 use crate::schedule::Interval;
 
 /// What a contact's present map is.
@@ -36,21 +38,44 @@ impl Map {
         Self { f_n: 0.0, radius, viscous: patch.viscous(), table }
     }
 
-    /// Follows the start of an interval.
-    pub fn follow(&mut self, contact: &Contact, interval: &Interval) {
-        let Some(f_n) = interval.remap else { return };
-        self.f_n = f_n;
+    /// Follows the start of an interval. A map that needs a limit surface of its own is returned.
+    pub fn follow(&mut self, contact: &Contact, interval: &Interval) -> Option<Patch> {
+        self.f_n = interval.remap?;
         if contact.model.is_grid() {
-            return;
+            return None;
         }
-        let patch = contact.patch.under(f_n);
-        let surface = Surface::new(&patch, rule_of(self.table.as_deref()));
-        self.radius = surface.radius();
+        let patch = contact.patch.under(self.f_n);
         self.viscous = patch.viscous();
-        if let Some(table) = self.table.as_mut().filter(|_| reshapes(&patch)) {
-            *table = Arc::new(Table::of(&surface, table.n_ls()).expect("the resolution was checked before"));
+        if self.table.is_some() && reshapes(&patch) {
+            return Some(patch);
+        }
+        self.radius = Surface::new(&patch, rule_of(self.table.as_deref())).radius();
+        None
+    }
+
+    /// Takes the limit surface that [`Map::follow`] asked for.
+    pub fn take(&mut self, table: Arc<Table>) {
+        self.radius = table.radius();
+        self.table = Some(table);
+    }
+}
+
+/// The limit surfaces of `patches`, each with the table that says by which rule and how fine, made
+/// on the device; in the same order.
+pub(super) fn tables(gpu: &Gpu, wanted: Vec<(Patch, Arc<Table>)>) -> Result<Vec<Arc<Table>>, EngineError> {
+    let kind = |t: &Table| (t.rule(), t.n_ls());
+    let mut kinds: Vec<(Rule, usize)> = wanted.iter().map(|(_, t)| kind(t)).collect();
+    kinds.sort_by_key(|(rule, n_ls)| (*rule as u8, *n_ls));
+    kinds.dedup();
+    let mut made: Vec<Option<Arc<Table>>> = vec![None; wanted.len()];
+    for (rule, n_ls) in kinds {
+        let of_kind: Vec<usize> = (0..wanted.len()).filter(|&i| kind(&wanted[i].1) == (rule, n_ls)).collect();
+        let patches: Vec<Patch> = of_kind.iter().map(|&i| wanted[i].0.clone()).collect();
+        for (i, table) in of_kind.into_iter().zip(gpu.tables(&patches, rule, n_ls)?) {
+            made[i] = Some(Arc::new(table));
         }
     }
+    Ok(made.into_iter().map(|t| t.expect("every kind was made")).collect())
 }
 
 /// Limit surfaces one after the other, each once.
@@ -62,7 +87,6 @@ pub(super) struct Tables {
     numbers: Vec<f32>,
 }
 
-// SAFETY is not at stake: the pointers are keys, never followed.
 impl Tables {
     /// Where the table starts, in numbers; puts it at the end if it is new.
     pub fn first_of(&mut self, table: &Arc<Table>) -> u32 {

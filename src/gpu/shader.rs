@@ -6,6 +6,7 @@ use crate::engine::Reason;
 use crate::friction::STRIBECK_X_MIN;
 use crate::kernel::real::Real;
 use crate::kernel::step::{KAPPA, NEWTON_MOST, NEWTON_TOLERANCE, PULL, SHORTEST_RULED_STEP};
+use crate::limit_surface::{ORDERS, Rule};
 use crate::patch::{A_MIN, K_MIN};
 
 /// The shape of a kernel: lanes of a workgroup, and cells that each lane holds at most.
@@ -133,3 +134,35 @@ pub(super) const ROOT_ITERATIONS: u32 = 24;
 const ROOT_TOLERANCE: f64 = 1e-4;
 /// Slack of the number of steps to a break point, wide enough for the rounding of single precision.
 const STEP_SLACK: f64 = 1e-3;
+
+/// Lanes of a workgroup of limit surfaces; each works for itself.
+pub const SURFACE_WORKGROUP: u32 = 64;
+/// Cells that one invocation sums at most: few enough for single precision, and far from llvmpipe's limit on
+/// the turns of a loop.
+pub const SLICE: usize = 256;
+/// Distance of a cell's centre from the centre of rotation, in cell diagonals, from which the series is exact to
+/// single precision.
+const NEAR_DIAGONALS: f64 = 1.5;
+/// A cell at rest is slower than this share of the patch's scale: some roundings of single precision.
+const AT_REST: f64 = 5e-7;
+
+/// The WGSL of limit surfaces.
+#[must_use]
+pub fn surface_source() -> String {
+    let mut text = String::new();
+    for (name, value) in
+        [("NEAR_DIAGONALS", NEAR_DIAGONALS), ("AT_REST", AT_REST), ("TINY_LENGTH", 1e-15), ("TINY_SPEED2", 1e-30)]
+    {
+        text += &format!("const {name} = f32({value:e});\n");
+    }
+    for (name, value) in [
+        ("WORKGROUP", SURFACE_WORKGROUP),
+        ("SERIES", (ORDERS * (ORDERS + 1)) as u32),
+        ("RULE_CELLS", Rule::Cells as u32),
+        ("RULE_BILINEAR", Rule::Bilinear as u32),
+    ] {
+        text += &format!("const {name} = {value}u;\n");
+    }
+    text += include_str!("../../shaders/limit_surface.wgsl");
+    text
+}

@@ -236,13 +236,15 @@ pub fn sensitivity<R: Real>(k: &Consts<R>, st: &Stage<R>, m: &Motion<R>, z: &Bri
     let half = R::of(0.5);
     let vn = m.vx * nx + m.vy * ny;
     let turn = st.a_sigma0 * z.inv_y;
-    let deps = |e: R, n: R, v: R| half * (e + n + turn * (v - vn * n));
+    let deps_x = half * (m.ex + nx + turn * (m.vx - vn * nx));
+    let deps_y = half * (m.ey + ny + turn * (m.vy - vn * ny));
     let steep = z.l * (z.b + z.x * z.b_slope);
     let inv = one / (one + steep);
-    // d(g x)/dv: model.md's g dx + x g' e, with what cancels in it taken out.
-    let row = |e: R, n: R, v: R| (st.a_sigma0 * (n - z.x * z.b * deps(e, n, v)) + z.x * steep * g_slope * e) * inv;
-    let row_x = row(m.ex, nx, m.vx);
-    let row_y = row(m.ey, ny, m.vy);
+    // d(g x)/dv: model.md's g dx + x g' e, with what cancels in it taken out. (No closures here: they
+    // would be compiled for the baseline.)
+    let along = z.x * steep * g_slope;
+    let row_x = (st.a_sigma0 * (nx - z.x * z.b * deps_x) + along * m.ex) * inv;
+    let row_y = (st.a_sigma0 * (ny - z.x * z.b * deps_y) + along * m.ey) * inv;
     let i = st.a_sigma0 * z.d;
     [
         nx * row_x + i * (one - nx * nx),

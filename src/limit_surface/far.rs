@@ -6,12 +6,13 @@
 //! singularity as the rotation vanishes, and no cancellation.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use super::lanes::{LANES, rsqrt, total, vectorised};
 use super::points::Points;
 
 /// Orders kept: the first one left out is `(half diagonal / R)^10`.
-const ORDERS: usize = 4;
+pub const ORDERS: usize = 4;
 
 /// Polynomials in `a^2/R^2` of every order but the zeroth, lowest power first.
 type Series = [[f64; ORDERS + 1]; ORDERS];
@@ -56,24 +57,41 @@ fn polynomial(terms: &Terms, scale: f64, into: &mut [f64; ORDERS + 1]) {
     }
 }
 
+/// Two powers, and the coefficients of three sums by order.
+type Term = (i32, i32, [[f64; ORDERS + 1]; 3]);
+
+/// The polynomials of the spin, `a/R` and `b/R` for `h^2i k^2j`, with their order; they are the same for all cells.
+static TERMS: LazyLock<Vec<Term>> = LazyLock::new(|| {
+    let odd_factorial = |n: i32| (1..=2 * n + 1).map(f64::from).product::<f64>();
+    let of_powers = |(i, j): (i32, i32)| {
+        let scale = 1.0 / (odd_factorial(i) * odd_factorial(j));
+        let mut terms = Terms::from([((0, 0, 1), 1.0)]);
+        (0..2 * i).for_each(|_| terms = derivative(&terms, 0));
+        (0..2 * j).for_each(|_| terms = derivative(&terms, 1));
+        let mut out = [[0.0; ORDERS + 1]; 3];
+        polynomial(&terms, 2.0 * f64::from(i + j) * scale, &mut out[0]);
+        polynomial(&derivative(&terms, 0), scale, &mut out[1]);
+        polynomial(&derivative(&terms, 1), scale, &mut out[2]);
+        (i, j, out)
+    };
+    (1..=ORDERS as i32).flat_map(|n| (0..=n).map(move |i| (i, n - i))).map(of_powers).collect()
+});
+
 impl Far {
     pub fn new(hx: f64, hy: f64) -> Self {
         let mut far = Self { spin: Series::default(), x: Series::default(), y: Series::default() };
-        let odd_factorial = |n: i32| (1..=2 * n + 1).map(f64::from).product::<f64>();
-        for n in 1..=ORDERS as i32 {
-            for i in 0..=n {
-                let j = n - i;
-                let scale = hx.powi(2 * i) * hy.powi(2 * j) / (odd_factorial(i) * odd_factorial(j));
-                let mut terms = Terms::from([((0, 0, 1), 1.0)]);
-                (0..2 * i).for_each(|_| terms = derivative(&terms, 0));
-                (0..2 * j).for_each(|_| terms = derivative(&terms, 1));
-                let order = n as usize - 1;
-                polynomial(&terms, 2.0 * f64::from(n) * scale, &mut far.spin[order]);
-                polynomial(&derivative(&terms, 0), scale, &mut far.x[order]);
-                polynomial(&derivative(&terms, 1), scale, &mut far.y[order]);
+        for (i, j, polynomials) in &*TERMS {
+            let (order, scale) = ((i + j - 1) as usize, hx.powi(2 * i) * hy.powi(2 * j));
+            for (series, polynomial) in [&mut far.spin, &mut far.x, &mut far.y].into_iter().zip(polynomials) {
+                series[order].iter_mut().zip(polynomial).for_each(|(c, p)| *c += scale * p);
             }
         }
         far
+    }
+
+    /// The polynomials of the spin, of the mean of `a/R` and of that of `b/R`.
+    pub const fn series(&self) -> [&Series; 3] {
+        [&self.spin, &self.x, &self.y]
     }
 
     /// Unit Coulomb wrench `(fx, fy, tau)` of a twist, both at the centre of pressure.

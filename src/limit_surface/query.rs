@@ -122,6 +122,13 @@ impl Surface {
         let share = axes.try_inverse().map_or(f, |inverse| inverse * f);
         let mut corner = [0, 1, 2].map(|k| axes.column(k) * if share[k] < 0.0 { -1.0 } else { 1.0 });
         let (mut low, mut high, mut best) = (0.0f64, f64::INFINITY, f);
+        // The bounds of the corners' own twists: of a ray through a corner the triangles tell nothing above.
+        for k in (0..3).filter(|k| f[*k] != 0.0) {
+            let bound = axes[(k, k)] / f[k].abs();
+            if bound < high {
+                (high, best) = (bound, Vector3::ith(k, f[k].signum()));
+            }
+        }
         let mut newton = true;
         for _ in 0..MAX_ITERATIONS {
             let [a, b, c] = corner;

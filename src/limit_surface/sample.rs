@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use super::cells::Cells;
 use super::lattice::Kernel;
+use super::moments::Moments;
 use super::points::Points;
 use super::rule::Rule;
 use crate::patch::{Grid, Patch};
@@ -95,7 +96,9 @@ impl Surface {
             lattice: OnceLock::new(),
         };
         if rule != Rule::Points {
-            surface.radius = -surface.coulomb(Twist::new(0.0, 0.0, 1.0)).tau;
+            let radius = -surface.coulomb(Twist::new(0.0, 0.0, 1.0)).tau;
+            // One cell has no torque by eq. (23) but what rounding leaves.
+            surface.radius = if radius > 1e-12 * unit { radius } else { 0.0 };
         }
         surface
     }
@@ -119,6 +122,14 @@ impl Surface {
             _ => self.points.wrench(local),
         };
         Wrench::new(fx, fy, tau * self.unit)
+    }
+
+    /// Moments for centres of rotation beyond all that the sums are needed for, of which `closest` [m] is the
+    /// first, and their unit of length [m].
+    pub(super) fn moments(&self, closest: f64) -> Option<(Moments, f64)> {
+        let Grid { dx, dy, .. } = self.grid;
+        let half = if self.rule == Rule::Cells { [0.5 * dx / self.unit, 0.5 * dy / self.unit] } else { [0.0; 2] };
+        Moments::new(&self.points, half, closest / self.unit).map(|m| (m, self.unit))
     }
 
     /// Eq. (23).

@@ -81,15 +81,28 @@ impl Table {
             return Err(ParameterError::new("n_ls", n_ls, format!("1 to {MAX_N_LS}")));
         }
         let radius = surface.radius();
-        let at = |i, j| {
-            let w = surface.coulomb(twist(n_ls, radius, i, j));
-            [w.fx, w.fy, if radius > 0.0 { w.tau / radius } else { 0.0 }]
-        };
+        let normal = |[fx, fy, tau]: [f64; 3]| [fx, fy, if radius > 0.0 { tau / radius } else { 0.0 }];
+        let mut h = vec![[0.0; 3]; (4 * n_ls + 1) * (n_ls + 1)];
+        let directions: Vec<[f64; 2]> =
+            (0..4 * n_ls).map(|i| twist(n_ls, 1.0, i, n_ls)).map(|v| [v.vx, v.vy]).collect();
+        // From translation inwards: rings of centres of rotation, far ones from moments that serve them all.
+        let distance = |j| radius * twist(n_ls, 1.0, 0, j).vx / twist(n_ls, 1.0, 0, j).w;
+        let moments = (1..n_ls).find_map(|j| Some((j, surface.moments(distance(j))?)));
+        for j in 1..=n_ls {
+            let ring: Vec<[f64; 3]> = match &moments {
+                _ if j == n_ls && radius > 0.0 => directions.iter().map(|[cos, sin]| [-cos, -sin, 0.0]).collect(),
+                Some((first, (moments, unit))) if j >= *first => {
+                    let ring = moments.ring(distance(j) / unit, &directions);
+                    ring.into_iter().map(|[fx, fy, tau]| normal([fx, fy, tau * unit])).collect()
+                }
+                _ => (0..4 * n_ls).map(|i| normal(surface.coulomb(twist(n_ls, radius, i, j)).to_array())).collect(),
+            };
+            ring.into_iter().enumerate().for_each(|(i, wrench)| h[i * (n_ls + 1) + j] = wrench);
+        }
         // phi = 0 is one twist, and theta = 2 pi repeats theta = 0.
-        let spin = at(0, 0);
-        let mut h: Vec<[f64; 3]> =
-            (0..4 * n_ls).flat_map(|i| (0..=n_ls).map(move |j| if j == 0 { spin } else { at(i, j) })).collect();
-        h.extend_from_within(..=n_ls);
+        let spin = normal(surface.coulomb(twist(n_ls, radius, 0, 0)).to_array());
+        (0..4 * n_ls).for_each(|i| h[i * (n_ls + 1)] = spin);
+        h.copy_within(..=n_ls, 4 * n_ls * (n_ls + 1));
         Ok(Self {
             rule: surface.rule(),
             n_ls,
@@ -100,6 +113,29 @@ impl Table {
             viscous: surface.viscous(),
             h,
         })
+    }
+
+    /// The table of a patch from the normalised wrenches of [`Table::motions`].
+    pub(crate) fn of_motions(patch: &Patch, rule: Rule, n_ls: usize, radius: f64, wrenches: &[[f64; 3]]) -> Self {
+        let mut h: Vec<[f64; 3]> = wrenches[1..].chunks(n_ls).flat_map(|row| [&wrenches[..1], row].concat()).collect();
+        h.extend_from_within(..=n_ls);
+        Self {
+            rule,
+            n_ls,
+            grid: *patch.grid(),
+            weights: Arc::clone(patch.map()),
+            cop: patch.cop(),
+            radius,
+            viscous: patch.viscous(),
+            h,
+        }
+    }
+
+    /// The different directions `(vx/r, vy/r, w)` of a table: the spin, which all `phi = 0` share, then
+    /// `[theta][phi]` without it, for `theta < 2 pi`.
+    pub(crate) fn motions(n_ls: usize) -> impl Iterator<Item = [f64; 3]> {
+        let nodes = (0..4 * n_ls).flat_map(move |i| (1..=n_ls).map(move |j| (i, j)));
+        [(0, 0)].into_iter().chain(nodes).map(move |(i, j)| twist(n_ls, 1.0, i, j).to_array())
     }
 
     /// The tables of many patches, in parallel; patches on one grid share what depends on the grid alone.

@@ -19,7 +19,7 @@ const MAX_VALUES: usize = 1_000_000;
 /// let sizes: Sweep = "patch.size=0.01:0.03:3".parse()?;
 /// assert_eq!(sizes.numbers(), Some(vec![0.01, 0.02, 0.03]));
 /// let shapes: Sweep = "patch.shape=['square', 'circle']".parse()?;
-/// assert_eq!(shapes.values, ["\"square\"", "\"circle\""]);
+/// assert_eq!(shapes.values, ["'square'", "'circle'"]);
 /// # Ok::<(), bristle::error::ParameterError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -66,7 +66,8 @@ impl FromStr for Sweep {
         };
         let count = count.parse().ok().filter(|n| (2..=MAX_VALUES).contains(n));
         let count: usize = count.ok_or_else(|| wrong("; the count is 2 or more"))?;
-        let value = |i: usize| a + (b - a) * i as f64 / (count - 1) as f64;
+        let share = |i: usize| i as f64 / (count - 1) as f64;
+        let value = |i: usize| a * (1.0 - share(i)) + b * share(i);
         // Integers stay integers, for keys that count something.
         let whole = first.parse::<i64>().is_ok()
             && last.parse::<i64>().is_ok()

@@ -93,7 +93,9 @@ fn the_maps_have_the_radius_and_the_moment_of_the_converged_cases() {
 
 #[test]
 fn prescribed_twists_converge_with_second_order() {
-    let cases = cases("fig5_");
+    let cases: Vec<Case> =
+        ["circle", "linegrad", "nonconvex2"].iter().flat_map(|map| cases(&format!("fig5_{map}"))).collect();
+    assert_eq!(cases.len(), 6);
     // The worst of all cases, at each step.
     let steps = [4e-4, 2e-4, 1e-4, 5e-5];
     let worst = steps.map(|h| {

@@ -49,8 +49,11 @@ fn rate(f: &Friction, v: [f64; 2], z: [f64; 2]) -> [f64; 2] {
     [0, 1].map(|i| f.sigma0 * v[i] - lambda * z[i])
 }
 
+/// A velocity [m/s] and the base of a bristle [-].
+type Case = ([f64; 2], [f64; 2]);
+
 /// Speeds below, at and above the Stribeck velocity in all directions, and bases from rest to slip.
-fn states() -> impl Iterator<Item = ([f64; 2], [f64; 2])> {
+fn states() -> impl Iterator<Item = Case> {
     (0..4000u64).map(|k| {
         let d = Draw::new(2, k);
         let [angle, turn] = d.uniform2("angles").map(|u| u * std::f64::consts::TAU);
@@ -265,6 +268,34 @@ fn the_slope_of_the_bell_stays_finite_at_any_speed_in_single_precision() {
 }
 
 #[test]
+fn single_precision_gives_the_state_within_its_rounding() {
+    for law in [Law::LuGre, Law::ElastoPlastic] {
+        for s_ba in [0.0, 0.3, 0.9] {
+            let f = Friction { s_ba, ..friction(law, 2.0) };
+            for (v, zb) in states() {
+                let a = 3e-5;
+                let wide = stage(&f, a);
+                let st = Stage {
+                    a_sigma0: wide.a_sigma0 as f32,
+                    damping: wide.damping as f32,
+                    mu_c: wide.mu_c as f32,
+                    mu_d: wide.mu_d as f32,
+                    chi: 1.0f32,
+                    pull: 1.0,
+                };
+                let k = Consts::<f32>::new(&f);
+                let z = bristle(&k, &st, &motion(&k, v[0] as f32, v[1] as f32), zb[0] as f32, zb[1] as f32);
+                let wanted = moved(&f, a, v, zb);
+                for (found, wanted) in [z.d * z.yx, z.d * z.yy].into_iter().zip(wanted) {
+                    let difference = (f64::from(found) - wanted).abs();
+                    assert!(difference < 1e-5, "{law:?}, s_ba {s_ba}, {v:?} from {zb:?}: {found}, wanted {wanted}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn lanes_give_what_single_numbers_give() {
     use crate::kernel::real::Lanes;
     for law in [Law::LuGre, Law::ElastoPlastic] {
@@ -280,7 +311,7 @@ fn lanes_give_what_single_numbers_give() {
         };
         let all: Vec<_> = states().take(320).collect();
         for group in all.chunks(Lanes::<f64>::LANES) {
-            let pack = |of: &dyn Fn(&([f64; 2], [f64; 2])) -> f64| Lanes::pack(&group.iter().map(of).collect::<Vec<_>>());
+            let pack = |of: &dyn Fn(&Case) -> f64| Lanes::pack(&group.iter().map(of).collect::<Vec<_>>());
             let m = motion(&Consts::<Lanes<f64>>::new(&f), pack(&|s| s.0[0]), pack(&|s| s.0[1]));
             let z = bristle(&Consts::new(&f), &wide, &m, pack(&|s| s.1[0]), pack(&|s| s.1[1]));
             for (i, (v, zb)) in group.iter().enumerate() {

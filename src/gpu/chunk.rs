@@ -1,48 +1,25 @@
-//! Stepping batches on the device.
+//! Contacts that are stepped together.
 //!
-//! Contacts are grouped by pipeline, cut into chunks that fit the adapter's buffers, and each chunk
-//! is stepped window by window: some samples' worth of intervals go up, one dispatch steps them, the
-//! samples come back while the next window runs.
+//! A chunk fits the adapter's buffers and is stepped window by window: some samples' worth of
+//! intervals go up, dispatches step them, the samples come back while the next window runs.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::adapter::{Adapter, Choice, open};
-use super::layout::{self, Record, Run, State, flag, kind};
-use super::map::{Map, Tables};
-use super::shader::{ROOT_ITERATIONS, Reduced, Shape, Variant, source};
-use crate::contact::{Contact, Form, Model};
-use crate::engine::{Engine, EngineInfo, Plan, Progress, Reason, Status, Trajectories, validate};
+use super::engine::{Gpu, Pipeline};
+use super::item::{Item, device_contact, device_state};
+use super::layout::{self, Record, Run, State, flag};
+use super::map::{self, Map, Tables};
+use super::shader::{ROOT_ITERATIONS, Shape, Variant};
+use super::staging::Staging;
+use crate::engine::{Plan, Progress, Reason, Status, Trajectories};
 use crate::error::EngineError;
-use crate::friction::Law;
-use crate::patch::Exponent;
-use crate::schedule::Timeline;
+use crate::patch::Patch;
+use crate::schedule::Interval;
 
-/// The GPU engine.
-#[derive(Debug)]
-pub struct Gpu {
-    device: wgpu::Device,
-    queue: wgpu::Queue,
-    adapter: Adapter,
-    pipelines: Mutex<HashMap<Variant, Arc<Pipeline>>>,
-    /// Changes the shader's text: for tests that must see a wrong kernel fail.
-    edit: Option<fn(String) -> String>,
-    /// Cell visits of a window and sweeps of a dispatch at most, if not the adapter's own: for tests.
-    budget: Option<(f64, u32)>,
-}
-
-#[derive(Debug)]
-struct Pipeline {
-    rollout: wgpu::ComputePipeline,
-    poison: wgpu::ComputePipeline,
-    layout: wgpu::BindGroupLayout,
-}
-
-/// Cells that one lane can hold; with 256 lanes this is a grid of 128 x 128.
-const MOST_CELLS_PER_LANE: u32 = 64;
 /// Cell visits of one dispatch that keep it well under the 50 ms after which drivers grow nervous.
 const WORK_HARDWARE: f64 = 1e9;
 /// The same on a software adapter, where nothing kills a long dispatch but progress should show.
@@ -52,190 +29,13 @@ const WORK_SOFTWARE: f64 = 3e7;
 const SOFTWARE_LOOP_TURNS: u32 = 60_000;
 /// Bytes of one buffer at most, below every adapter's limit.
 const BUFFER_BUDGET: u64 = 96 << 20;
+/// Sweeps of one dispatch at most on hardware: of a few contacts a sweep takes its latency, some 20 us.
+const MOST_SWEEPS: f64 = 2000.0;
 /// Sweeps over the grid in a step.
 const SWEEPS_PER_STEP: f64 = 2.2;
 
-impl Gpu {
-    /// Opens the best adapter that `choice` allows.
-    ///
-    /// # Errors
-    /// No such adapter, or a device that does not open.
-    pub fn new(choice: Choice) -> Result<Self, EngineError> {
-        let (device, queue, adapter) = open(choice)?;
-        Ok(Self { device, queue, adapter, pipelines: Mutex::default(), edit: None, budget: None })
-    }
-
-    /// An engine whose shader text goes through `edit` before it is compiled: the negative control of tests.
-    ///
-    /// # Errors
-    /// As [`Gpu::new`].
-    #[doc(hidden)]
-    pub fn with_edit(choice: Choice, edit: fn(String) -> String) -> Result<Self, EngineError> {
-        Ok(Self { edit: Some(edit), ..Self::new(choice)? })
-    }
-
-    /// The same engine with windows of about `work` cell visits and dispatches of at most `sweeps`, which must
-    /// not change any result.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn with_budget(self, work: f64, sweeps: u32) -> Self {
-        Self { budget: Some((work, sweeps)), ..self }
-    }
-
-    /// The adapter that runs.
-    #[must_use]
-    pub const fn adapter(&self) -> &Adapter {
-        &self.adapter
-    }
-
-    /// Fills a buffer, with a larger one in its place if it must be.
-    fn put(&self, buffer: &mut wgpu::Buffer, bytes: &[u8]) {
-        if bytes.len() as u64 > buffer.size() {
-            *buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
-                label: None,
-                size: (bytes.len() as u64 * 5 / 4).next_multiple_of(4),
-                usage: buffer.usage(),
-                mapped_at_creation: false,
-            });
-        }
-        self.queue.write_buffer(buffer, 0, bytes);
-    }
-
-    fn pipeline(&self, variant: Variant) -> Arc<Pipeline> {
-        let mut pipelines = self.pipelines.lock().expect("no panic while compiling");
-        let build = || {
-            let text = source(variant.shape);
-            let text = match self.edit {
-                Some(edit) => edit(text),
-                None => text,
-            };
-            Arc::new(self.compile(variant, &text))
-        };
-        Arc::clone(pipelines.entry(variant).or_insert_with(build))
-    }
-
-    fn compile(&self, variant: Variant, text: &str) -> Pipeline {
-        let module = self.device.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: Some("bristle"),
-            source: wgpu::ShaderSource::Wgsl(text.into()),
-        });
-        let entry = |binding: u32| {
-            let ty = match binding {
-                0..=4 => wgpu::BufferBindingType::Storage { read_only: true },
-                8 => wgpu::BufferBindingType::Uniform,
-                _ => wgpu::BufferBindingType::Storage { read_only: false },
-            };
-            wgpu::BindGroupLayoutEntry {
-                binding,
-                visibility: wgpu::ShaderStages::COMPUTE,
-                ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None },
-                count: None,
-            }
-        };
-        let entries: Vec<_> = (0..9).map(entry).collect();
-        let layout =
-            self.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: None, entries: &entries });
-        let pipeline_layout = self.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-            label: None,
-            bind_group_layouts: &[Some(&layout)],
-            immediate_size: 0,
-        });
-        let constants = variant.constants();
-        let pipeline = |entry_point| {
-            self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                label: Some(entry_point),
-                layout: Some(&pipeline_layout),
-                module: &module,
-                entry_point: Some(entry_point),
-                compilation_options: wgpu::PipelineCompilationOptions {
-                    constants: &constants,
-                    zero_initialize_workgroup_memory: false,
-                },
-                cache: None,
-            })
-        };
-        Pipeline { rollout: pipeline("rollout"), poison: pipeline("poison"), layout }
-    }
-}
-
-impl Engine for Gpu {
-    fn info(&self) -> EngineInfo {
-        EngineInfo {
-            engine: "gpu",
-            precision: "f32",
-            adapter: self.adapter.name.clone(),
-            driver: format!("{} {}", self.adapter.backend, self.adapter.driver),
-        }
-    }
-
-    fn rollout(&self, contacts: &[Contact], plan: &Plan, progress: &Progress<'_>) -> Result<Trajectories, EngineError> {
-        validate(contacts)?;
-        let mut out = Trajectories::unwritten(contacts.len(), &plan.samples);
-        if plan.keep_bristles {
-            out.bristles = vec![Vec::new(); contacts.len()];
-        }
-        let items: Vec<Item<'_>> = contacts.par_iter().enumerate().map(|(i, c)| Item::new(i, c, plan)).collect();
-        let mut groups: BTreeMap<Variant, Vec<Item<'_>>> = BTreeMap::new();
-        for item in items {
-            groups.entry(item.variant()?).or_default().push(item);
-        }
-        for (variant, items) in groups {
-            let pipeline = self.pipeline(variant);
-            let chunk = Chunk::contacts_that_fit(&items, self.adapter.max_storage_buffer);
-            for items in items.chunks(chunk) {
-                Chunk::new(self, &pipeline, variant, items, plan).run(progress, &mut out)?;
-            }
-        }
-        Ok(out)
-    }
-}
-
-/// A contact with what is known of it before it runs.
-struct Item<'a> {
-    index: usize,
-    contact: &'a Contact,
-    timeline: Timeline<'a>,
-    /// Indices into the map of the cells that carry pressure at some time; none for a reduced bristle.
-    active: Vec<usize>,
-}
-
-impl<'a> Item<'a> {
-    fn new(index: usize, contact: &'a Contact, plan: &Plan) -> Self {
-        let timeline = contact.timeline(&plan.samples);
-        let active = if contact.model.is_grid() { contact.active_cells(&timeline) } else { Vec::new() };
-        Self { index, contact, timeline, active }
-    }
-
-    /// Pairs of numbers of the bristles' state.
-    fn zetas(&self) -> usize {
-        if self.contact.model.is_grid() { self.active.len() } else { 2 }
-    }
-
-    fn variant(&self) -> Result<Variant, EngineError> {
-        let (shape, reduced) = match &self.contact.model {
-            Model::Distributed => (Shape::of(self.active.len()), None),
-            Model::Ellipsoid(form) => (Shape::REDUCED, Some((true, *form))),
-            Model::LimitSurface(_, form) => (Shape::REDUCED, Some((false, *form))),
-        };
-        if shape.cells_per_lane > MOST_CELLS_PER_LANE {
-            return Err(EngineError::Limit {
-                what: format!("pressured cells of contact {}", self.index),
-                requested: self.active.len() as u64,
-                max: u64::from(shape.workgroup * MOST_CELLS_PER_LANE),
-            });
-        }
-        let friction = &self.contact.friction;
-        Ok(Variant {
-            shape,
-            elasto_plastic: friction.law == Law::ElastoPlastic,
-            gaussian: friction.gamma == 2.0,
-            reduced: reduced.map(|(ellipsoid, form)| Reduced { ellipsoid, consistent: form == Form::Consistent }),
-        })
-    }
-}
-
 /// Contacts that are stepped together, and their buffers.
-struct Chunk<'a> {
+pub(super) struct Chunk<'a> {
     gpu: &'a Gpu,
     pipeline: &'a Pipeline,
     variant: Variant,
@@ -266,6 +66,10 @@ struct Bindings {
     run: wgpu::Buffer,
 }
 
+/// Intervals of one window of a contact: the first one's index, and each with its map and, if it needs a
+/// limit surface of its own, the patch of that.
+type Part = (usize, Vec<(Interval, Map, Option<Patch>)>);
+
 /// Intervals of one window of all contacts of a chunk.
 #[derive(Default)]
 struct Upload {
@@ -278,14 +82,20 @@ struct Upload {
 
 impl<'a> Chunk<'a> {
     /// How many of `items` fit into buffers of at most `limit` bytes with one sample a window.
-    fn contacts_that_fit(items: &[Item<'_>], limit: u64) -> usize {
+    pub(super) fn contacts_that_fit(items: &[Item<'_>], limit: u64) -> usize {
         let budget = BUFFER_BUDGET.min(limit);
         let widest = items.iter().map(Item::zetas).max().unwrap_or(1) as u64;
         let each = (widest * size_of::<[f32; 2]>() as u64).max(widest * size_of::<layout::Cell>() as u64);
         ((budget / each.max(1024)) as usize).clamp(1, 65_536)
     }
 
-    fn new(gpu: &'a Gpu, pipeline: &'a Pipeline, variant: Variant, items: &'a [Item<'a>], plan: &Plan) -> Self {
+    pub(super) fn new(
+        gpu: &'a Gpu,
+        pipeline: &'a Pipeline,
+        variant: Variant,
+        items: &'a [Item<'a>],
+        plan: &Plan,
+    ) -> Self {
         let samples = plan.samples.len() - 1;
         let steps_per_frame = (plan.duration() / samples as f64 / plan.step).max(1.0);
         let cells: usize = items.iter().map(Item::zetas).sum();
@@ -375,11 +185,11 @@ impl<'a> Chunk<'a> {
     }
 
     /// Steps all windows and writes the samples to `out`.
-    fn run(mut self, progress: &Progress<'_>, out: &mut Trajectories) -> Result<(), EngineError> {
+    pub(super) fn run(mut self, progress: &Progress<'_>, out: &mut Trajectories) -> Result<(), EngineError> {
         let last = out.frames() - 1;
         let mut cursors = vec![0; self.items.len()];
         let mut window = 0..self.frames.min(last);
-        let mut upload = self.build(&window, &mut cursors);
+        let mut upload = self.build(&window, &mut cursors)?;
         let mut finished: Option<(Range<usize>, Vec<Record>)> = None;
         let mut states = Vec::new();
         while !window.is_empty() {
@@ -393,7 +203,7 @@ impl<'a> Chunk<'a> {
                 }
             }
             let next = window.end..(window.end + self.frames).min(last);
-            let prepared = self.build(&next, &mut cursors);
+            let prepared = self.build(&next, &mut cursors)?;
             loop {
                 states = self.states.read::<State>(&self.gpu.device, self.items.len())?;
                 let behind = |(s, w): (&State, &layout::Window)| s.status == 0 && s.interval < w.end;
@@ -425,12 +235,12 @@ impl<'a> Chunk<'a> {
     }
 
     /// The intervals of all contacts for the samples after `window.start` up to `window.end`.
-    fn build(&mut self, window: &Range<usize>, cursors: &mut [usize]) -> Upload {
+    fn build(&mut self, window: &Range<usize>, cursors: &mut [usize]) -> Result<Upload, EngineError> {
         let mut upload = Upload::default();
         if window.is_empty() {
-            return upload;
+            return Ok(upload);
         }
-        let parts: Vec<(usize, Vec<(crate::schedule::Interval, Map)>)> = self
+        let mut parts: Vec<Part> = self
             .items
             .par_iter()
             .zip(&*cursors)
@@ -441,12 +251,13 @@ impl<'a> Chunk<'a> {
                 while samples < window.len() && from + intervals.len() < item.timeline.len() {
                     let interval = item.contact.interval(&item.timeline, from + intervals.len());
                     samples += usize::from(interval.record);
-                    map.follow(item.contact, &interval);
-                    intervals.push((interval, map.clone()));
+                    let own = map.follow(item.contact, &interval);
+                    intervals.push((interval, map.clone(), own));
                 }
                 (from, intervals)
             })
             .collect();
+        self.make_tables(&mut parts)?;
         let mut window_tables = self.tables.clone();
         for (i, (from, intervals)) in parts.into_iter().enumerate() {
             let to = from + intervals.len();
@@ -459,7 +270,7 @@ impl<'a> Chunk<'a> {
                 // Sample 0 belongs to the first window, before its intervals.
                 sample_from: if window.start == 0 { 0 } else { window.start as u32 + 1 },
             });
-            for (j, (interval, map)) in intervals.into_iter().enumerate() {
+            for (j, (interval, map, _)) in intervals.into_iter().enumerate() {
                 let term_first = upload.terms.len() as u32;
                 upload.terms.extend(interval.terms.iter().map(|q| layout::Term {
                     slot: q.slot as u32,
@@ -489,7 +300,26 @@ impl<'a> Chunk<'a> {
             }
         }
         upload.tables = window_tables.numbers_beyond(&self.tables);
-        upload
+        Ok(upload)
+    }
+
+    /// Makes the limit surfaces that intervals ask for, all in one batch, and hands each to the
+    /// intervals from there on.
+    fn make_tables(&mut self, parts: &mut [Part]) -> Result<(), EngineError> {
+        let all = || parts.iter().flat_map(|(_, intervals)| intervals);
+        let asked = all().filter_map(|(_, map, own)| Some((own.clone()?, map.table.clone()?)));
+        let mut made = map::tables(self.gpu, asked.collect())?.into_iter();
+        for ((_, intervals), now) in parts.iter_mut().zip(&mut self.maps) {
+            let mut latest = None;
+            for (_, map, own) in intervals {
+                if own.is_some() {
+                    latest = made.next();
+                }
+                latest.iter().for_each(|table| map.take(Arc::clone(table)));
+            }
+            latest.into_iter().for_each(|table| now.take(table));
+        }
+        Ok(())
     }
 
     /// Sweeps after which a dispatch has to stop.
@@ -497,7 +327,7 @@ impl<'a> Chunk<'a> {
         let Shape { workgroup, cells_per_lane } = self.variant.shape;
         if !self.gpu.adapter.software {
             let cells: usize = self.items.iter().map(Item::zetas).sum();
-            return (WORK_HARDWARE / cells as f64).clamp(64.0, 1e6) as u32;
+            return (WORK_HARDWARE / cells as f64).clamp(64.0, MOST_SWEEPS) as u32;
         }
         let terms = upload.intervals.iter().map(|i| i.term_count).max().unwrap_or(0);
         let model = match self.variant.reduced {
@@ -609,103 +439,4 @@ fn dispatch_groups(pass: &mut wgpu::ComputePass<'_>, groups: u32) {
 
 fn reason(status: u32) -> Option<Reason> {
     [Reason::Twist, Reason::Wrench].into_iter().find(|r| status & *r as u32 != 0)
-}
-
-fn device_contact(item: &Item<'_>, plan: &Plan, map: &Map, cell_first: u32, zeta_first: u32) -> layout::Contact {
-    let Contact { patch, friction: f, body, .. } = item.contact;
-    let grid = patch.grid();
-    let (hertz_radius, hertz_k, hertz_k_per_newton) = match patch.rule() {
-        None => (0.0, 0.0, 0.0),
-        Some(rule) => match rule.exponent {
-            Exponent::Fixed(k) => (rule.radius, k, 0.0),
-            Exponent::PerNewton(k) => (rule.radius, 0.0, k),
-        },
-    };
-    layout::Contact {
-        sigma0: f.sigma0 as f32,
-        sigma1: f.sigma1 as f32,
-        sigma2: f.sigma2 as f32,
-        gamma: f.gamma as f32,
-        v_s: f.v_s as f32,
-        s_ba: f.s_ba as f32,
-        k_g: f.steepest_stribeck_slope() as f32,
-        kind: kind::of(body.kind),
-        mass: body.mass as f32,
-        inertia: body.inertia as f32,
-        pads: body.pads as f32,
-        offset_x: body.offset[0] as f32,
-        offset_y: body.offset[1] as f32,
-        dx: grid.dx as f32,
-        dy: grid.dy as f32,
-        arm2: patch.arm2() as f32,
-        hertz_radius: hertz_radius as f32,
-        hertz_k: hertz_k as f32,
-        hertz_k_per_newton: hertz_k_per_newton as f32,
-        hertz_most: 0.5 * grid.nx.min(grid.ny) as f32,
-        h_max: plan.step as f32,
-        radius: map.radius as f32,
-        viscous: map.viscous as f32,
-        cop_x: patch.cop()[0] as f32,
-        cop_y: patch.cop()[1] as f32,
-        n_ls: map.table.as_ref().map_or(0, |t| t.n_ls() as u32),
-        cell_first,
-        cell_count: item.active.len() as u32,
-        zeta_first,
-    }
-}
-
-fn device_state(contact: &Contact, map: &Map) -> State {
-    let prescribed = contact.body.kind == crate::body::Kind::Prescribed;
-    let u = if prescribed { [0.0; 3] } else { contact.initial.twist.to_array() };
-    let q = contact.initial.pose;
-    let narrow = |v: [f64; 3]| v.map(|c| c as f32);
-    let low = |v: [f64; 3]| v.map(|c| (c - f64::from(c as f32)) as f32);
-    State {
-        u: narrow(u),
-        u_low: low(u),
-        q: narrow(q.to_array()),
-        q_low: low(q.to_array()),
-        patch_twist: narrow(contact.body.transform(q).twist(u.into()).to_array()),
-        map_radius: map.radius as f32,
-        ..State::default()
-    }
-}
-
-/// A buffer the host reads.
-struct Staging {
-    buffer: wgpu::Buffer,
-}
-
-impl Staging {
-    fn new(device: &wgpu::Device, size: u64) -> Self {
-        let buffer = device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("staging"),
-            size,
-            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
-        Self { buffer }
-    }
-
-    fn copy(&self, encoder: &mut wgpu::CommandEncoder, from: &wgpu::Buffer) {
-        encoder.copy_buffer_to_buffer(from, 0, &self.buffer, 0, from.size());
-    }
-
-    /// Waits for the copy and returns its first `n` elements.
-    fn read<T: bytemuck::Pod>(&self, device: &wgpu::Device, n: usize) -> Result<Vec<T>, EngineError> {
-        let failed = |e: &dyn std::fmt::Display| EngineError::Device(e.to_string());
-        let bytes = (n * size_of::<T>()) as u64;
-        let slice = self.buffer.slice(0..bytes.next_multiple_of(8).min(self.buffer.size()));
-        let (sender, receiver) = mpsc::channel();
-        slice.map_async(wgpu::MapMode::Read, move |result| {
-            let _ = sender.send(result);
-        });
-        device.poll(wgpu::PollType::wait_indefinitely()).map_err(|e| failed(&e))?;
-        receiver.recv().map_err(|e| failed(&e))?.map_err(|e| failed(&e))?;
-        let view = slice.get_mapped_range().map_err(|e| failed(&e))?;
-        let data = bytemuck::pod_collect_to_vec(&view[..bytes as usize]);
-        drop(view);
-        self.buffer.unmap();
-        Ok(data)
-    }
 }

@@ -1,0 +1,126 @@
+//! One contact as the device sees it.
+
+use super::layout::{self, State, kind};
+use super::map::Map;
+use super::shader::{Reduced, Shape, Variant};
+use crate::contact::{Contact, Form, Model};
+use crate::engine::Plan;
+use crate::error::EngineError;
+use crate::friction::Law;
+use crate::patch::Exponent;
+use crate::schedule::Timeline;
+
+/// Cells that one lane can hold; with 256 lanes this is a grid of 128 x 128.
+const MOST_CELLS_PER_LANE: u32 = 64;
+
+/// A contact with what is known of it before it runs.
+pub(super) struct Item<'a> {
+    pub(super) index: usize,
+    pub(super) contact: &'a Contact,
+    pub(super) timeline: Timeline<'a>,
+    /// Indices into the map of the cells that carry pressure at some time; none for a reduced bristle.
+    pub(super) active: Vec<usize>,
+}
+
+impl<'a> Item<'a> {
+    pub(super) fn new(index: usize, contact: &'a Contact, plan: &Plan) -> Self {
+        let timeline = contact.timeline(&plan.samples);
+        let active = if contact.model.is_grid() { contact.active_cells(&timeline) } else { Vec::new() };
+        Self { index, contact, timeline, active }
+    }
+
+    /// Pairs of numbers of the bristles' state.
+    pub(super) fn zetas(&self) -> usize {
+        if self.contact.model.is_grid() { self.active.len() } else { 2 }
+    }
+
+    pub(super) fn variant(&self) -> Result<Variant, EngineError> {
+        let (shape, reduced) = match &self.contact.model {
+            Model::Distributed => (Shape::of(self.active.len()), None),
+            Model::Ellipsoid(form) => (Shape::REDUCED, Some((true, *form))),
+            Model::LimitSurface(_, form) => (Shape::REDUCED, Some((false, *form))),
+        };
+        if shape.cells_per_lane > MOST_CELLS_PER_LANE {
+            return Err(EngineError::Limit {
+                what: format!("pressured cells of contact {}", self.index),
+                requested: self.active.len() as u64,
+                max: u64::from(shape.workgroup * MOST_CELLS_PER_LANE),
+            });
+        }
+        let friction = &self.contact.friction;
+        Ok(Variant {
+            shape,
+            elasto_plastic: friction.law == Law::ElastoPlastic,
+            gaussian: friction.gamma == 2.0,
+            reduced: reduced.map(|(ellipsoid, form)| Reduced { ellipsoid, consistent: form == Form::Consistent }),
+        })
+    }
+}
+
+/// The contact's parameters; its cells or its table, and its bristles, start where the arguments say.
+pub(super) fn device_contact(
+    item: &Item<'_>,
+    plan: &Plan,
+    map: &Map,
+    cell_first: u32,
+    zeta_first: u32,
+) -> layout::Contact {
+    let Contact { patch, friction: f, body, .. } = item.contact;
+    let grid = patch.grid();
+    let (hertz_radius, hertz_k, hertz_k_per_newton) = match patch.rule() {
+        None => (0.0, 0.0, 0.0),
+        Some(rule) => match rule.exponent {
+            Exponent::Fixed(k) => (rule.radius, k, 0.0),
+            Exponent::PerNewton(k) => (rule.radius, 0.0, k),
+        },
+    };
+    layout::Contact {
+        sigma0: f.sigma0 as f32,
+        sigma1: f.sigma1 as f32,
+        sigma2: f.sigma2 as f32,
+        gamma: f.gamma as f32,
+        v_s: f.v_s as f32,
+        s_ba: f.s_ba as f32,
+        k_g: f.steepest_stribeck_slope() as f32,
+        kind: kind::of(body.kind),
+        mass: body.mass as f32,
+        inertia: body.inertia as f32,
+        pads: body.pads as f32,
+        offset_x: body.offset[0] as f32,
+        offset_y: body.offset[1] as f32,
+        dx: grid.dx as f32,
+        dy: grid.dy as f32,
+        arm2: patch.arm2() as f32,
+        hertz_radius: hertz_radius as f32,
+        hertz_k: hertz_k as f32,
+        hertz_k_per_newton: hertz_k_per_newton as f32,
+        hertz_most: 0.5 * grid.nx.min(grid.ny) as f32,
+        h_max: plan.step as f32,
+        radius: map.radius as f32,
+        viscous: map.viscous as f32,
+        cop_x: patch.cop()[0] as f32,
+        cop_y: patch.cop()[1] as f32,
+        n_ls: map.table.as_ref().map_or(0, |t| t.n_ls() as u32),
+        cell_first,
+        cell_count: item.active.len() as u32,
+        zeta_first,
+    }
+}
+
+/// The contact's initial state, with what single precision cannot hold in the low parts.
+pub(super) fn device_state(contact: &Contact, map: &Map) -> State {
+    let prescribed = contact.body.kind == crate::body::Kind::Prescribed;
+    let u = if prescribed { [0.0; 3] } else { contact.initial.twist.to_array() };
+    let q = contact.initial.pose;
+    let narrow = |v: [f64; 3]| v.map(|c| c as f32);
+    let low = |v: [f64; 3]| v.map(|c| (c - f64::from(c as f32)) as f32);
+    State {
+        u: narrow(u),
+        u_low: low(u),
+        q: narrow(q.to_array()),
+        q_low: low(q.to_array()),
+        patch_twist: narrow(contact.body.transform(q).twist(u.into()).to_array()),
+        map_radius: map.radius as f32,
+        ..State::default()
+    }
+}

@@ -1,0 +1,200 @@
+//! A scalar input over time.
+
+use super::timeline::{Interval, Term};
+use crate::error::ParameterError;
+
+/// One sinusoid `amplitude sin(omega t + phase)`, `t` absolute.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sine {
+    /// Amplitude, in the signal's unit.
+    pub amplitude: f64,
+    /// Angular frequency [rad/s].
+    pub omega: f64,
+    /// Phase [rad].
+    pub phase: f64,
+}
+
+/// From `from` until the next segment: `c[0] + c[1] (t-from) + c[2] (t-from)^2 + sum of sinusoids`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Segment {
+    /// Start [s].
+    pub from: f64,
+    /// Value, slope and curvature/2 at `from`, in the signal's unit, per s, per s^2.
+    pub c: [f64; 3],
+    /// Sinusoids of absolute time.
+    pub sines: Vec<Sine>,
+}
+
+/// A scalar input over time.
+///
+/// The first segment also holds before its start. With [`Signal::held`] the signal is sampled at
+/// `k H` (taking the value of a segment that starts there) and kept until `(k+1) H`.
+///
+/// ```
+/// use bristle::schedule::Signal;
+/// let grip = Signal::steps(&[(0.0, 4.0), (0.31, 2.9), (0.5, 4.0)]).unwrap();
+/// assert_eq!(grip.value(0.4), 2.9);
+/// let ramp = Signal::linear(&[(0.0, 0.0), (1.0, 2.0)]).unwrap();
+/// assert_eq!(ramp.value(0.25), 0.5);
+/// assert_eq!(ramp.value(3.0), 2.0);
+/// assert_eq!(ramp.held(0.1).unwrap().value(0.19), 0.2);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Signal {
+    segments: Vec<Segment>,
+    hold: Option<f64>,
+}
+
+/// Two times closer than this [s] are one break point.
+pub(super) const SAME_TIME: f64 = 1e-9;
+
+impl Signal {
+    /// The same value at all times.
+    #[must_use]
+    pub fn constant(value: f64) -> Self {
+        Self { segments: vec![Segment { from: 0.0, c: [value, 0.0, 0.0], sines: Vec::new() }], hold: None }
+    }
+
+    /// A mean value and sinusoids on it.
+    #[must_use]
+    pub fn sines(mean: f64, sines: Vec<Sine>) -> Self {
+        Self { segments: vec![Segment { from: 0.0, c: [mean, 0.0, 0.0], sines }], hold: None }
+    }
+
+    /// Segments in the order of time.
+    ///
+    /// # Errors
+    /// No segment, a value that is not finite, or starts that do not increase.
+    pub fn segments(segments: Vec<Segment>) -> Result<Self, ParameterError> {
+        if segments.is_empty() {
+            return Err(ParameterError::new("signal", "[]", "at least one segment"));
+        }
+        for (i, s) in segments.iter().enumerate() {
+            let sines = s.sines.iter().flat_map(|q| [q.amplitude, q.omega, q.phase]);
+            if let Some(bad) = sines.chain(s.c).chain([s.from]).find(|v| !v.is_finite()) {
+                return Err(ParameterError::new(format!("signal segment {i}"), bad, "finite numbers"));
+            }
+            if i > 0 && s.from <= segments[i - 1].from {
+                return Err(ParameterError::new(
+                    format!("start of signal segment {i}"),
+                    s.from,
+                    format!("a time after the segment before, {} s", segments[i - 1].from),
+                ));
+            }
+        }
+        Ok(Self { segments, hold: None })
+    }
+
+    /// Piecewise constant: from each `(time, value)` on, its value.
+    ///
+    /// # Errors
+    /// As [`Signal::segments`].
+    pub fn steps(points: &[(f64, f64)]) -> Result<Self, ParameterError> {
+        Self::segments(points.iter().map(|&(from, v)| Segment { from, c: [v, 0.0, 0.0], sines: Vec::new() }).collect())
+    }
+
+    /// Piecewise linear through `(time, value)`; constant before the first and after the last.
+    ///
+    /// # Errors
+    /// As [`Signal::segments`].
+    pub fn linear(points: &[(f64, f64)]) -> Result<Self, ParameterError> {
+        let segment = |i: usize| {
+            let (from, v) = points[i];
+            let slope = points.get(i + 1).map_or(0.0, |next| (next.1 - v) / (next.0 - from));
+            Segment { from, c: [v, slope, 0.0], sines: Vec::new() }
+        };
+        if let Some(i) = (1..points.len()).find(|&i| points[i].0 <= points[i - 1].0) {
+            let before = points[i - 1].0;
+            return Err(ParameterError::new(
+                format!("time of signal point {i}"),
+                points[i].0,
+                format!("a time after the point before, {before} s"),
+            ));
+        }
+        let mut segments: Vec<Segment> = (0..points.len()).map(segment).collect();
+        if let Some(&(from, v)) = points.first() {
+            // The first point's value before it, not its slope continued backwards.
+            if from > 0.0 {
+                segments.insert(0, Segment { from: 0.0, c: [v, 0.0, 0.0], sines: Vec::new() });
+            }
+        }
+        Self::segments(segments)
+    }
+
+    /// The same signal sampled every `period` [s] and held.
+    ///
+    /// # Errors
+    /// A period that is not a finite number > 0.
+    pub fn held(mut self, period: f64) -> Result<Self, ParameterError> {
+        crate::friction::check("hold", period, "a finite period >= 1e-6 s", period >= 1e-6)?;
+        self.hold = Some(period);
+        Ok(self)
+    }
+
+    /// Value at `t` [s], taking the right limit at jumps.
+    #[must_use]
+    pub fn value(&self, t: f64) -> f64 {
+        let t = self.sample_time(t);
+        let s = self.segment(t);
+        let d = (t - s.from).max(if s.from == self.segments[0].from { f64::NEG_INFINITY } else { 0.0 });
+        let waves: f64 = s.sines.iter().map(|q| q.amplitude * (q.omega * t + q.phase).sin()).sum();
+        s.c[0] + s.c[1] * d + s.c[2] * d * d + waves
+    }
+
+    /// Whether the signal never changes.
+    #[must_use]
+    pub fn is_constant(&self) -> bool {
+        let still = |s: &Segment| {
+            s.c[1] == 0.0 && s.c[2] == 0.0 && s.sines.iter().all(|q| q.amplitude == 0.0 || q.omega == 0.0)
+        };
+        self.segments.len() == 1 && still(&self.segments[0])
+    }
+
+    fn sample_time(&self, t: f64) -> f64 {
+        self.hold.map_or(t, |h| ((t + SAME_TIME) / h).floor() * h)
+    }
+
+    fn segment(&self, t: f64) -> &Segment {
+        let after = self.segments.partition_point(|s| s.from <= t + SAME_TIME);
+        &self.segments[after.max(1) - 1]
+    }
+
+    /// Adds the times in `(0, end)` at which the signal or its slope may jump.
+    pub(super) fn breaks(&self, end: f64, out: &mut Vec<f64>) {
+        if self.is_constant() {
+            return;
+        }
+        match self.hold {
+            Some(h) => out.extend((1..).map(|k| f64::from(k) * h).take_while(|t| *t < end - SAME_TIME)),
+            None => out.extend(self.segments.iter().map(|s| s.from).filter(|t| *t > SAME_TIME && *t < end - SAME_TIME)),
+        }
+    }
+
+    /// Adds `scale` times this signal over `[start, start + length]` to `slot` of `interval`.
+    pub(super) fn add_to(&self, start: f64, length: f64, scale: f64, slot: usize, interval: &mut Interval) {
+        if self.hold.is_some() {
+            // Sampled once; the middle of the interval is safely inside the held period.
+            interval.c[slot][0] += scale * self.value(start + 0.5 * length);
+            return;
+        }
+        let s = self.segment(start + 0.5 * length);
+        let d = start - s.from;
+        let [c0, c1, c2] = s.c;
+        interval.c[slot][0] += scale * (c0 + d * (c1 + d * c2));
+        interval.c[slot][1] += scale * (c1 + 2.0 * d * c2);
+        interval.c[slot][2] += scale * c2;
+        let local = |q: &Sine| Term {
+            slot,
+            amplitude: scale * q.amplitude,
+            omega: q.omega,
+            phase: (q.omega * start + q.phase).rem_euclid(std::f64::consts::TAU),
+        };
+        interval.terms.extend(s.sines.iter().filter(|q| q.amplitude != 0.0).map(local));
+    }
+}
+
+impl From<f64> for Signal {
+    fn from(value: f64) -> Self {
+        Self::constant(value)
+    }
+}

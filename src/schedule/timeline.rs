@@ -1,0 +1,173 @@
+//! A contact's inputs cut into intervals at their break points.
+
+use super::signal::{SAME_TIME, Signal};
+
+/// Slots of an interval: what an engine needs to know of the inputs.
+pub mod slot {
+    /// Normal force of one pad [N].
+    pub const F_N: usize = 0;
+    /// First of three: load wrench at the centre of mass, or the prescribed twist at the patch origin.
+    pub const LOAD: usize = 1;
+    /// Coulomb coefficient [-].
+    pub const MU_C: usize = 4;
+    /// Static coefficient [-].
+    pub const MU_S: usize = 5;
+    /// Number of slots.
+    pub const COUNT: usize = 6;
+}
+
+/// A sinusoid of an interval, in local time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Term {
+    /// Which input it is part of.
+    pub slot: usize,
+    /// Amplitude, in the input's unit.
+    pub amplitude: f64,
+    /// Angular frequency [rad/s].
+    pub omega: f64,
+    /// Phase at the interval's start [rad].
+    pub phase: f64,
+}
+
+/// The inputs between two break points, as functions of the time `tau` since the first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Interval {
+    /// Length [s].
+    pub length: f64,
+    /// Whether an input may jump or kink at the start.
+    pub jump: bool,
+    /// Whether a sample is recorded at the end.
+    pub record: bool,
+    /// Normal force [N] from which the pressure map is made anew at the start, if it is.
+    pub remap: Option<f64>,
+    /// Polynomial coefficients of every slot.
+    pub c: [[f64; 3]; slot::COUNT],
+    /// Sinusoids of all slots.
+    pub terms: Vec<Term>,
+}
+
+impl Interval {
+    /// All inputs at local time `tau` [s]; a negative normal force is no contact, 0.
+    #[must_use]
+    pub fn inputs(&self, tau: f64) -> [f64; slot::COUNT] {
+        let mut v = self.c.map(|[c0, c1, c2]| c0 + tau * (c1 + tau * c2));
+        for q in &self.terms {
+            v[q.slot] += q.amplitude * (q.omega * tau + q.phase).sin();
+        }
+        v[slot::F_N] = v[slot::F_N].max(0.0);
+        v
+    }
+}
+
+/// One signal that feeds a slot, with a factor.
+#[derive(Clone, Debug)]
+pub struct Feed<'a> {
+    /// The signal.
+    pub signal: &'a Signal,
+    /// Its factor.
+    pub scale: f64,
+    /// The slot.
+    pub slot: usize,
+}
+
+/// The break points of one contact's inputs and of its samples, and the intervals between them.
+#[derive(Clone, Debug)]
+pub struct Timeline<'a> {
+    feeds: Vec<Feed<'a>>,
+    points: Vec<Point>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Point {
+    t: f64,
+    jump: bool,
+    remap: bool,
+    record: bool,
+}
+
+impl<'a> Timeline<'a> {
+    /// Cuts `[0, samples.last()]` at every break point of `feeds`, at every sample time and, if
+    /// `remap` says so, at the times at which a pressure map is made anew.
+    #[must_use]
+    pub fn new(feeds: Vec<Feed<'a>>, samples: &[f64], remap: Option<&Remap>) -> Self {
+        let end = samples.last().copied().unwrap_or(0.0);
+        let point = |t| Point { t, jump: false, remap: false, record: false };
+        let mut points: Vec<Point> = Vec::new();
+        let mut jumps = Vec::new();
+        for feed in feeds.iter().filter(|f| f.scale != 0.0) {
+            feed.signal.breaks(end, &mut jumps);
+        }
+        points.extend(jumps.into_iter().map(|t| Point { jump: true, ..point(t) }));
+        if let Some(remap) = remap {
+            points.extend(remap.times(end).into_iter().map(|t| Point { jump: true, remap: true, ..point(t) }));
+        }
+        points.extend(samples.iter().filter(|t| **t > 0.0).map(|&t| Point { record: true, ..point(t) }));
+        points.push(Point { jump: true, remap: remap.is_some(), ..point(0.0) });
+        points.sort_by(|a, b| a.t.total_cmp(&b.t));
+        points.dedup_by(|b, a| {
+            let same = b.t - a.t < SAME_TIME;
+            if same {
+                if b.record {
+                    a.t = b.t;
+                }
+                a.jump |= b.jump;
+                a.remap |= b.remap;
+                a.record |= b.record;
+            }
+            same
+        });
+        Self { feeds, points }
+    }
+
+    /// Number of intervals.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.points.len() - 1
+    }
+
+    /// Whether there is no interval: a run of no length.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Interval `i`.
+    #[must_use]
+    pub fn interval(&self, i: usize) -> Interval {
+        let (a, b) = (self.points[i], self.points[i + 1]);
+        let mut interval = Interval { length: b.t - a.t, jump: a.jump, record: b.record, ..Interval::default() };
+        for feed in self.feeds.iter().filter(|f| f.scale != 0.0) {
+            feed.signal.add_to(a.t, interval.length, feed.scale, feed.slot, &mut interval);
+        }
+        if a.remap {
+            interval.remap = Some(interval.inputs(0.0)[slot::F_N]);
+        }
+        interval
+    }
+}
+
+/// When a pressure map that depends on the normal force is made anew.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Remap {
+    /// Every so many seconds.
+    Every(f64),
+    /// At these break points.
+    At(Vec<f64>),
+}
+
+impl Remap {
+    /// At every break point of `signal` before `end`.
+    #[must_use]
+    pub fn with(signal: &Signal, end: f64) -> Self {
+        let mut times = Vec::new();
+        signal.breaks(end, &mut times);
+        Self::At(times)
+    }
+
+    fn times(&self, end: f64) -> Vec<f64> {
+        match self {
+            Self::Every(period) => (1..).map(|k| f64::from(k) * period).take_while(|t| *t < end - SAME_TIME).collect(),
+            Self::At(times) => times.clone(),
+        }
+    }
+}
