@@ -12,7 +12,6 @@ use bristle::contact::{Contact, Form, Inputs, Model};
 use bristle::cpu::Cpu;
 use bristle::engine::{DEFAULT_STEP, Engine, Plan, Trajectories};
 use bristle::friction::{Friction, Law};
-use bristle::gpu::{Choice, Gpu};
 use bristle::limit_surface::{Rule, Table};
 use bristle::patch::Shape;
 use bristle::scenario::{Scenario, change};
@@ -36,9 +35,6 @@ pub struct Limits {
 
 /// Double precision.
 const F64: Limits = Limits { prescribed: 1e-5, in_hand: [1e-5, 1e-4], drift: 2e-2, no_drift: 2e-17, stick: 1e-12 };
-
-/// Single precision.
-const F32: Limits = Limits { prescribed: 3e-5, in_hand: [1.5e-5, 1e-4], drift: 2e-2, no_drift: 2e-12, stick: 1e-9 };
 
 /// A converged solution and the contact it belongs to.
 struct Case {
@@ -277,4 +273,3 @@ macro_rules! suite {
 }
 
 suite!(cpu, Cpu::new(), F64);
-suite!(gpu, Gpu::new(Choice::Any).unwrap_or_else(|e| panic!("{e}")), F32);
