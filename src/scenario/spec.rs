@@ -103,7 +103,7 @@ pub enum ModelName {
     /// One bristle in every cell of the patch. The default.
     #[default]
     Distributed,
-    /// One bristle with three components for the whole patch: more than ten times faster at 21 x 21 cells.
+    /// One bristle with three components for the whole patch: about ten times faster at 21 x 21 cells.
     Reduced,
 }
 
