@@ -32,8 +32,8 @@ pub struct Limits {
     /// Creep of an Elasto-Plastic contact on a straight load path [m/s]; the published form on a limit surface
     /// comes to half of it.
     no_drift: f64,
-    /// Consistent form against the distributed model in stick [m], [rad]. Two runs in single precision were seen to
-    /// differ by 1.01e-9 rad.
+    /// Consistent form against the distributed model in stick [m], [rad]. In single precision increments below
+    /// the last bit of a bristle are lost: two runs were seen to part by 1.2e-9 rad/s.
     stick: f64,
 }
 
@@ -132,12 +132,12 @@ fn prescribed_twists_give_the_converged_wrenches(engine: &dyn Engine, limits: &L
 }
 
 fn in_hand_poses_are_the_converged_ones(engine: &dyn Engine, limits: &Limits) {
-    // At the default step this one path meets kinks of the look-up in another order than the converged one and ends
-    // 6e-5 m and 2.8e-3 rad away; at half of it the error is 2e-6 m. It is an event of this path, not an error that
-    // falls with the step, so it is held to the common limits at half the step.
-    let by_chance = |c: &Case| c.name == "inhand_case2_linegradx_fN1 ls ep";
+    // These paths run along kinks of the look-up, and which side a step takes decides 1e-4 rad and more (2.8e-3 for the
+    // published form in double precision, 5e-4 for the consistent one in single). It is an event of the path, not an
+    // error that falls with the step, so they are held to their limits at half the step.
+    let by_chance = |c: &Case| c.name.starts_with("inhand_case2_linegradx_fN1 ls");
     let (half, whole): (Vec<Case>, Vec<Case>) = cases("in_hand.csv").into_iter().partition(by_chance);
-    assert!(half.len() == 1 && whole.len() >= 49, "cases 1 and 2 and eq. (46); {} cases", whole.len());
+    assert!(half.len() == 3 && whole.len() >= 47, "cases 1 and 2 and eq. (46); {} cases", whole.len());
     for (cases, step) in [(whole, DEFAULT_STEP), (half, DEFAULT_STEP / 2.0)] {
         let out = run(engine, &cases, step);
         for (k, case) in cases.iter().enumerate() {
@@ -146,8 +146,7 @@ fn in_hand_poses_are_the_converged_ones(engine: &dyn Engine, limits: &Limits) {
                 let found: Vec<f64> = case.rows.iter().map(|(frame, _)| all[*frame]).collect();
                 let wanted: Vec<f64> = case.rows.iter().map(|(_, row)| row[c]).collect();
                 let what = format!("{}: pose.{}", case.name, ["x", "y", "theta"][c]);
-                let kinked = case.name.starts_with("inhand_case2_linegradx_fN1 ls");
-                let limit = if kinked { limits.kinked } else { limits.in_hand };
+                let limit = if by_chance(case) { limits.kinked } else { limits.in_hand };
                 assert_close(&what, &found, &wanted, limit[c / 2]);
             }
         }
