@@ -32,8 +32,7 @@ pub struct Limits {
     /// Creep of an Elasto-Plastic contact on a straight load path [m/s]; the published form on a limit surface
     /// comes to half of it.
     no_drift: f64,
-    /// Consistent form against the distributed model in stick [m], [rad]. In single precision increments below
-    /// the last bit of a bristle are lost: two runs were seen to part by 1.2e-9 rad/s.
+    /// Consistent form against the distributed model in stick [m], [rad].
     stick: f64,
 }
 
