@@ -261,7 +261,7 @@ fn consistent_root(k: Consts, m: Drive, big_g: f32, q: f32, z0: vec3f, z1: vec3f
         let next = select(0.5 * (low + high), newton, good);
         last = abs(next - tau);
         tau = next;
-        if (last <= ROOT_TOLERANCE * max(tau, ROOT_TOLERANCE)) {
+        if (good && last <= ROOT_TOLERANCE * max(tau, ROOT_TOLERANCE)) {
             break;
         }
     }

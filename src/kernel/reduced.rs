@@ -237,7 +237,7 @@ impl Reduced {
             let next = if good { newton } else { 0.5 * (low + high) };
             last = (next - tau).abs();
             tau = next;
-            if last <= ROOT_TOLERANCE * tau.max(ROOT_TOLERANCE) {
+            if good && last <= ROOT_TOLERANCE * tau.max(ROOT_TOLERANCE) {
                 break;
             }
         }
@@ -288,7 +288,7 @@ impl Reduced {
 
 /// Iterations of the consistent form's root at most; two on average.
 pub const ROOT_ITERATIONS: u32 = 60;
-/// A step smaller than this share of the root ends it: Newton's next error is the square of that.
+/// A step of Newton smaller than this share of the root ends it: the next error is the square of that.
 const ROOT_TOLERANCE: f64 = 1e-8;
 
 #[cfg(test)]
