@@ -9,6 +9,8 @@ override consistent: bool = true;
 @group(0) @binding(0) var<storage, read> tables: array<f32>;
 
 var<private> zeta: vec3f;
+// What zeta cannot hold: without it, motion slower than its last bit would leave no trace and creep.
+var<private> zeta_low: vec3f;
 // The present map: torsional radius, viscous factor, where its table starts.
 var<private> radius: f32;
 var<private> viscous: f32;
@@ -45,6 +47,8 @@ struct Drive {
 // B, d is 1/(1 + B q), y.x is b(x).
 struct Bristle3 {
     zeta: vec3f,
+    // zeta* - zeta_b, without taking the difference.
+    step: vec3f,
     y: vec3f,
     l: f32,
     x: f32,
@@ -92,7 +96,10 @@ fn is_writer() -> bool {
 
 fn load_bristles(old_radius: f32) {
     let a = zetas[c.zeta_first];
-    zeta = vec3f(a.x, a.y, zetas[c.zeta_first + 1u].x);
+    let b = zetas[c.zeta_first + 1u];
+    let low = zetas[c.zeta_first + 2u];
+    zeta = vec3f(a.x, a.y, b.x);
+    zeta_low = vec3f(b.y, low.x, low.y);
     radius = old_radius;
     viscous = c.viscous;
     table_first = c.cell_first;
@@ -101,7 +108,8 @@ fn load_bristles(old_radius: f32) {
 
 fn store_bristles() {
     zetas[c.zeta_first] = zeta.xy;
-    zetas[c.zeta_first + 1u] = vec2f(zeta.z, 0.0);
+    zetas[c.zeta_first + 1u] = vec2f(zeta.z, zeta_low.x);
+    zetas[c.zeta_first + 2u] = zeta_low.yz;
 }
 
 // One sweep at patch twist u (at the patch origin): as the grid's, for one bristle.
@@ -109,7 +117,9 @@ fn sweep(k: Consts, u: vec3f, finish: bool, done: Stage, answer: bool, next: Sta
     let v = at(u, c_cop());
     let m = drive(k, v);
     if (finish) {
-        zeta += done.pull * (bristle3(k, done, m).zeta - zeta);
+        let sum = add(zeta, zeta_low, done.pull * bristle3(k, done, m).step);
+        zeta = sum.high;
+        zeta_low = sum.low;
     }
     if (!answer) {
         return Sums(vec3f(0.0), vec3f(0.0), vec3f(0.0), vec3f(0.0));
@@ -117,7 +127,7 @@ fn sweep(k: Consts, u: vec3f, finish: bool, done: Stage, answer: bool, next: Sta
     let z = bristle3(k, next, m);
     let scale = vec3f(1.0, 1.0, radius);
     let viscosity = k.sigma2 * vec3f(1.0, 1.0, viscous);
-    let resist = scale * (z.zeta + next.damping * (z.zeta - zeta)) + viscosity * v;
+    let resist = scale * (z.zeta + next.damping * z.step) + viscosity * v;
     let s = diagonal(scale);
     let gain = (1.0 + next.damping) * (s * sensitivity3(k, next, m, z) * s) + diagonal(viscosity);
     // From the centre of pressure to the patch origin; columns of a transpose are rows.
@@ -179,11 +189,12 @@ fn drive(k: Consts, v: vec3f) -> Drive {
 
 fn bristle3(k: Consts, st: Stage, m: Drive) -> Bristle3 {
     let g = st.mu_c + st.mu_d * m.m.bell;
-    let y = zeta + st.a_sigma0 * m.d;
+    let push = st.a_sigma0 * m.d;
+    let y = zeta + push;
     if (!elasto_plastic) {
         let l = st.a_sigma0 * m.m.s / g;
         let d = 1.0 / (1.0 + l);
-        return Bristle3(d * y, y, l, 0.0, 1.0, 0.0, d);
+        return Bristle3(d * y, d * (push - l * zeta), y, l, 0.0, 1.0, 0.0, d);
     }
     let big_g = m.h * g;
     if (!consistent) {
@@ -200,10 +211,11 @@ fn bristle3(k: Consts, st: Stage, m: Drive) -> Bristle3 {
             b = ramp(x, k.s_ba);
         }
         let d = 1.0 / (1.0 + l * b.x);
-        return Bristle3(d * y, y, l, x, b.x, b.y, d);
+        return Bristle3(d * y, d * (push - l * b.x * zeta), y, l, x, b.x, b.y, d);
     }
     let q = st.a_sigma0 * m.m.s / g;
-    let z0 = zeta + st.a_sigma0 * m.v_e;
+    let pull = st.a_sigma0 * m.v_e;
+    let z0 = zeta + pull;
     let z1 = y / (1.0 + q);
     let tau = consistent_root(k, m, big_g, q, z0, z1);
     let z = z1 + tau * (z0 - z1);
@@ -211,7 +223,8 @@ fn bristle3(k: Consts, st: Stage, m: Drive) -> Bristle3 {
     let x = length(z) / big_g;
     let b = ramp(x, k.s_ba);
     // Elastic below break-away, to the last bit: a sum of z1 would lose some.
-    return Bristle3(select(z, z0, tau == 1.0), vec3f(b.x, 0.0, 0.0), q, x, share, b.y, 1.0 / (1.0 + share * q));
+    let step = tau * pull + (1.0 - tau) / (1.0 + q) * (push - q * zeta);
+    return Bristle3(select(z, z0, tau == 1.0), step, vec3f(b.x, 0.0, 0.0), q, x, share, b.y, 1.0 / (1.0 + share * q));
 }
 
 // The root of F(tau) = (1-tau)/(1 + q tau) - b(x) (1 + c)/2 in [0, 1], zeta = z1 + tau (z0 - z1).
@@ -248,7 +261,7 @@ fn consistent_root(k: Consts, m: Drive, big_g: f32, q: f32, z0: vec3f, z1: vec3f
         let next = select(0.5 * (low + high), newton, good);
         last = abs(next - tau);
         tau = next;
-        if (last <= ROOT_TOLERANCE * max(tau, ROOT_TOLERANCE)) {
+        if (good && last <= ROOT_TOLERANCE * max(tau, ROOT_TOLERANCE)) {
             break;
         }
     }
@@ -305,7 +318,9 @@ fn remap(id: u32) {
         settle();
         sweeps += 1u;
     }
-    zeta.z *= radius * over(intervals[id].map_radius);
+    let shrink = radius * over(intervals[id].map_radius);
+    zeta.z *= shrink;
+    zeta_low.z *= shrink;
     follow_map(id);
 }
 

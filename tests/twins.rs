@@ -178,7 +178,7 @@ mutants! { gamma 2.0:
     wrong_cube_root_of_the_map_is_caught: "log2(max(f_n, TINY)) / 3.0" => "log2(max(f_n, TINY)) / 2.9";
     wrong_weight_of_the_stages_is_caught:
         "((1.0 - KAPPA) * du1 + KAPPA * du2)" => "(KAPPA * du1 + (1.0 - KAPPA) * du2)";
-    wrong_gain_is_caught: "* 0.5 * (e + n + turn" => "* 0.5 * (e - n + turn";
+    wrong_gain_is_caught: "let deps = 0.5 * (e + n + turn" => "let deps = 0.5 * (e - n + turn";
 }
 
 mutants! { gamma 1.0:

@@ -15,6 +15,7 @@ use super::layout::{self, Record, Run, State, flag};
 use super::map::{self, Map, Tables};
 use super::shader::{ROOT_ITERATIONS, Shape, Variant};
 use super::staging::Staging;
+use crate::contact::Model;
 use crate::engine::{Plan, Progress, Reason, Status, Trajectories};
 use crate::error::EngineError;
 use crate::patch::Patch;
@@ -132,7 +133,9 @@ impl<'a> Chunk<'a> {
             let first = if item.contact.model.is_grid() { first } else { table_first };
             contacts.push(device_contact(item, plan, &map, first, zetas.len() as u32));
             let given = item.contact.initial.bristles.as_deref().unwrap_or(&[]);
-            let zeta = |i: usize| given.get(i).map_or([0.0; 2], |z| [z[0] as f32, z[1] as f32]);
+            // The low parts of a reduced bristle, behind its three numbers, start at 0.
+            let high = |i: usize, z: &[f64; 2]| if item.contact.model.is_grid() || i == 0 { z[1] as f32 } else { 0.0 };
+            let zeta = |i: usize| given.get(i).map_or([0.0; 2], |z| [z[0] as f32, high(i, z)]);
             zetas.extend((0..item.zetas()).map(zeta));
             states.push(device_state(item.contact, &map));
             maps.push(map);
@@ -425,7 +428,10 @@ impl<'a> Chunk<'a> {
         let mut first = 0;
         for item in self.items {
             let own = &zetas[first..first + item.zetas()];
-            out.bristles[item.index] = own.iter().map(|z| [f64::from(z[0]), f64::from(z[1])]).collect();
+            out.bristles[item.index] = match item.contact.model {
+                Model::Distributed => own.iter().map(|z| z.map(f64::from)).collect(),
+                _ => vec![own[0].map(f64::from), [f64::from(own[1][0]), 0.0]],
+            };
             first += item.zetas();
         }
         Ok(())

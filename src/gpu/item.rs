@@ -29,9 +29,9 @@ impl<'a> Item<'a> {
         Self { index, contact, timeline, active }
     }
 
-    /// Pairs of numbers of the bristles' state.
+    /// Pairs of numbers of the bristles' state; of a reduced bristle three numbers and their low parts.
     pub(super) fn zetas(&self) -> usize {
-        if self.contact.model.is_grid() { self.active.len() } else { 2 }
+        if self.contact.model.is_grid() { self.active.len() } else { 3 }
     }
 
     pub(super) fn variant(&self) -> Result<Variant, EngineError> {

@@ -56,6 +56,8 @@ struct Drive {
 #[derive(Clone, Copy, Debug)]
 struct Bristle {
     zeta: Vector3<f64>,
+    /// `zeta* - zeta_b`, without taking the difference.
+    step: Vector3<f64>,
     /// LuGre and published: as in the cell. Consistent: `l` is `q`, `b` is `B`, `d` is `1/(1 + B q)`.
     y: Vector3<f64>,
     l: f64,
@@ -81,14 +83,13 @@ impl Reduced {
         let v = u.at(self.cop);
         let drive = self.drive(k, v);
         if let Some(st) = finish {
-            let z = self.bristle(k, st, &drive).zeta;
-            self.zeta += st.pull * (z - self.zeta);
+            self.zeta += st.pull * self.bristle(k, st, &drive).step;
         }
         let Some(st) = next else { return Sums::default() };
         let z = self.bristle(k, st, &drive);
         let scale = Vector3::new(1.0, 1.0, self.radius);
         let viscous = Vector3::new(k.sigma2, k.sigma2, k.sigma2 * self.viscous);
-        let rise = z.zeta + st.damping * (z.zeta - self.zeta);
+        let rise = z.zeta + st.damping * z.step;
         let resist = scale.component_mul(&rise) + viscous.component_mul(&Vector3::from(v.to_array()));
         let s = Matrix3::from_diagonal(&scale);
         let dzeta = self.sensitivity(k, st, &drive, &z);
@@ -159,11 +160,12 @@ impl Reduced {
 
     fn bristle(&self, k: &Consts<f64>, st: &Stage<f64>, m: &Drive) -> Bristle {
         let g = st.mu_c + st.mu_d * m.m.bell;
-        let y = self.zeta + st.a_sigma0 * m.d;
+        let push = st.a_sigma0 * m.d;
+        let y = self.zeta + push;
         if !k.elasto_plastic {
             let l = st.a_sigma0 * m.m.s / g;
             let d = 1.0 / (1.0 + l);
-            return Bristle { zeta: d * y, y, l, x: 0.0, b: 1.0, b_slope: 0.0, d };
+            return Bristle { zeta: d * y, step: d * (push - l * self.zeta), y, l, x: 0.0, b: 1.0, b_slope: 0.0, d };
         }
         let big_g = m.h * g;
         if self.form == Form::Published {
@@ -180,17 +182,19 @@ impl Reduced {
                 (x, b, b_slope)
             };
             let d = 1.0 / (1.0 + l * b);
-            return Bristle { zeta: d * y, y, l, x, b, b_slope, d };
+            return Bristle { zeta: d * y, step: d * (push - l * b * self.zeta), y, l, x, b, b_slope, d };
         }
         let q = st.a_sigma0 * m.m.s / g;
-        let z0 = self.zeta + st.a_sigma0 * m.v_e;
+        let pull = st.a_sigma0 * m.v_e;
+        let z0 = self.zeta + pull;
         let z1 = y / (1.0 + q);
         let tau = self.consistent_root(k, m, big_g, q, z0, z1);
         let zeta = z1 + tau * (z0 - z1);
         let share = (1.0 - tau) / (1.0 + q * tau);
         let x = zeta.norm() / big_g;
         let (b, b_slope) = ramp(x, k.s_ba);
-        Bristle { zeta, y: Vector3::new(b, 0.0, 0.0), l: q, x, b: share, b_slope, d: 1.0 / (1.0 + share * q) }
+        let step = tau * pull + (1.0 - tau) / (1.0 + q) * (push - q * self.zeta);
+        Bristle { zeta, step, y: Vector3::new(b, 0.0, 0.0), l: q, x, b: share, b_slope, d: 1.0 / (1.0 + share * q) }
     }
 
     /// The root of `F(tau) = (1-tau)/(1 + q tau) - b(x) (1 + c)/2` in [0, 1], `zeta = z1 + tau (z0 - z1)`.
@@ -233,7 +237,7 @@ impl Reduced {
             let next = if good { newton } else { 0.5 * (low + high) };
             last = (next - tau).abs();
             tau = next;
-            if last <= ROOT_TOLERANCE * tau.max(ROOT_TOLERANCE) {
+            if good && last <= ROOT_TOLERANCE * tau.max(ROOT_TOLERANCE) {
                 break;
             }
         }
@@ -284,7 +288,7 @@ impl Reduced {
 
 /// Iterations of the consistent form's root at most; two on average.
 pub const ROOT_ITERATIONS: u32 = 60;
-/// A step smaller than this share of the root ends it: Newton's next error is the square of that.
+/// A step of Newton smaller than this share of the root ends it: the next error is the square of that.
 const ROOT_TOLERANCE: f64 = 1e-8;
 
 #[cfg(test)]
