@@ -53,7 +53,7 @@ const F32: Limits = Limits {
     kinked: [2.5e-5, 4e-4],
     drift: 2e-2,
     no_drift: 2e-12,
-    stick: 2e-9,
+    stick: 1e-8,
 };
 
 /// A converged solution and the contact it belongs to.
