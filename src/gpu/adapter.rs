@@ -89,7 +89,7 @@ pub(super) fn open(choice: Choice) -> Result<(wgpu::Device, wgpu::Queue, Adapter
     let limits = adapter.limits();
     let descriptor = wgpu::DeviceDescriptor {
         label: Some("bristle"),
-        required_features: wgpu::Features::empty(),
+        required_features: adapter.features() & wgpu::Features::SUBGROUP,
         required_limits: wgpu::Limits {
             max_storage_buffer_binding_size: limits.max_storage_buffer_binding_size,
             max_buffer_size: limits.max_buffer_size,
