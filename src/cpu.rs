@@ -148,7 +148,7 @@ fn simulate(
     stop: &AtomicBool,
 ) -> (Status, Vec<[f64; 2]>) {
     let timeline = contact.timeline(&plan.samples);
-    let mut solver = Solver::new(contact, bristles(contact, contact.active_cells(&timeline)), plan.step);
+    let mut solver = Solver::new(contact, bristles(contact, contact.active_cells(&timeline)), plan);
     let mut run = || -> Result<(), Failed> {
         let mut frame = 0;
         for i in 0..timeline.len() {

@@ -31,6 +31,9 @@ pub(super) struct Rollout {
     /// Longest integration step [s].
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     step: Option<f64>,
+    /// Let each contact choose its steps, by the estimated error of their velocity [m/s]; 3e-6 is near the default's errors.
+    #[arg(long, value_name = "M/S", conflicts_with = "step")]
+    tolerance: Option<f64>,
     /// Directory of the results [default: runs/<name of the scenario>].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -90,6 +93,7 @@ impl Rollout {
             self.seed.map(|n| format!("seed={n}")),
             self.record_every.map(|s| format!("record_every={s:?}")),
             self.step.map(|s| format!("step={s:?}")),
+            self.tolerance.map(|t| format!("step={{ tolerance = {t:?} }}")),
         ];
         self.changes.iter().cloned().chain(own.into_iter().flatten()).collect()
     }
@@ -118,12 +122,14 @@ fn text(s: &Summary) -> String {
         &format!("{} steps in {:.1} s: {:.3e} contact-steps per second\n", s.steps, s.wall_s, s.contact_steps_per_s);
     if s.unconverged_stages > 0 {
         text += &format!(
-            "{} of {} velocity solves in {} contacts had not converged; a smaller step than {} s helps (`--step {}`)\n",
+            "{} of {} velocity solves in {} contacts had not converged; {}\n",
             s.unconverged_stages,
             2 * s.steps,
             status.unconverged,
-            s.step,
-            s.step / 4.0
+            match s.tolerance {
+                None => format!("a smaller step than {} s helps (`--step {}`)", s.step, s.step / 4.0),
+                Some(t) => format!("a smaller tolerance than {t} m/s helps (`--tolerance {}`)", t / 10.0),
+            }
         );
     }
     text += &s.out;

@@ -166,7 +166,7 @@ impl Engine for Gpu {
         let items: Vec<Item<'_>> = contacts.par_iter().enumerate().map(|(i, c)| Item::new(i, c, plan)).collect();
         let mut groups: BTreeMap<Variant, Vec<Item<'_>>> = BTreeMap::new();
         for item in items {
-            groups.entry(item.variant()?).or_default().push(item);
+            groups.entry(item.variant(plan)?).or_default().push(item);
         }
         for (variant, items) in groups {
             let pipeline = self.pipeline(variant);
