@@ -29,12 +29,25 @@ use subject::Subject;
 pub struct Options {
     /// The engines; all that this machine has if empty.
     pub engines: Vec<EngineName>,
+    /// The kinds of work; all if empty.
+    pub work: Vec<Work>,
     /// Cells along a side of the patch, each 1 to 4096.
     pub sides: Vec<usize>,
     /// Contacts (or maps) stepped together; as many as keep an engine busy if empty.
     pub contacts: Vec<usize>,
     /// Time for all rows together, without opening engines and compiling shaders.
     pub budget: Duration,
+}
+
+/// The kinds of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Work {
+    /// A bristle in every cell.
+    Step,
+    /// One bristle on the limit surface.
+    Reduced,
+    /// Tables of limit surfaces.
+    Surface,
 }
 
 /// Measures. `note` is told what is under way; a GPU that does not open is no error unless it was asked for by name.
@@ -59,7 +72,8 @@ pub fn run(options: &Options, note: &dyn Fn(&str)) -> Result<Report, EngineError
             Err(e) => return Err(e),
         }
     }
-    let rows: Vec<Task<'_>> = options.sides.iter().flat_map(|&n| tasks(n, &subjects, &options.contacts)).collect();
+    let mut rows: Vec<Task<'_>> = options.sides.iter().flat_map(|&n| tasks(n, &subjects, &options.contacts)).collect();
+    rows.retain(|task| options.work.is_empty() || options.work.contains(&task.kind.work()));
     // What a row leaves of its time, the others get.
     let mut left = options.budget;
     let share = |tasks: &[Task<'_>]| tasks.iter().map(|t| t.weight()).sum::<f64>();
@@ -86,6 +100,16 @@ enum Kind {
     Step(Law),
     Reduced(Law),
     Surface,
+}
+
+impl Kind {
+    const fn work(self) -> Work {
+        match self {
+            Self::Step(_) => Work::Step,
+            Self::Reduced(_) => Work::Reduced,
+            Self::Surface => Work::Surface,
+        }
+    }
 }
 
 /// The rows of one size of patch. A `surface` row has as many maps as a `step` row has contacts, or 1 and 256.
@@ -120,18 +144,18 @@ impl Task<'_> {
 
     /// How much of the time it gets.
     fn weight(&self) -> f64 {
-        match self.kind {
-            Kind::Step(_) => 3.0,
-            Kind::Reduced(_) => 1.0,
-            Kind::Surface => 0.5,
+        match self.kind.work() {
+            Work::Step => 3.0,
+            Work::Reduced => 1.0,
+            Work::Surface => 0.5,
         }
     }
 
     fn work(&self) -> &'static str {
-        match self.kind {
-            Kind::Step(_) => "step",
-            Kind::Reduced(_) => "reduced",
-            Kind::Surface => "surface",
+        match self.kind.work() {
+            Work::Step => "step",
+            Work::Reduced => "reduced",
+            Work::Surface => "surface",
         }
     }
 

@@ -101,6 +101,8 @@ fn engines_can_be_chosen_and_bad_arguments_are_refused() {
         let steps = rows.iter().filter(|row| row["work"] == "step" && row["n"] == n).count();
         assert_eq!(steps, 2 * 2 * 3, "two laws, two batches, baseline and two precisions");
     }
+    let report = json(&["--seconds", "0", "--n", "5", "-b", "1", "--engine", "cpu", "--work", "surface"], &[]);
+    assert!(report["rows"].as_array().unwrap().iter().all(|row| row["work"] == "surface"));
     for (arguments, part) in [
         (["--n", "0"], "--n 0: expected 1 to 4096"),
         (["-b", "0"], "-b 0: expected 1 to"),

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use super::{Failure, print};
-use crate::bench::{self, EngineName, Options};
+use crate::bench::{self, EngineName, Options, Work};
 use crate::patch::MAX_CELLS_PER_SIDE;
 
 /// Measures the engines of this machine side by side, in under a minute.
@@ -19,6 +19,9 @@ pub(super) struct BenchArguments {
     /// Engines to measure [default: all].
     #[arg(long = "engine", value_enum, value_name = "NAME", value_delimiter = ',')]
     engines: Vec<EngineName>,
+    /// Kinds of work [default: all].
+    #[arg(long, value_enum, value_name = "NAME", value_delimiter = ',')]
+    work: Vec<Work>,
     /// Cells along a side of the patch; more than one as 11,21,33.
     #[arg(long = "n", value_name = "CELLS", value_delimiter = ',', default_value = "21")]
     sides: Vec<usize>,
@@ -50,6 +53,7 @@ impl BenchArguments {
         }
         let options = Options {
             engines: self.engines.clone(),
+            work: self.work.clone(),
             sides: self.sides.clone(),
             contacts: self.contacts.clone(),
             budget: Duration::from_secs_f64(self.seconds),
