@@ -8,6 +8,7 @@
 //! One contact on one thread, 40 steps of the paper's in-hand case 2. Valgrind (3.19 at least) hides AVX-512 from a
 //! program, so that this counts the copy for AVX2; instructions are not time, and lanes of another width are other
 //! instructions. Each count is compared with the last run's (`target/gungraun`).
+#![allow(missing_docs, unused_qualifications, reason = "what gungraun's macros write")]
 
 use std::hint::black_box;
 
