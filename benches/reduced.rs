@@ -3,10 +3,10 @@
 
 mod common;
 
-use bristle::bench::{in_hand, reduced};
+use bristle::bench::reduced;
 use bristle::contact::{Contact, Form, Model};
 use bristle::friction::Law;
-use common::Subject;
+use common::{Subject, sliding};
 use criterion::{Criterion, criterion_group, criterion_main};
 
 const BATCHES: [usize; 5] = [1, 64, 512, 4096, 32_768];
@@ -15,7 +15,7 @@ fn step(c: &mut Criterion) {
     let mut group = c.benchmark_group("reduced");
     let subjects = Subject::all();
     for law in [Law::ElastoPlastic, Law::LuGre] {
-        let consistent = reduced(in_hand(21, law, BATCHES[4]).expect("a valid size")).expect("a valid resolution");
+        let consistent = reduced(sliding(21, law, BATCHES[4])).expect("a valid resolution");
         let with = |model: &Model| -> Vec<Contact> {
             consistent.iter().map(|c| Contact { model: model.clone(), ..c.clone() }).collect()
         };

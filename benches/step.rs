@@ -1,13 +1,12 @@
 //! The step with a bristle in every cell, over the size of the grid and of the batch: cell-passes per second, which
-//! stay the same where the cost is linear. The work is the paper's in-hand case 2 on the circle.
+//! stay the same where the cost is linear. Objects in hand, circle, all of them sliding.
 //!
 //! `cargo bench --bench step -- "cpu f32/ElastoPlastic/21 x 21"` runs a part. `RAYON_NUM_THREADS=1` measures one core.
 
 mod common;
 
-use bristle::bench::in_hand;
 use bristle::friction::Law;
-use common::Subject;
+use common::{Subject, sliding};
 use criterion::{Criterion, criterion_group, criterion_main};
 
 const SIDES: [usize; 6] = [5, 11, 21, 33, 64, 101];
@@ -19,7 +18,7 @@ fn step(c: &mut Criterion) {
     subjects.insert(0, Subject::baseline());
     for law in [Law::ElastoPlastic, Law::LuGre] {
         for n in SIDES {
-            let contacts = in_hand(n, law, BATCHES[4]).expect("a valid size");
+            let contacts = sliding(n, law, BATCHES[4]);
             let cells = contacts[0].patch.cells().len();
             for subject in &subjects {
                 // A contact alone is measured at every size; a batch while it takes seconds, not minutes.

@@ -38,14 +38,23 @@ fn one_object_has_every_engine_and_its_numbers_fit_together() {
         ("surface", "cpu", "f64"),
         ("surface", "gpu", "f32"),
     ] {
-        let own = |row: &&Value| (&row["work"], &row["engine"], &row["precision"]) == (&work.into(), &engine.into(), &precision.into());
+        let own = |row: &&Value| {
+            (&row["work"], &row["engine"], &row["precision"]) == (&work.into(), &engine.into(), &precision.into())
+        };
         let all: Vec<&Value> = rows.iter().filter(own).collect();
         assert_eq!(all.len(), if work == "surface" { 1 } else { 2 }, "{work} on {engine} {precision}");
         for row in all {
             assert_eq!((&row["n"], &row["contacts"]), (&21.into(), &3.into()));
             let cells = number(row, "cells");
             // 317 of 441 cells of the circle carry pressure; a random map has it in all.
-            assert_eq!(cells, match work { "step" => 317.0, "reduced" => 1.0, _ => 441.0 });
+            assert_eq!(
+                cells,
+                match work {
+                    "step" => 317.0,
+                    "reduced" => 1.0,
+                    _ => 441.0,
+                }
+            );
             let (wall, threads) = (number(row, "wall_s"), number(row, "threads"));
             let passes = number(row, "contact_steps_per_s") * wall * number(row, "passes_per_step");
             let ns = 1e9 * wall * threads / (passes * cells);
@@ -59,7 +68,11 @@ fn one_object_has_every_engine_and_its_numbers_fit_together() {
                 assert!(row["passes_per_step"] == 1.0 || number(row, "passes_per_step") > 2.0 - 1e-9, "{row}");
             }
             if (engine, precision) != ("cpu", "f64") {
-                let limit = match work { "surface" => 1e-5, "step" if engine == "baseline" => 5e-6, _ => 1e-5 };
+                let limit = match work {
+                    "surface" => 1e-5,
+                    "step" if engine == "baseline" => 5e-6,
+                    _ => 1e-5,
+                };
                 assert!(number(row, "difference") < limit, "{row}");
             }
         }

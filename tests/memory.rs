@@ -63,7 +63,17 @@ fn a_run_larger_than_memory_is_recorded() {
     // The shell limits its own address space, and with it the program's.
     let limited = format!("ulimit -v {}; exec \"$0\" \"$@\"", CAP / 1024);
     let output = Command::new("sh")
-        .args(["-c", &limited, env!("CARGO_BIN_EXE_bristle"), "rollout", "long.toml", "--engine", "cpu", "--threads", "2"])
+        .args([
+            "-c",
+            &limited,
+            env!("CARGO_BIN_EXE_bristle"),
+            "rollout",
+            "long.toml",
+            "--engine",
+            "cpu",
+            "--threads",
+            "2",
+        ])
         .current_dir(dir.path())
         // Else glibc sets aside 64 MB of addresses for every thread.
         .env("MALLOC_ARENA_MAX", "1")
@@ -79,7 +89,12 @@ fn a_run_larger_than_memory_is_recorded() {
         let npy = npyz::NpyFile::new(zip.by_name(&format!("{name}.npy")).unwrap()).unwrap();
         let shape = npy.shape().to_vec();
         assert_eq!(shape.iter().product::<u64>() % items, 0);
-        npy.data::<f64>().unwrap().map(Result::unwrap).skip((shape.iter().product::<u64>() - items) as usize).next().unwrap()
+        npy.data::<f64>()
+            .unwrap()
+            .map(Result::unwrap)
+            .skip((shape.iter().product::<u64>() - items) as usize)
+            .next()
+            .unwrap()
     };
     let x = last(&npz, "pose", 3);
     let vx = last(&dir.path().join("runs/long/contacts.npz"), "inputs.twist.vx", 1);

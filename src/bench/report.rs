@@ -166,14 +166,7 @@ impl Row {
         Self::of("surface", "coulomb", subject, n, cells, found)
     }
 
-    fn of(
-        work: &'static str,
-        law: &'static str,
-        subject: &Subject,
-        n: usize,
-        cells: usize,
-        found: Found,
-    ) -> Self {
+    fn of(work: &'static str, law: &'static str, subject: &Subject, n: usize, cells: usize, found: Found) -> Self {
         let info = subject.engine().info();
         let threads = subject.threads();
         let (steps, passes) = (found.steps as f64, found.passes as f64);
@@ -308,9 +301,7 @@ fn head(row: &Row) -> String {
     let [a, b, c, d, e] = ["engine", "contacts", "thr", "steps/s", "passes"];
     let [f, g, h, i] = ["ns", "sim s/s", "x paper", "x base"];
     let [j, k, l, m] = ["error", "differs", "set-up", "memory"];
-    format!(
-        "\n{work}: {title}\n{a:<13}{b:>9}{c:>4}{d:>10}{e:>7}{f:>8}{g:>9}{h:>8}{i:>12}{j:>9}{k:>9}{l:>8}{m:>10}\n"
-    )
+    format!("\n{work}: {title}\n{a:<13}{b:>9}{c:>4}{d:>10}{e:>7}{f:>8}{g:>9}{h:>8}{i:>12}{j:>9}{k:>9}{l:>8}{m:>10}\n")
 }
 
 fn line(row: &Row) -> String {
