@@ -76,7 +76,7 @@ pub fn run(options: &Options, note: &dyn Fn(&str)) -> Result<Report, EngineError
     rows.retain(|task| options.work.is_empty() || options.work.contains(&task.kind.work()));
     // What a row leaves of its time, the others get.
     let mut left = options.budget;
-    let share = |tasks: &[Task<'_>]| tasks.iter().map(|t| t.weight()).sum::<f64>();
+    let share = |tasks: &[Task<'_>]| tasks.iter().map(Task::weight).sum::<f64>();
     for (done, task) in rows.iter().enumerate() {
         note(&format!("{} of {}: {}", done + 1, rows.len(), task.title()));
         let row = task.measure(left.mul_f64(task.weight() / share(&rows[done..])))?;

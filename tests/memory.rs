@@ -89,12 +89,7 @@ fn a_run_larger_than_memory_is_recorded() {
         let npy = npyz::NpyFile::new(zip.by_name(&format!("{name}.npy")).unwrap()).unwrap();
         let shape = npy.shape().to_vec();
         assert_eq!(shape.iter().product::<u64>() % items, 0);
-        npy.data::<f64>()
-            .unwrap()
-            .map(Result::unwrap)
-            .skip((shape.iter().product::<u64>() - items) as usize)
-            .next()
-            .unwrap()
+        npy.data::<f64>().unwrap().map(Result::unwrap).nth((shape.iter().product::<u64>() - items) as usize).unwrap()
     };
     let x = last(&npz, "pose", 3);
     let vx = last(&dir.path().join("runs/long/contacts.npz"), "inputs.twist.vx", 1);
