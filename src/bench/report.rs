@@ -62,6 +62,8 @@ pub struct Row {
     pub passes_per_step: f64,
     /// `wall_s x threads / (passes x cells)` [ns].
     pub ns_per_cell_pass: f64,
+    /// The same in processor time, which others on the machine disturb less; none on a hardware GPU, or of less than 0.1 s.
+    pub cpu_ns_per_cell_pass: Option<f64>,
     /// Simulated time of all contacts over wall time [-].
     pub simulated_s_per_s: Option<f64>,
     /// Speed relative to the paper's, steps (tables) per second against steps (tables) per second, at the sizes that
@@ -171,6 +173,8 @@ impl Row {
         let threads = subject.threads();
         let (steps, passes) = (found.steps as f64, found.passes as f64);
         let rate = steps / found.wall_s;
+        let hardware = subject.as_gpu().is_some_and(|gpu| !gpu.adapter().software);
+        let cpu = found.cpu_s.filter(|seconds| !hardware && *seconds >= 0.1);
         Self {
             work,
             law,
@@ -188,6 +192,7 @@ impl Row {
             contact_steps_per_s: rate,
             passes_per_step: passes / steps,
             ns_per_cell_pass: 1e9 * found.wall_s * threads as f64 / (passes * cells as f64),
+            cpu_ns_per_cell_pass: cpu.map(|seconds| 1e9 * seconds / (passes * cells as f64)),
             simulated_s_per_s: None,
             times_paper: paper(work, n).map(|theirs| rate / theirs),
             times_baseline_per_pass: None,
@@ -284,9 +289,11 @@ impl Report {
             text += &line(row);
             before = Some(row);
         }
-        text += "\nns: wall time x threads / (passes x cells with pressure). x paper: steps (tables) per second over those of its\n\
-                 Tables II and V. x base: against the baseline, per cell and pass, and per simulated second at like accuracy.\n\
-                 error: from the converged path. differs: from the CPU in f64. memory: what the process took; on the device for a GPU.\n";
+        text += "\nns: wall time x threads / (passes x cells with pressure). cpu ns: the same in processor time.\n\
+                 x paper: steps (tables) per second over those of its Tables II and V.\n\
+                 x base: against the baseline, per cell and pass, and per simulated second at like accuracy.\n\
+                 error: from the converged path [m]. differs: from the CPU in f64 [m].\n\
+                 memory: what the process took; on the device for a GPU.\n";
         text
     }
 }
@@ -298,10 +305,10 @@ fn head(row: &Row) -> String {
         "reduced" => format!("in hand, case 2, {law}: one bristle on the limit surface of {n} x {n} cells"),
         _ => format!("limit surfaces of {n} x {n} cells, N_ls 20 (a step is a table)"),
     };
-    let [a, b, c, d, e] = ["engine", "contacts", "thr", "steps/s", "passes"];
-    let [f, g, h, i] = ["ns", "sim s/s", "x paper", "x base"];
+    let [a, b, c, d, e] = ["engine", "contacts", "steps/s", "passes", "ns"];
+    let [f, g, h, i] = ["cpu ns", "sim s/s", "x paper", "x base"];
     let [j, k, l, m] = ["error", "differs", "set-up", "memory"];
-    format!("\n{work}: {title}\n{a:<13}{b:>9}{c:>4}{d:>10}{e:>7}{f:>8}{g:>9}{h:>8}{i:>12}{j:>9}{k:>9}{l:>8}{m:>10}\n")
+    format!("\n{work}: {title}\n{a:<13}{b:>9}{c:>10}{d:>7}{e:>8}{f:>8}{g:>9}{h:>8}{i:>12}{j:>9}{k:>9}{l:>8}{m:>10}\n")
 }
 
 fn line(row: &Row) -> String {
@@ -316,8 +323,9 @@ fn line(row: &Row) -> String {
     });
     let metres = |v: Option<f64>| or_dash(v.map(|v| format!("{v:.1e}")));
     let memory = if row.engine == "gpu" { row.device_bytes } else { row.host_bytes };
-    let mut line = format!("{engine:<13}{:>9}{:>4}{:>10.2e}", row.contacts, row.threads, row.contact_steps_per_s);
+    let mut line = format!("{engine:<13}{:>9}{:>10.2e}", row.contacts, row.contact_steps_per_s);
     line += &format!("{:>7.2}{:>8}", row.passes_per_step, brief(row.ns_per_cell_pass));
+    line += &format!("{:>8}", or_dash(row.cpu_ns_per_cell_pass.map(brief)));
     line += &format!("{:>9}{:>8}", or_dash(row.simulated_s_per_s.map(brief)), or_dash(row.times_paper.map(brief)));
     line += &format!("{:>12}{:>9}{:>9}", or_dash(base), metres(row.error_m), metres(row.difference));
     line += &format!("{:>8}{:>10}\n", format!("{:.2} s", row.setup_s), or_dash(memory.map(megabytes)));
