@@ -54,13 +54,7 @@ pub(super) struct Rollout {
 impl Rollout {
     pub(super) fn run(&self) -> Result<(), Failure> {
         let scenario = Scenario::load(&self.file, &self.changes()).map_err(Failure::of_user)?;
-        if let Some(threads) = self.threads {
-            if threads == 0 {
-                return Err(Failure::of_user("--threads 0: expected at least 1"));
-            }
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
-            pool.map_err(Failure::of_machine)?;
-        }
+        super::set_threads(self.threads)?;
         let out = self.out.clone().unwrap_or_else(|| {
             let stem = self.file.file_stem().unwrap_or_default();
             PathBuf::from("runs").join(stem)
