@@ -1,9 +1,9 @@
 // The sweep over the cells of a grid: finishes one stage, answers for the next, sums.
-// Twin: src/kernel/distributed.rs. Cells are strided over the lanes; each lane keeps its bristles
+// Twin: src/kernel/distributed.rs. Pairs of cells are strided over the lanes; each lane keeps its bristles
 // to itself for the whole dispatch. What a lane has beyond the last cell carries no pressure.
 //
-// A loop over all CELLS_PER_LANE whose body is one line is written out on hardware (gpu/shader.rs), so that cells
-// stay in registers.
+// Loops over the pairs have a body of one line, which gpu/shader.rs writes out on hardware, so that cells stay in
+// registers.
 
 // A cell of a map: centre in cells from the grid's centre, and its share of the normal force.
 struct Cell {
@@ -19,8 +19,13 @@ var<private> cell_y: array<Real, PAIRS>;
 var<private> cell_w: array<Real, PAIRS>;
 var<private> cell_zx: array<Real, PAIRS>;
 var<private> cell_zy: array<Real, PAIRS>;
+// States that were kept.
+var<private> kept_zx: array<Real, PAIRS>;
+var<private> kept_zy: array<Real, PAIRS>;
 // What a lane sums over its cells.
 var<private> sum: array<Real, 12>;
+// Pairs of cells that this contact gives a lane, of the PAIRS there is room for.
+var<private> pairs: u32;
 
 // Which contact this invocation works on.
 fn contact_of(group: vec3u, groups: vec3u, index: u32) -> u32 {
@@ -35,7 +40,8 @@ fn is_writer() -> bool {
 
 fn load_bristles(old_radius: f32) {
     arm2 = c.arm2;
-    for (var i = 0u; i < PAIRS; i++) { load_cell(i); }
+    pairs = max((c.cell_count + 2u * WORKGROUP - 1u) / (2u * WORKGROUP), 1u);
+    for (var i = 0u; i < pairs; i++) { load_cell(i); }
 }
 
 fn load_cell(i: u32) {
@@ -66,7 +72,7 @@ fn loaded(own: u32) -> Loaded {
 }
 
 fn store_bristles() {
-    for (var i = 0u; i < PAIRS; i++) { store_cell(i); }
+    for (var i = 0u; i < pairs; i++) { store_cell(i); }
 }
 
 fn store_cell(i: u32) {
@@ -96,6 +102,28 @@ fn pair_sums() -> array<f32, 12> {
     );
 }
 
+// Remembers the states.
+fn keep() {
+    extra_work += 1u;
+    for (var i = 0u; i < pairs; i++) { keep_cell(i); }
+}
+
+fn keep_cell(i: u32) {
+    kept_zx[i] = cell_zx[i];
+    kept_zy[i] = cell_zy[i];
+}
+
+// Goes back to the states that were kept.
+fn restore() {
+    extra_work += 1u;
+    for (var i = 0u; i < pairs; i++) { restore_cell(i); }
+}
+
+fn restore_cell(i: u32) {
+    cell_zx[i] = kept_zx[i];
+    cell_zy[i] = kept_zy[i];
+}
+
 // Makes the pressure map of an interval anew; bristles are kept.
 fn remap(id: u32) {
     follow_map(id);
@@ -111,9 +139,9 @@ fn follow_map(id: u32) {
     let a = max(min(c.hertz_radius * exp2(log2(max(f_n, TINY)) / 3.0), c.hertz_most), A_MIN);
     let e = max(c.hertz_k + c.hertz_k_per_newton * f_n, K_MIN);
     sum = array<Real, 12>();
-    for (var i = 0u; i < PAIRS; i++) { load_weight(i, a, e); }
+    for (var i = 0u; i < pairs; i++) { load_weight(i, a, e); }
     let s = reduce(pair_sums());
-    for (var i = 0u; i < PAIRS; i++) { cell_w[i] /= s[0]; }
+    for (var i = 0u; i < pairs; i++) { cell_w[i] /= s[0]; }
     arm2 = s[1] / s[0];
 }
 
@@ -146,7 +174,7 @@ struct Sums {
 // `next`, from the moved bases.
 fn sweep(k: Consts, u: vec3f, finish: bool, done: Stage, answer: bool, next: Stage) -> Sums {
     sum = array<Real, 12>();
-    for (var i = 0u; i < PAIRS; i++) { sweep_cell(i, k, u, finish, done, answer, next); }
+    for (var i = 0u; i < pairs; i++) { sweep_cell(i, k, u, finish, done, answer, next); }
     if (!answer) {
         return Sums(vec3f(0.0), vec3f(0.0), vec3f(0.0), vec3f(0.0));
     }
@@ -211,7 +239,7 @@ fn sweep_cell(i: u32, k: Consts, u: vec3f, finish: bool, done: Stage, answer: bo
 // and the share of the normal force on slipping cells.
 fn wrench(k: Consts, u: vec3f, rate: Rate, f_n: f32) -> vec4f {
     sum = array<Real, 12>();
-    for (var i = 0u; i < PAIRS; i++) { wrench_cell(i, k, u, rate); }
+    for (var i = 0u; i < pairs; i++) { wrench_cell(i, k, u, rate); }
     let s = reduce(pair_sums());
     return vec4f(f_n * s[0], f_n * s[1], f_n * s[2], s[3]);
 }

@@ -156,7 +156,7 @@ fn ramp_root(k: Consts, y: Real, l: Real) -> Root {
     var t = fma(Real(PI), q, Real(-0.5 * PI));
     t = select(-t, t, low_half);
     var at = Turn(t, Real(0.0), Real(1.0));
-    for (var i = 0; i < RAMP_ITERATIONS; i++) { at = ramp_step(at.t, y, l, per_angle, middle); }
+    for (var i = 0u; i < RAMP_ITERATIONS; i++) { at = ramp_step(at.t, y, l, per_angle, middle); }
     let x = fma(Real(per_angle), at.t, Real(middle));
     return Root(x, fma(Real(0.5), at.sin, Real(0.5)), 0.5 * PI * k.inv_width * at.cos);
 }

@@ -1,5 +1,6 @@
 //! One contact as the device sees it.
 
+use super::adapter::Adapter;
 use super::layout::{self, State, kind};
 use super::map::Map;
 use super::shader::{Reduced, Shape, Variant};
@@ -7,11 +8,12 @@ use crate::contact::{Contact, Form, Model};
 use crate::engine::Plan;
 use crate::error::EngineError;
 use crate::friction::Law;
+use crate::kernel::step::{FRESH_STEP, longest_planned};
 use crate::patch::Exponent;
 use crate::schedule::Timeline;
 
-/// Cells that one lane can hold; with 256 lanes this is a grid of 128 x 128.
-const MOST_CELLS_PER_LANE: u32 = 64;
+/// Pairs of cells that one lane can hold; with 256 lanes this is a grid of 128 x 128.
+const MOST_PAIRS: u32 = 32;
 
 /// A contact with what is known of it before it runs.
 pub(super) struct Item<'a> {
@@ -34,17 +36,17 @@ impl<'a> Item<'a> {
         if self.contact.model.is_grid() { self.active.len() } else { 3 }
     }
 
-    pub(super) fn variant(&self) -> Result<Variant, EngineError> {
+    pub(super) fn variant(&self, plan: &Plan, adapter: &Adapter) -> Result<Variant, EngineError> {
         let (shape, reduced) = match &self.contact.model {
-            Model::Distributed => (Shape::of(self.active.len()), None),
+            Model::Distributed => (Shape::of(self.active.len(), adapter), None),
             Model::Ellipsoid(form) => (Shape::REDUCED, Some((true, *form))),
             Model::LimitSurface(_, form) => (Shape::REDUCED, Some((false, *form))),
         };
-        if shape.cells_per_lane > MOST_CELLS_PER_LANE {
+        if shape.pairs > MOST_PAIRS {
             return Err(EngineError::Limit {
                 what: format!("pressured cells of contact {}", self.index),
                 requested: self.active.len() as u64,
-                max: u64::from(shape.workgroup * MOST_CELLS_PER_LANE),
+                max: u64::from(2 * shape.workgroup * MOST_PAIRS),
             });
         }
         let friction = &self.contact.friction;
@@ -52,6 +54,7 @@ impl<'a> Item<'a> {
             shape,
             elasto_plastic: friction.law == Law::ElastoPlastic,
             gaussian: friction.gamma == 2.0,
+            adaptive: plan.tolerance.is_some(),
             reduced: reduced.map(|(ellipsoid, form)| Reduced { ellipsoid, consistent: form == Form::Consistent }),
         })
     }
@@ -95,7 +98,8 @@ pub(super) fn device_contact(
         hertz_k: hertz_k as f32,
         hertz_k_per_newton: hertz_k_per_newton as f32,
         hertz_most: 0.5 * grid.nx.min(grid.ny) as f32,
-        h_max: plan.step as f32,
+        h_max: longest_planned(body.kind, plan) as f32,
+        tolerance: plan.tolerance.unwrap_or(0.0) as f32,
         radius: map.radius as f32,
         viscous: map.viscous as f32,
         cop_x: patch.cop()[0] as f32,
@@ -119,6 +123,7 @@ pub(super) fn device_state(contact: &Contact, map: &Map) -> State {
         u_low: low(u),
         q: narrow(q.to_array()),
         q_low: low(q.to_array()),
+        h_next: FRESH_STEP as f32,
         patch_twist: narrow(contact.body.transform(q).twist(u.into()).to_array()),
         map_radius: map.radius as f32,
         ..State::default()

@@ -41,7 +41,7 @@ shared! {
     struct Contact {
         sigma0: f32, sigma1: f32, sigma2: f32, gamma: f32, v_s: f32, s_ba: f32, k_g: f32, kind: u32,
         mass: f32, inertia: f32, pads: f32, offset_x: f32, offset_y: f32, dx: f32, dy: f32, arm2: f32,
-        hertz_radius: f32, hertz_k: f32, hertz_k_per_newton: f32, hertz_most: f32, h_max: f32,
+        hertz_radius: f32, hertz_k: f32, hertz_k_per_newton: f32, hertz_most: f32, h_max: f32, tolerance: f32,
         radius: f32, viscous: f32, cop_x: f32, cop_y: f32, n_ls: u32,
         cell_first: u32, cell_count: u32, zeta_first: u32,
     }
@@ -64,7 +64,7 @@ shared! {
 shared! {
     struct State {
         u: [f32; 3], u_low: [f32; 3], q: [f32; 3], q_low: [f32; 3], patch_twist: [f32; 3],
-        left: f32, map_radius: f32, interval: u32, at_least: u32, recorded: u32, status: u32,
+        left: f32, h_next: f32, map_radius: f32, interval: u32, at_least: u32, recorded: u32, status: u32,
         failed_step: u32, unconverged: u32, steps: u32, sweeps: u32,
     }
 }
@@ -141,7 +141,7 @@ mod tests {
             Record::LAYOUT,
             Run::LAYOUT,
         ];
-        compare(&source(Shape { workgroup: 64, cells_per_lane: 8 }), &rollout);
+        compare(&source(Shape { workgroup: 64, pairs: 4, subgroups: None, unrolled: false }), &rollout);
         let surface = [Cell::LAYOUT, Plate::LAYOUT, Slice::LAYOUT, Motion::LAYOUT, Load::LAYOUT, Batch::LAYOUT];
         compare(&surface_source(), &surface);
     }
@@ -161,10 +161,13 @@ mod tests {
     #[test]
     fn the_shaders_validate() {
         let mut texts = vec![surface_source()];
-        texts.extend([Shape::of(441), Shape::of(1), Shape::of(4096), Shape::REDUCED].map(source));
+        for (pairs, workgroup, subgroups) in [(4, 32, None), (32, 8, Some(1)), (8, 256, Some(8))] {
+            texts.extend([false, true].map(|unrolled| source(Shape { workgroup, pairs, subgroups, unrolled })));
+        }
+        texts.push(source(Shape::REDUCED));
         for text in texts {
             let module = naga::front::wgsl::parse_str(&text).unwrap();
-            let capabilities = naga::valid::Capabilities::default();
+            let capabilities = naga::valid::Capabilities::default() | naga::valid::Capabilities::SUBGROUP;
             naga::valid::Validator::new(naga::valid::ValidationFlags::all(), capabilities).validate(&module).unwrap();
         }
     }
