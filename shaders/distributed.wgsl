@@ -195,9 +195,9 @@ fn sweep_cell(i: u32, k: Consts, u: vec3f, finish: bool, done: Stage, answer: bo
     var zy = cell_zy[i];
     if (finish) {
         let t = trial(done, m, zx, zy);
-        let d = slip(k, t).d;
-        zx += done.pull * (d * t.yx - zx);
-        zy += done.pull * (d * t.yy - zy);
+        let z = slip(k, t);
+        zx += done.pull * (z.d * (done.a_sigma0 * m.vx) - z.back * zx);
+        zy += done.pull * (z.d * (done.a_sigma0 * m.vy) - z.back * zy);
     }
     if (answer) {
         let w = cell_w[i];

@@ -134,6 +134,22 @@ fn windows_and_dispatches_of_any_length_give_the_same_bits() {
     }
 }
 
+#[test]
+fn loops_written_out_as_on_hardware_give_the_same_bits() {
+    let small = |c: &Contact| c.patch.grid().len() < 64 && c.friction.gamma == 2.0;
+    let contacts: Vec<Contact> = (0..60).map(|k| random_contact(5, k)).filter(small).collect();
+    for law in [Law::LuGre, Law::ElastoPlastic] {
+        assert!(contacts.iter().any(|c| c.friction.law == law), "{law:?} is in the batch");
+    }
+    let plan = plan(5e-3, STEP, 1e-3);
+    let wanted = rollout(gpu(), &contacts, &plan);
+    let found = rollout(&Gpu::new(Choice::Any).unwrap().with_loops_written_out(), &contacts, &plan);
+    for k in 0..contacts.len() {
+        let (f, w) = (bits(&found, k), bits(&wanted, k));
+        assert_eq!((0..f.len()).find(|&i| f[i] != w[i]), None, "contact {k}: the first number whose bits differ");
+    }
+}
+
 /// A wrong kernel: what is wrong with it, the text that is replaced and by what.
 macro_rules! mutants {
     (gamma $gamma:literal: $($name:ident: $from:expr => $to:expr;)*) => {
