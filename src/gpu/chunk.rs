@@ -109,8 +109,8 @@ impl<'a> Chunk<'a> {
         let own = if gpu.adapter.software { WORK_SOFTWARE } else { WORK_HARDWARE };
         let work = gpu.budget.map_or(own, |(work, _)| work);
         let steps = (work / (cells as f64 * SWEEPS_PER_STEP)).clamp(16.0, 1e6);
-        // Long runs of many contacts: no more samples a window than the buffers hold.
-        let fit = BUFFER_BUDGET as usize / (items.len() * size_of::<Record>());
+        // Long runs of many contacts: no more samples a window than the three buffers for them may hold together.
+        let fit = BUFFER_BUDGET as usize / (3 * items.len() * size_of::<Record>());
         let frames = ((steps / steps_per_frame) as usize).clamp(1, samples).min(fit.max(2) - 1);
 
         let mut cell_data: Vec<layout::Cell> = Vec::new();
