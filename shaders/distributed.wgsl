@@ -195,9 +195,11 @@ fn sweep_cell(i: u32, k: Consts, u: vec3f, finish: bool, done: Stage, answer: bo
     var zy = cell_zy[i];
     if (finish) {
         let t = trial(done, m, zx, zy);
-        let z = slip(k, t);
-        zx += done.pull * (z.d * (done.a_sigma0 * m.vx) - z.back * zx);
-        zy += done.pull * (z.d * (done.a_sigma0 * m.vy) - z.back * zy);
+        let d = slip(k, t).d;
+        // An elastic bristle moves as its base does, to the last bit: the difference would lose some.
+        let held = d == Real(1.0);
+        zx += done.pull * select(d * t.yx - zx, done.a_sigma0 * m.vx, held);
+        zy += done.pull * select(d * t.yy - zy, done.a_sigma0 * m.vy, held);
     }
     if (answer) {
         let w = cell_w[i];

@@ -53,8 +53,6 @@ struct Trial {
 // How much of a trial slips: zeta* = d y.
 struct Slip {
     d: Real,
-    // 1 - d, without the difference: what an elastic bristle moves is exact.
-    back: Real,
     stiff: Real,
     xb: Real,
     xs: Real,
@@ -217,19 +215,17 @@ fn slip(k: Consts, t: Trial) -> Slip {
     let r = 1.0 / (t.g + t.push);
     let d = t.g * r;
     if (!elasto_plastic) {
-        return Slip(d, t.push * r, r, Real(0.0), Real(0.0));
+        return Slip(d, r, Real(0.0), Real(0.0));
     }
     let plastic = k.s_ba * t.g < t.len;
     let held = select(Real(1.0), d, plastic);
     let xb = select(Real(0.0), t.len * r, plastic);
-    let back = t.push * r;
-    var z = Slip(held, select(Real(0.0), back, plastic), held, xb, xb * back);
+    var z = Slip(held, held, xb, xb * (t.push * r));
     let here = on_ramp(k, t);
     if (any(here)) {
         let inv_g = 1.0 / t.g;
         let on = slip_on_ramp(k, t.len * inv_g, t.push * inv_g);
         z.d = select(z.d, on.d, here);
-        z.back = select(z.back, on.back, here);
         z.stiff = select(z.stiff, on.stiff, here);
         z.xb = select(z.xb, on.xb, here);
         z.xs = select(z.xs, on.xs, here);
@@ -242,8 +238,7 @@ fn slip_on_ramp(k: Consts, y: Real, l: Real) -> Slip {
     let root = ramp_root(k, y, l);
     let steep = l * fma(root.x, root.slope, root.b);
     let stiff = 1.0 / (1.0 + steep);
-    let d = 1.0 / fma(l, root.b, Real(1.0));
-    return Slip(d, l * root.b * d, stiff, root.x * root.b, root.x * (steep * stiff));
+    return Slip(1.0 / fma(l, root.b, Real(1.0)), stiff, root.x * root.b, root.x * (steep * stiff));
 }
 
 // d zeta*/dv.

@@ -353,12 +353,14 @@ impl<'a> Chunk<'a> {
         if !self.gpu.adapter.software {
             return MOST_SWEEPS;
         }
+        // A software driver runs every branch, with the lanes that do not take it switched off, and every loop at
+        // least once: each step goes through the loops of both kinds of step and of two samples.
         let terms = upload.intervals.iter().map(|i| i.term_count).max().unwrap_or(0);
         let model = match self.variant.reduced {
-            None => pairs + workgroup / 8,
+            None => 2 * pairs + workgroup / 8,
             Some(_) => 2 * (ROOT_ITERATIONS + 2),
         };
-        let turns = model + 4 + 2 * terms;
+        let turns = model + 24 + 4 * terms;
         (SOFTWARE_LOOP_TURNS.saturating_sub(6 * pairs) / turns).saturating_sub(12).max(1)
     }
 
