@@ -7,6 +7,7 @@ pub mod friction;
 pub mod ramp;
 pub mod real;
 pub mod reduced;
+pub mod rest;
 pub mod simd;
 pub mod step;
 #[cfg(target_arch = "x86_64")]

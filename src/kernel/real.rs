@@ -122,7 +122,7 @@ pub trait Real:
     fn sin_cos(self) -> (Self, Self) {
         let t2 = self * self;
         let last = Self::SINE_TERMS - 1;
-        let sign = |k: usize| if k % 2 == 0 { 1.0 } else { -1.0 };
+        let sign = |k: usize| if k.is_multiple_of(2) { 1.0 } else { -1.0 };
         let (mut sin, mut cos) = (Self::of(sign(last) * TAYLOR[2 * last + 1]), Self::of(sign(last) * TAYLOR[2 * last]));
         for k in (0..last).rev() {
             sin = sin.fma(t2, Self::of(sign(k) * TAYLOR[2 * k + 1]));

@@ -177,24 +177,22 @@ impl<'a> Solver<'a> {
         Ok(())
     }
 
-    /// The longest step [s]: with a tolerance, the one to try; else as long as a stage has one solution on the falling
-    /// Stribeck branch. (A jump between two solutions is an error that the estimate sees.)
+    /// The longest step [s] on which a stage has one solution on the falling Stribeck branch; with a tolerance, no longer
+    /// than the one to try.
     fn longest_step(&self, v: &Inputs) -> f64 {
         let (body, f) = (&self.contact.body, &self.contact.friction);
         let fall = f64::from(body.pads) * v[slot::F_N] * (v[slot::MU_S] - v[slot::MU_C]) * self.k_g;
         if body.kind == Kind::Prescribed {
             return self.h_max;
         }
-        if self.tolerance.is_some() {
-            return self.h_max.min(self.h_next);
-        }
+        let most = if self.tolerance.is_some() { self.h_max.min(self.h_next) } else { self.h_max };
         if fall <= 0.0 {
-            return self.h_max;
+            return most;
         }
         let [ox, oy] = body.transform(self.q).o;
         let lever = 1.0 / (1.0 / body.mass + (ox * ox + oy * oy) / body.inertia);
         let m_e = body.mass.min(lever).min(body.inertia / self.arm2);
-        self.h_max.min((m_e * f.v_s / (KAPPA * fall)).max(SHORTEST_RULED_STEP))
+        most.min((m_e * f.v_s / (KAPPA * fall)).max(SHORTEST_RULED_STEP))
     }
 
     /// One step of a body. `false` if its error was too large: then nothing has moved, and the next one is shorter.
@@ -286,9 +284,9 @@ impl<'a> Solver<'a> {
             a_sigma0: a * f.sigma0,
             damping: f.sigma1 / (f.sigma0 * a),
             mu_c: v[slot::MU_C],
-            mu_d: mu_d,
+            mu_d,
             chi: if fall > body.mass { body.mass / fall } else { 1.0 },
-            pull: pull,
+            pull,
         }
     }
 

@@ -340,7 +340,7 @@ static PACK: [[u32; 8]; 256] = {
     while bits < 256 {
         let (mut lane, mut at) = (0, 0);
         while lane < 8 {
-            if bits >> lane & 1 == 1 {
+            if (bits >> lane) & 1 == 1 {
                 table[bits][at] = lane as u32;
                 at += 1;
             }
@@ -358,7 +358,7 @@ static SPREAD: [[u32; 8]; 256] = {
     while bits < 256 {
         let (mut lane, mut at) = (0, 0);
         while lane < 8 {
-            if bits >> lane & 1 == 1 {
+            if (bits >> lane) & 1 == 1 {
                 table[bits][lane] = at;
                 at += 1;
             }
@@ -376,7 +376,7 @@ const TWICE: [usize; 16] = {
     while bits < 16 {
         let mut lane = 0;
         while lane < 4 {
-            table[bits] |= (bits >> lane & 1) * 3 << (2 * lane);
+            table[bits] |= (((bits >> lane) & 1) * 3) << (2 * lane);
             lane += 1;
         }
         bits += 1;
