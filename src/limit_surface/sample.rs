@@ -5,6 +5,8 @@ use std::sync::{Arc, OnceLock};
 use rayon::prelude::*;
 
 use super::cells::Cells;
+use super::centres::Mesh;
+use super::lanes::LANES;
 use super::lattice::Kernel;
 use super::moments::Moments;
 use super::points::Points;
@@ -45,6 +47,8 @@ pub struct Surface {
     /// Unit of length of the sums [m]: the root of a cell's area.
     unit: f64,
     points: Points,
+    /// The same points as rows and columns.
+    mesh: Mesh,
     cells: Option<Cells>,
     kernel: Option<Arc<Kernel>>,
     lattice: OnceLock<Vec<[f64; 3]>>,
@@ -91,6 +95,11 @@ impl Surface {
             radius: patch.radius(),
             unit,
             points: Points::new(&centres),
+            mesh: Mesh::new(
+                (0..grid.nx).map(|i| local(grid.centre(i, 0))[0]).collect(),
+                (0..grid.ny).map(|j| local(grid.centre(0, j))[1]).collect(),
+                patch.weights(),
+            ),
             cells,
             kernel,
             lattice: OnceLock::new(),
@@ -129,38 +138,88 @@ impl Surface {
     pub(super) fn moments(&self, closest: f64) -> Option<(Moments, f64)> {
         let Grid { dx, dy, .. } = self.grid;
         let half = if self.rule == Rule::Cells { [0.5 * dx / self.unit, 0.5 * dy / self.unit] } else { [0.0; 2] };
-        Moments::new(&self.points, half, closest / self.unit).map(|m| (m, self.unit))
+        Moments::new(&self.mesh, self.points.span, half, closest / self.unit).map(|m| (m, self.unit))
+    }
+
+    /// [`Surface::coulomb`] of the rotations with w > 0 about many centres [m] from the centre of pressure.
+    pub(super) fn rotations(&self, centres: &[[f64; 2]]) -> Vec<[f64; 3]> {
+        let mut out = vec![[0.0; 3]; centres.len()];
+        let mut lanes = Vec::with_capacity(centres.len());
+        for (k, c) in centres.iter().enumerate() {
+            let c = c.map(|c| c / self.unit);
+            let twist = [c[1], -c[0], 1.0];
+            match (self.rule, &self.cells) {
+                (Rule::Cells, Some(cells)) if cells.is_far(c, self.points.span) => {
+                    out[k] = cells.wrench(twist, &self.points);
+                }
+                (Rule::Bilinear, _) if self.grid_place(twist).is_some() => out[k] = self.bilinear(twist),
+                (Rule::Points | Rule::Bilinear, _) if self.mesh.on_a_crossing(c) => out[k] = self.points.wrench(twist),
+                _ => lanes.push((k, c)),
+            }
+        }
+        for some in lanes.chunks(LANES) {
+            // Lanes left over repeat the last centre.
+            let lane = |k: usize| some[k.min(some.len() - 1)].1;
+            let c = [0, 1].map(|axis| std::array::from_fn(|k| lane(k)[axis]));
+            let wrenches = match &self.cells {
+                Some(cells) => cells.about(&c),
+                None => {
+                    let [i, gx, gy] = self.mesh.points(&c);
+                    std::array::from_fn(|k| [gy[k], -gx[k], -i[k] - c[0][k] * gx[k] - c[1][k] * gy[k]])
+                }
+            };
+            some.iter().zip(wrenches).for_each(|((k, _), wrench)| out[*k] = wrench);
+        }
+        out.iter_mut().for_each(|w| w[2] *= self.unit);
+        out
+    }
+
+    /// The centre of rotation of a twist from the grid's lower left corner, in cells, if it is over the grid.
+    fn grid_place(&self, [vx, vy, w]: [f64; 3]) -> Option<[f64; 2]> {
+        let Grid { nx, ny, dx, dy } = self.grid;
+        let gx = (self.cop[0] - vy / w * self.unit) / dx + nx as f64 / 2.0;
+        let gy = (self.cop[1] + vx / w * self.unit) / dy + ny as f64 / 2.0;
+        (gx >= 0.0 && gx < nx as f64 && gy >= 0.0 && gy < ny as f64).then_some([gx, gy])
     }
 
     /// Eq. (23).
     fn bilinear(&self, twist: [f64; 3]) -> [f64; 3] {
-        let Grid { nx, ny, dx, dy } = self.grid;
-        let [vx, vy, w] = twist;
-        let gx = (self.cop[0] - vy / w * self.unit) / dx + nx as f64 / 2.0;
-        let gy = (self.cop[1] + vx / w * self.unit) / dy + ny as f64 / 2.0;
-        if !(gx >= 0.0 && gx < nx as f64 && gy >= 0.0 && gy < ny as f64) {
-            return self.points.wrench(twist);
-        }
-        let (k, l) = (gx.floor(), gy.floor());
-        let (s, t) = (gx - k, gy - l);
-        let mut out = [0.0; 3];
-        for (dk, dl, share) in
-            [(0, 0, (1.0 - s) * (1.0 - t)), (1, 0, s * (1.0 - t)), (0, 1, (1.0 - s) * t), (1, 1, s * t)]
-        {
-            let wrench = self.about_node(k as usize + dk, l as usize + dl);
-            (0..3).for_each(|c| out[c] += share * w.signum() * wrench[c]);
-        }
-        out
+        let Some([gx, gy]) = self.grid_place(twist) else { return self.points.wrench(twist) };
+        // Both are positive: this rounds down.
+        let (k, l) = (gx as usize, gy as usize);
+        let (s, t) = (gx - k as f64, gy - l as f64);
+        let nodes = match &self.kernel {
+            Some(kernel) => {
+                let lattice = self.lattice.get_or_init(|| self.about_nodes(kernel));
+                let at = l * (self.grid.nx + 1) + k;
+                [lattice[at], lattice[at + 1], lattice[at + self.grid.nx + 1], lattice[at + self.grid.nx + 2]]
+            }
+            None => [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(dk, dl)| {
+                let c = self.local(node(&self.grid, k + dk, l + dl));
+                self.points.wrench([c[1], -c[0], 1.0])
+            }),
+        };
+        let sign = twist[2].signum();
+        let [a, b, c, d] = [(1.0 - s) * (1.0 - t), s * (1.0 - t), (1.0 - s) * t, s * t].map(|share| sign * share);
+        [0, 1, 2].map(|m| a * nodes[0][m] + b * nodes[1][m] + c * nodes[2][m] + d * nodes[3][m])
     }
 
-    /// Unit wrench for the rotation with w > 0 about node `(k, l)`.
-    fn about_node(&self, k: usize, l: usize) -> [f64; 3] {
-        let at = node(&self.grid, k, l);
-        let c = [(at[0] - self.cop[0]) / self.unit, (at[1] - self.cop[1]) / self.unit];
-        let Some(kernel) = &self.kernel else { return self.points.wrench([c[1], -c[0], 1.0]) };
-        let lattice = self.lattice.get_or_init(|| kernel.correlate(&self.weights));
-        let [i, gx, gy] = lattice[l * (self.grid.nx + 1) + k];
-        [gy, -gx, -i - c[0] * gx - c[1] * gy]
+    /// Unit wrenches for the rotations with w > 0 about all nodes.
+    fn about_nodes(&self, kernel: &Kernel) -> Vec<[f64; 3]> {
+        let mut nodes = kernel.correlate(&self.weights);
+        for (l, row) in nodes.chunks_exact_mut(self.grid.nx + 1).enumerate() {
+            for (k, node_sums) in row.iter_mut().enumerate() {
+                let c = self.local(node(&self.grid, k, l));
+                let [i, gx, gy] = *node_sums;
+                *node_sums = [gy, -gx, -i - c[0] * gx - c[1] * gy];
+            }
+        }
+        nodes
+    }
+
+    /// A point of the patch frame [m] from the centre of pressure in the unit of the sums.
+    fn local(&self, at: [f64; 2]) -> [f64; 2] {
+        [0, 1].map(|axis| (at[axis] - self.cop[axis]) / self.unit)
     }
 
     /// Coulomb wrench [N, N, N m] of `twist` under normal force `f_n` [N] with coefficient `mu` [-], both at

@@ -85,17 +85,23 @@ impl Table {
         let mut h = vec![[0.0; 3]; (4 * n_ls + 1) * (n_ls + 1)];
         let directions: Vec<[f64; 2]> =
             (0..4 * n_ls).map(|i| twist(n_ls, 1.0, i, n_ls)).map(|v| [v.vx, v.vy]).collect();
-        // From translation inwards: rings of centres of rotation, far ones from moments that serve them all.
-        let distance = |j| radius * twist(n_ls, 1.0, 0, j).vx / twist(n_ls, 1.0, 0, j).w;
-        let moments = (1..n_ls).find_map(|j| Some((j, surface.moments(distance(j))?)));
+        // Rings of centres of rotation: far ones from moments that serve them all, the others from sums.
+        let distances: Vec<f64> = (0..=n_ls).map(|j| twist(n_ls, 1.0, 0, j)).map(|v| radius * v.vx / v.w).collect();
+        let moments = (1..n_ls).find_map(|j| Some((j, surface.moments(distances[j])?)));
+        let first = moments.as_ref().map_or(n_ls, |(j, _)| *j);
+        let ring = |d: &f64| directions.iter().map(|[cos, sin]| [-sin * d, cos * d]).collect::<Vec<_>>();
+        let centres: Vec<[f64; 2]> = distances[1..first].iter().flat_map(ring).collect();
+        let sums = surface.rotations(&centres);
+        let mut sums = sums.chunks(4 * n_ls);
         for j in 1..=n_ls {
             let ring: Vec<[f64; 3]> = match &moments {
                 _ if j == n_ls && radius > 0.0 => directions.iter().map(|[cos, sin]| [-cos, -sin, 0.0]).collect(),
+                _ if j == n_ls => vec![[0.0; 3]; 4 * n_ls],
                 Some((first, (moments, unit))) if j >= *first => {
-                    let ring = moments.ring(distance(j) / unit, &directions);
+                    let ring = moments.ring(distances[j] / unit, &directions);
                     ring.into_iter().map(|[fx, fy, tau]| normal([fx, fy, tau * unit])).collect()
                 }
-                _ => (0..4 * n_ls).map(|i| normal(surface.coulomb(twist(n_ls, radius, i, j)).to_array())).collect(),
+                _ => sums.next().expect("a ring of sums").iter().map(|w| normal(*w)).collect(),
             };
             ring.into_iter().enumerate().for_each(|(i, wrench)| h[i * (n_ls + 1) + j] = wrench);
         }

@@ -1,0 +1,183 @@
+//! Sums over a patch about many centres of rotation at once, a centre a lane.
+//!
+//! With `(a, b)` from the centre to a crossing of grid lines, `a` depends on the column alone and `b` on the row,
+//! so terms of a column or row are summed first and multiplied by their arm once.
+
+use super::lanes::{Block, LANES, ln, rsqrt, rsqrt12, vectorised};
+
+/// Centres of rotation, a lane each.
+pub type Centres = [Block; 2];
+
+/// Weights on crossings of grid lines, where they are not zero.
+#[derive(Clone, Debug)]
+pub struct Mesh {
+    x: Vec<f64>,
+    y: Vec<f64>,
+    /// Row by row: where a row ends in `column` and `weight`.
+    end: Vec<usize>,
+    column: Vec<usize>,
+    weight: Vec<f64>,
+}
+
+impl Mesh {
+    /// Columns at `x`, rows at `y` and their `weights`, row by row.
+    pub fn new(x: Vec<f64>, y: Vec<f64>, weights: &[f64]) -> Self {
+        let mut mesh = Self { x, y, end: Vec::new(), column: Vec::new(), weight: Vec::new() };
+        for row in weights.chunks(mesh.x.len()) {
+            for (column, weight) in row.iter().enumerate().filter(|(_, w)| **w != 0.0) {
+                mesh.column.push(column);
+                mesh.weight.push(*weight);
+            }
+            mesh.end.push(mesh.column.len());
+        }
+        mesh
+    }
+
+    /// `sum w (R, a/R, b/R)`; not for centres that are [`Mesh::on_a_crossing`].
+    pub fn points(&self, centres: &Centres) -> [Block; 3] {
+        points(self, centres)
+    }
+
+    /// `sum w y^b x^a`, `[b][a]`, for `a` and `b` up to `order`, with lengths times `scale`.
+    pub fn moments(&self, scale: f64, order: usize) -> Vec<Vec<f64>> {
+        moments(self, scale, order)
+    }
+
+    /// Whether `c` is so near a crossing that a cell there may count as at rest.
+    pub fn on_a_crossing(&self, c: [f64; 2]) -> bool {
+        let near = |at: &[f64], c: f64| at.iter().any(|at| (at - c).abs() < 1e-6);
+        near(&self.x, c[0]) && near(&self.y, c[1])
+    }
+
+    /// `sum w (I, Gx, Gy)` of the `cells` rule, with `sgn b ln(|b| + R)` in place of the `asinh`.
+    pub fn corners(&self, centres: &Centres) -> [Block; 3] {
+        corners(self, centres)
+    }
+}
+
+vectorised! {
+    fn moments(mesh: &Mesh, scale: f64, order: usize) -> Vec<Vec<f64>> {
+        let width = (order + 1).next_multiple_of(LANES);
+        let powers = |x: &f64| -> Vec<f64> {
+            let mut powers = vec![0.0; width];
+            let mut power = 1.0;
+            for p in &mut powers[..=order] {
+                (*p, power) = (power, power * x * scale);
+            }
+            powers
+        };
+        let columns: Vec<Vec<f64>> = mesh.x.iter().map(powers).collect();
+        let mut out = vec![vec![0.0; width]; order + 1];
+        let mut row = vec![0.0; width];
+        let mut start = 0;
+        for (y, end) in mesh.y.iter().zip(&mesh.end) {
+            row.fill(0.0);
+            for (column, w) in mesh.column[start..*end].iter().zip(&mesh.weight[start..*end]) {
+                for (sum, power) in row.iter_mut().zip(&columns[*column]) {
+                    *sum = w.mul_add(*power, *sum);
+                }
+            }
+            let mut power = 1.0;
+            for out in &mut out {
+                for (sum, row) in out.iter_mut().zip(&row) {
+                    *sum = row.mul_add(power, *sum);
+                }
+                power *= y * scale;
+            }
+            start = *end;
+        }
+        out
+    }
+}
+
+vectorised! {
+    fn points(mesh: &Mesh, centres: &Centres) -> [Block; 3] {
+        // a^2, and the sum of w/R, of every column.
+        let mut columns = vec![[[0.0; LANES]; 2]; mesh.x.len()];
+        for (column, x) in columns.iter_mut().zip(&mesh.x) {
+            for i in 0..LANES {
+                column[0][i] = (x - centres[0][i]) * (x - centres[0][i]);
+            }
+        }
+        let mut sums = [[0.0; LANES]; 3];
+        let mut start = 0;
+        for (y, end) in mesh.y.iter().zip(&mesh.end) {
+            let (mut b, mut b2, mut row) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+            for i in 0..LANES {
+                b[i] = y - centres[1][i];
+                b2[i] = b[i] * b[i];
+            }
+            for (column, w) in mesh.column[start..*end].iter().zip(&mesh.weight[start..*end]) {
+                let [a2, column] = &mut columns[*column];
+                for i in 0..LANES {
+                    let term = w * rsqrt12(a2[i] + b2[i]);
+                    column[i] += term;
+                    row[i] += term;
+                }
+            }
+            for i in 0..LANES {
+                sums[0][i] += b2[i] * row[i];
+                sums[2][i] += b[i] * row[i];
+            }
+            start = *end;
+        }
+        for ([a2, column], x) in columns.iter().zip(&mesh.x) {
+            for i in 0..LANES {
+                sums[0][i] += a2[i] * column[i];
+                sums[1][i] += (x - centres[0][i]) * column[i];
+            }
+        }
+        sums
+    }
+}
+
+vectorised! {
+    fn corners(mesh: &Mesh, centres: &Centres) -> [Block; 3] {
+        // The sums of q R, q b R and q sgn b ln(|b| + R) of every column.
+        let mut columns = vec![[[0.0; LANES]; 3]; mesh.x.len()];
+        let mut sums = [[0.0; LANES]; 3];
+        let mut start = 0;
+        for (y, end) in mesh.y.iter().zip(&mesh.end) {
+            let (mut b, mut r_row, mut log_row) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+            for i in 0..LANES {
+                b[i] = y - centres[1][i];
+            }
+            for (k, q) in mesh.column[start..*end].iter().zip(&mesh.weight[start..*end]) {
+                let (x, [r_column, br_column, log_column]) = (mesh.x[*k], &mut columns[*k]);
+                for i in 0..LANES {
+                    let (a, b) = (x - centres[0][i], b[i]);
+                    let r2 = a.mul_add(a, b * b).max(1e-34);
+                    let r = r2 * rsqrt(r2);
+                    let qr = q * r;
+                    r_row[i] += qr;
+                    r_column[i] += qr;
+                    br_column[i] += b * qr;
+                    log_column[i] += q * 1f64.copysign(b) * ln(b.abs() + r);
+                    log_row[i] += q * 1f64.copysign(a) * ln(a.abs() + r);
+                }
+            }
+            for i in 0..LANES {
+                let b2 = b[i] * b[i];
+                sums[0][i] += b2 * b[i] * log_row[i];
+                sums[1][i] += b[i] * r_row[i];
+                sums[2][i] += b2 * log_row[i];
+            }
+            start = *end;
+        }
+        for ([r, br, log], x) in columns.iter().zip(&mesh.x) {
+            for i in 0..LANES {
+                let a = x - centres[0][i];
+                let a2 = a * a;
+                sums[0][i] += a * (2.0 * br[i] + a2 * log[i]);
+                sums[1][i] += a2 * log[i];
+                sums[2][i] += a * r[i];
+            }
+        }
+        for i in 0..LANES {
+            sums[0][i] /= 6.0;
+            sums[1][i] /= 2.0;
+            sums[2][i] /= 2.0;
+        }
+        sums
+    }
+}
