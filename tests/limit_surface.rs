@@ -299,6 +299,23 @@ fn margins_are_those_of_brute_force() {
     }
 }
 
+/// The search is short for every load: along an axis, nearly so, and where the surface has facets and edges.
+#[test]
+fn bounds_of_margins_meet() {
+    for (index, patch) in SHAPES.map(patch).into_iter().chain((0..3).map(random_patch)).enumerate() {
+        for rule in [Rule::Cells, Rule::Points] {
+            let surface = Surface::new(&patch, rule);
+            for k in 0..400 {
+                let mut f = direction(15, k);
+                f[k as usize / 4 % 3] *= [1.0, 1e-3, 1e-8, 0.0][k as usize % 4];
+                let margin = surface.margin(Wrench::new(f[0], f[1], surface.radius() * f[2]), 1.0, 1.0).unwrap();
+                let gap = 1.0 - margin.at_least / margin.factor;
+                assert!(gap <= 2e-12, "{index}, {rule:?}, load {k} {f:?}: {margin:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_centre_of_rotation_on_a_cell_is_a_facet() {
     let patch = patch(Shape::Square);
