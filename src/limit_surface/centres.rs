@@ -136,24 +136,38 @@ vectorised! {
         // The sums of q R, q b R and q sgn b ln(|b| + R) of every column.
         let mut columns = vec![[[0.0; LANES]; 3]; mesh.x.len()];
         let mut sums = [[0.0; LANES]; 3];
+        // R of a row's crossings. Short loops over it keep the processor's queue full of independent chains.
+        let mut rs = vec![[0.0; LANES]; mesh.x.len()];
         let mut start = 0;
         for (y, end) in mesh.y.iter().zip(&mesh.end) {
+            let row = start..*end;
             let (mut b, mut r_row, mut log_row) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
             for i in 0..LANES {
                 b[i] = y - centres[1][i];
             }
-            for (k, q) in mesh.column[start..*end].iter().zip(&mesh.weight[start..*end]) {
-                let (x, [r_column, br_column, log_column]) = (mesh.x[*k], &mut columns[*k]);
+            for ((k, q), r) in mesh.column[row.clone()].iter().zip(&mesh.weight[row.clone()]).zip(&mut rs) {
+                let (x, [r_column, br_column, _]) = (mesh.x[*k], &mut columns[*k]);
                 for i in 0..LANES {
-                    let (a, b) = (x - centres[0][i], b[i]);
-                    let r2 = a.mul_add(a, b * b).max(1e-34);
-                    let r = r2 * rsqrt(r2);
-                    let qr = q * r;
+                    let a = x - centres[0][i];
+                    let r2 = a.mul_add(a, b[i] * b[i]).max(1e-34);
+                    r[i] = r2 * rsqrt(r2);
+                    let qr = q * r[i];
                     r_row[i] += qr;
                     r_column[i] += qr;
-                    br_column[i] += b * qr;
-                    log_column[i] += q * 1f64.copysign(b) * ln(b.abs() + r);
-                    log_row[i] += q * 1f64.copysign(a) * ln(a.abs() + r);
+                    br_column[i] += b[i] * qr;
+                }
+            }
+            for ((k, q), r) in mesh.column[row.clone()].iter().zip(&mesh.weight[row.clone()]).zip(&rs) {
+                let log_column = &mut columns[*k][2];
+                for i in 0..LANES {
+                    log_column[i] += q * 1f64.copysign(b[i]) * ln(b[i].abs() + r[i]);
+                }
+            }
+            for ((k, q), r) in mesh.column[row.clone()].iter().zip(&mesh.weight[row]).zip(&rs) {
+                let x = mesh.x[*k];
+                for i in 0..LANES {
+                    let a = x - centres[0][i];
+                    log_row[i] += q * 1f64.copysign(a) * ln(a.abs() + r[i]);
                 }
             }
             for i in 0..LANES {
