@@ -43,9 +43,13 @@ impl Mesh {
         moments(self, scale, order)
     }
 
-    /// Whether `c` is so near a crossing that a cell there may count as at rest.
+    /// Whether `c` is so near a crossing that a cell there may count as at rest. Lines are evenly spaced.
     pub fn on_a_crossing(&self, c: [f64; 2]) -> bool {
-        let near = |at: &[f64], c: f64| at.iter().any(|at| (at - c).abs() < 1e-6);
+        let near = |at: &[f64], c: f64| {
+            let last = at.len() - 1;
+            let place = if last == 0 { 0.0 } else { (c - at[0]) / (at[last] - at[0]) * last as f64 };
+            (at[((place + 0.5) as usize).min(last)] - c).abs() < 1e-6
+        };
         near(&self.x, c[0]) && near(&self.y, c[1])
     }
 
@@ -90,6 +94,26 @@ vectorised! {
     }
 }
 
+// Blocks go by value, for the compiler to keep sums in registers.
+
+/// `w/R` from the squares of the arms.
+#[inline(always)]
+fn over_distance(w: f64, a2: &Block, b2: &Block) -> Block {
+    let mut out = [0.0; LANES];
+    for i in 0..LANES {
+        out[i] = w * rsqrt12(a2[i] + b2[i]);
+    }
+    out
+}
+
+#[inline(always)]
+fn plus(mut sum: Block, term: &Block) -> Block {
+    for i in 0..LANES {
+        sum[i] += term[i];
+    }
+    sum
+}
+
 vectorised! {
     fn points(mesh: &Mesh, centres: &Centres) -> [Block; 3] {
         // a^2, and the sum of w/R, of every column.
@@ -109,11 +133,9 @@ vectorised! {
             }
             for (column, w) in mesh.column[start..*end].iter().zip(&mesh.weight[start..*end]) {
                 let [a2, column] = &mut columns[*column];
-                for i in 0..LANES {
-                    let term = w * rsqrt12(a2[i] + b2[i]);
-                    column[i] += term;
-                    row[i] += term;
-                }
+                let term = over_distance(*w, a2, &b2);
+                *column = plus(*column, &term);
+                row = plus(row, &term);
             }
             for i in 0..LANES {
                 sums[0][i] += b2[i] * row[i];

@@ -3,13 +3,13 @@
 //! The node wrenches are a correlation of the pressure with unit vectors that depend on the grid alone, so
 //! one [`Kernel`] serves every map on a grid.
 
-use super::lanes::{rsqrt, vectorised};
+use super::lanes::{Block, LANES, rsqrt, vectorised};
 use crate::patch::Grid;
 
 /// Nodes of a row that are summed together.
-const NODES: usize = 8;
+const NODES: usize = LANES;
 /// Node rows that are summed together: a row of the kernel, once read, serves as many.
-const ROWS: usize = 4;
+const ROWS: usize = 2;
 
 /// Distance and unit vector from a node to a cell centre, for every offset on a grid.
 #[derive(Clone, Debug)]
@@ -52,6 +52,15 @@ vectorised! {
     }
 }
 
+/// `sum + w k`.
+#[inline(always)]
+fn add(mut sum: Block, w: f64, k: &[f64]) -> Block {
+    for n in 0..NODES {
+        sum[n] = w.mul_add(k[n], sum[n]);
+    }
+    sum
+}
+
 vectorised! {
     fn correlate(terms: &[Vec<f64>; 3], weights: &[f64], nx: usize, ny: usize) -> Vec<[f64; 3]> {
         let width = 2 * nx + NODES;
@@ -63,24 +72,22 @@ vectorised! {
             // Cell row less node row, and more by `ny`, of which the kernel has rows.
             let steps = ny.saturating_sub(first_row + ROWS - 1)..2 * ny - first_row;
             for first in (0..=nx).step_by(NODES) {
-                let mut sums = [[[0.0; NODES]; 3]; ROWS];
+                let (mut r0, mut x0, mut y0) = ([0.0; NODES], [0.0; NODES], [0.0; NODES]);
+                let (mut r1, mut x1, mut y1) = ([0.0; NODES], [0.0; NODES], [0.0; NODES]);
                 for step in steps.clone() {
-                    let rows = &padded[(step + first_row + ROWS - 1 - ny) * nx..][..ROWS * nx];
+                    let (w0, w1) = padded[(step + first_row + ROWS - 1 - ny) * nx..][..ROWS * nx].split_at(nx);
                     let from = step * width + first;
-                    let [r, x, y] = [0, 1, 2].map(|k| &terms[k][from..from + nx - 1 + NODES]);
-                    for i in 0..nx {
-                        let at = nx - 1 - i;
-                        let (r, x, y) = (&r[at..][..NODES], &x[at..][..NODES], &y[at..][..NODES]);
-                        for (m, sums) in sums.iter_mut().enumerate() {
-                            let w = rows[m * nx + i];
-                            for n in 0..NODES {
-                                sums[0][n] = w.mul_add(r[n], sums[0][n]);
-                                sums[1][n] = w.mul_add(x[n], sums[1][n]);
-                                sums[2][n] = w.mul_add(y[n], sums[2][n]);
-                            }
-                        }
+                    let [r, x, y] = [0, 1, 2].map(|k| terms[k][from..from + nx - 1 + NODES].windows(NODES).rev());
+                    for ((((w0, w1), r), x), y) in w0.iter().zip(w1).zip(r).zip(x).zip(y) {
+                        r0 = add(r0, *w0, r);
+                        r1 = add(r1, *w1, r);
+                        x0 = add(x0, *w0, x);
+                        x1 = add(x1, *w1, x);
+                        y0 = add(y0, *w0, y);
+                        y1 = add(y1, *w1, y);
                     }
                 }
+                let sums = [[r0, x0, y0], [r1, x1, y1]];
                 for (m, sums) in sums.iter().enumerate().take(ny + 1 - first_row) {
                     let nodes = &mut out[(first_row + m) * (nx + 1) + first..][..NODES.min(nx + 1 - first)];
                     nodes.iter_mut().enumerate().for_each(|(n, node)| *node = [sums[0][n], sums[1][n], sums[2][n]]);

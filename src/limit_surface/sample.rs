@@ -64,9 +64,17 @@ impl Surface {
     /// The surfaces of many patches; patches on one grid share what depends on the grid alone.
     #[must_use]
     pub fn batch(patches: &[Patch], rule: Rule) -> Vec<Self> {
-        let first = patches.first().and_then(|p| kernel(p.grid(), rule));
-        let shared = |p: &Patch| if p.grid() == patches[0].grid() { first.clone() } else { kernel(p.grid(), rule) };
-        patches.par_iter().map(|p| Self::with_kernel(p, rule, shared(p))).collect()
+        let surface = Self::sharing(patches, rule);
+        patches.par_iter().map(surface).collect()
+    }
+
+    /// [`Surface::new`] with what depends on the first patch's grid alone made once.
+    pub(super) fn sharing(patches: &[Patch], rule: Rule) -> impl Fn(&Patch) -> Self + Sync {
+        let first = patches.first().map(|p| (*p.grid(), kernel(p.grid(), rule)));
+        move |p| match &first {
+            Some((grid, kernel)) if grid == p.grid() => Self::with_kernel(p, rule, kernel.clone()),
+            _ => Self::new(p, rule),
+        }
     }
 
     fn with_kernel(patch: &Patch, rule: Rule, kernel: Option<Arc<Kernel>>) -> Self {

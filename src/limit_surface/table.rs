@@ -149,7 +149,8 @@ impl Table {
     /// # Errors
     /// As [`Table::new`].
     pub fn batch(patches: &[Patch], rule: Rule, n_ls: usize) -> Result<Vec<Self>, ParameterError> {
-        Surface::batch(patches, rule).par_iter().map(|surface| Self::of(surface, n_ls)).collect()
+        let surface = Surface::sharing(patches, rule);
+        patches.par_iter().map(|patch| Self::of(&surface(patch), n_ls)).collect()
     }
 
     /// The normalised wrench of a twist `(vx, vy, w)` [m/s, m/s, rad/s] at the centre of pressure of a patch
