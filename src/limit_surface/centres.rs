@@ -106,6 +106,46 @@ fn over_distance(w: f64, a2: &Block, b2: &Block) -> Block {
     out
 }
 
+/// `R` from a column at `x` to centres at `cx`, for arms `b` along y.
+#[inline(always)]
+fn distance(x: f64, cx: &Block, b: &Block) -> Block {
+    let mut out = [0.0; LANES];
+    for i in 0..LANES {
+        let a = x - cx[i];
+        let r2 = a.mul_add(a, b[i] * b[i]).max(1e-34);
+        out[i] = r2 * rsqrt(r2);
+    }
+    out
+}
+
+/// `q sgn s ln(|s| + R)` with `s = c - from`.
+#[inline(always)]
+fn logarithm(q: f64, from: f64, c: &Block, r: &Block) -> Block {
+    let mut out = [0.0; LANES];
+    for i in 0..LANES {
+        let s = c[i] - from;
+        out[i] = q * 1f64.copysign(s) * ln(s.abs() + r[i]);
+    }
+    out
+}
+
+#[inline(always)]
+fn times(w: f64, r: &Block) -> Block {
+    let mut out = [0.0; LANES];
+    for i in 0..LANES {
+        out[i] = w * r[i];
+    }
+    out
+}
+
+#[inline(always)]
+fn plus_product(mut sum: Block, b: &Block, r: &Block) -> Block {
+    for i in 0..LANES {
+        sum[i] = b[i].mul_add(r[i], sum[i]);
+    }
+    sum
+}
+
 #[inline(always)]
 fn plus(mut sum: Block, term: &Block) -> Block {
     for i in 0..LANES {
@@ -163,34 +203,25 @@ vectorised! {
         let mut start = 0;
         for (y, end) in mesh.y.iter().zip(&mesh.end) {
             let row = start..*end;
-            let (mut b, mut r_row, mut log_row) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+            let mut b = [0.0; LANES];
             for i in 0..LANES {
                 b[i] = y - centres[1][i];
             }
+            let (mut r_row, mut log_row) = ([0.0; LANES], [0.0; LANES]);
             for ((k, q), r) in mesh.column[row.clone()].iter().zip(&mesh.weight[row.clone()]).zip(&mut rs) {
-                let (x, [r_column, br_column, _]) = (mesh.x[*k], &mut columns[*k]);
-                for i in 0..LANES {
-                    let a = x - centres[0][i];
-                    let r2 = a.mul_add(a, b[i] * b[i]).max(1e-34);
-                    r[i] = r2 * rsqrt(r2);
-                    let qr = q * r[i];
-                    r_row[i] += qr;
-                    r_column[i] += qr;
-                    br_column[i] += b[i] * qr;
-                }
+                *r = distance(mesh.x[*k], &centres[0], &b);
+                let qr = times(*q, r);
+                let [r_column, br_column, _] = &mut columns[*k];
+                r_row = plus(r_row, &qr);
+                *r_column = plus(*r_column, &qr);
+                *br_column = plus_product(*br_column, &b, &qr);
             }
             for ((k, q), r) in mesh.column[row.clone()].iter().zip(&mesh.weight[row.clone()]).zip(&rs) {
-                let log_column = &mut columns[*k][2];
-                for i in 0..LANES {
-                    log_column[i] += q * 1f64.copysign(b[i]) * ln(b[i].abs() + r[i]);
-                }
+                let column = &mut columns[*k][2];
+                *column = plus(*column, &logarithm(*q, 0.0, &b, r));
             }
             for ((k, q), r) in mesh.column[row.clone()].iter().zip(&mesh.weight[row]).zip(&rs) {
-                let x = mesh.x[*k];
-                for i in 0..LANES {
-                    let a = x - centres[0][i];
-                    log_row[i] += q * 1f64.copysign(a) * ln(a.abs() + r[i]);
-                }
+                log_row = plus(log_row, &logarithm(-*q, mesh.x[*k], &centres[0], r));
             }
             for i in 0..LANES {
                 let b2 = b[i] * b[i];
