@@ -83,7 +83,7 @@ fn tables_have_the_values_of_independent_programs() {
     }
     for (name, rule, r, u) in fixture::<(String, String, f64, f64)>("radii.csv") {
         let surface = Surface::new(&patch(shape(&name)), rule.parse().unwrap());
-        close([surface.radius(), surface.viscous(), 0.0], [r, u, 0.0], [r, u, 1.0], (name, rule));
+        close([surface.radius(), surface.patch().viscous(), 0.0], [r, u, 0.0], [r, u, 1.0], (name, rule));
     }
 }
 
@@ -392,7 +392,10 @@ fn a_table_survives_its_file() {
     table.save(&path, 0.6, 4.0).unwrap();
     let back = Table::load(&path).unwrap();
     assert_eq!((back.nodes(), back.rule(), back.n_ls()), (table.nodes(), table.rule(), table.n_ls()));
-    assert!((back.radius() - table.radius()).abs() < 1e-15 && (back.viscous() - table.viscous()).abs() < 1e-15);
+    assert!(
+        (back.radius() - table.radius()).abs() < 1e-15
+            && (back.patch().viscous() - table.patch().viscous()).abs() < 1e-15
+    );
     std::fs::write(&path, b"not a table").unwrap();
     assert!(Table::load(&path).unwrap_err().to_string().contains("not an NPZ file"));
     assert!(Table::load(&folder.path().join("none.npz")).is_err());

@@ -240,11 +240,7 @@ vectorised! {
                 sums[2][i] += a * r[i];
             }
         }
-        for i in 0..LANES {
-            sums[0][i] /= 6.0;
-            sums[1][i] /= 2.0;
-            sums[2][i] /= 2.0;
-        }
-        sums
+        let [i, gx, gy] = sums;
+        [times(1.0 / 6.0, &i), times(0.5, &gx), times(0.5, &gy)]
     }
 }

@@ -39,10 +39,7 @@ const MAX_LATTICE: usize = 128 * 128;
 #[derive(Clone, Debug)]
 pub struct Surface {
     rule: Rule,
-    grid: Grid,
-    weights: Arc<[f64]>,
-    cop: [f64; 2],
-    viscous: f64,
+    patch: Patch,
     radius: f64,
     /// Unit of length of the sums [m]: the root of a cell's area.
     unit: f64,
@@ -96,10 +93,7 @@ impl Surface {
         });
         let mut surface = Self {
             rule,
-            grid,
-            weights: Arc::clone(patch.map()),
-            cop,
-            viscous: patch.viscous(),
+            patch: patch.clone(),
             radius: patch.radius(),
             unit,
             points: Points::new(&centres),
@@ -144,7 +138,7 @@ impl Surface {
     /// Moments for centres of rotation beyond all that the sums are needed for, of which `closest` [m] is the
     /// first, and their unit of length [m].
     pub(super) fn moments(&self, closest: f64) -> Option<(Moments, f64)> {
-        let Grid { dx, dy, .. } = self.grid;
+        let Grid { dx, dy, .. } = *self.patch.grid();
         let half = if self.rule == Rule::Cells { [0.5 * dx / self.unit, 0.5 * dy / self.unit] } else { [0.0; 2] };
         Moments::new(&self.mesh, self.points.span, half, closest / self.unit).map(|m| (m, self.unit))
     }
@@ -184,9 +178,9 @@ impl Surface {
 
     /// The centre of rotation of a twist from the grid's lower left corner, in cells, if it is over the grid.
     fn grid_place(&self, [vx, vy, w]: [f64; 3]) -> Option<[f64; 2]> {
-        let Grid { nx, ny, dx, dy } = self.grid;
-        let gx = (self.cop[0] - vy / w * self.unit) / dx + nx as f64 / 2.0;
-        let gy = (self.cop[1] + vx / w * self.unit) / dy + ny as f64 / 2.0;
+        let Grid { nx, ny, dx, dy } = *self.patch.grid();
+        let gx = (self.patch.cop()[0] - vy / w * self.unit) / dx + nx as f64 / 2.0;
+        let gy = (self.patch.cop()[1] + vx / w * self.unit) / dy + ny as f64 / 2.0;
         (gx >= 0.0 && gx < nx as f64 && gy >= 0.0 && gy < ny as f64).then_some([gx, gy])
     }
 
@@ -199,11 +193,16 @@ impl Surface {
         let nodes = match &self.kernel {
             Some(kernel) => {
                 let lattice = self.lattice.get_or_init(|| self.about_nodes(kernel));
-                let at = l * (self.grid.nx + 1) + k;
-                [lattice[at], lattice[at + 1], lattice[at + self.grid.nx + 1], lattice[at + self.grid.nx + 2]]
+                let at = l * (self.patch.grid().nx + 1) + k;
+                [
+                    lattice[at],
+                    lattice[at + 1],
+                    lattice[at + self.patch.grid().nx + 1],
+                    lattice[at + self.patch.grid().nx + 2],
+                ]
             }
             None => [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(dk, dl)| {
-                let c = self.local(node(&self.grid, k + dk, l + dl));
+                let c = self.local(node(self.patch.grid(), k + dk, l + dl));
                 self.points.wrench([c[1], -c[0], 1.0])
             }),
         };
@@ -214,10 +213,10 @@ impl Surface {
 
     /// Unit wrenches for the rotations with w > 0 about all nodes.
     fn about_nodes(&self, kernel: &Kernel) -> Vec<[f64; 3]> {
-        let mut nodes = kernel.correlate(&self.weights);
-        for (l, row) in nodes.chunks_exact_mut(self.grid.nx + 1).enumerate() {
+        let mut nodes = kernel.correlate(self.patch.weights());
+        for (l, row) in nodes.chunks_exact_mut(self.patch.grid().nx + 1).enumerate() {
             for (k, node_sums) in row.iter_mut().enumerate() {
-                let c = self.local(node(&self.grid, k, l));
+                let c = self.local(node(self.patch.grid(), k, l));
                 let [i, gx, gy] = *node_sums;
                 *node_sums = [gy, -gx, -i - c[0] * gx - c[1] * gy];
             }
@@ -227,7 +226,7 @@ impl Surface {
 
     /// A point of the patch frame [m] from the centre of pressure in the unit of the sums.
     fn local(&self, at: [f64; 2]) -> [f64; 2] {
-        [0, 1].map(|axis| (at[axis] - self.cop[axis]) / self.unit)
+        [0, 1].map(|axis| (at[axis] - self.patch.cop()[axis]) / self.unit)
     }
 
     /// Coulomb wrench [N, N, N m] of `twist` under normal force `f_n` [N] with coefficient `mu` [-], both at
@@ -241,7 +240,7 @@ impl Surface {
     /// As [`Surface::wrench`], with twist and wrench at the patch origin (the grid's centre).
     #[must_use]
     pub fn wrench_at_origin(&self, twist: Twist, mu: f64, f_n: f64) -> Wrench {
-        self.wrench(twist.at(self.cop), mu, f_n).about([-self.cop[0], -self.cop[1]])
+        self.wrench(twist.at(self.patch.cop()), mu, f_n).about([-self.patch.cop()[0], -self.patch.cop()[1]])
     }
 
     /// Viscous wrench `-sigma2 f_N (vx, vy, u w)` [N, N, N m] at the centre of pressure, which adds to the
@@ -249,7 +248,7 @@ impl Surface {
     #[must_use]
     pub fn viscous_wrench(&self, twist: Twist, sigma2: f64, f_n: f64) -> Wrench {
         let k = -sigma2 * f_n;
-        Wrench::new(k * twist.vx, k * twist.vy, k * self.viscous * twist.w)
+        Wrench::new(k * twist.vx, k * twist.vy, k * self.patch.viscous() * twist.w)
     }
 
     /// [`Surface::coulomb`] of many twists, in parallel; every result is the one of a single call.
@@ -264,22 +263,10 @@ impl Surface {
         self.rule
     }
 
-    /// The patch's grid.
+    /// The patch.
     #[must_use]
-    pub const fn grid(&self) -> &Grid {
-        &self.grid
-    }
-
-    /// The patch's shares of normal force, bottom row first.
-    #[must_use]
-    pub const fn weights(&self) -> &Arc<[f64]> {
-        &self.weights
-    }
-
-    /// Centre of pressure in the patch frame [m].
-    #[must_use]
-    pub const fn cop(&self) -> [f64; 2] {
-        self.cop
+    pub const fn patch(&self) -> &Patch {
+        &self.patch
     }
 
     /// Torsional radius `r` [m]: torque of pure rotation about the centre of pressure over `mu f_N`,
@@ -287,12 +274,6 @@ impl Surface {
     #[must_use]
     pub const fn radius(&self) -> f64 {
         self.radius
-    }
-
-    /// Viscous factor `u` [m^2], eq. (29); always the cell sum.
-    #[must_use]
-    pub const fn viscous(&self) -> f64 {
-        self.viscous
     }
 }
 
