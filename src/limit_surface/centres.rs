@@ -5,6 +5,10 @@
 
 use super::lanes::{Block, LANES, ln, rsqrt, rsqrt12, vectorised};
 
+/// Crossings whose roots and logarithms are taken in loops of their own: short loops keep the processor's queue
+/// full of independent chains.
+const TOGETHER: usize = 32;
+
 /// Centres of rotation, a lane each.
 pub type Centres = [Block; 2];
 
@@ -13,22 +17,23 @@ pub type Centres = [Block; 2];
 pub struct Mesh {
     x: Vec<f64>,
     y: Vec<f64>,
-    /// Row by row: where a row ends in `column` and `weight`.
+    /// Row by row: where a row ends in `place` and `weight`.
     end: Vec<usize>,
-    column: Vec<usize>,
+    /// Column and row.
+    place: Vec<[usize; 2]>,
     weight: Vec<f64>,
 }
 
 impl Mesh {
     /// Columns at `x`, rows at `y` and their `weights`, row by row.
     pub fn new(x: Vec<f64>, y: Vec<f64>, weights: &[f64]) -> Self {
-        let mut mesh = Self { x, y, end: Vec::new(), column: Vec::new(), weight: Vec::new() };
-        for row in weights.chunks(mesh.x.len()) {
-            for (column, weight) in row.iter().enumerate().filter(|(_, w)| **w != 0.0) {
-                mesh.column.push(column);
+        let mut mesh = Self { x, y, end: Vec::new(), place: Vec::new(), weight: Vec::new() };
+        for (l, row) in weights.chunks(mesh.x.len()).enumerate() {
+            for (k, weight) in row.iter().enumerate().filter(|(_, w)| **w != 0.0) {
+                mesh.place.push([k, l]);
                 mesh.weight.push(*weight);
             }
-            mesh.end.push(mesh.column.len());
+            mesh.end.push(mesh.place.len());
         }
         mesh
     }
@@ -76,7 +81,7 @@ vectorised! {
         let mut start = 0;
         for (y, end) in mesh.y.iter().zip(&mesh.end) {
             row.fill(0.0);
-            for (column, w) in mesh.column[start..*end].iter().zip(&mesh.weight[start..*end]) {
+            for ([column, _], w) in mesh.place[start..*end].iter().zip(&mesh.weight[start..*end]) {
                 for (sum, power) in row.iter_mut().zip(&columns[*column]) {
                     *sum = w.mul_add(*power, *sum);
                 }
@@ -171,7 +176,7 @@ vectorised! {
                 b[i] = y - centres[1][i];
                 b2[i] = b[i] * b[i];
             }
-            for (column, w) in mesh.column[start..*end].iter().zip(&mesh.weight[start..*end]) {
+            for ([column, _], w) in mesh.place[start..*end].iter().zip(&mesh.weight[start..*end]) {
                 let [a2, column] = &mut columns[*column];
                 let term = over_distance(*w, a2, &b2);
                 *column = plus(*column, &term);
@@ -195,41 +200,43 @@ vectorised! {
 
 vectorised! {
     fn corners(mesh: &Mesh, centres: &Centres) -> [Block; 3] {
-        // The sums of q R, q b R and q sgn b ln(|b| + R) of every column.
+        // The sums of q R, q b R and q sgn b ln(|b| + R) of every column; b, and the sums of q R and
+        // q sgn a ln(|a| + R), of every row.
         let mut columns = vec![[[0.0; LANES]; 3]; mesh.x.len()];
-        let mut sums = [[0.0; LANES]; 3];
-        // R of a row's crossings. Short loops over it keep the processor's queue full of independent chains.
-        let mut rs = vec![[0.0; LANES]; mesh.x.len()];
-        let mut start = 0;
-        for (y, end) in mesh.y.iter().zip(&mesh.end) {
-            let row = start..*end;
-            let mut b = [0.0; LANES];
+        let mut rows = vec![[[0.0; LANES]; 3]; mesh.y.len()];
+        for (row, y) in rows.iter_mut().zip(&mesh.y) {
             for i in 0..LANES {
-                b[i] = y - centres[1][i];
+                row[0][i] = y - centres[1][i];
             }
-            let (mut r_row, mut log_row) = ([0.0; LANES], [0.0; LANES]);
-            for ((k, q), r) in mesh.column[row.clone()].iter().zip(&mesh.weight[row.clone()]).zip(&mut rs) {
-                *r = distance(mesh.x[*k], &centres[0], &b);
+        }
+        let mut rs = [[0.0; LANES]; TOGETHER];
+        for (at, q) in mesh.place.chunks(TOGETHER).zip(mesh.weight.chunks(TOGETHER)) {
+            for (([k, l], q), r) in at.iter().zip(q).zip(&mut rs) {
+                let [b, r_row, _] = &mut rows[*l];
+                *r = distance(mesh.x[*k], &centres[0], b);
                 let qr = times(*q, r);
                 let [r_column, br_column, _] = &mut columns[*k];
-                r_row = plus(r_row, &qr);
+                *r_row = plus(*r_row, &qr);
                 *r_column = plus(*r_column, &qr);
-                *br_column = plus_product(*br_column, &b, &qr);
+                *br_column = plus_product(*br_column, b, &qr);
             }
-            for ((k, q), r) in mesh.column[row.clone()].iter().zip(&mesh.weight[row.clone()]).zip(&rs) {
+            for (([k, l], q), r) in at.iter().zip(q).zip(&rs) {
                 let column = &mut columns[*k][2];
-                *column = plus(*column, &logarithm(*q, 0.0, &b, r));
+                *column = plus(*column, &logarithm(*q, 0.0, &rows[*l][0], r));
             }
-            for ((k, q), r) in mesh.column[row.clone()].iter().zip(&mesh.weight[row]).zip(&rs) {
-                log_row = plus(log_row, &logarithm(-*q, mesh.x[*k], &centres[0], r));
+            for (([k, l], q), r) in at.iter().zip(q).zip(&rs) {
+                let row = &mut rows[*l][2];
+                *row = plus(*row, &logarithm(-*q, mesh.x[*k], &centres[0], r));
             }
+        }
+        let mut sums = [[0.0; LANES]; 3];
+        for [b, r, log] in &rows {
             for i in 0..LANES {
                 let b2 = b[i] * b[i];
-                sums[0][i] += b2 * b[i] * log_row[i];
-                sums[1][i] += b[i] * r_row[i];
-                sums[2][i] += b2 * log_row[i];
+                sums[0][i] += b2 * b[i] * log[i];
+                sums[1][i] += b[i] * r[i];
+                sums[2][i] += b2 * log[i];
             }
-            start = *end;
         }
         for ([r, br, log], x) in columns.iter().zip(&mesh.x) {
             for i in 0..LANES {
