@@ -25,6 +25,8 @@ const PITCH: f64 = 0.02 / 3.0;
 const SIDE: usize = 27;
 /// Weight of the loads of statics against the pushes in the fit [-].
 const PRIOR: f64 = 1.0;
+/// Times that the weights of the pushes are made anew in the fit.
+const ROUNDS: usize = 8;
 
 /// Angles [deg] between measured and predicted wrenches.
 #[derive(Clone, Debug, Default)]
@@ -64,8 +66,12 @@ pub fn angles(folder: &Path) -> Result<BTreeMap<String, Angles>> {
         statics.insert(layout(set), [loads(1.0, 0.0), loads(0.2, 0.2)]);
         for row in csv::Reader::from_path(folder.join(format!("{set}.csv")))?.deserialize() {
             let (dx, dy, turn, fx, fy, tau, _samples): (f64, f64, f64, f64, f64, f64, f64) = row?;
+            // The wrench is a mean over the push in the moving body's frame, the displacement one of its first
+            // frame: the steady twist that makes it is seen from half-way, turned back by half the angle.
+            let (sin, cos) = (-0.5 * turn).sin_cos();
+            let twist = Twist::new(cos * dx - sin * dy, sin * dx + cos * dy, turn);
             let column = |s: &Surface| {
-                let w = s.wrench_at_origin(Twist::new(dx, dy, turn), 1.0, 1.0);
+                let w = s.wrench_at_origin(twist, 1.0, 1.0);
                 -Vector3::new(w.fx, w.fy, w.tau / ARM)
             };
             let columns = Matrix3xX::from_columns(&surfaces.iter().map(column).collect::<Vec<_>>());
@@ -92,20 +98,36 @@ pub fn layout(set: &str) -> &str {
     set.split_once('_').map_or(set, |(_, layout)| layout)
 }
 
-/// Least squares for non-negative loads, every push of equal weight, drawn towards `prior`.
+/// Non-negative loads with the least sum of residuals, drawn towards `prior`: least squares whose weights follow
+/// the residuals, as a push that stuck or tipped would else decide.
 fn fit<'a>(pushes: impl Iterator<Item = &'a Push>, prior: &DVector<f64>) -> DVector<f64> {
+    let pushes: Vec<&Push> = pushes.collect();
+    let mut weights = vec![1.0; pushes.len()];
+    let mut loads = DVector::zeros(0);
+    for _ in 0..ROUNDS {
+        loads = least_squares(&pushes, &weights, prior);
+        let residual = |p: &&Push| (&p.columns * &loads - p.load).norm() / p.load.norm();
+        let residuals: Vec<f64> = pushes.iter().map(residual).collect();
+        let usual = quantile(&residuals, 0.5);
+        weights = residuals.iter().map(|r| 1.0 / (r / usual).max(0.2)).collect();
+    }
+    loads
+}
+
+/// Least squares for non-negative loads, drawn towards `prior`.
+fn least_squares(pushes: &[&Push], weights: &[f64], prior: &DVector<f64>) -> DVector<f64> {
     let n = prior.len();
-    let (mut gram, mut rhs, mut count) = (DMatrix::zeros(n, n), DVector::zeros(n), 0.0);
-    for Push { columns, load, .. } in pushes {
-        let weight = 1.0 / load.norm_squared();
+    let (mut gram, mut rhs) = (DMatrix::zeros(n, n), DVector::zeros(n));
+    for (Push { columns, load, .. }, weight) in pushes.iter().zip(weights) {
+        let weight = weight / load.norm_squared();
         gram += columns.transpose() * columns * weight;
         rhs += columns.transpose() * load * weight;
-        count += 1.0;
     }
     let scale = prior.dot(&rhs) / prior.dot(&(&gram * prior));
+    let strength = PRIOR * weights.iter().sum::<f64>();
     for k in 0..n {
-        gram[(k, k)] += PRIOR * count / prior[k];
-        rhs[k] += PRIOR * count * scale;
+        gram[(k, k)] += strength / prior[k];
+        rhs[k] += strength * scale;
     }
     // Gauss & Seidel with the bound; the prior makes the matrix well conditioned.
     let mut loads = prior * scale;
