@@ -60,6 +60,8 @@ pub struct Part {
     pub pictures: Vec<Picture>,
     /// Tables.
     pub tables: Vec<Table>,
+    /// Tables that open on a click, with what is written on them while closed.
+    pub folded: Vec<(String, Table)>,
     /// Long texts that open on a click.
     pub details: Vec<(String, String)>,
     /// Names of files beside the page.
@@ -154,6 +156,7 @@ impl Part {
                     }
                 }
                 @for table in &self.tables { (table.html()) }
+                @for (name, table) in &self.folded { details { summary { (name) } (table.html()) } }
                 @for (name, text) in &self.details { details { summary { (name) } pre { (text) } } }
                 @if !self.files.is_empty() || !self.foot.is_empty() {
                     p.foot {

@@ -11,7 +11,7 @@ const TOP: f64 = 24.0;
 fn open(title: &str, below: &str) -> String {
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0} {1:.0}\" role=\"img\" aria-label=\"{2}\" \
-         font-family=\"inherit\" fill=\"currentColor\" font-size=\"13\">\
+         font-family=\"inherit\" fill=\"currentColor\" font-size=\"12\" class=\"map\">\
          <text x=\"{3:.0}\" y=\"15\" text-anchor=\"middle\" font-weight=\"600\">{2}</text>",
         SIDE + 20.0,
         SIDE + TOP + 30.0,

@@ -106,6 +106,12 @@ fn apart(runs: &Runs, case: usize, model: usize) -> [f64; 2] {
     [off / way, turn / greatest(&a)]
 }
 
+/// What stands at a line: the case at the distributed model's, and once that the other is the reduced one.
+fn name(names: &[&str], i: usize, model: usize) -> String {
+    let label = if model == GRID { names[i] } else if i == 0 { "reduced" } else { "" };
+    label.to_owned()
+}
+
 /// Pose over time of some cases, distributed and reduced; the second case is dashed.
 fn poses(runs: &Runs, cases: &[usize], names: &[&str], grip: bool) -> Picture {
     let t = runs.time();
@@ -114,8 +120,7 @@ fn poses(runs: &Runs, cases: &[usize], names: &[&str], grip: bool) -> Picture {
         for (i, &case) in cases.iter().enumerate() {
             let models = [(GRID, ink::GRID, 2.4), (PUBLISHED, ink::SURFACE, 1.3)];
             for (model, colour, width) in models.into_iter().take(if reduced { 2 } else { 1 }) {
-                let label = if model == GRID { names[i].to_owned() } else { format!("{}, reduced", names[i]) };
-                let line = Line::new(colour, t, &series(4 * case + model)).width(width).label(label);
+                let line = Line::new(colour, t, &series(4 * case + model)).width(width).label(name(names, i, model));
                 chart = chart.line(if i == 1 { line.dashed() } else { line });
             }
         }
@@ -178,19 +183,24 @@ fn fields(context: &Context<'_>, case: usize, moments: [f64; 3]) -> Result<Pictu
         let plan = Plan { keep_bristles: true, ..Plan::new(moment, DEFAULT_STEP, moment)? };
         let runs = context.simulate_in(std::slice::from_ref(&contact), &plan)?;
         let slip = runs.slip(0).last().copied().unwrap_or(0.0);
+        let [pose, twist] = [&runs.out.pose, &runs.out.twist].map(|all| *all.last().unwrap_or(&[0.0; 3]));
+        let twist = contact.body.transform(pose.into()).twist(twist.into());
         let field: Vec<([f64; 4], &str)> = cells
             .iter()
             .zip(&runs.out.bristles[0])
             .map(|(cell, [zx, zy])| {
-                // Beyond 0.9 of mu_c a bristle is about to slide.
-                let slides = zx.hypot(*zy) > contact.friction.s_ba * contact.friction.mu_c;
+                let friction = &contact.friction;
+                let [vx, vy] = twist.velocity([cell.x, cell.y]);
+                let stribeck = (-(vx.hypot(vy) / friction.v_s).powf(friction.gamma)).exp();
+                let g = friction.mu_c + (friction.mu_s - friction.mu_c) * stribeck;
+                let slides = zx.hypot(*zy) >= friction.s_ba * g;
                 ([cell.x, cell.y, *zx, *zy], if slides { ink::BAD } else { ink::GRID })
             })
             .collect();
         let below = format!("{:.0} % of the pressure slides", 100.0 * slip);
         panels.push(arrows(&format!("Bristles at {moment} s"), &below, 0.0105, contact.patch.grid().dx, 1.0, &field));
     }
-    let caption = "Deflection of the bristles of one pad under f1; an arrow of one and a half cells is \u{3bc}c. Red: beyond 0.9 \u{3bc}c, at the edge of sliding or in it.";
+    let caption = "Deflection of the bristles of one pad under f1; an arrow of one and a half cells is \u{3bc}c. Red: at break-away and beyond.";
     Ok(Picture::new(panels, caption))
 }
 
@@ -313,8 +323,7 @@ fn wrenches(runs: &Runs, cases: &[usize], names: &[&str]) -> Picture {
         for (i, &case) in cases.iter().enumerate() {
             for (model, colour, width) in [(GRID, ink::GRID, 2.4), (PUBLISHED, ink::SURFACE, 1.3)] {
                 let f: Vec<f64> = runs.wrench(4 * case + model, c).iter().map(|v| unit * v).collect();
-                let label = if model == GRID { names[i].to_owned() } else { format!("{}, reduced", names[i]) };
-                let line = Line::new(colour, t, &f).width(width).label(label);
+                let line = Line::new(colour, t, &f).width(width).label(name(names, i, model));
                 chart = chart.line(if i == 1 { line.dashed() } else { line });
             }
         }

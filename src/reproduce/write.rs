@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::item::{Item, Wanted};
+use super::item::{Check, Item, Wanted};
 use super::statistics::short;
 use crate::cpu::Cpu;
 use crate::engine::Engine;
@@ -54,7 +54,7 @@ fn page(groups: &[(&'static str, Vec<Item>)], quick: bool, seconds: f64) -> Stri
     let intro = vec![
         "Every figure and table of Waltersson & Karayiannidis, Planar Friction Modelling with LuGre Dynamics and Limit Surfaces, computed anew by bristle; all pictures are its own.".into(),
         format!(
-            "{expected} of {count} entries are as they should be: the claim holds, or is known not to and why, and the numbers agree with published and converged ones. A claim holds if every number marked with \u{201c}claim\u{201d} meets its limit."
+            "{expected} of {count} entries are as they should be: the claim holds, or is known not to and why, and the numbers agree with published and converged ones. A claim holds if every number that stands for it meets its limit."
         ),
         format!(
             "bristle {}, {} in double precision, {seconds:.0} s in all.{how} Data are in the CSV files beside this page.",
@@ -86,9 +86,17 @@ fn part(item: &Item) -> Part {
         lead.push(("Note".into(), item.note.clone()));
     }
     let mut tables = item.tables.clone();
-    if !item.checks.is_empty() {
-        tables.push(numbers(item));
+    let (claim, other): (Vec<&Check>, Vec<&Check>) = item.checks.iter().partition(|c| c.of_claim);
+    if !claim.is_empty() {
+        tables.push(numbers("The claim in numbers", &claim));
     }
+    let compared = other.iter().filter(|c| c.wanted != Wanted::Told).count();
+    let agree = other.iter().filter(|c| c.wanted != Wanted::Told && c.ok()).count();
+    let closed = match compared {
+        0 => format!("{} more numbers", other.len()),
+        _ => format!("Compared with published or converged numbers: {agree} of {compared} agree"),
+    };
+    let folded = if other.is_empty() { Vec::new() } else { vec![(closed, numbers("", &other))] };
     let foot = format!("{}{}{:.2} s.", item.parameters, if item.parameters.is_empty() { "" } else { ". " }, item.seconds);
     Part {
         id: item.id.clone(),
@@ -97,28 +105,28 @@ fn part(item: &Item) -> Part {
         lead,
         pictures: item.pictures.clone(),
         tables,
+        folded,
         details: item.scenario.iter().map(|text| ("The run as a scenario file".to_owned(), text.clone())).collect(),
         files: if item.columns.is_empty() { Vec::new() } else { vec![format!("{}.csv", item.id)] },
         foot,
     }
 }
 
-fn numbers(item: &Item) -> Table {
-    let mut table = Table::new("Numbers", &["", "found", "wanted", "", ""]);
-    for check in &item.checks {
+fn numbers(caption: &str, checks: &[&Check]) -> Table {
+    let mut table = Table::new(caption, &["", "found", "wanted", ""]);
+    for check in checks {
         let wanted = match check.wanted {
             Wanted::Near(v, limit) => format!("{} \u{b1} {}", short(v, 4), short(limit, 2)),
             Wanted::AtMost(v) => format!("\u{2264} {}", short(v, 4)),
             Wanted::AtLeast(v) => format!("\u{2265} {}", short(v, 4)),
             Wanted::Told => String::new(),
         };
-        let kind = match check.wanted {
-            Wanted::Told => "",
-            _ if check.of_claim => "claim",
-            _ => "reference",
+        let mark = match (check.wanted, check.ok()) {
+            (Wanted::Told, _) => "",
+            (_, true) => "\u{2713}",
+            (_, false) => "\u{2717}",
         };
-        let mark = if check.wanted == Wanted::Told { "" } else if check.ok() { "\u{2713}" } else { "\u{2717}" };
-        table.row([check.name.clone(), short(check.found, 4), wanted, kind.into(), mark.into()]);
+        table.row([check.name.clone(), short(check.found, 4), wanted, mark.into()]);
     }
     table
 }
