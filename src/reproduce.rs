@@ -18,7 +18,7 @@ mod errata;
 mod in_hand;
 mod maps;
 mod profile;
-mod pushes;
+pub mod pushes;
 mod resolution;
 mod steps;
 mod surfaces;
@@ -26,6 +26,7 @@ mod tables;
 
 pub use context::{Context, Error};
 pub use item::{Check, Item, Wanted};
+pub use statistics::quantile;
 pub use write::{json, write};
 
 /// A file of this room: the items it makes, in order.

@@ -37,6 +37,9 @@ impl Reproduce {
             return print(&known.join("\n"));
         }
         let wanted = self.wanted(&known)?;
+        if wanted.iter().any(|id| id == "pushes") && self.pushes.is_none() {
+            return Err(Failure::of_user("item `pushes`: expected `--pushes DIR`, the folder of the measured pushes"));
+        }
         if self.out.is_file() {
             return Err(Failure::of_user(format!("--out {}: expected a directory, this is a file", self.out.display())));
         }

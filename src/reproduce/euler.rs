@@ -19,7 +19,9 @@ fn breakaway(x: f64, s_ba: f64) -> f64 {
 
 /// Stribeck's curve, eq. (2).
 fn stribeck(f: &Friction, speed: f64) -> f64 {
-    f.mu_c + (f.mu_s - f.mu_c) * (-(speed / f.v_s).powf(f.gamma)).exp()
+    let x = speed / f.v_s;
+    let power = if f.gamma == 2.0 { x * x } else { x.powf(f.gamma) };
+    f.mu_c + (f.mu_s - f.mu_c) * (-power).exp()
 }
 
 /// A grid of bristles that is stepped explicitly; deflections in metres.

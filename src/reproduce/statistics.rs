@@ -1,7 +1,8 @@
 //! Numbers that sum up series.
 
-/// The `q`-quantile, between neighbours.
-pub(super) fn quantile(values: &[f64], q: f64) -> f64 {
+/// The `q`-quantile, between neighbours; NaN of nothing.
+#[must_use]
+pub fn quantile(values: &[f64], q: f64) -> f64 {
     let mut sorted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
     let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
