@@ -48,6 +48,7 @@ pub mod page;
 pub mod patch;
 pub mod planar;
 pub mod random;
+pub mod report;
 pub mod reproduce;
 pub mod rollout;
 pub mod scenario;

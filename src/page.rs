@@ -11,4 +11,4 @@ mod map;
 
 pub use chart::{Chart, Line, Scale};
 pub use document::{Document, Part, Picture, Table, csv};
-pub use map::{arrows, heat, heat_marked};
+pub use map::{arrows, heat, heat_marked, phases};

@@ -3,7 +3,7 @@
 use kuva::backend::svg::SvgBackend;
 use kuva::plot::legend::LegendPosition;
 use kuva::plot::{BandPlot, BoxPlot, LinePlot, ScatterPlot};
-use kuva::render::layout::{ComputedLayout, Layout};
+use kuva::render::layout::{ComputedLayout, Layout, TickFormat};
 use kuva::render::plots::Plot;
 use kuva::render::render::render_multiple;
 use kuva::render::theme::Theme;
@@ -201,10 +201,10 @@ impl Chart {
         }
         layout = layout.with_y_label(&self.axes[1].0);
         if self.axes[0].1 == Scale::Log {
-            layout = layout.with_log_x();
+            layout = layout.with_log_x().with_x_tick_format(powers());
         }
         if self.axes[1].1 == Scale::Log {
-            layout = layout.with_log_y();
+            layout = layout.with_log_y().with_y_tick_format(powers());
         }
         if self.equal {
             layout = layout.with_equal_aspect();
@@ -221,9 +221,8 @@ impl Chart {
                 Curve { points: at.collect(), label: line.label.clone(), colour: line.colour }
             })
             .collect();
-        let corners = [[ranges[0][0], ranges[1][1]], [ranges[0][1], ranges[1][0]]];
-        let [[left, top], [right, bottom]] = corners.map(|[x, y]| [computed.map_x(x), computed.map_y(y)]);
-        let labels = label::place(&curves, [left, top, right, bottom]);
+        let (right, bottom) = (computed.margin_left + computed.plot_width(), computed.margin_top + computed.plot_height());
+        let labels = label::place(&curves, [computed.margin_left, computed.margin_top, right, bottom]);
         let scene = render_multiple(self.plots(), layout);
         let (width, height) = (scene.width, scene.height);
         let svg = SvgBackend::default().render_scene(&scene);
@@ -298,6 +297,26 @@ impl Chart {
             }
         })
     }
+}
+
+/// Powers of ten by their exponents; ticks between them say nothing.
+fn powers() -> TickFormat {
+    const DIGITS: [char; 10] = ['\u{2070}', '\u{b9}', '\u{b2}', '\u{b3}', '\u{2074}', '\u{2075}', '\u{2076}', '\u{2077}', '\u{2078}', '\u{2079}'];
+    let text = |v: f64| {
+        let exponent = v.log10();
+        if (exponent - exponent.round()).abs() > 1e-9 {
+            return String::new();
+        }
+        let exponent = exponent.round() as i32;
+        if (0..=2).contains(&exponent) {
+            return format!("{v:.0}");
+        }
+        let digits = exponent.abs().to_string();
+        let sign = if exponent < 0 { "\u{207b}" } else { "" };
+        let digits: String = digits.bytes().map(|d| DIGITS[usize::from(d - b'0')]).collect();
+        format!("10{sign}{digits}")
+    };
+    TickFormat::Custom(std::sync::Arc::new(text))
 }
 
 /// Everything that is not data has the colour of the text.

@@ -109,3 +109,62 @@ pub fn arrows(title: &str, below: &str, reach: f64, pitch: f64, unit: f64, arrow
     out += "</svg>";
     out
 }
+
+/// Rows of phases over time: one row a contact, filled where its value is above a half.
+#[must_use]
+pub fn phases(title: &str, time: &[f64], rows: &[&[f64]], end: f64) -> String {
+    const WIDTH: f64 = 380.0;
+    const HEIGHT: f64 = 220.0;
+    let (left, top) = (40.0, 26.0);
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 440 290\" role=\"img\" aria-label=\"{0}\" \
+         font-family=\"inherit\" fill=\"currentColor\" font-size=\"12\">\
+         <text x=\"{1:.0}\" y=\"15\" text-anchor=\"middle\" font-size=\"14\">{0}</text>\
+         <rect x=\"{left}\" y=\"{top}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"none\" stroke=\"currentColor\" \
+         stroke-opacity=\"0.35\"/>",
+        escape(title),
+        left + 0.5 * WIDTH
+    );
+    let row = HEIGHT / rows.len().max(1) as f64;
+    let x = |t: f64| left + WIDTH * t / end;
+    let _ = write!(out, "<g fill=\"{}\">", super::ink::GRID);
+    for (k, values) in rows.iter().enumerate() {
+        let mut start = None;
+        for i in 0..=values.len() {
+            let slides = values.get(i).is_some_and(|v| *v > 0.5);
+            match (start, slides) {
+                (None, true) => start = Some(i),
+                (Some(from), false) => {
+                    // A sample stands for the time up to it.
+                    let (a, b) = (time[from.max(1) - 1], time[i - 1]);
+                    let _ = write!(
+                        out,
+                        "<rect x=\"{:.1}\" y=\"{:.2}\" width=\"{:.1}\" height=\"{:.2}\"/>",
+                        x(a),
+                        top + row * k as f64,
+                        (x(b) - x(a)).max(0.5),
+                        (0.85 * row).max(0.5)
+                    );
+                    start = None;
+                }
+                _ => {}
+            }
+        }
+    }
+    out += "</g>";
+    for i in 0..=4 {
+        let t = end * f64::from(i) / 4.0;
+        let text = format!("{t:.3}");
+        let text = text.trim_end_matches('0').trim_end_matches('.');
+        let _ = write!(out, "<text x=\"{:.1}\" y=\"{:.0}\" text-anchor=\"middle\">{text}</text>", x(t), top + HEIGHT + 16.0);
+    }
+    let _ = write!(
+        out,
+        "<text x=\"{:.0}\" y=\"{:.0}\" text-anchor=\"middle\" font-size=\"13\">t [s]</text>\
+         <text transform=\"translate(18 {:.0}) rotate(-90)\" text-anchor=\"middle\" font-size=\"13\">contacts</text></svg>",
+        left + 0.5 * WIDTH,
+        top + HEIGHT + 36.0,
+        top + 0.5 * HEIGHT
+    );
+    out
+}

@@ -13,8 +13,6 @@ pub(super) const IDS: &[&str] = &["fig27", "fig28", "fig29", "fig30", "fig31", "
 /// Models of a case, in the order of the runs.
 const GRID: usize = 0;
 const PUBLISHED: usize = 1;
-const CONSISTENT: usize = 2;
-const ELLIPSOID: usize = 3;
 const MODELS: [&str; 4] = ["distributed", "limit surface, published", "limit surface, consistent", "ellipsoid"];
 
 /// A run of the paper: name, case and force profile, map, and final poses of the reference program, distributed

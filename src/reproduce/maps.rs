@@ -32,13 +32,13 @@ fn grid() -> Result<Grid, Error> {
 }
 
 fn row(table: &mut Table, name: String, patch: &Patch) {
-    let [x, y] = patch.cop();
+    let [x, y] = patch.cop().map(|c| (1e6 * c).round() / 1e3 + 0.0);
     table.row([
         name,
         format!("{}", patch.cells().len()),
         format!("{:.4}", 1e3 * patch.radius()),
         format!("{:.4}", 1e6 * patch.viscous()),
-        format!("{:.3}, {:.3}", 1e3 * x + 0.0, 1e3 * y + 0.0),
+        format!("{x:.3}, {y:.3}"),
     ]);
 }
 

@@ -19,6 +19,7 @@ const MAPS: [(&str, &str); 6] = [
     ("non-convex-1", "non-convex 1"),
     ("non-convex-2", "non-convex 2"),
 ];
+const SHORT: [&str; 6] = ["circle", "square", "line", "gradient", "n.-c. 1", "n.-c. 2"];
 /// Models of a map, in the order of the runs.
 const GRID: usize = 0;
 const SURFACE: usize = 1;
@@ -106,6 +107,25 @@ fn overlay(runs: &Runs, models: &[(usize, &'static str, &str)]) -> Picture {
             chart("Torque", "\u{3c4} [mN m]", &|k| milli(&runs.wrench(k, 2))),
         ],
         "",
+    )
+}
+
+/// Errors of reduced models against the distributed one of their map, as bands from zero.
+fn error_bands(runs: &Runs, models: &[(usize, &'static str, &str)]) -> Picture {
+    let t = runs.time();
+    let chart = |title: &str, y: &str, c: usize, unit: f64| {
+        let mut chart = Chart::new(title, "t [s]", y).height(200.0);
+        for &(k, colour, label) in models {
+            let error: Vec<f64> = errors(runs, k)[c].iter().map(|e| unit * e).collect();
+            chart = chart
+                .band(colour, t, &vec![0.0; error.len()], &error)
+                .line(Line::new(colour, t, &error).width(0.9).label(label));
+        }
+        chart.svg()
+    };
+    Picture::new(
+        vec![chart("Error of the force", "|\u{394}f| [N]", 0, 1.0), chart("Error of the torque", "|\u{394}\u{3c4}| [mN m]", 1, 1e3)],
+        "Distance of the reduced model from the distributed one.",
     )
 }
 
@@ -207,6 +227,7 @@ fn ellipsoid(runs: &Runs) -> Item {
     );
     let models = [(GRID, ink::GRID, "distributed"), (ELLIPSOID, ink::ELLIPSOID, "ellipsoid")];
     item.pictures.push(overlay(runs, &models));
+    item.pictures.push(error_bands(runs, &models[1..]));
     item.parameters = format!("LuGre, circle; {PARAMETERS}");
     item.columns = columns(runs, &[(GRID, "distributed"), (ELLIPSOID, "ellipsoid")]);
     item
@@ -225,6 +246,7 @@ fn surface(runs: &Runs) -> Item {
         format!("Force is off by {:.2} % and torque by {:.2} % of their greatest (rms).", 100.0 * f, 100.0 * tau);
     let models = [(GRID, ink::GRID, "distributed"), (SURFACE, ink::SURFACE, "limit surface")];
     item.pictures.push(overlay(runs, &models));
+    item.pictures.push(error_bands(runs, &[(ELLIPSOID, ink::ELLIPSOID, "ellipsoid"), (SURFACE, ink::SURFACE, "limit surface")]));
     item.parameters = format!("LuGre, circle; N_ls = 20, rule (23); {PARAMETERS}");
     item.columns = columns(runs, &[(GRID, "distributed"), (SURFACE, "limit_surface")]);
     item
@@ -254,6 +276,8 @@ fn other_map(id: &str, map: usize, claim: &str, runs: &Runs) -> Item {
     );
     let models = [(grid, ink::GRID, "distributed"), (surface, ink::SURFACE, "limit surface")];
     item.pictures.push(overlay(runs, &models));
+    let ellipsoid = (3 * map + ELLIPSOID, ink::ELLIPSOID, "ellipsoid");
+    item.pictures.push(error_bands(runs, &[ellipsoid, (surface, ink::SURFACE, "limit surface")]));
     if map == 3 {
         item.note = "The steps in the distributed force come from cells that the centre of rotation passes (Fig. 10); they are most of the difference.".into();
     }
@@ -290,9 +314,10 @@ fn boxes(runs: &Runs) -> Item {
                 item.compare(format!("{name}: {word} of the error of {what}"), found[0][q], limit);
             }
             item.tell(format!("{name}: third quartile of the ellipsoid's error of {what}"), found[1][1]);
-            let drawn = |e: &[f64]| e.iter().map(|v| v.max(1e-9)).collect::<Vec<_>>();
+            let floor = [1e-6, 1e-8][c];
+            let drawn = |e: &[f64]| e.iter().map(|v| v.max(floor)).collect::<Vec<_>>();
             let chart = std::mem::take(&mut charts[c]);
-            charts[c] = chart.boxed(name, ink::SURFACE, drawn(&ours[c])).boxed(" ", ink::ELLIPSOID, drawn(&theirs[c]));
+            charts[c] = chart.boxed(SHORT[map], ink::SURFACE, drawn(&ours[c])).boxed(" ", ink::ELLIPSOID, drawn(&theirs[c]));
             item.columns.push((format!("{name}_limit_surface_{}", ["N", "Nm"][c]), ours[c].clone()));
             item.columns.push((format!("{name}_ellipsoid_{}", ["N", "Nm"][c]), theirs[c].clone()));
         }

@@ -38,6 +38,9 @@ pub(super) fn short(v: f64, digits: usize) -> String {
     if v == 0.0 {
         return "0".into();
     }
+    if v.fract() == 0.0 && v.abs() < 1e5 {
+        return format!("{v:.0}");
+    }
     let size = v.abs().log10().floor() as i32;
     if !v.is_finite() || !(-4..5).contains(&size) {
         return format!("{v:.*e}", digits.saturating_sub(1));

@@ -93,11 +93,11 @@ fn part(item: &Item) -> Part {
     let compared = other.iter().filter(|c| c.wanted != Wanted::Told).count();
     let agree = other.iter().filter(|c| c.wanted != Wanted::Told && c.ok()).count();
     let closed = match compared {
-        0 => format!("{} more numbers", other.len()),
+        0 => format!("{} more number{}", other.len(), if other.len() == 1 { "" } else { "s" }),
         _ => format!("Compared with published or converged numbers: {agree} of {compared} agree"),
     };
     let folded = if other.is_empty() { Vec::new() } else { vec![(closed, numbers("", &other))] };
-    let foot = format!("{}{}{:.2} s.", item.parameters, if item.parameters.is_empty() { "" } else { ". " }, item.seconds);
+    let foot = format!("{}{}{:.2}\u{a0}s.", item.parameters, if item.parameters.is_empty() { "" } else { ". " }, item.seconds);
     Part {
         id: item.id.clone(),
         title: item.title.clone(),
