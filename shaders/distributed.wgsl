@@ -114,20 +114,22 @@ fn sweep(k: Consts, u: vec3f, finish: bool, done: Stage, answer: bool, next: Sta
         var zx = cell_zx[i];
         var zy = cell_zy[i];
         if (finish) {
-            let z = bristle(k, done, m, zx, zy);
-            zx += done.pull * (z.d * z.yx - zx);
-            zy += done.pull * (z.d * z.yy - zy);
+            let t = trial(done, m, zx, zy);
+            let d = slip(k, t).d;
+            zx += done.pull * (d * t.yx - zx);
+            zy += done.pull * (d * t.yy - zy);
             cell_zx[i] = zx;
             cell_zy[i] = zy;
         }
         if (answer) {
-            let z = bristle(k, next, m, zx, zy);
-            let sx = z.d * z.yx;
-            let sy = z.d * z.yy;
+            let t = trial(next, m, zx, zy);
+            let z = slip(k, t);
+            let sx = z.d * t.yx;
+            let sy = z.d * t.yy;
             let fx = w * (sx + next.damping * (sx - zx) + k.sigma2 * m.vx);
             let fy = w * (sy + next.damping * (sy - zy) + k.sigma2 * m.vy);
             let share = w * (1.0 + next.damping);
-            let d = sensitivity(next, m, z);
+            let d = sensitivity(next, m, t, z);
             let cxx = share * d.x + w * k.sigma2;
             let cxy = share * d.y;
             let cyx = share * d.z;

@@ -150,7 +150,7 @@ fn wrench(k: Consts, u: vec3f, rate: Rate, f_n: f32) -> vec4f {
     // zeta' / sigma0
     var change = m.d - m.m.s / g * zeta;
     if (elasto_plastic) {
-        let share = ramp(x, k.s_ba).x;
+        let share = ramp(k, x).x;
         if (consistent) {
             let b = 0.5 * share * (1.0 + dot(m.d_hat, z_hat));
             change = (1.0 - b) * m.v_e + b * m.d - b * m.m.s / g * zeta;
@@ -207,8 +207,9 @@ fn bristle3(k: Consts, st: Stage, m: Drive) -> Bristle3 {
             x = ratio / (1.0 + l);
             b = vec2f(1.0, 0.0);
         } else if (ratio > k.s_ba) {
-            x = ramp_root(ratio, l, k.s_ba);
-            b = ramp(x, k.s_ba);
+            let root = ramp_root(k, ratio, l);
+            x = root.x;
+            b = root.yz;
         }
         let d = 1.0 / (1.0 + l * b.x);
         return Bristle3(d * y, d * (push - l * b.x * zeta), y, l, x, b.x, b.y, d);
@@ -221,7 +222,7 @@ fn bristle3(k: Consts, st: Stage, m: Drive) -> Bristle3 {
     let z = z1 + tau * (z0 - z1);
     let share = (1.0 - tau) / (1.0 + q * tau);
     let x = length(z) / big_g;
-    let b = ramp(x, k.s_ba);
+    let b = ramp(k, x);
     // Elastic below break-away, to the last bit: a sum of z1 would lose some.
     let step = tau * pull + (1.0 - tau) / (1.0 + q) * (push - q * zeta);
     return Bristle3(select(z, z0, tau == 1.0), step, vec3f(b.x, 0.0, 0.0), q, x, share, b.y, 1.0 / (1.0 + share * q));
@@ -241,7 +242,7 @@ fn consistent_root(k: Consts, m: Drive, big_g: f32, q: f32, z0: vec3f, z1: vec3f
         let z = z1 + tau * way;
         let inv = over(length(z));
         let z_hat = z * inv;
-        let b = ramp(length(z) / big_g, k.s_ba);
+        let b = ramp(k, length(z) / big_g);
         let cosine = dot(m.d_hat, z_hat);
         let f = (1.0 - tau) / (1.0 + q * tau) - 0.5 * b.x * (1.0 + cosine);
         if (tau == 0.0 && f <= 0.0) {

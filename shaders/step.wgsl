@@ -396,7 +396,7 @@ fn rollout(
         return;
     }
     c = contacts[id];
-    k = Consts(c.gamma, 1.0 / c.v_s, c.s_ba, c.sigma2);
+    k = Consts(c.gamma, 1.0 / c.v_s, c.s_ba, 1.0 / (1.0 - c.s_ba), c.sigma2);
     let s = states[id];
     u = vec3f(s.u[0], s.u[1], s.u[2]);
     u_low = vec3f(s.u_low[0], s.u_low[1], s.u_low[2]);

@@ -1,5 +1,4 @@
-//! The CPU engine: double precision, one contact after another on every core. It is the reference
-//! that the others are compared with.
+//! The CPU engine: one contact after another on every core, cells side by side in vector registers.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,49 +7,81 @@ use rayon::prelude::*;
 use crate::contact::Contact;
 use crate::engine::{Engine, EngineInfo, Plan, Progress, Status, Trajectories, validate};
 use crate::error::EngineError;
-use crate::kernel::real::{Lanes, Real};
-use crate::kernel::step::{Failed, Solver};
+use crate::kernel::real::Lanes;
+use crate::kernel::simd::Simd;
+use crate::kernel::step::{Bristles, Failed, Solver, bristles};
+#[cfg(target_arch = "x86_64")]
+use crate::kernel::x86::{Avx2F32, Avx2F64, Avx512F32, Avx512F64};
 use crate::planar::Twist;
 use crate::schedule::slot;
 
-/// The CPU engine.
-#[derive(Clone, Copy, Debug, Default)]
+/// The CPU engine. Only the cells' arithmetic has a choice of numbers; the body's equations are in double precision always.
+#[derive(Clone, Copy, Debug)]
 pub struct Cpu {
     numbers: Numbers,
+    simd: Simd,
 }
 
-/// What the cells are computed in; the body's equations are in double precision always.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 enum Numbers {
-    #[default]
-    DoubleLanes,
-    SingleLanes,
     Double,
+    Single,
+    /// Double precision, one cell after the other.
+    Reference,
+}
+
+impl Default for Cpu {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Cpu {
-    /// The engine, on all threads of the current rayon pool, 16 cells side by side.
+    /// Double precision, on all threads of the current rayon pool, with the widest vectors of this processor.
     #[must_use]
-    pub const fn new() -> Self {
-        Self { numbers: Numbers::DoubleLanes }
+    pub fn new() -> Self {
+        Self { numbers: Numbers::Double, simd: Simd::widest() }
     }
 
-    /// The cells in single precision: about twice as fast, as exact as the GPU.
+    /// Single precision: two to three times as fast, as exact as the GPU.
     #[must_use]
-    pub const fn single() -> Self {
-        Self { numbers: Numbers::SingleLanes }
+    pub fn single() -> Self {
+        Self { numbers: Numbers::Single, simd: Simd::widest() }
     }
 
-    /// The same equations one cell after the other: the reference, a few times slower.
+    /// The same equations in double precision, one cell after the other: the reference.
     #[must_use]
-    pub const fn reference() -> Self {
-        Self { numbers: Numbers::Double }
+    pub fn reference() -> Self {
+        Self { numbers: Numbers::Reference, simd: Simd::Baseline }
+    }
+
+    /// With vectors no wider than `simd`: to compare, and to repeat a run of a lesser machine.
+    #[must_use]
+    pub fn up_to(self, simd: Simd) -> Self {
+        Self { simd: self.simd.min(simd), ..self }
+    }
+
+    /// What makes a contact's bristles in these numbers.
+    fn maker(self) -> fn(&Contact, Vec<usize>) -> Box<dyn Bristles> {
+        match (self.numbers, self.simd) {
+            (Numbers::Reference, _) => bristles::<f64>,
+            #[cfg(target_arch = "x86_64")]
+            (Numbers::Double, Simd::Avx512) => bristles::<Avx512F64>,
+            #[cfg(target_arch = "x86_64")]
+            (Numbers::Double, Simd::Avx2) => bristles::<Avx2F64>,
+            (Numbers::Double, _) => bristles::<Lanes<f64>>,
+            #[cfg(target_arch = "x86_64")]
+            (Numbers::Single, Simd::Avx512) => bristles::<Avx512F32>,
+            #[cfg(target_arch = "x86_64")]
+            (Numbers::Single, Simd::Avx2) => bristles::<Avx2F32>,
+            (Numbers::Single, _) => bristles::<Lanes<f32>>,
+        }
     }
 }
 
 impl Engine for Cpu {
     fn info(&self) -> EngineInfo {
-        let precision = if matches!(self.numbers, Numbers::SingleLanes) { "f32" } else { "f64" };
+        let precision = if matches!(self.numbers, Numbers::Single) { "f32" } else { "f64" };
         EngineInfo { engine: "cpu", precision, adapter: processor(), driver: String::new() }
     }
 
@@ -72,12 +103,7 @@ impl Engine for Cpu {
         );
         rows.into_par_iter().for_each(|(pose, twist, wrench, normal_force, slip, status, bristles, contact)| {
             let row = Row { pose, twist, wrench, normal_force, slip };
-            let simulate = match self.numbers {
-                Numbers::DoubleLanes => simulate::<Lanes<f64>>,
-                Numbers::SingleLanes => simulate::<Lanes<f32>>,
-                Numbers::Double => simulate::<f64>,
-            };
-            (*status, *bristles) = simulate(contact, plan, row, progress, &stop);
+            (*status, *bristles) = simulate(contact, self.maker(), plan, row, progress, &stop);
         });
         if stop.into_inner() {
             return Err(EngineError::Stopped);
@@ -100,12 +126,7 @@ struct Row<'a> {
 
 impl Row<'_> {
     /// Writes sample `frame` of the solver's state at inputs `v`.
-    fn write<R: Real>(
-        &mut self,
-        frame: usize,
-        solver: &mut Solver<'_, R>,
-        v: &[f64; slot::COUNT],
-    ) -> Result<(), Failed> {
+    fn write(&mut self, frame: usize, solver: &mut Solver<'_>, v: &[f64; slot::COUNT]) -> Result<(), Failed> {
         let (twist, wrench, slip) = solver.sample(v)?;
         let Twist { vx, vy, w } = twist;
         self.pose[frame] = solver.q.to_array();
@@ -118,15 +139,16 @@ impl Row<'_> {
 }
 
 /// Steps one contact through the whole plan.
-fn simulate<R: Real>(
+fn simulate(
     contact: &Contact,
+    bristles: fn(&Contact, Vec<usize>) -> Box<dyn Bristles>,
     plan: &Plan,
     mut row: Row<'_>,
     progress: &Progress<'_>,
     stop: &AtomicBool,
 ) -> (Status, Vec<[f64; 2]>) {
     let timeline = contact.timeline(&plan.samples);
-    let mut solver = Solver::<R>::new(contact, contact.active_cells(&timeline), plan.step);
+    let mut solver = Solver::new(contact, bristles(contact, contact.active_cells(&timeline)), plan.step);
     let mut run = || -> Result<(), Failed> {
         let mut frame = 0;
         for i in 0..timeline.len() {

@@ -4,6 +4,10 @@
 
 pub mod distributed;
 pub mod friction;
+pub mod ramp;
 pub mod real;
 pub mod reduced;
+pub mod simd;
 pub mod step;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod x86;

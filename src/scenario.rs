@@ -20,7 +20,7 @@ pub use lone::PatchSource;
 pub use number::Number;
 pub use place::{Excerpt, ScenarioError};
 pub use signal::{Interpolate, SegmentSpec, SignalSpec, SineSpec};
-pub use spec::{EngineChoice, RuleName, Spec};
+pub use spec::{EngineChoice, Precision, RuleName, Spec};
 
 use std::path::{Path, PathBuf};
 

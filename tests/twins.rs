@@ -165,20 +165,20 @@ fn caught(gamma: f64, edit: fn(String) -> String) {
 
 mutants! { gamma 2.0:
     wrong_sign_of_the_plastic_speed_is_caught:
-        "let eps = 0.5 * (m.s + (m.vx * yx" => "let eps = 0.5 * (m.s - (m.vx * yx";
-    wrong_side_of_the_ramp_is_caught: "vec2f(0.5 + 0.5 * sc.x," => "vec2f(0.5 - 0.5 * sc.x,";
-    wrong_start_of_the_ramp_is_caught: "let plastic = k.s_ba < y;" => "let plastic = 1.1 * k.s_ba < y;";
+        "fma(m.vx, nx, fma(m.vy, ny, m.s))" => "fma(-m.vx, nx, fma(-m.vy, ny, m.s))";
+    wrong_side_of_the_ramp_is_caught: "let load = fma(hl, sc.x," => "let load = fma(-hl, sc.x,";
+    wrong_start_of_the_ramp_is_caught: "&& k.s_ba * t.g < t.len" => "&& 1.1 * k.s_ba * t.g < t.len";
     wrong_pull_to_the_second_stage_is_caught: "zx += done.pull *" => "zx += 0.9999 * done.pull *";
     wrong_torque_is_caught: "sum[2] += x * fy - y * fx;" => "sum[2] += x * fy + y * fx;";
     wrong_velocity_of_a_cell_is_caught: "u.y + u.z * x);" => "u.y - u.z * x);";
-    wrong_stribeck_bell_is_caught: "bell = exp(-x2);" => "bell = exp(-1.01 * x2);";
+    wrong_stribeck_bell_is_caught: "-min(v2 * inv_v_s2, 80.0)" => "-min(1.01 * v2 * inv_v_s2, 80.0)";
     forgotten_pads_are_caught: "let grip = c.pads * v.f_n;" => "let grip = v.f_n;";
     forgotten_viscosity_is_caught: "let cxx = share * d.x + w * k.sigma2;" => "let cxx = 0.9 * share * d.x;";
     wrong_turn_of_the_body_is_caught: "-t.sin * v.x + t.cos * v.y" => "t.sin * v.x + t.cos * v.y";
     wrong_cube_root_of_the_map_is_caught: "log2(max(f_n, TINY)) / 3.0" => "log2(max(f_n, TINY)) / 2.9";
     wrong_weight_of_the_stages_is_caught:
         "((1.0 - KAPPA) * du1 + KAPPA * du2)" => "(KAPPA * du1 + (1.0 - KAPPA) * du2)";
-    wrong_gain_is_caught: "let deps = 0.5 * (e + n + turn" => "let deps = 0.5 * (e - n + turn";
+    wrong_gain_is_caught: "m.ex + t.nx);" => "m.ex - t.nx);";
 }
 
 mutants! { gamma 1.0:

@@ -5,14 +5,22 @@ use crate::cpu::Cpu;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::gpu::{Choice, Gpu};
-use crate::scenario::EngineChoice;
+use crate::scenario::{EngineChoice, Precision};
 
 /// Opens the engine. `Auto` takes a hardware adapter, never a software one, else the CPU, and says
 /// on stderr which and why.
-pub(super) fn open(choice: EngineChoice) -> Result<Box<dyn Engine>, Failure> {
+pub(super) fn open(choice: EngineChoice, precision: Precision) -> Result<Box<dyn Engine>, Failure> {
+    let on_gpu = precision == Precision::F32;
     match choice {
-        EngineChoice::Cpu => Ok(Box::new(Cpu::new())),
-        EngineChoice::Gpu => Ok(Box::new(Gpu::new(Choice::Any).map_err(Failure::of_machine)?)),
+        EngineChoice::Cpu => Ok(cpu(precision)),
+        EngineChoice::Gpu if on_gpu => Ok(Box::new(Gpu::new(Choice::Any).map_err(Failure::of_machine)?)),
+        EngineChoice::Gpu => {
+            Err(Failure::of_user("precision = f64: a GPU computes in f32; expected f32, or the engine cpu or auto"))
+        }
+        EngineChoice::Auto if !on_gpu => {
+            eprintln!("engine: cpu in f64, as asked for");
+            Ok(cpu(precision))
+        }
         EngineChoice::Auto => match Gpu::new(Choice::Hardware) {
             Ok(gpu) => {
                 eprintln!("engine: gpu ({}), a hardware adapter", gpu.info().adapter);
@@ -23,9 +31,16 @@ pub(super) fn open(choice: EngineChoice) -> Result<Box<dyn Engine>, Failure> {
                     EngineError::NoAdapter { .. } => "no hardware adapter".to_owned(),
                     e => e.to_string(),
                 };
-                eprintln!("engine: cpu ({why})");
-                Ok(Box::new(Cpu::new()))
+                eprintln!("engine: cpu in f32 ({why}); --precision f64 for double precision");
+                Ok(cpu(precision))
             }
         },
     }
+}
+
+fn cpu(precision: Precision) -> Box<dyn Engine> {
+    Box::new(match precision {
+        Precision::F32 => Cpu::single(),
+        Precision::F64 => Cpu::new(),
+    })
 }

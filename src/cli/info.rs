@@ -26,7 +26,7 @@ impl Info {
             return print(&format!("{all:#}"));
         }
         let features = features().join(" ");
-        let mut text = format!("bristle {}\n\nCPU, f64\n", env!("CARGO_PKG_VERSION"));
+        let mut text = format!("bristle {}\n\nCPU, f32 and f64\n", env!("CARGO_PKG_VERSION"));
         text += &format!("  {}\n  {features}\n", Cpu::new().info().adapter);
         text += "\nGPU adapters, f32\n";
         let list = adapters.as_array().map(Vec::as_slice).unwrap_or_default();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{Failure, engine, print, progress};
 use crate::rollout::{Options, ROTATION_SPUN, RolloutError, SLIPPED, Summary, rollout};
-use crate::scenario::{EngineChoice, Scenario};
+use crate::scenario::{EngineChoice, Precision, Scenario};
 
 #[derive(clap::Args)]
 pub(super) struct Rollout {
@@ -13,6 +13,9 @@ pub(super) struct Rollout {
     /// What computes [default: the scenario's, else auto].
     #[arg(long, value_enum)]
     engine: Option<EngineChoice>,
+    /// Precision of the bristles' arithmetic on the CPU [default: the scenario's, else f32].
+    #[arg(long, value_enum)]
+    precision: Option<Precision>,
     /// Number of contacts [default: the scenario's].
     #[arg(short = 'n', long, value_name = "N")]
     contacts: Option<u64>,
@@ -64,7 +67,10 @@ impl Rollout {
         });
         let options = Options { out, force: self.force, resume: self.resume, block: None };
         crate::rollout::check_place(&options).map_err(failure)?;
-        let engine = engine::open(self.engine.unwrap_or(scenario.spec().engine))?;
+        let engine = engine::open(
+            self.engine.unwrap_or(scenario.spec().engine),
+            self.precision.unwrap_or(scenario.spec().precision),
+        )?;
         let bar = progress::bar(scenario.contacts() * scenario.plan().samples.len() as u64, "contacts");
         let advance = |samples| {
             bar.inc(samples);

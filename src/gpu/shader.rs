@@ -86,6 +86,8 @@ pub fn source(shape: Shape) -> String {
     let mut constant = |name: &str, value: String| text += &format!("const {name} = {value};\n");
     for (name, value) in [
         ("PI", std::f64::consts::PI),
+        ("LN_2", std::f64::consts::LN_2),
+        ("LOG2_E", std::f64::consts::LOG2_E),
         ("TINY", f32::TINY),
         ("KAPPA", KAPPA),
         ("PULL", PULL),

@@ -1,14 +1,19 @@
 //! The sweep over the cells of a grid: finishes one stage, answers for the next, sums.
 //! Twin: `shaders/distributed.wgsl`.
 
-use super::friction::{Consts, Stage, bristle, decay, motion, sensitivity};
+use super::friction::{Consts, Motion, Slip, Stage, Trial, decay, motion, on_ramp, sensitivity, slip, trial};
+use super::ramp::Ramp;
 use super::real::Real;
+use super::simd::Simd;
+use super::step::Bristles;
+use crate::contact::Contact;
+use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
 
 /// The cells of one contact, structure of arrays, as many side by side as the number type has
 /// lanes. Lanes beyond the last cell carry no pressure.
 #[derive(Clone, Debug)]
-pub struct Cells<R> {
+pub struct Cells<R: Real> {
     x: Vec<R>,
     y: Vec<R>,
     w: Vec<R>,
@@ -16,12 +21,29 @@ pub struct Cells<R> {
     zx: Vec<R>,
     zy: Vec<R>,
     len: usize,
+    /// What one loop of a sweep leaves for the next.
+    work: Vec<Work<R>>,
+    ramp: Ramp<R>,
+}
+
+/// A cell between the loops of a sweep.
+#[derive(Clone, Copy, Debug)]
+struct Work<R> {
+    motion: Motion<R>,
+    trial: Trial<R>,
+    /// Off the ramp.
+    slip: Slip<R>,
 }
 
 impl<R: Real> Cells<R> {
     /// Cells at `centres` [m] with shares `w` of the normal force [-] and states `zeta` [-].
     pub fn new(centres: &[[f64; 2]], w: &[f64], zeta: &[[f64; 2]]) -> Self {
         let column = |of: &[[f64; 2]], k: usize| pack(&of.iter().map(|v| v[k]).collect::<Vec<_>>());
+        let zero = R::of(0.0);
+        let motion = Motion { vx: zero, vy: zero, s: zero, ex: zero, ey: zero, bell: zero, bell_slope: zero };
+        let trial = Trial { yx: zero, yy: zero, nx: zero, ny: zero, inv_len: zero, len: zero, g: zero, push: zero };
+        let slip = Slip { d: zero, stiff: zero, xb: zero, xs: zero };
+        let groups = w.len().div_ceil(R::LANES);
         Self {
             x: column(centres, 0),
             y: column(centres, 1),
@@ -29,6 +51,8 @@ impl<R: Real> Cells<R> {
             zx: column(zeta, 0),
             zy: column(zeta, 1),
             len: centres.len(),
+            work: vec![Work { motion, trial, slip }; groups],
+            ramp: Ramp::new(groups),
         }
     }
 
@@ -41,6 +65,52 @@ impl<R: Real> Cells<R> {
     pub fn bristles(&self) -> Vec<[f64; 2]> {
         let at = |of: &[R], i: usize| of[i / R::LANES].lane(i % R::LANES);
         (0..self.len).map(|i| [at(&self.zx, i), at(&self.zy, i)]).collect()
+    }
+}
+
+/// The cells of a contact that carry pressure at some time.
+pub struct Grid<R: Real> {
+    cells: Cells<R>,
+    k: Consts<R>,
+    /// Their indices into the map.
+    active: Vec<usize>,
+}
+
+impl<R: Real> Grid<R> {
+    /// The cells `active` of `contact`'s map.
+    pub fn new(contact: &Contact, active: Vec<usize>) -> Self {
+        let (patch, grid) = (&contact.patch, contact.patch.grid());
+        let given = contact.initial.bristles.as_deref().unwrap_or(&[]);
+        let centres: Vec<[f64; 2]> = active.iter().map(|i| grid.centre(i % grid.nx, i / grid.nx)).collect();
+        let weights: Vec<f64> = active.iter().map(|&i| patch.weights()[i]).collect();
+        let zetas: Vec<[f64; 2]> = (0..active.len()).map(|i| given.get(i).copied().unwrap_or_default()).collect();
+        Self { cells: Cells::new(&centres, &weights, &zetas), k: Consts::new(&contact.friction), active }
+    }
+}
+
+impl<R: Real> Bristles for Grid<R> {
+    fn sweep(&mut self, u: Twist, finish: Option<&Stage<f64>>, next: Option<&Stage<f64>>) -> Sums {
+        sweep(&mut self.cells, &self.k, u, finish, next)
+    }
+
+    fn wrench(&self, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64) {
+        wrench(&self.cells, &self.k, u, rate, f_n)
+    }
+
+    fn states(&self) -> Vec<[f64; 2]> {
+        self.cells.bristles()
+    }
+
+    fn arm2(&self, patch: &Patch) -> f64 {
+        patch.arm2()
+    }
+
+    fn remap(&mut self, patch: &Patch) {
+        self.cells.set_weights(&self.active.iter().map(|&i| patch.weights()[i]).collect::<Vec<_>>());
+    }
+
+    fn holds_map(&self) -> bool {
+        false
     }
 }
 
@@ -58,101 +128,158 @@ pub struct Sums {
     pub gain: nalgebra::Matrix3<f64>,
 }
 
-/// One sweep, in the copy compiled for the widest vectors this processor has. The copies differ in
-/// nothing but their instructions: the results are the same, bit for bit.
+/// One sweep, in the copy compiled for the instructions of its numbers.
 pub fn sweep<R: Real>(
     cells: &mut Cells<R>,
     k: &Consts<R>,
     u: Twist,
-    finish: Option<&Stage<R>>,
-    next: Option<&Stage<R>>,
+    finish: Option<&Stage<f64>>,
+    next: Option<&Stage<f64>>,
 ) -> Sums {
-    #[cfg(target_arch = "x86_64")]
-    if R::LANES > 1 {
-        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") {
-            // SAFETY: the processor has the features.
-            #[expect(unsafe_code, reason = "calling a copy compiled for features that were just detected")]
-            return unsafe { sweep_avx512(cells, k, u, finish, next) };
-        }
-        if is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has the feature.
-            #[expect(unsafe_code, reason = "calling a copy compiled for features that were just detected")]
-            return unsafe { sweep_avx2(cells, k, u, finish, next) };
-        }
+    match R::SIMD {
+        // SAFETY: the type exists only where its instructions do.
+        #[cfg(target_arch = "x86_64")]
+        #[expect(unsafe_code, reason = "calling a copy compiled for the instructions of its numbers")]
+        Simd::Avx512 => unsafe { sweep_avx512(cells, k, u, finish, next) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        #[expect(unsafe_code, reason = "calling a copy compiled for the instructions of its numbers")]
+        Simd::Avx2 => unsafe { sweep_avx2(cells, k, u, finish, next) },
+        _ => sweep_here(cells, k, u, finish, next),
     }
-    sweep_here(cells, k, u, finish, next)
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512dq")]
+#[target_feature(enable = "avx512f,avx512dq,fma")]
 fn sweep_avx512<R: Real>(
     cells: &mut Cells<R>,
     k: &Consts<R>,
     u: Twist,
-    finish: Option<&Stage<R>>,
-    next: Option<&Stage<R>>,
+    finish: Option<&Stage<f64>>,
+    next: Option<&Stage<f64>>,
 ) -> Sums {
     sweep_here(cells, k, u, finish, next)
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,fma")]
 fn sweep_avx2<R: Real>(
     cells: &mut Cells<R>,
     k: &Consts<R>,
     u: Twist,
-    finish: Option<&Stage<R>>,
-    next: Option<&Stage<R>>,
+    finish: Option<&Stage<f64>>,
+    next: Option<&Stage<f64>>,
 ) -> Sums {
     sweep_here(cells, k, u, finish, next)
 }
 
 /// One sweep at patch twist `u`. `finish` moves the bases of the stage just solved; `next` answers
 /// for the stage to solve, from the moved bases. Both share speed and Stribeck bell.
+///
+/// Short loops, so that the processor works on several groups of cells at once while each waits for its own results;
+/// one long loop takes twice as long.
 #[inline(always)]
 fn sweep_here<R: Real>(
     cells: &mut Cells<R>,
     k: &Consts<R>,
     u: Twist,
-    finish: Option<&Stage<R>>,
-    next: Option<&Stage<R>>,
+    finish: Option<&Stage<f64>>,
+    next: Option<&Stage<f64>>,
 ) -> Sums {
+    let (finish, next) = (finish.map(Stage::wide), next.map(Stage::wide));
+    let (finish, next) = (finish.as_ref(), next.as_ref());
+    set_out(cells, k, u, finish);
+    cells.ramp.solve::<true>(k);
+    relax(cells, k, finish, next);
+    let Some(st) = next else { return Sums::default() };
+    cells.ramp.solve::<false>(k);
+    answer(cells, k, st)
+}
+
+/// The motion of every cell at patch twist `u`, and how its bristle takes stage `finish`.
+#[inline(always)]
+fn set_out<R: Real>(cells: &mut Cells<R>, k: &Consts<R>, u: Twist, finish: Option<&Stage<R>>) {
     let (ux, uy, uw) = (R::of(u.vx), R::of(u.vy), R::of(u.w));
-    let mut sum = [R::of(0.0); 12];
-    for i in 0..cells.w.len() {
-        let (x, y, w) = (cells.x[i], cells.y[i], cells.w[i]);
-        let m = motion(k, ux - uw * y, uy + uw * x);
-        let (mut zx, mut zy) = (cells.zx[i], cells.zy[i]);
+    let n = cells.w.len();
+    let (x, y, zx, zy, work) = (&cells.x[..n], &cells.y[..n], &cells.zx[..n], &cells.zy[..n], &mut cells.work[..n]);
+    cells.ramp.clear();
+    for i in 0..n {
+        let m = motion(k, ux - uw * y[i], uw.fma(x[i], uy));
+        work[i].motion = m;
         if let Some(st) = finish {
-            let z = bristle(k, st, &m, zx, zy);
-            zx += st.pull * (z.d * z.yx - zx);
-            zy += st.pull * (z.d * z.yy - zy);
-            (cells.zx[i], cells.zy[i]) = (zx, zy);
-        }
-        if let Some(st) = next {
-            let z = bristle(k, st, &m, zx, zy);
-            let (sx, sy) = (z.d * z.yx, z.d * z.yy);
-            let fx = w * (sx + st.damping * (sx - zx) + k.sigma2 * m.vx);
-            let fy = w * (sy + st.damping * (sy - zy) + k.sigma2 * m.vy);
-            let share = w * (R::of(1.0) + st.damping);
-            let [dxx, dxy, dyx, dyy] = sensitivity(k, st, &m, &z);
-            let (cxx, cxy) = (share * dxx + w * k.sigma2, share * dxy);
-            let (cyx, cyy) = (share * dyx, share * dyy + w * k.sigma2);
-            sum[0] += fx;
-            sum[1] += fy;
-            sum[2] += x * fy - y * fx;
-            sum[3] += cxx;
-            sum[4] += cxy;
-            sum[5] += x * cxy - y * cxx;
-            sum[6] += cyx;
-            sum[7] += cyy;
-            sum[8] += x * cyy - y * cyx;
-            sum[9] += x * cyx - y * cxx;
-            sum[10] += x * cyy - y * cxy;
-            sum[11] += x * (x * cyy - y * cyx) - y * (x * cxy - y * cxx);
+            let t = trial(k, st, &m, zx[i], zy[i]);
+            work[i].slip.d = slip(k, &t).d;
+            if k.elasto_plastic {
+                cells.ramp.gather(i, on_ramp(k, &t), &t);
+            }
         }
     }
-    let s = sum.map(R::sum);
+}
+
+/// Moves the bases of stage `finish`, and asks how they take stage `next`.
+#[inline(always)]
+fn relax<R: Real>(cells: &mut Cells<R>, k: &Consts<R>, finish: Option<&Stage<R>>, next: Option<&Stage<R>>) {
+    let n = cells.w.len();
+    let (zx, zy, work) = (&mut cells.zx[..n], &mut cells.zy[..n], &mut cells.work[..n]);
+    cells.ramp.clear();
+    for i in 0..n {
+        let m = work[i].motion;
+        if let Some(st) = finish {
+            let d = cells.ramp.d(i, work[i].slip.d);
+            let (yx, yy) = (st.a_sigma0.fma(m.vx, zx[i]), st.a_sigma0.fma(m.vy, zy[i]));
+            zx[i] = st.pull.fma(d * yx - zx[i], zx[i]);
+            zy[i] = st.pull.fma(d * yy - zy[i], zy[i]);
+        }
+        if let Some(st) = next {
+            let t = trial(k, st, &m, zx[i], zy[i]);
+            (work[i].trial, work[i].slip) = (t, slip(k, &t));
+            if k.elasto_plastic {
+                cells.ramp.gather(i, on_ramp(k, &t), &t);
+            }
+        }
+    }
+}
+
+/// Forces and gains of stage `st`, summed.
+#[inline(always)]
+fn answer<R: Real>(cells: &Cells<R>, k: &Consts<R>, st: &Stage<R>) -> Sums {
+    let n = cells.w.len();
+    let (x, y, w) = (&cells.x[..n], &cells.y[..n], &cells.w[..n]);
+    let (zx, zy, work) = (&cells.zx[..n], &cells.zy[..n], &cells.work[..n]);
+    let more = R::of(1.0) + st.damping;
+    let mut sum = [R::of(0.0); 12];
+    for i in 0..n {
+        let (x, y, w) = (x[i], y[i], w[i]);
+        let (m, t) = (&work[i].motion, &work[i].trial);
+        let z = cells.ramp.slip(i, &work[i].slip);
+        let (sx, sy) = (z.d * t.yx, z.d * t.yy);
+        let fx = w * k.sigma2.fma(m.vx, st.damping.fma(sx - zx[i], sx));
+        let fy = w * k.sigma2.fma(m.vy, st.damping.fma(sy - zy[i], sy));
+        let [dxx, dxy, dyx, dyy] = sensitivity(k, st, m, t, &z);
+        let share = w * more;
+        let viscous = w * k.sigma2;
+        let (cxx, cxy) = (share.fma(dxx, viscous), share * dxy);
+        let (cyx, cyy) = (share * dyx, share.fma(dyy, viscous));
+        // The rows of C E, then of E^T C E.
+        let (xw, yw) = (x.fma(cxy, -(y * cxx)), x.fma(cyy, -(y * cyx)));
+        sum[0] += fx;
+        sum[1] += fy;
+        sum[2] = x.fma(fy, sum[2] - y * fx);
+        sum[3] += cxx;
+        sum[4] += cxy;
+        sum[5] += xw;
+        sum[6] += cyx;
+        sum[7] += cyy;
+        sum[8] += yw;
+        sum[9] = x.fma(cyx, sum[9] - y * cxx);
+        sum[10] = x.fma(cyy, sum[10] - y * cxy);
+        sum[11] = x.fma(yw, sum[11] - y * xw);
+    }
+    // No closure here: it would be compiled for the baseline.
+    let mut s = [0.0; 12];
+    for (s, sum) in s.iter_mut().zip(sum) {
+        *s = sum.sum();
+    }
     Sums {
         resist: nalgebra::Vector3::new(s[0], s[1], s[2]),
         gain: nalgebra::Matrix3::new(s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10], s[11]),
@@ -161,7 +288,8 @@ fn sweep_here<R: Real>(
 
 /// The friction wrench [N, N, N m] at the patch origin in the present state, with the rate of
 /// eqs. (1) and (15) and normal force `f_n` [N], and the share of it on slipping cells.
-pub fn wrench<R: Real>(cells: &Cells<R>, k: &Consts<R>, u: Twist, rate: &Rate<R>, f_n: f64) -> (Wrench, f64) {
+pub fn wrench<R: Real>(cells: &Cells<R>, k: &Consts<R>, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64) {
+    let rate = Rate { sigma1: R::of(rate.sigma1), mu_c: R::of(rate.mu_c), mu_d: R::of(rate.mu_d) };
     let (ux, uy, uw) = (R::of(u.vx), R::of(u.vy), R::of(u.w));
     let mut sum = [R::of(0.0); 4];
     for i in 0..cells.w.len() {

@@ -17,6 +17,8 @@ pub struct Consts<R> {
     pub inv_v_s: R,
     /// Elastic share [-].
     pub s_ba: R,
+    /// `1 / (1 - s_ba)`: the ramp's slope if it were straight [-].
+    pub inv_width: R,
     /// Viscous coefficient [s/m].
     pub sigma2: R,
 }
@@ -30,23 +32,8 @@ impl<R: Real> Consts<R> {
             gamma: R::of(f.gamma),
             inv_v_s: R::of(1.0 / f.v_s),
             s_ba: R::of(f.s_ba),
+            inv_width: R::of(1.0 / (1.0 - f.s_ba)),
             sigma2: R::of(f.sigma2),
-        }
-    }
-}
-
-impl<R: Real> Consts<R> {
-    /// The same for one number: a reduced model has no lanes.
-    pub fn plain(&self) -> Consts<f64> {
-        let Self { elasto_plastic, gaussian, gamma, inv_v_s, s_ba, sigma2 } = *self;
-        let one = |v: R| v.lane(0);
-        Consts {
-            elasto_plastic,
-            gaussian,
-            gamma: one(gamma),
-            inv_v_s: one(inv_v_s),
-            s_ba: one(s_ba),
-            sigma2: one(sigma2),
         }
     }
 }
@@ -68,17 +55,17 @@ pub struct Stage<R> {
     pub pull: R,
 }
 
-impl<R: Real> Stage<R> {
-    /// The same for one number: a reduced model has no lanes.
-    pub fn plain(&self) -> Stage<f64> {
-        let one = |v: R| v.lane(0);
+impl Stage<f64> {
+    /// The same in every lane.
+    #[inline(always)]
+    pub fn wide<R: Real>(&self) -> Stage<R> {
         Stage {
-            a_sigma0: one(self.a_sigma0),
-            damping: one(self.damping),
-            mu_c: one(self.mu_c),
-            mu_d: one(self.mu_d),
-            chi: one(self.chi),
-            pull: one(self.pull),
+            a_sigma0: R::of(self.a_sigma0),
+            damping: R::of(self.damping),
+            mu_c: R::of(self.mu_c),
+            mu_d: R::of(self.mu_d),
+            chi: R::of(self.chi),
+            pull: R::of(self.pull),
         }
     }
 }
@@ -102,40 +89,51 @@ pub struct Motion<R> {
     pub bell_slope: R,
 }
 
-/// A cell's bristle at the end of a stage: `zeta* = d y`.
+/// A bristle carried along by the base for a stage, before any of it slips.
 #[derive(Clone, Copy, Debug)]
-pub struct Bristle<R> {
-    /// `zeta_b + a sigma0 v` [-].
+pub struct Trial<R> {
+    /// `y = zeta_b + a sigma0 v` [-].
     pub yx: R,
-    /// `zeta_b + a sigma0 v` [-].
+    /// `y = zeta_b + a sigma0 v` [-].
     pub yy: R,
-    /// `1/|y|`, and 0 rather than infinity at 0.
-    pub inv_y: R,
+    /// Direction of `y`; 0 at 0 [-].
+    pub nx: R,
+    /// Direction of `y`; 0 at 0 [-].
+    pub ny: R,
+    /// `1/|y|`, large rather than infinite at 0 [-].
+    pub inv_len: R,
+    /// `|y|` [-].
+    pub len: R,
     /// `g` at the present speed [-].
     pub g: R,
+    /// `a sigma0 eps` (Elasto-Plastic) or `a sigma0 |v|` (LuGre): how far it slips back where all of it is plastic [-].
+    pub push: R,
+}
+
+/// How much of a trial slips: `zeta* = d y`.
+#[derive(Clone, Copy, Debug)]
+pub struct Slip<R> {
     /// `1 / (1 + a lambda)` [-].
     pub d: R,
-    /// `|zeta*| / g` [-].
-    pub x: R,
-    /// `a sigma0 |v| / g` (LuGre) or `a sigma0 eps / g` (Elasto-Plastic) [-].
-    pub l: R,
-    /// Plastic share `b(x)` [-].
-    pub b: R,
-    /// Its slope `b'(x)` [-].
-    pub b_slope: R,
+    /// `d|zeta*| / d|y|` at given `g` and `push` [-].
+    pub stiff: R,
+    /// `x b`, with `x = |zeta*|/g` and the plastic share `b(x)` [-].
+    pub xb: R,
+    /// `x (1 - stiff)` [-].
+    pub xs: R,
 }
 
 /// Speed, direction and Stribeck bell of a velocity.
 #[inline(always)]
 pub fn motion<R: Real>(k: &Consts<R>, vx: R, vy: R) -> Motion<R> {
-    let v2 = vx * vx + vy * vy;
-    let inv_s = R::of(1.0) / (v2 + R::of(R::TINY)).sqrt();
+    let v2 = vx.fma(vx, vy * vy);
+    let inv_s = (v2 + R::of(R::TINY)).rsqrt();
     let s = v2 * inv_s;
     let (bell, bell_slope);
     if k.gaussian {
-        let x2 = (v2 * k.inv_v_s * k.inv_v_s).min(R::of(80.0));
-        bell = (-x2).exp_negative();
-        bell_slope = R::of(-2.0) * s * k.inv_v_s * k.inv_v_s * bell;
+        let inv_v_s2 = k.inv_v_s * k.inv_v_s;
+        bell = (-(v2 * inv_v_s2).min(R::of(80.0))).exp_negative();
+        bell_slope = R::of(-2.0) * inv_v_s2 * (s * bell);
     } else {
         let x = (s * k.inv_v_s).max(R::of(R::TINY));
         bell = (-(x.powf(k.gamma).min(R::of(80.0)))).exp_negative();
@@ -148,110 +146,122 @@ pub fn motion<R: Real>(k: &Consts<R>, vx: R, vy: R) -> Motion<R> {
 
 /// Plastic share `b(x)` and its slope, eqs. (16)-(18): 0 below `s_ba`, 1 above 1, half a sine between.
 #[inline(always)]
-pub fn ramp<R: Real>(x: R, s_ba: R) -> (R, R) {
+pub fn ramp<R: Real>(k: &Consts<R>, x: R) -> (R, R) {
     let half = R::of(0.5);
-    let inv_width = R::of(1.0) / (R::of(1.0) - s_ba);
-    let p = ((x - s_ba) * inv_width).max(R::of(0.0)).min(R::of(1.0)) - half;
-    let (sin, cos) = p.sin_cos_pi();
-    (half + half * sin, R::of(0.5 * std::f64::consts::PI) * cos * inv_width)
+    let p = ((x - k.s_ba) * k.inv_width).max(R::of(0.0)).min(R::of(1.0)) - half;
+    let (sin, cos) = (R::of(std::f64::consts::PI) * p).sin_cos();
+    (half.fma(sin, half), R::of(0.5 * std::f64::consts::PI) * k.inv_width * cos)
 }
 
-/// The root of `x (1 + l b(x)) = y` for `s_ba < y < 1 + l`: bracketed Newton on the ramp.
+/// The root `x` of `x (1 + l b(x)) = y` for `s_ba < y < 1 + l`, with `b` and `b'` there: Halley in the angle of the sine.
 ///
 /// The start takes the ramp as a parabola on the half that holds the root, so that the equation is exact at that
-/// half's end, and freezes the `x` before the square at its centre: a quadratic. From it, three iterations leave
-/// 2e-8 of `y` and four its rounding, for all states that a step can meet (`y > l - 4`).
+/// half's end, and freezes the `x` before the square at its centre: a quadratic. From it, two iterations leave
+/// 2e-8 of `y` and three its rounding, for all states that a step can meet (`y > l - 4`).
 #[inline(always)]
-pub fn ramp_root<R: Real>(y: R, l: R, s_ba: R) -> R {
-    let (one, zero) = (R::of(1.0), R::of(0.0));
-    let width = one - s_ba;
-    let middle = s_ba + R::of(0.5) * width;
-    let low_half = y.lt(middle * (one + R::of(0.5) * l));
-    let frozen = s_ba + R::select(low_half, R::of(0.25), R::of(0.75)) * width;
-    let slope = R::select(low_half, one, one + l) * width;
-    let c = R::select(low_half, y - s_ba, one + l - y).max(zero);
-    let q = R::of(2.0) * c / (slope + (slope * slope + R::of(8.0) * l * frozen * c).sqrt());
-    let q = q.min(R::of(0.5));
-    let mut x = R::select(low_half, s_ba + width * q, one - width * q);
-    let (mut low, mut high) = (s_ba, y.min(one));
+pub fn ramp_root<R: Real>(k: &Consts<R>, y: R, l: R) -> (R, R, R) {
+    let (one, half) = (R::of(1.0), R::of(0.5));
+    let width = one - k.s_ba;
+    let middle = k.s_ba + half * width;
+    let (stretched, hl) = (one + l, half * l);
+    let low_half = y.lt(middle.fma(hl, middle));
+    let frozen_twice = R::select(low_half, k.s_ba + middle, one + middle);
+    let slope = R::select(low_half, width, width * stretched);
+    let c = R::select(low_half, y - k.s_ba, stretched - y).max(R::of(0.0));
+    let root = slope.fma(slope, R::of(8.0) * hl * frozen_twice * c).sqrt();
+    let q = ((c + c) * (slope + root).recip_rough()).min(half);
+    // x = middle + per_angle t
+    let (quarter, per_angle) = (R::of(0.5 * std::f64::consts::PI), R::of(std::f64::consts::FRAC_1_PI) * width);
+    let t = R::of(std::f64::consts::PI) * q - quarter;
+    let mut t = R::select(low_half, t, -t);
+    let (mut sin, mut cos) = (t, t);
     for _ in 0..R::RAMP_ITERATIONS {
-        let (b, b_slope) = ramp(x, s_ba);
-        let f = x * (one + l * b) - y;
-        let above = zero.lt(f);
-        high = R::select(above, x, high);
-        low = R::select(above, low, x);
-        let next = x - f / (one + l * (b + x * b_slope));
-        let outside = R::select(next.lt(low), one, R::select(high.lt(next), one, zero));
-        x = R::select(zero.lt(outside), R::of(0.5) * (low + high), next);
+        (sin, cos) = t.sin_cos();
+        let x = per_angle.fma(t, middle);
+        let (xl, load) = (x * hl, hl.fma(sin, hl + one));
+        let f = x.fma(load, -y);
+        let f_slope = xl.fma(cos, per_angle * load);
+        let f_bend = (per_angle * l).fma(cos, -(xl * sin));
+        let below = (half * f).fma(-f_bend, f_slope * f_slope);
+        let next = (f * f_slope).fma(-below.recip_rough(), t).max(-quarter).min(quarter);
+        // The last step is short: sine and cosine follow it as polynomials.
+        let step = next - t;
+        (sin, cos) = (step.fma((half * step).fma(-sin, cos), sin), step.fma(-sin, cos));
+        t = next;
     }
-    x
+    (per_angle.fma(t, middle), half.fma(sin, half), quarter * k.inv_width * cos)
 }
 
-/// The bristle after one stage from base `(zx, zy)` at velocity `m`: exact, for any length of step.
+/// The bristle carried along from base `(zx, zy)` at velocity `m`.
 #[inline(always)]
-pub fn bristle<R: Real>(k: &Consts<R>, st: &Stage<R>, m: &Motion<R>, zx: R, zy: R) -> Bristle<R> {
-    let (one, zero) = (R::of(1.0), R::of(0.0));
-    let yx = zx + st.a_sigma0 * m.vx;
-    let yy = zy + st.a_sigma0 * m.vy;
-    let y2 = yx * yx + yy * yy;
-    let inv_y = one / (y2 + R::of(R::TINY)).sqrt();
-    let g = st.mu_c + st.mu_d * m.bell;
-    let inv_g = one / g;
+pub fn trial<R: Real>(k: &Consts<R>, st: &Stage<R>, m: &Motion<R>, zx: R, zy: R) -> Trial<R> {
+    let yx = st.a_sigma0.fma(m.vx, zx);
+    let yy = st.a_sigma0.fma(m.vy, zy);
+    let g = st.mu_d.fma(m.bell, st.mu_c);
     if !k.elasto_plastic {
-        let l = st.a_sigma0 * m.s * inv_g;
-        let d = one / (one + l);
-        return Bristle { yx, yy, inv_y, g, d, x: y2 * inv_y * inv_g * d, l, b: one, b_slope: zero };
+        let zero = R::of(0.0);
+        return Trial { yx, yy, nx: zero, ny: zero, inv_len: zero, len: zero, g, push: st.a_sigma0 * m.s };
     }
-    let eps = R::of(0.5) * (m.s + (m.vx * yx + m.vy * yy) * inv_y);
-    let l = (st.a_sigma0 * eps * inv_g).max(zero);
-    let y = y2 * inv_y * inv_g;
-    let plastic = k.s_ba.lt(y);
-    let on_ramp = R::and(plastic, y.lt(one + l));
-    let mut x = R::select(plastic, y / (one + l), y);
-    let mut b = R::select(plastic, one, zero);
-    let mut b_slope = zero;
-    if R::any(on_ramp) {
-        // Elsewhere the arguments are meaningless and the results are not selected.
-        let root = ramp_root(y, l, k.s_ba);
-        let (rb, rb_slope) = ramp(root, k.s_ba);
-        x = R::select(on_ramp, root, x);
-        b = R::select(on_ramp, rb, b);
-        b_slope = R::select(on_ramp, rb_slope, b_slope);
+    let y2 = yx.fma(yx, yy * yy);
+    let inv_len = (y2 + R::of(R::TINY)).rsqrt();
+    let (nx, ny) = (yx * inv_len, yy * inv_len);
+    let along = m.vx.fma(nx, m.vy.fma(ny, m.s));
+    let push = (R::of(0.5) * st.a_sigma0 * along).max(R::of(0.0));
+    Trial { yx, yy, nx, ny, inv_len, len: y2 * inv_len, g, push }
+}
+
+/// Whether the trial ends on the ramp, where `slip` does not hold.
+#[inline(always)]
+pub fn on_ramp<R: Real>(k: &Consts<R>, t: &Trial<R>) -> R::Mask {
+    R::and((k.s_ba * t.g).lt(t.len), t.len.lt(t.g + t.push))
+}
+
+/// The slip of a trial that ends below the ramp or above it.
+#[inline(always)]
+pub fn slip<R: Real>(k: &Consts<R>, t: &Trial<R>) -> Slip<R> {
+    let (one, zero) = (R::of(1.0), R::of(0.0));
+    let r = (t.g + t.push).recip();
+    let d = t.g * r;
+    if !k.elasto_plastic {
+        return Slip { d, stiff: r, xb: zero, xs: zero };
     }
-    Bristle { yx, yy, inv_y, g, d: one / (one + l * b), x, l, b, b_slope }
+    let plastic = (k.s_ba * t.g).lt(t.len);
+    let d = R::select(plastic, d, one);
+    let xb = R::select(plastic, t.len * r, zero);
+    Slip { d, stiff: d, xb, xs: xb * (t.push * r) }
+}
+
+/// The slip of a trial on the ramp, from `y = |y|/g` and `l = push/g`.
+#[inline(always)]
+pub fn slip_on_ramp<R: Real>(k: &Consts<R>, y: R, l: R) -> Slip<R> {
+    let one = R::of(1.0);
+    let (x, b, b_slope) = ramp_root(k, y, l);
+    let steep = l * x.fma(b_slope, b);
+    let stiff = (one + steep).recip();
+    Slip { d: l.fma(b, one).recip(), stiff, xb: x * b, xs: x * (steep * stiff) }
 }
 
 /// `d zeta*/dv` as `[xx, xy, yx, yy]` [s/m].
 #[inline(always)]
-pub fn sensitivity<R: Real>(k: &Consts<R>, st: &Stage<R>, m: &Motion<R>, z: &Bristle<R>) -> [R; 4] {
-    let one = R::of(1.0);
+pub fn sensitivity<R: Real>(k: &Consts<R>, st: &Stage<R>, m: &Motion<R>, t: &Trial<R>, z: &Slip<R>) -> [R; 4] {
     let g_slope = st.chi * st.mu_d * m.bell_slope;
+    let i = st.a_sigma0 * z.d;
     if !k.elasto_plastic {
-        let inv_g = one / z.g;
-        let c = z.d * z.d * (st.a_sigma0 * inv_g) * (one - m.s * g_slope * inv_g);
-        let i = st.a_sigma0 * z.d;
-        return [i - c * z.yx * m.ex, -c * z.yx * m.ey, -c * z.yy * m.ex, i - c * z.yy * m.ey];
+        let c = -(z.stiff * z.stiff * st.a_sigma0 * (t.g - m.s * g_slope));
+        let (cx, cy) = (c * m.ex, c * m.ey);
+        return [t.yx.fma(cx, i), t.yx * cy, t.yy * cx, t.yy.fma(cy, i)];
     }
-    let (nx, ny) = (z.yx * z.inv_y, z.yy * z.inv_y);
-    let half = R::of(0.5);
-    let vn = m.vx * nx + m.vy * ny;
-    let turn = st.a_sigma0 * z.inv_y;
-    let deps_x = half * (m.ex + nx + turn * (m.vx - vn * nx));
-    let deps_y = half * (m.ey + ny + turn * (m.vy - vn * ny));
-    let steep = z.l * (z.b + z.x * z.b_slope);
-    let inv = one / (one + steep);
+    let vn = m.vx.fma(t.nx, m.vy * t.ny);
+    let turn = st.a_sigma0 * t.inv_len;
+    let deps_x = turn.fma(m.vx - vn * t.nx, m.ex + t.nx);
+    let deps_y = turn.fma(m.vy - vn * t.ny, m.ey + t.ny);
     // d(g x)/dv: model.md's g dx + x g' e, with what cancels in it taken out. (No closures here: they
     // would be compiled for the baseline.)
-    let along = z.x * steep * g_slope;
-    let row_x = (st.a_sigma0 * (nx - z.x * z.b * deps_x) + along * m.ex) * inv;
-    let row_y = (st.a_sigma0 * (ny - z.x * z.b * deps_y) + along * m.ey) * inv;
-    let i = st.a_sigma0 * z.d;
-    [
-        nx * row_x + i * (one - nx * nx),
-        nx * row_y - i * nx * ny,
-        ny * row_x - i * nx * ny,
-        ny * row_y + i * (one - ny * ny),
-    ]
+    let (along, back, forth) = (st.a_sigma0 * z.stiff, R::of(-0.5) * z.xb, z.xs * g_slope);
+    // Less i n, so that what is left of d (I - n n^T) is d I.
+    let row_x = along.fma(back.fma(deps_x, t.nx), forth.fma(m.ex, -(i * t.nx)));
+    let row_y = along.fma(back.fma(deps_y, t.ny), forth.fma(m.ey, -(i * t.ny)));
+    [t.nx.fma(row_x, i), t.nx * row_y, t.ny * row_x, t.ny.fma(row_y, i)]
 }
 
 /// `lambda / sigma0` [s/m] of the differential equation at state `(zx, zy)`: for recorded wrenches.
@@ -261,9 +271,9 @@ pub fn decay<R: Real>(k: &Consts<R>, g: R, m: &Motion<R>, zx: R, zy: R) -> R {
         return m.s / g;
     }
     let z2 = zx * zx + zy * zy;
-    let inv_z = R::of(1.0) / (z2 + R::of(R::TINY)).sqrt();
+    let inv_z = (z2 + R::of(R::TINY)).rsqrt();
     let eps = R::of(0.5) * (m.s + (m.vx * zx + m.vy * zy) * inv_z);
-    let (b, _) = ramp(z2 * inv_z / g, k.s_ba);
+    let (b, _) = ramp(k, z2 * inv_z / g);
     eps * b / g
 }
 

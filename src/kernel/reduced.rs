@@ -10,8 +10,10 @@ use nalgebra::{Matrix3, Vector3};
 
 use super::distributed::{Rate, Sums};
 use super::friction::{Consts, Motion, Stage, motion, ramp, ramp_root};
-use crate::contact::Form;
-use crate::limit_surface::Table;
+use super::step::{Bristles, reshapes, rule_of};
+use crate::contact::{Contact, Form};
+use crate::limit_surface::{Surface, Table};
+use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
 
 /// The bristle and the patch it stands for.
@@ -29,6 +31,8 @@ pub struct Reduced {
     pub table: Option<Arc<Table>>,
     /// Which Elasto-Plastic form.
     pub form: Form,
+    /// Friction constants.
+    pub k: Consts<f64>,
 }
 
 /// What a twist decides, whatever the stage.
@@ -78,8 +82,26 @@ fn over(x: f64) -> f64 {
 }
 
 impl Reduced {
-    /// One sweep at patch twist `u` (at the patch origin): as the grid's, for one bristle.
-    pub fn sweep(&mut self, k: &Consts<f64>, u: Twist, finish: Option<&Stage<f64>>, next: Option<&Stage<f64>>) -> Sums {
+    /// The bristle of `contact` on `table`, or on an ellipsoid.
+    pub fn new(contact: &Contact, table: Option<Arc<Table>>, form: Form) -> Self {
+        let patch = &contact.patch;
+        let given = contact.initial.bristles.as_deref().unwrap_or(&[]);
+        let zeta = |i: usize| given.get(i).copied().unwrap_or_default();
+        Self {
+            zeta: Vector3::new(zeta(0)[0], zeta(0)[1], zeta(1)[0]),
+            cop: patch.cop(),
+            radius: Surface::new(patch, rule_of(table.as_deref())).radius(),
+            viscous: patch.viscous(),
+            table,
+            form,
+            k: Consts::new(&contact.friction),
+        }
+    }
+}
+
+impl Bristles for Reduced {
+    fn sweep(&mut self, u: Twist, finish: Option<&Stage<f64>>, next: Option<&Stage<f64>>) -> Sums {
+        let k = &{ self.k };
         let v = u.at(self.cop);
         let drive = self.drive(k, v);
         if let Some(st) = finish {
@@ -100,9 +122,9 @@ impl Reduced {
         Sums { resist: shift.transpose() * resist, gain: shift.transpose() * gain * shift }
     }
 
-    /// The friction wrench [N, N, N m] at the patch origin in the present state, and 1 if the bristle
-    /// slips, else 0.
-    pub fn wrench(&self, k: &Consts<f64>, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64) {
+    /// The slip is 1 if the bristle slips, else 0.
+    fn wrench(&self, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64) {
+        let k = &self.k;
         let v = u.at(self.cop);
         let drive = self.drive(k, v);
         let g = rate.mu_c + rate.mu_d * drive.m.bell;
@@ -113,7 +135,7 @@ impl Reduced {
         let change = if !k.elasto_plastic {
             drive.d - drive.m.s / g * z
         } else {
-            let (b, _) = ramp(x, k.s_ba);
+            let (b, _) = ramp(k, x);
             match self.form {
                 Form::Published => {
                     let eps = 0.5 * (drive.d.norm() + drive.d.dot(&z_hat));
@@ -135,6 +157,33 @@ impl Reduced {
         (wrench.about([-cx, -cy]), f64::from(u8::from(x > k.s_ba)))
     }
 
+    fn states(&self) -> Vec<[f64; 2]> {
+        vec![[self.zeta[0], self.zeta[1]], [self.zeta[2], 0.0]]
+    }
+
+    fn arm2(&self, _: &Patch) -> f64 {
+        self.viscous
+    }
+
+    /// Only `r` and `u` follow a map that changes its size; a limit surface is made anew when the map's shape changes.
+    fn remap(&mut self, patch: &Patch) {
+        let surface = Surface::new(patch, rule_of(self.table.as_deref()));
+        self.cop = patch.cop();
+        // The deflection z_tau = r zeta_3 / sigma0 is kept, as the grid keeps its bristles.
+        self.zeta[2] *= self.radius / surface.radius();
+        self.radius = surface.radius();
+        self.viscous = patch.viscous();
+        if let Some(table) = self.table.as_mut().filter(|_| reshapes(patch)) {
+            *table = Arc::new(Table::of(&surface, table.n_ls()).expect("the resolution was checked before"));
+        }
+    }
+
+    fn holds_map(&self) -> bool {
+        true
+    }
+}
+
+impl Reduced {
     fn drive(&self, k: &Consts<f64>, v: Twist) -> Drive {
         let r = self.radius;
         let v_s = Vector3::new(v.vx, v.vy, r * v.w);
@@ -177,8 +226,7 @@ impl Reduced {
             } else if ratio >= 1.0 + l {
                 (ratio / (1.0 + l), 1.0, 0.0)
             } else {
-                let x = ramp_root(ratio, l, k.s_ba);
-                let (b, b_slope) = ramp(x, k.s_ba);
+                let (x, b, b_slope) = ramp_root(k, ratio, l);
                 (x, b, b_slope)
             };
             let d = 1.0 / (1.0 + l * b);
@@ -192,7 +240,7 @@ impl Reduced {
         let zeta = z1 + tau * (z0 - z1);
         let share = (1.0 - tau) / (1.0 + q * tau);
         let x = zeta.norm() / big_g;
-        let (b, b_slope) = ramp(x, k.s_ba);
+        let (b, b_slope) = ramp(k, x);
         let step = tau * pull + (1.0 - tau) / (1.0 + q) * (push - q * self.zeta);
         Bristle { zeta, step, y: Vector3::new(b, 0.0, 0.0), l: q, x, b: share, b_slope, d: 1.0 / (1.0 + share * q) }
     }
@@ -217,7 +265,7 @@ impl Reduced {
             let zeta = z1 + tau * way;
             let (inv, x) = (over(zeta.norm()), zeta.norm() / big_g);
             let z_hat = zeta * inv;
-            let (b, b_slope) = ramp(x, k.s_ba);
+            let (b, b_slope) = ramp(k, x);
             let c = m.d_hat.dot(&z_hat);
             let f = (1.0 - tau) / (1.0 + q * tau) - 0.5 * b * (1.0 + c);
             if tau == 0.0 && f <= 0.0 {

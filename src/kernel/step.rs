@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use nalgebra::{Matrix3, Vector3};
 
-use super::distributed::{Cells, Rate, sweep, wrench};
-use super::friction::{Consts, Stage};
+use super::distributed::{Grid, Rate, Sums};
+use super::friction::Stage;
 use super::real::Real;
 use super::reduced::Reduced;
 use crate::body::{Kind, Transform};
 use crate::contact::{Contact, Model};
 use crate::engine::{Reason, Status};
-use crate::limit_surface::{Rule, Surface, Table};
+use crate::limit_surface::{Rule, Table};
 use crate::patch::{Exponent, Hertz, Patch};
 use crate::planar::{Pose, Twist, Wrench};
 use crate::schedule::{Interval, slot};
@@ -32,13 +32,37 @@ pub const SHORTEST_RULED_STEP: f64 = 1e-5;
 #[derive(Clone, Copy, Debug)]
 pub struct Failed;
 
+/// The bristles of a contact, whatever its model and the numbers that it is computed in.
+pub trait Bristles {
+    /// One sweep at patch twist `u`: finishes the stage `finish`, answers for the stage `next`.
+    fn sweep(&mut self, u: Twist, finish: Option<&Stage<f64>>, next: Option<&Stage<f64>>) -> Sums;
+    /// The friction wrench [N, N, N m] at the patch origin in the present state, and the share of the normal force on
+    /// slipping bristles.
+    fn wrench(&self, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64);
+    /// The states `zeta` [-], as [`crate::contact::Initial::bristles`] takes them.
+    fn states(&self) -> Vec<[f64; 2]>;
+    /// `L^2` [m^2], which weighs angular against linear velocity.
+    fn arm2(&self, patch: &Patch) -> f64;
+    /// Follows the map of `patch`.
+    fn remap(&mut self, patch: &Patch);
+    /// Whether a stage must be finished on the map that it was solved on.
+    fn holds_map(&self) -> bool;
+}
+
+/// The bristles of `contact`, the cells `active` of a grid ([`Contact::active_cells`]) in numbers `R`.
+pub fn bristles<R: Real + 'static>(contact: &Contact, active: Vec<usize>) -> Box<dyn Bristles> {
+    match &contact.model {
+        Model::Distributed => Box::new(Grid::<R>::new(contact, active)),
+        Model::Ellipsoid(form) => Box::new(Reduced::new(contact, None, *form)),
+        Model::LimitSurface(table, form) => Box::new(Reduced::new(contact, Some(Arc::clone(table)), *form)),
+    }
+}
+
 /// The state of one contact, stepped through its intervals.
-#[derive(Clone, Debug)]
-pub struct Solver<'a, R> {
+pub struct Solver<'a> {
     contact: &'a Contact,
-    k: Consts<R>,
     /// The bristles.
-    pub bristles: Bristles<R>,
+    pub bristles: Box<dyn Bristles>,
     /// Twist at the centre of mass.
     pub u: Twist,
     /// Pose of the centre of mass.
@@ -46,7 +70,7 @@ pub struct Solver<'a, R> {
     /// The patch twist of the last solve: the next stage's guess, and where `pending` is finished.
     patch_twist: Twist,
     /// The stage that is solved but whose bristles have not moved yet.
-    pending: Option<Stage<R>>,
+    pending: Option<Stage<f64>>,
     /// `L^2` of the present map [m^2].
     arm2: f64,
     /// Largest slope of the Stribeck bell over `s/v_s` [-].
@@ -55,80 +79,6 @@ pub struct Solver<'a, R> {
     h_max: f64,
     /// How it fares.
     pub status: Status,
-}
-
-/// The bristles of a contact, by its model.
-#[derive(Clone, Debug)]
-pub enum Bristles<R> {
-    /// Distributed: the cells that carry pressure at some time, and their indices into the map.
-    Grid(Cells<R>, Vec<usize>),
-    /// Reduced.
-    One(Box<Reduced>),
-}
-
-impl<R: Real> Bristles<R> {
-    fn new(contact: &Contact, active: Vec<usize>) -> Self {
-        let given = contact.initial.bristles.as_deref().unwrap_or(&[]);
-        let zeta = |i: usize| given.get(i).copied().unwrap_or_default();
-        let patch = &contact.patch;
-        let (table, form) = match &contact.model {
-            Model::Distributed => {
-                let grid = patch.grid();
-                let centres: Vec<[f64; 2]> = active.iter().map(|i| grid.centre(i % grid.nx, i / grid.nx)).collect();
-                let weights: Vec<f64> = active.iter().map(|&i| patch.weights()[i]).collect();
-                let zetas: Vec<[f64; 2]> = (0..active.len()).map(zeta).collect();
-                return Self::Grid(Cells::new(&centres, &weights, &zetas), active);
-            }
-            Model::Ellipsoid(form) => (None, *form),
-            Model::LimitSurface(table, form) => (Some(Arc::clone(table)), *form),
-        };
-        let rule = rule_of(table.as_deref());
-        Self::One(Box::new(Reduced {
-            zeta: Vector3::new(zeta(0)[0], zeta(0)[1], zeta(1)[0]),
-            cop: patch.cop(),
-            radius: Surface::new(patch, rule).radius(),
-            viscous: patch.viscous(),
-            table,
-            form,
-        }))
-    }
-
-    /// The states `zeta` [-], as [`crate::contact::Initial::bristles`] takes them.
-    pub fn states(&self) -> Vec<[f64; 2]> {
-        match self {
-            Self::Grid(cells, _) => cells.bristles(),
-            Self::One(one) => vec![[one.zeta[0], one.zeta[1]], [one.zeta[2], 0.0]],
-        }
-    }
-
-    /// `L^2` [m^2], which weighs angular against linear velocity.
-    fn arm2(&self, patch: &Patch) -> f64 {
-        match self {
-            Self::Grid(..) => patch.arm2(),
-            Self::One(one) => one.viscous,
-        }
-    }
-
-    /// Follows the map of `patch`; a limit surface is made anew when the map's shape changes.
-    fn remap(&mut self, patch: &Patch) {
-        match self {
-            Self::Grid(cells, active) => {
-                cells.set_weights(&active.iter().map(|&i| patch.weights()[i]).collect::<Vec<_>>());
-            }
-            Self::One(one) => {
-                let rule = rule_of(one.table.as_deref());
-                let surface = Surface::new(patch, rule);
-                one.cop = patch.cop();
-                // The deflection z_tau = r zeta_3 / sigma0 is kept, as the grid keeps its bristles.
-                one.zeta[2] *= one.radius / surface.radius();
-                one.radius = surface.radius();
-                one.viscous = patch.viscous();
-                if let Some(table) = one.table.as_mut().filter(|_| reshapes(patch)) {
-                    *table = Arc::new(Table::of(&surface, table.n_ls()).expect("the resolution was checked before"));
-                }
-            }
-        }
-    }
 }
 
 /// The rule by which a reduced bristle's radius is computed: the table's, or `points` for an ellipsoid.
@@ -144,17 +94,14 @@ pub(crate) fn reshapes(patch: &Patch) -> bool {
 /// The inputs at the time of a stage.
 type Inputs = [f64; slot::COUNT];
 
-impl<'a, R: Real> Solver<'a, R> {
-    /// The contact at its initial state, with steps of at most `h_max` [s]. `active` are the cells
-    /// to follow, as [`Contact::active_cells`] gives them.
-    pub fn new(contact: &'a Contact, active: Vec<usize>, h_max: f64) -> Self {
-        let bristles = Bristles::new(contact, active);
+impl<'a> Solver<'a> {
+    /// The contact at its initial state, with its `bristles` and steps of at most `h_max` [s].
+    pub fn new(contact: &'a Contact, bristles: Box<dyn Bristles>, h_max: f64) -> Self {
         let arm2 = bristles.arm2(&contact.patch);
         let u = if contact.body.kind == Kind::Prescribed { Twist::default() } else { contact.initial.twist };
         let q = contact.initial.pose;
         Self {
             contact,
-            k: Consts::new(&contact.friction),
             bristles,
             u,
             q,
@@ -170,7 +117,7 @@ impl<'a, R: Real> Solver<'a, R> {
     /// Makes the pressure map anew for normal force `f_n` [N]; bristles are kept.
     pub fn remap(&mut self, f_n: f64) {
         // A reduced bristle finishes its stage on the map that it was solved on.
-        if self.pending.is_some() && matches!(self.bristles, Bristles::One(_)) {
+        if self.pending.is_some() && self.bristles.holds_map() {
             self.sweep(None);
         }
         let patch = self.contact.patch.under(f_n);
@@ -276,17 +223,17 @@ impl<'a, R: Real> Solver<'a, R> {
         Ok(du)
     }
 
-    fn stage_constants(&self, v: &Inputs, a: f64, pull: f64) -> Stage<R> {
+    fn stage_constants(&self, v: &Inputs, a: f64, pull: f64) -> Stage<f64> {
         let (body, f) = (&self.contact.body, &self.contact.friction);
         let mu_d = v[slot::MU_S] - v[slot::MU_C];
         let fall = 2.0 * a * f64::from(body.pads) * v[slot::F_N] * mu_d * self.k_g / f.v_s;
         Stage {
-            a_sigma0: R::of(a * f.sigma0),
-            damping: R::of(f.sigma1 / (f.sigma0 * a)),
-            mu_c: R::of(v[slot::MU_C]),
-            mu_d: R::of(mu_d),
-            chi: R::of(if fall > body.mass { body.mass / fall } else { 1.0 }),
-            pull: R::of(pull),
+            a_sigma0: a * f.sigma0,
+            damping: f.sigma1 / (f.sigma0 * a),
+            mu_c: v[slot::MU_C],
+            mu_d: mu_d,
+            chi: if fall > body.mass { body.mass / fall } else { 1.0 },
+            pull: pull,
         }
     }
 
@@ -305,17 +252,11 @@ impl<'a, R: Real> Solver<'a, R> {
     }
 
     /// A sweep at the present patch twist: finishes what is pending, answers for `next`.
-    fn sweep(&mut self, next: Option<&Stage<R>>) -> super::distributed::Sums {
+    fn sweep(&mut self, next: Option<&Stage<f64>>) -> Sums {
         self.status.passes += 1;
         let pending = self.pending.take();
         let u = self.patch_twist;
-        match &mut self.bristles {
-            Bristles::Grid(cells, _) => sweep(cells, &self.k, u, pending.as_ref(), next),
-            Bristles::One(one) => {
-                let plain = |st: &Stage<R>| st.plain();
-                one.sweep(&self.k.plain(), u, pending.as_ref().map(plain).as_ref(), next.map(plain).as_ref())
-            }
-        }
+        self.bristles.sweep(u, pending.as_ref(), next)
     }
 
     /// The present state at inputs `v`: twist, friction wrench at the patch origin, slipping share.
@@ -332,13 +273,8 @@ impl<'a, R: Real> Solver<'a, R> {
             (self.u, self.contact.body.transform(self.q).twist(self.u))
         };
         let (sigma1, mu_c, mu_d) = (self.contact.friction.sigma1, v[slot::MU_C], v[slot::MU_S] - v[slot::MU_C]);
-        let (wrench, slip) = match &self.bristles {
-            Bristles::Grid(cells, _) => {
-                let rate = Rate { sigma1: R::of(sigma1), mu_c: R::of(mu_c), mu_d: R::of(mu_d) };
-                wrench(cells, &self.k, patch_twist, &rate, v[slot::F_N])
-            }
-            Bristles::One(one) => one.wrench(&self.k.plain(), patch_twist, &Rate { sigma1, mu_c, mu_d }, v[slot::F_N]),
-        };
+        let rate = Rate { sigma1, mu_c, mu_d };
+        let (wrench, slip) = self.bristles.wrench(patch_twist, &rate, v[slot::F_N]);
         if wrench.to_array().iter().all(|c| c.is_finite()) {
             Ok((twist, wrench, slip))
         } else {

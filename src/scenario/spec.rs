@@ -33,6 +33,9 @@ pub struct Spec {
     /// What computes; `--engine` overrides it.
     #[serde(default)]
     pub engine: EngineChoice,
+    /// Precision of the bristles' arithmetic on the CPU; a GPU has `f32` alone.
+    #[serde(default)]
+    pub precision: Precision,
     /// The contact model.
     #[serde(default)]
     pub contact: ContactSpec,
@@ -70,10 +73,21 @@ pub enum EngineChoice {
     /// A hardware GPU if there is one, else the CPU. The default.
     #[default]
     Auto,
-    /// The CPU in double precision.
+    /// The CPU.
     Cpu,
     /// A GPU in single precision; a software adapter will do.
     Gpu,
+}
+
+/// Precision of the bristles' arithmetic. The body's equations are in double precision, or in compensated sums on a GPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Precision {
+    /// Single: the step's error is some ten times its rounding. The default.
+    #[default]
+    F32,
+    /// Double; two to three times as slow.
+    F64,
 }
 
 /// The contact model.

@@ -20,11 +20,40 @@ fn stage(f: &Friction, a: f64) -> Stage<f64> {
     }
 }
 
+/// The bristle after one stage: the cell by itself, as a sweep takes it apart.
+fn bristle<R: Real>(k: &Consts<R>, st: &Stage<R>, m: &Motion<R>, zx: R, zy: R) -> (Trial<R>, Slip<R>) {
+    let t = trial(k, st, m, zx, zy);
+    let (off, on) = (slip(k, &t), slip_on_ramp(k, t.len / t.g, t.push / t.g));
+    let mask = on_ramp(k, &t);
+    let pick = |on, off| R::select(mask, on, off);
+    let z = if k.elasto_plastic {
+        Slip {
+            d: pick(on.d, off.d),
+            stiff: pick(on.stiff, off.stiff),
+            xb: pick(on.xb, off.xb),
+            xs: pick(on.xs, off.xs),
+        }
+    } else {
+        off
+    };
+    (t, z)
+}
+
+/// LuGre, stick, ramp or slide.
+fn branch(law: Law, k: &Consts<f64>, t: &Trial<f64>) -> usize {
+    match law {
+        Law::LuGre => 0,
+        Law::ElastoPlastic if on_ramp(k, t) => 2,
+        Law::ElastoPlastic if t.len > k.s_ba * t.g => 3,
+        Law::ElastoPlastic => 1,
+    }
+}
+
 /// The state after a stage of `f` at velocity `v` from base `zb`.
 fn moved(f: &Friction, a: f64, v: [f64; 2], zb: [f64; 2]) -> [f64; 2] {
     let k = Consts::new(f);
-    let z = bristle(&k, &stage(f, a), &motion(&k, v[0], v[1]), zb[0], zb[1]);
-    [z.d * z.yx, z.d * z.yy]
+    let (t, z) = bristle(&k, &stage(f, a), &motion(&k, v[0], v[1]), zb[0], zb[1]);
+    [z.d * t.yx, z.d * t.yy]
 }
 
 /// `zeta'` of section 2, written from eqs. (1), (2), (4) and (15)-(18).
@@ -66,15 +95,16 @@ fn states() -> impl Iterator<Item = Case> {
 #[test]
 fn the_ramp_is_half_a_sine_between_its_ends_and_its_slope_is_its_derivative() {
     for s_ba in [0.0, 0.5, 0.9, 0.99] {
+        let k = Consts::new(&Friction { s_ba, ..Friction::default() });
         let width = 1.0 - s_ba;
         for (x, b) in [(0.0, 0.0), (s_ba, 0.0), (s_ba + 0.5 * width, 0.5), (1.0, 1.0), (1.7, 1.0)] {
-            assert_relative_eq!(ramp(x, s_ba).0, b, epsilon = 1e-15);
+            assert_relative_eq!(ramp(&k, x).0, b, epsilon = 1e-15);
         }
-        assert_relative_eq!(ramp(s_ba + width / 6.0, s_ba).0, 0.5 - 0.75f64.sqrt() / 2.0, epsilon = 1e-13);
+        assert_relative_eq!(ramp(&k, s_ba + width / 6.0).0, 0.5 - 0.75f64.sqrt() / 2.0, epsilon = 1e-13);
         for q in [0.01, 0.3, 0.5, 0.77, 0.99] {
             let (x, e) = (s_ba + q * width, 1e-5 * width);
-            let slope = (ramp(x + e, s_ba).0 - ramp(x - e, s_ba).0) / (2.0 * e);
-            assert_relative_eq!(ramp(x, s_ba).1, slope, max_relative = 1e-6);
+            let slope = (ramp(&k, x + e).0 - ramp(&k, x - e).0) / (2.0 * e);
+            assert_relative_eq!(ramp(&k, x).1, slope, max_relative = 1e-6);
         }
     }
 }
@@ -82,16 +112,22 @@ fn the_ramp_is_half_a_sine_between_its_ends_and_its_slope_is_its_derivative() {
 #[test]
 fn the_root_on_the_ramp_solves_its_equation() {
     for s_ba in [0.0, 1e-3, 0.3, 0.7, 0.9, 0.99] {
+        let k = Consts::new(&Friction { s_ba, ..Friction::default() });
         for exponent in -24..=24 {
             let l = 10f64.powf(f64::from(exponent) / 4.0);
             // `y = zeta_b + a sigma0 v` cannot be much shorter than `l`: a base is bent by less than 4 g.
             let low = f64::max(s_ba, l - 4.0);
             for q in [1e-9, 1e-6, 1e-3, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.999, 1.0 - 1e-6, 1.0 - 1e-9] {
                 let y = low + q * (1.0 + l - low);
-                let x = ramp_root(y, l, s_ba);
-                let residual = x * (1.0 + l * ramp(x, s_ba).0) - y;
+                let (x, b, b_slope) = ramp_root(&k, y, l);
+                let residual = x * (1.0 + l * ramp(&k, x).0) - y;
                 let limit = 1e-12 * y.max(1.0);
                 assert!(residual.abs() <= limit, "s_ba {s_ba}, l {l:e}, q {q}: residual {residual:e} at {x}");
+                let (exact, slope) = ramp(&k, x);
+                assert!(
+                    (b - exact).abs() < 1e-14 && (b_slope - slope).abs() < 1e-9 * k.inv_width,
+                    "s_ba {s_ba}, l {l:e}, q {q}"
+                );
                 assert!((s_ba..=1.0).contains(&x), "s_ba {s_ba}, l {l:e}, q {q}: x = {x}");
             }
         }
@@ -113,13 +149,8 @@ fn a_stage_solves_the_implicit_equation_on_every_branch() {
                     assert!(residual.abs() < 1e-11 * scale, "{law:?} v {v:?} from {zb:?} in {a} s: {residual:e}");
                 }
                 let k = Consts::new(&f);
-                let b = bristle(&k, &stage(&f, a), &motion(&k, v[0], v[1]), zb[0], zb[1]).b;
-                branches[match (law, b) {
-                    (Law::LuGre, _) => 0,
-                    (_, 0.0) => 1,
-                    (_, 1.0) => 3,
-                    _ => 2,
-                }] += 1;
+                let t = trial(&k, &stage(&f, a), &motion(&k, v[0], v[1]), zb[0], zb[1]);
+                branches[branch(law, &k, &t)] += 1;
             }
         }
     }
@@ -217,14 +248,14 @@ fn the_gain_is_the_derivative_of_the_state() {
                 for a in [1e-6, 1e-4] {
                     let st = stage(&f, a);
                     let m = motion(&k, v[0], v[1]);
-                    let z = bristle(&k, &st, &m, zb[0], zb[1]);
+                    let (t, z) = bristle(&k, &st, &m, zb[0], zb[1]);
                     // Finite differences do not see through the ends of the ramp.
-                    let y = z.x * (1.0 + z.l * z.b);
+                    let (y, l) = (t.len / t.g, t.push / t.g);
                     let near = |edge: f64| (y - edge).abs() < 0.02 * edge;
-                    if law == Law::ElastoPlastic && (near(f.s_ba) || near(1.0 + z.l) || y < 1e-3 || z.l < 1e-9) {
+                    if law == Law::ElastoPlastic && (near(f.s_ba) || near(1.0 + l) || y < 1e-3 || l < 1e-9) {
                         continue;
                     }
-                    let found = sensitivity(&k, &st, &m, &z);
+                    let found = sensitivity(&k, &st, &m, &t, &z);
                     let e = 1e-5 * speed.min(1.0 / st.a_sigma0);
                     let column = |d: [f64; 2]| {
                         let ahead = moved(&f, a, [v[0] + d[0], v[1] + d[1]], zb);
@@ -243,12 +274,7 @@ fn the_gain_is_the_derivative_of_the_state() {
                             wanted[i]
                         );
                     }
-                    branches[match (law, z.b) {
-                        (Law::LuGre, _) => 0,
-                        (_, 0.0) => 1,
-                        (_, 1.0) => 3,
-                        _ => 2,
-                    }] += 1;
+                    branches[branch(law, &k, &t)] += 1;
                 }
             }
         }
@@ -284,9 +310,9 @@ fn single_precision_gives_the_state_within_its_rounding() {
                     pull: 1.0,
                 };
                 let k = Consts::<f32>::new(&f);
-                let z = bristle(&k, &st, &motion(&k, v[0] as f32, v[1] as f32), zb[0] as f32, zb[1] as f32);
+                let (t, z) = bristle(&k, &st, &motion(&k, v[0] as f32, v[1] as f32), zb[0] as f32, zb[1] as f32);
                 let wanted = moved(&f, a, v, zb);
-                for (found, wanted) in [z.d * z.yx, z.d * z.yy].into_iter().zip(wanted) {
+                for (found, wanted) in [z.d * t.yx, z.d * t.yy].into_iter().zip(wanted) {
                     let difference = (f64::from(found) - wanted).abs();
                     assert!(difference < 1e-5, "{law:?}, s_ba {s_ba}, {v:?} from {zb:?}: {found}, wanted {wanted}");
                 }
@@ -298,6 +324,7 @@ fn single_precision_gives_the_state_within_its_rounding() {
 #[test]
 fn lanes_give_what_single_numbers_give() {
     use crate::kernel::real::Lanes;
+    type Wide = Lanes<f64>;
     for law in [Law::LuGre, Law::ElastoPlastic] {
         let f = friction(law, 2.0);
         let st = stage(&f, 1e-5);
@@ -310,14 +337,14 @@ fn lanes_give_what_single_numbers_give() {
             pull: Lanes::of(1.0),
         };
         let all: Vec<_> = states().take(320).collect();
-        for group in all.chunks(Lanes::<f64>::LANES) {
+        for group in all.chunks(Wide::LANES) {
             let pack = |of: &dyn Fn(&Case) -> f64| Lanes::pack(&group.iter().map(of).collect::<Vec<_>>());
-            let m = motion(&Consts::<Lanes<f64>>::new(&f), pack(&|s| s.0[0]), pack(&|s| s.0[1]));
-            let z = bristle(&Consts::new(&f), &wide, &m, pack(&|s| s.1[0]), pack(&|s| s.1[1]));
+            let m = motion(&Consts::<Wide>::new(&f), pack(&|s| s.0[0]), pack(&|s| s.0[1]));
+            let (t, z) = bristle(&Consts::new(&f), &wide, &m, pack(&|s| s.1[0]), pack(&|s| s.1[1]));
             for (i, (v, zb)) in group.iter().enumerate() {
                 let one = moved(&f, 1e-5, *v, *zb);
-                assert_relative_eq!((z.d * z.yx).lane(i), one[0], epsilon = 1e-14, max_relative = 1e-13);
-                assert_relative_eq!((z.d * z.yy).lane(i), one[1], epsilon = 1e-14, max_relative = 1e-13);
+                assert_relative_eq!((z.d * t.yx).lane(i), one[0], epsilon = 1e-14, max_relative = 1e-13);
+                assert_relative_eq!((z.d * t.yy).lane(i), one[1], epsilon = 1e-14, max_relative = 1e-13);
             }
         }
     }

@@ -37,10 +37,11 @@ fn the_gain_is_the_derivative_of_the_resistance() {
                     viscous: patch.viscous(),
                     table: table.map(Arc::clone),
                     form,
+                    k,
                 };
                 let size = 1e-2 * 1e-4f64.powf(draw.uniform("v"));
                 let v = [size * number("vx"), size * number("vy"), size / one.radius * number("w")];
-                let mut resist = |u: [f64; 3]| one.sweep(&k, Twist::from(u), None, Some(&stage));
+                let mut resist = |u: [f64; 3]| one.sweep(Twist::from(u), None, Some(&stage));
                 let gain = resist(v).gain;
                 let scale = [1.0, 1.0, 1.0 / patch.radius()];
                 for (axis, scale) in scale.into_iter().enumerate() {

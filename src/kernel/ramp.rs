@@ -1,0 +1,87 @@
+//! The bristles on the ramp, drawn together: a quarter of the cells, and most of the arithmetic.
+
+use super::friction::{Consts, Slip, Trial, slip_on_ramp};
+use super::real::Real;
+
+/// The bristles on the ramp, side by side.
+#[derive(Clone, Debug)]
+pub struct Ramp<R: Real> {
+    /// `|y|`, `push` and `g`; beyond `len` lanes, anything.
+    len_y: Vec<R>,
+    push: Vec<R>,
+    g: Vec<R>,
+    len: usize,
+    d: Vec<R>,
+    stiff: Vec<R>,
+    xb: Vec<R>,
+    xs: Vec<R>,
+    /// Which cells of a group are here, and the place of the first.
+    groups: Vec<(R::Mask, usize)>,
+}
+
+impl<R: Real> Ramp<R> {
+    /// Room for `groups` of cells.
+    pub fn new(groups: usize) -> Self {
+        let one = vec![R::of(1.0); groups + 1];
+        let none = R::of(0.0).lt(R::of(0.0));
+        Self {
+            len_y: one.clone(),
+            push: one.clone(),
+            g: one.clone(),
+            len: 0,
+            d: one.clone(),
+            stiff: one.clone(),
+            xb: one.clone(),
+            xs: one,
+            groups: vec![(none, 0); groups],
+        }
+    }
+
+    /// Forgets all.
+    #[inline(always)]
+    pub fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// Takes the trials of group `i` that are on the ramp.
+    #[inline(always)]
+    pub fn gather(&mut self, i: usize, mask: R::Mask, t: &Trial<R>) {
+        t.len.append(mask, &mut self.len_y, self.len);
+        t.push.append(mask, &mut self.push, self.len);
+        t.g.append(mask, &mut self.g, self.len);
+        self.groups[i] = (mask, self.len);
+        self.len += R::bits(mask).count_ones() as usize;
+    }
+
+    /// Finds the slips of those that were gathered; of all that they say only `d` if that is enough.
+    #[inline(always)]
+    pub fn solve<const ONLY_D: bool>(&mut self, k: &Consts<R>) {
+        for i in 0..self.len.div_ceil(R::LANES) {
+            let inv_g = self.g[i].recip();
+            let z = slip_on_ramp(k, self.len_y[i] * inv_g, self.push[i] * inv_g);
+            self.d[i] = z.d;
+            if !ONLY_D {
+                (self.stiff[i], self.xb[i], self.xs[i]) = (z.stiff, z.xb, z.xs);
+            }
+        }
+    }
+
+    /// `1 / (1 + a lambda)` of group `i`, which is `d` off the ramp.
+    #[inline(always)]
+    pub fn d(&self, i: usize, d: R) -> R {
+        let (mask, at) = self.groups[i];
+        d.replaced(mask, &self.d, at)
+    }
+
+    /// The slip of group `i`, which is `z` off the ramp.
+    #[inline(always)]
+    pub fn slip(&self, i: usize, z: &Slip<R>) -> Slip<R> {
+        let (mask, at) = self.groups[i];
+        Slip {
+            d: z.d.replaced(mask, &self.d, at),
+            stiff: z.stiff.replaced(mask, &self.stiff, at),
+            xb: z.xb.replaced(mask, &self.xb, at),
+            xs: z.xs.replaced(mask, &self.xs, at),
+        }
+    }
+}
