@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use bristle::reproduce::pushes::{Angles, angles, by_layout};
-use bristle::reproduce::quantile;
+use bristle::statistics::quantile;
 
 /// Prints medians and 90th percentiles.
 pub fn print(angles: &BTreeMap<String, Angles>) {

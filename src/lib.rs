@@ -53,4 +53,5 @@ pub mod reproduce;
 pub mod rollout;
 pub mod scenario;
 pub mod schedule;
+pub mod statistics;
 pub mod surfaces;

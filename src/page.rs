@@ -8,7 +8,9 @@ mod document;
 pub mod ink;
 mod label;
 mod map;
+mod number;
 
 pub use chart::{Chart, Line, Scale};
 pub use document::{Document, Part, Picture, Table, csv};
 pub use map::{arrows, heat, heat_marked, phases};
+pub use number::short;

@@ -9,7 +9,6 @@ mod context;
 mod euler;
 mod item;
 mod setup;
-mod statistics;
 mod write;
 
 mod beyond;
@@ -26,7 +25,6 @@ mod tables;
 
 pub use context::{Context, Error};
 pub use item::{Check, Item, Wanted};
-pub use statistics::quantile;
 pub use write::{json, write};
 
 /// A file of this room: the items it makes, in order.

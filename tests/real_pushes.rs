@@ -3,7 +3,8 @@
 
 use std::path::PathBuf;
 
-use bristle::reproduce::{pushes, quantile};
+use bristle::reproduce::pushes;
+use bristle::statistics::quantile;
 
 /// Largest median angle [deg] without a fit, by layout of the supports in the order of their names.
 const MEDIAN: [f64; 4] = [10.7, 9.5, 19.7, 12.6];

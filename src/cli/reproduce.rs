@@ -41,7 +41,10 @@ impl Reproduce {
             return Err(Failure::of_user("item `pushes`: expected `--pushes DIR`, the folder of the measured pushes"));
         }
         if self.out.is_file() {
-            return Err(Failure::of_user(format!("--out {}: expected a directory, this is a file", self.out.display())));
+            return Err(Failure::of_user(format!(
+                "--out {}: expected a directory, this is a file",
+                self.out.display()
+            )));
         }
         let start = Instant::now();
         let bar = progress::bar(if wanted.is_empty() { known.len() } else { wanted.len() } as u64, "items");

@@ -81,6 +81,14 @@ impl Line {
     }
 }
 
+/// An area from `low` to `high` over `x`.
+struct Band {
+    x: Vec<f64>,
+    low: Vec<f64>,
+    high: Vec<f64>,
+    colour: &'static str,
+}
+
 struct Box {
     name: String,
     colour: &'static str,
@@ -93,7 +101,7 @@ pub struct Chart {
     title: String,
     axes: [(String, Scale, Option<[f64; 2]>); 2],
     lines: Vec<Line>,
-    bands: Vec<(Vec<f64>, Vec<f64>, Vec<f64>, &'static str)>,
+    bands: Vec<Band>,
     boxes: Vec<Box>,
     equal: bool,
     height: Option<f64>,
@@ -124,7 +132,7 @@ impl Chart {
     /// Adds the area between two curves.
     #[must_use]
     pub fn band(mut self, colour: &'static str, x: &[f64], low: &[f64], high: &[f64]) -> Self {
-        self.bands.push((x.to_vec(), low.to_vec(), high.to_vec(), colour));
+        self.bands.push(Band { x: x.to_vec(), low: low.to_vec(), high: high.to_vec(), colour });
         self
     }
 
@@ -221,7 +229,8 @@ impl Chart {
                 Curve { points: at.collect(), label: line.label.clone(), colour: line.colour }
             })
             .collect();
-        let (right, bottom) = (computed.margin_left + computed.plot_width(), computed.margin_top + computed.plot_height());
+        let (right, bottom) =
+            (computed.margin_left + computed.plot_width(), computed.margin_top + computed.plot_height());
         let labels = label::place(&curves, [computed.margin_left, computed.margin_top, right, bottom]);
         let scene = render_multiple(self.plots(), layout);
         let (width, height) = (scene.width, scene.height);
@@ -231,7 +240,7 @@ impl Chart {
 
     fn plots(&self) -> Vec<Plot> {
         let mut plots: Vec<Plot> = Vec::new();
-        for (x, low, high, colour) in &self.bands {
+        for Band { x, low, high, colour } in &self.bands {
             let band = BandPlot::new(x.iter().copied(), low.iter().copied(), high.iter().copied());
             plots.push(band.with_color(*colour).with_opacity(0.22).into());
         }
@@ -242,8 +251,7 @@ impl Chart {
                 plots.push(dots.into());
             }
             if line.width > 0.0 {
-                let mut plot =
-                    LinePlot::new().with_data(points).with_color(line.colour).with_stroke_width(line.width);
+                let mut plot = LinePlot::new().with_data(points).with_color(line.colour).with_stroke_width(line.width);
                 if line.dashed {
                     plot = plot.with_dashed();
                 }
@@ -267,7 +275,7 @@ impl Chart {
     fn ranges(&self) -> [[f64; 2]; 2] {
         let values = |axis: usize| -> Vec<f64> {
             let lines = self.lines.iter().flat_map(move |l| l.points.iter().map(move |p| p[axis]));
-            let bands = self.bands.iter().flat_map(move |(x, low, high, _)| {
+            let bands = self.bands.iter().flat_map(move |Band { x, low, high, .. }| {
                 if axis == 0 { x.clone() } else { low.iter().chain(high).copied().collect() }
             });
             let boxes = self.boxes.iter().flat_map(|b| b.values.iter().copied()).filter(|_| axis == 1);
@@ -291,7 +299,10 @@ impl Chart {
                 Scale::Log => [low / 1.3, high * 1.3],
                 Scale::Linear => {
                     let least = (1e-6 * low.abs().max(high.abs())).max(1e-300);
-                    let margin = if axis == 0 { 0.0 } else { 0.06 * (high - low) }.max(if high > low { 0.0 } else { least });
+                    // Dots at the edge are seen whole.
+                    let flush = axis == 0 && self.lines.iter().all(|l| !l.marks);
+                    let margin =
+                        if flush { 0.0 } else { 0.06 * (high - low) }.max(if high > low { 0.0 } else { least });
                     [low - margin, high + margin]
                 }
             }
@@ -301,7 +312,10 @@ impl Chart {
 
 /// Powers of ten by their exponents; ticks between them say nothing.
 fn powers() -> TickFormat {
-    const DIGITS: [char; 10] = ['\u{2070}', '\u{b9}', '\u{b2}', '\u{b3}', '\u{2074}', '\u{2075}', '\u{2076}', '\u{2077}', '\u{2078}', '\u{2079}'];
+    const DIGITS: [char; 10] = [
+        '\u{2070}', '\u{b9}', '\u{b2}', '\u{b3}', '\u{2074}', '\u{2075}', '\u{2076}', '\u{2077}', '\u{2078}',
+        '\u{2079}',
+    ];
     let text = |v: f64| {
         let exponent = v.log10();
         if (exponent - exponent.round()).abs() > 1e-9 {

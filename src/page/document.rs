@@ -87,7 +87,7 @@ impl Document {
     /// The page as HTML text.
     #[must_use]
     pub fn html(&self) -> String {
-        html! {
+        let page = html! {
             (DOCTYPE)
             html lang="en" {
                 head {
@@ -112,8 +112,8 @@ impl Document {
                     }
                 }
             }
-        }
-        .into_string()
+        };
+        renumber(&page.into_string())
     }
 
     fn legend(&self) -> Markup {
@@ -183,6 +183,24 @@ impl Table {
     }
 }
 
+/// Numbers the clip paths of charts in the order of the page: kuva counts them over the whole process.
+fn renumber(html: &str) -> String {
+    const NAME: &str = "kuva-clip-";
+    let mut seen: Vec<&str> = Vec::new();
+    let mut pieces = html.split(NAME);
+    let mut out = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let end = piece.find(|c: char| !c.is_ascii_digit()).unwrap_or(piece.len());
+        let (number, rest) = piece.split_at(end);
+        let k = seen.iter().position(|n| *n == number).unwrap_or_else(|| {
+            seen.push(number);
+            seen.len() - 1
+        });
+        let _ = write!(out, "clip{k}{rest}");
+    }
+    out
+}
+
 const fn class(good: bool) -> &'static str {
     if good { "good" } else { "bad" }
 }
@@ -213,13 +231,20 @@ mod tests {
 
     #[test]
     fn a_page_needs_nothing_from_elsewhere_and_escapes_what_it_is_given() {
-        let part = Part { id: "a".into(), title: "x < y".into(), mark: Some(("holds".into(), true)), ..Part::default() };
+        let part =
+            Part { id: "a".into(), title: "x < y".into(), mark: Some(("holds".into(), true)), ..Part::default() };
         let page = Document { title: "T & U".into(), groups: vec![("G".into(), vec![part])], ..Document::default() };
         let html = page.html();
         assert!(html.contains("T &amp; U") && html.contains("x &lt; y") && html.contains("prefers-color-scheme"));
         for bad in ["http://", "https://", "src=", "@import", "url("] {
             assert!(!html.contains(bad), "{bad}");
         }
+    }
+
+    #[test]
+    fn clip_paths_are_numbered_by_the_page_alone() {
+        let text = "a kuva-clip-7) b kuva-clip-7\" c kuva-clip-12\" end";
+        assert_eq!(renumber(text), "a clip0) b clip0\" c clip1\" end");
     }
 
     #[test]

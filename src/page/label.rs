@@ -62,7 +62,8 @@ fn candidates(points: &[[f64; 2]], width: f64) -> Vec<[f64; 4]> {
 }
 
 fn cost(at: [f64; 4], own: usize, drawn: &[(usize, [f64; 2])], taken: &[[f64; 4]], frame: [f64; 4]) -> f64 {
-    let inside = at[0] >= frame[0] + 2.0 && at[1] >= frame[1] + 1.0 && at[2] <= frame[2] - 2.0 && at[3] <= frame[3] - 2.0;
+    let inside =
+        at[0] >= frame[0] + 2.0 && at[1] >= frame[1] + 1.0 && at[2] <= frame[2] - 2.0 && at[3] <= frame[3] - 2.0;
     let mut cost = if inside { 0.0 } else { 1e4 };
     for other in taken {
         if at[0] < other[2] + 4.0 && other[0] < at[2] + 4.0 && at[1] < other[3] + 1.0 && other[1] < at[3] + 1.0 {
@@ -120,8 +121,11 @@ mod tests {
         };
         let svg = place(&[row(100.0, "first"), row(104.0, "second")], [0.0, 0.0, 400.0, 200.0]);
         let number = |text: &str| text.split('"').nth(1).unwrap().parse::<f64>().unwrap();
-        let at: Vec<[f64; 2]> =
-            svg.split("<text").skip(1).map(|t| [number(t.split("x=").nth(1).unwrap()), number(t.split(" y=").nth(1).unwrap())]).collect();
+        let at: Vec<[f64; 2]> = svg
+            .split("<text")
+            .skip(1)
+            .map(|t| [number(t.split("x=").nth(1).unwrap()), number(t.split(" y=").nth(1).unwrap())])
+            .collect();
         assert_eq!(at.len(), 2);
         assert!((at[0][1] - at[1][1]).abs() > 12.0 || (at[0][0] - at[1][0]).abs() > 40.0, "{at:?}");
         assert!(at.iter().all(|[x, y]| *x > 0.0 && *x < 400.0 && *y > 0.0 && *y < 200.0));

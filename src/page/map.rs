@@ -156,7 +156,12 @@ pub fn phases(title: &str, time: &[f64], rows: &[&[f64]], end: f64) -> String {
         let t = end * f64::from(i) / 4.0;
         let text = format!("{t:.3}");
         let text = text.trim_end_matches('0').trim_end_matches('.');
-        let _ = write!(out, "<text x=\"{:.1}\" y=\"{:.0}\" text-anchor=\"middle\">{text}</text>", x(t), top + HEIGHT + 16.0);
+        let _ = write!(
+            out,
+            "<text x=\"{:.1}\" y=\"{:.0}\" text-anchor=\"middle\">{text}</text>",
+            x(t),
+            top + HEIGHT + 16.0
+        );
     }
     let _ = write!(
         out,

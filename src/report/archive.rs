@@ -55,7 +55,12 @@ impl Archive {
             "u8" => pick(npy.data::<u64>(), rows, width, chosen, |v| v as f64),
             "i8" => pick(npy.data::<i64>(), rows, width, chosen, |v| v as f64),
             "u1" | "|u1" => pick(npy.data::<u8>(), rows, width, chosen, f64::from),
-            _ => return Err(ReportError::file(&path, format!("array {name} has type {kind}: expected f8, u4, u8, i8 or u1"))),
+            _ => {
+                return Err(ReportError::file(
+                    &path,
+                    format!("array {name} has type {kind}: expected f8, u4, u8, i8 or u1"),
+                ));
+            }
         }
         .map_err(|e| wrong(&path, name, e))
     }

@@ -10,9 +10,9 @@ use super::archive::Archive;
 use crate::limit_surface::{Rule, Surface, Table as LimitTable};
 use crate::page::{Chart, Document, Line, Part, Picture, Scale, Table, ink, phases};
 use crate::planar::Wrench;
-use crate::reproduce::quantile;
 use crate::rollout::Fate;
 use crate::scenario::Scenario;
+use crate::statistics::{quantile, rank_correlation};
 use crate::surfaces::outline;
 
 /// Most contacts whose series are read, drawn as lines, and drawn as phases.
@@ -77,7 +77,8 @@ fn read(path: &Path) -> Result<Run, ReportError> {
     let (pose, wrench, normal_force, slip) = (rows("pose")?, rows("wrench")?, rows("normal_force")?, rows("slip")?);
     let fates = displacement.into_iter().zip(rotation).map(|(displacement, rotation)| Fate { displacement, rotation });
     let fates: Vec<Fate> = fates.collect();
-    let (failed, status, unconverged) = (file.numbers("failed_step")?, file.numbers("status")?, file.numbers("unconverged")?);
+    let (failed, status, unconverged) =
+        (file.numbers("failed_step")?, file.numbers("status")?, file.numbers("unconverged")?);
     if rotation_is_odd(&fates, &failed) || pose.iter().any(|p| p.len() != 3 * time.len()) {
         return Err(ReportError::file(path, "arrays of unlike length: expected a file that this program wrote"));
     }
@@ -94,9 +95,10 @@ fn drawn(path: &Path) -> Result<Vec<(String, Vec<f64>)>, ReportError> {
     let mut out = Vec::new();
     for name in file.names() {
         let values = file.numbers(&name)?;
-        let (low, high) = values.iter().filter(|v| v.is_finite()).fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| {
-            (a.min(*v), b.max(*v))
-        });
+        let (low, high) = values
+            .iter()
+            .filter(|v| v.is_finite())
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(*v), b.max(*v)));
         if high - low > 1e-12 * high.abs() {
             out.push((name, values));
         }
@@ -162,7 +164,10 @@ fn outcomes(run: &Run, record: &Value) -> Part {
     let mut numbers = Table::new("Quantiles over the contacts", &["", "least", "10 %", "median", "90 %", "greatest"]);
     let chart = |title: &str, x: &str, values: &[f64]| {
         let [value, rank] = share(values);
-        Chart::new(title, x, "share of contacts below").y_range(0.0, 1.02).line(Line::new(ink::GRID, &value, &rank)).svg()
+        Chart::new(title, x, "share of contacts below")
+            .y_range(0.0, 1.02)
+            .line(Line::new(ink::GRID, &value, &rank))
+            .svg()
     };
     for (name, values) in [("displacement [mm]", &displacement), ("rotation [\u{b0}]", &rotation)] {
         let cells = [0.0, 0.1, 0.5, 0.9, 1.0].map(|q| format!("{:.4}", quantile(values, q)));
@@ -175,7 +180,10 @@ fn outcomes(run: &Run, record: &Value) -> Part {
     Part {
         id: "outcomes".into(),
         title: "Outcomes".into(),
-        pictures: vec![Picture::new(panels, "Share of the contacts that moved less. Displacement is that of the body's point at the centre of pressure.")],
+        pictures: vec![Picture::new(
+            panels,
+            "Share of the contacts that moved less. Displacement is that of the body's point at the centre of pressure.",
+        )],
         tables: vec![table, numbers],
         ..Part::default()
     }
@@ -216,12 +224,18 @@ fn motion(run: &Run) -> Part {
         run.chosen.len(),
         run.some(LINES).len()
     );
-    Part { id: "motion".into(), title: "Motion".into(), pictures: vec![Picture::new(panels, caption)], ..Part::default() }
+    Part {
+        id: "motion".into(),
+        title: "Motion".into(),
+        pictures: vec![Picture::new(panels, caption)],
+        ..Part::default()
+    }
 }
 
 fn slip(run: &Run) -> Part {
     let n = run.slip.len() as f64;
-    let mean: Vec<f64> = (0..run.time.len()).map(|i| run.slip.iter().map(|s| s[i]).filter(|v| v.is_finite()).sum::<f64>() / n).collect();
+    let mean: Vec<f64> =
+        (0..run.time.len()).map(|i| run.slip.iter().map(|s| s[i]).filter(|v| v.is_finite()).sum::<f64>() / n).collect();
     let sliding = |i: usize| run.slip.iter().filter(|s| s[i] > 0.5).count() as f64 / n;
     let share: Vec<f64> = (0..run.time.len()).map(sliding).collect();
     let chart = Chart::new("Slip over time", "t [s]", "share")
@@ -233,13 +247,15 @@ fn slip(run: &Run) -> Part {
     let rows: Vec<&[f64]> = order.iter().map(|i| run.slip[*i].as_slice()).collect();
     let end = run.time.last().copied().unwrap_or(1.0);
     let panels = vec![chart.svg(), phases("Slip and stick of single contacts", &run.time, &rows, end)];
-    let mut normal: Vec<String> = Vec::new();
-    normal.push(spread(run, "Normal force of a pad", "fN [N]", &run.normal_force));
+    let normal = vec![spread(run, "Normal force of a pad", "fN [N]", &run.normal_force)];
     Part {
         id: "slip".into(),
         title: "Slip and stick".into(),
         pictures: vec![
-            Picture::new(panels, "Slip is the share of the normal force on sliding bristles; a contact slides here if it is more than a half. Each row is a contact, those that moved most at the bottom; blue: sliding."),
+            Picture::new(
+                panels,
+                "Slip is the share of the normal force on sliding bristles; a contact slides here if it is more than a half. Each row is a contact, those that moved most at the bottom; blue: sliding.",
+            ),
             Picture::new(normal, ""),
         ],
         ..Part::default()
@@ -305,45 +321,20 @@ fn wrenches(run: &Run, scenario: &Scenario) -> Result<Part, ReportError> {
     })
 }
 
-/// Ranks from 0, equal values share theirs.
-fn ranks(values: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
-    let mut out = vec![0.0; values.len()];
-    let mut i = 0;
-    while i < order.len() {
-        let mut j = i;
-        while j + 1 < order.len() && values[order[j + 1]] == values[order[i]] {
-            j += 1;
-        }
-        order[i..=j].iter().for_each(|k| out[*k] = 0.5 * (i + j) as f64);
-        i = j + 1;
-    }
-    out
-}
-
-/// Spearman's correlation of the pairs that are finite.
-fn rank_correlation(x: &[f64], y: &[f64]) -> f64 {
-    let pairs: Vec<(f64, f64)> = x.iter().zip(y).filter(|(a, b)| a.is_finite() && b.is_finite()).map(|(a, b)| (*a, *b)).collect();
-    let (a, b): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
-    let (a, b) = (ranks(&a), ranks(&b));
-    let mean = |v: &[f64]| v.iter().sum::<f64>() / v.len() as f64;
-    let (ma, mb) = (mean(&a), mean(&b));
-    let sum = |f: &dyn Fn(usize) -> f64| (0..a.len()).map(f).sum::<f64>();
-    sum(&|i| (a[i] - ma) * (b[i] - mb)) / (sum(&|i| (a[i] - ma).powi(2)) * sum(&|i| (b[i] - mb).powi(2))).sqrt()
-}
-
 fn causes(run: &Run, parameters: &[(String, Vec<f64>)]) -> Part {
     let displacement: Vec<f64> = run.fates.iter().map(|f| 1e3 * f.displacement).collect();
     let rotation: Vec<f64> = run.fates.iter().map(|f| f.rotation.abs().to_degrees()).collect();
     let mut found: Vec<(&str, &[f64], [f64; 2])> = parameters
         .iter()
-        .map(|(name, v)| (name.as_str(), v.as_slice(), [rank_correlation(v, &displacement), rank_correlation(v, &rotation)]))
+        .map(|(name, v)| {
+            (name.as_str(), v.as_slice(), [rank_correlation(v, &displacement), rank_correlation(v, &rotation)])
+        })
         .filter(|(_, _, c)| c.iter().any(|c| c.is_finite()))
         .collect();
     let strength = |c: &[f64; 2]| c[0].abs().max(c[1].abs());
     found.sort_by(|a, b| strength(&b.2).total_cmp(&strength(&a.2)));
-    let mut table = Table::new("Rank correlation with the outcome, -1 to 1", &["parameter", "displacement", "rotation (size)"]);
+    let mut table =
+        Table::new("Rank correlation with the outcome, -1 to 1", &["parameter", "displacement", "rotation (size)"]);
     for (name, _, c) in &found {
         table.row([(*name).to_owned(), format!("{:.2}", c[0]), format!("{:.2}", c[1])]);
     }
@@ -365,13 +356,26 @@ fn causes(run: &Run, parameters: &[(String, Vec<f64>)]) -> Part {
     };
     let panels: Vec<String> = found.iter().take(PARAMETERS).map(|(name, v, _)| panel(name, v)).collect();
     let lead = if found.is_empty() {
-        vec![("Shown".to_owned(), "Every parameter is the same for all contacts, or all contacts end alike.".to_owned())]
+        vec![(
+            "Shown".to_owned(),
+            "Every parameter is the same for all contacts, or all contacts end alike.".to_owned(),
+        )]
     } else {
         Vec::new()
     };
-    let (pictures, tables) =
-        if found.is_empty() { (vec![], vec![]) } else { (vec![Picture::new(panels, "The parameters that matter most, by outcome.")], vec![table]) };
-    Part { id: "parameters".into(), title: "Parameters against outcome".into(), lead, pictures, tables, ..Part::default() }
+    let (pictures, tables) = if found.is_empty() {
+        (vec![], vec![])
+    } else {
+        (vec![Picture::new(panels, "The parameters that matter most, by outcome.")], vec![table])
+    };
+    Part {
+        id: "parameters".into(),
+        title: "Parameters against outcome".into(),
+        lead,
+        pictures,
+        tables,
+        ..Part::default()
+    }
 }
 
 fn failures(run: &Run, parameters: &[(String, Vec<f64>)]) -> Part {
@@ -391,7 +395,10 @@ fn failures(run: &Run, parameters: &[(String, Vec<f64>)]) -> Part {
     if bad.is_empty() {
         return part;
     }
-    let mut table = Table::new(format!("The first {} of {}", bad.len().min(LISTED), bad.len()), &["contact", "failed at step", "unconverged solves"]);
+    let mut table = Table::new(
+        format!("The first {} of {}", bad.len().min(LISTED), bad.len()),
+        &["contact", "failed at step", "unconverged solves"],
+    );
     let shown: Vec<&(String, Vec<f64>)> = parameters.iter().take(6).collect();
     table.head.extend(shown.iter().map(|p| p.0.clone()));
     for k in bad.into_iter().take(LISTED) {
@@ -401,21 +408,4 @@ fn failures(run: &Run, parameters: &[(String, Vec<f64>)]) -> Part {
     }
     part.tables.push(table);
     part
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rank_correlation_of_monotone_and_unrelated_series() {
-        let x: Vec<f64> = (0..50).map(f64::from).collect();
-        let up: Vec<f64> = x.iter().map(|v| v.exp()).collect();
-        let down: Vec<f64> = x.iter().map(|v| -v.powi(3)).collect();
-        assert!((rank_correlation(&x, &up) - 1.0).abs() < 1e-12);
-        assert!((rank_correlation(&x, &down) + 1.0).abs() < 1e-12);
-        let cross: Vec<f64> = x.iter().map(|v| (v - 24.5).powi(2)).collect();
-        assert!(rank_correlation(&x, &cross).abs() < 1e-12);
-        assert_eq!(ranks(&[3.0, 1.0, 3.0]), [1.5, 0.0, 1.5]);
-    }
 }

@@ -24,8 +24,9 @@ struct Entry {
 pub(super) fn document(path: &Path) -> Result<Document, ReportError> {
     let mut file = Archive::open(path)?;
     let bytes: Vec<u8> = file.numbers("metadata")?.into_iter().map(|v| v as u8).collect();
-    let metadata: Value = serde_json::from_slice(&bytes)
-        .map_err(|e| ReportError::file(path, format!("metadata is not JSON: {e}; expected a table of `bristle surface`")))?;
+    let metadata: Value = serde_json::from_slice(&bytes).map_err(|e| {
+        ReportError::file(path, format!("metadata is not JSON: {e}; expected a table of `bristle surface`"))
+    })?;
     let rule: Rule = metadata["rule"]
         .as_str()
         .unwrap_or_default()
@@ -51,7 +52,13 @@ pub(super) fn document(path: &Path) -> Result<Document, ReportError> {
     Ok(Document { title, intro, key, groups: vec![(String::new(), parts)] })
 }
 
-fn entries(path: &Path, file: &mut Archive, metadata: &Value, rule: Rule, n_ls: usize) -> Result<Vec<Entry>, ReportError> {
+fn entries(
+    path: &Path,
+    file: &mut Archive,
+    metadata: &Value,
+    rule: Rule,
+    n_ls: usize,
+) -> Result<Vec<Entry>, ReportError> {
     let shape = file.shape("weights")?;
     let whole = file.numbers("weights")?;
     let wrong = |e: String| ReportError::file(path, e);
@@ -89,8 +96,14 @@ fn over_sweep(file: &mut Archive, metadata: &Value, entries: &[Entry]) -> Result
         let chart = |y: &str, v: &[f64]| Chart::new("", key, y).line(Line::new(ink::SURFACE, &x, v).dots()).svg();
         panels.extend([chart("r [mm]", &radius), chart("u [mm\u{b2}]", &viscous)]);
     }
-    let caption = "Torsional radius and viscous factor of every table; a key without numbers has the index of its value.";
-    Ok(Part { id: "sweep".into(), title: "Over the sweep".into(), pictures: vec![Picture::new(panels, caption)], ..Part::default() })
+    let caption =
+        "Torsional radius and viscous factor of every table; a key without numbers has the index of its value.";
+    Ok(Part {
+        id: "sweep".into(),
+        title: "Over the sweep".into(),
+        pictures: vec![Picture::new(panels, caption)],
+        ..Part::default()
+    })
 }
 
 fn part(entry: &Entry, index: usize) -> Part {
@@ -102,12 +115,16 @@ fn part(entry: &Entry, index: usize) -> Part {
         let edge = outline(table, axis, 1 - axis);
         let close = |p: &[[f64; 2]], c: usize| p.iter().chain(p.first()).map(|q| q[c]).collect::<Vec<f64>>();
         let name = ["x", "y"][axis];
-        Chart::new(format!("Section through f{name} and \u{3c4}"), format!("f{name} / (\u{3bc} fN)"), "\u{3c4} / (\u{3bc} fN r)")
-            .equal()
-            .height(360.0)
-            .line(Line::new(ink::ELLIPSOID, &close(&circle, 0), &close(&circle, 1)).dashed().label("ellipsoid"))
-            .line(Line::new(ink::SURFACE, &close(&edge, 0), &close(&edge, 1)).label("limit surface"))
-            .svg()
+        Chart::new(
+            format!("Section through f{name} and \u{3c4}"),
+            format!("f{name} / (\u{3bc} fN)"),
+            "\u{3c4} / (\u{3bc} fN r)",
+        )
+        .equal()
+        .height(360.0)
+        .line(Line::new(ink::ELLIPSOID, &close(&circle, 0), &close(&circle, 1)).dashed().label("ellipsoid"))
+        .line(Line::new(ink::SURFACE, &close(&edge, 0), &close(&edge, 1)).label("limit surface"))
+        .svg()
     };
     let [x, y] = table.cop().map(|c| (1e6 * c).round() / 1e3 + 0.0);
     let mut numbers = Table::new("", &["", ""]);
@@ -116,16 +133,26 @@ fn part(entry: &Entry, index: usize) -> Part {
         ("viscous factor u [mm\u{b2}]", format!("{:.4}", 1e6 * table.viscous())),
         ("centre of pressure [mm]", format!("{x:.3}, {y:.3}")),
         ("greatest power of friction over all look-ups, unit motion", format!("{:.4}", table.passivity(2).largest)),
-        ("ellipsoid off by at most", format!("{:.1} %, {:.1}\u{b0}", 100.0 * ellipsoid.max, ellipsoid.max_angle.to_degrees())),
-        ("quartic off by at most", format!("{:.1} %, {:.1}\u{b0}", 100.0 * quartic.max, quartic.max_angle.to_degrees())),
+        (
+            "ellipsoid off by at most",
+            format!("{:.1} %, {:.1}\u{b0}", 100.0 * ellipsoid.max, ellipsoid.max_angle.to_degrees()),
+        ),
+        (
+            "quartic off by at most",
+            format!("{:.1} %, {:.1}\u{b0}", 100.0 * quartic.max, quartic.max_angle.to_degrees()),
+        ),
     ] {
         numbers.row([name.to_owned(), value]);
     }
-    let map = heat("Pressure", &format!("{} cells", entry.patch.cells().len()), table.grid().nx, table.weights(), ink::GRID);
+    let map =
+        heat("Pressure", &format!("{} cells", entry.patch.cells().len()), table.grid().nx, table.weights(), ink::GRID);
     Part {
         id: format!("table{index}"),
         title: entry.name.clone(),
-        pictures: vec![Picture::new(vec![map, solid(table), section(0), section(1)], "Dots on the body: motions six degrees apart.")],
+        pictures: vec![Picture::new(
+            vec![map, solid(table), section(0), section(1)],
+            "Dots on the body: motions six degrees apart.",
+        )],
         tables: vec![numbers],
         ..Part::default()
     }

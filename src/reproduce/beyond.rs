@@ -8,16 +8,16 @@ use super::context::{Context, Error};
 use super::euler;
 use super::item::{Item, Wanted};
 use super::setup::Setup;
-use super::statistics::{order, short};
 use crate::body::{Body, Kind};
 use crate::contact::{Contact, Form, Initial, Inputs, Model};
 use crate::engine::Plan;
 use crate::friction::Friction;
 use crate::limit_surface::{Rule, Surface, Table as LimitTable};
-use crate::page::{Chart, Line, Picture, Scale, Table, ink};
+use crate::page::{Chart, Line, Picture, Scale, Table, ink, short};
 use crate::patch::{Grid, Patch, Shape};
 use crate::planar::Twist;
 use crate::schedule::Signal;
+use crate::statistics::order;
 
 pub(super) const IDS: &[&str] = &["work", "loops", "cells"];
 
@@ -81,9 +81,14 @@ fn work(context: &Context<'_>) -> Result<Item, Error> {
         let least = theirs.iter().map(|t| t[0]).fold(f64::INFINITY, f64::min);
         let ratio = if equal.is_nan() { least } else { equal } / passes;
         ratios.push(ratio);
-        item.claims(format!("{law}: passes of explicit Euler over those of the default step, at no less error"), ratio, Wanted::AtLeast(15.0));
+        item.claims(
+            format!("{law}: passes of explicit Euler over those of the default step, at no less error"),
+            ratio,
+            Wanted::AtLeast(15.0),
+        );
         item.compare(format!("{law}: error of the default step [m]"), error, Wanted::AtMost(7e-6));
-        let blown = explicit.iter().zip(&ends).filter(|(_, e)| e.is_none()).map(|(h, _)| *h).fold(f64::INFINITY, f64::min);
+        let blown =
+            explicit.iter().zip(&ends).filter(|(_, e)| e.is_none()).map(|(h, _)| *h).fold(f64::INFINITY, f64::min);
         item.tell(format!("{law}: shortest explicit step that blows up [s]"), blown);
         let column = |points: &[[f64; 2]], c: usize| points.iter().map(|p| p[c]).collect::<Vec<f64>>();
         let mut chart = Chart::new(law, "passes over the cells per simulated second", "error of the position [m]")
@@ -91,7 +96,8 @@ fn work(context: &Context<'_>) -> Result<Item, Error> {
             .line(Line::new(ink::GRID, &column(&ours, 0), &column(&ours, 1)).marks().label("implicit step"))
             .line(Line::new(ink::OTHER, &column(&theirs, 0), &column(&theirs, 1)).marks().label("explicit Euler"));
         if !lugre {
-            chart = chart.line(Line::new(ink::BAD, &[STIFF[0] / 2.0], &[STIFF[1]]).dots().label("stiff solver, published"));
+            chart =
+                chart.line(Line::new(ink::BAD, &[STIFF[0] / 2.0], &[STIFF[1]]).dots().label("stiff solver, published"));
         }
         charts.push(chart.svg());
         for (name, points) in [("implicit", &ours), ("explicit", &theirs)] {
@@ -106,7 +112,8 @@ fn work(context: &Context<'_>) -> Result<Item, Error> {
     item.note = "The stiff solver's point is the reference program's: 141 s of one core for 2 s at 1.8e4 passes a second, within 1e-6 m of the converged pose. Steps above 0.35 ms are not taken while the Stribeck curve falls too steeply for them, so longer ones cost about the same.".into();
     item.pictures.push(Picture::new(charts, ""));
     item.tables.push(table);
-    item.parameters = format!("Fig. 29, f1, circle of 21 x 21 cells, {duration} s; truth: ours at a step of 10 \u{b5}s");
+    item.parameters =
+        format!("Fig. 29, f1, circle of 21 x 21 cells, {duration} s; truth: ours at a step of 10 \u{b5}s");
     item.seconds = start.elapsed().as_secs_f64();
     Ok(item)
 }
@@ -170,7 +177,11 @@ fn loops(context: &Context<'_>) -> Result<Item, Error> {
     let (grid, ours) = ([0, 2].map(|c| runs.pose(0, c)), [0, 2].map(|c| runs.pose(2, c)));
     let apart = |c: usize| grid[c].iter().zip(&ours[c]).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     item.compare("consistent against distributed, largest difference of x [m]", apart(0), Wanted::AtMost(1e-12));
-    item.compare("consistent against distributed, largest difference of the angle [rad]", apart(1), Wanted::AtMost(1e-12));
+    item.compare(
+        "consistent against distributed, largest difference of the angle [rad]",
+        apart(1),
+        Wanted::AtMost(1e-12),
+    );
     item.measured = format!(
         "A loop at a third of slip moves the published model by {} nm and {} \u{b5}rad against the load; the consistent one by less than {} m, and it agrees with the distributed model to {} m.",
         short(1e9 * creep(1, 0), 3),
@@ -236,17 +247,19 @@ fn cells(context: &Context<'_>) -> Result<Item, Error> {
                 .map(|n| {
                     let found = Surface::new(&patch(*n)?, rule).coulombs(&twists);
                     let r = truth.radius();
-                    let off = found.iter().zip(&wanted).map(|(f, w)| {
-                        (f.fx - w.fx).hypot(f.fy - w.fy).hypot((f.tau - w.tau) / r)
-                    });
+                    let off = found
+                        .iter()
+                        .zip(&wanted)
+                        .map(|(f, w)| (f.fx - w.fx).hypot(f.fy - w.fy).hypot((f.tau - w.tau) / r));
                     Ok((off.map(|e| e * e).sum::<f64>() / twists.len() as f64).sqrt())
                 })
                 .collect()
         };
-        let mut chart =
-            Chart::new(name, "N", "rms error of the wrench / (\u{3bc} fN)").scales(Scale::Log, Scale::Log);
+        let mut chart = Chart::new(name, "N", "rms error of the wrench / (\u{3bc} fN)").scales(Scale::Log, Scale::Log);
         let mut orders = Vec::new();
-        for (rule, colour) in [(Rule::Points, ink::OTHER), (Rule::Bilinear, ink::SURFACE), (Rule::Cells, ink::ELLIPSOID)] {
+        for (rule, colour) in
+            [(Rule::Points, ink::OTHER), (Rule::Bilinear, ink::SURFACE), (Rule::Cells, ink::ELLIPSOID)]
+        {
             let errors = error(rule)?;
             let worst = errors.iter().copied().fold(0.0, f64::max);
             let order = -order(&x, &errors);
@@ -269,8 +282,16 @@ fn cells(context: &Context<'_>) -> Result<Item, Error> {
         let bilinear = orders.iter().find(|o| o.0 == Rule::Bilinear).map_or(f64::NAN, |o| o.1);
         item.claims(format!("{name}, bilinear rule: order over N"), bilinear, Wanted::Near(2.0, 0.4));
         if shape == Shape::Disc {
-            item.claims("disc, exact cells: order over N", item.number("disc, cells: order over N").unwrap_or(f64::NAN), Wanted::Near(2.0, 0.4));
-            item.compare("disc: r of the truth over 2/3 of the radius", truth.radius() / (2.0 / 3.0 * 0.01), Wanted::Near(1.0, 1e-4));
+            item.claims(
+                "disc, exact cells: order over N",
+                item.number("disc, cells: order over N").unwrap_or(f64::NAN),
+                Wanted::Near(2.0, 0.4),
+            );
+            item.compare(
+                "disc: r of the truth over 2/3 of the radius",
+                truth.radius() / (2.0 / 3.0 * 0.01),
+                Wanted::Near(1.0, 1e-4),
+            );
         } else {
             // Mean distance from the centre of a square of side a: a (sqrt 2 + asinh 1)/6.
             let mean = 0.02 * (2f64.sqrt() + 1f64.asinh()) / 6.0;
@@ -294,7 +315,10 @@ fn cells(context: &Context<'_>) -> Result<Item, Error> {
         number("disc, bilinear rule: order over N"),
         number("disc, exact cells: order over N")
     );
-    item.pictures.push(Picture::new(panels, "Against exact cells on a fine grid. On the square exact cells have no error to show."));
+    item.pictures.push(Picture::new(
+        panels,
+        "Against exact cells on a fine grid. On the square exact cells have no error to show.",
+    ));
     item.parameters = format!("200 directions of motion; truth: exact cells with N = {truth_n}");
     item.seconds = start.elapsed().as_secs_f64();
     Ok(item)

@@ -6,20 +6,19 @@ use std::time::Instant;
 use super::context::{Context, Error};
 use super::item::{Item, Wanted};
 use super::setup::{IN_HAND_DURATION, Oscillating, Setup};
-use super::statistics::short;
 use crate::engine::{DEFAULT_STEP, Plan};
 use crate::friction::Friction;
 use crate::limit_surface::{Rule, Surface, Table as LimitTable};
+use crate::page::short;
 use crate::patch::{Grid, Patch, Shape};
 use crate::planar::{Twist, Wrench};
 
-pub(super) const IDS: &[&str] = &[
-    "signs", "angles", "zmax", "disc", "hertz", "lookup", "no-drift", "rule23", "lsoda", "passive",
-];
+pub(super) const IDS: &[&str] =
+    &["signs", "angles", "zmax", "disc", "hertz", "lookup", "no-drift", "rule23", "lsoda", "passive"];
 
 pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
-    let makers: [fn(&Context<'_>) -> Result<Item, Error>; 10] =
-        [signs, angles, break_away, disc, hertz, look_up, no_drift, torque, stiff_solver, passive];
+    type Make = fn(&Context<'_>) -> Result<Item, Error>;
+    let makers: [Make; 10] = [signs, angles, break_away, disc, hertz, look_up, no_drift, torque, stiff_solver, passive];
     makers
         .into_iter()
         .map(|make| {
@@ -107,7 +106,8 @@ fn break_away(_: &Context<'_>) -> Result<Item, Error> {
     let table = LimitTable::new(&Patch::shape(Grid::new(21, 21, 0.02, 0.02)?, Shape::LineGradient)?, Rule::Cells, 20)?;
     let size = |h: &[f64; 3]| h.iter().map(|v| v * v).sum::<f64>().sqrt();
     let sizes: Vec<f64> = table.nodes().iter().map(size).collect();
-    let (least, most) = (sizes.iter().copied().fold(f64::INFINITY, f64::min), sizes.iter().copied().fold(0.0, f64::max));
+    let (least, most) =
+        (sizes.iter().copied().fold(f64::INFINITY, f64::min), sizes.iter().copied().fold(0.0, f64::max));
     item.claims("line gradient: least |h| of all motions, 1 on the ellipsoid", least, Wanted::Near(1.0, 0.01));
     item.claims("line gradient: greatest |h|", most, Wanted::Near(1.0, 0.01));
     item.measured = format!("|h| runs from {least:.2} to {most:.2} over the motions of the line gradient.");
@@ -209,8 +209,16 @@ fn no_drift(context: &Context<'_>) -> Result<Item, Error> {
     let runs = context.simulate(&contacts, IN_HAND_DURATION, 0.01)?;
     let y: Vec<f64> = (0..contacts.len()).map(|k| 1e3 * runs.end(k)[1]).collect();
     let off = (1..4).map(|m| (y[2 * m + 1] - y[2 * m]).abs()).fold(0.0, f64::max);
-    item.claims("case 2, f1: largest difference of the final y, reduced and distributed [mm]", off, Wanted::AtMost(0.2));
-    item.compare("circle, distributed: final y with LuGre less that with Elasto-Plastic [mm]", y[1] - y[0], Wanted::Near(-3.5, 0.2));
+    item.claims(
+        "case 2, f1: largest difference of the final y, reduced and distributed [mm]",
+        off,
+        Wanted::AtMost(0.2),
+    );
+    item.compare(
+        "circle, distributed: final y with LuGre less that with Elasto-Plastic [mm]",
+        y[1] - y[0],
+        Wanted::Near(-3.5, 0.2),
+    );
     for (m, name) in ["circle", "square", "line gradient"].into_iter().enumerate() {
         item.tell(format!("{name}, distributed: final y [mm]"), y[2 * m + 2]);
         item.tell(format!("{name}, reduced: final y [mm]"), y[2 * m + 3]);
@@ -262,8 +270,11 @@ fn stiff_solver(context: &Context<'_>) -> Result<Item, Error> {
     let passes = status.passes as f64 / status.steps as f64;
     item.claims("time of the distributed model for 2 s [s]", runs.seconds, Wanted::AtLeast(100.0));
     item.compare("passes over the cells a step", passes, Wanted::Near(2.2, 0.3));
-    item.measured =
-        format!("{} s for the same 2 s on one core here, in {} steps of {passes:.2} passes.", short(runs.seconds, 2), status.steps);
+    item.measured = format!(
+        "{} s for the same 2 s on one core here, in {} steps of {passes:.2} passes.",
+        short(runs.seconds, 2),
+        status.steps
+    );
     Ok(item)
 }
 

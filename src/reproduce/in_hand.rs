@@ -3,10 +3,10 @@
 use super::context::{Context, Error, Runs};
 use super::item::{Item, Wanted};
 use super::setup::{Grip, IN_HAND_DURATION, Setup};
-use super::statistics::greatest;
 use crate::contact::Contact;
 use crate::engine::{DEFAULT_STEP, Plan};
 use crate::page::{Chart, Line, Picture, Table, arrows, ink};
+use crate::statistics::greatest;
 
 pub(super) const IDS: &[&str] = &["fig27", "fig28", "fig29", "fig30", "fig31", "fig32", "fig34", "fig35"];
 
@@ -26,8 +26,18 @@ const CASES: [Case; 10] = [
     ("case 2, circle, f2", (2, 2), "circle", [[0.000798, -0.019483, -0.125995], [0.000782, -0.019710, -0.126084]]),
     ("case 2, square, f1", (2, 1), "square", [[0.000829, -0.018829, -0.140151], [0.000925, -0.017481, -0.135586]]),
     ("case 2, square, f2", (2, 2), "square", [[0.000901, -0.019534, -0.118357], [0.000885, -0.019772, -0.118658]]),
-    ("case 2, line gradient, f1", (2, 1), "line-gradient-x", [[-0.003244, -0.018711, -0.694069], [-0.003231, -0.020202, -0.680122]]),
-    ("case 2, line gradient, f2", (2, 2), "line-gradient-x", [[-0.005606, -0.021689, -0.540727], [-0.005650, -0.021547, -0.543185]]),
+    (
+        "case 2, line gradient, f1",
+        (2, 1),
+        "line-gradient-x",
+        [[-0.003244, -0.018711, -0.694069], [-0.003231, -0.020202, -0.680122]],
+    ),
+    (
+        "case 2, line gradient, f2",
+        (2, 2),
+        "line-gradient-x",
+        [[-0.005606, -0.021689, -0.540727], [-0.005650, -0.021547, -0.543185]],
+    ),
     ("case 2, k = 2, f1", (2, 1), "k2", [[0.000417, -0.020947, -0.189281], [0.000472, -0.020304, -0.184387]]),
     ("case 2, k = 2 fN, f1", (2, 1), "k2fN", [[0.000421, -0.020983, -0.187997], [0.000471, -0.020389, -0.183423]]),
 ];
@@ -106,7 +116,13 @@ fn apart(runs: &Runs, case: usize, model: usize) -> [f64; 2] {
 
 /// What stands at a line: the case at the distributed model's, and once that the other is the reduced one.
 fn name(names: &[&str], i: usize, model: usize) -> String {
-    let label = if model == GRID { names[i] } else if i == 0 { "reduced" } else { "" };
+    let label = if model == GRID {
+        names[i]
+    } else if i == 0 {
+        "reduced"
+    } else {
+        ""
+    };
     label.to_owned()
 }
 
@@ -240,7 +256,11 @@ fn slide(context: &Context<'_>, runs: &Runs) -> Result<Item, Error> {
         "With the centre of mass 2 mm from the pads the object slides and turns, and the force profile decides how; the reduced model does about the same.",
     );
     let (a, b) = (runs.end(8)[2], runs.end(12)[2]);
-    item.claims("difference of the final angles under f1 and f2 over the lesser", (a / b - 1.0).abs(), Wanted::AtLeast(0.1));
+    item.claims(
+        "difference of the final angles under f1 and f2 over the lesser",
+        (a / b - 1.0).abs(),
+        Wanted::AtLeast(0.1),
+    );
     let off = [apart(runs, 2, PUBLISHED), apart(runs, 3, PUBLISHED)];
     let [way, turn] = [0, 1].map(|c| off[0][c].max(off[1][c]));
     item.claims("reduced from distributed over the way gone, at most", way, Wanted::AtMost(0.1));
@@ -289,7 +309,11 @@ fn other(id: &str, case: usize, runs: &Runs) -> Item {
         );
     } else {
         let way = x.hypot(y);
-        item.claims("distance of the final position from the circle's over the way gone, f1", (x - u).hypot(y - v) / way, Wanted::AtMost(0.1));
+        item.claims(
+            "distance of the final position from the circle's over the way gone, f1",
+            (x - u).hypot(y - v) / way,
+            Wanted::AtMost(0.1),
+        );
         item.claims("final angle over the circle's, f1", b / a, Wanted::Near(1.0, 0.15));
         item.measured = format!(
             "Square and circle end {:.1} % of the way and {:.0} % of the angle apart.",
@@ -311,7 +335,7 @@ fn other(id: &str, case: usize, runs: &Runs) -> Item {
 fn wrench_error(runs: &Runs, case: usize) -> [f64; 2] {
     let of = |k: usize| [0, 1, 2].map(|c| runs.wrench(k, c));
     let ([fx, fy, tau], [gx, gy, sigma]) = (of(4 * case + PUBLISHED), of(4 * case + GRID));
-    [super::statistics::rmse(&[fx, fy], &[gx, gy]), super::statistics::rmse(&[tau], &[sigma])]
+    [crate::statistics::rmse(&[fx, fy], &[gx, gy]), crate::statistics::rmse(&[tau], &[sigma])]
 }
 
 fn wrenches(runs: &Runs, cases: &[usize], names: &[&str]) -> Picture {
@@ -343,7 +367,10 @@ fn forces(id: &str, cases: [usize; 2], runs: &Runs) -> Item {
     let (title, claim) = if first {
         ("Figure 28: in hand, case 1, forces", "The reduced model's friction follows the distributed model's closely.")
     } else {
-        ("Figure 32: in hand, case 2, forces", "The force profile decides the friction over time; the reduced model follows the distributed one.")
+        (
+            "Figure 32: in hand, case 2, forces",
+            "The force profile decides the friction over time; the reduced model follows the distributed one.",
+        )
     };
     let mut item = Item::new(id, title, claim);
     let errors = cases.map(|case| wrench_error(runs, case));
@@ -351,7 +378,8 @@ fn forces(id: &str, cases: [usize; 2], runs: &Runs) -> Item {
     let limits = if first { [0.03, 0.03] } else { [0.05, 0.08] };
     item.claims("rms error of the reduced force over its greatest, at most", force, Wanted::AtMost(limits[0]));
     item.claims("rms error of the reduced torque over its greatest, at most", torque, Wanted::AtMost(limits[1]));
-    item.measured = format!("Force is off by {:.1} %, torque by {:.1} % of their greatest (rms).", 100.0 * force, 100.0 * torque);
+    item.measured =
+        format!("Force is off by {:.1} %, torque by {:.1} % of their greatest (rms).", 100.0 * force, 100.0 * torque);
     item.pictures.push(wrenches(runs, &cases, &["f1", "f2"]));
     item.columns = columns(runs, &cases);
     item.parameters = format!("circle, {PARAMETERS}");
@@ -370,8 +398,16 @@ fn follows(runs: &Runs) -> Item {
     };
     for model in [GRID, PUBLISHED] {
         let [way, turn] = apart(model);
-        item.claims(format!("{}: distance of the final positions over the way gone", MODELS[model]), way, Wanted::AtMost(0.02));
-        item.claims(format!("{}: difference of the final angles over the angle turned", MODELS[model]), turn, Wanted::AtMost(0.02));
+        item.claims(
+            format!("{}: distance of the final positions over the way gone", MODELS[model]),
+            way,
+            Wanted::AtMost(0.02),
+        );
+        item.claims(
+            format!("{}: difference of the final angles over the angle turned", MODELS[model]),
+            turn,
+            Wanted::AtMost(0.02),
+        );
     }
     let [y, reduced] = [32, 33].map(|k| 1e3 * runs.end(k)[1]);
     item.measured = format!(
@@ -398,7 +434,8 @@ fn following_forces(runs: &Runs) -> Item {
     let [force, torque] = [0, 1].map(|c| errors[0][c].max(errors[1][c]));
     item.claims("rms error of the reduced force over its greatest, at most", force, Wanted::AtMost(0.05));
     item.claims("rms error of the reduced torque over its greatest, at most", torque, Wanted::AtMost(0.08));
-    item.measured = format!("Force is off by {:.1} %, torque by {:.1} % of their greatest (rms).", 100.0 * force, 100.0 * torque);
+    item.measured =
+        format!("Force is off by {:.1} %, torque by {:.1} % of their greatest (rms).", 100.0 * force, 100.0 * torque);
     item.pictures.push(wrenches(runs, &[8, 9], &["k = 2", "k = 2 fN"]));
     item.columns = columns(runs, &[8, 9]);
     item.parameters = format!("eq. (46); case 2, f1; {PARAMETERS}");

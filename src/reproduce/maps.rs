@@ -51,7 +51,11 @@ fn shapes() -> Result<Item, Error> {
     for (name, shape, cells) in MAPS {
         let patch = Patch::shape(grid()?, shape)?;
         panels.push(heat(name, &format!("{} cells", patch.cells().len()), N, patch.weights(), ink::GRID));
-        item.claims(format!("{name}: cells with pressure"), patch.cells().len() as f64, Wanted::Near(cells as f64, 0.0));
+        item.claims(
+            format!("{name}: cells with pressure"),
+            patch.cells().len() as f64,
+            Wanted::Near(cells as f64, 0.0),
+        );
         item.compare(format!("{name}: sum of the shares"), patch.weights().iter().sum(), Wanted::Near(1.0, 1e-12));
         item.columns.push((name.to_owned(), patch.weights().to_vec()));
         row(&mut table, name.into(), &patch);
@@ -90,7 +94,10 @@ fn under_force() -> Result<Item, Error> {
         radii[2] / radii[0],
         radii[5] / radii[3]
     );
-    item.pictures.push(Picture::new(panels, "The least, mean and greatest normal force of the in-hand runs of Figs. 34 and 35."));
+    item.pictures.push(Picture::new(
+        panels,
+        "The least, mean and greatest normal force of the in-hand runs of Figs. 34 and 35.",
+    ));
     item.tables.push(table);
     item.parameters = "a = 6 f_N^(1/3) cells; 21 x 21 cells over 20 mm".into();
     Ok(item)

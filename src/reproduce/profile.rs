@@ -3,10 +3,10 @@
 use super::context::{Context, Error, Runs};
 use super::item::{Item, Wanted};
 use super::setup::{PROFILE_DURATION, Setup};
-use super::statistics::{greatest, quantile, short};
 use crate::contact::Contact;
 use crate::engine::{DEFAULT_STEP, Plan};
-use crate::page::{Chart, Line, Picture, Scale, Table, arrows, ink};
+use crate::page::{Chart, Line, Picture, Scale, Table, arrows, ink, short};
+use crate::statistics::{greatest, quantile};
 
 pub(super) const IDS: &[&str] = &["fig5", "fig13", "fig17", "fig19", "fig20", "fig21", "fig22"];
 
@@ -42,9 +42,17 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     let seconds = lugre.seconds;
     let mut items = vec![coupled(context, &lugre)?, ellipsoid(&lugre), surface(&lugre)];
     for (id, map, about) in [
-        ("fig19", 3, "Forces differ strongly from those of the round patch; a rotation about the centre of pressure gives a force."),
+        (
+            "fig19",
+            3,
+            "Forces differ strongly from those of the round patch; a rotation about the centre of pressure gives a force.",
+        ),
         ("fig20", 4, "The reduced model does well on a map that is no convex area."),
-        ("fig21", 5, "The reduced model does well on a map without symmetry; a rotation about the centre of pressure gives a force."),
+        (
+            "fig21",
+            5,
+            "The reduced model does well on a map without symmetry; a rotation about the centre of pressure gives a force.",
+        ),
     ] {
         items.push(other_map(id, map, about, &lugre));
     }
@@ -124,7 +132,10 @@ fn error_bands(runs: &Runs, models: &[(usize, &'static str, &str)]) -> Picture {
         chart.svg()
     };
     Picture::new(
-        vec![chart("Error of the force", "|\u{394}f| [N]", 0, 1.0), chart("Error of the torque", "|\u{394}\u{3c4}| [mN m]", 1, 1e3)],
+        vec![
+            chart("Error of the force", "|\u{394}f| [N]", 0, 1.0),
+            chart("Error of the torque", "|\u{394}\u{3c4}| [mN m]", 1, 1e3),
+        ],
         "Distance of the reduced model from the distributed one.",
     )
 }
@@ -172,7 +183,10 @@ fn coupled(context: &Context<'_>, runs: &Runs) -> Result<Item, Error> {
     let twist = Chart::new("Prescribed twist", "t [s]", "v [mm/s], 10 \u{3c9} [rad/s]")
         .line(v(0).label("vx"))
         .line(v(1).label("vy"))
-        .line(Line::new(ink::OTHER, t, &runs.twist(GRID, 2).iter().map(|w| 10.0 * w).collect::<Vec<_>>()).label("10 \u{3c9}"));
+        .line(
+            Line::new(ink::OTHER, t, &runs.twist(GRID, 2).iter().map(|w| 10.0 * w).collect::<Vec<_>>())
+                .label("10 \u{3c9}"),
+        );
     let forces = Chart::new("Force", "t [s]", "f [N]")
         .line(Line::new(ink::GRID, t, &fx).label("fx"))
         .line(Line::new(ink::GRID, t, &fy).dashed().label("fy"));
@@ -190,7 +204,9 @@ fn fields(context: &Context<'_>) -> Result<Picture, Error> {
     let contact = Setup::profile("circle").contact()?;
     let cells = contact.patch.cells();
     let mut panels = Vec::new();
-    for (moment, what) in MOMENTS.into_iter().zip(["spin", "spin and translation along x", "spin and translation along y"]) {
+    for (moment, what) in
+        MOMENTS.into_iter().zip(["spin", "spin and translation along x", "spin and translation along y"])
+    {
         let plan = Plan { keep_bristles: true, ..Plan::new(moment, DEFAULT_STEP, moment)? };
         let runs = context.simulate_in(std::slice::from_ref(&contact), &plan)?;
         let field: Vec<([f64; 4], &str)> = cells
@@ -246,7 +262,8 @@ fn surface(runs: &Runs) -> Item {
         format!("Force is off by {:.2} % and torque by {:.2} % of their greatest (rms).", 100.0 * f, 100.0 * tau);
     let models = [(GRID, ink::GRID, "distributed"), (SURFACE, ink::SURFACE, "limit surface")];
     item.pictures.push(overlay(runs, &models));
-    item.pictures.push(error_bands(runs, &[(ELLIPSOID, ink::ELLIPSOID, "ellipsoid"), (SURFACE, ink::SURFACE, "limit surface")]));
+    item.pictures
+        .push(error_bands(runs, &[(ELLIPSOID, ink::ELLIPSOID, "ellipsoid"), (SURFACE, ink::SURFACE, "limit surface")]));
     item.parameters = format!("LuGre, circle; N_ls = 20, rule (23); {PARAMETERS}");
     item.columns = columns(runs, &[(GRID, "distributed"), (SURFACE, "limit_surface")]);
     item
@@ -317,13 +334,18 @@ fn boxes(runs: &Runs) -> Item {
             let floor = [1e-6, 1e-8][c];
             let drawn = |e: &[f64]| e.iter().map(|v| v.max(floor)).collect::<Vec<_>>();
             let chart = std::mem::take(&mut charts[c]);
-            charts[c] = chart.boxed(SHORT[map], ink::SURFACE, drawn(&ours[c])).boxed(" ", ink::ELLIPSOID, drawn(&theirs[c]));
+            charts[c] =
+                chart.boxed(SHORT[map], ink::SURFACE, drawn(&ours[c])).boxed(" ", ink::ELLIPSOID, drawn(&theirs[c]));
             item.columns.push((format!("{name}_limit_surface_{}", ["N", "Nm"][c]), ours[c].clone()));
             item.columns.push((format!("{name}_ellipsoid_{}", ["N", "Nm"][c]), theirs[c].clone()));
         }
         table.row(row);
     }
-    item.claims("third quartiles, of 12, that are smaller with the limit surface", f64::from(better), Wanted::AtLeast(12.0));
+    item.claims(
+        "third quartiles, of 12, that are smaller with the limit surface",
+        f64::from(better),
+        Wanted::AtLeast(12.0),
+    );
     item.tell("medians, of 12, that are smaller with the limit surface", f64::from(medians));
     item.measured = format!(
         "The third quartile of the error is smaller with the limit surface in {better} of 12 comparisons, the median in {medians}."

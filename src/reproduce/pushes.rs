@@ -7,11 +7,11 @@ use nalgebra::{DMatrix, DVector, Matrix3xX, Vector3};
 
 use super::context::{Context, Error};
 use super::item::{Item, Wanted};
-use super::statistics::quantile;
 use crate::limit_surface::{Rule, Surface};
 use crate::page::{Chart, Picture, Table, ink};
 use crate::patch::{Grid, Patch};
 use crate::planar::Twist;
+use crate::statistics::quantile;
 
 pub(super) const IDS: &[&str] = &["pushes"];
 
@@ -52,13 +52,19 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
         }
         item.tell(format!("layout {name}: median, fitted [deg]"), fitted);
         (before, after) = (before + statics / layouts.len() as f64, after + fitted / layouts.len() as f64);
-        chart = chart.boxed(format!("{}", k + 1), ink::OTHER, a.statics.clone()).boxed(" ", ink::SURFACE, a.fitted.clone());
+        chart =
+            chart.boxed(format!("{}", k + 1), ink::OTHER, a.statics.clone()).boxed(" ", ink::SURFACE, a.fitted.clone());
         item.columns.push((format!("{name}_statics_deg"), a.statics.clone()));
         item.columns.push((format!("{name}_fitted_deg"), a.fitted.clone()));
     }
     item.claims("mean of the medians: fitted over statics", after / before, Wanted::AtMost(1.0));
-    item.measured = format!("The median angle is {before:.1} degrees with loads from statics and {after:.1} with fitted ones (mean of the layouts).");
-    item.pictures.push(Picture::new(vec![chart.svg()], "Grey: loads from statics; orange: fitted on the other half. Layouts in the order of the table."));
+    item.measured = format!(
+        "The median angle is {before:.1} degrees with loads from statics and {after:.1} with fitted ones (mean of the layouts)."
+    );
+    item.pictures.push(Picture::new(
+        vec![chart.svg()],
+        "Grey: loads from statics; orange: fitted on the other half. Layouts in the order of the table.",
+    ));
     item.tables.push(table);
     item.parameters = "pushes of Zhou, Paolini, Bagnell & Mason, ICRA 2016, averaged; exact cells".into();
     item.seconds = start.elapsed().as_secs_f64();
@@ -107,8 +113,7 @@ pub fn angles(folder: &Path) -> Result<BTreeMap<String, Angles>, Error> {
         move |e: csv::Error| Error::Pushes { path: path.clone(), reason: e.to_string() }
     };
     let mut supports: BTreeMap<String, Vec<[f64; 4]>> = BTreeMap::new();
-    for row in csv::Reader::from_path(folder.join("supports.csv")).map_err(wrong("supports.csv"))?.deserialize()
-    {
+    for row in csv::Reader::from_path(folder.join("supports.csv")).map_err(wrong("supports.csv"))?.deserialize() {
         let (set, x, y, normal, mu): (String, f64, f64, f64, f64) = row.map_err(wrong("supports.csv"))?;
         supports.entry(set).or_default().push([x, y, normal, mu]);
     }
@@ -192,7 +197,8 @@ fn cell([i, j]: [i64; 2]) -> Result<Surface, Error> {
     let mut map = vec![0.0; SIDE * SIDE];
     let at = |i: i64| usize::try_from(i).ok().filter(|i| *i < SIDE);
     let (Some(i), Some(j)) = (at(i), at(j)) else {
-        let reason = format!("a support is off the grid: expected all within {:.3} m of the centre", 0.5 * side - PITCH);
+        let reason =
+            format!("a support is off the grid: expected all within {:.3} m of the centre", 0.5 * side - PITCH);
         return Err(Error::Pushes { path: "supports.csv".into(), reason });
     };
     map[j * SIDE + i] = 1.0;
@@ -209,4 +215,3 @@ pub fn by_layout(sets: &BTreeMap<String, Angles>) -> BTreeMap<String, Angles> {
     }
     out
 }
-

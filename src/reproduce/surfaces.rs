@@ -56,17 +56,22 @@ fn curves(context: &Context<'_>) -> Result<Item, Error> {
     let columns = |points: &[[f64; 2]]| [0, 1].map(|c| points.iter().map(|p| p[c]).collect::<Vec<f64>>());
     let [ex, ey] = columns(&ellipse);
     let marks = |points: &[[f64; 2]]| columns(&points.iter().step_by(10).copied().collect::<Vec<_>>());
-    let mut chart = Chart::new("Curves and every tenth degree of motion", "f / (\u{3bc} fN)", "\u{3c4} / (\u{3bc} fN r)")
-        .equal()
-        .x_range(0.0, 1.08)
-        .y_range(0.0, 1.12)
-        .height(420.0)
-        .line(Line::new(ink::ELLIPSOID, &ex, &ey).label("ellipse").dashed());
+    let mut chart =
+        Chart::new("Curves and every tenth degree of motion", "f / (\u{3bc} fN)", "\u{3c4} / (\u{3bc} fN r)")
+            .equal()
+            .x_range(0.0, 1.08)
+            .y_range(0.0, 1.12)
+            .height(420.0)
+            .line(Line::new(ink::ELLIPSOID, &ex, &ey).label("ellipse").dashed());
     let [mx, my] = marks(&ellipse);
     chart = chart.line(Line::new(ink::ELLIPSOID, &mx, &my).dots());
-    let mut shift = Chart::new("Where a motion lands", "motion: 0 is rotation, 90 translation [\u{b0}]", "wrench on the curve [\u{b0}]")
-        .line(Line::new(ink::ELLIPSOID, &[0.0, 90.0], &[0.0, 90.0]).dashed().label("ellipse"))
-        .height(420.0);
+    let mut shift = Chart::new(
+        "Where a motion lands",
+        "motion: 0 is rotation, 90 translation [\u{b0}]",
+        "wrench on the curve [\u{b0}]",
+    )
+    .line(Line::new(ink::ELLIPSOID, &[0.0, 90.0], &[0.0, 90.0]).dashed().label("ellipse"))
+    .height(420.0);
     let degrees: Vec<f64> = (0..=90).map(f64::from).collect();
     item.columns.push(("motion_deg".into(), degrees.clone()));
     let (mut farthest, mut widest) = (0f64, f64::INFINITY);
@@ -93,7 +98,10 @@ fn curves(context: &Context<'_>) -> Result<Item, Error> {
         "Every curve is within {:.0} % of the ellipse, but a motion's wrench lies up to {widest:.0}\u{b0} and more from where it lies on the ellipse.",
         100.0 * farthest
     );
-    item.pictures.push(Picture::new(vec![chart.svg(), shift.svg()], "Each divided by its own torque of pure rotation, so that the ellipse is one for all."));
+    item.pictures.push(Picture::new(
+        vec![chart.svg(), shift.svg()],
+        "Each divided by its own torque of pure rotation, so that the ellipse is one for all.",
+    ));
     item.tables.push(table);
     item.parameters = format!("Coulomb friction, {n} x {n} cells, exact integrals");
     Ok(item)
@@ -111,7 +119,11 @@ fn body() -> Result<Item, Error> {
     let (_, error) = Ellipsoid::fit(&surface);
     let largest = table.nodes().iter().flatten().fold(0.0f64, |m, h| m.max(h.abs()));
     item.claims("largest component of h", largest, Wanted::AtMost(1.0 + 1e-12));
-    item.claims("largest power of friction over all look-ups, unit motion", table.passivity(3).largest, Wanted::AtMost(0.0));
+    item.claims(
+        "largest power of friction over all look-ups, unit motion",
+        table.passivity(3).largest,
+        Wanted::AtMost(0.0),
+    );
     item.tell("ellipsoid: largest distance of a wrench", error.max);
     item.tell("ellipsoid: largest angle to a wrench [deg]", error.max_angle.to_degrees());
     item.measured = format!(
@@ -124,14 +136,18 @@ fn body() -> Result<Item, Error> {
         let points = outline(&table, axis, 1 - axis);
         let close = |p: &[[f64; 2]], c: usize| p.iter().chain(p.first()).map(|q| q[c]).collect::<Vec<f64>>();
         let name = ["x", "y"][axis];
-        Chart::new(format!("Section through f{name} and \u{3c4}"), format!("f{name} / (\u{3bc} fN)"), "\u{3c4} / (\u{3bc} fN r)")
-            .equal()
-            .x_range(-1.2, 1.2)
-            .y_range(-1.2, 1.2)
-            .height(400.0)
-            .line(Line::new(ink::ELLIPSOID, &close(&circle, 0), &close(&circle, 1)).dashed().label("ellipsoid"))
-            .line(Line::new(ink::SURFACE, &close(&points, 0), &close(&points, 1)).label("limit surface"))
-            .svg()
+        Chart::new(
+            format!("Section through f{name} and \u{3c4}"),
+            format!("f{name} / (\u{3bc} fN)"),
+            "\u{3c4} / (\u{3bc} fN r)",
+        )
+        .equal()
+        .x_range(-1.2, 1.2)
+        .y_range(-1.2, 1.2)
+        .height(400.0)
+        .line(Line::new(ink::ELLIPSOID, &close(&circle, 0), &close(&circle, 1)).dashed().label("ellipsoid"))
+        .line(Line::new(ink::SURFACE, &close(&points, 0), &close(&points, 1)).label("limit surface"))
+        .svg()
     };
     item.pictures.push(Picture::new(
         vec![solid(&table), section(0), section(1)],
@@ -176,7 +192,11 @@ fn no_force() -> Result<Item, Error> {
         item.compare(format!("{name}: force left over [-]"), left.fx.hypot(left.fy), Wanted::AtMost(1e-6));
         if shape == Shape::LineGradient {
             let split = median(&patch);
-            item.claims("line gradient: distance from the median of the pressure [mm]", 1e3 * (at[1] - split).abs(), Wanted::AtMost(0.02));
+            item.claims(
+                "line gradient: distance from the median of the pressure [mm]",
+                1e3 * (at[1] - split).abs(),
+                Wanted::AtMost(0.02),
+            );
         }
         told.push(format!("{:.2} mm ({name})", 1e3 * apart));
         panels.push(heat_marked(

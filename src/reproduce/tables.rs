@@ -7,13 +7,13 @@ use super::context::{Context, Error};
 use super::euler::{self, Grid, Reduced};
 use super::item::{Item, Wanted};
 use super::setup::{IN_HAND_DURATION, Setup};
-use super::statistics::{order, short};
 use crate::contact::Contact;
 use crate::cpu::Cpu;
 use crate::engine::{Engine, Plan};
 use crate::limit_surface::{Rule, Surface, Table as LimitTable};
-use crate::page::{Chart, Line, Picture, Scale, Table, ink};
+use crate::page::{Chart, Line, Picture, Scale, Table, ink, short};
 use crate::planar::Twist;
+use crate::statistics::order;
 
 pub(super) const IDS: &[&str] = &["table2", "table4", "table5", "table6"];
 
@@ -208,7 +208,12 @@ fn distributed(s: &Speeds) -> Item {
         ],
         "",
     ));
-    item.columns = vec![("N".into(), sizes()), ("paper".into(), TABLE_2.to_vec()), ("baseline".into(), theirs), ("engine".into(), ours)];
+    item.columns = vec![
+        ("N".into(), sizes()),
+        ("paper".into(), TABLE_2.to_vec()),
+        ("baseline".into(), theirs),
+        ("engine".into(), ours),
+    ];
     item.parameters = MACHINE.into();
     item.seconds = s.seconds;
     item
@@ -231,7 +236,15 @@ fn reduced(s: &Speeds) -> Item {
     item.tell("N = 21: preparation, baseline over engine", s.baseline_table[4] / s.engine_table[4]);
     let mut table = Table::new(
         "",
-        &["N", "table, paper [s]", "table, baseline [s]", "table, engine [s]", "rate, paper [1/s]", "rate, baseline", "rate, engine"],
+        &[
+            "N",
+            "table, paper [s]",
+            "table, baseline [s]",
+            "table, engine [s]",
+            "rate, paper [1/s]",
+            "rate, baseline",
+            "rate, engine",
+        ],
     );
     for (i, n) in SIZES.into_iter().enumerate() {
         table.row([
@@ -304,14 +317,25 @@ fn resolution(context: &Context<'_>) -> Result<Item, Error> {
     item.tell("N_ls = 21: baseline over engine", theirs[4] / ours[4]);
     let mut table = Table::new("Seconds", &["N_ls", "paper", "baseline here", "engine", "baseline / engine"]);
     for (i, n) in SIZES.into_iter().enumerate() {
-        table.row([format!("{n}"), short(TABLE_6[i], 2), short(theirs[i], 2), short(ours[i], 2), short(theirs[i] / ours[i], 2)]);
+        table.row([
+            format!("{n}"),
+            short(TABLE_6[i], 2),
+            short(theirs[i], 2),
+            short(ours[i], 2),
+            short(theirs[i] / ours[i], 2),
+        ]);
     }
     item.measured = format!(
         "The baseline's time grows with N_ls to the power {slope:.2}; the engine needs {:.0} times less at N_ls = 21.",
         theirs[4] / ours[4]
     );
     item.tables.push(table);
-    item.columns = vec![("N_ls".into(), sizes()), ("paper_s".into(), TABLE_6.to_vec()), ("baseline_s".into(), theirs), ("engine_s".into(), ours)];
+    item.columns = vec![
+        ("N_ls".into(), sizes()),
+        ("paper_s".into(), TABLE_6.to_vec()),
+        ("baseline_s".into(), theirs),
+        ("engine_s".into(), ours),
+    ];
     item.parameters = format!("21 x 21 cells, rule (23); {MACHINE}");
     item.seconds = start.elapsed().as_secs_f64();
     Ok(item)
@@ -328,7 +352,17 @@ fn in_hand(context: &Context<'_>) -> Result<Item, Error> {
     let part = context.full_or(0.4, 0.05);
     let mut table = Table::new(
         "Seconds for 2 s of simulation, one core",
-        &["map", "paper: distributed", "reduced", "ratio", "explicit baseline: distributed", "engine: distributed", "reduced", "ratio", "baseline / engine"],
+        &[
+            "map",
+            "paper: distributed",
+            "reduced",
+            "ratio",
+            "explicit baseline: distributed",
+            "engine: distributed",
+            "reduced",
+            "ratio",
+            "baseline / engine",
+        ],
     );
     let engine = Cpu::new();
     let plan = Plan::new(IN_HAND_DURATION, crate::engine::DEFAULT_STEP, 0.01)?;
@@ -386,7 +420,11 @@ fn in_hand(context: &Context<'_>) -> Result<Item, Error> {
     );
     item.erratum = Some("The published ratio measures the solver: 96 % of the calls of the distributed model build the dense Jacobian of an adaptive stiff solver. A step that eliminates the bristles cell by cell makes the distributed model cheap.".into());
     let [distributed, reduced, baseline] = columns;
-    item.columns = vec![("engine_distributed_s".into(), distributed), ("engine_reduced_s".into(), reduced), ("baseline_distributed_s".into(), baseline)];
+    item.columns = vec![
+        ("engine_distributed_s".into(), distributed),
+        ("engine_reduced_s".into(), reduced),
+        ("baseline_distributed_s".into(), baseline),
+    ];
     item.tables.push(table);
     item.parameters = "Case 2, f1 of Fig. 29, 21 x 21 cells, step 0.2 ms; explicit baseline with steps of 5 \u{b5}s, the longest that does not blow up".into();
     item.seconds = start.elapsed().as_secs_f64();

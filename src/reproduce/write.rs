@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::item::{Check, Item, Wanted};
-use super::statistics::short;
 use crate::cpu::Cpu;
 use crate::engine::Engine;
-use crate::page::{Document, Part, Table, csv, ink};
+use crate::page::{Document, Part, Table, csv, ink, short};
 use crate::surfaces::publish;
 
 /// What was made, as one JSON object: `items`, each with at least `id`, `claim`, `measured`, `holds`, `seconds`.
@@ -97,7 +96,8 @@ fn part(item: &Item) -> Part {
         _ => format!("Compared with published or converged numbers: {agree} of {compared} agree"),
     };
     let folded = if other.is_empty() { Vec::new() } else { vec![(closed, numbers("", &other))] };
-    let foot = format!("{}{}{:.2}\u{a0}s.", item.parameters, if item.parameters.is_empty() { "" } else { ". " }, item.seconds);
+    let foot =
+        format!("{}{}{:.2}\u{a0}s.", item.parameters, if item.parameters.is_empty() { "" } else { ". " }, item.seconds);
     Part {
         id: item.id.clone(),
         title: item.title.clone(),
