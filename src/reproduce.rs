@@ -83,5 +83,15 @@ pub fn run(context: &Context<'_>, wanted: &[String]) -> Result<Vec<(&'static str
             _ => groups.push((section.group, items)),
         }
     }
+    // Sections follow the runs that their items share; the page follows the paper.
+    if let Some((_, items)) = groups.iter_mut().find(|(group, _)| *group == PAPER) {
+        items.sort_by_key(|item| number(&item.id));
+    }
     Ok(groups)
+}
+
+/// Figures before tables, by their numbers.
+fn number(id: &str) -> (bool, u32) {
+    let digits = id.trim_start_matches(|c: char| !c.is_ascii_digit());
+    (id.starts_with("table"), digits.parse().unwrap_or(u32::MAX))
 }

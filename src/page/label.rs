@@ -71,6 +71,14 @@ fn cost(at: [f64; 4], own: usize, drawn: &[(usize, [f64; 2])], taken: &[[f64; 4]
         }
     }
     // Near other curves a label is read as theirs.
+    let middle = [0.5 * (at[0] + at[2]), 0.5 * (at[1] + at[3])];
+    let nearest = |mine: bool| {
+        let of = drawn.iter().filter(|(k, _)| (*k == own) == mine);
+        of.map(|(_, p)| (p[0] - middle[0]).hypot(p[1] - middle[1])).fold(f64::INFINITY, f64::min)
+    };
+    if nearest(false) < nearest(true) + 2.0 {
+        cost += 2.5;
+    }
     for &(k, [x, y]) in drawn {
         let reach = if k == own { 1.0 } else { 7.0 };
         if x > at[0] - reach && x < at[2] + reach && y > at[1] - reach && y < at[3] + reach {
