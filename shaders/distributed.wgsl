@@ -16,6 +16,9 @@ var<private> cell_y: array<f32, CELLS_PER_LANE>;
 var<private> cell_w: array<f32, CELLS_PER_LANE>;
 var<private> cell_zx: array<f32, CELLS_PER_LANE>;
 var<private> cell_zy: array<f32, CELLS_PER_LANE>;
+// States that were kept.
+var<private> kept_zx: array<f32, CELLS_PER_LANE>;
+var<private> kept_zy: array<f32, CELLS_PER_LANE>;
 // How many of them this lane has.
 var<private> lane_cells: u32;
 
@@ -50,6 +53,24 @@ fn store_bristles() {
     for (var i = lane; i < c.cell_count; i += WORKGROUP) {
         zetas[c.zeta_first + i] = vec2f(cell_zx[own], cell_zy[own]);
         own += 1u;
+    }
+}
+
+// Remembers the states.
+fn keep() {
+    extra_work += 1u;
+    for (var i = 0u; i < lane_cells; i++) {
+        kept_zx[i] = cell_zx[i];
+        kept_zy[i] = cell_zy[i];
+    }
+}
+
+// Goes back to the states that were kept.
+fn restore() {
+    extra_work += 1u;
+    for (var i = 0u; i < lane_cells; i++) {
+        cell_zx[i] = kept_zx[i];
+        cell_zy[i] = kept_zy[i];
     }
 }
 

@@ -11,6 +11,9 @@ override consistent: bool = true;
 var<private> zeta: vec3f;
 // What zeta cannot hold: without it, motion slower than its last bit would leave no trace and creep.
 var<private> zeta_low: vec3f;
+// A state that was kept.
+var<private> kept: vec3f;
+var<private> kept_low: vec3f;
 // The present map: torsional radius, viscous factor, where its table starts.
 var<private> radius: f32;
 var<private> viscous: f32;
@@ -110,6 +113,18 @@ fn store_bristles() {
     zetas[c.zeta_first] = zeta.xy;
     zetas[c.zeta_first + 1u] = vec2f(zeta.z, zeta_low.x);
     zetas[c.zeta_first + 2u] = zeta_low.yz;
+}
+
+// Remembers the state.
+fn keep() {
+    kept = zeta;
+    kept_low = zeta_low;
+}
+
+// Goes back to the state that was kept.
+fn restore() {
+    zeta = kept;
+    zeta_low = kept_low;
 }
 
 // One sweep at patch twist u (at the patch origin): as the grid's, for one bristle.

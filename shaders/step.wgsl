@@ -3,6 +3,9 @@
 // solves the body's three equations for itself, from the same sums; with a reduced bristle every
 // lane steps a contact of its own. The model's file (distributed.wgsl or reduced.wgsl) says which.
 
+// Whether a tolerance chooses the steps: a pipeline constant.
+override adaptive: bool = false;
+
 // What a contact is, over the whole run.
 struct Contact {
     sigma0: f32,
@@ -26,6 +29,7 @@ struct Contact {
     hertz_k_per_newton: f32,
     hertz_most: f32,
     h_max: f32,
+    tolerance: f32,
     radius: f32,
     viscous: f32,
     cop_x: f32,
@@ -77,6 +81,7 @@ struct State {
     q_low: array<f32, 3>,
     patch_twist: array<f32, 3>,
     left: f32,
+    h_next: f32,
     map_radius: f32,
     interval: u32,
     at_least: u32,
@@ -127,6 +132,8 @@ var<private> patch_twist: vec3f;
 var<private> pending: bool;
 var<private> pending_stage: Stage;
 var<private> arm2: f32;
+// With a tolerance: the step to try next.
+var<private> h_next: f32;
 var<private> status: u32;
 var<private> failed_step: u32;
 var<private> unconverged: u32;
@@ -223,10 +230,17 @@ fn is_finite(v: vec3f) -> bool {
     return all((bitcast<vec3u>(v) & vec3u(0x7f800000u)) != vec3u(0x7f800000u));
 }
 
-// The longest step on which a stage has one solution on the falling Stribeck branch.
+// The longest step: with a tolerance, the one to try; else as long as a stage has one solution on the falling
+// Stribeck branch. (A jump between two solutions is an error that the estimate sees.)
 fn longest_step(v: Inputs) -> f32 {
     let fall = c.pads * v.f_n * (v.mu_s - v.mu_c) * c.k_g;
-    if (c.kind == KIND_PRESCRIBED || fall <= 0.0) {
+    if (c.kind == KIND_PRESCRIBED) {
+        return c.h_max;
+    }
+    if (adaptive) {
+        return min(c.h_max, h_next);
+    }
+    if (fall <= 0.0) {
         return c.h_max;
     }
     let o = transform(q).o;
@@ -239,23 +253,44 @@ fn ahead(dt: f32) -> Transform {
     return transform(q + dt * u);
 }
 
-// One step of a body.
-fn step_body(id: u32, tau: f32, h: f32, at_least: u32) {
+// One step of a body. `false` if its error was too large: then nothing has moved, and the next one is shorter.
+fn step_body(id: u32, tau: f32, h: f32, at_least: u32) -> bool {
     let a = KAPPA * h;
     let t1 = ahead(a);
     let t2 = ahead(h);
+    let before = patch_twist;
     let du1 = stage(inputs(id, tau + a), t1, a, vec3f(0.0), PULL, at_least);
     if (status != 0u) {
-        return;
+        return false;
+    }
+    if (adaptive) {
+        keep();
     }
     let du2 = stage(inputs(id, tau + h), t2, a, PULL * du1, 1.0, at_least);
     if (status != 0u) {
-        return;
+        return false;
+    }
+    if (adaptive) {
+        // How far the second stage is from where the first one pointed.
+        let e = abs(du2 - du1 / KAPPA);
+        let error = max(max(e.x, e.y), sqrt(arm2) * e.z);
+        let change = clamp(SAFETY * sqrt(c.tolerance / max(error, TINY)), CHANGE_LEAST, CHANGE_MOST);
+        if (error > c.tolerance && h > SHORTEST_CHOSEN_STEP) {
+            restore();
+            pending = false;
+            patch_twist = before;
+            h_next = h * min(change, SAFETY);
+            return false;
+        }
+        // A step that the interval's end cut short says nothing against a longer one.
+        let cut = h < SAFETY * h_next && change > 1.0;
+        h_next = select(h * change, max(h_next, h * change), cut);
     }
     move_by(h * u + h * ((1.0 - KAPPA) * du1 + KAPPA * du2));
     let sum = add(u, u_low, du2);
     u = sum.high;
     u_low = sum.low;
+    return true;
 }
 
 fn move_by(dq: vec3f) {
@@ -270,6 +305,7 @@ fn stage(v: Inputs, t: Transform, a: f32, base: vec3f, pull: f32, at_least: u32)
     let mass = vec3f(c.mass, c.mass, c.inertia);
     let grip = c.pads * v.f_n;
     let turn = matrix(t);
+    let enough = select(NEWTON_TOLERANCE, min(c.tolerance, NEWTON_TOLERANCE), adaptive);
     var du = to_body(t, patch_twist) - u;
     for (var newton = 1u; newton <= NEWTON_MOST; newton++) {
         let sums = sweep(k, patch_twist, pending, pending_stage, true, st);
@@ -287,7 +323,7 @@ fn stage(v: Inputs, t: Transform, a: f32, base: vec3f, pull: f32, at_least: u32)
             failed_step = steps;
             return du;
         }
-        let small = max(max(abs(d.x), abs(d.y)), sqrt(arm2) * abs(d.z)) <= NEWTON_TOLERANCE;
+        let small = max(max(abs(d.x), abs(d.y)), sqrt(arm2) * abs(d.z)) <= enough;
         if (small && newton >= at_least) {
             break;
         }
@@ -405,6 +441,7 @@ fn rollout(
     patch_twist = vec3f(s.patch_twist[0], s.patch_twist[1], s.patch_twist[2]);
     pending = false;
     arm2 = c.arm2;
+    h_next = s.h_next;
     failed_step = s.failed_step;
     unconverged = s.unconverged;
     steps = s.steps;
@@ -426,6 +463,7 @@ fn rollout(
         if (left <= 0.0) {
             left = intervals[here].length;
             at_least = select(1u, 2u, (intervals[here].flags & FLAG_JUMP) != 0u);
+            h_next = select(h_next, FRESH_STEP, (intervals[here].flags & FLAG_JUMP) != 0u);
             if ((intervals[here].flags & FLAG_REMAP) != 0u) {
                 remap(here);
             }
@@ -440,12 +478,13 @@ fn rollout(
             // The steps are differences of what is left, so that they add up to the interval.
             let rest = select(opaque_number(left - left / n), 0.0, n == 1.0);
             let h = left - rest;
+            var taken = true;
             if (c.kind == KIND_PRESCRIBED) {
                 follow(here, tau, h);
             } else {
-                step_body(here, tau, h, at_least);
+                taken = step_body(here, tau, h, at_least);
             }
-            if (status == 0u) {
+            if (status == 0u && taken) {
                 steps += 1u;
                 at_least = 1u;
                 left = rest;
@@ -472,6 +511,7 @@ fn rollout(
             array<f32, 3>(q_low.x, q_low.y, q_low.z),
             array<f32, 3>(patch_twist.x, patch_twist.y, patch_twist.z),
             left,
+            h_next,
             map_radius(),
             interval,
             at_least,

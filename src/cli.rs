@@ -3,6 +3,7 @@
 //! Exit codes: 0 done, 2 for what the user wrote (arguments, scenario, existing output), 1 for what
 //! the machine refused (no adapter, no disk).
 
+mod bench;
 mod engine;
 mod info;
 mod margin;
@@ -34,10 +35,15 @@ enum Command {
     Surface(surface::SurfaceArguments),
     /// Say how far a load may grow before a patch slips, and how it then moves.
     Margin(margin::MarginArguments),
+<<<<<<< HEAD
     /// Make a page of a finished run: outcomes, motion, slip, wrenches, parameters, failures.
     Report(report::Report),
     /// Make the paper's figures and tables anew, as one page that says what holds.
     Reproduce(reproduce::Reproduce),
+=======
+    /// Measure the engines of this machine side by side.
+    Bench(bench::BenchArguments),
+>>>>>>> main
     /// List what this machine can compute on.
     Info(info::Info),
     /// Print the JSON schema of scenario files.
@@ -69,8 +75,12 @@ pub fn main() -> ExitCode {
         Command::Rollout(rollout) => rollout.run(),
         Command::Surface(surface) => surface.run(),
         Command::Margin(margin) => margin.run(),
+<<<<<<< HEAD
         Command::Report(report) => report.run(),
         Command::Reproduce(reproduce) => reproduce.run(),
+=======
+        Command::Bench(bench) => bench.run(),
+>>>>>>> main
         Command::Info(info) => info.run(),
         Command::Schema => print(&format!("{:#}", crate::scenario::json_schema())),
     };
@@ -89,5 +99,16 @@ fn print(text: &str) -> Result<(), Failure> {
     match writeln!(std::io::stdout(), "{text}") {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::of_machine(format!("stdout: {e}"))),
         _ => Ok(()),
+    }
+}
+
+/// Limits the CPU engine to so many threads; all if none.
+fn set_threads(threads: Option<usize>) -> Result<(), Failure> {
+    match threads {
+        None => Ok(()),
+        Some(0) => Err(Failure::of_user("--threads 0: expected at least 1")),
+        Some(threads) => {
+            rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(Failure::of_machine)
+        }
     }
 }

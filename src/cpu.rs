@@ -148,7 +148,7 @@ fn simulate(
     stop: &AtomicBool,
 ) -> (Status, Vec<[f64; 2]>) {
     let timeline = contact.timeline(&plan.samples);
-    let mut solver = Solver::new(contact, bristles(contact, contact.active_cells(&timeline)), plan.step);
+    let mut solver = Solver::new(contact, bristles(contact, contact.active_cells(&timeline)), plan);
     let mut run = || -> Result<(), Failed> {
         let mut frame = 0;
         for i in 0..timeline.len() {
@@ -177,7 +177,7 @@ fn simulate(
 }
 
 /// The processor's name, as the machine tells it.
-fn processor() -> String {
+pub(crate) fn processor() -> String {
     let name = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
         let line = text.lines().find(|l| l.starts_with("model name"))?;
         Some(line.split_once(':')?.1.trim().to_owned())

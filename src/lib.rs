@@ -34,6 +34,8 @@
 //! ```
 #![doc = include_str!("../ARCHITECTURE.md")]
 
+pub mod baseline;
+pub mod bench;
 pub mod body;
 pub mod cli;
 pub mod contact;

@@ -13,6 +13,7 @@ mod place;
 mod shapes;
 mod signal;
 mod spec;
+mod step;
 mod tables;
 
 pub use change::change;
@@ -21,6 +22,7 @@ pub use number::Number;
 pub use place::{Excerpt, ScenarioError};
 pub use signal::{Interpolate, SegmentSpec, SignalSpec, SineSpec};
 pub use spec::{EngineChoice, Precision, RuleName, Spec};
+pub use step::StepSpec;
 
 use std::path::{Path, PathBuf};
 
@@ -96,7 +98,11 @@ impl Scenario {
         let spec: Spec = toml::from_str(text).map_err(|e| ScenarioError::toml(name, text, &e))?;
         let at = |field: &str, message: String| ScenarioError::field(name, text, field, message);
         check::spec(&spec).map_err(|e| at(&e.field, e.to_string()))?;
-        let plan = Plan::new(spec.duration, spec.step, spec.record_every).map_err(|e| at(&e.field, e.to_string()))?;
+        let mut plan =
+            Plan::new(spec.duration, spec.step.longest, spec.record_every).map_err(|e| at(&e.field, e.to_string()))?;
+        if let Some(tolerance) = spec.step.tolerance {
+            plan = plan.with_tolerance(tolerance).map_err(|e| at(&e.field, e.to_string()))?;
+        }
         let patches = patches::Patches::prepare(&spec.patch, base).map_err(|e| at(&e.field, e.message))?;
         let (name, text) = (name.to_owned(), text.to_owned());
         let tables = tables::Tables::default();

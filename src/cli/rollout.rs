@@ -31,6 +31,9 @@ pub(super) struct Rollout {
     /// Longest integration step [s].
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     step: Option<f64>,
+    /// Let each contact choose its steps, by the estimated error of their velocity [m/s]; 3e-6 is near the default's errors.
+    #[arg(long, value_name = "M/S", conflicts_with = "step")]
+    tolerance: Option<f64>,
     /// Directory of the results [default: runs/<name of the scenario>].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -54,13 +57,7 @@ pub(super) struct Rollout {
 impl Rollout {
     pub(super) fn run(&self) -> Result<(), Failure> {
         let scenario = Scenario::load(&self.file, &self.changes()).map_err(Failure::of_user)?;
-        if let Some(threads) = self.threads {
-            if threads == 0 {
-                return Err(Failure::of_user("--threads 0: expected at least 1"));
-            }
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
-            pool.map_err(Failure::of_machine)?;
-        }
+        super::set_threads(self.threads)?;
         let out = self.out.clone().unwrap_or_else(|| {
             let stem = self.file.file_stem().unwrap_or_default();
             PathBuf::from("runs").join(stem)
@@ -96,6 +93,7 @@ impl Rollout {
             self.seed.map(|n| format!("seed={n}")),
             self.record_every.map(|s| format!("record_every={s:?}")),
             self.step.map(|s| format!("step={s:?}")),
+            self.tolerance.map(|t| format!("step={{ tolerance = {t:?} }}")),
         ];
         self.changes.iter().cloned().chain(own.into_iter().flatten()).collect()
     }
@@ -124,12 +122,14 @@ fn text(s: &Summary) -> String {
         &format!("{} steps in {:.1} s: {:.3e} contact-steps per second\n", s.steps, s.wall_s, s.contact_steps_per_s);
     if s.unconverged_stages > 0 {
         text += &format!(
-            "{} of {} velocity solves in {} contacts had not converged; a smaller step than {} s helps (`--step {}`)\n",
+            "{} of {} velocity solves in {} contacts had not converged; {}\n",
             s.unconverged_stages,
             2 * s.steps,
             status.unconverged,
-            s.step,
-            s.step / 4.0
+            match s.tolerance {
+                None => format!("a smaller step than {} s helps (`--step {}`)", s.step, s.step / 4.0),
+                Some(t) => format!("a smaller tolerance than {t} m/s helps (`--tolerance {}`)", t / 10.0),
+            }
         );
     }
     text += &s.out;

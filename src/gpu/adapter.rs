@@ -95,6 +95,8 @@ pub(super) fn open(choice: Choice) -> Result<(wgpu::Device, wgpu::Queue, Adapter
             max_buffer_size: limits.max_buffer_size,
             ..wgpu::Limits::default()
         },
+        // A few large buffers: blocks taken in reserve for many small ones would be most of what we hold.
+        memory_hints: wgpu::MemoryHints::MemoryUsage,
         ..wgpu::DeviceDescriptor::default()
     };
     let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))

@@ -112,7 +112,10 @@ impl<'a> Chunk<'a> {
         let mut cell_maps: HashMap<(usize, usize, usize, usize), u32> = HashMap::new();
         let mut tables = Tables::default();
         let mut maps = Vec::with_capacity(items.len());
-        let mut zetas: Vec<[f32; 2]> = Vec::with_capacity(cells);
+        // A new buffer holds zeros: bristles go up only if some contact brings its own.
+        let bent = items.iter().any(|item| item.contact.initial.bristles.is_some());
+        let mut zetas: Vec<[f32; 2]> = Vec::with_capacity(if bent { cells } else { 0 });
+        let mut zeta_first = 0;
         let mut contacts = Vec::with_capacity(items.len());
         let mut states = Vec::with_capacity(items.len());
         for item in items {
@@ -131,12 +134,15 @@ impl<'a> Chunk<'a> {
                 first
             });
             let first = if item.contact.model.is_grid() { first } else { table_first };
-            contacts.push(device_contact(item, plan, &map, first, zetas.len() as u32));
+            contacts.push(device_contact(item, plan, &map, first, zeta_first));
+            zeta_first += item.zetas() as u32;
             let given = item.contact.initial.bristles.as_deref().unwrap_or(&[]);
             // The low parts of a reduced bristle, behind its three numbers, start at 0.
             let high = |i: usize, z: &[f64; 2]| if item.contact.model.is_grid() || i == 0 { z[1] as f32 } else { 0.0 };
             let zeta = |i: usize| given.get(i).map_or([0.0; 2], |z| [z[0] as f32, high(i, z)]);
-            zetas.extend((0..item.zetas()).map(zeta));
+            if bent {
+                zetas.extend((0..item.zetas()).map(zeta));
+            }
             states.push(device_state(item.contact, &map));
             maps.push(map);
         }
@@ -165,7 +171,11 @@ impl<'a> Chunk<'a> {
             intervals: buffer("intervals", 64, storage),
             terms: buffer("terms", 64, storage),
             states: filled("states", bytemuck::cast_slice(&states)),
-            zetas: filled("zetas", bytemuck::cast_slice(&zetas)),
+            zetas: if bent {
+                filled("zetas", bytemuck::cast_slice(&zetas))
+            } else {
+                buffer("zetas", (cells * size_of::<[f32; 2]>()) as u64, storage)
+            },
             records: buffer("records", record_bytes, storage),
             run: buffer("run", size_of::<Run>() as u64, wgpu::BufferUsages::UNIFORM),
         };

@@ -77,6 +77,14 @@ impl Gpu {
         &self.adapter
     }
 
+    /// Bytes of device memory that this engine holds now, if the driver lets us count: those in use, and those
+    /// taken from the device for them.
+    #[must_use]
+    pub fn memory(&self) -> Option<[u64; 2]> {
+        let report = self.device.generate_allocator_report()?;
+        Some([report.total_allocated_bytes, report.total_reserved_bytes])
+    }
+
     /// Fills a buffer, with a larger one in its place if it must be.
     pub(super) fn put(&self, buffer: &mut wgpu::Buffer, bytes: &[u8]) {
         if bytes.len() as u64 > buffer.size() {
@@ -166,7 +174,7 @@ impl Engine for Gpu {
         let items: Vec<Item<'_>> = contacts.par_iter().enumerate().map(|(i, c)| Item::new(i, c, plan)).collect();
         let mut groups: BTreeMap<Variant, Vec<Item<'_>>> = BTreeMap::new();
         for item in items {
-            groups.entry(item.variant()?).or_default().push(item);
+            groups.entry(item.variant(plan)?).or_default().push(item);
         }
         for (variant, items) in groups {
             let pipeline = self.pipeline(variant);

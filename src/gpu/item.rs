@@ -7,6 +7,7 @@ use crate::contact::{Contact, Form, Model};
 use crate::engine::Plan;
 use crate::error::EngineError;
 use crate::friction::Law;
+use crate::kernel::step::{FRESH_STEP, longest_planned};
 use crate::patch::Exponent;
 use crate::schedule::Timeline;
 
@@ -34,7 +35,7 @@ impl<'a> Item<'a> {
         if self.contact.model.is_grid() { self.active.len() } else { 3 }
     }
 
-    pub(super) fn variant(&self) -> Result<Variant, EngineError> {
+    pub(super) fn variant(&self, plan: &Plan) -> Result<Variant, EngineError> {
         let (shape, reduced) = match &self.contact.model {
             Model::Distributed => (Shape::of(self.active.len()), None),
             Model::Ellipsoid(form) => (Shape::REDUCED, Some((true, *form))),
@@ -52,6 +53,7 @@ impl<'a> Item<'a> {
             shape,
             elasto_plastic: friction.law == Law::ElastoPlastic,
             gaussian: friction.gamma == 2.0,
+            adaptive: plan.tolerance.is_some(),
             reduced: reduced.map(|(ellipsoid, form)| Reduced { ellipsoid, consistent: form == Form::Consistent }),
         })
     }
@@ -95,7 +97,8 @@ pub(super) fn device_contact(
         hertz_k: hertz_k as f32,
         hertz_k_per_newton: hertz_k_per_newton as f32,
         hertz_most: 0.5 * grid.nx.min(grid.ny) as f32,
-        h_max: plan.step as f32,
+        h_max: longest_planned(body.kind, plan) as f32,
+        tolerance: plan.tolerance.unwrap_or(0.0) as f32,
         radius: map.radius as f32,
         viscous: map.viscous as f32,
         cop_x: patch.cop()[0] as f32,
@@ -119,6 +122,7 @@ pub(super) fn device_state(contact: &Contact, map: &Map) -> State {
         u_low: low(u),
         q: narrow(q.to_array()),
         q_low: low(q.to_array()),
+        h_next: FRESH_STEP as f32,
         patch_twist: narrow(contact.body.transform(q).twist(u.into()).to_array()),
         map_radius: map.radius as f32,
         ..State::default()

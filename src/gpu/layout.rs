@@ -41,7 +41,7 @@ shared! {
     struct Contact {
         sigma0: f32, sigma1: f32, sigma2: f32, gamma: f32, v_s: f32, s_ba: f32, k_g: f32, kind: u32,
         mass: f32, inertia: f32, pads: f32, offset_x: f32, offset_y: f32, dx: f32, dy: f32, arm2: f32,
-        hertz_radius: f32, hertz_k: f32, hertz_k_per_newton: f32, hertz_most: f32, h_max: f32,
+        hertz_radius: f32, hertz_k: f32, hertz_k_per_newton: f32, hertz_most: f32, h_max: f32, tolerance: f32,
         radius: f32, viscous: f32, cop_x: f32, cop_y: f32, n_ls: u32,
         cell_first: u32, cell_count: u32, zeta_first: u32,
     }
@@ -64,7 +64,7 @@ shared! {
 shared! {
     struct State {
         u: [f32; 3], u_low: [f32; 3], q: [f32; 3], q_low: [f32; 3], patch_twist: [f32; 3],
-        left: f32, map_radius: f32, interval: u32, at_least: u32, recorded: u32, status: u32,
+        left: f32, h_next: f32, map_radius: f32, interval: u32, at_least: u32, recorded: u32, status: u32,
         failed_step: u32, unconverged: u32, steps: u32, sweeps: u32,
     }
 }

@@ -5,7 +5,9 @@ use crate::body::Kind;
 use crate::engine::Reason;
 use crate::friction::STRIBECK_X_MIN;
 use crate::kernel::real::Real;
-use crate::kernel::step::{KAPPA, NEWTON_MOST, NEWTON_TOLERANCE, PULL, SHORTEST_RULED_STEP};
+use crate::kernel::step::{
+    CHANGE, FRESH_STEP, KAPPA, NEWTON_MOST, NEWTON_TOLERANCE, PULL, SAFETY, SHORTEST_CHOSEN_STEP, SHORTEST_RULED_STEP,
+};
 use crate::limit_surface::{ORDERS, Rule};
 use crate::patch::{A_MIN, K_MIN};
 
@@ -55,6 +57,8 @@ pub struct Variant {
     pub elasto_plastic: bool,
     /// Whether `gamma` is 2.
     pub gaussian: bool,
+    /// Whether a tolerance chooses the steps.
+    pub adaptive: bool,
     /// What a reduced bristle slides on; none for a grid.
     pub reduced: Option<Reduced>,
 }
@@ -71,7 +75,8 @@ pub struct Reduced {
 impl Variant {
     /// The pipeline constants.
     pub(super) fn constants(&self) -> Vec<(&'static str, f64)> {
-        let mut all = vec![("elasto_plastic", self.elasto_plastic), ("gaussian", self.gaussian)];
+        let mut all =
+            vec![("elasto_plastic", self.elasto_plastic), ("gaussian", self.gaussian), ("adaptive", self.adaptive)];
         if let Some(r) = self.reduced {
             all.extend([("ellipsoid", r.ellipsoid), ("consistent", r.consistent)]);
         }
@@ -93,6 +98,11 @@ pub fn source(shape: Shape) -> String {
         ("PULL", PULL),
         ("NEWTON_TOLERANCE", NEWTON_TOLERANCE),
         ("SHORTEST_RULED_STEP", SHORTEST_RULED_STEP),
+        ("FRESH_STEP", FRESH_STEP),
+        ("SHORTEST_CHOSEN_STEP", SHORTEST_CHOSEN_STEP),
+        ("CHANGE_LEAST", CHANGE[0]),
+        ("CHANGE_MOST", CHANGE[1]),
+        ("SAFETY", SAFETY),
         ("STRIBECK_X_MIN", STRIBECK_X_MIN),
         ("STEP_SLACK", STEP_SLACK),
         ("ROOT_TOLERANCE", ROOT_TOLERANCE),

@@ -20,6 +20,8 @@ pub struct Cells<R: Real> {
     /// Base of the stage, or state between steps: `zeta = sigma0 z` [-].
     zx: Vec<R>,
     zy: Vec<R>,
+    /// States that were kept.
+    kept: (Vec<R>, Vec<R>),
     len: usize,
     /// What one loop of a sweep leaves for the next.
     work: Vec<Work<R>>,
@@ -50,6 +52,7 @@ impl<R: Real> Cells<R> {
             w: pack(w),
             zx: column(zeta, 0),
             zy: column(zeta, 1),
+            kept: (Vec::new(), Vec::new()),
             len: centres.len(),
             work: vec![Work { motion, trial, slip }; groups],
             ramp: Ramp::new(groups),
@@ -95,6 +98,18 @@ impl<R: Real> Bristles for Grid<R> {
 
     fn wrench(&self, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64) {
         wrench(&self.cells, &self.k, u, rate, f_n)
+    }
+
+    fn keep(&mut self) {
+        let Cells { zx, zy, kept, .. } = &mut self.cells;
+        kept.0.clone_from(zx);
+        kept.1.clone_from(zy);
+    }
+
+    fn restore(&mut self) {
+        let Cells { zx, zy, kept, .. } = &mut self.cells;
+        zx.clone_from(&kept.0);
+        zy.clone_from(&kept.1);
     }
 
     fn states(&self) -> Vec<[f64; 2]> {

@@ -21,6 +21,8 @@ use crate::planar::{Twist, Wrench};
 pub struct Reduced {
     /// State `zeta` [-]; base of the stage during a step.
     pub zeta: Vector3<f64>,
+    /// A state that was kept.
+    pub kept: Vector3<f64>,
     /// Centre of pressure [m].
     pub cop: [f64; 2],
     /// Torsional radius `r` by the rule of the table [m].
@@ -89,6 +91,7 @@ impl Reduced {
         let zeta = |i: usize| given.get(i).copied().unwrap_or_default();
         Self {
             zeta: Vector3::new(zeta(0)[0], zeta(0)[1], zeta(1)[0]),
+            kept: Vector3::zeros(),
             cop: patch.cop(),
             radius: Surface::new(patch, rule_of(table.as_deref())).radius(),
             viscous: patch.viscous(),
@@ -155,6 +158,14 @@ impl Bristles for Reduced {
         );
         let [cx, cy] = self.cop;
         (wrench.about([-cx, -cy]), f64::from(u8::from(x > k.s_ba)))
+    }
+
+    fn keep(&mut self) {
+        self.kept = self.zeta;
+    }
+
+    fn restore(&mut self) {
+        self.zeta = self.kept;
     }
 
     fn states(&self) -> Vec<[f64; 2]> {

@@ -11,7 +11,7 @@ use super::real::Real;
 use super::reduced::Reduced;
 use crate::body::{Kind, Transform};
 use crate::contact::{Contact, Model};
-use crate::engine::{Reason, Status};
+use crate::engine::{DEFAULT_STEP, Plan, Reason, Status};
 use crate::limit_surface::{Rule, Table};
 use crate::patch::{Exponent, Hertz, Patch};
 use crate::planar::{Pose, Twist, Wrench};
@@ -21,12 +21,20 @@ use crate::schedule::{Interval, slot};
 pub const KAPPA: f64 = 1.0 - std::f64::consts::FRAC_1_SQRT_2;
 /// `r = 1 + sqrt 2`: stage 2 starts from `zeta_n + r (zeta_1 - zeta_n)`.
 pub const PULL: f64 = 1.0 + std::f64::consts::SQRT_2;
-/// A Newton step smaller than this [m/s] ends a stage.
+/// A Newton step smaller than this [m/s], and than the tolerance if there is one, ends a stage.
 pub const NEWTON_TOLERANCE: f64 = 1e-4;
 /// Newton steps of a stage at most.
 pub const NEWTON_MOST: u32 = 3;
 /// The rule against branch jumps never asks for a shorter step than this [s].
 pub const SHORTEST_RULED_STEP: f64 = 1e-5;
+/// With a tolerance: the first step of a run and after a jump of the inputs [s].
+pub const FRESH_STEP: f64 = 2e-5;
+/// With a tolerance: a step this short [s] is taken whatever its error.
+pub const SHORTEST_CHOSEN_STEP: f64 = 1e-6;
+/// With a tolerance: how far a step may differ from the one before.
+pub const CHANGE: [f64; 2] = [0.25, 2.0];
+/// With a tolerance: the share of the step that would just meet it.
+pub const SAFETY: f64 = 0.9;
 
 /// The contact became non-finite; its status says where and why.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +47,10 @@ pub trait Bristles {
     /// The friction wrench [N, N, N m] at the patch origin in the present state, and the share of the normal force on
     /// slipping bristles.
     fn wrench(&self, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64);
+    /// Remembers the states.
+    fn keep(&mut self);
+    /// Goes back to the states that were kept.
+    fn restore(&mut self);
     /// The states `zeta` [-], as [`crate::contact::Initial::bristles`] takes them.
     fn states(&self) -> Vec<[f64; 2]>;
     /// `L^2` [m^2], which weighs angular against linear velocity.
@@ -56,6 +68,12 @@ pub fn bristles<R: Real + 'static>(contact: &Contact, active: Vec<usize>) -> Box
         Model::Ellipsoid(form) => Box::new(Reduced::new(contact, None, *form)),
         Model::LimitSurface(table, form) => Box::new(Reduced::new(contact, Some(Arc::clone(table)), *form)),
     }
+}
+
+/// The longest step [s] of a kind of body in `plan`.
+pub fn longest_planned(kind: Kind, plan: &Plan) -> f64 {
+    let judged = kind != Kind::Prescribed || plan.tolerance.is_none();
+    if judged { plan.step } else { plan.step.min(DEFAULT_STEP) }
 }
 
 /// The state of one contact, stepped through its intervals.
@@ -77,6 +95,10 @@ pub struct Solver<'a> {
     k_g: f64,
     /// Longest step [s].
     h_max: f64,
+    /// Largest estimated error of a step's velocity [m/s].
+    tolerance: Option<f64>,
+    /// With a tolerance: the step to try next [s].
+    h_next: f64,
     /// How it fares.
     pub status: Status,
 }
@@ -95,8 +117,8 @@ pub(crate) fn reshapes(patch: &Patch) -> bool {
 type Inputs = [f64; slot::COUNT];
 
 impl<'a> Solver<'a> {
-    /// The contact at its initial state, with its `bristles` and steps of at most `h_max` [s].
-    pub fn new(contact: &'a Contact, bristles: Box<dyn Bristles>, h_max: f64) -> Self {
+    /// The contact at its initial state, with its `bristles` and the steps of `plan`.
+    pub fn new(contact: &'a Contact, bristles: Box<dyn Bristles>, plan: &Plan) -> Self {
         let arm2 = bristles.arm2(&contact.patch);
         let u = if contact.body.kind == Kind::Prescribed { Twist::default() } else { contact.initial.twist };
         let q = contact.initial.pose;
@@ -109,7 +131,9 @@ impl<'a> Solver<'a> {
             pending: None,
             arm2,
             k_g: contact.friction.steepest_stribeck_slope(),
-            h_max,
+            h_max: longest_planned(contact.body.kind, plan),
+            tolerance: plan.tolerance,
+            h_next: FRESH_STEP,
             status: Status::default(),
         }
     }
@@ -132,6 +156,9 @@ impl<'a> Solver<'a> {
         }
         let mut left = interval.length;
         let mut at_least = if interval.jump { 2 } else { 1 };
+        if interval.jump {
+            self.h_next = FRESH_STEP;
+        }
         while left > 0.0 {
             let tau = interval.length - left;
             let n = (left / self.longest_step(&interval.inputs(tau)) - 1e-6).ceil().max(1.0);
@@ -140,8 +167,8 @@ impl<'a> Solver<'a> {
             let h = left - rest;
             if self.contact.body.kind == Kind::Prescribed {
                 self.follow(interval, tau, h);
-            } else {
-                self.step(interval, tau, h, at_least)?;
+            } else if !self.step(interval, tau, h, at_least)? {
+                continue;
             }
             self.status.steps += 1;
             at_least = 1;
@@ -150,11 +177,18 @@ impl<'a> Solver<'a> {
         Ok(())
     }
 
-    /// The longest step [s] on which a stage has one solution on the falling Stribeck branch.
+    /// The longest step [s]: with a tolerance, the one to try; else as long as a stage has one solution on the falling
+    /// Stribeck branch. (A jump between two solutions is an error that the estimate sees.)
     fn longest_step(&self, v: &Inputs) -> f64 {
         let (body, f) = (&self.contact.body, &self.contact.friction);
         let fall = f64::from(body.pads) * v[slot::F_N] * (v[slot::MU_S] - v[slot::MU_C]) * self.k_g;
-        if body.kind == Kind::Prescribed || fall <= 0.0 {
+        if body.kind == Kind::Prescribed {
+            return self.h_max;
+        }
+        if self.tolerance.is_some() {
+            return self.h_max.min(self.h_next);
+        }
+        if fall <= 0.0 {
             return self.h_max;
         }
         let [ox, oy] = body.transform(self.q).o;
@@ -163,22 +197,42 @@ impl<'a> Solver<'a> {
         self.h_max.min((m_e * f.v_s / (KAPPA * fall)).max(SHORTEST_RULED_STEP))
     }
 
-    /// One step of a body.
-    fn step(&mut self, interval: &Interval, tau: f64, h: f64, at_least: u32) -> Result<(), Failed> {
+    /// One step of a body. `false` if its error was too large: then nothing has moved, and the next one is shorter.
+    fn step(&mut self, interval: &Interval, tau: f64, h: f64, at_least: u32) -> Result<bool, Failed> {
         let a = KAPPA * h;
         let ahead = |dt: f64| {
             let (q, u) = (self.q, self.u);
             self.contact.body.transform(Pose::new(q.x + dt * u.vx, q.y + dt * u.vy, q.theta + dt * u.w))
         };
         let (t1, t2) = (ahead(a), ahead(h));
+        let before = self.patch_twist;
         let du1 = self.stage(&interval.inputs(tau + a), t1, a, Vector3::zeros(), PULL, at_least)?;
+        if self.tolerance.is_some() {
+            self.bristles.keep();
+        }
         let du2 = self.stage(&interval.inputs(tau + h), t2, a, PULL * du1, 1.0, at_least)?;
+        if let Some(tolerance) = self.tolerance {
+            // How far the second stage is from where the first one pointed.
+            let e = du2 - du1 / KAPPA;
+            let error = e[0].abs().max(e[1].abs()).max(self.arm2.sqrt() * e[2].abs());
+            let change = (SAFETY * (tolerance / error.max(f64::MIN_POSITIVE)).sqrt()).clamp(CHANGE[0], CHANGE[1]);
+            if error > tolerance && h > SHORTEST_CHOSEN_STEP {
+                self.bristles.restore();
+                self.pending = None;
+                self.patch_twist = before;
+                self.h_next = h * change.min(SAFETY);
+                return Ok(false);
+            }
+            // A step that the interval's end cut short says nothing against a longer one.
+            let cut = h < SAFETY * self.h_next && change > 1.0;
+            self.h_next = if cut { self.h_next.max(h * change) } else { h * change };
+        }
         let mean = (1.0 - KAPPA) * du1 + KAPPA * du2;
         self.q.x += h * (self.u.vx + mean[0]);
         self.q.y += h * (self.u.vy + mean[1]);
         self.q.theta += h * (self.u.w + mean[2]);
         self.u = Twist::new(self.u.vx + du2[0], self.u.vy + du2[1], self.u.w + du2[2]);
-        Ok(())
+        Ok(true)
     }
 
     /// Solves one stage for the increment of the twist over `u_n`, from the increment `base`.
@@ -198,6 +252,7 @@ impl<'a> Solver<'a> {
         let grip = f64::from(body.pads) * v[slot::F_N];
         let turn = t.matrix();
         let guess = t.body_twist(self.patch_twist);
+        let enough = self.tolerance.map_or(NEWTON_TOLERANCE, |t| t.min(NEWTON_TOLERANCE));
         let mut du = Vector3::new(guess.vx - self.u.vx, guess.vy - self.u.vy, guess.w - self.u.w);
         for newton in 1.. {
             let sums = self.sweep(Some(&st));
@@ -210,7 +265,7 @@ impl<'a> Solver<'a> {
                 self.status.failure = Some((self.status.steps, Reason::Twist));
                 return Err(Failed);
             }
-            let small = d[0].abs().max(d[1].abs()).max(self.arm2.sqrt() * d[2].abs()) <= NEWTON_TOLERANCE;
+            let small = d[0].abs().max(d[1].abs()).max(self.arm2.sqrt() * d[2].abs()) <= enough;
             if small && newton >= at_least {
                 break;
             }

@@ -50,6 +50,8 @@ pub struct Summary {
     pub unconverged_stages: u64,
     /// Longest step [s].
     pub step: f64,
+    /// Largest estimated error of a step's velocity [m/s], if that chose the steps.
+    pub tolerance: Option<f64>,
     /// Directory of the run.
     pub out: String,
 }
@@ -103,7 +105,8 @@ pub(super) fn write(
         "scenario": scenario.name(),
         "seed": spec.seed,
         "duration": spec.duration,
-        "step": spec.step,
+        "step": spec.step.longest,
+        "tolerance": spec.step.tolerance,
         "record_every": spec.record_every,
         "samples": samples,
         "summary": summary,
@@ -199,7 +202,8 @@ fn summarise(scenario: &Scenario, engine: &dyn Engine, spool: &Spool, out: &Path
         contact_steps_per_s: if wall_s > 0.0 { steps as f64 / wall_s } else { 0.0 },
         status,
         unconverged_stages: sum("unconverged")?,
-        step: scenario.spec().step,
+        step: scenario.spec().step.longest,
+        tolerance: scenario.spec().step.tolerance,
         out: out.display().to_string(),
     })
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::number::Number;
 use super::shapes::{Inertia, OneOrTwo, ShapeSpec};
 use super::signal::SignalSpec;
-use crate::engine::DEFAULT_STEP;
+use super::step::StepSpec;
 use crate::limit_surface::Rule;
 
 /// A scenario: one contact, described by constants and distributions, and how many to draw and simulate.
@@ -24,9 +24,9 @@ pub struct Spec {
     pub seed: u64,
     /// Simulated time [s], > 0.
     pub duration: f64,
-    /// Longest integration step [s], 1e-7 to 0.1.
-    #[serde(default = "step")]
-    pub step: f64,
+    /// Integration steps: the longest [s], 1e-7 to 0.1, or a tolerance by which each contact chooses its own.
+    #[serde(default)]
+    pub step: StepSpec,
     /// Time between recorded samples [s], >= 1e-6.
     #[serde(default = "record_every")]
     pub record_every: f64,
@@ -56,10 +56,6 @@ pub struct Spec {
 
 fn one() -> u64 {
     1
-}
-
-fn step() -> f64 {
-    DEFAULT_STEP
 }
 
 fn record_every() -> f64 {

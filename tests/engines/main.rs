@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod adaptive;
 mod analytic;
 mod batch;
 mod converged;
@@ -99,6 +100,32 @@ macro_rules! suite {
             );
         }
     };
+    // Steps chosen by a tolerance: what does not ask for an order in the step.
+    (adaptive $name:ident, $engine:expr, $limits:expr) => {
+        mod $name {
+            use super::*;
+            use adaptive::Adaptive;
+
+            fn engine() -> &'static dyn bristle::engine::Engine {
+                static OPENED: std::sync::OnceLock<Adaptive> = std::sync::OnceLock::new();
+                OPENED.get_or_init(|| Adaptive::new($engine))
+            }
+
+            suite!(@tests $limits;
+                converged::in_hand_poses_are_the_converged_ones,
+                converged::lugre_drifts_as_the_model_says_and_elasto_plastic_does_not,
+                analytic::pure_sliding_takes_mu_times_the_normal_force,
+                analytic::spinning_disc_takes_two_thirds_of_mu_f_n_r,
+                analytic::tilted_table_holds_below_the_friction_angle_and_lets_go_above,
+                physics::steady_sliding_gives_the_sum_over_the_cells_and_takes_power,
+                physics::mirrored_and_turned_contacts_move_in_mirrored_and_turned_ways,
+                grip::open_grip_lets_fall_freely_while_bristles_evolve,
+                grip::grip_that_opens_and_closes_catches_again,
+                grip::normal_force_through_zero_is_no_contact_below,
+                batch::results_do_not_depend_on_neighbours_order_or_threads,
+            );
+        }
+    };
     (@tests $limits:expr; $($module:ident::$test:ident,)*) => {
         $(#[test]
         fn $test() {
@@ -112,3 +139,10 @@ suite!(cpu_reference, Ok::<_, EngineError>(Cpu::reference()), F64);
 // The last bits of the ramp are reached like 1/t, until a step is lost in rounding: 1.01e-5 was seen here alone.
 suite!(cpu_single, Ok::<_, EngineError>(Cpu::single()), Limits { steady: 1.5e-5, ..F32 });
 suite!(gpu, Gpu::new(Choice::Any), F32);
+
+/// Steps by the default tolerance. It is thirty times the velocity at which LuGre drifts.
+const CHOSEN: Limits = Limits { in_hand: [1e-5, 1e-4], in_hand_line: [1e-4, 1e-4], drift: 0.1, ..F64 };
+
+suite!(adaptive cpu_adaptive, Cpu::new(), CHOSEN);
+suite!(adaptive cpu_single_adaptive, Cpu::single(), Limits { no_drift: F32.no_drift, steady: 1.5e-5, free: F32.free, symmetry: F32.symmetry, ..CHOSEN });
+suite!(adaptive gpu_adaptive, Gpu::new(Choice::Any).unwrap_or_else(|e| panic!("{e}")), Limits { no_drift: F32.no_drift, steady: F32.steady, free: F32.free, symmetry: F32.symmetry, ..CHOSEN });

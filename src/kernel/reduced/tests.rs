@@ -32,6 +32,7 @@ fn the_gain_is_the_derivative_of_the_resistance() {
                 let number = |name: &str| draw.normal(name);
                 let mut one = Reduced {
                     zeta: Vector3::new(number("zx"), number("zy"), number("zw")) * draw.uniform("z"),
+                    kept: Vector3::zeros(),
                     cop: patch.cop(),
                     radius: patch.radius(),
                     viscous: patch.viscous(),

@@ -1,0 +1,108 @@
+//! Timing a rollout within a budget.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use super::process;
+use super::subject::Subject;
+use crate::contact::Contact;
+use crate::engine::Plan;
+use crate::error::{EngineError, ParameterError};
+
+/// Simulated times [s] of the first runs, which tell how long the others will take.
+const TRIALS: [f64; 3] = [0.002, 0.01, 0.05];
+/// Simulated times [s] of the run that counts, the longest that fits; the grip's period is 0.5 s.
+const DURATIONS: [f64; 6] = [2.0, 1.5, 1.0, 0.5, 0.2, 0.1];
+/// Sliding takes longer than the stick at the start, by this factor at most.
+const MARGIN: f64 = 1.5;
+/// Runs of the longest duration at most; the fastest counts.
+const REPEATS: usize = 5;
+
+/// The fastest of the longest runs that fitted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
+    pub contacts: usize,
+    /// Simulated time of each contact [s].
+    pub simulated_s: f64,
+    pub wall_s: f64,
+    /// Processor time [s].
+    pub cpu_s: Option<f64>,
+    /// Steps of all contacts.
+    pub steps: u64,
+    /// Passes over the cells of all contacts.
+    pub passes: u64,
+    /// Contacts that became non-finite.
+    pub failed: usize,
+    /// Samples of contact 0: times [s] and poses [m, m, rad].
+    pub time: Vec<f64>,
+    pub poses: Vec<[f64; 3]>,
+    /// First rollout, of one contact over the shortest time: what an engine does once [s].
+    pub first_s: f64,
+    /// Time that measuring took, without the first rollout [s].
+    pub measured_s: f64,
+    /// Bytes of memory that the process took for it at most.
+    pub host_bytes: Option<u64>,
+    /// Most bytes on the device: in use, and taken from it.
+    pub device_bytes: Option<[u64; 2]>,
+}
+
+/// Times the longest rollout that fits into `budget`, as often as it fits.
+pub(super) fn measure(
+    subject: &Subject,
+    contacts: &[Contact],
+    plan: &dyn Fn(f64) -> Result<Plan, ParameterError>,
+    budget: Duration,
+) -> Result<Found, EngineError> {
+    let first = once(subject, &contacts[..1], &plan(TRIALS[0])?)?;
+    let start = Instant::now();
+    let left = || budget.as_secs_f64() - start.elapsed().as_secs_f64();
+    let mut best = once(subject, contacts, &plan(TRIALS[0])?)?;
+    let predicted = |found: &Found, duration| found.wall_s * duration / found.simulated_s;
+    for trial in &TRIALS[1..] {
+        if predicted(&best, *trial) < left() {
+            best = once(subject, contacts, &plan(*trial)?)?;
+        }
+    }
+    if let Some(duration) = DURATIONS.into_iter().find(|d| MARGIN * predicted(&best, *d) < left()) {
+        best = once(subject, contacts, &plan(duration)?)?;
+    }
+    for _ in 1..REPEATS {
+        if best.wall_s < left() {
+            let again = once(subject, contacts, &plan(best.simulated_s)?)?;
+            best = if again.wall_s < best.wall_s { again } else { best };
+        }
+    }
+    Ok(Found { first_s: first.wall_s, measured_s: start.elapsed().as_secs_f64(), ..best })
+}
+
+/// One rollout.
+fn once(subject: &Subject, contacts: &[Contact], plan: &Plan) -> Result<Found, EngineError> {
+    let (used, taken) = (AtomicU64::new(0), AtomicU64::new(0));
+    let look = |_: u64| {
+        if let Some([in_use, reserved]) = subject.as_gpu().and_then(crate::gpu::Gpu::memory) {
+            used.fetch_max(in_use, Ordering::Relaxed);
+            taken.fetch_max(reserved, Ordering::Relaxed);
+        }
+        true
+    };
+    let before = process::forget_peak();
+    let (cpu, start) = (process::cpu_seconds(), Instant::now());
+    let out = subject.engine().rollout(contacts, plan, &look)?;
+    let wall_s = start.elapsed().as_secs_f64();
+    let cpu_s = process::cpu_seconds().zip(cpu).map(|(after, before)| after - before);
+    let device = [used.into_inner(), taken.into_inner()];
+    Ok(Found {
+        contacts: contacts.len(),
+        simulated_s: plan.duration(),
+        wall_s,
+        cpu_s,
+        steps: out.status.iter().map(|s| s.steps).sum(),
+        passes: out.status.iter().map(|s| s.passes).sum(),
+        failed: out.status.iter().filter(|s| s.failure.is_some()).count(),
+        poses: out.pose[..out.frames()].to_vec(),
+        time: out.time,
+        host_bytes: process::peak_above(before),
+        device_bytes: (device[0] > 0).then_some(device),
+        ..Found::default()
+    })
+}

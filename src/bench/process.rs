@@ -1,0 +1,45 @@
+//! What the system says of this process. Linux only; elsewhere nothing is known.
+
+/// Processor time [s] that all threads have used, to 10 ms.
+pub(super) fn cpu_seconds() -> Option<f64> {
+    // The name in brackets may hold anything; behind it come the state and then numbers.
+    let text = std::fs::read_to_string("/proc/self/stat").ok()?;
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks: f64 = fields.get(11)?.parse::<f64>().ok()? + fields.get(12)?.parse::<f64>().ok()?;
+    // The kernel tells ticks of 1/100 s to programs on every architecture that Rust runs on.
+    Some(ticks / 100.0)
+}
+
+/// Forgets the peak of [`peak_above`], where that is allowed, and returns the bytes of this process in memory now.
+pub(super) fn forget_peak() -> Option<u64> {
+    // If it is refused the peak is that of the whole run: an upper bound.
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+    status("VmRSS:")
+}
+
+/// Most bytes of this process in memory since [`forget_peak`], over those that there were then.
+pub(super) fn peak_above(before: Option<u64>) -> Option<u64> {
+    Some(status("VmHWM:")?.saturating_sub(before?))
+}
+
+/// A size [bytes] of `/proc/self/status`.
+fn status(key: &str) -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = text.lines().find_map(|l| l.strip_prefix(key))?;
+    Some(line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()? * 1024)
+}
+
+/// The commit of the checkout this program was built in, with `-dirty` if a tracked file differs from it; the
+/// program's version if there is no checkout.
+pub(super) fn commit() -> String {
+    let git = |arguments: &[&str]| {
+        let out = std::process::Command::new("git").args(["-C", env!("CARGO_MANIFEST_DIR")]).args(arguments).output();
+        let out = out.ok().filter(|o| o.status.success())?;
+        Some(String::from_utf8_lossy(&out.stdout).trim().to_owned())
+    };
+    match (git(&["rev-parse", "HEAD"]), git(&["status", "--porcelain", "--untracked-files=no"])) {
+        (Some(commit), Some(changes)) if changes.is_empty() => commit,
+        (Some(commit), _) => format!("{commit}-dirty"),
+        _ => format!("version {}", env!("CARGO_PKG_VERSION")),
+    }
+}

@@ -1,0 +1,57 @@
+//! Timing tables of limit surfaces.
+
+use std::time::{Duration, Instant};
+
+use super::measure::Found;
+use super::report::Row;
+use super::subject::Subject;
+use super::{process, work};
+use crate::error::EngineError;
+use crate::limit_surface::{DEFAULT_N_LS, Rule, Table};
+use crate::patch::Patch;
+
+/// Batches at most; the fastest counts.
+const REPEATS: usize = 200;
+
+/// The tables of `maps` random maps of `n` x `n` cells (exact cells, `N_ls = 20`).
+pub(super) fn measure(subject: &Subject, n: usize, maps: usize, budget: Duration) -> Result<Row, EngineError> {
+    let patches = work::random_maps(n, maps)?;
+    let cells = patches[0].cells().len();
+    let timed = |patches: &[Patch]| -> Result<(Vec<Table>, f64, Option<f64>), EngineError> {
+        let (cpu, start) = (process::cpu_seconds(), Instant::now());
+        let tables = match subject.as_gpu() {
+            Some(gpu) => gpu.tables(patches, Rule::Cells, DEFAULT_N_LS)?,
+            None => Table::batch(patches, Rule::Cells, DEFAULT_N_LS)?,
+        };
+        let wall_s = start.elapsed().as_secs_f64();
+        Ok((tables, wall_s, process::cpu_seconds().zip(cpu).map(|(after, before)| after - before)))
+    };
+    let (_, first_s, _) = timed(&patches[..1])?;
+    let start = Instant::now();
+    let before = process::forget_peak();
+    let (tables, mut wall_s, mut cpu_s) = timed(&patches)?;
+    for _ in 1..REPEATS {
+        if start.elapsed().as_secs_f64() + wall_s > budget.as_secs_f64() {
+            break;
+        }
+        let (_, again, cpu) = timed(&patches)?;
+        if again < wall_s {
+            (wall_s, cpu_s) = (again, cpu);
+        }
+    }
+    let nodes = tables[0].nodes().to_vec();
+    let found = Found {
+        contacts: maps,
+        wall_s,
+        cpu_s,
+        steps: maps as u64,
+        passes: maps as u64,
+        time: (0..nodes.len()).map(|i| i as f64).collect(),
+        poses: nodes,
+        first_s,
+        measured_s: start.elapsed().as_secs_f64(),
+        host_bytes: process::peak_above(before),
+        ..Found::default()
+    };
+    Ok(Row::of_surface(subject, n, cells, found))
+}

@@ -1,0 +1,83 @@
+//! `bristle bench`: how fast this machine is.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use super::{Failure, print};
+use crate::bench::{self, EngineName, Options, Work};
+use crate::patch::MAX_CELLS_PER_SIDE;
+
+/// Measures the engines of this machine side by side, in under a minute.
+///
+/// The work is the paper's in-hand case 2: `step` with a bristle in every cell, `reduced` with one bristle on the limit
+/// surface; `surface` are tables of limit surfaces. Every row gets a share of the time and simulates as much of the 2 s as fits.
+///
+/// `ns` is wall time x threads / (passes over the cells x cells with pressure). The baseline is the step as the paper
+/// has it: explicit Euler, cell after cell, at 5e-6 s.
+#[derive(clap::Args)]
+pub(super) struct BenchArguments {
+    /// Engines to measure [default: all].
+    #[arg(long = "engine", value_enum, value_name = "NAME", value_delimiter = ',')]
+    engines: Vec<EngineName>,
+    /// Kinds of work [default: all].
+    #[arg(long, value_enum, value_name = "NAME", value_delimiter = ',')]
+    work: Vec<Work>,
+    /// Cells along a side of the patch; more than one as 11,21,33.
+    #[arg(long = "n", value_name = "CELLS", value_delimiter = ',', default_value = "21")]
+    sides: Vec<usize>,
+    /// Contacts stepped together; more than one number as 1,64,512 [default: what keeps each engine busy].
+    #[arg(short = 'b', long = "contacts", value_name = "CONTACTS", value_delimiter = ',')]
+    contacts: Vec<usize>,
+    /// CPU threads [default: all]. A software driver takes its own.
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Time for all rows together [s], without set-up.
+    #[arg(long, value_name = "SECONDS", default_value_t = 40.0)]
+    seconds: f64,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+impl BenchArguments {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        super::set_threads(self.threads)?;
+        if let Some(n) = self.sides.iter().find(|n| !(1..=MAX_CELLS_PER_SIDE).contains(*n)) {
+            return Err(Failure::of_user(format!("--n {n}: expected 1 to {MAX_CELLS_PER_SIDE}")));
+        }
+        if let Some(n) = self.contacts.iter().find(|n| !(1..=MOST_CONTACTS).contains(*n)) {
+            return Err(Failure::of_user(format!("-b {n}: expected 1 to {MOST_CONTACTS}")));
+        }
+        if !(0.0..=1e5).contains(&self.seconds) {
+            return Err(Failure::of_user(format!("--seconds {}: expected 0 to 1e5", self.seconds)));
+        }
+        let options = Options {
+            engines: self.engines.clone(),
+            work: self.work.clone(),
+            sides: self.sides.clone(),
+            contacts: self.contacts.clone(),
+            budget: Duration::from_secs_f64(self.seconds),
+        };
+        let terminal = std::io::stderr().is_terminal();
+        let note = |what: &str| {
+            if terminal {
+                eprint!("\r\x1b[K{what}");
+            } else {
+                eprintln!("{what}");
+            }
+        };
+        let done = bench::run(&options, &note);
+        if terminal {
+            eprint!("\r\x1b[K");
+        }
+        let report = done.map_err(Failure::of_machine)?;
+        if self.json {
+            print(&serde_json::to_string(&report).map_err(Failure::of_machine)?)
+        } else {
+            print(report.text().trim_end())
+        }
+    }
+}
+
+/// Contacts of a batch at most: what they take in memory is no measure any more.
+const MOST_CONTACTS: usize = 1 << 20;

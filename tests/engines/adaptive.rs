@@ -1,0 +1,112 @@
+//! Steps that each contact chooses for itself.
+
+use bristle::contact::Contact;
+use bristle::cpu::Cpu;
+use bristle::engine::{
+    DEFAULT_STEP, DEFAULT_TOLERANCE, Engine, EngineInfo, LONGEST_STEP, Plan, Progress, Trajectories,
+};
+use bristle::error::EngineError;
+
+use bristle::body::Kind;
+use bristle::friction::Friction;
+use bristle::patch::Shape;
+use bristle::random::Draw;
+use bristle::schedule::Signal;
+
+use crate::common::{Case, cases, on_table, run, shape};
+
+/// An engine whose every plan has the default tolerance instead of a step.
+pub struct Adaptive(Box<dyn Engine>);
+
+impl Adaptive {
+    pub fn new(engine: impl Engine + 'static) -> Self {
+        Self(Box::new(engine))
+    }
+}
+
+impl Engine for Adaptive {
+    fn info(&self) -> EngineInfo {
+        self.0.info()
+    }
+
+    fn rollout(&self, contacts: &[Contact], plan: &Plan, progress: &Progress<'_>) -> Result<Trajectories, EngineError> {
+        let plan = Plan { step: LONGEST_STEP, tolerance: Some(DEFAULT_TOLERANCE), ..plan.clone() };
+        self.0.rollout(contacts, &plan, progress)
+    }
+}
+
+/// Largest error of the final positions [m], and passes, of the eight in-hand cases on the circle.
+fn error_and_passes(engine: &dyn Engine, tolerance: Option<f64>) -> (f64, u64) {
+    let cases: Vec<Case> = cases("inhand").into_iter().filter(|c| c.name.contains("circle")).collect();
+    assert_eq!(cases.len(), 8);
+    let (mut error, mut passes) = (0.0f64, 0);
+    for case in &cases {
+        let fixed = Plan { step: DEFAULT_STEP, ..case.plan.clone() };
+        let plan = tolerance.map_or(fixed.clone(), |t| Plan { step: LONGEST_STEP, ..fixed }.with_tolerance(t).unwrap());
+        let out = engine.rollout(std::slice::from_ref(&case.contact), &plan, &|_| true).unwrap();
+        passes += out.status[0].passes;
+        for c in 0..2 {
+            let found = case.samples(&out.pose, 0, out.frames(), c);
+            error = found.iter().zip(case.column(c)).map(|(f, w)| (f - w).abs()).fold(error, f64::max);
+        }
+    }
+    (error, passes)
+}
+
+#[test]
+fn a_smaller_tolerance_is_more_exact_and_the_default_one_cheaper_than_fixed_steps() {
+    let (fixed_error, fixed_passes) = error_and_passes(&Cpu::new(), None);
+    let found = [3e-5, 3e-6, 3e-7].map(|t| error_and_passes(&Cpu::new(), Some(t)));
+    assert!(found[0].0 > 2.0 * found[1].0 && found[1].0 > 2.0 * found[2].0, "errors and passes: {found:?}");
+    assert!(
+        found[1].1 * 2 < fixed_passes && found[1].0 < 1e-5,
+        "tolerance 3e-6: {:?}, fixed steps: {:?}",
+        found[1],
+        (fixed_error, fixed_passes)
+    );
+}
+
+#[test]
+fn a_long_rest_takes_the_longest_steps() {
+    let mut case = cases("drift").into_iter().find(|c| c.name.contains("ep")).unwrap();
+    // Nothing changes: no load but the weight, and the normal force that carries it.
+    case.contact.inputs.wrench = [0.0; 3].map(Signal::constant);
+    // No falling branch, which would bound the step.
+    case.contact.friction.mu_s = case.contact.friction.mu_c;
+    let plan = Plan::new(1.0, 0.05, 0.1).unwrap().with_tolerance(1e-6).unwrap();
+    let out = Cpu::new().rollout(std::slice::from_ref(&case.contact), &plan, &|_| true).unwrap();
+    // Doubling from 2e-5 s to 0.05 s in 12 steps, then 20 in all.
+    assert!(out.status[0].steps < 40, "{:?}", out.status[0]);
+    assert!(run(&Cpu::new(), &[case], DEFAULT_STEP).status[0].steps > 1000);
+}
+
+/// Grams under newtons with a steep Stribeck curve: where a stage of a long step has several solutions.
+#[test]
+fn hostile_contacts_follow_their_path_of_tiny_steps() {
+    let mut errors: Vec<f64> = (0..40)
+        .map(|k| {
+            let draw = Draw::new(9, k);
+            let [light, steep, soft, push] = ["mass", "v_s", "sigma0", "push"].map(|name| draw.uniform(name));
+            let friction = Friction {
+                v_s: 1e-4 * 100f64.powf(steep),
+                sigma0: 1e4 * 100f64.powf(soft),
+                mu_s: 1.3,
+                ..Friction::default()
+            };
+            let mut contact = on_table(Kind::Body, &shape(3, 0.02, Shape::Square), friction);
+            contact.body.mass = 1e-3 * 100f64.powf(light);
+            contact.body.inertia = contact.body.mass * 1e-4;
+            contact.inputs.normal_force = Signal::constant(1.0);
+            contact.inputs.wrench[0] = Signal::sines(1.0 + push, vec![]);
+            contact.inputs.wrench[2] = Signal::constant(2e-3 * push);
+            let run = |plan: &Plan| Cpu::new().rollout(std::slice::from_ref(&contact), plan, &|_| true).unwrap();
+            let tiny = run(&Plan::new(0.05, 1e-6, 5e-3).unwrap());
+            let chosen = run(&Plan::new(0.05, LONGEST_STEP, 5e-3).unwrap().with_tolerance(DEFAULT_TOLERANCE).unwrap());
+            let path = tiny.pose.iter().map(|q| q[0].hypot(q[1])).fold(1e-6, f64::max);
+            let apart = |(a, b): (&[f64; 3], &[f64; 3])| (a[0] - b[0]).hypot(a[1] - b[1]);
+            chosen.pose.iter().zip(&tiny.pose).map(apart).fold(0.0, f64::max) / path
+        })
+        .collect();
+    errors.sort_by(f64::total_cmp);
+    assert!(errors[20] < 1e-3 && errors[36] < 1e-2, "errors over the path, sorted: {errors:?}");
+}
