@@ -35,15 +35,12 @@ enum Command {
     Surface(surface::SurfaceArguments),
     /// Say how far a load may grow before a patch slips, and how it then moves.
     Margin(margin::MarginArguments),
-<<<<<<< HEAD
     /// Make a page of a finished run: outcomes, motion, slip, wrenches, parameters, failures.
     Report(report::Report),
     /// Make the paper's figures and tables anew, as one page that says what holds.
     Reproduce(reproduce::Reproduce),
-=======
     /// Measure the engines of this machine side by side.
     Bench(bench::BenchArguments),
->>>>>>> main
     /// List what this machine can compute on.
     Info(info::Info),
     /// Print the JSON schema of scenario files.
@@ -75,12 +72,9 @@ pub fn main() -> ExitCode {
         Command::Rollout(rollout) => rollout.run(),
         Command::Surface(surface) => surface.run(),
         Command::Margin(margin) => margin.run(),
-<<<<<<< HEAD
         Command::Report(report) => report.run(),
         Command::Reproduce(reproduce) => reproduce.run(),
-=======
         Command::Bench(bench) => bench.run(),
->>>>>>> main
         Command::Info(info) => info.run(),
         Command::Schema => print(&format!("{:#}", crate::scenario::json_schema())),
     };

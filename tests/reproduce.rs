@@ -120,7 +120,7 @@ fn quartiles_of_the_errors_are_the_converged_ones() {
         for (what, column) in [("force [N]", 2), ("torque [N m]", 4)] {
             // The truth itself is within 1e-5 of the greatest force, and of the greatest torque.
             let rounding = if column == 2 { 1e-5 } else { 1e-7 };
-            let mut check = |found: String, wanted: f64| {
+            let check = |found: String, wanted: f64| {
                 close(&found, number(item, &found), wanted, 0.02 * wanted + rounding);
             };
             if row[1] == "ls" {

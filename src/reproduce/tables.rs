@@ -4,9 +4,10 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use super::context::{Context, Error};
-use super::euler::{self, Grid, Reduced};
+use super::euler::Reduced;
 use super::item::{Item, Wanted};
 use super::setup::{IN_HAND_DURATION, Setup};
+use crate::baseline::Baseline;
 use crate::contact::Contact;
 use crate::cpu::Cpu;
 use crate::engine::{Engine, Plan};
@@ -76,11 +77,10 @@ struct Speeds {
     seconds: f64,
 }
 
-/// A step of the engine [s], of one contact on one core.
-fn engine_step(contact: &Contact, steps: usize, tries: usize) -> Result<f64, Error> {
+/// A step of an engine [s], of one contact on one core.
+fn step(engine: &dyn Engine, contact: &Contact, steps: usize, tries: usize) -> Result<f64, Error> {
     let duration = steps as f64 * DT;
     let plan = Plan::new(duration, DT, duration)?;
-    let engine = Cpu::new();
     let mut failed = None;
     let seconds = least(tries, steps, || {
         if let Err(e) = engine.rollout(std::slice::from_ref(contact), &plan, &|_| true) {
@@ -107,13 +107,8 @@ fn speeds(context: &Context<'_>) -> Result<Speeds, Error> {
         let grid = contact(n)?;
         // About as long for every size, some milliseconds.
         let steps = (80_000 / (n * n)).max(50);
-        s.baseline.push(least(tries, steps, || {
-            let mut grid = Grid::new(&grid);
-            (0..steps).for_each(|_| {
-                black_box(grid.step(black_box(TWIST), DT));
-            });
-        }));
-        s.engine.push(engine_step(&grid, steps, tries)?);
+        s.baseline.push(step(&Baseline, &grid, steps, tries)?);
+        s.engine.push(step(&Cpu::new(), &grid, steps, tries)?);
         let reduced = reduced_contact(n)?;
         let table = LimitTable::new(&grid.patch, Rule::Bilinear, 20)?;
         let steps = 20_000;
@@ -123,7 +118,7 @@ fn speeds(context: &Context<'_>) -> Result<Speeds, Error> {
                 black_box(reduced.step(black_box(TWIST), DT));
             });
         }));
-        s.engine_reduced.push(engine_step(&reduced, steps, tries)?);
+        s.engine_reduced.push(step(&Cpu::new(), &reduced, steps, tries)?);
         s.baseline_table.push(least(context.full_or(5, 2), 1, || direct(&grid, 20)));
         s.engine_table.push(least(tries, 1, || {
             black_box(LimitTable::of(&Surface::new(&grid.patch, Rule::Bilinear), 20).is_ok());
@@ -384,11 +379,12 @@ fn in_hand(context: &Context<'_>) -> Result<Item, Error> {
         };
         let (distributed, reduced) = (time(&grid)?, time(&setup.published().contact()?)?);
         // The baseline knows one map a run; its cost is the same for all.
+        let explicit = Plan::new(part, 5e-6, part)?;
         let baseline = (map == "circle").then(|| {
-            least(1, 1, || {
-                black_box(euler::rollout(&grid, part, 5e-6));
-            }) * IN_HAND_DURATION
-                / part
+            let seconds = least(1, 1, || {
+                black_box(Baseline.rollout(std::slice::from_ref(&grid), &explicit, &|_| true).is_ok());
+            });
+            seconds * IN_HAND_DURATION / part
         });
         ratios.push(distributed / reduced);
         let text = |v: Option<f64>| v.map_or_else(String::new, |v| short(v, 3));
