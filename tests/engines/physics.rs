@@ -150,7 +150,7 @@ pub fn closed_loop_in_stick_gives_its_energy_back(engine: &dyn Engine, limits: &
 #[test]
 fn resting_grids_move_as_their_cells_do() {
     let ramp = |most: f64| Signal::sines(0.0, vec![Sine { amplitude: most, omega: 9.0, phase: 0.0 }]);
-    let contacts: Vec<Contact> = [0.3, 0.9, 1.05]
+    let contacts: Vec<Contact> = [0.3, 0.9, 1.5]
         .into_iter()
         .map(|share| {
             let friction = Friction { mu_c: 0.6, mu_s: 0.8, ..Friction::default() };
