@@ -177,5 +177,5 @@ fn resting_grids_move_as_their_cells_do() {
         assert_eq!(found.status[k].steps, wanted.status[k].steps);
     }
     assert!(wanted.slip[..n].iter().all(|s| *s == 0.0), "the first sticks");
-    assert!(wanted.slip[2 * n..].contains(&1.0), "the last slides");
+    assert!(wanted.slip[2 * n..].iter().any(|s| *s > 0.99), "the last slides");
 }
