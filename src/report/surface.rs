@@ -144,8 +144,13 @@ fn part(entry: &Entry, index: usize) -> Part {
     ] {
         numbers.row([name.to_owned(), value]);
     }
-    let map =
-        heat("Pressure", &format!("{} cells", entry.patch.cells().len()), table.patch().grid().nx, table.patch().weights(), ink::GRID);
+    let map = heat(
+        "Pressure",
+        &format!("{} cells", entry.patch.cells().len()),
+        table.patch().grid().nx,
+        table.patch().weights(),
+        ink::GRID,
+    );
     Part {
         id: format!("table{index}"),
         title: entry.name.clone(),

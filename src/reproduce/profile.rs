@@ -215,7 +215,7 @@ fn fields(context: &Context<'_>) -> Result<Picture, Error> {
             .map(|(cell, [zx, zy])| ([cell.x, cell.y, *zx, *zy], ink::GRID))
             .collect();
         let title = format!("Bristles at {moment} s");
-        panels.push(arrows(&title, what, 0.0105, contact.patch.grid().dx, 1.0, &field));
+        panels.push(arrows(&title, what, 0.0118, contact.patch.grid().dx, 1.0, &field));
     }
     Ok(Picture::new(
         panels,
