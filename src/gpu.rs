@@ -9,6 +9,7 @@ mod item;
 mod layout;
 mod limit_surface;
 mod map;
+mod pace;
 mod shader;
 mod staging;
 

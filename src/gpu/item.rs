@@ -1,5 +1,6 @@
 //! One contact as the device sees it.
 
+use super::adapter::Adapter;
 use super::layout::{self, State, kind};
 use super::map::Map;
 use super::shader::{Reduced, Shape, Variant};
@@ -11,8 +12,8 @@ use crate::kernel::step::{FRESH_STEP, longest_planned};
 use crate::patch::Exponent;
 use crate::schedule::Timeline;
 
-/// Cells that one lane can hold; with 256 lanes this is a grid of 128 x 128.
-const MOST_CELLS_PER_LANE: u32 = 64;
+/// Pairs of cells that one lane can hold; with 256 lanes this is a grid of 128 x 128.
+const MOST_PAIRS: u32 = 32;
 
 /// A contact with what is known of it before it runs.
 pub(super) struct Item<'a> {
@@ -35,17 +36,17 @@ impl<'a> Item<'a> {
         if self.contact.model.is_grid() { self.active.len() } else { 3 }
     }
 
-    pub(super) fn variant(&self, plan: &Plan) -> Result<Variant, EngineError> {
+    pub(super) fn variant(&self, plan: &Plan, adapter: &Adapter) -> Result<Variant, EngineError> {
         let (shape, reduced) = match &self.contact.model {
-            Model::Distributed => (Shape::of(self.active.len()), None),
+            Model::Distributed => (Shape::of(self.active.len(), adapter), None),
             Model::Ellipsoid(form) => (Shape::REDUCED, Some((true, *form))),
             Model::LimitSurface(_, form) => (Shape::REDUCED, Some((false, *form))),
         };
-        if shape.cells_per_lane > MOST_CELLS_PER_LANE {
+        if shape.pairs > MOST_PAIRS {
             return Err(EngineError::Limit {
                 what: format!("pressured cells of contact {}", self.index),
                 requested: self.active.len() as u64,
-                max: u64::from(shape.workgroup * MOST_CELLS_PER_LANE),
+                max: u64::from(2 * shape.workgroup * MOST_PAIRS),
             });
         }
         let friction = &self.contact.friction;
