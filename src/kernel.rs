@@ -9,5 +9,6 @@ pub mod real;
 pub mod reduced;
 pub mod simd;
 pub mod step;
+pub mod three;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86;
