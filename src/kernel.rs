@@ -10,5 +10,6 @@ pub mod reduced;
 pub mod rest;
 pub mod simd;
 pub mod step;
+pub mod three;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86;

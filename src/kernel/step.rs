@@ -114,7 +114,7 @@ pub(crate) fn reshapes(patch: &Patch) -> bool {
 }
 
 /// The inputs at the time of a stage.
-type Inputs = [f64; slot::COUNT];
+pub type Inputs = [f64; slot::COUNT];
 
 impl<'a> Solver<'a> {
     /// The contact at its initial state, with its `bristles` and the steps of `plan`.
@@ -318,16 +318,7 @@ impl<'a> Solver<'a> {
         if self.pending.is_some() {
             self.sweep(None);
         }
-        let prescribed = self.contact.body.kind == Kind::Prescribed;
-        let (twist, patch_twist) = if prescribed {
-            let given = Twist::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]);
-            (given, given)
-        } else {
-            (self.u, self.contact.body.transform(self.q).twist(self.u))
-        };
-        let (sigma1, mu_c, mu_d) = (self.contact.friction.sigma1, v[slot::MU_C], v[slot::MU_S] - v[slot::MU_C]);
-        let rate = Rate { sigma1, mu_c, mu_d };
-        let (wrench, slip) = self.bristles.wrench(patch_twist, &rate, v[slot::F_N]);
+        let (twist, wrench, slip) = observe(self.contact, self.bristles.as_ref(), self.q, self.u, v);
         if wrench.to_array().iter().all(|c| c.is_finite()) {
             Ok((twist, wrench, slip))
         } else {
@@ -335,4 +326,17 @@ impl<'a> Solver<'a> {
             Err(Failed)
         }
     }
+}
+
+/// Twist, friction wrench at the patch origin and slipping share of settled bristles at pose `q`, twist `u`, inputs `v`.
+pub fn observe(contact: &Contact, bristles: &dyn Bristles, q: Pose, u: Twist, v: &Inputs) -> (Twist, Wrench, f64) {
+    let (twist, patch_twist) = if contact.body.kind == Kind::Prescribed {
+        let given = Twist::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]);
+        (given, given)
+    } else {
+        (u, contact.body.transform(q).twist(u))
+    };
+    let (sigma1, mu_c, mu_d) = (contact.friction.sigma1, v[slot::MU_C], v[slot::MU_S] - v[slot::MU_C]);
+    let (wrench, slip) = bristles.wrench(patch_twist, &Rate { sigma1, mu_c, mu_d }, v[slot::F_N]);
+    (twist, wrench, slip)
 }
