@@ -125,8 +125,12 @@ impl Engine for Cpu {
             .zip(out.slip.chunks_mut(frames))
             .map(|((((pose, twist), wrench), normal_force), slip)| Row { pose, twist, wrench, normal_force, slip });
         let ends = out.status.iter_mut().zip(&mut bristles);
-        let seats =
-            contacts.iter().zip(rows).zip(ends).map(|((contact, row), (status, bristles))| Seat { contact, row, status, bristles });
+        let seats = contacts.iter().zip(rows).zip(ends).map(|((contact, row), (status, bristles))| Seat {
+            contact,
+            row,
+            status,
+            bristles,
+        });
         let (run, lanes) = self.runner();
         let (abreast, alone): (Vec<_>, Vec<_>) = seats.partition(|seat: &Seat<'_>| self.is_abreast(seat.contact));
         let jobs = alone.into_iter().map(Job::Alone).chain(companies(abreast, lanes).into_iter().map(Job::Abreast));

@@ -134,7 +134,7 @@ pub trait Real:
         let far = Self::of(std::f64::consts::SQRT_2 - 1.0).lt(self);
         let z = Self::select(far, (self - one) * (self + one).recip(), self);
         let z2 = z * z;
-        let sign = |k: usize| if k % 2 == 0 { 1.0 } else { -1.0 };
+        let sign = |k: usize| if k.is_multiple_of(2) { 1.0 } else { -1.0 };
         let last = Self::ATAN_TERMS - 1;
         let mut sum = Self::of(sign(last) / (2 * last + 1) as f64);
         for k in (1..last).rev() {

@@ -147,9 +147,9 @@ impl<R: Real> Mat3<R> {
     /// `self + diag(d)`.
     #[inline(always)]
     pub fn plus_diagonal(mut self, d: Vec3<R>) -> Self {
-        self.x.x = self.x.x + d.x;
-        self.y.y = self.y.y + d.y;
-        self.z.z = self.z.z + d.z;
+        self.x.x += d.x;
+        self.y.y += d.y;
+        self.z.z += d.z;
         self
     }
 

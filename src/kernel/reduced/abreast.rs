@@ -241,7 +241,7 @@ impl<R: Real> Bristles<R> {
     /// `d zeta*/dv_S` [s/m].
     #[inline(always)]
     pub fn sensitivity(&self, kind: Kind, st: &Stage<R>, m: &Drive<R>, z: &Bristle<R>) -> Mat3<R> {
-        let (zero, one, half) = (R::of(0.0), R::of(1.0), R::of(0.5));
+        let (one, half) = (R::of(1.0), R::of(0.5));
         let g = st.mu_d.fma(m.bell, st.mu_c);
         let inv_g = g.recip();
         let g_slope = st.chi * st.mu_d * m.bell_slope;

@@ -3,6 +3,7 @@
 //!
 //! A pass is what one sweep is to a contact alone: it finishes the stage that was solved, answers for the next one and
 //! takes a step of Newton. Lanes never see each other: what a contact does is the same in any company.
+#![allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
 
 use super::abreast::{Bristles, Kind, add3};
 use crate::body;
@@ -355,7 +356,8 @@ impl<R: Real> Group<R> {
         (self.running, self.settling, self.begins) = (self.running & bit, self.settling & bit, self.begins & bit);
         (self.pending, self.waves) = (self.pending & bit, self.waves & bit);
         // Nothing in an empty lane may hold up the others.
-        for v in [&mut self.u, &mut self.q, &mut self.patch_twist, &mut self.du, &mut self.du1, &mut self.bristles.zeta] {
+        for v in [&mut self.u, &mut self.q, &mut self.patch_twist, &mut self.du, &mut self.du1, &mut self.bristles.zeta]
+        {
             v.set(l, [0.0; 3]);
         }
     }
@@ -525,7 +527,7 @@ impl<R: Real> Group<R> {
         let size = d.x.max(-d.x).max(d.y.max(-d.y)).max(self.arm * d.z.max(-d.z));
         let enough = self.tolerance.map_or(NEWTON_TOLERANCE, |t| t.min(NEWTON_TOLERANCE));
         let small = !R::bits(R::of(enough).lt(size)) & R::bits(size.lt(R::of(f64::from(f32::MAX))));
-        self.newton = self.newton + one;
+        self.newton += one;
         let last = !R::bits(self.newton.lt(R::of(f64::from(NEWTON_MOST))));
         let solved = solving & !failed & ((small & !R::bits(self.newton.lt(self.at_least))) | last);
         let unconverged = solved & last & !small;
