@@ -1,6 +1,5 @@
-//! Tables of limit surfaces per second: one patch and many, by the three rules, on both engines; slip queries.
-//!
-//! `RAYON_NUM_THREADS=1` measures one core.
+//! Tables of limit surfaces on one thread: one patch (a circle, a random map) and 256 random maps on one grid, by the
+//! three rules; the same batches on the GPU; slip queries.
 
 use std::hint::black_box;
 
@@ -26,6 +25,7 @@ fn tables(c: &mut Criterion) {
     let many: Vec<Patch> = (0..MANY).map(random).collect();
     let mut group = c.benchmark_group("limit_surface");
     group.sample_size(20);
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
     for rule in [Rule::Points, Rule::Bilinear, Rule::Cells] {
         group.throughput(Throughput::Elements(1));
         for (name, patch) in [("circle", &circle), ("random", &many[0])] {
@@ -35,7 +35,7 @@ fn tables(c: &mut Criterion) {
         }
         group.throughput(Throughput::Elements(MANY as u64));
         group.bench_function(format!("tables/random/{MANY}/{}", rule.name()), |b| {
-            b.iter(|| Table::batch(black_box(&many), rule, DEFAULT_N_LS));
+            one.install(|| b.iter(|| Table::batch(black_box(&many), rule, DEFAULT_N_LS)));
         });
     }
     match Gpu::new(Choice::Any) {
@@ -52,11 +52,22 @@ fn tables(c: &mut Criterion) {
         }
         Err(e) => println!("no GPU benches: {e}"),
     }
-    group.throughput(Throughput::Elements(1));
-    let surface = Surface::new(&circle, Rule::Cells);
-    group.bench_function("margin/circle/cells", |b| {
-        b.iter(|| surface.margin(black_box(Wrench::new(1.0, 0.4, 3e-3)), 0.5, 8.0));
-    });
+    // Loads of every direction, a quarter of them along an axis and half of them nearly so.
+    let loads: Vec<[f64; 3]> = (0..1000usize)
+        .map(|k| {
+            let mut f = ["x", "y", "w"].map(|name| Draw::new(1, k as u64).normal(name));
+            f[k / 4 % 3] *= [1.0, 1e-3, 1e-8, 0.0][k % 4];
+            f
+        })
+        .collect();
+    group.throughput(Throughput::Elements(loads.len() as u64));
+    for (name, patch) in [("circle", &circle), ("random", &many[0])] {
+        let surface = Surface::new(patch, Rule::Cells);
+        let loads: Vec<Wrench> = loads.iter().map(|f| Wrench::new(f[0], f[1], surface.radius() * f[2])).collect();
+        group.bench_function(format!("margins/{name}/cells"), |b| {
+            one.install(|| b.iter(|| surface.margins(black_box(&loads), 0.5, 8.0)));
+        });
+    }
     group.finish();
 }
 

@@ -230,23 +230,21 @@ fn is_finite(v: vec3f) -> bool {
     return all((bitcast<vec3u>(v) & vec3u(0x7f800000u)) != vec3u(0x7f800000u));
 }
 
-// The longest step: with a tolerance, the one to try; else as long as a stage has one solution on the falling
-// Stribeck branch. (A jump between two solutions is an error that the estimate sees.)
+// The longest step on which a stage has one solution on the falling Stribeck branch; with a tolerance, no longer than
+// the one to try.
 fn longest_step(v: Inputs) -> f32 {
     let fall = c.pads * v.f_n * (v.mu_s - v.mu_c) * c.k_g;
     if (c.kind == KIND_PRESCRIBED) {
         return c.h_max;
     }
-    if (adaptive) {
-        return min(c.h_max, h_next);
-    }
+    let most = select(c.h_max, min(c.h_max, h_next), adaptive);
     if (fall <= 0.0) {
-        return c.h_max;
+        return most;
     }
     let o = transform(q).o;
     let lever = 1.0 / (1.0 / c.mass + dot(o, o) / c.inertia);
     let m_e = min(min(c.mass, lever), c.inertia / max(arm2, TINY));
-    return min(c.h_max, max(m_e * c.v_s / (KAPPA * fall), SHORTEST_RULED_STEP));
+    return min(most, max(m_e * c.v_s / (KAPPA * fall), SHORTEST_RULED_STEP));
 }
 
 fn ahead(dt: f32) -> Transform {

@@ -8,6 +8,8 @@ mod engine;
 mod info;
 mod margin;
 mod progress;
+mod report;
+mod reproduce;
 mod rollout;
 mod surface;
 
@@ -33,6 +35,10 @@ enum Command {
     Surface(surface::SurfaceArguments),
     /// Say how far a load may grow before a patch slips, and how it then moves.
     Margin(margin::MarginArguments),
+    /// Make a page of a finished run: outcomes, motion, slip, wrenches, parameters, failures.
+    Report(report::Report),
+    /// Make the paper's figures and tables anew, as one page that says what holds.
+    Reproduce(reproduce::Reproduce),
     /// Measure the engines of this machine side by side.
     Bench(bench::BenchArguments),
     /// List what this machine can compute on.
@@ -66,6 +72,8 @@ pub fn main() -> ExitCode {
         Command::Rollout(rollout) => rollout.run(),
         Command::Surface(surface) => surface.run(),
         Command::Margin(margin) => margin.run(),
+        Command::Report(report) => report.run(),
+        Command::Reproduce(reproduce) => reproduce.run(),
         Command::Bench(bench) => bench.run(),
         Command::Info(info) => info.run(),
         Command::Schema => print(&format!("{:#}", crate::scenario::json_schema())),

@@ -1,19 +1,23 @@
 //! The CPU engine: one contact after another on every core, cells side by side in vector registers.
 
+mod abreast;
+mod row;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
 use crate::contact::Contact;
-use crate::engine::{Engine, EngineInfo, Plan, Progress, Status, Trajectories, validate};
+use crate::engine::{Engine, EngineInfo, Plan, Progress, Trajectories, validate};
 use crate::error::EngineError;
-use crate::kernel::real::Lanes;
+use crate::kernel::real::{LANES, Lanes, Real};
 use crate::kernel::simd::Simd;
-use crate::kernel::step::{Bristles, Failed, Solver, bristles};
+use crate::kernel::step::{Bristles, Failed, Inputs, Solver, bristles};
 #[cfg(target_arch = "x86_64")]
 use crate::kernel::x86::{Avx2F32, Avx2F64, Avx512F32, Avx512F64};
-use crate::planar::Twist;
 use crate::schedule::slot;
+use abreast::{Runner, companies};
+use row::{Row, Seat};
 
 /// The CPU engine. Only the cells' arithmetic has a choice of numbers; the body's equations are in double precision always.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +81,27 @@ impl Cpu {
             (Numbers::Single, _) => bristles::<Lanes<f32>>,
         }
     }
+
+    /// Whether a contact is stepped beside others. Where the map changes with the normal force, each has its own to make.
+    fn is_abreast(self, contact: &Contact) -> bool {
+        !matches!(self.numbers, Numbers::Reference) && !contact.model.is_grid() && contact.patch.rule().is_none()
+    }
+
+    /// What steps contacts side by side in these numbers, and how many.
+    fn runner(self) -> (Runner, usize) {
+        match (self.numbers, self.simd) {
+            #[cfg(target_arch = "x86_64")]
+            (Numbers::Single, Simd::Avx512) => (abreast::simulate::<Avx512F32>, Avx512F32::LANES),
+            #[cfg(target_arch = "x86_64")]
+            (Numbers::Single, Simd::Avx2) => (abreast::simulate::<Avx2F32>, Avx2F32::LANES),
+            (Numbers::Single, _) => (abreast::simulate::<Lanes<f32>>, LANES),
+            #[cfg(target_arch = "x86_64")]
+            (_, Simd::Avx512) => (abreast::simulate::<Avx512F64>, Avx512F64::LANES),
+            #[cfg(target_arch = "x86_64")]
+            (_, Simd::Avx2) => (abreast::simulate::<Avx2F64>, Avx2F64::LANES),
+            _ => (abreast::simulate::<Lanes<f64>>, LANES),
+        }
+    }
 }
 
 impl Engine for Cpu {
@@ -91,19 +116,27 @@ impl Engine for Cpu {
         let mut out = Trajectories::unwritten(contacts.len(), &plan.samples);
         let mut bristles = vec![Vec::new(); contacts.len()];
         let stop = AtomicBool::new(false);
-        let rows = (
-            out.pose.par_chunks_mut(frames),
-            out.twist.par_chunks_mut(frames),
-            out.wrench.par_chunks_mut(frames),
-            out.normal_force.par_chunks_mut(frames),
-            out.slip.par_chunks_mut(frames),
-            &mut out.status,
-            &mut bristles,
-            contacts,
-        );
-        rows.into_par_iter().for_each(|(pose, twist, wrench, normal_force, slip, status, bristles, contact)| {
-            let row = Row { pose, twist, wrench, normal_force, slip };
-            (*status, *bristles) = simulate(contact, self.maker(), plan, row, progress, &stop);
+        let rows = out
+            .pose
+            .chunks_mut(frames)
+            .zip(out.twist.chunks_mut(frames))
+            .zip(out.wrench.chunks_mut(frames))
+            .zip(out.normal_force.chunks_mut(frames))
+            .zip(out.slip.chunks_mut(frames))
+            .map(|((((pose, twist), wrench), normal_force), slip)| Row { pose, twist, wrench, normal_force, slip });
+        let ends = out.status.iter_mut().zip(&mut bristles);
+        let seats = contacts.iter().zip(rows).zip(ends).map(|((contact, row), (status, bristles))| Seat {
+            contact,
+            row,
+            status,
+            bristles,
+        });
+        let (run, lanes) = self.runner();
+        let (abreast, alone): (Vec<_>, Vec<_>) = seats.partition(|seat: &Seat<'_>| self.is_abreast(seat.contact));
+        let jobs = alone.into_iter().map(Job::Alone).chain(companies(abreast, lanes).into_iter().map(Job::Abreast));
+        jobs.collect::<Vec<_>>().into_par_iter().for_each(|job| match job {
+            Job::Alone(seat) => simulate(seat, self.maker(), plan, progress, &stop),
+            Job::Abreast(seats) => run(seats, plan, progress, &stop),
         });
         if stop.into_inner() {
             return Err(EngineError::Stopped);
@@ -115,38 +148,23 @@ impl Engine for Cpu {
     }
 }
 
-/// Where the samples of one contact go.
-struct Row<'a> {
-    pose: &'a mut [[f64; 3]],
-    twist: &'a mut [[f64; 3]],
-    wrench: &'a mut [[f64; 3]],
-    normal_force: &'a mut [f64],
-    slip: &'a mut [f64],
-}
-
-impl Row<'_> {
-    /// Writes sample `frame` of the solver's state at inputs `v`.
-    fn write(&mut self, frame: usize, solver: &mut Solver<'_>, v: &[f64; slot::COUNT]) -> Result<(), Failed> {
-        let (twist, wrench, slip) = solver.sample(v)?;
-        let Twist { vx, vy, w } = twist;
-        self.pose[frame] = solver.q.to_array();
-        self.twist[frame] = [vx, vy, w];
-        self.wrench[frame] = wrench.to_array();
-        self.normal_force[frame] = v[slot::F_N];
-        self.slip[frame] = slip;
-        Ok(())
-    }
+/// What one thread does at a time.
+enum Job<'a> {
+    /// A contact by itself.
+    Alone(Seat<'a>),
+    /// Contacts with a reduced bristle, side by side.
+    Abreast(Vec<Seat<'a>>),
 }
 
 /// Steps one contact through the whole plan.
 fn simulate(
-    contact: &Contact,
+    seat: Seat<'_>,
     bristles: fn(&Contact, Vec<usize>) -> Box<dyn Bristles>,
     plan: &Plan,
-    mut row: Row<'_>,
     progress: &Progress<'_>,
     stop: &AtomicBool,
-) -> (Status, Vec<[f64; 2]>) {
+) {
+    let Seat { contact, mut row, .. } = seat;
     let timeline = contact.timeline(&plan.samples);
     let mut solver = Solver::new(contact, bristles(contact, contact.active_cells(&timeline)), plan);
     let mut run = || -> Result<(), Failed> {
@@ -155,12 +173,12 @@ fn simulate(
             let interval = contact.interval(&timeline, i);
             if i == 0 {
                 interval.remap.into_iter().for_each(|f_n| solver.remap(f_n));
-                row.write(0, &mut solver, &interval.inputs(0.0))?;
+                sample(&mut row, 0, &mut solver, &interval.inputs(0.0))?;
             }
             solver.advance(&interval)?;
             if interval.record {
                 frame += 1;
-                row.write(frame, &mut solver, &interval.inputs(interval.length))?;
+                sample(&mut row, frame, &mut solver, &interval.inputs(interval.length))?;
                 if !progress(1) {
                     stop.store(true, Ordering::Relaxed);
                 }
@@ -173,7 +191,14 @@ fn simulate(
     };
     // A failed contact has said so in its status; its later samples stay NaN.
     let _failed = run();
-    (solver.status, solver.bristles.states())
+    (*seat.status, *seat.bristles) = (solver.status, solver.bristles.states());
+}
+
+/// Writes sample `frame` of the solver's state at inputs `v`.
+fn sample(row: &mut Row<'_>, frame: usize, solver: &mut Solver<'_>, v: &Inputs) -> Result<(), Failed> {
+    let seen = solver.sample(v)?;
+    row.write(frame, solver.q, seen, v[slot::F_N]);
+    Ok(())
 }
 
 /// The processor's name, as the machine tells it.

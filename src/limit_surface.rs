@@ -4,6 +4,7 @@
 //! and Limit Surfaces*.
 
 mod cells;
+mod centres;
 mod far;
 mod file;
 mod fit;

@@ -6,4 +6,5 @@ mod sweep;
 
 pub use file::{publish, save};
 pub use plot::svg;
+pub(crate) use plot::{outline, solid};
 pub use sweep::{Case, Sweep, cases};

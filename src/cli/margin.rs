@@ -77,7 +77,7 @@ impl MarginArguments {
             return Err(Failure::of_user(format!("{}: {message}", self.file.display())));
         }
         let surface = Surface::new(&source.patch, rule);
-        let cop = surface.cop();
+        let cop = surface.patch().cop();
         let local: Vec<Wrench> =
             loads.iter().map(|l| if self.at == Point::Origin { l.about(cop) } else { *l }).collect();
         let margins = surface.margins(&local, source.mu.0, source.f_n.0).map_err(Failure::of_user)?;
@@ -123,9 +123,13 @@ impl MarginArguments {
                 }
                 e => Failure::of_user(e),
             })?;
-            let patch = Patch::from_pressure(*table.grid(), table.weights()).map_err(Failure::of_user)?;
             let (mu, f_n) = Table::saved_load(&self.file).map_err(Failure::of_user)?;
-            return Ok(Source { patch, rule: table.rule(), mu: (mu, "table"), f_n: (f_n, "table") });
+            return Ok(Source {
+                patch: table.patch().clone(),
+                rule: table.rule(),
+                mu: (mu, "table"),
+                f_n: (f_n, "table"),
+            });
         }
         let cases = surfaces::cases(&self.file, &[]).map_err(Failure::of_user)?;
         let source = &cases[0].source;

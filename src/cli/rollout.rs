@@ -46,6 +46,9 @@ pub(super) struct Rollout {
     /// Print one JSON object at the end.
     #[arg(long)]
     json: bool,
+    /// Write report.html into the run: `bristle report` at once.
+    #[arg(long)]
+    report: bool,
     /// CPU threads [default: all].
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -73,6 +76,9 @@ impl Rollout {
         let done = rollout(&scenario, &*engine, &options, &advance);
         bar.finish_and_clear();
         let summary = done.map_err(failure)?;
+        if self.report {
+            super::report::write(&options.out, None)?;
+        }
         if self.json {
             print(&serde_json::to_string(&summary).map_err(Failure::of_machine)?)
         } else {

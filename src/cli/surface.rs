@@ -165,7 +165,7 @@ impl SurfaceArguments {
             "n_ls": first.n_ls(),
             "tables": made.tables.len(),
             "r": each(Table::radius),
-            "u": each(Table::viscous),
+            "u": each(|t| t.patch().viscous()),
             "passivity": made.passivity,
             "ellipsoid": fit(0),
             "quartic": fit(1),

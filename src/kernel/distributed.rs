@@ -4,11 +4,13 @@
 use super::friction::{Consts, Motion, Slip, Stage, Trial, decay, motion, on_ramp, sensitivity, slip, trial};
 use super::ramp::Ramp;
 use super::real::Real;
+use super::rest::Rest;
 use super::simd::Simd;
 use super::step::Bristles;
 use crate::contact::Contact;
 use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
+use nalgebra::{Matrix3, Vector3};
 
 /// The cells of one contact, structure of arrays, as many side by side as the number type has
 /// lanes. Lanes beyond the last cell carry no pressure.
@@ -77,7 +79,15 @@ pub struct Grid<R: Real> {
     k: Consts<R>,
     /// Their indices into the map.
     active: Vec<usize>,
+    /// While all of them are elastic; never of single numbers, which are the reference.
+    rest: Option<Rest>,
+    kept_rest: Option<Rest>,
+    /// Sweeps until the next look whether they are, and after that one.
+    look: [u32; 2],
 }
+
+/// Sweeps between two looks whether a grid rests: soon after it did, and at most.
+const LOOKS: [u32; 2] = [8, 64];
 
 impl<R: Real> Grid<R> {
     /// The cells `active` of `contact`'s map.
@@ -87,16 +97,78 @@ impl<R: Real> Grid<R> {
         let centres: Vec<[f64; 2]> = active.iter().map(|i| grid.centre(i % grid.nx, i / grid.nx)).collect();
         let weights: Vec<f64> = active.iter().map(|&i| patch.weights()[i]).collect();
         let zetas: Vec<[f64; 2]> = (0..active.len()).map(|i| given.get(i).copied().unwrap_or_default()).collect();
-        Self { cells: Cells::new(&centres, &weights, &zetas), k: Consts::new(&contact.friction), active }
+        Self {
+            cells: Cells::new(&centres, &weights, &zetas),
+            k: Consts::new(&contact.friction),
+            active,
+            rest: None,
+            kept_rest: None,
+            look: [LOOKS[0]; 2],
+        }
+    }
+
+    /// The grid as one, if all bristles are elastic under friction `mu`.
+    fn settle(&self, mu: f64) -> Option<Rest> {
+        let Cells { x, y, w, zx, zy, .. } = &self.cells;
+        let zero = R::of(0.0);
+        let (mut most, mut reach, mut s) = (zero, zero, [zero; 7]);
+        for i in 0..w.len() {
+            let (x, y, w, zx, zy) = (x[i], y[i], w[i], zx[i], zy[i]);
+            most = most.max(zx * zx + zy * zy);
+            reach = reach.max(x * x + y * y);
+            let terms = [zx, zy, x * zy - y * zx, R::of(1.0), x, y, x * x + y * y];
+            for (s, term) in s.iter_mut().zip(terms) {
+                *s += w * term;
+            }
+        }
+        let greatest = |v: R| (0..R::LANES).map(|i| v.lane(i)).fold(0.0, f64::max).sqrt();
+        let [fx, fy, tau, one, cx, cy, square] = s.map(R::sum);
+        let spread = Matrix3::new(one, 0.0, -cy, 0.0, one, cx, -cy, cx, square);
+        let (s_ba, sigma2) = (self.k.s_ba.lane(0), self.k.sigma2.lane(0));
+        let most = greatest(most);
+        (most < s_ba * mu)
+            .then(|| Rest::new(Vector3::new(fx, fy, tau), spread, [most, greatest(reach)], [s_ba, sigma2]))
+    }
+
+    /// Gives every cell its bristle again.
+    fn wake(&mut self) {
+        let Some(rest) = self.rest.take() else { return };
+        let [sx, sy, sw] = <[f64; 3]>::from(rest.shift).map(R::of);
+        let Cells { x, y, zx, zy, .. } = &mut self.cells;
+        for i in 0..zx.len() {
+            zx[i] += sx - sw * y[i];
+            zy[i] += sy + sw * x[i];
+        }
+        self.look = [LOOKS[0]; 2];
     }
 }
 
 impl<R: Real> Bristles for Grid<R> {
     fn sweep(&mut self, u: Twist, finish: Option<&Stage<f64>>, next: Option<&Stage<f64>>) -> Sums {
+        if self.k.elasto_plastic && R::LANES > 1 {
+            self.look[0] -= 1;
+            if self.look[0] == 0 {
+                self.look = [self.look[1], LOOKS[1].min(2 * self.look[1])];
+                if self.rest.is_none() {
+                    let mu = finish.or(next).map_or(0.0, |st| st.mu_c.min(st.mu_c + st.mu_d));
+                    self.rest = self.settle(mu);
+                }
+            }
+            if let Some(sums) = self.rest.as_mut().and_then(|rest| rest.sweep(u, finish, next)) {
+                return sums;
+            }
+            if self.rest.is_some() {
+                self.wake();
+            }
+        }
         sweep(&mut self.cells, &self.k, u, finish, next)
     }
 
     fn wrench(&self, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64) {
+        if let Some(rest) = &self.rest {
+            let w = -f_n * rest.resist(u, rate.sigma1 + self.k.sigma2.lane(0));
+            return (Wrench::new(w[0], w[1], w[2]), 0.0);
+        }
         wrench(&self.cells, &self.k, u, rate, f_n)
     }
 
@@ -104,16 +176,27 @@ impl<R: Real> Bristles for Grid<R> {
         let Cells { zx, zy, kept, .. } = &mut self.cells;
         kept.0.clone_from(zx);
         kept.1.clone_from(zy);
+        self.kept_rest = self.rest;
     }
 
     fn restore(&mut self) {
         let Cells { zx, zy, kept, .. } = &mut self.cells;
         zx.clone_from(&kept.0);
         zy.clone_from(&kept.1);
+        self.rest = self.kept_rest;
     }
 
     fn states(&self) -> Vec<[f64; 2]> {
-        self.cells.bristles()
+        let mut all = self.cells.bristles();
+        if let Some(rest) = &self.rest {
+            let [sx, sy, sw]: [f64; 3] = rest.shift.into();
+            let at = |of: &[R], i: usize| of[i / R::LANES].lane(i % R::LANES);
+            for (i, z) in all.iter_mut().enumerate() {
+                z[0] += sx - sw * at(&self.cells.y, i);
+                z[1] += sy + sw * at(&self.cells.x, i);
+            }
+        }
+        all
     }
 
     fn arm2(&self, patch: &Patch) -> f64 {
@@ -121,6 +204,7 @@ impl<R: Real> Bristles for Grid<R> {
     }
 
     fn remap(&mut self, patch: &Patch) {
+        self.wake();
         self.cells.set_weights(&self.active.iter().map(|&i| patch.weights()[i]).collect::<Vec<_>>());
     }
 
@@ -138,9 +222,9 @@ fn pack<R: Real>(values: &[f64]) -> Vec<R> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sums {
     /// The opposite of the friction wrench at the patch origin [-, -, m].
-    pub resist: nalgebra::Vector3<f64>,
+    pub resist: Vector3<f64>,
     /// Its derivative over the patch twist [s/m, ..., s m].
-    pub gain: nalgebra::Matrix3<f64>,
+    pub gain: Matrix3<f64>,
 }
 
 /// One sweep, in the copy compiled for the instructions of its numbers.
@@ -296,8 +380,8 @@ fn answer<R: Real>(cells: &Cells<R>, k: &Consts<R>, st: &Stage<R>) -> Sums {
         *s = sum.sum();
     }
     Sums {
-        resist: nalgebra::Vector3::new(s[0], s[1], s[2]),
-        gain: nalgebra::Matrix3::new(s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10], s[11]),
+        resist: Vector3::new(s[0], s[1], s[2]),
+        gain: Matrix3::new(s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10], s[11]),
     }
 }
 

@@ -114,7 +114,7 @@ pub(crate) fn reshapes(patch: &Patch) -> bool {
 }
 
 /// The inputs at the time of a stage.
-type Inputs = [f64; slot::COUNT];
+pub type Inputs = [f64; slot::COUNT];
 
 impl<'a> Solver<'a> {
     /// The contact at its initial state, with its `bristles` and the steps of `plan`.
@@ -177,24 +177,22 @@ impl<'a> Solver<'a> {
         Ok(())
     }
 
-    /// The longest step [s]: with a tolerance, the one to try; else as long as a stage has one solution on the falling
-    /// Stribeck branch. (A jump between two solutions is an error that the estimate sees.)
+    /// The longest step [s] on which a stage has one solution on the falling Stribeck branch; with a tolerance, no longer
+    /// than the one to try.
     fn longest_step(&self, v: &Inputs) -> f64 {
         let (body, f) = (&self.contact.body, &self.contact.friction);
         let fall = f64::from(body.pads) * v[slot::F_N] * (v[slot::MU_S] - v[slot::MU_C]) * self.k_g;
         if body.kind == Kind::Prescribed {
             return self.h_max;
         }
-        if self.tolerance.is_some() {
-            return self.h_max.min(self.h_next);
-        }
+        let most = if self.tolerance.is_some() { self.h_max.min(self.h_next) } else { self.h_max };
         if fall <= 0.0 {
-            return self.h_max;
+            return most;
         }
         let [ox, oy] = body.transform(self.q).o;
         let lever = 1.0 / (1.0 / body.mass + (ox * ox + oy * oy) / body.inertia);
         let m_e = body.mass.min(lever).min(body.inertia / self.arm2);
-        self.h_max.min((m_e * f.v_s / (KAPPA * fall)).max(SHORTEST_RULED_STEP))
+        most.min((m_e * f.v_s / (KAPPA * fall)).max(SHORTEST_RULED_STEP))
     }
 
     /// One step of a body. `false` if its error was too large: then nothing has moved, and the next one is shorter.
@@ -286,9 +284,9 @@ impl<'a> Solver<'a> {
             a_sigma0: a * f.sigma0,
             damping: f.sigma1 / (f.sigma0 * a),
             mu_c: v[slot::MU_C],
-            mu_d: mu_d,
+            mu_d,
             chi: if fall > body.mass { body.mass / fall } else { 1.0 },
-            pull: pull,
+            pull,
         }
     }
 
@@ -320,16 +318,7 @@ impl<'a> Solver<'a> {
         if self.pending.is_some() {
             self.sweep(None);
         }
-        let prescribed = self.contact.body.kind == Kind::Prescribed;
-        let (twist, patch_twist) = if prescribed {
-            let given = Twist::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]);
-            (given, given)
-        } else {
-            (self.u, self.contact.body.transform(self.q).twist(self.u))
-        };
-        let (sigma1, mu_c, mu_d) = (self.contact.friction.sigma1, v[slot::MU_C], v[slot::MU_S] - v[slot::MU_C]);
-        let rate = Rate { sigma1, mu_c, mu_d };
-        let (wrench, slip) = self.bristles.wrench(patch_twist, &rate, v[slot::F_N]);
+        let (twist, wrench, slip) = observe(self.contact, self.bristles.as_ref(), self.q, self.u, v);
         if wrench.to_array().iter().all(|c| c.is_finite()) {
             Ok((twist, wrench, slip))
         } else {
@@ -337,4 +326,17 @@ impl<'a> Solver<'a> {
             Err(Failed)
         }
     }
+}
+
+/// Twist, friction wrench at the patch origin and slipping share of settled bristles at pose `q`, twist `u`, inputs `v`.
+pub fn observe(contact: &Contact, bristles: &dyn Bristles, q: Pose, u: Twist, v: &Inputs) -> (Twist, Wrench, f64) {
+    let (twist, patch_twist) = if contact.body.kind == Kind::Prescribed {
+        let given = Twist::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]);
+        (given, given)
+    } else {
+        (u, contact.body.transform(q).twist(u))
+    };
+    let (sigma1, mu_c, mu_d) = (contact.friction.sigma1, v[slot::MU_C], v[slot::MU_S] - v[slot::MU_C]);
+    let (wrench, slip) = bristles.wrench(patch_twist, &Rate { sigma1, mu_c, mu_d }, v[slot::F_N]);
+    (twist, wrench, slip)
 }

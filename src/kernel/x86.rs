@@ -8,7 +8,7 @@
 use std::arch::x86_64::*;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
-use super::real::Real;
+use super::real::{LANES, Real};
 use super::simd::Simd;
 
 macro_rules! lanes {
@@ -80,6 +80,9 @@ macro_rules! lanes {
             const RAMP_ITERATIONS: usize = <$t as Real>::RAMP_ITERATIONS;
             const EXP_DEGREE: usize = <$t as Real>::EXP_DEGREE;
             const SINE_TERMS: usize = <$t as Real>::SINE_TERMS;
+            const ATAN_TERMS: usize = <$t as Real>::ATAN_TERMS;
+            const ROUNDER: f64 = <$t as Real>::ROUNDER;
+            const ROOT_RESIDUAL: f64 = <$t as Real>::ROOT_RESIDUAL;
 
             #[inline(always)]
             fn of(value: f64) -> Self {
@@ -222,9 +225,28 @@ lanes! {
     lt _mm512_cmp_ps_mask::<_CMP_LT_OQ>, select avx512_select_ps, and and_bits, mask bits same,
     recip avx512_recip_ps, rsqrt avx512_rsqrt_ps, sum avx512_sum_ps,
     #[inline(always)]
+    fn mask(bits: u32) -> Self::Mask {
+        bits as __mmask16
+    }
+    #[inline(always)]
     fn recip_rough(self) -> Self {
         // SAFETY: as above.
         Self(unsafe { _mm512_rcp14_ps(self.0) })
+    }
+    #[inline(always)]
+    fn gather(from: &[Self::Scalar], at: &[u32; LANES], plus: usize) -> Self {
+        let from = &from[plus..];
+        let last = (from.len() - 1).min(i32::MAX as usize) as i32;
+        // SAFETY: as above; no index is beyond the last.
+        Self(unsafe {
+            let at = _mm512_min_epu32(_mm512_loadu_si512(at.as_ptr().cast()), _mm512_set1_epi32(last));
+            _mm512_i32gather_ps::<4>(at, from.as_ptr())
+        })
+    }
+    #[inline(always)]
+    fn add_to_indices(self, base: &[u32; LANES], to: &mut [u32; LANES]) {
+        // SAFETY: as above; both arrays are as long as the longest register.
+        unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), _mm512_add_epi32(_mm512_loadu_si512(base.as_ptr().cast()), _mm512_cvttps_epi32(self.0))) }
     }
     #[inline(always)]
     fn append(self, mask: Self::Mask, to: &mut [Self], at: usize) {
@@ -250,6 +272,25 @@ lanes! {
     shift _mm512_slli_epi64 by 52,
     lt _mm512_cmp_pd_mask::<_CMP_LT_OQ>, select avx512_select_pd, and and_bits, mask bits same,
     recip avx512_recip_pd, rsqrt avx512_rsqrt_pd, sum _mm512_reduce_add_pd,
+    #[inline(always)]
+    fn mask(bits: u32) -> Self::Mask {
+        bits as __mmask8
+    }
+    #[inline(always)]
+    fn gather(from: &[Self::Scalar], at: &[u32; LANES], plus: usize) -> Self {
+        let from = &from[plus..];
+        let last = (from.len() - 1).min(i32::MAX as usize) as i32;
+        // SAFETY: as above; no index is beyond the last.
+        Self(unsafe {
+            let at = _mm256_min_epu32(_mm256_loadu_si256(at.as_ptr().cast()), _mm256_set1_epi32(last));
+            _mm512_i32gather_pd::<8>(at, from.as_ptr())
+        })
+    }
+    #[inline(always)]
+    fn add_to_indices(self, base: &[u32; LANES], to: &mut [u32; LANES]) {
+        // SAFETY: as above; both arrays are as long as the longest register.
+        unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), _mm256_add_epi32(_mm256_loadu_si256(base.as_ptr().cast()), _mm512_cvttpd_epi32(self.0))) }
+    }
     #[inline(always)]
     fn append(self, mask: Self::Mask, to: &mut [Self], at: usize) {
         assert!(at + Self::LANES <= to.len() * Self::LANES, "a group of room beyond the last");
@@ -280,6 +321,21 @@ lanes! {
         Self(unsafe { _mm256_rcp_ps(self.0) })
     }
     #[inline(always)]
+    fn gather(from: &[Self::Scalar], at: &[u32; LANES], plus: usize) -> Self {
+        let from = &from[plus..];
+        let last = (from.len() - 1).min(i32::MAX as usize) as i32;
+        // SAFETY: as above; no index is beyond the last.
+        Self(unsafe {
+            let at = _mm256_min_epu32(_mm256_loadu_si256(at.as_ptr().cast()), _mm256_set1_epi32(last));
+            _mm256_i32gather_ps::<4>(from.as_ptr(), at)
+        })
+    }
+    #[inline(always)]
+    fn add_to_indices(self, base: &[u32; LANES], to: &mut [u32; LANES]) {
+        // SAFETY: as above; both arrays are as long as the longest register.
+        unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), _mm256_add_epi32(_mm256_loadu_si256(base.as_ptr().cast()), _mm256_cvttps_epi32(self.0))) }
+    }
+    #[inline(always)]
     fn append(self, mask: Self::Mask, to: &mut [Self], at: usize) {
         assert!(at + Self::LANES <= to.len() * Self::LANES, "a group of room beyond the last");
         // SAFETY: as above, and within the slice.
@@ -306,6 +362,21 @@ lanes! {
     shift _mm256_slli_epi64 by 52,
     lt _mm256_cmp_pd::<_CMP_LT_OQ>, select avx2_select_pd, and _mm256_and_pd, mask bits _mm256_movemask_pd,
     recip avx2_recip_pd, rsqrt avx2_rsqrt_pd, sum avx2_sum_pd,
+    #[inline(always)]
+    fn gather(from: &[Self::Scalar], at: &[u32; LANES], plus: usize) -> Self {
+        let from = &from[plus..];
+        let last = (from.len() - 1).min(i32::MAX as usize) as i32;
+        // SAFETY: as above; no index is beyond the last.
+        Self(unsafe {
+            let at = _mm_min_epu32(_mm_loadu_si128(at.as_ptr().cast()), _mm_set1_epi32(last));
+            _mm256_i32gather_pd::<8>(from.as_ptr(), at)
+        })
+    }
+    #[inline(always)]
+    fn add_to_indices(self, base: &[u32; LANES], to: &mut [u32; LANES]) {
+        // SAFETY: as above; both arrays are as long as the longest register.
+        unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), _mm_add_epi32(_mm_loadu_si128(base.as_ptr().cast()), _mm256_cvttpd_epi32(self.0))) }
+    }
     #[inline(always)]
     fn append(self, mask: Self::Mask, to: &mut [Self], at: usize) {
         assert!(at + Self::LANES <= to.len() * Self::LANES, "a group of room beyond the last");
@@ -340,7 +411,7 @@ static PACK: [[u32; 8]; 256] = {
     while bits < 256 {
         let (mut lane, mut at) = (0, 0);
         while lane < 8 {
-            if bits >> lane & 1 == 1 {
+            if (bits >> lane) & 1 == 1 {
                 table[bits][at] = lane as u32;
                 at += 1;
             }
@@ -358,7 +429,7 @@ static SPREAD: [[u32; 8]; 256] = {
     while bits < 256 {
         let (mut lane, mut at) = (0, 0);
         while lane < 8 {
-            if bits >> lane & 1 == 1 {
+            if (bits >> lane) & 1 == 1 {
                 table[bits][lane] = at;
                 at += 1;
             }
@@ -376,7 +447,7 @@ const TWICE: [usize; 16] = {
     while bits < 16 {
         let mut lane = 0;
         while lane < 4 {
-            table[bits] |= (bits >> lane & 1) * 3 << (2 * lane);
+            table[bits] |= (((bits >> lane) & 1) * 3) << (2 * lane);
             lane += 1;
         }
         bits += 1;

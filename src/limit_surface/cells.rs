@@ -10,6 +10,7 @@
 //!
 //! Far from the patch the differences cancel; there each cell is a series in (size/distance)^2.
 
+use super::centres::Mesh;
 use super::far::Far;
 use super::lanes::{Block, LANES, blocks, ln, rsqrt, total, vectorised};
 use super::points::Points;
@@ -25,6 +26,7 @@ pub struct Cells {
     x: Vec<Block>,
     y: Vec<Block>,
     q: Vec<Block>,
+    mesh: Mesh,
     columns: Lines,
     rows: Lines,
     far: Far,
@@ -61,10 +63,12 @@ impl Cells {
         let (dx, dy) = (at.0[1] - at.0[0], at.1[1] - at.1[0]);
         let p = |i: usize, j: usize| if i < nx && j < ny { weights[j * nx + i] / (dx * dy) } else { 0.0 };
         let mut corners = Vec::new();
+        let mut jumps = Vec::new();
         for l in 0..=ny {
             for k in 0..=nx {
                 let (i, j) = (k.wrapping_sub(1), l.wrapping_sub(1));
                 let q = (p(i, j) - p(k, j)) - (p(i, l) - p(k, l));
+                jumps.push(q);
                 if q != 0.0 {
                     corners.push([at.0[k], at.1[l], q]);
                 }
@@ -77,6 +81,7 @@ impl Cells {
             q: column(2),
             far: Far::new(0.5 * dx, 0.5 * dy),
             diagonal: dx.hypot(dy),
+            mesh: Mesh::new(at.0.clone(), at.1.clone(), &jumps),
             jumps: corners.iter().map(|c| c[2].abs()).sum(),
             columns: Lines::new(at.0, ny, p),
             rows: Lines::new(at.1, nx, |j, i| p(i, j)),
@@ -91,15 +96,32 @@ impl Cells {
             return if speed == 0.0 { [0.0; 3] } else { [-ux / speed, -uy / speed, 0.0] };
         }
         let c = [-uy / uw, ux / uw];
-        let outside = |at: &[f64], c: f64| (at[0] - c).max(c - at[at.len() - 1]).max(0.0);
-        let nearest = outside(&self.columns.at, c[0]).hypot(outside(&self.rows.at, c[1]));
-        let farthest = c[0].hypot(c[1]) + points.span + self.diagonal;
-        let rounding = f64::EPSILON * self.jumps * farthest.powi(3) / points.span.max(self.diagonal);
-        // A velocity field so nearly uniform that c overflows is far, too: NaN and infinity compare so.
-        if !(rounding <= ROUNDING) && !(nearest < FAR_DIAGONALS * self.diagonal) {
+        if self.is_far(c, points.span) {
             return self.far.wrench(twist, points);
         }
-        let [mut i, mut gx, mut gy] = corners(&self.x, &self.y, &self.q, c);
+        let [fx, fy, tau] = self.rotation(c, corners(&self.x, &self.y, &self.q, c));
+        let s = uw.signum();
+        [s * fx, s * fy, s * tau]
+    }
+
+    /// Unit wrenches for rotations with w > 0 about centres `c`, a lane each; none of them [`Cells::is_far`].
+    pub fn about(&self, c: &[Block; 2]) -> [[f64; 3]; LANES] {
+        let sums = self.mesh.corners(c);
+        std::array::from_fn(|k| self.rotation([c[0][k], c[1][k]], sums.map(|s| s[k])))
+    }
+
+    /// Whether the differences of the closed form would cancel.
+    pub fn is_far(&self, c: [f64; 2], span: f64) -> bool {
+        let outside = |at: &[f64], c: f64| (at[0] - c).max(c - at[at.len() - 1]).max(0.0);
+        let nearest = outside(&self.columns.at, c[0]).hypot(outside(&self.rows.at, c[1]));
+        let farthest = c[0].hypot(c[1]) + span + self.diagonal;
+        let rounding = f64::EPSILON * self.jumps * farthest.powi(3) / span.max(self.diagonal);
+        // A velocity field so nearly uniform that c overflows is far, too: NaN and infinity compare so.
+        !(rounding <= ROUNDING) && !(nearest < FAR_DIAGONALS * self.diagonal)
+    }
+
+    /// Unit wrench for the rotation with w > 0 about `c` from the sums over corners.
+    fn rotation(&self, c: [f64; 2], [mut i, mut gx, mut gy]: [f64; 3]) -> [f64; 3] {
         let (row, column) = (strip(&self.rows.at, c[1]), strip(&self.columns.at, c[0]));
         for (lines, strip, c, g) in [(&self.columns, row, c[0], &mut gx), (&self.rows, column, c[1], &mut gy)] {
             if let Some(strip) = strip {
@@ -108,9 +130,7 @@ impl Cells {
                 *g -= square;
             }
         }
-        let s = uw.signum();
-        let (fx, fy) = (s * gy, -s * gx);
-        [fx, fy, -s * i + c[0] * fy - c[1] * fx]
+        [gy, -gx, -i - c[0] * gx - c[1] * gy]
     }
 }
 

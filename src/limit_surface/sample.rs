@@ -5,6 +5,8 @@ use std::sync::{Arc, OnceLock};
 use rayon::prelude::*;
 
 use super::cells::Cells;
+use super::centres::Mesh;
+use super::lanes::LANES;
 use super::lattice::Kernel;
 use super::moments::Moments;
 use super::points::Points;
@@ -37,14 +39,13 @@ const MAX_LATTICE: usize = 128 * 128;
 #[derive(Clone, Debug)]
 pub struct Surface {
     rule: Rule,
-    grid: Grid,
-    weights: Arc<[f64]>,
-    cop: [f64; 2],
-    viscous: f64,
+    patch: Patch,
     radius: f64,
     /// Unit of length of the sums [m]: the root of a cell's area.
     unit: f64,
     points: Points,
+    /// The same points as rows and columns.
+    mesh: Mesh,
     cells: Option<Cells>,
     kernel: Option<Arc<Kernel>>,
     lattice: OnceLock<Vec<[f64; 3]>>,
@@ -60,9 +61,17 @@ impl Surface {
     /// The surfaces of many patches; patches on one grid share what depends on the grid alone.
     #[must_use]
     pub fn batch(patches: &[Patch], rule: Rule) -> Vec<Self> {
-        let first = patches.first().and_then(|p| kernel(p.grid(), rule));
-        let shared = |p: &Patch| if p.grid() == patches[0].grid() { first.clone() } else { kernel(p.grid(), rule) };
-        patches.par_iter().map(|p| Self::with_kernel(p, rule, shared(p))).collect()
+        let surface = Self::sharing(patches, rule);
+        patches.par_iter().map(surface).collect()
+    }
+
+    /// [`Surface::new`] with what depends on the first patch's grid alone made once.
+    pub(super) fn sharing(patches: &[Patch], rule: Rule) -> impl Fn(&Patch) -> Self + Sync {
+        let first = patches.first().map(|p| (*p.grid(), kernel(p.grid(), rule)));
+        move |p| match &first {
+            Some((grid, kernel)) if grid == p.grid() => Self::with_kernel(p, rule, kernel.clone()),
+            _ => Self::new(p, rule),
+        }
     }
 
     fn with_kernel(patch: &Patch, rule: Rule, kernel: Option<Arc<Kernel>>) -> Self {
@@ -84,13 +93,15 @@ impl Surface {
         });
         let mut surface = Self {
             rule,
-            grid,
-            weights: Arc::clone(patch.map()),
-            cop,
-            viscous: patch.viscous(),
+            patch: patch.clone(),
             radius: patch.radius(),
             unit,
             points: Points::new(&centres),
+            mesh: Mesh::new(
+                (0..grid.nx).map(|i| local(grid.centre(i, 0))[0]).collect(),
+                (0..grid.ny).map(|j| local(grid.centre(0, j))[1]).collect(),
+                patch.weights(),
+            ),
             cells,
             kernel,
             lattice: OnceLock::new(),
@@ -127,40 +138,95 @@ impl Surface {
     /// Moments for centres of rotation beyond all that the sums are needed for, of which `closest` [m] is the
     /// first, and their unit of length [m].
     pub(super) fn moments(&self, closest: f64) -> Option<(Moments, f64)> {
-        let Grid { dx, dy, .. } = self.grid;
+        let Grid { dx, dy, .. } = *self.patch.grid();
         let half = if self.rule == Rule::Cells { [0.5 * dx / self.unit, 0.5 * dy / self.unit] } else { [0.0; 2] };
-        Moments::new(&self.points, half, closest / self.unit).map(|m| (m, self.unit))
+        Moments::new(&self.mesh, self.points.span, half, closest / self.unit).map(|m| (m, self.unit))
+    }
+
+    /// [`Surface::coulomb`] of the rotations with w > 0 about many centres [m] from the centre of pressure.
+    pub(super) fn rotations(&self, centres: &[[f64; 2]]) -> Vec<[f64; 3]> {
+        let mut out = vec![[0.0; 3]; centres.len()];
+        let mut lanes = Vec::with_capacity(centres.len());
+        for (k, c) in centres.iter().enumerate() {
+            let c = c.map(|c| c / self.unit);
+            let twist = [c[1], -c[0], 1.0];
+            match (self.rule, &self.cells) {
+                (Rule::Cells, Some(cells)) if cells.is_far(c, self.points.span) => {
+                    out[k] = cells.wrench(twist, &self.points);
+                }
+                (Rule::Bilinear, _) if self.grid_place(twist).is_some() => out[k] = self.bilinear(twist),
+                (Rule::Points | Rule::Bilinear, _) if self.mesh.on_a_crossing(c) => out[k] = self.points.wrench(twist),
+                _ => lanes.push((k, c)),
+            }
+        }
+        for some in lanes.chunks(LANES) {
+            // Lanes left over repeat the last centre.
+            let lane = |k: usize| some[k.min(some.len() - 1)].1;
+            let c = [0, 1].map(|axis| std::array::from_fn(|k| lane(k)[axis]));
+            let wrenches = match &self.cells {
+                Some(cells) => cells.about(&c),
+                None => {
+                    let [i, gx, gy] = self.mesh.points(&c);
+                    std::array::from_fn(|k| [gy[k], -gx[k], -i[k] - c[0][k] * gx[k] - c[1][k] * gy[k]])
+                }
+            };
+            some.iter().zip(wrenches).for_each(|((k, _), wrench)| out[*k] = wrench);
+        }
+        out.iter_mut().for_each(|w| w[2] *= self.unit);
+        out
+    }
+
+    /// The centre of rotation of a twist from the grid's lower left corner, in cells, if it is over the grid.
+    fn grid_place(&self, [vx, vy, w]: [f64; 3]) -> Option<[f64; 2]> {
+        let Grid { nx, ny, dx, dy } = *self.patch.grid();
+        let gx = (self.patch.cop()[0] - vy / w * self.unit) / dx + nx as f64 / 2.0;
+        let gy = (self.patch.cop()[1] + vx / w * self.unit) / dy + ny as f64 / 2.0;
+        (gx >= 0.0 && gx < nx as f64 && gy >= 0.0 && gy < ny as f64).then_some([gx, gy])
     }
 
     /// Eq. (23).
     fn bilinear(&self, twist: [f64; 3]) -> [f64; 3] {
-        let Grid { nx, ny, dx, dy } = self.grid;
-        let [vx, vy, w] = twist;
-        let gx = (self.cop[0] - vy / w * self.unit) / dx + nx as f64 / 2.0;
-        let gy = (self.cop[1] + vx / w * self.unit) / dy + ny as f64 / 2.0;
-        if !(gx >= 0.0 && gx < nx as f64 && gy >= 0.0 && gy < ny as f64) {
-            return self.points.wrench(twist);
-        }
-        let (k, l) = (gx.floor(), gy.floor());
-        let (s, t) = (gx - k, gy - l);
-        let mut out = [0.0; 3];
-        for (dk, dl, share) in
-            [(0, 0, (1.0 - s) * (1.0 - t)), (1, 0, s * (1.0 - t)), (0, 1, (1.0 - s) * t), (1, 1, s * t)]
-        {
-            let wrench = self.about_node(k as usize + dk, l as usize + dl);
-            (0..3).for_each(|c| out[c] += share * w.signum() * wrench[c]);
-        }
-        out
+        let Some([gx, gy]) = self.grid_place(twist) else { return self.points.wrench(twist) };
+        // Both are positive: this rounds down.
+        let (k, l) = (gx as usize, gy as usize);
+        let (s, t) = (gx - k as f64, gy - l as f64);
+        let nodes = match &self.kernel {
+            Some(kernel) => {
+                let lattice = self.lattice.get_or_init(|| self.about_nodes(kernel));
+                let at = l * (self.patch.grid().nx + 1) + k;
+                [
+                    lattice[at],
+                    lattice[at + 1],
+                    lattice[at + self.patch.grid().nx + 1],
+                    lattice[at + self.patch.grid().nx + 2],
+                ]
+            }
+            None => [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(dk, dl)| {
+                let c = self.local(node(self.patch.grid(), k + dk, l + dl));
+                self.points.wrench([c[1], -c[0], 1.0])
+            }),
+        };
+        let sign = twist[2].signum();
+        let [a, b, c, d] = [(1.0 - s) * (1.0 - t), s * (1.0 - t), (1.0 - s) * t, s * t].map(|share| sign * share);
+        [0, 1, 2].map(|m| a * nodes[0][m] + b * nodes[1][m] + c * nodes[2][m] + d * nodes[3][m])
     }
 
-    /// Unit wrench for the rotation with w > 0 about node `(k, l)`.
-    fn about_node(&self, k: usize, l: usize) -> [f64; 3] {
-        let at = node(&self.grid, k, l);
-        let c = [(at[0] - self.cop[0]) / self.unit, (at[1] - self.cop[1]) / self.unit];
-        let Some(kernel) = &self.kernel else { return self.points.wrench([c[1], -c[0], 1.0]) };
-        let lattice = self.lattice.get_or_init(|| kernel.correlate(&self.weights));
-        let [i, gx, gy] = lattice[l * (self.grid.nx + 1) + k];
-        [gy, -gx, -i - c[0] * gx - c[1] * gy]
+    /// Unit wrenches for the rotations with w > 0 about all nodes.
+    fn about_nodes(&self, kernel: &Kernel) -> Vec<[f64; 3]> {
+        let mut nodes = kernel.correlate(self.patch.weights());
+        for (l, row) in nodes.chunks_exact_mut(self.patch.grid().nx + 1).enumerate() {
+            for (k, node_sums) in row.iter_mut().enumerate() {
+                let c = self.local(node(self.patch.grid(), k, l));
+                let [i, gx, gy] = *node_sums;
+                *node_sums = [gy, -gx, -i - c[0] * gx - c[1] * gy];
+            }
+        }
+        nodes
+    }
+
+    /// A point of the patch frame [m] from the centre of pressure in the unit of the sums.
+    fn local(&self, at: [f64; 2]) -> [f64; 2] {
+        [0, 1].map(|axis| (at[axis] - self.patch.cop()[axis]) / self.unit)
     }
 
     /// Coulomb wrench [N, N, N m] of `twist` under normal force `f_n` [N] with coefficient `mu` [-], both at
@@ -174,7 +240,7 @@ impl Surface {
     /// As [`Surface::wrench`], with twist and wrench at the patch origin (the grid's centre).
     #[must_use]
     pub fn wrench_at_origin(&self, twist: Twist, mu: f64, f_n: f64) -> Wrench {
-        self.wrench(twist.at(self.cop), mu, f_n).about([-self.cop[0], -self.cop[1]])
+        self.wrench(twist.at(self.patch.cop()), mu, f_n).about([-self.patch.cop()[0], -self.patch.cop()[1]])
     }
 
     /// Viscous wrench `-sigma2 f_N (vx, vy, u w)` [N, N, N m] at the centre of pressure, which adds to the
@@ -182,7 +248,7 @@ impl Surface {
     #[must_use]
     pub fn viscous_wrench(&self, twist: Twist, sigma2: f64, f_n: f64) -> Wrench {
         let k = -sigma2 * f_n;
-        Wrench::new(k * twist.vx, k * twist.vy, k * self.viscous * twist.w)
+        Wrench::new(k * twist.vx, k * twist.vy, k * self.patch.viscous() * twist.w)
     }
 
     /// [`Surface::coulomb`] of many twists, in parallel; every result is the one of a single call.
@@ -197,22 +263,10 @@ impl Surface {
         self.rule
     }
 
-    /// The patch's grid.
+    /// The patch.
     #[must_use]
-    pub const fn grid(&self) -> &Grid {
-        &self.grid
-    }
-
-    /// The patch's shares of normal force, bottom row first.
-    #[must_use]
-    pub const fn weights(&self) -> &Arc<[f64]> {
-        &self.weights
-    }
-
-    /// Centre of pressure in the patch frame [m].
-    #[must_use]
-    pub const fn cop(&self) -> [f64; 2] {
-        self.cop
+    pub const fn patch(&self) -> &Patch {
+        &self.patch
     }
 
     /// Torsional radius `r` [m]: torque of pure rotation about the centre of pressure over `mu f_N`,
@@ -220,12 +274,6 @@ impl Surface {
     #[must_use]
     pub const fn radius(&self) -> f64 {
         self.radius
-    }
-
-    /// Viscous factor `u` [m^2], eq. (29); always the cell sum.
-    #[must_use]
-    pub const fn viscous(&self) -> f64 {
-        self.viscous
     }
 }
 

@@ -1,14 +1,13 @@
 //! The table of a limit surface and its look-up, eqs. (35)-(44).
 
 use std::f64::consts::{PI, TAU};
-use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use super::rule::Rule;
 use super::sample::Surface;
 use crate::error::ParameterError;
-use crate::patch::{Grid, Patch};
+use crate::patch::Patch;
 use crate::planar::Twist;
 
 /// The default resolution `N_ls`.
@@ -29,11 +28,8 @@ pub const MAX_N_LS: usize = 1000;
 pub struct Table {
     pub(super) rule: Rule,
     pub(super) n_ls: usize,
-    pub(super) grid: Grid,
-    pub(super) weights: Arc<[f64]>,
-    pub(super) cop: [f64; 2],
+    pub(super) patch: Patch,
     pub(super) radius: f64,
-    pub(super) viscous: f64,
     pub(super) h: Vec<[f64; 3]>,
 }
 
@@ -85,17 +81,23 @@ impl Table {
         let mut h = vec![[0.0; 3]; (4 * n_ls + 1) * (n_ls + 1)];
         let directions: Vec<[f64; 2]> =
             (0..4 * n_ls).map(|i| twist(n_ls, 1.0, i, n_ls)).map(|v| [v.vx, v.vy]).collect();
-        // From translation inwards: rings of centres of rotation, far ones from moments that serve them all.
-        let distance = |j| radius * twist(n_ls, 1.0, 0, j).vx / twist(n_ls, 1.0, 0, j).w;
-        let moments = (1..n_ls).find_map(|j| Some((j, surface.moments(distance(j))?)));
+        // Rings of centres of rotation: far ones from moments that serve them all, the others from sums.
+        let distances: Vec<f64> = (0..=n_ls).map(|j| twist(n_ls, 1.0, 0, j)).map(|v| radius * v.vx / v.w).collect();
+        let moments = (1..n_ls).find_map(|j| Some((j, surface.moments(distances[j])?)));
+        let first = moments.as_ref().map_or(n_ls, |(j, _)| *j);
+        let ring = |d: &f64| directions.iter().map(|[cos, sin]| [-sin * d, cos * d]).collect::<Vec<_>>();
+        let centres: Vec<[f64; 2]> = distances[1..first].iter().flat_map(ring).collect();
+        let sums = surface.rotations(&centres);
+        let mut sums = sums.chunks(4 * n_ls);
         for j in 1..=n_ls {
             let ring: Vec<[f64; 3]> = match &moments {
                 _ if j == n_ls && radius > 0.0 => directions.iter().map(|[cos, sin]| [-cos, -sin, 0.0]).collect(),
+                _ if j == n_ls => vec![[0.0; 3]; 4 * n_ls],
                 Some((first, (moments, unit))) if j >= *first => {
-                    let ring = moments.ring(distance(j) / unit, &directions);
+                    let ring = moments.ring(distances[j] / unit, &directions);
                     ring.into_iter().map(|[fx, fy, tau]| normal([fx, fy, tau * unit])).collect()
                 }
-                _ => (0..4 * n_ls).map(|i| normal(surface.coulomb(twist(n_ls, radius, i, j)).to_array())).collect(),
+                _ => sums.next().expect("a ring of sums").iter().map(|w| normal(*w)).collect(),
             };
             ring.into_iter().enumerate().for_each(|(i, wrench)| h[i * (n_ls + 1) + j] = wrench);
         }
@@ -103,32 +105,14 @@ impl Table {
         let spin = normal(surface.coulomb(twist(n_ls, radius, 0, 0)).to_array());
         (0..4 * n_ls).for_each(|i| h[i * (n_ls + 1)] = spin);
         h.copy_within(..=n_ls, 4 * n_ls * (n_ls + 1));
-        Ok(Self {
-            rule: surface.rule(),
-            n_ls,
-            grid: *surface.grid(),
-            weights: Arc::clone(surface.weights()),
-            cop: surface.cop(),
-            radius,
-            viscous: surface.viscous(),
-            h,
-        })
+        Ok(Self { rule: surface.rule(), n_ls, patch: surface.patch().clone(), radius, h })
     }
 
     /// The table of a patch from the normalised wrenches of [`Table::motions`].
     pub(crate) fn of_motions(patch: &Patch, rule: Rule, n_ls: usize, radius: f64, wrenches: &[[f64; 3]]) -> Self {
         let mut h: Vec<[f64; 3]> = wrenches[1..].chunks(n_ls).flat_map(|row| [&wrenches[..1], row].concat()).collect();
         h.extend_from_within(..=n_ls);
-        Self {
-            rule,
-            n_ls,
-            grid: *patch.grid(),
-            weights: Arc::clone(patch.map()),
-            cop: patch.cop(),
-            radius,
-            viscous: patch.viscous(),
-            h,
-        }
+        Self { rule, n_ls, patch: patch.clone(), radius, h }
     }
 
     /// The different directions `(vx/r, vy/r, w)` of a table: the spin, which all `phi = 0` share, then
@@ -143,7 +127,8 @@ impl Table {
     /// # Errors
     /// As [`Table::new`].
     pub fn batch(patches: &[Patch], rule: Rule, n_ls: usize) -> Result<Vec<Self>, ParameterError> {
-        Surface::batch(patches, rule).par_iter().map(|surface| Self::of(surface, n_ls)).collect()
+        let surface = Surface::sharing(patches, rule);
+        patches.par_iter().map(|patch| Self::of(&surface(patch), n_ls)).collect()
     }
 
     /// The normalised wrench of a twist `(vx, vy, w)` [m/s, m/s, rad/s] at the centre of pressure of a patch
@@ -235,34 +220,16 @@ impl Table {
         self.n_ls
     }
 
-    /// Grid of the patch that the table was made of.
+    /// The patch that the table was made of.
     #[must_use]
-    pub const fn grid(&self) -> &Grid {
-        &self.grid
-    }
-
-    /// Shares of normal force of that patch, bottom row first.
-    #[must_use]
-    pub fn weights(&self) -> &[f64] {
-        &self.weights
-    }
-
-    /// Centre of pressure of that patch [m].
-    #[must_use]
-    pub const fn cop(&self) -> [f64; 2] {
-        self.cop
+    pub const fn patch(&self) -> &Patch {
+        &self.patch
     }
 
     /// Torsional radius `r'` [m] of that patch, by the table's rule.
     #[must_use]
     pub const fn radius(&self) -> f64 {
         self.radius
-    }
-
-    /// Viscous factor `u` [m^2] of that patch, eq. (29).
-    #[must_use]
-    pub const fn viscous(&self) -> f64 {
-        self.viscous
     }
 }
 

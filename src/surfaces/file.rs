@@ -53,17 +53,25 @@ pub fn save(path: &Path, tables: &[Table], cases: &[Case], sweeps: &[Sweep]) -> 
     });
     npz.array("wrenches", &shape, wrenches)?;
     npz.array("r", &[count], tables.iter().map(Table::radius))?;
-    npz.array("u", &[count], tables.iter().map(Table::viscous))?;
-    npz.array("cop", &[count, 2], tables.iter().flat_map(Table::cop))?;
+    npz.array("u", &[count], tables.iter().map(|t| t.patch().viscous()))?;
+    npz.array("cop", &[count, 2], tables.iter().flat_map(|t| t.patch().cop()))?;
     npz.array("mu", &[count], cases.iter().map(|c| load(c).0))?;
     npz.array("f_n", &[count], cases.iter().map(|c| load(c).1))?;
-    npz.array("cells", &[count, 2], tables.iter().flat_map(|t| [t.grid().nx as i64, t.grid().ny as i64]))?;
-    npz.array("cell_m", &[count, 2], tables.iter().flat_map(|t| [t.grid().dx, t.grid().dy]))?;
+    npz.array(
+        "cells",
+        &[count, 2],
+        tables.iter().flat_map(|t| [t.patch().grid().nx as i64, t.patch().grid().ny as i64]),
+    )?;
+    npz.array("cell_m", &[count, 2], tables.iter().flat_map(|t| [t.patch().grid().dx, t.patch().grid().dy]))?;
     let largest = |of: fn(&Table) -> usize| tables.iter().map(of).max().unwrap_or(0);
-    let (nx, ny) = (largest(|t| t.grid().nx), largest(|t| t.grid().ny));
+    let (nx, ny) = (largest(|t| t.patch().grid().nx), largest(|t| t.patch().grid().ny));
     let weights = tables.iter().flat_map(|t| {
         let weight = |i: usize, j: usize| {
-            if i < t.grid().nx && j < t.grid().ny { t.weights()[j * t.grid().nx + i] } else { f64::NAN }
+            if i < t.patch().grid().nx && j < t.patch().grid().ny {
+                t.patch().weights()[j * t.patch().grid().nx + i]
+            } else {
+                f64::NAN
+            }
         };
         (0..ny).flat_map(move |j| (0..nx).map(move |i| weight(i, j)))
     });

@@ -32,7 +32,7 @@ const LIGHT: [f64; 3] = [222.0, 236.0, 248.0];
 pub fn svg(table: &Table, title: &str, ellipsoid: &FitError) -> String {
     let mut out = String::from(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 1060 470\" width=\"1060\" height=\"470\" \
-         font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#333\">\n\
+         font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#333\" color=\"#333\">\n\
          <rect width=\"1060\" height=\"470\" fill=\"#fff\"/>\n",
     );
     let escaped = title.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
@@ -52,6 +52,18 @@ pub fn svg(table: &Table, title: &str, ellipsoid: &FitError) -> String {
         section(&mut out, table, axis, at);
     }
     legend(&mut out);
+    out += "</svg>\n";
+    out
+}
+
+/// The body alone, as SVG text in the colour of what is around it.
+#[must_use]
+pub(crate) fn solid(table: &Table) -> String {
+    let mut out = String::from(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 70 400 370\" role=\"img\" aria-label=\"limit surface\" \
+         font-family=\"inherit\" font-size=\"13\" fill=\"currentColor\">\n",
+    );
+    body(&mut out, table);
     out += "</svg>\n";
     out
 }
@@ -134,7 +146,7 @@ fn body(out: &mut String, table: &Table) {
         let [[x0, y0], [x1, y1]] = [place(&(axis * leaves)), place(&(axis * leaves.max(1.0) * length))];
         let _ = writeln!(
             out,
-            "<line x1=\"{x0:.1}\" y1=\"{y0:.1}\" x2=\"{x1:.1}\" y2=\"{y1:.1}\" stroke=\"#333\" stroke-width=\"1.2\"/>"
+            "<line x1=\"{x0:.1}\" y1=\"{y0:.1}\" x2=\"{x1:.1}\" y2=\"{y1:.1}\" stroke=\"currentColor\" stroke-width=\"1.2\"/>"
         );
         text(out, [x1 + dx, y1 + dy], anchor, &label);
     }
@@ -195,7 +207,7 @@ fn section(out: &mut String, table: &Table, axis: usize, at: [f64; 2]) {
 }
 
 /// Where the body's facets cross the plane without force along `across`, in order around the origin.
-fn outline(table: &Table, axis: usize, across: usize) -> Vec<[f64; 2]> {
+pub(crate) fn outline(table: &Table, axis: usize, across: usize) -> Vec<[f64; 2]> {
     let mut points: Vec<[f64; 2]> = Vec::new();
     for quad in facets(table, FINE) {
         for k in 0..4 {

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use bristle::body::Kind;
 use bristle::contact::Contact;
+use bristle::cpu::Cpu;
 use bristle::engine::{Engine, Plan};
 use bristle::friction::{Friction, Law};
 use bristle::patch::{Grid, Patch, Shape};
 use bristle::random::Draw;
-use bristle::schedule::Signal;
+use bristle::schedule::{Signal, Sine};
 
 use crate::Limits;
-use crate::common::{Dice, assert_close, dry, in_hand, of, on_table, prescribed, rollout, series, shape};
+use crate::common::{Dice, assert_close, dry, in_hand, of, on_table, plan, prescribed, rollout, series, shape};
 
 pub fn steady_sliding_gives_the_sum_over_the_cells_and_takes_power(engine: &dyn Engine, limits: &Limits) {
     let mut contacts = Vec::new();
@@ -143,4 +144,38 @@ pub fn closed_loop_in_stick_gives_its_energy_back(engine: &dyn Engine, limits: &
     assert!(turnover > 4.0 * 0.3 * unit, "the path takes work: {turnover}");
     assert_close("net work over the loop, relative", &[net / turnover], &[0.0], limits.energy);
     assert_close("force left at the end", &out.wrench[5], &[0.0; 3], 4.0 * limits.energy);
+}
+
+/// The CPU treats a grid that sticks as one body; cell after cell it must come to the same.
+#[test]
+fn resting_grids_move_as_their_cells_do() {
+    let ramp = |most: f64| Signal::sines(0.0, vec![Sine { amplitude: most, omega: 9.0, phase: 0.0 }]);
+    let contacts: Vec<Contact> = [0.3, 0.9, 1.5]
+        .into_iter()
+        .map(|share| {
+            let friction = Friction { mu_c: 0.6, mu_s: 0.8, ..Friction::default() };
+            let mut contact = on_table(Kind::Body, &shape(9, 0.02, Shape::Disc), friction);
+            // Up to a share of what holds; the largest slips and comes to rest again.
+            contact.inputs.normal_force = Signal::constant(5.0);
+            contact.inputs.wrench = [ramp(0.6 * 5.0 * share), Signal::constant(0.2), ramp(2e-3 * share)];
+            contact
+        })
+        .collect();
+    let plan = plan(1.0, 2e-4, 0.01);
+    let [wanted, found] = [Cpu::reference(), Cpu::new()].map(|cpu| rollout(&cpu, &contacts, &plan));
+    let n = wanted.frames();
+    for k in 0..contacts.len() {
+        let limit = if wanted.slip[k * n..][..n].iter().all(|s| *s == 0.0) { 1e-15 } else { 1e-10 };
+        for c in 0..3 {
+            let [f, w] = [&found.pose, &wanted.pose].map(|all| series(all, k, n, c));
+            assert_close(&format!("contact {k}: pose[{c}]"), &f, &w, limit);
+            let [f, w] = [&found.wrench, &wanted.wrench].map(|all| series(all, k, n, c));
+            assert_close(&format!("contact {k}: wrench[{c}]"), &f, &w, 1e6 * limit);
+        }
+        let [f, w] = [&found.bristles[k], &wanted.bristles[k]].map(|z| z.as_flattened().to_vec());
+        assert_close(&format!("contact {k}: bristles"), &f, &w, 1e6 * limit);
+        assert_eq!(found.status[k].steps, wanted.status[k].steps);
+    }
+    assert!(wanted.slip[..n].iter().all(|s| *s == 0.0), "the first sticks");
+    assert!(wanted.slip[2 * n..].iter().any(|s| *s > 0.99), "the last slides");
 }

@@ -1,0 +1,34 @@
+//! Where the results of one contact go.
+
+use crate::contact::Contact;
+use crate::engine::Status;
+use crate::planar::{Pose, Twist, Wrench};
+
+/// A contact and where its results go.
+pub struct Seat<'a> {
+    pub contact: &'a Contact,
+    pub row: Row<'a>,
+    pub status: &'a mut Status,
+    /// States at the end.
+    pub bristles: &'a mut Vec<[f64; 2]>,
+}
+
+/// Where the samples go.
+pub struct Row<'a> {
+    pub pose: &'a mut [[f64; 3]],
+    pub twist: &'a mut [[f64; 3]],
+    pub wrench: &'a mut [[f64; 3]],
+    pub normal_force: &'a mut [f64],
+    pub slip: &'a mut [f64],
+}
+
+impl Row<'_> {
+    /// Writes sample `frame`: pose; twist, wrench and slipping share; normal force.
+    pub fn write(&mut self, frame: usize, q: Pose, (u, wrench, slip): (Twist, Wrench, f64), f_n: f64) {
+        self.pose[frame] = q.to_array();
+        self.twist[frame] = u.to_array();
+        self.wrench[frame] = wrench.to_array();
+        self.normal_force[frame] = f_n;
+        self.slip[frame] = slip;
+    }
+}

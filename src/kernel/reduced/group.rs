@@ -1,0 +1,664 @@
+//! The step of contacts side by side: [`crate::kernel::step`] with a contact in every lane, each at a stage and a time of its
+//! own. Twin: `shaders/step.wgsl`, whose sums are compensated in the same way.
+//!
+//! A pass is what one sweep is to a contact alone: it finishes the stage that was solved, answers for the next one and
+//! takes a step of Newton. Lanes never see each other: what a contact does is the same in any company.
+#![allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
+
+use super::abreast::{Bristles, Kind, add3};
+use crate::body;
+use crate::contact::Contact;
+use crate::engine::Plan;
+use crate::kernel::friction::{Consts, Stage};
+use crate::kernel::real::{LANES, Real};
+use crate::kernel::simd::Simd;
+use crate::kernel::step::{
+    CHANGE, FRESH_STEP, KAPPA, NEWTON_MOST, NEWTON_TOLERANCE, PULL, SAFETY, SHORTEST_CHOSEN_STEP, SHORTEST_RULED_STEP,
+    longest_planned,
+};
+use crate::kernel::three::{Mat3, Vec3};
+use crate::planar::{Pose, Twist};
+use crate::schedule::{Interval, Term, slot};
+
+/// One bit for each lane.
+type Bits = u32;
+
+/// As many contacts as the number type has lanes. An empty lane is one that does not run.
+#[derive(Clone, Debug)]
+pub struct Group<R: Real> {
+    /// The bristles.
+    pub bristles: Bristles<R>,
+    kind: Kind,
+    // What a contact is.
+    sigma0: R,
+    sigma1: R,
+    k_g: R,
+    v_s: R,
+    mass: Vec3<R>,
+    pads: R,
+    offset: [R; 2],
+    /// `L` [m].
+    arm: R,
+    /// The lesser of mass and `I/L^2` [kg].
+    lightest: R,
+    h_max: [f64; LANES],
+    tolerance: Option<f64>,
+    prescribed: Bits,
+    gripper: Bits,
+    turning: Bits,
+    // Where it is.
+    u: Vec3<R>,
+    u_low: Vec3<R>,
+    q: Vec3<R>,
+    q_low: Vec3<R>,
+    patch_twist: Vec3<R>,
+    pending: Bits,
+    pending_stage: Stage<R>,
+    // The interval: its inputs, and what is left of it [s].
+    c: [[R; 3]; slot::COUNT],
+    terms: Vec<Vec<Term>>,
+    waves: Bits,
+    length: [f64; LANES],
+    left: [f64; LANES],
+    // The step: its length, what it leaves of the interval, where it starts in it.
+    rest: [f64; LANES],
+    h: R,
+    a_sigma0: R,
+    damping: R,
+    tau: R,
+    h_next: R,
+    at_least: R,
+    du1: Vec3<R>,
+    before: Vec3<R>,
+    kept: Vec3<R>,
+    kept_low: Vec3<R>,
+    // The stage.
+    second: Bits,
+    newton: R,
+    du: Vec3<R>,
+    /// Lanes that take part in a pass, those of them that only finish what is pending, and those that begin a step.
+    pub running: Bits,
+    settling: Bits,
+    begins: Bits,
+    /// Passes, steps and stages that did not converge.
+    pub passes: [u64; LANES],
+    /// Steps taken.
+    pub steps: [u64; LANES],
+    /// Stages whose Newton iteration had not converged.
+    pub unconverged: [u64; LANES],
+}
+
+/// What happened in a pass.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Events {
+    /// Lanes at the end of their interval, or that have settled.
+    pub stopped: Bits,
+    /// Lanes whose twist is not finite.
+    pub failed: Bits,
+}
+
+/// Map from a body's twist to the patch's; [`body::Transform`] in lanes.
+#[derive(Clone, Copy, Debug)]
+struct Transform<R> {
+    cos: R,
+    sin: R,
+    o: [R; 2],
+}
+
+impl<R: Real> Transform<R> {
+    #[inline(always)]
+    fn twist(&self, u: Vec3<R>) -> Vec3<R> {
+        at(Vec3::new(self.cos.fma(u.x, self.sin * u.y), self.cos.fma(u.y, -(self.sin * u.x)), u.z), self.o)
+    }
+
+    #[inline(always)]
+    fn body_twist(&self, patch: Vec3<R>) -> Vec3<R> {
+        let v = at(patch, [-self.o[0], -self.o[1]]);
+        Vec3::new(self.cos.fma(v.x, -(self.sin * v.y)), self.sin.fma(v.x, self.cos * v.y), v.z)
+    }
+
+    /// The wrench at the centre of mass of one at `o + c`, both as they act on the body.
+    #[inline(always)]
+    fn wrench(&self, w: Vec3<R>, c: [R; 2]) -> Vec3<R> {
+        let (px, py) = (self.o[0] + c[0], self.o[1] + c[1]);
+        let tau = px.fma(w.y, (-py).fma(w.x, w.z));
+        Vec3::new(self.cos.fma(w.x, -(self.sin * w.y)), self.sin.fma(w.x, self.cos * w.y), tau)
+    }
+
+    /// The gain over the body's twist of one over the twist at `o + c`.
+    #[inline(always)]
+    fn gain(&self, m: &Mat3<R>, c: [R; 2]) -> Mat3<R> {
+        let (x, y, z) = (self.row(m.x, c), self.row(m.y, c), self.row(m.z, c));
+        // The same for the columns.
+        let (x0, x1, x2) = self.column(x.x, y.x, z.x, c);
+        let (y0, y1, y2) = self.column(x.y, y.y, z.y, c);
+        let (z0, z1, z2) = self.column(x.z, y.z, z.z, c);
+        Mat3::new(Vec3::new(x0, y0, z0), Vec3::new(x1, y1, z1), Vec3::new(x2, y2, z2))
+    }
+
+    #[inline(always)]
+    fn row(&self, w: Vec3<R>, c: [R; 2]) -> Vec3<R> {
+        self.wrench(w, c)
+    }
+
+    #[inline(always)]
+    fn column(&self, x: R, y: R, z: R, c: [R; 2]) -> (R, R, R) {
+        let w = self.wrench(Vec3::new(x, y, z), c);
+        (w.x, w.y, w.z)
+    }
+}
+
+/// The motion of the point `p` from the reference point.
+#[inline(always)]
+fn at<R: Real>(v: Vec3<R>, p: [R; 2]) -> Vec3<R> {
+    Vec3::new((-v.z).fma(p[1], v.x), v.z.fma(p[0], v.y), v.z)
+}
+
+/// The numbers of the lanes in double precision; beyond the last lane, zeros.
+#[inline(always)]
+fn wide<R: Real>(v: R) -> [f64; LANES] {
+    let mut out = [0.0; LANES];
+    for l in 0..R::LANES {
+        out[l] = v.lane(l);
+    }
+    out
+}
+
+/// Numbers as lanes.
+#[inline(always)]
+fn narrow<R: Real>(v: &[f64; LANES]) -> R {
+    let mut out = R::of(0.0);
+    for l in 0..R::LANES {
+        out.lanes_mut()[l] = R::Scalar::of(v[l]);
+    }
+    out
+}
+
+/// Where the mask is set the new value, else the old one.
+#[inline(always)]
+fn update<R: Real>(mask: R::Mask, old: &mut Vec3<R>, new: Vec3<R>) {
+    *old = Vec3::select(mask, new, *old);
+}
+
+/// The bits of lanes whose three numbers are finite.
+#[inline(always)]
+fn finite<R: Real>(v: Vec3<R>) -> Bits {
+    // Infinity times 0 and NaN are not below 1.
+    let zero = R::of(0.0);
+    R::bits((v.x * zero + v.y * zero + v.z * zero).lt(R::of(1.0)))
+}
+
+impl<R: Real> Group<R> {
+    /// Empty lanes.
+    pub fn new(kind: Kind, k: Consts<R>, plan: &Plan) -> Self {
+        let (zero, one) = (R::of(0.0), R::of(1.0));
+        let none = Vec3::zero();
+        let stage = Stage { a_sigma0: one, damping: one, mu_c: one, mu_d: zero, chi: one, pull: one };
+        let bristles = Bristles {
+            zeta: none,
+            zeta_low: none,
+            cop: [zero; 2],
+            radius: one,
+            elastic: one,
+            viscous: one,
+            n_ls: one,
+            table: [0; LANES],
+            k,
+        };
+        Self {
+            bristles,
+            kind,
+            sigma0: one,
+            sigma1: zero,
+            k_g: one,
+            v_s: one,
+            mass: Vec3::new(one, one, one),
+            pads: one,
+            offset: [zero; 2],
+            arm: one,
+            lightest: one,
+            h_max: [1.0; LANES],
+            tolerance: plan.tolerance,
+            prescribed: 0,
+            gripper: 0,
+            turning: 0,
+            u: none,
+            u_low: none,
+            q: none,
+            q_low: none,
+            patch_twist: none,
+            pending: 0,
+            pending_stage: stage,
+            c: [[zero; 3]; slot::COUNT],
+            terms: vec![Vec::new(); R::LANES],
+            waves: 0,
+            length: [0.0; LANES],
+            left: [0.0; LANES],
+            rest: [0.0; LANES],
+            h: one,
+            a_sigma0: one,
+            damping: one,
+            tau: zero,
+            h_next: R::of(FRESH_STEP),
+            at_least: one,
+            du1: none,
+            before: none,
+            kept: none,
+            kept_low: none,
+            second: 0,
+            newton: zero,
+            du: none,
+            running: 0,
+            settling: 0,
+            begins: 0,
+            passes: [0; LANES],
+            steps: [0; LANES],
+            unconverged: [0; LANES],
+        }
+    }
+
+    /// Puts a contact at its initial state into a lane: its bristle and where its table starts.
+    pub fn seat(&mut self, l: usize, contact: &Contact, bristle: &super::Reduced, table: u32, plan: &Plan) {
+        let (f, body) = (&contact.friction, &contact.body);
+        let b = &mut self.bristles;
+        let k = Consts::<f64>::new(f);
+        b.k.gamma.set(l, k.gamma);
+        b.k.inv_v_s.set(l, k.inv_v_s);
+        b.k.s_ba.set(l, k.s_ba);
+        b.k.inv_width.set(l, k.inv_width);
+        b.k.sigma2.set(l, k.sigma2);
+        b.zeta.set(l, bristle.zeta.into());
+        // What the numbers of the lanes have rounded off.
+        let rounded = b.zeta.lane(l);
+        b.zeta_low.set(l, [0, 1, 2].map(|i| bristle.zeta[i] - rounded[i]));
+        b.cop[0].set(l, bristle.cop[0]);
+        b.cop[1].set(l, bristle.cop[1]);
+        let r = bristle.radius;
+        b.radius.set(l, r);
+        b.viscous.set(l, bristle.viscous);
+        b.elastic.set(l, if r > 0.0 { bristle.viscous / (r * r) } else { 0.0 });
+        b.n_ls.set(l, bristle.table.as_ref().map_or(1.0, |t| t.n_ls() as f64));
+        b.table[l] = table;
+        self.sigma0.set(l, f.sigma0);
+        self.sigma1.set(l, f.sigma1);
+        self.k_g.set(l, f.steepest_stribeck_slope());
+        self.v_s.set(l, f.v_s);
+        self.mass.set(l, [body.mass, body.mass, body.inertia]);
+        self.pads.set(l, f64::from(body.pads));
+        let bit = 1 << l;
+        match body.kind {
+            body::Kind::Prescribed => self.prescribed |= bit,
+            body::Kind::Gripper => self.gripper |= bit,
+            body::Kind::Body => {
+                self.turning |= bit;
+                self.offset[0].set(l, body.offset[0]);
+                self.offset[1].set(l, body.offset[1]);
+            }
+            body::Kind::World => {}
+        }
+        self.arm.set(l, bristle.viscous.sqrt());
+        self.lightest.set(l, body.mass.min(body.inertia / bristle.viscous));
+        self.h_max[l] = longest_planned(body.kind, plan);
+        let (q, u) = (contact.initial.pose, contact.initial.twist);
+        let u = if body.kind == body::Kind::Prescribed { Twist::default() } else { u };
+        self.u.set(l, u.to_array());
+        let rounded = self.u.lane(l);
+        self.u_low.set(l, [0, 1, 2].map(|i| u.to_array()[i] - rounded[i]));
+        self.q.set(l, q.to_array());
+        let rounded = self.q.lane(l);
+        self.q_low.set(l, [0, 1, 2].map(|i| q.to_array()[i] - rounded[i]));
+        self.patch_twist.set(l, body.transform(q).twist(u).to_array());
+    }
+
+    /// Pose and twist at the centre of mass, and the bristle's state, in one lane.
+    pub fn state(&self, l: usize) -> (Pose, Twist, [f64; 3]) {
+        let whole = |high: Vec3<R>, low: Vec3<R>| {
+            let (high, low) = (high.lane(l), low.lane(l));
+            [0, 1, 2].map(|i| high[i] + low[i])
+        };
+        let b = &self.bristles;
+        (whole(self.q, self.q_low).into(), whole(self.u, self.u_low).into(), whole(b.zeta, b.zeta_low))
+    }
+
+    /// Whether a stage of the lane is solved, but its bristle has not moved yet.
+    pub fn is_pending(&self, l: usize) -> bool {
+        self.pending >> l & 1 == 1
+    }
+
+    /// The lane's next pass only finishes what is pending.
+    pub fn settle(&mut self, l: usize) {
+        self.settling |= 1 << l;
+        self.running |= 1 << l;
+    }
+
+    /// Sets out on an interval.
+    pub fn enter(&mut self, l: usize, interval: &Interval) {
+        let bit = 1 << l;
+        for (to, from) in self.c.iter_mut().zip(&interval.c) {
+            to.iter_mut().zip(from).for_each(|(to, from)| to.set(l, *from));
+        }
+        self.terms[l].clone_from(&interval.terms);
+        self.waves &= !bit;
+        self.waves |= if interval.terms.is_empty() { 0 } else { bit };
+        (self.length[l], self.left[l]) = (interval.length, interval.length);
+        self.at_least.set(l, if interval.jump { 2.0 } else { 1.0 });
+        if interval.jump {
+            self.h_next.set(l, FRESH_STEP);
+        }
+        self.settling &= !bit;
+        self.running |= bit;
+        self.begins |= bit;
+    }
+
+    /// Takes a contact out of its lane.
+    pub fn leave(&mut self, l: usize) {
+        let bit = !(1 << l);
+        (self.running, self.settling, self.begins) = (self.running & bit, self.settling & bit, self.begins & bit);
+        (self.pending, self.waves) = (self.pending & bit, self.waves & bit);
+        // Nothing in an empty lane may hold up the others.
+        for v in [&mut self.u, &mut self.q, &mut self.patch_twist, &mut self.du, &mut self.du1, &mut self.bristles.zeta]
+        {
+            v.set(l, [0.0; 3]);
+        }
+    }
+
+    /// Inputs at local times `tau` [s].
+    #[inline(always)]
+    fn inputs(&self, tau: R, who: Bits) -> [R; slot::COUNT] {
+        let mut v = [R::of(0.0); slot::COUNT];
+        for (v, c) in v.iter_mut().zip(&self.c) {
+            *v = tau.fma(tau.fma(c[2], c[1]), c[0]);
+        }
+        if self.waves & who != 0 {
+            self.add_waves(tau, who, &mut v);
+        }
+        v[slot::F_N] = v[slot::F_N].max(R::of(0.0));
+        v
+    }
+
+    /// Adds the sinusoids of the lanes that have some.
+    #[inline(never)]
+    fn add_waves(&self, tau: R, who: Bits, v: &mut [R; slot::COUNT]) {
+        let mut waves = self.waves & who;
+        while waves != 0 {
+            let l = waves.trailing_zeros() as usize;
+            waves &= waves - 1;
+            let tau = tau.lane(l);
+            for q in &self.terms[l] {
+                let wave = q.amplitude * (q.omega * tau + q.phase).sin();
+                v[q.slot].set(l, v[q.slot].lane(l) + wave);
+            }
+        }
+    }
+
+    /// The steps of the lanes that begin one.
+    #[inline(always)]
+    fn plan(&mut self) {
+        let zero = R::of(0.0);
+        let begins = R::mask(self.begins);
+        let mut tau = [0.0; LANES];
+        for l in 0..LANES {
+            tau[l] = self.length[l] - self.left[l];
+        }
+        self.tau = R::select(begins, narrow(&tau), self.tau);
+        let mut longest = self.h_next;
+        if self.tolerance.is_none() {
+            let v = self.inputs(self.tau, self.begins);
+            let fall = self.pads * v[slot::F_N] * (v[slot::MU_S] - v[slot::MU_C]) * self.k_g;
+            let gripper = R::mask(self.gripper);
+            let ox = R::select(gripper, self.q.x, self.offset[0]);
+            let oy = R::select(gripper, self.q.y, self.offset[1]);
+            let (mass, inertia) = (self.mass.x, self.mass.z);
+            let lever = mass * inertia * mass.fma(ox.fma(ox, oy * oy), inertia).recip();
+            let m_e = self.lightest.min(lever);
+            let ruled = (m_e * self.v_s * (R::of(KAPPA) * fall).recip()).max(R::of(SHORTEST_RULED_STEP));
+            longest = R::select(zero.lt(fall), ruled, R::of(1e30));
+        }
+        longest = R::select(R::mask(self.prescribed), R::of(1e30), longest);
+        let (ruled, starts) = (wide(longest), wide(R::select(begins, R::of(1.0), zero)));
+        let (left, h_max, old) = (self.left, self.h_max, self.rest);
+        let mut h = [0.0; LANES];
+        // No branches: these are a few vector instructions.
+        for l in 0..LANES {
+            let most = if ruled[l] < h_max[l] { ruled[l] } else { h_max[l] };
+            let n = (left[l] / most - 1e-6).ceil();
+            // The steps are differences of what is left, so that they add up to the interval.
+            let rest = if n > 1.0 { left[l] - left[l] / n } else { 0.0 };
+            h[l] = left[l] - rest;
+            self.rest[l] = if starts[l] > 0.5 { rest } else { old[l] };
+        }
+        self.h = R::select(begins, narrow(&h), self.h);
+        self.a_sigma0 = R::of(KAPPA) * self.h * self.sigma0;
+        self.damping = self.sigma1 * self.a_sigma0.recip();
+        update::<R>(begins, &mut self.before, self.patch_twist);
+        self.begins = 0;
+    }
+
+    /// The map at the pose a time `dt` ahead.
+    #[inline(always)]
+    fn ahead(&self, dt: R) -> Transform<R> {
+        let q = self.q.plus(dt, self.u);
+        let gripper = R::mask(self.gripper);
+        let o = [R::select(gripper, -q.x, self.offset[0]), R::select(gripper, -q.y, self.offset[1])];
+        let mut t = Transform { cos: R::of(1.0), sin: R::of(0.0), o };
+        if self.turning & self.running != 0 {
+            self.turn(q.z, &mut t);
+        }
+        t
+    }
+
+    /// Sine and cosine of the lanes that turn.
+    #[inline(never)]
+    fn turn(&self, theta: R, t: &mut Transform<R>) {
+        let mut turning = self.turning & self.running;
+        while turning != 0 {
+            let l = turning.trailing_zeros() as usize;
+            turning &= turning - 1;
+            let (sin, cos) = theta.lane(l).sin_cos();
+            t.sin.set(l, sin);
+            t.cos.set(l, cos);
+        }
+    }
+
+    /// One pass, from the `tables` of the bristles.
+    #[inline(always)]
+    fn pass_here(&mut self, tables: &[R::Scalar]) -> Events {
+        let (zero, one) = (R::of(0.0), R::of(1.0));
+        if self.begins != 0 {
+            self.plan();
+        }
+        let led = self.prescribed & self.running & !self.settling;
+        let solving = self.running & !self.prescribed & !self.settling;
+        let second = R::mask(self.second);
+
+        // The stage.
+        let a = R::of(KAPPA) * self.h;
+        let dt = R::select(second, self.h, a);
+        let v = self.inputs(self.tau + dt, self.running & !self.settling);
+        let load = Vec3::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]);
+        let mu_d = v[slot::MU_S] - v[slot::MU_C];
+        let fall = (a + a) * self.pads * v[slot::F_N] * mu_d * self.k_g * self.bristles.k.inv_v_s;
+        let chi = R::select(self.mass.x.lt(fall), self.mass.x * fall.recip(), one);
+        let pull = R::select(second, one, R::of(PULL));
+        let (a_sigma0, damping) = (self.a_sigma0, self.damping);
+        let st = Stage { a_sigma0, damping, mu_c: v[slot::MU_C], mu_d, chi, pull };
+        if led != 0 {
+            // Nothing to solve.
+            let mask = R::mask(led);
+            update::<R>(mask, &mut self.patch_twist, load);
+            let share = self.h * R::select(second, R::of(KAPPA), R::of(1.0 - KAPPA));
+            self.move_by(mask, load * share);
+            self.pending_stage = pick(mask, &st, &self.pending_stage);
+            self.pending |= led;
+        }
+
+        // The sweep.
+        let v_cop = at(self.patch_twist, self.bristles.cop);
+        let drive = self.bristles.drive(self.kind, tables, v_cop);
+        let finishing = R::mask(self.pending & self.running);
+        let done = self.bristles.bristle(self.kind, &self.pending_stage, &drive, finishing);
+        let (high, low) = add3(self.bristles.zeta, self.bristles.zeta_low, done.step * self.pending_stage.pull);
+        update::<R>(finishing, &mut self.bristles.zeta, high);
+        update::<R>(finishing, &mut self.bristles.zeta_low, low);
+        self.pending &= !self.running;
+        let answering = R::mask(solving);
+        let b = &self.bristles;
+        let z = b.bristle(self.kind, &st, &drive, answering);
+        let scale = Vec3::new(one, one, b.radius);
+        let viscous = Vec3::new(b.k.sigma2, b.k.sigma2, b.k.sigma2 * b.viscous);
+        let resist = z.zeta.plus(st.damping, z.step).times(scale) + viscous.times(v_cop);
+        let gain = b.sensitivity(self.kind, &st, &drive, &z).between(scale, scale) * (one + st.damping);
+        let gain = gain.plus_diagonal(viscous);
+
+        // The step of Newton, for the increment of the twist over the one at the step's start.
+        let t = self.ahead(dt);
+        let grip = self.pads * v[slot::F_N];
+        let pushed = a * grip;
+        let first = R::mask(R::bits(self.newton.lt(R::of(0.5))));
+        let du = Vec3::select(first, t.body_twist(self.patch_twist) - self.u, self.du);
+        let base = Vec3::select(second, self.du1 * R::of(PULL), Vec3::zero());
+        let matrix = (t.gain(&gain, b.cop) * pushed).plus_diagonal(self.mass);
+        let rest = (base - du).times(self.mass).plus(a, load).plus(-pushed, t.wrench(resist, b.cop));
+        let d = matrix.solve(rest);
+        let du = du + d;
+        self.du = du;
+        update::<R>(answering, &mut self.patch_twist, t.twist(self.u + du));
+        let failed = solving & !(finite(du) & finite(self.patch_twist));
+        let size = d.x.max(-d.x).max(d.y.max(-d.y)).max(self.arm * d.z.max(-d.z));
+        let enough = self.tolerance.map_or(NEWTON_TOLERANCE, |t| t.min(NEWTON_TOLERANCE));
+        let small = !R::bits(R::of(enough).lt(size)) & R::bits(size.lt(R::of(f64::from(f32::MAX))));
+        self.newton += one;
+        let last = !R::bits(self.newton.lt(R::of(f64::from(NEWTON_MOST))));
+        let solved = solving & !failed & ((small & !R::bits(self.newton.lt(self.at_least))) | last);
+        let unconverged = solved & last & !small;
+        if unconverged != 0 {
+            count(&mut self.unconverged, unconverged);
+        }
+        count(&mut self.passes, self.running);
+
+        // The ends of stages and steps.
+        self.pending |= solved;
+        let mask = R::mask(solved);
+        self.pending_stage = pick(mask, &st, &self.pending_stage);
+        self.newton = R::select(R::mask(solved | !solving), zero, self.newton);
+        let half = R::mask(solved & !self.second);
+        update::<R>(half, &mut self.du1, du);
+        let mut ended = (solved | led) & self.second;
+        let mut moved = solved & self.second;
+        self.second ^= solved | led;
+        if self.tolerance.is_some() {
+            update::<R>(half, &mut self.kept, self.bristles.zeta);
+            update::<R>(half, &mut self.kept_low, self.bristles.zeta_low);
+            let refused = self.judge(moved);
+            self.begins |= refused;
+            (ended, moved) = (ended & !refused, moved & !refused);
+        }
+        if moved != 0 {
+            let mask = R::mask(moved);
+            let mean = (self.du1 * R::of(1.0 - KAPPA)).plus(R::of(KAPPA), du);
+            self.move_by(mask, (self.u + mean) * self.h);
+            let (u, u_low) = add3(self.u, self.u_low, du);
+            update::<R>(mask, &mut self.u, u);
+            update::<R>(mask, &mut self.u_low, u_low);
+        }
+        let mut stopped = self.settling & self.running;
+        if ended != 0 {
+            count(&mut self.steps, ended);
+            self.at_least = R::select(R::mask(ended), one, self.at_least);
+            let (ends, rest) = (wide(R::select(R::mask(ended), one, zero)), self.rest);
+            let mut all_left = [0.0; LANES];
+            for l in 0..LANES {
+                all_left[l] = if ends[l] > 0.5 { rest[l] } else { self.left[l] };
+            }
+            self.left = all_left;
+            let empty = R::bits(narrow::<R>(&all_left).lt(R::of(R::TINY)));
+            stopped |= ended & empty;
+            self.begins |= ended & !empty;
+        }
+        self.running &= !(stopped | failed);
+        Events { stopped, failed }
+    }
+
+    /// Moves the poses by `dq`.
+    #[inline(always)]
+    fn move_by(&mut self, mask: R::Mask, dq: Vec3<R>) {
+        let (q, q_low) = add3(self.q, self.q_low, dq);
+        update::<R>(mask, &mut self.q, q);
+        update::<R>(mask, &mut self.q_low, q_low);
+    }
+
+    /// Which of the steps just solved have too large an error; those are as if they had not been. Chooses the next steps.
+    #[inline(always)]
+    fn judge(&mut self, solved: Bits) -> Bits {
+        let Some(tolerance) = self.tolerance else { return 0 };
+        // How far the second stage is from where the first one pointed.
+        let e = self.du.plus(R::of(-1.0 / KAPPA), self.du1);
+        let error = e.x.max(-e.x).max(e.y.max(-e.y)).max(self.arm * e.z.max(-e.z));
+        let tolerance = R::of(tolerance);
+        let safety = R::of(SAFETY);
+        let change = safety * (tolerance / error.max(R::of(R::TINY))).sqrt();
+        let change = change.max(R::of(CHANGE[0])).min(R::of(CHANGE[1]));
+        let too_large = R::and(tolerance.lt(error), R::of(SHORTEST_CHOSEN_STEP).lt(self.h));
+        let refused = solved & R::bits(too_large);
+        let mask = R::mask(refused);
+        update::<R>(mask, &mut self.bristles.zeta, self.kept);
+        update::<R>(mask, &mut self.bristles.zeta_low, self.kept_low);
+        update::<R>(mask, &mut self.patch_twist, self.before);
+        self.pending &= !refused;
+        // A step that the interval's end cut short says nothing against a longer one.
+        let cut = R::and(self.h.lt(safety * self.h_next), R::of(1.0).lt(change));
+        let taken = self.h * change;
+        let taken = R::select(cut, self.h_next.max(taken), taken);
+        let next = R::select(mask, self.h * change.min(safety), taken);
+        self.h_next = R::select(R::mask(solved), next, self.h_next);
+        refused
+    }
+
+    /// One pass, in the copy compiled for the instructions of the numbers.
+    pub fn pass(&mut self, tables: &[R::Scalar]) -> Events {
+        match R::SIMD {
+            // SAFETY: the type exists only where its instructions do.
+            #[cfg(target_arch = "x86_64")]
+            #[expect(unsafe_code, reason = "calling a copy compiled for the instructions of its numbers")]
+            Simd::Avx512 => unsafe { pass_avx512(self, tables) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            #[expect(unsafe_code, reason = "calling a copy compiled for the instructions of its numbers")]
+            Simd::Avx2 => unsafe { pass_avx2(self, tables) },
+            _ => self.pass_here(tables),
+        }
+    }
+}
+
+/// One more in the lanes of `who`.
+#[inline(always)]
+fn count(to: &mut [u64; LANES], who: Bits) {
+    for (l, to) in to.iter_mut().enumerate() {
+        *to += u64::from(who >> l & 1);
+    }
+}
+
+/// `a` where the mask is set, else `b`.
+#[inline(always)]
+fn pick<R: Real>(mask: R::Mask, a: &Stage<R>, b: &Stage<R>) -> Stage<R> {
+    Stage {
+        a_sigma0: R::select(mask, a.a_sigma0, b.a_sigma0),
+        damping: R::select(mask, a.damping, b.damping),
+        mu_c: R::select(mask, a.mu_c, b.mu_c),
+        mu_d: R::select(mask, a.mu_d, b.mu_d),
+        chi: R::select(mask, a.chi, b.chi),
+        pull: R::select(mask, a.pull, b.pull),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq,fma")]
+fn pass_avx512<R: Real>(group: &mut Group<R>, tables: &[R::Scalar]) -> Events {
+    group.pass_here(tables)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn pass_avx2<R: Real>(group: &mut Group<R>, tables: &[R::Scalar]) -> Events {
+    group.pass_here(tables)
+}

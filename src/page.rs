@@ -1,0 +1,16 @@
+//! Pages that open from disk: charts as SVG, documents as HTML. Nothing here knows what friction is.
+//!
+//! Every chart has the colour of its page: text and axes are `currentColor`, the background is none, and the inks
+//! are told apart on white and on black. Charts are small, so that a phone shows one a row at full size.
+
+mod chart;
+mod document;
+pub mod ink;
+mod label;
+mod map;
+mod number;
+
+pub use chart::{Chart, Line, Scale};
+pub use document::{Document, Part, Picture, Table, csv};
+pub use map::{arrows, heat, heat_marked, phases};
+pub use number::short;

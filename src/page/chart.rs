@@ -1,0 +1,427 @@
+//! One chart: lines, points, bands and boxes over two axes, drawn by kuva, with labels at the curves.
+
+use kuva::backend::svg::SvgBackend;
+use kuva::plot::legend::LegendPosition;
+use kuva::plot::{BandPlot, BoxPlot, LinePlot, ScatterPlot};
+use kuva::render::layout::{ComputedLayout, Layout, TickFormat};
+use kuva::render::plots::Plot;
+use kuva::render::render::render_multiple;
+use kuva::render::theme::Theme;
+
+use super::ink;
+use super::label::{self, Curve};
+
+/// Size of a chart [px].
+const SIZE: [f64; 2] = [440.0, 290.0];
+/// Most points of a line; more are thinned, extremes kept.
+const MAX_POINTS: usize = 700;
+
+/// How an axis runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scale {
+    /// Evenly.
+    #[default]
+    Linear,
+    /// By powers of ten.
+    Log,
+}
+
+/// A curve of a chart.
+#[derive(Clone, Debug)]
+pub struct Line {
+    points: Vec<[f64; 2]>,
+    colour: &'static str,
+    label: String,
+    dashed: bool,
+    marks: bool,
+    width: f64,
+    steps: bool,
+}
+
+impl Line {
+    /// A line through `x`, `y`; places that are not finite are left out.
+    #[must_use]
+    pub fn new(colour: &'static str, x: &[f64], y: &[f64]) -> Self {
+        let points = x.iter().zip(y).filter(|(x, y)| x.is_finite() && y.is_finite()).map(|(x, y)| [*x, *y]).collect();
+        Self { points, colour, label: String::new(), dashed: false, marks: false, width: 1.6, steps: false }
+    }
+
+    /// Says at the line what it is.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    /// Broken into dashes.
+    #[must_use]
+    pub fn dashed(mut self) -> Self {
+        self.dashed = true;
+        self
+    }
+
+    /// A dot at every point, joined by the line.
+    #[must_use]
+    pub fn marks(mut self) -> Self {
+        self.marks = true;
+        self
+    }
+
+    /// Dots alone.
+    #[must_use]
+    pub fn dots(self) -> Self {
+        self.marks().width(0.0)
+    }
+
+    /// Stroke [px].
+    #[must_use]
+    pub fn width(mut self, width: f64) -> Self {
+        self.width = width;
+        self
+    }
+}
+
+/// An area from `low` to `high` over `x`.
+struct Band {
+    x: Vec<f64>,
+    low: Vec<f64>,
+    high: Vec<f64>,
+    colour: &'static str,
+}
+
+struct Box {
+    name: String,
+    colour: &'static str,
+    values: Vec<f64>,
+}
+
+/// A chart in the making.
+#[derive(Default)]
+pub struct Chart {
+    title: String,
+    axes: [(String, Scale, Option<[f64; 2]>); 2],
+    lines: Vec<Line>,
+    bands: Vec<Band>,
+    boxes: Vec<Box>,
+    equal: bool,
+    height: Option<f64>,
+}
+
+impl Chart {
+    /// An empty chart; the labels of the axes carry their units.
+    #[must_use]
+    pub fn new(title: impl Into<String>, x: impl Into<String>, y: impl Into<String>) -> Self {
+        let axis = |label: String| (label, Scale::Linear, None);
+        Self { title: title.into(), axes: [axis(x.into()), axis(y.into())], ..Self::default() }
+    }
+
+    /// Adds a line.
+    #[must_use]
+    pub fn line(mut self, line: Line) -> Self {
+        self.lines.push(line);
+        self
+    }
+
+    /// Adds lines.
+    #[must_use]
+    pub fn lines(mut self, lines: impl IntoIterator<Item = Line>) -> Self {
+        self.lines.extend(lines);
+        self
+    }
+
+    /// Adds the area between two curves.
+    #[must_use]
+    pub fn band(mut self, colour: &'static str, x: &[f64], low: &[f64], high: &[f64]) -> Self {
+        self.bands.push(Band { x: x.to_vec(), low: low.to_vec(), high: high.to_vec(), colour });
+        self
+    }
+
+    /// Adds a box with whiskers over `values`.
+    #[must_use]
+    pub fn boxed(mut self, name: impl Into<String>, colour: &'static str, values: Vec<f64>) -> Self {
+        self.boxes.push(Box { name: name.into(), colour, values });
+        self
+    }
+
+    /// Scales of the axes.
+    #[must_use]
+    pub fn scales(mut self, x: Scale, y: Scale) -> Self {
+        (self.axes[0].1, self.axes[1].1) = (x, y);
+        self
+    }
+
+    /// Range of the x axis.
+    #[must_use]
+    pub fn x_range(mut self, low: f64, high: f64) -> Self {
+        self.axes[0].2 = Some([low, high]);
+        self
+    }
+
+    /// Range of the y axis.
+    #[must_use]
+    pub fn y_range(mut self, low: f64, high: f64) -> Self {
+        self.axes[1].2 = Some([low, high]);
+        self
+    }
+
+    /// One unit is as long on both axes.
+    #[must_use]
+    pub fn equal(mut self) -> Self {
+        self.equal = true;
+        self
+    }
+
+    /// Height [px].
+    #[must_use]
+    pub fn height(mut self, height: f64) -> Self {
+        self.height = Some(height);
+        self
+    }
+
+    /// The chart as SVG text that takes the width it is given.
+    #[must_use]
+    pub fn svg(self) -> String {
+        let size = [SIZE[0], self.height.unwrap_or(SIZE[1])];
+        let ranges = self.ranges();
+        let mut layout = Layout::new((ranges[0][0], ranges[0][1]), (ranges[1][0], ranges[1][1]))
+            .with_width(size[0])
+            .with_height(size[1])
+            .with_title_size(14)
+            .with_label_size(13)
+            .with_tick_size(12)
+            .with_theme(theme())
+            .with_legend_position(LegendPosition::InsideTopRight)
+            .with_grid_line_width(0.6)
+            .with_ticks(5);
+        for (axis, range) in ranges.iter().enumerate() {
+            if self.axes[axis].1 == Scale::Linear {
+                layout = match axis {
+                    0 => layout.with_x_axis_min(range[0]).with_x_axis_max(range[1]),
+                    _ => layout.with_y_axis_min(range[0]).with_y_axis_max(range[1]),
+                };
+            }
+        }
+        if !self.title.is_empty() {
+            layout = layout.with_title(&self.title);
+        }
+        if !self.axes[0].0.is_empty() {
+            layout = layout.with_x_label(&self.axes[0].0);
+        }
+        layout = layout.with_y_label(&self.axes[1].0);
+        if self.axes[0].1 == Scale::Log {
+            layout = layout.with_log_x().with_x_tick_format(powers());
+        }
+        if self.axes[1].1 == Scale::Log {
+            layout = layout.with_log_y().with_y_tick_format(powers());
+        }
+        if self.equal {
+            layout = layout.with_equal_aspect();
+        }
+        if !self.boxes.is_empty() {
+            layout = layout.with_x_categories(self.boxes.iter().map(|b| b.name.clone()).collect());
+        }
+        let computed = ComputedLayout::from_layout(&layout);
+        let curves: Vec<Curve> = self
+            .lines
+            .iter()
+            .map(|line| {
+                let at = line.points.iter().map(|[x, y]| [computed.map_x(*x), computed.map_y(*y)]);
+                Curve { points: at.collect(), label: line.label.clone(), colour: line.colour }
+            })
+            .collect();
+        let (right, bottom) =
+            (computed.margin_left + computed.plot_width(), computed.margin_top + computed.plot_height());
+        let labels = label::place(&curves, [computed.margin_left, computed.margin_top, right, bottom]);
+        let scene = render_multiple(self.plots(), layout);
+        let (width, height) = (scene.width, scene.height);
+        let svg = SvgBackend::default().render_scene(&scene);
+        finish(&svg, [width, height], &self.title, &labels)
+    }
+
+    fn plots(&self) -> Vec<Plot> {
+        let mut plots: Vec<Plot> = Vec::new();
+        for Band { x, low, high, colour } in &self.bands {
+            let band = BandPlot::new(x.iter().copied(), low.iter().copied(), high.iter().copied());
+            plots.push(band.with_color(*colour).with_opacity(0.22).into());
+        }
+        for line in &self.lines {
+            let points: Vec<(f64, f64)> = thin(&line.points).into_iter().map(|[x, y]| (x, y)).collect();
+            if line.marks {
+                let dots = ScatterPlot::new().with_data(points.clone()).with_color(line.colour).with_size(3.0);
+                plots.push(dots.into());
+            }
+            if line.width > 0.0 {
+                let mut plot = LinePlot::new().with_data(points).with_color(line.colour).with_stroke_width(line.width);
+                if line.dashed {
+                    plot = plot.with_dashed();
+                }
+                if line.steps {
+                    plot = plot.with_step();
+                }
+                plots.push(plot.into());
+            }
+        }
+        if !self.boxes.is_empty() {
+            let mut plot = BoxPlot::new().with_width(0.6);
+            for group in &self.boxes {
+                plot = plot.with_group(group.name.clone(), group.values.iter().copied());
+            }
+            plots.push(plot.with_group_colors(self.boxes.iter().map(|b| b.colour)).into());
+        }
+        plots
+    }
+
+    /// From the data, unless given.
+    fn ranges(&self) -> [[f64; 2]; 2] {
+        let values = |axis: usize| -> Vec<f64> {
+            let lines = self.lines.iter().flat_map(move |l| l.points.iter().map(move |p| p[axis]));
+            let bands = self.bands.iter().flat_map(move |Band { x, low, high, .. }| {
+                if axis == 0 { x.clone() } else { low.iter().chain(high).copied().collect() }
+            });
+            let boxes = self.boxes.iter().flat_map(|b| b.values.iter().copied()).filter(|_| axis == 1);
+            lines.chain(bands).chain(boxes).filter(|v| v.is_finite()).collect()
+        };
+        [0, 1].map(|axis| {
+            if axis == 0 && !self.boxes.is_empty() {
+                return [0.5, self.boxes.len() as f64 + 0.5];
+            }
+            let (_, scale, given) = &self.axes[axis];
+            if let Some(range) = given {
+                return *range;
+            }
+            let all = values(axis);
+            let all = all.iter().copied().filter(|v| *scale == Scale::Linear || *v > 0.0);
+            let (low, high) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
+            if !(low <= high) {
+                return if *scale == Scale::Log { [0.1, 1.0] } else { [0.0, 1.0] };
+            }
+            match scale {
+                Scale::Log => [low / 1.3, high * 1.3],
+                Scale::Linear => {
+                    let least = (1e-6 * low.abs().max(high.abs())).max(1e-300);
+                    // Dots at the edge are seen whole.
+                    let flush = axis == 0 && self.lines.iter().all(|l| !l.marks);
+                    let margin =
+                        if flush { 0.0 } else { 0.06 * (high - low) }.max(if high > low { 0.0 } else { least });
+                    [low - margin, high + margin]
+                }
+            }
+        })
+    }
+}
+
+/// Powers of ten by their exponents; ticks between them say nothing.
+fn powers() -> TickFormat {
+    const DIGITS: [char; 10] = [
+        '\u{2070}', '\u{b9}', '\u{b2}', '\u{b3}', '\u{2074}', '\u{2075}', '\u{2076}', '\u{2077}', '\u{2078}',
+        '\u{2079}',
+    ];
+    let text = |v: f64| {
+        let exponent = v.log10();
+        if (exponent - exponent.round()).abs() > 1e-9 {
+            return String::new();
+        }
+        let exponent = exponent.round() as i32;
+        if (0..=2).contains(&exponent) {
+            return format!("{v:.0}");
+        }
+        let digits = exponent.abs().to_string();
+        let sign = if exponent < 0 { "\u{207b}" } else { "" };
+        let digits: String = digits.bytes().map(|d| DIGITS[usize::from(d - b'0')]).collect();
+        format!("10{sign}{digits}")
+    };
+    TickFormat::Custom(std::sync::Arc::new(text))
+}
+
+/// Everything that is not data has the colour of the text.
+fn theme() -> Theme {
+    let text = || String::from(ink::TEXT);
+    Theme {
+        background: "none".into(),
+        axis_color: text(),
+        grid_color: "#8888884d".into(),
+        tick_color: text(),
+        text_color: text(),
+        legend_bg: "none".into(),
+        legend_border: "none".into(),
+        pie_leader: text(),
+        box_median: text(),
+        violin_border: text(),
+        colorbar_border: text(),
+        font_family: Some("inherit".into()),
+        show_grid: true,
+    }
+}
+
+/// Gives the SVG a view box in place of a size, a name for screen readers, and its labels.
+fn finish(svg: &str, [width, height]: [f64; 2], title: &str, labels: &str) -> String {
+    let body = svg.find('>').map_or(svg, |end| &svg[end + 1..]);
+    let body = body.strip_suffix('\n').unwrap_or(body).trim_end();
+    let body = body.strip_suffix("</svg>").unwrap_or(body);
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" \
+         aria-label=\"{}\" font-family=\"inherit\" fill=\"currentColor\">{body}{labels}</svg>",
+        escape(title)
+    )
+}
+
+/// For text and attributes of XML.
+pub(super) fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// At most [`MAX_POINTS`]: of every stretch of points its first, least and greatest.
+fn thin(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
+    if points.len() <= MAX_POINTS {
+        return points.to_vec();
+    }
+    let stretch = (3 * points.len()).div_ceil(MAX_POINTS);
+    let mut kept = Vec::new();
+    for (k, part) in points.chunks(stretch).enumerate() {
+        let extreme = |sign: f64| (0..part.len()).max_by(|a, b| (sign * part[*a][1]).total_cmp(&(sign * part[*b][1])));
+        let mut at = vec![0, extreme(1.0).unwrap_or(0), extreme(-1.0).unwrap_or(0)];
+        if k + 1 == points.len().div_ceil(stretch) {
+            at.push(part.len() - 1);
+        }
+        at.sort_unstable();
+        at.dedup();
+        kept.extend(at.into_iter().map(|i| part[i]));
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinning_keeps_ends_and_extremes() {
+        let mut points: Vec<[f64; 2]> = (0..10_000).map(|i| [f64::from(i), (f64::from(i) * 0.01).sin()]).collect();
+        points[4321][1] = 7.0;
+        let kept = thin(&points);
+        assert!(kept.len() <= MAX_POINTS + 3, "{}", kept.len());
+        assert!(kept.contains(&[4321.0, 7.0]));
+        assert_eq!((kept[0], kept[kept.len() - 1]), (points[0], points[9999]));
+        assert!(kept.windows(2).all(|w| w[0][0] < w[1][0]));
+    }
+
+    #[test]
+    fn a_chart_is_one_svg_without_size_and_with_its_labels() {
+        let x: Vec<f64> = (0..50).map(f64::from).collect();
+        let y: Vec<f64> = x.iter().map(|x| x * x).collect();
+        let svg = Chart::new("a < b", "t [s]", "y [m]").line(Line::new(ink::GRID, &x, &y).label("grid")).svg();
+        assert!(svg.starts_with("<svg") && svg.ends_with("</svg>"));
+        assert_eq!(svg.matches("<svg").count(), 1);
+        assert!(svg.contains("viewBox") && !svg.contains(" width=\"440\" height=\"290\">"));
+        assert!(svg.contains("a &lt; b") && svg.contains(">grid</text>"));
+    }
+
+    #[test]
+    fn charts_of_nothing_and_of_constants_are_drawn() {
+        assert!(Chart::new("", "x", "y").svg().contains("<svg"));
+        let flat = Line::new(ink::GRID, &[0.0, 1.0], &[2.0, 2.0]);
+        assert!(!Chart::new("", "x", "y").line(flat).svg().contains("NaN"));
+        let gap = Line::new(ink::GRID, &[0.0, 1.0, 2.0], &[2.0, f64::NAN, 1.0]);
+        assert!(!Chart::new("", "x", "y").line(gap).svg().contains("NaN"));
+    }
+}

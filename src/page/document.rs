@@ -1,0 +1,255 @@
+//! A page: one HTML file that needs nothing else.
+
+use std::fmt::Write;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+/// Panels of a figure.
+#[derive(Clone, Debug, Default)]
+pub struct Picture {
+    /// SVG texts; a wide screen shows them side by side.
+    pub panels: Vec<String>,
+    /// What they show, in a sentence.
+    pub caption: String,
+}
+
+impl Picture {
+    /// Panels and what they show.
+    #[must_use]
+    pub fn new(panels: Vec<String>, caption: impl Into<String>) -> Self {
+        Self { panels, caption: caption.into() }
+    }
+}
+
+/// A table of text.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// Headings of the columns.
+    pub head: Vec<String>,
+    /// Rows of cells.
+    pub rows: Vec<Vec<String>>,
+    /// What it shows.
+    pub caption: String,
+}
+
+impl Table {
+    /// An empty table.
+    #[must_use]
+    pub fn new(caption: impl Into<String>, head: &[&str]) -> Self {
+        Self { head: head.iter().map(|h| (*h).to_owned()).collect(), rows: Vec::new(), caption: caption.into() }
+    }
+
+    /// Adds a row.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows.push(cells.into_iter().collect());
+    }
+}
+
+/// One entry of a page.
+#[derive(Clone, Debug, Default)]
+pub struct Part {
+    /// Anchor.
+    pub id: String,
+    /// Heading.
+    pub title: String,
+    /// A word beside the heading and in the list of contents, and whether it is good news.
+    pub mark: Option<(String, bool)>,
+    /// Named paragraphs, such as `Claim` and what it is.
+    pub lead: Vec<(String, String)>,
+    /// Pictures.
+    pub pictures: Vec<Picture>,
+    /// Tables.
+    pub tables: Vec<Table>,
+    /// Tables that open on a click, with what is written on them while closed.
+    pub folded: Vec<(String, Table)>,
+    /// Long texts that open on a click.
+    pub details: Vec<(String, String)>,
+    /// Names of files beside the page.
+    pub files: Vec<String>,
+    /// Small print.
+    pub foot: String,
+}
+
+/// A page.
+#[derive(Clone, Debug, Default)]
+pub struct Document {
+    /// Title.
+    pub title: String,
+    /// What to know before reading.
+    pub intro: Vec<String>,
+    /// What the inks stand for.
+    pub key: Vec<(&'static str, &'static str)>,
+    /// Parts under their headings.
+    pub groups: Vec<(String, Vec<Part>)>,
+}
+
+impl Document {
+    /// The page as HTML text.
+    #[must_use]
+    pub fn html(&self) -> String {
+        let page = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    title { (self.title) }
+                    style { (PreEscaped(include_str!("style.css"))) }
+                }
+                body {
+                    header {
+                        h1 { (self.title) }
+                        @for text in &self.intro { p { (text) } }
+                        @if !self.key.is_empty() { (self.legend()) }
+                    }
+                    nav { (self.contents()) }
+                    main {
+                        @for (heading, parts) in &self.groups {
+                            @if !heading.is_empty() { h2 { (heading) } }
+                            @for part in parts { (part.html()) }
+                        }
+                    }
+                }
+            }
+        };
+        renumber(&page.into_string())
+    }
+
+    fn legend(&self) -> Markup {
+        html! {
+            p.key { @for (colour, name) in &self.key {
+                span { i style={ "background:" (colour) } {} (name) } " "
+            } }
+        }
+    }
+
+    fn contents(&self) -> Markup {
+        html! {
+            @for (heading, parts) in &self.groups {
+                p {
+                    @if !heading.is_empty() { b { (heading) } " " }
+                    @for part in parts {
+                        a href={ "#" (part.id) } class=[part.mark.as_ref().map(|m| class(m.1))] { (part.title.split(':').next().unwrap_or_default()) } " "
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Part {
+    fn html(&self) -> Markup {
+        html! {
+            section id=(self.id) {
+                h3 {
+                    (self.title)
+                    @if let Some((word, good)) = &self.mark { " " span class={ "mark " (class(*good)) } { (word) } }
+                }
+                @if !self.lead.is_empty() {
+                    dl { @for (name, text) in &self.lead { dt { (name) } dd { (text) } } }
+                }
+                @for picture in &self.pictures {
+                    figure {
+                        div class={ "panels of" (picture.panels.len().min(4)) } { @for svg in &picture.panels { div { (PreEscaped(svg)) } } }
+                        @if !picture.caption.is_empty() { figcaption { (picture.caption) } }
+                    }
+                }
+                @for table in &self.tables { (table.html()) }
+                @for (name, table) in &self.folded { details { summary { (name) } (table.html()) } }
+                @for (name, text) in &self.details { details { summary { (name) } pre { (text) } } }
+                @if !self.files.is_empty() || !self.foot.is_empty() {
+                    p.foot {
+                        (self.foot)
+                        @for file in &self.files { " " a href=(file) { (file) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Table {
+    fn html(&self) -> Markup {
+        html! {
+            div.table {
+                table {
+                    @if !self.caption.is_empty() { caption { (self.caption) } }
+                    thead { tr { @for cell in &self.head { th { (cell) } } } }
+                    tbody { @for row in &self.rows { tr { @for cell in row { td { (cell) } } } } }
+                }
+            }
+        }
+    }
+}
+
+/// Numbers the clip paths of charts in the order of the page: kuva counts them over the whole process.
+fn renumber(html: &str) -> String {
+    const NAME: &str = "kuva-clip-";
+    let mut seen: Vec<&str> = Vec::new();
+    let mut pieces = html.split(NAME);
+    let mut out = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let end = piece.find(|c: char| !c.is_ascii_digit()).unwrap_or(piece.len());
+        let (number, rest) = piece.split_at(end);
+        let k = seen.iter().position(|n| *n == number).unwrap_or_else(|| {
+            seen.push(number);
+            seen.len() - 1
+        });
+        let _ = write!(out, "clip{k}{rest}");
+    }
+    out
+}
+
+const fn class(good: bool) -> &'static str {
+    if good { "good" } else { "bad" }
+}
+
+/// Columns of numbers as CSV text; a shorter column ends in empty fields.
+#[must_use]
+pub fn csv(columns: &[(String, Vec<f64>)]) -> String {
+    let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
+    let mut out = names.join(",");
+    out.push('\n');
+    for row in 0..columns.iter().map(|c| c.1.len()).max().unwrap_or(0) {
+        for (k, (_, values)) in columns.iter().enumerate() {
+            if k > 0 {
+                out.push(',');
+            }
+            if let Some(v) = values.get(row) {
+                let _ = write!(out, "{v:.9e}");
+            }
+        }
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_needs_nothing_from_elsewhere_and_escapes_what_it_is_given() {
+        let part =
+            Part { id: "a".into(), title: "x < y".into(), mark: Some(("holds".into(), true)), ..Part::default() };
+        let page = Document { title: "T & U".into(), groups: vec![("G".into(), vec![part])], ..Document::default() };
+        let html = page.html();
+        assert!(html.contains("T &amp; U") && html.contains("x &lt; y") && html.contains("prefers-color-scheme"));
+        for bad in ["http://", "https://", "src=", "@import", "url("] {
+            assert!(!html.contains(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn clip_paths_are_numbered_by_the_page_alone() {
+        let text = "a kuva-clip-7) b kuva-clip-7\" c kuva-clip-12\" end";
+        assert_eq!(renumber(text), "a clip0) b clip0\" c clip1\" end");
+    }
+
+    #[test]
+    fn columns_of_unlike_length_stay_in_their_columns() {
+        let text = csv(&[("t".into(), vec![1.0, 2.0]), ("y".into(), vec![0.5])]);
+        assert_eq!(text, "t,y\n1.000000000e0,5.000000000e-1\n2.000000000e0,\n");
+    }
+}

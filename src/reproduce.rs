@@ -1,0 +1,97 @@
+//! Every figure and table of Waltersson & Karayiannidis, *Planar Friction Modelling with LuGre Dynamics and Limit
+//! Surfaces*, computed anew, with what is beyond the paper and where it is wrong.
+//!
+//! A [`Section`] is one small file. It computes what its items share and gives each an [`Item`]: pictures, the
+//! paper's claim, what was measured and [`Check`]s against published and converged numbers. To add a section, write
+//! its file and name it in [`SECTIONS`].
+
+mod context;
+mod euler;
+mod item;
+mod setup;
+mod write;
+
+mod beyond;
+mod drift;
+mod errata;
+mod in_hand;
+mod maps;
+mod profile;
+pub mod pushes;
+mod resolution;
+mod steps;
+mod surfaces;
+mod tables;
+
+pub use context::{Context, Error};
+pub use item::{Check, Item, Wanted};
+pub use write::{json, write};
+
+/// A file of this room: the items it makes, in order.
+pub struct Section {
+    /// Heading under which its items stand.
+    pub group: &'static str,
+    /// What it makes, such as `fig6`.
+    pub ids: &'static [&'static str],
+    /// Makes the items, those with an id in `ids` in any order.
+    pub run: fn(&Context<'_>) -> Result<Vec<Item>, Error>,
+}
+
+const PAPER: &str = "The paper";
+const BEYOND: &str = "Beyond the paper";
+const ERRATA: &str = "Where the literature is wrong or silent";
+
+/// All sections, in the order of the page.
+pub const SECTIONS: &[Section] = &[
+    Section { group: PAPER, ids: profile::IDS, run: profile::run },
+    Section { group: PAPER, ids: drift::IDS, run: drift::run },
+    Section { group: PAPER, ids: maps::IDS, run: maps::run },
+    Section { group: PAPER, ids: resolution::IDS, run: resolution::run },
+    Section { group: PAPER, ids: steps::IDS, run: steps::run },
+    Section { group: PAPER, ids: surfaces::IDS, run: surfaces::run },
+    Section { group: PAPER, ids: in_hand::IDS, run: in_hand::run },
+    Section { group: PAPER, ids: tables::IDS, run: tables::run },
+    Section { group: BEYOND, ids: beyond::IDS, run: beyond::run },
+    Section { group: BEYOND, ids: pushes::IDS, run: pushes::run },
+    Section { group: ERRATA, ids: errata::IDS, run: errata::run },
+];
+
+/// Every id that [`run`] takes, in the order of the page.
+pub fn ids() -> impl Iterator<Item = &'static str> {
+    SECTIONS.iter().flat_map(|s| s.ids.iter().copied())
+}
+
+/// Makes the items with these ids, all of them if there are none, grouped as on the page.
+///
+/// # Errors
+/// A simulation that the engine refuses, or a file of measured pushes that cannot be read.
+pub fn run(context: &Context<'_>, wanted: &[String]) -> Result<Vec<(&'static str, Vec<Item>)>, Error> {
+    let chosen = |id: &str| wanted.is_empty() || wanted.iter().any(|w| w == id);
+    let mut groups: Vec<(&'static str, Vec<Item>)> = Vec::new();
+    for section in SECTIONS {
+        let ids: Vec<&str> = section.ids.iter().copied().filter(|id| chosen(id)).collect();
+        if ids.is_empty() {
+            continue;
+        }
+        context.begin(&ids.join(", "));
+        let mut items = (section.run)(context)?;
+        items.retain(|item| ids.contains(&item.id.as_str()));
+        items.sort_by_key(|item| ids.iter().position(|id| *id == item.id));
+        context.end(ids.len());
+        match groups.last_mut() {
+            Some((group, list)) if *group == section.group => list.extend(items),
+            _ => groups.push((section.group, items)),
+        }
+    }
+    // Sections follow the runs that their items share; the page follows the paper.
+    if let Some((_, items)) = groups.iter_mut().find(|(group, _)| *group == PAPER) {
+        items.sort_by_key(|item| number(&item.id));
+    }
+    Ok(groups)
+}
+
+/// Figures before tables, by their numbers.
+fn number(id: &str) -> (bool, u32) {
+    let digits = id.trim_start_matches(|c: char| !c.is_ascii_digit());
+    (id.starts_with("table"), digits.parse().unwrap_or(u32::MAX))
+}

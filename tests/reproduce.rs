@@ -1,0 +1,308 @@
+//! The numbers of `bristle reproduce` against converged solutions, and both pages from outside.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use assert_cmd::Command;
+use bristle::reproduce::{Context, Item, ids, run};
+
+/// The items of these names, made the quick way.
+fn items(wanted: &[&str]) -> BTreeMap<String, Item> {
+    let wanted: Vec<String> = wanted.iter().map(|id| (*id).to_owned()).collect();
+    let context = Context { quick: true, pushes: None, progress: &|_, _| () };
+    let groups = run(&context, &wanted).unwrap_or_else(|e| panic!("{e}"));
+    groups.into_iter().flat_map(|(_, items)| items).map(|item| (item.id.clone(), item)).collect()
+}
+
+fn number(item: &Item, name: &str) -> f64 {
+    item.number(name).unwrap_or_else(|| panic!("{}: no number `{name}`", item.id))
+}
+
+#[track_caller]
+fn close(what: &str, found: f64, wanted: f64, limit: f64) {
+    assert!((found - wanted).abs() <= limit, "{what}: {found:e}, wanted {wanted:e}, limit {limit:e}");
+}
+
+fn fixture(path: &str) -> Vec<Vec<String>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(path);
+    let mut reader = csv::Reader::from_path(path).unwrap();
+    reader.records().map(|r| r.unwrap().iter().map(str::to_owned).collect()).collect()
+}
+
+fn value(text: &str) -> f64 {
+    text.parse().unwrap()
+}
+
+fn in_hand() -> &'static BTreeMap<String, Item> {
+    static MADE: OnceLock<BTreeMap<String, Item>> = OnceLock::new();
+    MADE.get_or_init(|| items(&["fig27", "fig28", "fig29", "fig30", "fig31", "fig32", "fig34", "fig35"]))
+}
+
+/// Item, name of the case on the page and in the fixtures.
+const CASES: [(&str, &str, &str); 10] = [
+    ("fig27", "case 1, circle, f1", "inhand_case1_circle_fN1"),
+    ("fig27", "case 1, circle, f2", "inhand_case1_circle_fN2"),
+    ("fig29", "case 2, circle, f1", "inhand_case2_circle_fN1"),
+    ("fig29", "case 2, circle, f2", "inhand_case2_circle_fN2"),
+    ("fig30", "case 2, square, f1", "inhand_case2_square_fN1"),
+    ("fig30", "case 2, square, f2", "inhand_case2_square_fN2"),
+    ("fig31", "case 2, line gradient, f1", "inhand_case2_linegradx_fN1"),
+    ("fig31", "case 2, line gradient, f2", "inhand_case2_linegradx_fN2"),
+    ("fig34", "case 2, k = 2, f1", "inhand_hertz_1"),
+    ("fig34", "case 2, k = 2 fN, f1", "inhand_hertz_2"),
+];
+
+#[test]
+fn in_hand_final_poses_are_the_converged_ones() {
+    let reduced = fixture("reduced/in_hand.csv");
+    for (id, name, case) in CASES {
+        let item = &in_hand()[id];
+        let grid = fixture(&format!("distributed/{case}_ep.csv")).pop().unwrap();
+        let surface = reduced.iter().rfind(|r| r[0] == case && r[1] == "ls" && r[2] == "ep").unwrap();
+        let line = case.contains("linegrad");
+        // The path of the published form on the gradient under f1 runs along kinks of the look-up.
+        let kinked = case == "inhand_case2_linegradx_fN1";
+        let limits = [
+            ("distributed", &grid[1..4], if line { [4e-5, 5e-5] } else { [7e-6, 3e-5] }),
+            ("limit surface, published", &surface[4..7], if kinked { [1e-4, 4e-3] } else { [1e-5, 1e-4] }),
+        ];
+        for (model, wanted, [metres, radians]) in limits {
+            for (c, what) in ["x [m]", "y [m]", "\u{3b8} [rad]"].into_iter().enumerate() {
+                let name = format!("{name}, {model}: final {what}");
+                close(&name, number(item, &name), value(&wanted[c]), if c < 2 { metres } else { radians });
+            }
+        }
+    }
+    assert!(in_hand().values().all(Item::as_expected));
+}
+
+#[test]
+fn drift_is_the_converged_one() {
+    let made = items(&["fig6", "fig23", "fig24", "fig25"]);
+    let reduced = fixture("reduced/drift.csv");
+    for (grid, surface, case) in [("fig6", "fig23", "drift_fig6_code_zoh"), ("fig24", "fig25", "drift_fig24_code_zoh")]
+    {
+        let moved = |rows: &[Vec<String>], t: usize, x: usize| {
+            let at = |time: f64| value(&rows.iter().find(|r| (value(&r[t]) - time).abs() < 1e-9).unwrap()[x]);
+            at(4.34) - at(3.34)
+        };
+        let wanted = moved(&fixture(&format!("distributed/{case}_lugre.csv")), 0, 1);
+        const LUGRE: &str = "LuGre: x(4.34 s) - x(3.34 s) [m]";
+        close(grid, number(&made[grid], LUGRE), wanted, 5e-3 * wanted);
+        assert!(number(&made[grid], "Elasto-Plastic: |x(4.34 s) - x(3.34 s)| [m]") < 1e-17);
+        let rows = |form: &str| -> Vec<Vec<String>> {
+            reduced.iter().filter(|r| r[0] == case && r[1] == "ls" && r[2] == form).cloned().collect()
+        };
+        let wanted = moved(&rows("lugre"), 3, 4);
+        close(surface, number(&made[surface], LUGRE), wanted, 2e-2 * wanted);
+    }
+    assert!(made.values().all(Item::as_expected));
+    assert!(!made["fig25"].holds(), "the published form creeps under an oscillating normal force");
+    assert!(["fig6", "fig23", "fig24"].iter().all(|id| made[*id].holds()));
+}
+
+#[test]
+fn quartiles_of_the_errors_are_the_converged_ones() {
+    const NAMES: [(&str, &str); 6] = [
+        ("circle", "circle"),
+        ("square", "square"),
+        ("line", "line"),
+        ("linegrad", "line gradient"),
+        ("nonconvex1", "non-convex 1"),
+        ("nonconvex2", "non-convex 2"),
+    ];
+    let made = items(&["fig5", "fig13", "fig17", "fig19", "fig20", "fig21", "fig22"]);
+    let item = &made["fig22"];
+    for row in fixture("reproduce/quartiles.csv") {
+        let name = NAMES.iter().find(|n| n.0 == row[0]).unwrap().1;
+        for (what, column) in [("force [N]", 2), ("torque [N m]", 4)] {
+            // The truth itself is within 1e-5 of the greatest force, and of the greatest torque.
+            let rounding = if column == 2 { 1e-5 } else { 1e-7 };
+            let check = |found: String, wanted: f64| {
+                close(&found, number(item, &found), wanted, 0.02 * wanted + rounding);
+            };
+            if row[1] == "ls" {
+                check(format!("{name}: median of the error of {what}"), value(&row[column]));
+                check(format!("{name}: third quartile of the error of {what}"), value(&row[column + 1]));
+            } else {
+                check(format!("{name}: third quartile of the ellipsoid's error of {what}"), value(&row[column + 1]));
+            }
+        }
+    }
+    assert!(made.values().all(|item| item.holds() && item.agrees()));
+}
+
+#[test]
+fn errors_over_cells_and_tables_are_the_converged_and_the_published_ones() {
+    let made = items(&["fig9", "fig36", "fig37"]);
+    for row in fixture("reproduce/rmse.csv") {
+        let item = &made[&row[0]];
+        for (c, what) in ["force", "torque"].into_iter().enumerate() {
+            let name = format!("circle, p = 1, N = 21: rms error of {what}");
+            let wanted = value(&row[c + 1]);
+            close(&format!("{}: {name}", row[0]), number(item, &name), wanted, 0.02 * wanted);
+        }
+    }
+    assert!(made.values().all(Item::as_expected), "Figs. 9, 36, 37 at N and N_ls = 5, 13, 21, 35");
+    assert!(made["fig9"].holds() && made["fig37"].holds() && !made["fig36"].holds());
+}
+
+#[test]
+fn maps_surfaces_and_errata_are_as_they_should_be() {
+    let errata = ["signs", "angles", "zmax", "disc", "hertz", "lookup", "no-drift", "rule23", "passive"];
+    let claims = ["fig8", "fig33", "fig10", "fig14", "fig15", "fig16", "loops", "cells"];
+    let made = items(&[&errata[..], &claims].concat());
+    assert_eq!(made.len(), errata.len() + claims.len());
+    for item in made.values() {
+        let bad: Vec<_> = item.checks.iter().filter(|c| !c.ok()).collect();
+        assert!(item.as_expected(), "{}: {bad:?}", item.id);
+        assert_eq!(item.holds(), claims.contains(&item.id.as_str()), "{}: {bad:?}", item.id);
+    }
+    // What `rule23` says: model.md, section 3 of the data.
+    close("r", number(&made["rule23"], "circle: r by rule (23) [mm]"), 6.3572, 1e-4);
+    close("k = 4", number(&made["hertz"], "factor that normalises k = 4"), 1.14414, 1e-5);
+}
+
+/// Runs `bristle` in `dir`; returns exit code, stdout and stderr.
+fn bristle(dir: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let output = Command::cargo_bin("bristle").unwrap().current_dir(dir).args(arguments).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+/// Nothing from elsewhere, one document, every SVG closed.
+#[track_caller]
+fn self_contained(page: &Path) -> String {
+    let html = fs::read_to_string(page).unwrap();
+    let bare = html.replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
+    for bad in ["http:", "https:", " src=", "@import", "url(http", "<script", "NaN"] {
+        assert!(!bare.contains(bad), "{bad} in {}", page.display());
+    }
+    assert!(html.starts_with("<!DOCTYPE html>") && html.trim_end().ends_with("</html>"));
+    assert_eq!(html.matches("<svg").count(), html.matches("</svg>").count());
+    html
+}
+
+#[test]
+fn reproduce_writes_a_page_its_data_and_one_json_object() {
+    let dir = tempfile::tempdir().unwrap();
+    let arguments = ["reproduce", "fig6", "fig16", "hertz", "--quick", "--out", "deep/page", "--json"];
+    let (code, stdout, stderr) = bristle(dir.path(), &arguments);
+    assert_eq!(code, 0, "{stderr}");
+    let made: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    let items = made["items"].as_array().unwrap();
+    assert_eq!(items.iter().map(|i| i["id"].as_str().unwrap()).collect::<Vec<_>>(), ["fig6", "fig16", "hertz"]);
+    for item in items {
+        assert!(item["claim"].is_string() && item["measured"].is_string(), "{item}");
+        assert!(item["holds"].is_boolean() && item["seconds"].as_f64().unwrap() >= 0.0, "{item}");
+    }
+    assert_eq!((&items[0]["holds"], &items[2]["holds"]), (&true.into(), &false.into()));
+    let html = self_contained(&dir.path().join("deep/page/report.html"));
+    for text in ["Figure 6", "does not hold, as known", "fig6.csv", "prefers-color-scheme", "@media print"] {
+        assert!(html.contains(text), "{text}");
+    }
+    let mut reader = csv::Reader::from_path(dir.path().join("deep/page/fig6.csv")).unwrap();
+    assert_eq!(reader.headers().unwrap().len(), 7);
+    assert_eq!(reader.records().map(Result::unwrap).count(), 501);
+    // Again, over what is there; nothing half written stays.
+    assert_eq!(bristle(dir.path(), &arguments).0, 0);
+    let names: Vec<_> = fs::read_dir(dir.path().join("deep/page")).unwrap().map(|f| f.unwrap().file_name()).collect();
+    assert!(names.iter().all(|n| !n.to_string_lossy().contains("partial")), "{names:?}");
+}
+
+#[test]
+fn reproduce_says_what_it_knows() {
+    let dir = tempfile::tempdir().unwrap();
+    let (code, _, stderr) = bristle(dir.path(), &["reproduce", "fig99"]);
+    assert_eq!(code, 2);
+    assert!(stderr.contains("fig99") && stderr.contains("fig27"), "{stderr}");
+    let (code, _, stderr) = bristle(dir.path(), &["reproduce", "pushes"]);
+    assert!(code == 2 && stderr.contains("--pushes"), "{stderr}");
+    let (code, _, stderr) = bristle(dir.path(), &["reproduce", "pushes", "--pushes", "nowhere"]);
+    assert!(code == 2 && stderr.contains("supports.csv"), "{stderr}");
+    fs::write(dir.path().join("file"), "").unwrap();
+    assert_eq!(bristle(dir.path(), &["reproduce", "fig8", "--out", "file"]).0, 2);
+    assert_eq!(bristle(dir.path(), &["reproduce", "fig8", "--out", "file/below"]).0, 1);
+    assert!(!dir.path().join("report").exists());
+    let listed = bristle(dir.path(), &["reproduce", "--list"]).1;
+    assert_eq!(listed.lines().collect::<Vec<_>>(), ids().collect::<Vec<_>>());
+    let figures = ["5", "6", "8", "9", "10", "13", "14", "15", "16", "17", "19", "20", "21", "22", "23", "24", "25"];
+    let later = ["27", "28", "29", "30", "31", "32", "33", "34", "35", "36", "37"];
+    assert!(figures.iter().chain(&later).all(|n| ids().any(|id| id == format!("fig{n}"))));
+    assert!(["table2", "table4", "table5", "table6"].iter().all(|t| ids().any(|id| id == *t)));
+}
+
+const GRIP: &str = r#"duration = 0.3
+contacts = 12
+[patch]
+shape = "disc"
+cells = 7
+[friction]
+mu_c = { uniform = [0.3, 1.2] }
+[body]
+kind = "gripper"
+mass = 0.2
+inertia = { disc = 0.05 }
+[inputs]
+normal_force = 2.0
+gravity = [0, -9.81]
+"#;
+
+#[test]
+fn a_rollout_gets_its_page() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("grip.toml"), GRIP).unwrap();
+    let (code, _, stderr) = bristle(dir.path(), &["rollout", "grip.toml", "--engine", "cpu", "--report"]);
+    assert_eq!(code, 0, "{stderr}");
+    let page = dir.path().join("runs/grip/report.html");
+    let html = self_contained(&page);
+    for text in ["Outcomes", "Slip and stick", "Wrenches on the limit surface", "friction.mu_c", "None: every contact"]
+    {
+        assert!(html.contains(text), "{text}");
+    }
+    let run: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(dir.path().join("runs/grip/run.json")).unwrap()).unwrap();
+    let slipped = run["summary"]["status"]["slipped"].as_u64().unwrap();
+    assert!((1..12).contains(&slipped), "some slip, some hold: {slipped}");
+    assert!(html.contains(&format!("<td>slipped by more than 0.1 mm</td><td>{slipped}</td>")));
+    // The more friction, the less it slides: the strongest cause of all that was drawn.
+    let at = html.find("Rank correlation").unwrap();
+    assert!(html[at..].contains("<td>friction.mu_c</td><td>-"));
+    fs::remove_file(&page).unwrap();
+    let (code, stdout, _) = bristle(dir.path(), &["report", "runs/grip", "--out", "own.html"]);
+    assert_eq!((code, stdout.trim()), (0, "own.html"));
+    assert!(fs::read_to_string(dir.path().join("own.html")).unwrap() == html, "the same page as --report");
+    assert!(!page.exists());
+}
+
+#[test]
+fn limit_surfaces_get_their_page() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("patch.toml"), "[patch]\nshape = \"square\"\ncells = 9\n").unwrap();
+    for (name, sweep) in [("one", &[][..]), ("many", &["--sweep", "patch.size=0.01:0.02:3"])] {
+        let npz = format!("{name}.npz");
+        let (code, _, stderr) =
+            bristle(dir.path(), &[&["surface", "patch.toml", "--out", npz.as_str()], sweep].concat());
+        assert_eq!(code, 0, "{stderr}");
+        let (code, _, stderr) = bristle(dir.path(), &["report", &npz]);
+        assert_eq!(code, 0, "{stderr}");
+        let html = self_contained(&dir.path().join(format!("{name}.html")));
+        assert!(html.contains("torsional radius"));
+        assert_eq!(html.contains("Over the sweep"), name == "many");
+    }
+}
+
+#[test]
+fn what_is_no_run_is_refused_and_leaves_no_page() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("empty")).unwrap();
+    fs::write(dir.path().join("bad.npz"), "no archive").unwrap();
+    fs::write(dir.path().join("file.txt"), "").unwrap();
+    for (of, says) in [("empty", "run.json"), ("bad.npz", "NPZ"), ("file.txt", "expected"), ("nowhere", "nowhere")] {
+        let (code, _, stderr) = bristle(dir.path(), &["report", of]);
+        assert!(code == 2 && stderr.contains(says), "{of}: {stderr}");
+    }
+    assert!(!dir.path().join("empty/report.html").exists() && !dir.path().join("bad.html").exists());
+}
