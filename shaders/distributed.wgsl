@@ -1,9 +1,6 @@
 // The sweep over the cells of a grid: finishes one stage, answers for the next, sums.
-// Twin: src/kernel/distributed.rs. Pairs of cells are strided over the lanes; each lane keeps its bristles
-// to itself for the whole dispatch. What a lane has beyond the last cell carries no pressure.
-//
-// Loops over the pairs have a body of one line, which gpu/shader.rs writes out on hardware, so that cells stay in
-// registers.
+// Twin: src/kernel/distributed.rs. Cells are strided over the lanes; each lane keeps its bristles
+// in registers for the whole dispatch.
 
 // A cell of a map: centre in cells from the grid's centre, and its share of the normal force.
 struct Cell {
@@ -14,18 +11,16 @@ struct Cell {
 
 @group(0) @binding(0) var<storage, read> cells: array<Cell>;
 
-var<private> cell_x: array<Real, PAIRS>;
-var<private> cell_y: array<Real, PAIRS>;
-var<private> cell_w: array<Real, PAIRS>;
-var<private> cell_zx: array<Real, PAIRS>;
-var<private> cell_zy: array<Real, PAIRS>;
+var<private> cell_x: array<f32, CELLS_PER_LANE>;
+var<private> cell_y: array<f32, CELLS_PER_LANE>;
+var<private> cell_w: array<f32, CELLS_PER_LANE>;
+var<private> cell_zx: array<f32, CELLS_PER_LANE>;
+var<private> cell_zy: array<f32, CELLS_PER_LANE>;
 // States that were kept.
-var<private> kept_zx: array<Real, PAIRS>;
-var<private> kept_zy: array<Real, PAIRS>;
-// What a lane sums over its cells.
-var<private> sum: array<Real, 12>;
-// Pairs of cells that this contact gives a lane, of the PAIRS there is room for.
-var<private> pairs: u32;
+var<private> kept_zx: array<f32, CELLS_PER_LANE>;
+var<private> kept_zy: array<f32, CELLS_PER_LANE>;
+// How many of them this lane has.
+var<private> lane_cells: u32;
 
 // Which contact this invocation works on.
 fn contact_of(group: vec3u, groups: vec3u, index: u32) -> u32 {
@@ -40,88 +35,43 @@ fn is_writer() -> bool {
 
 fn load_bristles(old_radius: f32) {
     arm2 = c.arm2;
-    pairs = max((c.cell_count + 2u * WORKGROUP - 1u) / (2u * WORKGROUP), 1u);
-    for (var i = 0u; i < pairs; i++) { load_cell(i); }
-}
-
-fn load_cell(i: u32) {
-    let own = 2u * (i * WORKGROUP + lane);
-    let one = loaded(own);
-    let other = loaded(own + 1u);
-    cell_x[i] = Real(one.x, other.x);
-    cell_y[i] = Real(one.y, other.y);
-    cell_w[i] = Real(one.w, other.w);
-    cell_zx[i] = Real(one.z.x, other.z.x);
-    cell_zy[i] = Real(one.z.y, other.z.y);
-}
-
-// A cell with its bristle.
-struct Loaded {
-    x: f32,
-    y: f32,
-    w: f32,
-    z: vec2f,
-}
-
-fn loaded(own: u32) -> Loaded {
-    if (own >= c.cell_count) {
-        return Loaded(0.0, 0.0, 0.0, vec2f(0.0));
+    lane_cells = 0u;
+    for (var i = lane; i < c.cell_count; i += WORKGROUP) {
+        let cell = cells[c.cell_first + i];
+        let z = zetas[c.zeta_first + i];
+        cell_x[lane_cells] = cell.x * c.dx;
+        cell_y[lane_cells] = cell.y * c.dy;
+        cell_w[lane_cells] = cell.w;
+        cell_zx[lane_cells] = z.x;
+        cell_zy[lane_cells] = z.y;
+        lane_cells += 1u;
     }
-    let cell = cells[c.cell_first + own];
-    return Loaded(cell.x * c.dx, cell.y * c.dy, cell.w, zetas[c.zeta_first + own]);
 }
 
 fn store_bristles() {
-    for (var i = 0u; i < pairs; i++) { store_cell(i); }
-}
-
-fn store_cell(i: u32) {
-    let own = 2u * (i * WORKGROUP + lane);
-    if (own < c.cell_count) {
-        zetas[c.zeta_first + own] = vec2f(cell_zx[i].x, cell_zy[i].x);
+    var own = 0u;
+    for (var i = lane; i < c.cell_count; i += WORKGROUP) {
+        zetas[c.zeta_first + i] = vec2f(cell_zx[own], cell_zy[own]);
+        own += 1u;
     }
-    if (own + 1u < c.cell_count) {
-        zetas[c.zeta_first + own + 1u] = vec2f(cell_zx[i].y, cell_zy[i].y);
-    }
-}
-
-fn pair_sums() -> array<f32, 12> {
-    return array<f32, 12>(
-        sum[0].x + sum[0].y,
-        sum[1].x + sum[1].y,
-        sum[2].x + sum[2].y,
-        sum[3].x + sum[3].y,
-        sum[4].x + sum[4].y,
-        sum[5].x + sum[5].y,
-        sum[6].x + sum[6].y,
-        sum[7].x + sum[7].y,
-        sum[8].x + sum[8].y,
-        sum[9].x + sum[9].y,
-        sum[10].x + sum[10].y,
-        sum[11].x + sum[11].y,
-    );
 }
 
 // Remembers the states.
 fn keep() {
     extra_work += 1u;
-    for (var i = 0u; i < pairs; i++) { keep_cell(i); }
-}
-
-fn keep_cell(i: u32) {
-    kept_zx[i] = cell_zx[i];
-    kept_zy[i] = cell_zy[i];
+    for (var i = 0u; i < lane_cells; i++) {
+        kept_zx[i] = cell_zx[i];
+        kept_zy[i] = cell_zy[i];
+    }
 }
 
 // Goes back to the states that were kept.
 fn restore() {
     extra_work += 1u;
-    for (var i = 0u; i < pairs; i++) { restore_cell(i); }
-}
-
-fn restore_cell(i: u32) {
-    cell_zx[i] = kept_zx[i];
-    cell_zy[i] = kept_zy[i];
+    for (var i = 0u; i < lane_cells; i++) {
+        cell_zx[i] = kept_zx[i];
+        cell_zy[i] = kept_zy[i];
+    }
 }
 
 // Makes the pressure map of an interval anew; bristles are kept.
@@ -138,23 +88,26 @@ fn follow_map(id: u32) {
     let f_n = intervals[id].map_f_n;
     let a = max(min(c.hertz_radius * exp2(log2(max(f_n, TINY)) / 3.0), c.hertz_most), A_MIN);
     let e = max(c.hertz_k + c.hertz_k_per_newton * f_n, K_MIN);
-    sum = array<Real, 12>();
-    for (var i = 0u; i < pairs; i++) { load_weight(i, a, e); }
-    let s = reduce(pair_sums());
-    for (var i = 0u; i < pairs; i++) { cell_w[i] /= s[0]; }
+    var sum = array<f32, 12>(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
+    for (var i = 0u; i < lane_cells; i++) {
+        let x = cell_x[i] / c.dx;
+        let y = cell_y[i] / c.dy;
+        let rho = sqrt(x * x + y * y) / a;
+        var p = 0.0;
+        if (rho == 0.0) {
+            p = 1.0;
+        } else if (rho < 1.0) {
+            p = exp2(log2(max(1.0 - exp2(e * log2(rho)), TINY)) / e);
+        }
+        cell_w[i] = p;
+        sum[0] += p;
+        sum[1] += p * (cell_x[i] * cell_x[i] + cell_y[i] * cell_y[i]);
+    }
+    let s = reduce(sum);
+    for (var i = 0u; i < lane_cells; i++) {
+        cell_w[i] /= s[0];
+    }
     arm2 = s[1] / s[0];
-}
-
-fn load_weight(i: u32, a: f32, e: f32) {
-    let x = cell_x[i] / c.dx;
-    let y = cell_y[i] / c.dy;
-    let rho = sqrt(x * x + y * y) / a;
-    var p = exp2(log2(max(1.0 - exp2(e * log2(max(rho, Real(TINY)))), Real(TINY))) / e);
-    let own = 2u * (i * WORKGROUP + lane);
-    p = select(Real(0.0), p, (rho < Real(1.0)) & Mask(own < c.cell_count, own + 1u < c.cell_count));
-    cell_w[i] = p;
-    sum[0] += p;
-    sum[1] += p * (cell_x[i] * cell_x[i] + cell_y[i] * cell_y[i]);
 }
 
 // A grid needs no radius; the state keeps one for the reduced model.
@@ -173,12 +126,53 @@ struct Sums {
 // One sweep at patch twist u. `finish` moves the bases of stage `done`; `answer` answers for stage
 // `next`, from the moved bases.
 fn sweep(k: Consts, u: vec3f, finish: bool, done: Stage, answer: bool, next: Stage) -> Sums {
-    sum = array<Real, 12>();
-    for (var i = 0u; i < pairs; i++) { sweep_cell(i, k, u, finish, done, answer, next); }
+    var sum = array<f32, 12>(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
+    for (var i = 0u; i < lane_cells; i++) {
+        let x = cell_x[i];
+        let y = cell_y[i];
+        let w = cell_w[i];
+        let m = motion(k, u.x - u.z * y, u.y + u.z * x);
+        var zx = cell_zx[i];
+        var zy = cell_zy[i];
+        if (finish) {
+            let t = trial(done, m, zx, zy);
+            let d = slip(k, t).d;
+            zx += done.pull * (d * t.yx - zx);
+            zy += done.pull * (d * t.yy - zy);
+            cell_zx[i] = zx;
+            cell_zy[i] = zy;
+        }
+        if (answer) {
+            let t = trial(next, m, zx, zy);
+            let z = slip(k, t);
+            let sx = z.d * t.yx;
+            let sy = z.d * t.yy;
+            let fx = w * (sx + next.damping * (sx - zx) + k.sigma2 * m.vx);
+            let fy = w * (sy + next.damping * (sy - zy) + k.sigma2 * m.vy);
+            let share = w * (1.0 + next.damping);
+            let d = sensitivity(next, m, t, z);
+            let cxx = share * d.x + w * k.sigma2;
+            let cxy = share * d.y;
+            let cyx = share * d.z;
+            let cyy = share * d.w + w * k.sigma2;
+            sum[0] += fx;
+            sum[1] += fy;
+            sum[2] += x * fy - y * fx;
+            sum[3] += cxx;
+            sum[4] += cxy;
+            sum[5] += x * cxy - y * cxx;
+            sum[6] += cyx;
+            sum[7] += cyy;
+            sum[8] += x * cyy - y * cyx;
+            sum[9] += x * cyx - y * cxx;
+            sum[10] += x * cyy - y * cxy;
+            sum[11] += x * (x * cyy - y * cyx) - y * (x * cxy - y * cxx);
+        }
+    }
     if (!answer) {
         return Sums(vec3f(0.0), vec3f(0.0), vec3f(0.0), vec3f(0.0));
     }
-    let s = reduce(pair_sums());
+    let s = reduce(sum);
     return Sums(
         vec3f(s[0], s[1], s[2]),
         vec3f(s[3], s[4], s[5]),
@@ -187,78 +181,28 @@ fn sweep(k: Consts, u: vec3f, finish: bool, done: Stage, answer: bool, next: Sta
     );
 }
 
-fn sweep_cell(i: u32, k: Consts, u: vec3f, finish: bool, done: Stage, answer: bool, next: Stage) {
-    let x = cell_x[i];
-    let y = cell_y[i];
-    let m = motion(k, u.x - u.z * y, u.y + u.z * x);
-    var zx = cell_zx[i];
-    var zy = cell_zy[i];
-    if (finish) {
-        let t = trial(done, m, zx, zy);
-        let z = slip(k, t);
-        zx += done.pull * (z.d * (done.a_sigma0 * m.vx) - z.back * zx);
-        zy += done.pull * (z.d * (done.a_sigma0 * m.vy) - z.back * zy);
-    }
-    if (answer) {
-        let w = cell_w[i];
-        let t = trial(next, m, zx, zy);
-        let z = slip(k, t);
-        let sx = z.d * t.yx;
-        let sy = z.d * t.yy;
-        let fx = w * (sx + next.damping * (sx - zx) + k.sigma2 * m.vx);
-        let fy = w * (sy + next.damping * (sy - zy) + k.sigma2 * m.vy);
-        let share = w * (1.0 + next.damping);
-        let d = sensitivity(next, m, t, z);
-        let cxx = share * d.xx + w * k.sigma2;
-        let cxy = share * d.xy;
-        let cyx = share * d.yx;
-        let cyy = share * d.yy + w * k.sigma2;
-        // The rows of C E, then of E^T C E.
-        let xw = x * cxy - y * cxx;
-        let yw = x * cyy - y * cyx;
-        sum[0] += fx;
-        sum[1] += fy;
-        sum[2] += x * fy - y * fx;
-        sum[3] += cxx;
-        sum[4] += cxy;
-        sum[5] += xw;
-        sum[6] += cyx;
-        sum[7] += cyy;
-        sum[8] += yw;
-        sum[9] += x * cyx - y * cxx;
-        sum[10] += x * cyy - y * cxy;
-        sum[11] += x * yw - y * xw;
-    }
-    if (finish) {
-        cell_zx[i] = zx;
-        cell_zy[i] = zy;
-    }
-}
-
 // The friction wrench at the patch origin in the present state, with the rate of eqs. (1) and (15),
 // and the share of the normal force on slipping cells.
 fn wrench(k: Consts, u: vec3f, rate: Rate, f_n: f32) -> vec4f {
-    sum = array<Real, 12>();
-    for (var i = 0u; i < pairs; i++) { wrench_cell(i, k, u, rate); }
-    let s = reduce(pair_sums());
+    var sum = array<f32, 12>(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
+    for (var i = 0u; i < lane_cells; i++) {
+        let x = cell_x[i];
+        let y = cell_y[i];
+        let w = cell_w[i];
+        let zx = cell_zx[i];
+        let zy = cell_zy[i];
+        let m = motion(k, u.x - u.z * y, u.y + u.z * x);
+        let g = rate.mu_c + rate.mu_d * m.bell;
+        let lambda = decay(k, g, m, zx, zy);
+        let fx = -w * (zx + rate.sigma1 * (m.vx - lambda * zx) + k.sigma2 * m.vx);
+        let fy = -w * (zy + rate.sigma1 * (m.vy - lambda * zy) + k.sigma2 * m.vy);
+        sum[0] += fx;
+        sum[1] += fy;
+        sum[2] += x * fy - y * fx;
+        sum[3] += select(0.0, w, k.s_ba * g < sqrt(zx * zx + zy * zy));
+    }
+    let s = reduce(sum);
     return vec4f(f_n * s[0], f_n * s[1], f_n * s[2], s[3]);
-}
-
-fn wrench_cell(i: u32, k: Consts, u: vec3f, rate: Rate) {
-    let x = cell_x[i];
-    let y = cell_y[i];
-    let w = cell_w[i];
-    let zx = cell_zx[i];
-    let zy = cell_zy[i];
-    let m = motion(k, u.x - u.z * y, u.y + u.z * x);
-    let g = rate.mu_c + rate.mu_d * m.bell;
-    let lambda = decay(k, g, m, zx, zy);
-    let fx = -w * (zx + rate.sigma1 * (m.vx - lambda * zx) + k.sigma2 * m.vx);
-    let fy = -w * (zy + rate.sigma1 * (m.vy - lambda * zy) + k.sigma2 * m.vy);
-    sum[0] += fx;
-    sum[1] += fy;
-    sum[2] += x * fy - y * fx;
-    sum[3] += select(Real(0.0), w, k.s_ba * g < sqrt(zx * zx + zy * zy));
 }
 
 // Constants of a recorded wrench.

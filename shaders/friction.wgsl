@@ -1,8 +1,5 @@
 // One bristle over one stage of the step: its new state, exactly, and how its force changes with
 // the velocity. Twin: src/kernel/friction.rs. Equations: model.md, sections 2 and 3.
-//
-// `Real` is f32 for a reduced bristle and vec2f for the cells of a grid: a lane takes them in pairs, so that it works
-// on one while the other waits for its own results.
 
 // Pipeline constants: what a whole dispatch has in common.
 override elasto_plastic: bool = true;
@@ -29,239 +26,189 @@ struct Stage {
 
 // What a cell's velocity decides, whatever the stage.
 struct Motion {
-    vx: Real,
-    vy: Real,
-    s: Real,
-    ex: Real,
-    ey: Real,
-    bell: Real,
-    bell_slope: Real,
+    vx: f32,
+    vy: f32,
+    s: f32,
+    ex: f32,
+    ey: f32,
+    bell: f32,
+    bell_slope: f32,
 }
 
 // A bristle carried along by the base for a stage, before any of it slips.
 struct Trial {
-    yx: Real,
-    yy: Real,
-    nx: Real,
-    ny: Real,
-    inv_len: Real,
-    len: Real,
-    g: Real,
-    push: Real,
+    yx: f32,
+    yy: f32,
+    nx: f32,
+    ny: f32,
+    inv_len: f32,
+    len: f32,
+    g: f32,
+    push: f32,
 }
 
 // How much of a trial slips: zeta* = d y.
 struct Slip {
-    d: Real,
-    // 1 - d, without the difference: what an elastic bristle moves is exact.
-    back: Real,
-    stiff: Real,
-    xb: Real,
-    xs: Real,
+    d: f32,
+    stiff: f32,
+    xb: f32,
+    xs: f32,
 }
 
 // e^x for -80 <= x <= 0: relative error below (1 + |x|) 2e-7.
-fn exp_negative(x: Real) -> Real {
+fn exp_negative(x: f32) -> f32 {
     let k = round(x * LOG2_E);
-    let r = fma(-k, Real(LN_2), x);
-    var e = Real(1.0 / 720.0);
-    e = fma(e, r, Real(1.0 / 120.0));
-    e = fma(e, r, Real(1.0 / 24.0));
-    e = fma(e, r, Real(1.0 / 6.0));
-    e = fma(e, r, Real(1.0 / 2.0));
-    e = fma(e, r, Real(1.0));
-    e = fma(e, r, Real(1.0));
-    return bitcast<Real>((Int(k) + 127) << Uint(23u)) * e;
+    let r = fma(-k, LN_2, x);
+    var e = 1.0 / 720.0;
+    e = fma(e, r, 1.0 / 120.0);
+    e = fma(e, r, 1.0 / 24.0);
+    e = fma(e, r, 1.0 / 6.0);
+    e = fma(e, r, 1.0 / 2.0);
+    e = fma(e, r, 1.0);
+    e = fma(e, r, 1.0);
+    return bitcast<f32>(u32(i32(k) + 127) << 23u) * e;
 }
 
-// sin t for |t| <= pi/2: within 2e-7.
-fn sine(t: Real) -> Real {
+// (sin t, cos t) for |t| <= pi/2: within 2e-7 and 7e-7.
+fn sin_cos(t: f32) -> vec2f {
     let t2 = t * t;
-    var s = Real(-1.0 / 39916800.0);
-    s = fma(s, t2, Real(1.0 / 362880.0));
-    s = fma(s, t2, Real(-1.0 / 5040.0));
-    s = fma(s, t2, Real(1.0 / 120.0));
-    s = fma(s, t2, Real(-1.0 / 6.0));
-    s = fma(s, t2, Real(1.0));
-    return t * s;
-}
-
-// cos t for |t| <= pi/2: within 7e-7.
-fn cosine(t: Real) -> Real {
-    let t2 = t * t;
-    var c = Real(-1.0 / 3628800.0);
-    c = fma(c, t2, Real(1.0 / 40320.0));
-    c = fma(c, t2, Real(-1.0 / 720.0));
-    c = fma(c, t2, Real(1.0 / 24.0));
-    c = fma(c, t2, Real(-1.0 / 2.0));
-    return fma(c, t2, Real(1.0));
+    var s = -1.0 / 39916800.0;
+    s = fma(s, t2, 1.0 / 362880.0);
+    s = fma(s, t2, -1.0 / 5040.0);
+    s = fma(s, t2, 1.0 / 120.0);
+    s = fma(s, t2, -1.0 / 6.0);
+    s = fma(s, t2, 1.0);
+    var c = -1.0 / 3628800.0;
+    c = fma(c, t2, 1.0 / 40320.0);
+    c = fma(c, t2, -1.0 / 720.0);
+    c = fma(c, t2, 1.0 / 24.0);
+    c = fma(c, t2, -1.0 / 2.0);
+    c = fma(c, t2, 1.0);
+    return vec2f(t * s, c);
 }
 
 // Speed, direction and Stribeck bell of a velocity.
-fn motion(k: Consts, vx: Real, vy: Real) -> Motion {
+fn motion(k: Consts, vx: f32, vy: f32) -> Motion {
     let v2 = fma(vx, vx, vy * vy);
     let inv_s = inverseSqrt(v2 + TINY);
     let s = v2 * inv_s;
-    var bell = Real(0.0);
-    var bell_slope = Real(0.0);
+    var bell = 0.0;
+    var bell_slope = 0.0;
     if (gaussian) {
         let inv_v_s2 = k.inv_v_s * k.inv_v_s;
-        bell = exp_negative(-min(v2 * inv_v_s2, Real(80.0)));
+        bell = exp_negative(-min(v2 * inv_v_s2, 80.0));
         bell_slope = -2.0 * inv_v_s2 * (s * bell);
     } else {
-        let x = max(s * k.inv_v_s, Real(TINY));
-        bell = exp_negative(-min(exp2(k.gamma * log2(x)), Real(80.0)));
-        let held = max(x, Real(STRIBECK_X_MIN));
+        let x = max(s * k.inv_v_s, TINY);
+        bell = exp_negative(-min(exp2(k.gamma * log2(x)), 80.0));
+        let held = max(x, STRIBECK_X_MIN);
         // x^(gamma-1) as x^gamma / x, where x^gamma is bounded as in the bell: else it overflows at speed.
-        bell_slope = -k.gamma * min(exp2(k.gamma * log2(held)), Real(80.0)) / held * k.inv_v_s * bell;
+        bell_slope = -k.gamma * min(exp2(k.gamma * log2(held)), 80.0) / held * k.inv_v_s * bell;
     }
     return Motion(vx, vy, s, vx * inv_s, vy * inv_s, bell, bell_slope);
 }
 
-// A plastic share and its slope.
-struct Plastic {
-    b: Real,
-    slope: Real,
-}
-
 // Plastic share b(x) and its slope, eqs. (16)-(18): 0 below s_ba, 1 above 1, half a sine between.
-fn ramp(k: Consts, x: Real) -> Plastic {
-    let p = clamp((x - k.s_ba) * k.inv_width, Real(0.0), Real(1.0)) - 0.5;
-    let t = PI * p;
-    return Plastic(fma(Real(0.5), sine(t), Real(0.5)), 0.5 * PI * k.inv_width * cosine(t));
-}
-
-// A root on the ramp, with the plastic share there.
-struct Root {
-    x: Real,
-    b: Real,
-    slope: Real,
+fn ramp(k: Consts, x: f32) -> vec2f {
+    let p = clamp((x - k.s_ba) * k.inv_width, 0.0, 1.0) - 0.5;
+    let sc = sin_cos(PI * p);
+    return vec2f(fma(0.5, sc.x, 0.5), 0.5 * PI * k.inv_width * sc.y);
 }
 
 // The root x of x (1 + l b(x)) = y for s_ba < y < 1 + l, with b and b' there: Halley in the angle of the sine.
 //
 // The start takes the ramp as a parabola on the half that holds the root, so that the equation is exact at that
 // half's end, and freezes the x before the square at its centre: a quadratic.
-fn ramp_root(k: Consts, y: Real, l: Real) -> Root {
+fn ramp_root(k: Consts, y: f32, l: f32) -> vec3f {
     let width = 1.0 - k.s_ba;
     let middle = fma(0.5, width, k.s_ba);
     let stretched = 1.0 + l;
     let hl = 0.5 * l;
-    let low_half = y < fma(Real(middle), hl, Real(middle));
-    let frozen_twice = select(Real(1.0 + middle), Real(k.s_ba + middle), low_half);
-    let slope = select(width * stretched, Real(width), low_half);
-    let c = max(select(stretched - y, y - k.s_ba, low_half), Real(0.0));
+    let low_half = y < fma(middle, hl, middle);
+    let frozen_twice = select(1.0 + middle, k.s_ba + middle, low_half);
+    let slope = select(width * stretched, width, low_half);
+    let c = max(select(stretched - y, y - k.s_ba, low_half), 0.0);
     let root = sqrt(fma(slope, slope, 8.0 * hl * frozen_twice * c));
-    let q = min((c + c) / (slope + root), Real(0.5));
+    let q = min((c + c) / (slope + root), 0.5);
     // x = middle + per_angle t
     let per_angle = width / PI;
-    var t = fma(Real(PI), q, Real(-0.5 * PI));
+    var t = fma(PI, q, -0.5 * PI);
     t = select(-t, t, low_half);
-    var at = Turn(t, Real(0.0), Real(1.0));
-    for (var i = 0u; i < RAMP_ITERATIONS; i++) { at = ramp_step(at.t, y, l, per_angle, middle); }
-    let x = fma(Real(per_angle), at.t, Real(middle));
-    return Root(x, fma(Real(0.5), at.sin, Real(0.5)), 0.5 * PI * k.inv_width * at.cos);
-}
-
-// An angle of the ramp's sine.
-struct Turn {
-    t: Real,
-    sin: Real,
-    cos: Real,
-}
-
-// One step of Halley from angle t to the root of x (1 + l b(x)) = y, x = middle + per_angle t.
-fn ramp_step(t: Real, y: Real, l: Real, per_angle: f32, middle: f32) -> Turn {
-    let hl = 0.5 * l;
-    let sin = sine(t);
-    let cos = cosine(t);
-    let x = fma(Real(per_angle), t, Real(middle));
-    let xl = x * hl;
-    let load = fma(hl, sin, hl + 1.0);
-    let f = fma(x, load, -y);
-    let f_slope = fma(xl, cos, per_angle * load);
-    let f_bend = fma(per_angle * l, cos, -(xl * sin));
-    let below = fma(0.5 * f, -f_bend, f_slope * f_slope);
-    let next = clamp(t - f * f_slope / below, Real(-0.5 * PI), Real(0.5 * PI));
-    // The last step is short: sine and cosine follow it as polynomials.
-    let step = next - t;
-    return Turn(next, fma(step, fma(0.5 * step, -sin, cos), sin), fma(step, -sin, cos));
+    var sc = vec2f(0.0, 1.0);
+    for (var i = 0; i < RAMP_ITERATIONS; i++) {
+        sc = sin_cos(t);
+        let x = fma(per_angle, t, middle);
+        let xl = x * hl;
+        let load = fma(hl, sc.x, hl + 1.0);
+        let f = fma(x, load, -y);
+        let f_slope = fma(xl, sc.y, per_angle * load);
+        let f_bend = fma(per_angle * l, sc.y, -(xl * sc.x));
+        let below = fma(0.5 * f, -f_bend, f_slope * f_slope);
+        let next = clamp(t - f * f_slope / below, -0.5 * PI, 0.5 * PI);
+        // The last step is short: sine and cosine follow it as polynomials.
+        let step = next - t;
+        sc = vec2f(fma(step, fma(0.5 * step, -sc.x, sc.y), sc.x), fma(step, -sc.x, sc.y));
+        t = next;
+    }
+    return vec3f(fma(per_angle, t, middle), fma(0.5, sc.x, 0.5), 0.5 * PI * k.inv_width * sc.y);
 }
 
 // The bristle carried along from base (zx, zy) at velocity m.
-fn trial(st: Stage, m: Motion, zx: Real, zy: Real) -> Trial {
-    let a_sigma0 = Real(st.a_sigma0);
-    let yx = fma(a_sigma0, m.vx, zx);
-    let yy = fma(a_sigma0, m.vy, zy);
-    let g = fma(Real(st.mu_d), m.bell, Real(st.mu_c));
+fn trial(st: Stage, m: Motion, zx: f32, zy: f32) -> Trial {
+    let yx = fma(st.a_sigma0, m.vx, zx);
+    let yy = fma(st.a_sigma0, m.vy, zy);
+    let g = fma(st.mu_d, m.bell, st.mu_c);
     if (!elasto_plastic) {
-        let zero = Real(0.0);
-        return Trial(yx, yy, zero, zero, zero, zero, g, a_sigma0 * m.s);
+        return Trial(yx, yy, 0.0, 0.0, 0.0, 0.0, g, st.a_sigma0 * m.s);
     }
     let y2 = fma(yx, yx, yy * yy);
     let inv_len = inverseSqrt(y2 + TINY);
     let nx = yx * inv_len;
     let ny = yy * inv_len;
     let along = fma(m.vx, nx, fma(m.vy, ny, m.s));
-    let push = max(0.5 * a_sigma0 * along, Real(0.0));
+    let push = max(0.5 * st.a_sigma0 * along, 0.0);
     return Trial(yx, yy, nx, ny, inv_len, y2 * inv_len, g, push);
 }
 
 // Whether the trial ends on the ramp.
-fn on_ramp(k: Consts, t: Trial) -> Mask {
-    return (k.s_ba * t.g < t.len) & (t.len < t.g + t.push);
+fn on_ramp(k: Consts, t: Trial) -> bool {
+    return elasto_plastic && k.s_ba * t.g < t.len && t.len < t.g + t.push;
 }
 
 // The slip of a trial.
 fn slip(k: Consts, t: Trial) -> Slip {
+    if (on_ramp(k, t)) {
+        return slip_on_ramp(k, t.len / t.g, t.push / t.g);
+    }
     let r = 1.0 / (t.g + t.push);
     let d = t.g * r;
     if (!elasto_plastic) {
-        return Slip(d, t.push * r, r, Real(0.0), Real(0.0));
+        return Slip(d, r, 0.0, 0.0);
     }
     let plastic = k.s_ba * t.g < t.len;
-    let held = select(Real(1.0), d, plastic);
-    let xb = select(Real(0.0), t.len * r, plastic);
-    let back = t.push * r;
-    var z = Slip(held, select(Real(0.0), back, plastic), held, xb, xb * back);
-    let here = on_ramp(k, t);
-    if (any(here)) {
-        let inv_g = 1.0 / t.g;
-        let on = slip_on_ramp(k, t.len * inv_g, t.push * inv_g);
-        z.d = select(z.d, on.d, here);
-        z.back = select(z.back, on.back, here);
-        z.stiff = select(z.stiff, on.stiff, here);
-        z.xb = select(z.xb, on.xb, here);
-        z.xs = select(z.xs, on.xs, here);
-    }
-    return z;
+    let xb = select(0.0, t.len * r, plastic);
+    return Slip(select(1.0, d, plastic), select(1.0, d, plastic), xb, xb * (t.push * r));
 }
 
 // The slip of a trial on the ramp, from y = |y|/g and l = push/g.
-fn slip_on_ramp(k: Consts, y: Real, l: Real) -> Slip {
+fn slip_on_ramp(k: Consts, y: f32, l: f32) -> Slip {
     let root = ramp_root(k, y, l);
-    let steep = l * fma(root.x, root.slope, root.b);
+    let x = root.x;
+    let b = root.y;
+    let steep = l * fma(x, root.z, b);
     let stiff = 1.0 / (1.0 + steep);
-    let d = 1.0 / fma(l, root.b, Real(1.0));
-    return Slip(d, l * root.b * d, stiff, root.x * root.b, root.x * (steep * stiff));
+    return Slip(1.0 / fma(l, b, 1.0), stiff, x * b, x * (steep * stiff));
 }
 
-// d zeta*/dv.
-struct Sensitivity {
-    xx: Real,
-    xy: Real,
-    yx: Real,
-    yy: Real,
-}
-
-fn sensitivity(st: Stage, m: Motion, t: Trial, z: Slip) -> Sensitivity {
+// d zeta*/dv as (xx, xy, yx, yy).
+fn sensitivity(st: Stage, m: Motion, t: Trial, z: Slip) -> vec4f {
     let g_slope = st.chi * st.mu_d * m.bell_slope;
     let i = st.a_sigma0 * z.d;
     if (!elasto_plastic) {
         let c = -(z.stiff * z.stiff * st.a_sigma0 * (t.g - m.s * g_slope));
         let cx = c * m.ex;
         let cy = c * m.ey;
-        return Sensitivity(fma(t.yx, cx, i), t.yx * cy, t.yy * cx, fma(t.yy, cy, i));
+        return vec4f(fma(t.yx, cx, i), t.yx * cy, t.yy * cx, fma(t.yy, cy, i));
     }
     let vn = fma(m.vx, t.nx, m.vy * t.ny);
     let turn = st.a_sigma0 * t.inv_len;
@@ -274,16 +221,16 @@ fn sensitivity(st: Stage, m: Motion, t: Trial, z: Slip) -> Sensitivity {
     // Less i n, so that what is left of d (I - n n^T) is d I.
     let row_x = fma(along, fma(back, deps_x, t.nx), fma(forth, m.ex, -(i * t.nx)));
     let row_y = fma(along, fma(back, deps_y, t.ny), fma(forth, m.ey, -(i * t.ny)));
-    return Sensitivity(fma(t.nx, row_x, i), t.nx * row_y, t.ny * row_x, fma(t.ny, row_y, i));
+    return vec4f(fma(t.nx, row_x, i), t.nx * row_y, t.ny * row_x, fma(t.ny, row_y, i));
 }
 
 // lambda / sigma0 of the differential equation at state (zx, zy): for recorded wrenches.
-fn decay(k: Consts, g: Real, m: Motion, zx: Real, zy: Real) -> Real {
+fn decay(k: Consts, g: f32, m: Motion, zx: f32, zy: f32) -> f32 {
     if (!elasto_plastic) {
         return m.s / g;
     }
     let z2 = zx * zx + zy * zy;
     let inv_z = inverseSqrt(z2 + TINY);
     let eps = 0.5 * (m.s + (m.vx * zx + m.vy * zy) * inv_z);
-    return eps * ramp(k, z2 * inv_z / g).b / g;
+    return eps * ramp(k, z2 * inv_z / g).x / g;
 }

@@ -165,7 +165,7 @@ fn wrench(k: Consts, u: vec3f, rate: Rate, f_n: f32) -> vec4f {
     // zeta' / sigma0
     var change = m.d - m.m.s / g * zeta;
     if (elasto_plastic) {
-        let share = ramp(k, x).b;
+        let share = ramp(k, x).x;
         if (consistent) {
             let b = 0.5 * share * (1.0 + dot(m.d_hat, z_hat));
             change = (1.0 - b) * m.v_e + b * m.d - b * m.m.s / g * zeta;
@@ -217,17 +217,17 @@ fn bristle3(k: Consts, st: Stage, m: Drive) -> Bristle3 {
         let l = max(st.a_sigma0 * 0.5 * (length(m.d) + dot(m.d, n)) / big_g, 0.0);
         let ratio = length(y) / big_g;
         var x = ratio;
-        var b = Plastic(0.0, 0.0);
+        var b = vec2f(0.0);
         if (ratio >= 1.0 + l) {
             x = ratio / (1.0 + l);
-            b = Plastic(1.0, 0.0);
+            b = vec2f(1.0, 0.0);
         } else if (ratio > k.s_ba) {
             let root = ramp_root(k, ratio, l);
             x = root.x;
-            b = Plastic(root.b, root.slope);
+            b = root.yz;
         }
-        let d = 1.0 / (1.0 + l * b.b);
-        return Bristle3(d * y, d * (push - l * b.b * zeta), y, l, x, b.b, b.slope, d);
+        let d = 1.0 / (1.0 + l * b.x);
+        return Bristle3(d * y, d * (push - l * b.x * zeta), y, l, x, b.x, b.y, d);
     }
     let q = st.a_sigma0 * m.m.s / g;
     let pull = st.a_sigma0 * m.v_e;
@@ -240,7 +240,7 @@ fn bristle3(k: Consts, st: Stage, m: Drive) -> Bristle3 {
     let b = ramp(k, x);
     // Elastic below break-away, to the last bit: a sum of z1 would lose some.
     let step = tau * pull + (1.0 - tau) / (1.0 + q) * (push - q * zeta);
-    return Bristle3(select(z, z0, tau == 1.0), step, vec3f(b.b, 0.0, 0.0), q, x, share, b.slope, 1.0 / (1.0 + share * q));
+    return Bristle3(select(z, z0, tau == 1.0), step, vec3f(b.x, 0.0, 0.0), q, x, share, b.y, 1.0 / (1.0 + share * q));
 }
 
 // The root of F(tau) = (1-tau)/(1 + q tau) - b(x) (1 + c)/2 in [0, 1], zeta = z1 + tau (z0 - z1).
@@ -259,13 +259,13 @@ fn consistent_root(k: Consts, m: Drive, big_g: f32, q: f32, z0: vec3f, z1: vec3f
         let z_hat = z * inv;
         let b = ramp(k, length(z) / big_g);
         let cosine = dot(m.d_hat, z_hat);
-        let f = (1.0 - tau) / (1.0 + q * tau) - 0.5 * b.b * (1.0 + cosine);
+        let f = (1.0 - tau) / (1.0 + q * tau) - 0.5 * b.x * (1.0 + cosine);
         if (tau == 0.0 && f <= 0.0) {
             break;
         }
         let slope = -(1.0 + q) / ((1.0 + q * tau) * (1.0 + q * tau))
-            - 0.5 * b.slope * dot(z_hat, way) / big_g * (1.0 + cosine)
-            - 0.5 * b.b * dot(m.d_hat - cosine * z_hat, way) * inv;
+            - 0.5 * b.y * dot(z_hat, way) / big_g * (1.0 + cosine)
+            - 0.5 * b.x * dot(m.d_hat - cosine * z_hat, way) * inv;
         if (f > 0.0) {
             low = tau;
         } else {

@@ -9,7 +9,6 @@ mod item;
 mod layout;
 mod limit_surface;
 mod map;
-mod pace;
 mod shader;
 mod staging;
 

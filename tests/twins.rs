@@ -134,22 +134,6 @@ fn windows_and_dispatches_of_any_length_give_the_same_bits() {
     }
 }
 
-#[test]
-fn loops_written_out_as_on_hardware_give_the_same_bits() {
-    let small = |c: &Contact| c.patch.grid().len() < 64 && c.friction.gamma == 2.0;
-    let contacts: Vec<Contact> = (0..60).map(|k| random_contact(5, k)).filter(small).collect();
-    for law in [Law::LuGre, Law::ElastoPlastic] {
-        assert!(contacts.iter().any(|c| c.friction.law == law), "{law:?} is in the batch");
-    }
-    let plan = plan(5e-3, STEP, 1e-3);
-    let wanted = rollout(gpu(), &contacts, &plan);
-    let found = rollout(&Gpu::new(Choice::Any).unwrap().with_loops_written_out(), &contacts, &plan);
-    for k in 0..contacts.len() {
-        let (f, w) = (bits(&found, k), bits(&wanted, k));
-        assert_eq!((0..f.len()).find(|&i| f[i] != w[i]), None, "contact {k}: the first number whose bits differ");
-    }
-}
-
 /// A wrong kernel: what is wrong with it, the text that is replaced and by what.
 macro_rules! mutants {
     (gamma $gamma:literal: $($name:ident: $from:expr => $to:expr;)*) => {
@@ -182,14 +166,14 @@ fn caught(gamma: f64, edit: fn(String) -> String) {
 mutants! { gamma 2.0:
     wrong_sign_of_the_plastic_speed_is_caught:
         "fma(m.vx, nx, fma(m.vy, ny, m.s))" => "fma(-m.vx, nx, fma(-m.vy, ny, m.s))";
-    wrong_side_of_the_ramp_is_caught: "let load = fma(hl, sin," => "let load = fma(-hl, sin,";
-    wrong_start_of_the_ramp_is_caught: "(k.s_ba * t.g < t.len) &" => "(1.1 * k.s_ba * t.g < t.len) &";
+    wrong_side_of_the_ramp_is_caught: "let load = fma(hl, sc.x," => "let load = fma(-hl, sc.x,";
+    wrong_start_of_the_ramp_is_caught: "&& k.s_ba * t.g < t.len" => "&& 1.1 * k.s_ba * t.g < t.len";
     wrong_pull_to_the_second_stage_is_caught: "zx += done.pull *" => "zx += 0.9999 * done.pull *";
     wrong_torque_is_caught: "sum[2] += x * fy - y * fx;" => "sum[2] += x * fy + y * fx;";
     wrong_velocity_of_a_cell_is_caught: "u.y + u.z * x);" => "u.y - u.z * x);";
-    wrong_stribeck_bell_is_caught: "-min(v2 * inv_v_s2, Real(80.0))" => "-min(1.01 * v2 * inv_v_s2, Real(80.0))";
+    wrong_stribeck_bell_is_caught: "-min(v2 * inv_v_s2, 80.0)" => "-min(1.01 * v2 * inv_v_s2, 80.0)";
     forgotten_pads_are_caught: "let grip = c.pads * v.f_n;" => "let grip = v.f_n;";
-    forgotten_viscosity_is_caught: "let cxx = share * d.xx + w * k.sigma2;" => "let cxx = 0.9 * share * d.xx;";
+    forgotten_viscosity_is_caught: "let cxx = share * d.x + w * k.sigma2;" => "let cxx = 0.9 * share * d.x;";
     wrong_turn_of_the_body_is_caught: "-t.sin * v.x + t.cos * v.y" => "t.sin * v.x + t.cos * v.y";
     wrong_cube_root_of_the_map_is_caught: "log2(max(f_n, TINY)) / 3.0" => "log2(max(f_n, TINY)) / 2.9";
     wrong_weight_of_the_stages_is_caught:

@@ -29,8 +29,6 @@ pub struct Adapter {
     pub driver: String,
     /// Smallest and largest subgroup.
     pub subgroup: [u32; 2],
-    /// Whether shaders can sum over a subgroup.
-    pub subgroup_sums: bool,
     /// Largest storage buffer that a shader can see [bytes].
     pub max_storage_buffer: u64,
     /// Invocations of a workgroup at most.
@@ -49,17 +47,10 @@ impl Adapter {
             software: info.device_type == wgpu::DeviceType::Cpu,
             driver: [info.driver, info.driver_info].join(" ").trim().to_owned(),
             subgroup: [info.subgroup_min_size, info.subgroup_max_size],
-            subgroup_sums: adapter.features().contains(wgpu::Features::SUBGROUP),
             max_storage_buffer: limits.max_storage_buffer_binding_size,
             max_workgroup: limits.max_compute_invocations_per_workgroup,
             max_workgroup_memory: limits.max_compute_workgroup_storage_size,
         }
-    }
-
-    /// Lanes of a subgroup, if shaders can sum over one and all are of one size.
-    pub(super) fn known_subgroup(&self) -> Option<u32> {
-        let [least, most] = self.subgroup;
-        (self.subgroup_sums && least == most && least.is_power_of_two()).then_some(least)
     }
 }
 
@@ -98,7 +89,7 @@ pub(super) fn open(choice: Choice) -> Result<(wgpu::Device, wgpu::Queue, Adapter
     let limits = adapter.limits();
     let descriptor = wgpu::DeviceDescriptor {
         label: Some("bristle"),
-        required_features: adapter.features() & wgpu::Features::SUBGROUP,
+        required_features: wgpu::Features::empty(),
         required_limits: wgpu::Limits {
             max_storage_buffer_binding_size: limits.max_storage_buffer_binding_size,
             max_buffer_size: limits.max_buffer_size,

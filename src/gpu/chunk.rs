@@ -6,7 +6,6 @@
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Instant;
 
 use rayon::prelude::*;
 
@@ -14,7 +13,6 @@ use super::engine::{Gpu, Pipeline};
 use super::item::{Item, device_contact, device_state};
 use super::layout::{self, Record, Run, State, flag};
 use super::map::{self, Map, Tables};
-use super::pace::Pace;
 use super::shader::{ROOT_ITERATIONS, Shape, Variant};
 use super::staging::Staging;
 use crate::contact::Model;
@@ -23,9 +21,9 @@ use crate::error::EngineError;
 use crate::patch::Patch;
 use crate::schedule::Interval;
 
-/// Cell visits of one window: of some dispatches, and samples that come back together.
+/// Cell visits of one dispatch that keep it well under the 50 ms after which drivers grow nervous.
 const WORK_HARDWARE: f64 = 1e9;
-/// The same on a software adapter.
+/// The same on a software adapter, where nothing kills a long dispatch but progress should show.
 const WORK_SOFTWARE: f64 = 3e7;
 /// Mesa's llvmpipe ends every loop of an invocation after 65 535 turns of all of them together,
 /// silently; stay below.
@@ -33,7 +31,7 @@ const SOFTWARE_LOOP_TURNS: u32 = 60_000;
 /// Bytes of one buffer at most, below every adapter's limit.
 const BUFFER_BUDGET: u64 = 96 << 20;
 /// Sweeps of one dispatch at most on hardware: of a few contacts a sweep takes its latency, some 20 us.
-const MOST_SWEEPS: u32 = 2000;
+const MOST_SWEEPS: f64 = 2000.0;
 /// Sweeps over the grid in a step.
 const SWEEPS_PER_STEP: f64 = 2.2;
 
@@ -52,12 +50,8 @@ pub(super) struct Chunk<'a> {
     /// The map of every contact at the end of what was built so far.
     maps: Vec<Map>,
     bindings: Bindings,
-    /// Made anew when a buffer grows.
-    group: Option<wgpu::BindGroup>,
     states: Staging,
-    /// One is read while the device fills the other.
-    records: [Staging; 2],
-    pace: Pace,
+    records: Staging,
 }
 
 /// The buffers of a chunk, in the order of their bindings.
@@ -198,10 +192,8 @@ impl<'a> Chunk<'a> {
             tables,
             maps,
             bindings,
-            group: None,
             states: staging(state_size),
-            records: [staging(record_size), staging(record_size)],
-            pace: Pace::new(gpu.adapter.software),
+            records: staging(record_size),
         }
     }
 
@@ -211,39 +203,35 @@ impl<'a> Chunk<'a> {
         let mut cursors = vec![0; self.items.len()];
         let mut window = 0..self.frames.min(last);
         let mut upload = self.build(&window, &mut cursors)?;
-        // The window before, whose samples the device has copied but nobody has read.
-        let mut finished: Option<(Range<usize>, usize, wgpu::SubmissionIndex)> = None;
-        let mut states: Vec<State> = Vec::new();
-        let mut to = 0;
+        let mut finished: Option<(Range<usize>, Vec<Record>)> = None;
+        let mut states = Vec::new();
         while !window.is_empty() {
-            let most = self.send(&upload);
-            let started = Instant::now();
-            let mut copied = self.dispatch(self.expected_sweeps, most, true, to);
-            // The device computes: read the window before, and prepare the one after.
-            if let Some(done) = finished.take() {
-                let samples = self.decode(done, out)?;
-                if !progress(samples) {
+            let max_sweeps = self.send(&upload);
+            self.dispatch(max_sweeps, true);
+            // The device computes: decode the window before, and prepare the one after.
+            if let Some((done, records)) = finished.take() {
+                self.decode(&done, &records, out);
+                if !progress((done.len() * self.items.len()) as u64) {
                     return Err(EngineError::Stopped);
                 }
             }
             let next = window.end..(window.end + self.frames).min(last);
             let prepared = self.build(&next, &mut cursors)?;
-            let swept = |states: &[State]| states.iter().map(|s| s.sweeps).max().unwrap_or(0);
-            let before = swept(&states);
-            let busy = !self.gpu.device.poll(wgpu::PollType::Poll).is_ok_and(|status| status.is_queue_empty());
-            states = self.states.read(&self.gpu.device, self.items.len())?;
-            self.pace.learn(most, swept(&states) - before, started.elapsed(), busy);
-            let behind = |(s, w): (&State, &layout::Window)| s.status == 0 && s.interval < w.end;
-            while states.iter().zip(&upload.windows).any(behind) {
-                copied = self.dispatch(1.0, most, false, to);
-                states = self.states.read(&self.gpu.device, self.items.len())?;
+            loop {
+                states = self.states.read::<State>(&self.gpu.device, self.items.len())?;
+                let behind = |(s, w): (&State, &layout::Window)| s.status == 0 && s.interval < w.end;
+                if !states.iter().zip(&upload.windows).any(behind) {
+                    break;
+                }
+                self.dispatch(max_sweeps, false);
             }
-            finished = Some((window, to, copied));
-            (window, upload, to) = (next, prepared, 1 - to);
+            let records = self.records.read(&self.gpu.device, self.items.len() * (self.frames + 1))?;
+            finished = Some((window, records));
+            (window, upload) = (next, prepared);
         }
-        if let Some(done) = finished {
-            let samples = self.decode(done, out)?;
-            progress(samples);
+        if let Some((done, records)) = finished {
+            self.decode(&done, &records, out);
+            progress((done.len() * self.items.len()) as u64);
         }
         for (item, s) in self.items.iter().zip(&states) {
             out.status[item.index] = Status {
@@ -349,104 +337,80 @@ impl<'a> Chunk<'a> {
 
     /// Sweeps after which a dispatch has to stop.
     fn max_sweeps(&self, upload: &Upload) -> u32 {
-        let Shape { workgroup, pairs, .. } = self.variant.shape;
+        let Shape { workgroup, cells_per_lane } = self.variant.shape;
         if !self.gpu.adapter.software {
-            return MOST_SWEEPS;
+            let cells: usize = self.items.iter().map(Item::zetas).sum();
+            return (WORK_HARDWARE / cells as f64).clamp(64.0, MOST_SWEEPS) as u32;
         }
         let terms = upload.intervals.iter().map(|i| i.term_count).max().unwrap_or(0);
         let model = match self.variant.reduced {
-            None => pairs + workgroup / 8,
+            None => cells_per_lane + workgroup / 8,
             Some(_) => 2 * (ROOT_ITERATIONS + 2),
         };
         let turns = model + 4 + 2 * terms;
-        (SOFTWARE_LOOP_TURNS.saturating_sub(6 * pairs) / turns).saturating_sub(12).max(1)
+        (SOFTWARE_LOOP_TURNS.saturating_sub(4 * cells_per_lane) / turns).saturating_sub(12).max(1)
     }
 
     /// Puts a window's intervals on the device; buffers grow when they must. Returns the sweeps
     /// that one dispatch may do.
     fn send(&mut self, upload: &Upload) -> u32 {
-        let own = self.pace.sweeps(self.max_sweeps(upload));
+        let own = self.max_sweeps(upload);
         let max_sweeps = self.gpu.budget.map_or(own, |(_, sweeps)| own.min(sweeps));
         let queue = &self.gpu.queue;
         queue.write_buffer(&self.bindings.windows, 0, bytemuck::cast_slice(&upload.windows));
-        let mut tables = Vec::new();
         if !upload.tables.is_empty() {
-            tables.extend(self.tables.numbers().iter().chain(&upload.tables));
+            let all: Vec<f32> = self.tables.numbers().iter().chain(&upload.tables).copied().collect();
+            self.gpu.put(&mut self.bindings.cells, bytemuck::cast_slice(&all));
         }
         for (buffer, bytes) in [
-            (&mut self.bindings.cells, bytemuck::cast_slice::<f32, u8>(&tables)),
             (&mut self.bindings.intervals, bytemuck::cast_slice(&upload.intervals)),
-            (&mut self.bindings.terms, bytemuck::cast_slice(&upload.terms)),
+            (&mut self.bindings.terms, bytemuck::cast_slice::<_, u8>(&upload.terms)),
         ] {
-            if bytes.len() as u64 > buffer.size() {
-                self.group = None;
-            }
-            if !bytes.is_empty() {
-                self.gpu.put(buffer, bytes);
-            }
+            self.gpu.put(buffer, bytes);
         }
         let run = Run { contacts: self.items.len() as u32, max_sweeps, zero: 0 };
         queue.write_buffer(&self.bindings.run, 0, bytemuck::bytes_of(&run));
-        self.bind();
         max_sweeps
     }
 
-    /// Binds the buffers, if some are new.
-    fn bind(&mut self) {
+    /// Dispatches the window, as often as it is likely to take; `fresh` the first time, with the
+    /// samples poisoned.
+    fn dispatch(&self, max_sweeps: u32, fresh: bool) {
         let b = &self.bindings;
         let buffers =
             [&b.cells, &b.contacts, &b.windows, &b.intervals, &b.terms, &b.states, &b.zetas, &b.records, &b.run];
-        self.group.get_or_insert_with(|| {
-            let entries: Vec<_> = (0..)
-                .zip(buffers)
-                .map(|(binding, buffer)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() })
-                .collect();
-            self.gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
-                label: None,
-                layout: &self.pipeline.layout,
-                entries: &entries,
-            })
+        let entries: Vec<_> = buffers
+            .iter()
+            .enumerate()
+            .map(|(i, buffer)| wgpu::BindGroupEntry { binding: i as u32, resource: buffer.as_entire_binding() })
+            .collect();
+        let group = self.gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: None,
+            layout: &self.pipeline.layout,
+            entries: &entries,
         });
-    }
-
-    /// Submits as many dispatches as `expected` sweeps are likely to take, one by one so that each is short, and
-    /// copies of the states and, to staging buffer `to`, of the samples; `fresh` with the samples poisoned before.
-    fn dispatch(&self, expected: f64, max_sweeps: u32, fresh: bool, to: usize) -> wgpu::SubmissionIndex {
-        let times = (expected / f64::from(max_sweeps)).ceil().max(1.0) as u32;
-        let submit = |first: bool, last: bool| {
-            let mut encoder = self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-            {
-                let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-                pass.set_bind_group(0, self.group.as_ref(), &[]);
-                if first && fresh {
-                    let records = (self.items.len() * (self.frames + 1)) as u32;
-                    pass.set_pipeline(&self.pipeline.poison);
-                    dispatch_groups(&mut pass, records.div_ceil(self.variant.shape.workgroup));
-                }
-                pass.set_pipeline(&self.pipeline.rollout);
+        let mut encoder = self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        {
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+            pass.set_bind_group(0, &group, &[]);
+            if fresh {
+                let records = (self.items.len() * (self.frames + 1)) as u32;
+                pass.set_pipeline(&self.pipeline.poison);
+                dispatch_groups(&mut pass, records.div_ceil(self.variant.shape.workgroup));
+            }
+            pass.set_pipeline(&self.pipeline.rollout);
+            for _ in 0..(self.expected_sweeps / f64::from(max_sweeps)).ceil() as u32 {
                 let contacts = self.variant.shape.contacts();
                 dispatch_groups(&mut pass, (self.items.len() as u32).div_ceil(contacts));
             }
-            if last {
-                self.states.copy(&mut encoder, &self.bindings.states);
-                self.records[to].copy(&mut encoder, &self.bindings.records);
-            }
-            self.gpu.queue.submit([encoder.finish()])
-        };
-        for i in 1..times {
-            submit(i == 1, false);
         }
-        submit(times == 1, true)
+        self.states.copy(&mut encoder, &b.states);
+        self.records.copy(&mut encoder, &b.records);
+        self.gpu.queue.submit([encoder.finish()]);
     }
 
-    /// Moves the samples of a window from its staging buffer to `out`; returns how many.
-    fn decode(
-        &self,
-        (window, from, copied): (Range<usize>, usize, wgpu::SubmissionIndex),
-        out: &mut Trajectories,
-    ) -> Result<u64, EngineError> {
-        let n = self.items.len() * (self.frames + 1);
-        let records: Vec<Record> = self.records[from].read_after(&self.gpu.device, n, Some(copied))?;
+    /// Moves the samples of a window to `out`.
+    fn decode(&self, window: &Range<usize>, records: &[Record], out: &mut Trajectories) {
         let frames = out.frames();
         let first = if window.start == 0 { 0 } else { window.start + 1 };
         for (i, item) in self.items.iter().enumerate() {
@@ -462,7 +426,6 @@ impl<'a> Chunk<'a> {
                 out.slip[at] = f64::from(r.slip);
             }
         }
-        Ok((window.len() * self.items.len()) as u64)
     }
 
     fn read_bristles(&self, out: &mut Trajectories) -> Result<(), EngineError> {

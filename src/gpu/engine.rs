@@ -26,8 +26,6 @@ pub struct Gpu {
     edit: Option<fn(String) -> String>,
     /// Cell visits of a window and sweeps of a dispatch at most, if not the adapter's own: for tests.
     pub(super) budget: Option<(f64, u32)>,
-    /// Whether kernels are written out as on hardware, whatever the adapter: for tests.
-    written_out: bool,
 }
 
 /// A compiled variant.
@@ -53,7 +51,6 @@ impl Gpu {
             pipelines: Mutex::default(),
             edit: None,
             budget: None,
-            written_out: false,
         })
     }
 
@@ -72,13 +69,6 @@ impl Gpu {
     #[must_use]
     pub fn with_budget(self, work: f64, sweeps: u32) -> Self {
         Self { budget: Some((work, sweeps)), ..self }
-    }
-
-    /// The same engine with its loops over cells written out, as on hardware, which must not change any result.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn with_loops_written_out(self) -> Self {
-        Self { written_out: true, ..self }
     }
 
     /// The adapter that runs.
@@ -184,9 +174,7 @@ impl Engine for Gpu {
         let items: Vec<Item<'_>> = contacts.par_iter().enumerate().map(|(i, c)| Item::new(i, c, plan)).collect();
         let mut groups: BTreeMap<Variant, Vec<Item<'_>>> = BTreeMap::new();
         for item in items {
-            let mut variant = item.variant(plan, &self.adapter)?;
-            variant.shape.unrolled |= self.written_out && variant.shape.pairs > 0;
-            groups.entry(variant).or_default().push(item);
+            groups.entry(item.variant(plan)?).or_default().push(item);
         }
         for (variant, items) in groups {
             let pipeline = self.pipeline(variant);

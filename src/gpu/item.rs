@@ -1,6 +1,5 @@
 //! One contact as the device sees it.
 
-use super::adapter::Adapter;
 use super::layout::{self, State, kind};
 use super::map::Map;
 use super::shader::{Reduced, Shape, Variant};
@@ -12,8 +11,8 @@ use crate::kernel::step::{FRESH_STEP, longest_planned};
 use crate::patch::Exponent;
 use crate::schedule::Timeline;
 
-/// Pairs of cells that one lane can hold; with 256 lanes this is a grid of 128 x 128.
-const MOST_PAIRS: u32 = 32;
+/// Cells that one lane can hold; with 256 lanes this is a grid of 128 x 128.
+const MOST_CELLS_PER_LANE: u32 = 64;
 
 /// A contact with what is known of it before it runs.
 pub(super) struct Item<'a> {
@@ -36,17 +35,17 @@ impl<'a> Item<'a> {
         if self.contact.model.is_grid() { self.active.len() } else { 3 }
     }
 
-    pub(super) fn variant(&self, plan: &Plan, adapter: &Adapter) -> Result<Variant, EngineError> {
+    pub(super) fn variant(&self, plan: &Plan) -> Result<Variant, EngineError> {
         let (shape, reduced) = match &self.contact.model {
-            Model::Distributed => (Shape::of(self.active.len(), adapter), None),
+            Model::Distributed => (Shape::of(self.active.len()), None),
             Model::Ellipsoid(form) => (Shape::REDUCED, Some((true, *form))),
             Model::LimitSurface(_, form) => (Shape::REDUCED, Some((false, *form))),
         };
-        if shape.pairs > MOST_PAIRS {
+        if shape.cells_per_lane > MOST_CELLS_PER_LANE {
             return Err(EngineError::Limit {
                 what: format!("pressured cells of contact {}", self.index),
                 requested: self.active.len() as u64,
-                max: u64::from(2 * shape.workgroup * MOST_PAIRS),
+                max: u64::from(shape.workgroup * MOST_CELLS_PER_LANE),
             });
         }
         let friction = &self.contact.friction;

@@ -1,6 +1,5 @@
 //! Putting a shader together: constants from Rust, then the WGSL files.
 
-use super::adapter::Adapter;
 use super::layout::{flag, kind};
 use crate::body::Kind;
 use crate::engine::Reason;
@@ -12,55 +11,40 @@ use crate::kernel::step::{
 use crate::limit_surface::{ORDERS, Rule};
 use crate::patch::{A_MIN, K_MIN};
 
-/// The shape of a kernel.
+/// The shape of a kernel: lanes of a workgroup, and cells that each lane holds at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Shape {
     /// Lanes of the workgroup: of one contact with a grid, or of as many reduced contacts.
     pub workgroup: u32,
-    /// Room for cells, in pairs, of each lane; 0 for reduced contacts.
-    pub pairs: u32,
-    /// Whole subgroups of the workgroup, where the adapter sums over those; else the lanes sum through memory.
-    pub subgroups: Option<u32>,
-    /// Whether loops over the pairs are written out, so that cells stay in registers.
-    pub unrolled: bool,
+    /// Length of each lane's arrays; 0 for reduced contacts.
+    pub cells_per_lane: u32,
 }
 
 /// Lanes of the widest workgroup (portable limit).
 const WIDEST: u32 = 256;
-/// Pairs of cells a lane keeps before the next wider workgroup is taken, on hardware: as many as its registers hold.
-const COMFORTABLE_HARDWARE: u32 = 8;
-/// The same on a software driver, which has no registers to spare and works on a workgroup's subgroups in turn.
-const COMFORTABLE_SOFTWARE: u32 = 32;
+/// Cells a lane keeps before the next wider workgroup is taken.
+const COMFORTABLE: u32 = 16;
 
 impl Shape {
-    /// The shape for a contact with `cells` cells: a function of the contact and the adapter alone, so that its
+    /// The shape for a contact with `cells` cells: a function of the contact alone, so that its
     /// result does not depend on its neighbours.
-    ///
-    /// One subgroup of the adapter, where its size is known, so that no lane waits at a barrier; twice as many lanes
-    /// as long as each would hold more cells than is comfortable.
     #[must_use]
-    pub fn of(cells: usize, adapter: &Adapter) -> Self {
+    pub fn of(cells: usize) -> Self {
         let cells = cells as u32;
-        let subgroup = adapter.known_subgroup().filter(|lanes| (2..=WIDEST).contains(lanes));
-        let comfortable = if adapter.software { COMFORTABLE_SOFTWARE } else { COMFORTABLE_HARDWARE };
-        let mut workgroup = subgroup.unwrap_or(32);
-        while workgroup < WIDEST && cells > 2 * workgroup * comfortable {
+        let mut workgroup = 32;
+        while workgroup < WIDEST && cells > workgroup * COMFORTABLE {
             workgroup *= 2;
         }
-        let pairs = cells.div_ceil(2 * workgroup).max(1);
-        let unrolled = !adapter.software && pairs <= COMFORTABLE_HARDWARE;
-        // Loops end where the contact's cells do, so that contacts of many sizes share a kernel.
-        let pairs = if unrolled { pairs } else { pairs.next_power_of_two().max(4) };
-        Self { workgroup, pairs, subgroups: subgroup.map(|lanes| workgroup / lanes), unrolled }
+        Self { workgroup, cells_per_lane: cells.div_ceil(workgroup).next_multiple_of(4) }
     }
 
     /// The shape for contacts with a reduced bristle, one a lane.
-    pub const REDUCED: Self = Self { workgroup: 32, pairs: 0, subgroups: None, unrolled: false };
+    pub const REDUCED: Self = Self { workgroup: 32, cells_per_lane: 0 };
 
     /// Contacts that one workgroup steps.
     #[must_use]
     pub const fn contacts(self) -> u32 {
-        if self.pairs == 0 { self.workgroup } else { 1 }
+        if self.cells_per_lane == 0 { self.workgroup } else { 1 }
     }
 }
 
@@ -129,8 +113,7 @@ pub fn source(shape: Shape) -> String {
     }
     for (name, value) in [
         ("WORKGROUP", shape.workgroup),
-        ("PAIRS", shape.pairs),
-        ("SUBGROUPS", shape.subgroups.unwrap_or(0)),
+        ("CELLS_PER_LANE", shape.cells_per_lane),
         ("NEWTON_MOST", NEWTON_MOST),
         ("ROOT_ITERATIONS", ROOT_ITERATIONS),
         ("KIND_PRESCRIBED", kind::of(Kind::Prescribed)),
@@ -145,48 +128,16 @@ pub fn source(shape: Shape) -> String {
     ] {
         constant(name, format!("{value}u"));
     }
-    // Cells go in pairs.
-    let real = if shape.pairs == 0 { ["f32", "i32", "u32", "bool"] } else { ["vec2f", "vec2i", "vec2u", "vec2<bool>"] };
-    for (name, of) in ["Real", "Int", "Uint", "Mask"].into_iter().zip(real) {
-        text += &format!("alias {name} = {of};\n");
-    }
-    text += &written_out(include_str!("../../shaders/friction.wgsl"), "RAMP_ITERATIONS", f32::RAMP_ITERATIONS);
-    if shape.pairs == 0 {
+    constant("RAMP_ITERATIONS", f32::RAMP_ITERATIONS.to_string());
+    text += include_str!("../../shaders/friction.wgsl");
+    if shape.cells_per_lane == 0 {
         text += include_str!("../../shaders/reduced.wgsl");
     } else {
-        text += match shape.subgroups {
-            Some(_) => include_str!("../../shaders/reduce_subgroups.wgsl"),
-            None => include_str!("../../shaders/reduce.wgsl"),
-        };
-        let cells = include_str!("../../shaders/distributed.wgsl");
-        text += &if shape.unrolled { written_out(cells, "pairs", shape.pairs as usize) } else { tested_last(cells) };
+        text += include_str!("../../shaders/reduce.wgsl");
+        text += include_str!("../../shaders/distributed.wgsl");
     }
     text += include_str!("../../shaders/step.wgsl");
     text
-}
-
-/// Loops of one line: `for (var i = 0u; i < COUNT; i++) { BODY }`.
-const LOOP: &str = "    for (var i = 0u; i < ";
-
-/// The text with the loops of one line over `count` written out `times` times.
-fn written_out(text: &str, count: &str, times: usize) -> String {
-    each_loop(text, count, |body| (0..times).map(|i| format!("    {{ const i = {i}u; {body} }}\n")).collect())
-}
-
-/// The text with the loops of one line over the pairs, of which there are some, tested at their ends: a software
-/// driver that tests first runs a body once more, in vain.
-fn tested_last(text: &str) -> String {
-    let tail = "continuing { i++; break if i >= pairs; }";
-    each_loop(text, "pairs", |body| format!("    {{ var i = 0u; loop {{ {body} {tail} }} }}\n"))
-}
-
-fn each_loop(text: &str, count: &str, write: impl Fn(&str) -> String) -> String {
-    let head = format!("{LOOP}{count}; i++) {{ ");
-    let one = |line: &str| match line.strip_prefix(&head).and_then(|rest| rest.strip_suffix(" }")) {
-        Some(body) => write(body),
-        None => format!("{line}\n"),
-    };
-    text.lines().map(one).collect()
 }
 
 /// Iterations of the consistent form's root in single precision at most: all its bits by bisection.
