@@ -10,13 +10,13 @@ use rayon::prelude::*;
 use crate::contact::Contact;
 use crate::engine::{Engine, EngineInfo, Plan, Progress, Trajectories, validate};
 use crate::error::EngineError;
-use crate::kernel::real::{LANES, Lanes, Real};
+use crate::kernel::real::{Lanes, Real};
 use crate::kernel::simd::Simd;
 use crate::kernel::step::{Bristles, Failed, Inputs, Solver, bristles};
 #[cfg(target_arch = "x86_64")]
 use crate::kernel::x86::{Avx2F32, Avx2F64, Avx512F32, Avx512F64};
 use crate::schedule::slot;
-use abreast::{Runner, companies};
+use abreast::{Runner, companies, is_abreast};
 use row::{Row, Seat};
 
 /// The CPU engine. Only the cells' arithmetic has a choice of numbers; the body's equations are in double precision always.
@@ -82,11 +82,6 @@ impl Cpu {
         }
     }
 
-    /// Whether a contact is stepped beside others. Where the map changes with the normal force, each has its own to make.
-    fn is_abreast(self, contact: &Contact) -> bool {
-        !matches!(self.numbers, Numbers::Reference) && !contact.model.is_grid() && contact.patch.rule().is_none()
-    }
-
     /// What steps contacts side by side in these numbers, and how many.
     fn runner(self) -> (Runner, usize) {
         match (self.numbers, self.simd) {
@@ -94,12 +89,12 @@ impl Cpu {
             (Numbers::Single, Simd::Avx512) => (abreast::simulate::<Avx512F32>, Avx512F32::LANES),
             #[cfg(target_arch = "x86_64")]
             (Numbers::Single, Simd::Avx2) => (abreast::simulate::<Avx2F32>, Avx2F32::LANES),
-            (Numbers::Single, _) => (abreast::simulate::<Lanes<f32>>, LANES),
+            (Numbers::Single, _) => (abreast::simulate::<Lanes<f32>>, Lanes::<f32>::LANES),
             #[cfg(target_arch = "x86_64")]
             (_, Simd::Avx512) => (abreast::simulate::<Avx512F64>, Avx512F64::LANES),
             #[cfg(target_arch = "x86_64")]
             (_, Simd::Avx2) => (abreast::simulate::<Avx2F64>, Avx2F64::LANES),
-            _ => (abreast::simulate::<Lanes<f64>>, LANES),
+            _ => (abreast::simulate::<Lanes<f64>>, Lanes::<f64>::LANES),
         }
     }
 }
@@ -132,7 +127,9 @@ impl Engine for Cpu {
             bristles,
         });
         let (run, lanes) = self.runner();
-        let (abreast, alone): (Vec<_>, Vec<_>) = seats.partition(|seat: &Seat<'_>| self.is_abreast(seat.contact));
+        let reference = matches!(self.numbers, Numbers::Reference);
+        let (abreast, alone): (Vec<_>, Vec<_>) =
+            seats.partition(|seat: &Seat<'_>| !reference && is_abreast(seat.contact));
         let jobs = alone.into_iter().map(Job::Alone).chain(companies(abreast, lanes).into_iter().map(Job::Abreast));
         jobs.collect::<Vec<_>>().into_par_iter().for_each(|job| match job {
             Job::Alone(seat) => simulate(seat, self.maker(), plan, progress, &stop),
@@ -152,7 +149,7 @@ impl Engine for Cpu {
 enum Job<'a> {
     /// A contact by itself.
     Alone(Seat<'a>),
-    /// Contacts with a reduced bristle, side by side.
+    /// Contacts with few bristles, side by side.
     Abreast(Vec<Seat<'a>>),
 }
 

@@ -1,6 +1,6 @@
-//! Contacts with a reduced bristle, stepped side by side: who sits where, their intervals and samples.
+//! Contacts with few bristles, stepped side by side: who sits where, their intervals and samples.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,60 +8,90 @@ use super::row::Seat;
 use crate::contact::{Contact, Form, Model};
 use crate::engine::{Plan, Progress, Reason};
 use crate::friction::Law;
+use crate::kernel::abreast::Abreast;
+use crate::kernel::abreast::grid::Grids;
+use crate::kernel::abreast::group::{Group, pass};
+use crate::kernel::abreast::reduced::Reduceds;
+use crate::kernel::distributed::Grid;
 use crate::kernel::friction::Consts;
 use crate::kernel::real::Real;
 use crate::kernel::reduced::Reduced;
-use crate::kernel::reduced::abreast::Kind;
-use crate::kernel::reduced::group::Group;
 use crate::kernel::step::{Bristles, observe};
 use crate::schedule::{Interval, Timeline, slot};
 
-/// Steps contacts of one [`kind`] side by side.
+/// Steps contacts of one [`Kind`] side by side.
 pub type Runner = fn(Vec<Seat<'_>>, &Plan, &Progress<'_>, &AtomicBool);
 
-/// What contacts that are stepped side by side have in common: law, `gamma = 2`, ellipsoid, consistent form.
-fn kind(contact: &Contact) -> [bool; 4] {
-    let (ellipsoid, form) = match &contact.model {
-        Model::LimitSurface(_, form) => (false, *form),
-        Model::Ellipsoid(form) => (true, *form),
-        Model::Distributed => unreachable!("a grid is stepped by itself"),
-    };
-    let plastic = contact.friction.law == Law::ElastoPlastic;
-    [plastic, contact.friction.gamma == 2.0, ellipsoid, plastic && form == Form::Consistent]
+/// Grids of at most this many cells are stepped side by side: with more of them the lanes are full anyway, and a contact
+/// by itself is done sooner.
+const FEW_CELLS: usize = 100;
+
+/// What contacts that are stepped side by side have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Kind {
+    plastic: bool,
+    gaussian: bool,
+    /// Cells of a grid, rounded up.
+    cells: Option<usize>,
+    ellipsoid: bool,
+    consistent: bool,
 }
 
-/// Contacts of one kind each, as many as there are `lanes`.
-pub fn companies(seats: Vec<Seat<'_>>, lanes: usize) -> Vec<Vec<Seat<'_>>> {
-    let mut kinds: BTreeMap<_, Vec<Vec<Seat<'_>>>> = BTreeMap::new();
-    for seat in seats {
-        let companies = kinds.entry(kind(seat.contact)).or_default();
-        match companies.last_mut() {
-            Some(last) if last.len() < lanes => last.push(seat),
-            _ => companies.push(vec![seat]),
-        }
+impl Kind {
+    fn of(contact: &Contact) -> Self {
+        let (cells, ellipsoid, form) = match &contact.model {
+            Model::Distributed => (Some(contact.patch.cells().len().next_multiple_of(4)), false, Form::default()),
+            Model::LimitSurface(_, form) => (None, false, *form),
+            Model::Ellipsoid(form) => (None, true, *form),
+        };
+        let plastic = contact.friction.law == Law::ElastoPlastic;
+        let gaussian = contact.friction.gamma == 2.0;
+        Self { plastic, gaussian, cells, ellipsoid, consistent: plastic && form == Form::Consistent }
     }
-    kinds.into_values().flatten().collect()
+}
+
+/// Whether a contact is stepped beside others: if a vector has more lanes than it has use for. Where the map changes with
+/// the normal force, each has its own to make.
+pub fn is_abreast(contact: &Contact) -> bool {
+    contact.patch.rule().is_none() && (!contact.model.is_grid() || contact.patch.cells().len() <= FEW_CELLS)
+}
+
+/// Contacts of one kind each, as many as there are `lanes`, or fewer where some thread would have nothing to do.
+pub fn companies(seats: Vec<Seat<'_>>, lanes: usize) -> Vec<Vec<Seat<'_>>> {
+    let mut kinds: BTreeMap<Kind, Vec<Seat<'_>>> = BTreeMap::new();
+    for seat in seats {
+        kinds.entry(Kind::of(seat.contact)).or_default().push(seat);
+    }
+    kinds.into_values().flat_map(|seats| shared_out(seats, lanes)).collect()
+}
+
+fn shared_out(mut seats: Vec<Seat<'_>>, lanes: usize) -> Vec<Vec<Seat<'_>>> {
+    let companies = seats.len().div_ceil(lanes).max(rayon::current_num_threads().min(seats.len()));
+    let mut out = Vec::with_capacity(companies);
+    for left in (1..=companies).rev() {
+        out.push(seats.split_off(seats.len() - seats.len() / left));
+    }
+    out
 }
 
 /// A contact in its lane.
-struct Rider<'a> {
+struct Rider<'a, A> {
     seat: Seat<'a>,
     timeline: Timeline<'a>,
     /// The present interval and its number, and the sample to come.
     interval: Interval,
     at: usize,
     frame: usize,
-    /// The bristle as it is sampled.
-    bristle: Reduced,
+    /// The bristles as they are sampled.
+    alone: A,
 }
 
-impl Rider<'_> {
+impl<A: Bristles> Rider<'_, A> {
     /// Samples the present state of lane `l` at local time `tau` [s]. `false` if it is not finite.
-    fn sample<R: Real>(&mut self, group: &Group<R>, l: usize, tau: f64) -> bool {
+    fn sample<R: Real, B: Abreast<R, Alone = A>>(&mut self, group: &Group<R, B>, l: usize, tau: f64) -> bool {
         let v = self.interval.inputs(tau);
-        let (q, u, zeta) = group.state(l);
-        self.bristle.zeta = zeta.into();
-        let seen = observe(self.seat.contact, &self.bristle, q, u, &v);
+        let (q, u) = group.state(l, &mut self.alone);
+        let seen = observe(self.seat.contact, &self.alone, q, u, &v);
         if !seen.1.to_array().iter().all(|c| c.is_finite()) {
             self.seat.status.failure = Some((group.steps[l], Reason::Wrench));
             return false;
@@ -72,7 +102,13 @@ impl Rider<'_> {
     }
 
     /// Goes on from the end of an interval, whose bristle has settled if it is sampled. `false` at the end of the run.
-    fn go_on<R: Real>(&mut self, group: &mut Group<R>, l: usize, progress: &Progress<'_>, stop: &AtomicBool) -> bool {
+    fn go_on<R: Real, B: Abreast<R, Alone = A>>(
+        &mut self,
+        group: &mut Group<R, B>,
+        l: usize,
+        progress: &Progress<'_>,
+        stop: &AtomicBool,
+    ) -> bool {
         if self.interval.record {
             if group.is_pending(l) {
                 group.settle(l);
@@ -95,13 +131,13 @@ impl Rider<'_> {
     }
 
     /// The end of the run, or of what could be computed of it.
-    fn finish<R: Real>(self, group: &mut Group<R>, l: usize) {
-        let Self { seat, mut bristle, .. } = self;
+    fn finish<R: Real, B: Abreast<R, Alone = A>>(self, group: &mut Group<R, B>, l: usize) {
+        let Self { seat, mut alone, .. } = self;
         seat.status.passes = group.passes[l];
         seat.status.steps = group.steps[l];
         seat.status.unconverged = group.unconverged[l];
-        bristle.zeta = group.state(l).2.into();
-        *seat.bristles = bristle.states();
+        group.state(l, &mut alone);
+        *seat.bristles = alone.states();
         group.leave(l);
     }
 }
@@ -109,29 +145,38 @@ impl Rider<'_> {
 /// Steps contacts of one kind, at most as many as there are lanes, through the whole plan.
 pub fn simulate<R: Real>(seats: Vec<Seat<'_>>, plan: &Plan, progress: &Progress<'_>, stop: &AtomicBool) {
     let Some(first) = seats.first() else { return };
-    let [_, _, ellipsoid, consistent] = kind(first.contact);
-    let mut group = Group::<R>::new(Kind { ellipsoid, consistent }, Consts::new(&first.contact.friction), plan);
-    let mut tables: Vec<R::Scalar> = Vec::new();
-    let mut known = HashMap::new();
-    let mut riders: Vec<Option<Rider<'_>>> = Vec::new();
+    if let Some(cells) = Kind::of(first.contact).cells {
+        let grids = Grids::<R>::new(cells, &Consts::new(&first.contact.friction));
+        let alone = |contact: &Contact| Grid::new(contact, contact.active_cells(&contact.timeline(&plan.samples)));
+        ride(seats, grids, alone, plan, progress, stop);
+    } else {
+        let alone = |contact: &Contact| match &contact.model {
+            Model::LimitSurface(table, form) => Reduced::new(contact, Some(Arc::clone(table)), *form),
+            Model::Ellipsoid(form) => Reduced::new(contact, None, *form),
+            Model::Distributed => unreachable!("a grid is of another kind"),
+        };
+        let bristles = Reduceds::<R>::new(&alone(first.contact));
+        ride(seats, bristles, alone, plan, progress, stop);
+    }
+}
+
+/// Steps contacts in the lanes of `bristles`; `alone` makes the bristles of one of them.
+fn ride<R: Real, B: Abreast<R>>(
+    seats: Vec<Seat<'_>>,
+    bristles: B,
+    alone: impl Fn(&Contact) -> B::Alone,
+    plan: &Plan,
+    progress: &Progress<'_>,
+    stop: &AtomicBool,
+) {
+    let mut group = Group::new(bristles, plan);
+    let mut riders = Vec::new();
     for (l, seat) in seats.into_iter().enumerate() {
         let contact = seat.contact;
-        let (table, form) = match &contact.model {
-            Model::LimitSurface(table, form) => (Some(Arc::clone(table)), *form),
-            Model::Ellipsoid(form) => (None, *form),
-            Model::Distributed => unreachable!("a grid is stepped by itself"),
-        };
-        let start = table.as_ref().map_or(0, |t| {
-            *known.entry(Arc::as_ptr(t)).or_insert_with(|| {
-                let start = tables.len();
-                tables.extend(t.nodes().as_flattened().iter().map(|h| R::Scalar::of(*h)));
-                start as u32
-            })
-        });
-        let bristle = Reduced::new(contact, table, form);
-        group.seat(l, contact, &bristle, start, plan);
+        let alone = alone(contact);
+        group.seat(l, contact, &alone, plan);
         let timeline = contact.timeline(&plan.samples);
-        let mut rider = Rider { seat, interval: Interval::default(), timeline, at: 0, frame: 0, bristle };
+        let mut rider = Rider { seat, interval: Interval::default(), timeline, at: 0, frame: 0, alone };
         let empty = rider.timeline.is_empty();
         if !empty {
             rider.interval = contact.interval(&rider.timeline, 0);
@@ -145,7 +190,7 @@ pub fn simulate<R: Real>(seats: Vec<Seat<'_>>, plan: &Plan, progress: &Progress<
         riders.push(None);
     }
     while group.running != 0 && !stop.load(Ordering::Relaxed) {
-        let events = group.pass(&tables);
+        let events = pass(&mut group);
         let mut lanes = events.stopped | events.failed;
         while lanes != 0 {
             let l = lanes.trailing_zeros() as usize;

@@ -5,7 +5,7 @@ use super::friction::{Consts, Motion, Slip, Stage, Trial, decay, motion, on_ramp
 use super::ramp::Ramp;
 use super::real::Real;
 use super::rest::Rest;
-use super::simd::Simd;
+use super::simd::copies;
 use super::step::Bristles;
 use crate::contact::Contact;
 use crate::patch::Patch;
@@ -25,9 +25,40 @@ pub struct Cells<R: Real> {
     /// States that were kept.
     kept: (Vec<R>, Vec<R>),
     len: usize,
-    /// What one loop of a sweep leaves for the next.
+    scratch: Scratch<R>,
+}
+
+/// What one loop of a sweep leaves for the next.
+#[derive(Clone, Debug)]
+pub struct Scratch<R: Real> {
     work: Vec<Work<R>>,
     ramp: Ramp<R>,
+}
+
+impl<R: Real> Scratch<R> {
+    /// Room for `groups` of cells, whose friction constants may `differ` from lane to lane.
+    pub fn new(groups: usize, differ: bool) -> Self {
+        let zero = R::of(0.0);
+        let motion = Motion { vx: zero, vy: zero, s: zero, ex: zero, ey: zero, bell: zero, bell_slope: zero };
+        let trial = Trial { yx: zero, yy: zero, nx: zero, ny: zero, inv_len: zero, len: zero, g: zero, push: zero };
+        let slip = Slip { d: zero, stiff: zero, xb: zero, xs: zero };
+        Self { work: vec![Work { motion, trial, slip }; groups], ramp: Ramp::new(groups, differ) }
+    }
+}
+
+/// Groups of cells as a sweep takes them: centres [m], shares of the normal force [-] and bases [-].
+#[derive(Debug)]
+pub struct Groups<'a, R: Real> {
+    /// Centres [m].
+    pub x: &'a [R],
+    /// Centres [m].
+    pub y: &'a [R],
+    /// Shares of the normal force [-].
+    pub w: &'a [R],
+    /// Bases [-].
+    pub zx: &'a mut [R],
+    /// Bases [-].
+    pub zy: &'a mut [R],
 }
 
 /// A cell between the loops of a sweep.
@@ -43,11 +74,6 @@ impl<R: Real> Cells<R> {
     /// Cells at `centres` [m] with shares `w` of the normal force [-] and states `zeta` [-].
     pub fn new(centres: &[[f64; 2]], w: &[f64], zeta: &[[f64; 2]]) -> Self {
         let column = |of: &[[f64; 2]], k: usize| pack(&of.iter().map(|v| v[k]).collect::<Vec<_>>());
-        let zero = R::of(0.0);
-        let motion = Motion { vx: zero, vy: zero, s: zero, ex: zero, ey: zero, bell: zero, bell_slope: zero };
-        let trial = Trial { yx: zero, yy: zero, nx: zero, ny: zero, inv_len: zero, len: zero, g: zero, push: zero };
-        let slip = Slip { d: zero, stiff: zero, xb: zero, xs: zero };
-        let groups = w.len().div_ceil(R::LANES);
         Self {
             x: column(centres, 0),
             y: column(centres, 1),
@@ -56,8 +82,7 @@ impl<R: Real> Cells<R> {
             zy: column(zeta, 1),
             kept: (Vec::new(), Vec::new()),
             len: centres.len(),
-            work: vec![Work { motion, trial, slip }; groups],
-            ramp: Ramp::new(groups),
+            scratch: Scratch::new(w.len().div_ceil(R::LANES), false),
         }
     }
 
@@ -107,6 +132,11 @@ impl<R: Real> Grid<R> {
         }
     }
 
+    /// Friction constants.
+    pub fn constants(&self) -> &Consts<R> {
+        &self.k
+    }
+
     /// The grid as one, if all bristles are elastic under friction `mu`.
     fn settle(&self, mu: f64) -> Option<Rest> {
         let Cells { x, y, w, zx, zy, .. } = &self.cells;
@@ -140,6 +170,24 @@ impl<R: Real> Grid<R> {
             zy[i] += sy + sw * x[i];
         }
         self.look = [LOOKS[0]; 2];
+    }
+}
+
+impl Grid<f64> {
+    /// Centre [m, m] and share of the normal force [-] of every cell.
+    pub fn cells(&self) -> impl Iterator<Item = [f64; 3]> {
+        let Cells { x, y, w, .. } = &self.cells;
+        x.iter().zip(y).zip(w).map(|((x, y), w)| [*x, *y, *w])
+    }
+
+    /// The bases [-].
+    pub fn bases(&self) -> impl Iterator<Item = [f64; 2]> {
+        self.cells.zx.iter().zip(&self.cells.zy).map(|(x, y)| [*x, *y])
+    }
+
+    /// The bases [-].
+    pub fn bases_mut(&mut self) -> impl Iterator<Item = [&mut f64; 2]> {
+        self.cells.zx.iter_mut().zip(&mut self.cells.zy).map(|(x, y)| [x, y])
     }
 }
 
@@ -227,81 +275,73 @@ pub struct Sums {
     pub gain: Matrix3<f64>,
 }
 
-/// One sweep, in the copy compiled for the instructions of its numbers.
-pub fn sweep<R: Real>(
-    cells: &mut Cells<R>,
-    k: &Consts<R>,
-    u: Twist,
-    finish: Option<&Stage<f64>>,
-    next: Option<&Stage<f64>>,
-) -> Sums {
-    match R::SIMD {
-        // SAFETY: the type exists only where its instructions do.
-        #[cfg(target_arch = "x86_64")]
-        #[expect(unsafe_code, reason = "calling a copy compiled for the instructions of its numbers")]
-        Simd::Avx512 => unsafe { sweep_avx512(cells, k, u, finish, next) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        #[expect(unsafe_code, reason = "calling a copy compiled for the instructions of its numbers")]
-        Simd::Avx2 => unsafe { sweep_avx2(cells, k, u, finish, next) },
-        _ => sweep_here(cells, k, u, finish, next),
+copies! {
+    /// One sweep at patch twist `u`. `finish` moves the bases of the stage just solved; `next` answers
+    /// for the stage to solve, from the moved bases.
+    fn sweep<R>(cells: &mut Cells<R>, k: &Consts<R>, u: Twist, finish: Option<&Stage<f64>>, next: Option<&Stage<f64>>) -> Sums {
+        let (finish, next) = (finish.map(Stage::wide), next.map(Stage::wide));
+        let Cells { x, y, w, zx, zy, scratch, .. } = cells;
+        let groups = Groups { x, y, w, zx, zy };
+        let u = [R::of(u.vx), R::of(u.vy), R::of(u.w)];
+        let mut sum = [R::of(0.0); 12];
+        sweep_groups(groups, scratch, k, u, [finish.as_ref(), next.as_ref()], &mut sum);
+        if next.is_none() {
+            return Sums::default();
+        }
+        // No closure here: it would be compiled for the baseline.
+        let mut s = [0.0; 12];
+        for (s, sum) in s.iter_mut().zip(sum) {
+            *s = sum.sum();
+        }
+        Sums {
+            resist: Vector3::new(s[0], s[1], s[2]),
+            gain: Matrix3::new(s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10], s[11]),
+        }
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512dq,fma")]
-fn sweep_avx512<R: Real>(
-    cells: &mut Cells<R>,
-    k: &Consts<R>,
-    u: Twist,
-    finish: Option<&Stage<f64>>,
-    next: Option<&Stage<f64>>,
-) -> Sums {
-    sweep_here(cells, k, u, finish, next)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn sweep_avx2<R: Real>(
-    cells: &mut Cells<R>,
-    k: &Consts<R>,
-    u: Twist,
-    finish: Option<&Stage<f64>>,
-    next: Option<&Stage<f64>>,
-) -> Sums {
-    sweep_here(cells, k, u, finish, next)
-}
-
-/// One sweep at patch twist `u`. `finish` moves the bases of the stage just solved; `next` answers
-/// for the stage to solve, from the moved bases. Both share speed and Stribeck bell.
+/// The sweep over some groups of cells at patch twist `u`, for stages `finish` and `next`: adds to `sum` the three
+/// components of `resist` and the nine of `gain`, row by row. Both stages share speed and Stribeck bell.
 ///
 /// Short loops, so that the processor works on several groups of cells at once while each waits for its own results;
 /// one long loop takes twice as long.
 #[inline(always)]
-fn sweep_here<R: Real>(
-    cells: &mut Cells<R>,
+pub fn sweep_groups<R: Real>(
+    groups: Groups<'_, R>,
+    scratch: &mut Scratch<R>,
     k: &Consts<R>,
-    u: Twist,
-    finish: Option<&Stage<f64>>,
-    next: Option<&Stage<f64>>,
-) -> Sums {
-    let (finish, next) = (finish.map(Stage::wide), next.map(Stage::wide));
-    let (finish, next) = (finish.as_ref(), next.as_ref());
-    set_out(cells, k, u, finish);
-    cells.ramp.solve::<true>(k);
-    relax(cells, k, finish, next);
-    let Some(st) = next else { return Sums::default() };
-    cells.ramp.solve::<false>(k);
-    answer(cells, k, st)
+    u: [R; 3],
+    [finish, next]: [Option<&Stage<R>>; 2],
+    sum: &mut [R; 12],
+) {
+    let n = groups.w.len();
+    let (x, y, w) = (groups.x, &groups.y[..n], groups.w);
+    let (zx, zy) = (&mut groups.zx[..n], &mut groups.zy[..n]);
+    let Scratch { work, ramp } = scratch;
+    let work = &mut work[..n];
+    set_out([&x[..n], y], [zx, zy], work, ramp, k, u, finish);
+    ramp.solve::<true>(k);
+    relax([zx, zy], work, ramp, k, finish, next);
+    if let Some(st) = next {
+        ramp.solve::<false>(k);
+        answer([&x[..n], y, w], [zx, zy], work, ramp, k, st, sum);
+    }
 }
 
 /// The motion of every cell at patch twist `u`, and how its bristle takes stage `finish`.
 #[inline(always)]
-fn set_out<R: Real>(cells: &mut Cells<R>, k: &Consts<R>, u: Twist, finish: Option<&Stage<R>>) {
-    let (ux, uy, uw) = (R::of(u.vx), R::of(u.vy), R::of(u.w));
-    let n = cells.w.len();
-    let (x, y, zx, zy, work) = (&cells.x[..n], &cells.y[..n], &cells.zx[..n], &cells.zy[..n], &mut cells.work[..n]);
-    cells.ramp.clear();
+fn set_out<R: Real>(
+    [x, y]: [&[R]; 2],
+    [zx, zy]: [&[R]; 2],
+    work: &mut [Work<R>],
+    on: &mut Ramp<R>,
+    k: &Consts<R>,
+    [ux, uy, uw]: [R; 3],
+    finish: Option<&Stage<R>>,
+) {
+    let n = work.len();
+    let (x, y, zx, zy) = (&x[..n], &y[..n], &zx[..n], &zy[..n]);
+    on.clear();
     for i in 0..n {
         let m = motion(k, ux - uw * y[i], uw.fma(x[i], uy));
         work[i].motion = m;
@@ -309,7 +349,7 @@ fn set_out<R: Real>(cells: &mut Cells<R>, k: &Consts<R>, u: Twist, finish: Optio
             let t = trial(k, st, &m, zx[i], zy[i]);
             work[i].slip.d = slip(k, &t).d;
             if k.elasto_plastic {
-                cells.ramp.gather(i, on_ramp(k, &t), &t);
+                on.gather(i, on_ramp(k, &t), &t, k);
             }
         }
     }
@@ -317,40 +357,57 @@ fn set_out<R: Real>(cells: &mut Cells<R>, k: &Consts<R>, u: Twist, finish: Optio
 
 /// Moves the bases of stage `finish`, and asks how they take stage `next`.
 #[inline(always)]
-fn relax<R: Real>(cells: &mut Cells<R>, k: &Consts<R>, finish: Option<&Stage<R>>, next: Option<&Stage<R>>) {
-    let n = cells.w.len();
-    let (zx, zy, work) = (&mut cells.zx[..n], &mut cells.zy[..n], &mut cells.work[..n]);
-    cells.ramp.clear();
+fn relax<R: Real>(
+    [zx, zy]: [&mut [R]; 2],
+    work: &mut [Work<R>],
+    on: &mut Ramp<R>,
+    k: &Consts<R>,
+    finish: Option<&Stage<R>>,
+    next: Option<&Stage<R>>,
+) {
+    let n = work.len();
+    let (zx, zy) = (&mut zx[..n], &mut zy[..n]);
+    on.clear();
     for i in 0..n {
         let m = work[i].motion;
         if let Some(st) = finish {
-            let d = cells.ramp.d(i, work[i].slip.d);
+            let d = on.d(i, work[i].slip.d);
+            let (px, py) = (st.a_sigma0 * m.vx, st.a_sigma0 * m.vy);
             let (yx, yy) = (st.a_sigma0.fma(m.vx, zx[i]), st.a_sigma0.fma(m.vy, zy[i]));
-            zx[i] = st.pull.fma(d * yx - zx[i], zx[i]);
-            zy[i] = st.pull.fma(d * yy - zy[i], zy[i]);
+            // An elastic bristle moves as its base does, to the last bit: the difference would lose some.
+            let slips = d.lt(R::of(1.0));
+            zx[i] = st.pull.fma(R::select(slips, d * yx - zx[i], px), zx[i]);
+            zy[i] = st.pull.fma(R::select(slips, d * yy - zy[i], py), zy[i]);
         }
         if let Some(st) = next {
             let t = trial(k, st, &m, zx[i], zy[i]);
             (work[i].trial, work[i].slip) = (t, slip(k, &t));
             if k.elasto_plastic {
-                cells.ramp.gather(i, on_ramp(k, &t), &t);
+                on.gather(i, on_ramp(k, &t), &t, k);
             }
         }
     }
 }
 
-/// Forces and gains of stage `st`, summed.
+/// Forces and gains of stage `st`, added to `sum`.
 #[inline(always)]
-fn answer<R: Real>(cells: &Cells<R>, k: &Consts<R>, st: &Stage<R>) -> Sums {
-    let n = cells.w.len();
-    let (x, y, w) = (&cells.x[..n], &cells.y[..n], &cells.w[..n]);
-    let (zx, zy, work) = (&cells.zx[..n], &cells.zy[..n], &cells.work[..n]);
+fn answer<R: Real>(
+    [x, y, w]: [&[R]; 3],
+    [zx, zy]: [&[R]; 2],
+    work: &[Work<R>],
+    on: &Ramp<R>,
+    k: &Consts<R>,
+    st: &Stage<R>,
+    sums: &mut [R; 12],
+) {
+    let n = work.len();
+    let (x, y, w, zx, zy) = (&x[..n], &y[..n], &w[..n], &zx[..n], &zy[..n]);
     let more = R::of(1.0) + st.damping;
-    let mut sum = [R::of(0.0); 12];
+    let mut sum = *sums;
     for i in 0..n {
         let (x, y, w) = (x[i], y[i], w[i]);
         let (m, t) = (&work[i].motion, &work[i].trial);
-        let z = cells.ramp.slip(i, &work[i].slip);
+        let z = on.slip(i, &work[i].slip);
         let (sx, sy) = (z.d * t.yx, z.d * t.yy);
         let fx = w * k.sigma2.fma(m.vx, st.damping.fma(sx - zx[i], sx));
         let fy = w * k.sigma2.fma(m.vy, st.damping.fma(sy - zy[i], sy));
@@ -374,39 +431,36 @@ fn answer<R: Real>(cells: &Cells<R>, k: &Consts<R>, st: &Stage<R>) -> Sums {
         sum[10] = x.fma(cyy, sum[10] - y * cxy);
         sum[11] = x.fma(yw, sum[11] - y * xw);
     }
-    // No closure here: it would be compiled for the baseline.
-    let mut s = [0.0; 12];
-    for (s, sum) in s.iter_mut().zip(sum) {
-        *s = sum.sum();
-    }
-    Sums {
-        resist: Vector3::new(s[0], s[1], s[2]),
-        gain: Matrix3::new(s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10], s[11]),
-    }
+    *sums = sum;
 }
 
-/// The friction wrench [N, N, N m] at the patch origin in the present state, with the rate of
-/// eqs. (1) and (15) and normal force `f_n` [N], and the share of it on slipping cells.
-pub fn wrench<R: Real>(cells: &Cells<R>, k: &Consts<R>, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64) {
-    let rate = Rate { sigma1: R::of(rate.sigma1), mu_c: R::of(rate.mu_c), mu_d: R::of(rate.mu_d) };
-    let (ux, uy, uw) = (R::of(u.vx), R::of(u.vy), R::of(u.w));
-    let mut sum = [R::of(0.0); 4];
-    for i in 0..cells.w.len() {
-        let (x, y, w) = (cells.x[i], cells.y[i], cells.w[i]);
-        let (zx, zy) = (cells.zx[i], cells.zy[i]);
-        let m = motion(k, ux - uw * y, uy + uw * x);
-        let g = rate.mu_c + rate.mu_d * m.bell;
-        let decay = decay(k, g, &m, zx, zy);
-        let fx = -w * (zx + rate.sigma1 * (m.vx - decay * zx) + k.sigma2 * m.vx);
-        let fy = -w * (zy + rate.sigma1 * (m.vy - decay * zy) + k.sigma2 * m.vy);
-        sum[0] += fx;
-        sum[1] += fy;
-        sum[2] += x * fy - y * fx;
-        let slips = (k.s_ba * g).lt((zx * zx + zy * zy).sqrt());
-        sum[3] += R::select(slips, w, R::of(0.0));
+copies! {
+    /// The friction wrench [N, N, N m] at the patch origin in the present state, with the rate of
+    /// eqs. (1) and (15) and normal force `f_n` [N], and the share of it on slipping cells.
+    fn wrench<R>(cells: &Cells<R>, k: &Consts<R>, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64) {
+        let rate = Rate { sigma1: R::of(rate.sigma1), mu_c: R::of(rate.mu_c), mu_d: R::of(rate.mu_d) };
+        let (ux, uy, uw) = (R::of(u.vx), R::of(u.vy), R::of(u.w));
+        let mut sum = [R::of(0.0); 4];
+        for i in 0..cells.w.len() {
+            let (x, y, w) = (cells.x[i], cells.y[i], cells.w[i]);
+            let (zx, zy) = (cells.zx[i], cells.zy[i]);
+            let m = motion(k, ux - uw * y, uy + uw * x);
+            let g = rate.mu_c + rate.mu_d * m.bell;
+            let decay = decay(k, g, &m, zx, zy);
+            let fx = -w * (zx + rate.sigma1 * (m.vx - decay * zx) + k.sigma2 * m.vx);
+            let fy = -w * (zy + rate.sigma1 * (m.vy - decay * zy) + k.sigma2 * m.vy);
+            sum[0] += fx;
+            sum[1] += fy;
+            sum[2] += x * fy - y * fx;
+            let slips = (k.s_ba * g).lt((zx * zx + zy * zy).sqrt());
+            sum[3] += R::select(slips, w, R::of(0.0));
+        }
+        let mut s = [0.0; 4];
+        for (s, sum) in s.iter_mut().zip(sum) {
+            *s = sum.sum();
+        }
+        (Wrench::new(f_n * s[0], f_n * s[1], f_n * s[2]), s[3])
     }
-    let s = sum.map(R::sum);
-    (Wrench::new(f_n * s[0], f_n * s[1], f_n * s[2]), s[3])
 }
 
 /// Constants of a recorded wrench.

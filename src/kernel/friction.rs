@@ -36,6 +36,30 @@ impl<R: Real> Consts<R> {
             sigma2: R::of(f.sigma2),
         }
     }
+
+    /// Replaces the numbers of one lane.
+    pub fn set(&mut self, lane: usize, k: &Consts<f64>) {
+        self.gamma.set(lane, k.gamma);
+        self.inv_v_s.set(lane, k.inv_v_s);
+        self.s_ba.set(lane, k.s_ba);
+        self.inv_width.set(lane, k.inv_width);
+        self.sigma2.set(lane, k.sigma2);
+    }
+}
+
+impl Consts<f64> {
+    /// The same in every lane.
+    pub fn wide<R: Real>(&self) -> Consts<R> {
+        Consts {
+            elasto_plastic: self.elasto_plastic,
+            gaussian: self.gaussian,
+            gamma: R::of(self.gamma),
+            inv_v_s: R::of(self.inv_v_s),
+            s_ba: R::of(self.s_ba),
+            inv_width: R::of(self.inv_width),
+            sigma2: R::of(self.sigma2),
+        }
+    }
 }
 
 /// Constants of one stage of one step.

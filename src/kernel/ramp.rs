@@ -10,6 +10,8 @@ pub struct Ramp<R: Real> {
     len_y: Vec<R>,
     push: Vec<R>,
     g: Vec<R>,
+    /// Elastic shares, if they differ.
+    s_ba: Option<Vec<R>>,
     len: usize,
     d: Vec<R>,
     stiff: Vec<R>,
@@ -20,14 +22,15 @@ pub struct Ramp<R: Real> {
 }
 
 impl<R: Real> Ramp<R> {
-    /// Room for `groups` of cells.
-    pub fn new(groups: usize) -> Self {
+    /// Room for `groups` of cells, whose friction constants may `differ` from lane to lane.
+    pub fn new(groups: usize, differ: bool) -> Self {
         let one = vec![R::of(1.0); groups + 1];
         let none = R::of(0.0).lt(R::of(0.0));
         Self {
             len_y: one.clone(),
             push: one.clone(),
             g: one.clone(),
+            s_ba: differ.then(|| vec![R::of(0.0); groups + 1]),
             len: 0,
             d: one.clone(),
             stiff: one.clone(),
@@ -43,22 +46,30 @@ impl<R: Real> Ramp<R> {
         self.len = 0;
     }
 
-    /// Takes the trials of group `i` that are on the ramp.
+    /// Takes the trials of group `i`, under constants `k`, that are on the ramp.
     #[inline(always)]
-    pub fn gather(&mut self, i: usize, mask: R::Mask, t: &Trial<R>) {
+    pub fn gather(&mut self, i: usize, mask: R::Mask, t: &Trial<R>, k: &Consts<R>) {
         t.len.append(mask, &mut self.len_y, self.len);
         t.push.append(mask, &mut self.push, self.len);
         t.g.append(mask, &mut self.g, self.len);
+        if let Some(s_ba) = &mut self.s_ba {
+            k.s_ba.append(mask, s_ba, self.len);
+        }
         self.groups[i] = (mask, self.len);
         self.len += R::bits(mask).count_ones() as usize;
     }
 
-    /// Finds the slips of those that were gathered; of all that they say only `d` if that is enough.
+    /// Finds the slips of those that were gathered, under constants `k` but for what differs; of all that they say only
+    /// `d` if that is enough.
     #[inline(always)]
     pub fn solve<const ONLY_D: bool>(&mut self, k: &Consts<R>) {
+        let mut k = *k;
         for i in 0..self.len.div_ceil(R::LANES) {
+            if let Some(s_ba) = &self.s_ba {
+                (k.s_ba, k.inv_width) = (s_ba[i], (R::of(1.0) - s_ba[i]).recip());
+            }
             let inv_g = self.g[i].recip();
-            let z = slip_on_ramp(k, self.len_y[i] * inv_g, self.push[i] * inv_g);
+            let z = slip_on_ramp(&k, self.len_y[i] * inv_g, self.push[i] * inv_g);
             self.d[i] = z.d;
             if !ONLY_D {
                 (self.stiff[i], self.xb[i], self.xs[i]) = (z.stiff, z.xb, z.xs);

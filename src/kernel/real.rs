@@ -207,17 +207,19 @@ const TAYLOR: [f64; 22] = {
     t
 };
 
-/// Numbers side by side. An array of 16 is what the compiler turns into vector registers, whatever
-/// their width.
+/// Numbers side by side: a small array, which the compiler turns into the vector registers that every processor has.
 /// Where a type of its own knows the processor's instructions ([`super::x86`]), that one is faster.
 #[derive(Clone, Copy, Debug)]
-#[repr(C, align(64))]
-pub struct Lanes<T>([T; LANES]);
+#[repr(C, align(16))]
+pub struct Lanes<T>([T; WIDTH]);
+
+/// Lanes of [`Lanes`].
+const WIDTH: usize = 4;
 
 /// Whether every processor of this kind multiplies and adds in one instruction. Elsewhere `mul_add` is a call into the library.
 const FUSED: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
 
-/// Lanes of [`Lanes`].
+/// Lanes of the widest number type.
 pub const LANES: usize = 16;
 
 macro_rules! real {
@@ -318,7 +320,7 @@ macro_rules! real {
             #[inline(always)]
             fn map(self, f: impl Fn($t) -> $t) -> Self {
                 let mut out = self;
-                for i in 0..LANES {
+                for i in 0..WIDTH {
                     out.0[i] = f(self.0[i]);
                 }
                 out
@@ -326,7 +328,7 @@ macro_rules! real {
             #[inline(always)]
             fn zip(self, other: Self, f: impl Fn($t, $t) -> $t) -> Self {
                 let mut out = self;
-                for i in 0..LANES {
+                for i in 0..WIDTH {
                     out.0[i] = f(self.0[i], other.0[i]);
                 }
                 out
@@ -377,9 +379,9 @@ macro_rules! real {
 
         impl Real for Lanes<$t> {
             /// All bits of a lane, or none.
-            type Mask = [$bits; LANES];
+            type Mask = [$bits; WIDTH];
             type Scalar = $t;
-            const LANES: usize = LANES;
+            const LANES: usize = WIDTH;
             const SIMD: Simd = Simd::Baseline;
             const TINY: f64 = $tiny;
             const RAMP_ITERATIONS: usize = $iterations;
@@ -391,7 +393,7 @@ macro_rules! real {
 
             #[inline(always)]
             fn of(value: f64) -> Self {
-                Self([value as $t; LANES])
+                Self([value as $t; WIDTH])
             }
             fn pack(values: &[f64]) -> Self {
                 let mut out = Self::of(0.0);
@@ -417,7 +419,7 @@ macro_rules! real {
             #[inline(always)]
             fn fma(self, by: Self, plus: Self) -> Self {
                 let mut out = plus;
-                for i in 0..LANES {
+                for i in 0..WIDTH {
                     out.0[i] =
                         if FUSED { self.0[i].mul_add(by.0[i], plus.0[i]) } else { self.0[i] * by.0[i] + plus.0[i] };
                 }
@@ -425,8 +427,8 @@ macro_rules! real {
             }
             #[inline(always)]
             fn lt(self, other: Self) -> Self::Mask {
-                let mut out = [0; LANES];
-                for i in 0..LANES {
+                let mut out = [0; WIDTH];
+                for i in 0..WIDTH {
                     out[i] = if self.0[i] < other.0[i] { <$bits>::MAX } else { 0 };
                 }
                 out
@@ -434,7 +436,7 @@ macro_rules! real {
             #[inline(always)]
             fn select(mask: Self::Mask, a: Self, b: Self) -> Self {
                 let mut out = a;
-                for i in 0..LANES {
+                for i in 0..WIDTH {
                     out.0[i] = <$t>::from_bits((a.0[i].to_bits() & mask[i]) | (b.0[i].to_bits() & !mask[i]));
                 }
                 out
@@ -449,12 +451,12 @@ macro_rules! real {
             }
             #[inline(always)]
             fn bits(mask: Self::Mask) -> u32 {
-                (0..LANES).fold(0, |bits, i| bits | u32::from(mask[i] != 0) << i)
+                (0..WIDTH).fold(0, |bits, i| bits | u32::from(mask[i] != 0) << i)
             }
             #[inline(always)]
             fn and(a: Self::Mask, b: Self::Mask) -> Self::Mask {
                 let mut out = a;
-                for i in 0..LANES {
+                for i in 0..WIDTH {
                     out[i] &= b[i];
                 }
                 out
@@ -482,7 +484,7 @@ macro_rules! real {
             #[inline(always)]
             fn split_exp(self) -> (Self, Self) {
                 let (mut scale, mut rest) = (self, self);
-                for i in 0..LANES {
+                for i in 0..WIDTH {
                     (scale.0[i], rest.0[i]) = self.0[i].split_exp();
                 }
                 (scale, rest)
@@ -525,11 +527,11 @@ mod tests {
     /// Every lane does what a single number does, bit for bit.
     #[test]
     fn lanes_agree_with_numbers() {
-        let a: Vec<f64> = (0..LANES).map(|i| 0.05 * i as f64 - 0.4).collect();
-        let b: Vec<f64> = (0..LANES).map(|i| 0.3 - 0.03 * i as f64).collect();
+        let a: Vec<f64> = (0..WIDTH).map(|i| 0.25 * i as f64 - 0.3).collect();
+        let b: Vec<f64> = (0..WIDTH).map(|i| 0.3 - 0.03 * i as f64).collect();
         let (va, vb) = (Lanes::<f64>::pack(&a), Lanes::<f64>::pack(&b));
         let chosen = Lanes::select(va.lt(vb), va.sin_cos().0, (-(vb * vb)).exp_negative());
-        for i in 0..LANES {
+        for i in 0..WIDTH {
             let one = if a[i] < b[i] { Real::sin_cos(a[i]).0 } else { (-(b[i] * b[i])).exp_negative() };
             assert_eq!(chosen.lane(i).to_bits(), one.to_bits());
         }

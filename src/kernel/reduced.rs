@@ -4,9 +4,6 @@
 //! `zeta = sigma0 (z_x, z_y, z_tau/r)` is driven by `v_S = (vx, vy, r w)` through a direction `D`: `v_S`
 //! itself (ellipsoid), or `-h(r, v) |v_S|` from the table of a limit surface.
 
-pub mod abreast;
-pub mod group;
-
 use std::sync::Arc;
 
 use nalgebra::{Matrix3, Vector3};

@@ -27,3 +27,42 @@ impl Simd {
         Self::Baseline
     }
 }
+
+/// A function over the number type, compiled for each kind of vector instructions; called is the copy of its numbers.
+macro_rules! copies {
+    ($(#[$doc:meta])* $vis:vis fn $name:ident<$r:ident $(, $t:ident: $bound:path)?>($($arg:ident: $ty:ty),* $(,)?) -> $ret:ty $body:block) => {
+        $(#[$doc])*
+        $vis fn $name<$r: crate::kernel::real::Real $(, $t: $bound)?>($($arg: $ty),*) -> $ret {
+            #[inline(always)]
+            fn body<$r: crate::kernel::real::Real $(, $t: $bound)?>($($arg: $ty),*) -> $ret $body
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx512f,avx512dq,fma")]
+            fn avx512<$r: crate::kernel::real::Real $(, $t: $bound)?>($($arg: $ty),*) -> $ret {
+                body($($arg),*)
+            }
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma")]
+            fn avx2<$r: crate::kernel::real::Real $(, $t: $bound)?>($($arg: $ty),*) -> $ret {
+                body($($arg),*)
+            }
+            // Constant conditions: only the copy of the numbers is compiled.
+            #[cfg(target_arch = "x86_64")]
+            if const { matches!($r::SIMD, crate::kernel::simd::Simd::Avx512) } {
+                // SAFETY: the type exists only where its instructions do.
+                #[expect(unsafe_code, reason = "calling a copy compiled for the instructions of its numbers")]
+                return unsafe { avx512($($arg),*) };
+            }
+            #[cfg(target_arch = "x86_64")]
+            if const { matches!($r::SIMD, crate::kernel::simd::Simd::Avx2) } {
+                // SAFETY: as above.
+                #[expect(unsafe_code, reason = "calling a copy compiled for the instructions of its numbers")]
+                return unsafe { avx2($($arg),*) };
+            }
+            if const { matches!($r::SIMD, crate::kernel::simd::Simd::Baseline) } {
+                return body($($arg),*);
+            }
+            unreachable!("all kinds of instructions are above")
+        }
+    };
+}
+pub(crate) use copies;

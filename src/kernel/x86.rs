@@ -188,7 +188,7 @@ macro_rules! lanes {
                 };
                 (scale, k.fma(Self::of(std::f64::consts::LN_2), self))
             }
-            #[inline(always)]
+            #[inline(never)]
             fn powf(self, exponent: Self) -> Self {
                 let mut out = self;
                 for (v, e) in out.lanes_mut().iter_mut().zip(exponent.lanes()) {

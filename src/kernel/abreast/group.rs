@@ -5,35 +5,33 @@
 //! takes a step of Newton. Lanes never see each other: what a contact does is the same in any company.
 #![allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
 
-use super::abreast::{Bristles, Kind, add3};
+use super::transform::{Transform, at};
+use super::{Abreast, Bits, add3};
 use crate::body;
 use crate::contact::Contact;
 use crate::engine::Plan;
-use crate::kernel::friction::{Consts, Stage};
+use crate::kernel::friction::Stage;
 use crate::kernel::real::{LANES, Real};
-use crate::kernel::simd::Simd;
+use crate::kernel::simd::copies;
 use crate::kernel::step::{
-    CHANGE, FRESH_STEP, KAPPA, NEWTON_MOST, NEWTON_TOLERANCE, PULL, SAFETY, SHORTEST_CHOSEN_STEP, SHORTEST_RULED_STEP,
-    longest_planned,
+    Bristles, CHANGE, FRESH_STEP, KAPPA, NEWTON_MOST, NEWTON_TOLERANCE, PULL, SAFETY, SHORTEST_CHOSEN_STEP,
+    SHORTEST_RULED_STEP, longest_planned,
 };
-use crate::kernel::three::{Mat3, Vec3};
+use crate::kernel::three::Vec3;
 use crate::planar::{Pose, Twist};
 use crate::schedule::{Interval, Term, slot};
 
-/// One bit for each lane.
-type Bits = u32;
-
 /// As many contacts as the number type has lanes. An empty lane is one that does not run.
 #[derive(Clone, Debug)]
-pub struct Group<R: Real> {
+pub struct Group<R: Real, B> {
     /// The bristles.
-    pub bristles: Bristles<R>,
-    kind: Kind,
+    pub bristles: B,
     // What a contact is.
     sigma0: R,
     sigma1: R,
     k_g: R,
     v_s: R,
+    inv_v_s: R,
     mass: Vec3<R>,
     pads: R,
     offset: [R; 2],
@@ -70,8 +68,6 @@ pub struct Group<R: Real> {
     at_least: R,
     du1: Vec3<R>,
     before: Vec3<R>,
-    kept: Vec3<R>,
-    kept_low: Vec3<R>,
     // The stage.
     second: Bits,
     newton: R,
@@ -97,121 +93,19 @@ pub struct Events {
     pub failed: Bits,
 }
 
-/// Map from a body's twist to the patch's; [`body::Transform`] in lanes.
-#[derive(Clone, Copy, Debug)]
-struct Transform<R> {
-    cos: R,
-    sin: R,
-    o: [R; 2],
-}
-
-impl<R: Real> Transform<R> {
-    #[inline(always)]
-    fn twist(&self, u: Vec3<R>) -> Vec3<R> {
-        at(Vec3::new(self.cos.fma(u.x, self.sin * u.y), self.cos.fma(u.y, -(self.sin * u.x)), u.z), self.o)
-    }
-
-    #[inline(always)]
-    fn body_twist(&self, patch: Vec3<R>) -> Vec3<R> {
-        let v = at(patch, [-self.o[0], -self.o[1]]);
-        Vec3::new(self.cos.fma(v.x, -(self.sin * v.y)), self.sin.fma(v.x, self.cos * v.y), v.z)
-    }
-
-    /// The wrench at the centre of mass of one at `o + c`, both as they act on the body.
-    #[inline(always)]
-    fn wrench(&self, w: Vec3<R>, c: [R; 2]) -> Vec3<R> {
-        let (px, py) = (self.o[0] + c[0], self.o[1] + c[1]);
-        let tau = px.fma(w.y, (-py).fma(w.x, w.z));
-        Vec3::new(self.cos.fma(w.x, -(self.sin * w.y)), self.sin.fma(w.x, self.cos * w.y), tau)
-    }
-
-    /// The gain over the body's twist of one over the twist at `o + c`.
-    #[inline(always)]
-    fn gain(&self, m: &Mat3<R>, c: [R; 2]) -> Mat3<R> {
-        let (x, y, z) = (self.row(m.x, c), self.row(m.y, c), self.row(m.z, c));
-        // The same for the columns.
-        let (x0, x1, x2) = self.column(x.x, y.x, z.x, c);
-        let (y0, y1, y2) = self.column(x.y, y.y, z.y, c);
-        let (z0, z1, z2) = self.column(x.z, y.z, z.z, c);
-        Mat3::new(Vec3::new(x0, y0, z0), Vec3::new(x1, y1, z1), Vec3::new(x2, y2, z2))
-    }
-
-    #[inline(always)]
-    fn row(&self, w: Vec3<R>, c: [R; 2]) -> Vec3<R> {
-        self.wrench(w, c)
-    }
-
-    #[inline(always)]
-    fn column(&self, x: R, y: R, z: R, c: [R; 2]) -> (R, R, R) {
-        let w = self.wrench(Vec3::new(x, y, z), c);
-        (w.x, w.y, w.z)
-    }
-}
-
-/// The motion of the point `p` from the reference point.
-#[inline(always)]
-fn at<R: Real>(v: Vec3<R>, p: [R; 2]) -> Vec3<R> {
-    Vec3::new((-v.z).fma(p[1], v.x), v.z.fma(p[0], v.y), v.z)
-}
-
-/// The numbers of the lanes in double precision; beyond the last lane, zeros.
-#[inline(always)]
-fn wide<R: Real>(v: R) -> [f64; LANES] {
-    let mut out = [0.0; LANES];
-    for l in 0..R::LANES {
-        out[l] = v.lane(l);
-    }
-    out
-}
-
-/// Numbers as lanes.
-#[inline(always)]
-fn narrow<R: Real>(v: &[f64; LANES]) -> R {
-    let mut out = R::of(0.0);
-    for l in 0..R::LANES {
-        out.lanes_mut()[l] = R::Scalar::of(v[l]);
-    }
-    out
-}
-
-/// Where the mask is set the new value, else the old one.
-#[inline(always)]
-fn update<R: Real>(mask: R::Mask, old: &mut Vec3<R>, new: Vec3<R>) {
-    *old = Vec3::select(mask, new, *old);
-}
-
-/// The bits of lanes whose three numbers are finite.
-#[inline(always)]
-fn finite<R: Real>(v: Vec3<R>) -> Bits {
-    // Infinity times 0 and NaN are not below 1.
-    let zero = R::of(0.0);
-    R::bits((v.x * zero + v.y * zero + v.z * zero).lt(R::of(1.0)))
-}
-
-impl<R: Real> Group<R> {
-    /// Empty lanes.
-    pub fn new(kind: Kind, k: Consts<R>, plan: &Plan) -> Self {
+impl<R: Real, B: Abreast<R>> Group<R, B> {
+    /// Empty lanes of `bristles`.
+    pub fn new(bristles: B, plan: &Plan) -> Self {
         let (zero, one) = (R::of(0.0), R::of(1.0));
         let none = Vec3::zero();
         let stage = Stage { a_sigma0: one, damping: one, mu_c: one, mu_d: zero, chi: one, pull: one };
-        let bristles = Bristles {
-            zeta: none,
-            zeta_low: none,
-            cop: [zero; 2],
-            radius: one,
-            elastic: one,
-            viscous: one,
-            n_ls: one,
-            table: [0; LANES],
-            k,
-        };
         Self {
             bristles,
-            kind,
             sigma0: one,
             sigma1: zero,
             k_g: one,
             v_s: one,
+            inv_v_s: one,
             mass: Vec3::new(one, one, one),
             pads: one,
             offset: [zero; 2],
@@ -243,8 +137,6 @@ impl<R: Real> Group<R> {
             at_least: one,
             du1: none,
             before: none,
-            kept: none,
-            kept_low: none,
             second: 0,
             newton: zero,
             du: none,
@@ -257,32 +149,16 @@ impl<R: Real> Group<R> {
         }
     }
 
-    /// Puts a contact at its initial state into a lane: its bristle and where its table starts.
-    pub fn seat(&mut self, l: usize, contact: &Contact, bristle: &super::Reduced, table: u32, plan: &Plan) {
+    /// Puts a contact at its initial state into a lane; `alone` are its bristles.
+    pub fn seat(&mut self, l: usize, contact: &Contact, alone: &B::Alone, plan: &Plan) {
         let (f, body) = (&contact.friction, &contact.body);
-        let b = &mut self.bristles;
-        let k = Consts::<f64>::new(f);
-        b.k.gamma.set(l, k.gamma);
-        b.k.inv_v_s.set(l, k.inv_v_s);
-        b.k.s_ba.set(l, k.s_ba);
-        b.k.inv_width.set(l, k.inv_width);
-        b.k.sigma2.set(l, k.sigma2);
-        b.zeta.set(l, bristle.zeta.into());
-        // What the numbers of the lanes have rounded off.
-        let rounded = b.zeta.lane(l);
-        b.zeta_low.set(l, [0, 1, 2].map(|i| bristle.zeta[i] - rounded[i]));
-        b.cop[0].set(l, bristle.cop[0]);
-        b.cop[1].set(l, bristle.cop[1]);
-        let r = bristle.radius;
-        b.radius.set(l, r);
-        b.viscous.set(l, bristle.viscous);
-        b.elastic.set(l, if r > 0.0 { bristle.viscous / (r * r) } else { 0.0 });
-        b.n_ls.set(l, bristle.table.as_ref().map_or(1.0, |t| t.n_ls() as f64));
-        b.table[l] = table;
+        let arm2 = alone.arm2(&contact.patch);
+        self.bristles.seat(l, alone);
         self.sigma0.set(l, f.sigma0);
         self.sigma1.set(l, f.sigma1);
         self.k_g.set(l, f.steepest_stribeck_slope());
         self.v_s.set(l, f.v_s);
+        self.inv_v_s.set(l, 1.0 / f.v_s);
         self.mass.set(l, [body.mass, body.mass, body.inertia]);
         self.pads.set(l, f64::from(body.pads));
         let bit = 1 << l;
@@ -296,8 +172,8 @@ impl<R: Real> Group<R> {
             }
             body::Kind::World => {}
         }
-        self.arm.set(l, bristle.viscous.sqrt());
-        self.lightest.set(l, body.mass.min(body.inertia / bristle.viscous));
+        self.arm.set(l, arm2.sqrt());
+        self.lightest.set(l, body.mass.min(body.inertia / arm2));
         self.h_max[l] = longest_planned(body.kind, plan);
         let (q, u) = (contact.initial.pose, contact.initial.twist);
         let u = if body.kind == body::Kind::Prescribed { Twist::default() } else { u };
@@ -310,14 +186,14 @@ impl<R: Real> Group<R> {
         self.patch_twist.set(l, body.transform(q).twist(u).to_array());
     }
 
-    /// Pose and twist at the centre of mass, and the bristle's state, in one lane.
-    pub fn state(&self, l: usize) -> (Pose, Twist, [f64; 3]) {
+    /// Pose and twist at the centre of mass in one lane, and its bristles into `alone`.
+    pub fn state(&self, l: usize, alone: &mut B::Alone) -> (Pose, Twist) {
         let whole = |high: Vec3<R>, low: Vec3<R>| {
             let (high, low) = (high.lane(l), low.lane(l));
             [0, 1, 2].map(|i| high[i] + low[i])
         };
-        let b = &self.bristles;
-        (whole(self.q, self.q_low).into(), whole(self.u, self.u_low).into(), whole(b.zeta, b.zeta_low))
+        self.bristles.state(l, alone);
+        (whole(self.q, self.q_low).into(), whole(self.u, self.u_low).into())
     }
 
     /// Whether a stage of the lane is solved, but its bristle has not moved yet.
@@ -356,10 +232,10 @@ impl<R: Real> Group<R> {
         (self.running, self.settling, self.begins) = (self.running & bit, self.settling & bit, self.begins & bit);
         (self.pending, self.waves) = (self.pending & bit, self.waves & bit);
         // Nothing in an empty lane may hold up the others.
-        for v in [&mut self.u, &mut self.q, &mut self.patch_twist, &mut self.du, &mut self.du1, &mut self.bristles.zeta]
-        {
+        for v in [&mut self.u, &mut self.q, &mut self.patch_twist, &mut self.du, &mut self.du1] {
             v.set(l, [0.0; 3]);
         }
+        self.bristles.leave(l);
     }
 
     /// Inputs at local times `tau` [s].
@@ -401,20 +277,18 @@ impl<R: Real> Group<R> {
             tau[l] = self.length[l] - self.left[l];
         }
         self.tau = R::select(begins, narrow(&tau), self.tau);
-        let mut longest = self.h_next;
-        if self.tolerance.is_none() {
-            let v = self.inputs(self.tau, self.begins);
-            let fall = self.pads * v[slot::F_N] * (v[slot::MU_S] - v[slot::MU_C]) * self.k_g;
-            let gripper = R::mask(self.gripper);
-            let ox = R::select(gripper, self.q.x, self.offset[0]);
-            let oy = R::select(gripper, self.q.y, self.offset[1]);
-            let (mass, inertia) = (self.mass.x, self.mass.z);
-            let lever = mass * inertia * mass.fma(ox.fma(ox, oy * oy), inertia).recip();
-            let m_e = self.lightest.min(lever);
-            let ruled = (m_e * self.v_s * (R::of(KAPPA) * fall).recip()).max(R::of(SHORTEST_RULED_STEP));
-            longest = R::select(zero.lt(fall), ruled, R::of(1e30));
-        }
-        longest = R::select(R::mask(self.prescribed), R::of(1e30), longest);
+        let v = self.inputs(self.tau, self.begins);
+        let fall = self.pads * v[slot::F_N] * (v[slot::MU_S] - v[slot::MU_C]) * self.k_g;
+        let gripper = R::mask(self.gripper);
+        let ox = R::select(gripper, self.q.x, self.offset[0]);
+        let oy = R::select(gripper, self.q.y, self.offset[1]);
+        let (mass, inertia) = (self.mass.x, self.mass.z);
+        let lever = mass * inertia * mass.fma(ox.fma(ox, oy * oy), inertia).recip();
+        let m_e = self.lightest.min(lever);
+        let ruled = (m_e * self.v_s * (R::of(KAPPA) * fall).recip()).max(R::of(SHORTEST_RULED_STEP));
+        let most = if self.tolerance.is_some() { self.h_next } else { R::of(1e30) };
+        let longest = R::select(zero.lt(fall), ruled.min(most), most);
+        let longest = R::select(R::mask(self.prescribed), R::of(1e30), longest);
         let (ruled, starts) = (wide(longest), wide(R::select(begins, R::of(1.0), zero)));
         let (left, h_max, old) = (self.left, self.h_max, self.rest);
         let mut h = [0.0; LANES];
@@ -460,9 +334,8 @@ impl<R: Real> Group<R> {
         }
     }
 
-    /// One pass, from the `tables` of the bristles.
     #[inline(always)]
-    fn pass_here(&mut self, tables: &[R::Scalar]) -> Events {
+    fn pass_here(&mut self) -> Events {
         let (zero, one) = (R::of(0.0), R::of(1.0));
         if self.begins != 0 {
             self.plan();
@@ -477,7 +350,7 @@ impl<R: Real> Group<R> {
         let v = self.inputs(self.tau + dt, self.running & !self.settling);
         let load = Vec3::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]);
         let mu_d = v[slot::MU_S] - v[slot::MU_C];
-        let fall = (a + a) * self.pads * v[slot::F_N] * mu_d * self.k_g * self.bristles.k.inv_v_s;
+        let fall = (a + a) * self.pads * v[slot::F_N] * mu_d * self.k_g * self.inv_v_s;
         let chi = R::select(self.mass.x.lt(fall), self.mass.x * fall.recip(), one);
         let pull = R::select(second, one, R::of(PULL));
         let (a_sigma0, damping) = (self.a_sigma0, self.damping);
@@ -493,22 +366,10 @@ impl<R: Real> Group<R> {
         }
 
         // The sweep.
-        let v_cop = at(self.patch_twist, self.bristles.cop);
-        let drive = self.bristles.drive(self.kind, tables, v_cop);
-        let finishing = R::mask(self.pending & self.running);
-        let done = self.bristles.bristle(self.kind, &self.pending_stage, &drive, finishing);
-        let (high, low) = add3(self.bristles.zeta, self.bristles.zeta_low, done.step * self.pending_stage.pull);
-        update::<R>(finishing, &mut self.bristles.zeta, high);
-        update::<R>(finishing, &mut self.bristles.zeta_low, low);
+        let finish = (&self.pending_stage, self.pending & self.running);
+        let cop = self.bristles.cop();
+        let (resist, gain) = self.bristles.sweep(at(self.patch_twist, cop), finish, (&st, solving));
         self.pending &= !self.running;
-        let answering = R::mask(solving);
-        let b = &self.bristles;
-        let z = b.bristle(self.kind, &st, &drive, answering);
-        let scale = Vec3::new(one, one, b.radius);
-        let viscous = Vec3::new(b.k.sigma2, b.k.sigma2, b.k.sigma2 * b.viscous);
-        let resist = z.zeta.plus(st.damping, z.step).times(scale) + viscous.times(v_cop);
-        let gain = b.sensitivity(self.kind, &st, &drive, &z).between(scale, scale) * (one + st.damping);
-        let gain = gain.plus_diagonal(viscous);
 
         // The step of Newton, for the increment of the twist over the one at the step's start.
         let t = self.ahead(dt);
@@ -517,12 +378,12 @@ impl<R: Real> Group<R> {
         let first = R::mask(R::bits(self.newton.lt(R::of(0.5))));
         let du = Vec3::select(first, t.body_twist(self.patch_twist) - self.u, self.du);
         let base = Vec3::select(second, self.du1 * R::of(PULL), Vec3::zero());
-        let matrix = (t.gain(&gain, b.cop) * pushed).plus_diagonal(self.mass);
-        let rest = (base - du).times(self.mass).plus(a, load).plus(-pushed, t.wrench(resist, b.cop));
+        let matrix = (t.gain(&gain, cop) * pushed).plus_diagonal(self.mass);
+        let rest = (base - du).times(self.mass).plus(a, load).plus(-pushed, t.wrench(resist, cop));
         let d = matrix.solve(rest);
         let du = du + d;
         self.du = du;
-        update::<R>(answering, &mut self.patch_twist, t.twist(self.u + du));
+        update::<R>(R::mask(solving), &mut self.patch_twist, t.twist(self.u + du));
         let failed = solving & !(finite(du) & finite(self.patch_twist));
         let size = d.x.max(-d.x).max(d.y.max(-d.y)).max(self.arm * d.z.max(-d.z));
         let enough = self.tolerance.map_or(NEWTON_TOLERANCE, |t| t.min(NEWTON_TOLERANCE));
@@ -547,8 +408,7 @@ impl<R: Real> Group<R> {
         let mut moved = solved & self.second;
         self.second ^= solved | led;
         if self.tolerance.is_some() {
-            update::<R>(half, &mut self.kept, self.bristles.zeta);
-            update::<R>(half, &mut self.kept_low, self.bristles.zeta_low);
+            self.bristles.keep(half);
             let refused = self.judge(moved);
             self.begins |= refused;
             (ended, moved) = (ended & !refused, moved & !refused);
@@ -601,8 +461,7 @@ impl<R: Real> Group<R> {
         let too_large = R::and(tolerance.lt(error), R::of(SHORTEST_CHOSEN_STEP).lt(self.h));
         let refused = solved & R::bits(too_large);
         let mask = R::mask(refused);
-        update::<R>(mask, &mut self.bristles.zeta, self.kept);
-        update::<R>(mask, &mut self.bristles.zeta_low, self.kept_low);
+        self.bristles.restore(mask);
         update::<R>(mask, &mut self.patch_twist, self.before);
         self.pending &= !refused;
         // A step that the interval's end cut short says nothing against a longer one.
@@ -613,21 +472,47 @@ impl<R: Real> Group<R> {
         self.h_next = R::select(R::mask(solved), next, self.h_next);
         refused
     }
+}
 
-    /// One pass, in the copy compiled for the instructions of the numbers.
-    pub fn pass(&mut self, tables: &[R::Scalar]) -> Events {
-        match R::SIMD {
-            // SAFETY: the type exists only where its instructions do.
-            #[cfg(target_arch = "x86_64")]
-            #[expect(unsafe_code, reason = "calling a copy compiled for the instructions of its numbers")]
-            Simd::Avx512 => unsafe { pass_avx512(self, tables) },
-            // SAFETY: as above.
-            #[cfg(target_arch = "x86_64")]
-            #[expect(unsafe_code, reason = "calling a copy compiled for the instructions of its numbers")]
-            Simd::Avx2 => unsafe { pass_avx2(self, tables) },
-            _ => self.pass_here(tables),
-        }
+copies! {
+    /// One pass.
+    pub fn pass<R, B: Abreast<R>>(group: &mut Group<R, B>) -> Events {
+        group.pass_here()
     }
+}
+
+/// The numbers of the lanes in double precision; beyond the last lane, zeros.
+#[inline(always)]
+fn wide<R: Real>(v: R) -> [f64; LANES] {
+    let mut out = [0.0; LANES];
+    for l in 0..R::LANES {
+        out[l] = v.lane(l);
+    }
+    out
+}
+
+/// Numbers as lanes.
+#[inline(always)]
+fn narrow<R: Real>(v: &[f64; LANES]) -> R {
+    let mut out = R::of(0.0);
+    for l in 0..R::LANES {
+        out.lanes_mut()[l] = R::Scalar::of(v[l]);
+    }
+    out
+}
+
+/// Where the mask is set the new value, else the old one.
+#[inline(always)]
+fn update<R: Real>(mask: R::Mask, old: &mut Vec3<R>, new: Vec3<R>) {
+    *old = Vec3::select(mask, new, *old);
+}
+
+/// The bits of lanes whose three numbers are finite.
+#[inline(always)]
+fn finite<R: Real>(v: Vec3<R>) -> Bits {
+    // Infinity times 0 and NaN are not below 1.
+    let zero = R::of(0.0);
+    R::bits((v.x * zero + v.y * zero + v.z * zero).lt(R::of(1.0)))
 }
 
 /// One more in the lanes of `who`.
@@ -649,16 +534,4 @@ fn pick<R: Real>(mask: R::Mask, a: &Stage<R>, b: &Stage<R>) -> Stage<R> {
         chi: R::select(mask, a.chi, b.chi),
         pull: R::select(mask, a.pull, b.pull),
     }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512dq,fma")]
-fn pass_avx512<R: Real>(group: &mut Group<R>, tables: &[R::Scalar]) -> Events {
-    group.pass_here(tables)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn pass_avx2<R: Real>(group: &mut Group<R>, tables: &[R::Scalar]) -> Events {
-    group.pass_here(tables)
 }

@@ -1,44 +1,55 @@
-//! The bristles of contacts side by side, one in each lane: the equations of [`super`] over the number type.
+//! The bristles of contacts side by side, one in each lane: the equations of [`crate::kernel::reduced`] over the number type.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::{Abreast, Bits, add3};
+use crate::contact::Form;
 use crate::kernel::friction::{Consts, Stage, motion, ramp, ramp_root};
 use crate::kernel::real::{LANES, Real};
+use crate::kernel::reduced::{ROOT_ITERATIONS, Reduced};
 use crate::kernel::three::{Mat3, Vec3};
-
-/// What the contacts of a group have in common.
-#[derive(Clone, Copy, Debug)]
-pub struct Kind {
-    /// Whether they have no table of a limit surface.
-    pub ellipsoid: bool,
-    /// Whether their Elasto-Plastic form is the consistent one.
-    pub consistent: bool,
-}
+use crate::limit_surface::Table;
 
 /// The bristles and the patches they stand for.
 #[derive(Clone, Debug)]
-pub struct Bristles<R: Real> {
+pub struct Reduceds<R: Real> {
+    kind: Kind,
     /// States `zeta` [-]; bases of the stages during a step.
-    pub zeta: Vec3<R>,
+    zeta: Vec3<R>,
     /// What `zeta` cannot hold: without it, motion slower than its last bit would leave no trace and creep.
-    pub zeta_low: Vec3<R>,
+    zeta_low: Vec3<R>,
+    /// States that were kept.
+    kept: [Vec3<R>; 2],
     /// Centres of pressure [m].
-    pub cop: [R; 2],
+    cop: [R; 2],
     /// Torsional radii `r` [m].
-    pub radius: R,
+    radius: R,
     /// Viscous factors `u` [m^2].
-    pub viscous: R,
+    viscous: R,
     /// `u/r^2`; 0 where `r` is 0.
-    pub elastic: R,
-    /// Resolutions of the tables.
-    pub n_ls: R,
-    /// Where the tables start.
-    pub table: [u32; LANES],
+    elastic: R,
+    /// Resolutions of the tables, where they start in `tables`, and the ones that are there.
+    n_ls: R,
+    table: [u32; LANES],
+    tables: Vec<R::Scalar>,
+    known: HashMap<*const Table, u32>,
     /// Friction constants.
-    pub k: Consts<R>,
+    k: Consts<R>,
 }
 
-/// What a twist decides, whatever the stage; names as in [`super::Drive`].
+/// What the contacts have in common.
 #[derive(Clone, Copy, Debug)]
-pub struct Drive<R> {
+struct Kind {
+    /// Whether they have no table of a limit surface.
+    ellipsoid: bool,
+    /// Whether their Elasto-Plastic form is the consistent one.
+    consistent: bool,
+}
+
+/// What a twist decides, whatever the stage; names as in [`crate::kernel::reduced`].
+#[derive(Clone, Copy, Debug)]
+struct Drive<R> {
     s: R,
     bell: R,
     bell_slope: R,
@@ -53,13 +64,13 @@ pub struct Drive<R> {
     h_slope: Vec3<R>,
 }
 
-/// The bristle at the end of a stage; names as in [`super::Bristle`].
+/// The bristle at the end of a stage; names as in [`crate::kernel::reduced`].
 #[derive(Clone, Copy, Debug)]
-pub struct Bristle<R> {
+struct Bristle<R> {
     /// `zeta*` [-].
-    pub zeta: Vec3<R>,
+    zeta: Vec3<R>,
     /// `zeta* - zeta_b`, without taking the difference.
-    pub step: Vec3<R>,
+    step: Vec3<R>,
     y: Vec3<R>,
     l: R,
     x: R,
@@ -68,26 +79,104 @@ pub struct Bristle<R> {
     d: R,
 }
 
-/// `a + b` and what it rounds off, where `low` is what `a` could not hold.
-#[inline(always)]
-pub fn add<R: Real>(high: R, low: R, d: R) -> (R, R) {
-    let y = d + low;
-    let s = high + y;
-    let t = s - high;
-    (s, (high - (s - t)) + (y - t))
+impl<R: Real> Reduceds<R> {
+    /// Empty lanes for bristles of the law, the form and the kind of surface of `like`.
+    pub fn new(like: &Reduced) -> Self {
+        let (zero, one, none) = (R::of(0.0), R::of(1.0), Vec3::zero());
+        let consistent = like.k.elasto_plastic && like.form == Form::Consistent;
+        Self {
+            kind: Kind { ellipsoid: like.table.is_none(), consistent },
+            zeta: none,
+            zeta_low: none,
+            kept: [none; 2],
+            cop: [zero; 2],
+            radius: one,
+            elastic: one,
+            viscous: one,
+            n_ls: one,
+            table: [0; LANES],
+            tables: Vec::new(),
+            known: HashMap::new(),
+            k: like.k.wide(),
+        }
+    }
 }
 
-/// [`add`] of every component.
-#[inline(always)]
-pub fn add3<R: Real>(high: Vec3<R>, low: Vec3<R>, d: Vec3<R>) -> (Vec3<R>, Vec3<R>) {
-    let (x, y, z) = (add(high.x, low.x, d.x), add(high.y, low.y, d.y), add(high.z, low.z, d.z));
-    (Vec3::new(x.0, y.0, z.0), Vec3::new(x.1, y.1, z.1))
+impl<R: Real> Abreast<R> for Reduceds<R> {
+    type Alone = Reduced;
+
+    fn seat(&mut self, l: usize, alone: &Reduced) {
+        self.k.set(l, &alone.k);
+        self.zeta.set(l, alone.zeta.into());
+        // What the numbers of the lanes have rounded off.
+        let rounded = self.zeta.lane(l);
+        self.zeta_low.set(l, [0, 1, 2].map(|i| alone.zeta[i] - rounded[i]));
+        self.cop[0].set(l, alone.cop[0]);
+        self.cop[1].set(l, alone.cop[1]);
+        let r = alone.radius;
+        self.radius.set(l, r);
+        self.viscous.set(l, alone.viscous);
+        self.elastic.set(l, if r > 0.0 { alone.viscous / (r * r) } else { 0.0 });
+        let Some(table) = &alone.table else { return };
+        self.n_ls.set(l, table.n_ls() as f64);
+        self.table[l] = *self.known.entry(Arc::as_ptr(table)).or_insert_with(|| {
+            let start = self.tables.len();
+            self.tables.extend(table.nodes().as_flattened().iter().map(|h| R::Scalar::of(*h)));
+            start as u32
+        });
+    }
+
+    fn leave(&mut self, l: usize) {
+        self.zeta.set(l, [0.0; 3]);
+    }
+
+    fn state(&self, l: usize, alone: &mut Reduced) {
+        let (high, low) = (self.zeta.lane(l), self.zeta_low.lane(l));
+        alone.zeta = [0, 1, 2].map(|i| high[i] + low[i]).into();
+    }
+
+    fn cop(&self) -> [R; 2] {
+        self.cop
+    }
+
+    #[inline(always)]
+    fn sweep(
+        &mut self,
+        v: Vec3<R>,
+        (done, finishing): (&Stage<R>, Bits),
+        (st, answering): (&Stage<R>, Bits),
+    ) -> (Vec3<R>, Mat3<R>) {
+        let one = R::of(1.0);
+        let drive = self.drive(v);
+        let finishing = R::mask(finishing);
+        let z = self.bristle(done, &drive, finishing);
+        let (high, low) = add3(self.zeta, self.zeta_low, z.step * done.pull);
+        self.zeta = Vec3::select(finishing, high, self.zeta);
+        self.zeta_low = Vec3::select(finishing, low, self.zeta_low);
+        let z = self.bristle(st, &drive, R::mask(answering));
+        let scale = Vec3::new(one, one, self.radius);
+        let viscous = Vec3::new(self.k.sigma2, self.k.sigma2, self.k.sigma2 * self.viscous);
+        let resist = z.zeta.plus(st.damping, z.step).times(scale) + viscous.times(v);
+        let gain = self.sensitivity(st, &drive, &z).between(scale, scale) * (one + st.damping);
+        (resist, gain.plus_diagonal(viscous))
+    }
+
+    #[inline(always)]
+    fn keep(&mut self, who: R::Mask) {
+        self.kept = [Vec3::select(who, self.zeta, self.kept[0]), Vec3::select(who, self.zeta_low, self.kept[1])];
+    }
+
+    #[inline(always)]
+    fn restore(&mut self, who: R::Mask) {
+        self.zeta = Vec3::select(who, self.kept[0], self.zeta);
+        self.zeta_low = Vec3::select(who, self.kept[1], self.zeta_low);
+    }
 }
 
-impl<R: Real> Bristles<R> {
+impl<R: Real> Reduceds<R> {
     /// What twists `v` at the centres of pressure decide.
     #[inline(always)]
-    pub fn drive(&self, kind: Kind, tables: &[R::Scalar], v: Vec3<R>) -> Drive<R> {
+    fn drive(&self, v: Vec3<R>) -> Drive<R> {
         let (zero, one) = (R::of(0.0), R::of(1.0));
         let v_s = Vec3::new(v.x, v.y, self.radius * v.z);
         let (s, inv_s) = v_s.norm();
@@ -108,13 +197,13 @@ impl<R: Real> Bristles<R> {
             h: one,
             h_slope: Vec3::zero(),
         };
-        if kind.ellipsoid {
+        if self.kind.ellipsoid {
             return still;
         }
         let vt2 = v.x.fma(v.x, v.y * v.y);
         let tiny = R::of(R::TINY);
         let inv_vt = (vt2 + tiny).rsqrt();
-        let look = self.look_up(tables, v_s, vt2 * inv_vt);
+        let look = self.look_up(v_s, vt2 * inv_vt);
         let (h, inv_h) = look.h.norm();
         let moves = tiny.lt(v_s.dot(v_s));
         let d_hat = -(look.h * inv_h);
@@ -143,7 +232,7 @@ impl<R: Real> Bristles<R> {
 
     /// The bristles at the end of stage `st`; `live` says which lanes matter.
     #[inline(always)]
-    pub fn bristle(&self, kind: Kind, st: &Stage<R>, m: &Drive<R>, live: R::Mask) -> Bristle<R> {
+    fn bristle(&self, st: &Stage<R>, m: &Drive<R>, live: R::Mask) -> Bristle<R> {
         let (zero, one, half) = (R::of(0.0), R::of(1.0), R::of(0.5));
         let k = &self.k;
         let inv_g = st.mu_d.fma(m.bell, st.mu_c).recip();
@@ -156,7 +245,7 @@ impl<R: Real> Bristles<R> {
             return Bristle { zeta: y * d, step, y, l, x: zero, b: one, b_slope: zero, d };
         }
         let inv_big_g = inv_g * m.h.recip();
-        if !kind.consistent {
+        if !self.kind.consistent {
             let (len, inv_len) = y.norm();
             let along = m.d_norm.0 + m.d.dot(y) * inv_len;
             let l = (st.a_sigma0 * half * along * inv_big_g).max(zero);
@@ -194,7 +283,7 @@ impl<R: Real> Bristles<R> {
         Bristle { zeta, step, y: Vec3::new(b, zero, zero), l: q, x, b: share, b_slope, d }
     }
 
-    /// The root of `F(tau)`, as [`super::Reduced`] finds it; lanes that have theirs wait for the others.
+    /// The root of `F(tau)`, as [`Reduced`] finds it; lanes that have theirs wait for the others.
     #[inline(always)]
     fn consistent_root(&self, m: &Drive<R>, inv_big_g: R, q: R, z0: Vec3<R>, z1: Vec3<R>, live: R::Mask) -> R {
         let (zero, one, half) = (R::of(0.0), R::of(1.0), R::of(0.5));
@@ -205,7 +294,7 @@ impl<R: Real> Bristles<R> {
         let (mut low, mut high, mut last) = (zero, one, one);
         let way = z0 - z1;
         let minus = -(one + q);
-        for _ in 0..super::ROOT_ITERATIONS {
+        for _ in 0..ROOT_ITERATIONS {
             if active == 0 {
                 break;
             }
@@ -240,7 +329,7 @@ impl<R: Real> Bristles<R> {
 
     /// `d zeta*/dv_S` [s/m].
     #[inline(always)]
-    pub fn sensitivity(&self, kind: Kind, st: &Stage<R>, m: &Drive<R>, z: &Bristle<R>) -> Mat3<R> {
+    fn sensitivity(&self, st: &Stage<R>, m: &Drive<R>, z: &Bristle<R>) -> Mat3<R> {
         let (one, half) = (R::of(1.0), R::of(0.5));
         let g = st.mu_d.fma(m.bell, st.mu_c);
         let inv_g = g.recip();
@@ -253,7 +342,7 @@ impl<R: Real> Bristles<R> {
         }
         let inv_big_g = inv_g * m.h.recip();
         let d_big_g = (m.h_slope * g).plus(m.h * g_slope, m.e);
-        if !kind.consistent {
+        if !self.kind.consistent {
             let (_, inv_len) = z.y.norm();
             let n = z.y * inv_len;
             let across = m.d.plus(-m.d.dot(n), n) * inv_len;
@@ -284,7 +373,7 @@ impl<R: Real> Bristles<R> {
 
     /// The look-up at `v_S`, whose translation is `vt` fast, eqs. (36)-(44); anything at 0.
     #[inline(always)]
-    fn look_up(&self, tables: &[R::Scalar], v_s: Vec3<R>, vt: R) -> LookUp<R> {
+    fn look_up(&self, v_s: Vec3<R>, vt: R) -> LookUp<R> {
         use std::f64::consts::{FRAC_2_PI, PI, TAU};
         let (zero, one) = (R::of(0.0), R::of(1.0));
         let below = v_s.z.lt(zero);
@@ -310,8 +399,8 @@ impl<R: Real> Bristles<R> {
         let per_step = sign * R::of(FRAC_2_PI) * n;
         let (mut h, mut h_phi, mut h_theta) = ([zero; 3], [zero; 3], [zero; 3]);
         for k in 0..3 {
-            let (aa, ab) = (R::gather(tables, &at, k), R::gather(tables, &at, k + 3));
-            let (ba, bb) = (R::gather(tables, &next, k), R::gather(tables, &next, k + 3));
+            let (aa, ab) = (R::gather(&self.tables, &at, k), R::gather(&self.tables, &at, k + 3));
+            let (ba, bb) = (R::gather(&self.tables, &next, k), R::gather(&self.tables, &next, k + 3));
             h[k] = sign * s_rest.fma(t_rest.fma(aa, t * ab), s * t_rest.fma(ba, t * bb));
             h_phi[k] = per_step * s_rest.fma(ab - aa, s * (bb - ba));
             h_theta[k] = per_step * t_rest.fma(ba - aa, t * (bb - ab));
