@@ -6,6 +6,7 @@
 pub mod abreast;
 pub mod distributed;
 pub mod friction;
+pub mod grid;
 pub mod ramp;
 pub mod real;
 pub mod reduced;

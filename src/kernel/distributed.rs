@@ -6,9 +6,6 @@ use super::ramp::Ramp;
 use super::real::Real;
 use super::rest::Rest;
 use super::simd::copies;
-use super::step::Bristles;
-use crate::contact::Contact;
-use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
 use nalgebra::{Matrix3, Vector3};
 
@@ -86,178 +83,54 @@ impl<R: Real> Cells<R> {
         }
     }
 
+    /// Remembers the states.
+    pub fn keep(&mut self) {
+        self.kept.0.clone_from(&self.zx);
+        self.kept.1.clone_from(&self.zy);
+    }
+
+    /// Goes back to the states that were kept.
+    pub fn restore(&mut self) {
+        self.zx.clone_from(&self.kept.0);
+        self.zy.clone_from(&self.kept.1);
+    }
+
+    /// Moves every base by `sx - sw y`, `sy + sw x` [-].
+    pub fn shift(&mut self, shift: [f64; 3]) {
+        let [sx, sy, sw] = shift.map(R::of);
+        for i in 0..self.zx.len() {
+            self.zx[i] += sx - sw * self.y[i];
+            self.zy[i] += sy + sw * self.x[i];
+        }
+    }
+
     /// Replaces the shares of the normal force [-].
     pub fn set_weights(&mut self, w: &[f64]) {
         self.w = pack(w);
     }
 
-    /// The states `zeta = sigma0 z` [-] of all cells.
-    pub fn bristles(&self) -> Vec<[f64; 2]> {
+    /// The states `zeta = sigma0 z` [-] of all cells, moved by `sx - sw y`, `sy + sw x` [-].
+    pub fn bristles(&self, [sx, sy, sw]: [f64; 3]) -> Vec<[f64; 2]> {
         let at = |of: &[R], i: usize| of[i / R::LANES].lane(i % R::LANES);
-        (0..self.len).map(|i| [at(&self.zx, i), at(&self.zy, i)]).collect()
+        let moved = |i| [at(&self.zx, i) + (sx - sw * at(&self.y, i)), at(&self.zy, i) + (sy + sw * at(&self.x, i))];
+        (0..self.len).map(moved).collect()
     }
 }
 
-/// The cells of a contact that carry pressure at some time.
-pub struct Grid<R: Real> {
-    cells: Cells<R>,
-    k: Consts<R>,
-    /// Their indices into the map.
-    active: Vec<usize>,
-    /// While all of them are elastic; never of single numbers, which are the reference.
-    rest: Option<Rest>,
-    kept_rest: Option<Rest>,
-    /// Sweeps until the next look whether they are, and after that one.
-    look: [u32; 2],
-}
-
-/// Sweeps between two looks whether a grid rests: soon after it did, and at most.
-const LOOKS: [u32; 2] = [8, 64];
-
-impl<R: Real> Grid<R> {
-    /// The cells `active` of `contact`'s map.
-    pub fn new(contact: &Contact, active: Vec<usize>) -> Self {
-        let (patch, grid) = (&contact.patch, contact.patch.grid());
-        let given = contact.initial.bristles.as_deref().unwrap_or(&[]);
-        let centres: Vec<[f64; 2]> = active.iter().map(|i| grid.centre(i % grid.nx, i / grid.nx)).collect();
-        let weights: Vec<f64> = active.iter().map(|&i| patch.weights()[i]).collect();
-        let zetas: Vec<[f64; 2]> = (0..active.len()).map(|i| given.get(i).copied().unwrap_or_default()).collect();
-        Self {
-            cells: Cells::new(&centres, &weights, &zetas),
-            k: Consts::new(&contact.friction),
-            active,
-            rest: None,
-            kept_rest: None,
-            look: [LOOKS[0]; 2],
-        }
-    }
-
-    /// Friction constants.
-    pub fn constants(&self) -> &Consts<R> {
-        &self.k
-    }
-
-    /// The grid as one, if all bristles are elastic under friction `mu`.
-    fn settle(&self, mu: f64) -> Option<Rest> {
-        let Cells { x, y, w, zx, zy, .. } = &self.cells;
-        let zero = R::of(0.0);
-        let (mut most, mut reach, mut s) = (zero, zero, [zero; 7]);
-        for i in 0..w.len() {
-            let (x, y, w, zx, zy) = (x[i], y[i], w[i], zx[i], zy[i]);
-            most = most.max(zx * zx + zy * zy);
-            reach = reach.max(x * x + y * y);
-            let terms = [zx, zy, x * zy - y * zx, R::of(1.0), x, y, x * x + y * y];
-            for (s, term) in s.iter_mut().zip(terms) {
-                *s += w * term;
-            }
-        }
-        let greatest = |v: R| (0..R::LANES).map(|i| v.lane(i)).fold(0.0, f64::max).sqrt();
-        let [fx, fy, tau, one, cx, cy, square] = s.map(R::sum);
-        let spread = Matrix3::new(one, 0.0, -cy, 0.0, one, cx, -cy, cx, square);
-        let (s_ba, sigma2) = (self.k.s_ba.lane(0), self.k.sigma2.lane(0));
-        let most = greatest(most);
-        (most < s_ba * mu)
-            .then(|| Rest::new(Vector3::new(fx, fy, tau), spread, [most, greatest(reach)], [s_ba, sigma2]))
-    }
-
-    /// Gives every cell its bristle again.
-    fn wake(&mut self) {
-        let Some(rest) = self.rest.take() else { return };
-        let [sx, sy, sw] = <[f64; 3]>::from(rest.shift).map(R::of);
-        let Cells { x, y, zx, zy, .. } = &mut self.cells;
-        for i in 0..zx.len() {
-            zx[i] += sx - sw * y[i];
-            zy[i] += sy + sw * x[i];
-        }
-        self.look = [LOOKS[0]; 2];
-    }
-}
-
-impl Grid<f64> {
+impl Cells<f64> {
     /// Centre [m, m] and share of the normal force [-] of every cell.
-    pub fn cells(&self) -> impl Iterator<Item = [f64; 3]> {
-        let Cells { x, y, w, .. } = &self.cells;
-        x.iter().zip(y).zip(w).map(|((x, y), w)| [*x, *y, *w])
+    pub fn places(&self) -> impl Iterator<Item = [f64; 3]> {
+        self.x.iter().zip(&self.y).zip(&self.w).map(|((x, y), w)| [*x, *y, *w])
     }
 
     /// The bases [-].
     pub fn bases(&self) -> impl Iterator<Item = [f64; 2]> {
-        self.cells.zx.iter().zip(&self.cells.zy).map(|(x, y)| [*x, *y])
+        self.zx.iter().zip(&self.zy).map(|(x, y)| [*x, *y])
     }
 
     /// The bases [-].
     pub fn bases_mut(&mut self) -> impl Iterator<Item = [&mut f64; 2]> {
-        self.cells.zx.iter_mut().zip(&mut self.cells.zy).map(|(x, y)| [x, y])
-    }
-}
-
-impl<R: Real> Bristles for Grid<R> {
-    fn sweep(&mut self, u: Twist, finish: Option<&Stage<f64>>, next: Option<&Stage<f64>>) -> Sums {
-        if self.k.elasto_plastic && R::LANES > 1 {
-            self.look[0] -= 1;
-            if self.look[0] == 0 {
-                self.look = [self.look[1], LOOKS[1].min(2 * self.look[1])];
-                if self.rest.is_none() {
-                    let mu = finish.or(next).map_or(0.0, |st| st.mu_c.min(st.mu_c + st.mu_d));
-                    self.rest = self.settle(mu);
-                }
-            }
-            if let Some(sums) = self.rest.as_mut().and_then(|rest| rest.sweep(u, finish, next)) {
-                return sums;
-            }
-            if self.rest.is_some() {
-                self.wake();
-            }
-        }
-        sweep(&mut self.cells, &self.k, u, finish, next)
-    }
-
-    fn wrench(&self, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64) {
-        if let Some(rest) = &self.rest {
-            let w = -f_n * rest.resist(u, rate.sigma1 + self.k.sigma2.lane(0));
-            return (Wrench::new(w[0], w[1], w[2]), 0.0);
-        }
-        wrench(&self.cells, &self.k, u, rate, f_n)
-    }
-
-    fn keep(&mut self) {
-        let Cells { zx, zy, kept, .. } = &mut self.cells;
-        kept.0.clone_from(zx);
-        kept.1.clone_from(zy);
-        self.kept_rest = self.rest;
-    }
-
-    fn restore(&mut self) {
-        let Cells { zx, zy, kept, .. } = &mut self.cells;
-        zx.clone_from(&kept.0);
-        zy.clone_from(&kept.1);
-        self.rest = self.kept_rest;
-    }
-
-    fn states(&self) -> Vec<[f64; 2]> {
-        let mut all = self.cells.bristles();
-        if let Some(rest) = &self.rest {
-            let [sx, sy, sw]: [f64; 3] = rest.shift.into();
-            let at = |of: &[R], i: usize| of[i / R::LANES].lane(i % R::LANES);
-            for (i, z) in all.iter_mut().enumerate() {
-                z[0] += sx - sw * at(&self.cells.y, i);
-                z[1] += sy + sw * at(&self.cells.x, i);
-            }
-        }
-        all
-    }
-
-    fn arm2(&self, patch: &Patch) -> f64 {
-        patch.arm2()
-    }
-
-    fn remap(&mut self, patch: &Patch) {
-        self.wake();
-        self.cells.set_weights(&self.active.iter().map(|&i| patch.weights()[i]).collect::<Vec<_>>());
-    }
-
-    fn holds_map(&self) -> bool {
-        false
+        self.zx.iter_mut().zip(&mut self.zy).map(|(x, y)| [x, y])
     }
 }
 
@@ -278,7 +151,7 @@ pub struct Sums {
 copies! {
     /// One sweep at patch twist `u`. `finish` moves the bases of the stage just solved; `next` answers
     /// for the stage to solve, from the moved bases.
-    fn sweep<R>(cells: &mut Cells<R>, k: &Consts<R>, u: Twist, finish: Option<&Stage<f64>>, next: Option<&Stage<f64>>) -> Sums {
+    pub fn sweep<R>(cells: &mut Cells<R>, k: &Consts<R>, u: Twist, finish: Option<&Stage<f64>>, next: Option<&Stage<f64>>) -> Sums {
         let (finish, next) = (finish.map(Stage::wide), next.map(Stage::wide));
         let Cells { x, y, w, zx, zy, scratch, .. } = cells;
         let groups = Groups { x, y, w, zx, zy };
@@ -435,9 +308,39 @@ fn answer<R: Real>(
 }
 
 copies! {
+    /// The grid as one, if all bristles are elastic under friction `mu`.
+    pub fn settle<R>(cells: &Cells<R>, k: &Consts<R>, mu: f64) -> Option<Rest> {
+        let Cells { x, y, w, zx, zy, .. } = cells;
+        let zero = R::of(0.0);
+        let (mut most, mut reach, mut s) = (zero, zero, [zero; 7]);
+        for i in 0..w.len() {
+            let (x, y, w, zx, zy) = (x[i], y[i], w[i], zx[i], zy[i]);
+            most = most.max(zx * zx + zy * zy);
+            reach = reach.max(x * x + y * y);
+            let terms = [zx, zy, x * zy - y * zx, R::of(1.0), x, y, x * x + y * y];
+            for (s, term) in s.iter_mut().zip(terms) {
+                *s += w * term;
+            }
+        }
+        let mut greatest = [0.0f64; 2];
+        for l in 0..R::LANES {
+            greatest = [greatest[0].max(most.lane(l)), greatest[1].max(reach.lane(l))];
+        }
+        let mut sums = [0.0; 7];
+        for (sum, s) in sums.iter_mut().zip(s) {
+            *sum = s.sum();
+        }
+        let ([fx, fy, tau, one, cx, cy, square], [most, reach]) = (sums, greatest.map(f64::sqrt));
+        let spread = Matrix3::new(one, 0.0, -cy, 0.0, one, cx, -cy, cx, square);
+        let (s_ba, sigma2) = (k.s_ba.lane(0), k.sigma2.lane(0));
+        (most < s_ba * mu).then(|| Rest::new(Vector3::new(fx, fy, tau), spread, [most, reach], [s_ba, sigma2]))
+    }
+}
+
+copies! {
     /// The friction wrench [N, N, N m] at the patch origin in the present state, with the rate of
     /// eqs. (1) and (15) and normal force `f_n` [N], and the share of it on slipping cells.
-    fn wrench<R>(cells: &Cells<R>, k: &Consts<R>, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64) {
+    pub fn wrench<R>(cells: &Cells<R>, k: &Consts<R>, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64) {
         let rate = Rate { sigma1: R::of(rate.sigma1), mu_c: R::of(rate.mu_c), mu_d: R::of(rate.mu_d) };
         let (ux, uy, uw) = (R::of(u.vx), R::of(u.vy), R::of(u.w));
         let mut sum = [R::of(0.0); 4];

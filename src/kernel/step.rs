@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use nalgebra::{Matrix3, Vector3};
 
-use super::distributed::{Grid, Rate, Sums};
+use super::distributed::{Rate, Sums};
 use super::friction::Stage;
+use super::grid::Grid;
 use super::real::Real;
 use super::reduced::Reduced;
 use crate::body::{Kind, Transform};
@@ -256,7 +257,7 @@ impl<'a> Solver<'a> {
             let sums = self.sweep(Some(&st));
             let matrix = mass + a * grip * (turn.transpose() * sums.gain * turn);
             let rest = mass * (base - du) + a * (load - grip * (turn.transpose() * sums.resist));
-            let d = matrix.lu().solve(&rest).unwrap_or_else(|| Vector3::repeat(f64::NAN));
+            let d = matrix.try_inverse().map_or_else(|| Vector3::repeat(f64::NAN), |inverse| inverse * rest);
             du += d;
             self.patch_twist = t.twist(Twist::new(self.u.vx + du[0], self.u.vy + du[1], self.u.w + du[2]));
             if !du.iter().all(|c| c.is_finite()) {

@@ -1,8 +1,9 @@
 //! Small grids side by side, one in each lane: [`crate::kernel::distributed`] with cell `i` of every contact in a group.
 
 use super::{Abreast, Bits};
-use crate::kernel::distributed::{Grid, Groups, Scratch, sweep_groups};
+use crate::kernel::distributed::{Groups, Scratch, sweep_groups};
 use crate::kernel::friction::{Consts, Stage};
+use crate::kernel::grid::Grid;
 use crate::kernel::real::Real;
 use crate::kernel::three::{Mat3, Vec3};
 
@@ -44,8 +45,8 @@ impl<R: Real> Abreast<R> for Grids<R> {
     type Alone = Grid<f64>;
 
     fn seat(&mut self, l: usize, alone: &Grid<f64>) {
-        self.k.set(l, alone.constants());
-        for (i, ([x, y, w], [zx, zy])) in alone.cells().zip(alone.bases()).enumerate() {
+        self.k.set(l, &alone.k);
+        for (i, ([x, y, w], [zx, zy])) in alone.cells.places().zip(alone.cells.bases()).enumerate() {
             self.x[i].set(l, x);
             self.y[i].set(l, y);
             self.w[i].set(l, w);
@@ -64,7 +65,7 @@ impl<R: Real> Abreast<R> for Grids<R> {
 
     fn state(&self, l: usize, alone: &mut Grid<f64>) {
         let (zx, zy) = (&self.zx, &self.zy);
-        alone.bases_mut().enumerate().for_each(|(i, [x, y])| (*x, *y) = (zx[i].lane(l), zy[i].lane(l)));
+        alone.cells.bases_mut().enumerate().for_each(|(i, [x, y])| (*x, *y) = (zx[i].lane(l), zy[i].lane(l)));
     }
 
     fn cop(&self) -> [R; 2] {
