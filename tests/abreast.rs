@@ -1,0 +1,152 @@
+//! Contacts with few bristles, one or a small grid, are stepped side by side on the CPU: each as if it were alone, and as
+//! the reference steps it.
+
+#[path = "common/mod.rs"]
+mod common;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use bristle::body::Kind;
+use bristle::contact::{Contact, Form, Model};
+use bristle::cpu::Cpu;
+use bristle::engine::{Engine, Plan, Reason, Trajectories};
+use bristle::friction::Law;
+use bristle::kernel::simd::Simd;
+use bristle::limit_surface::{Rule, Table};
+use bristle::schedule::{Signal, Sine};
+use common::{bits, of, plan, random_contact, rollout};
+
+/// Contacts of every kind of body, law, form and surface, with maps that keep their size.
+fn contacts(n: usize) -> Vec<Contact> {
+    let fixed = (0..).map(|k| random_contact(11, k)).filter(|c| c.patch.rule().is_none()).take(n);
+    let all: Vec<Contact> = fixed
+        .enumerate()
+        .map(|(k, c)| {
+            let form = if k % 2 == 0 { Form::Consistent } else { Form::Published };
+            if c.patch.cells().len() < 50 && k % 2 == 0 {
+                return c;
+            }
+            let model = match k % 3 {
+                0 => Model::Ellipsoid(form),
+                // Every contact has a table of its own, not all of one size.
+                _ => Model::LimitSurface(Arc::new(Table::new(&c.patch, Rule::Cells, 4 + k % 5).unwrap()), form),
+            };
+            let mut c = Contact { model, ..c };
+            let zeta = c.initial.bristles.as_ref().unwrap()[0];
+            c.initial.bristles = Some(vec![[0.6 * zeta[0], 0.6 * zeta[1]], [0.5 * zeta[1], 0.0]]);
+            if k % 4 == 1 {
+                let wave = |amplitude, omega| vec![Sine { amplitude, omega, phase: 0.3 * k as f64 }];
+                c.inputs.wrench[k % 3] = Signal::sines(0.01, wave(0.01, 200.0));
+                c.inputs.normal_force = Signal::sines(1.0, wave(1.5, 300.0));
+            }
+            if k % 4 == 2 {
+                c.inputs.normal_force = Signal::linear(&[(0.0, 1.0), (0.004, 3.0), (0.011, 0.5)]).unwrap();
+            }
+            c
+        })
+        .collect();
+    for law in [Law::LuGre, Law::ElastoPlastic] {
+        let of_law = all.iter().filter(|c| c.friction.law == law);
+        let grids = of_law.filter(|c| c.model.is_grid()).map(|c| c.patch.cells().len());
+        assert!(grids.collect::<BTreeSet<_>>().len() > 2, "grids of several sizes are in the batch");
+    }
+    for kind in [Kind::Prescribed, Kind::Gripper, Kind::Body, Kind::World] {
+        assert!(all.iter().any(|c| c.body.kind == kind), "{kind:?} is in the batch");
+    }
+    all
+}
+
+/// Largest distance of the samples of contact `k` from `wanted`, over the largest of their kind.
+fn error(found_all: &Trajectories, wanted_all: &Trajectories, k: usize) -> f64 {
+    let n = wanted_all.frames();
+    let series = |t: &Trajectories, c: usize| -> Vec<f64> {
+        let all = [&t.pose, &t.twist, &t.wrench][c / 3];
+        of(all, k, n).iter().map(|v| v[c % 3]).collect()
+    };
+    let most = |v: &[f64]| v.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+    let mut worst = 0.0f64;
+    for c in 0..9 {
+        let (found, wanted) = (series(found_all, c), series(wanted_all, c));
+        // The two components in the plane share a scale.
+        let other = if c % 3 == 2 { c } else { c - c % 3 + 1 - c % 3 };
+        let level = most(&wanted).max(most(&series(wanted_all, other)));
+        let difference: Vec<f64> = found.iter().zip(&wanted).map(|(f, w)| f - w).collect();
+        assert!(difference.iter().all(|d| d.is_finite()));
+        worst = worst.max(most(&difference) / level.max(f64::MIN_POSITIVE));
+    }
+    worst
+}
+
+#[test]
+fn lanes_agree_with_the_reference() {
+    let all = contacts(96);
+    let long = plan(0.02, 2e-4, 0.005);
+    let adaptive = Plan { step: 5e-3, ..long.clone() }.with_tolerance(1e-5).unwrap();
+    let short = plan(2e-4, 2e-4, 2e-4);
+    let cases = [
+        ("f64", Cpu::new(), &long, 1e-9),
+        ("f64, AVX2 at most", Cpu::new().up_to(Simd::Avx2), &long, 1e-9),
+        ("f64, baseline", Cpu::new().up_to(Simd::Baseline), &long, 1e-9),
+        ("f64, adaptive", Cpu::new(), &adaptive, 1e-9),
+        ("f32, one step", Cpu::single(), &short, 2e-5),
+        ("f32, one step, AVX2 at most", Cpu::single().up_to(Simd::Avx2), &short, 2e-5),
+        ("f32, one step, baseline", Cpu::single().up_to(Simd::Baseline), &short, 2e-5),
+    ];
+    for (name, engine, plan, limit) in cases {
+        let (found, wanted) = (rollout(&engine, &all, plan), rollout(&Cpu::reference(), &all, plan));
+        for k in 0..all.len() {
+            let e = error(&found, &wanted, k);
+            assert!(e <= limit, "{name}, contact {k}: {e:e} of the largest, limit {limit:e}: {:?}", all[k]);
+            if limit < 1e-6 {
+                assert_eq!(found.status[k], wanted.status[k], "{name}, contact {k}");
+            }
+        }
+    }
+}
+
+#[test]
+fn neighbours_do_not_matter() {
+    let all = contacts(70);
+    for engine in [Cpu::new(), Cpu::single()] {
+        for tolerance in [None, Some(1e-5)] {
+            let plan = Plan { tolerance, ..plan(0.02, 1e-3, 0.01) };
+            let whole = rollout(&engine, &all, &plan);
+            let passes: BTreeSet<u64> = whole.status.iter().map(|s| s.passes).collect();
+            assert!(passes.len() > 10, "each at a pace of its own");
+            for k in (0..all.len()).step_by(7) {
+                let alone = rollout(&engine, &all[k..=k], &plan);
+                assert!(bits(&alone, 0) == bits(&whole, k), "contact {k} alone");
+            }
+            let backwards: Vec<Contact> = all.iter().rev().cloned().collect();
+            for threads in [1, 3] {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                let again = pool.install(|| rollout(&engine, &backwards, &plan));
+                for k in 0..all.len() {
+                    assert!(bits(&again, all.len() - 1 - k) == bits(&whole, k), "contact {k}, {threads} threads");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_contact_that_fails_leaves_its_neighbours_alone() {
+    let mut all = contacts(24);
+    let plan = plan(0.02, 2e-4, 0.01);
+    for engine in [Cpu::new(), Cpu::single()] {
+        let before = rollout(&engine, &all, &plan);
+        let pushed = all.iter().position(|c| c.body.kind == Kind::World).unwrap();
+        let calm = all[pushed].clone();
+        all[pushed].inputs.wrench[0] = Signal::steps(&[(0.0, 0.1), (0.013, 1e300)]).unwrap();
+        let after = rollout(&engine, &all, &plan);
+        let (step, why) = after.status[pushed].failure.expect("it fails");
+        assert!(why == Reason::Twist && (64..101).contains(&step), "{why:?} at step {step}");
+        let samples = of(&after.pose, pushed, 3);
+        assert!(samples[1][0].is_finite() && samples[2][0].is_nan());
+        for k in (0..all.len()).filter(|k| *k != pushed) {
+            assert!(bits(&after, k) == bits(&before, k), "contact {k}");
+        }
+        all[pushed] = calm;
+    }
+}
