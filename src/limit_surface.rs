@@ -3,11 +3,13 @@
 //! Equation numbers are those of Waltersson & Karayiannidis, *Planar Friction Modelling with LuGre Dynamics
 //! and Limit Surfaces*.
 
+mod bilinear;
 mod cells;
 mod centres;
 mod far;
 mod file;
 mod fit;
+mod folded;
 mod lanes;
 mod lattice;
 mod moments;

@@ -1,7 +1,7 @@
 //! The `bilinear` rule, eq. (23): wrenches for rotations about the grid's nodes.
 //!
 //! The node wrenches are a correlation of the pressure with unit vectors that depend on the grid alone, so
-//! one [`Kernel`] serves every map on a grid.
+//! one [`Kernel`] serves every map on a grid. Here it serves one map; [`super::folded`] has many.
 
 use super::lanes::{Block, LANES, rsqrt, vectorised};
 use crate::patch::Grid;
@@ -14,8 +14,8 @@ const ROWS: usize = 2;
 /// Distance and unit vector from a node to a cell centre, for every offset on a grid.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    nx: usize,
-    ny: usize,
+    pub nx: usize,
+    pub ny: usize,
     /// `R`, `a/R` and `b/R`, `[cell row - node row + ny][node column - cell column + nx - 1]`, rows padded.
     terms: [Vec<f64>; 3],
 }
@@ -25,6 +25,13 @@ impl Kernel {
     pub fn new(grid: &Grid, unit: f64) -> Self {
         let (nx, ny) = (grid.nx, grid.ny);
         Self { nx, ny, terms: terms(nx, ny, grid.dx / unit, grid.dy / unit) }
+    }
+
+    /// The sum's terms (`R`, `a/R` or `b/R`) for cells of row `j` about nodes of row `l`, at
+    /// `node column - cell column + nx - 1`.
+    pub fn row(&self, sum: usize, j: usize, l: usize) -> &[f64] {
+        let width = 2 * self.nx + NODES;
+        &self.terms[sum][(j + self.ny - l) * width..][..width]
     }
 
     /// Sums of `w (R, a/R, b/R)` about every node, `[node row][node column]`, for shares `w` of the cells.

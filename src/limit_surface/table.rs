@@ -2,8 +2,6 @@
 
 use std::f64::consts::{PI, TAU};
 
-use rayon::prelude::*;
-
 use super::rule::Rule;
 use super::sample::Surface;
 use crate::error::ParameterError;
@@ -127,8 +125,7 @@ impl Table {
     /// # Errors
     /// As [`Table::new`].
     pub fn batch(patches: &[Patch], rule: Rule, n_ls: usize) -> Result<Vec<Self>, ParameterError> {
-        let surface = Surface::sharing(patches, rule);
-        patches.par_iter().map(|patch| Self::of(&surface(patch), n_ls)).collect()
+        Surface::each(patches, rule, |surface| Self::of(&surface, n_ls)).into_iter().collect()
     }
 
     /// The normalised wrench of a twist `(vx, vy, w)` [m/s, m/s, rad/s] at the centre of pressure of a patch
