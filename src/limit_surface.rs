@@ -18,6 +18,9 @@ mod query;
 mod rule;
 mod sample;
 mod table;
+mod vector;
+#[cfg(target_arch = "x86_64")]
+mod zmm;
 
 pub(crate) use far::{Far, ORDERS};
 pub use fit::{Ellipsoid, FitError, Quartic};

@@ -96,22 +96,35 @@ pub fn blocks(numbers: impl IntoIterator<Item = f64>) -> Vec<Block> {
     out
 }
 
-/// A function compiled for AVX-512, for AVX2 and for any processor; the widest that runs is called.
+/// A function compiled for AVX-512, for AVX2 and for any processor; the widest that runs is called. `<V>` is the
+/// [`Vector`](super::vector::Vector) that goes with it.
 macro_rules! vectorised {
     ($(#[$doc:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) -> $ret:ty $body:block) => {
+        vectorised! { @copies [] [] [] $(#[$doc])* $vis fn $name($($arg: $ty),*) -> $ret $body }
+    };
+    ($(#[$doc:meta])* $vis:vis fn $name:ident<$v:ident>($($arg:ident: $ty:ty),* $(,)?) -> $ret:ty $body:block) => {
+        vectorised! {
+            @copies [<$v: $crate::limit_surface::vector::Vector>] [::<$crate::limit_surface::vector::Portable>]
+            [::<$crate::limit_surface::zmm::Zmm>] $(#[$doc])* $vis fn $name($($arg: $ty),*) -> $ret $body
+        }
+    };
+    (
+        @copies [$($generic:tt)*] [$($portable:tt)*] [$($zmm:tt)*]
+        $(#[$doc:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),*) -> $ret:ty $body:block
+    ) => {
         $(#[$doc])*
         $vis fn $name($($arg: $ty),*) -> $ret {
             #[inline(always)]
-            fn body($($arg: $ty),*) -> $ret $body
+            fn body $($generic)* ($($arg: $ty),*) -> $ret $body
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,fma")]
                 fn avx512($($arg: $ty),*) -> $ret {
-                    body($($arg),*)
+                    body $($zmm)* ($($arg),*)
                 }
                 #[target_feature(enable = "avx2,fma")]
                 fn avx2($($arg: $ty),*) -> $ret {
-                    body($($arg),*)
+                    body $($portable)* ($($arg),*)
                 }
                 if is_x86_feature_detected!("avx512dq") && is_x86_feature_detected!("avx512vl") && is_x86_feature_detected!("avx512bw") {
                     // SAFETY: the processor has the features, as just asked.
@@ -124,7 +137,7 @@ macro_rules! vectorised {
                     return unsafe { avx2($($arg),*) };
                 }
             }
-            body($($arg),*)
+            body $($portable)* ($($arg),*)
         }
     };
 }
