@@ -48,10 +48,11 @@ impl Lines {
     fn new(at: Vec<f64>, strips: usize, pressure: impl Fn(usize, usize) -> f64) -> Self {
         let cells = at.len() - 1;
         let p = |i: usize, s: usize| if i < cells { pressure(i, s) } else { 0.0 };
-        let jump = (0..strips).map(|s| blocks((0..=cells).map(|i| p(i.wrapping_sub(1), s) - p(i, s)))).collect();
+        let lines: Vec<usize> = (0..at.len().next_multiple_of(LANES)).collect();
+        let jump = |s: usize| blocks(&lines[..at.len()], |i| p(i.wrapping_sub(1), s) - p(*i, s));
+        let jump = (0..strips).map(jump).collect();
         // The padding sits on the last line; its jump is zero.
-        let padded = at.len().next_multiple_of(LANES);
-        let line = blocks((0..padded).map(|i| at[i.min(cells)]));
+        let line = blocks(&lines, |i| at[*i.min(&cells)]);
         Self { at, jump, line }
     }
 }
@@ -74,7 +75,7 @@ impl Cells {
                 }
             }
         }
-        let column = |k: usize| blocks(corners.iter().map(|c| c[k]));
+        let column = |k: usize| blocks(&corners, |corner: &[f64; 3]| corner[k]);
         Self {
             x: column(0),
             y: column(1),

@@ -27,7 +27,8 @@ pub struct Mesh {
 impl Mesh {
     /// Columns at `x`, rows at `y` and their `weights`, row by row.
     pub fn new(x: Vec<f64>, y: Vec<f64>, weights: &[f64]) -> Self {
-        let mut mesh = Self { x, y, end: Vec::new(), place: Vec::new(), weight: Vec::new() };
+        let (place, weight) = (Vec::with_capacity(weights.len()), Vec::with_capacity(weights.len()));
+        let mut mesh = Self { end: Vec::with_capacity(y.len()), x, y, place, weight };
         for (l, row) in weights.chunks(mesh.x.len()).enumerate() {
             for (k, weight) in row.iter().enumerate().filter(|(_, w)| **w != 0.0) {
                 mesh.place.push([k, l]);
@@ -43,9 +44,10 @@ impl Mesh {
         points(self, centres)
     }
 
-    /// `sum w y^b x^a`, `[b][a]`, for `a` and `b` up to `order`, with lengths times `scale`.
-    pub fn moments(&self, scale: f64, order: usize) -> Vec<Vec<f64>> {
-        moments(self, scale, order)
+    /// `sum w y^b x^a`, `[b][a]`, for `a + b` up to `order`, with lengths times `scale`; and how many stand in a row.
+    pub fn moments(&self, scale: f64, order: usize) -> (Vec<f64>, usize) {
+        let width = (order + 1).next_multiple_of(LANES);
+        (moments(self, scale, order, width), width)
     }
 
     /// Whether `c` is so near a crossing that a cell there may count as at rest. Lines are evenly spaced.
@@ -65,30 +67,31 @@ impl Mesh {
 }
 
 vectorised! {
-    fn moments(mesh: &Mesh, scale: f64, order: usize) -> Vec<Vec<f64>> {
-        let width = (order + 1).next_multiple_of(LANES);
-        let powers = |x: &f64| -> Vec<f64> {
-            let mut powers = vec![0.0; width];
-            let mut power = 1.0;
-            for p in &mut powers[..=order] {
-                (*p, power) = (power, power * x * scale);
+    fn moments(mesh: &Mesh, scale: f64, order: usize, width: usize) -> Vec<f64> {
+        let mut columns = vec![1.0; mesh.x.len() * width];
+        for (powers, x) in columns.chunks_exact_mut(width).zip(&mesh.x) {
+            for k in 1..LANES {
+                powers[k] = powers[k - 1] * x * scale;
             }
-            powers
-        };
-        let columns: Vec<Vec<f64>> = mesh.x.iter().map(powers).collect();
-        let mut out = vec![vec![0.0; width]; order + 1];
+            let step = powers[LANES - 1] * x * scale;
+            for k in LANES..width {
+                powers[k] = powers[k - LANES] * step;
+            }
+        }
+        let mut out = vec![0.0; width * (order + 1)];
         let mut row = vec![0.0; width];
         let mut start = 0;
         for (y, end) in mesh.y.iter().zip(&mesh.end) {
             row.fill(0.0);
             for ([column, _], w) in mesh.place[start..*end].iter().zip(&mesh.weight[start..*end]) {
-                for (sum, power) in row.iter_mut().zip(&columns[*column]) {
+                for (sum, power) in row.iter_mut().zip(&columns[column * width..][..width]) {
                     *sum = w.mul_add(*power, *sum);
                 }
             }
             let mut power = 1.0;
-            for out in &mut out {
-                for (sum, row) in out.iter_mut().zip(&row) {
+            for (b, out) in out.chunks_exact_mut(width).enumerate() {
+                let wanted = (order + 1 - b).next_multiple_of(LANES);
+                for (sum, row) in out[..wanted].iter_mut().zip(&row[..wanted]) {
                     *sum = row.mul_add(power, *sum);
                 }
                 power *= y * scale;

@@ -137,7 +137,8 @@ mod tests {
     fn patches(nx: usize, ny: usize, maps: u64) -> Vec<Patch> {
         let grid = Grid::new(nx, ny, 0.02, 0.03).unwrap();
         let lean = |k: u64| (k % nx as u64 + 2 * (k / nx as u64)) as f64;
-        let map = |m| (0..grid.len() as u64).map(|k| lean(k) * Draw::new(m, k).uniform("p").powi(2)).collect::<Vec<_>>();
+        let map =
+            |m| (0..grid.len() as u64).map(|k| lean(k) * Draw::new(m, k).uniform("p").powi(2)).collect::<Vec<_>>();
         (1..=maps).map(|m| Patch::from_pressure(grid, &map(m)).unwrap()).collect()
     }
 

@@ -84,16 +84,14 @@ pub fn total(mut b: Block) -> f64 {
     b[0]
 }
 
-/// Pads columns of numbers with zeros to whole blocks.
-pub fn blocks(numbers: impl IntoIterator<Item = f64>) -> Vec<Block> {
-    let mut out: Vec<Block> = Vec::new();
-    for (i, x) in numbers.into_iter().enumerate() {
-        if i % LANES == 0 {
-            out.push([0.0; LANES]);
-        }
-        out[i / LANES][i % LANES] = x;
-    }
-    out
+/// A number of every item, padded with zeros to whole blocks.
+pub fn blocks<T>(items: &[T], number: impl Fn(&T) -> f64) -> Vec<Block> {
+    let block = |items: &[T]| {
+        let mut block = [0.0; LANES];
+        block.iter_mut().zip(items).for_each(|(to, item)| *to = number(item));
+        block
+    };
+    items.chunks(LANES).map(block).collect()
 }
 
 /// A function compiled for AVX-512, for AVX2 and for any processor; the widest that runs is called. `<V>` is the

@@ -1,5 +1,8 @@
 //! Sixteen numbers in two registers of AVX-512.
-#![expect(unsafe_code, reason = "intrinsics, in copies of functions that run only where the instructions were detected")]
+#![expect(
+    unsafe_code,
+    reason = "intrinsics, in copies of functions that run only where the instructions were detected"
+)]
 
 use std::arch::x86_64::*;
 
