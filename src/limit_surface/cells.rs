@@ -164,16 +164,14 @@ vectorised! {
 
 vectorised! {
     /// Sums of `jump a^3 ln|a|` and `jump a^2 ln|a|` over lines at distance `a` from `c`.
-    fn jumps(line: &[Block], jump: &[Block], c: f64) -> [f64; 2] {
-        let mut sums = [[0.0; LANES]; 2];
+    fn jumps<V>(line: &[Block], jump: &[Block], c: f64) -> [f64; 2] {
+        let (mut cubic, mut square) = (V::splat(0.0), V::splat(0.0));
         for (line, jump) in line.iter().zip(jump) {
-            for i in 0..LANES {
-                let a = line[i] - c;
-                let term = jump[i] * a * a * ln(a.abs().max(1e-300));
-                sums[0][i] += a * term;
-                sums[1][i] += term;
-            }
+            let a = V::load(line).minus(V::splat(c));
+            let term = V::load(jump).times(a).times(a).times(V::ln(a.abs().max(V::splat(1e-300))));
+            cubic = a.fma(term, cubic);
+            square = square.plus(term);
         }
-        sums.map(total)
+        [total(cubic.store()), total(square.store())]
     }
 }

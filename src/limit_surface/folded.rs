@@ -128,6 +128,7 @@ vectorised! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limit_surface::sample::node;
     use crate::limit_surface::{Rule, Surface};
     use crate::patch::{Grid, Patch};
     use crate::planar::Twist;
@@ -136,25 +137,42 @@ mod tests {
     /// Random maps whose pressure grows to one corner.
     fn patches(nx: usize, ny: usize, maps: u64) -> Vec<Patch> {
         let grid = Grid::new(nx, ny, 0.02, 0.03).unwrap();
-        let lean = |k: u64| (k % nx as u64 + 2 * (k / nx as u64)) as f64;
+        let lean = |k: u64| (1 + k % nx as u64 + 2 * (k / nx as u64)) as f64;
         let map =
             |m| (0..grid.len() as u64).map(|k| lean(k) * Draw::new(m, k).uniform("p").powi(2)).collect::<Vec<_>>();
         (1..=maps).map(|m| Patch::from_pressure(grid, &map(m)).unwrap()).collect()
     }
 
+    /// Sums about every node, term by term.
+    fn direct(grid: &Grid, map: &[f64]) -> Vec<[f64; 3]> {
+        let about = |at: [f64; 2]| {
+            let mut sum = [0.0; 3];
+            for ([x, y], w) in grid.centres().zip(map) {
+                let (a, b) = (x - at[0], y - at[1]);
+                let r = a.hypot(b);
+                sum = [sum[0] + w * r, sum[1] + w * a / r, sum[2] + w * b / r];
+            }
+            sum
+        };
+        let nodes = (0..=grid.ny).flat_map(|l| (0..=grid.nx).map(move |k| (k, l)));
+        nodes.map(|(k, l)| about(node(grid, k, l))).collect()
+    }
+
     #[test]
     fn folded_sums_are_the_direct_ones() {
-        for (nx, ny) in [(21, 21), (30, 12), (12, 30), (7, 4), (4, 9), (2, 1), (1, 2), (3, 3)] {
+        for (nx, ny) in [(21, 21), (30, 12), (12, 30), (7, 4), (4, 9), (2, 1), (1, 2), (3, 3), (1, 1)] {
             let patches = patches(nx, ny, 19);
             let maps: Vec<&[f64]> = patches.iter().map(Patch::weights).collect();
-            let kernel = Kernel::new(patches[0].grid(), 0.001);
-            let folded = correlate(&kernel, &maps);
-            for (folded, map) in folded.iter().zip(maps) {
-                let direct = kernel.correlate(map);
-                let scale = direct.iter().map(|node| node[0]).fold(1.0, f64::max);
-                for (k, (f, d)) in folded.iter().zip(&direct).enumerate() {
-                    let error = [(f[0] - d[0]).abs() / scale, (f[1] - d[1]).abs(), (f[2] - d[2]).abs()];
-                    assert!(error.iter().all(|e| *e < 1e-13), "{nx} x {ny}, node {k}: {f:?} and {d:?}");
+            let grid = patches[0].grid();
+            let kernel = Kernel::new(grid, 0.01);
+            for (together, map) in correlate(&kernel, &maps).iter().zip(maps) {
+                let (alone, direct) = (kernel.correlate(map), direct(grid, map));
+                for (k, wanted) in direct.iter().enumerate() {
+                    let wanted = [100.0 * wanted[0], wanted[1], wanted[2]];
+                    for found in [together[k], alone[k]] {
+                        let near = (0..3).all(|sum| (found[sum] - wanted[sum]).abs() < 1e-13);
+                        assert!(near, "{nx} x {ny}, node {k}: {found:?} and {wanted:?}");
+                    }
                 }
             }
         }

@@ -2,7 +2,8 @@
 //!
 //! Numbers come in blocks; a sum is a plain loop over the numbers of a block into as many partial sums, which
 //! the compiler vectorises. Multiplications and additions are fused where the code says `mul_add`, with or without
-//! hardware for it, and the order of summation is fixed: results are the same bits on every machine.
+//! hardware for it, and the order of summation is fixed: results are the same bits on every machine, but for those of
+//! [`super::vector`].
 
 /// Numbers in a block: the compiler makes two AVX-512 or four AVX2 registers of them.
 pub const LANES: usize = 16;

@@ -143,8 +143,9 @@ vectorised! {
         // Derivatives of `s^p`: `p (p - 1) ...`, `[times][p]`.
         let mut falling = vec![vec![1.0; order + 1]; AVERAGE + 1];
         for i in 1..=AVERAGE {
-            for p in 0..=order {
-                falling[i][p] = falling[i - 1][p] * (p as f64 + 1.0 - i as f64);
+            let (lower, this) = falling.split_at_mut(i);
+            for (p, (this, lower)) in this[0].iter_mut().zip(&lower[i - 1]).enumerate() {
+                *this = lower * (p as f64 + 1.0 - i as f64);
             }
         }
         let mut out = Vec::with_capacity(m.len());

@@ -120,7 +120,8 @@ impl Table {
         [(0, 0)].into_iter().chain(nodes).map(move |(i, j)| twist(n_ls, 1.0, i, j).to_array())
     }
 
-    /// The tables of many patches, in parallel; patches on one grid share what depends on the grid alone.
+    /// The tables of many patches, in parallel; patches on the first one's grid share what depends on the grid alone. They are
+    /// those of [`Table::new`], but for rounding by the `bilinear` rule: there the nodes of many maps are one matrix product.
     ///
     /// # Errors
     /// As [`Table::new`].
