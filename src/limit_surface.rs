@@ -3,11 +3,13 @@
 //! Equation numbers are those of Waltersson & Karayiannidis, *Planar Friction Modelling with LuGre Dynamics
 //! and Limit Surfaces*.
 
+mod bilinear;
 mod cells;
 mod centres;
 mod far;
 mod file;
 mod fit;
+mod folded;
 mod lanes;
 mod lattice;
 mod moments;
@@ -16,6 +18,9 @@ mod query;
 mod rule;
 mod sample;
 mod table;
+mod vector;
+#[cfg(target_arch = "x86_64")]
+mod zmm;
 
 pub(crate) use far::{Far, ORDERS};
 pub use fit::{Ellipsoid, FitError, Quartic};

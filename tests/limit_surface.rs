@@ -351,6 +351,22 @@ fn batches_are_the_single_answers() {
             assert_eq!(table, &Table::new(patch, rule, 7).unwrap());
         }
     }
+    // By the bilinear rule, larger batches are a matrix product, by groups. One patch is on a grid of its own.
+    let mut patches: Vec<Patch> = (0..150).map(random_patch).collect();
+    patches.insert(100, patch(Shape::NonConvex1));
+    let of_threads = |n: usize| {
+        let threads = rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap();
+        threads.install(|| Table::batch(&patches, Rule::Bilinear, 7).unwrap())
+    };
+    let tables = of_threads(1);
+    assert_eq!(tables, of_threads(3));
+    for (table, patch) in tables.iter().zip(&patches) {
+        let alone = Table::new(patch, Rule::Bilinear, 7).unwrap();
+        assert!((table.radius() / alone.radius() - 1.0).abs() < 1e-12);
+        for (h, wanted) in table.nodes().iter().zip(alone.nodes()) {
+            assert!((0..3).all(|k| (h[k] - wanted[k]).abs() < 1e-12), "{h:?} and {wanted:?}");
+        }
+    }
     let surface = Surface::new(&patches[0], Rule::Cells);
     let twists: Vec<Twist> = (0..100).map(|k| twist(direction(11, k), surface.radius())).collect();
     let loads: Vec<Wrench> = surface.coulombs(&twists);

@@ -48,10 +48,11 @@ impl Lines {
     fn new(at: Vec<f64>, strips: usize, pressure: impl Fn(usize, usize) -> f64) -> Self {
         let cells = at.len() - 1;
         let p = |i: usize, s: usize| if i < cells { pressure(i, s) } else { 0.0 };
-        let jump = (0..strips).map(|s| blocks((0..=cells).map(|i| p(i.wrapping_sub(1), s) - p(i, s)))).collect();
+        let lines: Vec<usize> = (0..at.len().next_multiple_of(LANES)).collect();
+        let jump = |s: usize| blocks(&lines[..at.len()], |i| p(i.wrapping_sub(1), s) - p(*i, s));
+        let jump = (0..strips).map(jump).collect();
         // The padding sits on the last line; its jump is zero.
-        let padded = at.len().next_multiple_of(LANES);
-        let line = blocks((0..padded).map(|i| at[i.min(cells)]));
+        let line = blocks(&lines, |i| at[*i.min(&cells)]);
         Self { at, jump, line }
     }
 }
@@ -74,7 +75,7 @@ impl Cells {
                 }
             }
         }
-        let column = |k: usize| blocks(corners.iter().map(|c| c[k]));
+        let column = |k: usize| blocks(&corners, |corner: &[f64; 3]| corner[k]);
         Self {
             x: column(0),
             y: column(1),
@@ -163,16 +164,14 @@ vectorised! {
 
 vectorised! {
     /// Sums of `jump a^3 ln|a|` and `jump a^2 ln|a|` over lines at distance `a` from `c`.
-    fn jumps(line: &[Block], jump: &[Block], c: f64) -> [f64; 2] {
-        let mut sums = [[0.0; LANES]; 2];
+    fn jumps<V>(line: &[Block], jump: &[Block], c: f64) -> [f64; 2] {
+        let (mut cubic, mut square) = (V::splat(0.0), V::splat(0.0));
         for (line, jump) in line.iter().zip(jump) {
-            for i in 0..LANES {
-                let a = line[i] - c;
-                let term = jump[i] * a * a * ln(a.abs().max(1e-300));
-                sums[0][i] += a * term;
-                sums[1][i] += term;
-            }
+            let a = V::load(line).minus(V::splat(c));
+            let term = V::load(jump).times(a).times(a).times(V::ln(a.abs().max(V::splat(1e-300))));
+            cubic = a.fma(term, cubic);
+            square = square.plus(term);
         }
-        sums.map(total)
+        [total(cubic.store()), total(square.store())]
     }
 }

@@ -3,7 +3,7 @@
 //! With `(a, b)` from the centre to a crossing of grid lines, `a` depends on the column alone and `b` on the row,
 //! so terms of a column or row are summed first and multiplied by their arm once.
 
-use super::lanes::{Block, LANES, ln, rsqrt, rsqrt12, vectorised};
+use super::lanes::{Block, LANES, vectorised};
 
 /// Crossings whose roots and logarithms are taken in loops of their own: short loops keep the processor's queue
 /// full of independent chains.
@@ -27,7 +27,8 @@ pub struct Mesh {
 impl Mesh {
     /// Columns at `x`, rows at `y` and their `weights`, row by row.
     pub fn new(x: Vec<f64>, y: Vec<f64>, weights: &[f64]) -> Self {
-        let mut mesh = Self { x, y, end: Vec::new(), place: Vec::new(), weight: Vec::new() };
+        let (place, weight) = (Vec::with_capacity(weights.len()), Vec::with_capacity(weights.len()));
+        let mut mesh = Self { end: Vec::with_capacity(y.len()), x, y, place, weight };
         for (l, row) in weights.chunks(mesh.x.len()).enumerate() {
             for (k, weight) in row.iter().enumerate().filter(|(_, w)| **w != 0.0) {
                 mesh.place.push([k, l]);
@@ -43,9 +44,10 @@ impl Mesh {
         points(self, centres)
     }
 
-    /// `sum w y^b x^a`, `[b][a]`, for `a` and `b` up to `order`, with lengths times `scale`.
-    pub fn moments(&self, scale: f64, order: usize) -> Vec<Vec<f64>> {
-        moments(self, scale, order)
+    /// `sum w y^b x^a`, `[b][a]`, for `a + b` up to `order`, with lengths times `scale`; and how many stand in a row.
+    pub fn moments(&self, scale: f64, order: usize) -> (Vec<f64>, usize) {
+        let width = (order + 1).next_multiple_of(LANES);
+        (moments(self, scale, order, width), width)
     }
 
     /// Whether `c` is so near a crossing that a cell there may count as at rest. Lines are evenly spaced.
@@ -65,30 +67,31 @@ impl Mesh {
 }
 
 vectorised! {
-    fn moments(mesh: &Mesh, scale: f64, order: usize) -> Vec<Vec<f64>> {
-        let width = (order + 1).next_multiple_of(LANES);
-        let powers = |x: &f64| -> Vec<f64> {
-            let mut powers = vec![0.0; width];
-            let mut power = 1.0;
-            for p in &mut powers[..=order] {
-                (*p, power) = (power, power * x * scale);
+    fn moments(mesh: &Mesh, scale: f64, order: usize, width: usize) -> Vec<f64> {
+        let mut columns = vec![1.0; mesh.x.len() * width];
+        for (powers, x) in columns.chunks_exact_mut(width).zip(&mesh.x) {
+            for k in 1..LANES {
+                powers[k] = powers[k - 1] * x * scale;
             }
-            powers
-        };
-        let columns: Vec<Vec<f64>> = mesh.x.iter().map(powers).collect();
-        let mut out = vec![vec![0.0; width]; order + 1];
+            let step = powers[LANES - 1] * x * scale;
+            for k in LANES..width {
+                powers[k] = powers[k - LANES] * step;
+            }
+        }
+        let mut out = vec![0.0; width * (order + 1)];
         let mut row = vec![0.0; width];
         let mut start = 0;
         for (y, end) in mesh.y.iter().zip(&mesh.end) {
             row.fill(0.0);
             for ([column, _], w) in mesh.place[start..*end].iter().zip(&mesh.weight[start..*end]) {
-                for (sum, power) in row.iter_mut().zip(&columns[*column]) {
+                for (sum, power) in row.iter_mut().zip(&columns[column * width..][..width]) {
                     *sum = w.mul_add(*power, *sum);
                 }
             }
             let mut power = 1.0;
-            for out in &mut out {
-                for (sum, row) in out.iter_mut().zip(&row) {
+            for (b, out) in out.chunks_exact_mut(width).enumerate() {
+                let wanted = (order + 1 - b).next_multiple_of(LANES);
+                for (sum, row) in out[..wanted].iter_mut().zip(&row[..wanted]) {
                     *sum = row.mul_add(power, *sum);
                 }
                 power *= y * scale;
@@ -99,155 +102,85 @@ vectorised! {
     }
 }
 
-// Blocks go by value, for the compiler to keep sums in registers.
-
-/// `w/R` from the squares of the arms.
-#[inline(always)]
-fn over_distance(w: f64, a2: &Block, b2: &Block) -> Block {
-    let mut out = [0.0; LANES];
-    for i in 0..LANES {
-        out[i] = w * rsqrt12(a2[i] + b2[i]);
-    }
-    out
-}
-
-/// `R` from a column at `x` to centres at `cx`, for arms `b` along y.
-#[inline(always)]
-fn distance(x: f64, cx: &Block, b: &Block) -> Block {
-    let mut out = [0.0; LANES];
-    for i in 0..LANES {
-        let a = x - cx[i];
-        let r2 = a.mul_add(a, b[i] * b[i]).max(1e-34);
-        out[i] = r2 * rsqrt(r2);
-    }
-    out
-}
-
-/// `q sgn s ln(|s| + R)` with `s = c - from`.
-#[inline(always)]
-fn logarithm(q: f64, from: f64, c: &Block, r: &Block) -> Block {
-    let mut out = [0.0; LANES];
-    for i in 0..LANES {
-        let s = c[i] - from;
-        out[i] = q * 1f64.copysign(s) * ln(s.abs() + r[i]);
-    }
-    out
-}
-
-#[inline(always)]
-fn times(w: f64, r: &Block) -> Block {
-    let mut out = [0.0; LANES];
-    for i in 0..LANES {
-        out[i] = w * r[i];
-    }
-    out
-}
-
-#[inline(always)]
-fn plus_product(mut sum: Block, b: &Block, r: &Block) -> Block {
-    for i in 0..LANES {
-        sum[i] = b[i].mul_add(r[i], sum[i]);
-    }
-    sum
-}
-
-#[inline(always)]
-fn plus(mut sum: Block, term: &Block) -> Block {
-    for i in 0..LANES {
-        sum[i] += term[i];
-    }
-    sum
-}
-
 vectorised! {
-    fn points(mesh: &Mesh, centres: &Centres) -> [Block; 3] {
+    fn points<V>(mesh: &Mesh, centres: &Centres) -> [Block; 3] {
+        let centres = [V::load(&centres[0]), V::load(&centres[1])];
         // a^2, and the sum of w/R, of every column.
-        let mut columns = vec![[[0.0; LANES]; 2]; mesh.x.len()];
-        for (column, x) in columns.iter_mut().zip(&mesh.x) {
-            for i in 0..LANES {
-                column[0][i] = (x - centres[0][i]) * (x - centres[0][i]);
-            }
+        let mut columns = Vec::with_capacity(mesh.x.len());
+        for x in &mesh.x {
+            let a = V::splat(*x).minus(centres[0]);
+            columns.push([a.times(a), V::splat(0.0)]);
         }
-        let mut sums = [[0.0; LANES]; 3];
+        let mut sums = [V::splat(0.0); 3];
         let mut start = 0;
         for (y, end) in mesh.y.iter().zip(&mesh.end) {
-            let (mut b, mut b2, mut row) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
-            for i in 0..LANES {
-                b[i] = y - centres[1][i];
-                b2[i] = b[i] * b[i];
-            }
+            let b = V::splat(*y).minus(centres[1]);
+            let b2 = b.times(b);
+            let mut row = V::splat(0.0);
             for ([column, _], w) in mesh.place[start..*end].iter().zip(&mesh.weight[start..*end]) {
                 let [a2, column] = &mut columns[*column];
-                let term = over_distance(*w, a2, &b2);
-                *column = plus(*column, &term);
-                row = plus(row, &term);
+                let term = V::over_root(*w, a2.plus(b2));
+                *column = column.plus(term);
+                row = row.plus(term);
             }
-            for i in 0..LANES {
-                sums[0][i] += b2[i] * row[i];
-                sums[2][i] += b[i] * row[i];
-            }
+            sums[0] = b2.fma(row, sums[0]);
+            sums[2] = b.fma(row, sums[2]);
             start = *end;
         }
         for ([a2, column], x) in columns.iter().zip(&mesh.x) {
-            for i in 0..LANES {
-                sums[0][i] += a2[i] * column[i];
-                sums[1][i] += (x - centres[0][i]) * column[i];
-            }
+            sums[0] = a2.fma(*column, sums[0]);
+            sums[1] = V::splat(*x).minus(centres[0]).fma(*column, sums[1]);
         }
-        sums
+        [sums[0].store(), sums[1].store(), sums[2].store()]
     }
 }
 
 vectorised! {
-    fn corners(mesh: &Mesh, centres: &Centres) -> [Block; 3] {
-        // The sums of q R, q b R and q sgn b ln(|b| + R) of every column; b, and the sums of q R and
+    fn corners<V>(mesh: &Mesh, centres: &Centres) -> [Block; 3] {
+        let centres = [V::load(&centres[0]), V::load(&centres[1])];
+        // a, and the sums of q R, q b R and q sgn b ln(|b| + R), of every column; b, and the sums of q R and
         // q sgn a ln(|a| + R), of every row.
-        let mut columns = vec![[[0.0; LANES]; 3]; mesh.x.len()];
-        let mut rows = vec![[[0.0; LANES]; 3]; mesh.y.len()];
-        for (row, y) in rows.iter_mut().zip(&mesh.y) {
-            for i in 0..LANES {
-                row[0][i] = y - centres[1][i];
-            }
+        let (mut columns, mut rows) = (Vec::with_capacity(mesh.x.len()), Vec::with_capacity(mesh.y.len()));
+        let zero = V::splat(0.0);
+        for x in &mesh.x {
+            columns.push([V::splat(*x).minus(centres[0]), zero, zero, zero]);
         }
-        let mut rs = [[0.0; LANES]; TOGETHER];
+        for y in &mesh.y {
+            rows.push([V::splat(*y).minus(centres[1]), zero, zero]);
+        }
+        let mut rs = [zero; TOGETHER];
         for (at, q) in mesh.place.chunks(TOGETHER).zip(mesh.weight.chunks(TOGETHER)) {
             for (([k, l], q), r) in at.iter().zip(q).zip(&mut rs) {
-                let [b, r_row, _] = &mut rows[*l];
-                *r = distance(mesh.x[*k], &centres[0], b);
-                let qr = times(*q, r);
-                let [r_column, br_column, _] = &mut columns[*k];
-                *r_row = plus(*r_row, &qr);
-                *r_column = plus(*r_column, &qr);
-                *br_column = plus_product(*br_column, b, &qr);
+                let ([b, r_row, _], [a, r_column, br_column, _]) = (&mut rows[*l], &mut columns[*k]);
+                *r = V::root(a.fma(*a, b.times(*b)).max(V::splat(1e-34)));
+                let qr = V::splat(*q).times(*r);
+                *r_row = r_row.plus(qr);
+                *r_column = r_column.plus(qr);
+                *br_column = b.fma(qr, *br_column);
             }
             for (([k, l], q), r) in at.iter().zip(q).zip(&rs) {
-                let column = &mut columns[*k][2];
-                *column = plus(*column, &logarithm(*q, 0.0, &rows[*l][0], r));
+                let (b, column) = (rows[*l][0], &mut columns[*k][3]);
+                *column = V::splat(*q).signed(b).fma(V::ln(b.abs().plus(*r)), *column);
             }
             for (([k, l], q), r) in at.iter().zip(q).zip(&rs) {
-                let row = &mut rows[*l][2];
-                *row = plus(*row, &logarithm(-*q, mesh.x[*k], &centres[0], r));
+                let (a, row) = (columns[*k][0], &mut rows[*l][2]);
+                *row = V::splat(*q).signed(a).fma(V::ln(a.abs().plus(*r)), *row);
             }
         }
-        let mut sums = [[0.0; LANES]; 3];
+        let mut sums = [zero; 3];
         for [b, r, log] in &rows {
-            for i in 0..LANES {
-                let b2 = b[i] * b[i];
-                sums[0][i] += b2 * b[i] * log[i];
-                sums[1][i] += b[i] * r[i];
-                sums[2][i] += b2 * log[i];
-            }
+            let b2_log = b.times(*b).times(*log);
+            sums[0] = b.fma(b2_log, sums[0]);
+            sums[1] = b.fma(*r, sums[1]);
+            sums[2] = sums[2].plus(b2_log);
         }
-        for ([r, br, log], x) in columns.iter().zip(&mesh.x) {
-            for i in 0..LANES {
-                let a = x - centres[0][i];
-                let a2 = a * a;
-                sums[0][i] += a * (2.0 * br[i] + a2 * log[i]);
-                sums[1][i] += a2 * log[i];
-                sums[2][i] += a * r[i];
-            }
+        for [a, r, br, log] in &columns {
+            let a2_log = a.times(*a).times(*log);
+            sums[0] = a.fma(br.plus(*br).plus(a2_log), sums[0]);
+            sums[1] = sums[1].plus(a2_log);
+            sums[2] = a.fma(*r, sums[2]);
         }
-        let [i, gx, gy] = sums;
-        [times(1.0 / 6.0, &i), times(0.5, &gx), times(0.5, &gy)]
+        let (sixth, half) = (V::splat(1.0 / 6.0), V::splat(0.5));
+        [sums[0].times(sixth).store(), sums[1].times(half).store(), sums[2].times(half).store()]
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Numbers come in blocks; a sum is a plain loop over the numbers of a block into as many partial sums, which
 //! the compiler vectorises. Multiplications and additions are fused where the code says `mul_add`, with or without
-//! hardware for it, and the order of summation is fixed: results are the same bits on every machine.
+//! hardware for it, and the order of summation is fixed: results are the same bits on every machine, but for those of
+//! [`super::vector`].
 
 /// Numbers in a block: the compiler makes two AVX-512 or four AVX2 registers of them.
 pub const LANES: usize = 16;
@@ -84,34 +85,45 @@ pub fn total(mut b: Block) -> f64 {
     b[0]
 }
 
-/// Pads columns of numbers with zeros to whole blocks.
-pub fn blocks(numbers: impl IntoIterator<Item = f64>) -> Vec<Block> {
-    let mut out: Vec<Block> = Vec::new();
-    for (i, x) in numbers.into_iter().enumerate() {
-        if i % LANES == 0 {
-            out.push([0.0; LANES]);
-        }
-        out[i / LANES][i % LANES] = x;
-    }
-    out
+/// A number of every item, padded with zeros to whole blocks.
+pub fn blocks<T>(items: &[T], number: impl Fn(&T) -> f64) -> Vec<Block> {
+    let block = |items: &[T]| {
+        let mut block = [0.0; LANES];
+        block.iter_mut().zip(items).for_each(|(to, item)| *to = number(item));
+        block
+    };
+    items.chunks(LANES).map(block).collect()
 }
 
-/// A function compiled for AVX-512, for AVX2 and for any processor; the widest that runs is called.
+/// A function compiled for AVX-512, for AVX2 and for any processor; the widest that runs is called. `<V>` is the
+/// [`Vector`](super::vector::Vector) that goes with it.
 macro_rules! vectorised {
     ($(#[$doc:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) -> $ret:ty $body:block) => {
+        vectorised! { @copies [] [] [] $(#[$doc])* $vis fn $name($($arg: $ty),*) -> $ret $body }
+    };
+    ($(#[$doc:meta])* $vis:vis fn $name:ident<$v:ident>($($arg:ident: $ty:ty),* $(,)?) -> $ret:ty $body:block) => {
+        vectorised! {
+            @copies [<$v: $crate::limit_surface::vector::Vector>] [::<$crate::limit_surface::vector::Portable>]
+            [::<$crate::limit_surface::zmm::Zmm>] $(#[$doc])* $vis fn $name($($arg: $ty),*) -> $ret $body
+        }
+    };
+    (
+        @copies [$($generic:tt)*] [$($portable:tt)*] [$($zmm:tt)*]
+        $(#[$doc:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),*) -> $ret:ty $body:block
+    ) => {
         $(#[$doc])*
         $vis fn $name($($arg: $ty),*) -> $ret {
             #[inline(always)]
-            fn body($($arg: $ty),*) -> $ret $body
+            fn body $($generic)* ($($arg: $ty),*) -> $ret $body
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,fma")]
                 fn avx512($($arg: $ty),*) -> $ret {
-                    body($($arg),*)
+                    body $($zmm)* ($($arg),*)
                 }
                 #[target_feature(enable = "avx2,fma")]
                 fn avx2($($arg: $ty),*) -> $ret {
-                    body($($arg),*)
+                    body $($portable)* ($($arg),*)
                 }
                 if is_x86_feature_detected!("avx512dq") && is_x86_feature_detected!("avx512vl") && is_x86_feature_detected!("avx512bw") {
                     // SAFETY: the processor has the features, as just asked.
@@ -124,7 +136,7 @@ macro_rules! vectorised {
                     return unsafe { avx2($($arg),*) };
                 }
             }
-            body($($arg),*)
+            body $($portable)* ($($arg),*)
         }
     };
 }

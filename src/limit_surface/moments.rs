@@ -6,27 +6,34 @@
 //! The force is `i` times its gradient, the torque about the centre of pressure `-sum (p + q) ...` of its terms.
 //! What remains after order `n` falls as `(span/|z|)^n`.
 
+use std::sync::LazyLock;
+
 use super::centres::Mesh;
 use super::lanes::{Block, LANES, vectorised};
 
-/// Distance of a centre of rotation, in spans of the patch, from which the moments serve.
-pub const FAR_SPANS: f64 = 2.0;
-/// `(span/|z|)^n` of the terms that are left out, which are smaller by another `n^-3` or so: below 1e-12.
-const SMALLEST: f64 = 1e-9;
+/// Distance of a centre of rotation, in spans of the patch, from which the moments serve; of coarse cells the averages converge
+/// slowly.
+const FAR_SPANS: [f64; 2] = [1.6, 2.0];
+/// Half diagonal of a cell over the span up to which the averages over cells are exact to 1e-12, from these distances.
+const COARSEST: [f64; 2] = [0.07, 0.1];
+/// `(span/|z|)^n` of the terms that are left out, which are smaller by the share of the cells on the rim and by another
+/// `n^(-1/2)` or so: below 1e-12.
+const SMALLEST: f64 = 5e-11;
 /// Largest order: `FAR_SPANS^-MOST` is below `SMALLEST`.
-const MOST: usize = 30;
-/// Half diagonal of a cell over the span up to which the averages over cells are exact to 1e-12.
-const COARSEST: f64 = 0.1;
+const MOST: usize = 51;
 /// Order to which moments are averaged over cells.
 const AVERAGE: usize = 8;
+
+/// One number for every `k` up to [`MOST`].
+type Harmonics = [f64; MOST + 1];
 
 /// Moments of a patch up to an order.
 #[derive(Clone, Debug)]
 pub struct Moments {
     span: f64,
     order: usize,
-    /// `M_pq/span^(p + q)` for `p >= q`, `[p - q][q]`, real and imaginary.
-    m: Vec<Vec<[f64; 2]>>,
+    /// `M_pq/span^(p + q)` for `p >= q`, `[q][p - q]`, real and imaginary.
+    m: Vec<[Harmonics; 2]>,
 }
 
 impl Moments {
@@ -36,38 +43,15 @@ impl Moments {
     pub fn new(mesh: &Mesh, span: f64, half: [f64; 2], closest: f64) -> Option<Self> {
         let corner = half[0].hypot(half[1]);
         let span = span + corner;
-        if !(span > 0.0 && closest >= FAR_SPANS * span && corner <= COARSEST * span) {
+        let serves = |(far, coarsest): (&f64, &f64)| closest >= far * span && corner <= coarsest * span;
+        if !(span > 0.0 && FAR_SPANS.iter().zip(&COARSEST).any(serves)) {
             return None;
         }
         let order = order(span / closest);
-        let mut moments = Self { span, order, m: sums(mesh, 1.0 / span, order) };
-        if corner > 0.0 {
-            moments.average(half.map(|h| h / span));
-        }
-        Some(moments)
-    }
-
-    /// `M_pq` for any `p`, `q`.
-    fn at(&self, p: usize, q: usize) -> [f64; 2] {
-        let [re, im] = self.m[p.abs_diff(q)][p.min(q)];
-        [re, if p < q { -im } else { im }]
-    }
-
-    /// Moments of points to those of cells, by `sinh(hx dx)/(hx dx) sinh(hy dy)/(hy dy)`.
-    fn average(&mut self, half: [f64; 2]) {
-        let terms = averages(half);
-        let falling = |n: usize, k: usize| (0..k).map(|i| (n - i) as f64).product::<f64>();
-        let mean = |m: usize, q: usize| {
-            let p = q + m;
-            let mut sum = [0.0; 2];
-            for &(k, l, c) in terms.iter().filter(|(k, l, _)| *k <= p && *l <= q) {
-                let c = c * falling(p, k) * falling(q, l);
-                let [re, im] = self.at(p - k, q - l);
-                sum = [sum[0] + c * re, sum[1] + c * im];
-            }
-            sum
-        };
-        self.m = (0..=self.order).map(|m| (0..=(self.order - m) / 2).map(|q| mean(m, q)).collect()).collect();
+        let (mut real, width) = mesh.moments(1.0 / span, order);
+        let m = sums(&mut real, width, order);
+        let m = if corner > 0.0 { average(&m, &averages(half.map(|h| h / span)), order) } else { m };
+        Some(Self { span, order, m })
     }
 
     /// Unit wrenches for rotations with w > 0 about centres at `distance`, `i distance e^(i theta)`, for
@@ -75,32 +59,12 @@ impl Moments {
     pub fn ring(&self, distance: f64, directions: &[[f64; 2]]) -> Vec<[f64; 3]> {
         let ratio = self.span / distance;
         let order = order(ratio).min(self.order);
-        let (mut a, mut powers) = (vec![1.0; order + 1], vec![1.0; order + 1]);
-        for p in 1..=order {
-            a[p] = a[p - 1] * (p as f64 - 1.5) / p as f64;
-            powers[p] = powers[p - 1] * ratio;
-        }
-        // Coefficients of e^(-ikb) of the force, for k and for -k, and of the torque.
-        let harmonics: Vec<[f64; 6]> = (0..=order)
-            .map(|k| {
-                let mut c = [0.0; 6];
-                for (q, [re, im]) in self.m[k].iter().enumerate().take((order - k) / 2 + 1) {
-                    let (p, n) = (k + q, k + 2 * q);
-                    let term = a[p] * a[q] * powers[n];
-                    let twin = if k == 0 { 0.0 } else { 1.0 - 2.0 * p as f64 };
-                    let (plus, minus) = (term * (1.0 - 2.0 * q as f64), term * twin);
-                    let torque = term * n as f64 * if k == 0 { 1.0 } else { 2.0 };
-                    let terms = [plus * re, plus * im, minus * re, -minus * im, torque * re, torque * im];
-                    c.iter_mut().zip(terms).for_each(|(c, t)| *c += t);
-                }
-                c
-            })
-            .collect();
+        let harmonics = harmonics(&self.m, ratio, order);
         let mut out = Vec::with_capacity(directions.len());
         for some in directions.chunks(LANES) {
             let mut direction = [[0.0; LANES]; 2];
             some.iter().enumerate().for_each(|(i, d)| [direction[0][i], direction[1][i]] = *d);
-            let [fx, fy, tau] = wrenches(&harmonics, &direction);
+            let [fx, fy, tau] = wrenches(&harmonics, order, &direction);
             out.extend((0..some.len()).map(|i| [fx[i], fy[i], tau[i] * distance]));
         }
         out
@@ -134,46 +98,132 @@ fn averages(half: [f64; 2]) -> Vec<(usize, usize, f64)> {
     all.map(|(k, l)| (k, l, out[k][l])).filter(|t| t.2 != 0.0).collect()
 }
 
-/// `sum w |s|^2q s^m`, `[m][q]`, with lengths times `scale`, from the moments of x and y.
-fn sums(mesh: &Mesh, scale: f64, order: usize) -> Vec<Vec<[f64; 2]>> {
-    let real = mesh.moments(scale, order);
-    let mut out = vec![Vec::new(); order + 1];
-    // z^m = sum binomial(m, b) x^(m - b) (i y)^b, then times x^2 + y^2 time and again.
-    for (m, out) in out.iter_mut().enumerate() {
-        let mut polynomial = vec![1.0];
-        for _ in 0..m {
-            polynomial.push(0.0);
-            (1..polynomial.len()).rev().for_each(|b| polynomial[b] += polynomial[b - 1]);
-        }
-        polynomial.iter_mut().enumerate().filter(|(b, _)| b % 4 > 1).for_each(|(_, c)| *c = -*c);
-        for n in (m..=order).step_by(2) {
-            let mut sum = [0.0; 2];
-            for (b, c) in polynomial.iter().enumerate() {
-                sum[b % 2] += c * real[b][n - b];
-            }
-            out.push(sum);
-            polynomial.extend([0.0; 2]);
-            (2..polynomial.len()).rev().for_each(|b| polynomial[b] += polynomial[b - 2]);
-        }
+/// `(-1)^(b div 2) binomial(a + b, b)`, `[b][a]`: the coefficients of `x^a y^b` in `(x + i y)^(a + b)`, less a factor `i` for odd b.
+static POWERS: LazyLock<Vec<Vec<f64>>> = LazyLock::new(|| {
+    let mut out = vec![vec![1.0; MOST + 1]];
+    for b in 1..=MOST {
+        let sign = if b % 2 == 0 { -1.0 } else { 1.0 };
+        let mut row = vec![sign * out[b - 1][0]];
+        (1..=MOST).for_each(|a| row.push(row[a - 1] + sign * out[b - 1][a]));
+        out.push(row);
     }
     out
+});
+
+vectorised! {
+    /// `sum w |s|^2q s^k`, `[q][k]`, real and imaginary, from `sum w x^a y^b`, `[b][a]`.
+    fn sums(real: &mut [f64], width: usize, order: usize) -> Vec<[Harmonics; 2]> {
+        let powers = &*POWERS;
+        let mut out = Vec::with_capacity(order / 2 + 1);
+        for last in (0..=order).rev().step_by(2) {
+            let mut m = [[0.0; MOST + 1]; 2];
+            for (b, (power, real)) in powers.iter().zip(real.chunks_exact(width)).enumerate().take(last + 1) {
+                for ((m, power), real) in m[b % 2][b..=last].iter_mut().zip(power).zip(real) {
+                    *m = power.mul_add(*real, *m);
+                }
+            }
+            out.push(m);
+            // Times x^2 + y^2.
+            for b in 2..=last {
+                let (below, row) = real.split_at_mut(b * width);
+                let below = &mut below[(b - 2) * width..][..=last + 2 - b];
+                below.copy_within(2.., 0);
+                for (low, high) in below[..=last - b].iter_mut().zip(row) {
+                    *low += *high;
+                }
+            }
+        }
+        out
+    }
 }
 
 vectorised! {
-    fn wrenches(harmonics: &[[f64; 6]], direction: &[Block; 2]) -> [Block; 3] {
+    /// Moments of points to those of cells, by `sinh(hx dx)/(hx dx) sinh(hy dy)/(hy dy)`, of coefficients `terms`.
+    fn average(m: &[[Harmonics; 2]], terms: &[(usize, usize, f64)], order: usize) -> Vec<[Harmonics; 2]> {
+        // Derivatives of `s^p`: `p (p - 1) ...`, `[times][p]`.
+        let mut falling = vec![vec![1.0; order + 1]; AVERAGE + 1];
+        for i in 1..=AVERAGE {
+            let (lower, this) = falling.split_at_mut(i);
+            for (p, (this, lower)) in this[0].iter_mut().zip(&lower[i - 1]).enumerate() {
+                *this = lower * (p as f64 + 1.0 - i as f64);
+            }
+        }
+        let mut out = Vec::with_capacity(m.len());
+        for q in 0..=order / 2 {
+            let last = order - 2 * q;
+            let (mut re, mut im) = ([0.0; MOST + 1], [0.0; MOST + 1]);
+            for &(i, j, c) in terms {
+                if j > q {
+                    continue;
+                }
+                let (c, along) = (c * falling[j][q], &falling[i][q..=last + q]);
+                // Where the power of `s` falls below that of `s*`, they change roles.
+                let swapped = i.saturating_sub(j).min(last + 1);
+                for k in i.saturating_sub(q)..swapped {
+                    let [from_re, from_im] = &m[k + q - i];
+                    re[k] += c * along[k] * from_re[i - j - k];
+                    im[k] -= c * along[k] * from_im[i - j - k];
+                }
+                let from = swapped + j - i.min(swapped + j);
+                let [from_re, from_im] = &m[q - j];
+                let all = re[swapped..].iter_mut().zip(&mut im[swapped..]).zip(&along[swapped..]);
+                for (((re, im), along), (from_re, from_im)) in all.zip(from_re[from..].iter().zip(&from_im[from..])) {
+                    *re += c * along * from_re;
+                    *im += c * along * from_im;
+                }
+            }
+            out.push([re, im]);
+        }
+        out
+    }
+}
+
+vectorised! {
+    /// Coefficients of `e^(-ikb)`: sum and difference of the force's for `k` and for `-k`, and those of the torque.
+    fn harmonics(m: &[[Harmonics; 2]], ratio: f64, order: usize) -> [Harmonics; 6] {
+        let (mut a, mut powers) = ([1.0; MOST + 1], [1.0; MOST + 1]);
+        for p in 1..=order {
+            a[p] = a[p - 1] * (p as f64 - 1.5) / p as f64;
+            powers[p] = powers[p - 1] * ratio;
+        }
+        let mut out = [[0.0; MOST + 1]; 6];
+        let [x_re, x_im, y_re, y_im, tau_re, tau_im] = &mut out;
+        for (q, [re, im]) in m[..=order / 2].iter().enumerate() {
+            let (plus, last) = (1.0 - 2.0 * q as f64, order - 2 * q);
+            let (re, im) = (&re[..=last], &im[..=last]);
+            let (a_p, powers) = (&a[q..=last + q], &powers[2 * q..=last + 2 * q]);
+            for k in 0..=last {
+                let term = a[q] * a_p[k] * powers[k];
+                // The term of -k, which for k = 0 is the same.
+                let minus = if k == 0 { 0.0 } else { plus - 2.0 * k as f64 };
+                let torque = if k == 0 { 1.0 } else { 2.0 } * (k + 2 * q) as f64;
+                x_re[k] += term * (plus + minus) * re[k];
+                x_im[k] -= term * (plus + minus) * im[k];
+                y_re[k] += term * (plus - minus) * re[k];
+                y_im[k] += term * (plus - minus) * im[k];
+                tau_re[k] += term * torque * re[k];
+                tau_im[k] += term * torque * im[k];
+            }
+        }
+        out
+    }
+}
+
+vectorised! {
+    fn wrenches(harmonics: &[Harmonics; 6], order: usize, direction: &[Block; 2]) -> [Block; 3] {
         let [cos, sin] = *direction;
+        let [x_re, x_im, y_re, y_im, tau_re, tau_im] = harmonics;
         // e^(-ib) with b = theta + pi/2, and its powers.
         let (mut pr, mut pi) = ([1.0; LANES], [0.0; LANES]);
-        let mut sums = [[0.0; LANES]; 3];
-        for [ar, ai, br, bi, tr, ti] in harmonics {
+        let (mut fr, mut fi, mut tau) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+        for k in 0..=order {
             for i in 0..LANES {
-                sums[0][i] += (ar + br) * pr[i] + (bi - ai) * pi[i];
-                sums[1][i] += (ai + bi) * pr[i] + (ar - br) * pi[i];
-                sums[2][i] -= tr * pr[i] - ti * pi[i];
+                fr[i] += x_re[k] * pr[i] + x_im[k] * pi[i];
+                fi[i] += y_im[k] * pr[i] + y_re[k] * pi[i];
+                tau[i] -= tau_re[k] * pr[i] - tau_im[k] * pi[i];
                 (pr[i], pi[i]) = (pi[i] * cos[i] - pr[i] * sin[i], -pr[i] * cos[i] - pi[i] * sin[i]);
             }
         }
-        let [fr, fi, tau] = sums;
         let mut out = [[0.0; LANES]; 3];
         for i in 0..LANES {
             out[0][i] = fi[i] * sin[i] - fr[i] * cos[i];
@@ -187,7 +237,7 @@ vectorised! {
 #[cfg(test)]
 mod tests {
     use crate::limit_surface::{Rule, Surface, Table};
-    use crate::patch::{Grid, Patch};
+    use crate::patch::{Grid, Patch, Shape};
     use crate::random::Draw;
 
     #[test]
@@ -195,13 +245,16 @@ mod tests {
         for (nx, ny, width) in [(21, 21, 0.02), (21, 21, 0.05), (30, 12, 0.02), (64, 64, 0.02)] {
             let grid = Grid::new(nx, ny, width, 0.02).unwrap();
             let map: Vec<f64> = (0..grid.len() as u64).map(|k| Draw::new(3, k).uniform("p").powi(4)).collect();
-            let patch = Patch::from_pressure(grid, &map).unwrap();
-            for rule in [Rule::Points, Rule::Cells] {
-                let surface = Surface::new(&patch, rule);
-                let table = Table::new(&patch, rule, 20).unwrap();
+            let corners = |x: f64, y: f64| f64::from(x.abs() > 0.4 * width && y.abs() > 0.007);
+            let all =
+                [Patch::from_pressure(grid, &map), Patch::shape(grid, Shape::Circle), Patch::from_fn(grid, corners)];
+            let patches = all.iter().map(|patch| patch.as_ref().unwrap());
+            for (patch, rule) in patches.flat_map(|patch| [(patch, Rule::Points), (patch, Rule::Cells)]) {
+                let surface = Surface::new(patch, rule);
+                let table = Table::new(patch, rule, 20).unwrap();
                 let mut worst = 0.0f64;
                 for i in 0..=80 {
-                    for j in 15..=20 {
+                    for j in 12..=20 {
                         let w = surface.coulomb(table.twist(i, j));
                         let h = table.nodes()[i * 21 + j];
                         let error = [w.fx - h[0], w.fy - h[1], w.tau / surface.radius() - h[2]];

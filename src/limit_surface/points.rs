@@ -16,9 +16,10 @@ pub struct Points {
 }
 
 impl Points {
-    pub fn new(cells: &[[f64; 3]]) -> Self {
-        let span = cells.iter().map(|[x, y, _]| x.hypot(*y)).fold(0.0, f64::max);
-        let column = |k: usize| blocks(cells.iter().map(|c| c[k]));
+    /// Points `(x, y, w)`.
+    pub fn new(points: &[[f64; 3]]) -> Self {
+        let span = points.iter().map(|[x, y, _]| x * x + y * y).fold(0.0, f64::max).sqrt();
+        let column = |k: usize| blocks(points, |point| point[k]);
         Self { x: column(0), y: column(1), w: column(2), span }
     }
 

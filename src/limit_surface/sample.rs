@@ -1,11 +1,13 @@
 //! Coulomb wrenches of a patch in steady sliding.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::bilinear::{self, Bilinear};
 use super::cells::Cells;
 use super::centres::Mesh;
+use super::folded::MAPS;
 use super::lanes::LANES;
 use super::lattice::Kernel;
 use super::moments::Moments;
@@ -13,9 +15,6 @@ use super::points::Points;
 use super::rule::Rule;
 use crate::patch::{Grid, Patch};
 use crate::planar::{Twist, Wrench};
-
-/// Grids up to this many cells keep the wrenches of all their nodes for the `bilinear` rule.
-const MAX_LATTICE: usize = 128 * 128;
 
 /// A patch made ready to be asked for steady-state wrenches: the limit surface itself, point by point.
 ///
@@ -47,34 +46,43 @@ pub struct Surface {
     /// The same points as rows and columns.
     mesh: Mesh,
     cells: Option<Cells>,
-    kernel: Option<Arc<Kernel>>,
-    lattice: OnceLock<Vec<[f64; 3]>>,
+    bilinear: Option<Bilinear>,
 }
 
 impl Surface {
     /// The surface of `patch` by `rule`.
     #[must_use]
     pub fn new(patch: &Patch, rule: Rule) -> Self {
-        Self::with_kernel(patch, rule, kernel(patch.grid(), rule))
+        Self::with_kernel(patch, rule, kernel(patch.grid(), rule), None)
     }
 
     /// The surfaces of many patches; patches on one grid share what depends on the grid alone.
     #[must_use]
     pub fn batch(patches: &[Patch], rule: Rule) -> Vec<Self> {
-        let surface = Self::sharing(patches, rule);
-        patches.par_iter().map(surface).collect()
+        Self::each(patches, rule, |surface| surface)
     }
 
-    /// [`Surface::new`] with what depends on the first patch's grid alone made once.
-    pub(super) fn sharing(patches: &[Patch], rule: Rule) -> impl Fn(&Patch) -> Self + Sync {
-        let first = patches.first().map(|p| (*p.grid(), kernel(p.grid(), rule)));
-        move |p| match &first {
-            Some((grid, kernel)) if grid == p.grid() => Self::with_kernel(p, rule, kernel.clone()),
-            _ => Self::new(p, rule),
-        }
+    /// `f` of the surface of every patch, in parallel; patches on the first one's grid share what depends on it alone.
+    pub(super) fn each<T: Send>(patches: &[Patch], rule: Rule, f: impl Fn(Self) -> T + Sync) -> Vec<T> {
+        let Some(grid) = patches.first().map(|p| *p.grid()) else { return Vec::new() };
+        let kernel = kernel(&grid, rule);
+        let of_group = |group: &[Patch]| -> Vec<T> {
+            let sums = match &kernel {
+                Some(kernel) if group.iter().all(|p| *p.grid() == grid) => {
+                    bilinear::together(kernel, &group.iter().map(Patch::weights).collect::<Vec<_>>())
+                }
+                _ => vec![None; group.len()],
+            };
+            let surface = |(patch, sums): (&Patch, Option<_>)| match &kernel {
+                Some(kernel) if *patch.grid() == grid => f(Self::with_kernel(patch, rule, Some(kernel.clone()), sums)),
+                _ => f(Self::new(patch, rule)),
+            };
+            group.par_iter().zip(sums).map(surface).collect()
+        };
+        patches.par_chunks(MAPS).map(of_group).collect::<Vec<_>>().into_iter().flatten().collect()
     }
 
-    fn with_kernel(patch: &Patch, rule: Rule, kernel: Option<Arc<Kernel>>) -> Self {
+    fn with_kernel(patch: &Patch, rule: Rule, kernel: Option<Arc<Kernel>>, sums: Option<Vec<[f64; 3]>>) -> Self {
         let (grid, cop) = (*patch.grid(), patch.cop());
         let unit = unit(&grid);
         let local = |[x, y]: [f64; 2]| [(x - cop[0]) / unit, (y - cop[1]) / unit];
@@ -103,8 +111,7 @@ impl Surface {
                 patch.weights(),
             ),
             cells,
-            kernel,
-            lattice: OnceLock::new(),
+            bilinear: (rule == Rule::Bilinear).then(|| Bilinear::new(patch, unit, kernel, sums)),
         };
         if rule != Rule::Points {
             let radius = -surface.coulomb(Twist::new(0.0, 0.0, 1.0)).tau;
@@ -127,9 +134,9 @@ impl Surface {
         }
         // Lengths in `unit`, speeds of order one.
         let local = [scaled[0] / scale, scaled[1] / scale, scaled[2] / scale / span];
-        let [fx, fy, tau] = match (self.rule, &self.cells) {
-            (Rule::Cells, Some(cells)) => cells.wrench(local, &self.points),
-            (Rule::Bilinear, _) => self.bilinear(local),
+        let [fx, fy, tau] = match (&self.cells, &self.bilinear) {
+            (Some(cells), _) => cells.wrench(local, &self.points),
+            (_, Some(bilinear)) => bilinear.wrench(local, &self.points),
             _ => self.points.wrench(local),
         };
         Wrench::new(fx, fy, tau * self.unit)
@@ -146,22 +153,24 @@ impl Surface {
     /// [`Surface::coulomb`] of the rotations with w > 0 about many centres [m] from the centre of pressure.
     pub(super) fn rotations(&self, centres: &[[f64; 2]]) -> Vec<[f64; 3]> {
         let mut out = vec![[0.0; 3]; centres.len()];
-        let mut lanes = Vec::with_capacity(centres.len());
-        for (k, c) in centres.iter().enumerate() {
-            let c = c.map(|c| c / self.unit);
-            let twist = [c[1], -c[0], 1.0];
-            match (self.rule, &self.cells) {
-                (Rule::Cells, Some(cells)) if cells.is_far(c, self.points.span) => {
-                    out[k] = cells.wrench(twist, &self.points);
-                }
-                (Rule::Bilinear, _) if self.grid_place(twist).is_some() => out[k] = self.bilinear(twist),
-                (Rule::Points | Rule::Bilinear, _) if self.mesh.on_a_crossing(c) => out[k] = self.points.wrench(twist),
-                _ => lanes.push((k, c)),
-            }
-        }
+        let centres: Vec<[f64; 2]> = centres.iter().map(|c| [c[0] / self.unit, c[1] / self.unit]).collect();
+        let one_by_one = |k: usize, out: &mut [[f64; 3]]| {
+            let (c, twist) = (centres[k], [centres[k][1], -centres[k][0], 1.0]);
+            out[k] = match &self.cells {
+                Some(cells) if cells.is_far(c, self.points.span) => cells.wrench(twist, &self.points),
+                None if self.mesh.on_a_crossing(c) => self.points.wrench(twist),
+                _ => return true,
+            };
+            false
+        };
+        let lanes: Vec<usize> = match &self.bilinear {
+            // No cell is at rest with the centre outside the grid.
+            Some(bilinear) => bilinear.about_all(&centres, &self.points, &mut out),
+            None => (0..centres.len()).filter(|k| one_by_one(*k, &mut out)).collect(),
+        };
         for some in lanes.chunks(LANES) {
             // Lanes left over repeat the last centre.
-            let lane = |k: usize| some[k.min(some.len() - 1)].1;
+            let lane = |k: usize| centres[some[k.min(some.len() - 1)]];
             let c = [0, 1].map(|axis| std::array::from_fn(|k| lane(k)[axis]));
             let wrenches = match &self.cells {
                 Some(cells) => cells.about(&c),
@@ -170,63 +179,10 @@ impl Surface {
                     std::array::from_fn(|k| [gy[k], -gx[k], -i[k] - c[0][k] * gx[k] - c[1][k] * gy[k]])
                 }
             };
-            some.iter().zip(wrenches).for_each(|((k, _), wrench)| out[*k] = wrench);
+            some.iter().zip(wrenches).for_each(|(k, wrench)| out[*k] = wrench);
         }
         out.iter_mut().for_each(|w| w[2] *= self.unit);
         out
-    }
-
-    /// The centre of rotation of a twist from the grid's lower left corner, in cells, if it is over the grid.
-    fn grid_place(&self, [vx, vy, w]: [f64; 3]) -> Option<[f64; 2]> {
-        let Grid { nx, ny, dx, dy } = *self.patch.grid();
-        let gx = (self.patch.cop()[0] - vy / w * self.unit) / dx + nx as f64 / 2.0;
-        let gy = (self.patch.cop()[1] + vx / w * self.unit) / dy + ny as f64 / 2.0;
-        (gx >= 0.0 && gx < nx as f64 && gy >= 0.0 && gy < ny as f64).then_some([gx, gy])
-    }
-
-    /// Eq. (23).
-    fn bilinear(&self, twist: [f64; 3]) -> [f64; 3] {
-        let Some([gx, gy]) = self.grid_place(twist) else { return self.points.wrench(twist) };
-        // Both are positive: this rounds down.
-        let (k, l) = (gx as usize, gy as usize);
-        let (s, t) = (gx - k as f64, gy - l as f64);
-        let nodes = match &self.kernel {
-            Some(kernel) => {
-                let lattice = self.lattice.get_or_init(|| self.about_nodes(kernel));
-                let at = l * (self.patch.grid().nx + 1) + k;
-                [
-                    lattice[at],
-                    lattice[at + 1],
-                    lattice[at + self.patch.grid().nx + 1],
-                    lattice[at + self.patch.grid().nx + 2],
-                ]
-            }
-            None => [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(dk, dl)| {
-                let c = self.local(node(self.patch.grid(), k + dk, l + dl));
-                self.points.wrench([c[1], -c[0], 1.0])
-            }),
-        };
-        let sign = twist[2].signum();
-        let [a, b, c, d] = [(1.0 - s) * (1.0 - t), s * (1.0 - t), (1.0 - s) * t, s * t].map(|share| sign * share);
-        [0, 1, 2].map(|m| a * nodes[0][m] + b * nodes[1][m] + c * nodes[2][m] + d * nodes[3][m])
-    }
-
-    /// Unit wrenches for the rotations with w > 0 about all nodes.
-    fn about_nodes(&self, kernel: &Kernel) -> Vec<[f64; 3]> {
-        let mut nodes = kernel.correlate(self.patch.weights());
-        for (l, row) in nodes.chunks_exact_mut(self.patch.grid().nx + 1).enumerate() {
-            for (k, node_sums) in row.iter_mut().enumerate() {
-                let c = self.local(node(self.patch.grid(), k, l));
-                let [i, gx, gy] = *node_sums;
-                *node_sums = [gy, -gx, -i - c[0] * gx - c[1] * gy];
-            }
-        }
-        nodes
-    }
-
-    /// A point of the patch frame [m] from the centre of pressure in the unit of the sums.
-    fn local(&self, at: [f64; 2]) -> [f64; 2] {
-        [0, 1].map(|axis| (at[axis] - self.patch.cop()[axis]) / self.unit)
     }
 
     /// Coulomb wrench [N, N, N m] of `twist` under normal force `f_n` [N] with coefficient `mu` [-], both at
@@ -281,10 +237,10 @@ fn unit(grid: &Grid) -> f64 {
     (grid.dx * grid.dy).sqrt()
 }
 
-fn node(grid: &Grid, k: usize, l: usize) -> [f64; 2] {
+pub(super) fn node(grid: &Grid, k: usize, l: usize) -> [f64; 2] {
     [(k as f64 - grid.nx as f64 / 2.0) * grid.dx, (l as f64 - grid.ny as f64 / 2.0) * grid.dy]
 }
 
 fn kernel(grid: &Grid, rule: Rule) -> Option<Arc<Kernel>> {
-    (rule == Rule::Bilinear && grid.len() <= MAX_LATTICE).then(|| Arc::new(Kernel::new(grid, unit(grid))))
+    if rule == Rule::Bilinear { bilinear::kernel(grid, unit(grid)) } else { None }
 }

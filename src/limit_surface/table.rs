@@ -2,8 +2,6 @@
 
 use std::f64::consts::{PI, TAU};
 
-use rayon::prelude::*;
-
 use super::rule::Rule;
 use super::sample::Surface;
 use crate::error::ParameterError;
@@ -73,39 +71,39 @@ impl Table {
     /// # Errors
     /// As [`Table::new`].
     pub fn of(surface: &Surface, n_ls: usize) -> Result<Self, ParameterError> {
-        if n_ls == 0 || n_ls > MAX_N_LS {
-            return Err(ParameterError::new("n_ls", n_ls, format!("1 to {MAX_N_LS}")));
-        }
-        let radius = surface.radius();
+        Ok(Self::at(surface, &Angles::new(n_ls)?))
+    }
+
+    fn at(surface: &Surface, Angles { directions, tangents }: &Angles) -> Self {
+        let (n_ls, radius) = (tangents.len() - 1, surface.radius());
         let normal = |[fx, fy, tau]: [f64; 3]| [fx, fy, if radius > 0.0 { tau / radius } else { 0.0 }];
         let mut h = vec![[0.0; 3]; (4 * n_ls + 1) * (n_ls + 1)];
-        let directions: Vec<[f64; 2]> =
-            (0..4 * n_ls).map(|i| twist(n_ls, 1.0, i, n_ls)).map(|v| [v.vx, v.vy]).collect();
         // Rings of centres of rotation: far ones from moments that serve them all, the others from sums.
-        let distances: Vec<f64> = (0..=n_ls).map(|j| twist(n_ls, 1.0, 0, j)).map(|v| radius * v.vx / v.w).collect();
+        let distances: Vec<f64> = tangents.iter().map(|tangent| radius * tangent).collect();
         let moments = (1..n_ls).find_map(|j| Some((j, surface.moments(distances[j])?)));
         let first = moments.as_ref().map_or(n_ls, |(j, _)| *j);
-        let ring = |d: &f64| directions.iter().map(|[cos, sin]| [-sin * d, cos * d]).collect::<Vec<_>>();
-        let centres: Vec<[f64; 2]> = distances[1..first].iter().flat_map(ring).collect();
+        let mut centres = Vec::with_capacity((first - 1) * directions.len());
+        for d in &distances[1..first] {
+            centres.extend(directions.iter().map(|[cos, sin]| [-sin * d, cos * d]));
+        }
         let sums = surface.rotations(&centres);
-        let mut sums = sums.chunks(4 * n_ls);
-        for j in 1..=n_ls {
-            let ring: Vec<[f64; 3]> = match &moments {
-                _ if j == n_ls && radius > 0.0 => directions.iter().map(|[cos, sin]| [-cos, -sin, 0.0]).collect(),
-                _ if j == n_ls => vec![[0.0; 3]; 4 * n_ls],
-                Some((first, (moments, unit))) if j >= *first => {
-                    let ring = moments.ring(distances[j] / unit, &directions);
-                    ring.into_iter().map(|[fx, fy, tau]| normal([fx, fy, tau * unit])).collect()
-                }
-                _ => sums.next().expect("a ring of sums").iter().map(|w| normal(*w)).collect(),
-            };
-            ring.into_iter().enumerate().for_each(|(i, wrench)| h[i * (n_ls + 1) + j] = wrench);
+        for (j, ring) in (1..).zip(sums.chunks(directions.len())) {
+            fill(&mut h[j..], n_ls, ring.iter().map(|wrench| normal(*wrench)));
+        }
+        if let Some((_, (moments, unit))) = &moments {
+            for j in first..n_ls {
+                let ring = moments.ring(distances[j] / unit, directions);
+                fill(&mut h[j..], n_ls, ring.iter().map(|[fx, fy, tau]| normal([*fx, *fy, tau * unit])));
+            }
+        }
+        if radius > 0.0 {
+            fill(&mut h[n_ls..], n_ls, directions.iter().map(|[cos, sin]| [-cos, -sin, 0.0]));
         }
         // phi = 0 is one twist, and theta = 2 pi repeats theta = 0.
         let spin = normal(surface.coulomb(twist(n_ls, radius, 0, 0)).to_array());
         (0..4 * n_ls).for_each(|i| h[i * (n_ls + 1)] = spin);
         h.copy_within(..=n_ls, 4 * n_ls * (n_ls + 1));
-        Ok(Self { rule: surface.rule(), n_ls, patch: surface.patch().clone(), radius, h })
+        Self { rule: surface.rule(), n_ls, patch: surface.patch().clone(), radius, h }
     }
 
     /// The table of a patch from the normalised wrenches of [`Table::motions`].
@@ -122,13 +120,14 @@ impl Table {
         [(0, 0)].into_iter().chain(nodes).map(move |(i, j)| twist(n_ls, 1.0, i, j).to_array())
     }
 
-    /// The tables of many patches, in parallel; patches on one grid share what depends on the grid alone.
+    /// The tables of many patches, in parallel; patches on the first one's grid share what depends on the grid alone. They are
+    /// those of [`Table::new`], but for rounding by the `bilinear` rule: there the nodes of many maps are one matrix product.
     ///
     /// # Errors
     /// As [`Table::new`].
     pub fn batch(patches: &[Patch], rule: Rule, n_ls: usize) -> Result<Vec<Self>, ParameterError> {
-        let surface = Surface::sharing(patches, rule);
-        patches.par_iter().map(|patch| Self::of(&surface(patch), n_ls)).collect()
+        let angles = Angles::new(n_ls)?;
+        Ok(Surface::each(patches, rule, |surface| Self::at(&surface, &angles)))
     }
 
     /// The normalised wrench of a twist `(vx, vy, w)` [m/s, m/s, rad/s] at the centre of pressure of a patch
@@ -230,6 +229,30 @@ impl Table {
     #[must_use]
     pub const fn radius(&self) -> f64 {
         self.radius
+    }
+}
+
+/// Writes the wrenches of one `phi`, from the node of `theta` = 0 on.
+fn fill(nodes: &mut [[f64; 3]], n_ls: usize, ring: impl Iterator<Item = [f64; 3]>) {
+    nodes.iter_mut().step_by(n_ls + 1).zip(ring).for_each(|(node, wrench)| *node = wrench);
+}
+
+/// Sines and cosines of a table's nodes.
+struct Angles {
+    /// `(cos theta, sin theta)`, below a full turn.
+    directions: Vec<[f64; 2]>,
+    /// `tan phi`: distances of the centres of rotation over the radius.
+    tangents: Vec<f64>,
+}
+
+impl Angles {
+    fn new(n_ls: usize) -> Result<Self, ParameterError> {
+        if n_ls == 0 || n_ls > MAX_N_LS {
+            return Err(ParameterError::new("n_ls", n_ls, format!("1 to {MAX_N_LS}")));
+        }
+        let directions = (0..4 * n_ls).map(|i| twist(n_ls, 1.0, i, n_ls)).map(|v| [v.vx, v.vy]).collect();
+        let tangents = (0..=n_ls).map(|j| twist(n_ls, 1.0, 0, j)).map(|v| v.vx / v.w).collect();
+        Ok(Self { directions, tangents })
     }
 }
 
