@@ -16,6 +16,7 @@ mod drift;
 mod errata;
 mod in_hand;
 mod maps;
+mod others;
 mod profile;
 pub mod pushes;
 mod resolution;
@@ -54,6 +55,7 @@ pub const SECTIONS: &[Section] = &[
     Section { group: BEYOND, ids: beyond::IDS, run: beyond::run },
     Section { group: BEYOND, ids: pushes::IDS, run: pushes::run },
     Section { group: ERRATA, ids: errata::IDS, run: errata::run },
+    Section { group: ERRATA, ids: others::IDS, run: others::run },
 ];
 
 /// Every id that [`run`] takes, in the order of the page.
