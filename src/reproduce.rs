@@ -23,6 +23,7 @@ mod resolution;
 mod steps;
 mod surfaces;
 mod tables;
+mod truncated;
 
 pub use context::{Context, Error};
 pub use item::{Check, Item, Wanted};
