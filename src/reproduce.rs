@@ -8,9 +8,11 @@
 mod context;
 mod euler;
 mod item;
+mod markdown;
 mod setup;
 mod write;
 
+mod accuracy;
 mod beyond;
 mod drift;
 mod errata;
@@ -24,9 +26,11 @@ mod steps;
 mod surfaces;
 mod tables;
 mod truncated;
+mod work;
 
 pub use context::{Context, Error};
 pub use item::{Check, Item, Wanted};
+pub use markdown::write as write_markdown;
 pub use write::{json, write};
 
 /// A file of this room: the items it makes, in order.
@@ -53,6 +57,8 @@ pub const SECTIONS: &[Section] = &[
     Section { group: PAPER, ids: surfaces::IDS, run: surfaces::run },
     Section { group: PAPER, ids: in_hand::IDS, run: in_hand::run },
     Section { group: PAPER, ids: tables::IDS, run: tables::run },
+    Section { group: BEYOND, ids: work::IDS, run: work::run },
+    Section { group: BEYOND, ids: accuracy::IDS, run: accuracy::run },
     Section { group: BEYOND, ids: beyond::IDS, run: beyond::run },
     Section { group: BEYOND, ids: pushes::IDS, run: pushes::run },
     Section { group: ERRATA, ids: errata::IDS, run: errata::run },

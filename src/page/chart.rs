@@ -332,6 +332,7 @@ fn thin(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::page::ink;
 
     #[test]
     fn thinning_keeps_ends_and_extremes() {
