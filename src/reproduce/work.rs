@@ -108,8 +108,6 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
         };
         let mut chart = Chart::new(name, "passes over the cells per simulated second", "error of the position [m]")
             .scales(Scale::Log, Scale::Log)
-            .x_range(1.5e3, 3e6)
-            .y_range(2e-9, 4e-4)
             .line(line(&ours, ink::GRID, "fixed steps"))
             .line(line(&adaptive, ink::PUBLISHED, "adaptive steps"))
             .line(line(&theirs, ink::OTHER, "explicit Euler"));
