@@ -10,6 +10,7 @@ mod subject;
 mod surface;
 mod work;
 
+pub(crate) use process::cpu_seconds;
 pub use report::{Report, Row};
 pub use subject::EngineName;
 pub use work::{BASELINE_STEP, converged, converged_error, in_hand, random_maps, reduced};

@@ -7,10 +7,13 @@ mod chart;
 mod document;
 pub mod ink;
 mod label;
+mod look;
 mod map;
 mod number;
+mod picture;
 
 pub use chart::{Chart, Line, Scale};
-pub use document::{Document, Part, Picture, Table, csv};
+pub use document::{Document, Part, Table, csv};
 pub use map::{arrows, heat, heat_marked, phases};
 pub use number::short;
+pub use picture::Picture;

@@ -2,6 +2,7 @@
 
 mod archive;
 mod rollout;
+mod run;
 mod surface;
 
 use std::path::{Path, PathBuf};

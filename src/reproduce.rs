@@ -8,23 +8,29 @@
 mod context;
 mod euler;
 mod item;
+mod markdown;
 mod setup;
 mod write;
 
+mod accuracy;
 mod beyond;
 mod drift;
 mod errata;
 mod in_hand;
 mod maps;
+mod others;
 mod profile;
 pub mod pushes;
 mod resolution;
 mod steps;
 mod surfaces;
 mod tables;
+mod truncated;
+mod work;
 
 pub use context::{Context, Error};
 pub use item::{Check, Item, Wanted};
+pub use markdown::write as write_markdown;
 pub use write::{json, write};
 
 /// A file of this room: the items it makes, in order.
@@ -51,9 +57,12 @@ pub const SECTIONS: &[Section] = &[
     Section { group: PAPER, ids: surfaces::IDS, run: surfaces::run },
     Section { group: PAPER, ids: in_hand::IDS, run: in_hand::run },
     Section { group: PAPER, ids: tables::IDS, run: tables::run },
+    Section { group: BEYOND, ids: work::IDS, run: work::run },
+    Section { group: BEYOND, ids: accuracy::IDS, run: accuracy::run },
     Section { group: BEYOND, ids: beyond::IDS, run: beyond::run },
     Section { group: BEYOND, ids: pushes::IDS, run: pushes::run },
     Section { group: ERRATA, ids: errata::IDS, run: errata::run },
+    Section { group: ERRATA, ids: others::IDS, run: others::run },
 ];
 
 /// Every id that [`run`] takes, in the order of the page.

@@ -1,7 +1,7 @@
 //! What the system says of this process. Linux only; elsewhere nothing is known.
 
 /// Processor time [s] that all threads have used, to 10 ms.
-pub(super) fn cpu_seconds() -> Option<f64> {
+pub(crate) fn cpu_seconds() -> Option<f64> {
     // The name in brackets may hold anything; behind it come the state and then numbers.
     let text = std::fs::read_to_string("/proc/self/stat").ok()?;
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();

@@ -6,7 +6,7 @@ use std::time::Instant;
 use indicatif::ProgressBar;
 
 use super::{Failure, print, progress};
-use crate::reproduce::{Context, Error, Item, ids, json, run, write};
+use crate::reproduce::{Context, Error, Item, ids, json, run, write, write_markdown};
 
 #[derive(clap::Args)]
 pub(super) struct Reproduce {
@@ -22,6 +22,9 @@ pub(super) struct Reproduce {
     /// Folder of measured pushes: supports.csv and one CSV a set.
     #[arg(long, value_name = "DIR")]
     pushes: Option<PathBuf>,
+    /// Write the items as Markdown too, their pictures beside it.
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
     /// Print one JSON object at the end.
     #[arg(long)]
     json: bool,
@@ -54,8 +57,11 @@ impl Reproduce {
         bar.finish_and_clear();
         let groups = done.map_err(failure)?;
         let seconds = start.elapsed().as_secs_f64();
-        write(&groups, &self.out, self.quick, seconds)
-            .map_err(|(path, e)| Failure::of_machine(format!("{}: {e}", path.display())))?;
+        let unwritten = |(path, e): (PathBuf, std::io::Error)| Failure::of_machine(format!("{}: {e}", path.display()));
+        write(&groups, &self.out, self.quick, seconds).map_err(unwritten)?;
+        if let Some(file) = &self.markdown {
+            write_markdown(&groups, file).map_err(unwritten)?;
+        }
         let items: Vec<&Item> = groups.iter().flat_map(|(_, items)| items).collect();
         if self.json {
             print(&json(&groups, &self.out, self.quick, seconds).to_string())?;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::chart::escape;
+use super::look::escape;
 
 /// Side of the grid [px].
 const SIDE: f64 = 260.0;

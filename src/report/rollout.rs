@@ -6,36 +6,19 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::ReportError;
-use super::archive::Archive;
+use super::run::{Run, drawn, read};
 use crate::limit_surface::{Rule, Surface, Table as LimitTable};
 use crate::page::{Chart, Document, Line, Part, Picture, Scale, Table, ink, phases};
 use crate::planar::Wrench;
-use crate::rollout::Fate;
 use crate::scenario::Scenario;
 use crate::statistics::{quantile, rank_correlation};
 use crate::surfaces::outline;
 
-/// Most contacts whose series are read, drawn as lines, and drawn as phases.
-const READ: usize = 2000;
+/// Most contacts drawn as lines, and drawn as phases.
 const LINES: usize = 60;
 const PHASES: usize = 60;
 /// Most parameters drawn against the outcome.
 const PARAMETERS: usize = 6;
-
-/// What is read of a run.
-struct Run {
-    time: Vec<f64>,
-    /// Contacts whose series were read.
-    chosen: Vec<usize>,
-    pose: Vec<Vec<f64>>,
-    wrench: Vec<Vec<f64>>,
-    normal_force: Vec<Vec<f64>>,
-    slip: Vec<Vec<f64>>,
-    fates: Vec<Fate>,
-    failed: Vec<f64>,
-    status: Vec<f64>,
-    unconverged: Vec<f64>,
-}
 
 pub(super) fn document(dir: &Path) -> Result<Document, ReportError> {
     let path = dir.join("run.json");
@@ -64,69 +47,6 @@ pub(super) fn document(dir: &Path) -> Result<Document, ReportError> {
     )];
     let key = vec![(ink::OTHER, "stuck"), (ink::GRID, "slipped"), (ink::SURFACE, "spun"), (ink::BAD, "failed")];
     Ok(Document { title: format!("Run {name}"), intro, key, groups: vec![(String::new(), parts)] })
-}
-
-fn read(path: &Path) -> Result<Run, ReportError> {
-    let mut file = Archive::open(path)?;
-    let time = file.numbers("time")?;
-    let (displacement, rotation) = (file.numbers("displacement")?, file.numbers("rotation")?);
-    let n = displacement.len();
-    let count = n.min(READ);
-    let chosen: Vec<usize> = (0..count).map(|i| i * n / count.max(1)).collect();
-    let mut rows = |name: &str| file.rows(name, Some(&chosen));
-    let (pose, wrench, normal_force, slip) = (rows("pose")?, rows("wrench")?, rows("normal_force")?, rows("slip")?);
-    let fates = displacement.into_iter().zip(rotation).map(|(displacement, rotation)| Fate { displacement, rotation });
-    let fates: Vec<Fate> = fates.collect();
-    let (failed, status, unconverged) =
-        (file.numbers("failed_step")?, file.numbers("status")?, file.numbers("unconverged")?);
-    if rotation_is_odd(&fates, &failed) || pose.iter().any(|p| p.len() != 3 * time.len()) {
-        return Err(ReportError::file(path, "arrays of unlike length: expected a file that this program wrote"));
-    }
-    Ok(Run { time, chosen, pose, wrench, normal_force, slip, fates, failed, status, unconverged })
-}
-
-fn rotation_is_odd(fates: &[Fate], failed: &[f64]) -> bool {
-    fates.len() != failed.len()
-}
-
-/// Parameters that are not the same for every contact.
-fn drawn(path: &Path) -> Result<Vec<(String, Vec<f64>)>, ReportError> {
-    let mut file = Archive::open(path)?;
-    let mut out = Vec::new();
-    for name in file.names() {
-        let values = file.numbers(&name)?;
-        let (low, high) = values
-            .iter()
-            .filter(|v| v.is_finite())
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(*v), b.max(*v)));
-        if high - low > 1e-12 * high.abs() {
-            out.push((name, values));
-        }
-    }
-    Ok(out)
-}
-
-impl Run {
-    fn colour(&self, contact: usize) -> &'static str {
-        let fate = self.fates[contact];
-        match (self.failed[contact] >= 0.0, fate.spun(), fate.slipped()) {
-            (true, ..) => ink::BAD,
-            (_, true, _) => ink::SURFACE,
-            (_, _, true) => ink::GRID,
-            _ => ink::OTHER,
-        }
-    }
-
-    /// Component `c` of a series of three, contact `i` of those read.
-    fn component(series: &[f64], c: usize) -> Vec<f64> {
-        series.iter().skip(c).step_by(3).copied().collect()
-    }
-
-    /// At most `most` of the contacts that were read, evenly.
-    fn some(&self, most: usize) -> Vec<usize> {
-        let n = self.chosen.len();
-        (0..n.min(most)).map(|i| i * n / n.min(most)).collect()
-    }
 }
 
 /// Tenth, half and nine tenths of the contacts at every time.

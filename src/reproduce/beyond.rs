@@ -1,134 +1,23 @@
-//! Beyond the paper: what accuracy costs, loads that loop, exact cells.
+//! Beyond the paper: loads that loop, exact cells.
 
 use std::time::Instant;
 
 use super::context::{Context, Error};
 use super::item::{Item, Wanted};
-use super::setup::Setup;
-use crate::baseline::Baseline;
 use crate::body::{Body, Kind};
 use crate::contact::{Contact, Form, Initial, Inputs, Model};
-use crate::engine::{Engine, LONGEST_STEP, Plan};
 use crate::friction::Friction;
 use crate::limit_surface::{Rule, Surface, Table as LimitTable};
-use crate::page::{Chart, Line, Picture, Scale, Table, ink, short};
+use crate::page::{Chart, Line, Picture, Scale, ink, short};
 use crate::patch::{Grid, Patch, Shape};
 use crate::planar::Twist;
 use crate::schedule::Signal;
 use crate::statistics::order;
 
-pub(super) const IDS: &[&str] = &["work", "loops", "cells"];
+pub(super) const IDS: &[&str] = &["loops", "cells"];
 
 pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
-    Ok(vec![work(context)?, loops(context)?, cells(context)?])
-}
-
-/// Steps of the truth and of the two methods [s].
-const TRUTH: f64 = 1e-5;
-const IMPLICIT: [f64; 6] = [2e-3, 1e-3, 4e-4, 2e-4, 1e-4, 5e-5];
-/// Tolerances of adaptive steps [m/s].
-const TOLERANCES: [f64; 5] = [3e-5, 1e-5, 3e-6, 1e-6, 3e-7];
-const EXPLICIT: [f64; 5] = [4e-5, 2e-5, 1e-5, 5e-6, 2.5e-6];
-/// The adaptive stiff solver of the paper: passes over the cells for 2 s, from 141 s of one core at 1.8e4 passes a
-/// second, and how far its final pose is from the converged one [m].
-const STIFF: [f64; 2] = [2.5e6, 1e-6];
-
-fn work(context: &Context<'_>) -> Result<Item, Error> {
-    let start = Instant::now();
-    let mut item = Item::new(
-        "work",
-        "Work and precision",
-        "Ours: at equal accuracy an implicit step that eliminates the bristles cell by cell needs at least twenty times fewer passes over the cells than explicit Euler.",
-    );
-    let duration = context.full_or(1.0, 0.5);
-    let mut charts = Vec::new();
-    let mut table = Table::new(
-        "Error of the final position, and passes over the cells per simulated second",
-        &["law", "method", "step [s]", "passes / s", "error [m]"],
-    );
-    let mut ratios = Vec::new();
-    for lugre in [false, true] {
-        let law = if lugre { "LuGre" } else { "Elasto-Plastic" };
-        let contact = Setup::in_hand((2, 1), "circle").law(lugre).contact()?;
-        let simulate = |h: f64| -> Result<([f64; 3], u64), Error> {
-            let plan = Plan::new(duration, h, duration)?;
-            let runs = context.simulate_in(std::slice::from_ref(&contact), &plan)?;
-            Ok((runs.end(0), runs.out.status[0].passes))
-        };
-        let (truth, _) = simulate(TRUTH)?;
-        let off = |q: [f64; 3]| (q[0] - truth[0]).hypot(q[1] - truth[1]).max(1e-13);
-        let mut ours: Vec<[f64; 2]> = Vec::new();
-        for h in IMPLICIT {
-            let (q, passes) = simulate(h)?;
-            let passes = passes as f64 / duration;
-            ours.push([passes, off(q)]);
-            table.row([law.to_owned(), "implicit".into(), short(h, 2), short(passes, 3), short(off(q), 2)]);
-        }
-        let mut adaptive: Vec<[f64; 2]> = Vec::new();
-        for tolerance in TOLERANCES {
-            let plan = Plan::new(duration, LONGEST_STEP, duration)?.with_tolerance(tolerance)?;
-            let runs = context.simulate_in(std::slice::from_ref(&contact), &plan)?;
-            let (passes, error) = (runs.out.status[0].passes as f64 / duration, off(runs.end(0)));
-            adaptive.push([passes, error]);
-            let step = format!("tolerance {}", short(tolerance, 1));
-            table.row([law.to_owned(), "implicit, adaptive".into(), step, short(passes, 3), short(error, 2)]);
-        }
-        let explicit: Vec<f64> = EXPLICIT.iter().copied().filter(|h| !context.quick || *h >= 5e-6).collect();
-        let end = |h: f64| -> Result<Option<f64>, Error> {
-            let plan = Plan::new(duration, h, duration)?;
-            let out = Baseline.rollout(std::slice::from_ref(&contact), &plan, &|_| true)?;
-            // What has left the hand has blown up.
-            Ok(out.pose.last().map(|q| off(*q)).filter(|e| *e < 0.1))
-        };
-        let ends: Vec<Option<f64>> = explicit.iter().map(|h| end(*h)).collect::<Result<_, _>>()?;
-        let mut theirs: Vec<[f64; 2]> = Vec::new();
-        for (h, end) in explicit.iter().zip(&ends) {
-            theirs.extend(end.map(|e| [1.0 / h, e]));
-            let error = end.map_or("blows up".to_owned(), |e| short(e, 2));
-            table.row([law.to_owned(), "explicit Euler".into(), short(*h, 2), short(1.0 / h, 3), error]);
-        }
-        // The default step against the best that the explicit one does with the same error or a greater one.
-        let [passes, error] = ours[3];
-        let equal = theirs.iter().filter(|t| t[1] >= error).map(|t| t[0]).fold(f64::NAN, f64::max);
-        let least = theirs.iter().map(|t| t[0]).fold(f64::INFINITY, f64::min);
-        let ratio = if equal.is_nan() { least } else { equal } / passes;
-        ratios.push(ratio);
-        item.claims(
-            format!("{law}: passes of explicit Euler over those of the default step, at no less error"),
-            ratio,
-            Wanted::AtLeast(15.0),
-        );
-        item.compare(format!("{law}: error of the default step [m]"), error, Wanted::AtMost(7e-6));
-        let blown =
-            explicit.iter().zip(&ends).filter(|(_, e)| e.is_none()).map(|(h, _)| *h).fold(f64::INFINITY, f64::min);
-        item.tell(format!("{law}: shortest explicit step that blows up [s]"), blown);
-        let column = |points: &[[f64; 2]], c: usize| points.iter().map(|p| p[c]).collect::<Vec<f64>>();
-        let mut chart = Chart::new(law, "passes over the cells per simulated second", "error of the position [m]")
-            .scales(Scale::Log, Scale::Log)
-            .line(Line::new(ink::GRID, &column(&ours, 0), &column(&ours, 1)).marks().label("implicit step"))
-            .line(Line::new(ink::PUBLISHED, &column(&adaptive, 0), &column(&adaptive, 1)).marks().label("adaptive"))
-            .line(Line::new(ink::OTHER, &column(&theirs, 0), &column(&theirs, 1)).marks().label("explicit Euler"));
-        if !lugre {
-            chart =
-                chart.line(Line::new(ink::BAD, &[STIFF[0] / 2.0], &[STIFF[1]]).dots().label("stiff solver, published"));
-        }
-        charts.push(chart.svg());
-        for (name, points) in [("implicit", &ours), ("adaptive", &adaptive), ("explicit", &theirs)] {
-            item.columns.push((format!("{law}_{name}_passes_per_s"), column(points, 0)));
-            item.columns.push((format!("{law}_{name}_error_m"), column(points, 1)));
-        }
-    }
-    item.measured = format!(
-        "For the error of the default step, explicit Euler takes {:.0} (Elasto-Plastic) and {:.0} times (LuGre) as many passes, where it does not blow up.",
-        ratios[0], ratios[1]
-    );
-    item.note = "The stiff solver's point is the reference program's: 141 s of one core for 2 s at 1.8e4 passes a second, within 1e-6 m of the converged pose. Fixed steps above 0.35 ms are not taken while the Stribeck curve falls too steeply for them, so longer ones cost about the same.".into();
-    item.pictures.push(Picture::new(charts, ""));
-    item.tables.push(table);
-    item.parameters =
-        format!("Fig. 29, f1, circle of 21 x 21 cells, {duration} s; truth: ours at a step of 10 \u{b5}s");
-    item.seconds = start.elapsed().as_secs_f64();
-    Ok(item)
+    Ok(vec![loops(context)?, cells(context)?])
 }
 
 /// Period of a loop [s], loops, and share of the slip load in each direction.

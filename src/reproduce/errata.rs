@@ -31,7 +31,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
 }
 
 /// An entry: what is printed, and what we do.
-fn entry(id: &str, title: &str, printed: &str, ours: &str) -> Item {
+pub(super) fn entry(id: &str, title: &str, printed: &str, ours: &str) -> Item {
     let mut item = Item::new(id, title, printed);
     item.erratum = Some(ours.into());
     item

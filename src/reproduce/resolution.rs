@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::context::{Context, Error, Runs};
 use super::item::{Item, Wanted};
 use super::setup::{PROFILE_DURATION, Setup};
+use super::truncated;
 use crate::contact::Contact;
 use crate::engine::{DEFAULT_STEP, Plan};
 use crate::page::{Chart, Line, Picture, Scale, Table, ink};
@@ -13,6 +14,8 @@ use crate::statistics::{order, rmse};
 pub(super) const IDS: &[&str] = &["fig9", "fig36", "fig37"];
 
 const MAPS: [(&str, &str); 3] = [("square", "square"), ("circle", "circle"), ("line-gradient", "line gradient")];
+/// The line gradient among them.
+const LINE: usize = 2;
 /// Cells a side whose numbers the reference program gives; others are drawn too.
 const KNOWN: [usize; 4] = [5, 13, 21, 35];
 const TRUTH: usize = 101;
@@ -64,23 +67,32 @@ const FIG37: Published = [
     ],
 ];
 
-const REPAIRED: &str = "The public program finds the cell of rule (23) by truncation in place of the floor, which misplaces up to 23 of 1701 nodes by up to 0.09; ours is to be no worse than its numbers.";
+const REPAIRED: &str = "The public program finds the cell of rule (23) by truncation in place of the floor: centres of rotation just left of the grid or below it are extrapolated from its first cells, 23 of 1701 nodes on square and circle, 7 on the line gradient. With that fault put back, and enough samples of the 12 ms of stick at first, its numbers are met within a few per cent on square and circle; those of the line gradient within a tenth in Fig. 37, but not in Fig. 36, where ours are up to a third smaller in force and a sixth greater in torque, for a reason not found. What is drawn is the rule as printed.";
 
 /// Errors `[map][p][size]` of force and torque.
 type Errors = Vec<[Vec<[f64; 2]>; 2]>;
 
 pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     let sizes: Vec<usize> = context.full_or((5..=35).step_by(2).collect(), KNOWN.to_vec());
-    let plan = Plan::new(PROFILE_DURATION, context.full_or(DEFAULT_STEP, 1e-3), 0.01)?;
+    // The reduced model errs most in the 12 ms that it sticks at first: too few samples would weigh them wrongly.
+    let every = context.full_or(1e-3, 2e-3);
+    let plan = Plan::new(PROFILE_DURATION, context.full_or(DEFAULT_STEP, 1e-3), every)?;
     let setup = |map: usize, p: usize| {
         let setup = Setup::profile(MAPS[map].0).law(false);
         if p == 0 { setup.coulomb() } else { setup }
     };
     let cases = || (0..MAPS.len()).flat_map(|map| [0, 1].map(|p| (map, p)));
-    let simulate = |make: &(dyn Fn(usize, usize) -> Vec<Setup> + Sync)| -> Result<Runs, Error> {
+    type Make<'a> = &'a (dyn Fn(usize, usize) -> Vec<Setup> + Sync);
+    let contacts = |make: Make<'_>| -> Result<Vec<Contact>, Error> {
         let all: Vec<Setup> = cases().flat_map(|(map, p)| make(map, p)).collect();
-        let contacts: Vec<Contact> = all.par_iter().map(Setup::contact).collect::<Result<_, _>>()?;
-        context.simulate_in(&contacts, &plan)
+        all.par_iter().map(Setup::contact).collect()
+    };
+    let simulate = |make: Make<'_>| context.simulate_in(&contacts(make)?, &plan);
+    // With the fault of the public program, tables of these resolutions over and over.
+    let faulty = |n_ls: &[usize], make: Make<'_>| {
+        let all = contacts(make)?;
+        let with = |(k, c): (usize, &Contact)| truncated::with_table(c.clone(), n_ls[k % n_ls.len()]);
+        context.simulate_in(&all.par_iter().enumerate().map(with).collect::<Vec<_>>(), &plan)
     };
     let truth = simulate(&|map, p| vec![setup(map, p).cells(TRUTH)])?;
     let grids = simulate(&|map, p| sizes.iter().map(|n| setup(map, p).cells(*n)).collect())?;
@@ -89,18 +101,34 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     let tables = simulate(&|map, p| {
         sizes.iter().map(|n| setup(map, p).published().set(&format!("contact.n_ls={n}"))).collect()
     })?;
+    let at_known = |map: usize, p: usize| KNOWN.map(|n| setup(map, p).cells(n).published()).to_vec();
+    let old_reduced = faulty(&[20], &at_known)?;
+    let old_fine = faulty(&[FINE], &|map, p| vec![setup(map, p).published()])?;
+    let old_tables = faulty(&KNOWN, &|map, p| vec![setup(map, p).published(); KNOWN.len()])?;
     let errors = |runs: &Runs, truth: &Runs| -> Errors {
         let vector = |runs: &Runs, k: usize| vec![runs.wrench(k, 0), runs.wrench(k, 1)];
+        let count = runs.out.contacts / (2 * MAPS.len());
         let one = |map: usize, p: usize, i: usize| {
-            let (k, at) = ((2 * map + p) * sizes.len() + i, 2 * map + p);
+            let (k, at) = ((2 * map + p) * count + i, 2 * map + p);
             let torque = rmse(&[runs.wrench(k, 2)], &[truth.wrench(at, 2)]);
             [rmse(&vector(runs, k), &vector(truth, at)), torque]
         };
-        (0..MAPS.len()).map(|map| [0, 1].map(|p| (0..sizes.len()).map(|i| one(map, p, i)).collect())).collect()
+        (0..MAPS.len()).map(|map| [0, 1].map(|p| (0..count).map(|i| one(map, p, i)).collect())).collect()
     };
     let (nine, thirty_six, thirty_seven) = (errors(&grids, &truth), errors(&reduced, &truth), errors(&tables, &fine));
     let mut items =
         vec![distributed(&sizes, &nine), over_cells(&sizes, &nine, &thirty_six), over_table(&sizes, &thirty_seven)];
+    // One row of cells, on which the centre of rotation lies for long: what rounding makes of its cell decides.
+    let share = context.full_or(0.1, 0.15);
+    let near = |map: usize, v: f64| Wanted::Near(v, if map == LINE { 0.15 * v } else { share * v });
+    let below = |map: usize, v: f64| if map == LINE { Wanted::AtMost(1.25 * v) } else { near(map, v) };
+    compare(&mut items[0], "", &sizes, &nine, &FIG9, "N", near);
+    const FAULT: &str = ", cells by truncation";
+    compare(&mut items[1], FAULT, &KNOWN, &errors(&old_reduced, &truth), &FIG36, "N", below);
+    compare(&mut items[2], FAULT, &KNOWN, &errors(&old_tables, &old_fine), &FIG37, "N_ls", near);
+    for (item, (errors, symbol)) in items.iter_mut().zip([(&nine, "N"), (&thirty_six, "N"), (&thirty_seven, "N_ls")]) {
+        fill(item, &sizes, errors, symbol);
+    }
     for (item, seconds) in items.iter_mut().zip([
         truth.seconds + grids.seconds,
         truth.seconds + reduced.seconds,
@@ -109,40 +137,58 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
         item.seconds = seconds;
         let what = if item.id == "fig37" { "N_ls" } else { "N" };
         item.parameters = format!(
-            "Elasto-Plastic, the twist of Fig. 5, Table I with p = 0 and 1, {what} = {} to {}, step {} ms, 501 samples",
+            "Elasto-Plastic, the twist of Fig. 5, Table I with p = 0 and 1, {what} = {} to {}, step {} ms, {} samples",
             sizes[0],
             sizes[sizes.len() - 1],
-            1e3 * plan.step
+            1e3 * plan.step,
+            plan.samples.len()
         );
     }
     Ok(items)
 }
 
-/// Compares with the reference program and fills the data of an item.
+/// Force and torque.
+const WHAT: [&str; 2] = ["force", "torque"];
+
+/// Compares with the reference program.
 fn compare(
     item: &mut Item,
+    how: &str,
     sizes: &[usize],
     errors: &Errors,
     published: &Published,
     symbol: &str,
-    limit: fn(f64) -> Wanted,
+    limit: impl Fn(usize, f64) -> Wanted,
 ) {
-    let x: Vec<f64> = sizes.iter().map(|n| *n as f64).collect();
-    item.columns.push((symbol.to_owned(), x));
     for (map, (_, name)) in MAPS.into_iter().enumerate() {
-        for p in 0..2 {
-            for (c, what) in ["force", "torque"].into_iter().enumerate() {
-                let series: Vec<f64> = errors[map][p].iter().map(|e| e[c]).collect();
-                for (known, n) in KNOWN.into_iter().enumerate() {
-                    let Some(i) = sizes.iter().position(|s| *s == n) else { continue };
-                    let wanted = published[map][p][known][c];
-                    let told = format!("{name}, p = {p}, {symbol} = {n}: rms error of {what}");
-                    // Here the centre of pressure is a cell's centre, and rounding decides where that cell points.
-                    let decided = (name, n, c) == ("line gradient", 13, 0);
-                    item.compare(told, series[i], if decided { Wanted::Told } else { limit(wanted) });
-                }
-                item.columns.push((format!("{name}_p{p}_{what}"), series));
+        for (p, c) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            for (known, n) in KNOWN.into_iter().enumerate() {
+                let Some(i) = sizes.iter().position(|s| *s == n) else { continue };
+                let wanted = published[map][p][known][c];
+                // Here the centre of pressure is a cell's centre, and rounding decides where that cell points.
+                let decided = (name, n, c) == ("line gradient", 13, 0);
+                let wanted = if decided { Wanted::Told } else { limit(map, wanted) };
+                let told = format!("{name}, p = {p}, {symbol} = {n}: rms error of {}{how}", WHAT[c]);
+                item.compare(told, errors[map][p][i][c], wanted);
             }
+        }
+    }
+}
+
+/// The data of an item, and its numbers at [`KNOWN`] where they are not compared.
+fn fill(item: &mut Item, sizes: &[usize], errors: &Errors, symbol: &str) {
+    item.columns.push((symbol.to_owned(), sizes.iter().map(|n| *n as f64).collect()));
+    for (map, (_, name)) in MAPS.into_iter().enumerate() {
+        for (p, c) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            let series: Vec<f64> = errors[map][p].iter().map(|e| e[c]).collect();
+            for n in KNOWN {
+                let told = format!("{name}, p = {p}, {symbol} = {n}: rms error of {}", WHAT[c]);
+                let at = sizes.iter().position(|s| *s == n);
+                if let (Some(i), None) = (at, item.number(&told)) {
+                    item.tell(told, series[i]);
+                }
+            }
+            item.columns.push((format!("{name}_p{p}_{}", WHAT[c]), series));
         }
     }
 }
@@ -150,8 +196,7 @@ fn compare(
 /// A chart a map for force and torque: one or two models over each other.
 fn pictures(sizes: &[usize], symbol: &str, models: &[(&'static str, &str, &Errors)]) -> Vec<Picture> {
     let x: Vec<f64> = sizes.iter().map(|n| *n as f64).collect();
-    ["force", "torque"]
-        .into_iter()
+    WHAT.into_iter()
         .enumerate()
         .map(|(c, what)| {
             let panel = |map: usize| {
@@ -182,7 +227,7 @@ fn distributed(sizes: &[usize], errors: &Errors) -> Item {
     let x: Vec<f64> = sizes.iter().map(|n| *n as f64).collect();
     let mut orders = Vec::new();
     for (map, (_, name)) in MAPS.into_iter().enumerate() {
-        for (c, what) in ["force", "torque"].into_iter().enumerate() {
+        for (c, what) in WHAT.into_iter().enumerate() {
             let y: Vec<f64> = errors[map][1].iter().map(|e| e[c]).collect();
             let order = -order(&x, &y);
             orders.push(format!("{order:.1}"));
@@ -194,7 +239,6 @@ fn distributed(sizes: &[usize], errors: &Errors) -> Item {
         orders.join(", ")
     );
     item.note = "The circle's errors are of first order because its area changes with N, not because of the model: see the errata.".into();
-    compare(&mut item, sizes, errors, &FIG9, "N", |v| Wanted::Near(v, 0.15 * v));
     item.pictures = pictures(sizes, "N", &[(ink::GRID, "distributed", errors)]);
     item
 }
@@ -233,7 +277,6 @@ fn over_cells(sizes: &[usize], grid: &Errors, reduced: &Errors) -> Item {
     );
     item.erratum = Some("The advantage is there for the force on coarse grids only. Rule (23) makes the torsional radius too small, and with it the torque.".into());
     item.note = REPAIRED.into();
-    compare(&mut item, sizes, reduced, &FIG36, "N", |v| Wanted::AtMost(1.35 * v));
     item.tables.push(table);
     item.pictures = pictures(sizes, "N", &[(ink::GRID, "distributed", grid), (ink::SURFACE, "reduced", reduced)]);
     item
@@ -266,7 +309,6 @@ fn over_table(sizes: &[usize], errors: &Errors) -> Item {
         slower
     );
     item.note = REPAIRED.into();
-    compare(&mut item, sizes, errors, &FIG37, "N_ls", |v| Wanted::AtMost(1.25 * v));
     item.pictures = pictures(sizes, "N_ls", &[(ink::SURFACE, "reduced", errors)]);
     item
 }

@@ -1,0 +1,62 @@
+//! The table of the public program: rule (23) with the cell of the centre of rotation found by truncation, so that a
+//! centre up to a cell left of the grid, or below it, is taken for one in its first cells and extrapolated from them.
+
+use crate::contact::{Contact, Form, Model};
+use crate::limit_surface::{Rule, Surface, Table};
+use crate::planar::Twist;
+
+/// The contact with the reduced model on such a table of resolution `n_ls`, as published.
+pub(super) fn with_table(contact: Contact, n_ls: usize) -> Contact {
+    let table = table(&contact, n_ls);
+    Contact { model: Model::LimitSurface(std::sync::Arc::new(table), Form::Published), ..contact }
+}
+
+fn table(contact: &Contact, n_ls: usize) -> Table {
+    let patch = &contact.patch;
+    let (points, r) = (Surface::new(patch, Rule::Points), Surface::new(patch, Rule::Bilinear).radius());
+    let (grid, cop) = (patch.grid(), patch.cop());
+    let size = [grid.nx, grid.ny].map(|n| n as f64);
+    let width = [grid.dx, grid.dy];
+    // Rotation with the sign of `w` about a crossing of grid lines.
+    let crossing = |at: [f64; 2], w: f64| {
+        let [x, y] = [0, 1].map(|c| (at[c] - 0.5 * size[c]) * width[c] - cop[c]);
+        points.coulomb(Twist::new(w.signum() * y, -w.signum() * x, w.signum())).to_array()
+    };
+    let wrench = |[vx, vy, w]: [f64; 3]| {
+        let place = [0, 1].map(|c| ([-vy, vx][c] * r / w + cop[c]) / width[c] + 0.5 * size[c]);
+        let first = place.map(f64::trunc);
+        if w == 0.0 || !(0..2).all(|c| (0.0..size[c]).contains(&first[c])) {
+            return points.coulomb(Twist::new(vx * r, vy * r, w)).to_array();
+        }
+        let [a, b] = [0, 1].map(|c| place[c] - first[c]);
+        let mut sum = [0.0; 3];
+        for (dx, dy, share) in
+            [(0.0, 0.0, (1.0 - a) * (1.0 - b)), (1.0, 0.0, a * (1.0 - b)), (0.0, 1.0, (1.0 - a) * b), (1.0, 1.0, a * b)]
+        {
+            let corner = crossing([first[0] + dx, first[1] + dy], w);
+            (0..3).for_each(|k| sum[k] += share * corner[k]);
+        }
+        sum
+    };
+    let normal = |[fx, fy, tau]: [f64; 3]| [fx, fy, tau / r];
+    let wrenches: Vec<[f64; 3]> = Table::motions(n_ls).map(|v| normal(wrench(v))).collect();
+    Table::of_motions(patch, Rule::Bilinear, n_ls, r, &wrenches)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::setup::Setup;
+    use super::*;
+
+    #[test]
+    fn only_nodes_beside_the_grid_differ_from_the_rule() {
+        // Counts of an independent program.
+        for (shape, wrong) in [("circle", 23), ("square", 23), ("line-gradient", 7)] {
+            let contact = Setup::profile(shape).published().contact().unwrap();
+            let (rule, found) = (Table::new(&contact.patch, Rule::Bilinear, 20).unwrap(), table(&contact, 20));
+            let off = |(a, b): (&[f64; 3], &[f64; 3])| (0..3).map(|k| (a[k] - b[k]).abs()).fold(0.0, f64::max);
+            let differ = rule.nodes().iter().zip(found.nodes()).map(off).filter(|e| *e > 1e-9).count();
+            assert_eq!(differ, wrong, "{shape}");
+        }
+    }
+}
