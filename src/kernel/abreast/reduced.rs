@@ -19,6 +19,8 @@ pub struct Reduceds<R: Real> {
     zeta: Vec3<R>,
     /// What `zeta` cannot hold: without it, motion slower than its last bit would leave no trace and creep.
     zeta_low: Vec3<R>,
+    /// Where the last root was: the next one is near.
+    tau: R,
     /// States that were kept.
     kept: [Vec3<R>; 2],
     /// Centres of pressure [m].
@@ -77,6 +79,8 @@ struct Bristle<R> {
     b: R,
     b_slope: R,
     d: R,
+    /// Consistent form: the root.
+    tau: R,
 }
 
 impl<R: Real> Reduceds<R> {
@@ -88,6 +92,7 @@ impl<R: Real> Reduceds<R> {
             kind: Kind { ellipsoid: like.table.is_none(), consistent },
             zeta: none,
             zeta_low: none,
+            tau: zero,
             kept: [none; 2],
             cop: [zero; 2],
             radius: one,
@@ -107,6 +112,7 @@ impl<R: Real> Abreast<R> for Reduceds<R> {
 
     fn seat(&mut self, l: usize, alone: &Reduced) {
         self.k.set(l, &alone.k);
+        self.tau.set(l, 0.0);
         self.zeta.set(l, alone.zeta.into());
         // What the numbers of the lanes have rounded off.
         let rounded = self.zeta.lane(l);
@@ -153,7 +159,10 @@ impl<R: Real> Abreast<R> for Reduceds<R> {
         let (high, low) = add3(self.zeta, self.zeta_low, z.step * done.pull);
         self.zeta = Vec3::select(finishing, high, self.zeta);
         self.zeta_low = Vec3::select(finishing, low, self.zeta_low);
-        let z = self.bristle(st, &drive, R::mask(answering));
+        self.tau = R::select(finishing, z.tau, self.tau);
+        let answering = R::mask(answering);
+        let z = self.bristle(st, &drive, answering);
+        self.tau = R::select(answering, z.tau, self.tau);
         let scale = Vec3::new(one, one, self.radius);
         let viscous = Vec3::new(self.k.sigma2, self.k.sigma2, self.k.sigma2 * self.viscous);
         let resist = z.zeta.plus(st.damping, z.step).times(scale) + viscous.times(v);
@@ -242,7 +251,7 @@ impl<R: Real> Reduceds<R> {
             let l = st.a_sigma0 * m.s * inv_g;
             let d = (one + l).recip();
             let step = push.plus(-l, self.zeta) * d;
-            return Bristle { zeta: y * d, step, y, l, x: zero, b: one, b_slope: zero, d };
+            return Bristle { zeta: y * d, step, y, l, x: zero, b: one, b_slope: zero, d, tau: zero };
         }
         let inv_big_g = inv_g * m.h.recip();
         if !self.kind.consistent {
@@ -264,7 +273,7 @@ impl<R: Real> Reduceds<R> {
             }
             let d = l.fma(b, one).recip();
             let step = push.plus(-(l * b), self.zeta) * d;
-            return Bristle { zeta: y * d, step, y, l, x, b, b_slope, d };
+            return Bristle { zeta: y * d, step, y, l, x, b, b_slope, d, tau: zero };
         }
         let q = st.a_sigma0 * m.s * inv_g;
         let pull = m.v_e * st.a_sigma0;
@@ -280,16 +289,17 @@ impl<R: Real> Reduceds<R> {
         let (b, b_slope) = ramp(k, x);
         let step = (pull * tau).plus(rest * slide, push.plus(-q, self.zeta));
         let d = share.fma(q, one).recip();
-        Bristle { zeta, step, y: Vec3::new(b, zero, zero), l: q, x, b: share, b_slope, d }
+        Bristle { zeta, step, y: Vec3::new(b, zero, zero), l: q, x, b: share, b_slope, d, tau }
     }
 
-    /// The root of `F(tau)`, as [`Reduced`] finds it; lanes that have theirs wait for the others.
+    /// The root of `F(tau)`, as [`Reduced`] finds it, but from where the last one was; lanes that have theirs wait for the others.
     #[inline(always)]
     fn consistent_root(&self, m: &Drive<R>, inv_big_g: R, q: R, z0: Vec3<R>, z1: Vec3<R>, live: R::Mask) -> R {
         let (zero, one, half) = (R::of(0.0), R::of(1.0), R::of(0.5));
         let k = &self.k;
         let slips = R::and(k.s_ba.lt(z0.norm().0 * inv_big_g), live);
-        let mut tau = R::select(slips, zero, one);
+        // A root of 0 is one only if `F` is not above 0 there, which is looked at when the search leaves on that side.
+        let mut tau = R::select(slips, self.tau.min(one), one);
         let mut active = R::bits(slips);
         let (mut low, mut high, mut last) = (zero, one, one);
         let way = z0 - z1;
@@ -315,8 +325,12 @@ impl<R: Real> Reduceds<R> {
             let change = -(f * slope.recip_rough());
             let newton = tau + change;
             let size = change.max(-change);
-            let good = R::and(R::and(low.lt(newton), newton.lt(high)), size.lt(R::of(0.500_001) * last));
+            // A step that rounds to none stays on a bound.
+            let outside = R::bits(newton.lt(low)) | R::bits(high.lt(newton));
+            let good = R::mask(!outside & R::bits(size.lt(R::of(0.500_001) * last)));
             let next = R::select(good, newton, half * (low + high));
+            let below = R::and(newton.lt(R::of(R::TINY)), low.lt(R::of(R::TINY)));
+            let next = R::select(R::and(below, zero.lt(tau)), zero, next);
             let change = next - tau;
             last = change.max(-change);
             // At tau = 0 and f <= 0 it slides: that is the root.
