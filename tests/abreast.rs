@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bristle::body::Kind;
 use bristle::contact::{Contact, Form, Model};
 use bristle::cpu::Cpu;
-use bristle::engine::{Engine, Plan, Reason, Trajectories};
+use bristle::engine::{Plan, Reason, Trajectories};
 use bristle::friction::Law;
 use bristle::kernel::simd::Simd;
 use bristle::limit_surface::{Rule, Table};
@@ -95,9 +95,9 @@ fn lanes_agree_with_the_reference() {
     ];
     for (name, engine, plan, limit) in cases {
         let (found, wanted) = (rollout(&engine, &all, plan), rollout(&Cpu::reference(), &all, plan));
-        for k in 0..all.len() {
+        for (k, contact) in all.iter().enumerate() {
             let e = error(&found, &wanted, k);
-            assert!(e <= limit, "{name}, contact {k}: {e:e} of the largest, limit {limit:e}: {:?}", all[k]);
+            assert!(e <= limit, "{name}, contact {k}: {e:e} of the largest, limit {limit:e}: {contact:?}");
             if limit < 1e-6 {
                 assert_eq!(found.status[k], wanted.status[k], "{name}, contact {k}");
             }
