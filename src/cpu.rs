@@ -19,7 +19,8 @@ use crate::schedule::slot;
 use abreast::{Runner, companies, is_abreast};
 use row::{Row, Seat};
 
-/// The CPU engine. Only the cells' arithmetic has a choice of numbers; the body's equations are in double precision always.
+/// The CPU engine. Its numbers are those of the cells' arithmetic; the body's equations are in double precision, but for contacts with few
+/// bristles, which are stepped side by side in its numbers with compensated sums.
 #[derive(Clone, Copy, Debug)]
 pub struct Cpu {
     numbers: Numbers,
