@@ -24,7 +24,7 @@ pub type Runner = fn(Vec<Seat<'_>>, &Plan, &Progress<'_>, &AtomicBool);
 
 /// Grids of at most this many cells are stepped side by side: with more of them the lanes are full anyway, and a contact
 /// by itself is done sooner.
-const FEW_CELLS: usize = 100;
+const FEW_CELLS: usize = 50;
 
 /// What contacts that are stepped side by side have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
