@@ -162,6 +162,13 @@ fn info_and_schema_print_json() {
 
 /// The examples are read, and their first contacts run.
 #[test]
+fn drivers_that_miss_a_display_are_not_heard() {
+    let output = Command::cargo_bin("bristle").unwrap().env_remove("XDG_RUNTIME_DIR").arg("info").output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && !stderr.contains("XDG_RUNTIME_DIR"), "{stderr}");
+}
+
+#[test]
 fn every_example_runs() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     let dir = tempfile::tempdir().unwrap();
