@@ -146,7 +146,8 @@ pub fn closed_loop_in_stick_gives_its_energy_back(engine: &dyn Engine, limits: &
     assert_close("force left at the end", &out.wrench[5], &[0.0; 3], 4.0 * limits.energy);
 }
 
-/// The CPU treats a grid that sticks as one body; cell after cell it must come to the same.
+/// The CPU treats a grid that sticks as one body, if it is too large to be stepped beside others; cell after cell it must
+/// come to the same.
 #[test]
 fn resting_grids_move_as_their_cells_do() {
     let ramp = |most: f64| Signal::sines(0.0, vec![Sine { amplitude: most, omega: 9.0, phase: 0.0 }]);
@@ -154,7 +155,7 @@ fn resting_grids_move_as_their_cells_do() {
         .into_iter()
         .map(|share| {
             let friction = Friction { mu_c: 0.6, mu_s: 0.8, ..Friction::default() };
-            let mut contact = on_table(Kind::Body, &shape(9, 0.02, Shape::Disc), friction);
+            let mut contact = on_table(Kind::Body, &shape(15, 0.02, Shape::Disc), friction);
             // Up to a share of what holds; the largest slips and comes to rest again.
             contact.inputs.normal_force = Signal::constant(5.0);
             contact.inputs.wrench = [ramp(0.6 * 5.0 * share), Signal::constant(0.2), ramp(2e-3 * share)];
