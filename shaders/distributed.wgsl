@@ -124,6 +124,11 @@ fn restore_cell(i: u32) {
     cell_zy[i] = kept_zy[i];
 }
 
+// How far around patch twist u the derivative of the force is good.
+fn reach(_u: vec3f) -> f32 {
+    return 1e30;
+}
+
 // Makes the pressure map of an interval anew; bristles are kept.
 fn remap(id: u32) {
     follow_map(id);

@@ -127,6 +127,17 @@ fn restore() {
     zeta_low = kept_low;
 }
 
+// How far around patch twist u the derivative of the force is good.
+// D of a limit surface depends on the direction of v_S, however slow: a step that is small against the tolerance may
+// turn a creeping twist through many cells of the table.
+fn reach(u: vec3f) -> f32 {
+    if (ellipsoid) {
+        return 1e30;
+    }
+    let v = at(u, c_cop());
+    return max(STRAIGHT * length(vec3f(v.xy, radius * v.z)), LEAST_REACH);
+}
+
 // One sweep at patch twist u (at the patch origin): as the grid's, for one bristle.
 fn sweep(k: Consts, u: vec3f, finish: bool, done: Stage, answer: bool, next: Stage) -> Sums {
     let v = at(u, c_cop());
