@@ -7,8 +7,8 @@ use crate::engine::Reason;
 use crate::friction::STRIBECK_X_MIN;
 use crate::kernel::real::Real;
 use crate::kernel::step::{
-    CHANGE, FRESH_STEP, KAPPA, LEAST_REACH, NEWTON_MOST, NEWTON_TOLERANCE, PULL, SAFETY, SHORTEST_CHOSEN_STEP, SHORTEST_RULED_STEP,
-    STRAIGHT,
+    CHANGE, FRESH_STEP, KAPPA, LEAST_REACH, NEWTON_MOST, NEWTON_TOLERANCE, PULL, SAFETY, SHORTEST_CHOSEN_STEP,
+    SHORTEST_RULED_STEP, STRAIGHT,
 };
 use crate::limit_surface::{ORDERS, Rule};
 use crate::patch::{A_MIN, K_MIN};

@@ -1,5 +1,6 @@
-//! What the public program does otherwise. Its table: rule (23) with the cell of the centre of rotation found by truncation, so that a
-//! centre up to a cell left of the grid, or below it, is taken for one in its first cells and extrapolated from them. And the place of its twist in Fig. 36.
+//! What the public program does otherwise. Rule (23) with the cell of the centre of rotation found by truncation, so
+//! that a centre up to a cell left of the grid, or below it, is taken for one in its first cells and extrapolated from
+//! them; and grids of all sizes led at the centre of pressure of the finest.
 
 use super::setup::PROFILE_BREAKS;
 use crate::contact::{Contact, Form, Model, TwistPoint};
