@@ -122,7 +122,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     let (nine, thirty_six, thirty_seven) = (errors(&grids, &truth), errors(&reduced, &truth), errors(&tables, &fine));
     let mut items =
         vec![distributed(&sizes, &nine), over_cells(&sizes, &nine, &thirty_six), over_table(&sizes, &thirty_seven)];
-    let share = context.full_or(0.1, 0.15);
+    let share = context.full_or(0.05, 0.15);
     compare(&mut items[0], ", led as 101 x 101", &errors(&old_grids, &truth), &FIG9, "N", share);
     const FAULT: &str = ", cells by truncation";
     const LED: &str = ", cells by truncation, led as 101 x 101";
