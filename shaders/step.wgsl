@@ -287,12 +287,12 @@ fn accept(h: f32, d1: vec3f, d2: vec3f, unit: f32) -> bool {
     if (error > tolerance && h > SHORTEST_CHOSEN_STEP) {
         restore();
         pending = false;
-        h_next = h * min(change, SAFETY);
+        h_next = max(h * min(change, SAFETY), SHORTEST_TRIED_STEP);
         return false;
     }
     // A step that the interval's end cut short says nothing against a longer one.
     let cut = h < SAFETY * h_next && change > 1.0;
-    h_next = select(h * change, max(h_next, h * change), cut);
+    h_next = max(select(h * change, max(h_next, h * change), cut), SHORTEST_TRIED_STEP);
     return true;
 }
 

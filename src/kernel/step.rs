@@ -32,6 +32,9 @@ pub const SHORTEST_RULED_STEP: f64 = 1e-5;
 pub const FRESH_STEP: f64 = 2e-5;
 /// With a tolerance: a step this short [s] is taken whatever its error.
 pub const SHORTEST_CHOSEN_STEP: f64 = 1e-6;
+/// With a tolerance: the shortest step to try [s]. Below the one that is always taken by more than equal parts of an interval
+/// round it up, else no step would be.
+pub const SHORTEST_TRIED_STEP: f64 = 0.9 * SHORTEST_CHOSEN_STEP;
 /// With a tolerance: how far a step may differ from the one before.
 pub const CHANGE: [f64; 2] = [0.25, 2.0];
 /// With a tolerance: the share of the step that would just meet it.
@@ -229,12 +232,13 @@ impl<'a> Solver<'a> {
         if error > tolerance && h > SHORTEST_CHOSEN_STEP {
             self.bristles.restore();
             self.pending = None;
-            self.h_next = h * change.min(SAFETY);
+            self.h_next = (h * change.min(SAFETY)).max(SHORTEST_TRIED_STEP);
             return false;
         }
         // A step that the interval's end cut short says nothing against a longer one.
         let cut = h < SAFETY * self.h_next && change > 1.0;
-        self.h_next = if cut { self.h_next.max(h * change) } else { h * change };
+        let next = if cut { self.h_next.max(h * change) } else { h * change };
+        self.h_next = next.max(SHORTEST_TRIED_STEP);
         true
     }
 

@@ -149,12 +149,8 @@ suite!(gpu, Gpu::new(Choice::Any), F32);
 /// whether a step is taken back.
 const CHOSEN: Limits = Limits { in_hand: [1e-5, 1e-4], in_hand_line: [1e-4, 1e-4], drift: 0.1, symmetry: 1e-5, ..F64 };
 /// The same in single precision.
-const CHOSEN_F32: Limits = Limits {
-    in_hand: CHOSEN.in_hand,
-    in_hand_line: CHOSEN.in_hand_line,
-    drift: CHOSEN.drift,
-    ..F32
-};
+const CHOSEN_F32: Limits =
+    Limits { in_hand: CHOSEN.in_hand, in_hand_line: CHOSEN.in_hand_line, drift: CHOSEN.drift, ..F32 };
 
 suite!(adaptive cpu_adaptive, Cpu::new(), CHOSEN);
 suite!(adaptive cpu_reference_adaptive, Cpu::reference(), CHOSEN);

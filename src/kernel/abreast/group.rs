@@ -15,7 +15,7 @@ use crate::kernel::real::{LANES, Real};
 use crate::kernel::simd::copies;
 use crate::kernel::step::{
     Bristles, CHANGE, FRESH_STEP, KAPPA, NEWTON_MOST, NEWTON_TOLERANCE, PULL, SAFETY, SHORTEST_CHOSEN_STEP,
-    SHORTEST_RULED_STEP,
+    SHORTEST_RULED_STEP, SHORTEST_TRIED_STEP,
 };
 use crate::kernel::three::Vec3;
 use crate::planar::{Pose, Twist};
@@ -482,6 +482,7 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         let taken = self.h * change;
         let taken = R::select(cut, self.h_next.max(taken), taken);
         let next = R::select(mask, self.h * change.min(safety), taken);
+        let next = next.max(R::of(SHORTEST_TRIED_STEP));
         self.h_next = R::select(R::mask(done), next, self.h_next);
         refused
     }
