@@ -127,6 +127,11 @@ fn restore() {
     zeta_low = kept_low;
 }
 
+// How far the force at the centre of pressure has moved since the state was kept.
+fn moved() -> vec3f {
+    return vec3f(1.0, 1.0, radius) * ((zeta - kept) + (zeta_low - kept_low));
+}
+
 // One sweep at patch twist u (at the patch origin): as the grid's, for one bristle.
 fn sweep(k: Consts, u: vec3f, finish: bool, done: Stage, answer: bool, next: Stage) -> Sums {
     let v = at(u, c_cop());

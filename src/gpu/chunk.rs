@@ -362,7 +362,7 @@ impl<'a> Chunk<'a> {
             None => 2 * pairs * if ramp_loops { 1 + 2 * RAMP_ITERATIONS } else { 1 } + workgroup / 8,
             Some(_) => 2 * (ROOT_ITERATIONS + 2),
         };
-        let turns = model + 24 + 4 * terms;
+        let turns = model + 30 + 4 * terms;
         (SOFTWARE_LOOP_TURNS.saturating_sub(6 * pairs) / turns).saturating_sub(12).max(1)
     }
 

@@ -8,6 +8,7 @@ use crate::friction::STRIBECK_X_MIN;
 use crate::kernel::real::Real;
 use crate::kernel::step::{
     CHANGE, FRESH_STEP, KAPPA, NEWTON_MOST, NEWTON_TOLERANCE, PULL, SAFETY, SHORTEST_CHOSEN_STEP, SHORTEST_RULED_STEP,
+    SHORTEST_TRIED_STEP,
 };
 use crate::limit_surface::{ORDERS, Rule};
 use crate::patch::{A_MIN, K_MIN};
@@ -123,6 +124,7 @@ pub fn source(shape: Shape) -> String {
         ("SHORTEST_RULED_STEP", SHORTEST_RULED_STEP),
         ("FRESH_STEP", FRESH_STEP),
         ("SHORTEST_CHOSEN_STEP", SHORTEST_CHOSEN_STEP),
+        ("SHORTEST_TRIED_STEP", SHORTEST_TRIED_STEP),
         ("CHANGE_LEAST", CHANGE[0]),
         ("CHANGE_MOST", CHANGE[1]),
         ("SAFETY", SAFETY),
