@@ -1,30 +1,46 @@
 //! How well Coulomb friction predicts measured pushes: `cargo run --release --example real_pushes -- FOLDER`.
 //!
 //! Prints the median and the 90th percentile of the angle between the measured and the predicted wrench
-//! `(fx, fy, tau/0.05 m)`, per set and per layout of the supports (a layout was pushed on two surfaces), without
-//! and with a fitted load distribution; `bristle reproduce pushes --pushes FOLDER` draws the same. See
+//! `(fx, fy, tau/0.05 m)` and the median error of its size, per set and per layout of the supports (a layout was
+//! pushed on two surfaces): with the loads of a plate at rest, and with the coefficient of friction and the height of
+//! the push fitted on other pushes. `bristle reproduce pushes --pushes FOLDER` draws the same. See
 //! [`bristle::reproduce::pushes`].
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use bristle::reproduce::pushes::{Angles, angles, by_layout};
-use bristle::statistics::quantile;
+use bristle::reproduce::pushes::{Errors, Judged, Judgement, by_layout, judge};
+use bristle::statistics::{mean, quantile};
 
-/// Prints medians and 90th percentiles.
-pub fn print(angles: &BTreeMap<String, Angles>) {
-    println!("{:44} {:>6} {:>7} {:>7} {:>7} {:>7}", "angle [deg]", "pushes", "statics", "90 %", "fitted", "90 %");
-    for (name, a) in angles {
-        let [s, s90, f, f90] =
-            [(&a.statics, 0.5), (&a.statics, 0.9), (&a.fitted, 0.5), (&a.fitted, 0.9)].map(|(v, q)| quantile(v, q));
-        println!("{name:44} {:6} {s:7.2} {s90:7.2} {f:7.2} {f90:7.2}", a.statics.len());
+/// Prints medians and 90th percentiles [deg], errors of size [%] and how many pushes the fit brings nearer.
+pub fn print(sets: &BTreeMap<String, Judged>) {
+    let head = format!("{:>7} {:>7} {:>7}", "median", "90 %", "size %");
+    println!("{:40} {:>6} | statics {head} | fitted {head} | nearer", "angle [deg], error of size [%]", "pushes");
+    for (name, Judged { statics, fitted }) in sets {
+        let text = |Errors { angle, size }: &Errors| {
+            format!("{:7.2} {:7.2} {:7.1}", quantile(angle, 0.5), quantile(angle, 0.9), 100.0 * quantile(size, 0.5))
+        };
+        let nearer = statics.angle.iter().zip(&fitted.angle).filter(|(s, f)| f < s).count();
+        println!(
+            "{name:40} {:6} |         {} |        {} | {nearer:6}",
+            statics.angle.len(),
+            text(statics),
+            text(fitted)
+        );
     }
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::args().nth(1).ok_or("usage: real_pushes FOLDER")?;
-    let sets = angles(Path::new(&folder))?;
+    let Judgement { sets, fits } = judge(Path::new(&folder))?;
     print(&sets);
     print(&by_layout(&sets));
+    let heights: Vec<f64> = fits.iter().map(|f| 1e3 * f.height).collect();
+    let [low, high] = [0.05, 0.95].map(|q| quantile(&heights, q));
+    println!("height of the push: {:.1} mm, {low:.0} to {high:.0} mm in 90 % of the fits", mean(&heights));
+    for surface in fits.iter().flat_map(|f| f.friction.keys()).collect::<std::collections::BTreeSet<_>>() {
+        let friction: Vec<f64> = fits.iter().filter_map(|f| f.friction.get(surface).copied()).collect();
+        println!("coefficient of friction, {surface}: {:.3}", mean(&friction));
+    }
     Ok(())
 }

@@ -129,6 +129,23 @@ fn reach(_u: vec3f) -> f32 {
     return 1e30;
 }
 
+// How far the force has moved since the states were kept: sum w E^T (zeta - kept).
+fn moved() -> vec3f {
+    extra_work += 1u;
+    sum = array<Real, 12>();
+    for (var i = 0u; i < pairs; i++) { moved_cell(i); }
+    let s = reduce(pair_sums());
+    return vec3f(s[0], s[1], s[2]);
+}
+
+fn moved_cell(i: u32) {
+    let fx = cell_w[i] * (cell_zx[i] - kept_zx[i]);
+    let fy = cell_w[i] * (cell_zy[i] - kept_zy[i]);
+    sum[0] += fx;
+    sum[1] += fy;
+    sum[2] += cell_x[i] * fy - cell_y[i] * fx;
+}
+
 // Makes the pressure map of an interval anew; bristles are kept.
 fn remap(id: u32) {
     follow_map(id);

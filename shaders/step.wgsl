@@ -234,11 +234,8 @@ fn is_finite(v: vec3f) -> bool {
 // the one to try.
 fn longest_step(v: Inputs) -> f32 {
     let fall = c.pads * v.f_n * (v.mu_s - v.mu_c) * c.k_g;
-    if (c.kind == KIND_PRESCRIBED) {
-        return c.h_max;
-    }
     let most = select(c.h_max, min(c.h_max, h_next), adaptive);
-    if (fall <= 0.0) {
+    if (c.kind == KIND_PRESCRIBED || fall <= 0.0) {
         return most;
     }
     let o = transform(q).o;
@@ -268,26 +265,34 @@ fn step_body(id: u32, tau: f32, h: f32, at_least: u32) -> bool {
     if (status != 0u) {
         return false;
     }
-    if (adaptive) {
-        // How far the second stage is from where the first one pointed.
-        let e = abs(du2 - du1 / KAPPA);
-        let error = max(max(e.x, e.y), sqrt(arm2) * e.z);
-        let change = clamp(SAFETY * sqrt(c.tolerance / max(error, TINY)), CHANGE_LEAST, CHANGE_MOST);
-        if (error > c.tolerance && h > SHORTEST_CHOSEN_STEP) {
-            restore();
-            pending = false;
-            patch_twist = before;
-            h_next = h * min(change, SAFETY);
-            return false;
-        }
-        // A step that the interval's end cut short says nothing against a longer one.
-        let cut = h < SAFETY * h_next && change > 1.0;
-        h_next = select(h * change, max(h_next, h * change), cut);
+    if (adaptive && !accept(h, du1, du2, 1.0)) {
+        patch_twist = before;
+        return false;
     }
     move_by(h * u + h * ((1.0 - KAPPA) * du1 + KAPPA * du2));
     let sum = add(u, u_low, du2);
     u = sum.high;
     u_low = sum.low;
+    return true;
+}
+
+// Chooses the next step by how far the increment d2 up to the second stage of one of length h is from where the one up to the
+// first, d1, pointed. `false` if that is too far: then the bristles are where they were. The increments are of the twist,
+// with unit 1, or of the friction over f_N, with unit mu_c.
+fn accept(h: f32, d1: vec3f, d2: vec3f, unit: f32) -> bool {
+    let tolerance = c.tolerance * unit;
+    let e = abs(d2 - d1 / KAPPA);
+    let error = max(max(e.x, e.y), sqrt(arm2) * e.z);
+    let change = clamp(SAFETY * sqrt(tolerance / max(error, TINY)), CHANGE_LEAST, CHANGE_MOST);
+    if (error > tolerance && h > SHORTEST_CHOSEN_STEP) {
+        restore();
+        pending = false;
+        h_next = max(h * min(change, SAFETY), SHORTEST_TRIED_STEP);
+        return false;
+    }
+    // A step that the interval's end cut short says nothing against a longer one.
+    let cut = h < SAFETY * h_next && change > 1.0;
+    h_next = max(select(h * change, max(h_next, h * change), cut), SHORTEST_TRIED_STEP);
     return true;
 }
 
@@ -360,18 +365,37 @@ fn stage_constants(v: Inputs, a: f32, pull: f32) -> Stage {
     return Stage(a * c.sigma0, c.sigma1 / (c.sigma0 * a), v.mu_c, mu_d, chi, pull);
 }
 
-// One step of a prescribed twist: nothing to solve.
-fn follow(id: u32, tau: f32, h: f32) {
+// One step of a prescribed twist: nothing to solve. `false` if its error was too large, as in step_body.
+fn follow(id: u32, tau: f32, h: f32) -> bool {
     let a = KAPPA * h;
+    var way = vec3f(0.0);
+    var mu_c = 0.0;
+    // What the friction over f_N gains up to the stages.
+    var d1 = vec3f(0.0);
+    var d2 = vec3f(0.0);
+    if (adaptive) {
+        keep();
+    }
     for (var i = 0u; i < 2u; i++) {
         let v = inputs(id, tau + select(h, a, i == 0u));
+        let pull = select(1.0, PULL, i == 0u);
+        way += h * select(KAPPA, 1.0 - KAPPA, i == 0u) * v.load;
+        mu_c = v.mu_c;
         patch_twist = v.load;
-        move_by(h * select(KAPPA, 1.0 - KAPPA, i == 0u) * patch_twist);
-        pending_stage = stage_constants(v, a, select(1.0, PULL, i == 0u));
+        pending_stage = stage_constants(v, a, pull);
         pending = true;
         settle();
         sweeps += 1u;
+        if (adaptive) {
+            d1 = d2;
+            d2 = moved() / vec3f(pull, pull, pull * max(arm2, TINY));
+        }
     }
+    if (adaptive && !accept(h, d1, d2, mu_c)) {
+        return false;
+    }
+    move_by(way);
+    return true;
 }
 
 // Finishes what is pending.
@@ -479,7 +503,7 @@ fn rollout(
             let h = left - rest;
             var taken = true;
             if (c.kind == KIND_PRESCRIBED) {
-                follow(here, tau, h);
+                taken = follow(here, tau, h);
             } else {
                 taken = step_body(here, tau, h, at_least);
             }

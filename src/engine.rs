@@ -10,9 +10,9 @@ pub struct Plan {
     /// Longest step `h` [s]; a contact takes shorter ones to meet break points and to stay on its
     /// friction branch (model.md, 3).
     pub step: f64,
-    /// Steps as long as the estimated error of the velocity stays below this [m/s], and no longer than `step`; without it,
-    /// steps of `step`. Each contact chooses its own. A prescribed motion has no velocity to judge by: its steps stay
-    /// at [`DEFAULT_STEP`] or below.
+    /// Steps as long as the estimated error of one stays below this, and no longer than `step`; without it, steps of `step`.
+    /// Each contact chooses its own. The error is that of the velocity [m/s], its angular part times the patch's arm `L`; of a
+    /// prescribed motion that of the friction over `mu_c f_N` [-], torques over `mu_c f_N L`.
     pub tolerance: Option<f64>,
     /// Sample times [s]: the first is 0, they increase, the last ends the run.
     pub samples: Vec<f64>,
@@ -23,13 +23,13 @@ pub struct Plan {
 /// The default step [s]: errors of 1.3e-6 m and 1.8e-5 rad over the paper's 2 s in-hand cases.
 pub const DEFAULT_STEP: f64 = 2e-4;
 
-/// A tolerance [m/s] that comes near the default step's errors.
+/// A tolerance that comes near the default step's errors.
 pub const DEFAULT_TOLERANCE: f64 = 3e-6;
 /// The longest step [s] where a tolerance chooses them.
 pub const LONGEST_STEP: f64 = 5e-3;
 
 impl Plan {
-    /// The same run in steps that keep the estimated error of the velocity below `tolerance` [m/s]; `step` is the longest.
+    /// The same run in steps that keep their estimated errors below `tolerance`, see [`Plan::tolerance`]; `step` is the longest.
     ///
     /// # Errors
     /// A tolerance that is not 1e-9 to 1.

@@ -11,6 +11,12 @@ pub fn quantile(values: &[f64], q: f64) -> f64 {
     sorted[i] * (1.0 - t) + sorted[(i + 1).min(last)] * t
 }
 
+/// The arithmetic mean; NaN of nothing.
+#[must_use]
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
 /// Root mean square of the distance of two vector series over the greatest length of the second.
 #[must_use]
 pub fn rmse(found: &[Vec<f64>], truth: &[Vec<f64>]) -> f64 {
@@ -24,7 +30,6 @@ pub fn rmse(found: &[Vec<f64>], truth: &[Vec<f64>]) -> f64 {
 #[must_use]
 pub fn order(x: &[f64], y: &[f64]) -> f64 {
     let (x, y): (Vec<f64>, Vec<f64>) = (x.iter().map(|v| v.ln()).collect(), y.iter().map(|v| v.ln()).collect());
-    let mean = |v: &[f64]| v.iter().sum::<f64>() / v.len() as f64;
     let (mx, my) = (mean(&x), mean(&y));
     let above: f64 = x.iter().zip(&y).map(|(a, b)| (a - mx) * (b - my)).sum();
     above / x.iter().map(|a| (a - mx).powi(2)).sum::<f64>()
@@ -60,7 +65,6 @@ pub fn rank_correlation(x: &[f64], y: &[f64]) -> f64 {
         x.iter().zip(y).filter(|(a, b)| a.is_finite() && b.is_finite()).map(|(a, b)| (*a, *b)).collect();
     let (a, b): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
     let (a, b) = (ranks(&a), ranks(&b));
-    let mean = |v: &[f64]| v.iter().sum::<f64>() / v.len() as f64;
     let (ma, mb) = (mean(&a), mean(&b));
     let sum = |f: &dyn Fn(usize) -> f64| (0..a.len()).map(f).sum::<f64>();
     sum(&|i| (a[i] - ma) * (b[i] - mb)) / (sum(&|i| (a[i] - ma).powi(2)) * sum(&|i| (b[i] - mb).powi(2))).sqrt()

@@ -10,14 +10,14 @@ use std::sync::Arc;
 use bristle::body::{Body, Kind};
 use bristle::contact::{Contact, Form, Inputs, Model};
 use bristle::cpu::Cpu;
-use bristle::engine::{DEFAULT_STEP, Engine, Plan, Trajectories};
+use bristle::engine::{DEFAULT_STEP, DEFAULT_TOLERANCE, Engine, Plan, Trajectories};
 use bristle::friction::{Friction, Law};
 use bristle::gpu::{Choice, Gpu};
 use bristle::limit_surface::{Rule, Table};
 use bristle::patch::Shape;
 use bristle::scenario::{Scenario, change};
 use bristle::schedule::Signal;
-use common::{assert_below, assert_close, rollout, series, shape};
+use common::{Adaptive, assert_below, assert_close, rollout, series, shape};
 
 /// How close an engine has to come (design: model, section 7).
 pub struct Limits {
@@ -287,6 +287,28 @@ macro_rules! suite {
         })*
     };
 }
+
+/// Steps by the default tolerance.
+macro_rules! chosen {
+    ($name:ident, $engine:expr, $limits:expr) => {
+        mod $name {
+            use super::*;
+
+            #[test]
+            fn prescribed_twists_give_the_converged_wrenches() {
+                super::prescribed_twists_give_the_converged_wrenches(
+                    &Adaptive::new($engine, DEFAULT_TOLERANCE),
+                    &$limits,
+                );
+            }
+        }
+    };
+}
+
+chosen!(cpu_adaptive, Cpu::new(), F64);
+chosen!(cpu_reference_adaptive, Cpu::reference(), F64);
+chosen!(cpu_single_adaptive, Cpu::single(), F32);
+chosen!(gpu_adaptive, Gpu::new(Choice::Any).unwrap_or_else(|e| panic!("{e}")), F32);
 
 suite!(cpu, Cpu::new(), F64);
 suite!(gpu, Gpu::new(Choice::Any).unwrap_or_else(|e| panic!("{e}")), F32);

@@ -120,17 +120,46 @@ fn whole_rollouts_are_the_same_on_the_gpu() {
 #[test]
 fn windows_and_dispatches_of_any_length_give_the_same_bits() {
     let contacts: Vec<Contact> = (200..207).map(|k| random_contact(5, k)).collect();
-    let plan = plan(0.02, STEP, 1e-3);
-    let wanted = rollout(gpu(), &contacts, &plan);
-    for (work, sweeps) in [(1.0, 7), (1e9, 1)] {
-        let cut = Gpu::new(Choice::Any).unwrap().with_budget(work, sweeps);
-        let found = rollout(&cut, &contacts, &plan);
-        for (k, contact) in contacts.iter().enumerate() {
-            let (f, w) = (bits(&found, k), bits(&wanted, k));
-            let different = (0..f.len()).find(|&i| f[i] != w[i]);
-            let name = format!("contact {k} ({:?}), {sweeps} sweeps a dispatch", contact.body.kind);
-            assert_eq!(different, None, "{name}: the first number whose bits differ");
+    for kind in [Kind::Prescribed, Kind::Body] {
+        assert!(contacts.iter().any(|c| c.body.kind == kind), "{kind:?} is in the batch");
+    }
+    let fixed = plan(0.02, STEP, 1e-3);
+    for plan in [fixed.clone(), fixed.with_tolerance(1e-5).unwrap()] {
+        let wanted = rollout(gpu(), &contacts, &plan);
+        for (work, sweeps) in [(1.0, 7), (1e9, 1)] {
+            let cut = Gpu::new(Choice::Any).unwrap().with_budget(work, sweeps);
+            let found = rollout(&cut, &contacts, &plan);
+            for (k, contact) in contacts.iter().enumerate() {
+                let (f, w) = (bits(&found, k), bits(&wanted, k));
+                let different = (0..f.len()).find(|&i| f[i] != w[i]);
+                let name = format!("contact {k} ({:?}), {sweeps} sweeps a dispatch", contact.body.kind);
+                assert_eq!(different, None, "{name}: the first number whose bits differ");
+            }
         }
+    }
+}
+
+#[test]
+fn prescribed_motions_choose_the_same_steps_on_the_gpu() {
+    let led = |k: u64| {
+        let mut c = random_contact(5, k);
+        (c.patch.grid().len() > 1).then(|| {
+            c.body = bristle::body::Body::prescribed();
+            c.inputs.twist[k as usize % 3] = Signal::linear(&[(0.0, 0.0), (0.004, 0.02), (0.013, -0.03)]).unwrap();
+            c
+        })
+    };
+    let contacts: Vec<Contact> = (0..40).filter_map(led).collect();
+    let plan = Plan { step: 5e-3, ..plan(0.02, STEP, 5e-3) }.with_tolerance(1e-5).unwrap();
+    let [wanted, found] = [&Cpu::reference() as &dyn Engine, gpu()].map(|e| rollout(e, &contacts, &plan));
+    let counts = |t: &Trajectories| t.status.iter().map(|s| s.steps).collect::<Vec<_>>();
+    let (w, f) = (counts(&wanted), counts(&found));
+    assert!(w.iter().max() > w.iter().min().map(|n| n * 2).as_ref(), "each at a pace of its own: {w:?}");
+    for (k, contact) in contacts.iter().enumerate() {
+        assert!(w[k].abs_diff(f[k]) * 50 <= w[k] + 100, "steps of contact {k} on the GPU {}, wanted {}", f[k], w[k]);
+        let [a, b] = [&found, &wanted].map(|t| of(&t.wrench, k, t.frames()).as_flattened());
+        let scale = contact.friction.mu_s * contact.inputs.normal_force.value(0.0);
+        assert_close(&format!("contact {k}: wrench"), a, b, 5e-5 * scale);
     }
 }
 

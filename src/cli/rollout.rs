@@ -31,7 +31,8 @@ pub(super) struct Rollout {
     /// Longest integration step [s].
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     step: Option<f64>,
-    /// Let each contact choose its steps, by the estimated error of their velocity [m/s]; 3e-6 is near the default's errors.
+    /// Let each contact choose its steps, by their estimated error of velocity [m/s], or of friction if the motion is
+    /// prescribed; 3e-6 is near the default's errors.
     #[arg(long, value_name = "M/S", conflicts_with = "step")]
     tolerance: Option<f64>,
     /// Directory of the results [default: runs/<name of the scenario>].

@@ -15,7 +15,7 @@ use super::item::{Item, device_contact, device_state};
 use super::layout::{self, Record, Run, State, flag};
 use super::map::{self, Map, Tables};
 use super::pace::Pace;
-use super::shader::{ROOT_ITERATIONS, Shape, Variant};
+use super::shader::{RAMP_ITERATIONS, ROOT_ITERATIONS, Shape, Variant};
 use super::staging::Staging;
 use crate::contact::Model;
 use crate::engine::{Plan, Progress, Reason, Status, Trajectories};
@@ -350,6 +350,7 @@ impl<'a> Chunk<'a> {
     /// Sweeps after which a dispatch has to stop.
     fn max_sweeps(&self, upload: &Upload) -> u32 {
         let Shape { workgroup, pairs, .. } = self.variant.shape;
+        let ramp_loops = self.variant.elasto_plastic && self.variant.shape.ramp_loops();
         if !self.gpu.adapter.software {
             return MOST_SWEEPS;
         }
@@ -357,10 +358,11 @@ impl<'a> Chunk<'a> {
         // least once: each step goes through the loops of both kinds of step and of two samples.
         let terms = upload.intervals.iter().map(|i| i.term_count).max().unwrap_or(0);
         let model = match self.variant.reduced {
-            None => 2 * pairs + workgroup / 8,
+            // A pair has two roots.
+            None => 2 * pairs * if ramp_loops { 1 + 2 * RAMP_ITERATIONS } else { 1 } + workgroup / 8,
             Some(_) => 2 * (ROOT_ITERATIONS + 2),
         };
-        let turns = model + 24 + 4 * terms;
+        let turns = model + 30 + 4 * terms;
         (SOFTWARE_LOOP_TURNS.saturating_sub(6 * pairs) / turns).saturating_sub(12).max(1)
     }
 

@@ -8,7 +8,7 @@ use crate::contact::{Contact, Form, Model};
 use crate::engine::Plan;
 use crate::error::EngineError;
 use crate::friction::Law;
-use crate::kernel::step::{FRESH_STEP, longest_planned};
+use crate::kernel::step::FRESH_STEP;
 use crate::patch::Exponent;
 use crate::schedule::Timeline;
 
@@ -98,7 +98,7 @@ pub(super) fn device_contact(
         hertz_k: hertz_k as f32,
         hertz_k_per_newton: hertz_k_per_newton as f32,
         hertz_most: 0.5 * grid.nx.min(grid.ny) as f32,
-        h_max: longest_planned(body.kind, plan) as f32,
+        h_max: plan.step as f32,
         tolerance: plan.tolerance.unwrap_or(0.0) as f32,
         radius: map.radius as f32,
         viscous: map.viscous as f32,

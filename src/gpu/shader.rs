@@ -8,7 +8,7 @@ use crate::friction::STRIBECK_X_MIN;
 use crate::kernel::real::Real;
 use crate::kernel::step::{
     CHANGE, FRESH_STEP, KAPPA, LEAST_REACH, NEWTON_MOST, NEWTON_TOLERANCE, PULL, SAFETY, SHORTEST_CHOSEN_STEP,
-    SHORTEST_RULED_STEP, STRAIGHT,
+    SHORTEST_RULED_STEP, SHORTEST_TRIED_STEP, STRAIGHT,
 };
 use crate::limit_surface::{ORDERS, Rule};
 use crate::patch::{A_MIN, K_MIN};
@@ -53,6 +53,13 @@ impl Shape {
         // Loops end where the contact's cells do, so that contacts of many sizes share a kernel.
         let pairs = if unrolled { pairs } else { pairs.next_power_of_two().max(4) };
         Self { workgroup, pairs, subgroups: subgroup.map(|lanes| workgroup / lanes), unrolled }
+    }
+
+    /// Whether the iterations of a root on the ramp stay a loop. Written out, a compiler for CPUs puts the whole root of a pair's one
+    /// cell before that of the other, farther apart than the processor looks ahead: then both wait for themselves.
+    #[must_use]
+    pub const fn ramp_loops(self) -> bool {
+        self.pairs > 0 && !self.unrolled
     }
 
     /// The shape for contacts with a reduced bristle, one a lane.
@@ -119,6 +126,7 @@ pub fn source(shape: Shape) -> String {
         ("SHORTEST_RULED_STEP", SHORTEST_RULED_STEP),
         ("FRESH_STEP", FRESH_STEP),
         ("SHORTEST_CHOSEN_STEP", SHORTEST_CHOSEN_STEP),
+        ("SHORTEST_TRIED_STEP", SHORTEST_TRIED_STEP),
         ("CHANGE_LEAST", CHANGE[0]),
         ("CHANGE_MOST", CHANGE[1]),
         ("SAFETY", SAFETY),
@@ -153,7 +161,13 @@ pub fn source(shape: Shape) -> String {
     for (name, of) in ["Real", "Int", "Uint", "Mask"].into_iter().zip(real) {
         text += &format!("alias {name} = {of};\n");
     }
-    text += &written_out(include_str!("../../shaders/friction.wgsl"), "RAMP_ITERATIONS", f32::RAMP_ITERATIONS);
+    let friction = include_str!("../../shaders/friction.wgsl");
+    text += &if shape.ramp_loops() {
+        // A bound that the compiler cannot know.
+        tested_last(friction, "RAMP_ITERATIONS", &format!("{RAMP_ITERATIONS}u + run.zero"))
+    } else {
+        written_out(friction, "RAMP_ITERATIONS", RAMP_ITERATIONS as usize)
+    };
     if shape.pairs == 0 {
         text += include_str!("../../shaders/reduced.wgsl");
     } else {
@@ -162,7 +176,11 @@ pub fn source(shape: Shape) -> String {
             None => include_str!("../../shaders/reduce.wgsl"),
         };
         let cells = include_str!("../../shaders/distributed.wgsl");
-        text += &if shape.unrolled { written_out(cells, "pairs", shape.pairs as usize) } else { tested_last(cells) };
+        text += &if shape.unrolled {
+            written_out(cells, "pairs", shape.pairs as usize)
+        } else {
+            tested_last(cells, "pairs", "pairs")
+        };
     }
     text += include_str!("../../shaders/step.wgsl");
     text
@@ -176,11 +194,11 @@ fn written_out(text: &str, count: &str, times: usize) -> String {
     each_loop(text, count, |body| (0..times).map(|i| format!("    {{ const i = {i}u; {body} }}\n")).collect())
 }
 
-/// The text with the loops of one line over the pairs, of which there are some, tested at their ends: a software
-/// driver that tests first runs a body once more, in vain.
-fn tested_last(text: &str) -> String {
-    let tail = "continuing { i++; break if i >= pairs; }";
-    each_loop(text, "pairs", |body| format!("    {{ var i = 0u; loop {{ {body} {tail} }} }}\n"))
+/// The text with the loops of one line over `count`, which is not 0, tested at their ends: a software driver that tests
+/// first runs a body once more, in vain.
+fn tested_last(text: &str, count: &str, bound: &str) -> String {
+    let tail = format!("continuing {{ i++; break if i >= {bound}; }}");
+    each_loop(text, count, |body| format!("    {{ var i = 0u; loop {{ {body} {tail} }} }}\n"))
 }
 
 fn each_loop(text: &str, count: &str, write: impl Fn(&str) -> String) -> String {
@@ -192,6 +210,8 @@ fn each_loop(text: &str, count: &str, write: impl Fn(&str) -> String) -> String 
     text.lines().map(one).collect()
 }
 
+/// Iterations of the ramp's root.
+pub(super) const RAMP_ITERATIONS: u32 = f32::RAMP_ITERATIONS as u32;
 /// Iterations of the consistent form's root in single precision at most: all its bits by bisection.
 pub(super) const ROOT_ITERATIONS: u32 = 24;
 /// A step smaller than this share of the root ends it: Newton's next error is the square of that.

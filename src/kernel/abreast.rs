@@ -37,6 +37,8 @@ pub trait Abreast<R: Real> {
     fn keep(&mut self, who: R::Mask);
     /// Goes back to the states that were kept where the mask is set.
     fn restore(&mut self, who: R::Mask);
+    /// How far the forces have moved since the states were kept: `sum w E^T (zeta - kept)` [-, -, m].
+    fn moved(&self) -> Vec3<R>;
 }
 
 /// `high + d` and what it rounds off, where `low` is what `high` could not hold.

@@ -338,6 +338,21 @@ copies! {
 }
 
 copies! {
+    /// `sum w E^T (zeta - kept)` [-, -, m]: how far the force has moved since the states were kept.
+    pub fn moved<R>(cells: &Cells<R>) -> Vector3<f64> {
+        let Cells { x, y, w, zx, zy, kept, .. } = cells;
+        let mut s = [R::of(0.0); 3];
+        for i in 0..w.len() {
+            let (fx, fy) = (w[i] * (zx[i] - kept.0[i]), w[i] * (zy[i] - kept.1[i]));
+            s[0] += fx;
+            s[1] += fy;
+            s[2] += x[i] * fy - y[i] * fx;
+        }
+        Vector3::new(s[0].sum(), s[1].sum(), s[2].sum())
+    }
+}
+
+copies! {
     /// The friction wrench [N, N, N m] at the patch origin in the present state, with the rate of
     /// eqs. (1) and (15) and normal force `f_n` [N], and the share of it on slipping cells.
     pub fn wrench<R>(cells: &Cells<R>, k: &Consts<R>, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64) {

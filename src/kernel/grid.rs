@@ -1,6 +1,8 @@
 //! The bristles of one contact with a grid: its cells, at rest as one or swept.
 
-use super::distributed::{Cells, Rate, Sums, settle, sweep, wrench};
+use nalgebra::Vector3;
+
+use super::distributed::{Cells, Rate, Sums, moved, settle, sweep, wrench};
 use super::friction::{Consts, Stage};
 use super::real::Real;
 use super::rest::Rest;
@@ -90,6 +92,14 @@ impl<R: Real> Bristles for Grid<R> {
     fn restore(&mut self) {
         self.cells.restore();
         self.rest = self.kept_rest;
+    }
+
+    fn moved(&self) -> Vector3<f64> {
+        let shifted = |rest: Option<&Rest>| rest.map_or_else(Vector3::zeros, Rest::shifted);
+        let whole = shifted(self.rest.as_ref()) - shifted(self.kept_rest.as_ref());
+        // The cells of a grid that rests keep still.
+        let still = self.rest.is_some() && self.kept_rest.is_some();
+        if still { whole } else { whole + moved(&self.cells) }
     }
 
     fn states(&self) -> Vec<[f64; 2]> {

@@ -176,6 +176,11 @@ impl Bristles for Reduced {
         if self.table.is_some() && self.k.elasto_plastic { (STRAIGHT * s).max(LEAST_REACH) } else { f64::INFINITY }
     }
 
+    /// At the centre of pressure.
+    fn moved(&self) -> Vector3<f64> {
+        Vector3::new(1.0, 1.0, self.radius).component_mul(&(self.zeta - self.kept))
+    }
+
     fn states(&self) -> Vec<[f64; 2]> {
         vec![[self.zeta[0], self.zeta[1]], [self.zeta[2], 0.0]]
     }

@@ -60,6 +60,11 @@ impl Rest {
         self.force + c * (self.spread * Vector3::from(u.to_array()))
     }
 
+    /// `sum w E^T E shift`: what the shift has added to the force.
+    pub fn shifted(&self) -> Vector3<f64> {
+        self.spread * self.shift
+    }
+
     /// Whether every bristle is elastic after a shift, at any speed.
     fn stays(&self, shift: Vector3<f64>, st: &Stage<f64>) -> Option<()> {
         let least = st.mu_c.min(st.mu_c + st.mu_d);

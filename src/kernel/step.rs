@@ -12,7 +12,7 @@ use super::real::Real;
 use super::reduced::Reduced;
 use crate::body::{Kind, Transform};
 use crate::contact::{Contact, Model};
-use crate::engine::{DEFAULT_STEP, Plan, Reason, Status};
+use crate::engine::{Plan, Reason, Status};
 use crate::limit_surface::{Rule, Table};
 use crate::patch::{Exponent, Hertz, Patch};
 use crate::planar::{Pose, Twist, Wrench};
@@ -37,6 +37,9 @@ pub const SHORTEST_RULED_STEP: f64 = 1e-5;
 pub const FRESH_STEP: f64 = 2e-5;
 /// With a tolerance: a step this short [s] is taken whatever its error.
 pub const SHORTEST_CHOSEN_STEP: f64 = 1e-6;
+/// With a tolerance: the shortest step to try [s]. Below the one that is always taken by more than equal parts of an interval
+/// round it up, else no step would be.
+pub const SHORTEST_TRIED_STEP: f64 = 0.9 * SHORTEST_CHOSEN_STEP;
 /// With a tolerance: how far a step may differ from the one before.
 pub const CHANGE: [f64; 2] = [0.25, 2.0];
 /// With a tolerance: the share of the step that would just meet it.
@@ -61,6 +64,8 @@ pub trait Bristles {
     fn reach(&self, _u: Twist) -> f64 {
         f64::INFINITY
     }
+    /// How far the force has moved since the states were kept: `sum w E^T (zeta - kept)` [-, -, m].
+    fn moved(&self) -> Vector3<f64>;
     /// The states `zeta` [-], as [`crate::contact::Initial::bristles`] takes them.
     fn states(&self) -> Vec<[f64; 2]>;
     /// `L^2` [m^2], which weighs angular against linear velocity.
@@ -78,12 +83,6 @@ pub fn bristles<R: Real + 'static>(contact: &Contact, active: Vec<usize>) -> Box
         Model::Ellipsoid(form) => Box::new(Reduced::new(contact, None, *form)),
         Model::LimitSurface(table, form) => Box::new(Reduced::new(contact, Some(Arc::clone(table)), *form)),
     }
-}
-
-/// The longest step [s] of a kind of body in `plan`.
-pub fn longest_planned(kind: Kind, plan: &Plan) -> f64 {
-    let judged = kind != Kind::Prescribed || plan.tolerance.is_none();
-    if judged { plan.step } else { plan.step.min(DEFAULT_STEP) }
 }
 
 /// The state of one contact, stepped through its intervals.
@@ -105,7 +104,7 @@ pub struct Solver<'a> {
     k_g: f64,
     /// Longest step [s].
     h_max: f64,
-    /// Largest estimated error of a step's velocity [m/s].
+    /// Largest estimated error of a step: of the velocity [m/s], or of a prescribed twist's friction over `mu_c f_N` [-].
     tolerance: Option<f64>,
     /// With a tolerance: the step to try next [s].
     h_next: f64,
@@ -141,7 +140,7 @@ impl<'a> Solver<'a> {
             pending: None,
             arm2,
             k_g: contact.friction.steepest_stribeck_slope(),
-            h_max: longest_planned(contact.body.kind, plan),
+            h_max: plan.step,
             tolerance: plan.tolerance,
             h_next: FRESH_STEP,
             status: Status::default(),
@@ -175,9 +174,12 @@ impl<'a> Solver<'a> {
             // The steps are differences of what is left, so that they add up to the interval.
             let rest = if n == 1.0 { 0.0 } else { left - left / n };
             let h = left - rest;
-            if self.contact.body.kind == Kind::Prescribed {
-                self.follow(interval, tau, h);
-            } else if !self.step(interval, tau, h, at_least)? {
+            let taken = if self.contact.body.kind == Kind::Prescribed {
+                self.follow(interval, tau, h)
+            } else {
+                self.step(interval, tau, h, at_least)?
+            };
+            if !taken {
                 continue;
             }
             self.status.steps += 1;
@@ -192,11 +194,8 @@ impl<'a> Solver<'a> {
     fn longest_step(&self, v: &Inputs) -> f64 {
         let (body, f) = (&self.contact.body, &self.contact.friction);
         let fall = f64::from(body.pads) * v[slot::F_N] * (v[slot::MU_S] - v[slot::MU_C]) * self.k_g;
-        if body.kind == Kind::Prescribed {
-            return self.h_max;
-        }
         let most = if self.tolerance.is_some() { self.h_max.min(self.h_next) } else { self.h_max };
-        if fall <= 0.0 {
+        if body.kind == Kind::Prescribed || fall <= 0.0 {
             return most;
         }
         let [ox, oy] = body.transform(self.q).o;
@@ -219,21 +218,9 @@ impl<'a> Solver<'a> {
             self.bristles.keep();
         }
         let du2 = self.stage(&interval.inputs(tau + h), t2, a, PULL * du1, 1.0, at_least)?;
-        if let Some(tolerance) = self.tolerance {
-            // How far the second stage is from where the first one pointed.
-            let e = du2 - du1 / KAPPA;
-            let error = e[0].abs().max(e[1].abs()).max(self.arm2.sqrt() * e[2].abs());
-            let change = (SAFETY * (tolerance / error.max(f64::MIN_POSITIVE)).sqrt()).clamp(CHANGE[0], CHANGE[1]);
-            if error > tolerance && h > SHORTEST_CHOSEN_STEP {
-                self.bristles.restore();
-                self.pending = None;
-                self.patch_twist = before;
-                self.h_next = h * change.min(SAFETY);
-                return Ok(false);
-            }
-            // A step that the interval's end cut short says nothing against a longer one.
-            let cut = h < SAFETY * self.h_next && change > 1.0;
-            self.h_next = if cut { self.h_next.max(h * change) } else { h * change };
+        if !self.accept(h, du1, du2, 1.0) {
+            self.patch_twist = before;
+            return Ok(false);
         }
         let mean = (1.0 - KAPPA) * du1 + KAPPA * du2;
         self.q.x += h * (self.u.vx + mean[0]);
@@ -241,6 +228,27 @@ impl<'a> Solver<'a> {
         self.q.theta += h * (self.u.w + mean[2]);
         self.u = Twist::new(self.u.vx + du2[0], self.u.vy + du2[1], self.u.w + du2[2]);
         Ok(true)
+    }
+
+    /// Chooses the next step by how far the increment `d2` up to the second stage of one of length `h` is from where the
+    /// one up to the first, `d1`, pointed. `false` if that is too far: then the bristles are where they were. The
+    /// increments are of the twist, with `unit` 1, or of the friction over `f_N`, with `unit` `mu_c`.
+    fn accept(&mut self, h: f64, d1: Vector3<f64>, d2: Vector3<f64>, unit: f64) -> bool {
+        let Some(tolerance) = self.tolerance.map(|t| t * unit) else { return true };
+        let e = d2 - d1 / KAPPA;
+        let error = e[0].abs().max(e[1].abs()).max(self.arm2.sqrt() * e[2].abs());
+        let change = (SAFETY * (tolerance / error.max(f64::MIN_POSITIVE)).sqrt()).clamp(CHANGE[0], CHANGE[1]);
+        if error > tolerance && h > SHORTEST_CHOSEN_STEP {
+            self.bristles.restore();
+            self.pending = None;
+            self.h_next = (h * change.min(SAFETY)).max(SHORTEST_TRIED_STEP);
+            return false;
+        }
+        // A step that the interval's end cut short says nothing against a longer one.
+        let cut = h < SAFETY * self.h_next && change > 1.0;
+        let next = if cut { self.h_next.max(h * change) } else { h * change };
+        self.h_next = next.max(SHORTEST_TRIED_STEP);
+        true
     }
 
     /// Solves one stage for the increment of the twist over `u_n`, from the increment `base`.
@@ -301,18 +309,36 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// One step of a prescribed twist: nothing to solve.
-    fn follow(&mut self, interval: &Interval, tau: f64, h: f64) {
+    /// One step of a prescribed twist: nothing to solve. `false` if its error was too large, as in [`Self::step`].
+    fn follow(&mut self, interval: &Interval, tau: f64, h: f64) -> bool {
         let a = KAPPA * h;
-        for (at, pull, share) in [(a, PULL, 1.0 - KAPPA), (h, 1.0, KAPPA)] {
-            let v = interval.inputs(tau + at);
-            self.patch_twist = Twist::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]);
-            self.q.x += h * share * self.patch_twist.vx;
-            self.q.y += h * share * self.patch_twist.vy;
-            self.q.theta += h * share * self.patch_twist.w;
-            self.pending = Some(self.stage_constants(&v, a, pull));
-            self.sweep(None);
+        let (v1, v2) = (interval.inputs(tau + a), interval.inputs(tau + h));
+        if self.tolerance.is_some() {
+            self.bristles.keep();
         }
+        let (u1, d1) = self.led(&v1, a, PULL);
+        let (u2, d2) = self.led(&v2, a, 1.0);
+        if !self.accept(h, d1, d2, v2[slot::MU_C]) {
+            return false;
+        }
+        self.q.x += h * ((1.0 - KAPPA) * u1.vx + KAPPA * u2.vx);
+        self.q.y += h * ((1.0 - KAPPA) * u1.vy + KAPPA * u2.vy);
+        self.q.theta += h * ((1.0 - KAPPA) * u1.w + KAPPA * u2.w);
+        true
+    }
+
+    /// Takes the bristles through a stage of a prescribed twist, which it returns. With a tolerance, also what the friction
+    /// over `f_N` gains up to the stage [-, -, 1/m], its torque over `L^2`.
+    fn led(&mut self, v: &Inputs, a: f64, pull: f64) -> (Twist, Vector3<f64>) {
+        self.patch_twist = Twist::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]);
+        self.pending = Some(self.stage_constants(v, a, pull));
+        self.sweep(None);
+        let mut gained = Vector3::zeros();
+        if self.tolerance.is_some() {
+            gained = self.bristles.moved() / pull;
+            gained[2] /= self.arm2.max(f64::MIN_POSITIVE);
+        }
+        (self.patch_twist, gained)
     }
 
     /// A sweep at the present patch twist: finishes what is pending, answers for `next`.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use bristle::body::{Body, Kind};
 use bristle::contact::{Contact, Initial, Inputs, Model};
-use bristle::engine::{Engine, Plan, Trajectories};
+use bristle::engine::{Engine, EngineInfo, LONGEST_STEP, Plan, Progress, Trajectories};
+use bristle::error::EngineError;
 use bristle::friction::{Friction, Law};
 use bristle::patch::{Exponent, Grid, Hertz, Patch, Shape};
 use bristle::random::Draw;
@@ -21,6 +22,26 @@ pub fn rollout(engine: &dyn Engine, contacts: &[Contact], plan: &Plan) -> Trajec
 /// A plan that returns the bristles too.
 pub fn plan(duration: f64, step: f64, record_every: f64) -> Plan {
     Plan { keep_bristles: true, ..Plan::new(duration, step, record_every).unwrap() }
+}
+
+/// An engine whose every plan has a tolerance instead of a step.
+pub struct Adaptive(Box<dyn Engine>, f64);
+
+impl Adaptive {
+    pub fn new(engine: impl Engine + 'static, tolerance: f64) -> Self {
+        Self(Box::new(engine), tolerance)
+    }
+}
+
+impl Engine for Adaptive {
+    fn info(&self) -> EngineInfo {
+        self.0.info()
+    }
+
+    fn rollout(&self, contacts: &[Contact], plan: &Plan, progress: &Progress<'_>) -> Result<Trajectories, EngineError> {
+        let plan = Plan { step: LONGEST_STEP, tolerance: Some(self.1), ..plan.clone() };
+        self.0.rollout(contacts, &plan, progress)
+    }
 }
 
 /// The samples of contact `k`.

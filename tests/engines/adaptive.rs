@@ -1,39 +1,16 @@
 //! Steps that each contact chooses for itself.
 
-use bristle::contact::Contact;
 use bristle::cpu::Cpu;
-use bristle::engine::{
-    DEFAULT_STEP, DEFAULT_TOLERANCE, Engine, EngineInfo, LONGEST_STEP, Plan, Progress, Trajectories,
-};
-use bristle::error::EngineError;
+use bristle::engine::{DEFAULT_STEP, DEFAULT_TOLERANCE, Engine, LONGEST_STEP, Plan};
 
 use bristle::body::Kind;
-use bristle::friction::Friction;
+use bristle::friction::{Friction, Law};
 use bristle::patch::Shape;
 use bristle::random::Draw;
 use bristle::schedule::Signal;
 
-use crate::common::{Case, cases, on_table, run, shape};
-
-/// An engine whose every plan has the default tolerance instead of a step.
-pub struct Adaptive(Box<dyn Engine>);
-
-impl Adaptive {
-    pub fn new(engine: impl Engine + 'static) -> Self {
-        Self(Box::new(engine))
-    }
-}
-
-impl Engine for Adaptive {
-    fn info(&self) -> EngineInfo {
-        self.0.info()
-    }
-
-    fn rollout(&self, contacts: &[Contact], plan: &Plan, progress: &Progress<'_>) -> Result<Trajectories, EngineError> {
-        let plan = Plan { step: LONGEST_STEP, tolerance: Some(DEFAULT_TOLERANCE), ..plan.clone() };
-        self.0.rollout(contacts, &plan, progress)
-    }
-}
+use crate::common::{Adaptive, Case, cases, on_table, prescribed, rollout, run, shape};
+use crate::converged::prescribed_error;
 
 /// Largest error of the final positions [m], and passes, of the eight in-hand cases on the circle.
 fn error_and_passes(engine: &dyn Engine, tolerance: Option<f64>) -> (f64, u64) {
@@ -78,6 +55,47 @@ fn a_long_rest_takes_the_longest_steps() {
     // Doubling from 2e-5 s to 0.05 s in 12 steps, then 20 in all.
     assert!(out.status[0].steps < 40, "{:?}", out.status[0]);
     assert!(run(&Cpu::new(), &[case], DEFAULT_STEP).status[0].steps > 1000);
+}
+
+/// Largest error of force and torque over their maxima, and passes, of Fig. 5 with continuous inputs on six maps.
+fn prescribed_error_and_passes(engine: &dyn Engine) -> (f64, u64) {
+    let cases: Vec<Case> = cases("fig5").into_iter().filter(|c| !c.name.contains("zoh")).collect();
+    assert_eq!(cases.len(), 12);
+    let out = run(engine, &cases, DEFAULT_STEP);
+    let errors = cases.iter().enumerate().flat_map(|(k, case)| prescribed_error(case, &out, k));
+    (errors.fold(0.0, f64::max), out.status.iter().map(|s| s.passes).sum())
+}
+
+#[test]
+fn a_smooth_prescribed_motion_is_exact_to_its_tolerance_in_a_fraction_of_the_passes() {
+    let fixed = prescribed_error_and_passes(&Cpu::new());
+    let found = [3e-5, DEFAULT_TOLERANCE, 3e-7].map(|t| prescribed_error_and_passes(&Adaptive::new(Cpu::new(), t)));
+    for (k, tolerance) in [3e-5, DEFAULT_TOLERANCE, 3e-7].into_iter().enumerate() {
+        assert!(found[k].0 < tolerance, "errors and passes: {found:?}");
+    }
+    assert!(found[0].0 > 3.0 * found[1].0 && found[1].0 > 3.0 * found[2].0, "errors and passes: {found:?}");
+    assert!(found[1].1 * 4 < fixed.1, "errors and passes: {found:?}, fixed steps: {fixed:?}");
+}
+
+#[test]
+fn steady_sliding_takes_the_longest_steps_after_the_bristles_have_bent() {
+    for law in [Law::LuGre, Law::ElastoPlastic] {
+        let friction = Friction { law, ..Friction::default() };
+        // They bend in some 1e-4 s, or in less than the shortest step.
+        for (speed, most) in [(0.01, 1500), (2.0, 100)] {
+            let twist = [speed, 0.4 * speed, 30.0 * speed];
+            for n in [9, 5] {
+                let contact = prescribed(&shape(n, 0.02, Shape::Disc), friction, twist, 2.0);
+                let plan = Plan::new(1.0, 0.05, 0.1).unwrap().with_tolerance(1e-6).unwrap();
+                for engine in [Cpu::new(), Cpu::single(), Cpu::reference()] {
+                    let status = rollout(&engine, std::slice::from_ref(&contact), &plan).status[0];
+                    // Two passes a step, and few steps are taken back.
+                    let few = status.steps < most && status.passes < 2 * status.steps + 60;
+                    assert!(few, "{law:?}, {speed} m/s, {n} x {n}: {status:?}");
+                }
+            }
+        }
+    }
 }
 
 /// Grams under newtons with a steep Stribeck curve: where a stage of a long step has several solutions.

@@ -19,7 +19,7 @@ pub fn prescribed_twists_give_the_converged_wrenches(engine: &dyn Engine, limits
 }
 
 /// Root mean squares of the errors of force and torque about the centre of pressure, over their maxima.
-fn prescribed_error(case: &Case, out: &Trajectories, k: usize) -> [f64; 2] {
+pub fn prescribed_error(case: &Case, out: &Trajectories, k: usize) -> [f64; 2] {
     let n = out.frames();
     let [fx, fy, tau] = [0, 1, 2].map(|c| case.samples(&out.wrench, k, n, c));
     let [x, y] = case.contact.patch.cop();

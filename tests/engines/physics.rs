@@ -146,6 +146,33 @@ pub fn closed_loop_in_stick_gives_its_energy_back(engine: &dyn Engine, limits: &
     assert_close("force left at the end", &out.wrench[5], &[0.0; 3], 4.0 * limits.energy);
 }
 
+pub fn a_stuck_patch_feels_its_way_across_jumps_of_its_twist(engine: &dyn Engine, limits: &Limits) {
+    // Jumps between samples: a step across one would take a share of it at the wrong speed.
+    let jumps = [(0.0, 2e-5), (0.001_37, -3e-5), (0.005_12, 4e-5), (0.010_9, 0.0), (0.013_3, -5e-5), (0.0171, 1e-5)];
+    let until = |t: f64| -> f64 {
+        let ends = jumps.iter().skip(1).map(|(end, _)| *end).chain([f64::INFINITY]);
+        jumps.iter().zip(ends).map(|((start, v), end)| v * (end.min(t) - start).max(0.0)).sum()
+    };
+    let spring = Friction { sigma1: 0.0, ..dry(Law::ElastoPlastic, 1.0) };
+    let (f_n, n) = (4.0, [3, 12]);
+    let contacts = n.map(|n| {
+        let mut contact = prescribed(&shape(n, 0.02, Shape::Square), spring, [0.0; 3], f_n);
+        contact.inputs.twist[0] = Signal::steps(&jumps).unwrap();
+        contact
+    });
+    let out = rollout(engine, &contacts, &Plan::new(0.02, 2e-4, 5e-3).unwrap());
+    let frames = out.frames();
+    for k in 0..contacts.len() {
+        let ways: Vec<f64> = out.time.iter().map(|t| until(*t)).collect();
+        let most = ways.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        let forces: Vec<f64> = ways.iter().map(|x| -f_n * spring.sigma0 * x).collect();
+        let limit = limits.energy * f_n * spring.sigma0 * most;
+        assert_close(&format!("contact {k}: force"), &series(&out.wrench, k, frames, 0), &forces, limit);
+        assert_close(&format!("contact {k}: way"), &series(&out.pose, k, frames, 0), &ways, limits.energy * most);
+        assert_eq!(of(&out.slip, k, frames), vec![0.0; frames], "it sticks");
+    }
+}
+
 /// The CPU treats a grid that sticks as one body, if it is too large to be stepped beside others; cell after cell it must
 /// come to the same.
 #[test]

@@ -123,4 +123,16 @@ impl<R: Real> Abreast<R> for Grids<R> {
             self.zy[i] = R::select(who, self.kept.1[i], self.zy[i]);
         }
     }
+
+    #[inline(always)]
+    fn moved(&self) -> Vec3<R> {
+        let mut s = Vec3::zero();
+        for i in 0..self.w.len() {
+            let (fx, fy) = (self.w[i] * (self.zx[i] - self.kept.0[i]), self.w[i] * (self.zy[i] - self.kept.1[i]));
+            s.x += fx;
+            s.y += fy;
+            s.z = self.x[i].fma(fy, s.z - self.y[i] * fx);
+        }
+        s
+    }
 }

@@ -15,7 +15,7 @@ use crate::kernel::real::{LANES, Real};
 use crate::kernel::simd::copies;
 use crate::kernel::step::{
     Bristles, CHANGE, FRESH_STEP, KAPPA, NEWTON_MOST, NEWTON_TOLERANCE, PULL, SAFETY, SHORTEST_CHOSEN_STEP,
-    SHORTEST_RULED_STEP, longest_planned,
+    SHORTEST_RULED_STEP, SHORTEST_TRIED_STEP,
 };
 use crate::kernel::three::Vec3;
 use crate::planar::{Pose, Twist};
@@ -66,7 +66,9 @@ pub struct Group<R: Real, B> {
     tau: R,
     h_next: R,
     at_least: R,
+    /// What [`Group::judge`] compares, up to the first stage.
     du1: Vec3<R>,
+    /// The patch twist at its start; of one that is led, in its first stage.
     before: Vec3<R>,
     // The stage.
     second: Bits,
@@ -174,7 +176,7 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         }
         self.arm.set(l, arm2.sqrt());
         self.lightest.set(l, body.mass.min(body.inertia / arm2));
-        self.h_max[l] = longest_planned(body.kind, plan);
+        self.h_max[l] = plan.step;
         let (q, u) = (contact.initial.pose, contact.initial.twist);
         let u = if body.kind == body::Kind::Prescribed { Twist::default() } else { u };
         self.u.set(l, u.to_array());
@@ -288,7 +290,7 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         let ruled = (m_e * self.v_s * (R::of(KAPPA) * fall).recip()).max(R::of(SHORTEST_RULED_STEP));
         let most = if self.tolerance.is_some() { self.h_next } else { R::of(1e30) };
         let longest = R::select(zero.lt(fall), ruled.min(most), most);
-        let longest = R::select(R::mask(self.prescribed), R::of(1e30), longest);
+        let longest = R::select(R::mask(self.prescribed), most, longest);
         let (ruled, starts) = (wide(longest), wide(R::select(begins, R::of(1.0), zero)));
         let (left, h_max, old) = (self.left, self.h_max, self.rest);
         let mut h = [0.0; LANES];
@@ -305,6 +307,10 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         self.a_sigma0 = R::of(KAPPA) * self.h * self.sigma0;
         self.damping = self.sigma1 * self.a_sigma0.recip();
         update::<R>(begins, &mut self.before, self.patch_twist);
+        let led = self.begins & self.prescribed;
+        if self.tolerance.is_some() && led != 0 {
+            self.bristles.keep(R::mask(led));
+        }
         self.begins = 0;
     }
 
@@ -359,8 +365,7 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
             // Nothing to solve.
             let mask = R::mask(led);
             update::<R>(mask, &mut self.patch_twist, load);
-            let share = self.h * R::select(second, R::of(KAPPA), R::of(1.0 - KAPPA));
-            self.move_by(mask, load * share);
+            update::<R>(R::mask(led & !self.second), &mut self.before, load);
             self.pending_stage = pick(mask, &st, &self.pending_stage);
             self.pending |= led;
         }
@@ -381,7 +386,13 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         let matrix = (t.gain(&gain, cop) * pushed).plus_diagonal(self.mass);
         let rest = (base - du).times(self.mass).plus(a, load).plus(-pushed, t.wrench(resist, cop));
         let d = matrix.solve(rest);
-        let du = du + d;
+        let mut du = du + d;
+        if self.tolerance.is_some() && led != 0 {
+            // What the friction over f_N gains up to the stage.
+            let gained = self.bristles.moved() * pull.recip();
+            let arm2 = (self.arm * self.arm).max(R::of(R::TINY));
+            du = Vec3::select(R::mask(led), Vec3::new(gained.x, gained.y, gained.z / arm2), du);
+        }
         self.du = du;
         update::<R>(R::mask(solving), &mut self.patch_twist, t.twist(self.u + du));
         let failed = solving & !(finite(du) & finite(self.patch_twist));
@@ -403,21 +414,22 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         let mask = R::mask(solved);
         self.pending_stage = pick(mask, &st, &self.pending_stage);
         self.newton = R::select(R::mask(solved | !solving), zero, self.newton);
-        let half = R::mask(solved & !self.second);
-        update::<R>(half, &mut self.du1, du);
+        let half = (solved | led) & !self.second;
+        update::<R>(R::mask(half), &mut self.du1, du);
         let mut ended = (solved | led) & self.second;
-        let mut moved = solved & self.second;
         self.second ^= solved | led;
         if self.tolerance.is_some() {
-            self.bristles.keep(half);
-            let refused = self.judge(moved);
+            self.bristles.keep(R::mask(half & solved));
+            let refused = self.judge(ended, v[slot::MU_C]);
             self.begins |= refused;
-            (ended, moved) = (ended & !refused, moved & !refused);
+            ended &= !refused;
         }
-        if moved != 0 {
-            let mask = R::mask(moved);
-            let mean = (self.du1 * R::of(1.0 - KAPPA)).plus(R::of(KAPPA), du);
-            self.move_by(mask, (self.u + mean) * self.h);
+        if ended != 0 {
+            let mask = R::mask(ended);
+            let mean = |one: Vec3<R>, two| (one * R::of(1.0 - KAPPA)).plus(R::of(KAPPA), two);
+            let led = Vec3::select(R::mask(led), mean(self.before, load), self.u + mean(self.du1, du));
+            self.move_by(mask, led * self.h);
+            let mask = R::mask(ended & solved);
             let (u, u_low) = add3(self.u, self.u_low, du);
             update::<R>(mask, &mut self.u, u);
             update::<R>(mask, &mut self.u_low, u_low);
@@ -448,19 +460,20 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         update::<R>(mask, &mut self.q_low, q_low);
     }
 
-    /// Which of the steps just solved have too large an error; those are as if they had not been. Chooses the next steps.
+    /// Which of the steps just done have too large an error; those are as if they had not been. Chooses the next steps.
+    /// The increments of lanes that are led are of the friction over `f_N`, and the tolerance is of `mu_c f_N`.
     #[inline(always)]
-    fn judge(&mut self, solved: Bits) -> Bits {
+    fn judge(&mut self, done: Bits, mu_c: R) -> Bits {
         let Some(tolerance) = self.tolerance else { return 0 };
         // How far the second stage is from where the first one pointed.
         let e = self.du.plus(R::of(-1.0 / KAPPA), self.du1);
         let error = e.x.max(-e.x).max(e.y.max(-e.y)).max(self.arm * e.z.max(-e.z));
-        let tolerance = R::of(tolerance);
+        let tolerance = R::of(tolerance) * R::select(R::mask(self.prescribed), mu_c, R::of(1.0));
         let safety = R::of(SAFETY);
         let change = safety * (tolerance / error.max(R::of(R::TINY))).sqrt();
         let change = change.max(R::of(CHANGE[0])).min(R::of(CHANGE[1]));
         let too_large = R::and(tolerance.lt(error), R::of(SHORTEST_CHOSEN_STEP).lt(self.h));
-        let refused = solved & R::bits(too_large);
+        let refused = done & R::bits(too_large);
         let mask = R::mask(refused);
         self.bristles.restore(mask);
         update::<R>(mask, &mut self.patch_twist, self.before);
@@ -470,7 +483,8 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         let taken = self.h * change;
         let taken = R::select(cut, self.h_next.max(taken), taken);
         let next = R::select(mask, self.h * change.min(safety), taken);
-        self.h_next = R::select(R::mask(solved), next, self.h_next);
+        let next = next.max(R::of(SHORTEST_TRIED_STEP));
+        self.h_next = R::select(R::mask(done), next, self.h_next);
         refused
     }
 }

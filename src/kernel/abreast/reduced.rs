@@ -190,6 +190,13 @@ impl<R: Real> Abreast<R> for Reduceds<R> {
         self.zeta = Vec3::select(who, self.kept[0], self.zeta);
         self.zeta_low = Vec3::select(who, self.kept[1], self.zeta_low);
     }
+
+    /// At the centres of pressure.
+    #[inline(always)]
+    fn moved(&self) -> Vec3<R> {
+        let (one, [high, low]) = (R::of(1.0), self.kept);
+        ((self.zeta - high) + (self.zeta_low - low)).times(Vec3::new(one, one, self.radius))
+    }
 }
 
 impl<R: Real> Reduceds<R> {
