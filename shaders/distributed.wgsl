@@ -124,6 +124,11 @@ fn restore_cell(i: u32) {
     cell_zy[i] = kept_zy[i];
 }
 
+// How far around patch twist u the derivative of the force is good.
+fn reach(_u: vec3f) -> f32 {
+    return 1e30;
+}
+
 // How far the force has moved since the states were kept: sum w E^T (zeta - kept).
 fn moved() -> vec3f {
     extra_work += 1u;

@@ -127,6 +127,17 @@ fn restore() {
     zeta_low = kept_low;
 }
 
+// How far around patch twist u the derivative of the force is good.
+// D of a limit surface depends on the direction of v_S, however slow: a step that is small against the tolerance may
+// turn a creeping twist through many cells of the table.
+fn reach(u: vec3f) -> f32 {
+    if (ellipsoid || !elasto_plastic) {
+        return 1e30;
+    }
+    let v = at(u, c_cop());
+    return max(STRAIGHT * length(vec3f(v.xy, radius * v.z)), LEAST_REACH);
+}
+
 // How far the force at the centre of pressure has moved since the state was kept.
 fn moved() -> vec3f {
     return vec3f(1.0, 1.0, radius) * ((zeta - kept) + (zeta_low - kept_low));

@@ -326,7 +326,8 @@ fn stage(v: Inputs, t: Transform, a: f32, base: vec3f, pull: f32, at_least: u32)
             failed_step = steps;
             return du;
         }
-        let small = max(max(abs(d.x), abs(d.y)), sqrt(arm2) * abs(d.z)) <= enough;
+        let size = max(max(abs(d.x), abs(d.y)), sqrt(arm2) * abs(d.z));
+        let small = size <= min(enough, reach(patch_twist));
         if (small && newton >= at_least) {
             break;
         }

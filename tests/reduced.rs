@@ -131,23 +131,18 @@ fn prescribed_twists_give_the_converged_wrenches(engine: &dyn Engine, limits: &L
 }
 
 fn in_hand_poses_are_the_converged_ones(engine: &dyn Engine, limits: &Limits) {
-    // These paths run along kinks of the look-up, and which side a step takes decides 1e-4 rad and more (2.8e-3 for the
-    // published form in double precision, 5e-4 for the consistent one in single). It is an event of the path, not an
-    // error that falls with the step, so they are held to their limits at half the step.
-    let by_chance = |c: &Case| c.name.starts_with("inhand_case2_linegradx_fN1 ls");
-    let (half, whole): (Vec<Case>, Vec<Case>) = cases("in_hand.csv").into_iter().partition(by_chance);
-    assert!(half.len() == 3 && whole.len() >= 47, "cases 1 and 2 and eq. (46); {} cases", whole.len());
-    for (cases, step) in [(whole, DEFAULT_STEP), (half, DEFAULT_STEP / 2.0)] {
-        let out = run(engine, &cases, step);
-        for (k, case) in cases.iter().enumerate() {
-            for c in 0..3 {
-                let all = series(&out.pose, k, out.frames(), c);
-                let found: Vec<f64> = case.rows.iter().map(|(frame, _)| all[*frame]).collect();
-                let wanted: Vec<f64> = case.rows.iter().map(|(_, row)| row[c]).collect();
-                let what = format!("{}: pose.{}", case.name, ["x", "y", "theta"][c]);
-                let limit = if by_chance(case) { limits.kinked } else { limits.in_hand };
-                assert_close(&what, &found, &wanted, limit[c / 2]);
-            }
+    let kinked = |c: &Case| c.name.starts_with("inhand_case2_linegradx_fN1 ls");
+    let cases = cases("in_hand.csv");
+    assert!(cases.len() >= 50 && cases.iter().filter(|c| kinked(c)).count() == 3, "{} cases", cases.len());
+    let out = run(engine, &cases, DEFAULT_STEP);
+    for (k, case) in cases.iter().enumerate() {
+        for c in 0..3 {
+            let all = series(&out.pose, k, out.frames(), c);
+            let found: Vec<f64> = case.rows.iter().map(|(frame, _)| all[*frame]).collect();
+            let wanted: Vec<f64> = case.rows.iter().map(|(_, row)| row[c]).collect();
+            let what = format!("{}: pose.{}", case.name, ["x", "y", "theta"][c]);
+            let limit = if kinked(case) { limits.kinked } else { limits.in_hand };
+            assert_close(&what, &found, &wanted, limit[c / 2]);
         }
     }
 }

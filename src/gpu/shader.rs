@@ -7,8 +7,8 @@ use crate::engine::Reason;
 use crate::friction::STRIBECK_X_MIN;
 use crate::kernel::real::Real;
 use crate::kernel::step::{
-    CHANGE, FRESH_STEP, KAPPA, NEWTON_MOST, NEWTON_TOLERANCE, PULL, SAFETY, SHORTEST_CHOSEN_STEP, SHORTEST_RULED_STEP,
-    SHORTEST_TRIED_STEP,
+    CHANGE, FRESH_STEP, KAPPA, LEAST_REACH, NEWTON_MOST, NEWTON_TOLERANCE, PULL, SAFETY, SHORTEST_CHOSEN_STEP,
+    SHORTEST_RULED_STEP, SHORTEST_TRIED_STEP, STRAIGHT,
 };
 use crate::limit_surface::{ORDERS, Rule};
 use crate::patch::{A_MIN, K_MIN};
@@ -121,6 +121,8 @@ pub fn source(shape: Shape) -> String {
         ("KAPPA", KAPPA),
         ("PULL", PULL),
         ("NEWTON_TOLERANCE", NEWTON_TOLERANCE),
+        ("STRAIGHT", STRAIGHT),
+        ("LEAST_REACH", LEAST_REACH),
         ("SHORTEST_RULED_STEP", SHORTEST_RULED_STEP),
         ("FRESH_STEP", FRESH_STEP),
         ("SHORTEST_CHOSEN_STEP", SHORTEST_CHOSEN_STEP),
@@ -174,7 +176,11 @@ pub fn source(shape: Shape) -> String {
             None => include_str!("../../shaders/reduce.wgsl"),
         };
         let cells = include_str!("../../shaders/distributed.wgsl");
-        text += &if shape.unrolled { written_out(cells, "pairs", shape.pairs as usize) } else { tested_last(cells, "pairs", "pairs") };
+        text += &if shape.unrolled {
+            written_out(cells, "pairs", shape.pairs as usize)
+        } else {
+            tested_last(cells, "pairs", "pairs")
+        };
     }
     text += include_str!("../../shaders/step.wgsl");
     text

@@ -31,6 +31,8 @@ pub trait Abreast<R: Real> {
     /// of the friction wrench per unit normal force and its derivative over `v`. Other lanes keep their states and
     /// answer anything.
     fn sweep(&mut self, v: Vec3<R>, finish: (&Stage<R>, Bits), next: (&Stage<R>, Bits)) -> (Vec3<R>, Mat3<R>);
+    /// How far [m/s] around twists `v` the derivative of the force is good.
+    fn reach(&self, v: Vec3<R>) -> R;
     /// Remembers the states where the mask is set.
     fn keep(&mut self, who: R::Mask);
     /// Goes back to the states that were kept where the mask is set.

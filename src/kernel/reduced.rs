@@ -10,7 +10,7 @@ use nalgebra::{Matrix3, Vector3};
 
 use super::distributed::{Rate, Sums};
 use super::friction::{Consts, Motion, Stage, motion, ramp, ramp_root};
-use super::step::{Bristles, reshapes, rule_of};
+use super::step::{Bristles, LEAST_REACH, STRAIGHT, reshapes, rule_of};
 use crate::contact::{Contact, Form};
 use crate::limit_surface::{Surface, Table};
 use crate::patch::Patch;
@@ -166,6 +166,14 @@ impl Bristles for Reduced {
 
     fn restore(&mut self) {
         self.zeta = self.kept;
+    }
+
+    /// `D` of a limit surface depends on the direction of `v_S`, however slow: a step that is small against the tolerance may
+    /// turn a creeping twist through many cells of the table.
+    fn reach(&self, u: Twist) -> f64 {
+        let v = u.at(self.cop);
+        let s = Vector3::new(v.vx, v.vy, self.radius * v.w).norm();
+        if self.table.is_some() && self.k.elasto_plastic { (STRAIGHT * s).max(LEAST_REACH) } else { f64::INFINITY }
     }
 
     /// At the centre of pressure.

@@ -24,6 +24,11 @@ pub const KAPPA: f64 = 1.0 - std::f64::consts::FRAC_1_SQRT_2;
 pub const PULL: f64 = 1.0 + std::f64::consts::SQRT_2;
 /// A Newton step smaller than this [m/s], and than the tolerance if there is one, ends a stage.
 pub const NEWTON_TOLERANCE: f64 = 1e-4;
+/// A Newton step is also as good as its derivative only if it turns the twist of a bristle on a limit surface by less than
+/// this [rad], two or three cells of a table: [`Bristles::reach`].
+pub const STRAIGHT: f64 = 0.2;
+/// A Newton step smaller than this [m/s] may turn it by any angle.
+pub const LEAST_REACH: f64 = 3e-6;
 /// Newton steps of a stage at most.
 pub const NEWTON_MOST: u32 = 3;
 /// The rule against branch jumps never asks for a shorter step than this [s].
@@ -55,6 +60,10 @@ pub trait Bristles {
     fn keep(&mut self);
     /// Goes back to the states that were kept.
     fn restore(&mut self);
+    /// How far [m/s] around patch twist `u` the derivative of the force is good.
+    fn reach(&self, _u: Twist) -> f64 {
+        f64::INFINITY
+    }
     /// How far the force has moved since the states were kept: `sum w E^T (zeta - kept)` [-, -, m].
     fn moved(&self) -> Vector3<f64>;
     /// The states `zeta` [-], as [`crate::contact::Initial::bristles`] takes them.
@@ -272,7 +281,8 @@ impl<'a> Solver<'a> {
                 self.status.failure = Some((self.status.steps, Reason::Twist));
                 return Err(Failed);
             }
-            let small = d[0].abs().max(d[1].abs()).max(self.arm2.sqrt() * d[2].abs()) <= enough;
+            let size = d[0].abs().max(d[1].abs()).max(self.arm2.sqrt() * d[2].abs());
+            let small = size <= enough.min(self.bristles.reach(self.patch_twist));
             if small && newton >= at_least {
                 break;
             }

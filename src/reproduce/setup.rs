@@ -22,8 +22,10 @@ pub(super) enum Oscillating {
 /// In-hand case and profile of the normal force, each 1 or 2.
 pub(super) type Grip = (u32, u32);
 
-/// Break points of the twist of Fig. 5.
+/// Length of the run of Fig. 5 [s].
 pub(super) const PROFILE_DURATION: f64 = 5.0;
+/// Break points of its twist [s].
+pub(super) const PROFILE_BREAKS: [f64; 12] = [0.0, 0.6, 0.8, 1.4, 1.6, 2.2, 2.4, 2.7, 3.4, 4.0, 4.3, 4.6];
 /// Length of in-hand runs [s].
 pub(super) const IN_HAND_DURATION: f64 = 2.0;
 

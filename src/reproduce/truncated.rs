@@ -1,14 +1,32 @@
-//! The table of the public program: rule (23) with the cell of the centre of rotation found by truncation, so that a
-//! centre up to a cell left of the grid, or below it, is taken for one in its first cells and extrapolated from them.
+//! What the public program does otherwise. Rule (23) with the cell of the centre of rotation found by truncation, so
+//! that a centre up to a cell left of the grid, or below it, is taken for one in its first cells and extrapolated from
+//! them; and grids of all sizes led at the centre of pressure of the finest.
 
-use crate::contact::{Contact, Form, Model};
+use super::setup::PROFILE_BREAKS;
+use crate::contact::{Contact, Form, Model, TwistPoint};
+use crate::error::ParameterError;
 use crate::limit_surface::{Rule, Surface, Table};
 use crate::planar::Twist;
+use crate::schedule::Signal;
 
 /// The contact with the reduced model on such a table of resolution `n_ls`, as published.
 pub(super) fn with_table(contact: Contact, n_ls: usize) -> Contact {
     let table = table(&contact, n_ls);
     Contact { model: Model::LimitSurface(std::sync::Arc::new(table), Form::Published), ..contact }
+}
+
+/// The contact under the twist that has its profile, Fig. 5, at `cop` [m] instead of at its own centre of pressure.
+pub(super) fn led_at(mut contact: Contact, cop: [f64; 2]) -> Result<Contact, ParameterError> {
+    let [vx, vy, w] = &contact.inputs.twist;
+    // v_origin = v_cop - w z^ x c, linear between the break points of the three.
+    let moved = |v: &Signal, arm: f64| {
+        let points = PROFILE_BREAKS.map(|t| (t, v.value(t) + arm * w.value(t)));
+        Signal::linear(&points)
+    };
+    let (vx, vy) = (moved(vx, cop[1])?, moved(vy, -cop[0])?);
+    (contact.inputs.twist[0], contact.inputs.twist[1]) = (vx, vy);
+    contact.inputs.twist_at = TwistPoint::Origin;
+    Ok(contact)
 }
 
 fn table(contact: &Contact, n_ls: usize) -> Table {

@@ -104,6 +104,11 @@ impl<R: Real> Abreast<R> for Grids<R> {
     }
 
     #[inline(always)]
+    fn reach(&self, _: Vec3<R>) -> R {
+        R::of(f64::from(f32::MAX))
+    }
+
+    #[inline(always)]
     fn keep(&mut self, who: R::Mask) {
         for i in 0..self.w.len() {
             self.kept.0[i] = R::select(who, self.zx[i], self.kept.0[i]);

@@ -398,7 +398,8 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         let failed = solving & !(finite(du) & finite(self.patch_twist));
         let size = d.x.max(-d.x).max(d.y.max(-d.y)).max(self.arm * d.z.max(-d.z));
         let enough = self.tolerance.map_or(NEWTON_TOLERANCE, |t| t.min(NEWTON_TOLERANCE));
-        let small = !R::bits(R::of(enough).lt(size)) & R::bits(size.lt(R::of(f64::from(f32::MAX))));
+        let enough = R::of(enough).min(self.bristles.reach(at(self.patch_twist, cop)));
+        let small = !R::bits(enough.lt(size)) & R::bits(size.lt(R::of(f64::from(f32::MAX))));
         self.newton += one;
         let last = !R::bits(self.newton.lt(R::of(f64::from(NEWTON_MOST))));
         let solved = solving & !failed & ((small & !R::bits(self.newton.lt(self.at_least))) | last);

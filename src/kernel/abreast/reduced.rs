@@ -8,6 +8,7 @@ use crate::contact::Form;
 use crate::kernel::friction::{Consts, Stage, motion, ramp, ramp_root};
 use crate::kernel::real::{LANES, Real};
 use crate::kernel::reduced::{ROOT_ITERATIONS, Reduced};
+use crate::kernel::step::{LEAST_REACH, STRAIGHT};
 use crate::kernel::three::{Mat3, Vec3};
 use crate::limit_surface::Table;
 
@@ -168,6 +169,15 @@ impl<R: Real> Abreast<R> for Reduceds<R> {
         let resist = z.zeta.plus(st.damping, z.step).times(scale) + viscous.times(v);
         let gain = self.sensitivity(st, &drive, &z).between(scale, scale) * (one + st.damping);
         (resist, gain.plus_diagonal(viscous))
+    }
+
+    #[inline(always)]
+    fn reach(&self, v: Vec3<R>) -> R {
+        if self.kind.ellipsoid || !self.k.elasto_plastic {
+            return R::of(f64::from(f32::MAX));
+        }
+        let (s, _) = Vec3::new(v.x, v.y, self.radius * v.z).norm();
+        (R::of(STRAIGHT) * s).max(R::of(LEAST_REACH))
     }
 
     #[inline(always)]
