@@ -192,73 +192,69 @@ pub fn sweep_groups<R: Real>(
     let (zx, zy) = (&mut groups.zx[..n], &mut groups.zy[..n]);
     let Scratch { work, ramp } = scratch;
     let work = &mut work[..n];
-    set_out([&x[..n], y], [zx, zy], work, ramp, k, u, finish);
-    ramp.solve::<true>(k);
-    relax([zx, zy], work, ramp, k, finish, next);
+    motions([&x[..n], y], work, k, u);
+    if let Some(st) = finish {
+        tries::<R, true>([zx, zy], work, ramp, k, st);
+        relax([zx, zy], work, ramp, st);
+    }
     if let Some(st) = next {
-        ramp.solve::<false>(k);
+        tries::<R, false>([zx, zy], work, ramp, k, st);
         answer([&x[..n], y, w], [zx, zy], work, ramp, k, st, sum);
     }
 }
 
-/// The motion of every cell at patch twist `u`, and how its bristle takes stage `finish`.
+/// The motion of every cell at patch twist `u`.
 #[inline(always)]
-fn set_out<R: Real>(
-    [x, y]: [&[R]; 2],
-    [zx, zy]: [&[R]; 2],
-    work: &mut [Work<R>],
-    on: &mut Ramp<R>,
-    k: &Consts<R>,
-    [ux, uy, uw]: [R; 3],
-    finish: Option<&Stage<R>>,
-) {
+fn motions<R: Real>([x, y]: [&[R]; 2], work: &mut [Work<R>], k: &Consts<R>, [ux, uy, uw]: [R; 3]) {
     let n = work.len();
-    let (x, y, zx, zy) = (&x[..n], &y[..n], &zx[..n], &zy[..n]);
-    on.clear();
+    let (x, y) = (&x[..n], &y[..n]);
     for i in 0..n {
-        let m = motion(k, ux - uw * y[i], uw.fma(x[i], uy));
-        work[i].motion = m;
-        if let Some(st) = finish {
-            let t = trial(k, st, &m, zx[i], zy[i]);
-            work[i].slip.d = slip(k, &t).d;
-            if k.elasto_plastic {
-                on.gather(i, on_ramp(k, &t), &t, k);
-            }
-        }
+        work[i].motion = motion(k, ux - uw * y[i], uw.fma(x[i], uy));
     }
 }
 
-/// Moves the bases of stage `finish`, and asks how they take stage `next`.
+/// How every bristle takes stage `st`; `ramp` has those that end on it. Of all slips only `d` if that is enough.
 #[inline(always)]
-fn relax<R: Real>(
-    [zx, zy]: [&mut [R]; 2],
+fn tries<R: Real, const ONLY_D: bool>(
+    [zx, zy]: [&[R]; 2],
     work: &mut [Work<R>],
-    on: &mut Ramp<R>,
+    ramp: &mut Ramp<R>,
     k: &Consts<R>,
-    finish: Option<&Stage<R>>,
-    next: Option<&Stage<R>>,
+    st: &Stage<R>,
 ) {
     let n = work.len();
-    let (zx, zy) = (&mut zx[..n], &mut zy[..n]);
-    on.clear();
+    let (zx, zy) = (&zx[..n], &zy[..n]);
     for i in 0..n {
-        let m = work[i].motion;
-        if let Some(st) = finish {
-            let d = on.d(i, work[i].slip.d);
-            let (px, py) = (st.a_sigma0 * m.vx, st.a_sigma0 * m.vy);
-            let (yx, yy) = (st.a_sigma0.fma(m.vx, zx[i]), st.a_sigma0.fma(m.vy, zy[i]));
-            // An elastic bristle moves as its base does, to the last bit: the difference would lose some.
-            let slips = d.lt(R::of(1.0));
-            zx[i] = st.pull.fma(R::select(slips, d * yx - zx[i], px), zx[i]);
-            zy[i] = st.pull.fma(R::select(slips, d * yy - zy[i], py), zy[i]);
+        let t = trial(k, st, &work[i].motion, zx[i], zy[i]);
+        work[i].trial = t;
+        if ONLY_D {
+            work[i].slip.d = slip(k, &t).d;
+        } else {
+            work[i].slip = slip(k, &t);
         }
-        if let Some(st) = next {
-            let t = trial(k, st, &m, zx[i], zy[i]);
-            (work[i].trial, work[i].slip) = (t, slip(k, &t));
-            if k.elasto_plastic {
-                on.gather(i, on_ramp(k, &t), &t, k);
-            }
+    }
+    ramp.clear();
+    if k.elasto_plastic {
+        for i in 0..n {
+            let t = &work[i].trial;
+            ramp.gather(i, on_ramp(k, t), t, k);
         }
+        ramp.solve::<ONLY_D>(k);
+    }
+}
+
+/// Moves the bases of stage `st`.
+#[inline(always)]
+fn relax<R: Real>([zx, zy]: [&mut [R]; 2], work: &[Work<R>], ramp: &Ramp<R>, st: &Stage<R>) {
+    let n = work.len();
+    let (zx, zy) = (&mut zx[..n], &mut zy[..n]);
+    for i in 0..n {
+        let (m, t) = (&work[i].motion, &work[i].trial);
+        let d = ramp.d(i, work[i].slip.d);
+        // An elastic bristle moves as its base does, to the last bit: the difference would lose some.
+        let slips = d.lt(R::of(1.0));
+        zx[i] = st.pull.fma(R::select(slips, d * t.yx - zx[i], st.a_sigma0 * m.vx), zx[i]);
+        zy[i] = st.pull.fma(R::select(slips, d * t.yy - zy[i], st.a_sigma0 * m.vy), zy[i]);
     }
 }
 

@@ -177,30 +177,53 @@ pub fn ramp<R: Real>(k: &Consts<R>, x: R) -> (R, R) {
     (half.fma(sin, half), R::of(0.5 * std::f64::consts::PI) * k.inv_width * cos)
 }
 
-/// The root `x` of `x (1 + l b(x)) = y` for `s_ba < y < 1 + l`, with `b` and `b'` there: Halley in the angle of the sine.
-///
-/// The start takes the ramp as a parabola on the half that holds the root, so that the equation is exact at that
-/// half's end, and freezes the `x` before the square at its centre: a quadratic. From it, two iterations leave
-/// 2e-8 of `y` and three its rounding, for all states that a step can meet (`y > l - 4`).
-#[inline(always)]
-pub fn ramp_root<R: Real>(k: &Consts<R>, y: R, l: R) -> (R, R, R) {
-    let (one, half) = (R::of(1.0), R::of(0.5));
-    let width = one - k.s_ba;
-    let middle = k.s_ba + half * width;
-    let (stretched, hl) = (one + l, half * l);
-    let low_half = y.lt(middle.fma(hl, middle));
-    let frozen_twice = R::select(low_half, k.s_ba + middle, one + middle);
-    let slope = R::select(low_half, width, width * stretched);
-    let c = R::select(low_half, y - k.s_ba, stretched - y).max(R::of(0.0));
-    let root = slope.fma(slope, R::of(8.0) * hl * frozen_twice * c).sqrt();
-    let q = ((c + c) * (slope + root).recip_rough()).min(half);
-    // x = middle + per_angle t
-    let (quarter, per_angle) = (R::of(0.5 * std::f64::consts::PI), R::of(std::f64::consts::FRAC_1_PI) * width);
-    let t = R::of(std::f64::consts::PI) * q - quarter;
-    let mut t = R::select(low_half, t, -t);
-    let (mut sin, mut cos) = (t, t);
-    for _ in 0..R::RAMP_ITERATIONS {
-        (sin, cos) = t.sin_cos();
+/// The root `x` of `x (1 + l b(x)) = y` for `s_ba < y < 1 + l`, on its way there: Halley in the angle of the sine.
+#[derive(Clone, Copy, Debug)]
+pub struct Root<R> {
+    y: R,
+    l: R,
+    /// `x = (middle of the ramp) + width/pi t`; after an iteration with its sine and cosine.
+    t: R,
+    sin: R,
+    cos: R,
+}
+
+impl<R: Real> Root<R> {
+    /// Room for a root.
+    pub fn none() -> Self {
+        let zero = R::of(0.0);
+        Self { y: zero, l: zero, t: zero, sin: zero, cos: zero }
+    }
+
+    /// The start takes the ramp as a parabola on the half that holds the root, so that the equation is exact at that
+    /// half's end, and freezes the `x` before the square at its centre: a quadratic. From it, two iterations leave
+    /// 2e-8 of `y` and three its rounding, for all states that a step can meet (`y > l - 4`).
+    #[inline(always)]
+    pub fn start(k: &Consts<R>, y: R, l: R) -> Self {
+        let (one, half) = (R::of(1.0), R::of(0.5));
+        let width = one - k.s_ba;
+        let middle = k.s_ba + half * width;
+        let (stretched, hl) = (one + l, half * l);
+        let low_half = y.lt(middle.fma(hl, middle));
+        let frozen_twice = R::select(low_half, k.s_ba + middle, one + middle);
+        let slope = R::select(low_half, width, width * stretched);
+        let c = R::select(low_half, y - k.s_ba, stretched - y).max(R::of(0.0));
+        let root = slope.fma(slope, R::of(8.0) * hl * frozen_twice * c).sqrt();
+        let q = ((c + c) * (slope + root).recip_rough()).min(half);
+        let t = R::of(std::f64::consts::PI) * q - R::of(0.5 * std::f64::consts::PI);
+        let t = R::select(low_half, t, -t);
+        Self { y, l, t, sin: t, cos: t }
+    }
+
+    /// An iteration.
+    #[inline(always)]
+    pub fn step(&mut self, k: &Consts<R>) {
+        let Self { y, l, t, .. } = *self;
+        let (one, half, quarter) = (R::of(1.0), R::of(0.5), R::of(0.5 * std::f64::consts::PI));
+        let width = one - k.s_ba;
+        let (middle, per_angle) = (k.s_ba + half * width, R::of(std::f64::consts::FRAC_1_PI) * width);
+        let hl = half * l;
+        let (sin, cos) = t.sin_cos();
         let x = per_angle.fma(t, middle);
         let (xl, load) = (x * hl, hl.fma(sin, hl + one));
         let f = x.fma(load, -y);
@@ -210,10 +233,38 @@ pub fn ramp_root<R: Real>(k: &Consts<R>, y: R, l: R) -> (R, R, R) {
         let next = (f * f_slope).fma(-below.recip_rough(), t).max(-quarter).min(quarter);
         // The last step is short: sine and cosine follow it as polynomials.
         let step = next - t;
-        (sin, cos) = (step.fma((half * step).fma(-sin, cos), sin), step.fma(-sin, cos));
-        t = next;
+        (self.sin, self.cos) = (step.fma((half * step).fma(-sin, cos), sin), step.fma(-sin, cos));
+        self.t = next;
     }
-    (per_angle.fma(t, middle), half.fma(sin, half), quarter * k.inv_width * cos)
+
+    /// `x`, `b(x)` and its slope, after all iterations.
+    #[inline(always)]
+    pub fn end(&self, k: &Consts<R>) -> [R; 3] {
+        let (half, width) = (R::of(0.5), R::of(1.0) - k.s_ba);
+        let (middle, per_angle) = (k.s_ba + half * width, R::of(std::f64::consts::FRAC_1_PI) * width);
+        let slope = R::of(0.5 * std::f64::consts::PI) * k.inv_width * self.cos;
+        [per_angle.fma(self.t, middle), half.fma(self.sin, half), slope]
+    }
+
+    /// The slip of a trial on the ramp, from `y = |y|/g` and `l = push/g`.
+    #[inline(always)]
+    pub fn slip(&self, k: &Consts<R>) -> Slip<R> {
+        let (one, l) = (R::of(1.0), self.l);
+        let [x, b, slope] = self.end(k);
+        let steep = l * x.fma(slope, b);
+        let stiff = (one + steep).recip();
+        Slip { d: l.fma(b, one).recip(), stiff, xb: x * b, xs: x * (steep * stiff) }
+    }
+}
+
+/// The root `x` of `x (1 + l b(x)) = y` with `b` and its slope there: [`Root`].
+#[inline(always)]
+pub fn ramp_root<R: Real>(k: &Consts<R>, y: R, l: R) -> [R; 3] {
+    let mut root = Root::start(k, y, l);
+    for _ in 0..R::RAMP_ITERATIONS {
+        root.step(k);
+    }
+    root.end(k)
 }
 
 /// The bristle carried along from base `(zx, zy)` at velocity `m`.
@@ -253,16 +304,6 @@ pub fn slip<R: Real>(k: &Consts<R>, t: &Trial<R>) -> Slip<R> {
     let d = R::select(plastic, d, one);
     let xb = R::select(plastic, t.len * r, zero);
     Slip { d, stiff: d, xb, xs: xb * (t.push * r) }
-}
-
-/// The slip of a trial on the ramp, from `y = |y|/g` and `l = push/g`.
-#[inline(always)]
-pub fn slip_on_ramp<R: Real>(k: &Consts<R>, y: R, l: R) -> Slip<R> {
-    let one = R::of(1.0);
-    let (x, b, b_slope) = ramp_root(k, y, l);
-    let steep = l * x.fma(b_slope, b);
-    let stiff = (one + steep).recip();
-    Slip { d: l.fma(b, one).recip(), stiff, xb: x * b, xs: x * (steep * stiff) }
 }
 
 /// `d zeta*/dv` as `[xx, xy, yx, yy]` [s/m].

@@ -1,6 +1,6 @@
 //! The bristles on the ramp, drawn together: a quarter of the cells, and most of the arithmetic.
 
-use super::friction::{Consts, Slip, Trial, slip_on_ramp};
+use super::friction::{Consts, Root, Slip, Trial};
 use super::real::Real;
 
 /// The bristles on the ramp, side by side.
@@ -10,9 +10,10 @@ pub struct Ramp<R: Real> {
     len_y: Vec<R>,
     push: Vec<R>,
     g: Vec<R>,
-    /// Elastic shares, if they differ.
-    s_ba: Option<Vec<R>>,
+    /// Elastic shares and `1/(1 - s_ba)`, if they differ.
+    s_ba: Option<[Vec<R>; 2]>,
     len: usize,
+    roots: Vec<Root<R>>,
     d: Vec<R>,
     stiff: Vec<R>,
     xb: Vec<R>,
@@ -30,8 +31,9 @@ impl<R: Real> Ramp<R> {
             len_y: one.clone(),
             push: one.clone(),
             g: one.clone(),
-            s_ba: differ.then(|| vec![R::of(0.0); groups + 1]),
+            s_ba: differ.then(|| [R::of(0.0), R::of(1.0)].map(|none| vec![none; groups + 1])),
             len: 0,
+            roots: vec![Root::none(); groups + 1],
             d: one.clone(),
             stiff: one.clone(),
             xb: one.clone(),
@@ -53,7 +55,7 @@ impl<R: Real> Ramp<R> {
         t.push.append(mask, &mut self.push, self.len);
         t.g.append(mask, &mut self.g, self.len);
         if let Some(s_ba) = &mut self.s_ba {
-            k.s_ba.append(mask, s_ba, self.len);
+            k.s_ba.append(mask, &mut s_ba[0], self.len);
         }
         self.groups[i] = (mask, self.len);
         self.len += R::bits(mask).count_ones() as usize;
@@ -61,19 +63,41 @@ impl<R: Real> Ramp<R> {
 
     /// Finds the slips of those that were gathered, under constants `k` but for what differs; of all that they say only
     /// `d` if that is enough.
+    ///
+    /// A root is one long chain of operations: all advance together, so that the processor works on several at once.
     #[inline(always)]
     pub fn solve<const ONLY_D: bool>(&mut self, k: &Consts<R>) {
-        let mut k = *k;
-        for i in 0..self.len.div_ceil(R::LANES) {
-            if let Some(s_ba) = &self.s_ba {
-                (k.s_ba, k.inv_width) = (s_ba[i], (R::of(1.0) - s_ba[i]).recip());
+        let n = self.len.div_ceil(R::LANES);
+        if let Some([s_ba, inv_width]) = &mut self.s_ba {
+            for i in 0..n {
+                inv_width[i] = (R::of(1.0) - s_ba[i]).recip();
             }
+        }
+        for i in 0..n {
             let inv_g = self.g[i].recip();
-            let z = slip_on_ramp(&k, self.len_y[i] * inv_g, self.push[i] * inv_g);
+            self.roots[i] = Root::start(&self.consts(k, i), self.len_y[i] * inv_g, self.push[i] * inv_g);
+        }
+        for _ in 0..R::RAMP_ITERATIONS {
+            for i in 0..n {
+                let k = self.consts(k, i);
+                self.roots[i].step(&k);
+            }
+        }
+        for i in 0..n {
+            let z = self.roots[i].slip(&self.consts(k, i));
             self.d[i] = z.d;
             if !ONLY_D {
                 (self.stiff[i], self.xb[i], self.xs[i]) = (z.stiff, z.xb, z.xs);
             }
+        }
+    }
+
+    /// The constants of group `i` of those that were gathered.
+    #[inline(always)]
+    fn consts(&self, k: &Consts<R>, i: usize) -> Consts<R> {
+        match &self.s_ba {
+            Some([s_ba, inv_width]) => Consts { s_ba: s_ba[i], inv_width: inv_width[i], ..*k },
+            None => *k,
         }
     }
 

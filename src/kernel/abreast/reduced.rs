@@ -284,9 +284,9 @@ impl<R: Real> Reduceds<R> {
             let mut b_slope = zero;
             if R::any(on_ramp) {
                 let root = ramp_root(k, ratio, l);
-                x = R::select(on_ramp, root.0, x);
-                b = R::select(on_ramp, root.1, b);
-                b_slope = R::select(on_ramp, root.2, b_slope);
+                x = R::select(on_ramp, root[0], x);
+                b = R::select(on_ramp, root[1], b);
+                b_slope = R::select(on_ramp, root[2], b_slope);
             }
             let d = l.fma(b, one).recip();
             let step = push.plus(-(l * b), self.zeta) * d;
