@@ -235,9 +235,8 @@ fn tries<R: Real, const ONLY_D: bool>(
     }
     ramp.clear();
     if k.elasto_plastic {
-        for i in 0..n {
-            let t = &work[i].trial;
-            ramp.gather(i, on_ramp(k, t), t, k);
+        for (i, Work { trial, .. }) in work.iter().enumerate() {
+            ramp.gather(i, on_ramp(k, trial), trial, k);
         }
         ramp.solve::<ONLY_D>(k);
     }
