@@ -58,7 +58,7 @@ struct Slip {
     xs: Real,
 }
 
-// Polynomials go by even and odd powers, two short chains instead of a long one.
+// The polynomials of src/kernel/real.rs, by even and odd powers: two short chains instead of a long one.
 
 // e^x for -80 <= x <= 0: relative error below (1 + |x|) 2e-7.
 fn exp_negative(x: Real) -> Real {
@@ -122,18 +122,19 @@ fn ramp(k: Consts, x: Real) -> Plastic {
     return Plastic(fma(Real(0.5), sine(t), Real(0.5)), 0.5 * PI * k.inv_width * cosine(t));
 }
 
-// A root on the ramp, with the plastic share there.
+// The root x of x (1 + l b(x)) = y for s_ba < y < 1 + l, on its way there: Halley in the angle of the sine.
+// x = (middle of the ramp) + width/pi t; after an iteration with its sine and cosine.
 struct Root {
-    x: Real,
-    b: Real,
-    slope: Real,
+    y: Real,
+    l: Real,
+    t: Real,
+    sin: Real,
+    cos: Real,
 }
 
-// The root x of x (1 + l b(x)) = y for s_ba < y < 1 + l, with b and b' there: Halley in the angle of the sine.
-//
 // The start takes the ramp as a parabola on the half that holds the root, so that the equation is exact at that
 // half's end, and freezes the x before the square at its centre: a quadratic.
-fn ramp_root(k: Consts, y: Real, l: Real) -> Root {
+fn root_start(k: Consts, y: Real, l: Real) -> Root {
     let width = 1.0 - k.s_ba;
     let middle = fma(0.5, width, k.s_ba);
     let stretched = 1.0 + l;
@@ -144,39 +145,59 @@ fn ramp_root(k: Consts, y: Real, l: Real) -> Root {
     let c = max(select(stretched - y, y - k.s_ba, low_half), Real(0.0));
     let root = sqrt(fma(slope, slope, 8.0 * hl * frozen_twice * c));
     let q = min((c + c) / (slope + root), Real(0.5));
-    // x = middle + per_angle t
-    let per_angle = width / PI;
     var t = fma(Real(PI), q, Real(-0.5 * PI));
     t = select(-t, t, low_half);
-    var at = Turn(t, Real(0.0), Real(1.0));
-    for (var i = 0u; i < RAMP_ITERATIONS; i++) { at = ramp_step(at.t, y, l, per_angle, middle); }
-    let x = fma(Real(per_angle), at.t, Real(middle));
-    return Root(x, fma(Real(0.5), at.sin, Real(0.5)), 0.5 * PI * k.inv_width * at.cos);
+    return Root(y, l, t, t, t);
 }
 
-// An angle of the ramp's sine.
-struct Turn {
-    t: Real,
-    sin: Real,
-    cos: Real,
-}
-
-// One step of Halley from angle t to the root of x (1 + l b(x)) = y, x = middle + per_angle t.
-fn ramp_step(t: Real, y: Real, l: Real, per_angle: f32, middle: f32) -> Turn {
-    let hl = 0.5 * l;
-    let sin = sine(t);
-    let cos = cosine(t);
-    let x = fma(Real(per_angle), t, Real(middle));
+// An iteration.
+fn root_step(k: Consts, r: Root) -> Root {
+    let width = 1.0 - k.s_ba;
+    let middle = fma(0.5, width, k.s_ba);
+    let per_angle = width / PI;
+    let hl = 0.5 * r.l;
+    let sin = sine(r.t);
+    let cos = cosine(r.t);
+    let x = fma(Real(per_angle), r.t, Real(middle));
     let xl = x * hl;
     let load = fma(hl, sin, hl + 1.0);
-    let f = fma(x, load, -y);
+    let f = fma(x, load, -r.y);
     let f_slope = fma(xl, cos, per_angle * load);
-    let f_bend = fma(per_angle * l, cos, -(xl * sin));
+    let f_bend = fma(per_angle * r.l, cos, -(xl * sin));
     let below = fma(0.5 * f, -f_bend, f_slope * f_slope);
-    let next = clamp(t - f * f_slope / below, Real(-0.5 * PI), Real(0.5 * PI));
+    let next = clamp(r.t - f * f_slope / below, Real(-0.5 * PI), Real(0.5 * PI));
     // The last step is short: sine and cosine follow it as polynomials.
-    let step = next - t;
-    return Turn(next, fma(step, fma(0.5 * step, -sin, cos), sin), fma(step, -sin, cos));
+    let step = next - r.t;
+    return Root(r.y, r.l, next, fma(step, fma(0.5 * step, -sin, cos), sin), fma(step, -sin, cos));
+}
+
+// x with the plastic share there and its slope.
+struct End {
+    x: Real,
+    b: Real,
+    slope: Real,
+}
+
+fn root_end(k: Consts, r: Root) -> End {
+    let width = 1.0 - k.s_ba;
+    let middle = fma(0.5, width, k.s_ba);
+    let x = fma(Real(width / PI), r.t, Real(middle));
+    return End(x, fma(Real(0.5), r.sin, Real(0.5)), 0.5 * PI * k.inv_width * r.cos);
+}
+
+// The slip of a trial on the ramp, from y = |y|/g and l = push/g.
+fn root_slip(k: Consts, r: Root) -> Slip {
+    let at = root_end(k, r);
+    let steep = r.l * fma(at.x, at.slope, at.b);
+    let stiff = 1.0 / (1.0 + steep);
+    return Slip(1.0 / fma(r.l, at.b, Real(1.0)), stiff, at.x * at.b, at.x * (steep * stiff));
+}
+
+// The root after all iterations.
+fn ramp_root(k: Consts, y: Real, l: Real) -> Root {
+    var root = root_start(k, y, l);
+    for (var i = 0u; i < RAMP_ITERATIONS; i++) { root = root_step(k, root); }
+    return root;
 }
 
 // The bristle carried along from base (zx, zy) at velocity m.
@@ -217,21 +238,13 @@ fn slip(k: Consts, t: Trial) -> Slip {
     let here = on_ramp(k, t);
     if (any(here)) {
         let inv_g = 1.0 / t.g;
-        let on = slip_on_ramp(k, t.len * inv_g, t.push * inv_g);
+        let on = root_slip(k, ramp_root(k, t.len * inv_g, t.push * inv_g));
         z.d = select(z.d, on.d, here);
         z.stiff = select(z.stiff, on.stiff, here);
         z.xb = select(z.xb, on.xb, here);
         z.xs = select(z.xs, on.xs, here);
     }
     return z;
-}
-
-// The slip of a trial on the ramp, from y = |y|/g and l = push/g.
-fn slip_on_ramp(k: Consts, y: Real, l: Real) -> Slip {
-    let root = ramp_root(k, y, l);
-    let steep = l * fma(root.x, root.slope, root.b);
-    let stiff = 1.0 / (1.0 + steep);
-    return Slip(1.0 / fma(l, root.b, Real(1.0)), stiff, root.x * root.b, root.x * (steep * stiff));
 }
 
 // d zeta*/dv.

@@ -238,7 +238,7 @@ fn bristle3(k: Consts, st: Stage, m: Drive) -> Bristle3 {
             x = ratio / (1.0 + l);
             b = Plastic(1.0, 0.0);
         } else if (ratio > k.s_ba) {
-            let root = ramp_root(k, ratio, l);
+            let root = root_end(k, ramp_root(k, ratio, l));
             x = root.x;
             b = Plastic(root.b, root.slope);
         }

@@ -257,14 +257,14 @@ impl<R: Real> Root<R> {
     }
 }
 
-/// The root `x` of `x (1 + l b(x)) = y` with `b` and its slope there: [`Root`].
+/// The root after all iterations.
 #[inline(always)]
-pub fn ramp_root<R: Real>(k: &Consts<R>, y: R, l: R) -> [R; 3] {
+pub fn ramp_root<R: Real>(k: &Consts<R>, y: R, l: R) -> Root<R> {
     let mut root = Root::start(k, y, l);
     for _ in 0..R::RAMP_ITERATIONS {
         root.step(k);
     }
-    root.end(k)
+    root
 }
 
 /// The bristle carried along from base `(zx, zy)` at velocity `m`.

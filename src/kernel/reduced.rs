@@ -250,7 +250,7 @@ impl Reduced {
             } else if ratio >= 1.0 + l {
                 (ratio / (1.0 + l), 1.0, 0.0)
             } else {
-                ramp_root(k, ratio, l).into()
+                ramp_root(k, ratio, l).end(k).into()
             };
             let d = 1.0 / (1.0 + l * b);
             return Bristle { zeta: d * y, step: d * (push - l * b * self.zeta), y, l, x, b, b_slope, d };

@@ -283,7 +283,7 @@ impl<R: Real> Reduceds<R> {
             let mut b = R::select(below, zero, one);
             let mut b_slope = zero;
             if R::any(on_ramp) {
-                let root = ramp_root(k, ratio, l);
+                let root = ramp_root(k, ratio, l).end(k);
                 x = R::select(on_ramp, root[0], x);
                 b = R::select(on_ramp, root[1], b);
                 b_slope = R::select(on_ramp, root[2], b_slope);

@@ -23,9 +23,7 @@ fn stage(f: &Friction, a: f64) -> Stage<f64> {
 /// The bristle after one stage: the cell by itself, as a sweep takes it apart.
 fn bristle<R: Real>(k: &Consts<R>, st: &Stage<R>, m: &Motion<R>, zx: R, zy: R) -> (Trial<R>, Slip<R>) {
     let t = trial(k, st, m, zx, zy);
-    let mut root = Root::start(k, t.len / t.g, t.push / t.g);
-    (0..R::RAMP_ITERATIONS).for_each(|_| root.step(k));
-    let (off, on) = (slip(k, &t), root.slip(k));
+    let (off, on) = (slip(k, &t), ramp_root(k, t.len / t.g, t.push / t.g).slip(k));
     let mask = on_ramp(k, &t);
     let pick = |on, off| R::select(mask, on, off);
     let z = if k.elasto_plastic {
@@ -121,7 +119,7 @@ fn the_root_on_the_ramp_solves_its_equation() {
             let low = f64::max(s_ba, l - 4.0);
             for q in [1e-9, 1e-6, 1e-3, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.999, 1.0 - 1e-6, 1.0 - 1e-9] {
                 let y = low + q * (1.0 + l - low);
-                let [x, b, b_slope] = ramp_root(&k, y, l);
+                let [x, b, b_slope] = ramp_root(&k, y, l).end(&k);
                 let residual = x * (1.0 + l * ramp(&k, x).0) - y;
                 let limit = 1e-12 * y.max(1.0);
                 assert!(residual.abs() <= limit, "s_ba {s_ba}, l {l:e}, q {q}: residual {residual:e} at {x}");
