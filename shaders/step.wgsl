@@ -134,6 +134,8 @@ var<private> pending_stage: Stage;
 var<private> arm2: f32;
 // With a tolerance: the step to try next.
 var<private> h_next: f32;
+// Stages of this step that have not converged.
+var<private> unsolved: u32;
 var<private> status: u32;
 var<private> failed_step: u32;
 var<private> unconverged: u32;
@@ -233,7 +235,7 @@ fn is_finite(v: vec3f) -> bool {
 // The longest step on which a stage has one solution on the falling Stribeck branch; with a tolerance, no longer than
 // the one to try.
 fn longest_step(v: Inputs) -> f32 {
-    let fall = c.pads * v.f_n * (v.mu_s - v.mu_c) * c.k_g;
+    let fall = c.pads * v.f_n * (v.mu_s - v.mu_c) * slope();
     let most = select(c.h_max, min(c.h_max, h_next), adaptive);
     if (c.kind == KIND_PRESCRIBED || fall <= 0.0) {
         return most;
@@ -244,16 +246,34 @@ fn longest_step(v: Inputs) -> f32 {
     return min(most, max(m_e * c.v_s / (KAPPA * fall), SHORTEST_RULED_STEP));
 }
 
+// A slope over s/v_s that the Stribeck bell does not exceed: k_g; with a tolerance and gamma = 2, where a bristle may be in
+// the coming step.
+fn slope() -> f32 {
+    if (!adaptive || !gaussian) {
+        return c.k_g;
+    }
+    let along = length(patch_twist.xy);
+    let around = ARMS * sqrt(arm2) * abs(patch_twist.z);
+    return min(steepest_between((along - around) / (AROUND * c.v_s), AROUND * (along + around) / c.v_s), c.k_g);
+}
+
+// What the slope of exp(-x^2) does not exceed for x from least to most: src/friction.rs.
+fn steepest_between(least: f32, most: f32) -> f32 {
+    let x = max(least, FALLING_FROM);
+    return min(2.0 * most, FALLING / (x * x * x));
+}
+
 fn ahead(dt: f32) -> Transform {
     return transform(q + dt * u);
 }
 
-// One step of a body. `false` if its error was too large: then nothing has moved, and the next one is shorter.
+// One step of a body. `false` if it was too long: then nothing has moved, and the next one is shorter.
 fn step_body(id: u32, tau: f32, h: f32, at_least: u32) -> bool {
     let a = KAPPA * h;
     let t1 = ahead(a);
     let t2 = ahead(h);
     let before = patch_twist;
+    unsolved = 0u;
     let du1 = stage(inputs(id, tau + a), t1, a, vec3f(0.0), PULL, at_least);
     if (status != 0u) {
         return false;
@@ -269,6 +289,7 @@ fn step_body(id: u32, tau: f32, h: f32, at_least: u32) -> bool {
         patch_twist = before;
         return false;
     }
+    unconverged += unsolved;
     move_by(h * u + h * ((1.0 - KAPPA) * du1 + KAPPA * du2));
     let sum = add(u, u_low, du2);
     u = sum.high;
@@ -277,17 +298,18 @@ fn step_body(id: u32, tau: f32, h: f32, at_least: u32) -> bool {
 }
 
 // Chooses the next step by how far the increment d2 up to the second stage of one of length h is from where the one up to the
-// first, d1, pointed. `false` if that is too far: then the bristles are where they were. The increments are of the twist,
-// with unit 1, or of the friction over f_N, with unit mu_c.
+// first, d1, pointed. `false` if that is too far, or a stage has not converged: then the bristles are where they were. The
+// increments are of the twist, with unit 1, or of the friction over f_N, with unit mu_c.
 fn accept(h: f32, d1: vec3f, d2: vec3f, unit: f32) -> bool {
     let tolerance = c.tolerance * unit;
     let e = abs(d2 - d1 / KAPPA);
     let error = max(max(e.x, e.y), sqrt(arm2) * e.z);
     let change = clamp(SAFETY * sqrt(tolerance / max(error, TINY)), CHANGE_LEAST, CHANGE_MOST);
-    if (error > tolerance && h > SHORTEST_CHOSEN_STEP) {
+    let solved = unsolved == 0u;
+    if ((error > tolerance || !solved) && h > SHORTEST_CHOSEN_STEP) {
         restore();
         pending = false;
-        h_next = max(h * min(change, SAFETY), SHORTEST_TRIED_STEP);
+        h_next = max(h * min(change, select(RETREAT, SAFETY, solved)), SHORTEST_TRIED_STEP);
         return false;
     }
     // A step that the interval's end cut short says nothing against a longer one.
@@ -332,7 +354,7 @@ fn stage(v: Inputs, t: Transform, a: f32, base: vec3f, pull: f32, at_least: u32)
             break;
         }
         if (newton == NEWTON_MOST && !small) {
-            unconverged += 1u;
+            unsolved += 1u;
         }
     }
     pending = true;

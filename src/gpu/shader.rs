@@ -4,11 +4,11 @@ use super::adapter::Adapter;
 use super::layout::{flag, kind};
 use crate::body::Kind;
 use crate::engine::Reason;
-use crate::friction::STRIBECK_X_MIN;
+use crate::friction::{FALLING, FALLING_FROM, STRIBECK_X_MIN};
 use crate::kernel::real::Real;
 use crate::kernel::step::{
-    CHANGE, FRESH_STEP, KAPPA, LEAST_REACH, NEWTON_MOST, NEWTON_TOLERANCE, PULL, SAFETY, SHORTEST_CHOSEN_STEP,
-    SHORTEST_RULED_STEP, SHORTEST_TRIED_STEP, STRAIGHT,
+    ARMS, AROUND, CHANGE, FRESH_STEP, KAPPA, LEAST_REACH, NEWTON_MOST, NEWTON_TOLERANCE, PULL, RETREAT, SAFETY,
+    SHORTEST_CHOSEN_STEP, SHORTEST_RULED_STEP, SHORTEST_TRIED_STEP, STRAIGHT,
 };
 use crate::limit_surface::{ORDERS, Rule};
 use crate::patch::{A_MIN, K_MIN};
@@ -124,12 +124,17 @@ pub fn source(shape: Shape) -> String {
         ("STRAIGHT", STRAIGHT),
         ("LEAST_REACH", LEAST_REACH),
         ("SHORTEST_RULED_STEP", SHORTEST_RULED_STEP),
+        ("AROUND", AROUND),
+        ("ARMS", ARMS),
+        ("FALLING", FALLING),
+        ("FALLING_FROM", FALLING_FROM),
         ("FRESH_STEP", FRESH_STEP),
         ("SHORTEST_CHOSEN_STEP", SHORTEST_CHOSEN_STEP),
         ("SHORTEST_TRIED_STEP", SHORTEST_TRIED_STEP),
         ("CHANGE_LEAST", CHANGE[0]),
         ("CHANGE_MOST", CHANGE[1]),
         ("SAFETY", SAFETY),
+        ("RETREAT", RETREAT),
         ("STRIBECK_X_MIN", STRIBECK_X_MIN),
         ("STEP_SLACK", STEP_SLACK),
         ("ROOT_TOLERANCE", ROOT_TOLERANCE),

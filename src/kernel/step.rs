@@ -13,6 +13,7 @@ use super::reduced::Reduced;
 use crate::body::{Kind, Transform};
 use crate::contact::{Contact, Model};
 use crate::engine::{Plan, Reason, Status};
+use crate::friction::steepest_between;
 use crate::limit_surface::{Rule, Table};
 use crate::patch::{Exponent, Hertz, Patch};
 use crate::planar::{Pose, Twist, Wrench};
@@ -33,8 +34,12 @@ pub const LEAST_REACH: f64 = 3e-6;
 pub const NEWTON_MOST: u32 = 3;
 /// The rule against branch jumps never asks for a shorter step than this [s].
 pub const SHORTEST_RULED_STEP: f64 = 1e-5;
+/// With a tolerance, the rule against branch jumps looks at the Stribeck curve within this factor of the bristles' speeds,
+pub const AROUND: f64 = 2.0;
+/// which it seeks up to this many `L` from the patch origin: beyond it are bristles with a quarter of the load at most.
+pub const ARMS: f64 = 2.0;
 /// With a tolerance: the first step of a run and after a jump of the inputs [s].
-pub const FRESH_STEP: f64 = 2e-5;
+pub const FRESH_STEP: f64 = 5e-5;
 /// With a tolerance: a step this short [s] is taken whatever its error.
 pub const SHORTEST_CHOSEN_STEP: f64 = 1e-6;
 /// With a tolerance: the shortest step to try [s]. Below the one that is always taken by more than equal parts of an interval
@@ -43,7 +48,9 @@ pub const SHORTEST_TRIED_STEP: f64 = 0.9 * SHORTEST_CHOSEN_STEP;
 /// With a tolerance: how far a step may differ from the one before.
 pub const CHANGE: [f64; 2] = [0.25, 2.0];
 /// With a tolerance: the share of the step that would just meet it.
-pub const SAFETY: f64 = 0.9;
+pub const SAFETY: f64 = 0.8;
+/// With a tolerance: the share of a step with a stage that has not converged.
+pub const RETREAT: f64 = 0.5;
 
 /// The contact became non-finite; its status says where and why.
 #[derive(Clone, Copy, Debug)]
@@ -108,6 +115,8 @@ pub struct Solver<'a> {
     tolerance: Option<f64>,
     /// With a tolerance: the step to try next [s].
     h_next: f64,
+    /// Stages of this step that have not converged.
+    unsolved: u64,
     /// How it fares.
     pub status: Status,
 }
@@ -143,6 +152,7 @@ impl<'a> Solver<'a> {
             h_max: plan.step,
             tolerance: plan.tolerance,
             h_next: FRESH_STEP,
+            unsolved: 0,
             status: Status::default(),
         }
     }
@@ -193,7 +203,7 @@ impl<'a> Solver<'a> {
     /// than the one to try.
     fn longest_step(&self, v: &Inputs) -> f64 {
         let (body, f) = (&self.contact.body, &self.contact.friction);
-        let fall = f64::from(body.pads) * v[slot::F_N] * (v[slot::MU_S] - v[slot::MU_C]) * self.k_g;
+        let fall = f64::from(body.pads) * v[slot::F_N] * (v[slot::MU_S] - v[slot::MU_C]) * self.slope();
         let most = if self.tolerance.is_some() { self.h_max.min(self.h_next) } else { self.h_max };
         if body.kind == Kind::Prescribed || fall <= 0.0 {
             return most;
@@ -204,7 +214,19 @@ impl<'a> Solver<'a> {
         most.min((m_e * f.v_s / (KAPPA * fall)).max(SHORTEST_RULED_STEP))
     }
 
-    /// One step of a body. `false` if its error was too large: then nothing has moved, and the next one is shorter.
+    /// A slope over `s/v_s` that the Stribeck bell does not exceed: `k_g`; with a tolerance and `gamma = 2`, where a bristle
+    /// may be in the coming step.
+    fn slope(&self) -> f64 {
+        let f = &self.contact.friction;
+        if self.tolerance.is_none() || f.gamma != 2.0 {
+            return self.k_g;
+        }
+        let Twist { vx, vy, w } = self.patch_twist;
+        let (along, around) = ((vx * vx + vy * vy).sqrt(), ARMS * self.arm2.sqrt() * w.abs());
+        steepest_between((along - around) / (AROUND * f.v_s), AROUND * (along + around) / f.v_s).min(self.k_g)
+    }
+
+    /// One step of a body. `false` if it was too long: then nothing has moved, and the next one is shorter.
     fn step(&mut self, interval: &Interval, tau: f64, h: f64, at_least: u32) -> Result<bool, Failed> {
         let a = KAPPA * h;
         let ahead = |dt: f64| {
@@ -213,6 +235,7 @@ impl<'a> Solver<'a> {
         };
         let (t1, t2) = (ahead(a), ahead(h));
         let before = self.patch_twist;
+        self.unsolved = 0;
         let du1 = self.stage(&interval.inputs(tau + a), t1, a, Vector3::zeros(), PULL, at_least)?;
         if self.tolerance.is_some() {
             self.bristles.keep();
@@ -222,6 +245,7 @@ impl<'a> Solver<'a> {
             self.patch_twist = before;
             return Ok(false);
         }
+        self.status.unconverged += self.unsolved;
         let mean = (1.0 - KAPPA) * du1 + KAPPA * du2;
         self.q.x += h * (self.u.vx + mean[0]);
         self.q.y += h * (self.u.vy + mean[1]);
@@ -231,17 +255,19 @@ impl<'a> Solver<'a> {
     }
 
     /// Chooses the next step by how far the increment `d2` up to the second stage of one of length `h` is from where the
-    /// one up to the first, `d1`, pointed. `false` if that is too far: then the bristles are where they were. The
-    /// increments are of the twist, with `unit` 1, or of the friction over `f_N`, with `unit` `mu_c`.
+    /// one up to the first, `d1`, pointed. `false` if that is too far, or a stage has not converged: then the bristles are
+    /// where they were. The increments are of the twist, with `unit` 1, or of the friction over `f_N`, with `unit` `mu_c`.
     fn accept(&mut self, h: f64, d1: Vector3<f64>, d2: Vector3<f64>, unit: f64) -> bool {
         let Some(tolerance) = self.tolerance.map(|t| t * unit) else { return true };
         let e = d2 - d1 / KAPPA;
         let error = e[0].abs().max(e[1].abs()).max(self.arm2.sqrt() * e[2].abs());
         let change = (SAFETY * (tolerance / error.max(f64::MIN_POSITIVE)).sqrt()).clamp(CHANGE[0], CHANGE[1]);
-        if error > tolerance && h > SHORTEST_CHOSEN_STEP {
+        let solved = self.unsolved == 0;
+        if (error > tolerance || !solved) && h > SHORTEST_CHOSEN_STEP {
             self.bristles.restore();
             self.pending = None;
-            self.h_next = (h * change.min(SAFETY)).max(SHORTEST_TRIED_STEP);
+            let most = if solved { SAFETY } else { RETREAT };
+            self.h_next = (h * change.min(most)).max(SHORTEST_TRIED_STEP);
             return false;
         }
         // A step that the interval's end cut short says nothing against a longer one.
@@ -287,7 +313,7 @@ impl<'a> Solver<'a> {
                 break;
             }
             if newton == NEWTON_MOST {
-                self.status.unconverged += u64::from(!small);
+                self.unsolved += u64::from(!small);
                 break;
             }
         }

@@ -10,12 +10,13 @@ use super::{Abreast, Bits, add3};
 use crate::body;
 use crate::contact::Contact;
 use crate::engine::Plan;
+use crate::friction::{FALLING, FALLING_FROM};
 use crate::kernel::friction::Stage;
 use crate::kernel::real::{LANES, Real};
 use crate::kernel::simd::copies;
 use crate::kernel::step::{
-    Bristles, CHANGE, FRESH_STEP, KAPPA, NEWTON_MOST, NEWTON_TOLERANCE, PULL, SAFETY, SHORTEST_CHOSEN_STEP,
-    SHORTEST_RULED_STEP, SHORTEST_TRIED_STEP,
+    ARMS, AROUND, Bristles, CHANGE, FRESH_STEP, KAPPA, NEWTON_MOST, NEWTON_TOLERANCE, PULL, RETREAT, SAFETY,
+    SHORTEST_CHOSEN_STEP, SHORTEST_RULED_STEP, SHORTEST_TRIED_STEP,
 };
 use crate::kernel::three::Vec3;
 use crate::planar::{Pose, Twist};
@@ -30,6 +31,7 @@ pub struct Group<R: Real, B> {
     sigma0: R,
     sigma1: R,
     k_g: R,
+    gaussian: Bits,
     v_s: R,
     inv_v_s: R,
     mass: Vec3<R>,
@@ -74,6 +76,8 @@ pub struct Group<R: Real, B> {
     second: Bits,
     newton: R,
     du: Vec3<R>,
+    /// Lanes whose first and second stage have not converged.
+    unsolved: [Bits; 2],
     /// Lanes that take part in a pass, those of them that only finish what is pending, and those that begin a step.
     pub running: Bits,
     settling: Bits,
@@ -106,6 +110,7 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
             sigma0: one,
             sigma1: zero,
             k_g: one,
+            gaussian: 0,
             v_s: one,
             inv_v_s: one,
             mass: Vec3::new(one, one, one),
@@ -142,6 +147,7 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
             second: 0,
             newton: zero,
             du: none,
+            unsolved: [0; 2],
             running: 0,
             settling: 0,
             begins: 0,
@@ -164,6 +170,7 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         self.mass.set(l, [body.mass, body.mass, body.inertia]);
         self.pads.set(l, f64::from(body.pads));
         let bit = 1 << l;
+        self.gaussian = if f.gamma == 2.0 { self.gaussian | bit } else { self.gaussian & !bit };
         match body.kind {
             body::Kind::Prescribed => self.prescribed |= bit,
             body::Kind::Gripper => self.gripper |= bit,
@@ -280,7 +287,7 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         }
         self.tau = R::select(begins, narrow(&tau), self.tau);
         let v = self.inputs(self.tau, self.begins);
-        let fall = self.pads * v[slot::F_N] * (v[slot::MU_S] - v[slot::MU_C]) * self.k_g;
+        let fall = self.pads * v[slot::F_N] * (v[slot::MU_S] - v[slot::MU_C]) * self.slope();
         let gripper = R::mask(self.gripper);
         let ox = R::select(gripper, self.q.x, self.offset[0]);
         let oy = R::select(gripper, self.q.y, self.offset[1]);
@@ -311,7 +318,23 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         if self.tolerance.is_some() && led != 0 {
             self.bristles.keep(R::mask(led));
         }
+        self.unsolved = self.unsolved.map(|lanes| lanes & !self.begins);
         self.begins = 0;
+    }
+
+    /// A slope over `s/v_s` that the Stribeck bell does not exceed: `k_g`; with a tolerance and `gamma = 2`, where a bristle
+    /// may be in the coming step.
+    #[inline(always)]
+    fn slope(&self) -> R {
+        if self.tolerance.is_none() {
+            return self.k_g;
+        }
+        let Vec3 { x, y, z } = self.patch_twist;
+        let (along, around) = (x.fma(x, y * y).sqrt(), R::of(ARMS) * self.arm * z.max(-z));
+        let least = ((along - around) * self.inv_v_s * R::of(1.0 / AROUND)).max(R::of(FALLING_FROM));
+        let most = R::of(AROUND) * (along + around) * self.inv_v_s;
+        let here = self.k_g.min(most + most).min(R::of(FALLING) * (least * least * least).recip());
+        R::select(R::mask(self.gaussian), here, self.k_g)
     }
 
     /// The map at the pose a time `dt` ahead.
@@ -403,10 +426,9 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         self.newton += one;
         let last = !R::bits(self.newton.lt(R::of(f64::from(NEWTON_MOST))));
         let solved = solving & !failed & ((small & !R::bits(self.newton.lt(self.at_least))) | last);
-        let unconverged = solved & last & !small;
-        if unconverged != 0 {
-            count(&mut self.unconverged, unconverged);
-        }
+        let unsolved = solved & last & !small;
+        self.unsolved[0] |= unsolved & !self.second;
+        self.unsolved[1] |= unsolved & self.second;
         count(&mut self.passes, self.running);
 
         // The ends of stages and steps.
@@ -437,6 +459,9 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         let mut stopped = self.settling & self.running;
         if ended != 0 {
             count(&mut self.steps, ended);
+            for unsolved in self.unsolved {
+                count(&mut self.unconverged, ended & unsolved);
+            }
             self.at_least = R::select(R::mask(ended), one, self.at_least);
             let (ends, rest) = (wide(R::select(R::mask(ended), one, zero)), self.rest);
             let mut all_left = [0.0; LANES];
@@ -472,8 +497,9 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         let safety = R::of(SAFETY);
         let change = safety * (tolerance / error.max(R::of(R::TINY))).sqrt();
         let change = change.max(R::of(CHANGE[0])).min(R::of(CHANGE[1]));
-        let too_large = R::and(tolerance.lt(error), R::of(SHORTEST_CHOSEN_STEP).lt(self.h));
-        let refused = done & R::bits(too_large);
+        let unsolved = self.unsolved[0] | self.unsolved[1];
+        let long = R::bits(R::of(SHORTEST_CHOSEN_STEP).lt(self.h));
+        let refused = done & long & (R::bits(tolerance.lt(error)) | unsolved);
         let mask = R::mask(refused);
         self.bristles.restore(mask);
         update::<R>(mask, &mut self.patch_twist, self.before);
@@ -482,7 +508,8 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         let cut = R::and(self.h.lt(safety * self.h_next), R::of(1.0).lt(change));
         let taken = self.h * change;
         let taken = R::select(cut, self.h_next.max(taken), taken);
-        let next = R::select(mask, self.h * change.min(safety), taken);
+        let most = R::select(R::mask(unsolved), R::of(RETREAT), safety);
+        let next = R::select(mask, self.h * change.min(most), taken);
         let next = next.max(R::of(SHORTEST_TRIED_STEP));
         self.h_next = R::select(R::mask(done), next, self.h_next);
         refused
