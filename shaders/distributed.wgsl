@@ -146,18 +146,18 @@ fn moved_cell(i: u32) {
     sum[2] += cell_x[i] * fy - cell_y[i] * fx;
 }
 
-// Makes the pressure map of an interval anew; bristles are kept.
-fn remap(id: u32) {
-    follow_map(id);
+// Makes the pressure map of the interval anew; bristles are kept.
+fn remap() {
+    follow_map();
 }
 
-// Takes over the pressure map of an interval, eq. (46).
-fn follow_map(id: u32) {
+// Takes over the pressure map of the interval, eq. (46).
+fn follow_map() {
     if (c.hertz_radius == 0.0) {
         return;
     }
     extra_work += 2u;
-    let f_n = intervals[id].map_f_n;
+    let f_n = now.map_f_n;
     let a = max(min(c.hertz_radius * exp2(log2(max(f_n, TINY)) / 3.0), c.hertz_most), A_MIN);
     let e = max(c.hertz_k + c.hertz_k_per_newton * f_n, K_MIN);
     sum = array<Real, 12>();

@@ -343,28 +343,28 @@ fn sensitivity3(k: Consts, st: Stage, m: Drive, z: Bristle3) -> mat3x3f {
     return direct - outer(p, hv) * (1.0 / hb);
 }
 
-// Follows the map of an interval; the deflection z_tau = r zeta_3 / sigma0 is kept.
-fn remap(id: u32) {
+// Follows the map of the interval; the deflection z_tau = r zeta_3 / sigma0 is kept.
+fn remap() {
     if (pending) {
         // The stage is finished on the map that it was solved on.
         settle();
         sweeps += 1u;
     }
-    let shrink = radius * over(intervals[id].map_radius);
+    let shrink = radius * over(now.map_radius);
     zeta.z *= shrink;
     zeta_low.z *= shrink;
-    follow_map(id);
+    follow_map();
 }
 
 fn map_radius() -> f32 {
     return radius;
 }
 
-// Takes over the map of an interval without touching the bristle.
-fn follow_map(id: u32) {
-    radius = intervals[id].map_radius;
-    viscous = intervals[id].map_viscous;
-    table_first = intervals[id].map_table;
+// Takes over the map of the interval without touching the bristle.
+fn follow_map() {
+    radius = now.map_radius;
+    viscous = now.map_viscous;
+    table_first = now.map_table;
     arm2 = viscous;
 }
 

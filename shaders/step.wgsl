@@ -132,6 +132,8 @@ var<private> patch_twist: vec3f;
 var<private> pending: bool;
 var<private> pending_stage: Stage;
 var<private> arm2: f32;
+// The interval it is in: read from memory once.
+var<private> now: Interval;
 // With a tolerance: the step to try next.
 var<private> h_next: f32;
 // Stages of this step that have not converged.
@@ -187,21 +189,20 @@ struct Inputs {
     mu_s: f32,
 }
 
-fn polynomial(id: u32, slot: u32, tau: f32) -> f32 {
-    return intervals[id].c[3u * slot] + tau * (intervals[id].c[3u * slot + 1u] + tau * intervals[id].c[3u * slot + 2u]);
+fn polynomial(slot: u32, tau: f32) -> f32 {
+    return now.c[3u * slot] + tau * (now.c[3u * slot + 1u] + tau * now.c[3u * slot + 2u]);
 }
 
-fn inputs(id: u32, tau: f32) -> Inputs {
+fn inputs(tau: f32) -> Inputs {
     var v = array<f32, 6>(
-        polynomial(id, 0u, tau),
-        polynomial(id, 1u, tau),
-        polynomial(id, 2u, tau),
-        polynomial(id, 3u, tau),
-        polynomial(id, 4u, tau),
-        polynomial(id, 5u, tau),
+        polynomial(0u, tau),
+        polynomial(1u, tau),
+        polynomial(2u, tau),
+        polynomial(3u, tau),
+        polynomial(4u, tau),
+        polynomial(5u, tau),
     );
-    let first = intervals[id].term_first;
-    for (var i = first; i < first + intervals[id].term_count; i++) {
+    for (var i = now.term_first; i < now.term_first + now.term_count; i++) {
         v[terms[i].slot] += terms[i].amplitude * sin(terms[i].omega * tau + terms[i].phase);
     }
     return Inputs(max(v[0], 0.0), vec3f(v[1], v[2], v[3]), v[4], v[5]);
@@ -268,20 +269,20 @@ fn ahead(dt: f32) -> Transform {
 }
 
 // One step of a body. `false` if it was too long: then nothing has moved, and the next one is shorter.
-fn step_body(id: u32, tau: f32, h: f32, at_least: u32) -> bool {
+fn step_body(tau: f32, h: f32, at_least: u32) -> bool {
     let a = KAPPA * h;
     let t1 = ahead(a);
     let t2 = ahead(h);
     let before = patch_twist;
     unsolved = 0u;
-    let du1 = stage(inputs(id, tau + a), t1, a, vec3f(0.0), PULL, at_least);
+    let du1 = stage(inputs(tau + a), t1, a, vec3f(0.0), PULL, at_least);
     if (status != 0u) {
         return false;
     }
     if (adaptive) {
         keep();
     }
-    let du2 = stage(inputs(id, tau + h), t2, a, PULL * du1, 1.0, at_least);
+    let du2 = stage(inputs(tau + h), t2, a, PULL * du1, 1.0, at_least);
     if (status != 0u) {
         return false;
     }
@@ -388,7 +389,7 @@ fn stage_constants(v: Inputs, a: f32, pull: f32) -> Stage {
 }
 
 // One step of a prescribed twist: nothing to solve. `false` if its error was too large, as in step_body.
-fn follow(id: u32, tau: f32, h: f32) -> bool {
+fn follow(tau: f32, h: f32) -> bool {
     let a = KAPPA * h;
     var way = vec3f(0.0);
     var mu_c = 0.0;
@@ -399,7 +400,7 @@ fn follow(id: u32, tau: f32, h: f32) -> bool {
         keep();
     }
     for (var i = 0u; i < 2u; i++) {
-        let v = inputs(id, tau + select(h, a, i == 0u));
+        let v = inputs(tau + select(h, a, i == 0u));
         let pull = select(1.0, PULL, i == 0u);
         way += h * select(KAPPA, 1.0 - KAPPA, i == 0u) * v.load;
         mu_c = v.mu_c;
@@ -496,38 +497,38 @@ fn rollout(
     var recorded = s.recorded;
     extra_work = 0u;
     load_bristles(s.map_radius);
-    let now = window.interval_first + interval - window.begin;
-    if (left > 0.0 || (intervals[now].flags & FLAG_REMAP) == 0u) {
-        follow_map(now);
+    now = intervals[window.interval_first + interval - window.begin];
+    if (left > 0.0 || (now.flags & FLAG_REMAP) == 0u) {
+        follow_map();
     }
 
     let sweeps_before = sweeps;
     var work = 0u;
     while (interval < window.end && work < run.max_sweeps && status == 0u) {
-        let here = window.interval_first + interval - window.begin;
+        now = intervals[window.interval_first + interval - window.begin];
         if (left <= 0.0) {
-            left = intervals[here].length;
-            at_least = select(1u, 2u, (intervals[here].flags & FLAG_JUMP) != 0u);
-            h_next = select(h_next, FRESH_STEP, (intervals[here].flags & FLAG_JUMP) != 0u);
-            if ((intervals[here].flags & FLAG_REMAP) != 0u) {
-                remap(here);
+            left = now.length;
+            at_least = select(1u, 2u, (now.flags & FLAG_JUMP) != 0u);
+            h_next = select(h_next, FRESH_STEP, (now.flags & FLAG_JUMP) != 0u);
+            if ((now.flags & FLAG_REMAP) != 0u) {
+                remap();
             }
-            if ((intervals[here].flags & FLAG_FIRST) != 0u) {
-                record(inputs(here, 0.0), window.record_first + recorded - window.sample_from);
+            if ((now.flags & FLAG_FIRST) != 0u) {
+                record(inputs(0.0), window.record_first + recorded - window.sample_from);
                 recorded += 1u;
             }
         }
         while (left > 0.0 && work < run.max_sweeps && status == 0u) {
-            let tau = intervals[here].length - left;
-            let n = max(ceil(left / longest_step(inputs(here, tau)) - STEP_SLACK), 1.0);
+            let tau = now.length - left;
+            let n = max(ceil(left / longest_step(inputs(tau)) - STEP_SLACK), 1.0);
             // The steps are differences of what is left, so that they add up to the interval.
             let rest = select(opaque_number(left - left / n), 0.0, n == 1.0);
             let h = left - rest;
             var taken = true;
             if (c.kind == KIND_PRESCRIBED) {
-                taken = follow(here, tau, h);
+                taken = follow(tau, h);
             } else {
-                taken = step_body(here, tau, h, at_least);
+                taken = step_body(tau, h, at_least);
             }
             if (status == 0u && taken) {
                 steps += 1u;
@@ -539,8 +540,8 @@ fn rollout(
         if (left > 0.0 || status != 0u) {
             break;
         }
-        if ((intervals[here].flags & FLAG_RECORD) != 0u) {
-            record(inputs(here, intervals[here].length), window.record_first + recorded - window.sample_from);
+        if ((now.flags & FLAG_RECORD) != 0u) {
+            record(inputs(now.length), window.record_first + recorded - window.sample_from);
             recorded += 1u;
         }
         interval += 1u;
