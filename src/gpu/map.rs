@@ -7,8 +7,8 @@ use std::sync::Arc;
 use crate::contact::{Contact, Model};
 use crate::error::EngineError;
 use crate::gpu::Gpu;
-use crate::kernel::step::{reshapes, rule_of};
-use crate::limit_surface::{Rule, Surface, Table};
+use crate::kernel::step::{radius_of, reshapes};
+use crate::limit_surface::{Rule, Table};
 use crate::patch::Patch;
 use crate::schedule::Interval;
 
@@ -33,8 +33,7 @@ impl Map {
             Model::Distributed | Model::Ellipsoid(_) => None,
         };
         let patch = &contact.patch;
-        let radius =
-            if contact.model.is_grid() { 0.0 } else { Surface::new(patch, rule_of(table.as_deref())).radius() };
+        let radius = if contact.model.is_grid() { 0.0 } else { radius_of(patch, table.as_deref()) };
         Self { f_n: 0.0, radius, viscous: patch.viscous(), table }
     }
 
@@ -49,7 +48,7 @@ impl Map {
         if self.table.is_some() && reshapes(&patch) {
             return Some(patch);
         }
-        self.radius = Surface::new(&patch, rule_of(self.table.as_deref())).radius();
+        self.radius = radius_of(&patch, self.table.as_deref());
         None
     }
 

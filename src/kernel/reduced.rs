@@ -10,7 +10,7 @@ use nalgebra::{Matrix3, Vector3};
 
 use super::distributed::{Rate, Sums};
 use super::friction::{Consts, Motion, Stage, motion, ramp, ramp_root};
-use super::step::{Bristles, LEAST_REACH, STRAIGHT, reshapes, rule_of};
+use super::step::{Bristles, LEAST_REACH, STRAIGHT, radius_of, reshapes, rule_of};
 use crate::contact::{Contact, Form};
 use crate::limit_surface::{Surface, Table};
 use crate::patch::Patch;
@@ -93,7 +93,7 @@ impl Reduced {
             zeta: Vector3::new(zeta(0)[0], zeta(0)[1], zeta(1)[0]),
             kept: Vector3::zeros(),
             cop: patch.cop(),
-            radius: Surface::new(patch, rule_of(table.as_deref())).radius(),
+            radius: radius_of(patch, table.as_deref()),
             viscous: patch.viscous(),
             table,
             form,

@@ -77,3 +77,18 @@ fn the_gain_is_the_derivative_of_the_resistance() {
         }
     }
 }
+
+/// A table's own radius is the one by its rule, of its own patch and of no other.
+#[test]
+fn the_radius_is_by_the_rule_of_the_table() {
+    let grid = Grid::new(9, 9, 0.02, 0.02).unwrap();
+    let [disc, square] = [Shape::Disc, Shape::Square].map(|shape| Patch::shape(grid, shape).unwrap());
+    for rule in [Rule::Points, Rule::Bilinear, Rule::Cells] {
+        let table = Table::new(&disc, rule, 5).unwrap();
+        for patch in [&disc, &square, &disc.scaled(2.0, 2.0)] {
+            let wanted = Surface::new(patch, rule).radius();
+            assert_eq!(radius_of(patch, Some(&table)).to_bits(), wanted.to_bits(), "{}", rule.name());
+        }
+    }
+    assert_eq!(radius_of(&square, None).to_bits(), square.radius().to_bits());
+}
