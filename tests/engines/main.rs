@@ -150,7 +150,7 @@ suite!(gpu, Gpu::new(Choice::Any), F32);
 
 /// Steps by the default tolerance. It is thirty times the velocity at which LuGre drifts, and the last bit may decide
 /// whether a step is taken back.
-const CHOSEN: Limits = Limits { in_hand: [1e-5, 1e-4], in_hand_line: [1e-4, 1e-4], drift: 0.1, symmetry: 1e-5, ..F64 };
+const CHOSEN: Limits = Limits { in_hand: [8e-6, 4e-5], in_hand_line: [1e-4, 1e-4], drift: 0.1, symmetry: 1e-5, ..F64 };
 /// The same in single precision.
 const CHOSEN_F32: Limits =
     Limits { in_hand: CHOSEN.in_hand, in_hand_line: CHOSEN.in_hand_line, drift: CHOSEN.drift, ..F32 };
