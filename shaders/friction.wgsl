@@ -109,6 +109,13 @@ fn motion(k: Consts, vx: Real, vy: Real) -> Motion {
     return Motion(vx, vy, s, vx * inv_s, vy * inv_s, bell, bell_slope);
 }
 
+// What the slope of exp(-x^2) does not exceed for x from least to most: by 2 x below its steepest place, and by FALLING/x^3
+// above it.
+fn steepest_between(least: f32, most: f32) -> f32 {
+    let x = max(least, FALLING_FROM);
+    return min(max(most + most, FLATTEST), FALLING / (x * x * x));
+}
+
 // A plastic share and its slope.
 struct Plastic {
     b: Real,

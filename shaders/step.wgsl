@@ -258,12 +258,6 @@ fn slope() -> f32 {
     return min(steepest_between((along - around) / (AROUND * c.v_s), AROUND * (along + around) / c.v_s), c.k_g);
 }
 
-// What the slope of exp(-x^2) does not exceed for x from least to most: src/friction.rs.
-fn steepest_between(least: f32, most: f32) -> f32 {
-    let x = max(least, FALLING_FROM);
-    return min(2.0 * most, FALLING / (x * x * x));
-}
-
 fn ahead(dt: f32) -> Transform {
     return transform(q + dt * u);
 }

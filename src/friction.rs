@@ -115,18 +115,6 @@ impl Friction {
 /// Below this `s/v_s` the slope of the Stribeck curve is held, so that `gamma < 1` stays finite.
 pub const STRIBECK_X_MIN: f64 = 0.05;
 
-/// The slope of `exp(-x^2)` is at most this over `x^3`: `8/e^2`.
-pub(crate) const FALLING: f64 = 1.082_682_265_892_902;
-/// For an x below this, that is more than the steepest slope.
-pub(crate) const FALLING_FROM: f64 = 0.5;
-
-/// What the slope of `exp(-x^2)` does not exceed for x from `least` to `most`: by `2 x` below its steepest place, and by
-/// [`FALLING`] above it.
-pub(crate) fn steepest_between(least: f64, most: f64) -> f64 {
-    let x = least.max(FALLING_FROM);
-    (2.0 * most).min(FALLING / (x * x * x))
-}
-
 pub(crate) fn check(field: &str, value: f64, accepted: impl Into<String>, ok: bool) -> Result<(), ParameterError> {
     if ok && value.is_finite() {
         Ok(())
@@ -150,23 +138,6 @@ mod tests {
         );
         let tustin = Friction { gamma: 1.0, ..Friction::default() };
         assert_relative_eq!(tustin.steepest_stribeck_slope(), (-0.05f64).exp(), max_relative = 1e-14);
-    }
-
-    #[test]
-    fn no_slope_exceeds_the_one_between_two_speeds() {
-        let k_g = Friction::default().steepest_stribeck_slope();
-        let slope = |x: f64| 2.0 * x * (-x * x).exp();
-        let speeds: Vec<f64> = (0..400).map(|k| 1e-3 * 1.03f64.powi(k)).collect();
-        for (i, least) in speeds.iter().enumerate() {
-            for most in &speeds[i..] {
-                let bound = steepest_between(*least, *most).min(k_g * (1.0 + 1e-12));
-                assert!(slope(*least) <= bound && slope(*most) <= bound, "{least} to {most}");
-                // The steepest place, where it is between them.
-                assert!(!(*least..*most).contains(&0.5f64.sqrt()) || bound >= k_g, "{least} to {most}");
-            }
-        }
-        // Far below and far above `v_s` it is small.
-        assert!(steepest_between(0.0, 0.01) < 0.021 && steepest_between(10.0, f64::INFINITY) < 1.1e-3);
     }
 
     #[test]

@@ -4,7 +4,8 @@ use super::adapter::Adapter;
 use super::layout::{flag, kind};
 use crate::body::Kind;
 use crate::engine::Reason;
-use crate::friction::{FALLING, FALLING_FROM, STRIBECK_X_MIN};
+use crate::friction::STRIBECK_X_MIN;
+use crate::kernel::friction::{FALLING, FALLING_FROM, FLATTEST};
 use crate::kernel::real::Real;
 use crate::kernel::step::{
     ARMS, AROUND, CHANGE, FRESH_STEP, KAPPA, LEAST_REACH, NEWTON_MOST, NEWTON_TOLERANCE, PULL, RETREAT, SAFETY,
@@ -128,6 +129,7 @@ pub fn source(shape: Shape) -> String {
         ("ARMS", ARMS),
         ("FALLING", FALLING),
         ("FALLING_FROM", FALLING_FROM),
+        ("FLATTEST", FLATTEST),
         ("FRESH_STEP", FRESH_STEP),
         ("SHORTEST_CHOSEN_STEP", SHORTEST_CHOSEN_STEP),
         ("SHORTEST_TRIED_STEP", SHORTEST_TRIED_STEP),

@@ -168,6 +168,21 @@ pub fn motion<R: Real>(k: &Consts<R>, vx: R, vy: R) -> Motion<R> {
     Motion { vx, vy, s, ex: vx * inv_s, ey: vy * inv_s, bell, bell_slope }
 }
 
+/// The slope of `exp(-x^2)` is at most this over `x^3`: `8/e^2`.
+pub const FALLING: f64 = 1.082_682_265_892_902;
+/// For an x below this, that is more than the steepest slope.
+pub const FALLING_FROM: f64 = 0.5;
+/// So small a slope bounds no step, and its reciprocal is a normal number.
+pub const FLATTEST: f64 = 1e-6;
+
+/// What the slope of `exp(-x^2)` does not exceed for x from `least` to `most`: by `2 x` below its steepest place, and by
+/// [`FALLING`] above it.
+#[inline(always)]
+pub fn steepest_between<R: Real>(least: R, most: R) -> R {
+    let x = least.max(R::of(FALLING_FROM));
+    (most + most).max(R::of(FLATTEST)).min(R::of(FALLING) * (x * x * x).recip())
+}
+
 /// Plastic share `b(x)` and its slope, eqs. (16)-(18): 0 below `s_ba`, 1 above 1, half a sine between.
 #[inline(always)]
 pub fn ramp<R: Real>(k: &Consts<R>, x: R) -> (R, R) {

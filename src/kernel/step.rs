@@ -6,14 +6,13 @@ use std::sync::Arc;
 use nalgebra::{Matrix3, Vector3};
 
 use super::distributed::{Rate, Sums};
-use super::friction::Stage;
+use super::friction::{Stage, steepest_between};
 use super::grid::Grid;
 use super::real::Real;
 use super::reduced::Reduced;
 use crate::body::{Kind, Transform};
 use crate::contact::{Contact, Model};
 use crate::engine::{Plan, Reason, Status};
-use crate::friction::steepest_between;
 use crate::limit_surface::{Rule, Surface, Table};
 use crate::patch::{Exponent, Hertz, Patch};
 use crate::planar::{Pose, Twist, Wrench};

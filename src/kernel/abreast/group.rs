@@ -10,8 +10,7 @@ use super::{Abreast, Bits, add3};
 use crate::body;
 use crate::contact::Contact;
 use crate::engine::Plan;
-use crate::friction::{FALLING, FALLING_FROM};
-use crate::kernel::friction::Stage;
+use crate::kernel::friction::{Stage, steepest_between};
 use crate::kernel::real::{LANES, Real};
 use crate::kernel::simd::copies;
 use crate::kernel::step::{
@@ -331,10 +330,9 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         }
         let Vec3 { x, y, z } = self.patch_twist;
         let (along, around) = (x.fma(x, y * y).sqrt(), R::of(ARMS) * self.arm * z.max(-z));
-        let least = ((along - around) * self.inv_v_s * R::of(1.0 / AROUND)).max(R::of(FALLING_FROM));
+        let least = (along - around) * R::of(1.0 / AROUND) * self.inv_v_s;
         let most = R::of(AROUND) * (along + around) * self.inv_v_s;
-        let here = self.k_g.min(most + most).min(R::of(FALLING) * (least * least * least).recip());
-        R::select(R::mask(self.gaussian), here, self.k_g)
+        R::select(R::mask(self.gaussian), steepest_between(least, most).min(self.k_g), self.k_g)
     }
 
     /// The map at the pose a time `dt` ahead.

@@ -349,3 +349,23 @@ fn lanes_give_what_single_numbers_give() {
         }
     }
 }
+
+#[test]
+fn no_slope_exceeds_the_one_between_two_speeds() {
+    let k_g = Friction::default().steepest_stribeck_slope();
+    let slope = |x: f64| 2.0 * x * (-x * x).exp();
+    let speeds: Vec<f64> = (0..400).map(|k| 1e-3 * 1.03f64.powi(k)).collect();
+    for (i, least) in speeds.iter().enumerate() {
+        for most in &speeds[i..] {
+            let bound = steepest_between(*least, *most).min(k_g * (1.0 + 1e-12));
+            let single = f64::from(steepest_between(*least as f32, *most as f32)).min(k_g * (1.0 + 1e-12));
+            assert!((single - bound).abs() <= 1e-6 * bound, "{least} to {most}: {single} in f32, {bound}");
+            assert!(slope(*least) <= bound && slope(*most) <= bound, "{least} to {most}");
+            // The steepest place, where it is between them.
+            assert!(!(*least..*most).contains(&0.5f64.sqrt()) || bound >= k_g, "{least} to {most}");
+        }
+    }
+    // Far below and far above `v_s` it is small, and at rest no zero.
+    assert!(steepest_between(0.0, 0.01) < 0.021 && steepest_between(10.0, 1e30) < 1.1e-3);
+    assert_eq!(steepest_between(0.0f32, 0.0), FLATTEST as f32);
+}
