@@ -1,5 +1,5 @@
 //! Tables of limit surfaces on one thread: one patch (a circle, a random map) and 256 random maps on one grid, by the
-//! three rules; the same batches on the GPU; slip queries.
+//! three rules, in double and in single precision; the same batches on the GPU; slip queries.
 
 use std::hint::black_box;
 
@@ -29,13 +29,19 @@ fn tables(c: &mut Criterion) {
     for rule in [Rule::Points, Rule::Bilinear, Rule::Cells] {
         group.throughput(Throughput::Elements(1));
         for (name, patch) in [("circle", &circle), ("random", &many[0])] {
-            group.bench_function(format!("table/{name}/{}", rule.name()), |b| {
+            group.bench_function(format!("table/{name}/{}/f64", rule.name()), |b| {
                 b.iter(|| Table::new(black_box(patch), rule, DEFAULT_N_LS));
+            });
+            group.bench_function(format!("table/{name}/{}/f32", rule.name()), |b| {
+                b.iter(|| Table::single(black_box(patch), rule, DEFAULT_N_LS));
             });
         }
         group.throughput(Throughput::Elements(MANY as u64));
-        group.bench_function(format!("tables/random/{MANY}/{}", rule.name()), |b| {
+        group.bench_function(format!("tables/random/{MANY}/{}/f64", rule.name()), |b| {
             one.install(|| b.iter(|| Table::batch(black_box(&many), rule, DEFAULT_N_LS)));
+        });
+        group.bench_function(format!("tables/random/{MANY}/{}/f32", rule.name()), |b| {
+            one.install(|| b.iter(|| Table::batch_single(black_box(&many), rule, DEFAULT_N_LS)));
         });
     }
     match Gpu::new(Choice::Any) {

@@ -17,6 +17,7 @@ mod points;
 mod query;
 mod rule;
 mod sample;
+mod single;
 mod table;
 mod vector;
 #[cfg(target_arch = "x86_64")]

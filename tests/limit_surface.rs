@@ -87,6 +87,55 @@ fn tables_have_the_values_of_independent_programs() {
     }
 }
 
+/// Largest difference of two tables' nodes; NaN if there is one.
+fn difference(a: &Table, b: &Table) -> f64 {
+    let pairs = a.nodes().iter().flatten().zip(b.nodes().iter().flatten());
+    pairs.map(|(a, b)| (a - b).abs()).fold(0.0, |most, e| if e <= most { most } else { e })
+}
+
+#[test]
+fn tables_in_single_precision_are_within_1e_5() {
+    type Row = (String, String, usize, usize, usize, f64, f64, f64);
+    for (name, rule, n_ls, i, j, x, y, tau) in fixture::<Row>("tables.csv") {
+        let table = Table::single(&patch(shape(&name)), rule.parse().unwrap(), n_ls).unwrap();
+        let found = table.nodes()[i * (n_ls + 1) + j];
+        let error = [found[0] - x, found[1] - y, found[2] - tau];
+        assert!(error.iter().all(|e| e.abs() < 1e-5), "{name}, {rule}, {n_ls}, {i}, {j}: {found:?}");
+    }
+    // Even and sharply peaked maps, square and oblong cells, grids with fewer corners than a window.
+    let grids = [
+        (21, 21, 0.02),
+        (21, 21, 0.06),
+        (30, 12, 0.02),
+        (40, 40, 0.02),
+        (8, 8, 0.02),
+        (5, 5, 0.02),
+        (1, 9, 0.002),
+        (1, 1, 0.02),
+    ];
+    for ((nx, ny, width), rule) in
+        grids.into_iter().flat_map(|g| [Rule::Points, Rule::Bilinear, Rule::Cells].map(|r| (g, r)))
+    {
+        let grid = Grid::new(nx, ny, width, 0.02).unwrap();
+        let map = |power| (0..grid.len() as u64).map(|k| Draw::new(7, k).uniform("p").powi(power)).collect::<Vec<_>>();
+        let mut patches = [1, 20].map(|power| Patch::from_pressure(grid, &map(power)).unwrap()).to_vec();
+        patches.push(Patch::shape(grid, Shape::Circle).unwrap());
+        // The finest tables have centres of rotation at two hundred times the radius.
+        for n_ls in [20, if nx * ny < 400 { 301 } else { 20 }] {
+            for (patch, of_batch) in patches.iter().zip(Table::batch_single(&patches, rule, n_ls).unwrap()) {
+                let (single, double) =
+                    (Table::single(patch, rule, n_ls).unwrap(), Table::new(patch, rule, n_ls).unwrap());
+                let error = difference(&single, &double);
+                assert!(error < 1e-5, "{nx} x {ny} of {width}, {}, {n_ls}: {error:.1e}", rule.name());
+                assert!((single.radius() - double.radius()).abs() <= 3e-6 * double.radius(), "{}", rule.name());
+                assert_eq!(single, of_batch);
+            }
+        }
+    }
+    assert_eq!(Table::single(&random_patch(1), Rule::Cells, 0).unwrap_err().field, "n_ls");
+    assert_eq!(Table::batch_single(&[], Rule::Cells, 20).unwrap(), []);
+}
+
 #[test]
 fn look_ups_have_the_values_of_an_independent_program() {
     type Row = (String, String, f64, f64, f64, f64, f64, f64, f64);

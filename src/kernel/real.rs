@@ -81,10 +81,25 @@ pub trait Real:
     fn recip_rough(self) -> Self {
         self.recip()
     }
+    /// `1 / sqrt(self)` within 4e-4, as [`Real::recip_rough`].
+    #[inline(always)]
+    fn rsqrt_rough(self) -> Self {
+        self.rsqrt()
+    }
     /// `2^k` and the remainder `self - k ln 2`, within `k` times the rounding of ln 2, for -100 <= self <= 0.
     fn split_exp(self) -> (Self, Self);
     /// self^exponent, for self > 0.
     fn powf(self, exponent: Self) -> Self;
+
+    /// `e` and `m` of `self = m 2^e`, 1 <= m < 2, for normal numbers > 0.
+    #[inline(always)]
+    fn exponent_mantissa(self) -> (Self, Self) {
+        let (mut exponent, mut mantissa) = (self, self);
+        for lane in 0..Self::LANES {
+            (exponent.lanes_mut()[lane], mantissa.lanes_mut()[lane]) = self.lanes()[lane].exponent_mantissa();
+        }
+        (exponent, mantissa)
+    }
 
     /// The mask whose [`Real::bits`] these are.
     #[inline(always)]
@@ -313,6 +328,13 @@ macro_rules! real {
             #[inline(always)]
             fn powf(self, exponent: Self) -> Self {
                 <$t>::powf(self, exponent)
+            }
+            #[inline(always)]
+            fn exponent_mantissa(self) -> (Self, Self) {
+                const BELOW: $bits = (1 << $mantissa) - 1;
+                let bits = self.to_bits();
+                let exponent = (bits >> $mantissa) as i32 - $bias as i32;
+                (exponent as $t, <$t>::from_bits(bits & BELOW | ($bias << $mantissa)))
             }
         }
 

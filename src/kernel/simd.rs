@@ -1,7 +1,7 @@
 //! Which vector instructions the CPU engine uses.
 
 /// Vector instructions of a processor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Simd {
     /// What every processor of the architecture has: SSE2 on x86-64, NEON on aarch64.
     Baseline,
@@ -12,6 +12,16 @@ pub enum Simd {
 }
 
 impl Simd {
+    /// The name on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Baseline => "baseline",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+        }
+    }
+
     /// The widest that this processor has.
     #[must_use]
     pub fn widest() -> Self {
@@ -38,31 +48,47 @@ macro_rules! copies {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512dq,fma")]
             fn avx512<$r: crate::kernel::real::Real $(, $t: $bound)?>($($arg: $ty),*) -> $ret {
-                body($($arg),*)
+                body::<$r $(, $t)?>($($arg),*)
             }
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma")]
             fn avx2<$r: crate::kernel::real::Real $(, $t: $bound)?>($($arg: $ty),*) -> $ret {
-                body($($arg),*)
+                body::<$r $(, $t)?>($($arg),*)
             }
             // Constant conditions: only the copy of the numbers is compiled.
             #[cfg(target_arch = "x86_64")]
             if const { matches!($r::SIMD, crate::kernel::simd::Simd::Avx512) } {
                 // SAFETY: the type exists only where its instructions do.
                 #[expect(unsafe_code, reason = "calling a copy compiled for the instructions of its numbers")]
-                return unsafe { avx512($($arg),*) };
+                return unsafe { avx512::<$r $(, $t)?>($($arg),*) };
             }
             #[cfg(target_arch = "x86_64")]
             if const { matches!($r::SIMD, crate::kernel::simd::Simd::Avx2) } {
                 // SAFETY: as above.
                 #[expect(unsafe_code, reason = "calling a copy compiled for the instructions of its numbers")]
-                return unsafe { avx2($($arg),*) };
+                return unsafe { avx2::<$r $(, $t)?>($($arg),*) };
             }
             if const { matches!($r::SIMD, crate::kernel::simd::Simd::Baseline) } {
-                return body($($arg),*);
+                return body::<$r $(, $t)?>($($arg),*);
             }
             unreachable!("all kinds of instructions are above")
         }
     };
 }
 pub(crate) use copies;
+
+/// A call of one of [`copies`] in the widest vectors of this processor, of numbers of this precision.
+macro_rules! widest {
+    ($name:ident::<f32>($($arg:expr),* $(,)?)) => { $crate::kernel::simd::widest!(@ $name, Avx512F32, Avx2F32, f32, $($arg),*) };
+    ($name:ident::<f64>($($arg:expr),* $(,)?)) => { $crate::kernel::simd::widest!(@ $name, Avx512F64, Avx2F64, f64, $($arg),*) };
+    (@ $name:ident, $avx512:ident, $avx2:ident, $number:ident, $($arg:expr),*) => {
+        match $crate::kernel::simd::Simd::widest() {
+            #[cfg(target_arch = "x86_64")]
+            $crate::kernel::simd::Simd::Avx512 => $name::<$crate::kernel::x86::$avx512>($($arg),*),
+            #[cfg(target_arch = "x86_64")]
+            $crate::kernel::simd::Simd::Avx2 => $name::<$crate::kernel::x86::$avx2>($($arg),*),
+            _ => $name::<$crate::kernel::real::Lanes<$number>>($($arg),*),
+        }
+    };
+}
+pub(crate) use widest;

@@ -229,9 +229,19 @@ lanes! {
         bits as __mmask16
     }
     #[inline(always)]
+    fn exponent_mantissa(self) -> (Self, Self) {
+        // SAFETY: as above.
+        unsafe { (Self(_mm512_getexp_ps(self.0)), Self(_mm512_getmant_ps::<_MM_MANT_NORM_1_2, _MM_MANT_SIGN_ZERO>(self.0))) }
+    }
+    #[inline(always)]
     fn recip_rough(self) -> Self {
         // SAFETY: as above.
         Self(unsafe { _mm512_rcp14_ps(self.0) })
+    }
+    #[inline(always)]
+    fn rsqrt_rough(self) -> Self {
+        // SAFETY: as above.
+        Self(unsafe { _mm512_rsqrt14_ps(self.0) })
     }
     #[inline(always)]
     fn gather(from: &[Self::Scalar], at: &[u32; LANES], plus: usize) -> Self {
@@ -277,6 +287,11 @@ lanes! {
         bits as __mmask8
     }
     #[inline(always)]
+    fn exponent_mantissa(self) -> (Self, Self) {
+        // SAFETY: as above.
+        unsafe { (Self(_mm512_getexp_pd(self.0)), Self(_mm512_getmant_pd::<_MM_MANT_NORM_1_2, _MM_MANT_SIGN_ZERO>(self.0))) }
+    }
+    #[inline(always)]
     fn gather(from: &[Self::Scalar], at: &[u32; LANES], plus: usize) -> Self {
         let from = &from[plus..];
         let last = (from.len() - 1).min(i32::MAX as usize) as i32;
@@ -319,6 +334,11 @@ lanes! {
     fn recip_rough(self) -> Self {
         // SAFETY: as above.
         Self(unsafe { _mm256_rcp_ps(self.0) })
+    }
+    #[inline(always)]
+    fn rsqrt_rough(self) -> Self {
+        // SAFETY: as above.
+        Self(unsafe { _mm256_rsqrt_ps(self.0) })
     }
     #[inline(always)]
     fn gather(from: &[Self::Scalar], at: &[u32; LANES], plus: usize) -> Self {
@@ -641,6 +661,10 @@ mod tests {
         assert!((0..R::LANES).all(|i| spread.lane(i) == i as f64 + if i % 2 == 1 { 3.0 } else { 0.0 }));
         assert_eq!(a.sum(), (R::LANES * (R::LANES - 1) / 2) as f64);
         assert_eq!([three.powf(three).lane(1), (three * three).sqrt().lane(0)], [27.0, 3.0]);
+        for (x, parts) in [(40.0, [5.0, 1.25]), (1.0, [0.0, 1.0]), (0.375, [-2.0, 1.5])] {
+            let (exponent, mantissa) = R::of(x).exponent_mantissa();
+            assert_eq!([exponent.lane(0), mantissa.lane(R::LANES - 1)], parts);
+        }
     }
 
     #[test]

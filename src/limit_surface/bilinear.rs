@@ -10,7 +10,7 @@ use super::sample::node;
 use crate::patch::{Grid, Patch};
 
 /// Grids up to this many cells keep the wrenches of all their nodes.
-const MAX_LATTICE: usize = 128 * 128;
+pub const MAX_LATTICE: usize = 128 * 128;
 
 /// Wrenches about the nodes of a grid, in the unit of length of its surface.
 #[derive(Clone, Debug)]
@@ -95,8 +95,8 @@ impl Bilinear {
     }
 
     fn lattice(&self) -> Option<&Vec<[f64; 4]>> {
-        let kernel = self.kernel.as_ref()?;
-        Some(self.lattice.get_or_init(|| self.wrenches(&kernel.correlate(&self.weights))))
+        let make = |kernel: &Arc<Kernel>| self.lattice.get_or_init(|| self.wrenches(&kernel.correlate(&self.weights)));
+        self.lattice.get().or_else(|| self.kernel.as_ref().map(make))
     }
 
     /// Wrenches from the sums of `w (R, a/R, b/R)`.

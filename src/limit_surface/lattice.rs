@@ -3,19 +3,22 @@
 //! The node wrenches are a correlation of the pressure with unit vectors that depend on the grid alone, so
 //! one [`Kernel`] serves every map on a grid. Here it serves one map; [`super::folded`] has many.
 
-use super::lanes::{Block, LANES, rsqrt, vectorised};
+use super::lanes::{rsqrt, vectorised};
+use super::sample::unit;
+use crate::kernel::real::Real;
+use crate::kernel::simd::{copies, widest};
 use crate::patch::Grid;
 
-/// Nodes of a row that are summed together.
-const NODES: usize = LANES;
+/// Nodes of a row that are summed together at most, in two of the widest registers.
+const NODES: usize = 2 * crate::kernel::real::LANES;
 
 /// Distance and unit vector from a node to a cell centre, for every offset on a grid.
 #[derive(Clone, Debug)]
-pub struct Kernel {
+pub struct Kernel<T = f64> {
     pub nx: usize,
     pub ny: usize,
     /// `R`, `a/R` and `b/R`, `[cell row - node row + ny][node column - cell column + nx - 1]`, rows padded.
-    terms: [Vec<f64>; 3],
+    terms: [Vec<T>; 3],
 }
 
 impl Kernel {
@@ -34,7 +37,20 @@ impl Kernel {
 
     /// Sums of `w (R, a/R, b/R)` about every node, `[node row][node column]`, for shares `w` of the cells.
     pub fn correlate(&self, weights: &[f64]) -> Vec<[f64; 3]> {
-        correlate(&self.terms, weights, self.nx, self.ny)
+        widest!(correlate::<f64>(&self.terms, weights, self.nx, self.ny))
+    }
+}
+
+impl Kernel<f32> {
+    /// The kernel of `grid` in single precision.
+    pub fn single(grid: &Grid) -> Self {
+        let Kernel { nx, ny, terms } = Kernel::new(grid, unit(grid));
+        Self { nx, ny, terms: terms.map(|terms| terms.into_iter().map(|t| t as f32).collect()) }
+    }
+
+    /// [`Kernel::correlate`] in single precision.
+    pub fn correlate(&self, weights: &[f64]) -> Vec<[f64; 3]> {
+        widest!(correlate::<f32>(&self.terms, weights, self.nx, self.ny))
     }
 }
 
@@ -59,34 +75,35 @@ vectorised! {
 
 /// `sum + w k`.
 #[inline(always)]
-fn add(mut sum: Block, w: f64, k: &[f64]) -> Block {
-    for n in 0..NODES {
-        sum[n] = w.mul_add(k[n], sum[n]);
-    }
-    sum
+fn add<R: Real>([low, high]: [R; 2], w: R, k: &[R::Scalar]) -> [R; 2] {
+    let (mut first, mut second) = (R::of(0.0), R::of(0.0));
+    first.lanes_mut().copy_from_slice(&k[..R::LANES]);
+    second.lanes_mut().copy_from_slice(&k[R::LANES..2 * R::LANES]);
+    [w.fma(first, low), w.fma(second, high)]
 }
 
-vectorised! {
-    fn correlate(terms: &[Vec<f64>; 3], weights: &[f64], nx: usize, ny: usize) -> Vec<[f64; 3]> {
-        let width = 2 * nx + NODES;
+copies! {
+    fn correlate<R>(terms: &[Vec<R::Scalar>; 3], weights: &[f64], nx: usize, ny: usize) -> Vec<[f64; 3]> {
+        let number = |x: f64| R::Scalar::of(x);
+        let (width, nodes) = (2 * nx + NODES, 2 * R::LANES);
         let mut out = vec![[0.0; 3]; (nx + 1) * (ny + 1)];
         // Parts of map and kernel that are even and odd in y do not mix: half the rows, for half the rows of nodes.
-        let mut even = vec![0.0; nx * ny.div_ceil(2)];
+        let mut even = vec![number(0.0); nx * ny.div_ceil(2)];
         let mut odd = even.clone();
         for (j, (even, odd)) in even.chunks_exact_mut(nx).zip(odd.chunks_exact_mut(nx)).enumerate() {
             let (low, high) = (&weights[j * nx..][..nx], &weights[(ny - 1 - j) * nx..][..nx]);
             // The middle row is its own mirror image.
             let share = if 2 * j + 1 == ny { 0.25 } else { 0.5 };
             for i in 0..nx {
-                (even[i], odd[i]) = (share * (low[i] + high[i]), share * (low[i] - high[i]));
+                (even[i], odd[i]) = (number(share * (low[i] + high[i])), number(share * (low[i] - high[i])));
             }
         }
-        let mut parts = vec![0.0; 6 * width];
+        let mut parts = vec![number(0.0); 6 * width];
         for l in 0..=ny / 2 {
-            for first in (0..=nx).step_by(NODES) {
-                let (mut r0, mut x0, mut y0) = ([0.0; NODES], [0.0; NODES], [0.0; NODES]);
-                let (mut r1, mut x1, mut y1) = ([0.0; NODES], [0.0; NODES], [0.0; NODES]);
-                let used = nx - 1 + NODES;
+            for first in (0..=nx).step_by(nodes) {
+                let zero = [R::of(0.0); 2];
+                let (mut r0, mut x0, mut y0, mut r1, mut x1, mut y1) = (zero, zero, zero, zero, zero, zero);
+                let used = nx - 1 + nodes;
                 for (j, (even, odd)) in even.chunks_exact(nx).zip(odd.chunks_exact(nx)).enumerate() {
                     let (low, high) = ((j + ny - l) * width + first, (2 * ny - 1 - j - l) * width + first);
                     for (parts, terms) in parts.chunks_exact_mut(2 * width).zip(terms) {
@@ -94,27 +111,34 @@ vectorised! {
                         let (low, high) = (&terms[low..][..used], &terms[high..][..used]);
                         let all = sums[..used].iter_mut().zip(&mut differences[..used]).zip(low).zip(high);
                         for (((sum, difference), low), high) in all {
-                            (*sum, *difference) = (low + high, low - high);
+                            (*sum, *difference) = (*low + *high, *low - *high);
                         }
                     }
                     // Along a row, the kernel goes backwards.
-                    let windows = |k: usize| parts[k * width..][..used].windows(NODES).rev();
+                    let windows = |k: usize| parts[k * width..][..used].windows(nodes).rev();
                     let all = even.iter().zip(odd).zip(windows(0)).zip(windows(1)).zip(windows(2));
                     let all = all.zip(windows(3)).zip(windows(4)).zip(windows(5));
                     for (((((((even, odd), r), s), x), t), y), u) in all {
-                        r0 = add(r0, *even, r);
-                        r1 = add(r1, *odd, s);
-                        x0 = add(x0, *even, x);
-                        x1 = add(x1, *odd, t);
-                        y0 = add(y0, *even, y);
-                        y1 = add(y1, *odd, u);
+                        let (even, odd) = (R::of(even.lane(0)), R::of(odd.lane(0)));
+                        r0 = add(r0, even, r);
+                        r1 = add(r1, odd, s);
+                        x0 = add(x0, even, x);
+                        x1 = add(x1, odd, t);
+                        y0 = add(y0, even, y);
+                        y1 = add(y1, odd, u);
                     }
                 }
-                for n in 0..NODES.min(nx + 1 - first) {
-                    let at = first + n;
-                    out[l * (nx + 1) + at] = [r0[n] + r1[n], x0[n] + x1[n], y0[n] + y1[n]];
+                for half in 0..2 {
+                    let ([r0, x0, y0], [r1, x1, y1]) = ([r0[half], x0[half], y0[half]], [r1[half], x1[half], y1[half]]);
                     // `b/R` is odd in y: mirrored, it changes sign.
-                    out[(ny - l) * (nx + 1) + at] = [r0[n] - r1[n], x0[n] - x1[n], y1[n] - y0[n]];
+                    let (low, high) = ([r0 + r1, x0 + x1, y0 + y1], [r0 - r1, x0 - x1, y1 - y0]);
+                    let first = first + half * R::LANES;
+                    for lane in 0..R::LANES.min((nx + 1).saturating_sub(first)) {
+                        for sum in 0..3 {
+                            out[l * (nx + 1) + first + lane][sum] = low[sum].lane(lane);
+                            out[(ny - l) * (nx + 1) + first + lane][sum] = high[sum].lane(lane);
+                        }
+                    }
                 }
             }
         }

@@ -16,9 +16,9 @@ use super::lanes::{Block, LANES, vectorised};
 const FAR_SPANS: [f64; 2] = [1.6, 2.0];
 /// Half diagonal of a cell over the span up to which the averages over cells are exact to 1e-12, from these distances.
 const COARSEST: [f64; 2] = [0.07, 0.1];
-/// `(span/|z|)^n` of the terms that are left out, which are smaller by the share of the cells on the rim and by another
-/// `n^(-1/2)` or so: below 1e-12.
-const SMALLEST: f64 = 5e-11;
+/// `(span/|z|)^n` of the terms that are left out of sums in double precision, which are smaller by the share of the cells on the
+/// rim and by another `n^(-1/2)` or so: below 1e-12.
+pub const SMALLEST: f64 = 5e-11;
 /// Largest order: `FAR_SPANS^-MOST` is below `SMALLEST`.
 const MOST: usize = 51;
 /// Order to which moments are averaged over cells.
@@ -32,6 +32,7 @@ type Harmonics = [f64; MOST + 1];
 pub struct Moments {
     span: f64,
     order: usize,
+    smallest: f64,
     /// `M_pq/span^(p + q)` for `p >= q`, `[q][p - q]`, real and imaginary.
     m: Vec<[Harmonics; 2]>,
 }
@@ -39,26 +40,26 @@ pub struct Moments {
 impl Moments {
     /// Moments of the points of `mesh`, at most `span` from the centre of pressure, or of cells of half sides `half`
     /// around them, for centres of rotation at `closest` and
-    /// beyond; none if that is too close or the cells are too coarse.
-    pub fn new(mesh: &Mesh, span: f64, half: [f64; 2], closest: f64) -> Option<Self> {
+    /// beyond, without terms for which `(span/|z|)^n` is below `smallest`; none if that is too close or the cells are too coarse.
+    pub fn new(mesh: &Mesh, span: f64, half: [f64; 2], closest: f64, smallest: f64) -> Option<Self> {
         let corner = half[0].hypot(half[1]);
         let span = span + corner;
         let serves = |(far, coarsest): (&f64, &f64)| closest >= far * span && corner <= coarsest * span;
         if !(span > 0.0 && FAR_SPANS.iter().zip(&COARSEST).any(serves)) {
             return None;
         }
-        let order = order(span / closest);
+        let order = order(span / closest, smallest);
         let (mut real, width) = mesh.moments(1.0 / span, order);
         let m = sums(&mut real, width, order);
         let m = if corner > 0.0 { average(&m, &averages(half.map(|h| h / span)), order) } else { m };
-        Some(Self { span, order, m })
+        Some(Self { span, order, smallest, m })
     }
 
     /// Unit wrenches for rotations with w > 0 about centres at `distance`, `i distance e^(i theta)`, for
     /// directions `(cos theta, sin theta)` of the velocity at the centre of pressure.
     pub fn ring(&self, distance: f64, directions: &[[f64; 2]]) -> Vec<[f64; 3]> {
         let ratio = self.span / distance;
-        let order = order(ratio).min(self.order);
+        let order = order(ratio, self.smallest).min(self.order);
         let harmonics = harmonics(&self.m, ratio, order);
         let mut out = Vec::with_capacity(directions.len());
         for some in directions.chunks(LANES) {
@@ -72,8 +73,8 @@ impl Moments {
 }
 
 /// The order that serves centres of rotation at a distance of `span / ratio`.
-fn order(ratio: f64) -> usize {
-    ((SMALLEST.ln() / ratio.ln()).ceil() as usize).clamp(4, MOST)
+fn order(ratio: f64, smallest: f64) -> usize {
+    ((smallest.ln() / ratio.ln()).ceil() as usize).clamp(4, MOST)
 }
 
 /// Coefficients of `d^k d*^l` of the average over a cell, `d` and `d*` along `s` and `s*`: `dx = d + d*`,

@@ -10,10 +10,11 @@ use super::centres::Mesh;
 use super::folded::MAPS;
 use super::lanes::LANES;
 use super::lattice::Kernel;
-use super::moments::Moments;
+use super::moments::{Moments, SMALLEST};
 use super::points::Points;
 use super::rule::Rule;
-use crate::patch::{Grid, Patch};
+use super::table::Rotations;
+use crate::patch::{Cell, Grid, Patch};
 use crate::planar::{Twist, Wrench};
 
 /// A patch made ready to be asked for steady-state wrenches: the limit surface itself, point by point.
@@ -83,20 +84,11 @@ impl Surface {
     }
 
     fn with_kernel(patch: &Patch, rule: Rule, kernel: Option<Arc<Kernel>>, sums: Option<Vec<[f64; 3]>>) -> Self {
-        let (grid, cop) = (*patch.grid(), patch.cop());
-        let unit = unit(&grid);
-        let local = |[x, y]: [f64; 2]| [(x - cop[0]) / unit, (y - cop[1]) / unit];
-        let centres: Vec<[f64; 3]> = patch
-            .cells()
-            .iter()
-            .map(|cell| {
-                let [x, y] = local([cell.x, cell.y]);
-                [x, y, cell.w]
-            })
-            .collect();
+        let (grid, local) = (*patch.grid(), Local::of(patch));
+        let unit = local.unit;
         let cells = (rule == Rule::Cells).then(|| {
-            let x = (0..=grid.nx).map(|k| local(node(&grid, k, 0))[0]).collect();
-            let y = (0..=grid.ny).map(|l| local(node(&grid, 0, l))[1]).collect();
+            let x = (0..=grid.nx).map(|k| local.place(node(&grid, k, 0))[0]).collect();
+            let y = (0..=grid.ny).map(|l| local.place(node(&grid, 0, l))[1]).collect();
             Cells::new((x, y), patch.weights())
         });
         let mut surface = Self {
@@ -104,12 +96,8 @@ impl Surface {
             patch: patch.clone(),
             radius: patch.radius(),
             unit,
-            points: Points::new(&centres),
-            mesh: Mesh::new(
-                (0..grid.nx).map(|i| local(grid.centre(i, 0))[0]).collect(),
-                (0..grid.ny).map(|j| local(grid.centre(0, j))[1]).collect(),
-                patch.weights(),
-            ),
+            points: local.points(patch),
+            mesh: Mesh::new(local.columns(patch), local.rows(patch), patch.weights()),
             cells,
             bilinear: (rule == Rule::Bilinear).then(|| Bilinear::new(patch, unit, kernel, sums)),
         };
@@ -140,49 +128,6 @@ impl Surface {
             _ => self.points.wrench(local),
         };
         Wrench::new(fx, fy, tau * self.unit)
-    }
-
-    /// Moments for centres of rotation beyond all that the sums are needed for, of which `closest` [m] is the
-    /// first, and their unit of length [m].
-    pub(super) fn moments(&self, closest: f64) -> Option<(Moments, f64)> {
-        let Grid { dx, dy, .. } = *self.patch.grid();
-        let half = if self.rule == Rule::Cells { [0.5 * dx / self.unit, 0.5 * dy / self.unit] } else { [0.0; 2] };
-        Moments::new(&self.mesh, self.points.span, half, closest / self.unit).map(|m| (m, self.unit))
-    }
-
-    /// [`Surface::coulomb`] of the rotations with w > 0 about many centres [m] from the centre of pressure.
-    pub(super) fn rotations(&self, centres: &[[f64; 2]]) -> Vec<[f64; 3]> {
-        let mut out = vec![[0.0; 3]; centres.len()];
-        let centres: Vec<[f64; 2]> = centres.iter().map(|c| [c[0] / self.unit, c[1] / self.unit]).collect();
-        let one_by_one = |k: usize, out: &mut [[f64; 3]]| {
-            let (c, twist) = (centres[k], [centres[k][1], -centres[k][0], 1.0]);
-            out[k] = match &self.cells {
-                Some(cells) if cells.is_far(c, self.points.span) => cells.wrench(twist, &self.points),
-                None if self.mesh.on_a_crossing(c) => self.points.wrench(twist),
-                _ => return true,
-            };
-            false
-        };
-        let lanes: Vec<usize> = match &self.bilinear {
-            // No cell is at rest with the centre outside the grid.
-            Some(bilinear) => bilinear.about_all(&centres, &self.points, &mut out),
-            None => (0..centres.len()).filter(|k| one_by_one(*k, &mut out)).collect(),
-        };
-        for some in lanes.chunks(LANES) {
-            // Lanes left over repeat the last centre.
-            let lane = |k: usize| centres[some[k.min(some.len() - 1)]];
-            let c = [0, 1].map(|axis| std::array::from_fn(|k| lane(k)[axis]));
-            let wrenches = match &self.cells {
-                Some(cells) => cells.about(&c),
-                None => {
-                    let [i, gx, gy] = self.mesh.points(&c);
-                    std::array::from_fn(|k| [gy[k], -gx[k], -i[k] - c[0][k] * gx[k] - c[1][k] * gy[k]])
-                }
-            };
-            some.iter().zip(wrenches).for_each(|(k, wrench)| out[*k] = wrench);
-        }
-        out.iter_mut().for_each(|w| w[2] *= self.unit);
-        out
     }
 
     /// Coulomb wrench [N, N, N m] of `twist` under normal force `f_n` [N] with coefficient `mu` [-], both at
@@ -233,7 +178,103 @@ impl Surface {
     }
 }
 
-fn unit(grid: &Grid) -> f64 {
+impl Rotations for Surface {
+    fn patch(&self) -> &Patch {
+        &self.patch
+    }
+
+    fn rule(&self) -> Rule {
+        self.rule
+    }
+
+    fn radius(&self) -> f64 {
+        self.radius
+    }
+
+    fn spin(&self) -> [f64; 3] {
+        self.coulomb(Twist::new(0.0, 0.0, 1.0)).to_array()
+    }
+
+    fn moments(&self, closest: f64) -> Option<(Moments, f64)> {
+        let Grid { dx, dy, .. } = *self.patch.grid();
+        let half = if self.rule == Rule::Cells { [0.5 * dx / self.unit, 0.5 * dy / self.unit] } else { [0.0; 2] };
+        Moments::new(&self.mesh, self.points.span, half, closest / self.unit, SMALLEST).map(|m| (m, self.unit))
+    }
+
+    fn rotations(&self, centres: &[[f64; 2]]) -> Vec<[f64; 3]> {
+        let mut out = vec![[0.0; 3]; centres.len()];
+        let centres: Vec<[f64; 2]> = centres.iter().map(|c| [c[0] / self.unit, c[1] / self.unit]).collect();
+        let one_by_one = |k: usize, out: &mut [[f64; 3]]| {
+            let (c, twist) = (centres[k], [centres[k][1], -centres[k][0], 1.0]);
+            out[k] = match &self.cells {
+                Some(cells) if cells.is_far(c, self.points.span) => cells.wrench(twist, &self.points),
+                None if self.mesh.on_a_crossing(c) => self.points.wrench(twist),
+                _ => return true,
+            };
+            false
+        };
+        let lanes: Vec<usize> = match &self.bilinear {
+            // No cell is at rest with the centre outside the grid.
+            Some(bilinear) => bilinear.about_all(&centres, &self.points, &mut out),
+            None => (0..centres.len()).filter(|k| one_by_one(*k, &mut out)).collect(),
+        };
+        for some in lanes.chunks(LANES) {
+            // Lanes left over repeat the last centre.
+            let lane = |k: usize| centres[some[k.min(some.len() - 1)]];
+            let c = [0, 1].map(|axis| std::array::from_fn(|k| lane(k)[axis]));
+            let wrenches = match &self.cells {
+                Some(cells) => cells.about(&c),
+                None => {
+                    let [i, gx, gy] = self.mesh.points(&c);
+                    std::array::from_fn(|k| [gy[k], -gx[k], -i[k] - c[0][k] * gx[k] - c[1][k] * gy[k]])
+                }
+            };
+            some.iter().zip(wrenches).for_each(|(k, wrench)| out[*k] = wrench);
+        }
+        out.iter_mut().for_each(|w| w[2] *= self.unit);
+        out
+    }
+}
+
+/// Lengths about a patch's centre of pressure, in units of the root of a cell's area.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Local {
+    cop: [f64; 2],
+    /// [m].
+    pub unit: f64,
+}
+
+impl Local {
+    pub fn of(patch: &Patch) -> Self {
+        Self { cop: patch.cop(), unit: unit(patch.grid()) }
+    }
+
+    /// A place on the grid [m].
+    fn place(&self, [x, y]: [f64; 2]) -> [f64; 2] {
+        [(x - self.cop[0]) / self.unit, (y - self.cop[1]) / self.unit]
+    }
+
+    /// Centres of the columns.
+    pub fn columns(&self, patch: &Patch) -> Vec<f64> {
+        (0..patch.grid().nx).map(|i| self.place(patch.grid().centre(i, 0))[0]).collect()
+    }
+
+    /// Centres of the rows.
+    pub fn rows(&self, patch: &Patch) -> Vec<f64> {
+        (0..patch.grid().ny).map(|j| self.place(patch.grid().centre(0, j))[1]).collect()
+    }
+
+    /// The cells that carry pressure.
+    pub fn points(&self, patch: &Patch) -> Points {
+        let point = |cell: &Cell| {
+            let [x, y] = self.place([cell.x, cell.y]);
+            [x, y, cell.w]
+        };
+        Points::new(&patch.cells().iter().map(point).collect::<Vec<_>>())
+    }
+}
+
+pub(super) fn unit(grid: &Grid) -> f64 {
     (grid.dx * grid.dy).sqrt()
 }
 
