@@ -22,6 +22,7 @@ use crate::cpu::Cpu;
 use crate::engine::{DEFAULT_STEP, Plan};
 use crate::error::EngineError;
 use crate::friction::Law;
+use crate::kernel::simd::Simd;
 use measure::measure;
 use subject::Subject;
 
@@ -38,6 +39,8 @@ pub struct Options {
     pub contacts: Vec<usize>,
     /// Time for all rows together, without opening engines and compiling shaders.
     pub budget: Duration,
+    /// The widest vectors that the CPU engine may use; those of this processor if none.
+    pub simd: Option<Simd>,
 }
 
 /// The kinds of work.
@@ -57,13 +60,14 @@ pub enum Work {
 /// An engine that was asked for and does not open, or a device that fails.
 pub fn run(options: &Options, note: &dyn Fn(&str)) -> Result<Report, EngineError> {
     let asked = |name: EngineName| options.engines.is_empty() || options.engines.contains(&name);
-    let mut report = Report::new();
+    let simd = options.simd.unwrap_or_else(Simd::widest);
+    let mut report = Report::new(Cpu::new().up_to(simd).simd());
     let mut subjects = Vec::new();
     if asked(EngineName::Baseline) {
         subjects.push(Subject::baseline());
     }
     if asked(EngineName::Cpu) {
-        subjects.extend([Subject::cpu(Cpu::new()), Subject::cpu(Cpu::single())]);
+        subjects.extend([Cpu::new(), Cpu::single()].map(|cpu| Subject::cpu(cpu.up_to(simd))));
     }
     if asked(EngineName::Gpu) {
         note("opening the GPU");

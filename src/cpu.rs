@@ -66,6 +66,12 @@ impl Cpu {
         Self { simd: self.simd.min(simd), ..self }
     }
 
+    /// The vectors that it uses.
+    #[must_use]
+    pub const fn simd(self) -> Simd {
+        self.simd
+    }
+
     /// What makes a contact's bristles in these numbers.
     fn maker(self) -> fn(&Contact, Vec<usize>) -> Box<dyn Bristles> {
         match (self.numbers, self.simd) {

@@ -24,7 +24,7 @@ fn number(row: &Value, key: &str) -> f64 {
 #[test]
 fn one_object_has_every_engine_and_its_numbers_fit_together() {
     let report = json(&["--seconds", "4", "-b", "3", "--threads", "1"], &[]);
-    for key in ["machine", "driver", "commit"] {
+    for key in ["machine", "simd", "driver", "commit"] {
         assert!(report[key].is_string(), "{key} in {report}");
     }
     let rows = report["rows"].as_array().unwrap();
@@ -36,6 +36,7 @@ fn one_object_has_every_engine_and_its_numbers_fit_together() {
         ("reduced", "cpu", "f64"),
         ("reduced", "gpu", "f32"),
         ("surface", "cpu", "f64"),
+        ("surface", "cpu", "f32"),
         ("surface", "gpu", "f32"),
     ] {
         let own = |row: &&Value| {
@@ -116,6 +117,9 @@ fn engines_can_be_chosen_and_bad_arguments_are_refused() {
     }
     let report = json(&["--seconds", "0", "--n", "5", "-b", "1", "--engine", "cpu", "--work", "surface"], &[]);
     assert!(report["rows"].as_array().unwrap().iter().all(|row| row["work"] == "surface"));
+    let report = json(&["--seconds", "0", "--n", "5", "-b", "1", "--engine", "cpu", "--simd", "baseline"], &[]);
+    assert_eq!(report["simd"], "baseline");
+    assert!(report["rows"].as_array().unwrap().iter().all(|row| row["work"] != "surface"), "tables take the widest");
     for (arguments, part) in [
         (["--n", "0"], "--n 0: expected 1 to 4096"),
         (["-b", "0"], "-b 0: expected 1 to"),

@@ -7,12 +7,15 @@ use super::subject::Subject;
 use super::{process, work};
 use crate::cpu::processor;
 use crate::friction::Law;
+use crate::kernel::simd::Simd;
 
 /// A measurement of this machine.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The processor and its threads.
     pub machine: String,
+    /// Vectors of the CPU engine: `avx512`, `avx2`, or `baseline` for what every processor has.
+    pub simd: &'static str,
     /// The GPU's adapter; none if no GPU was measured.
     pub adapter: Option<String>,
     /// Whether that adapter is a software driver: it runs on the CPU and says nothing about a GPU.
@@ -218,9 +221,10 @@ impl Row {
 }
 
 impl Report {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(simd: Simd) -> Self {
         Self {
             machine: processor(),
+            simd: simd.name(),
             adapter: None,
             software: None,
             driver: None,
@@ -270,7 +274,7 @@ impl Report {
     /// The table for a terminal, at most 120 columns wide.
     #[must_use]
     pub fn text(&self) -> String {
-        let mut text = format!("CPU     {}\n", self.machine);
+        let mut text = format!("CPU     {}, {}\n", self.machine, self.simd);
         text += &match (&self.adapter, &self.driver, &self.no_gpu) {
             (Some(adapter), Some(driver), _) if self.software == Some(true) => format!(
                 "GPU     none: {adapter} ({driver}) is a software driver.\n        \

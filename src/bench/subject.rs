@@ -9,6 +9,7 @@ use crate::cpu::Cpu;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::gpu::{Choice, Gpu};
+use crate::kernel::simd::Simd;
 
 /// The engines by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -72,12 +73,12 @@ impl Subject {
         if let Opened::Gpu(gpu) = &self.opened { Some(gpu) } else { None }
     }
 
-    /// Whether it does such work. Limit surfaces on the CPU are in double precision alone.
+    /// Whether it does such work. Limit surfaces on the CPU take the widest vectors alone.
     pub fn does(&self, kind: Kind) -> bool {
         match (&self.opened, kind) {
             (Opened::Baseline(_), Kind::Step(_)) | (Opened::Gpu(_), _) => true,
             (Opened::Baseline(_), _) => false,
-            (Opened::Cpu(_), Kind::Surface) => self.engine().info().precision == "f64",
+            (Opened::Cpu(cpu), Kind::Surface) => cpu.simd() == Simd::widest(),
             (Opened::Cpu(_), _) => true,
         }
     }

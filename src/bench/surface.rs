@@ -21,6 +21,9 @@ pub(super) fn measure(subject: &Subject, n: usize, maps: usize, budget: Duration
         let (cpu, start) = (process::cpu_seconds(), Instant::now());
         let tables = match subject.as_gpu() {
             Some(gpu) => gpu.tables(patches, Rule::Cells, DEFAULT_N_LS)?,
+            None if subject.engine().info().precision == "f32" => {
+                Table::batch_single(patches, Rule::Cells, DEFAULT_N_LS)?
+            }
             None => Table::batch(patches, Rule::Cells, DEFAULT_N_LS)?,
         };
         let wall_s = start.elapsed().as_secs_f64();

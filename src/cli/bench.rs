@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::{Failure, print};
 use crate::bench::{self, EngineName, Options, Work};
+use crate::kernel::simd::Simd;
 use crate::patch::MAX_CELLS_PER_SIDE;
 
 /// Measures the engines of this machine side by side, in under a minute.
@@ -31,6 +32,9 @@ pub(super) struct BenchArguments {
     /// CPU threads [default: all]. A software driver takes its own.
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    /// Widest vectors of the CPU engine, to see how a lesser machine would do; without `surface` [default: all there are].
+    #[arg(long, value_enum, value_name = "NAME")]
+    simd: Option<Simd>,
     /// Time for all rows together [s], without set-up.
     #[arg(long, value_name = "SECONDS", default_value_t = 40.0)]
     seconds: f64,
@@ -51,12 +55,17 @@ impl BenchArguments {
         if !(0.0..=1e5).contains(&self.seconds) {
             return Err(Failure::of_user(format!("--seconds {}: expected 0 to 1e5", self.seconds)));
         }
+        if let Some(simd) = self.simd.filter(|simd| *simd > Simd::widest()) {
+            let widest = Simd::widest().name();
+            return Err(Failure::of_user(format!("--simd {}: this processor has {widest} at most", simd.name())));
+        }
         let options = Options {
             engines: self.engines.clone(),
             work: self.work.clone(),
             sides: self.sides.clone(),
             contacts: self.contacts.clone(),
             budget: Duration::from_secs_f64(self.seconds),
+            simd: self.simd,
         };
         let terminal = std::io::stderr().is_terminal();
         let note = |what: &str| {
