@@ -16,7 +16,7 @@ const DURATIONS: [f64; 6] = [2.0, 1.5, 1.0, 0.5, 0.2, 0.1];
 /// Sliding takes longer than the stick at the start, by this factor at most.
 const MARGIN: f64 = 1.5;
 /// Runs of the longest duration at most; the fastest counts.
-const REPEATS: usize = 5;
+const REPEATS: usize = 20;
 
 /// The fastest of the longest runs that fitted.
 #[derive(Clone, Debug, Default)]
