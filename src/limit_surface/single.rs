@@ -47,7 +47,7 @@ struct Sheet<T> {
     /// Centres of columns and rows.
     at: [Vec<f64>; 2],
     half: [f64; 2],
-    /// Row by row: where a row ends in `column` and `weight`, which hold the cells that carry pressure.
+    /// Row by row: where a row ends in `column` and `weight`, which hold the cells that carry pressure, and half their shares.
     end: Vec<usize>,
     column: Vec<usize>,
     weight: Vec<T>,
@@ -87,7 +87,7 @@ impl<'a> Single<'a> {
         for row in patch.weights().chunks(grid.nx) {
             for (i, w) in row.iter().enumerate().filter(|(_, w)| **w != 0.0) {
                 column.push(i);
-                weight.push(*w as f32);
+                weight.push((0.5 * w) as f32);
             }
             end.push(column.len());
         }
@@ -183,53 +183,62 @@ impl Window<f32> {
 /// A column of cells as seen from the centres of rotation.
 #[derive(Clone, Copy)]
 struct Column<R> {
-    /// Distance along x, and its square.
+    /// Distance along x, its square, and times the place from the centre of pressure.
     a: R,
     a2: R,
+    xa: R,
     /// One where the column is in the centre's window, else zero.
     within: R,
-    /// Sums of `w/R`, `w/R^3` and `w/R^5`.
-    sums: [R; 3],
 }
 
-/// Adds the cells of a row to their columns: the first `TERMS` of the sums of `w/R`, `w/R^3` and `w/R^5`. With `WINDOW`, those in
-/// the window do not count, where `within` is one.
+/// What cells far from a centre of rotation are taken for.
+mod far {
+    pub const POINTS: usize = 0;
+    pub const SQUARES: usize = 1;
+    pub const OBLONGS: usize = 2;
+}
+
+/// Sums over the cells of a row; with `WINDOW`, without those in the window, where `within` is one. With `F`, `G` the means of `1/R` that
+/// the arms `a`, `b` multiply, `w (a F, G, x a F)`, and for the moments of the cells' friction about their own centres
+/// `w (hx^2 b^2 + hy^2 a^2)/(3 R^3)`, of squares `w/R`. The means over a cell of half sides `hx`, `hy` are
+/// `F = 1/R + (hy^2/3 - hx^2/2)/R^3 - (hy^2 - hx^2)/2 a^2/R^5`, of squares `1/R - h^2/6/R^3`, and `G` alike.
 #[inline(always)]
-fn row<R: Real, const TERMS: usize, const WINDOW: bool>(
+fn row<R: Real, const FAR: usize, const WINDOW: bool>(
     cells: (&[usize], &[R::Scalar]),
-    columns: &mut [Column<R>],
+    columns: &[Column<R>],
     b2: R,
     within: R,
-) -> [R; 3] {
-    let mut sums = [R::of(0.0); 3];
-    for (column, w) in cells.0.iter().zip(cells.1) {
-        let column = &mut columns[*column];
-        let mut w = R::of(w.lane(0));
+    [hx2, hy2]: [f64; 2],
+) -> [R; 4] {
+    let [mut force_x, mut force_y, mut turn, mut spin] = [R::of(0.0); 4];
+    for (column, half) in cells.0.iter().zip(cells.1) {
+        let column = &columns[*column];
+        let mut half = R::of(half.lane(0));
         if WINDOW {
-            w = w * (-column.within).fma(within, R::of(1.0));
+            half = half * (-column.within).fma(within, R::of(1.0));
         }
         let r2 = column.a2 + b2;
+        // An estimate; Newton's step on the weighed term, of which the corrections need none.
         let rough = r2.rsqrt_rough();
-        // The root's Newton step on the weighed term; the smaller terms need none.
-        let half = w * rough * R::of(0.5);
-        let mut term = half * (-(r2 * rough)).fma(rough, R::of(3.0));
-        for (k, (of_column, of_row)) in column.sums.iter_mut().zip(&mut sums).enumerate().take(TERMS) {
-            if k > 0 {
-                term = if k == 1 { (half + half) * (rough * rough) } else { term * (rough * rough) };
-            }
-            *of_column += term;
-            *of_row += term;
+        let term = half * rough * (-(r2 * rough)).fma(rough, R::of(3.0));
+        let (mut x, mut y) = (term, term);
+        if FAR == far::SQUARES {
+            x = term * (rough * rough).fma(R::of(-hx2 / 6.0), R::of(1.0));
+            y = x;
+            spin += term;
         }
+        if FAR == far::OBLONGS {
+            let (second, along) = (rough * rough, R::of(0.5 * (hx2 - hy2)) * rough * rough);
+            x = term * second.fma(along.fma(column.a2, R::of(hy2 / 3.0 - hx2 / 2.0)), R::of(1.0));
+            y = term * second.fma((-along).fma(b2, R::of(hx2 / 3.0 - hy2 / 2.0)), R::of(1.0));
+            let inertia = column.a2.fma(R::of(hy2 / 3.0), b2 * R::of(hx2 / 3.0));
+            spin = (term * second).fma(inertia, spin);
+        }
+        force_x = column.a.fma(x, force_x);
+        force_y += y;
+        turn = column.xa.fma(x, turn);
     }
-    sums
-}
-
-/// Sum of the means of `w/R` that the arm `a` multiplies, with the first correction for cells of half sides with these squares:
-/// `1/R + (hy^2/3 - hx^2/2)/R^3 - (hy^2 - hx^2)/2 a^2/R^5`.
-#[inline(always)]
-fn mean<R: Real>(along2: f64, across2: f64, a2: R, [first, second, third]: [R; 3]) -> R {
-    let third = a2 * third * R::of(-0.5 * (across2 - along2));
-    R::of(across2 / 3.0 - along2 / 2.0).fma(second, first) + third
+    [force_x, force_y, turn, spin]
 }
 
 copies! {
@@ -237,11 +246,10 @@ copies! {
     fn wrenches<R>(sheet: &Sheet<R::Scalar>, centres: &[[f64; 2]]) -> Vec<[f64; 3]> {
         let zero = R::of(0.0);
         let mut out = Vec::with_capacity(centres.len());
-        let blank = Column { a: zero, a2: zero, within: zero, sums: [zero; 3] };
-        let mut columns = vec![blank; sheet.at[0].len()];
+        let mut columns = vec![Column { a: zero, a2: zero, xa: zero, within: zero }; sheet.at[0].len()];
         let mut scratch = Scratch::default();
-        let [hx2, hy2] = sheet.half.map(|h| h * h);
-        let terms = if sheet.window.is_none() { 1 } else if (hx2 / hy2 - 1.0).abs() < 1e-6 { 2 } else { 3 };
+        let half2 = [sheet.half[0] * sheet.half[0], sheet.half[1] * sheet.half[1]];
+        let square = (half2[0] / half2[1] - 1.0).abs() < 1e-6;
         for centres in centres.chunks(R::LANES) {
             let mut c = [zero; 2];
             for (lane, centre) in centres.iter().enumerate() {
@@ -251,7 +259,7 @@ copies! {
             for (i, (column, x)) in columns.iter_mut().zip(&sheet.at[0]).enumerate() {
                 let a = R::of(*x) - c[0];
                 let within = place.as_ref().map_or(zero, |p| p.within(0, i));
-                *column = Column { a, a2: a * a, within, sums: [zero; 3] };
+                *column = Column { a, a2: a * a, xa: R::of(*x) * a, within };
             }
             // Of the wrench about the centre of pressure: forces turned by a quarter, and the torque.
             let (mut gx, mut gy, mut turn) = (zero, zero, zero);
@@ -259,29 +267,24 @@ copies! {
             for (j, (y, end)) in sheet.at[1].iter().zip(&sheet.end).enumerate() {
                 let b = R::of(*y) - c[1];
                 // A cell in its own window is at no distance, and counts zero times.
-                let b2 = if terms == 1 { b * b } else { b.fma(b, R::of(1e-12)) };
+                let b2 = if place.is_none() { b * b } else { b.fma(b, R::of(1e-12)) };
                 let cells = (&sheet.column[start..*end], &sheet.weight[start..*end]);
                 let within = place.as_ref().map_or(zero, |p| p.within(1, j));
                 let window = R::any(R::of(0.5).lt(within));
-                let sums = match (terms, window) {
-                    (1, _) => row::<R, 1, false>(cells, &mut columns, b2, within),
-                    (2, false) => row::<R, 2, false>(cells, &mut columns, b2, within),
-                    (2, true) => row::<R, 2, true>(cells, &mut columns, b2, within),
-                    (_, false) => row::<R, 3, false>(cells, &mut columns, b2, within),
-                    (_, true) => row::<R, 3, true>(cells, &mut columns, b2, within),
+                let [x, y_over_b, turn_x, mut spin] = match (place.is_none(), square, window) {
+                    (true, ..) => row::<R, { far::POINTS }, false>(cells, &columns, b2, within, half2),
+                    (_, true, false) => row::<R, { far::SQUARES }, false>(cells, &columns, b2, within, half2),
+                    (_, true, true) => row::<R, { far::SQUARES }, true>(cells, &columns, b2, within, half2),
+                    (_, false, false) => row::<R, { far::OBLONGS }, false>(cells, &columns, b2, within, half2),
+                    (_, false, true) => row::<R, { far::OBLONGS }, true>(cells, &columns, b2, within, half2),
                 };
-                let force = if terms == 1 { b * sums[0] } else { b * mean(hy2, hx2, b2, sums) };
-                gy += force;
-                turn = R::of(*y).fma(force, turn);
-                turn = (b2 * sums[1]).fma(R::of(hx2 / 3.0), turn);
+                if square {
+                    spin = spin * R::of(half2[0] / 3.0);
+                }
+                let force = b * y_over_b;
+                (gx, gy) = (gx + x, gy + force);
+                turn += R::of(*y).fma(force, turn_x + spin);
                 start = *end;
-            }
-            for (column, x) in columns.iter().zip(&sheet.at[0]) {
-                let Column { a, a2, sums, .. } = *column;
-                let force = if terms == 1 { a * sums[0] } else { a * mean(hx2, hy2, a2, sums) };
-                gx += force;
-                turn = R::of(*x).fma(force, turn);
-                turn = (a2 * sums[1]).fma(R::of(hy2 / 3.0), turn);
             }
             if let (Some(place), Some(window)) = (&place, &sheet.window) {
                 let [i, near_x, near_y] = place.corners(window, sheet.half, &mut scratch);
