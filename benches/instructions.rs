@@ -98,7 +98,14 @@ fn table(patch: Patch, rule: Rule) -> Table {
     Table::new(black_box(&patch), rule, DEFAULT_N_LS).expect("a valid resolution")
 }
 
-library_benchmark_group!(name = kernels, benchmarks = [step_f64, step_f32, baseline, reduced_step, table]);
+#[library_benchmark]
+#[bench::cells(map(), Rule::Cells)]
+#[bench::bilinear(map(), Rule::Bilinear)]
+fn table_f32(patch: Patch, rule: Rule) -> Table {
+    Table::single(black_box(&patch), rule, DEFAULT_N_LS).expect("a valid resolution")
+}
+
+library_benchmark_group!(name = kernels, benchmarks = [step_f64, step_f32, baseline, reduced_step, table, table_f32]);
 
 main!(
     config = LibraryBenchmarkConfig::default().tool(Callgrind::with_args(["--cache-sim=no"])),

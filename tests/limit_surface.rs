@@ -262,6 +262,16 @@ fn exact_cells_never_pass_one_and_dissipate() {
         }
         let passivity = table.passivity(3);
         assert!(passivity.largest < 0.0, "{shape:?}: {passivity:?}");
+        // The same places by look-ups from outside.
+        let angle = |k: usize, n: usize| (k as f64 / n as f64 * std::f64::consts::FRAC_PI_2).sin_cos();
+        let mut largest = f64::NEG_INFINITY;
+        for (i, j) in (0..320).flat_map(|i| (0..=80).map(move |j| (i, j))) {
+            let ((sin, cos), (sin_phi, cos_phi)) = (angle(i, 80), angle(j, 80));
+            let v = [cos * sin_phi, sin * sin_phi, cos_phi.max(0.0)];
+            largest = table.look_up(v).h.iter().zip(v).map(|(h, v)| h * v).sum::<f64>().max(largest);
+        }
+        assert_eq!(passivity.samples, 320 * 81);
+        assert!((passivity.largest - largest).abs() < 1e-12, "{shape:?}: {passivity:?} and {largest}");
     }
 }
 

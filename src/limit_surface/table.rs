@@ -218,13 +218,21 @@ impl Table {
     #[must_use]
     pub fn passivity(&self, per_cell: usize) -> Passivity {
         let steps = per_cell + 1;
-        let fraction = |k: usize| k as f64 / (steps * self.n_ls) as f64 * (PI / 2.0);
+        let fraction = |k: usize| (k as f64 / (steps * self.n_ls) as f64 * (PI / 2.0)).sin_cos();
+        let tilts: Vec<(f64, f64)> = (0..=self.n_ls * steps).map(fraction).collect();
         let mut worst = Passivity { largest: f64::NEG_INFINITY, at: [0.0; 3], samples: 0 };
+        let (mut row, width) = (vec![[0.0; 3]; self.n_ls + 1], self.n_ls + 1);
+        let between = |a: [f64; 3], b: [f64; 3], t: f64| [0, 1, 2].map(|k| (1.0 - t) * a[k] + t * b[k]);
         for i in 0..4 * self.n_ls * steps {
-            for j in 0..=self.n_ls * steps {
-                let ((sin, cos), (sin_phi, cos_phi)) = (fraction(i).sin_cos(), fraction(j).sin_cos());
+            // The look-up of a direction whose place in the table is known: between two rows, then along the one between them.
+            let (low, high) = self.h[i / steps * width..][..2 * width].split_at(width);
+            let s = (i % steps) as f64 / steps as f64;
+            row.iter_mut().zip(low).zip(high).for_each(|((row, low), high)| *row = between(*low, *high, s));
+            let (sin, cos) = fraction(i);
+            for (j, (sin_phi, cos_phi)) in tilts.iter().enumerate() {
+                let node = (j / steps).min(self.n_ls - 1);
+                let h = between(row[node], row[node + 1], (j - node * steps) as f64 / steps as f64);
                 let v = [cos * sin_phi, sin * sin_phi, cos_phi.max(0.0)];
-                let h = self.look_up(v).h;
                 let power = h[0] * v[0] + h[1] * v[1] + h[2] * v[2];
                 worst.samples += 1;
                 if !(power <= worst.largest) {
