@@ -58,7 +58,7 @@ struct Slip {
     xs: Real,
 }
 
-// The polynomials of src/kernel/real.rs, by even and odd powers: two short chains instead of a long one.
+// The polynomials of src/number/real.rs, by even and odd powers: two short chains instead of a long one.
 
 // e^x for -80 <= x <= 0: relative error below (1 + |x|) 2e-7.
 fn exp_negative(x: Real) -> Real {

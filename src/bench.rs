@@ -22,7 +22,7 @@ use crate::cpu::Cpu;
 use crate::engine::{DEFAULT_STEP, Plan};
 use crate::error::EngineError;
 use crate::friction::Law;
-use crate::kernel::simd::Simd;
+use crate::number::simd::Simd;
 use measure::measure;
 use subject::Subject;
 
@@ -60,8 +60,8 @@ pub enum Work {
 /// An engine that was asked for and does not open, or a device that fails.
 pub fn run(options: &Options, note: &dyn Fn(&str)) -> Result<Report, EngineError> {
     let asked = |name: EngineName| options.engines.is_empty() || options.engines.contains(&name);
-    let simd = options.simd.unwrap_or_else(Simd::widest);
-    let mut report = Report::new(Cpu::new().up_to(simd).simd());
+    let simd = options.simd.map_or_else(Simd::widest, |simd| simd.min(Simd::widest()));
+    let mut report = Report::new(simd);
     let mut subjects = Vec::new();
     if asked(EngineName::Baseline) {
         subjects.push(Subject::baseline());

@@ -10,11 +10,11 @@ use rayon::prelude::*;
 use crate::contact::Contact;
 use crate::engine::{Engine, EngineInfo, Plan, Progress, Trajectories, validate};
 use crate::error::EngineError;
-use crate::kernel::real::{Lanes, Real};
-use crate::kernel::simd::Simd;
 use crate::kernel::step::{Bristles, Failed, Inputs, Solver, bristles};
+use crate::number::real::{Lanes, Real};
+use crate::number::simd::Simd;
 #[cfg(target_arch = "x86_64")]
-use crate::kernel::x86::{Avx2F32, Avx2F64, Avx512F32, Avx512F64};
+use crate::number::x86::{Avx2F32, Avx2F64, Avx512F32, Avx512F64};
 use crate::schedule::slot;
 use abreast::{Runner, companies, is_abreast};
 use row::{Row, Seat};
@@ -67,8 +67,7 @@ impl Cpu {
     }
 
     /// The vectors that it uses.
-    #[must_use]
-    pub const fn simd(self) -> Simd {
+    pub(crate) const fn simd(self) -> Simd {
         self.simd
     }
 

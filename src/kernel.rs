@@ -8,11 +8,7 @@ pub mod distributed;
 pub mod friction;
 pub mod grid;
 pub mod ramp;
-pub mod real;
 pub mod reduced;
 pub mod rest;
-pub mod simd;
 pub mod step;
 pub mod three;
-#[cfg(target_arch = "x86_64")]
-pub(crate) mod x86;

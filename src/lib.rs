@@ -46,6 +46,7 @@ pub mod friction;
 pub mod gpu;
 pub mod kernel;
 pub mod limit_surface;
+pub mod number;
 pub mod page;
 pub mod patch;
 pub mod planar;

@@ -20,6 +20,7 @@ mod sample;
 mod single;
 mod table;
 mod vector;
+mod window;
 #[cfg(target_arch = "x86_64")]
 mod zmm;
 

@@ -12,8 +12,8 @@ use bristle::contact::{Contact, Form, Model};
 use bristle::cpu::Cpu;
 use bristle::engine::{Plan, Reason, Trajectories};
 use bristle::friction::Law;
-use bristle::kernel::simd::Simd;
 use bristle::limit_surface::{Rule, Table};
+use bristle::number::simd::Simd;
 use bristle::schedule::{Signal, Sine};
 use common::{bits, of, plan, random_contact, rollout};
 

@@ -7,14 +7,14 @@ use super::subject::Subject;
 use super::{process, work};
 use crate::cpu::processor;
 use crate::friction::Law;
-use crate::kernel::simd::Simd;
+use crate::number::simd::Simd;
 
 /// A measurement of this machine.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The processor and its threads.
     pub machine: String,
-    /// Vectors of the CPU engine: `avx512`, `avx2`, or `baseline` for what every processor has.
+    /// Vectors of the CPU engine: `avx512`, `avx2`, or `portable` for what every processor has.
     pub simd: &'static str,
     /// The GPU's adapter; none if no GPU was measured.
     pub adapter: Option<String>,

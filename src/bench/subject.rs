@@ -9,7 +9,7 @@ use crate::cpu::Cpu;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::gpu::{Choice, Gpu};
-use crate::kernel::simd::Simd;
+use crate::number::simd::Simd;
 
 /// The engines by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{Failure, print};
 use crate::bench::{self, EngineName, Options, Work};
-use crate::kernel::simd::Simd;
+use crate::number::simd::Simd;
 use crate::patch::MAX_CELLS_PER_SIDE;
 
 /// Measures the engines of this machine side by side, in under a minute.
@@ -58,6 +58,9 @@ impl BenchArguments {
         if let Some(simd) = self.simd.filter(|simd| *simd > Simd::widest()) {
             let widest = Simd::widest().name();
             return Err(Failure::of_user(format!("--simd {}: this processor has {widest} at most", simd.name())));
+        }
+        if self.simd.is_some_and(|simd| simd < Simd::widest()) && self.work == [Work::Surface] {
+            return Err(Failure::of_user("--simd: tables take the widest vectors; expected --work step or reduced"));
         }
         let options = Options {
             engines: self.engines.clone(),

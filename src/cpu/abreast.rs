@@ -14,9 +14,9 @@ use crate::kernel::abreast::group::{Group, pass};
 use crate::kernel::abreast::reduced::Reduceds;
 use crate::kernel::friction::Consts;
 use crate::kernel::grid::Grid;
-use crate::kernel::real::Real;
 use crate::kernel::reduced::Reduced;
 use crate::kernel::step::{Bristles, observe};
+use crate::number::real::Real;
 use crate::schedule::{Interval, Timeline, slot};
 
 /// Steps contacts of one [`Kind`] side by side.

@@ -6,12 +6,12 @@ use crate::body::Kind;
 use crate::engine::Reason;
 use crate::friction::STRIBECK_X_MIN;
 use crate::kernel::friction::{FALLING, FALLING_FROM, FLATTEST};
-use crate::kernel::real::Real;
 use crate::kernel::step::{
     ARMS, AROUND, CHANGE, FRESH_STEP, KAPPA, LEAST_REACH, NEWTON_MOST, NEWTON_TOLERANCE, PULL, RETREAT, SAFETY,
     SHORTEST_CHOSEN_STEP, SHORTEST_RULED_STEP, SHORTEST_TRIED_STEP, STRAIGHT,
 };
 use crate::limit_surface::{ORDERS, Rule};
+use crate::number::real::Real;
 use crate::patch::{A_MIN, K_MIN};
 
 /// The shape of a kernel.

@@ -7,9 +7,9 @@ pub mod reduced;
 pub mod transform;
 
 use super::friction::Stage;
-use super::real::Real;
 use super::step::Bristles;
 use super::three::{Mat3, Vec3};
+use crate::number::real::Real;
 
 /// One bit for each lane.
 pub type Bits = u32;

@@ -3,9 +3,9 @@
 
 use super::friction::{Consts, Motion, Slip, Stage, Trial, decay, motion, on_ramp, sensitivity, slip, trial};
 use super::ramp::Ramp;
-use super::real::Real;
 use super::rest::Rest;
-use super::simd::copies;
+use crate::number::real::Real;
+use crate::number::simd::copies;
 use crate::planar::{Twist, Wrench};
 use nalgebra::{Matrix3, Vector3};
 

@@ -1,8 +1,8 @@
 //! One bristle over one stage of the step: its new state, exactly, and how its force changes with
 //! the velocity. Twin: `shaders/friction.wgsl`. Equations: model.md, sections 2 and 3.
 
-use super::real::Real;
 use crate::friction::{Friction, Law, STRIBECK_X_MIN};
+use crate::number::real::Real;
 
 /// Friction constants of a contact, in the cell's number type.
 #[derive(Clone, Copy, Debug)]

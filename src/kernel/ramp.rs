@@ -1,7 +1,7 @@
 //! The bristles on the ramp, drawn together: a quarter of the cells, and most of the arithmetic.
 
 use super::friction::{Consts, Root, Slip, Trial};
-use super::real::Real;
+use crate::number::real::Real;
 
 /// The bristles on the ramp, side by side.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use std::ops::{Add, Mul, Neg, Sub};
 
-use super::real::Real;
+use crate::number::real::Real;
 
 /// A vector of three.
 #[derive(Clone, Copy, Debug)]

@@ -39,7 +39,7 @@ impl Mesh {
         mesh
     }
 
-    /// `sum w (R, a/R, b/R)`; not for centres that are [`Mesh::on_a_crossing`].
+    /// `sum w (R, a/R, b/R)`; not for centres where a cell may be at rest.
     pub fn points(&self, centres: &Centres) -> [Block; 3] {
         points(self, centres)
     }
@@ -50,12 +50,12 @@ impl Mesh {
         (moments(self, scale, order, width), width)
     }
 
-    /// Whether `c` is so near a crossing that a cell there may count as at rest. Lines are evenly spaced.
-    pub fn on_a_crossing(&self, c: [f64; 2]) -> bool {
+    /// Whether `c` is nearer than `distance` to the lines of a crossing. Lines are evenly spaced.
+    pub fn on_a_crossing(&self, c: [f64; 2], distance: f64) -> bool {
         let near = |at: &[f64], c: f64| {
             let last = at.len() - 1;
             let place = if last == 0 { 0.0 } else { (c - at[0]) / (at[last] - at[0]) * last as f64 };
-            (at[((place + 0.5) as usize).min(last)] - c).abs() < 1e-6
+            (at[((place + 0.5) as usize).min(last)] - c).abs() < distance
         };
         near(&self.x, c[0]) && near(&self.y, c[1])
     }

@@ -5,12 +5,12 @@
 
 use super::lanes::{rsqrt, vectorised};
 use super::sample::unit;
-use crate::kernel::real::Real;
-use crate::kernel::simd::{copies, widest};
+use crate::number::real::Real;
+use crate::number::simd::{copies, widest};
 use crate::patch::Grid;
 
 /// Nodes of a row that are summed together at most, in two of the widest registers.
-const NODES: usize = 2 * crate::kernel::real::LANES;
+const NODES: usize = 2 * crate::number::real::LANES;
 
 /// Distance and unit vector from a node to a cell centre, for every offset on a grid.
 #[derive(Clone, Debug)]
@@ -102,7 +102,8 @@ copies! {
         for l in 0..=ny / 2 {
             for first in (0..=nx).step_by(nodes) {
                 let zero = [R::of(0.0); 2];
-                let (mut r0, mut x0, mut y0, mut r1, mut x1, mut y1) = (zero, zero, zero, zero, zero, zero);
+                // Sums of rows are summed: one long sum would lose more to rounding.
+                let mut total = [zero; 6];
                 let used = nx - 1 + nodes;
                 for (j, (even, odd)) in even.chunks_exact(nx).zip(odd.chunks_exact(nx)).enumerate() {
                     let (low, high) = ((j + ny - l) * width + first, (2 * ny - 1 - j - l) * width + first);
@@ -114,6 +115,7 @@ copies! {
                             (*sum, *difference) = (*low + *high, *low - *high);
                         }
                     }
+                    let (mut r0, mut x0, mut y0, mut r1, mut x1, mut y1) = (zero, zero, zero, zero, zero, zero);
                     // Along a row, the kernel goes backwards.
                     let windows = |k: usize| parts[k * width..][..used].windows(nodes).rev();
                     let all = even.iter().zip(odd).zip(windows(0)).zip(windows(1)).zip(windows(2));
@@ -127,7 +129,11 @@ copies! {
                         y0 = add(y0, even, y);
                         y1 = add(y1, odd, u);
                     }
+                    for (total, row) in total.iter_mut().zip([r0, r1, x0, x1, y0, y1]) {
+                        *total = [total[0] + row[0], total[1] + row[1]];
+                    }
                 }
+                let [r0, r1, x0, x1, y0, y1] = total;
                 for half in 0..2 {
                     let ([r0, x0, y0], [r1, x1, y1]) = ([r0[half], x0[half], y0[half]], [r1[half], x1[half], y1[half]]);
                     // `b/R` is odd in y: mirrored, it changes sign.

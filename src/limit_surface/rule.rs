@@ -16,6 +16,9 @@ pub enum Rule {
 }
 
 impl Rule {
+    /// All rules.
+    pub const ALL: [Self; 3] = [Self::Points, Self::Bilinear, Self::Cells];
+
     /// The rule's name in files and on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -31,7 +34,7 @@ impl std::str::FromStr for Rule {
     type Err = crate::error::ParameterError;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        [Self::Points, Self::Bilinear, Self::Cells]
+        Self::ALL
             .into_iter()
             .find(|rule| rule.name() == name)
             .ok_or_else(|| crate::error::ParameterError::new("rule", name, "points, bilinear or cells"))

@@ -208,7 +208,8 @@ impl Rotations for Surface {
             let (c, twist) = (centres[k], [centres[k][1], -centres[k][0], 1.0]);
             out[k] = match &self.cells {
                 Some(cells) if cells.is_far(c, self.points.span) => cells.wrench(twist, &self.points),
-                None if self.mesh.on_a_crossing(c) => self.points.wrench(twist),
+                // Near a centre, a cell there may count as at rest.
+                None if self.mesh.on_a_crossing(c, 1e-6) => self.points.wrench(twist),
                 _ => return true,
             };
             false

@@ -4,8 +4,8 @@ use super::{Abreast, Bits};
 use crate::kernel::distributed::{Groups, Scratch, sweep_groups};
 use crate::kernel::friction::{Consts, Stage};
 use crate::kernel::grid::Grid;
-use crate::kernel::real::Real;
 use crate::kernel::three::{Mat3, Vec3};
+use crate::number::real::Real;
 
 /// Groups that are swept at a time, at most: what their loops leave for each other stays in the nearest cache.
 const TOGETHER: usize = 24;

@@ -11,13 +11,13 @@ use crate::body;
 use crate::contact::Contact;
 use crate::engine::Plan;
 use crate::kernel::friction::{Stage, steepest_between};
-use crate::kernel::real::{LANES, Real};
-use crate::kernel::simd::copies;
 use crate::kernel::step::{
     ARMS, AROUND, Bristles, CHANGE, FRESH_STEP, KAPPA, NEWTON_MOST, NEWTON_TOLERANCE, PULL, RETREAT, SAFETY,
     SHORTEST_CHOSEN_STEP, SHORTEST_RULED_STEP, SHORTEST_TRIED_STEP,
 };
 use crate::kernel::three::Vec3;
+use crate::number::real::{LANES, Real};
+use crate::number::simd::copies;
 use crate::planar::{Pose, Twist};
 use crate::schedule::{Interval, Term, slot};
 

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::{Abreast, Bits, add3};
 use crate::contact::Form;
 use crate::kernel::friction::{Consts, Stage, motion, ramp, ramp_root};
-use crate::kernel::real::{LANES, Real};
 use crate::kernel::reduced::{ROOT_ITERATIONS, Reduced};
 use crate::kernel::step::{LEAST_REACH, STRAIGHT};
 use crate::kernel::three::{Mat3, Vec3};
 use crate::limit_surface::Table;
+use crate::number::real::{LANES, Real};
 
 /// The bristles and the patches they stand for.
 #[derive(Clone, Debug)]

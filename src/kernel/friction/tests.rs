@@ -323,7 +323,7 @@ fn single_precision_gives_the_state_within_its_rounding() {
 
 #[test]
 fn lanes_give_what_single_numbers_give() {
-    use crate::kernel::real::Lanes;
+    use crate::number::real::Lanes;
     type Wide = Lanes<f64>;
     for law in [Law::LuGre, Law::ElastoPlastic] {
         let f = friction(law, 2.0);

@@ -4,6 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Simd {
     /// What every processor of the architecture has: SSE2 on x86-64, NEON on aarch64.
+    #[value(name = "portable")]
     Baseline,
     /// AVX2 and FMA.
     Avx2,
@@ -16,7 +17,7 @@ impl Simd {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Baseline => "baseline",
+            Self::Baseline => "portable",
             Self::Avx2 => "avx2",
             Self::Avx512 => "avx512",
         }
@@ -42,33 +43,33 @@ impl Simd {
 macro_rules! copies {
     ($(#[$doc:meta])* $vis:vis fn $name:ident<$r:ident $(, $t:ident: $bound:path)?>($($arg:ident: $ty:ty),* $(,)?) -> $ret:ty $body:block) => {
         $(#[$doc])*
-        $vis fn $name<$r: crate::kernel::real::Real $(, $t: $bound)?>($($arg: $ty),*) -> $ret {
+        $vis fn $name<$r: crate::number::real::Real $(, $t: $bound)?>($($arg: $ty),*) -> $ret {
             #[inline(always)]
-            fn body<$r: crate::kernel::real::Real $(, $t: $bound)?>($($arg: $ty),*) -> $ret $body
+            fn body<$r: crate::number::real::Real $(, $t: $bound)?>($($arg: $ty),*) -> $ret $body
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512dq,fma")]
-            fn avx512<$r: crate::kernel::real::Real $(, $t: $bound)?>($($arg: $ty),*) -> $ret {
+            fn avx512<$r: crate::number::real::Real $(, $t: $bound)?>($($arg: $ty),*) -> $ret {
                 body::<$r $(, $t)?>($($arg),*)
             }
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma")]
-            fn avx2<$r: crate::kernel::real::Real $(, $t: $bound)?>($($arg: $ty),*) -> $ret {
+            fn avx2<$r: crate::number::real::Real $(, $t: $bound)?>($($arg: $ty),*) -> $ret {
                 body::<$r $(, $t)?>($($arg),*)
             }
             // Constant conditions: only the copy of the numbers is compiled.
             #[cfg(target_arch = "x86_64")]
-            if const { matches!($r::SIMD, crate::kernel::simd::Simd::Avx512) } {
+            if const { matches!($r::SIMD, crate::number::simd::Simd::Avx512) } {
                 // SAFETY: the type exists only where its instructions do.
                 #[expect(unsafe_code, reason = "calling a copy compiled for the instructions of its numbers")]
                 return unsafe { avx512::<$r $(, $t)?>($($arg),*) };
             }
             #[cfg(target_arch = "x86_64")]
-            if const { matches!($r::SIMD, crate::kernel::simd::Simd::Avx2) } {
+            if const { matches!($r::SIMD, crate::number::simd::Simd::Avx2) } {
                 // SAFETY: as above.
                 #[expect(unsafe_code, reason = "calling a copy compiled for the instructions of its numbers")]
                 return unsafe { avx2::<$r $(, $t)?>($($arg),*) };
             }
-            if const { matches!($r::SIMD, crate::kernel::simd::Simd::Baseline) } {
+            if const { matches!($r::SIMD, crate::number::simd::Simd::Baseline) } {
                 return body::<$r $(, $t)?>($($arg),*);
             }
             unreachable!("all kinds of instructions are above")
@@ -79,15 +80,15 @@ pub(crate) use copies;
 
 /// A call of one of [`copies`] in the widest vectors of this processor, of numbers of this precision.
 macro_rules! widest {
-    ($name:ident::<f32>($($arg:expr),* $(,)?)) => { $crate::kernel::simd::widest!(@ $name, Avx512F32, Avx2F32, f32, $($arg),*) };
-    ($name:ident::<f64>($($arg:expr),* $(,)?)) => { $crate::kernel::simd::widest!(@ $name, Avx512F64, Avx2F64, f64, $($arg),*) };
+    ($name:ident::<f32>($($arg:expr),* $(,)?)) => { $crate::number::simd::widest!(@ $name, Avx512F32, Avx2F32, f32, $($arg),*) };
+    ($name:ident::<f64>($($arg:expr),* $(,)?)) => { $crate::number::simd::widest!(@ $name, Avx512F64, Avx2F64, f64, $($arg),*) };
     (@ $name:ident, $avx512:ident, $avx2:ident, $number:ident, $($arg:expr),*) => {
-        match $crate::kernel::simd::Simd::widest() {
+        match $crate::number::simd::Simd::widest() {
             #[cfg(target_arch = "x86_64")]
-            $crate::kernel::simd::Simd::Avx512 => $name::<$crate::kernel::x86::$avx512>($($arg),*),
+            $crate::number::simd::Simd::Avx512 => $name::<$crate::number::x86::$avx512>($($arg),*),
             #[cfg(target_arch = "x86_64")]
-            $crate::kernel::simd::Simd::Avx2 => $name::<$crate::kernel::x86::$avx2>($($arg),*),
-            _ => $name::<$crate::kernel::real::Lanes<$number>>($($arg),*),
+            $crate::number::simd::Simd::Avx2 => $name::<$crate::number::x86::$avx2>($($arg),*),
+            _ => $name::<$crate::number::real::Lanes<$number>>($($arg),*),
         }
     };
 }
