@@ -2,7 +2,7 @@
 //!
 //! Lengths are divided by the surface's radius `r`: loads are `(fx, fy, tau/r)/(mu f_N)`, twists `(vx, vy, r w)`.
 
-use nalgebra::{DMatrix, DVector, Matrix3, Vector3};
+use nalgebra::{DMatrix, DVector, Dyn, Matrix3, OMatrix, SMatrix, SVector, U15, Vector3};
 
 use super::sample::Surface;
 use crate::planar::{Twist, Wrench};
@@ -69,22 +69,21 @@ impl Quartic {
         let directions = sphere(DIRECTIONS);
         let loads: Vec<(Vector3<f64>, Vector3<f64>)> =
             directions.iter().map(|v| (*v, -normalised(surface.coulomb(physical(v, radius)), radius))).collect();
-        // Rows: value, and the gradient's two components across the twist, over 4.
-        let mut rows = DMatrix::zeros(3 * loads.len(), DIRECTIONS / 2);
-        let mut wanted = DVector::zeros(3 * loads.len());
-        for (i, (v, load)) in loads.iter().enumerate() {
+        // Of every load: the value, and the gradient's two components across the twist, over 4, as rows over the monomials of a quartic.
+        let (mut square, mut wanted) = (Matrix15::zeros(), Vector15::zeros());
+        for (v, load) in &loads {
             let helper = if v.x.abs() < 0.6 { Vector3::x() } else { Vector3::y() };
-            let e1 = v.cross(&helper).normalize();
-            let e2 = v.cross(&e1);
-            for (k, d) in directions.iter().take(DIRECTIONS / 2).enumerate() {
-                let p = d.dot(load);
-                rows[(3 * i, k)] = p.powi(4);
-                rows[(3 * i + 1, k)] = p.powi(3) * d.dot(&e1);
-                rows[(3 * i + 2, k)] = p.powi(3) * d.dot(&e2);
+            let across = v.cross(&helper).normalize();
+            let (value, gradient) = monomials(load);
+            wanted += value;
+            for row in [value, gradient * across / 4.0, gradient * v.cross(&across) / 4.0] {
+                square += row * row.transpose();
             }
-            wanted[3 * i] = 1.0;
         }
-        let c = non_negative(&(rows.transpose() * &rows), &(rows.transpose() * wanted));
+        // (d.F)^4 of a direction d, as coefficients of the monomials.
+        let basis = directions.iter().take(DIRECTIONS / 2).map(|d| monomials(d).0.component_mul(&multiplicities()));
+        let basis = OMatrix::<f64, U15, Dyn>::from_columns(&basis.collect::<Vec<_>>());
+        let c = non_negative(&(basis.transpose() * square * &basis), &(basis.transpose() * wanted));
         let terms = directions.iter().zip(&c).filter(|(_, c)| **c > 0.0);
         let fit = Self { radius, terms: terms.map(|(d, c)| (d * c.sqrt().sqrt()).into()).collect() };
         let error = error(surface, |v| fit.coulomb(v));
@@ -143,6 +142,34 @@ impl Quartic {
         load /= self.value(load.into()).sqrt().sqrt();
         Wrench::new(-load.x, -load.y, -load.z * self.radius)
     }
+}
+
+type Vector15 = SVector<f64, 15>;
+type Matrix15 = SMatrix<f64, 15, 15>;
+
+/// Powers of x, y and z in the monomials of degree four.
+fn powers() -> impl Iterator<Item = [i32; 3]> {
+    (0..=4).flat_map(|x| (0..=4 - x).map(move |y| [x, y, 4 - x - y]))
+}
+
+/// How often each monomial occurs in `(x + y + z)^4`.
+fn multiplicities() -> Vector15 {
+    let factorial = |n: i32| (1..=n).map(f64::from).product::<f64>();
+    Vector15::from_iterator(powers().map(|p| 24.0 / p.map(factorial).iter().product::<f64>()))
+}
+
+/// The monomials at `f`, and their gradients.
+fn monomials(f: &Vector3<f64>) -> (Vector15, SMatrix<f64, 15, 3>) {
+    let of = |p: [i32; 3]| (0..3).map(|k| f[k].powi(p[k])).product::<f64>();
+    let value = Vector15::from_iterator(powers().map(of));
+    let all: Vec<[i32; 3]> = powers().collect();
+    let gradient = SMatrix::from_fn(|row, axis| {
+        let mut p = all[row];
+        let power = p[axis];
+        p[axis] -= 1;
+        if power > 0 { f64::from(power) * of(p) } else { 0.0 }
+    });
+    (value, gradient)
 }
 
 /// Twists by which fits are made and judged.
