@@ -26,7 +26,7 @@ fn tables(c: &mut Criterion) {
     let mut group = c.benchmark_group("limit_surface");
     group.sample_size(20);
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
-    for rule in [Rule::Points, Rule::Bilinear, Rule::Cells] {
+    for rule in Rule::ALL {
         group.throughput(Throughput::Elements(1));
         for (name, patch) in [("circle", &circle), ("random", &many[0])] {
             group.bench_function(format!("table/{name}/{}/f64", rule.name()), |b| {
@@ -47,7 +47,7 @@ fn tables(c: &mut Criterion) {
     match Gpu::new(Choice::Any) {
         Ok(gpu) => {
             println!("GPU: {}", gpu.adapter().name);
-            for rule in [Rule::Points, Rule::Bilinear, Rule::Cells] {
+            for rule in Rule::ALL {
                 for patches in [&many[..1], &many[..]] {
                     group.throughput(Throughput::Elements(patches.len() as u64));
                     group.bench_function(format!("gpu/tables/random/{}/{}", patches.len(), rule.name()), |b| {

@@ -8,7 +8,6 @@ use bristle::patch::{Grid, Patch, Shape};
 use bristle::planar::Twist;
 use bristle::random::Draw;
 
-const RULES: [Rule; 3] = [Rule::Points, Rule::Bilinear, Rule::Cells];
 /// Single precision, of the largest wrench.
 const TOLERANCE: f64 = 1e-5;
 
@@ -55,7 +54,7 @@ fn patches() -> Vec<(String, Patch)> {
 fn tables_are_those_of_the_cpu() {
     let (names, patches): (Vec<String>, Vec<Patch>) = patches().into_iter().unzip();
     let mut failed = false;
-    for rule in RULES {
+    for rule in Rule::ALL {
         let tables = gpu().tables(&patches, rule, 20).unwrap();
         for ((name, patch), table) in names.iter().zip(&patches).zip(&tables) {
             let wanted = Table::new(patch, rule, 20).unwrap();
@@ -93,7 +92,7 @@ fn twists(patch: &Patch) -> Vec<Twist> {
 
 #[test]
 fn wrenches_about_corners_edges_and_centres_are_those_of_the_cpu() {
-    for rule in RULES {
+    for rule in Rule::ALL {
         let mut worst = (0.0f64, String::new());
         for (name, patch) in patches() {
             let surface = Surface::new(&patch, rule);
@@ -135,7 +134,7 @@ fn wrenches_about_corners_edges_and_centres_are_those_of_the_cpu() {
 #[test]
 fn a_patch_has_the_same_bits_in_any_batch() {
     let mut patches: Vec<Patch> = patches().into_iter().map(|(_, patch)| patch).collect();
-    for rule in RULES {
+    for rule in Rule::ALL {
         let forward = gpu().tables(&patches, rule, 6).unwrap();
         let alone: Vec<Table> =
             patches.iter().map(|p| gpu().tables(std::slice::from_ref(p), rule, 6).unwrap().remove(0)).collect();

@@ -424,7 +424,7 @@ fn queries_refuse_what_they_cannot_answer() {
 #[test]
 fn batches_are_the_single_answers() {
     let patches: Vec<Patch> = (0..5).map(random_patch).collect();
-    for rule in [Rule::Points, Rule::Bilinear, Rule::Cells] {
+    for rule in Rule::ALL {
         for (table, patch) in Table::batch(&patches, rule, 7).unwrap().iter().zip(&patches) {
             assert_eq!(table, &Table::new(patch, rule, 7).unwrap());
         }

@@ -16,6 +16,7 @@ const ROUNDING: f64 = 3e-6;
 const COST: [usize; 2] = [10, 4];
 /// Places of a map with room for windows around it.
 const MOST_PLACES: usize = 1 << 20;
+
 /// The cells around a centre of rotation: so many on each side of the one it lies in.
 pub struct Window<T> {
     sides: [usize; 2],
@@ -39,7 +40,7 @@ impl Window<f32> {
         }
         let of_window = 4 * (sides[0] + 1) * (sides[1] + 1);
         let cells = map.iter().flat_map(|row| row.iter()).filter(|w| **w != 0.0).count();
-        if COST[0] * corners(map) <= COST[1] * of_window + cells {
+        if COST[0] * count_corners(map) <= COST[1] * of_window + cells {
             return None;
         }
         let mut room = vec![0.0; width * height];
@@ -52,7 +53,7 @@ impl Window<f32> {
 }
 
 /// Corners at which the pressure jumps, which are those that count in double precision.
-fn corners(map: &[&[f64]]) -> usize {
+fn count_corners(map: &[&[f64]]) -> usize {
     let nothing = vec![0.0; map[0].len()];
     let mut count = 0;
     for l in 0..=map.len() {

@@ -27,7 +27,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
         (0..SAMPLES).map(|i| SHOWN[0] + (SHOWN[1] - SHOWN[0]) * i as f64 / (SAMPLES - 1) as f64).collect();
     // The profile between these times: 1 rad/s and 25 mm/s^2 along x.
     let twists: Vec<Twist> = t.iter().map(|t| Twist::new(0.025 * (t - 0.8), 0.0, 1.0)).collect();
-    let [points, bilinear, cells] = [Rule::Points, Rule::Bilinear, Rule::Cells].map(|rule| {
+    let [points, bilinear, cells] = Rule::ALL.map(|rule| {
         let surface = Surface::new(&contact.patch, rule);
         surface.coulombs(&twists).iter().map(|w| w.fx).collect::<Vec<f64>>()
     });

@@ -83,7 +83,7 @@ fn the_gain_is_the_derivative_of_the_resistance() {
 fn the_radius_is_by_the_rule_of_the_table() {
     let grid = Grid::new(9, 9, 0.02, 0.02).unwrap();
     let [disc, square] = [Shape::Disc, Shape::Square].map(|shape| Patch::shape(grid, shape).unwrap());
-    for rule in [Rule::Points, Rule::Bilinear, Rule::Cells] {
+    for rule in Rule::ALL {
         let table = Table::new(&disc, rule, 5).unwrap();
         for patch in [&disc, &square, &disc.scaled(2.0, 2.0)] {
             let wanted = Surface::new(patch, rule).radius();
