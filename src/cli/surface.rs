@@ -177,9 +177,11 @@ impl SurfaceArguments {
         json!({
             "rule": first.rule().name(),
             "n_ls": first.n_ls(),
-            "precision": match self.precision {
-                Precision::F32 => "f32",
-                Precision::F64 => "f64",
+            // Not what was asked for: some tables are faster in f64, or not exact enough in f32.
+            "precision": match made.tables.iter().filter(|t| t.is_single()).count() {
+                0 => "f64",
+                n if n == made.tables.len() => "f32",
+                _ => "mixed",
             },
             "tables": made.tables.len(),
             "r": each(Table::radius),

@@ -20,6 +20,9 @@ struct Metadata {
     format: String,
     rule: String,
     n_ls: usize,
+    /// Whether the nodes are exact to single precision only; files that do not say are not.
+    #[serde(default)]
+    single_precision: bool,
     mu: f64,
     normal_force_n: f64,
     cells: [usize; 2],
@@ -55,6 +58,7 @@ impl Table {
             format: FORMAT.to_owned(),
             rule: self.rule().name().to_owned(),
             n_ls: n,
+            single_precision: self.is_single(),
             mu,
             normal_force_n: f_n,
             cells: [grid.nx, grid.ny],
@@ -114,7 +118,7 @@ impl Table {
             return Err(wrong("h or r: expected finite numbers, r >= 0".to_owned()));
         }
         let h = flat.chunks_exact(3).map(|h| [h[0], h[1], h[2]]).collect();
-        Ok(Self { rule, n_ls: metadata.n_ls, patch, radius, h })
+        Ok(Self { rule, n_ls: metadata.n_ls, patch, radius, single: metadata.single_precision, h })
     }
 }
 

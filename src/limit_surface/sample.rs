@@ -187,6 +187,10 @@ impl Rotations for Surface {
         self.rule
     }
 
+    fn single(&self) -> bool {
+        false
+    }
+
     fn radius(&self) -> f64 {
         self.radius
     }

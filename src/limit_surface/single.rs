@@ -127,6 +127,10 @@ impl Rotations for Single<'_> {
         self.rule
     }
 
+    fn single(&self) -> bool {
+        true
+    }
+
     fn radius(&self) -> f64 {
         self.radius
     }

@@ -34,6 +34,7 @@ pub struct Table {
     pub(super) n_ls: usize,
     pub(super) patch: Patch,
     pub(super) radius: f64,
+    pub(super) single: bool,
     pub(super) h: Vec<[f64; 3]>,
 }
 
@@ -127,14 +128,14 @@ impl Table {
         let spin = normal(surface.spin());
         (0..4 * n_ls).for_each(|i| h[i * (n_ls + 1)] = spin);
         h.copy_within(..=n_ls, 4 * n_ls * (n_ls + 1));
-        Self { rule: surface.rule(), n_ls, patch: surface.patch().clone(), radius, h }
+        Self { rule: surface.rule(), n_ls, patch: surface.patch().clone(), radius, single: surface.single(), h }
     }
 
-    /// The table of a patch from the normalised wrenches of [`Table::motions`].
+    /// The table of a patch from the normalised wrenches of [`Table::motions`], which a shader made.
     pub(crate) fn of_motions(patch: &Patch, rule: Rule, n_ls: usize, radius: f64, wrenches: &[[f64; 3]]) -> Self {
         let mut h: Vec<[f64; 3]> = wrenches[1..].chunks(n_ls).flat_map(|row| [&wrenches[..1], row].concat()).collect();
         h.extend_from_within(..=n_ls);
-        Self { rule, n_ls, patch: patch.clone(), radius, h }
+        Self { rule, n_ls, patch: patch.clone(), radius, single: true, h }
     }
 
     /// The different directions `(vx/r, vy/r, w)` of a table: the spin, which all `phi = 0` share, then
@@ -274,6 +275,12 @@ impl Table {
         &self.patch
     }
 
+    /// Whether its nodes are exact to single precision only.
+    #[must_use]
+    pub const fn is_single(&self) -> bool {
+        self.single
+    }
+
     /// Torsional radius `r'` [m] of that patch, by the table's rule.
     #[must_use]
     pub const fn radius(&self) -> f64 {
@@ -286,6 +293,8 @@ impl Table {
 pub(super) trait Rotations {
     fn patch(&self) -> &Patch;
     fn rule(&self) -> Rule;
+    /// Whether the sums are in single precision.
+    fn single(&self) -> bool;
     /// Torsional radius [m].
     fn radius(&self) -> f64;
     /// The wrench of the rotation about the centre of pressure.

@@ -88,6 +88,7 @@ pub fn save(path: &Path, tables: &[Table], cases: &[Case], sweeps: &[Sweep]) -> 
         "version": env!("CARGO_PKG_VERSION"),
         "rule": first.rule().name(),
         "n_ls": n,
+        "single_precision": tables.iter().map(Table::is_single).collect::<Vec<_>>(),
         "tables": count,
         "sweeps": sweeps.iter().map(|s| json!({ "key": s.key, "values": s.values })).collect::<Vec<_>>(),
         "conventions": "SI; twists (vx, vy, w) and wrenches (fx, fy, tau) at the centre of pressure, patch frame; \
