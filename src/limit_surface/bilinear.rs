@@ -2,8 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::folded::{self, MAPS};
-use super::lanes::{LANES, vectorised};
+use super::lanes::vectorised;
 use super::lattice::Kernel;
 use super::points::Points;
 use super::sample::node;
@@ -18,6 +17,9 @@ pub struct Bilinear {
     grid: Grid,
     cop: [f64; 2],
     unit: f64,
+    /// The centre of pressure from the grid's lower left corner, in cells, and cells in a unit.
+    origin: [f64; 2],
+    cells_in_unit: [f64; 2],
     weights: Arc<[f64]>,
     kernel: Option<Arc<Kernel>>,
     /// Unit wrenches for the rotations with w > 0 about all nodes, and a zero.
@@ -29,20 +31,15 @@ pub fn kernel(grid: &Grid, unit: f64) -> Option<Arc<Kernel>> {
     (grid.len() <= MAX_LATTICE).then(|| Arc::new(Kernel::new(grid, unit)))
 }
 
-/// The node sums of at most [`MAPS`] maps on the kernel's grid, or none where a map alone is as fast.
-pub fn together(kernel: &Kernel, maps: &[&[f64]]) -> Vec<Option<Vec<[f64; 3]>>> {
-    debug_assert!(maps.len() <= MAPS);
-    if maps.len() < LANES / 2 {
-        return vec![None; maps.len()];
-    }
-    folded::correlate(kernel, maps).into_iter().map(Some).collect()
-}
-
 impl Bilinear {
     /// The rule for `patch`; `sums` are those about its nodes where they are known.
     pub fn new(patch: &Patch, unit: f64, kernel: Option<Arc<Kernel>>, sums: Option<Vec<[f64; 3]>>) -> Self {
         let weights = Arc::clone(patch.map());
-        let new = Self { grid: *patch.grid(), cop: patch.cop(), unit, weights, kernel, lattice: OnceLock::new() };
+        let (grid, cop) = (*patch.grid(), patch.cop());
+        let Grid { nx, ny, dx, dy } = grid;
+        let origin = [cop[0] / dx + nx as f64 / 2.0, cop[1] / dy + ny as f64 / 2.0];
+        let cells_in_unit = [unit / dx, unit / dy];
+        let new = Self { grid, cop, unit, origin, cells_in_unit, weights, kernel, lattice: OnceLock::new() };
         if let Some(sums) = sums {
             let _ = new.lattice.set(new.wrenches(&sums));
         }
@@ -52,9 +49,8 @@ impl Bilinear {
     /// A centre of rotation from the grid's lower left corner, in cells, if it is over the grid.
     #[inline(always)]
     fn place(&self, c: [f64; 2]) -> Option<[f64; 2]> {
-        let Grid { nx, ny, dx, dy } = self.grid;
-        let gx = (self.cop[0] + c[0] * self.unit) / dx + nx as f64 / 2.0;
-        let gy = (self.cop[1] + c[1] * self.unit) / dy + ny as f64 / 2.0;
+        let (Grid { nx, ny, .. }, [x, y]) = (self.grid, self.origin);
+        let (gx, gy) = (c[0] * self.cells_in_unit[0] + x, c[1] * self.cells_in_unit[1] + y);
         (gx >= 0.0 && gx < nx as f64 && gy >= 0.0 && gy < ny as f64).then_some([gx, gy])
     }
 

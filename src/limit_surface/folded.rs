@@ -4,65 +4,92 @@
 //! parts of a map that are even and odd in x and in y do not mix, and each needs the kernel's part of its own parity on a
 //! quarter of the nodes and a quarter of the cells: a fourth of the multiplications.
 
-use super::lanes::{Block, LANES, vectorised};
 use super::lattice::Kernel;
+use crate::number::real::Real;
+use crate::number::simd::{copies, widest};
 
 /// Maps that are multiplied together: folding the kernel about a node serves as many.
-pub const MAPS: usize = 4 * LANES;
+pub const MAPS: usize = 64;
+/// Fewer maps are as fast one by one.
+const TOGETHER: usize = 8;
 /// Parities: even or odd in x (bit 0) and in y (bit 1).
 const PARITIES: usize = 4;
 /// Coefficients of a cell: the three sums about two neighbouring nodes.
 const SUMS: usize = 6;
 
+impl Kernel {
+    /// [`Kernel::correlate`] of at most [`MAPS`] maps.
+    pub fn correlate_all(&self, maps: &[&[f64]]) -> Vec<Vec<[f64; 3]>> {
+        if maps.len() < TOGETHER {
+            return maps.iter().map(|map| self.correlate(map)).collect();
+        }
+        widest!(correlate::<f64>(self, maps))
+    }
+}
+
+impl Kernel<f32> {
+    /// [`Kernel::correlate`] of at most [`MAPS`] maps, in single precision.
+    pub fn correlate_all(&self, maps: &[&[f64]]) -> Vec<Vec<[f64; 3]>> {
+        if maps.len() < TOGETHER {
+            return maps.iter().map(|map| self.correlate(map)).collect();
+        }
+        widest!(correlate::<f32>(self, maps))
+    }
+}
+
 /// Even and odd part under a mirror in x and in y, by [`PARITIES`], of values at `(x, y)`, `(-x, y)`, `(x, -y)`, `(-x, -y)`.
 #[inline(always)]
-fn parts([a, b, c, d]: [f64; 4]) -> [f64; PARITIES] {
+fn parts<R: Real>([a, b, c, d]: [R; 4]) -> [R; PARITIES] {
     [(a + b) + (c + d), (a - b) + (c - d), (a + b) - (c + d), (a - b) - (c - d)]
 }
 
-/// Sums of `w (R, a/R, b/R)` about every node, `[map][node row][node column]`, for at most [`MAPS`] maps of shares `w`.
-pub fn correlate(kernel: &Kernel, maps: &[&[f64]]) -> Vec<Vec<[f64; 3]>> {
-    let (nx, ny) = (kernel.nx, kernel.ny);
-    let mut out = vec![vec![[0.0; 3]; (nx + 1) * (ny + 1)]; maps.len()];
-    let folded = fold_maps(kernel, maps);
-    let mut coefficients = vec![[[0.0; SUMS]; PARITIES]; nx.div_ceil(2) * ny.div_ceil(2)];
-    for l in 0..=ny / 2 {
-        // Two at a time: of an odd number of columns one goes too far, and is not taken.
-        for k in (0..=nx / 2).step_by(2) {
-            fold_kernel(kernel, k, l, &mut coefficients);
-            for (maps, out) in folded.iter().zip(out.chunks_mut(LANES)) {
-                unfold(&products(&coefficients, maps), [nx, ny], [k, l], out);
-            }
+copies! {
+    /// Sums of `w (R, a/R, b/R)` about every node, `[map][node row][node column]`, for maps of shares `w`.
+    fn correlate<R>(kernel: &Kernel<R::Scalar>, maps: &[&[f64]]) -> Vec<Vec<[f64; 3]>> {
+        let size = [kernel.nx, kernel.ny];
+        let [nx, ny] = size;
+        let mut out = vec![vec![[0.0; 3]; (nx + 1) * (ny + 1)]; maps.len()];
+        let mut folded = Vec::with_capacity(maps.len().div_ceil(R::LANES));
+        for maps in maps.chunks(R::LANES) {
+            folded.push(fold_maps::<R>(size, maps));
         }
-    }
-    out
-}
-
-/// The parts of [`LANES`] maps at a time on a quarter of the grid, a map a lane. The middle column and row are their own
-/// mirror image and count half.
-fn fold_maps(kernel: &Kernel, maps: &[&[f64]]) -> Vec<Vec<[Block; PARITIES]>> {
-    let (nx, ny) = (kernel.nx, kernel.ny);
-    let mut out = Vec::with_capacity(maps.len().div_ceil(LANES));
-    for maps in maps.chunks(LANES) {
-        let mut folded = vec![[[0.0; LANES]; PARITIES]; nx.div_ceil(2) * ny.div_ceil(2)];
-        for (lane, map) in maps.iter().enumerate() {
-            for (j, row) in folded.chunks_mut(nx.div_ceil(2)).enumerate() {
-                let (low, high) = (&map[j * nx..][..nx], &map[(ny - 1 - j) * nx..][..nx]);
-                for (i, cell) in row.iter_mut().enumerate() {
-                    let half = |at, n| if 2 * at + 1 == n { 0.5 } else { 1.0 };
-                    let share = 0.25 * half(i, nx) * half(j, ny);
-                    let parts = parts([low[i], low[nx - 1 - i], high[i], high[nx - 1 - i]]);
-                    cell.iter_mut().zip(parts).for_each(|(to, part)| to[lane] = share * part);
+        let mut coefficients = vec![[[R::Scalar::of(0.0); SUMS]; PARITIES]; nx.div_ceil(2) * ny.div_ceil(2)];
+        for l in 0..=ny / 2 {
+            // Two at a time: of an odd number of columns one goes too far, and is not taken.
+            for k in (0..=nx / 2).step_by(2) {
+                fold_kernel(kernel, k, l, &mut coefficients);
+                for (maps, out) in folded.iter().zip(out.chunks_mut(R::LANES)) {
+                    unfold(products::<R>(&coefficients, maps, nx.div_ceil(2)), size, [k, l], out);
                 }
             }
         }
-        out.push(folded);
+        out
     }
-    out
+}
+
+/// The parts of as many maps as there are lanes on a quarter of the grid. The middle column and row are their own mirror image and
+/// count half.
+#[inline(always)]
+fn fold_maps<R: Real>([nx, ny]: [usize; 2], maps: &[&[f64]]) -> Vec<[R; PARITIES]> {
+    let mut folded = vec![[R::of(0.0); PARITIES]; nx.div_ceil(2) * ny.div_ceil(2)];
+    for (lane, map) in maps.iter().enumerate() {
+        for (j, row) in folded.chunks_mut(nx.div_ceil(2)).enumerate() {
+            let (low, high) = (&map[j * nx..][..nx], &map[(ny - 1 - j) * nx..][..nx]);
+            for (i, cell) in row.iter_mut().enumerate() {
+                let [half_x, half_y] = [(i, nx), (j, ny)].map(|(at, n)| if 2 * at + 1 == n { 0.5 } else { 1.0 });
+                let parts = parts([low[i], low[nx - 1 - i], high[i], high[nx - 1 - i]]);
+                for (to, part) in cell.iter_mut().zip(parts) {
+                    to.set(lane, 0.25 * half_x * half_y * part);
+                }
+            }
+        }
+    }
+    folded
 }
 
 /// The parts of the kernel about nodes `(k, l)` and `(k + 1, l)` for a quarter of the cells.
-fn fold_kernel(kernel: &Kernel, k: usize, l: usize, out: &mut [[[f64; SUMS]; PARITIES]]) {
+#[inline(always)]
+fn fold_kernel<T: Real>(kernel: &Kernel<T>, k: usize, l: usize, out: &mut [[[T; SUMS]; PARITIES]]) {
     let (nx, ny) = (kernel.nx, kernel.ny);
     for (j, row) in out.chunks_mut(nx.div_ceil(2)).enumerate() {
         for sum in 0..3 {
@@ -71,57 +98,69 @@ fn fold_kernel(kernel: &Kernel, k: usize, l: usize, out: &mut [[[f64; SUMS]; PAR
                 // Neighbours of a node and of a cell are neighbours in the kernel.
                 let (near, far) = (k + nx - 1 - i, k + i);
                 for next in 0..2 {
-                    let at = [low[near + next], low[far + next], high[near + next], high[far + next]];
-                    parts(at).into_iter().zip(cell.iter_mut()).for_each(|(part, c)| c[3 * next + sum] = part);
+                    let parts = parts([low[near + next], low[far + next], high[near + next], high[far + next]]);
+                    for (part, c) in parts.into_iter().zip(cell.iter_mut()) {
+                        c[3 * next + sum] = part;
+                    }
                 }
             }
         }
     }
 }
 
-/// Sums about a node and its neighbour in x of the parts of a quarter of the maps, to those about the mirrored nodes.
-fn unfold(products: &[[Block; SUMS]; PARITIES], [nx, ny]: [usize; 2], [k, l]: [usize; 2], out: &mut [Vec<[f64; 3]>]) {
-    for next in 0..2.min(nx / 2 + 1 - k) {
-        let (k, products) = (k + next, products.each_ref().map(|p| [0, 1, 2].map(|sum| &p[3 * next + sum])));
-        let nodes = [(k, l), (nx - k, l), (k, ny - l), (nx - k, ny - l)].map(|(k, l)| l * (nx + 1) + k);
-        for (lane, out) in out.iter_mut().enumerate() {
-            // `a/R` is odd in x and `b/R` in y: mirrored, they change sign.
-            for (sum, signs) in [[1.0; 4], [1.0, -1.0, 1.0, -1.0], [1.0, 1.0, -1.0, -1.0]].iter().enumerate() {
-                let parts = parts(products.map(|p| p[sum][lane]));
-                nodes.iter().zip(signs).zip(parts).for_each(|((node, sign), part)| out[*node][sum] = sign * part);
-            }
-        }
-    }
-}
-
-/// `sum + c w`.
+/// The sums about two neighbouring nodes of the parts of the maps, of which a row has `width` cells.
 #[inline(always)]
-fn add(mut sum: Block, c: f64, w: &Block) -> Block {
-    for lane in 0..LANES {
-        sum[lane] = c.mul_add(w[lane], sum[lane]);
+fn products<R: Real>(
+    coefficients: &[[[R::Scalar; SUMS]; PARITIES]],
+    maps: &[[R; PARITIES]],
+    width: usize,
+) -> [[R; SUMS]; PARITIES] {
+    let zero = R::of(0.0);
+    let mut out = [[zero; SUMS]; PARITIES];
+    for (parity, out) in out.iter_mut().enumerate() {
+        // Sums of rows are summed: one long sum would lose more to rounding.
+        for (coefficients, maps) in coefficients.chunks_exact(width).zip(maps.chunks_exact(width)) {
+            // Named, for the compiler to keep them in registers.
+            let (mut r0, mut x0, mut y0, mut r1, mut x1, mut y1) = (zero, zero, zero, zero, zero, zero);
+            for (c, w) in coefficients.iter().zip(maps) {
+                let (c, w) = (&c[parity], w[parity]);
+                r0 = w.fma(R::of(c[0].lane(0)), r0);
+                x0 = w.fma(R::of(c[1].lane(0)), x0);
+                y0 = w.fma(R::of(c[2].lane(0)), y0);
+                r1 = w.fma(R::of(c[3].lane(0)), r1);
+                x1 = w.fma(R::of(c[4].lane(0)), x1);
+                y1 = w.fma(R::of(c[5].lane(0)), y1);
+            }
+            for (out, row) in out.iter_mut().zip([r0, x0, y0, r1, x1, y1]) {
+                *out += row;
+            }
+        }
     }
-    sum
+    out
 }
 
-vectorised! {
-    fn products(coefficients: &[[[f64; SUMS]; PARITIES]], maps: &[[Block; PARITIES]]) -> [[Block; SUMS]; PARITIES] {
-        let mut out = [[[0.0; LANES]; SUMS]; PARITIES];
-        for (parity, out) in out.iter_mut().enumerate() {
-            // Named, for the compiler to keep them in registers.
-            let (mut r0, mut x0, mut y0) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
-            let (mut r1, mut x1, mut y1) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
-            for (c, w) in coefficients.iter().zip(maps) {
-                let (c, w) = (&c[parity], &w[parity]);
-                r0 = add(r0, c[0], w);
-                x0 = add(x0, c[1], w);
-                y0 = add(y0, c[2], w);
-                r1 = add(r1, c[3], w);
-                x1 = add(x1, c[4], w);
-                y1 = add(y1, c[5], w);
+/// Sums about a node and its neighbour in x of the parts of the maps, to those about the mirrored nodes.
+#[inline(always)]
+fn unfold<R: Real>(
+    products: [[R; SUMS]; PARITIES],
+    [nx, ny]: [usize; 2],
+    [k, l]: [usize; 2],
+    out: &mut [Vec<[f64; 3]>],
+) {
+    for next in 0..2.min(nx / 2 + 1 - k) {
+        let k = k + next;
+        let nodes = [l * (nx + 1) + k, l * (nx + 1) + nx - k, (ny - l) * (nx + 1) + k, (ny - l) * (nx + 1) + nx - k];
+        // `a/R` is odd in x and `b/R` in y: mirrored, they change sign.
+        for (sum, signs) in [[1.0; 4], [1.0, -1.0, 1.0, -1.0], [1.0, 1.0, -1.0, -1.0]].iter().enumerate() {
+            let [even, odd_x, odd_y, odd] = products;
+            let at = 3 * next + sum;
+            let parts = parts([even[at], odd_x[at], odd_y[at], odd[at]]);
+            for ((node, sign), part) in nodes.iter().zip(signs).zip(parts) {
+                for (out, part) in out.iter_mut().zip(part.lanes()) {
+                    out[*node][sum] = sign * part.lane(0);
+                }
             }
-            *out = [r0, x0, y0, r1, x1, y1];
         }
-        out
     }
 }
 
@@ -165,7 +204,7 @@ mod tests {
             let maps: Vec<&[f64]> = patches.iter().map(Patch::weights).collect();
             let grid = patches[0].grid();
             let kernel = Kernel::new(grid, 0.01);
-            for (together, map) in correlate(&kernel, &maps).iter().zip(maps) {
+            for (together, map) in kernel.correlate_all(&maps).iter().zip(maps) {
                 let (alone, direct) = (kernel.correlate(map), direct(grid, map));
                 for (k, wanted) in direct.iter().enumerate() {
                     let wanted = [100.0 * wanted[0], wanted[1], wanted[2]];
@@ -180,7 +219,7 @@ mod tests {
 
     #[test]
     fn surfaces_of_a_batch_are_those_alone() {
-        let patches = patches(30, 12, 2 * LANES as u64 + 3);
+        let patches = patches(30, 12, 35);
         for (surface, patch) in Surface::batch(&patches, Rule::Bilinear).iter().zip(&patches) {
             let alone = Surface::new(patch, Rule::Bilinear);
             for k in 0..50 {

@@ -28,16 +28,18 @@ impl Kernel {
         Self { nx, ny, terms: terms(nx, ny, grid.dx / unit, grid.dy / unit) }
     }
 
-    /// The sum's terms (`R`, `a/R` or `b/R`) for cells of row `j` about nodes of row `l`, at
-    /// `node column - cell column + nx - 1`.
-    pub fn row(&self, sum: usize, j: usize, l: usize) -> &[f64] {
-        let width = 2 * self.nx + NODES;
-        &self.terms[sum][(j + self.ny - l) * width..][..width]
-    }
-
     /// Sums of `w (R, a/R, b/R)` about every node, `[node row][node column]`, for shares `w` of the cells.
     pub fn correlate(&self, weights: &[f64]) -> Vec<[f64; 3]> {
         widest!(correlate::<f64>(&self.terms, weights, self.nx, self.ny))
+    }
+}
+
+impl<T> Kernel<T> {
+    /// The sum's terms (`R`, `a/R` or `b/R`) for cells of row `j` about nodes of row `l`, at
+    /// `node column - cell column + nx - 1`.
+    pub fn row(&self, sum: usize, j: usize, l: usize) -> &[T] {
+        let width = 2 * self.nx + NODES;
+        &self.terms[sum][(j + self.ny - l) * width..][..width]
     }
 }
 

@@ -70,7 +70,8 @@ impl Surface {
         let of_group = |group: &[Patch]| -> Vec<T> {
             let sums = match &kernel {
                 Some(kernel) if group.iter().all(|p| *p.grid() == grid) => {
-                    bilinear::together(kernel, &group.iter().map(Patch::weights).collect::<Vec<_>>())
+                    let maps: Vec<&[f64]> = group.iter().map(Patch::weights).collect();
+                    kernel.correlate_all(&maps).into_iter().map(Some).collect()
                 }
                 _ => vec![None; group.len()],
             };

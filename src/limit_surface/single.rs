@@ -55,9 +55,9 @@ struct Sheet<T> {
 }
 
 impl<'a> Single<'a> {
-    /// The surface of `patch` by `rule`, with the kernel of its grid if that is known. None where double precision is as fast, or
-    /// single precision not exact enough.
-    pub fn new(patch: &'a Patch, rule: Rule, kernel: Option<&Kernel<f32>>) -> Option<Self> {
+    /// The surface of `patch` by `rule`, with the sums about the nodes of its grid if they are known. None where double precision is as
+    /// fast, or single precision not exact enough.
+    pub fn new(patch: &'a Patch, rule: Rule, sums: Option<Vec<[f64; 3]>>) -> Option<Self> {
         let (grid, local) = (patch.grid(), Local::of(patch));
         let half = [0.5 * grid.dx / local.unit, 0.5 * grid.dy / local.unit];
         let [columns, rows] = loaded(patch);
@@ -69,8 +69,7 @@ impl<'a> Single<'a> {
             _ => None,
         };
         let bilinear = (rule == Rule::Bilinear).then(|| {
-            let own = || Kernel::<f32>::single(grid).correlate(patch.weights());
-            let sums = kernel.map_or_else(own, |kernel| kernel.correlate(patch.weights()));
+            let sums = sums.unwrap_or_else(|| Kernel::<f32>::single(grid).correlate(patch.weights()));
             Bilinear::new(patch, local.unit, None, Some(sums))
         });
         let (mut column, mut half_share, mut end) = (Vec::new(), Vec::new(), Vec::with_capacity(map.len()));

@@ -5,6 +5,7 @@ use std::f64::consts::{PI, TAU};
 use rayon::prelude::*;
 
 use super::bilinear::MAX_LATTICE;
+use super::folded::MAPS;
 use super::lattice::Kernel;
 use super::moments::Moments;
 use super::rule::Rule;
@@ -92,8 +93,8 @@ impl Table {
         Ok(Self::in_single(patch, rule, None, &angles))
     }
 
-    fn in_single(patch: &Patch, rule: Rule, kernel: Option<&Kernel<f32>>, angles: &Angles) -> Self {
-        match Single::new(patch, rule, kernel) {
+    fn in_single(patch: &Patch, rule: Rule, sums: Option<Vec<[f64; 3]>>, angles: &Angles) -> Self {
+        match Single::new(patch, rule, sums) {
             Some(single) => Self::at(&single, angles),
             None => Self::at(&Surface::new(patch, rule), angles),
         }
@@ -165,11 +166,17 @@ impl Table {
         let kernel = grid
             .filter(|_| rule == Rule::Bilinear)
             .and_then(|grid| (grid.len() <= MAX_LATTICE).then(|| Kernel::single(&grid)));
-        let of = |patch: &Patch| {
-            let kernel = kernel.as_ref().filter(|_| Some(*patch.grid()) == grid);
-            Self::in_single(patch, rule, kernel, &angles)
+        let of_group = |group: &[Patch]| -> Vec<Self> {
+            let sums = match &kernel {
+                Some(kernel) if group.iter().all(|p| Some(*p.grid()) == grid) => {
+                    let maps: Vec<&[f64]> = group.iter().map(Patch::weights).collect();
+                    kernel.correlate_all(&maps).into_iter().map(Some).collect()
+                }
+                _ => vec![None; group.len()],
+            };
+            group.par_iter().zip(sums).map(|(patch, sums)| Self::in_single(patch, rule, sums, &angles)).collect()
         };
-        Ok(patches.par_iter().map(of).collect())
+        Ok(patches.par_chunks(MAPS).map(of_group).collect::<Vec<_>>().into_iter().flatten().collect())
     }
 
     /// The normalised wrench of a twist `(vx, vy, w)` [m/s, m/s, rad/s] at the centre of pressure of a patch
