@@ -149,10 +149,50 @@ fn tables_in_single_precision_are_within_1e_5() {
     let largest = Patch::shape(Grid::new(128, 128, 0.02, 0.02).unwrap(), Shape::Square).unwrap();
     let [single, double] = [Table::single, Table::new].map(|table| table(&largest, Rule::Bilinear, 10).unwrap());
     assert!(difference(&single, &double) < 1e-5);
-    let alone: Vec<Table> = patches.iter().map(|p| Table::single(p, Rule::Bilinear, 5).unwrap()).collect();
-    assert_eq!(Table::batch_single(&patches, Rule::Bilinear, 5).unwrap(), alone);
     assert_eq!(Table::single(&random_patch(1), Rule::Cells, 0).unwrap_err().field, "n_ls");
     assert_eq!(Table::batch_single(&[], Rule::Cells, 20).unwrap(), []);
+}
+
+/// A product of full lanes, of some, and maps one by one; other grids among them.
+#[test]
+fn tables_of_a_batch_in_single_precision_are_within_1e_5() {
+    let mut patches: Vec<Patch> = (0..131).map(random_patch).collect();
+    for (k, n) in [(3, 5), (70, 12), (130, 9)] {
+        patches.insert(k, Patch::shape(Grid::new(n, n, 0.03, 0.02).unwrap(), Shape::Circle).unwrap());
+    }
+    for rule in Rule::ALL {
+        let batch = Table::batch_single(&patches, rule, 5).unwrap();
+        assert_eq!(batch.len(), patches.len());
+        for (k, (single, patch)) in batch.iter().zip(&patches).enumerate() {
+            let error = difference(single, &Table::new(patch, rule, 5).unwrap());
+            assert!(error < 1e-5, "{k}, {}: {error:.1e}", rule.name());
+        }
+        // By `cells`, these have too few corners.
+        assert_eq!(batch[0].is_single(), rule != Rule::Cells, "{}", rule.name());
+    }
+}
+
+/// Small contacts in the corner of a grid: distances across it cancel.
+#[test]
+fn tables_of_small_contacts_in_large_grids_are_within_1e_5() {
+    let mut singles = 0;
+    for (n, sizes) in [(21, 1..13), (64, 2..14), (128, 2..19)] {
+        let grid = Grid::new(n, n, 0.02, 0.02).unwrap();
+        let block = |size: usize| {
+            let map: Vec<f64> = (0..n * n).map(|k| f64::from(u8::from(k % n < size && k / n < size))).collect();
+            Patch::from_pressure(grid, &map).unwrap()
+        };
+        let patches: Vec<Patch> = sizes.map(block).collect();
+        let batch = Table::batch_single(&patches, Rule::Bilinear, 5).unwrap();
+        for (single, patch) in batch.iter().zip(&patches) {
+            let double = Table::new(patch, Rule::Bilinear, 5).unwrap();
+            let (error, off) = (difference(single, &double), single.radius() / double.radius() - 1.0);
+            let what = format!("{n} x {n}, {} cells: {error:.1e}, {off:.1e}", patch.cells().len());
+            assert!(error < 1e-5 && !(off.abs() > 3e-6), "{what}");
+            singles += usize::from(single.is_single());
+        }
+    }
+    assert!(singles >= 20, "{singles}");
 }
 
 #[test]

@@ -101,6 +101,14 @@ fn tables_in_single_precision_say_so_and_are_nearly_the_same() {
     let ((single, a), (double, b)) = (run("f32", "cells", "c.npz"), run("f64", "cells", "d.npz"));
     assert_eq!([single, double], ["f64", "f64"]);
     assert_eq!(a, b);
+    // A circle has many.
+    let sweep = ["--sweep", "patch.shape=['square','circle']", "--sweep", "patch.cells=[21]"];
+    let arguments = ["surface", "square.toml", "--out", "e.npz", "--precision", "f32", "--rule", "cells"];
+    assert_eq!(json(dir.path(), &[&arguments[..], &sweep[..]].concat())["precision"], "mixed");
+    let mut zip = zip::ZipArchive::new(fs::File::open(dir.path().join("e.npz")).unwrap()).unwrap();
+    let bytes = npyz::NpyFile::new(zip.by_name("metadata.npy").unwrap()).unwrap().into_vec::<u8>().unwrap();
+    let metadata: Value = serde_json::from_slice(&bytes).unwrap();
+    assert_eq!(metadata["single_precision"], serde_json::json!([false, true]));
 }
 
 #[test]

@@ -87,7 +87,7 @@ impl Gpu {
         let wrenches = self.sums(patches, rule, &levers, &motions)?;
         let table = |((patch, wrenches), &r): ((&Patch, &Vec<Wrench>), &f64)| {
             let h = |w: &Wrench| [w.fx, w.fy, if r > 0.0 { w.tau / r } else { 0.0 }];
-            Table::of_motions(patch, rule, n_ls, r, &wrenches.iter().map(h).collect::<Vec<_>>())
+            Table::of_motions(patch, rule, n_ls, r, true, &wrenches.iter().map(h).collect::<Vec<_>>())
         };
         Ok(patches.par_iter().zip(&wrenches).zip(&radii).map(table).collect())
     }

@@ -37,7 +37,8 @@ friction on the moving body; axes [theta, phi, component]; h = (fx, fy, tau/r)/(
 impl Table {
     /// Writes the table as NPZ: `twists`, `h` (normalised) and `wrenches` (for `mu` [-] and `f_n` [N]), all of
     /// shape `(4 N_ls + 1, N_ls + 1, 3)`; `r` [m], `u` [m^2]; `cop` [m]; `weights` `(ny, nx)`, bottom row
-    /// first; `metadata`, JSON as bytes: `json.loads(bytes(z["metadata"]))`.
+    /// first; `metadata`, JSON as bytes: `json.loads(bytes(z["metadata"]))`, of which `single_precision` says whether nodes are
+    /// exact to that only.
     ///
     /// # Errors
     /// What the machine says when the file cannot be written.
@@ -118,7 +119,7 @@ impl Table {
             return Err(wrong("h or r: expected finite numbers, r >= 0".to_owned()));
         }
         let h = flat.chunks_exact(3).map(|h| [h[0], h[1], h[2]]).collect();
-        Ok(Self { rule, n_ls: metadata.n_ls, patch, radius, single: metadata.single_precision, h })
+        Ok(Self { rule, n_ls: metadata.n_ls, patch, radius, is_single: metadata.single_precision, h })
     }
 }
 

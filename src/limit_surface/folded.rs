@@ -4,13 +4,16 @@
 //! parts of a map that are even and odd in x and in y do not mix, and each needs the kernel's part of its own parity on a
 //! quarter of the nodes and a quarter of the cells: a fourth of the multiplications.
 
+use rayon::prelude::*;
+
 use super::lattice::Kernel;
 use crate::number::real::Real;
 use crate::number::simd::{copies, widest};
+use crate::patch::{Grid, Patch};
 
 /// Maps that are multiplied together: folding the kernel about a node serves as many.
 pub const MAPS: usize = 64;
-/// Fewer maps are as fast one by one.
+/// Fewer maps go one by one: most lanes would be empty.
 const TOGETHER: usize = 8;
 /// Parities: even or odd in x (bit 0) and in y (bit 1).
 const PARITIES: usize = 4;
@@ -35,6 +38,22 @@ impl Kernel<f32> {
         }
         widest!(correlate::<f32>(self, maps))
     }
+}
+
+/// `of` every patch, in parallel, and of the sums about its nodes if it is on `grid`; `correlate_all` makes them.
+pub fn each<T: Send>(
+    patches: &[Patch],
+    grid: &Grid,
+    correlate_all: impl Fn(&[&[f64]]) -> Vec<Vec<[f64; 3]>> + Sync,
+    of: impl Fn(&Patch, Option<Vec<[f64; 3]>>) -> T + Sync,
+) -> Vec<T> {
+    let of_group = |group: &[Patch]| -> Vec<T> {
+        let maps: Vec<&[f64]> = group.iter().filter(|p| p.grid() == grid).map(Patch::weights).collect();
+        let mut sums = correlate_all(&maps).into_iter();
+        let sums: Vec<_> = group.iter().map(|p| if p.grid() == grid { sums.next() } else { None }).collect();
+        group.par_iter().zip(sums).map(|(patch, sums)| of(patch, sums)).collect()
+    };
+    patches.par_chunks(MAPS).map(of_group).collect::<Vec<_>>().into_iter().flatten().collect()
 }
 
 /// Even and odd part under a mirror in x and in y, by [`PARITIES`], of values at `(x, y)`, `(-x, y)`, `(x, -y)`, `(-x, -y)`.
@@ -167,9 +186,12 @@ fn unfold<R: Real>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limit_surface::sample::node;
+    use crate::limit_surface::sample::{node, unit};
     use crate::limit_surface::{Rule, Surface};
-    use crate::patch::{Grid, Patch};
+    use crate::number::real::Lanes;
+    use crate::number::simd::Simd;
+    #[cfg(target_arch = "x86_64")]
+    use crate::number::x86::{Avx2F32, Avx2F64, Avx512F32, Avx512F64};
     use crate::planar::Twist;
     use crate::random::Draw;
 
@@ -197,22 +219,43 @@ mod tests {
         nodes.map(|(k, l)| about(node(grid, k, l))).collect()
     }
 
+    /// Sums in vectors `R`, in the grid's own unit of length.
+    fn folded<R: Real>(kernel: &Kernel<R::Scalar>, maps: &[&[f64]], within: f64) {
+        let (nx, ny) = (kernel.nx, kernel.ny);
+        let grid = Grid::new(nx, ny, 0.02, 0.03).unwrap();
+        for (found, map) in correlate::<R>(kernel, maps).iter().zip(maps) {
+            for (k, (found, wanted)) in found.iter().zip(direct(&grid, map)).enumerate() {
+                let wanted = [wanted[0] / unit(&grid), wanted[1], wanted[2]];
+                let near = (0..3).all(|sum| (found[sum] - wanted[sum]).abs() < within * wanted[0].max(1.0));
+                assert!(near, "{nx} x {ny}, node {k}: {found:?} and {wanted:?}");
+            }
+        }
+    }
+
     #[test]
     fn folded_sums_are_the_direct_ones() {
         for (nx, ny) in [(21, 21), (30, 12), (12, 30), (7, 4), (4, 9), (2, 1), (1, 2), (3, 3), (1, 1)] {
             let patches = patches(nx, ny, 19);
             let maps: Vec<&[f64]> = patches.iter().map(Patch::weights).collect();
             let grid = patches[0].grid();
-            let kernel = Kernel::new(grid, 0.01);
-            for (together, map) in kernel.correlate_all(&maps).iter().zip(maps) {
-                let (alone, direct) = (kernel.correlate(map), direct(grid, map));
-                for (k, wanted) in direct.iter().enumerate() {
-                    let wanted = [100.0 * wanted[0], wanted[1], wanted[2]];
-                    for found in [together[k], alone[k]] {
-                        let near = (0..3).all(|sum| (found[sum] - wanted[sum]).abs() < 1e-13);
-                        assert!(near, "{nx} x {ny}, node {k}: {found:?} and {wanted:?}");
-                    }
+            let (double, single) = (Kernel::new(grid, unit(grid)), Kernel::single(grid));
+            folded::<Lanes<f64>>(&double, &maps, 1e-14);
+            folded::<Lanes<f32>>(&single, &maps, 1e-6);
+            #[cfg(target_arch = "x86_64")]
+            {
+                if Simd::widest() >= Simd::Avx2 {
+                    folded::<Avx2F64>(&double, &maps, 1e-14);
+                    folded::<Avx2F32>(&single, &maps, 1e-6);
                 }
+                if Simd::widest() >= Simd::Avx512 {
+                    folded::<Avx512F64>(&double, &maps, 1e-14);
+                    folded::<Avx512F32>(&single, &maps, 1e-6);
+                }
+            }
+            for (together, map) in double.correlate_all(&maps).iter().zip(maps) {
+                let alone = double.correlate(map);
+                let near = |a: &[f64; 3], b: &[f64; 3]| (0..3).all(|sum| (a[sum] - b[sum]).abs() < 1e-13);
+                assert!(together.iter().zip(&alone).all(|(a, b)| near(a, b)), "{nx} x {ny}");
             }
         }
     }

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::bilinear::{self, Bilinear};
 use super::cells::Cells;
 use super::centres::Mesh;
-use super::folded::MAPS;
+use super::folded;
 use super::lanes::LANES;
 use super::lattice::Kernel;
 use super::moments::{Moments, SMALLEST};
@@ -66,22 +66,14 @@ impl Surface {
     /// `f` of the surface of every patch, in parallel; patches on the first one's grid share what depends on it alone.
     pub(super) fn each<T: Send>(patches: &[Patch], rule: Rule, f: impl Fn(Self) -> T + Sync) -> Vec<T> {
         let Some(grid) = patches.first().map(|p| *p.grid()) else { return Vec::new() };
-        let kernel = kernel(&grid, rule);
-        let of_group = |group: &[Patch]| -> Vec<T> {
-            let sums = match &kernel {
-                Some(kernel) if group.iter().all(|p| *p.grid() == grid) => {
-                    let maps: Vec<&[f64]> = group.iter().map(Patch::weights).collect();
-                    kernel.correlate_all(&maps).into_iter().map(Some).collect()
-                }
-                _ => vec![None; group.len()],
-            };
-            let surface = |(patch, sums): (&Patch, Option<_>)| match &kernel {
-                Some(kernel) if *patch.grid() == grid => f(Self::with_kernel(patch, rule, Some(kernel.clone()), sums)),
-                _ => f(Self::new(patch, rule)),
-            };
-            group.par_iter().zip(sums).map(surface).collect()
+        let Some(kernel) = kernel(&grid, rule) else {
+            return patches.par_iter().map(|patch| f(Self::new(patch, rule))).collect();
         };
-        patches.par_chunks(MAPS).map(of_group).collect::<Vec<_>>().into_iter().flatten().collect()
+        let of = |patch: &Patch, sums: Option<_>| match sums {
+            Some(sums) => f(Self::with_kernel(patch, rule, Some(Arc::clone(&kernel)), Some(sums))),
+            None => f(Self::new(patch, rule)),
+        };
+        folded::each(patches, &grid, |maps| kernel.correlate_all(maps), of)
     }
 
     fn with_kernel(patch: &Patch, rule: Rule, kernel: Option<Arc<Kernel>>, sums: Option<Vec<[f64; 3]>>) -> Self {
@@ -188,7 +180,7 @@ impl Rotations for Surface {
         self.rule
     }
 
-    fn single(&self) -> bool {
+    fn is_single(&self) -> bool {
         false
     }
 

@@ -23,8 +23,9 @@ use crate::patch::{Grid, Patch};
 const SMALLEST_TERM: f64 = 3e-6;
 /// A direction from a cell may lose this much to rounding, times the cell's share.
 const DIRECTION: f64 = 1e-6;
-/// Least torsional radius by the `bilinear` rule, in sides of a cell: below it the torques of nodes cancel.
-const LEAST_RADIUS: f64 = 0.1;
+/// Least torsional radius by the `bilinear` rule over the grid's diagonal: below it the torques of nodes cancel, and of sums that were
+/// folded so do distances across the grid.
+const LEAST_RADIUS: f64 = 0.03;
 
 /// A patch made ready for tables in single precision.
 pub struct Single<'a> {
@@ -92,7 +93,8 @@ impl<'a> Single<'a> {
         if rule != Rule::Points {
             new.radius = -new.spin[2];
         }
-        (rule != Rule::Bilinear || new.radius > LEAST_RADIUS * new.local.unit).then_some(new)
+        let diagonal = (grid.nx as f64 * grid.dx).hypot(grid.ny as f64 * grid.dy);
+        (rule != Rule::Bilinear || new.radius > LEAST_RADIUS * diagonal).then_some(new)
     }
 }
 
@@ -126,7 +128,7 @@ impl Rotations for Single<'_> {
         self.rule
     }
 
-    fn single(&self) -> bool {
+    fn is_single(&self) -> bool {
         true
     }
 

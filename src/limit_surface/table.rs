@@ -5,7 +5,7 @@ use std::f64::consts::{PI, TAU};
 use rayon::prelude::*;
 
 use super::bilinear::MAX_LATTICE;
-use super::folded::MAPS;
+use super::folded;
 use super::lattice::Kernel;
 use super::moments::Moments;
 use super::rule::Rule;
@@ -35,7 +35,7 @@ pub struct Table {
     pub(super) n_ls: usize,
     pub(super) patch: Patch,
     pub(super) radius: f64,
-    pub(super) single: bool,
+    pub(super) is_single: bool,
     pub(super) h: Vec<[f64; 3]>,
 }
 
@@ -83,8 +83,8 @@ impl Table {
     }
 
     /// As [`Table::new`], in single precision where that is faster and exact enough, else in double: nodes within 1e-5 and `r'` within
-    /// 3e-6 of it. A map of 21 x 21 random pressures takes a fifth of the time by `cells`, two thirds and three
-    /// quarters by the other rules; one of a few levels gains less by `cells`, or is made in double.
+    /// 3e-6 of it. A map of 21 x 21 random pressures takes a fifth of the time by `cells`, two thirds to nine
+    /// tenths by the other rules; one of a few levels gains less by `cells`, or is made in double.
     ///
     /// # Errors
     /// As [`Table::new`].
@@ -129,14 +129,21 @@ impl Table {
         let spin = normal(surface.spin());
         (0..4 * n_ls).for_each(|i| h[i * (n_ls + 1)] = spin);
         h.copy_within(..=n_ls, 4 * n_ls * (n_ls + 1));
-        Self { rule: surface.rule(), n_ls, patch: surface.patch().clone(), radius, single: surface.single(), h }
+        Self { rule: surface.rule(), n_ls, patch: surface.patch().clone(), radius, is_single: surface.is_single(), h }
     }
 
-    /// The table of a patch from the normalised wrenches of [`Table::motions`], which a shader made.
-    pub(crate) fn of_motions(patch: &Patch, rule: Rule, n_ls: usize, radius: f64, wrenches: &[[f64; 3]]) -> Self {
+    /// The table of a patch from the normalised wrenches of [`Table::motions`].
+    pub(crate) fn of_motions(
+        patch: &Patch,
+        rule: Rule,
+        n_ls: usize,
+        radius: f64,
+        is_single: bool,
+        wrenches: &[[f64; 3]],
+    ) -> Self {
         let mut h: Vec<[f64; 3]> = wrenches[1..].chunks(n_ls).flat_map(|row| [&wrenches[..1], row].concat()).collect();
         h.extend_from_within(..=n_ls);
-        Self { rule, n_ls, patch: patch.clone(), radius, single: true, h }
+        Self { rule, n_ls, patch: patch.clone(), radius, is_single, h }
     }
 
     /// The different directions `(vx/r, vy/r, w)` of a table: the spin, which all `phi = 0` share, then
@@ -156,27 +163,20 @@ impl Table {
         Ok(Surface::each(patches, rule, |surface| Self::at(&surface, &angles)))
     }
 
-    /// [`Table::batch`] in single precision, as [`Table::single`].
+    /// [`Table::batch`] in single precision, as [`Table::single`]. By the `bilinear` rule a table may differ by rounding from the one
+    /// alone, and with how many others share its grid; one at the edge of what single precision serves may be made in double.
     ///
     /// # Errors
     /// As [`Table::new`].
     pub fn batch_single(patches: &[Patch], rule: Rule, n_ls: usize) -> Result<Vec<Self>, ParameterError> {
         let angles = Angles::new(n_ls)?;
-        let grid = patches.first().map(|p| *p.grid());
-        let kernel = grid
-            .filter(|_| rule == Rule::Bilinear)
-            .and_then(|grid| (grid.len() <= MAX_LATTICE).then(|| Kernel::single(&grid)));
-        let of_group = |group: &[Patch]| -> Vec<Self> {
-            let sums = match &kernel {
-                Some(kernel) if group.iter().all(|p| Some(*p.grid()) == grid) => {
-                    let maps: Vec<&[f64]> = group.iter().map(Patch::weights).collect();
-                    kernel.correlate_all(&maps).into_iter().map(Some).collect()
-                }
-                _ => vec![None; group.len()],
-            };
-            group.par_iter().zip(sums).map(|(patch, sums)| Self::in_single(patch, rule, sums, &angles)).collect()
+        let of = |patch: &Patch, sums: Option<_>| Self::in_single(patch, rule, sums, &angles);
+        let shared = patches.first().map(|p| p.grid()).filter(|g| rule == Rule::Bilinear && g.len() <= MAX_LATTICE);
+        let Some(grid) = shared else {
+            return Ok(patches.par_iter().map(|patch| of(patch, None)).collect());
         };
-        Ok(patches.par_chunks(MAPS).map(of_group).collect::<Vec<_>>().into_iter().flatten().collect())
+        let kernel = Kernel::single(grid);
+        Ok(folded::each(patches, grid, |maps| kernel.correlate_all(maps), of))
     }
 
     /// The normalised wrench of a twist `(vx, vy, w)` [m/s, m/s, rad/s] at the centre of pressure of a patch
@@ -285,7 +285,7 @@ impl Table {
     /// Whether its nodes are exact to single precision only.
     #[must_use]
     pub const fn is_single(&self) -> bool {
-        self.single
+        self.is_single
     }
 
     /// Torsional radius `r'` [m] of that patch, by the table's rule.
@@ -301,7 +301,7 @@ pub(super) trait Rotations {
     fn patch(&self) -> &Patch;
     fn rule(&self) -> Rule;
     /// Whether the sums are in single precision.
-    fn single(&self) -> bool;
+    fn is_single(&self) -> bool;
     /// Torsional radius [m].
     fn radius(&self) -> f64;
     /// The wrench of the rotation about the centre of pressure.

@@ -58,7 +58,7 @@ fn table(contact: &Contact, n_ls: usize) -> Table {
     };
     let normal = |[fx, fy, tau]: [f64; 3]| [fx, fy, tau / r];
     let wrenches: Vec<[f64; 3]> = Table::motions(n_ls).map(|v| normal(wrench(v))).collect();
-    Table::of_motions(patch, Rule::Bilinear, n_ls, r, &wrenches)
+    Table::of_motions(patch, Rule::Bilinear, n_ls, r, false, &wrenches)
 }
 
 #[cfg(test)]
