@@ -171,7 +171,7 @@ impl Table {
     pub fn batch_single(patches: &[Patch], rule: Rule, n_ls: usize) -> Result<Vec<Self>, ParameterError> {
         let angles = Angles::new(n_ls)?;
         let of = |patch: &Patch, sums: Option<_>| Self::in_single(patch, rule, sums, &angles);
-        let shared = patches.first().map(|p| p.grid()).filter(|g| rule == Rule::Bilinear && g.len() <= MAX_LATTICE);
+        let shared = patches.first().map(Patch::grid).filter(|g| rule == Rule::Bilinear && g.len() <= MAX_LATTICE);
         let Some(grid) = shared else {
             return Ok(patches.par_iter().map(|patch| of(patch, None)).collect());
         };
