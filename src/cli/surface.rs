@@ -16,6 +16,8 @@ use crate::surfaces::{self, Case, Sweep};
 
 /// Tables made between two steps of the progress bar: some products of many maps, so that all cores have one.
 const CHUNK: usize = 256;
+/// Cells of the patches that are made ready at the same time, some 100 bytes each.
+const CHUNK_CELLS: usize = 1 << 22;
 /// Most memory for the tables of a sweep [byte].
 const MAX_BYTES: usize = 2 << 30;
 /// Places inside a cell of the table, along each side, at which its passivity is tried.
@@ -37,8 +39,8 @@ pub(super) struct SurfaceArguments {
     /// Resolution of the table, 1 to 1000 [default: the scenario's, else 20].
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     n_ls: Option<i64>,
-    /// `f32` for tables within 1e-5, where they are faster so: maps of many pressures in a fifth of the time; others are made in f64, and the report says
-    /// f64, or mixed. What a scenario says is of its bristles [default: f64].
+    /// `f32` for tables within 1e-5, where they are faster so: maps of many pressures in a fifth of the time. Others are made in
+    /// f64, and the report says so. What a scenario says is of its bristles [default: f64].
     #[arg(long, value_enum, value_name = "f64|f32", hide_possible_values = true, hide_default_value = true, default_value_t = Precision::F64)]
     precision: Precision,
     /// Make a table for every value of a key, `key=first:last:count` or `key=[value, ..]`; several sweeps make
@@ -115,7 +117,8 @@ impl SurfaceArguments {
         let bar = progress::bar(cases.len() as u64, "tables");
         let mut made =
             Made { tables: Vec::with_capacity(cases.len()), seconds: 0.0, passivity: f64::NEG_INFINITY, fits: None };
-        for cases in cases.chunks(CHUNK) {
+        let largest = cases.iter().map(|c| c.source.patch.grid().len()).max().unwrap_or(1);
+        for cases in cases.chunks((CHUNK_CELLS / largest).clamp(1, CHUNK)) {
             let patches: Vec<Patch> = cases.iter().map(|c| Patch::clone(&c.source.patch)).collect();
             let start = Instant::now();
             let single = self.precision == Precision::F32;

@@ -37,7 +37,7 @@ friction on the moving body; axes [theta, phi, component]; h = (fx, fy, tau/r)/(
 impl Table {
     /// Writes the table as NPZ: `twists`, `h` (normalised) and `wrenches` (for `mu` [-] and `f_n` [N]), all of
     /// shape `(4 N_ls + 1, N_ls + 1, 3)`; `r` [m], `u` [m^2]; `cop` [m]; `weights` `(ny, nx)`, bottom row
-    /// first; `metadata`, JSON as bytes: `json.loads(bytes(z["metadata"]))`, of which `single_precision` says whether nodes are
+    /// first; `metadata`, JSON as bytes: `json.loads(bytes(z["metadata"]))`, with `single_precision` for nodes that are
     /// exact to that only.
     ///
     /// # Errors

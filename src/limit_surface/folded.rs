@@ -86,8 +86,8 @@ copies! {
     }
 }
 
-/// The parts of as many maps as there are lanes on a quarter of the grid. The middle column and row are their own mirror image and
-/// count half.
+/// The parts of as many maps as there are lanes on a quarter of the grid. The middle column and row are their own mirror
+/// image and count half.
 #[inline(always)]
 fn fold_maps<R: Real>([nx, ny]: [usize; 2], maps: &[&[f64]]) -> Vec<[R; PARITIES]> {
     let mut folded = vec![[R::of(0.0); PARITIES]; nx.div_ceil(2) * ny.div_ceil(2)];

@@ -54,7 +54,7 @@ impl Surface {
     /// The surface of `patch` by `rule`.
     #[must_use]
     pub fn new(patch: &Patch, rule: Rule) -> Self {
-        Self::with_kernel(patch, rule, kernel(patch.grid(), rule), None)
+        Self::with(patch, rule, kernel(patch.grid(), rule), None)
     }
 
     /// The surfaces of many patches; patches on one grid share what depends on the grid alone.
@@ -70,13 +70,14 @@ impl Surface {
             return patches.par_iter().map(|patch| f(Self::new(patch, rule))).collect();
         };
         let of = |patch: &Patch, sums: Option<_>| match sums {
-            Some(sums) => f(Self::with_kernel(patch, rule, Some(Arc::clone(&kernel)), Some(sums))),
+            Some(sums) => f(Self::with(patch, rule, None, Some(sums))),
             None => f(Self::new(patch, rule)),
         };
         folded::each(patches, &grid, |maps| kernel.correlate_all(maps), of)
     }
 
-    fn with_kernel(patch: &Patch, rule: Rule, kernel: Option<Arc<Kernel>>, sums: Option<Vec<[f64; 3]>>) -> Self {
+    /// By the `bilinear` rule the sums about the nodes are known, or made with the kernel when they are asked for.
+    fn with(patch: &Patch, rule: Rule, kernel: Option<Arc<Kernel>>, sums: Option<Vec<[f64; 3]>>) -> Self {
         let (grid, local) = (*patch.grid(), Local::of(patch));
         let unit = local.unit;
         let cells = (rule == Rule::Cells).then(|| {

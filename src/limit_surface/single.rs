@@ -23,8 +23,8 @@ use crate::patch::{Grid, Patch};
 const SMALLEST_TERM: f64 = 3e-6;
 /// A direction from a cell may lose this much to rounding, times the cell's share.
 const DIRECTION: f64 = 1e-6;
-/// Least torsional radius by the `bilinear` rule over the grid's diagonal: below it the torques of nodes cancel, and of sums that were
-/// folded so do distances across the grid.
+/// Least torsional radius by the `bilinear` rule over the grid's diagonal: below it the torques of nodes cancel, and of
+/// sums that were folded so do distances across the grid.
 const LEAST_RADIUS: f64 = 0.03;
 
 /// A patch made ready for tables in single precision.
@@ -56,8 +56,8 @@ struct Sheet<T> {
 }
 
 impl<'a> Single<'a> {
-    /// The surface of `patch` by `rule`, with the sums about the nodes of its grid if they are known. None where double precision is as
-    /// fast, or single precision not exact enough.
+    /// The surface of `patch` by `rule`, with the sums about the nodes of its grid if they are known. None where double
+    /// precision is as fast, or single precision not exact enough.
     pub fn new(patch: &'a Patch, rule: Rule, sums: Option<Vec<[f64; 3]>>) -> Option<Self> {
         let (grid, local) = (patch.grid(), Local::of(patch));
         let half = [0.5 * grid.dx / local.unit, 0.5 * grid.dy / local.unit];

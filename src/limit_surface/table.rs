@@ -163,8 +163,9 @@ impl Table {
         Ok(Surface::each(patches, rule, |surface| Self::at(&surface, &angles)))
     }
 
-    /// [`Table::batch`] in single precision, as [`Table::single`]. By the `bilinear` rule a table may differ by rounding from the one
-    /// alone, and with how many others share its grid; one at the edge of what single precision serves may be made in double.
+    /// [`Table::batch`] in single precision, as [`Table::single`]. By the `bilinear` rule a table may differ by rounding from
+    /// the one alone, and with how many others share its grid; one at the edge of what single precision serves may be made
+    /// in double.
     ///
     /// # Errors
     /// As [`Table::new`].

@@ -32,8 +32,8 @@ pub fn publish<E>(
 
 /// Writes the tables of a sweep as NPZ. As in [`Table::save`], with the table as leading axis; `r`, `u`, `mu`, `f_n`
 /// `(tables)`, `cop`, `cells`, `cell_m` `(tables, 2)`; `weights` `(tables, ny, nx)` of the largest grid, NaN
-/// beyond a smaller one; in `metadata`, `single_precision` for each; `sweep.<key>` `(tables)` for keys with numbers, else the index into the values that
-/// `metadata` lists.
+/// beyond a smaller one; `sweep.<key>` `(tables)` for keys with numbers, else the index into the values that
+/// `metadata` lists; `single_precision` there is a list.
 ///
 /// # Errors
 /// What the machine says.
