@@ -116,8 +116,18 @@ fn tables_in_single_precision_are_within_1e_5() {
         let map: Vec<f64> = (0..nx * ny).map(pressure).collect();
         Patch::from_pressure(Grid::new(nx, ny, 0.001 * nx as f64, 0.001 * ny as f64).unwrap(), &map).unwrap()
     };
-    let grids =
-        [(21, 21, 0.02), (21, 21, 0.06), (30, 12, 0.02), (40, 40, 0.02), (8, 8, 0.02), (5, 5, 0.02), (1, 9, 0.002)];
+    let grids = [
+        (21, 21, 0.02),
+        (21, 21, 0.06),
+        (30, 12, 0.02),
+        (40, 40, 0.02),
+        (8, 8, 0.02),
+        (5, 5, 0.02),
+        (1, 9, 0.002),
+        (12, 30, 0.2),
+        (40, 30, 1.0),
+        (9, 90, 0.2),
+    ];
     let mut patches: Vec<Patch> =
         grids.iter().flat_map(|(nx, ny, width)| [1, 20].map(|power| random(*nx, *ny, *width, power))).collect();
     patches.extend(

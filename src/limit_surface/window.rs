@@ -31,7 +31,9 @@ impl Window<f32> {
     pub fn new(map: &[&[f64]], half: [f64; 2], largest: f64, radius: f64) -> Option<Self> {
         let (nx, ny) = (map[0].len(), map.len());
         let side = std::f64::consts::SQRT_2 * half[0].hypot(half[1]);
-        let reach = side * (LEFT_OUT * largest * side / (ALLOWED * radius)).sqrt().max(LEAST_REACH);
+        // Long cells are many to a square of that side.
+        let of_side = largest * side * side / (4.0 * half[0] * half[1]);
+        let reach = side * (LEFT_OUT * of_side * side / (ALLOWED * radius)).sqrt().max(LEAST_REACH);
         let rounding = f64::from(f32::EPSILON) * largest * reach.powi(3) / radius;
         let sides = half.map(|half| (reach / (2.0 * half) - 0.5).ceil().min(MOST_PLACES as f64) as usize);
         let (width, height) = (nx + 4 * sides[0] + 2, ny + 4 * sides[1] + 2);
