@@ -1,4 +1,4 @@
-//! Limit surfaces on the device: all patches for all directions of motion in one dispatch.
+//! Limit surfaces on the device: many patches for many directions of motion in one dispatch.
 //!
 //! Patches are cut into slices of at most [`SLICE`] cells, and one invocation sums one slice for one motion:
 //! no lane waits for another, loops stay short, and what a slice gives depends on nothing but its cells and the
@@ -14,7 +14,7 @@ use super::layout::{Batch, Cell, Load, Motion, Plate, Slice};
 use super::shader::{SLICE, SURFACE_WORKGROUP, surface_source};
 use super::staging::Staging;
 use crate::error::{EngineError, ParameterError};
-use crate::limit_surface::{Far, MAX_N_LS, Rule, Table};
+use crate::limit_surface::{Far, MAX_N_LS, Rule, Symmetry, Table};
 use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
 
@@ -68,7 +68,7 @@ impl Gpu {
     }
 
     /// The tables of many patches with resolution `n_ls`, to 1e-5 of the largest of
-    /// [`Table::new`]. `r` is the device's, by the rule of the table: a dispatch of pure rotations comes first. A
+    /// [`Table::new`]; directions that are mirror images by the symmetry of a patch are computed once. `r` is the device's, by the rule of the table: a dispatch of pure rotations comes first. A
     /// patch has the same table, bit for bit, in any batch.
     ///
     /// # Errors
@@ -82,14 +82,27 @@ impl Gpu {
         // One cell has no torque by the rules that take its centre but what rounding leaves.
         let radius = |(p, w): (&Patch, &Vec<Wrench>)| if -w[0].tau > 1e-6 * unit(p) { -w[0].tau } else { 0.0 };
         let radii: Vec<f64> = patches.iter().zip(&spins).map(radius).collect();
-        let levers: Vec<f64> = patches.iter().zip(&radii).map(|(p, r)| r / unit(p)).collect();
-        let motions: Vec<Motion> = Table::motions(n_ls).map(|v| Motion { v: v.map(|c| c as f32) }).collect();
-        let wrenches = self.sums(patches, rule, &levers, &motions)?;
-        let table = |((patch, wrenches), &r): ((&Patch, &Vec<Wrench>), &f64)| {
-            let h = |w: &Wrench| [w.fx, w.fy, if r > 0.0 { w.tau / r } else { 0.0 }];
-            Table::of_motions(patch, rule, n_ls, r, true, &wrenches.iter().map(h).collect::<Vec<_>>())
-        };
-        Ok(patches.par_iter().zip(&wrenches).zip(&radii).map(table).collect())
+        let mut alike: HashMap<Symmetry, Vec<usize>> = HashMap::new();
+        for (k, patch) in patches.iter().enumerate() {
+            alike.entry(Symmetry::of(patch, rule)).or_default().push(k);
+        }
+        let mut out = vec![None; patches.len()];
+        for (symmetry, some) in alike {
+            let motions: Vec<Motion> =
+                Table::motions(n_ls, symmetry).map(|v| Motion { v: v.map(|c| c as f32) }).collect();
+            let of_some: Vec<Patch> = some.iter().map(|k| patches[*k].clone()).collect();
+            let levers: Vec<f64> = some.iter().map(|k| radii[*k] / unit(&patches[*k])).collect();
+            let wrenches = self.sums(&of_some, rule, &levers, &motions)?;
+            let table = |(&k, wrenches): (&usize, &Vec<Wrench>)| {
+                let r = radii[k];
+                let h = |w: &Wrench| [w.fx, w.fy, if r > 0.0 { w.tau / r } else { 0.0 }];
+                let wrenches: Vec<_> = wrenches.iter().map(h).collect();
+                (k, Table::of_motions(&patches[k], rule, n_ls, r, true, symmetry, &wrenches))
+            };
+            let tables: Vec<_> = some.par_iter().zip(&wrenches).map(table).collect();
+            tables.into_iter().for_each(|(k, table)| out[k] = Some(table));
+        }
+        Ok(out.into_iter().map(|table| table.expect("every patch has a symmetry")).collect())
     }
 
     /// Wrenches `[patch][motion]` of motions whose speeds are in `levers` of each patch's unit.

@@ -4,8 +4,6 @@
 //! [`super::cells`]. Those beyond are points with the first correction for their size: the mean of `f` over a cell of half
 //! sides `hx`, `hy` is `f + hx^2/6 f_xx + hy^2/6 f_yy + ...`. The window is so large that what is left out is some 1e-6.
 
-use std::ops::Range;
-
 use super::bilinear::{Bilinear, MAX_LATTICE};
 use super::centres::Mesh;
 use super::lattice::Kernel;
@@ -13,11 +11,12 @@ use super::moments::Moments;
 use super::points::Points;
 use super::rule::Rule;
 use super::sample::Local;
+use super::symmetry::loaded;
 use super::table::Rotations;
 use super::window::{Place, Scratch, Window};
 use crate::number::real::Real;
 use crate::number::simd::{copies, widest};
-use crate::patch::{Grid, Patch};
+use crate::patch::Patch;
 
 /// `(span/|z|)^n` of the moments' terms that are left out, as [`super::moments::SMALLEST`].
 const SMALLEST_TERM: f64 = 3e-6;
@@ -96,20 +95,6 @@ impl<'a> Single<'a> {
         let diagonal = (grid.nx as f64 * grid.dx).hypot(grid.ny as f64 * grid.dy);
         (rule != Rule::Bilinear || new.radius > LEAST_RADIUS * diagonal).then_some(new)
     }
-}
-
-/// The columns and rows between the first and the last with pressure.
-fn loaded(patch: &Patch) -> [Range<usize>; 2] {
-    let Grid { nx, ny, .. } = *patch.grid();
-    let (mut columns, mut rows) = (nx..0, ny..0);
-    for (j, row) in patch.weights().chunks(nx).enumerate() {
-        if let Some(first) = row.iter().position(|w| *w != 0.0) {
-            let last = row.iter().rposition(|w| *w != 0.0).unwrap_or(first);
-            columns = columns.start.min(first)..columns.end.max(last + 1);
-            rows = rows.start.min(j)..j + 1;
-        }
-    }
-    [columns, rows]
 }
 
 impl Single<'_> {
@@ -301,7 +286,7 @@ mod tests {
     use crate::number::simd::Simd;
     #[cfg(target_arch = "x86_64")]
     use crate::number::x86::{Avx2F32, Avx512F32};
-    use crate::patch::Shape;
+    use crate::patch::{Grid, Shape};
     use crate::planar::Twist;
 
     fn sums<R: Real<Scalar = f32>>(single: &Single<'_>, centres: &[[f64; 2]]) -> Vec<[f64; 3]> {

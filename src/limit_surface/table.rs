@@ -11,6 +11,7 @@ use super::moments::Moments;
 use super::rule::Rule;
 use super::sample::Surface;
 use super::single::Single;
+use super::symmetry::Symmetry;
 use crate::error::ParameterError;
 use crate::patch::Patch;
 use crate::planar::Twist;
@@ -19,6 +20,9 @@ use crate::planar::Twist;
 pub const DEFAULT_N_LS: usize = 20;
 /// The finest table.
 pub const MAX_N_LS: usize = 1000;
+
+/// Centres of rotation that are worth the moments; sums over the cells about fewer take less time.
+const MOMENTS_SERVE: usize = 100;
 
 /// A limit surface on a grid of twist directions: `4 N_ls + 1` nodes over `theta` and `N_ls + 1` over `phi`.
 ///
@@ -104,23 +108,25 @@ impl Table {
         let (n_ls, radius) = (tangents.len() - 1, surface.radius());
         let normal = |[fx, fy, tau]: [f64; 3]| [fx, fy, if radius > 0.0 { tau / radius } else { 0.0 }];
         let mut h = vec![[0.0; 3]; (4 * n_ls + 1) * (n_ls + 1)];
+        let (asked, images) = Symmetry::of(surface.patch(), surface.rule()).images(n_ls);
+        let asked: Vec<[f64; 2]> = asked.into_iter().map(|i| directions[i]).collect();
         // Rings of centres of rotation: far ones from moments that serve them all, the others from sums.
         let distances: Vec<f64> = tangents.iter().map(|tangent| radius * tangent).collect();
-        let moments = (1..n_ls).find_map(|j| Some((j, surface.moments(distances[j])?)));
+        let served = |j: usize| (n_ls - j) * asked.len() >= MOMENTS_SERVE;
+        let moments = (1..n_ls).find_map(|j| if served(j) { Some((j, surface.moments(distances[j])?)) } else { None });
         let first = moments.as_ref().map_or(n_ls, |(j, _)| *j);
-        let mut centres = Vec::with_capacity((first - 1) * directions.len());
+        let mut centres = Vec::with_capacity((first - 1) * asked.len());
         for d in &distances[1..first] {
-            centres.extend(directions.iter().map(|[cos, sin]| [-sin * d, cos * d]));
+            centres.extend(asked.iter().map(|[cos, sin]| [-sin * d, cos * d]));
         }
-        let sums = surface.rotations(&centres);
-        for (j, ring) in (1..).zip(sums.chunks(directions.len())) {
-            fill(&mut h[j..], n_ls, ring.iter().map(|wrench| normal(*wrench)));
-        }
+        let mut rings = surface.rotations(&centres);
         if let Some((_, (moments, unit))) = &moments {
-            for j in first..n_ls {
-                let ring = moments.ring(distances[j] / unit, directions);
-                fill(&mut h[j..], n_ls, ring.iter().map(|[fx, fy, tau]| normal([*fx, *fy, tau * unit])));
+            for d in &distances[first..n_ls] {
+                rings.extend(moments.ring(d / unit, &asked).into_iter().map(|[fx, fy, tau]| [fx, fy, tau * unit]));
             }
+        }
+        for (j, ring) in (1..).zip(rings.chunks(asked.len())) {
+            fill(&mut h[j..], n_ls, images.iter().map(|image| normal(image.wrench(ring[image.of]))));
         }
         if radius > 0.0 {
             fill(&mut h[n_ls..], n_ls, directions.iter().map(|[cos, sin]| [-cos, -sin, 0.0]));
@@ -139,17 +145,24 @@ impl Table {
         n_ls: usize,
         radius: f64,
         is_single: bool,
+        symmetry: Symmetry,
         wrenches: &[[f64; 3]],
     ) -> Self {
-        let mut h: Vec<[f64; 3]> = wrenches[1..].chunks(n_ls).flat_map(|row| [&wrenches[..1], row].concat()).collect();
+        let (_, images) = symmetry.images(n_ls);
+        let mut h = Vec::with_capacity((4 * n_ls + 1) * (n_ls + 1));
+        for image in images {
+            h.push(wrenches[0]);
+            h.extend(wrenches[1 + image.of * n_ls..][..n_ls].iter().map(|wrench| image.wrench(*wrench)));
+        }
         h.extend_from_within(..=n_ls);
         Self { rule, n_ls, patch: patch.clone(), radius, is_single, h }
     }
 
-    /// The different directions `(vx/r, vy/r, w)` of a table: the spin, which all `phi = 0` share, then
-    /// `[theta][phi]` without it, for `theta < 2 pi`.
-    pub(crate) fn motions(n_ls: usize) -> impl Iterator<Item = [f64; 3]> {
-        let nodes = (0..4 * n_ls).flat_map(move |i| (1..=n_ls).map(move |j| (i, j)));
+    /// The directions `(vx/r, vy/r, w)` that a table of a patch with such symmetries needs: the spin, which all `phi = 0`
+    /// share, then `[theta][phi]` without it.
+    pub(crate) fn motions(n_ls: usize, symmetry: Symmetry) -> impl Iterator<Item = [f64; 3]> {
+        let (asked, _) = symmetry.images(n_ls);
+        let nodes = asked.into_iter().flat_map(move |i| (1..=n_ls).map(move |j| (i, j)));
         [(0, 0)].into_iter().chain(nodes).map(move |(i, j)| twist(n_ls, 1.0, i, j).to_array())
     }
 

@@ -5,7 +5,7 @@
 use super::setup::PROFILE_BREAKS;
 use crate::contact::{Contact, Form, Model, TwistPoint};
 use crate::error::ParameterError;
-use crate::limit_surface::{Rule, Surface, Table};
+use crate::limit_surface::{Rule, Surface, Symmetry, Table};
 use crate::planar::Twist;
 use crate::schedule::Signal;
 
@@ -57,8 +57,10 @@ fn table(contact: &Contact, n_ls: usize) -> Table {
         sum
     };
     let normal = |[fx, fy, tau]: [f64; 3]| [fx, fy, tau / r];
-    let wrenches: Vec<[f64; 3]> = Table::motions(n_ls).map(|v| normal(wrench(v))).collect();
-    Table::of_motions(patch, Rule::Bilinear, n_ls, r, false, &wrenches)
+    // Truncation knows no mirrors.
+    let all = Symmetry::default();
+    let wrenches: Vec<[f64; 3]> = Table::motions(n_ls, all).map(|v| normal(wrench(v))).collect();
+    Table::of_motions(patch, Rule::Bilinear, n_ls, r, false, all, &wrenches)
 }
 
 #[cfg(test)]
