@@ -96,11 +96,16 @@ fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Threads at most: more than any machine has cores, few enough to start at once.
+const MOST_THREADS: usize = 1024;
+
 /// Limits the CPU engine to so many threads; all if none.
 fn set_threads(threads: Option<usize>) -> Result<(), Failure> {
     match threads {
         None => Ok(()),
-        Some(0) => Err(Failure::of_user("--threads 0: expected at least 1")),
+        Some(threads) if !(1..=MOST_THREADS).contains(&threads) => {
+            Err(Failure::of_user(format!("--threads {threads}: expected 1 to {MOST_THREADS}")))
+        }
         Some(threads) => {
             rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(Failure::of_machine)
         }

@@ -50,6 +50,15 @@ pub enum RolloutError {
     /// There is an unfinished run.
     #[error("{0} holds an unfinished run: `--resume` continues it, `--force` starts anew")]
     Unfinished(PathBuf),
+    /// `force` replaces runs, and this is something else.
+    #[error("{0} is no run of bristle, which is all that `--force` replaces: expected another `--out`")]
+    NotARun(PathBuf),
+    /// A run that was set aside while another took its place, and is still there.
+    #[error("{0} is in the way, an old run that was set aside when it was replaced: move or remove it")]
+    SetAside(PathBuf),
+    /// The run to resume is complete.
+    #[error("{0} is complete: there is nothing to resume")]
+    Complete(PathBuf),
     /// There is nothing to resume.
     #[error("{0}: no unfinished run to resume")]
     NothingToResume(PathBuf),
@@ -125,7 +134,8 @@ pub fn rollout(
     Ok(summary)
 }
 
-fn partial(out: &Path) -> PathBuf {
+/// Where the unfinished run of `out` lives.
+pub(crate) fn partial(out: &Path) -> PathBuf {
     let mut name = out.file_name().unwrap_or_default().to_owned();
     name.push(".partial");
     out.with_file_name(name)
@@ -134,22 +144,47 @@ fn partial(out: &Path) -> PathBuf {
 /// Checks, before anything is computed, that the run may go where `options` say.
 ///
 /// # Errors
-/// A run or an unfinished run that is in the way, or none to resume.
+/// A run, an unfinished run or something else that is in the way, or nothing to resume.
 pub fn check_place(options: &Options) -> Result<(), RolloutError> {
     let out = &options.out;
     if out.file_name().is_none() {
         let source = std::io::Error::new(std::io::ErrorKind::InvalidInput, "expected the name of a new directory");
         return Err(RolloutError::Io { path: out.clone(), source });
     }
-    if out.exists() && !options.force {
-        return Err(RolloutError::Exists(out.clone()));
-    }
     let partial = partial(out);
+    if out.exists() {
+        let old = set_aside(out);
+        match options.force {
+            false if options.resume && !partial.exists() && is_run(out) => {
+                return Err(RolloutError::Complete(out.clone()));
+            }
+            false => return Err(RolloutError::Exists(out.clone())),
+            true if !is_run(out) => return Err(RolloutError::NotARun(out.clone())),
+            true if old.exists() => return Err(RolloutError::SetAside(old)),
+            true => {}
+        }
+    }
+    if options.force && partial.exists() && !is_run(&partial) {
+        return Err(RolloutError::NotARun(partial));
+    }
     match (partial.exists(), options.resume, options.force) {
         (false, true, _) => Err(RolloutError::NothingToResume(partial)),
         (true, false, false) => Err(RolloutError::Unfinished(partial)),
         _ => Ok(()),
     }
+}
+
+/// Whether a directory is a run, finished or not, or empty.
+fn is_run(dir: &Path) -> bool {
+    let empty = || fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none());
+    dir.join("run.json").is_file() || dir.join("spool").is_dir() || empty()
+}
+
+/// Where an old run waits while another takes its place.
+fn set_aside(out: &Path) -> PathBuf {
+    let mut name = out.file_name().unwrap_or_default().to_owned();
+    name.push(".old");
+    out.with_file_name(name)
 }
 
 /// Makes the directory of the unfinished run, empty unless it is to be resumed.
@@ -165,9 +200,7 @@ fn publish(partial: &Path, out: &Path) -> Result<(), RolloutError> {
     if !out.exists() {
         return fs::rename(partial, out).map_err(io(out));
     }
-    let mut name = out.file_name().unwrap_or_default().to_owned();
-    name.push(".old");
-    let old = out.with_file_name(name);
+    let old = set_aside(out);
     fs::rename(out, &old).map_err(io(out))?;
     fs::rename(partial, out).map_err(io(out))?;
     fs::remove_dir_all(&old).map_err(io(&old))

@@ -122,6 +122,9 @@ fn bad_input_gets_one_clear_error_and_exit_code_2() {
             vec!["contact.form", "elasto-plastic"],
         ),
         (vec!["slide.toml", "--resume"], vec!["no unfinished run"]),
+        (vec!["slide.toml", "--threads", "20000"], vec!["--threads 20000", "1 to 1024"]),
+        (vec!["slide.toml", "--seed", "9223372036854775808"], vec!["--seed", "9223372036854775807"]),
+        (vec!["slide.toml", "--seed", "-1"], vec!["--seed", "-1"]),
     ] {
         let (code, stdout, stderr) =
             bristle(dir.path(), &[vec!["rollout", "--engine", "cpu"], arguments.clone()].concat());
@@ -140,6 +143,39 @@ fn a_run_is_not_overwritten_unless_told() {
     let (code, _, stderr) = bristle(dir.path(), &run);
     assert!(code == 2 && stderr.contains("--force"), "{stderr}");
     assert_eq!(bristle(dir.path(), &[&run[..], &["--force"]].concat()).0, 0);
+    // What is no run stays.
+    fs::create_dir_all(dir.path().join("mine")).unwrap();
+    fs::write(dir.path().join("mine/data.txt"), "mine").unwrap();
+    let (code, _, stderr) = bristle(dir.path(), &[&run[..], &["--force", "--out", "mine"]].concat());
+    assert!(code == 2 && stderr.contains("mine is no run of bristle"), "{stderr}");
+    assert_eq!(fs::read_to_string(dir.path().join("mine/data.txt")).unwrap(), "mine");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_says_how_to_go_on() {
+    use std::process::Stdio;
+    use std::time::{Duration, Instant};
+    let dir = slide(SLIDE);
+    let run = ["rollout", "slide.toml", "--engine", "cpu", "--out", "far", "-n", "90000"];
+    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("bristle"))
+        .current_dir(dir.path())
+        .args(run)
+        .args(["--set", "duration=1000"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let start = Instant::now();
+    while !dir.path().join("far.partial").exists() {
+        assert!(start.elapsed() < Duration::from_secs(60), "no run began");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    let mut stderr = String::new();
+    std::io::Read::read_to_string(child.stderr.as_mut().unwrap(), &mut stderr).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{stderr}");
+    assert!(stderr.contains("far.partial; `--resume` continues it"), "{stderr}");
 }
 
 #[test]

@@ -1,10 +1,16 @@
 //! `bristle rollout`: a scenario to a directory of results.
 
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use super::{Failure, engine, print, progress};
 use crate::rollout::{Options, ROTATION_SPUN, RolloutError, SLIPPED, Summary, rollout};
 use crate::scenario::{EngineChoice, Precision, Scenario};
+
+/// Contacts that take seconds to draw.
+const MANY: u64 = 100_000;
+/// Exit code of a program that was interrupted, as shells have it.
+const INTERRUPTED: i32 = 130;
 
 #[derive(clap::Args)]
 pub(super) struct Rollout {
@@ -17,10 +23,10 @@ pub(super) struct Rollout {
     #[arg(long, value_enum)]
     precision: Option<Precision>,
     /// Number of contacts [default: the scenario's].
-    #[arg(short = 'n', long, value_name = "N")]
+    #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true)]
     contacts: Option<u64>,
-    /// Seed of all random numbers [default: the scenario's].
-    #[arg(long)]
+    /// Seed of all random numbers, below 2^63 as all integers of TOML [default: the scenario's].
+    #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     seed: Option<u64>,
     /// Change a value of the scenario, such as `friction.mu_c=0.4` or `body.mass={ uniform = [1, 2] }`.
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -38,7 +44,7 @@ pub(super) struct Rollout {
     /// Directory of the results [default: runs/<name of the scenario>].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Replace a run that is there.
+    /// Replace a run that is there, or an unfinished one.
     #[arg(long)]
     force: bool,
     /// Continue an unfinished run at its last complete block.
@@ -69,6 +75,10 @@ impl Rollout {
             self.engine.unwrap_or(scenario.spec().engine),
             self.precision.unwrap_or(scenario.spec().precision),
         )?;
+        tell_when_interrupted(&options.out);
+        if scenario.contacts() >= MANY {
+            eprintln!("drawing and checking all {} contacts before the first is simulated", scenario.contacts());
+        }
         let bar = progress::bar(scenario.contacts() * scenario.plan().samples.len() as u64, "contacts");
         let advance = |samples| {
             bar.inc(samples);
@@ -98,6 +108,23 @@ impl Rollout {
         ];
         self.changes.iter().cloned().chain(own.into_iter().flatten()).collect()
     }
+}
+
+/// Ctrl-C ends the program at once, and says what is left of the run.
+fn tell_when_interrupted(out: &Path) {
+    let partial = crate::rollout::partial(out);
+    let stop = move || {
+        let left = if partial.exists() {
+            format!("the unfinished run is in {}; `--resume` continues it", partial.display())
+        } else {
+            "nothing was written".to_owned()
+        };
+        // Nothing is left to do if stderr is gone.
+        let _ = writeln!(std::io::stderr(), "\nstopped: {left}");
+        std::process::exit(INTERRUPTED);
+    };
+    // Without a handler the program ends all the same.
+    let _ = ctrlc::set_handler(stop);
 }
 
 fn failure(e: RolloutError) -> Failure {

@@ -87,6 +87,28 @@ fn results_depend_neither_on_the_block_nor_on_an_interruption() {
     }
 }
 
+/// Whatever is no run stays as it is, and is told before anything is computed.
+#[test]
+fn force_replaces_runs_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mine, run) = (dir.path().join("mine"), dir.path().join("run"));
+    fs::create_dir_all(&mine).unwrap();
+    fs::write(mine.join("data.txt"), "mine").unwrap();
+    let force = |out: &Path| Options { force: true, ..options(out.to_owned()) };
+    let never = |_| panic!("computed something");
+    let refused = |options: &Options| rollout(&scenario(), &Cpu::new(), options, &never).unwrap_err();
+    assert!(matches!(refused(&force(&mine)), RolloutError::NotARun(path) if path == mine));
+    assert!(matches!(refused(&force(&mine.join("data.txt"))), RolloutError::NotARun(_)));
+    fs::rename(&mine, dir.path().join("run.partial")).unwrap();
+    assert!(matches!(refused(&force(&run)), RolloutError::NotARun(path) if path == dir.path().join("run.partial")));
+    fs::rename(dir.path().join("run.partial"), dir.path().join("run.old")).unwrap();
+    rollout(&scenario(), &Cpu::new(), &options(run.clone()), &|_| true).unwrap();
+    assert!(matches!(refused(&force(&run)), RolloutError::SetAside(path) if path == dir.path().join("run.old")));
+    let resume = Options { resume: true, ..options(run) };
+    assert!(matches!(refused(&resume), RolloutError::Complete(_)));
+    assert_eq!(fs::read_to_string(dir.path().join("run.old/data.txt")).unwrap(), "mine");
+}
+
 #[test]
 fn nothing_is_left_where_nothing_can_be_written() {
     let dir = tempfile::tempdir().unwrap();
