@@ -54,7 +54,8 @@ impl ReportError {
 /// file of `bristle surface` one with the ending `html` beside it, unless `out` says otherwise.
 ///
 /// # Errors
-/// A directory or file that is neither, or what the machine says; no page is then written.
+/// A directory or file that is neither, a file that is no page in the place of the page, or what the machine says; no page is
+/// then written.
 pub fn report(of: &Path, out: Option<&Path>) -> Result<PathBuf, ReportError> {
     let npz = of.extension().is_some_and(|e| e.eq_ignore_ascii_case("npz"));
     let (document, default): (Document, PathBuf) = if npz {
@@ -64,9 +65,13 @@ pub fn report(of: &Path, out: Option<&Path>) -> Result<PathBuf, ReportError> {
     } else if of.exists() {
         return Err(ReportError::file(of, "expected a directory of `bristle rollout` or an .npz of `bristle surface`"));
     } else {
-        return Err(ReportError::Io { path: of.to_owned(), source: std::io::ErrorKind::NotFound.into() });
+        let source = std::fs::metadata(of).err().unwrap_or_else(|| std::io::ErrorKind::NotFound.into());
+        return Err(ReportError::Io { path: of.to_owned(), source });
     };
     let out = out.map_or(default, Path::to_owned);
+    if out.exists() && !std::fs::read_to_string(&out).is_ok_and(|text| Document::is_ours(&text)) {
+        return Err(ReportError::file(&out, "exists and is no page of bristle: expected another `--out`"));
+    }
     let html = document.html();
     publish(
         &out,

@@ -72,6 +72,14 @@ pub struct Drawn {
     pub parameters: Vec<(String, f64)>,
 }
 
+/// The text of a TOML file.
+pub(crate) fn read_text(path: &Path) -> std::io::Result<String> {
+    std::fs::read_to_string(path).map_err(|e| match e.kind() {
+        std::io::ErrorKind::InvalidData => std::io::Error::new(e.kind(), "expected text, a TOML file"),
+        _ => e,
+    })
+}
+
 impl Scenario {
     /// Reads the scenario file `path` and applies `changes` (`key=value`, see [`change`]) in order.
     ///
@@ -79,7 +87,7 @@ impl Scenario {
     /// A file that cannot be read, a change that cannot be applied, or as [`Scenario::parse`].
     pub fn load(path: &Path, changes: &[String]) -> Result<Self, ScenarioError> {
         let read = |source| ScenarioError::Read { path: path.to_owned(), source };
-        let mut text = std::fs::read_to_string(path).map_err(read)?;
+        let mut text = read_text(path).map_err(read)?;
         for c in changes {
             text = change(&text, c)?;
         }

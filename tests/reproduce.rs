@@ -330,6 +330,11 @@ fn a_rollout_gets_its_page() {
     assert_eq!((code, stdout.trim()), (0, "own.html"));
     assert!(fs::read_to_string(dir.path().join("own.html")).unwrap() == html, "the same page as --report");
     assert!(!page.exists());
+    // A page may be made again, another file is not replaced.
+    assert_eq!(bristle(dir.path(), &["report", "runs/grip", "--out", "own.html"]).0, 0);
+    let (code, _, stderr) = bristle(dir.path(), &["report", "runs/grip", "--out", "grip.toml"]);
+    assert!(code == 2 && stderr.contains("grip.toml") && stderr.contains("no page of bristle"), "{stderr}");
+    assert_eq!(fs::read_to_string(dir.path().join("grip.toml")).unwrap(), GRIP);
 }
 
 #[test]

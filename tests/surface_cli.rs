@@ -212,6 +212,7 @@ fn bad_input_gets_one_clear_error_and_exit_code_2() {
     ] {
         fs::write(dir.path().join(name), text).unwrap();
     }
+    fs::write(dir.path().join("binary.toml"), [0xffu8; 9]).unwrap();
     let surface = |arguments: &[&'static str]| [&["surface", "--out", "t.npz"], arguments].concat();
     let margin = |arguments: &[&'static str]| [&["margin"], arguments].concat();
     for (arguments, parts) in [
@@ -226,6 +227,11 @@ fn bad_input_gets_one_clear_error_and_exit_code_2() {
         (surface(&["square.toml", "--sweep", "patch.size=0:1:2"]), vec!["patch.size=0", "> 0 [m]"]),
         (surface(&["square.toml", "--sweep", "patch.sise=[1]"]), vec!["patch.sise=1", "unknown field `sise`"]),
         (surface(&["square.toml", "--n-ls", "900", "--sweep", "mu=1:2:100"]), vec!["100 tables", "GiB"]),
+        (surface(&["square.toml", "--sweep", "mu=1:2:2", "--sweep", "mu=[3]"]), vec!["`mu`", "swept twice"]),
+        (surface(&["square.toml", "--plot", "p.png"]), vec!["--plot p.png", ".svg"]),
+        (surface(&["square.toml", "--plot", "./t.npz"]), vec!["--plot ./t.npz", "is --out, too"]),
+        (surface(&["square.toml", "--force", "--plot", "square.toml"]), vec!["--plot square.toml", "is FILE, too"]),
+        (surface(&["binary.toml"]), vec!["binary.toml", "expected text, a TOML file"]),
         (vec!["surface", "square.toml", "--out", "no/where.npz"], vec!["no/where.npz", "no directory no"]),
         (vec!["surface", "square.toml", "--out", "."], vec!["--out .", "name of a file"]),
         (margin(&["square.toml", "--load", "1,2"]), vec!["--load `1,2`", "fx,fy,tau"]),
@@ -245,4 +251,5 @@ fn bad_input_gets_one_clear_error_and_exit_code_2() {
     let (code, _, stderr) = bristle(dir.path(), &["margin", "t.npz", "--load", "1,0,0"]);
     assert!(code == 2 && stderr.contains("--rule cells"), "{stderr}");
     assert_eq!(bristle(dir.path(), &["margin", "t.npz", "--load", "1,0,0", "--rule", "cells"]).0, 0);
+    assert_eq!(fs::read_to_string(dir.path().join("square.toml")).unwrap(), SQUARE);
 }

@@ -296,7 +296,8 @@ impl Report {
         text += "\nns: wall time x threads / (passes x cells with pressure). cpu ns: the same in processor time.\n\
                  x paper: steps (tables) per second over those of its Tables II and V.\n\
                  x base: against the baseline, per cell and pass, and per simulated second at like accuracy.\n\
-                 error: from the converged path [m]. differs: from the CPU in f64 [m].\n\
+                 error: from the converged path [m]. differs: from the CPU in f64 [m; of tables -],\n\
+                 by 0 where a table is made in f64 although f32 was asked for.\n\
                  memory: what the process took; on the device for a GPU.\n";
         text
     }

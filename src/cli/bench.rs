@@ -62,6 +62,11 @@ impl BenchArguments {
         if self.simd.is_some_and(|simd| simd < Simd::widest()) && self.work == [Work::Surface] {
             return Err(Failure::of_user("--simd: tables take the widest vectors; expected --work step or reduced"));
         }
+        if self.engines == [EngineName::Baseline] && !self.work.is_empty() && !self.work.contains(&Work::Step) {
+            return Err(Failure::of_user(
+                "--engine baseline: it steps grids alone; expected --work step, or another engine",
+            ));
+        }
         let options = Options {
             engines: self.engines.clone(),
             work: self.work.clone(),

@@ -180,7 +180,11 @@ fn text(report: &Value) -> String {
             continue;
         };
         text += &format!("  slips at {factor:.6} times this load\n");
-        text += &format!("  then moves along (vx, vy, w) = ({}), |(vx, vy, r w)| = 1", list(&answer["twist"]));
+        text += &format!(
+            "  then moves along (vx, vy, w) = ({}), |(vx, vy, r w)| = 1{}",
+            list(&answer["twist"]),
+            if word("at") == "cop" { "" } else { " at the centre of pressure" }
+        );
         text += &match &answer["cor"] {
             Value::Null => ", without turning\n".to_owned(),
             cor => format!(", about ({}) m of the patch\n", list(cor)),

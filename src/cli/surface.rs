@@ -74,8 +74,18 @@ impl SurfaceArguments {
         let start = Instant::now();
         let sweeps: Vec<Sweep> =
             self.sweeps.iter().map(|s| s.parse()).collect::<Result<_, _>>().map_err(Failure::of_user)?;
+        let mut taken = vec![("FILE", &self.file)];
         for (argument, path) in [("--out", Some(&self.out)), ("--plot", self.plot.as_ref())] {
-            path.map_or(Ok(()), |path| place(argument, path, self.force))?;
+            let Some(path) = path else { continue };
+            if let Some((other, _)) = taken.iter().find(|(_, other)| same_file(other, path)) {
+                return Err(Failure::of_user(format!("{argument} {}: is {other}, too", path.display())));
+            }
+            place(argument, path, self.force)?;
+            taken.push((argument, path));
+        }
+        if let Some(path) = self.plot.as_ref().filter(|p| !p.extension().is_some_and(|e| e.eq_ignore_ascii_case("svg")))
+        {
+            return Err(Failure::of_user(format!("--plot {}: expected a name that ends in .svg", path.display())));
         }
         let asked = self.n_ls.map(|n| usize::try_from(n).unwrap_or(0));
         if let Some(n) = self.n_ls.filter(|n| !(1..=MAX_N_LS as i64).contains(n)) {
@@ -209,11 +219,21 @@ fn worse(a: [FitError; 2], b: [FitError; 2]) -> [FitError; 2] {
     })
 }
 
+/// Whether two paths are one file, which need not be there yet.
+fn same_file(a: &Path, b: &Path) -> bool {
+    let whole = |path: &Path| {
+        let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        path.canonicalize()
+            .or_else(|_| Ok::<_, std::io::Error>(parent.canonicalize()?.join(path.file_name().unwrap_or_default())))
+    };
+    matches!((whole(a), whole(b)), (Ok(a), Ok(b)) if a == b)
+}
+
 /// Checks, before anything is computed, that a file may go to `path`.
 fn place(argument: &str, path: &Path, force: bool) -> Result<(), Failure> {
     let wrong = |why: &str| Err(Failure::of_user(format!("{argument} {}: {why}", path.display())));
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if path.file_name().is_none() || path.is_dir() {
+    if path.file_name().is_none() || (path.exists() && !path.is_file()) {
         return wrong("expected the name of a file");
     }
     if !parent.is_dir() {
@@ -256,7 +276,7 @@ fn text(report: &Value) -> String {
             text += &format!("  {fit:<10} off by at most {percent:.2} % and {degrees:.2} degrees{worst}\n");
         }
     }
-    text += &format!("{:.3} s, {:.3e} tables per second\n", number("wall_s"), number("tables_per_s"));
+    text += &format!("{:.3} s in all; tables alone {:.3e} per second\n", number("wall_s"), number("tables_per_s"));
     for key in ["out", "plot"] {
         text += &report[key].as_str().map(|path| format!("{path}\n")).unwrap_or_default();
     }

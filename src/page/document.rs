@@ -69,6 +69,12 @@ pub struct Document {
 }
 
 impl Document {
+    /// Whether a text is a page made here.
+    #[must_use]
+    pub fn is_ours(html: &str) -> bool {
+        html.split("</head>").next().is_some_and(|head| head.contains(r#"<meta name="generator" content="bristle">"#))
+    }
+
     /// The page as HTML text.
     #[must_use]
     pub fn html(&self) -> String {
@@ -79,6 +85,7 @@ impl Document {
                     meta charset="utf-8";
                     meta name="viewport" content="width=device-width, initial-scale=1";
                     meta name="color-scheme" content="light dark";
+                    meta name="generator" content="bristle";
                     title { (self.title) }
                     style { (PreEscaped(include_str!("style.css"))) }
                 }

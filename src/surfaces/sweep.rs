@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use toml_edit::Value;
 
 use crate::error::ParameterError;
-use crate::scenario::{PatchSource, ScenarioError, change};
+use crate::scenario::{PatchSource, ScenarioError, change, read_text};
 
 /// Most values of a sweep.
 const MAX_VALUES: usize = 1_000_000;
@@ -67,13 +67,24 @@ impl FromStr for Sweep {
         let count = count.parse().ok().filter(|n| (2..=MAX_VALUES).contains(n));
         let count: usize = count.ok_or_else(|| wrong("; the count is 2 or more"))?;
         let share = |i: usize| i as f64 / (count - 1) as f64;
-        let value = |i: usize| a * (1.0 - share(i)) + b * share(i);
-        // Integers stay integers, for keys that count something.
-        let whole = first.parse::<i64>().is_ok()
-            && last.parse::<i64>().is_ok()
-            && (0..count).all(|i| (value(i) - value(i).round()).abs() < 1e-9);
-        let print = |v: f64| if whole { format!("{v:.0}") } else { format!("{v:?}") };
-        Ok(Self { key, values: (0..count).map(|i| print(if i + 1 == count { b } else { value(i) })).collect() })
+        let exact = |i: usize| a * (1.0 - share(i)) + b * share(i);
+        // Fifteen digits, so that values are as round as the ends.
+        let value = |i: usize| format!("{:.14e}", exact(i)).parse().unwrap_or_else(|_| exact(i));
+        // Between integers, values that are whole are integers, for keys that count something.
+        let whole = first.parse::<i64>().is_ok() && last.parse::<i64>().is_ok();
+        let print = |v: f64| if whole && v.fract() == 0.0 { format!("{v:.0}") } else { format!("{v:?}") };
+        Ok(Self {
+            key,
+            values: (0..count)
+                .map(|i| {
+                    print(match i {
+                        0 => a,
+                        i if i + 1 == count => b,
+                        i => value(i),
+                    })
+                })
+                .collect(),
+        })
     }
 }
 
@@ -89,10 +100,16 @@ pub struct Case {
 /// Every combination of the sweeps' values put into the file `path`, the last sweep fastest.
 ///
 /// # Errors
-/// A file that cannot be read, or a combination that gives no patch.
+/// A key that is swept twice, a file that cannot be read, or a combination that gives no patch.
 pub fn cases(path: &Path, sweeps: &[Sweep]) -> Result<Vec<Case>, ScenarioError> {
+    for (i, sweep) in sweeps.iter().enumerate() {
+        if sweeps[..i].iter().any(|other| other.key == sweep.key) {
+            let reason = "swept twice: expected one sweep of a key".to_owned();
+            return Err(ScenarioError::Override { change: sweep.key.clone(), reason });
+        }
+    }
     let read = |source| ScenarioError::Read { path: path.to_owned(), source };
-    let text = std::fs::read_to_string(path).map_err(read)?;
+    let text = read_text(path).map_err(read)?;
     let base = path.parent().unwrap_or(Path::new(""));
     let name = path.display().to_string();
     let count: usize = sweeps.iter().map(|s| s.values.len()).product();
@@ -122,8 +139,9 @@ mod tests {
     fn integers_stay_integers_and_the_end_is_exact() {
         let values = |text: &str| text.parse::<Sweep>().unwrap().values;
         assert_eq!(values("patch.cells=11:41:4"), ["11", "21", "31", "41"]);
-        assert_eq!(values("f_n=0:1:3"), ["0.0", "0.5", "1.0"]);
+        assert_eq!(values("f_n=0:1:3"), ["0", "0.5", "1"]);
         assert_eq!(values("patch.size=0.1:0.3:3")[2], "0.3");
+        assert_eq!(values("patch.size=0.01:0.03:5"), ["0.01", "0.015", "0.02", "0.025", "0.03"]);
         assert_eq!(values("patch.size=[[0.01, 0.02], 0.02]"), ["[0.01, 0.02]", "0.02"]);
     }
 
