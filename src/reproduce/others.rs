@@ -260,7 +260,6 @@ sigma0 = {:?}
 sigma1 = {:?}
 sigma2 = {:?}
 mu_c = 0.2
-mu_s = {:?}
 v_s = 0.001
 [body]
 kind = "world"
@@ -275,7 +274,6 @@ fx = {{ mean = 0, sines = [{{ amplitude = 3, frequency = 1 }}] }}
         1e5 / n,
         1e5_f64.sqrt() / n,
         0.4 / n,
-        mu_s[0],
         mu_s[0],
         mu_s[1]
     )

@@ -27,9 +27,7 @@ pub(super) fn spec(spec: &Spec) -> Check {
     if spec.body.kind == KindName::Prescribed && spec.initial.twist.is_some() {
         return Err(unused("initial.twist", "a body that moves freely"));
     }
-    if spec.friction.mu_s.is_some() && spec.friction.mu_s_over_mu_c.is_some() {
-        return Err(ParameterError::new("friction.mu_s_over_mu_c", "given", "only one of `mu_s`, `mu_s_over_mu_c`"));
-    }
+    coefficients(spec)?;
     ranges(spec)
 }
 
@@ -94,6 +92,36 @@ fn body(body: &BodySpec) -> Check {
     }
     if body.offset.is_some() && body.kind != KindName::Body {
         return Err(unused("body.offset", "kind = \"body\""));
+    }
+    Ok(())
+}
+
+/// Every coefficient of friction is said once.
+fn coefficients(Spec { friction, inputs, .. }: &Spec) -> Check {
+    let only_one = |field: &str, of: &str| Err(ParameterError::new(field, "given", format!("only one of {of}")));
+    let (mu_s, ratio) = (friction.mu_s.is_some(), friction.mu_s_over_mu_c.is_some());
+    if mu_s && ratio {
+        return only_one("friction.mu_s_over_mu_c", "`mu_s`, `mu_s_over_mu_c`");
+    }
+    if inputs.mu_c.is_some() && friction.mu_c.is_some() {
+        return only_one("inputs.mu_c", "`friction.mu_c`, `inputs.mu_c`");
+    }
+    if inputs.mu_s.is_some() && (mu_s || ratio) {
+        let other = if mu_s { "friction.mu_s" } else { "friction.mu_s_over_mu_c" };
+        return only_one("inputs.mu_s", &format!("`{other}`, `inputs.mu_s`"));
+    }
+    // A ratio is to the constant coefficient.
+    if inputs.mu_c.is_some() && ratio {
+        return Err(unused(
+            "friction.mu_s_over_mu_c",
+            "a constant `friction.mu_c`; with `inputs.mu_c` say `inputs.mu_s`",
+        ));
+    }
+    if inputs.mu_c.is_some() && inputs.mu_s.is_none() && !mu_s {
+        return Err(missing(
+            "inputs.mu_s",
+            "the static coefficient beside `inputs.mu_c`: inputs.mu_s or friction.mu_s",
+        ));
     }
     Ok(())
 }

@@ -88,9 +88,15 @@ fn errors_have_a_place_and_say_what_is_accepted() {
         ("patch.file=none.npy", "", "only one of"),
         ("initial.pose=[0, 0]", "", "initial.pose"),
         ("inputs.hold=0", "", "inputs.hold = 0: expected a finite period"),
-        ("inputs.mu_c=2", "", "mu_s >= mu_c at all times"),
+        ("inputs.mu_c=2", "", "only one of `friction.mu_c`, `inputs.mu_c`"),
+        ("inputs.mu_s=2", "", "only one of `friction.mu_s_over_mu_c`, `inputs.mu_s`"),
+        ("friction={}\ninputs.mu_c=2", "", "inputs.mu_s or friction.mu_s"),
+        ("friction={ mu_s_over_mu_c = 2 }\ninputs.mu_c=2", "", "with `inputs.mu_c` say `inputs.mu_s`"),
+        ("friction={ mu_s = 1 }\ninputs.mu_c=2", "", "mu_s >= mu_c at all times"),
+        ("friction={ mu_c = 2 }\ninputs.mu_s=1", "", "mu_s >= mu_c at all times"),
     ] {
-        let error = parse(&change(BOX, set).unwrap()).map(|_| ()).expect_err(set).to_string();
+        let text = set.lines().fold(BOX.to_owned(), |text, set| change(&text, set).unwrap());
+        let error = parse(&text).map(|_| ()).expect_err(set).to_string();
         assert!(error.contains(part) && error.contains(place), "{set}:\n{error}");
         assert!(error.lines().count() == 4, "{set}:\n{error}");
     }
