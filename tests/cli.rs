@@ -108,6 +108,10 @@ fn bad_input_gets_one_clear_error_and_exit_code_2() {
         ),
         (vec!["slide.toml", "--set", "contact={ model = 'reduced', n_ls = 0 }"], vec!["contact.n_ls = 0", "1 to 1000"]),
         (
+            vec!["slide.toml", "--set", "contact={ model = 'reduced' }", "--set", "patch.cells=1"],
+            vec!["one cell with pressure: expected at least two", "\"points\""],
+        ),
+        (
             vec!["slide.toml", "--set", "contact={ model = 'reduced', table_force = 5 }"],
             vec!["contact.table_force", "hertz"],
         ),

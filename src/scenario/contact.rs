@@ -32,6 +32,12 @@ pub(super) fn contact(
     inputs.remap_every = update;
     let (model, radius) = tables.model(&spec.contact, &patch)?;
     d.record("patch.torsional_radius", radius);
+    // The viscous factor is a sum over cell centres: of one cell it is zero, and nothing winds the bristle up. A map that follows
+    // the force may be one cell at first.
+    if !model.is_grid() && radius > 0.0 && patch.viscous() == 0.0 && patch.rule().is_none() {
+        let accepted = "at least two cells for a reduced bristle that resists rotation, or `contact.rule = \"points\"`";
+        return Err(ParameterError::new("patch", "one cell with pressure", accepted));
+    }
     let three = |path: &str, numbers: &Option<[Number; 3]>, d: &mut Drawer| {
         let zero = [0.0, 0.0, 0.0].map(Number::Constant);
         let numbers = numbers.as_ref().unwrap_or(&zero);
