@@ -178,6 +178,9 @@ fn margins_say_inside_or_not_how_far_and_which_way() {
     close(&answers[2]["cor"][0], 0.0, 1e-9);
     assert!(answers[2]["twist"][2].as_f64().unwrap() < 0.0);
     assert!(answers[3]["inside"] == true && answers[3]["factor"].is_null());
+    // A wider patch resists more torque, by as much.
+    let wide = json(dir.path(), &["margin", "square.toml", "--set", "patch.size=0.06", "--load", "0,0,-0.001"]);
+    close(&wide["loads"][0]["factor"], 2.0 * answers[2]["factor"].as_f64().unwrap(), 1e-6);
     // The arguments win, and the answer says so.
     let report = json(dir.path(), &["margin", "square.toml", "--load=-1,0,0", "--mu", "0.8", "--f-n", "5"]);
     close(&report["loads"][0]["factor"], 4.0, 1e-9);
@@ -239,6 +242,8 @@ fn bad_input_gets_one_clear_error_and_exit_code_2() {
         (margin(&["square.toml", "--load", "1,0,0", "--mu", "-1"]), vec!["mu = -1", "> 0"]),
         (margin(&["square.toml", "--load", "1,0,0", "--f-n", "-1"]), vec!["f_n = -1", ">= 0"]),
         (margin(&["text.npz", "--load", "1,0,0"]), vec!["text.npz", "not an NPZ"]),
+        (margin(&["text.npz", "--load", "1,0,0", "--set", "mu=1"]), vec!["text.npz", "made already"]),
+        (surface(&["square.toml", "--set", "patch.sise=1"]), vec!["(with changes)", "unknown field `sise`"]),
         (margin(&["none.npz", "--load", "1,0,0"]), vec!["none.npz"]),
     ] {
         let (code, stdout, stderr) = bristle(dir.path(), &arguments);

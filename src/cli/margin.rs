@@ -28,6 +28,9 @@ pub(super) struct MarginArguments {
     /// Where loads act and twists are told: the centre of pressure, or the origin of the patch (its centre).
     #[arg(long, value_enum, default_value = "cop")]
     at: Point,
+    /// Change a value of the file, such as `patch.cells=31`.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    changes: Vec<String>,
     /// How cells become integrals [default: the table's, else cells].
     #[arg(long, value_enum)]
     rule: Option<MarginRule>,
@@ -117,6 +120,10 @@ impl MarginArguments {
     fn source(&self) -> Result<Source, Failure> {
         const DEFAULT: &str = "default";
         if self.file.extension().is_some_and(|e| e.eq_ignore_ascii_case("npz")) {
+            if !self.changes.is_empty() {
+                let message = "a table, which is made already: expected `--set` with a scenario or a patch";
+                return Err(Failure::of_user(format!("{}: {message}", self.file.display())));
+            }
             let table = Table::load(&self.file).map_err(|e| match e {
                 PatchError::Io { ref source, .. } if source.kind() != std::io::ErrorKind::NotFound => {
                     Failure::of_machine(e)
@@ -131,7 +138,7 @@ impl MarginArguments {
                 f_n: (f_n, "table"),
             });
         }
-        let cases = surfaces::cases(&self.file, &[]).map_err(Failure::of_user)?;
+        let cases = surfaces::cases(&self.file, &self.changes, &[]).map_err(Failure::of_user)?;
         let source = &cases[0].source;
         let of = |given: Option<f64>, scenario, file| match given {
             Some(v) => (v, if source.scenario { scenario } else { file }),

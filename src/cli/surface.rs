@@ -43,6 +43,9 @@ pub(super) struct SurfaceArguments {
     /// f64, and the report says so. What a scenario says is of its bristles [default: f64].
     #[arg(long, value_enum, value_name = "f64|f32", hide_possible_values = true, hide_default_value = true, default_value_t = Precision::F64)]
     precision: Precision,
+    /// Change a value of the file, such as `patch.cells=31`.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    changes: Vec<String>,
     /// Make a table for every value of a key, `key=first:last:count` or `key=[value, ..]`; several sweeps make
     /// every combination, the last the fastest.
     #[arg(long = "sweep", value_name = "KEY=VALUES")]
@@ -103,7 +106,7 @@ impl SurfaceArguments {
             if bytes > MAX_BYTES { Err(Failure::of_user(message)) } else { Ok(()) }
         };
         check_size(asked.unwrap_or(1))?;
-        let cases = surfaces::cases(&self.file, &sweeps).map_err(Failure::of_user)?;
+        let cases = surfaces::cases(&self.file, &self.changes, &sweeps).map_err(Failure::of_user)?;
         let source = &cases[0].source;
         let rule = self.rule.map(Rule::from).or(source.rule).unwrap_or_default();
         let n_ls = asked.or(source.n_ls).unwrap_or(DEFAULT_N_LS);

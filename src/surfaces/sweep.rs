@@ -97,11 +97,12 @@ pub struct Case {
     pub source: PatchSource,
 }
 
-/// Every combination of the sweeps' values put into the file `path`, the last sweep fastest.
+/// Every combination of the sweeps' values put into the file `path`, after `changes` (`key=value`, see [`change`]), the
+/// last sweep fastest.
 ///
 /// # Errors
-/// A key that is swept twice, a file that cannot be read, or a combination that gives no patch.
-pub fn cases(path: &Path, sweeps: &[Sweep]) -> Result<Vec<Case>, ScenarioError> {
+/// A change that cannot be applied, a key that is swept twice, a file that cannot be read, or a combination that gives no patch.
+pub fn cases(path: &Path, changes: &[String], sweeps: &[Sweep]) -> Result<Vec<Case>, ScenarioError> {
     for (i, sweep) in sweeps.iter().enumerate() {
         if sweeps[..i].iter().any(|other| other.key == sweep.key) {
             let reason = "swept twice: expected one sweep of a key".to_owned();
@@ -109,9 +110,10 @@ pub fn cases(path: &Path, sweeps: &[Sweep]) -> Result<Vec<Case>, ScenarioError> 
         }
     }
     let read = |source| ScenarioError::Read { path: path.to_owned(), source };
-    let text = read_text(path).map_err(read)?;
+    let text = changes.iter().try_fold(read_text(path).map_err(read)?, |text, c| change(&text, c))?;
     let base = path.parent().unwrap_or(Path::new(""));
-    let name = path.display().to_string();
+    let name =
+        if changes.is_empty() { path.display().to_string() } else { format!("{} (with changes)", path.display()) };
     let count: usize = sweeps.iter().map(|s| s.values.len()).product();
     let case = |k: usize| {
         let (mut at, mut rest) = (vec![0; sweeps.len()], k);
