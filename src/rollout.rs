@@ -50,8 +50,8 @@ pub enum RolloutError {
     /// There is an unfinished run.
     #[error("{0} holds an unfinished run: `--resume` continues it, `--force` starts anew")]
     Unfinished(PathBuf),
-    /// `force` replaces runs, and this is something else.
-    #[error("{0} is no run of bristle, which is all that `--force` replaces: expected another `--out`")]
+    /// Something that is no run is in the way.
+    #[error("{0} is no run of bristle, and stays: expected another `--out`")]
     NotARun(PathBuf),
     /// A run that was set aside while another took its place, and is still there.
     #[error("{0} is in the way, an old run that was set aside when it was replaced: move or remove it")]
@@ -129,8 +129,10 @@ pub fn rollout(
         spool.push(&trajectories, &fates, start.elapsed().as_secs_f64())?;
     }
     let summary = record::write(scenario, engine, &mut spool, &partial, out)?;
-    spool.remove()?;
-    publish(&partial, out)?;
+    // The raw files go last: until the run is in its place it can be resumed.
+    spool.close();
+    publish(&partial, options)?;
+    spool::remove(out)?;
     Ok(summary)
 }
 
@@ -152,32 +154,47 @@ pub fn check_place(options: &Options) -> Result<(), RolloutError> {
         return Err(RolloutError::Io { path: out.clone(), source });
     }
     let partial = partial(out);
-    if out.exists() {
-        let old = set_aside(out);
-        match options.force {
-            false if options.resume && !partial.exists() && is_run(out) => {
-                return Err(RolloutError::Complete(out.clone()));
-            }
-            false => return Err(RolloutError::Exists(out.clone())),
-            true if !is_run(out) => return Err(RolloutError::NotARun(out.clone())),
-            true if old.exists() => return Err(RolloutError::SetAside(old)),
-            true => {}
-        }
-    }
-    if options.force && partial.exists() && !is_run(&partial) {
+    if exists(&partial) && !is_run(&partial) {
         return Err(RolloutError::NotARun(partial));
     }
-    match (partial.exists(), options.resume, options.force) {
-        (false, true, _) => Err(RolloutError::NothingToResume(partial)),
-        (true, false, false) => Err(RolloutError::Unfinished(partial)),
-        _ => Ok(()),
+    if options.resume && !exists(&partial) {
+        let complete = out.join("run.json").is_file() && is_run(out);
+        return Err(if complete {
+            RolloutError::Complete(out.clone())
+        } else {
+            RolloutError::NothingToResume(partial)
+        });
+    }
+    check_replace(options)?;
+    if exists(&partial) && !options.resume && !options.force { Err(RolloutError::Unfinished(partial)) } else { Ok(()) }
+}
+
+/// Checks that what is in the run's place may go. A run beside an unfinished one was to be replaced by it.
+fn check_replace(options: &Options) -> Result<(), RolloutError> {
+    let out = &options.out;
+    let old = set_aside(out);
+    match exists(out) {
+        false => Ok(()),
+        true if !options.force && !options.resume => Err(RolloutError::Exists(out.clone())),
+        true if !is_run(out) => Err(RolloutError::NotARun(out.clone())),
+        true if exists(&old) => Err(RolloutError::SetAside(old)),
+        true => Ok(()),
     }
 }
 
-/// Whether a directory is a run, finished or not, or empty.
+/// Whether there is anything, be it a link to nothing.
+fn exists(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+/// Whether a directory is a run of bristle, finished or not, or empty.
 fn is_run(dir: &Path) -> bool {
-    let empty = || fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none());
-    dir.join("run.json").is_file() || dir.join("spool").is_dir() || empty()
+    let says = |file: &str, key: &str| {
+        let text = fs::read_to_string(dir.join(file)).unwrap_or_default();
+        serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|value| value.get(key).is_some())
+    };
+    let empty = |dir: &Path| fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none());
+    says("run.json", "bristle") || says(spool::PROGRESS, "identity") || empty(dir)
 }
 
 /// Where an old run waits while another takes its place.
@@ -196,14 +213,19 @@ fn clear(options: &Options, partial: &Path) -> Result<(), RolloutError> {
 }
 
 /// Moves the complete run to its place; an old one goes only when the new one is there.
-fn publish(partial: &Path, out: &Path) -> Result<(), RolloutError> {
-    if !out.exists() {
+fn publish(partial: &Path, options: &Options) -> Result<(), RolloutError> {
+    // Hours may have passed since the first look.
+    check_replace(options)?;
+    let out = &options.out;
+    if !exists(out) {
         return fs::rename(partial, out).map_err(io(out));
     }
     let old = set_aside(out);
     fs::rename(out, &old).map_err(io(out))?;
     fs::rename(partial, out).map_err(io(out))?;
-    fs::remove_dir_all(&old).map_err(io(&old))
+    // The run is there: what is left of the old one does not make it a failure.
+    let _ = fs::remove_dir_all(&old);
+    Ok(())
 }
 
 /// Enough contacts to keep the engine busy, within 128 MiB of samples.

@@ -160,26 +160,45 @@ fn a_run_is_not_overwritten_unless_told() {
 fn an_interrupted_run_says_how_to_go_on() {
     use std::process::Stdio;
     use std::time::{Duration, Instant};
+
+    /// A child that does not outlive its test.
+    struct Child(std::process::Child);
+    impl Drop for Child {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+        }
+    }
     let dir = slide(SLIDE);
-    let run = ["rollout", "slide.toml", "--engine", "cpu", "--out", "far", "-n", "90000"];
-    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("bristle"))
+    // It replaces a run, which stays until the new one is complete.
+    assert_eq!(bristle(dir.path(), &["rollout", "slide.toml", "--engine", "cpu", "--out", "far", "-n", "1"]).0, 0);
+    let run = ["rollout", "slide.toml", "--engine", "cpu", "--out", "far", "-n", "1000", "--set", "duration=1"];
+    let old = fs::read(dir.path().join("far/run.json")).unwrap();
+    let spawn = std::process::Command::new(assert_cmd::cargo::cargo_bin!("bristle"))
         .current_dir(dir.path())
         .args(run)
-        .args(["--set", "duration=1000"])
+        .args(["--force", "--threads", "1"])
         .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+        .spawn();
+    let mut child = Child(spawn.unwrap());
     let start = Instant::now();
-    while !dir.path().join("far.partial").exists() {
+    while !dir.path().join("far.partial/spool/progress.json").exists() {
         assert!(start.elapsed() < Duration::from_secs(60), "no run began");
-        std::thread::sleep(Duration::from_millis(10));
+        std::thread::sleep(Duration::from_millis(5));
     }
-    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    // It begins right after that.
+    std::thread::sleep(Duration::from_millis(50));
+    let sent = std::process::Command::new("kill").args(["-INT", &child.0.id().to_string()]).status().unwrap();
     assert!(sent.success());
     let mut stderr = String::new();
-    std::io::Read::read_to_string(child.stderr.as_mut().unwrap(), &mut stderr).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130), "{stderr}");
+    std::io::Read::read_to_string(child.0.stderr.as_mut().unwrap(), &mut stderr).unwrap();
+    assert_eq!(child.0.wait().unwrap().code(), Some(130), "{stderr}");
     assert!(stderr.contains("far.partial; `--resume` continues it"), "{stderr}");
+    assert_eq!(fs::read(dir.path().join("far/run.json")).unwrap(), old);
+    let (code, stdout, stderr) = bristle(dir.path(), &[&run[..], &["--resume"]].concat());
+    assert!(code == 0 && stdout.starts_with("1000 contacts"), "{stdout}{stderr}");
+    let left: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+    assert!(!dir.path().join("far/spool").exists());
 }
 
 #[test]

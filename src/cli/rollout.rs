@@ -2,6 +2,8 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{Failure, engine, print, progress};
 use crate::rollout::{Options, ROTATION_SPUN, RolloutError, SLIPPED, Summary, rollout};
@@ -75,12 +77,16 @@ impl Rollout {
             self.engine.unwrap_or(scenario.spec().engine),
             self.precision.unwrap_or(scenario.spec().precision),
         )?;
-        tell_when_interrupted(&options.out);
+        let begun = Arc::new(AtomicBool::new(false));
+        tell_when_interrupted(&options.out, Arc::clone(&begun));
         if scenario.contacts() >= MANY {
-            eprintln!("drawing and checking all {} contacts before the first is simulated", scenario.contacts());
+            let n = scenario.contacts();
+            // Nothing is left to do if stderr is gone.
+            let _ = writeln!(std::io::stderr(), "drawing and checking all {n} contacts before the first is simulated");
         }
         let bar = progress::bar(scenario.contacts() * scenario.plan().samples.len() as u64, "contacts");
         let advance = |samples| {
+            begun.store(true, Ordering::Relaxed);
             bar.inc(samples);
             true
         };
@@ -110,14 +116,14 @@ impl Rollout {
     }
 }
 
-/// Ctrl-C ends the program at once, and says what is left of the run.
-fn tell_when_interrupted(out: &Path) {
-    let partial = crate::rollout::partial(out);
+/// Ctrl-C ends the program at once, and says what is left of the run, if it has `begun`.
+fn tell_when_interrupted(out: &Path, begun: Arc<AtomicBool>) {
+    let (out, partial) = (out.to_owned(), crate::rollout::partial(out));
     let stop = move || {
-        let left = if partial.exists() {
-            format!("the unfinished run is in {}; `--resume` continues it", partial.display())
-        } else {
-            "nothing was written".to_owned()
+        let left = match (begun.load(Ordering::Relaxed), partial.exists()) {
+            (false, _) => "nothing was computed".to_owned(),
+            (true, true) => format!("the unfinished run is in {}; `--resume` continues it", partial.display()),
+            (true, false) => format!("the run is complete, in {}", out.display()),
         };
         // Nothing is left to do if stderr is gone.
         let _ = writeln!(std::io::stderr(), "\nstopped: {left}");

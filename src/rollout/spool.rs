@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 use super::{Fate, RolloutError, io};
 use crate::engine::Trajectories;
 
+/// The file of an unfinished run that says what it is and how far it got.
+pub(super) const PROGRESS: &str = "spool/progress.json";
+
 /// Type of an array's items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Item {
@@ -93,8 +96,7 @@ impl Spool {
 
     /// Continues the one in `partial` if it is the same run.
     pub fn resume(partial: &Path, identity: &Value, samples: usize) -> Result<Self, RolloutError> {
-        let dir = partial.join("spool");
-        let path = dir.join("progress.json");
+        let (dir, path) = (partial.join("spool"), partial.join(PROGRESS));
         let nothing = || RolloutError::NothingToResume(partial.to_owned());
         let text = fs::read_to_string(&path).map_err(|_| nothing())?;
         let state: Value = serde_json::from_str(&text).map_err(|_| nothing())?;
@@ -207,11 +209,14 @@ impl Spool {
         Ok(values.as_chunks().0.to_vec())
     }
 
-    /// Deletes the raw files, which the finished run does not need.
-    pub fn remove(self) -> Result<(), RolloutError> {
-        drop(self.files);
-        fs::remove_dir_all(&self.dir).map_err(io(&self.dir))
-    }
+    /// Closes the raw files.
+    pub fn close(self) {}
+}
+
+/// Deletes the raw files in `run`, which a finished run does not need.
+pub(super) fn remove(run: &Path) -> Result<(), RolloutError> {
+    let dir = run.join("spool");
+    fs::remove_dir_all(&dir).map_err(io(&dir))
 }
 
 fn column(name: &str) -> Column {

@@ -99,13 +99,30 @@ fn force_replaces_runs_alone() {
     let refused = |options: &Options| rollout(&scenario(), &Cpu::new(), options, &never).unwrap_err();
     assert!(matches!(refused(&force(&mine)), RolloutError::NotARun(path) if path == mine));
     assert!(matches!(refused(&force(&mine.join("data.txt"))), RolloutError::NotARun(_)));
-    fs::rename(&mine, dir.path().join("run.partial")).unwrap();
-    assert!(matches!(refused(&force(&run)), RolloutError::NotARun(path) if path == dir.path().join("run.partial")));
-    fs::rename(dir.path().join("run.partial"), dir.path().join("run.old")).unwrap();
+    let mine_now = dir.path().join("run.partial");
+    fs::rename(&mine, &mine_now).unwrap();
+    // Nor does it look like one for having a file of that name.
+    fs::write(mine_now.join("run.json"), "{}").unwrap();
+    fs::create_dir_all(mine_now.join("spool")).unwrap();
+    for some in [options(run.clone()), force(&run), Options { resume: true, ..options(run.clone()) }] {
+        assert!(matches!(refused(&some), RolloutError::NotARun(path) if path == mine_now));
+    }
+    fs::rename(mine_now, dir.path().join("run.old")).unwrap();
+    // A link to nothing is something.
+    #[cfg(unix)]
+    {
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink("nowhere", &link).unwrap();
+        assert!(matches!(refused(&options(link.clone())), RolloutError::Exists(_)));
+        assert!(matches!(refused(&force(&link)), RolloutError::NotARun(_)));
+    }
     rollout(&scenario(), &Cpu::new(), &options(run.clone()), &|_| true).unwrap();
     assert!(matches!(refused(&force(&run)), RolloutError::SetAside(path) if path == dir.path().join("run.old")));
     let resume = Options { resume: true, ..options(run) };
     assert!(matches!(refused(&resume), RolloutError::Complete(_)));
+    let empty = dir.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    assert!(matches!(refused(&Options { resume: true, ..options(empty) }), RolloutError::NothingToResume(_)));
     assert_eq!(fs::read_to_string(dir.path().join("run.old/data.txt")).unwrap(), "mine");
 }
 
