@@ -26,8 +26,8 @@ pub(super) fn contact(
     d: &mut Drawer,
 ) -> Result<Contact, ParameterError> {
     let body = body(&spec.body, d);
-    let friction = friction(&spec.friction, d);
     let mut inputs = inputs(&spec.inputs, &body, d)?;
+    let friction = friction(&spec.friction, &inputs, d);
     let (patch, update) = patches.draw(inputs.normal_force.value(0.0), d)?;
     inputs.remap_every = update;
     let (model, radius) = tables.model(&spec.contact, &patch)?;
@@ -49,20 +49,26 @@ pub(super) fn contact(
         bristles: None,
     };
     let contact = Contact { patch, model, friction, body, inputs, initial };
-    contact.validate()?;
+    // First, as it names the signals that the contact's coefficients come from.
     coefficients_over_time(&contact, spec.duration)?;
+    contact.validate()?;
     Ok(contact)
 }
 
-fn friction(spec: &FrictionSpec, d: &mut Drawer) -> Friction {
+/// Coefficients that are signals have their value at the start.
+fn friction(spec: &FrictionSpec, inputs: &Inputs, d: &mut Drawer) -> Friction {
     let table = Friction::default();
     let mut number = |name: &str, n: &Option<Number>, default: f64| {
         d.number(&format!("friction.{name}"), n.as_ref().unwrap_or(&Number::Constant(default)))
     };
-    let mu_c = number("mu_c", &spec.mu_c, table.mu_c);
-    let mu_s = match &spec.mu_s {
-        Some(_) => number("mu_s", &spec.mu_s, table.mu_s),
-        None => mu_c * number("mu_s_over_mu_c", &spec.mu_s_over_mu_c, MU_S_OVER_MU_C),
+    let mu_c = match &inputs.mu_c {
+        Some(signal) => signal.value(0.0),
+        None => number("mu_c", &spec.mu_c, table.mu_c),
+    };
+    let mu_s = match (&inputs.mu_s, &spec.mu_s) {
+        (Some(signal), _) => signal.value(0.0),
+        (None, Some(_)) => number("mu_s", &spec.mu_s, table.mu_s),
+        (None, None) => mu_c * number("mu_s_over_mu_c", &spec.mu_s_over_mu_c, MU_S_OVER_MU_C),
     };
     let friction = Friction {
         law: match spec.law {
@@ -78,7 +84,7 @@ fn friction(spec: &FrictionSpec, d: &mut Drawer) -> Friction {
         v_s: number("v_s", &spec.v_s, table.v_s),
         s_ba: number("s_ba", &spec.s_ba, table.s_ba),
     };
-    if spec.mu_s.is_none() {
+    if spec.mu_s.is_none() && inputs.mu_s.is_none() {
         d.record("friction.mu_s", mu_s);
     }
     friction

@@ -54,6 +54,20 @@ fn what_follows_from_drawn_numbers_is_right() {
     assert_ne!(contact.inputs.normal_force.value(0.0), contact.inputs.normal_force.value(0.0101));
 }
 
+/// A coefficient that is a signal, beside a constant one.
+#[test]
+fn coefficients_may_be_signals() {
+    let text =
+        change(&change(BOX, "friction={ mu_s = 0.5 }").unwrap(), "inputs.mu_c={ points = [[0, 0.4], [1, 0.3]] }");
+    let drawn = parse(&text.unwrap()).unwrap().draw(0).unwrap();
+    assert_eq!((drawn.contact.friction.mu_c, drawn.contact.friction.mu_s), (0.4, 0.5));
+    assert!(drawn.parameters.iter().all(|(name, _)| name != "friction.mu_c"), "a signal is no number");
+    let text =
+        change(&change(BOX, "friction={ mu_c = 0.4 }").unwrap(), "inputs.mu_s={ points = [[0, 0.6], [1, 0.5]] }");
+    let friction = parse(&text.unwrap()).unwrap().contact(0).unwrap().friction;
+    assert_eq!((friction.mu_c, friction.mu_s), (0.4, 0.6));
+}
+
 #[test]
 fn contacts_share_the_memory_of_a_map() {
     let scenario = parse(BOX).unwrap();
