@@ -231,6 +231,7 @@ fn bad_input_gets_one_clear_error_and_exit_code_2() {
         (surface(&["square.toml", "--sweep", "patch.sise=[1]"]), vec!["patch.sise=1", "unknown field `sise`"]),
         (surface(&["square.toml", "--n-ls", "900", "--sweep", "mu=1:2:100"]), vec!["100 tables", "GiB"]),
         (surface(&["square.toml", "--sweep", "mu=1:2:2", "--sweep", "mu=[3]"]), vec!["`mu`", "swept twice"]),
+        (vec!["surface", "square.toml", "--force", "--out", "binary.toml"], vec!["--out binary.toml", ".npz"]),
         (surface(&["square.toml", "--plot", "p.png"]), vec!["--plot p.png", ".svg"]),
         (surface(&["square.toml", "--plot", "./t.npz"]), vec!["--plot ./t.npz", "is --out, too"]),
         (surface(&["square.toml", "--force", "--plot", "square.toml"]), vec!["--plot square.toml", "is FILE, too"]),

@@ -86,9 +86,12 @@ impl SurfaceArguments {
             place(argument, path, self.force)?;
             taken.push((argument, path));
         }
-        if let Some(path) = self.plot.as_ref().filter(|p| !p.extension().is_some_and(|e| e.eq_ignore_ascii_case("svg")))
-        {
-            return Err(Failure::of_user(format!("--plot {}: expected a name that ends in .svg", path.display())));
+        for (argument, path, ending) in [("--out", Some(&self.out), "npz"), ("--plot", self.plot.as_ref(), "svg")] {
+            let other = |path: &&PathBuf| !path.extension().is_some_and(|e| e.eq_ignore_ascii_case(ending));
+            if let Some(path) = path.filter(other) {
+                let wrong = format!("{argument} {}: expected a name that ends in .{ending}", path.display());
+                return Err(Failure::of_user(wrong));
+            }
         }
         let asked = self.n_ls.map(|n| usize::try_from(n).unwrap_or(0));
         if let Some(n) = self.n_ls.filter(|n| !(1..=MAX_N_LS as i64).contains(n)) {

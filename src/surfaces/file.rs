@@ -19,8 +19,9 @@ pub fn publish<E>(
     io: impl Fn(PathBuf, std::io::Error) -> E,
     write: impl FnOnce(&Path) -> Result<(), E>,
 ) -> Result<(), E> {
+    // A name of this process's own: nobody's file is in its place.
     let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".partial");
+    name.push(format!(".{}.partial", std::process::id()));
     let partial = path.with_file_name(name);
     let done = write(&partial).and_then(|()| fs::rename(&partial, path).map_err(|e| io(path.to_owned(), e)));
     if done.is_err() {
