@@ -11,6 +11,7 @@ pub use load::{FileMap, load_csv, load_npy, load_png};
 pub use pressure::{A_MIN, Exponent, Hertz, K_MIN};
 pub use shape::Shape;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::{ParameterError, PatchError};
@@ -143,6 +144,20 @@ impl Patch {
             arm2 += w * (x * x + y * y);
         }
         Self { grid, weights, cop, radius, viscous, arm2, hertz }
+    }
+
+    /// The columns and the rows from the first to the last with pressure.
+    pub(crate) fn loaded(&self) -> [Range<usize>; 2] {
+        let Grid { nx, ny, .. } = self.grid;
+        let (mut columns, mut rows) = (nx..0, ny..0);
+        for (j, row) in self.weights.chunks(nx).enumerate() {
+            if let Some(first) = row.iter().position(|w| *w != 0.0) {
+                let last = row.iter().rposition(|w| *w != 0.0).unwrap_or(first);
+                columns = columns.start.min(first)..columns.end.max(last + 1);
+                rows = rows.start.min(j)..j + 1;
+            }
+        }
+        [columns, rows]
     }
 
     /// A patch from a pressure `p(x, y)` [any unit] at the cell centres [m].

@@ -88,8 +88,9 @@ impl Gpu {
         }
         let mut out = vec![None; patches.len()];
         for (symmetry, some) in alike {
+            let (asked, images) = symmetry.images(n_ls);
             let motions: Vec<Motion> =
-                Table::motions(n_ls, symmetry).map(|v| Motion { v: v.map(|c| c as f32) }).collect();
+                Table::motions(n_ls, &asked).map(|v| Motion { v: v.map(|c| c as f32) }).collect();
             let of_some: Vec<Patch> = some.iter().map(|k| patches[*k].clone()).collect();
             let levers: Vec<f64> = some.iter().map(|k| radii[*k] / unit(&patches[*k])).collect();
             let wrenches = self.sums(&of_some, rule, &levers, &motions)?;
@@ -97,7 +98,7 @@ impl Gpu {
                 let r = radii[k];
                 let h = |w: &Wrench| [w.fx, w.fy, if r > 0.0 { w.tau / r } else { 0.0 }];
                 let wrenches: Vec<_> = wrenches.iter().map(h).collect();
-                (k, Table::of_motions(&patches[k], rule, n_ls, r, true, symmetry, &wrenches))
+                (k, Table::of_motions(&patches[k], rule, n_ls, r, true, &images, &wrenches))
             };
             let tables: Vec<_> = some.par_iter().zip(&wrenches).map(table).collect();
             tables.into_iter().for_each(|(k, table)| out[k] = Some(table));

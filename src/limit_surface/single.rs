@@ -11,7 +11,6 @@ use super::moments::Moments;
 use super::points::Points;
 use super::rule::Rule;
 use super::sample::Local;
-use super::symmetry::loaded;
 use super::table::Rotations;
 use super::window::{Place, Scratch, Window};
 use crate::number::real::Real;
@@ -60,7 +59,7 @@ impl<'a> Single<'a> {
     pub fn new(patch: &'a Patch, rule: Rule, sums: Option<Vec<[f64; 3]>>) -> Option<Self> {
         let (grid, local) = (patch.grid(), Local::of(patch));
         let half = [0.5 * grid.dx / local.unit, 0.5 * grid.dy / local.unit];
-        let [columns, rows] = loaded(patch);
+        let [columns, rows] = patch.loaded();
         let map: Vec<&[f64]> = rows.clone().map(|j| &patch.weights()[j * grid.nx..][columns.clone()]).collect();
         let largest = map.iter().flat_map(|row| row.iter()).copied().fold(0.0, f64::max);
         let window = match rule {

@@ -11,7 +11,7 @@ use super::moments::Moments;
 use super::rule::Rule;
 use super::sample::Surface;
 use super::single::Single;
-use super::symmetry::Symmetry;
+use super::symmetry::{Image, Symmetry};
 use crate::error::ParameterError;
 use crate::patch::Patch;
 use crate::planar::Twist;
@@ -138,17 +138,16 @@ impl Table {
         Self { rule: surface.rule(), n_ls, patch: surface.patch().clone(), radius, is_single: surface.is_single(), h }
     }
 
-    /// The table of a patch from the normalised wrenches of [`Table::motions`].
+    /// The table of a patch from the normalised wrenches of [`Table::motions`], of which all directions are `images`.
     pub(crate) fn of_motions(
         patch: &Patch,
         rule: Rule,
         n_ls: usize,
         radius: f64,
         is_single: bool,
-        symmetry: Symmetry,
+        images: &[Image],
         wrenches: &[[f64; 3]],
     ) -> Self {
-        let (_, images) = symmetry.images(n_ls);
         let mut h = Vec::with_capacity((4 * n_ls + 1) * (n_ls + 1));
         for image in images {
             h.push(wrenches[0]);
@@ -158,11 +157,10 @@ impl Table {
         Self { rule, n_ls, patch: patch.clone(), radius, is_single, h }
     }
 
-    /// The directions `(vx/r, vy/r, w)` that a table of a patch with such symmetries needs: the spin, which all `phi = 0`
-    /// share, then `[theta][phi]` without it.
-    pub(crate) fn motions(n_ls: usize, symmetry: Symmetry) -> impl Iterator<Item = [f64; 3]> {
-        let (asked, _) = symmetry.images(n_ls);
-        let nodes = asked.into_iter().flat_map(move |i| (1..=n_ls).map(move |j| (i, j)));
+    /// The directions `(vx/r, vy/r, w)` of a table at the `asked` ones of its `theta`: the spin, which all `phi = 0` share, then
+    /// `[theta][phi]` without it.
+    pub(crate) fn motions(n_ls: usize, asked: &[usize]) -> impl Iterator<Item = [f64; 3]> {
+        let nodes = asked.iter().copied().flat_map(move |i| (1..=n_ls).map(move |j| (i, j)));
         [(0, 0)].into_iter().chain(nodes).map(move |(i, j)| twist(n_ls, 1.0, i, j).to_array())
     }
 

@@ -58,9 +58,9 @@ fn table(contact: &Contact, n_ls: usize) -> Table {
     };
     let normal = |[fx, fy, tau]: [f64; 3]| [fx, fy, tau / r];
     // Truncation knows no mirrors.
-    let all = Symmetry::default();
-    let wrenches: Vec<[f64; 3]> = Table::motions(n_ls, all).map(|v| normal(wrench(v))).collect();
-    Table::of_motions(patch, Rule::Bilinear, n_ls, r, false, all, &wrenches)
+    let (all, images) = Symmetry::default().images(n_ls);
+    let wrenches: Vec<[f64; 3]> = Table::motions(n_ls, &all).map(|v| normal(wrench(v))).collect();
+    Table::of_motions(patch, Rule::Bilinear, n_ls, r, false, &images, &wrenches)
 }
 
 #[cfg(test)]
