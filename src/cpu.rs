@@ -204,12 +204,16 @@ fn sample(row: &mut Row<'_>, frame: usize, solver: &mut Solver<'_>, v: &Inputs) 
     Ok(())
 }
 
-/// The processor's name, as the machine tells it.
+/// The processor's name, as the machine tells it, and the threads that compute.
 pub(crate) fn processor() -> String {
+    format!("{}, {} threads", processor_name(), rayon::current_num_threads())
+}
+
+/// The processor's name, as the machine tells it.
+pub(crate) fn processor_name() -> String {
     let name = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
         let line = text.lines().find(|l| l.starts_with("model name"))?;
         Some(line.split_once(':')?.1.trim().to_owned())
     });
-    let threads = rayon::current_num_threads();
-    format!("{}, {threads} threads", name.unwrap_or_else(|| std::env::consts::ARCH.to_owned()))
+    name.unwrap_or_else(|| std::env::consts::ARCH.to_owned())
 }

@@ -58,7 +58,12 @@ pub struct Summary {
 
 /// What must be the same for an unfinished run to be continued.
 pub(super) fn identity(scenario: &Scenario, engine: &dyn Engine) -> Value {
-    json!({ "scenario": scenario.text(), "engine": engine.info(), "version": env!("CARGO_PKG_VERSION") })
+    let mut info = engine.info();
+    if info.engine == "cpu" {
+        // Results do not depend on the number of threads.
+        info.adapter = crate::cpu::processor_name();
+    }
+    json!({ "scenario": scenario.text(), "engine": info, "version": env!("CARGO_PKG_VERSION") })
 }
 
 /// Writes all files of the run from its spool.
