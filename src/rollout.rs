@@ -13,7 +13,7 @@ mod spool;
 pub use fate::{Fate, ROTATION_SPUN, SLIPPED};
 pub use record::{Counts, Summary};
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -59,6 +59,9 @@ pub enum RolloutError {
     /// The run to resume is complete.
     #[error("{0} is complete: there is nothing to resume")]
     Complete(PathBuf),
+    /// Another process is at it.
+    #[error("{0} is being written by another process: wait for its end, or choose another `--out`")]
+    Running(PathBuf),
     /// There is nothing to resume.
     #[error("{0}: no unfinished run to resume")]
     NothingToResume(PathBuf),
@@ -89,6 +92,9 @@ impl RolloutError {
     }
 }
 
+/// The file of an unfinished run that is locked while a process is at it.
+const LOCK: &str = "lock";
+
 pub(crate) fn io(path: &Path) -> impl Fn(std::io::Error) -> RolloutError + '_ {
     move |source| RolloutError::Io { path: path.to_owned(), source }
 }
@@ -108,14 +114,20 @@ pub fn rollout(
     let partial = partial(out);
     check_place(options)?;
     scenario.check()?;
+    if partial.exists() {
+        hold(&partial)?;
+    }
     clear(options, &partial)?;
+    let held = hold(&partial)?;
 
     let plan = scenario.plan();
     let identity = record::identity(scenario, engine);
     let mut spool = if options.resume {
         Spool::resume(&partial, &identity, plan.samples.len())?
     } else {
-        Spool::create(&partial, &identity, plan.samples.len())?
+        // What could not be begun is no run, and would be in the way of the next.
+        let none_left = |_: &_| drop(fs::remove_dir_all(&partial));
+        Spool::create(&partial, &identity, plan.samples.len()).inspect_err(none_left)?
     };
     progress(spool.done() * plan.samples.len() as u64);
     let block = options.block.unwrap_or_else(|| block_size(engine, &plan)).max(1);
@@ -131,8 +143,10 @@ pub fn rollout(
     let summary = record::write(scenario, engine, &mut spool, &partial, out)?;
     // The raw files go last: until the run is in its place it can be resumed.
     spool.close();
+    drop(held);
     publish(&partial, options)?;
     spool::remove(out)?;
+    fs::remove_file(out.join(LOCK)).map_err(io(out))?;
     Ok(summary)
 }
 
@@ -210,6 +224,17 @@ fn clear(options: &Options, partial: &Path) -> Result<(), RolloutError> {
         fs::remove_dir_all(partial).map_err(io(partial))?;
     }
     fs::create_dir_all(partial).map_err(io(partial))
+}
+
+/// Locks an unfinished run against other processes until the file is closed.
+fn hold(partial: &Path) -> Result<File, RolloutError> {
+    let path = partial.join(LOCK);
+    let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(io(&path))?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(RolloutError::Running(partial.to_owned())),
+        // Where files cannot be locked, runs go on as well.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+    }
 }
 
 /// Moves the complete run to its place; an old one goes only when the new one is there.

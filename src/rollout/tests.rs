@@ -29,7 +29,7 @@ fn options(out: PathBuf) -> Options {
 }
 
 fn read(npz: &Path, name: &str) -> (Vec<u64>, Vec<f64>) {
-    let mut zip = zip::ZipArchive::new(fs::File::open(npz).unwrap()).unwrap();
+    let mut zip = zip::ZipArchive::new(File::open(npz).unwrap()).unwrap();
     let npy = npyz::NpyFile::new(zip.by_name(&format!("{name}.npy")).unwrap()).unwrap();
     (npy.shape().to_vec(), npy.into_vec::<f64>().unwrap())
 }
@@ -124,6 +124,25 @@ fn force_replaces_runs_alone() {
     fs::create_dir(&empty).unwrap();
     assert!(matches!(refused(&Options { resume: true, ..options(empty) }), RolloutError::NothingToResume(_)));
     assert_eq!(fs::read_to_string(dir.path().join("run.old/data.txt")).unwrap(), "mine");
+}
+
+/// A run that a process is at is neither replaced nor continued by another.
+#[test]
+fn one_process_at_a_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = options(dir.path().join("run"));
+    let partial = partial(&run.out);
+    let others = |_| {
+        for other in [Options { force: true, ..run.clone() }, Options { resume: true, ..run.clone() }] {
+            let refused = rollout(&scenario(), &Cpu::new(), &other, &|_| panic!("computed something")).unwrap_err();
+            assert!(matches!(refused, RolloutError::Running(ref path) if *path == partial), "{refused}");
+        }
+        true
+    };
+    rollout(&scenario(), &Cpu::new(), &run, &others).unwrap();
+    let left: Vec<_> = fs::read_dir(&run.out).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 5, "{left:?}");
+    assert!(!partial.exists());
 }
 
 #[test]
