@@ -1,4 +1,4 @@
-//! Whatever the parameters: nothing becomes non-finite and no bristle leaves its bound.
+//! Whatever the parameters: nothing becomes non-finite and, under inputs that the steps resolve, no bristle leaves its bound.
 
 mod common;
 
@@ -22,6 +22,9 @@ use common::{of, plan, rollout};
 /// `|y| <= |base| + g l`, and `|zeta*| = |y|/(1 + l)` beyond the ramp. The second stage starts from
 /// `zeta_n + r (zeta_1 - zeta_n)`, `r = 1 + sqrt 2`, which is at most `(r - 1 + r) mu_s` away when the first has
 /// turned a bristle over, and nothing is left to shrink it when the second finds the patch at rest.
+///
+/// Of one step. A wave that the steps do not resolve may do so in every step, and bends the bristle by `r - 1 = sqrt 2` further each
+/// time: only finite numbers are asked for there.
 const BOUND: f64 = 1.0 + 2.0 * std::f64::consts::SQRT_2;
 
 fn log(low: f64, high: f64) -> impl Strategy<Value = f64> {
@@ -114,7 +117,14 @@ fn batch() -> impl Strategy<Value = (Vec<Contact>, Plan)> {
     (proptest::collection::vec(contact(), 16), plan)
 }
 
-fn holds(contacts: &[Contact], t: &Trajectories) -> Result<(), TestCaseError> {
+/// Whether no wave of the inputs goes through more than a radian in a step.
+fn resolved(contact: &Contact, step: f64) -> bool {
+    let Inputs { normal_force, wrench, gravity, twist, .. } = &contact.inputs;
+    let mut all = [normal_force].into_iter().chain(wrench).chain(gravity).chain(twist);
+    all.all(|signal| signal.fastest() * step <= 1.0)
+}
+
+fn holds(contacts: &[Contact], step: f64, t: &Trajectories) -> Result<(), TestCaseError> {
     for (k, contact) in contacts.iter().enumerate() {
         let n = t.frames();
         prop_assert_eq!(t.status[k].failure, None, "contact {}: {:?}", k, contact);
@@ -124,7 +134,13 @@ fn holds(contacts: &[Contact], t: &Trajectories) -> Result<(), TestCaseError> {
         prop_assert!(of(&t.normal_force, k, n).iter().all(|f| *f >= 0.0), "contact {}: {:?}", k, contact);
         prop_assert!(of(&t.slip, k, n).iter().all(|s| (0.0..=1.0 + 1e-5).contains(s)), "contact {}", k);
         let most = t.bristles[k].iter().map(|z| z[0].hypot(z[1])).fold(0.0, f64::max) / contact.friction.mu_s;
-        prop_assert!(most <= BOUND, "contact {}: a bristle bent to {} of mu_s: {:?}", k, most, contact);
+        prop_assert!(
+            most <= BOUND || !resolved(contact, step),
+            "contact {}: a bristle bent to {} of mu_s: {:?}",
+            k,
+            most,
+            contact
+        );
     }
     Ok(())
 }
@@ -135,7 +151,7 @@ fn gpu() -> &'static Gpu {
 }
 
 fn engine_holds(engine: &dyn Engine, (contacts, plan): &(Vec<Contact>, Plan)) -> Result<(), TestCaseError> {
-    holds(contacts, &rollout(engine, contacts, plan))
+    holds(contacts, plan.step, &rollout(engine, contacts, plan))
 }
 
 proptest! {

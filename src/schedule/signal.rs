@@ -131,6 +131,12 @@ impl Signal {
         Ok(self)
     }
 
+    /// Angular frequency of the fastest of its sines [rad/s]; 0 without any.
+    #[must_use]
+    pub fn fastest(&self) -> f64 {
+        self.segments.iter().flat_map(|s| &s.sines).map(|sine| sine.omega.abs()).fold(0.0, f64::max)
+    }
+
     /// Value at `t` [s], taking the right limit at jumps.
     #[must_use]
     pub fn value(&self, t: f64) -> f64 {
