@@ -87,7 +87,7 @@ impl Table {
     }
 
     /// As [`Table::new`], in single precision where that is faster and exact enough, else in double: nodes within 1e-5 and `r'` within
-    /// 3e-6 of it. A map of 21 x 21 random pressures takes a fifth of the time by `cells`, two thirds to nine
+    /// 3e-6 of it. A map of 21 x 21 random pressures takes a fifth of the time by `cells`, half to nine
     /// tenths by the other rules; one of a few levels gains less by `cells`, or is made in double.
     ///
     /// # Errors
