@@ -53,8 +53,10 @@ pub enum RolloutError {
     /// Something that is no run is in the way.
     #[error("{0} is no run of bristle, and stays: expected another `--out`")]
     NotARun(PathBuf),
-    /// A run that was set aside while another took its place, and is still there.
-    #[error("{0} is in the way, an old run that was set aside when it was replaced: move or remove it")]
+    /// Something where a run waits while another takes its place.
+    #[error(
+        "{0} is in the way: a run that is replaced waits there until the new one is in its place; move or remove it"
+    )]
     SetAside(PathBuf),
     /// The run to resume is complete.
     #[error("{0} is complete: there is nothing to resume")]
@@ -142,8 +144,7 @@ pub fn rollout(
     }
     let summary = record::write(scenario, engine, &mut spool, &partial, out)?;
     // The raw files go last: until the run is in its place it can be resumed.
-    spool.close();
-    drop(held);
+    drop((spool, held));
     publish(&partial, options)?;
     spool::remove(out)?;
     fs::remove_file(out.join(LOCK)).map_err(io(out))?;
@@ -152,8 +153,17 @@ pub fn rollout(
 
 /// Where the unfinished run of `out` lives.
 pub(crate) fn partial(out: &Path) -> PathBuf {
+    beside(out, ".partial")
+}
+
+/// Where an old run waits while another takes its place.
+fn set_aside(out: &Path) -> PathBuf {
+    beside(out, ".old")
+}
+
+fn beside(out: &Path, ending: &str) -> PathBuf {
     let mut name = out.file_name().unwrap_or_default().to_owned();
-    name.push(".partial");
+    name.push(ending);
     out.with_file_name(name)
 }
 
@@ -209,13 +219,6 @@ fn is_run(dir: &Path) -> bool {
     };
     let empty = |dir: &Path| fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none());
     says("run.json", "bristle") || says(spool::PROGRESS, "identity") || empty(dir)
-}
-
-/// Where an old run waits while another takes its place.
-fn set_aside(out: &Path) -> PathBuf {
-    let mut name = out.file_name().unwrap_or_default().to_owned();
-    name.push(".old");
-    out.with_file_name(name)
 }
 
 /// Makes the directory of the unfinished run, empty unless it is to be resumed.

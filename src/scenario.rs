@@ -72,12 +72,18 @@ pub struct Drawn {
     pub parameters: Vec<(String, f64)>,
 }
 
-/// The text of a TOML file.
-pub(crate) fn read_text(path: &Path) -> std::io::Result<String> {
-    std::fs::read_to_string(path).map_err(|e| match e.kind() {
-        std::io::ErrorKind::InvalidData => std::io::Error::new(e.kind(), "expected text, a TOML file"),
-        _ => e,
-    })
+/// The text of the TOML file `path` with `changes` (`key=value`, see [`change`]) applied in order, and what errors call it.
+pub(crate) fn read(path: &Path, changes: &[String]) -> Result<(String, String), ScenarioError> {
+    let text = std::fs::read_to_string(path).map_err(|e| {
+        let source = match e.kind() {
+            std::io::ErrorKind::InvalidData => std::io::Error::new(e.kind(), "expected text, a TOML file"),
+            _ => e,
+        };
+        ScenarioError::Read { path: path.to_owned(), source }
+    })?;
+    let text = changes.iter().try_fold(text, |text, c| change(&text, c))?;
+    let with = if changes.is_empty() { "" } else { " (with changes)" };
+    Ok((text, format!("{}{with}", path.display())))
 }
 
 impl Scenario {
@@ -86,15 +92,8 @@ impl Scenario {
     /// # Errors
     /// A file that cannot be read, a change that cannot be applied, or as [`Scenario::parse`].
     pub fn load(path: &Path, changes: &[String]) -> Result<Self, ScenarioError> {
-        let read = |source| ScenarioError::Read { path: path.to_owned(), source };
-        let mut text = read_text(path).map_err(read)?;
-        for c in changes {
-            text = change(&text, c)?;
-        }
-        let base = path.parent().unwrap_or(Path::new(""));
-        let name =
-            if changes.is_empty() { path.display().to_string() } else { format!("{} (with changes)", path.display()) };
-        Self::parse(&text, base, &name)
+        let (text, name) = read(path, changes)?;
+        Self::parse(&text, path.parent().unwrap_or(Path::new("")), &name)
     }
 
     /// A scenario from its text. `base` is where relative map files are, `name` is what errors call the text.

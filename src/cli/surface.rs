@@ -78,20 +78,13 @@ impl SurfaceArguments {
         let sweeps: Vec<Sweep> =
             self.sweeps.iter().map(|s| s.parse()).collect::<Result<_, _>>().map_err(Failure::of_user)?;
         let mut taken = vec![("FILE", &self.file)];
-        for (argument, path) in [("--out", Some(&self.out)), ("--plot", self.plot.as_ref())] {
+        for (argument, path, ending) in [("--out", Some(&self.out), "npz"), ("--plot", self.plot.as_ref(), "svg")] {
             let Some(path) = path else { continue };
             if let Some((other, _)) = taken.iter().find(|(_, other)| same_file(other, path)) {
                 return Err(Failure::of_user(format!("{argument} {}: is {other}, too", path.display())));
             }
-            place(argument, path, self.force)?;
+            place(argument, path, ending, self.force)?;
             taken.push((argument, path));
-        }
-        for (argument, path, ending) in [("--out", Some(&self.out), "npz"), ("--plot", self.plot.as_ref(), "svg")] {
-            let other = |path: &&PathBuf| !path.extension().is_some_and(|e| e.eq_ignore_ascii_case(ending));
-            if let Some(path) = path.filter(other) {
-                let wrong = format!("{argument} {}: expected a name that ends in .{ending}", path.display());
-                return Err(Failure::of_user(wrong));
-            }
         }
         let asked = self.n_ls.map(|n| usize::try_from(n).unwrap_or(0));
         if let Some(n) = self.n_ls.filter(|n| !(1..=MAX_N_LS as i64).contains(n)) {
@@ -236,11 +229,14 @@ fn same_file(a: &Path, b: &Path) -> bool {
 }
 
 /// Checks, before anything is computed, that a file may go to `path`.
-fn place(argument: &str, path: &Path, force: bool) -> Result<(), Failure> {
+fn place(argument: &str, path: &Path, ending: &str, force: bool) -> Result<(), Failure> {
     let wrong = |why: &str| Err(Failure::of_user(format!("{argument} {}: {why}", path.display())));
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if path.file_name().is_none() || (path.exists() && !path.is_file()) {
         return wrong("expected the name of a file");
+    }
+    if !path.extension().is_some_and(|e| e.eq_ignore_ascii_case(ending)) {
+        return wrong(&format!("expected a name that ends in .{ending}"));
     }
     if !parent.is_dir() {
         return wrong(&format!("there is no directory {}", parent.display()));

@@ -68,8 +68,8 @@ impl Gpu {
     }
 
     /// The tables of many patches with resolution `n_ls`, to 1e-5 of the largest of
-    /// [`Table::new`]; directions that are mirror images by the symmetry of a patch are computed once. `r` is the device's, by the rule of the table: a dispatch of pure rotations comes first. A
-    /// patch has the same table, bit for bit, in any batch.
+    /// [`Table::new`]; of directions that are mirror images by the symmetry of a patch one is computed. `r` is the device's, by
+    /// the rule of the table: a dispatch of pure rotations comes first. A patch has the same table, bit for bit, in any batch.
     ///
     /// # Errors
     /// `n_ls` of zero or above [`MAX_N_LS`], or a device that fails.

@@ -208,9 +208,6 @@ impl Spool {
         let values: Vec<f64> = bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect();
         Ok(values.as_chunks().0.to_vec())
     }
-
-    /// Closes the raw files.
-    pub fn close(self) {}
 }
 
 /// Deletes the raw files in `run`, which a finished run does not need.

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use toml_edit::Value;
 
 use crate::error::ParameterError;
-use crate::scenario::{PatchSource, ScenarioError, change, read_text};
+use crate::scenario::{PatchSource, ScenarioError, change, read};
 
 /// Most values of a sweep.
 const MAX_VALUES: usize = 1_000_000;
@@ -67,24 +67,17 @@ impl FromStr for Sweep {
         let count = count.parse().ok().filter(|n| (2..=MAX_VALUES).contains(n));
         let count: usize = count.ok_or_else(|| wrong("; the count is 2 or more"))?;
         let share = |i: usize| i as f64 / (count - 1) as f64;
-        let exact = |i: usize| a * (1.0 - share(i)) + b * share(i);
-        // Fifteen digits, so that values are as round as the ends.
-        let value = |i: usize| format!("{:.14e}", exact(i)).parse().unwrap_or_else(|_| exact(i));
+        // Fifteen digits, so that values between the ends are as round as these.
+        let between = |v: f64| format!("{v:.14e}").parse().unwrap_or(v);
+        let value = |i: usize| match i {
+            0 => a,
+            i if i + 1 == count => b,
+            i => between(a * (1.0 - share(i)) + b * share(i)),
+        };
         // Between integers, values that are whole are integers, for keys that count something.
         let whole = first.parse::<i64>().is_ok() && last.parse::<i64>().is_ok();
         let print = |v: f64| if whole && v.fract() == 0.0 { format!("{v:.0}") } else { format!("{v:?}") };
-        Ok(Self {
-            key,
-            values: (0..count)
-                .map(|i| {
-                    print(match i {
-                        0 => a,
-                        i if i + 1 == count => b,
-                        i => value(i),
-                    })
-                })
-                .collect(),
-        })
+        Ok(Self { key, values: (0..count).map(|i| print(value(i))).collect() })
     }
 }
 
@@ -109,11 +102,8 @@ pub fn cases(path: &Path, changes: &[String], sweeps: &[Sweep]) -> Result<Vec<Ca
             return Err(ScenarioError::Override { change: sweep.key.clone(), reason });
         }
     }
-    let read = |source| ScenarioError::Read { path: path.to_owned(), source };
-    let text = changes.iter().try_fold(read_text(path).map_err(read)?, |text, c| change(&text, c))?;
+    let (text, name) = read(path, changes)?;
     let base = path.parent().unwrap_or(Path::new(""));
-    let name =
-        if changes.is_empty() { path.display().to_string() } else { format!("{} (with changes)", path.display()) };
     let count: usize = sweeps.iter().map(|s| s.values.len()).product();
     let case = |k: usize| {
         let (mut at, mut rest) = (vec![0; sweeps.len()], k);
