@@ -16,9 +16,16 @@ pub const MAPS: usize = 64;
 /// Fewer maps go one by one: most lanes would be empty.
 const TOGETHER: usize = 8;
 /// Parities: even or odd in x (bit 0) and in y (bit 1).
-const PARITIES: usize = 4;
-/// Coefficients of a cell: the three sums about two neighbouring nodes.
-const SUMS: usize = 6;
+pub const PARITIES: usize = 4;
+/// Coefficients of a cell: the three sums about two sites.
+pub const SUMS: usize = 6;
+/// Cells that are summed at once.
+const CELLS: usize = 32;
+/// A site and its mirror images in x, in y and in both.
+pub const IMAGES: usize = 4;
+
+/// What cells add to the sums about two sites: `[two sites][parity][cell of a quarter]`.
+pub type Folded<T> = [T; SUMS];
 
 impl Kernel {
     /// [`Kernel::correlate`] of at most [`MAPS`] maps.
@@ -58,7 +65,7 @@ pub fn each<T: Send>(
 
 /// Even and odd part under a mirror in x and in y, by [`PARITIES`], of values at `(x, y)`, `(-x, y)`, `(x, -y)`, `(-x, -y)`.
 #[inline(always)]
-fn parts<R: Real>([a, b, c, d]: [R; 4]) -> [R; PARITIES] {
+pub fn parts<R: Real>([a, b, c, d]: [R; 4]) -> [R; PARITIES] {
     [(a + b) + (c + d), (a - b) + (c - d), (a + b) - (c + d), (a - b) - (c - d)]
 }
 
@@ -67,38 +74,43 @@ copies! {
     fn correlate<R>(kernel: &Kernel<R::Scalar>, maps: &[&[f64]]) -> Vec<Vec<[f64; 3]>> {
         let size = [kernel.nx, kernel.ny];
         let [nx, ny] = size;
-        let mut out = vec![vec![[0.0; 3]; (nx + 1) * (ny + 1)]; maps.len()];
+        let mut out: Vec<_> = maps.iter().map(|_| vec![[0.0; 3]; (nx + 1) * (ny + 1)]).collect();
         let mut folded = Vec::with_capacity(maps.len().div_ceil(R::LANES));
         for maps in maps.chunks(R::LANES) {
             folded.push(fold_maps::<R>(size, maps));
         }
-        let mut coefficients = vec![[[R::Scalar::of(0.0); SUMS]; PARITIES]; nx.div_ceil(2) * ny.div_ceil(2)];
+        let quarter = nx.div_ceil(2) * ny.div_ceil(2);
+        let mut coefficients = vec![[R::Scalar::of(0.0); SUMS]; (nx / 2 + 1).div_ceil(2) * PARITIES * quarter];
+        let mut images = vec![[0; IMAGES]; nx / 2 + 1];
         for l in 0..=ny / 2 {
             // Two at a time: of an odd number of columns one goes too far, and is not taken.
-            for k in (0..=nx / 2).step_by(2) {
-                fold_kernel(kernel, k, l, &mut coefficients);
-                for (maps, out) in folded.iter().zip(out.chunks_mut(R::LANES)) {
-                    unfold(products::<R>(&coefficients, maps, nx.div_ceil(2)), size, [k, l], out);
-                }
+            for (pair, coefficients) in coefficients.chunks_exact_mut(PARITIES * quarter).enumerate() {
+                fold_kernel(kernel, 2 * pair, l, coefficients);
             }
+            for (k, images) in images.iter_mut().enumerate() {
+                let (row, mirrored) = (l * (nx + 1), (ny - l) * (nx + 1));
+                *images = [row + k, row + nx - k, mirrored + k, mirrored + nx - k];
+            }
+            multiply::<R, false>(&coefficients, quarter, &folded, &images, &mut out);
         }
         out
     }
 }
 
-/// The parts of as many maps as there are lanes on a quarter of the grid. The middle column and row are their own mirror
-/// image and count half.
+/// The parts of as many maps as there are lanes on a quarter of the grid, `[parity][cell]`. The middle column and row are their own
+/// mirror image and count half.
 #[inline(always)]
-fn fold_maps<R: Real>([nx, ny]: [usize; 2], maps: &[&[f64]]) -> Vec<[R; PARITIES]> {
-    let mut folded = vec![[R::of(0.0); PARITIES]; nx.div_ceil(2) * ny.div_ceil(2)];
+pub fn fold_maps<R: Real>([nx, ny]: [usize; 2], maps: &[&[f64]]) -> Vec<R> {
+    let (width, quarter) = (nx.div_ceil(2), nx.div_ceil(2) * ny.div_ceil(2));
+    let mut folded = vec![R::of(0.0); PARITIES * quarter];
     for (lane, map) in maps.iter().enumerate() {
-        for (j, row) in folded.chunks_mut(nx.div_ceil(2)).enumerate() {
+        for j in 0..ny.div_ceil(2) {
             let (low, high) = (&map[j * nx..][..nx], &map[(ny - 1 - j) * nx..][..nx]);
-            for (i, cell) in row.iter_mut().enumerate() {
+            for i in 0..width {
                 let [half_x, half_y] = [(i, nx), (j, ny)].map(|(at, n)| if 2 * at + 1 == n { 0.5 } else { 1.0 });
                 let parts = parts([low[i], low[nx - 1 - i], high[i], high[nx - 1 - i]]);
-                for (to, part) in cell.iter_mut().zip(parts) {
-                    to.set(lane, 0.25 * half_x * half_y * part);
+                for (parity, part) in parts.into_iter().enumerate() {
+                    folded[parity * quarter + j * width + i].set(lane, 0.25 * half_x * half_y * part);
                 }
             }
         }
@@ -108,18 +120,19 @@ fn fold_maps<R: Real>([nx, ny]: [usize; 2], maps: &[&[f64]]) -> Vec<[R; PARITIES
 
 /// The parts of the kernel about nodes `(k, l)` and `(k + 1, l)` for a quarter of the cells.
 #[inline(always)]
-fn fold_kernel<T: Real>(kernel: &Kernel<T>, k: usize, l: usize, out: &mut [[[T; SUMS]; PARITIES]]) {
+fn fold_kernel<T: Real>(kernel: &Kernel<T>, k: usize, l: usize, out: &mut [Folded<T>]) {
     let (nx, ny) = (kernel.nx, kernel.ny);
-    for (j, row) in out.chunks_mut(nx.div_ceil(2)).enumerate() {
+    let (width, quarter) = (nx.div_ceil(2), nx.div_ceil(2) * ny.div_ceil(2));
+    for j in 0..ny.div_ceil(2) {
         for sum in 0..3 {
             let (low, high) = (kernel.row(sum, j, l), kernel.row(sum, ny - 1 - j, l));
-            for (i, cell) in row.iter_mut().enumerate() {
+            for i in 0..width {
                 // Neighbours of a node and of a cell are neighbours in the kernel.
                 let (near, far) = (k + nx - 1 - i, k + i);
                 for next in 0..2 {
                     let parts = parts([low[near + next], low[far + next], high[near + next], high[far + next]]);
-                    for (part, c) in parts.into_iter().zip(cell.iter_mut()) {
-                        c[3 * next + sum] = part;
+                    for (parity, part) in parts.into_iter().enumerate() {
+                        out[parity * quarter + j * width + i][3 * next + sum] = part;
                     }
                 }
             }
@@ -127,57 +140,98 @@ fn fold_kernel<T: Real>(kernel: &Kernel<T>, k: usize, l: usize, out: &mut [[[T; 
     }
 }
 
-/// The sums about two neighbouring nodes of the parts of the maps, of which a row has `width` cells.
+/// The sums of all maps about sites, from the `coefficients` of a `quarter` of the cells, two sites together. Those about a site and its
+/// mirror images in x, in y and in both go to its `images`, the last sum first where `REVERSED`.
 #[inline(always)]
-fn products<R: Real>(
-    coefficients: &[[[R::Scalar; SUMS]; PARITIES]],
-    maps: &[[R; PARITIES]],
-    width: usize,
-) -> [[R; SUMS]; PARITIES] {
-    let zero = R::of(0.0);
-    let mut out = [[zero; SUMS]; PARITIES];
-    for (parity, out) in out.iter_mut().enumerate() {
-        // Sums of rows are summed: one long sum would lose more to rounding.
-        for (coefficients, maps) in coefficients.chunks_exact(width).zip(maps.chunks_exact(width)) {
-            // Named, for the compiler to keep them in registers.
-            let (mut r0, mut x0, mut y0, mut r1, mut x1, mut y1) = (zero, zero, zero, zero, zero, zero);
-            for (c, w) in coefficients.iter().zip(maps) {
-                let (c, w) = (&c[parity], w[parity]);
-                r0 = w.fma(R::of(c[0].lane(0)), r0);
-                x0 = w.fma(R::of(c[1].lane(0)), x0);
-                y0 = w.fma(R::of(c[2].lane(0)), y0);
-                r1 = w.fma(R::of(c[3].lane(0)), r1);
-                x1 = w.fma(R::of(c[4].lane(0)), x1);
-                y1 = w.fma(R::of(c[5].lane(0)), y1);
+pub fn multiply<R: Real, const REVERSED: bool>(
+    coefficients: &[Folded<R::Scalar>],
+    quarter: usize,
+    maps: &[Vec<R>],
+    images: &[[usize; IMAGES]],
+    out: &mut [Vec<[f64; 3]>],
+) {
+    let (zero, pairs) = (R::of(0.0), images.len().div_ceil(2));
+    let mut products = vec![[[[zero; SUMS]; PARITIES]; 2]; pairs];
+    let mut sums = vec![[[[zero; 3]; IMAGES]; 2]; pairs];
+    for (maps, out) in maps.chunks(2).zip(out.chunks_mut(2 * R::LANES)) {
+        products.fill([[[zero; SUMS]; PARITIES]; 2]);
+        match maps {
+            // A coefficient that is in a register serves two groups of maps.
+            [first, second] => add_products(coefficients, [first, second], quarter, &mut products),
+            _ => add_products(coefficients, [&maps[0]], quarter, &mut products),
+        }
+        for (group, out) in out.chunks_mut(R::LANES).enumerate() {
+            for (products, sums) in products.iter().zip(&mut sums) {
+                unfold(&products[group], sums);
             }
-            for (out, row) in out.iter_mut().zip([r0, x0, y0, r1, x1, y1]) {
-                *out += row;
+            scatter::<R, REVERSED>(&sums, images, out);
+        }
+    }
+}
+
+/// Adds the sums about sites of the parts of groups of maps.
+#[inline(always)]
+fn add_products<R: Real, const GROUPS: usize>(
+    coefficients: &[Folded<R::Scalar>],
+    maps: [&Vec<R>; GROUPS],
+    quarter: usize,
+    out: &mut [[[[R; SUMS]; PARITIES]; 2]],
+) {
+    for parity in 0..PARITIES {
+        // Sums of some cells are summed: one long sum would lose more to rounding. The maps of some cells stay near.
+        for first in (0..quarter).step_by(CELLS) {
+            let some = parity * quarter + first..parity * quarter + quarter.min(first + CELLS);
+            let maps = maps.map(|map| &map[some.clone()]);
+            for (coefficients, out) in coefficients.chunks_exact(PARITIES * quarter).zip(out.iter_mut()) {
+                let mut sums = [[R::of(0.0); SUMS]; GROUPS];
+                for (cell, c) in coefficients[some.clone()].iter().enumerate() {
+                    for sum in 0..SUMS {
+                        let c = R::of(c[sum].lane(0));
+                        for group in 0..GROUPS {
+                            sums[group][sum] = maps[group][cell].fma(c, sums[group][sum]);
+                        }
+                    }
+                }
+                for group in 0..GROUPS {
+                    for sum in 0..SUMS {
+                        out[group][parity][sum] += sums[group][sum];
+                    }
+                }
             }
         }
     }
-    out
 }
 
-/// Sums about a node and its neighbour in x of the parts of the maps, to those about the mirrored nodes.
+/// Sums about two sites of the parts of the maps, to those about their images.
 #[inline(always)]
-fn unfold<R: Real>(
-    products: [[R; SUMS]; PARITIES],
-    [nx, ny]: [usize; 2],
-    [k, l]: [usize; 2],
+fn unfold<R: Real>(products: &[[R; SUMS]; PARITIES], out: &mut [[[R; 3]; IMAGES]; 2]) {
+    for (site, out) in out.iter_mut().enumerate() {
+        for sum in 0..3 {
+            let at = 3 * site + sum;
+            let of = parts([products[0][at], products[1][at], products[2][at], products[3][at]]);
+            for (image, out) in out.iter_mut().enumerate() {
+                // The second is odd in x and the third in y: mirrored, they change sign.
+                let minus = (sum == 1 && image & 1 == 1) || (sum == 2 && image >> 1 == 1);
+                out[sum] = if minus { -of[image] } else { of[image] };
+            }
+        }
+    }
+}
+
+/// Sums of a map in every lane to where they belong, map by map, as maps lie far from each other.
+#[inline(always)]
+fn scatter<R: Real, const REVERSED: bool>(
+    sums: &[[[[R; 3]; IMAGES]; 2]],
+    images: &[[usize; IMAGES]],
     out: &mut [Vec<[f64; 3]>],
 ) {
-    for next in 0..2.min(nx / 2 + 1 - k) {
-        let k = k + next;
-        let nodes = [l * (nx + 1) + k, l * (nx + 1) + nx - k, (ny - l) * (nx + 1) + k, (ny - l) * (nx + 1) + nx - k];
-        // `a/R` is odd in x and `b/R` in y: mirrored, they change sign.
-        for (sum, signs) in [[1.0; 4], [1.0, -1.0, 1.0, -1.0], [1.0, 1.0, -1.0, -1.0]].iter().enumerate() {
-            let [even, odd_x, odd_y, odd] = products;
-            let at = 3 * next + sum;
-            let parts = parts([even[at], odd_x[at], odd_y[at], odd[at]]);
-            for ((node, sign), part) in nodes.iter().zip(signs).zip(parts) {
-                for (out, part) in out.iter_mut().zip(part.lanes()) {
-                    out[*node][sum] = sign * part.lane(0);
-                }
+    for (lane, out) in out.iter_mut().enumerate() {
+        for image in 0..IMAGES {
+            for (sums, images) in sums.as_flattened().iter().zip(images) {
+                let [first, second, last] = &sums[image];
+                let [first, last] = if REVERSED { [last, first] } else { [first, last] };
+                let [first, second, last] = [first.lanes()[lane], second.lanes()[lane], last.lanes()[lane]];
+                out[images[image]] = [first.lane(0), second.lane(0), last.lane(0)];
             }
         }
     }
