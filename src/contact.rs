@@ -132,6 +132,12 @@ impl Contact {
         for (name, v) in ["vx", "vy", "w"].iter().zip(self.initial.twist.to_array()) {
             check(&format!("initial.twist.{name}"), v, "a finite number", true)?;
         }
+        if let Model::LimitSurface(table, _) = &self.model
+            && table.is_at_origin()
+        {
+            let accepted = "the table of a patch about its centre of pressure, as of `Table::new`";
+            return Err(ParameterError::new("model.table", "a table about the centre of a grid", accepted));
+        }
         if let Some(every) = self.inputs.remap_every {
             check("patch.update", every, "a finite period >= 1e-6 s", every >= 1e-6)?;
         }

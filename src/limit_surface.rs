@@ -3,6 +3,7 @@
 //! Equation numbers are those of Waltersson & Karayiannidis, *Planar Friction Modelling with LuGre Dynamics
 //! and Limit Surfaces*.
 
+mod basis;
 mod bilinear;
 mod cells;
 mod centres;
@@ -25,6 +26,7 @@ mod window;
 #[cfg(target_arch = "x86_64")]
 mod zmm;
 
+pub use basis::Basis;
 pub(crate) use far::{Far, ORDERS};
 pub use fit::{Ellipsoid, FitError, Quartic};
 pub use query::Margin;

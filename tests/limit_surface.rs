@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use bristle::limit_surface::{Ellipsoid, Quartic, Rule, Surface, Table};
+use bristle::limit_surface::{Basis, Ellipsoid, Quartic, Rule, Surface, Table};
 use bristle::patch::{Grid, Patch, Shape};
 use bristle::planar::{Twist, Wrench};
 use bristle::random::Draw;
@@ -540,6 +540,12 @@ fn a_table_survives_its_file() {
         (back.radius() - table.radius()).abs() < 1e-15
             && (back.patch().viscous() - table.patch().viscous()).abs() < 1e-15
     );
+    let patch = random_patch(21);
+    let table = Basis::single(patch.grid(), Rule::Cells, 5).unwrap().tables(&[patch]).unwrap().remove(0);
+    table.save(&path, 0.6, 4.0).unwrap();
+    let back = Table::load(&path).unwrap();
+    assert!(back.is_at_origin() && back.is_single() && back.centre() == [0.0; 2]);
+    assert_eq!((back.nodes(), back.radius()), (table.nodes(), table.radius()));
     std::fs::write(&path, b"not a table").unwrap();
     assert!(Table::load(&path).unwrap_err().to_string().contains("not an NPZ file"));
     assert!(Table::load(&folder.path().join("none.npz")).is_err());

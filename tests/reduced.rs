@@ -13,8 +13,8 @@ use bristle::cpu::Cpu;
 use bristle::engine::{DEFAULT_STEP, DEFAULT_TOLERANCE, Engine, Plan, Trajectories};
 use bristle::friction::{Friction, Law};
 use bristle::gpu::{Choice, Gpu};
-use bristle::limit_surface::{Rule, Table};
-use bristle::patch::Shape;
+use bristle::limit_surface::{Basis, Rule, Table};
+use bristle::patch::{Patch, Shape};
 use bristle::scenario::{Scenario, change};
 use bristle::schedule::Signal;
 use common::{Adaptive, assert_below, assert_close, rollout, series, shape};
@@ -211,6 +211,15 @@ fn looping(model: Model) -> Contact {
         initial: bristle::contact::Initial::default(),
         patch,
     }
+}
+
+/// A table about the origin has another radius, and torques about another point.
+#[test]
+fn a_table_about_the_origin_is_refused() {
+    let patch = shape(21, 0.05, Shape::Circle);
+    let table = Basis::new(patch.grid(), Rule::Cells, 20).unwrap().tables(&[Patch::clone(&patch)]).unwrap().remove(0);
+    let contact = looping(Model::LimitSurface(Arc::new(table), Form::Consistent));
+    assert!(contact.validate().unwrap_err().to_string().contains("model.table"));
 }
 
 fn models(form: Form) -> [Model; 2] {

@@ -18,7 +18,7 @@ use super::points::Points;
 /// Relative rounding that the closed form may have before the series takes over.
 const ROUNDING: f64 = 1e-12;
 /// Distance from the nearest cell, in cell diagonals, from which the series is exact to 1e-13.
-const FAR_DIAGONALS: f64 = 6.0;
+pub const FAR_DIAGONALS: f64 = 6.0;
 
 /// Grid corners with pressure jumps, about the centre of pressure, in the surface's unit of length.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use super::lanes::{LANES, rsqrt, total, vectorised};
+use super::lanes::{Block, LANES, rsqrt, total, vectorised};
 use super::points::Points;
 
 /// Orders kept: the first one left out is `(half diagonal / R)^10`.
@@ -94,6 +94,11 @@ impl Far {
         [&self.spin, &self.x, &self.y]
     }
 
+    /// Unit wrenches of the cell about its own centre for the rotations with w > 0 about `c` from there, a lane each.
+    pub fn about(&self, c: &[Block; 2]) -> [Block; 3] {
+        about(self, c)
+    }
+
     /// Unit Coulomb wrench `(fx, fy, tau)` of a twist, both at the centre of pressure.
     pub fn wrench(&self, twist: [f64; 3], points: &Points) -> [f64; 3] {
         sum(self, points, twist)
@@ -128,5 +133,21 @@ vectorised! {
             }
         }
         sums.map(total)
+    }
+}
+
+vectorised! {
+    fn about(far: &Far, c: &[Block; 2]) -> [Block; 3] {
+        let mut out = [[0.0; LANES]; 3];
+        for i in 0..LANES {
+            let (vx, vy) = (c[1][i], -c[0][i]);
+            let turn = rsqrt(vx * vx + vy * vy);
+            let (nx, ny, e) = (vx * turn, vy * turn, turn * turn);
+            let q = ny * ny;
+            out[0][i] = -nx * (1.0 + e * evaluate(&far.y, e, q));
+            out[1][i] = -ny * (1.0 + e * evaluate(&far.x, e, q));
+            out[2][i] = -turn * evaluate(&far.spin, e, q);
+        }
+        out
     }
 }

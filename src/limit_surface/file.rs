@@ -23,6 +23,9 @@ struct Metadata {
     /// Whether the nodes are exact to single precision only; files that do not say are not.
     #[serde(default)]
     single_precision: bool,
+    /// Whether `centre` is the origin of the patch; of files that do not say it is the centre of pressure.
+    #[serde(default)]
+    at_origin: bool,
     mu: f64,
     normal_force_n: f64,
     cells: [usize; 2],
@@ -31,12 +34,12 @@ struct Metadata {
 }
 
 const FORMAT: &str = "bristle limit surface 1";
-const CONVENTIONS: &str = "SI; twists (vx, vy, w) and wrenches (fx, fy, tau) at the centre of pressure, patch frame; \
+const CONVENTIONS: &str = "SI; twists (vx, vy, w) and wrenches (fx, fy, tau) at `centre`, patch frame; \
 friction on the moving body; axes [theta, phi, component]; h = (fx, fy, tau/r)/(mu f_N); weights [row from the bottom, column]";
 
 impl Table {
     /// Writes the table as NPZ: `twists`, `h` (normalised) and `wrenches` (for `mu` [-] and `f_n` [N]), all of
-    /// shape `(4 N_ls + 1, N_ls + 1, 3)`; `r` [m], `u` [m^2]; `cop` [m]; `weights` `(ny, nx)`, bottom row
+    /// shape `(4 N_ls + 1, N_ls + 1, 3)`; `r` [m], `u` [m^2]; `cop` and `centre` [m]; `weights` `(ny, nx)`, bottom row
     /// first; `metadata`, JSON as bytes: `json.loads(bytes(z["metadata"]))`, with `single_precision` for nodes that are
     /// exact to that only.
     ///
@@ -60,6 +63,7 @@ impl Table {
             rule: self.rule().name().to_owned(),
             n_ls: n,
             single_precision: self.is_single(),
+            at_origin: self.is_at_origin(),
             mu,
             normal_force_n: f_n,
             cells: [grid.nx, grid.ny],
@@ -73,6 +77,7 @@ impl Table {
         array(&mut zip, "r", &[], [self.radius()])?;
         array(&mut zip, "u", &[], [patch.viscous()])?;
         array(&mut zip, "cop", &[2], patch.cop())?;
+        array(&mut zip, "centre", &[2], self.centre())?;
         array(&mut zip, "weights", &[grid.ny as u64, grid.nx as u64], patch.weights().iter().copied())?;
         let json = serde_json::to_vec(&metadata)?;
         array(&mut zip, "metadata", &[json.len() as u64], json)?;
@@ -119,7 +124,8 @@ impl Table {
             return Err(wrong("h or r: expected finite numbers, r >= 0".to_owned()));
         }
         let h = flat.chunks_exact(3).map(|h| [h[0], h[1], h[2]]).collect();
-        Ok(Self { rule, n_ls: metadata.n_ls, patch, radius, is_single: metadata.single_precision, h })
+        let (n_ls, at_origin, is_single) = (metadata.n_ls, metadata.at_origin, metadata.single_precision);
+        Ok(Self { rule, n_ls, patch, at_origin, radius, is_single, h })
     }
 }
 

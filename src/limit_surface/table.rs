@@ -29,7 +29,8 @@ const MOMENTS_SERVE: usize = 100;
 /// Node `(i, j)` has `theta = i pi/(2 N_ls)`, `phi = j pi/(2 N_ls)` and the twist at the centre of pressure
 /// `(r' cos theta sin phi, r' sin theta sin phi, cos phi)`, eq. (35). It holds the normalised wrench
 /// `h = (fx, fy, tau/r')/(mu f_N)` [-]: pure translation and pure rotation about the centre of pressure have
-/// `|h_xy|` and `|h_tau|` of one. `r'` follows from the same rule as the table.
+/// `|h_xy|` and `|h_tau|` of one. `r'` follows from the same rule as the table. Tables of a [`Basis`](super::Basis) have the origin of
+/// the patch in place of the centre of pressure, and the radius of its grid as `r'`.
 ///
 /// A table holds no scale: a patch that keeps its shape while it grows keeps its table and is looked up with
 /// its own `r`.
@@ -38,6 +39,7 @@ pub struct Table {
     pub(super) rule: Rule,
     pub(super) n_ls: usize,
     pub(super) patch: Patch,
+    pub(super) at_origin: bool,
     pub(super) radius: f64,
     pub(super) is_single: bool,
     pub(super) h: Vec<[f64; 3]>,
@@ -135,7 +137,8 @@ impl Table {
         let spin = normal(surface.spin());
         (0..4 * n_ls).for_each(|i| h[i * (n_ls + 1)] = spin);
         h.copy_within(..=n_ls, 4 * n_ls * (n_ls + 1));
-        Self { rule: surface.rule(), n_ls, patch: surface.patch().clone(), radius, is_single: surface.is_single(), h }
+        let (patch, is_single) = (surface.patch().clone(), surface.is_single());
+        Self { rule: surface.rule(), n_ls, patch, at_origin: false, radius, is_single, h }
     }
 
     /// The table of a patch from the normalised wrenches of [`Table::motions`], of which all directions are `images`.
@@ -154,7 +157,7 @@ impl Table {
             h.extend(wrenches[1 + image.of * n_ls..][..n_ls].iter().map(|wrench| image.wrench(*wrench)));
         }
         h.extend_from_within(..=n_ls);
-        Self { rule, n_ls, patch: patch.clone(), radius, is_single, h }
+        Self { rule, n_ls, patch: patch.clone(), at_origin: false, radius, is_single, h }
     }
 
     /// The directions `(vx/r, vy/r, w)` of a table at the `asked` ones of its `theta`: the spin, which all `phi = 0` share, then
@@ -264,7 +267,7 @@ impl Table {
         worst
     }
 
-    /// Twist of node `(i, j)` at the centre of pressure, eq. (35).
+    /// Twist of node `(i, j)` at the table's centre, eq. (35).
     #[must_use]
     pub fn twist(&self, i: usize, j: usize) -> Twist {
         twist(self.n_ls, self.radius, i, j)
@@ -300,7 +303,19 @@ impl Table {
         self.is_single
     }
 
-    /// Torsional radius `r'` [m] of that patch, by the table's rule.
+    /// Whether it is of a [`Basis`](super::Basis), with twists and wrenches at the origin of the patch and the radius of its grid.
+    #[must_use]
+    pub const fn is_at_origin(&self) -> bool {
+        self.at_origin
+    }
+
+    /// Where the table's twists and wrenches are [m], in the patch frame.
+    #[must_use]
+    pub const fn centre(&self) -> [f64; 2] {
+        if self.at_origin { [0.0; 2] } else { self.patch.cop() }
+    }
+
+    /// Torsional radius `r'` [m] of that patch, by the table's rule; [`Basis::radius`](super::Basis::radius) at the origin.
     #[must_use]
     pub const fn radius(&self) -> f64 {
         self.radius
@@ -331,21 +346,26 @@ fn fill(nodes: &mut [[f64; 3]], n_ls: usize, ring: impl Iterator<Item = [f64; 3]
 }
 
 /// Sines and cosines of a table's nodes.
-struct Angles {
+#[derive(Clone, Debug)]
+pub(super) struct Angles {
     /// `(cos theta, sin theta)`, below a full turn.
-    directions: Vec<[f64; 2]>,
+    pub directions: Vec<[f64; 2]>,
     /// `tan phi`: distances of the centres of rotation over the radius.
-    tangents: Vec<f64>,
+    pub tangents: Vec<f64>,
 }
 
 impl Angles {
-    fn new(n_ls: usize) -> Result<Self, ParameterError> {
+    pub fn new(n_ls: usize) -> Result<Self, ParameterError> {
         if n_ls == 0 || n_ls > MAX_N_LS {
             return Err(ParameterError::new("n_ls", n_ls, format!("1 to {MAX_N_LS}")));
         }
         let directions = (0..4 * n_ls).map(|i| twist(n_ls, 1.0, i, n_ls)).map(|v| [v.vx, v.vy]).collect();
         let tangents = (0..=n_ls).map(|j| twist(n_ls, 1.0, 0, j)).map(|v| v.vx / v.w).collect();
         Ok(Self { directions, tangents })
+    }
+
+    pub const fn n_ls(&self) -> usize {
+        self.tangents.len() - 1
     }
 }
 
