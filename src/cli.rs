@@ -47,6 +47,24 @@ enum Command {
     Schema,
 }
 
+/// A point of a patch, for wrenches and twists.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Point {
+    /// The centre of pressure.
+    Cop,
+    /// The origin of the patch, its grid's centre.
+    Origin,
+}
+
+impl Point {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Cop => "cop",
+            Self::Origin => "origin",
+        }
+    }
+}
+
 /// Something went wrong: what to say, and whose it is.
 struct Failure {
     message: String,

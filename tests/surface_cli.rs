@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use assert_cmd::Command;
-use bristle::limit_surface::{Rule, Table};
+use bristle::limit_surface::{Rule, Surface, Table};
 use bristle::patch::{Grid, Patch, Shape};
 use serde_json::Value;
 
@@ -109,6 +109,40 @@ fn tables_in_single_precision_say_so_and_are_nearly_the_same() {
     let bytes = npyz::NpyFile::new(zip.by_name("metadata.npy").unwrap()).unwrap().into_vec::<u8>().unwrap();
     let metadata: Value = serde_json::from_slice(&bytes).unwrap();
     assert_eq!(metadata["single_precision"], serde_json::json!([false, true]));
+}
+
+/// The line gradient's centre of pressure is off the origin. A wrench about the origin is that about the centre of pressure, moved.
+#[test]
+fn tables_about_the_origin_are_those_of_the_patch_seen_from_there() {
+    let dir = folder();
+    let sweep = ["--sweep", "patch.shape=['square','line-gradient-x']", "--sweep", "patch.cells=[6,11]"];
+    for (precision, limit) in [("f64", 1e-11), ("f32", 1e-6)] {
+        let run = |out: &str, sweep: &[&str]| {
+            let arguments = ["surface", "square.toml", "--out", out, "--at", "origin", "--n-ls", "5", "--force"];
+            json(dir.path(), &[&arguments[..], &["--precision", precision], sweep].concat())
+        };
+        let report = run("all.npz", &sweep);
+        assert_eq!((&report["at"], &report["precision"]), (&"origin".into(), &precision.into()));
+        // All have the radius of the grid.
+        report["r"].as_array().unwrap().iter().for_each(|r| close(r, 0.03 * (2f64.sqrt() + 1f64.asinh()) / 6.0, 1e-15));
+        let (shape, centre) = read(&dir.path().join("all.npz"), "centre");
+        assert_eq!((shape, centre), (vec![4, 2], vec![0.0; 8]));
+        run("one.npz", &["--set", "patch.shape='line-gradient-x'"]);
+        let table = Table::load(&dir.path().join("one.npz")).unwrap();
+        let (shape, h) = read(&dir.path().join("all.npz"), "h");
+        assert_eq!(shape, [4, 21, 6, 3]);
+        assert_eq!(h[3 * 21 * 6 * 3..], table.nodes().concat(), "the last of the sweep");
+        assert!(table.is_at_origin() && table.patch().cop()[0] < -1e-3, "{:?}", table.patch().cop());
+        let (surface, [x, y]) = (Surface::new(table.patch(), Rule::Cells), table.patch().cop());
+        for (k, h) in table.nodes().iter().enumerate() {
+            let w = surface.coulomb(table.twist(k / 6, k % 6).at([x, y])).about([-x, -y]);
+            let error = [h[0] - w.fx, h[1] - w.fy, h[2] - w.tau / table.radius()];
+            assert!(error.iter().all(|e| e.abs() < limit), "{precision} {k}: {error:?}");
+        }
+    }
+    let (code, _, stderr) =
+        bristle(dir.path(), &["surface", "square.toml", "--out", "x.npz", "--at", "origin", "--plot", "x.svg"]);
+    assert!(code == 2 && stderr.contains("--at") && !dir.path().join("x.npz").exists(), "{stderr}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::{Failure, print};
+use super::{Failure, Point, print};
 use crate::error::PatchError;
 use crate::limit_surface::{Rule, Surface, Table};
 use crate::patch::Patch;
@@ -37,12 +37,6 @@ pub(super) struct MarginArguments {
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Point {
-    Cop,
-    Origin,
 }
 
 /// The rules that derive from a dissipation.
@@ -111,7 +105,7 @@ impl MarginArguments {
             "rule": rule.name(),
             "r": surface.radius(),
             "cop": cop,
-            "at": if self.at == Point::Cop { "cop" } else { "origin" },
+            "at": self.at.name(),
             "loads": answers,
         });
         if self.json { print(&report.to_string()) } else { print(&text(&report)) }

@@ -6,9 +6,9 @@ use std::time::Instant;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Failure, print, progress};
+use super::{Failure, Point, print, progress};
 use crate::error::PatchError;
-use crate::limit_surface::{DEFAULT_N_LS, Ellipsoid, FitError, MAX_N_LS, Quartic, Rule, Surface, Table};
+use crate::limit_surface::{Basis, DEFAULT_N_LS, Ellipsoid, FitError, MAX_N_LS, Quartic, Rule, Surface, Table};
 use crate::patch::Patch;
 use crate::rollout::RolloutError;
 use crate::scenario::{Precision, RuleName};
@@ -43,6 +43,10 @@ pub(super) struct SurfaceArguments {
     /// f64, and the report says so. What a scenario says is of its bristles [default: f64].
     #[arg(long, value_enum, value_name = "f64|f32", hide_possible_values = true, hide_default_value = true, default_value_t = Precision::F64)]
     precision: Precision,
+    /// Where twists and wrenches are: the centre of pressure, or the origin of the patch (its centre) with the radius of its grid.
+    /// At the origin, tables of maps on one grid are a matrix product, whatever the rule.
+    #[arg(long, value_enum, default_value = "cop", conflicts_with = "plot")]
+    at: Point,
     /// Change a value of the file, such as `patch.cells=31`.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     changes: Vec<String>,
@@ -124,6 +128,7 @@ impl SurfaceArguments {
 
     fn make(&self, cases: &[Case], rule: Rule, n_ls: usize) -> Result<Made, Failure> {
         let bar = progress::bar(cases.len() as u64, "tables");
+        let mut basis = None;
         let mut made =
             Made { tables: Vec::with_capacity(cases.len()), seconds: 0.0, passivity: f64::NEG_INFINITY, fits: None };
         let largest = cases.iter().map(|c| c.source.patch.grid().len()).max().unwrap_or(1);
@@ -131,11 +136,15 @@ impl SurfaceArguments {
             let patches: Vec<Patch> = cases.iter().map(|c| Patch::clone(&c.source.patch)).collect();
             let start = Instant::now();
             let single = self.precision == Precision::F32;
-            let mut surfaces = if single { Vec::new() } else { Surface::batch(&patches, rule) };
-            let tables = if single {
-                Table::batch_single(&patches, rule, n_ls)
-            } else {
-                surfaces.par_iter().map(|s| Table::of(s, n_ls)).collect()
+            let mut surfaces = Vec::new();
+            let tables = match (self.at, single) {
+                (Point::Origin, true) => Basis::batch(&patches, |grid| Basis::single(grid, rule, n_ls), &mut basis),
+                (Point::Origin, false) => Basis::batch(&patches, |grid| Basis::new(grid, rule, n_ls), &mut basis),
+                (Point::Cop, true) => Table::batch_single(&patches, rule, n_ls),
+                (Point::Cop, false) => {
+                    surfaces = Surface::batch(&patches, rule);
+                    surfaces.par_iter().map(|s| Table::of(s, n_ls)).collect()
+                }
             };
             let tables = tables.map_err(Failure::of_user)?;
             made.seconds += start.elapsed().as_secs_f64();
@@ -144,7 +153,7 @@ impl SurfaceArguments {
             let powers = tables.par_iter().map(|t| t.passivity(PASSIVITY_PER_CELL).largest);
             made.passivity = larger(made.passivity, powers.reduce(|| f64::NEG_INFINITY, larger));
             if !self.no_fits {
-                if single {
+                if surfaces.is_empty() {
                     surfaces = Surface::batch(&patches, rule);
                 }
                 let fits = surfaces.par_iter().map(|s| [Ellipsoid::fit(s).1, Quartic::fit(s).1]);
@@ -195,6 +204,7 @@ impl SurfaceArguments {
                 n if n == made.tables.len() => "f32",
                 _ => "mixed",
             },
+            "at": self.at.name(),
             "tables": made.tables.len(),
             "r": each(Table::radius),
             "u": each(|t| t.patch().viscous()),
@@ -259,12 +269,13 @@ fn text(report: &Value) -> String {
     };
     let many = report["tables"] != 1;
     let mut text = format!(
-        "{} table{} of {} directions, rule {}, {}\n",
+        "{} table{} of {} directions, rule {}, {}{}\n",
         report["tables"],
         if many { "s" } else { "" },
         report["n_ls"].as_u64().map_or(0, |n| (4 * n + 1) * (n + 1)),
         report["rule"].as_str().unwrap_or_default(),
-        report["precision"].as_str().unwrap_or_default()
+        report["precision"].as_str().unwrap_or_default(),
+        if report["at"] == "origin" { ", about the origin of the patch" } else { "" }
     );
     let worst = if many { ", the worst table" } else { "" };
     text += &format!("  r          {} mm\n  u          {} mm^2\n", range("r", 1e3), range("u", 1e6));

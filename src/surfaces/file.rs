@@ -32,7 +32,7 @@ pub fn publish<E>(
 }
 
 /// Writes the tables of a sweep as NPZ. As in [`Table::save`], with the table as leading axis; `r`, `u`, `mu`, `f_n`
-/// `(tables)`, `cop`, `cells`, `cell_m` `(tables, 2)`; `weights` `(tables, ny, nx)` of the largest grid, NaN
+/// `(tables)`, `cop`, `centre`, `cells`, `cell_m` `(tables, 2)`; `weights` `(tables, ny, nx)` of the largest grid, NaN
 /// beyond a smaller one; `sweep.<key>` `(tables)` for keys with numbers, else the index into the values that
 /// `metadata` lists; `single_precision` there is a list.
 ///
@@ -56,6 +56,7 @@ pub fn save(path: &Path, tables: &[Table], cases: &[Case], sweeps: &[Sweep]) -> 
     npz.array("r", &[count], tables.iter().map(Table::radius))?;
     npz.array("u", &[count], tables.iter().map(|t| t.patch().viscous()))?;
     npz.array("cop", &[count, 2], tables.iter().flat_map(|t| t.patch().cop()))?;
+    npz.array("centre", &[count, 2], tables.iter().flat_map(Table::centre))?;
     npz.array("mu", &[count], cases.iter().map(|c| load(c).0))?;
     npz.array("f_n", &[count], cases.iter().map(|c| load(c).1))?;
     npz.array(
@@ -90,9 +91,10 @@ pub fn save(path: &Path, tables: &[Table], cases: &[Case], sweeps: &[Sweep]) -> 
         "rule": first.rule().name(),
         "n_ls": n,
         "single_precision": tables.iter().map(Table::is_single).collect::<Vec<_>>(),
+        "at_origin": first.is_at_origin(),
         "tables": count,
         "sweeps": sweeps.iter().map(|s| json!({ "key": s.key, "values": s.values })).collect::<Vec<_>>(),
-        "conventions": "SI; twists (vx, vy, w) and wrenches (fx, fy, tau) at the centre of pressure, patch frame; \
+        "conventions": "SI; twists (vx, vy, w) and wrenches (fx, fy, tau) at `centre`, patch frame; \
             friction on the moving body; axes [table, theta, phi, component]; h = (fx, fy, tau/r)/(mu f_n); weights \
             [table, row from the bottom, column], NaN beyond a table's own grid; the last sweep runs fastest",
     });
