@@ -1,10 +1,10 @@
 //! Tables of limit surfaces on one thread: one patch (a circle, a random map) and 256 random maps on one grid, by the
-//! three rules, in double and in single precision; the same batches on the GPU; slip queries.
+//! three rules, in double and in single precision; the same from a basis; the same batches on the GPU; slip queries.
 
 use std::hint::black_box;
 
 use bristle::gpu::{Choice, Gpu};
-use bristle::limit_surface::{DEFAULT_N_LS, Rule, Surface, Table};
+use bristle::limit_surface::{Basis, DEFAULT_N_LS, Rule, Surface, Table};
 use bristle::patch::{Grid, Patch, Shape};
 use bristle::planar::Wrench;
 use bristle::random::Draw;
@@ -43,6 +43,18 @@ fn tables(c: &mut Criterion) {
         group.bench_function(format!("tables/random/{MANY}/{}/f32", rule.name()), |b| {
             one.install(|| b.iter(|| Table::batch_single(black_box(&many), rule, DEFAULT_N_LS)));
         });
+    }
+    for (name, new) in [("f64", Basis::new as fn(&_, _, _) -> _), ("f32", Basis::single)] {
+        let basis = || new(&grid(), Rule::Cells, DEFAULT_N_LS).expect("a basis");
+        group.throughput(Throughput::Elements(1));
+        group.bench_function(format!("basis/cells/{name}"), |b| one.install(|| b.iter(basis)));
+        let basis = basis();
+        for patches in [&many[..1], &many[..]] {
+            group.throughput(Throughput::Elements(patches.len() as u64));
+            group.bench_function(format!("basis/random/{}/cells/{name}", patches.len()), |b| {
+                one.install(|| b.iter(|| basis.tables(black_box(patches))));
+            });
+        }
     }
     match Gpu::new(Choice::Any) {
         Ok(gpu) => {

@@ -1,7 +1,8 @@
 //! Measuring this machine: the same work on every engine, side by side, and beside the [`baseline`](crate::baseline).
 //!
-//! Three kinds of work: `step`, the paper's in-hand case 2 (grip `f_N1`, circle) with a bristle in every cell;
-//! `reduced`, the same with one bristle on the limit surface; `surface`, tables of limit surfaces with `N_ls = 20`.
+//! Four kinds of work: `step`, the paper's in-hand case 2 (grip `f_N1`, circle) with a bristle in every cell;
+//! `reduced`, the same with one bristle on the limit surface; `surface`, tables of limit surfaces with `N_ls = 20`;
+//! `basis`, the same about the grid's centre, as one matrix product.
 
 mod measure;
 mod process;
@@ -52,6 +53,20 @@ pub enum Work {
     Reduced,
     /// Tables of limit surfaces.
     Surface,
+    /// Tables about the grid's centre, from factors that all maps share; on the CPU.
+    Basis,
+}
+
+impl Work {
+    /// The name on the command line and in reports.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Step => "step",
+            Self::Reduced => "reduced",
+            Self::Surface => "surface",
+            Self::Basis => "basis",
+        }
+    }
 }
 
 /// Measures. `note` is told what is under way; a GPU that does not open is no error unless it was asked for by name.
@@ -105,6 +120,7 @@ enum Kind {
     Step(Law),
     Reduced(Law),
     Surface,
+    Basis,
 }
 
 impl Kind {
@@ -113,11 +129,12 @@ impl Kind {
             Self::Step(_) => Work::Step,
             Self::Reduced(_) => Work::Reduced,
             Self::Surface => Work::Surface,
+            Self::Basis => Work::Basis,
         }
     }
 }
 
-/// The rows of one size of patch. A `surface` row has as many maps as a `step` row has contacts, or 1 and 256.
+/// The rows of one size of patch. A `surface` or `basis` row has as many maps as a `step` row has contacts, or 1 and 256.
 fn tasks<'a>(n: usize, subjects: &'a [Subject], contacts: &[usize]) -> Vec<Task<'a>> {
     let mut all = Vec::new();
     for kind in [
@@ -126,11 +143,12 @@ fn tasks<'a>(n: usize, subjects: &'a [Subject], contacts: &[usize]) -> Vec<Task<
         Kind::Reduced(Law::ElastoPlastic),
         Kind::Reduced(Law::LuGre),
         Kind::Surface,
+        Kind::Basis,
     ] {
         for subject in subjects.iter().filter(|s| s.does(kind)) {
             let own: Vec<usize> = match kind {
                 _ if !contacts.is_empty() => contacts.to_vec(),
-                Kind::Surface => vec![1, 256],
+                Kind::Surface | Kind::Basis => vec![1, 256],
                 Kind::Reduced(_) => vec![16 * subject.busy()],
                 Kind::Step(_) => vec![subject.busy()],
             };
@@ -144,7 +162,7 @@ impl Task<'_> {
     fn title(&self) -> String {
         let info = self.subject.engine().info();
         let Self { n, contacts, .. } = self;
-        format!("{} on {} ({}), {contacts} x {n} x {n}", self.work(), info.engine, info.precision)
+        format!("{} on {} ({}), {contacts} x {n} x {n}", self.kind.work().name(), info.engine, info.precision)
     }
 
     /// How much of the time it gets.
@@ -152,22 +170,14 @@ impl Task<'_> {
         match self.kind.work() {
             Work::Step => 3.0,
             Work::Reduced => 1.0,
-            Work::Surface => 0.5,
-        }
-    }
-
-    fn work(&self) -> &'static str {
-        match self.kind.work() {
-            Work::Step => "step",
-            Work::Reduced => "reduced",
-            Work::Surface => "surface",
+            Work::Surface | Work::Basis => 0.5,
         }
     }
 
     fn measure(&self, budget: Duration) -> Result<Row, EngineError> {
         let Self { kind, subject, n, contacts } = *self;
         let law = match kind {
-            Kind::Surface => return surface::measure(subject, n, contacts, budget),
+            Kind::Surface | Kind::Basis => return surface::measure(subject, kind, n, contacts, budget),
             Kind::Step(law) | Kind::Reduced(law) => law,
         };
         let mut batch = in_hand(n, law, contacts)?;
@@ -179,6 +189,6 @@ impl Task<'_> {
         let step = if subject.is::<Baseline>() { BASELINE_STEP } else { DEFAULT_STEP };
         let plan = |duration| Plan::new(duration, step, work::RECORD_EVERY);
         let found = measure(subject, &batch, &plan, budget)?;
-        Ok(Row::of_rollout(self.work(), law, subject, n, cells, step, found))
+        Ok(Row::of_rollout(kind.work().name(), law, subject, n, cells, step, found))
     }
 }

@@ -39,12 +39,15 @@ fn one_object_has_every_engine_and_its_numbers_fit_together() {
         ("surface", "cpu", "f64"),
         ("surface", "cpu", "f32"),
         ("surface", "gpu", "f32"),
+        ("basis", "cpu", "f64"),
+        ("basis", "cpu", "f32"),
     ] {
         let own = |row: &&Value| {
             (&row["work"], &row["engine"], &row["precision"]) == (&work.into(), &engine.into(), &precision.into())
         };
         let all: Vec<&Value> = rows.iter().filter(own).collect();
-        assert_eq!(all.len(), if work == "surface" { 1 } else { 2 }, "{work} on {engine} {precision}");
+        let tables = matches!(work, "surface" | "basis");
+        assert_eq!(all.len(), if tables { 1 } else { 2 }, "{work} on {engine} {precision}");
         for row in all {
             assert_eq!((&row["n"], &row["contacts"]), (&21.into(), &3.into()));
             let cells = number(row, "cells");
@@ -64,13 +67,14 @@ fn one_object_has_every_engine_and_its_numbers_fit_together() {
             if engine != "gpu" {
                 assert_eq!(threads, 1.0);
             }
-            if work != "surface" {
+            if !tables {
                 let steps = number(row, "simulated_s") / number(row, "step") * 3.0;
                 assert!((number(row, "contact_steps_per_s") * wall / steps - 1.0).abs() < 1e-6, "{row}");
                 assert!(row["passes_per_step"] == 1.0 || number(row, "passes_per_step") > 2.0 - 1e-9, "{row}");
             }
             if (engine, precision) != ("cpu", "f64") {
                 let limit = match work {
+                    "basis" => 1e-6,
                     "surface" => 1e-5,
                     "step" if engine == "baseline" => 5e-6,
                     _ => 1e-5,

@@ -33,9 +33,9 @@ pub struct Report {
 /// One measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// `step`, `reduced` or `surface`. For `surface` a contact is a map, and a step and a pass are one table.
+    /// `step`, `reduced`, `surface` or `basis`. For the last two a contact is a map, and a step and a pass are one table.
     pub work: &'static str,
-    /// `elasto-plastic` or `lugre`; `coulomb` for `surface`.
+    /// `elasto-plastic` or `lugre`; `coulomb` for tables.
     pub law: &'static str,
     /// `baseline`, `cpu` or `gpu`.
     pub engine: &'static str,
@@ -45,7 +45,7 @@ pub struct Row {
     pub software: bool,
     /// Cells along a side of the grid.
     pub n: usize,
-    /// Bristles of a contact: cells with pressure, or 1 for `reduced`; cells of a map for `surface`.
+    /// Bristles of a contact: cells with pressure, or 1 for `reduced`; cells of a map for tables.
     pub cells: usize,
     /// Contacts stepped together.
     pub contacts: usize,
@@ -80,13 +80,13 @@ pub struct Row {
     pub error_m: Option<f64>,
     /// Largest distance from the converged angle [rad].
     pub error_rad: Option<f64>,
-    /// Largest distance from the path on the CPU in f64; of normalised wrenches for `surface` [m; -].
+    /// Largest distance from the path on the CPU in f64; of normalised wrenches for tables [m; -].
     pub difference: Option<f64>,
     /// Largest distance from its angle [rad].
     pub difference_rad: Option<f64>,
     /// Contacts that became non-finite.
     pub failed: usize,
-    /// Opening the engine and the first rollout of one contact: compiling shaders, starting threads [s].
+    /// Opening the engine and the first rollout of one contact: compiling shaders, starting threads; making a basis [s].
     pub setup_s: f64,
     /// Bytes of memory that the process took for it at most, where the system tells (Linux).
     pub host_bytes: Option<u64>,
@@ -167,8 +167,8 @@ impl Row {
         }
     }
 
-    pub(super) fn of_surface(subject: &Subject, n: usize, cells: usize, found: Found) -> Self {
-        Self::of("surface", "coulomb", subject, n, cells, found)
+    pub(super) fn of_tables(work: &'static str, subject: &Subject, n: usize, cells: usize, found: Found) -> Self {
+        Self::of(work, "coulomb", subject, n, cells, found)
     }
 
     fn of(work: &'static str, law: &'static str, subject: &Subject, n: usize, cells: usize, found: Found) -> Self {
@@ -261,7 +261,7 @@ impl Report {
             let (their_time, theirs) = &reference.samples;
             let same = |t: f64| their_time.iter().position(|s| (s - t).abs() < 1e-9);
             let pairs: Vec<_> = time.iter().zip(poses).filter_map(|(t, q)| Some((*q, theirs[same(*t)?]))).collect();
-            if row.work == "surface" {
+            if matches!(row.work, "surface" | "basis") {
                 let differences = pairs.iter().flat_map(|(a, b)| (0..3).map(|c| (a[c] - b[c]).abs()));
                 row.difference = Some(differences.fold(0.0, f64::max));
             } else {
@@ -308,6 +308,7 @@ fn head(row: &Row) -> String {
     let title = match *work {
         "step" => format!("in hand, case 2, {law}: a bristle in each of {cells} cells of {n} x {n}"),
         "reduced" => format!("in hand, case 2, {law}: one bristle on the limit surface of {n} x {n} cells"),
+        "basis" => "the same about the grid's centre, one matrix product (set-up: making the basis)".to_owned(),
         _ => format!("limit surfaces of {n} x {n} cells, N_ls 20 (a step is a table)"),
     };
     let [a, b, c, d, e] = ["engine", "contacts", "steps/s", "passes", "ns"];

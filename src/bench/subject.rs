@@ -76,9 +76,9 @@ impl Subject {
     /// Whether it does such work. Limit surfaces on the CPU take the widest vectors alone.
     pub fn does(&self, kind: Kind) -> bool {
         match (&self.opened, kind) {
-            (Opened::Baseline(_), Kind::Step(_)) | (Opened::Gpu(_), _) => true,
-            (Opened::Baseline(_), _) => false,
-            (Opened::Cpu(cpu), Kind::Surface) => cpu.simd() == Simd::widest(),
+            (Opened::Baseline(_), kind) => matches!(kind, Kind::Step(_)),
+            (Opened::Gpu(_), kind) => kind != Kind::Basis,
+            (Opened::Cpu(cpu), Kind::Surface | Kind::Basis) => cpu.simd() == Simd::widest(),
             (Opened::Cpu(_), _) => true,
         }
     }
