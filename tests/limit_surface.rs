@@ -528,6 +528,43 @@ fn compact_surfaces_report_their_error() {
     }
 }
 
+/// About the origin a spot off it in a large grid has coarser look-ups, as docs/scenario.md says; pressure all over the grid has not.
+#[test]
+fn look_ups_about_the_origin_are_as_exact_where_the_pressure_is_all_over_the_grid() {
+    let grid = Grid::new(21, 21, 0.02, 0.02).unwrap();
+    let map: Vec<f64> = (0..441).map(|k| Draw::new(1, k).uniform("p")).collect();
+    let random = Patch::from_pressure(grid, &map).unwrap();
+    let spot = |x: f64, y: f64| (1.0 - ((x - 0.004).powi(2) + (y + 0.003).powi(2)) / 0.004f64.powi(2)).max(0.0);
+    let spot = Patch::from_fn(grid, spot).unwrap();
+    let at_origin = Basis::new(&grid, Rule::Cells, 20).unwrap().tables(&[random.clone(), spot.clone()]).unwrap();
+    // Largest and rms error (fx, fy, tau/r) over random twists, about the centre of pressure and about the origin.
+    for (name, patch, table, limits) in [
+        ("random", random, &at_origin[0], [[0.014, 0.0020], [0.015, 0.0020]]),
+        ("spot", spot, &at_origin[1], [[0.0065, 0.0016], [0.026, 0.0080]]),
+    ] {
+        let surface = Surface::new(&patch, Rule::Cells);
+        let (about_cop, r, [x, y]) = (Table::of(&surface, 20).unwrap(), surface.radius(), patch.cop());
+        let mut errors = [[0.0f64; 2]; 2];
+        let count = 20_000;
+        for k in 0..count {
+            let twist = twist(direction(9, k), r);
+            let exact = surface.coulomb(twist);
+            let [fx, fy, tau] = table.h(table.radius(), twist.at([-x, -y]));
+            let moved = Wrench::new(fx, fy, tau * table.radius()).about([x, y]);
+            let found = [about_cop.h(r, twist), [moved.fx, moved.fy, moved.tau / r]];
+            for (errors, [fx, fy, tau]) in errors.iter_mut().zip(found) {
+                let error2 = (fx - exact.fx).powi(2) + (fy - exact.fy).powi(2) + (tau - exact.tau / r).powi(2);
+                *errors = [errors[0].max(error2.sqrt()), errors[1] + error2 / count as f64];
+            }
+        }
+        let errors = errors.map(|[max, mean]| [max, mean.sqrt()]);
+        println!("{name}: about the centre of pressure and the origin, largest and rms: {errors:.5?}");
+        let within =
+            errors.iter().flatten().zip(limits.iter().flatten()).all(|(e, limit)| e <= limit && *e > 0.5 * limit);
+        assert!(within, "{name}: {errors:?}, limits {limits:?}");
+    }
+}
+
 #[test]
 fn a_table_survives_its_file() {
     let folder = tempfile::tempdir().unwrap();

@@ -146,6 +146,31 @@ fn tables_about_the_origin_are_those_of_the_patch_seen_from_there() {
 }
 
 #[test]
+fn frames_of_a_file_are_swept_like_any_key() {
+    use npyz::WriterBuilder;
+    let dir = folder();
+    let file = fs::File::create(dir.path().join("frames.npy")).unwrap();
+    let mut writer = npyz::WriteOptions::new().default_dtype().shape(&[3, 4, 5]).writer(file).begin_nd().unwrap();
+    writer.extend((0..60).map(|i| f64::from(i * i % 17))).unwrap();
+    writer.finish().unwrap();
+    fs::write(dir.path().join("frames.toml"), "[patch]\nfile = \"frames.npy\"\nsize = [0.02, 0.01]\n").unwrap();
+    let common = ["surface", "frames.toml", "--n-ls", "3", "--out"];
+    json(dir.path(), &[&common[..], &["all.npz", "--sweep", "patch.frame=0:2:3"]].concat());
+    let h = read(&dir.path().join("all.npz"), "h").1;
+    let frames = read(&dir.path().join("all.npz"), "sweep.patch.frame").1;
+    assert_eq!(frames, [0.0, 1.0, 2.0]);
+    for (k, h) in h.chunks(13 * 4 * 3).enumerate() {
+        // Row 0 is the top.
+        let value = |i: usize, j: usize| f64::from(((20 * k + 5 * (3 - j) + i) as i32).pow(2) % 17);
+        let map: Vec<f64> = (0..20).map(|c| value(c % 5, c / 5)).collect();
+        let patch = Patch::from_pressure(Grid::new(5, 4, 0.02, 0.01).unwrap(), &map).unwrap();
+        assert_eq!(h, Table::new(&patch, Rule::Cells, 3).unwrap().nodes().concat(), "frame {k}");
+    }
+    let (code, _, stderr) = bristle(dir.path(), &[&common[..], &["one.npz"]].concat());
+    assert!(code == 2 && stderr.contains("has 3 frames: expected `frame`"), "{stderr}");
+}
+
+#[test]
 fn a_scenario_brings_its_rule_resolution_force_and_coefficient() {
     let dir = folder();
     let report = json(dir.path(), &["surface", "scenario.toml", "--out", "t.npz"]);

@@ -2,10 +2,11 @@
 
 use std::fs::File;
 use std::io::BufReader;
+use std::ops::Range;
 use std::path::Path;
 
 use super::{Grid, Patch};
-use crate::error::PatchError;
+use crate::error::{ParameterError, PatchError};
 
 /// A pressure map from a file, bottom row first, before it has a size in metres.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,41 +34,83 @@ impl FileMap {
     }
 }
 
-/// A 2-D `.npy` array of any real number type; row 0 is the TOP of the patch, as it prints.
+/// The maps of an `.npy` array of any real number type: the one of two dimensions (rows, columns), or those of three (frames, rows,
+/// columns), of which `frame` picks one. Row 0 is the TOP of the patch, as it prints.
 ///
 /// # Errors
-/// A file that cannot be read, or is no 2-D array of numbers.
-pub fn load_npy(path: &Path) -> Result<FileMap, PatchError> {
+/// A file that cannot be read, or is no such array of numbers; a frame that it has not.
+pub fn load_npy(path: &Path, frame: Option<usize>) -> Result<Vec<FileMap>, PatchError> {
     let wrong = |reason: String| PatchError::File { path: path.to_owned(), reason };
-    let file = open(path)?;
-    let npy = npyz::NpyFile::new(file).map_err(|e| wrong(format!("not an .npy array: {e}")))?;
-    let &[ny, nx] = npy.shape() else {
-        return Err(wrong(format!("an array of shape {:?}: expected two dimensions (rows, columns)", npy.shape())));
+    let npy = npyz::NpyFile::new(open(path)?).map_err(|e| wrong(format!("not an .npy array: {e}")))?;
+    let no_frame = |found: String| {
+        let frame = frame.unwrap_or_default();
+        PatchError::Parameter(ParameterError::new("patch.frame", frame, format!("{found} in {}", path.display())))
     };
-    let (order, dtype) = (npy.header().order(), npy.dtype());
-    let unknown = || wrong(format!("an array of type {}: expected real numbers", dtype.descr()));
-    let kind = dtype.descr().trim_matches('\'').trim_start_matches(['<', '>', '|', '=']).to_owned();
-    let read = |e: std::io::Error| PatchError::Io { path: path.to_owned(), source: e };
-    let values: Vec<f64> = match kind.as_str() {
-        "f8" => npy.into_vec::<f64>().map_err(read)?,
-        "f4" => npy.into_vec::<f32>().map_err(read)?.into_iter().map(f64::from).collect(),
-        "u1" => npy.into_vec::<u8>().map_err(read)?.into_iter().map(f64::from).collect(),
-        "u2" => npy.into_vec::<u16>().map_err(read)?.into_iter().map(f64::from).collect(),
-        "u4" => npy.into_vec::<u32>().map_err(read)?.into_iter().map(f64::from).collect(),
-        "i1" => npy.into_vec::<i8>().map_err(read)?.into_iter().map(f64::from).collect(),
-        "i2" => npy.into_vec::<i16>().map_err(read)?.into_iter().map(f64::from).collect(),
-        "i4" => npy.into_vec::<i32>().map_err(read)?.into_iter().map(f64::from).collect(),
-        "i8" => npy.into_vec::<i64>().map_err(read)?.into_iter().map(|v| v as f64).collect(),
-        "u8" => npy.into_vec::<u64>().map_err(read)?.into_iter().map(|v| v as f64).collect(),
-        "b1" => npy.into_vec::<bool>().map_err(read)?.into_iter().map(|v| f64::from(u8::from(v))).collect(),
-        _ => return Err(unknown()),
+    let (frames, ny, nx) = match *npy.shape() {
+        [ny, nx] if frame.is_none() => (1, ny, nx),
+        [_, _] => return Err(no_frame("no `frame`: there is one map".to_owned())),
+        [frames, ny, nx] => (frames, ny, nx),
+        _ => {
+            let accepted = "expected two dimensions (rows, columns), or three (frames, rows, columns)";
+            return Err(wrong(format!("an array of shape {:?}: {accepted}", npy.shape())));
+        }
     };
-    let (nx, ny) = (nx as usize, ny as usize);
-    let rows = match order {
-        npyz::Order::C => values,
-        npyz::Order::Fortran => (0..ny * nx).map(|i| values[(i % nx) * ny + i / nx]).collect(),
+    if frames == 0 {
+        return Err(wrong(format!("an array of shape {:?}: expected at least one frame", npy.shape())));
+    }
+    let wanted = match frame.map(|k| k as u64) {
+        Some(k) if k >= frames => return Err(no_frame(format!("0 to {}, one of the frames", frames - 1))),
+        Some(k) => k..k + 1,
+        None => 0..frames,
     };
-    Ok(FileMap::from_top(nx, ny, &rows))
+    // Maps lie in one piece each, or numbers of all of them side by side.
+    let in_rows = npy.header().order() == npyz::Order::C;
+    let stored = if in_rows { wanted.start * ny * nx..wanted.end * ny * nx } else { 0..frames * ny * nx };
+    let values = numbers(path, npy, stored)?;
+    let (nx, ny, frames) = (nx as usize, ny as usize, frames as usize);
+    let map = |k: usize| {
+        let row_major = |i: usize| values[k + frames * (i / nx + ny * (i % nx))];
+        if in_rows {
+            FileMap::from_top(nx, ny, &values[(k - wanted.start as usize) * ny * nx..][..ny * nx])
+        } else {
+            FileMap::from_top(nx, ny, &(0..ny * nx).map(row_major).collect::<Vec<_>>())
+        }
+    };
+    Ok((wanted.start as usize..wanted.end as usize).map(map).collect())
+}
+
+/// Some of an array's numbers, in the order in which they are stored.
+fn numbers(path: &Path, npy: npyz::NpyFile<BufReader<File>>, stored: Range<u64>) -> Result<Vec<f64>, PatchError> {
+    let descr = npy.dtype().descr();
+    let kind = descr.trim_matches('\'').trim_start_matches(['<', '>', '|', '=']);
+    match kind {
+        "f8" => values(npy, stored, |v: f64| v),
+        "f4" => values(npy, stored, |v: f32| f64::from(v)),
+        "u1" => values(npy, stored, |v: u8| f64::from(v)),
+        "u2" => values(npy, stored, |v: u16| f64::from(v)),
+        "u4" => values(npy, stored, |v: u32| f64::from(v)),
+        "u8" => values(npy, stored, |v: u64| v as f64),
+        "i1" => values(npy, stored, |v: i8| f64::from(v)),
+        "i2" => values(npy, stored, |v: i16| f64::from(v)),
+        "i4" => values(npy, stored, |v: i32| f64::from(v)),
+        "i8" => values(npy, stored, |v: i64| v as f64),
+        "b1" => values(npy, stored, |v: bool| f64::from(u8::from(v))),
+        _ => {
+            let reason = format!("an array of type {descr}: expected real numbers");
+            return Err(PatchError::File { path: path.to_owned(), reason });
+        }
+    }
+    .map_err(|source| PatchError::Io { path: path.to_owned(), source })
+}
+
+fn values<T: npyz::Deserialize>(
+    npy: npyz::NpyFile<BufReader<File>>,
+    stored: Range<u64>,
+    number: impl Fn(T) -> f64,
+) -> std::io::Result<Vec<f64>> {
+    let mut data = npy.data::<T>().map_err(std::io::Error::other)?;
+    data.seek_to(stored.start)?;
+    data.take((stored.end - stored.start) as usize).map(|value| value.map(&number)).collect()
 }
 
 /// A PNG, 8 or 16 bits a channel; brighter is more pressure, colour counts by its luminance, alpha
@@ -224,8 +267,8 @@ mod tests {
         std::fs::write(&path, "x,y,w\n0,0,1\n0.001,0.00037,1\n0.0025,0.001,1").unwrap();
         assert!(load_csv(&path).unwrap_err().to_string().contains("no regular grid"));
         assert!(load_png(&path).unwrap_err().to_string().contains("not a PNG"));
-        assert!(load_npy(&path).unwrap_err().to_string().contains("not an .npy"));
-        assert!(matches!(load_npy(&dir.path().join("none.npy")), Err(PatchError::Io { .. })));
+        assert!(load_npy(&path, None).unwrap_err().to_string().contains("not an .npy"));
+        assert!(matches!(load_npy(&dir.path().join("none.npy"), None), Err(PatchError::Io { .. })));
     }
 
     #[test]
@@ -246,6 +289,46 @@ mod tests {
         let mut writer = npyz::WriteOptions::new().default_dtype().shape(&[2, 2]).writer(file).begin_nd().unwrap();
         writer.extend([1.0f64, 300.0, 0.0, 65535.0]).unwrap();
         writer.finish().unwrap();
-        assert_eq!(load_npy(&array).unwrap(), expected);
+        assert_eq!(load_npy(&array, None).unwrap(), [expected]);
+    }
+
+    #[test]
+    fn frames_are_the_maps_of_an_array_in_either_order() {
+        use npyz::WriterBuilder;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("frames.npy");
+        let value = |k: usize, j: usize, i: usize| (100 * k + 10 * j + i) as i16;
+        let write = |order, shape: &[u64], values: Vec<i16>| {
+            let options = npyz::WriteOptions::new().default_dtype().order(order).shape(shape);
+            let mut writer = options.writer(File::create(&path).unwrap()).begin_nd().unwrap();
+            writer.extend(values).unwrap();
+            writer.finish().unwrap();
+        };
+        let expected = |k: usize| {
+            let rows = (0..2).rev().flat_map(|j| (0..3).map(move |i| f64::from(value(k, j, i))));
+            FileMap { nx: 3, ny: 2, pressure: rows.collect() }
+        };
+        let by_frames = (0..4).flat_map(|k| (0..2).flat_map(move |j| (0..3).map(move |i| value(k, j, i))));
+        let by_columns = (0..3).flat_map(|i| (0..2).flat_map(move |j| (0..4).map(move |k| value(k, j, i))));
+        for (order, values) in
+            [(npyz::Order::C, by_frames.collect::<Vec<_>>()), (npyz::Order::Fortran, by_columns.collect())]
+        {
+            write(order, &[4, 2, 3], values);
+            assert_eq!(load_npy(&path, None).unwrap(), (0..4).map(expected).collect::<Vec<_>>());
+            for k in 0..4 {
+                assert_eq!(load_npy(&path, Some(k)).unwrap(), [expected(k)]);
+            }
+            let message = load_npy(&path, Some(4)).unwrap_err().to_string();
+            assert!(
+                message.contains("patch.frame = 4: expected 0 to 3") && message.contains("frames.npy"),
+                "{message}"
+            );
+        }
+        write(npyz::Order::C, &[2, 3], vec![1; 6]);
+        assert!(load_npy(&path, Some(0)).unwrap_err().to_string().contains("one map"));
+        write(npyz::Order::C, &[0, 2, 3], vec![]);
+        assert!(load_npy(&path, None).unwrap_err().to_string().contains("at least one frame"));
+        write(npyz::Order::C, &[1, 1, 2, 3], vec![1; 6]);
+        assert!(load_npy(&path, None).unwrap_err().to_string().contains("three (frames, rows, columns)"));
     }
 }

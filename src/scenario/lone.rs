@@ -87,6 +87,13 @@ impl PatchSource {
             return Err(at(field, format!("{field}: expected {accepted}")));
         }
         let patches = Patches::prepare(&patch, base).map_err(|e| at(&e.field, e.message))?;
+        if patches.frames() > 1 {
+            let accepted = format!("a frame from 0 to {}, for nothing is drawn (see `--sweep`)", patches.frames() - 1);
+            return Err(at(
+                "patch.file",
+                format!("patch.file: has {} frames: expected `frame`, {accepted}", patches.frames()),
+            ));
+        }
         let drawn = patches.draw(f_n.unwrap_or(1.0), &mut Drawer::new(Draw::new(0, 0)));
         let (patch, _) = drawn.map_err(|e| at(&e.field, e.to_string()))?;
         Ok(Self { patch, mu, f_n, rule: None, n_ls: None, scenario: false })

@@ -14,14 +14,18 @@ use crate::patch::{Exponent, FileMap, Grid, Hertz, Patch, load_csv, load_npy, lo
 const SIZE: f64 = 0.02;
 /// Columns and rows of a shape.
 const CELLS: usize = 21;
+/// The key of a file's frame.
+const FRAME: &str = "patch.frame";
 /// Period [s] at which a map follows the normal force, as in the paper.
 const UPDATE: f64 = 0.01;
 
 /// What every contact's patch is made from.
 #[derive(Debug)]
 pub(super) struct Patches {
-    /// One for each choice of a shape; without a size yet if the size is drawn.
+    /// One for each choice of a shape or frame; without a size yet if the size is drawn.
     bases: Vec<Base>,
+    /// What the choice is called.
+    choice: &'static str,
     size: Option<OneOrTwo<Number>>,
     hertz: HertzSpec,
 }
@@ -93,6 +97,10 @@ impl Patches {
         if spec.exponent.is_some() && spec.exponent_per_newton.is_some() {
             return PatchFailure::wrong("patch.exponent_per_newton", "expected only one of the two exponents");
         }
+        let is_npy = |file: &Path| file.extension().is_some_and(|e| e.eq_ignore_ascii_case("npy"));
+        if spec.frame.is_some() && !spec.file.as_deref().is_some_and(is_npy) {
+            return PatchFailure::wrong("patch.frame", "belongs to a `file` that ends in .npy");
+        }
         let size = match &spec.size {
             None => Some([SIZE; 2]),
             Some(size) => match size.both() {
@@ -102,7 +110,7 @@ impl Patches {
         };
         let cells = spec.cells.as_ref().map(|cells| cells.both().map(|n| *n));
         let bases = if let Some(file) = &spec.file {
-            vec![from_file(&base.join(file), cells, size, spec.size.is_some())?]
+            from_file(&base.join(file), spec.frame, cells, size, spec.size.is_some())?
         } else if let Some(rows) = &spec.pressure {
             let map = from_rows(rows)?;
             vec![from_map(&map, "patch.pressure", cells, size)?]
@@ -121,13 +129,19 @@ impl Patches {
             (None, Some(_)) => None,
             (size, _) => Some(size.clone().unwrap_or(OneOrTwo::One(Number::Constant(SIZE)))),
         };
-        Ok(Self { bases, size, hertz })
+        let choice = if spec.file.is_some() { FRAME } else { "patch.shape" };
+        Ok(Self { bases, choice, size, hertz })
+    }
+
+    /// How many frames of a file a contact may have.
+    pub fn frames(&self) -> usize {
+        if self.choice == FRAME { self.bases.len() } else { 1 }
     }
 
     /// The patch of one contact whose normal force starts with `f_n` [N], and the period [s] at which
     /// its map is made anew.
     pub fn draw(&self, f_n: f64, drawer: &mut Drawer) -> Result<(Arc<Patch>, Option<f64>), ParameterError> {
-        let base = &self.bases[drawer.index("patch.shape", self.bases.len())];
+        let base = &self.bases[drawer.index(self.choice, self.bases.len())];
         let size = self.size.as_ref().map(|size| match size {
             OneOrTwo::One(n) => [drawer.number("patch.size", n); 2],
             OneOrTwo::Two(w, h) => [drawer.number("patch.size.0", w), drawer.number("patch.size.1", h)],
@@ -193,10 +207,11 @@ fn from_map(
 
 fn from_file(
     path: &Path,
+    frame: Option<usize>,
     cells: Option<[usize; 2]>,
     size: Option<[f64; 2]>,
     sized: bool,
-) -> Result<Base, PatchFailure> {
+) -> Result<Vec<Base>, PatchFailure> {
     const FIELD: &str = "patch.file";
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_lowercase();
     let failed = |e| PatchFailure::of(FIELD, e);
@@ -213,17 +228,31 @@ fn from_file(
             let patch = load_csv(path).map_err(failed).map_err(named)?;
             let Grid { nx, ny, dx, dy } = *patch.grid();
             check_cells(FIELD, [nx, ny], cells)?;
-            Ok(match (sized, size) {
+            Ok(vec![match (sized, size) {
                 (false, _) => Base::Whole(Arc::new(patch)),
                 (true, Some([w, h])) => {
                     Grid::new(nx, ny, w, h).map_err(|e| PatchFailure::of(FIELD, e.into()))?;
                     Base::Whole(Arc::new(patch.scaled(w / (nx as f64 * dx), h / (ny as f64 * dy))))
                 }
                 (true, None) => Base::Unit(patch),
-            })
+            }])
         }
-        "npy" => from_map(&load_npy(path).map_err(failed).map_err(named)?, FIELD, cells, size).map_err(named),
-        "png" => from_map(&load_png(path).map_err(failed).map_err(named)?, FIELD, cells, size).map_err(named),
+        "npy" => {
+            let maps = load_npy(path, frame).map_err(failed).map_err(named)?;
+            let base = |(k, map)| {
+                from_map(map, FIELD, cells, size).map_err(|mut f| {
+                    if (frame.is_some() || maps.len() > 1) && f.message.starts_with(FIELD) {
+                        f.message = f.message.replacen(FIELD, &format!("{FIELD}: frame {}", frame.unwrap_or(k)), 1);
+                    }
+                    named(f)
+                })
+            };
+            maps.iter().enumerate().map(base).collect()
+        }
+        "png" => {
+            let map = load_png(path).map_err(failed).map_err(named)?;
+            Ok(vec![from_map(&map, FIELD, cells, size).map_err(named)?])
+        }
         _ => PatchFailure::wrong(FIELD, format!("{}: expected a name that ends in .npy, .csv or .png", path.display())),
     }
 }

@@ -168,9 +168,11 @@ impl From<RuleName> for Rule {
 pub struct PatchSpec {
     /// A named map, or `{ choice = [..] }` of them. `"circle"` if nothing else gives the map.
     pub shape: Option<ShapeSpec>,
-    /// A map from a file beside the scenario: `.npy` (2-D, top row first), `.png` (brighter is more
-    /// pressure) or `.csv` (columns x, y [m], w).
+    /// A map from a file beside the scenario: `.npy` (rows and columns, top row first; or frames of them), `.png` (brighter is
+    /// more pressure) or `.csv` (columns x, y [m], w).
     pub file: Option<PathBuf>,
+    /// Which frame of an `.npy` with several, from 0. If not given, each contact takes one of them, all as likely.
+    pub frame: Option<usize>,
     /// A map as rows of numbers >= 0 in any unit, top row first.
     pub pressure: Option<Vec<Vec<f64>>>,
     /// Columns and rows, `n` or `[nx, ny]`; 21 for a shape. With a map from `file` or `pressure` it must agree.

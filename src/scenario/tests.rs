@@ -146,6 +146,44 @@ fn maps_come_from_files_and_from_the_text() {
     assert!(wrong(BOX, "patch={ pressure = [[0, 1], [1]] }").contains("expected 2, as in the first row"));
 }
 
+/// Frame `k` has all of its pressure in cell `k`.
+#[test]
+fn contacts_take_frames_of_a_file_or_the_one_that_is_named() {
+    use npyz::WriterBuilder;
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, values: Vec<f64>| {
+        let file = std::fs::File::create(dir.path().join(name)).unwrap();
+        let options = npyz::WriteOptions::new().default_dtype().shape(&[4, 2, 2]);
+        let mut writer = options.writer(file).begin_nd().unwrap();
+        writer.extend(values).unwrap();
+        writer.finish().unwrap();
+    };
+    write("frames.npy", (0..16).map(|i| f64::from(i % 5 == 0)).collect());
+    let text = change(BOX, "patch={ file = \"frames.npy\" }").unwrap();
+    let parse = |text: &str| Scenario::parse(text, dir.path(), "box.toml");
+    // The top row is first.
+    let cell = |k: usize| [2, 3, 0, 1][k];
+    let scenario = parse(&change(&text, "contacts=400").unwrap()).unwrap();
+    let mut taken = [0; 4];
+    for k in 0..400 {
+        let drawn = scenario.draw(k).unwrap();
+        let frame = drawn.parameters.iter().find(|(name, _)| name == "patch.frame").unwrap().1 as usize;
+        assert_eq!(drawn.contact.patch.weights()[cell(frame)], 1.0);
+        taken[frame] += 1;
+    }
+    assert!(taken.iter().all(|n| (70..130).contains(n)), "{taken:?}");
+    for frame in 0..4 {
+        let scenario = parse(&change(&text, &format!("patch.frame={frame}")).unwrap()).unwrap();
+        assert_eq!(scenario.contact(7).unwrap().patch.weights()[cell(frame)], 1.0);
+    }
+    let wrong = |text: &str, setting: &str| parse(&change(text, setting).unwrap()).unwrap_err().to_string();
+    assert!(wrong(&text, "patch.frame=4").contains("patch.frame = 4: expected 0 to 3"));
+    assert!(wrong(BOX, "patch.frame=0").contains("patch.frame: belongs to a `file`"));
+    write("none.npy", (0..16).map(|i| f64::from(i < 8)).collect());
+    let error = wrong(&text, "patch.file=none.npy");
+    assert!(error.contains("none.npy: frame 2: ") && error.contains("pressure > 0"), "{error}");
+}
+
 #[test]
 fn the_schema_names_every_table() {
     let schema = json_schema().to_string();
