@@ -128,9 +128,11 @@ fn engines_can_be_chosen_and_bad_arguments_are_refused() {
     let tables = report["rows"].as_array().unwrap().iter().filter(|row| row["work"] == "surface").count();
     assert_eq!(tables == 0, lesser, "tables take the widest");
     if lesser {
-        let (code, _, stderr) = bench(&["--simd", "portable", "--work", "surface"], &[]);
+        let (code, _, stderr) = bench(&["--simd", "portable", "--work", "surface,basis"], &[]);
         assert!(code == 2 && stderr.contains("--simd"), "{stderr}");
     }
+    let (code, stdout, stderr) = bench(&["--engine", "gpu", "--work", "basis"], &[]);
+    assert!(code == 2 && stdout.is_empty() && stderr.contains("--engine cpu"), "{stderr}");
     for (arguments, part) in [
         (["--n", "0"], "--n 0: expected 1 to 4096"),
         (["-b", "0"], "-b 0: expected 1 to"),

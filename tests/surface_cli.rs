@@ -142,7 +142,8 @@ fn tables_about_the_origin_are_those_of_the_patch_seen_from_there() {
     }
     let (code, _, stderr) =
         bristle(dir.path(), &["surface", "square.toml", "--out", "x.npz", "--at", "origin", "--plot", "x.svg"]);
-    assert!(code == 2 && stderr.contains("--at") && !dir.path().join("x.npz").exists(), "{stderr}");
+    assert!(code == 2 && stderr.contains("--at cop") && !dir.path().join("x.npz").exists(), "{stderr}");
+    json(dir.path(), &["surface", "square.toml", "--out", "x.npz", "--at", "cop", "--plot", "x.svg"]);
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub(super) struct BenchArguments {
     /// CPU threads [default: all]. A software driver takes its own.
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Widest vectors of the CPU engine, to see how a lesser machine would do; without `surface` [default: all there are].
+    /// Widest vectors of the CPU engine, to see how a lesser machine would do; without `surface` and `basis` [default: all there are].
     #[arg(long, value_enum, value_name = "NAME")]
     simd: Option<Simd>,
     /// Time for all rows together [s], without set-up.
@@ -59,13 +59,17 @@ impl BenchArguments {
             let widest = Simd::widest().name();
             return Err(Failure::of_user(format!("--simd {}: this processor has {widest} at most", simd.name())));
         }
-        if self.simd.is_some_and(|simd| simd < Simd::widest()) && self.work == [Work::Surface] {
+        let tables = !self.work.is_empty() && self.work.iter().all(|work| matches!(work, Work::Surface | Work::Basis));
+        if self.simd.is_some_and(|simd| simd < Simd::widest()) && tables {
             return Err(Failure::of_user("--simd: tables take the widest vectors; expected --work step or reduced"));
         }
         if self.engines == [EngineName::Baseline] && !self.work.is_empty() && !self.work.contains(&Work::Step) {
             return Err(Failure::of_user(
                 "--engine baseline: it steps grids alone; expected --work step, or another engine",
             ));
+        }
+        if !self.engines.is_empty() && !self.engines.contains(&EngineName::Cpu) && self.work == [Work::Basis] {
+            return Err(Failure::of_user("--work basis: is of the CPU; expected --engine cpu, or another work"));
         }
         let options = Options {
             engines: self.engines.clone(),

@@ -44,8 +44,9 @@ pub(super) struct SurfaceArguments {
     #[arg(long, value_enum, value_name = "f64|f32", hide_possible_values = true, hide_default_value = true, default_value_t = Precision::F64)]
     precision: Precision,
     /// Where twists and wrenches are: the centre of pressure, or the origin of the patch (its centre) with the radius of its grid.
-    /// At the origin, tables of maps on one grid are a matrix product, whatever the rule.
-    #[arg(long, value_enum, default_value = "cop", conflicts_with = "plot")]
+    /// At the origin, tables of many maps on one grid, or on it scaled, are a matrix product, whatever the rule. Fits stay about
+    /// the centre of pressure.
+    #[arg(long, value_enum, default_value = "cop")]
     at: Point,
     /// Change a value of the file, such as `patch.cells=31`.
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -81,6 +82,11 @@ impl SurfaceArguments {
         let start = Instant::now();
         let sweeps: Vec<Sweep> =
             self.sweeps.iter().map(|s| s.parse()).collect::<Result<_, _>>().map_err(Failure::of_user)?;
+        if self.at == Point::Origin && self.plot.is_some() {
+            return Err(Failure::of_user(
+                "--plot: draws a table about the centre of pressure; expected `--at cop` with it",
+            ));
+        }
         let mut taken = vec![("FILE", &self.file)];
         for (argument, path, ending) in [("--out", Some(&self.out), "npz"), ("--plot", self.plot.as_ref(), "svg")] {
             let Some(path) = path else { continue };
@@ -277,6 +283,7 @@ fn text(report: &Value) -> String {
         report["precision"].as_str().unwrap_or_default(),
         if report["at"] == "origin" { ", about the origin of the patch" } else { "" }
     );
+    let fitted = if report["at"] == "origin" { " about the centre of pressure" } else { "" };
     let worst = if many { ", the worst table" } else { "" };
     text += &format!("  r          {} mm\n  u          {} mm^2\n", range("r", 1e3), range("u", 1e6));
     let passivity = number("passivity");
@@ -286,7 +293,7 @@ fn text(report: &Value) -> String {
     for fit in ["ellipsoid", "quartic"] {
         if let (Some(max), Some(angle)) = (report[fit]["max"].as_f64(), report[fit]["max_angle_rad"].as_f64()) {
             let (percent, degrees) = (100.0 * max, angle.to_degrees());
-            text += &format!("  {fit:<10} off by at most {percent:.2} % and {degrees:.2} degrees{worst}\n");
+            text += &format!("  {fit:<10}{fitted} off by at most {percent:.2} % and {degrees:.2} degrees{worst}\n");
         }
     }
     text += &format!("{:.3} s in all; tables alone {:.3e} per second\n", number("wall_s"), number("tables_per_s"));

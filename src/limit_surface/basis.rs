@@ -47,6 +47,7 @@ const MAX_BYTES: usize = 1 << 30;
 pub struct Basis {
     grid: Grid,
     rule: Rule,
+    /// Radius over the width of a cell: like the factors, it does not depend on the size of the grid.
     radius: f64,
     angles: Angles,
     factors: Factors,
@@ -66,8 +67,13 @@ impl Basis {
     /// # Errors
     /// `n_ls` of zero or above [`super::MAX_N_LS`], or such that grid and resolution ask for more than 1 GiB.
     pub fn new(grid: &Grid, rule: Rule, n_ls: usize) -> Result<Self, ParameterError> {
-        let double = |folded| Factors::Double(folded);
-        Self::of(grid, rule, n_ls, double)
+        Self::of(
+            grid,
+            rule,
+            n_ls,
+            "factors of at most 1 GiB: a coarser table or grid, or single precision",
+            Factors::Double,
+        )
     }
 
     /// As [`Basis::new`], in single precision: nodes within 1e-6 of it, in two thirds of the time.
@@ -75,14 +81,14 @@ impl Basis {
     /// # Errors
     /// As [`Basis::new`].
     pub fn single(grid: &Grid, rule: Rule, n_ls: usize) -> Result<Self, ParameterError> {
-        let single = |folded| Factors::Single(folded);
-        Self::of(grid, rule, n_ls, single)
+        Self::of(grid, rule, n_ls, "factors of at most 1 GiB: a coarser table or grid", Factors::Single)
     }
 
     fn of<T: Real<Scalar = T>>(
         grid: &Grid,
         rule: Rule,
         n_ls: usize,
+        accepted: &str,
         factors: impl Fn(Vec<Folded<T>>) -> Factors,
     ) -> Result<Self, ParameterError> {
         let angles = Angles::new(n_ls)?;
@@ -92,25 +98,25 @@ impl Basis {
         if bytes > MAX_BYTES {
             let value =
                 format!("{n_ls} with {} x {} cells, {:.1} GiB", grid.nx, grid.ny, bytes as f64 / (1 << 30) as f64);
-            let accepted = "factors of at most 1 GiB: a coarser table or grid, or tables about the centre of pressure";
             return Err(ParameterError::new("n_ls", value, accepted));
         }
-        let radius = radius(grid);
-        let cell = OneCell::new(grid, rule);
+        let unit = shape(grid);
+        let radius = radius(&unit);
+        let cell = OneCell::new(&unit, rule);
         let mut folded = vec![[T::of(0.0); SUMS]; pairs * PARITIES * quarter];
         folded.par_chunks_mut(PARITIES * quarter).enumerate().for_each(|(pair, folded): (usize, &mut [Folded<T>])| {
             let (i, first) = (pair / n_ls.div_ceil(2), pair % n_ls.div_ceil(2) * 2);
             let [cos, sin] = angles.directions[i];
             for (which, j) in (first..n_ls.min(first + 2)).enumerate() {
                 let d = radius * angles.tangents[j];
-                fold(grid, &cell.wrenches([-sin * d, cos * d]), radius / cell.unit, which, folded);
+                fold(&unit, &cell.wrenches([-sin * d, cos * d]), radius / cell.unit, which, folded);
             }
         });
         Ok(Self { grid: *grid, rule, radius, angles, factors: factors(folded) })
     }
 
-    /// The tables of patches on any grids, each about the centre of its own; a basis serves patches that follow each other on one grid.
-    /// `last` is the basis of the last call, if any, and of this one afterwards.
+    /// The tables of patches on any grids, each about the centre of its own; patches on grids of one shape share a basis. `last` is the basis
+    /// of the last call, if any, and the last of this one afterwards.
     ///
     /// # Errors
     /// As [`Basis::new`].
@@ -119,16 +125,21 @@ impl Basis {
         new: impl Fn(&Grid) -> Result<Self, ParameterError>,
         last: &mut Option<Self>,
     ) -> Result<Vec<Table>, ParameterError> {
-        let mut tables = Vec::with_capacity(patches.len());
-        for patches in patches.chunk_by(|a, b| a.grid() == b.grid()) {
-            let basis = match last.take() {
-                Some(basis) if basis.grid == *patches[0].grid() => basis,
-                _ => new(patches[0].grid())?,
+        let mut tables = vec![None; patches.len()];
+        while let Some(first) = tables.iter().position(Option::is_none) {
+            let kept = last.take().filter(|basis| basis.serves(patches[first].grid()));
+            let basis = match kept {
+                Some(basis) => basis,
+                None => new(patches[first].grid())?,
             };
-            tables.extend(basis.tables(patches)?);
+            let served: Vec<usize> = (first..patches.len()).filter(|k| basis.serves(patches[*k].grid())).collect();
+            let group: Vec<Patch> = served.iter().map(|k| patches[*k].clone()).collect();
+            for (k, table) in served.into_iter().zip(basis.tables(&group)?) {
+                tables[k] = Some(table);
+            }
             *last = Some(basis);
         }
-        Ok(tables)
+        Ok(tables.into_iter().flatten().collect())
     }
 
     /// The grid.
@@ -137,20 +148,27 @@ impl Basis {
         &self.grid
     }
 
-    /// Radius [m] of all tables: the mean distance of the grid's rectangle from its centre.
+    /// Radius [m] of the tables of maps on that grid: the mean distance of its rectangle from its centre.
     #[must_use]
-    pub const fn radius(&self) -> f64 {
-        self.radius
+    pub fn radius(&self) -> f64 {
+        self.radius * self.grid.dx
     }
 
-    /// The tables of many patches, in parallel. A table does not depend on the others.
+    /// Whether maps on a grid have tables of this basis: those on its own, larger or smaller.
+    #[must_use]
+    pub fn serves(&self, grid: &Grid) -> bool {
+        shape(grid) == shape(&self.grid)
+    }
+
+    /// The tables of many patches, in parallel. A table does not depend on the others, nor on the size of the basis's grid.
     ///
     /// # Errors
-    /// A patch on another grid.
+    /// A patch on a grid of another shape.
     pub fn tables(&self, patches: &[Patch]) -> Result<Vec<Table>, ParameterError> {
-        if let Some(k) = patches.iter().position(|p| *p.grid() != self.grid) {
+        if let Some(k) = patches.iter().position(|p| !self.serves(p.grid())) {
             let of = |g: &Grid| format!("{} x {} cells of {} x {} m", g.nx, g.ny, g.dx, g.dy);
-            return Err(ParameterError::new(format!("patches[{k}].grid"), of(patches[k].grid()), of(&self.grid)));
+            let accepted = format!("{}, or all of them scaled", of(&self.grid));
+            return Err(ParameterError::new(format!("patches[{k}].grid"), of(patches[k].grid()), accepted));
         }
         let tables = patches.par_chunks(MAPS).map(|patches| {
             let maps: Vec<&[f64]> = patches.iter().map(Patch::weights).collect();
@@ -165,18 +183,23 @@ impl Basis {
 
     /// The table whose nodes but for translation are known.
     fn table(&self, patch: &Patch, mut h: Vec<[f64; 3]>) -> Table {
-        let (n_ls, [x, y]) = (self.angles.n_ls(), patch.cop());
+        let (n_ls, [x, y], radius) = (self.angles.n_ls(), patch.cop(), self.radius * patch.grid().dx);
         for (i, [cos, sin]) in self.angles.directions.iter().enumerate() {
             // Translation: all of the force at the centre of pressure.
-            h[i * (n_ls + 1) + n_ls] = [-cos, -sin, (y * cos - x * sin) / self.radius];
+            h[i * (n_ls + 1) + n_ls] = [-cos, -sin, (y * cos - x * sin) / radius];
         }
         h.copy_within(..=n_ls, 4 * n_ls * (n_ls + 1));
         let is_single = matches!(self.factors, Factors::Single(_));
-        Table { rule: self.rule, n_ls, patch: patch.clone(), at_origin: true, radius: self.radius, is_single, h }
+        Table { rule: self.rule, n_ls, patch: patch.clone(), at_origin: true, radius, is_single, h }
     }
 }
 
-/// Mean distance [m] of a grid's rectangle from its centre, in closed form.
+/// The grid with cells of width 1.
+fn shape(grid: &Grid) -> Grid {
+    Grid { dx: 1.0, dy: grid.dy / grid.dx, ..*grid }
+}
+
+/// Mean distance of a grid's rectangle from its centre, in closed form.
 fn radius(grid: &Grid) -> f64 {
     let [a, b] = [grid.nx as f64 * grid.dx, grid.ny as f64 * grid.dy];
     let d = a.hypot(b);
@@ -289,6 +312,7 @@ impl OneCell {
         self.places.iter().map(wrench).collect()
     }
 
+    /// A centre on the very edge of the grid counts as over it on one side alone; its mirror image would not.
     fn bilinear(&self, centre: [f64; 2]) -> Vec<[f64; 3]> {
         let Grid { nx, ny, dx, dy } = self.grid;
         let [gx, gy] =
@@ -311,17 +335,16 @@ impl OneCell {
 
     fn exact(&self, centre: [f64; 2]) -> Vec<[f64; 3]> {
         let nx = self.grid.nx;
-        // Lines, and cells, from the centre of rotation.
-        let [x, y] = [0, 1].map(|axis| self.lines[axis].iter().map(|line| line - centre[axis]).collect::<Vec<_>>());
-        let corners = antiderivatives(&x, &y);
         let mut out = vec![[0.0; 3]; self.places.len()];
-        let mut far = Vec::new();
-        for (k, (out, place)) in out.iter_mut().zip(&self.places).enumerate() {
+        let (mut far, mut near) = (Vec::new(), Vec::new());
+        for (k, place) in self.places.iter().enumerate() {
             let (a, b) = (place[0] - centre[0], place[1] - centre[1]);
-            if a * a + b * b >= self.far_from * self.far_from {
-                far.push(k);
-                continue;
-            }
+            if a * a + b * b >= self.far_from * self.far_from { far.push(k) } else { near.push(k) }
+        }
+        // Lines from the centre of rotation.
+        let [x, y] = [0, 1].map(|axis| self.lines[axis].iter().map(|line| line - centre[axis]).collect::<Vec<_>>());
+        let corners = if near.is_empty() { Vec::new() } else { antiderivatives(&x, &y) };
+        for k in near {
             let low = k / nx * (nx + 1) + k % nx;
             let high = low + nx + 1;
             let mut means = [0.0; 3];
@@ -329,7 +352,7 @@ impl OneCell {
                 *mean = (corners[high + 1][sum] - corners[high][sum]) - (corners[low + 1][sum] - corners[low][sum]);
             }
             let [i, gx, gy] = means;
-            *out = [gy, -gx, -i - centre[0] * gx - centre[1] * gy];
+            out[k] = [gy, -gx, -i - centre[0] * gx - centre[1] * gy];
         }
         for some in far.chunks(LANES) {
             // Lanes left over repeat the last cell.
@@ -445,6 +468,24 @@ mod tests {
     }
 
     #[test]
+    fn grids_of_one_shape_share_a_basis() {
+        let grid = |side: f64| Grid::new(6, 4, 3.0 * side, 1.0 * side).unwrap();
+        let (small, large) = (random(grid(0.01), 1), random(grid(0.02), 1));
+        let other = random(Grid::new(6, 4, 0.03, 0.02).unwrap(), 1);
+        let new = |grid: &Grid| Basis::new(grid, Rule::Cells, 5);
+        let mut last = None;
+        let tables =
+            Basis::batch(&[small.clone(), other.clone(), large.clone(), other.clone()], new, &mut last).unwrap();
+        assert!(last.as_ref().is_some_and(|basis| basis.serves(other.grid()) && !basis.serves(small.grid())));
+        for (table, patch) in tables.iter().zip([&small, &other, &large, &other]) {
+            assert_eq!(*table, new(patch.grid()).unwrap().tables(std::slice::from_ref(patch)).unwrap()[0]);
+            assert!(worst(table) < 5e-12);
+        }
+        assert_eq!(tables[0].nodes(), tables[2].nodes());
+        assert!((tables[2].radius() - 2.0 * tables[0].radius()).abs() < 1e-15);
+    }
+
+    #[test]
     fn a_table_does_not_depend_on_the_others() {
         let grid = Grid::new(10, 7, 0.02, 0.02).unwrap();
         let patches: Vec<Patch> = (1..=150).map(|seed| random(grid, seed)).collect();
@@ -463,6 +504,11 @@ mod tests {
         let other = Grid::new(10, 7, 0.02, 0.03).unwrap();
         let error = basis.tables(&[random(grid, 1), random(other, 1)]).unwrap_err().to_string();
         assert!(error.contains("patches[1].grid") && error.contains("10 x 7 cells"), "{error}");
+        let error = Basis::new(&Grid::new(400, 400, 0.1, 0.1).unwrap(), Rule::Points, 20).unwrap_err().to_string();
+        assert!(
+            error.contains("n_ls = 20 with 400 x 400 cells, 1.5 GiB") && error.contains("single precision"),
+            "{error}"
+        );
         let error = Basis::new(&Grid::new(4096, 4096, 0.1, 0.1).unwrap(), Rule::Points, 1000).unwrap_err().to_string();
         assert!(error.contains("1 GiB"), "{error}");
     }

@@ -35,7 +35,7 @@ struct Metadata {
 
 const FORMAT: &str = "bristle limit surface 1";
 const CONVENTIONS: &str = "SI; twists (vx, vy, w) and wrenches (fx, fy, tau) at `centre`, patch frame; \
-friction on the moving body; axes [theta, phi, component]; h = (fx, fy, tau/r)/(mu f_N); weights [row from the bottom, column]";
+u about cop; friction on the moving body; axes [theta, phi, component]; h = (fx, fy, tau/r)/(mu f_N); weights [row from the bottom, column]";
 
 impl Table {
     /// Writes the table as NPZ: `twists`, `h` (normalised) and `wrenches` (for `mu` [-] and `f_n` [N]), all of

@@ -29,8 +29,10 @@ const MOMENTS_SERVE: usize = 100;
 /// Node `(i, j)` has `theta = i pi/(2 N_ls)`, `phi = j pi/(2 N_ls)` and the twist at the centre of pressure
 /// `(r' cos theta sin phi, r' sin theta sin phi, cos phi)`, eq. (35). It holds the normalised wrench
 /// `h = (fx, fy, tau/r')/(mu f_N)` [-]: pure translation and pure rotation about the centre of pressure have
-/// `|h_xy|` and `|h_tau|` of one. `r'` follows from the same rule as the table. Tables of a [`Basis`](super::Basis) have the origin of
-/// the patch in place of the centre of pressure, and the radius of its grid as `r'`.
+/// `|h_xy|` and `|h_tau|` of one. `r'` follows from the same rule as the table.
+///
+/// Tables of a [`Basis`](super::Basis) have the origin of the patch in place of the centre of pressure, and the radius of its grid as
+/// `r'`. There translation has a torque, and `|h_tau|` may be above one.
 ///
 /// A table holds no scale: a patch that keeps its shape while it grows keeps its table and is looked up with
 /// its own `r`.
@@ -194,8 +196,9 @@ impl Table {
         Ok(folded::each(patches, grid, |maps| kernel.correlate_all(maps), of))
     }
 
-    /// The normalised wrench of a twist `(vx, vy, w)` [m/s, m/s, rad/s] at the centre of pressure of a patch
-    /// of this table's shape and radius `r` [m], by bilinear look-up, eqs. (36)-(44).
+    /// The normalised wrench of a twist `(vx, vy, w)` [m/s, m/s, rad/s] at the [centre](Table::centre) of a patch of this table's shape and
+    /// radius `r` [m], by bilinear look-up, eqs. (36)-(44). About the centre of pressure `r` is that of a patch of any size; about the origin
+    /// it is [`Table::radius`], times the scale of the patch if that is scaled.
     #[must_use]
     pub fn h(&self, r: f64, twist: Twist) -> [f64; 3] {
         self.look_up([twist.vx, twist.vy, r * twist.w]).h

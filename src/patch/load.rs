@@ -5,7 +5,7 @@ use std::io::BufReader;
 use std::ops::Range;
 use std::path::Path;
 
-use super::{Grid, Patch};
+use super::{Grid, MAX_CELLS_PER_SIDE, Patch};
 use crate::error::{ParameterError, PatchError};
 
 /// A pressure map from a file, bottom row first, before it has a size in metres.
@@ -55,8 +55,18 @@ pub fn load_npy(path: &Path, frame: Option<usize>) -> Result<Vec<FileMap>, Patch
             return Err(wrong(format!("an array of shape {:?}: {accepted}", npy.shape())));
         }
     };
-    if frames == 0 {
-        return Err(wrong(format!("an array of shape {:?}: expected at least one frame", npy.shape())));
+    let within = |n: u64| (1..=MAX_CELLS_PER_SIDE as u64).contains(&n);
+    if frames == 0 || !within(ny) || !within(nx) {
+        let accepted = format!("expected at least one frame, of 1 to {MAX_CELLS_PER_SIDE} rows and columns");
+        return Err(wrong(format!("an array of shape {:?}: {accepted}", npy.shape())));
+    }
+    // What the header promises the file must hold, before memory is taken for it.
+    let item = npy.dtype().num_bytes().unwrap_or(1) as u64;
+    let bytes = frames.checked_mul(ny * nx).and_then(|n| n.checked_mul(item));
+    let held = std::fs::metadata(path).map_err(|source| PatchError::Io { path: path.to_owned(), source })?.len();
+    if bytes.is_none_or(|bytes| bytes > held) {
+        let reason = format!("an array of shape {:?}: the file ends before it, after {held} bytes", npy.shape());
+        return Err(wrong(reason));
     }
     let wanted = match frame.map(|k| k as u64) {
         Some(k) if k >= frames => return Err(no_frame(format!("0 to {}, one of the frames", frames - 1))),
@@ -188,10 +198,10 @@ pub fn load_csv(path: &Path) -> Result<Patch, PatchError> {
     // Centres on half cells belong to an even number of columns; `reach` rounds to the right parity.
     nx = nx.max(1);
     ny = ny.max(1);
-    if nx > super::MAX_CELLS_PER_SIDE || ny > super::MAX_CELLS_PER_SIDE {
+    if nx > MAX_CELLS_PER_SIDE || ny > MAX_CELLS_PER_SIDE {
         return Err(wrong(format!(
             "the points span {nx} x {ny} cells of {dx} x {dy} m: at most {} a side",
-            super::MAX_CELLS_PER_SIDE
+            MAX_CELLS_PER_SIDE
         )));
     }
     let grid = Grid { nx, ny, dx, dy };
@@ -326,6 +336,26 @@ mod tests {
         }
         write(npyz::Order::C, &[2, 3], vec![1; 6]);
         assert!(load_npy(&path, Some(0)).unwrap_err().to_string().contains("one map"));
+        // Headers that promise what is not there.
+        let header = |order: &str, shape: &str| {
+            let text = format!("{{'descr': '<f8', 'fortran_order': {order}, 'shape': {shape}, }}\n");
+            let length = (text.len() as u16).to_le_bytes();
+            std::fs::write(&path, [&b"\x93NUMPY\x01\x00"[..], &length, text.as_bytes()].concat()).unwrap();
+        };
+        for order in ["False", "True"] {
+            for frame in [None, Some(1)] {
+                for (shape, part) in [
+                    ("(1000000000000, 0, 0)", "1 to 4096 rows"),
+                    ("(3, 0, 4)", "1 to 4096 rows"),
+                    ("(1099511627776, 4096, 1)", "the file ends before it"),
+                    ("(7, 4, 5)", "the file ends before it"),
+                ] {
+                    header(order, shape);
+                    let message = load_npy(&path, frame).unwrap_err().to_string();
+                    assert!(message.contains(part) && message.contains("frames.npy"), "{shape}: {message}");
+                }
+            }
+        }
         write(npyz::Order::C, &[0, 2, 3], vec![]);
         assert!(load_npy(&path, None).unwrap_err().to_string().contains("at least one frame"));
         write(npyz::Order::C, &[1, 1, 2, 3], vec![1; 6]);

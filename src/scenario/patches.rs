@@ -239,15 +239,16 @@ fn from_file(
         }
         "npy" => {
             let maps = load_npy(path, frame).map_err(failed).map_err(named)?;
-            let base = |(k, map)| {
-                from_map(map, FIELD, cells, size).map_err(|mut f| {
-                    if (frame.is_some() || maps.len() > 1) && f.message.starts_with(FIELD) {
+            let many = maps.len() > 1;
+            let base = |(k, map): (usize, FileMap)| {
+                from_map(&map, FIELD, cells, size).map_err(|mut f| {
+                    if (frame.is_some() || many) && f.message.starts_with(FIELD) {
                         f.message = f.message.replacen(FIELD, &format!("{FIELD}: frame {}", frame.unwrap_or(k)), 1);
                     }
                     named(f)
                 })
             };
-            maps.iter().enumerate().map(base).collect()
+            maps.into_iter().enumerate().map(base).collect()
         }
         "png" => {
             let map = load_png(path).map_err(failed).map_err(named)?;

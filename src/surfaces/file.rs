@@ -94,7 +94,7 @@ pub fn save(path: &Path, tables: &[Table], cases: &[Case], sweeps: &[Sweep]) -> 
         "at_origin": first.is_at_origin(),
         "tables": count,
         "sweeps": sweeps.iter().map(|s| json!({ "key": s.key, "values": s.values })).collect::<Vec<_>>(),
-        "conventions": "SI; twists (vx, vy, w) and wrenches (fx, fy, tau) at `centre`, patch frame; \
+        "conventions": "SI; twists (vx, vy, w) and wrenches (fx, fy, tau) at `centre`, patch frame; u about cop; \
             friction on the moving body; axes [table, theta, phi, component]; h = (fx, fy, tau/r)/(mu f_n); weights \
             [table, row from the bottom, column], NaN beyond a table's own grid; the last sweep runs fastest",
     });
