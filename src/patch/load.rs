@@ -199,10 +199,8 @@ pub fn load_csv(path: &Path) -> Result<Patch, PatchError> {
     nx = nx.max(1);
     ny = ny.max(1);
     if nx > MAX_CELLS_PER_SIDE || ny > MAX_CELLS_PER_SIDE {
-        return Err(wrong(format!(
-            "the points span {nx} x {ny} cells of {dx} x {dy} m: at most {} a side",
-            MAX_CELLS_PER_SIDE
-        )));
+        let most = MAX_CELLS_PER_SIDE;
+        return Err(wrong(format!("the points span {nx} x {ny} cells of {dx} x {dy} m: at most {most} a side")));
     }
     let grid = Grid { nx, ny, dx, dy };
     let mut pressure = vec![0.0; grid.len()];
