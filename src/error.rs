@@ -28,7 +28,7 @@ pub enum PatchError {
     #[error(transparent)]
     Parameter(#[from] ParameterError),
     /// A pressure is negative or not finite.
-    #[error("pressure of cell (ix = {ix}, iy = {iy}) is {value}: expected a finite number >= 0")]
+    #[error("pressure of cell (ix = {ix}, iy = {iy}), from the lower left, is {value}: expected a finite number >= 0")]
     Pressure {
         /// Column, from the left.
         ix: usize,

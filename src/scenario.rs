@@ -18,6 +18,7 @@ mod tables;
 
 pub use change::change;
 pub use lone::PatchSource;
+pub(crate) use lone::frames;
 pub use number::Number;
 pub use place::{Excerpt, ScenarioError};
 pub use signal::{Interpolate, SegmentSpec, SignalSpec, SineSpec};

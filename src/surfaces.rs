@@ -7,4 +7,4 @@ mod sweep;
 pub use file::{publish, save};
 pub use plot::svg;
 pub(crate) use plot::{outline, solid};
-pub use sweep::{Case, Sweep, cases};
+pub use sweep::{Case, Sweep, cases, expand};

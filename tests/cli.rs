@@ -93,7 +93,10 @@ fn bad_input_gets_one_clear_error_and_exit_code_2() {
         (vec!["none.toml"], vec!["none.toml"]),
         (vec!["malformed.toml"], vec!["malformed.toml:1:12"]),
         (vec!["unknown.toml"], vec!["unknown.toml:7:1", "unknown field `mu_d`, expected one of `law`"]),
-        (vec!["negative.toml"], vec!["negative.toml:4:", "(ix = 1, iy = 0) is -1: expected a finite number >= 0"]),
+        (
+            vec!["negative.toml"],
+            vec!["negative.toml:4:", "(ix = 1, iy = 0), from the lower left, is -1: expected a finite number >= 0"],
+        ),
         (vec!["size.toml"], vec!["size.toml:5:", "5 x 5", "2 x 1"]),
         (vec!["image.toml"], vec!["image.toml:4:", "none.png"]),
         (vec!["static.toml", "-n", "100"], vec!["static.toml", "contact ", "friction.mu_s = 0.5", "mu_c = 0."]),

@@ -168,7 +168,23 @@ fn frames_of_a_file_are_swept_like_any_key() {
         assert_eq!(h, Table::new(&patch, Rule::Cells, 3).unwrap().nodes().concat(), "frame {k}");
     }
     let (code, _, stderr) = bristle(dir.path(), &[&common[..], &["one.npz"]].concat());
-    assert!(code == 2 && stderr.contains("has 3 frames: expected `frame`"), "{stderr}");
+    assert!(code == 2 && stderr.contains("has several frames: expected `frame`"), "{stderr}");
+    let (code, _, stderr) = bristle(dir.path(), &["margin", "all.npz", "--load", "1,0,0"]);
+    assert!(code == 2 && stderr.contains("holds 3 tables"), "{stderr}");
+
+    // All that there are, but for those that nothing touches.
+    let file = fs::File::create(dir.path().join("frames.npy")).unwrap();
+    let mut writer = npyz::WriteOptions::new().default_dtype().shape(&[4, 4, 5]).writer(file).begin_nd().unwrap();
+    writer.extend((0..80).map(|i| if (20..40).contains(&i) { 0.0 } else { f64::from(i * i % 17) })).unwrap();
+    writer.finish().unwrap();
+    let all = ["some.npz", "--sweep", "patch.frame=all", "--sweep", "mu=[0.5,1]"];
+    assert_eq!(json(dir.path(), &[&common[..], &all].concat())["tables"], 6);
+    let frames = read(&dir.path().join("some.npz"), "sweep.patch.frame").1;
+    assert_eq!(frames, [0.0, 0.0, 2.0, 2.0, 3.0, 3.0]);
+    assert_eq!(read(&dir.path().join("some.npz"), "h").1[..13 * 4 * 3], h[..13 * 4 * 3]);
+    let all = ["surface", "square.toml", "--out", "x.npz", "--sweep", "patch.frame=all"];
+    let (code, _, stderr) = bristle(dir.path(), &all);
+    assert!(code == 2 && stderr.contains("has no frames: expected `patch.file`"), "{stderr}");
 }
 
 #[test]

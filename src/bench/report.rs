@@ -308,7 +308,7 @@ fn head(row: &Row) -> String {
     let title = match *work {
         "step" => format!("in hand, case 2, {law}: a bristle in each of {cells} cells of {n} x {n}"),
         "reduced" => format!("in hand, case 2, {law}: one bristle on the limit surface of {n} x {n} cells"),
-        "basis" => "the same about the grid's centre, one matrix product (set-up: making the basis)".to_owned(),
+        "basis" => format!("limit surfaces of {n} x {n} cells about the grid's centre, N_ls 20, from a basis (set-up)"),
         _ => format!("limit surfaces of {n} x {n} cells, N_ls 20 (a step is a table)"),
     };
     let [a, b, c, d, e] = ["engine", "contacts", "steps/s", "passes", "ns"];

@@ -52,7 +52,7 @@ pub(super) struct SurfaceArguments {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     changes: Vec<String>,
     /// Make a table for every value of a key, `key=first:last:count` or `key=[value, ..]`; several sweeps make
-    /// every combination, the last the fastest.
+    /// every combination, the last the fastest. `patch.frame=all` are the frames of the map file that have pressure.
     #[arg(long = "sweep", value_name = "KEY=VALUES")]
     sweeps: Vec<String>,
     /// Leave out the errors of the fits, which take longer than a table.
@@ -80,7 +80,7 @@ struct Made {
 impl SurfaceArguments {
     pub(super) fn run(&self) -> Result<(), Failure> {
         let start = Instant::now();
-        let sweeps: Vec<Sweep> =
+        let mut sweeps: Vec<Sweep> =
             self.sweeps.iter().map(|s| s.parse()).collect::<Result<_, _>>().map_err(Failure::of_user)?;
         if self.at == Point::Origin && self.plot.is_some() {
             return Err(Failure::of_user(
@@ -100,6 +100,7 @@ impl SurfaceArguments {
         if let Some(n) = self.n_ls.filter(|n| !(1..=MAX_N_LS as i64).contains(n)) {
             return Err(Failure::of_user(format!("--n-ls {n}: expected 1 to {MAX_N_LS}")));
         }
+        surfaces::expand(&self.file, &self.changes, &mut sweeps).map_err(Failure::of_user)?;
         let count = sweeps.iter().fold(1usize, |n, s| n.saturating_mul(s.values.len()));
         let check_size = |n_ls: usize| {
             let bytes = count.saturating_mul((4 * n_ls + 1) * (n_ls + 1) * 24);

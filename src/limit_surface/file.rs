@@ -133,6 +133,12 @@ fn metadata(path: &Path, zip: &mut ZipArchive<impl Read + Seek>) -> Result<Metad
     let wrong = |reason: String| PatchError::File { path: path.to_owned(), reason };
     let text: Vec<u8> = read(zip, "metadata", &mut Vec::new()).map_err(&wrong)?;
     let json: serde_json::Value = serde_json::from_slice(&text).map_err(|e| wrong(format!("metadata: {e}")))?;
+    if json["format"].as_str().is_some_and(|format| format.starts_with("bristle limit surfaces")) {
+        return Err(wrong(format!(
+            "holds {} tables of a sweep: expected one table, or the patch's own file",
+            json["tables"]
+        )));
+    }
     if json["format"] != FORMAT {
         return Err(wrong(format!("format {}: expected {FORMAT:?}, one table", json["format"])));
     }

@@ -31,6 +31,13 @@ impl Drawer {
         i
     }
 
+    /// Which of some numbered things, each as likely; its number is written down.
+    pub fn one_of(&mut self, name: &str, numbers: &[usize]) -> usize {
+        let i = if numbers.len() == 1 { 0 } else { index(&self.draw, name, numbers.len()) };
+        self.record(name, numbers[i] as f64);
+        i
+    }
+
     /// Writes down a value that follows from drawn ones.
     pub fn record(&mut self, name: &str, value: f64) {
         self.parameters.push((name.to_owned(), value));

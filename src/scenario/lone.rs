@@ -87,17 +87,31 @@ impl PatchSource {
             return Err(at(field, format!("{field}: expected {accepted}")));
         }
         let patches = Patches::prepare(&patch, base).map_err(|e| at(&e.field, e.message))?;
-        if patches.frames() > 1 {
-            let accepted = format!("a frame from 0 to {}, for nothing is drawn (see `--sweep`)", patches.frames() - 1);
-            return Err(at(
-                "patch.file",
-                format!("patch.file: has {} frames: expected `frame`, {accepted}", patches.frames()),
-            ));
+        if patch.frame.is_none() && !patches.frames().is_empty() {
+            let accepted = "expected `frame`, for nothing is drawn (see `--sweep patch.frame=all`)";
+            return Err(at("patch.file", format!("patch.file: has several frames: {accepted}")));
         }
         let drawn = patches.draw(f_n.unwrap_or(1.0), &mut Drawer::new(Draw::new(0, 0)));
         let (patch, _) = drawn.map_err(|e| at(&e.field, e.to_string()))?;
         Ok(Self { patch, mu, f_n, rule: None, n_ls: None, scenario: false })
     }
+}
+
+/// The frames with pressure of the file that the `[patch]` table of a text reads; none if that has no frames. Arguments as of
+/// [`PatchSource::parse`].
+///
+/// # Errors
+/// As [`Scenario::parse`].
+pub(crate) fn frames(text: &str, base: &Path, name: &str) -> Result<Vec<usize>, ScenarioError> {
+    /// Whatever else there is.
+    #[derive(Deserialize)]
+    struct Part {
+        patch: PatchSpec,
+    }
+    let Part { patch } = toml::from_str(text).map_err(|e| ScenarioError::toml(name, text, &e))?;
+    let patches = Patches::prepare(&PatchSpec { frame: None, ..patch }, base);
+    let patches = patches.map_err(|e| ScenarioError::field(name, text, &e.field, e.message))?;
+    Ok(patches.frames().to_vec())
 }
 
 /// The first key that does nothing where nothing is drawn and nothing moves, and what to say about it.

@@ -14,8 +14,6 @@ use crate::patch::{Exponent, FileMap, Grid, Hertz, Patch, load_csv, load_npy, lo
 const SIZE: f64 = 0.02;
 /// Columns and rows of a shape.
 const CELLS: usize = 21;
-/// The key of a file's frame.
-const FRAME: &str = "patch.frame";
 /// Period [s] at which a map follows the normal force, as in the paper.
 const UPDATE: f64 = 0.01;
 
@@ -24,8 +22,8 @@ const UPDATE: f64 = 0.01;
 pub(super) struct Patches {
     /// One for each choice of a shape or frame; without a size yet if the size is drawn.
     bases: Vec<Base>,
-    /// What the choice is called.
-    choice: &'static str,
+    /// The number in the file of each, if it has frames.
+    frames: Vec<usize>,
     size: Option<OneOrTwo<Number>>,
     hertz: HertzSpec,
 }
@@ -109,8 +107,13 @@ impl Patches {
             },
         };
         let cells = spec.cells.as_ref().map(|cells| cells.both().map(|n| *n));
-        let bases = if let Some(file) = &spec.file {
-            from_file(&base.join(file), spec.frame, cells, size, spec.size.is_some())?
+        let mut frames = Vec::new();
+        let bases = if let Some(file) = spec.file.as_deref().filter(|file| is_npy(file)) {
+            let bases;
+            (frames, bases) = from_frames(&base.join(file), spec.frame, cells, size)?;
+            bases
+        } else if let Some(file) = &spec.file {
+            vec![from_file(&base.join(file), cells, size, spec.size.is_some())?]
         } else if let Some(rows) = &spec.pressure {
             let map = from_rows(rows)?;
             vec![from_map(&map, "patch.pressure", cells, size)?]
@@ -129,19 +132,21 @@ impl Patches {
             (None, Some(_)) => None,
             (size, _) => Some(size.clone().unwrap_or(OneOrTwo::One(Number::Constant(SIZE)))),
         };
-        let choice = if spec.file.is_some() { FRAME } else { "patch.shape" };
-        Ok(Self { bases, choice, size, hertz })
+        Ok(Self { bases, frames, size, hertz })
     }
 
-    /// How many frames of a file a contact may have.
-    pub fn frames(&self) -> usize {
-        if self.choice == FRAME { self.bases.len() } else { 1 }
+    /// The frames of a file that a contact may have: those with pressure, or the one that was named; none if there are no frames.
+    pub fn frames(&self) -> &[usize] {
+        &self.frames
     }
 
     /// The patch of one contact whose normal force starts with `f_n` [N], and the period [s] at which
     /// its map is made anew.
     pub fn draw(&self, f_n: f64, drawer: &mut Drawer) -> Result<(Arc<Patch>, Option<f64>), ParameterError> {
-        let base = &self.bases[drawer.index(self.choice, self.bases.len())];
+        let base = &self.bases[match self.frames.as_slice() {
+            [] => drawer.index("patch.shape", self.bases.len()),
+            frames => drawer.one_of("patch.frame", frames),
+        }];
         let size = self.size.as_ref().map(|size| match size {
             OneOrTwo::One(n) => [drawer.number("patch.size", n); 2],
             OneOrTwo::Two(w, h) => [drawer.number("patch.size.0", w), drawer.number("patch.size.1", h)],
@@ -205,56 +210,76 @@ fn from_map(
     Ok(if size.is_some() { Base::Whole(Arc::new(patch)) } else { Base::Unit(patch) })
 }
 
-fn from_file(
+const FILE: &str = "patch.file";
+
+/// Names the file, unless the message does.
+fn named(path: &Path, f: PatchFailure) -> PatchFailure {
+    let message = if f.message.contains(&*path.to_string_lossy()) {
+        f.message
+    } else {
+        f.message.replacen(FILE, &format!("{FILE}: {}", path.display()), 1)
+    };
+    PatchFailure { message, ..f }
+}
+
+/// The maps of an `.npy`: the one of two dimensions; the `frame` that is named, or all that have pressure, with their numbers.
+fn from_frames(
     path: &Path,
     frame: Option<usize>,
     cells: Option<[usize; 2]>,
     size: Option<[f64; 2]>,
+) -> Result<(Vec<usize>, Vec<Base>), PatchFailure> {
+    let maps = load_npy(path, frame).map_err(|e| named(path, PatchFailure::of(FILE, e)))?;
+    let count = maps.len();
+    let has_frames = frame.is_some() || count > 1;
+    let (mut frames, mut bases) = (Vec::new(), Vec::new());
+    for (k, map) in maps.into_iter().enumerate() {
+        // A sensor that nothing touches.
+        if count > 1 && map.pressure.iter().all(|p| *p == 0.0) {
+            continue;
+        }
+        let number = frame.unwrap_or(k);
+        let base = from_map(&map, FILE, cells, size).map_err(|mut f| {
+            if has_frames && f.message.starts_with(FILE) {
+                f.message = f.message.replacen(FILE, &format!("{FILE}: frame {number}"), 1);
+            }
+            named(path, f)
+        })?;
+        bases.push(base);
+        if has_frames {
+            frames.push(number);
+        }
+    }
+    if bases.is_empty() {
+        return PatchFailure::wrong(FILE, format!("{}: none of {count} frames has pressure > 0", path.display()));
+    }
+    Ok((frames, bases))
+}
+
+/// The map of a `.csv` or `.png`.
+fn from_file(
+    path: &Path,
+    cells: Option<[usize; 2]>,
+    size: Option<[f64; 2]>,
     sized: bool,
-) -> Result<Vec<Base>, PatchFailure> {
-    const FIELD: &str = "patch.file";
-    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_lowercase();
-    let failed = |e| PatchFailure::of(FIELD, e);
-    let named = |f: PatchFailure| PatchFailure {
-        message: if f.message.contains(&*path.to_string_lossy()) {
-            f.message
-        } else {
-            f.message.replacen(FIELD, &format!("{FIELD}: {}", path.display()), 1)
-        },
-        ..f
-    };
-    match extension.as_str() {
+) -> Result<Base, PatchFailure> {
+    let failed = |e| named(path, PatchFailure::of(FILE, e));
+    match path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_lowercase().as_str() {
         "csv" => {
-            let patch = load_csv(path).map_err(failed).map_err(named)?;
+            let patch = load_csv(path).map_err(failed)?;
             let Grid { nx, ny, dx, dy } = *patch.grid();
-            check_cells(FIELD, [nx, ny], cells)?;
-            Ok(vec![match (sized, size) {
+            check_cells(FILE, [nx, ny], cells)?;
+            Ok(match (sized, size) {
                 (false, _) => Base::Whole(Arc::new(patch)),
                 (true, Some([w, h])) => {
-                    Grid::new(nx, ny, w, h).map_err(|e| PatchFailure::of(FIELD, e.into()))?;
+                    Grid::new(nx, ny, w, h).map_err(|e| PatchFailure::of(FILE, e.into()))?;
                     Base::Whole(Arc::new(patch.scaled(w / (nx as f64 * dx), h / (ny as f64 * dy))))
                 }
                 (true, None) => Base::Unit(patch),
-            }])
+            })
         }
-        "npy" => {
-            let maps = load_npy(path, frame).map_err(failed).map_err(named)?;
-            let many = maps.len() > 1;
-            let base = |(k, map): (usize, FileMap)| {
-                from_map(&map, FIELD, cells, size).map_err(|mut f| {
-                    if (frame.is_some() || many) && f.message.starts_with(FIELD) {
-                        f.message = f.message.replacen(FIELD, &format!("{FIELD}: frame {}", frame.unwrap_or(k)), 1);
-                    }
-                    named(f)
-                })
-            };
-            maps.into_iter().enumerate().map(base).collect()
-        }
-        "png" => {
-            let map = load_png(path).map_err(failed).map_err(named)?;
-            Ok(vec![from_map(&map, FIELD, cells, size).map_err(named)?])
-        }
-        _ => PatchFailure::wrong(FIELD, format!("{}: expected a name that ends in .npy, .csv or .png", path.display())),
+        "png" => from_map(&load_png(path).map_err(failed)?, FILE, cells, size).map_err(|f| named(path, f)),
+        _ => PatchFailure::wrong(FILE, format!("{}: expected a name that ends in .npy, .csv or .png", path.display())),
     }
 }
 

@@ -142,7 +142,10 @@ fn maps_come_from_files_and_from_the_text() {
     let wrong = |text: &str, change_: &str| parse(&change(text, change_).unwrap()).unwrap_err().to_string();
     assert!(wrong(&csv, "patch.cells=5").contains("patch.cells: 5 x 5, but the map of patch.file has 2 x 1"));
     assert!(wrong(&csv, "patch.file=none.csv").contains("none.csv"));
-    assert!(wrong(BOX, "patch={ pressure = [[0, -1]] }").contains("pressure of cell (ix = 1, iy = 0) is -1"));
+    assert!(
+        wrong(BOX, "patch={ pressure = [[0, -1]] }")
+            .contains("pressure of cell (ix = 1, iy = 0), from the lower left, is -1")
+    );
     assert!(wrong(BOX, "patch={ pressure = [[0, 1], [1]] }").contains("expected 2, as in the first row"));
 }
 
@@ -179,9 +182,19 @@ fn contacts_take_frames_of_a_file_or_the_one_that_is_named() {
     let wrong = |text: &str, setting: &str| parse(&change(text, setting).unwrap()).unwrap_err().to_string();
     assert!(wrong(&text, "patch.frame=4").contains("patch.frame = 4: expected 0 to 3"));
     assert!(wrong(BOX, "patch.frame=0").contains("patch.frame: belongs to a `file`"));
-    write("none.npy", (0..16).map(|i| f64::from(i < 8)).collect());
-    let error = wrong(&text, "patch.file=none.npy");
-    assert!(error.contains("none.npy: frame 2: ") && error.contains("pressure > 0"), "{error}");
+    // The second half has no pressure: left out, unless it is asked for.
+    write("half.npy", (0..16).map(|i| f64::from(i < 8)).collect());
+    let text = change(&text, "patch.file=half.npy").unwrap();
+    let half = parse(&change(&text, "contacts=100").unwrap()).unwrap();
+    let frame = |k| half.draw(k).unwrap().parameters.iter().find(|(name, _)| name == "patch.frame").unwrap().1;
+    assert!((0..100).all(|k| frame(k) <= 1.0) && (0..100).any(|k| frame(k) == 1.0));
+    let error = wrong(&text, "patch.frame=2");
+    assert!(error.contains("half.npy: frame 2: ") && error.contains("pressure > 0"), "{error}");
+    write("none.npy", vec![0.0; 16]);
+    assert!(wrong(&text, "patch.file=none.npy").contains("none.npy: none of 4 frames"));
+    write("nan.npy", (0..16).map(|i| if i == 9 { f64::NAN } else { 1.0 }).collect());
+    let error = wrong(&text, "patch.file=nan.npy");
+    assert!(error.contains("nan.npy: frame 2: pressure of cell (ix = 1, iy = 1)"), "{error}");
 }
 
 #[test]

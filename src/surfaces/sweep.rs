@@ -7,8 +7,11 @@ use rayon::prelude::*;
 use toml_edit::Value;
 
 use crate::error::ParameterError;
-use crate::scenario::{PatchSource, ScenarioError, change, read};
+use crate::scenario::{PatchSource, ScenarioError, change, frames, read};
 
+/// The key whose values may be all that there are.
+const FRAME: &str = "patch.frame";
+const ALL: &str = "all";
 /// Most values of a sweep.
 const MAX_VALUES: usize = 1_000_000;
 
@@ -52,6 +55,9 @@ impl FromStr for Sweep {
         if key.is_empty() {
             return Err(wrong(""));
         }
+        if (key.as_str(), range) == (FRAME, ALL) {
+            return Ok(Self { key, values: vec![ALL.to_owned()] });
+        }
         if range.starts_with('[') {
             let list: Value = range.parse().map_err(|_| wrong("; this is no TOML array"))?;
             let values: Vec<String> =
@@ -79,6 +85,23 @@ impl FromStr for Sweep {
         let print = |v: f64| if whole && v.fract() == 0.0 { format!("{v:.0}") } else { format!("{v:?}") };
         Ok(Self { key, values: (0..count).map(|i| print(value(i))).collect() })
     }
+}
+
+/// Puts the frames of the map file in `path`, after `changes`, that have pressure in place of `patch.frame=all`.
+///
+/// # Errors
+/// A file that cannot be read, or has no frames.
+pub fn expand(path: &Path, changes: &[String], sweeps: &mut [Sweep]) -> Result<(), ScenarioError> {
+    for sweep in sweeps.iter_mut().filter(|sweep| sweep.key == FRAME && sweep.values == [ALL]) {
+        let (text, name) = read(path, changes)?;
+        let frames = frames(&text, path.parent().unwrap_or(Path::new("")), &name)?;
+        if frames.is_empty() {
+            let reason = "the map has no frames: expected `patch.file`, an .npy of [frames, rows, columns]".to_owned();
+            return Err(ScenarioError::Override { change: format!("{FRAME}={ALL}"), reason });
+        }
+        sweep.values = frames.iter().map(usize::to_string).collect();
+    }
+    Ok(())
 }
 
 /// One patch of a sweep.
