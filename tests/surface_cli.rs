@@ -182,6 +182,23 @@ fn frames_of_a_file_are_swept_like_any_key() {
     let frames = read(&dir.path().join("some.npz"), "sweep.patch.frame").1;
     assert_eq!(frames, [0.0, 0.0, 2.0, 2.0, 3.0, 3.0]);
     assert_eq!(read(&dir.path().join("some.npz"), "h").1[..13 * 4 * 3], h[..13 * 4 * 3]);
+    // Every frame has its own margin.
+    let ask = ["margin", "frames.toml", "--load", "0.1,0,0.001", "--load", "0,1,0"];
+    let report = json(dir.path(), &[&ask[..], &["--sweep", "patch.frame=all"]].concat());
+    let cases = report["cases"].as_array().unwrap();
+    assert_eq!(cases.len(), 3);
+    for (case, frame) in cases.iter().zip([0.0, 2.0, 3.0]) {
+        close(&case["sweep"]["patch.frame"], frame, 0.0);
+        let alone = json(dir.path(), &[&ask[..], &["--set", &format!("patch.frame={frame}")]].concat());
+        assert_eq!((&case["loads"], &case["r"]), (&alone["loads"], &alone["r"]));
+        assert_eq!(case["loads"].as_array().unwrap().len(), 2);
+    }
+    assert_ne!(cases[0]["loads"][0]["factor"], cases[1]["loads"][0]["factor"]);
+    let (code, stdout, _) = bristle(dir.path(), &[&ask[..], &["--sweep", "patch.frame=[2,3]"]].concat());
+    assert!(code == 0 && stdout.contains("patch.frame = 2\n") && stdout.matches("slips at").count() == 4, "{stdout}");
+    fs::copy(dir.path().join("all.npz"), dir.path().join("t.npz")).unwrap();
+    let (code, stdout, stderr) = bristle(dir.path(), &["margin", "t.npz", "--load", "1,0,0", "--sweep", "mu=[1,2]"]);
+    assert!(code == 2 && stdout.is_empty() && stderr.contains("t.npz"), "{stderr}");
     let all = ["surface", "square.toml", "--out", "x.npz", "--sweep", "patch.frame=all"];
     let (code, _, stderr) = bristle(dir.path(), &all);
     assert!(code == 2 && stderr.contains("has no frames: expected `patch.file`"), "{stderr}");

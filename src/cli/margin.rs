@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::{Failure, Point, print};
@@ -9,7 +10,7 @@ use crate::error::PatchError;
 use crate::limit_surface::{Rule, Surface, Table};
 use crate::patch::Patch;
 use crate::planar::Wrench;
-use crate::surfaces;
+use crate::surfaces::{self, Case, Sweep};
 
 #[derive(clap::Args)]
 pub(super) struct MarginArguments {
@@ -31,6 +32,9 @@ pub(super) struct MarginArguments {
     /// Change a value of the file, such as `patch.cells=31`.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     changes: Vec<String>,
+    /// Ask for every value of a key, as `bristle surface` does: `patch.frame=all`, `key=first:last:count` or `key=[value, ..]`.
+    #[arg(long = "sweep", value_name = "KEY=VALUES")]
+    sweeps: Vec<String>,
     /// How cells become integrals [default: the table's, else cells].
     #[arg(long, value_enum)]
     rule: Option<MarginRule>,
@@ -57,7 +61,26 @@ struct Source {
 impl MarginArguments {
     pub(super) fn run(&self) -> Result<(), Failure> {
         let loads: Vec<Wrench> = self.loads.iter().map(|l| load(l)).collect::<Result<_, _>>()?;
-        let mut source = self.source()?;
+        let mut sweeps: Vec<Sweep> =
+            self.sweeps.iter().map(|s| s.parse()).collect::<Result<_, _>>().map_err(Failure::of_user)?;
+        let sources = self.sources(&mut sweeps)?;
+        let mut reports: Vec<Value> = sources
+            .into_par_iter()
+            .map(|(at, source)| self.report(&loads, &sweeps, &at, source))
+            .collect::<Result<_, _>>()?;
+        if self.json {
+            let one = |mut reports: Vec<Value>| reports.swap_remove(0);
+            let report = if sweeps.is_empty() { one(reports) } else { json!({ "cases": reports }) };
+            return print(&report.to_string());
+        }
+        if sweeps.is_empty() {
+            return print(&text(&reports.swap_remove(0)));
+        }
+        print(&reports.iter().map(text).collect::<Vec<_>>().join("\n\n"))
+    }
+
+    /// The answers of one patch, which has these values of the sweeps.
+    fn report(&self, loads: &[Wrench], sweeps: &[Sweep], at: &[usize], mut source: Source) -> Result<Value, Failure> {
         if let Some(mu) = self.mu {
             source.mu = (mu, "--mu");
         }
@@ -97,7 +120,7 @@ impl MarginArguments {
                 })
             })
             .collect();
-        let report = json!({
+        let mut report = json!({
             "mu": source.mu.0,
             "mu_from": source.mu.1,
             "f_n": source.f_n.0,
@@ -108,14 +131,21 @@ impl MarginArguments {
             "at": self.at.name(),
             "loads": answers,
         });
-        if self.json { print(&report.to_string()) } else { print(&text(&report)) }
+        if !sweeps.is_empty() {
+            let value = |sweep: &Sweep, i: usize| sweep.numbers().map_or(json!(sweep.values[i]), |n| json!(n[i]));
+            let values = sweeps.iter().zip(at).map(|(sweep, i)| (sweep.key.clone(), value(sweep, *i)));
+            report["sweep"] = Value::Object(values.collect());
+        }
+        Ok(report)
     }
 
-    fn source(&self) -> Result<Source, Failure> {
+    /// The patches, and which value each has of every sweep.
+    fn sources(&self, sweeps: &mut [Sweep]) -> Result<Vec<(Vec<usize>, Source)>, Failure> {
         const DEFAULT: &str = "default";
         if self.file.extension().is_some_and(|e| e.eq_ignore_ascii_case("npz")) {
-            if !self.changes.is_empty() {
-                let message = "a table, which is made already: expected `--set` with a scenario or a patch";
+            if !self.changes.is_empty() || !sweeps.is_empty() {
+                let message =
+                    "a table, which is made already: expected `--set` or `--sweep` with a scenario or a patch";
                 return Err(Failure::of_user(format!("{}: {message}", self.file.display())));
             }
             let table = Table::load(&self.file).map_err(|e| match e {
@@ -125,25 +155,22 @@ impl MarginArguments {
                 e => Failure::of_user(e),
             })?;
             let (mu, f_n) = Table::saved_load(&self.file).map_err(Failure::of_user)?;
-            return Ok(Source {
-                patch: table.patch().clone(),
-                rule: table.rule(),
-                mu: (mu, "table"),
-                f_n: (f_n, "table"),
-            });
+            let source =
+                Source { patch: table.patch().clone(), rule: table.rule(), mu: (mu, "table"), f_n: (f_n, "table") };
+            return Ok(vec![(Vec::new(), source)]);
         }
-        let cases = surfaces::cases(&self.file, &self.changes, &[]).map_err(Failure::of_user)?;
-        let source = &cases[0].source;
-        let of = |given: Option<f64>, scenario, file| match given {
-            Some(v) => (v, if source.scenario { scenario } else { file }),
-            None => (1.0, DEFAULT),
+        surfaces::expand(&self.file, &self.changes, sweeps).map_err(Failure::of_user)?;
+        let cases = surfaces::cases(&self.file, &self.changes, sweeps).map_err(Failure::of_user)?;
+        let source = |Case { at, source }: Case| {
+            let of = |given: Option<f64>, scenario, file| match given {
+                Some(v) => (v, if source.scenario { scenario } else { file }),
+                None => (1.0, DEFAULT),
+            };
+            let mu = of(source.mu, "mu_c of contact 0 at the start", "mu of the file");
+            let f_n = of(source.f_n, "normal force of contact 0 at the start", "f_n of the file");
+            (at, Source { patch: Patch::clone(&source.patch), rule: Rule::Cells, mu, f_n })
         };
-        Ok(Source {
-            patch: Patch::clone(&source.patch),
-            rule: Rule::Cells,
-            mu: of(source.mu, "mu_c of contact 0 at the start", "mu of the file"),
-            f_n: of(source.f_n, "normal force of contact 0 at the start", "f_n of the file"),
-        })
+        Ok(cases.into_iter().map(source).collect())
     }
 }
 
@@ -164,7 +191,10 @@ fn text(report: &Value) -> String {
     };
     let word = |key: &str| report[key].as_str().unwrap_or_default();
     let at = if word("at") == "cop" { "centre of pressure" } else { "origin of the patch" };
-    let mut text = format!(
+    let values = report["sweep"].as_object().into_iter().flatten();
+    let show = |value: &Value| value.as_f64().map_or_else(|| value.to_string(), |v| v.to_string());
+    let mut text: String = values.map(|(key, value)| format!("{key} = {}\n", show(value))).collect();
+    text += &format!(
         "mu = {} ({}), f_N = {} N ({}), r = {:.4} mm, rule {}\nloads [N, N, N m] and twists at the {at}\n",
         report["mu"],
         word("mu_from"),

@@ -135,7 +135,7 @@ fn metadata(path: &Path, zip: &mut ZipArchive<impl Read + Seek>) -> Result<Metad
     let json: serde_json::Value = serde_json::from_slice(&text).map_err(|e| wrong(format!("metadata: {e}")))?;
     if json["format"].as_str().is_some_and(|format| format.starts_with("bristle limit surfaces")) {
         return Err(wrong(format!(
-            "holds {} tables of a sweep: expected one table, or the patch's own file",
+            "holds {} tables of a sweep: expected one table, or the patch's own file and its `--sweep`",
             json["tables"]
         )));
     }
