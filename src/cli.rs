@@ -15,9 +15,12 @@ mod surface;
 
 use std::fmt;
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use crate::surfaces::{self, Sweep};
 
 /// Simulate thousands of LuGre and Elasto-Plastic friction patches at once.
 #[derive(Parser)]
@@ -63,6 +66,13 @@ impl Point {
             Self::Origin => "origin",
         }
     }
+}
+
+/// The sweeps of `--sweep` arguments over the file `path`, after `changes`.
+fn sweeps(path: &Path, changes: &[String], texts: &[String]) -> Result<Vec<Sweep>, Failure> {
+    let mut sweeps: Vec<Sweep> = texts.iter().map(|s| s.parse()).collect::<Result<_, _>>().map_err(Failure::of_user)?;
+    surfaces::expand(path, changes, &mut sweeps).map_err(Failure::of_user)?;
+    Ok(sweeps)
 }
 
 /// Something went wrong: what to say, and whose it is.

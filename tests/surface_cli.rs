@@ -199,6 +199,10 @@ fn frames_of_a_file_are_swept_like_any_key() {
     fs::copy(dir.path().join("all.npz"), dir.path().join("t.npz")).unwrap();
     let (code, stdout, stderr) = bristle(dir.path(), &["margin", "t.npz", "--load", "1,0,0", "--sweep", "mu=[1,2]"]);
     assert!(code == 2 && stdout.is_empty() && stderr.contains("t.npz"), "{stderr}");
+    fs::write(dir.path().join("bare.toml"), SCENARIO.replace("[patch]\nshape = \"line-gradient-x\"\ncells = 9\n", ""))
+        .unwrap();
+    let bare = ["surface", "bare.toml", "--out", "x.npz", "--sweep", "patch.frame=all"];
+    assert!(bristle(dir.path(), &bare).2.contains("has no frames: expected `patch.file`"));
     let all = ["surface", "square.toml", "--out", "x.npz", "--sweep", "patch.frame=all"];
     let (code, _, stderr) = bristle(dir.path(), &all);
     assert!(code == 2 && stderr.contains("has no frames: expected `patch.file`"), "{stderr}");

@@ -308,7 +308,7 @@ fn head(row: &Row) -> String {
     let title = match *work {
         "step" => format!("in hand, case 2, {law}: a bristle in each of {cells} cells of {n} x {n}"),
         "reduced" => format!("in hand, case 2, {law}: one bristle on the limit surface of {n} x {n} cells"),
-        "basis" => format!("limit surfaces of {n} x {n} cells about the grid's centre, N_ls 20, from a basis (set-up)"),
+        "basis" => format!("limit surfaces of {n} x {n} cells about the grid's centre, N_ls 20 (set-up: the basis)"),
         _ => format!("limit surfaces of {n} x {n} cells, N_ls 20 (a step is a table)"),
     };
     let [a, b, c, d, e] = ["engine", "contacts", "steps/s", "passes", "ns"];

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use rayon::prelude::*;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Failure, Point, print};
 use crate::error::PatchError;
 use crate::limit_surface::{Rule, Surface, Table};
 use crate::patch::Patch;
 use crate::planar::Wrench;
-use crate::surfaces::{self, Case, Sweep};
+use crate::surfaces::{self, Case};
 
 #[derive(clap::Args)]
 pub(super) struct MarginArguments {
@@ -56,31 +56,28 @@ struct Source {
     rule: Rule,
     mu: (f64, &'static str),
     f_n: (f64, &'static str),
+    /// The values of its sweeps.
+    swept: Map<String, Value>,
 }
 
 impl MarginArguments {
     pub(super) fn run(&self) -> Result<(), Failure> {
         let loads: Vec<Wrench> = self.loads.iter().map(|l| load(l)).collect::<Result<_, _>>()?;
-        let mut sweeps: Vec<Sweep> =
-            self.sweeps.iter().map(|s| s.parse()).collect::<Result<_, _>>().map_err(Failure::of_user)?;
-        let sources = self.sources(&mut sweeps)?;
-        let mut reports: Vec<Value> = sources
-            .into_par_iter()
-            .map(|(at, source)| self.report(&loads, &sweeps, &at, source))
-            .collect::<Result<_, _>>()?;
-        if self.json {
-            let one = |mut reports: Vec<Value>| reports.swap_remove(0);
-            let report = if sweeps.is_empty() { one(reports) } else { json!({ "cases": reports }) };
-            return print(&report.to_string());
+        let sources = self.sources()?;
+        let mut reports: Vec<Value> =
+            sources.into_par_iter().map(|source| self.report(&loads, source)).collect::<Result<_, _>>()?;
+        if self.sweeps.is_empty() {
+            let report = reports.swap_remove(0);
+            return if self.json { print(&report.to_string()) } else { print(&text(&report)) };
         }
-        if sweeps.is_empty() {
-            return print(&text(&reports.swap_remove(0)));
+        if self.json {
+            return print(&json!({ "cases": reports }).to_string());
         }
         print(&reports.iter().map(text).collect::<Vec<_>>().join("\n\n"))
     }
 
-    /// The answers of one patch, which has these values of the sweeps.
-    fn report(&self, loads: &[Wrench], sweeps: &[Sweep], at: &[usize], mut source: Source) -> Result<Value, Failure> {
+    /// The answers of one patch.
+    fn report(&self, loads: &[Wrench], mut source: Source) -> Result<Value, Failure> {
         if let Some(mu) = self.mu {
             source.mu = (mu, "--mu");
         }
@@ -131,19 +128,16 @@ impl MarginArguments {
             "at": self.at.name(),
             "loads": answers,
         });
-        if !sweeps.is_empty() {
-            let value = |sweep: &Sweep, i: usize| sweep.numbers().map_or(json!(sweep.values[i]), |n| json!(n[i]));
-            let values = sweeps.iter().zip(at).map(|(sweep, i)| (sweep.key.clone(), value(sweep, *i)));
-            report["sweep"] = Value::Object(values.collect());
+        if !source.swept.is_empty() {
+            report["sweep"] = Value::Object(source.swept);
         }
         Ok(report)
     }
 
-    /// The patches, and which value each has of every sweep.
-    fn sources(&self, sweeps: &mut [Sweep]) -> Result<Vec<(Vec<usize>, Source)>, Failure> {
+    fn sources(&self) -> Result<Vec<Source>, Failure> {
         const DEFAULT: &str = "default";
         if self.file.extension().is_some_and(|e| e.eq_ignore_ascii_case("npz")) {
-            if !self.changes.is_empty() || !sweeps.is_empty() {
+            if !self.changes.is_empty() || !self.sweeps.is_empty() {
                 let message =
                     "a table, which is made already: expected `--set` or `--sweep` with a scenario or a patch";
                 return Err(Failure::of_user(format!("{}: {message}", self.file.display())));
@@ -155,12 +149,11 @@ impl MarginArguments {
                 e => Failure::of_user(e),
             })?;
             let (mu, f_n) = Table::saved_load(&self.file).map_err(Failure::of_user)?;
-            let source =
-                Source { patch: table.patch().clone(), rule: table.rule(), mu: (mu, "table"), f_n: (f_n, "table") };
-            return Ok(vec![(Vec::new(), source)]);
+            let (patch, rule) = (table.patch().clone(), table.rule());
+            return Ok(vec![Source { patch, rule, mu: (mu, "table"), f_n: (f_n, "table"), swept: Map::new() }]);
         }
-        surfaces::expand(&self.file, &self.changes, sweeps).map_err(Failure::of_user)?;
-        let cases = surfaces::cases(&self.file, &self.changes, sweeps).map_err(Failure::of_user)?;
+        let sweeps = super::sweeps(&self.file, &self.changes, &self.sweeps)?;
+        let cases = surfaces::cases(&self.file, &self.changes, &sweeps).map_err(Failure::of_user)?;
         let source = |Case { at, source }: Case| {
             let of = |given: Option<f64>, scenario, file| match given {
                 Some(v) => (v, if source.scenario { scenario } else { file }),
@@ -168,7 +161,9 @@ impl MarginArguments {
             };
             let mu = of(source.mu, "mu_c of contact 0 at the start", "mu of the file");
             let f_n = of(source.f_n, "normal force of contact 0 at the start", "f_n of the file");
-            (at, Source { patch: Patch::clone(&source.patch), rule: Rule::Cells, mu, f_n })
+            let value = |text: &String| text.parse::<f64>().map_or_else(|_| json!(text), |v| json!(v));
+            let swept = sweeps.iter().zip(at).map(|(sweep, i)| (sweep.key.clone(), value(&sweep.values[i]))).collect();
+            Source { patch: Patch::clone(&source.patch), rule: Rule::Cells, mu, f_n, swept }
         };
         Ok(cases.into_iter().map(source).collect())
     }

@@ -80,8 +80,7 @@ struct Made {
 impl SurfaceArguments {
     pub(super) fn run(&self) -> Result<(), Failure> {
         let start = Instant::now();
-        let mut sweeps: Vec<Sweep> =
-            self.sweeps.iter().map(|s| s.parse()).collect::<Result<_, _>>().map_err(Failure::of_user)?;
+        let sweeps = super::sweeps(&self.file, &self.changes, &self.sweeps)?;
         if self.at == Point::Origin && self.plot.is_some() {
             return Err(Failure::of_user(
                 "--plot: draws a table about the centre of pressure; expected `--at cop` with it",
@@ -100,7 +99,6 @@ impl SurfaceArguments {
         if let Some(n) = self.n_ls.filter(|n| !(1..=MAX_N_LS as i64).contains(n)) {
             return Err(Failure::of_user(format!("--n-ls {n}: expected 1 to {MAX_N_LS}")));
         }
-        surfaces::expand(&self.file, &self.changes, &mut sweeps).map_err(Failure::of_user)?;
         let count = sweeps.iter().fold(1usize, |n, s| n.saturating_mul(s.values.len()));
         let check_size = |n_ls: usize| {
             let bytes = count.saturating_mul((4 * n_ls + 1) * (n_ls + 1) * 24);

@@ -67,13 +67,7 @@ impl Basis {
     /// # Errors
     /// `n_ls` of zero or above [`super::MAX_N_LS`], or such that grid and resolution ask for more than 1 GiB.
     pub fn new(grid: &Grid, rule: Rule, n_ls: usize) -> Result<Self, ParameterError> {
-        Self::of(
-            grid,
-            rule,
-            n_ls,
-            "factors of at most 1 GiB: a coarser table or grid, or single precision",
-            Factors::Double,
-        )
+        Self::of(grid, rule, n_ls, Factors::Double)
     }
 
     /// As [`Basis::new`], in single precision: nodes within 1e-6 of it, in two thirds of the time.
@@ -81,14 +75,13 @@ impl Basis {
     /// # Errors
     /// As [`Basis::new`].
     pub fn single(grid: &Grid, rule: Rule, n_ls: usize) -> Result<Self, ParameterError> {
-        Self::of(grid, rule, n_ls, "factors of at most 1 GiB: a coarser table or grid", Factors::Single)
+        Self::of(grid, rule, n_ls, Factors::Single)
     }
 
     fn of<T: Real<Scalar = T>>(
         grid: &Grid,
         rule: Rule,
         n_ls: usize,
-        accepted: &str,
         factors: impl Fn(Vec<Folded<T>>) -> Factors,
     ) -> Result<Self, ParameterError> {
         let angles = Angles::new(n_ls)?;
@@ -98,18 +91,19 @@ impl Basis {
         if bytes > MAX_BYTES {
             let value =
                 format!("{n_ls} with {} x {} cells, {:.1} GiB", grid.nx, grid.ny, bytes as f64 / (1 << 30) as f64);
+            let accepted = "factors of at most 1 GiB: a coarser table or grid, or single precision, which takes half";
             return Err(ParameterError::new("n_ls", value, accepted));
         }
-        let unit = shape(grid);
-        let radius = radius(&unit);
-        let cell = OneCell::new(&unit, rule);
+        let shape = shape(grid);
+        let radius = radius(&shape);
+        let cell = OneCell::new(&shape, rule);
         let mut folded = vec![[T::of(0.0); SUMS]; pairs * PARITIES * quarter];
         folded.par_chunks_mut(PARITIES * quarter).enumerate().for_each(|(pair, folded): (usize, &mut [Folded<T>])| {
             let (i, first) = (pair / n_ls.div_ceil(2), pair % n_ls.div_ceil(2) * 2);
             let [cos, sin] = angles.directions[i];
             for (which, j) in (first..n_ls.min(first + 2)).enumerate() {
                 let d = radius * angles.tangents[j];
-                fold(&unit, &cell.wrenches([-sin * d, cos * d]), radius / cell.unit, which, folded);
+                fold(&shape, &cell.wrenches([-sin * d, cos * d]), radius / cell.unit, which, folded);
             }
         });
         Ok(Self { grid: *grid, rule, radius, angles, factors: factors(folded) })
@@ -257,7 +251,7 @@ fn fold<T: Real>(grid: &Grid, wrenches: &[[f64; 3]], radius: f64, which: usize, 
 struct OneCell {
     grid: Grid,
     rule: Rule,
-    /// Unit of length of the wrenches [m].
+    /// Unit of length of the wrenches, in that of the grid.
     unit: f64,
     /// Cell centres from the grid's centre, in `unit`.
     places: Vec<[f64; 2]>,
@@ -291,7 +285,7 @@ impl OneCell {
     }
 
     /// Wrenches `(fx, fy, tau)` [-, -, unit] at the grid's centre of all cells with a force of one, for the rotation with w > 0 about
-    /// `centre` [m].
+    /// `centre`, in the grid's unit of length.
     fn wrenches(&self, centre: [f64; 2]) -> Vec<[f64; 3]> {
         let centre = centre.map(|x| x / self.unit);
         match self.rule {

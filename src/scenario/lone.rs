@@ -106,6 +106,7 @@ pub(crate) fn frames(text: &str, base: &Path, name: &str) -> Result<Vec<usize>, 
     /// Whatever else there is.
     #[derive(Deserialize)]
     struct Part {
+        #[serde(default)]
         patch: PatchSpec,
     }
     let Part { patch } = toml::from_str(text).map_err(|e| ScenarioError::toml(name, text, &e))?;

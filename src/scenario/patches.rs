@@ -107,19 +107,17 @@ impl Patches {
             },
         };
         let cells = spec.cells.as_ref().map(|cells| cells.both().map(|n| *n));
-        let mut frames = Vec::new();
-        let bases = if let Some(file) = spec.file.as_deref().filter(|file| is_npy(file)) {
-            let bases;
-            (frames, bases) = from_frames(&base.join(file), spec.frame, cells, size)?;
-            bases
+        let (frames, bases) = if let Some(file) = spec.file.as_deref().filter(|file| is_npy(file)) {
+            from_frames(&base.join(file), spec.frame, cells, size)?
         } else if let Some(file) = &spec.file {
-            vec![from_file(&base.join(file), cells, size, spec.size.is_some())?]
+            (Vec::new(), vec![from_file(&base.join(file), cells, size, spec.size.is_some())?])
         } else if let Some(rows) = &spec.pressure {
             let map = from_rows(rows)?;
-            vec![from_map(&map, "patch.pressure", cells, size)?]
+            (Vec::new(), vec![from_map(&map, "patch.pressure", cells, size)?])
         } else {
             let [nx, ny] = cells.unwrap_or([CELLS; 2]);
-            shapes.iter().map(|shape| from_shape(*shape, nx, ny, size)).collect::<Result<_, _>>()?
+            let bases = shapes.iter().map(|shape| from_shape(*shape, nx, ny, size));
+            (Vec::new(), bases.collect::<Result<_, _>>()?)
         };
         let hertz = HertzSpec {
             radius: spec.radius.clone().unwrap_or(Number::Constant(6.0)),

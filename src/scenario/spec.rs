@@ -171,7 +171,8 @@ pub struct PatchSpec {
     /// A map from a file beside the scenario: `.npy` (rows and columns, top row first; or frames of them), `.png` (brighter is
     /// more pressure) or `.csv` (columns x, y [m], w).
     pub file: Option<PathBuf>,
-    /// Which frame of an `.npy` with several, from 0. If not given, each contact takes one of them, all as likely.
+    /// Which frame of an `.npy` with several, from 0. If not given, each contact draws one of those with pressure, all as
+    /// likely.
     pub frame: Option<usize>,
     /// A map as rows of numbers >= 0 in any unit, top row first.
     pub pressure: Option<Vec<Vec<f64>>>,
