@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::cells::FAR_DIAGONALS;
 use super::far::Far;
-use super::folded::{Folded, IMAGES, MAPS, PARITIES, SUMS, fold_maps, multiply, parts};
+use super::folded::{Folded, MAPS, PARITIES, SUMS, Site, Sums, parts};
 use super::lanes::{Block, LANES, vectorised};
 use super::points::AT_REST;
 use super::rule::Rule;
@@ -166,23 +166,20 @@ impl Basis {
         }
         let tables = patches.par_chunks(MAPS).map(|patches| {
             let maps: Vec<&[f64]> = patches.iter().map(Patch::weights).collect();
+            let centre = |p: &Patch| p.cop().map(|x| x / (self.radius * p.grid().dx));
+            let centres: Vec<[f64; 2]> = patches.iter().map(centre).collect();
             let nodes = match &self.factors {
-                Factors::Double(factors) => widest!(products::<f64>(factors, &self.grid, self.angles.n_ls(), &maps)),
-                Factors::Single(factors) => widest!(products::<f32>(factors, &self.grid, self.angles.n_ls(), &maps)),
+                Factors::Double(f) => widest!(products::<f64>(f, &self.grid, &self.angles, &maps, &centres)),
+                Factors::Single(f) => widest!(products::<f32>(f, &self.grid, &self.angles, &maps, &centres)),
             };
             patches.iter().zip(nodes).map(|(patch, nodes)| self.table(patch, nodes)).collect::<Vec<_>>()
         });
         Ok(tables.collect::<Vec<_>>().into_iter().flatten().collect())
     }
 
-    /// The table whose nodes but for translation are known.
-    fn table(&self, patch: &Patch, mut h: Vec<[f64; 3]>) -> Table {
-        let (n_ls, [x, y], radius) = (self.angles.n_ls(), patch.cop(), self.radius * patch.grid().dx);
-        for (i, [cos, sin]) in self.angles.directions.iter().enumerate() {
-            // Translation: all of the force at the centre of pressure.
-            h[i * (n_ls + 1) + n_ls] = [-cos, -sin, (y * cos - x * sin) / radius];
-        }
-        h.copy_within(..=n_ls, 4 * n_ls * (n_ls + 1));
+    /// The table whose nodes are known.
+    fn table(&self, patch: &Patch, h: Vec<[f64; 3]>) -> Table {
+        let (n_ls, radius) = (self.angles.n_ls(), self.radius * patch.grid().dx);
         let is_single = matches!(self.factors, Factors::Single(_));
         Table { rule: self.rule, n_ls, patch: patch.clone(), at_origin: true, radius, is_single, h }
     }
@@ -200,28 +197,47 @@ fn radius(grid: &Grid) -> f64 {
     d / 6.0 + (a * a / b * (b / a).asinh() + b * b / a * (a / b).asinh()) / 12.0
 }
 
-/// The nodes of row `i` and of its mirror images in x, in y and in both. The mirror image of a centre of rotation in x is that of the
-/// velocity in y.
-fn images(n_ls: usize, i: usize) -> impl Iterator<Item = [usize; IMAGES]> {
-    let rows = [i, 4 * n_ls - i, 2 * n_ls - i, 2 * n_ls + i].map(|i| i % (4 * n_ls) * (n_ls + 1));
-    (0..n_ls).map(move |j| rows.map(|row| row + j))
+/// The row of the first quarter turn whose mirror image row `i` of a table is, and whether it is mirrored, in x and in y. The mirror image
+/// of a centre of rotation in x is that of the velocity in y.
+const fn image(n_ls: usize, i: usize) -> (usize, [bool; 2]) {
+    match i / n_ls {
+        0 => (i, [false, false]),
+        1 => (2 * n_ls - i, [false, true]),
+        2 => (i - 2 * n_ls, [true, true]),
+        _ => (4 * n_ls - i, [true, false]),
+    }
 }
 
 copies! {
-    /// The nodes of the tables of `maps` but for translation.
-    fn products<R>(factors: &[Folded<R::Scalar>], grid: &Grid, n_ls: usize, maps: &[&[f64]]) -> Vec<Vec<[f64; 3]>> {
-        let size = [grid.nx, grid.ny];
-        let mut out: Vec<_> = maps.iter().map(|_| vec![[0.0; 3]; (4 * n_ls + 1) * (n_ls + 1)]).collect();
-        let mut folded = Vec::with_capacity(maps.len().div_ceil(R::LANES));
-        for maps in maps.chunks(R::LANES) {
-            folded.push(fold_maps::<R>(size, maps));
-        }
+    /// The nodes of the tables of `maps`, with their centres of pressure over the radius.
+    fn products<R>(
+        factors: &[Folded<R::Scalar>], grid: &Grid, angles: &Angles, maps: &[&[f64]], centres: &[[f64; 2]],
+    ) -> Vec<Vec<[f64; 3]>> {
+        let n_ls = angles.n_ls();
+        let pairs = n_ls.div_ceil(2);
         let quarter = grid.nx.div_ceil(2) * grid.ny.div_ceil(2);
-        let mut to = Vec::with_capacity(n_ls);
-        for (i, factors) in factors.chunks_exact(n_ls.div_ceil(2) * PARITIES * quarter).enumerate() {
-            to.clear();
-            to.extend(images(n_ls, i));
-            multiply::<R, true>(factors, quarter, &folded, &to, &mut out);
+        let mut sums = Sums::<R>::new([grid.nx, grid.ny], (n_ls + 1) * pairs, maps);
+        for (i, factors) in factors.chunks_exact(pairs * PARITIES * quarter).enumerate() {
+            sums.multiply(i * pairs, factors);
+        }
+        let mut out: Vec<_> = maps.iter().map(|_| Vec::with_capacity((4 * n_ls + 1) * (n_ls + 1))).collect();
+        let mut sites = Vec::with_capacity(n_ls);
+        for (group, (out, centres)) in out.chunks_mut(R::LANES).zip(centres.chunks(R::LANES)).enumerate() {
+            for (i, [cos, sin]) in angles.directions.iter().enumerate() {
+                let (row, mirrored) = image(n_ls, i);
+                sites.clear();
+                for j in 0..n_ls {
+                    sites.push(Site { of: 2 * row * pairs + j, mirrored });
+                }
+                for ((out, row), [x, y]) in out.iter_mut().zip(sums.rows(group, &sites, [2, 1, 0])).zip(centres) {
+                    // Translation: all of the force at the centre of pressure.
+                    row[3 * n_ls..][..3].copy_from_slice(&[-cos, -sin, y * cos - x * sin]);
+                    out.extend_from_slice(row[..3 * (n_ls + 1)].as_chunks().0);
+                }
+            }
+            for out in out {
+                out.extend_from_within(..=n_ls);
+            }
         }
         out
     }

@@ -4,15 +4,17 @@
 //! parts of a map that are even and odd in x and in y do not mix, and each needs the kernel's part of its own parity on a
 //! quarter of the nodes and a quarter of the cells: a fourth of the multiplications.
 
+use std::slice::ChunksExactMut;
+
 use rayon::prelude::*;
 
 use super::lattice::Kernel;
-use crate::number::real::Real;
-use crate::number::simd::{copies, widest};
+use crate::number::real::{LANES, Real};
+use crate::number::simd::{Simd, copies, widest};
 use crate::patch::{Grid, Patch};
 
-/// Maps that are multiplied together: folding the kernel about a node serves as many.
-pub const MAPS: usize = 64;
+/// Maps that are multiplied together: coefficients that are in the cache serve as many, and their sums stay there, too.
+pub const MAPS: usize = 48;
 /// Fewer maps go one by one: most lanes would be empty.
 const TOGETHER: usize = 8;
 /// Parities: even or odd in x (bit 0) and in y (bit 1).
@@ -21,8 +23,6 @@ pub const PARITIES: usize = 4;
 pub const SUMS: usize = 6;
 /// Cells that are summed at once.
 const CELLS: usize = 32;
-/// A site and its mirror images in x, in y and in both.
-pub const IMAGES: usize = 4;
 
 /// What cells add to the sums about two sites: `[two sites][parity][cell of a quarter]`.
 pub type Folded<T> = [T; SUMS];
@@ -72,26 +72,32 @@ pub fn parts<R: Real>([a, b, c, d]: [R; 4]) -> [R; PARITIES] {
 copies! {
     /// Sums of `w (R, a/R, b/R)` about every node, `[map][node row][node column]`, for maps of shares `w`.
     fn correlate<R>(kernel: &Kernel<R::Scalar>, maps: &[&[f64]]) -> Vec<Vec<[f64; 3]>> {
-        let size = [kernel.nx, kernel.ny];
-        let [nx, ny] = size;
-        let mut out: Vec<_> = maps.iter().map(|_| vec![[0.0; 3]; (nx + 1) * (ny + 1)]).collect();
-        let mut folded = Vec::with_capacity(maps.len().div_ceil(R::LANES));
-        for maps in maps.chunks(R::LANES) {
-            folded.push(fold_maps::<R>(size, maps));
-        }
+        let [nx, ny] = [kernel.nx, kernel.ny];
         let quarter = nx.div_ceil(2) * ny.div_ceil(2);
-        let mut coefficients = vec![[R::Scalar::of(0.0); SUMS]; (nx / 2 + 1).div_ceil(2) * PARITIES * quarter];
-        let mut images = vec![[0; IMAGES]; nx / 2 + 1];
+        let columns = (nx / 2 + 1).div_ceil(2);
+        let mut sums = Sums::<R>::new([nx, ny], (ny / 2 + 1) * columns, maps);
+        let mut coefficients = vec![[R::Scalar::of(0.0); SUMS]; columns * PARITIES * quarter];
         for l in 0..=ny / 2 {
             // Two at a time: of an odd number of columns one goes too far, and is not taken.
             for (pair, coefficients) in coefficients.chunks_exact_mut(PARITIES * quarter).enumerate() {
                 fold_kernel(kernel, 2 * pair, l, coefficients);
             }
-            for (k, images) in images.iter_mut().enumerate() {
-                let (row, mirrored) = (l * (nx + 1), (ny - l) * (nx + 1));
-                *images = [row + k, row + nx - k, mirrored + k, mirrored + nx - k];
+            sums.multiply(l * columns, &coefficients);
+        }
+        let mut out: Vec<_> = maps.iter().map(|_| Vec::with_capacity((nx + 1) * (ny + 1))).collect();
+        let mut sites = Vec::with_capacity(nx + 1);
+        for (group, out) in out.chunks_mut(R::LANES).enumerate() {
+            for l in 0..=ny {
+                let (below, y) = if l > ny / 2 { (ny - l, true) } else { (l, false) };
+                sites.clear();
+                for k in 0..=nx {
+                    let (left, x) = if k > nx / 2 { (nx - k, true) } else { (k, false) };
+                    sites.push(Site { of: 2 * below * columns + left, mirrored: [x, y] });
+                }
+                for (out, row) in out.iter_mut().zip(sums.rows(group, &sites, [0, 1, 2])) {
+                    out.extend_from_slice(row[..3 * (nx + 1)].as_chunks().0);
+                }
             }
-            multiply::<R, false>(&coefficients, quarter, &folded, &images, &mut out);
         }
         out
     }
@@ -100,18 +106,26 @@ copies! {
 /// The parts of as many maps as there are lanes on a quarter of the grid, `[parity][cell]`. The middle column and row are their own
 /// mirror image and count half.
 #[inline(always)]
-pub fn fold_maps<R: Real>([nx, ny]: [usize; 2], maps: &[&[f64]]) -> Vec<R> {
+fn fold_maps<R: Real>([nx, ny]: [usize; 2], maps: &[&[f64]]) -> Vec<R> {
+    let cells = nx * ny;
+    let mut abreast = vec![R::of(0.0); cells.next_multiple_of(R::LANES)];
+    for (block, cell) in abreast.chunks_exact_mut(R::LANES).enumerate() {
+        let first = block * R::LANES;
+        for (map, cell) in maps.iter().zip(&mut *cell) {
+            *cell = R::pack(&map[first..cells.min(first + R::LANES)]);
+        }
+        transpose(cell);
+    }
     let (width, quarter) = (nx.div_ceil(2), nx.div_ceil(2) * ny.div_ceil(2));
     let mut folded = vec![R::of(0.0); PARITIES * quarter];
-    for (lane, map) in maps.iter().enumerate() {
-        for j in 0..ny.div_ceil(2) {
-            let (low, high) = (&map[j * nx..][..nx], &map[(ny - 1 - j) * nx..][..nx]);
-            for i in 0..width {
-                let [half_x, half_y] = [(i, nx), (j, ny)].map(|(at, n)| if 2 * at + 1 == n { 0.5 } else { 1.0 });
-                let parts = parts([low[i], low[nx - 1 - i], high[i], high[nx - 1 - i]]);
-                for (parity, part) in parts.into_iter().enumerate() {
-                    folded[parity * quarter + j * width + i].set(lane, 0.25 * half_x * half_y * part);
-                }
+    for j in 0..ny.div_ceil(2) {
+        let (low, high) = (&abreast[j * nx..][..nx], &abreast[(ny - 1 - j) * nx..][..nx]);
+        for i in 0..width {
+            let half = |at: usize, n: usize| if 2 * at + 1 == n { 0.5 } else { 1.0 };
+            let share = R::of(0.25 * half(i, nx) * half(j, ny));
+            let parts = parts([low[i], low[nx - 1 - i], high[i], high[nx - 1 - i]]);
+            for parity in 0..PARITIES {
+                folded[parity * quarter + j * width + i] = share * parts[parity];
             }
         }
     }
@@ -140,49 +154,107 @@ fn fold_kernel<T: Real>(kernel: &Kernel<T>, k: usize, l: usize, out: &mut [Folde
     }
 }
 
-/// The sums of all maps about sites, from the `coefficients` of a `quarter` of the cells, two sites together. Those about a site and its
-/// mirror images in x, in y and in both go to its `images`, the last sum first where `REVERSED`.
-#[inline(always)]
-pub fn multiply<R: Real, const REVERSED: bool>(
-    coefficients: &[Folded<R::Scalar>],
+/// A site, or its mirror image in x, in y or in both.
+#[derive(Clone, Copy, Debug)]
+pub struct Site {
+    /// The site whose image it is: the place of its coefficients.
+    pub of: usize,
+    /// Whether it is mirrored, in x and in y.
+    pub mirrored: [bool; 2],
+}
+
+/// Sums about a pair of sites of the parts of a map in every lane.
+type Products<R> = [[R; SUMS]; PARITIES];
+
+/// Sums of at most [`MAPS`] maps about sites and all their mirror images.
+pub struct Sums<R> {
+    /// Groups of maps, a lane each, as [`fold_maps`] makes them.
+    maps: Vec<Vec<R>>,
+    /// `[group][pair of sites]`.
+    products: Vec<Products<R>>,
+    pairs: usize,
     quarter: usize,
-    maps: &[Vec<R>],
-    images: &[[usize; IMAGES]],
-    out: &mut [Vec<[f64; 3]>],
-) {
-    let (zero, pairs) = (R::of(0.0), images.len().div_ceil(2));
-    let mut products = vec![[[[zero; SUMS]; PARITIES]; 2]; pairs];
-    let mut sums = vec![[[[zero; 3]; IMAGES]; 2]; pairs];
-    for (maps, out) in maps.chunks(2).zip(out.chunks_mut(2 * R::LANES)) {
-        products.fill([[[zero; SUMS]; PARITIES]; 2]);
-        match maps {
-            // A coefficient that is in a register serves two groups of maps.
-            [first, second] => add_products(coefficients, [first, second], quarter, &mut products),
-            _ => add_products(coefficients, [&maps[0]], quarter, &mut products),
+    /// For [`Sums::rows`].
+    values: Vec<R>,
+    rows: Vec<f64>,
+}
+
+impl<R: Real> Sums<R> {
+    /// For the sums of `maps` on grids of this size about so many pairs of sites.
+    #[inline(always)]
+    pub fn new([nx, ny]: [usize; 2], pairs: usize, maps: &[&[f64]]) -> Self {
+        let mut groups = Vec::with_capacity(maps.len().div_ceil(R::LANES));
+        for maps in maps.chunks(R::LANES) {
+            groups.push(fold_maps([nx, ny], maps));
         }
-        for (group, out) in out.chunks_mut(R::LANES).enumerate() {
-            for (products, sums) in products.iter().zip(&mut sums) {
-                unfold(&products[group], sums);
+        let products = vec![[[R::of(0.0); SUMS]; PARITIES]; groups.len() * pairs];
+        let quarter = nx.div_ceil(2) * ny.div_ceil(2);
+        Self { maps: groups, products, pairs, quarter, values: Vec::new(), rows: Vec::new() }
+    }
+
+    /// Makes the sums about pairs of sites, from the `first` on, from their `coefficients`, once.
+    #[inline(always)]
+    pub fn multiply(&mut self, first: usize, coefficients: &[Folded<R::Scalar>]) {
+        let Self { maps, products, pairs, quarter, .. } = self;
+        // A coefficient that is in a register serves as many groups of maps as there are registers for their sums.
+        let together = if matches!(R::SIMD, Simd::Avx512) { 3 } else { 2 };
+        for (maps, out) in maps.chunks(together).zip(products.chunks_mut(together * *pairs)) {
+            let out = &mut out[first..];
+            match maps {
+                [a, b, c] => add_products(coefficients, [a, b, c], *quarter, *pairs, out),
+                [a, b] => add_products(coefficients, [a, b], *quarter, *pairs, out),
+                _ => add_products(coefficients, [&maps[0]], *quarter, *pairs, out),
             }
-            scatter::<R, REVERSED>(&sums, images, out);
         }
+    }
+
+    /// The sums about sites, for every map of a group: a row for each, the three sums of a site in their `order`, and
+    /// room for three more.
+    #[inline(always)]
+    pub fn rows(&mut self, group: usize, sites: &[Site], order: [usize; 3]) -> ChunksExactMut<'_, f64> {
+        let products = &self.products[group * self.pairs..][..self.pairs];
+        let (values, rows) = (&mut self.values, &mut self.rows);
+        let room = (3 * sites.len() + 3).next_multiple_of(R::LANES);
+        values.resize(room, R::of(0.0));
+        rows.resize(room * R::LANES, 0.0);
+        for (site, values) in sites.iter().zip(values.chunks_exact_mut(3)) {
+            let sign = |mirrored| R::of(if mirrored { -1.0 } else { 1.0 });
+            let [x, y] = [sign(site.mirrored[0]), sign(site.mirrored[1])];
+            let ([a, b, c, d], at) = (&products[site.of / 2], 3 * (site.of % 2));
+            // Odd parts change sign in the mirror; the second sum is odd in x and the third in y, and changes it again.
+            values[order[0]] = d[at].fma(x, c[at]).fma(y, b[at].fma(x, a[at]));
+            values[order[1]] = c[at + 1].fma(x, d[at + 1]).fma(y, a[at + 1].fma(x, b[at + 1]));
+            values[order[2]] = b[at + 2].fma(x, a[at + 2]).fma(y, d[at + 2].fma(x, c[at + 2]));
+        }
+        for (block, values) in values.chunks_exact_mut(R::LANES).enumerate() {
+            transpose(values);
+            for (values, row) in values.iter().zip(rows.chunks_exact_mut(room)) {
+                let (values, mut wide) = (*values, [0.0; LANES]);
+                for (wide, value) in wide.iter_mut().zip(values.lanes()) {
+                    *wide = value.lane(0);
+                }
+                row[block * R::LANES..][..R::LANES].copy_from_slice(&wide[..R::LANES]);
+            }
+        }
+        rows.chunks_exact_mut(room)
     }
 }
 
-/// Adds the sums about sites of the parts of groups of maps.
+/// Adds the sums about sites of the parts of groups of maps, to those of pairs `pairs` apart.
 #[inline(always)]
 fn add_products<R: Real, const GROUPS: usize>(
     coefficients: &[Folded<R::Scalar>],
     maps: [&Vec<R>; GROUPS],
     quarter: usize,
-    out: &mut [[[[R; SUMS]; PARITIES]; 2]],
+    pairs: usize,
+    out: &mut [Products<R>],
 ) {
     for parity in 0..PARITIES {
         // Sums of some cells are summed: one long sum would lose more to rounding. The maps of some cells stay near.
         for first in (0..quarter).step_by(CELLS) {
             let some = parity * quarter + first..parity * quarter + quarter.min(first + CELLS);
             let maps = maps.map(|map| &map[some.clone()]);
-            for (coefficients, out) in coefficients.chunks_exact(PARITIES * quarter).zip(out.iter_mut()) {
+            for (pair, coefficients) in coefficients.chunks_exact(PARITIES * quarter).enumerate() {
                 let mut sums = [[R::of(0.0); SUMS]; GROUPS];
                 for (cell, c) in coefficients[some.clone()].iter().enumerate() {
                     for sum in 0..SUMS {
@@ -193,8 +265,9 @@ fn add_products<R: Real, const GROUPS: usize>(
                     }
                 }
                 for group in 0..GROUPS {
+                    let out = &mut out[group * pairs + pair];
                     for sum in 0..SUMS {
-                        out[group][parity][sum] += sums[group][sum];
+                        out[parity][sum] += sums[group][sum];
                     }
                 }
             }
@@ -202,38 +275,16 @@ fn add_products<R: Real, const GROUPS: usize>(
     }
 }
 
-/// Sums about two sites of the parts of the maps, to those about their images.
+/// Lanes to registers and registers to lanes, of as many registers as they have lanes.
 #[inline(always)]
-fn unfold<R: Real>(products: &[[R; SUMS]; PARITIES], out: &mut [[[R; 3]; IMAGES]; 2]) {
-    for (site, out) in out.iter_mut().enumerate() {
-        for sum in 0..3 {
-            let at = 3 * site + sum;
-            let of = parts([products[0][at], products[1][at], products[2][at], products[3][at]]);
-            for (image, out) in out.iter_mut().enumerate() {
-                // The second is odd in x and the third in y: mirrored, they change sign.
-                let minus = (sum == 1 && image & 1 == 1) || (sum == 2 && image >> 1 == 1);
-                out[sum] = if minus { -of[image] } else { of[image] };
-            }
+fn transpose<R: Real>(rows: &mut [R]) {
+    let half = R::LANES / 2;
+    for _ in 0..R::LANES.ilog2() {
+        let mut next = [R::of(0.0); LANES];
+        for k in 0..half {
+            [next[2 * k], next[2 * k + 1]] = rows[k].interleaved(rows[k + half]);
         }
-    }
-}
-
-/// Sums of a map in every lane to where they belong, map by map, as maps lie far from each other.
-#[inline(always)]
-fn scatter<R: Real, const REVERSED: bool>(
-    sums: &[[[[R; 3]; IMAGES]; 2]],
-    images: &[[usize; IMAGES]],
-    out: &mut [Vec<[f64; 3]>],
-) {
-    for (lane, out) in out.iter_mut().enumerate() {
-        for image in 0..IMAGES {
-            for (sums, images) in sums.as_flattened().iter().zip(images) {
-                let [first, second, last] = &sums[image];
-                let [first, last] = if REVERSED { [last, first] } else { [first, last] };
-                let [first, second, last] = [first.lanes()[lane], second.lanes()[lane], last.lanes()[lane]];
-                out[images[image]] = [first.lane(0), second.lane(0), last.lane(0)];
-            }
-        }
+        rows.copy_from_slice(&next[..R::LANES]);
     }
 }
 
@@ -243,7 +294,6 @@ mod tests {
     use crate::limit_surface::sample::{node, unit};
     use crate::limit_surface::{Rule, Surface};
     use crate::number::real::Lanes;
-    use crate::number::simd::Simd;
     #[cfg(target_arch = "x86_64")]
     use crate::number::x86::{Avx2F32, Avx2F64, Avx512F32, Avx512F64};
     use crate::planar::Twist;

@@ -159,6 +159,18 @@ pub trait Real:
         base + (z * z2).fma(sum, z)
     }
 
+    /// The lanes of both, in turns: `[a0 b0 a1 b1 ..]` of the first half of the lanes, then of the second.
+    #[inline(always)]
+    fn interleaved(self, other: Self) -> [Self; 2] {
+        let mut out = [self; 2];
+        for lane in 0..Self::LANES {
+            for (at, from) in [(2 * lane, self), (2 * lane + 1, other)] {
+                out[at / Self::LANES].lanes_mut()[at % Self::LANES] = from.lanes()[lane];
+            }
+        }
+        out
+    }
+
     /// Writes the lanes whose mask is set to `to`, one after the other from its lane `at` on. What was in the other lanes of
     /// that group and the next may be lost.
     #[inline(always)]
