@@ -41,9 +41,20 @@ impl Grid {
                 return Err(ParameterError::new(name, n, format!("1 to {MAX_CELLS_PER_SIDE}")));
             }
         }
-        check("patch.size[0]", width, "a finite length > 0 [m]", width > 0.0)?;
-        check("patch.size[1]", height, "a finite length > 0 [m]", height > 0.0)?;
-        Ok(Self { nx, ny, dx: width / nx as f64, dy: height / ny as f64 })
+        let grid = Self { nx, ny, dx: width / nx as f64, dy: height / ny as f64 };
+        for (name, length, cell) in [("patch.size[0]", width, grid.dx), ("patch.size[1]", height, grid.dy)] {
+            // Squares of lengths are numbers, too.
+            check(name, length, "a finite length > 0 [m]", (1e-100..=1e100).contains(&cell))?;
+        }
+        Ok(grid)
+    }
+
+    /// Checks a grid that [`Grid::new`] may not have made.
+    ///
+    /// # Errors
+    /// As [`Grid::new`].
+    pub fn validate(&self) -> Result<(), ParameterError> {
+        Self::new(self.nx, self.ny, self.dx * self.nx as f64, self.dy * self.ny as f64).map(|_| ())
     }
 
     /// Number of cells.
@@ -112,8 +123,9 @@ impl Patch {
     /// A patch from non-negative pressures in any unit, one a cell, bottom row first.
     ///
     /// # Errors
-    /// A wrong number of values, a negative or non-finite one, or no pressure at all.
+    /// A wrong number of values, a negative or non-finite one, no pressure at all, or a grid as in [`Grid::new`].
     pub fn from_pressure(grid: Grid, pressure: &[f64]) -> Result<Self, PatchError> {
+        grid.validate()?;
         if pressure.len() != grid.len() {
             let Grid { nx, ny, .. } = grid;
             return Err(PatchError::Size { found: pressure.len(), expected: grid.len(), nx, ny });
@@ -180,27 +192,32 @@ impl Patch {
     /// A map that depends on the normal force, eq. (46), as it is at `f_n` [N].
     ///
     /// # Errors
-    /// Parameters of the rule out of range.
+    /// Parameters of the rule out of range, or a force that is not finite.
     pub fn hertz(grid: Grid, rule: Hertz, f_n: f64) -> Result<Self, PatchError> {
         rule.validate()?;
+        check("f_n", f_n, "a finite force [N]", true)?;
         let patch = Self::from_pressure(grid, &rule.pressure(&grid, f_n))?;
         Ok(Self { hertz: Some(rule), ..patch })
     }
 
-    /// The same patch under normal force `f_n` [N]; itself unless its map depends on `f_n`.
+    /// The same patch under normal force `f_n` [N], 0 if that is not finite or negative; itself unless its map depends on `f_n`.
     #[must_use]
     pub fn under(&self, f_n: f64) -> Self {
         match self.hertz {
-            Some(rule) => Self::hertz(self.grid, rule, f_n).expect("the rule was checked when the patch was made"),
+            Some(rule) => Self::hertz(self.grid, rule, if f_n.is_finite() { f_n.max(0.0) } else { 0.0 })
+                .expect("the rule was checked when the patch was made"),
             None => self.clone(),
         }
     }
 
     /// The same shares of normal force on cells scaled by `kx`, `ky` > 0; shares the map's memory.
-    #[must_use]
-    pub fn scaled(&self, kx: f64, ky: f64) -> Self {
+    ///
+    /// # Errors
+    /// Cells without size, as in [`Grid::new`].
+    pub fn scaled(&self, kx: f64, ky: f64) -> Result<Self, ParameterError> {
         let grid = Grid { dx: self.grid.dx * kx, dy: self.grid.dy * ky, ..self.grid };
-        Self::of(grid, Arc::clone(&self.weights), self.hertz)
+        grid.validate()?;
+        Ok(Self::of(grid, Arc::clone(&self.weights), self.hertz))
     }
 
     /// The grid.
@@ -275,6 +292,13 @@ mod tests {
         assert!(matches!(Patch::from_pressure(grid, &[f64::NAN, 1.0, 1.0, 1.0]), Err(PatchError::Pressure { .. })));
         assert!(Grid::new(0, 1, 1.0, 1.0).is_err());
         assert!(Grid::new(1, 1, -1.0, 1.0).is_err());
+        for dx in [f64::NAN, 0.0, -1e-3, f64::INFINITY, 1e-320, 1e300] {
+            let bad = Grid { dx, ..grid };
+            assert!(matches!(Patch::from_pressure(bad, &[1.0; 4]), Err(PatchError::Parameter(_))), "{dx}");
+            let patch = Patch::from_pressure(grid, &[1.0; 4]).unwrap();
+            assert!(patch.scaled(dx / grid.dx, 1.0).is_err(), "{dx}");
+        }
+        assert!(Patch::hertz(grid, Hertz::default(), f64::NAN).is_err());
     }
 
     #[test]
@@ -282,7 +306,7 @@ mod tests {
         let patch = Patch::shape(Grid::new(4, 2, 0.4, 0.2).unwrap(), Shape::Square).unwrap();
         // Sum of (n^2 - 1)/12 d^2 over both axes.
         assert_relative_eq!(patch.viscous(), 15.0 / 12.0 * 0.01 + 3.0 / 12.0 * 0.01, max_relative = 1e-13);
-        assert_relative_eq!(patch.scaled(2.0, 2.0).radius(), 2.0 * patch.radius(), max_relative = 1e-13);
+        assert_relative_eq!(patch.scaled(2.0, 2.0).unwrap().radius(), 2.0 * patch.radius(), max_relative = 1e-13);
         assert_relative_eq!(patch.cop()[0], 0.0, epsilon = 1e-17);
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use bristle::gpu::{Choice, Gpu};
 use bristle::limit_surface::{Basis, Ellipsoid, Quartic, Rule, Surface, Table};
 use bristle::patch::{Grid, Patch, Shape};
 use bristle::planar::{Twist, Wrench};
@@ -323,6 +324,65 @@ fn wrenches_oppose_and_turn_with_the_twist() {
 }
 
 #[test]
+fn wrenches_of_anything_are_numbers_or_say_that_they_are_not() {
+    let patch = random_patch(3);
+    for rule in Rule::ALL {
+        let surface = Surface::new(&patch, rule);
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            for k in 0..3 {
+                let mut v = [0.1, -0.2, 3.0];
+                v[k] = bad;
+                let w = surface.coulomb(v.into()).to_array();
+                assert!(w.iter().all(|c| c.is_nan()), "{} of {v:?}: {w:?}", rule.name());
+            }
+        }
+        // Friction never drives: a force that would pull is none.
+        let twist = Twist::new(0.1, -0.2, 3.0);
+        assert_eq!(surface.wrench(twist, 0.5, -2.0).to_array().map(f64::abs), [0.0; 3]);
+        assert_eq!(surface.viscous_wrench(twist, 0.5, -2.0).to_array().map(f64::abs), [0.0; 3]);
+        assert!(surface.wrench(twist, 0.5, f64::NAN).fx.is_nan());
+        let table = Table::of(&surface, 8).unwrap();
+        assert_eq!(table.h(surface.radius(), Twist::default()), [0.0; 3]);
+    }
+    // The size of a twist plays no part.
+    let surface = Surface::new(&patch, Rule::Cells);
+    let (quartic, _) = Quartic::fit(&surface);
+    for k in 0..20 {
+        let v = direction(7, k);
+        let wanted = quartic.coulomb(twist(v, surface.radius())).to_array();
+        for scale in [2f64.powi(-600), 2f64.powi(600)] {
+            let found = quartic.coulomb(twist(v.map(|c| c * scale), surface.radius())).to_array();
+            close(found, wanted, [1.0, 1.0, surface.radius()], (k, scale));
+        }
+    }
+}
+
+#[test]
+fn a_point_has_the_same_force_in_every_table() {
+    let grid = Grid::new(3, 2, 0.01, 0.01).unwrap();
+    let point = Patch::from_pressure(grid, &[0.0, 0.0, 0.0, 0.0, 1.0, 0.0]).unwrap();
+    let gpu = Gpu::new(Choice::Any).unwrap();
+    for rule in [Rule::Points, Rule::Bilinear] {
+        let tables = [
+            Table::new(&point, rule, 7).unwrap(),
+            Table::single(&point, rule, 7).unwrap(),
+            gpu.tables(std::slice::from_ref(&point), rule, 7).unwrap().remove(0),
+        ];
+        for table in &tables {
+            assert_eq!(table.radius(), 0.0);
+            for k in 0..50 {
+                let v = direction(9, k);
+                let [fx, fy, tau] = table.h(0.0, Twist::from(v));
+                let s = v[0].hypot(v[1]);
+                // A bilinear look-up cuts the corners of the circle.
+                assert!((fx + v[0] / s).hypot(fy + v[1] / s) < 0.05 && tau == 0.0, "{v:?}: {fx}, {fy}, {tau}");
+            }
+            assert!(table.passivity(3).largest <= 0.0);
+        }
+    }
+}
+
+#[test]
 fn exact_cells_never_pass_one_and_dissipate() {
     for shape in SHAPES {
         let table = Table::new(&patch(shape), Rule::Cells, 20).unwrap();
@@ -348,7 +408,7 @@ fn exact_cells_never_pass_one_and_dissipate() {
 fn a_patch_may_be_resized_without_a_new_table() {
     let patch = patch(Shape::NonConvex2);
     let table = Table::new(&patch, Rule::Cells, 20).unwrap();
-    let large = Table::new(&patch.scaled(3.0, 3.0), Rule::Cells, 20).unwrap();
+    let large = Table::new(&patch.scaled(3.0, 3.0).unwrap(), Rule::Cells, 20).unwrap();
     for k in 0..200 {
         let v = twist(direction(5, k), large.radius());
         close(table.h(3.0 * table.radius(), v), large.h(large.radius(), v), [1.0; 3], k);

@@ -14,7 +14,7 @@ use bristle::engine::{DEFAULT_STEP, DEFAULT_TOLERANCE, Engine, Plan, Trajectorie
 use bristle::friction::{Friction, Law};
 use bristle::gpu::{Choice, Gpu};
 use bristle::limit_surface::{Basis, Rule, Table};
-use bristle::patch::{Patch, Shape};
+use bristle::patch::{Grid, Patch, Shape};
 use bristle::scenario::{Scenario, change};
 use bristle::schedule::Signal;
 use common::{Adaptive, assert_below, assert_close, rollout, series, shape};
@@ -275,6 +275,35 @@ fn the_consistent_form_sticks_as_the_distributed_model_does(engine: &dyn Engine,
     }
 }
 
+/// By the rules that take a cell for a point a contact of one cell has no extent, and slides as one bristle does.
+fn a_contact_of_one_cell_slides_as_a_point(engine: &dyn Engine, _: &Limits) {
+    let grid = Grid::new(3, 3, 0.01, 0.01).unwrap();
+    let mut one = [0.0; 9];
+    one[4] = 1.0;
+    let patch = Patch::from_pressure(grid, &one).unwrap();
+    let table = |rule| Model::LimitSurface(Arc::new(Table::new(&patch, rule, 20).unwrap()), Form::default());
+    let mut contacts = Vec::new();
+    for law in [Law::LuGre, Law::ElastoPlastic] {
+        for model in [Model::Distributed, table(Rule::Points), table(Rule::Bilinear)] {
+            let mut contact = looping(model);
+            contact.patch = Arc::new(patch.clone());
+            contact.friction.law = law;
+            contact.inputs = Inputs { normal_force: Signal::constant(1.0), ..Inputs::default() };
+            contact.initial.twist = [0.1, -0.05, 2.0].into();
+            contacts.push(contact);
+        }
+    }
+    let out = rollout(engine, &contacts, &Plan::new(0.01, 1e-5, 0.005).unwrap());
+    for k in 0..contacts.len() {
+        for c in 0..3 {
+            let of = |k: usize| series(&out.pose, k, out.frames(), c);
+            let what = format!("contact {k}, pose.{}", ["x", "y", "theta"][c]);
+            assert_close(&what, &of(k), &of(k / 3 * 3), 1e-7);
+        }
+        assert!(out.pose[k * out.frames() + 1][0] > 1e-4);
+    }
+}
+
 macro_rules! suite {
     ($name:ident, $engine:expr, $limits:expr) => {
         mod $name {
@@ -286,6 +315,7 @@ macro_rules! suite {
                 lugre_drifts_as_the_model_says_and_elasto_plastic_does_not,
                 the_published_form_creeps_under_looping_loads_and_the_consistent_one_does_not,
                 the_consistent_form_sticks_as_the_distributed_model_does,
+                a_contact_of_one_cell_slides_as_a_point,
             );
         }
     };

@@ -39,7 +39,7 @@ pub(super) struct SurfaceArguments {
     /// Resolution of the table, 1 to 1000 [default: the scenario's, else 20].
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     n_ls: Option<i64>,
-    /// `f32` for tables within 1e-5, where they are faster so: maps of many pressures in a fifth of the time. Others are made in
+    /// `f32` for tables within 2e-5 (random ones of 21 x 21 cells 2e-6), where they are faster so: maps of many pressures in a fifth of the time. Others are made in
     /// f64, and the report says so. What a scenario says is of its bristles [default: f64].
     #[arg(long, value_enum, value_name = "f64|f32", hide_possible_values = true, hide_default_value = true, default_value_t = Precision::F64)]
     precision: Precision,

@@ -65,7 +65,7 @@ impl Basis {
     /// The basis of tables with resolution `n_ls` of maps on `grid`.
     ///
     /// # Errors
-    /// `n_ls` of zero or above [`super::MAX_N_LS`], or such that grid and resolution ask for more than 1 GiB.
+    /// A grid as in [`Grid::new`], `n_ls` of zero or above [`super::MAX_N_LS`], or such that grid and resolution ask for more than 1 GiB.
     pub fn new(grid: &Grid, rule: Rule, n_ls: usize) -> Result<Self, ParameterError> {
         Self::of(grid, rule, n_ls, Factors::Double)
     }
@@ -84,6 +84,7 @@ impl Basis {
         n_ls: usize,
         factors: impl Fn(Vec<Folded<T>>) -> Factors,
     ) -> Result<Self, ParameterError> {
+        grid.validate()?;
         let angles = Angles::new(n_ls)?;
         let quarter = grid.nx.div_ceil(2) * grid.ny.div_ceil(2);
         let pairs = (n_ls + 1) * n_ls.div_ceil(2);

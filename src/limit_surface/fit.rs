@@ -111,9 +111,11 @@ impl Quartic {
     #[must_use]
     pub fn coulomb(&self, twist: Twist) -> Wrench {
         let v = Vector3::new(twist.vx, twist.vy, self.radius * twist.w);
-        if v.norm() == 0.0 {
+        let scale = v.amax();
+        if scale == 0.0 {
             return Wrench::default();
         }
+        let v = v / scale;
         // min H(F)/4 - v.F is smooth and convex; its minimum is a multiple of the load.
         let v = v.normalize();
         let mut load = v;

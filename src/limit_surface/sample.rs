@@ -104,13 +104,16 @@ impl Surface {
     }
 
     /// Coulomb wrench [-, -, m] of `twist` [m/s, m/s, rad/s] for `mu f_N = 1`, both at the centre of
-    /// pressure, model section 5. Depends on the direction of the twist only. Zero for a twist of zero; NaN
+    /// pressure. Depends on the direction of the twist only. Zero for a twist of zero; NaN
     /// for one that is not finite.
     #[must_use]
     pub fn coulomb(&self, twist: Twist) -> Wrench {
         let span = self.points.span.max(1.0);
         let scaled = [twist.vx, twist.vy, twist.w * self.unit * span];
-        let scale = scaled.iter().fold(0.0, |m: f64, c| if c.is_nan() { f64::NAN } else { m.max(c.abs()) });
+        if scaled.iter().any(|c| !c.is_finite()) {
+            return Wrench::new(f64::NAN, f64::NAN, f64::NAN);
+        }
+        let scale = scaled.iter().fold(0.0, |m: f64, c| m.max(c.abs()));
         if scale == 0.0 {
             return Wrench::default();
         }
@@ -124,12 +127,13 @@ impl Surface {
         Wrench::new(fx, fy, tau * self.unit)
     }
 
-    /// Coulomb wrench [N, N, N m] of `twist` under normal force `f_n` [N] with coefficient `mu` [-], both at
-    /// the centre of pressure.
+    /// Coulomb wrench [N, N, N m] of `twist` under normal force `f_n` [N] with coefficient `mu` >= 0 [-], both at
+    /// the centre of pressure. A negative force is no contact, 0.
     #[must_use]
     pub fn wrench(&self, twist: Twist, mu: f64, f_n: f64) -> Wrench {
         let Wrench { fx, fy, tau } = self.coulomb(twist);
-        Wrench::new(mu * f_n * fx, mu * f_n * fy, mu * f_n * tau)
+        let most = mu * pressing(f_n);
+        Wrench::new(most * fx, most * fy, most * tau)
     }
 
     /// As [`Surface::wrench`], with twist and wrench at the patch origin (the grid's centre).
@@ -139,10 +143,10 @@ impl Surface {
     }
 
     /// Viscous wrench `-sigma2 f_N (vx, vy, u w)` [N, N, N m] at the centre of pressure, which adds to the
-    /// Coulomb wrench; `sigma2` [s/m], `f_n` [N].
+    /// Coulomb wrench; `sigma2` >= 0 [s/m], `f_n` [N] as there.
     #[must_use]
     pub fn viscous_wrench(&self, twist: Twist, sigma2: f64, f_n: f64) -> Wrench {
-        let k = -sigma2 * f_n;
+        let k = -sigma2 * pressing(f_n);
         Wrench::new(k * twist.vx, k * twist.vy, k * self.patch.viscous() * twist.w)
     }
 
@@ -170,6 +174,11 @@ impl Surface {
     pub const fn radius(&self) -> f64 {
         self.radius
     }
+}
+
+/// A normal force, or none where it would pull; NaN stays NaN.
+fn pressing(f_n: f64) -> f64 {
+    if f_n < 0.0 { 0.0 } else { f_n }
 }
 
 impl Rotations for Surface {

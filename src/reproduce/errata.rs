@@ -133,7 +133,7 @@ fn disc(_: &Context<'_>) -> Result<Item, Error> {
     let slip = |patch: &Patch| -> Result<f64, Error> {
         Ok(1.0 / Surface::new(patch, Rule::Cells).margin(Wrench::new(0.0, 0.0, 0.03), 1.0, 9.81)?.factor)
     };
-    let (used, printed) = (slip(&wide.patch)?, slip(&wide.patch.scaled(2.0, 2.0))?);
+    let (used, printed) = (slip(&wide.patch)?, slip(&wide.patch.scaled(2.0, 2.0)?)?);
     item.tell("torque of Fig. 6 over slip, patch 50 mm wide", used);
     item.tell("torque of Fig. 6 over slip, patch of radius 50 mm", printed);
     item.measured = format!(

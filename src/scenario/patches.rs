@@ -155,7 +155,7 @@ impl Patches {
             Base::Unit(patch) => {
                 let Grid { nx, ny, dx, dy } = *patch.grid();
                 Grid::new(nx, ny, w, h)?;
-                (Arc::new(patch.scaled(w / (nx as f64 * dx), h / (ny as f64 * dy))), None)
+                (Arc::new(patch.scaled(w / (nx as f64 * dx), h / (ny as f64 * dy))?), None)
             }
             Base::Hertz([nx, ny]) => {
                 let radius = drawer.number("patch.radius", &self.hertz.radius);
@@ -270,8 +270,9 @@ fn from_file(
             Ok(match (sized, size) {
                 (false, _) => Base::Whole(Arc::new(patch)),
                 (true, Some([w, h])) => {
-                    Grid::new(nx, ny, w, h).map_err(|e| PatchFailure::of(FILE, e.into()))?;
-                    Base::Whole(Arc::new(patch.scaled(w / (nx as f64 * dx), h / (ny as f64 * dy))))
+                    let scaled = patch.scaled(w / (nx as f64 * dx), h / (ny as f64 * dy));
+                    let patch = Grid::new(nx, ny, w, h).and(scaled).map_err(|e| PatchFailure::of(FILE, e.into()))?;
+                    Base::Whole(Arc::new(patch))
                 }
                 (true, None) => Base::Unit(patch),
             })

@@ -73,7 +73,7 @@ impl Tables {
             None => Patch::clone(patch),
         };
         // Cells of one width, so that the table does not depend on which contact asked first.
-        let of = of.scaled(CELL / grid.dx, CELL * f64::from_bits(key.aspect) / grid.dy);
+        let of = of.scaled(CELL / grid.dx, CELL * f64::from_bits(key.aspect) / grid.dy)?;
         let table = Arc::new(Table::new(&of, rule, n_ls)?);
         let size = size_of_val(table.nodes());
         let mut kept = kept();

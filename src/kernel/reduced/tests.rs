@@ -85,7 +85,7 @@ fn the_radius_is_by_the_rule_of_the_table() {
     let [disc, square] = [Shape::Disc, Shape::Square].map(|shape| Patch::shape(grid, shape).unwrap());
     for rule in Rule::ALL {
         let table = Table::new(&disc, rule, 5).unwrap();
-        for patch in [&disc, &square, &disc.scaled(2.0, 2.0)] {
+        for patch in [&disc, &square, &disc.scaled(2.0, 2.0).unwrap()] {
             let wanted = Surface::new(patch, rule).radius();
             assert_eq!(radius_of(patch, Some(&table)).to_bits(), wanted.to_bits(), "{}", rule.name());
         }
