@@ -47,7 +47,7 @@ impl Engine for Baseline {
     }
 
     fn rollout(&self, contacts: &[Contact], plan: &Plan, progress: &Progress<'_>) -> Result<Trajectories, EngineError> {
-        validate(contacts)?;
+        validate(contacts, plan)?;
         if let Some(contact) = contacts.iter().position(|c| !c.model.is_grid()) {
             let error = ParameterError::new("contact.model", "reduced", "distributed");
             return Err(EngineError::Parameter { contact, error });

@@ -53,7 +53,7 @@ impl Model {
 pub enum Form {
     /// As published: not elastic below break-away on a limit surface, so contacts creep under looping loads.
     Published,
-    /// Elastic below break-away, with the distributed model's own stiffness (model.md, 4). The default.
+    /// Elastic below break-away, with the distributed model's own stiffness. The default.
     #[default]
     Consistent,
 }
@@ -113,17 +113,39 @@ pub struct Initial {
     pub pose: Pose,
     /// Twist at the centre of mass [m/s, m/s, rad/s]. Not used by `prescribed`.
     pub twist: Twist,
-    /// Bristle states `zeta = sigma0 z` [-], one for each of [`Contact::active_cells`]; of a reduced model
-    /// `[zeta_x, zeta_y], [zeta_3, 0]`. Zero if none.
+    /// Bristle states `zeta = sigma0 z` [-] in the axes of the patch, one for each of [`Contact::active_cells`]; of a reduced model
+    /// `[zeta_x, zeta_y], [zeta_3, 0]`. A bristle points where the patch slides, and pulls it back by `zeta` times its share of the
+    /// normal force. Zero if none: a body that starts in motion then meets bristles at rest, whose damping `sigma1` takes up all of its
+    /// velocity at first.
     pub bristles: Option<Vec<[f64; 2]>>,
 }
 
 impl Contact {
-    /// Checks all parameters.
+    /// Checks all parameters, for a run of `duration` [s]: coefficients of friction that change over time, too, and the number of
+    /// initial bristles. An engine does so for every contact.
+    ///
+    /// # Errors
+    /// The first field that is out of range.
+    pub fn validate_over(&self, duration: f64) -> Result<(), ParameterError> {
+        self.signals()?;
+        // First, as it names the signals that the contact's coefficients come from.
+        self.coefficients_over(duration)?;
+        self.validate()?;
+        let Some(bristles) = &self.initial.bristles else { return Ok(()) };
+        let expected = if self.model.is_grid() { self.active_cells(&self.timeline(&[0.0, duration])).len() } else { 2 };
+        if bristles.len() != expected {
+            let (found, accepted) = (format!("{} states", bristles.len()), format!("{expected}, as the model has"));
+            return Err(ParameterError::new("initial.bristles", found, accepted));
+        }
+        bristles.as_flattened().iter().try_for_each(|zeta| check("initial.bristles", *zeta, "finite numbers", true))
+    }
+
+    /// Checks all parameters but those that depend on the length of a run, see [`Contact::validate_over`].
     ///
     /// # Errors
     /// The first field that is out of range.
     pub fn validate(&self) -> Result<(), ParameterError> {
+        self.signals()?;
         self.friction.validate()?;
         self.body.validate()?;
         for (name, v) in ["x", "y", "theta"].iter().zip(self.initial.pose.to_array()) {
@@ -140,6 +162,54 @@ impl Contact {
         }
         if let Some(every) = self.inputs.remap_every {
             check("patch.update", every, "a finite period >= 1e-6 s", every >= 1e-6)?;
+        }
+        Ok(())
+    }
+
+    /// Checks that all inputs are finite at all times.
+    fn signals(&self) -> Result<(), ParameterError> {
+        let Inputs { normal_force, wrench, gravity, twist, mu_c, mu_s, .. } = &self.inputs;
+        normal_force.validate("inputs.normal_force")?;
+        for (name, signal) in ["wrench.fx", "wrench.fy", "wrench.tau"].into_iter().zip(wrench) {
+            signal.validate(&format!("inputs.{name}"))?;
+        }
+        for (name, signal) in ["gravity.0", "gravity.1"].into_iter().zip(gravity) {
+            signal.validate(&format!("inputs.{name}"))?;
+        }
+        for (name, signal) in ["twist.vx", "twist.vy", "twist.w"].into_iter().zip(twist) {
+            signal.validate(&format!("inputs.{name}"))?;
+        }
+        mu_c.iter().try_for_each(|signal| signal.validate("inputs.mu_c"))?;
+        mu_s.iter().try_for_each(|signal| signal.validate("inputs.mu_s"))
+    }
+
+    /// Checks that coefficients of friction that change over time stay in their range: at the ends and in the
+    /// middle of every interval between break points.
+    fn coefficients_over(&self, duration: f64) -> Result<(), ParameterError> {
+        use crate::schedule::slot::{MU_C, MU_S};
+        let varying = match (&self.inputs.mu_c, &self.inputs.mu_s) {
+            (None, None) => return Ok(()),
+            (_, Some(_)) => "inputs.mu_s",
+            (Some(_), None) => "inputs.mu_c",
+        };
+        let samples: Vec<f64> = (0..=200u32).map(|k| duration * f64::from(k) / 200.0).collect();
+        let timeline = self.timeline(&samples);
+        let mut start = 0.0;
+        for i in 0..timeline.len() {
+            let interval = self.interval(&timeline, i);
+            for share in [0.0, 0.5, 1.0] {
+                let (tau, v) = (share * interval.length, interval.inputs(share * interval.length));
+                let at = |x: f64| format!("{x} at t = {:.6} s", start + tau);
+                if v[MU_C].is_nan() || v[MU_C] <= 0.0 {
+                    return Err(ParameterError::new("inputs.mu_c", at(v[MU_C]), "a coefficient > 0 at all times"));
+                }
+                // A signal that is meant to be equal may differ by rounding.
+                if v[MU_S] < v[MU_C] * (1.0 - 1e-12) {
+                    let accepted = format!("mu_s >= mu_c at all times, here mu_c = {}", v[MU_C]);
+                    return Err(ParameterError::new(varying, format!("mu_s = {}", at(v[MU_S])), accepted));
+                }
+            }
+            start += interval.length;
         }
         Ok(())
     }
@@ -196,5 +266,55 @@ impl Contact {
         }
         let forces = (0..timeline.len()).filter_map(|i| timeline.interval(i).remap);
         loaded(&self.patch.under(forces.fold(0.0, f64::max)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::patch::{Grid, Shape};
+    use crate::schedule::Sine;
+
+    fn contact() -> Contact {
+        let patch = Patch::shape(Grid::new(5, 5, 0.02, 0.02).unwrap(), Shape::Circle).unwrap();
+        Contact {
+            patch: Arc::new(patch),
+            model: Model::Distributed,
+            friction: Friction::default(),
+            body: Body::prescribed(),
+            inputs: Inputs::default(),
+            initial: Initial::default(),
+        }
+    }
+
+    #[test]
+    fn every_input_is_checked() {
+        contact().validate_over(1.0).unwrap();
+        let nan = || Signal::constant(f64::NAN);
+        let wave = |amplitude, omega| Signal::sines(1.0, vec![Sine { amplitude, omega, phase: 0.0 }]);
+        let cells = contact().patch.cells().len();
+        let with = |change: &dyn Fn(&mut Contact)| {
+            let mut contact = contact();
+            change(&mut contact);
+            contact
+        };
+        let bad: [(&str, Contact); 12] = [
+            ("inputs.normal_force", with(&|c| c.inputs.normal_force = nan())),
+            ("inputs.normal_force", with(&|c| c.inputs.normal_force = wave(f64::NAN, 1.0))),
+            ("inputs.normal_force", with(&|c| c.inputs.normal_force = wave(0.1, f64::INFINITY))),
+            ("inputs.wrench.tau", with(&|c| c.inputs.wrench[2] = nan())),
+            ("inputs.gravity.1", with(&|c| c.inputs.gravity[1] = nan())),
+            ("inputs.twist.vx", with(&|c| c.inputs.twist[0] = nan())),
+            ("inputs.mu_c", with(&|c| c.inputs.mu_c = Some(Signal::constant(-1.0)))),
+            ("inputs.mu_c", with(&|c| c.inputs.mu_c = Some(Signal::constant(5.0)))),
+            ("inputs.mu_s", with(&|c| c.inputs.mu_s = Some(Signal::constant(0.2)))),
+            ("inputs.mu_s", with(&|c| c.inputs.mu_s = Some(Signal::linear(&[(0.0, 1.5), (2.0, 0.0)]).unwrap()))),
+            ("initial.bristles", with(&|c| c.initial.bristles = Some(vec![[0.0; 2]; cells + 1]))),
+            ("initial.bristles", with(&|c| c.initial.bristles = Some(vec![[0.0, f64::NAN]; cells]))),
+        ];
+        for (field, contact) in bad {
+            assert_eq!(contact.validate_over(1.0).unwrap_err().field, field);
+        }
+        with(&|c| c.initial.bristles = Some(vec![[0.1; 2]; cells])).validate_over(1.0).unwrap();
     }
 }

@@ -112,7 +112,7 @@ impl Engine for Cpu {
     }
 
     fn rollout(&self, contacts: &[Contact], plan: &Plan, progress: &Progress<'_>) -> Result<Trajectories, EngineError> {
-        validate(contacts)?;
+        validate(contacts, plan)?;
         let frames = plan.samples.len();
         let mut out = Trajectories::unwritten(contacts.len(), &plan.samples);
         let mut bristles = vec![Vec::new(); contacts.len()];

@@ -7,14 +7,14 @@ use crate::friction::check;
 /// Steps, samples and what to keep of a rollout.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Longest step `h` [s]; a contact takes shorter ones to meet break points and to stay on its
-    /// friction branch (model.md, 3).
+    /// Longest step `h` [s], 1e-7 to 0.1; a contact takes shorter ones to meet break points and to stay on the falling branch
+    /// of its friction.
     pub step: f64,
     /// Steps as long as the estimated error of one stays below this, and no longer than `step`; without it, steps of `step`.
-    /// Each contact chooses its own. The error is that of the velocity [m/s], its angular part times the patch's arm `L`; of a
+    /// Each contact chooses its own; 1e-9 to 1. The error is that of the velocity [m/s], its angular part times the patch's arm `L`; of a
     /// prescribed motion that of the friction over `mu_c f_N` [-], torques over `mu_c f_N L`.
     pub tolerance: Option<f64>,
-    /// Sample times [s]: the first is 0, they increase, the last ends the run.
+    /// Sample times [s], at least two: the first is 0, they increase, the last ends the run.
     pub samples: Vec<f64>,
     /// Whether to return the bristle states at the end.
     pub keep_bristles: bool,
@@ -32,10 +32,35 @@ impl Plan {
     /// The same run in steps that keep their estimated errors below `tolerance`, see [`Plan::tolerance`]; `step` is the longest.
     ///
     /// # Errors
-    /// A tolerance that is not 1e-9 to 1.
+    /// A tolerance that is not 1e-9 to 1, or another field out of range.
     pub fn with_tolerance(self, tolerance: f64) -> Result<Self, ParameterError> {
-        check("step.tolerance", tolerance, "1e-9 to 1 [m/s]", (1e-9..=1.0).contains(&tolerance))?;
-        Ok(Self { tolerance: Some(tolerance), ..self })
+        let plan = Self { tolerance: Some(tolerance), ..self };
+        plan.validate()?;
+        Ok(plan)
+    }
+
+    /// Checks every field against the range in its documentation.
+    ///
+    /// # Errors
+    /// The first field out of range.
+    pub fn validate(&self) -> Result<(), ParameterError> {
+        check("step", self.step, "1e-7 to 0.1 [s]", (1e-7..=0.1).contains(&self.step))?;
+        if let Some(tolerance) = self.tolerance {
+            check("step.tolerance", tolerance, "1e-9 to 1 [m/s]", (1e-9..=1.0).contains(&tolerance))?;
+        }
+        if self.samples.len() < 2 {
+            return Err(ParameterError::new(
+                "samples",
+                format!("{:?}", self.samples),
+                "at least two times [s], 0 first",
+            ));
+        }
+        check("samples[0]", self.samples[0], "0 [s]", self.samples[0] == 0.0)?;
+        (1..self.samples.len()).try_for_each(|k| {
+            let before = self.samples[k - 1];
+            let accepted = format!("a finite time at least 1e-9 s after the one before, {before} s");
+            check(&format!("samples[{k}]"), self.samples[k], accepted, self.samples[k] - before >= 1e-9)
+        })
     }
 
     /// A run of `duration` [s] in steps of at most `step` [s], sampled every `record_every` [s] and at the end.
@@ -46,7 +71,7 @@ impl Plan {
         check("duration", duration, "a finite time > 0 [s]", duration > 0.0)?;
         check("step", step, "1e-7 to 0.1 [s]", (1e-7..=0.1).contains(&step))?;
         check("record_every", record_every, "a finite time >= 1e-6 [s]", record_every >= 1e-6)?;
-        let count = (duration / record_every - 1e-6).ceil();
+        let count = (duration / record_every - 1e-6).ceil().max(1.0);
         check("duration / record_every", count, "at most 1e7 samples", count <= 1e7)?;
         let mut samples: Vec<f64> = (0..count as u64).map(|k| k as f64 * record_every).collect();
         samples.push(duration);
@@ -143,6 +168,11 @@ impl Trajectories {
     }
 }
 
+/// A share that rounding may have left above 1; NaN stays NaN.
+pub(crate) fn share(of_all: f64) -> f64 {
+    if of_all > 1.0 { 1.0 } else { of_all }
+}
+
 /// What ran: for summaries and for the record of a run.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct EngineInfo {
@@ -156,7 +186,7 @@ pub struct EngineInfo {
     pub driver: String,
 }
 
-/// Called now and then with the number of contact-samples just finished; `false` asks to stop.
+/// Called at samples, and at no other time, with the number of contact-samples just finished; `false` asks to stop.
 pub type Progress<'a> = dyn Fn(u64) -> bool + Sync + 'a;
 
 /// Steps a batch of contacts. The result of a contact depends on nothing but the contact, the plan
@@ -168,15 +198,60 @@ pub trait Engine: Send + Sync {
     /// Simulates `contacts` over `plan`.
     ///
     /// # Errors
-    /// A contact out of range, a device that fails, or a stop asked for by `progress`. A contact that becomes non-finite is
+    /// A plan or a contact out of range, a device that fails, or a stop asked for by `progress`. A contact that becomes non-finite is
     /// no error: its status says so.
     fn rollout(&self, contacts: &[Contact], plan: &Plan, progress: &Progress<'_>) -> Result<Trajectories, EngineError>;
 }
 
-/// Checks every contact of a batch.
-pub(crate) fn validate(contacts: &[Contact]) -> Result<(), EngineError> {
-    contacts
-        .iter()
-        .enumerate()
-        .try_for_each(|(contact, c)| c.validate().map_err(|error| EngineError::Parameter { contact, error }))
+/// Checks a plan and every contact of a batch.
+pub(crate) fn validate(contacts: &[Contact], plan: &Plan) -> Result<(), EngineError> {
+    plan.validate()?;
+    contacts.iter().enumerate().try_for_each(|(contact, c)| {
+        c.validate_over(plan.duration()).map_err(|error| EngineError::Parameter { contact, error })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::Cpu;
+    use crate::gpu::{Choice, Gpu};
+
+    #[test]
+    fn a_run_shorter_than_the_time_between_samples_has_its_two_ends() {
+        assert_eq!(Plan::new(1.0, 1e-3, 1e9).unwrap().samples, [0.0, 1.0]);
+    }
+
+    #[test]
+    fn plans_that_cannot_be_run_are_refused_by_every_engine() {
+        let good = Plan::new(0.02, 1e-4, 0.01).unwrap();
+        let sampled = |samples: &[f64]| Plan { samples: samples.to_vec(), ..good.clone() };
+        let steps = |step: f64, tolerance: Option<f64>| Plan { step, tolerance, ..good.clone() };
+        let bad = [
+            ("samples", sampled(&[])),
+            ("samples", sampled(&[0.0])),
+            ("samples[0]", sampled(&[0.01, 0.02])),
+            ("samples[1]", sampled(&[0.0, -1.0])),
+            ("samples[2]", sampled(&[0.0, 0.02, 0.01])),
+            ("samples[2]", sampled(&[0.0, 0.01, 0.01, 0.02])),
+            ("samples[1]", sampled(&[0.0, f64::NAN])),
+            ("samples[1]", sampled(&[0.0, f64::INFINITY])),
+            ("step", steps(0.0, None)),
+            ("step", steps(f64::NAN, None)),
+            ("step", steps(-1.0, Some(1e-6))),
+            ("step.tolerance", steps(1e-3, Some(0.0))),
+            ("step.tolerance", steps(1e-3, Some(f64::NAN))),
+        ];
+        let engines: [Box<dyn Engine>; 3] =
+            [Box::new(Cpu::new()), Box::new(Gpu::new(Choice::Any).unwrap()), Box::new(crate::baseline::Baseline)];
+        for engine in engines {
+            assert!(engine.rollout(&[], &good, &|_| true).is_ok());
+            for (field, plan) in &bad {
+                match engine.rollout(&[], plan, &|_| true) {
+                    Err(EngineError::Argument(e)) => assert_eq!(e.field, *field, "{plan:?}"),
+                    other => panic!("{plan:?}: {other:?}"),
+                }
+            }
+        }
+    }
 }

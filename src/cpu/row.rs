@@ -1,7 +1,7 @@
 //! Where the results of one contact go.
 
 use crate::contact::Contact;
-use crate::engine::Status;
+use crate::engine::{Status, share};
 use crate::planar::{Pose, Twist, Wrench};
 
 /// A contact and where its results go.
@@ -29,6 +29,6 @@ impl Row<'_> {
         self.twist[frame] = u.to_array();
         self.wrench[frame] = wrench.to_array();
         self.normal_force[frame] = f_n;
-        self.slip[frame] = slip;
+        self.slip[frame] = share(slip);
     }
 }

@@ -18,7 +18,7 @@ use super::pace::Pace;
 use super::shader::{RAMP_ITERATIONS, ROOT_ITERATIONS, Shape, Variant};
 use super::staging::Staging;
 use crate::contact::Model;
-use crate::engine::{Plan, Progress, Reason, Status, Trajectories};
+use crate::engine::{Plan, Progress, Reason, Status, Trajectories, share};
 use crate::error::EngineError;
 use crate::patch::Patch;
 use crate::schedule::Interval;
@@ -463,7 +463,7 @@ impl<'a> Chunk<'a> {
                 out.twist[at] = wide(r.twist);
                 out.wrench[at] = wide(r.wrench);
                 out.normal_force[at] = f64::from(r.f_n);
-                out.slip[at] = f64::from(r.slip);
+                out.slip[at] = share(f64::from(r.slip));
             }
         }
         Ok((window.len() * self.items.len()) as u64)

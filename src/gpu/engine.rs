@@ -176,7 +176,7 @@ impl Engine for Gpu {
     }
 
     fn rollout(&self, contacts: &[Contact], plan: &Plan, progress: &Progress<'_>) -> Result<Trajectories, EngineError> {
-        validate(contacts)?;
+        validate(contacts, plan)?;
         let mut out = Trajectories::unwritten(contacts.len(), &plan.samples);
         if plan.keep_bristles {
             out.bristles = vec![Vec::new(); contacts.len()];

@@ -49,9 +49,7 @@ pub(super) fn contact(
         bristles: None,
     };
     let contact = Contact { patch, model, friction, body, inputs, initial };
-    // First, as it names the signals that the contact's coefficients come from.
-    coefficients_over_time(&contact, spec.duration)?;
-    contact.validate()?;
+    contact.validate_over(spec.duration)?;
     Ok(contact)
 }
 
@@ -172,35 +170,4 @@ fn inputs(spec: &InputsSpec, body: &Body, d: &mut Drawer) -> Result<Inputs, Para
     inputs.mu_c = spec.mu_c.as_ref().map(|s| signal("inputs.mu_c", s, d)).transpose()?;
     inputs.mu_s = spec.mu_s.as_ref().map(|s| signal("inputs.mu_s", s, d)).transpose()?;
     Ok(inputs)
-}
-
-/// Friction coefficients that change over time stay in their range: checked at the ends and in the
-/// middle of every interval between break points.
-fn coefficients_over_time(contact: &Contact, duration: f64) -> Result<(), ParameterError> {
-    use crate::schedule::slot::{MU_C, MU_S};
-    let varying = match (&contact.inputs.mu_c, &contact.inputs.mu_s) {
-        (None, None) => return Ok(()),
-        (_, Some(_)) => "inputs.mu_s",
-        (Some(_), None) => "inputs.mu_c",
-    };
-    let samples: Vec<f64> = (0..=200u32).map(|k| duration * f64::from(k) / 200.0).collect();
-    let timeline = contact.timeline(&samples);
-    let mut start = 0.0;
-    for i in 0..timeline.len() {
-        let interval = contact.interval(&timeline, i);
-        for share in [0.0, 0.5, 1.0] {
-            let (tau, v) = (share * interval.length, interval.inputs(share * interval.length));
-            let at = |x: f64| format!("{x} at t = {:.6} s", start + tau);
-            if v[MU_C].is_nan() || v[MU_C] <= 0.0 {
-                return Err(ParameterError::new("inputs.mu_c", at(v[MU_C]), "a coefficient > 0 at all times"));
-            }
-            // A signal that is meant to be equal may differ by rounding.
-            if v[MU_S] < v[MU_C] * (1.0 - 1e-12) {
-                let accepted = format!("mu_s >= mu_c at all times, here mu_c = {}", v[MU_C]);
-                return Err(ParameterError::new(varying, format!("mu_s = {}", at(v[MU_S])), accepted));
-            }
-        }
-        start += interval.length;
-    }
-    Ok(())
 }

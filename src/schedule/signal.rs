@@ -49,13 +49,13 @@ pub struct Signal {
 pub(super) const SAME_TIME: f64 = 1e-9;
 
 impl Signal {
-    /// The same value at all times.
+    /// The same value at all times. Whoever uses a signal checks that its numbers are finite.
     #[must_use]
     pub fn constant(value: f64) -> Self {
         Self { segments: vec![Segment { from: 0.0, c: [value, 0.0, 0.0], sines: Vec::new() }], hold: None }
     }
 
-    /// A mean value and sinusoids on it.
+    /// A mean value and sinusoids on it, as [`Signal::constant`].
     #[must_use]
     pub fn sines(mean: f64, sines: Vec<Sine>) -> Self {
         Self { segments: vec![Segment { from: 0.0, c: [mean, 0.0, 0.0], sines }], hold: None }
@@ -70,10 +70,6 @@ impl Signal {
             return Err(ParameterError::new("signal", "[]", "at least one segment"));
         }
         for (i, s) in segments.iter().enumerate() {
-            let sines = s.sines.iter().flat_map(|q| [q.amplitude, q.omega, q.phase]);
-            if let Some(bad) = sines.chain(s.c).chain([s.from]).find(|v| !v.is_finite()) {
-                return Err(ParameterError::new(format!("signal segment {i}"), bad, "finite numbers"));
-            }
             if i > 0 && s.from <= segments[i - 1].from {
                 return Err(ParameterError::new(
                     format!("start of signal segment {i}"),
@@ -82,7 +78,9 @@ impl Signal {
                 ));
             }
         }
-        Ok(Self { segments, hold: None })
+        let signal = Self { segments, hold: None };
+        signal.validate("signal")?;
+        Ok(signal)
     }
 
     /// Piecewise constant: from each `(time, value)` on, its value.
@@ -93,7 +91,7 @@ impl Signal {
         Self::segments(points.iter().map(|&(from, v)| Segment { from, c: [v, 0.0, 0.0], sines: Vec::new() }).collect())
     }
 
-    /// Piecewise linear through `(time, value)`; constant before the first and after the last.
+    /// Piecewise linear through `(time, value)`; constant before the first, from time 0 on, and after the last.
     ///
     /// # Errors
     /// As [`Signal::segments`].
@@ -129,6 +127,20 @@ impl Signal {
         crate::friction::check("hold", period, "a finite period >= 1e-6 s", period >= 1e-6)?;
         self.hold = Some(period);
         Ok(self)
+    }
+
+    /// Checks that `field`, which it is, has a finite value at all times.
+    ///
+    /// # Errors
+    /// The first number of a segment that is not finite.
+    pub(crate) fn validate(&self, field: &str) -> Result<(), ParameterError> {
+        for s in &self.segments {
+            let sines = s.sines.iter().flat_map(|q| [q.amplitude, q.omega, q.phase]);
+            if let Some(bad) = sines.chain(s.c).chain([s.from]).find(|v| !v.is_finite()) {
+                return Err(ParameterError::new(field, bad, "a signal of finite numbers"));
+            }
+        }
+        Ok(())
     }
 
     /// Angular frequency of the fastest of its sines [rad/s]; 0 without any.
