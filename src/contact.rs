@@ -120,6 +120,9 @@ pub struct Initial {
     pub bristles: Option<Vec<[f64; 2]>>,
 }
 
+/// The first step of a body that starts in motion is no shorter [s].
+const SHORTEST_START: f64 = 1e-7;
+
 impl Contact {
     /// Checks all parameters, for a run of `duration` [s]: coefficients of friction that change over time, too, and the number of
     /// initial bristles. An engine does so for every contact.
@@ -241,7 +244,20 @@ impl Contact {
             Some(period) => Remap::Every(period),
             None => Remap::with(&inputs.normal_force, end),
         });
-        Timeline::new(feeds, samples, remap.as_ref())
+        let timeline = Timeline::new(feeds, samples, remap.as_ref());
+        match self.loading() {
+            Some(time) => timeline.graded(time.max(SHORTEST_START)),
+            None => timeline,
+        }
+    }
+
+    /// Time [s] in which the bristles of a body that starts in motion come to carry the friction force, if they are unloaded:
+    /// `mu_c/(sigma0 |v|)`. A step over it would miss how much speed that takes.
+    fn loading(&self) -> Option<f64> {
+        let Twist { vx, vy, w } = self.initial.twist;
+        let speed = vx.hypot(vy).max(w.abs() * self.patch.arm2().sqrt());
+        let starts = self.body.kind != Kind::Prescribed && self.initial.bristles.is_none() && speed > 0.0;
+        starts.then(|| self.friction.mu_c / (self.friction.sigma0 * speed))
     }
 
     /// Interval `i` of a [`Contact::timeline`], with constant friction coefficients filled in.

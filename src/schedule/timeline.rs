@@ -85,6 +85,9 @@ struct Point {
     record: bool,
 }
 
+/// Beyond this [s], break points of [`Timeline::graded`] end: steps are short enough.
+const GRADED: f64 = 5e-4;
+
 impl<'a> Timeline<'a> {
     /// Cuts `[0, samples.last()]` at every break point of `feeds`, at every sample time and, if
     /// `remap` says so, at the times at which a pressure map is made anew.
@@ -117,6 +120,22 @@ impl<'a> Timeline<'a> {
             same
         });
         Self { feeds, points }
+    }
+
+    /// The same with break points at the start, the first after `first` [s] and each twice as far from the one before, to the
+    /// first one beyond [`GRADED`]: for what is fast there and slow later on.
+    #[must_use]
+    pub fn graded(mut self, first: f64) -> Self {
+        let end = self.points.last().map_or(0.0, |p| p.t);
+        let mut t = first;
+        while t < end.min(GRADED) {
+            if self.points.iter().all(|p| (p.t - t).abs() >= SAME_TIME) {
+                self.points.push(Point { t, jump: false, remap: false, record: false });
+            }
+            t *= 2.0;
+        }
+        self.points.sort_by(|a, b| a.t.total_cmp(&b.t));
+        self
     }
 
     /// Number of intervals.

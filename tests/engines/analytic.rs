@@ -1,6 +1,7 @@
 //! Cases with a solution on paper.
 
 use bristle::body::Kind;
+use bristle::cpu::Cpu;
 use bristle::engine::{Engine, Plan};
 use bristle::friction::{Friction, Law};
 use bristle::patch::Shape;
@@ -89,6 +90,28 @@ pub fn stick_oscillates_at_the_bristles_frequency_with_second_order(engine: &dyn
         let limit: Vec<f64> = coarse.iter().zip(&fine).map(|(c, f)| f + (f - c) / 3.0).collect();
         assert_close(&format!("contact {k}: x"), &limit, &exact, 1e-3 * speed / omega);
         assert_close(&format!("contact {k}: y"), &series(&runs[1].pose, k, n, 1), &vec![0.0; n], 1e-12);
+    }
+}
+
+/// The bristles of a body that starts in motion are loaded within microseconds, which takes speed that no later step can make up for.
+pub fn a_body_set_in_motion_loses_the_speed_that_bends_its_bristles(engine: &dyn Engine, _: &Limits) {
+    let patch = shape(15, 0.04, Shape::Disc);
+    let contacts: Vec<_> = LAWS
+        .into_iter()
+        .flat_map(|law| [1e5, 1e6].map(|sigma0| (law, sigma0)))
+        .map(|(law, sigma0)| {
+            let friction = Friction { sigma0, sigma1: 3e-3 * sigma0, ..dry(law, 0.3) };
+            let mut contact = on_table(Kind::World, &patch, friction);
+            contact.initial.twist = [0.5, 0.1, 4.0].into();
+            contact
+        })
+        .collect();
+    let end = |engine: &dyn Engine, step: f64| rollout(engine, &contacts, &Plan::new(0.05, step, 0.05).unwrap()).pose;
+    let (found, wanted) = (end(engine, 2e-4), end(&Cpu::new(), 2e-6));
+    for k in 0..contacts.len() {
+        let [a, b] = [found[2 * k + 1], wanted[2 * k + 1]];
+        assert_close(&format!("contact {k}: x, y"), &a[..2], &b[..2], 2e-7);
+        assert_close(&format!("contact {k}: theta"), &a[2..], &b[2..], 2e-6);
     }
 }
 

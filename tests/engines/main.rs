@@ -92,6 +92,7 @@ macro_rules! suite {
                 analytic::pure_sliding_takes_mu_times_the_normal_force,
                 analytic::spinning_disc_takes_two_thirds_of_mu_f_n_r,
                 analytic::stick_oscillates_at_the_bristles_frequency_with_second_order,
+                analytic::a_body_set_in_motion_loses_the_speed_that_bends_its_bristles,
                 analytic::sliding_body_stops_where_its_energy_is_spent,
                 analytic::tilted_table_holds_below_the_friction_angle_and_lets_go_above,
                 physics::steady_sliding_gives_the_sum_over_the_cells_and_takes_power,
