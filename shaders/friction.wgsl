@@ -1,5 +1,5 @@
 // One bristle over one stage of the step: its new state, exactly, and how its force changes with
-// the velocity. Twin: src/kernel/friction.rs. Equations: model.md, sections 2 and 3.
+// the velocity. Twin: src/kernel/friction.rs.
 //
 // `Real` is f32 for a reduced bristle and vec2f for the cells of a grid: a lane takes them in pairs, so that it works
 // on one while the other waits for its own results.
@@ -275,7 +275,7 @@ fn sensitivity(st: Stage, m: Motion, t: Trial, z: Slip) -> Sensitivity {
     let turn = st.a_sigma0 * t.inv_len;
     let deps_x = fma(turn, m.vx - vn * t.nx, m.ex + t.nx);
     let deps_y = fma(turn, m.vy - vn * t.ny, m.ey + t.ny);
-    // d(g x)/dv: model.md's g dx + x g' e, with what cancels in it taken out.
+    // d(g x)/dv: g dx + x g' e, with what cancels in it taken out.
     let along = st.a_sigma0 * z.stiff;
     let back = -0.5 * z.xb;
     let forth = z.xs * g_slope;

@@ -1,4 +1,4 @@
-// The reduced model: one bristle with three components at the centre of pressure (model.md, 4).
+// The reduced model: one bristle with three components at the centre of pressure.
 // Twin: src/kernel/reduced.rs. Every lane steps a contact of its own.
 
 // Pipeline constants: what a whole dispatch has in common.
@@ -318,7 +318,7 @@ fn sensitivity3(k: Consts, st: Stage, m: Drive, z: Bristle3) -> mat3x3f {
         let across = (m.d - dot(m.d, n) * n) * over(length(z.y));
         let deps = 0.5 * (turned * (m.d_hat + n + a * across));
         let steep = z.l * (z.b + z.x * z.b_slope);
-        // d(G x)/dv_S: model.md's G dx + x dG, with what cancels in it taken out.
+        // d(G x)/dv_S: G dx + x dG, with what cancels in it taken out.
         let row = (a * (turned * n - z.x * z.b * deps) + z.x * steep * d_big_g) / (1.0 + steep);
         return outer(n, row) + a * z.d * (m.j - outer(n, turned * n));
     }

@@ -1,4 +1,4 @@
-// The step: SDIRK2 with one sweep over the cells between solves (model.md, section 3).
+// The step: SDIRK2 with one sweep over the cells between solves.
 // Twin: src/kernel/step.rs. With a grid of bristles one workgroup steps one contact, and every lane
 // solves the body's three equations for itself, from the same sums; with a reduced bristle every
 // lane steps a contact of its own. The model's file (distributed.wgsl or reduced.wgsl) says which.

@@ -4,7 +4,7 @@ use crate::error::ParameterError;
 use crate::friction::check;
 use crate::planar::{Pose, Twist, Wrench};
 
-/// How patch and body hang together (model.md, section 1).
+/// How patch and body hang together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The patch twist is given; nothing is solved.

@@ -101,7 +101,7 @@ impl Friction {
         self.sigma2 - self.sigma1 * (self.mu_s - self.mu_c) / self.mu_c
     }
 
-    /// The largest slope of `exp(-x^gamma)` over `x = s/v_s`: `k_g` of the step's rules (model.md, 3).
+    /// The largest slope of `exp(-x^gamma)` over `x = s/v_s`: `k_g` of the step's rules.
     ///
     /// For `gamma <= 1` the slope is unbounded at rest; it is taken at `x = 0.05`.
     #[must_use]

@@ -69,7 +69,8 @@ pub fn report(of: &Path, out: Option<&Path>) -> Result<PathBuf, ReportError> {
         return Err(ReportError::Io { path: of.to_owned(), source });
     };
     let out = out.map_or(default, Path::to_owned);
-    if out.exists() && !std::fs::read_to_string(&out).is_ok_and(|text| Document::is_ours(&text)) {
+    let is_ours = || out.is_file() && std::fs::read_to_string(&out).is_ok_and(|text| Document::is_ours(&text));
+    if out.exists() && !is_ours() {
         return Err(ReportError::file(&out, "exists and is no page of bristle: expected another `--out`"));
     }
     let html = document.html();

@@ -50,6 +50,9 @@ pub enum RolloutError {
     /// There is an unfinished run.
     #[error("{0} holds an unfinished run: `--resume` continues it, `--force` starts anew")]
     Unfinished(PathBuf),
+    /// A name that unfinished runs have.
+    #[error("{0}: runs that are not finished have names like that: expected another `--out`")]
+    Partial(PathBuf),
     /// Something that is no run is in the way.
     #[error("{0} is no run of bristle, and stays: expected another `--out`")]
     NotARun(PathBuf),
@@ -176,6 +179,9 @@ pub fn check_place(options: &Options) -> Result<(), RolloutError> {
     if out.file_name().is_none() {
         let source = std::io::Error::new(std::io::ErrorKind::InvalidInput, "expected the name of a new directory");
         return Err(RolloutError::Io { path: out.clone(), source });
+    }
+    if out.extension().is_some_and(|ending| ending == "partial") {
+        return Err(RolloutError::Partial(out.clone()));
     }
     let partial = partial(out);
     if exists(&partial) && !is_run(&partial) {

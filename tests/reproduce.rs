@@ -171,7 +171,6 @@ fn maps_surfaces_and_errata_are_as_they_should_be() {
         assert!(item.as_expected(), "{}: {bad:?}", item.id);
         assert_eq!(item.holds(), claims.contains(&item.id.as_str()), "{}: {bad:?}", item.id);
     }
-    // What `rule23` says: model.md, section 3 of the data.
     close("r", number(&made["rule23"], "circle: r by rule (23) [mm]"), 6.3572, 1e-4);
     close("k = 4", number(&made["hertz"], "factor that normalises k = 4"), 1.14414, 1e-5);
 }

@@ -1,6 +1,6 @@
 //! `bristle bench`: how fast this machine is.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 use super::{Failure, print};
@@ -81,15 +81,13 @@ impl BenchArguments {
         };
         let terminal = std::io::stderr().is_terminal();
         let note = |what: &str| {
-            if terminal {
-                eprint!("\r\x1b[K{what}");
-            } else {
-                eprintln!("{what}");
-            }
+            let (start, end) = if terminal { ("\r\x1b[K", "") } else { ("", "\n") };
+            // Nothing is left to do if stderr is gone.
+            let _ = write!(std::io::stderr(), "{start}{what}{end}");
         };
         let done = bench::run(&options, &note);
         if terminal {
-            eprint!("\r\x1b[K");
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
         }
         let report = done.map_err(Failure::of_machine)?;
         if self.json {

@@ -1,5 +1,7 @@
 //! Which engine computes.
 
+use std::io::Write;
+
 use super::Failure;
 use crate::cpu::Cpu;
 use crate::engine::Engine;
@@ -18,12 +20,12 @@ pub(super) fn open(choice: EngineChoice, precision: Precision) -> Result<Box<dyn
             Err(Failure::of_user("precision = f64: a GPU computes in f32; expected f32, or the engine cpu or auto"))
         }
         EngineChoice::Auto if !on_gpu => {
-            eprintln!("engine: cpu in f64, as asked for");
+            tell(format_args!("engine: cpu in f64, as asked for"));
             Ok(cpu(precision))
         }
         EngineChoice::Auto => match Gpu::new(Choice::Hardware) {
             Ok(gpu) => {
-                eprintln!("engine: gpu ({}), a hardware adapter", gpu.info().adapter);
+                tell(format_args!("engine: gpu ({}), a hardware adapter", gpu.info().adapter));
                 Ok(Box::new(gpu))
             }
             Err(e) => {
@@ -31,7 +33,7 @@ pub(super) fn open(choice: EngineChoice, precision: Precision) -> Result<Box<dyn
                     EngineError::NoAdapter { .. } => "no hardware adapter".to_owned(),
                     e => e.to_string(),
                 };
-                eprintln!("engine: cpu in f32 ({why}); --precision f64 for double precision");
+                tell(format_args!("engine: cpu in f32 ({why}); --precision f64 for double precision"));
                 Ok(cpu(precision))
             }
         },
@@ -43,4 +45,9 @@ fn cpu(precision: Precision) -> Box<dyn Engine> {
         Precision::F32 => Cpu::single(),
         Precision::F64 => Cpu::new(),
     })
+}
+
+/// A line on stderr; nothing is left to do if that is gone.
+fn tell(what: std::fmt::Arguments<'_>) {
+    let _ = writeln!(std::io::stderr(), "{what}");
 }

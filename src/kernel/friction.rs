@@ -1,5 +1,5 @@
 //! One bristle over one stage of the step: its new state, exactly, and how its force changes with
-//! the velocity. Twin: `shaders/friction.wgsl`. Equations: model.md, sections 2 and 3.
+//! the velocity. Twin: `shaders/friction.wgsl`.
 
 use crate::friction::{Friction, Law, STRIBECK_X_MIN};
 use crate::number::real::Real;
@@ -335,7 +335,7 @@ pub fn sensitivity<R: Real>(k: &Consts<R>, st: &Stage<R>, m: &Motion<R>, t: &Tri
     let turn = st.a_sigma0 * t.inv_len;
     let deps_x = turn.fma(m.vx - vn * t.nx, m.ex + t.nx);
     let deps_y = turn.fma(m.vy - vn * t.ny, m.ey + t.ny);
-    // d(g x)/dv: model.md's g dx + x g' e, with what cancels in it taken out. (No closures here: they
+    // d(g x)/dv: g dx + x g' e, with what cancels in it taken out. (No closures here: they
     // would be compiled for the baseline.)
     let (along, back, forth) = (st.a_sigma0 * z.stiff, R::of(-0.5) * z.xb, z.xs * g_slope);
     // Less i n, so that what is left of d (I - n n^T) is d I.

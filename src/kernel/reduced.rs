@@ -1,4 +1,4 @@
-//! The reduced model: one bristle with three components at the centre of pressure (model.md, 4).
+//! The reduced model: one bristle with three components at the centre of pressure.
 //! Twin: `shaders/reduced.wgsl`.
 //!
 //! `zeta = sigma0 (z_x, z_y, z_tau/r)` is driven by `v_S = (vx, vy, r w)` through a direction `D`: `v_S`
@@ -269,7 +269,7 @@ impl Reduced {
     }
 
     /// The root of `F(tau) = (1-tau)/(1 + q tau) - b(x) (1 + c)/2` in [0, 1], `zeta = z1 + tau (z0 - z1)`.
-    /// (`tau` is model.md's `1 - t`: near sliding it is small, and single precision holds it well.)
+    /// (`tau` is the share of the step that sticks: near sliding it is small, and single precision holds it well.)
     fn consistent_root(
         &self,
         k: &Consts<f64>,
@@ -333,7 +333,7 @@ impl Reduced {
             let across = (m.d - m.d.dot(&n) * n) * over(z.y.norm());
             let deps = 0.5 * (m.j.transpose() * (m.d_hat + n + a * across));
             let steep = z.l * (z.b + z.x * z.b_slope);
-            // d(G x)/dv_S: model.md's G dx + x dG, with what cancels in it taken out.
+            // d(G x)/dv_S: G dx + x dG, with what cancels in it taken out.
             let row = (a * (m.j.transpose() * n - z.x * z.b * deps) + z.x * steep * d_big_g) / (1.0 + steep);
             let along = n * row.transpose();
             return along + a * z.d * (identity - n * n.transpose()) * m.j;

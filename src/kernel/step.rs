@@ -1,4 +1,4 @@
-//! The step: SDIRK2 with one sweep over the cells between solves (model.md, section 3).
+//! The step: SDIRK2 with one sweep over the cells between solves.
 //! Twin: `shaders/step.wgsl`.
 
 use std::sync::Arc;

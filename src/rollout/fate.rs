@@ -14,7 +14,8 @@ pub const ROTATION_SPUN: f64 = std::f64::consts::PI / 180.0;
 /// From the start to the end of a run. NaN where the contact failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Fate {
-    /// Distance [m] by which the body's point that was at the centre of pressure has moved.
+    /// Distance [m] by which the body's point that was at the centre of pressure has moved; of a prescribed motion the integral of
+    /// its velocity there, in the axes of the patch.
     pub displacement: f64,
     /// Rotation of the body [rad], counter-clockwise.
     pub rotation: f64,
@@ -29,6 +30,12 @@ impl Fate {
         let (Some(&first), Some(&last)) = (poses.first(), poses.last()) else { return Self::default() };
         let (first, last) = (Pose::from(first), Pose::from(last));
         let cop = contact.patch.cop();
+        if contact.body.kind == Kind::Prescribed {
+            // The pose is the integral of the twist at the origin, in axes that turn with the patch.
+            let turn = last.theta - first.theta;
+            let moved = [last.x - first.x - turn * cop[1], last.y - first.y + turn * cop[0]];
+            return Self { displacement: moved[0].hypot(moved[1]), rotation: turn };
+        }
         // The point from the centre of mass, in the axes of the body.
         let arm = match contact.body.kind {
             Kind::Gripper => rotate([cop[0] - first.x, cop[1] - first.y], -first.theta),

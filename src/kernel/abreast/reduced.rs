@@ -380,7 +380,7 @@ impl<R: Real> Reduceds<R> {
             let deps = m.j.turned((m.d_hat + n).plus(a, across)) * half;
             let steep = z.l * z.x.fma(z.b_slope, z.b);
             let turned = m.j.turned(n);
-            // d(G x)/dv_S: model.md's G dx + x dG, with what cancels in it taken out.
+            // d(G x)/dv_S: G dx + x dG, with what cancels in it taken out.
             let row = (turned.plus(-(z.x * z.b), deps) * a).plus(z.x * steep, d_big_g) * (one + steep).recip();
             return (m.j * (a * z.d)).plus_outer(n, row.plus(-(a * z.d), turned));
         }
