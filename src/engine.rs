@@ -119,7 +119,7 @@ impl Status {
 /// Bit of the status word: some stages had not converged.
 pub const UNCONVERGED: u32 = 4;
 
-/// Samples of a block of contacts, `[contact][sample]` in that order.
+/// Samples of a block of contacts, `[contact][sample]` in that order; [`Trajectories::of`] finds those of one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trajectories {
     /// Number of contacts.
@@ -159,6 +159,16 @@ impl Trajectories {
             status: vec![Status::default(); contacts],
             bristles: Vec::new(),
         }
+    }
+
+    /// Where the samples of `contact` are in every array: `&out.pose[out.of(k)]` is its path.
+    ///
+    /// # Panics
+    /// No such contact.
+    #[must_use]
+    pub fn of(&self, contact: usize) -> std::ops::Range<usize> {
+        assert!(contact < self.contacts, "contact {contact} of {}", self.contacts);
+        contact * self.frames()..(contact + 1) * self.frames()
     }
 
     /// Number of samples a contact.

@@ -3,6 +3,8 @@
 //! SI units. Counter-clockwise is positive; `rho x f = rx fy - ry fx`. A twist and a wrench
 //! belong to a reference point; [`Twist::at`] and [`Wrench::about`] move it.
 
+use std::ops::{Add, Mul, Neg, Sub};
+
 /// Planar twist `(vx, vy, w)` [m/s, m/s, rad/s] of a body at a reference point.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Twist {
@@ -110,6 +112,39 @@ impl Pose {
     }
 }
 
+/// Sums, differences and multiples, component by component: of motions and of actions with the same reference point.
+macro_rules! linear {
+    ($name:ident: $a:ident, $b:ident, $c:ident) => {
+        impl Add for $name {
+            type Output = Self;
+            fn add(self, other: Self) -> Self {
+                Self { $a: self.$a + other.$a, $b: self.$b + other.$b, $c: self.$c + other.$c }
+            }
+        }
+        impl Sub for $name {
+            type Output = Self;
+            fn sub(self, other: Self) -> Self {
+                Self { $a: self.$a - other.$a, $b: self.$b - other.$b, $c: self.$c - other.$c }
+            }
+        }
+        impl Mul<f64> for $name {
+            type Output = Self;
+            fn mul(self, by: f64) -> Self {
+                Self { $a: self.$a * by, $b: self.$b * by, $c: self.$c * by }
+            }
+        }
+        impl Neg for $name {
+            type Output = Self;
+            fn neg(self) -> Self {
+                Self { $a: -self.$a, $b: -self.$b, $c: -self.$c }
+            }
+        }
+    };
+}
+
+linear!(Twist: vx, vy, w);
+linear!(Wrench: fx, fy, tau);
+
 impl From<[f64; 3]> for Twist {
     fn from([vx, vy, w]: [f64; 3]) -> Self {
         Self { vx, vy, w }
@@ -137,5 +172,13 @@ mod tests {
     fn power_does_not_depend_on_the_reference_point() {
         let (twist, wrench, p) = (Twist::new(0.3, -0.2, 1.7), Wrench::new(1.1, 0.4, -0.6), [0.03, -0.05]);
         assert_relative_eq!(wrench.power(twist), wrench.about(p).power(twist.at(p)), max_relative = 1e-14);
+    }
+
+    #[test]
+    fn moving_the_reference_point_is_linear() {
+        let (a, b, p) = (Twist::new(0.5, -0.25, 2.0), Twist::new(-1.0, 4.0, 0.5), [0.5, -0.25]);
+        assert_eq!((a * 2.0 - b).at(p), a.at(p) * 2.0 + -b.at(p));
+        let (f, g) = (Wrench::new(0.5, -0.25, 2.0), Wrench::new(-1.0, 4.0, 0.5));
+        assert_eq!((f * 2.0 - g).about(p), f.about(p) * 2.0 + -g.about(p));
     }
 }

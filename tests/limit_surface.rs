@@ -358,6 +358,25 @@ fn wrenches_of_anything_are_numbers_or_say_that_they_are_not() {
 }
 
 #[test]
+fn margins_do_not_depend_on_the_unit_of_force() {
+    let surface = Surface::new(&random_patch(3), Rule::Cells);
+    let load = Wrench::new(0.3, -0.2, 0.4 * surface.radius());
+    let wanted = surface.margin(load, 0.5, 8.0).unwrap();
+    for scale in [1e-200, 1e200] {
+        let found = surface.margin(load * scale, 0.5, 8.0 * scale).unwrap();
+        assert!((found.factor / wanted.factor - 1.0).abs() < 1e-12, "{found:?} and {wanted:?}");
+    }
+    assert!(surface.margin(Wrench::new(0.0, 0.0, 1e307), 0.5, 8.0).is_err());
+    // What moving the reference point leaves of no torque is no torque.
+    let grid = Grid::new(3, 2, 0.01, 0.01).unwrap();
+    let point = Patch::from_pressure(grid, &[0.0, 0.0, 0.0, 0.0, 1.0, 0.0]).unwrap();
+    let point = Surface::new(&point, Rule::Points);
+    for (tau, factor) in [(0.0, 2.0), (1e-19, 2.0), (1e-6, 0.0)] {
+        assert!((point.margin(Wrench::new(0.5, 0.0, tau), 1.0, 1.0).unwrap().factor - factor).abs() < 1e-12);
+    }
+}
+
+#[test]
 fn a_point_has_the_same_force_in_every_table() {
     let grid = Grid::new(3, 2, 0.01, 0.01).unwrap();
     let point = Patch::from_pressure(grid, &[0.0, 0.0, 0.0, 0.0, 1.0, 0.0]).unwrap();

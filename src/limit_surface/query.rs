@@ -11,7 +11,7 @@ use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 use rayon::prelude::*;
 
 use super::rule::Rule;
-use super::sample::Surface;
+use super::sample::{Surface, unit};
 use crate::error::ParameterError;
 use crate::friction::check;
 use crate::planar::{Twist, Wrench};
@@ -46,6 +46,9 @@ impl Margin {
     }
 }
 
+/// A torque below this share of a force at the width of a cell is what rounding leaves of none.
+const ROUNDED: f64 = 1e-12;
+
 impl Surface {
     /// Slip margin of `load` [N, N, N m], the wrench that acts on the body at the centre of pressure (friction
     /// balances it), under normal force `f_n` [N] with coefficient `mu` [-].
@@ -63,22 +66,26 @@ impl Surface {
         }
         let rho = self.radius();
         let target = Vector3::new(load.fx, load.fy, if rho > 0.0 { load.tau / rho } else { load.tau });
-        let size = target.norm();
+        // Taken out first, so that no square overflows or vanishes.
+        let peak = target.amax();
+        check("load.tau / r", peak, "a finite load", true)?;
         let none = Margin { factor: f64::INFINITY, at_least: f64::INFINITY, twist: Twist::default(), mu };
-        if size == 0.0 {
+        if peak == 0.0 {
             return Ok(none);
         }
-        if rho == 0.0 && load.tau != 0.0 {
+        let target = target / peak;
+        let size = target.norm();
+        if rho == 0.0 && load.tau.abs() > ROUNDED * unit(self.patch().grid()) * load.fx.hypot(load.fy) {
             // A point has no torque to offer.
             let twist = Twist::new(0.0, 0.0, load.tau.signum());
             return Ok(Margin { factor: 0.0, at_least: 0.0, twist, mu });
         }
         let [low, high, n] = if rho == 0.0 {
-            [Vector3::repeat(1.0), Vector3::repeat(1.0), target / size]
+            [Vector3::repeat(1.0), Vector3::repeat(1.0), Vector3::new(target.x, target.y, 0.0).normalize()]
         } else {
             self.pierce(target / size)
         };
-        let scale = mu * f_n / size;
+        let scale = mu * f_n / peak / size;
         let turn = if rho > 0.0 { n.z / rho } else { 0.0 };
         Ok(Margin { factor: high.x * scale, at_least: low.x * scale, twist: Twist::new(n.x, n.y, turn), mu })
     }

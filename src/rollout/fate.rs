@@ -25,8 +25,7 @@ impl Fate {
     /// The fate of contact `k` of a block.
     #[must_use]
     pub fn of(contact: &Contact, trajectories: &Trajectories, k: usize) -> Self {
-        let n = trajectories.frames();
-        let poses = &trajectories.pose[k * n..(k + 1) * n];
+        let poses = &trajectories.pose[trajectories.of(k)];
         let (Some(&first), Some(&last)) = (poses.first(), poses.last()) else { return Self::default() };
         let (first, last) = (Pose::from(first), Pose::from(last));
         let cop = contact.patch.cop();
