@@ -26,7 +26,7 @@ const MAX_BYTES: usize = 1 << 30;
 ///
 /// Its tables have twists and wrenches AT THE CENTRE OF THE GRID ([`Table::centre`]), as a planner wants them that works in the frame of
 /// a sensor, and the radius of the grid ([`Basis::radius`]). A table costs a matrix product, whatever the rule: 21 x 21 random
-/// pressures by exact cells, many at once, a twenty-fifth of the time of [`Table::new`]. Making the basis costs as much as some three such
+/// pressures by exact cells, many at once, a thirtieth of the time of [`Table::new`]. Making the basis costs as much as some three such
 /// tables. Look-ups are as exact as about the centre of pressure if the pressure is all over the grid; of a small spot in a large grid,
 /// which has a radius of its own, they are less.
 ///
