@@ -66,12 +66,13 @@ impl Plan {
     /// A run of `duration` [s] in steps of at most `step` [s], sampled every `record_every` [s] and at the end.
     ///
     /// # Errors
-    /// A time that is not a finite number > 0, or more samples than memory could hold.
+    /// A time that is not finite or too short, or more samples than memory could hold.
     pub fn new(duration: f64, step: f64, record_every: f64) -> Result<Self, ParameterError> {
-        check("duration", duration, "a finite time > 0 [s]", duration > 0.0)?;
+        check("duration", duration, "a finite time >= 1e-9 [s]", duration >= 1e-9)?;
         check("step", step, "1e-7 to 0.1 [s]", (1e-7..=0.1).contains(&step))?;
         check("record_every", record_every, "a finite time >= 1e-6 [s]", record_every >= 1e-6)?;
-        let count = (duration / record_every - 1e-6).ceil().max(1.0);
+        // A last interval below 1e-6 of `record_every` or 1e-9 s is none.
+        let count = (duration / record_every - (1e-9 / record_every).max(1e-6)).ceil().max(1.0);
         check("duration / record_every", count, "at most 1e7 samples", count <= 1e7)?;
         let mut samples: Vec<f64> = (0..count as u64).map(|k| k as f64 * record_every).collect();
         samples.push(duration);
@@ -230,6 +231,23 @@ mod tests {
     #[test]
     fn a_run_shorter_than_the_time_between_samples_has_its_two_ends() {
         assert_eq!(Plan::new(1.0, 1e-3, 1e9).unwrap().samples, [0.0, 1.0]);
+    }
+
+    #[test]
+    fn every_plan_that_is_made_can_be_run() {
+        for record_every in [1e-6, 3.3e-5, 1e-3, 0.1, 7.0] {
+            for more in [0.0, 1e-16, 1e-10, 9.9e-10, 1e-9, 1.1e-9, 2e-9, 1e-7, 0.3] {
+                for count in [0.0, 1.0, 2.0, 3.0, 11.0] {
+                    let duration = count * record_every + more;
+                    let Ok(plan) = Plan::new(duration, 1e-4, record_every) else {
+                        assert!(duration < 1e-9, "{duration:e} {record_every:e}");
+                        continue;
+                    };
+                    plan.validate().unwrap_or_else(|e| panic!("{duration:e} {record_every:e}: {e}"));
+                    assert_eq!(plan.duration(), duration);
+                }
+            }
+        }
     }
 
     #[test]
