@@ -165,7 +165,9 @@ impl Basis {
             let accepted = format!("{}, or all of them scaled", of(&self.grid));
             return Err(ParameterError::new(format!("patches[{k}].grid"), of(patches[k].grid()), accepted));
         }
-        let tables = patches.par_chunks(MAPS).map(|patches| {
+        // Some multiplications a job: they use the same memory.
+        let jobs = 2 * rayon::current_num_threads();
+        let tables = patches.par_chunks(patches.len().div_ceil(jobs).next_multiple_of(MAPS).max(MAPS)).map(|patches| {
             let maps: Vec<&[f64]> = patches.iter().map(Patch::weights).collect();
             let centre = |p: &Patch| p.cop().map(|x| x / (self.radius * p.grid().dx));
             let centres: Vec<[f64; 2]> = patches.iter().map(centre).collect();
@@ -217,27 +219,30 @@ copies! {
         let n_ls = angles.n_ls();
         let pairs = n_ls.div_ceil(2);
         let quarter = grid.nx.div_ceil(2) * grid.ny.div_ceil(2);
-        let mut sums = Sums::<R>::new([grid.nx, grid.ny], (n_ls + 1) * pairs, maps);
-        for (i, factors) in factors.chunks_exact(pairs * PARITIES * quarter).enumerate() {
-            sums.multiply(i * pairs, factors);
-        }
+        let mut sums = Sums::<R>::new([grid.nx, grid.ny], (n_ls + 1) * pairs);
         let mut out: Vec<_> = maps.iter().map(|_| Vec::with_capacity((4 * n_ls + 1) * (n_ls + 1))).collect();
         let mut sites = Vec::with_capacity(n_ls);
-        for (group, (out, centres)) in out.chunks_mut(R::LANES).zip(centres.chunks(R::LANES)).enumerate() {
-            for (i, [cos, sin]) in angles.directions.iter().enumerate() {
-                let (row, mirrored) = image(n_ls, i);
-                sites.clear();
-                for j in 0..n_ls {
-                    sites.push(Site { of: 2 * row * pairs + j, mirrored });
-                }
-                for ((out, row), [x, y]) in out.iter_mut().zip(sums.rows(group, &sites, [2, 1, 0])).zip(centres) {
-                    // Translation: all of the force at the centre of pressure.
-                    row[3 * n_ls..][..3].copy_from_slice(&[-cos, -sin, y * cos - x * sin]);
-                    out.extend_from_slice(row[..3 * (n_ls + 1)].as_chunks().0);
-                }
+        for ((maps, out), centres) in maps.chunks(MAPS).zip(out.chunks_mut(MAPS)).zip(centres.chunks(MAPS)) {
+            sums.take(maps);
+            for (i, factors) in factors.chunks_exact(pairs * PARITIES * quarter).enumerate() {
+                sums.multiply(i * pairs, factors);
             }
-            for out in out {
-                out.extend_from_within(..=n_ls);
+            for (group, (out, centres)) in out.chunks_mut(R::LANES).zip(centres.chunks(R::LANES)).enumerate() {
+                for (i, [cos, sin]) in angles.directions.iter().enumerate() {
+                    let (row, mirrored) = image(n_ls, i);
+                    sites.clear();
+                    for j in 0..n_ls {
+                        sites.push(Site { of: 2 * row * pairs + j, mirrored });
+                    }
+                    for ((out, row), [x, y]) in out.iter_mut().zip(sums.rows(group, &sites, [2, 1, 0])).zip(centres) {
+                        // Translation: all of the force at the centre of pressure.
+                        row[3 * n_ls..][..3].copy_from_slice(&[-cos, -sin, y * cos - x * sin]);
+                        out.extend_from_slice(row[..3 * (n_ls + 1)].as_chunks().0);
+                    }
+                }
+                for out in out {
+                    out.extend_from_within(..=n_ls);
+                }
             }
         }
         out
@@ -500,8 +505,11 @@ mod tests {
     fn a_table_does_not_depend_on_the_others() {
         let grid = Grid::new(10, 7, 0.02, 0.02).unwrap();
         let patches: Vec<Patch> = (1..=150).map(|seed| random(grid, seed)).collect();
+        // With one thread the jobs are of several multiplications, the last of fewer maps.
+        let threads = |n| rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap();
         for basis in [Basis::new(&grid, Rule::Cells, 5), Basis::single(&grid, Rule::Cells, 5)].map(Result::unwrap) {
-            let tables = basis.tables(&patches).unwrap();
+            let [tables, others] = [1, 16].map(|n| threads(n).install(|| basis.tables(&patches).unwrap()));
+            assert_eq!(tables, others);
             for k in [0, 1, 63, 64, 149] {
                 assert_eq!(basis.tables(&patches[k..=k]).unwrap()[0], tables[k]);
             }

@@ -75,7 +75,8 @@ copies! {
         let [nx, ny] = [kernel.nx, kernel.ny];
         let quarter = nx.div_ceil(2) * ny.div_ceil(2);
         let columns = (nx / 2 + 1).div_ceil(2);
-        let mut sums = Sums::<R>::new([nx, ny], (ny / 2 + 1) * columns, maps);
+        let mut sums = Sums::<R>::new([nx, ny], (ny / 2 + 1) * columns);
+        sums.take(maps);
         let mut coefficients = vec![[R::Scalar::of(0.0); SUMS]; columns * PARITIES * quarter];
         for l in 0..=ny / 2 {
             // Two at a time: of an odd number of columns one goes too far, and is not taken.
@@ -168,42 +169,48 @@ type Products<R> = [[R; SUMS]; PARITIES];
 
 /// Sums of at most [`MAPS`] maps about sites and all their mirror images.
 pub struct Sums<R> {
+    /// Cells of a grid.
+    size: [usize; 2],
     /// Groups of maps, a lane each, as [`fold_maps`] makes them.
     maps: Vec<Vec<R>>,
     /// `[group][pair of sites]`.
     products: Vec<Products<R>>,
     pairs: usize,
-    quarter: usize,
     /// For [`Sums::rows`].
     values: Vec<R>,
     rows: Vec<f64>,
 }
 
 impl<R: Real> Sums<R> {
-    /// For the sums of `maps` on grids of this size about so many pairs of sites.
+    /// Room for sums of maps on grids of this size about so many pairs of sites.
     #[inline(always)]
-    pub fn new([nx, ny]: [usize; 2], pairs: usize, maps: &[&[f64]]) -> Self {
-        let mut groups = Vec::with_capacity(maps.len().div_ceil(R::LANES));
-        for maps in maps.chunks(R::LANES) {
-            groups.push(fold_maps([nx, ny], maps));
-        }
-        let products = vec![[[R::of(0.0); SUMS]; PARITIES]; groups.len() * pairs];
-        let quarter = nx.div_ceil(2) * ny.div_ceil(2);
-        Self { maps: groups, products, pairs, quarter, values: Vec::new(), rows: Vec::new() }
+    pub fn new(size: [usize; 2], pairs: usize) -> Self {
+        Self { size, maps: Vec::new(), products: Vec::new(), pairs, values: Vec::new(), rows: Vec::new() }
     }
 
-    /// Makes the sums about pairs of sites, from the `first` on, from their `coefficients`, once.
+    /// Takes `maps`, in place of those before. Their sums are anything until they are made.
+    #[inline(always)]
+    pub fn take(&mut self, maps: &[&[f64]]) {
+        self.maps.clear();
+        for maps in maps.chunks(R::LANES) {
+            self.maps.push(fold_maps(self.size, maps));
+        }
+        self.products.resize(self.maps.len() * self.pairs, [[R::of(0.0); SUMS]; PARITIES]);
+    }
+
+    /// Makes the sums about pairs of sites, from the `first` on, from their `coefficients`.
     #[inline(always)]
     pub fn multiply(&mut self, first: usize, coefficients: &[Folded<R::Scalar>]) {
-        let Self { maps, products, pairs, quarter, .. } = self;
+        let Self { size: [nx, ny], maps, products, pairs, .. } = self;
+        let quarter = nx.div_ceil(2) * ny.div_ceil(2);
         // A coefficient that is in a register serves as many groups of maps as there are registers for their sums.
         let together = if matches!(R::SIMD, Simd::Avx512) { 3 } else { 2 };
         for (maps, out) in maps.chunks(together).zip(products.chunks_mut(together * *pairs)) {
             let out = &mut out[first..];
             match maps {
-                [a, b, c] => add_products(coefficients, [a, b, c], *quarter, *pairs, out),
-                [a, b] => add_products(coefficients, [a, b], *quarter, *pairs, out),
-                _ => add_products(coefficients, [&maps[0]], *quarter, *pairs, out),
+                [a, b, c] => make_products(coefficients, [a, b, c], quarter, *pairs, out),
+                [a, b] => make_products(coefficients, [a, b], quarter, *pairs, out),
+                _ => make_products(coefficients, [&maps[0]], quarter, *pairs, out),
             }
         }
     }
@@ -240,9 +247,9 @@ impl<R: Real> Sums<R> {
     }
 }
 
-/// Adds the sums about sites of the parts of groups of maps, to those of pairs `pairs` apart.
+/// Makes the sums about sites of the parts of groups of maps, which are `pairs` pairs apart.
 #[inline(always)]
-fn add_products<R: Real, const GROUPS: usize>(
+fn make_products<R: Real, const GROUPS: usize>(
     coefficients: &[Folded<R::Scalar>],
     maps: [&Vec<R>; GROUPS],
     quarter: usize,
@@ -265,9 +272,10 @@ fn add_products<R: Real, const GROUPS: usize>(
                     }
                 }
                 for group in 0..GROUPS {
-                    let out = &mut out[group * pairs + pair];
+                    let out = &mut out[group * pairs + pair][parity];
                     for sum in 0..SUMS {
-                        out[parity][sum] += sums[group][sum];
+                        let before = if first == 0 { R::of(0.0) } else { out[sum] };
+                        out[sum] = before + sums[group][sum];
                     }
                 }
             }
