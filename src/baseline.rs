@@ -176,7 +176,7 @@ impl Bristles {
     fn new(contact: &Contact, active: &[usize]) -> Self {
         let (grid, friction) = (*contact.patch.grid(), contact.friction);
         let mut z = vec![[0.0; 2]; grid.len()];
-        for (&i, zeta) in active.iter().zip(contact.initial.bristles.iter().flatten()) {
+        for (&i, zeta) in active.iter().zip(contact.first_bristles(active).unwrap_or_default().iter()) {
             z[i] = zeta.map(|c| c / friction.sigma0);
         }
         let mut mask = vec![false; grid.len()];

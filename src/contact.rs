@@ -1,12 +1,14 @@
 //! One contact: everything an engine needs to simulate it.
 
+mod steady;
+
 use std::sync::Arc;
 
 use crate::body::{Body, Kind};
 use crate::error::ParameterError;
 use crate::friction::{Friction, check};
-use crate::limit_surface::Table;
-use crate::patch::Patch;
+use crate::limit_surface::{Rule, Surface, Table};
+use crate::patch::{Exponent, Hertz, Patch};
 use crate::planar::{Pose, Twist};
 use crate::schedule::{Feed, Interval, Remap, Signal, Timeline, slot};
 
@@ -113,11 +115,23 @@ pub struct Initial {
     pub pose: Pose,
     /// Twist at the centre of mass [m/s, m/s, rad/s]. Not used by `prescribed`.
     pub twist: Twist,
-    /// Bristle states `zeta = sigma0 z` [-] in the axes of the patch, one for each of [`Contact::active_cells`]; of a reduced model
+    /// The bristles.
+    pub bristles: Bristles,
+}
+
+/// Bristles at the start.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Bristles {
+    /// At rest: a body that starts in motion is set in motion at that moment. The damping `sigma1` takes up all of its velocity at first, for
+    /// microseconds.
+    #[default]
+    Unloaded,
+    /// As after long sliding with the initial twist (or the prescribed one at the start): a body that starts in motion has been sliding.
+    Steady,
+    /// States `zeta = sigma0 z` [-] in the axes of the patch, one for each of [`Contact::active_cells`]; of a reduced model
     /// `[zeta_x, zeta_y], [zeta_3, 0]`. A bristle points where the patch slides, and pulls it back by `zeta` times its share of the
-    /// normal force. Zero if none: a body that starts in motion then meets bristles at rest, whose damping `sigma1` takes up all of its
-    /// velocity at first.
-    pub bristles: Option<Vec<[f64; 2]>>,
+    /// normal force.
+    States(Vec<[f64; 2]>),
 }
 
 /// The first step of a body that starts in motion is no shorter [s].
@@ -134,7 +148,7 @@ impl Contact {
         // First, as it names the signals that the contact's coefficients come from.
         self.coefficients_over(duration)?;
         self.validate()?;
-        let Some(bristles) = &self.initial.bristles else { return Ok(()) };
+        let Bristles::States(bristles) = &self.initial.bristles else { return Ok(()) };
         let expected = if self.model.is_grid() { self.active_cells(&self.timeline(&[0.0, duration])).len() } else { 2 };
         if bristles.len() != expected {
             let (found, accepted) = (format!("{} states", bristles.len()), format!("{expected}, as the model has"));
@@ -256,7 +270,7 @@ impl Contact {
     fn loading(&self) -> Option<f64> {
         let Twist { vx, vy, w } = self.initial.twist;
         let speed = vx.hypot(vy).max(w.abs() * self.patch.arm2().sqrt());
-        let starts = self.body.kind != Kind::Prescribed && self.initial.bristles.is_none() && speed > 0.0;
+        let starts = self.body.kind != Kind::Prescribed && self.initial.bristles == Bristles::Unloaded && speed > 0.0;
         starts.then(|| self.friction.mu_c / (self.friction.sigma0 * speed))
     }
 
@@ -283,6 +297,24 @@ impl Contact {
         let forces = (0..timeline.len()).filter_map(|i| timeline.interval(i).remap);
         loaded(&self.patch.under(forces.fold(0.0, f64::max)))
     }
+}
+
+/// The rule by which a reduced bristle's radius is computed: the table's, or `points` for an ellipsoid.
+pub(crate) fn rule_of(table: Option<&Table>) -> Rule {
+    table.map_or(Rule::Points, Table::rule)
+}
+
+/// The radius [m] of a reduced bristle on `patch`. A table knows it of its own patch: many contacts share one.
+pub(crate) fn radius_of(patch: &Patch, table: Option<&Table>) -> f64 {
+    match table {
+        Some(table) if table.patch() == patch => table.radius(),
+        _ => Surface::new(patch, rule_of(table)).radius(),
+    }
+}
+
+/// Whether the map of a patch changes its shape with the normal force, and not only its size.
+pub(crate) fn reshapes(patch: &Patch) -> bool {
+    matches!(patch.rule(), Some(Hertz { exponent: Exponent::PerNewton(_), .. }))
 }
 
 #[cfg(test)]
@@ -325,12 +357,12 @@ mod tests {
             ("inputs.mu_c", with(&|c| c.inputs.mu_c = Some(Signal::constant(5.0)))),
             ("inputs.mu_s", with(&|c| c.inputs.mu_s = Some(Signal::constant(0.2)))),
             ("inputs.mu_s", with(&|c| c.inputs.mu_s = Some(Signal::linear(&[(0.0, 1.5), (2.0, 0.0)]).unwrap()))),
-            ("initial.bristles", with(&|c| c.initial.bristles = Some(vec![[0.0; 2]; cells + 1]))),
-            ("initial.bristles", with(&|c| c.initial.bristles = Some(vec![[0.0, f64::NAN]; cells]))),
+            ("initial.bristles", with(&|c| c.initial.bristles = Bristles::States(vec![[0.0; 2]; cells + 1]))),
+            ("initial.bristles", with(&|c| c.initial.bristles = Bristles::States(vec![[0.0, f64::NAN]; cells]))),
         ];
         for (field, contact) in bad {
             assert_eq!(contact.validate_over(1.0).unwrap_err().field, field);
         }
-        with(&|c| c.initial.bristles = Some(vec![[0.1; 2]; cells])).validate_over(1.0).unwrap();
+        with(&|c| c.initial.bristles = Bristles::States(vec![[0.1; 2]; cells])).validate_over(1.0).unwrap();
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bristle::body::Kind;
-use bristle::contact::{Contact, Form, Model};
+use bristle::contact::{Bristles, Contact, Form, Model};
 use bristle::cpu::Cpu;
 use bristle::engine::{Plan, Reason, Trajectories};
 use bristle::friction::Law;
@@ -33,8 +33,14 @@ fn contacts(n: usize) -> Vec<Contact> {
                 _ => Model::LimitSurface(Arc::new(Table::new(&c.patch, Rule::Cells, 4 + k % 5).unwrap()), form),
             };
             let mut c = Contact { model, ..c };
-            let zeta = c.initial.bristles.as_ref().unwrap()[0];
-            c.initial.bristles = Some(vec![[0.6 * zeta[0], 0.6 * zeta[1]], [0.5 * zeta[1], 0.0]]);
+            let zeta = match &c.initial.bristles {
+                Bristles::States(states) => states[0],
+                other => panic!("{other:?}"),
+            };
+            c.initial.bristles = match k % 7 {
+                0 => Bristles::Steady,
+                _ => Bristles::States(vec![[0.6 * zeta[0], 0.6 * zeta[1]], [0.5 * zeta[1], 0.0]]),
+            };
             if k % 4 == 1 {
                 let wave = |amplitude, omega| vec![Sine { amplitude, omega, phase: 0.3 * k as f64 }];
                 c.inputs.wrench[k % 3] = Signal::sines(0.01, wave(0.01, 200.0));

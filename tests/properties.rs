@@ -5,7 +5,7 @@ mod common;
 use std::sync::{Arc, OnceLock};
 
 use bristle::body::{Body, Kind};
-use bristle::contact::{Contact, Initial, Inputs, Model};
+use bristle::contact::{Bristles, Contact, Initial, Inputs, Model};
 use bristle::cpu::Cpu;
 use bristle::engine::{Engine, Plan, Trajectories};
 use bristle::friction::{Friction, Law};
@@ -108,7 +108,7 @@ fn contact() -> impl Strategy<Value = Contact> {
     let three = |a, b, c| (signed(a), signed(b), signed(c)).prop_map(|(a, b, c)| [a, b, c]);
     (patch(), friction(), body, inputs, three(0.05, 0.05, 3.0), three(1.0, 1.0, 30.0)).prop_map(
         |(patch, friction, body, inputs, pose, twist)| {
-            let initial = Initial { pose: pose.into(), twist: twist.into(), bristles: None };
+            let initial = Initial { pose: pose.into(), twist: twist.into(), bristles: Bristles::Unloaded };
             Contact { patch, model: Model::Distributed, friction, body, inputs, initial }
         },
     )
@@ -160,7 +160,7 @@ fn one_step_holds(engine: &dyn Engine, contacts: &[Contact], step: f64) -> Resul
     let bent = |c: &Contact| {
         let (n, mu_s) = (c.active_cells(&c.timeline(&plan.samples)).len(), 0.999 * c.friction.mu_s);
         let bristles = (0..n).map(|k| (k as f64).sin_cos()).map(|(sin, cos)| [mu_s * cos, mu_s * sin]).collect();
-        Contact { initial: Initial { bristles: Some(bristles), ..c.initial.clone() }, ..c.clone() }
+        Contact { initial: Initial { bristles: Bristles::States(bristles), ..c.initial.clone() }, ..c.clone() }
     };
     let bent: Vec<Contact> = contacts.iter().map(bent).collect();
     let t = rollout(engine, &bent, &plan);
@@ -195,7 +195,7 @@ fn one_step_may_bend_a_bristle_to_the_bound_and_two_beyond() {
         friction,
         body: Body::prescribed(),
         inputs: Inputs { normal_force: Signal::constant(1.0), twist: [wave, still(), still()], ..Inputs::default() },
-        initial: Initial { bristles: Some(vec![[friction.mu_s, 0.0]]), ..Initial::default() },
+        initial: Initial { bristles: Bristles::States(vec![[friction.mu_s, 0.0]]), ..Initial::default() },
     };
     for engine in [&Cpu::new() as &dyn Engine, gpu()] {
         let bent = |steps: f64| {

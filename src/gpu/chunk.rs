@@ -17,7 +17,7 @@ use super::map::{self, Map, Tables};
 use super::pace::Pace;
 use super::shader::{RAMP_ITERATIONS, ROOT_ITERATIONS, Shape, Variant};
 use super::staging::Staging;
-use crate::contact::Model;
+use crate::contact::{Bristles, Model};
 use crate::engine::{Plan, Progress, Reason, Status, Trajectories, share};
 use crate::error::EngineError;
 use crate::patch::Patch;
@@ -119,7 +119,7 @@ impl<'a> Chunk<'a> {
         let mut tables = Tables::default();
         let mut maps = Vec::with_capacity(items.len());
         // A new buffer holds zeros: bristles go up only if some contact brings its own.
-        let bent = items.iter().any(|item| item.contact.initial.bristles.is_some());
+        let bent = items.iter().any(|item| item.contact.initial.bristles != Bristles::Unloaded);
         let mut zetas: Vec<[f32; 2]> = Vec::with_capacity(if bent { cells } else { 0 });
         let mut zeta_first = 0;
         let mut contacts = Vec::with_capacity(items.len());
@@ -142,10 +142,10 @@ impl<'a> Chunk<'a> {
             let first = if item.contact.model.is_grid() { first } else { table_first };
             contacts.push(device_contact(item, plan, &map, first, zeta_first));
             zeta_first += item.zetas() as u32;
-            let given = item.contact.initial.bristles.as_deref().unwrap_or(&[]);
+            let first = item.contact.first_bristles(&item.active).unwrap_or_default();
             // The low parts of a reduced bristle, behind its three numbers, start at 0.
             let high = |i: usize, z: &[f64; 2]| if item.contact.model.is_grid() || i == 0 { z[1] as f32 } else { 0.0 };
-            let zeta = |i: usize| given.get(i).map_or([0.0; 2], |z| [z[0] as f32, high(i, z)]);
+            let zeta = |i: usize| first.get(i).map_or([0.0; 2], |z| [z[0] as f32, high(i, z)]);
             if bent {
                 zetas.extend((0..item.zetas()).map(zeta));
             }

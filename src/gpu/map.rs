@@ -4,10 +4,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::contact::{Contact, Model};
+use crate::contact::{Contact, Model, radius_of, reshapes};
 use crate::error::EngineError;
 use crate::gpu::Gpu;
-use crate::kernel::step::{radius_of, reshapes};
 use crate::limit_surface::{Rule, Table};
 use crate::patch::Patch;
 use crate::schedule::Interval;

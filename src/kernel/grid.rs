@@ -33,10 +33,9 @@ impl<R: Real> Grid<R> {
     /// The cells `active` of `contact`'s map.
     pub fn new(contact: &Contact, active: Vec<usize>) -> Self {
         let (patch, grid) = (&contact.patch, contact.patch.grid());
-        let given = contact.initial.bristles.as_deref().unwrap_or(&[]);
         let centres: Vec<[f64; 2]> = active.iter().map(|i| grid.centre(i % grid.nx, i / grid.nx)).collect();
         let weights: Vec<f64> = active.iter().map(|&i| patch.weights()[i]).collect();
-        let zetas: Vec<[f64; 2]> = (0..active.len()).map(|i| given.get(i).copied().unwrap_or_default()).collect();
+        let zetas = contact.first_bristles(&active).unwrap_or_else(|| vec![[0.0; 2]; active.len()].into());
         Self {
             cells: Cells::new(&centres, &weights, &zetas),
             k: Consts::new(&contact.friction),

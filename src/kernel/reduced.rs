@@ -10,8 +10,8 @@ use nalgebra::{Matrix3, Vector3};
 
 use super::distributed::{Rate, Sums};
 use super::friction::{Consts, Motion, Stage, motion, ramp, ramp_root};
-use super::step::{Bristles, LEAST_REACH, STRAIGHT, radius_of, reshapes, rule_of};
-use crate::contact::{Contact, Form};
+use super::step::{Bristles, LEAST_REACH, STRAIGHT};
+use crate::contact::{Contact, Form, radius_of, reshapes, rule_of};
 use crate::limit_surface::{Surface, Table};
 use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
@@ -87,8 +87,8 @@ impl Reduced {
     /// The bristle of `contact` on `table`, or on an ellipsoid.
     pub fn new(contact: &Contact, table: Option<Arc<Table>>, form: Form) -> Self {
         let patch = &contact.patch;
-        let given = contact.initial.bristles.as_deref().unwrap_or(&[]);
-        let zeta = |i: usize| given.get(i).copied().unwrap_or_default();
+        let first = contact.first_bristles(&[]).unwrap_or_default();
+        let zeta = |i: usize| first.get(i).copied().unwrap_or_default();
         Self {
             zeta: Vector3::new(zeta(0)[0], zeta(0)[1], zeta(1)[0]),
             kept: Vector3::zeros(),

@@ -12,9 +12,8 @@ use super::reduced::Reduced;
 use crate::body::{Kind, Transform};
 use crate::contact::{Contact, Model};
 use crate::engine::{Plan, Reason, Status};
-use crate::limit_surface::{Rule, Surface, Table};
 use crate::number::real::Real;
-use crate::patch::{Exponent, Hertz, Patch};
+use crate::patch::Patch;
 use crate::planar::{Pose, Twist, Wrench};
 use crate::schedule::{Interval, slot};
 
@@ -118,24 +117,6 @@ pub struct Solver<'a> {
     unsolved: u64,
     /// How it fares.
     pub status: Status,
-}
-
-/// The rule by which a reduced bristle's radius is computed: the table's, or `points` for an ellipsoid.
-pub(crate) fn rule_of(table: Option<&Table>) -> Rule {
-    table.map_or(Rule::Points, Table::rule)
-}
-
-/// The radius [m] of a reduced bristle on `patch`. A table knows it of its own patch: many contacts share one.
-pub(crate) fn radius_of(patch: &Patch, table: Option<&Table>) -> f64 {
-    match table {
-        Some(table) if table.patch() == patch => table.radius(),
-        _ => Surface::new(patch, rule_of(table)).radius(),
-    }
-}
-
-/// Whether the map of a patch changes its shape with the normal force, and not only its size.
-pub(crate) fn reshapes(patch: &Patch) -> bool {
-    matches!(patch.rule(), Some(Hertz { exponent: Exponent::PerNewton(_), .. }))
 }
 
 /// The inputs at the time of a stage.

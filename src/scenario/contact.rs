@@ -5,10 +5,10 @@ use super::number::Number;
 use super::patches::Patches;
 use super::shapes::Inertia;
 use super::signal::SignalSpec;
-use super::spec::{BodySpec, FrictionSpec, InputsSpec, KindName, LawName, PointName, Spec};
+use super::spec::{BodySpec, BristlesName, FrictionSpec, InputsSpec, KindName, LawName, PointName, Spec};
 use super::tables::Tables;
 use crate::body::{Body, Kind};
-use crate::contact::{Contact, Initial, Inputs, TwistPoint};
+use crate::contact::{Bristles, Contact, Initial, Inputs, TwistPoint};
 use crate::error::ParameterError;
 use crate::friction::{Friction, Law};
 use crate::planar::{Pose, Twist};
@@ -46,7 +46,10 @@ pub(super) fn contact(
     let initial = Initial {
         pose: Pose::from(three("initial.pose", &spec.initial.pose, d)),
         twist: Twist::from(three("initial.twist", &spec.initial.twist, d)),
-        bristles: None,
+        bristles: match spec.initial.bristles {
+            BristlesName::Unloaded => Bristles::Unloaded,
+            BristlesName::Steady => Bristles::Steady,
+        },
     };
     let contact = Contact { patch, model, friction, body, inputs, initial };
     contact.validate_over(spec.duration)?;

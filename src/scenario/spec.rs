@@ -260,7 +260,7 @@ pub struct BodySpec {
     pub offset: Option<[Number; 2]>,
 }
 
-/// State at the start; at rest at the origin if not given. Bristles start unbent.
+/// State at the start; at rest at the origin if not given.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InitialSpec {
@@ -268,6 +268,20 @@ pub struct InitialSpec {
     pub pose: Option<[Number; 3]>,
     /// `[vx, vy, w]` at the centre of mass [m/s, m/s, rad/s]. Not for a prescribed twist.
     pub twist: Option<[Number; 3]>,
+    /// Whether the contact begins, or has been sliding for long.
+    #[serde(default)]
+    pub bristles: BristlesName,
+}
+
+/// Bristles at the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BristlesName {
+    /// At rest: what moves is set in motion at that moment.
+    #[default]
+    Unloaded,
+    /// As after long sliding with the twist at the start.
+    Steady,
 }
 
 /// What acts on the body over time. Every signal may be a number, a distribution or a table.

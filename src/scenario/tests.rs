@@ -1,4 +1,5 @@
 use super::*;
+use crate::contact::Bristles;
 
 const BOX: &str = r#"
 duration = 1.0
@@ -69,6 +70,13 @@ fn coefficients_may_be_signals() {
 }
 
 #[test]
+fn bristles_start_unloaded_or_steady() {
+    let bristles = |text: &str| parse(text).unwrap().contact(0).unwrap().initial.bristles;
+    assert_eq!(bristles(BOX), Bristles::Unloaded);
+    assert_eq!(bristles(&change(BOX, "initial.bristles=steady").unwrap()), Bristles::Steady);
+}
+
+#[test]
 fn contacts_share_the_memory_of_a_map() {
     let scenario = parse(BOX).unwrap();
     let maps: Vec<_> = (0..20).map(|k| scenario.contact(k).unwrap().patch.map().as_ptr()).collect();
@@ -82,6 +90,7 @@ fn contacts_share_the_memory_of_a_map() {
 fn errors_have_a_place_and_say_what_is_accepted() {
     for (set, place, part) in [
         ("friction.mu=1", "box.toml:14:1", "unknown field `mu`, expected one of"),
+        ("initial.bristles=bent", "", "unknown variant `bent`, expected `unloaded` or `steady`"),
         ("friction.law=coulomb", "box.toml:11:7", "unknown variant `coulomb`, expected `lugre` or `elasto-plastic`"),
         ("friction.mu_c=\"a\"", "box.toml:12:8", "friction.mu_c: invalid type: string"),
         ("friction.mu_c={ uniform = [2, 1] }", "box.toml:12:8", "low <= high"),

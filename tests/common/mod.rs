@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bristle::body::{Body, Kind};
-use bristle::contact::{Contact, Initial, Inputs, Model};
+use bristle::contact::{Bristles, Contact, Initial, Inputs, Model};
 use bristle::engine::{Engine, EngineInfo, LONGEST_STEP, Plan, Progress, Trajectories};
 use bristle::error::EngineError;
 use bristle::friction::{Friction, Law};
@@ -273,7 +273,7 @@ pub fn random_contact(seed: u64, k: u64) -> Contact {
     let initial = Initial {
         pose: [("x", arm), ("y", arm), ("theta", 3.0)].map(|(n, s)| d.between(n, -s, s)).into(),
         twist: [("vx", 0.05), ("vy", 0.05), ("w", 5.0)].map(|(n, s)| speed(n, s)).into(),
-        bristles: None,
+        bristles: Bristles::Unloaded,
     };
     let mut contact = Contact { patch: Arc::new(patch), model: Model::Distributed, friction, body, inputs, initial };
     let cells = contact.active_cells(&contact.timeline(&[0.0, 1.0])).len();
@@ -281,6 +281,6 @@ pub fn random_contact(seed: u64, k: u64) -> Contact {
         let (size, angle) = (mu_c * d.between(&format!("z{i}"), 0.0, 1.0), d.between(&format!("a{i}"), 0.0, 6.3));
         [size * angle.cos(), size * angle.sin()]
     };
-    contact.initial.bristles = Some((0..cells).map(within).collect());
+    contact.initial.bristles = Bristles::States((0..cells).map(within).collect());
     contact
 }

@@ -9,6 +9,7 @@ mod batch;
 mod converged;
 mod grip;
 mod physics;
+mod steady;
 
 use bristle::cpu::Cpu;
 use bristle::engine::DEFAULT_TOLERANCE;
@@ -102,6 +103,8 @@ macro_rules! suite {
                 grip::open_grip_lets_fall_freely_while_bristles_evolve,
                 grip::grip_that_opens_and_closes_catches_again,
                 grip::normal_force_through_zero_is_no_contact_below,
+                steady::a_constant_twist_has_its_steady_wrench_from_the_start,
+                steady::a_body_that_has_been_sliding_slows_by_mu_g,
                 batch::results_do_not_depend_on_neighbours_order_or_threads,
                 batch::failed_contact_is_marked_and_its_neighbours_are_unchanged,
             );
@@ -132,6 +135,8 @@ macro_rules! suite {
                 grip::open_grip_lets_fall_freely_while_bristles_evolve,
                 grip::grip_that_opens_and_closes_catches_again,
                 grip::normal_force_through_zero_is_no_contact_below,
+                steady::a_constant_twist_has_its_steady_wrench_from_the_start,
+                steady::a_body_that_has_been_sliding_slows_by_mu_g,
                 batch::results_do_not_depend_on_neighbours_order_or_threads,
             );
         }

@@ -1,0 +1,81 @@
+//! The bristles of a contact that has been sliding for long.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::{Bristles, Contact, Model, TwistPoint, radius_of, reshapes, rule_of};
+use crate::body::Kind;
+use crate::limit_surface::{Surface, Table};
+use crate::planar::Twist;
+
+impl Contact {
+    /// The bristle states at the start, as [`Bristles::States`] has them, of the `active` cells of a grid; none if all are zero.
+    #[must_use]
+    pub fn first_bristles(&self, active: &[usize]) -> Option<Cow<'_, [[f64; 2]]>> {
+        match &self.initial.bristles {
+            Bristles::Unloaded => None,
+            Bristles::States(states) => Some(Cow::Borrowed(states)),
+            Bristles::Steady => Some(Cow::Owned(match &self.model {
+                Model::Distributed => self.steady_grid(active),
+                Model::Ellipsoid(_) => self.steady_reduced(None),
+                Model::LimitSurface(table, _) => self.steady_reduced(Some(table)),
+            })),
+        }
+    }
+
+    /// The twist of the patch at its origin, in its own axes, at the start.
+    #[must_use]
+    pub fn first_twist(&self) -> Twist {
+        if self.body.kind != Kind::Prescribed {
+            return self.body.transform(self.initial.pose).twist(self.initial.twist);
+        }
+        let twist = Twist::from(self.inputs.twist.each_ref().map(|signal| signal.value(0.0)));
+        let [cx, cy] = if self.inputs.twist_at == TwistPoint::Cop { self.patch.cop() } else { [0.0; 2] };
+        twist.at([-cx, -cy])
+    }
+
+    /// `g(s)`, eq. (2), at the start.
+    fn first_stribeck(&self, speed: f64) -> f64 {
+        let [mu_c, mu_s] = [(&self.inputs.mu_c, self.friction.mu_c), (&self.inputs.mu_s, self.friction.mu_s)]
+            .map(|(signal, constant)| signal.as_ref().map_or(constant, |signal| signal.value(0.0)));
+        mu_c + (mu_s - mu_c) * (-(speed / self.friction.v_s).powf(self.friction.gamma)).exp()
+    }
+
+    /// `zeta = g(|v|) v/|v|` in every cell: `dz/dt = 0` of eqs. (1) and (15). A cell at rest has an unloaded bristle.
+    fn steady_grid(&self, active: &[usize]) -> Vec<[f64; 2]> {
+        let (twist, grid) = (self.first_twist(), self.patch.grid());
+        let steady = |i: &usize| {
+            let v = twist.at(grid.centre(i % grid.nx, i / grid.nx));
+            let speed = v.vx.hypot(v.vy);
+            let share = if speed > 0.0 { self.first_stribeck(speed) / speed } else { 0.0 };
+            [share * v.vx, share * v.vy]
+        };
+        active.iter().map(steady).collect()
+    }
+
+    /// `zeta = g(s) D/s`, of the ellipsoid if there is no table: `D = v_S = (vx, vy, r w)`, and `-h(r, v) s` on a limit surface.
+    fn steady_reduced(&self, table: Option<&Arc<Table>>) -> Vec<[f64; 2]> {
+        // A map that follows the normal force is made anew as the run begins.
+        let patch = self.patch.under(self.inputs.normal_force.value(0.0));
+        let own = table.filter(|_| reshapes(&patch)).map(|table| {
+            let surface = Surface::new(&patch, rule_of(Some(table)));
+            Arc::new(Table::of(&surface, table.n_ls()).expect("the resolution was checked before"))
+        });
+        let radius_at_first = radius_of(&self.patch, table.map(Arc::as_ref));
+        let table = own.as_ref().or(table).map(Arc::as_ref);
+        let radius = radius_of(&patch, table);
+        let v = self.first_twist().at(patch.cop());
+        let v_s = [v.vx, v.vy, radius * v.w];
+        let speed = v_s.iter().map(|c| c * c).sum::<f64>().sqrt();
+        if !(speed > 0.0) {
+            return vec![[0.0; 2]; 2];
+        }
+        let g = self.first_stribeck(speed);
+        let [x, y, turn] = match table {
+            None => v_s.map(|c| g * c / speed),
+            Some(table) => table.look_up(v_s).h.map(|h| -g * h),
+        };
+        // With the map, the run's first step takes the deflection z_tau = r zeta_3 / sigma0 over.
+        vec![[x, y], [turn * (radius / radius_at_first), 0.0]]
+    }
+}
