@@ -158,53 +158,98 @@ fn a_run_is_not_overwritten_unless_told() {
     assert_eq!(fs::read_to_string(dir.path().join("mine/data.txt")).unwrap(), "mine");
 }
 
+/// A program that does not outlive its test.
+#[cfg(unix)]
+struct Child(std::process::Child);
+
+#[cfg(unix)]
+impl Child {
+    /// Starts `command` in `dir`, and waits until the run `far` has its first block.
+    fn begun(dir: &Path, mut command: std::process::Command) -> Self {
+        use std::time::{Duration, Instant};
+
+        let child = Self(command.current_dir(dir).stderr(std::process::Stdio::piped()).spawn().unwrap());
+        let start = Instant::now();
+        let done = || {
+            let text = fs::read(dir.join("far.partial/spool/progress.json")).unwrap_or_default();
+            serde_json::from_slice::<serde_json::Value>(&text).ok()?["contacts_done"].as_u64()
+        };
+        while done().is_none_or(|n| n == 0) {
+            assert!(start.elapsed() < Duration::from_secs(60), "no run began");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        child
+    }
+
+    fn signal(&self, name: &str) {
+        let sent = std::process::Command::new("kill").args([name, &self.0.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+    }
+
+    /// Its exit code, and what it said on stderr.
+    fn end(mut self) -> (Option<i32>, String) {
+        let mut stderr = String::new();
+        std::io::Read::read_to_string(self.0.stderr.as_mut().unwrap(), &mut stderr).unwrap();
+        (self.0.wait().unwrap().code(), stderr)
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Child {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+    }
+}
+
+/// A run of thirty blocks.
+#[cfg(unix)]
+const FAR: [&str; 11] =
+    ["rollout", "slide.toml", "--engine", "cpu", "--out", "far", "-n", "1000", "--set", "duration=1", "--threads=1"];
+
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_says_how_to_go_on() {
-    use std::process::Stdio;
-    use std::time::{Duration, Instant};
-
-    /// A child that does not outlive its test.
-    struct Child(std::process::Child);
-    impl Drop for Child {
-        fn drop(&mut self) {
-            let _ = self.0.kill();
-        }
-    }
     let dir = slide(SLIDE);
     // It replaces a run, which stays until the new one is complete.
     assert_eq!(bristle(dir.path(), &["rollout", "slide.toml", "--engine", "cpu", "--out", "far", "-n", "1"]).0, 0);
-    let run = ["rollout", "slide.toml", "--engine", "cpu", "--out", "far", "-n", "1000", "--set", "duration=1"];
     let old = fs::read(dir.path().join("far/run.json")).unwrap();
-    let spawn = std::process::Command::new(assert_cmd::cargo::cargo_bin!("bristle"))
-        .current_dir(dir.path())
-        .args(run)
-        .args(["--force", "--threads", "1"])
-        .stderr(Stdio::piped())
-        .spawn();
-    let mut child = Child(spawn.unwrap());
-    let start = Instant::now();
-    // After the first of thirty blocks.
-    let done = || {
-        let text = fs::read(dir.path().join("far.partial/spool/progress.json")).unwrap_or_default();
-        serde_json::from_slice::<serde_json::Value>(&text).ok()?["contacts_done"].as_u64()
-    };
-    while done().is_none_or(|n| n == 0) {
-        assert!(start.elapsed() < Duration::from_secs(60), "no run began");
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    let sent = std::process::Command::new("kill").args(["-INT", &child.0.id().to_string()]).status().unwrap();
-    assert!(sent.success());
-    let mut stderr = String::new();
-    std::io::Read::read_to_string(child.0.stderr.as_mut().unwrap(), &mut stderr).unwrap();
-    assert_eq!(child.0.wait().unwrap().code(), Some(130), "{stderr}");
+    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("bristle"));
+    command.args(FAR).arg("--force");
+    let child = Child::begun(dir.path(), command);
+    child.signal("-INT");
+    let (code, stderr) = child.end();
+    assert_eq!(code, Some(130), "{stderr}");
     assert!(stderr.contains("far.partial; `--resume` continues it"), "{stderr}");
     assert_eq!(fs::read(dir.path().join("far/run.json")).unwrap(), old);
-    let (code, stdout, stderr) = bristle(dir.path(), &[&run[..], &["--resume"]].concat());
+    let (code, stdout, stderr) = bristle(dir.path(), &[&FAR[..], &["--resume"]].concat());
     assert!(code == 0 && stdout.starts_with("1000 contacts"), "{stdout}{stderr}");
     let left: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left.len(), 2, "{left:?}");
     assert!(!dir.path().join("far/spool").exists());
+}
+
+/// A scheduler asks with SIGTERM; a program under nohup outlives its terminal.
+#[cfg(unix)]
+#[test]
+fn a_run_under_nohup_goes_on_until_it_is_asked_to_end() {
+    let dir = slide(SLIDE);
+    let mut command = std::process::Command::new("nohup");
+    command.arg(assert_cmd::cargo::cargo_bin!("bristle")).args(FAR).stdout(std::process::Stdio::null());
+    let mut child = Child::begun(dir.path(), command);
+    child.signal("-HUP");
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    assert_eq!(child.0.try_wait().unwrap(), None, "ended by SIGHUP");
+    child.signal("-TERM");
+    let (code, stderr) = child.end();
+    assert!(code == Some(143) && stderr.contains("far.partial; `--resume` continues it"), "{code:?} {stderr}");
+}
+
+#[test]
+fn a_run_may_not_be_called_as_unfinished_ones_are() {
+    let dir = slide(SLIDE);
+    let (code, _, stderr) = bristle(dir.path(), &["rollout", "slide.toml", "--engine", "cpu", "--out", "x.partial"]);
+    assert!(code == 2 && stderr.contains("x.partial"), "{stderr}");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
 }
 
 #[test]
@@ -225,7 +270,6 @@ fn info_and_schema_print_json() {
     }
 }
 
-/// The examples are read, and their first contacts run.
 #[test]
 fn drivers_that_miss_a_display_are_not_heard() {
     let output = Command::cargo_bin("bristle").unwrap().env_remove("XDG_RUNTIME_DIR").arg("info").output().unwrap();
@@ -233,6 +277,7 @@ fn drivers_that_miss_a_display_are_not_heard() {
     assert!(output.status.success() && !stderr.contains("XDG_RUNTIME_DIR"), "{stderr}");
 }
 
+/// The examples are read, and their first contacts run.
 #[test]
 fn every_example_runs() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");

@@ -11,8 +11,10 @@ use crate::scenario::{EngineChoice, Precision, Scenario};
 
 /// Contacts that take seconds to draw.
 const MANY: u64 = 100_000;
-/// Exit code of a program that was interrupted, as shells have it.
+/// Exit codes of a program that was interrupted or asked to end, as shells have them.
 const INTERRUPTED: i32 = 130;
+#[cfg(unix)]
+const TERMINATED: i32 = 143;
 
 #[derive(clap::Args)]
 pub(super) struct Rollout {
@@ -116,10 +118,10 @@ impl Rollout {
     }
 }
 
-/// Ctrl-C ends the program at once, and says what is left of the run, if it has `begun`.
+/// Ctrl-C and SIGTERM end the program at once, and say what is left of the run, if it has `begun`.
 fn tell_when_interrupted(out: &Path, begun: Arc<AtomicBool>) {
     let (out, partial) = (out.to_owned(), crate::rollout::partial(out));
-    let stop = move || {
+    let stop = Arc::new(move |code: i32| {
         let left = match (begun.load(Ordering::Relaxed), partial.exists()) {
             (false, _) => "nothing was computed".to_owned(),
             (true, true) => format!("the unfinished run is in {}; `--resume` continues it", partial.display()),
@@ -127,10 +129,15 @@ fn tell_when_interrupted(out: &Path, begun: Arc<AtomicBool>) {
         };
         // Nothing is left to do if stderr is gone.
         let _ = writeln!(std::io::stderr(), "\nstopped: {left}");
-        std::process::exit(INTERRUPTED);
-    };
+        std::process::exit(code);
+    });
     // Without a handler the program ends all the same.
-    let _ = ctrlc::set_handler(stop);
+    #[cfg(unix)]
+    if let Ok(mut signals) = signal_hook::iterator::Signals::new([signal_hook::consts::SIGTERM]) {
+        let stop = Arc::clone(&stop);
+        std::thread::spawn(move || signals.forever().for_each(|_| stop(TERMINATED)));
+    }
+    let _ = ctrlc::set_handler(move || stop(INTERRUPTED));
 }
 
 fn failure(e: RolloutError) -> Failure {
