@@ -328,12 +328,16 @@ fn wrenches_of_anything_are_numbers_or_say_that_they_are_not() {
     let patch = random_patch(3);
     for rule in Rule::ALL {
         let surface = Surface::new(&patch, rule);
+        let table = Table::of(&surface, 8).unwrap();
+        let (quartic, ellipsoid) = (Quartic::fit(&surface).0, Ellipsoid::fit(&surface).0);
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             for k in 0..3 {
-                let mut v = [0.1, -0.2, 3.0];
-                v[k] = bad;
-                let w = surface.coulomb(v.into()).to_array();
-                assert!(w.iter().all(|c| c.is_nan()), "{} of {v:?}: {w:?}", rule.name());
+                for mut v in [[0.1, -0.2, 3.0], [0.0; 3]] {
+                    v[k] = bad;
+                    let wrenches = [surface.coulomb(v.into()), quartic.coulomb(v.into()), ellipsoid.coulomb(v.into())];
+                    let all = wrenches.map(Wrench::to_array).into_iter().chain([table.h(surface.radius(), v.into())]);
+                    assert!(all.flatten().all(f64::is_nan), "{} of {v:?}: {wrenches:?}", rule.name());
+                }
             }
         }
         // Friction never drives: a force that would pull is none.
@@ -341,7 +345,6 @@ fn wrenches_of_anything_are_numbers_or_say_that_they_are_not() {
         assert_eq!(surface.wrench(twist, 0.5, -2.0).to_array().map(f64::abs), [0.0; 3]);
         assert_eq!(surface.viscous_wrench(twist, 0.5, -2.0).to_array().map(f64::abs), [0.0; 3]);
         assert!(surface.wrench(twist, 0.5, f64::NAN).fx.is_nan());
-        let table = Table::of(&surface, 8).unwrap();
         assert_eq!(table.h(surface.radius(), Twist::default()), [0.0; 3]);
     }
     // The size of a twist plays no part.

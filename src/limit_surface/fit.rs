@@ -40,6 +40,9 @@ impl Ellipsoid {
     #[must_use]
     pub fn coulomb(&self, twist: Twist) -> Wrench {
         let z = self.radius * twist.w;
+        if ![twist.vx, twist.vy, z].iter().all(|c| c.is_finite()) {
+            return Wrench::new(f64::NAN, f64::NAN, f64::NAN);
+        }
         let s = twist.vx.hypot(twist.vy).hypot(z);
         if s == 0.0 {
             return Wrench::default();
@@ -111,6 +114,9 @@ impl Quartic {
     #[must_use]
     pub fn coulomb(&self, twist: Twist) -> Wrench {
         let v = Vector3::new(twist.vx, twist.vy, self.radius * twist.w);
+        if !v.iter().all(|c| c.is_finite()) {
+            return Wrench::new(f64::NAN, f64::NAN, f64::NAN);
+        }
         let scale = v.amax();
         if scale == 0.0 {
             return Wrench::default();

@@ -214,11 +214,15 @@ impl Table {
 
     /// The normalised wrench of a twist `(vx, vy, w)` [m/s, m/s, rad/s] at the [centre](Table::centre) of a patch of this table's shape and
     /// radius `r` [m], by bilinear look-up, eqs. (36)-(44). About the centre of pressure `r` is that of a patch of any size; about the origin
-    /// it is [`Table::radius`], times the scale of the patch if that is scaled. Zero at rest.
+    /// it is [`Table::radius`], times the scale of the patch if that is scaled. Zero at rest, NaN of a twist that is not finite.
     #[must_use]
     pub fn h(&self, r: f64, twist: Twist) -> [f64; 3] {
         let v_s = [twist.vx, twist.vy, r * twist.w];
-        if v_s == [0.0; 3] { v_s } else { self.look_up(v_s).h }
+        match v_s {
+            [0.0, 0.0, 0.0] => v_s,
+            _ if v_s.iter().all(|c| c.is_finite()) => self.look_up(v_s).h,
+            _ => [f64::NAN; 3],
+        }
     }
 
     /// The look-up at `v_S = (vx, vy, r w)` [m/s] with its derivatives; at rest that of a rotation.
