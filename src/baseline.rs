@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use crate::contact::Contact;
 use crate::cpu::processor;
-use crate::engine::{Engine, EngineInfo, Plan, Progress, Reason, Status, Trajectories, validate};
+use crate::engine::{Engine, EngineInfo, Plan, Progress, Reason, Status, Trajectories, share, validate};
 use crate::error::{EngineError, ParameterError};
 use crate::friction::{Friction, Law};
 use crate::patch::Grid;
@@ -64,7 +64,7 @@ impl Engine for Baseline {
                 out.pose[at] = s.q.to_array();
                 out.twist[at] = s.u.to_array();
                 out.wrench[at] = s.wrench.to_array();
-                (out.normal_force[at], out.slip[at]) = (s.f_n, s.slip);
+                (out.normal_force[at], out.slip[at]) = (s.f_n, share(s.slip));
             }
             out.status[k] = run.status;
             if plan.keep_bristles {

@@ -177,15 +177,15 @@ impl Contact {
             let accepted = "the table of a patch about its centre of pressure, as of `Table::new`";
             return Err(ParameterError::new("model.table", "a table about the centre of a grid", accepted));
         }
-        if let Some(every) = self.inputs.remap_every {
-            check("patch.update", every, "a finite period >= 1e-6 s", every >= 1e-6)?;
-        }
         Ok(())
     }
 
     /// Checks that all inputs are finite at all times.
     fn signals(&self) -> Result<(), ParameterError> {
-        let Inputs { normal_force, wrench, gravity, twist, mu_c, mu_s, .. } = &self.inputs;
+        let Inputs { normal_force, wrench, gravity, twist, mu_c, mu_s, remap_every, .. } = &self.inputs;
+        if let Some(every) = *remap_every {
+            check("patch.update", every, "a finite period >= 1e-6 s", every >= 1e-6)?;
+        }
         normal_force.validate("inputs.normal_force")?;
         for (name, signal) in ["wrench.fx", "wrench.fy", "wrench.tau"].into_iter().zip(wrench) {
             signal.validate(&format!("inputs.{name}"))?;
@@ -210,7 +210,8 @@ impl Contact {
             (Some(_), None) => "inputs.mu_c",
         };
         let samples: Vec<f64> = (0..=200u32).map(|k| duration * f64::from(k) / 200.0).collect();
-        let timeline = self.timeline(&samples);
+        // Of these inputs alone: the others may have many more break points.
+        let timeline = Timeline::new(self.coefficients(), &samples, None);
         let mut start = 0.0;
         for i in 0..timeline.len() {
             let interval = self.interval(&timeline, i);
@@ -252,8 +253,7 @@ impl Contact {
             feeds.extend(inputs.wrench.iter().enumerate().map(|(k, s)| feed(s, 1.0, slot::LOAD + k)));
             feeds.extend(inputs.gravity.iter().enumerate().map(|(k, s)| feed(s, self.body.mass, slot::LOAD + k)));
         }
-        feeds.extend(inputs.mu_c.iter().map(|s| feed(s, 1.0, slot::MU_C)));
-        feeds.extend(inputs.mu_s.iter().map(|s| feed(s, 1.0, slot::MU_S)));
+        feeds.extend(self.coefficients());
         let remap = self.patch.rule().map(|_| match inputs.remap_every {
             Some(period) => Remap::Every(period),
             None => Remap::with(&inputs.normal_force, end),
@@ -265,10 +265,17 @@ impl Contact {
         }
     }
 
+    /// The coefficients of friction that change over time.
+    fn coefficients(&self) -> Vec<Feed<'_>> {
+        let Inputs { mu_c, mu_s, .. } = &self.inputs;
+        let both = mu_c.iter().map(|s| (s, slot::MU_C)).chain(mu_s.iter().map(|s| (s, slot::MU_S)));
+        both.map(|(signal, slot)| Feed { signal, scale: 1.0, slot }).collect()
+    }
+
     /// Time [s] in which the bristles of a body that starts in motion come to carry the friction force, if they are unloaded:
-    /// `mu_c/(sigma0 |v|)`. A step over it would miss how much speed that takes.
+    /// `mu_c/(sigma0 |v|)` at the speed of the patch. A step over it would miss how much speed that takes.
     fn loading(&self) -> Option<f64> {
-        let Twist { vx, vy, w } = self.initial.twist;
+        let Twist { vx, vy, w } = self.first_twist();
         let speed = vx.hypot(vy).max(w.abs() * self.patch.arm2().sqrt());
         let starts = self.body.kind != Kind::Prescribed && self.initial.bristles == Bristles::Unloaded && speed > 0.0;
         starts.then(|| self.friction.mu_c / (self.friction.sigma0 * speed))
@@ -346,7 +353,15 @@ mod tests {
             change(&mut contact);
             contact
         };
-        let bad: [(&str, Contact); 12] = [
+        let hertz = |c: &mut Contact| {
+            let rule = Hertz { radius: 1.5, exponent: Exponent::Fixed(2.0) };
+            c.patch = Arc::new(Patch::hertz(*c.patch.grid(), rule, 1.0).unwrap());
+            // Signals whose check takes a timeline.
+            c.inputs.mu_c = Some(Signal::constant(0.5));
+        };
+        let bad: [(&str, Contact); 14] = [
+            ("patch.update", with(&|c| (hertz(c), c.inputs.remap_every = Some(0.0)).1)),
+            ("patch.update", with(&|c| (hertz(c), c.inputs.remap_every = Some(-1.0)).1)),
             ("inputs.normal_force", with(&|c| c.inputs.normal_force = nan())),
             ("inputs.normal_force", with(&|c| c.inputs.normal_force = wave(f64::NAN, 1.0))),
             ("inputs.normal_force", with(&|c| c.inputs.normal_force = wave(0.1, f64::INFINITY))),

@@ -1,5 +1,7 @@
 //! What an engine is: contacts and a plan in, trajectories and statuses out.
 
+use rayon::prelude::*;
+
 use crate::contact::Contact;
 use crate::error::{EngineError, ParameterError};
 use crate::friction::check;
@@ -56,10 +58,10 @@ impl Plan {
             ));
         }
         check("samples[0]", self.samples[0], "0 [s]", self.samples[0] == 0.0)?;
-        (1..self.samples.len()).try_for_each(|k| {
-            let before = self.samples[k - 1];
-            let accepted = format!("a finite time at least 1e-9 s after the one before, {before} s");
-            check(&format!("samples[{k}]"), self.samples[k], accepted, self.samples[k] - before >= 1e-9)
+        let is_wrong = |pair: &[f64]| !(pair[1] - pair[0] >= 1e-9 && pair[1].is_finite());
+        self.samples.windows(2).position(is_wrong).map_or(Ok(()), |k| {
+            let accepted = format!("a finite time at least 1e-9 s after the one before, {} s", self.samples[k]);
+            check(&format!("samples[{}]", k + 1), self.samples[k + 1], accepted, false)
         })
     }
 
@@ -217,9 +219,11 @@ pub trait Engine: Send + Sync {
 /// Checks a plan and every contact of a batch.
 pub(crate) fn validate(contacts: &[Contact], plan: &Plan) -> Result<(), EngineError> {
     plan.validate()?;
-    contacts.iter().enumerate().try_for_each(|(contact, c)| {
-        c.validate_over(plan.duration()).map_err(|error| EngineError::Parameter { contact, error })
-    })
+    let duration = plan.duration();
+    let wrong = contacts.par_iter().enumerate().find_map_first(|(contact, c)| {
+        c.validate_over(duration).err().map(|error| EngineError::Parameter { contact, error })
+    });
+    wrong.map_or(Ok(()), Err)
 }
 
 #[cfg(test)]

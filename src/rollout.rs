@@ -93,7 +93,7 @@ impl RolloutError {
     #[must_use]
     pub fn is_users(&self) -> bool {
         !matches!(self, Self::Io { .. } | Self::Engine(_))
-            || matches!(self, Self::Engine(EngineError::Parameter { .. }))
+            || matches!(self, Self::Engine(EngineError::Parameter { .. } | EngineError::Argument(_)))
     }
 }
 

@@ -153,3 +153,29 @@ fn nothing_is_left_where_nothing_can_be_written() {
     let error = rollout(&scenario(), &Cpu::new(), &options(file.join("out")), &|_| true).unwrap_err();
     assert!(matches!(error, RolloutError::Io { .. }) && !error.is_users(), "{error}");
 }
+
+/// A patch that turns about its centre of pressure does not slip there; one that turns about the origin does.
+#[test]
+fn a_prescribed_motion_has_the_displacement_of_its_centre_of_pressure() {
+    for (at, slips) in [("cop", 0.0), ("origin", 0.4)] {
+        let text = format!(
+            r#"
+            duration = 0.2
+            patch = {{ shape = "line-gradient", cells = 7 }}
+            friction = {{ mu_c = 0.5 }}
+            body = {{ kind = "prescribed" }}
+            inputs = {{ normal_force = 2, twist = {{ w = 2, at = "{at}" }} }}
+            "#
+        );
+        let scenario = Scenario::parse(&text, ".".as_ref(), "turn.toml").unwrap();
+        let contact = scenario.contact(0).unwrap();
+        let out = Cpu::new().rollout(std::slice::from_ref(&contact), &scenario.plan(), &|_| true).unwrap();
+        let fate = Fate::of(&contact, &out, 0);
+        let [cx, cy] = contact.patch.cop();
+        assert!((fate.displacement - slips * cx.hypot(cy)).abs() < 1e-12, "{at}: {fate:?}");
+        assert!(
+            (fate.rotation - 0.4).abs() < 1e-12 && fate.spun() && fate.slipped() == (slips > 0.0),
+            "{at}: {fate:?}"
+        );
+    }
+}

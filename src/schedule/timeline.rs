@@ -122,8 +122,8 @@ impl<'a> Timeline<'a> {
         Self { feeds, points }
     }
 
-    /// The same with break points at the start, the first after `first` [s] and each twice as far from the one before, to the
-    /// first one beyond [`GRADED`]: for what is fast there and slow later on.
+    /// The same with break points at the start, the first after `first` [s] and each twice as far as the one before, as long as they
+    /// are before [`GRADED`]: for what is fast there and slow later on.
     #[must_use]
     pub fn graded(mut self, first: f64) -> Self {
         let end = self.points.last().map_or(0.0, |p| p.t);

@@ -1,6 +1,6 @@
 //! Cases with a solution on paper.
 
-use bristle::body::Kind;
+use bristle::body::{Body, Kind};
 use bristle::cpu::Cpu;
 use bristle::engine::{Engine, Plan};
 use bristle::friction::{Friction, Law};
@@ -96,7 +96,7 @@ pub fn stick_oscillates_at_the_bristles_frequency_with_second_order(engine: &dyn
 /// The bristles of a body that starts in motion are loaded within microseconds, which takes speed that no later step can make up for.
 pub fn a_body_set_in_motion_loses_the_speed_that_bends_its_bristles(engine: &dyn Engine, _: &Limits) {
     let patch = shape(15, 0.04, Shape::Disc);
-    let contacts: Vec<_> = LAWS
+    let mut contacts: Vec<_> = LAWS
         .into_iter()
         .flat_map(|law| [1e5, 1e6].map(|sigma0| (law, sigma0)))
         .map(|(law, sigma0)| {
@@ -106,6 +106,14 @@ pub fn a_body_set_in_motion_loses_the_speed_that_bends_its_bristles(engine: &dyn
             contact
         })
         .collect();
+    // A turn about a distant centre of mass moves the patch, too.
+    let mut on_a_lever = contacts[2].clone();
+    on_a_lever.initial.twist = [0.0, 0.0, 5.0].into();
+    on_a_lever.body = Body { kind: Kind::Body, offset: [0.06, -0.08], inertia: 5e-3, ..on_a_lever.body };
+    contacts.push(on_a_lever.clone());
+    on_a_lever.body.kind = Kind::Gripper;
+    on_a_lever.initial.pose = [0.1, 0.0, 0.0].into();
+    contacts.push(on_a_lever);
     let end = |engine: &dyn Engine, step: f64| rollout(engine, &contacts, &Plan::new(0.05, step, 0.05).unwrap()).pose;
     let (found, wanted) = (end(engine, 2e-4), end(&Cpu::new(), 2e-6));
     for k in 0..contacts.len() {
