@@ -140,7 +140,7 @@ pub fn rollout(
         let from = spool.done();
         let to = (from + block).min(scenario.contacts());
         let start = Instant::now();
-        let contacts = (from..to).map(|k| scenario.contact(k)).collect::<Result<Vec<_>, _>>()?;
+        let contacts = scenario.block(from..to)?;
         let trajectories = engine.rollout(&contacts, &plan, progress)?;
         let fates: Vec<Fate> = contacts.iter().enumerate().map(|(k, c)| Fate::of(c, &trajectories, k)).collect();
         spool.push(&trajectories, &fates, start.elapsed().as_secs_f64())?;

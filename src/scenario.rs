@@ -27,6 +27,8 @@ pub use step::StepSpec;
 
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
+
 use crate::contact::Contact;
 use crate::engine::Plan;
 use crate::error::ParameterError;
@@ -144,19 +146,38 @@ impl Scenario {
     /// # Errors
     /// A drawn value out of range.
     pub fn draw(&self, k: u64) -> Result<Drawn, ScenarioError> {
+        self.drawn(k, Some(&self.tables))
+    }
+
+    /// The numbers that contact `k` is drawn with: [`Drawn::parameters`], without making a limit surface.
+    ///
+    /// # Errors
+    /// A drawn value out of range.
+    pub fn parameters(&self, k: u64) -> Result<Vec<(String, f64)>, ScenarioError> {
+        self.drawn(k, None).map(|drawn| drawn.parameters)
+    }
+
+    fn drawn(&self, k: u64, tables: Option<&tables::Tables>) -> Result<Drawn, ScenarioError> {
         let mut drawer = draw::Drawer::new(Draw::new(self.spec.seed, k));
-        let contact =
-            contact::contact(&self.spec, &self.patches, &self.tables, &mut drawer).map_err(|e| self.at(k, &e))?;
+        let contact = contact::contact(&self.spec, &self.patches, tables, &mut drawer).map_err(|e| self.at(k, &e))?;
         Ok(Drawn { contact, parameters: drawer.parameters })
     }
 
-    /// Draws every contact and checks it.
+    /// Contacts of a range, in parallel.
+    ///
+    /// # Errors
+    /// The first contact with a value out of range.
+    pub fn block(&self, range: std::ops::Range<u64>) -> Result<Vec<Contact>, ScenarioError> {
+        let drawn: Vec<_> = range.into_par_iter().map(|k| self.contact(k)).collect();
+        drawn.into_iter().collect()
+    }
+
+    /// Draws every contact and checks it, in parallel.
     ///
     /// # Errors
     /// The first contact with a value out of range.
     pub fn check(&self) -> Result<(), ScenarioError> {
-        use rayon::prelude::*;
-        let bad = (0..self.spec.contacts).into_par_iter().find_map_first(|k| self.draw(k).err());
+        let bad = (0..self.spec.contacts).into_par_iter().find_map_first(|k| self.parameters(k).err());
         bad.map_or(Ok(()), Err)
     }
 

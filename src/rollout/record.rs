@@ -126,7 +126,7 @@ fn contacts(scenario: &Scenario, path: &Path) -> Result<(), RolloutError> {
     let n = scenario.contacts() as usize;
     let mut columns: Vec<(String, Vec<f64>)> = Vec::new();
     for k in 0..scenario.contacts() {
-        for (i, (name, value)) in scenario.draw(k)?.parameters.into_iter().enumerate() {
+        for (i, (name, value)) in scenario.parameters(k)?.into_iter().enumerate() {
             // The order of the names is that of contact 0, but for shapes that have parameters of their own.
             let i = match columns.get(i) {
                 Some((known, _)) if *known == name => i,

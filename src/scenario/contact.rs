@@ -5,10 +5,10 @@ use super::number::Number;
 use super::patches::Patches;
 use super::shapes::Inertia;
 use super::signal::SignalSpec;
-use super::spec::{BodySpec, BristlesName, FrictionSpec, InputsSpec, KindName, LawName, PointName, Spec};
-use super::tables::Tables;
+use super::spec::{BodySpec, BristlesName, FrictionSpec, InputsSpec, KindName, LawName, ModelName, PointName, Spec};
+use super::tables::{self, Tables};
 use crate::body::{Body, Kind};
-use crate::contact::{Bristles, Contact, Initial, Inputs, TwistPoint};
+use crate::contact::{Bristles, Contact, Initial, Inputs, Model, TwistPoint};
 use crate::error::ParameterError;
 use crate::friction::{Friction, Law};
 use crate::planar::{Pose, Twist};
@@ -19,10 +19,11 @@ const GRAVITY: f64 = 9.81;
 /// Static over Coulomb coefficient where neither is given (Table I, p = 1).
 const MU_S_OVER_MU_C: f64 = 1.2;
 
+/// Draws a contact. Without `tables` it has no limit surface: for those who want to know what it is drawn with, and whether it can be.
 pub(super) fn contact(
     spec: &Spec,
     patches: &Patches,
-    tables: &Tables,
+    tables: Option<&Tables>,
     d: &mut Drawer,
 ) -> Result<Contact, ParameterError> {
     let body = body(&spec.body, d);
@@ -30,11 +31,13 @@ pub(super) fn contact(
     let friction = friction(&spec.friction, &inputs, d);
     let (patch, update) = patches.draw(inputs.normal_force.value(0.0), d)?;
     inputs.remap_every = update;
-    let (model, radius) = tables.model(&spec.contact, &patch)?;
+    let radius = tables::radius(&spec.contact, &patch)?;
+    let model = tables.map_or(Ok(Model::Distributed), |tables| tables.model(&spec.contact, &patch))?;
     d.record("patch.torsional_radius", radius);
     // The viscous factor is a sum over cell centres: of one cell it is zero, and nothing winds the bristle up. A map that follows
     // the force may be one cell at first.
-    if !model.is_grid() && radius > 0.0 && patch.viscous() == 0.0 && patch.rule().is_none() {
+    if spec.contact.model != ModelName::Distributed && radius > 0.0 && patch.viscous() == 0.0 && patch.rule().is_none()
+    {
         let accepted = "at least two cells for a reduced bristle that resists rotation, or `contact.rule = \"points\"`";
         return Err(ParameterError::new("patch", "one cell with pressure", accepted));
     }

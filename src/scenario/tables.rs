@@ -32,25 +32,20 @@ struct Key {
 }
 
 impl Tables {
-    /// The model that `spec` asks for on `patch`, and the torsional radius [m] of the patch by its rule.
-    pub fn model(&self, spec: &ContactSpec, patch: &Arc<Patch>) -> Result<(Model, f64), ParameterError> {
-        if spec.model == ModelName::Distributed {
-            return Ok((Model::Distributed, patch.radius()));
-        }
+    /// The model that `spec` asks for on `patch`.
+    pub fn model(&self, spec: &ContactSpec, patch: &Arc<Patch>) -> Result<Model, ParameterError> {
         let form = match spec.form.unwrap_or_default() {
             FormName::Consistent => Form::Consistent,
             FormName::Published => Form::Published,
         };
-        if spec.surface.unwrap_or_default() == SurfaceName::Ellipsoid {
-            return Ok((Model::Ellipsoid(form), patch.radius()));
+        match rule(spec) {
+            Some(rule) => Ok(Model::LimitSurface(self.table(spec, patch, rule)?, form)),
+            None if spec.model == ModelName::Distributed => Ok(Model::Distributed),
+            None => Ok(Model::Ellipsoid(form)),
         }
-        let rule: Rule = spec.rule.unwrap_or_default().into();
-        let n_ls = spec.n_ls.unwrap_or(DEFAULT_N_LS);
-        let table = self.table(patch, rule, n_ls, spec.table_force.unwrap_or(TABLE_FORCE))?;
-        Ok((Model::LimitSurface(table, form), Surface::new(patch, rule).radius()))
     }
 
-    fn table(&self, patch: &Arc<Patch>, rule: Rule, n_ls: usize, force: f64) -> Result<Arc<Table>, ParameterError> {
+    fn table(&self, spec: &ContactSpec, patch: &Arc<Patch>, rule: Rule) -> Result<Arc<Table>, ParameterError> {
         let grid = patch.grid();
         let hertz = patch.rule();
         let key = Key {
@@ -59,22 +54,14 @@ impl Tables {
                 Exponent::Fixed(k) | Exponent::PerNewton(k) => [h.radius, k].map(f64::to_bits),
             }),
             cells: [grid.nx, grid.ny],
-            // Draws of one size for both sides differ in the last bits of the quotient.
-            aspect: f64::from((grid.dy / grid.dx) as f32).to_bits(),
+            aspect: aspect(patch).to_bits(),
         };
         let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(table) = kept().get(&key) {
             return Ok(Arc::clone(table));
         }
-        // A map whose shape follows the force gets its tables in the rollout, the first at once.
-        let shape = |e: PatchError| ParameterError::new("contact.table_force", force, e.to_string());
-        let of = match hertz {
-            Some(rule) => Patch::hertz(*grid, rule, force).map_err(shape)?,
-            None => Patch::clone(patch),
-        };
-        // Cells of one width, so that the table does not depend on which contact asked first.
-        let of = of.scaled(CELL / grid.dx, CELL * f64::from_bits(key.aspect) / grid.dy)?;
-        let table = Arc::new(Table::new(&of, rule, n_ls)?);
+        let of = patch_of_table(spec, patch)?;
+        let table = Arc::new(Table::new(&of, rule, spec.n_ls.unwrap_or(DEFAULT_N_LS))?);
         let size = size_of_val(table.nodes());
         let mut kept = kept();
         if (kept.len() + 1) * size > KEPT {
@@ -83,4 +70,36 @@ impl Tables {
         kept.insert(key, Arc::clone(&table));
         Ok(table)
     }
+}
+
+/// The rule of the limit surface that `spec` asks for, if it asks for one.
+fn rule(spec: &ContactSpec) -> Option<Rule> {
+    let is_surface = spec.model != ModelName::Distributed && spec.surface.unwrap_or_default() != SurfaceName::Ellipsoid;
+    is_surface.then(|| spec.rule.unwrap_or_default().into())
+}
+
+/// The torsional radius [m] of `patch` by the rule of the model that `spec` asks for. What no model can be made of is refused, without
+/// making it.
+pub(super) fn radius(spec: &ContactSpec, patch: &Patch) -> Result<f64, ParameterError> {
+    let Some(rule) = rule(spec) else { return Ok(patch.radius()) };
+    patch_of_table(spec, patch)?;
+    Ok(Surface::new(patch, rule).radius())
+}
+
+/// The patch that a table for `patch` is made of: its cells are of one width, so that the table does not depend on which contact asked
+/// first.
+fn patch_of_table(spec: &ContactSpec, patch: &Patch) -> Result<Patch, ParameterError> {
+    let (grid, force) = (patch.grid(), spec.table_force.unwrap_or(TABLE_FORCE));
+    // A map whose shape follows the force gets its tables in the rollout, the first at once.
+    let shape = |e: PatchError| ParameterError::new("contact.table_force", force, e.to_string());
+    let of = match patch.rule() {
+        Some(rule) => Patch::hertz(*grid, rule, force).map_err(shape)?,
+        None => patch.clone(),
+    };
+    of.scaled(CELL / grid.dx, CELL * aspect(patch) / grid.dy)
+}
+
+/// Height of the cells over their width. Draws of one size for both sides differ in the last bits of the quotient.
+fn aspect(patch: &Patch) -> f64 {
+    f64::from((patch.grid().dy / patch.grid().dx) as f32)
 }
