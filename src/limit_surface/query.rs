@@ -53,6 +53,23 @@ impl Surface {
     /// Slip margin of `load` [N, N, N m], the wrench that acts on the body at the centre of pressure (friction
     /// balances it), under normal force `f_n` [N] with coefficient `mu` [-].
     ///
+    /// A load at another point is moved to the centre of pressure first, and the twist back:
+    ///
+    /// ```
+    /// use bristle::limit_surface::{Rule, Surface};
+    /// use bristle::patch::{Grid, Patch, Shape};
+    /// use bristle::planar::Wrench;
+    ///
+    /// let patch = Patch::shape(Grid::new(21, 21, 0.02, 0.02)?, Shape::LineGradient)?;
+    /// let surface = Surface::new(&patch, Rule::Cells);
+    /// let [cx, cy] = patch.cop();
+    /// let at_origin = Wrench::new(0.6, 0.0, -0.001);
+    /// let margin = surface.margin(at_origin.about([cx, cy]), 0.5, 2.0)?;
+    /// let twist_at_origin = margin.twist.at([-cx, -cy]);
+    /// assert!(margin.holds() && at_origin.power(twist_at_origin) > 0.0);
+    /// # Ok::<(), bristle::error::PatchError>(())
+    /// ```
+    ///
     /// # Errors
     /// A load, coefficient or force out of range, or the `bilinear` rule, which derives from no dissipation.
     pub fn margin(&self, load: Wrench, mu: f64, f_n: f64) -> Result<Margin, ParameterError> {
