@@ -15,7 +15,7 @@ pub use record::{Counts, Summary};
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::engine::{Engine, Plan};
 use crate::error::EngineError;
@@ -135,7 +135,7 @@ pub fn rollout(
         Spool::create(&partial, &identity, plan.samples.len()).inspect_err(none_left)?
     };
     progress(spool.done() * plan.samples.len() as u64);
-    let block = options.block.unwrap_or_else(|| block_size(engine, &plan)).max(1);
+    let [mut block, most] = options.block.map_or_else(|| block_sizes(engine, &plan), |block| [block.max(1); 2]);
     while spool.done() < scenario.contacts() {
         let from = spool.done();
         let to = (from + block).min(scenario.contacts());
@@ -144,7 +144,11 @@ pub fn rollout(
         let trajectories = engine.rollout(&contacts, &plan, progress)?;
         let fates: Vec<Fate> = contacts.iter().enumerate().map(|(k, c)| Fate::of(c, &trajectories, k)).collect();
         spool.push(&trajectories, &fates, start.elapsed().as_secs_f64())?;
+        if start.elapsed() < SHORT {
+            block = most.min(2 * block);
+        }
     }
+    spool.keep()?;
     let summary = record::write(scenario, engine, &mut spool, &partial, out)?;
     // The raw files go last: until the run is in its place it can be resumed.
     drop((spool, held));
@@ -262,10 +266,18 @@ fn publish(partial: &Path, options: &Options) -> Result<(), RolloutError> {
     Ok(())
 }
 
-/// Enough contacts to keep the engine busy, within 128 MiB of samples.
-fn block_size(engine: &dyn Engine, plan: &Plan) -> u64 {
-    let most = if engine.info().engine == "cpu" { 32 * rayon::current_num_threads() as u64 } else { 16_384 };
-    ((128 << 20) / (spool::BYTES_PER_SAMPLE * plan.samples.len() as u64)).clamp(1, most)
+/// Blocks that take less grow: drawing, waiting for the last contact and writing would take as long as the work.
+const SHORT: Duration = Duration::from_millis(500);
+
+/// How many contacts a block has at first and at most. A GPU takes as many as it can hold at once, within 128 MiB of samples; on the CPU
+/// they are enough to keep the threads busy, and stay within 16 MiB as they grow.
+fn block_sizes(engine: &dyn Engine, plan: &Plan) -> [u64; 2] {
+    let fit = |mib: u64| (mib << 20) / (spool::BYTES_PER_SAMPLE * plan.samples.len() as u64);
+    if engine.info().engine != "cpu" {
+        return [fit(128).clamp(1, 16_384); 2];
+    }
+    let first = fit(128).clamp(1, 32 * rayon::current_num_threads() as u64);
+    [first, fit(16).clamp(first, first.max(4096))]
 }
 
 #[cfg(test)]

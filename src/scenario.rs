@@ -138,7 +138,7 @@ impl Scenario {
     /// # Errors
     /// A drawn value out of range.
     pub fn contact(&self, k: u64) -> Result<Contact, ScenarioError> {
-        self.draw(k).map(|drawn| drawn.contact)
+        self.drawn(k, true, false).map(|drawn| drawn.contact)
     }
 
     /// Contact `k` with the numbers it was drawn with.
@@ -146,7 +146,7 @@ impl Scenario {
     /// # Errors
     /// A drawn value out of range.
     pub fn draw(&self, k: u64) -> Result<Drawn, ScenarioError> {
-        self.drawn(k, Some(&self.tables))
+        self.drawn(k, true, true)
     }
 
     /// The numbers that contact `k` is drawn with: [`Drawn::parameters`], without making a limit surface.
@@ -154,13 +154,14 @@ impl Scenario {
     /// # Errors
     /// A drawn value out of range.
     pub fn parameters(&self, k: u64) -> Result<Vec<(String, f64)>, ScenarioError> {
-        self.drawn(k, None).map(|drawn| drawn.parameters)
+        self.drawn(k, false, true).map(|drawn| drawn.parameters)
     }
 
-    fn drawn(&self, k: u64, tables: Option<&tables::Tables>) -> Result<Drawn, ScenarioError> {
-        let mut drawer = draw::Drawer::new(Draw::new(self.spec.seed, k));
-        let contact = contact::contact(&self.spec, &self.patches, tables, &mut drawer).map_err(|e| self.at(k, &e))?;
-        Ok(Drawn { contact, parameters: drawer.parameters })
+    /// Contact `k`: with its limit surface or without one, with or without its numbers.
+    fn drawn(&self, k: u64, surface: bool, numbers: bool) -> Result<Drawn, ScenarioError> {
+        let mut drawer = draw::Drawer::new(Draw::new(self.spec.seed, k), numbers);
+        let made = contact::contact(&self.spec, &self.patches, &self.tables, surface, &mut drawer);
+        Ok(Drawn { contact: made.map_err(|e| self.at(k, &e))?, parameters: drawer.parameters.unwrap_or_default() })
     }
 
     /// Contacts of a range, in parallel.
@@ -177,7 +178,7 @@ impl Scenario {
     /// # Errors
     /// The first contact with a value out of range.
     pub fn check(&self) -> Result<(), ScenarioError> {
-        let bad = (0..self.spec.contacts).into_par_iter().find_map_first(|k| self.parameters(k).err());
+        let bad = (0..self.spec.contacts).into_par_iter().find_map_first(|k| self.drawn(k, false, false).err());
         bad.map_or(Ok(()), Err)
     }
 

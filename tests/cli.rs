@@ -201,7 +201,7 @@ impl Drop for Child {
     }
 }
 
-/// A run of thirty blocks.
+/// A run of some seconds.
 #[cfg(unix)]
 const FAR: [&str; 11] =
     ["rollout", "slide.toml", "--engine", "cpu", "--out", "far", "-n", "1000", "--set", "duration=1", "--threads=1"];

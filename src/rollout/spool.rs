@@ -4,6 +4,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -82,7 +83,12 @@ pub(super) struct Spool {
     done: u64,
     seconds: f64,
     files: Vec<File>,
+    /// When what was written was last made to last, and how many contacts that were.
+    kept: Option<(Instant, u64)>,
 }
+
+/// Blocks are made to last every so often: where they take milliseconds, that would take longer than they do.
+const KEEP_EVERY: Duration = Duration::from_secs(1);
 
 impl Spool {
     /// Starts an empty one in `partial`.
@@ -126,7 +132,7 @@ impl Spool {
             };
             files.push(open().map_err(io(&path))?);
         }
-        Ok(Self { dir, identity: identity.clone(), samples, done, seconds, files })
+        Ok(Self { dir, identity: identity.clone(), samples, done, seconds, files, kept: None })
     }
 
     /// Contacts that are complete.
@@ -162,10 +168,19 @@ impl Spool {
                 other => unreachable!("no data for the array {other}"),
             };
             let path = self.dir.join(column.name);
-            self.files[i].write_all(&bytes).and_then(|()| self.files[i].sync_data()).map_err(io(&path))?;
+            self.files[i].write_all(&bytes).map_err(io(&path))?;
         }
         self.done += t.contacts as u64;
         self.seconds += seconds;
+        if self.kept.is_none_or(|(at, _)| at.elapsed() >= KEEP_EVERY) { self.keep() } else { Ok(()) }
+    }
+
+    /// Makes all blocks last: the run can be resumed after them.
+    pub fn keep(&mut self) -> Result<(), RolloutError> {
+        for (column, file) in COLUMNS.iter().zip(&self.files) {
+            file.sync_data().map_err(io(&self.dir.join(column.name)))?;
+        }
+        self.kept = Some((Instant::now(), self.done));
         self.save()
     }
 
@@ -207,6 +222,15 @@ impl Spool {
         self.reader(&column, contact)?.read_exact(&mut bytes).map_err(io(&self.dir.join("pose")))?;
         let values: Vec<f64> = bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect();
         Ok(values.as_chunks().0.to_vec())
+    }
+}
+
+impl Drop for Spool {
+    /// A run that is stopped keeps all its blocks, if it can.
+    fn drop(&mut self) {
+        if self.kept.is_some_and(|(_, done)| done < self.done) {
+            let _ = self.keep();
+        }
     }
 }
 

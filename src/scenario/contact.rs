@@ -19,11 +19,12 @@ const GRAVITY: f64 = 9.81;
 /// Static over Coulomb coefficient where neither is given (Table I, p = 1).
 const MU_S_OVER_MU_C: f64 = 1.2;
 
-/// Draws a contact. Without `tables` it has no limit surface: for those who want to know what it is drawn with, and whether it can be.
+/// Draws a contact; without a limit `surface` for those who want to know what it is drawn with, and whether it can be.
 pub(super) fn contact(
     spec: &Spec,
     patches: &Patches,
-    tables: Option<&Tables>,
+    tables: &Tables,
+    surface: bool,
     d: &mut Drawer,
 ) -> Result<Contact, ParameterError> {
     let body = body(&spec.body, d);
@@ -31,13 +32,15 @@ pub(super) fn contact(
     let friction = friction(&spec.friction, &inputs, d);
     let (patch, update) = patches.draw(inputs.normal_force.value(0.0), d)?;
     inputs.remap_every = update;
-    let radius = tables::radius(&spec.contact, &patch)?;
-    let model = tables.map_or(Ok(Model::Distributed), |tables| tables.model(&spec.contact, &patch))?;
-    d.record("patch.torsional_radius", radius);
+    tables::check(&spec.contact, &patch)?;
+    let model = if surface { tables.model(&spec.contact, &patch)? } else { Model::Distributed };
+    if d.parameters.is_some() {
+        d.record("patch.torsional_radius", tables.radius(&spec.contact, &patch));
+    }
     // The viscous factor is a sum over cell centres: of one cell it is zero, and nothing winds the bristle up. A map that follows
     // the force may be one cell at first.
-    if spec.contact.model != ModelName::Distributed && radius > 0.0 && patch.viscous() == 0.0 && patch.rule().is_none()
-    {
+    let is_lone = || patch.viscous() == 0.0 && patch.rule().is_none() && tables.radius(&spec.contact, &patch) > 0.0;
+    if spec.contact.model != ModelName::Distributed && is_lone() {
         let accepted = "at least two cells for a reduced bristle that resists rotation, or `contact.rule = \"points\"`";
         return Err(ParameterError::new("patch", "one cell with pressure", accepted));
     }

@@ -3,16 +3,16 @@
 use super::number::{Number, index};
 use crate::random::Draw;
 
-/// Draws numbers for one contact and writes down every one under its name.
+/// Draws numbers for one contact and, if asked to, writes down every one under its name.
 pub(super) struct Drawer {
     draw: Draw,
     /// Name (dotted path of the field) and value of everything drawn, constants too.
-    pub parameters: Vec<(String, f64)>,
+    pub parameters: Option<Vec<(String, f64)>>,
 }
 
 impl Drawer {
-    pub fn new(draw: Draw) -> Self {
-        Self { draw, parameters: Vec::new() }
+    pub fn new(draw: Draw, writes: bool) -> Self {
+        Self { draw, parameters: writes.then(Vec::new) }
     }
 
     pub fn number(&mut self, name: &str, number: &Number) -> f64 {
@@ -40,6 +40,6 @@ impl Drawer {
 
     /// Writes down a value that follows from drawn ones.
     pub fn record(&mut self, name: &str, value: f64) {
-        self.parameters.push((name.to_owned(), value));
+        self.parameters.iter_mut().for_each(|all| all.push((name.to_owned(), value)));
     }
 }

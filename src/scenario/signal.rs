@@ -241,7 +241,7 @@ mod tests {
             x: SignalSpec,
         }
         let spec = toml::from_str::<File>(&format!("x = {text}")).map_err(|e| e.message().to_owned())?.x;
-        spec.draw("x", None, &mut Drawer::new(Draw::new(1, 2))).map_err(|e| e.to_string())
+        spec.draw("x", None, &mut Drawer::new(Draw::new(1, 2), false)).map_err(|e| e.to_string())
     }
 
     #[test]

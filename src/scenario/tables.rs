@@ -7,7 +7,7 @@ use super::spec::{ContactSpec, FormName, ModelName, SurfaceName};
 use crate::contact::{Form, Model};
 use crate::error::{ParameterError, PatchError};
 use crate::limit_surface::{DEFAULT_N_LS, Rule, Surface, Table};
-use crate::patch::{Exponent, Patch};
+use crate::patch::{Exponent, Grid, Patch};
 
 /// Normal force [N] of the `hertz` map that a table is made of.
 const TABLE_FORCE: f64 = 10.0;
@@ -15,11 +15,19 @@ const TABLE_FORCE: f64 = 10.0;
 const CELL: f64 = 1e-3;
 /// Memory that kept tables may take [byte].
 const KEPT: usize = 64 << 20;
+/// Radii that are kept.
+const KEPT_RADII: usize = 1 << 14;
 
 /// The tables made so far, by what decides them. A table has no scale, so patches that differ in
 /// size alone share one.
 #[derive(Debug, Default)]
-pub(super) struct Tables(Mutex<HashMap<Key, Arc<Table>>>);
+pub(super) struct Tables {
+    tables: Mutex<HashMap<Key, Arc<Table>>>,
+    radii: Mutex<HashMap<Key, Radius>>,
+}
+
+/// The radius of a map on cells of width 1, and what keeps the map alive.
+type Radius = (f64, Arc<[f64]>);
 
 /// A map's shares by their place in memory (the patch in the table keeps them alive), or its rule;
 /// and the cells' height over their width. Numbers by their bits.
@@ -29,6 +37,20 @@ struct Key {
     hertz: Option<[u64; 2]>,
     cells: [usize; 2],
     aspect: u64,
+}
+
+impl Key {
+    fn of(patch: &Patch) -> Self {
+        let hertz = patch.rule();
+        Self {
+            map: if hertz.is_some() { 0 } else { Arc::as_ptr(patch.map()).addr() },
+            hertz: hertz.map(|h| match h.exponent {
+                Exponent::Fixed(k) | Exponent::PerNewton(k) => [h.radius, k].map(f64::to_bits),
+            }),
+            cells: [patch.grid().nx, patch.grid().ny],
+            aspect: aspect(patch).to_bits(),
+        }
+    }
 }
 
 impl Tables {
@@ -45,18 +67,35 @@ impl Tables {
         }
     }
 
-    fn table(&self, spec: &ContactSpec, patch: &Arc<Patch>, rule: Rule) -> Result<Arc<Table>, ParameterError> {
-        let grid = patch.grid();
-        let hertz = patch.rule();
-        let key = Key {
-            map: if hertz.is_some() { 0 } else { Arc::as_ptr(patch.map()).addr() },
-            hertz: hertz.map(|h| match h.exponent {
-                Exponent::Fixed(k) | Exponent::PerNewton(k) => [h.radius, k].map(f64::to_bits),
-            }),
-            cells: [grid.nx, grid.ny],
-            aspect: aspect(patch).to_bits(),
+    /// The torsional radius [m] of `patch` by the rule of the model that `spec` asks for.
+    pub fn radius(&self, spec: &ContactSpec, patch: &Patch) -> f64 {
+        let Some(rule) = rule(spec) else { return patch.radius() };
+        let direct = || Surface::new(patch, rule).radius();
+        if patch.rule().is_some() {
+            // It has memory of its own.
+            return direct();
+        }
+        let Grid { dx, dy, .. } = *patch.grid();
+        let key = Key { aspect: (dy / dx).to_bits(), ..Key::of(patch) };
+        let kept = || self.radii.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((radius, _)) = kept().get(&key) {
+            return radius * dx;
+        }
+        let Ok(unit) = Patch::from_pressure(Grid { dx: 1.0, dy: dy / dx, ..*patch.grid() }, patch.weights()) else {
+            return direct();
         };
-        let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let radius = Surface::new(&unit, rule).radius();
+        let mut kept = kept();
+        if kept.len() >= KEPT_RADII {
+            kept.clear();
+        }
+        kept.insert(key, (radius, Arc::clone(patch.map())));
+        radius * dx
+    }
+
+    fn table(&self, spec: &ContactSpec, patch: &Arc<Patch>, rule: Rule) -> Result<Arc<Table>, ParameterError> {
+        let key = Key::of(patch);
+        let kept = || self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(table) = kept().get(&key) {
             return Ok(Arc::clone(table));
         }
@@ -78,12 +117,9 @@ fn rule(spec: &ContactSpec) -> Option<Rule> {
     is_surface.then(|| spec.rule.unwrap_or_default().into())
 }
 
-/// The torsional radius [m] of `patch` by the rule of the model that `spec` asks for. What no model can be made of is refused, without
-/// making it.
-pub(super) fn radius(spec: &ContactSpec, patch: &Patch) -> Result<f64, ParameterError> {
-    let Some(rule) = rule(spec) else { return Ok(patch.radius()) };
-    patch_of_table(spec, patch)?;
-    Ok(Surface::new(patch, rule).radius())
+/// Refuses what no model that `spec` asks for can be made of, without making it.
+pub(super) fn check(spec: &ContactSpec, patch: &Patch) -> Result<(), ParameterError> {
+    if rule(spec).is_some() { patch_of_table(spec, patch).map(drop) } else { Ok(()) }
 }
 
 /// The patch that a table for `patch` is made of: its cells are of one width, so that the table does not depend on which contact asked
