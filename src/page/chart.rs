@@ -240,7 +240,8 @@ impl Chart {
     fn plots(&self) -> Vec<Plot> {
         let mut plots: Vec<Plot> = Vec::new();
         for Band { x, low, high, colour } in &self.bands {
-            let band = BandPlot::new(x.iter().copied(), low.iter().copied(), high.iter().copied());
+            let [x, low, high] = thin_band([x, low, high]);
+            let band = BandPlot::new(x, low, high);
             plots.push(band.with_color(*colour).with_opacity(0.22).into());
         }
         for line in &self.lines {
@@ -329,10 +330,38 @@ fn thin(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
     kept
 }
 
+/// At most [`MAX_POINTS`]: of every stretch of a band its first place and the last one of all, its least and its greatest.
+fn thin_band([x, low, high]: [&[f64]; 3]) -> [Vec<f64>; 3] {
+    let stretch = x.len().div_ceil(MAX_POINTS).max(1);
+    let mut places: Vec<f64> = x.iter().step_by(stretch).copied().collect();
+    if let (Some(last), Some(end)) = (places.last_mut(), x.last()) {
+        *last = *end;
+    }
+    let of = |v: &[f64], pick: fn(f64, f64) -> f64| {
+        v.chunks(stretch).map(|part| part.iter().copied().fold(f64::NAN, pick)).collect()
+    };
+    [places, of(low, f64::min), of(high, f64::max)]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::page::ink;
+
+    #[test]
+    fn thinned_bands_keep_ends_and_extremes() {
+        let x: Vec<f64> = (0..10_007).map(f64::from).collect();
+        let mut low: Vec<f64> = x.iter().map(|x| (x * 0.01).sin()).collect();
+        low[4321] = -7.0;
+        let high: Vec<f64> = low.iter().map(|v| 2.0 - v).collect();
+        let [places, below, above] = thin_band([&x, &low, &high]);
+        assert!(places.len() <= MAX_POINTS && [&below, &above].iter().all(|v| v.len() == places.len()));
+        assert_eq!((places[0], places.last()), (0.0, x.last()));
+        assert!(below.contains(&-7.0) && above.contains(&9.0));
+        // Few points stay as they are.
+        let few = [&x[..50], &low[..50], &high[..50]];
+        assert_eq!(thin_band(few), few.map(<[f64]>::to_vec));
+    }
 
     #[test]
     fn thinning_keeps_ends_and_extremes() {

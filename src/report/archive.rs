@@ -17,7 +17,7 @@ pub(super) struct Archive {
 impl Archive {
     pub fn open(path: &Path) -> Result<Self, ReportError> {
         let file = File::open(path).map_err(|source| ReportError::Io { path: path.to_owned(), source })?;
-        let zip = ZipArchive::new(BufReader::with_capacity(1 << 20, file))
+        let zip = ZipArchive::new(BufReader::with_capacity(1 << 16, file))
             .map_err(|e| ReportError::file(path, format!("not an NPZ archive: {e}")))?;
         Ok(Self { path: path.to_owned(), zip })
     }

@@ -1,5 +1,6 @@
 //! The files of a finished run.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
@@ -125,13 +126,14 @@ pub(super) fn write(
 fn contacts(scenario: &Scenario, path: &Path) -> Result<(), RolloutError> {
     let n = scenario.contacts() as usize;
     let mut columns: Vec<(String, Vec<f64>)> = Vec::new();
+    let mut places = HashMap::new();
     for k in 0..scenario.contacts() {
         for (i, (name, value)) in scenario.parameters(k)?.into_iter().enumerate() {
             // The order of the names is that of contact 0, but for shapes that have parameters of their own.
             let i = match columns.get(i) {
                 Some((known, _)) if *known == name => i,
-                _ => columns.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
-                    columns.push((name, vec![f64::NAN; n]));
+                _ => *places.entry(name).or_insert_with_key(|name| {
+                    columns.push((name.clone(), vec![f64::NAN; n]));
                     columns.len() - 1
                 }),
             };

@@ -6,7 +6,7 @@ use crate::random::Draw;
 /// Draws numbers for one contact and, if asked to, writes down every one under its name.
 pub(super) struct Drawer {
     draw: Draw,
-    /// Name (dotted path of the field) and value of everything drawn, constants too.
+    /// Name (dotted path of the field) and value of everything drawn, constants too but for those of lists.
     pub parameters: Option<Vec<(String, f64)>>,
 }
 
@@ -19,6 +19,14 @@ impl Drawer {
         let value = number.draw(&self.draw, name);
         self.record(name, value);
         value
+    }
+
+    /// One of a list that may be long, as the points of a signal are: a constant is in the scenario, and not written down again.
+    pub fn listed(&mut self, name: std::fmt::Arguments<'_>, number: &Number) -> f64 {
+        match number {
+            Number::Constant(value) => *value,
+            drawn => self.number(&name.to_string(), drawn),
+        }
     }
 
     /// Which of `n` equally likely things; recorded only where there is a choice.

@@ -115,9 +115,9 @@ impl SignalSpec {
     pub(super) fn draw(&self, path: &str, hold: Option<f64>, drawer: &mut Drawer) -> Result<Signal, ParameterError> {
         let sines = |path: &str, specs: &[SineSpec], drawer: &mut Drawer| -> Vec<Sine> {
             let sine = |(i, s): (usize, &SineSpec)| Sine {
-                amplitude: drawer.number(&format!("{path}.{i}.amplitude"), &s.amplitude),
-                omega: std::f64::consts::TAU * drawer.number(&format!("{path}.{i}.frequency"), &s.frequency),
-                phase: drawer.number(&format!("{path}.{i}.phase"), &s.phase),
+                amplitude: drawer.listed(format_args!("{path}.{i}.amplitude"), &s.amplitude),
+                omega: std::f64::consts::TAU * drawer.listed(format_args!("{path}.{i}.frequency"), &s.frequency),
+                phase: drawer.listed(format_args!("{path}.{i}.phase"), &s.phase),
             };
             specs.iter().enumerate().map(sine).collect()
         };
@@ -126,8 +126,8 @@ impl SignalSpec {
             ShapeOverTime::Points(points, interpolate) => {
                 let point = |(i, [t, v]): (usize, &[Number; 2])| {
                     (
-                        drawer.number(&format!("{path}.points.{i}.0"), t),
-                        drawer.number(&format!("{path}.points.{i}.1"), v),
+                        drawer.listed(format_args!("{path}.points.{i}.0"), t),
+                        drawer.listed(format_args!("{path}.points.{i}.1"), v),
                     )
                 };
                 let points: Vec<(f64, f64)> = points.iter().enumerate().map(point).collect();
@@ -144,15 +144,15 @@ impl SignalSpec {
             ShapeOverTime::Segments(specs) => {
                 let mut segments = Vec::with_capacity(specs.len());
                 for (i, s) in specs.iter().enumerate() {
-                    let at = |key: &str| format!("{path}.segments.{i}.{key}");
+                    let path = format!("{path}.segments.{i}");
                     segments.push(Segment {
-                        from: drawer.number(&at("from"), &s.from),
+                        from: drawer.listed(format_args!("{path}.from"), &s.from),
                         c: [
-                            drawer.number(&at("value"), &s.value),
-                            drawer.number(&at("slope"), &s.slope),
-                            drawer.number(&at("curvature"), &s.curvature),
+                            drawer.listed(format_args!("{path}.value"), &s.value),
+                            drawer.listed(format_args!("{path}.slope"), &s.slope),
+                            drawer.listed(format_args!("{path}.curvature"), &s.curvature),
                         ],
-                        sines: sines(&at("sines"), &s.sines, drawer),
+                        sines: sines(&format!("{path}.sines"), &s.sines, drawer),
                     });
                 }
                 Signal::segments(segments)
