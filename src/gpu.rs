@@ -10,6 +10,7 @@ mod layout;
 mod limit_surface;
 mod map;
 mod pace;
+mod room;
 mod shader;
 mod staging;
 

@@ -15,6 +15,7 @@ use super::item::{Item, device_contact, device_state};
 use super::layout::{self, Record, Run, State, flag};
 use super::map::{self, Map, Tables};
 use super::pace::Pace;
+use super::room::{self, BUFFER_BUDGET};
 use super::shader::{RAMP_ITERATIONS, ROOT_ITERATIONS, Shape, Variant};
 use super::staging::Staging;
 use crate::contact::{Bristles, Model};
@@ -30,8 +31,6 @@ const WORK_SOFTWARE: f64 = 3e7;
 /// Mesa's llvmpipe ends every loop of an invocation after 65 535 turns of all of them together,
 /// silently; stay below.
 const SOFTWARE_LOOP_TURNS: u32 = 60_000;
-/// Bytes of one buffer at most, below every adapter's limit.
-const BUFFER_BUDGET: u64 = 96 << 20;
 /// Sweeps of one dispatch at most on hardware: of a few contacts a sweep takes its latency, some 20 us.
 const MOST_SWEEPS: u32 = 2000;
 /// Sweeps over the grid in a step.
@@ -88,14 +87,6 @@ struct Upload {
 }
 
 impl<'a> Chunk<'a> {
-    /// How many of `items` fit into buffers of at most `limit` bytes with one sample a window.
-    pub(super) fn contacts_that_fit(items: &[Item<'_>], limit: u64) -> usize {
-        let budget = BUFFER_BUDGET.min(limit);
-        let widest = items.iter().map(Item::zetas).max().unwrap_or(1) as u64;
-        let each = (widest * size_of::<[f32; 2]>() as u64).max(widest * size_of::<layout::Cell>() as u64);
-        ((budget / each.max(1024)) as usize).clamp(1, 65_536)
-    }
-
     pub(super) fn new(
         gpu: &'a Gpu,
         pipeline: &'a Pipeline,
@@ -111,7 +102,8 @@ impl<'a> Chunk<'a> {
         let steps = (work / (cells as f64 * SWEEPS_PER_STEP)).clamp(16.0, 1e6);
         // Long runs of many contacts: no more samples a window than the three buffers for them may hold together.
         let fit = BUFFER_BUDGET as usize / (3 * items.len() * size_of::<Record>());
-        let frames = ((steps / steps_per_frame) as usize).clamp(1, samples).min(fit.max(2) - 1);
+        let fit = (fit.max(2) - 1).min(room::samples_that_fit(items, gpu.adapter.max_storage_buffer));
+        let frames = ((steps / steps_per_frame) as usize).clamp(1, samples).min(fit);
 
         let mut cell_data: Vec<layout::Cell> = Vec::new();
         // A fixed map decides its cells; those of a map that follows the force are nested, so their number does.

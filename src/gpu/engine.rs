@@ -9,6 +9,7 @@ use super::adapter::{Adapter, Choice, open};
 use super::chunk::Chunk;
 use super::item::Item;
 use super::limit_surface::Pipelines;
+use super::room;
 use super::shader::{Variant, source};
 use crate::contact::Contact;
 use crate::engine::{Engine, EngineInfo, Plan, Progress, Trajectories, validate};
@@ -100,7 +101,10 @@ impl Gpu {
         if bytes.len() as u64 > buffer.size() {
             *buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
                 label: None,
-                size: (bytes.len() as u64 * 5 / 4).next_multiple_of(4),
+                size: (bytes.len() as u64 * 5 / 4)
+                    .min(self.adapter.max_storage_buffer)
+                    .max(bytes.len() as u64)
+                    .next_multiple_of(4),
                 usage: buffer.usage(),
                 mapped_at_creation: false,
             });
@@ -190,8 +194,7 @@ impl Engine for Gpu {
         }
         for (variant, items) in groups {
             let pipeline = self.pipeline(variant);
-            let chunk = Chunk::contacts_that_fit(&items, self.adapter.max_storage_buffer);
-            for items in items.chunks(chunk) {
+            for items in room::split(&items, self.adapter.max_storage_buffer)? {
                 Chunk::new(self, &pipeline, variant, items, plan).run(progress, &mut out)?;
             }
         }

@@ -143,6 +143,11 @@ impl Signal {
         Ok(())
     }
 
+    /// Most sines of an interval.
+    pub(crate) fn most_terms(&self) -> usize {
+        if self.hold.is_some() { 0 } else { self.segments.iter().map(|s| s.sines.len()).max().unwrap_or(0) }
+    }
+
     /// Angular frequency of the fastest of its sines [rad/s]; 0 without any.
     #[must_use]
     pub fn fastest(&self) -> f64 {

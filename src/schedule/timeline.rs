@@ -138,6 +138,24 @@ impl<'a> Timeline<'a> {
         self
     }
 
+    /// Most intervals, and most maps made anew, up to a sample.
+    pub(crate) fn densest(&self) -> [usize; 2] {
+        let (mut most, mut here) = ([0; 2], [0; 2]);
+        for pair in self.points.windows(2) {
+            here = [here[0] + 1, here[1] + usize::from(pair[0].remap)];
+            most = [most[0].max(here[0]), most[1].max(here[1])];
+            if pair[1].record {
+                here = [0; 2];
+            }
+        }
+        most
+    }
+
+    /// Most sinusoids of an interval.
+    pub(crate) fn most_terms(&self) -> usize {
+        self.feeds.iter().map(|feed| feed.signal.most_terms()).sum()
+    }
+
     /// Number of intervals.
     #[must_use]
     pub fn len(&self) -> usize {
