@@ -76,6 +76,7 @@ impl Contact {
             Some(table) => table.look_up(v_s).h.map(|h| -g * h),
         };
         // With the map, the run's first step takes the deflection z_tau = r zeta_3 / sigma0 over.
-        vec![[x, y], [turn * (radius / radius_at_first), 0.0]]
+        let scale = if radius_at_first > 0.0 { radius / radius_at_first } else { 0.0 };
+        vec![[x, y], [turn * scale, 0.0]]
     }
 }

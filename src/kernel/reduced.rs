@@ -193,8 +193,8 @@ impl Bristles for Reduced {
     fn remap(&mut self, patch: &Patch) {
         let surface = Surface::new(patch, rule_of(self.table.as_deref()));
         self.cop = patch.cop();
-        // The deflection z_tau = r zeta_3 / sigma0 is kept, as the grid keeps its bristles.
-        self.zeta[2] *= self.radius / surface.radius();
+        // The deflection z_tau = r zeta_3 / sigma0 is kept, as the grid keeps its bristles, while there is an arm.
+        self.zeta[2] *= self.radius * over(surface.radius());
         self.radius = surface.radius();
         self.viscous = patch.viscous();
         if let Some(table) = self.table.as_mut().filter(|_| reshapes(patch)) {

@@ -1,8 +1,12 @@
 //! A grip that opens: no normal force, no friction, and a contact that goes on.
 
+use std::sync::Arc;
+
+use bristle::contact::{Contact, Form, Model};
 use bristle::engine::Engine;
 use bristle::friction::{Friction, Law};
-use bristle::patch::Shape;
+use bristle::limit_surface::{Rule, Table};
+use bristle::patch::{Exponent, Grid, Hertz, Patch, Shape};
 use bristle::schedule::{Signal, Sine};
 
 use crate::Limits;
@@ -36,17 +40,40 @@ pub fn open_grip_lets_fall_freely_while_bristles_evolve(engine: &dyn Engine, lim
     }
 }
 
+/// Every model and rule on `patch`.
+fn models(patch: &Patch) -> Vec<Model> {
+    let mut all = vec![Model::Distributed];
+    for form in [Form::Published, Form::Consistent] {
+        all.push(Model::Ellipsoid(form));
+        all.extend(Rule::ALL.map(|rule| Model::LimitSurface(Arc::new(Table::new(patch, rule, 5).unwrap()), form)));
+    }
+    all
+}
+
 pub fn grip_that_opens_and_closes_catches_again(engine: &dyn Engine, limits: &Limits) {
-    let patch = shape(7, 0.02, Shape::Circle);
     let grip = Signal::steps(&[(0.0, 3.0), (0.1, 0.0), (0.14, 6.0)]).unwrap();
-    let contacts = LAWS.map(|law| {
+    // While nothing presses, a map that follows the force has one cell, and no radius by some rules.
+    let hertz = |exponent| {
+        let grid = Grid::new(7, 7, 0.02, 0.02).unwrap();
+        Arc::new(Patch::hertz(grid, Hertz { radius: 2.0, exponent }, 3.0).unwrap())
+    };
+    let patches = [
+        shape(7, 0.02, Shape::Circle),
+        hertz(Exponent::Fixed(2.0)),
+        hertz(Exponent::Fixed(1.4)),
+        hertz(Exponent::PerNewton(2.0)),
+    ];
+    let mut contacts = Vec::new();
+    for (patch, law) in patches.iter().flat_map(|patch| LAWS.map(|law| (patch, law))) {
         let friction = Friction { law, sigma2: 0.0, ..Friction::default() };
-        in_hand(&patch, friction, [0.0; 3], grip.clone())
-    });
+        for model in models(patch) {
+            contacts.push(Contact { model, ..in_hand(patch, friction, [0.0; 3], grip.clone()) });
+        }
+    }
     let out = rollout(engine, &contacts, &plan(0.3, 2e-4, 0.02));
     let n = out.frames();
     let frame = |t: f64| out.time.iter().position(|s| (s - t).abs() < 1e-9).unwrap();
-    for k in 0..2 {
+    for k in 0..contacts.len() {
         let (pose, twist) = (of(&out.pose, k, n), of(&out.twist, k, n));
         assert_below("it holds before", pose[frame(0.1)][1].abs(), 2e-6);
         let (from, to) = (frame(0.1), frame(0.14));
