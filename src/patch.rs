@@ -143,18 +143,12 @@ impl Patch {
     }
 
     fn of(grid: Grid, weights: Arc<[f64]>, hertz: Option<Hertz>) -> Self {
-        let mut cop = [0.0; 2];
-        for ([x, y], w) in grid.centres().zip(&*weights) {
-            cop[0] += w * x;
-            cop[1] += w * y;
-        }
-        let (mut radius, mut viscous, mut arm2) = (0.0, 0.0, 0.0);
-        for ([x, y], w) in grid.centres().zip(&*weights) {
-            let d2 = (x - cop[0]).powi(2) + (y - cop[1]).powi(2);
-            radius += w * d2.sqrt();
-            viscous += w * d2;
-            arm2 += w * (x * x + y * y);
-        }
+        let [cx, cy] = sums(&grid, &weights, |x, y, w| [w * x, w * y]);
+        let [radius, viscous, arm2] = sums(&grid, &weights, |x, y, w| {
+            let d2 = (x - cx).powi(2) + (y - cy).powi(2);
+            [w * d2.sqrt(), w * d2, w * (x * x + y * y)]
+        });
+        let cop = [cx, cy];
         Self { grid, weights, cop, radius, viscous, arm2, hertz }
     }
 
@@ -275,6 +269,28 @@ impl Patch {
     pub const fn rule(&self) -> Option<Hertz> {
         self.hertz
     }
+}
+
+/// Sums of `of(x, y, w)` over all cells. Four a row at once: one sum waits for its last addition all the time.
+fn sums<const N: usize>(grid: &Grid, weights: &[f64], of: impl Fn(f64, f64, f64) -> [f64; N]) -> [f64; N] {
+    let columns: Vec<f64> = (0..grid.nx).map(|ix| grid.centre(ix, 0)[0]).collect();
+    let mut four = [[0.0; 4]; N];
+    for (iy, row) in weights.chunks_exact(grid.nx).enumerate() {
+        let y = grid.centre(0, iy)[1];
+        let (whole, rest) = row.as_chunks::<4>();
+        let (x_whole, x_rest) = columns.as_chunks::<4>();
+        for (w, x) in whole.iter().zip(x_whole) {
+            for lane in 0..4 {
+                let part = of(x[lane], y, w[lane]);
+                (0..N).for_each(|k| four[k][lane] += part[k]);
+            }
+        }
+        for (w, x) in rest.iter().zip(x_rest) {
+            let part = of(*x, y, *w);
+            (0..N).for_each(|k| four[k][0] += part[k]);
+        }
+    }
+    four.map(|[a, b, c, d]| (a + b) + (c + d))
 }
 
 #[cfg(test)]

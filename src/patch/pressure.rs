@@ -66,7 +66,29 @@ impl Hertz {
     #[must_use]
     pub fn pressure(&self, grid: &Grid, f_n: f64) -> Vec<f64> {
         let (a, k) = (self.a(grid, f_n), self.k(f_n));
-        let unit = Grid { dx: 1.0, dy: 1.0, ..*grid };
-        unit.centres().map(|[x, y]| (1.0 - (x.hypot(y) / a).powf(k)).max(0.0).powf(1.0 / k)).collect()
+        let at = |x: f64, y: f64| {
+            let square = (x * x + y * y) / (a * a);
+            if square >= 1.0 {
+                0.0
+            } else if k == 2.0 {
+                (1.0 - square).sqrt()
+            } else {
+                (1.0 - square.powf(0.5 * k)).powf(1.0 / k)
+            }
+        };
+        // A quarter of the cells, and the others as its mirror images; of a square of cells an eighth.
+        let Grid { nx, ny, .. } = *grid;
+        let place = |i: usize, n: usize| i as f64 + 0.5 - n as f64 / 2.0;
+        let mut pressure = vec![0.0; nx * ny];
+        for j in 0..ny.div_ceil(2) {
+            for i in 0..nx.div_ceil(2) {
+                let p = if nx == ny && i < j { pressure[i * nx + j] } else { at(place(i, nx), place(j, ny)) };
+                for row in [j * nx, (ny - 1 - j) * nx] {
+                    pressure[row + i] = p;
+                    pressure[row + nx - 1 - i] = p;
+                }
+            }
+        }
+        pressure
     }
 }
