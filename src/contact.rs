@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::body::{Body, Kind};
 use crate::error::ParameterError;
 use crate::friction::{Friction, check};
-use crate::limit_surface::{Rule, Surface, Table};
+use crate::limit_surface::{Surface, Table};
 use crate::patch::{Exponent, Hertz, Patch};
 use crate::planar::{Pose, Twist};
 use crate::schedule::{Feed, Interval, Remap, Signal, Timeline, slot};
@@ -306,17 +306,14 @@ impl Contact {
     }
 }
 
-/// The rule by which a reduced bristle's radius is computed: the table's, or `points` for an ellipsoid.
-pub(crate) fn rule_of(table: Option<&Table>) -> Rule {
-    table.map_or(Rule::Points, Table::rule)
-}
-
-/// The radius [m] of a reduced bristle on `patch`. A table knows it of its own patch: many contacts share one.
+/// The radius [m] of a reduced bristle on `patch`: by the rule of the table, or by cell centres on an ellipsoid. A table, which many contacts
+/// share, knows it of its own patch and of maps that follow the normal force.
 pub(crate) fn radius_of(patch: &Patch, table: Option<&Table>) -> f64 {
-    match table {
-        Some(table) if table.patch() == patch => table.radius(),
-        _ => Surface::new(patch, rule_of(table)).radius(),
+    let Some(table) = table else { return patch.radius() };
+    if table.patch() == patch {
+        return table.radius();
     }
+    table.radius_under(patch).unwrap_or_else(|| Surface::new(patch, table.rule()).radius())
 }
 
 /// Whether the map of a patch changes its shape with the normal force, and not only its size.

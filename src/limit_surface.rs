@@ -3,6 +3,7 @@
 //! Equation numbers are those of Waltersson & Karayiannidis, *Planar Friction Modelling with LuGre Dynamics
 //! and Limit Surfaces*.
 
+mod arms;
 mod basis;
 mod bilinear;
 mod cells;

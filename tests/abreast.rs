@@ -17,27 +17,31 @@ use bristle::number::simd::Simd;
 use bristle::schedule::{Signal, Sine};
 use common::{bits, of, plan, random_contact, rollout};
 
-/// Contacts of every kind of body, law, form and surface, with maps that keep their size.
+/// Contacts of every kind of body, law, form and surface, a quarter with maps that follow the force.
 fn contacts(n: usize) -> Vec<Contact> {
-    let fixed = (0..).map(|k| random_contact(11, k)).filter(|c| c.patch.rule().is_none()).take(n);
-    let all: Vec<Contact> = fixed
+    let all: Vec<Contact> = (0..n as u64)
+        .map(|k| random_contact(11, k))
         .enumerate()
         .map(|(k, c)| {
             let form = if k % 2 == 0 { Form::Consistent } else { Form::Published };
-            if c.patch.cells().len() < 50 && k % 2 == 0 {
-                return c;
-            }
+            let follows = c.patch.rule().is_some();
+            let is_grid = k % 2 == 0 && (c.patch.grid().len() < 50 || !follows && c.patch.cells().len() < 50);
             let model = match k % 3 {
                 0 => Model::Ellipsoid(form),
                 // Every contact has a table of its own, not all of one size.
-                _ => Model::LimitSurface(Arc::new(Table::new(&c.patch, Rule::Cells, 4 + k % 5).unwrap()), form),
+                _ => {
+                    Model::LimitSurface(Arc::new(Table::new(&c.patch, Rule::ALL[k / 3 % 3], 4 + k % 5).unwrap()), form)
+                }
             };
-            let mut c = Contact { model, ..c };
+            let mut c = Contact { model: if is_grid { Model::Distributed } else { model }, ..c };
             let zeta = match &c.initial.bristles {
                 Bristles::States(states) => states[0],
                 other => panic!("{other:?}"),
             };
             c.initial.bristles = match k % 7 {
+                // More cells may come to carry pressure.
+                _ if is_grid && follows => Bristles::Unloaded,
+                _ if is_grid => c.initial.bristles,
                 0 => Bristles::Steady,
                 _ => Bristles::States(vec![[0.6 * zeta[0], 0.6 * zeta[1]], [0.5 * zeta[1], 0.0]]),
             };
@@ -46,9 +50,11 @@ fn contacts(n: usize) -> Vec<Contact> {
                 c.inputs.wrench[k % 3] = Signal::sines(0.01, wave(0.01, 200.0));
                 c.inputs.normal_force = Signal::sines(1.0, wave(1.5, 300.0));
             }
-            if k % 4 == 2 {
+            if k % 4 == 2 || follows && k % 8 != 3 {
                 c.inputs.normal_force = Signal::linear(&[(0.0, 1.0), (0.004, 3.0), (0.011, 0.5)]).unwrap();
             }
+            // At samples and between them.
+            c.inputs.remap_every = [None, Some(0.003), Some(0.005)][k % 3];
             c
         })
         .collect();
@@ -56,6 +62,11 @@ fn contacts(n: usize) -> Vec<Contact> {
         let of_law = all.iter().filter(|c| c.friction.law == law);
         let grids = of_law.filter(|c| c.model.is_grid()).map(|c| c.patch.cells().len());
         assert!(grids.collect::<BTreeSet<_>>().len() > 2, "grids of several sizes are in the batch");
+    }
+    for grid in [true, false] {
+        let of_kind = all.iter().filter(|c| c.patch.rule().is_some() && c.model.is_grid() == grid);
+        let follow = of_kind.filter(|c| !c.inputs.normal_force.is_constant()).count();
+        assert!(follow > 0, "maps that follow the force are in the batch, of grids: {grid}");
     }
     for kind in [Kind::Prescribed, Kind::Gripper, Kind::Body, Kind::World] {
         assert!(all.iter().any(|c| c.body.kind == kind), "{kind:?} is in the batch");
@@ -78,7 +89,12 @@ fn error(found_all: &Trajectories, wanted_all: &Trajectories, k: usize) -> f64 {
         let other = if c % 3 == 2 { c } else { c - c % 3 + 1 - c % 3 };
         let level = most(&wanted).max(most(&series(wanted_all, other)));
         let difference: Vec<f64> = found.iter().zip(&wanted).map(|(f, w)| f - w).collect();
-        assert!(difference.iter().all(|d| d.is_finite()));
+        assert!(
+            difference.iter().all(|d| d.is_finite()),
+            "contact {k}: {:?} {:?}",
+            found_all.status[k],
+            wanted_all.status[k]
+        );
         worst = worst.max(most(&difference) / level.max(f64::MIN_POSITIVE));
     }
     worst

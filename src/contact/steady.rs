@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{Bristles, Contact, Model, TwistPoint, radius_of, reshapes, rule_of};
+use super::{Bristles, Contact, Model, TwistPoint, radius_of, reshapes};
 use crate::body::Kind;
-use crate::limit_surface::{Surface, Table};
+use crate::limit_surface::Table;
 use crate::planar::Twist;
 
 impl Contact {
@@ -58,8 +58,8 @@ impl Contact {
         // A map that follows the normal force is made anew as the run begins.
         let patch = self.patch.under(self.inputs.normal_force.value(0.0));
         let own = table.filter(|_| reshapes(&patch)).map(|table| {
-            let surface = Surface::new(&patch, rule_of(Some(table)));
-            Arc::new(Table::of(&surface, table.n_ls()).expect("the resolution was checked before"))
+            let table = Table::new(&patch, table.rule(), table.n_ls());
+            Arc::new(table.expect("the resolution was checked before"))
         });
         let radius_at_first = radius_of(&self.patch, table.map(Arc::as_ref));
         let table = own.as_ref().or(table).map(Arc::as_ref);

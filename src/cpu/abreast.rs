@@ -40,7 +40,7 @@ struct Kind {
 impl Kind {
     fn of(contact: &Contact) -> Self {
         let (cells, ellipsoid, form) = match &contact.model {
-            Model::Distributed => (Some(contact.patch.cells().len().next_multiple_of(4)), false, Form::default()),
+            Model::Distributed => (Some(cells(contact).next_multiple_of(4)), false, Form::default()),
             Model::LimitSurface(_, form) => (None, false, *form),
             Model::Ellipsoid(form) => (None, true, *form),
         };
@@ -50,10 +50,14 @@ impl Kind {
     }
 }
 
-/// Whether a contact is stepped beside others: if a vector has more lanes than it has use for. Where the map changes with
-/// the normal force, each has its own to make.
+/// Whether a contact is stepped beside others: if a vector has more lanes than it has use for.
 pub fn is_abreast(contact: &Contact) -> bool {
-    contact.patch.rule().is_none() && (!contact.model.is_grid() || contact.patch.cells().len() <= FEW_CELLS)
+    !contact.model.is_grid() || cells(contact) <= FEW_CELLS
+}
+
+/// Cells that carry pressure; of a map that follows the normal force, those that may.
+fn cells(contact: &Contact) -> usize {
+    if contact.patch.rule().is_some() { contact.patch.grid().len() } else { contact.patch.cells().len() }
 }
 
 /// Contacts of one kind each, as many as there are `lanes`, or fewer where some thread would have nothing to do.
@@ -109,11 +113,12 @@ impl<A: Bristles> Rider<'_, A> {
         progress: &Progress<'_>,
         stop: &AtomicBool,
     ) -> bool {
+        let new_map = || self.timeline.remap(self.at + 1).is_some_and(|f_n| !group.is_mapped(l, f_n));
+        if group.is_pending(l) && (self.interval.record || self.alone.holds_map() && new_map()) {
+            group.settle(l);
+            return true;
+        }
         if self.interval.record {
-            if group.is_pending(l) {
-                group.settle(l);
-                return true;
-            }
             if !self.sample(group, l, self.interval.length) {
                 return false;
             }
@@ -125,9 +130,17 @@ impl<A: Bristles> Rider<'_, A> {
         let more = self.at < self.timeline.len();
         if more {
             self.interval = self.seat.contact.interval(&self.timeline, self.at);
+            self.remap(group, l);
             group.enter(l, &self.interval);
         }
         more
+    }
+
+    /// Follows the map at the start of the interval, if that is made anew.
+    fn remap<R: Real, B: Abreast<R, Alone = A>>(&mut self, group: &mut Group<R, B>, l: usize) {
+        if let Some(f_n) = self.interval.remap {
+            group.remap(l, self.seat.contact, f_n, &mut self.alone);
+        }
     }
 
     /// The end of the run, or of what could be computed of it.
@@ -150,10 +163,13 @@ pub fn simulate<R: Real>(seats: Vec<Seat<'_>>, plan: &Plan, progress: &Progress<
         let alone = |contact: &Contact| Grid::new(contact, contact.active_cells(&contact.timeline(&plan.samples)));
         ride(seats, grids, alone, plan, progress, stop);
     } else {
-        let alone = |contact: &Contact| match &contact.model {
-            Model::LimitSurface(table, form) => Reduced::new(contact, Some(Arc::clone(table)), *form),
-            Model::Ellipsoid(form) => Reduced::new(contact, None, *form),
-            Model::Distributed => unreachable!("a grid is of another kind"),
+        let alone = |contact: &Contact| {
+            let bristle = match &contact.model {
+                Model::LimitSurface(table, form) => Reduced::new(contact, Some(Arc::clone(table)), *form),
+                Model::Ellipsoid(form) => Reduced::new(contact, None, *form),
+                Model::Distributed => unreachable!("a grid is of another kind"),
+            };
+            Reduced { single: size_of::<R::Scalar>() == size_of::<f32>(), ..bristle }
         };
         let bristles = Reduceds::<R>::new(&alone(first.contact));
         ride(seats, bristles, alone, plan, progress, stop);
@@ -180,6 +196,7 @@ fn ride<R: Real, B: Abreast<R>>(
         let empty = rider.timeline.is_empty();
         if !empty {
             rider.interval = contact.interval(&rider.timeline, 0);
+            rider.remap(&mut group, l);
             if rider.sample(&group, l, 0.0) {
                 group.enter(l, &rider.interval);
                 riders.push(Some(rider));

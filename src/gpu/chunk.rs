@@ -266,9 +266,9 @@ impl<'a> Chunk<'a> {
                 let mut intervals = Vec::new();
                 let mut samples = 0;
                 while samples < window.len() && from + intervals.len() < item.timeline.len() {
-                    let interval = item.contact.interval(&item.timeline, from + intervals.len());
+                    let mut interval = item.contact.interval(&item.timeline, from + intervals.len());
                     samples += usize::from(interval.record);
-                    let own = map.follow(item.contact, &interval);
+                    let own = map.follow(item.contact, &mut interval);
                     intervals.push((interval, map.clone(), own));
                 }
                 (from, intervals)
@@ -306,7 +306,7 @@ impl<'a> Chunk<'a> {
                         | bit(interval.record, flag::RECORD)
                         | bit(interval.remap.is_some(), flag::REMAP)
                         | bit(from + j == 0, flag::FIRST),
-                    map_f_n: map.f_n as f32,
+                    map_f_n: map.f_n.unwrap_or_default() as f32,
                     map_radius: map.radius as f32,
                     map_viscous: map.viscous as f32,
                     map_table: map.table.as_ref().map_or(0, |t| window_tables.first_of(t)),

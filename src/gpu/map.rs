@@ -14,8 +14,8 @@ use crate::schedule::Interval;
 /// What a contact's present map is.
 #[derive(Clone, Debug)]
 pub(super) struct Map {
-    /// The normal force that made it [N].
-    pub f_n: f64,
+    /// The normal force that made it [N], if it was made anew.
+    pub f_n: Option<f64>,
     /// Torsional radius [m] by the rule of the table; 0 for a grid.
     pub radius: f64,
     /// Viscous factor [m^2].
@@ -33,16 +33,20 @@ impl Map {
         };
         let patch = &contact.patch;
         let radius = if contact.model.is_grid() { 0.0 } else { radius_of(patch, table.as_deref()) };
-        Self { f_n: 0.0, radius, viscous: patch.viscous(), table }
+        Self { f_n: None, radius, viscous: patch.viscous(), table }
     }
 
-    /// Follows the start of an interval. A map that needs a limit surface of its own is returned.
-    pub fn follow(&mut self, contact: &Contact, interval: &Interval) -> Option<Patch> {
-        self.f_n = interval.remap?;
-        if contact.model.is_grid() {
+    /// Follows the start of an interval, which keeps its map if that is of the same force. A map that needs a limit surface of its own is
+    /// returned.
+    pub fn follow(&mut self, contact: &Contact, interval: &mut Interval) -> Option<Patch> {
+        let f_n = interval.remap?;
+        if self.f_n.replace(f_n) == Some(f_n) {
+            interval.remap = None;
+        }
+        if interval.remap.is_none() || contact.model.is_grid() {
             return None;
         }
-        let patch = contact.patch.under(self.f_n);
+        let patch = contact.patch.under(f_n);
         self.viscous = patch.viscous();
         if self.table.is_some() && reshapes(&patch) {
             return Some(patch);

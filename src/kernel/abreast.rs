@@ -10,6 +10,7 @@ use super::friction::Stage;
 use super::step::Bristles;
 use super::three::{Mat3, Vec3};
 use crate::number::real::Real;
+use crate::patch::Patch;
 
 /// One bit for each lane.
 pub type Bits = u32;
@@ -25,6 +26,12 @@ pub trait Abreast<R: Real> {
     fn leave(&mut self, l: usize);
     /// Copies the states of lane `l`.
     fn state(&self, l: usize, alone: &mut Self::Alone);
+    /// Follows a new map of lane `l`, whose bristles have settled if they must ([`Bristles::holds_map`]).
+    fn remap(&mut self, l: usize, patch: &Patch, alone: &mut Self::Alone) {
+        self.state(l, alone);
+        alone.remap(patch);
+        self.seat(l, alone);
+    }
     /// The points of the patches that twists and wrenches refer to [m].
     fn cop(&self) -> [R; 2];
     /// One sweep at twists `v`: lanes of the first bits finish a stage, those of the second answer for one, by the opposite

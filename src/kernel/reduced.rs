@@ -11,8 +11,8 @@ use nalgebra::{Matrix3, Vector3};
 use super::distributed::{Rate, Sums};
 use super::friction::{Consts, Motion, Stage, motion, ramp, ramp_root};
 use super::step::{Bristles, LEAST_REACH, STRAIGHT};
-use crate::contact::{Contact, Form, radius_of, reshapes, rule_of};
-use crate::limit_surface::{Surface, Table};
+use crate::contact::{Contact, Form, radius_of, reshapes};
+use crate::limit_surface::Table;
 use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
 
@@ -31,6 +31,8 @@ pub struct Reduced {
     pub viscous: f64,
     /// The limit surface; an ellipsoid if none.
     pub table: Option<Arc<Table>>,
+    /// Whether limit surfaces of new maps are made in single precision.
+    pub single: bool,
     /// Which Elasto-Plastic form.
     pub form: Form,
     /// Friction constants.
@@ -96,6 +98,7 @@ impl Reduced {
             radius: radius_of(patch, table.as_deref()),
             viscous: patch.viscous(),
             table,
+            single: false,
             form,
             k: Consts::new(&contact.friction),
         }
@@ -191,15 +194,16 @@ impl Bristles for Reduced {
 
     /// Only `r` and `u` follow a map that changes its size; a limit surface is made anew when the map's shape changes.
     fn remap(&mut self, patch: &Patch) {
-        let surface = Surface::new(patch, rule_of(self.table.as_deref()));
+        if let Some(table) = self.table.as_mut().filter(|_| reshapes(patch)) {
+            let make = if self.single { Table::single } else { Table::new };
+            *table = Arc::new(make(patch, table.rule(), table.n_ls()).expect("the resolution was checked before"));
+        }
+        let radius = radius_of(patch, self.table.as_deref());
         self.cop = patch.cop();
         // The deflection z_tau = r zeta_3 / sigma0 is kept, as the grid keeps its bristles, while there is an arm.
-        self.zeta[2] *= self.radius * over(surface.radius());
-        self.radius = surface.radius();
+        self.zeta[2] *= self.radius * over(radius);
+        self.radius = radius;
         self.viscous = patch.viscous();
-        if let Some(table) = self.table.as_mut().filter(|_| reshapes(patch)) {
-            *table = Arc::new(Table::of(&surface, table.n_ls()).expect("the resolution was checked before"));
-        }
     }
 
     fn holds_map(&self) -> bool {

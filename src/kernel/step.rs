@@ -105,6 +105,8 @@ pub struct Solver<'a> {
     pending: Option<Stage<f64>>,
     /// `L^2` of the present map [m^2].
     arm2: f64,
+    /// The normal force of the present map [N], if it was made anew.
+    mapped: Option<f64>,
     /// Largest slope of the Stribeck bell over `s/v_s` [-].
     k_g: f64,
     /// Longest step [s].
@@ -136,6 +138,7 @@ impl<'a> Solver<'a> {
             patch_twist: contact.body.transform(q).twist(u),
             pending: None,
             arm2,
+            mapped: None,
             k_g: contact.friction.steepest_stribeck_slope(),
             h_max: plan.step,
             tolerance: plan.tolerance,
@@ -145,8 +148,11 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Makes the pressure map anew for normal force `f_n` [N]; bristles are kept.
+    /// Makes the pressure map anew for normal force `f_n` [N], if it is that of another; bristles are kept.
     pub fn remap(&mut self, f_n: f64) {
+        if self.mapped.replace(f_n) == Some(f_n) {
+            return;
+        }
         // A reduced bristle finishes its stage on the map that it was solved on.
         if self.pending.is_some() && self.bristles.holds_map() {
             self.sweep(None);

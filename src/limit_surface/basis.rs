@@ -6,6 +6,7 @@
 
 use rayon::prelude::*;
 
+use super::arms::Arms;
 use super::cells::FAR_DIAGONALS;
 use super::far::Far;
 use super::folded::{Folded, MAPS, PARITIES, SUMS, Site, Sums, parts};
@@ -184,12 +185,21 @@ impl Basis {
     fn table(&self, patch: &Patch, h: Vec<[f64; 3]>) -> Table {
         let (n_ls, radius) = (self.angles.n_ls(), self.radius * patch.grid().dx);
         let is_single = matches!(self.factors, Factors::Single(_));
-        Table { rule: self.rule, n_ls, patch: patch.clone(), at_origin: true, radius, is_single, h }
+        Table {
+            rule: self.rule,
+            n_ls,
+            patch: patch.clone(),
+            at_origin: true,
+            radius,
+            is_single,
+            h,
+            arms: Arms::default(),
+        }
     }
 }
 
 /// The grid with cells of width 1.
-fn shape(grid: &Grid) -> Grid {
+pub(super) fn shape(grid: &Grid) -> Grid {
     Grid { dx: 1.0, dy: grid.dy / grid.dx, ..*grid }
 }
 
@@ -270,11 +280,11 @@ fn fold<T: Real>(grid: &Grid, wrenches: &[[f64; 3]], radius: f64, which: usize, 
 }
 
 /// One cell of a grid by a rule, wherever the centre of rotation is.
-struct OneCell {
+pub(super) struct OneCell {
     grid: Grid,
     rule: Rule,
     /// Unit of length of the wrenches, in that of the grid.
-    unit: f64,
+    pub unit: f64,
     /// Cell centres from the grid's centre, in `unit`.
     places: Vec<[f64; 2]>,
     /// Largest distance of a place.
@@ -287,7 +297,7 @@ struct OneCell {
 }
 
 impl OneCell {
-    fn new(grid: &Grid, rule: Rule) -> Self {
+    pub fn new(grid: &Grid, rule: Rule) -> Self {
         let unit = unit(grid);
         let places: Vec<[f64; 2]> = grid.centres().map(|place| place.map(|x| x / unit)).collect();
         let [hx, hy] = [0.5 * grid.dx / unit, 0.5 * grid.dy / unit];
@@ -308,7 +318,7 @@ impl OneCell {
 
     /// Wrenches `(fx, fy, tau)` [-, -, unit] at the grid's centre of all cells with a force of one, for the rotation with w > 0 about
     /// `centre`, in the grid's unit of length.
-    fn wrenches(&self, centre: [f64; 2]) -> Vec<[f64; 3]> {
+    pub fn wrenches(&self, centre: [f64; 2]) -> Vec<[f64; 3]> {
         let centre = centre.map(|x| x / self.unit);
         match self.rule {
             Rule::Points => self.points(centre),

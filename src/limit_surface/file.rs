@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use zip::ZipArchive;
 use zip::write::{SimpleFileOptions, ZipWriter};
 
+use super::arms::Arms;
 use super::rule::Rule;
 use super::table::Table;
 use crate::error::PatchError;
@@ -125,7 +126,7 @@ impl Table {
         }
         let h = flat.chunks_exact(3).map(|h| [h[0], h[1], h[2]]).collect();
         let (n_ls, at_origin, is_single) = (metadata.n_ls, metadata.at_origin, metadata.single_precision);
-        Ok(Self { rule, n_ls, patch, at_origin, radius, is_single, h })
+        Ok(Self { rule, n_ls, patch, at_origin, radius, is_single, h, arms: Arms::default() })
     }
 }
 

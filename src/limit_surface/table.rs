@@ -4,6 +4,7 @@ use std::f64::consts::{PI, TAU};
 
 use rayon::prelude::*;
 
+use super::arms::Arms;
 use super::bilinear::MAX_LATTICE;
 use super::folded;
 use super::lattice::Kernel;
@@ -45,6 +46,7 @@ pub struct Table {
     pub(super) radius: f64,
     pub(super) is_single: bool,
     pub(super) h: Vec<[f64; 3]>,
+    pub(super) arms: Arms,
 }
 
 /// The nodes of a patch without extent, [`Table`] row by row: whatever it spins, its force opposes the velocity.
@@ -151,7 +153,7 @@ impl Table {
         (0..4 * n_ls).for_each(|i| h[i * (n_ls + 1)] = spin);
         h.copy_within(..=n_ls, 4 * n_ls * (n_ls + 1));
         let (patch, is_single) = (surface.patch().clone(), surface.is_single());
-        Self { rule: surface.rule(), n_ls, patch, at_origin: false, radius, is_single, h }
+        Self { rule: surface.rule(), n_ls, patch, at_origin: false, radius, is_single, h, arms: Arms::default() }
     }
 
     /// The table of a patch from the normalised wrenches of [`Table::motions`], of which all directions are `images`.
@@ -175,7 +177,7 @@ impl Table {
             point(&mut h, &directions);
         }
         h.extend_from_within(..=n_ls);
-        Self { rule, n_ls, patch: patch.clone(), at_origin: false, radius, is_single, h }
+        Self { rule, n_ls, patch: patch.clone(), at_origin: false, radius, is_single, h, arms: Arms::default() }
     }
 
     /// The directions `(vx/r, vy/r, w)` of a table at the `asked` ones of its `theta`: the spin, which all `phi = 0` share, then
@@ -210,6 +212,12 @@ impl Table {
         };
         let kernel = Kernel::single(grid);
         Ok(folded::each(patches, grid, |maps| kernel.correlate_all(maps), of))
+    }
+
+    /// The torsional radius [m] by this table's rule of a `patch` whose map follows the normal force, on a grid of the shape of the table's; none of
+    /// other patches.
+    pub(crate) fn radius_under(&self, patch: &Patch) -> Option<f64> {
+        self.arms.radius(patch, self.patch.grid(), self.rule)
     }
 
     /// The normalised wrench of a twist `(vx, vy, w)` [m/s, m/s, rad/s] at the [centre](Table::centre) of a patch of this table's shape and

@@ -138,6 +138,11 @@ impl<'a> Timeline<'a> {
         self
     }
 
+    /// The normal force [N] from which a map is made anew at the start of interval `i`, if there is one and it is.
+    pub(crate) fn remap(&self, i: usize) -> Option<f64> {
+        if i < self.len() && self.points[i].remap { self.interval(i).remap } else { None }
+    }
+
     /// Most intervals, and most maps made anew, up to a sample.
     pub(crate) fn densest(&self) -> [usize; 2] {
         let (mut most, mut here) = ([0; 2], [0; 2]);

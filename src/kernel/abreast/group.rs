@@ -40,6 +40,8 @@ pub struct Group<R: Real, B> {
     arm: R,
     /// The lesser of mass and `I/L^2` [kg].
     lightest: R,
+    /// The normal force of the present map [N]; NaN of one that has not been made anew.
+    mapped: [f64; LANES],
     h_max: [f64; LANES],
     tolerance: Option<f64>,
     prescribed: Bits,
@@ -117,6 +119,7 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
             offset: [zero; 2],
             arm: one,
             lightest: one,
+            mapped: [f64::NAN; LANES],
             h_max: [1.0; LANES],
             tolerance: plan.tolerance,
             prescribed: 0,
@@ -180,8 +183,7 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
             }
             body::Kind::World => {}
         }
-        self.arm.set(l, arm2.sqrt());
-        self.lightest.set(l, body.mass.min(body.inertia / arm2));
+        self.weigh(l, body, arm2);
         self.h_max[l] = plan.step;
         let (q, u) = (contact.initial.pose, contact.initial.twist);
         let u = if body.kind == body::Kind::Prescribed { Twist::default() } else { u };
@@ -192,6 +194,29 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         let rounded = self.q.lane(l);
         self.q_low.set(l, [0, 1, 2].map(|i| q.to_array()[i] - rounded[i]));
         self.patch_twist.set(l, body.transform(q).twist(u).to_array());
+    }
+
+    /// How angular against linear velocity and a body against its patch weigh in lane `l`, for a map with `L^2 = arm2` [m^2].
+    fn weigh(&mut self, l: usize, body: &body::Body, arm2: f64) {
+        self.arm.set(l, arm2.sqrt());
+        self.lightest.set(l, body.mass.min(body.inertia / arm2));
+    }
+
+    /// Whether the map of lane `l` is that of normal force `f_n` [N].
+    pub fn is_mapped(&self, l: usize, f_n: f64) -> bool {
+        self.mapped[l] == f_n
+    }
+
+    /// Makes the pressure map of a contact in lane `l` anew for normal force `f_n` [N], if it is that of another; its bristles `alone` are
+    /// kept. Settled, if they must be.
+    pub fn remap(&mut self, l: usize, contact: &Contact, f_n: f64, alone: &mut B::Alone) {
+        if self.is_mapped(l, f_n) {
+            return;
+        }
+        self.mapped[l] = f_n;
+        let patch = contact.patch.under(f_n);
+        self.bristles.remap(l, &patch, alone);
+        self.weigh(l, &contact.body, alone.arm2(&patch));
     }
 
     /// Pose and twist at the centre of mass in one lane, and its bristles into `alone`.

@@ -7,10 +7,11 @@ use super::{Abreast, Bits, add3};
 use crate::contact::Form;
 use crate::kernel::friction::{Consts, Stage, motion, ramp, ramp_root};
 use crate::kernel::reduced::{ROOT_ITERATIONS, Reduced};
-use crate::kernel::step::{LEAST_REACH, STRAIGHT};
+use crate::kernel::step::{Bristles, LEAST_REACH, STRAIGHT};
 use crate::kernel::three::{Mat3, Vec3};
 use crate::limit_surface::Table;
 use crate::number::real::{LANES, Real};
+use crate::patch::Patch;
 
 /// The bristles and the patches they stand for.
 #[derive(Clone, Debug)]
@@ -37,6 +38,8 @@ pub struct Reduceds<R: Real> {
     table: [u32; LANES],
     tables: Vec<R::Scalar>,
     known: HashMap<*const Table, u32>,
+    /// Where a lane has room for the tables of maps that change their shape.
+    own: [Option<u32>; LANES],
     /// Friction constants.
     k: Consts<R>,
 }
@@ -103,6 +106,7 @@ impl<R: Real> Reduceds<R> {
             table: [0; LANES],
             tables: Vec::new(),
             known: HashMap::new(),
+            own: [None; LANES],
             k: like.k.wide(),
         }
     }
@@ -114,23 +118,32 @@ impl<R: Real> Abreast<R> for Reduceds<R> {
     fn seat(&mut self, l: usize, alone: &Reduced) {
         self.k.set(l, &alone.k);
         self.tau.set(l, 0.0);
-        self.zeta.set(l, alone.zeta.into());
-        // What the numbers of the lanes have rounded off.
-        let rounded = self.zeta.lane(l);
-        self.zeta_low.set(l, [0, 1, 2].map(|i| alone.zeta[i] - rounded[i]));
-        self.cop[0].set(l, alone.cop[0]);
-        self.cop[1].set(l, alone.cop[1]);
-        let r = alone.radius;
-        self.radius.set(l, r);
-        self.viscous.set(l, alone.viscous);
-        self.elastic.set(l, if r > 0.0 { alone.viscous / (r * r) } else { 0.0 });
+        self.place(l, alone);
         let Some(table) = &alone.table else { return };
         self.n_ls.set(l, table.n_ls() as f64);
-        self.table[l] = *self.known.entry(Arc::as_ptr(table)).or_insert_with(|| {
-            let start = self.tables.len();
-            self.tables.extend(table.nodes().as_flattened().iter().map(|h| R::Scalar::of(*h)));
-            start as u32
-        });
+        let next = self.tables.len() as u32;
+        self.table[l] = *self.known.entry(Arc::as_ptr(table)).or_insert(next);
+        if self.table[l] == next {
+            self.tables.extend(numbers::<R>(table));
+        }
+    }
+
+    fn remap(&mut self, l: usize, patch: &Patch, alone: &mut Reduced) {
+        let before = alone.table.clone();
+        self.state(l, alone);
+        alone.remap(patch);
+        self.place(l, alone);
+        let (Some(before), Some(table)) = (before, &alone.table) else { return };
+        if Arc::ptr_eq(&before, table) {
+            return;
+        }
+        let next = self.tables.len() as u32;
+        self.table[l] = *self.own[l].get_or_insert(next);
+        if self.table[l] == next {
+            self.tables.extend(numbers::<R>(table));
+        } else {
+            self.tables[self.table[l] as usize..].iter_mut().zip(numbers::<R>(table)).for_each(|(to, h)| *to = h);
+        }
     }
 
     fn leave(&mut self, l: usize) {
@@ -200,6 +213,20 @@ impl<R: Real> Abreast<R> for Reduceds<R> {
 }
 
 impl<R: Real> Reduceds<R> {
+    /// Puts a bristle and what its patch is into lane `l`.
+    fn place(&mut self, l: usize, alone: &Reduced) {
+        self.zeta.set(l, alone.zeta.into());
+        // What the numbers of the lanes have rounded off.
+        let rounded = self.zeta.lane(l);
+        self.zeta_low.set(l, [0, 1, 2].map(|i| alone.zeta[i] - rounded[i]));
+        self.cop[0].set(l, alone.cop[0]);
+        self.cop[1].set(l, alone.cop[1]);
+        let r = alone.radius;
+        self.radius.set(l, r);
+        self.viscous.set(l, alone.viscous);
+        self.elastic.set(l, if r > 0.0 { alone.viscous / (r * r) } else { 0.0 });
+    }
+
     /// What twists `v` at the centres of pressure decide.
     #[inline(always)]
     fn drive(&self, v: Vec3<R>) -> Drive<R> {
@@ -438,6 +465,11 @@ impl<R: Real> Reduceds<R> {
         }
         LookUp { h: Vec3::from(h), h_phi: Vec3::from(h_phi), h_theta: Vec3::from(h_theta), sign, z }
     }
+}
+
+/// All numbers of a table.
+fn numbers<R: Real>(table: &Table) -> impl Iterator<Item = R::Scalar> {
+    table.nodes().as_flattened().iter().map(|h| R::Scalar::of(*h))
 }
 
 /// A look-up of the table and how it changes with the table's angles.

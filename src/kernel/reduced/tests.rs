@@ -1,7 +1,7 @@
 use super::*;
 use crate::friction::{Friction, Law};
-use crate::limit_surface::Rule;
-use crate::patch::{Grid, Patch, Shape};
+use crate::limit_surface::{Rule, Surface};
+use crate::patch::{Exponent, Grid, Hertz, Patch, Shape};
 use crate::random::Draw;
 
 /// The 3 x 3 gain is the derivative of the resistance over the patch twist, of every law, form and
@@ -37,6 +37,7 @@ fn the_gain_is_the_derivative_of_the_resistance() {
                     radius: patch.radius(),
                     viscous: patch.viscous(),
                     table: table.map(Arc::clone),
+                    single: false,
                     form,
                     k,
                 };
@@ -91,4 +92,28 @@ fn the_radius_is_by_the_rule_of_the_table() {
         }
     }
     assert_eq!(radius_of(&square, None).to_bits(), square.radius().to_bits());
+}
+
+/// Of maps that follow the force, on grids with and without a middle cell, a table knows the radius: it is linear in the pressure.
+#[test]
+fn the_radius_of_a_map_that_follows_the_force_is_by_the_rule() {
+    for (nx, ny, height) in [(21, 21, 0.02), (12, 9, 0.02), (8, 8, 0.013)] {
+        let grid = Grid::new(nx, ny, 0.02, height).unwrap();
+        for exponent in [Exponent::Fixed(2.0), Exponent::Fixed(0.7), Exponent::PerNewton(2.0)] {
+            let patch = Patch::hertz(grid, Hertz { radius: 3.0, exponent }, 1.0).unwrap();
+            for rule in Rule::ALL {
+                let table = Table::new(&patch, rule, 3).unwrap();
+                for f_n in [0.0, 0.3, 1.0, 1.7, 20.0] {
+                    let patch = patch.under(f_n).scaled(0.5, 0.5).unwrap();
+                    let wanted = Surface::new(&patch, rule).radius();
+                    let found = table.radius_under(&patch).unwrap();
+                    assert!((found - wanted).abs() <= 1e-12 * wanted, "{} {f_n} N: {found}, {wanted}", rule.name());
+                    assert_eq!(radius_of(&patch, Some(&table)), found);
+                }
+            }
+            let other = Grid::new(nx, ny, 0.02, 2.0 * height).unwrap();
+            let table = Table::new(&patch, Rule::Cells, 3).unwrap();
+            assert_eq!(table.radius_under(&Patch::hertz(other, patch.rule().unwrap(), 1.0).unwrap()), None);
+        }
+    }
 }

@@ -1,0 +1,35 @@
+//! The torsional radius of maps that follow the normal force. They stay round about the middle of their grid, so that a radius is linear
+//! in the pressure: the torque of every cell that turns about there is found once.
+
+use std::sync::OnceLock;
+
+use super::basis::{OneCell, shape};
+use super::rule::Rule;
+use crate::patch::{Grid, Patch};
+
+/// What the torsional radius gains by the share of each cell, over the width of a cell; found when it is first asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Arms(OnceLock<Vec<f64>>);
+
+/// What can be found again says nothing about a table.
+impl PartialEq for Arms {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Arms {
+    /// The radius [m] by `rule` of a `patch` on a grid of the shape of `grid`; none of a map that may be off the middle, or
+    /// on another grid.
+    pub fn radius(&self, patch: &Patch, grid: &Grid, rule: Rule) -> Option<f64> {
+        let of = patch.grid();
+        if patch.rule().is_none() || shape(of) != shape(grid) {
+            return None;
+        }
+        let arms = self.0.get_or_init(|| {
+            let cell = OneCell::new(&shape(grid), rule);
+            cell.wrenches([0.0; 2]).into_iter().map(|[_, _, tau]| -tau * cell.unit).collect()
+        });
+        Some(of.dx * patch.weights().iter().zip(arms).map(|(w, arm)| w * arm).sum::<f64>())
+    }
+}
