@@ -3,9 +3,13 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use bristle::bench::reduced;
 use bristle::contact::{Contact, Form, Model};
 use bristle::friction::Law;
+use bristle::limit_surface::{DEFAULT_N_LS, Rule, Table};
+use bristle::patch::{Exponent, Hertz, Patch};
 use common::{Subject, sliding};
 use criterion::{Criterion, criterion_group, criterion_main};
 
@@ -24,6 +28,15 @@ fn step(c: &mut Criterion) {
         if law == Law::ElastoPlastic {
             // LuGre has one form.
             kinds.push(("surface, published", with(&Model::LimitSurface(table, Form::Published))));
+        }
+        // A map is made anew once a row, as every 10 ms of a rollout: of another size, or of another shape with a table of its own.
+        for (name, exponent) in [("map grows", Exponent::Fixed(2.0)), ("map changes", Exponent::PerNewton(2.0))] {
+            let rule = Hertz { exponent, ..Hertz::default() };
+            let patch = Arc::new(Patch::hertz(*consistent[0].patch.grid(), rule, 2.0).expect("a valid map"));
+            let table = Arc::new(Table::new(&patch, Rule::Cells, DEFAULT_N_LS).expect("a valid resolution"));
+            let model = Model::LimitSurface(table, Form::Consistent);
+            let of = |c: &Contact| Contact { patch: Arc::clone(&patch), model: model.clone(), ..c.clone() };
+            kinds.push((name, consistent.iter().map(of).collect()));
         }
         for (name, contacts) in &kinds {
             for subject in &subjects {
