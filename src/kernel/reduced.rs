@@ -194,7 +194,7 @@ impl Bristles for Reduced {
 
     /// Only `r` and `u` follow a map that changes its size; a limit surface is made anew when the map's shape changes.
     fn remap(&mut self, patch: &Patch) {
-        if let Some(table) = self.table.as_mut().filter(|_| reshapes(patch)) {
+        if let Some(table) = self.table.as_mut().filter(|table| reshapes(patch) && table.patch() != patch) {
             let make = if self.single { Table::single } else { Table::new };
             *table = Arc::new(make(patch, table.rule(), table.n_ls()).expect("the resolution was checked before"));
         }

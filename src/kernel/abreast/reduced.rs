@@ -40,6 +40,8 @@ pub struct Reduceds<R: Real> {
     known: HashMap<*const Table, u32>,
     /// Where a lane has room for the tables of maps that change their shape.
     own: [Option<u32>; LANES],
+    /// The last table that was made of a new map: contacts that are gripped alike ask for the same ones at the same time.
+    made: Option<Arc<Table>>,
     /// Friction constants.
     k: Consts<R>,
 }
@@ -107,6 +109,7 @@ impl<R: Real> Reduceds<R> {
             tables: Vec::new(),
             known: HashMap::new(),
             own: [None; LANES],
+            made: None,
             k: like.k.wide(),
         }
     }
@@ -130,6 +133,13 @@ impl<R: Real> Abreast<R> for Reduceds<R> {
 
     fn remap(&mut self, l: usize, patch: &Patch, alone: &mut Reduced) {
         let before = alone.table.clone();
+        if let (Some(table), Some(made)) = (&mut alone.table, &self.made)
+            && table.patch() != patch
+            && made.patch() == patch
+            && (made.rule(), made.n_ls()) == (table.rule(), table.n_ls())
+        {
+            *table = Arc::clone(made);
+        }
         self.state(l, alone);
         alone.remap(patch);
         self.place(l, alone);
@@ -137,6 +147,7 @@ impl<R: Real> Abreast<R> for Reduceds<R> {
         if Arc::ptr_eq(&before, table) {
             return;
         }
+        self.made = Some(Arc::clone(table));
         let next = self.tables.len() as u32;
         self.table[l] = *self.own[l].get_or_insert(next);
         if self.table[l] == next {
