@@ -7,6 +7,10 @@ use super::basis::{OneCell, shape};
 use super::rule::Rule;
 use crate::patch::{Grid, Patch};
 
+/// Height over width of the cells of two grids of one shape may differ by this share: contacts whose sizes are drawn share tables to
+/// the last place of single precision.
+const SAME_SHAPE: f64 = 1e-6;
+
 /// What the torsional radius gains by the share of each cell, over the width of a cell; found when it is first asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Arms(OnceLock<Vec<f64>>);
@@ -19,17 +23,19 @@ impl PartialEq for Arms {
 }
 
 impl Arms {
-    /// The radius [m] by `rule` of a `patch` on a grid of the shape of `grid`; none of a map that may be off the middle, or
-    /// on another grid.
+    /// The radius [m] by `rule` of a `patch` on a grid of the shape of `grid`, as far as that table holds, whose cells may differ by
+    /// [`SAME_SHAPE`]; none of a map that may be off the middle, or on another grid.
     pub fn radius(&self, patch: &Patch, grid: &Grid, rule: Rule) -> Option<f64> {
         let of = patch.grid();
-        if patch.rule().is_none() || shape(of) != shape(grid) {
+        let stretched = (of.dy / of.dx) / (grid.dy / grid.dx);
+        if patch.rule().is_none() || [of.nx, of.ny] != [grid.nx, grid.ny] || (stretched - 1.0).abs() > SAME_SHAPE {
             return None;
         }
         let arms = self.0.get_or_init(|| {
             let cell = OneCell::new(&shape(grid), rule);
             cell.wrenches([0.0; 2]).into_iter().map(|[_, _, tau]| -tau * cell.unit).collect()
         });
-        Some(of.dx * patch.weights().iter().zip(arms).map(|(w, arm)| w * arm).sum::<f64>())
+        // Half of what the cells are stretched: the radius of a round map grows by that, to first order.
+        Some(of.dx * stretched.sqrt() * patch.weights().iter().zip(arms).map(|(w, arm)| w * arm).sum::<f64>())
     }
 }
