@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::{Bristles, Contact, Model, TwistPoint, radius_of, reshapes};
 use crate::body::Kind;
 use crate::limit_surface::Table;
+use crate::patch::Patch;
 use crate::planar::Twist;
 
 impl Contact {
@@ -20,6 +21,14 @@ impl Contact {
                 Model::Ellipsoid(_) => self.steady_reduced(None),
                 Model::LimitSurface(table, _) => self.steady_reduced(Some(table)),
             })),
+        }
+    }
+
+    /// The patch as a run finds it: a map that follows the normal force is made anew at the start.
+    pub(crate) fn first_patch(&self) -> Arc<Patch> {
+        match self.patch.rule() {
+            Some(_) => Arc::new(self.patch.under(self.inputs.normal_force.value(0.0))),
+            None => Arc::clone(&self.patch),
         }
     }
 
@@ -55,13 +64,11 @@ impl Contact {
 
     /// `zeta = g(s) D/s`, of the ellipsoid if there is no table: `D = v_S = (vx, vy, r w)`, and `-h(r, v) s` on a limit surface.
     fn steady_reduced(&self, table: Option<&Arc<Table>>) -> Vec<[f64; 2]> {
-        // A map that follows the normal force is made anew as the run begins.
-        let patch = self.patch.under(self.inputs.normal_force.value(0.0));
-        let own = table.filter(|_| reshapes(&patch)).map(|table| {
+        let patch = self.first_patch();
+        let own = table.filter(|table| reshapes(&patch) && table.patch() != &*patch).map(|table| {
             let table = Table::new(&patch, table.rule(), table.n_ls());
             Arc::new(table.expect("the resolution was checked before"))
         });
-        let radius_at_first = radius_of(&self.patch, table.map(Arc::as_ref));
         let table = own.as_ref().or(table).map(Arc::as_ref);
         let radius = radius_of(&patch, table);
         let v = self.first_twist().at(patch.cop());
@@ -75,8 +82,6 @@ impl Contact {
             None => v_s.map(|c| g * c / speed),
             Some(table) => table.look_up(v_s).h.map(|h| -g * h),
         };
-        // With the map, the run's first step takes the deflection z_tau = r zeta_3 / sigma0 over.
-        let scale = if radius_at_first > 0.0 { radius / radius_at_first } else { 0.0 };
-        vec![[x, y], [turn * scale, 0.0]]
+        vec![[x, y], [turn, 0.0]]
     }
 }

@@ -31,8 +31,8 @@ impl Map {
             Model::LimitSurface(table, _) => Some(Arc::clone(table)),
             Model::Distributed | Model::Ellipsoid(_) => None,
         };
-        let patch = &contact.patch;
-        let radius = if contact.model.is_grid() { 0.0 } else { radius_of(patch, table.as_deref()) };
+        let patch = contact.first_patch();
+        let radius = if contact.model.is_grid() { 0.0 } else { radius_of(&patch, table.as_deref()) };
         Self { f_n: None, radius, viscous: patch.viscous(), table }
     }
 

@@ -88,14 +88,14 @@ fn over(x: f64) -> f64 {
 impl Reduced {
     /// The bristle of `contact` on `table`, or on an ellipsoid.
     pub fn new(contact: &Contact, table: Option<Arc<Table>>, form: Form) -> Self {
-        let patch = &contact.patch;
+        let patch = contact.first_patch();
         let first = contact.first_bristles(&[]).unwrap_or_default();
         let zeta = |i: usize| first.get(i).copied().unwrap_or_default();
         Self {
             zeta: Vector3::new(zeta(0)[0], zeta(0)[1], zeta(1)[0]),
             kept: Vector3::zeros(),
             cop: patch.cop(),
-            radius: radius_of(patch, table.as_deref()),
+            radius: radius_of(&patch, table.as_deref()),
             viscous: patch.viscous(),
             table,
             single: false,
