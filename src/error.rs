@@ -86,14 +86,20 @@ pub enum EngineError {
     #[error("the GPU device failed: {0}")]
     Device(String),
     /// One contact alone is beyond a limit of the adapter.
-    #[error("{what}: {requested} requested, at most {max} on this adapter")]
+    #[error(
+        "contact {contact}: {requested} {what}: expected at most {max} on this adapter; {remedy}, or use `--engine cpu`"
+    )]
     Limit {
-        /// Which limit.
-        what: String,
-        /// What the batch needs.
+        /// Index in the batch.
+        contact: usize,
+        /// What there is too much of.
+        what: &'static str,
+        /// What the contact needs.
         requested: u64,
         /// What the adapter has.
         max: u64,
+        /// What would take less.
+        remedy: &'static str,
     },
     /// A contact with parameters out of range.
     #[error("contact {contact}: {error}")]
@@ -109,4 +115,14 @@ pub enum EngineError {
     /// The caller asked to stop.
     #[error("stopped")]
     Stopped,
+}
+
+impl EngineError {
+    /// The same of a batch that is part of another, from contact `first` on.
+    pub(crate) fn of_part(mut self, first: u64) -> Self {
+        if let Self::Limit { contact, .. } | Self::Parameter { contact, .. } = &mut self {
+            *contact += first as usize;
+        }
+        self
+    }
 }

@@ -3,16 +3,18 @@
 
 mod common;
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use bristle::body::Kind;
-use bristle::contact::{Contact, Initial, Inputs};
+use bristle::contact::{Contact, Form, Initial, Inputs, Model};
 use bristle::cpu::Cpu;
 use bristle::engine::{Engine, Plan, Trajectories};
+use bristle::error::EngineError;
 use bristle::friction::{Friction, Law};
 use bristle::gpu::{Choice, Gpu};
-use bristle::patch::Shape;
-use bristle::schedule::Signal;
+use bristle::limit_surface::{Rule, Table};
+use bristle::patch::{Exponent, Grid, Hertz, Patch, Shape};
+use bristle::schedule::{Signal, Sine};
 
 use common::{assert_close, bits, compare, in_hand, of, on_table, plan, prescribed, random_contact, rollout, shape};
 
@@ -136,6 +138,41 @@ fn windows_and_dispatches_of_any_length_give_the_same_bits() {
                 assert_eq!(different, None, "{name}: the first number whose bits differ");
             }
         }
+    }
+}
+
+/// A buffer that holds few limit surfaces: maps that change their shape between samples bring many.
+#[test]
+fn buffers_of_any_size_give_the_same_bits() {
+    let grid = Grid::new(9, 9, 0.02, 0.02).unwrap();
+    let wave = |k: usize| vec![Sine { amplitude: 1.0, omega: 100.0, phase: k as f64 }];
+    let contact = |k: usize| {
+        let rule = Hertz { radius: 2.5, exponent: Exponent::PerNewton(1.0) };
+        let patch = Arc::new(Patch::hertz(grid, rule, 2.0).unwrap());
+        let table = Arc::new(Table::new(&patch, Rule::Points, 4).unwrap());
+        let model = Model::LimitSurface(table, Form::Consistent);
+        let mut c =
+            Contact { model, ..in_hand(&patch, Friction::default(), [0.002, 0.0, 0.0], Signal::sines(2.0, wave(k))) };
+        // One or three maps a sample of 5 ms, and not at the samples alone.
+        c.inputs.remap_every = Some([0.0075, 0.002][k % 2]);
+        c
+    };
+    let contacts: Vec<Contact> = (0..6).map(contact).collect();
+    let plan = plan(0.06, STEP, 5e-3);
+    let wanted = rollout(gpu(), &contacts, &plan);
+    let table = (17 * 5 * size_of::<[f32; 3]>()) as u64;
+    // What one contact needs at least, what two do, and room for windows of several samples.
+    for tables in [5, 11, 30] {
+        let small = Gpu::new(Choice::Any).unwrap().with_buffers_of(tables * table);
+        let found = rollout(&small, &contacts, &plan);
+        for k in 0..contacts.len() {
+            assert!(bits(&found, k) == bits(&wanted, k), "contact {k}, buffers of {tables} tables");
+        }
+    }
+    let small = Gpu::new(Choice::Any).unwrap().with_buffers_of(4 * table);
+    match small.rollout(&contacts, &plan, &|_| true) {
+        Err(EngineError::Limit { contact: 1, what, .. }) => assert!(what.contains("limit surfaces"), "{what}"),
+        other => panic!("{other:?}"),
     }
 }
 

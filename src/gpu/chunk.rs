@@ -134,7 +134,7 @@ impl<'a> Chunk<'a> {
             let first = if item.contact.model.is_grid() { first } else { table_first };
             contacts.push(device_contact(item, plan, &map, first, zeta_first));
             zeta_first += item.zetas() as u32;
-            let first = item.contact.first_bristles(&item.active).unwrap_or_default();
+            let first = item.first.as_deref().unwrap_or_default();
             // The low parts of a reduced bristle, behind its three numbers, start at 0.
             let high = |i: usize, z: &[f64; 2]| if item.contact.model.is_grid() || i == 0 { z[1] as f32 } else { 0.0 };
             let zeta = |i: usize| first.get(i).map_or([0.0; 2], |z| [z[0] as f32, high(i, z)]);

@@ -82,6 +82,14 @@ impl Gpu {
         Self { written_out: true, ..self }
     }
 
+    /// The same engine with buffers of at most `bytes`, which must not change any result.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_buffers_of(mut self, bytes: u64) -> Self {
+        self.adapter.max_storage_buffer = self.adapter.max_storage_buffer.min(bytes);
+        self
+    }
+
     /// The adapter that runs.
     #[must_use]
     pub const fn adapter(&self) -> &Adapter {
@@ -98,6 +106,8 @@ impl Gpu {
 
     /// Fills a buffer, with a larger one in its place if it must be.
     pub(super) fn put(&self, buffer: &mut wgpu::Buffer, bytes: &[u8]) {
+        // What goes together was counted before, in `room`.
+        assert!(bytes.len() as u64 <= self.adapter.max_storage_buffer, "{} bytes in a buffer", bytes.len());
         if bytes.len() as u64 > buffer.size() {
             *buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
                 label: None,

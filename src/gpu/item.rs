@@ -1,5 +1,7 @@
 //! One contact as the device sees it.
 
+use std::borrow::Cow;
+
 use super::adapter::Adapter;
 use super::layout::{self, State, kind};
 use super::map::Map;
@@ -22,13 +24,16 @@ pub(super) struct Item<'a> {
     pub(super) timeline: Timeline<'a>,
     /// Indices into the map of the cells that carry pressure at some time; none for a reduced bristle.
     pub(super) active: Vec<usize>,
+    /// The bristles at the start, if not all are unloaded.
+    pub(super) first: Option<Cow<'a, [[f64; 2]]>>,
 }
 
 impl<'a> Item<'a> {
     pub(super) fn new(index: usize, contact: &'a Contact, plan: &Plan) -> Self {
         let timeline = contact.timeline(&plan.samples);
         let active = if contact.model.is_grid() { contact.active_cells(&timeline) } else { Vec::new() };
-        Self { index, contact, timeline, active }
+        let first = contact.first_bristles(&active);
+        Self { index, contact, timeline, active, first }
     }
 
     /// Pairs of numbers of the bristles' state; of a reduced bristle three numbers and their low parts.
@@ -44,9 +49,11 @@ impl<'a> Item<'a> {
         };
         if shape.pairs > MOST_PAIRS {
             return Err(EngineError::Limit {
-                what: format!("pressured cells of contact {}", self.index),
+                contact: self.index,
+                what: "cells with pressure",
                 requested: self.active.len() as u64,
                 max: u64::from(2 * shape.workgroup * MOST_PAIRS),
+                remedy: "take fewer `patch.cells`",
             });
         }
         let friction = &self.contact.friction;

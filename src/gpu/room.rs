@@ -8,8 +8,10 @@ use super::layout;
 use crate::contact::{Model, reshapes};
 use crate::error::EngineError;
 
-/// Bytes of one buffer at most, below every adapter's limit.
+/// Bytes of a buffer for what contacts are and record at most, below every adapter's limit.
 pub(super) const BUFFER_BUDGET: u64 = 96 << 20;
+/// Bytes of a buffer for the inputs of several contacts at most, however much the adapter has; one alone may have all of that.
+const INPUTS_BUDGET: u64 = 512 << 20;
 /// What a contact takes of any buffer at least: its parameters, its state, a sample.
 const LEAST: u64 = 1024;
 /// Contacts of a dispatch at most.
@@ -43,7 +45,11 @@ impl Room {
         if let Model::LimitSurface(table, _) = &item.contact.model {
             let bytes = (table.nodes().len() * size_of::<[f32; 3]>()) as u64;
             room.tables = if seen.insert(Arc::as_ptr(table).addr()) { bytes } else { 0 };
-            room.new_tables = if reshapes(&item.contact.patch) { maps * bytes } else { 0 };
+            if reshapes(&item.contact.patch) {
+                // The one that it comes with from the window before.
+                room.tables += bytes;
+                room.new_tables = maps * bytes;
+            }
         }
         room
     }
@@ -58,9 +64,14 @@ impl Room {
         }
     }
 
-    /// The fullest buffer, with one sample a window [byte].
-    fn fullest(&self) -> u64 {
-        self.own.max(self.tables + self.new_tables).max(self.intervals).max(self.terms)
+    /// The fullest buffer of inputs, with one sample a window [byte].
+    fn inputs(&self) -> u64 {
+        (self.tables + self.new_tables).max(self.intervals).max(self.terms)
+    }
+
+    /// Whether some contacts go together where a buffer has at most `limit` bytes.
+    fn fits(&self, limit: u64) -> bool {
+        self.own <= BUFFER_BUDGET.min(limit) && self.inputs() <= INPUTS_BUDGET.min(limit)
     }
 }
 
@@ -69,12 +80,11 @@ impl Room {
 /// # Errors
 /// A contact that does not fit alone.
 pub(super) fn split<'i, 'a>(items: &'i [Item<'a>], limit: u64) -> Result<Vec<&'i [Item<'a>]>, EngineError> {
-    let budget = BUFFER_BUDGET.min(limit);
     let (mut out, mut start) = (Vec::new(), 0);
     let (mut taken, mut seen) = (Room::default(), HashSet::new());
     for (k, item) in items.iter().enumerate() {
         let all = taken.with(Room::of(item, &mut seen));
-        if all.fullest() <= budget && k - start < MOST_CONTACTS {
+        if all.fits(limit) && k - start < MOST_CONTACTS {
             taken = all;
             continue;
         }
@@ -84,9 +94,17 @@ pub(super) fn split<'i, 'a>(items: &'i [Item<'a>], limit: u64) -> Result<Vec<&'i
         }
         seen.clear();
         taken = Room::of(item, &mut seen);
-        if taken.fullest() > budget {
-            let what = format!("bytes for the inputs of contact {} between two samples", item.index);
-            return Err(EngineError::Limit { what, requested: taken.fullest(), max: budget });
+        let requested = taken.inputs();
+        if requested > limit {
+            let (what, remedy) = if requested == taken.tables + taken.new_tables {
+                (
+                    "bytes of limit surfaces between two samples",
+                    "record more often, make maps less often (`patch.update`) or coarser tables (`contact.n_ls`)",
+                )
+            } else {
+                ("bytes of inputs between two samples", "record more often, or hold the inputs for longer")
+            };
+            return Err(EngineError::Limit { contact: item.index, what, requested, max: limit, remedy });
         }
     }
     out.push(&items[start..]);
@@ -95,7 +113,7 @@ pub(super) fn split<'i, 'a>(items: &'i [Item<'a>], limit: u64) -> Result<Vec<&'i
 
 /// How many samples of `items` fit into a window, at least one.
 pub(super) fn samples_that_fit(items: &[Item<'_>], limit: u64) -> usize {
-    let budget = BUFFER_BUDGET.min(limit);
+    let budget = INPUTS_BUDGET.min(limit);
     let mut seen = HashSet::new();
     let room = items.iter().map(|item| Room::of(item, &mut seen)).fold(Room::default(), Room::with);
     let fit = |budget: u64, each: u64| budget.checked_div(each).unwrap_or(u64::MAX);
@@ -143,20 +161,20 @@ mod tests {
         assert_eq!(samples_that_fit(&items[..1], 600 * interval), 6);
         assert_eq!(samples_that_fit(&items[..4], 600 * interval), 1);
         match split(&items, 99 * interval) {
-            Err(EngineError::Limit { what, requested, max }) => {
-                assert!(what.contains("contact 0"), "{what}");
-                assert_eq!((requested, max), (100 * interval, 99 * interval));
+            Err(EngineError::Limit { contact, what, requested, max, .. }) => {
+                assert!(what.contains("inputs"), "{what}");
+                assert_eq!((contact, requested, max), (0, 100 * interval, 99 * interval));
             }
             Err(other) => panic!("{other}"),
             Ok(parts) => panic!("{} parts", parts.len()),
         }
-        // A map that changes its shape has a table for each of them.
+        // A map that changes its shape has a table for each of them, one that it comes with, and the first, which they share.
         let contacts = vec![contact(Exponent::PerNewton(1.0)); 3];
         let items: Vec<Item<'_>> = contacts.iter().enumerate().map(|(k, c)| Item::new(k, c, &plan)).collect();
         let table = 17 * 5 * 12;
         let parts = |tables: u64| split(&items, tables * table).unwrap().len();
-        assert_eq!([parts(301), parts(300), parts(201), parts(101)], [1, 2, 2, 3]);
-        assert!(split(&items, 100 * table).is_err());
-        assert_eq!(samples_that_fit(&items[..1], 501 * table), 5);
+        assert_eq!([parts(304), parts(303), parts(203), parts(102)], [1, 2, 2, 3]);
+        assert!(split(&items, 101 * table).is_err());
+        assert_eq!(samples_that_fit(&items[..1], 502 * table), 5);
     }
 }
