@@ -82,6 +82,15 @@ pub struct Inputs {
     pub remap_every: Option<f64>,
 }
 
+impl Inputs {
+    /// Bytes of the signals.
+    pub(crate) fn memory(&self) -> usize {
+        let Self { normal_force, wrench, gravity, twist, mu_c, mu_s, .. } = self;
+        let all = [normal_force].into_iter().chain(wrench).chain(gravity).chain(twist).chain(mu_c).chain(mu_s);
+        all.map(Signal::memory).sum()
+    }
+}
+
 impl Default for Inputs {
     fn default() -> Self {
         let zero = || Signal::constant(0.0);

@@ -1,9 +1,11 @@
 //! Simulating a scenario to disk: contacts are drawn and simulated in blocks, every block goes to
 //! disk at once, and the run appears at its place only when it is complete.
 //!
-//! While it runs, a run lives in `<out>.partial/`; a killed run can be resumed from there at its
-//! last complete block. The results do not depend on the size of the blocks.
+//! While it runs, a run lives in `<out>.partial/`, from where it can be resumed: one that was stopped at its last complete
+//! block, one that was killed, or whose machine failed, at most a second before. The results do not depend on the size of
+//! the blocks.
 
+mod blocks;
 mod fate;
 pub(crate) mod npz;
 mod plot;
@@ -15,11 +17,12 @@ pub use record::{Counts, Summary};
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use crate::engine::{Engine, Plan};
+use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::scenario::{Scenario, ScenarioError};
+use blocks::Blocks;
 use spool::Spool;
 
 /// Where a run goes and what happens to what is there.
@@ -93,7 +96,10 @@ impl RolloutError {
     #[must_use]
     pub fn is_users(&self) -> bool {
         !matches!(self, Self::Io { .. } | Self::Engine(_))
-            || matches!(self, Self::Engine(EngineError::Parameter { .. } | EngineError::Argument(_)))
+            || matches!(
+                self,
+                Self::Engine(EngineError::Parameter { .. } | EngineError::Limit { .. } | EngineError::Argument(_))
+            )
     }
 }
 
@@ -135,18 +141,16 @@ pub fn rollout(
         Spool::create(&partial, &identity, plan.samples.len()).inspect_err(none_left)?
     };
     progress(spool.done() * plan.samples.len() as u64);
-    let [mut block, most] = options.block.map_or_else(|| block_sizes(engine, &plan), |block| [block.max(1); 2]);
+    let mut blocks = options.block.map_or_else(|| Blocks::new(engine, &plan), Blocks::of);
     while spool.done() < scenario.contacts() {
         let from = spool.done();
-        let to = (from + block).min(scenario.contacts());
+        let to = (from + blocks.next).min(scenario.contacts());
         let start = Instant::now();
         let contacts = scenario.block(from..to)?;
-        let trajectories = engine.rollout(&contacts, &plan, progress)?;
+        let trajectories = engine.rollout(&contacts, &plan, progress).map_err(|e| e.of_part(from))?;
         let fates: Vec<Fate> = contacts.iter().enumerate().map(|(k, c)| Fate::of(c, &trajectories, k)).collect();
         spool.push(&trajectories, &fates, start.elapsed().as_secs_f64())?;
-        if start.elapsed() < SHORT {
-            block = most.min(2 * block);
-        }
+        blocks.grow(&contacts, start.elapsed());
     }
     spool.keep()?;
     let summary = record::write(scenario, engine, &mut spool, &partial, out)?;
@@ -200,7 +204,14 @@ pub fn check_place(options: &Options) -> Result<(), RolloutError> {
         });
     }
     check_replace(options)?;
-    if exists(&partial) && !options.resume && !options.force { Err(RolloutError::Unfinished(partial)) } else { Ok(()) }
+    // Without a contact there is nothing to lose.
+    let some = exists(&partial) && spool::complete(&partial) != Some(0);
+    if some && !options.resume && !options.force { Err(RolloutError::Unfinished(partial)) } else { Ok(()) }
+}
+
+/// Contacts of the unfinished run of `out` that are complete.
+pub(crate) fn unfinished(out: &Path) -> u64 {
+    spool::complete(&partial(out)).unwrap_or(0)
 }
 
 /// Checks that what is in the run's place may go. A run beside an unfinished one was to be replaced by it.
@@ -264,20 +275,6 @@ fn publish(partial: &Path, options: &Options) -> Result<(), RolloutError> {
     // The run is there: what is left of the old one does not make it a failure.
     let _ = fs::remove_dir_all(&old);
     Ok(())
-}
-
-/// Blocks that take less grow: drawing, waiting for the last contact and writing would take as long as the work.
-const SHORT: Duration = Duration::from_millis(500);
-
-/// How many contacts a block has at first and at most. A GPU takes as many as it can hold at once, within 128 MiB of samples; on the CPU
-/// they are enough to keep the threads busy, and stay within 16 MiB as they grow.
-fn block_sizes(engine: &dyn Engine, plan: &Plan) -> [u64; 2] {
-    let fit = |mib: u64| (mib << 20) / (spool::BYTES_PER_SAMPLE * plan.samples.len() as u64);
-    if engine.info().engine != "cpu" {
-        return [fit(128).clamp(1, 16_384); 2];
-    }
-    let first = fit(128).clamp(1, 32 * rayon::current_num_threads() as u64);
-    [first, fit(16).clamp(first, first.max(4096))]
 }
 
 #[cfg(test)]

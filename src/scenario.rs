@@ -70,8 +70,8 @@ pub struct Scenario {
 pub struct Drawn {
     /// The contact.
     pub contact: Contact,
-    /// Every number of the contact, constant or drawn, by the dotted path of its field; also what
-    /// follows from them (`body.inertia`, `friction.mu_s`, `patch.torsional_radius` [m]).
+    /// Every number of the contact, constant or drawn, by the dotted path of its field (of points, sines and segments those that are
+    /// drawn); also what follows from them (`body.inertia`, `friction.mu_s`, `patch.torsional_radius` [m]).
     pub parameters: Vec<(String, f64)>,
 }
 

@@ -4,8 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use super::{Failure, engine, print, progress};
+use crate::error::EngineError;
 use crate::rollout::{Options, ROTATION_SPUN, RolloutError, SLIPPED, Summary, rollout};
 use crate::scenario::{EngineChoice, Precision, Scenario};
 
@@ -51,7 +53,7 @@ pub(super) struct Rollout {
     /// Replace a run that is there, or an unfinished one.
     #[arg(long)]
     force: bool,
-    /// Continue an unfinished run at its last complete block.
+    /// Continue an unfinished run where it was stopped; one that was killed, at most a second before.
     #[arg(long, conflicts_with = "force")]
     resume: bool,
     /// Print one JSON object at the end.
@@ -79,8 +81,8 @@ impl Rollout {
             self.engine.unwrap_or(scenario.spec().engine),
             self.precision.unwrap_or(scenario.spec().precision),
         )?;
-        let begun = Arc::new(AtomicBool::new(false));
-        tell_when_interrupted(&options.out, Arc::clone(&begun));
+        let stop = Arc::new(Stop::default());
+        stop_when_interrupted(&options.out, &stop);
         if scenario.contacts() >= MANY {
             let n = scenario.contacts();
             // Nothing is left to do if stderr is gone.
@@ -88,12 +90,18 @@ impl Rollout {
         }
         let bar = progress::bar(scenario.contacts() * scenario.plan().samples.len() as u64, "contacts");
         let advance = |samples| {
-            begun.store(true, Ordering::Relaxed);
+            stop.begun.store(true, Ordering::Relaxed);
             bar.inc(samples);
-            true
+            !stop.asked.load(Ordering::Relaxed)
         };
         let done = rollout(&scenario, &*engine, &options, &advance);
         bar.finish_and_clear();
+        if stop.asked.load(Ordering::Relaxed) && matches!(done, Ok(_) | Err(RolloutError::Engine(EngineError::Stopped)))
+        {
+            stop.ended.store(true, Ordering::Relaxed);
+            // What was asked to stop ends the program.
+            std::thread::sleep(2 * PATIENCE);
+        }
         let summary = done.map_err(failure)?;
         if self.report {
             super::report::write(&options.out, None)?;
@@ -118,14 +126,33 @@ impl Rollout {
     }
 }
 
-/// Ctrl-C and SIGTERM end the program at once, and say what is left of the run, if it has `begun`.
-fn tell_when_interrupted(out: &Path, begun: Arc<AtomicBool>) {
-    let (out, partial) = (out.to_owned(), crate::rollout::partial(out));
+/// What the one who asks a run to stop and the one who computes it tell each other.
+#[derive(Default)]
+struct Stop {
+    begun: AtomicBool,
+    asked: AtomicBool,
+    ended: AtomicBool,
+}
+
+/// How long a run that is asked to stop may take to put down its complete blocks.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Ctrl-C and SIGTERM stop the run, or end the program if that takes long, and say what is left of it.
+fn stop_when_interrupted(out: &Path, stop: &Arc<Stop>) {
+    let (out, stop) = (out.to_owned(), Arc::clone(stop));
+    let partial = crate::rollout::partial(&out);
     let stop = Arc::new(move |code: i32| {
-        let left = match (begun.load(Ordering::Relaxed), partial.exists()) {
-            (false, _) => "nothing was computed".to_owned(),
-            (true, true) => format!("the unfinished run is in {}; `--resume` continues it", partial.display()),
-            (true, false) => format!("the run is complete, in {}", out.display()),
+        stop.asked.store(true, Ordering::Relaxed);
+        let asked = Instant::now();
+        while !stop.ended.load(Ordering::Relaxed) && asked.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let left = if stop.begun.load(Ordering::Relaxed) && !partial.exists() {
+            format!("the run is complete, in {}", out.display())
+        } else if crate::rollout::unfinished(&out) > 0 {
+            format!("the unfinished run is in {}; `--resume` continues it", partial.display())
+        } else {
+            "nothing was computed".to_owned()
         };
         // Nothing is left to do if stderr is gone.
         let _ = writeln!(std::io::stderr(), "\nstopped: {left}");

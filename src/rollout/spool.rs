@@ -90,6 +90,12 @@ pub(super) struct Spool {
 /// Blocks are made to last every so often: where they take milliseconds, that would take longer than they do.
 const KEEP_EVERY: Duration = Duration::from_secs(1);
 
+/// Contacts that are complete in the unfinished run in `partial`, if it says so.
+pub(super) fn complete(partial: &Path) -> Option<u64> {
+    let text = fs::read_to_string(partial.join(PROGRESS)).ok()?;
+    serde_json::from_str::<Value>(&text).ok()?["contacts_done"].as_u64()
+}
+
 impl Spool {
     /// Starts an empty one in `partial`.
     pub fn create(partial: &Path, identity: &Value, samples: usize) -> Result<Self, RolloutError> {
@@ -226,7 +232,7 @@ impl Spool {
 }
 
 impl Drop for Spool {
-    /// A run that is stopped keeps all its blocks, if it can.
+    /// A run that ends early keeps all its blocks, if it can.
     fn drop(&mut self) {
         if self.kept.is_some_and(|(_, done)| done < self.done) {
             let _ = self.keep();

@@ -87,6 +87,18 @@ fn results_depend_neither_on_the_block_nor_on_an_interruption() {
     }
 }
 
+/// A run that has not got anywhere is not in the way of the next.
+#[test]
+fn an_unfinished_run_without_a_contact_is_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("run");
+    let stopped = rollout(&scenario(), &Cpu::new(), &options(out.clone()), &|_| false).unwrap_err();
+    assert!(matches!(stopped, RolloutError::Engine(EngineError::Stopped)));
+    assert!(partial(&out).exists() && unfinished(&out) == 0);
+    rollout(&scenario(), &Cpu::new(), &options(out.clone()), &|_| true).unwrap();
+    assert!(!partial(&out).exists() && out.join("run.json").exists());
+}
+
 /// Whatever is no run stays as it is, and is told before anything is computed.
 #[test]
 fn force_replaces_runs_alone() {

@@ -143,6 +143,12 @@ impl Signal {
         Ok(())
     }
 
+    /// Bytes of its segments.
+    pub(crate) fn memory(&self) -> usize {
+        let sines: usize = self.segments.iter().map(|s| s.sines.len()).sum();
+        self.segments.len() * size_of::<Segment>() + sines * size_of::<Sine>()
+    }
+
     /// Most sines of an interval.
     pub(crate) fn most_terms(&self) -> usize {
         if self.hold.is_some() { 0 } else { self.segments.iter().map(|s| s.sines.len()).max().unwrap_or(0) }
