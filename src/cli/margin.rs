@@ -23,7 +23,7 @@ pub(super) struct MarginArguments {
     /// file's (mu_c of a scenario), else 1].
     #[arg(long, allow_hyphen_values = true)]
     mu: Option<f64>,
-    /// Normal force of one pad [N] [default: the file's, else 1].
+    /// Normal force of one pad [N], which a `hertz` map follows; a table has the map that it was made of [default: the file's, else 1].
     #[arg(long, value_name = "NEWTON", allow_hyphen_values = true)]
     f_n: Option<f64>,
     /// Where loads act and twists are told: the centre of pressure, or the origin of the patch (its centre).
@@ -83,6 +83,8 @@ impl MarginArguments {
         }
         if let Some(f_n) = self.f_n {
             source.f_n = (f_n, "--f-n");
+            // Itself, unless its map follows the force.
+            source.patch = source.patch.under(f_n);
         }
         let rule = match self.rule {
             Some(MarginRule::Cells) => Rule::Cells,
