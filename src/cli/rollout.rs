@@ -152,7 +152,7 @@ fn stop_when_interrupted(out: &Path, stop: &Arc<Stop>) {
         } else if crate::rollout::unfinished(&out) > 0 {
             format!("the unfinished run is in {}; `--resume` continues it", partial.display())
         } else {
-            "nothing was computed".to_owned()
+            "no contact was complete, and nothing is kept".to_owned()
         };
         // Nothing is left to do if stderr is gone.
         let _ = writeln!(std::io::stderr(), "\nstopped: {left}");

@@ -71,7 +71,7 @@ mod tests {
         let scenario = |more: &str| {
             let text = format!(
                 "duration = 0.01\ncontacts = 100\npatch = {{ shape = \"disc\", cells = 5, size = [0.02, {{ uniform = [0.01, 0.02] }}] }}\n\
-                 body = {{ kind = \"prescribed\" }}\ninputs = {{ normal_force = 1 }}\n{more}"
+                 body = {{ kind = \"prescribed\" }}\ninputs = {{ normal_force = 1, twist = {{ vx = 0.01 }} }}\n{more}"
             );
             Scenario::parse(&text, ".".as_ref(), "many.toml").unwrap()
         };
