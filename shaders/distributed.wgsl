@@ -38,7 +38,7 @@ fn is_writer() -> bool {
     return lane == 0u;
 }
 
-fn load_bristles(old_radius: f32) {
+fn load_bristles() {
     arm2 = c.arm2;
     pairs = max((c.cell_count + 2u * WORKGROUP - 1u) / (2u * WORKGROUP), 1u);
     for (var i = 0u; i < pairs; i++) { load_cell(i); }
@@ -177,11 +177,6 @@ fn load_weight(i: u32, a: f32, e: f32) {
     cell_w[i] = p;
     sum[0] += p;
     sum[1] += p * (cell_x[i] * cell_x[i] + cell_y[i] * cell_y[i]);
-}
-
-// A grid needs no radius; the state keeps one for the reduced model.
-fn map_radius() -> f32 {
-    return 0.0;
 }
 
 // Sums over the cells, per unit normal force: resist = -sum w E^T f, gain = sum w E^T C E (row by row).

@@ -97,13 +97,13 @@ fn is_writer() -> bool {
     return true;
 }
 
-fn load_bristles(old_radius: f32) {
+fn load_bristles() {
     let a = zetas[c.zeta_first];
     let b = zetas[c.zeta_first + 1u];
     let low = zetas[c.zeta_first + 2u];
     zeta = vec3f(a.x, a.y, b.x);
     zeta_low = vec3f(b.y, low.x, low.y);
-    radius = old_radius;
+    radius = c.radius;
     viscous = c.viscous;
     table_first = c.cell_first;
     arm2 = viscous;
@@ -343,21 +343,18 @@ fn sensitivity3(k: Consts, st: Stage, m: Drive, z: Bristle3) -> mat3x3f {
     return direct - outer(p, hv) * (1.0 / hb);
 }
 
-// Follows the map of the interval; the deflection z_tau = r zeta_3 / sigma0 is kept.
+// Follows the map of the interval; zeta_3 is carried over as by `Carry` in contact.rs.
 fn remap() {
     if (pending) {
         // The stage is finished on the map that it was solved on.
         settle();
         sweeps += 1u;
     }
-    let shrink = radius * over(now.map_radius);
-    zeta.z *= shrink;
-    zeta_low.z *= shrink;
+    let sticks = length(zeta) <= STICKS * inputs(0.0).mu_c;
+    let scale = now.map_shrink * select(1.0, now.map_stretch, sticks);
+    zeta.z *= scale;
+    zeta_low.z *= scale;
     follow_map();
-}
-
-fn map_radius() -> f32 {
-    return radius;
 }
 
 // Takes over the map of the interval without touching the bristle.

@@ -55,10 +55,13 @@ struct Window {
 struct Interval {
     length: f32,
     flags: u32,
-    // The pressure map: the normal force that made it, and what a reduced bristle needs of it.
+    // The pressure map: the normal force that made it, and what a reduced bristle needs of it, also to carry
+    // its zeta_3 over.
     map_f_n: f32,
     map_radius: f32,
     map_viscous: f32,
+    map_shrink: f32,
+    map_stretch: f32,
     map_table: u32,
     term_first: u32,
     term_count: u32,
@@ -82,7 +85,6 @@ struct State {
     patch_twist: array<f32, 3>,
     left: f32,
     h_next: f32,
-    map_radius: f32,
     interval: u32,
     at_least: u32,
     recorded: u32,
@@ -490,7 +492,7 @@ fn rollout(
     var at_least = s.at_least;
     var recorded = s.recorded;
     extra_work = 0u;
-    load_bristles(s.map_radius);
+    load_bristles();
     now = intervals[window.interval_first + interval - window.begin];
     if (left > 0.0 || (now.flags & FLAG_REMAP) == 0u) {
         follow_map();
@@ -552,7 +554,6 @@ fn rollout(
             array<f32, 3>(patch_twist.x, patch_twist.y, patch_twist.z),
             left,
             h_next,
-            map_radius(),
             interval,
             at_least,
             recorded,

@@ -325,6 +325,35 @@ pub(crate) fn radius_of(patch: &Patch, table: Option<&Table>) -> f64 {
     table.radius_under(patch).unwrap_or_else(|| Surface::new(patch, table.rule()).radius())
 }
 
+/// A reduced bristle bent to this share of `mu_c` at most sticks when its map changes.
+pub(crate) const STICKS: f64 = 0.7;
+
+/// How a reduced bristle is carried over to a new map: `zeta_3` is multiplied by `shrink`, and by `stretch` if it sticks.
+///
+/// In general the deflection `z_tau = r zeta_3/sigma0` is kept, as published. A bristle of the `consistent` Elasto-Plastic form that sticks keeps
+/// the rotation that has bent it, `theta` of `zeta_3 = sigma0 (u/r) theta`, as a grid does that keeps its bristles: it comes back to the same
+/// state however the map went, and nothing creeps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Carry {
+    /// `r/r'`.
+    pub shrink: f64,
+    /// `u'/u`; 1 of the other forms.
+    pub stretch: f64,
+}
+
+impl Carry {
+    /// From a map with radius [m] and viscous factor [m^2] `from` to one with `to`. Without an arm there is no rotation to keep.
+    pub fn new(consistent: bool, from: [f64; 2], to: [f64; 2]) -> Self {
+        let over = |x: f64| if x > 0.0 { 1.0 / x } else { 0.0 };
+        Self { shrink: from[0] * over(to[0]), stretch: if consistent { to[1] * over(from[1]) } else { 1.0 } }
+    }
+
+    /// The factor of a bristle bent to `size` = `|zeta|` under `mu_c`.
+    pub fn factor(self, size: f64, mu_c: f64) -> f64 {
+        if size <= STICKS * mu_c { self.shrink * self.stretch } else { self.shrink }
+    }
+}
+
 /// Whether the map of a patch changes its shape with the normal force, and not only its size.
 pub(crate) fn reshapes(patch: &Patch) -> bool {
     matches!(patch.rule(), Some(Hertz { exponent: Exponent::PerNewton(_), .. }))

@@ -175,7 +175,7 @@ fn simulate(
         for i in 0..timeline.len() {
             let interval = contact.interval(&timeline, i);
             if i == 0 {
-                interval.remap.into_iter().for_each(|f_n| solver.remap(f_n));
+                solver.remap(&interval);
                 sample(&mut row, 0, &mut solver, &interval.inputs(0.0))?;
             }
             solver.advance(&interval)?;

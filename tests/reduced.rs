@@ -14,10 +14,10 @@ use bristle::engine::{DEFAULT_STEP, DEFAULT_TOLERANCE, Engine, Plan, Trajectorie
 use bristle::friction::{Friction, Law};
 use bristle::gpu::{Choice, Gpu};
 use bristle::limit_surface::{Basis, Rule, Table};
-use bristle::patch::{Grid, Patch, Shape};
+use bristle::patch::{Exponent, Grid, Hertz, Patch, Shape};
 use bristle::scenario::{Scenario, change};
-use bristle::schedule::Signal;
-use common::{Adaptive, assert_below, assert_close, rollout, series, shape};
+use bristle::schedule::{Signal, Sine};
+use common::{Adaptive, assert_below, assert_close, in_hand, rollout, series, shape};
 
 /// How close an engine has to come (design: model, section 7).
 pub struct Limits {
@@ -275,6 +275,51 @@ fn the_consistent_form_sticks_as_the_distributed_model_does(engine: &dyn Engine,
     }
 }
 
+/// A map that follows the force, under loads that turn: the state in stick does not depend on the maps in between, so that nothing creeps.
+fn the_consistent_form_sticks_as_the_distributed_model_does_on_maps_that_follow_the_force(
+    engine: &dyn Engine,
+    limits: &Limits,
+) {
+    let wave = |mean: f64, amplitude: f64, frequency: f64| {
+        let omega = frequency * std::f64::consts::TAU;
+        Signal::sines(mean, vec![Sine { amplitude, omega, phase: 0.0 }])
+    };
+    let grid = Grid::new(21, 21, 0.02, 0.02).unwrap();
+    let mut contacts = Vec::new();
+    for exponent in [Exponent::Fixed(2.0), Exponent::PerNewton(0.5)] {
+        let patch = Arc::new(Patch::hertz(grid, Hertz { radius: 5.0, exponent }, 4.0).unwrap());
+        let table = Arc::new(Table::new(&patch, Rule::Cells, 10).unwrap());
+        let [consistent, published] =
+            [Form::Consistent, Form::Published].map(|form| Model::LimitSurface(Arc::clone(&table), form));
+        for model in [Model::Distributed, consistent, Model::Ellipsoid(Form::Consistent), published] {
+            // A body that hangs beside the patch, held well inside its limit: soft, so that there is something to see.
+            let mut contact =
+                in_hand(&patch, Friction { sigma0: 1e4, ..Friction::default() }, [0.0; 3], wave(4.0, 1.5, 2.0));
+            contact.model = model;
+            contact.inputs.wrench[2] = wave(0.005, 0.001, 3.0);
+            contact.inputs.remap_every = Some(0.01);
+            contacts.push(contact);
+        }
+    }
+    let out = rollout(engine, &contacts, &Plan::new(2.0, DEFAULT_STEP, 0.05).unwrap());
+    let n = out.frames();
+    for k in 0..contacts.len() {
+        let of = |k: usize, c: usize| series(&out.pose, k, n, c);
+        let (grid, theta) = (of(k / 4 * 4, 2), of(k, 2));
+        if k % 4 == 3 {
+            let apart = grid.iter().zip(&theta).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(apart > 1e-4, "the published form differs: {apart} rad");
+            continue;
+        }
+        assert!(grid.iter().fold(0.0f64, |most, q| most.max(q.abs())) > 1e-3, "the load turns the body");
+        for c in 0..3 {
+            // A soft body turns a thousand times as far as those above.
+            let what = format!("contact {k}, pose.{}", ["x", "y", "theta"][c]);
+            assert_close(&what, &of(k, c), &of(k / 4 * 4, c), 1e3 * limits.stick);
+        }
+    }
+}
+
 /// By the rules that take a cell for a point a contact of one cell has no extent, and slides as one bristle does.
 fn a_contact_of_one_cell_slides_as_a_point(engine: &dyn Engine, _: &Limits) {
     let grid = Grid::new(3, 3, 0.01, 0.01).unwrap();
@@ -315,6 +360,7 @@ macro_rules! suite {
                 lugre_drifts_as_the_model_says_and_elasto_plastic_does_not,
                 the_published_form_creeps_under_looping_loads_and_the_consistent_one_does_not,
                 the_consistent_form_sticks_as_the_distributed_model_does,
+                the_consistent_form_sticks_as_the_distributed_model_does_on_maps_that_follow_the_force,
                 a_contact_of_one_cell_slides_as_a_point,
             );
         }

@@ -9,6 +9,9 @@ use crate::limit_surface::Table;
 use crate::patch::Patch;
 use crate::planar::Twist;
 
+/// A cell slower than this share of the fastest is at rest: its direction is rounding.
+const AT_REST: f64 = 1e-12;
+
 impl Contact {
     /// The bristle states at the start, as [`Bristles::States`] has them, of the `active` cells of a grid; none if all are zero.
     #[must_use]
@@ -50,13 +53,15 @@ impl Contact {
         mu_c + (mu_s - mu_c) * (-(speed / self.friction.v_s).powf(self.friction.gamma)).exp()
     }
 
-    /// `zeta = g(|v|) v/|v|` in every cell: `dz/dt = 0` of eqs. (1) and (15). A cell at rest has an unloaded bristle.
+    /// `zeta = g(|v|) v/|v|` in every cell: `dz/dt = 0` of eqs. (1) and (15). A cell at rest, but for rounding, has an unloaded bristle.
     fn steady_grid(&self, active: &[usize]) -> Vec<[f64; 2]> {
         let (twist, grid) = (self.first_twist(), self.patch.grid());
+        let [x, y] = grid.centre(0, 0);
+        let rest = AT_REST * (twist.vx.hypot(twist.vy) + twist.w.abs() * x.hypot(y));
         let steady = |i: &usize| {
             let v = twist.at(grid.centre(i % grid.nx, i / grid.nx));
             let speed = v.vx.hypot(v.vy);
-            let share = if speed > 0.0 { self.first_stribeck(speed) / speed } else { 0.0 };
+            let share = if speed > rest { self.first_stribeck(speed) / speed } else { 0.0 };
             [share * v.vx, share * v.vy]
         };
         active.iter().map(steady).collect()

@@ -138,9 +138,7 @@ impl<A: Bristles> Rider<'_, A> {
 
     /// Follows the map at the start of the interval, if that is made anew.
     fn remap<R: Real, B: Abreast<R, Alone = A>>(&mut self, group: &mut Group<R, B>, l: usize) {
-        if let Some(f_n) = self.interval.remap {
-            group.remap(l, self.seat.contact, f_n, &mut self.alone);
-        }
+        group.remap(l, self.seat.contact, &self.interval, &mut self.alone);
     }
 
     /// The end of the run, or of what could be computed of it.

@@ -74,7 +74,7 @@ struct Bindings {
 
 /// Intervals of one window of a contact: the first one's index, and each with its map and, if it needs a
 /// limit surface of its own, the patch of that.
-type Part = (usize, Vec<(Interval, Map, Option<Patch>)>);
+type Part = (usize, Map, Vec<(Interval, Map, Option<Patch>)>);
 
 /// Intervals of one window of all contacts of a chunk.
 #[derive(Default)]
@@ -141,7 +141,7 @@ impl<'a> Chunk<'a> {
             if bent {
                 zetas.extend((0..item.zetas()).map(zeta));
             }
-            states.push(device_state(item.contact, &map));
+            states.push(device_state(item.contact));
             maps.push(map);
         }
         let buffer = |label: &str, size: u64, usage: wgpu::BufferUsages| {
@@ -263,7 +263,7 @@ impl<'a> Chunk<'a> {
             .zip(&*cursors)
             .zip(&mut self.maps)
             .map(|((item, &from), map)| {
-                let mut intervals = Vec::new();
+                let (before, mut intervals) = (map.clone(), Vec::new());
                 let mut samples = 0;
                 while samples < window.len() && from + intervals.len() < item.timeline.len() {
                     let mut interval = item.contact.interval(&item.timeline, from + intervals.len());
@@ -271,12 +271,12 @@ impl<'a> Chunk<'a> {
                     let own = map.follow(item.contact, &mut interval);
                     intervals.push((interval, map.clone(), own));
                 }
-                (from, intervals)
+                (from, before, intervals)
             })
             .collect();
         self.make_tables(&mut parts)?;
         let mut window_tables = self.tables.clone();
-        for (i, (from, intervals)) in parts.into_iter().enumerate() {
+        for (i, (from, mut before, intervals)) in parts.into_iter().enumerate() {
             let to = from + intervals.len();
             cursors[i] = to;
             upload.windows.push(layout::Window {
@@ -300,6 +300,7 @@ impl<'a> Chunk<'a> {
                 for (to, from) in c.iter_mut().zip(interval.c.as_flattened()) {
                     *to = *from as f32;
                 }
+                let [shrink, stretch] = map.taken_after(&before, self.items[i].contact);
                 upload.intervals.push(layout::Interval {
                     length: interval.length as f32,
                     flags: bit(interval.jump, flag::JUMP)
@@ -309,11 +310,14 @@ impl<'a> Chunk<'a> {
                     map_f_n: map.f_n.unwrap_or_default() as f32,
                     map_radius: map.radius as f32,
                     map_viscous: map.viscous as f32,
+                    map_shrink: shrink as f32,
+                    map_stretch: stretch as f32,
                     map_table: map.table.as_ref().map_or(0, |t| window_tables.first_of(t)),
                     term_first,
                     term_count: interval.terms.len() as u32,
                     c,
                 });
+                before = map;
             }
         }
         upload.tables = window_tables.numbers_beyond(&self.tables);
@@ -323,10 +327,10 @@ impl<'a> Chunk<'a> {
     /// Makes the limit surfaces that intervals ask for, all in one batch, and hands each to the
     /// intervals from there on.
     fn make_tables(&mut self, parts: &mut [Part]) -> Result<(), EngineError> {
-        let all = || parts.iter().flat_map(|(_, intervals)| intervals);
+        let all = || parts.iter().flat_map(|(_, _, intervals)| intervals);
         let asked = all().filter_map(|(_, map, own)| Some((own.clone()?, map.table.clone()?)));
         let mut made = map::tables(self.gpu, asked.collect())?.into_iter();
-        for ((_, intervals), now) in parts.iter_mut().zip(&mut self.maps) {
+        for ((_, _, intervals), now) in parts.iter_mut().zip(&mut self.maps) {
             let mut latest = None;
             for (_, map, own) in intervals {
                 if own.is_some() {

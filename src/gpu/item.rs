@@ -119,7 +119,7 @@ pub(super) fn device_contact(
 }
 
 /// The contact's initial state, with what single precision cannot hold in the low parts.
-pub(super) fn device_state(contact: &Contact, map: &Map) -> State {
+pub(super) fn device_state(contact: &Contact) -> State {
     let prescribed = contact.body.kind == crate::body::Kind::Prescribed;
     let u = if prescribed { [0.0; 3] } else { contact.initial.twist.to_array() };
     let q = contact.initial.pose;
@@ -132,7 +132,6 @@ pub(super) fn device_state(contact: &Contact, map: &Map) -> State {
         q_low: low(q.to_array()),
         h_next: FRESH_STEP as f32,
         patch_twist: narrow(contact.body.transform(q).twist(u.into()).to_array()),
-        map_radius: map.radius as f32,
         ..State::default()
     }
 }

@@ -53,7 +53,7 @@ shared! {
 
 shared! {
     struct Interval {
-        length: f32, flags: u32, map_f_n: f32, map_radius: f32, map_viscous: f32, map_table: u32, term_first: u32, term_count: u32, c: [f32; 3 * slot::COUNT],
+        length: f32, flags: u32, map_f_n: f32, map_radius: f32, map_viscous: f32, map_shrink: f32, map_stretch: f32, map_table: u32, term_first: u32, term_count: u32, c: [f32; 3 * slot::COUNT],
     }
 }
 
@@ -64,7 +64,7 @@ shared! {
 shared! {
     struct State {
         u: [f32; 3], u_low: [f32; 3], q: [f32; 3], q_low: [f32; 3], patch_twist: [f32; 3],
-        left: f32, h_next: f32, map_radius: f32, interval: u32, at_least: u32, recorded: u32, status: u32,
+        left: f32, h_next: f32, interval: u32, at_least: u32, recorded: u32, status: u32,
         failed_step: u32, unconverged: u32, steps: u32, sweeps: u32,
     }
 }

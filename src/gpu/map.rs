@@ -4,8 +4,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::contact::{Contact, Model, radius_of, reshapes};
+use crate::contact::{Carry, Contact, Form, Model, radius_of, reshapes};
 use crate::error::EngineError;
+use crate::friction::Law;
 use crate::gpu::Gpu;
 use crate::limit_surface::{Rule, Table};
 use crate::patch::Patch;
@@ -53,6 +54,15 @@ impl Map {
         }
         self.radius = radius_of(&patch, self.table.as_deref());
         None
+    }
+
+    /// What a reduced bristle's `zeta_3` is multiplied by when this map takes the place of `before`, see [`Carry`].
+    pub fn taken_after(&self, before: &Self, contact: &Contact) -> [f64; 2] {
+        let of = |map: &Self| [map.radius, map.viscous];
+        let (Model::LimitSurface(_, form) | Model::Ellipsoid(form)) = contact.model else { return [1.0; 2] };
+        let consistent = contact.friction.law == Law::ElastoPlastic && form == Form::Consistent;
+        let Carry { shrink, stretch } = Carry::new(consistent, of(before), of(self));
+        [shrink, stretch]
     }
 
     /// Takes the limit surface that [`Map::follow`] asked for.

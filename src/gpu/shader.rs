@@ -3,6 +3,7 @@
 use super::adapter::Adapter;
 use super::layout::{flag, kind};
 use crate::body::Kind;
+use crate::contact::STICKS;
 use crate::engine::Reason;
 use crate::friction::STRIBECK_X_MIN;
 use crate::kernel::friction::{FALLING, FALLING_FROM, FLATTEST};
@@ -122,6 +123,7 @@ pub fn source(shape: Shape) -> String {
         ("KAPPA", KAPPA),
         ("PULL", PULL),
         ("NEWTON_TOLERANCE", NEWTON_TOLERANCE),
+        ("STICKS", STICKS),
         ("STRAIGHT", STRAIGHT),
         ("LEAST_REACH", LEAST_REACH),
         ("SHORTEST_RULED_STEP", SHORTEST_RULED_STEP),

@@ -26,10 +26,10 @@ pub trait Abreast<R: Real> {
     fn leave(&mut self, l: usize);
     /// Copies the states of lane `l`.
     fn state(&self, l: usize, alone: &mut Self::Alone);
-    /// Follows a new map of lane `l`, whose bristles have settled if they must ([`Bristles::holds_map`]).
-    fn remap(&mut self, l: usize, patch: &Patch, alone: &mut Self::Alone) {
+    /// Follows a new map of lane `l` under `mu_c`; its bristles have settled if they must ([`Bristles::holds_map`]).
+    fn remap(&mut self, l: usize, patch: &Patch, mu_c: f64, alone: &mut Self::Alone) {
         self.state(l, alone);
-        alone.remap(patch);
+        alone.remap(patch, mu_c);
         self.seat(l, alone);
     }
     /// The points of the patches that twists and wrenches refer to [m].

@@ -109,7 +109,7 @@ impl<R: Real> Bristles for Grid<R> {
         patch.arm2()
     }
 
-    fn remap(&mut self, patch: &Patch) {
+    fn remap(&mut self, patch: &Patch, _: f64) {
         self.wake();
         self.cells.set_weights(&self.active.iter().map(|&i| patch.weights()[i]).collect::<Vec<_>>());
     }

@@ -11,7 +11,7 @@ use nalgebra::{Matrix3, Vector3};
 use super::distributed::{Rate, Sums};
 use super::friction::{Consts, Motion, Stage, motion, ramp, ramp_root};
 use super::step::{Bristles, LEAST_REACH, STRAIGHT};
-use crate::contact::{Contact, Form, radius_of, reshapes};
+use crate::contact::{Carry, Contact, Form, radius_of, reshapes};
 use crate::limit_surface::Table;
 use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
@@ -193,15 +193,16 @@ impl Bristles for Reduced {
     }
 
     /// Only `r` and `u` follow a map that changes its size; a limit surface is made anew when the map's shape changes.
-    fn remap(&mut self, patch: &Patch) {
+    fn remap(&mut self, patch: &Patch, mu_c: f64) {
         if let Some(table) = self.table.as_mut().filter(|table| reshapes(patch) && table.patch() != patch) {
             let make = if self.single { Table::single } else { Table::new };
             *table = Arc::new(make(patch, table.rule(), table.n_ls()).expect("the resolution was checked before"));
         }
         let radius = radius_of(patch, self.table.as_deref());
+        let consistent = self.k.elasto_plastic && self.form == Form::Consistent;
+        let carry = Carry::new(consistent, [self.radius, self.viscous], [radius, patch.viscous()]);
+        self.zeta[2] *= carry.factor(self.zeta.norm(), mu_c);
         self.cop = patch.cop();
-        // The deflection z_tau = r zeta_3 / sigma0 is kept, as the grid keeps its bristles, while there is an arm.
-        self.zeta[2] *= self.radius * over(radius);
         self.radius = radius;
         self.viscous = patch.viscous();
     }

@@ -75,8 +75,8 @@ pub trait Bristles {
     fn states(&self) -> Vec<[f64; 2]>;
     /// `L^2` [m^2], which weighs angular against linear velocity.
     fn arm2(&self, patch: &Patch) -> f64;
-    /// Follows the map of `patch`.
-    fn remap(&mut self, patch: &Patch);
+    /// Follows the map of `patch`, under `mu_c`.
+    fn remap(&mut self, patch: &Patch, mu_c: f64);
     /// Whether a stage must be finished on the map that it was solved on.
     fn holds_map(&self) -> bool;
 }
@@ -148,8 +148,9 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Makes the pressure map anew for normal force `f_n` [N], if it is that of another; bristles are kept.
-    pub fn remap(&mut self, f_n: f64) {
+    /// Makes the pressure map anew at the start of `interval`, if that asks for one of another force; bristles are kept.
+    pub fn remap(&mut self, interval: &Interval) {
+        let Some(f_n) = interval.remap else { return };
         if self.mapped.replace(f_n) == Some(f_n) {
             return;
         }
@@ -158,15 +159,13 @@ impl<'a> Solver<'a> {
             self.sweep(None);
         }
         let patch = self.contact.patch.under(f_n);
-        self.bristles.remap(&patch);
+        self.bristles.remap(&patch, interval.inputs(0.0)[slot::MU_C]);
         self.arm2 = self.bristles.arm2(&patch);
     }
 
     /// Steps through one interval. `Err` if the contact became non-finite; its status says where.
     pub fn advance(&mut self, interval: &Interval) -> Result<(), Failed> {
-        if let Some(f_n) = interval.remap {
-            self.remap(f_n);
-        }
+        self.remap(interval);
         let mut left = interval.length;
         let mut at_least = if interval.jump { 2 } else { 1 };
         if interval.jump {

@@ -105,6 +105,7 @@ macro_rules! suite {
                 grip::normal_force_through_zero_is_no_contact_below,
                 steady::a_constant_twist_has_its_steady_wrench_from_the_start,
                 steady::a_body_that_has_been_sliding_slows_by_mu_g,
+                steady::a_spin_has_no_force,
                 batch::results_do_not_depend_on_neighbours_order_or_threads,
                 batch::failed_contact_is_marked_and_its_neighbours_are_unchanged,
             );

@@ -207,15 +207,16 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         self.mapped[l] == f_n
     }
 
-    /// Makes the pressure map of a contact in lane `l` anew for normal force `f_n` [N], if it is that of another; its bristles `alone` are
-    /// kept. Settled, if they must be.
-    pub fn remap(&mut self, l: usize, contact: &Contact, f_n: f64, alone: &mut B::Alone) {
+    /// Makes the pressure map of a contact in lane `l` anew at the start of `interval`, if that asks for one of another force; its bristles
+    /// `alone` are kept. Settled, if they must be.
+    pub fn remap(&mut self, l: usize, contact: &Contact, interval: &Interval, alone: &mut B::Alone) {
+        let Some(f_n) = interval.remap else { return };
         if self.is_mapped(l, f_n) {
             return;
         }
         self.mapped[l] = f_n;
         let patch = contact.patch.under(f_n);
-        self.bristles.remap(l, &patch, alone);
+        self.bristles.remap(l, &patch, interval.inputs(0.0)[slot::MU_C], alone);
         self.weigh(l, &contact.body, alone.arm2(&patch));
     }
 

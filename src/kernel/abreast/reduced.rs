@@ -131,7 +131,7 @@ impl<R: Real> Abreast<R> for Reduceds<R> {
         }
     }
 
-    fn remap(&mut self, l: usize, patch: &Patch, alone: &mut Reduced) {
+    fn remap(&mut self, l: usize, patch: &Patch, mu_c: f64, alone: &mut Reduced) {
         let before = alone.table.clone();
         if let (Some(table), Some(made)) = (&mut alone.table, &self.made)
             && table.patch() != patch
@@ -141,7 +141,7 @@ impl<R: Real> Abreast<R> for Reduceds<R> {
             *table = Arc::clone(made);
         }
         self.state(l, alone);
-        alone.remap(patch);
+        alone.remap(patch, mu_c);
         self.place(l, alone);
         let (Some(before), Some(table)) = (before, &alone.table) else { return };
         if Arc::ptr_eq(&before, table) {
