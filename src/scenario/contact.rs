@@ -38,8 +38,9 @@ pub(super) fn contact(
         d.record("patch.torsional_radius", tables.radius(&spec.contact, &patch));
     }
     // The viscous factor is a sum over cell centres: of one cell it is zero, and nothing winds the bristle up. A map that follows
-    // the force may be one cell at first.
-    let is_lone = || patch.viscous() == 0.0 && patch.rule().is_none() && tables.radius(&spec.contact, &patch) > 0.0;
+    // the force may be one cell at first, if the grid has more.
+    let stays = patch.rule().is_none() || patch.grid().len() == 1;
+    let is_lone = || stays && patch.viscous() == 0.0 && tables.radius(&spec.contact, &patch) > 0.0;
     if spec.contact.model != ModelName::Distributed && is_lone() {
         let accepted = "at least two cells for a reduced bristle that resists rotation, or `contact.rule = \"points\"`";
         return Err(ParameterError::new("patch", "one cell with pressure", accepted));

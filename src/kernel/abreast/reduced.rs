@@ -40,10 +40,33 @@ pub struct Reduceds<R: Real> {
     known: HashMap<*const Table, u32>,
     /// Where a lane has room for the tables of maps that change their shape.
     own: [Option<u32>; LANES],
-    /// The last table that was made of a new map: contacts that are gripped alike ask for the same ones at the same time.
-    made: Option<Arc<Table>>,
+    /// The tables that were made of new maps: contacts that are gripped alike ask for the same ones.
+    made: Made,
     /// Friction constants.
     k: Consts<R>,
+}
+
+/// Tables that were made in a run, by the viscous factors of their maps.
+#[derive(Clone, Debug, Default)]
+struct Made(HashMap<u64, Arc<Table>>);
+
+/// Memory that tables which were made may take [byte].
+const KEPT: usize = 16 << 20;
+
+impl Made {
+    /// The table of `patch` by the rule and of the resolution of `like`, if it was made.
+    fn of(&self, patch: &Patch, like: &Table) -> Option<Arc<Table>> {
+        let made = self.0.get(&patch.viscous().to_bits())?;
+        let same = made.patch() == patch && (made.rule(), made.n_ls()) == (like.rule(), like.n_ls());
+        same.then(|| Arc::clone(made))
+    }
+
+    fn keep(&mut self, table: &Arc<Table>) {
+        if (self.0.len() + 1) * size_of_val(table.nodes()) > KEPT {
+            self.0.clear();
+        }
+        self.0.insert(table.patch().viscous().to_bits(), Arc::clone(table));
+    }
 }
 
 /// What the contacts have in common.
@@ -109,7 +132,7 @@ impl<R: Real> Reduceds<R> {
             tables: Vec::new(),
             known: HashMap::new(),
             own: [None; LANES],
-            made: None,
+            made: Made::default(),
             k: like.k.wide(),
         }
     }
@@ -133,12 +156,11 @@ impl<R: Real> Abreast<R> for Reduceds<R> {
 
     fn remap(&mut self, l: usize, patch: &Patch, mu_c: f64, alone: &mut Reduced) {
         let before = alone.table.clone();
-        if let (Some(table), Some(made)) = (&mut alone.table, &self.made)
+        if let Some(table) = &mut alone.table
             && table.patch() != patch
-            && made.patch() == patch
-            && (made.rule(), made.n_ls()) == (table.rule(), table.n_ls())
+            && let Some(made) = self.made.of(patch, table)
         {
-            *table = Arc::clone(made);
+            *table = made;
         }
         self.state(l, alone);
         alone.remap(patch, mu_c);
@@ -147,7 +169,7 @@ impl<R: Real> Abreast<R> for Reduceds<R> {
         if Arc::ptr_eq(&before, table) {
             return;
         }
-        self.made = Some(Arc::clone(table));
+        self.made.keep(table);
         let next = self.tables.len() as u32;
         self.table[l] = *self.own[l].get_or_insert(next);
         if self.table[l] == next {
