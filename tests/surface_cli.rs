@@ -278,7 +278,6 @@ fn margins_say_inside_or_not_how_far_and_which_way() {
     // A wider patch resists more torque, by as much.
     let wide = json(dir.path(), &["margin", "square.toml", "--set", "patch.size=0.06", "--load", "0,0,-0.001"]);
     close(&wide["loads"][0]["factor"], 2.0 * answers[2]["factor"].as_f64().unwrap(), 1e-6);
-    // The arguments win, and the answer says so.
     // A map that follows the force follows the one that is asked for.
     fs::write(dir.path().join("soft.toml"), "f_n = 4.0\n[patch]\nshape = \"hertz\"\ncells = 11\n").unwrap();
     let load = ["--load", "0.2,0,0.0003"];
@@ -287,6 +286,7 @@ fn margins_say_inside_or_not_how_far_and_which_way() {
     let firm = json(dir.path(), &[&["margin", "soft.toml"], &load[..]].concat());
     assert_eq!((&said["r"], &said["loads"]), (&set["r"], &set["loads"]));
     assert!(said["r"].as_f64() < firm["r"].as_f64(), "{said} {firm}");
+    // The arguments win, and the answer says so.
     let report = json(dir.path(), &["margin", "square.toml", "--load=-1,0,0", "--mu", "0.8", "--f-n", "5"]);
     close(&report["loads"][0]["factor"], 4.0, 1e-9);
     assert_eq!(report["mu_from"], "--mu");

@@ -108,7 +108,7 @@ pub fn a_spin_has_no_force(engine: &dyn Engine, limits: &Limits) {
     let grid = Grid::new(7, 7, 0.02, 0.02).unwrap();
     // The centre of pressure of these is off the middle by rounding.
     let hertz = Patch::hertz(grid, Hertz { radius: 1.5, exponent: Exponent::Fixed(1.3) }, 1.0).unwrap();
-    let lopsided = Patch::from_fn(grid, |x, y| 1.0 + 0.3 * (700.0 * (x * x + y * y)).sin()).unwrap();
+    let rings = Patch::from_fn(grid, |x, y| 1.0 + 0.3 * (700.0 * (x * x + y * y)).sin()).unwrap();
     let twist = [0.0, 0.0, 3.0];
     let contact = |patch| {
         let friction = Friction { sigma1: 0.0, ..Friction::default() };
@@ -117,7 +117,7 @@ pub fn a_spin_has_no_force(engine: &dyn Engine, limits: &Limits) {
         c
     };
     let contacts = [shape(3, 0.02, Shape::Disc), shape(5, 0.02, Shape::Circle)].map(|p| Patch::clone(&p));
-    let contacts: Vec<Contact> = contacts.into_iter().chain([hertz, lopsided]).map(contact).collect();
+    let contacts: Vec<Contact> = contacts.into_iter().chain([hertz, rings]).map(contact).collect();
     let out = rollout(engine, &contacts, &Plan::new(0.01, 2e-4, 0.005).unwrap());
     for k in 0..contacts.len() {
         for w in of(&out.wrench, k, out.frames()) {
