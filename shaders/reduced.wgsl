@@ -11,6 +11,8 @@ override consistent: bool = true;
 var<private> zeta: vec3f;
 // What zeta cannot hold: without it, motion slower than its last bit would leave no trace and creep.
 var<private> zeta_low: vec3f;
+// What of zeta_3 the present map does not show.
+var<private> hidden: f32;
 // A state that was kept.
 var<private> kept: vec3f;
 var<private> kept_low: vec3f;
@@ -103,6 +105,7 @@ fn load_bristles() {
     let low = zetas[c.zeta_first + 2u];
     zeta = vec3f(a.x, a.y, b.x);
     zeta_low = vec3f(b.y, low.x, low.y);
+    hidden = zetas[c.zeta_first + 3u].x;
     radius = c.radius;
     viscous = c.viscous;
     table_first = c.cell_first;
@@ -113,6 +116,7 @@ fn store_bristles() {
     zetas[c.zeta_first] = zeta.xy;
     zetas[c.zeta_first + 1u] = vec2f(zeta.z, zeta_low.x);
     zetas[c.zeta_first + 2u] = zeta_low.yz;
+    zetas[c.zeta_first + 3u] = vec2f(hidden, 0.0);
 }
 
 // Remembers the state.
@@ -343,17 +347,34 @@ fn sensitivity3(k: Consts, st: Stage, m: Drive, z: Bristle3) -> mat3x3f {
     return direct - outer(p, hv) * (1.0 / hb);
 }
 
-// Follows the map of the interval; zeta_3 is carried over as by `Carry` in contact.rs.
+// Carries zeta_3 over to the map of the interval: twin of `Carry` in contact.rs.
+fn carry(mu_c: f32) {
+    let pull = dot(zeta.xy, zeta.xy);
+    let size2 = pull + zeta.z * zeta.z;
+    let limit = min(STICKS, c.s_ba) * mu_c;
+    if (now.map_sticks == 0.0 || size2 > limit * limit) {
+        zeta.z *= now.map_slides;
+        zeta_low.z *= now.map_slides;
+        hidden = 0.0;
+        return;
+    }
+    let whole = now.map_sticks * (zeta.z + hidden);
+    let most = min(BENDS, c.s_ba) * mu_c;
+    let bends = now.map_radius > 0.0 && now.map_viscous > 0.0;
+    let room = select(0.0, sqrt(max(size2, most * most) - pull), bends);
+    zeta.z = clamp(whole, -room, room);
+    hidden = whole - zeta.z;
+    zeta_low.z = select(0.0, zeta_low.z * now.map_sticks, hidden == 0.0);
+}
+
+// Follows the map of the interval.
 fn remap() {
     if (pending) {
         // The stage is finished on the map that it was solved on.
         settle();
         sweeps += 1u;
     }
-    let sticks = length(zeta) <= STICKS * inputs(0.0).mu_c;
-    let scale = now.map_shrink * select(1.0, now.map_stretch, sticks);
-    zeta.z *= scale;
-    zeta_low.z *= scale;
+    carry(inputs(0.0).mu_c);
     follow_map();
 }
 

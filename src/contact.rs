@@ -60,6 +60,13 @@ pub enum Form {
     Consistent,
 }
 
+impl Form {
+    /// Whether a bristle is elastic below break-away: one of this form under the law Elasto-Plastic.
+    pub(crate) fn sticks(self, elasto_plastic: bool) -> bool {
+        elasto_plastic && self == Self::Consistent
+    }
+}
+
 /// Inputs over time.
 #[derive(Clone, Debug)]
 pub struct Inputs {
@@ -325,32 +332,53 @@ pub(crate) fn radius_of(patch: &Patch, table: Option<&Table>) -> f64 {
     table.radius_under(patch).unwrap_or_else(|| Surface::new(patch, table.rule()).radius())
 }
 
-/// A reduced bristle bent to this share of `mu_c` at most sticks when its map changes.
+/// A reduced bristle bent to this share of `mu_c` at most, and of break-away, sticks when its map changes.
 pub(crate) const STICKS: f64 = 0.7;
+/// A map that grows bends it to this share of `mu_c` at most: there the outermost bristles of a grid begin to slip.
+pub(crate) const BENDS: f64 = 0.65;
 
-/// How a reduced bristle is carried over to a new map: `zeta_3` is multiplied by `shrink`, and by `stretch` if it sticks.
+/// How a reduced bristle is carried over to a new map.
 ///
 /// In general the deflection `z_tau = r zeta_3/sigma0` is kept, as published. A bristle of the `consistent` Elasto-Plastic form that sticks keeps
 /// the rotation that has bent it, `theta` of `zeta_3 = sigma0 (u/r) theta`, as a grid does that keeps its bristles: it comes back to the same
-/// state however the map went, and nothing creeps.
+/// state however the map went, and nothing creeps. What a map cannot show of the rotation is hidden until one can.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Carry {
-    /// `r/r'`.
-    pub shrink: f64,
-    /// `u'/u`; 1 of the other forms.
-    pub stretch: f64,
+    /// What `zeta_3` is multiplied by to keep the deflection: `r/r'`.
+    pub slides: f64,
+    /// To keep the rotation: `(u'/r')/(u/r)`; 0 if it is not kept.
+    pub sticks: f64,
+    /// Whether a rotation bends the bristle on the new map: whether it has an arm.
+    pub bends: bool,
 }
 
 impl Carry {
-    /// From a map with radius [m] and viscous factor [m^2] `from` to one with `to`. Without an arm there is no rotation to keep.
+    /// From a map with radius [m] and viscous factor [m^2] `from` to one with `to`; `consistent` bristles keep their rotation.
     pub fn new(consistent: bool, from: [f64; 2], to: [f64; 2]) -> Self {
-        let over = |x: f64| if x > 0.0 { 1.0 / x } else { 0.0 };
-        Self { shrink: from[0] * over(to[0]), stretch: if consistent { to[1] * over(from[1]) } else { 1.0 } }
+        let has_arm = |[r, u]: [f64; 2]| r > 0.0 && u > 0.0;
+        // Without an arm the rotation is kept as an arc at 1 m.
+        let arm = |map: [f64; 2]| if has_arm(map) { map[1] / map[0] } else { 1.0 };
+        Self {
+            slides: if to[0] > 0.0 { from[0] / to[0] } else { 0.0 },
+            sticks: if consistent { arm(to) / arm(from) } else { 0.0 },
+            bends: has_arm(to),
+        }
     }
 
-    /// The factor of a bristle bent to `size` = `|zeta|` under `mu_c`.
-    pub fn factor(self, size: f64, mu_c: f64) -> f64 {
-        if size <= STICKS * mu_c { self.shrink * self.stretch } else { self.shrink }
+    /// `zeta_3` and what is hidden of it on the new map, from `zeta` and what was hidden; `s_ba` is the break-away share.
+    pub fn onto(self, zeta: [f64; 3], hidden: f64, mu_c: f64, s_ba: f64) -> [f64; 2] {
+        let [x, y, z] = zeta;
+        let pull = x * x + y * y;
+        let size2 = pull + z * z;
+        let limit = STICKS.min(s_ba) * mu_c;
+        if self.sticks == 0.0 || size2 > limit * limit {
+            return [self.slides * z, 0.0];
+        }
+        let whole = self.sticks * (z + hidden);
+        let most = BENDS.min(s_ba) * mu_c;
+        let room = if self.bends { (size2.max(most * most) - pull).sqrt() } else { 0.0 };
+        let shown = whole.clamp(-room, room);
+        [shown, whole - shown]
     }
 }
 

@@ -17,7 +17,7 @@ use bristle::limit_surface::{Basis, Rule, Table};
 use bristle::patch::{Exponent, Grid, Hertz, Patch, Shape};
 use bristle::scenario::{Scenario, change};
 use bristle::schedule::{Signal, Sine};
-use common::{Adaptive, assert_below, assert_close, in_hand, rollout, series, shape};
+use common::{Adaptive, assert_below, assert_close, in_hand, prescribed, rollout, series, shape};
 
 /// How close an engine has to come (design: model, section 7).
 pub struct Limits {
@@ -320,6 +320,55 @@ fn the_consistent_form_sticks_as_the_distributed_model_does_on_maps_that_follow_
     }
 }
 
+/// A turned patch on which the grip closes, opens again, lets go and holds again: friction never exceeds its limit, and
+/// what the grip had hidden of the rotation comes back, as it does with a grid.
+fn a_grip_that_closes_and_opens_again_gives_the_rotation_back(engine: &dyn Engine, limits: &Limits) {
+    const GRIPS: [f64; 5] = [0.1, 10.0, 0.1, 0.0, 0.1];
+    let friction = Friction { mu_c: 1.0, mu_s: 1.2, ..Friction::default() };
+    let mut contacts = Vec::new();
+    for n in [20, 21] {
+        let grid = Grid::new(n, n, 0.02, 0.02).unwrap();
+        let patch = Arc::new(Patch::hertz(grid, Hertz { radius: 4.0, exponent: Exponent::Fixed(2.0) }, 4.0).unwrap());
+        let surface = |rule| Model::LimitSurface(Arc::new(Table::new(&patch, rule, 10).unwrap()), Form::Consistent);
+        let open = patch.under(GRIPS[0]);
+        let turn = 0.55 * friction.mu_c * open.radius() / (friction.sigma0 * open.viscous());
+        for model in [
+            Model::Distributed,
+            surface(Rule::Cells),
+            surface(Rule::Points),
+            surface(Rule::Bilinear),
+            Model::Ellipsoid(Form::Consistent),
+        ] {
+            let mut contact = prescribed(&patch, friction, [0.0; 3], 0.0);
+            contact.model = model;
+            let grips: Vec<(f64, f64)> = GRIPS.iter().enumerate().map(|(k, f_n)| (0.1 * k as f64, *f_n)).collect();
+            contact.inputs.normal_force = Signal::steps(&grips).unwrap();
+            contact.inputs.twist[2] = Signal::steps(&[(0.0, turn / 0.01), (0.01, 0.0)]).unwrap();
+            contact.inputs.remap_every = Some(0.01);
+            contacts.push(contact);
+        }
+    }
+    let out = rollout(engine, &contacts, &Plan::new(0.5, DEFAULT_STEP, 0.05).unwrap());
+    let n = out.frames();
+    for (k, contact) in contacts.iter().enumerate() {
+        // In the middle of every grip, torque over its limit by the cells' centres.
+        let share = |k: usize, grip: usize| {
+            let tau = series(&out.wrench, k, n, 2)[2 * grip + 1];
+            let most = friction.mu_c * GRIPS[grip] * contact.patch.under(GRIPS[grip]).radius();
+            if most > 0.0 { tau / most } else { tau }
+        };
+        let grid = k / 5 * 5;
+        let [first, closed, open, off, again] = [0, 1, 2, 3, 4].map(|grip| share(k, grip));
+        assert!((-0.6..-0.5).contains(&first), "contact {k}: {first}");
+        assert!((-1.01 * friction.mu_s..=-0.5).contains(&closed), "contact {k}: {closed} of the limit");
+        assert_eq!(off, 0.0, "contact {k}");
+        for (what, found) in [("first", first), ("open again", open), ("after nothing", again)] {
+            let apart = (found - share(grid, 0)).abs();
+            assert!(apart < 1e3 * limits.stick, "contact {k}, {what}: {found}, grid {}", share(grid, 0));
+        }
+    }
+}
+
 /// By the rules that take a cell for a point a contact of one cell has no extent, and slides as one bristle does.
 fn a_contact_of_one_cell_slides_as_a_point(engine: &dyn Engine, _: &Limits) {
     let grid = Grid::new(3, 3, 0.01, 0.01).unwrap();
@@ -361,6 +410,7 @@ macro_rules! suite {
                 the_published_form_creeps_under_looping_loads_and_the_consistent_one_does_not,
                 the_consistent_form_sticks_as_the_distributed_model_does,
                 the_consistent_form_sticks_as_the_distributed_model_does_on_maps_that_follow_the_force,
+                a_grip_that_closes_and_opens_again_gives_the_rotation_back,
                 a_contact_of_one_cell_slides_as_a_point,
             );
         }

@@ -18,7 +18,7 @@ use super::pace::Pace;
 use super::room::{self, BUFFER_BUDGET};
 use super::shader::{RAMP_ITERATIONS, ROOT_ITERATIONS, Shape, Variant};
 use super::staging::Staging;
-use crate::contact::{Bristles, Model};
+use crate::contact::{Bristles, Carry, Model};
 use crate::engine::{Plan, Progress, Reason, Status, Trajectories, share};
 use crate::error::EngineError;
 use crate::patch::Patch;
@@ -72,7 +72,7 @@ struct Bindings {
     run: wgpu::Buffer,
 }
 
-/// Intervals of one window of a contact: the first one's index, and each with its map and, if it needs a
+/// Intervals of one window of a contact: the first one's index, the map before it, and each with its map and, if it needs a
 /// limit surface of its own, the patch of that.
 type Part = (usize, Map, Vec<(Interval, Map, Option<Patch>)>);
 
@@ -112,11 +112,13 @@ impl<'a> Chunk<'a> {
         let mut maps = Vec::with_capacity(items.len());
         // A new buffer holds zeros: bristles go up only if some contact brings its own.
         let bent = items.iter().any(|item| item.contact.initial.bristles != Bristles::Unloaded);
+        let firsts = items[..if bent { items.len() } else { 0 }].par_iter();
+        let firsts: Vec<_> = firsts.map(|item| item.contact.first_bristles(&item.active)).collect();
         let mut zetas: Vec<[f32; 2]> = Vec::with_capacity(if bent { cells } else { 0 });
         let mut zeta_first = 0;
         let mut contacts = Vec::with_capacity(items.len());
         let mut states = Vec::with_capacity(items.len());
-        for item in items {
+        for (i, item) in items.iter().enumerate() {
             let patch = &item.contact.patch;
             let grid = patch.grid();
             let map = Map::of(item.contact);
@@ -134,7 +136,7 @@ impl<'a> Chunk<'a> {
             let first = if item.contact.model.is_grid() { first } else { table_first };
             contacts.push(device_contact(item, plan, &map, first, zeta_first));
             zeta_first += item.zetas() as u32;
-            let first = item.first.as_deref().unwrap_or_default();
+            let first = firsts.get(i).and_then(|first| first.as_deref()).unwrap_or_default();
             // The low parts of a reduced bristle, behind its three numbers, start at 0.
             let high = |i: usize, z: &[f64; 2]| if item.contact.model.is_grid() || i == 0 { z[1] as f32 } else { 0.0 };
             let zeta = |i: usize| first.get(i).map_or([0.0; 2], |z| [z[0] as f32, high(i, z)]);
@@ -300,7 +302,7 @@ impl<'a> Chunk<'a> {
                 for (to, from) in c.iter_mut().zip(interval.c.as_flattened()) {
                     *to = *from as f32;
                 }
-                let [shrink, stretch] = map.taken_after(&before, self.items[i].contact);
+                let Carry { slides, sticks, .. } = map.taken_after(&before, self.items[i].contact);
                 upload.intervals.push(layout::Interval {
                     length: interval.length as f32,
                     flags: bit(interval.jump, flag::JUMP)
@@ -310,8 +312,8 @@ impl<'a> Chunk<'a> {
                     map_f_n: map.f_n.unwrap_or_default() as f32,
                     map_radius: map.radius as f32,
                     map_viscous: map.viscous as f32,
-                    map_shrink: shrink as f32,
-                    map_stretch: stretch as f32,
+                    map_slides: slides as f32,
+                    map_sticks: sticks as f32,
                     map_table: map.table.as_ref().map_or(0, |t| window_tables.first_of(t)),
                     term_first,
                     term_count: interval.terms.len() as u32,

@@ -1,7 +1,5 @@
 //! One contact as the device sees it.
 
-use std::borrow::Cow;
-
 use super::adapter::Adapter;
 use super::layout::{self, State, kind};
 use super::map::Map;
@@ -24,21 +22,18 @@ pub(super) struct Item<'a> {
     pub(super) timeline: Timeline<'a>,
     /// Indices into the map of the cells that carry pressure at some time; none for a reduced bristle.
     pub(super) active: Vec<usize>,
-    /// The bristles at the start, if not all are unloaded.
-    pub(super) first: Option<Cow<'a, [[f64; 2]]>>,
 }
 
 impl<'a> Item<'a> {
     pub(super) fn new(index: usize, contact: &'a Contact, plan: &Plan) -> Self {
         let timeline = contact.timeline(&plan.samples);
         let active = if contact.model.is_grid() { contact.active_cells(&timeline) } else { Vec::new() };
-        let first = contact.first_bristles(&active);
-        Self { index, contact, timeline, active, first }
+        Self { index, contact, timeline, active }
     }
 
-    /// Pairs of numbers of the bristles' state; of a reduced bristle three numbers and their low parts.
+    /// Pairs of numbers of the bristles' state; of a reduced bristle three numbers, their low parts, and what is hidden.
     pub(super) fn zetas(&self) -> usize {
-        if self.contact.model.is_grid() { self.active.len() } else { 3 }
+        if self.contact.model.is_grid() { self.active.len() } else { 4 }
     }
 
     pub(super) fn variant(&self, plan: &Plan, adapter: &Adapter) -> Result<Variant, EngineError> {

@@ -53,7 +53,7 @@ shared! {
 
 shared! {
     struct Interval {
-        length: f32, flags: u32, map_f_n: f32, map_radius: f32, map_viscous: f32, map_shrink: f32, map_stretch: f32, map_table: u32, term_first: u32, term_count: u32, c: [f32; 3 * slot::COUNT],
+        length: f32, flags: u32, map_f_n: f32, map_radius: f32, map_viscous: f32, map_slides: f32, map_sticks: f32, map_table: u32, term_first: u32, term_count: u32, c: [f32; 3 * slot::COUNT],
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::contact::{Carry, Contact, Form, Model, radius_of, reshapes};
+use crate::contact::{Carry, Contact, Model, radius_of, reshapes};
 use crate::error::EngineError;
 use crate::friction::Law;
 use crate::gpu::Gpu;
@@ -56,13 +56,16 @@ impl Map {
         None
     }
 
-    /// What a reduced bristle's `zeta_3` is multiplied by when this map takes the place of `before`, see [`Carry`].
-    pub fn taken_after(&self, before: &Self, contact: &Contact) -> [f64; 2] {
+    /// How a reduced bristle is carried over when this map takes the place of `before`.
+    pub fn taken_after(&self, before: &Self, contact: &Contact) -> Carry {
         let of = |map: &Self| [map.radius, map.viscous];
-        let (Model::LimitSurface(_, form) | Model::Ellipsoid(form)) = contact.model else { return [1.0; 2] };
-        let consistent = contact.friction.law == Law::ElastoPlastic && form == Form::Consistent;
-        let Carry { shrink, stretch } = Carry::new(consistent, of(before), of(self));
-        [shrink, stretch]
+        let consistent = match contact.model {
+            Model::Distributed => false,
+            Model::LimitSurface(_, form) | Model::Ellipsoid(form) => {
+                form.sticks(contact.friction.law == Law::ElastoPlastic)
+            }
+        };
+        Carry::new(consistent, of(before), of(self))
     }
 
     /// Takes the limit surface that [`Map::follow`] asked for.

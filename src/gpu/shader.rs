@@ -3,7 +3,7 @@
 use super::adapter::Adapter;
 use super::layout::{flag, kind};
 use crate::body::Kind;
-use crate::contact::STICKS;
+use crate::contact::{BENDS, STICKS};
 use crate::engine::Reason;
 use crate::friction::STRIBECK_X_MIN;
 use crate::kernel::friction::{FALLING, FALLING_FROM, FLATTEST};
@@ -124,6 +124,7 @@ pub fn source(shape: Shape) -> String {
         ("PULL", PULL),
         ("NEWTON_TOLERANCE", NEWTON_TOLERANCE),
         ("STICKS", STICKS),
+        ("BENDS", BENDS),
         ("STRAIGHT", STRAIGHT),
         ("LEAST_REACH", LEAST_REACH),
         ("SHORTEST_RULED_STEP", SHORTEST_RULED_STEP),

@@ -21,6 +21,8 @@ use crate::planar::{Twist, Wrench};
 pub struct Reduced {
     /// State `zeta` [-]; base of the stage during a step.
     pub zeta: Vector3<f64>,
+    /// What of `zeta_3` the present map does not show, see [`Carry`].
+    pub hidden: f64,
     /// A state that was kept.
     pub kept: Vector3<f64>,
     /// Centre of pressure [m].
@@ -93,6 +95,7 @@ impl Reduced {
         let zeta = |i: usize| first.get(i).copied().unwrap_or_default();
         Self {
             zeta: Vector3::new(zeta(0)[0], zeta(0)[1], zeta(1)[0]),
+            hidden: 0.0,
             kept: Vector3::zeros(),
             cop: patch.cop(),
             radius: radius_of(&patch, table.as_deref()),
@@ -199,9 +202,9 @@ impl Bristles for Reduced {
             *table = Arc::new(make(patch, table.rule(), table.n_ls()).expect("the resolution was checked before"));
         }
         let radius = radius_of(patch, self.table.as_deref());
-        let consistent = self.k.elasto_plastic && self.form == Form::Consistent;
+        let consistent = self.form.sticks(self.k.elasto_plastic);
         let carry = Carry::new(consistent, [self.radius, self.viscous], [radius, patch.viscous()]);
-        self.zeta[2] *= carry.factor(self.zeta.norm(), mu_c);
+        [self.zeta[2], self.hidden] = carry.onto(self.zeta.into(), self.hidden, mu_c, self.k.s_ba);
         self.cop = patch.cop();
         self.radius = radius;
         self.viscous = patch.viscous();

@@ -40,8 +40,8 @@ pub struct Group<R: Real, B> {
     arm: R,
     /// The lesser of mass and `I/L^2` [kg].
     lightest: R,
-    /// The normal force of the present map [N]; NaN of one that has not been made anew.
-    mapped: [f64; LANES],
+    /// The normal force of the present map [N], once it was made anew.
+    mapped: [Option<f64>; LANES],
     h_max: [f64; LANES],
     tolerance: Option<f64>,
     prescribed: Bits,
@@ -119,7 +119,7 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
             offset: [zero; 2],
             arm: one,
             lightest: one,
-            mapped: [f64::NAN; LANES],
+            mapped: [None; LANES],
             h_max: [1.0; LANES],
             tolerance: plan.tolerance,
             prescribed: 0,
@@ -204,7 +204,7 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
 
     /// Whether the map of lane `l` is that of normal force `f_n` [N].
     pub fn is_mapped(&self, l: usize, f_n: f64) -> bool {
-        self.mapped[l] == f_n
+        self.mapped[l] == Some(f_n)
     }
 
     /// Makes the pressure map of a contact in lane `l` anew at the start of `interval`, if that asks for one of another force; its bristles
@@ -214,7 +214,7 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         if self.is_mapped(l, f_n) {
             return;
         }
-        self.mapped[l] = f_n;
+        self.mapped[l] = Some(f_n);
         let patch = contact.patch.under(f_n);
         self.bristles.remap(l, &patch, interval.inputs(0.0)[slot::MU_C], alone);
         self.weigh(l, &contact.body, alone.arm2(&patch));

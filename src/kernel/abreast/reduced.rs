@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{Abreast, Bits, add3};
-use crate::contact::Form;
+use crate::contact::reshapes;
 use crate::kernel::friction::{Consts, Stage, motion, ramp, ramp_root};
 use crate::kernel::reduced::{ROOT_ITERATIONS, Reduced};
 use crate::kernel::step::{Bristles, LEAST_REACH, STRAIGHT};
@@ -48,24 +48,30 @@ pub struct Reduceds<R: Real> {
 
 /// Tables that were made in a run, by the viscous factors of their maps.
 #[derive(Clone, Debug, Default)]
-struct Made(HashMap<u64, Arc<Table>>);
+struct Made {
+    tables: HashMap<u64, Arc<Table>>,
+    /// What they take [byte].
+    memory: usize,
+}
 
-/// Memory that tables which were made may take [byte].
+/// Memory that tables which were made, and their maps, may take [byte].
 const KEPT: usize = 16 << 20;
 
 impl Made {
     /// The table of `patch` by the rule and of the resolution of `like`, if it was made.
     fn of(&self, patch: &Patch, like: &Table) -> Option<Arc<Table>> {
-        let made = self.0.get(&patch.viscous().to_bits())?;
+        let made = self.tables.get(&patch.viscous().to_bits())?;
         let same = made.patch() == patch && (made.rule(), made.n_ls()) == (like.rule(), like.n_ls());
         same.then(|| Arc::clone(made))
     }
 
     fn keep(&mut self, table: &Arc<Table>) {
-        if (self.0.len() + 1) * size_of_val(table.nodes()) > KEPT {
-            self.0.clear();
+        let bytes = size_of_val(table.nodes()) + size_of_val(table.patch().weights());
+        if self.memory + bytes > KEPT {
+            *self = Self::default();
         }
-        self.0.insert(table.patch().viscous().to_bits(), Arc::clone(table));
+        self.memory += bytes;
+        self.tables.insert(table.patch().viscous().to_bits(), Arc::clone(table));
     }
 }
 
@@ -116,7 +122,7 @@ impl<R: Real> Reduceds<R> {
     /// Empty lanes for bristles of the law, the form and the kind of surface of `like`.
     pub fn new(like: &Reduced) -> Self {
         let (zero, one, none) = (R::of(0.0), R::of(1.0), Vec3::zero());
-        let consistent = like.k.elasto_plastic && like.form == Form::Consistent;
+        let consistent = like.form.sticks(like.k.elasto_plastic);
         Self {
             kind: Kind { ellipsoid: like.table.is_none(), consistent },
             zeta: none,
@@ -157,6 +163,7 @@ impl<R: Real> Abreast<R> for Reduceds<R> {
     fn remap(&mut self, l: usize, patch: &Patch, mu_c: f64, alone: &mut Reduced) {
         let before = alone.table.clone();
         if let Some(table) = &mut alone.table
+            && reshapes(patch)
             && table.patch() != patch
             && let Some(made) = self.made.of(patch, table)
         {
