@@ -9,11 +9,15 @@ use crate::patch::{Grid, Patch};
 
 /// Height over width of the cells of two grids of one shape may differ by this share: contacts whose sizes are drawn share tables to
 /// the last place of single precision.
-const SAME_SHAPE: f64 = 1e-6;
+const SAME_SHAPE: f64 = 1e-7;
 
-/// What the torsional radius gains by the share of each cell, over the width of a cell; found when it is first asked for.
+/// Cells that are this much higher tell how an arm grows with their height.
+const HIGHER: f64 = 1e-4;
+
+/// What the torsional radius gains by the share of each cell, over the width of a cell, and how much more the higher the cells are, by
+/// their share; found when it is first asked for.
 #[derive(Clone, Debug, Default)]
-pub struct Arms(OnceLock<Vec<f64>>);
+pub struct Arms(OnceLock<Vec<[f64; 2]>>);
 
 /// What can be found again says nothing about a table.
 impl PartialEq for Arms {
@@ -32,10 +36,14 @@ impl Arms {
             return None;
         }
         let arms = self.0.get_or_init(|| {
-            let cell = OneCell::new(&shape(grid), rule);
-            cell.wrenches([0.0; 2]).into_iter().map(|[_, _, tau]| -tau * cell.unit).collect()
+            let arms = |height: f64| {
+                let grid = shape(grid);
+                let cell = OneCell::new(&Grid { dy: height * grid.dy, ..grid }, rule);
+                cell.wrenches([0.0; 2]).into_iter().map(move |[_, _, tau]| -tau * cell.unit)
+            };
+            arms(1.0).zip(arms(1.0 + HIGHER)).map(|(arm, higher)| [arm, (higher - arm) / HIGHER]).collect()
         });
-        // Half of what the cells are stretched: the radius of a round map grows by that, to first order.
-        Some(of.dx * stretched.sqrt() * patch.weights().iter().zip(arms).map(|(w, arm)| w * arm).sum::<f64>())
+        let arm = |[arm, slope]: &[f64; 2]| (stretched - 1.0).mul_add(*slope, *arm);
+        Some(of.dx * patch.weights().iter().zip(arms).map(|(w, at)| w * arm(at)).sum::<f64>())
     }
 }
