@@ -50,7 +50,7 @@ impl Adapter {
             driver: [info.driver, info.driver_info].join(" ").trim().to_owned(),
             subgroup: [info.subgroup_min_size, info.subgroup_max_size],
             subgroup_sums: adapter.features().contains(wgpu::Features::SUBGROUP),
-            max_storage_buffer: limits.max_storage_buffer_binding_size,
+            max_storage_buffer: limits.max_storage_buffer_binding_size / 4 * 4,
             max_workgroup: limits.max_compute_invocations_per_workgroup,
             max_workgroup_memory: limits.max_compute_workgroup_storage_size,
         }

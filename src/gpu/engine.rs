@@ -202,9 +202,13 @@ impl Engine for Gpu {
             variant.shape.unrolled |= self.written_out && variant.shape.pairs > 0;
             groups.entry(variant).or_default().push(item);
         }
-        for (variant, items) in groups {
+        // What does not fit is refused before anything is computed.
+        let parts = |items| room::split(items, self.adapter.max_storage_buffer);
+        let groups: Vec<_> =
+            groups.iter().map(|(v, items)| Ok((*v, parts(items)?))).collect::<Result<_, EngineError>>()?;
+        for (variant, parts) in groups {
             let pipeline = self.pipeline(variant);
-            for items in room::split(&items, self.adapter.max_storage_buffer)? {
+            for items in parts {
                 Chunk::new(self, &pipeline, variant, items, plan).run(progress, &mut out)?;
             }
         }

@@ -8,7 +8,8 @@ use super::layout;
 use crate::contact::{Model, reshapes};
 use crate::error::EngineError;
 
-/// Bytes of a buffer for what contacts are and record at most, below every adapter's limit.
+/// Bytes of a buffer for what contacts are and record at most, below every adapter's limit. So for limit surfaces that are made for a
+/// window: until they are there, they take ten times as much of our memory.
 pub(super) const BUFFER_BUDGET: u64 = 96 << 20;
 /// Bytes of a buffer for the inputs of several contacts at most, however much the adapter has; one alone may have all of that.
 const INPUTS_BUDGET: u64 = 512 << 20;
@@ -71,7 +72,8 @@ impl Room {
 
     /// Whether some contacts go together where a buffer has at most `limit` bytes.
     fn fits(&self, limit: u64) -> bool {
-        self.own <= BUFFER_BUDGET.min(limit) && self.inputs() <= INPUTS_BUDGET.min(limit)
+        let made = self.own.max(self.new_tables);
+        made <= BUFFER_BUDGET.min(limit) && self.inputs() <= INPUTS_BUDGET.min(limit)
     }
 }
 
@@ -117,7 +119,7 @@ pub(super) fn samples_that_fit(items: &[Item<'_>], limit: u64) -> usize {
     let mut seen = HashSet::new();
     let room = items.iter().map(|item| Room::of(item, &mut seen)).fold(Room::default(), Room::with);
     let fit = |budget: u64, each: u64| budget.checked_div(each).unwrap_or(u64::MAX);
-    let tables = fit(budget.saturating_sub(room.tables), room.new_tables);
+    let tables = fit(budget.saturating_sub(room.tables).min(BUFFER_BUDGET), room.new_tables);
     fit(budget, room.intervals).min(fit(budget, room.terms)).min(tables).clamp(1, usize::MAX as u64) as usize
 }
 
