@@ -22,7 +22,7 @@ use std::time::Instant;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::scenario::{Scenario, ScenarioError};
-use blocks::Blocks;
+use blocks::{Blocks, FEW};
 use spool::Spool;
 
 /// Where a run goes and what happens to what is there.
@@ -141,7 +141,10 @@ pub fn rollout(
         Spool::create(&partial, &identity, plan.samples.len()).inspect_err(none_left)?
     };
     progress(spool.done() * plan.samples.len() as u64);
-    let mut blocks = options.block.map_or_else(|| Blocks::new(engine, &plan), Blocks::of);
+    let mut blocks = match options.block {
+        Some(size) => Blocks::of(size),
+        None => Blocks::new(engine, &plan, &scenario.block(0..scenario.contacts().min(FEW))?),
+    };
     while spool.done() < scenario.contacts() {
         let from = spool.done();
         let to = (from + blocks.next).min(scenario.contacts());
@@ -204,8 +207,8 @@ pub fn check_place(options: &Options) -> Result<(), RolloutError> {
         });
     }
     check_replace(options)?;
-    // Without a contact there is nothing to lose.
-    let some = exists(&partial) && spool::complete(&partial) != Some(0);
+    // Without a contact there is nothing to lose, unless another process is at it that we cannot see.
+    let some = exists(&partial) && (spool::complete(&partial) != Some(0) || !can_lock(&partial));
     if some && !options.resume && !options.force { Err(RolloutError::Unfinished(partial)) } else { Ok(()) }
 }
 
@@ -259,6 +262,12 @@ fn hold(partial: &Path) -> Result<File, RolloutError> {
         // Where files cannot be locked, runs go on as well.
         Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
     }
+}
+
+/// Whether files can be locked there, as far as its own file tells.
+fn can_lock(partial: &Path) -> bool {
+    let file = File::options().write(true).open(partial.join(LOCK));
+    file.map_or(true, |file| !matches!(file.try_lock(), Err(TryLockError::Error(_))))
 }
 
 /// Moves the complete run to its place; an old one goes only when the new one is there.

@@ -82,7 +82,7 @@ impl Rollout {
             self.precision.unwrap_or(scenario.spec().precision),
         )?;
         let stop = Arc::new(Stop::default());
-        stop_when_interrupted(&options.out, &stop);
+        stop_when_interrupted(&options.out, self.report, &stop);
         if scenario.contacts() >= MANY {
             let n = scenario.contacts();
             // Nothing is left to do if stderr is gone.
@@ -134,21 +134,23 @@ struct Stop {
     ended: AtomicBool,
 }
 
-/// How long a run that is asked to stop may take to put down its complete blocks.
+/// How long a run that is asked to stop may take to put down its last complete blocks, which are lost if it takes longer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Ctrl-C and SIGTERM stop the run, or end the program if that takes long, and say what is left of it.
-fn stop_when_interrupted(out: &Path, stop: &Arc<Stop>) {
+fn stop_when_interrupted(out: &Path, report: bool, stop: &Arc<Stop>) {
     let (out, stop) = (out.to_owned(), Arc::clone(stop));
     let partial = crate::rollout::partial(&out);
     let stop = Arc::new(move |code: i32| {
         stop.asked.store(true, Ordering::Relaxed);
         let asked = Instant::now();
-        while !stop.ended.load(Ordering::Relaxed) && asked.elapsed() < PATIENCE {
+        let begun = stop.begun.load(Ordering::Relaxed);
+        while begun && !stop.ended.load(Ordering::Relaxed) && asked.elapsed() < PATIENCE {
             std::thread::sleep(Duration::from_millis(5));
         }
-        let left = if stop.begun.load(Ordering::Relaxed) && !partial.exists() {
-            format!("the run is complete, in {}", out.display())
+        let left = if begun && !partial.exists() {
+            let report = if report { "; its report is not" } else { "" };
+            format!("the run is complete, in {}{report}", out.display())
         } else if crate::rollout::unfinished(&out) > 0 {
             format!("the unfinished run is in {}; `--resume` continues it", partial.display())
         } else {

@@ -12,6 +12,8 @@ use crate::engine::{Engine, Plan};
 const SHORT: Duration = Duration::from_millis(500);
 /// Memory of a block's contacts [byte] from which it does not grow.
 const ENOUGH: usize = 32 << 20;
+/// Contacts that tell what one more takes.
+pub const FEW: u64 = 4;
 
 /// The size of the next block, and the largest.
 #[derive(Clone, Copy, Debug)]
@@ -26,14 +28,17 @@ impl Blocks {
         Self { next: size.max(1), most: size.max(1) }
     }
 
-    /// For `engine`. A GPU takes as many as it can hold at once, within 128 MiB of samples; on the CPU they are enough to keep the threads
-    /// busy, and stay within 16 MiB as they grow.
-    pub fn new(engine: &dyn Engine, plan: &Plan) -> Self {
+    /// For `engine`, by the first [`FEW`] contacts. A GPU takes as many as it can hold at once, within 128 MiB of samples; on the CPU
+    /// they are enough to keep the threads busy, and stay within 16 MiB as they grow.
+    pub fn new(engine: &dyn Engine, plan: &Plan, few: &[Contact]) -> Self {
         let fit = |mib: u64| (mib << 20) / (spool::BYTES_PER_SAMPLE * plan.samples.len() as u64);
+        let more = memory(few) - memory(&few[..few.len().min(1)]);
+        let light = (2 * ENOUGH * few.len().saturating_sub(1)).checked_div(more).map_or(u64::MAX, |n| n as u64);
+        let first = |most: u64| fit(128).min(light).clamp(1, most);
         if engine.info().engine != "cpu" {
-            return Self::of(fit(128).clamp(1, 16_384));
+            return Self::of(first(16_384));
         }
-        let next = fit(128).clamp(1, 32 * rayon::current_num_threads() as u64);
+        let next = first(32 * rayon::current_num_threads() as u64);
         Self { next, most: fit(16).clamp(next, next.max(4096)) }
     }
 
@@ -79,8 +84,15 @@ mod tests {
         let large = scenario("contact = { model = \"reduced\", n_ls = 100 }");
         for (scenario, grows) in [(small, true), (large, false)] {
             let contacts = scenario.block(0..100).unwrap();
-            let mut blocks = Blocks::new(&Cpu::new(), &scenario.plan());
+            let cpu = |few: &[Contact]| Blocks::new(&Cpu::new(), &scenario.plan(), few);
+            let mut blocks = cpu(&contacts[..FEW as usize]);
             let first = blocks.next;
+            // Tables of 1 MB each: a block of 64 MiB.
+            let contact = contacts[0].clone();
+            let wide = rayon::ThreadPoolBuilder::new().num_threads(64).build().unwrap();
+            let wide = wide.install(|| cpu(&contacts[..FEW as usize]).next);
+            assert_eq!(wide < 200, !grows, "{wide}");
+            assert_eq!(cpu(&[contact]).next, 32 * rayon::current_num_threads() as u64);
             blocks.grow(&contacts, Duration::from_secs(1));
             assert_eq!(blocks.next, first, "it took long");
             blocks.grow(&contacts, Duration::from_millis(1));
