@@ -157,7 +157,7 @@ fn root_start(k: Consts, y: Real, l: Real) -> Root {
     return Root(y, l, t, t, t);
 }
 
-// An iteration.
+// An iteration: `approach` and `finish` of src/kernel/friction.rs in one, as the loop may not be written out.
 fn root_step(k: Consts, r: Root) -> Root {
     let width = 1.0 - k.s_ba;
     let middle = fma(0.5, width, k.s_ba);

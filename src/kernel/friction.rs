@@ -197,7 +197,7 @@ pub fn ramp<R: Real>(k: &Consts<R>, x: R) -> (R, R) {
 pub struct Root<R> {
     y: R,
     l: R,
-    /// `x = (middle of the ramp) + width/pi t`; after an iteration with its sine and cosine.
+    /// `x = (middle of the ramp) + width/pi t`; after the last iteration with its sine and cosine.
     t: R,
     sin: R,
     cos: R,
@@ -230,26 +230,38 @@ impl<R: Real> Root<R> {
         Self { y, l, t, sin: t, cos: t }
     }
 
-    /// An iteration.
+    /// An iteration but the last.
     #[inline(always)]
-    pub fn step(&mut self, k: &Consts<R>) {
+    pub fn approach(&mut self, k: &Consts<R>) {
+        self.t = self.next(k, self.t.sin_cos_by(R::APPROACH_TERMS));
+    }
+
+    /// The last iteration. Its step is short: sine and cosine follow it as polynomials.
+    #[inline(always)]
+    pub fn finish(&mut self, k: &Consts<R>) {
+        let (sin, cos) = self.t.sin_cos();
+        let next = self.next(k, (sin, cos));
+        let step = next - self.t;
+        let half = R::of(0.5) * step;
+        (self.sin, self.cos) = (step.fma(half.fma(-sin, cos), sin), step.fma(-sin, cos));
+        self.t = next;
+    }
+
+    /// Where an iteration leads, from sine and cosine of `t`.
+    #[inline(always)]
+    fn next(&self, k: &Consts<R>, (sin, cos): (R, R)) -> R {
         let Self { y, l, t, .. } = *self;
         let (one, half, quarter) = (R::of(1.0), R::of(0.5), R::of(0.5 * std::f64::consts::PI));
         let width = one - k.s_ba;
         let (middle, per_angle) = (k.s_ba + half * width, R::of(std::f64::consts::FRAC_1_PI) * width);
         let hl = half * l;
-        let (sin, cos) = t.sin_cos();
         let x = per_angle.fma(t, middle);
         let (xl, load) = (x * hl, hl.fma(sin, hl + one));
         let f = x.fma(load, -y);
         let f_slope = xl.fma(cos, per_angle * load);
         let f_bend = (per_angle * l).fma(cos, -(xl * sin));
         let below = (half * f).fma(-f_bend, f_slope * f_slope);
-        let next = (f * f_slope).fma(-below.recip_rough(), t).max(-quarter).min(quarter);
-        // The last step is short: sine and cosine follow it as polynomials.
-        let step = next - t;
-        (self.sin, self.cos) = (step.fma((half * step).fma(-sin, cos), sin), step.fma(-sin, cos));
-        self.t = next;
+        (f * f_slope).fma(-below.recip_rough(), t).max(-quarter).min(quarter)
     }
 
     /// `x`, `b(x)` and its slope, after all iterations.
@@ -276,9 +288,10 @@ impl<R: Real> Root<R> {
 #[inline(always)]
 pub fn ramp_root<R: Real>(k: &Consts<R>, y: R, l: R) -> Root<R> {
     let mut root = Root::start(k, y, l);
-    for _ in 0..R::RAMP_ITERATIONS {
-        root.step(k);
+    for _ in 1..R::RAMP_ITERATIONS {
+        root.approach(k);
     }
+    root.finish(k);
     root
 }
 

@@ -77,11 +77,15 @@ impl<R: Real> Ramp<R> {
             let inv_g = self.g[i].recip();
             self.roots[i] = Root::start(&self.consts(k, i), self.len_y[i] * inv_g, self.push[i] * inv_g);
         }
-        for _ in 0..R::RAMP_ITERATIONS {
+        for _ in 1..R::RAMP_ITERATIONS {
             for i in 0..n {
                 let k = self.consts(k, i);
-                self.roots[i].step(&k);
+                self.roots[i].approach(&k);
             }
+        }
+        for i in 0..n {
+            let k = self.consts(k, i);
+            self.roots[i].finish(&k);
         }
         for i in 0..n {
             let z = self.roots[i].slip(&self.consts(k, i));

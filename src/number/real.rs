@@ -35,6 +35,8 @@ pub trait Real:
     const EXP_DEGREE: usize;
     /// Terms of the series for sine and cosine up to a quarter turn.
     const SINE_TERMS: usize;
+    /// As many leave 1e-8, or all that there are: enough for all iterations on the ramp but the last.
+    const APPROACH_TERMS: usize;
     /// Terms of the series for the arc tangent up to an eighth of a half turn.
     const ATAN_TERMS: usize;
     /// `1.5 2^m` with mantissas of `m` bits: adding and subtracting it rounds to an integer.
@@ -211,8 +213,14 @@ pub trait Real:
     /// `(sin t, cos t)` for |t| <= pi/2: within 4e-16 in f64; in f32 within 2e-7 and 7e-7.
     #[inline(always)]
     fn sin_cos(self) -> (Self, Self) {
+        self.sin_cos_by(Self::SINE_TERMS)
+    }
+
+    /// [`Real::sin_cos`] by so many terms of the series.
+    #[inline(always)]
+    fn sin_cos_by(self, terms: usize) -> (Self, Self) {
         let t2 = self * self;
-        let last = Self::SINE_TERMS - 1;
+        let last = terms - 1;
         let sign = |k: usize| if k.is_multiple_of(2) { 1.0 } else { -1.0 };
         let (mut sin, mut cos) = (Self::of(sign(last) * TAYLOR[2 * last + 1]), Self::of(sign(last) * TAYLOR[2 * last]));
         for k in (0..last).rev() {
@@ -260,6 +268,7 @@ macro_rules! real {
             const RAMP_ITERATIONS: usize = $iterations;
             const EXP_DEGREE: usize = $degree;
             const SINE_TERMS: usize = $terms;
+            const APPROACH_TERMS: usize = if $terms < 7 { $terms } else { 7 };
             const ATAN_TERMS: usize = $atan;
             const ROUNDER: f64 = $magic;
             const ROOT_RESIDUAL: f64 = $root;
@@ -421,6 +430,7 @@ macro_rules! real {
             const RAMP_ITERATIONS: usize = $iterations;
             const EXP_DEGREE: usize = $degree;
             const SINE_TERMS: usize = $terms;
+            const APPROACH_TERMS: usize = if $terms < 7 { $terms } else { 7 };
             const ATAN_TERMS: usize = $atan;
             const ROUNDER: f64 = $magic;
             const ROOT_RESIDUAL: f64 = $root;

@@ -80,6 +80,7 @@ macro_rules! lanes {
             const RAMP_ITERATIONS: usize = <$t as Real>::RAMP_ITERATIONS;
             const EXP_DEGREE: usize = <$t as Real>::EXP_DEGREE;
             const SINE_TERMS: usize = <$t as Real>::SINE_TERMS;
+            const APPROACH_TERMS: usize = <$t as Real>::APPROACH_TERMS;
             const ATAN_TERMS: usize = <$t as Real>::ATAN_TERMS;
             const ROUNDER: f64 = <$t as Real>::ROUNDER;
             const ROOT_RESIDUAL: f64 = <$t as Real>::ROOT_RESIDUAL;
@@ -535,7 +536,7 @@ unsafe fn avx2_select_pd(mask: __m256d, a: __m256d, b: __m256d) -> __m256d {
     unsafe { _mm256_blendv_pd(b, a, mask) }
 }
 
-// Estimates of 14 bits (AVX-512) or 12 (AVX2), and a step that doubles or trebles them: division and square root would
+// Estimates of 14 bits (AVX-512) or 12 (AVX2), and a series that doubles or quadruples them: division and square root would
 // hold up the processor's one divider for several times as long.
 
 #[inline(always)]
@@ -553,15 +554,19 @@ fn avx512_rsqrt_ps(x: Avx512F32) -> Avx512F32 {
 #[inline(always)]
 fn avx512_recip_pd(x: Avx512F64) -> Avx512F64 {
     // SAFETY: as above.
-    let y = sharper_recip(x, Avx512F64(unsafe { _mm512_rcp14_pd(x.0) }));
-    sharper_recip(x, y)
+    let y = Avx512F64(unsafe { _mm512_rcp14_pd(x.0) });
+    let e = (-x).fma(y, Avx512F64::of(1.0));
+    let sharper = y.fma(e, y);
+    sharper.fma(e * e, sharper)
 }
 
 #[inline(always)]
 fn avx512_rsqrt_pd(x: Avx512F64) -> Avx512F64 {
     // SAFETY: as above.
-    let y = sharper_rsqrt(x, Avx512F64(unsafe { _mm512_rsqrt14_pd(x.0) }));
-    sharper_rsqrt(x, y)
+    let y = Avx512F64(unsafe { _mm512_rsqrt14_pd(x.0) });
+    let e = (-(x * y)).fma(y, Avx512F64::of(1.0));
+    let sum = Avx512F64::of(0.3125).fma(e, Avx512F64::of(0.375)).fma(e, Avx512F64::of(0.5));
+    (y * e).fma(sum, y)
 }
 
 #[inline(always)]
