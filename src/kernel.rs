@@ -4,6 +4,7 @@
 //! more, with a contact in every lane.
 
 pub mod abreast;
+pub mod apart;
 pub mod distributed;
 pub mod friction;
 pub mod grid;

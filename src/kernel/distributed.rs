@@ -1,6 +1,7 @@
 //! The sweep over the cells of a grid: finishes one stage, answers for the next, sums.
 //! Twin: `shaders/distributed.wgsl`.
 
+use super::apart::Apart;
 use super::friction::{Consts, Motion, Slip, Stage, Trial, decay, motion, on_ramp, sensitivity, slip, trial};
 use super::ramp::Ramp;
 use super::rest::Rest;
@@ -23,6 +24,7 @@ pub struct Cells<R: Real> {
     kept: (Vec<R>, Vec<R>),
     len: usize,
     scratch: Scratch<R>,
+    apart: Apart<R>,
 }
 
 /// What one loop of a sweep leaves for the next.
@@ -80,6 +82,7 @@ impl<R: Real> Cells<R> {
             kept: (Vec::new(), Vec::new()),
             len: centres.len(),
             scratch: Scratch::new(w.len().div_ceil(R::LANES), false),
+            apart: Apart::new(w.len().div_ceil(R::LANES)),
         }
     }
 
@@ -153,11 +156,18 @@ copies! {
     /// for the stage to solve, from the moved bases.
     pub fn sweep<R>(cells: &mut Cells<R>, k: &Consts<R>, u: Twist, finish: Option<&Stage<f64>>, next: Option<&Stage<f64>>) -> Sums {
         let (finish, next) = (finish.map(Stage::wide), next.map(Stage::wide));
-        let Cells { x, y, w, zx, zy, scratch, .. } = cells;
-        let groups = Groups { x, y, w, zx, zy };
+        let Cells { x, y, w, zx, zy, scratch, apart, .. } = cells;
+        let mut groups = Groups { x, y, w, zx, zy };
         let u = [R::of(u.vx), R::of(u.vy), R::of(u.w)];
         let mut sum = [R::of(0.0); 12];
-        sweep_groups(groups, scratch, k, u, [finish.as_ref(), next.as_ref()], &mut sum);
+        let stages = [finish.as_ref(), next.as_ref()];
+        if apart.is_due(k) {
+            let others = apart.part(&mut groups, k, u, stages, &mut sum);
+            sweep_groups(others, scratch, k, u, stages, &mut sum);
+            apart.join(groups.zx, groups.zy);
+        } else {
+            sweep_groups(groups, scratch, k, u, stages, &mut sum);
+        }
         if next.is_none() {
             return Sums::default();
         }
