@@ -140,6 +140,7 @@ pub fn rollout(
         let none_left = |_: &_| drop(fs::remove_dir_all(&partial));
         Spool::create(&partial, &identity, plan.samples.len()).inspect_err(none_left)?
     };
+    record::keep_map(scenario, &partial)?;
     progress(spool.done() * plan.samples.len() as u64);
     let mut blocks = match options.block {
         Some(size) => Blocks::of(size),

@@ -204,6 +204,11 @@ impl Scenario {
         &self.text
     }
 
+    /// A number that tells other maps from those which the scenario has read.
+    pub(crate) fn maps(&self) -> u64 {
+        self.patches.digest()
+    }
+
     /// The map file the scenario reads, if any.
     #[must_use]
     pub fn map_file(&self) -> Option<PathBuf> {

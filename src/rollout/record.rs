@@ -64,7 +64,9 @@ pub(super) fn identity(scenario: &Scenario, engine: &dyn Engine) -> Value {
         // Results do not depend on the number of threads.
         info.adapter = crate::cpu::processor_name();
     }
-    json!({ "scenario": scenario.text(), "engine": info, "version": env!("CARGO_PKG_VERSION") })
+    // A map may be in a file, of which the text says but the name.
+    let maps = format!("{:016x}", scenario.maps());
+    json!({ "scenario": scenario.text(), "maps": maps, "engine": info, "version": env!("CARGO_PKG_VERSION") })
 }
 
 /// Writes all files of the run from its spool.
@@ -94,7 +96,7 @@ pub(super) fn write(
     npz.finish()?;
 
     contacts(scenario, &dir.join("contacts.npz"))?;
-    let text = stored_scenario(scenario, dir)?;
+    let text = stored_scenario(scenario)?;
     let put = |name: &str, text: &str| {
         let path = dir.join(name);
         fs::write(&path, text).map_err(io(&path))
@@ -147,11 +149,24 @@ fn contacts(scenario: &Scenario, path: &Path) -> Result<(), RolloutError> {
     npz.finish()
 }
 
-/// The effective scenario, with its map file beside it, so that the run can be repeated from its directory.
-fn stored_scenario(scenario: &Scenario, dir: &Path) -> Result<String, RolloutError> {
+/// Copies the map file that `scenario` has read into the directory of its run, unless it is there: it may be another one when the run ends.
+pub(super) fn keep_map(scenario: &Scenario, dir: &Path) -> Result<(), RolloutError> {
+    let Some(map) = scenario.map_file() else { return Ok(()) };
+    let copy = dir.join(name_of(&map));
+    if !copy.exists() {
+        fs::copy(&map, copy).map_err(io(&map))?;
+    }
+    Ok(())
+}
+
+fn name_of(file: &Path) -> String {
+    file.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The effective scenario, by which the run can be repeated from its directory.
+fn stored_scenario(scenario: &Scenario) -> Result<String, RolloutError> {
     let Some(map) = scenario.map_file() else { return Ok(scenario.text().to_owned()) };
-    let name = map.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    fs::copy(&map, dir.join(&name)).map_err(io(&map))?;
+    let name = name_of(&map);
     let quoted = toml_edit::Value::from(name).to_string();
     Ok(change(scenario.text(), &format!("patch.file={quoted}"))?)
 }

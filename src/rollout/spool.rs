@@ -112,7 +112,7 @@ impl Spool {
         let nothing = || RolloutError::NothingToResume(partial.to_owned());
         let text = fs::read_to_string(&path).map_err(|_| nothing())?;
         let state: Value = serde_json::from_str(&text).map_err(|_| nothing())?;
-        for what in ["scenario", "engine", "version"] {
+        for what in ["scenario", "maps", "engine", "version"] {
             if state["identity"][what] != identity[what] {
                 return Err(RolloutError::Different { path: partial.to_owned(), what });
             }

@@ -87,6 +87,35 @@ fn results_depend_neither_on_the_block_nor_on_an_interruption() {
     }
 }
 
+/// The text of a scenario says of a map file but the name: a run goes on with the map that it began with, or not at all.
+#[test]
+fn a_map_file_that_changed_is_another_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let (map, out) = (dir.path().join("map.csv"), dir.path().join("run"));
+    let text = SLIDE.replace("shape = \"disc\"\ncells = 5", "file = \"map.csv\"\nsize = 0.02");
+    let scenario = || Scenario::parse(&text, dir.path(), "map.toml").unwrap();
+    let write = |middle: f64| {
+        let cell = |k: i32| format!("{},{},{}\n", k % 3 - 1, k / 3 - 1, if k == 4 { middle } else { 1.0 });
+        fs::write(&map, (0..9).fold("x,y,w\n".to_owned(), |text, k| text + &cell(k))).unwrap();
+    };
+    write(1.0);
+    let small = Options { block: Some(2), ..options(out.clone()) };
+    let seen = std::sync::atomic::AtomicU64::new(0);
+    let stop = |n: u64| seen.fetch_add(n, std::sync::atomic::Ordering::Relaxed) < 14;
+    rollout(&scenario(), &Cpu::new(), &small, &stop).unwrap_err();
+    let resume = Options { resume: true, ..small };
+    write(2.0);
+    let other = rollout(&scenario(), &Cpu::new(), &resume, &|_| true);
+    assert!(matches!(other, Err(RolloutError::Different { what: "maps", .. })));
+    // The run's own copy is of the map that it was begun with.
+    write(1.0);
+    let begun = scenario();
+    write(3.0);
+    rollout(&begun, &Cpu::new(), &resume, &|_| true).unwrap();
+    let kept = fs::read_to_string(out.join("map.csv")).unwrap();
+    assert!(kept.contains("0,0,1\n"), "{kept}");
+}
+
 /// A run that has not got anywhere is not in the way of the next.
 #[test]
 fn an_unfinished_run_without_a_contact_is_none() {

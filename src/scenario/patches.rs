@@ -1,5 +1,6 @@
 //! From the `[patch]` table to the patches of the contacts. Maps are made once and shared.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -131,6 +132,26 @@ impl Patches {
             (size, _) => Some(size.clone().unwrap_or(OneOrTwo::One(Number::Constant(SIZE)))),
         };
         Ok(Self { bases, frames, size, hertz })
+    }
+
+    /// A number that tells other maps from these.
+    pub fn digest(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.frames.hash(&mut hasher);
+        for base in &self.bases {
+            let patch = match base {
+                Base::Whole(patch) => patch,
+                Base::Unit(patch) => patch,
+                Base::Hertz(cells) => {
+                    cells.hash(&mut hasher);
+                    continue;
+                }
+            };
+            let Grid { nx, ny, dx, dy } = *patch.grid();
+            (nx, ny, dx.to_bits(), dy.to_bits()).hash(&mut hasher);
+            patch.weights().iter().for_each(|w| w.to_bits().hash(&mut hasher));
+        }
+        hasher.finish()
     }
 
     /// The frames of a file that a contact may have: those with pressure, or the one that was named; none if there are no frames.
