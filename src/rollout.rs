@@ -209,8 +209,14 @@ pub fn check_place(options: &Options) -> Result<(), RolloutError> {
     }
     check_replace(options)?;
     // Without a contact there is nothing to lose, unless another process is at it that we cannot see.
-    let some = exists(&partial) && (spool::complete(&partial) != Some(0) || !can_lock(&partial));
-    if some && !options.resume && !options.force { Err(RolloutError::Unfinished(partial)) } else { Ok(()) }
+    if options.resume || options.force || !exists(&partial) {
+        return Ok(());
+    }
+    match lock_of(&partial) {
+        Err(TryLockError::WouldBlock) => Err(RolloutError::Running(partial)),
+        Ok(()) if spool::complete(&partial) == Some(0) => Ok(()),
+        Ok(()) | Err(TryLockError::Error(_)) => Err(RolloutError::Unfinished(partial)),
+    }
 }
 
 /// Contacts of the unfinished run of `out` that are complete.
@@ -265,10 +271,9 @@ fn hold(partial: &Path) -> Result<File, RolloutError> {
     }
 }
 
-/// Whether files can be locked there, as far as its own file tells.
-fn can_lock(partial: &Path) -> bool {
-    let file = File::options().write(true).open(partial.join(LOCK));
-    file.map_or(true, |file| !matches!(file.try_lock(), Err(TryLockError::Error(_))))
+/// Whether an unfinished run can be locked now, as far as its own file tells.
+fn lock_of(partial: &Path) -> Result<(), TryLockError> {
+    File::options().write(true).open(partial.join(LOCK)).map_or(Ok(()), |file| file.try_lock())
 }
 
 /// Moves the complete run to its place; an old one goes only when the new one is there.

@@ -107,7 +107,8 @@ impl MarginArguments {
                 // From the centre of pressure to the origin is the way back.
                 let twist = if self.at == Point::Origin { m.twist.at([-cop[0], -cop[1]]) } else { m.twist };
                 let [vx, vy, w] = m.twist.to_array();
-                let turns = (w * surface.radius()).abs() > 1e-9;
+                // A patch without extent turns without moving.
+                let turns = (w * surface.radius()).abs() > 1e-9 || (surface.radius() == 0.0 && w != 0.0);
                 json!({
                     "load": load.to_array(),
                     "inside": m.holds(),
@@ -180,12 +181,20 @@ fn load(text: &str) -> Result<Wrench, Failure> {
     }
 }
 
+/// Six digits that count.
+fn digits(v: f64) -> String {
+    let rounded: f64 = format!("{v:.5e}").parse().unwrap_or(v);
+    if rounded == 0.0 || (1e-4..1e7).contains(&rounded.abs()) { rounded.to_string() } else { format!("{rounded:e}") }
+}
+
 fn text(report: &Value) -> String {
     let number = |v: &Value| v.as_f64().unwrap_or(f64::NAN);
-    let list = |v: &Value| {
-        let values = v.as_array().map(Vec::as_slice).unwrap_or_default();
-        values.iter().map(|v| format!("{}", (number(v) * 1e6).round() / 1e6 + 0.0)).collect::<Vec<_>>().join(", ")
+    // What is nothing beside `unit` is 0.
+    let list = |v: &Value, unit: f64| {
+        let values = v.as_array().map(Vec::as_slice).unwrap_or_default().iter().map(number);
+        values.map(|v| if v.abs() < 1e-9 * unit { digits(0.0) } else { digits(v) }).collect::<Vec<_>>().join(", ")
     };
+    let r = number(&report["r"]);
     let word = |key: &str| report[key].as_str().unwrap_or_default();
     let at = if word("at") == "cop" { "centre of pressure" } else { "origin of the patch" };
     let values = report["sweep"].as_object().into_iter().flatten();
@@ -197,25 +206,25 @@ fn text(report: &Value) -> String {
         word("mu_from"),
         report["f_n"],
         word("f_n_from"),
-        1e3 * number(&report["r"]),
+        1e3 * r,
         word("rule"),
     );
     for answer in report["loads"].as_array().map(Vec::as_slice).unwrap_or_default() {
         let verdict = if answer["inside"] == true { "holds" } else { "SLIPS" };
-        text += &format!("\n({})  {verdict}\n", list(&answer["load"]));
+        text += &format!("\n({})  {verdict}\n", list(&answer["load"], 0.0));
         let Some(factor) = answer["factor"].as_f64() else {
             text += "  no load, no slip\n";
             continue;
         };
-        text += &format!("  slips at {factor:.6} times this load\n");
+        text += &format!("  slips at {} times this load\n", digits(factor));
         text += &format!(
             "  then moves along (vx, vy, w) = ({}), |(vx, vy, r w)| = 1{}",
-            list(&answer["twist"]),
+            list(&answer["twist"], 1.0),
             if word("at") == "cop" { "" } else { " at the centre of pressure" }
         );
         text += &match &answer["cor"] {
             Value::Null => ", without turning\n".to_owned(),
-            cor => format!(", about ({}) m of the patch\n", list(cor)),
+            cor => format!(", about ({}) m of the patch\n", list(cor, r)),
         };
     }
     text.trim_end().to_owned()
