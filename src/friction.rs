@@ -33,7 +33,7 @@ pub enum Law {
 pub struct Friction {
     /// The bristle law. Choose Elasto-Plastic unless you compare with LuGre.
     pub law: Law,
-    /// Bristle stiffness per unit normal force [1/m], > 0. `mu_c / sigma0` is the deflection at
+    /// Bristle stiffness per unit normal force [1/m], > 0 and at most [`STIFFEST`]. `mu_c / sigma0` is the deflection at
     /// which a bristle slides: 1 um for hard contacts (1e6), 0.1 - 1 mm for soft finger tips (1e3 - 1e4).
     pub sigma0: f64,
     /// Bristle damping per unit normal force [s/m], >= 0. Critical damping of a mass `m` under
@@ -73,6 +73,12 @@ impl Default for Friction {
     }
 }
 
+/// Stiffest bristles [1/m]: with a millionth of a nanometre to go before they slide they are rigid, and squares of a billion times as much
+/// are beyond single precision.
+pub const STIFFEST: f64 = 1e15;
+/// What `sigma0` may be.
+pub(crate) const STIFFNESS: &str = "a number > 0, at most 1e15";
+
 impl Friction {
     /// Checks every field against the range in its documentation.
     ///
@@ -81,7 +87,8 @@ impl Friction {
     pub fn validate(&self) -> Result<(), ParameterError> {
         let positive = |field, value: f64| check(field, value, "a finite number > 0", value > 0.0);
         let not_negative = |field, value: f64| check(field, value, "a finite number >= 0", value >= 0.0);
-        positive("friction.sigma0", self.sigma0)?;
+        let sigma0 = (0.0..=STIFFEST).contains(&self.sigma0) && self.sigma0 > 0.0;
+        check("friction.sigma0", self.sigma0, STIFFNESS, sigma0)?;
         not_negative("friction.sigma1", self.sigma1)?;
         not_negative("friction.sigma2", self.sigma2)?;
         positive("friction.mu_c", self.mu_c)?;
@@ -147,6 +154,7 @@ mod tests {
         assert_relative_eq!(ok.passivity_margin(), -159.8, max_relative = 1e-12);
         for (bad, field) in [
             (Friction { sigma0: -1.0, ..ok }, "friction.sigma0"),
+            (Friction { sigma0: 1e24, ..ok }, "friction.sigma0"),
             (Friction { sigma1: f64::NAN, ..ok }, "friction.sigma1"),
             (Friction { sigma2: -0.1, ..ok }, "friction.sigma2"),
             (Friction { mu_c: 0.0, ..ok }, "friction.mu_c"),

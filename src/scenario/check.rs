@@ -5,6 +5,7 @@ use super::number::Number;
 use super::shapes::{Inertia, OneOrTwo, ShapeName};
 use super::spec::{BodySpec, InputsSpec, KindName, LawName, ModelName, Spec, SurfaceName};
 use crate::error::ParameterError;
+use crate::friction::{STIFFEST, STIFFNESS};
 use crate::limit_surface::MAX_N_LS;
 
 type Check = Result<(), ParameterError>;
@@ -162,6 +163,7 @@ fn inputs(inputs: &InputsSpec, kind: KindName) -> Check {
 type Rule = (&'static str, fn(f64) -> bool);
 
 const POSITIVE: Rule = ("a finite number > 0", |v| v > 0.0);
+const STIFF: Rule = (STIFFNESS, |v| v > 0.0 && v <= STIFFEST);
 const NOT_NEGATIVE: Rule = ("a finite number >= 0", |v| v >= 0.0);
 
 /// Both ends of every distribution whose range is known beforehand. Ends at infinity (a normal
@@ -169,7 +171,7 @@ const NOT_NEGATIVE: Rule = ("a finite number >= 0", |v| v >= 0.0);
 fn ranges(spec: &Spec) -> Check {
     let f = &spec.friction;
     let optional = [
-        ("friction.sigma0", &f.sigma0, POSITIVE),
+        ("friction.sigma0", &f.sigma0, STIFF),
         ("friction.sigma1", &f.sigma1, NOT_NEGATIVE),
         ("friction.sigma2", &f.sigma2, NOT_NEGATIVE),
         ("friction.mu_c", &f.mu_c, POSITIVE),
