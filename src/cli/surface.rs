@@ -264,11 +264,14 @@ fn place(argument: &str, path: &Path, ending: &str, force: bool) -> Result<(), F
 
 fn text(report: &Value) -> String {
     let number = |key: &str| report[key].as_f64().unwrap_or(f64::NAN);
-    let range = |key: &str, scale: f64| {
-        let values: Vec<f64> = match &report[key] {
+    let numbers = |key: &str| -> Vec<f64> {
+        match &report[key] {
             Value::Array(values) => values.iter().filter_map(Value::as_f64).collect(),
             one => one.as_f64().into_iter().collect(),
-        };
+        }
+    };
+    let range = |key: &str, scale: f64| {
+        let values = numbers(key);
         let (low, high) = values.iter().fold((f64::INFINITY, 0.0f64), |(a, b), v| (a.min(*v), b.max(*v)));
         if low == high { format!("{:.6}", low * scale) } else { format!("{:.6} to {:.6}", low * scale, high * scale) }
     };
@@ -285,6 +288,13 @@ fn text(report: &Value) -> String {
     let fitted = if report["at"] == "origin" { " about the centre of pressure" } else { "" };
     let worst = if many { ", the worst table" } else { "" };
     text += &format!("  r          {} mm\n  u          {} mm^2\n", range("r", 1e3), range("u", 1e6));
+    let points = numbers("r").iter().filter(|r| **r == 0.0).count();
+    if points > 0 {
+        let of = if many { format!(" of {points} tables") } else { String::new() };
+        text += &format!(
+            "  r = 0{of}: by this rule all pressure is in one point, and no twist turns; `--rule cells` has an extent\n"
+        );
+    }
     let passivity = number("passivity");
     let verdict =
         if passivity <= 0.0 { "always dissipates" } else { "does NOT always dissipate: a finer --n-ls helps" };
