@@ -62,7 +62,7 @@ pub enum Form {
 
 impl Form {
     /// Whether a bristle is elastic below break-away: one of this form under the law Elasto-Plastic.
-    pub(crate) fn sticks(self, elasto_plastic: bool) -> bool {
+    pub(crate) fn is_elastic(self, elasto_plastic: bool) -> bool {
         elasto_plastic && self == Self::Consistent
     }
 }

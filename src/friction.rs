@@ -87,8 +87,7 @@ impl Friction {
     pub fn validate(&self) -> Result<(), ParameterError> {
         let positive = |field, value: f64| check(field, value, "a finite number > 0", value > 0.0);
         let not_negative = |field, value: f64| check(field, value, "a finite number >= 0", value >= 0.0);
-        let sigma0 = (0.0..=STIFFEST).contains(&self.sigma0) && self.sigma0 > 0.0;
-        check("friction.sigma0", self.sigma0, STIFFNESS, sigma0)?;
+        check("friction.sigma0", self.sigma0, STIFFNESS, self.sigma0 > 0.0 && self.sigma0 <= STIFFEST)?;
         not_negative("friction.sigma1", self.sigma1)?;
         not_negative("friction.sigma2", self.sigma2)?;
         positive("friction.mu_c", self.mu_c)?;
@@ -152,6 +151,7 @@ mod tests {
         let ok = Friction::default();
         ok.validate().unwrap();
         assert_relative_eq!(ok.passivity_margin(), -159.8, max_relative = 1e-12);
+        assert!(STIFFNESS.ends_with(&format!("{STIFFEST:e}")));
         for (bad, field) in [
             (Friction { sigma0: -1.0, ..ok }, "friction.sigma0"),
             (Friction { sigma0: 1e24, ..ok }, "friction.sigma0"),

@@ -208,12 +208,12 @@ pub fn check_place(options: &Options) -> Result<(), RolloutError> {
         });
     }
     check_replace(options)?;
-    // Without a contact there is nothing to lose, unless another process is at it that we cannot see.
     if options.resume || options.force || !exists(&partial) {
         return Ok(());
     }
     match lock_of(&partial) {
         Err(TryLockError::WouldBlock) => Err(RolloutError::Running(partial)),
+        // Without a contact there is nothing to lose, unless another process is at it that we cannot see.
         Ok(()) if spool::complete(&partial) == Some(0) => Ok(()),
         Ok(()) | Err(TryLockError::Error(_)) => Err(RolloutError::Unfinished(partial)),
     }

@@ -287,14 +287,10 @@ fn margins_say_inside_or_not_how_far_and_which_way() {
     assert_eq!((&said["r"], &said["loads"]), (&set["r"], &set["loads"]));
     assert!(said["r"].as_f64() < firm["r"].as_f64(), "{said} {firm}");
     // Small loads are no zeros, and one cell has no extent by its centre.
-    let print = |args: &[&str]| {
-        let out = std::process::Command::new(env!("CARGO_BIN_EXE_bristle")).args(args).current_dir(dir.path()).output();
-        String::from_utf8(out.unwrap().stdout).unwrap()
-    };
-    let small = print(&["margin", "square.toml", "--load", "1e-7,0,0"]);
+    let (_, small, _) = bristle(dir.path(), &["margin", "square.toml", "--load", "1e-7,0,0"]);
     assert!(small.contains("(1e-7, 0, 0)  holds") && small.contains("slips at 2e7 times"), "{small}");
     fs::write(dir.path().join("one.toml"), "[patch]\npressure = [[0, 0], [0, 5]]\nsize = 0.02\n").unwrap();
-    let one = print(&["surface", "one.toml", "--rule", "points", "--out", "one.npz"]);
+    let (_, one, _) = bristle(dir.path(), &["surface", "one.toml", "--rule", "points", "--out", "one.npz"]);
     assert!(one.contains("r = 0: by this rule"), "{one}");
     // The arguments win, and the answer says so.
     let report = json(dir.path(), &["margin", "square.toml", "--load=-1,0,0", "--mu", "0.8", "--f-n", "5"]);

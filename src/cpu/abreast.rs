@@ -46,7 +46,7 @@ impl Kind {
         };
         let plastic = contact.friction.law == Law::ElastoPlastic;
         let gaussian = contact.friction.gamma == 2.0;
-        Self { plastic, gaussian, cells, ellipsoid, consistent: form.sticks(plastic) }
+        Self { plastic, gaussian, cells, ellipsoid, consistent: form.is_elastic(plastic) }
     }
 }
 

@@ -62,7 +62,7 @@ impl Map {
         let consistent = match contact.model {
             Model::Distributed => false,
             Model::LimitSurface(_, form) | Model::Ellipsoid(form) => {
-                form.sticks(contact.friction.law == Law::ElastoPlastic)
+                form.is_elastic(contact.friction.law == Law::ElastoPlastic)
             }
         };
         Carry::new(consistent, of(before), of(self))

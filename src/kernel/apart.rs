@@ -1,5 +1,5 @@
 //! Cells whose bristles stay elastic through a sweep, apart from the others: what they answer takes no root, no
-//! exponential and no ramp. About half of the cells of a patch that slides in places.
+//! exponential and no ramp. In a patch that slides in places there are many.
 //!
 //! The others go on packed, as the cells of a smaller grid. There is no twin: on a GPU lanes that have less to do wait for the rest.
 

@@ -202,7 +202,7 @@ impl Bristles for Reduced {
             *table = Arc::new(make(patch, table.rule(), table.n_ls()).expect("the resolution was checked before"));
         }
         let radius = radius_of(patch, self.table.as_deref());
-        let consistent = self.form.sticks(self.k.elasto_plastic);
+        let consistent = self.form.is_elastic(self.k.elasto_plastic);
         let carry = Carry::new(consistent, [self.radius, self.viscous], [radius, patch.viscous()]);
         [self.zeta[2], self.hidden] = carry.onto(self.zeta.into(), self.hidden, mu_c, self.k.s_ba);
         self.cop = patch.cop();

@@ -153,10 +153,13 @@ fn contacts(scenario: &Scenario, path: &Path) -> Result<(), RolloutError> {
 pub(super) fn keep_map(scenario: &Scenario, dir: &Path) -> Result<(), RolloutError> {
     let Some(map) = scenario.map_file() else { return Ok(()) };
     let copy = dir.join(name_of(&map));
-    if !copy.exists() {
-        fs::copy(&map, copy).map_err(io(&map))?;
+    if copy.exists() {
+        return Ok(());
     }
-    Ok(())
+    // Under its name stands the whole file or none, whenever the program ends.
+    let begun = dir.join("map.begun");
+    fs::copy(&map, &begun).map_err(io(&map))?;
+    fs::rename(&begun, &copy).map_err(io(&copy))
 }
 
 fn name_of(file: &Path) -> String {

@@ -122,7 +122,7 @@ impl<R: Real> Reduceds<R> {
     /// Empty lanes for bristles of the law, the form and the kind of surface of `like`.
     pub fn new(like: &Reduced) -> Self {
         let (zero, one, none) = (R::of(0.0), R::of(1.0), Vec3::zero());
-        let consistent = like.form.sticks(like.k.elasto_plastic);
+        let consistent = like.form.is_elastic(like.k.elasto_plastic);
         Self {
             kind: Kind { ellipsoid: like.table.is_none(), consistent },
             zeta: none,
