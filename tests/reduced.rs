@@ -398,6 +398,29 @@ fn a_contact_of_one_cell_slides_as_a_point(engine: &dyn Engine, _: &Limits) {
     }
 }
 
+/// The motion of a body that comes to rest dies away exponentially, until squares of its speed are no numbers any more.
+fn a_body_that_has_come_to_rest_stays_there(engine: &dyn Engine, _: &Limits) {
+    let contacts: Vec<Contact> = [Form::Published, Form::Consistent]
+        .into_iter()
+        .flat_map(models)
+        .flat_map(|model| [Law::LuGre, Law::ElastoPlastic].map(|law| (model.clone(), law)))
+        .map(|(model, law)| {
+            let mut contact = looping(model);
+            contact.friction.law = law;
+            contact.inputs = Inputs { normal_force: Signal::constant(9.81), ..Inputs::default() };
+            contact.initial.twist = [0.05, 0.02, 3.0].into();
+            contact
+        })
+        .collect();
+    let plan = Plan::new(1.0, 5e-3, 0.05).unwrap().with_tolerance(DEFAULT_TOLERANCE).unwrap();
+    let out = rollout(engine, &contacts, &plan);
+    for k in 0..contacts.len() {
+        let poses = &out.pose[out.of(k)];
+        assert!(out.status[k].failure.is_none(), "contact {k}: {:?}", out.status[k]);
+        assert!(poses[20][0] > 1e-5 && poses[10..].iter().all(|q| *q == poses[10]), "contact {k}: {poses:?}");
+    }
+}
+
 macro_rules! suite {
     ($name:ident, $engine:expr, $limits:expr) => {
         mod $name {
@@ -412,6 +435,7 @@ macro_rules! suite {
                 the_consistent_form_sticks_as_the_distributed_model_does_on_maps_that_follow_the_force,
                 a_grip_that_closes_and_opens_again_gives_the_rotation_back,
                 a_contact_of_one_cell_slides_as_a_point,
+                a_body_that_has_come_to_rest_stays_there,
             );
         }
     };
@@ -446,4 +470,5 @@ chosen!(cpu_single_adaptive, Cpu::single(), F32);
 chosen!(gpu_adaptive, Gpu::new(Choice::Any).unwrap_or_else(|e| panic!("{e}")), F32);
 
 suite!(cpu, Cpu::new(), F64);
+suite!(cpu_reference, Cpu::reference(), F64);
 suite!(gpu, Gpu::new(Choice::Any).unwrap_or_else(|e| panic!("{e}")), F32);

@@ -252,10 +252,12 @@ impl Table {
         let per_step = sign * 2.0 * n / PI;
         let along_phi = |k: usize| per_step * ((1.0 - s) * (b[k] - a[k]) + s * (d[k] - c[k]));
         let along_theta = |k: usize| per_step * ((1.0 - t) * (c[k] - a[k]) + t * (d[k] - b[k]));
-        let s2 = vt * vt + z * z;
+        let speed = vt.hypot(z);
         let (dphi, dtheta) = if vt > 0.0 {
-            let k = z.abs() / (s2 * vt);
-            ([k * vx, k * vy, -sign * vt / s2], [-vy / (vt * vt), vx / (vt * vt), 0.0])
+            // From directions, because the square of a small speed underflows.
+            let (ex, ey) = (vx / vt, vy / vt);
+            let k = z.abs() / speed / speed;
+            ([k * ex, k * ey, -sign * (vt / speed) / speed], [-ey / vt, ex / vt, 0.0])
         } else {
             ([0.0; 3], [0.0; 3])
         };
