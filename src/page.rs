@@ -16,4 +16,4 @@ pub use chart::{Chart, Line, Scale};
 pub use document::{Document, Part, Table, csv};
 pub use map::{arrows, heat, heat_marked, phases};
 pub use number::short;
-pub use picture::Picture;
+pub use picture::{Key, Picture, file_names, files};

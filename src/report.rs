@@ -5,11 +5,16 @@ mod rollout;
 mod run;
 mod surface;
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::page::Document;
+use crate::page::{Document, file_names, files};
 use crate::scenario::ScenarioError;
 use crate::surfaces::publish;
+
+/// As much of a file tells whether it is ours [bytes].
+const HEAD: u64 = 1 << 12;
 
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]
@@ -51,14 +56,15 @@ impl ReportError {
 }
 
 /// Writes the page of `of` and returns where: a directory of `bristle rollout` gets `report.html` inside, an NPZ
-/// file of `bristle surface` one with the ending `html` beside it, unless `out` says otherwise.
+/// file of `bristle surface` one with the ending `html` beside it, unless `out` says otherwise. Every picture of the page is
+/// also a file beside it, such as `report_motion.svg`.
 ///
 /// # Errors
-/// A directory or file that is neither, a file that is no page in the place of the page, or what the machine says; no page is
-/// then written.
+/// A directory or file that is neither, a file of another kind in the place of the page or of a picture, or what the machine
+/// says; no page is then written.
 pub fn report(of: &Path, out: Option<&Path>) -> Result<PathBuf, ReportError> {
     let npz = of.extension().is_some_and(|e| e.eq_ignore_ascii_case("npz"));
-    let (document, default): (Document, PathBuf) = if npz {
+    let (mut document, default): (Document, PathBuf) = if npz {
         (surface::document(of)?, of.with_extension("html"))
     } else if of.is_dir() {
         (rollout::document(of)?, of.join("report.html"))
@@ -69,15 +75,30 @@ pub fn report(of: &Path, out: Option<&Path>) -> Result<PathBuf, ReportError> {
         return Err(ReportError::Io { path: of.to_owned(), source });
     };
     let out = out.map_or(default, Path::to_owned);
-    let is_ours = || out.is_file() && std::fs::read_to_string(&out).is_ok_and(|text| Document::is_ours(&text));
-    if out.exists() && !is_ours() {
-        return Err(ReportError::file(&out, "exists and is no page of bristle: expected another `--out`"));
+    let stem = out.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let mut all: Vec<(PathBuf, String)> = Vec::new();
+    for part in document.groups.iter_mut().flat_map(|(_, parts)| parts) {
+        let id = format!("{stem}_{}", part.id);
+        part.files.extend(file_names(&id, &part.pictures));
+        all.extend(files(&id, &part.pictures).map(|(name, svg)| (out.with_file_name(name), svg)));
     }
-    let html = document.html();
-    publish(
-        &out,
-        |path, source| ReportError::Io { path, source },
-        |partial| std::fs::write(partial, &html).map_err(|source| ReportError::Io { path: out.clone(), source }),
-    )?;
+    all.push((out.clone(), document.html()));
+    if let Some((path, _)) = all.iter().find(|(path, _)| path.symlink_metadata().is_ok() && !is_ours(path)) {
+        return Err(ReportError::file(path, "exists and is no page or picture of bristle: expected another `--out`"));
+    }
+    for (path, text) in all {
+        publish(
+            &path,
+            |path, source| ReportError::Io { path, source },
+            |partial| std::fs::write(partial, &text).map_err(|source| ReportError::Io { path: path.clone(), source }),
+        )?;
+    }
     Ok(out)
+}
+
+/// Whether a file is a page or a picture of this program, by its beginning.
+fn is_ours(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let mut read = || File::open(path)?.take(HEAD).read_to_end(&mut head);
+    path.is_file() && read().is_ok() && Document::is_ours(&String::from_utf8_lossy(&head))
 }

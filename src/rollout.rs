@@ -12,7 +12,7 @@ mod plot;
 mod record;
 mod spool;
 
-pub use fate::{Fate, ROTATION_SPUN, SLIPPED};
+pub use fate::{Fate, Outcome, ROTATION_SPUN, SLIPPED};
 pub use record::{Counts, Summary};
 
 use std::fs::{self, File, TryLockError};

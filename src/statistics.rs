@@ -61,18 +61,84 @@ fn ranks(values: &[f64]) -> Vec<f64> {
 /// Spearman's correlation of the pairs that are finite, -1 to 1; NaN if either is constant.
 #[must_use]
 pub fn rank_correlation(x: &[f64], y: &[f64]) -> f64 {
-    let pairs: Vec<(f64, f64)> =
-        x.iter().zip(y).filter(|(a, b)| a.is_finite() && b.is_finite()).map(|(a, b)| (*a, *b)).collect();
-    let (a, b): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+    let (a, b) = finite(x, y);
     let (a, b) = (ranks(&a), ranks(&b));
     let (ma, mb) = (mean(&a), mean(&b));
     let sum = |f: &dyn Fn(usize) -> f64| (0..a.len()).map(f).sum::<f64>();
     sum(&|i| (a[i] - ma) * (b[i] - mb)) / (sum(&|i| (a[i] - ma).powi(2)) * sum(&|i| (b[i] - mb).powi(2))).sqrt()
 }
 
+/// Most bins of [`dependence`], and the fewest.
+const BINS: [usize; 2] = [3, 10];
+
+/// Bins that [`dependence`] makes of `n` pairs, at most; none if they are too few to tell anything.
+fn bins(n: usize) -> Option<usize> {
+    (n >= 2 * BINS[0]).then(|| n.isqrt().clamp(BINS[0], BINS[1]))
+}
+
+/// The bin of every value: bins hold like counts, equal values share theirs.
+fn quantile_bins(values: &[f64], count: usize) -> Vec<usize> {
+    let n = values.len() as f64;
+    ranks(values).into_iter().map(|rank| ((rank + 0.5) / n * count as f64) as usize).collect()
+}
+
+/// How much of `y` the value of `x` decides, 0 to 1: the correlation ratio of the ranks of `y` over bins of `x` that hold like
+/// counts. It sees what [`rank_correlation`] sees and what goes both ways, such as a square, but not the sign. What bins
+/// explain of unrelated pairs is taken off. Pairs that are not finite are left out; NaN of fewer than six, or if either is constant.
+#[must_use]
+pub fn dependence(x: &[f64], y: &[f64]) -> f64 {
+    let (x, y) = finite(x, y);
+    let Some(count) = bins(x.len()) else { return f64::NAN };
+    let (bin, rank) = (quantile_bins(&x, count), ranks(&y));
+    let (n, whole) = (x.len() as f64, mean(&rank));
+    let of: Vec<Vec<f64>> = (0..count)
+        .map(|b| bin.iter().zip(&rank).filter(|(at, _)| **at == b).map(|(_, r)| *r).collect::<Vec<f64>>())
+        .filter(|ranks| !ranks.is_empty())
+        .collect();
+    if of.len() < 2 {
+        return f64::NAN;
+    }
+    let within: f64 = of.iter().map(|r| r.iter().map(|v| (v - mean(r)).powi(2)).sum::<f64>()).sum();
+    let total: f64 = rank.iter().map(|r| (r - whole).powi(2)).sum();
+    if !(total > 0.0) {
+        return f64::NAN;
+    }
+    (1.0 - within / total * (n - 1.0) / (n - of.len() as f64)).max(0.0).sqrt()
+}
+
+/// What the absolute [`rank_correlation`] and the [`dependence`] of `n` unrelated pairs exceed in about one case of twenty.
+#[must_use]
+pub fn by_chance(n: usize) -> [f64; 2] {
+    let Some(count) = bins(n) else { return [1.0; 2] };
+    let (n, k) = (n as f64, count as f64);
+    // The share that bins explain has a beta distribution, whose 95 % point is near 1.85 deviations above its mean.
+    let (a, b) = (0.5 * (k - 1.0), 0.5 * (n - k));
+    let deviation = (a * b / (a + b + 1.0)).sqrt() / (a + b);
+    let share = a / (a + b) + 1.85 * deviation;
+    [1.96 / (n - 1.0).sqrt(), (1.0 - (1.0 - share) * (n - 1.0) / (n - k)).max(0.0).sqrt()].map(|v| v.min(1.0))
+}
+
+/// The `q`-quantiles of `y` in bins of `x` that hold like counts, each with the median of `x` there; none of fewer than six pairs.
+#[must_use]
+pub fn binned(x: &[f64], y: &[f64], q: f64) -> [Vec<f64>; 2] {
+    let (x, y) = finite(x, y);
+    let Some(count) = bins(x.len()) else { return Default::default() };
+    let bin = quantile_bins(&x, count);
+    let pick =
+        |v: &[f64], b: usize| bin.iter().zip(v).filter(|(at, _)| **at == b).map(|(_, v)| *v).collect::<Vec<f64>>();
+    let full: Vec<usize> = (0..count).filter(|b| bin.contains(b)).collect();
+    [(&x, 0.5), (&y, q)].map(|(v, q)| full.iter().map(|b| quantile(&pick(v, *b), q)).collect())
+}
+
+/// The pairs that are finite.
+fn finite(x: &[f64], y: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    x.iter().zip(y).filter(|(a, b)| a.is_finite() && b.is_finite()).map(|(a, b)| (*a, *b)).unzip()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::Draw;
     use approx::assert_relative_eq;
 
     #[test]
@@ -94,5 +160,60 @@ mod tests {
         let cross: Vec<f64> = x.iter().map(|v| (v - 24.5).powi(2)).collect();
         assert!(rank_correlation(&x, &cross).abs() < 1e-12);
         assert_eq!(ranks(&[3.0, 1.0, 3.0]), [1.5, 0.0, 1.5]);
+    }
+
+    #[test]
+    fn dependence_is_the_correlation_ratio_of_ranks_over_bins() {
+        // Three bins of four: ranks 0 to 3, 8 to 11, 4 to 7. Within 15 of 143, over 11/9 of it for chance.
+        let x = [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0];
+        let y = [-4.0, -3.0, -2.0, -1.0, 50.0, 60.0, 70.0, 80.0, 1.0, 2.0, 3.0, 4.0];
+        assert_relative_eq!(dependence(&x, &y), (1.0 - 15.0 / 143.0 * 11.0 / 9.0f64).sqrt(), epsilon = 1e-12);
+        // The order of the pairs does not count, nor does a monotone scale of either.
+        let turned = |v: &[f64]| v.iter().rev().map(|v| v.exp()).collect::<Vec<f64>>();
+        assert_relative_eq!(dependence(&turned(&x), &turned(&y)), dependence(&x, &y), epsilon = 1e-12);
+        let gap = [x.to_vec(), vec![f64::NAN]].concat();
+        assert_relative_eq!(dependence(&gap, &[y.to_vec(), vec![1.0]].concat()), dependence(&x, &y));
+        assert!(dependence(&x, &[1.0; 12]).is_nan() && dependence(&[1.0; 12], &y).is_nan());
+        assert!(dependence(&x[..5], &y[..5]).is_nan());
+    }
+
+    #[test]
+    fn dependence_sees_effects_of_one_direction_and_of_both() {
+        let x: Vec<f64> = (0..200).map(f64::from).collect();
+        let of = |f: fn(f64) -> f64| x.iter().map(|v| f(v - 99.5)).collect::<Vec<f64>>();
+        for y in [of(|v| v.powi(3)), of(|v| -v), of(|v| v * v), of(f64::abs)] {
+            assert!(dependence(&x, &y) > 0.97, "{}", dependence(&x, &y));
+        }
+        assert!(rank_correlation(&x, &of(|v| v * v)).abs() < 1e-12, "of which the correlation sees nothing");
+    }
+
+    #[test]
+    fn one_unrelated_pair_of_twenty_exceeds_what_chance_gives() {
+        for n in [12, 40, 256] {
+            let [correlation, ratio] = by_chance(n);
+            let mut over = [0, 0];
+            for k in 0..2000 {
+                let draw = Draw::new(3, k);
+                let series = |name: &str| (0..n).map(|i| draw.uniform(&format!("{name} {i}"))).collect::<Vec<f64>>();
+                let (x, y) = (series("x"), series("y"));
+                over[0] += u32::from(rank_correlation(&x, &y).abs() > correlation);
+                over[1] += u32::from(dependence(&x, &y) > ratio);
+            }
+            for count in over {
+                assert!((50..=150).contains(&count), "n = {n}: {over:?} of 2000");
+            }
+        }
+    }
+
+    #[test]
+    fn binned_medians_follow_a_curve_that_turns_back() {
+        let x: Vec<f64> = (0..100).map(f64::from).collect();
+        let y: Vec<f64> = x.iter().map(|v| (v - 49.5).abs()).collect();
+        let [at, middle] = binned(&x, &y, 0.5);
+        assert_eq!(at.len(), 10);
+        assert_relative_eq!(at[0], 4.5);
+        assert_relative_eq!(middle[0], 45.0);
+        assert!(middle[..5].is_sorted_by(|a, b| a > b) && middle[5..].is_sorted());
+        assert!(binned(&x[..5], &y[..5], 0.5).iter().all(Vec::is_empty));
     }
 }

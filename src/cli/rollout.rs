@@ -186,6 +186,7 @@ fn text(s: &Summary) -> String {
     text +=
         &row(status.slipped, "slipped", format!("their centre of pressure moved by more than {} mm", 1e3 * SLIPPED));
     text += &row(status.spun, "spun", format!("turned by more than {:.0} degree", ROTATION_SPUN.to_degrees()));
+    text += &row(status.slipped_and_spun, "both", "slipped and spun".into());
     text += &row(status.stuck, "stuck", "did neither".into());
     text += &row(status.failed, "failed", "became non-finite and were stopped".into());
     text +=

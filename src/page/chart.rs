@@ -8,10 +8,14 @@ use kuva::render::plots::Plot;
 use kuva::render::render::render_multiple;
 
 use super::label::{self, Curve};
-use super::look::{finish, powers, theme};
+use super::look::{decimals, finish, powers, theme};
 
 /// Size of a chart [px].
 const SIZE: [f64; 2] = [440.0, 290.0];
+/// About what axes and headings take of it [px].
+const MARGINS: [f64; 2] = [80.0, 90.0];
+/// The least width that holds a heading [px].
+const LEAST: f64 = 260.0;
 /// Most points of a line; more are thinned, extremes kept.
 const MAX_POINTS: usize = 700;
 
@@ -31,6 +35,7 @@ pub struct Line {
     points: Vec<[f64; 2]>,
     colour: &'static str,
     label: String,
+    silent: bool,
     dashed: bool,
     marks: bool,
     width: f64,
@@ -42,13 +47,29 @@ impl Line {
     #[must_use]
     pub fn new(colour: &'static str, x: &[f64], y: &[f64]) -> Self {
         let points = x.iter().zip(y).filter(|(x, y)| x.is_finite() && y.is_finite()).map(|(x, y)| [*x, *y]).collect();
-        Self { points, colour, label: String::new(), dashed: false, marks: false, width: 1.6, steps: false }
+        Self {
+            points,
+            colour,
+            label: String::new(),
+            silent: false,
+            dashed: false,
+            marks: false,
+            width: 1.6,
+            steps: false,
+        }
     }
 
     /// Says at the line what it is.
     #[must_use]
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = label.into();
+        self
+    }
+
+    /// Belongs to the line labelled so, whose label stands for both.
+    #[must_use]
+    pub fn belongs(mut self, label: impl Into<String>) -> Self {
+        (self.label, self.silent) = (label.into(), true);
         self
     }
 
@@ -103,7 +124,7 @@ pub struct Chart {
     bands: Vec<Band>,
     boxes: Vec<Box>,
     equal: bool,
-    height: Option<f64>,
+    size: [Option<f64>; 2],
 }
 
 impl Chart {
@@ -170,17 +191,39 @@ impl Chart {
         self
     }
 
+    /// Width [px].
+    #[must_use]
+    pub fn width(mut self, width: f64) -> Self {
+        self.size[0] = Some(width);
+        self
+    }
+
     /// Height [px].
     #[must_use]
     pub fn height(mut self, height: f64) -> Self {
-        self.height = Some(height);
+        self.size[1] = Some(height);
         self
+    }
+
+    /// Width [px], `most` or as much less as paths that are higher than wide leave empty.
+    #[must_use]
+    pub fn fit(self, most: f64) -> Self {
+        let [x, y] = self.ranges().map(|[low, high]| high - low);
+        let height = self.size()[1];
+        let width = ((height - MARGINS[1]) * x / y + MARGINS[0]).clamp(LEAST.min(most), most);
+        self.equal().width(width)
+    }
+
+    /// Width and height [px].
+    #[must_use]
+    pub fn size(&self) -> [f64; 2] {
+        [0, 1].map(|c| self.size[c].unwrap_or(SIZE[c]))
     }
 
     /// The chart as SVG text that takes the width it is given.
     #[must_use]
     pub fn svg(self) -> String {
-        let size = [SIZE[0], self.height.unwrap_or(SIZE[1])];
+        let size = self.size();
         let ranges = self.ranges();
         let mut layout = Layout::new((ranges[0][0], ranges[0][1]), (ranges[1][0], ranges[1][1]))
             .with_width(size[0])
@@ -194,9 +237,10 @@ impl Chart {
             .with_ticks(5);
         for (axis, range) in ranges.iter().enumerate() {
             if self.axes[axis].1 == Scale::Linear {
+                let ticks = decimals(*range);
                 layout = match axis {
-                    0 => layout.with_x_axis_min(range[0]).with_x_axis_max(range[1]),
-                    _ => layout.with_y_axis_min(range[0]).with_y_axis_max(range[1]),
+                    0 => layout.with_x_axis_min(range[0]).with_x_axis_max(range[1]).with_x_tick_format(ticks),
+                    _ => layout.with_y_axis_min(range[0]).with_y_axis_max(range[1]).with_y_tick_format(ticks),
                 };
             }
         }
@@ -225,7 +269,8 @@ impl Chart {
             .iter()
             .map(|line| {
                 let at = line.points.iter().map(|[x, y]| [computed.map_x(*x), computed.map_y(*y)]);
-                Curve { points: at.collect(), label: line.label.clone(), colour: line.colour }
+                let (label, silent) = (line.label.clone(), line.silent);
+                Curve { points: at.collect(), label, silent, colour: line.colour, dots: line.width == 0.0 }
             })
             .collect();
         let (right, bottom) =
@@ -383,6 +428,21 @@ mod tests {
         assert_eq!(svg.matches("<svg").count(), 1);
         assert!(svg.contains("viewBox") && !svg.contains(" width=\"440\" height=\"290\">"));
         assert!(svg.contains("a &lt; b") && svg.contains(">grid</text>"));
+    }
+
+    #[test]
+    fn one_unit_of_a_path_is_as_long_on_both_axes() {
+        // From corner to corner of 1 x 20, at the width that fits and at another.
+        let path = || Chart::new("", "x", "y").line(Line::new(ink::GRID, &[0.0, 1.0], &[0.0, 20.0])).height(420.0);
+        for chart in [path().fit(460.0), path().equal()] {
+            let width = chart.size()[0];
+            assert!(width == LEAST || width == SIZE[0], "{width}");
+            let svg = chart.svg();
+            let d = svg.split(" d=\"M").nth(1).unwrap().split('"').next().unwrap();
+            let at: Vec<f64> = d.split([' ', ',', 'L']).filter_map(|n| n.parse().ok()).collect();
+            let &[x0, y0, x1, y1] = &at[..] else { panic!("{d}") };
+            assert!(((y0 - y1) / (x1 - x0) - 20.0).abs() < 0.3, "{d}");
+        }
     }
 
     #[test]

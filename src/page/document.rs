@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::picture::{Picture, renumber};
+use super::picture::{self, Key, Picture, renumber};
 
 /// A table of text.
 #[derive(Clone, Debug, Default)]
@@ -63,16 +63,17 @@ pub struct Document {
     /// What to know before reading.
     pub intro: Vec<String>,
     /// What the inks stand for.
-    pub key: Vec<(&'static str, &'static str)>,
+    pub key: Vec<Key>,
     /// Parts under their headings.
     pub groups: Vec<(String, Vec<Part>)>,
 }
 
 impl Document {
-    /// Whether a text is a page made here.
+    /// Whether a text is the beginning of a page or of a picture made here.
     #[must_use]
-    pub fn is_ours(html: &str) -> bool {
-        html.split("</head>").next().is_some_and(|head| head.contains(r#"<meta name="generator" content="bristle">"#))
+    pub fn is_ours(text: &str) -> bool {
+        let head = text.split("<title>").next().unwrap_or_default();
+        head.contains(r#"<meta name="generator" content="bristle">"#) || picture::is_ours(text)
     }
 
     /// The page as HTML text.
@@ -93,7 +94,7 @@ impl Document {
                     header {
                         h1 { (self.title) }
                         @for text in &self.intro { p { (text) } }
-                        @if !self.key.is_empty() { (self.legend()) }
+                        (legend(&self.key))
                     }
                     nav { (self.contents()) }
                     main {
@@ -106,14 +107,6 @@ impl Document {
             }
         };
         renumber(&page.into_string())
-    }
-
-    fn legend(&self) -> Markup {
-        html! {
-            p.key { @for (colour, name) in &self.key {
-                span { i style={ "background:" (colour) } {} (name) } " "
-            } }
-        }
     }
 
     fn contents(&self) -> Markup {
@@ -141,15 +134,10 @@ impl Part {
                 @if !self.lead.is_empty() {
                     dl { @for (name, text) in &self.lead { dt { (name) } dd { (text) } } }
                 }
-                @for picture in &self.pictures {
-                    figure {
-                        div class={ "panels of" (picture.panels.len().min(4)) } { @for svg in &picture.panels { div { (PreEscaped(svg)) } } }
-                        @if !picture.caption.is_empty() { figcaption { (picture.caption) } }
-                    }
-                }
+                @for picture in &self.pictures { (figure(picture)) }
                 @for table in &self.tables { (table.html()) }
-                @for (name, table) in &self.folded { details { summary { (name) } (table.html()) } }
-                @for (name, text) in &self.details { details { summary { (name) } pre { (text) } } }
+                @for (name, table) in &self.folded { (folded(name, &table.html())) }
+                @for (name, text) in &self.details { (folded(name, &html! { pre { (text) } })) }
                 @if !self.files.is_empty() || !self.foot.is_empty() {
                     p.foot {
                         (self.foot)
@@ -161,12 +149,43 @@ impl Part {
     }
 }
 
+fn figure(picture: &Picture) -> Markup {
+    // Where there is room for two columns of three, an odd panel would stand alone.
+    let odd = if picture.panels.len() % 2 == 1 { " odd" } else { "" };
+    let tall = if picture.tall { " tall" } else { "" };
+    html! {
+        figure {
+            div class={ "panels cols" (picture.columns()) (odd) (tall) } style=[picture.grid()] {
+                @for svg in &picture.panels { div { (PreEscaped(svg)) } }
+            }
+            (legend(&picture.key))
+            @if !picture.caption.is_empty() { figcaption { (picture.caption) } }
+        }
+    }
+}
+
+fn legend(key: &[Key]) -> Markup {
+    html! {
+        @if !key.is_empty() {
+            p.key { @for key in key { span { (PreEscaped(key.sample())) (key.name()) } " " } }
+        }
+    }
+}
+
+/// What opens on a click. It stands behind its heading, not in it: a browser would leave it out of print.
+fn folded(name: &str, content: &Markup) -> Markup {
+    html! { details { summary { (name) } } div.folded { (content) } }
+}
+
 impl Table {
     fn html(&self) -> Markup {
+        let name = if self.caption.is_empty() { "Table" } else { &self.caption };
         html! {
-            div.table {
+            // Outside, so that it stays where the table scrolls.
+            @if !self.caption.is_empty() { p.caption { (self.caption) } }
+            // It scrolls where the screen is narrow, by keys too.
+            div.table tabindex="0" role="region" aria-label=(name) {
                 table {
-                    @if !self.caption.is_empty() { caption { (self.caption) } }
                     thead { tr { @for cell in &self.head { th { (cell) } } } }
                     tbody { @for row in &self.rows { tr { @for cell in row { td { (cell) } } } } }
                 }

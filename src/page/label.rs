@@ -6,28 +6,38 @@ use super::look::escape;
 
 /// Size of the letters, and their mean width over it.
 const SIZE: f64 = 12.0;
-const WIDTH: f64 = 0.56;
+const WIDTH: f64 = 0.64;
 
 /// A curve in pixels and what it is called.
 pub(super) struct Curve {
     pub points: Vec<[f64; 2]>,
+    /// Curves of one label belong together.
     pub label: String,
+    /// Whether another curve shows the label.
+    pub silent: bool,
     pub colour: &'static str,
+    /// Whether nothing joins the points.
+    pub dots: bool,
 }
 
-/// SVG text elements, each beside its curve where it covers least of the others. `frame` is left, top, right, bottom.
+/// A place that something is drawn at, and by which curve.
+type Drawn = (usize, [f64; 2]);
+
+/// SVG text elements, each beside its curve, nearer to it than to others, where it covers least. `frame` is left, top, right, bottom.
 pub(super) fn place(curves: &[Curve], frame: [f64; 4]) -> String {
     // What a label must not cover: all curves, as points close to one another.
-    let drawn: Vec<(usize, [f64; 2])> =
-        curves.iter().enumerate().flat_map(|(k, c)| dense(&c.points, frame).into_iter().map(move |p| (k, p))).collect();
+    let drawn: Vec<Drawn> =
+        curves.iter().enumerate().flat_map(|(k, c)| c.dense(frame).into_iter().map(move |p| (k, p))).collect();
     let mut taken: Vec<[f64; 4]> = Vec::new();
     let mut out = String::new();
-    for (k, curve) in curves.iter().enumerate().filter(|(_, c)| !c.label.is_empty()) {
+    for (k, curve) in curves.iter().enumerate().filter(|(_, c)| !c.label.is_empty() && !c.silent) {
         let width = curve.label.chars().count() as f64 * SIZE * WIDTH;
-        let best = candidates(&dense(&curve.points, frame), width)
+        let own = |j: usize| j == k || curves[j].label == curve.label;
+        let (mine, others): (Vec<Drawn>, Vec<Drawn>) = drawn.iter().partition(|(j, _)| own(*j));
+        let best = candidates(&curve.dense(frame), width)
             .into_iter()
             .enumerate()
-            .map(|(order, at)| (cost(at, k, &drawn, &taken, frame) + 1e-3 * order as f64, at))
+            .map(|(order, at)| (cost(at, &mine, &others, &taken, frame) + 1e-3 * order as f64, at))
             .min_by(|a, b| a.0.total_cmp(&b.0));
         let Some((_, at)) = best else { continue };
         taken.push(at);
@@ -61,7 +71,7 @@ fn candidates(points: &[[f64; 2]], width: f64) -> Vec<[f64; 4]> {
     out
 }
 
-fn cost(at: [f64; 4], own: usize, drawn: &[(usize, [f64; 2])], taken: &[[f64; 4]], frame: [f64; 4]) -> f64 {
+fn cost(at: [f64; 4], mine: &[Drawn], others: &[Drawn], taken: &[[f64; 4]], frame: [f64; 4]) -> f64 {
     let inside =
         at[0] >= frame[0] + 2.0 && at[1] >= frame[1] + 1.0 && at[2] <= frame[2] - 2.0 && at[3] <= frame[3] - 2.0;
     let mut cost = if inside { 0.0 } else { 1e4 };
@@ -70,70 +80,98 @@ fn cost(at: [f64; 4], own: usize, drawn: &[(usize, [f64; 2])], taken: &[[f64; 4]
             cost += 1e3;
         }
     }
-    // Near other curves a label is read as theirs.
-    let middle = [0.5 * (at[0] + at[2]), 0.5 * (at[1] + at[3])];
-    let nearest = |mine: bool| {
-        let of = drawn.iter().filter(|(k, _)| (*k == own) == mine);
-        of.map(|(_, p)| (p[0] - middle[0]).hypot(p[1] - middle[1])).fold(f64::INFINITY, f64::min)
+    // The distance of a point from the letters, which fill the box but for its upper and lower edge.
+    let gap = |[x, y]: [f64; 2]| {
+        let [dx, dy] = [(at[0] - x).max(x - at[2]), (at[1] + 2.0 - y).max(y - at[3] + 2.0)].map(|d| d.max(0.0));
+        dx.hypot(dy)
     };
-    if nearest(false) < nearest(true) + 2.0 {
-        cost += 2.5;
-    }
-    for &(k, [x, y]) in drawn {
-        let reach = if k == own { 1.0 } else { 7.0 };
-        if x > at[0] - reach && x < at[2] + reach && y > at[1] - reach && y < at[3] + reach {
-            cost += if x > at[0] && x < at[2] && y > at[1] && y < at[3] { 3.0 } else { 1.0 };
+    let nearest = |of: &[Drawn]| of.iter().map(|(_, p)| gap(*p)).fold(f64::INFINITY, f64::min);
+    let (own, other) = (nearest(mine), nearest(others));
+    // Nearer to another curve a label is read as that one's.
+    cost += 2.0 * (own + 4.0 - other).clamp(0.0, 12.0) + 0.1 * own;
+    for (of, reach) in [(mine, 2.5), (others, 4.0)] {
+        for distance in of.iter().map(|(_, p)| gap(*p)).filter(|d| *d < reach) {
+            cost += if distance == 0.0 { 3.0 } else { 1.0 };
         }
     }
     cost
 }
 
-/// Points a few pixels apart along a curve, those in the frame.
-fn dense(points: &[[f64; 2]], frame: [f64; 4]) -> Vec<[f64; 2]> {
-    const APART: f64 = 5.0;
-    let mut out: Vec<[f64; 2]> = Vec::new();
-    let mut add = |p: [f64; 2]| {
-        if p[0] >= frame[0] - 1.0 && p[0] <= frame[2] + 1.0 && p[1] >= frame[1] - 1.0 && p[1] <= frame[3] + 1.0 {
+impl Curve {
+    /// Points a few pixels apart along the curve, those in the frame.
+    fn dense(&self, frame: [f64; 4]) -> Vec<[f64; 2]> {
+        const APART: f64 = 5.0;
+        let inside = |p: &[f64; 2]| {
+            p[0] >= frame[0] - 1.0 && p[0] <= frame[2] + 1.0 && p[1] >= frame[1] - 1.0 && p[1] <= frame[3] + 1.0
+        };
+        if self.dots {
+            return self.points.iter().copied().filter(inside).collect();
+        }
+        let mut out: Vec<[f64; 2]> = Vec::new();
+        let mut last: Option<[f64; 2]> = None;
+        for &p in &self.points {
+            if let Some(q) = last {
+                let length = (p[0] - q[0]).hypot(p[1] - q[1]);
+                if length < APART {
+                    continue;
+                }
+                let pieces = (length / APART).min(200.0) as usize;
+                for i in 1..pieces {
+                    let t = i as f64 / pieces as f64;
+                    out.push([q[0] + t * (p[0] - q[0]), q[1] + t * (p[1] - q[1])]);
+                }
+            }
             out.push(p);
+            last = Some(p);
         }
-    };
-    let mut last: Option<[f64; 2]> = None;
-    for &p in points {
-        if let Some(q) = last {
-            let length = (p[0] - q[0]).hypot(p[1] - q[1]);
-            if length < APART {
-                continue;
-            }
-            let pieces = (length / APART).min(200.0) as usize;
-            for i in 1..pieces {
-                let t = i as f64 / pieces as f64;
-                add([q[0] + t * (p[0] - q[0]), q[1] + t * (p[1] - q[1])]);
-            }
-        }
-        add(p);
-        last = Some(p);
+        out.retain(inside);
+        out
     }
-    out
 }
 
 #[cfg(test)]
 mod tests {
+    use std::f64::consts::PI;
+
     use super::*;
+
+    const FRAME: [f64; 4] = [0.0, 0.0, 400.0, 200.0];
+
+    fn curve(points: Vec<[f64; 2]>, label: &str) -> Curve {
+        Curve { points, label: label.into(), silent: false, colour: "#000", dots: false }
+    }
+
+    /// Left end and base line of every label.
+    fn places(curves: &[Curve]) -> Vec<[f64; 2]> {
+        let number = |text: &str| text.split('"').nth(1).unwrap().parse::<f64>().unwrap();
+        let of = |t: &str| [number(t.split("x=").nth(1).unwrap()), number(t.split(" y=").nth(1).unwrap())];
+        place(curves, FRAME).split("<text").skip(1).map(of).collect()
+    }
+
+    /// Two paths as of Fig. 29: they part by a few pixels, run side by side and end at one place, each with a second one on it.
+    #[test]
+    fn labels_of_curves_that_run_close_stand_on_their_own_side() {
+        let path = |bend: f64| -> Vec<[f64; 2]> {
+            (0..=60).map(|i| f64::from(i) / 60.0).map(|t| [200.0 - bend * (PI * t).sin(), 10.0 + 170.0 * t]).collect()
+        };
+        let twice = |bend: f64, label: &str| {
+            [curve(path(bend), label), Curve { silent: true, ..curve(path(bend + 1.0), label) }]
+        };
+        let [[left, left_base], [right, right_base]] =
+            places(&twice(6.0, "f1").into_iter().chain(twice(-2.0, "f2")).collect::<Vec<_>>())[..]
+        else {
+            panic!("two labels")
+        };
+        let at = |bend: f64, base: f64| 200.0 - bend * (PI * ((base - 4.0) - 10.0) / 170.0).sin();
+        let width = 2.0 * SIZE * WIDTH;
+        assert!(left + width < at(6.0, left_base), "f1 stands left of the left curve: {left}, {left_base}");
+        assert!(right > at(-2.0, right_base), "f2 stands right of the right curve: {right}, {right_base}");
+    }
 
     #[test]
     fn labels_do_not_cover_each_other_nor_leave_the_frame() {
-        let row = |y: f64, label: &str| Curve {
-            points: (0..40).map(|i| [10.0 * f64::from(i), y]).collect(),
-            label: label.into(),
-            colour: "#000",
-        };
-        let svg = place(&[row(100.0, "first"), row(104.0, "second")], [0.0, 0.0, 400.0, 200.0]);
-        let number = |text: &str| text.split('"').nth(1).unwrap().parse::<f64>().unwrap();
-        let at: Vec<[f64; 2]> = svg
-            .split("<text")
-            .skip(1)
-            .map(|t| [number(t.split("x=").nth(1).unwrap()), number(t.split(" y=").nth(1).unwrap())])
-            .collect();
+        let row = |y: f64, label: &str| curve((0..40).map(|i| [10.0 * f64::from(i), y]).collect(), label);
+        let at = places(&[row(100.0, "first"), row(104.0, "second")]);
         assert_eq!(at.len(), 2);
         assert!((at[0][1] - at[1][1]).abs() > 12.0 || (at[0][0] - at[1][0]).abs() > 40.0, "{at:?}");
         assert!(at.iter().all(|[x, y]| *x > 0.0 && *x < 400.0 && *y > 0.0 && *y < 200.0));

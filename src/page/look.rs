@@ -28,6 +28,30 @@ pub(super) fn powers() -> TickFormat {
     TickFormat::Custom(std::sync::Arc::new(text))
 }
 
+/// Numbers of an even axis over `range`, with the digits by which neighbouring ticks differ and no more.
+pub(super) fn decimals([low, high]: [f64; 2]) -> TickFormat {
+    let most = low.abs().max(high.abs());
+    // Ticks are a fifth of the range apart or less, at 1, 2, 2.5 or 5 times a power of ten.
+    let finest = ((high - low).abs() / 10.0).max(1e-12 * most).max(1e-300).log10().floor() as i32 - 1;
+    let bare = |text: String| {
+        let (mantissa, exponent) = text.split_once('e').map_or((text.as_str(), ""), |(m, e)| (m, e));
+        let mantissa =
+            if mantissa.contains('.') { mantissa.trim_end_matches('0').trim_end_matches('.') } else { mantissa };
+        if exponent.is_empty() { mantissa.to_owned() } else { format!("{mantissa}e{exponent}") }
+    };
+    let text = move |v: f64| {
+        if v.abs() < 1e-9 * most {
+            return "0".to_owned();
+        }
+        if (1e-2..1e5).contains(&most) {
+            return bare(format!("{v:.*}", (-finest).clamp(0, 12) as usize));
+        }
+        let digits = (v.abs().log10().floor() as i32 - finest).clamp(0, 12);
+        bare(format!("{v:.*e}", digits as usize))
+    };
+    TickFormat::Custom(std::sync::Arc::new(text))
+}
+
 /// Everything that is not data has the colour of the text.
 pub(super) fn theme() -> Theme {
     let text = || String::from(ink::TEXT);
@@ -63,4 +87,27 @@ pub(super) fn finish(svg: &str, [width, height]: [f64; 2], title: &str, labels: 
 /// For text and attributes of XML.
 pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_have_the_digits_that_tell_them_apart() {
+        for (range, v, text) in [
+            // As binary fractions add up.
+            ([4.0e-4, 5.5e-4], 4.250_000_000_000_000_4e-4, "4.25e-4"),
+            ([0.0, 1.0], 0.600_000_000_000_000_1, "0.6"),
+            ([-0.16, 0.01], -0.025, "-0.025"),
+            ([0.0, 2.0], 1.5, "1.5"),
+            ([99.9, 100.1], 100.05, "100.05"),
+            ([0.0, 250.0], 50.0, "50"),
+            ([0.0, 2e6], 5e5, "5e5"),
+            ([-3e-3, 8e-3], 1e-19, "0"),
+            ([0.0, 1e4], 2500.0, "2500"),
+        ] {
+            assert_eq!(decimals(range).format(v), text, "{range:?}");
+        }
+    }
 }

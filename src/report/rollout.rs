@@ -7,18 +7,20 @@ use serde_json::Value;
 
 use super::ReportError;
 use super::run::{Run, drawn, read};
+use crate::engine::UNCONVERGED;
 use crate::limit_surface::{Rule, Surface, Table as LimitTable};
-use crate::page::{Chart, Document, Line, Part, Picture, Scale, Table, ink, phases};
+use crate::page::{Chart, Document, Key, Line, Part, Picture, Scale, Table, ink, phases, short};
 use crate::planar::Wrench;
+use crate::rollout::{Outcome, ROTATION_SPUN, SLIPPED};
 use crate::scenario::Scenario;
-use crate::statistics::{quantile, rank_correlation};
+use crate::statistics::{binned, by_chance, dependence, mean, quantile, rank_correlation};
 use crate::surfaces::outline;
 
 /// Most contacts drawn as lines, and drawn as phases.
 const LINES: usize = 60;
 const PHASES: usize = 60;
-/// Most parameters drawn against the outcome.
-const PARAMETERS: usize = 6;
+/// Most parameters drawn against an outcome.
+const PARAMETERS: usize = 3;
 
 pub(super) fn document(dir: &Path) -> Result<Document, ReportError> {
     let path = dir.join("run.json");
@@ -27,14 +29,20 @@ pub(super) fn document(dir: &Path) -> Result<Document, ReportError> {
     let run = read(&dir.join("trajectories.npz"))?;
     let parameters = drawn(&dir.join("contacts.npz"))?;
     let scenario = Scenario::load(&dir.join("scenario.toml"), &[])?;
-    let mut parts = vec![outcomes(&run, &record), motion(&run), slip(&run), wrenches(&run, &scenario)?];
+    let mut parts = vec![outcomes(&run), motion(&run), slip(&run), wrenches(&run, &scenario)?];
     parts.push(causes(&run, &parameters));
     parts.push(failures(&run, &parameters));
     let name = dir.file_name().unwrap_or_default().to_string_lossy();
     let word = |key: &str| record["summary"][key].as_str().unwrap_or("?").to_owned();
     let number = |key: &str| record["summary"][key].as_f64().unwrap_or(f64::NAN);
+    let steps = match record["tolerance"].as_f64() {
+        Some(tolerance) => {
+            format!("steps chosen by a tolerance of {tolerance:e} m/s, at most {} s long", record["step"])
+        }
+        None => format!("steps of at most {} s", record["step"]),
+    };
     let intro = vec![format!(
-        "{} contacts over {} s, seed {}, on {} ({}, {}) in {:.2} s with steps of at most {} s; bristle {}.",
+        "{} contacts over {} s, seed {}, on {} ({}, {}) in {:.2} s with {steps}; bristle {}.",
         run.fates.len(),
         record["duration"],
         record["seed"],
@@ -42,11 +50,15 @@ pub(super) fn document(dir: &Path) -> Result<Document, ReportError> {
         word("precision"),
         word("adapter"),
         number("wall_s"),
-        record["step"],
         record["bristle"].as_str().unwrap_or("?"),
     )];
-    let key = vec![(ink::OTHER, "stuck"), (ink::GRID, "slipped"), (ink::SURFACE, "spun"), (ink::BAD, "failed")];
-    Ok(Document { title: format!("Run {name}"), intro, key, groups: vec![(String::new(), parts)] })
+    Ok(Document { title: format!("Run {name}"), intro, key: key(&run), groups: vec![(String::new(), parts)] })
+}
+
+/// The outcomes that there are.
+fn key(run: &Run) -> Vec<Key> {
+    let is = |outcome: &Outcome| (0..run.fates.len()).any(|k| run.outcome(k) == *outcome);
+    Outcome::ALL.into_iter().filter(is).map(Outcome::key).collect()
 }
 
 /// Tenth, half and nine tenths of the contacts at every time.
@@ -57,56 +69,127 @@ fn quantiles(time: &[f64], series: &[Vec<f64>]) -> [Vec<f64>; 3] {
     })
 }
 
-fn share(values: &[f64]) -> [Vec<f64>; 2] {
-    let mut sorted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
-    sorted.sort_by(f64::total_cmp);
-    let n = sorted.len() as f64;
-    let rank = (0..sorted.len()).map(|i| (i as f64 + 1.0) / n).collect();
-    [sorted, rank]
+/// From start to end: displacements [mm], rotations [deg].
+fn ends(run: &Run) -> [Vec<f64>; 2] {
+    [
+        run.fates.iter().map(|f| 1e3 * f.displacement).collect(),
+        run.fates.iter().map(|f| f.rotation.to_degrees()).collect(),
+    ]
 }
 
-fn outcomes(run: &Run, record: &Value) -> Part {
-    let status = &record["summary"]["status"];
+/// A scale for sizes on which their median stands apart from the least and the greatest, and its range; `limit` is on it.
+fn scale(sizes: &[f64], limit: f64) -> (Scale, [f64; 2]) {
+    let finite = || sizes.iter().copied().filter(|v| v.is_finite());
+    let most = finite().fold(limit, f64::max);
+    let least = finite().filter(|v| *v > 0.0).fold(limit, f64::min).max(1e-9 * most);
+    if quantile(sizes, 0.5) < 0.1 * most && finite().any(|v| v > 0.0) {
+        return (Scale::Log, [0.5 * least, 2.0 * most]);
+    }
+    (Scale::Linear, [0.0, 1.05 * most])
+}
+
+/// Share of `of` contacts whose value is below, in steps from one end of a range to the other.
+fn share(values: impl Iterator<Item = f64>, of: f64, [low, high]: [f64; 2]) -> [Vec<f64>; 2] {
+    let mut sorted: Vec<f64> = values.filter(|v| v.is_finite()).map(|v| v.max(low)).collect();
+    sorted.sort_by(f64::total_cmp);
+    let n = sorted.len();
+    let at = [low].into_iter().chain(sorted.into_iter().flat_map(|v| [v, v])).chain([high]);
+    (at.collect::<Vec<f64>>(), (0..=n).flat_map(|i| [i as f64 / of; 2]).collect()).into()
+}
+
+fn outcomes(run: &Run) -> Part {
     let n = run.fates.len() as f64;
     let mut table = Table::new("", &["outcome", "contacts", "share"]);
-    for (key, how) in [
-        ("stuck", "neither slipped nor spun"),
-        ("slipped", "slipped by more than 0.1 mm"),
-        ("spun", "turned by more than 1\u{b0}"),
-        ("failed", "became non-finite"),
-        ("unconverged", "had velocity solves that did not converge"),
-    ] {
-        let count = status[key].as_f64().unwrap_or(f64::NAN);
+    let mut row = |how: &str, is: &dyn Fn(usize) -> bool| {
+        let count = (0..run.fates.len()).filter(|k| is(*k)).count() as f64;
         table.row([how.to_owned(), format!("{count}"), format!("{:.1} %", 100.0 * count / n)]);
-    }
-    let displacement: Vec<f64> = run.fates.iter().map(|f| 1e3 * f.displacement).collect();
-    let rotation: Vec<f64> = run.fates.iter().map(|f| f.rotation.to_degrees()).collect();
-    let mut numbers = Table::new("Quantiles over the contacts", &["", "least", "10 %", "median", "90 %", "greatest"]);
-    let chart = |title: &str, x: &str, values: &[f64]| {
-        let [value, rank] = share(values);
-        Chart::new(title, x, "share of contacts below")
-            .y_range(0.0, 1.02)
-            .line(Line::new(ink::GRID, &value, &rank))
-            .svg()
     };
+    let alone = |outcome: Outcome| move |k: usize| run.outcome(k) == outcome;
+    row("neither slipped nor spun", &alone(Outcome::Stuck));
+    row("slipped, but did not spin", &alone(Outcome::Slipped));
+    row("spun, but did not slip", &alone(Outcome::Spun));
+    row("slipped and spun", &alone(Outcome::SlippedAndSpun));
+    row("became non-finite", &alone(Outcome::Failed));
+    let kept = |k: usize| run.outcome(k) != Outcome::Failed;
+    let (slipped, spun) = (1e3 * SLIPPED, ROTATION_SPUN.to_degrees());
+    row(&format!("all that slipped: by more than {slipped} mm"), &|k| kept(k) && run.fates[k].slipped());
+    row(&format!("all that spun: by more than {spun:.0}\u{b0}"), &|k| kept(k) && run.fates[k].spun());
+    row("all with velocity solves that did not converge", &|k| run.status[k] as u32 & UNCONVERGED != 0);
+
+    let [displacement, rotation] = ends(run);
+    let mut numbers = Table::new("Quantiles over the contacts", &["", "least", "10 %", "median", "90 %", "greatest"]);
     for (name, values) in [("displacement [mm]", &displacement), ("rotation [\u{b0}]", &rotation)] {
-        let cells = [0.0, 0.1, 0.5, 0.9, 1.0].map(|q| format!("{:.4}", quantile(values, q)));
+        let cells = [0.0, 0.1, 0.5, 0.9, 1.0].map(|q| short(quantile(values, q), 4));
         numbers.row([name.to_owned()].into_iter().chain(cells));
     }
+    let sizes: Vec<f64> = rotation.iter().map(|v| v.abs()).collect();
+    let axes = [scale(&displacement, slipped), scale(&sizes, spun)];
+    let cumulative = |title: &str, x: &str, c: usize, values: &[f64], unit: &str| {
+        let (scale, [low, high]) = axes[c];
+        let limit = [slipped, spun][c];
+        let [value, rank] = share(values.iter().copied(), n, [low, high]);
+        let middle = quantile(values, 0.5);
+        let mut chart = Chart::new(title, x, "share of contacts below")
+            .scales(scale, Scale::Linear)
+            .x_range(low, high)
+            .y_range(0.0, 1.05)
+            .line(
+                Line::new(ink::OTHER, &[limit; 2], &[0.0, 1.05])
+                    .dashed()
+                    .width(1.0)
+                    .label(format!("{}{unit}", short(limit, 2))),
+            )
+            .line(Line::new(ink::TEXT, &value, &rank));
+        if middle >= low {
+            let label = format!("median {}{unit}", short(middle, 3));
+            chart = chart.line(Line::new(ink::TEXT, &[middle], &[0.5]).dots().label(label));
+        }
+        chart
+    };
+    let directions = [(1.0, "counter-clockwise"), (-1.0, "clockwise")].map(|(sign, label)| {
+        let turned = rotation.iter().map(|v| sign * v).filter(|v| *v > 0.0);
+        let [value, rank] = share(turned, n, axes[1].1);
+        Line::new(ink::ELLIPSOID, &value, &rank).label(label)
+    });
+    let [left, right] = directions;
     let panels = vec![
-        chart("Displacement", "from start to end [mm]", &displacement),
-        chart("Rotation", "from start to end [\u{b0}]", &rotation),
+        cumulative("Displacement", "from start to end [mm]", 0, &displacement, " mm").svg(),
+        cumulative("Rotation", "size from start to end [\u{b0}]", 1, &sizes, "\u{b0}")
+            .line(left)
+            .line(right.dashed())
+            .svg(),
+        both(run, [&displacement, &sizes], axes, [slipped, spun]),
     ];
+    let caption = format!(
+        "Displacement and rotation alone: share of the contacts that moved less. Displacement is that of the body's point at the centre of pressure. Grey dashes: {slipped} mm and {spun:.0}\u{b0}, beyond which a contact has slipped and spun."
+    );
     Part {
         id: "outcomes".into(),
         title: "Outcomes".into(),
-        pictures: vec![Picture::new(
-            panels,
-            "Share of the contacts that moved less. Displacement is that of the body's point at the centre of pressure.",
-        )],
+        pictures: vec![Picture::new(panels, caption).key(&key(run))],
         tables: vec![table, numbers],
         ..Part::default()
     }
+}
+
+/// Displacement against the size of the rotation, and their limits: slipped and spun, apart and together.
+fn both(run: &Run, values: [&[f64]; 2], axes: [(Scale, [f64; 2]); 2], limits: [f64; 2]) -> String {
+    let [(_, x), (_, y)] = axes;
+    let limit = |along: &[f64], across: &[f64]| Line::new(ink::OTHER, along, across).dashed().width(1.0);
+    let mut chart = Chart::new("Displacement and rotation", "displacement [mm]", "size of the rotation [\u{b0}]")
+        .scales(axes[0].0, axes[1].0)
+        .x_range(x[0], x[1])
+        .y_range(y[0], y[1])
+        .line(limit(&[limits[0]; 2], &y))
+        .line(limit(&x, &[limits[1]; 2]));
+    for outcome in Outcome::DRAWN {
+        let [x, y] = [0, 1].map(|c| {
+            let of = run.chosen.iter().filter(|k| run.outcome(**k) == outcome);
+            of.map(|k| values[c][*k].max(axes[c].1[0])).collect::<Vec<f64>>()
+        });
+        chart = chart.line(Line::new(outcome.colour(), &x, &y).dots());
+    }
+    chart.svg()
 }
 
 /// Contacts as thin lines and their quantiles as a band.
@@ -114,7 +197,7 @@ fn spread(run: &Run, title: &str, y: &str, series: &[Vec<f64>]) -> String {
     let [low, middle, high] = quantiles(&run.time, series);
     let mut chart = Chart::new(title, "t [s]", y).band(ink::OTHER, &run.time, &low, &high);
     for i in run.some(LINES) {
-        chart = chart.line(Line::new(run.colour(run.chosen[i]), &run.time, &series[i]).width(0.5));
+        chart = chart.line(Line::new(run.outcome(run.chosen[i]).colour(), &run.time, &series[i]).width(0.5));
     }
     chart.line(Line::new(ink::TEXT, &run.time, &middle).width(2.0).label("median")).svg()
 }
@@ -129,10 +212,17 @@ fn motion(run: &Run) -> Part {
         run.pose.iter().map(from_start).collect()
     };
     let (x, y, angle) = (moved(0, 1e3), moved(1, 1e3), moved(2, 1f64.to_degrees()));
-    let mut path = Chart::new("Paths from the start", "x [mm]", "y [mm]").equal();
-    for i in run.some(LINES) {
-        path = path.line(Line::new(run.colour(run.chosen[i]), &x[i], &y[i]).width(0.7));
-    }
+    let extent = |v: &[Vec<f64>]| {
+        let shown = run.some(LINES).into_iter().flat_map(|i| v[i].iter()).filter(|v| v.is_finite());
+        let (low, high) = shown.fold((0f64, 0f64), |(a, b), v| (a.min(*v), b.max(*v)));
+        high - low
+    };
+    let tall = extent(&y) > 2.0 * extent(&x);
+    let lines = run.some(LINES).into_iter();
+    let lines = lines.map(|i| Line::new(run.outcome(run.chosen[i]).colour(), &x[i], &y[i]).width(0.7));
+    let path = Chart::new("Paths from the start", "x [mm]", "y [mm]").equal().lines(lines);
+    // Beside the three other charts, as high as they are together.
+    let path = if tall { path.height(890.0).fit(440.0) } else { path };
     let panels = vec![
         spread(run, "Along x", "x [mm]", &x),
         spread(run, "Along y", "y [mm]", &y),
@@ -144,18 +234,19 @@ fn motion(run: &Run) -> Part {
         run.chosen.len(),
         run.some(LINES).len()
     );
+    let picture = Picture::new(panels, caption).key(&key(run));
     Part {
         id: "motion".into(),
         title: "Motion".into(),
-        pictures: vec![Picture::new(panels, caption)],
+        pictures: vec![if tall { picture.tall() } else { picture }],
         ..Part::default()
     }
 }
 
 fn slip(run: &Run) -> Part {
     let n = run.slip.len() as f64;
-    let mean: Vec<f64> =
-        (0..run.time.len()).map(|i| run.slip.iter().map(|s| s[i]).filter(|v| v.is_finite()).sum::<f64>() / n).collect();
+    let finite = |i: usize| run.slip.iter().map(|s| s[i]).filter(|v| v.is_finite()).collect::<Vec<f64>>();
+    let mean: Vec<f64> = (0..run.time.len()).map(|i| mean(&finite(i))).collect();
     let sliding = |i: usize| run.slip.iter().filter(|s| s[i] > 0.5).count() as f64 / n;
     let share: Vec<f64> = (0..run.time.len()).map(sliding).collect();
     let chart = Chart::new("Slip over time", "t [s]", "share")
@@ -166,18 +257,16 @@ fn slip(run: &Run) -> Part {
     order.sort_by(|a, b| run.fates[run.chosen[*a]].displacement.total_cmp(&run.fates[run.chosen[*b]].displacement));
     let rows: Vec<&[f64]> = order.iter().map(|i| run.slip[*i].as_slice()).collect();
     let end = run.time.last().copied().unwrap_or(1.0);
-    let panels = vec![chart.svg(), phases("Slip and stick of single contacts", &run.time, &rows, end)];
-    let normal = vec![spread(run, "Normal force of a pad", "fN [N]", &run.normal_force)];
+    let panels = vec![
+        chart.svg(),
+        phases("Slip and stick of single contacts", &run.time, &rows, end),
+        spread(run, "Normal force of a pad", "fN [N]", &run.normal_force),
+    ];
+    let caption = "Slip is the share of the normal force on sliding bristles; a contact slides here if it is more than a half. Of the single contacts each row is one, those that moved most at the bottom; blue: sliding.";
     Part {
         id: "slip".into(),
         title: "Slip and stick".into(),
-        pictures: vec![
-            Picture::new(
-                panels,
-                "Slip is the share of the normal force on sliding bristles; a contact slides here if it is more than a half. Each row is a contact, those that moved most at the bottom; blue: sliding.",
-            ),
-            Picture::new(normal, ""),
-        ],
+        pictures: vec![Picture::new(panels, caption)],
         ..Part::default()
     }
 }
@@ -186,7 +275,7 @@ fn slip(run: &Run) -> Part {
 fn wrenches(run: &Run, scenario: &Scenario) -> Result<Part, ReportError> {
     let mut by_fate: Vec<usize> = (0..run.chosen.len()).filter(|i| run.failed[run.chosen[*i]] < 0.0).collect();
     by_fate.sort_by(|a, b| run.fates[run.chosen[*a]].displacement.total_cmp(&run.fates[run.chosen[*b]].displacement));
-    let mut pictures = Vec::new();
+    let (mut rows, mut told) = ([vec![], vec![]], Vec::new());
     let mut picks: Vec<usize> = [0.1, 0.5, 0.9]
         .iter()
         .filter_map(|q| by_fate.get((q * by_fate.len().saturating_sub(1) as f64).round() as usize).copied())
@@ -221,18 +310,22 @@ fn wrenches(run: &Run, scenario: &Scenario) -> Result<Part, ReportError> {
                 .equal()
                 .height(360.0)
                 .line(Line::new(ink::OTHER, &close(0), &close(1)).dashed().label("limit surface"))
-                .line(Line::new(run.colour(k), &axis(c), &axis(2)).label("wrench"))
+                .line(Line::new(run.outcome(k).colour(), &axis(c), &axis(2)).label("wrench"))
                 .svg()
         };
         let fate = run.fates[k];
-        let caption = format!(
-            "Contact {k} moves by {:.3} mm and {:.2}\u{b0}. The limit surface is cut where the other force is zero.",
-            1e3 * fate.displacement,
-            fate.rotation.to_degrees()
-        );
-        pictures.push(Picture::new(vec![panel(0), panel(1)], caption));
+        rows[0].push(panel(0));
+        rows[1].push(panel(1));
+        told.push(format!(
+            "{k} moves by {} mm and {}\u{b0}",
+            short(1e3 * fate.displacement, 3),
+            short(fate.rotation.to_degrees(), 3)
+        ));
     }
-    let about = "Friction of one pad about the centre of pressure, over what it can be. A path inside sticks, one on the edge slides; static and viscous friction reach beyond.";
+    let about = "Friction of one pad about the centre of pressure, over what it can be. A path inside sticks, one on the edge slides; static and viscous friction reach beyond. The contacts are those at the tenth, half and nine tenths of the displacements.";
+    let caption =
+        format!("Contact {}. The limit surface is cut where the other force is zero.", told.join("; contact "));
+    let pictures = if told.is_empty() { vec![] } else { vec![Picture::new(rows.concat(), caption)] };
     Ok(Part {
         id: "wrenches".into(),
         title: "Wrenches on the limit surface".into(),
@@ -242,61 +335,106 @@ fn wrenches(run: &Run, scenario: &Scenario) -> Result<Part, ReportError> {
     })
 }
 
-fn causes(run: &Run, parameters: &[(String, Vec<f64>)]) -> Part {
-    let displacement: Vec<f64> = run.fates.iter().map(|f| 1e3 * f.displacement).collect();
-    let rotation: Vec<f64> = run.fates.iter().map(|f| f.rotation.abs().to_degrees()).collect();
-    let mut found: Vec<(&str, &[f64], [f64; 2])> = parameters
+/// What a parameter has to do with the outcomes: rank correlation and dependence, for each of [`OUTCOMES`].
+struct Cause<'a> {
+    name: &'a str,
+    values: &'a [f64],
+    found: [[f64; 2]; 3],
+}
+
+/// Outcomes that parameters are compared with.
+const OUTCOMES: [&str; 3] = ["displacement", "rotation", "size of rotation"];
+
+impl Cause<'_> {
+    /// The larger of the two numbers of an outcome.
+    fn strength(&self, outcome: usize) -> f64 {
+        self.found[outcome].iter().fold(0.0, |m, v| m.max(v.abs()))
+    }
+
+    fn strongest(&self) -> f64 {
+        (0..OUTCOMES.len()).map(|o| self.strength(o)).fold(0.0, f64::max)
+    }
+}
+
+/// All parameters that say something, the strongest first.
+fn compare<'a>(parameters: &'a [(String, Vec<f64>)], outcomes: &[Vec<f64>; 3]) -> Vec<Cause<'a>> {
+    let mut found: Vec<Cause<'a>> = parameters
         .iter()
-        .map(|(name, v)| {
-            (name.as_str(), v.as_slice(), [rank_correlation(v, &displacement), rank_correlation(v, &rotation)])
+        .map(|(name, values)| {
+            let found = [0, 1, 2].map(|o| [rank_correlation(values, &outcomes[o]), dependence(values, &outcomes[o])]);
+            Cause { name, values, found }
         })
-        .filter(|(_, _, c)| c.iter().any(|c| c.is_finite()))
+        .filter(|cause| cause.found.iter().flatten().any(|v| v.is_finite()))
         .collect();
-    let strength = |c: &[f64; 2]| c[0].abs().max(c[1].abs());
-    found.sort_by(|a, b| strength(&b.2).total_cmp(&strength(&a.2)));
-    let mut table =
-        Table::new("Rank correlation with the outcome, -1 to 1", &["parameter", "displacement", "rotation (size)"]);
-    for (name, _, c) in &found {
-        table.row([(*name).to_owned(), format!("{:.2}", c[0]), format!("{:.2}", c[1])]);
+    found.sort_by(|a, b| b.strongest().total_cmp(&a.strongest()));
+    found
+}
+
+fn causes(run: &Run, parameters: &[(String, Vec<f64>)]) -> Part {
+    let [displacement, rotation] = ends(run);
+    let size: Vec<f64> = rotation.iter().map(|v| v.abs()).collect();
+    let outcomes = [displacement, rotation, size];
+    let found = compare(parameters, &outcomes);
+    let mut part = Part { id: "parameters".into(), title: "Parameters against outcome".into(), ..Part::default() };
+    if found.is_empty() {
+        let none = "Every parameter is the same for all contacts, or all contacts end alike.";
+        part.lead.push(("Shown".into(), none.into()));
+        return part;
     }
-    let colours = [ink::OTHER, ink::GRID, ink::SURFACE, ink::BAD];
-    let panel = |name: &str, values: &[f64]| {
-        let mut chart = Chart::new("", name, "displacement [mm]");
-        let positive = displacement.iter().all(|d| !(*d <= 0.0));
-        if positive && quantile(&displacement, 0.9) > 100.0 * quantile(&displacement, 0.1) {
-            chart = chart.scales(Scale::Linear, Scale::Log);
+    let [by_rank, by_bins] = by_chance(run.fates.len());
+    let mut table = Table::new(
+        format!(
+            "\u{3c1}: rank correlation, -1 to 1. \u{3b7}: what the parameter decides in either direction, 0 to 1 (correlation ratio of ranks over bins). Of unrelated numbers one in twenty exceeds {by_rank:.2} and {by_bins:.2}."
+        ),
+        &["parameter"],
+    );
+    table.head.extend(OUTCOMES.iter().flat_map(|name| [format!("{name} \u{3c1}"), format!("\u{3b7}")]));
+    for cause in &found {
+        let cells = cause.found.iter().flatten().map(|v| if v.is_finite() { format!("{v:.2}") } else { "-".into() });
+        table.row([cause.name.to_owned()].into_iter().chain(cells));
+    }
+    part.tables.push(table);
+
+    let rows = [0, 1].map(|outcome| drawn_against(&found, outcome));
+    // Rows of like length stand below each other.
+    let columns = rows[0].len().min(rows[1].len());
+    let (_, range) = scale(&outcomes[0], 1e3 * SLIPPED);
+    let wide = scale(&outcomes[0], 1e3 * SLIPPED).0 == Scale::Log;
+    let panel = |outcome: usize, cause: &Cause<'_>| {
+        let mut chart = Chart::new("", cause.name, ["displacement [mm]", "rotation [\u{b0}]"][outcome]);
+        let logarithmic = outcome == 0 && wide;
+        let drawn: Vec<f64> =
+            outcomes[outcome].iter().map(|v| if logarithmic { v.max(range[0]) } else { *v }).collect();
+        if logarithmic {
+            chart = chart.scales(Scale::Linear, Scale::Log).y_range(range[0], range[1]);
         }
-        for colour in colours {
-            let of: Vec<usize> = run.chosen.iter().copied().filter(|k| run.colour(*k) == colour).collect();
+        for outcome in Outcome::DRAWN {
+            let of: Vec<usize> = run.chosen.iter().copied().filter(|k| run.outcome(*k) == outcome).collect();
             let pick = |v: &[f64]| of.iter().map(|k| v[*k]).collect::<Vec<f64>>();
-            if !of.is_empty() {
-                chart = chart.line(Line::new(colour, &pick(values), &pick(&displacement)).dots());
-            }
+            chart = chart.line(Line::new(outcome.colour(), &pick(cause.values), &pick(&drawn)).dots());
         }
-        chart.svg()
+        let [[x, low], [_, middle], [_, high]] = [0.25, 0.5, 0.75].map(|q| binned(cause.values, &drawn, q));
+        chart.band(ink::OTHER, &x, &low, &high).line(Line::new(ink::TEXT, &x, &middle).width(2.0)).svg()
     };
-    let panels: Vec<String> = found.iter().take(PARAMETERS).map(|(name, v, _)| panel(name, v)).collect();
-    let lead = if found.is_empty() {
-        vec![(
-            "Shown".to_owned(),
-            "Every parameter is the same for all contacts, or all contacts end alike.".to_owned(),
-        )]
-    } else {
-        Vec::new()
-    };
-    let (pictures, tables) = if found.is_empty() {
-        (vec![], vec![])
-    } else {
-        (vec![Picture::new(panels, "The parameters that matter most, by outcome.")], vec![table])
-    };
-    Part {
-        id: "parameters".into(),
-        title: "Parameters against outcome".into(),
-        lead,
-        pictures,
-        tables,
-        ..Part::default()
+    let panels = rows.iter().enumerate().flat_map(|(outcome, row)| row[..columns].iter().map(move |c| (outcome, *c)));
+    let caption = "The parameters that decide most, for the displacement and for the rotation, counter-clockwise up. Line and band: median and middle half of the contacts in bins of like counts.";
+    let picture = Picture::new(panels.map(|(outcome, cause)| panel(outcome, cause)).collect(), caption);
+    part.pictures.push(picture.key(&key(run)));
+    part
+}
+
+/// The strongest parameters for an outcome, without those that only say again what one of them says.
+fn drawn_against<'a>(found: &'a [Cause<'a>], outcome: usize) -> Vec<&'a Cause<'a>> {
+    let mut order: Vec<&Cause<'_>> = found.iter().collect();
+    order.sort_by(|a, b| b.strength(outcome).total_cmp(&a.strength(outcome)));
+    let mut kept: Vec<&Cause<'_>> = Vec::new();
+    for cause in order {
+        if kept.iter().all(|other| !(rank_correlation(other.values, cause.values).abs() > 0.999)) {
+            kept.push(cause);
+        }
     }
+    kept.truncate(PARAMETERS);
+    kept
 }
 
 fn failures(run: &Run, parameters: &[(String, Vec<f64>)]) -> Part {

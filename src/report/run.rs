@@ -4,8 +4,7 @@ use std::path::Path;
 
 use super::ReportError;
 use super::archive::Archive;
-use crate::page::ink;
-use crate::rollout::Fate;
+use crate::rollout::{Fate, Outcome};
 
 /// Most contacts whose series are read.
 const READ: usize = 2000;
@@ -66,14 +65,8 @@ pub(super) fn drawn(path: &Path) -> Result<Vec<(String, Vec<f64>)>, ReportError>
 }
 
 impl Run {
-    pub fn colour(&self, contact: usize) -> &'static str {
-        let fate = self.fates[contact];
-        match (self.failed[contact] >= 0.0, fate.spun(), fate.slipped()) {
-            (true, ..) => ink::BAD,
-            (_, true, _) => ink::SURFACE,
-            (_, _, true) => ink::GRID,
-            _ => ink::OTHER,
-        }
+    pub fn outcome(&self, contact: usize) -> Outcome {
+        self.fates[contact].outcome(self.failed[contact] >= 0.0)
     }
 
     /// Component `c` of a series of three, contact `i` of those read.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::ReportError;
 use super::archive::Archive;
 use crate::limit_surface::{Ellipsoid, Quartic, Rule, Surface, Table as LimitTable};
-use crate::page::{Chart, Document, Line, Part, Picture, Table, heat, ink};
+use crate::page::{Chart, Document, Key, Line, Part, Picture, Table, heat, ink};
 use crate::patch::{Grid, Patch};
 use crate::surfaces::{outline, solid};
 
@@ -48,7 +48,7 @@ pub(super) fn document(path: &Path) -> Result<Document, ReportError> {
         if shown < count { format!("; {shown} of them are drawn") } else { String::new() }
     )];
     let title = format!("Limit surfaces of {}", path.file_name().unwrap_or_default().to_string_lossy());
-    let key = vec![(ink::SURFACE, "limit surface"), (ink::ELLIPSOID, "ellipsoid")];
+    let key = vec![Key::new(ink::SURFACE, "limit surface"), Key::dashed(ink::ELLIPSOID, "ellipsoid")];
     Ok(Document { title, intro, key, groups: vec![(String::new(), parts)] })
 }
 

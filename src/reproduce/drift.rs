@@ -5,7 +5,7 @@ use super::item::{Item, Wanted};
 use super::setup::{Oscillating, Setup};
 use crate::contact::Contact;
 use crate::limit_surface::{Rule, Surface};
-use crate::page::{Chart, Line, Picture, ink, short};
+use crate::page::{Chart, Key, Line, Picture, ink, short};
 use crate::planar::Wrench;
 
 pub(super) const IDS: &[&str] = &["fig6", "fig23", "fig24", "fig25"];
@@ -75,8 +75,9 @@ fn pictures(runs: &Runs, first: usize, models: &[(usize, &'static str, &str, boo
     };
     Picture::new(
         vec![chart("Displacement", "x [\u{b5}m]", 0, 1e6), chart("Rotation", "\u{3b8} [\u{b5}rad]", 2, 1e6)],
-        "Dashed: LuGre; solid: Elasto-Plastic.",
+        "",
     )
+    .key(&[Key::dashed(ink::TEXT, "LuGre"), Key::new(ink::TEXT, "Elasto-Plastic")])
 }
 
 fn columns(runs: &Runs, first: usize, models: &[(usize, &str)]) -> Vec<(String, Vec<f64>)> {

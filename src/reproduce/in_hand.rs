@@ -156,7 +156,7 @@ fn pivot(context: &Context<'_>, runs: &Runs) -> Result<Item, Error> {
         100.0 * turn
     );
     compare(&mut item, &[0, 1], runs);
-    item.pictures.push(poses(runs, &[0, 1], &["f1", "f2"], true));
+    item.pictures.push(poses(runs, [0, 1], ["f1", "f2"], true));
     item.pictures.push(fields(context, 0, [0.1, 0.3, 0.42])?);
     item.columns = columns(runs, &[0, 1]);
     item.parameters = format!("circle, {PARAMETERS}");
@@ -187,7 +187,7 @@ fn slide(context: &Context<'_>, runs: &Runs) -> Result<Item, Error> {
         100.0 * turn
     );
     compare(&mut item, &[2, 3], runs);
-    item.pictures.push(poses(runs, &[2, 3], &["f1", "f2"], true));
+    item.pictures.push(poses(runs, [2, 3], ["f1", "f2"], true));
     item.pictures.push(fields(context, 2, [0.2, 0.32, 0.42])?);
     item.columns = columns(runs, &[2, 3]);
     item.parameters = format!("circle, {PARAMETERS}");
@@ -239,7 +239,7 @@ fn other(id: &str, case: usize, runs: &Runs) -> Item {
     let off = [apart(runs, case, PUBLISHED), apart(runs, case + 1, PUBLISHED)];
     item.tell("reduced from distributed over the way gone, at most", off[0][0].max(off[1][0]));
     compare(&mut item, &[case, case + 1], runs);
-    item.pictures.push(poses(runs, &[case, case + 1], &["f1", "f2"], false));
+    item.pictures.push(poses(runs, [case, case + 1], ["f1", "f2"], false));
     item.columns = columns(runs, &[case, case + 1]);
     item.parameters = format!("{}, {PARAMETERS}", if gradient { "line gradient, heaviest at -x" } else { "square" });
     item.scenario = Some(setup(&CASES[case]).text);
@@ -272,7 +272,7 @@ fn forces(id: &str, cases: [usize; 2], runs: &Runs) -> Item {
     item.claims("rms error of the reduced torque over its greatest, at most", torque, Wanted::AtMost(limits[1]));
     item.measured =
         format!("Force is off by {:.1} %, torque by {:.1} % of their greatest (rms).", 100.0 * force, 100.0 * torque);
-    item.pictures.push(wrenches(runs, &cases, &["f1", "f2"]));
+    item.pictures.push(wrenches(runs, cases, ["f1", "f2"]));
     item.columns = columns(runs, &cases);
     item.parameters = format!("circle, {PARAMETERS}");
     item
@@ -309,7 +309,7 @@ fn follows(runs: &Runs) -> Item {
     );
     item.note = "The curve of the reduced model with k = 2 that was published ends at -22.84 mm: it came from a fault in the look-up, since repaired. The repaired public program ends at -20.30 mm.".into();
     compare(&mut item, &[8, 9], runs);
-    item.pictures.push(poses(runs, &[8, 9], &["k = 2", "k = 2 fN"], true));
+    item.pictures.push(poses(runs, [8, 9], ["k = 2", "k = 2 fN"], true));
     item.columns = columns(runs, &[8, 9]);
     item.parameters = format!("eq. (46), a = 6 f_N^(1/3) cells; case 2, f1; {PARAMETERS}");
     item.scenario = Some(setup(&CASES[8]).text);
@@ -328,7 +328,7 @@ fn following_forces(runs: &Runs) -> Item {
     item.claims("rms error of the reduced torque over its greatest, at most", torque, Wanted::AtMost(0.08));
     item.measured =
         format!("Force is off by {:.1} %, torque by {:.1} % of their greatest (rms).", 100.0 * force, 100.0 * torque);
-    item.pictures.push(wrenches(runs, &[8, 9], &["k = 2", "k = 2 fN"]));
+    item.pictures.push(wrenches(runs, [8, 9], ["k = 2", "k = 2 fN"]));
     item.columns = columns(runs, &[8, 9]);
     item.parameters = format!("eq. (46); case 2, f1; {PARAMETERS}");
     item

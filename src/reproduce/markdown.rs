@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::item::Item;
 use crate::cpu::Cpu;
 use crate::engine::Engine;
-use crate::page::Table;
+use crate::page::{Table, file_names, files};
 use crate::surfaces::publish;
 
 /// Writes the items into `file` and their pictures beside it, `ID.svg` and `ID_2.svg` for a second, the text last.
@@ -21,16 +21,10 @@ pub fn write(groups: &[(&'static str, Vec<Item>)], file: &Path) -> Result<(), (P
         publish(path, |path, e| (path, e), |partial| fs::write(partial, text).map_err(|e| (path.to_owned(), e)))
     };
     let items: Vec<&Item> = groups.iter().flat_map(|(_, items)| items).collect();
-    for (name, svg) in items.iter().flat_map(|item| pictures(item)) {
+    for (name, svg) in items.iter().flat_map(|item| files(&item.id, &item.pictures)) {
         put(&dir.join(name), &svg)?;
     }
     put(file, &page(&items, file))
-}
-
-/// Names and texts of an item's pictures.
-fn pictures(item: &Item) -> Vec<(String, String)> {
-    let name = |k: usize| if k == 0 { format!("{}.svg", item.id) } else { format!("{}_{}.svg", item.id, k + 1) };
-    item.pictures.iter().enumerate().map(|(k, p)| (name(k), p.file())).collect()
 }
 
 fn page(items: &[&Item], file: &Path) -> String {
@@ -39,7 +33,7 @@ fn page(items: &[&Item], file: &Path) -> String {
     for item in items {
         let gap = if out.is_empty() { "" } else { "\n" };
         let _ = writeln!(out, "{gap}# {}\n\n{}\n\n{}", item.title, item.claim, item.measured);
-        for ((name, _), picture) in pictures(item).iter().zip(&item.pictures) {
+        for (name, picture) in file_names(&item.id, &item.pictures).zip(&item.pictures) {
             let _ = writeln!(out, "\n![{}]({name})", picture.caption);
         }
         for text in [&item.note, &item.parameters].into_iter().filter(|t| !t.is_empty()) {

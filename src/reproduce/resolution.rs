@@ -8,7 +8,7 @@ use super::setup::{PROFILE_DURATION, Setup};
 use super::truncated;
 use crate::contact::Contact;
 use crate::engine::{DEFAULT_STEP, Plan};
-use crate::page::{Chart, Line, Picture, Scale, Table, ink};
+use crate::page::{Chart, Key, Line, Picture, Scale, Table, ink};
 use crate::statistics::{order, rmse};
 
 pub(super) const IDS: &[&str] = &["fig9", "fig36", "fig37"];
@@ -195,15 +195,15 @@ fn pictures(sizes: &[usize], symbol: &str, models: &[(&'static str, &str, &Error
                     [0, 1].map(move |p| {
                         let y: Vec<f64> = errors[map][p].iter().map(|e| e[c]).collect();
                         let line = Line::new(colour, x, &y).marks();
-                        if p == 0 { line.dashed() } else { line.label(label) }
+                        if p == 0 { line.belongs(label).dashed() } else { line.label(label) }
                     })
                 });
                 let title = format!("{}: {what}", MAPS[map].1);
                 let y = "rms error / greatest";
                 Chart::new(title, symbol, y).scales(Scale::Linear, Scale::Log).lines(lines).svg()
             };
-            let caption = if c == 0 { "" } else { "Solid: p = 1, dashed: p = 0 of Table I." };
-            Picture::new((0..MAPS.len()).map(panel).collect(), caption)
+            let key = [Key::new(ink::TEXT, "p = 1 of Table I"), Key::dashed(ink::TEXT, "p = 0")];
+            Picture::new((0..MAPS.len()).map(panel).collect(), "").key(&key)
         })
         .collect()
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::item::{Check, Item, Wanted};
 use crate::cpu::Cpu;
 use crate::engine::Engine;
-use crate::page::{Document, Part, Table, csv, ink, short};
+use crate::page::{Document, Key, Part, Table, csv, file_names, files, ink, short};
 use crate::surfaces::publish;
 
 /// What was made, as one JSON object: `items`, each with at least `id`, `claim`, `measured`, `holds`, `seconds`.
@@ -25,7 +25,7 @@ pub fn json(groups: &[(&'static str, Vec<Item>)], out: &Path, quick: bool, secon
     })
 }
 
-/// Writes `report.html` and one CSV an item into `out`, each complete or not at all, the page last.
+/// Writes `report.html`, and one CSV and the pictures of every item, into `out`, each complete or not at all, the page last.
 ///
 /// # Errors
 /// The file that could not be written, and why.
@@ -40,10 +40,20 @@ pub fn write(
         let path = out.join(name);
         publish(&path, |path, e| (path, e), |partial| fs::write(partial, text).map_err(|e| (path.clone(), e)))
     };
-    for item in groups.iter().flat_map(|(_, items)| items).filter(|i| !i.columns.is_empty()) {
-        put(&format!("{}.csv", item.id), &csv(&item.columns))?;
+    for item in groups.iter().flat_map(|(_, items)| items) {
+        if !item.columns.is_empty() {
+            put(&data(item), &csv(&item.columns))?;
+        }
+        for (name, svg) in files(&item.id, &item.pictures) {
+            put(&name, &svg)?;
+        }
     }
     put("report.html", &page(groups, quick, seconds))
+}
+
+/// Name of the CSV file of an item.
+fn data(item: &Item) -> String {
+    format!("{}.csv", item.id)
 }
 
 fn page(groups: &[(&'static str, Vec<Item>)], quick: bool, seconds: f64) -> String {
@@ -56,17 +66,17 @@ fn page(groups: &[(&'static str, Vec<Item>)], quick: bool, seconds: f64) -> Stri
             "{expected} of {count} entries are as they should be: the claim holds, or is known not to and why, and the numbers agree with published and converged ones. A claim holds if every number that stands for it meets its limit."
         ),
         format!(
-            "bristle {}, {} in double precision, {seconds:.0} s in all.{how} Data are in the CSV files beside this page.",
+            "bristle {}, {} in double precision, {seconds:.0} s in all.{how} Data are in the CSV files beside this page, pictures in the SVG files.",
             env!("CARGO_PKG_VERSION"),
             Cpu::new().info().adapter
         ),
     ];
     let key = vec![
-        (ink::GRID, "distributed model"),
-        (ink::SURFACE, "reduced, limit surface"),
-        (ink::ELLIPSOID, "reduced, ellipsoid"),
-        (ink::PUBLISHED, "reduced, published form where it is compared"),
-        (ink::OTHER, "others, baseline"),
+        Key::new(ink::GRID, "distributed model"),
+        Key::new(ink::SURFACE, "reduced, limit surface"),
+        Key::new(ink::ELLIPSOID, "reduced, ellipsoid"),
+        Key::new(ink::PUBLISHED, "reduced, published form where it is compared"),
+        Key::new(ink::OTHER, "others, baseline"),
     ];
     let groups = groups.iter().map(|(name, items)| ((*name).to_owned(), items.iter().map(part).collect())).collect();
     Document { title: "Planar friction, reproduced".into(), intro, key, groups }.html()
@@ -107,7 +117,11 @@ fn part(item: &Item) -> Part {
         tables,
         folded,
         details: item.scenario.iter().map(|text| ("The run as a scenario file".to_owned(), text.clone())).collect(),
-        files: if item.columns.is_empty() { Vec::new() } else { vec![format!("{}.csv", item.id)] },
+        files: (!item.columns.is_empty())
+            .then(|| data(item))
+            .into_iter()
+            .chain(file_names(&item.id, &item.pictures))
+            .collect(),
         foot,
     }
 }

@@ -3,6 +3,7 @@
 use crate::body::Kind;
 use crate::contact::Contact;
 use crate::engine::Trajectories;
+use crate::page::{Key, ink};
 use crate::planar::Pose;
 
 /// A contact has slipped if its body's point at the centre of pressure ends further than this [m]
@@ -10,6 +11,57 @@ use crate::planar::Pose;
 pub const SLIPPED: f64 = 1e-4;
 /// A contact has spun if its body ends rotated by more than this [rad]: one degree.
 pub const ROTATION_SPUN: f64 = std::f64::consts::PI / 180.0;
+
+/// What became of a contact, each exactly one of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Neither slipped nor spun.
+    Stuck,
+    /// Slipped without spinning.
+    Slipped,
+    /// Spun without slipping.
+    Spun,
+    /// Slipped and spun.
+    SlippedAndSpun,
+    /// Became non-finite.
+    Failed,
+}
+
+impl Outcome {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Stuck, Self::Slipped, Self::Spun, Self::SlippedAndSpun, Self::Failed];
+    /// All in the order in which pictures draw them: what is rare is not hidden.
+    pub(crate) const DRAWN: [Self; 5] = [Self::Stuck, Self::SlippedAndSpun, Self::Slipped, Self::Spun, Self::Failed];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Stuck => "stuck",
+            Self::Slipped => "slipped only",
+            Self::Spun => "spun only",
+            Self::SlippedAndSpun => "slipped and spun",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// Its colour in pictures.
+    #[must_use]
+    pub const fn colour(self) -> &'static str {
+        match self {
+            Self::Stuck => ink::OTHER,
+            Self::Slipped => ink::GRID,
+            Self::Spun => ink::SURFACE,
+            Self::SlippedAndSpun => ink::PUBLISHED,
+            Self::Failed => ink::BAD,
+        }
+    }
+
+    /// What its colour stands for.
+    pub(crate) const fn key(self) -> Key {
+        Key::new(self.colour(), self.name())
+    }
+}
 
 /// From the start to the end of a run. NaN where the contact failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -47,6 +99,18 @@ impl Fate {
         };
         let ([x0, y0], [x1, y1]) = (point(first), point(last));
         Self { displacement: (x1 - x0).hypot(y1 - y0), rotation: last.theta - first.theta }
+    }
+
+    /// The one outcome that this is, of a contact that `failed` or not.
+    #[must_use]
+    pub fn outcome(&self, failed: bool) -> Outcome {
+        match (failed, self.slipped(), self.spun()) {
+            (true, ..) => Outcome::Failed,
+            (_, true, true) => Outcome::SlippedAndSpun,
+            (_, true, _) => Outcome::Slipped,
+            (_, _, true) => Outcome::Spun,
+            _ => Outcome::Stuck,
+        }
     }
 
     /// Whether the contact has slipped.

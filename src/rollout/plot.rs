@@ -1,115 +1,60 @@
 //! The picture of a run: paths in the plane and rotation over time of up to 200 contacts.
 
-use kuva::backend::svg::SvgBackend;
-use kuva::plot::LinePlot;
-use kuva::render::figure::Figure;
-use kuva::render::layout::Layout;
-use kuva::render::plots::Plot;
+use super::Outcome;
+use crate::page::{Chart, Line, Picture};
 
 /// Most contacts in a picture.
 pub(super) const MAX_CONTACTS: u64 = 200;
 /// Most points of a curve.
 const MAX_POINTS: usize = 150;
+/// Size of the picture without its key [px].
+const SIZE: [f64; 2] = [920.0, 420.0];
 
 /// One contact of the picture.
 pub(super) struct Curve {
     pub poses: Vec<[f64; 3]>,
-    pub kind: Outcome,
+    pub outcome: Outcome,
 }
 
-/// Decides the colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
-    Stuck,
-    Slipped,
-    Spun,
-    Failed,
-}
-
-impl Outcome {
-    const ALL: [Self; 4] = [Self::Spun, Self::Slipped, Self::Stuck, Self::Failed];
-
-    fn look(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Stuck => ("stuck", "#555555"),
-            Self::Slipped => ("slipped", "#1f77b4"),
-            Self::Spun => ("spun", "#e07b39"),
-            Self::Failed => ("failed", "#c00000"),
-        }
-    }
-}
-
-/// The picture as SVG text.
-pub(super) fn svg(title: &str, time: &[f64], curves: &[Curve]) -> String {
+/// The picture as SVG text; `which` contacts it shows.
+pub(super) fn svg(which: &str, time: &[f64], curves: &[Curve]) -> String {
     let stride = time.len().div_ceil(MAX_POINTS).max(1);
     let kept: Vec<usize> = (0..time.len()).filter(|i| i % stride == 0 || i + 1 == time.len()).collect();
-    let draw = |point: &dyn Fn(usize, [f64; 3]) -> (f64, f64), legend: bool| -> Vec<Plot> {
-        let mut plots = Vec::new();
-        for outcome in Outcome::ALL {
-            let (label, colour) = outcome.look();
-            for (i, curve) in curves.iter().filter(|c| c.kind == outcome).enumerate() {
-                let finite = kept.iter().filter(|i| curve.poses[**i].iter().all(|v| v.is_finite()));
-                let data: Vec<(f64, f64)> = finite.map(|&i| point(i, curve.poses[i])).collect();
-                let mut line = LinePlot::new().with_data(data).with_color(colour).with_stroke_width(0.8);
-                if legend && i == 0 {
-                    line = line.with_legend(label);
-                }
-                plots.push(line.into());
-            }
-        }
-        plots
+    let ends = |c: usize| {
+        let finite = curves.iter().flat_map(|curve| kept.iter().map(|i| curve.poses[*i][c])).filter(|v| v.is_finite());
+        finite.fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], v| [a.min(v), b.max(v)])
     };
-    let all =
-        || curves.iter().flat_map(|c| kept.iter().map(|i| c.poses[*i])).filter(|q| q.iter().all(|v| v.is_finite()));
-    let [xs, ys, angles] = [0, 1, 2].map(|axis| Range::of(all().map(|q| q[axis])));
-    let longest = xs.length().max(ys.length());
-    let (unit, scale) = if longest < 1e-4 { ("um", 1e6) } else { ("mm", 1e3) };
-    // Rounding is no motion: an axis is never finer than a hundredth of the other, nor than a nanometre.
-    let least = (1e-2 * longest).max(1e-9);
-    let layout = |plots: &[Plot], x: Option<Range>, y: Range| {
-        let layout = Layout::auto_from_plots(plots).with_y_axis_min(y.0).with_y_axis_max(y.1);
-        match x {
-            Some(x) => layout.with_x_axis_min(x.0).with_x_axis_max(x.1),
-            None => layout,
+    let [xs, ys, angles] = [0, 1, 2].map(ends);
+    let longest = (xs[1] - xs[0]).max(ys[1] - ys[0]);
+    let (unit, scale) = if longest < 1e-4 { ("\u{b5}m", 1e6) } else { ("mm", 1e3) };
+    let mut path = Chart::new(format!("Paths of {which}"), format!("x [{unit}]"), format!("y [{unit}]")).equal();
+    let mut rotation = Chart::new("Rotation", "t [s]", "\u{3b8} [\u{b0}]");
+    // Rounding is no motion: no axis is finer than a nanometre or 1e-9 rad.
+    let degrees = 1f64.to_degrees();
+    let (x, y, turn) = (wide(xs, scale), wide(ys, scale), wide(angles, degrees));
+    path = path.x_range(x[0], x[1]).y_range(y[0], y[1]);
+    rotation = rotation.y_range(turn[0], turn[1]);
+    let t: Vec<f64> = kept.iter().map(|i| time[*i]).collect();
+    for outcome in Outcome::DRAWN {
+        for curve in curves.iter().filter(|c| c.outcome == outcome) {
+            let of = |c: usize, unit: f64| kept.iter().map(|i| unit * curve.poses[*i][c]).collect::<Vec<f64>>();
+            let line = |x: &[f64], y: &[f64]| Line::new(outcome.colour(), x, y).width(0.8);
+            path = path.line(line(&of(0, scale), &of(1, scale)));
+            rotation = rotation.line(line(&t, &of(2, degrees)));
         }
-    };
-    let path_plots = draw(&|_, [x, y, _]| (scale * x, scale * y), false);
-    let path_layout = layout(&path_plots, Some(xs.wide(least).times(scale)), ys.wide(least).times(scale));
-    let angle_plots = draw(&|i, [_, _, theta]| (time[i], theta.to_degrees()), true);
-    let angle_layout = layout(&angle_plots, None, angles.wide(1e-9).times(1f64.to_degrees()));
-    let layouts = vec![
-        path_layout.with_title("Path").with_x_label(format!("x [{unit}]")).with_y_label(format!("y [{unit}]")),
-        angle_layout.with_title("Rotation").with_x_label("t [s]").with_y_label("theta [deg]"),
-    ];
-    let figure = Figure::new(1, 2)
-        .with_title(title)
-        .with_plots(vec![path_plots, angle_plots])
-        .with_layouts(layouts)
-        .with_cell_size(460.0, 380.0);
-    SvgBackend::default().render_scene(&figure.render())
+    }
+    let shown = Outcome::ALL.into_iter().filter(|outcome| curves.iter().any(|c| c.outcome == *outcome));
+    let key: Vec<_> = shown.map(Outcome::key).collect();
+    let path = path.height(SIZE[1]).fit(0.5 * SIZE[0]);
+    let rotation = rotation.width(SIZE[0] - path.size()[0]).height(SIZE[1]);
+    Picture::new(vec![path.svg(), rotation.svg()], "").key(&key).file()
 }
 
-/// From the least to the greatest value.
-#[derive(Clone, Copy)]
-struct Range(f64, f64);
-
-impl Range {
-    fn of(values: impl Iterator<Item = f64>) -> Self {
-        let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
-        if low <= high { Self(low, high) } else { Self(0.0, 0.0) }
+/// A range with a margin, in units of `1/unit`, and at least 1e-9 to either side of its middle.
+fn wide([low, high]: [f64; 2], unit: f64) -> [f64; 2] {
+    if !(low <= high) {
+        return [-1.0, 1.0];
     }
-
-    fn length(self) -> f64 {
-        self.1 - self.0
-    }
-
-    /// With a margin, and at least `least` to either side of the middle.
-    fn wide(self, least: f64) -> Self {
-        let (middle, half) = (0.5 * (self.0 + self.1), (0.525 * self.length()).max(least));
-        Self(middle - half, middle + half)
-    }
-
-    fn times(self, scale: f64) -> Self {
-        Self(scale * self.0, scale * self.1)
-    }
+    let (middle, half) = (0.5 * (low + high), (0.525 * (high - low)).max(1e-9));
+    [unit * (middle - half), unit * (middle + half)]
 }

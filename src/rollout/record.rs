@@ -8,13 +8,13 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::npz::Npz;
-use super::plot::{self, Curve, Outcome};
+use super::plot::{self, Curve};
 use super::spool::{COLUMNS, Spool};
-use super::{Fate, RolloutError, io};
+use super::{Fate, Outcome, RolloutError, io};
 use crate::engine::{Engine, EngineInfo, UNCONVERGED};
 use crate::scenario::{Scenario, change};
 
-/// How the contacts of a run fared. A contact may have slipped and spun.
+/// How the contacts of a run fared. A contact that has slipped and spun counts as both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Neither slipped nor spun.
@@ -23,6 +23,8 @@ pub struct Counts {
     pub slipped: u64,
     /// The body turned by more than [`super::ROTATION_SPUN`].
     pub spun: u64,
+    /// Both slipped and spun.
+    pub slipped_and_spun: u64,
     /// Became non-finite and was stopped.
     pub failed: u64,
     /// Had stages that did not converge.
@@ -102,7 +104,7 @@ pub(super) fn write(
         fs::write(&path, text).map_err(io(&path))
     };
     put("scenario.toml", &text)?;
-    put("trajectories.svg", &picture(scenario, spool, out)?)?;
+    put("trajectories.svg", &picture(scenario, spool)?)?;
 
     let summary = summarise(scenario, engine, spool, out)?;
     let spec = scenario.spec();
@@ -174,31 +176,21 @@ fn stored_scenario(scenario: &Scenario) -> Result<String, RolloutError> {
     Ok(change(scenario.text(), &format!("patch.file={quoted}"))?)
 }
 
-fn picture(scenario: &Scenario, spool: &Spool, out: &Path) -> Result<String, RolloutError> {
+fn picture(scenario: &Scenario, spool: &Spool) -> Result<String, RolloutError> {
     let n = spool.done();
     let shown = n.min(plot::MAX_CONTACTS);
-    let (displacement, rotation, status) =
+    let (displacement, rotation, failed) =
         (spool.scalars("displacement")?, spool.scalars("rotation")?, spool.scalars("failed_step")?);
     let mut curves = Vec::new();
     for i in 0..shown {
         let k = i * n / shown;
         let at = k as usize;
         let fate = Fate { displacement: displacement[at], rotation: rotation[at] };
-        let kind = match (status[at] >= 0.0, fate.spun(), fate.slipped()) {
-            (true, ..) => Outcome::Failed,
-            (_, true, _) => Outcome::Spun,
-            (_, _, true) => Outcome::Slipped,
-            _ => Outcome::Stuck,
-        };
-        curves.push(Curve { poses: spool.poses(k)?, kind });
+        curves.push(Curve { poses: spool.poses(k)?, outcome: fate.outcome(failed[at] >= 0.0) });
     }
-    let stem = out.file_name().unwrap_or_default().to_string_lossy();
-    let title = if shown < n {
-        format!("{stem}: {shown} of {n} contacts")
-    } else {
-        format!("{stem}: {n} contact{}", if n == 1 { "" } else { "s" })
-    };
-    Ok(plot::svg(&title, &scenario.plan().samples, &curves))
+    let of = if shown < n { format!("{shown} of ") } else { String::new() };
+    let which = format!("{of}{n} contact{}", if n == 1 { "" } else { "s" });
+    Ok(plot::svg(&which, &scenario.plan().samples, &curves))
 }
 
 fn summarise(scenario: &Scenario, engine: &dyn Engine, spool: &Spool, out: &Path) -> Result<Summary, RolloutError> {
@@ -209,13 +201,13 @@ fn summarise(scenario: &Scenario, engine: &dyn Engine, spool: &Spool, out: &Path
     for ((displacement, rotation), (word, failed)) in fates.zip(words) {
         let fate = Fate { displacement, rotation };
         status.unconverged += u64::from(word as u32 & UNCONVERGED != 0);
-        if failed >= 0.0 {
-            status.failed += 1;
-            continue;
-        }
-        status.slipped += u64::from(fate.slipped());
-        status.spun += u64::from(fate.spun());
-        status.stuck += u64::from(!fate.slipped() && !fate.spun());
+        let outcome = fate.outcome(failed >= 0.0);
+        let is = |any: &[Outcome]| u64::from(any.contains(&outcome));
+        status.stuck += is(&[Outcome::Stuck]);
+        status.slipped += is(&[Outcome::Slipped, Outcome::SlippedAndSpun]);
+        status.spun += is(&[Outcome::Spun, Outcome::SlippedAndSpun]);
+        status.slipped_and_spun += is(&[Outcome::SlippedAndSpun]);
+        status.failed += is(&[Outcome::Failed]);
     }
     let (steps, wall_s) = (sum("steps")?, spool.seconds());
     Ok(Summary {

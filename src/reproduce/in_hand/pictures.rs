@@ -3,63 +3,60 @@
 use super::super::context::{Context, Error, Runs};
 use super::{CASES, GRID, PUBLISHED, setup};
 use crate::engine::{DEFAULT_STEP, Plan};
-use crate::page::{Chart, Line, Picture, arrows, ink};
+use crate::page::{Chart, Key, Line, Picture, arrows, ink};
 
-/// What stands at a line: the case at the distributed model's, and once that the other is the reduced one.
-fn name(names: &[&str], i: usize, model: usize) -> String {
-    let label = if model == GRID {
-        names[i]
-    } else if i == 0 {
-        "reduced"
-    } else {
-        ""
-    };
-    label.to_owned()
+/// What tells two cases of a picture apart.
+type Names = [&'static str; 2];
+
+/// Models that are drawn over each other, with colour and width.
+const DRAWN: [(usize, &str, f64); 2] = [(GRID, ink::GRID, 2.4), (PUBLISHED, ink::SURFACE, 1.3)];
+
+/// What colours and dashes stand for.
+fn key([first, second]: Names) -> [Key; 4] {
+    [
+        Key::new(ink::GRID, "distributed"),
+        Key::new(ink::SURFACE, "reduced, as published"),
+        Key::new(ink::TEXT, first),
+        Key::dashed(ink::TEXT, second),
+    ]
 }
 
-/// Pose over time of some cases, distributed and reduced; the second case is dashed.
-pub(super) fn poses(runs: &Runs, cases: &[usize], names: &[&str], grip: bool) -> Picture {
-    let t = runs.time();
-    let chart = |title: &str, y: &str, series: &dyn Fn(usize) -> Vec<f64>, reduced: bool| {
-        let mut chart = Chart::new(title, "t [s]", y);
-        for (i, &case) in cases.iter().enumerate() {
-            let models = [(GRID, ink::GRID, 2.4), (PUBLISHED, ink::SURFACE, 1.3)];
-            for (model, colour, width) in models.into_iter().take(if reduced { 2 } else { 1 }) {
-                let line = Line::new(colour, t, &series(4 * case + model)).width(width).label(name(names, i, model));
-                chart = chart.line(if i == 1 { line.dashed() } else { line });
-            }
+/// Lines of two cases, the second dashed, of the first `models`; `series` gives x and y of run `k`.
+fn lines(cases: [usize; 2], names: Names, models: usize, series: &dyn Fn(usize) -> [Vec<f64>; 2]) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for (i, (case, name)) in cases.into_iter().zip(names).enumerate() {
+        for (model, colour, width) in DRAWN.into_iter().take(models) {
+            let [x, y] = series(4 * case + model);
+            let line = Line::new(colour, &x, &y).width(width);
+            let line = if model == GRID { line.label(name) } else { line.belongs(name) };
+            lines.push(if i == 1 { line.dashed() } else { line });
         }
-        chart.svg()
+    }
+    lines
+}
+
+fn milli(v: &[f64]) -> Vec<f64> {
+    v.iter().map(|v| 1e3 * v).collect()
+}
+
+/// Pose over time of two cases, distributed and reduced.
+pub(super) fn poses(runs: &Runs, cases: [usize; 2], names: Names, grip: bool) -> Picture {
+    let chart = |title: &str, y: &str, models: usize, series: &dyn Fn(usize) -> Vec<f64>| {
+        let lines = lines(cases, names, models, &|k| [runs.time().to_vec(), series(k)]);
+        Chart::new(title, "t [s]", y).lines(lines).svg()
     };
-    let mm = |v: Vec<f64>| v.iter().map(|v| 1e3 * v).collect::<Vec<f64>>();
     let mut panels = vec![
-        chart("Position along x", "x [mm]", &|k| mm(runs.pose(k, 0)), true),
-        chart("Position along y", "y [mm]", &|k| mm(runs.pose(k, 1)), true),
-        chart("Rotation", "\u{3b8} [rad]", &|k| runs.pose(k, 2), true),
+        chart("Position along x", "x [mm]", 2, &|k| milli(&runs.pose(k, 0))),
+        chart("Position along y", "y [mm]", 2, &|k| milli(&runs.pose(k, 1))),
+        chart("Rotation", "\u{3b8} [rad]", 2, &|k| runs.pose(k, 2)),
     ];
     if grip {
-        panels.push(chart("Normal force of a pad", "fN [N]", &|k| runs.normal_force(k).to_vec(), false));
-        panels.push(chart("Sliding share of the pressure", "slip [-]", &|k| runs.slip(k).to_vec(), false));
-        panels.push(path(runs, cases, names));
+        panels.push(chart("Normal force of a pad", "fN [N]", 1, &|k| runs.normal_force(k).to_vec()));
+        panels.push(chart("Sliding share of the pressure", "slip [-]", 1, &|k| runs.slip(k).to_vec()));
+        let path = lines(cases, names, 2, &|k| [0, 1].map(|c| milli(&runs.pose(k, c))));
+        panels.push(Chart::new("Path of the centre of mass", "x [mm]", "y [mm]").equal().lines(path).svg());
     }
-    Picture::new(panels, "")
-}
-
-/// Paths of the centre of mass.
-fn path(runs: &Runs, cases: &[usize], names: &[&str]) -> String {
-    let mm = |v: Vec<f64>| v.iter().map(|v| 1e3 * v).collect::<Vec<f64>>();
-    let mut chart = Chart::new("Path of the centre of mass", "x [mm]", "y [mm]").equal();
-    for (i, &case) in cases.iter().enumerate() {
-        for (model, colour, width) in [(GRID, ink::GRID, 2.4), (PUBLISHED, ink::SURFACE, 1.3)] {
-            let k = 4 * case + model;
-            let mut line = Line::new(colour, &mm(runs.pose(k, 0)), &mm(runs.pose(k, 1))).width(width);
-            if model == GRID {
-                line = line.label(names[i]);
-            }
-            chart = chart.line(if i == 1 { line.dashed() } else { line });
-        }
-    }
-    chart.svg()
+    Picture::new(panels, "").key(&key(names))
 }
 
 /// Bristles at chosen moments of the distributed run.
@@ -92,18 +89,11 @@ pub(super) fn fields(context: &Context<'_>, case: usize, moments: [f64; 3]) -> R
     Ok(Picture::new(panels, caption))
 }
 
-pub(super) fn wrenches(runs: &Runs, cases: &[usize], names: &[&str]) -> Picture {
-    let t = runs.time();
+pub(super) fn wrenches(runs: &Runs, cases: [usize; 2], names: Names) -> Picture {
     let chart = |title: &str, y: &str, c: usize, unit: f64| {
-        let mut chart = Chart::new(title, "t [s]", y);
-        for (i, &case) in cases.iter().enumerate() {
-            for (model, colour, width) in [(GRID, ink::GRID, 2.4), (PUBLISHED, ink::SURFACE, 1.3)] {
-                let f: Vec<f64> = runs.wrench(4 * case + model, c).iter().map(|v| unit * v).collect();
-                let line = Line::new(colour, t, &f).width(width).label(name(names, i, model));
-                chart = chart.line(if i == 1 { line.dashed() } else { line });
-            }
-        }
-        chart.svg()
+        let of = |k: usize| runs.wrench(k, c).iter().map(|v| unit * v).collect();
+        let lines = lines(cases, names, 2, &|k| [runs.time().to_vec(), of(k)]);
+        Chart::new(title, "t [s]", y).lines(lines).svg()
     };
     Picture::new(
         vec![
@@ -113,4 +103,5 @@ pub(super) fn wrenches(runs: &Runs, cases: &[usize], names: &[&str]) -> Picture 
         ],
         "Friction of one pad on the object, about the centre of pressure.",
     )
+    .key(&key(names))
 }
