@@ -78,6 +78,47 @@ fn in_hand_final_poses_are_the_converged_ones() {
     assert!(in_hand().values().all(Item::as_expected));
 }
 
+/// A chart's lines in pixels, each with whether it is dashed, and its labels as boxes (left, top, right, bottom).
+fn drawn(svg: &str) -> (Vec<(bool, Vec<[f64; 2]>)>, BTreeMap<String, [f64; 4]>) {
+    let document = roxmltree::Document::parse(svg).unwrap();
+    let attribute = |node: &roxmltree::Node<'_, '_>, name: &str| node.attribute(name).map(str::to_owned);
+    let lines = document.descendants().filter(|n| n.has_tag_name("path")).filter_map(|n| {
+        let numbers: Vec<f64> = n.attribute("d")?.split(['M', 'L', ' ', ',']).filter_map(|v| v.parse().ok()).collect();
+        let points = numbers.chunks_exact(2).map(|p| [p[0], p[1]]).collect();
+        Some((attribute(&n, "stroke-dasharray").is_some(), points))
+    });
+    let labels = document.descendants().filter(|n| n.attribute("font-weight") == Some("600")).map(|n| {
+        let [x, y] = ["x", "y"].map(|name| value(n.attribute(name).unwrap()));
+        let text = n.text().unwrap().to_owned();
+        // Letters of 12 px, 0.6 of that wide.
+        let width = 7.2 * text.chars().count() as f64;
+        (text, [x, y - 9.0, x + width, y])
+    });
+    (lines.collect(), labels.collect())
+}
+
+#[test]
+fn labels_of_a_path_stand_beside_their_own_curve_and_dashes_are_explained() {
+    for id in ["fig27", "fig29"] {
+        let picture = &in_hand()[id].pictures[0];
+        assert_eq!(picture.key.len(), 4, "two colours, solid and dashed");
+        let (lines, labels) = drawn(&picture.panels[5]);
+        assert_eq!((lines.len(), labels.len()), (4, 2), "{id}");
+        for (name, own) in [("f1", false), ("f2", true)] {
+            let [left, top, right, bottom] = labels[name];
+            let distance = |dashed: bool| {
+                let points = lines.iter().filter(|(d, _)| *d == dashed).flat_map(|(_, points)| points);
+                let gap =
+                    |[x, y]: &[f64; 2]| (left - x).max(x - right).max(0.0).hypot((top - y).max(y - bottom).max(0.0));
+                points.map(gap).fold(f64::INFINITY, f64::min)
+            };
+            let (mine, other) = (distance(own), distance(!own));
+            assert!(mine > 0.0 && mine < 16.0, "{id}: {name} stands {mine} px from its curve");
+            assert!(mine + 1.0 < other, "{id}: {name} stands {mine} px from its curve, {other} px from the other");
+        }
+    }
+}
+
 #[test]
 fn drift_is_the_converged_one() {
     let made = items(&["fig6", "fig23", "fig24", "fig25"]);
@@ -254,8 +295,16 @@ fn reproduce_writes_a_page_its_data_and_one_json_object() {
     }
     assert_eq!((&items[0]["holds"], &items[2]["holds"]), (&true.into(), &false.into()));
     let html = self_contained(&dir.path().join("deep/page/report.html"));
-    for text in ["Figure 6", "does not hold, as known", "fig6.csv", "prefers-color-scheme", "@media print"] {
+    for text in ["Figure 6", "does not hold, as known", "prefers-color-scheme", "@media print"] {
         assert!(html.contains(text), "{text}");
+    }
+    // The data and every picture have a file each, to which the page leads.
+    for (name, figures) in [("fig6.csv", 0), ("fig6.svg", 2), ("fig16.csv", 0), ("fig16.svg", 2)] {
+        let text = fs::read_to_string(dir.path().join("deep/page").join(name)).unwrap();
+        assert!(html.contains(&format!("<a href=\"{name}\">")), "{name}");
+        if figures > 0 {
+            assert_eq!(panels(&text), figures, "{name}");
+        }
     }
     let mut reader = csv::Reader::from_path(dir.path().join("deep/page/fig6.csv")).unwrap();
     assert_eq!(reader.headers().unwrap().len(), 7);
@@ -264,6 +313,12 @@ fn reproduce_writes_a_page_its_data_and_one_json_object() {
     assert_eq!(bristle(dir.path(), &arguments).0, 0);
     let names: Vec<_> = fs::read_dir(dir.path().join("deep/page")).unwrap().map(|f| f.unwrap().file_name()).collect();
     assert!(names.iter().all(|n| !n.to_string_lossy().contains("partial")), "{names:?}");
+}
+
+/// Panels of a picture's file, which is XML that stands alone.
+fn panels(svg: &str) -> usize {
+    let document = roxmltree::Document::parse(svg).unwrap();
+    document.root_element().children().filter(|n| n.attribute("role") == Some("img")).count()
 }
 
 #[test]
@@ -318,22 +373,79 @@ fn a_rollout_gets_its_page() {
     }
     let run: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(dir.path().join("runs/grip/run.json")).unwrap()).unwrap();
-    let slipped = run["summary"]["status"]["slipped"].as_u64().unwrap();
+    let count = |key: &str| run["summary"]["status"][key].as_u64().unwrap();
+    let [stuck, slipped, spun, both] = ["stuck", "slipped", "spun", "slipped_and_spun"].map(count);
     assert!((1..12).contains(&slipped), "some slip, some hold: {slipped}");
-    assert!(html.contains(&format!("<td>slipped by more than 0.1 mm</td><td>{slipped}</td>")));
+    assert_eq!(stuck + slipped + spun - both, 12);
+    for (name, count) in [
+        ("neither slipped nor spun", stuck),
+        ("slipped, but did not spin", slipped - both),
+        ("spun, but did not slip", spun - both),
+        ("slipped and spun", both),
+        ("all that slipped: by more than 0.1 mm", slipped),
+        ("all that spun: by more than 1\u{b0}", spun),
+    ] {
+        assert_eq!(cells(&html, name)[0], count as f64, "{name}");
+    }
+    assert!(html.contains("steps of at most") && !html.contains("tolerance"));
     // The more friction, the less it slides: the strongest cause of all that was drawn.
-    let at = html.find("Rank correlation").unwrap();
-    assert!(html[at..].contains("<td>friction.mu_c</td><td>-"));
+    assert!(cells(&html, "friction.mu_c")[0] < -0.5);
+    let figures = ["outcomes", "motion", "slip", "wrenches", "parameters"].map(|id| format!("_{id}.svg"));
+    for name in figures.iter().map(|f| format!("report{f}")) {
+        assert!(panels(&fs::read_to_string(dir.path().join("runs/grip").join(&name)).unwrap()) >= 2, "{name}");
+        assert!(html.contains(&format!("<a href=\"{name}\">")), "{name}");
+    }
     fs::remove_file(&page).unwrap();
     let (code, stdout, _) = bristle(dir.path(), &["report", "runs/grip", "--out", "own.html"]);
     assert_eq!((code, stdout.trim()), (0, "own.html"));
-    assert!(fs::read_to_string(dir.path().join("own.html")).unwrap() == html, "the same page as --report");
-    assert!(!page.exists());
-    // A page may be made again, another file is not replaced.
+    let own = fs::read_to_string(dir.path().join("own.html")).unwrap();
+    assert!(own.replace("\"own_", "\"report_").replace(">own_", ">report_") == html, "the same page as --report");
+    assert!(!page.exists() && figures.iter().all(|f| dir.path().join(format!("own{f}")).exists()));
+    // A page may be made again, another file is not replaced, and nothing else is written then.
     assert_eq!(bristle(dir.path(), &["report", "runs/grip", "--out", "own.html"]).0, 0);
-    let (code, _, stderr) = bristle(dir.path(), &["report", "runs/grip", "--out", "grip.toml"]);
-    assert!(code == 2 && stderr.contains("grip.toml") && stderr.contains("no page of bristle"), "{stderr}");
+    fs::write(dir.path().join("mine_slip.svg"), "<svg/>").unwrap();
+    for (out, of) in [("grip.toml", "grip.toml"), ("mine.html", "mine_slip.svg")] {
+        let (code, _, stderr) = bristle(dir.path(), &["report", "runs/grip", "--out", out]);
+        assert!(code == 2 && stderr.contains(of) && stderr.contains("no page or picture of bristle"), "{stderr}");
+    }
     assert_eq!(fs::read_to_string(dir.path().join("grip.toml")).unwrap(), GRIP);
+    assert_eq!(fs::read_to_string(dir.path().join("mine_slip.svg")).unwrap(), "<svg/>");
+    assert!(!dir.path().join("mine.html").exists() && !dir.path().join("mine_motion.svg").exists());
+}
+
+/// The numbers in the row of a page's table that begins with `name`.
+fn cells(html: &str, name: &str) -> Vec<f64> {
+    let (_, rest) = html.split_once(&format!("<td>{name}</td>")).unwrap_or_else(|| panic!("no row {name}"));
+    let row = rest.split("</tr>").next().unwrap();
+    row.split("<td>").skip(1).map(|c| c.split([' ', '<']).next().unwrap().parse().unwrap_or(f64::NAN)).collect()
+}
+
+/// Boxes that are held left or right of their centre of mass turn one way or the other: a correlation with the size of the turn
+/// sees nothing of it.
+#[test]
+fn a_cause_of_both_signs_is_found_and_keeps_its_sign() {
+    let dir = tempfile::tempdir().unwrap();
+    let text =
+        GRIP.replace("contacts = 12", "contacts = 60").replace("{ uniform = [0.3, 1.2] }", "{ uniform = [0.4, 0.45] }");
+    let held = text + "[initial]\npose = [{ uniform = [-0.004, 0.004] }, { uniform = [-0.004, 0.004] }, 0]\n";
+    fs::write(dir.path().join("held.toml"), held).unwrap();
+    let arguments = ["rollout", "held.toml", "--engine", "cpu", "--tolerance", "3e-6", "--report"];
+    let (code, _, stderr) = bristle(dir.path(), &arguments);
+    assert_eq!(code, 0, "{stderr}");
+    let html = fs::read_to_string(dir.path().join("runs/held/report.html")).unwrap();
+    assert!(html.contains("a tolerance of 3e-6 m/s"));
+    let [_, _, turned, decides, size, size_decides] = cells(&html, "initial.pose.0")[..] else { panic!("six numbers") };
+    assert!(turned.abs() > 0.95 && decides > 0.95, "rotation: {turned}, {decides}");
+    assert!(size.abs() < 0.3 && size_decides > 0.8, "its size: {size}, {size_decides}");
+    // It comes first, and is drawn first against the rotation.
+    let first = html.split("<tbody>").find(|t| t.contains("<td>initial.pose.0</td>")).unwrap();
+    assert!(first.starts_with("<tr><td>initial.pose.0</td>"));
+    let picture = fs::read_to_string(dir.path().join("runs/held/report_parameters.svg")).unwrap();
+    let document = roxmltree::Document::parse(&picture).unwrap();
+    let panels: Vec<_> = document.root_element().children().filter(|n| n.attribute("role") == Some("img")).collect();
+    let says = |n: &roxmltree::Node<'_, '_>, text: &str| n.descendants().any(|d| d.text() == Some(text));
+    let against = panels.iter().find(|n| says(n, "rotation [\u{b0}]")).unwrap();
+    assert!(says(against, "initial.pose.0"));
 }
 
 #[test]

@@ -234,6 +234,43 @@ mod tests {
         }
     }
 
+    /// Browsers leave the content of a closed `details` out of print, so that it stands behind one.
+    #[test]
+    fn what_is_closed_on_the_screen_is_printed() {
+        let mut numbers = Table::new("", &["a"]);
+        numbers.row(["evidence".to_owned()]);
+        let part = Part {
+            folded: vec![("More".into(), numbers)],
+            details: vec![("Text".into(), "long text".into())],
+            ..Part::default()
+        };
+        let page = Document { groups: vec![(String::new(), vec![part])], ..Document::default() };
+        let html = page.html();
+        let body = html.split("<body>").nth(1).unwrap();
+        for (name, content) in [("More", "evidence"), ("Text", "long text")] {
+            let closed = format!("<details><summary>{name}</summary></details><div class=\"folded\">");
+            let (_, rest) = body.split_once(&closed).unwrap();
+            assert!(rest.contains(content), "{content}");
+        }
+        let style = html.split("<style>").nth(1).unwrap().split("</style>").next().unwrap();
+        let hides: Vec<&str> = style.lines().filter(|l| l.contains("display: none")).collect();
+        assert_eq!(
+            hides,
+            ["@media screen { details:not([open]) + .folded { display: none; } }", "  nav { display: none; }"]
+        );
+    }
+
+    #[test]
+    fn tables_scroll_by_keys_and_lines_have_their_key() {
+        let picture = Picture::new(vec!["<svg></svg>".into(); 4], "seen").key(&[Key::dashed("#123456", "second")]);
+        let part = Part { tables: vec![Table::new("Told", &["a"])], pictures: vec![picture], ..Part::default() };
+        let html = Document { groups: vec![(String::new(), vec![part])], ..Document::default() }.html();
+        assert!(html.contains(r#"<div class="table" tabindex="0" role="region" aria-label="Told"><table>"#));
+        assert!(html.contains("class=\"panels cols2\""), "four panels are two rows of two");
+        let key = html.split("<p class=\"key\">").nth(1).unwrap().split("</p>").next().unwrap();
+        assert!(key.contains("stroke=\"#123456\"") && key.contains("stroke-dasharray") && key.contains("second"));
+    }
+
     #[test]
     fn columns_of_unlike_length_stay_in_their_columns() {
         let text = csv(&[("t".into(), vec![1.0, 2.0]), ("y".into(), vec![0.5])]);

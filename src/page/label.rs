@@ -61,7 +61,7 @@ fn candidates(points: &[[f64; 2]], width: f64) -> Vec<[f64; 4]> {
     for step in 0..=24 {
         // From the end backwards: that is where the reader looks first.
         let Some([x, y]) = points.get((count.saturating_sub(1)) * (24 - step) / 24).copied() else { continue };
-        for gap in [5.0, 14.0, 28.0, 46.0] {
+        for gap in [6.0, 14.0, 28.0, 46.0] {
             out.push([x - 0.5 * width, y - gap - HEIGHT, x + 0.5 * width, y - gap]);
             out.push([x - 0.5 * width, y + gap, x + 0.5 * width, y + gap + HEIGHT]);
             out.push([x + gap, y - 0.5 * HEIGHT, x + gap + width, y + 0.5 * HEIGHT]);

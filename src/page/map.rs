@@ -127,7 +127,7 @@ pub fn phases(title: &str, time: &[f64], rows: &[&[f64]], end: f64) -> String {
     );
     let row = HEIGHT / rows.len().max(1) as f64;
     let x = |t: f64| left + WIDTH * t / end;
-    let _ = write!(out, "<g fill=\"{}\">", super::ink::GRID);
+    let _ = write!(out, "<g fill=\"{}\">", super::ink::ELLIPSOID);
     for (k, values) in rows.iter().enumerate() {
         let mut start = None;
         for i in 0..=values.len() {

@@ -137,7 +137,7 @@ fn outcomes(run: &Run) -> Part {
                 Line::new(ink::OTHER, &[limit; 2], &[0.0, 1.05])
                     .dashed()
                     .width(1.0)
-                    .label(format!("{}{unit}", short(limit, 2))),
+                    .label(format!("{}{unit}", short(limit, 1))),
             )
             .line(Line::new(ink::TEXT, &value, &rank));
         if middle >= low {
@@ -251,8 +251,8 @@ fn slip(run: &Run) -> Part {
     let share: Vec<f64> = (0..run.time.len()).map(sliding).collect();
     let chart = Chart::new("Slip over time", "t [s]", "share")
         .y_range(0.0, 1.05)
-        .line(Line::new(ink::GRID, &run.time, &mean).label("mean slip"))
-        .line(Line::new(ink::SURFACE, &run.time, &share).label("contacts that slide"));
+        .line(Line::new(ink::TEXT, &run.time, &mean).label("mean slip"))
+        .line(Line::new(ink::ELLIPSOID, &run.time, &share).dashed().label("contacts that slide"));
     let mut order = run.some(PHASES);
     order.sort_by(|a, b| run.fates[run.chosen[*a]].displacement.total_cmp(&run.fates[run.chosen[*b]].displacement));
     let rows: Vec<&[f64]> = order.iter().map(|i| run.slip[*i].as_slice()).collect();
@@ -262,7 +262,7 @@ fn slip(run: &Run) -> Part {
         phases("Slip and stick of single contacts", &run.time, &rows, end),
         spread(run, "Normal force of a pad", "fN [N]", &run.normal_force),
     ];
-    let caption = "Slip is the share of the normal force on sliding bristles; a contact slides here if it is more than a half. Of the single contacts each row is one, those that moved most at the bottom; blue: sliding.";
+    let caption = "Slip is the share of the normal force on sliding bristles; a contact slides here if it is more than a half. Of the single contacts each row is one, those that moved most at the bottom; green: sliding.";
     Part {
         id: "slip".into(),
         title: "Slip and stick".into(),
@@ -467,4 +467,33 @@ fn failures(run: &Run, parameters: &[(String, Vec<f64>)]) -> Part {
     }
     part.tables.push(table);
     part
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_over_decades_have_a_scale_of_decades_and_their_limit_on_it() {
+        let limit = 0.1;
+        // Half of the contacts stick: the median is nothing beside the greatest.
+        let sizes = [1e-3, 2e-3, 2.0, 80.0, 270.0];
+        let (kind, [low, high]) = scale(&sizes, limit);
+        assert_eq!(kind, Scale::Log);
+        assert!(low < 1e-3 && high > 270.0);
+        // All near each other, and beyond the limit.
+        let (kind, [low, high]) = scale(&[50.0, 60.0, f64::NAN, 70.0], limit);
+        assert!(kind == Scale::Linear && low == 0.0 && high > 70.0);
+        // All far below the limit.
+        let (kind, [low, high]) = scale(&[1e-4, 2e-4, 3e-4], limit);
+        assert!(kind == Scale::Log && low < 1e-4 && high > limit);
+        assert_eq!(scale(&[0.0, 0.0], limit).0, Scale::Linear);
+    }
+
+    #[test]
+    fn shares_climb_in_steps_from_end_to_end() {
+        let [value, share] = share([3.0, f64::NAN, 0.0, 2.0].into_iter(), 4.0, [1.0, 5.0]);
+        assert_eq!(value, [1.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 5.0]);
+        assert_eq!(share, [0.0, 0.0, 0.25, 0.25, 0.5, 0.5, 0.75, 0.75]);
+    }
 }

@@ -58,3 +58,36 @@ fn wide([low, high]: [f64; 2], unit: f64) -> [f64; 2] {
     let (middle, half) = (0.5 * (low + high), (0.525 * (high - low)).max(1e-9));
     [unit * (middle - half), unit * (middle + half)]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::ink;
+
+    /// A path 2 mm by 40 mm, from corner to corner.
+    #[test]
+    fn a_millimetre_is_as_long_on_both_axes_of_a_path() {
+        let time: Vec<f64> = (0..=10).map(f64::from).collect();
+        let poses = time.iter().map(|t| [2e-4 * t, 4e-3 * t, 0.1 * t]).collect();
+        let svg = svg("1 contact", &time, &[Curve { poses, outcome: Outcome::SlippedAndSpun }]);
+        let document = roxmltree::Document::parse(&svg).unwrap();
+        let panel = document.descendants().find(|n| n.attribute("aria-label") == Some("Paths of 1 contact")).unwrap();
+        let line = panel.descendants().find(|n| n.attribute("stroke") == Some(ink::PUBLISHED)).unwrap();
+        let numbers = line.attribute("d").unwrap().split(['M', 'L', ' ', ',']).filter_map(|v| v.parse::<f64>().ok());
+        let at: Vec<f64> = numbers.collect();
+        let [dx, dy] = [at[at.len() - 2] - at[0], at[1] - at[at.len() - 1]];
+        assert!((dy / dx - 20.0).abs() < 0.1 && dy > 200.0, "{dx} by {dy} px");
+        // The key has the one outcome that there is.
+        assert!(svg.contains(">slipped and spun</text>") && !svg.contains(">stuck</text>"));
+    }
+
+    #[test]
+    fn what_does_not_move_is_drawn() {
+        let still = Curve { poses: vec![[0.1, 0.2, 0.3]; 3], outcome: Outcome::Stuck };
+        let failed = Curve { poses: vec![[f64::NAN; 3]; 3], outcome: Outcome::Failed };
+        for curves in [&[still][..], &[failed]] {
+            let svg = svg("1 contact", &[0.0, 1.0, 2.0], curves);
+            assert!(roxmltree::Document::parse(&svg).is_ok() && !svg.contains("NaN"));
+        }
+    }
+}

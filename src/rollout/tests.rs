@@ -58,6 +58,25 @@ fn a_run_is_complete_and_opens() {
 }
 
 #[test]
+fn every_contact_has_one_outcome() {
+    let fate = |displacement: f64, rotation: f64| Fate { displacement, rotation };
+    let (far, near) = (2.0 * SLIPPED, 0.5 * SLIPPED);
+    for (fate, failed, outcome) in [
+        (fate(near, 0.0), false, Outcome::Stuck),
+        (fate(far, 0.0), false, Outcome::Slipped),
+        (fate(near, -2.0 * ROTATION_SPUN), false, Outcome::Spun),
+        (fate(far, 2.0 * ROTATION_SPUN), false, Outcome::SlippedAndSpun),
+        (fate(far, f64::NAN), true, Outcome::Failed),
+    ] {
+        assert_eq!(fate.outcome(failed), outcome);
+        assert!(Outcome::ALL.contains(&outcome) && Outcome::DRAWN.contains(&outcome));
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let status = rollout(&scenario(), &Cpu::new(), &options(dir.path().join("run")), &|_| true).unwrap().status;
+    assert_eq!(status.stuck + status.slipped + status.spun - status.slipped_and_spun + status.failed, 7);
+}
+
+#[test]
 fn results_depend_neither_on_the_block_nor_on_an_interruption() {
     use std::sync::atomic::{AtomicU64, Ordering};
     let dir = tempfile::tempdir().unwrap();
