@@ -118,11 +118,15 @@ pub fn by_chance(n: usize) -> [f64; 2] {
     [1.96 / (n - 1.0).sqrt(), (1.0 - (1.0 - share) * (n - 1.0) / (n - k)).max(0.0).sqrt()].map(|v| v.min(1.0))
 }
 
-/// The `q`-quantiles of `y` in bins of `x` that hold like counts, each with the median of `x` there; none of fewer than six pairs.
+/// The `q`-quantiles of `y` in three to ten bins of `x` of about twenty pairs or more, each with the median of `x` there; none of
+/// fewer than six pairs.
 #[must_use]
 pub fn binned(x: &[f64], y: &[f64], q: f64) -> [Vec<f64>; 2] {
     let (x, y) = finite(x, y);
-    let Some(count) = bins(x.len()) else { return Default::default() };
+    if x.len() < 2 * BINS[0] {
+        return Default::default();
+    }
+    let count = (x.len() / 20).clamp(BINS[0], BINS[1]);
     let bin = quantile_bins(&x, count);
     let pick =
         |v: &[f64], b: usize| bin.iter().zip(v).filter(|(at, _)| **at == b).map(|(_, v)| *v).collect::<Vec<f64>>();
@@ -207,12 +211,12 @@ mod tests {
 
     #[test]
     fn binned_medians_follow_a_curve_that_turns_back() {
-        let x: Vec<f64> = (0..100).map(f64::from).collect();
-        let y: Vec<f64> = x.iter().map(|v| (v - 49.5).abs()).collect();
+        let x: Vec<f64> = (0..200).map(f64::from).collect();
+        let y: Vec<f64> = x.iter().map(|v| (v - 99.5).abs()).collect();
         let [at, middle] = binned(&x, &y, 0.5);
         assert_eq!(at.len(), 10);
-        assert_relative_eq!(at[0], 4.5);
-        assert_relative_eq!(middle[0], 45.0);
+        assert_relative_eq!(at[0], 9.5);
+        assert_relative_eq!(middle[0], 90.0);
         assert!(middle[..5].is_sorted_by(|a, b| a > b) && middle[5..].is_sorted());
         assert!(binned(&x[..5], &y[..5], 0.5).iter().all(Vec::is_empty));
     }

@@ -413,6 +413,16 @@ fn a_rollout_gets_its_page() {
     assert!(!dir.path().join("mine.html").exists() && !dir.path().join("mine_motion.svg").exists());
 }
 
+#[test]
+fn a_run_in_which_all_failed_gets_its_page() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("fall.toml"), GRIP.replace("-9.81", "-1e30")).unwrap();
+    let (code, _, stderr) = bristle(dir.path(), &["rollout", "fall.toml", "--engine", "cpu", "--report"]);
+    assert_eq!(code, 0, "{stderr}");
+    let html = self_contained(&dir.path().join("runs/fall/report.html"));
+    assert_eq!(cells(&html, "became non-finite")[0], 12.0);
+}
+
 /// The numbers in the row of a page's table that begins with `name`.
 fn cells(html: &str, name: &str) -> Vec<f64> {
     let (_, rest) = html.split_once(&format!("<td>{name}</td>")).unwrap_or_else(|| panic!("no row {name}"));

@@ -125,6 +125,7 @@ pub struct Chart {
     boxes: Vec<Box>,
     equal: bool,
     size: [Option<f64>; 2],
+    y_span: f64,
 }
 
 impl Chart {
@@ -149,10 +150,12 @@ impl Chart {
         self
     }
 
-    /// Adds the area between two curves.
+    /// Adds the area between two curves; places that are not finite are left out.
     #[must_use]
     pub fn band(mut self, colour: &'static str, x: &[f64], low: &[f64], high: &[f64]) -> Self {
-        self.bands.push(Band { x: x.to_vec(), low: low.to_vec(), high: high.to_vec(), colour });
+        let finite: Vec<usize> = (0..x.len()).filter(|i| [x, low, high].iter().all(|v| v[*i].is_finite())).collect();
+        let [x, low, high] = [x, low, high].map(|v| finite.iter().map(|i| v[*i]).collect());
+        self.bands.push(Band { x, low, high, colour });
         self
     }
 
@@ -181,6 +184,13 @@ impl Chart {
     #[must_use]
     pub fn y_range(mut self, low: f64, high: f64) -> Self {
         self.axes[1].2 = Some([low, high]);
+        self
+    }
+
+    /// The y axis, of data, spans no less than this: what is finer is rounding.
+    #[must_use]
+    pub fn y_span(mut self, least: f64) -> Self {
+        self.y_span = least;
         self
     }
 
@@ -343,12 +353,19 @@ impl Chart {
             match scale {
                 Scale::Log => [low / 1.3, high * 1.3],
                 Scale::Linear => {
-                    let least = (1e-6 * low.abs().max(high.abs())).max(1e-300);
+                    let (span, most) = (high - low, low.abs().max(high.abs()));
                     // Dots at the edge are seen whole.
                     let flush = axis == 0 && self.lines.iter().all(|l| !l.marks);
-                    let margin =
-                        if flush { 0.0 } else { 0.06 * (high - low) }.max(if high > low { 0.0 } else { least });
-                    [low - margin, high + margin]
+                    // What differs by rounding alone is a constant, with room around it.
+                    let alike = span <= 1e-9 * most;
+                    let margin = match (alike, flush) {
+                        (true, _) if most > 0.0 => 0.1 * most,
+                        (true, _) => 1.0,
+                        (_, true) => 0.0,
+                        _ => 0.06 * span,
+                    };
+                    let wider = if axis == 1 { (0.5 * (self.y_span - span) - margin).max(0.0) } else { 0.0 };
+                    [low - margin - wider, high + margin + wider]
                 }
             }
         })
@@ -449,8 +466,15 @@ mod tests {
     fn charts_of_nothing_and_of_constants_are_drawn() {
         assert!(Chart::new("", "x", "y").svg().contains("<svg"));
         let flat = Line::new(ink::GRID, &[0.0, 1.0], &[2.0, 2.0]);
-        assert!(!Chart::new("", "x", "y").line(flat).svg().contains("NaN"));
-        let gap = Line::new(ink::GRID, &[0.0, 1.0, 2.0], &[2.0, f64::NAN, 1.0]);
-        assert!(!Chart::new("", "x", "y").line(gap).svg().contains("NaN"));
+        let chart = Chart::new("", "x", "y").line(flat);
+        assert_eq!(chart.ranges()[1], [1.8, 2.2]);
+        assert!(!chart.svg().contains("NaN"));
+        let rounding = || Chart::new("", "x", "y").line(Line::new(ink::GRID, &[0.0, 1.0], &[1e-14, 3e-14]));
+        assert!(rounding().ranges()[1][1] < 4e-14);
+        let [low, high] = rounding().y_span(1e-9).ranges()[1];
+        assert!((high - low - 1e-9).abs() < 1e-12);
+        let (x, y) = ([0.0, 1.0, 2.0], [2.0, f64::NAN, 1.0]);
+        let gap = Chart::new("", "x", "y").line(Line::new(ink::GRID, &x, &y)).band(ink::GRID, &x, &[0.0; 3], &y);
+        assert!(!gap.svg().contains("NaN"));
     }
 }

@@ -53,7 +53,7 @@ pub(super) fn place(curves: &[Curve], frame: [f64; 4]) -> String {
     out
 }
 
-/// Boxes (left, top, right, bottom) beside the curve: above, below and right of places along it.
+/// Boxes (left, top, right, bottom) beside the curve: around places along it.
 fn candidates(points: &[[f64; 2]], width: f64) -> Vec<[f64; 4]> {
     const HEIGHT: f64 = SIZE + 3.0;
     let count = points.len();
@@ -66,6 +66,8 @@ fn candidates(points: &[[f64; 2]], width: f64) -> Vec<[f64; 4]> {
             out.push([x - 0.5 * width, y + gap, x + 0.5 * width, y + gap + HEIGHT]);
             out.push([x + gap, y - 0.5 * HEIGHT, x + gap + width, y + 0.5 * HEIGHT]);
             out.push([x - gap - width, y - 0.5 * HEIGHT, x - gap, y + 0.5 * HEIGHT]);
+            out.push([x + gap, y - gap - HEIGHT, x + gap + width, y - gap]);
+            out.push([x - gap - width, y - gap - HEIGHT, x - gap, y - gap]);
         }
     }
     out
@@ -166,6 +168,12 @@ mod tests {
         let width = 2.0 * SIZE * WIDTH;
         assert!(left + width < at(6.0, left_base), "f1 stands left of the left curve: {left}, {left_base}");
         assert!(right > at(-2.0, right_base), "f2 stands right of the right curve: {right}, {right_base}");
+    }
+
+    #[test]
+    fn a_label_of_a_corner_stays_in_the_frame() {
+        let [[x, y]] = places(&[curve(vec![[0.0, 200.0]], "a label")])[..] else { panic!("one label") };
+        assert!(x > 0.0 && y < 200.0, "{x}, {y}");
     }
 
     #[test]

@@ -19,6 +19,8 @@ use crate::surfaces::outline;
 /// Most contacts drawn as lines, and drawn as phases.
 const LINES: usize = 60;
 const PHASES: usize = 60;
+/// What stands in a table where there is no number.
+const NONE: &str = "-";
 /// Most parameters drawn against an outcome.
 const PARAMETERS: usize = 3;
 
@@ -42,8 +44,8 @@ pub(super) fn document(dir: &Path) -> Result<Document, ReportError> {
         None => format!("steps of at most {} s", record["step"]),
     };
     let intro = vec![format!(
-        "{} contacts over {} s, seed {}, on {} ({}, {}) in {:.2} s with {steps}; bristle {}.",
-        run.fates.len(),
+        "{} over {} s, seed {}, on {} ({}, {}) in {:.2} s with {steps}; bristle {}.",
+        contacts(run.fates.len()),
         record["duration"],
         record["seed"],
         word("engine"),
@@ -69,6 +71,14 @@ fn quantiles(time: &[f64], series: &[Vec<f64>]) -> [Vec<f64>; 3] {
     })
 }
 
+fn contacts(n: usize) -> String {
+    format!("{n} contact{}", if n == 1 { "" } else { "s" })
+}
+
+fn told(v: f64, digits: usize) -> String {
+    if v.is_finite() { short(v, digits) } else { NONE.into() }
+}
+
 /// From start to end: displacements [mm], rotations [deg].
 fn ends(run: &Run) -> [Vec<f64>; 2] {
     [
@@ -81,11 +91,16 @@ fn ends(run: &Run) -> [Vec<f64>; 2] {
 fn scale(sizes: &[f64], limit: f64) -> (Scale, [f64; 2]) {
     let finite = || sizes.iter().copied().filter(|v| v.is_finite());
     let most = finite().fold(limit, f64::max);
-    let least = finite().filter(|v| *v > 0.0).fold(limit, f64::min).max(1e-9 * most);
+    let least = finite().filter(|v| *v > 0.0).fold(limit, f64::min).max(1e-5 * limit);
     if quantile(sizes, 0.5) < 0.1 * most && finite().any(|v| v > 0.0) {
         return (Scale::Log, [0.5 * least, 2.0 * most]);
     }
     (Scale::Linear, [0.0, 1.05 * most])
+}
+
+/// A number that is no less than `low`, or none.
+fn clamped(v: f64, low: f64) -> f64 {
+    if v < low { low } else { v }
 }
 
 /// Share of `of` contacts whose value is below, in steps from one end of a range to the other.
@@ -119,7 +134,7 @@ fn outcomes(run: &Run) -> Part {
     let [displacement, rotation] = ends(run);
     let mut numbers = Table::new("Quantiles over the contacts", &["", "least", "10 %", "median", "90 %", "greatest"]);
     for (name, values) in [("displacement [mm]", &displacement), ("rotation [\u{b0}]", &rotation)] {
-        let cells = [0.0, 0.1, 0.5, 0.9, 1.0].map(|q| short(quantile(values, q), 4));
+        let cells = [0.0, 0.1, 0.5, 0.9, 1.0].map(|q| told(quantile(values, q), 4));
         numbers.row([name.to_owned()].into_iter().chain(cells));
     }
     let sizes: Vec<f64> = rotation.iter().map(|v| v.abs()).collect();
@@ -161,7 +176,7 @@ fn outcomes(run: &Run) -> Part {
         both(run, [&displacement, &sizes], axes, [slipped, spun]),
     ];
     let caption = format!(
-        "Displacement and rotation alone: share of the contacts that moved less. Displacement is that of the body's point at the centre of pressure. Grey dashes: {slipped} mm and {spun:.0}\u{b0}, beyond which a contact has slipped and spun."
+        "Displacement and rotation alone: share of the contacts that moved less. Displacement is that of the body's point at the centre of pressure. Grey dashes: {slipped} mm and {spun:.0}\u{b0}, beyond which a contact has slipped and spun. What is below a scale of decades is drawn at its lower edge."
     );
     Part {
         id: "outcomes".into(),
@@ -185,17 +200,17 @@ fn both(run: &Run, values: [&[f64]; 2], axes: [(Scale, [f64; 2]); 2], limits: [f
     for outcome in Outcome::DRAWN {
         let [x, y] = [0, 1].map(|c| {
             let of = run.chosen.iter().filter(|k| run.outcome(**k) == outcome);
-            of.map(|k| values[c][*k].max(axes[c].1[0])).collect::<Vec<f64>>()
+            of.map(|k| clamped(values[c][*k], axes[c].1[0])).collect::<Vec<f64>>()
         });
         chart = chart.line(Line::new(outcome.colour(), &x, &y).dots());
     }
     chart.svg()
 }
 
-/// Contacts as thin lines and their quantiles as a band.
-fn spread(run: &Run, title: &str, y: &str, series: &[Vec<f64>]) -> String {
+/// Contacts as thin lines and their quantiles as a band; differences below `least` are rounding.
+fn spread(run: &Run, title: &str, y: &str, series: &[Vec<f64>], least: f64) -> String {
     let [low, middle, high] = quantiles(&run.time, series);
-    let mut chart = Chart::new(title, "t [s]", y).band(ink::OTHER, &run.time, &low, &high);
+    let mut chart = Chart::new(title, "t [s]", y).y_span(least).band(ink::OTHER, &run.time, &low, &high);
     for i in run.some(LINES) {
         chart = chart.line(Line::new(run.outcome(run.chosen[i]).colour(), &run.time, &series[i]).width(0.5));
     }
@@ -224,14 +239,14 @@ fn motion(run: &Run) -> Part {
     // Beside the three other charts, as high as they are together.
     let path = if tall { path.height(890.0).fit(440.0) } else { path };
     let panels = vec![
-        spread(run, "Along x", "x [mm]", &x),
-        spread(run, "Along y", "y [mm]", &y),
-        spread(run, "Rotation", "\u{3b8} [\u{b0}]", &angle),
+        spread(run, "Along x", "x [mm]", &x, 1e-6),
+        spread(run, "Along y", "y [mm]", &y, 1e-6),
+        spread(run, "Rotation", "\u{3b8} [\u{b0}]", &angle, 1e-6),
         path.svg(),
     ];
     let caption = format!(
-        "Band: from the tenth to the ninetieth percentile of {} contacts; thin lines: {} of them, by outcome.",
-        run.chosen.len(),
+        "Band: from the tenth to the ninetieth percentile of {}; thin lines: {} of them, by outcome.",
+        contacts(run.chosen.len()),
         run.some(LINES).len()
     );
     let picture = Picture::new(panels, caption).key(&key(run));
@@ -260,7 +275,7 @@ fn slip(run: &Run) -> Part {
     let panels = vec![
         chart.svg(),
         phases("Slip and stick of single contacts", &run.time, &rows, end),
-        spread(run, "Normal force of a pad", "fN [N]", &run.normal_force),
+        spread(run, "Normal force of a pad", "fN [N]", &run.normal_force, 0.0),
     ];
     let caption = "Slip is the share of the normal force on sliding bristles; a contact slides here if it is more than a half. Of the single contacts each row is one, those that moved most at the bottom; green: sliding.";
     Part {
@@ -356,6 +371,13 @@ impl Cause<'_> {
     }
 }
 
+/// The values, or one for all if they differ by rounding alone.
+fn without_rounding(values: &[f64]) -> Vec<f64> {
+    let [low, high] = [0.0, 1.0].map(|q| quantile(values, q));
+    let alike = high - low <= 1e-6 * low.abs().max(high.abs());
+    values.iter().map(|v| if alike && v.is_finite() { low } else { *v }).collect()
+}
+
 /// All parameters that say something, the strongest first.
 fn compare<'a>(parameters: &'a [(String, Vec<f64>)], outcomes: &[Vec<f64>; 3]) -> Vec<Cause<'a>> {
     let mut found: Vec<Cause<'a>> = parameters
@@ -374,7 +396,7 @@ fn causes(run: &Run, parameters: &[(String, Vec<f64>)]) -> Part {
     let [displacement, rotation] = ends(run);
     let size: Vec<f64> = rotation.iter().map(|v| v.abs()).collect();
     let outcomes = [displacement, rotation, size];
-    let found = compare(parameters, &outcomes);
+    let found = compare(parameters, &outcomes.each_ref().map(|v| without_rounding(v)));
     let mut part = Part { id: "parameters".into(), title: "Parameters against outcome".into(), ..Part::default() };
     if found.is_empty() {
         let none = "Every parameter is the same for all contacts, or all contacts end alike.";
@@ -390,7 +412,7 @@ fn causes(run: &Run, parameters: &[(String, Vec<f64>)]) -> Part {
     );
     table.head.extend(OUTCOMES.iter().flat_map(|name| [format!("{name} \u{3c1}"), format!("\u{3b7}")]));
     for cause in &found {
-        let cells = cause.found.iter().flatten().map(|v| if v.is_finite() { format!("{v:.2}") } else { "-".into() });
+        let cells = cause.found.iter().flatten().map(|v| if v.is_finite() { format!("{v:.2}") } else { NONE.into() });
         table.row([cause.name.to_owned()].into_iter().chain(cells));
     }
     part.tables.push(table);
@@ -404,7 +426,7 @@ fn causes(run: &Run, parameters: &[(String, Vec<f64>)]) -> Part {
         let mut chart = Chart::new("", cause.name, ["displacement [mm]", "rotation [\u{b0}]"][outcome]);
         let logarithmic = outcome == 0 && wide;
         let drawn: Vec<f64> =
-            outcomes[outcome].iter().map(|v| if logarithmic { v.max(range[0]) } else { *v }).collect();
+            outcomes[outcome].iter().map(|v| if logarithmic { clamped(*v, range[0]) } else { *v }).collect();
         if logarithmic {
             chart = chart.scales(Scale::Linear, Scale::Log).y_range(range[0], range[1]);
         }
@@ -488,6 +510,14 @@ mod tests {
         let (kind, [low, high]) = scale(&[1e-4, 2e-4, 3e-4], limit);
         assert!(kind == Scale::Log && low < 1e-4 && high > limit);
         assert_eq!(scale(&[0.0, 0.0], limit).0, Scale::Linear);
+    }
+
+    #[test]
+    fn parameters_do_not_decide_roundings() {
+        let parameters = [("mass".to_owned(), (0..20).map(f64::from).collect::<Vec<f64>>())];
+        let outcome = |unit: f64| parameters[0].1.iter().map(|v| 16.5 + unit * v).collect::<Vec<f64>>();
+        let found = |unit: f64| compare(&parameters, &[(); 3].map(|()| without_rounding(&outcome(unit)))).len();
+        assert_eq!((found(1e-8), found(1e-3)), (0, 1));
     }
 
     #[test]
