@@ -78,8 +78,11 @@ fn in_hand_final_poses_are_the_converged_ones() {
     assert!(in_hand().values().all(Item::as_expected));
 }
 
-/// A chart's lines in pixels, each with whether it is dashed, and its labels as boxes (left, top, right, bottom).
-fn drawn(svg: &str) -> (Vec<(bool, Vec<[f64; 2]>)>, BTreeMap<String, [f64; 4]>) {
+/// A line in pixels, and whether it is dashed.
+type Drawn = (bool, Vec<[f64; 2]>);
+
+/// A chart's lines, and its labels as boxes (left, top, right, bottom).
+fn drawn(svg: &str) -> (Vec<Drawn>, BTreeMap<String, [f64; 4]>) {
     let document = roxmltree::Document::parse(svg).unwrap();
     let attribute = |node: &roxmltree::Node<'_, '_>, name: &str| node.attribute(name).map(str::to_owned);
     let lines = document.descendants().filter(|n| n.has_tag_name("path")).filter_map(|n| {

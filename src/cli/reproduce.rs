@@ -13,7 +13,7 @@ pub(super) struct Reproduce {
     /// What to make: `fig6`, `table2`, .. or `all`; as many as wanted.
     #[arg(value_name = "ITEM", default_value = "all")]
     items: Vec<String>,
-    /// Directory of report.html and of the CSV files.
+    /// Directory of report.html, and of the data and pictures of every item as CSV and SVG.
     #[arg(long, value_name = "DIR", default_value = "report")]
     out: PathBuf,
     /// Fewer and coarser runs, for under a minute.

@@ -79,9 +79,26 @@ pub(super) fn finish(svg: &str, [width, height]: [f64; 2], title: &str, labels: 
     let body = body.strip_suffix("</svg>").unwrap_or(body);
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" \
-         aria-label=\"{}\" font-family=\"inherit\" fill=\"currentColor\">{body}{labels}</svg>",
-        escape(title)
+         aria-label=\"{}\" font-family=\"inherit\" fill=\"currentColor\">{}{labels}</svg>",
+        escape(title),
+        hundredths(body)
     )
+}
+
+/// The same with the numbers of paths to a hundredth of a pixel, and each point once: many paths stand still.
+fn hundredths(svg: &str) -> String {
+    let mut pieces = svg.split(" d=\"");
+    let mut out = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let (path, rest) = piece.split_once('"').unwrap_or((piece, ""));
+        let number = |word: &str| word.parse::<f64>().map(|v| format!("{}", (100.0 * v).round() / 100.0));
+        let words: Vec<String> = path.split(' ').map(|word| number(word).unwrap_or_else(|_| word.to_owned())).collect();
+        let stays = |k: usize| k >= 2 && words[k] == "L" && words.get(k + 1..k + 3) == words.get(k - 2..k);
+        let kept = (0..words.len()).filter(|k| !(0..3).any(|back| *k >= back && stays(k - back)));
+        let path: Vec<&str> = kept.map(|k| words[k].as_str()).collect();
+        out += &format!(" d=\"{}\"{rest}", path.join(" "));
+    }
+    out
 }
 
 /// For text and attributes of XML.
@@ -92,6 +109,13 @@ pub(super) fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_are_short_and_nothing_else_is() {
+        let svg = "<path d=\"M 1.23456 2 L 1.2340001 2 L 1.23 2 L 3.000000004 -0.5 L 3 -1\" x=\"1.23456\"/><text>7.654321</text>";
+        let short = "<path d=\"M 1.23 2 L 3 -0.5 L 3 -1\" x=\"1.23456\"/><text>7.654321</text>";
+        assert_eq!(hundredths(svg), short);
+    }
 
     #[test]
     fn ticks_have_the_digits_that_tell_them_apart() {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::ReportError;
 use super::archive::Archive;
+use crate::page::Key;
 use crate::rollout::{Fate, Outcome};
 
 /// Most contacts whose series are read.
@@ -67,6 +68,20 @@ pub(super) fn drawn(path: &Path) -> Result<Vec<(String, Vec<f64>)>, ReportError>
 impl Run {
     pub fn outcome(&self, contact: usize) -> Outcome {
         self.fates[contact].outcome(self.failed[contact] >= 0.0)
+    }
+
+    /// The outcomes that there are, with their colours.
+    pub fn key(&self) -> Vec<Key> {
+        let is = |outcome: &Outcome| (0..self.fates.len()).any(|k| self.outcome(k) == *outcome);
+        Outcome::ALL.into_iter().filter(is).map(Outcome::key).collect()
+    }
+
+    /// From start to end: displacements [mm], rotations [deg].
+    pub fn ends(&self) -> [Vec<f64>; 2] {
+        [
+            self.fates.iter().map(|f| 1e3 * f.displacement).collect(),
+            self.fates.iter().map(|f| f.rotation.to_degrees()).collect(),
+        ]
     }
 
     /// Component `c` of a series of three, contact `i` of those read.
