@@ -53,10 +53,12 @@ fn a_rollout_writes_its_directory_and_one_json_object() {
         assert!(!summary[key].is_null(), "{key} in {stdout}");
     }
     assert_eq!((&summary["engine"], &summary["contacts"]), (&"cpu".into(), &3.into()));
+    assert!(summary["status"]["slipped_and_spun"].is_u64(), "{stdout}");
     let out = dir.path().join("runs/slide");
     assert_eq!(read(&out.join("trajectories.npz"), "pose").0, [3, 6, 3]);
     assert_eq!(read(&out.join("contacts.npz"), "friction.mu_c").0, [3]);
-    assert!(fs::read_to_string(out.join("trajectories.svg")).unwrap().contains("theta"));
+    let picture = fs::read_to_string(out.join("trajectories.svg")).unwrap();
+    assert!(["Paths of 3 contacts", "Rotation", "\u{3b8} [\u{b0}]"].iter().all(|text| picture.contains(text)));
     // The stored scenario repeats the run.
     let (code, ..) = bristle(&out, &["rollout", "scenario.toml", "--engine", "cpu", "--out", "../again"]);
     assert_eq!(code, 0);

@@ -433,8 +433,8 @@ fn cells(html: &str, name: &str) -> Vec<f64> {
     row.split("<td>").skip(1).map(|c| c.split([' ', '<']).next().unwrap().parse().unwrap_or(f64::NAN)).collect()
 }
 
-/// Boxes that are held left or right of their centre of mass turn one way or the other: a correlation with the size of the turn
-/// sees nothing of it.
+/// Boxes that are held left or right of their centre of mass turn one way or the other: a correlation with the size of
+/// the turn sees nothing of it.
 #[test]
 fn a_cause_of_both_signs_is_found_and_keeps_its_sign() {
     let dir = tempfile::tempdir().unwrap();

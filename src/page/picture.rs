@@ -101,7 +101,8 @@ impl Picture {
         Some(format!("--rows:{};--columns:{widest}fr {}fr", others.len(), size(last)[0]))
     }
 
-    /// One SVG file of all panels as on a wide page with the key below, dark on white: a viewer of files gives it no colours.
+    /// One SVG file of all panels as on a wide page with the key below, dark on white: a viewer of files gives it no
+    /// colours.
     #[must_use]
     pub fn file(&self) -> String {
         let (places, [width, mut height]) = self.places();

@@ -25,7 +25,8 @@ pub fn json(groups: &[(&'static str, Vec<Item>)], out: &Path, quick: bool, secon
     })
 }
 
-/// Writes `report.html`, and one CSV and the pictures of every item, into `out`, each complete or not at all, the page last.
+/// Writes `report.html`, and one CSV and the pictures of every item, into `out`, each complete or not at all, the page
+/// last.
 ///
 /// # Errors
 /// The file that could not be written, and why.

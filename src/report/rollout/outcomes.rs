@@ -9,7 +9,8 @@ use crate::statistics::quantile;
 /// What stands in a table where there is no number.
 pub(super) const NONE: &str = "-";
 
-/// A scale for sizes on which their median stands apart from the least and the greatest, and its range; `limit` is on it.
+/// A scale for sizes on which their median stands apart from the least and the greatest, and its range, which has
+/// `limit` in it.
 pub(super) fn scale(sizes: &[f64], limit: f64) -> (Scale, [f64; 2]) {
     let finite = || sizes.iter().copied().filter(|v| v.is_finite());
     let most = finite().fold(limit, f64::max);
