@@ -10,7 +10,7 @@ use crate::friction::{Friction, check};
 use crate::limit_surface::{Surface, Table};
 use crate::patch::{Exponent, Hertz, Patch};
 use crate::planar::{Pose, Twist};
-use crate::schedule::{Feed, Interval, Remap, Signal, Timeline, slot};
+use crate::schedule::{Feed, Interval, MOST_POINTS, Remap, Signal, Timeline, slot};
 
 /// A contact of a batch. Every field may differ between the contacts of a batch.
 #[derive(Clone, Debug)]
@@ -92,9 +92,18 @@ pub struct Inputs {
 impl Inputs {
     /// Bytes of the signals.
     pub(crate) fn memory(&self) -> usize {
+        self.signals().map(|(_, signal)| signal.memory()).sum()
+    }
+
+    /// All signals by the names of their fields.
+    fn signals(&self) -> impl Iterator<Item = (&'static str, &Signal)> {
         let Self { normal_force, wrench, gravity, twist, mu_c, mu_s, .. } = self;
-        let all = [normal_force].into_iter().chain(wrench).chain(gravity).chain(twist).chain(mu_c).chain(mu_s);
-        all.map(Signal::memory).sum()
+        let wrench = ["inputs.wrench.fx", "inputs.wrench.fy", "inputs.wrench.tau"].into_iter().zip(wrench);
+        let gravity = ["inputs.gravity.0", "inputs.gravity.1"].into_iter().zip(gravity);
+        let twist = ["inputs.twist.vx", "inputs.twist.vy", "inputs.twist.w"].into_iter().zip(twist);
+        let coefficients = [("inputs.mu_c", mu_c), ("inputs.mu_s", mu_s)].into_iter();
+        let coefficients = coefficients.filter_map(|(name, signal)| Some((name, signal.as_ref()?)));
+        [("inputs.normal_force", normal_force)].into_iter().chain(wrench).chain(gravity).chain(twist).chain(coefficients)
     }
 }
 
@@ -154,13 +163,14 @@ pub enum Bristles {
 const SHORTEST_START: f64 = 1e-7;
 
 impl Contact {
-    /// Checks all parameters, for a run of `duration` [s]: coefficients of friction that change over time, too, and the number of
-    /// initial bristles. An engine does so for every contact.
+    /// Checks all parameters, for a run of `duration` [s]: the number of break points of the inputs, coefficients of friction that change
+    /// over time, and the number of initial bristles, too. An engine does so for every contact.
     ///
     /// # Errors
     /// The first field that is out of range.
     pub fn validate_over(&self, duration: f64) -> Result<(), ParameterError> {
         self.signals()?;
+        self.break_points_over(duration)?;
         // First, as it names the signals that the contact's coefficients come from.
         self.coefficients_over(duration)?;
         self.validate()?;
@@ -198,22 +208,44 @@ impl Contact {
 
     /// Checks that all inputs are finite at all times.
     fn signals(&self) -> Result<(), ParameterError> {
-        let Inputs { normal_force, wrench, gravity, twist, mu_c, mu_s, remap_every, .. } = &self.inputs;
-        if let Some(every) = *remap_every {
+        if let Some(every) = self.inputs.remap_every {
             check("patch.update", every, "a finite period >= 1e-6 s", every >= 1e-6)?;
         }
-        normal_force.validate("inputs.normal_force")?;
-        for (name, signal) in ["wrench.fx", "wrench.fy", "wrench.tau"].into_iter().zip(wrench) {
-            signal.validate(&format!("inputs.{name}"))?;
+        self.inputs.signals().try_for_each(|(name, signal)| signal.validate(name))
+    }
+
+    /// Checks that a timeline can keep the break points of all inputs over `duration` [s].
+    fn break_points_over(&self, duration: f64) -> Result<(), ParameterError> {
+        let (sum, field) = self.break_points(duration);
+        if sum <= MOST_POINTS {
+            return Ok(());
         }
-        for (name, signal) in ["gravity.0", "gravity.1"].into_iter().zip(gravity) {
-            signal.validate(&format!("inputs.{name}"))?;
+        let signal = self.inputs.signals().find(|(name, _)| *name == field);
+        let value = match (signal.map(|(_, signal)| signal.hold()), self.inputs.remap_every) {
+            (Some(None), _) => "a signal of points".to_owned(),
+            (Some(Some(hold)), _) => format!("held every {hold} s"),
+            (None, every) => format!("every {} s", every.unwrap_or_default()),
+        };
+        let accepted = format!(
+            "at most {MOST_POINTS:e} break points of all inputs of a contact over its {duration} s, not {sum:.3e}"
+        );
+        Err(ParameterError::new(field, value, accepted))
+    }
+
+    /// Most break points of all inputs before `duration` [s], and the field that has most of them. Inputs that are held alike have the
+    /// same, which count once.
+    pub(crate) fn break_points(&self, duration: f64) -> (f64, &'static str) {
+        let maps = self.inputs.remap_every.filter(|_| self.patch.rule().is_some());
+        let mut most = (maps.map_or(0.0, |every| (duration / every).ceil()), "patch.update");
+        let mut sum = most.0;
+        for (i, (name, signal)) in self.inputs.signals().enumerate() {
+            let count = signal.count_breaks(duration);
+            if count > 0.0 && !self.inputs.signals().take(i).any(|(_, other)| signal.breaks_with(other)) {
+                sum += count;
+                most = if count > most.0 { (count, name) } else { most };
+            }
         }
-        for (name, signal) in ["twist.vx", "twist.vy", "twist.w"].into_iter().zip(twist) {
-            signal.validate(&format!("inputs.{name}"))?;
-        }
-        mu_c.iter().try_for_each(|signal| signal.validate("inputs.mu_c"))?;
-        mu_s.iter().try_for_each(|signal| signal.validate("inputs.mu_s"))
+        (sum, most.1)
     }
 
     /// Checks that coefficients of friction that change over time stay in their range: at the ends and in the

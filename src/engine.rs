@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use crate::contact::Contact;
 use crate::error::{EngineError, ParameterError};
 use crate::friction::check;
+use crate::schedule::MOST_POINTS;
 
 /// Steps, samples and what to keep of a rollout.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,7 +76,7 @@ impl Plan {
         check("record_every", record_every, "a finite time >= 1e-6 [s]", record_every >= 1e-6)?;
         // A last interval below 1e-6 of `record_every` or 1e-9 s is none.
         let count = (duration / record_every - (1e-9 / record_every).max(1e-6)).ceil().max(1.0);
-        check("duration / record_every", count, "at most 1e7 samples", count <= 1e7)?;
+        check("duration / record_every", count, format!("at most {MOST_POINTS:e} samples"), count <= MOST_POINTS)?;
         let mut samples: Vec<f64> = (0..count as u64).map(|k| k as f64 * record_every).collect();
         samples.push(duration);
         Ok(Self { step, tolerance: None, samples, keep_bristles: false })

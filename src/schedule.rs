@@ -11,6 +11,9 @@ mod timeline;
 pub use signal::{Segment, Signal, Sine};
 pub use timeline::{Feed, Interval, Remap, Term, Timeline, slot};
 
+/// Most break points of a contact's inputs, and most samples of a run: a timeline keeps them all.
+pub(crate) const MOST_POINTS: f64 = 1e7;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -188,13 +188,33 @@ impl Signal {
         &self.segments[after.max(1) - 1]
     }
 
+    /// How often it is sampled, if it is held [s].
+    pub(crate) const fn hold(&self) -> Option<f64> {
+        self.hold
+    }
+
+    /// How many times [`Signal::breaks`] adds before `end` [s], at most.
+    pub(crate) fn count_breaks(&self, end: f64) -> f64 {
+        match self.hold {
+            _ if self.is_constant() => 0.0,
+            Some(h) => (end / h).ceil(),
+            None => self.segments.len() as f64,
+        }
+    }
+
+    /// Whether its break points are those of `other`.
+    pub(crate) fn breaks_with(&self, other: &Self) -> bool {
+        let held_alike = self.hold.is_some() && self.hold == other.hold;
+        std::ptr::eq(self, other) || (held_alike && self.is_constant() == other.is_constant())
+    }
+
     /// Adds the times in `(0, end)` at which the signal or its slope may jump.
     pub(super) fn breaks(&self, end: f64, out: &mut Vec<f64>) {
         if self.is_constant() {
             return;
         }
         match self.hold {
-            Some(h) => out.extend((1..).map(|k| f64::from(k) * h).take_while(|t| *t < end - SAME_TIME)),
+            Some(h) => out.extend(multiples(h, end)),
             None => out.extend(self.segments.iter().map(|s| s.from).filter(|t| *t > SAME_TIME && *t < end - SAME_TIME)),
         }
     }
@@ -220,6 +240,11 @@ impl Signal {
         };
         interval.terms.extend(s.sines.iter().filter(|q| q.amplitude != 0.0).map(local));
     }
+}
+
+/// The multiples of `period` [s] in `(0, end)`.
+pub(super) fn multiples(period: f64, end: f64) -> impl Iterator<Item = f64> {
+    (1u64..).map(move |k| k as f64 * period).take_while(move |t| *t < end - SAME_TIME)
 }
 
 impl From<f64> for Signal {

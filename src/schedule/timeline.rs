@@ -1,6 +1,6 @@
 //! A contact's inputs cut into intervals at their break points.
 
-use super::signal::{SAME_TIME, Signal};
+use super::signal::{SAME_TIME, Signal, multiples};
 
 /// Slots of an interval: what an engine needs to know of the inputs.
 pub mod slot {
@@ -97,8 +97,11 @@ impl<'a> Timeline<'a> {
         let point = |t| Point { t, jump: false, remap: false, record: false };
         let mut points: Vec<Point> = Vec::new();
         let mut jumps = Vec::new();
-        for feed in feeds.iter().filter(|f| f.scale != 0.0) {
-            feed.signal.breaks(end, &mut jumps);
+        for (i, feed) in feeds.iter().enumerate().filter(|(_, f)| f.scale != 0.0) {
+            // Signals that are held alike come with the same times: once is enough.
+            if !feeds[..i].iter().any(|f| f.scale != 0.0 && feed.signal.breaks_with(f.signal)) {
+                feed.signal.breaks(end, &mut jumps);
+            }
         }
         points.extend(jumps.into_iter().map(|t| Point { jump: true, ..point(t) }));
         if let Some(remap) = remap {
@@ -208,7 +211,7 @@ impl Remap {
 
     fn times(&self, end: f64) -> Vec<f64> {
         match self {
-            Self::Every(period) => (1..).map(|k| f64::from(k) * period).take_while(|t| *t < end - SAME_TIME).collect(),
+            Self::Every(period) => multiples(*period, end).collect(),
             Self::At(times) => times.clone(),
         }
     }
