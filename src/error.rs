@@ -61,7 +61,7 @@ pub enum PatchError {
         reason: String,
     },
     /// A file that the machine could not read.
-    #[error("{path}: {source}")]
+    #[error("{path}: {}", crate::disk::told(source))]
     Io {
         /// The file.
         path: PathBuf,

@@ -40,6 +40,7 @@ pub mod body;
 pub mod cli;
 pub mod contact;
 pub mod cpu;
+mod disk;
 pub mod engine;
 pub mod error;
 pub mod friction;

@@ -20,7 +20,7 @@ const HEAD: u64 = 1 << 12;
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     /// The machine could not read or write.
-    #[error("{path}: {source}")]
+    #[error("{path}: {}", crate::disk::told(source))]
     Io {
         /// The file.
         path: PathBuf,

@@ -12,6 +12,7 @@ use zip::write::{SimpleFileOptions, ZipWriter};
 use super::arms::Arms;
 use super::rule::Rule;
 use super::table::Table;
+use crate::disk::FirstError;
 use crate::error::PatchError;
 use crate::patch::{Grid, Patch};
 
@@ -49,10 +50,10 @@ impl Table {
     pub fn save(&self, path: &Path, mu: f64, f_n: f64) -> Result<(), PatchError> {
         let io = |source| PatchError::Io { path: path.to_owned(), source };
         let file = File::create(path).map_err(io)?;
-        self.write(BufWriter::new(file), mu, f_n).map_err(io)
+        self.write(BufWriter::new(FirstError::new(file)), mu, f_n).map_err(io)
     }
 
-    fn write(&self, sink: impl Write + Seek, mu: f64, f_n: f64) -> std::io::Result<()> {
+    fn write(&self, sink: BufWriter<FirstError<File>>, mu: f64, f_n: f64) -> std::io::Result<()> {
         let n = self.n_ls();
         let shape = [4 * n as u64 + 1, n as u64 + 1, 3];
         let twists = (0..=4 * n).flat_map(|i| (0..=n).flat_map(move |j| self.twist(i, j).to_array()));
@@ -82,7 +83,9 @@ impl Table {
         array(&mut zip, "weights", &[grid.ny as u64, grid.nx as u64], patch.weights().iter().copied())?;
         let json = serde_json::to_vec(&metadata)?;
         array(&mut zip, "metadata", &[json.len() as u64], json)?;
-        zip.finish().map_err(std::io::Error::from)?.flush()
+        let sink =
+            zip.finish().map_err(std::io::Error::from)?.into_inner().map_err(std::io::IntoInnerError::into_error)?;
+        sink.into_inner().map(drop)
     }
 
     /// Coefficient of friction [-] and normal force [N] that a table was saved with.

@@ -10,17 +10,20 @@ use zip::{CompressionMethod, ZipWriter};
 
 use super::spool::Item;
 use super::{RolloutError, io};
+use crate::disk::FirstError;
+
+type Sink = BufWriter<FirstError<File>>;
 
 /// An NPZ file that is being written.
 pub(crate) struct Npz<'a> {
     path: &'a Path,
-    zip: ZipWriter<BufWriter<File>>,
+    zip: ZipWriter<Sink>,
 }
 
 impl<'a> Npz<'a> {
     pub fn create(path: &'a Path) -> Result<Self, RolloutError> {
         let file = File::create(path).map_err(io(path))?;
-        Ok(Self { path, zip: ZipWriter::new(BufWriter::with_capacity(1 << 20, file)) })
+        Ok(Self { path, zip: ZipWriter::new(BufWriter::with_capacity(1 << 20, FirstError::new(file))) })
     }
 
     /// Adds an array of `shape` whose little-endian items come from `data`.
@@ -83,7 +86,7 @@ impl<'a> Npz<'a> {
         &mut self,
         name: &str,
         shape: &[u64],
-    ) -> std::io::Result<npyz::NpyWriter<T, Buffered<&mut ZipWriter<BufWriter<File>>>>> {
+    ) -> std::io::Result<npyz::NpyWriter<T, Buffered<&mut ZipWriter<Sink>>>> {
         // Sizes are not known to fit 32 bits, so every entry has the 64-bit ones.
         let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
         self.zip.start_file(format!("{name}.npy"), stored)?;
@@ -94,7 +97,7 @@ impl<'a> Npz<'a> {
     pub fn finish(self) -> Result<(), RolloutError> {
         let finish = || {
             let file = self.zip.finish()?.into_inner().map_err(std::io::IntoInnerError::into_error)?;
-            file.sync_all()
+            file.into_inner()?.sync_all()
         };
         finish().map_err(io(self.path))
     }

@@ -10,7 +10,7 @@ use crate::limit_surface::Table;
 use crate::rollout::RolloutError;
 use crate::rollout::npz::Npz;
 
-/// Lets `write` make the file `path`: it appears when it is complete, and not at all if `write` fails.
+/// Lets `write` make the file `path`: it appears when it is complete and lasts, and not at all if `write` fails.
 ///
 /// # Errors
 /// Those of `write`, or what the machine says.
@@ -23,7 +23,11 @@ pub fn publish<E>(
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.partial", std::process::id()));
     let partial = path.with_file_name(name);
-    let done = write(&partial).and_then(|()| fs::rename(&partial, path).map_err(|e| io(path.to_owned(), e)));
+    let appear = || {
+        fs::File::options().write(true).open(&partial)?.sync_all()?;
+        fs::rename(&partial, path)
+    };
+    let done = write(&partial).and_then(|()| appear().map_err(|e| io(path.to_owned(), e)));
     if done.is_err() {
         // The first error is the one to tell.
         let _ = fs::remove_file(&partial);

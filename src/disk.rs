@@ -1,0 +1,137 @@
+//! Files that are written: they last before anything calls them complete, and a disk without room is called that.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
+use std::path::Path;
+
+/// What the machine says of a file that it could not read or write; where there is no room for it, in our words.
+pub(crate) fn told(e: &io::Error) -> String {
+    no_room(e).map_or_else(|| e.to_string(), |(why, remedy)| format!("{why}: {remedy} and repeat the command"))
+}
+
+/// Why a file could not be written for want of room, and what to do; none if `e` is of another kind.
+pub(crate) fn no_room(e: &io::Error) -> Option<(&'static str, &'static str)> {
+    match e.kind() {
+        ErrorKind::StorageFull => Some(("the disk is full", "free some space")),
+        ErrorKind::QuotaExceeded => Some(("the quota of the disk is used up", "free some space")),
+        ErrorKind::FileTooLarge => Some(("no file may become larger here", "raise that limit (`ulimit -f`)")),
+        _ => None,
+    }
+}
+
+/// Space [byte] that is free for the file or directory `path`, which need not be there yet; none if the machine does not say.
+pub(crate) fn free(path: &Path) -> Option<u64> {
+    let path = std::path::absolute(path).ok()?;
+    path.ancestors().find_map(|place| fs4::available_space(place).ok())
+}
+
+/// Bytes of all files in `dir` and in the directories within.
+pub(crate) fn size(dir: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(dir) else { return 0 };
+    let size_of = |entry: std::fs::DirEntry| match entry.metadata() {
+        Ok(data) if data.is_dir() => size(&entry.path()),
+        Ok(data) => data.len(),
+        Err(_) => 0,
+    };
+    entries.filter_map(Result::ok).map(size_of).sum()
+}
+
+/// Writes the file `path` and waits until it lasts.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Waits until the names in `dir` last. Systems that cannot open a directory keep them by themselves.
+pub(crate) fn sync_names(dir: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(dir)?.sync_all() } else { Ok(()) }
+}
+
+/// A sink that fails once: after an error it takes everything and writes nothing, and its end is that error. An archive that is dropped
+/// after an error tries to end itself, and would tell of the next one on stderr.
+pub(crate) struct FirstError<W> {
+    inner: W,
+    failed: Option<ErrorKind>,
+}
+
+impl<W> FirstError<W> {
+    pub fn new(inner: W) -> Self {
+        Self { inner, failed: None }
+    }
+
+    /// The sink itself.
+    pub fn into_inner(self) -> io::Result<W> {
+        self.failed.map_or(Ok(self.inner), |kind| Err(kind.into()))
+    }
+
+    fn note<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
+        let error = done.as_ref().err().map(io::Error::kind);
+        self.failed = error.filter(|kind| *kind != ErrorKind::Interrupted);
+        done
+    }
+}
+
+impl<W: Write> Write for FirstError<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.failed.is_some() {
+            return Ok(bytes.len());
+        }
+        let done = self.inner.write(bytes);
+        self.note(done)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.failed.is_some() {
+            return Ok(());
+        }
+        let done = self.inner.flush();
+        self.note(done)
+    }
+}
+
+impl<W: Seek> Seek for FirstError<W> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.inner.seek(to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Has room for so many bytes.
+    struct Small(usize);
+
+    impl Write for Small {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 = self.0.checked_sub(bytes.len()).ok_or(ErrorKind::StorageFull)?;
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn an_error_is_told_once_and_not_lost() {
+        let mut sink = FirstError::new(Small(10));
+        sink.write_all(&[0; 8]).unwrap();
+        assert_eq!(sink.write_all(&[0; 8]).unwrap_err().kind(), ErrorKind::StorageFull);
+        sink.write_all(&[0; 2]).unwrap();
+        sink.flush().unwrap();
+        assert_eq!(sink.inner.0, 2, "nothing is written after an error");
+        assert_eq!(sink.into_inner().err().map(|e| e.kind()), Some(ErrorKind::StorageFull));
+        assert_eq!(FirstError::new(Small(3)).into_inner().unwrap().0, 3);
+    }
+
+    #[test]
+    fn there_is_space_where_nothing_is_yet() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(free(&dir.path().join("not/yet/there")).is_some_and(|bytes| bytes > 0));
+        std::fs::create_dir(dir.path().join("in")).unwrap();
+        write(&dir.path().join("a"), &[0; 100]).unwrap();
+        write(&dir.path().join("in/b"), &[0; 23]).unwrap();
+        assert_eq!(size(dir.path()), 123);
+    }
+}
