@@ -96,6 +96,9 @@ impl Failure {
 /// Runs the program on the process's arguments.
 #[must_use]
 pub fn main() -> ExitCode {
+    // A file at the limit of its size is an error that we tell, not a signal that ends the program; without a handler it does.
+    #[cfg(unix)]
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
     let done = match Arguments::parse().command {
         Command::Rollout(rollout) => rollout.run(),
         Command::Surface(surface) => surface.run(),
@@ -109,11 +112,15 @@ pub fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure { message, code }) => {
-            // Nothing is left to do if stderr is gone too.
-            let _ = writeln!(std::io::stderr(), "error: {message}");
+            note(format_args!("error: {message}"));
             ExitCode::from(code)
         }
     }
+}
+
+/// A line on stderr; nothing is left to do if that is gone.
+fn note(what: impl fmt::Display) {
+    let _ = writeln!(std::io::stderr(), "{what}");
 }
 
 /// Prints on stdout; a reader that has gone away is no error.

@@ -41,6 +41,9 @@ pub(super) struct BenchArguments {
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
+    /// Say nothing on stderr but errors: not which row is measured.
+    #[arg(short, long)]
+    quiet: bool,
 }
 
 impl BenchArguments {
@@ -81,12 +84,15 @@ impl BenchArguments {
         };
         let terminal = std::io::stderr().is_terminal();
         let note = |what: &str| {
+            if self.quiet {
+                return;
+            }
             let (start, end) = if terminal { ("\r\x1b[K", "") } else { ("", "\n") };
             // Nothing is left to do if stderr is gone.
             let _ = write!(std::io::stderr(), "{start}{what}{end}");
         };
         let done = bench::run(&options, &note);
-        if terminal {
+        if terminal && !self.quiet {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }
         let report = done.map_err(Failure::of_machine)?;

@@ -1,7 +1,5 @@
 //! Which engine computes.
 
-use std::io::Write;
-
 use super::Failure;
 use crate::cpu::Cpu;
 use crate::engine::Engine;
@@ -10,8 +8,13 @@ use crate::gpu::{Choice, Gpu};
 use crate::scenario::{EngineChoice, Precision};
 
 /// Opens the engine. `Auto` takes a hardware adapter, never a software one, else the CPU, and says
-/// on stderr which and why.
-pub(super) fn open(choice: EngineChoice, precision: Precision) -> Result<Box<dyn Engine>, Failure> {
+/// on stderr which and why, unless `quiet`.
+pub(super) fn open(choice: EngineChoice, precision: Precision, quiet: bool) -> Result<Box<dyn Engine>, Failure> {
+    let tell = |what: std::fmt::Arguments<'_>| {
+        if !quiet {
+            super::note(what);
+        }
+    };
     let on_gpu = precision == Precision::F32;
     match choice {
         EngineChoice::Cpu => Ok(cpu(precision)),
@@ -45,9 +48,4 @@ fn cpu(precision: Precision) -> Box<dyn Engine> {
         Precision::F32 => Cpu::single(),
         Precision::F64 => Cpu::new(),
     })
-}
-
-/// A line on stderr; nothing is left to do if that is gone.
-fn tell(what: std::fmt::Arguments<'_>) {
-    let _ = writeln!(std::io::stderr(), "{what}");
 }

@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use indicatif::ProgressBar;
-
-use super::{Failure, print, progress};
+use super::progress::Progress;
+use super::{Failure, print};
 use crate::reproduce::{Context, Error, Item, ids, json, run, write, write_markdown};
 
 #[derive(clap::Args)]
@@ -28,6 +27,9 @@ pub(super) struct Reproduce {
     /// Print one JSON object at the end.
     #[arg(long)]
     json: bool,
+    /// Say nothing on stderr but errors: not how far it is.
+    #[arg(short, long)]
+    quiet: bool,
     /// List the items and end.
     #[arg(long)]
     list: bool,
@@ -50,14 +52,22 @@ impl Reproduce {
             )));
         }
         let start = Instant::now();
-        let bar = progress::bar(if wanted.is_empty() { known.len() } else { wanted.len() } as u64, "items");
-        let advance = |what: &str, items: usize| tell(&bar, what, items);
+        let count = if wanted.is_empty() { known.len() } else { wanted.len() };
+        let progress = Progress::new(count as u64, 0, "items".to_owned(), self.quiet);
+        let advance = |what: &str, items: usize| {
+            if !what.is_empty() {
+                progress.say(what);
+            }
+            progress.advance(items as u64);
+        };
         let context = Context { quick: self.quick, pushes: self.pushes.clone(), progress: &advance };
         let done = run(&context, &wanted);
-        bar.finish_and_clear();
+        drop(progress);
         let groups = done.map_err(failure)?;
         let seconds = start.elapsed().as_secs_f64();
-        let unwritten = |(path, e): (PathBuf, std::io::Error)| Failure::of_machine(format!("{}: {e}", path.display()));
+        let unwritten = |(path, e): (PathBuf, std::io::Error)| {
+            Failure::of_machine(format!("{}: {}", path.display(), crate::disk::told(&e)))
+        };
         write(&groups, &self.out, self.quick, seconds).map_err(unwritten)?;
         if let Some(file) = &self.markdown {
             write_markdown(&groups, file).map_err(unwritten)?;
@@ -96,13 +106,6 @@ impl Reproduce {
         let rows: String = items.iter().map(row).collect();
         format!("{rows}{}", self.out.join("report.html").display())
     }
-}
-
-fn tell(bar: &ProgressBar, what: &str, items: usize) {
-    if !what.is_empty() {
-        bar.set_message(what.to_owned());
-    }
-    bar.inc(items as u64);
 }
 
 fn failure(e: Error) -> Failure {

@@ -1,12 +1,12 @@
 //! `bristle rollout`: a scenario to a directory of results.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::{Failure, engine, print, progress};
+use super::progress::Progress;
+use super::{Failure, engine, note, print};
 use crate::error::EngineError;
 use crate::rollout::{Options, ROTATION_SPUN, RolloutError, SLIPPED, Summary, rollout};
 use crate::scenario::{EngineChoice, Precision, Scenario};
@@ -62,6 +62,9 @@ pub(super) struct Rollout {
     /// Write report.html into the run: `bristle report` at once.
     #[arg(long)]
     report: bool,
+    /// Say nothing on stderr but errors: neither the engine nor how far it is.
+    #[arg(short, long)]
+    quiet: bool,
     /// CPU threads [default: all].
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -80,22 +83,23 @@ impl Rollout {
         let engine = engine::open(
             self.engine.unwrap_or(scenario.spec().engine),
             self.precision.unwrap_or(scenario.spec().precision),
+            self.quiet,
         )?;
         let stop = Arc::new(Stop::default());
         stop_when_interrupted(&options.out, self.report, &stop);
-        if scenario.contacts() >= MANY {
-            let n = scenario.contacts();
-            // Nothing is left to do if stderr is gone.
-            let _ = writeln!(std::io::stderr(), "drawing and checking all {n} contacts before the first is simulated");
+        let n = scenario.contacts();
+        if n >= MANY && !self.quiet {
+            note(format_args!("drawing and checking all {n} contacts before the first is simulated"));
         }
-        let bar = progress::bar(scenario.contacts() * scenario.plan().samples.len() as u64, "contacts");
+        let total = n * scenario.plan().samples.len() as u64;
+        let progress = Progress::new(total, 0, format!("samples of {n} contacts"), self.quiet);
         let advance = |samples| {
             stop.begun.store(true, Ordering::Relaxed);
-            bar.inc(samples);
+            progress.advance(samples);
             !stop.asked.load(Ordering::Relaxed)
         };
         let done = rollout(&scenario, &*engine, &options, &advance);
-        bar.finish_and_clear();
+        drop(progress);
         if stop.asked.load(Ordering::Relaxed) && matches!(done, Ok(_) | Err(RolloutError::Engine(EngineError::Stopped)))
         {
             stop.ended.store(true, Ordering::Relaxed);
@@ -156,8 +160,7 @@ fn stop_when_interrupted(out: &Path, report: bool, stop: &Arc<Stop>) {
         } else {
             "no contact was complete, and nothing is kept".to_owned()
         };
-        // Nothing is left to do if stderr is gone.
-        let _ = writeln!(std::io::stderr(), "\nstopped: {left}");
+        note(format_args!("\nstopped: {left}"));
         std::process::exit(code);
     });
     // Without a handler the program ends all the same.

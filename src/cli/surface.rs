@@ -6,7 +6,8 @@ use std::time::Instant;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Failure, Point, print, progress};
+use super::progress::Progress;
+use super::{Failure, Point, print};
 use crate::error::PatchError;
 use crate::limit_surface::{Basis, DEFAULT_N_LS, Ellipsoid, FitError, MAX_N_LS, Quartic, Rule, Surface, Table};
 use crate::patch::Patch;
@@ -64,6 +65,9 @@ pub(super) struct SurfaceArguments {
     /// Print one JSON object at the end.
     #[arg(long)]
     json: bool,
+    /// Say nothing on stderr but errors: not how far it is.
+    #[arg(short, long)]
+    quiet: bool,
 }
 
 /// What is known of a set of tables.
@@ -132,7 +136,7 @@ impl SurfaceArguments {
     }
 
     fn make(&self, cases: &[Case], rule: Rule, n_ls: usize) -> Result<Made, Failure> {
-        let bar = progress::bar(cases.len() as u64, "tables");
+        let progress = Progress::new(cases.len() as u64, 0, "tables".to_owned(), self.quiet);
         let mut basis = None;
         let mut made =
             Made { tables: Vec::with_capacity(cases.len()), seconds: 0.0, passivity: f64::NEG_INFINITY, fits: None };
@@ -166,9 +170,9 @@ impl SurfaceArguments {
                 made.fits = made.fits.into_iter().chain(fits).reduce(worse);
             }
             made.tables.extend(tables);
-            bar.inc(cases.len() as u64);
+            progress.advance(cases.len() as u64);
         }
-        bar.finish_and_clear();
+        drop(progress);
         Ok(made)
     }
 
