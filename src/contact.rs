@@ -103,7 +103,12 @@ impl Inputs {
         let twist = ["inputs.twist.vx", "inputs.twist.vy", "inputs.twist.w"].into_iter().zip(twist);
         let coefficients = [("inputs.mu_c", mu_c), ("inputs.mu_s", mu_s)].into_iter();
         let coefficients = coefficients.filter_map(|(name, signal)| Some((name, signal.as_ref()?)));
-        [("inputs.normal_force", normal_force)].into_iter().chain(wrench).chain(gravity).chain(twist).chain(coefficients)
+        [("inputs.normal_force", normal_force)]
+            .into_iter()
+            .chain(wrench)
+            .chain(gravity)
+            .chain(twist)
+            .chain(coefficients)
     }
 }
 

@@ -19,6 +19,9 @@ use crate::schedule::slot;
 use abreast::{Runner, companies, is_abreast};
 use row::{Row, Seat};
 
+/// Lanes of the widest vectors.
+const MOST_LANES: usize = 16;
+
 /// The CPU engine. Its numbers are those of the cells' arithmetic; the body's equations are in double precision, but for contacts with few
 /// bristles, which are stepped side by side in its numbers with compensated sums.
 #[derive(Clone, Copy, Debug)]
@@ -194,7 +197,10 @@ fn simulate(
     };
     // A failed contact has said so in its status; its later samples stay NaN.
     let _failed = run();
-    (*seat.status, *seat.bristles) = (solver.status, solver.bristles.states());
+    *seat.status = solver.status;
+    if plan.keep_bristles {
+        *seat.bristles = solver.bristles.states();
+    }
 }
 
 /// Writes sample `frame` of the solver's state at inputs `v`.
@@ -202,6 +208,11 @@ fn sample(row: &mut Row<'_>, frame: usize, solver: &mut Solver<'_>, v: &Inputs) 
     let seen = solver.sample(v)?;
     row.write(frame, solver.q, seen, v[slot::F_N]);
     Ok(())
+}
+
+/// How many contacts like this one are stepped at the same time.
+pub(crate) fn at_a_time(contact: &Contact) -> usize {
+    rayon::current_num_threads() * if is_abreast(contact) { MOST_LANES } else { 1 }
 }
 
 /// The processor's name, as the machine tells it, and the threads that compute.

@@ -3,22 +3,29 @@
 //!
 //! While it runs, a run lives in `<out>.partial/`, from where it can be resumed: one that was stopped at its last complete
 //! block, one that was killed, or whose machine failed, at most a second before. The results do not depend on the size of
-//! the blocks.
+//! the blocks. What the run was, [`record::RECORD`], is written when all other files last; from then on the run is complete, and only
+//! its raw files go and its directory moves.
 
 mod blocks;
 mod fate;
+mod needs;
 pub(crate) mod npz;
 mod plot;
 mod record;
 mod spool;
 
 pub use fate::{Fate, Outcome, ROTATION_SPUN, SLIPPED};
+pub use needs::{Needs, needs};
 pub use record::{Counts, Summary};
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use indicatif::DecimalBytes;
+
+use crate::disk;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::scenario::{Scenario, ScenarioError};
@@ -32,7 +39,7 @@ pub struct Options {
     pub out: PathBuf,
     /// Replace a run (finished or not) that is there.
     pub force: bool,
-    /// Continue the unfinished run that is there.
+    /// Continue the unfinished run that is there, be content with a complete one, or begin.
     pub resume: bool,
     /// Contacts in a block; chosen from the engine and the number of samples if none.
     pub block: Option<u64>,
@@ -59,30 +66,49 @@ pub enum RolloutError {
     /// Something that is no run is in the way.
     #[error("{0} is no run of bristle, and stays: expected another `--out`")]
     NotARun(PathBuf),
-    /// Something where a run waits while another takes its place.
-    #[error(
-        "{0} is in the way: a run that is replaced waits there until the new one is in its place; move or remove it"
-    )]
-    SetAside(PathBuf),
-    /// The run to resume is complete.
-    #[error("{0} is complete: there is nothing to resume")]
-    Complete(PathBuf),
     /// Another process is at it.
     #[error("{0} is being written by another process: wait for its end, or choose another `--out`")]
     Running(PathBuf),
-    /// There is nothing to resume.
-    #[error("{0}: no unfinished run to resume")]
-    NothingToResume(PathBuf),
-    /// The unfinished run is another one.
-    #[error("{path} holds an unfinished run with another {what}: `--force` starts anew")]
+    /// The run to resume is another one.
+    #[error("{path} holds a run with another {what}: expected another `--out`, or `--force` to start anew")]
     Different {
         /// The directory.
         path: PathBuf,
         /// What differs.
         what: &'static str,
     },
+    /// The machine has not what the run takes.
+    #[error("the run takes {bytes} of {what}, and {free} are free: {remedy}. The sum: {sum}")]
+    Needs {
+        /// Memory, or the disk.
+        what: String,
+        /// How much the run takes.
+        bytes: DecimalBytes,
+        /// How much there is.
+        free: DecimalBytes,
+        /// What it is the sum of.
+        sum: String,
+        /// What takes less.
+        remedy: String,
+    },
+    /// There is no room for a file.
+    #[error("{path}: {why}, {more} more are needed and {free} free: {remedy} and repeat the command{resume}")]
+    Full {
+        /// The file.
+        path: PathBuf,
+        /// The disk, its quota, or the limit of a file.
+        why: &'static str,
+        /// How much the rest of the run takes.
+        more: DecimalBytes,
+        /// How much there is.
+        free: DecimalBytes,
+        /// What to do.
+        remedy: &'static str,
+        /// How to keep what is there; empty if nothing is.
+        resume: String,
+    },
     /// The machine could not read or write.
-    #[error("{path}: {source}")]
+    #[error("{path}: {}", disk::told(source))]
     Io {
         /// The file or directory.
         path: PathBuf,
@@ -95,7 +121,7 @@ impl RolloutError {
     /// Whether the user can mend it by asking for something else (the CLI's exit code 2, else 1).
     #[must_use]
     pub fn is_users(&self) -> bool {
-        !matches!(self, Self::Io { .. } | Self::Engine(_))
+        !matches!(self, Self::Io { .. } | Self::Needs { .. } | Self::Full { .. } | Self::Engine(_))
             || matches!(
                 self,
                 Self::Engine(EngineError::Parameter { .. } | EngineError::Limit { .. } | EngineError::Argument(_))
@@ -110,8 +136,8 @@ pub(crate) fn io(path: &Path) -> impl Fn(std::io::Error) -> RolloutError + '_ {
     move |source| RolloutError::Io { path: path.to_owned(), source }
 }
 
-/// Simulates `scenario` on `engine` into `options.out`. `progress` gets the number of
-/// contact-samples just finished and asks to stop by `false`.
+/// Simulates `scenario` on `engine` into `options.out`. `progress` gets the number of contact-samples just finished, in all those of every
+/// contact that was left, and asks to stop by `false`.
 ///
 /// # Errors
 /// See [`RolloutError`]; whatever happens, `options.out` is complete or as it was.
@@ -121,17 +147,58 @@ pub fn rollout(
     options: &Options,
     progress: &(dyn Fn(u64) -> bool + Sync),
 ) -> Result<Summary, RolloutError> {
-    let out = &options.out;
-    let partial = partial(out);
-    check_place(options)?;
+    let partial = partial(&options.out);
+    if let Some(summary) = complete(scenario, options)? {
+        return Ok(summary);
+    }
+    let needs = needs(scenario, engine, options)?;
     scenario.check()?;
     if partial.exists() {
         hold(&partial)?;
     }
     clear(options, &partial)?;
     let held = hold(&partial)?;
+    let summary = simulate(scenario, engine, options, &needs, progress).map_err(|e| needs.full(e, &options.out))?;
+    publish(&partial, options, held)?;
+    Ok(summary)
+}
 
-    let plan = scenario.plan();
+/// The complete run of `scenario` that [`Options::resume`] finds, if it finds one: in `options.out`, or beside it if it was not yet in its
+/// place. What an end at a bad moment has left in it goes.
+///
+/// # Errors
+/// Something is in the way, see [`check_place`], or the run is another one.
+pub fn complete(scenario: &Scenario, options: &Options) -> Result<Option<Summary>, RolloutError> {
+    check_place(options)?;
+    let (out, partial) = (&options.out, partial(&options.out));
+    if !options.resume {
+        return Ok(None);
+    }
+    if exists(&partial) {
+        let held = hold(&partial)?;
+        let summary = record::of(scenario, &partial)?;
+        if summary.is_some() {
+            publish(&partial, options, held)?;
+        }
+        return Ok(summary);
+    }
+    let summary = record::of(scenario, out)?;
+    if summary.is_some() {
+        tidy(out)?;
+    }
+    Ok(summary)
+}
+
+/// Simulates what is left of the run and writes all its files.
+fn simulate(
+    scenario: &Scenario,
+    engine: &dyn Engine,
+    options: &Options,
+    needs: &Needs,
+    progress: &(dyn Fn(u64) -> bool + Sync),
+) -> Result<Summary, RolloutError> {
+    let (plan, partial) = (scenario.plan(), partial(&options.out));
+    let samples = plan.samples.len() as u64;
     let identity = record::identity(scenario, engine);
     let mut spool = if options.resume {
         Spool::resume(&partial, &identity, plan.samples.len())?
@@ -141,7 +208,12 @@ pub fn rollout(
         Spool::create(&partial, &identity, plan.samples.len()).inspect_err(none_left)?
     };
     record::keep_map(scenario, &partial)?;
-    progress(spool.done() * plan.samples.len() as u64);
+    let told = AtomicU64::new(spool.done() * samples);
+    let tell = |n: u64| {
+        told.fetch_add(n, Ordering::Relaxed);
+        progress(n)
+    };
+    tell(0);
     let mut blocks = match options.block {
         Some(size) => Blocks::of(size),
         None => Blocks::new(engine, &plan, &scenario.block(0..scenario.contacts().min(FEW))?),
@@ -151,41 +223,28 @@ pub fn rollout(
         let to = (from + blocks.next).min(scenario.contacts());
         let start = Instant::now();
         let contacts = scenario.block(from..to)?;
-        let trajectories = engine.rollout(&contacts, &plan, progress).map_err(|e| e.of_part(from))?;
+        let trajectories = engine.rollout(&contacts, &plan, &tell).map_err(|e| e.of_part(from))?;
         let fates: Vec<Fate> = contacts.iter().enumerate().map(|(k, c)| Fate::of(c, &trajectories, k)).collect();
         spool.push(&trajectories, &fates, start.elapsed().as_secs_f64())?;
         blocks.grow(&contacts, start.elapsed());
+        // The first sample of each, and what those that failed have left out.
+        tell((to * samples).saturating_sub(told.load(Ordering::Relaxed)));
     }
     spool.keep()?;
-    let summary = record::write(scenario, engine, &mut spool, &partial, out)?;
-    // The raw files go last: until the run is in its place it can be resumed.
-    drop((spool, held));
-    publish(&partial, options)?;
-    spool::remove(out)?;
-    fs::remove_file(out.join(LOCK)).map_err(io(out))?;
-    Ok(summary)
+    record::write(scenario, engine, &spool, needs, &partial, &options.out).inspect_err(|_| record::remove(&partial))
 }
 
 /// Where the unfinished run of `out` lives.
 pub(crate) fn partial(out: &Path) -> PathBuf {
-    beside(out, ".partial")
-}
-
-/// Where an old run waits while another takes its place.
-fn set_aside(out: &Path) -> PathBuf {
-    beside(out, ".old")
-}
-
-fn beside(out: &Path, ending: &str) -> PathBuf {
     let mut name = out.file_name().unwrap_or_default().to_owned();
-    name.push(ending);
+    name.push(".partial");
     out.with_file_name(name)
 }
 
 /// Checks, before anything is computed, that the run may go where `options` say.
 ///
 /// # Errors
-/// A run, an unfinished run or something else that is in the way, or nothing to resume.
+/// A run, an unfinished run or something else that is in the way.
 pub fn check_place(options: &Options) -> Result<(), RolloutError> {
     let out = &options.out;
     if out.file_name().is_none() {
@@ -196,16 +255,8 @@ pub fn check_place(options: &Options) -> Result<(), RolloutError> {
         return Err(RolloutError::Partial(out.clone()));
     }
     let partial = partial(out);
-    if exists(&partial) && !is_run(&partial) {
+    if exists(&partial) && !is_run(&partial) && !is_begun(&partial) {
         return Err(RolloutError::NotARun(partial));
-    }
-    if options.resume && !exists(&partial) {
-        let complete = out.join("run.json").is_file() && is_run(out);
-        return Err(if complete {
-            RolloutError::Complete(out.clone())
-        } else {
-            RolloutError::NothingToResume(partial)
-        });
     }
     check_replace(options)?;
     if options.resume || options.force || !exists(&partial) {
@@ -214,26 +265,39 @@ pub fn check_place(options: &Options) -> Result<(), RolloutError> {
     match lock_of(&partial) {
         Err(TryLockError::WouldBlock) => Err(RolloutError::Running(partial)),
         // Without a contact there is nothing to lose, unless another process is at it that we cannot see.
-        Ok(()) if spool::complete(&partial) == Some(0) => Ok(()),
+        Ok(()) if left(out) == Left::Nothing => Ok(()),
         Ok(()) | Err(TryLockError::Error(_)) => Err(RolloutError::Unfinished(partial)),
     }
-}
-
-/// Contacts of the unfinished run of `out` that are complete.
-pub(crate) fn unfinished(out: &Path) -> u64 {
-    spool::complete(&partial(out)).unwrap_or(0)
 }
 
 /// Checks that what is in the run's place may go. A run beside an unfinished one was to be replaced by it.
 fn check_replace(options: &Options) -> Result<(), RolloutError> {
     let out = &options.out;
-    let old = set_aside(out);
     match exists(out) {
-        false => Ok(()),
         true if !options.force && !options.resume => Err(RolloutError::Exists(out.clone())),
         true if !is_run(out) => Err(RolloutError::NotARun(out.clone())),
-        true if exists(&old) => Err(RolloutError::SetAside(old)),
-        true => Ok(()),
+        _ => Ok(()),
+    }
+}
+
+/// What an unfinished run has got to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// No contact.
+    Nothing,
+    /// So many contacts.
+    Contacts(u64),
+    /// All of its files; it is not in its place yet.
+    All,
+}
+
+/// What is left of the run of `out` if it is unfinished.
+pub(crate) fn left(out: &Path) -> Left {
+    let partial = partial(out);
+    match spool::complete(&partial) {
+        _ if partial.join(record::RECORD).is_file() => Left::All,
+        None | Some(0) => Left::Nothing,
+        Some(n) => Left::Contacts(n),
     }
 }
 
@@ -249,7 +313,16 @@ fn is_run(dir: &Path) -> bool {
         serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|value| value.get(key).is_some())
     };
     let empty = |dir: &Path| fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none());
-    says("run.json", "bristle") || says(spool::PROGRESS, "identity") || empty(dir)
+    says(record::RECORD, "bristle") || says(spool::PROGRESS, "identity") || empty(dir)
+}
+
+/// Whether a directory is what is there of an unfinished run before it says so.
+fn is_begun(dir: &Path) -> bool {
+    let all = |dir: &Path, ours: &dyn Fn(&str) -> bool| {
+        fs::read_dir(dir).is_ok_and(|mut all| all.all(|e| e.is_ok_and(|e| e.file_name().to_str().is_some_and(ours))))
+    };
+    let spool = dir.join(spool::DIRECTORY);
+    all(dir, &|name| [LOCK, spool::DIRECTORY].contains(&name)) && (!exists(&spool) || all(&spool, &spool::is_its))
 }
 
 /// Makes the directory of the unfinished run, empty unless it is to be resumed.
@@ -276,20 +349,51 @@ fn lock_of(partial: &Path) -> Result<(), TryLockError> {
     File::options().write(true).open(partial.join(LOCK)).map_or(Ok(()), |file| file.try_lock())
 }
 
-/// Moves the complete run to its place; an old one goes only when the new one is there.
-fn publish(partial: &Path, options: &Options) -> Result<(), RolloutError> {
+/// Where an old run waits, in the one that takes its place.
+const REPLACED: &str = "replaced";
+
+/// Moves the complete run, which `held` locks, to its place; an old one goes only when the new one is there. It can be resumed after each of
+/// these steps.
+fn publish(partial: &Path, options: &Options, held: File) -> Result<(), RolloutError> {
     // Hours may have passed since the first look.
     check_replace(options)?;
     let out = &options.out;
-    if !exists(out) {
-        return fs::rename(partial, out).map_err(io(out));
+    remove(&partial.join(spool::DIRECTORY))?;
+    remove(&partial.join(LOCK))?;
+    disk::sync_names(partial).map_err(io(partial))?;
+    // Some systems move no directory with an open file in it.
+    drop(held);
+    if exists(out) {
+        fs::rename(out, partial.join(REPLACED)).map_err(io(out))?;
     }
-    let old = set_aside(out);
-    fs::rename(out, &old).map_err(io(out))?;
     fs::rename(partial, out).map_err(io(out))?;
+    let beside = out.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    disk::sync_names(beside).map_err(io(beside))?;
     // The run is there: what is left of the old one does not make it a failure.
-    let _ = fs::remove_dir_all(&old);
+    let _ = tidy(out);
     Ok(())
+}
+
+/// Removes from a complete run what is not part of it: what a publication that was cut off has left, or a page that was.
+fn tidy(run: &Path) -> Result<(), RolloutError> {
+    for entry in fs::read_dir(run).map_err(io(run))? {
+        let name = entry.map_err(io(run))?.file_name();
+        let name = name.to_string_lossy();
+        let is_page = name.starts_with("report.html.") && name.ends_with(".partial");
+        if is_page || [spool::DIRECTORY, LOCK, REPLACED].contains(&&*name) {
+            remove(&run.join(&*name))?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes a file or a directory, if it is there.
+fn remove(path: &Path) -> Result<(), RolloutError> {
+    let is_dir = path.symlink_metadata().is_ok_and(|data| data.is_dir());
+    match if is_dir { fs::remove_dir_all(path) } else { fs::remove_file(path) } {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(io(path)(e)),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -130,7 +130,6 @@ fn bad_input_gets_one_clear_error_and_exit_code_2() {
             ],
             vec!["contact.form", "elasto-plastic"],
         ),
-        (vec!["slide.toml", "--resume"], vec!["no unfinished run"]),
         (vec!["slide.toml", "--threads", "20000"], vec!["--threads 20000", "1 to 1024"]),
         (vec!["slide.toml", "--seed", "9223372036854775808"], vec!["--seed", "9223372036854775807"]),
         (vec!["slide.toml", "--seed", "-1"], vec!["--seed", "-1"]),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::progress::Progress;
 use super::{Failure, engine, note, print};
 use crate::error::EngineError;
-use crate::rollout::{Options, ROTATION_SPUN, RolloutError, SLIPPED, Summary, rollout};
+use crate::rollout::{Left, Options, ROTATION_SPUN, RolloutError, SLIPPED, Summary, complete, left, needs, rollout};
 use crate::scenario::{EngineChoice, Precision, Scenario};
 
 /// Contacts that take seconds to draw.
@@ -53,7 +53,8 @@ pub(super) struct Rollout {
     /// Replace a run that is there, or an unfinished one.
     #[arg(long)]
     force: bool,
-    /// Continue an unfinished run where it was stopped; one that was killed, at most a second before.
+    /// Continue an unfinished run where it was stopped; one that was killed, at most a second before. Of a complete run only the report is
+    /// made, if it is asked for and not there; where there is no run it begins. So a command with this option may be repeated until it ends with 0.
     #[arg(long, conflicts_with = "force")]
     resume: bool,
     /// Print one JSON object at the end.
@@ -62,7 +63,7 @@ pub(super) struct Rollout {
     /// Write report.html into the run: `bristle report` at once.
     #[arg(long)]
     report: bool,
-    /// Say nothing on stderr but errors: neither the engine nor how far it is.
+    /// Say nothing on stderr but errors: neither the engine, nor what disk space the run takes, nor how far it is.
     #[arg(short, long)]
     quiet: bool,
     /// CPU threads [default: all].
@@ -79,20 +80,26 @@ impl Rollout {
             PathBuf::from("runs").join(stem)
         });
         let options = Options { out, force: self.force, resume: self.resume, block: None };
-        crate::rollout::check_place(&options).map_err(failure)?;
-        let engine = engine::open(
-            self.engine.unwrap_or(scenario.spec().engine),
-            self.precision.unwrap_or(scenario.spec().precision),
-            self.quiet,
-        )?;
+        let choice = self.engine.unwrap_or(scenario.spec().engine);
+        let precision = self.precision.unwrap_or(scenario.spec().precision);
+        if let Some(summary) = complete(&scenario, &options).map_err(failure)? {
+            self.check_engine(&options.out, &summary)?;
+            self.note(format_args!("{} is complete", options.out.display()));
+            return self.end(&options.out, &summary);
+        }
+        let engine = engine::open(choice, precision, self.quiet)?;
         let stop = Arc::new(Stop::default());
         stop_when_interrupted(&options.out, self.report, &stop);
-        let n = scenario.contacts();
-        if n >= MANY && !self.quiet {
-            note(format_args!("drawing and checking all {n} contacts before the first is simulated"));
+        self.note(needs(&scenario, &*engine, &options).map_err(failure)?);
+        let (n, samples) = (scenario.contacts(), scenario.plan().samples.len() as u64);
+        if n >= MANY {
+            self.note(format_args!("drawing and checking all {n} contacts before the first is simulated"));
         }
-        let total = n * scenario.plan().samples.len() as u64;
-        let progress = Progress::new(total, 0, format!("samples of {n} contacts"), self.quiet);
+        let already = match left(&options.out) {
+            Left::Contacts(done) if self.resume => done * samples,
+            _ => 0,
+        };
+        let progress = Progress::new(n * samples, already, format!("samples of {n} contacts"), self.quiet);
         let advance = |samples| {
             stop.begun.store(true, Ordering::Relaxed);
             progress.advance(samples);
@@ -106,14 +113,42 @@ impl Rollout {
             // What was asked to stop ends the program.
             std::thread::sleep(2 * PATIENCE);
         }
-        let summary = done.map_err(failure)?;
-        if self.report {
-            super::report::write(&options.out, None)?;
+        self.end(&options.out, &done.map_err(failure)?)
+    }
+
+    /// Makes the report, if it is asked for and not there, and prints what became of the run.
+    fn end(&self, out: &Path, summary: &Summary) -> Result<(), Failure> {
+        if self.report && !out.join("report.html").exists() {
+            super::report::write(out, None)?;
         }
         if self.json {
-            print(&serde_json::to_string(&summary).map_err(Failure::of_machine)?)
+            print(&serde_json::to_string(summary).map_err(Failure::of_machine)?)
         } else {
-            print(&text(&summary))
+            print(&text(summary))
+        }
+    }
+
+    /// Checks that a complete run was computed as the arguments ask for. What the scenario says is of its text.
+    fn check_engine(&self, out: &Path, summary: &Summary) -> Result<(), Failure> {
+        let engine = match self.engine {
+            None | Some(EngineChoice::Auto) => None,
+            Some(EngineChoice::Cpu) => Some("cpu"),
+            Some(EngineChoice::Gpu) => Some("gpu"),
+        };
+        let precision = self.precision.map(|p| if p == Precision::F32 { "f32" } else { "f64" });
+        let ran = &summary.engine;
+        for (what, asked, found) in [("engine", engine, ran.engine), ("precision", precision, ran.precision)] {
+            if asked.is_some_and(|asked| asked != found) {
+                return Err(failure(RolloutError::Different { path: out.to_owned(), what }));
+            }
+        }
+        Ok(())
+    }
+
+    /// A line on stderr, unless there shall be none.
+    fn note(&self, what: impl std::fmt::Display) {
+        if !self.quiet {
+            note(what);
         }
     }
 
@@ -152,13 +187,15 @@ fn stop_when_interrupted(out: &Path, report: bool, stop: &Arc<Stop>) {
         while begun && !stop.ended.load(Ordering::Relaxed) && asked.elapsed() < PATIENCE {
             std::thread::sleep(Duration::from_millis(5));
         }
-        let left = if begun && !partial.exists() {
-            let report = if report { "; its report is not" } else { "" };
-            format!("the run is complete, in {}{report}", out.display())
-        } else if crate::rollout::unfinished(&out) > 0 {
-            format!("the unfinished run is in {}; `--resume` continues it", partial.display())
-        } else {
-            "no contact was complete, and nothing is kept".to_owned()
+        let left = match left(&out) {
+            _ if begun && !partial.exists() => {
+                let report = if report { "; `--resume` makes its report" } else { "" };
+                format!("the run is complete, in {}{report}", out.display())
+            }
+            Left::Nothing => "no contact was complete, and nothing is kept".to_owned(),
+            Left::Contacts(_) | Left::All => {
+                format!("the unfinished run is in {}; `--resume` continues it", partial.display())
+            }
         };
         note(format_args!("\nstopped: {left}"));
         std::process::exit(code);

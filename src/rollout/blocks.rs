@@ -14,12 +14,14 @@ const SHORT: Duration = Duration::from_millis(500);
 const ENOUGH: usize = 32 << 20;
 /// Contacts that tell what one more takes.
 pub const FEW: u64 = 4;
+/// Bytes of a break point in a timeline.
+const BYTES_PER_POINT: f64 = 16.0;
 
 /// The size of the next block, and the largest.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Blocks {
     pub next: u64,
-    most: u64,
+    pub most: u64,
 }
 
 impl Blocks {
@@ -28,12 +30,13 @@ impl Blocks {
         Self { next: size.max(1), most: size.max(1) }
     }
 
-    /// For `engine`, by the first [`FEW`] contacts. A GPU takes as many as it can hold at once, within 128 MiB of samples; on the CPU
-    /// they are enough to keep the threads busy, and stay within 16 MiB as they grow.
+    /// For `engine`, by the first [`FEW`] contacts. A GPU takes as many as it can hold at once, within 128 MiB of samples and break points;
+    /// on the CPU they are enough to keep the threads busy, and stay within 16 MiB as they grow.
     pub fn new(engine: &dyn Engine, plan: &Plan, few: &[Contact]) -> Self {
-        let fit = |mib: u64| (mib << 20) / (spool::BYTES_PER_SAMPLE * plan.samples.len() as u64);
-        let more = memory(few) - memory(&few[..few.len().min(1)]);
-        let light = (2 * ENOUGH * few.len().saturating_sub(1)).checked_div(more).map_or(u64::MAX, |n| n as u64);
+        let points = few.iter().map(|c| c.break_points(plan.duration()).0).fold(0.0, f64::max);
+        let each = spool::BYTES_PER_SAMPLE * plan.samples.len() as u64 + (BYTES_PER_POINT * points) as u64;
+        let fit = |mib: u64| (mib << 20) / each;
+        let light = (2 * ENOUGH as u64).checked_div(one_more(few)).unwrap_or(u64::MAX);
         let first = |most: u64| fit(128).min(light).clamp(1, most);
         if engine.info().engine != "cpu" {
             return Self::of(first(16_384));
@@ -48,6 +51,12 @@ impl Blocks {
             self.next = self.most.min(2 * self.next);
         }
     }
+}
+
+/// Bytes that one more contact like these `few` takes for its own table, map and signals.
+pub(super) fn one_more(few: &[Contact]) -> u64 {
+    let more = memory(few) - memory(&few[..few.len().min(1)]);
+    more.div_ceil(few.len().saturating_sub(1).max(1)) as u64
 }
 
 /// Bytes of the tables, maps and signals of `contacts`, those that they share once.
@@ -101,5 +110,17 @@ mod tests {
             let shared = vec![contacts[0].clone(); 100];
             assert!(grows || memory(&shared) < memory(&contacts[..2]));
         }
+    }
+
+    /// The engine cuts the inputs of all contacts of a block at the same time.
+    #[test]
+    fn blocks_of_contacts_with_many_break_points_are_small() {
+        let text = "duration = 1.0\nrecord_every = 0.5\npatch = { shape = \"disc\", cells = 5 }\nbody = { kind = \"prescribed\" }\n\
+                    inputs = { normal_force = { points = [[0, 1], [1, 2]], hold = 1e-6 }, twist = { vx = 0.01 } }";
+        let scenario = Scenario::parse(text, ".".as_ref(), "held.toml").unwrap();
+        let few = scenario.block(0..1).unwrap();
+        let wide = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+        let blocks = wide.install(|| Blocks::new(&Cpu::new(), &scenario.plan(), &few));
+        assert_eq!((blocks.next, blocks.most), (8, 8), "128 MiB of 1e6 break points each");
     }
 }

@@ -1,21 +1,31 @@
 //! The files of a finished run.
 
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::Path;
 
-use serde::Serialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
 use super::npz::Npz;
 use super::plot::{self, Curve};
 use super::spool::{COLUMNS, Spool};
-use super::{Fate, Outcome, RolloutError, io};
+use super::{Fate, Needs, Outcome, RolloutError, io};
+use crate::disk;
 use crate::engine::{Engine, EngineInfo, UNCONVERGED};
 use crate::scenario::{Scenario, change};
 
+/// The file that says what a run was. A directory that has it has all the others, too.
+pub(super) const RECORD: &str = "run.json";
+const SCENARIO: &str = "scenario.toml";
+/// The other files of a run, and what they are called while they are written.
+const OTHERS: [&str; 6] =
+    ["trajectories.npz", "contacts.npz", SCENARIO, "trajectories.svg", "map.begun", "run.json.begun"];
+
 /// How the contacts of a run fared. A contact that has slipped and spun counts as both.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Neither slipped nor spun.
     pub stuck: u64,
@@ -32,10 +42,10 @@ pub struct Counts {
 }
 
 /// A finished run in numbers; what `--json` prints.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// What ran: `engine`, `precision`, `adapter`, `driver`.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "engine_of_record")]
     pub engine: EngineInfo,
     /// Number of contacts.
     pub contacts: u64,
@@ -55,8 +65,35 @@ pub struct Summary {
     pub step: f64,
     /// Largest estimated error of a step's velocity [m/s], if that chose the steps.
     pub tolerance: Option<f64>,
+    /// Most disk space that the run took while it was written, as estimated before it began [byte].
+    #[serde(default)]
+    pub disk_bytes: u64,
     /// Directory of the run.
     pub out: String,
+}
+
+/// What ran, as a record has it: an engine's names live as long as the program.
+fn engine_of_record<'de, D: Deserializer<'de>>(record: D) -> Result<EngineInfo, D::Error> {
+    #[derive(Deserialize)]
+    struct Names {
+        engine: String,
+        precision: String,
+        adapter: String,
+        driver: String,
+    }
+    let Names { engine, precision, adapter, driver } = Names::deserialize(record)?;
+    let known = |name: String, all: &[&'static str]| {
+        all.iter()
+            .find(|known| **known == name)
+            .copied()
+            .ok_or_else(|| D::Error::custom(format!("`{name}` is unknown")))
+    };
+    Ok(EngineInfo {
+        engine: known(engine, &["cpu", "gpu", "baseline"])?,
+        precision: known(precision, &["f32", "f64"])?,
+        adapter,
+        driver,
+    })
 }
 
 /// What must be the same for an unfinished run to be continued.
@@ -75,7 +112,8 @@ pub(super) fn identity(scenario: &Scenario, engine: &dyn Engine) -> Value {
 pub(super) fn write(
     scenario: &Scenario,
     engine: &dyn Engine,
-    spool: &mut Spool,
+    spool: &Spool,
+    needs: &Needs,
     dir: &Path,
     out: &Path,
 ) -> Result<Summary, RolloutError> {
@@ -101,12 +139,12 @@ pub(super) fn write(
     let text = stored_scenario(scenario)?;
     let put = |name: &str, text: &str| {
         let path = dir.join(name);
-        fs::write(&path, text).map_err(io(&path))
+        disk::write(&path, text.as_bytes()).map_err(io(&path))
     };
-    put("scenario.toml", &text)?;
+    put(SCENARIO, &text)?;
     put("trajectories.svg", &picture(scenario, spool)?)?;
 
-    let summary = summarise(scenario, engine, spool, out)?;
+    let summary = Summary { disk_bytes: needs.disk_bytes, ..summarise(scenario, engine, spool, out)? };
     let spec = scenario.spec();
     let arrays: serde_json::Map<String, Value> =
         COLUMNS.iter().map(|c| (c.name.to_owned(), c.about.into())).chain([("time".into(), "[s]".into())]).collect();
@@ -122,8 +160,43 @@ pub(super) fn write(
         "summary": summary,
         "arrays": arrays,
     });
-    put("run.json", &format!("{run:#}\n"))?;
+    put("run.json.begun", &format!("{run:#}\n"))?;
+    // Whoever sees the record finds all other files whole, whenever the machine fails.
+    let appear = || {
+        disk::sync_names(dir)?;
+        fs::rename(dir.join("run.json.begun"), dir.join(RECORD))?;
+        disk::sync_names(dir)
+    };
+    appear().map_err(io(&dir.join(RECORD)))?;
     Ok(summary)
+}
+
+/// Removes files that were not all written.
+pub(super) fn remove(dir: &Path) {
+    // They are in the directory of an unfinished run, which writes them anew.
+    OTHERS.iter().for_each(|name| drop(fs::remove_file(dir.join(name))));
+}
+
+/// The summary of the complete run in `dir`; none if there is no complete one.
+///
+/// # Errors
+/// The run is not of `scenario` and its maps, or it cannot be read.
+pub(super) fn of(scenario: &Scenario, dir: &Path) -> Result<Option<Summary>, RolloutError> {
+    let path = dir.join(RECORD);
+    let record = match fs::read_to_string(&path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+        read => read.map_err(io(&path))?,
+    };
+    let different = |what| RolloutError::Different { path: dir.to_owned(), what };
+    let stored = Scenario::load(&dir.join(SCENARIO), &[]).map_err(|_| different("scenario"))?;
+    if stored.text() != stored_scenario(scenario)? {
+        return Err(different("scenario"));
+    }
+    if stored.maps() != scenario.maps() {
+        return Err(different("maps"));
+    }
+    let mut record: Value = serde_json::from_str(&record).map_err(|e| io(&path)(e.into()))?;
+    serde_json::from_value(record["summary"].take()).map(Some).map_err(|e| io(&path)(e.into()))
 }
 
 /// Every parameter of every contact, one array a parameter.
@@ -160,8 +233,10 @@ pub(super) fn keep_map(scenario: &Scenario, dir: &Path) -> Result<(), RolloutErr
     }
     // Under its name stands the whole file or none, whenever the program ends.
     let begun = dir.join("map.begun");
-    fs::copy(&map, &begun).map_err(io(&map))?;
-    fs::rename(&begun, &copy).map_err(io(&copy))
+    let blamed = |e: std::io::Error| if disk::no_room(&e).is_some() { io(&copy)(e) } else { io(&map)(e) };
+    fs::copy(&map, &begun).map_err(blamed)?;
+    let last = || File::options().write(true).open(&begun)?.sync_all();
+    last().and_then(|()| fs::rename(&begun, &copy)).map_err(io(&copy))
 }
 
 fn name_of(file: &Path) -> String {
@@ -221,6 +296,7 @@ fn summarise(scenario: &Scenario, engine: &dyn Engine, spool: &Spool, out: &Path
         unconverged_stages: sum("unconverged")?,
         step: scenario.spec().step.longest,
         tolerance: scenario.spec().step.tolerance,
+        disk_bytes: 0,
         out: out.display().to_string(),
     })
 }

@@ -2,17 +2,22 @@
 //! by block, and a small file that says how many contacts are complete.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::{Fate, RolloutError, io};
+use crate::disk;
 use crate::engine::Trajectories;
 
+/// The directory of an unfinished run with its raw files.
+pub(super) const DIRECTORY: &str = "spool";
 /// The file of an unfinished run that says what it is and how far it got.
 pub(super) const PROGRESS: &str = "spool/progress.json";
+/// The same while it is written.
+const NEXT: &str = "spool/progress.json.next";
 
 /// Type of an array's items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +68,8 @@ pub(super) const COLUMNS: [Column; 12] = [
 
 /// Bytes of one sample of one contact over all arrays.
 pub(super) const BYTES_PER_SAMPLE: u64 = 11 * 8;
+/// Bytes of one contact in the arrays without samples.
+pub(super) const BYTES_PER_CONTACT: u64 = 6 * 8 + 4;
 
 impl Column {
     pub fn item_size(&self) -> u64 {
@@ -77,6 +84,7 @@ impl Column {
 
 /// The unfinished run in its directory.
 pub(super) struct Spool {
+    partial: PathBuf,
     dir: PathBuf,
     identity: Value,
     samples: usize,
@@ -90,6 +98,11 @@ pub(super) struct Spool {
 /// Blocks are made to last every so often: where they take milliseconds, that would take longer than they do.
 const KEEP_EVERY: Duration = Duration::from_secs(1);
 
+/// Whether a file of [`DIRECTORY`] before its first [`PROGRESS`] may have this name.
+pub(super) fn is_its(name: &str) -> bool {
+    NEXT.ends_with(&format!("/{name}")) || COLUMNS.iter().any(|column| column.name == name)
+}
+
 /// Contacts that are complete in the unfinished run in `partial`, if it says so.
 pub(super) fn complete(partial: &Path) -> Option<u64> {
     let text = fs::read_to_string(partial.join(PROGRESS)).ok()?;
@@ -99,46 +112,60 @@ pub(super) fn complete(partial: &Path) -> Option<u64> {
 impl Spool {
     /// Starts an empty one in `partial`.
     pub fn create(partial: &Path, identity: &Value, samples: usize) -> Result<Self, RolloutError> {
-        let dir = partial.join("spool");
+        let dir = partial.join(DIRECTORY);
         fs::create_dir_all(&dir).map_err(io(&dir))?;
-        let mut spool = Self::open(dir, identity, samples, 0, 0.0)?;
+        let spool = Self::open(partial, identity, samples, 0, 0.0)?;
         spool.save()?;
         Ok(spool)
     }
 
-    /// Continues the one in `partial` if it is the same run.
+    /// Continues the one in `partial` if it is the same run, or starts one if there is none.
     pub fn resume(partial: &Path, identity: &Value, samples: usize) -> Result<Self, RolloutError> {
-        let (dir, path) = (partial.join("spool"), partial.join(PROGRESS));
-        let nothing = || RolloutError::NothingToResume(partial.to_owned());
-        let text = fs::read_to_string(&path).map_err(|_| nothing())?;
-        let state: Value = serde_json::from_str(&text).map_err(|_| nothing())?;
+        let path = partial.join(PROGRESS);
+        let text = match fs::read_to_string(&path) {
+            Err(e) if e.kind() == ErrorKind::NotFound => return Self::create(partial, identity, samples),
+            read => read.map_err(io(&path))?,
+        };
+        let broken = || io(&path)(std::io::Error::other("not as this program writes it: start anew with `--force`"));
+        let state: Value = serde_json::from_str(&text).map_err(|_| broken())?;
         for what in ["scenario", "maps", "engine", "version"] {
             if state["identity"][what] != identity[what] {
                 return Err(RolloutError::Different { path: partial.to_owned(), what });
             }
         }
-        let done = state["contacts_done"].as_u64().ok_or_else(nothing)?;
-        Self::open(dir, identity, samples, done, state["seconds"].as_f64().unwrap_or(0.0))
+        let done = state["contacts_done"].as_u64().ok_or_else(broken)?;
+        Self::open(partial, identity, samples, done, state["seconds"].as_f64().unwrap_or(0.0))
     }
 
-    fn open(dir: PathBuf, identity: &Value, samples: usize, done: u64, seconds: f64) -> Result<Self, RolloutError> {
+    fn open(partial: &Path, identity: &Value, samples: usize, done: u64, seconds: f64) -> Result<Self, RolloutError> {
+        let dir = partial.join(DIRECTORY);
         let mut files = Vec::new();
         for column in &COLUMNS {
             let path = dir.join(column.name);
             let open = || {
-                let mut file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path)?;
-                let length = done * column.bytes(samples);
-                if file.metadata()?.len() < length {
-                    return Err(std::io::Error::other("shorter than the progress file says: start anew with --force"));
+                let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path)?;
+                if file.metadata()?.len() < done * column.bytes(samples) {
+                    return Err(std::io::Error::other(
+                        "shorter than the progress file says: start anew with `--force`",
+                    ));
                 }
-                // A block that was cut off half-way goes.
-                file.set_len(length)?;
-                file.seek(SeekFrom::End(0))?;
                 Ok(file)
             };
             files.push(open().map_err(io(&path))?);
         }
-        Ok(Self { dir, identity: identity.clone(), samples, done, seconds, files, kept: None })
+        let partial = partial.to_owned();
+        let spool = Self { partial, dir, identity: identity.clone(), samples, done, seconds, files, kept: None };
+        spool.cut()?;
+        Ok(spool)
+    }
+
+    /// Removes what a block that was cut off half-way has left.
+    fn cut(&self) -> Result<(), RolloutError> {
+        for (column, mut file) in COLUMNS.iter().zip(&self.files) {
+            let cut = file.set_len(self.done * column.bytes(self.samples)).and_then(|()| file.seek(SeekFrom::End(0)));
+            cut.map_err(io(&self.dir.join(column.name)))?;
+        }
+        Ok(())
     }
 
     /// Contacts that are complete.
@@ -151,7 +178,7 @@ impl Spool {
         self.seconds
     }
 
-    /// Appends a block that took `seconds`.
+    /// Appends a block that took `seconds`: all of it or, if there is no room, nothing.
     pub fn push(&mut self, t: &Trajectories, fates: &[Fate], seconds: f64) -> Result<(), RolloutError> {
         let f64s = |v: &[f64]| v.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
         let threes = |v: &[[f64; 3]]| f64s(v.as_flattened());
@@ -173,8 +200,11 @@ impl Spool {
                 "passes" => u64s(&|k| t.status[k].passes),
                 other => unreachable!("no data for the array {other}"),
             };
-            let path = self.dir.join(column.name);
-            self.files[i].write_all(&bytes).map_err(io(&path))?;
+            if let Err(e) = self.files[i].write_all(&bytes) {
+                // The first error is the one to tell.
+                let _ = self.cut();
+                return Err(io(&self.dir.join(column.name))(e));
+            }
         }
         self.done += t.contacts as u64;
         self.seconds += seconds;
@@ -190,11 +220,15 @@ impl Spool {
         self.save()
     }
 
-    fn save(&mut self) -> Result<(), RolloutError> {
+    fn save(&self) -> Result<(), RolloutError> {
         let state = json!({ "contacts_done": self.done, "seconds": self.seconds, "identity": self.identity });
-        let path = self.dir.join("progress.json");
-        let next = self.dir.join("progress.json.next");
-        fs::write(&next, state.to_string()).and_then(|()| fs::rename(&next, &path)).map_err(io(&path))
+        let (path, next) = (self.partial.join(PROGRESS), self.partial.join(NEXT));
+        let write = || {
+            disk::write(&next, state.to_string().as_bytes())?;
+            fs::rename(&next, &path)?;
+            disk::sync_names(&self.dir)
+        };
+        write().map_err(io(&path))
     }
 
     /// The raw bytes of an array, from contact `from` on.
@@ -238,12 +272,6 @@ impl Drop for Spool {
             let _ = self.keep();
         }
     }
-}
-
-/// Deletes the raw files in `run`, which a finished run does not need.
-pub(super) fn remove(run: &Path) -> Result<(), RolloutError> {
-    let dir = run.join("spool");
-    fs::remove_dir_all(&dir).map_err(io(&dir))
 }
 
 fn column(name: &str) -> Column {

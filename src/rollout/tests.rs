@@ -78,7 +78,6 @@ fn every_contact_has_one_outcome() {
 
 #[test]
 fn results_depend_neither_on_the_block_nor_on_an_interruption() {
-    use std::sync::atomic::{AtomicU64, Ordering};
     let dir = tempfile::tempdir().unwrap();
     let (whole, cut) = (dir.path().join("whole"), dir.path().join("cut"));
     rollout(&scenario(), &Cpu::new(), &options(whole.clone()), &|_| true).unwrap();
@@ -119,8 +118,8 @@ fn a_map_file_that_changed_is_another_run() {
     };
     write(1.0);
     let small = Options { block: Some(2), ..options(out.clone()) };
-    let seen = std::sync::atomic::AtomicU64::new(0);
-    let stop = |n: u64| seen.fetch_add(n, std::sync::atomic::Ordering::Relaxed) < 14;
+    let seen = AtomicU64::new(0);
+    let stop = |n: u64| seen.fetch_add(n, Ordering::Relaxed) < 14;
     rollout(&scenario(), &Cpu::new(), &small, &stop).unwrap_err();
     let resume = Options { resume: true, ..small };
     write(2.0);
@@ -142,7 +141,7 @@ fn an_unfinished_run_without_a_contact_is_none() {
     let out = dir.path().join("run");
     let stopped = rollout(&scenario(), &Cpu::new(), &options(out.clone()), &|_| false).unwrap_err();
     assert!(matches!(stopped, RolloutError::Engine(EngineError::Stopped)));
-    assert!(partial(&out).exists() && unfinished(&out) == 0);
+    assert!(partial(&out).exists() && left(&out) == Left::Nothing);
     rollout(&scenario(), &Cpu::new(), &options(out.clone()), &|_| true).unwrap();
     assert!(!partial(&out).exists() && out.join("run.json").exists());
 }
@@ -177,13 +176,146 @@ fn force_replaces_runs_alone() {
         assert!(matches!(refused(&force(&link)), RolloutError::NotARun(_)));
     }
     rollout(&scenario(), &Cpu::new(), &options(run.clone()), &|_| true).unwrap();
-    assert!(matches!(refused(&force(&run)), RolloutError::SetAside(path) if path == dir.path().join("run.old")));
-    let resume = Options { resume: true, ..options(run) };
-    assert!(matches!(refused(&resume), RolloutError::Complete(_)));
-    let empty = dir.path().join("empty");
-    fs::create_dir(&empty).unwrap();
-    assert!(matches!(refused(&Options { resume: true, ..options(empty) }), RolloutError::NothingToResume(_)));
+    rollout(&scenario(), &Cpu::new(), &force(&run), &|_| true).unwrap();
     assert_eq!(fs::read_to_string(dir.path().join("run.old/data.txt")).unwrap(), "mine");
+}
+
+fn resume(out: &Path) -> Options {
+    Options { resume: true, ..options(out.to_owned()) }
+}
+
+/// The names of a run's files and a number that tells others from their bytes; of its record what does not change from one time to the next.
+fn content(run: &Path) -> Vec<(String, u64)> {
+    let mut files: Vec<_> = fs::read_dir(run).unwrap().map(|e| e.unwrap().path()).collect();
+    files.sort();
+    let read = |path: PathBuf| {
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let mut bytes = fs::read(&path).unwrap();
+        if name == record::RECORD {
+            let mut record: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+            for key in ["wall_s", "contact_steps_per_s", "out"] {
+                record["summary"][key].take();
+            }
+            bytes = record.to_string().into_bytes();
+        }
+        if name == "trajectories.svg" {
+            // All pictures of a process are numbered.
+            let text = String::from_utf8(bytes).unwrap();
+            let parts = text.split("kuva-clip-").map(|part| part.trim_start_matches(|c: char| c.is_ascii_digit()));
+            bytes = parts.collect::<String>().into_bytes();
+        }
+        let mut hasher = std::hash::DefaultHasher::new();
+        std::hash::Hash::hash(&bytes, &mut hasher);
+        (name, std::hash::Hasher::finish(&hasher))
+    };
+    files.into_iter().map(read).collect()
+}
+
+/// A job that was ended repeats its command, whatever it had got to.
+#[test]
+fn to_resume_is_to_begin_to_go_on_or_to_be_content() {
+    let dir = tempfile::tempdir().unwrap();
+    let (out, empty) = (dir.path().join("run"), dir.path().join("empty"));
+    fs::create_dir(&empty).unwrap();
+    for place in [&out, &empty] {
+        let first = rollout(&scenario(), &Cpu::new(), &resume(place), &|_| true).unwrap();
+        let was = content(place);
+        let again = rollout(&scenario(), &Cpu::new(), &resume(place), &|_| panic!("computed something")).unwrap();
+        assert_eq!(first, again);
+        assert_eq!(was, content(place));
+    }
+    let other = Scenario::parse(&SLIDE.replace("0.2 }", "0.3 }"), ".".as_ref(), "slide.toml").unwrap();
+    let refused = rollout(&other, &Cpu::new(), &resume(&out), &|_| panic!("computed something")).unwrap_err();
+    assert!(matches!(refused, RolloutError::Different { what: "scenario", ref path } if *path == out), "{refused}");
+}
+
+/// Wherever the end of a run is cut off, the next one with `resume` finishes it and leaves nothing behind, without computing anything.
+#[test]
+fn a_run_that_was_cut_off_at_its_end_is_tidied() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("run");
+    let beside = partial(&out);
+    rollout(&scenario(), &Cpu::new(), &options(out.clone()), &|_| true).unwrap();
+    let whole = content(&out);
+    let raw = |run: &Path, files: &[&str]| {
+        fs::create_dir(run.join("spool")).unwrap();
+        files.iter().for_each(|name| fs::write(run.join("spool").join(name), "raw").unwrap());
+    };
+    let old = |run: &Path| {
+        fs::create_dir(run.join(REPLACED)).unwrap();
+        fs::write(run.join(REPLACED).join(record::RECORD), "{ \"bristle\": 0 }").unwrap();
+    };
+    let lock = |run: &Path| fs::write(run.join(LOCK), "").unwrap();
+    type Cut<'a> = &'a dyn Fn();
+    let aside = || fs::rename(&out, &beside).unwrap();
+    let cuts: [Cut<'_>; 7] = [
+        // Before its place: with all raw files, with some, without, and when the old run has gone aside.
+        &|| (aside(), raw(&beside, &["pose", "twist", "progress.json"]), lock(&beside)).0,
+        &|| (aside(), raw(&beside, &["twist"]), lock(&beside)).0,
+        &|| aside(),
+        &|| (aside(), old(&beside)).0,
+        // In its place, beside the old run, and as earlier versions left it.
+        &|| old(&out),
+        &|| fs::write(out.join("report.html.17.partial"), "<html>").unwrap(),
+        &|| (raw(&out, &["pose", "progress.json"]), lock(&out)).0,
+    ];
+    for (i, cut) in cuts.iter().enumerate() {
+        cut();
+        rollout(&scenario(), &Cpu::new(), &resume(&out), &|_| panic!("{i}: computed something")).unwrap();
+        assert_eq!(content(&out), whole, "{i}");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "{i}");
+    }
+    // Nor does it begin another one in its place.
+    aside();
+    let new = rollout(&scenario(), &Cpu::new(), &options(out.clone()), &|_| panic!("computed something"));
+    assert!(matches!(new, Err(RolloutError::Unfinished(_))));
+}
+
+/// A run that was cut off while it wrote its files or before it had said what it is goes on.
+#[test]
+fn files_that_are_written_in_part_do_not_count() {
+    let dir = tempfile::tempdir().unwrap();
+    let (whole, out) = (dir.path().join("whole/run"), dir.path().join("run"));
+    rollout(&scenario(), &Cpu::new(), &options(whole.clone()), &|_| true).unwrap();
+    let begun = partial(&out);
+    fs::create_dir_all(begun.join("spool")).unwrap();
+    fs::write(begun.join(LOCK), "").unwrap();
+    fs::write(begun.join("spool/pose"), "part").unwrap();
+    fs::write(begun.join("spool/progress.json.next"), "{ ").unwrap();
+    // Another one may begin there, too.
+    check_place(&options(out.clone())).unwrap();
+    let small = Options { block: Some(2), ..resume(&out) };
+    let stopped = rollout(&scenario(), &Cpu::new(), &small, &|n| n == 0 || left(&out) == Left::Nothing).unwrap_err();
+    assert!(matches!(stopped, RolloutError::Engine(EngineError::Stopped)), "{stopped}");
+    for name in ["trajectories.npz", "contacts.npz", "scenario.toml", "run.json.begun"] {
+        fs::write(begun.join(name), "part").unwrap();
+    }
+    rollout(&scenario(), &Cpu::new(), &small, &|_| true).unwrap();
+    assert_eq!(content(&out), content(&whole));
+    // What is there but cannot be read is not thrown away.
+    let broken = dir.path().join("broken");
+    fs::create_dir_all(partial(&broken).join("spool")).unwrap();
+    fs::write(partial(&broken).join(spool::PROGRESS), "{ \"identity\"").unwrap();
+    let refused = rollout(&scenario(), &Cpu::new(), &resume(&broken), &|_| true).unwrap_err();
+    assert!(matches!(refused, RolloutError::NotARun(_)), "{refused}");
+}
+
+/// All samples of all contacts are told, of those that fail and of those that another process has computed, too.
+#[test]
+fn progress_comes_to_its_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let told = AtomicU64::new(0);
+    let count = |n| told.fetch_add(n, Ordering::Relaxed) < u64::MAX;
+    let fails = SLIDE.replace("[0.1, 0, 1.0]", "[{ choice = [0.1, 1e200] }, 0, 1.0]");
+    let fails = Scenario::parse(&fails, ".".as_ref(), "fails.toml").unwrap();
+    let summary = rollout(&fails, &Cpu::new(), &options(dir.path().join("run")), &count).unwrap();
+    assert!((1..7).contains(&summary.status.failed), "{:?}", summary.status);
+    assert_eq!(told.swap(0, Ordering::Relaxed), 7 * 6);
+    let small = Options { block: Some(2), ..options(dir.path().join("cut")) };
+    rollout(&fails, &Cpu::new(), &small, &|_| left(&small.out) == Left::Nothing).unwrap_err();
+    assert_eq!(left(&small.out), Left::Contacts(2));
+    rollout(&fails, &Cpu::new(), &Options { resume: true, ..small }, &count).unwrap();
+    assert_eq!(told.into_inner(), 5 * 6);
 }
 
 /// A run that a process is at is neither replaced nor continued by another.

@@ -218,7 +218,8 @@ fn the_schema_names_every_table() {
 #[test]
 fn break_points_of_inputs_are_bounded() {
     let long = |changes: &[&str]| {
-        let all = ["duration=1e7", "record_every=1e6", "inputs.normal_force=2"].into_iter().chain(changes.iter().copied());
+        let all =
+            ["duration=1e7", "record_every=1e6", "inputs.normal_force=2"].into_iter().chain(changes.iter().copied());
         parse(&all.fold(BOX.to_owned(), |text, c| change(&text, c).unwrap())).map_err(|e| e.to_string())
     };
     let wave = "{ mean = 2, sines = [{ amplitude = 1, frequency = 2 }] }";
@@ -226,18 +227,25 @@ fn break_points_of_inputs_are_bounded() {
     for (changes, field) in [
         (&[grip.as_str()][..], "inputs.normal_force = held every 0.01 s"),
         (&[&held], "inputs.wrench.tau = held every 0.01 s"),
-        (&["friction={ mu_c = 0.4 }", "inputs.mu_s={ points = [[0, 0.6], [1, 0.5]] }"], "inputs.mu_s = held every 0.01 s"),
+        (
+            &["friction={ mu_c = 0.4 }", "inputs.mu_s={ points = [[0, 0.6], [1, 0.5]] }"],
+            "inputs.mu_s = held every 0.01 s",
+        ),
         (&["patch={ shape = 'hertz' }"], "patch.update = every 0.01 s"),
         // Each alone is within the bound.
         (&["patch={ shape = 'hertz', update = 1.2 }", "inputs.hold=2", &grip], "patch.update = every 1.2 s"),
     ] {
         let message = long(changes).unwrap_err();
         let points = if field.contains("1.2") { "1.333e7" } else { "1.000e9" };
-        let whole = format!("{field}: expected at most 1e7 break points of all inputs of a contact over its 10000000 s, not {points}");
+        let whole = format!(
+            "{field}: expected at most 1e7 break points of all inputs of a contact over its 10000000 s, not {points}"
+        );
         assert!(message.contains(&whole), "{changes:?}: {message}");
     }
     // Signals that are held alike have the same break points, and what never changes has none.
-    for changes in [&["inputs.hold=1.2", &grip, &held][..], &["inputs.hold=1e-6"], &["patch={ shape = 'hertz', update = 1.2 }"]] {
+    for changes in
+        [&["inputs.hold=1.2", &grip, &held][..], &["inputs.hold=1e-6"], &["patch={ shape = 'hertz', update = 1.2 }"]]
+    {
         long(changes).unwrap();
     }
 }

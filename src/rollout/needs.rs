@@ -1,0 +1,231 @@
+//! What a run takes of the machine: told before it starts, and refused if it is not there.
+
+use std::fmt;
+use std::path::Path;
+
+use indicatif::DecimalBytes;
+use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System};
+
+use super::blocks::{self, Blocks, FEW};
+use super::{Left, Options, RolloutError, left, partial, spool};
+use crate::contact::{Contact, Model};
+use crate::cpu;
+use crate::disk;
+use crate::engine::Engine;
+use crate::scenario::Scenario;
+
+/// Pictures, records, and what the disk rounds up [byte].
+const RECORDS: u64 = 2 << 20;
+/// Memory [byte] of a sample or break point of a contact in its timeline; of a sample as much when the largest array is written.
+const POINT: u64 = 24;
+/// Of a cell of a contact that is stepped.
+const CELL: u64 = 200;
+/// Of a time at which samples are taken.
+const TIME: u64 = 24;
+/// Of a contact beside its parameters when all are recorded.
+const CONTACT: u64 = 24;
+
+/// What a run takes of the machine, and of what it is the sum.
+#[derive(Clone, Debug)]
+pub struct Needs {
+    /// Most disk space while the run is written [byte].
+    pub disk_bytes: u64,
+    /// Most memory [byte], roughly; without the device's.
+    pub memory_bytes: u64,
+    /// Disk space that there is for the run [byte], with what it has already if it is resumed; none if the machine does not say.
+    pub free_bytes: Option<u64>,
+    disk: String,
+    memory: String,
+}
+
+impl fmt::Display for Needs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the run takes {} of disk while it is written: {}", DecimalBytes(self.disk_bytes), self.disk)?;
+        self.free_bytes.map_or(Ok(()), |free| write!(f, "; {} are free", DecimalBytes(free)))
+    }
+}
+
+/// What the run of `scenario` takes.
+///
+/// # Errors
+/// A contact that cannot be drawn, or a machine that has less.
+pub fn needs(scenario: &Scenario, engine: &dyn Engine, options: &Options) -> Result<Needs, RolloutError> {
+    let n = scenario.contacts();
+    let few = scenario.block(0..n.min(FEW))?;
+    let parameters = scenario.parameters(0)?.len() as u64;
+    let (disk_bytes, disk) = disk_sum(scenario, parameters);
+    let (memory_bytes, memory) = memory_sum(scenario, engine, options, &few, parameters);
+    let free_bytes = disk::free(&options.out).map(|free| free + disk::size(&partial(&options.out)));
+    let needs = Needs { disk_bytes, memory_bytes, free_bytes, disk, memory };
+    needs.check(&options.out, memory_left())?;
+    Ok(needs)
+}
+
+/// Disk space in all: the raw files of the run are there until its arrays are written.
+fn disk_sum(scenario: &Scenario, parameters: u64) -> (u64, String) {
+    let (n, samples) = (scenario.contacts(), scenario.plan().samples.len() as u64);
+    let map = scenario.map_file().and_then(|file| file.metadata().ok()).map_or(0, |data| data.len());
+    let (sample, contact) = (spool::BYTES_PER_SAMPLE, spool::BYTES_PER_CONTACT);
+    sum(vec![
+        (
+            2 * n * samples * sample,
+            format!("{n} contacts x {samples} samples x {sample} bytes x 2, once raw and once as arrays"),
+        ),
+        (
+            n * (parameters * 8 + 2 * contact),
+            format!("{n} contacts x {} bytes of parameters and outcomes", parameters * 8 + 2 * contact),
+        ),
+        (map + RECORDS, format!("{} of pictures and records", DecimalBytes(map + RECORDS))),
+    ])
+}
+
+fn memory_sum(
+    scenario: &Scenario,
+    engine: &dyn Engine,
+    options: &Options,
+    few: &[Contact],
+    parameters: u64,
+) -> (u64, String) {
+    let plan = scenario.plan();
+    let (n, samples) = (scenario.contacts(), plan.samples.len() as u64);
+    let most = |of: &dyn Fn(&Contact) -> u64| few.iter().map(of).max().unwrap_or(0);
+    let block = options.block.map_or_else(|| Blocks::new(engine, &plan, few), Blocks::of).most.min(n);
+    let on_cpu = engine.info().engine == "cpu";
+    let stepped = if on_cpu { block.min(most(&|c| cpu::at_a_time(c) as u64)) } else { block };
+    let points = most(&|c| c.break_points(plan.duration()).0 as u64);
+    let cells = most(&|c| if matches!(c.model, Model::Distributed) { c.patch.grid().len() as u64 } else { 0 });
+    let own = blocks::one_more(few);
+    let at_end = parameters * 8 + CONTACT;
+    let at_once = (block * samples).max(stepped * (samples + points));
+    let sample = spool::BYTES_PER_SAMPLE;
+    sum(vec![
+        (block * samples * sample, format!("{block} contacts at a time x {samples} samples x {sample} bytes")),
+        (block * own, format!("{block} contacts at a time x {own} bytes of maps, tables and signals")),
+        (at_once * POINT, format!("{at_once} samples or break points at a time x {POINT} bytes")),
+        (stepped * cells * CELL, format!("{stepped} contacts at a time x {cells} cells x {CELL} bytes")),
+        (n * at_end, format!("{n} contacts x {at_end} bytes of parameters and outcomes")),
+        (samples * TIME, format!("{samples} times of samples x {TIME} bytes")),
+    ])
+}
+
+/// The sum of some terms, and those that matter in words, the largest first.
+fn sum(mut terms: Vec<(u64, String)>) -> (u64, String) {
+    let sum: u64 = terms.iter().map(|(bytes, _)| bytes).sum();
+    terms.retain(|(bytes, _)| *bytes > sum / 100);
+    terms.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
+    let words: Vec<String> = terms.into_iter().map(|(_, words)| words).collect();
+    (sum, words.join("; "))
+}
+
+impl Needs {
+    /// Refuses what does not fit: into `memory` [byte] that is left, and onto the disk of `out`.
+    fn check(&self, out: &Path, memory: Option<u64>) -> Result<(), RolloutError> {
+        let refuse = |what: String, bytes: u64, free: u64, sum: &str, remedy| {
+            let (bytes, free, sum) = (DecimalBytes(bytes), DecimalBytes(free), sum.to_owned());
+            Err(RolloutError::Needs { what, bytes, free, sum, remedy })
+        };
+        let fewer = "expected fewer contacts (`-n`), fewer samples (`--record-every`)";
+        if let Some(free) = memory.filter(|free| *free < self.memory_bytes) {
+            return refuse(
+                "memory".to_owned(),
+                self.memory_bytes,
+                free,
+                &self.memory,
+                format!("{fewer} or a machine with more"),
+            );
+        }
+        if let Some(free) = self.free_bytes.filter(|free| *free < self.disk_bytes) {
+            let what = format!("disk space at {} while it is written", out.display());
+            return refuse(what, self.disk_bytes, free, &self.disk, format!("{fewer} or another `--out`"));
+        }
+        Ok(())
+    }
+
+    /// The error of a run, which tells what to do if there was no room for a file of its unfinished directory `partial`.
+    pub(super) fn full(&self, error: RolloutError, out: &Path) -> RolloutError {
+        let (path, source) = match error {
+            RolloutError::Io { path, source } => (path, source),
+            other => return other,
+        };
+        let Some((why, remedy)) = disk::no_room(&source) else { return RolloutError::Io { path, source } };
+        let more = DecimalBytes(self.disk_bytes.saturating_sub(disk::size(&partial(out))));
+        let resume = match left(out) {
+            Left::Contacts(n) => format!(" with `--resume`, which keeps the {n} contacts that are complete"),
+            Left::Nothing | Left::All => String::new(),
+        };
+        RolloutError::Full { path, why, more, free: DecimalBytes(disk::free(out).unwrap_or(0)), remedy, resume }
+    }
+}
+
+/// Memory [byte] that this process may still take: of the machine's, of its control group's, and of its address space.
+fn memory_left() -> Option<u64> {
+    let pid = sysinfo::get_current_pid().ok()?;
+    let mut system = System::new().ok()?;
+    system.refresh_memory();
+    system.refresh_processes_specifics(
+        ProcessesToUpdate::Some(&[pid]),
+        false,
+        ProcessRefreshKind::nothing().with_memory(),
+    );
+    let process = system.process(pid);
+    // Zero where the system does not say.
+    let machine = Some(system.available_memory()).filter(|bytes| *bytes > 0).map(|bytes| bytes + system.free_swap());
+    let group = process.and_then(sysinfo::Process::cgroup_limits).map(|l| l.total_memory.saturating_sub(l.rss));
+    let addresses = address_space().zip(process).map(|(limit, p)| limit.saturating_sub(p.virtual_memory()));
+    [machine, group, addresses].into_iter().flatten().min()
+}
+
+/// The limit of the address space [byte], if there is one.
+fn address_space() -> Option<u64> {
+    #[cfg(unix)]
+    return rustix::process::getrlimit(rustix::process::Resource::As).current;
+    #[cfg(not(unix))]
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::Cpu;
+
+    fn scenario(contacts: u64, more: &str) -> Scenario {
+        let text = format!(
+            "duration = 1.0\nrecord_every = 0.1\ncontacts = {contacts}\nbody = {{ kind = \"prescribed\" }}\n{more}\n[inputs]\n\
+             twist = {{ vx = 0.01 }}\nnormal_force = {{ points = [[0, 1], [1, 2]], hold = 2e-6 }}"
+        );
+        Scenario::parse(&text, ".".as_ref(), "much.toml").unwrap()
+    }
+
+    #[test]
+    fn what_multiplies_is_counted_and_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = Options { out: dir.path().join("run"), force: false, resume: false, block: Some(3) };
+        let needs = |scenario: &Scenario| needs(scenario, &Cpu::new(), &options).unwrap();
+        let small = needs(&scenario(3, "[patch]\nshape = \"square\"\ncells = 2"));
+        // Held inputs have half a million break points each.
+        assert!((3 * 500_011 * 24..40_000_000).contains(&small.memory_bytes), "{small:?}");
+        assert!(small.memory.starts_with("1500033 samples or break points at a time x 24 bytes"), "{small:?}");
+        let wide = needs(&scenario(3, "[patch]\nshape = \"square\"\ncells = 700"));
+        let one = wide.memory_bytes.abs_diff(small.memory_bytes) / (700 * 700 * 200);
+        assert!((1..=3).contains(&one), "{wide:?}");
+        assert!(wide.memory.contains(" x 490000 cells x 200 bytes"), "{wide:?}");
+        let many = needs(&scenario(1_000_000, "[patch]\nshape = \"square\"\ncells = 2"));
+        assert!(many.memory.contains("1000000 contacts x "), "{many:?}");
+        assert!(many.to_string().contains("1000000 contacts x 11 samples x 88 bytes x 2, once raw"), "{many}");
+
+        let refused = |memory| many.check(&options.out, memory).map_err(|e| e.to_string());
+        refused(None).unwrap();
+        refused(Some(many.memory_bytes)).unwrap();
+        let message = refused(Some(many.memory_bytes - 1)).unwrap_err();
+        assert!(message.contains(" of memory, and ") && message.contains(&many.memory), "{message}");
+        let full = Needs { free_bytes: Some(many.disk_bytes - 1), ..many.clone() };
+        let message = full.check(&options.out, None).unwrap_err().to_string();
+        assert!(message.contains(" of disk space at ") && message.contains(&many.disk), "{message}");
+    }
+
+    #[test]
+    fn this_process_has_memory_left() {
+        let left = memory_left().expect("this machine says what it has");
+        assert!((1 << 20..1 << 50).contains(&left), "{left}");
+    }
+}

@@ -1,0 +1,256 @@
+//! What becomes of a run that is killed, that finds no room, or that could never find it.
+#![cfg(unix)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use bristle::random::Draw;
+
+const SLIDE: &str = r#"duration = 0.5
+record_every = 0.005
+contacts = 400
+seed = 7
+[patch]
+shape = "disc"
+cells = 5
+[friction]
+mu_c = { uniform = [0.3, 0.9] }
+[body]
+kind = "body"
+mass = 1.0
+inertia = { disc = 0.05 }
+[initial]
+twist = [0.1, 0, 1.0]
+[inputs]
+tilt = { angle = 0.2 }
+"#;
+
+const RUN: [&str; 8] = ["rollout", "slide.toml", "--engine", "cpu", "--threads", "1", "--out", "run"];
+
+/// A directory with the scenario.
+fn slide() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("slide.toml"), SLIDE).unwrap();
+    dir
+}
+
+/// `bristle` in `dir`, whose files may have `limit` blocks of 512 bytes.
+fn bristle(dir: &Path, arguments: &[&str], limit: Option<u32>) -> Command {
+    let mut command = match limit {
+        None => Command::new(env!("CARGO_BIN_EXE_bristle")),
+        Some(limit) => {
+            let mut shell = Command::new("sh");
+            let script = format!("ulimit -f {limit}; exec \"$0\" \"$@\"");
+            shell.args(["-c", &script, env!("CARGO_BIN_EXE_bristle")]);
+            shell
+        }
+    };
+    command.current_dir(dir).args(arguments);
+    command
+}
+
+/// Exit code, stdout and stderr.
+fn output(command: &mut Command) -> (Option<i32>, String, String) {
+    let output = command.output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+fn names(dir: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// Fails unless two runs have the same files with the same bytes, but for the times in the record and on the page.
+#[track_caller]
+fn assert_same(found: &Path, wanted: &Path) {
+    assert_eq!(names(found), names(wanted));
+    for name in names(wanted) {
+        let [found, wanted] = [found, wanted].map(|dir| fs::read(dir.join(&name)).unwrap());
+        match name.as_str() {
+            "run.json" => {
+                let record = |bytes: &[u8]| {
+                    let mut record: serde_json::Value = serde_json::from_slice(bytes).unwrap();
+                    ["wall_s", "contact_steps_per_s"].map(|key| record["summary"][key].take());
+                    record
+                };
+                assert_eq!(record(&found), record(&wanted));
+            }
+            "report.html" => assert!(String::from_utf8(found).unwrap().trim_end().ends_with("</html>")),
+            _ => assert!(found == wanted, "{name}: {} and {} bytes", found.len(), wanted.len()),
+        }
+    }
+}
+
+/// Twenty kills at random moments, and the same command again after each: the runs that come out of it are those that nothing disturbed.
+#[test]
+fn a_run_that_is_killed_goes_on_with_the_same_command() {
+    const KILLS: u64 = 20;
+    let arguments = [&RUN[..], &["--resume", "--report"]].concat();
+    let whole = slide();
+    let mut took = Duration::ZERO;
+    for _ in 0..2 {
+        let _ = fs::remove_dir_all(whole.path().join("run"));
+        let start = Instant::now();
+        let (code, _, stderr) = output(&mut bristle(whole.path(), &arguments, None));
+        assert_eq!(code, Some(0), "{stderr}");
+        took = start.elapsed();
+    }
+    let whole = whole.path().join("run");
+    let (mut kills, mut runs) = (0, 0);
+    while kills < KILLS {
+        let dir = slide();
+        let (run, partial) = (dir.path().join("run"), dir.path().join("run.partial"));
+        runs += 1;
+        for attempt in 0.. {
+            let patience = took.mul_f64(1.1 * Draw::new(runs, attempt).uniform("patience"));
+            let mut command = bristle(dir.path(), &arguments, None);
+            let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+            if kills < KILLS {
+                std::thread::sleep(patience);
+                child.kill().unwrap();
+            }
+            let ended = child.wait_with_output().unwrap();
+            if ended.status.success() {
+                break;
+            }
+            assert_eq!(ended.status.code(), None, "{}", String::from_utf8_lossy(&ended.stderr));
+            kills += 1;
+            if run.exists() {
+                // The page alone comes after all else.
+                let files = |run: &Path| {
+                    names(run).into_iter().filter(|name| !name.starts_with("report.html")).collect::<Vec<_>>()
+                };
+                assert_eq!(files(&run), files(&whole));
+            }
+        }
+        assert_same(&run, &whole);
+        assert!(!partial.exists());
+        assert_eq!(names(dir.path()), ["run", "slide.toml"]);
+        let (code, stdout, stderr) = output(&mut bristle(dir.path(), &arguments, None));
+        assert!(code == Some(0) && stdout.starts_with("400 contacts"), "{stdout}{stderr}");
+        assert!(stderr.contains("run is complete"), "{stderr}");
+    }
+    println!("{kills} kills in {runs} runs of {took:?}");
+}
+
+/// A run into a file limit, then onto a full device, then with room: each time one sentence that says what to do, and nothing is lost.
+#[test]
+fn a_run_without_room_says_so_and_goes_on() {
+    let (dir, other) = (slide(), slide());
+    let partial = dir.path().join("run.partial");
+    assert_eq!(output(&mut bristle(other.path(), &RUN, None)).0, Some(0));
+    let resume = [&RUN[..], &["--resume"]].concat();
+    let told = |stderr: &str, parts: &[&str]| {
+        let error = stderr.lines().last().unwrap();
+        assert!(parts.iter().all(|part| error.contains(part)), "{stderr}");
+        for bad in ["os error", "Zip", "zip", "panic", "ExceededQuota"] {
+            assert!(!stderr.contains(bad), "{stderr}");
+        }
+    };
+    // 400 contacts have 970 kB of poses; half of them fit.
+    let (code, stdout, stderr) = output(&mut bristle(dir.path(), &RUN, Some(970)));
+    assert_eq!((code, stdout.as_str()), (Some(1), ""), "{stderr}");
+    let kept = "and repeat the command with `--resume`, which keeps the ";
+    told(
+        &stderr,
+        &["run.partial/spool/pose: no file may become larger here, ", " more are needed and ", "`ulimit -f`", kept],
+    );
+    let count = stderr.split(kept).nth(1).unwrap().split(' ').next().unwrap();
+    assert!((32..=205).contains(&count.parse().unwrap()), "{stderr}");
+    #[cfg(target_os = "linux")]
+    {
+        // Writes there fail as on a full disk.
+        let full = partial.join("trajectories.npz");
+        std::os::unix::fs::symlink("/dev/full", &full).unwrap();
+        let (code, stdout, stderr) = output(&mut bristle(dir.path(), &resume, None));
+        assert_eq!((code, stdout.as_str()), (Some(1), ""), "{stderr}");
+        told(
+            &stderr,
+            &["run.partial/trajectories.npz: the disk is full, ", "free some space ", kept, "the 400 contacts"],
+        );
+        assert_eq!(names(&partial), ["lock", "spool"]);
+    }
+    let (code, _, stderr) = output(&mut bristle(dir.path(), &resume, None));
+    assert_eq!(code, Some(0), "{stderr}");
+    assert_same(&dir.path().join("run"), &other.path().join("run"));
+}
+
+#[test]
+fn tables_and_pages_without_room_leave_nothing() {
+    let dir = slide();
+    let sweep = ["--sweep", "patch.size=0.01:0.03:3"];
+    let surface = ["surface", "slide.toml", "--out", "table.npz", "--no-fits"];
+    let before = names(dir.path());
+    for arguments in
+        [surface.to_vec(), [&surface[..], &sweep].concat(), vec!["reproduce", "fig6", "--quick", "--out", "report"]]
+    {
+        let (code, stdout, stderr) = output(&mut bristle(dir.path(), &arguments, Some(8)));
+        assert_eq!((code, stdout.as_str()), (Some(1), ""), "{arguments:?}: {stderr}");
+        let error = stderr.lines().last().unwrap();
+        assert!(error.starts_with("error: ") && error.contains(": no file may become larger here: raise"), "{stderr}");
+        assert!(!stderr.contains("os error") && !stderr.contains("ip"), "{stderr}");
+        let _ = fs::remove_dir(dir.path().join("report"));
+        assert_eq!(names(dir.path()), before);
+    }
+}
+
+/// The sum is told before anything is drawn or written.
+#[test]
+fn a_run_that_cannot_fit_is_refused() {
+    let dir = slide();
+    for (changes, parts) in [
+        (
+            ["-n", "4000000", "--record-every", "1e-6"],
+            ["352.00 TB of disk space at run", "4000000 contacts x 500001 samples x 88 bytes x 2"],
+        ),
+        (["-n", "4294967296", "--record-every", "1"], [" of memory, and ", "4294967296 contacts x "]),
+    ] {
+        let (code, stdout, stderr) = output(&mut bristle(dir.path(), &[&RUN[..], &changes].concat(), None));
+        assert_eq!((code, stdout.as_str()), (Some(1), ""), "{stderr}");
+        assert!(parts.iter().all(|part| stderr.contains(part)), "{stderr}");
+        assert_eq!(names(dir.path()), ["slide.toml"]);
+    }
+    // Memory may be less than the machine's.
+    let script = "ulimit -v 400000; exec \"$0\" \"$@\"";
+    let mut shell = Command::new("sh");
+    shell.current_dir(dir.path()).args(["-c", script, env!("CARGO_BIN_EXE_bristle")]).args(RUN);
+    let (code, _, stderr) = output(shell.args(["-n", "4000000", "--record-every", "1"]));
+    assert!(code == Some(1) && stderr.contains(" of memory, and "), "{stderr}");
+}
+
+/// Before it begins a run tells what it will take of the disk, and takes no more; afterwards the record says it, too.
+#[test]
+fn disk_space_is_told_and_nothing_if_quiet() {
+    let dir = slide();
+    let (code, stdout, stderr) = output(&mut bristle(dir.path(), &[&RUN[..], &["--json"]].concat(), None));
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stderr.contains("of disk while it is written: 400 contacts x 101 samples x 88 bytes x 2, "), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    let summary: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    let told = summary["disk_bytes"].as_u64().unwrap();
+    let size = |name: &str| fs::metadata(dir.path().join("run").join(name)).unwrap().len();
+    let raw = 400 * (101 * 88 + 52);
+    let most = raw
+        + ["trajectories.npz", "contacts.npz", "trajectories.svg", "scenario.toml", "run.json"]
+            .map(size)
+            .iter()
+            .sum::<u64>();
+    assert!((most..most + (5 << 20)).contains(&told), "{told} bytes told, {most} taken");
+    let record: serde_json::Value =
+        serde_json::from_slice(&fs::read(dir.path().join("run/run.json")).unwrap()).unwrap();
+    assert_eq!(record["summary"]["disk_bytes"], told);
+
+    let (code, _, stderr) = output(&mut bristle(dir.path(), &[&RUN[..], &["--force", "--quiet"]].concat(), None));
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    let auto = ["rollout", "slide.toml", "-q", "-n", "1", "--out", "auto"];
+    let sweep = ["surface", "slide.toml", "--out", "t.npz", "-q", "--sweep", "patch.size=0.01:0.03:3"];
+    let bench = ["bench", "-q", "--seconds", "0", "--n", "5", "-b", "1", "--engine", "cpu", "--work", "step"];
+    for arguments in [&auto[..], &sweep, &bench, &["reproduce", "fig6", "--quick", "-q"]] {
+        let (code, _, stderr) = output(&mut bristle(dir.path(), arguments, None));
+        assert_eq!((code, stderr.as_str()), (Some(0), ""), "{arguments:?}");
+    }
+}
