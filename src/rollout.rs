@@ -3,7 +3,7 @@
 //!
 //! While it runs, a run lives in `<out>.partial/`, from where it can be resumed: one that was stopped at its last complete
 //! block, one that was killed, or whose machine failed, at most a second before. The results do not depend on the size of
-//! the blocks. What the run was, [`record::RECORD`], is written when all other files last; from then on the run is complete, and only
+//! the blocks. What the run was, `run.json`, is written when all other files last; from then on the run is complete, and only
 //! its raw files go and its directory moves.
 
 mod blocks;
@@ -21,7 +21,7 @@ pub use record::{Counts, Summary};
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use indicatif::DecimalBytes;
 
@@ -29,7 +29,6 @@ use crate::disk;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::scenario::{Scenario, ScenarioError};
-use blocks::{Blocks, FEW};
 use spool::Spool;
 
 /// Where a run goes and what happens to what is there.
@@ -147,18 +146,28 @@ pub fn rollout(
     options: &Options,
     progress: &(dyn Fn(u64) -> bool + Sync),
 ) -> Result<Summary, RolloutError> {
-    let partial = partial(&options.out);
     if let Some(summary) = complete(scenario, options)? {
         return Ok(summary);
     }
-    let needs = needs(scenario, engine, options)?;
+    run(scenario, engine, options, &needs(scenario, engine, options)?, progress)
+}
+
+/// As [`rollout`], of a run that is not complete and whose `needs` are there.
+pub(crate) fn run(
+    scenario: &Scenario,
+    engine: &dyn Engine,
+    options: &Options,
+    needs: &Needs,
+    progress: &(dyn Fn(u64) -> bool + Sync),
+) -> Result<Summary, RolloutError> {
+    let partial = partial(&options.out);
     scenario.check()?;
     if partial.exists() {
         hold(&partial)?;
     }
     clear(options, &partial)?;
     let held = hold(&partial)?;
-    let summary = simulate(scenario, engine, options, &needs, progress).map_err(|e| needs.full(e, &options.out))?;
+    let summary = simulate(scenario, engine, options, needs, progress).map_err(|e| needs.full(e, &options.out))?;
     publish(&partial, options, held)?;
     Ok(summary)
 }
@@ -175,7 +184,7 @@ pub fn complete(scenario: &Scenario, options: &Options) -> Result<Option<Summary
         return Ok(None);
     }
     if exists(&partial) {
-        let held = hold(&partial)?;
+        let held = hold_soon(&partial)?;
         let summary = record::of(scenario, &partial)?;
         if summary.is_some() {
             publish(&partial, options, held)?;
@@ -214,10 +223,7 @@ fn simulate(
         progress(n)
     };
     tell(0);
-    let mut blocks = match options.block {
-        Some(size) => Blocks::of(size),
-        None => Blocks::new(engine, &plan, &scenario.block(0..scenario.contacts().min(FEW))?),
-    };
+    let mut blocks = needs.blocks;
     while spool.done() < scenario.contacts() {
         let from = spool.done();
         let to = (from + blocks.next).min(scenario.contacts());
@@ -341,6 +347,20 @@ fn hold(partial: &Path) -> Result<File, RolloutError> {
         Err(TryLockError::WouldBlock) => Err(RolloutError::Running(partial.to_owned())),
         // Where files cannot be locked, runs go on as well.
         Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+    }
+}
+
+/// How long a process that was killed may take to end.
+const DYING: Duration = Duration::from_secs(3);
+
+/// As [`hold`], but waits for the end of a process that was killed just before.
+fn hold_soon(partial: &Path) -> Result<File, RolloutError> {
+    let start = Instant::now();
+    loop {
+        match hold(partial) {
+            Err(RolloutError::Running(_)) if start.elapsed() < DYING => std::thread::sleep(DYING / 100),
+            held => return held,
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::progress::Progress;
 use super::{Failure, engine, note, print};
 use crate::error::EngineError;
-use crate::rollout::{Left, Options, ROTATION_SPUN, RolloutError, SLIPPED, Summary, complete, left, needs, rollout};
+use crate::rollout::{Left, Options, ROTATION_SPUN, RolloutError, SLIPPED, Summary, complete, left, needs, run};
 use crate::scenario::{EngineChoice, Precision, Scenario};
 
 /// Contacts that take seconds to draw.
@@ -90,7 +90,8 @@ impl Rollout {
         let engine = engine::open(choice, precision, self.quiet)?;
         let stop = Arc::new(Stop::default());
         stop_when_interrupted(&options.out, self.report, &stop);
-        self.note(needs(&scenario, &*engine, &options).map_err(failure)?);
+        let needs = needs(&scenario, &*engine, &options).map_err(failure)?;
+        self.note(&needs);
         let (n, samples) = (scenario.contacts(), scenario.plan().samples.len() as u64);
         if n >= MANY {
             self.note(format_args!("drawing and checking all {n} contacts before the first is simulated"));
@@ -105,7 +106,7 @@ impl Rollout {
             progress.advance(samples);
             !stop.asked.load(Ordering::Relaxed)
         };
-        let done = rollout(&scenario, &*engine, &options, &advance);
+        let done = run(&scenario, &*engine, &options, &needs, &advance);
         drop(progress);
         if stop.asked.load(Ordering::Relaxed) && matches!(done, Ok(_) | Err(RolloutError::Engine(EngineError::Stopped)))
         {

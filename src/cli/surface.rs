@@ -127,9 +127,7 @@ impl SurfaceArguments {
             let surface = Surface::new(&source.patch, rule);
             let title = self.file.file_name().unwrap_or_default().to_string_lossy();
             let picture = surfaces::svg(&made.tables[0], &title, &Ellipsoid::fit(&surface).1);
-            let io = |path, source| RolloutError::Io { path, source };
-            let write = |path: &Path| std::fs::write(path, &picture).map_err(|e| io(path.to_owned(), e));
-            surfaces::publish(path, io, write).map_err(Failure::of_machine)?;
+            publish(path, |path| std::fs::write(path, &picture).map_err(|e| io(path.to_owned(), e)))?;
         }
         let report = self.report(&made, &sweeps, start.elapsed().as_secs_f64());
         if self.json { print(&report.to_string()) } else { print(&text(&report)) }
@@ -182,14 +180,13 @@ impl SurfaceArguments {
             [table] if sweeps.is_empty() => {
                 let saved = table.save(path, source.mu.unwrap_or(1.0), source.f_n.unwrap_or(1.0));
                 saved.map_err(|e| match e {
-                    PatchError::Io { path, source } => RolloutError::Io { path, source },
-                    e => RolloutError::Io { path: path.to_owned(), source: std::io::Error::other(e) },
+                    PatchError::Io { path, source } => io(path, source),
+                    e => io(path.to_owned(), std::io::Error::other(e)),
                 })
             }
             _ => surfaces::save(path, tables, cases, sweeps),
         };
-        surfaces::publish(&self.out, |path, source| RolloutError::Io { path, source }, write)
-            .map_err(Failure::of_machine)
+        publish(&self.out, write)
     }
 
     fn report(&self, made: &Made, sweeps: &[Sweep], wall_s: f64) -> Value {
@@ -226,6 +223,19 @@ impl SurfaceArguments {
             "plot": self.plot.as_ref().map(|p| p.display().to_string()),
         })
     }
+}
+
+fn io(path: PathBuf, source: std::io::Error) -> RolloutError {
+    RolloutError::Io { path, source }
+}
+
+/// Lets `write` make the file `path`. An error is of that name, not of the one that the file has while it is written.
+fn publish(path: &Path, write: impl FnOnce(&Path) -> Result<(), RolloutError>) -> Result<(), Failure> {
+    let done = surfaces::publish(path, io, write);
+    done.map_err(|e| match e {
+        RolloutError::Io { source, .. } => Failure::of_machine(io(path.to_owned(), source)),
+        e => Failure::of_machine(e),
+    })
 }
 
 fn worse(a: [FitError; 2], b: [FitError; 2]) -> [FitError; 2] {

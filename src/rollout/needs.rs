@@ -36,6 +36,7 @@ pub struct Needs {
     pub free_bytes: Option<u64>,
     disk: String,
     memory: String,
+    pub(super) blocks: Blocks,
 }
 
 impl fmt::Display for Needs {
@@ -54,9 +55,10 @@ pub fn needs(scenario: &Scenario, engine: &dyn Engine, options: &Options) -> Res
     let few = scenario.block(0..n.min(FEW))?;
     let parameters = scenario.parameters(0)?.len() as u64;
     let (disk_bytes, disk) = disk_sum(scenario, parameters);
-    let (memory_bytes, memory) = memory_sum(scenario, engine, options, &few, parameters);
+    let blocks = options.block.map_or_else(|| Blocks::new(engine, &scenario.plan(), &few), Blocks::of);
+    let (memory_bytes, memory) = memory_sum(scenario, engine, blocks.most, &few, parameters);
     let free_bytes = disk::free(&options.out).map(|free| free + disk::size(&partial(&options.out)));
-    let needs = Needs { disk_bytes, memory_bytes, free_bytes, disk, memory };
+    let needs = Needs { disk_bytes, memory_bytes, free_bytes, disk, memory, blocks };
     needs.check(&options.out, memory_left())?;
     Ok(needs)
 }
@@ -79,17 +81,11 @@ fn disk_sum(scenario: &Scenario, parameters: u64) -> (u64, String) {
     ])
 }
 
-fn memory_sum(
-    scenario: &Scenario,
-    engine: &dyn Engine,
-    options: &Options,
-    few: &[Contact],
-    parameters: u64,
-) -> (u64, String) {
+fn memory_sum(scenario: &Scenario, engine: &dyn Engine, block: u64, few: &[Contact], parameters: u64) -> (u64, String) {
     let plan = scenario.plan();
     let (n, samples) = (scenario.contacts(), plan.samples.len() as u64);
     let most = |of: &dyn Fn(&Contact) -> u64| few.iter().map(of).max().unwrap_or(0);
-    let block = options.block.map_or_else(|| Blocks::new(engine, &plan, few), Blocks::of).most.min(n);
+    let block = block.min(n);
     let on_cpu = engine.info().engine == "cpu";
     let stepped = if on_cpu { block.min(most(&|c| cpu::at_a_time(c) as u64)) } else { block };
     let points = most(&|c| c.break_points(plan.duration()).0 as u64);

@@ -318,23 +318,41 @@ fn progress_comes_to_its_end() {
     assert_eq!(told.into_inner(), 5 * 6);
 }
 
-/// A run that a process is at is neither replaced nor continued by another.
+/// A run that a process is at is neither replaced nor continued by another, but by one that waits until the first has died.
 #[test]
 fn one_process_at_a_time() {
     let dir = tempfile::tempdir().unwrap();
     let run = options(dir.path().join("run"));
     let partial = partial(&run.out);
+    let refused = |other: &Options| {
+        let refused = rollout(&scenario(), &Cpu::new(), other, &|_| panic!("computed something")).unwrap_err();
+        assert!(matches!(refused, RolloutError::Running(ref path) if *path == partial), "{refused}");
+    };
+    let looked = std::sync::Once::new();
     let others = |_| {
-        for other in [Options { force: true, ..run.clone() }, Options { resume: true, ..run.clone() }] {
-            let refused = rollout(&scenario(), &Cpu::new(), &other, &|_| panic!("computed something")).unwrap_err();
-            assert!(matches!(refused, RolloutError::Running(ref path) if *path == partial), "{refused}");
-        }
+        looked.call_once(|| {
+            refused(&Options { force: true, ..run.clone() });
+            refused(&Options { resume: true, ..run.clone() });
+        });
         true
     };
     rollout(&scenario(), &Cpu::new(), &run, &others).unwrap();
+    assert!(looked.is_completed());
     let left: Vec<_> = fs::read_dir(&run.out).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left.len(), 5, "{left:?}");
     assert!(!partial.exists());
+
+    let slow = resume(&dir.path().join("slow"));
+    let dying = super::partial(&slow.out);
+    fs::create_dir(&dying).unwrap();
+    let held = hold(&dying).unwrap();
+    std::thread::scope(|scope| {
+        let next = scope.spawn(|| rollout(&scenario(), &Cpu::new(), &slow, &|_| true));
+        std::thread::sleep(DYING / 10);
+        assert!(!next.is_finished(), "did not wait");
+        drop(held);
+        next.join().unwrap().unwrap();
+    });
 }
 
 #[test]
