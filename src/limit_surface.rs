@@ -15,6 +15,7 @@ mod folded;
 mod lanes;
 mod lattice;
 mod moments;
+mod newton;
 mod points;
 mod query;
 mod rule;

@@ -100,15 +100,29 @@ impl Cells {
         if self.is_far(c, points.span) {
             return self.far.wrench(twist, points);
         }
-        let [fx, fy, tau] = self.rotation(c, corners(&self.x, &self.y, &self.q, c));
+        let [fx, fy, tau] = rotation(c, corners(&self.x, &self.y, &self.q, c), self.strips(c));
         let s = uw.signum();
         [s * fx, s * fy, s * tau]
     }
 
     /// Unit wrenches for rotations with w > 0 about centres `c`, a lane each; none of them [`Cells::is_far`].
     pub fn about(&self, c: &[Block; 2]) -> [[f64; 3]; LANES] {
-        let sums = self.mesh.corners(c);
-        std::array::from_fn(|k| self.rotation([c[0][k], c[1][k]], sums.map(|s| s[k])))
+        let [i, gx, gy, ..] = self.mesh.corners(c);
+        std::array::from_fn(|k| {
+            let c = [c[0][k], c[1][k]];
+            rotation(c, [i[k], gx[k], gy[k]], self.strips(c))
+        })
+    }
+
+    /// As [`Cells::about`], and the means of `b^2/R^3`, `ab/R^3` and `a^2/R^3`, `(a, b)` from the centre.
+    pub fn bends_about(&self, c: &[Block; 2]) -> [([f64; 3], [f64; 3]); LANES] {
+        let [i, gx, gy, xx, xy, yy] = self.mesh.corners(c);
+        std::array::from_fn(|k| {
+            let c = [c[0][k], c[1][k]];
+            let strips = self.strips(c);
+            let [x, y] = strips.map(|jumps| 2.0 * jumps[0]);
+            (rotation(c, [i[k], gx[k], gy[k]], strips), [xx[k] - x, -xy[k], yy[k] - y])
+        })
     }
 
     /// Whether the differences of the closed form would cancel.
@@ -121,18 +135,22 @@ impl Cells {
         !(rounding <= ROUNDING) && !(nearest < FAR_DIAGONALS * self.diagonal)
     }
 
-    /// Unit wrench for the rotation with w > 0 about `c` from the sums over corners.
-    fn rotation(&self, c: [f64; 2], [mut i, mut gx, mut gy]: [f64; 3]) -> [f64; 3] {
+    /// The [`jumps`] across the columns' lines in the row of cells in which `c` lies, and across the rows' lines in its
+    /// column; zero where there is none.
+    fn strips(&self, c: [f64; 2]) -> [[f64; 3]; 2] {
         let (row, column) = (strip(&self.rows.at, c[1]), strip(&self.columns.at, c[0]));
-        for (lines, strip, c, g) in [(&self.columns, row, c[0], &mut gx), (&self.rows, column, c[1], &mut gy)] {
-            if let Some(strip) = strip {
-                let [cubic, square] = jumps(&lines.line, &lines.jump[strip], c);
-                i -= cubic / 3.0;
-                *g -= square;
-            }
-        }
-        [gy, -gx, -i - c[0] * gx - c[1] * gy]
+        [(&self.columns, row, c[0]), (&self.rows, column, c[1])]
+            .map(|(lines, strip, c)| strip.map_or([0.0; 3], |strip| jumps(&lines.line, &lines.jump[strip], c)))
     }
+}
+
+/// Unit wrench for the rotation with w > 0 about `c` from the sums over corners and the [`Cells::strips`].
+fn rotation(c: [f64; 2], [mut i, mut gx, mut gy]: [f64; 3], strips: [[f64; 3]; 2]) -> [f64; 3] {
+    for ([_, square, cubic], g) in strips.into_iter().zip([&mut gx, &mut gy]) {
+        i -= cubic / 3.0;
+        *g -= square;
+    }
+    [gy, -gx, -i - c[0] * gx - c[1] * gy]
 }
 
 /// The strip of cells in which `c` lies: the number of lines below `c`, less one.
@@ -163,15 +181,17 @@ vectorised! {
 }
 
 vectorised! {
-    /// Sums of `jump a^3 ln|a|` and `jump a^2 ln|a|` over lines at distance `a` from `c`.
-    fn jumps<V>(line: &[Block], jump: &[Block], c: f64) -> [f64; 2] {
-        let (mut cubic, mut square) = (V::splat(0.0), V::splat(0.0));
+    /// Sums of `jump a^n ln|a|`, `n` from 1 to 3, over lines at distance `a` from `c`.
+    fn jumps<V>(line: &[Block], jump: &[Block], c: f64) -> [f64; 3] {
+        let (mut cubic, mut square, mut linear) = (V::splat(0.0), V::splat(0.0), V::splat(0.0));
         for (line, jump) in line.iter().zip(jump) {
-            let a = V::load(line).minus(V::splat(c));
-            let term = V::load(jump).times(a).times(a).times(V::ln(a.abs().max(V::splat(1e-300))));
+            let (a, jump) = (V::load(line).minus(V::splat(c)), V::load(jump));
+            let log = V::ln(a.abs().max(V::splat(1e-300)));
+            let term = jump.times(a).times(a).times(log);
             cubic = a.fma(term, cubic);
             square = square.plus(term);
+            linear = jump.times(a).fma(log, linear);
         }
-        [total(cubic.store()), total(square.store())]
+        [total(linear.store()), total(square.store()), total(cubic.store())]
     }
 }

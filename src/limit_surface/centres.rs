@@ -60,8 +60,9 @@ impl Mesh {
         near(&self.x, c[0]) && near(&self.y, c[1])
     }
 
-    /// `sum w (I, Gx, Gy)` of the `cells` rule, with `sgn b ln(|b| + R)` in place of the `asinh`.
-    pub fn corners(&self, centres: &Centres) -> [Block; 3] {
+    /// `sum w (I, Gx, Gy)` of the `cells` rule, and `sum w (dGx/da, dGx/db, dGy/db)`, with `sgn b ln(|b| + R)` in place
+    /// of the `asinh`.
+    pub fn corners(&self, centres: &Centres) -> [Block; 6] {
         corners(self, centres)
     }
 }
@@ -136,7 +137,7 @@ vectorised! {
 }
 
 vectorised! {
-    fn corners<V>(mesh: &Mesh, centres: &Centres) -> [Block; 3] {
+    fn corners<V>(mesh: &Mesh, centres: &Centres) -> [Block; 6] {
         let centres = [V::load(&centres[0]), V::load(&centres[1])];
         // a, and the sums of q R, q b R and q sgn b ln(|b| + R), of every column; b, and the sums of q R and
         // q sgn a ln(|a| + R), of every row.
@@ -167,20 +168,24 @@ vectorised! {
                 *row = V::splat(*q).signed(a).fma(V::ln(a.abs().plus(*r)), *row);
             }
         }
-        let mut sums = [zero; 3];
+        let (mut sums, mut slopes) = ([zero; 3], [zero; 3]);
         for [b, r, log] in &rows {
             let b2_log = b.times(*b).times(*log);
             sums[0] = b.fma(b2_log, sums[0]);
             sums[1] = b.fma(*r, sums[1]);
             sums[2] = sums[2].plus(b2_log);
+            slopes[1] = slopes[1].plus(*r);
+            slopes[2] = b.fma(*log, slopes[2]);
         }
         for [a, r, br, log] in &columns {
             let a2_log = a.times(*a).times(*log);
             sums[0] = a.fma(br.plus(*br).plus(a2_log), sums[0]);
             sums[1] = sums[1].plus(a2_log);
             sums[2] = a.fma(*r, sums[2]);
+            slopes[0] = a.fma(*log, slopes[0]);
         }
         let (sixth, half) = (V::splat(1.0 / 6.0), V::splat(0.5));
-        [sums[0].times(sixth).store(), sums[1].times(half).store(), sums[2].times(half).store()]
+        let [sums, slopes] = [[sums[0].times(sixth), sums[1].times(half), sums[2].times(half)], slopes];
+        [sums[0].store(), sums[1].store(), sums[2].store(), slopes[0].store(), slopes[1].store(), slopes[2].store()]
     }
 }

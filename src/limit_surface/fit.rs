@@ -184,7 +184,7 @@ fn monomials(f: &Vector3<f64>) -> (Vector15, SMatrix<f64, 15, 3>) {
 const DIRECTIONS: usize = 400;
 
 /// `n` directions spread evenly over the sphere (a Fibonacci spiral); the first half is the upper half.
-fn sphere(n: usize) -> Vec<Vector3<f64>> {
+pub(super) fn sphere(n: usize) -> Vec<Vector3<f64>> {
     let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
     let point = |k: usize| {
         let z: f64 = 1.0 - (2 * k + 1) as f64 / n as f64;

@@ -13,7 +13,7 @@ use super::lanes::{Block, LANES, vectorised};
 
 /// Distance of a centre of rotation, in spans of the patch, from which the moments serve; of coarse cells the averages converge
 /// slowly.
-const FAR_SPANS: [f64; 2] = [1.6, 2.0];
+pub const FAR_SPANS: [f64; 2] = [1.6, 2.0];
 /// Half diagonal of a cell over the span up to which the averages over cells are exact to 1e-12, from these distances.
 const COARSEST: [f64; 2] = [0.07, 0.1];
 /// `(span/|z|)^n` of the terms that are left out of sums in double precision, which are smaller by the share of the cells on the

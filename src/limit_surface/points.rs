@@ -25,8 +25,48 @@ impl Points {
 
     /// Unit Coulomb wrench `(fx, fy, tau)` of a twist, both at the centre of pressure.
     pub fn wrench(&self, twist: [f64; 3]) -> [f64; 3] {
+        sum(&self.x, &self.y, &self.w, twist, self.rest2(twist))
+    }
+
+    /// The same, and how its opposite changes with the twist: the upper triangle `xx, xy, yy, xw, yw, ww` of a
+    /// symmetric matrix.
+    pub fn wrench_and_bend(&self, twist: [f64; 3]) -> ([f64; 3], [f64; 6]) {
+        let [fx, fy, tau, xx, xy, yy, xw, yw, ww] = sum_and_bend(self, twist, self.rest2(twist));
+        ([fx, fy, tau], [xx, xy, yy, xw, yw, ww])
+    }
+
+    /// Square of the speed up to which a cell is at rest.
+    fn rest2(&self, twist: [f64; 3]) -> f64 {
         let rest = AT_REST * (twist[0].hypot(twist[1]) + twist[2].abs() * self.span);
-        sum(&self.x, &self.y, &self.w, twist, (rest * rest).max(1e-36))
+        (rest * rest).max(1e-36)
+    }
+}
+
+vectorised! {
+    /// As [`sum`], and `sum w/|v| (t, rho x t)(t, rho x t)'`, with `t` across the velocity.
+    fn sum_and_bend(points: &Points, twist: [f64; 3], rest2: f64) -> [f64; 9] {
+        let [ux, uy, uw] = twist;
+        let mut sums = [[0.0; LANES]; 9];
+        for ((x, y), w) in points.x.iter().zip(&points.y).zip(&points.w) {
+            for i in 0..LANES {
+                let (vx, vy) = (ux - uw * y[i], uy + uw * x[i]);
+                let s2 = vx * vx + vy * vy;
+                let inverse = rsqrt(s2.max(rest2));
+                let w = if s2 > rest2 { w[i] } else { 0.0 };
+                let (tx, ty) = (-vy * inverse, vx * inverse);
+                let (tw, k) = (x[i] * ty - y[i] * tx, w * inverse);
+                sums[0][i] -= w * ty;
+                sums[1][i] += w * tx;
+                sums[2][i] += w * (x[i] * tx + y[i] * ty);
+                sums[3][i] += k * tx * tx;
+                sums[4][i] += k * tx * ty;
+                sums[5][i] += k * ty * ty;
+                sums[6][i] += k * tx * tw;
+                sums[7][i] += k * ty * tw;
+                sums[8][i] += k * tw * tw;
+            }
+        }
+        sums.map(total)
     }
 }
 

@@ -10,6 +10,7 @@
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 use rayon::prelude::*;
 
+use super::newton::{Found, Searches};
 use super::rule::Rule;
 use super::sample::{Surface, unit};
 use crate::error::ParameterError;
@@ -22,6 +23,24 @@ const GAP: f64 = 1e-12;
 const MAX_ITERATIONS: usize = 100;
 /// Relative distance of the bounds at which Newton steps are tried.
 const NEWTON_GAP: f64 = 1e-3;
+
+/// Loads whose searches share no starts.
+const FEW: usize = 8;
+/// Loads that are searched for together.
+const TOGETHER: usize = 1024;
+
+/// A load on its way to a [`Margin`].
+enum Normal {
+    Margin(Margin),
+    /// `(fx, fy, tau/r)` as a unit vector, and the factor of a load that reaches the unit surface with length one.
+    Direction(Vector3<f64>, f64),
+}
+
+impl Normal {
+    fn direction(&self) -> Option<Vector3<f64>> {
+        if let Self::Direction(f, _) = self { Some(*f) } else { None }
+    }
+}
 
 /// How far a load may grow before the patch slips, and how it then moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,6 +92,15 @@ impl Surface {
     /// # Errors
     /// A load, coefficient or force out of range, or the `bilinear` rule, which derives from no dissipation.
     pub fn margin(&self, load: Wrench, mu: f64, f_n: f64) -> Result<Margin, ParameterError> {
+        match self.normalise(load, mu, f_n)? {
+            Normal::Margin(margin) => Ok(margin),
+            Normal::Direction(f, scale) => Ok(self.margin_of(self.pierce(f), scale, mu)),
+        }
+    }
+
+    /// The answer, where no search is needed, or what is to be searched for: the load `(fx, fy, tau/r)` as a unit
+    /// vector and `mu f_N` over its size.
+    fn normalise(&self, load: Wrench, mu: f64, f_n: f64) -> Result<Normal, ParameterError> {
         for (name, v) in ["load.fx", "load.fy", "load.tau"].iter().zip(load.to_array()) {
             check(name, v, "a finite number", true)?;
         }
@@ -86,33 +114,56 @@ impl Surface {
         // Taken out first, so that no square overflows or vanishes.
         let peak = target.amax();
         check("load.tau / r", peak, "a finite load", true)?;
-        let none = Margin { factor: f64::INFINITY, at_least: f64::INFINITY, twist: Twist::default(), mu };
         if peak == 0.0 {
-            return Ok(none);
+            let twist = Twist::default();
+            return Ok(Normal::Margin(Margin { factor: f64::INFINITY, at_least: f64::INFINITY, twist, mu }));
         }
         let target = target / peak;
-        let size = target.norm();
-        if rho == 0.0 && load.tau.abs() > ROUNDED * unit(self.patch().grid()) * load.fx.hypot(load.fy) {
+        let scale = mu * f_n / peak / target.norm();
+        if rho > 0.0 {
+            return Ok(Normal::Direction(target.normalize(), scale));
+        }
+        if load.tau.abs() > ROUNDED * unit(self.patch().grid()) * load.fx.hypot(load.fy) {
             // A point has no torque to offer.
             let twist = Twist::new(0.0, 0.0, load.tau.signum());
-            return Ok(Margin { factor: 0.0, at_least: 0.0, twist, mu });
+            return Ok(Normal::Margin(Margin { factor: 0.0, at_least: 0.0, twist, mu }));
         }
-        let [low, high, n] = if rho == 0.0 {
-            [Vector3::repeat(1.0), Vector3::repeat(1.0), Vector3::new(target.x, target.y, 0.0).normalize()]
-        } else {
-            self.pierce(target / size)
-        };
-        let scale = mu * f_n / peak / size;
-        let turn = if rho > 0.0 { n.z / rho } else { 0.0 };
-        Ok(Margin { factor: high.x * scale, at_least: low.x * scale, twist: Twist::new(n.x, n.y, turn), mu })
+        let v = Vector3::new(target.x, target.y, 0.0).normalize();
+        Ok(Normal::Margin(self.margin_of(Found { low: 1.0, high: 1.0, v }, scale, mu)))
     }
 
-    /// [`Surface::margin`] of many loads, in parallel.
+    fn margin_of(&self, Found { low, high, v }: Found, scale: f64, mu: f64) -> Margin {
+        let turn = if self.radius() > 0.0 { v.z / self.radius() } else { 0.0 };
+        Margin { factor: high * scale, at_least: low * scale, twist: Twist::new(v.x, v.y, turn), mu }
+    }
+
+    /// [`Surface::margin`] of many loads, in parallel, and faster: by Newton's method, from directions that all loads
+    /// share. Factors agree to 1e-11 with those of single calls, twists (of length one) to 1e-6 where they are unique.
     ///
     /// # Errors
     /// As [`Surface::margin`], of the first load that has one.
     pub fn margins(&self, loads: &[Wrench], mu: f64, f_n: f64) -> Result<Vec<Margin>, ParameterError> {
-        loads.par_iter().map(|load| self.margin(*load, mu, f_n)).collect()
+        let normal = loads.iter().map(|load| self.normalise(*load, mu, f_n));
+        let normal: Vec<Normal> = normal.collect::<Result<_, _>>()?;
+        if loads.len() < FEW || self.radius() == 0.0 {
+            return loads.par_iter().map(|load| self.margin(*load, mu, f_n)).collect();
+        }
+        let searches = Searches::new(self, loads.len());
+        let margins = normal.par_chunks(TOGETHER).flat_map_iter(|some| {
+            let directions: Vec<Vector3<f64>> = some.iter().filter_map(Normal::direction).collect();
+            let mut found = searches.find(&directions).into_iter();
+            some.iter()
+                .map(|normal| match normal {
+                    Normal::Margin(margin) => *margin,
+                    // What Newton's method does not find is searched for by its own.
+                    Normal::Direction(f, scale) => {
+                        let found = found.next().flatten().unwrap_or_else(|| self.pierce(*f));
+                        self.margin_of(found, *scale, mu)
+                    }
+                })
+                .collect::<Vec<_>>()
+        });
+        Ok(margins.collect())
     }
 
     /// Direction of motion `(vx, vy, w)`, `|(vx, vy, r w)| = 1`, at the centre of pressure under a load on the
@@ -138,9 +189,9 @@ impl Surface {
         -Vector3::new(w.fx, w.fy, w.tau / self.radius())
     }
 
-    /// Lower and upper bound of the factor at which the ray along the unit vector `f` leaves the unit surface
-    /// (in the first components), and the unit normal there.
-    fn pierce(&self, f: Vector3<f64>) -> [Vector3<f64>; 3] {
+    /// Lower and upper bound of the factor at which the ray along the unit vector `f` leaves the unit surface, and the
+    /// unit normal there.
+    fn pierce(&self, f: Vector3<f64>) -> Found {
         // Loads of pure translation along x and y and of pure rotation span space, and -P is P.
         let axes = Matrix3::from_columns(&[Vector3::x(), Vector3::y(), self.support(&Vector3::z())]);
         let share = axes.try_inverse().map_or(f, |inverse| inverse * f);
@@ -187,7 +238,7 @@ impl Surface {
             let chosen = parts.iter().max_by(|s, t| inside(s).total_cmp(&inside(t)));
             corner = *chosen.expect("there are three parts");
         }
-        [Vector3::repeat(low.min(high)), Vector3::repeat(high), best]
+        Found { low: low.min(high), high, v: best }
     }
 
     /// Newton's method for `min P(v)` on the plane `f.v = 1`, from a `v` that is near. Its result, if the load

@@ -42,11 +42,11 @@ pub struct Surface {
     patch: Patch,
     radius: f64,
     /// Unit of length of the sums [m]: the root of a cell's area.
-    unit: f64,
-    points: Points,
+    pub(super) unit: f64,
+    pub(super) points: Points,
     /// The same points as rows and columns.
     mesh: Mesh,
-    cells: Option<Cells>,
+    pub(super) cells: Option<Cells>,
     bilinear: Option<Bilinear>,
 }
 
