@@ -50,29 +50,40 @@ enum Command {
     Schema,
 }
 
-/// A point of a patch, for wrenches and twists.
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Point {
-    /// The centre of pressure.
-    Cop,
-    /// The origin of the patch, its grid's centre.
-    Origin,
-}
-
-impl Point {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Cop => "cop",
-            Self::Origin => "origin",
-        }
-    }
-}
-
 /// The sweeps of `--sweep` arguments over the file `path`, after `changes`.
 fn sweeps(path: &Path, changes: &[String], texts: &[String]) -> Result<Vec<Sweep>, Failure> {
     let mut sweeps: Vec<Sweep> = texts.iter().map(|s| s.parse()).collect::<Result<_, _>>().map_err(Failure::of_user)?;
     surfaces::expand(path, changes, &mut sweeps).map_err(Failure::of_user)?;
     Ok(sweeps)
+}
+
+/// Whether two paths are one file, which need not be there yet.
+fn same_file(a: &Path, b: &Path) -> bool {
+    let whole = |path: &Path| {
+        let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        path.canonicalize()
+            .or_else(|_| Ok::<_, std::io::Error>(parent.canonicalize()?.join(path.file_name().unwrap_or_default())))
+    };
+    matches!((whole(a), whole(b)), (Ok(a), Ok(b)) if a == b)
+}
+
+/// Checks, before anything is computed, that a file may go to `path`.
+fn place(argument: &str, path: &Path, ending: &str, force: bool) -> Result<(), Failure> {
+    let wrong = |why: &str| Err(Failure::of_user(format!("{argument} {}: {why}", path.display())));
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if path.file_name().is_none() || (path.exists() && !path.is_file()) {
+        return wrong("expected the name of a file");
+    }
+    if !path.extension().is_some_and(|e| e.eq_ignore_ascii_case(ending)) {
+        return wrong(&format!("expected a name that ends in .{ending}"));
+    }
+    if !parent.is_dir() {
+        return wrong(&format!("there is no directory {}", parent.display()));
+    }
+    if path.exists() && !force {
+        return wrong("exists: expected a new name, or `--force` to replace it");
+    }
+    Ok(())
 }
 
 /// Something went wrong: what to say, and whose it is.

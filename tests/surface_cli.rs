@@ -169,8 +169,13 @@ fn frames_of_a_file_are_swept_like_any_key() {
     }
     let (code, _, stderr) = bristle(dir.path(), &[&common[..], &["one.npz"]].concat());
     assert!(code == 2 && stderr.contains("has several frames: expected `frame`"), "{stderr}");
-    let (code, _, stderr) = bristle(dir.path(), &["margin", "all.npz", "--load", "1,0,0"]);
-    assert!(code == 2 && stderr.contains("holds 3 tables"), "{stderr}");
+    // The tables of a sweep have their margins.
+    let of_tables = json(dir.path(), &["margin", "all.npz", "--load", "1,0,0"]);
+    let of_frames = json(dir.path(), &["margin", "frames.toml", "--load", "1,0,0", "--sweep", "patch.frame=0:2:3"]);
+    for (table, frame) in of_tables["cases"].as_array().unwrap().iter().zip(of_frames["cases"].as_array().unwrap()) {
+        assert_eq!((&table["loads"], &table["sweep"], &table["r"]), (&frame["loads"], &frame["sweep"], &frame["r"]));
+    }
+    assert_eq!(of_tables["cases"].as_array().unwrap().len(), 3);
 
     // All that there are, but for those that nothing touches.
     let file = fs::File::create(dir.path().join("frames.npy")).unwrap();
@@ -241,8 +246,214 @@ fn sweeps_make_every_combination_with_the_table_as_leading_axis() {
     let patch = Patch::shape(Grid::new(9, 9, 0.03, 0.03).unwrap(), Shape::Circle).unwrap();
     let alone = Table::new(&patch, Rule::Cells, 3).unwrap();
     assert_eq!(h[11 * 13 * 4 * 3..], alone.nodes().concat());
-    let (code, _, stderr) = bristle(dir.path(), &["margin", "t.npz", "--load", "1,0,0"]);
-    assert!(code == 2 && stderr.contains("one table"), "{stderr}");
+    // Grids of several sizes come back out of the array of the largest.
+    let report = json(dir.path(), &["margin", "t.npz", "--load", "1,0,0.01"]);
+    let cases = report["cases"].as_array().unwrap();
+    assert_eq!((cases.len(), &cases[0]["sweep"]["patch.shape"]), (12, &"'square'".into()));
+    let last = json(
+        dir.path(),
+        &[
+            "margin",
+            "square.toml",
+            "--load",
+            "1,0,0.01",
+            "--set",
+            "mu=1",
+            "--set",
+            "patch.cells=9",
+            "--set",
+            "patch.shape=circle",
+        ],
+    );
+    close(&cases[11]["loads"][0]["factor"], last["loads"][0]["factor"].as_f64().unwrap(), 1e-12);
+}
+
+/// Writes an array of float64.
+fn write(path: &Path, shape: &[u64], values: &[f64]) {
+    use npyz::WriterBuilder;
+    let file = fs::File::create(path).unwrap();
+    let mut writer = npyz::WriteOptions::new().default_dtype().shape(shape).writer(file).begin_nd().unwrap();
+    writer.extend(values.iter().copied()).unwrap();
+    writer.finish().unwrap();
+}
+
+fn read_single(npz: &Path, name: &str) -> (Vec<u64>, Vec<f32>) {
+    let mut zip = zip::ZipArchive::new(fs::File::open(npz).unwrap()).unwrap();
+    let npy = npyz::NpyFile::new(zip.by_name(&format!("{name}.npy")).unwrap()).unwrap();
+    (npy.shape().to_vec(), npy.into_vec::<f32>().unwrap())
+}
+
+/// Three frames of 4 x 5 cells and forty loads, as arrays.
+fn frames_and_loads() -> (tempfile::TempDir, Vec<[f64; 3]>) {
+    let dir = folder();
+    let at = |name: &str| dir.path().join(name);
+    let frames: Vec<f64> = (0..60).map(|i| f64::from(i * i % 17)).collect();
+    write(&at("frames.npy"), &[3, 4, 5], &frames);
+    fs::write(at("frames.toml"), "[patch]\nfile = \"frames.npy\"\nsize = [0.02, 0.01]\n").unwrap();
+    let wave = |k: usize, a: f64| (a * k as f64).sin();
+    let mut loads: Vec<[f64; 3]> = (0..39).map(|k| [wave(k, 1.1), wave(k, 2.3), 0.01 * wave(k, 3.7)]).collect();
+    loads.push([0.0; 3]);
+    write(&at("loads.npy"), &[40, 3], &loads.concat());
+    let rows: String = loads.iter().map(|[x, y, t]| format!("{t:?}, {x:?}, {y:?}\n")).collect();
+    fs::write(at("loads.csv"), format!("tau, fx, fy\n{rows}")).unwrap();
+    (dir, loads)
+}
+
+/// Every number of the file of margins is that of a single answer, however loads, coefficients and forces are given.
+#[test]
+fn margins_of_many_patches_and_loads_are_the_single_answers_as_arrays() {
+    let (dir, loads) = frames_and_loads();
+    let at = |name: &str| dir.path().join(name);
+    let (mu, f_n) = ([0.3, 0.5, 0.9], [2.0, 0.0, 7.0]);
+    write(&at("mu.npy"), &[3], &mu);
+    fs::write(at("f_n.csv"), "frame,f_n\n0,2\n1,0\n2,7\n").unwrap();
+    assert_eq!(
+        bristle(
+            dir.path(),
+            &["surface", "frames.toml", "--sweep", "patch.frame=all", "--no-fits", "--out", "tables.npz"]
+        )
+        .0,
+        0
+    );
+    let margin = ["margin", "frames.toml", "--sweep", "patch.frame=all", "--mu", "mu.npy", "--f-n", "f_n.csv"];
+    for place in ["cop", "origin"] {
+        let out = format!("{place}.npz");
+        let report = json(dir.path(), &[&margin[..], &["--at", place, "--loads", "loads.npy", "--out", &out]].concat());
+        assert_eq!((&report["patches"], &report["loads"], &report["rule"]), (&3.into(), &40.into(), &"cells".into()));
+        let ((shape, factor), (twists, twist)) = (read_single(&at(&out), "factor"), read_single(&at(&out), "twist"));
+        assert_eq!((shape, twists), (vec![3, 40], vec![3, 40, 3]));
+        assert_eq!(read(&at(&out), "mu").1, mu);
+        assert_eq!(read(&at(&out), "f_n"), (vec![3], f_n.to_vec()));
+        assert_eq!(read(&at(&out), "sweep.patch.frame").1, [0.0, 1.0, 2.0]);
+        assert_eq!(read(&at(&out), "loads"), (vec![40, 3], loads.concat()));
+        let hold = factor.iter().filter(|k| **k >= 1.0).count();
+        assert_eq!((&report["hold"], &report["slip"]), (&hold.into(), &(120 - hold).into()));
+        let least = factor.iter().copied().fold(f32::INFINITY, f32::min);
+        close(&report["least_factor"], f64::from(least), 0.0);
+        for patch in 0..3 {
+            let texts: Vec<String> = loads.iter().map(|[x, y, t]| format!("--load={x:?},{y:?},{t:?}")).collect();
+            let (mu, f_n, set) = (mu[patch].to_string(), f_n[patch].to_string(), format!("patch.frame={patch}"));
+            let one = ["margin", "frames.toml", "--set", &set, "--mu", &mu, "--f-n", &f_n, "--at", place];
+            let alone = json(dir.path(), &[&one[..], &texts.iter().map(String::as_str).collect::<Vec<_>>()].concat());
+            close(&alone["r"], read(&at(&out), "r").1[patch], 0.0);
+            close(&alone["cop"][1], read(&at(&out), "cop").1[2 * patch + 1], 0.0);
+            for (k, answer) in alone["loads"].as_array().unwrap().iter().enumerate() {
+                let found = f64::from(factor[40 * patch + k]);
+                match answer["factor"].as_f64() {
+                    Some(wanted) => assert!(found <= wanted && found >= wanted * (1.0 - 2e-7), "{found} and {wanted}"),
+                    None => assert_eq!(found, f64::INFINITY),
+                }
+                for c in 0..3 {
+                    close(&answer["twist"][c], f64::from(twist[(40 * patch + k) * 3 + c]), 1e-4);
+                }
+            }
+        }
+    }
+    // From a CSV, from tables made before, and with loads of every patch's own.
+    let bytes = |name: &str| (read_single(&at(name), "factor"), read_single(&at(name), "twist"));
+    let given = ["--mu", "mu.npy", "--f-n", "f_n.csv"];
+    json(dir.path(), &[&["margin", "tables.npz", "--loads", "loads.csv", "--out", "b.npz"], &given[..]].concat());
+    assert_eq!(bytes("b.npz"), bytes("cop.npz"));
+    assert_eq!(read(&at("b.npz"), "sweep.patch.frame").1, [0.0, 1.0, 2.0]);
+    json(
+        dir.path(),
+        &[&[
+            "margin",
+            "tables.npz",
+            "--loads",
+            "cop.npz:loads",
+            "--out",
+            "c.npz",
+            "--mu",
+            "cop.npz:mu",
+            "--f-n",
+            "cop.npz:f_n",
+        ][..]]
+        .concat(),
+    );
+    assert_eq!(bytes("c.npz"), bytes("cop.npz"));
+    let own: Vec<f64> = (0..120).flat_map(|k| loads[k % 40].map(|c| c * (1 + k / 40) as f64)).collect();
+    write(&at("own.npy"), &[3, 40, 3], &own);
+    json(dir.path(), &[&["margin", "tables.npz", "--loads", "own.npy", "--out", "d.npz"], &given[..]].concat());
+    let (found, wanted) = (bytes("d.npz").0.1, bytes("cop.npz").0.1);
+    for (k, (found, wanted)) in found.iter().zip(&wanted).enumerate() {
+        let wanted = wanted / (1 + k / 40) as f32;
+        assert!(*found == wanted || (found / wanted - 1.0).abs() < 1e-6, "{k}: {found} and {wanted}");
+    }
+    // Few answers are printed as ever.
+    let printed = json(dir.path(), &[&margin[..], &["--loads", "loads.csv"]].concat());
+    assert_eq!(printed["cases"][2]["loads"].as_array().unwrap().len(), 40);
+    close(&printed["cases"][2]["f_n"], 7.0, 0.0);
+}
+
+#[test]
+fn wrong_arrays_name_the_file_the_place_and_what_is_accepted() {
+    let (dir, mut loads) = frames_and_loads();
+    let at = |name: &str| dir.path().join(name);
+    loads[7][1] = f64::NAN;
+    write(&at("nan.npy"), &[40, 3], &loads.concat());
+    write(&at("own.npy"), &[2, 60, 1], &[1.0; 120]);
+    write(&at("two.npy"), &[40, 2], &[1.0; 80]);
+    write(&at("none.npy"), &[0, 3], &[]);
+    write(&at("four.npy"), &[4], &[1.0; 4]);
+    write(&at("minus.npy"), &[3], &[1.0, 1.0, -2.0]);
+    let mut own = vec![1.0; 3 * 4 * 3];
+    own[(4 + 2) * 3 + 2] = f64::INFINITY;
+    write(&at("infinite.npy"), &[3, 4, 3], &own);
+    fs::write(at("text.csv"), "1,2,3\n1,zwei,3\n").unwrap();
+    fs::write(at("header.csv"), "a,b,c\n1,2,3\n").unwrap();
+    fs::write(at("fake.npy"), "no array").unwrap();
+    assert_eq!(bristle(dir.path(), &["surface", "square.toml", "--n-ls", "2", "--no-fits", "--out", "t.npz"]).0, 0);
+    let kept = fs::read(at("t.npz")).unwrap();
+    let frames = ["margin", "frames.toml", "--sweep", "patch.frame=all", "--out", "m.npz"];
+    for (arguments, parts) in [
+        (vec!["--loads", "missing.npy"], vec!["missing.npy"]),
+        (vec!["--loads", "nan.npy"], vec!["nan.npy: load 7 (from 0), fy = NaN", "finite"]),
+        (vec!["--loads", "infinite.npy"], vec!["infinite.npy: patch 1, load 2 (from 0), tau = inf", "finite"]),
+        (
+            vec!["--loads", "own.npy"],
+            vec!["own.npy", "[2, 60, 1]", "[loads, 3], or [patches, loads, 3] with 3 patches"],
+        ),
+        (vec!["--loads", "two.npy"], vec!["two.npy", "[40, 2]", "[loads, 3]"]),
+        (vec!["--loads", "none.npy"], vec!["none.npy: no loads"]),
+        (vec!["--loads", "text.csv"], vec!["text.csv: line 2, column fy: `zwei`"]),
+        (vec!["--loads", "header.csv"], vec!["header.csv: line 1", "a, b, c", "expected fx, fy, tau"]),
+        (vec!["--loads", "fake.npy"], vec!["fake.npy: not an .npy"]),
+        (vec!["--loads", "loads.txt"], vec!["loads.txt", ".npy or .csv, or FILE.npz:NAME"]),
+        (vec!["--loads", "t.npz"], vec!["t.npz:NAME", "twists", "weights"]),
+        (vec!["--loads", "t.npz:load"], vec!["t.npz: no array `load`", "twists"]),
+        (vec!["--loads", "."], vec!["."]),
+        (
+            vec!["--loads", "loads.npy", "--mu", "four.npy"],
+            vec!["four.npy", "[4]", "expected 3 numbers, mu of every patch"],
+        ),
+        (vec!["--loads", "loads.npy", "--mu", "minus.npy"], vec!["minus.npy: number 2 (from 0), mu = -2", "> 0"]),
+        (vec!["--loads", "loads.npy", "--f-n", "minus.npy"], vec!["f_n = -2", ">= 0"]),
+        (vec!["--loads", "loads.npy", "--f-n", "-3"], vec!["f_n = -3", ">= 0"]),
+        (vec!["--loads", "loads.npy", "--mu", "much"], vec!["mu = much", "a finite number > 0", "FILE.npy"]),
+        (vec!["--loads", "loads.npy", "--load", "1,0,0"], vec!["--load", "cannot be used with"]),
+        (vec![], vec!["--load"]),
+    ] {
+        let (code, stdout, stderr) = bristle(dir.path(), &[&frames[..], &arguments].concat());
+        assert_eq!((code, stdout.as_str()), (2, ""), "{arguments:?}: {stderr}");
+        assert_eq!(stderr.matches("error:").count(), 1, "{stderr}");
+        assert!(parts.iter().all(|part| stderr.contains(part)), "{arguments:?}: {stderr}");
+        assert!(!at("m.npz").exists(), "{arguments:?}");
+    }
+    // What is there stays, unless told.
+    let there = ["margin", "square.toml", "--load", "1,0,0", "--out", "t.npz"];
+    let (code, _, stderr) = bristle(dir.path(), &there);
+    assert!(code == 2 && stderr.contains("--out t.npz: exists") && fs::read(at("t.npz")).unwrap() == kept, "{stderr}");
+    let (code, _, stderr) = bristle(dir.path(), &["margin", "t.npz", "--load", "1,0,0", "--out", "t.npz", "--force"]);
+    assert!(code == 2 && stderr.contains("is FILE, too") && fs::read(at("t.npz")).unwrap() == kept, "{stderr}");
+    let (code, stdout, stderr) = bristle(dir.path(), &[&there[..], &["--force"]].concat());
+    assert!(code == 0 && stdout.starts_with("1 patch under 1 load each, rule cells"), "{stdout}{stderr}");
+    assert_eq!(read_single(&at("t.npz"), "factor"), (vec![1, 1], vec![2.0]));
+    // More than anyone reads is not printed.
+    write(&at("many.npy"), &[40_000, 3], &[1.0; 120_000]);
+    let (code, stdout, stderr) =
+        bristle(dir.path(), &["margin", "frames.toml", "--sweep", "patch.frame=all", "--loads", "many.npy"]);
+    assert!(code == 2 && stdout.is_empty() && stderr.contains("120000 margins: expected `--out"), "{stderr}");
 }
 
 #[test]

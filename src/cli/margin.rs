@@ -1,34 +1,61 @@
 //! `bristle margin`: how far loads may grow before a patch slips.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::{Failure, Point, print};
+use super::progress::Progress;
+use super::{Failure, place, print};
 use crate::error::PatchError;
-use crate::limit_surface::{Rule, Surface, Table};
-use crate::patch::Patch;
+use crate::limit_surface::{Rule, Surface};
 use crate::planar::Wrench;
-use crate::surfaces::{self, Case};
+use crate::surfaces::{self, At, Case, Loads, Margins, Pressed, Sweep, numbers};
+
+/// Most answers that are printed.
+const MOST_PRINTED: usize = 100_000;
+/// Most memory for margins [byte], and what one takes.
+const MAX_BYTES: usize = 4 << 30;
+const BYTES: usize = 16;
 
 #[derive(clap::Args)]
 pub(super) struct MarginArguments {
-    /// A table of `bristle surface`, a scenario (its contact 0), or a file with a `[patch]` table.
+    /// A table or a sweep of `bristle surface`, a scenario (its contact 0), or a file with a `[patch]` table.
     file: PathBuf,
     /// Load on the body that ONE pad carries, fx,fy,tau [N, N, N m]; as many as wanted.
-    #[arg(long = "load", value_name = "FX,FY,TAU", allow_hyphen_values = true, required = true)]
+    #[arg(
+        long = "load",
+        value_name = "FX,FY,TAU",
+        allow_hyphen_values = true,
+        required_unless_present = "file_of_loads"
+    )]
     loads: Vec<String>,
-    /// Coefficient of friction: mu_c for a load that keeps a body sliding, mu_s for break-away [default: the
-    /// file's (mu_c of a scenario), else 1].
-    #[arg(long, allow_hyphen_values = true)]
-    mu: Option<f64>,
-    /// Normal force of one pad [N], which a `hertz` map follows; a table has the map that it was made of [default: the file's, else 1].
-    #[arg(long, value_name = "NEWTON", allow_hyphen_values = true)]
-    f_n: Option<f64>,
+    /// Loads from a file: an array [loads, 3] for all patches, or [patches, loads, 3] for each its own, as FILE.npy or
+    /// FILE.npz:NAME; or FILE.csv with the columns fx, fy, tau.
+    #[arg(long = "loads", id = "file_of_loads", value_name = "FILE", conflicts_with = "loads")]
+    file_of_loads: Option<String>,
+    /// Write the answers as arrays over patches and loads to this file, and print a summary.
+    #[arg(long, value_name = "MARGINS.npz")]
+    out: Option<PathBuf>,
+    /// Replace the file that is there.
+    #[arg(long, requires = "out")]
+    force: bool,
+    /// Say nothing on stderr but errors: not how far it is.
+    #[arg(short, long)]
+    quiet: bool,
+    /// Coefficient of friction: mu_c for a load that keeps a body sliding, mu_s for break-away. A number, or a file
+    /// with one for every patch: FILE.npy, FILE.npz:NAME, or FILE.csv with the column mu [default: the file's (mu_c of
+    /// a scenario), else 1].
+    #[arg(long, value_name = "NUMBER|FILE", allow_hyphen_values = true)]
+    mu: Option<String>,
+    /// Normal force of one pad [N], which a `hertz` map follows; a table has the map that it was made of. A number, or
+    /// a file as for `--mu`, with the column f_n [default: the file's, else 1].
+    #[arg(long, value_name = "NEWTON|FILE", allow_hyphen_values = true)]
+    f_n: Option<String>,
     /// Where loads act and twists are told: the centre of pressure, or the origin of the patch (its centre).
     #[arg(long, value_enum, default_value = "cop")]
-    at: Point,
+    at: At,
     /// Change a value of the file, such as `patch.cells=31`.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     changes: Vec<String>,
@@ -50,23 +77,45 @@ enum MarginRule {
     Points,
 }
 
-/// What a file says.
+/// The patches of a file, and where their numbers are from.
 struct Source {
-    patch: Patch,
-    rule: Rule,
-    mu: (f64, &'static str),
-    f_n: (f64, &'static str),
-    /// The values of its sweeps.
-    swept: Map<String, Value>,
+    patches: Vec<Pressed>,
+    mu_from: &'static str,
+    f_n_from: &'static str,
+    sweeps: Vec<Sweep>,
 }
 
 impl MarginArguments {
     pub(super) fn run(&self) -> Result<(), Failure> {
-        let loads: Vec<Wrench> = self.loads.iter().map(|l| load(l)).collect::<Result<_, _>>()?;
-        let sources = self.sources()?;
+        let start = Instant::now();
+        if let Some(out) = &self.out {
+            if super::same_file(&self.file, out) {
+                return Err(Failure::of_user(format!("--out {}: is FILE, too", out.display())));
+            }
+            place("--out", out, "npz", self.force)?;
+        }
+        let source = self.source()?;
+        let loads = match &self.file_of_loads {
+            Some(file) => Loads::read(file, source.patches.len()).map_err(unread)?,
+            None => Loads::shared(self.loads.iter().map(|l| load(l)).collect::<Result<_, _>>()?),
+        };
+        let answers = source.patches.len().saturating_mul(loads.each());
+        if let Some(out) = &self.out {
+            if answers > MAX_BYTES / BYTES {
+                let most = MAX_BYTES / BYTES;
+                return Err(Failure::of_user(format!("{answers} margins: expected at most {most} at once")));
+            }
+            return self.write(&source, &loads, out, start);
+        }
+        if answers > MOST_PRINTED {
+            let message =
+                format!("{answers} margins: expected `--out MARGINS.npz`, or at most {MOST_PRINTED} to print");
+            return Err(Failure::of_user(message));
+        }
+        let report = |k: usize| self.report(&source, k, loads.of(k));
         let mut reports: Vec<Value> =
-            sources.into_par_iter().map(|source| self.report(&loads, source)).collect::<Result<_, _>>()?;
-        if self.sweeps.is_empty() {
+            (0..source.patches.len()).into_par_iter().map(report).collect::<Result<_, _>>()?;
+        if source.sweeps.is_empty() {
             let report = reports.swap_remove(0);
             return if self.json { print(&report.to_string()) } else { print(&text(&report)) };
         }
@@ -76,37 +125,59 @@ impl MarginArguments {
         print(&reports.iter().map(text).collect::<Vec<_>>().join("\n\n"))
     }
 
-    /// The answers of one patch.
-    fn report(&self, loads: &[Wrench], mut source: Source) -> Result<Value, Failure> {
-        if let Some(mu) = self.mu {
-            source.mu = (mu, "--mu");
+    /// The answers as a file, and a summary.
+    fn write(&self, source: &Source, loads: &Loads, out: &Path, start: Instant) -> Result<(), Failure> {
+        let Source { patches, sweeps, .. } = source;
+        let progress = Progress::new(patches.len() as u64, 0, "patches".to_owned(), self.quiet);
+        let made = Margins::new(patches, loads, self.at, &|| progress.advance(1));
+        drop(progress);
+        let made = made.map_err(Failure::of_user)?;
+        let io = |path, source| crate::rollout::RolloutError::Io { path, source };
+        surfaces::publish(out, io, |path| made.save(path, patches, loads, self.at, sweeps))
+            .map_err(Failure::of_machine)?;
+        let all = made.factor.len();
+        let holding = made.factor.iter().filter(|k| **k >= 1.0).count();
+        let least = made.factor.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1)).unwrap_or((0, &f32::NAN));
+        let report = json!({
+            "patches": patches.len(),
+            "loads": loads.each(),
+            "rule": patches[0].rule.name(),
+            "at": self.at.name(),
+            "hold": holding,
+            "slip": all - holding,
+            // JSON has no infinity: null is a load of zero.
+            "least_factor": least.1.is_finite().then_some(least.1),
+            "least_at": [least.0 / loads.each(), least.0 % loads.each()],
+            "wall_s": start.elapsed().as_secs_f64(),
+            "out": out.display().to_string(),
+        });
+        if self.json {
+            return print(&report.to_string());
         }
-        if let Some(f_n) = self.f_n {
-            source.f_n = (f_n, "--f-n");
-            // Itself, unless its map follows the force.
-            source.patch = source.patch.under(f_n);
-        }
-        let rule = match self.rule {
-            Some(MarginRule::Cells) => Rule::Cells,
-            Some(MarginRule::Points) => Rule::Points,
-            None => source.rule,
-        };
-        if rule == Rule::Bilinear {
-            let message = "rule = bilinear: expected `--rule cells` or `--rule points`, which have a dissipation";
-            return Err(Failure::of_user(format!("{}: {message}", self.file.display())));
-        }
-        let surface = Surface::new(&source.patch, rule);
+        let many = |n: usize, one: &str, more: &str| format!("{n} {}", if n == 1 { one } else { more });
+        let [patches, loads] = [many(patches.len(), "patch", "patches"), many(loads.each(), "load each", "loads each")];
+        let (rule, at) = (report["rule"].as_str().unwrap_or_default(), place_name(self.at.name()));
+        let [patch, load] = [0, 1].map(|k| &report["least_at"][k]);
+        let mut text = format!("{patches} under {loads}, rule {rule}, loads and twists at the {at}\n");
+        text += &format!("  {holding:>9}  hold\n  {:>9}  SLIP\n", all - holding);
+        text +=
+            &format!("  the least factor is {}, of patch {patch}, load {load} (from 0)\n", digits(f64::from(*least.1)));
+        text += &format!("{:.2} s\n{}", start.elapsed().as_secs_f64(), out.display());
+        print(&text)
+    }
+
+    /// The answers of patch `k`.
+    fn report(&self, source: &Source, k: usize, loads: &[Wrench]) -> Result<Value, Failure> {
+        let Pressed { patch, rule, mu, f_n } = &source.patches[k];
+        let surface = Surface::new(patch, *rule);
         let cop = surface.patch().cop();
-        let local: Vec<Wrench> =
-            loads.iter().map(|l| if self.at == Point::Origin { l.about(cop) } else { *l }).collect();
-        let margins = surface.margins(&local, source.mu.0, source.f_n.0).map_err(Failure::of_user)?;
+        let margins = surfaces::margins(&surface, loads, self.at, *mu, *f_n).map_err(Failure::of_user)?;
         let answers: Vec<Value> = loads
             .iter()
             .zip(&margins)
             .map(|(load, m)| {
-                // From the centre of pressure to the origin is the way back.
-                let twist = if self.at == Point::Origin { m.twist.at([-cop[0], -cop[1]]) } else { m.twist };
-                let [vx, vy, w] = m.twist.to_array();
+                let at_cop = if self.at == At::Origin { m.twist.at(cop) } else { m.twist };
+                let [vx, vy, w] = at_cop.to_array();
                 // A patch without extent turns without moving.
                 let turns = (w * surface.radius()).abs() > 1e-9 || (surface.radius() == 0.0 && w != 0.0);
                 json!({
@@ -115,29 +186,64 @@ impl MarginArguments {
                     // JSON has no infinity: null is a load of zero.
                     "factor": m.factor.is_finite().then_some(m.factor),
                     "at_least": m.at_least.is_finite().then_some(m.at_least),
-                    "twist": twist.to_array(),
+                    "twist": m.twist.to_array(),
                     "cor": turns.then(|| [cop[0] - vy / w, cop[1] + vx / w]),
                 })
             })
             .collect();
         let mut report = json!({
-            "mu": source.mu.0,
-            "mu_from": source.mu.1,
-            "f_n": source.f_n.0,
-            "f_n_from": source.f_n.1,
+            "mu": mu,
+            "mu_from": source.mu_from,
+            "f_n": f_n,
+            "f_n_from": source.f_n_from,
             "rule": rule.name(),
             "r": surface.radius(),
             "cop": cop,
             "at": self.at.name(),
             "loads": answers,
         });
-        if !source.swept.is_empty() {
-            report["sweep"] = Value::Object(source.swept);
+        if !source.sweeps.is_empty() {
+            let value = |text: &String| text.parse::<f64>().map_or_else(|_| json!(text), |v| json!(v));
+            let places = surfaces::places(&source.sweeps, k);
+            let swept = source.sweeps.iter().zip(places).map(|(sweep, i)| (sweep.key.clone(), value(&sweep.values[i])));
+            report["sweep"] = Value::Object(swept.collect::<Map<_, _>>());
         }
         Ok(report)
     }
 
-    fn sources(&self) -> Result<Vec<Source>, Failure> {
+    /// The patches of the file, with what the arguments say in place of it.
+    fn source(&self) -> Result<Source, Failure> {
+        let mut source = self.file()?;
+        let count = source.patches.len();
+        if let Some(text) = &self.mu {
+            let mu = numbers(text, "mu", count, ("a finite number > 0", |v| v > 0.0)).map_err(unread)?;
+            source.patches.iter_mut().zip(mu).for_each(|(patch, mu)| patch.mu = mu);
+            source.mu_from = "--mu";
+        }
+        if let Some(text) = &self.f_n {
+            let f_n = numbers(text, "f_n", count, ("a finite force >= 0 [N]", |v| v >= 0.0)).map_err(unread)?;
+            for (pressed, f_n) in source.patches.iter_mut().zip(f_n) {
+                // Itself, unless its map follows the force.
+                *pressed = Pressed { patch: pressed.patch.under(f_n), f_n, ..*pressed };
+            }
+            source.f_n_from = "--f-n";
+        }
+        for pressed in &mut source.patches {
+            pressed.rule = match self.rule {
+                Some(MarginRule::Cells) => Rule::Cells,
+                Some(MarginRule::Points) => Rule::Points,
+                None => pressed.rule,
+            };
+            if pressed.rule == Rule::Bilinear {
+                let message = "rule = bilinear: expected `--rule cells` or `--rule points`, which have a dissipation";
+                return Err(Failure::of_user(format!("{}: {message}", self.file.display())));
+            }
+        }
+        Ok(source)
+    }
+
+    /// The patches of the file.
+    fn file(&self) -> Result<Source, Failure> {
         const DEFAULT: &str = "default";
         if self.file.extension().is_some_and(|e| e.eq_ignore_ascii_case("npz")) {
             if !self.changes.is_empty() || !self.sweeps.is_empty() {
@@ -145,31 +251,39 @@ impl MarginArguments {
                     "a table, which is made already: expected `--set` or `--sweep` with a scenario or a patch";
                 return Err(Failure::of_user(format!("{}: {message}", self.file.display())));
             }
-            let table = Table::load(&self.file).map_err(|e| match e {
-                PatchError::Io { ref source, .. } if source.kind() != std::io::ErrorKind::NotFound => {
-                    Failure::of_machine(e)
-                }
-                e => Failure::of_user(e),
-            })?;
-            let (mu, f_n) = Table::saved_load(&self.file).map_err(Failure::of_user)?;
-            let (patch, rule) = (table.patch().clone(), table.rule());
-            return Ok(vec![Source { patch, rule, mu: (mu, "table"), f_n: (f_n, "table"), swept: Map::new() }]);
+            let (patches, sweeps) = surfaces::load(&self.file).map_err(unread)?;
+            return Ok(Source { patches, mu_from: "table", f_n_from: "table", sweeps });
         }
         let sweeps = super::sweeps(&self.file, &self.changes, &self.sweeps)?;
         let cases = surfaces::cases(&self.file, &self.changes, &sweeps).map_err(Failure::of_user)?;
-        let source = |Case { at, source }: Case| {
-            let of = |given: Option<f64>, scenario, file| match given {
-                Some(v) => (v, if source.scenario { scenario } else { file }),
-                None => (1.0, DEFAULT),
-            };
-            let mu = of(source.mu, "mu_c of contact 0 at the start", "mu of the file");
-            let f_n = of(source.f_n, "normal force of contact 0 at the start", "f_n of the file");
-            let value = |text: &String| text.parse::<f64>().map_or_else(|_| json!(text), |v| json!(v));
-            let swept = sweeps.iter().zip(at).map(|(sweep, i)| (sweep.key.clone(), value(&sweep.values[i]))).collect();
-            Source { patch: Patch::clone(&source.patch), rule: Rule::Cells, mu, f_n, swept }
+        let from = |given: fn(&Case) -> Option<f64>, scenario, file| match (given(&cases[0]), cases[0].source.scenario)
+        {
+            (Some(_), true) => scenario,
+            (Some(_), false) => file,
+            (None, _) => DEFAULT,
         };
-        Ok(cases.into_iter().map(source).collect())
+        let mu_from = from(|c| c.source.mu, "mu_c of contact 0 at the start", "mu of the file");
+        let f_n_from = from(|c| c.source.f_n, "normal force of contact 0 at the start", "f_n of the file");
+        let pressed = |Case { source, .. }: &Case| Pressed {
+            patch: source.patch.as_ref().clone(),
+            rule: Rule::Cells,
+            mu: source.mu.unwrap_or(1.0),
+            f_n: source.f_n.unwrap_or(1.0),
+        };
+        Ok(Source { patches: cases.iter().map(pressed).collect(), mu_from, f_n_from, sweeps })
     }
+}
+
+/// Something with a file that could not be read: the machine's, if that refused one that is there.
+fn unread(e: PatchError) -> Failure {
+    match e {
+        PatchError::Io { ref source, .. } if source.kind() != std::io::ErrorKind::NotFound => Failure::of_machine(e),
+        e => Failure::of_user(e),
+    }
+}
+
+fn place_name(at: &str) -> &'static str {
+    if at == "cop" { "centre of pressure" } else { "origin of the patch" }
 }
 
 /// `fx,fy,tau`.
@@ -196,7 +310,7 @@ fn text(report: &Value) -> String {
     };
     let r = number(&report["r"]);
     let word = |key: &str| report[key].as_str().unwrap_or_default();
-    let at = if word("at") == "cop" { "centre of pressure" } else { "origin of the patch" };
+    let at = place_name(word("at"));
     let values = report["sweep"].as_object().into_iter().flatten();
     let show = |value: &Value| value.as_f64().map_or_else(|| value.to_string(), |v| v.to_string());
     let mut text: String = values.map(|(key, value)| format!("{key} = {}\n", show(value))).collect();

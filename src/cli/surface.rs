@@ -7,13 +7,13 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::progress::Progress;
-use super::{Failure, Point, print};
+use super::{Failure, place, print, same_file};
 use crate::error::PatchError;
 use crate::limit_surface::{Basis, DEFAULT_N_LS, Ellipsoid, FitError, MAX_N_LS, Quartic, Rule, Surface, Table};
 use crate::patch::Patch;
 use crate::rollout::RolloutError;
 use crate::scenario::{Precision, RuleName};
-use crate::surfaces::{self, Case, Sweep};
+use crate::surfaces::{self, At, Case, Sweep};
 
 /// Tables made between two steps of the progress bar: some products of many maps, so that all cores have one.
 const CHUNK: usize = 256;
@@ -48,7 +48,7 @@ pub(super) struct SurfaceArguments {
     /// At the origin, tables of many maps on one grid, or on it scaled, are a matrix product, whatever the rule. Fits stay about
     /// the centre of pressure.
     #[arg(long, value_enum, default_value = "cop")]
-    at: Point,
+    at: At,
     /// Change a value of the file, such as `patch.cells=31`.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     changes: Vec<String>,
@@ -85,7 +85,7 @@ impl SurfaceArguments {
     pub(super) fn run(&self) -> Result<(), Failure> {
         let start = Instant::now();
         let sweeps = super::sweeps(&self.file, &self.changes, &self.sweeps)?;
-        if self.at == Point::Origin && self.plot.is_some() {
+        if self.at == At::Origin && self.plot.is_some() {
             return Err(Failure::of_user(
                 "--plot: draws a table about the centre of pressure; expected `--at cop` with it",
             ));
@@ -145,10 +145,10 @@ impl SurfaceArguments {
             let single = self.precision == Precision::F32;
             let mut surfaces = Vec::new();
             let tables = match (self.at, single) {
-                (Point::Origin, true) => Basis::batch(&patches, |grid| Basis::single(grid, rule, n_ls), &mut basis),
-                (Point::Origin, false) => Basis::batch(&patches, |grid| Basis::new(grid, rule, n_ls), &mut basis),
-                (Point::Cop, true) => Table::batch_single(&patches, rule, n_ls),
-                (Point::Cop, false) => {
+                (At::Origin, true) => Basis::batch(&patches, |grid| Basis::single(grid, rule, n_ls), &mut basis),
+                (At::Origin, false) => Basis::batch(&patches, |grid| Basis::new(grid, rule, n_ls), &mut basis),
+                (At::Cop, true) => Table::batch_single(&patches, rule, n_ls),
+                (At::Cop, false) => {
                     surfaces = Surface::batch(&patches, rule);
                     surfaces.par_iter().map(|s| Table::of(s, n_ls)).collect()
                 }
@@ -245,35 +245,6 @@ fn worse(a: [FitError; 2], b: [FitError; 2]) -> [FitError; 2] {
         max_angle: a[k].max_angle.max(b[k].max_angle),
         rms_angle: a[k].rms_angle.max(b[k].rms_angle),
     })
-}
-
-/// Whether two paths are one file, which need not be there yet.
-fn same_file(a: &Path, b: &Path) -> bool {
-    let whole = |path: &Path| {
-        let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        path.canonicalize()
-            .or_else(|_| Ok::<_, std::io::Error>(parent.canonicalize()?.join(path.file_name().unwrap_or_default())))
-    };
-    matches!((whole(a), whole(b)), (Ok(a), Ok(b)) if a == b)
-}
-
-/// Checks, before anything is computed, that a file may go to `path`.
-fn place(argument: &str, path: &Path, ending: &str, force: bool) -> Result<(), Failure> {
-    let wrong = |why: &str| Err(Failure::of_user(format!("{argument} {}: {why}", path.display())));
-    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if path.file_name().is_none() || (path.exists() && !path.is_file()) {
-        return wrong("expected the name of a file");
-    }
-    if !path.extension().is_some_and(|e| e.eq_ignore_ascii_case(ending)) {
-        return wrong(&format!("expected a name that ends in .{ending}"));
-    }
-    if !parent.is_dir() {
-        return wrong(&format!("there is no directory {}", parent.display()));
-    }
-    if path.exists() && !force {
-        return wrong("exists: expected a new name, or `--force` to replace it");
-    }
-    Ok(())
 }
 
 fn text(report: &Value) -> String {

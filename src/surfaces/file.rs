@@ -5,10 +5,16 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::sweep::{Case, Sweep};
-use crate::limit_surface::Table;
+use super::arrays::{archived, metadata};
+use super::margins::Pressed;
+use super::sweep::{Case, Sweep, combinations, places};
+use crate::error::PatchError;
+use crate::limit_surface::{Rule, Table};
+use crate::patch::{Grid, Patch};
 use crate::rollout::RolloutError;
 use crate::rollout::npz::Npz;
+
+const FORMAT: &str = "bristle limit surfaces 1";
 
 /// Lets `write` make the file `path`: it appears when it is complete and lasts, and not at all if `write` fails.
 ///
@@ -82,15 +88,9 @@ pub fn save(path: &Path, tables: &[Table], cases: &[Case], sweeps: &[Sweep]) -> 
         (0..ny).flat_map(move |j| (0..nx).map(move |i| weight(i, j)))
     });
     npz.array("weights", &[count, ny as u64, nx as u64], weights)?;
-    for (k, sweep) in sweeps.iter().enumerate() {
-        let name = format!("sweep.{}", sweep.key);
-        match sweep.numbers() {
-            Some(numbers) => npz.array(&name, &[count], cases.iter().map(|c| numbers[c.at[k]]))?,
-            None => npz.array(&name, &[count], cases.iter().map(|c| c.at[k] as i64))?,
-        }
-    }
+    save_sweeps(&mut npz, sweeps)?;
     let metadata = json!({
-        "format": "bristle limit surfaces 1",
+        "format": FORMAT,
         "version": env!("CARGO_PKG_VERSION"),
         "rule": first.rule().name(),
         "n_ls": n,
@@ -105,4 +105,61 @@ pub fn save(path: &Path, tables: &[Table], cases: &[Case], sweeps: &[Sweep]) -> 
     let text = metadata.to_string().into_bytes();
     npz.array("metadata", &[text.len() as u64], text)?;
     npz.finish()
+}
+
+/// What every combination of the sweeps has of each of them, the last sweep fastest: numbers, or the index of a value.
+pub(super) fn save_sweeps(npz: &mut Npz<'_>, sweeps: &[Sweep]) -> Result<(), RolloutError> {
+    let count = combinations(sweeps);
+    for (k, sweep) in sweeps.iter().enumerate() {
+        let (name, at) = (format!("sweep.{}", sweep.key), (0..count).map(|i| places(sweeps, i)[k]));
+        match sweep.numbers() {
+            Some(numbers) => npz.array(&name, &[count as u64], at.map(|i| numbers[i]))?,
+            None => npz.array(&name, &[count as u64], at.map(|i| i as i64))?,
+        }
+    }
+    Ok(())
+}
+
+/// The patches of an NPZ of [`Table::save`] or [`save`], with the coefficient and force that it says, and the sweeps
+/// that made them.
+///
+/// # Errors
+/// A file that cannot be read, or is no such file.
+pub fn load(path: &Path) -> Result<(Vec<Pressed>, Vec<Sweep>), PatchError> {
+    let metadata = metadata(path)?;
+    if metadata["format"] != FORMAT {
+        let (table, (mu, f_n)) = (Table::load(path)?, Table::saved_load(path)?);
+        return Ok((vec![Pressed { patch: table.patch().clone(), rule: table.rule(), mu, f_n }], Vec::new()));
+    }
+    let wrong = |reason: String| PatchError::File { path: path.to_owned(), reason };
+    let rule: Rule = metadata["rule"].as_str().unwrap_or_default().parse()?;
+    let sweeps: Vec<Sweep> =
+        serde_json::from_value(metadata["sweeps"].clone()).map_err(|e| wrong(format!("sweeps: {e}")))?;
+    let (shape, weights) = archived(path, "weights")?;
+    let &[count, ny, nx] = shape.as_slice() else { return Err(wrong(format!("weights of shape {shape:?}"))) };
+    let array = |name: &str, each: usize| {
+        let (shape, values) = archived(path, name)?;
+        let expected = count * each;
+        if values.len() == expected {
+            Ok(values)
+        } else {
+            Err(wrong(format!("{name} of shape {shape:?}: expected {expected} numbers")))
+        }
+    };
+    let (cells, cell_m, mu, f_n) = (array("cells", 2)?, array("cell_m", 2)?, array("mu", 1)?, array("f_n", 1)?);
+    if combinations(&sweeps) != count {
+        return Err(wrong(format!("{count} tables: expected one for every combination of the sweeps")));
+    }
+    let patch = |k: usize| {
+        let [columns, rows] = [0, 1].map(|axis| cells[2 * k + axis] as usize);
+        if columns > nx || rows > ny {
+            return Err(wrong(format!("table {k} has {columns} x {rows} cells: expected at most {nx} x {ny}")));
+        }
+        let grid = Grid::new(columns, rows, columns as f64 * cell_m[2 * k], rows as f64 * cell_m[2 * k + 1])?;
+        let row = |j: usize| &weights[(k * ny + j) * nx..][..columns];
+        let map: Vec<f64> = (0..rows).flat_map(row).copied().collect();
+        let patch = Patch::from_pressure(grid, &map).map_err(|e| wrong(format!("table {k}: {e}")))?;
+        Ok(Pressed { patch, rule, mu: mu[k], f_n: f_n[k] })
+    };
+    Ok(((0..count).map(patch).collect::<Result<_, _>>()?, sweeps))
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use rayon::prelude::*;
+use serde::Deserialize;
 use toml_edit::Value;
 
 use crate::error::ParameterError;
@@ -25,7 +26,7 @@ const MAX_VALUES: usize = 1_000_000;
 /// assert_eq!(shapes.values, ["'square'", "'circle'"]);
 /// # Ok::<(), bristle::error::ParameterError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Sweep {
     /// Dotted path of the key.
     pub key: String,
@@ -127,12 +128,8 @@ pub fn cases(path: &Path, changes: &[String], sweeps: &[Sweep]) -> Result<Vec<Ca
     }
     let (text, name) = read(path, changes)?;
     let base = path.parent().unwrap_or(Path::new(""));
-    let count: usize = sweeps.iter().map(|s| s.values.len()).product();
     let case = |k: usize| {
-        let (mut at, mut rest) = (vec![0; sweeps.len()], k);
-        for (at, sweep) in at.iter_mut().zip(sweeps).rev() {
-            (*at, rest) = (rest % sweep.values.len(), rest / sweep.values.len());
-        }
+        let at = places(sweeps, k);
         let mut text = text.clone();
         let mut values = String::new();
         for (&i, sweep) in at.iter().zip(sweeps) {
@@ -143,7 +140,21 @@ pub fn cases(path: &Path, changes: &[String], sweeps: &[Sweep]) -> Result<Vec<Ca
         let name = if values.is_empty() { name.clone() } else { format!("{name} (with {})", &values[2..]) };
         Ok(Case { at, source: PatchSource::parse(&text, base, &name)? })
     };
-    (0..count).into_par_iter().map(case).collect()
+    (0..combinations(sweeps)).into_par_iter().map(case).collect()
+}
+
+/// How many combinations sweeps make.
+pub(super) fn combinations(sweeps: &[Sweep]) -> usize {
+    sweeps.iter().fold(1, |n, s| n.saturating_mul(s.values.len()))
+}
+
+/// Which value of every sweep combination `k` has; the last sweep runs fastest.
+pub(crate) fn places(sweeps: &[Sweep], k: usize) -> Vec<usize> {
+    let (mut at, mut rest) = (vec![0; sweeps.len()], k);
+    for (at, sweep) in at.iter_mut().zip(sweeps).rev() {
+        (*at, rest) = (rest % sweep.values.len(), rest / sweep.values.len());
+    }
+    at
 }
 
 #[cfg(test)]

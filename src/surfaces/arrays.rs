@@ -1,0 +1,241 @@
+//! Arrays of numbers that a user brings: `.npy`, `.csv`, and arrays inside an `.npz`.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use zip::ZipArchive;
+
+use crate::error::PatchError;
+
+/// An array of real numbers, the last axis fastest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    /// What errors call it.
+    pub name: String,
+    /// Lengths along the axes.
+    pub shape: Vec<usize>,
+    /// The numbers.
+    pub values: Vec<f64>,
+}
+
+impl Array {
+    /// Reads `FILE.npy`, `FILE.npz:NAME` (the array NAME of the archive) or `FILE.csv`. A CSV has the columns
+    /// `columns`, in any order and among others if it has a header that names them, else just these; its shape is
+    /// [rows, columns]. Lines that begin with `#` are comments.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or is no such array.
+    pub fn read(source: &str, columns: &[&str]) -> Result<Self, PatchError> {
+        let (path, inside) = match source.rsplit_once(".npz:") {
+            Some((stem, inside)) => (PathBuf::from(format!("{stem}.npz")), Some(inside)),
+            None => (PathBuf::from(source), None),
+        };
+        let ending = path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_lowercase();
+        let (shape, values) = match (ending.as_str(), inside) {
+            ("npz", Some(inside)) => archived(&path, inside)?,
+            ("npz", None) => {
+                let names = names(&path)?.join(", ");
+                return Err(wrong(&path, format!("expected {source}:NAME, with one of its arrays: {names}")));
+            }
+            ("npy", _) => {
+                let (file, length) = open(&path)?;
+                numbers(file, length).map_err(|reason| wrong(&path, reason))?
+            }
+            ("csv", _) => csv(&path, columns)?,
+            _ => return Err(wrong(&path, "expected a name that ends in .npy or .csv, or FILE.npz:NAME".to_owned())),
+        };
+        Ok(Self { name: source.to_owned(), shape, values })
+    }
+
+    /// Whether a text names a file that arrays are read from.
+    #[must_use]
+    pub fn is_source(text: &str) -> bool {
+        let text = text.to_lowercase();
+        [".npy", ".csv", ".npz"].iter().any(|ending| text.ends_with(ending)) || text.contains(".npz:")
+    }
+
+    /// An error about this array.
+    pub fn wrong(&self, reason: String) -> PatchError {
+        wrong(Path::new(&self.name), reason)
+    }
+}
+
+fn wrong(path: &Path, reason: String) -> PatchError {
+    PatchError::File { path: path.to_owned(), reason }
+}
+
+/// A regular file and its length.
+fn open(path: &Path) -> Result<(BufReader<File>, u64), PatchError> {
+    let io = |source| PatchError::Io { path: path.to_owned(), source };
+    let found = std::fs::metadata(path).map_err(io)?;
+    if !found.is_file() {
+        return Err(wrong(path, "expected a regular file".to_owned()));
+    }
+    Ok((BufReader::new(File::open(path).map_err(io)?), found.len()))
+}
+
+/// An NPZ, and its length.
+fn archive(path: &Path) -> Result<(ZipArchive<BufReader<File>>, u64), PatchError> {
+    let (file, length) = open(path)?;
+    let zip = ZipArchive::new(file).map_err(|e| wrong(path, format!("not an NPZ file: {e}")))?;
+    Ok((zip, length))
+}
+
+/// Names of the arrays of an NPZ.
+fn names(path: &Path) -> Result<Vec<String>, PatchError> {
+    let (zip, _) = archive(path)?;
+    let names = zip.file_names().filter_map(Result::ok);
+    Ok(names.filter_map(|n| n.strip_suffix(".npy").map(str::to_owned)).collect())
+}
+
+/// Shape and numbers of an array of an NPZ.
+pub fn archived(path: &Path, name: &str) -> Result<(Vec<usize>, Vec<f64>), PatchError> {
+    let (mut zip, length) = archive(path)?;
+    let Ok(entry) = zip.by_name(&format!("{name}.npy")) else {
+        return Err(wrong(path, format!("no array `{name}`: expected one of {}", names(path)?.join(", "))));
+    };
+    // Arrays are stored as they are: none is longer than the file.
+    let length = entry.size().min(length);
+    numbers(entry, length).map_err(|reason| wrong(path, format!("{name}: {reason}")))
+}
+
+/// The JSON in the array `metadata` of an NPZ.
+pub fn metadata(path: &Path) -> Result<serde_json::Value, PatchError> {
+    let bytes: Vec<u8> = archived(path, "metadata")?.1.into_iter().map(|v| v as u8).collect();
+    serde_json::from_slice(&bytes).map_err(|e| wrong(path, format!("metadata: {e}")))
+}
+
+/// Shape and numbers of an array of `length` bytes.
+fn numbers(reader: impl Read, length: u64) -> Result<(Vec<usize>, Vec<f64>), String> {
+    let npy = npyz::NpyFile::new(reader).map_err(|e| format!("not an .npy array: {e}"))?;
+    let shape: Vec<usize> = npy.shape().iter().map(|n| *n as usize).collect();
+    let item = npy.dtype().num_bytes().unwrap_or(1);
+    let bytes = shape.iter().try_fold(item, |n, length| n.checked_mul(*length));
+    if bytes.is_none_or(|n| n as u64 > length) {
+        return Err(format!("an array of shape {shape:?}: the file ends before it"));
+    }
+    let is_fortran = npy.header().order() == npyz::Order::Fortran;
+    let descr = npy.dtype().descr();
+    let values = match descr.trim_matches('\'').trim_start_matches(['<', '>', '|', '=']) {
+        "f8" => npy.into_vec::<f64>(),
+        "f4" => npy.into_vec::<f32>().map(|all| all.into_iter().map(f64::from).collect()),
+        "i8" => npy.into_vec::<i64>().map(|all| all.into_iter().map(|v| v as f64).collect()),
+        "i4" => npy.into_vec::<i32>().map(|all| all.into_iter().map(f64::from).collect()),
+        "u1" => npy.into_vec::<u8>().map(|all| all.into_iter().map(f64::from).collect()),
+        _ => return Err(format!("an array of type {descr}: expected f8, f4, i8, i4 or u1")),
+    }
+    .map_err(|e| e.to_string())?;
+    Ok((shape.clone(), if is_fortran { last_axis_fastest(&shape, &values) } else { values }))
+}
+
+/// The numbers of an array whose first axis is fastest.
+fn last_axis_fastest(shape: &[usize], values: &[f64]) -> Vec<f64> {
+    let place = |k: usize| {
+        let (mut rest, mut place) = (k, 0);
+        for n in shape.iter().rev() {
+            place = place * n + rest % n;
+            rest /= n;
+        }
+        place
+    };
+    (0..values.len()).map(|k| values[place(k)]).collect()
+}
+
+/// The columns of a CSV, as [rows, columns].
+fn csv(path: &Path, columns: &[&str]) -> Result<(Vec<usize>, Vec<f64>), PatchError> {
+    let (file, _) = open(path)?;
+    let mut reader =
+        csv::ReaderBuilder::new().has_headers(false).trim(csv::Trim::All).comment(Some(b'#')).from_reader(file);
+    let expected = format!("expected {}", columns.join(", "));
+    let mut places: Option<Vec<usize>> = None;
+    let mut values = Vec::new();
+    for record in reader.records() {
+        let record = record.map_err(|e| wrong(path, e.to_string()))?;
+        let line = record.position().map_or(0, csv::Position::line);
+        let is_header = places.is_none() && record.iter().any(|text| text.parse::<f64>().is_err());
+        let places = match &mut places {
+            Some(places) => places,
+            None if is_header => {
+                let place = |name: &&str| record.iter().position(|field| field == *name);
+                let found: Option<Vec<usize>> = columns.iter().map(place).collect();
+                let header = record.iter().collect::<Vec<_>>().join(", ");
+                let missing = || wrong(path, format!("line {line}: the header `{header}`: {expected}"));
+                places = Some(found.ok_or_else(missing)?);
+                continue;
+            }
+            None if record.len() == columns.len() => places.insert((0..columns.len()).collect()),
+            None => {
+                let n = record.len();
+                return Err(wrong(path, format!("line {line}: {n} columns without a header: {expected}")));
+            }
+        };
+        for (place, name) in places.iter().zip(columns) {
+            let text = record.get(*place).unwrap_or_default();
+            let value = text.parse().map_err(|_| {
+                wrong(path, format!("line {line}, column {name}: `{text}` is no number: expected a finite number"))
+            })?;
+            values.push(value);
+        }
+    }
+    Ok((vec![values.len() / columns.len(), columns.len()], values))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use npyz::WriterBuilder;
+
+    fn read(path: &Path, columns: &[&str]) -> Result<(Vec<usize>, Vec<f64>), String> {
+        Array::read(path.to_str().unwrap(), columns).map(|a| (a.shape, a.values)).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn an_npy_is_read_in_either_order_and_of_any_type() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.npy");
+        let value = |i: usize, j: usize, k: usize| (100 * i + 10 * j + k) as f32;
+        let mut wanted = Vec::new();
+        let mut reversed = Vec::new();
+        for a in 0..24 {
+            let [i, j, k] = [a / 12, a / 4 % 3, a % 4];
+            wanted.push(value(i, j, k));
+            let [i, j, k] = [a % 2, a / 2 % 3, a / 6];
+            reversed.push(value(i, j, k));
+        }
+        for (order, values) in [(npyz::Order::C, &wanted), (npyz::Order::Fortran, &reversed)] {
+            let options = npyz::WriteOptions::new().default_dtype().order(order).shape(&[2, 3, 4]);
+            let mut writer = options.writer(File::create(&path).unwrap()).begin_nd().unwrap();
+            writer.extend(values.iter().copied()).unwrap();
+            writer.finish().unwrap();
+            let wanted = wanted.iter().map(|v| f64::from(*v)).collect();
+            assert_eq!(read(&path, &[]).unwrap(), (vec![2, 3, 4], wanted), "{order:?}");
+        }
+        let text = "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296), }\n";
+        let length = (text.len() as u16).to_le_bytes();
+        std::fs::write(&path, [&b"\x93NUMPY\x01\x00"[..], &length, text.as_bytes()].concat()).unwrap();
+        assert!(read(&path, &[]).unwrap_err().contains("the file ends before it"));
+    }
+
+    #[test]
+    fn a_csv_has_a_header_or_just_its_columns() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.csv");
+        let of = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            read(&path, &["fx", "fy"])
+        };
+        assert_eq!(of("# made by hand\n1, 2\n-3e-1,nan\n").unwrap().1[..3], [1.0, 2.0, -0.3]);
+        assert_eq!(of("fy,tau,fx\n1,2,3\n4,5,6\n").unwrap(), (vec![2, 2], vec![3.0, 1.0, 6.0, 4.0]));
+        assert_eq!(of("").unwrap(), (vec![0, 2], vec![]));
+        for (text, part) in [
+            ("1,2,3\n", "line 1: 3 columns without a header: expected fx, fy"),
+            ("fx,tau\n1,2\n", "line 1: the header `fx, tau`: expected fx, fy"),
+            ("fx,fy\n1,2\n3,x\n", "line 3, column fy: `x` is no number"),
+            ("1,2\n3\n", "line: 2"),
+        ] {
+            let message = of(text).unwrap_err();
+            assert!(message.contains(part) && message.contains("a.csv"), "{message}");
+        }
+    }
+}
