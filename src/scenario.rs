@@ -14,6 +14,7 @@ mod shapes;
 mod signal;
 mod spec;
 mod step;
+mod suggest;
 mod tables;
 
 pub use change::change;

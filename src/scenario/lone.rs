@@ -60,8 +60,7 @@ impl PatchSource {
     /// As [`Scenario::parse`].
     pub fn parse(text: &str, base: &Path, name: &str) -> Result<Self, ScenarioError> {
         let malformed = |e: toml::de::Error| ScenarioError::toml(name, text, &e);
-        let keys: toml::Table = toml::from_str(text).map_err(malformed)?;
-        if ["body", "inputs", "duration"].iter().any(|key| keys.contains_key(*key)) {
+        if is_scenario(text) {
             let scenario = Scenario::parse(text, base, name)?;
             let contact = scenario.contact(0)?;
             let f_n = contact.inputs.normal_force.value(0.0).max(0.0);
@@ -95,6 +94,12 @@ impl PatchSource {
         let (patch, _) = drawn.map_err(|e| at(&e.field, e.to_string()))?;
         Ok(Self { patch, mu, f_n, rule: None, n_ls: None, scenario: false })
     }
+}
+
+/// Whether a text is a whole scenario, by its keys.
+pub(super) fn is_scenario(text: &str) -> bool {
+    let keys: toml::Table = toml::from_str(text).unwrap_or_default();
+    ["body", "inputs", "duration"].iter().any(|key| keys.contains_key(*key))
 }
 
 /// The frames with pressure of the file that the `[patch]` table of a text reads; none if that has no frames. Arguments as of

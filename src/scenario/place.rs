@@ -6,6 +6,9 @@ use std::path::PathBuf;
 
 use toml::de::{DeTable, DeValue};
 
+use super::lone::is_scenario;
+use super::suggest::{keys, suggestion};
+
 /// A scenario that cannot be used. All of these are about what the user wrote.
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
@@ -83,10 +86,13 @@ impl ScenarioError {
         let span = error.span().unwrap_or(0..0);
         let message = error.message().trim().replace('\n', ": ");
         let field = field_at(text, span.start).filter(|field| !message.contains(field.as_str()));
-        let message = match (field, message.starts_with("unknown field")) {
+        let mut message = match (field, message.starts_with("unknown field")) {
             (Some(field), false) => format!("{field}: {message}"),
             _ => message,
         };
+        if message.contains("unknown ") {
+            message += &suggestion(&message, &if is_scenario(text) { keys() } else { Vec::new() });
+        }
         Self::at(file, text, span, message)
     }
 
