@@ -108,7 +108,7 @@ impl Scenario {
     pub fn parse(text: &str, base: &Path, name: &str) -> Result<Self, ScenarioError> {
         let spec: Spec = toml::from_str(text).map_err(|e| ScenarioError::toml(name, text, &e))?;
         let at = |field: &str, message: String| ScenarioError::field(name, text, field, message);
-        check::spec(&spec).map_err(|e| at(&e.field, e.to_string()))?;
+        check::spec(&spec).map_err(|e| at(e.field.split(", ").next().unwrap_or_default(), e.to_string()))?;
         let mut plan =
             Plan::new(spec.duration, spec.step.longest, spec.record_every).map_err(|e| at(&e.field, e.to_string()))?;
         if let Some(tolerance) = spec.step.tolerance {

@@ -1,28 +1,51 @@
-//! Changes of a scenario from the command line: `friction.mu_c=0.4`.
+//! Changes of a scenario from the command line: `friction.mu_c=0.4`, `~friction.mu_s`.
 
-use toml_edit::{DocumentMut, Item, Table, Value};
+use toml_edit::{Array, DocumentMut, Item, Table, Value};
 
 use super::ScenarioError;
 
-/// Puts `value` at the dotted path `key` of the scenario `text` and returns the new text; comments
-/// and layout stay. `value` is TOML; a bare word is a string. Numbers in the path index arrays.
+/// Lists that are these where a scenario does not give them, so that one of their numbers can be set alone.
+const LISTS: [(&str, &[f64]); 4] = [
+    ("initial.pose", &[0.0; 3]),
+    ("initial.twist", &[0.0; 3]),
+    ("body.offset", &[0.0; 2]),
+    ("inputs.gravity", &[0.0; 2]),
+];
+/// Lists of two for which one number may stand, and the number where a scenario says nothing, not even `file` or
+/// `pressure`.
+const PAIRS: [(&str, &str); 2] = [("patch.size", "0.02"), ("patch.cells", "21")];
+
+/// For `key=value` puts `value` at the dotted path `key` of the scenario `text`, for `~key` removes that key, and
+/// returns the new text; comments and layout stay. `value` is TOML; a bare word is a string. Numbers in the path index
+/// arrays; tables, and lists of numbers that have a default, need not be there.
 ///
 /// ```
 /// let text = bristle::scenario::change("[friction]\nmu_c = 1.0\n", "friction.mu_c={ uniform = [0.4, 0.8] }")?;
 /// assert_eq!(text, "[friction]\nmu_c = { uniform = [0.4, 0.8] }\n");
+/// assert_eq!(bristle::scenario::change(&text, "~friction.mu_c")?, "[friction]\n");
 /// # Ok::<(), bristle::scenario::ScenarioError>(())
 /// ```
 ///
 /// # Errors
-/// No `=`, an empty key, or a path through something that is no table; text that is not TOML stays as it is.
+/// No `=`, an empty key, a path through something that is no table, or a key to remove that is not there; text that is
+/// not TOML stays as it is.
 pub fn change(text: &str, change: &str) -> Result<String, ScenarioError> {
     let wrong = |reason: String| ScenarioError::Override { change: change.to_owned(), reason };
+    let path = |key: &'_ str| {
+        let path: Vec<String> = key.trim().split('.').map(|part| part.trim().to_owned()).collect();
+        let is_whole = path.iter().all(|part| !part.is_empty());
+        if is_whole { Ok(path) } else { Err(wrong("expected a dotted key such as `friction.mu_c`".into())) }
+    };
+    if let Some(key) = change.strip_prefix('~') {
+        let path = path(key)?;
+        let Ok(mut document) = text.parse::<DocumentMut>() else { return Ok(text.to_owned()) };
+        let wrong = |reason| ScenarioError::Override { change: format!("--unset {key}"), reason };
+        remove(document.as_item_mut(), &path).map_err(wrong)?;
+        return Ok(document.to_string());
+    }
     let (key, value) =
         change.split_once('=').ok_or_else(|| wrong("expected `key=value`, such as `friction.mu_c=0.4`".into()))?;
-    let path: Vec<&str> = key.trim().split('.').map(str::trim).collect();
-    if path.iter().any(|p| p.is_empty()) {
-        return Err(wrong("expected a dotted key such as `friction.mu_c`".into()));
-    }
+    let path = path(key)?;
     let value = value.trim();
     let bare = !value.is_empty() && value.chars().all(|c| c.is_alphanumeric() || "-_./".contains(c));
     let new: Value = match value.parse::<Value>() {
@@ -32,17 +55,18 @@ pub fn change(text: &str, change: &str) -> Result<String, ScenarioError> {
     };
     // What is not TOML is reported, with its place, by the reader.
     let Ok(mut document) = text.parse::<DocumentMut>() else { return Ok(text.to_owned()) };
+    let has_map = ["file", "pressure"].iter().any(|key| document.get("patch").and_then(|p| p.get(key)).is_some());
     let mut item: &mut Item = document.as_item_mut();
     for (depth, part) in path.iter().enumerate() {
         let here = || path[..depth].join(".");
         if let Ok(i) = part.parse::<usize>() {
-            let n = item
-                .as_array()
-                .map(toml_edit::Array::len)
-                .or(item.as_array_of_tables().map(toml_edit::ArrayOfTables::len));
+            spread(item, &here(), has_map);
+            let n = item.as_array().map(Array::len).or(item.as_array_of_tables().map(toml_edit::ArrayOfTables::len));
             if n.is_none_or(|n| i >= n) {
-                let n = n.unwrap_or(0);
-                return Err(wrong(format!("`{}` has {n} elements: expected an index below that", here())));
+                return Err(wrong(match n {
+                    Some(n) => format!("`{}` has {n} elements: expected an index below that", here()),
+                    None => format!("`{}` is no list here: expected a key, or a whole list `{0}=[..]`", here()),
+                }));
             }
             item = &mut item[i];
             continue;
@@ -54,9 +78,10 @@ pub fn change(text: &str, change: &str) -> Result<String, ScenarioError> {
             }
         }
         if !item.is_table_like() {
-            return Err(wrong(format!("`{}` is no table", here())));
+            let (here, inside) = (here(), path[depth..].join("."));
+            return Err(wrong(format!("`{here}` is no table: `{here}={{ {inside} = {value} }}` makes it one")));
         }
-        item = &mut item[*part];
+        item = &mut item[part.as_str()];
     }
     let decor = item.as_value().map(|old| old.decor().clone());
     let mut new = new;
@@ -69,9 +94,144 @@ pub fn change(text: &str, change: &str) -> Result<String, ScenarioError> {
     Ok(document.to_string())
 }
 
+/// Makes a list of what stands for one: a default that is not said, or one number for two. `has_map`: of a map that is
+/// given, the defaults are others.
+fn spread(item: &mut Item, path: &str, has_map: bool) {
+    let pair = PAIRS.iter().find(|(key, _)| *key == path).map(|(_, default)| *default);
+    let values: Vec<Value> = match (item.as_value(), pair) {
+        (None, _) if !item.is_none() => return,
+        (None, Some(default)) if !has_map => default.parse().map_or(Vec::new(), |value: Value| vec![value; 2]),
+        (None, None) => match LISTS.iter().find(|(key, _)| *key == path) {
+            Some((_, values)) => values.iter().map(|v| Value::from(*v)).collect(),
+            None => return,
+        },
+        (Some(value), Some(_)) if !value.is_array() => vec![value.clone(); 2],
+        _ => return,
+    };
+    let mut array = Array::new();
+    for (k, value) in values.into_iter().enumerate() {
+        array.push_formatted(value.decorated(if k == 0 { "" } else { " " }, ""));
+    }
+    // A comment behind it stays.
+    if let Some(value) = item.as_value() {
+        *array.decor_mut() = value.decor().clone();
+    }
+    *item = Item::Value(Value::Array(array));
+}
+
+/// Removes what is at `path`.
+fn remove(item: &mut Item, path: &[String]) -> Result<(), String> {
+    let Some((part, rest)) = path.split_first() else { return Ok(()) };
+    let index = part.parse::<usize>().unwrap_or(usize::MAX);
+    let known = match &*item {
+        item if item.is_table_like() => {
+            let keys: Vec<&str> = item.as_table_like().into_iter().flat_map(|t| t.iter()).map(|(key, _)| key).collect();
+            format!("one of {}", keys.join(", "))
+        }
+        item => {
+            match item.as_array().map(Array::len).or(item.as_array_of_tables().map(toml_edit::ArrayOfTables::len)) {
+                Some(n) => format!("an index below {n}"),
+                None => "a key of a table".to_owned(),
+            }
+        }
+    };
+    let absent = || format!("there is no `{part}` to remove: expected {known}");
+    if !rest.is_empty() {
+        let inner = if item.is_table_like() { item.get_mut(part.as_str()) } else { item.get_mut(index) };
+        return remove(inner.ok_or_else(absent)?, rest);
+    }
+    let removed = if let Some(table) = item.as_table_like_mut() {
+        table.remove(part).is_some()
+    } else if let Some(array) = item.as_array_mut().filter(|array| index < array.len()) {
+        array.remove(index);
+        true
+    } else if let Some(tables) = item.as_array_of_tables_mut().filter(|tables| index < tables.len()) {
+        tables.remove(index);
+        true
+    } else {
+        false
+    };
+    if removed { Ok(()) } else { Err(absent()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn table(text: &str) -> toml::Table {
+        toml::from_str(text).unwrap_or_else(|e| panic!("{text}: {e}"))
+    }
+
+    /// What a scenario leaves at its default can be set as what it says.
+    #[test]
+    fn tables_and_lists_that_are_not_there_can_be_set_in_part() {
+        for text in [
+            "duration = 1\n",
+            "duration = 1\n[initial]\nbristles = \"steady\"\n",
+            "initial = {}\nbody = { mass = 1 }\n",
+        ] {
+            for (key, wanted) in [
+                ("initial.pose.2=0.1", "initial = { pose = [0.0, 0.0, 0.1] }"),
+                ("initial.twist.0={ uniform = [0, 1] }", "initial = { twist = [{ uniform = [0, 1] }, 0.0, 0.0] }"),
+                ("body.offset.1=1e-3", "body = { offset = [0.0, 1e-3] }"),
+                ("inputs.gravity.1=-9.81", "inputs = { gravity = [0.0, -9.81] }"),
+                ("inputs.wrench.fx.points=[[0, 1]]", "inputs = { wrench = { fx = { points = [[0, 1]] } } }"),
+                ("body.inertia.disc=0.1", "body = { inertia = { disc = 0.1 } }"),
+                ("step.tolerance=1e-6", "step = { tolerance = 1e-6 }"),
+            ] {
+                let changed = table(&change(text, key).unwrap());
+                for (name, inner) in &table(wanted) {
+                    for (name_inside, value) in inner.as_table().unwrap() {
+                        assert_eq!(&changed[name][name_inside], value, "{text}{key}");
+                    }
+                }
+            }
+        }
+        let two = change("[patch]\nsize = 0.03 # why\n", "patch.size.1=0.02").unwrap();
+        assert_eq!(two.lines().nth(1), Some("size = [0.03, 0.02] # why"));
+        let two = change("[patch]\ncells = 31\n", "patch.cells.0=11").unwrap();
+        assert_eq!(two, "[patch]\ncells = [11, 31]\n");
+        assert_eq!(change("[patch]\n", "patch.cells.0=11").unwrap(), "[patch]\ncells = [11, 21]\n");
+        assert_eq!(change("[patch]\n", "patch.size.1=0.01").unwrap(), "[patch]\nsize = [0.02, 0.01]\n");
+        // A map from a file has its own.
+        let message = change("[patch]\nfile = 'a.csv'\n", "patch.size.0=0.01").unwrap_err().to_string();
+        assert!(message.contains("`patch.size` is no list here: expected a key, or a whole list"), "{message}");
+    }
+
+    #[test]
+    fn keys_are_removed_wherever_they_stand() {
+        let text =
+            "# top\na = 1 # one\n[b]\nc = [1, 2]\nd = { e = 1, f = 2 }\n[[b.g]]\nh = 1\n[[b.g]]\nh = 2\n[b.i]\nj = 1\n";
+        for (key, gone) in [
+            ("a", "a = 1"),
+            ("b.c.0", "1, 2"),
+            ("b.d.e", "e = 1"),
+            ("b.d", "d ="),
+            ("b.g.0", "h = 1"),
+            ("b.g.1.h", "h = 2"),
+            ("b.g", "[[b.g]]"),
+            ("b.i", "j = 1"),
+            ("b", "b"),
+        ] {
+            let left = change(text, &format!("~{key}")).unwrap();
+            assert!(!left.contains(gone) && text.contains(gone), "{key}: {left}");
+            table(&left);
+        }
+        assert!(change(text, "~b.g.0").unwrap().contains("h = 2"));
+        assert_eq!(change("a = 1\n", "~a").unwrap(), "");
+        for (key, part) in [
+            ("~x", "there is no `x` to remove: expected one of a, b"),
+            ("~b.x", "expected one of c, d, g, i"),
+            ("~b.c.2", "expected an index below 2"),
+            ("~b.g.7.h", "expected an index below 2"),
+            ("~a.x", "expected a key of a table"),
+            ("~", "dotted key"),
+            ("~b..c", "dotted key"),
+        ] {
+            let message = change(text, key).unwrap_err().to_string();
+            assert!(message.contains(part), "{key}: {message}");
+        }
+    }
 
     #[test]
     fn values_are_replaced_added_and_indexed() {

@@ -23,11 +23,9 @@ pub(super) fn spec(spec: &Spec) -> Check {
         }
     }
     contact(spec)?;
+    kind(spec)?;
     body(&spec.body)?;
     inputs(&spec.inputs, spec.body.kind)?;
-    if spec.body.kind == KindName::Prescribed && spec.initial.twist.is_some() {
-        return Err(unused("initial.twist", "a body that moves freely"));
-    }
     coefficients(spec)?;
     ranges(spec)
 }
@@ -73,26 +71,51 @@ fn contact(spec: &Spec) -> Check {
     Ok(())
 }
 
+/// Every kind of body has keys that others have not. All that do nothing are told at once.
+fn kind(Spec { body, inputs, initial, .. }: &Spec) -> Check {
+    use KindName::{Body, Gripper, Prescribed, World};
+    const FREE: (&[KindName], &str) = (&[Body, Gripper, World], "a body that moves freely");
+    let keys = [
+        ("body.mass", body.mass.is_some(), FREE),
+        ("body.inertia", body.inertia.is_some(), FREE),
+        ("body.pads", body.pads.is_some(), FREE),
+        ("body.offset", body.offset.is_some(), (&[Body][..], "kind = \"body\"")),
+        ("inputs.wrench", inputs.wrench.is_some(), FREE),
+        ("inputs.gravity", inputs.gravity.is_some(), FREE),
+        ("inputs.tilt", inputs.tilt.is_some(), (&[Body, World][..], "kinds \"body\" and \"world\"")),
+        ("inputs.twist", inputs.twist.is_some(), (&[Prescribed][..], "kind = \"prescribed\"")),
+        ("initial.twist", initial.twist.is_some(), FREE),
+    ];
+    let idle = keys.iter().filter(|(_, given, (kinds, _))| *given && !kinds.contains(&body.kind));
+    let idle: Vec<(&str, &str)> = idle.map(|(key, _, (_, of))| (*key, *of)).collect();
+    match idle[..] {
+        [] => Ok(()),
+        [(key, of)] => Err(unused(key, of)),
+        _ => {
+            let names: Vec<&str> = idle.iter().map(|(key, _)| *key).collect();
+            let kind = format!("{:?}", body.kind).to_lowercase();
+            let needs = if body.kind == Prescribed && inputs.twist.is_none() { ", but `inputs.twist`" } else { "" };
+            let accepted = format!(
+                "none of these with kind = \"{kind}\"{needs}; on the command line `--unset {}` removes them",
+                names.join(",")
+            );
+            Err(ParameterError::new(names.join(", "), "given", accepted))
+        }
+    }
+}
+
 fn body(body: &BodySpec) -> Check {
     if body.kind == KindName::Prescribed {
-        let given = [
-            ("body.mass", body.mass.is_some()),
-            ("body.inertia", body.inertia.is_some()),
-            ("body.pads", body.pads.is_some()),
-        ];
-        if let Some((field, _)) = given.into_iter().find(|(_, given)| *given) {
-            return Err(unused(field, "a body that moves freely"));
-        }
-    } else if body.mass.is_none() {
+        return Ok(());
+    }
+    if body.mass.is_none() {
         return Err(missing("body.mass", "a mass > 0 [kg]"));
-    } else if body.inertia.is_none() {
+    }
+    if body.inertia.is_none() {
         return Err(missing(
             "body.inertia",
             "a moment of inertia > 0 [kg m^2], `{ rectangle = [w, h] }` or `{ disc = radius }`",
         ));
-    }
-    if body.offset.is_some() && body.kind != KindName::Body {
-        return Err(unused("body.offset", "kind = \"body\""));
     }
     Ok(())
 }
@@ -128,25 +151,10 @@ fn coefficients(Spec { friction, inputs, .. }: &Spec) -> Check {
 }
 
 fn inputs(inputs: &InputsSpec, kind: KindName) -> Check {
-    if kind == KindName::Prescribed {
-        if inputs.twist.is_none() {
-            return Err(missing("inputs.twist", "the twist `{ vx, vy, w }` of the patch"));
-        }
-        let given = [
-            ("inputs.wrench", inputs.wrench.is_some()),
-            ("inputs.gravity", inputs.gravity.is_some()),
-            ("inputs.tilt", inputs.tilt.is_some()),
-        ];
-        if let Some((field, _)) = given.into_iter().find(|(_, given)| *given) {
-            return Err(unused(field, "a body that moves freely"));
-        }
-    } else if inputs.twist.is_some() {
-        return Err(unused("inputs.twist", "kind = \"prescribed\""));
+    if kind == KindName::Prescribed && inputs.twist.is_none() {
+        return Err(missing("inputs.twist", "the twist `{ vx, vy, w }` of the patch"));
     }
     if inputs.tilt.is_some() {
-        if kind == KindName::Gripper {
-            return Err(unused("inputs.tilt", "kinds \"body\" and \"world\""));
-        }
         if inputs.normal_force.is_some() || inputs.gravity.is_some() {
             return Err(ParameterError::new(
                 "inputs.tilt",
