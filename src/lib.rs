@@ -59,3 +59,4 @@ pub mod scenario;
 pub mod schedule;
 pub mod statistics;
 pub mod surfaces;
+pub mod terminal;

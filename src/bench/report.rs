@@ -8,6 +8,7 @@ use super::{process, work};
 use crate::cpu::processor;
 use crate::friction::Law;
 use crate::number::simd::Simd;
+use crate::terminal::{columns, wrap};
 
 /// A measurement of this machine.
 #[derive(Clone, Debug, Serialize)]
@@ -271,13 +272,13 @@ impl Report {
         }
     }
 
-    /// The table for a terminal, at most 120 columns wide.
+    /// The report for a terminal of `width` columns.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub fn text(&self, width: usize) -> String {
         let mut text = format!("CPU     {}, {}\n", self.machine, self.simd);
         text += &match (&self.adapter, &self.driver, &self.no_gpu) {
             (Some(adapter), Some(driver), _) if self.software == Some(true) => format!(
-                "GPU     none: {adapter} ({driver}) is a software driver.\n        \
+                "GPU     none: {adapter} ({driver}) is a software driver. \
                  It runs on the CPU; its rows say nothing about a GPU.\n"
             ),
             (Some(adapter), Some(driver), _) => format!("GPU     {adapter} ({driver})\n"),
@@ -285,39 +286,43 @@ impl Report {
             _ => "GPU     not measured\n".to_owned(),
         };
         text += &format!("commit  {}\n", self.commit);
-        let mut before: Option<&Row> = None;
-        for row in &self.rows {
-            if !before.is_some_and(|b| b.same_work(row)) {
-                text += &head(row);
+        for rows in self.rows.chunk_by(Row::same_work) {
+            text += &format!("\n{}: {}\n", rows[0].work, title(&rows[0]));
+            let cells: Vec<Vec<String>> = std::iter::once(HEAD.map(str::to_owned).to_vec())
+                .chain(rows.iter().map(|row| cells(row).to_vec()))
+                .collect();
+            text += &columns(&cells, width);
+            for row in rows.iter().filter(|row| row.failed > 0) {
+                let Row { engine, precision, failed, contacts, .. } = row;
+                text += &format!("{engine} {precision}: {failed} of {contacts} contacts became non-finite\n");
             }
-            text += &line(row);
-            before = Some(row);
         }
         text += "\nns: wall time x threads / (passes x cells with pressure). cpu ns: the same in processor time.\n\
                  x paper: steps (tables) per second over those of its Tables II and V.\n\
                  x base: against the baseline, per cell and pass, and per simulated second at like accuracy.\n\
-                 error: from the converged path [m]. differs: from the CPU in f64 [m; of tables -],\n\
+                 error: from the converged path [m]. differs: from the CPU in f64 [m; of tables -], \
                  by 0 where a table is made in f64 although f32 was asked for.\n\
                  memory: what the process took; on the device for a GPU.\n";
-        text
+        wrap(&text, width)
     }
 }
 
-fn head(row: &Row) -> String {
+const HEAD: [&str; 13] = [
+    "engine", "contacts", "steps/s", "passes", "ns", "cpu ns", "sim s/s", "x paper", "x base", "error", "differs",
+    "set-up", "memory",
+];
+
+fn title(row: &Row) -> String {
     let Row { work, law, n, cells, .. } = row;
-    let title = match *work {
+    match *work {
         "step" => format!("in hand, case 2, {law}: a bristle in each of {cells} cells of {n} x {n}"),
         "reduced" => format!("in hand, case 2, {law}: one bristle on the limit surface of {n} x {n} cells"),
         "basis" => format!("limit surfaces of {n} x {n} cells about the grid's centre, N_ls 20 (set-up: the basis)"),
         _ => format!("limit surfaces of {n} x {n} cells, N_ls 20 (a step is a table)"),
-    };
-    let [a, b, c, d, e] = ["engine", "contacts", "steps/s", "passes", "ns"];
-    let [f, g, h, i] = ["cpu ns", "sim s/s", "x paper", "x base"];
-    let [j, k, l, m] = ["error", "differs", "set-up", "memory"];
-    format!("\n{work}: {title}\n{a:<13}{b:>9}{c:>10}{d:>7}{e:>8}{f:>8}{g:>9}{h:>8}{i:>12}{j:>9}{k:>9}{l:>8}{m:>10}\n")
+    }
 }
 
-fn line(row: &Row) -> String {
+fn cells(row: &Row) -> [String; 13] {
     let or_dash = |v: Option<String>| v.unwrap_or_else(|| "-".to_owned());
     let engine = match (row.engine, row.software) {
         ("gpu", true) => "software f32".to_owned(),
@@ -329,16 +334,21 @@ fn line(row: &Row) -> String {
     });
     let metres = |v: Option<f64>| or_dash(v.map(|v| format!("{v:.1e}")));
     let memory = if row.engine == "gpu" { row.device_bytes } else { row.host_bytes };
-    let mut line = format!("{engine:<13}{:>9}{:>10.2e}", row.contacts, row.contact_steps_per_s);
-    line += &format!("{:>7.2}{:>8}", row.passes_per_step, brief(row.ns_per_cell_pass));
-    line += &format!("{:>8}", or_dash(row.cpu_ns_per_cell_pass.map(brief)));
-    line += &format!("{:>9}{:>8}", or_dash(row.simulated_s_per_s.map(brief)), or_dash(row.times_paper.map(brief)));
-    line += &format!("{:>12}{:>9}{:>9}", or_dash(base), metres(row.error_m), metres(row.difference));
-    line += &format!("{:>8}{:>10}\n", format!("{:.2} s", row.setup_s), or_dash(memory.map(megabytes)));
-    if row.failed > 0 {
-        line += &format!("  {} of {} contacts became non-finite\n", row.failed, row.contacts);
-    }
-    line
+    [
+        engine,
+        row.contacts.to_string(),
+        format!("{:.2e}", row.contact_steps_per_s),
+        format!("{:.2}", row.passes_per_step),
+        brief(row.ns_per_cell_pass),
+        or_dash(row.cpu_ns_per_cell_pass.map(brief)),
+        or_dash(row.simulated_s_per_s.map(brief)),
+        or_dash(row.times_paper.map(brief)),
+        or_dash(base),
+        metres(row.error_m),
+        metres(row.difference),
+        format!("{:.2} s", row.setup_s),
+        or_dash(memory.map(megabytes)),
+    ]
 }
 
 /// A positive number in about three digits.

@@ -7,8 +7,9 @@ use super::{Failure, print};
 use crate::bench::{self, EngineName, Options, Work};
 use crate::number::simd::Simd;
 use crate::patch::MAX_CELLS_PER_SIDE;
+use crate::terminal;
 
-/// Measures the engines of this machine side by side, in under a minute.
+/// Measure the engines of this machine side by side, in under a minute.
 ///
 /// The work is the paper's in-hand case 2: `step` with a bristle in every cell, `reduced` with one bristle on the limit
 /// surface; `surface` are tables of limit surfaces. Every row gets a share of the time and simulates as much of the 2 s as fits.
@@ -16,6 +17,10 @@ use crate::patch::MAX_CELLS_PER_SIDE;
 /// `ns` is wall time x threads / (passes over the cells x cells with pressure). The baseline is the step as the paper
 /// has it: explicit Euler, cell after cell, at 5e-6 s.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  bristle bench
+  bristle bench --engine cpu --work step,reduced --n 11,21 -b 64,512
+  bristle bench --json")]
 pub(super) struct BenchArguments {
     /// Engines to measure [default: all].
     #[arg(long = "engine", value_enum, value_name = "NAME", value_delimiter = ',')]
@@ -99,10 +104,13 @@ impl BenchArguments {
         if self.json {
             print(&serde_json::to_string(&report).map_err(Failure::of_machine)?)
         } else {
-            print(report.text().trim_end())
+            print(report.text(terminal::width().unwrap_or(WIDTH)).trim_end())
         }
     }
 }
+
+/// Columns of text that goes to no terminal.
+const WIDTH: usize = 120;
 
 /// Contacts of a batch at most: what they take in memory is no measure any more.
 const MOST_CONTACTS: usize = 1 << 20;
