@@ -4,7 +4,9 @@
 //! the machine refused (no adapter, no disk).
 
 mod bench;
+mod changes;
 mod engine;
+mod help;
 mod info;
 mod margin;
 mod progress;
@@ -15,16 +17,23 @@ mod surface;
 
 use std::fmt;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
 use crate::surfaces::{self, Sweep};
+use crate::terminal;
 
 /// Simulate thousands of LuGre and Elasto-Plastic friction patches at once.
 #[derive(Parser)]
 #[command(version, about, long_about = None)]
+#[command(after_help = "Examples:
+  bristle example in_hand > my.toml   # a scenario to begin with
+  bristle rollout my.toml --report    # simulate it, and make a page of that
+  bristle docs scenario | less        # all that a scenario may say
+  bristle surface my.toml --out table.npz
+  bristle margin table.npz --load 1,0,0.005")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -42,12 +51,31 @@ enum Command {
     Report(report::Report),
     /// Make the paper's figures and tables anew, as one page that says what holds.
     Reproduce(reproduce::Reproduce),
-    /// Measure the engines of this machine side by side.
     Bench(bench::BenchArguments),
     /// List what this machine can compute on.
     Info(info::Info),
     /// Print the JSON schema of scenario files.
+    #[command(after_help = "Examples:\n  bristle schema > scenario.schema.json")]
     Schema,
+    /// Print the documents, such as that on scenario files.
+    Docs(help::Docs),
+    /// Print example files.
+    Example(help::Example),
+    /// Print the completions of a shell.
+    Completions(help::Completions),
+    /// Print a manual page, or write all of them.
+    Man(help::Man),
+}
+
+/// The scenario file that an argument names: itself, or that of the run in the directory that it names.
+fn scenario_file(path: &Path) -> Result<PathBuf, Failure> {
+    if !path.is_dir() {
+        return Ok(path.to_owned());
+    }
+    let file = path.join("scenario.toml");
+    let message =
+        || format!("{}: a directory without scenario.toml: expected a scenario file, or a run", path.display());
+    if file.is_file() { Ok(file) } else { Err(Failure::of_user(message())) }
 }
 
 /// The sweeps of `--sweep` arguments over the file `path`, after `changes`.
@@ -119,6 +147,10 @@ pub fn main() -> ExitCode {
         Command::Bench(bench) => bench.run(),
         Command::Info(info) => info.run(),
         Command::Schema => print(&format!("{:#}", crate::scenario::json_schema())),
+        Command::Docs(docs) => docs.run(),
+        Command::Example(example) => example.run(),
+        Command::Completions(completions) => completions.run(),
+        Command::Man(man) => man.run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -134,9 +166,22 @@ fn note(what: impl fmt::Display) {
     let _ = writeln!(std::io::stderr(), "{what}");
 }
 
-/// Prints on stdout; a reader that has gone away is no error.
+/// Prints text for people, as wide as the terminal.
+fn print_text(text: &str) -> Result<(), Failure> {
+    match terminal::width() {
+        Some(width) => print(&terminal::wrap(text, width)),
+        None => print(text),
+    }
+}
+
+/// Prints a line or more on stdout.
 fn print(text: &str) -> Result<(), Failure> {
-    match writeln!(std::io::stdout(), "{text}") {
+    print_bytes(format!("{text}\n").as_bytes())
+}
+
+/// Writes to stdout; a reader that has gone away is no error.
+fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
+    match std::io::stdout().write_all(bytes) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::of_machine(format!("stdout: {e}"))),
         _ => Ok(()),
     }
@@ -155,5 +200,62 @@ fn set_threads(threads: Option<usize>) -> Result<(), Failure> {
         Some(threads) => {
             rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(Failure::of_machine)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    /// The words of a line of a shell, as far as the examples go.
+    fn words(line: &str) -> Vec<String> {
+        let (mut words, mut quote) = (vec![String::new()], None);
+        for c in line.chars() {
+            match (quote, c) {
+                (None, '\'' | '"') => quote = Some(c),
+                (Some(open), c) if open == c => quote = None,
+                (None, '>' | '|' | '#') => break,
+                (None, ' ') => words.push(String::new()),
+                _ => words.last_mut().expect("there is one word").push(c),
+            }
+        }
+        words.retain(|word| !word.is_empty());
+        words
+    }
+
+    /// Every command has examples, and they are commands.
+    #[test]
+    fn examples_of_the_help_are_understood() {
+        let mut program = Arguments::command();
+        program.build();
+        program.clone().debug_assert();
+        for command in std::iter::once(&program).chain(program.get_subcommands()) {
+            if command.get_name() == "help" {
+                continue;
+            }
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let (head, examples) = help.split_once('\n').unwrap_or_else(|| panic!("{}", command.get_name()));
+            assert_eq!(head, "Examples:");
+            for line in examples.lines() {
+                // Lines of a terminal, that can be copied.
+                assert!(line.starts_with("  bristle ") && line.len() <= 80, "{line}");
+                let line = line.trim();
+                if let Err(e) = Arguments::try_parse_from(words(line)) {
+                    panic!("{line}: {e}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn changes_keep_their_order() {
+        let line = "bristle rollout a.toml --set a=1 --unset b,c --set b=2 --unset a";
+        let Command::Rollout(rollout) =
+            Arguments::try_parse_from(words(line)).unwrap_or_else(|e| panic!("{e}")).command
+        else {
+            panic!("a rollout")
+        };
+        assert_eq!(rollout.changes(), ["a=1", "~b", "~c", "b=2", "~a"]);
     }
 }

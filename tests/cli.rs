@@ -291,3 +291,147 @@ fn every_example_runs() {
         assert!(dir.path().join("runs").join(example).join("run.json").exists());
     }
 }
+
+/// What a person reads is as wide as the terminal; files and programs get it as it is.
+#[test]
+fn text_is_as_wide_as_the_terminal() {
+    let dir = slide(SLIDE);
+    let of = |columns: &str, arguments: &[&str]| {
+        let mut command = Command::cargo_bin("bristle").unwrap();
+        let output = command.current_dir(dir.path()).env("COLUMNS", columns).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let widest = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap();
+    let bench = ["bench", "--work", "step", "--engine", "baseline,cpu", "--n", "5", "-b", "2", "--seconds", "0.2"];
+    let commands: [&[&str]; 6] = [
+        &["rollout", "--help"],
+        &["margin", "--help"],
+        &["bench", "--help"],
+        &["docs", "scenario"],
+        &["rollout", "slide.toml", "--engine", "cpu", "--out", "run", "--force"],
+        &bench,
+    ];
+    for arguments in commands {
+        let (narrow, wide) = (of("70", arguments), of("200", arguments));
+        assert!(widest(&narrow) <= 70, "{arguments:?}:\n{narrow}");
+        assert!(widest(&wide) > 70, "{arguments:?}:\n{wide}");
+    }
+    // Columns that do not fit stand below, beside their engine.
+    assert_eq!(of("70", &bench).matches("baseline f64").count(), 4, "{}", of("70", &bench));
+    assert_eq!(of("", &["docs", "scenario"]).trim_end(), include_str!("../docs/scenario.md").trim_end());
+}
+
+#[test]
+fn an_installed_program_brings_examples_documents_completions_and_pages() {
+    let dir = tempfile::tempdir().unwrap();
+    let ok = |arguments: &[&str]| {
+        let (code, stdout, stderr) = bristle(dir.path(), arguments);
+        assert_eq!((code, stderr.as_str()), (0, ""), "{arguments:?}");
+        stdout
+    };
+    let listed = ok(&["example"]);
+    assert_eq!(listed.lines().count(), 6, "{listed}");
+    for line in listed.lines() {
+        let name = line.split(' ').next().unwrap();
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(format!("{name}.toml"));
+        let text = ok(&["example", name]);
+        assert_eq!(text, fs::read_to_string(file).unwrap());
+        // Nothing in it needs a clone.
+        assert!(!text.contains("cargo") && !text.contains("examples/"), "{text}");
+        fs::write(dir.path().join(format!("{name}.toml")), text).unwrap();
+    }
+    let run = ["rollout", "drift.toml", "--engine", "cpu", "--set", "duration=0.01"];
+    assert_eq!(bristle(dir.path(), &run).0, 0);
+    for page in ["scenario", "accuracy", "benchmarks", "readme", "architecture"] {
+        assert!(ok(&["docs"]).contains(page) && ok(&["docs", page]).starts_with("# "), "{page}");
+    }
+    for (shell, part) in [("bash", "_bristle()"), ("zsh", "#compdef bristle"), ("fish", "complete -c bristle")] {
+        let text = ok(&["completions", shell]);
+        assert!(text.contains(part) && text.contains("twist"), "{shell}");
+    }
+    assert!(ok(&["man"]).contains(".TH bristle 1") && ok(&["man", "margin"]).contains("\\-\\-loads"));
+    assert_eq!(ok(&["man", "--out", "pages/man1"]), "");
+    let pages: Vec<_> = fs::read_dir(dir.path().join("pages/man1")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert!(pages.iter().any(|name| name == "bristle-rollout.1") && pages.len() >= 13, "{pages:?}");
+    for (arguments, part) in [
+        (["example", "inhand"], "in_hand"),
+        (["docs", "scenarios"], "scenario"),
+        (["completions", "basch"], "bash"),
+        (["man", "rolout"], "rollout"),
+    ] {
+        let (code, stdout, stderr) = bristle(dir.path(), &arguments);
+        assert!(code == 2 && stdout.is_empty() && stderr.contains(part), "{arguments:?}: {stderr}");
+    }
+}
+
+/// The directory of a run stands for its scenario.
+#[test]
+fn a_run_is_repeated_from_its_directory() {
+    use npyz::WriterBuilder;
+    let dir = slide(&SLIDE.replace("shape = \"disc\"\ncells = 5", "file = \"map.npy\""));
+    let file = fs::File::create(dir.path().join("map.npy")).unwrap();
+    let mut writer = npyz::WriteOptions::new().default_dtype().shape(&[2, 3]).writer(file).begin_nd().unwrap();
+    writer.extend([1.0f64, 2.0, 0.5, 1.0, 1.0, 3.0]).unwrap();
+    writer.finish().unwrap();
+    let run = |arguments: &[&str]| bristle(dir.path(), &[&["rollout", "--engine", "cpu"], arguments].concat());
+    assert_eq!(run(&["slide.toml", "--seed", "5"]).0, 0);
+    // The map is that of the run.
+    fs::remove_file(dir.path().join("map.npy")).unwrap();
+    let (code, _, stderr) = run(&["runs/slide/", "--out", "again"]);
+    assert_eq!(code, 0, "{stderr}");
+    let pose = |out: &str| read(&dir.path().join(out).join("trajectories.npz"), "pose").1;
+    assert_eq!(pose("runs/slide"), pose("again"));
+    let (code, stdout, stderr) = run(&["again", "--set", "friction.law=lugre", "-n", "2"]);
+    assert!(
+        code == 0 && stdout.starts_with("2 contacts") && stdout.trim_end().ends_with("runs/again"),
+        "{stdout}{stderr}"
+    );
+    assert_ne!(pose("again")[..pose("runs/again").len()], pose("runs/again"));
+    // In its own place it is a run that is there.
+    let (code, _, stderr) = run(&["runs/slide"]);
+    assert!(code == 2 && stderr.contains("runs/slide exists") && stderr.contains("--out"), "{stderr}");
+    assert_eq!(run(&["runs/slide", "--force", "-n", "1"]).0, 0);
+    assert_eq!(pose("runs/slide"), pose("again")[..pose("runs/slide").len()]);
+    for command in [&["margin", "again", "--load", "1,0,0"][..], &["surface", "again", "--out", "t.npz", "--n-ls", "2"]]
+    {
+        assert_eq!(bristle(dir.path(), command).0, 0, "{command:?}");
+    }
+    fs::create_dir(dir.path().join("empty")).unwrap();
+    let (code, _, stderr) = run(&["empty"]);
+    assert!(code == 2 && stderr.contains("empty: a directory without scenario.toml"), "{stderr}");
+}
+
+#[test]
+fn keys_are_set_and_removed_in_the_order_of_the_arguments() {
+    let dir = slide(SLIDE);
+    let run =
+        |arguments: &[&str]| bristle(dir.path(), &[&["rollout", "slide.toml", "--engine", "cpu"], arguments].concat());
+    let prescribed = ["--set", "body.kind=prescribed"];
+    let (code, _, stderr) = run(&prescribed);
+    let removes = "`--unset body.mass,body.inertia,inputs.tilt,initial.twist` removes them";
+    assert!(code == 2 && stderr.contains(removes) && stderr.contains("but `inputs.twist`"), "{stderr}");
+    let unset = ["--unset", "body.mass,body.inertia,inputs.tilt", "--unset", "initial.twist"];
+    let set = ["--set", "inputs.twist.vx=0.01", "--set", "inputs.normal_force=2"];
+    let (code, _, stderr) = run(&[&prescribed[..], &unset, &set].concat());
+    assert_eq!(code, 0, "{stderr}");
+    let text = fs::read_to_string(dir.path().join("runs/slide/scenario.toml")).unwrap();
+    assert!(text.contains("vx = 0.01") && !text.contains("mass") && !text.contains("tilt"), "{text}");
+    // Removed and set anew, and the other way round.
+    let (code, _, stderr) =
+        run(&["--unset", "friction.mu_c", "--set", "friction.mu_c=0.4", "--out", "a", "--set", "initial.pose.2=0.1"]);
+    assert_eq!(code, 0, "{stderr}");
+    assert_eq!(read(&dir.path().join("a/contacts.npz"), "friction.mu_c").1, [0.4; 3]);
+    assert_eq!(read(&dir.path().join("a/contacts.npz"), "initial.pose.2").1, [0.1; 3]);
+    assert_eq!(run(&["--set", "friction.mu_c=0.4", "--unset", "friction.mu_c", "--out", "b"]).0, 0);
+    assert_eq!(read(&dir.path().join("b/contacts.npz"), "friction.mu_c").1, [1.0; 3]);
+    let (code, _, stderr) = run(&["--unset", "friction.mu_d", "--out", "c"]);
+    assert!(
+        code == 2 && stderr.contains("`--unset friction.mu_d`: there is no `mu_d` to remove: expected one of mu_c"),
+        "{stderr}"
+    );
+    let (code, _, stderr) = run(&["--set", "mu_c=0.4", "--out", "c"]);
+    assert!(code == 2 && stderr.contains("did you mean `friction.mu_c` or `inputs.mu_c`?"), "{stderr}");
+    let (code, _, stderr) = run(&["--set", "patch.shape=cirle", "--out", "c"]);
+    assert!(code == 2 && stderr.contains("did you mean `circle`?") && !dir.path().join("c").exists(), "{stderr}");
+}

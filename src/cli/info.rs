@@ -2,11 +2,14 @@
 
 use serde_json::json;
 
-use super::{Failure, print};
+use super::{Failure, print, print_text};
 use crate::cpu::Cpu;
 use crate::engine::Engine;
 
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  bristle info
+  bristle info --json")]
 pub(super) struct Info {
     /// Print one JSON object.
     #[arg(long)]
@@ -38,7 +41,7 @@ impl Info {
             text += "
 ";
         }
-        print(text.trim_end())
+        print_text(text.trim_end())
     }
 }
 

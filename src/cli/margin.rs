@@ -6,8 +6,9 @@ use std::time::Instant;
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
+use super::changes::Changes;
 use super::progress::Progress;
-use super::{Failure, place, print};
+use super::{Failure, place, print, print_text, scenario_file};
 use crate::error::PatchError;
 use crate::limit_surface::{Rule, Surface};
 use crate::planar::Wrench;
@@ -20,8 +21,13 @@ const MAX_BYTES: usize = 4 << 30;
 const BYTES: usize = 16;
 
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  bristle margin patch.toml --load 1,0,0.005 --load=-0.5,2,0 --mu 0.8 --f-n 5
+  bristle margin table.npz --load 1,0,0.005 --json
+  bristle margin tables.npz --loads loads.csv --out margins.npz
+  bristle margin map.toml --sweep patch.frame=all --loads loads.npy --out m.npz")]
 pub(super) struct MarginArguments {
-    /// A table or a sweep of `bristle surface`, a scenario (its contact 0), or a file with a `[patch]` table.
+    /// A table or a sweep of `bristle surface`, a scenario (its contact 0) or a run, or a file with a `[patch]` table.
     file: PathBuf,
     /// Load on the body that ONE pad carries, fx,fy,tau [N, N, N m]; as many as wanted.
     #[arg(
@@ -56,9 +62,8 @@ pub(super) struct MarginArguments {
     /// Where loads act and twists are told: the centre of pressure, or the origin of the patch (its centre).
     #[arg(long, value_enum, default_value = "cop")]
     at: At,
-    /// Change a value of the file, such as `patch.cells=31`.
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    changes: Vec<String>,
+    #[command(flatten)]
+    changes: Changes,
     /// Ask for every value of a key, as `bristle surface` does: `patch.frame=all`, `key=first:last:count` or `key=[value, ..]`.
     #[arg(long = "sweep", value_name = "KEY=VALUES")]
     sweeps: Vec<String>,
@@ -117,12 +122,12 @@ impl MarginArguments {
             (0..source.patches.len()).into_par_iter().map(report).collect::<Result<_, _>>()?;
         if source.sweeps.is_empty() {
             let report = reports.swap_remove(0);
-            return if self.json { print(&report.to_string()) } else { print(&text(&report)) };
+            return if self.json { print(&report.to_string()) } else { print_text(&text(&report)) };
         }
         if self.json {
             return print(&json!({ "cases": reports }).to_string());
         }
-        print(&reports.iter().map(text).collect::<Vec<_>>().join("\n\n"))
+        print_text(&reports.iter().map(text).collect::<Vec<_>>().join("\n\n"))
     }
 
     /// The answers as a file, and a summary.
@@ -163,7 +168,7 @@ impl MarginArguments {
         text +=
             &format!("  the least factor is {}, of patch {patch}, load {load} (from 0)\n", digits(f64::from(*least.1)));
         text += &format!("{:.2} s\n{}", start.elapsed().as_secs_f64(), out.display());
-        print(&text)
+        print_text(&text)
     }
 
     /// The answers of patch `k`.
@@ -246,7 +251,7 @@ impl MarginArguments {
     fn file(&self) -> Result<Source, Failure> {
         const DEFAULT: &str = "default";
         if self.file.extension().is_some_and(|e| e.eq_ignore_ascii_case("npz")) {
-            if !self.changes.is_empty() || !self.sweeps.is_empty() {
+            if !self.changes.0.is_empty() || !self.sweeps.is_empty() {
                 let message =
                     "a table, which is made already: expected `--set` or `--sweep` with a scenario or a patch";
                 return Err(Failure::of_user(format!("{}: {message}", self.file.display())));
@@ -254,8 +259,9 @@ impl MarginArguments {
             let (patches, sweeps) = surfaces::load(&self.file).map_err(unread)?;
             return Ok(Source { patches, mu_from: "table", f_n_from: "table", sweeps });
         }
-        let sweeps = super::sweeps(&self.file, &self.changes, &self.sweeps)?;
-        let cases = surfaces::cases(&self.file, &self.changes, &sweeps).map_err(Failure::of_user)?;
+        let (file, changes) = (scenario_file(&self.file)?, &self.changes.0);
+        let sweeps = super::sweeps(&file, changes, &self.sweeps)?;
+        let cases = surfaces::cases(&file, changes, &sweeps).map_err(Failure::of_user)?;
         let from = |given: fn(&Case) -> Option<f64>, scenario, file| match (given(&cases[0]), cases[0].source.scenario)
         {
             (Some(_), true) => scenario,

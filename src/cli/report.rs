@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use super::{Failure, print};
 
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  bristle report runs/in_hand
+  bristle report tables.npz --out tables.html")]
 pub(super) struct Report {
     /// Directory of `bristle rollout`, or NPZ file of `bristle surface`.
     run: PathBuf,

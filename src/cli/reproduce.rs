@@ -4,10 +4,14 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use super::progress::Progress;
-use super::{Failure, print};
+use super::{Failure, print, print_text};
 use crate::reproduce::{Context, Error, Item, ids, json, run, write, write_markdown};
 
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  bristle reproduce all --out report
+  bristle reproduce fig29 table2 --quick
+  bristle reproduce --list")]
 pub(super) struct Reproduce {
     /// What to make: `fig6`, `table2`, .. or `all`; as many as wanted.
     #[arg(value_name = "ITEM", default_value = "all")]
@@ -76,7 +80,7 @@ impl Reproduce {
         if self.json {
             print(&json(&groups, &self.out, self.quick, seconds).to_string())?;
         } else {
-            print(&self.text(&items))?;
+            print_text(&self.text(&items))?;
         }
         let bad: Vec<&str> = items.iter().filter(|i| !i.as_expected()).map(|i| i.id.as_str()).collect();
         if bad.is_empty() {

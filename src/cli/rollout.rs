@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::changes::Changes;
 use super::progress::Progress;
-use super::{Failure, engine, note, print};
+use super::{Failure, engine, note, print, print_text, scenario_file};
 use crate::error::EngineError;
 use crate::rollout::{Left, Options, ROTATION_SPUN, RolloutError, SLIPPED, Summary, complete, left, needs, run};
 use crate::scenario::{EngineChoice, Precision, Scenario};
@@ -19,8 +20,14 @@ const INTERRUPTED: i32 = 130;
 const TERMINATED: i32 = 143;
 
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  bristle rollout in_hand.toml
+  bristle rollout in_hand.toml -n 20 --seed 7 --out runs/few --report
+  bristle rollout in_hand.toml --set 'body.mass={ uniform = [0.1, 0.3] }'
+  bristle rollout in_hand.toml --set friction.law=lugre --unset inputs.hold
+  bristle rollout runs/in_hand --precision f64 --out runs/double")]
 pub(super) struct Rollout {
-    /// Scenario file (docs/scenario.md).
+    /// Scenario file (see `bristle docs scenario`), or the directory of a run, to repeat it.
     file: PathBuf,
     /// What computes [default: the scenario's, else auto].
     #[arg(long, value_enum)]
@@ -34,9 +41,8 @@ pub(super) struct Rollout {
     /// Seed of all random numbers, below 2^63 as all integers of TOML [default: the scenario's].
     #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     seed: Option<u64>,
-    /// Change a value of the scenario, such as `friction.mu_c=0.4` or `body.mass={ uniform = [1, 2] }`.
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    changes: Vec<String>,
+    #[command(flatten)]
+    changes: Changes,
     /// Time between recorded samples [s].
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     record_every: Option<f64>,
@@ -73,11 +79,12 @@ pub(super) struct Rollout {
 
 impl Rollout {
     pub(super) fn run(&self) -> Result<(), Failure> {
-        let scenario = Scenario::load(&self.file, &self.changes()).map_err(Failure::of_user)?;
+        let scenario = Scenario::load(&scenario_file(&self.file)?, &self.changes()).map_err(Failure::of_user)?;
         super::set_threads(self.threads)?;
         let out = self.out.clone().unwrap_or_else(|| {
-            let stem = self.file.file_stem().unwrap_or_default();
-            PathBuf::from("runs").join(stem)
+            let whole = self.file.canonicalize().unwrap_or_default();
+            let name = if self.file.is_dir() { whole.file_name() } else { self.file.file_stem() };
+            PathBuf::from("runs").join(name.unwrap_or_default())
         });
         let options = Options { out, force: self.force, resume: self.resume, block: None };
         let choice = self.engine.unwrap_or(scenario.spec().engine);
@@ -125,7 +132,7 @@ impl Rollout {
         if self.json {
             print(&serde_json::to_string(summary).map_err(Failure::of_machine)?)
         } else {
-            print(&text(summary))
+            print_text(&text(summary))
         }
     }
 
@@ -154,7 +161,7 @@ impl Rollout {
     }
 
     /// The changes of the scenario that the arguments ask for.
-    fn changes(&self) -> Vec<String> {
+    pub(super) fn changes(&self) -> Vec<String> {
         let own = [
             self.contacts.map(|n| format!("contacts={n}")),
             self.seed.map(|n| format!("seed={n}")),
@@ -162,7 +169,7 @@ impl Rollout {
             self.step.map(|s| format!("step={s:?}")),
             self.tolerance.map(|t| format!("step={{ tolerance = {t:?} }}")),
         ];
-        self.changes.iter().cloned().chain(own.into_iter().flatten()).collect()
+        self.changes.0.iter().cloned().chain(own.into_iter().flatten()).collect()
     }
 }
 

@@ -6,8 +6,9 @@ use std::time::Instant;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
+use super::changes::Changes;
 use super::progress::Progress;
-use super::{Failure, place, print, same_file};
+use super::{Failure, place, print, print_text, same_file, scenario_file};
 use crate::error::PatchError;
 use crate::limit_surface::{Basis, DEFAULT_N_LS, Ellipsoid, FitError, MAX_N_LS, Quartic, Rule, Surface, Table};
 use crate::patch::Patch;
@@ -25,8 +26,13 @@ const MAX_BYTES: usize = 2 << 30;
 const PASSIVITY_PER_CELL: usize = 3;
 
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  bristle surface patch.toml --out table.npz --plot surface.svg
+  bristle surface patch.toml --out tables.npz --sweep patch.size=0.01:0.03:5
+  bristle surface map.toml --out frames.npz --sweep patch.frame=all --no-fits")]
 pub(super) struct SurfaceArguments {
-    /// A scenario (its contact 0), or a file with a `[patch]` table and, if wanted, `mu` and `f_n` [N] (1 each).
+    /// A scenario (its contact 0) or a run, or a file with a `[patch]` table and, if wanted, `mu` and `f_n` [N] (1
+    /// each).
     file: PathBuf,
     /// NPZ file of the table.
     #[arg(long, value_name = "TABLE.npz")]
@@ -49,9 +55,8 @@ pub(super) struct SurfaceArguments {
     /// the centre of pressure.
     #[arg(long, value_enum, default_value = "cop")]
     at: At,
-    /// Change a value of the file, such as `patch.cells=31`.
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    changes: Vec<String>,
+    #[command(flatten)]
+    changes: Changes,
     /// Make a table for every value of a key, `key=first:last:count` or `key=[value, ..]`; several sweeps make
     /// every combination, the last the fastest. `patch.frame=all` are the frames of the map file that have pressure.
     #[arg(long = "sweep", value_name = "KEY=VALUES")]
@@ -84,13 +89,14 @@ struct Made {
 impl SurfaceArguments {
     pub(super) fn run(&self) -> Result<(), Failure> {
         let start = Instant::now();
-        let sweeps = super::sweeps(&self.file, &self.changes, &self.sweeps)?;
+        let (file, changes) = (scenario_file(&self.file)?, &self.changes.0);
+        let sweeps = super::sweeps(&file, changes, &self.sweeps)?;
         if self.at == At::Origin && self.plot.is_some() {
             return Err(Failure::of_user(
                 "--plot: draws a table about the centre of pressure; expected `--at cop` with it",
             ));
         }
-        let mut taken = vec![("FILE", &self.file)];
+        let mut taken = vec![("FILE", &file)];
         for (argument, path, ending) in [("--out", Some(&self.out), "npz"), ("--plot", self.plot.as_ref(), "svg")] {
             let Some(path) = path else { continue };
             if let Some((other, _)) = taken.iter().find(|(_, other)| same_file(other, path)) {
@@ -115,7 +121,7 @@ impl SurfaceArguments {
             if bytes > MAX_BYTES { Err(Failure::of_user(message)) } else { Ok(()) }
         };
         check_size(asked.unwrap_or(1))?;
-        let cases = surfaces::cases(&self.file, &self.changes, &sweeps).map_err(Failure::of_user)?;
+        let cases = surfaces::cases(&file, changes, &sweeps).map_err(Failure::of_user)?;
         let source = &cases[0].source;
         let rule = self.rule.map(Rule::from).or(source.rule).unwrap_or_default();
         let n_ls = asked.or(source.n_ls).unwrap_or(DEFAULT_N_LS);
@@ -130,7 +136,7 @@ impl SurfaceArguments {
             publish(path, |path| std::fs::write(path, &picture).map_err(|e| io(path.to_owned(), e)))?;
         }
         let report = self.report(&made, &sweeps, start.elapsed().as_secs_f64());
-        if self.json { print(&report.to_string()) } else { print(&text(&report)) }
+        if self.json { print(&report.to_string()) } else { print_text(&text(&report)) }
     }
 
     fn make(&self, cases: &[Case], rule: Rule, n_ls: usize) -> Result<Made, Failure> {
