@@ -8,7 +8,7 @@ mod sweep;
 
 pub use arrays::Array;
 pub use file::{load, publish, save};
-pub use margins::{At, Loads, MarginError, Margins, Pressed, margins, numbers};
+pub use margins::{At, Loads, MarginError, Margins, Pressed, margins, per_patch};
 pub use plot::svg;
 pub(crate) use plot::{outline, solid};
 pub(crate) use sweep::places;

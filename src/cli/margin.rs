@@ -12,7 +12,7 @@ use super::{Failure, place, print, print_text, scenario_file};
 use crate::error::PatchError;
 use crate::limit_surface::{Rule, Surface};
 use crate::planar::Wrench;
-use crate::surfaces::{self, At, Case, Loads, Margins, Pressed, Sweep, numbers};
+use crate::surfaces::{self, At, Case, Loads, Margins, Pressed, Sweep, per_patch};
 
 /// Most answers that are printed.
 const MOST_PRINTED: usize = 100_000;
@@ -221,12 +221,12 @@ impl MarginArguments {
         let mut source = self.file()?;
         let count = source.patches.len();
         if let Some(text) = &self.mu {
-            let mu = numbers(text, "mu", count, ("a finite number > 0", |v| v > 0.0)).map_err(unread)?;
+            let mu = per_patch(text, "mu", count, ("a finite number > 0", |v| v > 0.0)).map_err(unread)?;
             source.patches.iter_mut().zip(mu).for_each(|(patch, mu)| patch.mu = mu);
             source.mu_from = "--mu";
         }
         if let Some(text) = &self.f_n {
-            let f_n = numbers(text, "f_n", count, ("a finite force >= 0 [N]", |v| v >= 0.0)).map_err(unread)?;
+            let f_n = per_patch(text, "f_n", count, ("a finite force >= 0 [N]", |v| v >= 0.0)).map_err(unread)?;
             for (pressed, f_n) in source.patches.iter_mut().zip(f_n) {
                 // Itself, unless its map follows the force.
                 *pressed = Pressed { patch: pressed.patch.under(f_n), f_n, ..*pressed };

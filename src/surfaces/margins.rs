@@ -226,7 +226,7 @@ pub fn margins(surface: &Surface, loads: &[Wrench], at: At, mu: f64, f_n: f64) -
 ///
 /// # Errors
 /// A file that cannot be read, another count, or a number that is not `accepted`.
-pub fn numbers(
+pub fn per_patch(
     text: &str,
     column: &str,
     patches: usize,
