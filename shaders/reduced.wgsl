@@ -13,6 +13,8 @@ var<private> zeta: vec3f;
 var<private> zeta_low: vec3f;
 // What of zeta_3 the present map does not show.
 var<private> hidden: f32;
+// |zeta*| over its limit when the bristle last answered.
+var<private> last_loading: f32;
 // A state that was kept.
 var<private> kept: vec3f;
 var<private> kept_low: vec3f;
@@ -142,6 +144,11 @@ fn reach(u: vec3f) -> f32 {
     return max(STRAIGHT * length(vec3f(v.xy, radius * v.z)), LEAST_REACH);
 }
 
+// How near the bristle was to slipping when it last answered.
+fn loading() -> f32 {
+    return last_loading;
+}
+
 // How far the force at the centre of pressure has moved since the state was kept.
 fn moved() -> vec3f {
     return vec3f(1.0, 1.0, radius) * ((zeta - kept) + (zeta_low - kept_low));
@@ -160,6 +167,7 @@ fn sweep(k: Consts, u: vec3f, finish: bool, done: Stage, answer: bool, next: Sta
         return Sums(vec3f(0.0), vec3f(0.0), vec3f(0.0), vec3f(0.0));
     }
     let z = bristle3(k, next, m);
+    last_loading = z.x;
     let scale = vec3f(1.0, 1.0, radius);
     let viscosity = k.sigma2 * vec3f(1.0, 1.0, viscous);
     let resist = scale * (z.zeta + next.damping * z.step) + viscosity * v;
@@ -224,14 +232,14 @@ fn drive(k: Consts, v: vec3f) -> Drive {
 
 fn bristle3(k: Consts, st: Stage, m: Drive) -> Bristle3 {
     let g = st.mu_c + st.mu_d * m.m.bell;
+    let big_g = m.h * g;
     let push = st.a_sigma0 * m.d;
     let y = zeta + push;
     if (!elasto_plastic) {
         let l = st.a_sigma0 * m.m.s / g;
         let d = 1.0 / (1.0 + l);
-        return Bristle3(d * y, d * (push - l * zeta), y, l, 0.0, 1.0, 0.0, d);
+        return Bristle3(d * y, d * (push - l * zeta), y, l, length(d * y) / big_g, 1.0, 0.0, d);
     }
-    let big_g = m.h * g;
     if (!consistent) {
         let n = direction(y);
         let l = max(st.a_sigma0 * 0.5 * (length(m.d) + dot(m.d, n)) / big_g, 0.0);

@@ -83,6 +83,7 @@ struct State {
     q: array<f32, 3>,
     q_low: array<f32, 3>,
     patch_twist: array<f32, 3>,
+    rate: array<f32, 3>,
     left: f32,
     h_next: f32,
     interval: u32,
@@ -138,8 +139,14 @@ var<private> arm2: f32;
 var<private> now: Interval;
 // With a tolerance: the step to try next.
 var<private> h_next: f32;
+// With a tolerance: the derivative of what accept compares at the end of the last step, by time.
+var<private> rate: vec3f;
 // Stages of this step that have not converged.
 var<private> unsolved: u32;
+// Whether a stage of this step may have several solutions.
+var<private> ambiguous: bool;
+// Largest loading in this step.
+var<private> largest_loading: f32;
 var<private> status: u32;
 var<private> failed_step: u32;
 var<private> unconverged: u32;
@@ -271,6 +278,8 @@ fn step_body(tau: f32, h: f32, at_least: u32) -> bool {
     let t2 = ahead(h);
     let before = patch_twist;
     unsolved = 0u;
+    ambiguous = false;
+    largest_loading = 0.0;
     let du1 = stage(inputs(tau + a), t1, a, vec3f(0.0), PULL, at_least);
     if (status != 0u) {
         return false;
@@ -282,7 +291,7 @@ fn step_body(tau: f32, h: f32, at_least: u32) -> bool {
     if (status != 0u) {
         return false;
     }
-    if (adaptive && !accept(h, du1, du2, 1.0)) {
+    if (adaptive && !accept(h, du1, du2, at_least, 1.0)) {
         patch_twist = before;
         return false;
     }
@@ -294,16 +303,23 @@ fn step_body(tau: f32, h: f32, at_least: u32) -> bool {
     return true;
 }
 
-// Chooses the next step by how far the increment d2 up to the second stage of one of length h is from where the one up to the
-// first, d1, pointed. `false` if that is too far, or a stage has not converged: then the bristles are where they were. The
-// increments are of the twist, with unit 1, or of the friction over f_N, with unit mu_c.
-fn accept(h: f32, d1: vec3f, d2: vec3f, unit: f32) -> bool {
-    let tolerance = c.tolerance * unit;
-    let e = abs(d2 - d1 / KAPPA);
-    let error = max(max(e.x, e.y), sqrt(arm2) * e.z);
-    let change = clamp(SAFETY * sqrt(tolerance / max(error, TINY)), CHANGE_LEAST, CHANGE_MOST);
-    let solved = unsolved == 0u;
-    if ((error > tolerance || !solved) && h > SHORTEST_CHOSEN_STEP) {
+// Chooses the next step by the estimated errors of one of length h with the increments d1 up to its first stage and d2 up to
+// its second. `false` if they are too large, or if a stage has not converged or may have several solutions: then the
+// bristles are where they were. The increments are of the twist, with unit 1, or of a prescribed motion's friction over f_N,
+// with unit mu_c. In the first step after a break point, where at_least is 2, the derivative before it says nothing.
+fn accept(h: f32, d1: vec3f, d2: vec3f, at_least: u32, unit: f32) -> bool {
+    // The second stage against the straight line through the first: the error of a first-order step.
+    let first = size(d2 - d1 / KAPPA);
+    // The third derivative, from the first derivatives at the step's start, its first stage and its end.
+    let f1 = d1 / (KAPPA * h);
+    let f2 = (d2 - (1.0 - KAPPA) / KAPPA * d1) / (KAPPA * h);
+    let bend = (f2 - f1) / (1.0 - KAPPA) - (f1 - rate) / KAPPA;
+    let third = select(0.0, 2.0 * ERROR_CONSTANT * h * size(bend), at_least == 1u);
+    let limit = limits(c.tolerance * unit, d1, d2);
+    let error = max(first / limit.x, third / (THIRD_ORDER_SHARE * limit.y));
+    let change = clamp(SAFETY / sqrt(max(error, TINY)), CHANGE_LEAST, CHANGE_MOST);
+    let solved = unsolved == 0u && !ambiguous;
+    if ((error > 1.0 || !solved) && h > SHORTEST_CHOSEN_STEP) {
         restore();
         pending = false;
         h_next = max(h * min(change, select(RETREAT, SAFETY, solved)), SHORTEST_TRIED_STEP);
@@ -312,7 +328,25 @@ fn accept(h: f32, d1: vec3f, d2: vec3f, unit: f32) -> bool {
     // A step that the interval's end cut short says nothing against a longer one.
     let cut = h < SAFETY * h_next && change > 1.0;
     h_next = max(select(h * change, max(h_next, h * change), cut), SHORTEST_TRIED_STEP);
+    rate = f2;
     return true;
+}
+
+// The largest component of a twist as a speed, its angular part times L.
+fn size(v: vec3f) -> f32 {
+    return max(max(abs(v.x), abs(v.y)), sqrt(arm2) * abs(v.z));
+}
+
+// What the estimates of first and third order may be at most in a step with increments d1 and d2: the tolerance, or a share of
+// the speed where slow motion decides what follows. That is the motion of a reduced bristle that is about to break loose,
+// where an error of the speed is one of the moment, and the creep of a law that knows no rest, which adds up.
+fn limits(tolerance: f32, d1: vec3f, d2: vec3f) -> vec2f {
+    let speed = max(size(u), max(size(u + d1), size(u + d2)));
+    let relative = clamp(RELATIVE_TOLERANCE * speed, LEAST_TOLERANCE * tolerance, tolerance);
+    let moves = c.kind != KIND_PRESCRIBED;
+    let slips = moves && largest_loading > NEAR_SLIP;
+    let creeps = moves && !elasto_plastic;
+    return select(vec2f(tolerance), vec2f(relative), vec2<bool>(slips || creeps, slips));
 }
 
 fn move_by(dq: vec3f) {
@@ -335,9 +369,9 @@ fn stage(v: Inputs, t: Transform, a: f32, base: vec3f, pull: f32, at_least: u32)
         sweeps += 1u;
         // The rows of the gain are the columns of its transpose: (T^T K T)^T = T^T K^T T.
         let gain = transpose(transpose(turn) * mat3x3f(sums.gain_x, sums.gain_y, sums.gain_w) * turn);
-        let lhs = mat3x3f(mass.x, 0.0, 0.0, 0.0, mass.y, 0.0, 0.0, 0.0, mass.z) + a * grip * gain;
+        let pulls = a * grip * gain;
         let rest = mass * (base - du) + a * (v.load - grip * (transpose(turn) * sums.resist));
-        let d = solve(lhs, rest);
+        let d = solve(plus_diagonal(pulls, mass), rest);
         du += d;
         patch_twist = to_patch(t, u + du);
         if (!is_finite(patch_twist) || !is_finite(du)) {
@@ -345,18 +379,34 @@ fn stage(v: Inputs, t: Transform, a: f32, base: vec3f, pull: f32, at_least: u32)
             failed_step = steps;
             return du;
         }
-        let size = max(max(abs(d.x), abs(d.y)), sqrt(arm2) * abs(d.z));
-        let small = size <= min(enough, reach(patch_twist));
-        if (small && newton >= at_least) {
+        let small = size(d) <= min(enough, reach(patch_twist));
+        if ((small && newton >= at_least) || newton == NEWTON_MOST) {
+            unsolved += select(1u, 0u, small);
+            if (adaptive) {
+                ambiguous = ambiguous || !is_definite(plus_diagonal(pulls, (1.0 - MASS_MARGIN) * mass));
+                largest_loading = max(largest_loading, loading());
+            }
             break;
-        }
-        if (newton == NEWTON_MOST && !small) {
-            unsolved += 1u;
         }
     }
     pending = true;
     pending_stage = st;
     return du;
+}
+
+fn plus_diagonal(m: mat3x3f, d: vec3f) -> mat3x3f {
+    return m + mat3x3f(d.x, 0.0, 0.0, 0.0, d.y, 0.0, 0.0, 0.0, d.z);
+}
+
+// Whether the symmetric part of m is positive definite: whether the pivots of its elimination are positive.
+fn is_definite(whole: mat3x3f) -> bool {
+    let m = 0.5 * (whole + transpose(whole));
+    let l1 = m[0].y / m[0].x;
+    let l2 = m[0].z / m[0].x;
+    let a11 = m[1].y - l1 * m[0].y;
+    let a12 = m[1].z - l1 * m[0].z;
+    let a22 = m[2].z - l2 * m[0].z;
+    return m[0].x > 0.0 && a11 > 0.0 && a22 - a12 / a11 * a12 > 0.0;
 }
 
 // m x = b by elimination; m is definite, so it needs no pivots.
@@ -385,13 +435,15 @@ fn stage_constants(v: Inputs, a: f32, pull: f32) -> Stage {
 }
 
 // One step of a prescribed twist: nothing to solve. `false` if its error was too large, as in step_body.
-fn follow(tau: f32, h: f32) -> bool {
+fn follow(tau: f32, h: f32, at_least: u32) -> bool {
     let a = KAPPA * h;
     var way = vec3f(0.0);
     var mu_c = 0.0;
     // What the friction over f_N gains up to the stages.
     var d1 = vec3f(0.0);
     var d2 = vec3f(0.0);
+    unsolved = 0u;
+    ambiguous = false;
     if (adaptive) {
         keep();
     }
@@ -410,7 +462,7 @@ fn follow(tau: f32, h: f32) -> bool {
             d2 = moved() / vec3f(pull, pull, pull * max(arm2, TINY));
         }
     }
-    if (adaptive && !accept(h, d1, d2, mu_c)) {
+    if (adaptive && !accept(h, d1, d2, at_least, mu_c)) {
         return false;
     }
     move_by(way);
@@ -484,6 +536,7 @@ fn rollout(
     pending = false;
     arm2 = c.arm2;
     h_next = s.h_next;
+    rate = vec3f(s.rate[0], s.rate[1], s.rate[2]);
     failed_step = s.failed_step;
     unconverged = s.unconverged;
     steps = s.steps;
@@ -522,7 +575,7 @@ fn rollout(
             let h = left - rest;
             var taken = true;
             if (c.kind == KIND_PRESCRIBED) {
-                taken = follow(tau, h);
+                taken = follow(tau, h, at_least);
             } else {
                 taken = step_body(tau, h, at_least);
             }
@@ -552,6 +605,7 @@ fn rollout(
             array<f32, 3>(q.x, q.y, q.z),
             array<f32, 3>(q_low.x, q_low.y, q_low.z),
             array<f32, 3>(patch_twist.x, patch_twist.y, patch_twist.z),
+            array<f32, 3>(rate.x, rate.y, rate.z),
             left,
             h_next,
             interval,

@@ -17,6 +17,13 @@ pub enum Law {
     ElastoPlastic,
 }
 
+impl Law {
+    /// Whether a bristle slips back under any load, however small, so that a contact at rest creeps.
+    pub(crate) fn creeps(self) -> bool {
+        self == Self::LuGre
+    }
+}
+
 /// Friction parameters of Table I (Waltersson & Karayiannidis), in the amended form: the bristle
 /// coefficients belong to a unit of normal force, so that forces are `f_N` times a number.
 ///

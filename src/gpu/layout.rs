@@ -64,7 +64,7 @@ shared! {
 shared! {
     struct State {
         u: [f32; 3], u_low: [f32; 3], q: [f32; 3], q_low: [f32; 3], patch_twist: [f32; 3],
-        left: f32, h_next: f32, interval: u32, at_least: u32, recorded: u32, status: u32,
+        rate: [f32; 3], left: f32, h_next: f32, interval: u32, at_least: u32, recorded: u32, status: u32,
         failed_step: u32, unconverged: u32, steps: u32, sweeps: u32,
     }
 }

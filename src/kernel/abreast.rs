@@ -40,6 +40,10 @@ pub trait Abreast<R: Real> {
     fn sweep(&mut self, v: Vec3<R>, finish: (&Stage<R>, Bits), next: (&Stage<R>, Bits)) -> (Vec3<R>, Mat3<R>);
     /// How far [m/s] around twists `v` the derivative of the force is good.
     fn reach(&self, v: Vec3<R>) -> R;
+    /// How near single bristles were to slipping when they last answered, as [`Bristles::loading`].
+    fn loading(&self) -> R {
+        R::of(0.0)
+    }
     /// Remembers the states where the mask is set.
     fn keep(&mut self, who: R::Mask);
     /// Goes back to the states that were kept where the mask is set.

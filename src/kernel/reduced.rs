@@ -39,6 +39,8 @@ pub struct Reduced {
     pub form: Form,
     /// Friction constants.
     pub k: Consts<f64>,
+    /// `|zeta*|` over its limit when it last answered [-].
+    pub loading: f64,
 }
 
 /// What a twist decides, whatever the stage.
@@ -104,6 +106,7 @@ impl Reduced {
             single: false,
             form,
             k: Consts::new(&contact.friction),
+            loading: 0.0,
         }
     }
 }
@@ -118,6 +121,7 @@ impl Bristles for Reduced {
         }
         let Some(st) = next else { return Sums::default() };
         let z = self.bristle(k, st, &drive);
+        self.loading = z.x;
         let scale = Vector3::new(1.0, 1.0, self.radius);
         let viscous = Vector3::new(k.sigma2, k.sigma2, k.sigma2 * self.viscous);
         let rise = z.zeta + st.damping * z.step;
@@ -182,6 +186,10 @@ impl Bristles for Reduced {
         if self.table.is_some() && self.k.elasto_plastic { (STRAIGHT * s).max(LEAST_REACH) } else { f64::INFINITY }
     }
 
+    fn loading(&self) -> f64 {
+        self.loading
+    }
+
     /// At the centre of pressure.
     fn moved(&self) -> Vector3<f64> {
         Vector3::new(1.0, 1.0, self.radius).component_mul(&(self.zeta - self.kept))
@@ -241,14 +249,15 @@ impl Reduced {
 
     fn bristle(&self, k: &Consts<f64>, st: &Stage<f64>, m: &Drive) -> Bristle {
         let g = st.mu_c + st.mu_d * m.m.bell;
+        let big_g = m.h * g;
         let push = st.a_sigma0 * m.d;
         let y = self.zeta + push;
         if !k.elasto_plastic {
             let l = st.a_sigma0 * m.m.s / g;
             let d = 1.0 / (1.0 + l);
-            return Bristle { zeta: d * y, step: d * (push - l * self.zeta), y, l, x: 0.0, b: 1.0, b_slope: 0.0, d };
+            let (zeta, step) = (d * y, d * (push - l * self.zeta));
+            return Bristle { zeta, step, y, l, x: zeta.norm() / big_g, b: 1.0, b_slope: 0.0, d };
         }
-        let big_g = m.h * g;
         if self.form == Form::Published {
             let n = direction(y);
             let l = (st.a_sigma0 * 0.5 * (m.d.norm() + m.d.dot(&n)) / big_g).max(0.0);

@@ -47,8 +47,21 @@ pub const SHORTEST_TRIED_STEP: f64 = 0.9 * SHORTEST_CHOSEN_STEP;
 pub const CHANGE: [f64; 2] = [0.25, 2.0];
 /// With a tolerance: the share of the step that would just meet it.
 pub const SAFETY: f64 = 0.8;
-/// With a tolerance: the share of a step with a stage that has not converged.
+/// With a tolerance: the share of a step with a stage that has not converged, or may have several solutions.
 pub const RETREAT: f64 = 0.5;
+/// What a step of length `h` leaves of a linear problem is this times `h^3` and the third derivative.
+pub const ERROR_CONSTANT: f64 = (std::f64::consts::SQRT_2 - 1.0) / 2.0 - 1.0 / 6.0;
+/// With a tolerance: the share of it that the third-order estimate may use. Unlike the error that the first-order estimate
+/// overstates, this one adds up from step to step while a body slides.
+pub const THIRD_ORDER_SHARE: f64 = 0.3;
+/// With a tolerance: where slow motion decides what follows, the error of a step stays below this share of the speed,
+pub const RELATIVE_TOLERANCE: f64 = 0.05;
+/// but is never asked to be below this share of the tolerance.
+pub const LEAST_TOLERANCE: f64 = 0.02;
+/// Slow motion decides when a reduced bristle that carries more than this share of its limit breaks loose.
+pub const NEAR_SLIP: f64 = 0.7;
+/// With a tolerance: a stage has one solution where its matrix less this share of the mass is positive definite.
+pub const MASS_MARGIN: f64 = 0.5;
 
 /// The contact became non-finite; its status says where and why.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +81,11 @@ pub trait Bristles {
     /// How far [m/s] around patch twist `u` the derivative of the force is good.
     fn reach(&self, _u: Twist) -> f64 {
         f64::INFINITY
+    }
+    /// How near a single bristle was to slipping when it last answered: `|zeta*|` over its limit [-]; 0 of a grid, whose
+    /// cells slip one after the other.
+    fn loading(&self) -> f64 {
+        0.0
     }
     /// How far the force has moved since the states were kept: `sum w E^T (zeta - kept)` [-, -, m].
     fn moved(&self) -> Vector3<f64>;
@@ -115,8 +133,14 @@ pub struct Solver<'a> {
     tolerance: Option<f64>,
     /// With a tolerance: the step to try next [s].
     h_next: f64,
+    /// With a tolerance: the derivative of what [`Solver::accept`] compares at the end of the last step, by time.
+    rate: Vector3<f64>,
     /// Stages of this step that have not converged.
     unsolved: u64,
+    /// Whether a stage of this step may have several solutions.
+    ambiguous: bool,
+    /// Largest [`Bristles::loading`] in this step.
+    loading: f64,
     /// How it fares.
     pub status: Status,
 }
@@ -143,7 +167,10 @@ impl<'a> Solver<'a> {
             h_max: plan.step,
             tolerance: plan.tolerance,
             h_next: FRESH_STEP,
+            rate: Vector3::zeros(),
             unsolved: 0,
+            ambiguous: false,
+            loading: 0.0,
             status: Status::default(),
         }
     }
@@ -178,7 +205,7 @@ impl<'a> Solver<'a> {
             let rest = if n == 1.0 { 0.0 } else { left - left / n };
             let h = left - rest;
             let taken = if self.contact.body.kind == Kind::Prescribed {
-                self.follow(interval, tau, h)
+                self.follow(interval, tau, h, at_least)
             } else {
                 self.step(interval, tau, h, at_least)?
             };
@@ -228,13 +255,13 @@ impl<'a> Solver<'a> {
         };
         let (t1, t2) = (ahead(a), ahead(h));
         let before = self.patch_twist;
-        self.unsolved = 0;
+        (self.unsolved, self.ambiguous, self.loading) = (0, false, 0.0);
         let du1 = self.stage(&interval.inputs(tau + a), t1, a, Vector3::zeros(), PULL, at_least)?;
         if self.tolerance.is_some() {
             self.bristles.keep();
         }
         let du2 = self.stage(&interval.inputs(tau + h), t2, a, PULL * du1, 1.0, at_least)?;
-        if !self.accept(h, du1, du2, 1.0) {
+        if !self.accept(h, du1, du2, at_least, 1.0) {
             self.patch_twist = before;
             return Ok(false);
         }
@@ -247,16 +274,25 @@ impl<'a> Solver<'a> {
         Ok(true)
     }
 
-    /// Chooses the next step by how far the increment `d2` up to the second stage of one of length `h` is from where the
-    /// one up to the first, `d1`, pointed. `false` if that is too far, or a stage has not converged: then the bristles are
-    /// where they were. The increments are of the twist, with `unit` 1, or of the friction over `f_N`, with `unit` `mu_c`.
-    fn accept(&mut self, h: f64, d1: Vector3<f64>, d2: Vector3<f64>, unit: f64) -> bool {
+    /// Chooses the next step by the estimated errors of one of length `h` with the increments `d1` up to its first stage and
+    /// `d2` up to its second. `false` if they are too large, or if a stage has not converged or may have several solutions:
+    /// then the bristles are where they were. The increments are of the twist, with `unit` 1, or of a prescribed motion's
+    /// friction over `f_N`, with `unit` `mu_c`. In the first step after a break point, where `at_least` is 2, the derivative
+    /// before it says nothing.
+    fn accept(&mut self, h: f64, d1: Vector3<f64>, d2: Vector3<f64>, at_least: u32, unit: f64) -> bool {
         let Some(tolerance) = self.tolerance.map(|t| t * unit) else { return true };
-        let e = d2 - d1 / KAPPA;
-        let error = e[0].abs().max(e[1].abs()).max(self.arm2.sqrt() * e[2].abs());
-        let change = (SAFETY * (tolerance / error.max(f64::MIN_POSITIVE)).sqrt()).clamp(CHANGE[0], CHANGE[1]);
-        let solved = self.unsolved == 0;
-        if (error > tolerance || !solved) && h > SHORTEST_CHOSEN_STEP {
+        // The second stage against the straight line through the first: the error of a first-order step.
+        let first = self.size(d2 - d1 / KAPPA);
+        // The third derivative, from the first derivatives at the step's start, its first stage and its end.
+        let (f1, f2) = (d1 / (KAPPA * h), (d2 - (1.0 - KAPPA) / KAPPA * d1) / (KAPPA * h));
+        let bend = (f2 - f1) / (1.0 - KAPPA) - (f1 - self.rate) / KAPPA;
+        let third = if at_least > 1 { 0.0 } else { 2.0 * ERROR_CONSTANT * h * self.size(bend) };
+        let [first_limit, third_limit] = self.limits(tolerance, d1, d2);
+        let (first, third) = (first / first_limit, third / (THIRD_ORDER_SHARE * third_limit));
+        let error = first.max(third);
+        let change = (SAFETY / error.sqrt().max(f64::MIN_POSITIVE)).clamp(CHANGE[0], CHANGE[1]);
+        let solved = self.unsolved == 0 && !self.ambiguous;
+        if (error > 1.0 || !solved) && h > SHORTEST_CHOSEN_STEP {
             self.bristles.restore();
             self.pending = None;
             let most = if solved { SAFETY } else { RETREAT };
@@ -267,7 +303,26 @@ impl<'a> Solver<'a> {
         let cut = h < SAFETY * self.h_next && change > 1.0;
         let next = if cut { self.h_next.max(h * change) } else { h * change };
         self.h_next = next.max(SHORTEST_TRIED_STEP);
+        self.rate = f2;
         true
+    }
+
+    /// The largest component of a twist as a speed [m/s], its angular part times `L`.
+    fn size(&self, u: Vector3<f64>) -> f64 {
+        u[0].abs().max(u[1].abs()).max(self.arm2.sqrt() * u[2].abs())
+    }
+
+    /// What the estimates of first and third order may be at most in a step with increments `d1` and `d2`: the tolerance, or
+    /// a share of the speed where slow motion decides what follows. That is the motion of a reduced bristle that is about to
+    /// break loose, where an error of the speed is one of the moment, and the creep of a law that knows no rest, which adds up.
+    fn limits(&self, tolerance: f64, d1: Vector3<f64>, d2: Vector3<f64>) -> [f64; 2] {
+        let u = Vector3::from(self.u.to_array());
+        let speed = self.size(u).max(self.size(u + d1)).max(self.size(u + d2));
+        let relative = (RELATIVE_TOLERANCE * speed).clamp(LEAST_TOLERANCE * tolerance, tolerance);
+        let moves = self.contact.body.kind != Kind::Prescribed;
+        let slips = moves && self.loading > NEAR_SLIP;
+        let creeps = moves && self.contact.friction.law.creeps();
+        [slips || creeps, slips].map(|is| if is { relative } else { tolerance })
     }
 
     /// Solves one stage for the increment of the twist over `u_n`, from the increment `base`.
@@ -291,22 +346,20 @@ impl<'a> Solver<'a> {
         let mut du = Vector3::new(guess.vx - self.u.vx, guess.vy - self.u.vy, guess.w - self.u.w);
         for newton in 1.. {
             let sums = self.sweep(Some(&st));
-            let matrix = mass + a * grip * (turn.transpose() * sums.gain * turn);
+            let gain = a * grip * (turn.transpose() * sums.gain * turn);
             let rest = mass * (base - du) + a * (load - grip * (turn.transpose() * sums.resist));
-            let d = matrix.try_inverse().map_or_else(|| Vector3::repeat(f64::NAN), |inverse| inverse * rest);
+            let d = (mass + gain).try_inverse().map_or_else(|| Vector3::repeat(f64::NAN), |inverse| inverse * rest);
             du += d;
             self.patch_twist = t.twist(Twist::new(self.u.vx + du[0], self.u.vy + du[1], self.u.w + du[2]));
             if !du.iter().all(|c| c.is_finite()) {
                 self.status.failure = Some((self.status.steps, Reason::Twist));
                 return Err(Failed);
             }
-            let size = d[0].abs().max(d[1].abs()).max(self.arm2.sqrt() * d[2].abs());
-            let small = size <= enough.min(self.bristles.reach(self.patch_twist));
-            if small && newton >= at_least {
-                break;
-            }
-            if newton == NEWTON_MOST {
+            let small = self.size(d) <= enough.min(self.bristles.reach(self.patch_twist));
+            if (small && newton >= at_least) || newton == NEWTON_MOST {
                 self.unsolved += u64::from(!small);
+                self.ambiguous |= !is_definite((1.0 - MASS_MARGIN) * mass + gain);
+                self.loading = self.loading.max(self.bristles.loading());
                 break;
             }
         }
@@ -329,7 +382,7 @@ impl<'a> Solver<'a> {
     }
 
     /// One step of a prescribed twist: nothing to solve. `false` if its error was too large, as in [`Self::step`].
-    fn follow(&mut self, interval: &Interval, tau: f64, h: f64) -> bool {
+    fn follow(&mut self, interval: &Interval, tau: f64, h: f64, at_least: u32) -> bool {
         let a = KAPPA * h;
         let (v1, v2) = (interval.inputs(tau + a), interval.inputs(tau + h));
         if self.tolerance.is_some() {
@@ -337,7 +390,7 @@ impl<'a> Solver<'a> {
         }
         let (u1, d1) = self.led(&v1, a, PULL);
         let (u2, d2) = self.led(&v2, a, 1.0);
-        if !self.accept(h, d1, d2, v2[slot::MU_C]) {
+        if !self.accept(h, d1, d2, at_least, v2[slot::MU_C]) {
             return false;
         }
         self.q.x += h * ((1.0 - KAPPA) * u1.vx + KAPPA * u2.vx);
@@ -382,6 +435,15 @@ impl<'a> Solver<'a> {
             Err(Failed)
         }
     }
+}
+
+/// Whether the symmetric part of `m` is positive definite: whether the pivots of its elimination are positive.
+fn is_definite(m: Matrix3<f64>) -> bool {
+    let m = 0.5 * (m + m.transpose());
+    let (l1, l2) = (m[(0, 1)] / m[(0, 0)], m[(0, 2)] / m[(0, 0)]);
+    let (a11, a12) = (m[(1, 1)] - l1 * m[(0, 1)], m[(1, 2)] - l1 * m[(0, 2)]);
+    let a22 = m[(2, 2)] - l2 * m[(0, 2)];
+    m[(0, 0)] > 0.0 && a11 > 0.0 && a22 - a12 / a11 * a12 > 0.0
 }
 
 /// Twist, friction wrench at the patch origin and slipping share of settled bristles at pose `q`, twist `u`, inputs `v`.

@@ -12,8 +12,9 @@ use crate::contact::Contact;
 use crate::engine::Plan;
 use crate::kernel::friction::{Stage, steepest_between};
 use crate::kernel::step::{
-    ARMS, AROUND, Bristles, CHANGE, FRESH_STEP, KAPPA, NEWTON_MOST, NEWTON_TOLERANCE, PULL, RETREAT, SAFETY,
-    SHORTEST_CHOSEN_STEP, SHORTEST_RULED_STEP, SHORTEST_TRIED_STEP,
+    ARMS, AROUND, Bristles, CHANGE, ERROR_CONSTANT, FRESH_STEP, KAPPA, LEAST_TOLERANCE, MASS_MARGIN, NEAR_SLIP,
+    NEWTON_MOST, NEWTON_TOLERANCE, PULL, RELATIVE_TOLERANCE, RETREAT, SAFETY, SHORTEST_CHOSEN_STEP,
+    SHORTEST_RULED_STEP, SHORTEST_TRIED_STEP, THIRD_ORDER_SHARE,
 };
 use crate::kernel::three::Vec3;
 use crate::number::real::{LANES, Real};
@@ -44,6 +45,7 @@ pub struct Group<R: Real, B> {
     mapped: [Option<f64>; LANES],
     h_max: [f64; LANES],
     tolerance: Option<f64>,
+    creeps: Bits,
     prescribed: Bits,
     gripper: Bits,
     turning: Bits,
@@ -68,6 +70,8 @@ pub struct Group<R: Real, B> {
     damping: R,
     tau: R,
     h_next: R,
+    /// The derivative of what [`Group::judge`] compares at the end of the last step, by time.
+    rate: Vec3<R>,
     at_least: R,
     /// What [`Group::judge`] compares, up to the first stage.
     du1: Vec3<R>,
@@ -79,6 +83,10 @@ pub struct Group<R: Real, B> {
     du: Vec3<R>,
     /// Lanes whose first and second stage have not converged.
     unsolved: [Bits; 2],
+    /// Lanes of which a stage of this step may have several solutions.
+    ambiguous: Bits,
+    /// Largest [`Abreast::loading`] in this step.
+    loading: R,
     /// Lanes that take part in a pass, those of them that only finish what is pending, and those that begin a step.
     pub running: Bits,
     settling: Bits,
@@ -122,6 +130,7 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
             mapped: [None; LANES],
             h_max: [1.0; LANES],
             tolerance: plan.tolerance,
+            creeps: 0,
             prescribed: 0,
             gripper: 0,
             turning: 0,
@@ -143,6 +152,7 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
             damping: one,
             tau: zero,
             h_next: R::of(FRESH_STEP),
+            rate: none,
             at_least: one,
             du1: none,
             before: none,
@@ -150,6 +160,8 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
             newton: zero,
             du: none,
             unsolved: [0; 2],
+            ambiguous: 0,
+            loading: zero,
             running: 0,
             settling: 0,
             begins: 0,
@@ -173,6 +185,7 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         self.pads.set(l, f64::from(body.pads));
         let bit = 1 << l;
         self.gaussian = if f.gamma == 2.0 { self.gaussian | bit } else { self.gaussian & !bit };
+        self.creeps = if f.law.creeps() { self.creeps | bit } else { self.creeps & !bit };
         match body.kind {
             body::Kind::Prescribed => self.prescribed |= bit,
             body::Kind::Gripper => self.gripper |= bit,
@@ -344,6 +357,8 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
             self.bristles.keep(R::mask(led));
         }
         self.unsolved = self.unsolved.map(|lanes| lanes & !self.begins);
+        self.ambiguous &= !self.begins;
+        self.loading = R::select(begins, zero, self.loading);
         self.begins = 0;
     }
 
@@ -430,7 +445,8 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         let first = R::mask(R::bits(self.newton.lt(R::of(0.5))));
         let du = Vec3::select(first, t.body_twist(self.patch_twist) - self.u, self.du);
         let base = Vec3::select(second, self.du1 * R::of(PULL), Vec3::zero());
-        let matrix = (t.gain(&gain, cop) * pushed).plus_diagonal(self.mass);
+        let gain = t.gain(&gain, cop) * pushed;
+        let matrix = gain.plus_diagonal(self.mass);
         let rest = (base - du).times(self.mass).plus(a, load).plus(-pushed, t.wrench(resist, cop));
         let d = matrix.solve(rest);
         let mut du = du + d;
@@ -443,7 +459,7 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         self.du = du;
         update::<R>(R::mask(solving), &mut self.patch_twist, t.twist(self.u + du));
         let failed = solving & !(finite(du) & finite(self.patch_twist));
-        let size = d.x.max(-d.x).max(d.y.max(-d.y)).max(self.arm * d.z.max(-d.z));
+        let size = self.size(d);
         let enough = self.tolerance.map_or(NEWTON_TOLERANCE, |t| t.min(NEWTON_TOLERANCE));
         let enough = R::of(enough).min(self.bristles.reach(at(self.patch_twist, cop)));
         let small = !R::bits(enough.lt(size)) & R::bits(size.lt(R::of(f64::from(f32::MAX))));
@@ -453,6 +469,11 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         let unsolved = solved & last & !small;
         self.unsolved[0] |= unsolved & !self.second;
         self.unsolved[1] |= unsolved & self.second;
+        if self.tolerance.is_some() {
+            let definite = R::bits(gain.plus_diagonal(self.mass * R::of(1.0 - MASS_MARGIN)).is_definite());
+            self.ambiguous |= solved & !definite;
+            self.loading = R::select(R::mask(solved), self.loading.max(self.bristles.loading()), self.loading);
+        }
         count(&mut self.passes, self.running);
 
         // The ends of stages and steps.
@@ -509,21 +530,50 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         update::<R>(mask, &mut self.q_low, q_low);
     }
 
-    /// Which of the steps just done have too large an error; those are as if they had not been. Chooses the next steps.
+    /// The largest component of a twist as a speed [m/s], its angular part times `L`.
+    #[inline(always)]
+    fn size(&self, u: Vec3<R>) -> R {
+        u.x.max(-u.x).max(u.y.max(-u.y)).max(self.arm * u.z.max(-u.z))
+    }
+
+    /// What the estimates of first and third order may be at most: the tolerance, or a share of the speed where slow motion
+    /// decides what follows, as [`crate::kernel::step`] says.
+    #[inline(always)]
+    fn limits(&self, tolerance: R) -> [R; 2] {
+        let (u, one) = (self.u, R::of(1.0));
+        let speed = self.size(u).max(self.size(u.plus(one, self.du1))).max(self.size(u.plus(one, self.du)));
+        let relative = (R::of(RELATIVE_TOLERANCE) * speed).max(R::of(LEAST_TOLERANCE) * tolerance).min(tolerance);
+        let slips = R::bits(R::of(NEAR_SLIP).lt(self.loading)) & !self.prescribed;
+        let creeps = self.creeps & !self.prescribed;
+        [slips | creeps, slips].map(|is| R::select(R::mask(is), relative, tolerance))
+    }
+
+    /// Which of the steps just done have too large an estimated error, or a stage that has not converged or may have several
+    /// solutions; those are as if they had not been. Chooses the next steps.
     /// The increments of lanes that are led are of the friction over `f_N`, and the tolerance is of `mu_c f_N`.
     #[inline(always)]
     fn judge(&mut self, done: Bits, mu_c: R) -> Bits {
         let Some(tolerance) = self.tolerance else { return 0 };
-        // How far the second stage is from where the first one pointed.
-        let e = self.du.plus(R::of(-1.0 / KAPPA), self.du1);
-        let error = e.x.max(-e.x).max(e.y.max(-e.y)).max(self.arm * e.z.max(-e.z));
-        let tolerance = R::of(tolerance) * R::select(R::mask(self.prescribed), mu_c, R::of(1.0));
+        let (zero, one, tiny) = (R::of(0.0), R::of(1.0), R::of(R::TINY));
+        let tolerance = R::of(tolerance) * R::select(R::mask(self.prescribed), mu_c, one);
+        // The second stage against the straight line through the first: the error of a first-order step.
+        let (d1, d2) = (self.du1, self.du);
+        let first = self.size(d2.plus(R::of(-1.0 / KAPPA), d1));
+        // The third derivative, from the first derivatives at the step's start, its first stage and its end.
+        let per_stage = (R::of(KAPPA) * self.h).recip();
+        let (f1, f2) = (d1 * per_stage, d2.plus(R::of((KAPPA - 1.0) / KAPPA), d1) * per_stage);
+        let bend = ((f2 - f1) * R::of(1.0 / (1.0 - KAPPA))).plus(R::of(-1.0 / KAPPA), f1 - self.rate);
+        let third = R::of(2.0 * ERROR_CONSTANT) * self.h * self.size(bend);
+        let third = R::select(one.lt(self.at_least), zero, third);
+        let [first_limit, third_limit] = self.limits(tolerance);
+        let (first, third) = (first / first_limit, third / (R::of(THIRD_ORDER_SHARE) * third_limit));
         let safety = R::of(SAFETY);
-        let change = safety * (tolerance / error.max(R::of(R::TINY))).sqrt();
+        let error = first.max(third);
+        let change = safety * error.max(tiny).rsqrt();
         let change = change.max(R::of(CHANGE[0])).min(R::of(CHANGE[1]));
-        let unsolved = self.unsolved[0] | self.unsolved[1];
+        let unsolved = self.unsolved[0] | self.unsolved[1] | self.ambiguous;
         let long = R::bits(R::of(SHORTEST_CHOSEN_STEP).lt(self.h));
-        let refused = done & long & (R::bits(tolerance.lt(error)) | unsolved);
+        let refused = done & long & (R::bits(one.lt(error)) | unsolved);
         let mask = R::mask(refused);
         self.bristles.restore(mask);
         update::<R>(mask, &mut self.patch_twist, self.before);
@@ -536,6 +586,7 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         let next = R::select(mask, self.h * change.min(most), taken);
         let next = next.max(R::of(SHORTEST_TRIED_STEP));
         self.h_next = R::select(R::mask(done), next, self.h_next);
+        update::<R>(R::mask(done & !refused), &mut self.rate, f2);
         refused
     }
 }

@@ -23,6 +23,8 @@ pub struct Reduceds<R: Real> {
     zeta_low: Vec3<R>,
     /// Where the last root was: the next one is near.
     tau: R,
+    /// `|zeta*|` over its limit when they last answered [-].
+    loading: R,
     /// States that were kept.
     kept: [Vec3<R>; 2],
     /// Centres of pressure [m].
@@ -128,6 +130,7 @@ impl<R: Real> Reduceds<R> {
             zeta: none,
             zeta_low: none,
             tau: zero,
+            loading: zero,
             kept: [none; 2],
             cop: [zero; 2],
             radius: one,
@@ -217,6 +220,7 @@ impl<R: Real> Abreast<R> for Reduceds<R> {
         let answering = R::mask(answering);
         let z = self.bristle(st, &drive, answering);
         self.tau = R::select(answering, z.tau, self.tau);
+        self.loading = z.x;
         let scale = Vec3::new(one, one, self.radius);
         let viscous = Vec3::new(self.k.sigma2, self.k.sigma2, self.k.sigma2 * self.viscous);
         let resist = z.zeta.plus(st.damping, z.step).times(scale) + viscous.times(v);
@@ -231,6 +235,11 @@ impl<R: Real> Abreast<R> for Reduceds<R> {
         }
         let (s, _) = Vec3::new(v.x, v.y, self.radius * v.z).norm();
         (R::of(STRAIGHT) * s).max(R::of(LEAST_REACH))
+    }
+
+    #[inline(always)]
+    fn loading(&self) -> R {
+        self.loading
     }
 
     #[inline(always)]
@@ -329,15 +338,15 @@ impl<R: Real> Reduceds<R> {
         let (zero, one, half) = (R::of(0.0), R::of(1.0), R::of(0.5));
         let k = &self.k;
         let inv_g = st.mu_d.fma(m.bell, st.mu_c).recip();
+        let inv_big_g = inv_g * m.h.recip();
         let push = m.d * st.a_sigma0;
         let y = self.zeta + push;
         if !k.elasto_plastic {
             let l = st.a_sigma0 * m.s * inv_g;
             let d = (one + l).recip();
-            let step = push.plus(-l, self.zeta) * d;
-            return Bristle { zeta: y * d, step, y, l, x: zero, b: one, b_slope: zero, d, tau: zero };
+            let (zeta, step) = (y * d, push.plus(-l, self.zeta) * d);
+            return Bristle { zeta, step, y, l, x: zeta.norm().0 * inv_big_g, b: one, b_slope: zero, d, tau: zero };
         }
-        let inv_big_g = inv_g * m.h.recip();
         if !self.kind.consistent {
             let (len, inv_len) = y.norm();
             let along = m.d_norm.0 + m.d.dot(y) * inv_len;

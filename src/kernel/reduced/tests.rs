@@ -31,6 +31,7 @@ fn the_gain_is_the_derivative_of_the_resistance() {
                 let draw = Draw::new(7, n);
                 let number = |name: &str| draw.normal(name);
                 let mut one = Reduced {
+                    loading: 0.0,
                     zeta: Vector3::new(number("zx"), number("zy"), number("zw")) * draw.uniform("z"),
                     hidden: 0.0,
                     kept: Vector3::zeros(),
