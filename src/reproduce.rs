@@ -25,6 +25,7 @@ mod resolution;
 mod steps;
 mod surfaces;
 mod tables;
+mod tolerance;
 mod truncated;
 mod work;
 
@@ -59,6 +60,7 @@ pub const SECTIONS: &[Section] = &[
     Section { group: PAPER, ids: tables::IDS, run: tables::run },
     Section { group: BEYOND, ids: work::IDS, run: work::run },
     Section { group: BEYOND, ids: accuracy::IDS, run: accuracy::run },
+    Section { group: BEYOND, ids: tolerance::IDS, run: tolerance::run },
     Section { group: BEYOND, ids: beyond::IDS, run: beyond::run },
     Section { group: BEYOND, ids: pushes::IDS, run: pushes::run },
     Section { group: ERRATA, ids: errata::IDS, run: errata::run },

@@ -123,6 +123,23 @@ fn labels_of_a_path_stand_beside_their_own_curve_and_dashes_are_explained() {
 }
 
 #[test]
+fn random_contacts_keep_to_their_tolerance() {
+    let item = &items(&["tolerance"])["tolerance"];
+    let bad: Vec<_> = item.checks.iter().filter(|check| !check.ok()).collect();
+    assert!(bad.is_empty(), "{bad:?}");
+    // 0.9, 0.99 and all, in double and in single precision.
+    assert_eq!(item.checks.iter().filter(|check| check.name.contains("error over tolerance")).count(), 6);
+}
+
+#[test]
+fn a_drift_by_tolerance_is_within_one_per_cent() {
+    let item = &items(&["accuracy"])["accuracy"];
+    let of: Vec<_> =
+        item.checks.iter().filter(|c| c.name.contains("LuGre, drift") && c.name.contains("tolerance")).collect();
+    assert!(of.len() >= 4 && of.iter().all(|check| check.ok()), "{of:?}");
+}
+
+#[test]
 fn drift_is_the_converged_one() {
     let made = items(&["fig6", "fig23", "fig24", "fig25"]);
     let reduced = fixture("reduced/drift.csv");

@@ -162,7 +162,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     if !item.holds() {
         item.measured = "Not all engines meet the limits of their precision at the default step.".into();
     }
-    item.note = "A tolerance bounds the error of the velocity, so that a drift far slower than it comes out less exactly than with short fixed steps.".into();
+    item.note = "A tolerance bounds the error of the velocity; of LuGre, which creeps, also its share of the velocity, so that a drift far slower than the tolerance comes out within 1 %. What it promises of random contacts is below.".into();
     item.parameters = "In hand: Fig. 29, f1, circle, 2 s. Drift: Fig. 6. 21 x 21 cells, one contact; processor time of this process, with what else the machine did".into();
     item.seconds = start.elapsed().as_secs_f64();
     Ok(vec![item])
@@ -178,7 +178,7 @@ fn checks(item: &mut Item, (case, law): (Case, Law), name: &str, plans: &[Plan],
     let limits = match (case, law) {
         (Case::InHand, _) if double => [[7e-6, 3e-5], [1e-5, 1e-4]],
         (Case::InHand, _) => [[1e-5, 5e-5], [1e-5, 1e-4]],
-        (Case::Drift, Law::LuGre) => [[5e-3 * turn[0], 5e-3 * turn[2]], [0.1 * turn[0], 0.1 * turn[2]]],
+        (Case::Drift, Law::LuGre) => [[5e-3 * turn[0], 5e-3 * turn[2]], [0.01 * turn[0], 0.01 * turn[2]]],
         (Case::Drift, Law::ElastoPlastic) if double => [[1e-17, 1e-15], [1e-12, 1e-10]],
         (Case::Drift, Law::ElastoPlastic) => [[2e-12, 2e-10], [2e-12, 2e-10]],
     };

@@ -127,7 +127,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
         "For the error of the default step, explicit Euler takes {:.0} (Elasto-Plastic) and {:.0} times (LuGre) as many passes, where it does not blow up.",
         ratios[0], ratios[1]
     );
-    item.note = "The stiff solver's point is the reference program's: 141 s of one core for 2 s at 1.8e4 passes a second, within 1e-6 m of the converged pose. Fixed steps above 0.35 ms are not taken while the Stribeck curve falls too steeply for them, so longer ones cost about the same. A tolerance pays for errors above 1e-6 m: its estimate is that of a first-order step.".into();
+    item.note = "The stiff solver's point is the reference program's: 141 s of one core for 2 s at 1.8e4 passes a second, within 1e-6 m of the converged pose. Fixed steps above 0.35 ms are not taken while the Stribeck curve falls too steeply for them, so longer ones cost about the same. A tolerance pays for errors above 1e-6 m: its estimate is above all that of a first-order step.".into();
     item.pictures.push(Picture::new(charts, "Passes over the cells and error, in hand."));
     item.tables.push(table);
     item.parameters = format!(
