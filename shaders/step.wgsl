@@ -39,6 +39,7 @@ struct Contact {
     cell_first: u32,
     cell_count: u32,
     zeta_first: u32,
+    most_steps: u32,
 }
 
 // The intervals of a contact that are on the device, `begin` to `end` of its whole run, and where its
@@ -583,6 +584,10 @@ fn rollout(
                 steps += 1u;
                 at_least = 1u;
                 left = rest;
+                if (left > 0.0 && steps >= c.most_steps) {
+                    status |= FAILED_STEPS;
+                    failed_step = steps;
+                }
             }
             work = sweeps - sweeps_before + extra_work;
         }

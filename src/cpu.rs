@@ -172,7 +172,7 @@ fn simulate(
 ) {
     let Seat { contact, mut row, .. } = seat;
     let timeline = contact.timeline(&plan.samples);
-    let mut solver = Solver::new(contact, bristles(contact, contact.active_cells(&timeline)), plan);
+    let mut solver = Solver::new(contact, bristles(contact, contact.active_cells(&timeline)), plan, timeline.len());
     let mut run = || -> Result<(), Failed> {
         let mut frame = 0;
         for i in 0..timeline.len() {

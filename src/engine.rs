@@ -19,6 +19,9 @@ pub struct Plan {
     /// pose is below tolerance times duration for nine contacts of ten, and hardly ever above three times that (`docs/accuracy.md`).
     /// Slow motion counts by its own size where it decides what follows: before a reduced bristle breaks loose, and in the creep of LuGre.
     pub tolerance: Option<f64>,
+    /// Most steps that a contact may take, >= 1; it is stopped in the first interval between break points that wants more
+    /// ([`Reason::Steps`]). Without it, [`Plan::budget`] has a generous number.
+    pub most_steps: Option<u64>,
     /// Sample times [s], at least two: the first is 0, they increase, the last ends the run.
     pub samples: Vec<f64>,
     /// Whether to return the bristle states at the end.
@@ -32,6 +35,8 @@ pub const DEFAULT_STEP: f64 = 2e-4;
 pub const DEFAULT_TOLERANCE: f64 = 3e-6;
 /// The longest step [s] where a tolerance chooses them.
 pub const LONGEST_STEP: f64 = 5e-3;
+/// Steps a simulated second that a contact may take without being asked: some twenty times the default.
+const STEPS_PER_SECOND: f64 = 1e5;
 
 impl Plan {
     /// The same run in steps that keep their estimated errors below `tolerance`, see [`Plan::tolerance`]; `step` is the longest.
@@ -52,6 +57,9 @@ impl Plan {
         check("step", self.step, "1e-7 to 0.1 [s]", (1e-7..=0.1).contains(&self.step))?;
         if let Some(tolerance) = self.tolerance {
             check("step.tolerance", tolerance, "1e-9 to 1 [m/s]", (1e-9..=1.0).contains(&tolerance))?;
+        }
+        if self.most_steps == Some(0) {
+            return Err(ParameterError::new("limits.steps", "0", "an integer >= 1"));
         }
         if self.samples.len() < 2 {
             return Err(ParameterError::new(
@@ -81,7 +89,16 @@ impl Plan {
         check("duration / record_every", count, format!("at most {MOST_POINTS:e} samples"), count <= MOST_POINTS)?;
         let mut samples: Vec<f64> = (0..count as u64).map(|k| k as f64 * record_every).collect();
         samples.push(duration);
-        Ok(Self { step, tolerance: None, samples, keep_bristles: false })
+        Ok(Self { step, tolerance: None, most_steps: None, samples, keep_bristles: false })
+    }
+
+    /// Most steps of a contact with so many intervals between break points: [`Plan::most_steps`], or 1e5 and another 1e5 each
+    /// simulated second, but no less than ten times what steps of `step` and break points ask for.
+    #[must_use]
+    pub fn budget(&self, intervals: usize) -> u64 {
+        let generous = STEPS_PER_SECOND * (1.0 + self.duration());
+        let asked = 10.0 * (self.duration() / self.step + intervals as f64);
+        self.most_steps.unwrap_or(generous.max(asked) as u64)
     }
 
     /// Length of the run [s].
@@ -99,12 +116,14 @@ pub enum Reason {
     Twist = 1,
     /// A bristle or the friction wrench is not finite.
     Wrench = 2,
+    /// It took as many steps as it may ([`Plan::budget`]).
+    Steps = 8,
 }
 
 /// How a contact fared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Status {
-    /// The step at which the contact became non-finite, and why; from then on its samples are NaN.
+    /// The step at which the contact was stopped, and why; from then on its samples are NaN.
     pub failure: Option<(u64, Reason)>,
     /// Stages whose Newton iteration had not converged after three iterations.
     pub unconverged: u64,

@@ -114,6 +114,8 @@ impl Scenario {
         if let Some(tolerance) = spec.step.tolerance {
             plan = plan.with_tolerance(tolerance).map_err(|e| at(&e.field, e.to_string()))?;
         }
+        plan.most_steps = spec.limits.steps;
+        plan.validate().map_err(|e| at(&e.field, e.to_string()))?;
         let patches = patches::Patches::prepare(&spec.patch, base).map_err(|e| at(&e.field, e.message))?;
         let (name, text) = (name.to_owned(), text.to_owned());
         let tables = tables::Tables::default();

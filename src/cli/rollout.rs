@@ -236,9 +236,15 @@ fn text(s: &Summary) -> String {
     text += &row(status.spun, "spun", format!("turned by more than {:.0} degree", ROTATION_SPUN.to_degrees()));
     text += &row(status.slipped_and_spun, "both", "slipped and spun".into());
     text += &row(status.stuck, "stuck", "did neither".into());
-    text += &row(status.failed, "failed", "became non-finite and were stopped".into());
+    text += &row(status.failed, "failed", "were stopped: they became non-finite or took too many steps".into());
     text +=
         &format!("{} steps in {:.1} s: {:.3e} contact-steps per second\n", s.steps, s.wall_s, s.contact_steps_per_s);
+    if status.out_of_steps > 0 {
+        text += &format!(
+            "{} contacts had taken as many steps as they may; look at their parameters, or give them more (`--set limits.steps=..`)\n",
+            status.out_of_steps
+        );
+    }
     if s.unconverged_stages > 0 {
         text += &format!(
             "{} of {} velocity solves in {} contacts had not converged; {}\n",

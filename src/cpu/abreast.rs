@@ -9,6 +9,7 @@ use crate::contact::{Contact, Form, Model};
 use crate::engine::{Plan, Progress, Reason};
 use crate::friction::Law;
 use crate::kernel::abreast::Abreast;
+use crate::kernel::abreast::Bits;
 use crate::kernel::abreast::grid::Grids;
 use crate::kernel::abreast::group::{Group, pass};
 use crate::kernel::abreast::reduced::Reduceds;
@@ -188,8 +189,8 @@ fn ride<R: Real, B: Abreast<R>>(
     for (l, seat) in seats.into_iter().enumerate() {
         let contact = seat.contact;
         let alone = alone(contact);
-        group.seat(l, contact, &alone, plan);
         let timeline = contact.timeline(&plan.samples);
+        group.seat(l, contact, &alone, plan, timeline.len());
         let mut rider = Rider { seat, interval: Interval::default(), timeline, at: 0, frame: 0, alone };
         let empty = rider.timeline.is_empty();
         if !empty {
@@ -206,13 +207,15 @@ fn ride<R: Real, B: Abreast<R>>(
     }
     while group.running != 0 && !stop.load(Ordering::Relaxed) {
         let events = pass(&mut group);
-        let mut lanes = events.stopped | events.failed;
+        let mut lanes = events.stopped | events.failed | events.spent;
         while lanes != 0 {
             let l = lanes.trailing_zeros() as usize;
             lanes &= lanes - 1;
             let Some(rider) = &mut riders[l] else { continue };
-            let goes_on = if events.failed >> l & 1 == 1 {
-                rider.seat.status.failure = Some((group.steps[l], Reason::Twist));
+            let is = |lanes: Bits| lanes >> l & 1 == 1;
+            let reason = is(events.failed).then_some(Reason::Twist).or(is(events.spent).then_some(Reason::Steps));
+            let goes_on = if let Some(reason) = reason {
+                rider.seat.status.failure = Some((group.steps[l], reason));
                 false
             } else {
                 rider.go_on(&mut group, l, progress, stop)

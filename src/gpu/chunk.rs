@@ -493,5 +493,5 @@ fn dispatch_groups(pass: &mut wgpu::ComputePass<'_>, groups: u32) {
 }
 
 fn reason(status: u32) -> Option<Reason> {
-    [Reason::Twist, Reason::Wrench].into_iter().find(|r| status & *r as u32 != 0)
+    [Reason::Twist, Reason::Wrench, Reason::Steps].into_iter().find(|r| status & *r as u32 != 0)
 }

@@ -110,6 +110,7 @@ pub(super) fn device_contact(
         cell_first,
         cell_count: item.active.len() as u32,
         zeta_first,
+        most_steps: u32::try_from(plan.budget(item.timeline.len())).unwrap_or(u32::MAX),
     }
 }
 

@@ -170,6 +170,7 @@ pub fn source(shape: Shape) -> String {
         ("FLAG_FIRST", flag::FIRST),
         ("FAILED_TWIST", Reason::Twist as u32),
         ("FAILED_WRENCH", Reason::Wrench as u32),
+        ("FAILED_STEPS", Reason::Steps as u32),
     ] {
         constant(name, format!("{value}u"));
     }

@@ -63,7 +63,7 @@ pub const NEAR_SLIP: f64 = 0.7;
 /// With a tolerance: a stage has one solution where its matrix less this share of the mass is positive definite.
 pub const MASS_MARGIN: f64 = 0.5;
 
-/// The contact became non-finite; its status says where and why.
+/// The contact was stopped; its status says where and why.
 #[derive(Clone, Copy, Debug)]
 pub struct Failed;
 
@@ -141,6 +141,8 @@ pub struct Solver<'a> {
     ambiguous: bool,
     /// Largest [`Bristles::loading`] in this step.
     loading: f64,
+    /// Steps that it may take.
+    budget: u64,
     /// How it fares.
     pub status: Status,
 }
@@ -149,8 +151,8 @@ pub struct Solver<'a> {
 pub type Inputs = [f64; slot::COUNT];
 
 impl<'a> Solver<'a> {
-    /// The contact at its initial state, with its `bristles` and the steps of `plan`.
-    pub fn new(contact: &'a Contact, bristles: Box<dyn Bristles>, plan: &Plan) -> Self {
+    /// The contact at its initial state, with its `bristles` and the steps of `plan`, over so many intervals.
+    pub fn new(contact: &'a Contact, bristles: Box<dyn Bristles>, plan: &Plan, intervals: usize) -> Self {
         let arm2 = bristles.arm2(&contact.patch);
         let u = if contact.body.kind == Kind::Prescribed { Twist::default() } else { contact.initial.twist };
         let q = contact.initial.pose;
@@ -171,6 +173,7 @@ impl<'a> Solver<'a> {
             unsolved: 0,
             ambiguous: false,
             loading: 0.0,
+            budget: plan.budget(intervals),
             status: Status::default(),
         }
     }
@@ -190,7 +193,7 @@ impl<'a> Solver<'a> {
         self.arm2 = self.bristles.arm2(&patch);
     }
 
-    /// Steps through one interval. `Err` if the contact became non-finite; its status says where.
+    /// Steps through one interval. `Err` if the contact became non-finite or ran out of steps; its status says where.
     pub fn advance(&mut self, interval: &Interval) -> Result<(), Failed> {
         self.remap(interval);
         let mut left = interval.length;
@@ -215,6 +218,10 @@ impl<'a> Solver<'a> {
             self.status.steps += 1;
             at_least = 1;
             left = rest;
+            if left > 0.0 && self.status.steps >= self.budget {
+                self.status.failure = Some((self.status.steps, Reason::Steps));
+                return Err(Failed);
+            }
         }
         Ok(())
     }

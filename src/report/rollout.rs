@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::ReportError;
 use super::run::{Run, drawn, read};
+use crate::engine::Reason;
 use crate::limit_surface::{Rule, Surface, Table as LimitTable};
 use crate::page::{Chart, Document, Line, Part, Picture, Table, ink, phases, short};
 use crate::planar::Wrench;
@@ -212,17 +213,19 @@ fn wrenches(run: &Run, scenario: &Scenario) -> Result<Part, ReportError> {
     })
 }
 
-/// Contacts that failed or did not converge; a smaller `setting` helps.
+/// Contacts that were stopped or did not converge; a smaller `setting` helps.
 fn failures(run: &Run, parameters: &[(String, Vec<f64>)], setting: &str) -> Part {
     const LISTED: usize = 30;
     let bad: Vec<usize> = (0..run.fates.len()).filter(|k| run.status[*k] != 0.0).collect();
     let failed = bad.iter().filter(|k| run.failed[**k] >= 0.0).count();
+    let spent = bad.iter().filter(|k| run.status[**k] as u32 & Reason::Steps as u32 != 0).count();
     let mut part = Part { id: "failures".into(), title: "Failures".into(), ..Part::default() };
     let said = if bad.is_empty() {
-        "None: every contact stayed finite and every velocity solve converged.".to_owned()
+        "None: every contact ran to its end and every velocity solve converged.".to_owned()
     } else {
         format!(
-            "{failed} contacts became non-finite; {} others had velocity solves that did not converge in three iterations. A smaller `{setting}` helps.",
+            "{} contacts became non-finite, {spent} took more steps than they may (`limits.steps`); {} others had velocity solves that did not converge in three iterations. A smaller `{setting}` helps these.",
+            failed - spent,
             bad.len() - failed
         )
     };
@@ -232,7 +235,7 @@ fn failures(run: &Run, parameters: &[(String, Vec<f64>)], setting: &str) -> Part
     }
     let mut table = Table::new(
         format!("The first {} of {}", bad.len().min(LISTED), bad.len()),
-        &["contact", "failed at step", "unconverged solves"],
+        &["contact", "stopped at step", "unconverged solves"],
     );
     let shown: Vec<&(String, Vec<f64>)> = parameters.iter().take(6).collect();
     table.head.extend(shown.iter().map(|p| p.0.clone()));

@@ -14,7 +14,7 @@ use super::plot::{self, Curve};
 use super::spool::{COLUMNS, Spool};
 use super::{Fate, Needs, Outcome, RolloutError, io};
 use crate::disk;
-use crate::engine::{Engine, EngineInfo, UNCONVERGED};
+use crate::engine::{Engine, EngineInfo, Reason, UNCONVERGED};
 use crate::scenario::{Scenario, change};
 
 /// The file that says what a run was. A directory that has it has all the others, too.
@@ -35,8 +35,11 @@ pub struct Counts {
     pub spun: u64,
     /// Both slipped and spun.
     pub slipped_and_spun: u64,
-    /// Became non-finite and was stopped.
+    /// Became non-finite, or took more steps than it may, and was stopped.
     pub failed: u64,
+    /// Took more steps than it may: `limits.steps` of the scenario.
+    #[serde(default)]
+    pub out_of_steps: u64,
     /// Had stages that did not converge.
     pub unconverged: u64,
 }
@@ -283,6 +286,7 @@ fn summarise(scenario: &Scenario, engine: &dyn Engine, spool: &Spool, out: &Path
         status.spun += is(&[Outcome::Spun, Outcome::SlippedAndSpun]);
         status.slipped_and_spun += is(&[Outcome::SlippedAndSpun]);
         status.failed += is(&[Outcome::Failed]);
+        status.out_of_steps += u64::from(word as u32 & Reason::Steps as u32 != 0);
     }
     let (steps, wall_s) = (sum("steps")?, spool.seconds());
     Ok(Summary {

@@ -50,8 +50,20 @@ pub struct Spec {
     /// Where it starts.
     #[serde(default)]
     pub initial: InitialSpec,
+    /// What a contact may cost.
+    #[serde(default)]
+    pub limits: LimitsSpec,
     /// What acts on it over time.
     pub inputs: InputsSpec,
+}
+
+/// What a contact may cost: one that would take longer is stopped, and counted.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LimitsSpec {
+    /// Most steps of a contact, >= 1; if not given, 1e5 and another 1e5 each simulated second, but no less than ten times what
+    /// `step` and the break points ask for.
+    pub steps: Option<u64>,
 }
 
 fn one() -> u64 {

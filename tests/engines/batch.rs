@@ -1,9 +1,9 @@
 //! A contact's result is its own, whatever it is simulated with.
 
-use bristle::body::Kind;
-use bristle::contact::Contact;
-use bristle::engine::{Engine, Reason, Trajectories};
-use bristle::friction::Law;
+use bristle::body::{Body, Kind};
+use bristle::contact::{Contact, Form, Model};
+use bristle::engine::{Engine, Plan, Reason, Trajectories};
+use bristle::friction::{Friction, Law};
 use bristle::patch::Shape;
 use bristle::schedule::Signal;
 
@@ -48,6 +48,46 @@ pub fn results_do_not_depend_on_neighbours_order_or_threads(engine: &dyn Engine,
         for k in 0..mixed.len() {
             assert_same(&format!("contact {k} on {threads} threads"), (&again, k), (&whole, k));
         }
+    }
+}
+
+/// A gram on a steep Stribeck curve wants steps of microseconds, in a grid alone, in one side by side with others, and as one bristle.
+pub fn a_contact_that_takes_too_many_steps_is_stopped_and_its_neighbours_are_unchanged(
+    engine: &dyn Engine,
+    _: &Limits,
+) {
+    let friction = dry(Law::ElastoPlastic, 0.5);
+    let mut contacts = Vec::new();
+    for (n, model) in [(9, None), (5, None), (5, Some(Model::Ellipsoid(Form::Consistent)))] {
+        let mut plain = on_table(Kind::Body, &shape(n, 0.02, Shape::Disc), friction);
+        plain.model = model.unwrap_or(plain.model);
+        plain.inputs.wrench[0] = Signal::constant(2.0 * plain.body.mass * 9.81);
+        let mut light = plain.clone();
+        light.body = Body { mass: 1e-3, inertia: 1e-7, ..light.body };
+        light.friction = Friction { mu_s: 1.5, v_s: 1e-4, ..friction };
+        light.inputs.normal_force = Signal::constant(10.0);
+        light.inputs.wrench[0] = Signal::linear(&[(0.0, 0.0), (0.01, 30.0)]).unwrap();
+        contacts.extend([plain, light]);
+    }
+    let plan = Plan { most_steps: Some(1000), ..plan(0.02, 2e-4, 0.01) };
+    let out = rollout(engine, &contacts, &plan);
+    let free = rollout(engine, &contacts, &Plan { most_steps: None, ..plan.clone() });
+    for (k, status) in out.status.iter().enumerate() {
+        if k % 2 == 0 {
+            assert_same(&format!("contact {k}"), (&out, k), (&free, k));
+            assert!(status.failure.is_none(), "contact {k}: {status:?}");
+            continue;
+        }
+        // The last one may end an interval.
+        let last = status.steps;
+        assert!(
+            (1000..1003).contains(&last) && status.failure == Some((last, Reason::Steps)),
+            "contact {k}: {status:?}"
+        );
+        assert_eq!(status.word() & 11, 8, "contact {k}");
+        assert!(of(&out.pose, k, 3)[2].iter().all(|v| v.is_nan()), "contact {k}");
+        // The default is generous.
+        assert!(free.status[k].failure.is_none() && free.status[k].steps > 1000, "contact {k}: {:?}", free.status[k]);
     }
 }
 

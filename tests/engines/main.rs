@@ -108,6 +108,7 @@ macro_rules! suite {
                 steady::a_spin_has_no_force,
                 batch::results_do_not_depend_on_neighbours_order_or_threads,
                 batch::failed_contact_is_marked_and_its_neighbours_are_unchanged,
+                batch::a_contact_that_takes_too_many_steps_is_stopped_and_its_neighbours_are_unchanged,
             );
         }
     };

@@ -95,6 +95,8 @@ pub struct Group<R: Real, B> {
     pub passes: [u64; LANES],
     /// Steps taken.
     pub steps: [u64; LANES],
+    /// Steps that they may take.
+    budget: [u64; LANES],
     /// Stages whose Newton iteration had not converged.
     pub unconverged: [u64; LANES],
 }
@@ -106,6 +108,8 @@ pub struct Events {
     pub stopped: Bits,
     /// Lanes whose twist is not finite.
     pub failed: Bits,
+    /// Lanes that may take no more steps.
+    pub spent: Bits,
 }
 
 impl<R: Real, B: Abreast<R>> Group<R, B> {
@@ -167,12 +171,13 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
             begins: 0,
             passes: [0; LANES],
             steps: [0; LANES],
+            budget: [u64::MAX; LANES],
             unconverged: [0; LANES],
         }
     }
 
-    /// Puts a contact at its initial state into a lane; `alone` are its bristles.
-    pub fn seat(&mut self, l: usize, contact: &Contact, alone: &B::Alone, plan: &Plan) {
+    /// Puts a contact with so many intervals at its initial state into a lane; `alone` are its bristles.
+    pub fn seat(&mut self, l: usize, contact: &Contact, alone: &B::Alone, plan: &Plan, intervals: usize) {
         let (f, body) = (&contact.friction, &contact.body);
         let arm2 = alone.arm2(&contact.patch);
         self.bristles.seat(l, alone);
@@ -198,6 +203,7 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         }
         self.weigh(l, body, arm2);
         self.h_max[l] = plan.step;
+        self.budget[l] = plan.budget(intervals);
         let (q, u) = (contact.initial.pose, contact.initial.twist);
         let u = if body.kind == body::Kind::Prescribed { Twist::default() } else { u };
         self.u.set(l, u.to_array());
@@ -502,6 +508,7 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
             update::<R>(mask, &mut self.u_low, u_low);
         }
         let mut stopped = self.settling & self.running;
+        let mut spent = 0;
         if ended != 0 {
             count(&mut self.steps, ended);
             for unsolved in self.unsolved {
@@ -516,10 +523,14 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
             self.left = all_left;
             let empty = R::bits(narrow::<R>(&all_left).lt(R::of(R::TINY)));
             stopped |= ended & empty;
-            self.begins |= ended & !empty;
+            for l in 0..LANES {
+                spent |= u32::from(self.steps[l] >= self.budget[l]) << l;
+            }
+            spent &= ended & !empty;
+            self.begins |= ended & !empty & !spent;
         }
-        self.running &= !(stopped | failed);
-        Events { stopped, failed }
+        self.running &= !(stopped | failed | spent);
+        Events { stopped, failed, spent }
     }
 
     /// Moves the poses by `dq`.

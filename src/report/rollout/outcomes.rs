@@ -1,7 +1,7 @@
 //! What became of the contacts: how far they moved and turned, what slipped and what spun, apart and together.
 
 use super::super::run::Run;
-use crate::engine::UNCONVERGED;
+use crate::engine::{Reason, UNCONVERGED};
 use crate::page::{Chart, Line, Part, Picture, Scale, Table, ink, short};
 use crate::rollout::{Outcome, ROTATION_SPUN, SLIPPED};
 use crate::statistics::quantile;
@@ -47,7 +47,9 @@ pub(super) fn part(run: &Run) -> Part {
     row("slipped, but did not spin", &alone(Outcome::Slipped));
     row("spun, but did not slip", &alone(Outcome::Spun));
     row("slipped and spun", &alone(Outcome::SlippedAndSpun));
-    row("became non-finite", &alone(Outcome::Failed));
+    let spent = |k: usize| run.status[k] as u32 & Reason::Steps as u32 != 0;
+    row("became non-finite", &|k| run.outcome(k) == Outcome::Failed && !spent(k));
+    row("took more steps than they may", &spent);
     let kept = |k: usize| run.outcome(k) != Outcome::Failed;
     let (slipped, spun) = (1e3 * SLIPPED, ROTATION_SPUN.to_degrees());
     row(&format!("all that slipped: by more than {slipped} mm"), &|k| kept(k) && run.fates[k].slipped());
