@@ -54,6 +54,11 @@ impl Bilinear {
         (gx >= 0.0 && gx < nx as f64 && gy >= 0.0 && gy < ny as f64).then_some([gx, gy])
     }
 
+    /// Whether a centre of rotation is over the grid.
+    pub fn is_over(&self, c: [f64; 2]) -> bool {
+        self.place(c).is_some()
+    }
+
     /// Unit wrench for the rotation with w > 0 about `c`, if that is over the grid.
     pub fn about(&self, c: [f64; 2], points: &Points) -> Option<[f64; 3]> {
         let place = self.place(c)?;

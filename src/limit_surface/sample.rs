@@ -202,6 +202,10 @@ impl Rotations for Surface {
         self.coulomb(Twist::new(0.0, 0.0, 1.0)).to_array()
     }
 
+    fn is_mean(&self, c: [f64; 2]) -> bool {
+        self.bilinear.as_ref().is_some_and(|bilinear| bilinear.is_over(c.map(|x| x / self.unit)))
+    }
+
     fn moments(&self, closest: f64) -> Option<(Moments, f64)> {
         let Grid { dx, dy, .. } = *self.patch.grid();
         let half = if self.rule == Rule::Cells { [0.5 * dx / self.unit, 0.5 * dy / self.unit] } else { [0.0; 2] };

@@ -124,6 +124,10 @@ impl Rotations for Single<'_> {
         self.spin
     }
 
+    fn is_mean(&self, c: [f64; 2]) -> bool {
+        self.bilinear.as_ref().is_some_and(|bilinear| bilinear.is_over(c.map(|x| x / self.local.unit)))
+    }
+
     fn moments(&self, closest: f64) -> Option<(Moments, f64)> {
         let Local { unit, .. } = self.local;
         let half = if self.rule == Rule::Cells { self.sheet.half } else { [0.0; 2] };

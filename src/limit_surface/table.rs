@@ -129,16 +129,30 @@ impl Table {
         let served = |j: usize| (n_ls - j) * asked.len() >= MOMENTS_SERVE;
         let moments = (1..n_ls).find_map(|j| if served(j) { Some((j, surface.moments(distances[j])?)) } else { None });
         let first = moments.as_ref().map_or(n_ls, |(j, _)| *j);
+        let centre = |d: f64, [cos, sin]: [f64; 2]| [-sin * d, cos * d];
         let mut centres = Vec::with_capacity((first - 1) * asked.len());
         for d in &distances[1..first] {
-            centres.extend(asked.iter().map(|[cos, sin]| [-sin * d, cos * d]));
+            centres.extend(asked.iter().map(|direction| centre(*d, *direction)));
+        }
+        // Moments stand for the sum over the cells, which over the grid the `bilinear` rule replaces.
+        let (near, mut over) = (centres.len(), Vec::new());
+        for (j, d) in (first..n_ls).zip(&distances[first..]) {
+            for (i, direction) in asked.iter().enumerate() {
+                let c = centre(*d, *direction);
+                if surface.is_mean(c) {
+                    over.push((j - 1) * asked.len() + i);
+                    centres.push(c);
+                }
+            }
         }
         let mut rings = surface.rotations(&centres);
+        let means = rings.split_off(near);
         if let Some((_, (moments, unit))) = &moments {
             for d in &distances[first..n_ls] {
                 rings.extend(moments.ring(d / unit, &asked).into_iter().map(|[fx, fy, tau]| [fx, fy, tau * unit]));
             }
         }
+        over.into_iter().zip(means).for_each(|(k, mean)| rings[k] = mean);
         for (j, ring) in (1..).zip(rings.chunks(asked.len())) {
             fill(&mut h[j..], n_ls, images.iter().map(|image| normal(image.wrench(ring[image.of]))));
         }
@@ -367,8 +381,9 @@ pub(super) trait Rotations {
     fn radius(&self) -> f64;
     /// The wrench of the rotation about the centre of pressure.
     fn spin(&self) -> [f64; 3];
-    /// Moments for centres of rotation beyond all that the sums are needed for, of which `closest` [m] is the first, and their
-    /// unit of length [m].
+    /// Whether the wrench of the rotation about `c` is not the sum over the cells, but the `bilinear` mean of four: `c` is over the grid.
+    fn is_mean(&self, c: [f64; 2]) -> bool;
+    /// Moments for the sums about centres of rotation far away, of which `closest` [m] is the first, and their unit of length [m].
     fn moments(&self, closest: f64) -> Option<(Moments, f64)>;
     /// The wrenches of many rotations.
     fn rotations(&self, centres: &[[f64; 2]]) -> Vec<[f64; 3]>;
