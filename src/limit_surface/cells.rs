@@ -32,6 +32,8 @@ pub struct Cells {
     far: Far,
     diagonal: f64,
     jumps: f64,
+    /// The least and largest x and y of the corners.
+    bounds: [[f64; 2]; 2],
 }
 
 /// Grid lines of one direction, and the pressure jump across each in every strip of cells.
@@ -76,6 +78,8 @@ impl Cells {
             }
         }
         let column = |k: usize| blocks(&corners, |corner: &[f64; 3]| corner[k]);
+        let widen = |[low, high]: [f64; 2], x: f64| [low.min(x), high.max(x)];
+        let bounds = |k: usize| corners.iter().map(|c| c[k]).fold([f64::INFINITY, f64::NEG_INFINITY], widen);
         Self {
             x: column(0),
             y: column(1),
@@ -84,6 +88,7 @@ impl Cells {
             diagonal: dx.hypot(dy),
             mesh: Mesh::new(at.0.clone(), at.1.clone(), &jumps),
             jumps: corners.iter().map(|c| c[2].abs()).sum(),
+            bounds: [bounds(0), bounds(1)],
             columns: Lines::new(at.0, ny, p),
             rows: Lines::new(at.1, nx, |j, i| p(i, j)),
         }
@@ -127,8 +132,9 @@ impl Cells {
 
     /// Whether the differences of the closed form would cancel.
     pub fn is_far(&self, c: [f64; 2], span: f64) -> bool {
-        let outside = |at: &[f64], c: f64| (at[0] - c).max(c - at[at.len() - 1]).max(0.0);
-        let nearest = outside(&self.columns.at, c[0]).hypot(outside(&self.rows.at, c[1]));
+        // From the cells that carry pressure: those of a small spot may be far from a centre over the grid.
+        let outside = |[low, high]: [f64; 2], c: f64| (low - c).max(c - high).max(0.0);
+        let nearest = outside(self.bounds[0], c[0]).hypot(outside(self.bounds[1], c[1]));
         let farthest = c[0].hypot(c[1]) + span + self.diagonal;
         let rounding = f64::EPSILON * self.jumps * farthest.powi(3) / span.max(self.diagonal);
         // A velocity field so nearly uniform that c overflows is far, too: NaN and infinity compare so.
