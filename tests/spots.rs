@@ -1,7 +1,7 @@
 //! Limit surfaces of small spots of pressure on wide grids, by every path, against sums by definition.
 //!
-//! The references follow `Rule`'s definitions term by term in double precision and share nothing with the library. By `cells` they
-//! integrate over every cell by quadrature.
+//! The references follow `Rule`'s definitions term by term in double precision and share nothing with the library. By
+//! `cells` they integrate over every cell by quadrature.
 
 use std::f64::consts::SQRT_2;
 use std::sync::OnceLock;
@@ -30,7 +30,8 @@ fn gauss(low: f64, high: f64) -> impl Iterator<Item = [f64; 2]> {
     GAUSS.into_iter().flat_map(move |[x, w]| [[middle - half * x, half * w], [middle + half * x, half * w]])
 }
 
-/// The integral of `hypot(x, y)` over `y` from `low` to `high`: intervals are halved until they are short against their distance.
+/// The integral of `hypot(x, y)` over `y` from `low` to `high`: intervals are halved until they are short against their
+/// distance.
 fn edge(x: f64, low: f64, high: f64, depth: u32) -> f64 {
     let nearest = if low * high > 0.0 { low.abs().min(high.abs()) } else { 0.0 };
     if depth == 0 || 2.0 * (high - low) <= x.hypot(nearest) {
@@ -107,8 +108,8 @@ fn exact_cell([x, y]: [f64; 2], [hx, hy]: [f64; 2], Twist { vx, vy, w }: Twist) 
     Wrench::new(gy, -gx, tau) * w.signum()
 }
 
-/// How far a centre of rotation is from where the wrench of a rule steps [cells]: the edge of the grid by `bilinear`, centres of
-/// cells by `points`. Infinite by `cells`, and of a cell that is at rest.
+/// How far a centre of rotation is from where the wrench of a rule steps [cells]: the edge of the grid by `bilinear`,
+/// centres of cells by `points`. Infinite by `cells`, and of a cell that is at rest.
 fn to_step(patch: &Patch, rule: Rule, Twist { vx, vy, w }: Twist) -> f64 {
     let Grid { nx, ny, dx, dy } = *patch.grid();
     let [x, y] = [patch.cop()[0] - vy / w, patch.cop()[1] + vx / w];
@@ -195,7 +196,8 @@ fn wrong_tables(patches: &[(String, Patch)], n_ls: usize, paths: &[Path]) -> Vec
                 match worst(&table, *single) {
                     Ok(error) if error <= TOLERANCE[usize::from(*single)] => {}
                     e => {
-                        wrong.push(format!("{} {path}: {name} on {nx} x {ny} cells of {dx} x {dy}: {e:?}", rule.name()))
+                        let name = format!("{} {path}: {name}", rule.name());
+                        wrong.push(format!("{name} on {nx} x {ny} cells of {dx} x {dy}: {e:?}"));
                     }
                 }
             }
@@ -275,7 +277,7 @@ fn l_shape(i: usize, j: usize) -> f64 {
 }
 
 fn corners(i: usize, j: usize) -> f64 {
-    f64::from(u8::from(i % 4 == 0 && j % 4 == 0))
+    f64::from(u8::from(i.is_multiple_of(4) && j.is_multiple_of(4)))
 }
 
 fn uneven(i: usize, j: usize) -> f64 {
@@ -378,7 +380,12 @@ fn any_spots() -> impl Strategy<Value = Vec<(String, Patch)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, max_shrink_iters: 20, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 24,
+        failure_persistence: None,
+        max_shrink_iters: 20,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn tables_and_wrenches_of_any_spots_are_the_sums(spots in any_spots(), n_ls in 3usize..21) {

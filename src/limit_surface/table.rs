@@ -381,9 +381,11 @@ pub(super) trait Rotations {
     fn radius(&self) -> f64;
     /// The wrench of the rotation about the centre of pressure.
     fn spin(&self) -> [f64; 3];
-    /// Whether the wrench of the rotation about `c` is not the sum over the cells, but the `bilinear` mean of four: `c` is over the grid.
+    /// Whether the wrench of the rotation about `c` is the mean of four of the `bilinear` rule, and not the sum over the
+    /// cells: whether `c` is over the grid.
     fn is_mean(&self, c: [f64; 2]) -> bool;
-    /// Moments for the sums about centres of rotation far away, of which `closest` [m] is the first, and their unit of length [m].
+    /// Moments for the sums about centres of rotation far away, of which `closest` [m] is the first, and their unit of
+    /// length [m].
     fn moments(&self, closest: f64) -> Option<(Moments, f64)>;
     /// The wrenches of many rotations.
     fn rotations(&self, centres: &[[f64; 2]]) -> Vec<[f64; 3]>;
