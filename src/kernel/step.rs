@@ -53,7 +53,7 @@ pub const RETREAT: f64 = 0.5;
 pub const ERROR_CONSTANT: f64 = (std::f64::consts::SQRT_2 - 1.0) / 2.0 - 1.0 / 6.0;
 /// With a tolerance: the share of it that the third-order estimate may use. Unlike the error that the first-order estimate
 /// overstates, this one adds up from step to step while a body slides.
-pub const THIRD_ORDER_SHARE: f64 = 0.3;
+pub const THIRD_ORDER_SHARE: f64 = 0.2;
 /// With a tolerance: where slow motion decides what follows, the error of a step stays below this share of the speed,
 pub const RELATIVE_TOLERANCE: f64 = 0.05;
 /// but is never asked to be below this share of the tolerance.
