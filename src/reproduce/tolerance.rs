@@ -296,6 +296,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     for (name, engine) in &engines {
         let mut medians = Vec::new();
         for (tolerance, colour) in TOLERANCES.into_iter().zip([ink::OTHER, ink::GRID, ink::PUBLISHED]) {
+            let is_default = tolerance.to_bits() == DEFAULT_TOLERANCE.to_bits();
             let plan = Plan::new(DURATION, LONGEST_STEP, DURATION)?.with_tolerance(tolerance)?;
             let (found, passes) = ends(&**engine, &contacts, &plan)?;
             let error = |k: usize| distance(truth[k], found[k], arms[k]) / (tolerance * DURATION);
@@ -305,7 +306,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
             let row = [0.5, 0.9, 0.99, 1.0].map(|q| short(quantile(&errors, q), 2));
             let passes = format!("{:.0}", passes as f64 / contacts.len() as f64 / DURATION);
             table.row([(*name).to_owned(), format!("{tolerance:e}")].into_iter().chain(row).chain([passes]));
-            if tolerance == DEFAULT_TOLERANCE {
+            if is_default {
                 for (q, limit) in LIMITS {
                     let what = format!("{name}: error over tolerance times duration, {} %", 100.0 * q);
                     item.claims(what, quantile(&errors, q), Wanted::AtMost(limit));
@@ -318,7 +319,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
             let shown: Vec<f64> = errors.iter().map(|e| e.max(1e-6)).collect();
             chart = chart.line(Line::new(colour, &shown, &share).label(format!("{tolerance:e} m/s")));
             item.columns.push((format!("error_over_tolerance_times_duration_{tolerance:e}"), errors));
-            if tolerance == DEFAULT_TOLERANCE {
+            if is_default {
                 let groups = KINDS.iter().enumerate().map(|(i, (name, _))| (*name, i, true));
                 for (name, i, of_kind) in groups.chain(MODELS.iter().enumerate().map(|(i, m)| (m.0, i, false))) {
                     let of = |d: &Drawn| if of_kind { d.kind } else { d.model };

@@ -523,14 +523,18 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
             self.left = all_left;
             let empty = R::bits(narrow::<R>(&all_left).lt(R::of(R::TINY)));
             stopped |= ended & empty;
-            for l in 0..LANES {
-                spent |= u32::from(self.steps[l] >= self.budget[l]) << l;
-            }
-            spent &= ended & !empty;
+            spent = self.spent(ended & !empty);
             self.begins |= ended & !empty & !spent;
         }
         self.running &= !(stopped | failed | spent);
         Events { stopped, failed, spent }
+    }
+
+    /// Those of some lanes that may take no more steps. Not inlined: LLVM 22 fails on the loop in wide registers.
+    #[inline(never)]
+    fn spent(&self, lanes: Bits) -> Bits {
+        let spent = |l: usize| Bits::from(self.steps[l] >= self.budget[l]) << l;
+        lanes & (0..LANES).map(spent).fold(0, |all, one| all | one)
     }
 
     /// Moves the poses by `dq`.
