@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo install --locked --version 0.20.0 gungraun-runner     # and valgrind, from your system
-//! cargo bench --bench instructions
+//! cargo bench --profile profiling --bench instructions        # valgrind wants the names and lines of that profile
 //! ```
 //!
 //! One contact on one thread, 40 steps of the paper's in-hand case 2. Valgrind (3.19 at least) hides AVX-512 from a

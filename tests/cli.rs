@@ -271,6 +271,14 @@ fn info_and_schema_print_json() {
     }
 }
 
+/// Lines for a debugger had made it 93 MB.
+#[test]
+#[cfg(not(debug_assertions))]
+fn the_program_is_small() {
+    let bytes = fs::metadata(env!("CARGO_BIN_EXE_bristle")).unwrap().len();
+    assert!(bytes < 20_000_000, "{bytes} bytes");
+}
+
 #[test]
 fn drivers_that_miss_a_display_are_not_heard() {
     let output = Command::cargo_bin("bristle").unwrap().env_remove("XDG_RUNTIME_DIR").arg("info").output().unwrap();
