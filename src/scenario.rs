@@ -21,6 +21,7 @@ pub use change::change;
 pub use lone::PatchSource;
 pub(crate) use lone::frames;
 pub use number::Number;
+use place::from_toml;
 pub use place::{Excerpt, ScenarioError};
 pub use signal::{Interpolate, SegmentSpec, SignalSpec, SineSpec};
 pub use spec::{EngineChoice, Precision, RuleName, Spec};
@@ -85,6 +86,10 @@ pub(crate) fn read(path: &Path, changes: &[String]) -> Result<(String, String), 
         };
         ScenarioError::Read { path: path.to_owned(), source }
     })?;
+    // What is wrong with the file is told by its own lines.
+    if !changes.is_empty() {
+        from_toml::<serde::de::IgnoredAny>(&path.display().to_string(), &text)?;
+    }
     let text = changes.iter().try_fold(text, |text, c| change(&text, c))?;
     let with = if changes.is_empty() { "" } else { " (with changes)" };
     Ok((text, format!("{}{with}", path.display())))
@@ -106,7 +111,7 @@ impl Scenario {
     /// TOML that is malformed, an unknown key, a wrong type, or a value out of range, with its place.
     /// Contact 0 is drawn and checked; [`Scenario::check`] does the others.
     pub fn parse(text: &str, base: &Path, name: &str) -> Result<Self, ScenarioError> {
-        let spec: Spec = toml::from_str(text).map_err(|e| ScenarioError::toml(name, text, &e))?;
+        let spec: Spec = from_toml(name, text)?;
         let at = |field: &str, message: String| ScenarioError::field(name, text, field, message);
         check::spec(&spec).map_err(|e| at(e.field.split(", ").next().unwrap_or_default(), e.to_string()))?;
         let mut plan =

@@ -1,8 +1,10 @@
 //! Changes of a scenario from the command line: `friction.mu_c=0.4`, `~friction.mu_s`.
 
+use toml::de::DeValue;
 use toml_edit::{Array, DocumentMut, Item, Table, Value};
 
 use super::ScenarioError;
+use super::place::unfit;
 
 /// Lists that are these where a scenario does not give them, so that one of their numbers can be set alone.
 const LISTS: [(&str, &[f64]); 4] = [
@@ -27,19 +29,23 @@ const PAIRS: [(&str, &str); 2] = [("patch.size", "0.02"), ("patch.cells", "21")]
 /// ```
 ///
 /// # Errors
-/// No `=`, an empty key, a path through something that is no table, or a key to remove that is not there; text that is
-/// not TOML stays as it is.
+/// No `=`, an empty key, a path through something that is no table, a key to remove that is not there, or text that is not
+/// TOML.
 pub fn change(text: &str, change: &str) -> Result<String, ScenarioError> {
-    let wrong = |reason: String| ScenarioError::Override { change: change.to_owned(), reason };
+    let shown = change.strip_prefix('~').map_or(change.to_owned(), |key| format!("--unset {key}"));
+    let wrong = |reason: String| ScenarioError::Override { change: shown.clone(), reason };
     let path = |key: &'_ str| {
         let path: Vec<String> = key.trim().split('.').map(|part| part.trim().to_owned()).collect();
         let is_whole = path.iter().all(|part| !part.is_empty());
         if is_whole { Ok(path) } else { Err(wrong("expected a dotted key such as `friction.mu_c`".into())) }
     };
+    let document = || {
+        let parsed = text.parse::<DocumentMut>();
+        parsed.map_err(|e| wrong(format!("cannot be put into the file: {}", e.message().trim())))
+    };
     if let Some(key) = change.strip_prefix('~') {
         let path = path(key)?;
-        let Ok(mut document) = text.parse::<DocumentMut>() else { return Ok(text.to_owned()) };
-        let wrong = |reason| ScenarioError::Override { change: format!("--unset {key}"), reason };
+        let mut document = document()?;
         remove(document.as_item_mut(), &path).map_err(wrong)?;
         return Ok(document.to_string());
     }
@@ -50,11 +56,16 @@ pub fn change(text: &str, change: &str) -> Result<String, ScenarioError> {
     let bare = !value.is_empty() && value.chars().all(|c| c.is_alphanumeric() || "-_./".contains(c));
     let new: Value = match value.parse::<Value>() {
         Ok(v) => v,
-        Err(_) if bare => Value::from(value),
-        Err(e) => return Err(wrong(format!("not a TOML value: {}", e.to_string().lines().last().unwrap_or_default()))),
+        Err(e) => match DeValue::parse(value).ok().and_then(|v| unfit(v.get_ref(), v.span(), "")) {
+            Some((_, message)) => return Err(wrong(message)),
+            None if bare => Value::from(value),
+            None => {
+                let reason = e.to_string().lines().last().unwrap_or_default().to_owned();
+                return Err(wrong(format!("not a TOML value: {reason}")));
+            }
+        },
     };
-    // What is not TOML is reported, with its place, by the reader.
-    let Ok(mut document) = text.parse::<DocumentMut>() else { return Ok(text.to_owned()) };
+    let mut document = document()?;
     let has_map = ["file", "pressure"].iter().any(|key| document.get("patch").and_then(|p| p.get(key)).is_some());
     let mut item: &mut Item = document.as_item_mut();
     for (depth, part) in path.iter().enumerate() {

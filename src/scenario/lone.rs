@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::draw::Drawer;
 use super::number::Number;
 use super::patches::Patches;
+use super::place::from_toml;
 use super::shapes::OneOrTwo;
 use super::spec::PatchSpec;
 use super::{Scenario, ScenarioError};
@@ -59,7 +60,6 @@ impl PatchSource {
     /// # Errors
     /// As [`Scenario::parse`].
     pub fn parse(text: &str, base: &Path, name: &str) -> Result<Self, ScenarioError> {
-        let malformed = |e: toml::de::Error| ScenarioError::toml(name, text, &e);
         if is_scenario(text) {
             let scenario = Scenario::parse(text, base, name)?;
             let contact = scenario.contact(0)?;
@@ -75,7 +75,7 @@ impl PatchSource {
                 scenario: true,
             });
         }
-        let PatchFile { patch, mu, f_n } = toml::from_str(text).map_err(malformed)?;
+        let PatchFile { patch, mu, f_n } = from_toml(name, text)?;
         let at = |field: &str, message: String| ScenarioError::field(name, text, field, message);
         for (field, value, accepted) in [("mu", mu, "a finite number > 0"), ("f_n", f_n, "a finite force > 0 [N]")] {
             if let Some(v) = value {
@@ -114,7 +114,7 @@ pub(crate) fn frames(text: &str, base: &Path, name: &str) -> Result<Vec<usize>, 
         #[serde(default)]
         patch: PatchSpec,
     }
-    let Part { patch } = toml::from_str(text).map_err(|e| ScenarioError::toml(name, text, &e))?;
+    let Part { patch } = from_toml(name, text)?;
     let patches = Patches::prepare(&PatchSpec { frame: None, ..patch }, base);
     let patches = patches.map_err(|e| ScenarioError::field(name, text, &e.field, e.message))?;
     Ok(patches.frames().to_vec())

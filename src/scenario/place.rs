@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
 
+use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 
 use super::lone::is_scenario;
@@ -81,10 +82,24 @@ impl ScenarioError {
         }))
     }
 
-    /// An error of the TOML reader; names the field its place belongs to, if the message does not.
-    pub(super) fn toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
+    /// An error of the TOML reader, in the words of TOML; names the field its place belongs to, if the message does not.
+    fn toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
+        const WORDS: [(&str, &str); 7] = [
+            ("expected u64", "expected a whole number >= 0"),
+            ("expected u32", "expected a whole number >= 0"),
+            ("expected usize", "expected a whole number >= 0"),
+            ("expected f64", "expected a number"),
+            ("invalid type: map", "invalid type: table"),
+            ("invalid type: sequence", "invalid type: array"),
+            ("wanted string or table", "expected a name in quotes"),
+        ];
         let span = error.span().unwrap_or(0..0);
         let message = error.message().trim().replace('\n', ": ");
+        let message = WORDS.iter().fold(message, |message, (rust, toml)| message.replace(rust, toml));
+        let message = match message.split_once("expected struct ") {
+            Some((found, _)) => format!("{found}expected a table"),
+            None => message,
+        };
         let field = field_at(text, span.start).filter(|field| !message.contains(field.as_str()));
         let mut message = match (field, message.starts_with("unknown field")) {
             (Some(field), false) => format!("{field}: {message}"),
@@ -99,6 +114,43 @@ impl ScenarioError {
     /// An error about the field with the dotted path `field` (indices as `.0` or `[0]`).
     pub(super) fn field(file: &str, text: &str, field: &str, message: impl Into<String>) -> Self {
         Self::at(file, text, span_of(text, field), message)
+    }
+}
+
+/// What the TOML `text`, which errors call `file`, says.
+///
+/// # Errors
+/// TOML that is malformed, a value that no key takes (see [`unfit`]), or what `T` refuses, each with its place.
+pub(super) fn from_toml<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, ScenarioError> {
+    let root = DeValue::Table(DeTable::parse(text).map_err(|e| ScenarioError::toml(file, text, &e))?.into_inner());
+    if let Some((span, message)) = unfit(&root, 0..text.len(), "") {
+        return Err(ScenarioError::at(file, text, span, message));
+    }
+    toml::from_str(text).map_err(|e| ScenarioError::toml(file, text, &e))
+}
+
+/// The place of the first value in `value`, itself at `span` and called `path`, that no key takes, and what to say about it: a date, which
+/// the reader knows by a name of its own, or a number that TOML has no room for, which some readers take and others do not.
+pub(super) fn unfit(value: &DeValue<'_>, span: Range<usize>, path: &str) -> Option<(Range<usize>, String)> {
+    let inside = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    let says = |found: &str, accepted: &str| {
+        let name = if path.is_empty() { String::new() } else { format!("{path} = ") };
+        Some((span.clone(), format!("{name}{found}: {accepted}")))
+    };
+    match value {
+        DeValue::Datetime(date) => says(&date.to_string(), "a date or time: expected a number, or text in quotes"),
+        DeValue::Integer(v) if i64::from_str_radix(v.as_str(), v.radix()).is_err() => {
+            says(&v.to_string(), "expected an integer from -9223372036854775808 to 9223372036854775807, or a float")
+        }
+        // `inf` is a number of TOML; some keys take it.
+        DeValue::Float(v) if !v.as_str().ends_with("inf") && v.as_str().parse().is_ok_and(f64::is_infinite) => {
+            says(v.as_str(), "expected a number below 1.8e308 in size")
+        }
+        DeValue::Array(values) => {
+            values.iter().enumerate().find_map(|(i, v)| unfit(v.get_ref(), v.span(), &inside(&i.to_string())))
+        }
+        DeValue::Table(table) => table.iter().find_map(|(key, v)| unfit(v.get_ref(), v.span(), &inside(key.get_ref()))),
+        _ => None,
     }
 }
 

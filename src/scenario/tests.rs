@@ -140,6 +140,82 @@ fn errors_have_a_place_and_say_what_is_accepted() {
     assert!(nothing.contains("missing field `duration`"), "{nothing}");
 }
 
+/// What TOML may say but no key takes, or TOML has no room for: with its place, in the words of TOML, and with or without changes.
+#[test]
+fn numbers_without_room_and_dates_are_refused_with_their_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("box.toml");
+    for (old, new, place, part) in [
+        (
+            "seed = 3",
+            "seed = 9223372036854775808",
+            "box.toml:4:8",
+            "seed = 9223372036854775808: expected an integer from",
+        ),
+        ("seed = 3", "seed = 0xFFFF_FFFF_FFFF_FFFF", "box.toml:4:8", "seed = 0xFFFFFFFFFFFFFFFF: expected an integer"),
+        ("mass = 0.2", "mass = -9_223_372_036_854_775_809", "box.toml:17:8", "body.mass = -9223372036854775809: "),
+        ("0.002]", "0.002], max = 1e400", "box.toml:21:40", "initial.pose.0.max = 1e400: expected"),
+        (
+            "mu_c = { uniform = [0.4, 0.8] }",
+            "mu_c = 1979-05-27",
+            "box.toml:12:8",
+            "friction.mu_c = 1979-05-27: a date or time: expected",
+        ),
+        ("duration = 1.0", "duration = 07:32:00", "box.toml:2:12", "duration = 07:32:00: a date or time"),
+        ("[0.15, 0.08]", "[0.15, 1979-05-27T07:32:00Z]", "", "body.inertia.rectangle.1 = 1979-05-27T07:32:00Z: a date"),
+        ("kind = \"gripper\"", "kind = 1979-05-27", "", "body.kind = 1979-05-27: a date"),
+        ("size = { uniform = [0.01, 0.03] }", "size.uniform = [0.01, 1979-05-27]", "", "patch.size.uniform.1 = 1979"),
+    ] {
+        let text = BOX.replacen(old, new, 1);
+        assert_ne!(text, BOX, "{old}");
+        std::fs::write(&path, &text).unwrap();
+        for changes in [&[][..], &["contacts=2".to_owned(), "friction.sigma2=0".to_owned()]] {
+            let error = Scenario::load(&path, changes).map(|_| ()).expect_err(new).to_string();
+            assert!(error.contains(part) && error.contains(place), "{new}:\n{error}");
+            assert!(!error.contains("private") && error.lines().count() == 4, "{new}:\n{error}");
+        }
+    }
+    let extreme = BOX.replacen("seed = 3", "seed = 9223372036854775807", 1);
+    assert_eq!(parse(&change(&extreme, "contacts=2").unwrap()).unwrap().contacts(), 2);
+}
+
+/// A value on the command line that is none is no text either.
+#[test]
+fn numbers_without_room_are_refused_on_the_command_line() {
+    for (set, part) in [
+        ("seed=9223372036854775808", "expected an integer from"),
+        ("body.mass=0xFFFFFFFFFFFFFFFF", "0xFFFFFFFFFFFFFFFF: expected an integer from"),
+        ("patch.cells=[9223372036854775808, 3]", "expected an integer from"),
+        ("friction.mu_c=1e400", "1e400"),
+    ] {
+        let error = change(BOX, set).map(|_| ()).expect_err(set).to_string();
+        assert!(error.contains(part) && !error.contains('"'), "{set}: {error}");
+    }
+    for text in ["patch.file=2024-05-01.npy", "patch.file=3d/map.npy", "friction.law=lugre"] {
+        assert!(change(BOX, text).unwrap().contains('"'), "{text}");
+    }
+    let error = change("seed = 9223372036854775808", "contacts=2").map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("contacts=2") && error.contains("integer"), "{error}");
+}
+
+/// Rust's names of types are no words of TOML.
+#[test]
+fn errors_speak_of_numbers_and_tables() {
+    for (set, part) in [
+        ("seed=-1", "seed: invalid value: integer `-1`, expected a whole number >= 0"),
+        ("contacts=2.5", "expected a whole number >= 0"),
+        ("body.pads=true", "expected a whole number >= 0"),
+        ("duration={ a = 1 }", "duration: invalid type: table, expected a number"),
+        ("inputs.hold=[1]", "inputs.hold: invalid type: array, expected a number"),
+        ("patch=3", "patch: invalid type: integer `3`, expected a table"),
+        ("body.kind=3", "body.kind: expected a name in quotes"),
+        ("initial.pose=[0, 0]", "initial.pose: invalid length 2, expected an array of 3"),
+    ] {
+        let error = parse(&change(BOX, set).unwrap()).map(|_| ()).expect_err(set).to_string();
+        assert!(error.contains(part), "{set}:\n{error}");
+    }
+}
+
 #[test]
 fn a_drawn_value_out_of_range_names_the_contact() {
     let text = change(BOX, "friction.mu_c={ normal = [0.3, 0.2] }").unwrap();
