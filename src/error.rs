@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::input::InputError;
+
 /// A parameter outside its range.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{field} = {value}: expected {accepted}")]
@@ -68,6 +70,15 @@ pub enum PatchError {
         /// The machine's own reason.
         source: std::io::Error,
     },
+}
+
+impl From<InputError> for PatchError {
+    fn from(e: InputError) -> Self {
+        match e {
+            InputError::Io { path, source } => Self::Io { path, source },
+            InputError::File { path, reason } => Self::File { path, reason },
+        }
+    }
 }
 
 /// An engine that could not do what was asked.

@@ -45,6 +45,7 @@ pub mod engine;
 pub mod error;
 pub mod friction;
 pub mod gpu;
+pub mod input;
 pub mod kernel;
 pub mod limit_surface;
 pub mod number;

@@ -1,14 +1,13 @@
 //! A page for a user's own run: what happened to the contacts of a rollout, or what limit surfaces look like.
 
-mod archive;
 mod rollout;
 mod run;
 mod surface;
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::input::{self, InputError};
 use crate::page::{Document, file_names, files};
 use crate::scenario::ScenarioError;
 use crate::surfaces::publish;
@@ -38,6 +37,15 @@ pub enum ReportError {
     /// The run's scenario cannot be read.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
+}
+
+impl From<InputError> for ReportError {
+    fn from(e: InputError) -> Self {
+        match e {
+            InputError::Io { path, source } => Self::Io { path, source },
+            InputError::File { path, reason } => Self::File { path, reason },
+        }
+    }
 }
 
 impl ReportError {
@@ -99,6 +107,6 @@ pub fn report(of: &Path, out: Option<&Path>) -> Result<PathBuf, ReportError> {
 /// Whether a file is a page or a picture of this program, by its beginning.
 fn is_ours(path: &Path) -> bool {
     let mut head = Vec::new();
-    let mut read = || File::open(path)?.take(HEAD).read_to_end(&mut head);
-    path.is_file() && read().is_ok() && Document::is_ours(&String::from_utf8_lossy(&head))
+    let read = input::open(path).is_ok_and(|file| file.take(HEAD).read_to_end(&mut head).is_ok());
+    read && Document::is_ours(&String::from_utf8_lossy(&head))
 }

@@ -28,6 +28,7 @@ use indicatif::DecimalBytes;
 use crate::disk;
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::input::{self, InputError};
 use crate::scenario::{Scenario, ScenarioError};
 use spool::Spool;
 
@@ -133,6 +134,16 @@ const LOCK: &str = "lock";
 
 pub(crate) fn io(path: &Path) -> impl Fn(std::io::Error) -> RolloutError + '_ {
     move |source| RolloutError::Io { path: path.to_owned(), source }
+}
+
+/// The text of a file of a run, if there is such a file.
+fn text(path: &Path) -> Result<Option<String>, RolloutError> {
+    match input::text(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(InputError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(InputError::Io { source, .. }) => Err(io(path)(source)),
+        Err(InputError::File { reason, .. }) => Err(io(path)(std::io::Error::other(reason))),
+    }
 }
 
 /// Simulates `scenario` on `engine` into `options.out`. `progress` gets the number of contact-samples just finished, in all those of every
@@ -315,7 +326,7 @@ fn exists(path: &Path) -> bool {
 /// Whether a directory is a run of bristle, finished or not, or empty.
 fn is_run(dir: &Path) -> bool {
     let says = |file: &str, key: &str| {
-        let text = fs::read_to_string(dir.join(file)).unwrap_or_default();
+        let text = input::text(&dir.join(file)).unwrap_or_default();
         serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|value| value.get(key).is_some())
     };
     let empty = |dir: &Path| fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none());

@@ -34,6 +34,7 @@ use rayon::prelude::*;
 use crate::contact::Contact;
 use crate::engine::Plan;
 use crate::error::ParameterError;
+use crate::input::{self, InputError};
 use crate::random::Draw;
 
 /// A checked scenario, from which contacts are drawn.
@@ -79,13 +80,12 @@ pub struct Drawn {
 
 /// The text of the TOML file `path` with `changes` (`key=value`, see [`change`]) applied in order, and what errors call it.
 pub(crate) fn read(path: &Path, changes: &[String]) -> Result<(String, String), ScenarioError> {
-    let text = std::fs::read_to_string(path).map_err(|e| {
-        let source = match e.kind() {
-            std::io::ErrorKind::InvalidData => std::io::Error::new(e.kind(), "expected text, a TOML file"),
-            _ => e,
-        };
-        ScenarioError::Read { path: path.to_owned(), source }
-    })?;
+    let text = input::text(path)?;
+    let values = text.bytes().filter(|c| b",=[{".contains(c)).count() as u64;
+    if values > input::MAX_VALUES {
+        let reason = format!("some {values} values: expected at most {}; long maps fit into files", input::MAX_VALUES);
+        return Err(InputError::file(path, reason).into());
+    }
     // What is wrong with the file is told by its own lines.
     if !changes.is_empty() {
         from_toml::<serde::de::IgnoredAny>(&path.display().to_string(), &text)?;

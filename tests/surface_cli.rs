@@ -557,7 +557,7 @@ fn bad_input_gets_one_clear_error_and_exit_code_2() {
         (surface(&["square.toml", "--plot", "p.png"]), vec!["--plot p.png", ".svg"]),
         (surface(&["square.toml", "--plot", "./t.npz"]), vec!["--plot ./t.npz", "is --out, too"]),
         (surface(&["square.toml", "--force", "--plot", "square.toml"]), vec!["--plot square.toml", "is FILE, too"]),
-        (surface(&["binary.toml"]), vec!["binary.toml", "expected text, a TOML file"]),
+        (surface(&["binary.toml"]), vec!["binary.toml", "is no UTF-8: expected text"]),
         (vec!["surface", "square.toml", "--out", "no/where.npz"], vec!["no/where.npz", "no directory no"]),
         (vec!["surface", "square.toml", "--out", "."], vec!["--out .", "name of a file"]),
         (margin(&["square.toml", "--load", "1,2"]), vec!["--load `1,2`", "fx,fy,tau"]),

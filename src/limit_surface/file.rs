@@ -1,12 +1,11 @@
 //! Tables as NPZ files, which NumPy opens with `numpy.load`.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Seek, Write};
+use std::io::{BufWriter, Seek, Write};
 use std::path::Path;
 
 use npyz::WriterBuilder;
 use serde::{Deserialize, Serialize};
-use zip::ZipArchive;
 use zip::write::{SimpleFileOptions, ZipWriter};
 
 use super::arms::Arms;
@@ -14,6 +13,7 @@ use super::rule::Rule;
 use super::table::Table;
 use crate::disk::FirstError;
 use crate::error::PatchError;
+use crate::input::Npz;
 use crate::patch::{Grid, Patch};
 
 /// What an NPZ says beside its arrays, as JSON in the bytes of `metadata`.
@@ -93,7 +93,7 @@ impl Table {
     /// # Errors
     /// As [`Table::load`].
     pub fn saved_load(path: &Path) -> Result<(f64, f64), PatchError> {
-        let metadata = metadata(path, &mut open(path)?)?;
+        let metadata = metadata(path, &mut Npz::open(path)?)?;
         Ok((metadata.mu, metadata.normal_force_n))
     }
 
@@ -103,15 +103,13 @@ impl Table {
     /// A file that cannot be read, or that is not such a table.
     pub fn load(path: &Path) -> Result<Self, PatchError> {
         let wrong = |reason: String| PatchError::File { path: path.to_owned(), reason };
-        let mut zip = open(path)?;
-        let mut bytes = Vec::new();
-        let metadata = metadata(path, &mut zip)?;
+        let mut file = Npz::open(path)?;
+        let metadata = metadata(path, &mut file)?;
         let rule: Rule = metadata.rule.parse()?;
         let ([nx, ny], [dx, dy]) = (metadata.cells, metadata.cell_m);
         let grid = Grid::new(nx, ny, nx as f64 * dx, ny as f64 * dy)?;
-        let weights: Vec<f64> = read(&mut zip, "weights", &mut bytes).map_err(&wrong)?;
-        let patch = Patch::from_pressure(grid, &weights)?;
-        let flat: Vec<f64> = read(&mut zip, "h", &mut bytes).map_err(&wrong)?;
+        let patch = Patch::from_pressure(grid, &file.numbers("weights")?)?;
+        let flat = file.numbers("h")?;
         let expected = 3usize
             .saturating_mul(metadata.n_ls.saturating_mul(4).saturating_add(1))
             .saturating_mul(metadata.n_ls.saturating_add(1));
@@ -122,8 +120,7 @@ impl Table {
                 metadata.n_ls
             )));
         }
-        let radius: Vec<f64> = read(&mut zip, "r", &mut bytes).map_err(&wrong)?;
-        let &[radius] = radius.as_slice() else { return Err(wrong("r is not one number".to_owned())) };
+        let &[radius] = file.numbers("r")?.as_slice() else { return Err(wrong("r is not one number".to_owned())) };
         if !flat.iter().all(|h| h.is_finite()) || !(radius.is_finite() && radius >= 0.0) {
             return Err(wrong("h or r: expected finite numbers, r >= 0".to_owned()));
         }
@@ -133,10 +130,9 @@ impl Table {
     }
 }
 
-fn metadata(path: &Path, zip: &mut ZipArchive<impl Read + Seek>) -> Result<Metadata, PatchError> {
+fn metadata(path: &Path, file: &mut Npz) -> Result<Metadata, PatchError> {
     let wrong = |reason: String| PatchError::File { path: path.to_owned(), reason };
-    let text: Vec<u8> = read(zip, "metadata", &mut Vec::new()).map_err(&wrong)?;
-    let json: serde_json::Value = serde_json::from_slice(&text).map_err(|e| wrong(format!("metadata: {e}")))?;
+    let json = file.json("metadata")?;
     if json["format"].as_str().is_some_and(|format| format.starts_with("bristle limit surfaces")) {
         return Err(wrong(format!(
             "holds {} tables of a sweep: expected one table, or the patch's own file and its `--sweep`",
@@ -147,12 +143,6 @@ fn metadata(path: &Path, zip: &mut ZipArchive<impl Read + Seek>) -> Result<Metad
         return Err(wrong(format!("format {}: expected {FORMAT:?}, one table", json["format"])));
     }
     serde_json::from_value(json).map_err(|e| wrong(format!("metadata: {e}")))
-}
-
-fn open(path: &Path) -> Result<ZipArchive<BufReader<File>>, PatchError> {
-    let file = File::open(path).map_err(|source| PatchError::Io { path: path.to_owned(), source })?;
-    let wrong = |e| PatchError::File { path: path.to_owned(), reason: format!("not an NPZ file: {e}") };
-    ZipArchive::new(BufReader::new(file)).map_err(wrong)
 }
 
 fn array<T: npyz::AutoSerialize>(
@@ -167,16 +157,4 @@ fn array<T: npyz::AutoSerialize>(
     npy.extend(values)?;
     npy.finish()?;
     zip.write_all(&bytes)
-}
-
-fn read<T: npyz::Deserialize>(
-    zip: &mut ZipArchive<impl Read + Seek>,
-    name: &str,
-    bytes: &mut Vec<u8>,
-) -> Result<Vec<T>, String> {
-    bytes.clear();
-    let mut entry = zip.by_name(&format!("{name}.npy")).map_err(|e| format!("{name}: {e}"))?;
-    entry.read_to_end(bytes).map_err(|e| format!("{name}: {e}"))?;
-    let npy = npyz::NpyFile::new(&bytes[..]).map_err(|e| format!("{name}: {e}"))?;
-    npy.into_vec().map_err(|e| format!("{name}: {e}"))
 }

@@ -1,12 +1,10 @@
 //! Pressure maps from files: `.npy` arrays, CSV of `x, y, w`, PNG images (8 and 16 bits).
 
-use std::fs::File;
-use std::io::BufReader;
-use std::ops::Range;
 use std::path::Path;
 
 use super::{Grid, MAX_CELLS_PER_SIDE, Patch};
 use crate::error::{ParameterError, PatchError};
+use crate::input::{self, Array, InputError};
 
 /// A pressure map from a file, bottom row first, before it has a size in metres.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,112 +36,81 @@ impl FileMap {
 /// columns), of which `frame` picks one. Row 0 is the TOP of the patch, as it prints.
 ///
 /// # Errors
-/// A file that cannot be read, or is no such array of numbers; a frame that it has not.
+/// A file that cannot be read, or is no such array of numbers; a frame that it has not; maps that together take more than
+/// [`input::MAX_BYTES`].
 pub fn load_npy(path: &Path, frame: Option<usize>) -> Result<Vec<FileMap>, PatchError> {
     let wrong = |reason: String| PatchError::File { path: path.to_owned(), reason };
-    let npy = npyz::NpyFile::new(open(path)?).map_err(|e| wrong(format!("not an .npy array: {e}")))?;
+    let file = input::open(path)?;
+    let length = input::length(path, &file)?;
+    let mut array = Array::new(file, length).map_err(|e| InputError::of(path, e))?;
     let no_frame = |found: String| {
         let frame = frame.unwrap_or_default();
         PatchError::Parameter(ParameterError::new("patch.frame", frame, format!("{found} in {}", path.display())))
     };
-    let (frames, ny, nx) = match *npy.shape() {
+    let (frames, ny, nx) = match *array.shape {
         [ny, nx] if frame.is_none() => (1, ny, nx),
         [_, _] => return Err(no_frame("no `frame`: there is one map".to_owned())),
         [frames, ny, nx] => (frames, ny, nx),
         _ => {
             let accepted = "expected two dimensions (rows, columns), or three (frames, rows, columns)";
-            return Err(wrong(format!("an array of shape {:?}: {accepted}", npy.shape())));
+            return Err(wrong(format!("an array of shape {:?}: {accepted}", array.shape)));
         }
     };
-    let within = |n: u64| (1..=MAX_CELLS_PER_SIDE as u64).contains(&n);
+    let within = |n| (1..=MAX_CELLS_PER_SIDE).contains(&n);
     if frames == 0 || !within(ny) || !within(nx) {
         let accepted = format!("expected at least one frame, of 1 to {MAX_CELLS_PER_SIDE} rows and columns");
-        return Err(wrong(format!("an array of shape {:?}: {accepted}", npy.shape())));
+        return Err(wrong(format!("an array of shape {:?}: {accepted}", array.shape)));
     }
-    // What the header promises the file must hold, before memory is taken for it.
-    let item = npy.dtype().num_bytes().unwrap_or(1) as u64;
-    let bytes = frames.checked_mul(ny * nx).and_then(|n| n.checked_mul(item));
-    let held = std::fs::metadata(path).map_err(|source| PatchError::Io { path: path.to_owned(), source })?.len();
-    if bytes.is_none_or(|bytes| bytes > held) {
-        let reason = format!("an array of shape {:?}: the file ends before it, after {held} bytes", npy.shape());
-        return Err(wrong(reason));
-    }
-    let wanted = match frame.map(|k| k as u64) {
+    let wanted = match frame {
         Some(k) if k >= frames => return Err(no_frame(format!("0 to {}, one of the frames", frames - 1))),
         Some(k) => k..k + 1,
         None => 0..frames,
     };
     // Maps lie in one piece each, or numbers of all of them side by side.
-    let in_rows = npy.header().order() == npyz::Order::C;
-    let stored = if in_rows { wanted.start * ny * nx..wanted.end * ny * nx } else { 0..frames * ny * nx };
-    let values = numbers(path, npy, stored)?;
-    let (nx, ny, frames) = (nx as usize, ny as usize, frames as usize);
+    let cells = ny * nx;
+    let stored = if array.fortran { 0..frames * cells } else { wanted.start * cells..wanted.end * cells };
+    let skipped = (stored.start * array.item) as i64;
+    let read = array.reader.seek_relative(skipped).and_then(|()| array.numbers(stored.len()));
+    let values = read.map_err(|e| InputError::of(path, e))?;
     let map = |k: usize| {
         let row_major = |i: usize| values[k + frames * (i / nx + ny * (i % nx))];
-        if in_rows {
-            FileMap::from_top(nx, ny, &values[(k - wanted.start as usize) * ny * nx..][..ny * nx])
+        if array.fortran {
+            FileMap::from_top(nx, ny, &(0..cells).map(row_major).collect::<Vec<_>>())
         } else {
-            FileMap::from_top(nx, ny, &(0..ny * nx).map(row_major).collect::<Vec<_>>())
+            FileMap::from_top(nx, ny, &values[(k - wanted.start) * cells..][..cells])
         }
     };
-    Ok((wanted.start as usize..wanted.end as usize).map(map).collect())
-}
-
-/// Some of an array's numbers, in the order in which they are stored.
-fn numbers(path: &Path, npy: npyz::NpyFile<BufReader<File>>, stored: Range<u64>) -> Result<Vec<f64>, PatchError> {
-    let descr = npy.dtype().descr();
-    let kind = descr.trim_matches('\'').trim_start_matches(['<', '>', '|', '=']);
-    match kind {
-        "f8" => values(npy, stored, |v: f64| v),
-        "f4" => values(npy, stored, |v: f32| f64::from(v)),
-        "u1" => values(npy, stored, |v: u8| f64::from(v)),
-        "u2" => values(npy, stored, |v: u16| f64::from(v)),
-        "u4" => values(npy, stored, |v: u32| f64::from(v)),
-        "u8" => values(npy, stored, |v: u64| v as f64),
-        "i1" => values(npy, stored, |v: i8| f64::from(v)),
-        "i2" => values(npy, stored, |v: i16| f64::from(v)),
-        "i4" => values(npy, stored, |v: i32| f64::from(v)),
-        "i8" => values(npy, stored, |v: i64| v as f64),
-        "b1" => values(npy, stored, |v: bool| f64::from(u8::from(v))),
-        _ => {
-            let reason = format!("an array of type {descr}: expected real numbers");
-            return Err(PatchError::File { path: path.to_owned(), reason });
-        }
-    }
-    .map_err(|source| PatchError::Io { path: path.to_owned(), source })
-}
-
-fn values<T: npyz::Deserialize>(
-    npy: npyz::NpyFile<BufReader<File>>,
-    stored: Range<u64>,
-    number: impl Fn(T) -> f64,
-) -> std::io::Result<Vec<f64>> {
-    let mut data = npy.data::<T>().map_err(std::io::Error::other)?;
-    data.seek_to(stored.start)?;
-    data.take((stored.end - stored.start) as usize).map(|value| value.map(&number)).collect()
+    Ok(wanted.clone().map(map).collect())
 }
 
 /// A PNG, 8 or 16 bits a channel; brighter is more pressure, colour counts by its luminance, alpha
 /// is ignored. The image's top row is the top of the patch.
 ///
 /// # Errors
-/// A file that cannot be read, or is no PNG.
+/// A file that cannot be read, is no PNG, or has more than [`MAX_CELLS_PER_SIDE`] pixels a side.
 pub fn load_png(path: &Path) -> Result<FileMap, PatchError> {
-    let wrong =
-        |e: png::DecodingError| PatchError::File { path: path.to_owned(), reason: format!("not a PNG image: {e}") };
-    let mut decoder = png::Decoder::new(open(path)?);
+    let wrong = |reason: String| PatchError::File { path: path.to_owned(), reason };
+    let failed = |e: png::DecodingError| wrong(format!("not a PNG image: {e}"));
+    let mut decoder = png::Decoder::new(input::open(path)?);
     decoder.set_transformations(png::Transformations::EXPAND);
-    let mut reader = decoder.read_info().map_err(wrong)?;
+    let header = decoder.read_header_info().map_err(failed)?;
+    let (nx, ny) = (header.width as usize, header.height as usize);
+    if nx.max(ny) > MAX_CELLS_PER_SIDE {
+        return Err(wrong(format!("an image of {nx} x {ny} pixels: expected at most {MAX_CELLS_PER_SIDE} a side")));
+    }
+    let mut reader = decoder.read_info().map_err(failed)?;
     let mut bytes = vec![0; reader.output_buffer_size().unwrap_or(0)];
-    let frame = reader.next_frame(&mut bytes).map_err(wrong)?;
+    let frame = reader.next_frame(&mut bytes).map_err(failed)?;
     bytes.truncate(frame.buffer_size());
-    let samples: Vec<f64> = match frame.bit_depth {
-        png::BitDepth::Sixteen => bytes.chunks_exact(2).map(|b| f64::from(u16::from_be_bytes([b[0], b[1]]))).collect(),
-        _ => bytes.iter().copied().map(f64::from).collect(),
-    };
+    let deep = frame.bit_depth == png::BitDepth::Sixteen;
+    let size = if deep { 2 } else { 1 };
+    let sample = |b: &[u8]| if deep { f64::from(u16::from_be_bytes([b[0], b[1]])) } else { f64::from(b[0]) };
     // Rec. 709 luminance.
-    let gray = |p: &[f64]| if p.len() >= 3 { 0.2126 * p[0] + 0.7152 * p[1] + 0.0722 * p[2] } else { p[0] };
-    let rows: Vec<f64> = samples.chunks_exact(frame.color_type.samples()).map(gray).collect();
+    let gray = |pixel: &[u8]| match pixel.len() / size {
+        1 | 2 => sample(pixel),
+        _ => 0.2126 * sample(pixel) + 0.7152 * sample(&pixel[size..]) + 0.0722 * sample(&pixel[2 * size..]),
+    };
+    let rows: Vec<f64> = bytes.chunks_exact(size * frame.color_type.samples()).map(gray).collect();
     Ok(FileMap::from_top(frame.width as usize, frame.height as usize, &rows))
 }
 
@@ -156,7 +123,7 @@ pub fn load_png(path: &Path) -> Result<FileMap, PatchError> {
 /// regular grid, or a map that [`Patch::from_pressure`] refuses.
 pub fn load_csv(path: &Path) -> Result<Patch, PatchError> {
     let wrong = |reason: String| PatchError::File { path: path.to_owned(), reason };
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(open(path)?);
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(input::open_text(path)?);
     let header = reader.headers().map_err(|e| wrong(format!("not a CSV file: {e}")))?.clone();
     let column = |name: &str| {
         let found = header.iter().position(|h| h == name);
@@ -235,12 +202,10 @@ impl Axis {
     }
 }
 
-fn open(path: &Path) -> Result<BufReader<File>, PatchError> {
-    File::open(path).map(BufReader::new).map_err(|source| PatchError::Io { path: path.to_owned(), source })
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
     use crate::patch::Shape;
 

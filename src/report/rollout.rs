@@ -3,7 +3,6 @@
 mod causes;
 mod outcomes;
 
-use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
@@ -11,6 +10,7 @@ use serde_json::Value;
 use super::ReportError;
 use super::run::{Run, drawn, read};
 use crate::engine::Reason;
+use crate::input;
 use crate::limit_surface::{Rule, Surface, Table as LimitTable};
 use crate::page::{Chart, Document, Line, Part, Picture, Table, ink, phases, short};
 use crate::planar::Wrench;
@@ -24,10 +24,10 @@ const PHASES: usize = 60;
 
 pub(super) fn document(dir: &Path) -> Result<Document, ReportError> {
     let path = dir.join("run.json");
-    let text = fs::read_to_string(&path).map_err(|source| ReportError::Io { path: path.clone(), source })?;
-    let record: Value = serde_json::from_str(&text).map_err(|e| ReportError::file(&path, format!("not JSON: {e}")))?;
+    let record: Value =
+        serde_json::from_str(&input::text(&path)?).map_err(|e| ReportError::file(&path, format!("not JSON: {e}")))?;
     let run = read(&dir.join("trajectories.npz"))?;
-    let parameters = drawn(&dir.join("contacts.npz"))?;
+    let parameters = drawn(&dir.join("contacts.npz"), run.fates.len())?;
     let scenario = Scenario::load(&dir.join("scenario.toml"), &[])?;
     let mut parts = vec![outcomes::part(&run), motion(&run), slip(&run), wrenches(&run, &scenario)?];
     parts.push(causes::part(&run, &parameters));

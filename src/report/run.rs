@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::ReportError;
-use super::archive::Archive;
+use crate::input::{self, Npz};
 use crate::page::Key;
 use crate::rollout::{Fate, Outcome};
 
@@ -26,33 +26,50 @@ pub(super) struct Run {
 }
 
 pub(super) fn read(path: &Path) -> Result<Run, ReportError> {
-    let mut file = Archive::open(path)?;
+    let mut file = Npz::open(path)?;
     let time = file.numbers("time")?;
-    let (displacement, rotation) = (file.numbers("displacement")?, file.numbers("rotation")?);
-    let n = displacement.len();
-    let count = n.min(READ);
-    let chosen: Vec<usize> = (0..count).map(|i| i * n / count.max(1)).collect();
-    let mut rows = |name: &str| file.rows(name, Some(&chosen));
-    let (pose, wrench, normal_force, slip) = (rows("pose")?, rows("wrench")?, rows("normal_force")?, rows("slip")?);
-    let fates = displacement.into_iter().zip(rotation).map(|(displacement, rotation)| Fate { displacement, rotation });
-    let fates: Vec<Fate> = fates.collect();
-    let (failed, status, unconverged) =
-        (file.numbers("failed_step")?, file.numbers("status")?, file.numbers("unconverged")?);
-    if rotation_is_odd(&fates, &failed) || pose.iter().any(|p| p.len() != 3 * time.len()) {
-        return Err(ReportError::file(path, "arrays of unlike length: expected a file that this program wrote"));
+    let samples = time.len();
+    let n = file.shape("displacement")?.first().copied().unwrap_or(0);
+    if n == 0 || samples == 0 {
+        return Err(ReportError::file(path, format!("{n} contacts, {samples} samples: expected at least one")));
     }
+    let contacts = |file: &mut Npz, name: &str| -> Result<Vec<f64>, ReportError> {
+        expect(path, file, name, &[n])?;
+        Ok(file.numbers(name)?)
+    };
+    let displacement = contacts(&mut file, "displacement")?;
+    let fate = |(displacement, rotation)| Fate { displacement, rotation };
+    let fates = displacement.into_iter().zip(contacts(&mut file, "rotation")?).map(fate).collect();
+    let (failed, status) = (contacts(&mut file, "failed_step")?, contacts(&mut file, "status")?);
+    let unconverged = contacts(&mut file, "unconverged")?;
+    // Eight numbers a sample: as many contacts as there is memory for.
+    let fit = (input::MAX_BYTES / 64) as usize / samples;
+    let count = n.min(READ).min(fit).max(1);
+    let chosen: Vec<usize> = (0..count).map(|i| i * n / count).collect();
+    let mut rows = |name: &str, shape: &[usize]| -> Result<Vec<Vec<f64>>, ReportError> {
+        expect(path, &mut file, name, shape)?;
+        Ok(file.rows(name, &chosen)?)
+    };
+    let (pose, wrench) = (rows("pose", &[n, samples, 3])?, rows("wrench", &[n, samples, 3])?);
+    let (normal_force, slip) = (rows("normal_force", &[n, samples])?, rows("slip", &[n, samples])?);
     Ok(Run { time, chosen, pose, wrench, normal_force, slip, fates, failed, status, unconverged })
 }
 
-fn rotation_is_odd(fates: &[Fate], failed: &[f64]) -> bool {
-    fates.len() != failed.len()
+fn expect(path: &Path, file: &mut Npz, name: &str, shape: &[usize]) -> Result<(), ReportError> {
+    let found = file.shape(name)?;
+    if found == shape {
+        return Ok(());
+    }
+    let reason = format!("array {name} has shape {found:?}: expected {shape:?}, as this program wrote it");
+    Err(ReportError::file(path, reason))
 }
 
-/// Parameters that are not the same for every contact.
-pub(super) fn drawn(path: &Path) -> Result<Vec<(String, Vec<f64>)>, ReportError> {
-    let mut file = Archive::open(path)?;
+/// Parameters that are not the same for each of `n` contacts.
+pub(super) fn drawn(path: &Path, n: usize) -> Result<Vec<(String, Vec<f64>)>, ReportError> {
+    let mut file = Npz::open(path)?;
     let mut out = Vec::new();
     for name in file.names() {
+        expect(path, &mut file, &name, &[n])?;
         let values = file.numbers(&name)?;
         let (low, high) = values
             .iter()

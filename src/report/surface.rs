@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::ReportError;
-use super::archive::Archive;
+use crate::input::Npz;
 use crate::limit_surface::{Ellipsoid, Quartic, Rule, Surface, Table as LimitTable};
 use crate::page::{Chart, Document, Key, Line, Part, Picture, Table, heat, ink};
 use crate::patch::{Grid, Patch};
@@ -22,11 +22,8 @@ struct Entry {
 }
 
 pub(super) fn document(path: &Path) -> Result<Document, ReportError> {
-    let mut file = Archive::open(path)?;
-    let bytes: Vec<u8> = file.numbers("metadata")?.into_iter().map(|v| v as u8).collect();
-    let metadata: Value = serde_json::from_slice(&bytes).map_err(|e| {
-        ReportError::file(path, format!("metadata is not JSON: {e}; expected a table of `bristle surface`"))
-    })?;
+    let mut file = Npz::open(path)?;
+    let metadata = file.json("metadata")?;
     let rule: Rule = metadata["rule"]
         .as_str()
         .unwrap_or_default()
@@ -52,13 +49,7 @@ pub(super) fn document(path: &Path) -> Result<Document, ReportError> {
     Ok(Document { title, intro, key, groups: vec![(String::new(), parts)] })
 }
 
-fn entries(
-    path: &Path,
-    file: &mut Archive,
-    metadata: &Value,
-    rule: Rule,
-    n_ls: usize,
-) -> Result<Vec<Entry>, ReportError> {
+fn entries(path: &Path, file: &mut Npz, metadata: &Value, rule: Rule, n_ls: usize) -> Result<Vec<Entry>, ReportError> {
     let shape = file.shape("weights")?;
     let whole = file.numbers("weights")?;
     let wrong = |e: String| ReportError::file(path, e);
@@ -76,6 +67,14 @@ fn entries(
         return Ok(vec![entry("Limit surface".into(), grid, &whole)?]);
     };
     let (cells, sizes) = (file.numbers("cells")?, file.numbers("cell_m")?);
+    let fits = |cell: &[f64]| cell[0] <= columns as f64 && cell[1] <= rows as f64;
+    if count == 0 || [&cells, &sizes].iter().any(|v| v.len() != 2 * count) || !cells.chunks_exact(2).all(fits) {
+        return Err(wrong(format!(
+            "weights have shape {shape:?}, cells {} numbers and cell_m {}: expected two for every table, within its weights",
+            cells.len(),
+            sizes.len()
+        )));
+    }
     (0..count)
         .map(|k| {
             let (nx, ny) = (cells[2 * k] as usize, cells[2 * k + 1] as usize);
@@ -86,7 +85,7 @@ fn entries(
         .collect()
 }
 
-fn over_sweep(file: &mut Archive, metadata: &Value, entries: &[Entry]) -> Result<Part, ReportError> {
+fn over_sweep(file: &mut Npz, metadata: &Value, entries: &[Entry]) -> Result<Part, ReportError> {
     let radius: Vec<f64> = entries.iter().map(|e| 1e3 * e.table.radius()).collect();
     let viscous: Vec<f64> = entries.iter().map(|e| 1e6 * e.table.patch().viscous()).collect();
     let mut panels = Vec::new();

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::ErrorKind;
 use std::path::Path;
 
 use serde::de::Error;
@@ -12,7 +11,7 @@ use serde_json::{Value, json};
 use super::npz::Npz;
 use super::plot::{self, Curve};
 use super::spool::{COLUMNS, Spool};
-use super::{Fate, Needs, Outcome, RolloutError, io};
+use super::{Fate, Needs, Outcome, RolloutError, io, text};
 use crate::disk;
 use crate::engine::{Engine, EngineInfo, Reason, UNCONVERGED};
 use crate::scenario::{Scenario, change};
@@ -186,10 +185,7 @@ pub(super) fn remove(dir: &Path) {
 /// The run is not of `scenario` and its maps, or it cannot be read.
 pub(super) fn of(scenario: &Scenario, dir: &Path) -> Result<Option<Summary>, RolloutError> {
     let path = dir.join(RECORD);
-    let record = match fs::read_to_string(&path) {
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
-        read => read.map_err(io(&path))?,
-    };
+    let Some(record) = text(&path)? else { return Ok(None) };
     let different = |what| RolloutError::Different { path: dir.to_owned(), what };
     let stored = Scenario::load(&dir.join(SCENARIO), &[]).map_err(|_| different("scenario"))?;
     if stored.text() != stored_scenario(scenario)? {

@@ -2,15 +2,16 @@
 //! by block, and a small file that says how many contacts are complete.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Fate, RolloutError, io};
+use super::{Fate, RolloutError, io, text};
 use crate::disk;
 use crate::engine::Trajectories;
+use crate::input;
 
 /// The directory of an unfinished run with its raw files.
 pub(super) const DIRECTORY: &str = "spool";
@@ -105,7 +106,7 @@ pub(super) fn is_its(name: &str) -> bool {
 
 /// Contacts that are complete in the unfinished run in `partial`, if it says so.
 pub(super) fn complete(partial: &Path) -> Option<u64> {
-    let text = fs::read_to_string(partial.join(PROGRESS)).ok()?;
+    let text = input::text(&partial.join(PROGRESS)).ok()?;
     serde_json::from_str::<Value>(&text).ok()?["contacts_done"].as_u64()
 }
 
@@ -122,10 +123,7 @@ impl Spool {
     /// Continues the one in `partial` if it is the same run, or starts one if there is none.
     pub fn resume(partial: &Path, identity: &Value, samples: usize) -> Result<Self, RolloutError> {
         let path = partial.join(PROGRESS);
-        let text = match fs::read_to_string(&path) {
-            Err(e) if e.kind() == ErrorKind::NotFound => return Self::create(partial, identity, samples),
-            read => read.map_err(io(&path))?,
-        };
+        let Some(text) = text(&path)? else { return Self::create(partial, identity, samples) };
         let broken = || io(&path)(std::io::Error::other("not as this program writes it: start anew with `--force`"));
         let state: Value = serde_json::from_str(&text).map_err(|_| broken())?;
         for what in ["scenario", "maps", "engine", "version"] {
@@ -144,7 +142,7 @@ impl Spool {
             let path = dir.join(column.name);
             let open = || {
                 let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path)?;
-                if file.metadata()?.len() < done * column.bytes(samples) {
+                if file.metadata()?.len() < done.saturating_mul(column.bytes(samples)) {
                     return Err(std::io::Error::other(
                         "shorter than the progress file says: start anew with `--force`",
                     ));

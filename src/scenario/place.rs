@@ -2,25 +2,20 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::path::PathBuf;
 
 use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 
 use super::lone::is_scenario;
 use super::suggest::{keys, suggestion};
+use crate::input::InputError;
 
 /// A scenario that cannot be used. All of these are about what the user wrote.
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
     /// The file cannot be read.
-    #[error("{path}: {source}")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The machine's own reason.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Read(#[from] InputError),
     /// Something in the text, with its place.
     #[error("{0}")]
     Text(Box<Excerpt>),

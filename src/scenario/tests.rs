@@ -209,7 +209,7 @@ fn errors_speak_of_numbers_and_tables() {
         ("inputs.hold=[1]", "inputs.hold: invalid type: array, expected a number"),
         ("patch=3", "patch: invalid type: integer `3`, expected a table"),
         ("body.kind=3", "body.kind: expected a name in quotes"),
-        ("initial.pose=[0, 0]", "initial.pose: invalid length 2, expected an array of 3"),
+        ("initial.pose=[0, 0]", "initial.pose: invalid length 2, expected an array of length 3"),
     ] {
         let error = parse(&change(BOX, set).unwrap()).map(|_| ()).expect_err(set).to_string();
         assert!(error.contains(part), "{set}:\n{error}");

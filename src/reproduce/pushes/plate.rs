@@ -5,6 +5,7 @@ use std::path::Path;
 use nalgebra::{Matrix3, Vector3};
 
 use super::super::context::Error;
+use crate::input::{self, InputError};
 use crate::limit_surface::{Rule, Surface};
 use crate::patch::{Grid, Patch, Shape};
 use crate::planar::Twist;
@@ -68,7 +69,13 @@ impl Push {
 /// pushes.
 pub fn read(folder: &Path) -> Result<Vec<Push>, Error> {
     let wrong = |name: &str, reason: String| Error::Pushes { path: folder.join(name), reason };
-    let open = |name: &str| csv::Reader::from_path(folder.join(name)).map_err(|e| wrong(name, e.to_string()));
+    let open = |name: &str| {
+        let file = input::open_text(&folder.join(name)).map_err(|e| match e {
+            InputError::Io { source, .. } => wrong(name, source.to_string()),
+            InputError::File { reason, .. } => wrong(name, reason),
+        })?;
+        Ok::<_, Error>(csv::Reader::from_reader(file))
+    };
     let list = "supports.csv";
     let mut sets: Vec<(String, Vec<[f64; 4]>)> = Vec::new();
     for row in open(list)?.deserialize() {

@@ -1,0 +1,160 @@
+//! What the readers of files are tried with: any bytes in place of a file. A reader may refuse them or take them, and does nothing else: it
+//! does not panic, run out of memory or go on for ever.
+//!
+//! `cargo fuzz` runs these functions on what it makes of the files in `seeds` (see docs/contributing.md), and `tests/inputs.rs` on those
+//! files with a few bytes changed. There, too, is what was found once.
+
+use std::path::PathBuf;
+
+use bristle::input::Npz;
+use bristle::limit_surface::Table;
+use bristle::patch::{load_csv, load_npy, load_png};
+use bristle::report::report;
+use bristle::scenario::{PatchSource, Scenario, change};
+
+/// A name and what is done with the bytes of a file.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// What is tried, by name.
+pub const TARGETS: [Target; 10] = [
+    ("png", png),
+    ("npy", npy),
+    ("csv", csv),
+    ("npz", npz),
+    ("table", table),
+    ("tables", tables),
+    ("trajectories", trajectories),
+    ("contacts", contacts),
+    ("scenario", scenario),
+    ("change", changes),
+];
+
+/// The directory of this thread.
+fn here(name: &str) -> PathBuf {
+    thread_local! {
+        static HERE: tempfile::TempDir = tempfile::tempdir().expect("a directory for files that do not last");
+    }
+    HERE.with(|dir| dir.path().join(name))
+}
+
+fn write(name: &str, bytes: &[u8]) -> PathBuf {
+    let path = here(name);
+    // Some file systems wait for the disk when a file is written over.
+    let _ = std::fs::remove_file(&path);
+    std::fs::write(&path, bytes).expect("a small file");
+    path
+}
+
+/// A pressure map.
+pub fn png(bytes: &[u8]) {
+    let _ = load_png(&write("map.png", bytes));
+}
+
+/// A pressure map.
+pub fn csv(bytes: &[u8]) {
+    let _ = load_csv(&write("map.csv", bytes));
+}
+
+/// One pressure map or frames of them.
+pub fn npy(bytes: &[u8]) {
+    let path = write("map.npy", bytes);
+    for frame in [None, Some(0), Some(2)] {
+        let _ = load_npy(&path, frame);
+    }
+}
+
+/// Any archive of arrays.
+pub fn npz(bytes: &[u8]) {
+    let Ok(mut file) = Npz::open(&write("any.npz", bytes)) else { return };
+    for name in file.names() {
+        let (shape, numbers) = (file.shape(&name), file.numbers(&name));
+        if let (Ok(shape), Ok(numbers)) = (shape, numbers) {
+            assert_eq!(shape.iter().product::<usize>(), numbers.len());
+        }
+        let _ = (file.rows(&name, &[0, 2]), file.json(&name));
+    }
+}
+
+/// A table of a limit surface.
+pub fn table(bytes: &[u8]) {
+    let path = write("table.npz", bytes);
+    let _ = (Table::load(&path), Table::saved_load(&path));
+}
+
+/// The page of tables.
+pub fn tables(bytes: &[u8]) {
+    // A finer table than that of the seeds, or one of many more cells, is made all right, but takes its time.
+    if !bytes.windows(8).any(|part| part == b"\"n_ls\":2") {
+        return;
+    }
+    let _ = report(&write("tables.npz", bytes), Some(&here("tables.html")));
+}
+
+/// The page of a run with other samples.
+pub fn trajectories(bytes: &[u8]) {
+    run("trajectories.npz", bytes);
+}
+
+/// The page of a run with other parameters.
+pub fn contacts(bytes: &[u8]) {
+    run("contacts.npz", bytes);
+}
+
+fn run(name: &str, bytes: &[u8]) {
+    const FILES: [(&str, &[u8]); 4] = [
+        ("run.json", include_bytes!("run/run.json")),
+        ("scenario.toml", include_bytes!("run/scenario.toml")),
+        ("trajectories.npz", include_bytes!("seeds/trajectories/run.npz")),
+        ("contacts.npz", include_bytes!("seeds/contacts/run.npz")),
+    ];
+    let dir = here("run");
+    std::fs::create_dir_all(&dir).expect("a directory");
+    for (file, content) in FILES {
+        write(&format!("run/{file}"), if file == name { bytes } else { content });
+    }
+    let _ = report(&dir, None);
+}
+
+/// A scenario or a file with a patch, as it is and with a change.
+pub fn scenario(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    // Makes a table of whatever patch there is, which takes its time.
+    if text.contains("reduced") {
+        return;
+    }
+    let path = write("scenario.toml", bytes);
+    for changes in [&[][..], &["contacts=2".to_owned()]] {
+        if let Ok(scenario) = Scenario::load(&path, changes) {
+            assert!(changes.is_empty() || scenario.contacts() == 2, "a change was lost");
+            let _ = (scenario.parameters(1), scenario.contact(1));
+        }
+    }
+    let _ = PatchSource::parse(text, &here(""), "patch.toml");
+}
+
+/// A change, which is the first line, of the text below: what was put there is there.
+pub fn changes(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let Some((setting, text)) = text.split_once('\n') else { return };
+    let Ok(changed) = change(text, setting) else { return };
+    let (key, value) = setting.split_once('=').expect("a change that was made");
+    let root: toml::Value = match toml::from_str(&changed) {
+        Ok(table) => toml::Value::Table(table),
+        Err(e) => panic!("{setting:?} made of\n{text}\nwhat is no TOML:\n{changed}\n{e}"),
+    };
+    let mut found = Some(&root);
+    for part in key.split('.').map(str::trim) {
+        found = match found {
+            Some(toml::Value::Array(values)) => part.parse::<usize>().ok().and_then(|i| values.get(i)),
+            Some(value) => value.get(part),
+            None => None,
+        };
+    }
+    let value = value.trim();
+    let expected = match toml::from_str::<toml::Table>(&format!("x = {value}")) {
+        Ok(mut table) => table.remove("x"),
+        Err(_) => Some(toml::Value::String(value.to_owned())),
+    };
+    // NaN is not itself.
+    assert_eq!(format!("{found:?}"), format!("{:?}", expected.as_ref()), "{setting:?} in\n{text}\nmade\n{changed}");
+}

@@ -1,0 +1,161 @@
+//! Files that this program did not make, or that have changed since: opened, bounded and read here alone.
+//!
+//! Such a file may be a pipe that nobody fills, a device without an end, or an array whose header promises more numbers than there is
+//! memory. Only regular files are opened (or links to them), every length that a header claims is compared with the length of the file,
+//! and what is read takes at most [`MAX_BYTES`], before memory is taken for it.
+
+mod npy;
+mod npz;
+
+pub(crate) use npy::Array;
+pub use npz::Npz;
+
+use std::fs::File;
+use std::io::{BufReader, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+/// Most memory [byte] that the numbers of a file take when they are read, as `f64`.
+pub const MAX_BYTES: u64 = 1 << 30;
+
+/// Longest text file [byte]: what is read from text takes up to sixteen times as much memory, or is counted (see [`MAX_VALUES`]).
+pub const MAX_TEXT: u64 = MAX_BYTES / 16;
+
+/// Most values of a TOML file, whose reader takes up to 256 bytes for each.
+pub const MAX_VALUES: u64 = MAX_BYTES / 256;
+
+/// A file that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// The machine could not open or read it.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The machine's own reason.
+        source: std::io::Error,
+    },
+    /// It is not what it should be.
+    #[error("{path}: {reason}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it and what would be accepted.
+        reason: String,
+    },
+}
+
+impl InputError {
+    pub(crate) fn file(path: &Path, reason: impl Into<String>) -> Self {
+        Self::File { path: path.to_owned(), reason: reason.into() }
+    }
+
+    /// An error met while reading: about the file if its bytes are wrong or missing, else about the machine.
+    pub(crate) fn of(path: &Path, source: std::io::Error) -> Self {
+        match source.kind() {
+            ErrorKind::InvalidData | ErrorKind::UnexpectedEof => Self::file(path, source.to_string()),
+            _ => Self::Io { path: path.to_owned(), source },
+        }
+    }
+}
+
+/// Opens a regular file, or what a link to one leads to.
+///
+/// # Errors
+/// Anything else, and what the machine says.
+pub fn open(path: &Path) -> Result<BufReader<File>, InputError> {
+    let io = |source| InputError::Io { path: path.to_owned(), source };
+    // Asked before it is opened: that waits for the other end of a pipe, and may set a device in motion.
+    let found = std::fs::metadata(path).map_err(io)?.file_type();
+    if !found.is_file() {
+        return Err(InputError::file(path, format!("is {}: expected a regular file", what(found))));
+    }
+    File::open(path).map(BufReader::new).map_err(io)
+}
+
+/// Opens a regular file of text, of at most [`MAX_TEXT`] bytes.
+///
+/// # Errors
+/// As [`open`], or a longer file.
+pub fn open_text(path: &Path) -> Result<std::io::Take<BufReader<File>>, InputError> {
+    let file = open(path)?;
+    let length = length(path, &file)?;
+    if length > MAX_TEXT {
+        return Err(InputError::file(path, format!("{length} bytes of text: expected at most {MAX_TEXT}")));
+    }
+    // One that grows meanwhile is read as far as this.
+    Ok(file.take(MAX_TEXT))
+}
+
+/// All of a text file.
+///
+/// # Errors
+/// As [`open_text`], or bytes that are no UTF-8.
+pub fn text(path: &Path) -> Result<String, InputError> {
+    let mut text = String::new();
+    open_text(path)?.read_to_string(&mut text).map_err(|e| match e.kind() {
+        ErrorKind::InvalidData => InputError::file(path, "is no UTF-8: expected text"),
+        _ => InputError::of(path, e),
+    })?;
+    Ok(text)
+}
+
+/// Bytes of an open file.
+pub(crate) fn length(path: &Path, file: &BufReader<File>) -> Result<u64, InputError> {
+    let io = |source| InputError::Io { path: path.to_owned(), source };
+    Ok(file.get_ref().metadata().map_err(io)?.len())
+}
+
+fn what(found: std::fs::FileType) -> &'static str {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        if found.is_fifo() {
+            return "a named pipe (FIFO)";
+        } else if found.is_socket() {
+            return "a socket";
+        } else if found.is_char_device() || found.is_block_device() {
+            return "a device";
+        }
+    }
+    if found.is_dir() { "a directory" } else { "no file" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn pipes_devices_directories_and_sockets_are_refused_and_links_to_files_are_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        assert!(std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+        std::os::unix::fs::symlink("/dev/zero", at("zero")).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
+        for (name, what) in
+            [("pipe", "a named pipe (FIFO)"), ("zero", "a device"), ("socket", "a socket"), ("", "a directory")]
+        {
+            for error in [open(&at(name)).map(drop), text(&at(name)).map(drop)] {
+                let message = error.unwrap_err().to_string();
+                assert!(message.ends_with(&format!("is {what}: expected a regular file")), "{message}");
+                assert!(message.starts_with(&*at(name).to_string_lossy()), "{message}");
+            }
+        }
+        std::fs::write(at("file"), "text").unwrap();
+        std::os::unix::fs::symlink("file", at("link")).unwrap();
+        assert_eq!(text(&at("link")).unwrap(), "text");
+    }
+
+    #[test]
+    fn text_is_bounded_and_is_text() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        std::fs::write(&path, [b'a', 0xff]).unwrap();
+        assert!(text(&path).unwrap_err().to_string().ends_with("is no UTF-8: expected text"));
+        // Without blocks on the disk.
+        File::create(&path).unwrap().set_len(MAX_TEXT + 1).unwrap();
+        let message = text(&path).unwrap_err().to_string();
+        assert!(message.contains("67108865 bytes of text: expected at most 67108864"), "{message}");
+        assert!(matches!(text(&dir.path().join("none")), Err(InputError::Io { .. })));
+    }
+}

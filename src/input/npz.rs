@@ -1,0 +1,113 @@
+//! NPZ files, which are archives of arrays.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use zip::ZipArchive;
+use zip::read::ZipFile;
+
+use super::{Array, InputError};
+
+/// An NPZ file that is open; its arrays may be read in part.
+pub struct Npz {
+    path: PathBuf,
+    zip: ZipArchive<BufReader<File>>,
+    length: u64,
+}
+
+impl Npz {
+    /// Opens the file `path`.
+    ///
+    /// # Errors
+    /// As [`super::open`], or a file that is no archive.
+    pub fn open(path: &Path) -> Result<Self, InputError> {
+        let file = super::open(path)?;
+        let length = super::length(path, &file)?;
+        let zip = ZipArchive::new(file).map_err(|e| InputError::file(path, format!("not an NPZ archive: {e}")))?;
+        Ok(Self { path: path.to_owned(), zip, length })
+    }
+
+    /// Names of the arrays.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        let names = self.zip.file_names().filter_map(Result::ok);
+        names.filter_map(|n| n.strip_suffix(".npy").map(str::to_owned)).collect()
+    }
+
+    /// Lengths of an array along its axes; there is as much in the file.
+    ///
+    /// # Errors
+    /// No array of that name, or one that is not what it says.
+    pub fn shape(&mut self, name: &str) -> Result<Vec<usize>, InputError> {
+        self.array(name, |array| Ok(array.shape.clone()))
+    }
+
+    /// All numbers of an array, the last axis the fastest.
+    ///
+    /// # Errors
+    /// As [`Npz::shape`], or more numbers than [`super::MAX_BYTES`] holds.
+    pub fn numbers(&mut self, name: &str) -> Result<Vec<f64>, InputError> {
+        self.array(name, |array| array.numbers(array.len()))
+    }
+
+    /// Rows of an array along the first axis, those of `chosen`, which increase.
+    ///
+    /// # Errors
+    /// As [`Npz::numbers`], or fewer rows.
+    pub fn rows(&mut self, name: &str, chosen: &[usize]) -> Result<Vec<Vec<f64>>, InputError> {
+        let shape = self.shape(name)?;
+        let (rows, width) = (shape.first().copied().unwrap_or(1), shape.iter().skip(1).product());
+        if chosen.last().is_some_and(|last| *last >= rows) {
+            let reason = format!("array {name} has {rows} rows: expected one for every contact");
+            return Err(InputError::file(&self.path, reason));
+        }
+        // All together may take no more memory than a whole array.
+        let most = super::MAX_BYTES / 8;
+        if (width as u64).saturating_mul(chosen.len() as u64) > most {
+            let reason = format!("{} rows of array {name}: expected at most {most} numbers at once", chosen.len());
+            return Err(InputError::file(&self.path, reason));
+        }
+        self.array(name, |array| {
+            let mut next = 0;
+            let row = |k: &usize| {
+                array.skip((k - next) * width)?;
+                next = k + 1;
+                array.numbers(width)
+            };
+            chosen.iter().map(row).collect()
+        })
+    }
+
+    /// An array of bytes that are JSON.
+    ///
+    /// # Errors
+    /// As [`Npz::shape`], more bytes than [`super::MAX_TEXT`], or no JSON.
+    pub fn json(&mut self, name: &str) -> Result<serde_json::Value, InputError> {
+        let bytes: Vec<u8> = self.array(name, |array| match array.len() as u64 {
+            0..=super::MAX_TEXT => Ok(array.numbers(array.len())?.into_iter().map(|v| v as u8).collect()),
+            n => Err(std::io::Error::other(format!("{n} bytes of text: expected at most {}", super::MAX_TEXT))),
+        })?;
+        let wrong =
+            |e| InputError::file(&self.path, format!("{name} is not JSON: {e}; expected a file of this program"));
+        serde_json::from_slice(&bytes).map_err(wrong)
+    }
+
+    /// What `read` makes of an array.
+    fn array<T>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&mut Array<ZipFile<'_, BufReader<File>>>) -> std::io::Result<T>,
+    ) -> Result<T, InputError> {
+        let wrong = |reason: String| InputError::file(&self.path, format!("array {name}: {reason}"));
+        let found = self.zip.by_name(&format!("{name}.npy"));
+        let entry = found.map_err(|e| wrong(format!("{e}; expected a file that this program wrote")))?;
+        // What is stored as it is, as here, is no longer than the file.
+        let length = entry.size().min(self.length);
+        let mut array = Array::new(entry, length).map_err(|e| wrong(e.to_string()))?;
+        if array.fortran && array.shape.len() > 1 {
+            return Err(wrong("first axis fastest: expected a file that this program wrote".to_owned()));
+        }
+        read(&mut array).map_err(|e| wrong(e.to_string()))
+    }
+}
