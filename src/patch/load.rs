@@ -99,6 +99,11 @@ pub fn load_png(path: &Path) -> Result<FileMap, PatchError> {
         return Err(wrong(format!("an image of {nx} x {ny} pixels: expected at most {MAX_CELLS_PER_SIDE} a side")));
     }
     let mut reader = decoder.read_info().map_err(failed)?;
+    // The decoder relies on it.
+    let palette = reader.info().palette.as_ref().map_or(0, |palette| palette.len());
+    if !palette.is_multiple_of(3) || palette > 3 * 256 {
+        return Err(wrong(format!("a palette of {palette} bytes: expected three for each of at most 256 colours")));
+    }
     let mut bytes = vec![0; reader.output_buffer_size().unwrap_or(0)];
     let frame = reader.next_frame(&mut bytes).map_err(failed)?;
     bytes.truncate(frame.buffer_size());
