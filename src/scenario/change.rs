@@ -71,6 +71,10 @@ pub fn change(text: &str, change: &str) -> Result<String, ScenarioError> {
     for (depth, part) in path.iter().enumerate() {
         let here = || path[..depth].join(".");
         if let Ok(i) = part.parse::<usize>() {
+            if depth + 1 == path.len() && item.is_array_of_tables() {
+                // Among `[[tables]]` only tables are written.
+                item.make_value();
+            }
             spread(item, &here(), has_map);
             let n = item.as_array().map(Array::len).or(item.as_array_of_tables().map(toml_edit::ArrayOfTables::len));
             if n.is_none_or(|n| i >= n) {
@@ -252,6 +256,9 @@ mod tests {
         assert!(change(text, "inputs.n.segments.0.value=2").unwrap().contains("value = 2"));
         let added = change(text, "patch.cells=[5, 5]").unwrap();
         assert!(toml::from_str::<toml::Table>(&added).unwrap()["patch"]["cells"].is_array(), "{added}");
+        let tables = change("[[a.b]]\nc = 1 # one\n[[a.b]]\nc = 2\n[d]\n", "a.b.1=[3]").unwrap();
+        let a = &toml::from_str::<toml::Table>(&tables).unwrap()["a"];
+        assert_eq!((&a["b"][0]["c"], &a["b"][1][0]), (&1.into(), &3.into()), "{tables}");
         let top = change(text, "contacts=3").unwrap();
         assert_eq!(toml::from_str::<toml::Table>(&top).unwrap()["contacts"].as_integer(), Some(3), "{top}");
     }
