@@ -102,7 +102,10 @@ impl Npz {
         let wrong = |reason: String| InputError::file(&self.path, format!("array {name}: {reason}"));
         let found = self.zip.by_name(&format!("{name}.npy"));
         let entry = found.map_err(|e| wrong(format!("{e}; expected a file that this program wrote")))?;
-        // What is stored as it is, as here, is no longer than the file.
+        if entry.compression() != zip::CompressionMethod::Stored {
+            return Err(wrong("compressed: expected one that is stored as it is, as by `numpy.savez`".to_owned()));
+        }
+        // Which is no longer than the file.
         let length = entry.size().min(self.length);
         let mut array = Array::new(entry, length).map_err(|e| wrong(e.to_string()))?;
         if array.fortran && array.shape.len() > 1 {
