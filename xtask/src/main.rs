@@ -1,15 +1,22 @@
 //! Chores of the project. `cargo xtask test` is the test command: it makes sure that there is a
-//! Vulkan driver (a software one will do), then runs every test.
+//! Vulkan driver (a software one will do), then runs every test. `cargo xtask asan` runs them under the address sanitizer.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-const USAGE: &str = "usage: cargo xtask test [arguments of cargo test]";
+const USAGE: &str = "usage: cargo xtask test|asan [arguments of cargo test]";
+
+/// Tests that cannot pass under the address sanitizer, which needs terabytes of addresses and makes programs larger and slower.
+const NOT_UNDER_ASAN: [(&str, &str); 2] = [
+    ("a_run_larger_than_memory_is_recorded", "it limits the addresses of the program"),
+    ("the_program_is_small", "it measures the program without a sanitizer"),
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.split_first() {
         Some((task, rest)) if task == "test" => test(rest),
+        Some((task, rest)) if task == "asan" => asan(rest),
         _ => {
             eprintln!("{USAGE}");
             ExitCode::from(2)
@@ -18,6 +25,53 @@ fn main() -> ExitCode {
 }
 
 fn test(arguments: &[String]) -> ExitCode {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["test", "--release", "--workspace"]).args(arguments);
+    with_driver(command)
+}
+
+/// Runs the tests under the address sanitizer, with the checks of unsafe code that the standard library has. It finds what SIMD code reads or
+/// writes beyond its slices.
+fn asan(arguments: &[String]) -> ExitCode {
+    const TOOLCHAIN: &str = "nightly";
+    let version = Command::new("rustup").args(["run", TOOLCHAIN, "rustc", "-vV"]).output();
+    let Some(version) = version.ok().filter(|output| output.status.success()) else {
+        eprintln!("xtask: the address sanitizer needs a nightly toolchain, and rustup to find it: there is none");
+        eprintln!(
+            "xtask: `rustup toolchain install {TOOLCHAIN} --profile minimal` installs one; rustup is at https://rustup.rs"
+        );
+        return ExitCode::FAILURE;
+    };
+    let version = String::from_utf8_lossy(&version.stdout).into_owned();
+    let Some(host) = version.lines().find_map(|line| line.strip_prefix("host: ")) else {
+        eprintln!("xtask: `rustc -vV` does not say its host: {version}");
+        return ExitCode::FAILURE;
+    };
+    let mut command = Command::new("rustup");
+    // With a target of its own, tools that run while compiling (and the standard library's doc tests) are left as they are.
+    command.args(["run", TOOLCHAIN, "cargo", "test", "--release", "--target", host, "--target-dir", "target/asan"]);
+    // Documentation tests are compiled without a sanitizer.
+    if !arguments.iter().any(|argument| ["--lib", "--bin", "--bins", "--test", "--tests"].contains(&argument.as_str()))
+    {
+        command.args(["--lib", "--bins", "--tests"]);
+    }
+    command.args(arguments);
+    if !arguments.iter().any(|argument| argument == "--") {
+        command.arg("--");
+    }
+    for (test, reason) in NOT_UNDER_ASAN {
+        println!("xtask: without {test}: {reason}");
+        command.args(["--skip", test]);
+    }
+    command.env("RUSTFLAGS", "-Zsanitizer=address -Zub-checks=yes");
+    // Vulkan drivers keep what they have made until the program ends.
+    command.env("ASAN_OPTIONS", "detect_leaks=0");
+    with_driver(command)
+}
+
+/// Runs a command that needs a Vulkan driver, which is installed if there is none.
+fn with_driver(mut command: Command) -> ExitCode {
     if vulkan_is_there() {
         println!("xtask: found a Vulkan driver");
     } else if !install_software_driver() {
@@ -26,9 +80,7 @@ fn test(arguments: &[String]) -> ExitCode {
     }
     // The driver complains without a place for its sockets.
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").unwrap_or_else(|| std::env::temp_dir().into());
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.args(["test", "--release", "--workspace"]).args(arguments).env("XDG_RUNTIME_DIR", runtime);
+    command.env("XDG_RUNTIME_DIR", runtime);
     println!("xtask: {command:?}");
     if run(&mut command) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
