@@ -4,13 +4,14 @@
 //! `cargo fuzz` runs these functions on what it makes of the files in `seeds` (see docs/contributing.md), and `tests/inputs.rs` on those
 //! files with a few bytes changed. There, too, is what was found once.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bristle::input::Npz;
 use bristle::limit_surface::Table;
 use bristle::patch::{load_csv, load_npy, load_png};
 use bristle::report::report;
 use bristle::scenario::{PatchSource, Scenario, change};
+use bristle::surfaces::{self, Loads};
 
 /// A name and what is done with the bytes of a file.
 pub type Target = (&'static str, fn(&[u8]));
@@ -50,28 +51,42 @@ pub fn png(bytes: &[u8]) {
     let _ = load_png(&write("map.png", bytes));
 }
 
-/// A pressure map.
-pub fn csv(bytes: &[u8]) {
-    let _ = load_csv(&write("map.csv", bytes));
+/// The loads of a file, or of an array inside it, for three patches.
+fn loads(path: &Path, inside: &str) {
+    let source = format!("{}{inside}", path.display());
+    if let Ok(loads) = Loads::read(&source, 3) {
+        assert_eq!(loads.of(2).len(), loads.each());
+    }
+    let _ = surfaces::per_patch(&source, "mu", 3, ("a number", |_| true));
 }
 
-/// One pressure map or frames of them.
+/// A pressure map, or loads.
+pub fn csv(bytes: &[u8]) {
+    let path = write("map.csv", bytes);
+    let _ = load_csv(&path);
+    loads(&path, "");
+}
+
+/// One pressure map or frames of them, or loads.
 pub fn npy(bytes: &[u8]) {
     let path = write("map.npy", bytes);
     for frame in [None, Some(0), Some(2)] {
         let _ = load_npy(&path, frame);
     }
+    loads(&path, "");
 }
 
 /// Any archive of arrays.
 pub fn npz(bytes: &[u8]) {
-    let Ok(mut file) = Npz::open(&write("any.npz", bytes)) else { return };
+    let path = write("any.npz", bytes);
+    let Ok(mut file) = Npz::open(&path) else { return };
     for name in file.names() {
         let (shape, numbers) = (file.shape(&name), file.numbers(&name));
         if let (Ok(shape), Ok(numbers)) = (shape, numbers) {
             assert_eq!(shape.iter().product::<usize>(), numbers.len());
         }
         let _ = (file.rows(&name, &[0, 2]), file.json(&name));
+        loads(&path, &format!(":{name}"));
     }
 }
 
@@ -81,13 +96,17 @@ pub fn table(bytes: &[u8]) {
     let _ = (Table::load(&path), Table::saved_load(&path));
 }
 
-/// The page of tables.
+/// The page of tables, and their patches for margins.
 pub fn tables(bytes: &[u8]) {
+    let path = write("tables.npz", bytes);
+    if let Ok((patches, _)) = surfaces::load(&path) {
+        assert!(!patches.is_empty());
+    }
     // A finer table than that of the seeds, or one of many more cells, is made all right, but takes its time.
     if !bytes.windows(8).any(|part| part == b"\"n_ls\":2") {
         return;
     }
-    let _ = report(&write("tables.npz", bytes), Some(&here("tables.html")));
+    let _ = report(&path, Some(&here("tables.html")));
 }
 
 /// The page of a run with other samples.

@@ -91,6 +91,15 @@ impl<R: Read> Array<R> {
         Ok(numbers)
     }
 
+    /// All numbers, the last axis the fastest.
+    ///
+    /// # Errors
+    /// As [`Array::numbers`].
+    pub fn all(&mut self) -> Result<Vec<f64>> {
+        let values = self.numbers(self.len())?;
+        Ok(if self.fortran && self.shape.len() > 1 { last_axis_fastest(&self.shape, &values) } else { values })
+    }
+
     /// Passes over `n` numbers by reading them.
     ///
     /// # Errors
@@ -100,6 +109,19 @@ impl<R: Read> Array<R> {
         let passed = std::io::copy(&mut self.reader.by_ref().take(bytes), &mut std::io::sink())?;
         if passed < bytes { Err(ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
     }
+}
+
+/// The numbers of an array whose first axis is fastest.
+fn last_axis_fastest(shape: &[usize], values: &[f64]) -> Vec<f64> {
+    let place = |k: usize| {
+        let (mut rest, mut place) = (k, 0);
+        for n in shape.iter().rev() {
+            place = place * n + rest % n;
+            rest /= n;
+        }
+        place
+    };
+    (0..values.len()).map(|k| values[place(k)]).collect()
 }
 
 /// Type, order and shape of a header, which is a dictionary as Python prints it.

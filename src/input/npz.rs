@@ -24,7 +24,7 @@ impl Npz {
     pub fn open(path: &Path) -> Result<Self, InputError> {
         let file = super::open(path)?;
         let length = super::length(path, &file)?;
-        let zip = ZipArchive::new(file).map_err(|e| InputError::file(path, format!("not an NPZ archive: {e}")))?;
+        let zip = ZipArchive::new(file).map_err(|e| InputError::file(path, format!("not an NPZ file: {e}")))?;
         Ok(Self { path: path.to_owned(), zip, length })
     }
 
@@ -48,7 +48,8 @@ impl Npz {
     /// # Errors
     /// As [`Npz::shape`], or more numbers than [`super::MAX_BYTES`] holds.
     pub fn numbers(&mut self, name: &str) -> Result<Vec<f64>, InputError> {
-        self.array(name, |array| array.numbers(array.len()))
+        #[expect(clippy::redundant_closure_for_method_calls, reason = "the method itself is of one lifetime")]
+        self.array(name, |array| array.all())
     }
 
     /// Rows of an array along the first axis, those of `chosen`, which increase.
@@ -69,6 +70,9 @@ impl Npz {
             return Err(InputError::file(&self.path, reason));
         }
         self.array(name, |array| {
+            if array.fortran && array.shape.len() > 1 {
+                return Err(std::io::Error::other("first axis fastest: expected a file that this program wrote"));
+            }
             let mut next = 0;
             let row = |k: &usize| {
                 array.skip((k - next) * width)?;
@@ -100,17 +104,18 @@ impl Npz {
         read: impl FnOnce(&mut Array<ZipFile<'_, BufReader<File>>>) -> std::io::Result<T>,
     ) -> Result<T, InputError> {
         let wrong = |reason: String| InputError::file(&self.path, format!("array {name}: {reason}"));
-        let found = self.zip.by_name(&format!("{name}.npy"));
-        let entry = found.map_err(|e| wrong(format!("{e}; expected a file that this program wrote")))?;
+        let file = format!("{name}.npy");
+        if self.zip.index_for_name(&file).is_none() {
+            let known = self.names().join(", ");
+            return Err(InputError::file(&self.path, format!("no array `{name}`: expected one of {known}")));
+        }
+        let entry = self.zip.by_name(&file).map_err(|e| wrong(e.to_string()))?;
         if entry.compression() != zip::CompressionMethod::Stored {
             return Err(wrong("compressed: expected one that is stored as it is, as by `numpy.savez`".to_owned()));
         }
         // Which is no longer than the file.
         let length = entry.size().min(self.length);
         let mut array = Array::new(entry, length).map_err(|e| wrong(e.to_string()))?;
-        if array.fortran && array.shape.len() > 1 {
-            return Err(wrong("first axis fastest: expected a file that this program wrote".to_owned()));
-        }
         read(&mut array).map_err(|e| wrong(e.to_string()))
     }
 }

@@ -1,12 +1,9 @@
 //! Arrays of numbers that a user brings: `.npy`, `.csv`, and arrays inside an `.npz`.
 
-use std::fs::File;
-use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use zip::ZipArchive;
-
 use crate::error::PatchError;
+use crate::input::{self, InputError, Npz};
 
 /// An array of real numbers, the last axis fastest.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,15 +30,15 @@ impl Array {
         };
         let ending = path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_lowercase();
         let (shape, values) = match (ending.as_str(), inside) {
-            ("npz", Some(inside)) => archived(&path, inside)?,
+            ("npz", Some(inside)) => {
+                let mut file = Npz::open(&path)?;
+                (file.shape(inside)?, file.numbers(inside)?)
+            }
             ("npz", None) => {
-                let names = names(&path)?.join(", ");
+                let names = Npz::open(&path)?.names().join(", ");
                 return Err(wrong(&path, format!("expected {source}:NAME, with one of its arrays: {names}")));
             }
-            ("npy", _) => {
-                let (file, length) = open(&path)?;
-                numbers(file, length).map_err(|reason| wrong(&path, reason))?
-            }
+            ("npy", _) => npy(&path)?,
             ("csv", _) => csv(&path, columns)?,
             _ => return Err(wrong(&path, "expected a name that ends in .npy or .csv, or FILE.npz:NAME".to_owned())),
         };
@@ -65,86 +62,17 @@ fn wrong(path: &Path, reason: String) -> PatchError {
     PatchError::File { path: path.to_owned(), reason }
 }
 
-/// A regular file and its length.
-fn open(path: &Path) -> Result<(BufReader<File>, u64), PatchError> {
-    let io = |source| PatchError::Io { path: path.to_owned(), source };
-    let found = std::fs::metadata(path).map_err(io)?;
-    if !found.is_file() {
-        return Err(wrong(path, "expected a regular file".to_owned()));
-    }
-    Ok((BufReader::new(File::open(path).map_err(io)?), found.len()))
-}
-
-/// An NPZ, and its length.
-fn archive(path: &Path) -> Result<(ZipArchive<BufReader<File>>, u64), PatchError> {
-    let (file, length) = open(path)?;
-    let zip = ZipArchive::new(file).map_err(|e| wrong(path, format!("not an NPZ file: {e}")))?;
-    Ok((zip, length))
-}
-
-/// Names of the arrays of an NPZ.
-fn names(path: &Path) -> Result<Vec<String>, PatchError> {
-    let (zip, _) = archive(path)?;
-    let names = zip.file_names().filter_map(Result::ok);
-    Ok(names.filter_map(|n| n.strip_suffix(".npy").map(str::to_owned)).collect())
-}
-
-/// Shape and numbers of an array of an NPZ.
-pub fn archived(path: &Path, name: &str) -> Result<(Vec<usize>, Vec<f64>), PatchError> {
-    let (mut zip, length) = archive(path)?;
-    let Ok(entry) = zip.by_name(&format!("{name}.npy")) else {
-        return Err(wrong(path, format!("no array `{name}`: expected one of {}", names(path)?.join(", "))));
-    };
-    // Arrays are stored as they are: none is longer than the file.
-    let length = entry.size().min(length);
-    numbers(entry, length).map_err(|reason| wrong(path, format!("{name}: {reason}")))
-}
-
-/// The JSON in the array `metadata` of an NPZ.
-pub fn metadata(path: &Path) -> Result<serde_json::Value, PatchError> {
-    let bytes: Vec<u8> = archived(path, "metadata")?.1.into_iter().map(|v| v as u8).collect();
-    serde_json::from_slice(&bytes).map_err(|e| wrong(path, format!("metadata: {e}")))
-}
-
-/// Shape and numbers of an array of `length` bytes.
-fn numbers(reader: impl Read, length: u64) -> Result<(Vec<usize>, Vec<f64>), String> {
-    let npy = npyz::NpyFile::new(reader).map_err(|e| format!("not an .npy array: {e}"))?;
-    let shape: Vec<usize> = npy.shape().iter().map(|n| *n as usize).collect();
-    let item = npy.dtype().num_bytes().unwrap_or(1);
-    let bytes = shape.iter().try_fold(item, |n, length| n.checked_mul(*length));
-    if bytes.is_none_or(|n| n as u64 > length) {
-        return Err(format!("an array of shape {shape:?}: the file ends before it"));
-    }
-    let is_fortran = npy.header().order() == npyz::Order::Fortran;
-    let descr = npy.dtype().descr();
-    let values = match descr.trim_matches('\'').trim_start_matches(['<', '>', '|', '=']) {
-        "f8" => npy.into_vec::<f64>(),
-        "f4" => npy.into_vec::<f32>().map(|all| all.into_iter().map(f64::from).collect()),
-        "i8" => npy.into_vec::<i64>().map(|all| all.into_iter().map(|v| v as f64).collect()),
-        "i4" => npy.into_vec::<i32>().map(|all| all.into_iter().map(f64::from).collect()),
-        "u1" => npy.into_vec::<u8>().map(|all| all.into_iter().map(f64::from).collect()),
-        _ => return Err(format!("an array of type {descr}: expected f8, f4, i8, i4 or u1")),
-    }
-    .map_err(|e| e.to_string())?;
-    Ok((shape.clone(), if is_fortran { last_axis_fastest(&shape, &values) } else { values }))
-}
-
-/// The numbers of an array whose first axis is fastest.
-fn last_axis_fastest(shape: &[usize], values: &[f64]) -> Vec<f64> {
-    let place = |k: usize| {
-        let (mut rest, mut place) = (k, 0);
-        for n in shape.iter().rev() {
-            place = place * n + rest % n;
-            rest /= n;
-        }
-        place
-    };
-    (0..values.len()).map(|k| values[place(k)]).collect()
+/// Shape and numbers of an `.npy` file.
+fn npy(path: &Path) -> Result<(Vec<usize>, Vec<f64>), PatchError> {
+    let file = input::open(path)?;
+    let length = input::length(path, &file)?;
+    let array = input::Array::new(file, length).and_then(|mut array| array.all().map(|all| (array.shape, all)));
+    Ok(array.map_err(|e| InputError::of(path, e))?)
 }
 
 /// The columns of a CSV, as [rows, columns].
 fn csv(path: &Path, columns: &[&str]) -> Result<(Vec<usize>, Vec<f64>), PatchError> {
-    let (file, _) = open(path)?;
+    let file = input::open_text(path)?;
     let mut reader =
         csv::ReaderBuilder::new().has_headers(false).trim(csv::Trim::All).comment(Some(b'#')).from_reader(file);
     let expected = format!("expected {}", columns.join(", "));
@@ -183,8 +111,11 @@ fn csv(path: &Path, columns: &[&str]) -> Result<(Vec<usize>, Vec<f64>), PatchErr
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::fs::File;
+
     use npyz::WriterBuilder;
+
+    use super::*;
 
     fn read(path: &Path, columns: &[&str]) -> Result<(Vec<usize>, Vec<f64>), String> {
         Array::read(path.to_str().unwrap(), columns).map(|a| (a.shape, a.values)).map_err(|e| e.to_string())

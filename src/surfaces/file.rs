@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::arrays::{archived, metadata};
 use super::margins::Pressed;
 use super::sweep::{Case, Sweep, combinations, places};
 use crate::error::PatchError;
+use crate::input;
 use crate::limit_surface::{Rule, Table};
 use crate::patch::{Grid, Patch};
 use crate::rollout::RolloutError;
@@ -126,7 +126,8 @@ pub(super) fn save_sweeps(npz: &mut Npz<'_>, sweeps: &[Sweep]) -> Result<(), Rol
 /// # Errors
 /// A file that cannot be read, or is no such file.
 pub fn load(path: &Path) -> Result<(Vec<Pressed>, Vec<Sweep>), PatchError> {
-    let metadata = metadata(path)?;
+    let mut file = input::Npz::open(path)?;
+    let metadata = file.json("metadata")?;
     if metadata["format"] != FORMAT {
         let (table, (mu, f_n)) = (Table::load(path)?, Table::saved_load(path)?);
         return Ok((vec![Pressed { patch: table.patch().clone(), rule: table.rule(), mu, f_n }], Vec::new()));
@@ -135,11 +136,11 @@ pub fn load(path: &Path) -> Result<(Vec<Pressed>, Vec<Sweep>), PatchError> {
     let rule: Rule = metadata["rule"].as_str().unwrap_or_default().parse()?;
     let sweeps: Vec<Sweep> =
         serde_json::from_value(metadata["sweeps"].clone()).map_err(|e| wrong(format!("sweeps: {e}")))?;
-    let (shape, weights) = archived(path, "weights")?;
+    let (shape, weights) = (file.shape("weights")?, file.numbers("weights")?);
     let &[count, ny, nx] = shape.as_slice() else { return Err(wrong(format!("weights of shape {shape:?}"))) };
-    let array = |name: &str, each: usize| {
-        let (shape, values) = archived(path, name)?;
-        let expected = count * each;
+    let mut array = |name: &str, each: usize| {
+        let (shape, values) = (file.shape(name)?, file.numbers(name)?);
+        let expected = count.saturating_mul(each);
         if values.len() == expected {
             Ok(values)
         } else {
@@ -147,8 +148,10 @@ pub fn load(path: &Path) -> Result<(Vec<Pressed>, Vec<Sweep>), PatchError> {
         }
     };
     let (cells, cell_m, mu, f_n) = (array("cells", 2)?, array("cell_m", 2)?, array("mu", 1)?, array("f_n", 1)?);
-    if combinations(&sweeps) != count {
-        return Err(wrong(format!("{count} tables: expected one for every combination of the sweeps")));
+    if count == 0 || combinations(&sweeps) != count {
+        return Err(wrong(format!(
+            "{count} tables: expected one or more, and one for every combination of the sweeps"
+        )));
     }
     let patch = |k: usize| {
         let [columns, rows] = [0, 1].map(|axis| cells[2 * k + axis] as usize);
