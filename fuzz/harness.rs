@@ -170,6 +170,8 @@ pub fn changes(bytes: &[u8]) {
         };
     }
     let value = value.trim();
+    // The mark of a text in Unicode is none of its values.
+    let value = value.strip_prefix('\u{feff}').unwrap_or(value);
     let expected = match toml::from_str::<toml::Table>(&format!("x = {value}")) {
         Ok(mut table) => table.remove("x"),
         Err(_) => Some(toml::Value::String(value.to_owned())),
