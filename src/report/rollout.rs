@@ -218,7 +218,9 @@ fn failures(run: &Run, parameters: &[(String, Vec<f64>)], setting: &str) -> Part
     const LISTED: usize = 30;
     let bad: Vec<usize> = (0..run.fates.len()).filter(|k| run.status[*k] != 0.0).collect();
     let failed = bad.iter().filter(|k| run.failed[**k] >= 0.0).count();
-    let spent = bad.iter().filter(|k| run.status[**k] as u32 & Reason::Steps as u32 != 0).count();
+    // A file may say this of a contact that was not stopped.
+    let is_spent = |k: usize| run.failed[k] >= 0.0 && run.status[k] as u32 & Reason::Steps as u32 != 0;
+    let spent = bad.iter().filter(|k| is_spent(**k)).count();
     let mut part = Part { id: "failures".into(), title: "Failures".into(), ..Part::default() };
     let said = if bad.is_empty() {
         "None: every contact ran to its end and every velocity solve converged.".to_owned()
