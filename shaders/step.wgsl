@@ -345,7 +345,7 @@ fn limits(tolerance: f32, d1: vec3f, d2: vec3f) -> vec2f {
     let speed = max(size(u), max(size(u + d1), size(u + d2)));
     let relative = clamp(RELATIVE_TOLERANCE * speed, LEAST_TOLERANCE * tolerance, tolerance);
     let moves = c.kind != KIND_PRESCRIBED;
-    let slips = moves && largest_loading > NEAR_SLIP;
+    let slips = largest_loading > NEAR_SLIP;
     let creeps = moves && !elasto_plastic;
     return select(vec2f(tolerance), vec2f(relative), vec2<bool>(slips || creeps, slips));
 }
@@ -445,6 +445,7 @@ fn follow(tau: f32, h: f32, at_least: u32) -> bool {
     var d2 = vec3f(0.0);
     unsolved = 0u;
     ambiguous = false;
+    largest_loading = 0.0;
     if (adaptive) {
         keep();
     }

@@ -327,7 +327,7 @@ impl<'a> Solver<'a> {
         let speed = self.size(u).max(self.size(u + d1)).max(self.size(u + d2));
         let relative = (RELATIVE_TOLERANCE * speed).clamp(LEAST_TOLERANCE * tolerance, tolerance);
         let moves = self.contact.body.kind != Kind::Prescribed;
-        let slips = moves && self.loading > NEAR_SLIP;
+        let slips = self.loading > NEAR_SLIP;
         let creeps = moves && self.contact.friction.law.creeps();
         [slips || creeps, slips].map(|is| if is { relative } else { tolerance })
     }

@@ -171,17 +171,18 @@ impl<R: Real> Mat3<R> {
         Self::new(Vec3::select(mask, a.x, b.x), Vec3::select(mask, a.y, b.y), Vec3::select(mask, a.z, b.z))
     }
 
-    /// Where the symmetric part is positive definite: where the pivots of its elimination are positive.
+    /// The least pivot of the symmetric part's elimination: > 0 where that is positive definite.
     #[inline(always)]
-    pub fn is_definite(self) -> R::Mask {
-        let (zero, half) = (R::of(0.0), R::of(0.5));
-        let (xy, xz, yz) = (half * (self.x.y + self.y.x), half * (self.x.z + self.z.x), half * (self.y.z + self.z.y));
+    pub fn least_pivot(self) -> R {
+        let half = R::of(0.5);
+        let (xy, xz) = (half * (self.x.y + self.y.x), half * (self.x.z + self.z.x));
+        let yz = half * (self.y.z + self.z.y);
         let inv0 = self.x.x.recip();
         let (l1, l2) = (xy * inv0, xz * inv0);
         let (a11, a12) = ((-l1).fma(xy, self.y.y), (-l1).fma(xz, yz));
         let a22 = (-l2).fma(xz, self.z.z);
         let last = (-(a12 * a11.recip())).fma(a12, a22);
-        R::and(R::and(zero.lt(self.x.x), zero.lt(a11)), zero.lt(last))
+        self.x.x.min(a11).min(last)
     }
 
     /// The `v` with `self v = b`, by elimination; for definite matrices, which need no pivots.

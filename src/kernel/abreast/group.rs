@@ -83,8 +83,8 @@ pub struct Group<R: Real, B> {
     du: Vec3<R>,
     /// Lanes whose first and second stage have not converged.
     unsolved: [Bits; 2],
-    /// Lanes of which a stage of this step may have several solutions.
-    ambiguous: Bits,
+    /// The least pivot of this step's stages; one that is not positive may have several solutions.
+    least_pivot: R,
     /// Largest [`Abreast::loading`] in this step.
     loading: R,
     /// Lanes that take part in a pass, those of them that only finish what is pending, and those that begin a step.
@@ -164,7 +164,7 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
             newton: zero,
             du: none,
             unsolved: [0; 2],
-            ambiguous: 0,
+            least_pivot: one,
             loading: zero,
             running: 0,
             settling: 0,
@@ -190,7 +190,8 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         self.pads.set(l, f64::from(body.pads));
         let bit = 1 << l;
         self.gaussian = if f.gamma == 2.0 { self.gaussian | bit } else { self.gaussian & !bit };
-        self.creeps = if f.law.creeps() { self.creeps | bit } else { self.creeps & !bit };
+        let creeps = f.law.creeps() && body.kind != body::Kind::Prescribed;
+        self.creeps = if creeps { self.creeps | bit } else { self.creeps & !bit };
         match body.kind {
             body::Kind::Prescribed => self.prescribed |= bit,
             body::Kind::Gripper => self.gripper |= bit,
@@ -363,7 +364,7 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
             self.bristles.keep(R::mask(led));
         }
         self.unsolved = self.unsolved.map(|lanes| lanes & !self.begins);
-        self.ambiguous &= !self.begins;
+        self.least_pivot = R::select(begins, R::of(1.0), self.least_pivot);
         self.loading = R::select(begins, zero, self.loading);
         self.begins = 0;
     }
@@ -476,9 +477,10 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         self.unsolved[0] |= unsolved & !self.second;
         self.unsolved[1] |= unsolved & self.second;
         if self.tolerance.is_some() {
-            let definite = R::bits(gain.plus_diagonal(self.mass * R::of(1.0 - MASS_MARGIN)).is_definite());
-            self.ambiguous |= solved & !definite;
-            self.loading = R::select(R::mask(solved), self.loading.max(self.bristles.loading()), self.loading);
+            let mask = R::mask(solved);
+            let pivot = gain.plus_diagonal(self.mass * R::of(1.0 - MASS_MARGIN)).least_pivot();
+            self.least_pivot = R::select(mask, pivot.min(self.least_pivot), self.least_pivot);
+            self.loading = R::select(mask, self.loading.max(self.bristles.loading()), self.loading);
         }
         count(&mut self.passes, self.running);
 
@@ -530,7 +532,8 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         Events { stopped, failed, spent }
     }
 
-    /// Those of some lanes that may take no more steps. Not inlined: LLVM 22 fails on the loop in wide registers.
+    /// Those of some lanes that may take no more steps. Not inlined: LLVM 22 ends with a segmentation fault where it has this
+    /// loop among the masks of AVX-512 (its pass "x86 domain reassignment").
     #[inline(never)]
     fn spent(&self, lanes: Bits) -> Bits {
         let spent = |l: usize| Bits::from(self.steps[l] >= self.budget[l]) << l;
@@ -558,9 +561,8 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         let (u, one) = (self.u, R::of(1.0));
         let speed = self.size(u).max(self.size(u.plus(one, self.du1))).max(self.size(u.plus(one, self.du)));
         let relative = (R::of(RELATIVE_TOLERANCE) * speed).max(R::of(LEAST_TOLERANCE) * tolerance).min(tolerance);
-        let slips = R::bits(R::of(NEAR_SLIP).lt(self.loading)) & !self.prescribed;
-        let creeps = self.creeps & !self.prescribed;
-        [slips | creeps, slips].map(|is| R::select(R::mask(is), relative, tolerance))
+        let third = R::select(R::of(NEAR_SLIP).lt(self.loading), relative, tolerance);
+        [R::select(R::mask(self.creeps), relative, third), third]
     }
 
     /// Which of the steps just done have too large an estimated error, or a stage that has not converged or may have several
@@ -586,9 +588,10 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         let error = first.max(third);
         let change = safety * error.max(tiny).rsqrt();
         let change = change.max(R::of(CHANGE[0])).min(R::of(CHANGE[1]));
-        let unsolved = self.unsolved[0] | self.unsolved[1] | self.ambiguous;
+        let unsolved = self.unsolved[0] | self.unsolved[1];
+        let ambiguous = self.least_pivot.lt(tiny);
         let long = R::bits(R::of(SHORTEST_CHOSEN_STEP).lt(self.h));
-        let refused = done & long & (R::bits(one.lt(error)) | unsolved);
+        let refused = done & long & (R::bits(one.lt(R::select(ambiguous, one + one, error))) | unsolved);
         let mask = R::mask(refused);
         self.bristles.restore(mask);
         update::<R>(mask, &mut self.patch_twist, self.before);
@@ -597,7 +600,8 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         let cut = R::and(self.h.lt(safety * self.h_next), R::of(1.0).lt(change));
         let taken = self.h * change;
         let taken = R::select(cut, self.h_next.max(taken), taken);
-        let most = R::select(R::mask(unsolved), R::of(RETREAT), safety);
+        let most = R::select(ambiguous, R::of(RETREAT), safety);
+        let most = R::select(R::mask(unsolved), R::of(RETREAT), most);
         let next = R::select(mask, self.h * change.min(most), taken);
         let next = next.max(R::of(SHORTEST_TRIED_STEP));
         self.h_next = R::select(R::mask(done), next, self.h_next);
