@@ -1,4 +1,4 @@
-// The sweep over the cells of a grid: finishes one stage, answers for the next, sums.
+// The sweep over the cells of a grid: finishes one stage, answers for the next, sums (docs/model.md, section 5.5).
 // Twin: src/kernel/distributed.rs. Pairs of cells are strided over the lanes; each lane keeps its bristles
 // to itself for the whole dispatch. What a lane has beyond the last cell carries no pressure.
 //
@@ -156,7 +156,7 @@ fn remap() {
     follow_map();
 }
 
-// Takes over the pressure map of the interval, eq. (46).
+// Takes over the pressure map of the interval, docs/model.md (20).
 fn follow_map() {
     if (c.hertz_radius == 0.0) {
         return;
@@ -259,7 +259,7 @@ fn sweep_cell(i: u32, k: Consts, u: vec3f, finish: bool, done: Stage, answer: bo
     }
 }
 
-// The friction wrench at the patch origin in the present state, with the rate of eqs. (1) and (15),
+// The friction wrench at the patch origin in the present state, docs/model.md (15) with the rate of (8),
 // and the share of the normal force on slipping cells.
 fn wrench(k: Consts, u: vec3f, rate: Rate, f_n: f32) -> vec4f {
     sum = array<Real, 12>();

@@ -1,5 +1,5 @@
 // One bristle over one stage of the step: its new state, exactly, and how its force changes with
-// the velocity. Twin: src/kernel/friction.rs.
+// the velocity (docs/model.md, sections 2 and 5.2 to 5.4). Twin: src/kernel/friction.rs.
 //
 // `Real` is f32 for a reduced bristle and vec2f for the cells of a grid: a lane takes them in pairs, so that it works
 // on one while the other waits for its own results.
@@ -122,14 +122,15 @@ struct Plastic {
     slope: Real,
 }
 
-// Plastic share b(x) and its slope, eqs. (16)-(18): 0 below s_ba, 1 above 1, half a sine between.
+// Plastic share b(x) and its slope, docs/model.md (11): 0 below s_ba, 1 above 1, half a sine between.
 fn ramp(k: Consts, x: Real) -> Plastic {
     let p = clamp((x - k.s_ba) * k.inv_width, Real(0.0), Real(1.0)) - 0.5;
     let t = PI * p;
     return Plastic(fma(Real(0.5), sine(t), Real(0.5)), 0.5 * PI * k.inv_width * cosine(t));
 }
 
-// The root x of x (1 + l b(x)) = y for s_ba < y < 1 + l, on its way there: Halley in the angle of the sine.
+// The root x of x (1 + l b(x)) = y for s_ba < y < 1 + l, on its way there: Halley in the angle of the sine,
+// docs/model.md (37) to (39).
 // x = (middle of the ramp) + width/pi t; after an iteration with its sine and cosine.
 struct Root {
     y: Real,

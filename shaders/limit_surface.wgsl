@@ -1,4 +1,4 @@
-// Coulomb wrenches of steady sliding: every patch for every direction of motion.
+// Coulomb wrenches of steady sliding, docs/model.md (88): every patch for every direction of motion.
 // Twins: src/limit_surface/points.rs, cells.rs, far.rs, and sample.rs for the bilinear rule.
 // One invocation sums one slice of a patch's cells for one motion; the host adds the slices.
 
@@ -90,7 +90,8 @@ fn asinhs(small: f32, big: f32, r: f32) -> vec2f {
     return vec2f(2.0 * z * series, log(max(r + big, TINY_LENGTH) / max(small, TINY_LENGTH)));
 }
 
-// The antiderivatives (I, Gx, Gy) of R, a/R and b/R at a corner (a, b) from the centre of rotation.
+// The antiderivatives (I, Gx, Gy) of R, a/R and b/R at a corner (a, b) from the centre of rotation, docs/model.md (91)
+// and (92).
 fn corner(a: f32, b: f32) -> vec3f {
     let r = sqrt(a * a + b * b);
     let steep = abs(b) > abs(a);
@@ -160,7 +161,7 @@ fn sum_points(slice: Slice, u: vec3f) -> vec3f {
     return sum;
 }
 
-// Rule `bilinear`, eq. (23).
+// Rule `bilinear`, docs/model.md (90).
 fn sum_bilinear(slice: Slice, u: vec3f) -> vec3f {
     let p = slice.plate;
     let dx = 2.0 * plates[p].hx;

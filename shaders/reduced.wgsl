@@ -1,4 +1,4 @@
-// The reduced model: one bristle with three components at the centre of pressure.
+// The reduced model: one bristle with three components at the centre of pressure (docs/model.md, section 6).
 // Twin: src/kernel/reduced.rs. Every lane steps a contact of its own.
 
 // Pipeline constants: what a whole dispatch has in common.
@@ -414,7 +414,7 @@ fn angle(y: f32, x: f32) -> f32 {
     return select(a, 0.5 * PI - a, y > x);
 }
 
-// The look-up at v_S with its derivatives, eqs. (36)-(44); not at 0.
+// The look-up at v_S with its derivatives, docs/model.md (103) and (104); not at 0.
 fn look_up(v_s: vec3f) -> LookUp {
     let vt = length(v_s.xy);
     let z = abs(v_s.z);

@@ -1,4 +1,4 @@
-// The step: SDIRK2 with one sweep over the cells between solves.
+// The step: SDIRK2 with one sweep over the cells between solves (docs/model.md, section 5).
 // Twin: src/kernel/step.rs. With a grid of bristles one workgroup steps one contact, and every lane
 // solves the body's three equations for itself, from the same sums; with a reduced bristle every
 // lane steps a contact of its own. The model's file (distributed.wgsl or reduced.wgsl) says which.
@@ -226,7 +226,7 @@ fn opaque_number(x: f32) -> f32 {
     return bitcast<f32>(bitcast<u32>(x) ^ run.zero);
 }
 
-// (high, low) + d, keeping in low what high cannot hold (two-sum).
+// (high, low) + d, keeping in low what high cannot hold (two-sum), docs/model.md (64).
 struct Compensated {
     high: vec3f,
     low: vec3f,
@@ -243,8 +243,8 @@ fn is_finite(v: vec3f) -> bool {
     return all((bitcast<vec3u>(v) & vec3u(0x7f800000u)) != vec3u(0x7f800000u));
 }
 
-// The longest step on which a stage has one solution on the falling Stribeck branch; with a tolerance, no longer than
-// the one to try.
+// The longest step on which a stage has one solution on the falling Stribeck branch, docs/model.md (49); with a
+// tolerance, no longer than the one to try.
 fn longest_step(v: Inputs) -> f32 {
     let fall = c.pads * v.f_n * (v.mu_s - v.mu_c) * slope();
     let most = select(c.h_max, min(c.h_max, h_next), adaptive);
@@ -309,9 +309,11 @@ fn step_body(tau: f32, h: f32, at_least: u32) -> bool {
 // bristles are where they were. The increments are of the twist, with unit 1, or of a prescribed motion's friction over f_N,
 // with unit mu_c. In the first step after a break point, where at_least is 2, the derivative before it says nothing.
 fn accept(h: f32, d1: vec3f, d2: vec3f, at_least: u32, unit: f32) -> bool {
-    // The second stage against the straight line through the first: the error of a first-order step.
+    // The second stage against the straight line through the first: the error of a first-order step, docs/model.md
+    // (57).
     let first = size(d2 - d1 / KAPPA);
-    // The third derivative, from the first derivatives at the step's start, its first stage and its end.
+    // The third derivative, from the first derivatives at the step's start, its first stage and its end,
+    // docs/model.md (56) and (58).
     let f1 = d1 / (KAPPA * h);
     let f2 = (d2 - (1.0 - KAPPA) / KAPPA * d1) / (KAPPA * h);
     let bend = (f2 - f1) / (1.0 - KAPPA) - (f1 - rate) / KAPPA;
@@ -356,7 +358,7 @@ fn move_by(dq: vec3f) {
     q_low = sum.low;
 }
 
-// Solves one stage for the increment of the twist over u_n, from the increment `base`.
+// Solves one stage, docs/model.md (40) and (43), for the increment of the twist over u_n, from the increment `base`.
 fn stage(v: Inputs, t: Transform, a: f32, base: vec3f, pull: f32, at_least: u32) -> vec3f {
     let st = stage_constants(v, a, pull);
     let mass = vec3f(c.mass, c.mass, c.inertia);

@@ -35,9 +35,9 @@ pub enum Model {
     /// One bristle in every cell that carries pressure.
     #[default]
     Distributed,
-    /// One bristle with three components at the centre of pressure, on an ellipsoid, eqs. (24)-(28).
+    /// One bristle with three components at the centre of pressure, on an ellipsoid, `docs/model.md` (66) and (68).
     Ellipsoid(Form),
-    /// The same on a limit surface, eqs. (31)-(34). The table may be that of a patch of the same shape
+    /// The same on a limit surface, `docs/model.md` (66) and (102). The table may be that of a patch of the same shape
     /// and another size.
     LimitSurface(Arc<Table>, Form),
 }
@@ -53,9 +53,10 @@ impl Model {
 /// The Elasto-Plastic form of the reduced model; without effect on LuGre.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// As published: not elastic below break-away on a limit surface, so contacts creep under looping loads.
+    /// As published, `docs/model.md` (70): not elastic below break-away on a limit surface, so contacts creep under
+    /// looping loads.
     Published,
-    /// Elastic below break-away, with the distributed model's own stiffness. The default.
+    /// `docs/model.md` (71): elastic below break-away, with the distributed model's own stiffness. The default.
     #[default]
     Consistent,
 }
@@ -374,7 +375,7 @@ pub(crate) const STICKS: f64 = 0.7;
 /// A map that grows bends it to this share of `mu_c` at most: there the outermost bristles of a grid begin to slip.
 pub(crate) const BENDS: f64 = 0.65;
 
-/// How a reduced bristle is carried over to a new map.
+/// How a reduced bristle is carried over to a new map, `docs/model.md` (74) and (75).
 ///
 /// In general the deflection `z_tau = r zeta_3/sigma0` is kept, as published. A bristle of the `consistent` Elasto-Plastic form that sticks keeps
 /// the rotation that has bent it, `theta` of `zeta_3 = sigma0 (u/r) theta`, as a grid does that keeps its bristles: it comes back to the same

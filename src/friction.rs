@@ -8,10 +8,10 @@ use crate::error::ParameterError;
 /// Which ordinary differential equation a bristle follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Law {
-    /// LuGre (Canudas de Wit et al. 1995), eq. (4): plastic from the first micrometre, so that a
+    /// LuGre (Canudas de Wit et al. 1995), `docs/model.md` (9): plastic from the first micrometre, so that a
     /// contact creeps under an oscillating load below break-away.
     LuGre,
-    /// Elasto-Plastic (Dupont et al. 2002), eqs. (15)-(18): elastic below `s_ba` of the break-away
+    /// Elasto-Plastic (Dupont et al. 2002), `docs/model.md` (10): elastic below `s_ba` of the break-away
     /// deflection, so that sticking contacts do not drift. The default.
     #[default]
     ElastoPlastic,
@@ -27,7 +27,8 @@ impl Law {
 /// Friction parameters of Table I (Waltersson & Karayiannidis), in the amended form: the bristle
 /// coefficients belong to a unit of normal force, so that forces are `f_N` times a number.
 ///
-/// The Stribeck curve is `g(s) = mu_c + (mu_s - mu_c) exp(-(s/v_s)^gamma)`, eq. (2).
+/// The Stribeck curve is `g(s) = mu_c + (mu_s - mu_c) exp(-(s/v_s)^gamma)`,
+/// `docs/model.md` (5).
 ///
 /// ```
 /// use bristle::friction::{Friction, Law};
@@ -104,7 +105,7 @@ impl Friction {
         check("friction.s_ba", self.s_ba, "0 <= s_ba < 1", (0.0..1.0).contains(&self.s_ba))
     }
 
-    /// Passivity margin [s/m]: `sigma2 - sigma1 (mu_s - mu_c)/mu_c`.
+    /// Passivity margin [s/m]: `sigma2 - sigma1 (mu_s - mu_c)/mu_c`, `docs/model.md` (14).
     ///
     /// LuGre is passive at every velocity when this is not negative (Barabanov & Ortega 2000).
     /// Table I has -159.8 and is used in practice all the same: the margin is a figure to know,
@@ -114,7 +115,7 @@ impl Friction {
         self.sigma2 - self.sigma1 * (self.mu_s - self.mu_c) / self.mu_c
     }
 
-    /// The largest slope of `exp(-x^gamma)` over `x = s/v_s`: `k_g` of the step's rules.
+    /// The largest slope of `exp(-x^gamma)` over `x = s/v_s`: `k_g` of `docs/model.md` (7), (49).
     ///
     /// For `gamma <= 1` the slope is unbounded at rest; it is taken at `x = 0.05`.
     #[must_use]

@@ -183,7 +183,7 @@ impl Patch {
         Self::from_pressure(grid, &shape.pressure(&grid))
     }
 
-    /// A map that depends on the normal force, eq. (46), as it is at `f_n` [N].
+    /// A map that depends on the normal force, `docs/model.md` (20), as it is at `f_n` [N].
     ///
     /// # Errors
     /// Parameters of the rule out of range, or a force that is not finite.
@@ -239,26 +239,27 @@ impl Patch {
         all.filter(|(_, w)| **w > 0.0).map(|([x, y], &w)| Cell { x, y, w }).collect()
     }
 
-    /// Centre of pressure `c = sum w rho` [m].
+    /// Centre of pressure `c = sum w rho` [m], `docs/model.md` (16).
     #[must_use]
     pub const fn cop(&self) -> [f64; 2] {
         self.cop
     }
 
-    /// Torsional radius `r = sum w |rho - c|` [m], eq. (25): the largest friction torque about the
+    /// Torsional radius `r = sum w |rho - c|` [m], `docs/model.md` (17): the largest friction torque about the
     /// centre of pressure over `mu f_N`.
     #[must_use]
     pub const fn radius(&self) -> f64 {
         self.radius
     }
 
-    /// Viscous factor `u = sum w |rho - c|^2` [m^2], eq. (29).
+    /// Viscous factor `u = sum w |rho - c|^2` [m^2], `docs/model.md` (16).
     #[must_use]
     pub const fn viscous(&self) -> f64 {
         self.viscous
     }
 
-    /// `L^2 = sum w |rho|^2` [m^2] about the grid's centre: weighs angular against linear velocity.
+    /// `L^2 = sum w |rho|^2` [m^2] about the grid's centre, `docs/model.md` (16): weighs angular against linear
+    /// velocity.
     #[must_use]
     pub const fn arm2(&self) -> f64 {
         self.arm2

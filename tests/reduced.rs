@@ -19,7 +19,7 @@ use bristle::scenario::{Scenario, change};
 use bristle::schedule::{Signal, Sine};
 use common::{Adaptive, assert_below, assert_close, in_hand, prescribed, rollout, series, shape};
 
-/// How close an engine has to come (design: model, section 7).
+/// How close an engine has to come (`docs/model.md`, section 9).
 pub struct Limits {
     /// Root mean square of force and torque over their maximum, prescribed twist.
     prescribed: f64,

@@ -319,7 +319,7 @@ fn the_references_have_the_values_of_closed_forms() {
     // About a corner: twice the mean distance of a square from its centre is that of a square of twice the side.
     let corner = wanted(&one, Rule::Cells, Twist::new(0.01, -0.01, 1.0)).about([0.01, 0.01]);
     assert!((corner.tau + 0.04 * (SQRT_2 + 1f64.asinh()) / 6.0).abs() < 1e-16, "{corner:?}");
-    // By eq. (23) two cells that share an edge turn about its ends, one of them half.
+    // By the `bilinear` rule, docs/model.md (90), two cells that share an edge turn about its ends, one of them half.
     let two = Patch::from_pressure(grid(2, 1, 0.01, 0.01), &[1.0, 1.0]).unwrap();
     let spin = wanted(&two, Rule::Bilinear, Twist::new(0.0, 0.0, 1.0));
     assert!((spin.tau + 0.005 / SQRT_2).abs() < 1e-16 && spin.fx.hypot(spin.fy) < 1e-15, "{spin:?}");

@@ -46,14 +46,15 @@ impl Contact {
         twist.at([-cx, -cy])
     }
 
-    /// `g(s)`, eq. (2), at the start.
+    /// `g(s)`, `docs/model.md` (5), at the start.
     fn first_stribeck(&self, speed: f64) -> f64 {
         let [mu_c, mu_s] = [(&self.inputs.mu_c, self.friction.mu_c), (&self.inputs.mu_s, self.friction.mu_s)]
             .map(|(signal, constant)| signal.as_ref().map_or(constant, |signal| signal.value(0.0)));
         mu_c + (mu_s - mu_c) * (-(speed / self.friction.v_s).powf(self.friction.gamma)).exp()
     }
 
-    /// `zeta = g(|v|) v/|v|` in every cell: `dz/dt = 0` of eqs. (1) and (15). A cell at rest, but for rounding, has an unloaded bristle.
+    /// `zeta = g(|v|) v/|v|` in every cell, `docs/model.md` (12). A cell at rest, but for rounding, has an unloaded
+    /// bristle.
     fn steady_grid(&self, active: &[usize]) -> Vec<[f64; 2]> {
         let (twist, grid) = (self.first_twist(), self.patch.grid());
         let [x, y] = grid.centre(0, 0);
@@ -67,7 +68,8 @@ impl Contact {
         active.iter().map(steady).collect()
     }
 
-    /// `zeta = g(s) D/s`, of the ellipsoid if there is no table: `D = v_S = (vx, vy, r w)`, and `-h(r, v) s` on a limit surface.
+    /// `zeta = g(s) D/s`, `docs/model.md` (72), of the ellipsoid if there is no table: `D = v_S = (vx, vy, r w)`, and
+    /// `-h(r, v) s` on a limit surface.
     fn steady_reduced(&self, table: Option<&Arc<Table>>) -> Vec<[f64; 2]> {
         let patch = self.first_patch();
         let own = table.filter(|table| reshapes(&patch) && table.patch() != &*patch).map(|table| {

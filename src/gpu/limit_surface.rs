@@ -41,7 +41,7 @@ struct Pipeline {
 }
 
 impl Gpu {
-    /// Coulomb wrenches `[patch][twist]` [-, -, m] for `mu f_N = 1`, eqs. (21)-(23): every patch for every twist
+    /// Coulomb wrenches `[patch][twist]` [-, -, m] for `mu f_N = 1`, `docs/model.md` (88): every patch for every twist
     /// [m/s, m/s, rad/s], both at the patch's centre of pressure; to 1e-5 of the largest of
     /// [`Surface::coulomb`](crate::limit_surface::Surface::coulomb). Only a twist's direction counts; zero for a
     /// twist of zero. By the rule `points`, whose surface steps where the centre of rotation meets the centre of a

@@ -52,7 +52,7 @@ pub trait Abreast<R: Real> {
     fn moved(&self) -> Vec3<R>;
 }
 
-/// `high + d` and what it rounds off, where `low` is what `high` could not hold.
+/// `high + d` and what it rounds off, where `low` is what `high` could not hold, `docs/model.md` (64).
 #[inline(always)]
 pub fn add<R: Real>(high: R, low: R, d: R) -> (R, R) {
     let y = d + low;

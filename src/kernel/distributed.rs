@@ -1,4 +1,4 @@
-//! The sweep over the cells of a grid: finishes one stage, answers for the next, sums.
+//! The sweep over the cells of a grid: finishes one stage, answers for the next, sums (`docs/model.md`, section 5.5).
 //! Twin: `shaders/distributed.wgsl`.
 
 use super::apart::Apart;
@@ -141,7 +141,7 @@ fn pack<R: Real>(values: &[f64]) -> Vec<R> {
     values.chunks(R::LANES).map(R::pack).collect()
 }
 
-/// Sums over the cells, per unit normal force: `resist = -sum w E^T f` and
+/// Sums over the cells, per unit normal force, `docs/model.md` (41): `resist = -sum w E^T f` and
 /// `gain = sum w E^T C E`, with `E = [[1, 0, -y], [0, 1, x]]`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sums {
@@ -252,7 +252,7 @@ fn tries<R: Real, const ONLY_D: bool>(
     }
 }
 
-/// Moves the bases of stage `st`.
+/// Moves the bases of stage `st`, `docs/model.md` (26).
 #[inline(always)]
 fn relax<R: Real>([zx, zy]: [&mut [R]; 2], work: &[Work<R>], ramp: &Ramp<R>, st: &Stage<R>) {
     let n = work.len();
@@ -267,7 +267,7 @@ fn relax<R: Real>([zx, zy]: [&mut [R]; 2], work: &[Work<R>], ramp: &Ramp<R>, st:
     }
 }
 
-/// Forces and gains of stage `st`, added to `sum`.
+/// Forces and gains of stage `st`, `docs/model.md` (41) and (42), added to `sum`.
 #[inline(always)]
 fn answer<R: Real>(
     [x, y, w]: [&[R]; 3],
@@ -358,8 +358,8 @@ copies! {
 }
 
 copies! {
-    /// The friction wrench [N, N, N m] at the patch origin in the present state, with the rate of
-    /// eqs. (1) and (15) and normal force `f_n` [N], and the share of it on slipping cells.
+    /// The friction wrench [N, N, N m] at the patch origin in the present state, `docs/model.md` (15) with the rate of
+    /// (8) and normal force `f_n` [N], and the share of it on slipping cells.
     pub fn wrench<R>(cells: &Cells<R>, k: &Consts<R>, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64) {
         let rate = Rate { sigma1: R::of(rate.sigma1), mu_c: R::of(rate.mu_c), mu_d: R::of(rate.mu_d) };
         let (ux, uy, uw) = (R::of(u.vx), R::of(u.vy), R::of(u.w));

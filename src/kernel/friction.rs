@@ -1,5 +1,5 @@
 //! One bristle over one stage of the step: its new state, exactly, and how its force changes with
-//! the velocity. Twin: `shaders/friction.wgsl`.
+//! the velocity (`docs/model.md`, sections 2 and 5.2 to 5.4). Twin: `shaders/friction.wgsl`.
 
 use crate::friction::{Friction, Law, STRIBECK_X_MIN};
 use crate::number::real::Real;
@@ -73,7 +73,7 @@ pub struct Stage<R> {
     pub mu_c: R,
     /// `mu_s - mu_c` at the stage [-].
     pub mu_d: R,
-    /// Scale of `g'` in the gain [-], so that the matrix of the velocity solve stays definite.
+    /// Scale of `g'` in the gain [-], so that the matrix of the velocity solve stays definite, `docs/model.md` (52).
     pub chi: R,
     /// How far the base moves towards (and past) the stage's state: `1 + sqrt 2`, then 1.
     pub pull: R,
@@ -134,7 +134,7 @@ pub struct Trial<R> {
     pub push: R,
 }
 
-/// How much of a trial slips: `zeta* = d y`.
+/// How much of a trial slips: `zeta* = d y`, `docs/model.md` (33).
 #[derive(Clone, Copy, Debug)]
 pub struct Slip<R> {
     /// `1 / (1 + a lambda)` [-].
@@ -147,7 +147,7 @@ pub struct Slip<R> {
     pub xs: R,
 }
 
-/// Speed, direction and Stribeck bell of a velocity.
+/// Speed, direction and Stribeck bell of a velocity, `docs/model.md` (5) and (6).
 #[inline(always)]
 pub fn motion<R: Real>(k: &Consts<R>, vx: R, vy: R) -> Motion<R> {
     let v2 = vx.fma(vx, vy * vy);
@@ -175,15 +175,15 @@ pub const FALLING_FROM: f64 = 0.5;
 /// So small a slope bounds no step, and its reciprocal is a normal number.
 pub const FLATTEST: f64 = 1e-6;
 
-/// What the slope of `exp(-x^2)` does not exceed for x from `least` to `most`: by `2 x` below its steepest place, and by
-/// [`FALLING`] above it.
+/// What the slope of `exp(-x^2)` does not exceed for x from `least` to `most`, `docs/model.md` (53): by `2 x` below its
+/// steepest place, and by [`FALLING`] above it.
 #[inline(always)]
 pub fn steepest_between<R: Real>(least: R, most: R) -> R {
     let x = least.max(R::of(FALLING_FROM));
     (most + most).max(R::of(FLATTEST)).min(R::of(FALLING) * (x * x * x).recip())
 }
 
-/// Plastic share `b(x)` and its slope, eqs. (16)-(18): 0 below `s_ba`, 1 above 1, half a sine between.
+/// Plastic share `b(x)` and its slope, `docs/model.md` (11): 0 below `s_ba`, 1 above 1, half a sine between.
 #[inline(always)]
 pub fn ramp<R: Real>(k: &Consts<R>, x: R) -> (R, R) {
     let half = R::of(0.5);
@@ -192,7 +192,8 @@ pub fn ramp<R: Real>(k: &Consts<R>, x: R) -> (R, R) {
     (half.fma(sin, half), R::of(0.5 * std::f64::consts::PI) * k.inv_width * cos)
 }
 
-/// The root `x` of `x (1 + l b(x)) = y` for `s_ba < y < 1 + l`, on its way there: Halley in the angle of the sine.
+/// The root `x` of `x (1 + l b(x)) = y` for `s_ba < y < 1 + l`, on its way there: Halley in the angle of the sine,
+/// `docs/model.md` (37) to (39).
 #[derive(Clone, Copy, Debug)]
 pub struct Root<R> {
     y: R,
@@ -295,7 +296,7 @@ pub fn ramp_root<R: Real>(k: &Consts<R>, y: R, l: R) -> Root<R> {
     root
 }
 
-/// The bristle carried along from base `(zx, zy)` at velocity `m`.
+/// The bristle carried along from base `(zx, zy)` at velocity `m`, `docs/model.md` (32).
 #[inline(always)]
 pub fn trial<R: Real>(k: &Consts<R>, st: &Stage<R>, m: &Motion<R>, zx: R, zy: R) -> Trial<R> {
     let yx = st.a_sigma0.fma(m.vx, zx);
@@ -319,7 +320,7 @@ pub fn on_ramp<R: Real>(k: &Consts<R>, t: &Trial<R>) -> R::Mask {
     R::and((k.s_ba * t.g).lt(t.len), t.len.lt(t.g + t.push))
 }
 
-/// The slip of a trial that ends below the ramp or above it.
+/// The slip of a trial that ends below the ramp or above it, `docs/model.md` (34) and (36).
 #[inline(always)]
 pub fn slip<R: Real>(k: &Consts<R>, t: &Trial<R>) -> Slip<R> {
     let (one, zero) = (R::of(1.0), R::of(0.0));
@@ -334,7 +335,7 @@ pub fn slip<R: Real>(k: &Consts<R>, t: &Trial<R>) -> Slip<R> {
     Slip { d, stiff: d, xb, xs: xb * (t.push * r) }
 }
 
-/// `d zeta*/dv` as `[xx, xy, yx, yy]` [s/m].
+/// `d zeta*/dv` as `[xx, xy, yx, yy]` [s/m], `docs/model.md` (44) and (48).
 #[inline(always)]
 pub fn sensitivity<R: Real>(k: &Consts<R>, st: &Stage<R>, m: &Motion<R>, t: &Trial<R>, z: &Slip<R>) -> [R; 4] {
     let g_slope = st.chi * st.mu_d * m.bell_slope;
@@ -357,7 +358,8 @@ pub fn sensitivity<R: Real>(k: &Consts<R>, st: &Stage<R>, m: &Motion<R>, t: &Tri
     [t.nx.fma(row_x, i), t.nx * row_y, t.ny * row_x, t.ny.fma(row_y, i)]
 }
 
-/// `lambda / sigma0` [s/m] of the differential equation at state `(zx, zy)`: for recorded wrenches.
+/// `lambda / sigma0` [s/m] of the differential equation at state `(zx, zy)`, `docs/model.md` (9) and (10): for recorded
+/// wrenches.
 #[inline(always)]
 pub fn decay<R: Real>(k: &Consts<R>, g: R, m: &Motion<R>, zx: R, zy: R) -> R {
     if !k.elasto_plastic {

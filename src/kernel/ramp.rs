@@ -1,4 +1,5 @@
-//! The bristles on the ramp, drawn together: a quarter of the cells, and most of the arithmetic.
+//! The bristles on the ramp (`docs/model.md`, section 5.3), drawn together: a quarter of the cells, and most of the
+//! arithmetic.
 
 use super::friction::{Consts, Root, Slip, Trial};
 use crate::number::real::Real;

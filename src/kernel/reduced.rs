@@ -1,4 +1,4 @@
-//! The reduced model: one bristle with three components at the centre of pressure.
+//! The reduced model: one bristle with three components at the centre of pressure (`docs/model.md`, section 6).
 //! Twin: `shaders/reduced.wgsl`.
 //!
 //! `zeta = sigma0 (z_x, z_y, z_tau/r)` is driven by `v_S = (vx, vy, r w)` through a direction `D`: `v_S`
@@ -52,11 +52,11 @@ struct Drive {
     e: Vector3<f64>,
     /// `v_E = (vx, vy, (u/r) w)` [m/s].
     v_e: Vector3<f64>,
-    /// `D` [m/s].
+    /// `D` [m/s], `docs/model.md` (66).
     d: Vector3<f64>,
     /// Its direction; 0 at rest.
     d_hat: Vector3<f64>,
-    /// `dD/dv_S` [-].
+    /// `dD/dv_S` [-], `docs/model.md` (76).
     j: Matrix3<f64>,
     /// `|h|` [-].
     h: f64,
@@ -144,7 +144,7 @@ impl Bristles for Reduced {
         let z = self.zeta;
         let x = z.norm() / (drive.h * g);
         let z_hat = direction(z);
-        // zeta' / sigma0
+        // zeta' / sigma0, docs/model.md (69) to (71)
         let change = if !k.elasto_plastic {
             drive.d - drive.m.s / g * z
         } else {
@@ -285,8 +285,9 @@ impl Reduced {
         Bristle { zeta, step, y: Vector3::new(b, 0.0, 0.0), l: q, x, b: share, b_slope, d: 1.0 / (1.0 + share * q) }
     }
 
-    /// The root of `F(tau) = (1-tau)/(1 + q tau) - b(x) (1 + c)/2` in [0, 1], `zeta = z1 + tau (z0 - z1)`.
-    /// (`tau` is the share of the step that sticks: near sliding it is small, and single precision holds it well.)
+    /// The root of `F(tau) = (1-tau)/(1 + q tau) - b(x) (1 + c)/2` in [0, 1], `zeta = z1 + tau (z0 - z1)`:
+    /// `docs/model.md` (82). (`tau` is the share of the step that sticks: near sliding it is small, and single
+    /// precision holds it well.)
     fn consistent_root(
         &self,
         k: &Consts<f64>,
@@ -332,7 +333,7 @@ impl Reduced {
         tau
     }
 
-    /// `d zeta*/dv_S` [s/m].
+    /// `d zeta*/dv_S` [s/m], `docs/model.md` (77), (78), (86).
     fn sensitivity(&self, k: &Consts<f64>, st: &Stage<f64>, m: &Drive, z: &Bristle) -> Matrix3<f64> {
         let g = st.mu_c + st.mu_d * m.m.bell;
         let g_slope = st.chi * st.mu_d * m.m.bell_slope;

@@ -1,5 +1,5 @@
 //! A grid that rests: while every bristle is elastic the whole grid moves as one rigid body, so that a sweep over
-//! its cells is a product with one 3 x 3 matrix. Exact, and no work for contacts that stick.
+//! its cells is a product with one 3 x 3 matrix, `docs/model.md` (62). Exact, and no work for contacts that stick.
 
 use nalgebra::{Matrix3, Vector3};
 
@@ -65,7 +65,7 @@ impl Rest {
         self.spread * self.shift
     }
 
-    /// Whether every bristle is elastic after a shift, at any speed.
+    /// Whether every bristle is elastic after a shift, at any speed: `docs/model.md` (63).
     fn stays(&self, shift: Vector3<f64>, st: &Stage<f64>) -> Option<()> {
         let least = st.mu_c.min(st.mu_c + st.mu_d);
         // No `hypot`, which takes as long as the rest: nothing here overflows.

@@ -1,4 +1,4 @@
-//! The step: SDIRK2 with one sweep over the cells between solves.
+//! The step: SDIRK2 with one sweep over the cells between solves (`docs/model.md`, section 5).
 //! Twin: `shaders/step.wgsl`.
 
 use std::sync::Arc;
@@ -17,9 +17,9 @@ use crate::patch::Patch;
 use crate::planar::{Pose, Twist, Wrench};
 use crate::schedule::{Interval, slot};
 
-/// `kappa = 1 - 1/sqrt 2` makes the two-stage scheme L-stable and of second order.
+/// `kappa = 1 - 1/sqrt 2` makes the two-stage scheme L-stable and of second order, `docs/model.md` (24) and (28).
 pub const KAPPA: f64 = 1.0 - std::f64::consts::FRAC_1_SQRT_2;
-/// `r = 1 + sqrt 2`: stage 2 starts from `zeta_n + r (zeta_1 - zeta_n)`.
+/// `R = 1 + sqrt 2`: stage 2 starts from `zeta_n + R (zeta_1 - zeta_n)`, `docs/model.md` (27).
 pub const PULL: f64 = 1.0 + std::f64::consts::SQRT_2;
 /// A Newton step smaller than this [m/s], and than the tolerance if there is one, ends a stage.
 pub const NEWTON_TOLERANCE: f64 = 1e-4;
@@ -30,7 +30,7 @@ pub const STRAIGHT: f64 = 0.2;
 pub const LEAST_REACH: f64 = 3e-6;
 /// Newton steps of a stage at most.
 pub const NEWTON_MOST: u32 = 3;
-/// The rule against branch jumps never asks for a shorter step than this [s].
+/// The rule against branch jumps never asks for a shorter step than this [s], `docs/model.md` (50).
 pub const SHORTEST_RULED_STEP: f64 = 1e-5;
 /// With a tolerance, the rule against branch jumps looks at the Stribeck curve within this factor of the bristles' speeds,
 pub const AROUND: f64 = 2.0;
@@ -49,7 +49,8 @@ pub const CHANGE: [f64; 2] = [0.25, 2.0];
 pub const SAFETY: f64 = 0.8;
 /// With a tolerance: the share of a step with a stage that has not converged, or may have several solutions.
 pub const RETREAT: f64 = 0.5;
-/// What a step of length `h` leaves of a linear problem is this times `h^3` and the third derivative.
+/// What a step of length `h` leaves of a linear problem is this times `h^3` and the third derivative,
+/// `docs/model.md` (29).
 pub const ERROR_CONSTANT: f64 = (std::f64::consts::SQRT_2 - 1.0) / 2.0 - 1.0 / 6.0;
 /// With a tolerance: the share of it that the third-order estimate may use. Unlike the error that the first-order estimate
 /// overstates, this one adds up from step to step while a body slides.
@@ -60,7 +61,8 @@ pub const RELATIVE_TOLERANCE: f64 = 0.05;
 pub const LEAST_TOLERANCE: f64 = 0.02;
 /// Slow motion decides when a reduced bristle that carries more than this share of its limit breaks loose.
 pub const NEAR_SLIP: f64 = 0.7;
-/// With a tolerance: a stage has one solution where its matrix less this share of the mass is positive definite.
+/// With a tolerance: a stage has one solution where its matrix less this share of the mass is positive definite,
+/// `docs/model.md` (54).
 pub const MASS_MARGIN: f64 = 0.5;
 
 /// The contact was stopped; its status says where and why.
@@ -204,7 +206,7 @@ impl<'a> Solver<'a> {
         while left > 0.0 {
             let tau = interval.length - left;
             let n = (left / self.longest_step(&interval.inputs(tau)) - 1e-6).ceil().max(1.0);
-            // The steps are differences of what is left, so that they add up to the interval.
+            // The steps are differences of what is left, so that they add up to the interval, docs/model.md (55).
             let rest = if n == 1.0 { 0.0 } else { left - left / n };
             let h = left - rest;
             let taken = if self.contact.body.kind == Kind::Prescribed {
@@ -226,8 +228,8 @@ impl<'a> Solver<'a> {
         Ok(())
     }
 
-    /// The longest step [s] on which a stage has one solution on the falling Stribeck branch; with a tolerance, no longer
-    /// than the one to try.
+    /// The longest step [s] on which a stage has one solution on the falling Stribeck branch, `docs/model.md` (49);
+    /// with a tolerance, no longer than the one to try.
     fn longest_step(&self, v: &Inputs) -> f64 {
         let (body, f) = (&self.contact.body, &self.contact.friction);
         let fall = f64::from(body.pads) * v[slot::F_N] * (v[slot::MU_S] - v[slot::MU_C]) * self.slope();
@@ -288,9 +290,11 @@ impl<'a> Solver<'a> {
     /// before it says nothing.
     fn accept(&mut self, h: f64, d1: Vector3<f64>, d2: Vector3<f64>, at_least: u32, unit: f64) -> bool {
         let Some(tolerance) = self.tolerance.map(|t| t * unit) else { return true };
-        // The second stage against the straight line through the first: the error of a first-order step.
+        // The second stage against the straight line through the first: the error of a first-order step,
+        // docs/model.md (57).
         let first = self.size(d2 - d1 / KAPPA);
-        // The third derivative, from the first derivatives at the step's start, its first stage and its end.
+        // The third derivative, from the first derivatives at the step's start, its first stage and its end,
+        // docs/model.md (56) and (58).
         let (f1, f2) = (d1 / (KAPPA * h), (d2 - (1.0 - KAPPA) / KAPPA * d1) / (KAPPA * h));
         let bend = (f2 - f1) / (1.0 - KAPPA) - (f1 - self.rate) / KAPPA;
         let third = if at_least > 1 { 0.0 } else { 2.0 * ERROR_CONSTANT * h * self.size(bend) };
@@ -314,14 +318,15 @@ impl<'a> Solver<'a> {
         true
     }
 
-    /// The largest component of a twist as a speed [m/s], its angular part times `L`.
+    /// The largest component of a twist as a speed [m/s], its angular part times `L`, `docs/model.md` (18).
     fn size(&self, u: Vector3<f64>) -> f64 {
         u[0].abs().max(u[1].abs()).max(self.arm2.sqrt() * u[2].abs())
     }
 
-    /// What the estimates of first and third order may be at most in a step with increments `d1` and `d2`: the tolerance, or
-    /// a share of the speed where slow motion decides what follows. That is the motion of a reduced bristle that is about to
-    /// break loose, where an error of the speed is one of the moment, and the creep of a law that knows no rest, which adds up.
+    /// What the estimates of first and third order may be at most in a step with increments `d1` and `d2`,
+    /// `docs/model.md` (60): the tolerance, or a share of the speed where slow motion decides what follows. That is the
+    /// motion of a reduced bristle that is about to break loose, where an error of the speed is one of the moment, and the
+    /// creep of a law that knows no rest, which adds up.
     fn limits(&self, tolerance: f64, d1: Vector3<f64>, d2: Vector3<f64>) -> [f64; 2] {
         let u = Vector3::from(self.u.to_array());
         let speed = self.size(u).max(self.size(u + d1)).max(self.size(u + d2));
@@ -332,7 +337,8 @@ impl<'a> Solver<'a> {
         [slips || creeps, slips].map(|is| if is { relative } else { tolerance })
     }
 
-    /// Solves one stage for the increment of the twist over `u_n`, from the increment `base`.
+    /// Solves one stage, `docs/model.md` (40), for the increment of the twist over `u_n`, from the increment `base`;
+    /// each turn of the loop is (43).
     fn stage(
         &mut self,
         v: &Inputs,

@@ -1,4 +1,4 @@
-//! The `bilinear` rule over the grid, eq. (23): a mean of the wrenches about four nodes.
+//! The `bilinear` rule over the grid, `docs/model.md` (90): a mean of the wrenches about four nodes.
 
 use std::sync::{Arc, OnceLock};
 

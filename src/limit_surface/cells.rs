@@ -1,4 +1,4 @@
-//! The `cells` rule: exact integrals over rectangular cells of constant pressure.
+//! The `cells` rule: exact integrals over rectangular cells of constant pressure, `docs/model.md` (91) to (96).
 //!
 //! With `R = sqrt(a^2 + b^2)`, `(a, b)` from the centre of rotation, the means of `R`, `a/R` and `b/R`
 //! over a cell are differences of the antiderivatives

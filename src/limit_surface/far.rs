@@ -1,4 +1,4 @@
-//! The mean of a cell's friction, far from the centre of rotation, as a series in its size.
+//! The mean of a cell's friction, far from the centre of rotation, as a series in its size, `docs/model.md` (97).
 //!
 //! The mean of `R` over a cell of half sides `h`, `k` is
 //! `sum h^2i k^2j / ((2i+1)! (2j+1)!) d^(2i+2j) R / dx^2i dy^2j = sum_n R^(1-2n) A_n(a^2/R^2)`; the means of

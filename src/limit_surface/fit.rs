@@ -20,7 +20,7 @@ pub struct FitError {
     pub rms_angle: f64,
 }
 
-/// The ellipsoid with the surface's two semi-axes, eqs. (24)-(25):
+/// The ellipsoid with the surface's two semi-axes, eqs. (24) and (25) of the paper, `docs/model.md` (66):
 /// `W = -mu f_N (vx, vy, r^2 w)/|(vx, vy, r w)|`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ellipsoid {

@@ -1,4 +1,4 @@
-//! The `bilinear` rule, eq. (23): wrenches for rotations about the grid's nodes.
+//! The `bilinear` rule, `docs/model.md` (90): wrenches for rotations about the grid's nodes.
 //!
 //! The node wrenches are a correlation of the pressure with unit vectors that depend on the grid alone, so
 //! one [`Kernel`] serves every map on a grid. Here it serves one map; [`super::folded`] has many.

@@ -1,8 +1,8 @@
-//! The `points` rule: all of a cell's force at its centre.
+//! The `points` rule, `docs/model.md` (89): all of a cell's force at its centre.
 
 use super::lanes::{Block, LANES, blocks, rsqrt, total, vectorised};
 
-/// A cell at rest is slower than this share of the patch's scale (model: section 5).
+/// A cell at rest is slower than this share of the patch's scale (`docs/model.md`, section 7.1).
 pub const AT_REST: f64 = 1e-12;
 
 /// Cell centres about the centre of pressure, in the surface's unit of length.
@@ -71,7 +71,7 @@ vectorised! {
 }
 
 vectorised! {
-    /// `-sum w (v^, rho x v^)` over the cells with `|v|^2 > rest2`, eqs. (21)-(22).
+    /// `-sum w (v^, rho x v^)` over the cells with `|v|^2 > rest2`, `docs/model.md` (89).
     fn sum(x: &[Block], y: &[Block], w: &[Block], twist: [f64; 3], rest2: f64) -> [f64; 3] {
         let [ux, uy, uw] = twist;
         let mut sums = [[0.0; LANES]; 3];

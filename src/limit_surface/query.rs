@@ -2,9 +2,9 @@
 //!
 //! The dissipation `P(v) = -W(v).v` of a twist is convex and of degree one, and `-W = dP/dv`, so the loads that
 //! a patch withstands are the convex body with support function `P` and the twist at slip is its outward
-//! normal (maximal dissipation). The largest factor is `k = min P(v)/(F.v)` over twists with `F.v > 0`: any
-//! twist gives an upper bound, any triangle of loads on the surface that the ray along `F` pierces gives a
-//! lower one. The triangle's normal is asked for the next load until both meet. No smoothness is
+//! normal (maximal dissipation; `docs/model.md` (98) to (100)). The largest factor is `k = min P(v)/(F.v)` over twists
+//! with `F.v > 0`: any twist gives an upper bound, any triangle of loads on the surface that the ray along `F` pierces
+//! gives a lower one. The triangle's normal is asked for the next load until both meet. No smoothness is
 //! needed: facets (`points`, with the centre of rotation on a cell) end the search at once.
 
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};

@@ -97,14 +97,14 @@ impl Surface {
         };
         if rule != Rule::Points {
             let radius = -surface.coulomb(Twist::new(0.0, 0.0, 1.0)).tau;
-            // One cell has no torque by eq. (23) but what rounding leaves.
+            // One cell has no torque by the `bilinear` rule, docs/model.md (90), but what rounding leaves.
             surface.radius = if radius > 1e-12 * unit { radius } else { 0.0 };
         }
         surface
     }
 
-    /// Coulomb wrench [-, -, m] of `twist` [m/s, m/s, rad/s] for `mu f_N = 1`, both at the centre of
-    /// pressure. Depends on the direction of the twist only. Zero for a twist of zero; NaN
+    /// Coulomb wrench [-, -, m] of `twist` [m/s, m/s, rad/s] for `mu f_N = 1`, `docs/model.md` (88), both at the centre
+    /// of pressure. Depends on the direction of the twist only. Zero for a twist of zero; NaN
     /// for one that is not finite.
     #[must_use]
     pub fn coulomb(&self, twist: Twist) -> Wrench {
@@ -142,8 +142,8 @@ impl Surface {
         self.wrench(twist.at(self.patch.cop()), mu, f_n).about([-self.patch.cop()[0], -self.patch.cop()[1]])
     }
 
-    /// Viscous wrench `-sigma2 f_N (vx, vy, u w)` [N, N, N m] at the centre of pressure, which adds to the
-    /// Coulomb wrench; `sigma2` >= 0 [s/m], `f_n` [N] as there.
+    /// Viscous wrench `-sigma2 f_N (vx, vy, u w)` [N, N, N m], `docs/model.md` (19), at the centre of pressure, which
+    /// adds to the Coulomb wrench; `sigma2` >= 0 [s/m], `f_n` [N] as there.
     #[must_use]
     pub fn viscous_wrench(&self, twist: Twist, sigma2: f64, f_n: f64) -> Wrench {
         let k = -sigma2 * pressing(f_n);
@@ -169,7 +169,7 @@ impl Surface {
     }
 
     /// Torsional radius `r` [m]: torque of pure rotation about the centre of pressure over `mu f_N`,
-    /// eq. (25), by this surface's rule.
+    /// eq. (25) of the paper, by this surface's rule (`docs/model.md`, section 7).
     #[must_use]
     pub const fn radius(&self) -> f64 {
         self.radius

@@ -1,4 +1,4 @@
-//! The table of a limit surface and its look-up, eqs. (35)-(44).
+//! The table of a limit surface and its look-up (`docs/model.md`, section 7.4).
 
 use std::f64::consts::{PI, TAU};
 
@@ -28,7 +28,7 @@ const MOMENTS_SERVE: usize = 100;
 /// A limit surface on a grid of twist directions: `4 N_ls + 1` nodes over `theta` and `N_ls + 1` over `phi`.
 ///
 /// Node `(i, j)` has `theta = i pi/(2 N_ls)`, `phi = j pi/(2 N_ls)` and the twist at the centre of pressure
-/// `(r' cos theta sin phi, r' sin theta sin phi, cos phi)`, eq. (35). It holds the normalised wrench
+/// `(r' cos theta sin phi, r' sin theta sin phi, cos phi)`, `docs/model.md` (101). It holds the normalised wrench
 /// `h = (fx, fy, tau/r')/(mu f_N)` [-]: pure translation and pure rotation about the centre of pressure have
 /// `|h_xy|` and `|h_tau|` of one. `r'` follows from the same rule as the table.
 ///
@@ -235,8 +235,9 @@ impl Table {
     }
 
     /// The normalised wrench of a twist `(vx, vy, w)` [m/s, m/s, rad/s] at the [centre](Table::centre) of a patch of this table's shape and
-    /// radius `r` [m], by bilinear look-up, eqs. (36)-(44). About the centre of pressure `r` is that of a patch of any size; about the origin
-    /// it is [`Table::radius`], times the scale of the patch if that is scaled. Zero at rest, NaN of a twist that is not finite.
+    /// radius `r` [m], by bilinear look-up, `docs/model.md` (103).
+    /// About the centre of pressure `r` is that of a patch of any size; about the origin it is [`Table::radius`], times
+    /// the scale of the patch if that is scaled. Zero at rest, NaN of a twist that is not finite.
     #[must_use]
     pub fn h(&self, r: f64, twist: Twist) -> [f64; 3] {
         let v_s = [twist.vx, twist.vy, r * twist.w];
@@ -315,7 +316,7 @@ impl Table {
         worst
     }
 
-    /// Twist of node `(i, j)` at the table's centre, eq. (35).
+    /// Twist of node `(i, j)` at the table's centre, `docs/model.md` (101).
     #[must_use]
     pub fn twist(&self, i: usize, j: usize) -> Twist {
         twist(self.n_ls, self.radius, i, j)

@@ -1,10 +1,10 @@
-//! Pressure that follows the normal force, eq. (46).
+//! Pressure that follows the normal force, `docs/model.md` (20).
 
 use super::Grid;
 use crate::error::ParameterError;
 use crate::friction::check;
 
-/// The exponent `k` of eq. (46).
+/// The exponent `k` of `docs/model.md` (20).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Exponent {
     /// The same at every force. 2 is Hertz' ellipsoid.
@@ -13,7 +13,7 @@ pub enum Exponent {
     PerNewton(f64),
 }
 
-/// A round map that grows and flattens with the normal force, eq. (46):
+/// A round map that grows and flattens with the normal force, `docs/model.md` (20):
 /// `p ~ max(0, 1 - (rho/a)^k)^(1/k)`, `a = radius f_N^(1/3)`, with `rho` and `a` in CELLS and `a` at
 /// most half the grid's smaller side. The text gives `a` no unit; cells reproduce its Figs. 33-35.
 #[derive(Clone, Copy, Debug, PartialEq)]

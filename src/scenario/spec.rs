@@ -194,7 +194,7 @@ pub struct PatchSpec {
     pub size: Option<OneOrTwo<Number>>,
     /// `hertz` only: contact radius at 1 N [cells/N^(1/3)]; 6 if not given.
     pub radius: Option<Number>,
-    /// `hertz` only: the exponent k of eq. (46); 2 if neither exponent is given.
+    /// `hertz` only: the exponent k of `docs/model.md` (20); 2 if neither exponent is given.
     pub exponent: Option<Number>,
     /// `hertz` only: k over the normal force [1/N], for k = c f_N.
     pub exponent_per_newton: Option<Number>,

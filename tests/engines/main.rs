@@ -15,7 +15,7 @@ use bristle::cpu::Cpu;
 use bristle::engine::DEFAULT_TOLERANCE;
 use bristle::gpu::{Choice, Gpu};
 
-/// How close an engine has to come (design: model, section 7).
+/// How close an engine has to come (`docs/model.md`, section 9).
 pub struct Limits {
     /// Root mean square of force and torque over their maximum, prescribed twist.
     pub prescribed: f64,

@@ -478,7 +478,7 @@ impl<R: Real> Reduceds<R> {
         direct.plus_outer(p * hb.recip(), hv)
     }
 
-    /// The look-up at `v_S`, whose translation is `vt` fast, eqs. (36)-(44); anything at 0.
+    /// The look-up at `v_S`, whose translation is `vt` fast, `docs/model.md` (103); anything at 0.
     #[inline(always)]
     fn look_up(&self, v_s: Vec3<R>, vt: R) -> LookUp<R> {
         use std::f64::consts::{FRAC_2_PI, PI, TAU};

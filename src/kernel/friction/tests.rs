@@ -56,7 +56,7 @@ fn moved(f: &Friction, a: f64, v: [f64; 2], zb: [f64; 2]) -> [f64; 2] {
     [z.d * t.yx, z.d * t.yy]
 }
 
-/// `zeta'` of section 2, written from eqs. (1), (2), (4) and (15)-(18).
+/// `zeta'`, written from `docs/model.md` (5) and (8) to (11).
 fn rate(f: &Friction, v: [f64; 2], z: [f64; 2]) -> [f64; 2] {
     let s = v[0].hypot(v[1]);
     let g = f.mu_c + (f.mu_s - f.mu_c) * (-(s / f.v_s).powf(f.gamma)).exp();
