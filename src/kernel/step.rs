@@ -24,7 +24,7 @@ pub const PULL: f64 = 1.0 + std::f64::consts::SQRT_2;
 /// A Newton step smaller than this [m/s], and than the tolerance if there is one, ends a stage.
 pub const NEWTON_TOLERANCE: f64 = 1e-4;
 /// A Newton step is also as good as its derivative only if it turns the twist of a bristle on a limit surface by less than
-/// this [rad], two or three cells of a table: [`Bristles::reach`].
+/// this [rad], two or three cells of a table: [`Bristles::reach`], `docs/model.md`, section 6.4.
 pub const STRAIGHT: f64 = 0.2;
 /// A Newton step smaller than this [m/s] may turn it by any angle.
 pub const LEAST_REACH: f64 = 3e-6;
@@ -43,7 +43,7 @@ pub const SHORTEST_CHOSEN_STEP: f64 = 1e-6;
 /// With a tolerance: the shortest step to try [s]. Below the one that is always taken by more than equal parts of an interval
 /// round it up, else no step would be.
 pub const SHORTEST_TRIED_STEP: f64 = 0.9 * SHORTEST_CHOSEN_STEP;
-/// With a tolerance: how far a step may differ from the one before.
+/// With a tolerance: how far a step may differ from the one before, `docs/model.md` (61).
 pub const CHANGE: [f64; 2] = [0.25, 2.0];
 /// With a tolerance: the share of the step that would just meet it.
 pub const SAFETY: f64 = 0.8;
@@ -244,7 +244,7 @@ impl<'a> Solver<'a> {
     }
 
     /// A slope over `s/v_s` that the Stribeck bell does not exceed: `k_g`; with a tolerance and `gamma = 2`, where a bristle
-    /// may be in the coming step.
+    /// may be in the coming step, `docs/model.md` (53).
     fn slope(&self) -> f64 {
         let f = &self.contact.friction;
         if self.tolerance.is_none() || f.gamma != 2.0 {
@@ -255,7 +255,8 @@ impl<'a> Solver<'a> {
         steepest_between((along - around) / (AROUND * f.v_s), AROUND * (along + around) / f.v_s).min(self.k_g)
     }
 
-    /// One step of a body. `false` if it was too long: then nothing has moved, and the next one is shorter.
+    /// One step of a body, `docs/model.md`, sections 5.1 and 5.5. `false` if it was too long: then nothing has moved,
+    /// and the next one is shorter.
     fn step(&mut self, interval: &Interval, tau: f64, h: f64, at_least: u32) -> Result<bool, Failed> {
         let a = KAPPA * h;
         let ahead = |dt: f64| {
@@ -287,7 +288,7 @@ impl<'a> Solver<'a> {
     /// `d2` up to its second. `false` if they are too large, or if a stage has not converged or may have several solutions:
     /// then the bristles are where they were. The increments are of the twist, with `unit` 1, or of a prescribed motion's
     /// friction over `f_N`, with `unit` `mu_c`. In the first step after a break point, where `at_least` is 2, the derivative
-    /// before it says nothing.
+    /// before it says nothing. `docs/model.md`, section 5.8.
     fn accept(&mut self, h: f64, d1: Vector3<f64>, d2: Vector3<f64>, at_least: u32, unit: f64) -> bool {
         let Some(tolerance) = self.tolerance.map(|t| t * unit) else { return true };
         // The second stage against the straight line through the first: the error of a first-order step,
@@ -450,7 +451,8 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// Whether the symmetric part of `m` is positive definite: whether the pivots of its elimination are positive.
+/// Whether the symmetric part of `m` is positive definite, `docs/model.md` (54): whether the pivots of its elimination
+/// are positive.
 fn is_definite(m: Matrix3<f64>) -> bool {
     let m = 0.5 * (m + m.transpose());
     let (l1, l2) = (m[(0, 1)] / m[(0, 0)], m[(0, 2)] / m[(0, 0)]);
