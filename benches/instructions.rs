@@ -12,8 +12,8 @@
 
 use std::hint::black_box;
 
-use bristle::baseline::Baseline;
-use bristle::bench::{in_hand, random_maps, reduced};
+use bristle::app::baseline::Baseline;
+use bristle::app::bench::{in_hand, random_maps, reduced};
 use bristle::contact::Contact;
 use bristle::cpu::Cpu;
 use bristle::engine::{DEFAULT_STEP, Engine, Plan, Trajectories};
@@ -80,7 +80,7 @@ fn step_f32(contacts: Vec<Contact>) -> Trajectories {
 #[bench::elasto_plastic_slides(contact(Law::ElastoPlastic, true))]
 #[bench::lugre_slides(contact(Law::LuGre, true))]
 fn baseline(contacts: Vec<Contact>) -> Trajectories {
-    run(&Baseline, &contacts, bristle::bench::BASELINE_STEP)
+    run(&Baseline, &contacts, bristle::app::bench::BASELINE_STEP)
 }
 
 #[library_benchmark]

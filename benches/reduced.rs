@@ -5,7 +5,7 @@ mod common;
 
 use std::sync::Arc;
 
-use bristle::bench::reduced;
+use bristle::app::bench::reduced;
 use bristle::contact::{Contact, Form, Model};
 use bristle::friction::Law;
 use bristle::limit_surface::{DEFAULT_N_LS, Rule, Table};

@@ -5,6 +5,7 @@ mod common;
 use std::path::Path;
 use std::time::Duration;
 
+use bristle::app::run_picture::svg;
 use bristle::rollout::{Options, rollout};
 use bristle::scenario::Scenario;
 use common::Subject;
@@ -24,7 +25,8 @@ fn end_to_end(c: &mut Criterion) {
                 || tempfile::tempdir().expect("a place for files"),
                 |dir| {
                     let scenario = Scenario::load(&file, &changes).expect("the example is valid");
-                    let options = Options { out: dir.path().join("run"), force: false, resume: false, block: None };
+                    let out = dir.path().join("run");
+                    let options = Options { out, force: false, resume: false, block: None, draw: Some(svg) };
                     rollout(&scenario, &*subject.engine, &options, &|_| true).expect("the rollout runs");
                     dir
                 },

@@ -4,12 +4,12 @@
 //! `(fx, fy, tau/0.05 m)` and the median error of its size, per set and per layout of the supports (a layout was
 //! pushed on two surfaces): with the loads of a plate at rest, and with the coefficient of friction and the height of
 //! the push fitted on other pushes. `bristle reproduce pushes --pushes FOLDER` draws the same. See
-//! [`bristle::reproduce::pushes`].
+//! [`bristle::app::reproduce::pushes`].
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use bristle::reproduce::pushes::{Errors, Judged, Judgement, by_layout, judge};
+use bristle::app::reproduce::pushes::{Errors, Judged, Judgement, by_layout, judge};
 use bristle::statistics::{mean, quantile};
 
 /// Prints medians and 90th percentiles [deg], errors of size [%] and how many pushes the fit brings nearer.

@@ -6,10 +6,10 @@
 
 use std::path::{Path, PathBuf};
 
+use bristle::app::report::report;
 use bristle::input::Npz;
 use bristle::limit_surface::Table;
 use bristle::patch::{load_csv, load_npy, load_png};
-use bristle::report::report;
 use bristle::scenario::{PatchSource, Scenario, change};
 use bristle::surfaces::{self, Loads};
 

@@ -297,7 +297,7 @@ mod tests {
             ("step.tolerance", steps(1e-3, Some(f64::NAN))),
         ];
         let engines: [Box<dyn Engine>; 3] =
-            [Box::new(Cpu::new()), Box::new(Gpu::new(Choice::Any).unwrap()), Box::new(crate::baseline::Baseline)];
+            [Box::new(Cpu::new()), Box::new(Gpu::new(Choice::Any).unwrap()), Box::new(crate::app::baseline::Baseline)];
         for engine in engines {
             assert!(engine.rollout(&[], &good, &|_| true).is_ok());
             for (field, plan) in &bad {

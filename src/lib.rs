@@ -34,10 +34,8 @@
 //! ```
 #![doc = include_str!("../ARCHITECTURE.md")]
 
-pub mod baseline;
-pub mod bench;
+pub mod app;
 pub mod body;
-pub mod cli;
 pub mod contact;
 pub mod cpu;
 mod disk;
@@ -49,15 +47,11 @@ pub mod input;
 pub mod kernel;
 pub mod limit_surface;
 pub mod number;
-pub mod page;
 pub mod patch;
 pub mod planar;
 pub mod random;
-pub mod report;
-pub mod reproduce;
 pub mod rollout;
 pub mod scenario;
 pub mod schedule;
 pub mod statistics;
 pub mod surfaces;
-pub mod terminal;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     hush_mesa();
-    bristle::cli::main()
+    bristle::app::cli::main()
 }
 
 /// Mesa looks for a Wayland display in this directory, and where nobody has named one (in a container, say) it calls that

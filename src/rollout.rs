@@ -10,7 +10,6 @@ mod blocks;
 mod fate;
 mod needs;
 pub(crate) mod npz;
-mod plot;
 mod record;
 mod spool;
 
@@ -43,6 +42,28 @@ pub struct Options {
     pub resume: bool,
     /// Contacts in a block; chosen from the engine and the number of samples if none.
     pub block: Option<u64>,
+    /// Draws `trajectories.svg`, the picture of the run; without it there is none.
+    pub draw: Option<fn(&Shown) -> String>,
+}
+
+/// What the picture of a run shows: some of its contacts.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// How many they are, such as `200 of 1000 contacts`.
+    pub which: String,
+    /// Sample times [s].
+    pub time: Vec<f64>,
+    /// The contacts, evenly chosen.
+    pub curves: Vec<Curve>,
+}
+
+/// One contact of the picture.
+#[derive(Clone, Debug)]
+pub struct Curve {
+    /// Its pose [m, m, rad] at every sample time.
+    pub poses: Vec<[f64; 3]>,
+    /// What became of it.
+    pub outcome: Outcome,
 }
 
 /// A run that could not be done.
@@ -248,7 +269,7 @@ fn simulate(
         tell((to * samples).saturating_sub(told.load(Ordering::Relaxed)));
     }
     spool.keep()?;
-    record::write(scenario, engine, &spool, needs, &partial, &options.out).inspect_err(|_| record::remove(&partial))
+    record::write(scenario, engine, &spool, needs, &partial, options).inspect_err(|_| record::remove(&partial))
 }
 
 /// Where the unfinished run of `out` lives.

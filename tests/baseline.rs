@@ -2,8 +2,8 @@
 
 mod common;
 
-use bristle::baseline::Baseline;
-use bristle::bench::{BASELINE_STEP, converged, converged_error, in_hand, reduced};
+use bristle::app::baseline::Baseline;
+use bristle::app::bench::{BASELINE_STEP, converged, converged_error, in_hand, reduced};
 use bristle::cpu::Cpu;
 use bristle::engine::{DEFAULT_STEP, Engine, Plan, Trajectories};
 use bristle::error::EngineError;

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bristle::bench::in_hand;
+use bristle::app::bench::in_hand;
 use bristle::contact::Contact;
 use bristle::engine::{Engine, Plan};
 use bristle::friction::Law;

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use bristle::reproduce::pushes::{self, Errors, Judged, Judgement};
+use bristle::app::reproduce::pushes::{self, Errors, Judged, Judgement};
 use bristle::statistics::{mean, quantile};
 use nalgebra::{Matrix3, Vector3};
 

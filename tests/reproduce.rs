@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use assert_cmd::Command;
-use bristle::reproduce::{Context, Item, ids, run};
+use bristle::app::reproduce::{Context, Item, ids, run};
 
 /// The items of these names, made the quick way.
 fn items(wanted: &[&str]) -> BTreeMap<String, Item> {

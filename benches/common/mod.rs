@@ -4,8 +4,8 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use bristle::baseline::Baseline;
-use bristle::bench::{BASELINE_STEP, in_hand};
+use bristle::app::baseline::Baseline;
+use bristle::app::bench::{BASELINE_STEP, in_hand};
 use bristle::contact::Contact;
 use bristle::cpu::Cpu;
 use bristle::engine::{DEFAULT_STEP, Engine, Plan};

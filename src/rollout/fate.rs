@@ -3,7 +3,6 @@
 use crate::body::Kind;
 use crate::contact::Contact;
 use crate::engine::Trajectories;
-use crate::page::{Key, ink};
 use crate::planar::Pose;
 
 /// A contact has slipped if its body's point at the centre of pressure ends further than this [m]
@@ -30,8 +29,6 @@ pub enum Outcome {
 impl Outcome {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::Stuck, Self::Slipped, Self::Spun, Self::SlippedAndSpun, Self::Failed];
-    /// All in the order in which pictures draw them: what is rare is not hidden.
-    pub(crate) const DRAWN: [Self; 5] = [Self::Stuck, Self::SlippedAndSpun, Self::Slipped, Self::Spun, Self::Failed];
 
     /// Its name.
     #[must_use]
@@ -43,23 +40,6 @@ impl Outcome {
             Self::SlippedAndSpun => "slipped and spun",
             Self::Failed => "failed",
         }
-    }
-
-    /// Its colour in pictures.
-    #[must_use]
-    pub const fn colour(self) -> &'static str {
-        match self {
-            Self::Stuck => ink::OTHER,
-            Self::Slipped => ink::GRID,
-            Self::Spun => ink::SURFACE,
-            Self::SlippedAndSpun => ink::PUBLISHED,
-            Self::Failed => ink::BAD,
-        }
-    }
-
-    /// What its colour stands for.
-    pub(crate) const fn key(self) -> Key {
-        Key::new(self.colour(), self.name())
     }
 }
 

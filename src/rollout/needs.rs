@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn what_multiplies_is_counted_and_told() {
         let dir = tempfile::tempdir().unwrap();
-        let options = Options { out: dir.path().join("run"), force: false, resume: false, block: Some(3) };
+        let options = Options { out: dir.path().join("run"), force: false, resume: false, block: Some(3), draw: None };
         let needs = |scenario: &Scenario| needs(scenario, &Cpu::new(), &options).unwrap();
         let small = needs(&scenario(3, "[patch]\nshape = \"square\"\ncells = 2"));
         // Held inputs have half a million break points each.

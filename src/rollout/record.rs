@@ -9,9 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
 use super::npz::Npz;
-use super::plot::{self, Curve};
 use super::spool::{COLUMNS, Spool};
-use super::{Fate, Needs, Outcome, RolloutError, io, text};
+use super::{Curve, Fate, Needs, Options, Outcome, RolloutError, Shown, io, text};
 use crate::disk;
 use crate::engine::{Engine, EngineInfo, Reason, UNCONVERGED};
 use crate::scenario::{Scenario, change};
@@ -22,6 +21,9 @@ const SCENARIO: &str = "scenario.toml";
 /// The other files of a run, and what they are called while they are written.
 const OTHERS: [&str; 6] =
     ["trajectories.npz", "contacts.npz", SCENARIO, "trajectories.svg", "map.begun", "run.json.begun"];
+
+/// Most contacts in a picture.
+const MOST_SHOWN: u64 = 200;
 
 /// How the contacts of a run fared. A contact that has slipped and spun counts as both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,7 +119,7 @@ pub(super) fn write(
     spool: &Spool,
     needs: &Needs,
     dir: &Path,
-    out: &Path,
+    options: &Options,
 ) -> Result<Summary, RolloutError> {
     let (plan, n) = (scenario.plan(), spool.done());
     let samples = plan.samples.len() as u64;
@@ -144,9 +146,11 @@ pub(super) fn write(
         disk::write(&path, text.as_bytes()).map_err(io(&path))
     };
     put(SCENARIO, &text)?;
-    put("trajectories.svg", &picture(scenario, spool)?)?;
+    if let Some(draw) = options.draw {
+        put("trajectories.svg", &draw(&shown(scenario, spool)?))?;
+    }
 
-    let summary = Summary { disk_bytes: needs.disk_bytes, ..summarise(scenario, engine, spool, out)? };
+    let summary = Summary { disk_bytes: needs.disk_bytes, ..summarise(scenario, engine, spool, &options.out)? };
     let spec = scenario.spec();
     let arrays: serde_json::Map<String, Value> =
         COLUMNS.iter().map(|c| (c.name.to_owned(), c.about.into())).chain([("time".into(), "[s]".into())]).collect();
@@ -250,9 +254,10 @@ fn stored_scenario(scenario: &Scenario) -> Result<String, RolloutError> {
     Ok(change(scenario.text(), &format!("patch.file={quoted}"))?)
 }
 
-fn picture(scenario: &Scenario, spool: &Spool) -> Result<String, RolloutError> {
+/// The contacts of a run's picture: as many as may be, over the whole run.
+fn shown(scenario: &Scenario, spool: &Spool) -> Result<Shown, RolloutError> {
     let n = spool.done();
-    let shown = n.min(plot::MAX_CONTACTS);
+    let shown = n.min(MOST_SHOWN);
     let (displacement, rotation, failed) =
         (spool.scalars("displacement")?, spool.scalars("rotation")?, spool.scalars("failed_step")?);
     let mut curves = Vec::new();
@@ -264,7 +269,7 @@ fn picture(scenario: &Scenario, spool: &Spool) -> Result<String, RolloutError> {
     }
     let of = if shown < n { format!("{shown} of ") } else { String::new() };
     let which = format!("{of}{n} contact{}", if n == 1 { "" } else { "s" });
-    Ok(plot::svg(&which, &scenario.plan().samples, &curves))
+    Ok(Shown { which, time: scenario.plan().samples, curves })
 }
 
 fn summarise(scenario: &Scenario, engine: &dyn Engine, spool: &Spool, out: &Path) -> Result<Summary, RolloutError> {

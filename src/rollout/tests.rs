@@ -25,7 +25,7 @@ fn scenario() -> Scenario {
 }
 
 fn options(out: PathBuf) -> Options {
-    Options { out, force: false, resume: false, block: None }
+    Options { out, force: false, resume: false, block: None, draw: Some(|_| "<svg/>".into()) }
 }
 
 fn read(npz: &Path, name: &str) -> (Vec<u64>, Vec<f64>) {
@@ -69,7 +69,7 @@ fn every_contact_has_one_outcome() {
         (fate(far, f64::NAN), true, Outcome::Failed),
     ] {
         assert_eq!(fate.outcome(failed), outcome);
-        assert!(Outcome::ALL.contains(&outcome) && Outcome::DRAWN.contains(&outcome));
+        assert!(Outcome::ALL.contains(&outcome));
     }
     let dir = tempfile::tempdir().unwrap();
     let status = rollout(&scenario(), &Cpu::new(), &options(dir.path().join("run")), &|_| true).unwrap().status;
@@ -197,12 +197,6 @@ fn content(run: &Path) -> Vec<(String, u64)> {
                 record["summary"][key].take();
             }
             bytes = record.to_string().into_bytes();
-        }
-        if name == "trajectories.svg" {
-            // All pictures of a process are numbered.
-            let text = String::from_utf8(bytes).unwrap();
-            let parts = text.split("kuva-clip-").map(|part| part.trim_start_matches(|c: char| c.is_ascii_digit()));
-            bytes = parts.collect::<String>().into_bytes();
         }
         let mut hasher = std::hash::DefaultHasher::new();
         std::hash::Hash::hash(&bytes, &mut hasher);

@@ -1,0 +1,258 @@
+//! The opponent: the distributed model stepped as it is written down in the paper, with two loops over the grid and
+//! explicit Euler, in one number at a time. Every claim about speed is measured against it in the same run.
+//!
+//! It is meant to be a good program of its kind: nothing is allocated while it steps, cells without pressure are
+//! passed over, `exp(-(s/v_s)^2)` takes no `pow`, the sine is left out where the law has none, and contacts are
+//! spread over all threads. What it lacks is what the other engines have: lanes, and a step that stiffness does not limit.
+
+use rayon::prelude::*;
+
+use crate::contact::Contact;
+use crate::cpu::processor;
+use crate::engine::{Engine, EngineInfo, Plan, Progress, Reason, Status, Trajectories, share, validate};
+use crate::error::{EngineError, ParameterError};
+use crate::friction::{Friction, Law};
+use crate::patch::Grid;
+use crate::planar::{Pose, Twist, Wrench};
+use crate::schedule::slot;
+
+/// Explicit Euler in double precision, of contacts with [`Model::Distributed`](crate::contact::Model::Distributed).
+///
+/// [`Plan::step`] is its step: it needs 5e-6 s or less where [`Cpu`](crate::cpu::Cpu) takes 2e-4 s, and above about
+/// 1e-5 s it blows up (the paper's in-hand objects; a contact that blows up is marked as failed). One step is one pass
+/// over the cells.
+///
+/// ```
+/// use bristle::app::baseline::Baseline;
+/// use bristle::app::bench::in_hand;
+/// use bristle::cpu::Cpu;
+/// use bristle::engine::{DEFAULT_STEP, Engine, Plan};
+/// use bristle::friction::Law;
+///
+/// let contact = in_hand(11, Law::ElastoPlastic, 1)?;
+/// let end = |engine: &dyn Engine, step| -> Result<[f64; 3], Box<dyn std::error::Error>> {
+///     let out = engine.rollout(&contact, &Plan::new(0.05, step, 0.05)?, &|_| true)?;
+///     Ok(out.pose[1])
+/// };
+/// let (theirs, ours) = (end(&Baseline, 5e-6)?, end(&Cpu::new(), DEFAULT_STEP)?);
+/// assert!((0..3).all(|c| (theirs[c] - ours[c]).abs() < 1e-6));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Baseline;
+
+impl Engine for Baseline {
+    fn info(&self) -> EngineInfo {
+        EngineInfo { engine: "baseline", precision: "f64", adapter: processor(), driver: String::new() }
+    }
+
+    fn rollout(&self, contacts: &[Contact], plan: &Plan, progress: &Progress<'_>) -> Result<Trajectories, EngineError> {
+        validate(contacts, plan)?;
+        if let Some(contact) = contacts.iter().position(|c| !c.model.is_grid()) {
+            let error = ParameterError::new("contact.model", "reduced", "distributed");
+            return Err(EngineError::Parameter { contact, error });
+        }
+        let frames = plan.samples.len();
+        let mut out = Trajectories::unwritten(contacts.len(), &plan.samples);
+        let runs: Vec<Run> = contacts.par_iter().map(|c| Run::of(c, plan, progress)).collect();
+        if runs.iter().any(|run| run.stopped) {
+            return Err(EngineError::Stopped);
+        }
+        for (k, run) in runs.into_iter().enumerate() {
+            for (frame, s) in run.samples.into_iter().enumerate() {
+                let at = k * frames + frame;
+                out.pose[at] = s.q.to_array();
+                out.twist[at] = s.u.to_array();
+                out.wrench[at] = s.wrench.to_array();
+                (out.normal_force[at], out.slip[at]) = (s.f_n, share(s.slip));
+            }
+            out.status[k] = run.status;
+            if plan.keep_bristles {
+                out.bristles.push(run.bristles);
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// What became of one contact.
+#[derive(Default)]
+struct Run {
+    samples: Vec<Sample>,
+    status: Status,
+    bristles: Vec<[f64; 2]>,
+    stopped: bool,
+}
+
+struct Sample {
+    q: Pose,
+    u: Twist,
+    wrench: Wrench,
+    f_n: f64,
+    slip: f64,
+}
+
+impl Run {
+    /// Steps one contact through the plan.
+    fn of(contact: &Contact, plan: &Plan, progress: &Progress<'_>) -> Self {
+        let timeline = contact.timeline(&plan.samples);
+        let active = contact.active_cells(&timeline);
+        let mut bristles = Bristles::new(contact, &active);
+        let mut run = Self { samples: Vec::with_capacity(plan.samples.len()), ..Self::default() };
+        let Contact { body, .. } = contact;
+        let prescribed = body.kind == crate::body::Kind::Prescribed;
+        let pads = f64::from(body.pads);
+        let (mut q, mut u) = (contact.initial.pose, contact.initial.twist);
+        'run: for i in 0..timeline.len() {
+            let interval = contact.interval(&timeline, i);
+            if let Some(f_n) = interval.remap {
+                bristles.share.copy_from_slice(contact.patch.under(f_n).weights());
+            }
+            let given = |v: &[f64; slot::COUNT]| Twist::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]);
+            let mut record = |at: f64, q: Pose, u: Twist, bristles: &mut Bristles| {
+                let v = interval.inputs(at);
+                let u = if prescribed { given(&v) } else { u };
+                let patch_twist = body.transform(q).twist(u);
+                let wrench = bristles.step(patch_twist, &v, 0.0);
+                let slip = bristles.slip(patch_twist, &v);
+                run.samples.push(Sample { q, u, wrench, f_n: v[slot::F_N], slip });
+            };
+            if i == 0 {
+                record(0.0, q, u, &mut bristles);
+            }
+            let steps = (interval.length / plan.step - 1e-6).ceil().max(1.0) as u64;
+            let dt = interval.length / steps as f64;
+            for k in 0..steps {
+                let v = interval.inputs(k as f64 * dt);
+                run.status.steps += 1;
+                if prescribed {
+                    u = given(&v);
+                    bristles.step(u, &v, dt);
+                    q = moved(q, u, dt);
+                    continue;
+                }
+                let t = body.transform(q);
+                let w = t.wrench(bristles.step(t.twist(u), &v, dt));
+                q = moved(q, u, dt);
+                u.vx += dt * (v[slot::LOAD] + pads * w.fx) / body.mass;
+                u.vy += dt * (v[slot::LOAD + 1] + pads * w.fy) / body.mass;
+                u.w += dt * (v[slot::LOAD + 2] + pads * w.tau) / body.inertia;
+                if !(u.vx + u.vy + u.w).is_finite() {
+                    run.status.failure = Some((run.status.steps, Reason::Twist));
+                    break 'run;
+                }
+            }
+            if interval.record {
+                record(interval.length, q, u, &mut bristles);
+                if !progress(1) {
+                    run.stopped = true;
+                    break;
+                }
+            }
+        }
+        run.status.passes = run.status.steps;
+        run.bristles = active.iter().map(|&i| bristles.z[i].map(|z| z * bristles.friction.sigma0)).collect();
+        run
+    }
+}
+
+fn moved(q: Pose, u: Twist, dt: f64) -> Pose {
+    Pose::new(q.x + dt * u.vx, q.y + dt * u.vy, q.theta + dt * u.w)
+}
+
+/// The bristles of one contact on the whole grid.
+struct Bristles {
+    grid: Grid,
+    friction: Friction,
+    /// Whether a cell carries pressure at some time.
+    active: Vec<bool>,
+    /// Share of the normal force of every cell [-].
+    share: Vec<f64>,
+    /// Deflection of every bristle [m].
+    z: Vec<[f64; 2]>,
+}
+
+impl Bristles {
+    fn new(contact: &Contact, active: &[usize]) -> Self {
+        let (grid, friction) = (*contact.patch.grid(), contact.friction);
+        let mut z = vec![[0.0; 2]; grid.len()];
+        for (&i, zeta) in active.iter().zip(contact.first_bristles(active).unwrap_or_default().iter()) {
+            z[i] = zeta.map(|c| c / friction.sigma0);
+        }
+        let mut mask = vec![false; grid.len()];
+        active.iter().for_each(|&i| mask[i] = true);
+        Self { grid, friction, active: mask, share: contact.patch.weights().to_vec(), z }
+    }
+
+    /// The friction wrench [N, N, N m] at the patch twist `u` and the inputs `v`; then the bristles move on by `dt` [s].
+    fn step(&mut self, u: Twist, v: &[f64; slot::COUNT], dt: f64) -> Wrench {
+        let Friction { law, sigma0, sigma1, sigma2, gamma, v_s, s_ba, .. } = self.friction;
+        let (f_n, mu_c, mu_s) = (v[slot::F_N], v[slot::MU_C], v[slot::MU_S]);
+        let Grid { nx, ny, dx, dy } = self.grid;
+        let (mut fx, mut fy, mut tau) = (0.0, 0.0, 0.0);
+        for iy in 0..ny {
+            let y = (iy as f64 + 0.5 - 0.5 * ny as f64) * dy;
+            for ix in 0..nx {
+                let i = iy * nx + ix;
+                if !self.active[i] {
+                    continue;
+                }
+                let share = self.share[i];
+                let x = (ix as f64 + 0.5 - 0.5 * nx as f64) * dx;
+                let (vx, vy) = (u.vx - u.w * y, u.vy + u.w * x);
+                let [zx, zy] = self.z[i];
+                let speed = (vx * vx + vy * vy).sqrt();
+                let g = stribeck(speed, mu_c, mu_s, gamma, v_s);
+                let plastic = match law {
+                    Law::LuGre => 1.0,
+                    Law::ElastoPlastic => plasticity([vx, vy], [zx, zy], speed, g / sigma0, s_ba),
+                };
+                let rate = plastic * sigma0 * speed / g;
+                let (dzx, dzy) = (vx - rate * zx, vy - rate * zy);
+                let px = -share * (sigma0 * zx + sigma1 * dzx + sigma2 * vx);
+                let py = -share * (sigma0 * zy + sigma1 * dzy + sigma2 * vy);
+                fx += px;
+                fy += py;
+                tau += x * py - y * px;
+                self.z[i] = [zx + dt * dzx, zy + dt * dzy];
+            }
+        }
+        Wrench::new(f_n * fx, f_n * fy, f_n * tau)
+    }
+
+    /// Share of the normal force on bristles at or beyond `s_ba` of the break-away deflection [-].
+    fn slip(&self, u: Twist, v: &[f64; slot::COUNT]) -> f64 {
+        let Friction { sigma0, gamma, v_s, s_ba, .. } = self.friction;
+        let cells = self.grid.centres().zip(&self.share).zip(&self.z);
+        cells
+            .filter(|((at, _), [zx, zy])| {
+                let [vx, vy] = u.velocity(*at);
+                let g = stribeck(vx.hypot(vy), v[slot::MU_C], v[slot::MU_S], gamma, v_s);
+                s_ba * g < sigma0 * zx.hypot(*zy)
+            })
+            .map(|((_, share), _)| share)
+            .sum()
+    }
+}
+
+/// `g(s)`, eq. (2).
+fn stribeck(speed: f64, mu_c: f64, mu_s: f64, gamma: f64, v_s: f64) -> f64 {
+    let x = speed / v_s;
+    let power = if gamma == 2.0 { x * x } else { x.powf(gamma) };
+    mu_c + (mu_s - mu_c) * (-power).exp()
+}
+
+/// `beta` of eqs. (15)-(18), for a largest deflection `z_max` [m].
+fn plasticity(v: [f64; 2], z: [f64; 2], speed: f64, z_max: f64, s_ba: f64) -> f64 {
+    let size = (z[0] * z[0] + z[1] * z[1]).sqrt();
+    let z_ba = s_ba * z_max;
+    if size <= z_ba || speed == 0.0 {
+        return 0.0;
+    }
+    let aligned = 0.5 + 0.5 * (v[0] * z[0] + v[1] * z[1]) / (speed * size);
+    if size >= z_max {
+        return aligned;
+    }
+    let middle = 0.5 * (z_max + z_ba);
+    aligned * (0.5 + 0.5 * (std::f64::consts::PI * (size - middle) / (z_max - z_ba)).sin())
+}

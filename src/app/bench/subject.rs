@@ -1,0 +1,104 @@
+//! What is measured: an engine that was opened, and what it says of itself.
+
+use std::any::Any;
+use std::time::Instant;
+
+use super::Kind;
+use crate::app::baseline::Baseline;
+use crate::cpu::Cpu;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::gpu::{Choice, Gpu};
+use crate::number::simd::Simd;
+
+/// The engines by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum EngineName {
+    /// Explicit Euler, cell after cell: what to compare with.
+    Baseline,
+    /// The CPU, in double and in single precision.
+    Cpu,
+    /// The best adapter there is; a software one will do.
+    Gpu,
+}
+
+/// An engine, opened.
+pub(super) struct Subject {
+    opened: Opened,
+    /// Time to open it [s].
+    pub opening_s: f64,
+}
+
+enum Opened {
+    Baseline(Baseline),
+    Cpu(Cpu),
+    Gpu(Box<Gpu>),
+}
+
+impl Subject {
+    pub fn baseline() -> Self {
+        Self { opened: Opened::Baseline(Baseline), opening_s: 0.0 }
+    }
+
+    pub fn cpu(cpu: Cpu) -> Self {
+        Self { opened: Opened::Cpu(cpu), opening_s: 0.0 }
+    }
+
+    pub fn gpu() -> Result<Self, EngineError> {
+        let start = Instant::now();
+        let gpu = Gpu::new(Choice::Any)?;
+        Ok(Self { opened: Opened::Gpu(Box::new(gpu)), opening_s: start.elapsed().as_secs_f64() })
+    }
+
+    pub fn engine(&self) -> &dyn Engine {
+        match &self.opened {
+            Opened::Baseline(e) => e,
+            Opened::Cpu(e) => e,
+            Opened::Gpu(e) => &**e,
+        }
+    }
+
+    /// Whether it is of this type.
+    pub fn is<E: Any>(&self) -> bool {
+        let any: &dyn Any = match &self.opened {
+            Opened::Baseline(e) => e,
+            Opened::Cpu(e) => e,
+            Opened::Gpu(e) => &**e,
+        };
+        any.is::<E>()
+    }
+
+    /// The GPU, if it is one.
+    pub fn as_gpu(&self) -> Option<&Gpu> {
+        if let Opened::Gpu(gpu) = &self.opened { Some(gpu) } else { None }
+    }
+
+    /// Whether it does such work. Limit surfaces on the CPU take the widest vectors alone.
+    pub fn does(&self, kind: Kind) -> bool {
+        match (&self.opened, kind) {
+            (Opened::Baseline(_), kind) => matches!(kind, Kind::Step(_)),
+            (Opened::Gpu(_), kind) => kind != Kind::Basis,
+            (Opened::Cpu(cpu), Kind::Surface | Kind::Basis) => cpu.simd() == Simd::widest(),
+            (Opened::Cpu(_), _) => true,
+        }
+    }
+
+    /// Contacts with a grid that keep it busy.
+    pub fn busy(&self) -> usize {
+        match &self.opened {
+            Opened::Baseline(_) => rayon::current_num_threads(),
+            Opened::Cpu(_) => 16 * rayon::current_num_threads(),
+            Opened::Gpu(gpu) if gpu.adapter().software => 16 * self.threads(),
+            Opened::Gpu(_) => 8192,
+        }
+    }
+
+    /// CPU threads that compute: 1 for a GPU, all for a driver that makes a GPU of the CPU.
+    pub fn threads(&self) -> usize {
+        match &self.opened {
+            Opened::Gpu(gpu) if gpu.adapter().software => std::thread::available_parallelism().map_or(1, usize::from),
+            Opened::Gpu(_) => 1,
+            _ => rayon::current_num_threads(),
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! The command line: parses, calls one thing below, prints.
+//!
+//! Exit codes: 0 done, 2 for what the user wrote (arguments, scenario, existing output), 1 for what
+//! the machine refused (no adapter, no disk).
+
+mod bench;
+mod changes;
+mod engine;
+mod help;
+mod info;
+mod margin;
+mod progress;
+mod report;
+mod reproduce;
+mod rollout;
+mod surface;
+
+use std::fmt;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::app::terminal;
+use crate::surfaces::{self, Sweep};
+
+/// Simulate thousands of LuGre and Elasto-Plastic friction patches at once.
+#[derive(Parser)]
+#[command(version, about, long_about = None)]
+#[command(after_help = "Examples:
+  bristle example in_hand > my.toml   # a scenario to begin with
+  bristle rollout my.toml --report    # simulate it, and make a page of that
+  bristle docs scenario | less        # all that a scenario may say
+  bristle surface my.toml --out table.npz
+  bristle margin table.npz --load 1,0,0.005")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Draw the contacts of a scenario and simulate them.
+    Rollout(rollout::Rollout),
+    /// Make the table of a patch's limit surface, or of many.
+    Surface(surface::SurfaceArguments),
+    /// Say how far a load may grow before a patch slips, and how it then moves.
+    Margin(margin::MarginArguments),
+    /// Make a page of a finished run: outcomes, motion, slip, wrenches, parameters, failures.
+    Report(report::Report),
+    /// Make the paper's figures and tables anew, as one page that says what holds.
+    Reproduce(reproduce::Reproduce),
+    Bench(bench::BenchArguments),
+    /// List what this machine can compute on.
+    Info(info::Info),
+    /// Print the JSON schema of scenario files.
+    #[command(after_help = "Examples:\n  bristle schema > scenario.schema.json")]
+    Schema,
+    /// Print the documents, such as that on scenario files.
+    Docs(help::Docs),
+    /// Print example files.
+    Example(help::Example),
+    /// Print the completions of a shell.
+    Completions(help::Completions),
+    /// Print a manual page, or write all of them.
+    Man(help::Man),
+}
+
+/// The scenario file that an argument names: itself, or that of the run in the directory that it names.
+fn scenario_file(path: &Path) -> Result<PathBuf, Failure> {
+    if !path.is_dir() {
+        return Ok(path.to_owned());
+    }
+    let file = path.join("scenario.toml");
+    let message =
+        || format!("{}: a directory without scenario.toml: expected a scenario file, or a run", path.display());
+    if file.is_file() { Ok(file) } else { Err(Failure::of_user(message())) }
+}
+
+/// The sweeps of `--sweep` arguments over the file `path`, after `changes`.
+fn sweeps(path: &Path, changes: &[String], texts: &[String]) -> Result<Vec<Sweep>, Failure> {
+    let mut sweeps: Vec<Sweep> = texts.iter().map(|s| s.parse()).collect::<Result<_, _>>().map_err(Failure::of_user)?;
+    surfaces::expand(path, changes, &mut sweeps).map_err(Failure::of_user)?;
+    Ok(sweeps)
+}
+
+/// Whether two paths are one file, which need not be there yet.
+fn same_file(a: &Path, b: &Path) -> bool {
+    let whole = |path: &Path| {
+        let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        path.canonicalize()
+            .or_else(|_| Ok::<_, std::io::Error>(parent.canonicalize()?.join(path.file_name().unwrap_or_default())))
+    };
+    matches!((whole(a), whole(b)), (Ok(a), Ok(b)) if a == b)
+}
+
+/// Checks, before anything is computed, that a file may go to `path`.
+fn place(argument: &str, path: &Path, ending: &str, force: bool) -> Result<(), Failure> {
+    let wrong = |why: &str| Err(Failure::of_user(format!("{argument} {}: {why}", path.display())));
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if path.file_name().is_none() || (path.exists() && !path.is_file()) {
+        return wrong("expected the name of a file");
+    }
+    if !path.extension().is_some_and(|e| e.eq_ignore_ascii_case(ending)) {
+        return wrong(&format!("expected a name that ends in .{ending}"));
+    }
+    if !parent.is_dir() {
+        return wrong(&format!("there is no directory {}", parent.display()));
+    }
+    if path.exists() && !force {
+        return wrong("exists: expected a new name, or `--force` to replace it");
+    }
+    Ok(())
+}
+
+/// Something went wrong: what to say, and whose it is.
+struct Failure {
+    message: String,
+    code: u8,
+}
+
+impl Failure {
+    /// The user can mend it by asking for something else.
+    fn of_user(error: impl fmt::Display) -> Self {
+        Self { message: error.to_string(), code: 2 }
+    }
+
+    /// The machine refused.
+    fn of_machine(error: impl fmt::Display) -> Self {
+        Self { message: error.to_string(), code: 1 }
+    }
+}
+
+/// Runs the program on the process's arguments.
+#[must_use]
+pub fn main() -> ExitCode {
+    // A file at the limit of its size is an error that we tell, not a signal that ends the program; without a handler it does.
+    #[cfg(unix)]
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
+    let done = match Arguments::parse().command {
+        Command::Rollout(rollout) => rollout.run(),
+        Command::Surface(surface) => surface.run(),
+        Command::Margin(margin) => margin.run(),
+        Command::Report(report) => report.run(),
+        Command::Reproduce(reproduce) => reproduce.run(),
+        Command::Bench(bench) => bench.run(),
+        Command::Info(info) => info.run(),
+        Command::Schema => print(&format!("{:#}", crate::scenario::json_schema())),
+        Command::Docs(docs) => docs.run(),
+        Command::Example(example) => example.run(),
+        Command::Completions(completions) => completions.run(),
+        Command::Man(man) => man.run(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure { message, code }) => {
+            note(format_args!("error: {message}"));
+            ExitCode::from(code)
+        }
+    }
+}
+
+/// A line on stderr; nothing is left to do if that is gone.
+fn note(what: impl fmt::Display) {
+    let _ = writeln!(std::io::stderr(), "{what}");
+}
+
+/// Prints text for people, as wide as the terminal.
+fn print_text(text: &str) -> Result<(), Failure> {
+    match terminal::width() {
+        Some(width) => print(&terminal::wrap(text, width)),
+        None => print(text),
+    }
+}
+
+/// Prints a line or more on stdout.
+fn print(text: &str) -> Result<(), Failure> {
+    print_bytes(format!("{text}\n").as_bytes())
+}
+
+/// Writes to stdout; a reader that has gone away is no error.
+fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
+    match std::io::stdout().write_all(bytes) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::of_machine(format!("stdout: {e}"))),
+        _ => Ok(()),
+    }
+}
+
+/// Threads at most: more than any machine has cores, few enough to start at once.
+const MOST_THREADS: usize = 1024;
+
+/// Limits the CPU engine to so many threads; all if none.
+fn set_threads(threads: Option<usize>) -> Result<(), Failure> {
+    match threads {
+        None => Ok(()),
+        Some(threads) if !(1..=MOST_THREADS).contains(&threads) => {
+            Err(Failure::of_user(format!("--threads {threads}: expected 1 to {MOST_THREADS}")))
+        }
+        Some(threads) => {
+            rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(Failure::of_machine)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    /// The words of a line of a shell, as far as the examples go.
+    fn words(line: &str) -> Vec<String> {
+        let (mut words, mut quote) = (vec![String::new()], None);
+        for c in line.chars() {
+            match (quote, c) {
+                (None, '\'' | '"') => quote = Some(c),
+                (Some(open), c) if open == c => quote = None,
+                (None, '>' | '|' | '#') => break,
+                (None, ' ') => words.push(String::new()),
+                _ => words.last_mut().expect("there is one word").push(c),
+            }
+        }
+        words.retain(|word| !word.is_empty());
+        words
+    }
+
+    /// Every command has examples, and they are commands.
+    #[test]
+    fn examples_of_the_help_are_understood() {
+        let mut program = Arguments::command();
+        program.build();
+        program.clone().debug_assert();
+        for command in std::iter::once(&program).chain(program.get_subcommands()) {
+            if command.get_name() == "help" {
+                continue;
+            }
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let (head, examples) = help.split_once('\n').unwrap_or_else(|| panic!("{}", command.get_name()));
+            assert_eq!(head, "Examples:");
+            for line in examples.lines() {
+                // Lines of a terminal, that can be copied.
+                assert!(line.starts_with("  bristle ") && line.len() <= 80, "{line}");
+                let line = line.trim();
+                if let Err(e) = Arguments::try_parse_from(words(line)) {
+                    panic!("{line}: {e}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn changes_keep_their_order() {
+        let line = "bristle rollout a.toml --set a=1 --unset b,c --set b=2 --unset a";
+        let Command::Rollout(rollout) =
+            Arguments::try_parse_from(words(line)).unwrap_or_else(|e| panic!("{e}")).command
+        else {
+            panic!("a rollout")
+        };
+        assert_eq!(rollout.changes(), ["a=1", "~b", "~c", "b=2", "~a"]);
+    }
+}

@@ -1,0 +1,116 @@
+//! `bristle bench`: how fast this machine is.
+
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+use super::{Failure, print};
+use crate::app::bench::{self, EngineName, Options, Work};
+use crate::app::terminal;
+use crate::number::simd::Simd;
+use crate::patch::MAX_CELLS_PER_SIDE;
+
+/// Measure the engines of this machine side by side, in under a minute.
+///
+/// The work is the paper's in-hand case 2: `step` with a bristle in every cell, `reduced` with one bristle on the limit
+/// surface; `surface` are tables of limit surfaces. Every row gets a share of the time and simulates as much of the 2 s as fits.
+///
+/// `ns` is wall time x threads / (passes over the cells x cells with pressure). The baseline is the step as the paper
+/// has it: explicit Euler, cell after cell, at 5e-6 s.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  bristle bench
+  bristle bench --engine cpu --work step,reduced --n 11,21 -b 64,512
+  bristle bench --json")]
+pub(super) struct BenchArguments {
+    /// Engines to measure [default: all].
+    #[arg(long = "engine", value_enum, value_name = "NAME", value_delimiter = ',')]
+    engines: Vec<EngineName>,
+    /// Kinds of work [default: all].
+    #[arg(long, value_enum, value_name = "NAME", value_delimiter = ',')]
+    work: Vec<Work>,
+    /// Cells along a side of the patch; more than one as 11,21,33.
+    #[arg(long = "n", value_name = "CELLS", value_delimiter = ',', default_value = "21")]
+    sides: Vec<usize>,
+    /// Contacts stepped together; more than one number as 1,64,512 [default: what keeps each engine busy].
+    #[arg(short = 'b', long = "contacts", value_name = "CONTACTS", value_delimiter = ',')]
+    contacts: Vec<usize>,
+    /// CPU threads [default: all]. A software driver takes its own.
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Widest vectors of the CPU engine, to see how a lesser machine would do; without `surface` and `basis` [default: all there are].
+    #[arg(long, value_enum, value_name = "NAME")]
+    simd: Option<Simd>,
+    /// Time for all rows together [s], without set-up.
+    #[arg(long, value_name = "SECONDS", default_value_t = 40.0)]
+    seconds: f64,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+    /// Say nothing on stderr but errors: not which row is measured.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+impl BenchArguments {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        super::set_threads(self.threads)?;
+        if let Some(n) = self.sides.iter().find(|n| !(1..=MAX_CELLS_PER_SIDE).contains(*n)) {
+            return Err(Failure::of_user(format!("--n {n}: expected 1 to {MAX_CELLS_PER_SIDE}")));
+        }
+        if let Some(n) = self.contacts.iter().find(|n| !(1..=MOST_CONTACTS).contains(*n)) {
+            return Err(Failure::of_user(format!("-b {n}: expected 1 to {MOST_CONTACTS}")));
+        }
+        if !(0.0..=1e5).contains(&self.seconds) {
+            return Err(Failure::of_user(format!("--seconds {}: expected 0 to 1e5", self.seconds)));
+        }
+        if let Some(simd) = self.simd.filter(|simd| *simd > Simd::widest()) {
+            let widest = Simd::widest().name();
+            return Err(Failure::of_user(format!("--simd {}: this processor has {widest} at most", simd.name())));
+        }
+        let tables = !self.work.is_empty() && self.work.iter().all(|work| matches!(work, Work::Surface | Work::Basis));
+        if self.simd.is_some_and(|simd| simd < Simd::widest()) && tables {
+            return Err(Failure::of_user("--simd: tables take the widest vectors; expected --work step or reduced"));
+        }
+        if self.engines == [EngineName::Baseline] && !self.work.is_empty() && !self.work.contains(&Work::Step) {
+            return Err(Failure::of_user(
+                "--engine baseline: it steps grids alone; expected --work step, or another engine",
+            ));
+        }
+        if !self.engines.is_empty() && !self.engines.contains(&EngineName::Cpu) && self.work == [Work::Basis] {
+            return Err(Failure::of_user("--work basis: is of the CPU; expected --engine cpu, or another work"));
+        }
+        let options = Options {
+            engines: self.engines.clone(),
+            work: self.work.clone(),
+            sides: self.sides.clone(),
+            contacts: self.contacts.clone(),
+            budget: Duration::from_secs_f64(self.seconds),
+            simd: self.simd,
+        };
+        let terminal = std::io::stderr().is_terminal();
+        let note = |what: &str| {
+            if self.quiet {
+                return;
+            }
+            let (start, end) = if terminal { ("\r\x1b[K", "") } else { ("", "\n") };
+            // Nothing is left to do if stderr is gone.
+            let _ = write!(std::io::stderr(), "{start}{what}{end}");
+        };
+        let done = bench::run(&options, &note);
+        if terminal && !self.quiet {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+        let report = done.map_err(Failure::of_machine)?;
+        if self.json {
+            print(&serde_json::to_string(&report).map_err(Failure::of_machine)?)
+        } else {
+            print(report.text(terminal::width().unwrap_or(WIDTH)).trim_end())
+        }
+    }
+}
+
+/// Columns of text that goes to no terminal.
+const WIDTH: usize = 120;
+
+/// Contacts of a batch at most: what they take in memory is no measure any more.
+const MOST_CONTACTS: usize = 1 << 20;

@@ -1,0 +1,149 @@
+//! What the program knows about itself: completions, manual pages, its documents and examples.
+
+use std::path::{Path, PathBuf};
+
+use clap::builder::PossibleValuesParser;
+use clap::{Command, CommandFactory};
+
+use super::{Arguments, Failure, print, print_bytes};
+use crate::app::terminal;
+
+const PROGRAM: &str = "bristle";
+
+/// Print the completions of a shell.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  bristle completions bash > ~/.local/share/bash-completion/completions/bristle
+  bristle completions zsh > ~/.zfunc/_bristle
+  bristle completions fish > ~/.config/fish/completions/bristle.fish")]
+pub(super) struct Completions {
+    /// The shell.
+    shell: clap_complete::Shell,
+}
+
+impl Completions {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        let mut bytes = Vec::new();
+        clap_complete::generate(self.shell, &mut Arguments::command(), PROGRAM, &mut bytes);
+        print_bytes(&bytes)
+    }
+}
+
+/// Print a manual page, or write all of them.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  bristle man | man -l -
+  bristle man rollout | man -l -
+  bristle man --out ~/.local/share/man/man1")]
+pub(super) struct Man {
+    /// The command that the page is of [default: the program].
+    #[arg(conflicts_with = "out")]
+    command: Option<String>,
+    /// Write the pages of the program and of all commands into this directory.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+impl Man {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        let mut program = Arguments::command();
+        if let Some(out) = &self.out {
+            return pages(program, out).map_err(|e| Failure::of_machine(format!("{}: {e}", out.display())));
+        }
+        program.build();
+        let command = match &self.command {
+            None => &program,
+            Some(name) => program.find_subcommand(name).ok_or_else(|| {
+                let known: Vec<&str> = program.get_subcommands().map(Command::get_name).collect();
+                Failure::of_user(format!("man {name}: expected one of {}", known.join(", ")))
+            })?,
+        };
+        let mut bytes = Vec::new();
+        clap_mangen::Man::new(command.clone()).render(&mut bytes).map_err(Failure::of_machine)?;
+        print_bytes(&bytes)
+    }
+}
+
+fn pages(program: Command, out: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(out)?;
+    clap_mangen::generate_to(program, out)
+}
+
+/// Documents: name, what it is about, text.
+const DOCUMENTS: [[&str; 3]; 5] = [
+    [
+        "scenario",
+        "the language of scenarios, what a run writes, patches alone, margins",
+        include_str!("../../../docs/scenario.md"),
+    ],
+    ["accuracy", "errors against step and tolerance, and what they cost", include_str!("../../../docs/accuracy.md")],
+    ["benchmarks", "how fast which engine is, and by which measurement", include_str!("../../../docs/benchmarks.md")],
+    ["readme", "what this program is, in five minutes", include_str!("../../../README.md")],
+    ["architecture", "how it works inside", include_str!("../../../ARCHITECTURE.md")],
+];
+
+/// Scenarios with comments, and a patch.
+const EXAMPLES: [[&str; 3]; 6] = [
+    [
+        "in_hand",
+        "256 boxes between two pads, all that is uncertain drawn",
+        include_str!("../../../examples/in_hand.toml"),
+    ],
+    ["reduced", "the same with one bristle a contact", include_str!("../../../examples/reduced.toml")],
+    ["push", "boxes on a table, pushed and turned", include_str!("../../../examples/push.toml")],
+    ["drift", "what creeps under a load that never breaks loose", include_str!("../../../examples/drift.toml")],
+    ["twist_profile", "a prescribed motion of six pressure maps", include_str!("../../../examples/twist_profile.toml")],
+    ["patch", "a patch alone, for limit surfaces and margins", include_str!("../../../examples/patch.toml")],
+];
+
+fn names<const N: usize>(entries: [[&'static str; 3]; N]) -> PossibleValuesParser {
+    PossibleValuesParser::new(entries.map(|[name, ..]| name))
+}
+
+fn list(entries: &[[&str; 3]]) -> String {
+    let line = |[name, about, _]: &[&str; 3]| format!("{name:<14} {about}");
+    entries.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn text(entries: &[[&'static str; 3]], name: &str) -> &'static str {
+    entries.iter().find(|entry| entry[0] == name).map_or("", |entry| entry[2])
+}
+
+/// Print a document; without a name, what there is.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  bristle docs scenario | less
+  bristle docs accuracy > accuracy.md")]
+pub(super) struct Docs {
+    /// The document, in Markdown; on a terminal as wide as that.
+    #[arg(value_parser = names(DOCUMENTS), hide_possible_values = true)]
+    name: Option<String>,
+}
+
+impl Docs {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        let Some(name) = &self.name else { return print(&list(&DOCUMENTS)) };
+        let page = text(&DOCUMENTS, name).trim_end();
+        match terminal::width() {
+            Some(width) => print(terminal::markdown(page, width).trim_end()),
+            None => print(page),
+        }
+    }
+}
+
+/// Print an example file; without a name, what there is.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  bristle example
+  bristle example in_hand > my.toml")]
+pub(super) struct Example {
+    /// The example.
+    #[arg(value_parser = names(EXAMPLES), hide_possible_values = true)]
+    name: Option<String>,
+}
+
+impl Example {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        self.name.as_ref().map_or_else(|| print(&list(&EXAMPLES)), |name| print(text(&EXAMPLES, name).trim_end()))
+    }
+}

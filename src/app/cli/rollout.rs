@@ -1,0 +1,263 @@
+//! `bristle rollout`: a scenario to a directory of results.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::changes::Changes;
+use super::progress::Progress;
+use super::{Failure, engine, note, print, print_text, scenario_file};
+use crate::app::run_picture::svg;
+use crate::error::EngineError;
+use crate::rollout::{Left, Options, ROTATION_SPUN, RolloutError, SLIPPED, Summary, complete, left, needs, run};
+use crate::scenario::{EngineChoice, Precision, Scenario};
+
+/// Contacts that take seconds to draw.
+const MANY: u64 = 100_000;
+/// Exit codes of a program that was interrupted or asked to end, as shells have them.
+const INTERRUPTED: i32 = 130;
+#[cfg(unix)]
+const TERMINATED: i32 = 143;
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  bristle rollout in_hand.toml
+  bristle rollout in_hand.toml -n 20 --seed 7 --out runs/few --report
+  bristle rollout in_hand.toml --set 'body.mass={ uniform = [0.1, 0.3] }'
+  bristle rollout in_hand.toml --set friction.law=lugre --unset inputs.hold
+  bristle rollout runs/in_hand --precision f64 --out runs/double")]
+pub(super) struct Rollout {
+    /// Scenario file (see `bristle docs scenario`), or the directory of a run, to repeat it.
+    file: PathBuf,
+    /// What computes [default: the scenario's, else auto].
+    #[arg(long, value_enum)]
+    engine: Option<EngineChoice>,
+    /// Precision of the bristles' arithmetic on the CPU [default: the scenario's, else f32].
+    #[arg(long, value_enum)]
+    precision: Option<Precision>,
+    /// Number of contacts [default: the scenario's].
+    #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true)]
+    contacts: Option<u64>,
+    /// Seed of all random numbers, below 2^63 as all integers of TOML [default: the scenario's].
+    #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    seed: Option<u64>,
+    #[command(flatten)]
+    changes: Changes,
+    /// Time between recorded samples [s].
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
+    record_every: Option<f64>,
+    /// Longest integration step [s].
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
+    step: Option<f64>,
+    /// Let each contact choose its steps, by their estimated error of velocity [m/s], or of friction if the motion is
+    /// prescribed; 3e-6 is near the default's errors.
+    #[arg(long, value_name = "M/S", conflicts_with = "step")]
+    tolerance: Option<f64>,
+    /// Directory of the results [default: runs/<name of the scenario>].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Replace a run that is there, or an unfinished one.
+    #[arg(long)]
+    force: bool,
+    /// Continue an unfinished run where it was stopped; one that was killed, at most a second before. Of a complete run only the report is
+    /// made, if it is asked for and not there; where there is no run it begins. So a command with this option may be repeated until it ends with 0.
+    #[arg(long, conflicts_with = "force")]
+    resume: bool,
+    /// Print one JSON object at the end.
+    #[arg(long)]
+    json: bool,
+    /// Write report.html into the run: `bristle report` at once.
+    #[arg(long)]
+    report: bool,
+    /// Say nothing on stderr but errors: neither the engine, nor what disk space the run takes, nor how far it is.
+    #[arg(short, long)]
+    quiet: bool,
+    /// CPU threads [default: all].
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+}
+
+impl Rollout {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        let scenario = Scenario::load(&scenario_file(&self.file)?, &self.changes()).map_err(Failure::of_user)?;
+        super::set_threads(self.threads)?;
+        let out = self.out.clone().unwrap_or_else(|| {
+            let whole = self.file.canonicalize().unwrap_or_default();
+            let name = if self.file.is_dir() { whole.file_name() } else { self.file.file_stem() };
+            PathBuf::from("runs").join(name.unwrap_or_default())
+        });
+        let options = Options { out, force: self.force, resume: self.resume, block: None, draw: Some(svg) };
+        let choice = self.engine.unwrap_or(scenario.spec().engine);
+        let precision = self.precision.unwrap_or(scenario.spec().precision);
+        if let Some(summary) = complete(&scenario, &options).map_err(failure)? {
+            self.check_engine(&options.out, &summary)?;
+            self.note(format_args!("{} is complete", options.out.display()));
+            return self.end(&options.out, &summary);
+        }
+        let engine = engine::open(choice, precision, self.quiet)?;
+        let stop = Arc::new(Stop::default());
+        stop_when_interrupted(&options.out, self.report, &stop);
+        let needs = needs(&scenario, &*engine, &options).map_err(failure)?;
+        self.note(&needs);
+        let (n, samples) = (scenario.contacts(), scenario.plan().samples.len() as u64);
+        if n >= MANY {
+            self.note(format_args!("drawing and checking all {n} contacts before the first is simulated"));
+        }
+        let already = match left(&options.out) {
+            Left::Contacts(done) if self.resume => done * samples,
+            _ => 0,
+        };
+        let progress = Progress::new(n * samples, already, format!("samples of {n} contacts"), self.quiet);
+        let advance = |samples| {
+            stop.begun.store(true, Ordering::Relaxed);
+            progress.advance(samples);
+            !stop.asked.load(Ordering::Relaxed)
+        };
+        let done = run(&scenario, &*engine, &options, &needs, &advance);
+        drop(progress);
+        if stop.asked.load(Ordering::Relaxed) && matches!(done, Ok(_) | Err(RolloutError::Engine(EngineError::Stopped)))
+        {
+            stop.ended.store(true, Ordering::Relaxed);
+            // What was asked to stop ends the program.
+            std::thread::sleep(2 * PATIENCE);
+        }
+        self.end(&options.out, &done.map_err(failure)?)
+    }
+
+    /// Makes the report, if it is asked for and not there, and prints what became of the run.
+    fn end(&self, out: &Path, summary: &Summary) -> Result<(), Failure> {
+        if self.report && !out.join("report.html").exists() {
+            super::report::write(out, None)?;
+        }
+        if self.json {
+            print(&serde_json::to_string(summary).map_err(Failure::of_machine)?)
+        } else {
+            print_text(&text(summary))
+        }
+    }
+
+    /// Checks that a complete run was computed as the arguments ask for. What the scenario says is of its text.
+    fn check_engine(&self, out: &Path, summary: &Summary) -> Result<(), Failure> {
+        let engine = match self.engine {
+            None | Some(EngineChoice::Auto) => None,
+            Some(EngineChoice::Cpu) => Some("cpu"),
+            Some(EngineChoice::Gpu) => Some("gpu"),
+        };
+        let precision = self.precision.map(|p| if p == Precision::F32 { "f32" } else { "f64" });
+        let ran = &summary.engine;
+        for (what, asked, found) in [("engine", engine, ran.engine), ("precision", precision, ran.precision)] {
+            if asked.is_some_and(|asked| asked != found) {
+                return Err(failure(RolloutError::Different { path: out.to_owned(), what }));
+            }
+        }
+        Ok(())
+    }
+
+    /// A line on stderr, unless there shall be none.
+    fn note(&self, what: impl std::fmt::Display) {
+        if !self.quiet {
+            note(what);
+        }
+    }
+
+    /// The changes of the scenario that the arguments ask for.
+    pub(super) fn changes(&self) -> Vec<String> {
+        let own = [
+            self.contacts.map(|n| format!("contacts={n}")),
+            self.seed.map(|n| format!("seed={n}")),
+            self.record_every.map(|s| format!("record_every={s:?}")),
+            self.step.map(|s| format!("step={s:?}")),
+            self.tolerance.map(|t| format!("step={{ tolerance = {t:?} }}")),
+        ];
+        self.changes.0.iter().cloned().chain(own.into_iter().flatten()).collect()
+    }
+}
+
+/// What the one who asks a run to stop and the one who computes it tell each other.
+#[derive(Default)]
+struct Stop {
+    begun: AtomicBool,
+    asked: AtomicBool,
+    ended: AtomicBool,
+}
+
+/// How long a run that is asked to stop may take to put down its last complete blocks, which are lost if it takes longer.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Ctrl-C and SIGTERM stop the run, or end the program if that takes long, and say what is left of it.
+fn stop_when_interrupted(out: &Path, report: bool, stop: &Arc<Stop>) {
+    let (out, stop) = (out.to_owned(), Arc::clone(stop));
+    let partial = crate::rollout::partial(&out);
+    let stop = Arc::new(move |code: i32| {
+        stop.asked.store(true, Ordering::Relaxed);
+        let asked = Instant::now();
+        let begun = stop.begun.load(Ordering::Relaxed);
+        while begun && !stop.ended.load(Ordering::Relaxed) && asked.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let left = match left(&out) {
+            _ if begun && !partial.exists() => {
+                let report = if report { "; `--resume` makes its report" } else { "" };
+                format!("the run is complete, in {}{report}", out.display())
+            }
+            Left::Nothing => "no contact was complete, and nothing is kept".to_owned(),
+            Left::Contacts(_) | Left::All => {
+                format!("the unfinished run is in {}; `--resume` continues it", partial.display())
+            }
+        };
+        note(format_args!("\nstopped: {left}"));
+        std::process::exit(code);
+    });
+    // Without a handler the program ends all the same.
+    #[cfg(unix)]
+    if let Ok(mut signals) = signal_hook::iterator::Signals::new([signal_hook::consts::SIGTERM]) {
+        let stop = Arc::clone(&stop);
+        std::thread::spawn(move || signals.forever().for_each(|_| stop(TERMINATED)));
+    }
+    let _ = ctrlc::set_handler(move || stop(INTERRUPTED));
+}
+
+fn failure(e: RolloutError) -> Failure {
+    if e.is_users() { Failure::of_user(e) } else { Failure::of_machine(e) }
+}
+
+fn text(s: &Summary) -> String {
+    let (n, status) = (s.contacts, &s.status);
+    let row = |count: u64, what: &str, how: String| format!("  {count:>8}  {what:<8} {how}\n");
+    let mut text = format!(
+        "{n} contact{} on {} ({}, {})\n",
+        if n == 1 { "" } else { "s" },
+        s.engine.engine,
+        s.engine.precision,
+        s.engine.adapter
+    );
+    text +=
+        &row(status.slipped, "slipped", format!("their centre of pressure moved by more than {} mm", 1e3 * SLIPPED));
+    text += &row(status.spun, "spun", format!("turned by more than {:.0} degree", ROTATION_SPUN.to_degrees()));
+    text += &row(status.slipped_and_spun, "both", "slipped and spun".into());
+    text += &row(status.stuck, "stuck", "did neither".into());
+    text += &row(status.failed, "failed", "were stopped: they became non-finite or took too many steps".into());
+    text +=
+        &format!("{} steps in {:.1} s: {:.3e} contact-steps per second\n", s.steps, s.wall_s, s.contact_steps_per_s);
+    if status.out_of_steps > 0 {
+        text += &format!(
+            "{} contacts had taken as many steps as they may; look at their parameters, or give them more (`--set limits.steps=..`)\n",
+            status.out_of_steps
+        );
+    }
+    if s.unconverged_stages > 0 {
+        text += &format!(
+            "{} of {} velocity solves in {} contacts had not converged; {}\n",
+            s.unconverged_stages,
+            2 * s.steps,
+            status.unconverged,
+            match s.tolerance {
+                None => format!("a smaller step than {} s helps (`--step {}`)", s.step, s.step / 4.0),
+                Some(t) => format!("a smaller tolerance than {t} m/s helps (`--tolerance {}`)", t / 10.0),
+            }
+        );
+    }
+    text += &s.out;
+    text
+}

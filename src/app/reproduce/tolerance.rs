@@ -1,0 +1,359 @@
+//! Whether a tolerance keeps its word: errors of contacts drawn at random, of every kind, model, form and law.
+
+use std::time::Instant;
+
+use super::context::{Context, Error};
+use super::item::{Item, Wanted};
+use crate::app::page::{Chart, Line, Picture, Scale, Table, ink, short};
+use crate::contact::Contact;
+use crate::cpu::Cpu;
+use crate::engine::{DEFAULT_TOLERANCE, Engine, LONGEST_STEP, Plan};
+use crate::gpu::{Choice, Gpu};
+use crate::scenario::Scenario;
+use crate::statistics::quantile;
+
+pub(super) const IDS: &[&str] = &["tolerance"];
+
+/// Length of a run [s].
+const DURATION: f64 = 2.0;
+/// Tolerances [m/s].
+const TOLERANCES: [f64; 3] = [1e-5, DEFAULT_TOLERANCE, 1e-6];
+/// Steps [s] of the runs that stand for the truth, the second one to doubt the first, and their tolerance [m/s].
+const STEPS: [f64; 2] = [2e-5, 4e-5];
+const EXACT: f64 = 1e-7;
+/// Changes of the mass far below what anybody knows of it.
+const NUDGES: [f64; 2] = [-1e-6, 1e-6];
+/// How far the second run that stands for the truth may be from the first, and one with such a change from the second, over
+/// the default tolerance and the duration.
+const DOUBT: [f64; 2] = [0.1, 1.0];
+/// What the errors over tolerance and duration should not exceed: quantiles and limits.
+const LIMITS: [(f64, f64); 3] = [(0.9, 1.0), (0.99, 3.0), (1.0, 10.0)];
+
+/// Models and laws.
+const MODELS: [(&str, &str, &str); 8] = [
+    ("grid, Elasto-Plastic", "elasto-plastic", "model = \"distributed\""),
+    ("grid, LuGre", "lugre", "model = \"distributed\""),
+    ("ellipsoid, consistent", "elasto-plastic", "model = \"reduced\"\nsurface = \"ellipsoid\""),
+    ("ellipsoid, published", "elasto-plastic", "model = \"reduced\"\nsurface = \"ellipsoid\"\nform = \"published\""),
+    ("ellipsoid, LuGre", "lugre", "model = \"reduced\"\nsurface = \"ellipsoid\""),
+    ("limit surface, consistent", "elasto-plastic", "model = \"reduced\""),
+    ("limit surface, published", "elasto-plastic", "model = \"reduced\"\nform = \"published\""),
+    ("limit surface, LuGre", "lugre", "model = \"reduced\""),
+];
+
+const SHAPES: &str = r#"shape = { choice = ["circle", "square", "line-gradient-x", "non-convex-2", "disc"] }
+cells = 9"#;
+const FRICTION: &str = r#"mu_c = { uniform = [0.3, 1.2] }
+mu_s_over_mu_c = { uniform = [1.0, 1.4] }
+sigma0 = { log_uniform = [1e5, 1e6] }
+sigma1 = { uniform = [100, 800] }
+sigma2 = { uniform = [0.0, 0.3] }
+v_s = { log_uniform = [5e-4, 1e-2] }"#;
+
+/// What a contact is and what is done to it, with places for shape and friction.
+const KINDS: [(&str, &str); 9] = [
+    ("grip", GRIP),
+    ("grip, held inputs", GRIP),
+    (
+        "grip at its limit",
+        r#"
+[patch]
+shape = "line-gradient-x"
+cells = 21
+size = 0.02
+[friction]
+LAW
+mu_c = 1.0
+mu_s = 1.2
+[body]
+kind = "gripper"
+mass = 0.2
+inertia = { rectangle = [0.15, 0.08] }
+[initial]
+pose = [0.002, 0, 0]
+[inputs]
+hold = 0.01
+gravity = [0, -9.81]
+[inputs.normal_force]
+mean = { uniform = [1.73, 1.82] }
+sines = [{ amplitude = 0.91, frequency = 2.0 }]
+"#,
+    ),
+    (
+        "push",
+        r#"
+[patch]
+SHAPES
+size = [0.1, 0.05]
+[friction]
+LAW
+FRICTION
+[body]
+kind = "body"
+mass = { uniform = [0.3, 0.8] }
+inertia = { rectangle = [0.12, 0.06] }
+offset = [{ normal = [0, 0.01] }, { normal = [0, 0.005] }]
+[inputs]
+tilt = { angle = 0.0 }
+[inputs.wrench]
+fx = { points = [[0, 0], [0.2, { uniform = [1.5, 7.5] }], [0.8, 1.5], [1, 0]] }
+fy = { points = [[0.4, 0], [0.8, { uniform = [-3.5, 3.5] }], [1, 0]] }
+tau = { points = [[0, 0], [0.5, { normal = [0, 0.05] }], [1, 0]] }
+"#,
+    ),
+    (
+        "tilted table",
+        r#"
+[patch]
+SHAPES
+size = [0.06, 0.04]
+[friction]
+LAW
+FRICTION
+[body]
+kind = "body"
+mass = { uniform = [0.3, 0.8] }
+inertia = { rectangle = [0.12, 0.06] }
+offset = [{ normal = [0, 0.005] }, { normal = [0, 0.005] }]
+[inputs]
+tilt = { angle = { uniform = [0.2, 0.8] }, direction = { uniform = [0, 6.28] } }
+[inputs.wrench]
+fx = { mean = 0.0, sines = [{ amplitude = { uniform = [0, 2] }, frequency = { uniform = [1, 8] } }] }
+tau = { mean = 0.0, sines = [{ amplitude = { uniform = [0, 0.04] }, frequency = { uniform = [1, 8] }, phase = 1.0 }] }
+"#,
+    ),
+    (
+        "spinning body that stops and is pushed",
+        r#"
+[patch]
+SHAPES
+size = [0.06, 0.04]
+[friction]
+LAW
+FRICTION
+[body]
+kind = "body"
+mass = { uniform = [0.3, 0.8] }
+inertia = { rectangle = [0.12, 0.06] }
+offset = [{ normal = [0, 0.003] }, { normal = [0, 0.003] }]
+[initial]
+twist = [{ uniform = [-0.6, 0.6] }, { uniform = [-0.6, 0.6] }, { uniform = [-25, 25] }]
+[inputs]
+tilt = { angle = 0.0 }
+[inputs.wrench]
+fx = { points = [[0.4, 0], [0.5, { uniform = [-7.5, 7.5] }], [0.6, 0]] }
+"#,
+    ),
+    (
+        "body turned by radians",
+        r#"
+[patch]
+SHAPES
+size = [0.06, 0.04]
+[friction]
+LAW
+FRICTION
+[body]
+kind = "body"
+mass = { uniform = [0.1, 0.5] }
+inertia = { rectangle = [0.1, 0.06] }
+offset = [{ normal = [0, 0.004] }, { normal = [0, 0.004] }]
+[inputs]
+tilt = { angle = 0.0 }
+[inputs.wrench]
+fx = { points = [[0, 0], [0.3, { uniform = [0, 6] }], [0.5, 0]] }
+fy = { points = [[0.2, 0], [0.5, { uniform = [-3, 3] }], [0.8, 0]] }
+tau = { points = [[0.1, 0], [0.3, { uniform = [0, 0.12] }], [0.7, { uniform = [-0.05, 0.05] }], [0.9, 0]] }
+"#,
+    ),
+    ("load that swings", SWING),
+    ("load that swings, held inputs", SWING),
+];
+
+const GRIP: &str = r#"
+[patch]
+SHAPES
+size = 0.02
+[friction]
+LAW
+FRICTION
+[body]
+kind = "gripper"
+mass = { uniform = [0.1, 0.3] }
+inertia = { rectangle = [0.15, 0.08] }
+[initial]
+pose = [{ normal = [0, 0.006] }, { normal = [0, 0.004] }, 0]
+[inputs]
+HOLD
+gravity = [0, -9.81]
+[inputs.normal_force]
+mean = { uniform = [2, 4.5] }
+sines = [{ amplitude = { uniform = [0.3, 1.6] }, frequency = { uniform = [1, 3] } }]
+"#;
+const SWING: &str = r#"
+[patch]
+SHAPES
+size = 0.05
+[friction]
+LAW
+FRICTION
+[body]
+kind = "world"
+mass = { uniform = [0.5, 1.5] }
+inertia = { disc = 0.05 }
+[inputs]
+HOLD
+normal_force = { uniform = [5, 10] }
+[inputs.wrench]
+fx = { mean = { uniform = [0.2, 1.0] }, sines = [{ amplitude = 0.4, frequency = { uniform = [1, 5] } }] }
+tau = { mean = 0.01, sines = [{ amplitude = 0.01, frequency = { uniform = [1, 5] } }] }
+"#;
+
+/// A contact with the numbers of its kind and its model.
+struct Drawn {
+    kind: usize,
+    model: usize,
+    contact: Contact,
+}
+
+fn draw(each: u64) -> Result<Vec<Drawn>, Error> {
+    let mut all = Vec::new();
+    for (kind, (name, text)) in KINDS.iter().enumerate() {
+        for (model, (_, law, contact)) in MODELS.iter().enumerate() {
+            let hold = if name.ends_with("held inputs") { "hold = 0.01" } else { "" };
+            let text = text.replace("SHAPES", SHAPES).replace("FRICTION", FRICTION).replace("HOLD", hold);
+            let text = text.replace("LAW", &format!("law = \"{law}\""));
+            let text = format!("duration = {DURATION}\ncontacts = {each}\nseed = 5\n[contact]\n{contact}\n{text}");
+            let scenario = Scenario::parse(&text, ".".as_ref(), name)?;
+            for k in 0..each {
+                all.push(Drawn { kind, model, contact: scenario.contact(k)? });
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The poses at the end [m, m, rad], and all passes.
+fn ends(engine: &dyn Engine, contacts: &[Contact], plan: &Plan) -> Result<(Vec<[f64; 3]>, u64), Error> {
+    let out = engine.rollout(contacts, plan, &|_| true)?;
+    let last = |k: usize| out.pose[out.of(k).end - 1];
+    Ok(((0..contacts.len()).map(last).collect(), out.status.iter().map(|s| s.passes).sum()))
+}
+
+/// Distance of two poses [m], angles times `arm`.
+fn distance(a: [f64; 3], b: [f64; 3], arm: f64) -> f64 {
+    (a[0] - b[0]).hypot(a[1] - b[1]).max(arm * (a[2] - b[2]).abs())
+}
+
+pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
+    let start = Instant::now();
+    let mut item = Item::new(
+        "tolerance",
+        "What a tolerance promises",
+        "Ours: at the end of a run in steps that a tolerance chooses, the error is at most tolerance times duration for 90 % of all contacts, 3 times as much for 99 % and 10 times for all.",
+    );
+    let drawn = draw(context.full_or(8, 2))?;
+    let mut contacts: Vec<Contact> = drawn.iter().map(|d| d.contact.clone()).collect();
+    let arms: Vec<f64> = contacts.iter().map(|c| c.patch.arm2().sqrt()).collect();
+    let exact = |h: f64| Plan::new(DURATION, h, DURATION)?.with_tolerance(EXACT);
+    let (truth, _) = ends(&Cpu::new(), &contacts, &exact(STEPS[0])?)?;
+    let (again, _) = ends(&Cpu::new(), &contacts, &exact(STEPS[1])?)?;
+    let mut nudged = Vec::new();
+    for nudge in NUDGES {
+        contacts.iter_mut().zip(&drawn).for_each(|(c, d)| c.body.mass = d.contact.body.mass * (1.0 + nudge));
+        nudged.push(ends(&Cpu::new(), &contacts, &exact(STEPS[1])?)?.0);
+    }
+    contacts.iter_mut().zip(&drawn).for_each(|(c, d)| c.body.mass = d.contact.body.mass);
+    // What follows an instability is decided by the last bits of anything.
+    let [doubled, changed] = DOUBT.map(|doubt| doubt * DEFAULT_TOLERANCE * DURATION);
+    let is_sound = |k: &usize| {
+        let off = |a: [f64; 3], b: [f64; 3]| distance(a, b, arms[*k]);
+        off(truth[*k], again[*k]) <= doubled && nudged.iter().all(|poses| off(again[*k], poses[*k]) <= changed)
+    };
+    let sound: Vec<usize> = (0..drawn.len()).filter(is_sound).collect();
+    item.compare(
+        "contacts that an instability decides [%]",
+        100.0 * (1.0 - sound.len() as f64 / drawn.len() as f64),
+        Wanted::AtMost(3.0),
+    );
+
+    let mut engines: Vec<(&str, Box<dyn Engine>)> =
+        vec![("cpu f64", Box::new(Cpu::new())), ("cpu f32", Box::new(Cpu::single()))];
+    // Without an adapter the table has no such rows.
+    if let Ok(gpu) = Gpu::new(Choice::Any).map_err(drop).and_then(|gpu| if context.quick { Err(()) } else { Ok(gpu) }) {
+        engines.push((if gpu.adapter().software { "software gpu f32" } else { "gpu f32" }, Box::new(gpu)));
+    }
+    let mut table = Table::new(
+        "Errors at the end over tolerance times duration, and passes a simulated second of a contact",
+        &["engine", "tolerance [m/s]", "median", "90 %", "99 %", "largest", "passes / s"],
+    );
+    let mut kinds = Table::new(
+        format!("The same at a tolerance of {DEFAULT_TOLERANCE:e} m/s, cpu f64"),
+        &["contacts", "median", "90 %", "largest"],
+    );
+    let mut chart = Chart::new("cpu f64", "error / (tolerance \u{d7} duration)", "share of the contacts")
+        .scales(Scale::Log, Scale::Linear);
+    for (name, engine) in &engines {
+        let mut medians = Vec::new();
+        for (tolerance, colour) in TOLERANCES.into_iter().zip([ink::OTHER, ink::GRID, ink::PUBLISHED]) {
+            let is_default = tolerance.to_bits() == DEFAULT_TOLERANCE.to_bits();
+            let plan = Plan::new(DURATION, LONGEST_STEP, DURATION)?.with_tolerance(tolerance)?;
+            let (found, passes) = ends(&**engine, &contacts, &plan)?;
+            let error = |k: usize| distance(truth[k], found[k], arms[k]) / (tolerance * DURATION);
+            let mut errors: Vec<f64> = sound.iter().map(|&k| error(k)).collect();
+            errors.sort_by(f64::total_cmp);
+            medians.push(tolerance * quantile(&errors, 0.5));
+            let row = [0.5, 0.9, 0.99, 1.0].map(|q| short(quantile(&errors, q), 2));
+            let passes = format!("{:.0}", passes as f64 / contacts.len() as f64 / DURATION);
+            table.row([(*name).to_owned(), format!("{tolerance:e}")].into_iter().chain(row).chain([passes]));
+            if is_default {
+                for (q, limit) in LIMITS {
+                    let what = format!("{name}: error over tolerance times duration, {} %", 100.0 * q);
+                    item.claims(what, quantile(&errors, q), Wanted::AtMost(limit));
+                }
+            }
+            if *name != "cpu f64" {
+                continue;
+            }
+            let share: Vec<f64> = (1..=errors.len()).map(|i| i as f64 / errors.len() as f64).collect();
+            let shown: Vec<f64> = errors.iter().map(|e| e.max(1e-6)).collect();
+            chart = chart.line(Line::new(colour, &shown, &share).label(format!("{tolerance:e} m/s")));
+            item.columns.push((format!("error_over_tolerance_times_duration_{tolerance:e}"), errors));
+            if is_default {
+                let groups = KINDS.iter().enumerate().map(|(i, (name, _))| (*name, i, true));
+                for (name, i, of_kind) in groups.chain(MODELS.iter().enumerate().map(|(i, m)| (m.0, i, false))) {
+                    let of = |d: &Drawn| if of_kind { d.kind } else { d.model };
+                    let errors: Vec<f64> = sound.iter().filter(|&&k| of(&drawn[k]) == i).map(|&k| error(k)).collect();
+                    kinds.row(
+                        [name.to_owned()].into_iter().chain([0.5, 0.9, 1.0].map(|q| short(quantile(&errors, q), 2))),
+                    );
+                }
+            }
+        }
+        let falls = medians.windows(2).all(|pair| pair[1] < pair[0]);
+        item.claims(
+            format!("{name}: the median error falls with the tolerance"),
+            f64::from(u8::from(falls)),
+            Wanted::AtLeast(1.0),
+        );
+    }
+    item.measured = format!(
+        "Of {} contacts, {} that an instability does not decide: at {DEFAULT_TOLERANCE:e} m/s half of them end within {} of tolerance times duration, 90 % within {}, 99 % within {}, all within {}.",
+        drawn.len(),
+        sound.len(),
+        table.rows[1][2],
+        table.rows[1][3],
+        table.rows[1][4],
+        table.rows[1][5],
+    );
+    item.note = "Angles count times the patch's arm. A contact counts as decided by an instability if its end moves by more than the default tolerance times the duration when its mass is changed by a millionth, or by a tenth of that when the reference's step is doubled: a grip that just holds, or just does not.".into();
+    item.pictures.push(Picture::new(vec![chart.svg()], "How large the errors are."));
+    item.tables.extend([table, kinds]);
+    item.parameters = format!(
+        "{} contacts of nine kinds under eight models and laws, drawn at random, {DURATION} s; truth: this program in double precision with steps of at most {:e} s and a tolerance of {EXACT:e} m/s",
+        drawn.len(),
+        STEPS[0]
+    );
+    item.seconds = start.elapsed().as_secs_f64();
+    Ok(vec![item])
+}
