@@ -5,9 +5,16 @@
 pub mod baseline;
 pub mod bench;
 pub mod cli;
+#[cfg(not(feature = "gpu"))]
+pub(crate) mod no_gpu;
 pub mod page;
 pub mod report;
 pub mod reproduce;
 pub mod run_picture;
 pub(crate) mod surface_picture;
 pub mod terminal;
+
+#[cfg(feature = "gpu")]
+pub(crate) use crate::gpu;
+#[cfg(not(feature = "gpu"))]
+pub(crate) use no_gpu as gpu;

@@ -1,8 +1,24 @@
 //! Files that are written: they last before anything calls them complete, and a disk without room is called that.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::path::Path;
+
+use unit_prefix::NumberPrefix;
+
+/// A number of bytes that prints in decimal units, such as `1.50 GB`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bytes(pub u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match NumberPrefix::decimal(self.0 as f64) {
+            NumberPrefix::Standalone(number) => write!(f, "{number:.0} B"),
+            NumberPrefix::Prefixed(prefix, number) => write!(f, "{number:.2} {prefix}B"),
+        }
+    }
+}
 
 /// What the machine says of a file that it could not read or write; where there is no room for it, in our words.
 pub(crate) fn told(e: &io::Error) -> String {

@@ -252,7 +252,6 @@ pub(crate) fn validate(contacts: &[Contact], plan: &Plan) -> Result<(), EngineEr
 mod tests {
     use super::*;
     use crate::cpu::Cpu;
-    use crate::gpu::{Choice, Gpu};
 
     #[test]
     fn a_run_shorter_than_the_time_between_samples_has_its_two_ends() {
@@ -296,8 +295,13 @@ mod tests {
             ("step.tolerance", steps(1e-3, Some(0.0))),
             ("step.tolerance", steps(1e-3, Some(f64::NAN))),
         ];
-        let engines: [Box<dyn Engine>; 3] =
-            [Box::new(Cpu::new()), Box::new(Gpu::new(Choice::Any).unwrap()), Box::new(crate::app::baseline::Baseline)];
+        let engines: [Box<dyn Engine>; _] = [
+            Box::new(Cpu::new()),
+            #[cfg(feature = "gpu")]
+            Box::new(crate::gpu::Gpu::new(crate::gpu::Choice::Any).unwrap()),
+            #[cfg(feature = "cli")]
+            Box::new(crate::app::baseline::Baseline),
+        ];
         for engine in engines {
             assert!(engine.rollout(&[], &good, &|_| true).is_ok());
             for (field, plan) in &bad {

@@ -81,18 +81,24 @@ impl From<InputError> for PatchError {
     }
 }
 
+/// The command that installs a software Vulkan driver on Debian and Ubuntu.
+pub const INSTALL_SOFTWARE_DRIVER: &str = "sudo apt-get install --no-install-recommends mesa-vulkan-drivers libvulkan1";
+
 /// An engine that could not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// No adapter that `wgpu` could open.
     #[error(
         "no GPU adapter found ({reason}). A software driver is enough: `{command}`; or use `--engine cpu`",
-        command = crate::gpu::INSTALL_SOFTWARE_DRIVER
+        command = INSTALL_SOFTWARE_DRIVER
     )]
     NoAdapter {
         /// What `wgpu` said.
         reason: String,
     },
+    /// The feature `gpu` was left out of this program.
+    #[error("built without GPU support: expected a build with the feature `gpu`, or the CPU's engine")]
+    NoGpu,
     /// The device refused.
     #[error("the GPU device failed: {0}")]
     Device(String),

@@ -14,6 +14,6 @@ mod room;
 mod shader;
 mod staging;
 
-pub use adapter::{Adapter, Choice, INSTALL_SOFTWARE_DRIVER, adapters};
+pub use adapter::{Adapter, Choice, adapters};
 pub use engine::Gpu;
 pub use shader::{Reduced, Shape, Variant, source};

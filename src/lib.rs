@@ -33,7 +33,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![doc = include_str!("../ARCHITECTURE.md")]
+// Some of what modules share only the GPU's engine or the application takes.
+#![cfg_attr(not(all(feature = "gpu", feature = "cli")), allow(dead_code, unused_imports))]
 
+#[cfg(feature = "cli")]
 pub mod app;
 pub mod body;
 pub mod contact;
@@ -42,6 +45,7 @@ mod disk;
 pub mod engine;
 pub mod error;
 pub mod friction;
+#[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod input;
 pub mod kernel;

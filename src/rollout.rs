@@ -13,6 +13,7 @@ pub(crate) mod npz;
 mod record;
 mod spool;
 
+pub use crate::disk::Bytes;
 pub use fate::{Fate, Outcome, ROTATION_SPUN, SLIPPED};
 pub use needs::{Needs, needs};
 pub use record::{Counts, Summary};
@@ -21,8 +22,6 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-
-use indicatif::DecimalBytes;
 
 use crate::disk;
 use crate::engine::Engine;
@@ -104,9 +103,9 @@ pub enum RolloutError {
         /// Memory, or the disk.
         what: String,
         /// How much the run takes.
-        bytes: DecimalBytes,
+        bytes: Bytes,
         /// How much there is.
-        free: DecimalBytes,
+        free: Bytes,
         /// What it is the sum of.
         sum: String,
         /// What takes less.
@@ -120,9 +119,9 @@ pub enum RolloutError {
         /// The disk, its quota, or the limit of a file.
         why: &'static str,
         /// How much the rest of the run takes.
-        more: DecimalBytes,
+        more: Bytes,
         /// How much there is.
-        free: DecimalBytes,
+        free: Bytes,
         /// What to do.
         remedy: &'static str,
         /// How to keep what is there; empty if nothing is.

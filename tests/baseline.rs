@@ -1,4 +1,5 @@
 //! The opponent of the benches is a fair one: it solves the same equations, to the same accuracy.
+#![cfg(feature = "cli")]
 
 mod common;
 

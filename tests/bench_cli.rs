@@ -1,4 +1,5 @@
 //! `bristle bench` from outside. What it measures is not tested for speed, only for meaning.
+#![cfg(feature = "cli")]
 
 use assert_cmd::Command;
 use bristle::number::simd::Simd;

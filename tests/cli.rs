@@ -1,4 +1,5 @@
 //! The program from outside: what it writes, and what it says about bad input.
+#![cfg(feature = "cli")]
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
 //! How fast an Elasto-Plastic grid that sticks creeps under triangles of loads, where the model stays where it is.
+#![cfg(feature = "gpu")]
 
 mod common;
 

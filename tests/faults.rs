@@ -1,4 +1,5 @@
 //! What becomes of a run that is killed, that finds no room, or that could never find it.
+#![cfg(feature = "cli")]
 #![cfg(unix)]
 
 use std::fs;

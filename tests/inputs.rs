@@ -1,6 +1,7 @@
 //! Files that may be anything: whatever their bytes, they are taken or refused, in little memory.
 //!
 //! The functions are those of `cargo fuzz` (see docs/contributing.md), which tries more of them, for longer.
+#![cfg(feature = "cli")]
 
 #[path = "../fuzz/harness.rs"]
 mod harness;

@@ -1,4 +1,5 @@
 //! Limit surfaces against closed forms, tables, look-ups and brute force.
+#![cfg(feature = "gpu")]
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
 //! What large runs may take: on the device, and of the machine's memory.
+#![cfg(all(feature = "gpu", feature = "cli"))]
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,5 @@
 //! Whatever the parameters: nothing becomes non-finite and, under inputs that the steps resolve, no bristle leaves its bound.
+#![cfg(feature = "gpu")]
 
 mod common;
 

@@ -1,6 +1,7 @@
 //! Pushes of a plate against the limit surface of its supports: made ones, whose height and friction the fit must
 //! find, and measured ones. The measured data are not part of the project: without their folder
 //! (`BRISTLE_REAL_PUSHES`, or `../shared/data/real_pushes`) the test says so and passes.
+#![cfg(feature = "cli")]
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
 //! The numbers of `bristle reproduce` against converged solutions, and both pages from outside.
+#![cfg(feature = "cli")]
 
 use std::collections::BTreeMap;
 use std::fs;

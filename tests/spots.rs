@@ -2,6 +2,7 @@
 //!
 //! The references follow `Rule`'s definitions term by term in double precision and share nothing with the library. By
 //! `cells` they integrate over every cell by quadrature.
+#![cfg(feature = "gpu")]
 
 use std::f64::consts::SQRT_2;
 use std::sync::OnceLock;

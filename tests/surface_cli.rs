@@ -1,4 +1,5 @@
 //! `bristle surface` and `bristle margin` from outside: what they write, and what they say about bad input.
+#![cfg(feature = "cli")]
 
 use std::fs;
 use std::path::Path;

@@ -2,9 +2,6 @@
 
 use crate::error::EngineError;
 
-/// The command that installs a software Vulkan driver on Debian and Ubuntu.
-pub const INSTALL_SOFTWARE_DRIVER: &str = "sudo apt-get install --no-install-recommends mesa-vulkan-drivers libvulkan1";
-
 /// Which adapters will do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {

@@ -1,10 +1,11 @@
 //! Which vector instructions the CPU engine uses.
 
 /// Vector instructions of a processor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Simd {
     /// What every processor of the architecture has: SSE2 on x86-64, NEON on aarch64.
-    #[value(name = "portable")]
+    #[cfg_attr(feature = "cli", value(name = "portable"))]
     Baseline,
     /// AVX2 and FMA.
     Avx2,

@@ -3,14 +3,13 @@
 use std::fmt;
 use std::path::Path;
 
-use indicatif::DecimalBytes;
 use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System};
 
 use super::blocks::{self, Blocks, FEW};
 use super::{Left, Options, RolloutError, left, partial, spool};
 use crate::contact::{Contact, Model};
 use crate::cpu;
-use crate::disk;
+use crate::disk::{self, Bytes};
 use crate::engine::Engine;
 use crate::scenario::Scenario;
 
@@ -41,8 +40,8 @@ pub struct Needs {
 
 impl fmt::Display for Needs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the run takes {} of disk while it is written: {}", DecimalBytes(self.disk_bytes), self.disk)?;
-        self.free_bytes.map_or(Ok(()), |free| write!(f, "; {} are free", DecimalBytes(free)))
+        write!(f, "the run takes {} of disk while it is written: {}", Bytes(self.disk_bytes), self.disk)?;
+        self.free_bytes.map_or(Ok(()), |free| write!(f, "; {} are free", Bytes(free)))
     }
 }
 
@@ -77,7 +76,7 @@ fn disk_sum(scenario: &Scenario, parameters: u64) -> (u64, String) {
             n * (parameters * 8 + 2 * contact),
             format!("{n} contacts x {} bytes of parameters and outcomes", parameters * 8 + 2 * contact),
         ),
-        (map + RECORDS, format!("{} of pictures and records", DecimalBytes(map + RECORDS))),
+        (map + RECORDS, format!("{} of pictures and records", Bytes(map + RECORDS))),
     ])
 }
 
@@ -117,7 +116,7 @@ impl Needs {
     /// Refuses what does not fit: into `memory` [byte] that is left, and onto the disk of `out`.
     fn check(&self, out: &Path, memory: Option<u64>) -> Result<(), RolloutError> {
         let refuse = |what: String, bytes: u64, free: u64, sum: &str, remedy| {
-            let (bytes, free, sum) = (DecimalBytes(bytes), DecimalBytes(free), sum.to_owned());
+            let (bytes, free, sum) = (Bytes(bytes), Bytes(free), sum.to_owned());
             Err(RolloutError::Needs { what, bytes, free, sum, remedy })
         };
         let fewer = "expected fewer contacts (`-n`), fewer samples (`--record-every`)";
@@ -144,12 +143,12 @@ impl Needs {
             other => return other,
         };
         let Some((why, remedy)) = disk::no_room(&source) else { return RolloutError::Io { path, source } };
-        let more = DecimalBytes(self.disk_bytes.saturating_sub(disk::size(&partial(out))));
+        let more = Bytes(self.disk_bytes.saturating_sub(disk::size(&partial(out))));
         let resume = match left(out) {
             Left::Contacts(n) => format!(" with `--resume`, which keeps the {n} contacts that are complete"),
             Left::Nothing | Left::All => String::new(),
         };
-        RolloutError::Full { path, why, more, free: DecimalBytes(disk::free(out).unwrap_or(0)), remedy, resume }
+        RolloutError::Full { path, why, more, free: Bytes(disk::free(out).unwrap_or(0)), remedy, resume }
     }
 }
 

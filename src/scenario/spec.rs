@@ -75,7 +75,8 @@ fn record_every() -> f64 {
 }
 
 /// What computes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 pub enum EngineChoice {
     /// A hardware GPU if there is one, else the CPU. The default.
@@ -88,7 +89,8 @@ pub enum EngineChoice {
 }
 
 /// Precision of the bristles' arithmetic. The body's equations are in double precision, or in compensated sums on a GPU.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
     /// Single: the step's error is some ten times its rounding. The default.
@@ -152,7 +154,8 @@ pub enum FormName {
 }
 
 /// How cells become integrals.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 pub enum RuleName {
     /// Exact integrals over cells of constant pressure. The default.

@@ -29,7 +29,8 @@ pub struct Pressed {
 }
 
 /// Where loads act and twists are told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum At {
     /// The centre of pressure of each patch.
     #[default]

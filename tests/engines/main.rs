@@ -1,4 +1,5 @@
 //! One suite for every engine: a new one is one more line at the end of this file.
+#![cfg(feature = "gpu")]
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -79,7 +79,7 @@ pub(super) fn measure(
 fn once(subject: &Subject, contacts: &[Contact], plan: &Plan) -> Result<Found, EngineError> {
     let (used, taken) = (AtomicU64::new(0), AtomicU64::new(0));
     let look = |_: u64| {
-        if let Some([in_use, reserved]) = subject.as_gpu().and_then(crate::gpu::Gpu::memory) {
+        if let Some([in_use, reserved]) = subject.as_gpu().and_then(crate::app::gpu::Gpu::memory) {
             used.fetch_max(in_use, Ordering::Relaxed);
             taken.fetch_max(reserved, Ordering::Relaxed);
         }

@@ -5,10 +5,10 @@ use std::time::Instant;
 
 use super::Kind;
 use crate::app::baseline::Baseline;
+use crate::app::gpu::{Choice, Gpu};
 use crate::cpu::Cpu;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::gpu::{Choice, Gpu};
 use crate::number::simd::Simd;
 
 /// The engines by name.

@@ -1,10 +1,10 @@
 //! Which engine computes.
 
 use super::Failure;
+use crate::app::gpu::{Choice, Gpu};
 use crate::cpu::Cpu;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::gpu::{Choice, Gpu};
 use crate::scenario::{EngineChoice, Precision};
 
 /// Opens the engine. `Auto` takes a hardware adapter, never a software one, else the CPU, and says
@@ -34,6 +34,7 @@ pub(super) fn open(choice: EngineChoice, precision: Precision, quiet: bool) -> R
             Err(e) => {
                 let why = match e {
                     EngineError::NoAdapter { .. } => "no hardware adapter".to_owned(),
+                    EngineError::NoGpu => "built without GPU support".to_owned(),
                     e => e.to_string(),
                 };
                 tell(format_args!("engine: cpu in f32 ({why}); --precision f64 for double precision"));

@@ -5,6 +5,7 @@ use serde_json::json;
 use super::{Failure, print, print_text};
 use crate::cpu::Cpu;
 use crate::engine::Engine;
+use crate::error::INSTALL_SOFTWARE_DRIVER;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -18,7 +19,7 @@ pub(super) struct Info {
 
 impl Info {
     pub(super) fn run(&self) -> Result<(), Failure> {
-        let adapters = serde_json::to_value(crate::gpu::adapters()).map_err(Failure::of_machine)?;
+        let adapters = serde_json::to_value(crate::app::gpu::adapters()).map_err(Failure::of_machine)?;
         let cpu = json!({
             "name": Cpu::new().info().adapter,
             "threads": rayon::current_num_threads(),
@@ -34,7 +35,10 @@ impl Info {
         text += "\nGPU adapters, f32\n";
         let list = adapters.as_array().map(Vec::as_slice).unwrap_or_default();
         if list.is_empty() {
-            text += &format!("  none; for a software driver: {}\n", crate::gpu::INSTALL_SOFTWARE_DRIVER);
+            text += &match cfg!(feature = "gpu") {
+                true => format!("  none; for a software driver: {INSTALL_SOFTWARE_DRIVER}\n"),
+                false => "  none: this program was built without GPU support\n".to_owned(),
+            };
         }
         for adapter in list.iter().filter_map(serde_json::Value::as_object) {
             text += &lines(adapter, 1);

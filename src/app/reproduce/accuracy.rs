@@ -6,12 +6,12 @@ use super::context::{Context, Error};
 use super::item::{Item, Wanted};
 use super::setup::{IN_HAND_DURATION, Oscillating, Setup};
 use crate::app::bench::{converged_error, cpu_seconds};
+use crate::app::gpu::{Choice, Gpu};
 use crate::app::page::{Table, short};
 use crate::contact::Contact;
 use crate::cpu::Cpu;
 use crate::engine::{DEFAULT_STEP, DEFAULT_TOLERANCE, Engine, LONGEST_STEP, Plan, Trajectories};
 use crate::friction::Law;
-use crate::gpu::{Choice, Gpu};
 use crate::statistics::order;
 
 pub(super) const IDS: &[&str] = &["accuracy"];

@@ -4,11 +4,11 @@ use std::time::Instant;
 
 use super::context::{Context, Error};
 use super::item::{Item, Wanted};
+use crate::app::gpu::{Choice, Gpu};
 use crate::app::page::{Chart, Line, Picture, Scale, Table, ink, short};
 use crate::contact::Contact;
 use crate::cpu::Cpu;
 use crate::engine::{DEFAULT_TOLERANCE, Engine, LONGEST_STEP, Plan};
-use crate::gpu::{Choice, Gpu};
 use crate::scenario::Scenario;
 use crate::statistics::quantile;
 

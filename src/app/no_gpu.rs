@@ -1,0 +1,62 @@
+//! What stands for the GPU engine in a program that was built without it: an engine that never opens.
+
+use crate::contact::Contact;
+use crate::engine::{Engine, EngineInfo, Plan, Progress, Trajectories};
+use crate::error::EngineError;
+use crate::limit_surface::{Rule, Table};
+use crate::patch::Patch;
+
+/// Which adapters would do.
+#[derive(Clone, Copy, Debug)]
+pub enum Choice {
+    /// Hardware only.
+    Hardware,
+    /// Any.
+    Any,
+}
+
+/// An adapter; there is none.
+#[derive(Debug, serde::Serialize)]
+pub struct Adapter {
+    /// Whether it runs on the CPU.
+    pub software: bool,
+}
+
+/// The adapters of this machine that the program can use: none.
+pub fn adapters() -> Vec<Adapter> {
+    Vec::new()
+}
+
+/// The engine; there is none.
+#[derive(Debug)]
+pub enum Gpu {}
+
+impl Gpu {
+    /// Fails.
+    pub fn new(_: Choice) -> Result<Self, EngineError> {
+        Err(EngineError::NoGpu)
+    }
+
+    /// As that of the GPU engine, as are the others.
+    pub fn adapter(&self) -> &Adapter {
+        match *self {}
+    }
+
+    pub fn memory(&self) -> Option<[u64; 2]> {
+        match *self {}
+    }
+
+    pub fn tables(&self, _: &[Patch], _: Rule, _: usize) -> Result<Vec<Table>, EngineError> {
+        match *self {}
+    }
+}
+
+impl Engine for Gpu {
+    fn info(&self) -> EngineInfo {
+        match *self {}
+    }
+
+    fn rollout(&self, _: &[Contact], _: &Plan, _: &Progress<'_>) -> Result<Trajectories, EngineError> {
+        match *self {}
+    }
+}
