@@ -12,7 +12,7 @@ use crate::engine::{Engine, EngineInfo, Plan, Progress, Trajectories, validate};
 use crate::error::EngineError;
 use crate::kernel::step::{Bristles, Failed, Inputs, Solver, bristles};
 use crate::number::real::{Lanes, Real};
-use crate::number::simd::Simd;
+pub use crate::number::simd::Simd;
 #[cfg(target_arch = "x86_64")]
 use crate::number::x86::{Avx2F32, Avx2F64, Avx512F32, Avx512F64};
 use crate::schedule::slot;

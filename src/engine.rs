@@ -230,7 +230,15 @@ pub trait Engine: Send + Sync {
     /// What runs.
     fn info(&self) -> EngineInfo;
 
-    /// Simulates `contacts` over `plan`.
+    /// Simulates `contacts` over `plan`, to its end.
+    ///
+    /// # Errors
+    /// A plan or a contact out of range, or a device that fails.
+    fn run(&self, contacts: &[Contact], plan: &Plan) -> Result<Trajectories, EngineError> {
+        self.rollout(contacts, plan, &|_| true)
+    }
+
+    /// As [`Engine::run`], and calls `progress` on the way.
     ///
     /// # Errors
     /// A plan or a contact out of range, a device that fails, or a stop asked for by `progress`. A contact that becomes non-finite is
@@ -303,9 +311,9 @@ mod tests {
             Box::new(crate::app::baseline::Baseline),
         ];
         for engine in engines {
-            assert!(engine.rollout(&[], &good, &|_| true).is_ok());
+            assert!(engine.run(&[], &good).is_ok());
             for (field, plan) in &bad {
-                match engine.rollout(&[], plan, &|_| true) {
+                match engine.run(&[], plan) {
                     Err(EngineError::Argument(e)) => assert_eq!(e.field, *field, "{plan:?}"),
                     other => panic!("{plan:?}: {other:?}"),
                 }

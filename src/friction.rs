@@ -1,6 +1,6 @@
 //! The friction of one bristle: parameters with units, and their validation.
 //!
-//! The equations that both engines run are in [`crate::kernel::friction`] and
+//! The equations that both engines run are in `src/kernel/friction.rs` and
 //! `shaders/friction.wgsl`; this file holds what a user sets.
 
 use crate::error::ParameterError;

@@ -3,17 +3,13 @@
 //! An object of 200 g held between two finger pads that open a little: it slips, and is caught again.
 //!
 //! ```
-//! use std::sync::Arc;
-//! use bristle::body::{Body, Kind};
-//! use bristle::contact::{Contact, Initial, Inputs, Model};
-//! use bristle::cpu::Cpu;
-//! use bristle::engine::{DEFAULT_STEP, Engine, Plan};
-//! use bristle::friction::Friction;
-//! use bristle::patch::{Grid, Patch, Shape};
-//! use bristle::schedule::Signal;
+//! use bristle::body::Kind;
+//! use bristle::{Body, Contact, Initial, Inputs, Model, Signal};
+//! use bristle::{Cpu, DEFAULT_STEP, Engine, Plan};
+//! use bristle::{Friction, Grid, Patch, Shape};
 //!
 //! let contact = Contact {
-//!     patch: Arc::new(Patch::shape(Grid::new(11, 11, 0.02, 0.02)?, Shape::Disc)?),
+//!     patch: Patch::shape(Grid::new(11, 11, 0.02, 0.02)?, Shape::Disc)?.into(),
 //!     model: Model::Distributed,
 //!     friction: Friction { mu_c: 0.8, mu_s: 0.9, ..Friction::default() },
 //!     body: Body { kind: Kind::Gripper, mass: 0.2, inertia: 4.8e-4, pads: 2, offset: [0.0; 2] },
@@ -25,18 +21,37 @@
 //!     initial: Initial::default(),
 //! };
 //! // A gripper of 2 N holds mu f_N = 3.2 N on both pads, more than the 1.96 N of the weight; 1 N does not.
-//! let plan = Plan::new(0.2, DEFAULT_STEP, 0.01)?;
-//! let out = Cpu::new().rollout(&[contact], &plan, &|_| true)?;
+//! let out = Cpu::new().run(&[contact], &Plan::new(0.2, DEFAULT_STEP, 0.01)?)?;
 //! let y: Vec<f64> = out.pose.iter().map(|q| q[1]).collect();
 //! assert!(y[5].abs() < 1e-6 && y[10] < -1e-3, "sticks, then slips");
 //! assert!((y[19] - y[20]).abs() < 1e-6, "is caught again");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-#![doc = include_str!("../ARCHITECTURE.md")]
+//!
+//! # Where things are
+//!
+//! - A [`Contact`] is a [`Patch`] with pressure on its [`Grid`], its [`Friction`], its [`Body`], and [`Inputs`]
+//!   over time.
+//! - An [`Engine`] takes contacts over a [`Plan`] to [`Trajectories`]: [`Cpu`], or `Gpu` in single precision.
+//!   [`Engine::rollout`] tells how far it is, and can be stopped.
+//! - A [`Table`] holds the limit surface of a patch, the wrenches of steady sliding; [`Surface`] says how far a
+//!   load may grow before the patch slips.
+//! - A [`Scenario`] says from which distributions contacts are drawn; [`mod@rollout`] simulates one to files.
+//! - Lengths are in metres, forces in newtons, angles in radians, unless a field says otherwise.
+//!
+//! # Features
+//!
+//! Both are on by default; `default-features = false` leaves the library with its CPU engine.
+//!
+//! - `gpu`: the GPU engine, through `wgpu`.
+//! - `cli`: the program `bristle`, its pages and benchmarks.
+
 // Some of what modules share only the GPU's engine or the application takes.
 #![cfg_attr(not(all(feature = "gpu", feature = "cli")), allow(dead_code, unused_imports))]
 
+// For `src/main.rs`, tests and benches: it promises nothing to other crates.
 #[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod app;
 pub mod body;
 pub mod contact;
@@ -48,9 +63,9 @@ pub mod friction;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod input;
-pub mod kernel;
+mod kernel;
 pub mod limit_surface;
-pub mod number;
+mod number;
 pub mod patch;
 pub mod planar;
 pub mod random;
@@ -59,3 +74,19 @@ pub mod scenario;
 pub mod schedule;
 pub mod statistics;
 pub mod surfaces;
+
+pub use body::Body;
+pub use contact::{Bristles, Contact, Form, Initial, Inputs, Model, TwistPoint};
+pub use cpu::{Cpu, Simd};
+pub use engine::{
+    DEFAULT_STEP, DEFAULT_TOLERANCE, Engine, EngineInfo, LONGEST_STEP, Plan, Reason, Status, Trajectories,
+};
+pub use error::{EngineError, ParameterError, PatchError};
+pub use friction::{Friction, Law};
+#[cfg(feature = "gpu")]
+pub use gpu::{Choice, Gpu};
+pub use limit_surface::{DEFAULT_N_LS, Ellipsoid, LookUp, Margin, Quartic, Rule, Surface, Table};
+pub use patch::{Grid, Patch, Shape};
+pub use planar::{Pose, Twist, Wrench};
+pub use scenario::{Scenario, ScenarioError};
+pub use schedule::Signal;

@@ -7,13 +7,13 @@ mod common;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use bristle::Simd;
 use bristle::body::Kind;
 use bristle::contact::{Bristles, Contact, Form, Model};
 use bristle::cpu::Cpu;
 use bristle::engine::{Plan, Reason, Trajectories};
 use bristle::friction::Law;
 use bristle::limit_surface::{Rule, Table};
-use bristle::number::simd::Simd;
 use bristle::patch::Exponent;
 use bristle::schedule::{Signal, Sine};
 use common::{bits, of, plan, random_contact, rollout};

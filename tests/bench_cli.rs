@@ -2,7 +2,7 @@
 #![cfg(feature = "cli")]
 
 use assert_cmd::Command;
-use bristle::number::simd::Simd;
+use bristle::Simd;
 use serde_json::Value;
 
 /// Runs `bristle bench`; returns exit code, stdout and stderr.

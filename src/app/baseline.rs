@@ -31,7 +31,7 @@ use crate::schedule::slot;
 ///
 /// let contact = in_hand(11, Law::ElastoPlastic, 1)?;
 /// let end = |engine: &dyn Engine, step| -> Result<[f64; 3], Box<dyn std::error::Error>> {
-///     let out = engine.rollout(&contact, &Plan::new(0.05, step, 0.05)?, &|_| true)?;
+///     let out = engine.run(&contact, &Plan::new(0.05, step, 0.05)?)?;
 ///     Ok(out.pose[1])
 /// };
 /// let (theirs, ours) = (end(&Baseline, 5e-6)?, end(&Cpu::new(), DEFAULT_STEP)?);

@@ -16,7 +16,7 @@ use bristle::schedule::Signal;
 
 /// Runs to the end, whatever happens.
 pub fn rollout(engine: &dyn Engine, contacts: &[Contact], plan: &Plan) -> Trajectories {
-    engine.rollout(contacts, plan, &|_| true).unwrap_or_else(|e| panic!("{e}"))
+    engine.run(contacts, plan).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// A plan that returns the bristles too.

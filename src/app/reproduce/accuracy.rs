@@ -108,7 +108,7 @@ fn find(engine: &dyn Engine, case: Case, contact: &Contact, plan: &Plan, quick: 
     let spent = || before.zip(cpu_seconds()).map_or(f64::NAN, |(before, now)| now - before);
     let mut runs = 0.0;
     let out = loop {
-        let out = engine.rollout(contacts, plan, &|_| true)?;
+        let out = engine.run(contacts, plan)?;
         runs += 1.0;
         // Not less than told, and no second run where nothing is known.
         if quick || !(spent() < TOLD) {
@@ -144,7 +144,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
                 // What is done once, such as compiling a shader, is no part of a run's cost.
                 let short = Plan::new(0.01, DEFAULT_STEP, 0.01)?;
                 for plan in [short.clone(), short.with_tolerance(DEFAULT_TOLERANCE)?] {
-                    engine.rollout(std::slice::from_ref(&contact), &plan, &|_| true)?;
+                    engine.run(std::slice::from_ref(&contact), &plan)?;
                 }
                 let one = |plan: &Plan| find(&**engine, case, &contact, plan, context.quick);
                 found.push(plans.iter().map(one).collect::<Result<_, _>>()?);

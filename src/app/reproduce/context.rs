@@ -70,7 +70,7 @@ impl Context<'_> {
     /// Simulates contacts in double precision over a plan.
     pub(super) fn simulate_in(&self, contacts: &[Contact], plan: &Plan) -> Result<Runs, Error> {
         let start = Instant::now();
-        let out = Cpu::new().rollout(contacts, plan, &|_| true)?;
+        let out = Cpu::new().run(contacts, plan)?;
         if let Some(k) = out.status.iter().position(|s| s.failure.is_some()) {
             return Err(Error::Failed(format!("contact {k}")));
         }

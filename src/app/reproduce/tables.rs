@@ -257,7 +257,7 @@ fn in_hand(context: &Context<'_>) -> Result<Item, Error> {
         let time = |contact: &Contact| -> Result<f64, Error> {
             let mut failed = None;
             let seconds = least(context.full_or(3, 2), 1, || {
-                failed = engine.rollout(std::slice::from_ref(contact), &plan, &|_| true).err();
+                failed = engine.run(std::slice::from_ref(contact), &plan).err();
             });
             failed.map_or(Ok(seconds), |e| Err(e.into()))
         };
@@ -266,7 +266,7 @@ fn in_hand(context: &Context<'_>) -> Result<Item, Error> {
         let explicit = Plan::new(part, 5e-6, part)?;
         let baseline = (map == "circle").then(|| {
             let seconds = least(1, 1, || {
-                black_box(Baseline.rollout(std::slice::from_ref(&grid), &explicit, &|_| true).is_ok());
+                black_box(Baseline.run(std::slice::from_ref(&grid), &explicit).is_ok());
             });
             seconds * IN_HAND_DURATION / part
         });

@@ -235,7 +235,7 @@ fn draw(each: u64) -> Result<Vec<Drawn>, Error> {
 
 /// The poses at the end [m, m, rad], and all passes.
 fn ends(engine: &dyn Engine, contacts: &[Contact], plan: &Plan) -> Result<(Vec<[f64; 3]>, u64), Error> {
-    let out = engine.rollout(contacts, plan, &|_| true)?;
+    let out = engine.run(contacts, plan)?;
     let last = |k: usize| out.pose[out.of(k).end - 1];
     Ok(((0..contacts.len()).map(last).collect(), out.status.iter().map(|s| s.passes).sum()))
 }

@@ -37,7 +37,7 @@ struct Point {
 
 impl Point {
     fn of(engine: &dyn Engine, contact: &Contact, plan: &Plan) -> Result<Self, Error> {
-        let out = engine.rollout(std::slice::from_ref(contact), plan, &|_| true)?;
+        let out = engine.run(std::slice::from_ref(contact), plan)?;
         let off = converged_error(contact.friction.law, &out.time, &out.pose).map(|[m, _]| m);
         Ok(Self {
             setting: plan.tolerance.map_or_else(|| format!("{:e} s", plan.step), |t| format!("{t:e} m/s")),

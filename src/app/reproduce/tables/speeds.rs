@@ -64,7 +64,7 @@ pub(super) fn step(engine: &dyn Engine, contact: &Contact, steps: usize, tries: 
     let plan = Plan::new(duration, DT, duration)?;
     let mut failed = None;
     let seconds = least(tries, steps, || {
-        if let Err(e) = engine.rollout(std::slice::from_ref(contact), &plan, &|_| true) {
+        if let Err(e) = engine.run(std::slice::from_ref(contact), &plan) {
             failed = Some(e);
         }
     });
