@@ -89,7 +89,7 @@ pub const INSTALL_SOFTWARE_DRIVER: &str = "sudo apt-get install --no-install-rec
 pub enum EngineError {
     /// No adapter that `wgpu` could open.
     #[error(
-        "no GPU adapter found ({reason}). A software driver is enough: `{command}`; or use `--engine cpu`",
+        "no GPU adapter found ({reason}). A software driver is enough: `{command}`; or use `engine = \"cpu\"`",
         command = INSTALL_SOFTWARE_DRIVER
     )]
     NoAdapter {
@@ -97,14 +97,14 @@ pub enum EngineError {
         reason: String,
     },
     /// The feature `gpu` was left out of this program.
-    #[error("built without GPU support: expected a build with the feature `gpu`, or the CPU's engine")]
+    #[error("built without GPU support: expected a build with the feature `gpu`, or use `engine = \"cpu\"`")]
     NoGpu,
     /// The device refused.
     #[error("the GPU device failed: {0}")]
     Device(String),
     /// One contact alone is beyond a limit of the adapter.
     #[error(
-        "contact {contact}: {requested} {what}: expected at most {max} on this adapter; {remedy}, or use `--engine cpu`"
+        "contact {contact}: {requested} {what}: expected at most {max} on this adapter; {remedy}, or use `engine = \"cpu\"`"
     )]
     Limit {
         /// Index in the batch.

@@ -75,22 +75,22 @@ pub enum RolloutError {
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// There is a run already.
-    #[error("{0} exists: expected a new directory (`--out`), or `--force` to replace it")]
+    #[error("{0} exists: expected a new directory (`out`), or `force` to replace it")]
     Exists(PathBuf),
     /// There is an unfinished run.
-    #[error("{0} holds an unfinished run: `--resume` continues it, `--force` starts anew")]
+    #[error("{0} holds an unfinished run: `resume` continues it, `force` starts anew")]
     Unfinished(PathBuf),
     /// A name that unfinished runs have.
-    #[error("{0}: runs that are not finished have names like that: expected another `--out`")]
+    #[error("{0}: runs that are not finished have names like that: expected another `out`")]
     Partial(PathBuf),
     /// Something that is no run is in the way.
-    #[error("{0} is no run of bristle, and stays: expected another `--out`")]
+    #[error("{0} is no run of bristle, and stays: expected another `out`")]
     NotARun(PathBuf),
     /// Another process is at it.
-    #[error("{0} is being written by another process: wait for its end, or choose another `--out`")]
+    #[error("{0} is being written by another process: wait for its end, or choose another `out`")]
     Running(PathBuf),
     /// The run to resume is another one.
-    #[error("{path} holds a run with another {what}: expected another `--out`, or `--force` to start anew")]
+    #[error("{path} holds a run with another {what}: expected another `out`, or `force` to start anew")]
     Different {
         /// The directory.
         path: PathBuf,

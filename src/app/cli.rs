@@ -9,6 +9,7 @@ mod engine;
 mod help;
 mod info;
 mod margin;
+mod options;
 mod progress;
 mod report;
 mod reproduce;
@@ -23,6 +24,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::app::terminal;
+use crate::error::{EngineError, ParameterError};
+use crate::scenario::ScenarioError;
 use crate::surfaces::{self, Sweep};
 
 /// Simulate thousands of LuGre and Elasto-Plastic friction patches at once.
@@ -80,8 +83,9 @@ fn scenario_file(path: &Path) -> Result<PathBuf, Failure> {
 
 /// The sweeps of `--sweep` arguments over the file `path`, after `changes`.
 fn sweeps(path: &Path, changes: &[String], texts: &[String]) -> Result<Vec<Sweep>, Failure> {
-    let mut sweeps: Vec<Sweep> = texts.iter().map(|s| s.parse()).collect::<Result<_, _>>().map_err(Failure::of_user)?;
-    surfaces::expand(path, changes, &mut sweeps).map_err(Failure::of_user)?;
+    let option = |e: ParameterError| Failure::of_user(ParameterError { field: "--sweep".into(), ..e });
+    let mut sweeps: Vec<Sweep> = texts.iter().map(|s| s.parse()).collect::<Result<_, _>>().map_err(option)?;
+    surfaces::expand(path, changes, &mut sweeps).map_err(Failure::of_scenario)?;
     Ok(sweeps)
 }
 
@@ -124,6 +128,16 @@ impl Failure {
     /// The user can mend it by asking for something else.
     fn of_user(error: impl fmt::Display) -> Self {
         Self { message: error.to_string(), code: 2 }
+    }
+
+    /// A scenario, or what shall be done to it, is wrong.
+    fn of_scenario(error: ScenarioError) -> Self {
+        Self::of_user(options::of_scenario(&error))
+    }
+
+    /// An engine does not open, or fails.
+    fn of_engine(error: EngineError) -> Self {
+        Self::of_machine(options::of_engine(&error.to_string()))
     }
 
     /// The machine refused.

@@ -119,7 +119,7 @@ impl Needs {
             let (bytes, free, sum) = (Bytes(bytes), Bytes(free), sum.to_owned());
             Err(RolloutError::Needs { what, bytes, free, sum, remedy })
         };
-        let fewer = "expected fewer contacts (`-n`), fewer samples (`--record-every`)";
+        let fewer = "expected fewer contacts (`contacts`), fewer samples (`record_every`)";
         if let Some(free) = memory.filter(|free| *free < self.memory_bytes) {
             return refuse(
                 "memory".to_owned(),
@@ -131,7 +131,7 @@ impl Needs {
         }
         if let Some(free) = self.free_bytes.filter(|free| *free < self.disk_bytes) {
             let what = format!("disk space at {} while it is written", out.display());
-            return refuse(what, self.disk_bytes, free, &self.disk, format!("{fewer} or another `--out`"));
+            return refuse(what, self.disk_bytes, free, &self.disk, format!("{fewer} or another `out`"));
         }
         Ok(())
     }
@@ -145,7 +145,7 @@ impl Needs {
         let Some((why, remedy)) = disk::no_room(&source) else { return RolloutError::Io { path, source } };
         let more = Bytes(self.disk_bytes.saturating_sub(disk::size(&partial(out))));
         let resume = match left(out) {
-            Left::Contacts(n) => format!(" with `--resume`, which keeps the {n} contacts that are complete"),
+            Left::Contacts(n) => format!(" with `resume`, which keeps the {n} contacts that are complete"),
             Left::Nothing | Left::All => String::new(),
         };
         RolloutError::Full { path, why, more, free: Bytes(disk::free(out).unwrap_or(0)), remedy, resume }

@@ -124,7 +124,7 @@ impl Spool {
     pub fn resume(partial: &Path, identity: &Value, samples: usize) -> Result<Self, RolloutError> {
         let path = partial.join(PROGRESS);
         let Some(text) = text(&path)? else { return Self::create(partial, identity, samples) };
-        let broken = || io(&path)(std::io::Error::other("not as this program writes it: start anew with `--force`"));
+        let broken = || io(&path)(std::io::Error::other("not as this program writes it: start anew with `force`"));
         let state: Value = serde_json::from_str(&text).map_err(|_| broken())?;
         for what in ["scenario", "maps", "engine", "version"] {
             if state["identity"][what] != identity[what] {
@@ -143,9 +143,7 @@ impl Spool {
             let open = || {
                 let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path)?;
                 if file.metadata()?.len() < done.saturating_mul(column.bytes(samples)) {
-                    return Err(std::io::Error::other(
-                        "shorter than the progress file says: start anew with `--force`",
-                    ));
+                    return Err(std::io::Error::other("shorter than the progress file says: start anew with `force`"));
                 }
                 Ok(file)
             };

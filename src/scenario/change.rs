@@ -32,8 +32,7 @@ const PAIRS: [(&str, &str); 2] = [("patch.size", "0.02"), ("patch.cells", "21")]
 /// No `=`, an empty key, a path through something that is no table, a key to remove that is not there, or text that is not
 /// TOML.
 pub fn change(text: &str, change: &str) -> Result<String, ScenarioError> {
-    let shown = change.strip_prefix('~').map_or(change.to_owned(), |key| format!("--unset {key}"));
-    let wrong = |reason: String| ScenarioError::Override { change: shown.clone(), reason };
+    let wrong = |reason: String| ScenarioError::Override { change: change.to_owned(), reason };
     let path = |key: &'_ str| {
         let path: Vec<String> = key.trim().split('.').map(|part| part.trim().to_owned()).collect();
         let is_whole = path.iter().all(|part| !part.is_empty());

@@ -95,10 +95,8 @@ fn kind(Spec { body, inputs, initial, .. }: &Spec) -> Check {
             let names: Vec<&str> = idle.iter().map(|(key, _)| *key).collect();
             let kind = format!("{:?}", body.kind).to_lowercase();
             let needs = if body.kind == Prescribed && inputs.twist.is_none() { ", but `inputs.twist`" } else { "" };
-            let accepted = format!(
-                "none of these with kind = \"{kind}\"{needs}; on the command line `--unset {}` removes them",
-                names.join(",")
-            );
+            let accepted =
+                format!("none of these with kind = \"{kind}\"{needs}; unsetting `{}` removes them", names.join(","));
             Err(ParameterError::new(names.join(", "), "given", accepted))
         }
     }

@@ -87,7 +87,7 @@ impl PatchSource {
         }
         let patches = Patches::prepare(&patch, base).map_err(|e| at(&e.field, e.message))?;
         if patch.frame.is_none() && !patches.frames().is_empty() {
-            let accepted = "expected `frame`, for nothing is drawn (see `--sweep patch.frame=all`)";
+            let accepted = "expected `frame`, for nothing is drawn (see the sweep `patch.frame=all`)";
             return Err(at("patch.file", format!("patch.file: has several frames: {accepted}")));
         }
         let drawn = patches.draw(f_n.unwrap_or(1.0), &mut Drawer::new(Draw::new(0, 0), false));
@@ -122,7 +122,7 @@ pub(crate) fn frames(text: &str, base: &Path, name: &str) -> Result<Vec<usize>, 
 
 /// The first key that does nothing where nothing is drawn and nothing moves, and what to say about it.
 fn without_effect(spec: &PatchSpec) -> Option<(&'static str, &'static str)> {
-    const CONSTANT: &str = "a constant, for nothing is drawn from a file with a patch alone (see `--sweep`)";
+    const CONSTANT: &str = "a constant, for nothing is drawn from a file with a patch alone (see sweeps)";
     let drawn = |n: &Option<Number>| n.as_ref().is_some_and(|n| !n.is_constant());
     let sizes = spec.size.as_ref().map(OneOrTwo::both);
     [

@@ -19,7 +19,7 @@ pub enum ScenarioError {
     /// Something in the text, with its place.
     #[error("{0}")]
     Text(Box<Excerpt>),
-    /// A change asked for on the command line that cannot be applied.
+    /// A change, or a sweep, that cannot be applied.
     #[error("`{change}`: {reason}")]
     Override {
         /// The change, as given.

@@ -105,7 +105,7 @@ fn errors_have_a_place_and_say_what_is_accepted() {
             "body.kind=prescribed",
             "box.toml:17:8",
             "body.mass, body.inertia, inputs.gravity = given: expected none of these with kind = \"prescribed\", but \
-             `inputs.twist`; on the command line `--unset body.mass,body.inertia,inputs.gravity` removes them",
+             `inputs.twist`; unsetting `body.mass,body.inertia,inputs.gravity` removes them",
         ),
         ("body.kind=hand", "box.toml:16:8", "`world`"),
         ("patch.shape=sqare", "box.toml:7:9", "did you mean `square`?"),

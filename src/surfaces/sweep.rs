@@ -49,7 +49,7 @@ impl FromStr for Sweep {
         let wrong = |why: &str| {
             let accepted =
                 format!("`key=first:last:count` or `key=[value, ..]`, such as `patch.size=0.01:0.03:5`{why}");
-            ParameterError::new("--sweep", format!("`{text}`"), accepted)
+            ParameterError::new("sweep", format!("`{text}`"), accepted)
         };
         let (key, range) = text.split_once('=').ok_or_else(|| wrong(""))?;
         let (key, range) = (key.trim().to_owned(), range.trim());

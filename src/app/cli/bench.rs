@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
-use super::{Failure, print};
+use super::{Failure, options, print};
 use crate::app::bench::{self, EngineName, Options, Work};
 use crate::app::terminal;
 use crate::number::simd::Simd;
@@ -100,7 +100,8 @@ impl BenchArguments {
         if terminal && !self.quiet {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }
-        let report = done.map_err(Failure::of_machine)?;
+        let mut report = done.map_err(Failure::of_engine)?;
+        report.no_gpu = report.no_gpu.as_deref().map(options::of_engine);
         if self.json {
             print(&serde_json::to_string(&report).map_err(Failure::of_machine)?)
         } else {

@@ -18,7 +18,7 @@ pub(super) fn open(choice: EngineChoice, precision: Precision, quiet: bool) -> R
     let on_gpu = precision == Precision::F32;
     match choice {
         EngineChoice::Cpu => Ok(cpu(precision)),
-        EngineChoice::Gpu if on_gpu => Ok(Box::new(Gpu::new(Choice::Any).map_err(Failure::of_machine)?)),
+        EngineChoice::Gpu if on_gpu => Ok(Box::new(Gpu::new(Choice::Any).map_err(Failure::of_engine)?)),
         EngineChoice::Gpu => {
             Err(Failure::of_user("precision = f64: a GPU computes in f32; expected f32, or the engine cpu or auto"))
         }

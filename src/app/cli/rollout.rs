@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::changes::Changes;
 use super::progress::Progress;
-use super::{Failure, engine, note, print, print_text, scenario_file};
+use super::{Failure, engine, note, options, print, print_text, scenario_file};
 use crate::app::run_picture::svg;
 use crate::error::EngineError;
 use crate::rollout::{Left, Options, ROTATION_SPUN, RolloutError, SLIPPED, Summary, complete, left, needs, run};
@@ -80,7 +80,7 @@ pub(super) struct Rollout {
 
 impl Rollout {
     pub(super) fn run(&self) -> Result<(), Failure> {
-        let scenario = Scenario::load(&scenario_file(&self.file)?, &self.changes()).map_err(Failure::of_user)?;
+        let scenario = Scenario::load(&scenario_file(&self.file)?, &self.changes()).map_err(Failure::of_scenario)?;
         super::set_threads(self.threads)?;
         let out = self.out.clone().unwrap_or_else(|| {
             let whole = self.file.canonicalize().unwrap_or_default();
@@ -219,7 +219,8 @@ fn stop_when_interrupted(out: &Path, report: bool, stop: &Arc<Stop>) {
 }
 
 fn failure(e: RolloutError) -> Failure {
-    if e.is_users() { Failure::of_user(e) } else { Failure::of_machine(e) }
+    let told = options::of_run(&e);
+    if e.is_users() { Failure::of_user(told) } else { Failure::of_machine(told) }
 }
 
 fn text(s: &Summary) -> String {

@@ -1,0 +1,65 @@
+//! Errors of the library in the words of the command line: it calls settings by their fields, we by our options.
+
+use crate::rollout::RolloutError;
+use crate::scenario::ScenarioError;
+
+/// Settings of a run and of engines, and their options.
+const OF_RUNS: [(&str, &str); 6] = [
+    ("`out`", "`--out`"),
+    ("`force`", "`--force`"),
+    ("`resume`", "`--resume`"),
+    ("`contacts`", "`-n`"),
+    ("`record_every`", "`--record-every`"),
+    ("`engine = \"cpu\"`", "`--engine cpu`"),
+];
+/// What may be done to a scenario. A scenario has fields of its own with such names, so these are whole phrases.
+const OF_SCENARIOS: [(&str, &str); 3] = [
+    ("; unsetting `", "; on the command line `--unset "),
+    ("(see the sweep `", "(see `--sweep "),
+    ("(see sweeps)", "(see `--sweep`)"),
+];
+
+fn replace(text: &str, all: &[(&str, &str)]) -> String {
+    all.iter().fold(text.to_owned(), |text, (field, option)| text.replace(field, option))
+}
+
+/// What an engine says.
+pub(super) fn of_engine(error: &str) -> String {
+    replace(error, &OF_RUNS)
+}
+
+/// What a run says.
+pub(super) fn of_run(error: &RolloutError) -> String {
+    match error {
+        RolloutError::Scenario(error) => of_scenario(error),
+        error => replace(&error.to_string(), &OF_RUNS),
+    }
+}
+
+/// What a scenario says.
+pub(super) fn of_scenario(error: &ScenarioError) -> String {
+    match error {
+        ScenarioError::Override { change, reason } if change.starts_with('~') => {
+            format!("`--unset {}`: {reason}", &change[1..])
+        }
+        error => replace(&error.to_string(), &OF_SCENARIOS),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::change;
+
+    #[test]
+    fn errors_name_fields_in_the_library_and_options_on_the_command_line() {
+        let there = RolloutError::Exists("runs/a".into());
+        assert_eq!(there.to_string(), "runs/a exists: expected a new directory (`out`), or `force` to replace it");
+        assert_eq!(of_run(&there), "runs/a exists: expected a new directory (`--out`), or `--force` to replace it");
+        let wrong = change("[friction]\n", "~friction.mu").unwrap_err();
+        assert!(wrong.to_string().starts_with("`~friction.mu`: "), "{wrong}");
+        assert!(of_scenario(&wrong).starts_with("`--unset friction.mu`: "), "{wrong}");
+        let unknown = "unknown field `force`, expected one of `contacts`, `record_every`";
+        assert_eq!(replace(unknown, &OF_SCENARIOS), unknown);
+    }
+}
