@@ -1,7 +1,6 @@
 //! The moving body: its inertia and how its twist becomes the patch's.
 
-use crate::error::ParameterError;
-use crate::friction::check;
+use crate::error::{ParameterError, check};
 use crate::planar::{Pose, Twist, Wrench};
 
 /// How patch and body hang together.

@@ -5,8 +5,8 @@ mod steady;
 use std::sync::Arc;
 
 use crate::body::{Body, Kind};
-use crate::error::ParameterError;
-use crate::friction::{Friction, check};
+use crate::error::{ParameterError, check};
+use crate::friction::Friction;
 use crate::limit_surface::{Surface, Table};
 use crate::patch::{Exponent, Hertz, Patch};
 use crate::planar::{Pose, Twist};

@@ -3,14 +3,18 @@
 mod abreast;
 mod row;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use crate::contact::Contact;
+use crate::contact::{Contact, Model};
 use crate::engine::{Engine, EngineInfo, Plan, Progress, Trajectories, validate};
 use crate::error::EngineError;
-use crate::kernel::step::{Bristles, Failed, Inputs, Solver, bristles};
+use crate::kernel::bristles::Bristles;
+use crate::kernel::grid::Grid;
+use crate::kernel::reduced::Reduced;
+use crate::kernel::step::{Failed, Inputs, Solver};
 use crate::number::real::{Lanes, Real};
 pub use crate::number::simd::Simd;
 #[cfg(target_arch = "x86_64")]
@@ -151,6 +155,15 @@ impl Engine for Cpu {
             out.bristles = bristles;
         }
         Ok(out)
+    }
+}
+
+/// The bristles of `contact`, the cells `active` of a grid ([`Contact::active_cells`]) in numbers `R`.
+pub fn bristles<R: Real + 'static>(contact: &Contact, active: Vec<usize>) -> Box<dyn Bristles> {
+    match &contact.model {
+        Model::Distributed => Box::new(Grid::<R>::new(contact, active)),
+        Model::Ellipsoid(form) => Box::new(Reduced::new(contact, None, *form)),
+        Model::LimitSurface(table, form) => Box::new(Reduced::new(contact, Some(Arc::clone(table)), *form)),
     }
 }
 

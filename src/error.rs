@@ -23,6 +23,11 @@ impl ParameterError {
     }
 }
 
+/// Refuses a value that is not `ok`, or not finite.
+pub(crate) fn check(field: &str, value: f64, accepted: impl Into<String>, ok: bool) -> Result<(), ParameterError> {
+    if ok && value.is_finite() { Ok(()) } else { Err(ParameterError::new(field, value, accepted)) }
+}
+
 /// A pressure map that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PatchError {

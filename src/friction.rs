@@ -3,7 +3,7 @@
 //! The equations that both engines run are in `src/kernel/friction.rs` and
 //! `shaders/friction.wgsl`; this file holds what a user sets.
 
-use crate::error::ParameterError;
+use crate::error::{ParameterError, check};
 
 /// Which ordinary differential equation a bristle follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -128,14 +128,6 @@ impl Friction {
 
 /// Below this `s/v_s` the slope of the Stribeck curve is held, so that `gamma < 1` stays finite.
 pub const STRIBECK_X_MIN: f64 = 0.05;
-
-pub(crate) fn check(field: &str, value: f64, accepted: impl Into<String>, ok: bool) -> Result<(), ParameterError> {
-    if ok && value.is_finite() {
-        Ok(())
-    } else {
-        Err(ParameterError { field: field.to_owned(), value: format!("{value}"), accepted: accepted.into() })
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -5,6 +5,7 @@
 
 pub mod abreast;
 pub mod apart;
+pub mod bristles;
 pub mod distributed;
 pub mod friction;
 pub mod grid;

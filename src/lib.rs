@@ -67,6 +67,7 @@ mod kernel;
 pub mod limit_surface;
 mod number;
 pub mod patch;
+mod plan;
 pub mod planar;
 pub mod random;
 pub mod rollout;

@@ -14,8 +14,7 @@ pub use shape::Shape;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::error::{ParameterError, PatchError};
-use crate::friction::check;
+use crate::error::{ParameterError, PatchError, check};
 
 /// A grid of `nx` x `ny` rectangular cells of `dx` x `dy` [m].
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -13,10 +13,11 @@ use crate::kernel::abreast::Bits;
 use crate::kernel::abreast::grid::Grids;
 use crate::kernel::abreast::group::{Group, pass};
 use crate::kernel::abreast::reduced::Reduceds;
+use crate::kernel::bristles::Bristles;
 use crate::kernel::friction::Consts;
 use crate::kernel::grid::Grid;
 use crate::kernel::reduced::Reduced;
-use crate::kernel::step::{Bristles, observe};
+use crate::kernel::step::observe;
 use crate::number::real::Real;
 use crate::schedule::{Interval, Timeline, slot};
 

@@ -6,8 +6,8 @@ pub mod group;
 pub mod reduced;
 pub mod transform;
 
+use super::bristles::Bristles;
 use super::friction::Stage;
-use super::step::Bristles;
 use super::three::{Mat3, Vec3};
 use crate::number::real::Real;
 use crate::patch::Patch;

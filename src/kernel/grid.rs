@@ -2,10 +2,10 @@
 
 use nalgebra::Vector3;
 
+use super::bristles::Bristles;
 use super::distributed::{Cells, Rate, Sums, moved, settle, sweep, wrench};
 use super::friction::{Consts, Stage};
 use super::rest::Rest;
-use super::step::Bristles;
 use crate::contact::Contact;
 use crate::number::real::Real;
 use crate::patch::Patch;

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use nalgebra::{Matrix3, Vector3};
 
+use super::bristles::{Bristles, LEAST_REACH, STRAIGHT};
 use super::distributed::{Rate, Sums};
 use super::friction::{Consts, Motion, Stage, motion, ramp, ramp_root};
-use super::step::{Bristles, LEAST_REACH, STRAIGHT};
 use crate::contact::{Carry, Contact, Form, radius_of, reshapes};
 use crate::limit_surface::Table;
 use crate::patch::Patch;

@@ -1,19 +1,14 @@
 //! The step: SDIRK2 with one sweep over the cells between solves (`docs/model.md`, section 5).
 //! Twin: `shaders/step.wgsl`.
 
-use std::sync::Arc;
-
 use nalgebra::{Matrix3, Vector3};
 
+use super::bristles::Bristles;
 use super::distributed::{Rate, Sums};
 use super::friction::{Stage, steepest_between};
-use super::grid::Grid;
-use super::reduced::Reduced;
 use crate::body::{Kind, Transform};
-use crate::contact::{Contact, Model};
-use crate::engine::{Plan, Reason, Status};
-use crate::number::real::Real;
-use crate::patch::Patch;
+use crate::contact::Contact;
+use crate::plan::{Plan, Reason, Status};
 use crate::planar::{Pose, Twist, Wrench};
 use crate::schedule::{Interval, slot};
 
@@ -23,11 +18,6 @@ pub const KAPPA: f64 = 1.0 - std::f64::consts::FRAC_1_SQRT_2;
 pub const PULL: f64 = 1.0 + std::f64::consts::SQRT_2;
 /// A Newton step smaller than this [m/s], and than the tolerance if there is one, ends a stage.
 pub const NEWTON_TOLERANCE: f64 = 1e-4;
-/// A Newton step is also as good as its derivative only if it turns the twist of a bristle on a limit surface by less than
-/// this [rad], two or three cells of a table: [`Bristles::reach`], `docs/model.md`, section 6.4.
-pub const STRAIGHT: f64 = 0.2;
-/// A Newton step smaller than this [m/s] may turn it by any angle.
-pub const LEAST_REACH: f64 = 3e-6;
 /// Newton steps of a stage at most.
 pub const NEWTON_MOST: u32 = 3;
 /// The rule against branch jumps never asks for a shorter step than this [s], `docs/model.md` (50).
@@ -68,47 +58,6 @@ pub const MASS_MARGIN: f64 = 0.5;
 /// The contact was stopped; its status says where and why.
 #[derive(Clone, Copy, Debug)]
 pub struct Failed;
-
-/// The bristles of a contact, whatever its model and the numbers that it is computed in.
-pub trait Bristles {
-    /// One sweep at patch twist `u`: finishes the stage `finish`, answers for the stage `next`.
-    fn sweep(&mut self, u: Twist, finish: Option<&Stage<f64>>, next: Option<&Stage<f64>>) -> Sums;
-    /// The friction wrench [N, N, N m] at the patch origin in the present state, and the share of the normal force on
-    /// slipping bristles.
-    fn wrench(&self, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64);
-    /// Remembers the states.
-    fn keep(&mut self);
-    /// Goes back to the states that were kept.
-    fn restore(&mut self);
-    /// How far [m/s] around patch twist `u` the derivative of the force is good.
-    fn reach(&self, _u: Twist) -> f64 {
-        f64::INFINITY
-    }
-    /// How near a single bristle was to slipping when it last answered: `|zeta*|` over its limit [-]; 0 of a grid, whose
-    /// cells slip one after the other.
-    fn loading(&self) -> f64 {
-        0.0
-    }
-    /// How far the force has moved since the states were kept: `sum w E^T (zeta - kept)` [-, -, m].
-    fn moved(&self) -> Vector3<f64>;
-    /// The states `zeta` [-], as [`crate::contact::Initial::bristles`] takes them.
-    fn states(&self) -> Vec<[f64; 2]>;
-    /// `L^2` [m^2], which weighs angular against linear velocity.
-    fn arm2(&self, patch: &Patch) -> f64;
-    /// Follows the map of `patch`, under `mu_c`.
-    fn remap(&mut self, patch: &Patch, mu_c: f64);
-    /// Whether a stage must be finished on the map that it was solved on.
-    fn holds_map(&self) -> bool;
-}
-
-/// The bristles of `contact`, the cells `active` of a grid ([`Contact::active_cells`]) in numbers `R`.
-pub fn bristles<R: Real + 'static>(contact: &Contact, active: Vec<usize>) -> Box<dyn Bristles> {
-    match &contact.model {
-        Model::Distributed => Box::new(Grid::<R>::new(contact, active)),
-        Model::Ellipsoid(form) => Box::new(Reduced::new(contact, None, *form)),
-        Model::LimitSurface(table, form) => Box::new(Reduced::new(contact, Some(Arc::clone(table)), *form)),
-    }
-}
 
 /// The state of one contact, stepped through its intervals.
 pub struct Solver<'a> {

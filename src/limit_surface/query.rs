@@ -13,8 +13,7 @@ use rayon::prelude::*;
 use super::newton::{Found, Searches};
 use super::rule::Rule;
 use super::sample::{Surface, unit};
-use crate::error::ParameterError;
-use crate::friction::check;
+use crate::error::{ParameterError, check};
 use crate::planar::{Twist, Wrench};
 
 /// Relative distance of the bounds at which a search ends.

@@ -1,8 +1,7 @@
 //! Pressure that follows the normal force, `docs/model.md` (20).
 
 use super::Grid;
-use crate::error::ParameterError;
-use crate::friction::check;
+use crate::error::{ParameterError, check};
 
 /// The exponent `k` of `docs/model.md` (20).
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -66,7 +66,7 @@ fn contact(spec: &Spec) -> Check {
         if !hertz || spec.patch.exponent_per_newton.is_some() {
             return Err(unused("contact.table_force", "patch.shape = \"hertz\" with a fixed `exponent`"));
         }
-        crate::friction::check("contact.table_force", force, "a finite force > 0 [N]", force > 0.0)?;
+        crate::error::check("contact.table_force", force, "a finite force > 0 [N]", force > 0.0)?;
     }
     Ok(())
 }

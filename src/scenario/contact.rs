@@ -159,8 +159,8 @@ fn inputs(spec: &InputsSpec, body: &Body, d: &mut Drawer) -> Result<Inputs, Para
         let direction = number("inputs.tilt.direction", &tilt.direction, 0.0);
         let g = number("inputs.tilt.gravity", &tilt.gravity, GRAVITY);
         let quarter = std::f64::consts::FRAC_PI_2;
-        crate::friction::check("inputs.tilt.angle", angle, "0 to pi/2 [rad]", (0.0..=quarter).contains(&angle))?;
-        crate::friction::check("inputs.tilt.gravity", g, "a finite number >= 0 [m/s^2]", g >= 0.0)?;
+        crate::error::check("inputs.tilt.angle", angle, "0 to pi/2 [rad]", (0.0..=quarter).contains(&angle))?;
+        crate::error::check("inputs.tilt.gravity", g, "a finite number >= 0 [m/s^2]", g >= 0.0)?;
         let down = g * angle.sin();
         inputs.gravity = [Signal::constant(down * direction.cos()), Signal::constant(down * direction.sin())];
         inputs.normal_force = Signal::constant(body.mass * g * angle.cos() / f64::from(body.pads));

@@ -12,7 +12,7 @@ use super::place::from_toml;
 use super::shapes::OneOrTwo;
 use super::spec::PatchSpec;
 use super::{Scenario, ScenarioError};
-use crate::friction::check;
+use crate::error::check;
 use crate::limit_surface::Rule;
 use crate::patch::Patch;
 use crate::random::Draw;

@@ -124,7 +124,7 @@ impl Signal {
     /// # Errors
     /// A period that is not a finite number > 0.
     pub fn held(mut self, period: f64) -> Result<Self, ParameterError> {
-        crate::friction::check("hold", period, "a finite period >= 1e-6 s", period >= 1e-6)?;
+        crate::error::check("hold", period, "a finite period >= 1e-6 s", period >= 1e-6)?;
         self.hold = Some(period);
         Ok(self)
     }

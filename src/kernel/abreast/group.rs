@@ -9,16 +9,17 @@ use super::transform::{Transform, at};
 use super::{Abreast, Bits, add3};
 use crate::body;
 use crate::contact::Contact;
-use crate::engine::Plan;
+use crate::kernel::bristles::Bristles;
 use crate::kernel::friction::{Stage, steepest_between};
 use crate::kernel::step::{
-    ARMS, AROUND, Bristles, CHANGE, ERROR_CONSTANT, FRESH_STEP, KAPPA, LEAST_TOLERANCE, MASS_MARGIN, NEAR_SLIP,
-    NEWTON_MOST, NEWTON_TOLERANCE, PULL, RELATIVE_TOLERANCE, RETREAT, SAFETY, SHORTEST_CHOSEN_STEP,
-    SHORTEST_RULED_STEP, SHORTEST_TRIED_STEP, THIRD_ORDER_SHARE,
+    ARMS, AROUND, CHANGE, ERROR_CONSTANT, FRESH_STEP, KAPPA, LEAST_TOLERANCE, MASS_MARGIN, NEAR_SLIP, NEWTON_MOST,
+    NEWTON_TOLERANCE, PULL, RELATIVE_TOLERANCE, RETREAT, SAFETY, SHORTEST_CHOSEN_STEP, SHORTEST_RULED_STEP,
+    SHORTEST_TRIED_STEP, THIRD_ORDER_SHARE,
 };
 use crate::kernel::three::Vec3;
 use crate::number::real::{LANES, Real};
 use crate::number::simd::copies;
+use crate::plan::Plan;
 use crate::planar::{Pose, Twist};
 use crate::schedule::{Interval, Term, slot};
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::{Abreast, Bits, add3};
 use crate::contact::reshapes;
+use crate::kernel::bristles::{Bristles, LEAST_REACH, STRAIGHT};
 use crate::kernel::friction::{Consts, Stage, motion, ramp, ramp_root};
 use crate::kernel::reduced::{ROOT_ITERATIONS, Reduced};
-use crate::kernel::step::{Bristles, LEAST_REACH, STRAIGHT};
 use crate::kernel::three::{Mat3, Vec3};
 use crate::limit_surface::Table;
 use crate::number::real::{LANES, Real};
