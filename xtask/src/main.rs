@@ -1,10 +1,13 @@
 //! Chores of the project. `cargo xtask test` is the test command: it makes sure that there is a
 //! Vulkan driver (a software one will do), then runs every test. `cargo xtask asan` runs them under the address sanitizer.
+//! `cargo xtask check` looks for what the compiler does not see.
+
+mod check;
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-const USAGE: &str = "usage: cargo xtask test|asan [arguments of cargo test]";
+const USAGE: &str = "usage: cargo xtask test|asan [arguments of cargo test], cargo xtask check";
 
 /// Tests that cannot pass under the address sanitizer, which needs terabytes of addresses and makes programs larger and slower.
 const NOT_UNDER_ASAN: [(&str, &str); 2] = [
@@ -17,9 +20,27 @@ fn main() -> ExitCode {
     match arguments.split_first() {
         Some((task, rest)) if task == "test" => test(rest),
         Some((task, rest)) if task == "asan" => asan(rest),
+        Some((task, [])) if task == "check" => check(),
         _ => {
             eprintln!("{USAGE}");
             ExitCode::from(2)
+        }
+    }
+}
+
+fn check() -> ExitCode {
+    // The manifest's folder is one below the project's.
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
+    match check::faults(root) {
+        Ok(faults) if faults.is_empty() => ExitCode::SUCCESS,
+        Ok(faults) => {
+            faults.iter().for_each(|fault| eprintln!("{fault}"));
+            eprintln!("xtask: {} faults", faults.len());
+            ExitCode::FAILURE
+        }
+        Err(e) => {
+            eprintln!("xtask: {e}");
+            ExitCode::FAILURE
         }
     }
 }

@@ -1,0 +1,154 @@
+//! `cargo xtask check`: what the compiler does not see. Layers import only from below, as the table of ARCHITECTURE.md lists
+//! them, and no line is wider than [`WIDEST`].
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Columns of the widest line of code.
+const WIDEST: usize = 120;
+/// Folders of code.
+const CODE: [&str; 7] = ["src", "shaders", "benches", "tests", "examples", "xtask", "fuzz"];
+
+/// What is wrong below `root`, a line each: place and fault.
+pub fn faults(root: &Path) -> Result<Vec<String>, String> {
+    let mut files = Vec::new();
+    for folder in CODE {
+        collect(&root.join(folder), &mut files)?;
+    }
+    files.sort();
+    let architecture = read(&root.join("ARCHITECTURE.md"))?;
+    let layers = layers(&architecture);
+    if layers.is_empty() {
+        return Err("ARCHITECTURE.md has no table of layers: rows `| number | names |`".to_owned());
+    }
+    let mut out = Vec::new();
+    for file in &files {
+        let text = read(file)?;
+        let place = file.strip_prefix(root).unwrap_or(file);
+        out.extend(too_wide(place, &text));
+        if let Ok(inside) = place.strip_prefix("src") {
+            out.extend(upwards(place, inside, &text, &layers));
+        }
+    }
+    Ok(out)
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// The files of Rust and WGSL in a folder that git may track; none if there is no such folder.
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
+    for entry in entries {
+        let path = entry.map_err(|e| format!("{}: {e}", folder.display()))?.path();
+        if path.is_dir() {
+            if path.file_name().is_some_and(|name| name != "target") {
+                collect(&path, files)?;
+            }
+        } else if path.extension().is_some_and(|e| e == "rs" || e == "wgsl") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn too_wide(place: &Path, text: &str) -> Vec<String> {
+    let wide = text.lines().enumerate().map(|(n, line)| (n + 1, line.chars().count()));
+    wide.filter(|(_, width)| *width > WIDEST)
+        .map(|(n, width)| format!("{}:{n}: {width} columns: expected at most {WIDEST}", place.display()))
+        .collect()
+}
+
+/// The modules of the crate in the order of the rows `| number | names | .. |`: each may import from those before it.
+fn layers(architecture: &str) -> BTreeMap<String, usize> {
+    let mut out = BTreeMap::new();
+    for line in architecture.lines() {
+        let mut cells = line.trim().split('|').skip(1).map(str::trim);
+        let (Some(number), Some(names)) = (cells.next(), cells.next()) else { continue };
+        if number.parse::<u32>().is_err() {
+            continue;
+        }
+        for name in names.split('`').skip(1).step_by(2) {
+            let next = out.len();
+            out.entry(name.to_owned()).or_insert(next);
+        }
+    }
+    out
+}
+
+/// Imports of a file from modules that are not before its own. Tests at the end of a file may use anything.
+fn upwards(place: &Path, inside: &Path, text: &str, layers: &BTreeMap<String, usize>) -> Vec<String> {
+    let first = inside.components().next().map(|c| c.as_os_str().to_string_lossy().into_owned()).unwrap_or_default();
+    let own = first.trim_end_matches(".rs");
+    if matches!(own, "lib" | "main") || inside.file_name().is_some_and(|name| name == "tests.rs") {
+        return Vec::new();
+    }
+    let Some(own_layer) = layers.get(own) else {
+        return vec![format!("{}: module `{own}` is not in ARCHITECTURE.md's table of layers", place.display())];
+    };
+    let mut out = Vec::new();
+    for (n, line) in text.lines().enumerate() {
+        if line.starts_with("mod tests {") {
+            break;
+        }
+        let code = line.split("//").next().unwrap_or_default();
+        for after in code.split("crate::").skip(1) {
+            let name: String = after.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            let is_module = name.starts_with(|c: char| c.is_lowercase());
+            if is_module && name != own && layers.get(&name).is_none_or(|layer| layer > own_layer) {
+                out.push(format!(
+                    "{}:{}: `{own}` imports `{name}`, which is not below it in ARCHITECTURE.md's table of layers",
+                    place.display(),
+                    n + 1
+                ));
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = "| layer | modules |\n|---|---|\n| 0 | `error`, `planar` | x |\n| 1 | `patch` | y |\n";
+
+    /// The faults of a project with one file of code beside the table above.
+    fn of(file: &str, text: &str) -> Vec<String> {
+        let root =
+            std::env::temp_dir().join(format!("bristle_check_{}_{}", std::process::id(), file.replace('/', "_")));
+        let path = root.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(root.join("ARCHITECTURE.md"), TABLE).unwrap();
+        fs::write(&path, text).unwrap();
+        let found = faults(&root).unwrap();
+        fs::remove_dir_all(root).unwrap();
+        found
+    }
+
+    #[test]
+    fn an_import_from_above_is_found_and_one_from_below_is_none() {
+        let found = of("src/planar.rs", "//! crate::patch\nuse crate::error::Error;\nlet x = crate::patch::new();\n");
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("src/planar.rs:3: `planar` imports `patch`"), "{found:?}");
+        assert_eq!(of("src/patch/map.rs", "use crate::planar::Twist;\nuse crate::Real;\n"), [""; 0]);
+        assert_eq!(of("src/error.rs", "use crate::planar::Twist;\n").len(), 1, "later in the same row");
+        assert_eq!(of("src/error.rs", "#[cfg(test)]\nmod tests {\nuse crate::patch::Patch;\n}\n"), [""; 0]);
+    }
+
+    #[test]
+    fn a_module_without_a_layer_is_found() {
+        assert_eq!(of("src/new.rs", "").len(), 1);
+        assert_eq!(of("src/patch.rs", "use crate::new::New;\n").len(), 1);
+    }
+
+    #[test]
+    fn a_wide_line_is_found() {
+        let line = |n: usize| format!("// {}\n", "\u{e9}".repeat(n - 3));
+        assert_eq!(of("shaders/step.wgsl", &line(WIDEST)), [""; 0]);
+        let found = of("shaders/wide.wgsl", &line(WIDEST + 1));
+        assert_eq!(found, [format!("shaders/wide.wgsl:1: {} columns: expected at most {WIDEST}", WIDEST + 1)]);
+    }
+}
