@@ -61,7 +61,8 @@ fn too_wide(place: &Path, text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The modules of the crate in the order of the rows `| number | names | .. |`: each may import from those before it.
+/// The modules of the crate in the order of the rows `| number | names | .. |`: each may import from those before it. Those
+/// of the application, which is a module itself, are called `app::name`.
 fn layers(architecture: &str) -> BTreeMap<String, usize> {
     let mut out = BTreeMap::new();
     for line in architecture.lines() {
@@ -71,8 +72,12 @@ fn layers(architecture: &str) -> BTreeMap<String, usize> {
             continue;
         }
         for name in names.split('`').skip(1).step_by(2) {
-            let next = out.len();
-            out.entry(name.to_owned()).or_insert(next);
+            // `app::{page, terminal}` are two.
+            let (parent, list) = name.split_once('{').unwrap_or(("", name));
+            for name in list.trim_end_matches('}').split(',') {
+                let next = out.len();
+                out.entry(format!("{parent}{}", name.trim())).or_insert(next);
+            }
         }
     }
     out
@@ -80,12 +85,12 @@ fn layers(architecture: &str) -> BTreeMap<String, usize> {
 
 /// Imports of a file from modules that are not before its own. Tests at the end of a file may use anything.
 fn upwards(place: &Path, inside: &Path, text: &str, layers: &BTreeMap<String, usize>) -> Vec<String> {
-    let first = inside.components().next().map(|c| c.as_os_str().to_string_lossy().into_owned()).unwrap_or_default();
-    let own = first.trim_end_matches(".rs");
-    if matches!(own, "lib" | "main") || inside.file_name().is_some_and(|name| name == "tests.rs") {
+    let own = inside.with_extension("").to_string_lossy().replace('\\', "/").replace('/', "::");
+    let own = module(&own);
+    if matches!(own.as_str(), "lib" | "main" | "app") || inside.file_name().is_some_and(|name| name == "tests.rs") {
         return Vec::new();
     }
-    let Some(own_layer) = layers.get(own) else {
+    let Some(own_layer) = layers.get(&own) else {
         return vec![format!("{}: module `{own}` is not in ARCHITECTURE.md's table of layers", place.display())];
     };
     let mut out = Vec::new();
@@ -95,7 +100,8 @@ fn upwards(place: &Path, inside: &Path, text: &str, layers: &BTreeMap<String, us
         }
         let code = line.split("//").next().unwrap_or_default();
         for after in code.split("crate::").skip(1) {
-            let name: String = after.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            let path: String = after.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | ':')).collect();
+            let name = module(&path);
             let is_module = name.starts_with(|c: char| c.is_lowercase());
             if is_module && name != own && layers.get(&name).is_none_or(|layer| layer > own_layer) {
                 out.push(format!(
@@ -109,11 +115,19 @@ fn upwards(place: &Path, inside: &Path, text: &str, layers: &BTreeMap<String, us
     out
 }
 
+/// The module that a path of names belongs to: its first name, or two of the application's.
+fn module(path: &str) -> String {
+    let names: Vec<&str> = path.split("::").filter(|name| !name.is_empty()).collect();
+    let deep = if names.first() == Some(&"app") { 2 } else { 1 };
+    names[..deep.min(names.len())].join("::")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const TABLE: &str = "| layer | modules |\n|---|---|\n| 0 | `error`, `planar` | x |\n| 1 | `patch` | y |\n";
+    const TABLE: &str = "| layer | modules |\n|---|---|\n| 0 | `error`, `planar` | x |\n| 1 | `patch` | y |\n\
+                         | 2 | `app::{page, cli}` | z |\n";
 
     /// The faults of a project with one file of code beside the table above.
     fn of(file: &str, text: &str) -> Vec<String> {
@@ -136,6 +150,13 @@ mod tests {
         assert_eq!(of("src/patch/map.rs", "use crate::planar::Twist;\nuse crate::Real;\n"), [""; 0]);
         assert_eq!(of("src/error.rs", "use crate::planar::Twist;\n").len(), 1, "later in the same row");
         assert_eq!(of("src/error.rs", "#[cfg(test)]\nmod tests {\nuse crate::patch::Patch;\n}\n"), [""; 0]);
+    }
+
+    #[test]
+    fn modules_of_the_application_have_layers_of_their_own() {
+        assert_eq!(of("src/app/cli/run.rs", "use crate::app::page::Page;\nuse crate::patch::Patch;\n"), [""; 0]);
+        assert_eq!(of("src/app/page.rs", "use crate::app::cli::Cli;\n").len(), 1);
+        assert_eq!(of("src/patch/file.rs", "use crate::app::page::Page;\n").len(), 1);
     }
 
     #[test]
