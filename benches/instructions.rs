@@ -1,13 +1,14 @@
-//! Instructions of the hot kernels under valgrind: the same numbers on a noisy machine, so that a regression shows.
+//! Instructions of the hot kernels under valgrind: the same numbers on a noisy machine, so that a regression
+//! shows.
 //!
 //! ```text
 //! cargo install --locked --version 0.20.0 gungraun-runner     # and valgrind, from your system
 //! cargo bench --profile profiling --bench instructions        # valgrind wants the names and lines of that profile
 //! ```
 //!
-//! One contact on one thread, 40 steps of the paper's in-hand case 2. Valgrind (3.19 at least) hides AVX-512 from a
-//! program, so that this counts the copy for AVX2; instructions are not time, and lanes of another width are other
-//! instructions. Each count is compared with the last run's (`target/gungraun`).
+//! One contact on one thread, 40 steps of the paper's in-hand case 2. Valgrind (3.19 at least) hides AVX-512
+//! from a program, so that this counts the copy for AVX2; instructions are not time, and lanes of another
+//! width are other instructions. Each count is compared with the last run's (`target/gungraun`).
 #![allow(missing_docs, unused_qualifications, reason = "what gungraun's macros write")]
 
 use std::hint::black_box;

@@ -1,5 +1,6 @@
-//! Tables of limit surfaces on one thread: one patch (a circle, a random map) and 256 random maps on one grid, by the
-//! three rules, in double and in single precision; the same from a basis; the same batches on the GPU; slip queries.
+//! Tables of limit surfaces on one thread: one patch (a circle, a random map) and 256 random maps on one
+//! grid, by the three rules, in double and in single precision; the same from a basis; the same batches on
+//! the GPU; slip queries.
 
 use std::hint::black_box;
 

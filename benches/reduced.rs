@@ -1,5 +1,5 @@
-//! The step with one bristle on a limit surface (exact cells, `N_ls = 20`) or an ellipsoid, over the size of the batch:
-//! contact-passes per second.
+//! The step with one bristle on a limit surface (exact cells, `N_ls = 20`) or an ellipsoid, over the size of
+//! the batch: contact-passes per second.
 
 mod common;
 
@@ -29,7 +29,8 @@ fn step(c: &mut Criterion) {
             // LuGre has one form.
             kinds.push(("surface, published", with(&Model::LimitSurface(table, Form::Published))));
         }
-        // A map is made anew once a row, as every 10 ms of a rollout: of another size, or of another shape with a table of its own.
+        // A map is made anew once a row, as every 10 ms of a rollout: of another size, or of another shape
+        // with a table of its own.
         for (name, exponent) in [("map grows", Exponent::Fixed(2.0)), ("map changes", Exponent::PerNewton(2.0))] {
             let rule = Hertz { exponent, ..Hertz::default() };
             let patch = Arc::new(Patch::hertz(*consistent[0].patch.grid(), rule, 2.0).expect("a valid map"));

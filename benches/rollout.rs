@@ -1,4 +1,5 @@
-//! `examples/in_hand.toml` from its text to its files: drawing, stepping, writing and the picture. Contacts per second.
+//! `examples/in_hand.toml` from its text to its files: drawing, stepping, writing and the picture. Contacts
+//! per second.
 
 mod common;
 

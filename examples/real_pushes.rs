@@ -1,10 +1,10 @@
 //! How well Coulomb friction predicts measured pushes: `cargo run --release --example real_pushes -- FOLDER`.
 //!
 //! Prints the median and the 90th percentile of the angle between the measured and the predicted wrench
-//! `(fx, fy, tau/0.05 m)` and the median error of its size, per set and per layout of the supports (a layout was
-//! pushed on two surfaces): with the loads of a plate at rest, and with the coefficient of friction and the height of
-//! the push fitted on other pushes. `bristle reproduce pushes --pushes FOLDER` draws the same. See
-//! [`bristle::app::reproduce::pushes`].
+//! `(fx, fy, tau/0.05 m)` and the median error of its size, per set and per layout of the supports (a layout
+//! was pushed on two surfaces): with the loads of a plate at rest, and with the coefficient of friction and
+//! the height of the push fitted on other pushes. `bristle reproduce pushes --pushes FOLDER` draws the same.
+//! See [`bristle::app::reproduce::pushes`].
 
 use std::collections::BTreeMap;
 use std::path::Path;

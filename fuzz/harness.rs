@@ -1,8 +1,8 @@
-//! What the readers of files are tried with: any bytes in place of a file. A reader may refuse them or take them, and does nothing else: it
-//! does not panic, run out of memory or go on for ever.
+//! What the readers of files are tried with: any bytes in place of a file. A reader may refuse them or take
+//! them, and does nothing else: it does not panic, run out of memory or go on for ever.
 //!
-//! `cargo fuzz` runs these functions on what it makes of the files in `seeds` (see docs/contributing.md), and `tests/inputs.rs` on those
-//! files with a few bytes changed. There, too, is what was found once.
+//! `cargo fuzz` runs these functions on what it makes of the files in `seeds` (see docs/contributing.md), and
+//! `tests/inputs.rs` on those files with a few bytes changed. There, too, is what was found once.
 
 use std::path::{Path, PathBuf};
 

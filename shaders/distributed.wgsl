@@ -1,9 +1,9 @@
-// The sweep over the cells of a grid: finishes one stage, answers for the next, sums (docs/model.md, section 5.5).
-// Twin: src/kernel/distributed.rs. Pairs of cells are strided over the lanes; each lane keeps its bristles
-// to itself for the whole dispatch. What a lane has beyond the last cell carries no pressure.
+// The sweep over the cells of a grid: finishes one stage, answers for the next, sums (docs/model.md, section
+// 5.5). Twin: src/kernel/distributed.rs. Pairs of cells are strided over the lanes; each lane keeps its
+// bristles to itself for the whole dispatch. What a lane has beyond the last cell carries no pressure.
 //
-// Loops over the pairs have a body of one line, which gpu/shader.rs writes out on hardware, so that cells stay in
-// registers.
+// Loops over the pairs have a body of one line, which gpu/shader.rs writes out on hardware, so that cells
+// stay in registers.
 
 // A cell of a map: centre in cells from the grid's centre, and its share of the normal force.
 struct Cell {

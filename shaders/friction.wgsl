@@ -1,8 +1,8 @@
 // One bristle over one stage of the step: its new state, exactly, and how its force changes with
 // the velocity (docs/model.md, sections 2 and 5.2 to 5.4). Twin: src/kernel/friction.rs.
 //
-// `Real` is f32 for a reduced bristle and vec2f for the cells of a grid: a lane takes them in pairs, so that it works
-// on one while the other waits for its own results.
+// `Real` is f32 for a reduced bristle and vec2f for the cells of a grid: a lane takes them in pairs, so that
+// it works on one while the other waits for its own results.
 
 // Pipeline constants: what a whole dispatch has in common.
 override elasto_plastic: bool = true;
@@ -109,8 +109,8 @@ fn motion(k: Consts, vx: Real, vy: Real) -> Motion {
     return Motion(vx, vy, s, vx * inv_s, vy * inv_s, bell, bell_slope);
 }
 
-// What the slope of exp(-x^2) does not exceed for x from least to most: by 2 x below its steepest place, and by FALLING/x^3
-// above it.
+// What the slope of exp(-x^2) does not exceed for x from least to most: by 2 x below its steepest place, and
+// by FALLING/x^3 above it.
 fn steepest_between(least: f32, most: f32) -> f32 {
     let x = max(least, FALLING_FROM);
     return min(max(most + most, FLATTEST), FALLING / (x * x * x));
@@ -140,8 +140,8 @@ struct Root {
     cos: Real,
 }
 
-// The start takes the ramp as a parabola on the half that holds the root, so that the equation is exact at that
-// half's end, and freezes the x before the square at its centre: a quadratic.
+// The start takes the ramp as a parabola on the half that holds the root, so that the equation is exact at
+// that half's end, and freezes the x before the square at its centre: a quadratic.
 fn root_start(k: Consts, y: Real, l: Real) -> Root {
     let width = 1.0 - k.s_ba;
     let middle = fma(0.5, width, k.s_ba);

@@ -86,12 +86,13 @@ fn asinhs(small: f32, big: f32, r: f32) -> vec2f {
     let z2 = z * z;
     let series = 1.0 + z2 * (1.0 / 3.0 + z2 * (1.0 / 5.0 + z2 * (1.0 / 7.0 + z2 * (1.0 / 9.0
         + z2 * (1.0 / 11.0 + z2 * (1.0 / 13.0 + z2 * (1.0 / 15.0)))))));
-    // The logarithm grows without bound as `small` vanishes; the square of `small` that multiplies it does not.
+    // The logarithm grows without bound as `small` vanishes; the square of `small` that multiplies it does
+    // not.
     return vec2f(2.0 * z * series, log(max(r + big, TINY_LENGTH) / max(small, TINY_LENGTH)));
 }
 
-// The antiderivatives (I, Gx, Gy) of R, a/R and b/R at a corner (a, b) from the centre of rotation, docs/model.md (91)
-// and (92).
+// The antiderivatives (I, Gx, Gy) of R, a/R and b/R at a corner (a, b) from the centre of rotation,
+// docs/model.md (91) and (92).
 fn corner(a: f32, b: f32) -> vec3f {
     let r = sqrt(a * a + b * b);
     let steep = abs(b) > abs(a);

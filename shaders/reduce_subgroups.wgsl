@@ -1,5 +1,5 @@
-// Sums over the lanes of a workgroup that is made of whole subgroups: added by the adapter within each, in an order
-// that it keeps, then one after the other.
+// Sums over the lanes of a workgroup that is made of whole subgroups: added by the adapter within each, in an
+// order that it keeps, then one after the other.
 
 var<workgroup> subgroup_sums: array<array<f32, 12>, SUBGROUPS>;
 var<private> lane: u32;

@@ -133,9 +133,9 @@ fn restore() {
     zeta_low = kept_low;
 }
 
-// How far around patch twist u the derivative of the force is good.
-// D of a limit surface depends on the direction of v_S, however slow: a step that is small against the tolerance may
-// turn a creeping twist through many cells of the table.
+// How far around patch twist u the derivative of the force is good. D of a limit surface depends on the
+// direction of v_S, however slow: a step that is small against the tolerance may turn a creeping twist
+// through many cells of the table.
 fn reach(u: vec3f) -> f32 {
     if (ellipsoid || !elasto_plastic) {
         return 1e30;
@@ -268,7 +268,8 @@ fn bristle3(k: Consts, st: Stage, m: Drive) -> Bristle3 {
     let b = ramp(k, x);
     // Elastic below break-away, to the last bit: a sum of z1 would lose some.
     let step = tau * pull + (1.0 - tau) / (1.0 + q) * (push - q * zeta);
-    return Bristle3(select(z, z0, tau == 1.0), step, vec3f(b.b, 0.0, 0.0), q, x, share, b.slope, 1.0 / (1.0 + share * q));
+    let d = 1.0 / (1.0 + share * q);
+    return Bristle3(select(z, z0, tau == 1.0), step, vec3f(b.b, 0.0, 0.0), q, x, share, b.slope, d);
 }
 
 // The root of F(tau) = (1-tau)/(1 + q tau) - b(x) (1 + c)/2 in [0, 1], zeta = z1 + tau (z0 - z1).

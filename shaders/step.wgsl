@@ -243,8 +243,8 @@ fn is_finite(v: vec3f) -> bool {
     return all((bitcast<vec3u>(v) & vec3u(0x7f800000u)) != vec3u(0x7f800000u));
 }
 
-// The longest step on which a stage has one solution on the falling Stribeck branch, docs/model.md (49); with a
-// tolerance, no longer than the one to try.
+// The longest step on which a stage has one solution on the falling Stribeck branch, docs/model.md (49); with
+// a tolerance, no longer than the one to try.
 fn longest_step(v: Inputs) -> f32 {
     let fall = c.pads * v.f_n * (v.mu_s - v.mu_c) * slope();
     let most = select(c.h_max, min(c.h_max, h_next), adaptive);
@@ -257,8 +257,8 @@ fn longest_step(v: Inputs) -> f32 {
     return min(most, max(m_e * c.v_s / (KAPPA * fall), SHORTEST_RULED_STEP));
 }
 
-// A slope over s/v_s that the Stribeck bell does not exceed: k_g; with a tolerance and gamma = 2, where a bristle may be in
-// the coming step.
+// A slope over s/v_s that the Stribeck bell does not exceed: k_g; with a tolerance and gamma = 2, where a
+// bristle may be in the coming step.
 fn slope() -> f32 {
     if (!adaptive || !gaussian) {
         return c.k_g;
@@ -304,13 +304,14 @@ fn step_body(tau: f32, h: f32, at_least: u32) -> bool {
     return true;
 }
 
-// Chooses the next step by the estimated errors of one of length h with the increments d1 up to its first stage and d2 up to
-// its second. `false` if they are too large, or if a stage has not converged or may have several solutions: then the
-// bristles are where they were. The increments are of the twist, with unit 1, or of a prescribed motion's friction over f_N,
-// with unit mu_c. In the first step after a break point, where at_least is 2, the derivative before it says nothing.
+// Chooses the next step by the estimated errors of one of length h with the increments d1 up to its first
+// stage and d2 up to its second. `false` if they are too large, or if a stage has not converged or may have
+// several solutions: then the bristles are where they were. The increments are of the twist, with unit 1, or
+// of a prescribed motion's friction over f_N, with unit mu_c. In the first step after a break point, where
+// at_least is 2, the derivative before it says nothing.
 fn accept(h: f32, d1: vec3f, d2: vec3f, at_least: u32, unit: f32) -> bool {
-    // The second stage against the straight line through the first: the error of a first-order step, docs/model.md
-    // (57).
+    // The second stage against the straight line through the first: the error of a first-order step,
+    // docs/model.md (57).
     let first = size(d2 - d1 / KAPPA);
     // The third derivative, from the first derivatives at the step's start, its first stage and its end,
     // docs/model.md (56) and (58).
@@ -340,9 +341,10 @@ fn size(v: vec3f) -> f32 {
     return max(max(abs(v.x), abs(v.y)), sqrt(arm2) * abs(v.z));
 }
 
-// What the estimates of first and third order may be at most in a step with increments d1 and d2: the tolerance, or a share of
-// the speed where slow motion decides what follows. That is the motion of a reduced bristle that is about to break loose,
-// where an error of the speed is one of the moment, and the creep of a law that knows no rest, which adds up.
+// What the estimates of first and third order may be at most in a step with increments d1 and d2: the
+// tolerance, or a share of the speed where slow motion decides what follows. That is the motion of a reduced
+// bristle that is about to break loose, where an error of the speed is one of the moment, and the creep of a
+// law that knows no rest, which adds up.
 fn limits(tolerance: f32, d1: vec3f, d2: vec3f) -> vec2f {
     let speed = max(size(u), max(size(u + d1), size(u + d2)));
     let relative = clamp(RELATIVE_TOLERANCE * speed, LEAST_TOLERANCE * tolerance, tolerance);
@@ -358,7 +360,8 @@ fn move_by(dq: vec3f) {
     q_low = sum.low;
 }
 
-// Solves one stage, docs/model.md (40) and (43), for the increment of the twist over u_n, from the increment `base`.
+// Solves one stage, docs/model.md (40) and (43), for the increment of the twist over u_n, from the increment
+// `base`.
 fn stage(v: Inputs, t: Transform, a: f32, base: vec3f, pull: f32, at_least: u32) -> vec3f {
     let st = stage_constants(v, a, pull);
     let mass = vec3f(c.mass, c.mass, c.inertia);

@@ -62,7 +62,8 @@ impl Body {
     }
 }
 
-/// `T(q)`, `docs/model.md` (22): rotates by `-theta`, then moves the reference point by `o` [m] to the patch origin.
+/// `T(q)`, `docs/model.md` (22): rotates by `-theta`, then moves the reference point by `o` [m] to the patch
+/// origin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transform {
     /// Cosine of the grid's orientation.

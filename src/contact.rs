@@ -35,10 +35,11 @@ pub enum Model {
     /// One bristle in every cell that carries pressure.
     #[default]
     Distributed,
-    /// One bristle with three components at the centre of pressure, on an ellipsoid, `docs/model.md` (66) and (68).
+    /// One bristle with three components at the centre of pressure, on an ellipsoid, `docs/model.md` (66) and
+    /// (68).
     Ellipsoid(Form),
-    /// The same on a limit surface, `docs/model.md` (66) and (102). The table may be that of a patch of the same shape
-    /// and another size.
+    /// The same on a limit surface, `docs/model.md` (66) and (102). The table may be that of a patch of the
+    /// same shape and another size.
     LimitSurface(Arc<Table>, Form),
 }
 
@@ -53,10 +54,11 @@ impl Model {
 /// The Elasto-Plastic form of the reduced model; without effect on LuGre.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// As published, `docs/model.md` (70): not elastic below break-away on a limit surface, so contacts creep under
-    /// looping loads.
+    /// As published, `docs/model.md` (70): not elastic below break-away on a limit surface, so contacts creep
+    /// under looping loads.
     Published,
-    /// `docs/model.md` (71): elastic below break-away, with the distributed model's own stiffness. The default.
+    /// `docs/model.md` (71): elastic below break-away, with the distributed model's own stiffness. The
+    /// default.
     #[default]
     Consistent,
 }
@@ -153,15 +155,16 @@ pub struct Initial {
 /// Bristles at the start.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Bristles {
-    /// At rest: a body that starts in motion is set in motion at that moment. The damping `sigma1` takes up all of its velocity at first, for
-    /// microseconds.
+    /// At rest: a body that starts in motion is set in motion at that moment. The damping `sigma1` takes up
+    /// all of its velocity at first, for microseconds.
     #[default]
     Unloaded,
-    /// As after long sliding with the initial twist (or the prescribed one at the start): a body that starts in motion has been sliding.
+    /// As after long sliding with the initial twist (or the prescribed one at the start): a body that starts
+    /// in motion has been sliding.
     Steady,
-    /// States `zeta = sigma0 z` [-] in the axes of the patch, one for each of [`Contact::active_cells`]; of a reduced model
-    /// `[zeta_x, zeta_y], [zeta_3, 0]`. A bristle points where the patch slides, and pulls it back by `zeta` times its share of the
-    /// normal force.
+    /// States `zeta = sigma0 z` [-] in the axes of the patch, one for each of [`Contact::active_cells`]; of a
+    /// reduced model `[zeta_x, zeta_y], [zeta_3, 0]`. A bristle points where the patch slides, and pulls it
+    /// back by `zeta` times its share of the normal force.
     States(Vec<[f64; 2]>),
 }
 
@@ -169,8 +172,9 @@ pub enum Bristles {
 const SHORTEST_START: f64 = 1e-7;
 
 impl Contact {
-    /// Checks all parameters, for a run of `duration` [s]: the number of break points of the inputs, coefficients of friction that change
-    /// over time, and the number of initial bristles, too. An engine does so for every contact.
+    /// Checks all parameters, for a run of `duration` [s]: the number of break points of the inputs,
+    /// coefficients of friction that change over time, and the number of initial bristles, too. An engine
+    /// does so for every contact.
     ///
     /// # Errors
     /// The first field that is out of range.
@@ -238,8 +242,8 @@ impl Contact {
         Err(ParameterError::new(field, value, accepted))
     }
 
-    /// Most break points of all inputs before `duration` [s], and the field that has most of them. Inputs that are held alike have the
-    /// same, which count once.
+    /// Most break points of all inputs before `duration` [s], and the field that has most of them. Inputs
+    /// that are held alike have the same, which count once.
     pub(crate) fn break_points(&self, duration: f64) -> (f64, &'static str) {
         let maps = self.inputs.remap_every.filter(|_| self.patch.rule().is_some());
         let mut most = (maps.map_or(0.0, |every| (duration / every).ceil()), "patch.update");
@@ -326,8 +330,9 @@ impl Contact {
         both.map(|(signal, slot)| Feed { signal, scale: 1.0, slot }).collect()
     }
 
-    /// Time [s] in which the bristles of a body that starts in motion come to carry the friction force, if they are unloaded:
-    /// `mu_c/(sigma0 |v|)` at the speed of the patch. A step over it would miss how much speed that takes.
+    /// Time [s] in which the bristles of a body that starts in motion come to carry the friction force, if
+    /// they are unloaded: `mu_c/(sigma0 |v|)` at the speed of the patch. A step over it would miss how much
+    /// speed that takes.
     fn loading(&self) -> Option<f64> {
         let Twist { vx, vy, w } = self.first_twist();
         let speed = vx.hypot(vy).max(w.abs() * self.patch.arm2().sqrt());
@@ -360,8 +365,9 @@ impl Contact {
     }
 }
 
-/// The radius [m] of a reduced bristle on `patch`: by the rule of the table, or by cell centres on an ellipsoid. A table, which many contacts
-/// share, knows it of its own patch and of maps that follow the normal force.
+/// The radius [m] of a reduced bristle on `patch`: by the rule of the table, or by cell centres on an
+/// ellipsoid. A table, which many contacts share, knows it of its own patch and of maps that follow the
+/// normal force.
 pub(crate) fn radius_of(patch: &Patch, table: Option<&Table>) -> f64 {
     let Some(table) = table else { return patch.radius() };
     if table.patch() == patch {
@@ -372,14 +378,16 @@ pub(crate) fn radius_of(patch: &Patch, table: Option<&Table>) -> f64 {
 
 /// A reduced bristle bent to this share of `mu_c` at most, and of break-away, sticks when its map changes.
 pub(crate) const STICKS: f64 = 0.7;
-/// A map that grows bends it to this share of `mu_c` at most: there the outermost bristles of a grid begin to slip.
+/// A map that grows bends it to this share of `mu_c` at most: there the outermost bristles of a grid begin to
+/// slip.
 pub(crate) const BENDS: f64 = 0.65;
 
 /// How a reduced bristle is carried over to a new map, `docs/model.md` (74) and (75).
 ///
-/// In general the deflection `z_tau = r zeta_3/sigma0` is kept, as published. A bristle of the `consistent` Elasto-Plastic form that sticks keeps
-/// the rotation that has bent it, `theta` of `zeta_3 = sigma0 (u/r) theta`, as a grid does that keeps its bristles: it comes back to the same
-/// state however the map went, and nothing creeps. What a map cannot show of the rotation is hidden until one can.
+/// In general the deflection `z_tau = r zeta_3/sigma0` is kept, as published. A bristle of the `consistent`
+/// Elasto-Plastic form that sticks keeps the rotation that has bent it, `theta` of
+/// `zeta_3 = sigma0 (u/r) theta`, as a grid does that keeps its bristles: it comes back to the same state
+/// however the map went, and nothing creeps. What a map cannot show of the rotation is hidden until one can.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Carry {
     /// What `zeta_3` is multiplied by to keep the deflection: `r/r'`.
@@ -391,7 +399,8 @@ pub(crate) struct Carry {
 }
 
 impl Carry {
-    /// From a map with radius [m] and viscous factor [m^2] `from` to one with `to`; `consistent` bristles keep their rotation.
+    /// From a map with radius [m] and viscous factor [m^2] `from` to one with `to`; `consistent` bristles
+    /// keep their rotation.
     pub fn new(consistent: bool, from: [f64; 2], to: [f64; 2]) -> Self {
         let has_arm = |[r, u]: [f64; 2]| r > 0.0 && u > 0.0;
         // Without an arm the rotation is kept as an arc at 1 m.
@@ -403,7 +412,8 @@ impl Carry {
         }
     }
 
-    /// `zeta_3` and what is hidden of it on the new map, from `zeta` and what was hidden; `s_ba` is the break-away share.
+    /// `zeta_3` and what is hidden of it on the new map, from `zeta` and what was hidden; `s_ba` is the
+    /// break-away share.
     pub fn onto(self, zeta: [f64; 3], hidden: f64, mu_c: f64, s_ba: f64) -> [f64; 2] {
         let [x, y, z] = zeta;
         let pull = x * x + y * y;

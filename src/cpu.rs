@@ -26,8 +26,9 @@ use row::{Row, Seat};
 /// Lanes of the widest vectors.
 const MOST_LANES: usize = 16;
 
-/// The CPU engine. Its numbers are those of the cells' arithmetic; the body's equations are in double precision, but for contacts with few
-/// bristles, which are stepped side by side in its numbers with compensated sums.
+/// The CPU engine. Its numbers are those of the cells' arithmetic; the body's equations are in double
+/// precision, but for contacts with few bristles, which are stepped side by side in its numbers with
+/// compensated sums.
 #[derive(Clone, Copy, Debug)]
 pub struct Cpu {
     numbers: Numbers,

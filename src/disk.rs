@@ -1,4 +1,5 @@
-//! Files that are written: they last before anything calls them complete, and a disk without room is called that.
+//! Files that are written: they last before anything calls them complete, and a disk without room is called
+//! that.
 
 use std::fmt;
 use std::fs::File;
@@ -20,7 +21,8 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// What the machine says of a file that it could not read or write; where there is no room for it, in our words.
+/// What the machine says of a file that it could not read or write; where there is no room for it, in our
+/// words.
 pub(crate) fn told(e: &io::Error) -> String {
     no_room(e).map_or_else(|| e.to_string(), |(why, remedy)| format!("{why}: {remedy} and repeat the command"))
 }
@@ -35,7 +37,8 @@ pub(crate) fn no_room(e: &io::Error) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// Space [byte] that is free for the file or directory `path`, which need not be there yet; none if the machine does not say.
+/// Space [byte] that is free for the file or directory `path`, which need not be there yet; none if the
+/// machine does not say.
 pub(crate) fn free(path: &Path) -> Option<u64> {
     let path = std::path::absolute(path).ok()?;
     path.ancestors().find_map(|place| fs4::available_space(place).ok())
@@ -74,8 +77,8 @@ pub(crate) fn sync_names(dir: &Path) -> io::Result<()> {
     }
 }
 
-/// A sink that fails once: after an error it takes everything and writes nothing, and its end is that error. An archive that is dropped
-/// after an error tries to end itself, and would tell of the next one on stderr.
+/// A sink that fails once: after an error it takes everything and writes nothing, and its end is that error.
+/// An archive that is dropped after an error tries to end itself, and would tell of the next one on stderr.
 pub(crate) struct FirstError<W> {
     inner: W,
     failed: Option<ErrorKind>,

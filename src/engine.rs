@@ -6,7 +6,8 @@ use crate::contact::Contact;
 use crate::error::EngineError;
 pub use crate::plan::{DEFAULT_STEP, DEFAULT_TOLERANCE, LONGEST_STEP, Plan, Reason, Status, UNCONVERGED};
 
-/// Samples of a block of contacts, `[contact][sample]` in that order; [`Trajectories::of`] finds those of one.
+/// Samples of a block of contacts, `[contact][sample]` in that order; [`Trajectories::of`] finds those of
+/// one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trajectories {
     /// Number of contacts.
@@ -83,7 +84,8 @@ pub struct EngineInfo {
     pub driver: String,
 }
 
-/// Called at samples, and at no other time, with the number of contact-samples just finished; `false` asks to stop.
+/// Called at samples, and at no other time, with the number of contact-samples just finished; `false` asks to
+/// stop.
 pub type Progress<'a> = dyn Fn(u64) -> bool + Sync + 'a;
 
 /// Steps a batch of contacts. The result of a contact depends on nothing but the contact, the plan
@@ -103,8 +105,8 @@ pub trait Engine: Send + Sync {
     /// As [`Engine::run`], and calls `progress` on the way.
     ///
     /// # Errors
-    /// A plan or a contact out of range, a device that fails, or a stop asked for by `progress`. A contact that becomes non-finite is
-    /// no error: its status says so.
+    /// A plan or a contact out of range, a device that fails, or a stop asked for by `progress`. A contact
+    /// that becomes non-finite is no error: its status says so.
     fn rollout(&self, contacts: &[Contact], plan: &Plan, progress: &Progress<'_>) -> Result<Trajectories, EngineError>;
 }
 

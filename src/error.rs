@@ -109,7 +109,8 @@ pub enum EngineError {
     Device(String),
     /// One contact alone is beyond a limit of the adapter.
     #[error(
-        "contact {contact}: {requested} {what}: expected at most {max} on this adapter; {remedy}, or use `engine = \"cpu\"`"
+        "contact {contact}: {requested} {what}: expected at most {max} on this adapter; {remedy}, or use \
+         `engine = \"cpu\"`"
     )]
     Limit {
         /// Index in the batch.

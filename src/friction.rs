@@ -41,8 +41,9 @@ impl Law {
 pub struct Friction {
     /// The bristle law. Choose Elasto-Plastic unless you compare with LuGre.
     pub law: Law,
-    /// Bristle stiffness per unit normal force [1/m], > 0 and at most [`STIFFEST`]. `mu_c / sigma0` is the deflection at
-    /// which a bristle slides: 1 um for hard contacts (1e6), 0.1 - 1 mm for soft finger tips (1e3 - 1e4).
+    /// Bristle stiffness per unit normal force [1/m], > 0 and at most [`STIFFEST`]. `mu_c / sigma0` is the
+    /// deflection at which a bristle slides: 1 um for hard contacts (1e6), 0.1 - 1 mm for soft finger tips
+    /// (1e3 - 1e4).
     pub sigma0: f64,
     /// Bristle damping per unit normal force [s/m], >= 0. Critical damping of a mass `m` under
     /// `f_N` is `2 sqrt(sigma0 m / f_N)`; Table I (8e2) is near it for grams under newtons.
@@ -81,8 +82,8 @@ impl Default for Friction {
     }
 }
 
-/// Stiffest bristles [1/m]: with a millionth of a nanometre to go before they slide they are rigid, and squares of a billion times as much
-/// are beyond single precision.
+/// Stiffest bristles [1/m]: with a millionth of a nanometre to go before they slide they are rigid, and
+/// squares of a billion times as much are beyond single precision.
 pub const STIFFEST: f64 = 1e15;
 /// What `sigma0` may be.
 pub(crate) const STIFFNESS: &str = "a number > 0, at most 1e15";

@@ -1,8 +1,9 @@
 //! Files that this program did not make, or that have changed since: opened, bounded and read here alone.
 //!
-//! Such a file may be a pipe that nobody fills, a device without an end, or an array whose header promises more numbers than there is
-//! memory. Only regular files are opened (or links to them), every length that a header claims is compared with the length of the file,
-//! and what is read takes at most [`MAX_BYTES`], before memory is taken for it.
+//! Such a file may be a pipe that nobody fills, a device without an end, or an array whose header promises
+//! more numbers than there is memory. Only regular files are opened (or links to them), every length that a
+//! header claims is compared with the length of the file, and what is read takes at most [`MAX_BYTES`],
+//! before memory is taken for it.
 
 mod npy;
 mod npz;
@@ -17,7 +18,8 @@ use std::path::{Path, PathBuf};
 /// Most memory [byte] that the numbers of a file take when they are read, as `f64`.
 pub const MAX_BYTES: u64 = 1 << 30;
 
-/// Longest text file [byte]: what is read from text takes up to sixteen times as much memory, or is counted (see [`MAX_VALUES`]).
+/// Longest text file [byte]: what is read from text takes up to sixteen times as much memory, or is counted
+/// (see [`MAX_VALUES`]).
 pub const MAX_TEXT: u64 = MAX_BYTES / 16;
 
 /// Most values of a TOML file, whose reader takes up to 256 bytes for each.

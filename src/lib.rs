@@ -30,12 +30,12 @@
 //!
 //! # Where things are
 //!
-//! - A [`Contact`] is a [`Patch`] with pressure on its [`Grid`], its [`Friction`], its [`Body`], and [`Inputs`]
-//!   over time.
+//! - A [`Contact`] is a [`Patch`] with pressure on its [`Grid`], its [`Friction`], its [`Body`], and
+//!   [`Inputs`] over time.
 //! - An [`Engine`] takes contacts over a [`Plan`] to [`Trajectories`]: [`Cpu`], or `Gpu` in single precision.
 //!   [`Engine::rollout`] tells how far it is, and can be stopped.
-//! - A [`Table`] holds the limit surface of a patch, the wrenches of steady sliding; [`Surface`] says how far a
-//!   load may grow before the patch slips.
+//! - A [`Table`] holds the limit surface of a patch, the wrenches of steady sliding; [`Surface`] says how far
+//!   a load may grow before the patch slips.
 //! - A [`Scenario`] says from which distributions contacts are drawn; [`mod@rollout`] simulates one to files.
 //! - Lengths are in metres, forces in newtons, angles in radians, unless a field says otherwise.
 //!

@@ -1,4 +1,5 @@
-//! Numbers of the arithmetic, one or several side by side: what the cell's equations and the sums over cells are generic over.
+//! Numbers of the arithmetic, one or several side by side: what the cell's equations and the sums over cells
+//! are generic over.
 
 pub mod real;
 pub mod simd;

@@ -122,7 +122,8 @@ impl Patch {
     /// A patch from non-negative pressures in any unit, one a cell, bottom row first.
     ///
     /// # Errors
-    /// A wrong number of values, a negative or non-finite one, no pressure at all, or a grid as in [`Grid::new`].
+    /// A wrong number of values, a negative or non-finite one, no pressure at all, or a grid as in
+    /// [`Grid::new`].
     pub fn from_pressure(grid: Grid, pressure: &[f64]) -> Result<Self, PatchError> {
         grid.validate()?;
         if pressure.len() != grid.len() {
@@ -193,7 +194,8 @@ impl Patch {
         Ok(Self { hertz: Some(rule), ..patch })
     }
 
-    /// The same patch under normal force `f_n` [N], 0 if that is not finite or negative; itself unless its map depends on `f_n`.
+    /// The same patch under normal force `f_n` [N], 0 if that is not finite or negative; itself unless its
+    /// map depends on `f_n`.
     #[must_use]
     pub fn under(&self, f_n: f64) -> Self {
         match self.hertz {
@@ -244,8 +246,8 @@ impl Patch {
         self.cop
     }
 
-    /// Torsional radius `r = sum w |rho - c|` [m], `docs/model.md` (17): the largest friction torque about the
-    /// centre of pressure over `mu f_N`.
+    /// Torsional radius `r = sum w |rho - c|` [m], `docs/model.md` (17): the largest friction torque about
+    /// the centre of pressure over `mu f_N`.
     #[must_use]
     pub const fn radius(&self) -> f64 {
         self.radius
@@ -257,8 +259,8 @@ impl Patch {
         self.viscous
     }
 
-    /// `L^2 = sum w |rho|^2` [m^2] about the grid's centre, `docs/model.md` (16): weighs angular against linear
-    /// velocity.
+    /// `L^2 = sum w |rho|^2` [m^2] about the grid's centre, `docs/model.md` (16): weighs angular against
+    /// linear velocity.
     #[must_use]
     pub const fn arm2(&self) -> f64 {
         self.arm2
@@ -271,7 +273,8 @@ impl Patch {
     }
 }
 
-/// Sums of `of(x, y, w)` over all cells. Four a row at once: one sum waits for its last addition all the time.
+/// Sums of `of(x, y, w)` over all cells. Four a row at once: one sum waits for its last addition all the
+/// time.
 fn sums<const N: usize>(grid: &Grid, weights: &[f64], of: impl Fn(f64, f64, f64) -> [f64; N]) -> [f64; N] {
     let columns: Vec<f64> = (0..grid.nx).map(|ix| grid.centre(ix, 0)[0]).collect();
     let mut four = [[0.0; 4]; N];

@@ -6,17 +6,19 @@ use crate::schedule::MOST_POINTS;
 /// Steps, samples and what to keep of a rollout.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Longest step `h` [s], 1e-7 to 0.1; a contact takes shorter ones to meet break points and to stay on the falling branch
-    /// of its friction.
+    /// Longest step `h` [s], 1e-7 to 0.1; a contact takes shorter ones to meet break points and to stay on
+    /// the falling branch of its friction.
     pub step: f64,
-    /// Steps as long as the estimated errors of one stay below this, and no longer than `step`; without it, steps of `step`.
-    /// Each contact chooses its own; 1e-9 to 1. The error is that of the velocity [m/s], its angular part times the patch's arm `L`; of a
-    /// prescribed motion that of the friction over `mu_c f_N` [-], torques over `mu_c f_N L`. At the end of a run the error of the
-    /// pose is below tolerance times duration for nine contacts of ten, and hardly ever above three times that (`docs/accuracy.md`).
-    /// Slow motion counts by its own size where it decides what follows: before a reduced bristle breaks loose, and in the creep of LuGre.
+    /// Steps as long as the estimated errors of one stay below this, and no longer than `step`; without it,
+    /// steps of `step`. Each contact chooses its own; 1e-9 to 1. The error is that of the velocity [m/s], its
+    /// angular part times the patch's arm `L`; of a prescribed motion that of the friction over `mu_c f_N`
+    /// [-], torques over `mu_c f_N L`. At the end of a run the error of the pose is below tolerance times
+    /// duration for nine contacts of ten, and hardly ever above three times that (`docs/accuracy.md`). Slow
+    /// motion counts by its own size where it decides what follows: before a reduced bristle breaks loose,
+    /// and in the creep of LuGre.
     pub tolerance: Option<f64>,
-    /// Most steps that a contact may take, >= 1; it is stopped in the first interval between break points that wants more
-    /// ([`Reason::Steps`]). Without it, [`Plan::budget`] has a generous number.
+    /// Most steps that a contact may take, >= 1; it is stopped in the first interval between break points
+    /// that wants more ([`Reason::Steps`]). Without it, [`Plan::budget`] has a generous number.
     pub most_steps: Option<u64>,
     /// Sample times [s], at least two: the first is 0, they increase, the last ends the run.
     pub samples: Vec<f64>,
@@ -35,7 +37,8 @@ pub const LONGEST_STEP: f64 = 5e-3;
 const STEPS_PER_SECOND: f64 = 1e5;
 
 impl Plan {
-    /// The same run in steps that keep their estimated errors below `tolerance`, see [`Plan::tolerance`]; `step` is the longest.
+    /// The same run in steps that keep their estimated errors below `tolerance`, see [`Plan::tolerance`];
+    /// `step` is the longest.
     ///
     /// # Errors
     /// A tolerance that is not 1e-9 to 1, or another field out of range.
@@ -72,7 +75,8 @@ impl Plan {
         })
     }
 
-    /// A run of `duration` [s] in steps of at most `step` [s], sampled every `record_every` [s] and at the end.
+    /// A run of `duration` [s] in steps of at most `step` [s], sampled every `record_every` [s] and at the
+    /// end.
     ///
     /// # Errors
     /// A time that is not finite or too short, or more samples than memory could hold.
@@ -88,8 +92,9 @@ impl Plan {
         Ok(Self { step, tolerance: None, most_steps: None, samples, keep_bristles: false })
     }
 
-    /// Most steps of a contact with so many intervals between break points: [`Plan::most_steps`], or 1e5 and another 1e5 each
-    /// simulated second, but no less than ten times what steps of `step` and break points ask for.
+    /// Most steps of a contact with so many intervals between break points: [`Plan::most_steps`], or 1e5 and
+    /// another 1e5 each simulated second, but no less than ten times what steps of `step` and break points
+    /// ask for.
     #[must_use]
     pub fn budget(&self, intervals: usize) -> u64 {
         let generous = STEPS_PER_SECOND * (1.0 + self.duration());

@@ -112,7 +112,8 @@ impl Pose {
     }
 }
 
-/// Sums, differences and multiples, component by component: of motions and of actions with the same reference point.
+/// Sums, differences and multiples, component by component: of motions and of actions with the same reference
+/// point.
 macro_rules! linear {
     ($name:ident: $a:ident, $b:ident, $c:ident) => {
         impl Add for $name {

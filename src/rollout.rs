@@ -1,10 +1,10 @@
 //! Simulating a scenario to disk: contacts are drawn and simulated in blocks, every block goes to
 //! disk at once, and the run appears at its place only when it is complete.
 //!
-//! While it runs, a run lives in `<out>.partial/`, from where it can be resumed: one that was stopped at its last complete
-//! block, one that was killed, or whose machine failed, at most a second before. The results do not depend on the size of
-//! the blocks. What the run was, `run.json`, is written when all other files last; from then on the run is complete, and only
-//! its raw files go and its directory moves.
+//! While it runs, a run lives in `<out>.partial/`, from where it can be resumed: one that was stopped at its
+//! last complete block, one that was killed, or whose machine failed, at most a second before. The results do
+//! not depend on the size of the blocks. What the run was, `run.json`, is written when all other files last;
+//! from then on the run is complete, and only its raw files go and its directory moves.
 
 mod blocks;
 mod fate;
@@ -166,8 +166,8 @@ fn text(path: &Path) -> Result<Option<String>, RolloutError> {
     }
 }
 
-/// Simulates `scenario` on `engine` into `options.out`. `progress` gets the number of contact-samples just finished, in all those of every
-/// contact that was left, and asks to stop by `false`.
+/// Simulates `scenario` on `engine` into `options.out`. `progress` gets the number of contact-samples just
+/// finished, in all those of every contact that was left, and asks to stop by `false`.
 ///
 /// # Errors
 /// See [`RolloutError`]; whatever happens, `options.out` is complete or as it was.
@@ -203,8 +203,8 @@ pub(crate) fn run(
     Ok(summary)
 }
 
-/// The complete run of `scenario` that [`Options::resume`] finds, if it finds one: in `options.out`, or beside it if it was not yet in its
-/// place. What an end at a bad moment has left in it goes.
+/// The complete run of `scenario` that [`Options::resume`] finds, if it finds one: in `options.out`, or
+/// beside it if it was not yet in its place. What an end at a bad moment has left in it goes.
 ///
 /// # Errors
 /// Something is in the way, see [`check_place`], or the run is another one.
@@ -403,8 +403,8 @@ fn lock_of(partial: &Path) -> Result<(), TryLockError> {
 /// Where an old run waits, in the one that takes its place.
 const REPLACED: &str = "replaced";
 
-/// Moves the complete run, which `held` locks, to its place; an old one goes only when the new one is there. It can be resumed after each of
-/// these steps.
+/// Moves the complete run, which `held` locks, to its place; an old one goes only when the new one is there.
+/// It can be resumed after each of these steps.
 fn publish(partial: &Path, options: &Options, held: File) -> Result<(), RolloutError> {
     // Hours may have passed since the first look.
     check_replace(options)?;
@@ -425,7 +425,8 @@ fn publish(partial: &Path, options: &Options, held: File) -> Result<(), RolloutE
     Ok(())
 }
 
-/// Removes from a complete run what is not part of it: what a publication that was cut off has left, or a page that was.
+/// Removes from a complete run what is not part of it: what a publication that was cut off has left, or a
+/// page that was.
 fn tidy(run: &Path) -> Result<(), RolloutError> {
     for entry in fs::read_dir(run).map_err(io(run))? {
         let name = entry.map_err(io(run))?.file_name();

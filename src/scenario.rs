@@ -73,12 +73,14 @@ pub struct Scenario {
 pub struct Drawn {
     /// The contact.
     pub contact: Contact,
-    /// Every number of the contact, constant or drawn, by the dotted path of its field (of points, sines and segments those that are
-    /// drawn); also what follows from them (`body.inertia`, `friction.mu_s`, `patch.torsional_radius` [m]).
+    /// Every number of the contact, constant or drawn, by the dotted path of its field (of points, sines and
+    /// segments those that are drawn); also what follows from them (`body.inertia`, `friction.mu_s`,
+    /// `patch.torsional_radius` [m]).
     pub parameters: Vec<(String, f64)>,
 }
 
-/// The text of the TOML file `path` with `changes` (`key=value`, see [`change`]) applied in order, and what errors call it.
+/// The text of the TOML file `path` with `changes` (`key=value`, see [`change`]) applied in order, and what
+/// errors call it.
 pub(crate) fn read(path: &Path, changes: &[String]) -> Result<(String, String), ScenarioError> {
     let text = input::text(path)?;
     let values = text.bytes().filter(|c| b",=[{".contains(c)).count() as u64;

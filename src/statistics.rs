@@ -82,10 +82,10 @@ fn quantile_bins(values: &[f64], count: usize) -> Vec<usize> {
     ranks(values).into_iter().map(|rank| ((rank + 0.5) / n * count as f64) as usize).collect()
 }
 
-/// How much of `y` the value of `x` decides, 0 to 1: the correlation ratio of the ranks of `y` over bins of `x` that
-/// hold like counts. It sees what [`rank_correlation`] sees and what goes both ways, such as a square, but not the sign.
-/// What bins explain of unrelated pairs is taken off. Pairs that are not finite are left out; NaN of fewer than six, or if
-/// either is constant.
+/// How much of `y` the value of `x` decides, 0 to 1: the correlation ratio of the ranks of `y` over bins of
+/// `x` that hold like counts. It sees what [`rank_correlation`] sees and what goes both ways, such as a
+/// square, but not the sign. What bins explain of unrelated pairs is taken off. Pairs that are not finite are
+/// left out; NaN of fewer than six, or if either is constant.
 #[must_use]
 pub fn dependence(x: &[f64], y: &[f64]) -> f64 {
     let (x, y) = finite(x, y);
@@ -107,21 +107,22 @@ pub fn dependence(x: &[f64], y: &[f64]) -> f64 {
     (1.0 - within / total * (n - 1.0) / (n - of.len() as f64)).max(0.0).sqrt()
 }
 
-/// What the absolute [`rank_correlation`] and the [`dependence`] of `n` unrelated pairs exceed in about one case of
-/// twenty.
+/// What the absolute [`rank_correlation`] and the [`dependence`] of `n` unrelated pairs exceed in about one
+/// case of twenty.
 #[must_use]
 pub fn by_chance(n: usize) -> [f64; 2] {
     let Some(count) = bins(n) else { return [1.0; 2] };
     let (n, k) = (n as f64, count as f64);
-    // The share that bins explain has a beta distribution, whose 95 % point is near 1.85 deviations above its mean.
+    // The share that bins explain has a beta distribution, whose 95 % point is near 1.85 deviations above its
+    // mean.
     let (a, b) = (0.5 * (k - 1.0), 0.5 * (n - k));
     let deviation = (a * b / (a + b + 1.0)).sqrt() / (a + b);
     let share = a / (a + b) + 1.85 * deviation;
     [1.96 / (n - 1.0).sqrt(), (1.0 - (1.0 - share) * (n - 1.0) / (n - k)).max(0.0).sqrt()].map(|v| v.min(1.0))
 }
 
-/// The `q`-quantiles of `y` in three to ten bins of `x` of about twenty pairs or more, each with the median of `x`
-/// there; none of fewer than six pairs.
+/// The `q`-quantiles of `y` in three to ten bins of `x` of about twenty pairs or more, each with the median
+/// of `x` there; none of fewer than six pairs.
 #[must_use]
 pub fn binned(x: &[f64], y: &[f64], q: f64) -> [Vec<f64>; 2] {
     let (x, y) = finite(x, y);

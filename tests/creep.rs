@@ -1,4 +1,5 @@
-//! How fast an Elasto-Plastic grid that sticks creeps under triangles of loads, where the model stays where it is.
+//! How fast an Elasto-Plastic grid that sticks creeps under triangles of loads, where the model stays where
+//! it is.
 #![cfg(feature = "gpu")]
 
 mod common;
@@ -61,9 +62,11 @@ fn creep(engine: &dyn Engine, contacts: &[(String, Contact)], step: f64) -> Vec<
         .collect()
 }
 
-/// What is left in double precision and steps of any length [m/s]: of bodies that are pushed and turned at once.
+/// What is left in double precision and steps of any length [m/s]: of bodies that are pushed and turned at
+/// once.
 const TURNING: f64 = 2e-13;
-/// What rounding of the bristles may add in single precision, for every step [m]; as stated in `docs/accuracy.md`.
+/// What rounding of the bristles may add in single precision, for every step [m]; as stated in
+/// `docs/accuracy.md`.
 const ROUNDING: f64 = 3e-15;
 
 #[test]

@@ -65,7 +65,8 @@ fn names(dir: &Path) -> Vec<String> {
     names
 }
 
-/// Fails unless two runs have the same files with the same bytes, but for the times in the record and on the page.
+/// Fails unless two runs have the same files with the same bytes, but for the times in the record and on the
+/// page.
 #[track_caller]
 fn assert_same(found: &Path, wanted: &Path) {
     assert_eq!(names(found), names(wanted));
@@ -88,7 +89,8 @@ fn assert_same(found: &Path, wanted: &Path) {
     }
 }
 
-/// Twenty kills at random moments, and the same command again after each: the runs that come out of it are those that nothing disturbed.
+/// Twenty kills at random moments, and the same command again after each: the runs that come out of it are
+/// those that nothing disturbed.
 #[test]
 fn a_run_that_is_killed_goes_on_with_the_same_command() {
     const KILLS: u64 = 20;
@@ -139,7 +141,8 @@ fn a_run_that_is_killed_goes_on_with_the_same_command() {
     println!("{kills} kills in {runs} runs of {took:?}");
 }
 
-/// A run into a file limit, then onto a full device, then with room: each time one sentence that says what to do, and nothing is lost.
+/// A run into a file limit, then onto a full device, then with room: each time one sentence that says what to
+/// do, and nothing is lost.
 #[test]
 fn a_run_without_room_says_so_and_goes_on() {
     let (dir, other) = (slide(), slide());
@@ -225,7 +228,8 @@ fn a_run_that_cannot_fit_is_refused() {
     assert!(code == Some(1) && stderr.contains(" of memory, and "), "{stderr}");
 }
 
-/// Before it begins a run tells what it will take of the disk, and takes no more; afterwards the record says it, too.
+/// Before it begins a run tells what it will take of the disk, and takes no more; afterwards the record says
+/// it, too.
 #[test]
 fn disk_space_is_told_and_nothing_if_quiet() {
     let dir = slide();

@@ -102,8 +102,8 @@ fn wrenches_about_corners_edges_and_centres_are_those_of_the_cpu() {
             let twists = twists(&patch);
             let found = gpu().coulomb(std::slice::from_ref(&patch), rule, &twists).unwrap().remove(0);
             for (t, f) in twists.iter().zip(found) {
-                // The sum over points steps where the centre of rotation meets a centre; single precision sees its
-                // distance to 1e-6 of the patch.
+                // The sum over points steps where the centre of rotation meets a centre; single precision
+                // sees its distance to 1e-6 of the patch.
                 let steps = rule == Rule::Points && t.w != 0.0 && {
                     let c = [patch.cop()[0] - t.vy / t.w, patch.cop()[1] + t.vx / t.w];
                     patch

@@ -15,7 +15,8 @@ use assert_cmd::Command;
 use bristle::input::MAX_BYTES;
 use proptest::prelude::*;
 
-/// The system's allocator, which counts what each thread asks for: memory that is never touched takes none, and counts all the same.
+/// The system's allocator, which counts what each thread asks for: memory that is never touched takes none,
+/// and counts all the same.
 struct Counted;
 
 thread_local! {
@@ -103,7 +104,8 @@ fn change() -> impl Strategy<Value = Change> {
         4 => (any::<usize>(), value, prop::sample::select(vec![1, 2, 4, 8]), any::<bool>())
             .prop_map(|(at, value, bytes, big)| Change::Put { at, value, bytes, big }),
         1 => (any::<usize>(), 0..200usize).prop_map(|(at, length)| Change::Cut { at, length }),
-        1 => (any::<usize>(), 0..200usize, any::<usize>()).prop_map(|(at, length, to)| Change::Again { at, length, to }),
+        1 => (any::<usize>(), 0..200usize, any::<usize>())
+            .prop_map(|(at, length, to)| Change::Again { at, length, to }),
         1 => (any::<usize>(), text).prop_map(|(at, text)| Change::Write { at, text }),
     ]
 }
@@ -197,7 +199,8 @@ macro_rules! targets {
 }
 
 targets! {
-    png: 2000, npy: 3000, csv: 3000, npz: 2000, table: 1000, tables: 100, trajectories: 60, contacts: 60, scenario: 2000, change: 3000
+    png: 2000, npy: 3000, csv: 3000, npz: 2000, table: 1000, tables: 100, trajectories: 60, contacts: 60,
+    scenario: 2000, change: 3000
 }
 
 /// An image of `width` x `height` pixels of 8 bytes, according to its header.
@@ -230,7 +233,8 @@ fn deflated(mut npz: Vec<u8>) -> Vec<u8> {
     npz
 }
 
-/// The program in `dir`, with less memory than the files claim; its exit code, none if it takes a minute, and stderr.
+/// The program in `dir`, with less memory than the files claim; its exit code, none if it takes a minute, and
+/// stderr.
 fn bristle(dir: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     // The address sanitizer wants terabytes of addresses.
     let limited = cfg!(target_os = "linux") && std::env::var_os("ASAN_OPTIONS").is_none();

@@ -278,7 +278,8 @@ fn cells_converge_with_order_two_to_other_shapes() {
             let grid = Grid::new(n, n, 0.022, 0.022).unwrap();
             Patch::from_fn(grid, |x, y| inside(&grid, x, y, 0.011) - inside(&grid, x, y, 0.004)).unwrap()
         }),
-        // A rim two cells wide. The wrench of the ideal rim has a kink where the centre of rotation crosses it.
+        // A rim two cells wide. The wrench of the ideal rim has a kink where the centre of rotation crosses
+        // it.
         ("ring", 0.01, 1.0, |n| {
             let grid = Grid::new(n, n, 0.025, 0.025).unwrap();
             let rim = |x, y| inside(&grid, x, y, 0.01 + grid.dx) - inside(&grid, x, y, 0.01 - grid.dx);
@@ -562,7 +563,8 @@ fn batches_are_the_single_answers() {
             assert_eq!(table, &Table::new(patch, rule, 7).unwrap());
         }
     }
-    // By the bilinear rule, larger batches are a matrix product, by groups. One patch is on a grid of its own.
+    // By the bilinear rule, larger batches are a matrix product, by groups. One patch is on a grid of its
+    // own.
     let mut patches: Vec<Patch> = (0..150).map(random_patch).collect();
     patches.insert(100, patch(Shape::NonConvex1));
     let of_threads = |n: usize| {
@@ -611,7 +613,8 @@ fn loads(surface: &Surface, count: u64) -> Vec<Wrench> {
 fn margins_of_many_loads_are_the_single_ones() {
     let grid = |nx, ny| Grid::new(nx, ny, 1e-3 * nx as f64, 1.5e-3 * ny as f64).unwrap();
     let mut patches: Vec<Patch> = SHAPES.map(patch).into_iter().chain((0..3).map(random_patch)).collect();
-    // One cell, two in a row, two apart, a line of points, a wide map with a far cell, and one of many pressures.
+    // One cell, two in a row, two apart, a line of points, a wide map with a far cell, and one of many
+    // pressures.
     patches.push(Patch::from_pressure(grid(1, 1), &[1.0]).unwrap());
     patches.push(Patch::from_pressure(grid(2, 1), &[1.0, 3.0]).unwrap());
     patches.push(Patch::from_fn(grid(21, 3), |x, _| f64::from(x.abs() > 9.5e-3)).unwrap());
@@ -699,7 +702,8 @@ fn compact_surfaces_report_their_error() {
     }
 }
 
-/// About the origin a spot off it in a large grid has coarser look-ups, as docs/scenario.md says; pressure all over the grid has not.
+/// About the origin a spot off it in a large grid has coarser look-ups, as docs/scenario.md says; pressure
+/// all over the grid has not.
 #[test]
 fn look_ups_about_the_origin_are_as_exact_where_the_pressure_is_all_over_the_grid() {
     let grid = Grid::new(21, 21, 0.02, 0.02).unwrap();
@@ -708,7 +712,8 @@ fn look_ups_about_the_origin_are_as_exact_where_the_pressure_is_all_over_the_gri
     let spot = |x: f64, y: f64| (1.0 - ((x - 0.004).powi(2) + (y + 0.003).powi(2)) / 0.004f64.powi(2)).max(0.0);
     let spot = Patch::from_fn(grid, spot).unwrap();
     let at_origin = Basis::new(&grid, Rule::Cells, 20).unwrap().tables(&[random.clone(), spot.clone()]).unwrap();
-    // Largest and rms error (fx, fy, tau/r) over random twists, about the centre of pressure and about the origin.
+    // Largest and rms error (fx, fy, tau/r) over random twists, about the centre of pressure and about the
+    // origin.
     for (name, patch, table, limits) in [
         ("random", random, &at_origin[0], [[0.014, 0.0020], [0.015, 0.0020]]),
         ("spot", spot, &at_origin[1], [[0.0065, 0.0016], [0.026, 0.0080]]),

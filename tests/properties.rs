@@ -1,4 +1,5 @@
-//! Whatever the parameters: nothing becomes non-finite and, under inputs that the steps resolve, no bristle leaves its bound.
+//! Whatever the parameters: nothing becomes non-finite and, under inputs that the steps resolve, no bristle
+//! leaves its bound.
 #![cfg(feature = "gpu")]
 
 mod common;
@@ -21,11 +22,12 @@ use common::{of, plan, rollout};
 ///
 /// A stage keeps `|zeta*| <= max(|base|, g)`: with `l = a lambda`-like factors `y = base + a sigma0 v` has
 /// `|y| <= |base| + g l`, and `|zeta*| = |y|/(1 + l)` beyond the ramp. The second stage starts from
-/// `zeta_n + r (zeta_1 - zeta_n)`, `r = 1 + sqrt 2`, which is at most `(r - 1 + r) mu_s` away when the first has
-/// turned a bristle over, and nothing is left to shrink it when the second finds the patch at rest.
+/// `zeta_n + r (zeta_1 - zeta_n)`, `r = 1 + sqrt 2`, which is at most `(r - 1 + r) mu_s` away when the first
+/// has turned a bristle over, and nothing is left to shrink it when the second finds the patch at rest.
 ///
-/// Of one step, of any contact. A wave that the steps do not resolve may do so in every step, and bends the bristle `r - 1 = sqrt 2`
-/// times further each time: over many steps the bound is that of inputs that are resolved.
+/// Of one step, of any contact. A wave that the steps do not resolve may do so in every step, and bends the
+/// bristle `r - 1 = sqrt 2` times further each time: over many steps the bound is that of inputs that are
+/// resolved.
 const BOUND: f64 = 1.0 + 2.0 * std::f64::consts::SQRT_2;
 
 /// No input jumps before [s].
@@ -183,7 +185,8 @@ fn engine_holds(engine: &dyn Engine, (contacts, plan): &(Vec<Contact>, Plan)) ->
     holds(contacts, plan.step, &rollout(engine, contacts, plan))
 }
 
-/// The bound is met by a wave as fast as the steps, quick at the first stage and at rest at the second; two steps exceed it.
+/// The bound is met by a wave as fast as the steps, quick at the first stage and at rest at the second; two
+/// steps exceed it.
 #[test]
 fn one_step_may_bend_a_bristle_to_the_bound_and_two_beyond() {
     let h = FIRST_JUMP;
@@ -209,7 +212,12 @@ fn one_step_may_bend_a_bristle_to_the_bound_and_two_beyond() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, max_shrink_iters: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 400,
+        failure_persistence: None,
+        max_shrink_iters: 200,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn any_contact_stays_finite_and_bounded_on_the_cpu(batch in batch()) {
@@ -218,7 +226,12 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, max_shrink_iters: 100, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 60,
+        failure_persistence: None,
+        max_shrink_iters: 100,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn any_contact_stays_finite_and_bounded_on_the_gpu(batch in batch()) {

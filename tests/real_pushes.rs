@@ -1,5 +1,5 @@
-//! Pushes of a plate against the limit surface of its supports: made ones, whose height and friction the fit must
-//! find, and measured ones. The measured data are not part of the project: without their folder
+//! Pushes of a plate against the limit surface of its supports: made ones, whose height and friction the fit
+//! must find, and measured ones. The measured data are not part of the project: without their folder
 //! (`BRISTLE_REAL_PUSHES`, or `../shared/data/real_pushes`) the test says so and passes.
 #![cfg(feature = "cli")]
 
@@ -44,7 +44,8 @@ fn coulomb_friction_predicts_measured_pushes() {
         let found = median(angles);
         assert!(found <= limit, "{name}: median {found:.2} deg, at most {limit}");
     }
-    // The medians of 50 pushes are too few to tell where the supports are far apart; means and far ends are not.
+    // The medians of 50 pushes are too few to tell where the supports are far apart; means and far ends are
+    // not.
     for (name, Judged { statics, fitted }) in &layouts {
         for (what, of) in [("mean", mean as fn(&[f64]) -> f64), ("90 %", |v| quantile(v, 0.9))] {
             let [before, after] = [statics, fitted].map(|e| of(&e.angle));
@@ -62,8 +63,8 @@ fn coulomb_friction_predicts_measured_pushes() {
 const SUPPORTS: [[f64; 2]; 3] = [[-0.02, -0.02], [0.04, -0.02], [-0.02, 0.04]];
 const WEIGHT: f64 = 15.0;
 
-/// Wrench of the pusher [N, N, N m] under `mu` for a push at `height` [m]: points on squares of 20/3 mm, and the
-/// moments of the pushing force balanced by iteration.
+/// Wrench of the pusher [N, N, N m] under `mu` for a push at `height` [m]: points on squares of 20/3 mm, and
+/// the moments of the pushing force balanced by iteration.
 fn push(twist: [f64; 3], mu: f64, height: f64) -> [f64; 3] {
     const N: usize = 60;
     let side = 0.02 / 3.0;
@@ -89,8 +90,8 @@ fn push(twist: [f64; 3], mu: f64, height: f64) -> [f64; 3] {
     force
 }
 
-/// A folder of made pushes at `height` [m] on two surfaces, whose coefficients of friction are said to be a fifth
-/// less than they are.
+/// A folder of made pushes at `height` [m] on two surfaces, whose coefficients of friction are said to be a
+/// fifth less than they are.
 fn made(folder: &Path, height: f64) {
     let mut supports = "set,x_m,y_m,normal_N,mu\n".to_owned();
     for (surface, mu) in [("ice", 0.3), ("felt", 0.4)] {

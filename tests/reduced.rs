@@ -26,12 +26,13 @@ pub struct Limits {
     prescribed: f64,
     /// In-hand poses [m], [rad].
     in_hand: [f64; 2],
-    /// The same on the line gradient in x under f_N1 with a limit surface: its path runs along kinks of the look-up.
+    /// The same on the line gradient in x under f_N1 with a limit surface: its path runs along kinks of the
+    /// look-up.
     kinked: [f64; 2],
     /// Share by which the drift of LuGre may differ from the converged one.
     drift: f64,
-    /// Creep of an Elasto-Plastic contact on a straight load path [m/s]; the published form on a limit surface
-    /// comes to half of it.
+    /// Creep of an Elasto-Plastic contact on a straight load path [m/s]; the published form on a limit
+    /// surface comes to half of it.
     no_drift: f64,
     /// Consistent form against the distributed model in stick [m], [rad].
     stick: f64,
@@ -161,7 +162,8 @@ fn lugre_drifts_as_the_model_says_and_elasto_plastic_does_not(engine: &dyn Engin
             assert!(wanted > 1e-8, "{}: LuGre creeps", case.name);
             assert_close(&format!("{}: drift", case.name), &[found / wanted], &[1.0], limits.drift);
         } else {
-            // The published form on a limit surface creeps where held inputs bend the load path, and so it should.
+            // The published form on a limit surface creeps where held inputs bend the load path, and so it
+            // should.
             let limit = limits.no_drift.max(limits.drift * wanted.abs());
             assert!(case.form == "ep" || wanted.abs() < limits.no_drift, "{}: consistent, no creep", case.name);
             assert_close(&format!("{}: drift", case.name), &[found], &[wanted], limit);
@@ -174,7 +176,8 @@ const LOOP: f64 = 0.3;
 const LOOPS: usize = 6;
 const SHARE: f64 = 1.0 / 3.0;
 
-/// A kilogram on a round patch. The force rises, then the torque, then both go straight back, again and again.
+/// A kilogram on a round patch. The force rises, then the torque, then both go straight back, again and
+/// again.
 fn looping(model: Model) -> Contact {
     let patch = shape(21, 0.05, Shape::Circle);
     let friction = Friction::default();
@@ -276,7 +279,8 @@ fn the_consistent_form_sticks_as_the_distributed_model_does(engine: &dyn Engine,
     }
 }
 
-/// A map that follows the force, under loads that turn: the state in stick does not depend on the maps in between, so that nothing creeps.
+/// A map that follows the force, under loads that turn: the state in stick does not depend on the maps in
+/// between, so that nothing creeps.
 fn the_consistent_form_sticks_as_the_distributed_model_does_on_maps_that_follow_the_force(
     engine: &dyn Engine,
     limits: &Limits,
@@ -293,7 +297,8 @@ fn the_consistent_form_sticks_as_the_distributed_model_does_on_maps_that_follow_
         let [consistent, published] =
             [Form::Consistent, Form::Published].map(|form| Model::LimitSurface(Arc::clone(&table), form));
         for model in [Model::Distributed, consistent, Model::Ellipsoid(Form::Consistent), published] {
-            // A body that hangs beside the patch, held well inside its limit: soft, so that there is something to see.
+            // A body that hangs beside the patch, held well inside its limit: soft, so that there is
+            // something to see.
             let mut contact =
                 in_hand(&patch, Friction { sigma0: 1e4, ..Friction::default() }, [0.0; 3], wave(4.0, 1.5, 2.0));
             contact.model = model;
@@ -321,8 +326,8 @@ fn the_consistent_form_sticks_as_the_distributed_model_does_on_maps_that_follow_
     }
 }
 
-/// A turned patch on which the grip closes, opens again, lets go and holds again: friction never exceeds its limit, and
-/// what the grip had hidden of the rotation comes back, as it does with a grid.
+/// A turned patch on which the grip closes, opens again, lets go and holds again: friction never exceeds its
+/// limit, and what the grip had hidden of the rotation comes back, as it does with a grid.
 fn a_grip_that_closes_and_opens_again_gives_the_rotation_back(engine: &dyn Engine, limits: &Limits) {
     const GRIPS: [f64; 5] = [0.1, 10.0, 0.1, 0.0, 0.1];
     let friction = Friction { mu_c: 1.0, mu_s: 1.2, ..Friction::default() };
@@ -370,7 +375,8 @@ fn a_grip_that_closes_and_opens_again_gives_the_rotation_back(engine: &dyn Engin
     }
 }
 
-/// By the rules that take a cell for a point a contact of one cell has no extent, and slides as one bristle does.
+/// By the rules that take a cell for a point a contact of one cell has no extent, and slides as one bristle
+/// does.
 fn a_contact_of_one_cell_slides_as_a_point(engine: &dyn Engine, _: &Limits) {
     let grid = Grid::new(3, 3, 0.01, 0.01).unwrap();
     let mut one = [0.0; 9];
@@ -399,7 +405,8 @@ fn a_contact_of_one_cell_slides_as_a_point(engine: &dyn Engine, _: &Limits) {
     }
 }
 
-/// The motion of a body that comes to rest dies away exponentially, until squares of its speed are no numbers any more.
+/// The motion of a body that comes to rest dies away exponentially, until squares of its speed are no numbers
+/// any more.
 fn a_body_that_has_come_to_rest_stays_there(engine: &dyn Engine, _: &Limits) {
     let contacts: Vec<Contact> = [Form::Published, Form::Consistent]
         .into_iter()

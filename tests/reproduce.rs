@@ -210,7 +210,8 @@ fn errors_over_cells_and_tables_are_the_converged_and_the_published_ones() {
     let bad: Vec<_> = made.values().flat_map(|item| &item.checks).filter(|c| !c.of_claim && !c.ok()).collect();
     assert!(made.values().all(Item::as_expected), "Figs. 9, 36, 37 at N and N_ls = 5, 13, 21, 35: {bad:?}");
     assert!(made["fig9"].holds() && made["fig37"].holds() && !made["fig36"].holds());
-    // The published numbers are those of a look-up that truncates; by the rule as printed the error is far smaller.
+    // The published numbers are those of a look-up that truncates; by the rule as printed the error is far
+    // smaller.
     let name = "square, p = 1, N_ls = 35: rms error of force";
     let (rule, fault) = (number(&made["fig37"], name), number(&made["fig37"], &format!("{name}, cells by truncation")));
     close("fig37 with the fault", fault, 3.9e-4, 0.2e-4);
@@ -451,8 +452,8 @@ fn cells(html: &str, name: &str) -> Vec<f64> {
     row.split("<td>").skip(1).map(|c| c.split([' ', '<']).next().unwrap().parse().unwrap_or(f64::NAN)).collect()
 }
 
-/// Boxes that are held left or right of their centre of mass turn one way or the other: a correlation with the size of
-/// the turn sees nothing of it.
+/// Boxes that are held left or right of their centre of mass turn one way or the other: a correlation with
+/// the size of the turn sees nothing of it.
 #[test]
 fn a_cause_of_both_signs_is_found_and_keeps_its_sign() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
 //! Limit surfaces of small spots of pressure on wide grids, by every path, against sums by definition.
 //!
-//! The references follow `Rule`'s definitions term by term in double precision and share nothing with the library. By
-//! `cells` they integrate over every cell by quadrature.
+//! The references follow `Rule`'s definitions term by term in double precision and share nothing with the
+//! library. By `cells` they integrate over every cell by quadrature.
 #![cfg(feature = "gpu")]
 
 use std::f64::consts::SQRT_2;
@@ -31,8 +31,8 @@ fn gauss(low: f64, high: f64) -> impl Iterator<Item = [f64; 2]> {
     GAUSS.into_iter().flat_map(move |[x, w]| [[middle - half * x, half * w], [middle + half * x, half * w]])
 }
 
-/// The integral of `hypot(x, y)` over `y` from `low` to `high`: intervals are halved until they are short against their
-/// distance.
+/// The integral of `hypot(x, y)` over `y` from `low` to `high`: intervals are halved until they are short
+/// against their distance.
 fn edge(x: f64, low: f64, high: f64, depth: u32) -> f64 {
     let nearest = if low * high > 0.0 { low.abs().min(high.abs()) } else { 0.0 };
     if depth == 0 || 2.0 * (high - low) <= x.hypot(nearest) {
@@ -99,7 +99,8 @@ fn exact_cell([x, y]: [f64; 2], [hx, hy]: [f64; 2], Twist { vx, vy, w }: Twist) 
         }
         return sum;
     }
-    // `a/R` and `b/R` are derivatives of `R`, and `3 R` is the divergence of `(a, b) R`: integrals along the edges.
+    // `a/R` and `b/R` are derivatives of `R`, and `3 R` is the divergence of `(a, b) R`: integrals along the
+    // edges.
     let [left, right, low, high] = [a - hx, a + hx, b - hy, b + hy];
     let edge = |x, low, high| edge(x, low, high, 60) / area;
     let [e, f] = [left, right].map(|a| edge(a, low, high));
@@ -109,8 +110,8 @@ fn exact_cell([x, y]: [f64; 2], [hx, hy]: [f64; 2], Twist { vx, vy, w }: Twist) 
     Wrench::new(gy, -gx, tau) * w.signum()
 }
 
-/// How far a centre of rotation is from where the wrench of a rule steps [cells]: the edge of the grid by `bilinear`,
-/// centres of cells by `points`. Infinite by `cells`, and of a cell that is at rest.
+/// How far a centre of rotation is from where the wrench of a rule steps [cells]: the edge of the grid by
+/// `bilinear`, centres of cells by `points`. Infinite by `cells`, and of a cell that is at rest.
 fn to_step(patch: &Patch, rule: Rule, Twist { vx, vy, w }: Twist) -> f64 {
     let Grid { nx, ny, dx, dy } = *patch.grid();
     let [x, y] = [patch.cop()[0] - vy / w, patch.cop()[1] + vx / w];
@@ -285,7 +286,8 @@ fn uneven(i: usize, j: usize) -> f64 {
     Draw::new(4, (i + 100 * j) as u64).uniform("pressure")
 }
 
-/// Spots on a grid of at least 12 x 12 cells: in the middle, off it, in a corner; enough for a product of many maps.
+/// Spots on a grid of at least 12 x 12 cells: in the middle, off it, in a corner; enough for a product of
+/// many maps.
 fn spots(grid: Grid) -> Vec<(String, Patch)> {
     let (nx, ny) = (grid.nx, grid.ny);
     vec![
@@ -317,10 +319,12 @@ fn the_references_have_the_values_of_closed_forms() {
     let one = Patch::from_pressure(grid(1, 1, 0.02, 0.02), &[1.0]).unwrap();
     let spin = wanted(&one, Rule::Cells, Twist::new(0.0, 0.0, -2.0)).tau;
     assert!((spin - 0.02 * (SQRT_2 + 1f64.asinh()) / 6.0).abs() < 1e-16, "{spin}");
-    // About a corner: twice the mean distance of a square from its centre is that of a square of twice the side.
+    // About a corner: twice the mean distance of a square from its centre is that of a square of twice the
+    // side.
     let corner = wanted(&one, Rule::Cells, Twist::new(0.01, -0.01, 1.0)).about([0.01, 0.01]);
     assert!((corner.tau + 0.04 * (SQRT_2 + 1f64.asinh()) / 6.0).abs() < 1e-16, "{corner:?}");
-    // By the `bilinear` rule, docs/model.md (90), two cells that share an edge turn about its ends, one of them half.
+    // By the `bilinear` rule, docs/model.md (90), two cells that share an edge turn about its ends, one of
+    // them half.
     let two = Patch::from_pressure(grid(2, 1, 0.01, 0.01), &[1.0, 1.0]).unwrap();
     let spin = wanted(&two, Rule::Bilinear, Twist::new(0.0, 0.0, 1.0));
     assert!((spin.tau + 0.005 / SQRT_2).abs() < 1e-16 && spin.fx.hypot(spin.fy) < 1e-15, "{spin:?}");

@@ -112,7 +112,8 @@ fn tables_in_single_precision_say_so_and_are_nearly_the_same() {
     assert_eq!(metadata["single_precision"], serde_json::json!([false, true]));
 }
 
-/// The line gradient's centre of pressure is off the origin. A wrench about the origin is that about the centre of pressure, moved.
+/// The line gradient's centre of pressure is off the origin. A wrench about the origin is that about the
+/// centre of pressure, moved.
 #[test]
 fn tables_about_the_origin_are_those_of_the_patch_seen_from_there() {
     let dir = folder();
@@ -300,7 +301,8 @@ fn frames_and_loads() -> (tempfile::TempDir, Vec<[f64; 3]>) {
     (dir, loads)
 }
 
-/// Every number of the file of margins is that of a single answer, however loads, coefficients and forces are given.
+/// Every number of the file of margins is that of a single answer, however loads, coefficients and forces are
+/// given.
 #[test]
 fn margins_of_many_patches_and_loads_are_the_single_answers_as_arrays() {
     let (dir, loads) = frames_and_loads();

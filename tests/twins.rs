@@ -1,5 +1,5 @@
-//! The shaders against their twins in Rust: one step from random states, whole rollouts, and wrong kernels that
-//! the same comparison must catch.
+//! The shaders against their twins in Rust: one step from random states, whole rollouts, and wrong kernels
+//! that the same comparison must catch.
 #![cfg(feature = "gpu")]
 
 mod common;

@@ -1,4 +1,5 @@
-//! What the benches share: the engines of this machine, and contacts whose cost does not depend on their number.
+//! What the benches share: the engines of this machine, and contacts whose cost does not depend on their
+//! number.
 #![allow(dead_code, reason = "every bench uses its own part")]
 
 use std::hint::black_box;
@@ -20,8 +21,8 @@ const fn steps(bristles: usize) -> u32 {
     if bristles < 150 { 50 } else { 10 }
 }
 
-/// In-hand contacts that all slide, everywhere, for as long as they are stepped: so that the cost of a batch shows, not
-/// that of the phase its contacts are in.
+/// In-hand contacts that all slide, everywhere, for as long as they are stepped: so that the cost of a batch
+/// shows, not that of the phase its contacts are in.
 pub fn sliding(n: usize, law: Law, contacts: usize) -> Vec<Contact> {
     let mut all = in_hand(n, law, contacts).expect("a valid size");
     all.iter_mut().for_each(|c| c.initial.twist = Twist::new(0.1, -0.5, 10.0));
@@ -64,8 +65,8 @@ impl Subject {
         all
     }
 
-    /// One row: some steps of `contacts` with so many `bristles` each. The throughput is in bristles (cells) times
-    /// passes over them, which all contacts take as many of.
+    /// One row: some steps of `contacts` with so many `bristles` each. The throughput is in bristles (cells)
+    /// times passes over them, which all contacts take as many of.
     pub fn row(&self, group: &mut BenchmarkGroup<'_, WallTime>, id: &str, contacts: &[Contact], bristles: usize) {
         let duration = f64::from(steps(bristles)) * self.step;
         let plan = Plan::new(duration, self.step, duration).expect("a valid plan");

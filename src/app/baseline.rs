@@ -1,9 +1,11 @@
-//! The opponent: the distributed model stepped as it is written down in the paper, with two loops over the grid and
-//! explicit Euler, in one number at a time. Every claim about speed is measured against it in the same run.
+//! The opponent: the distributed model stepped as it is written down in the paper, with two loops over the
+//! grid and explicit Euler, in one number at a time. Every claim about speed is measured against it in the
+//! same run.
 //!
-//! It is meant to be a good program of its kind: nothing is allocated while it steps, cells without pressure are
-//! passed over, `exp(-(s/v_s)^2)` takes no `pow`, the sine is left out where the law has none, and contacts are
-//! spread over all threads. What it lacks is what the other engines have: lanes, and a step that stiffness does not limit.
+//! It is meant to be a good program of its kind: nothing is allocated while it steps, cells without pressure
+//! are passed over, `exp(-(s/v_s)^2)` takes no `pow`, the sine is left out where the law has none, and
+//! contacts are spread over all threads. What it lacks is what the other engines have: lanes, and a step that
+//! stiffness does not limit.
 
 use rayon::prelude::*;
 
@@ -16,11 +18,12 @@ use crate::patch::Grid;
 use crate::planar::{Pose, Twist, Wrench};
 use crate::schedule::slot;
 
-/// Explicit Euler in double precision, of contacts with [`Model::Distributed`](crate::contact::Model::Distributed).
+/// Explicit Euler in double precision, of contacts with
+/// [`Model::Distributed`](crate::contact::Model::Distributed).
 ///
-/// [`Plan::step`] is its step: it needs 5e-6 s or less where [`Cpu`](crate::cpu::Cpu) takes 2e-4 s, and above about
-/// 1e-5 s it blows up (the paper's in-hand objects; a contact that blows up is marked as failed). One step is one pass
-/// over the cells.
+/// [`Plan::step`] is its step: it needs 5e-6 s or less where [`Cpu`](crate::cpu::Cpu) takes 2e-4 s, and above
+/// about 1e-5 s it blows up (the paper's in-hand objects; a contact that blows up is marked as failed). One
+/// step is one pass over the cells.
 ///
 /// ```
 /// use bristle::app::baseline::Baseline;
@@ -184,7 +187,8 @@ impl Bristles {
         Self { grid, friction, active: mask, share: contact.patch.weights().to_vec(), z }
     }
 
-    /// The friction wrench [N, N, N m] at the patch twist `u` and the inputs `v`; then the bristles move on by `dt` [s].
+    /// The friction wrench [N, N, N m] at the patch twist `u` and the inputs `v`; then the bristles move on
+    /// by `dt` [s].
     fn step(&mut self, u: Twist, v: &[f64; slot::COUNT], dt: f64) -> Wrench {
         let Friction { law, sigma0, sigma1, sigma2, gamma, v_s, s_ba, .. } = self.friction;
         let (f_n, mu_c, mu_s) = (v[slot::F_N], v[slot::MU_C], v[slot::MU_S]);

@@ -1,8 +1,9 @@
-//! Measuring this machine: the same work on every engine, side by side, and beside the [`baseline`](crate::app::baseline).
+//! Measuring this machine: the same work on every engine, side by side, and beside the
+//! [`baseline`](crate::app::baseline).
 //!
 //! Four kinds of work: `step`, the paper's in-hand case 2 (grip `f_N1`, circle) with a bristle in every cell;
-//! `reduced`, the same with one bristle on the limit surface; `surface`, tables of limit surfaces with `N_ls = 20`;
-//! `basis`, the same about the grid's centre, as one matrix product.
+//! `reduced`, the same with one bristle on the limit surface; `surface`, tables of limit surfaces with
+//! `N_ls = 20`; `basis`, the same about the grid's centre, as one matrix product.
 
 mod measure;
 mod process;
@@ -69,7 +70,8 @@ impl Work {
     }
 }
 
-/// Measures. `note` is told what is under way; a GPU that does not open is no error unless it was asked for by name.
+/// Measures. `note` is told what is under way; a GPU that does not open is no error unless it was asked for
+/// by name.
 ///
 /// # Errors
 /// An engine that was asked for and does not open, or a device that fails.
@@ -134,7 +136,8 @@ impl Kind {
     }
 }
 
-/// The rows of one size of patch. A `surface` or `basis` row has as many maps as a `step` row has contacts, or 1 and 256.
+/// The rows of one size of patch. A `surface` or `basis` row has as many maps as a `step` row has contacts,
+/// or 1 and 256.
 fn tasks<'a>(n: usize, subjects: &'a [Subject], contacts: &[usize]) -> Vec<Task<'a>> {
     let mut all = Vec::new();
     for kind in [

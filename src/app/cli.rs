@@ -149,7 +149,8 @@ impl Failure {
 /// Runs the program on the process's arguments.
 #[must_use]
 pub fn main() -> ExitCode {
-    // A file at the limit of its size is an error that we tell, not a signal that ends the program; without a handler it does.
+    // A file at the limit of its size is an error that we tell, not a signal that ends the program; without a
+    // handler it does.
     #[cfg(unix)]
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
     let done = match Arguments::parse().command {

@@ -1,7 +1,7 @@
 //! Pages that open from disk: charts as SVG, documents as HTML. Nothing here knows what friction is.
 //!
-//! Every chart has the colour of its page: text and axes are `currentColor`, the background is none, and the inks
-//! are told apart on white and on black. Charts are small, so that a phone shows one a row at full size.
+//! Every chart has the colour of its page: text and axes are `currentColor`, the background is none, and the
+//! inks are told apart on white and on black. Charts are small, so that a phone shows one a row at full size.
 
 mod chart;
 mod document;

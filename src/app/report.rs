@@ -63,13 +63,13 @@ impl ReportError {
     }
 }
 
-/// Writes the page of `of` and returns where: a directory of `bristle rollout` gets `report.html` inside, an NPZ
-/// file of `bristle surface` one with the ending `html` beside it, unless `out` says otherwise. Every picture of the
-/// page is also a file beside it, such as `report_motion.svg`.
+/// Writes the page of `of` and returns where: a directory of `bristle rollout` gets `report.html` inside, an
+/// NPZ file of `bristle surface` one with the ending `html` beside it, unless `out` says otherwise. Every
+/// picture of the page is also a file beside it, such as `report_motion.svg`.
 ///
 /// # Errors
-/// A directory or file that is neither, a file of another kind in the place of the page or of a picture, or what the
-/// machine says; no page is then written.
+/// A directory or file that is neither, a file of another kind in the place of the page or of a picture, or
+/// what the machine says; no page is then written.
 pub fn report(of: &Path, out: Option<&Path>) -> Result<PathBuf, ReportError> {
     let npz = of.extension().is_some_and(|e| e.eq_ignore_ascii_case("npz"));
     let (mut document, default): (Document, PathBuf) = if npz {

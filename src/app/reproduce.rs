@@ -1,9 +1,9 @@
-//! Every figure and table of Waltersson & Karayiannidis, *Planar Friction Modelling with LuGre Dynamics and Limit
-//! Surfaces*, computed anew, with what is beyond the paper and where it is wrong.
+//! Every figure and table of Waltersson & Karayiannidis, *Planar Friction Modelling with LuGre Dynamics and
+//! Limit Surfaces*, computed anew, with what is beyond the paper and where it is wrong.
 //!
-//! A [`Section`] is one small file. It computes what its items share and gives each an [`Item`]: pictures, the
-//! paper's claim, what was measured and [`Check`]s against published and converged numbers. To add a section, write
-//! its file and name it in [`SECTIONS`].
+//! A [`Section`] is one small file. It computes what its items share and gives each an [`Item`]: pictures,
+//! the paper's claim, what was measured and [`Check`]s against published and converged numbers. To add a
+//! section, write its file and name it in [`SECTIONS`].
 
 mod context;
 mod euler;

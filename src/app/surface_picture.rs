@@ -146,7 +146,8 @@ fn body(out: &mut String, table: &Table) {
         let [[x0, y0], [x1, y1]] = [place(&(axis * leaves)), place(&(axis * leaves.max(1.0) * length))];
         let _ = writeln!(
             out,
-            "<line x1=\"{x0:.1}\" y1=\"{y0:.1}\" x2=\"{x1:.1}\" y2=\"{y1:.1}\" stroke=\"currentColor\" stroke-width=\"1.2\"/>"
+            "<line x1=\"{x0:.1}\" y1=\"{y0:.1}\" x2=\"{x1:.1}\" y2=\"{y1:.1}\" stroke=\"currentColor\" \
+             stroke-width=\"1.2\"/>"
         );
         text(out, [x1 + dx, y1 + dy], anchor, &label);
     }
@@ -184,7 +185,8 @@ fn section(out: &mut String, table: &Table, axis: usize, at: [f64; 2]) {
     );
     let _ = writeln!(
         out,
-        "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{SECTION_SCALE}\" fill=\"none\" stroke=\"#777\" stroke-dasharray=\"5 4\"/>",
+        "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{SECTION_SCALE}\" fill=\"none\" stroke=\"#777\" \
+         stroke-dasharray=\"5 4\"/>",
         at[0], at[1]
     );
     let outline: Vec<String> = outline(table, axis, across).iter().map(|[f, tau]| point(place(*f, *tau))).collect();

@@ -10,8 +10,8 @@ pub fn width() -> Option<usize> {
     terminal.or_else(|| std::env::var("COLUMNS").ok()?.parse().ok()).filter(|n| *n > 0)
 }
 
-/// `text` with every line that is wider than `width` wrapped between words; what is wrapped is indented by two more
-/// than its line.
+/// `text` with every line that is wider than `width` wrapped between words; what is wrapped is indented by
+/// two more than its line.
 #[must_use]
 pub fn wrap(text: &str, width: usize) -> String {
     let wrapped = |line: &str| {
@@ -26,8 +26,9 @@ pub fn wrap(text: &str, width: usize) -> String {
     text.split('\n').map(wrapped).collect::<Vec<_>>().join("\n")
 }
 
-/// Rows of cells as lines of at most `width` columns, if a cell can be that narrow: numbers to the right, the first
-/// column to the left and again beside the columns that no longer fit and stand below. All rows have as many cells.
+/// Rows of cells as lines of at most `width` columns, if a cell can be that narrow: numbers to the right, the
+/// first column to the left and again beside the columns that no longer fit and stand below. All rows have as
+/// many cells.
 #[must_use]
 pub fn columns(rows: &[Vec<String>], width: usize) -> String {
     const GAP: usize = 2;
@@ -57,7 +58,8 @@ pub fn columns(rows: &[Vec<String>], width: usize) -> String {
     text
 }
 
-/// Markdown for a terminal of `width` columns: paragraphs and items of lists wrapped, tables with lines between their rows.
+/// Markdown for a terminal of `width` columns: paragraphs and items of lists wrapped, tables with lines
+/// between their rows.
 #[must_use]
 pub fn markdown(text: &str, width: usize) -> String {
     let mut out = String::new();

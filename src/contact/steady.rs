@@ -13,7 +13,8 @@ use crate::planar::Twist;
 const AT_REST: f64 = 1e-12;
 
 impl Contact {
-    /// The bristle states at the start, as [`Bristles::States`] has them, of the `active` cells of a grid; none if all are zero.
+    /// The bristle states at the start, as [`Bristles::States`] has them, of the `active` cells of a grid;
+    /// none if all are zero.
     #[must_use]
     pub fn first_bristles(&self, active: &[usize]) -> Option<Cow<'_, [[f64; 2]]>> {
         match &self.initial.bristles {
@@ -53,8 +54,8 @@ impl Contact {
         mu_c + (mu_s - mu_c) * (-(speed / self.friction.v_s).powf(self.friction.gamma)).exp()
     }
 
-    /// `zeta = g(|v|) v/|v|` in every cell, `docs/model.md` (12). A cell at rest, but for rounding, has an unloaded
-    /// bristle.
+    /// `zeta = g(|v|) v/|v|` in every cell, `docs/model.md` (12). A cell at rest, but for rounding, has an
+    /// unloaded bristle.
     fn steady_grid(&self, active: &[usize]) -> Vec<[f64; 2]> {
         let (twist, grid) = (self.first_twist(), self.patch.grid());
         let [x, y] = grid.centre(0, 0);
@@ -68,8 +69,8 @@ impl Contact {
         active.iter().map(steady).collect()
     }
 
-    /// `zeta = g(s) D/s`, `docs/model.md` (72), of the ellipsoid if there is no table: `D = v_S = (vx, vy, r w)`, and
-    /// `-h(r, v) s` on a limit surface.
+    /// `zeta = g(s) D/s`, `docs/model.md` (72), of the ellipsoid if there is no table:
+    /// `D = v_S = (vx, vy, r w)`, and `-h(r, v) s` on a limit surface.
     fn steady_reduced(&self, table: Option<&Arc<Table>>) -> Vec<[f64; 2]> {
         let patch = self.first_patch();
         let own = table.filter(|table| reshapes(&patch) && table.patch() != &*patch).map(|table| {

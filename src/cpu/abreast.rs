@@ -24,8 +24,8 @@ use crate::schedule::{Interval, Timeline, slot};
 /// Steps contacts of one [`Kind`] side by side.
 pub type Runner = fn(Vec<Seat<'_>>, &Plan, &Progress<'_>, &AtomicBool);
 
-/// Grids of at most this many cells are stepped side by side: with more of them the lanes are full anyway, and a contact
-/// by itself is done sooner.
+/// Grids of at most this many cells are stepped side by side: with more of them the lanes are full anyway,
+/// and a contact by itself is done sooner.
 const FEW_CELLS: usize = 50;
 
 /// What contacts that are stepped side by side have in common.
@@ -62,7 +62,8 @@ fn cells(contact: &Contact) -> usize {
     if contact.patch.rule().is_some() { contact.patch.grid().len() } else { contact.patch.cells().len() }
 }
 
-/// Contacts of one kind each, as many as there are `lanes`, or fewer where some thread would have nothing to do.
+/// Contacts of one kind each, as many as there are `lanes`, or fewer where some thread would have nothing to
+/// do.
 pub fn companies(seats: Vec<Seat<'_>>, lanes: usize) -> Vec<Vec<Seat<'_>>> {
     let mut kinds: BTreeMap<Kind, Vec<Seat<'_>>> = BTreeMap::new();
     for seat in seats {
@@ -107,7 +108,8 @@ impl<A: Bristles> Rider<'_, A> {
         true
     }
 
-    /// Goes on from the end of an interval, whose bristle has settled if it is sampled. `false` at the end of the run.
+    /// Goes on from the end of an interval, whose bristle has settled if it is sampled. `false` at the end of
+    /// the run.
     fn go_on<R: Real, B: Abreast<R, Alone = A>>(
         &mut self,
         group: &mut Group<R, B>,

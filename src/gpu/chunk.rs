@@ -72,8 +72,8 @@ struct Bindings {
     run: wgpu::Buffer,
 }
 
-/// Intervals of one window of a contact: the first one's index, the map before it, and each with its map and, if it needs a
-/// limit surface of its own, the patch of that.
+/// Intervals of one window of a contact: the first one's index, the map before it, and each with its map and,
+/// if it needs a limit surface of its own, the patch of that.
 type Part = (usize, Map, Vec<(Interval, Map, Option<Patch>)>);
 
 /// Intervals of one window of all contacts of a chunk.
@@ -100,13 +100,15 @@ impl<'a> Chunk<'a> {
         let own = if gpu.adapter.software { WORK_SOFTWARE } else { WORK_HARDWARE };
         let work = gpu.budget.map_or(own, |(work, _)| work);
         let steps = (work / (cells as f64 * SWEEPS_PER_STEP)).clamp(16.0, 1e6);
-        // Long runs of many contacts: no more samples a window than the three buffers for them may hold together.
+        // Long runs of many contacts: no more samples a window than the three buffers for them may hold
+        // together.
         let fit = BUFFER_BUDGET as usize / (3 * items.len() * size_of::<Record>());
         let fit = (fit.max(2) - 1).min(room::samples_that_fit(items, gpu.adapter.max_storage_buffer));
         let frames = ((steps / steps_per_frame) as usize).clamp(1, samples).min(fit);
 
         let mut cell_data: Vec<layout::Cell> = Vec::new();
-        // A fixed map decides its cells; those of a map that follows the force are nested, so their number does.
+        // A fixed map decides its cells; those of a map that follows the force are nested, so their number
+        // does.
         let mut cell_maps: HashMap<(usize, usize, usize, usize), u32> = HashMap::new();
         let mut tables = Tables::default();
         let mut maps = Vec::with_capacity(items.len());
@@ -352,8 +354,8 @@ impl<'a> Chunk<'a> {
         if !self.gpu.adapter.software {
             return MOST_SWEEPS;
         }
-        // A software driver runs every branch, with the lanes that do not take it switched off, and every loop at
-        // least once: each step goes through the loops of both kinds of step and of two samples.
+        // A software driver runs every branch, with the lanes that do not take it switched off, and every
+        // loop at least once: each step goes through the loops of both kinds of step and of two samples.
         let terms = upload.intervals.iter().map(|i| i.term_count).max().unwrap_or(0);
         let model = match self.variant.reduced {
             // A pair has two roots.
@@ -411,8 +413,9 @@ impl<'a> Chunk<'a> {
         });
     }
 
-    /// Submits as many dispatches as `expected` sweeps are likely to take, one by one so that each is short, and
-    /// copies of the states and, to staging buffer `to`, of the samples; `fresh` with the samples poisoned before.
+    /// Submits as many dispatches as `expected` sweeps are likely to take, one by one so that each is short,
+    /// and copies of the states and, to staging buffer `to`, of the samples; `fresh` with the samples
+    /// poisoned before.
     fn dispatch(&self, expected: f64, max_sweeps: u32, fresh: bool, to: usize) -> wgpu::SubmissionIndex {
         let times = (expected / f64::from(max_sweeps)).ceil().max(1.0) as u32;
         let submit = |first: bool, last: bool| {

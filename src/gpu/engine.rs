@@ -67,15 +67,16 @@ impl Gpu {
         Ok(Self { edit: Some(edit), ..Self::new(choice)? })
     }
 
-    /// The same engine with windows of about `work` cell visits and dispatches of at most `sweeps`, which must
-    /// not change any result.
+    /// The same engine with windows of about `work` cell visits and dispatches of at most `sweeps`, which
+    /// must not change any result.
     #[doc(hidden)]
     #[must_use]
     pub fn with_budget(self, work: f64, sweeps: u32) -> Self {
         Self { budget: Some((work, sweeps)), ..self }
     }
 
-    /// The same engine with its loops over cells written out, as on hardware, which must not change any result.
+    /// The same engine with its loops over cells written out, as on hardware, which must not change any
+    /// result.
     #[doc(hidden)]
     #[must_use]
     pub fn with_loops_written_out(self) -> Self {
@@ -96,8 +97,8 @@ impl Gpu {
         &self.adapter
     }
 
-    /// Bytes of device memory that this engine holds now, if the driver lets us count: those in use, and those
-    /// taken from the device for them.
+    /// Bytes of device memory that this engine holds now, if the driver lets us count: those in use, and
+    /// those taken from the device for them.
     #[must_use]
     pub fn memory(&self) -> Option<[u64; 2]> {
         let report = self.device.generate_allocator_report()?;

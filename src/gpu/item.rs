@@ -31,7 +31,8 @@ impl<'a> Item<'a> {
         Self { index, contact, timeline, active }
     }
 
-    /// Pairs of numbers of the bristles' state; of a reduced bristle three numbers, their low parts, and what is hidden.
+    /// Pairs of numbers of the bristles' state; of a reduced bristle three numbers, their low parts, and what
+    /// is hidden.
     pub(super) fn zetas(&self) -> usize {
         if self.contact.model.is_grid() { self.active.len() } else { 4 }
     }

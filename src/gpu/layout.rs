@@ -1,5 +1,6 @@
 //! The structs that Rust and WGSL share. Each is declared once here and once in `shaders/step.wgsl`,
-//! `shaders/distributed.wgsl` or `shaders/limit_surface.wgsl`; a test compares every offset with what naga reflects.
+//! `shaders/distributed.wgsl` or `shaders/limit_surface.wgsl`; a test compares every offset with what naga
+//! reflects.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -53,7 +54,8 @@ shared! {
 
 shared! {
     struct Interval {
-        length: f32, flags: u32, map_f_n: f32, map_radius: f32, map_viscous: f32, map_slides: f32, map_sticks: f32, map_table: u32, term_first: u32, term_count: u32, c: [f32; 3 * slot::COUNT],
+        length: f32, flags: u32, map_f_n: f32, map_radius: f32, map_viscous: f32, map_slides: f32, map_sticks: f32,
+        map_table: u32, term_first: u32, term_count: u32, c: [f32; 3 * slot::COUNT],
     }
 }
 

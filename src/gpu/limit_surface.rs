@@ -1,8 +1,8 @@
 //! Limit surfaces on the device: many patches for many directions of motion in one dispatch.
 //!
 //! Patches are cut into slices of at most [`SLICE`] cells, and one invocation sums one slice for one motion:
-//! no lane waits for another, loops stay short, and what a slice gives depends on nothing but its cells and the
-//! motion. The host adds the slices in double precision.
+//! no lane waits for another, loops stay short, and what a slice gives depends on nothing but its cells and
+//! the motion. The host adds the slices in double precision.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -41,11 +41,12 @@ struct Pipeline {
 }
 
 impl Gpu {
-    /// Coulomb wrenches `[patch][twist]` [-, -, m] for `mu f_N = 1`, `docs/model.md` (88): every patch for every twist
-    /// [m/s, m/s, rad/s], both at the patch's centre of pressure; to 1e-5 of the largest of
-    /// [`Surface::coulomb`](crate::limit_surface::Surface::coulomb). Only a twist's direction counts; zero for a
-    /// twist of zero. By the rule `points`, whose surface steps where the centre of rotation meets the centre of a
-    /// cell, the error is up to 1e-6 of the patch's span over the distance of the two. A wrench has the same bits in any batch whose first patch has cells of the same area.
+    /// Coulomb wrenches `[patch][twist]` [-, -, m] for `mu f_N = 1`, `docs/model.md` (88): every patch for
+    /// every twist [m/s, m/s, rad/s], both at the patch's centre of pressure; to 1e-5 of the largest of
+    /// [`Surface::coulomb`](crate::limit_surface::Surface::coulomb). Only a twist's direction counts; zero
+    /// for a twist of zero. By the rule `points`, whose surface steps where the centre of rotation meets the
+    /// centre of a cell, the error is up to 1e-6 of the patch's span over the distance of the two. A wrench
+    /// has the same bits in any batch whose first patch has cells of the same area.
     ///
     /// # Errors
     /// A twist that is not finite, or a device that fails.
@@ -67,10 +68,11 @@ impl Gpu {
         self.sums(patches, rule, &levers, &motions)
     }
 
-    /// The tables of many patches with resolution `n_ls`, to 1e-5 of the largest of
-    /// [`Table::new`]; of directions that are mirror images by the symmetry of a patch one is computed. `r` is the device's, by
-    /// the rule of the table: a dispatch of pure rotations comes first. Cells much longer than wide are less exact: errors of 4e-5 (`cells`,
-    /// a hundred times as long) and of 4e-3 (`bilinear`, thirty times, pressure along a diagonal) were found. A patch has the same table, bit for bit, in any batch.
+    /// The tables of many patches with resolution `n_ls`, to 1e-5 of the largest of [`Table::new`]; of
+    /// directions that are mirror images by the symmetry of a patch one is computed. `r` is the device's, by
+    /// the rule of the table: a dispatch of pure rotations comes first. Cells much longer than wide are less
+    /// exact: errors of 4e-5 (`cells`, a hundred times as long) and of 4e-3 (`bilinear`, thirty times,
+    /// pressure along a diagonal) were found. A patch has the same table, bit for bit, in any batch.
     ///
     /// # Errors
     /// `n_ls` of zero or above [`MAX_N_LS`], or a device that fails.

@@ -37,8 +37,8 @@ impl Map {
         Self { f_n: None, radius, viscous: patch.viscous(), table }
     }
 
-    /// Follows the start of an interval, which keeps its map if that is of the same force. A map that needs a limit surface of its own is
-    /// returned.
+    /// Follows the start of an interval, which keeps its map if that is of the same force. A map that needs a
+    /// limit surface of its own is returned.
     pub fn follow(&mut self, contact: &Contact, interval: &mut Interval) -> Option<Patch> {
         let f_n = interval.remap?;
         if self.f_n.replace(f_n) == Some(f_n) {

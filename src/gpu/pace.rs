@@ -1,5 +1,5 @@
-//! How many sweeps a dispatch does, so that it takes the time it should: drivers kill long dispatches, and a desktop
-//! freezes meanwhile.
+//! How many sweeps a dispatch does, so that it takes the time it should: drivers kill long dispatches, and a
+//! desktop freezes meanwhile.
 
 use std::time::Duration;
 
@@ -33,8 +33,8 @@ impl Pace {
         self.sweeps.min(most)
     }
 
-    /// Learns that dispatches of at most `most` sweeps did `sweeps` in `took`; if the device had long finished when
-    /// it was asked (`!busy`), in less than that.
+    /// Learns that dispatches of at most `most` sweeps did `sweeps` in `took`; if the device had long
+    /// finished when it was asked (`!busy`), in less than that.
     pub(super) fn learn(&mut self, most: u32, sweeps: u32, took: Duration, busy: bool) {
         if sweeps == 0 {
             return;

@@ -8,10 +8,11 @@ use super::layout;
 use crate::contact::{Model, reshapes};
 use crate::error::EngineError;
 
-/// Bytes of a buffer for what contacts are and record at most, below every adapter's limit. So for limit surfaces that are made for a
-/// window: until they are there, they take ten times as much of our memory.
+/// Bytes of a buffer for what contacts are and record at most, below every adapter's limit. So for limit
+/// surfaces that are made for a window: until they are there, they take ten times as much of our memory.
 pub(super) const BUFFER_BUDGET: u64 = 96 << 20;
-/// Bytes of a buffer for the inputs of several contacts at most, however much the adapter has; one alone may have all of that.
+/// Bytes of a buffer for the inputs of several contacts at most, however much the adapter has; one alone may
+/// have all of that.
 const INPUTS_BUDGET: u64 = 512 << 20;
 /// What a contact takes of any buffer at least: its parameters, its state, a sample.
 const LEAST: u64 = 1024;
@@ -170,7 +171,8 @@ mod tests {
             Err(other) => panic!("{other}"),
             Ok(parts) => panic!("{} parts", parts.len()),
         }
-        // A map that changes its shape has a table for each of them, one that it comes with, and the first, which they share.
+        // A map that changes its shape has a table for each of them, one that it comes with, and the first,
+        // which they share.
         let contacts = vec![contact(Exponent::PerNewton(1.0)); 3];
         let items: Vec<Item<'_>> = contacts.iter().enumerate().map(|(k, c)| Item::new(k, c, &plan)).collect();
         let table = 17 * 5 * 12;

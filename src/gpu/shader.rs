@@ -24,7 +24,8 @@ pub struct Shape {
     pub workgroup: u32,
     /// Room for cells, in pairs, of each lane; 0 for reduced contacts.
     pub pairs: u32,
-    /// Whole subgroups of the workgroup, where the adapter sums over those; else the lanes sum through memory.
+    /// Whole subgroups of the workgroup, where the adapter sums over those; else the lanes sum through
+    /// memory.
     pub subgroups: Option<u32>,
     /// Whether loops over the pairs are written out, so that cells stay in registers.
     pub unrolled: bool,
@@ -32,17 +33,19 @@ pub struct Shape {
 
 /// Lanes of the widest workgroup (portable limit).
 const WIDEST: u32 = 256;
-/// Pairs of cells a lane keeps before the next wider workgroup is taken, on hardware: as many as its registers hold.
+/// Pairs of cells a lane keeps before the next wider workgroup is taken, on hardware: as many as its
+/// registers hold.
 const COMFORTABLE_HARDWARE: u32 = 8;
-/// The same on a software driver, which has no registers to spare and works on a workgroup's subgroups in turn.
+/// The same on a software driver, which has no registers to spare and works on a workgroup's subgroups in
+/// turn.
 const COMFORTABLE_SOFTWARE: u32 = 32;
 
 impl Shape {
-    /// The shape for a contact with `cells` cells: a function of the contact and the adapter alone, so that its
-    /// result does not depend on its neighbours.
+    /// The shape for a contact with `cells` cells: a function of the contact and the adapter alone, so that
+    /// its result does not depend on its neighbours.
     ///
-    /// One subgroup of the adapter, where its size is known, so that no lane waits at a barrier; twice as many lanes
-    /// as long as each would hold more cells than is comfortable.
+    /// One subgroup of the adapter, where its size is known, so that no lane waits at a barrier; twice as
+    /// many lanes as long as each would hold more cells than is comfortable.
     #[must_use]
     pub fn of(cells: usize, adapter: &Adapter) -> Self {
         let cells = cells as u32;
@@ -59,8 +62,9 @@ impl Shape {
         Self { workgroup, pairs, subgroups: subgroup.map(|lanes| workgroup / lanes), unrolled }
     }
 
-    /// Whether the iterations of a root on the ramp stay a loop. Written out, a compiler for CPUs puts the whole root of a pair's one
-    /// cell before that of the other, farther apart than the processor looks ahead: then both wait for themselves.
+    /// Whether the iterations of a root on the ramp stay a loop. Written out, a compiler for CPUs puts the
+    /// whole root of a pair's one cell before that of the other, farther apart than the processor looks
+    /// ahead: then both wait for themselves.
     #[must_use]
     pub const fn ramp_loops(self) -> bool {
         self.pairs > 0 && !self.unrolled
@@ -213,8 +217,8 @@ fn written_out(text: &str, count: &str, times: usize) -> String {
     each_loop(text, count, |body| (0..times).map(|i| format!("    {{ const i = {i}u; {body} }}\n")).collect())
 }
 
-/// The text with the loops of one line over `count`, which is not 0, tested at their ends: a software driver that tests
-/// first runs a body once more, in vain.
+/// The text with the loops of one line over `count`, which is not 0, tested at their ends: a software driver
+/// that tests first runs a body once more, in vain.
 fn tested_last(text: &str, count: &str, bound: &str) -> String {
     let tail = format!("continuing {{ i++; break if i >= {bound}; }}");
     each_loop(text, count, |body| format!("    {{ var i = 0u; loop {{ {body} {tail} }} }}\n"))
@@ -243,8 +247,8 @@ pub const SURFACE_WORKGROUP: u32 = 64;
 /// Cells that one invocation sums at most: few enough for single precision, and far from llvmpipe's limit on
 /// the turns of a loop.
 pub const SLICE: usize = 256;
-/// Distance of a cell's centre from the centre of rotation, in cell diagonals, from which the series is exact to
-/// single precision.
+/// Distance of a cell's centre from the centre of rotation, in cell diagonals, from which the series is exact
+/// to single precision.
 const NEAR_DIAGONALS: f64 = 1.5;
 /// A cell at rest is slower than this share of the patch's scale: some roundings of single precision.
 const AT_REST: f64 = 5e-7;

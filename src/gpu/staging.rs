@@ -29,7 +29,8 @@ impl Staging {
         self.read_after(device, n, None)
     }
 
-    /// Waits for the submission that holds the copy, or for all if none is named, and returns its first `n` elements.
+    /// Waits for the submission that holds the copy, or for all if none is named, and returns its first `n`
+    /// elements.
     pub(super) fn read_after<T: bytemuck::Pod>(
         &self,
         device: &wgpu::Device,

@@ -1,7 +1,8 @@
 //! Arrays of NumPy: the header, held against the bytes that there are, and the numbers.
 //!
-//! `npyz`, which writes them, is not used here: it takes memory for as long a header as the file claims, follows its brackets as deep as
-//! they go, and multiplies the lengths of a shape without a look at overflow, all before a caller can check them.
+//! `npyz`, which writes them, is not used here: it takes memory for as long a header as the file claims,
+//! follows its brackets as deep as they go, and multiplies the lengths of a shape without a look at overflow,
+//! all before a caller can check them.
 
 use std::io::{Error, ErrorKind, Read, Result};
 

@@ -1,5 +1,5 @@
-//! Contacts side by side: the step with a contact in every lane ([`group`]), for bristles that are too few to fill the
-//! lanes by themselves: one to a contact ([`reduced`]) or a small grid of them ([`grid`]).
+//! Contacts side by side: the step with a contact in every lane ([`group`]), for bristles that are too few to
+//! fill the lanes by themselves: one to a contact ([`reduced`]) or a small grid of them ([`grid`]).
 
 pub mod grid;
 pub mod group;
@@ -26,7 +26,8 @@ pub trait Abreast<R: Real> {
     fn leave(&mut self, l: usize);
     /// Copies the states of lane `l`.
     fn state(&self, l: usize, alone: &mut Self::Alone);
-    /// Follows a new map of lane `l` under `mu_c`; its bristles have settled if they must ([`Bristles::holds_map`]).
+    /// Follows a new map of lane `l` under `mu_c`; its bristles have settled if they must
+    /// ([`Bristles::holds_map`]).
     fn remap(&mut self, l: usize, patch: &Patch, mu_c: f64, alone: &mut Self::Alone) {
         self.state(l, alone);
         alone.remap(patch, mu_c);
@@ -34,9 +35,9 @@ pub trait Abreast<R: Real> {
     }
     /// The points of the patches that twists and wrenches refer to [m].
     fn cop(&self) -> [R; 2];
-    /// One sweep at twists `v`: lanes of the first bits finish a stage, those of the second answer for one, by the opposite
-    /// of the friction wrench per unit normal force and its derivative over `v`. Other lanes keep their states and
-    /// answer anything.
+    /// One sweep at twists `v`: lanes of the first bits finish a stage, those of the second answer for one,
+    /// by the opposite of the friction wrench per unit normal force and its derivative over `v`. Other lanes
+    /// keep their states and answer anything.
     fn sweep(&mut self, v: Vec3<R>, finish: (&Stage<R>, Bits), next: (&Stage<R>, Bits)) -> (Vec3<R>, Mat3<R>);
     /// How far [m/s] around twists `v` the derivative of the force is good.
     fn reach(&self, v: Vec3<R>) -> R;

@@ -1,7 +1,8 @@
-//! Cells whose bristles stay elastic through a sweep, apart from the others: what they answer takes no root, no
-//! exponential and no ramp. In a patch that slides in places there are many.
+//! Cells whose bristles stay elastic through a sweep, apart from the others: what they answer takes no root,
+//! no exponential and no ramp. In a patch that slides in places there are many.
 //!
-//! The others go on packed, as the cells of a smaller grid. There is no twin: on a GPU lanes that have less to do wait for the rest.
+//! The others go on packed, as the cells of a smaller grid. There is no twin: on a GPU lanes that have less
+//! to do wait for the rest.
 
 use super::distributed::Groups;
 use super::friction::{Consts, Stage};
@@ -50,8 +51,8 @@ impl<R: Real> Apart<R> {
         due && k.elasto_plastic && R::LANES > 1
     }
 
-    /// Does the sweep of the elastic cells, as [`super::distributed::sweep_groups`] does; the others are for that, and then
-    /// for [`Apart::join`].
+    /// Does the sweep of the elastic cells, as [`super::distributed::sweep_groups`] does; the others are for
+    /// that, and then for [`Apart::join`].
     #[inline(always)]
     pub fn part(
         &mut self,

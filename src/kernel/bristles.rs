@@ -7,8 +7,8 @@ use super::friction::Stage;
 use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
 
-/// A Newton step is also as good as its derivative only if it turns the twist of a bristle on a limit surface by less than
-/// this [rad], two or three cells of a table: [`Bristles::reach`], `docs/model.md`, section 6.4.
+/// A Newton step is also as good as its derivative only if it turns the twist of a bristle on a limit surface
+/// by less than this [rad], two or three cells of a table: [`Bristles::reach`], `docs/model.md`, section 6.4.
 pub const STRAIGHT: f64 = 0.2;
 /// A Newton step smaller than this [m/s] may turn it by any angle.
 pub const LEAST_REACH: f64 = 3e-6;
@@ -17,8 +17,8 @@ pub const LEAST_REACH: f64 = 3e-6;
 pub trait Bristles {
     /// One sweep at patch twist `u`: finishes the stage `finish`, answers for the stage `next`.
     fn sweep(&mut self, u: Twist, finish: Option<&Stage<f64>>, next: Option<&Stage<f64>>) -> Sums;
-    /// The friction wrench [N, N, N m] at the patch origin in the present state, and the share of the normal force on
-    /// slipping bristles.
+    /// The friction wrench [N, N, N m] at the patch origin in the present state, and the share of the normal
+    /// force on slipping bristles.
     fn wrench(&self, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64);
     /// Remembers the states.
     fn keep(&mut self);
@@ -28,8 +28,8 @@ pub trait Bristles {
     fn reach(&self, _u: Twist) -> f64 {
         f64::INFINITY
     }
-    /// How near a single bristle was to slipping when it last answered: `|zeta*|` over its limit [-]; 0 of a grid, whose
-    /// cells slip one after the other.
+    /// How near a single bristle was to slipping when it last answered: `|zeta*|` over its limit [-]; 0 of a
+    /// grid, whose cells slip one after the other.
     fn loading(&self) -> f64 {
         0.0
     }

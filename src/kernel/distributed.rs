@@ -1,5 +1,5 @@
-//! The sweep over the cells of a grid: finishes one stage, answers for the next, sums (`docs/model.md`, section 5.5).
-//! Twin: `shaders/distributed.wgsl`.
+//! The sweep over the cells of a grid: finishes one stage, answers for the next, sums (`docs/model.md`,
+//! section 5.5). Twin: `shaders/distributed.wgsl`.
 
 use super::apart::Apart;
 use super::friction::{Consts, Motion, Slip, Stage, Trial, decay, motion, on_ramp, sensitivity, slip, trial};
@@ -154,7 +154,13 @@ pub struct Sums {
 copies! {
     /// One sweep at patch twist `u`. `finish` moves the bases of the stage just solved; `next` answers
     /// for the stage to solve, from the moved bases.
-    pub fn sweep<R>(cells: &mut Cells<R>, k: &Consts<R>, u: Twist, finish: Option<&Stage<f64>>, next: Option<&Stage<f64>>) -> Sums {
+    pub fn sweep<R>(
+        cells: &mut Cells<R>,
+        k: &Consts<R>,
+        u: Twist,
+        finish: Option<&Stage<f64>>,
+        next: Option<&Stage<f64>>
+    ) -> Sums {
         let (finish, next) = (finish.map(Stage::wide), next.map(Stage::wide));
         let Cells { x, y, w, zx, zy, scratch, apart, .. } = cells;
         let mut groups = Groups { x, y, w, zx, zy };
@@ -183,11 +189,12 @@ copies! {
     }
 }
 
-/// The sweep over some groups of cells at patch twist `u`, for stages `finish` and `next`: adds to `sum` the three
-/// components of `resist` and the nine of `gain`, row by row. Both stages share speed and Stribeck bell.
+/// The sweep over some groups of cells at patch twist `u`, for stages `finish` and `next`: adds to `sum` the
+/// three components of `resist` and the nine of `gain`, row by row. Both stages share speed and Stribeck
+/// bell.
 ///
-/// Short loops, so that the processor works on several groups of cells at once while each waits for its own results;
-/// one long loop takes twice as long.
+/// Short loops, so that the processor works on several groups of cells at once while each waits for its own
+/// results; one long loop takes twice as long.
 #[inline(always)]
 pub fn sweep_groups<R: Real>(
     groups: Groups<'_, R>,
@@ -223,7 +230,8 @@ fn motions<R: Real>([x, y]: [&[R]; 2], work: &mut [Work<R>], k: &Consts<R>, [ux,
     }
 }
 
-/// How every bristle takes stage `st`; `ramp` has those that end on it. Of all slips only `d` if that is enough.
+/// How every bristle takes stage `st`; `ramp` has those that end on it. Of all slips only `d` if that is
+/// enough.
 #[inline(always)]
 fn tries<R: Real, const ONLY_D: bool>(
     [zx, zy]: [&[R]; 2],
@@ -358,8 +366,8 @@ copies! {
 }
 
 copies! {
-    /// The friction wrench [N, N, N m] at the patch origin in the present state, `docs/model.md` (15) with the rate of
-    /// (8) and normal force `f_n` [N], and the share of it on slipping cells.
+    /// The friction wrench [N, N, N m] at the patch origin in the present state, `docs/model.md` (15) with
+    /// the rate of (8) and normal force `f_n` [N], and the share of it on slipping cells.
     pub fn wrench<R>(cells: &Cells<R>, k: &Consts<R>, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64) {
         let rate = Rate { sigma1: R::of(rate.sigma1), mu_c: R::of(rate.mu_c), mu_d: R::of(rate.mu_d) };
         let (ux, uy, uw) = (R::of(u.vx), R::of(u.vy), R::of(u.w));

@@ -73,7 +73,8 @@ pub struct Stage<R> {
     pub mu_c: R,
     /// `mu_s - mu_c` at the stage [-].
     pub mu_d: R,
-    /// Scale of `g'` in the gain [-], so that the matrix of the velocity solve stays definite, `docs/model.md` (52).
+    /// Scale of `g'` in the gain [-], so that the matrix of the velocity solve stays definite,
+    /// `docs/model.md` (52).
     pub chi: R,
     /// How far the base moves towards (and past) the stage's state: `1 + sqrt 2`, then 1.
     pub pull: R,
@@ -130,7 +131,8 @@ pub struct Trial<R> {
     pub len: R,
     /// `g` at the present speed [-].
     pub g: R,
-    /// `a sigma0 eps` (Elasto-Plastic) or `a sigma0 |v|` (LuGre): how far it slips back where all of it is plastic [-].
+    /// `a sigma0 eps` (Elasto-Plastic) or `a sigma0 |v|` (LuGre): how far it slips back where all of it is
+    /// plastic [-].
     pub push: R,
 }
 
@@ -175,8 +177,8 @@ pub const FALLING_FROM: f64 = 0.5;
 /// So small a slope bounds no step, and its reciprocal is a normal number.
 pub const FLATTEST: f64 = 1e-6;
 
-/// What the slope of `exp(-x^2)` does not exceed for x from `least` to `most`, `docs/model.md` (53): by `2 x` below its
-/// steepest place, and by [`FALLING`] above it.
+/// What the slope of `exp(-x^2)` does not exceed for x from `least` to `most`, `docs/model.md` (53): by `2 x`
+/// below its steepest place, and by [`FALLING`] above it.
 #[inline(always)]
 pub fn steepest_between<R: Real>(least: R, most: R) -> R {
     let x = least.max(R::of(FALLING_FROM));
@@ -192,8 +194,8 @@ pub fn ramp<R: Real>(k: &Consts<R>, x: R) -> (R, R) {
     (half.fma(sin, half), R::of(0.5 * std::f64::consts::PI) * k.inv_width * cos)
 }
 
-/// The root `x` of `x (1 + l b(x)) = y` for `s_ba < y < 1 + l`, on its way there: Halley in the angle of the sine,
-/// `docs/model.md` (37) to (39).
+/// The root `x` of `x (1 + l b(x)) = y` for `s_ba < y < 1 + l`, on its way there: Halley in the angle of the
+/// sine, `docs/model.md` (37) to (39).
 #[derive(Clone, Copy, Debug)]
 pub struct Root<R> {
     y: R,
@@ -211,9 +213,10 @@ impl<R: Real> Root<R> {
         Self { y: zero, l: zero, t: zero, sin: zero, cos: zero }
     }
 
-    /// The start takes the ramp as a parabola on the half that holds the root, so that the equation is exact at that
-    /// half's end, and freezes the `x` before the square at its centre: a quadratic. From it, two iterations leave
-    /// 2e-8 of `y` and three its rounding, for all states that a step can meet (`y > l - 4`).
+    /// The start takes the ramp as a parabola on the half that holds the root, so that the equation is exact
+    /// at that half's end, and freezes the `x` before the square at its centre: a quadratic. From it, two
+    /// iterations leave 2e-8 of `y` and three its rounding, for all states that a step can meet
+    /// (`y > l - 4`).
     #[inline(always)]
     pub fn start(k: &Consts<R>, y: R, l: R) -> Self {
         let (one, half) = (R::of(1.0), R::of(0.5));
@@ -358,8 +361,8 @@ pub fn sensitivity<R: Real>(k: &Consts<R>, st: &Stage<R>, m: &Motion<R>, t: &Tri
     [t.nx.fma(row_x, i), t.nx * row_y, t.ny * row_x, t.ny.fma(row_y, i)]
 }
 
-/// `lambda / sigma0` [s/m] of the differential equation at state `(zx, zy)`, `docs/model.md` (9) and (10): for recorded
-/// wrenches.
+/// `lambda / sigma0` [s/m] of the differential equation at state `(zx, zy)`, `docs/model.md` (9) and (10):
+/// for recorded wrenches.
 #[inline(always)]
 pub fn decay<R: Real>(k: &Consts<R>, g: R, m: &Motion<R>, zx: R, zy: R) -> R {
     if !k.elasto_plastic {

@@ -1,5 +1,5 @@
-//! The bristles on the ramp (`docs/model.md`, section 5.3), drawn together: a quarter of the cells, and most of the
-//! arithmetic.
+//! The bristles on the ramp (`docs/model.md`, section 5.3), drawn together: a quarter of the cells, and most
+//! of the arithmetic.
 
 use super::friction::{Consts, Root, Slip, Trial};
 use crate::number::real::Real;
@@ -62,10 +62,11 @@ impl<R: Real> Ramp<R> {
         self.len += R::bits(mask).count_ones() as usize;
     }
 
-    /// Finds the slips of those that were gathered, under constants `k` but for what differs; of all that they say only
-    /// `d` if that is enough.
+    /// Finds the slips of those that were gathered, under constants `k` but for what differs; of all that
+    /// they say only `d` if that is enough.
     ///
-    /// A root is one long chain of operations: all advance together, so that the processor works on several at once.
+    /// A root is one long chain of operations: all advance together, so that the processor works on several
+    /// at once.
     #[inline(always)]
     pub fn solve<const ONLY_D: bool>(&mut self, k: &Consts<R>) {
         let n = self.len.div_ceil(R::LANES);

@@ -1,5 +1,5 @@
-//! The reduced model: one bristle with three components at the centre of pressure (`docs/model.md`, section 6).
-//! Twin: `shaders/reduced.wgsl`.
+//! The reduced model: one bristle with three components at the centre of pressure (`docs/model.md`, section
+//! 6). Twin: `shaders/reduced.wgsl`.
 //!
 //! `zeta = sigma0 (z_x, z_y, z_tau/r)` is driven by `v_S = (vx, vy, r w)` through a direction `D`: `v_S`
 //! itself (ellipsoid), or `-h(r, v) |v_S|` from the table of a limit surface.
@@ -178,8 +178,8 @@ impl Bristles for Reduced {
         self.zeta = self.kept;
     }
 
-    /// `D` of a limit surface depends on the direction of `v_S`, however slow: a step that is small against the tolerance may
-    /// turn a creeping twist through many cells of the table.
+    /// `D` of a limit surface depends on the direction of `v_S`, however slow: a step that is small against
+    /// the tolerance may turn a creeping twist through many cells of the table.
     fn reach(&self, u: Twist) -> f64 {
         let v = u.at(self.cop);
         let s = Vector3::new(v.vx, v.vy, self.radius * v.w).norm();
@@ -203,7 +203,8 @@ impl Bristles for Reduced {
         self.viscous
     }
 
-    /// Only `r` and `u` follow a map that changes its size; a limit surface is made anew when the map's shape changes.
+    /// Only `r` and `u` follow a map that changes its size; a limit surface is made anew when the map's shape
+    /// changes.
     fn remap(&mut self, patch: &Patch, mu_c: f64) {
         if let Some(table) = self.table.as_mut().filter(|table| reshapes(patch) && table.patch() != patch) {
             let make = if self.single { Table::single } else { Table::new };
@@ -286,8 +287,8 @@ impl Reduced {
     }
 
     /// The root of `F(tau) = (1-tau)/(1 + q tau) - b(x) (1 + c)/2` in [0, 1], `zeta = z1 + tau (z0 - z1)`:
-    /// `docs/model.md` (82). (`tau` is the share of the step that sticks: near sliding it is small, and single
-    /// precision holds it well.)
+    /// `docs/model.md` (82). (`tau` is the share of the step that sticks: near sliding it is small, and
+    /// single precision holds it well.)
     fn consistent_root(
         &self,
         k: &Consts<f64>,
@@ -321,7 +322,8 @@ impl Reduced {
                 high = tau;
             }
             let newton = tau - f / slope;
-            // Bisect when Newton leaves the bracket or fails to halve the last step: it can cycle on the ramp.
+            // Bisect when Newton leaves the bracket or fails to halve the last step: it can cycle on the
+            // ramp.
             let good = newton > low && newton < high && (newton - tau).abs() <= 0.5 * last;
             let next = if good { newton } else { 0.5 * (low + high) };
             last = (next - tau).abs();

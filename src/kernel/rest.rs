@@ -1,5 +1,6 @@
-//! A grid that rests: while every bristle is elastic the whole grid moves as one rigid body, so that a sweep over
-//! its cells is a product with one 3 x 3 matrix, `docs/model.md` (62). Exact, and no work for contacts that stick.
+//! A grid that rests: while every bristle is elastic the whole grid moves as one rigid body, so that a sweep
+//! over its cells is a product with one 3 x 3 matrix, `docs/model.md` (62). Exact, and no work for contacts
+//! that stick.
 
 use nalgebra::{Matrix3, Vector3};
 
@@ -10,7 +11,8 @@ use crate::planar::Twist;
 /// Share of the elastic range that a resting grid may use: beyond it, the cells are looked at again.
 const MARGIN: f64 = 0.999;
 
-/// What a grid of elastic bristles comes to. Bristle `i` is at `zeta_i + E_i shift`, `E = [[1, 0, -y], [0, 1, x]]`.
+/// What a grid of elastic bristles comes to. Bristle `i` is at `zeta_i + E_i shift`,
+/// `E = [[1, 0, -y], [0, 1, x]]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Rest {
     /// How far all bases have moved since [`Rest::new`] [-, -, 1/m].
@@ -30,13 +32,14 @@ pub struct Rest {
 }
 
 impl Rest {
-    /// A grid whose bases have `force = sum w E^T zeta` and `spread = sum w E^T E`, none longer than `most`, in cells no
-    /// further than `reach` [m] from the patch origin.
+    /// A grid whose bases have `force = sum w E^T zeta` and `spread = sum w E^T E`, none longer than `most`,
+    /// in cells no further than `reach` [m] from the patch origin.
     pub fn new(force: Vector3<f64>, spread: Matrix3<f64>, [most, reach]: [f64; 2], [s_ba, sigma2]: [f64; 2]) -> Self {
         Self { shift: Vector3::zeros(), force, spread, most, reach, s_ba, sigma2 }
     }
 
-    /// The sweep at patch twist `u`; none if a bristle might leave the elastic range, and then nothing has moved.
+    /// The sweep at patch twist `u`; none if a bristle might leave the elastic range, and then nothing has
+    /// moved.
     pub fn sweep(&mut self, u: Twist, finish: Option<&Stage<f64>>, next: Option<&Stage<f64>>) -> Option<Sums> {
         let u = Vector3::from(u.to_array());
         let mut shift = self.shift;
@@ -55,7 +58,8 @@ impl Rest {
         Some(Sums { resist: self.force + stiffness * (self.spread * u), gain: stiffness * self.spread })
     }
 
-    /// `sum w E^T (zeta + c v)` at patch twist `u`: minus the wrench per unit normal force, with `c = sigma1 + sigma2`.
+    /// `sum w E^T (zeta + c v)` at patch twist `u`: minus the wrench per unit normal force, with
+    /// `c = sigma1 + sigma2`.
     pub fn resist(&self, u: Twist, c: f64) -> Vector3<f64> {
         self.force + c * (self.spread * Vector3::from(u.to_array()))
     }

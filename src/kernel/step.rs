@@ -12,7 +12,8 @@ use crate::plan::{Plan, Reason, Status};
 use crate::planar::{Pose, Twist, Wrench};
 use crate::schedule::{Interval, slot};
 
-/// `kappa = 1 - 1/sqrt 2` makes the two-stage scheme L-stable and of second order, `docs/model.md` (24) and (28).
+/// `kappa = 1 - 1/sqrt 2` makes the two-stage scheme L-stable and of second order, `docs/model.md` (24) and
+/// (28).
 pub const KAPPA: f64 = 1.0 - std::f64::consts::FRAC_1_SQRT_2;
 /// `R = 1 + sqrt 2`: stage 2 starts from `zeta_n + R (zeta_1 - zeta_n)`, `docs/model.md` (27).
 pub const PULL: f64 = 1.0 + std::f64::consts::SQRT_2;
@@ -22,16 +23,18 @@ pub const NEWTON_TOLERANCE: f64 = 1e-4;
 pub const NEWTON_MOST: u32 = 3;
 /// The rule against branch jumps never asks for a shorter step than this [s], `docs/model.md` (50).
 pub const SHORTEST_RULED_STEP: f64 = 1e-5;
-/// With a tolerance, the rule against branch jumps looks at the Stribeck curve within this factor of the bristles' speeds,
+/// With a tolerance, the rule against branch jumps looks at the Stribeck curve within this factor of the
+/// bristles' speeds,
 pub const AROUND: f64 = 2.0;
-/// which it seeks up to this many `L` from the patch origin: beyond it are bristles with a quarter of the load at most.
+/// which it seeks up to this many `L` from the patch origin: beyond it are bristles with a quarter of the
+/// load at most.
 pub const ARMS: f64 = 2.0;
 /// With a tolerance: the first step of a run and after a jump of the inputs [s].
 pub const FRESH_STEP: f64 = 5e-5;
 /// With a tolerance: a step this short [s] is taken whatever its error.
 pub const SHORTEST_CHOSEN_STEP: f64 = 1e-6;
-/// With a tolerance: the shortest step to try [s]. Below the one that is always taken by more than equal parts of an interval
-/// round it up, else no step would be.
+/// With a tolerance: the shortest step to try [s]. Below the one that is always taken by more than equal
+/// parts of an interval round it up, else no step would be.
 pub const SHORTEST_TRIED_STEP: f64 = 0.9 * SHORTEST_CHOSEN_STEP;
 /// With a tolerance: how far a step may differ from the one before, `docs/model.md` (61).
 pub const CHANGE: [f64; 2] = [0.25, 2.0];
@@ -42,17 +45,18 @@ pub const RETREAT: f64 = 0.5;
 /// What a step of length `h` leaves of a linear problem is this times `h^3` and the third derivative,
 /// `docs/model.md` (29).
 pub const ERROR_CONSTANT: f64 = (std::f64::consts::SQRT_2 - 1.0) / 2.0 - 1.0 / 6.0;
-/// With a tolerance: the share of it that the third-order estimate may use. Unlike the error that the first-order estimate
-/// overstates, this one adds up from step to step while a body slides.
+/// With a tolerance: the share of it that the third-order estimate may use. Unlike the error that the
+/// first-order estimate overstates, this one adds up from step to step while a body slides.
 pub const THIRD_ORDER_SHARE: f64 = 0.2;
-/// With a tolerance: where slow motion decides what follows, the error of a step stays below this share of the speed,
+/// With a tolerance: where slow motion decides what follows, the error of a step stays below this share of
+/// the speed,
 pub const RELATIVE_TOLERANCE: f64 = 0.05;
 /// but is never asked to be below this share of the tolerance.
 pub const LEAST_TOLERANCE: f64 = 0.01;
 /// Slow motion decides when a reduced bristle that carries more than this share of its limit breaks loose.
 pub const NEAR_SLIP: f64 = 0.7;
-/// With a tolerance: a stage has one solution where its matrix less this share of the mass is positive definite,
-/// `docs/model.md` (54).
+/// With a tolerance: a stage has one solution where its matrix less this share of the mass is positive
+/// definite, `docs/model.md` (54).
 pub const MASS_MARGIN: f64 = 0.5;
 
 /// The contact was stopped; its status says where and why.
@@ -80,11 +84,13 @@ pub struct Solver<'a> {
     k_g: f64,
     /// Longest step [s].
     h_max: f64,
-    /// Largest estimated error of a step: of the velocity [m/s], or of a prescribed twist's friction over `mu_c f_N` [-].
+    /// Largest estimated error of a step: of the velocity [m/s], or of a prescribed twist's friction over
+    /// `mu_c f_N` [-].
     tolerance: Option<f64>,
     /// With a tolerance: the step to try next [s].
     h_next: f64,
-    /// With a tolerance: the derivative of what [`Solver::accept`] compares at the end of the last step, by time.
+    /// With a tolerance: the derivative of what [`Solver::accept`] compares at the end of the last step, by
+    /// time.
     rate: Vector3<f64>,
     /// Stages of this step that have not converged.
     unsolved: u64,
@@ -129,7 +135,8 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Makes the pressure map anew at the start of `interval`, if that asks for one of another force; bristles are kept.
+    /// Makes the pressure map anew at the start of `interval`, if that asks for one of another force;
+    /// bristles are kept.
     pub fn remap(&mut self, interval: &Interval) {
         let Some(f_n) = interval.remap else { return };
         if self.mapped.replace(f_n) == Some(f_n) {
@@ -144,7 +151,8 @@ impl<'a> Solver<'a> {
         self.arm2 = self.bristles.arm2(&patch);
     }
 
-    /// Steps through one interval. `Err` if the contact became non-finite or ran out of steps; its status says where.
+    /// Steps through one interval. `Err` if the contact became non-finite or ran out of steps; its status
+    /// says where.
     pub fn advance(&mut self, interval: &Interval) -> Result<(), Failed> {
         self.remap(interval);
         let mut left = interval.length;
@@ -155,7 +163,8 @@ impl<'a> Solver<'a> {
         while left > 0.0 {
             let tau = interval.length - left;
             let n = (left / self.longest_step(&interval.inputs(tau)) - 1e-6).ceil().max(1.0);
-            // The steps are differences of what is left, so that they add up to the interval, docs/model.md (55).
+            // The steps are differences of what is left, so that they add up to the interval, docs/model.md
+            // (55).
             let rest = if n == 1.0 { 0.0 } else { left - left / n };
             let h = left - rest;
             let taken = if self.contact.body.kind == Kind::Prescribed {
@@ -177,8 +186,8 @@ impl<'a> Solver<'a> {
         Ok(())
     }
 
-    /// The longest step [s] on which a stage has one solution on the falling Stribeck branch, `docs/model.md` (49);
-    /// with a tolerance, no longer than the one to try.
+    /// The longest step [s] on which a stage has one solution on the falling Stribeck branch, `docs/model.md`
+    /// (49); with a tolerance, no longer than the one to try.
     fn longest_step(&self, v: &Inputs) -> f64 {
         let (body, f) = (&self.contact.body, &self.contact.friction);
         let fall = f64::from(body.pads) * v[slot::F_N] * (v[slot::MU_S] - v[slot::MU_C]) * self.slope();
@@ -192,8 +201,8 @@ impl<'a> Solver<'a> {
         most.min((m_e * f.v_s / (KAPPA * fall)).max(SHORTEST_RULED_STEP))
     }
 
-    /// A slope over `s/v_s` that the Stribeck bell does not exceed: `k_g`; with a tolerance and `gamma = 2`, where a bristle
-    /// may be in the coming step, `docs/model.md` (53).
+    /// A slope over `s/v_s` that the Stribeck bell does not exceed: `k_g`; with a tolerance and `gamma = 2`,
+    /// where a bristle may be in the coming step, `docs/model.md` (53).
     fn slope(&self) -> f64 {
         let f = &self.contact.friction;
         if self.tolerance.is_none() || f.gamma != 2.0 {
@@ -204,8 +213,8 @@ impl<'a> Solver<'a> {
         steepest_between((along - around) / (AROUND * f.v_s), AROUND * (along + around) / f.v_s).min(self.k_g)
     }
 
-    /// One step of a body, `docs/model.md`, sections 5.1 and 5.5. `false` if it was too long: then nothing has moved,
-    /// and the next one is shorter.
+    /// One step of a body, `docs/model.md`, sections 5.1 and 5.5. `false` if it was too long: then nothing
+    /// has moved, and the next one is shorter.
     fn step(&mut self, interval: &Interval, tau: f64, h: f64, at_least: u32) -> Result<bool, Failed> {
         let a = KAPPA * h;
         let ahead = |dt: f64| {
@@ -233,11 +242,12 @@ impl<'a> Solver<'a> {
         Ok(true)
     }
 
-    /// Chooses the next step by the estimated errors of one of length `h` with the increments `d1` up to its first stage and
-    /// `d2` up to its second. `false` if they are too large, or if a stage has not converged or may have several solutions:
-    /// then the bristles are where they were. The increments are of the twist, with `unit` 1, or of a prescribed motion's
-    /// friction over `f_N`, with `unit` `mu_c`. In the first step after a break point, where `at_least` is 2, the derivative
-    /// before it says nothing. `docs/model.md`, section 5.8.
+    /// Chooses the next step by the estimated errors of one of length `h` with the increments `d1` up to its
+    /// first stage and `d2` up to its second. `false` if they are too large, or if a stage has not converged
+    /// or may have several solutions: then the bristles are where they were. The increments are of the twist,
+    /// with `unit` 1, or of a prescribed motion's friction over `f_N`, with `unit` `mu_c`. In the first step
+    /// after a break point, where `at_least` is 2, the derivative before it says nothing. `docs/model.md`,
+    /// section 5.8.
     fn accept(&mut self, h: f64, d1: Vector3<f64>, d2: Vector3<f64>, at_least: u32, unit: f64) -> bool {
         let Some(tolerance) = self.tolerance.map(|t| t * unit) else { return true };
         // The second stage against the straight line through the first: the error of a first-order step,
@@ -274,9 +284,9 @@ impl<'a> Solver<'a> {
     }
 
     /// What the estimates of first and third order may be at most in a step with increments `d1` and `d2`,
-    /// `docs/model.md` (60): the tolerance, or a share of the speed where slow motion decides what follows. That is the
-    /// motion of a reduced bristle that is about to break loose, where an error of the speed is one of the moment, and the
-    /// creep of a law that knows no rest, which adds up.
+    /// `docs/model.md` (60): the tolerance, or a share of the speed where slow motion decides what follows.
+    /// That is the motion of a reduced bristle that is about to break loose, where an error of the speed is
+    /// one of the moment, and the creep of a law that knows no rest, which adds up.
     fn limits(&self, tolerance: f64, d1: Vector3<f64>, d2: Vector3<f64>) -> [f64; 2] {
         let u = Vector3::from(self.u.to_array());
         let speed = self.size(u).max(self.size(u + d1)).max(self.size(u + d2));
@@ -287,8 +297,8 @@ impl<'a> Solver<'a> {
         [slips || creeps, slips].map(|is| if is { relative } else { tolerance })
     }
 
-    /// Solves one stage, `docs/model.md` (40), for the increment of the twist over `u_n`, from the increment `base`;
-    /// each turn of the loop is (43).
+    /// Solves one stage, `docs/model.md` (40), for the increment of the twist over `u_n`, from the increment
+    /// `base`; each turn of the loop is (43).
     fn stage(
         &mut self,
         v: &Inputs,
@@ -344,7 +354,8 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// One step of a prescribed twist: nothing to solve. `false` if its error was too large, as in [`Self::step`].
+    /// One step of a prescribed twist: nothing to solve. `false` if its error was too large, as in
+    /// [`Self::step`].
     fn follow(&mut self, interval: &Interval, tau: f64, h: f64, at_least: u32) -> bool {
         let a = KAPPA * h;
         let (v1, v2) = (interval.inputs(tau + a), interval.inputs(tau + h));
@@ -362,8 +373,8 @@ impl<'a> Solver<'a> {
         true
     }
 
-    /// Takes the bristles through a stage of a prescribed twist, which it returns. With a tolerance, also what the friction
-    /// over `f_N` gains up to the stage [-, -, 1/m], its torque over `L^2`.
+    /// Takes the bristles through a stage of a prescribed twist, which it returns. With a tolerance, also
+    /// what the friction over `f_N` gains up to the stage [-, -, 1/m], its torque over `L^2`.
     fn led(&mut self, v: &Inputs, a: f64, pull: f64) -> (Twist, Vector3<f64>) {
         self.patch_twist = Twist::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]);
         self.pending = Some(self.stage_constants(v, a, pull));
@@ -400,8 +411,8 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// Whether the symmetric part of `m` is positive definite, `docs/model.md` (54): whether the pivots of its elimination
-/// are positive.
+/// Whether the symmetric part of `m` is positive definite, `docs/model.md` (54): whether the pivots of its
+/// elimination are positive.
 fn is_definite(m: Matrix3<f64>) -> bool {
     let m = 0.5 * (m + m.transpose());
     let (l1, l2) = (m[(0, 1)] / m[(0, 0)], m[(0, 2)] / m[(0, 0)]);
@@ -410,7 +421,8 @@ fn is_definite(m: Matrix3<f64>) -> bool {
     m[(0, 0)] > 0.0 && a11 > 0.0 && a22 - a12 / a11 * a12 > 0.0
 }
 
-/// Twist, friction wrench at the patch origin and slipping share of settled bristles at pose `q`, twist `u`, inputs `v`.
+/// Twist, friction wrench at the patch origin and slipping share of settled bristles at pose `q`, twist `u`,
+/// inputs `v`.
 pub fn observe(contact: &Contact, bristles: &dyn Bristles, q: Pose, u: Twist, v: &Inputs) -> (Twist, Wrench, f64) {
     let (twist, patch_twist) = if contact.body.kind == Kind::Prescribed {
         let given = Twist::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]);

@@ -1,8 +1,8 @@
 //! Limit surfaces of many maps on one grid, about its centre: one matrix product.
 //!
-//! A wrench is linear in the pressure, with factors that depend on the grid and the twist alone. Tables about the centre of
-//! pressure cannot share them, as every map has its own centre and radius; about the grid's centre, with the radius of the grid,
-//! the twists are the same for all maps, and the factors are made once.
+//! A wrench is linear in the pressure, with factors that depend on the grid and the twist alone. Tables about
+//! the centre of pressure cannot share them, as every map has its own centre and radius; about the grid's
+//! centre, with the radius of the grid, the twists are the same for all maps, and the factors are made once.
 
 use rayon::prelude::*;
 
@@ -25,11 +25,12 @@ const MAX_BYTES: usize = 1 << 30;
 
 /// What the wrenches of a table about the centre of a grid are of the pressure of its cells.
 ///
-/// Its tables have twists and wrenches AT THE CENTRE OF THE GRID ([`Table::centre`]), as a planner wants them that works in the frame of
-/// a sensor, and the radius of the grid ([`Basis::radius`]). A table costs a matrix product, whatever the rule: 21 x 21 random
-/// pressures by exact cells, many at once, a thirtieth of the time of [`Table::new`]. Making the basis costs as much as some three such
-/// tables. Look-ups are as exact as about the centre of pressure if the pressure is all over the grid; of a small spot in a large grid,
-/// which has a radius of its own, they are less.
+/// Its tables have twists and wrenches AT THE CENTRE OF THE GRID ([`Table::centre`]), as a planner wants them
+/// that works in the frame of a sensor, and the radius of the grid ([`Basis::radius`]). A table costs a
+/// matrix product, whatever the rule: 21 x 21 random pressures by exact cells, many at once, a thirtieth of
+/// the time of [`Table::new`]. Making the basis costs as much as some three such tables. Look-ups are as
+/// exact as about the centre of pressure if the pressure is all over the grid; of a small spot in a large
+/// grid, which has a radius of its own, they are less.
 ///
 /// ```
 /// use bristle::limit_surface::{Basis, Rule};
@@ -54,8 +55,8 @@ pub struct Basis {
     factors: Factors,
 }
 
-/// Factors of `(tau/r, fy, fx)` for the directions of a quarter turn of `theta`, without translation, two of a row after the other, on a
-/// quarter of the grid's cells: mirroring the grid mirrors the twists, too.
+/// Factors of `(tau/r, fy, fx)` for the directions of a quarter turn of `theta`, without translation, two of
+/// a row after the other, on a quarter of the grid's cells: mirroring the grid mirrors the twists, too.
 #[derive(Clone, Debug)]
 enum Factors {
     Double(Vec<Folded<f64>>),
@@ -66,7 +67,8 @@ impl Basis {
     /// The basis of tables with resolution `n_ls` of maps on `grid`.
     ///
     /// # Errors
-    /// A grid as in [`Grid::new`], `n_ls` of zero or above [`super::MAX_N_LS`], or such that grid and resolution ask for more than 1 GiB.
+    /// A grid as in [`Grid::new`], `n_ls` of zero or above [`super::MAX_N_LS`], or such that grid and
+    /// resolution ask for more than 1 GiB.
     pub fn new(grid: &Grid, rule: Rule, n_ls: usize) -> Result<Self, ParameterError> {
         Self::of(grid, rule, n_ls, Factors::Double)
     }
@@ -111,8 +113,8 @@ impl Basis {
         Ok(Self { grid: *grid, rule, radius, angles, factors: factors(folded) })
     }
 
-    /// The tables of patches on any grids, each about the centre of its own; patches on grids of one shape share a basis. `last` is the basis
-    /// of the last call, if any, and the last of this one afterwards.
+    /// The tables of patches on any grids, each about the centre of its own; patches on grids of one shape
+    /// share a basis. `last` is the basis of the last call, if any, and the last of this one afterwards.
     ///
     /// # Errors
     /// As [`Basis::new`].
@@ -156,7 +158,8 @@ impl Basis {
         shape(grid) == shape(&self.grid)
     }
 
-    /// The tables of many patches, in parallel. A table does not depend on the others, nor on the size of the basis's grid.
+    /// The tables of many patches, in parallel. A table does not depend on the others, nor on the size of the
+    /// basis's grid.
     ///
     /// # Errors
     /// A patch on a grid of another shape.
@@ -210,8 +213,8 @@ fn radius(grid: &Grid) -> f64 {
     d / 6.0 + (a * a / b * (b / a).asinh() + b * b / a * (a / b).asinh()) / 12.0
 }
 
-/// The row of the first quarter turn whose mirror image row `i` of a table is, and whether it is mirrored, in x and in y. The mirror image
-/// of a centre of rotation in x is that of the velocity in y.
+/// The row of the first quarter turn whose mirror image row `i` of a table is, and whether it is mirrored, in
+/// x and in y. The mirror image of a centre of rotation in x is that of the velocity in y.
 const fn image(n_ls: usize, i: usize) -> (usize, [bool; 2]) {
     match i / n_ls {
         0 => (i, [false, false]),
@@ -316,8 +319,8 @@ impl OneCell {
         }
     }
 
-    /// Wrenches `(fx, fy, tau)` [-, -, unit] at the grid's centre of all cells with a force of one, for the rotation with w > 0 about
-    /// `centre`, in the grid's unit of length.
+    /// Wrenches `(fx, fy, tau)` [-, -, unit] at the grid's centre of all cells with a force of one, for the
+    /// rotation with w > 0 about `centre`, in the grid's unit of length.
     pub fn wrenches(&self, centre: [f64; 2]) -> Vec<[f64; 3]> {
         let centre = centre.map(|x| x / self.unit);
         match self.rule {
@@ -397,7 +400,8 @@ impl OneCell {
     }
 }
 
-/// `I`, `Gx` and `Gy` of the exact cells (see [`super::cells`]) at the crossings of lines at `x` and at `y`, row by row.
+/// `I`, `Gx` and `Gy` of the exact cells (see [`super::cells`]) at the crossings of lines at `x` and at `y`,
+/// row by row.
 fn antiderivatives(x: &[f64], y: &[f64]) -> Vec<[f64; 3]> {
     let log = |lines: &[f64]| lines.iter().map(|a| a.abs().max(1e-300).ln()).collect::<Vec<_>>();
     let (log_x, log_y) = (log(x), log(y));
@@ -480,7 +484,8 @@ mod tests {
         }
     }
 
-    /// A map whose centre of pressure is the grid's centre and whose radius is the grid's has the same table either way.
+    /// A map whose centre of pressure is the grid's centre and whose radius is the grid's has the same table
+    /// either way.
     #[test]
     fn uniform_pressure_has_the_table_about_its_centre_of_pressure() {
         let grid = Grid::new(9, 6, 0.02, 0.01).unwrap();

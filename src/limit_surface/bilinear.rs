@@ -140,7 +140,13 @@ fn weighed([a, b, c, d]: [[f64; 4]; 4], [gx, gy]: [f64; 2]) -> [f64; 3] {
 }
 
 vectorised! {
-    fn means(rule: &Bilinear, lattice: &[[f64; 4]], centres: &[[f64; 2]], out: &mut [[f64; 3]], outside: &mut Vec<usize>) -> () {
+    fn means(
+        rule: &Bilinear,
+        lattice: &[[f64; 4]],
+        centres: &[[f64; 2]],
+        out: &mut [[f64; 3]],
+        outside: &mut Vec<usize>
+    ) -> () {
         for (k, (out, c)) in out.iter_mut().zip(centres).enumerate() {
             match rule.place(*c) {
                 Some(place) => *out = mean(&rule.grid, lattice, place),

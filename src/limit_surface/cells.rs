@@ -1,4 +1,5 @@
-//! The `cells` rule: exact integrals over rectangular cells of constant pressure, `docs/model.md` (91) to (96).
+//! The `cells` rule: exact integrals over rectangular cells of constant pressure, `docs/model.md` (91) to
+//! (96).
 //!
 //! With `R = sqrt(a^2 + b^2)`, `(a, b)` from the centre of rotation, the means of `R`, `a/R` and `b/R`
 //! over a cell are differences of the antiderivatives
@@ -141,8 +142,8 @@ impl Cells {
         !(rounding <= ROUNDING) && !(nearest < FAR_DIAGONALS * self.diagonal)
     }
 
-    /// The [`jumps`] across the columns' lines in the row of cells in which `c` lies, and across the rows' lines in its
-    /// column; zero where there is none.
+    /// The [`jumps`] across the columns' lines in the row of cells in which `c` lies, and across the rows'
+    /// lines in its column; zero where there is none.
     fn strips(&self, c: [f64; 2]) -> [[f64; 3]; 2] {
         let (row, column) = (strip(&self.rows.at, c[1]), strip(&self.columns.at, c[0]));
         [(&self.columns, row, c[0]), (&self.rows, column, c[1])]

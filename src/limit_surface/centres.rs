@@ -1,12 +1,12 @@
 //! Sums over a patch about many centres of rotation at once, a centre a lane.
 //!
-//! With `(a, b)` from the centre to a crossing of grid lines, `a` depends on the column alone and `b` on the row,
-//! so terms of a column or row are summed first and multiplied by their arm once.
+//! With `(a, b)` from the centre to a crossing of grid lines, `a` depends on the column alone and `b` on the
+//! row, so terms of a column or row are summed first and multiplied by their arm once.
 
 use super::lanes::{Block, LANES, vectorised};
 
-/// Crossings whose roots and logarithms are taken in loops of their own: short loops keep the processor's queue
-/// full of independent chains.
+/// Crossings whose roots and logarithms are taken in loops of their own: short loops keep the processor's
+/// queue full of independent chains.
 const TOGETHER: usize = 32;
 
 /// Centres of rotation, a lane each.
@@ -44,7 +44,8 @@ impl Mesh {
         points(self, centres)
     }
 
-    /// `sum w y^b x^a`, `[b][a]`, for `a + b` up to `order`, with lengths times `scale`; and how many stand in a row.
+    /// `sum w y^b x^a`, `[b][a]`, for `a + b` up to `order`, with lengths times `scale`; and how many stand
+    /// in a row.
     pub fn moments(&self, scale: f64, order: usize) -> (Vec<f64>, usize) {
         let width = (order + 1).next_multiple_of(LANES);
         (moments(self, scale, order, width), width)
@@ -60,8 +61,8 @@ impl Mesh {
         near(&self.x, c[0]) && near(&self.y, c[1])
     }
 
-    /// `sum w (I, Gx, Gy)` of the `cells` rule, and `sum w (dGx/da, dGx/db, dGy/db)`, with `sgn b ln(|b| + R)` in place
-    /// of the `asinh`.
+    /// `sum w (I, Gx, Gy)` of the `cells` rule, and `sum w (dGx/da, dGx/db, dGy/db)`, with
+    /// `sgn b ln(|b| + R)` in place of the `asinh`.
     pub fn corners(&self, centres: &Centres) -> [Block; 6] {
         corners(self, centres)
     }

@@ -1,4 +1,5 @@
-//! The mean of a cell's friction, far from the centre of rotation, as a series in its size, `docs/model.md` (97).
+//! The mean of a cell's friction, far from the centre of rotation, as a series in its size, `docs/model.md`
+//! (97).
 //!
 //! The mean of `R` over a cell of half sides `h`, `k` is
 //! `sum h^2i k^2j / ((2i+1)! (2j+1)!) d^(2i+2j) R / dx^2i dy^2j = sum_n R^(1-2n) A_n(a^2/R^2)`; the means of
@@ -60,7 +61,8 @@ fn polynomial(terms: &Terms, scale: f64, into: &mut [f64; ORDERS + 1]) {
 /// Two powers, and the coefficients of three sums by order.
 type Term = (i32, i32, [[f64; ORDERS + 1]; 3]);
 
-/// The polynomials of the spin, `a/R` and `b/R` for `h^2i k^2j`, with their order; they are the same for all cells.
+/// The polynomials of the spin, `a/R` and `b/R` for `h^2i k^2j`, with their order; they are the same for all
+/// cells.
 static TERMS: LazyLock<Vec<Term>> = LazyLock::new(|| {
     let odd_factorial = |n: i32| (1..=2 * n + 1).map(f64::from).product::<f64>();
     let of_powers = |(i, j): (i32, i32)| {
@@ -94,7 +96,8 @@ impl Far {
         [&self.spin, &self.x, &self.y]
     }
 
-    /// Unit wrenches of the cell about its own centre for the rotations with w > 0 about `c` from there, a lane each.
+    /// Unit wrenches of the cell about its own centre for the rotations with w > 0 about `c` from there, a
+    /// lane each.
     pub fn about(&self, c: &[Block; 2]) -> [Block; 3] {
         about(self, c)
     }

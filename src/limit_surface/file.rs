@@ -37,13 +37,14 @@ struct Metadata {
 
 const FORMAT: &str = "bristle limit surface 1";
 const CONVENTIONS: &str = "SI; twists (vx, vy, w) and wrenches (fx, fy, tau) at `centre`, patch frame; \
-u about cop; friction on the moving body; axes [theta, phi, component]; h = (fx, fy, tau/r)/(mu f_N); weights [row from the bottom, column]";
+u about cop; friction on the moving body; axes [theta, phi, component]; h = (fx, fy, tau/r)/(mu f_N); \
+weights [row from the bottom, column]";
 
 impl Table {
-    /// Writes the table as NPZ: `twists`, `h` (normalised) and `wrenches` (for `mu` [-] and `f_n` [N]), all of
-    /// shape `(4 N_ls + 1, N_ls + 1, 3)`; `r` [m], `u` [m^2]; `cop` and `centre` [m]; `weights` `(ny, nx)`, bottom row
-    /// first; `metadata`, JSON as bytes: `json.loads(bytes(z["metadata"]))`, with `single_precision` for nodes that are
-    /// exact to that only.
+    /// Writes the table as NPZ: `twists`, `h` (normalised) and `wrenches` (for `mu` [-] and `f_n` [N]), all
+    /// of shape `(4 N_ls + 1, N_ls + 1, 3)`; `r` [m], `u` [m^2]; `cop` and `centre` [m]; `weights`
+    /// `(ny, nx)`, bottom row first; `metadata`, JSON as bytes: `json.loads(bytes(z["metadata"]))`, with
+    /// `single_precision` for nodes that are exact to that only.
     ///
     /// # Errors
     /// What the machine says when the file cannot be written.

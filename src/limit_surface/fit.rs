@@ -1,6 +1,7 @@
 //! Compact stand-ins for a limit surface, with the error they make.
 //!
-//! Lengths are divided by the surface's radius `r`: loads are `(fx, fy, tau/r)/(mu f_N)`, twists `(vx, vy, r w)`.
+//! Lengths are divided by the surface's radius `r`: loads are `(fx, fy, tau/r)/(mu f_N)`, twists
+//! `(vx, vy, r w)`.
 
 use nalgebra::{DMatrix, DVector, Dyn, Matrix3, OMatrix, SMatrix, SVector, U15, Vector3};
 
@@ -72,7 +73,8 @@ impl Quartic {
         let directions = sphere(DIRECTIONS);
         let loads: Vec<(Vector3<f64>, Vector3<f64>)> =
             directions.iter().map(|v| (*v, -normalised(surface.coulomb(physical(v, radius)), radius))).collect();
-        // Of every load: the value, and the gradient's two components across the twist, over 4, as rows over the monomials of a quartic.
+        // Of every load: the value, and the gradient's two components across the twist, over 4, as rows over
+        // the monomials of a quartic.
         let (mut square, mut wanted) = (Matrix15::zeros(), Vector15::zeros());
         for (v, load) in &loads {
             let helper = if v.x.abs() < 0.6 { Vector3::x() } else { Vector3::y() };
@@ -109,8 +111,8 @@ impl Quartic {
         sum.into()
     }
 
-    /// Coulomb wrench [-, -, m] of a twist for `mu f_N = 1`, both at the centre of pressure: minus the load of
-    /// maximal dissipation.
+    /// Coulomb wrench [-, -, m] of a twist for `mu f_N = 1`, both at the centre of pressure: minus the load
+    /// of maximal dissipation.
     #[must_use]
     pub fn coulomb(&self, twist: Twist) -> Wrench {
         let v = Vector3::new(twist.vx, twist.vy, self.radius * twist.w);

@@ -1,8 +1,9 @@
 //! Node sums of many pressure maps on one grid: one matrix product, folded by the grid's symmetries.
 //!
-//! Mirroring the grid in x or in y maps nodes on nodes, cells on cells and leaves the kernel as it is but for a sign. So the
-//! parts of a map that are even and odd in x and in y do not mix, and each needs the kernel's part of its own parity on a
-//! quarter of the nodes and a quarter of the cells: a fourth of the multiplications.
+//! Mirroring the grid in x or in y maps nodes on nodes, cells on cells and leaves the kernel as it is but for
+//! a sign. So the parts of a map that are even and odd in x and in y do not mix, and each needs the kernel's
+//! part of its own parity on a quarter of the nodes and a quarter of the cells: a fourth of the
+//! multiplications.
 
 use std::slice::ChunksExactMut;
 
@@ -13,7 +14,8 @@ use crate::number::real::{LANES, Real};
 use crate::number::simd::{Simd, copies, widest};
 use crate::patch::{Grid, Patch};
 
-/// Maps that are multiplied together: coefficients that are in the cache serve as many, and their sums stay there, too.
+/// Maps that are multiplied together: coefficients that are in the cache serve as many, and their sums stay
+/// there, too.
 pub const MAPS: usize = 48;
 /// Fewer maps go one by one: most lanes would be empty.
 const TOGETHER: usize = 8;
@@ -47,7 +49,8 @@ impl Kernel<f32> {
     }
 }
 
-/// `of` every patch, in parallel, and of the sums about its nodes if it is on `grid`; `correlate_all` makes them.
+/// `of` every patch, in parallel, and of the sums about its nodes if it is on `grid`; `correlate_all` makes
+/// them.
 pub fn each<T: Send>(
     patches: &[Patch],
     grid: &Grid,
@@ -63,7 +66,8 @@ pub fn each<T: Send>(
     patches.par_chunks(MAPS).map(of_group).collect::<Vec<_>>().into_iter().flatten().collect()
 }
 
-/// Even and odd part under a mirror in x and in y, by [`PARITIES`], of values at `(x, y)`, `(-x, y)`, `(x, -y)`, `(-x, -y)`.
+/// Even and odd part under a mirror in x and in y, by [`PARITIES`], of values at `(x, y)`, `(-x, y)`,
+/// `(x, -y)`, `(-x, -y)`.
 #[inline(always)]
 pub fn parts<R: Real>([a, b, c, d]: [R; 4]) -> [R; PARITIES] {
     [(a + b) + (c + d), (a - b) + (c - d), (a + b) - (c + d), (a - b) - (c - d)]
@@ -104,8 +108,8 @@ copies! {
     }
 }
 
-/// The parts of as many maps as there are lanes on a quarter of the grid, `[parity][cell]`. The middle column and row are their own
-/// mirror image and count half.
+/// The parts of as many maps as there are lanes on a quarter of the grid, `[parity][cell]`. The middle column
+/// and row are their own mirror image and count half.
 #[inline(always)]
 fn fold_maps<R: Real>([nx, ny]: [usize; 2], maps: &[&[f64]]) -> Vec<R> {
     let cells = nx * ny;
@@ -203,7 +207,8 @@ impl<R: Real> Sums<R> {
     pub fn multiply(&mut self, first: usize, coefficients: &[Folded<R::Scalar>]) {
         let Self { size: [nx, ny], maps, products, pairs, .. } = self;
         let quarter = nx.div_ceil(2) * ny.div_ceil(2);
-        // A coefficient that is in a register serves as many groups of maps as there are registers for their sums.
+        // A coefficient that is in a register serves as many groups of maps as there are registers for their
+        // sums.
         let together = if matches!(R::SIMD, Simd::Avx512) { 3 } else { 2 };
         for (maps, out) in maps.chunks(together).zip(products.chunks_mut(together * *pairs)) {
             let out = &mut out[first..];
@@ -215,8 +220,8 @@ impl<R: Real> Sums<R> {
         }
     }
 
-    /// The sums about sites, for every map of a group: a row for each, the three sums of a site in their `order`, and
-    /// room for three more.
+    /// The sums about sites, for every map of a group: a row for each, the three sums of a site in their
+    /// `order`, and room for three more.
     #[inline(always)]
     pub fn rows(&mut self, group: usize, sites: &[Site], order: [usize; 3]) -> ChunksExactMut<'_, f64> {
         let products = &self.products[group * self.pairs..][..self.pairs];
@@ -228,7 +233,8 @@ impl<R: Real> Sums<R> {
             let sign = |mirrored| R::of(if mirrored { -1.0 } else { 1.0 });
             let [x, y] = [sign(site.mirrored[0]), sign(site.mirrored[1])];
             let ([a, b, c, d], at) = (&products[site.of / 2], 3 * (site.of % 2));
-            // Odd parts change sign in the mirror; the second sum is odd in x and the third in y, and changes it again.
+            // Odd parts change sign in the mirror; the second sum is odd in x and the third in y, and changes
+            // it again.
             values[order[0]] = d[at].fma(x, c[at]).fma(y, b[at].fma(x, a[at]));
             values[order[1]] = c[at + 1].fma(x, d[at + 1]).fma(y, a[at + 1].fma(x, b[at + 1]));
             values[order[2]] = b[at + 2].fma(x, a[at + 2]).fma(y, d[at + 2].fma(x, c[at + 2]));
@@ -257,7 +263,8 @@ fn make_products<R: Real, const GROUPS: usize>(
     out: &mut [Products<R>],
 ) {
     for parity in 0..PARITIES {
-        // Sums of some cells are summed: one long sum would lose more to rounding. The maps of some cells stay near.
+        // Sums of some cells are summed: one long sum would lose more to rounding. The maps of some cells
+        // stay near.
         for first in (0..quarter).step_by(CELLS) {
             let some = parity * quarter + first..parity * quarter + quarter.min(first + CELLS);
             let maps = maps.map(|map| &map[some.clone()]);

@@ -1,9 +1,9 @@
 //! Sums over cells that the compiler turns into vector instructions.
 //!
 //! Numbers come in blocks; a sum is a plain loop over the numbers of a block into as many partial sums, which
-//! the compiler vectorises. Multiplications and additions are fused where the code says `mul_add`, with or without
-//! hardware for it, and the order of summation is fixed: results are the same bits on every machine, but for those of
-//! [`super::vector`].
+//! the compiler vectorises. Multiplications and additions are fused where the code says `mul_add`, with or
+//! without hardware for it, and the order of summation is fixed: results are the same bits on every machine,
+//! but for those of [`super::vector`].
 
 /// Numbers in a block: the compiler makes two AVX-512 or four AVX2 registers of them.
 pub const LANES: usize = 16;
@@ -95,8 +95,8 @@ pub fn blocks<T>(items: &[T], number: impl Fn(&T) -> f64) -> Vec<Block> {
     items.chunks(LANES).map(block).collect()
 }
 
-/// A function compiled for AVX-512, for AVX2 and for any processor; the widest that runs is called. `<V>` is the
-/// [`Vector`](super::vector::Vector) that goes with it.
+/// A function compiled for AVX-512, for AVX2 and for any processor; the widest that runs is called. `<V>` is
+/// the [`Vector`](super::vector::Vector) that goes with it.
 macro_rules! vectorised {
     ($(#[$doc:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) -> $ret:ty $body:block) => {
         vectorised! { @copies [] [] [] $(#[$doc])* $vis fn $name($($arg: $ty),*) -> $ret $body }
@@ -125,7 +125,10 @@ macro_rules! vectorised {
                 fn avx2($($arg: $ty),*) -> $ret {
                     body $($portable)* ($($arg),*)
                 }
-                if is_x86_feature_detected!("avx512dq") && is_x86_feature_detected!("avx512vl") && is_x86_feature_detected!("avx512bw") {
+                if is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl")
+                    && is_x86_feature_detected!("avx512bw")
+                {
                     // SAFETY: the processor has the features, as just asked.
                     #[expect(unsafe_code, reason = "calling a copy compiled for features that were just detected")]
                     return unsafe { avx512($($arg),*) };

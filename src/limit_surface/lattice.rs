@@ -89,7 +89,8 @@ copies! {
         let number = |x: f64| R::Scalar::of(x);
         let (width, nodes) = (2 * nx + NODES, 2 * R::LANES);
         let mut out = vec![[0.0; 3]; (nx + 1) * (ny + 1)];
-        // Parts of map and kernel that are even and odd in y do not mix: half the rows, for half the rows of nodes.
+        // Parts of map and kernel that are even and odd in y do not mix: half the rows, for half the rows of
+        // nodes.
         let mut even = vec![number(0.0); nx * ny.div_ceil(2)];
         let mut odd = even.clone();
         for (j, (even, odd)) in even.chunks_exact_mut(nx).zip(odd.chunks_exact_mut(nx)).enumerate() {

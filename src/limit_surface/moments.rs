@@ -2,22 +2,23 @@
 //!
 //! With `z` the centre of rotation and `s` a cell as complex numbers from the centre of pressure,
 //! `|z - s| = |z| (1 - s/z)^(1/2) (1 - s*/z*)^(1/2)`, so that the mean distance from `z` is
-//! `|z| sum a_p a_q z^-p z*^-q M_pq`, with `a_p` the binomial coefficients of the root and `M_pq = sum w s^p s*^q`.
-//! The force is `i` times its gradient, the torque about the centre of pressure `-sum (p + q) ...` of its terms.
-//! What remains after order `n` falls as `(span/|z|)^n`.
+//! `|z| sum a_p a_q z^-p z*^-q M_pq`, with `a_p` the binomial coefficients of the root and
+//! `M_pq = sum w s^p s*^q`. The force is `i` times its gradient, the torque about the centre of pressure
+//! `-sum (p + q) ...` of its terms. What remains after order `n` falls as `(span/|z|)^n`.
 
 use std::sync::LazyLock;
 
 use super::centres::Mesh;
 use super::lanes::{Block, LANES, vectorised};
 
-/// Distance of a centre of rotation, in spans of the patch, from which the moments serve; of coarse cells the averages converge
-/// slowly.
+/// Distance of a centre of rotation, in spans of the patch, from which the moments serve; of coarse cells the
+/// averages converge slowly.
 pub const FAR_SPANS: [f64; 2] = [1.6, 2.0];
-/// Half diagonal of a cell over the span up to which the averages over cells are exact to 1e-12, from these distances.
+/// Half diagonal of a cell over the span up to which the averages over cells are exact to 1e-12, from these
+/// distances.
 const COARSEST: [f64; 2] = [0.07, 0.1];
-/// `(span/|z|)^n` of the terms that are left out of sums in double precision, which are smaller by the share of the cells on the
-/// rim and by another `n^(-1/2)` or so: below 1e-12.
+/// `(span/|z|)^n` of the terms that are left out of sums in double precision, which are smaller by the share
+/// of the cells on the rim and by another `n^(-1/2)` or so: below 1e-12.
 pub const SMALLEST: f64 = 5e-11;
 /// Largest order: `FAR_SPANS^-MOST` is below `SMALLEST`.
 const MOST: usize = 51;
@@ -38,9 +39,9 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// Moments of the points of `mesh`, at most `span` from the centre of pressure, or of cells of half sides `half`
-    /// around them, for centres of rotation at `closest` and
-    /// beyond, without terms for which `(span/|z|)^n` is below `smallest`; none if that is too close or the cells are too coarse.
+    /// Moments of the points of `mesh`, at most `span` from the centre of pressure, or of cells of half sides
+    /// `half` around them, for centres of rotation at `closest` and beyond, without terms for which
+    /// `(span/|z|)^n` is below `smallest`; none if that is too close or the cells are too coarse.
     pub fn new(mesh: &Mesh, span: f64, half: [f64; 2], closest: f64, smallest: f64) -> Option<Self> {
         let corner = half[0].hypot(half[1]);
         let span = span + corner;
@@ -99,7 +100,8 @@ fn averages(half: [f64; 2]) -> Vec<(usize, usize, f64)> {
     all.map(|(k, l)| (k, l, out[k][l])).filter(|t| t.2 != 0.0).collect()
 }
 
-/// `(-1)^(b div 2) binomial(a + b, b)`, `[b][a]`: the coefficients of `x^a y^b` in `(x + i y)^(a + b)`, less a factor `i` for odd b.
+/// `(-1)^(b div 2) binomial(a + b, b)`, `[b][a]`: the coefficients of `x^a y^b` in `(x + i y)^(a + b)`, less
+/// a factor `i` for odd b.
 static POWERS: LazyLock<Vec<Vec<f64>>> = LazyLock::new(|| {
     let mut out = vec![vec![1.0; MOST + 1]];
     for b in 1..=MOST {
@@ -139,7 +141,8 @@ vectorised! {
 }
 
 vectorised! {
-    /// Moments of points to those of cells, by `sinh(hx dx)/(hx dx) sinh(hy dy)/(hy dy)`, of coefficients `terms`.
+    /// Moments of points to those of cells, by `sinh(hx dx)/(hx dx) sinh(hy dy)/(hy dy)`, of coefficients
+    /// `terms`.
     fn average(m: &[[Harmonics; 2]], terms: &[(usize, usize, f64)], order: usize) -> Vec<[Harmonics; 2]> {
         // Derivatives of `s^p`: `p (p - 1) ...`, `[times][p]`.
         let mut falling = vec![vec![1.0; order + 1]; AVERAGE + 1];
@@ -180,7 +183,8 @@ vectorised! {
 }
 
 vectorised! {
-    /// Coefficients of `e^(-ikb)`: sum and difference of the force's for `k` and for `-k`, and those of the torque.
+    /// Coefficients of `e^(-ikb)`: sum and difference of the force's for `k` and for `-k`, and those of the
+    /// torque.
     fn harmonics(m: &[[Harmonics; 2]], ratio: f64, order: usize) -> [Harmonics; 6] {
         let (mut a, mut powers) = ([1.0; MOST + 1], [1.0; MOST + 1]);
         for p in 1..=order {

@@ -1,10 +1,10 @@
 //! Slip margins of many loads at once, by Newton's method.
 //!
-//! The largest factor of a load `f` is `min P(v)/(f.v)`, see [`super::query`]. `P` is convex, its gradient is the load
-//! at which the patch slips with `v`, and its second derivatives are sums over the cells, too; by the `cells` rule they
-//! are left over from those of the gradient. Directions spread over the sphere, made ready once for all loads, give
-//! every load a start, from which two or three sums end the search. All loads that are still searched for ask for their
-//! sums together.
+//! The largest factor of a load `f` is `min P(v)/(f.v)`, see [`super::query`]. `P` is convex, its gradient is
+//! the load at which the patch slips with `v`, and its second derivatives are sums over the cells, too; by
+//! the `cells` rule they are left over from those of the gradient. Directions spread over the sphere, made
+//! ready once for all loads, give every load a start, from which two or three sums end the search. All loads
+//! that are still searched for ask for their sums together.
 
 use std::collections::BTreeMap;
 
@@ -21,8 +21,8 @@ use super::table::Rotations;
 const MAX_ROUNDS: usize = 8;
 /// Longest step of a search, in lengths of its direction.
 const LONGEST: f64 = 0.5;
-/// How near a search ends: relative error of the factor, and that of the direction, if errors go on to shrink as they
-/// did.
+/// How near a search ends: relative error of the factor, and that of the direction, if errors go on to shrink
+/// as they did.
 const LEFT: [f64; 2] = [1e-13, 1e-8];
 /// Relative distance of the bounds that are told.
 const GAP: f64 = 1e-12;
@@ -54,8 +54,8 @@ pub struct Found {
 struct Far {
     closest: f64,
     moments: Moments,
-    /// The cells, some together, for second derivatives that are within a few hundredths: each step is that much
-    /// shorter than the last.
+    /// The cells, some together, for second derivatives that are within a few hundredths: each step is that
+    /// much shorter than the last.
     clusters: Points,
 }
 
@@ -227,7 +227,8 @@ impl Search {
         Some(search)
     }
 
-    /// Slope of `P` on the plane, and Newton's step to where there is none; `at` is the surface at the search's `v`.
+    /// Slope of `P` on the plane, and Newton's step to where there is none; `at` is the surface at the
+    /// search's `v`.
     fn step(&self, at: &Support) -> Option<(Vector2<f64>, Vector2<f64>)> {
         let slope = self.plane.tr_mul(&at.load);
         let bend: Matrix2<f64> = self.plane.tr_mul(&(at.bend * self.plane)) / self.v.norm();
@@ -278,8 +279,8 @@ mod tests {
         patches.iter().flat_map(|p| [Rule::Cells, Rule::Points].map(|rule| Surface::new(p, rule))).collect()
     }
 
-    /// Second derivatives are the differences of first ones: exact ones near the patch, and those of clusters far from
-    /// it.
+    /// Second derivatives are the differences of first ones: exact ones near the patch, and those of clusters
+    /// far from it.
     #[test]
     fn the_load_at_slip_changes_as_its_derivative_says() {
         for surface in surfaces() {

@@ -1,11 +1,11 @@
 //! What users of a limit surface ask: slip margin of a load, its direction of motion, inside or outside.
 //!
-//! The dissipation `P(v) = -W(v).v` of a twist is convex and of degree one, and `-W = dP/dv`, so the loads that
-//! a patch withstands are the convex body with support function `P` and the twist at slip is its outward
-//! normal (maximal dissipation; `docs/model.md` (98) to (100)). The largest factor is `k = min P(v)/(F.v)` over twists
-//! with `F.v > 0`: any twist gives an upper bound, any triangle of loads on the surface that the ray along `F` pierces
-//! gives a lower one. The triangle's normal is asked for the next load until both meet. No smoothness is
-//! needed: facets (`points`, with the centre of rotation on a cell) end the search at once.
+//! The dissipation `P(v) = -W(v).v` of a twist is convex and of degree one, and `-W = dP/dv`, so the loads
+//! that a patch withstands are the convex body with support function `P` and the twist at slip is its outward
+//! normal (maximal dissipation; `docs/model.md` (98) to (100)). The largest factor is `k = min P(v)/(F.v)`
+//! over twists with `F.v > 0`: any twist gives an upper bound, any triangle of loads on the surface that the
+//! ray along `F` pierces gives a lower one. The triangle's normal is asked for the next load until both meet.
+//! No smoothness is needed: facets (`points`, with the centre of rotation on a cell) end the search at once.
 
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 use rayon::prelude::*;
@@ -31,7 +31,8 @@ const TOGETHER: usize = 1024;
 /// A load on its way to a [`Margin`].
 enum Normal {
     Margin(Margin),
-    /// `(fx, fy, tau/r)` as a unit vector, and the factor of a load that reaches the unit surface with length one.
+    /// `(fx, fy, tau/r)` as a unit vector, and the factor of a load that reaches the unit surface with length
+    /// one.
     Direction(Vector3<f64>, f64),
 }
 
@@ -68,8 +69,8 @@ impl Margin {
 const ROUNDED: f64 = 1e-12;
 
 impl Surface {
-    /// Slip margin of `load` [N, N, N m], the wrench that acts on the body at the centre of pressure (friction
-    /// balances it), under normal force `f_n` [N] with coefficient `mu` [-].
+    /// Slip margin of `load` [N, N, N m], the wrench that acts on the body at the centre of pressure
+    /// (friction balances it), under normal force `f_n` [N] with coefficient `mu` [-].
     ///
     /// A load at another point is moved to the centre of pressure first, and the twist back:
     ///
@@ -97,8 +98,8 @@ impl Surface {
         }
     }
 
-    /// The answer, where no search is needed, or what is to be searched for: the load `(fx, fy, tau/r)` as a unit
-    /// vector and `mu f_N` over its size.
+    /// The answer, where no search is needed, or what is to be searched for: the load `(fx, fy, tau/r)` as a
+    /// unit vector and `mu f_N` over its size.
     fn normalise(&self, load: Wrench, mu: f64, f_n: f64) -> Result<Normal, ParameterError> {
         for (name, v) in ["load.fx", "load.fy", "load.tau"].iter().zip(load.to_array()) {
             check(name, v, "a finite number", true)?;
@@ -136,8 +137,9 @@ impl Surface {
         Margin { factor: high * scale, at_least: low * scale, twist: Twist::new(v.x, v.y, turn), mu }
     }
 
-    /// [`Surface::margin`] of many loads, in parallel, and faster: by Newton's method, from directions that all loads
-    /// share. Factors agree to 1e-11 with those of single calls, twists (of length one) to 1e-6 where they are unique.
+    /// [`Surface::margin`] of many loads, in parallel, and faster: by Newton's method, from directions that
+    /// all loads share. Factors agree to 1e-11 with those of single calls, twists (of length one) to 1e-6
+    /// where they are unique.
     ///
     /// # Errors
     /// As [`Surface::margin`], of the first load that has one.
@@ -165,8 +167,8 @@ impl Surface {
         Ok(margins.collect())
     }
 
-    /// Direction of motion `(vx, vy, w)`, `|(vx, vy, r w)| = 1`, at the centre of pressure under a load on the
-    /// surface (of any size: only its direction counts), by maximal dissipation.
+    /// Direction of motion `(vx, vy, w)`, `|(vx, vy, r w)| = 1`, at the centre of pressure under a load on
+    /// the surface (of any size: only its direction counts), by maximal dissipation.
     ///
     /// # Errors
     /// As [`Surface::margin`].
@@ -188,8 +190,8 @@ impl Surface {
         -Vector3::new(w.fx, w.fy, w.tau / self.radius())
     }
 
-    /// Lower and upper bound of the factor at which the ray along the unit vector `f` leaves the unit surface, and the
-    /// unit normal there.
+    /// Lower and upper bound of the factor at which the ray along the unit vector `f` leaves the unit
+    /// surface, and the unit normal there.
     fn pierce(&self, f: Vector3<f64>) -> Found {
         // Loads of pure translation along x and y and of pure rotation span space, and -P is P.
         let axes = Matrix3::from_columns(&[Vector3::x(), Vector3::y(), self.support(&Vector3::z())]);
@@ -240,8 +242,8 @@ impl Surface {
         Found { low: low.min(high), high, v: best }
     }
 
-    /// Newton's method for `min P(v)` on the plane `f.v = 1`, from a `v` that is near. Its result, if the load
-    /// there is along `f` to rounding.
+    /// Newton's method for `min P(v)` on the plane `f.v = 1`, from a `v` that is near. Its result, if the
+    /// load there is along `f` to rounding.
     fn newton(&self, start: Vector3<f64>, f: &Vector3<f64>) -> Option<(f64, Vector3<f64>)> {
         let helper = if f.x.abs() < 0.6 { Vector3::x() } else { Vector3::y() };
         let e1 = f.cross(&helper).normalize();

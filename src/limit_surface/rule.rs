@@ -6,11 +6,12 @@ pub enum Rule {
     /// All of a cell's force at its centre, `docs/model.md` (89). A cell at rest, slower than 1e-12 of the
     /// patch's scale, contributes nothing, so the surface steps as the centre of rotation crosses a centre.
     Points,
-    /// Eq. (23) of the paper, `docs/model.md` (90): with the centre of rotation over the grid, the bilinear mean of the
-    /// `points` wrenches for rotations about the four grid nodes around it; the `points` sum elsewhere. The public code
-    /// of the paper truncates where it must round down; this rounds down.
+    /// Eq. (23) of the paper, `docs/model.md` (90): with the centre of rotation over the grid, the bilinear
+    /// mean of the `points` wrenches for rotations about the four grid nodes around it; the `points` sum
+    /// elsewhere. The public code of the paper truncates where it must round down; this rounds down.
     Bilinear,
-    /// Exact integrals over rectangular cells of constant pressure, `docs/model.md` (93): no steps, convex, `|h| <= 1`.
+    /// Exact integrals over rectangular cells of constant pressure, `docs/model.md` (93): no steps, convex,
+    /// `|h| <= 1`.
     #[default]
     Cells,
 }

@@ -63,7 +63,8 @@ impl Surface {
         Self::each(patches, rule, |surface| surface)
     }
 
-    /// `f` of the surface of every patch, in parallel; patches on the first one's grid share what depends on it alone.
+    /// `f` of the surface of every patch, in parallel; patches on the first one's grid share what depends on
+    /// it alone.
     pub(super) fn each<T: Send>(patches: &[Patch], rule: Rule, f: impl Fn(Self) -> T + Sync) -> Vec<T> {
         let Some(grid) = patches.first().map(|p| *p.grid()) else { return Vec::new() };
         let Some(kernel) = kernel(&grid, rule) else {
@@ -76,7 +77,8 @@ impl Surface {
         folded::each(patches, &grid, |maps| kernel.correlate_all(maps), of)
     }
 
-    /// By the `bilinear` rule the sums about the nodes are known, or made with the kernel when they are asked for.
+    /// By the `bilinear` rule the sums about the nodes are known, or made with the kernel when they are asked
+    /// for.
     fn with(patch: &Patch, rule: Rule, kernel: Option<Arc<Kernel>>, sums: Option<Vec<[f64; 3]>>) -> Self {
         let (grid, local) = (*patch.grid(), Local::of(patch));
         let unit = local.unit;
@@ -103,9 +105,9 @@ impl Surface {
         surface
     }
 
-    /// Coulomb wrench [-, -, m] of `twist` [m/s, m/s, rad/s] for `mu f_N = 1`, `docs/model.md` (88), both at the centre
-    /// of pressure. Depends on the direction of the twist only. Zero for a twist of zero; NaN
-    /// for one that is not finite.
+    /// Coulomb wrench [-, -, m] of `twist` [m/s, m/s, rad/s] for `mu f_N = 1`, `docs/model.md` (88), both at
+    /// the centre of pressure. Depends on the direction of the twist only. Zero for a twist of zero; NaN for
+    /// one that is not finite.
     #[must_use]
     pub fn coulomb(&self, twist: Twist) -> Wrench {
         let span = self.points.span.max(1.0);
@@ -127,8 +129,8 @@ impl Surface {
         Wrench::new(fx, fy, tau * self.unit)
     }
 
-    /// Coulomb wrench [N, N, N m] of `twist` under normal force `f_n` [N] with coefficient `mu` >= 0 [-], both at
-    /// the centre of pressure. A negative force is no contact, 0.
+    /// Coulomb wrench [N, N, N m] of `twist` under normal force `f_n` [N] with coefficient `mu` >= 0 [-],
+    /// both at the centre of pressure. A negative force is no contact, 0.
     #[must_use]
     pub fn wrench(&self, twist: Twist, mu: f64, f_n: f64) -> Wrench {
         let Wrench { fx, fy, tau } = self.coulomb(twist);
@@ -142,8 +144,8 @@ impl Surface {
         self.wrench(twist.at(self.patch.cop()), mu, f_n).about([-self.patch.cop()[0], -self.patch.cop()[1]])
     }
 
-    /// Viscous wrench `-sigma2 f_N (vx, vy, u w)` [N, N, N m], `docs/model.md` (19), at the centre of pressure, which
-    /// adds to the Coulomb wrench; `sigma2` >= 0 [s/m], `f_n` [N] as there.
+    /// Viscous wrench `-sigma2 f_N (vx, vy, u w)` [N, N, N m], `docs/model.md` (19), at the centre of
+    /// pressure, which adds to the Coulomb wrench; `sigma2` >= 0 [s/m], `f_n` [N] as there.
     #[must_use]
     pub fn viscous_wrench(&self, twist: Twist, sigma2: f64, f_n: f64) -> Wrench {
         let k = -sigma2 * pressing(f_n);

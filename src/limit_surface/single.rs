@@ -1,8 +1,9 @@
 //! Tables in single precision: centres of rotation side by side in vector registers.
 //!
-//! By `cells`, the cells in a window around each centre of rotation are exact: differences over their corners, as in
-//! [`super::cells`]. Those beyond are points with the first correction for their size: the mean of `f` over a cell of half
-//! sides `hx`, `hy` is `f + hx^2/6 f_xx + hy^2/6 f_yy + ...`. The window is so large that what is left out is some 1e-6.
+//! By `cells`, the cells in a window around each centre of rotation are exact: differences over their
+//! corners, as in [`super::cells`]. Those beyond are points with the first correction for their size: the
+//! mean of `f` over a cell of half sides `hx`, `hy` is `f + hx^2/6 f_xx + hy^2/6 f_yy + ...`. The window is
+//! so large that what is left out is some 1e-6.
 
 use super::bilinear::{Bilinear, MAX_LATTICE};
 use super::centres::Mesh;
@@ -21,8 +22,8 @@ use crate::patch::Patch;
 const SMALLEST_TERM: f64 = 3e-6;
 /// A direction from a cell may lose this much to rounding, times the cell's share.
 const DIRECTION: f64 = 1e-6;
-/// Least torsional radius by the `bilinear` rule over the grid's diagonal: below it the torques of nodes cancel, and of
-/// sums that were folded so do distances across the grid.
+/// Least torsional radius by the `bilinear` rule over the grid's diagonal: below it the torques of nodes
+/// cancel, and of sums that were folded so do distances across the grid.
 const LEAST_RADIUS: f64 = 0.03;
 
 /// A patch made ready for tables in single precision.
@@ -54,8 +55,8 @@ struct Sheet<T> {
 }
 
 impl<'a> Single<'a> {
-    /// The surface of `patch` by `rule`, with the sums about the nodes of its grid if they are known. None where double
-    /// precision is as fast, or single precision not exact enough.
+    /// The surface of `patch` by `rule`, with the sums about the nodes of its grid if they are known. None
+    /// where double precision is as fast, or single precision not exact enough.
     pub fn new(patch: &'a Patch, rule: Rule, sums: Option<Vec<[f64; 3]>>) -> Option<Self> {
         let (grid, local) = (patch.grid(), Local::of(patch));
         let half = [0.5 * grid.dx / local.unit, 0.5 * grid.dy / local.unit];
@@ -178,9 +179,10 @@ mod far {
     pub const OBLONGS: usize = 2;
 }
 
-/// Sums over the cells of a row; with `WINDOW`, without those in the window, where `within` is one. With `F`, `G` the means of `1/R` that
-/// the arms `a`, `b` multiply, `w (a F, G, x a F)`, and for the moments of the cells' friction about their own centres
-/// `w (hx^2 b^2 + hy^2 a^2)/(3 R^3)`; of squares `w/R`, which the caller multiplies by `h^2/3`. The means over a cell of half sides `hx`, `hy` are
+/// Sums over the cells of a row; with `WINDOW`, without those in the window, where `within` is one. With `F`,
+/// `G` the means of `1/R` that the arms `a`, `b` multiply, `w (a F, G, x a F)`, and for the moments of the
+/// cells' friction about their own centres `w (hx^2 b^2 + hy^2 a^2)/(3 R^3)`; of squares `w/R`, which the
+/// caller multiplies by `h^2/3`. The means over a cell of half sides `hx`, `hy` are
 /// `F = 1/R + (hy^2/3 - hx^2/2)/R^3 - (hy^2 - hx^2)/2 a^2/R^5`, of squares `1/R - h^2/6/R^3`, and `G` alike.
 #[inline(always)]
 fn row<R: Real, const FAR: usize, const WINDOW: bool>(
@@ -247,7 +249,8 @@ copies! {
             let (mut start, mut near) = (0, false);
             for (j, (y, end)) in sheet.at[1].iter().zip(&sheet.end).enumerate() {
                 let b = R::of(*y) - c[1];
-                // A cell at no distance counts zero times: it is in the window, or its centre is not asked for.
+                // A cell at no distance counts zero times: it is in the window, or its centre is not asked
+                // for.
                 let b2 = b.fma(b, R::of(1e-12));
                 let cells = (&sheet.column[start..*end], &sheet.half_share[start..*end]);
                 let within = place.as_ref().map_or(zero, |p| p.within(1, j));
@@ -303,8 +306,8 @@ mod tests {
         Patch::from_pressure(grid, &map).unwrap()
     }
 
-    /// Every kind of vectors, on lanes that are full and on the last ones, inside and outside the patch, on a corner, on
-    /// a line of corners and in the middle of a cell.
+    /// Every kind of vectors, on lanes that are full and on the last ones, inside and outside the patch, on a
+    /// corner, on a line of corners and in the middle of a cell.
     #[test]
     fn sums_in_all_vectors_are_those_in_double_precision() {
         for (width, rule) in [(0.02, Rule::Cells), (0.05, Rule::Cells), (0.02, Rule::Points)] {

@@ -1,9 +1,9 @@
 //! Mirror symmetries of a pressure map: some directions of its table, and all the others as their images.
 //!
-//! A map that is its own mirror image has `W(M v) = M W(v)`, with `M` the mirror image of planar vectors, and minus
-//! one for rotations and torques. Friction is odd, so that turning `M v` round leaves the rotation as it was and turns the
-//! translation: of a direction `theta` of the velocity it makes `gamma - theta`, and of the force its mirror image in the
-//! line at `gamma/2`; the torque is the same.
+//! A map that is its own mirror image has `W(M v) = M W(v)`, with `M` the mirror image of planar vectors, and
+//! minus one for rotations and torques. Friction is odd, so that turning `M v` round leaves the rotation as
+//! it was and turns the translation: of a direction `theta` of the velocity it makes `gamma - theta`, and of
+//! the force its mirror image in the line at `gamma/2`; the torque is the same.
 
 use std::ops::Range;
 
@@ -32,8 +32,8 @@ impl Image {
 }
 
 impl Symmetry {
-    /// The symmetries of `patch` about the middle of its cells with pressure, to the last bit; by the `bilinear` rule, which
-    /// knows where the grid ends, of the grid too.
+    /// The symmetries of `patch` about the middle of its cells with pressure, to the last bit; by the
+    /// `bilinear` rule, which knows where the grid ends, of the grid too.
     pub fn of(patch: &Patch, rule: Rule) -> Self {
         let Grid { nx, ny, dx, dy } = *patch.grid();
         let [columns, rows] = patch.loaded();
@@ -55,7 +55,8 @@ impl Symmetry {
         Self(found.iter().enumerate().map(|(k, found)| u8::from(*found) << k).sum())
     }
 
-    /// The directions that a table of resolution `n_ls` has to ask for, and every direction's image, by number.
+    /// The directions that a table of resolution `n_ls` has to ask for, and every direction's image, by
+    /// number.
     pub fn images(self, n_ls: usize) -> (Vec<usize>, Vec<Image>) {
         let (mut asked, mut images) = (Vec::new(), vec![None; 4 * n_ls]);
         for first in 0..4 * n_ls {
@@ -148,7 +149,8 @@ mod tests {
         }
     }
 
-    /// Tables of the paper's circle ask for an eighth of a turn; off the middle of the grid, only where the grid does not count.
+    /// Tables of the paper's circle ask for an eighth of a turn; off the middle of the grid, only where the
+    /// grid does not count.
     #[test]
     fn round_patches_ask_for_an_eighth() {
         let grid = Grid::new(21, 21, 0.02, 0.02).unwrap();

@@ -28,12 +28,12 @@ const MOMENTS_SERVE: usize = 100;
 /// A limit surface on a grid of twist directions: `4 N_ls + 1` nodes over `theta` and `N_ls + 1` over `phi`.
 ///
 /// Node `(i, j)` has `theta = i pi/(2 N_ls)`, `phi = j pi/(2 N_ls)` and the twist at the centre of pressure
-/// `(r' cos theta sin phi, r' sin theta sin phi, cos phi)`, `docs/model.md` (101). It holds the normalised wrench
-/// `h = (fx, fy, tau/r')/(mu f_N)` [-]: pure translation and pure rotation about the centre of pressure have
-/// `|h_xy|` and `|h_tau|` of one. `r'` follows from the same rule as the table.
+/// `(r' cos theta sin phi, r' sin theta sin phi, cos phi)`, `docs/model.md` (101). It holds the normalised
+/// wrench `h = (fx, fy, tau/r')/(mu f_N)` [-]: pure translation and pure rotation about the centre of
+/// pressure have `|h_xy|` and `|h_tau|` of one. `r'` follows from the same rule as the table.
 ///
-/// Tables of a [`Basis`](super::Basis) have the origin of the patch in place of the centre of pressure, and the radius of its grid as
-/// `r'`. There translation has a torque, and `|h_tau|` may be above one.
+/// Tables of a [`Basis`](super::Basis) have the origin of the patch in place of the centre of pressure, and
+/// the radius of its grid as `r'`. There translation has a torque, and `|h_tau|` may be above one.
 ///
 /// A table holds no scale: a patch that keeps its shape while it grows keeps its table and is looked up with
 /// its own `r`.
@@ -49,7 +49,8 @@ pub struct Table {
     pub(super) arms: Arms,
 }
 
-/// The nodes of a patch without extent, [`Table`] row by row: whatever it spins, its force opposes the velocity.
+/// The nodes of a patch without extent, [`Table`] row by row: whatever it spins, its force opposes the
+/// velocity.
 fn point(h: &mut [[f64; 3]], directions: &[[f64; 2]]) {
     let width = directions.len() / 4 + 1;
     for (row, [cos, sin]) in h.chunks_exact_mut(width).zip(directions) {
@@ -100,9 +101,11 @@ impl Table {
         Ok(Self::at(surface, &Angles::new(n_ls)?))
     }
 
-    /// As [`Table::new`], in single precision where that is faster and exact enough, else in double: nodes within 1e-5 and `r'` within
-    /// 3e-6 of it (of 2700 random maps whose pressures span six decades, five were further off with `n_ls = 100`, by up to 2e-5). A map of 21 x 21 random pressures takes a fifth of the time by `cells`, half to nine
-    /// tenths by the other rules; one of a few levels gains less by `cells`, or is made in double.
+    /// As [`Table::new`], in single precision where that is faster and exact enough, else in double: nodes
+    /// within 1e-5 and `r'` within 3e-6 of it (of 2700 random maps whose pressures span six decades, five
+    /// were further off with `n_ls = 100`, by up to 2e-5). A map of 21 x 21 random pressures takes a fifth of
+    /// the time by `cells`, half to nine tenths by the other rules; one of a few levels gains less by
+    /// `cells`, or is made in double.
     ///
     /// # Errors
     /// As [`Table::new`].
@@ -170,7 +173,8 @@ impl Table {
         Self { rule: surface.rule(), n_ls, patch, at_origin: false, radius, is_single, h, arms: Arms::default() }
     }
 
-    /// The table of a patch from the normalised wrenches of [`Table::motions`], of which all directions are `images`.
+    /// The table of a patch from the normalised wrenches of [`Table::motions`], of which all directions are
+    /// `images`.
     pub(crate) fn of_motions(
         patch: &Patch,
         rule: Rule,
@@ -194,15 +198,16 @@ impl Table {
         Self { rule, n_ls, patch: patch.clone(), at_origin: false, radius, is_single, h, arms: Arms::default() }
     }
 
-    /// The directions `(vx/r, vy/r, w)` of a table at the `asked` ones of its `theta`: the spin, which all `phi = 0` share, then
-    /// `[theta][phi]` without it.
+    /// The directions `(vx/r, vy/r, w)` of a table at the `asked` ones of its `theta`: the spin, which all
+    /// `phi = 0` share, then `[theta][phi]` without it.
     pub(crate) fn motions(n_ls: usize, asked: &[usize]) -> impl Iterator<Item = [f64; 3]> {
         let nodes = asked.iter().copied().flat_map(move |i| (1..=n_ls).map(move |j| (i, j)));
         [(0, 0)].into_iter().chain(nodes).map(move |(i, j)| twist(n_ls, 1.0, i, j).to_array())
     }
 
-    /// The tables of many patches, in parallel; patches on the first one's grid share what depends on the grid alone. They are
-    /// those of [`Table::new`], but for rounding by the `bilinear` rule: there the nodes of many maps are one matrix product.
+    /// The tables of many patches, in parallel; patches on the first one's grid share what depends on the
+    /// grid alone. They are those of [`Table::new`], but for rounding by the `bilinear` rule: there the nodes
+    /// of many maps are one matrix product.
     ///
     /// # Errors
     /// As [`Table::new`].
@@ -211,9 +216,9 @@ impl Table {
         Ok(Surface::each(patches, rule, |surface| Self::at(&surface, &angles)))
     }
 
-    /// [`Table::batch`] in single precision, as [`Table::single`]. By the `bilinear` rule a table may differ by rounding from
-    /// the one alone, and with how many others share its grid; one at the edge of what single precision serves may be made
-    /// in double.
+    /// [`Table::batch`] in single precision, as [`Table::single`]. By the `bilinear` rule a table may differ
+    /// by rounding from the one alone, and with how many others share its grid; one at the edge of what
+    /// single precision serves may be made in double.
     ///
     /// # Errors
     /// As [`Table::new`].
@@ -228,15 +233,15 @@ impl Table {
         Ok(folded::each(patches, grid, |maps| kernel.correlate_all(maps), of))
     }
 
-    /// The torsional radius [m] by this table's rule of a `patch` whose map follows the normal force, on a grid of the shape of the table's; none of
-    /// other patches.
+    /// The torsional radius [m] by this table's rule of a `patch` whose map follows the normal force, on a
+    /// grid of the shape of the table's; none of other patches.
     pub(crate) fn radius_under(&self, patch: &Patch) -> Option<f64> {
         self.arms.radius(patch, self.patch.grid(), self.rule)
     }
 
-    /// The normalised wrench of a twist `(vx, vy, w)` [m/s, m/s, rad/s] at the [centre](Table::centre) of a patch of this table's shape and
-    /// radius `r` [m], by bilinear look-up, `docs/model.md` (103).
-    /// About the centre of pressure `r` is that of a patch of any size; about the origin it is [`Table::radius`], times
+    /// The normalised wrench of a twist `(vx, vy, w)` [m/s, m/s, rad/s] at the [centre](Table::centre) of a
+    /// patch of this table's shape and radius `r` [m], by bilinear look-up, `docs/model.md` (103). About the
+    /// centre of pressure `r` is that of a patch of any size; about the origin it is [`Table::radius`], times
     /// the scale of the patch if that is scaled. Zero at rest, NaN of a twist that is not finite.
     #[must_use]
     pub fn h(&self, r: f64, twist: Twist) -> [f64; 3] {
@@ -297,7 +302,8 @@ impl Table {
         let (mut row, width) = (vec![[0.0; 3]; self.n_ls + 1], self.n_ls + 1);
         let between = |a: [f64; 3], b: [f64; 3], t: f64| [0, 1, 2].map(|k| (1.0 - t) * a[k] + t * b[k]);
         for i in 0..4 * self.n_ls * steps {
-            // The look-up of a direction whose place in the table is known: between two rows, then along the one between them.
+            // The look-up of a direction whose place in the table is known: between two rows, then along the
+            // one between them.
             let (low, high) = self.h[i / steps * width..][..2 * width].split_at(width);
             let s = (i % steps) as f64 / steps as f64;
             row.iter_mut().zip(low).zip(high).for_each(|((row, low), high)| *row = between(*low, *high, s));
@@ -352,7 +358,8 @@ impl Table {
         self.is_single
     }
 
-    /// Whether it is of a [`Basis`](super::Basis), with twists and wrenches at the origin of the patch and the radius of its grid.
+    /// Whether it is of a [`Basis`](super::Basis), with twists and wrenches at the origin of the patch and
+    /// the radius of its grid.
     #[must_use]
     pub const fn is_at_origin(&self) -> bool {
         self.at_origin
@@ -364,15 +371,16 @@ impl Table {
         if self.at_origin { [0.0; 2] } else { self.patch.cop() }
     }
 
-    /// Torsional radius `r'` [m] of that patch, by the table's rule; [`Basis::radius`](super::Basis::radius) at the origin.
+    /// Torsional radius `r'` [m] of that patch, by the table's rule; [`Basis::radius`](super::Basis::radius)
+    /// at the origin.
     #[must_use]
     pub const fn radius(&self) -> f64 {
         self.radius
     }
 }
 
-/// What tables are made from: unit Coulomb wrenches `(fx, fy, tau)` [-, -, m] for rotations with w > 0 about centres [m] from the
-/// centre of pressure, by a rule.
+/// What tables are made from: unit Coulomb wrenches `(fx, fy, tau)` [-, -, m] for rotations with w > 0 about
+/// centres [m] from the centre of pressure, by a rule.
 pub(super) trait Rotations {
     fn patch(&self) -> &Patch;
     fn rule(&self) -> Rule;
@@ -382,11 +390,11 @@ pub(super) trait Rotations {
     fn radius(&self) -> f64;
     /// The wrench of the rotation about the centre of pressure.
     fn spin(&self) -> [f64; 3];
-    /// Whether the wrench of the rotation about `c` is the mean of four of the `bilinear` rule, and not the sum over the
-    /// cells: whether `c` is over the grid.
+    /// Whether the wrench of the rotation about `c` is the mean of four of the `bilinear` rule, and not the
+    /// sum over the cells: whether `c` is over the grid.
     fn is_mean(&self, c: [f64; 2]) -> bool;
-    /// Moments for the sums about centres of rotation far away, of which `closest` [m] is the first, and their unit of
-    /// length [m].
+    /// Moments for the sums about centres of rotation far away, of which `closest` [m] is the first, and
+    /// their unit of length [m].
     fn moments(&self, closest: f64) -> Option<(Moments, f64)>;
     /// The wrenches of many rotations.
     fn rotations(&self, centres: &[[f64; 2]]) -> Vec<[f64; 3]>;

@@ -1,7 +1,7 @@
 //! Sixteen numbers side by side, for sums that need roots and logarithms of every term.
 //!
-//! AVX-512 has estimates of roots and splits numbers into exponent and mantissa; elsewhere the compiler makes vectors of arrays.
-//! The two differ in the last places.
+//! AVX-512 has estimates of roots and splits numbers into exponent and mantissa; elsewhere the compiler makes
+//! vectors of arrays. The two differ in the last places.
 
 use super::lanes::{Block, LANES, ln, rsqrt, rsqrt12};
 

@@ -1,12 +1,13 @@
-//! The cells around a centre of rotation, exactly, in single precision: differences over their corners, as in [`super::cells`].
+//! The cells around a centre of rotation, exactly, in single precision: differences over their corners, as in
+//! [`super::cells`].
 
 use crate::number::real::{LANES, Real};
 
-/// Least distance from a centre of rotation to the centre of a cell beyond its window, in sides of a square with the cells'
-/// diagonal: windows of 5 x 5 square cells.
+/// Least distance from a centre of rotation to the centre of a cell beyond its window, in sides of a square
+/// with the cells' diagonal: windows of 5 x 5 square cells.
 const LEAST_REACH: f64 = 2.47;
-/// What is left out of the mean distance from a cell of share `w` at a distance of `R` sides is below `LEFT_OUT w/R^3` sides; of a
-/// line of cells beyond `R`, `LEFT_OUT w/R^2`.
+/// What is left out of the mean distance from a cell of share `w` at a distance of `R` sides is below
+/// `LEFT_OUT w/R^3` sides; of a line of cells beyond `R`, `LEFT_OUT w/R^2`.
 const LEFT_OUT: f64 = 0.004;
 /// How much of it may be left out, in torsional radii of the patch.
 const ALLOWED: f64 = 2e-6;
@@ -26,8 +27,9 @@ pub struct Window<T> {
 }
 
 impl Window<f32> {
-    /// The window for the rows `map` of cells of half sides `half`, the largest share of them `largest` and their torsional radius
-    /// `radius`. None where double precision is as fast, or differences over the window's corners lose too much.
+    /// The window for the rows `map` of cells of half sides `half`, the largest share of them `largest` and
+    /// their torsional radius `radius`. None where double precision is as fast, or differences over the
+    /// window's corners lose too much.
     pub fn new(map: &[&[f64]], half: [f64; 2], largest: f64, radius: f64) -> Option<Self> {
         let (nx, ny) = (map[0].len(), map.len());
         let side = std::f64::consts::SQRT_2 * half[0].hypot(half[1]);
@@ -72,7 +74,8 @@ fn count_corners(map: &[&[f64]]) -> usize {
 
 /// Where windows are.
 pub struct Place<R> {
-    /// The cell that the centre of rotation lies in, by column and row, and the way from its lower left corner in cells.
+    /// The cell that the centre of rotation lies in, by column and row, and the way from its lower left
+    /// corner in cells.
     cell: [R; 2],
     rest: [R; 2],
     sides: [usize; 2],
@@ -173,7 +176,8 @@ impl<R: Real> Place<R> {
     }
 }
 
-/// A line of corners across the window: its distance, and the sums of `q R`, `q b R`, `q sgn b ln(|b| + R)` and `q sgn b`.
+/// A line of corners across the window: its distance, and the sums of `q R`, `q b R`, `q sgn b ln(|b| + R)`
+/// and `q sgn b`.
 #[derive(Clone, Copy)]
 struct Line<R> {
     a: R,

@@ -52,7 +52,8 @@ macro_rules! both {
     };
 }
 
-/// In which of the 16 parts a number's mantissa lies: the four lowest bits, of which alone a permutation takes notice.
+/// In which of the 16 parts a number's mantissa lies: the four lowest bits, of which alone a permutation
+/// takes notice.
 #[inline(always)]
 unsafe fn parts(x: __m512d) -> __m512d {
     // SAFETY: as above.

@@ -173,8 +173,8 @@ pub trait Real:
         out
     }
 
-    /// Writes the lanes whose mask is set to `to`, one after the other from its lane `at` on. What was in the other lanes of
-    /// that group and the next may be lost.
+    /// Writes the lanes whose mask is set to `to`, one after the other from its lane `at` on. What was in the
+    /// other lanes of that group and the next may be lost.
     #[inline(always)]
     fn append(self, mask: Self::Mask, to: &mut [Self], at: usize) {
         let (mut bits, mut at) = (Self::bits(mask), at);
@@ -242,8 +242,9 @@ const TAYLOR: [f64; 22] = {
     t
 };
 
-/// Numbers side by side: a small array, which the compiler turns into the vector registers that every processor has.
-/// Where a type of its own knows the processor's instructions ([`super::x86`]), that one is faster.
+/// Numbers side by side: a small array, which the compiler turns into the vector registers that every
+/// processor has. Where a type of its own knows the processor's instructions ([`super::x86`]), that one is
+/// faster.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(16))]
 pub struct Lanes<T>([T; WIDTH]);
@@ -251,14 +252,18 @@ pub struct Lanes<T>([T; WIDTH]);
 /// Lanes of [`Lanes`].
 const WIDTH: usize = 4;
 
-/// Whether every processor of this kind multiplies and adds in one instruction. Elsewhere `mul_add` is a call into the library.
+/// Whether every processor of this kind multiplies and adds in one instruction. Elsewhere `mul_add` is a call
+/// into the library.
 const FUSED: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
 
 /// Lanes of the widest number type.
 pub const LANES: usize = 16;
 
 macro_rules! real {
-    ($t:ty, $bits:ty, $tiny:expr, $iterations:expr, $degree:expr, $terms:expr, $atan:expr, $root:expr, $magic:expr, $bias:expr, $mantissa:expr) => {
+    (
+        $t:ty, $bits:ty, $tiny:expr, $iterations:expr, $degree:expr, $terms:expr, $atan:expr, $root:expr, $magic:expr,
+        $bias:expr, $mantissa:expr
+    ) => {
         impl Real for $t {
             type Scalar = Self;
             type Mask = bool;

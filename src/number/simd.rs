@@ -40,9 +40,14 @@ impl Simd {
     }
 }
 
-/// A function over the number type, compiled for each kind of vector instructions; called is the copy of its numbers.
+/// A function over the number type, compiled for each kind of vector instructions; called is the copy of its
+/// numbers.
 macro_rules! copies {
-    ($(#[$doc:meta])* $vis:vis fn $name:ident<$r:ident $(, $t:ident: $bound:path)?>($($arg:ident: $ty:ty),* $(,)?) -> $ret:ty $body:block) => {
+    (
+        $(#[$doc:meta])*
+        $vis:vis fn $name:ident<$r:ident $(, $t:ident: $bound:path)?>($($arg:ident: $ty:ty),* $(,)?) -> $ret:ty
+        $body:block
+    ) => {
         $(#[$doc])*
         $vis fn $name<$r: crate::number::real::Real $(, $t: $bound)?>($($arg: $ty),*) -> $ret {
             #[inline(always)]
@@ -81,8 +86,12 @@ pub(crate) use copies;
 
 /// A call of one of [`copies`] in the widest vectors of this processor, of numbers of this precision.
 macro_rules! widest {
-    ($name:ident::<f32>($($arg:expr),* $(,)?)) => { $crate::number::simd::widest!(@ $name, Avx512F32, Avx2F32, f32, $($arg),*) };
-    ($name:ident::<f64>($($arg:expr),* $(,)?)) => { $crate::number::simd::widest!(@ $name, Avx512F64, Avx2F64, f64, $($arg),*) };
+    ($name:ident::<f32>($($arg:expr),* $(,)?)) => {
+        $crate::number::simd::widest!(@ $name, Avx512F32, Avx2F32, f32, $($arg),*)
+    };
+    ($name:ident::<f64>($($arg:expr),* $(,)?)) => {
+        $crate::number::simd::widest!(@ $name, Avx512F64, Avx2F64, f64, $($arg),*)
+    };
     (@ $name:ident, $avx512:ident, $avx2:ident, $number:ident, $($arg:expr),*) => {
         match $crate::number::simd::Simd::widest() {
             #[cfg(target_arch = "x86_64")]

@@ -1,8 +1,8 @@
 //! Lanes in the vector registers of x86-64: AVX2 with FMA, and AVX-512.
 //!
-//! A value of these types exists only where [`Simd::widest`] has found the instructions: whoever chooses the type asks it.
-//! Methods are inlined into the copies of a sweep that are compiled for the same instructions, and cost a call each
-//! elsewhere.
+//! A value of these types exists only where [`Simd::widest`] has found the instructions: whoever chooses the
+//! type asks it. Methods are inlined into the copies of a sweep that are compiled for the same instructions,
+//! and cost a call each elsewhere.
 #![expect(unsafe_code, reason = "intrinsics, behind the choice of the type")]
 
 use std::arch::x86_64::*;
@@ -16,8 +16,10 @@ macro_rules! lanes {
         $(#[$doc:meta])*
         $name:ident: $simd:ident, $lanes:literal of $t:ident in $register:ident, mask $mask:ident, bits $bits:ident,
         set $set:ident, integer $set_int:ident,
-        add $add:ident, sub $sub:ident, mul $mul:ident, div $div:ident, fma $fma:ident, min $min:ident, max $max:ident, sqrt $sqrt:ident,
-        to integers $to_int:ident, from integers $from_int:ident, add integers $add_int:ident, shift $shift:ident by $mantissa:literal,
+        add $add:ident, sub $sub:ident, mul $mul:ident, div $div:ident, fma $fma:ident,
+        min $min:ident, max $max:ident, sqrt $sqrt:ident,
+        to integers $to_int:ident, from integers $from_int:ident, add integers $add_int:ident,
+        shift $shift:ident by $mantissa:literal,
         lt $lt:expr, select $select:expr, and $and:expr, mask bits $mask_bits:expr,
         recip $recip:expr, rsqrt $rsqrt:expr, sum $sum:ident, $($more:item)*
     ) => {
@@ -232,7 +234,10 @@ lanes! {
     #[inline(always)]
     fn exponent_mantissa(self) -> (Self, Self) {
         // SAFETY: as above.
-        unsafe { (Self(_mm512_getexp_ps(self.0)), Self(_mm512_getmant_ps::<_MM_MANT_NORM_1_2, _MM_MANT_SIGN_ZERO>(self.0))) }
+        unsafe {
+            let mantissa = _mm512_getmant_ps::<_MM_MANT_NORM_1_2, _MM_MANT_SIGN_ZERO>(self.0);
+            (Self(_mm512_getexp_ps(self.0)), Self(mantissa))
+        }
     }
     #[inline(always)]
     fn recip_rough(self) -> Self {
@@ -257,19 +262,28 @@ lanes! {
     #[inline(always)]
     fn add_to_indices(self, base: &[u32; LANES], to: &mut [u32; LANES]) {
         // SAFETY: as above; both arrays are as long as the longest register.
-        unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), _mm512_add_epi32(_mm512_loadu_si512(base.as_ptr().cast()), _mm512_cvttps_epi32(self.0))) }
+        unsafe {
+            let sum = _mm512_add_epi32(_mm512_loadu_si512(base.as_ptr().cast()), _mm512_cvttps_epi32(self.0));
+            _mm512_storeu_si512(to.as_mut_ptr().cast(), sum);
+        }
     }
     #[inline(always)]
     fn append(self, mask: Self::Mask, to: &mut [Self], at: usize) {
         assert!(at + Self::LANES <= to.len() * Self::LANES, "a group of room beyond the last");
         // SAFETY: as above, and within the slice.
-        unsafe { _mm512_storeu_ps(to.as_mut_ptr().cast::<Self::Scalar>().add(at), _mm512_maskz_compress_ps(mask, self.0)) }
+        unsafe {
+            let packed = _mm512_maskz_compress_ps(mask, self.0);
+            _mm512_storeu_ps(to.as_mut_ptr().cast::<Self::Scalar>().add(at), packed);
+        }
     }
     #[inline(always)]
     fn replaced(self, mask: Self::Mask, from: &[Self], at: usize) -> Self {
         assert!(at + Self::LANES <= from.len() * Self::LANES, "a group of room beyond the last");
         // SAFETY: as above, and within the slice.
-        Self(unsafe { _mm512_mask_expand_ps(self.0, mask, _mm512_loadu_ps(from.as_ptr().cast::<Self::Scalar>().add(at))) })
+        Self(unsafe {
+            let packed = _mm512_loadu_ps(from.as_ptr().cast::<Self::Scalar>().add(at));
+            _mm512_mask_expand_ps(self.0, mask, packed)
+        })
     }
 }
 
@@ -300,19 +314,28 @@ lanes! {
     #[inline(always)]
     fn add_to_indices(self, base: &[u32; LANES], to: &mut [u32; LANES]) {
         // SAFETY: as above; both arrays are as long as the longest register.
-        unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), _mm256_add_epi32(_mm256_loadu_si256(base.as_ptr().cast()), _mm512_cvttpd_epi32(self.0))) }
+        unsafe {
+            let sum = _mm256_add_epi32(_mm256_loadu_si256(base.as_ptr().cast()), _mm512_cvttpd_epi32(self.0));
+            _mm256_storeu_si256(to.as_mut_ptr().cast(), sum);
+        }
     }
     #[inline(always)]
     fn append(self, mask: Self::Mask, to: &mut [Self], at: usize) {
         assert!(at + Self::LANES <= to.len() * Self::LANES, "a group of room beyond the last");
         // SAFETY: as above, and within the slice.
-        unsafe { _mm512_storeu_pd(to.as_mut_ptr().cast::<Self::Scalar>().add(at), _mm512_maskz_compress_pd(mask, self.0)) }
+        unsafe {
+            let packed = _mm512_maskz_compress_pd(mask, self.0);
+            _mm512_storeu_pd(to.as_mut_ptr().cast::<Self::Scalar>().add(at), packed);
+        }
     }
     #[inline(always)]
     fn replaced(self, mask: Self::Mask, from: &[Self], at: usize) -> Self {
         assert!(at + Self::LANES <= from.len() * Self::LANES, "a group of room beyond the last");
         // SAFETY: as above, and within the slice.
-        Self(unsafe { _mm512_mask_expand_pd(self.0, mask, _mm512_loadu_pd(from.as_ptr().cast::<Self::Scalar>().add(at))) })
+        Self(unsafe {
+            let packed = _mm512_loadu_pd(from.as_ptr().cast::<Self::Scalar>().add(at));
+            _mm512_mask_expand_pd(self.0, mask, packed)
+        })
     }
 }
 
@@ -349,13 +372,19 @@ lanes! {
     #[inline(always)]
     fn add_to_indices(self, base: &[u32; LANES], to: &mut [u32; LANES]) {
         // SAFETY: as above; both arrays are as long as the longest register.
-        unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), _mm256_add_epi32(_mm256_loadu_si256(base.as_ptr().cast()), _mm256_cvttps_epi32(self.0))) }
+        unsafe {
+            let sum = _mm256_add_epi32(_mm256_loadu_si256(base.as_ptr().cast()), _mm256_cvttps_epi32(self.0));
+            _mm256_storeu_si256(to.as_mut_ptr().cast(), sum);
+        }
     }
     #[inline(always)]
     fn append(self, mask: Self::Mask, to: &mut [Self], at: usize) {
         assert!(at + Self::LANES <= to.len() * Self::LANES, "a group of room beyond the last");
         // SAFETY: as above, and within the slice.
-        unsafe { _mm256_storeu_ps(to.as_mut_ptr().cast::<Self::Scalar>().add(at), avx2_permute_ps(self.0, &PACK[Self::bits(mask) as usize])) }
+        unsafe {
+            let packed = avx2_permute_ps(self.0, &PACK[Self::bits(mask) as usize]);
+            _mm256_storeu_ps(to.as_mut_ptr().cast::<Self::Scalar>().add(at), packed);
+        }
     }
     #[inline(always)]
     fn replaced(self, mask: Self::Mask, from: &[Self], at: usize) -> Self {
@@ -391,13 +420,19 @@ lanes! {
     #[inline(always)]
     fn add_to_indices(self, base: &[u32; LANES], to: &mut [u32; LANES]) {
         // SAFETY: as above; both arrays are as long as the longest register.
-        unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), _mm_add_epi32(_mm_loadu_si128(base.as_ptr().cast()), _mm256_cvttpd_epi32(self.0))) }
+        unsafe {
+            let sum = _mm_add_epi32(_mm_loadu_si128(base.as_ptr().cast()), _mm256_cvttpd_epi32(self.0));
+            _mm_storeu_si128(to.as_mut_ptr().cast(), sum);
+        }
     }
     #[inline(always)]
     fn append(self, mask: Self::Mask, to: &mut [Self], at: usize) {
         assert!(at + Self::LANES <= to.len() * Self::LANES, "a group of room beyond the last");
         // SAFETY: as above, and within the slice.
-        unsafe { _mm256_storeu_pd(to.as_mut_ptr().cast::<Self::Scalar>().add(at), avx2_permute_pd(self.0, &PACK[TWICE[Self::bits(mask) as usize]])) }
+        unsafe {
+            let packed = avx2_permute_pd(self.0, &PACK[TWICE[Self::bits(mask) as usize]]);
+            _mm256_storeu_pd(to.as_mut_ptr().cast::<Self::Scalar>().add(at), packed);
+        }
     }
     #[inline(always)]
     fn replaced(self, mask: Self::Mask, from: &[Self], at: usize) -> Self {
@@ -420,7 +455,8 @@ fn and_bits<T: std::ops::BitAnd<Output = T>>(a: T, b: T) -> T {
     a & b
 }
 
-/// For every set of eight lanes, which lane goes where if they are packed to the front; AVX2 has no instruction for that.
+/// For every set of eight lanes, which lane goes where if they are packed to the front; AVX2 has no
+/// instruction for that.
 static PACK: [[u32; 8]; 256] = {
     let mut table = [[0; 8]; 256];
     let mut bits = 0;
@@ -536,8 +572,8 @@ unsafe fn avx2_select_pd(mask: __m256d, a: __m256d, b: __m256d) -> __m256d {
     unsafe { _mm256_blendv_pd(b, a, mask) }
 }
 
-// Estimates of 14 bits (AVX-512) or 12 (AVX2), and a series that doubles or quadruples them: division and square root would
-// hold up the processor's one divider for several times as long.
+// Estimates of 14 bits (AVX-512) or 12 (AVX2), and a series that doubles or quadruples them: division and
+// square root would hold up the processor's one divider for several times as long.
 
 #[inline(always)]
 fn avx512_recip_ps(x: Avx512F32) -> Avx512F32 {
@@ -608,7 +644,8 @@ fn avx2_rsqrt_pd(x: Avx2F64) -> Avx2F64 {
 mod tests {
     use super::*;
 
-    /// Worst relative errors of reciprocal, reciprocal root and (over 1 + |x|) exponential; and of the rough ones, over 2000.
+    /// Worst relative errors of reciprocal, reciprocal root and (over 1 + |x|) exponential; and of the rough
+    /// ones, over 2000.
     fn worst<R: Real>() -> [f64; 5] {
         let mut worst = [0.0f64; 5];
         for i in 0..20_000 {

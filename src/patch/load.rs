@@ -32,12 +32,12 @@ impl FileMap {
     }
 }
 
-/// The maps of an `.npy` array of any real number type: the one of two dimensions (rows, columns), or those of three (frames, rows,
-/// columns), of which `frame` picks one. Row 0 is the TOP of the patch, as it prints.
+/// The maps of an `.npy` array of any real number type: the one of two dimensions (rows, columns), or those
+/// of three (frames, rows, columns), of which `frame` picks one. Row 0 is the TOP of the patch, as it prints.
 ///
 /// # Errors
-/// A file that cannot be read, or is no such array of numbers; a frame that it has not; maps that together take more than
-/// [`input::MAX_BYTES`].
+/// A file that cannot be read, or is no such array of numbers; a frame that it has not; maps that together
+/// take more than [`input::MAX_BYTES`].
 pub fn load_npy(path: &Path, frame: Option<usize>) -> Result<Vec<FileMap>, PatchError> {
     let wrong = |reason: String| PatchError::File { path: path.to_owned(), reason };
     let file = input::open(path)?;

@@ -8,7 +8,8 @@ use crate::error::{ParameterError, check};
 pub enum Exponent {
     /// The same at every force. 2 is Hertz' ellipsoid.
     Fixed(f64),
-    /// `k = c f_N` with `c` [1/N]; the paper has `c = 2`. From 1 N to 10 N the map grows from a cone-like to a nearly flat one.
+    /// `k = c f_N` with `c` [1/N]; the paper has `c = 2`. From 1 N to 10 N the map grows from a cone-like to
+    /// a nearly flat one.
     PerNewton(f64),
 }
 

@@ -8,7 +8,8 @@ use super::spool;
 use crate::contact::{Contact, Model};
 use crate::engine::{Engine, Plan};
 
-/// Blocks that take less grow: drawing, waiting for the last contact and writing would take as long as the work.
+/// Blocks that take less grow: drawing, waiting for the last contact and writing would take as long as the
+/// work.
 const SHORT: Duration = Duration::from_millis(500);
 /// Memory of a block's contacts [byte] from which it does not grow.
 const ENOUGH: usize = 32 << 20;
@@ -30,8 +31,9 @@ impl Blocks {
         Self { next: size.max(1), most: size.max(1) }
     }
 
-    /// For `engine`, by the first [`FEW`] contacts. A GPU takes as many as it can hold at once, within 128 MiB of samples and break points;
-    /// on the CPU they are enough to keep the threads busy, and stay within 16 MiB as they grow.
+    /// For `engine`, by the first [`FEW`] contacts. A GPU takes as many as it can hold at once, within 128
+    /// MiB of samples and break points; on the CPU they are enough to keep the threads busy, and stay within
+    /// 16 MiB as they grow.
     pub fn new(engine: &dyn Engine, plan: &Plan, few: &[Contact]) -> Self {
         let points = few.iter().map(|c| c.break_points(plan.duration()).0).fold(0.0, f64::max);
         let each = spool::BYTES_PER_SAMPLE * plan.samples.len() as u64 + (BYTES_PER_POINT * points) as u64;
@@ -84,7 +86,8 @@ mod tests {
     fn blocks_of_large_contacts_do_not_grow() {
         let scenario = |more: &str| {
             let text = format!(
-                "duration = 0.01\ncontacts = 100\npatch = {{ shape = \"disc\", cells = 5, size = [0.02, {{ uniform = [0.01, 0.02] }}] }}\n\
+                "duration = 0.01\ncontacts = 100\npatch = {{ shape = \"disc\", cells = 5, size = [0.02, {{ \
+                 uniform = [0.01, 0.02] }}] }}\n\
                  body = {{ kind = \"prescribed\" }}\ninputs = {{ normal_force = 1, twist = {{ vx = 0.01 }} }}\n{more}"
             );
             Scenario::parse(&text, ".".as_ref(), "many.toml").unwrap()
@@ -115,7 +118,8 @@ mod tests {
     /// The engine cuts the inputs of all contacts of a block at the same time.
     #[test]
     fn blocks_of_contacts_with_many_break_points_are_small() {
-        let text = "duration = 1.0\nrecord_every = 0.5\npatch = { shape = \"disc\", cells = 5 }\nbody = { kind = \"prescribed\" }\n\
+        let text = "duration = 1.0\nrecord_every = 0.5\npatch = { shape = \"disc\", cells = 5 }\nbody = { \
+         kind = \"prescribed\" }\n\
                     inputs = { normal_force = { points = [[0, 1], [1, 2]], hold = 1e-6 }, twist = { vx = 0.01 } }";
         let scenario = Scenario::parse(text, ".".as_ref(), "held.toml").unwrap();
         let few = scenario.block(0..1).unwrap();

@@ -46,8 +46,8 @@ impl Outcome {
 /// From the start to the end of a run. NaN where the contact failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Fate {
-    /// Distance [m] by which the body's point that was at the centre of pressure has moved; of a prescribed motion the integral of
-    /// its velocity there, in the axes of the patch.
+    /// Distance [m] by which the body's point that was at the centre of pressure has moved; of a prescribed
+    /// motion the integral of its velocity there, in the axes of the patch.
     pub displacement: f64,
     /// Rotation of the body [rad], counter-clockwise.
     pub rotation: f64,

@@ -15,7 +15,8 @@ use crate::scenario::Scenario;
 
 /// Pictures, records, and what the disk rounds up [byte].
 const RECORDS: u64 = 2 << 20;
-/// Memory [byte] of a sample or break point of a contact in its timeline; of a sample as much when the largest array is written.
+/// Memory [byte] of a sample or break point of a contact in its timeline; of a sample as much when the
+/// largest array is written.
 const POINT: u64 = 24;
 /// Of a cell of a contact that is stepped.
 const CELL: u64 = 200;
@@ -31,7 +32,8 @@ pub struct Needs {
     pub disk_bytes: u64,
     /// Most memory [byte], roughly; without the device's.
     pub memory_bytes: u64,
-    /// Disk space that there is for the run [byte], with what it has already if it is resumed; none if the machine does not say.
+    /// Disk space that there is for the run [byte], with what it has already if it is resumed; none if the
+    /// machine does not say.
     pub free_bytes: Option<u64>,
     disk: String,
     memory: String,
@@ -136,7 +138,8 @@ impl Needs {
         Ok(())
     }
 
-    /// The error of a run, which tells what to do if there was no room for a file of its unfinished directory `partial`.
+    /// The error of a run, which tells what to do if there was no room for a file of its unfinished directory
+    /// `partial`.
     pub(super) fn full(&self, error: RolloutError, out: &Path) -> RolloutError {
         let (path, source) = match error {
             RolloutError::Io { path, source } => (path, source),
@@ -152,7 +155,8 @@ impl Needs {
     }
 }
 
-/// Memory [byte] that this process may still take: of the machine's, of its control group's, and of its address space.
+/// Memory [byte] that this process may still take: of the machine's, of its control group's, and of its
+/// address space.
 fn memory_left() -> Option<u64> {
     let pid = sysinfo::get_current_pid().ok()?;
     let mut system = System::new().ok()?;
@@ -185,7 +189,8 @@ mod tests {
 
     fn scenario(contacts: u64, more: &str) -> Scenario {
         let text = format!(
-            "duration = 1.0\nrecord_every = 0.1\ncontacts = {contacts}\nbody = {{ kind = \"prescribed\" }}\n{more}\n[inputs]\n\
+            "duration = 1.0\nrecord_every = 0.1\ncontacts = {contacts}\nbody = {{ kind = \"prescribed\" \
+             }}\n{more}\n[inputs]\n\
              twist = {{ vx = 0.01 }}\nnormal_force = {{ points = [[0, 1], [1, 2]], hold = 2e-6 }}"
         );
         Scenario::parse(&text, ".".as_ref(), "much.toml").unwrap()

@@ -227,7 +227,8 @@ fn contacts(scenario: &Scenario, path: &Path) -> Result<(), RolloutError> {
     npz.finish()
 }
 
-/// Copies the map file that `scenario` has read into the directory of its run, unless it is there: it may be another one when the run ends.
+/// Copies the map file that `scenario` has read into the directory of its run, unless it is there: it may be
+/// another one when the run ends.
 pub(super) fn keep_map(scenario: &Scenario, dir: &Path) -> Result<(), RolloutError> {
     let Some(map) = scenario.map_file() else { return Ok(()) };
     let copy = dir.join(name_of(&map));

@@ -59,7 +59,8 @@ pub(super) const COLUMNS: [Column; 12] = [
     contacts(
         "status",
         Item::U32,
-        "0 is clean; 1 twist and 2 wrench became non-finite; 4 some stages had not converged; 8 took as many steps as it may",
+        "0 is clean; 1 twist and 2 wrench became non-finite; 4 some stages had not converged; 8 took as many \
+         steps as it may",
     ),
     contacts("failed_step", Item::I64, "step at which the contact failed, -1 if it did not"),
     contacts("unconverged", Item::U64, "stages that had not converged after three iterations"),

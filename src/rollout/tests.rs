@@ -105,7 +105,8 @@ fn results_depend_neither_on_the_block_nor_on_an_interruption() {
     }
 }
 
-/// The text of a scenario says of a map file but the name: a run goes on with the map that it began with, or not at all.
+/// The text of a scenario says of a map file but the name: a run goes on with the map that it began with, or
+/// not at all.
 #[test]
 fn a_map_file_that_changed_is_another_run() {
     let dir = tempfile::tempdir().unwrap();
@@ -184,7 +185,8 @@ fn resume(out: &Path) -> Options {
     Options { resume: true, ..options(out.to_owned()) }
 }
 
-/// The names of a run's files and a number that tells others from their bytes; of its record what does not change from one time to the next.
+/// The names of a run's files and a number that tells others from their bytes; of its record what does not
+/// change from one time to the next.
 fn content(run: &Path) -> Vec<(String, u64)> {
     let mut files: Vec<_> = fs::read_dir(run).unwrap().map(|e| e.unwrap().path()).collect();
     files.sort();
@@ -223,7 +225,8 @@ fn to_resume_is_to_begin_to_go_on_or_to_be_content() {
     assert!(matches!(refused, RolloutError::Different { what: "scenario", ref path } if *path == out), "{refused}");
 }
 
-/// Wherever the end of a run is cut off, the next one with `resume` finishes it and leaves nothing behind, without computing anything.
+/// Wherever the end of a run is cut off, the next one with `resume` finishes it and leaves nothing behind,
+/// without computing anything.
 #[test]
 fn a_run_that_was_cut_off_at_its_end_is_tidied() {
     let dir = tempfile::tempdir().unwrap();
@@ -294,7 +297,8 @@ fn files_that_are_written_in_part_do_not_count() {
     assert!(matches!(refused, RolloutError::NotARun(_)), "{refused}");
 }
 
-/// All samples of all contacts are told, of those that fail and of those that another process has computed, too.
+/// All samples of all contacts are told, of those that fail and of those that another process has computed,
+/// too.
 #[test]
 fn progress_comes_to_its_end() {
     let dir = tempfile::tempdir().unwrap();
@@ -312,7 +316,8 @@ fn progress_comes_to_its_end() {
     assert_eq!(told.into_inner(), 5 * 6);
 }
 
-/// A run that a process is at is neither replaced nor continued by another, but by one that waits until the first has died.
+/// A run that a process is at is neither replaced nor continued by another, but by one that waits until the
+/// first has died.
 #[test]
 fn one_process_at_a_time() {
     let dir = tempfile::tempdir().unwrap();

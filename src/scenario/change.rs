@@ -13,13 +13,13 @@ const LISTS: [(&str, &[f64]); 4] = [
     ("body.offset", &[0.0; 2]),
     ("inputs.gravity", &[0.0; 2]),
 ];
-/// Lists of two for which one number may stand, and the number where a scenario says nothing, not even `file` or
-/// `pressure`.
+/// Lists of two for which one number may stand, and the number where a scenario says nothing, not even `file`
+/// or `pressure`.
 const PAIRS: [(&str, &str); 2] = [("patch.size", "0.02"), ("patch.cells", "21")];
 
-/// For `key=value` puts `value` at the dotted path `key` of the scenario `text`, for `~key` removes that key, and
-/// returns the new text; comments and layout stay. `value` is TOML; a bare word is a string. Numbers in the path index
-/// arrays; tables, and lists of numbers that have a default, need not be there.
+/// For `key=value` puts `value` at the dotted path `key` of the scenario `text`, for `~key` removes that key,
+/// and returns the new text; comments and layout stay. `value` is TOML; a bare word is a string. Numbers in
+/// the path index arrays; tables, and lists of numbers that have a default, need not be there.
 ///
 /// ```
 /// let text = bristle::scenario::change("[friction]\nmu_c = 1.0\n", "friction.mu_c={ uniform = [0.4, 0.8] }")?;
@@ -29,8 +29,8 @@ const PAIRS: [(&str, &str); 2] = [("patch.size", "0.02"), ("patch.cells", "21")]
 /// ```
 ///
 /// # Errors
-/// No `=`, an empty key, a path through something that is no table, a key to remove that is not there, or text that is not
-/// TOML.
+/// No `=`, an empty key, a path through something that is no table, a key to remove that is not there, or
+/// text that is not TOML.
 pub fn change(text: &str, change: &str) -> Result<String, ScenarioError> {
     let wrong = |reason: String| ScenarioError::Override { change: change.to_owned(), reason };
     let path = |key: &'_ str| {
@@ -108,8 +108,8 @@ pub fn change(text: &str, change: &str) -> Result<String, ScenarioError> {
     Ok(document.to_string())
 }
 
-/// Makes a list of what stands for one: a default that is not said, or one number for two. `has_map`: of a map that is
-/// given, the defaults are others.
+/// Makes a list of what stands for one: a default that is not said, or one number for two. `has_map`: of a
+/// map that is given, the defaults are others.
 fn spread(item: &mut Item, path: &str, has_map: bool) {
     let pair = PAIRS.iter().find(|(key, _)| *key == path).map(|(_, default)| *default);
     let values: Vec<Value> = match (item.as_value(), pair) {

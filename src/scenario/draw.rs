@@ -21,7 +21,8 @@ impl Drawer {
         value
     }
 
-    /// One of a list that may be long, as the points of a signal are: a constant is in the scenario, and not written down again.
+    /// One of a list that may be long, as the points of a signal are: a constant is in the scenario, and not
+    /// written down again.
     pub fn listed(&mut self, name: std::fmt::Arguments<'_>, number: &Number) -> f64 {
         match number {
             Number::Constant(value) => *value,

@@ -22,11 +22,11 @@ use crate::random::Draw;
 pub struct PatchSource {
     /// The patch; a map that follows the normal force is that at `f_n`.
     pub patch: Arc<Patch>,
-    /// Coefficient of friction [-]: the file's `mu`, or `mu_c` of a scenario's contact 0 at the start. None if a
-    /// patch file says nothing.
+    /// Coefficient of friction [-]: the file's `mu`, or `mu_c` of a scenario's contact 0 at the start. None
+    /// if a patch file says nothing.
     pub mu: Option<f64>,
-    /// Normal force [N]: the file's `f_n`, or that on ONE pad of a scenario's contact 0 at the start. None if a
-    /// patch file says nothing.
+    /// Normal force [N]: the file's `f_n`, or that on ONE pad of a scenario's contact 0 at the start. None if
+    /// a patch file says nothing.
     pub f_n: Option<f64>,
     /// The rule that a scenario with the reduced model asks for.
     pub rule: Option<Rule>,
@@ -102,8 +102,8 @@ pub(super) fn is_scenario(text: &str) -> bool {
     ["body", "inputs", "duration"].iter().any(|key| keys.contains_key(*key))
 }
 
-/// The frames with pressure of the file that the `[patch]` table of a text reads; none if that has no frames. Arguments as of
-/// [`PatchSource::parse`].
+/// The frames with pressure of the file that the `[patch]` table of a text reads; none if that has no frames.
+/// Arguments as of [`PatchSource::parse`].
 ///
 /// # Errors
 /// As [`Scenario::parse`].

@@ -77,7 +77,8 @@ impl Number {
     }
 }
 
-/// The bounds of a normal distribution are refused where this would not be enough (see [`Distribution::number`]).
+/// The bounds of a normal distribution are refused where this would not be enough (see
+/// [`Distribution::number`]).
 const MAX_TRIES: u32 = 1_000_000;
 
 /// Which of `n` equally likely things the contact of `draw` gets.

@@ -154,7 +154,8 @@ impl Patches {
         hasher.finish()
     }
 
-    /// The frames of a file that a contact may have: those with pressure, or the one that was named; none if there are no frames.
+    /// The frames of a file that a contact may have: those with pressure, or the one that was named; none if
+    /// there are no frames.
     pub fn frames(&self) -> &[usize] {
         &self.frames
     }
@@ -241,7 +242,8 @@ fn named(path: &Path, f: PatchFailure) -> PatchFailure {
     PatchFailure { message, ..f }
 }
 
-/// The maps of an `.npy`: the one of two dimensions; the `frame` that is named, or all that have pressure, with their numbers.
+/// The maps of an `.npy`: the one of two dimensions; the `frame` that is named, or all that have pressure,
+/// with their numbers.
 fn from_frames(
     path: &Path,
     frame: Option<usize>,

@@ -77,7 +77,8 @@ impl ScenarioError {
         }))
     }
 
-    /// An error of the TOML reader, in the words of TOML; names the field its place belongs to, if the message does not.
+    /// An error of the TOML reader, in the words of TOML; names the field its place belongs to, if the
+    /// message does not.
     fn toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
         const WORDS: [(&str, &str); 7] = [
             ("expected u64", "expected a whole number >= 0"),
@@ -115,7 +116,8 @@ impl ScenarioError {
 /// What the TOML `text`, which errors call `file`, says.
 ///
 /// # Errors
-/// TOML that is malformed, a value that no key takes (see [`unfit`]), or what `T` refuses, each with its place.
+/// TOML that is malformed, a value that no key takes (see [`unfit`]), or what `T` refuses, each with its
+/// place.
 pub(super) fn from_toml<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, ScenarioError> {
     let root = DeValue::Table(DeTable::parse(text).map_err(|e| ScenarioError::toml(file, text, &e))?.into_inner());
     if let Some((span, message)) = unfit(&root, 0..text.len(), "") {
@@ -124,8 +126,9 @@ pub(super) fn from_toml<T: DeserializeOwned>(file: &str, text: &str) -> Result<T
     toml::from_str(text).map_err(|e| ScenarioError::toml(file, text, &e))
 }
 
-/// The place of the first value in `value`, itself at `span` and called `path`, that no key takes, and what to say about it: a date, which
-/// the reader knows by a name of its own, or a number that TOML has no room for, which some readers take and others do not.
+/// The place of the first value in `value`, itself at `span` and called `path`, that no key takes, and what
+/// to say about it: a date, which the reader knows by a name of its own, or a number that TOML has no room
+/// for, which some readers take and others do not.
 pub(super) fn unfit(value: &DeValue<'_>, span: Range<usize>, path: &str) -> Option<(Range<usize>, String)> {
     let inside = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
     let says = |found: &str, accepted: &str| {

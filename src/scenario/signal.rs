@@ -111,7 +111,8 @@ impl From<f64> for SignalSpec {
 }
 
 impl SignalSpec {
-    /// The signal of one contact. `path` names the field; `hold` applies where the signal has none of its own.
+    /// The signal of one contact. `path` names the field; `hold` applies where the signal has none of its
+    /// own.
     pub(super) fn draw(&self, path: &str, hold: Option<f64>, drawer: &mut Drawer) -> Result<Signal, ParameterError> {
         let sines = |path: &str, specs: &[SineSpec], drawer: &mut Drawer| -> Vec<Sine> {
             let sine = |(i, s): (usize, &SineSpec)| Sine {
@@ -174,7 +175,8 @@ fn e_with_part(e: ParameterError) -> ParameterError {
 
 impl<'de> Deserialize<'de> for SignalSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let expecting = "a number, a distribution, or a signal: `{ points = [[t, v], ..] }`, `{ mean = .., sines = [..] }`, \
+        let expecting = "a number, a distribution, or a signal: `{ points = [[t, v], ..] }`, `{ mean = .., \
+         sines = [..] }`, \
                          `{ segments = [..] }`";
         let t = match number_or_table::<D, SignalTable>(deserializer, expecting)? {
             Either::Number(value) => return Ok(value.into()),

@@ -61,8 +61,8 @@ pub struct Spec {
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LimitsSpec {
-    /// Most steps of a contact, >= 1; if not given, 1e5 and another 1e5 each simulated second, but no less than ten times what
-    /// `step` and the break points ask for.
+    /// Most steps of a contact, >= 1; if not given, 1e5 and another 1e5 each simulated second, but no less
+    /// than ten times what `step` and the break points ask for.
     pub steps: Option<u64>,
 }
 
@@ -88,7 +88,8 @@ pub enum EngineChoice {
     Gpu,
 }
 
-/// Precision of the bristles' arithmetic. The body's equations are in double precision, or in compensated sums on a GPU.
+/// Precision of the bristles' arithmetic. The body's equations are in double precision, or in compensated
+/// sums on a GPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
@@ -115,8 +116,8 @@ pub struct ContactSpec {
     pub rule: Option<RuleName>,
     /// Limit surface only: resolution of the table, 1 to 1000; 20 if not given.
     pub n_ls: Option<usize>,
-    /// Limit surface of a `hertz` map of fixed exponent only: normal force [N] of the map that the table is made of,
-    /// > 0; 10 if not given.
+    /// Limit surface of a `hertz` map of fixed exponent only: normal force [N] of the map that the table is
+    /// made of, > 0; 10 if not given.
     pub table_force: Option<f64>,
 }
 
@@ -183,17 +184,19 @@ impl From<RuleName> for Rule {
 pub struct PatchSpec {
     /// A named map, or `{ choice = [..] }` of them. `"circle"` if nothing else gives the map.
     pub shape: Option<ShapeSpec>,
-    /// A map from a file beside the scenario: `.npy` (rows and columns, top row first; or frames of them), `.png` (brighter is
-    /// more pressure) or `.csv` (columns x, y [m], w).
+    /// A map from a file beside the scenario: `.npy` (rows and columns, top row first; or frames of them),
+    /// `.png` (brighter is more pressure) or `.csv` (columns x, y [m], w).
     pub file: Option<PathBuf>,
-    /// Which frame of an `.npy` with several, from 0. If not given, each contact draws one of those with pressure, all as
-    /// likely.
+    /// Which frame of an `.npy` with several, from 0. If not given, each contact draws one of those with
+    /// pressure, all as likely.
     pub frame: Option<usize>,
     /// A map as rows of numbers >= 0 in any unit, top row first.
     pub pressure: Option<Vec<Vec<f64>>>,
-    /// Columns and rows, `n` or `[nx, ny]`; 21 for a shape. With a map from `file` or `pressure` it must agree.
+    /// Columns and rows, `n` or `[nx, ny]`; 21 for a shape. With a map from `file` or `pressure` it must
+    /// agree.
     pub cells: Option<OneOrTwo<usize>>,
-    /// Width and height of the grid [m], one number or `[width, height]`; 0.02 if not given (a CSV has its own).
+    /// Width and height of the grid [m], one number or `[width, height]`; 0.02 if not given (a CSV has its
+    /// own).
     pub size: Option<OneOrTwo<Number>>,
     /// `hertz` only: contact radius at 1 N [cells/N^(1/3)]; 6 if not given.
     pub radius: Option<Number>,

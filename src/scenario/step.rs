@@ -11,7 +11,8 @@ use crate::engine::{DEFAULT_STEP, LONGEST_STEP};
 pub struct StepSpec {
     /// The longest step [s].
     pub longest: f64,
-    /// Largest estimated error of a step ([`crate::engine::Plan::tolerance`]); without it all steps are as long as they may be.
+    /// Largest estimated error of a step ([`crate::engine::Plan::tolerance`]); without it all steps are as
+    /// long as they may be.
     pub tolerance: Option<f64>,
 }
 
@@ -25,7 +26,8 @@ impl Default for StepSpec {
 #[derive(serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Chosen {
-    /// Largest estimated error of a step, 1e-9 to 1: of the velocity [m/s]; of a prescribed motion, of the friction over `mu_c f_N`.
+    /// Largest estimated error of a step, 1e-9 to 1: of the velocity [m/s]; of a prescribed motion, of the
+    /// friction over `mu_c f_N`.
     tolerance: f64,
     /// Longest step [s], 1e-7 to 0.1.
     #[serde(default = "longest")]

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-/// How alike (Jaro's measure, as of the command line's own suggestions) two names are, at least, if one was meant by
-/// the other.
+/// How alike (Jaro's measure, as of the command line's own suggestions) two names are, at least, if one was
+/// meant by the other.
 const ALIKE: f64 = 0.7;
 
-/// `; did you mean ..?` for a message of the TOML reader about an unknown field or variant; nothing if it is about
-/// something else, or if nothing is alike. `keys` are dotted paths of keys: one of another table is meant if it has the
-/// very name.
+/// `; did you mean ..?` for a message of the TOML reader about an unknown field or variant; nothing if it is
+/// about something else, or if nothing is alike. `keys` are dotted paths of keys: one of another table is
+/// meant if it has the very name.
 pub(super) fn suggestion(message: &str, keys: &[String]) -> String {
     let Some(start) = ["unknown field `", "unknown variant `"].iter().find_map(|s| Some(message.find(s)? + s.len()))
     else {

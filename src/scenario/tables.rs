@@ -122,8 +122,8 @@ pub(super) fn check(spec: &ContactSpec, patch: &Patch) -> Result<(), ParameterEr
     if rule(spec).is_some() { patch_of_table(spec, patch).map(drop) } else { Ok(()) }
 }
 
-/// The patch that a table for `patch` is made of: its cells are of one width, so that the table does not depend on which contact asked
-/// first.
+/// The patch that a table for `patch` is made of: its cells are of one width, so that the table does not
+/// depend on which contact asked first.
 fn patch_of_table(spec: &ContactSpec, patch: &Patch) -> Result<Patch, ParameterError> {
     let (grid, force) = (patch.grid(), spec.table_force.unwrap_or(TABLE_FORCE));
     // A map whose shape follows the force gets its tables in the rollout, the first at once.
@@ -135,7 +135,8 @@ fn patch_of_table(spec: &ContactSpec, patch: &Patch) -> Result<Patch, ParameterE
     of.scaled(CELL / grid.dx, CELL * aspect(patch) / grid.dy)
 }
 
-/// Height of the cells over their width. Draws of one size for both sides differ in the last bits of the quotient.
+/// Height of the cells over their width. Draws of one size for both sides differ in the last bits of the
+/// quotient.
 fn aspect(patch: &Patch) -> f64 {
     f64::from((patch.grid().dy / patch.grid().dx) as f32)
 }

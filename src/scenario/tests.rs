@@ -140,7 +140,8 @@ fn errors_have_a_place_and_say_what_is_accepted() {
     assert!(nothing.contains("missing field `duration`"), "{nothing}");
 }
 
-/// What TOML may say but no key takes, or TOML has no room for: with its place, in the words of TOML, and with or without changes.
+/// What TOML may say but no key takes, or TOML has no room for: with its place, in the words of TOML, and
+/// with or without changes.
 #[test]
 fn numbers_without_room_and_dates_are_refused_with_their_place() {
     let dir = tempfile::tempdir().unwrap();
@@ -301,7 +302,8 @@ fn the_schema_names_every_table() {
     }
 }
 
-/// A hold of 10 ms over 1e7 s is 1e9 break points, which took 8 GB a contact: they are bounded as samples are.
+/// A hold of 10 ms over 1e7 s is 1e9 break points, which took 8 GB a contact: they are bounded as samples
+/// are.
 #[test]
 fn break_points_of_inputs_are_bounded() {
     let long = |changes: &[&str]| {

@@ -91,7 +91,8 @@ impl Signal {
         Self::segments(points.iter().map(|&(from, v)| Segment { from, c: [v, 0.0, 0.0], sines: Vec::new() }).collect())
     }
 
-    /// Piecewise linear through `(time, value)`; constant before the first, from time 0 on, and after the last.
+    /// Piecewise linear through `(time, value)`; constant before the first, from time 0 on, and after the
+    /// last.
     ///
     /// # Errors
     /// As [`Signal::segments`].

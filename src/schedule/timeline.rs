@@ -125,8 +125,8 @@ impl<'a> Timeline<'a> {
         Self { feeds, points }
     }
 
-    /// The same with break points at the start, the first after `first` [s] and each twice as far as the one before, as long as they
-    /// are before [`GRADED`]: for what is fast there and slow later on.
+    /// The same with break points at the start, the first after `first` [s] and each twice as far as the one
+    /// before, as long as they are before [`GRADED`]: for what is fast there and slow later on.
     #[must_use]
     pub fn graded(mut self, first: f64) -> Self {
         let end = self.points.last().map_or(0.0, |p| p.t);
@@ -141,7 +141,8 @@ impl<'a> Timeline<'a> {
         self
     }
 
-    /// The normal force [N] from which a map is made anew at the start of interval `i`, if there is one and it is.
+    /// The normal force [N] from which a map is made anew at the start of interval `i`, if there is one and
+    /// it is.
     pub(crate) fn remap(&self, i: usize) -> Option<f64> {
         if i < self.len() && self.points[i].remap { self.interval(i).remap } else { None }
     }

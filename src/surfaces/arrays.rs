@@ -18,8 +18,8 @@ pub struct Array {
 
 impl Array {
     /// Reads `FILE.npy`, `FILE.npz:NAME` (the array NAME of the archive) or `FILE.csv`. A CSV has the columns
-    /// `columns`, in any order and among others if it has a header that names them, else just these; its shape is
-    /// [rows, columns]. Lines that begin with `#` are comments.
+    /// `columns`, in any order and among others if it has a header that names them, else just these; its
+    /// shape is [rows, columns]. Lines that begin with `#` are comments.
     ///
     /// # Errors
     /// A file that cannot be read, or is no such array.

@@ -16,7 +16,8 @@ use crate::rollout::npz::Npz;
 
 const FORMAT: &str = "bristle limit surfaces 1";
 
-/// Lets `write` make the file `path`: it appears when it is complete and lasts, and not at all if `write` fails.
+/// Lets `write` make the file `path`: it appears when it is complete and lasts, and not at all if `write`
+/// fails.
 ///
 /// # Errors
 /// Those of `write`, or what the machine says.
@@ -41,10 +42,10 @@ pub fn publish<E>(
     done
 }
 
-/// Writes the tables of a sweep as NPZ. As in [`Table::save`], with the table as leading axis; `r`, `u`, `mu`, `f_n`
-/// `(tables)`, `cop`, `centre`, `cells`, `cell_m` `(tables, 2)`; `weights` `(tables, ny, nx)` of the largest grid, NaN
-/// beyond a smaller one; `sweep.<key>` `(tables)` for keys with numbers, else the index into the values that
-/// `metadata` lists; `single_precision` there is a list.
+/// Writes the tables of a sweep as NPZ. As in [`Table::save`], with the table as leading axis; `r`, `u`,
+/// `mu`, `f_n` `(tables)`, `cop`, `centre`, `cells`, `cell_m` `(tables, 2)`; `weights` `(tables, ny, nx)` of
+/// the largest grid, NaN beyond a smaller one; `sweep.<key>` `(tables)` for keys with numbers, else the index
+/// into the values that `metadata` lists; `single_precision` there is a list.
 ///
 /// # Errors
 /// What the machine says.
@@ -107,7 +108,8 @@ pub fn save(path: &Path, tables: &[Table], cases: &[Case], sweeps: &[Sweep]) -> 
     npz.finish()
 }
 
-/// What every combination of the sweeps has of each of them, the last sweep fastest: numbers, or the index of a value.
+/// What every combination of the sweeps has of each of them, the last sweep fastest: numbers, or the index of
+/// a value.
 pub(super) fn save_sweeps(npz: &mut Npz<'_>, sweeps: &[Sweep]) -> Result<(), RolloutError> {
     let count = combinations(sweeps);
     for (k, sweep) in sweeps.iter().enumerate() {
@@ -120,8 +122,8 @@ pub(super) fn save_sweeps(npz: &mut Npz<'_>, sweeps: &[Sweep]) -> Result<(), Rol
     Ok(())
 }
 
-/// The patches of an NPZ of [`Table::save`] or [`save`], with the coefficient and force that it says, and the sweeps
-/// that made them.
+/// The patches of an NPZ of [`Table::save`] or [`save`], with the coefficient and force that it says, and the
+/// sweeps that made them.
 ///
 /// # Errors
 /// A file that cannot be read, or is no such file.

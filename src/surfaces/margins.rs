@@ -60,7 +60,8 @@ pub struct MarginError {
     pub error: ParameterError,
 }
 
-/// Loads on the body `(fx, fy, tau)` [N, N, N m], axes of the patch: the same for all patches, or others for each.
+/// Loads on the body `(fx, fy, tau)` [N, N, N m], axes of the patch: the same for all patches, or others for
+/// each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loads {
     each: usize,
@@ -122,19 +123,19 @@ impl Loads {
 pub struct Margins {
     /// Loads of each patch.
     pub loads: usize,
-    /// [patches, loads]: the largest `k` with `k` times the load inside the limit surface [-], rounded down: the load
-    /// holds if it is 1 or more. Infinite for no load.
+    /// [patches, loads]: the largest `k` with `k` times the load inside the limit surface [-], rounded down:
+    /// the load holds if it is 1 or more. Infinite for no load.
     pub factor: Vec<f32>,
-    /// [patches, loads, 3]: the twist at slip `(vx, vy, w)`, of which `(vx, vy, r w)` at the centre of pressure has
-    /// length one; zero for no load.
+    /// [patches, loads, 3]: the twist at slip `(vx, vy, w)`, of which `(vx, vy, r w)` at the centre of
+    /// pressure has length one; zero for no load.
     pub twist: Vec<[f32; 3]>,
     /// [patches]: torsional radius [m] by the patch's rule.
     pub radius: Vec<f64>,
 }
 
 impl Margins {
-    /// The margins of every patch under its loads, in parallel; `done` is called for every patch that is done. As
-    /// [`Surface::margins`], with loads and twists at `at`.
+    /// The margins of every patch under its loads, in parallel; `done` is called for every patch that is
+    /// done. As [`Surface::margins`], with loads and twists at `at`.
     ///
     /// # Errors
     /// As [`Surface::margins`], of one of the patches.
@@ -162,9 +163,9 @@ impl Margins {
         Ok(out)
     }
 
-    /// Writes the margins as NPZ: `factor`, `twist`, `r` as the fields of this type; `mu` [-], `f_n` [N] `(patches)`;
-    /// `cop` [m] `(patches, 2)`; `loads` [N, N, N m] `(loads, 3)` where all patches have the same; `sweep.<key>`
-    /// `(patches)` as in [`save`](super::save); `metadata`, JSON as bytes.
+    /// Writes the margins as NPZ: `factor`, `twist`, `r` as the fields of this type; `mu` [-], `f_n` [N]
+    /// `(patches)`; `cop` [m] `(patches, 2)`; `loads` [N, N, N m] `(loads, 3)` where all patches have the
+    /// same; `sweep.<key>` `(patches)` as in [`save`](super::save); `metadata`, JSON as bytes.
     ///
     /// # Errors
     /// What the machine says.
@@ -198,7 +199,8 @@ impl Margins {
             "sweeps": sweeps.iter().map(|s| json!({ "key": s.key, "values": s.values })).collect::<Vec<_>>(),
             "conventions": "SI; loads on the body (fx, fy, tau) and twists (vx, vy, w) at `at`, the centre of pressure \
                 or the origin of the patch, patch frame; a load holds if its factor, rounded down, is 1 or more; \
-                |(vx, vy, r w)| = 1 at the centre of pressure; axes [patch, load, component]; the last sweep runs fastest",
+                |(vx, vy, r w)| = 1 at the centre of pressure; axes [patch, load, component]; the last sweep \
+                runs fastest",
         });
         let text = metadata.to_string().into_bytes();
         npz.array("metadata", &[text.len() as u64], text)?;
@@ -222,8 +224,8 @@ pub fn margins(surface: &Surface, loads: &[Wrench], at: At, mu: f64, f_n: f64) -
     Ok(margins)
 }
 
-/// One number for every patch: `text` is that number, or the source of an array (see [`Array::read`]) of as many
-/// numbers as there are patches.
+/// One number for every patch: `text` is that number, or the source of an array (see [`Array::read`]) of as
+/// many numbers as there are patches.
 ///
 /// # Errors
 /// A file that cannot be read, another count, or a number that is not `accepted`.

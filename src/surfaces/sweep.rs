@@ -88,7 +88,8 @@ impl FromStr for Sweep {
     }
 }
 
-/// Puts the frames of the map file in `path`, after `changes`, that have pressure in place of `patch.frame=all`.
+/// Puts the frames of the map file in `path`, after `changes`, that have pressure in place of
+/// `patch.frame=all`.
 ///
 /// # Errors
 /// A file that cannot be read, or has no frames.
@@ -114,11 +115,12 @@ pub struct Case {
     pub source: PatchSource,
 }
 
-/// Every combination of the sweeps' values put into the file `path`, after `changes` (`key=value`, see [`change`]), the
-/// last sweep fastest.
+/// Every combination of the sweeps' values put into the file `path`, after `changes` (`key=value`, see
+/// [`change`]), the last sweep fastest.
 ///
 /// # Errors
-/// A change that cannot be applied, a key that is swept twice, a file that cannot be read, or a combination that gives no patch.
+/// A change that cannot be applied, a key that is swept twice, a file that cannot be read, or a combination
+/// that gives no patch.
 pub fn cases(path: &Path, changes: &[String], sweeps: &[Sweep]) -> Result<Vec<Case>, ScenarioError> {
     for (i, sweep) in sweeps.iter().enumerate() {
         if sweeps[..i].iter().any(|other| other.key == sweep.key) {

@@ -223,8 +223,8 @@ impl Dice {
     }
 }
 
-/// Contact `k` of a batch in which everything differs: grid and cell shape, map, law, gamma, kind, loads, start,
-/// bristles. Soft enough that a step of 2e-4 s has one solution.
+/// Contact `k` of a batch in which everything differs: grid and cell shape, map, law, gamma, kind, loads,
+/// start, bristles. Soft enough that a step of 2e-4 s has one solution.
 pub fn random_contact(seed: u64, k: u64) -> Contact {
     let d = Dice(Draw::new(seed, k));
     let (nx, ny) = d.pick("grid", &[(1, 1), (4, 3), (7, 7), (21, 21), (26, 20)]);

@@ -57,7 +57,8 @@ fn a_long_rest_takes_the_longest_steps() {
     assert!(run(&Cpu::new(), &[case], DEFAULT_STEP).status[0].steps > 1000);
 }
 
-/// Largest error of force and torque over their maxima, and passes, of Fig. 5 with continuous inputs on six maps.
+/// Largest error of force and torque over their maxima, and passes, of Fig. 5 with continuous inputs on six
+/// maps.
 fn prescribed_error_and_passes(engine: &dyn Engine) -> (f64, u64) {
     let cases: Vec<Case> = cases("fig5").into_iter().filter(|c| !c.name.contains("zoh")).collect();
     assert_eq!(cases.len(), 12);

@@ -25,7 +25,8 @@ pub fn pure_sliding_takes_mu_times_the_normal_force(engine: &dyn Engine, limits:
                 let twist = [speed * angle.cos(), speed * angle.sin(), 0.0];
                 contacts.push(prescribed(&patch, friction, twist, 3.0));
                 let g = 0.7 + 0.2 * (-(speed / 2e-3).powf(gamma)).exp();
-                // A steady state is held to two last places, which the damper feels sigma1 v/g times as large.
+                // A steady state is held to two last places, which the damper feels sigma1 v/g times as
+                // large.
                 let held = 2.0 * limits.last_place * friction.sigma1 * speed / g;
                 wanted.push((3.0 * (g + friction.sigma2 * speed), limits.steady + held));
             }
@@ -93,7 +94,8 @@ pub fn stick_oscillates_at_the_bristles_frequency_with_second_order(engine: &dyn
     }
 }
 
-/// The bristles of a body that starts in motion are loaded within microseconds, which takes speed that no later step can make up for.
+/// The bristles of a body that starts in motion are loaded within microseconds, which takes speed that no
+/// later step can make up for.
 pub fn a_body_set_in_motion_loses_the_speed_that_bends_its_bristles(engine: &dyn Engine, _: &Limits) {
     let patch = shape(15, 0.04, Shape::Disc);
     let mut contacts: Vec<_> = LAWS

@@ -51,7 +51,8 @@ pub fn results_do_not_depend_on_neighbours_order_or_threads(engine: &dyn Engine,
     }
 }
 
-/// A gram on a steep Stribeck curve wants steps of microseconds, in a grid alone, in one side by side with others, and as one bristle.
+/// A gram on a steep Stribeck curve wants steps of microseconds, in a grid alone, in one side by side with
+/// others, and as one bristle.
 pub fn a_contact_that_takes_too_many_steps_is_stopped_and_its_neighbours_are_unchanged(
     engine: &dyn Engine,
     _: &Limits,

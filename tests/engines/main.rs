@@ -157,8 +157,8 @@ suite!(cpu_reference, Ok::<_, EngineError>(Cpu::reference()), F64);
 suite!(cpu_single, Ok::<_, EngineError>(Cpu::single()), F32);
 suite!(gpu, Gpu::new(Choice::Any), F32);
 
-/// Steps by the default tolerance, which times the duration is 6e-6 m: three times that. The last bit may decide whether a
-/// step is taken back.
+/// Steps by the default tolerance, which times the duration is 6e-6 m: three times that. The last bit may
+/// decide whether a step is taken back.
 const CHOSEN: Limits =
     Limits { in_hand: [1.8e-5, 6e-5], in_hand_line: [1e-4, 1e-4], drift: 0.01, symmetry: 1e-5, ..F64 };
 /// The same in single precision.

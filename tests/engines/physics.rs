@@ -107,7 +107,8 @@ pub fn mirrored_and_turned_contacts_move_in_mirrored_and_turned_ways(engine: &dy
     assert_close("turned x", &of(2, 0), &negated(of(0, 1)), way);
     assert_close("turned y", &of(2, 1), &of(0, 0), way);
     assert_close("turned theta", &of(2, 2), &of(0, 2), angle);
-    // A stage ends by the larger component of a Newton step, which a turn changes: the rest is what that leaves.
+    // A stage ends by the larger component of a Newton step, which a turn changes: the rest is what that
+    // leaves.
     let way = limits.symmetry.max(1e-7) * moved(3);
     let angle = way / 0.02;
     let (x, y) = (of(3, 0), of(3, 1));
@@ -173,8 +174,8 @@ pub fn a_stuck_patch_feels_its_way_across_jumps_of_its_twist(engine: &dyn Engine
     }
 }
 
-/// The CPU treats a grid that sticks as one body, if it is too large to be stepped beside others; cell after cell it must
-/// come to the same.
+/// The CPU treats a grid that sticks as one body, if it is too large to be stepped beside others; cell after
+/// cell it must come to the same.
 #[test]
 fn resting_grids_move_as_their_cells_do() {
     let ramp = |most: f64| Signal::sines(0.0, vec![Sine { amplitude: most, omega: 9.0, phase: 0.0 }]);

@@ -23,7 +23,8 @@ fn models(patch: &Patch) -> [Model; 5] {
     [Model::Distributed, Model::Ellipsoid(published), Model::Ellipsoid(consistent), on(published), on(consistent)]
 }
 
-/// Under a constant twist nothing changes from the first sample on, and bristles that start unloaded come to the same wrench.
+/// Under a constant twist nothing changes from the first sample on, and bristles that start unloaded come to
+/// the same wrench.
 pub fn a_constant_twist_has_its_steady_wrench_from_the_start(engine: &dyn Engine, limits: &Limits) {
     let rule = |exponent| Hertz { radius: 2.5, exponent };
     // As made without force: one cell, which has no radius on an ellipsoid.
@@ -72,7 +73,8 @@ pub fn a_constant_twist_has_its_steady_wrench_from_the_start(engine: &dyn Engine
     }
 }
 
-/// A body that has been sliding straight on is slowed by `mu g` from the start: no speed goes into its bristles.
+/// A body that has been sliding straight on is slowed by `mu g` from the start: no speed goes into its
+/// bristles.
 pub fn a_body_that_has_been_sliding_slows_by_mu_g(engine: &dyn Engine, limits: &Limits) {
     let (mu, speed, duration) = (0.3, 0.1, 0.03);
     let patch = shape(9, 0.02, Shape::Circle);
@@ -103,7 +105,8 @@ pub fn a_body_that_has_been_sliding_slows_by_mu_g(engine: &dyn Engine, limits: &
     }
 }
 
-/// A cell about which the patch turns has no direction: its bristle is unloaded, and a spinning patch bears no force.
+/// A cell about which the patch turns has no direction: its bristle is unloaded, and a spinning patch bears
+/// no force.
 pub fn a_spin_has_no_force(engine: &dyn Engine, limits: &Limits) {
     let grid = Grid::new(7, 7, 0.02, 0.02).unwrap();
     // The centre of pressure of these is off the middle by rounding.

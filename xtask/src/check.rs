@@ -1,5 +1,5 @@
-//! `cargo xtask check`: what the compiler does not see. Layers import only from below, as the table of ARCHITECTURE.md lists
-//! them, and no line is wider than [`WIDEST`].
+//! `cargo xtask check`: what the compiler does not see. Layers import only from below, as the table of
+//! ARCHITECTURE.md lists them, and no line is wider than [`WIDEST`].
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -61,8 +61,8 @@ fn too_wide(place: &Path, text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The modules of the crate in the order of the rows `| number | names | .. |`: each may import from those before it. Those
-/// of the application, which is a module itself, are called `app::name`.
+/// The modules of the crate in the order of the rows `| number | names | .. |`: each may import from those
+/// before it. Those of the application, which is a module itself, are called `app::name`.
 fn layers(architecture: &str) -> BTreeMap<String, usize> {
     let mut out = BTreeMap::new();
     for line in architecture.lines() {

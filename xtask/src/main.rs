@@ -1,5 +1,5 @@
-//! Chores of the project. `cargo xtask test` is the test command: it makes sure that there is a
-//! Vulkan driver (a software one will do), then runs every test. `cargo xtask asan` runs them under the address sanitizer.
+//! Chores of the project. `cargo xtask test` is the test command: it makes sure that there is a Vulkan driver
+//! (a software one will do), then runs every test. `cargo xtask asan` runs them under the address sanitizer.
 //! `cargo xtask check` looks for what the compiler does not see.
 
 mod check;
@@ -9,7 +9,8 @@ use std::process::{Command, ExitCode};
 
 const USAGE: &str = "usage: cargo xtask test|asan [arguments of cargo test], cargo xtask check";
 
-/// Tests that cannot pass under the address sanitizer, which needs terabytes of addresses and makes programs larger and slower.
+/// Tests that cannot pass under the address sanitizer, which needs terabytes of addresses and makes programs
+/// larger and slower.
 const NOT_UNDER_ASAN: [(&str, &str); 2] = [
     ("a_run_larger_than_memory_is_recorded", "it limits the addresses of the program"),
     ("the_program_is_small", "it measures the program without a sanitizer"),
@@ -52,15 +53,16 @@ fn test(arguments: &[String]) -> ExitCode {
     with_driver(command)
 }
 
-/// Runs the tests under the address sanitizer, with the checks of unsafe code that the standard library has. It finds what SIMD code reads or
-/// writes beyond its slices.
+/// Runs the tests under the address sanitizer, with the checks of unsafe code that the standard library has.
+/// It finds what SIMD code reads or writes beyond its slices.
 fn asan(arguments: &[String]) -> ExitCode {
     const TOOLCHAIN: &str = "nightly";
     let version = Command::new("rustup").args(["run", TOOLCHAIN, "rustc", "-vV"]).output();
     let Some(version) = version.ok().filter(|output| output.status.success()) else {
         eprintln!("xtask: the address sanitizer needs a nightly toolchain, and rustup to find it: there is none");
         eprintln!(
-            "xtask: `rustup toolchain install {TOOLCHAIN} --profile minimal` installs one; rustup is at https://rustup.rs"
+            "xtask: `rustup toolchain install {TOOLCHAIN} --profile minimal` installs one; rustup is at \
+             https://rustup.rs"
         );
         return ExitCode::FAILURE;
     };
@@ -70,7 +72,8 @@ fn asan(arguments: &[String]) -> ExitCode {
         return ExitCode::FAILURE;
     };
     let mut command = Command::new("rustup");
-    // With a target of its own, tools that run while compiling (and the standard library's doc tests) are left as they are.
+    // With a target of its own, tools that run while compiling (and the standard library's doc tests) are
+    // left as they are.
     command.args(["run", TOOLCHAIN, "cargo", "test", "--release", "--target", host, "--target-dir", "target/asan"]);
     // Documentation tests are compiled without a sanitizer.
     if !arguments.iter().any(|argument| ["--lib", "--bin", "--bins", "--test", "--tests"].contains(&argument.as_str()))

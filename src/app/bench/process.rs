@@ -10,7 +10,8 @@ pub(crate) fn cpu_seconds() -> Option<f64> {
     Some(ticks / 100.0)
 }
 
-/// Forgets the peak of [`peak_above`], where that is allowed, and returns the bytes of this process in memory now.
+/// Forgets the peak of [`peak_above`], where that is allowed, and returns the bytes of this process in memory
+/// now.
 pub(super) fn forget_peak() -> Option<u64> {
     // If it is refused the peak is that of the whole run: an upper bound.
     let _ = std::fs::write("/proc/self/clear_refs", "5");

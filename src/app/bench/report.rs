@@ -34,7 +34,8 @@ pub struct Report {
 /// One measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// `step`, `reduced`, `surface` or `basis`. For the last two a contact is a map, and a step and a pass are one table.
+    /// `step`, `reduced`, `surface` or `basis`. For the last two a contact is a map, and a step and a pass
+    /// are one table.
     pub work: &'static str,
     /// `elasto-plastic` or `lugre`; `coulomb` for tables.
     pub law: &'static str,
@@ -66,12 +67,13 @@ pub struct Row {
     pub passes_per_step: f64,
     /// `wall_s x threads / (passes x cells)` [ns].
     pub ns_per_cell_pass: f64,
-    /// The same in processor time, which others on the machine disturb less; none on a hardware GPU, or of less than 0.1 s.
+    /// The same in processor time, which others on the machine disturb less; none on a hardware GPU, or of
+    /// less than 0.1 s.
     pub cpu_ns_per_cell_pass: Option<f64>,
     /// Simulated time of all contacts over wall time [-].
     pub simulated_s_per_s: Option<f64>,
-    /// Speed relative to the paper's, steps (tables) per second against steps (tables) per second, at the sizes that
-    /// it tells (Tables II and V, one contact on an i7-1185G7). Its step is explicit and shorter.
+    /// Speed relative to the paper's, steps (tables) per second against steps (tables) per second, at the
+    /// sizes that it tells (Tables II and V, one contact on an i7-1185G7). Its step is explicit and shorter.
     pub times_paper: Option<f64>,
     /// Equal steps: time of the baseline per cell and pass over ours [-].
     pub times_baseline_per_pass: Option<f64>,
@@ -87,7 +89,8 @@ pub struct Row {
     pub difference_rad: Option<f64>,
     /// Contacts that became non-finite.
     pub failed: usize,
-    /// Opening the engine and the first rollout of one contact: compiling shaders, starting threads; making a basis [s].
+    /// Opening the engine and the first rollout of one contact: compiling shaders, starting threads; making a
+    /// basis [s].
     pub setup_s: f64,
     /// Bytes of memory that the process took for it at most, where the system tells (Linux).
     pub host_bytes: Option<u64>,

@@ -13,7 +13,8 @@ use crate::patch::Patch;
 /// Batches at most; the fastest counts.
 const REPEATS: usize = 200;
 
-/// The tables of `maps` random maps of `n` x `n` cells (exact cells, `N_ls = 20`), each by itself or from one basis.
+/// The tables of `maps` random maps of `n` x `n` cells (exact cells, `N_ls = 20`), each by itself or from one
+/// basis.
 pub(super) fn measure(
     subject: &Subject,
     kind: Kind,

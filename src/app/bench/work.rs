@@ -13,16 +13,17 @@ use crate::planar::Pose;
 use crate::random::Draw;
 use crate::schedule::{Signal, Sine};
 
-/// Step [s] of the baseline: explicit Euler is stable and as exact as the other engines at their default step.
+/// Step [s] of the baseline: explicit Euler is stable and as exact as the other engines at their default
+/// step.
 pub const BASELINE_STEP: f64 = 5e-6;
 /// Time between samples [s], and for which the inputs are held.
 pub(super) const RECORD_EVERY: f64 = 0.01;
 /// Width and height of the grid [m].
 const SIZE: f64 = 0.02;
 
-/// Contacts of the paper's in-hand case 2: the circle of `n` x `n` cells, grip `f_N1 = 1.73 + 0.91 sin(4 pi t)` N held
-/// for 10 ms, Table I with p = 1. Contact 0 is the paper's own; the others grip in other phases, so that a batch is
-/// in all of them at all times, as in use.
+/// Contacts of the paper's in-hand case 2: the circle of `n` x `n` cells, grip
+/// `f_N1 = 1.73 + 0.91 sin(4 pi t)` N held for 10 ms, Table I with p = 1. Contact 0 is the paper's own; the
+/// others grip in other phases, so that a batch is in all of them at all times, as in use.
 ///
 /// # Errors
 /// A number of cells out of range.
@@ -51,8 +52,8 @@ pub fn in_hand(n: usize, law: Law, contacts: usize) -> Result<Vec<Contact>, Engi
     Ok((0..contacts).map(contact).collect())
 }
 
-/// The same contacts with one bristle each, on the limit surface of the patch (exact cells, `N_ls = 20`), in the
-/// consistent form.
+/// The same contacts with one bristle each, on the limit surface of the patch (exact cells, `N_ls = 20`), in
+/// the consistent form.
 ///
 /// # Errors
 /// None for contacts of [`in_hand`].
@@ -76,8 +77,8 @@ pub fn random_maps(n: usize, maps: usize) -> Result<Vec<Patch>, EngineError> {
     Ok((0..maps).map(map).collect())
 }
 
-/// Poses `(t, [x, y, theta])` [s; m, m, rad] of contact 0 of [`in_hand`] at 21 x 21 cells that an independent program
-/// converged to 2e-12 m.
+/// Poses `(t, [x, y, theta])` [s; m, m, rad] of contact 0 of [`in_hand`] at 21 x 21 cells that an independent
+/// program converged to 2e-12 m.
 #[must_use]
 pub const fn converged(law: Law) -> [(f64, [f64; 3]); 4] {
     match law {
@@ -96,7 +97,8 @@ pub const fn converged(law: Law) -> [(f64, [f64; 3]); 4] {
     }
 }
 
-/// Largest distance of `poses`, sampled at `time` [s], from [`converged`]: [m], [rad]. None if no such time is sampled.
+/// Largest distance of `poses`, sampled at `time` [s], from [`converged`]: [m], [rad]. None if no such time
+/// is sampled.
 #[must_use]
 pub fn converged_error(law: Law, time: &[f64], poses: &[[f64; 3]]) -> Option<[f64; 2]> {
     let known = converged(law);

@@ -11,11 +11,12 @@ use crate::patch::MAX_CELLS_PER_SIDE;
 
 /// Measure the engines of this machine side by side, in under a minute.
 ///
-/// The work is the paper's in-hand case 2: `step` with a bristle in every cell, `reduced` with one bristle on the limit
-/// surface; `surface` are tables of limit surfaces. Every row gets a share of the time and simulates as much of the 2 s as fits.
+/// The work is the paper's in-hand case 2: `step` with a bristle in every cell, `reduced` with one bristle on
+/// the limit surface; `surface` are tables of limit surfaces. Every row gets a share of the time and
+/// simulates as much of the 2 s as fits.
 ///
-/// `ns` is wall time x threads / (passes over the cells x cells with pressure). The baseline is the step as the paper
-/// has it: explicit Euler, cell after cell, at 5e-6 s.
+/// `ns` is wall time x threads / (passes over the cells x cells with pressure). The baseline is the step as
+/// the paper has it: explicit Euler, cell after cell, at 5e-6 s.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   bristle bench
@@ -37,7 +38,8 @@ pub(super) struct BenchArguments {
     /// CPU threads [default: all]. A software driver takes its own.
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Widest vectors of the CPU engine, to see how a lesser machine would do; without `surface` and `basis` [default: all there are].
+    /// Widest vectors of the CPU engine, to see how a lesser machine would do; without `surface` and `basis`
+    /// [default: all there are].
     #[arg(long, value_enum, value_name = "NAME")]
     simd: Option<Simd>,
     /// Time for all rows together [s], without set-up.

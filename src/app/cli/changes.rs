@@ -10,7 +10,8 @@ impl Args for Changes {
     fn augment_args(command: Command) -> Command {
         let argument =
             |name: &'static str, value| Arg::new(name).long(name).value_name(value).action(ArgAction::Append);
-        let set = "Change a value of the file, such as `friction.mu_c=0.4` or `body.mass={ uniform = [1, 2] }`; a key that is \
+        let set = "Change a value of the file, such as `friction.mu_c=0.4` or `body.mass={ uniform = [1, 2] \
+         }`; a key that is \
                    not there is added";
         let unset = "Remove a key of the file, such as `body.mass`, or several, `body.mass,body.inertia`";
         command

@@ -27,7 +27,8 @@ const BYTES: usize = 16;
   bristle margin tables.npz --loads loads.csv --out margins.npz
   bristle margin map.toml --sweep patch.frame=all --loads loads.npy --out m.npz")]
 pub(super) struct MarginArguments {
-    /// A table or a sweep of `bristle surface`, a scenario (its contact 0) or a run, or a file with a `[patch]` table.
+    /// A table or a sweep of `bristle surface`, a scenario (its contact 0) or a run, or a file with a
+    /// `[patch]` table.
     file: PathBuf,
     /// Load on the body that ONE pad carries, fx,fy,tau [N, N, N m]; as many as wanted.
     #[arg(
@@ -37,8 +38,8 @@ pub(super) struct MarginArguments {
         required_unless_present = "file_of_loads"
     )]
     loads: Vec<String>,
-    /// Loads from a file: an array [loads, 3] for all patches, or [patches, loads, 3] for each its own, as FILE.npy or
-    /// FILE.npz:NAME; or FILE.csv with the columns fx, fy, tau.
+    /// Loads from a file: an array [loads, 3] for all patches, or [patches, loads, 3] for each its own, as
+    /// FILE.npy or FILE.npz:NAME; or FILE.csv with the columns fx, fy, tau.
     #[arg(long = "loads", id = "file_of_loads", value_name = "FILE", conflicts_with = "loads")]
     file_of_loads: Option<String>,
     /// Write the answers as arrays over patches and loads to this file, and print a summary.
@@ -50,13 +51,13 @@ pub(super) struct MarginArguments {
     /// Say nothing on stderr but errors: not how far it is.
     #[arg(short, long)]
     quiet: bool,
-    /// Coefficient of friction: mu_c for a load that keeps a body sliding, mu_s for break-away. A number, or a file
-    /// with one for every patch: FILE.npy, FILE.npz:NAME, or FILE.csv with the column mu [default: the file's (mu_c of
-    /// a scenario), else 1].
+    /// Coefficient of friction: mu_c for a load that keeps a body sliding, mu_s for break-away. A number, or
+    /// a file with one for every patch: FILE.npy, FILE.npz:NAME, or FILE.csv with the column mu [default: the
+    /// file's (mu_c of a scenario), else 1].
     #[arg(long, value_name = "NUMBER|FILE", allow_hyphen_values = true)]
     mu: Option<String>,
-    /// Normal force of one pad [N], which a `hertz` map follows; a table has the map that it was made of. A number, or
-    /// a file as for `--mu`, with the column f_n [default: the file's, else 1].
+    /// Normal force of one pad [N], which a `hertz` map follows; a table has the map that it was made of. A
+    /// number, or a file as for `--mu`, with the column f_n [default: the file's, else 1].
     #[arg(long, value_name = "NEWTON|FILE", allow_hyphen_values = true)]
     f_n: Option<String>,
     /// Where loads act and twists are told: the centre of pressure, or the origin of the patch (its centre).
@@ -64,7 +65,8 @@ pub(super) struct MarginArguments {
     at: At,
     #[command(flatten)]
     changes: Changes,
-    /// Ask for every value of a key, as `bristle surface` does: `patch.frame=all`, `key=first:last:count` or `key=[value, ..]`.
+    /// Ask for every value of a key, as `bristle surface` does: `patch.frame=all`, `key=first:last:count` or
+    /// `key=[value, ..]`.
     #[arg(long = "sweep", value_name = "KEY=VALUES")]
     sweeps: Vec<String>,
     /// How cells become integrals [default: the table's, else cells].

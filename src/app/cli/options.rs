@@ -1,4 +1,5 @@
-//! Errors of the library in the words of the command line: it calls settings by their fields, we by our options.
+//! Errors of the library in the words of the command line: it calls settings by their fields, we by our
+//! options.
 
 use crate::rollout::RolloutError;
 use crate::scenario::ScenarioError;
@@ -12,7 +13,8 @@ const OF_RUNS: [(&str, &str); 6] = [
     ("`record_every`", "`--record-every`"),
     ("`engine = \"cpu\"`", "`--engine cpu`"),
 ];
-/// What may be done to a scenario. A scenario has fields of its own with such names, so these are whole phrases.
+/// What may be done to a scenario. A scenario has fields of its own with such names, so these are whole
+/// phrases.
 const OF_SCENARIOS: [(&str, &str); 3] = [
     ("; unsetting `", "; on the command line `--unset "),
     ("(see the sweep `", "(see `--sweep "),

@@ -118,7 +118,8 @@ mod tests {
         assert_eq!(at(110.0, 400).unwrap(), "400 of 400 tables (100.0 %) after 00:01:50, about 00:00:00 to go");
     }
 
-    /// What a resumed run had done before says nothing on how long the rest takes, nor does a run that has not got anywhere.
+    /// What a resumed run had done before says nothing on how long the rest takes, nor does a run that has
+    /// not got anywhere.
     #[test]
     fn the_estimate_is_of_what_was_done_now() {
         let mut lines = Lines { total: 1000, already: 500, of: "samples".into(), next: EVERY };

@@ -11,8 +11,8 @@ use super::{Failure, print};
 pub(super) struct Report {
     /// Directory of `bristle rollout`, or NPZ file of `bristle surface`.
     run: PathBuf,
-    /// The page; its pictures are SVG files beside it [default: report.html in the directory; the NPZ file's name with
-    /// html].
+    /// The page; its pictures are SVG files beside it [default: report.html in the directory; the NPZ file's
+    /// name with html].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

@@ -50,8 +50,8 @@ pub(super) struct Rollout {
     /// Longest integration step [s].
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     step: Option<f64>,
-    /// Let each contact choose its steps, by their estimated error of velocity [m/s], or of friction if the motion is
-    /// prescribed; 3e-6 is near the default's errors.
+    /// Let each contact choose its steps, by their estimated error of velocity [m/s], or of friction if the
+    /// motion is prescribed; 3e-6 is near the default's errors.
     #[arg(long, value_name = "M/S", conflicts_with = "step")]
     tolerance: Option<f64>,
     /// Directory of the results [default: runs/<name of the scenario>].
@@ -60,8 +60,9 @@ pub(super) struct Rollout {
     /// Replace a run that is there, or an unfinished one.
     #[arg(long)]
     force: bool,
-    /// Continue an unfinished run where it was stopped; one that was killed, at most a second before. Of a complete run only the report is
-    /// made, if it is asked for and not there; where there is no run it begins. So a command with this option may be repeated until it ends with 0.
+    /// Continue an unfinished run where it was stopped; one that was killed, at most a second before. Of a
+    /// complete run only the report is made, if it is asked for and not there; where there is no run it
+    /// begins. So a command with this option may be repeated until it ends with 0.
     #[arg(long, conflicts_with = "force")]
     resume: bool,
     /// Print one JSON object at the end.
@@ -70,7 +71,8 @@ pub(super) struct Rollout {
     /// Write report.html into the run: `bristle report` at once.
     #[arg(long)]
     report: bool,
-    /// Say nothing on stderr but errors: neither the engine, nor what disk space the run takes, nor how far it is.
+    /// Say nothing on stderr but errors: neither the engine, nor what disk space the run takes, nor how far
+    /// it is.
     #[arg(short, long)]
     quiet: bool,
     /// CPU threads [default: all].
@@ -137,7 +139,8 @@ impl Rollout {
         }
     }
 
-    /// Checks that a complete run was computed as the arguments ask for. What the scenario says is of its text.
+    /// Checks that a complete run was computed as the arguments ask for. What the scenario says is of its
+    /// text.
     fn check_engine(&self, out: &Path, summary: &Summary) -> Result<(), Failure> {
         let engine = match self.engine {
             None | Some(EngineChoice::Auto) => None,
@@ -182,7 +185,8 @@ struct Stop {
     ended: AtomicBool,
 }
 
-/// How long a run that is asked to stop may take to put down its last complete blocks, which are lost if it takes longer.
+/// How long a run that is asked to stop may take to put down its last complete blocks, which are lost if it
+/// takes longer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Ctrl-C and SIGTERM stop the run, or end the program if that takes long, and say what is left of it.
@@ -243,7 +247,8 @@ fn text(s: &Summary) -> String {
         &format!("{} steps in {:.1} s: {:.3e} contact-steps per second\n", s.steps, s.wall_s, s.contact_steps_per_s);
     if status.out_of_steps > 0 {
         text += &format!(
-            "{} contacts had taken as many steps as they may; look at their parameters, or give them more (`--set limits.steps=..`)\n",
+            "{} contacts had taken as many steps as they may; look at their parameters, or give them more \
+             (`--set limits.steps=..`)\n",
             status.out_of_steps
         );
     }

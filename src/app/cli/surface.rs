@@ -32,8 +32,8 @@ const PASSIVITY_PER_CELL: usize = 3;
   bristle surface patch.toml --out tables.npz --sweep patch.size=0.01:0.03:5
   bristle surface map.toml --out frames.npz --sweep patch.frame=all --no-fits")]
 pub(super) struct SurfaceArguments {
-    /// A scenario (its contact 0) or a run, or a file with a `[patch]` table and, if wanted, `mu` and `f_n` [N] (1
-    /// each).
+    /// A scenario (its contact 0) or a run, or a file with a `[patch]` table and, if wanted, `mu` and `f_n`
+    /// [N] (1 each).
     file: PathBuf,
     /// NPZ file of the table.
     #[arg(long, value_name = "TABLE.npz")]
@@ -47,19 +47,22 @@ pub(super) struct SurfaceArguments {
     /// Resolution of the table, 1 to 1000 [default: the scenario's, else 20].
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     n_ls: Option<i64>,
-    /// `f32` for tables within 2e-5 (random ones of 21 x 21 cells 2e-6), where they are faster so: maps of many pressures in a fifth of the time. Others are made in
-    /// f64, and the report says so. What a scenario says is of its bristles [default: f64].
-    #[arg(long, value_enum, value_name = "f64|f32", hide_possible_values = true, hide_default_value = true, default_value_t = Precision::F64)]
+    /// `f32` for tables within 2e-5 (random ones of 21 x 21 cells 2e-6), where they are faster so: maps of
+    /// many pressures in a fifth of the time. Others are made in f64, and the report says so. What a scenario
+    /// says is of its bristles [default: f64].
+    #[arg(long, value_enum, value_name = "f64|f32", default_value_t = Precision::F64)]
+    #[arg(hide_possible_values = true, hide_default_value = true)]
     precision: Precision,
-    /// Where twists and wrenches are: the centre of pressure, or the origin of the patch (its centre) with the radius of its grid.
-    /// At the origin, tables of many maps on one grid, or on it scaled, are a matrix product, whatever the rule. Fits stay about
-    /// the centre of pressure.
+    /// Where twists and wrenches are: the centre of pressure, or the origin of the patch (its centre) with
+    /// the radius of its grid. At the origin, tables of many maps on one grid, or on it scaled, are a matrix
+    /// product, whatever the rule. Fits stay about the centre of pressure.
     #[arg(long, value_enum, default_value = "cop")]
     at: At,
     #[command(flatten)]
     changes: Changes,
-    /// Make a table for every value of a key, `key=first:last:count` or `key=[value, ..]`; several sweeps make
-    /// every combination, the last the fastest. `patch.frame=all` are the frames of the map file that have pressure.
+    /// Make a table for every value of a key, `key=first:last:count` or `key=[value, ..]`; several sweeps
+    /// make every combination, the last the fastest. `patch.frame=all` are the frames of the map file that
+    /// have pressure.
     #[arg(long = "sweep", value_name = "KEY=VALUES")]
     sweeps: Vec<String>,
     /// Leave out the errors of the fits, which take longer than a table.
@@ -236,7 +239,8 @@ fn io(path: PathBuf, source: std::io::Error) -> RolloutError {
     RolloutError::Io { path, source }
 }
 
-/// Lets `write` make the file `path`. An error is of that name, not of the one that the file has while it is written.
+/// Lets `write` make the file `path`. An error is of that name, not of the one that the file has while it is
+/// written.
 fn publish(path: &Path, write: impl FnOnce(&Path) -> Result<(), RolloutError>) -> Result<(), Failure> {
     let done = surfaces::publish(path, io, write);
     done.map_err(|e| match e {

@@ -392,7 +392,8 @@ fn thin(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
     kept
 }
 
-/// At most [`MAX_POINTS`]: of every stretch of a band its first place and the last one of all, its least and its greatest.
+/// At most [`MAX_POINTS`]: of every stretch of a band its first place and the last one of all, its least and
+/// its greatest.
 fn thin_band([x, low, high]: [&[f64]; 3]) -> [Vec<f64>; 3] {
     let stretch = x.len().div_ceil(MAX_POINTS).max(1);
     let mut places: Vec<f64> = x.iter().step_by(stretch).copied().collect();

@@ -115,7 +115,9 @@ impl Document {
                 p {
                     @if !heading.is_empty() { b { (heading) } " " }
                     @for part in parts {
-                        a href={ "#" (part.id) } class=[part.mark.as_ref().map(|m| class(m.1))] { (part.title.split(':').next().unwrap_or_default()) } " "
+                        a href={ "#" (part.id) } class=[part.mark.as_ref().map(|m| class(m.1))] {
+                            (part.title.split(':').next().unwrap_or_default())
+                        } " "
                     }
                 }
             }

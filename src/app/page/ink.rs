@@ -1,4 +1,5 @@
-//! Colours, the same for the same thing on every page; each has a contrast of 3 and more on white and on near black.
+//! Colours, the same for the same thing on every page; each has a contrast of 3 and more on white and on near
+//! black.
 
 /// The distributed model: one bristle a cell.
 pub const GRID: &str = "#3d85d9";

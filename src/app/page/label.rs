@@ -23,8 +23,8 @@ pub(super) struct Curve {
 /// A place that something is drawn at, and by which curve.
 type Drawn = (usize, [f64; 2]);
 
-/// SVG text elements, each beside its curve, nearer to it than to others, where it covers least. `frame` is left, top,
-/// right, bottom.
+/// SVG text elements, each beside its curve, nearer to it than to others, where it covers least. `frame` is
+/// left, top, right, bottom.
 pub(super) fn place(curves: &[Curve], frame: [f64; 4]) -> String {
     // What a label must not cover: all curves, as points close to one another.
     let drawn: Vec<Drawn> =
@@ -151,8 +151,8 @@ mod tests {
         place(curves, FRAME).split("<text").skip(1).map(of).collect()
     }
 
-    /// Two paths as of Fig. 29: they part by a few pixels, run side by side and end at one place, each with a second
-    /// one on it.
+    /// Two paths as of Fig. 29: they part by a few pixels, run side by side and end at one place, each with a
+    /// second one on it.
     #[test]
     fn labels_of_curves_that_run_close_stand_on_their_own_side() {
         let path = |bend: f64| -> Vec<[f64; 2]> {

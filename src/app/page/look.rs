@@ -112,7 +112,8 @@ mod tests {
 
     #[test]
     fn paths_are_short_and_nothing_else_is() {
-        let svg = "<path d=\"M 1.23456 2 L 1.2340001 2 L 1.23 2 L 3.000000004 -0.5 L 3 -1\" x=\"1.23456\"/><text>7.654321</text>";
+        let svg = "<path d=\"M 1.23456 2 L 1.2340001 2 L 1.23 2 L 3.000000004 -0.5 L 3 -1\" \
+         x=\"1.23456\"/><text>7.654321</text>";
         let short = "<path d=\"M 1.23 2 L 3 -0.5 L 3 -1\" x=\"1.23456\"/><text>7.654321</text>";
         assert_eq!(hundredths(svg), short);
     }

@@ -76,8 +76,8 @@ pub fn heat_marked(
     out
 }
 
-/// Arrows `(x, y, u, v)` over a square of half width `reach` [the unit of x], `unit` of (u, v) being one arrow of
-/// `1.5` times `pitch`; the third number of `colours` picks each arrow's colour.
+/// Arrows `(x, y, u, v)` over a square of half width `reach` [the unit of x], `unit` of (u, v) being one
+/// arrow of `1.5` times `pitch`; the third number of `colours` picks each arrow's colour.
 #[must_use]
 pub fn arrows(title: &str, below: &str, reach: f64, pitch: f64, unit: f64, arrows: &[([f64; 4], &str)]) -> String {
     let mut out = open(title, below);
@@ -166,7 +166,8 @@ pub fn phases(title: &str, time: &[f64], rows: &[&[f64]], end: f64) -> String {
     let _ = write!(
         out,
         "<text x=\"{:.0}\" y=\"{:.0}\" text-anchor=\"middle\" font-size=\"13\">t [s]</text>\
-         <text transform=\"translate(18 {:.0}) rotate(-90)\" text-anchor=\"middle\" font-size=\"13\">contacts</text></svg>",
+         <text transform=\"translate(18 {:.0}) rotate(-90)\" text-anchor=\"middle\" \
+         font-size=\"13\">contacts</text></svg>",
         left + 0.5 * WIDTH,
         top + HEIGHT + 36.0,
         top + 0.5 * HEIGHT

@@ -34,7 +34,8 @@ impl Key {
         let [width, height] = KEY;
         let dash = if self.dashed { " stroke-dasharray=\"6 3\"" } else { "" };
         format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 \
+             {width} {height}\" \
              aria-hidden=\"true\"><path d=\"M0 {0}h{width}\" stroke=\"{1}\" stroke-width=\"2.4\"{dash}/></svg>",
             0.5 * height,
             self.colour
@@ -101,15 +102,16 @@ impl Picture {
         Some(format!("--rows:{};--columns:{widest}fr {}fr", others.len(), size(last)[0]))
     }
 
-    /// One SVG file of all panels as on a wide page with the key below, dark on white: a viewer of files gives it no
-    /// colours.
+    /// One SVG file of all panels as on a wide page with the key below, dark on white: a viewer of files
+    /// gives it no colours.
     #[must_use]
     pub fn file(&self) -> String {
         let (places, [width, mut height]) = self.places();
         let key = self.key_at([20.0, height], width);
         height += key.1;
         let mut out = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
+             height=\"{height}\" \
              font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" color=\"#222\">\n{MARK}\n\
              <rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n"
         );

@@ -141,7 +141,9 @@ fn slip(run: &Run) -> Part {
         phases("Slip and stick of single contacts", &run.time, &rows, end),
         spread(run, "Normal force of a pad", "fN [N]", &run.normal_force, 0.0),
     ];
-    let caption = "Slip is the share of the normal force on sliding bristles; a contact slides here if it is more than a half. Of the single contacts each row is one, those that moved most at the bottom; green: sliding.";
+    let caption = "Slip is the share of the normal force on sliding bristles; a contact slides here if it is \
+     more than a half. Of the single contacts each row is one, those that moved most at the bottom; green: \
+     sliding.";
     Part {
         id: "slip".into(),
         title: "Slip and stick".into(),
@@ -201,7 +203,9 @@ fn wrenches(run: &Run, scenario: &Scenario) -> Result<Part, ReportError> {
             short(fate.rotation.to_degrees(), 3)
         ));
     }
-    let about = "Friction of one pad about the centre of pressure, over what it can be. A path inside sticks, one on the edge slides; static and viscous friction reach beyond. The contacts are those at the tenth, half and nine tenths of the displacements.";
+    let about = "Friction of one pad about the centre of pressure, over what it can be. A path inside \
+     sticks, one on the edge slides; static and viscous friction reach beyond. The contacts are those at the \
+     tenth, half and nine tenths of the displacements.";
     let caption =
         format!("Contact {}. The limit surface is cut where the other force is zero.", told.join("; contact "));
     let pictures = if told.is_empty() { vec![] } else { vec![Picture::new(rows.concat(), caption)] };
@@ -227,7 +231,9 @@ fn failures(run: &Run, parameters: &[(String, Vec<f64>)], setting: &str) -> Part
         "None: every contact ran to its end and every velocity solve converged.".to_owned()
     } else {
         format!(
-            "{} contacts became non-finite, {spent} took more steps than they may (`limits.steps`); {} others had velocity solves that did not converge in three iterations. A smaller `{setting}` helps these.",
+            "{} contacts became non-finite, {spent} took more steps than they may (`limits.steps`); {} \
+             others had velocity solves that did not converge in three iterations. A smaller `{setting}` \
+             helps these.",
             failed - spent,
             bad.len() - failed
         )

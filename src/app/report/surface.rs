@@ -70,7 +70,8 @@ fn entries(path: &Path, file: &mut Npz, metadata: &Value, rule: Rule, n_ls: usiz
     let fits = |cell: &[f64]| cell[0] <= columns as f64 && cell[1] <= rows as f64;
     if count == 0 || [&cells, &sizes].iter().any(|v| v.len() != 2 * count) || !cells.chunks_exact(2).all(fits) {
         return Err(wrong(format!(
-            "weights have shape {shape:?}, cells {} numbers and cell_m {}: expected two for every table, within its weights",
+            "weights have shape {shape:?}, cells {} numbers and cell_m {}: expected two for every table, \
+             within its weights",
             cells.len(),
             sizes.len()
         )));

@@ -63,8 +63,8 @@ impl Case {
     }
 }
 
-/// Motion from 3.34 s to 4.34 s under the loads of Fig. 6 held for 10 ms [m, m, rad], which an independent program
-/// converged to 9e-15 m and 3e-13 rad.
+/// Motion from 3.34 s to 4.34 s under the loads of Fig. 6 held for 10 ms [m, m, rad], which an independent
+/// program converged to 9e-15 m and 3e-13 rad.
 const fn drift(law: Law) -> [f64; 3] {
     match law {
         Law::ElastoPlastic => [0.0; 3],
@@ -127,7 +127,8 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     let mut item = Item::new(
         "accuracy",
         "Accuracy of the engines",
-        "Ours: every engine, in double and in single precision, is as exact as its step: second order down to what single precision resolves.",
+        "Ours: every engine, in double and in single precision, is as exact as its step: second order down \
+         to what single precision resolves.",
     );
     let engines = engines(context)?;
     let steps = context.full_or(STEPS.to_vec(), vec![DEFAULT_STEP]);
@@ -162,8 +163,18 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     if !item.holds() {
         item.measured = "Not all engines meet the limits of their precision at the default step.".into();
     }
-    item.note = "A tolerance bounds the error of the velocity; of LuGre, which creeps, also its share of the velocity, so that a drift far slower than the tolerance comes out within 1 %. What it promises of random contacts is below. An Elasto-Plastic grid that sticks under a load that changes creeps in single precision, as the bristles are rounded in every step: by at most 3e-15 m a step with `sigma0 = 1e6`. Under triangles of loads up to 0.75 of what holds, the fastest of 20 contacts crept 1.5e-12 m/s in steps of 1e-3 s, 7e-12 in steps of 2e-4 s and 2.8e-11 in steps of 5e-5 s on the software GPU, and as fast on the CPU in small grids, which it steps side by side; larger ones on the CPU, and all in double precision, stay within 1.2e-13 m/s (`cargo test --release --test creep -- --nocapture`).".into();
-    item.parameters = "In hand: Fig. 29, f1, circle, 2 s. Drift: Fig. 6. 21 x 21 cells, one contact; processor time of this process, with what else the machine did".into();
+    item.note = "A tolerance bounds the error of the velocity; of LuGre, which creeps, also its share of the \
+     velocity, so that a drift far slower than the tolerance comes out within 1 %. What it promises of \
+     random contacts is below. An Elasto-Plastic grid that sticks under a load that changes creeps in single \
+     precision, as the bristles are rounded in every step: by at most 3e-15 m a step with `sigma0 = 1e6`. \
+     Under triangles of loads up to 0.75 of what holds, the fastest of 20 contacts crept 1.5e-12 m/s in \
+     steps of 1e-3 s, 7e-12 in steps of 2e-4 s and 2.8e-11 in steps of 5e-5 s on the software GPU, and as \
+     fast on the CPU in small grids, which it steps side by side; larger ones on the CPU, and all in double \
+     precision, stay within 1.2e-13 m/s (`cargo test --release --test creep -- --nocapture`)."
+        .into();
+    item.parameters = "In hand: Fig. 29, f1, circle, 2 s. Drift: Fig. 6. 21 x 21 cells, one contact; \
+     processor time of this process, with what else the machine did"
+        .into();
     item.seconds = start.elapsed().as_secs_f64();
     Ok(vec![item])
 }

@@ -25,7 +25,8 @@ const LOOP: f64 = 0.3;
 const LOOPS: usize = 6;
 const SHARE: f64 = 1.0 / 3.0;
 
-/// A kilogram on a round patch. The force rises, then the torque, then both go straight back, again and again.
+/// A kilogram on a round patch. The force rises, then the torque, then both go straight back, again and
+/// again.
 fn looping(patch: &Patch, model: Model) -> Result<Contact, Error> {
     let friction = Friction::default();
     let (f_n, third) = (9.81, LOOP / 3.0);
@@ -58,7 +59,8 @@ fn loops(context: &Context<'_>) -> Result<Item, Error> {
     let mut item = Item::new(
         "loops",
         "Loads that loop: the published and the consistent reduced model",
-        "Ours: under a load that loops far below slip the published reduced Elasto-Plastic model creeps, and one that is elastic below break-away does not.",
+        "Ours: under a load that loops far below slip the published reduced Elasto-Plastic model creeps, and \
+         one that is elastic below break-away does not.",
     );
     let patch = Patch::shape(Grid::new(21, 21, 0.05, 0.05)?, Shape::Circle)?;
     let table = std::sync::Arc::new(LimitTable::new(&patch, Rule::Cells, 20)?);
@@ -85,7 +87,8 @@ fn loops(context: &Context<'_>) -> Result<Item, Error> {
         Wanted::AtMost(1e-12),
     );
     item.measured = format!(
-        "A loop at a third of slip moves the published model by {} nm and {} \u{b5}rad against the load; the consistent one by less than {} m, and it agrees with the distributed model to {} m.",
+        "A loop at a third of slip moves the published model by {} nm and {} \u{b5}rad against the load; the \
+         consistent one by less than {} m, and it agrees with the distributed model to {} m.",
         short(1e9 * creep(1, 0), 3),
         short(1e6 * creep(1, 2), 3),
         short(creep(2, 0).abs().max(1e-18), 1),
@@ -109,7 +112,9 @@ fn loops(context: &Context<'_>) -> Result<Item, Error> {
         item.columns.push((format!("{name}_x_m"), runs.pose(k, 0)));
         item.columns.push((format!("{name}_theta_rad"), runs.pose(k, 2)));
     }
-    item.parameters = "Elasto-Plastic, Table I, p = 1; 1 kg, circle of 21 x 21 cells over 50 mm, 9.81 N; loads of a third of slip; N_ls = 20, exact cells; step 0.2 ms".into();
+    item.parameters = "Elasto-Plastic, Table I, p = 1; 1 kg, circle of 21 x 21 cells over 50 mm, 9.81 N; \
+     loads of a third of slip; N_ls = 20, exact cells; step 0.2 ms"
+        .into();
     item.seconds = runs.seconds;
     Ok(item)
 }
@@ -130,7 +135,9 @@ fn cells(context: &Context<'_>) -> Result<Item, Error> {
     let mut item = Item::new(
         "cells",
         "Exact cells and the bilinear rule over N",
-        "Ours: exact integrals over the cells are exact on a square for any N, where rule (23) errs with N squared; on a disc, where the map itself is the error, both converge with order two. No exact torque is greater than that of rotation about the centre of pressure.",
+        "Ours: exact integrals over the cells are exact on a square for any N, where rule (23) errs with N \
+         squared; on a disc, where the map itself is the error, both converge with order two. No exact \
+         torque is greater than that of rotation about the centre of pressure.",
     );
     let sizes: Vec<usize> = context.full_or((3..=61).step_by(2).collect(), vec![5, 9, 13, 21, 33, 49]);
     let x: Vec<f64> = sizes.iter().map(|n| *n as f64).collect();
@@ -211,7 +218,8 @@ fn cells(context: &Context<'_>) -> Result<Item, Error> {
     item.tell("circle, bilinear rule: greatest |h_tau| of a table", bilinear?);
     let number = |name: &str| item.number(name).unwrap_or(f64::NAN);
     item.measured = format!(
-        "On the square exact cells are off by {} at most; the bilinear rule converges with order {:.1} there. On a disc both do, with {:.1} (bilinear) and {:.1}: there the stepped rim is the error.",
+        "On the square exact cells are off by {} at most; the bilinear rule converges with order {:.1} \
+         there. On a disc both do, with {:.1} (bilinear) and {:.1}: there the stepped rim is the error.",
         short(number("square, exact cells: largest error of any N"), 1),
         number("square, bilinear rule: order over N"),
         number("disc, bilinear rule: order over N"),

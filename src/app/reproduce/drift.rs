@@ -46,7 +46,8 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     Ok(items)
 }
 
-/// Creep per second of component `c`: the means over the periods around 3.67 s and 4.67 s, three periods apart.
+/// Creep per second of component `c`: the means over the periods around 3.67 s and 4.67 s, three periods
+/// apart.
 fn creep(runs: &Runs, k: usize, c: usize) -> f64 {
     let pose = runs.pose(k, c);
     let mean = |around: f64| {
@@ -90,20 +91,23 @@ fn columns(runs: &Runs, first: usize, models: &[(usize, &str)]) -> Vec<(String, 
     out
 }
 
-const PARAMETERS: &str = "Table I, p = 1; a disc of 1 kg, inertia of a radius of 50 mm; patch 50 mm wide, 21 x 21 cells; normal force 9.81 N; inputs held for 10 ms; step 0.2 ms";
+const PARAMETERS: &str = "Table I, p = 1; a disc of 1 kg, inertia of a radius of 50 mm; patch 50 mm wide, 21 \
+ x 21 cells; normal force 9.81 N; inputs held for 10 ms; step 0.2 ms";
 
 fn distributed(id: &str, kind: Oscillating, runs: &Runs) -> Item {
     let (title, claim, first, slopes, converged) = match kind {
         Oscillating::Load => (
             "Figure 6: drift under an oscillating load",
-            "Under a force and a torque that oscillate far below slip, a LuGre contact drifts and an Elasto-Plastic one does not.",
+            "Under a force and a torque that oscillate far below slip, a LuGre contact drifts and an \
+             Elasto-Plastic one does not.",
             0,
             [1.100e-7, 1.08e-5],
             1.1163e-7,
         ),
         Oscillating::NormalForce => (
             "Figure 24: drift under an oscillating normal force",
-            "Under constant loads and an oscillating normal force a LuGre contact drifts; an Elasto-Plastic one does not, though it goes on oscillating.",
+            "Under constant loads and an oscillating normal force a LuGre contact drifts; an Elasto-Plastic \
+             one does not, though it goes on oscillating.",
             MODELS,
             [3.217e-8, 3.26e-6],
             3.233e-8,
@@ -150,7 +154,9 @@ fn loads(item: &mut Item, contact: &Contact) -> Result<(), Error> {
     item.tell("mean force as a share of that which slips", 1.0 / force);
     item.tell("mean torque as a share of that which slips", 1.0 / torque);
     item.note = format!(
-        "The text gives 1/12 of slip for the force and about 1/6 for the torque. By the limit surface they are 1/{force:.1} and 1/{torque:.1} (\u{3bc}_c; the disc is 50 mm wide, not of radius 50 mm, see the errata)."
+        "The text gives 1/12 of slip for the force and about 1/6 for the torque. By the limit surface they \
+         are 1/{force:.1} and 1/{torque:.1} (\u{3bc}_c; the disc is 50 mm wide, not of radius 50 mm, see the \
+         errata)."
     );
     Ok(())
 }
@@ -186,7 +192,8 @@ fn reduced(id: &str, kind: Oscillating, runs: &Runs) -> Item {
         Wanted::Near(slopes[1], 0.05 * slopes[1]),
     );
     item.measured = format!(
-        "LuGre creeps by {} nm/s; Elasto-Plastic as published by {} nm/s and {} \u{b5}rad/s, in the consistent form by {} nm/s.",
+        "LuGre creeps by {} nm/s; Elasto-Plastic as published by {} nm/s and {} \u{b5}rad/s, in the \
+         consistent form by {} nm/s.",
         short(1e9 * drift, 3),
         short(1e9 * published[0], 2),
         short(1e6 * published[1], 2),
@@ -198,7 +205,11 @@ fn reduced(id: &str, kind: Oscillating, runs: &Runs) -> Item {
             published[0],
             Wanted::Near(-4.1e-11, 4e-12),
         );
-        item.erratum = Some("The published form is not elastic below break-away: its load path here is not straight, and it creeps, slowly, against the load. The consistent form does not.".into());
+        item.erratum = Some(
+            "The published form is not elastic below break-away: its load path here is not \
+         straight, and it creeps, slowly, against the load. The consistent form does not."
+                .into(),
+        );
     }
     let models = [
         (GRID, ink::GRID, "distributed", false),

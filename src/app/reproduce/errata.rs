@@ -56,8 +56,11 @@ fn signs(_: &Context<'_>) -> Result<Item, Error> {
     let mut item = entry(
         "signs",
         "Eqs. (6), (18), (24), (30), (33): signs, bars and a matrix",
-        "Printed: (6) compares z, not its length; (24) has S = diag(1, 0, r); (30) gives the torque the sign of the motion; the second term of (33) is added.",
-        "The length of z is meant. S = diag(1, 1, r), or the ellipsoid is flat. Friction opposes the motion. The second term of (33) is subtracted, or its bristle grows without bound. In (18) the third case is |z| >= z_max, and (19) and (20) do not exist.",
+        "Printed: (6) compares z, not its length; (24) has S = diag(1, 0, r); (30) gives the torque the sign \
+         of the motion; the second term of (33) is added.",
+        "The length of z is meant. S = diag(1, 1, r), or the ellipsoid is flat. Friction opposes the motion. \
+         The second term of (33) is subtracted, or its bristle grows without bound. In (18) the third case \
+         is |z| >= z_max, and (19) and (20) do not exist.",
     );
     let (printed, mended) = (bristle(1.0), bristle(-1.0));
     item.claims("bristle after 20 mm, (33) as printed, over its steady value", printed, Wanted::Near(1.0, 0.01));
@@ -87,7 +90,8 @@ fn angles(_: &Context<'_>) -> Result<Item, Error> {
     item.claims("|torque| of pure rotation over \u{3bc} fN r, as printed", printed[2].abs(), Wanted::Near(1.0, 0.01));
     item.compare("the same with the arguments swapped", spin[2].abs(), Wanted::Near(1.0, 1e-12));
     item.measured = format!(
-        "As printed, pure rotation would find a torque of {} \u{3bc} fN r and a force of {} \u{3bc} fN; swapped, {:.3} and {}.",
+        "As printed, pure rotation would find a torque of {} \u{3bc} fN r and a force of {} \u{3bc} fN; \
+         swapped, {:.3} and {}.",
         short(printed[2].abs(), 2),
         short(printed[0].abs(), 2),
         spin[2].abs(),
@@ -101,7 +105,8 @@ fn break_away(_: &Context<'_>) -> Result<Item, Error> {
         "zmax",
         "Elasto-Plastic on a limit surface: z_max",
         "Silent: the reduced Elasto-Plastic model is given z_max = g/sigma0, which the ellipsoid's steady bristle has.",
-        "On a limit surface it is |h| g/sigma0: only then is the steady state of the Elasto-Plastic model that of (32).",
+        "On a limit surface it is |h| g/sigma0: only then is the steady state of the Elasto-Plastic model \
+         that of (32).",
     );
     let table = LimitTable::new(&Patch::shape(Grid::new(21, 21, 0.02, 0.02)?, Shape::LineGradient)?, Rule::Cells, 20)?;
     let size = |h: &[f64; 3]| h.iter().map(|v| v * v).sum::<f64>().sqrt();
@@ -119,7 +124,9 @@ fn disc(_: &Context<'_>) -> Result<Item, Error> {
         "disc",
         "The circle of 10 mm, and the disc of 50 mm",
         "Printed: the circle of Fig. 8 has a radius of 10 mm; the disc of Fig. 6 has one of 50 mm.",
-        "Whole cells whose centres are within n div 2 cells make a circle of 9.57 mm area-equivalent radius. It is offered as `circle`, and a true disc as `disc`. The patch of the drift runs is 50 mm wide, its inertia that of a radius of 50 mm.",
+        "Whole cells whose centres are within n div 2 cells make a circle of 9.57 mm area-equivalent radius. \
+         It is offered as `circle`, and a true disc as `disc`. The patch of the drift runs is 50 mm wide, \
+         its inertia that of a radius of 50 mm.",
     );
     let grid = Grid::new(21, 21, 0.02, 0.02)?;
     let [circle, disc] = [Shape::Circle, Shape::Disc].map(|shape| Patch::shape(grid, shape));
@@ -137,7 +144,9 @@ fn disc(_: &Context<'_>) -> Result<Item, Error> {
     item.tell("torque of Fig. 6 over slip, patch 50 mm wide", used);
     item.tell("torque of Fig. 6 over slip, patch of radius 50 mm", printed);
     item.measured = format!(
-        "Its area is that of a radius of {radius:.2} mm, and its torque {:.1} % low. The torque of Fig. 6 is 1/{:.1} of slip on the patch of the public code and would be 1/{:.1} on a disc of radius 50 mm; the text has 1/6.",
+        "Its area is that of a radius of {radius:.2} mm, and its torque {:.1} % low. The torque of Fig. 6 is \
+         1/{:.1} of slip on the patch of the public code and would be 1/{:.1} on a disc of radius 50 mm; the \
+         text has 1/6.",
         100.0 * (1.0 - torque),
         1.0 / used,
         1.0 / printed
@@ -163,7 +172,8 @@ fn hertz(_: &Context<'_>) -> Result<Item, Error> {
         "hertz",
         "Eq. (46): the factor 1.144 and the unit of a",
         "Printed: a factor of 1.144 normalises the pressure for any k; a has no unit.",
-        "1.144 belongs to k = 4 alone. The shares of the cells are made to sum to one, which needs no factor. a is in cells.",
+        "1.144 belongs to k = 4 alone. The shares of the cells are made to sum to one, which needs no \
+         factor. a is in cells.",
     );
     let factors = [2.0, 4.0].map(|k| 1.0 / volume(k));
     item.claims("factor that normalises k = 2", factors[0], Wanted::Near(1.144, 1e-3));
@@ -178,7 +188,8 @@ fn look_up(context: &Context<'_>) -> Result<Item, Error> {
         "lookup",
         "Fig. 34: the reduced model with k = 2",
         "Printed: under f1 the reduced model with k = 2 carries the object down to y = -22.84 mm.",
-        "That curve came from a fault in the public program's look-up, since repaired. The viscous factor u has to follow the map as well as r does.",
+        "That curve came from a fault in the public program's look-up, since repaired. The viscous factor u \
+         has to follow the map as well as r does.",
     );
     let setup = Setup::in_hand((2, 1), "hertz").set("patch.exponent=2.0");
     let contacts = [setup.contact()?, setup.published().contact()?];
@@ -195,8 +206,11 @@ fn no_drift(context: &Context<'_>) -> Result<Item, Error> {
     let mut item = entry(
         "no-drift",
         "No drift, near-identical: what it holds for",
-        "Printed: the Elasto-Plastic extension ends drift in the reduced model too, and in hand the reduced model gives the same outcome.",
-        "The published form is elastic on straight load paths only (see the loops above); ours is elastic on all. In hand, case 2, the reduced model is off by up to 1.5 mm; whether the law is LuGre or Elasto-Plastic matters more.",
+        "Printed: the Elasto-Plastic extension ends drift in the reduced model too, and in hand the reduced \
+         model gives the same outcome.",
+        "The published form is elastic on straight load paths only (see the loops above); ours is elastic on \
+         all. In hand, case 2, the reduced model is off by up to 1.5 mm; whether the law is LuGre or \
+         Elasto-Plastic matters more.",
     );
     let mut contacts = Vec::new();
     let grid = Setup::in_hand((2, 1), "circle");
@@ -224,7 +238,8 @@ fn no_drift(context: &Context<'_>) -> Result<Item, Error> {
         item.tell(format!("{name}, reduced: final y [mm]"), y[2 * m + 3]);
     }
     item.measured = format!(
-        "Case 2, f1: y = {:.1} / {:.1} mm (distributed / reduced) on the circle, {:.1} / {:.1} on the square, {:.1} / {:.1} on the line gradient; {:.1} mm with LuGre on the circle.",
+        "Case 2, f1: y = {:.1} / {:.1} mm (distributed / reduced) on the circle, {:.1} / {:.1} on the \
+         square, {:.1} / {:.1} on the line gradient; {:.1} mm with LuGre on the circle.",
         y[2], y[3], y[4], y[5], y[6], y[7], y[1]
     );
     Ok(item)
@@ -235,7 +250,9 @@ fn torque(_: &Context<'_>) -> Result<Item, Error> {
         "rule23",
         "Rule (23) and the torsional radius",
         "Printed: thanks to the bilinear rule the reduced model is slightly more exact than the grid.",
-        "For the force on coarse grids. In rotation about a cell's centre the rule takes the mean of rotations about its corners and makes r too small. Exact integrals over the cells are the default here.",
+        "For the force on coarse grids. In rotation about a cell's centre the rule takes the mean of \
+         rotations about its corners and makes r too small. Exact integrals over the cells are the default \
+         here.",
     );
     let patch = Patch::shape(Grid::new(21, 21, 0.02, 0.02)?, Shape::Circle)?;
     let [points, bilinear] = [Rule::Points, Rule::Bilinear].map(|rule| 1e3 * Surface::new(&patch, rule).radius());
@@ -248,7 +265,8 @@ fn torque(_: &Context<'_>) -> Result<Item, Error> {
     item.compare("circle: r by cell centres [mm]", points, Wanted::Near(6.3799, 1e-4));
     item.compare("square: error of r by exact cells", cells, Wanted::AtMost(1e-12));
     item.measured = format!(
-        "Circle: r = {bilinear:.4} mm by the rule, {points:.4} mm by cell centres. Square, against the closed form: the rule is off by {}, cell centres by {}, exact cells by {}.",
+        "Circle: r = {bilinear:.4} mm by the rule, {points:.4} mm by cell centres. Square, against the \
+         closed form: the rule is off by {}, cell centres by {}, exact cells by {}.",
         short(rule, 2),
         short(grid, 2),
         short(cells, 1)
@@ -261,7 +279,8 @@ fn stiff_solver(context: &Context<'_>) -> Result<Item, Error> {
         "lsoda",
         "Table IV measures its solver",
         "Printed: the distributed model needs 218 s for 2 s of simulation.",
-        "Of the calls of the distributed model 96 % build the dense Jacobian of an adaptive stiff solver with 634 bristle states. With the bristles eliminated cell by cell a step costs about two calls.",
+        "Of the calls of the distributed model 96 % build the dense Jacobian of an adaptive stiff solver \
+         with 634 bristle states. With the bristles eliminated cell by cell a step costs about two calls.",
     );
     let contact = Setup::in_hand((2, 1), "circle").contact()?;
     let plan = Plan::new(IN_HAND_DURATION, DEFAULT_STEP, IN_HAND_DURATION)?;
@@ -283,7 +302,8 @@ fn passive(_: &Context<'_>) -> Result<Item, Error> {
         "passive",
         "Table I and passivity",
         "Silent: whether friction with these parameters can give energy.",
-        "LuGre is passive for every velocity if sigma2 >= sigma1 (mu_s - mu_c)/mu_c (Barabanov & Ortega 2000). Table I does not meet that; nothing is forbidden for it, and the margin can be asked for.",
+        "LuGre is passive for every velocity if sigma2 >= sigma1 (mu_s - mu_c)/mu_c (Barabanov & Ortega \
+         2000). Table I does not meet that; nothing is forbidden for it, and the margin can be asked for.",
     );
     let friction = Friction::default();
     let margin = friction.passivity_margin();

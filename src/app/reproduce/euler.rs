@@ -1,5 +1,5 @@
-//! The baseline of the reduced model: its explicit step as published, in double precision. That of the distributed
-//! model is [`crate::app::baseline`].
+//! The baseline of the reduced model: its explicit step as published, in double precision. That of the
+//! distributed model is [`crate::app::baseline`].
 
 use crate::contact::Contact;
 use crate::friction::{Friction, Law};
@@ -39,7 +39,8 @@ impl<'a> Reduced<'a> {
         Self { friction: contact.friction, table, radius, viscous, z: [0.0; 3] }
     }
 
-    /// Wrench at the centre of pressure for a normal force of 1 N; `z` is in metres, its third divided by `r`.
+    /// Wrench at the centre of pressure for a normal force of 1 N; `z` is in metres, its third divided by
+    /// `r`.
     pub fn step(&mut self, twist: Twist, dt: f64) -> [f64; 3] {
         let f = &self.friction;
         let v = [twist.vx, twist.vy, self.radius * twist.w];

@@ -17,8 +17,8 @@ const GRID: usize = 0;
 const PUBLISHED: usize = 1;
 const MODELS: [&str; 4] = ["distributed", "limit surface, published", "limit surface, consistent", "ellipsoid"];
 
-/// A run of the paper: name, case and force profile, map, and final poses of the reference program, distributed
-/// and reduced [m, m, rad].
+/// A run of the paper: name, case and force profile, map, and final poses of the reference program,
+/// distributed and reduced [m, m, rad].
 type Case = (&'static str, Grip, &'static str, [[f64; 3]; 2]);
 
 const CASES: [Case; 10] = [
@@ -83,7 +83,8 @@ fn compare(item: &mut Item, cases: &[usize], runs: &Runs) {
         let (name, _, map, reference) = &CASES[case];
         for (model, pose) in [(GRID, reference[0]), (PUBLISHED, reference[1])] {
             let end = runs.end(4 * case + model);
-            // The reference program holds 1e-6 of a relative tolerance; paths of the gradient run along kinks.
+            // The reference program holds 1e-6 of a relative tolerance; paths of the gradient run along
+            // kinks.
             let kinked = model == PUBLISHED && *map == "line-gradient-x";
             let [metres, radians] = if model == GRID {
                 [4e-5, 1e-4]
@@ -106,7 +107,8 @@ fn compare(item: &mut Item, cases: &[usize], runs: &Runs) {
     item.tables.push(table);
 }
 
-/// Greatest distance of the reduced model's path from the distributed one's over the way gone, in position and angle.
+/// Greatest distance of the reduced model's path from the distributed one's over the way gone, in position
+/// and angle.
 fn apart(runs: &Runs, case: usize, model: usize) -> [f64; 2] {
     let of = |k: usize| [0, 1, 2].map(|c| runs.pose(k, c));
     let ([x, y, a], [u, v, b]) = (of(4 * case + GRID), of(4 * case + model));
@@ -133,13 +135,16 @@ fn columns(runs: &Runs, cases: &[usize]) -> Vec<(String, Vec<f64>)> {
     out
 }
 
-const PARAMETERS: &str = "Elasto-Plastic, Table I with p = 1; 0.2 kg, 0.15 x 0.08 m, two pads of 20 mm and 21 x 21 cells; gravity along -y; inputs held for 10 ms; reduced model with N_ls = 20 and rule (23); step 0.2 ms";
+const PARAMETERS: &str = "Elasto-Plastic, Table I with p = 1; 0.2 kg, 0.15 x 0.08 m, two pads of 20 mm and \
+ 21 x 21 cells; gravity along -y; inputs held for 10 ms; reduced model with N_ls = 20 and rule (23); step \
+ 0.2 ms";
 
 fn pivot(context: &Context<'_>, runs: &Runs) -> Result<Item, Error> {
     let mut item = Item::new(
         "fig27",
         "Figure 27: in hand, case 1, motion",
-        "With the centre of mass 25 mm from the pads the object pivots; both force profiles give a similar motion, and the reduced model nearly the same as the distributed one.",
+        "With the centre of mass 25 mm from the pads the object pivots; both force profiles give a similar \
+         motion, and the reduced model nearly the same as the distributed one.",
     );
     let ([x, y, a], [u, v, b]) = (runs.end(GRID), runs.end(4 + GRID));
     let between = (x - u).hypot(y - v) / (x - 0.025).hypot(y);
@@ -150,7 +155,8 @@ fn pivot(context: &Context<'_>, runs: &Runs) -> Result<Item, Error> {
     item.claims("reduced from distributed over the way gone, at most", way, Wanted::AtMost(0.02));
     item.claims("the same in angle", turn, Wanted::AtMost(0.02));
     item.measured = format!(
-        "The two force profiles end {:.1} % of the way apart; the reduced model is within {:.1} % of the way and {:.1} % of the angle of the distributed one.",
+        "The two force profiles end {:.1} % of the way apart; the reduced model is within {:.1} % of the way \
+         and {:.1} % of the angle of the distributed one.",
         100.0 * between,
         100.0 * way,
         100.0 * turn
@@ -168,7 +174,8 @@ fn slide(context: &Context<'_>, runs: &Runs) -> Result<Item, Error> {
     let mut item = Item::new(
         "fig29",
         "Figure 29: in hand, case 2, circle",
-        "With the centre of mass 2 mm from the pads the object slides and turns, and the force profile decides how; the reduced model does about the same.",
+        "With the centre of mass 2 mm from the pads the object slides and turns, and the force profile \
+         decides how; the reduced model does about the same.",
     );
     let (a, b) = (runs.end(8)[2], runs.end(12)[2]);
     item.claims(
@@ -181,7 +188,8 @@ fn slide(context: &Context<'_>, runs: &Runs) -> Result<Item, Error> {
     item.claims("reduced from distributed over the way gone, at most", way, Wanted::AtMost(0.1));
     item.claims("the same in angle", turn, Wanted::AtMost(0.1));
     item.measured = format!(
-        "f1 turns the object {:.0} % further than f2; the reduced model is within {:.1} % of the way and {:.1} % of the angle of the distributed one.",
+        "f1 turns the object {:.0} % further than f2; the reduced model is within {:.1} % of the way and \
+         {:.1} % of the angle of the distributed one.",
         100.0 * (a / b - 1.0),
         100.0 * way,
         100.0 * turn
@@ -201,7 +209,9 @@ fn other(id: &str, case: usize, runs: &Runs) -> Item {
     let (title, claim) = if gradient {
         (
             "Figure 31: in hand, case 2, line gradient",
-            "The line gradient lets the object turn much further than the circle. Under f1 it first slips and turns, later it slips without turning, because the centre of mass has come to hang below the centre of pressure.",
+            "The line gradient lets the object turn much further than the circle. Under f1 it first slips \
+             and turns, later it slips without turning, because the centre of mass has come to hang below \
+             the centre of pressure.",
         )
     } else {
         ("Figure 30: in hand, case 2, square", "Circle and square move the object alike.")
@@ -217,7 +227,8 @@ fn other(id: &str, case: usize, runs: &Runs) -> Item {
         item.claims("fastest turn after 1 s over that before, f1", later / early, Wanted::AtMost(0.2));
         item.claims("fastest fall after 1 s [m/s], f1", speed, Wanted::AtLeast(5e-3));
         item.measured = format!(
-            "It turns {:.1} times as far as on the circle; after 1 s it turns no faster than {:.0} % of before, while it still falls at up to {:.0} mm/s.",
+            "It turns {:.1} times as far as on the circle; after 1 s it turns no faster than {:.0} % of \
+             before, while it still falls at up to {:.0} mm/s.",
             b / a,
             100.0 * later / early,
             1e3 * speed
@@ -303,11 +314,14 @@ fn follows(runs: &Runs) -> Item {
     }
     let [y, reduced] = [32, 33].map(|k| 1e3 * runs.end(k)[1]);
     item.measured = format!(
-        "The final poses differ by {:.1} % of the way and {:.1} % of the angle. With k = 2 the object ends at y = {y:.2} mm, reduced {reduced:.2} mm.",
+        "The final poses differ by {:.1} % of the way and {:.1} % of the angle. With k = 2 the object ends \
+         at y = {y:.2} mm, reduced {reduced:.2} mm.",
         100.0 * apart(GRID)[0],
         100.0 * apart(GRID)[1]
     );
-    item.note = "The curve of the reduced model with k = 2 that was published ends at -22.84 mm: it came from a fault in the look-up, since repaired. The repaired public program ends at -20.30 mm.".into();
+    item.note = "The curve of the reduced model with k = 2 that was published ends at -22.84 mm: it came \
+     from a fault in the look-up, since repaired. The repaired public program ends at -20.30 mm."
+        .into();
     compare(&mut item, &[8, 9], runs);
     item.pictures.push(poses(runs, [8, 9], ["k = 2", "k = 2 fN"], true));
     item.columns = columns(runs, &[8, 9]);

@@ -60,7 +60,9 @@ fn shapes() -> Result<Item, Error> {
         item.columns.push((name.to_owned(), patch.weights().to_vec()));
         row(&mut table, name.into(), &patch);
     }
-    item.measured = "The maps have the cells that their definitions ask for; the circle of 21 cells has the area of one of radius 9.57 mm, not 10 mm (see the errata).".into();
+    item.measured = "The maps have the cells that their definitions ask for; the circle of 21 cells has the \
+     area of one of radius 9.57 mm, not 10 mm (see the errata)."
+        .into();
     item.pictures.push(Picture::new(panels, "Share of the normal force of each cell; darker is more."));
     item.tables.push(table);
     item.parameters = "21 x 21 cells over 20 mm".into();

@@ -10,7 +10,8 @@ use crate::cpu::Cpu;
 use crate::engine::Engine;
 use crate::surfaces::publish;
 
-/// Writes the items into `file` and their pictures beside it, `ID.svg` and `ID_2.svg` for a second, the text last.
+/// Writes the items into `file` and their pictures beside it, `ID.svg` and `ID_2.svg` for a second, the text
+/// last.
 ///
 /// # Errors
 /// The file that could not be written, and why.

@@ -1,4 +1,5 @@
-//! Where the other papers and pages that the model stands on are wrong or ambiguous, each with a number that shows it.
+//! Where the other papers and pages that the model stands on are wrong or ambiguous, each with a number that
+//! shows it.
 
 use std::f64::consts::{SQRT_2, TAU};
 use std::path::Path;
@@ -16,8 +17,8 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     Ok(vec![kikuuwe(), notes(), pyramid(), block(context)?])
 }
 
-/// Coulomb friction of a fixed step, eq. (14) of Kikuuwe et al.: the force [N] that stops a mass [kg] within the step `t`
-/// [s], or the greatest `f` [N]; `v` [m/s] is where the mass would be without friction.
+/// Coulomb friction of a fixed step, eq. (14) of Kikuuwe et al.: the force [N] that stops a mass [kg] within
+/// the step `t` [s], or the greatest `f` [N]; `v` [m/s] is where the mass would be without friction.
 fn stopping([vx, vy]: [f64; 2], f: f64, t: f64, mass: f64) -> [f64; 2] {
     let speed = vx.hypot(vy);
     let scale = if speed <= t * f / mass { -mass / t } else { -f / speed };
@@ -44,8 +45,10 @@ fn kikuuwe() -> Item {
     let mut item = entry(
         "kikuuwe",
         "Kikuuwe et al., fixed-step friction: Simulation III, and eq. (18)",
-        "Printed: the mass of Simulation III stops at 4.5 s. The friction of (17) takes energy with any step, and (18) may stand for its implicit equation (16b).",
-        "It stops at 4.634 s. What is proved of (16b) does not hold of (18): with viscous friction B a step T with T B/M > 1 pushes the mass beyond rest, and with more than 2 it gains energy.",
+        "Printed: the mass of Simulation III stops at 4.5 s. The friction of (17) takes energy with any \
+         step, and (18) may stand for its implicit equation (16b).",
+        "It stops at 4.634 s. What is proved of (16b) does not hold of (18): with viscous friction B a step \
+         T with T B/M > 1 pushes the mass beyond rest, and with more than 2 it gains energy.",
     );
     let ((stop, at), (coarse, _)) = (simulation_three(1e-4), simulation_three(1e-3));
     item.claims("Simulation III: time of the stop [s]", stop, Wanted::Near(4.5, 0.05));
@@ -82,7 +85,8 @@ fn kikuuwe() -> Item {
         Wanted::AtMost(0.0),
     );
     item.measured = format!(
-        "Simulation III stops at {stop:.4} s. A step of (18) with T B/M = 3 leaves {:.2} times the kinetic energy, one of (16b) {:.2} times.",
+        "Simulation III stops at {stop:.4} s. A step of (18) with T B/M = 3 leaves {:.2} times the kinetic \
+         energy, one of (16b) {:.2} times.",
         energy(explicit(3.0)),
         energy(implicit(3.0))
     );
@@ -94,8 +98,8 @@ fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/// Rate of a quaternion `(a, b, c, d)` that turns with `w` [rad/s] in the axes of the world: by the matrix as printed,
-/// or with the half and the signs that it lacks.
+/// Rate of a quaternion `(a, b, c, d)` that turns with `w` [rad/s] in the axes of the world: by the matrix as
+/// printed, or with the half and the signs that it lacks.
 fn rate([a, b, c, d]: [f64; 4], w: [f64; 3], printed: bool) -> [f64; 4] {
     let matrix = if printed {
         [[-b, -c, -d], [a, -d, c], [d, a, -b], [c, b, a]]
@@ -131,8 +135,12 @@ fn notes() -> Item {
     let mut item = entry(
         "notes",
         "Stewart-Trinkle time stepping, lecture notes: a half, signs and a step too many",
-        "Printed: the matrix B that turns angular velocity into the rate of a quaternion has no factor 1/2 and a last row (c, b, a) (p. 7); some moments on the second body have the sign of the first (p. 8); impulses are multiplied by the step h (p. 11); both examples slide at v = (1, 0) (pp. 3 and 4).",
-        "With the half, and for angular velocity in the axes of the world, B = 1/2 [[-b, -c, -d], [a, d, -c], [-d, a, b], [c, -b, a]]. The second body's moments all have a minus. Impulses stand without h. The second example is v = (-1, 0).",
+        "Printed: the matrix B that turns angular velocity into the rate of a quaternion has no factor 1/2 \
+         and a last row (c, b, a) (p. 7); some moments on the second body have the sign of the first (p. 8); \
+         impulses are multiplied by the step h (p. 11); both examples slide at v = (1, 0) (pp. 3 and 4).",
+        "With the half, and for angular velocity in the axes of the world, B = 1/2 [[-b, -c, -d], [a, d, \
+         -c], [-d, a, b], [c, -b, a]]. The second body's moments all have a minus. Impulses stand without h. \
+         The second example is v = (-1, 0).",
     );
     let norm = |q: [f64; 4]| q.iter().map(|v| v * v).sum::<f64>().sqrt();
     let angle = |q: [f64; 4]| 2.0 * q[3].atan2(q[0]);
@@ -193,7 +201,8 @@ fn notes() -> Item {
     );
     item.compare("the same at v = -1", complementarity(-1.0, slides_left, 1.0), Wanted::AtMost(1e-15));
     item.measured = format!(
-        "As printed a body at 1 rad/s turns by {:.3} rad in 1 s and its quaternion becomes {:.2} long; a contact force and its reaction leave {} N m; a fall of 1 s reaches {} m/s.",
+        "As printed a body at 1 rad/s turns by {:.3} rad in 1 s and its quaternion becomes {:.2} long; a \
+         contact force and its reaction leave {} N m; a fall of 1 s reaches {} m/s.",
         angle(turned(upright, spin, true)),
         norm(turned(tilted, w, true)),
         short(both(cross(below, f)).abs(), 1),
@@ -202,7 +211,8 @@ fn notes() -> Item {
     item
 }
 
-/// The greatest friction over `mu f_n` of the pyramid `|ft|, |fb| <= mu~ f_n`, and the least on its faces, for `mu~` over `mu`.
+/// The greatest friction over `mu f_n` of the pyramid `|ft|, |fb| <= mu~ f_n`, and the least on its faces,
+/// for `mu~` over `mu`.
 fn reach(ratio: f64) -> [f64; 2] {
     let edge = |k: u32| {
         let (sin, cos) = (TAU * f64::from(k) / 3600.0).sin_cos();
@@ -215,8 +225,10 @@ fn pyramid() -> Item {
     let mut item = entry(
         "pyramid",
         "Friction pyramids (Caron): inscribed or not",
-        "Printed: the polygon of the linearised cone is inscribed in the circle; its four-sided pyramid is |ft|, |fb| \u{2264} \u{3bc}~ fn.",
-        "Those inequalities with \u{3bc}~ = \u{3bc} are the square around the circle, as the page says further down: an outer approximation. The inscribed one has \u{3bc}~ = \u{3bc}/\u{221a}2.",
+        "Printed: the polygon of the linearised cone is inscribed in the circle; its four-sided pyramid is \
+         |ft|, |fb| \u{2264} \u{3bc}~ fn.",
+        "Those inequalities with \u{3bc}~ = \u{3bc} are the square around the circle, as the page says \
+         further down: an outer approximation. The inscribed one has \u{3bc}~ = \u{3bc}/\u{221a}2.",
     );
     let ([outer, touches], [inner, least]) = (reach(1.0), reach(1.0 / SQRT_2));
     item.claims(
@@ -237,15 +249,16 @@ fn pyramid() -> Item {
         Wanted::Near(0.292_893_219, 1e-9),
     );
     item.measured = format!(
-        "The pyramid with \u{3bc}~ = \u{3bc} allows {:.0} % too much friction in its corners; the one with \u{3bc}/\u{221a}2 {:.0} % too little on its faces.",
+        "The pyramid with \u{3bc}~ = \u{3bc} allows {:.0} % too much friction in its corners; the one with \
+         \u{3bc}/\u{221a}2 {:.0} % too little on its faces.",
         100.0 * (outer - 1.0),
         100.0 * (1.0 - least)
     );
     item
 }
 
-/// A block of 1 kg on a slide under 3 N at 1 Hz; `mu_s` at first and from 4 s on. The page's bristle is 1e5 N/m stiff, ours
-/// a multiple of the normal force.
+/// A block of 1 kg on a slide under 3 N at 1 Hz; `mu_s` at first and from 4 s on. The page's bristle is 1e5
+/// N/m stiff, ours a multiple of the normal force.
 fn scenario(mu_s: [f64; 2]) -> String {
     let n = 9.8;
     format!(
@@ -283,8 +296,11 @@ fn block(context: &Context<'_>) -> Result<Item, Error> {
     let mut item = entry(
         "block",
         "Sliding block with LuGre friction, a tutorial: F_s, and what a changed \u{3bc}_s does",
-        "Printed: F_s = \u{3bc}_d N in the list of formulas; velocity and friction force have each other's titles in the code that plots them; the static coefficient is raised at 4 s.",
-        "F_s = \u{3bc}_s N, as the page's own code has it. At 4 s the block slides, far above the Stribeck velocity: a raised coefficient is not felt before it stops, 27 ms later. The load rises so fast that friction peaks well below F_s.",
+        "Printed: F_s = \u{3bc}_d N in the list of formulas; velocity and friction force have each other's \
+         titles in the code that plots them; the static coefficient is raised at 4 s.",
+        "F_s = \u{3bc}_s N, as the page's own code has it. At 4 s the block slides, far above the Stribeck \
+         velocity: a raised coefficient is not felt before it stops, 27 ms later. The load rises so fast \
+         that friction peaks well below F_s.",
     );
     let texts = [[0.2, 0.2], [0.3, 0.3], [0.3, 0.5]].map(scenario);
     let contacts: Vec<_> = texts
@@ -323,7 +339,9 @@ fn block(context: &Context<'_>) -> Result<Item, Error> {
     let drift = x[8000] - x[5000];
     item.compare("x from 5 s to 8 s, \u{3bc}_s = 0.5: it sticks [m]", drift.abs(), Wanted::AtMost(1e-12));
     item.measured = format!(
-        "Friction reaches {mended:.2} N of F_s = 2.94 N ({printed:.2} N if F_s were \u{3bc}_d N). The block stops {:.0} ms after the switch at 4 s, with or without it, and stays for good if \u{3bc}_s is now 0.5: 3 N no longer move it.",
+        "Friction reaches {mended:.2} N of F_s = 2.94 N ({printed:.2} N if F_s were \u{3bc}_d N). The block \
+         stops {:.0} ms after the switch at 4 s, with or without it, and stays for good if \u{3bc}_s is now \
+         0.5: 3 N no longer move it.",
         stop(2)
     );
     let (t, force) = (runs.time(), runs.wrench(2, 0).iter().map(|f| -f).collect::<Vec<_>>());
@@ -336,7 +354,9 @@ fn block(context: &Context<'_>) -> Result<Item, Error> {
     ));
     item.columns =
         vec![("t_s".into(), t.to_vec()), ("x_m".into(), x), ("vx_m_per_s".into(), v), ("friction_N".into(), force)];
-    item.parameters = "1 kg, N = 9.8 N, load 3 sin(2 \u{3c0} t) N; \u{3bc}_d = 0.2, v_s = 1 mm/s, k0 = 1e5 N/m; the page does not say to what \u{3bc}_s is raised; step 50 \u{b5}s".into();
+    item.parameters = "1 kg, N = 9.8 N, load 3 sin(2 \u{3c0} t) N; \u{3bc}_d = 0.2, v_s = 1 mm/s, k0 = 1e5 \
+     N/m; the page does not say to what \u{3bc}_s is raised; step 50 \u{b5}s"
+        .into();
     item.scenario = Some(scenario([0.3, 0.5]));
     item.seconds = runs.seconds;
     Ok(item)

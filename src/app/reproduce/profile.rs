@@ -27,7 +27,8 @@ const ELLIPSOID: usize = 2;
 /// Moments at which bristles are drawn [s].
 const MOMENTS: [f64; 3] = [0.7, 1.1, 2.65];
 
-/// Fig. 22 of the reference program: medians and third quartiles of force [N] and torque [N m] with the limit surface.
+/// Fig. 22 of the reference program: medians and third quartiles of force [N] and torque [N m] with the limit
+/// surface.
 const QUARTILES: [[f64; 4]; 6] = [
     [5.55e-4, 1.49e-3, 1.85e-5, 2.46e-5],
     [4.91e-4, 1.02e-3, 2.06e-5, 2.25e-5],
@@ -45,13 +46,15 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
         (
             "fig19",
             3,
-            "Forces differ strongly from those of the round patch; a rotation about the centre of pressure gives a force.",
+            "Forces differ strongly from those of the round patch; a rotation about the centre of pressure \
+             gives a force.",
         ),
         ("fig20", 4, "The reduced model does well on a map that is no convex area."),
         (
             "fig21",
             5,
-            "The reduced model does well on a map without symmetry; a rotation about the centre of pressure gives a force.",
+            "The reduced model does well on a map without symmetry; a rotation about the centre of pressure \
+             gives a force.",
         ),
     ] {
         items.push(other_map(id, map, about, &lugre));
@@ -151,13 +154,16 @@ fn columns(runs: &Runs, models: &[(usize, &str)]) -> Vec<(String, Vec<f64>)> {
     out
 }
 
-const PARAMETERS: &str = "Table I, p = 1; 21 x 21 cells over 20 mm; normal force 1 N; twist and wrench at the centre of pressure; step 0.2 ms";
+const PARAMETERS: &str = "Table I, p = 1; 21 x 21 cells over 20 mm; normal force 1 N; twist and wrench at \
+ the centre of pressure; step 0.2 ms";
 
 fn coupled(context: &Context<'_>, runs: &Runs) -> Result<Item, Error> {
     let mut item = Item::new(
         "fig5",
         "Figure 5: forces of a prescribed motion",
-        "In planar sliding force and torque depend on each other: a patch that spins resists translation less, and one that translates resists spin less. Every motion starts with a peak of static friction.",
+        "In planar sliding force and torque depend on each other: a patch that spins resists translation \
+         less, and one that translates resists spin less. Every motion starts with a peak of static \
+         friction.",
     );
     let t = runs.time();
     let at = |time: f64| t.iter().position(|s| *s >= time - 1e-9).unwrap_or(0);
@@ -173,7 +179,9 @@ fn coupled(context: &Context<'_>, runs: &Runs) -> Result<Item, Error> {
     item.tell("greatest force [N]", greatest(&fx).max(greatest(&fy)));
     item.tell("greatest torque [mN m]", 1e3 * greatest(&tau));
     item.measured = format!(
-        "Translation at 15 mm/s takes the torque down to {:.0} % of that of spin alone; spin takes the force at 6 mm/s down to {:.0} %. Spin starts with a peak of {:.0} %, translation ends with one of {:.0} %.",
+        "Translation at 15 mm/s takes the torque down to {:.0} % of that of spin alone; spin takes the force \
+         at 6 mm/s down to {:.0} %. Spin starts with a peak of {:.0} %, translation ends with one of {:.0} \
+         %.",
         100.0 * torque,
         100.0 * force,
         100.0 * peak,
@@ -219,7 +227,9 @@ fn fields(context: &Context<'_>) -> Result<Picture, Error> {
     }
     Ok(Picture::new(
         panels,
-        "The deflection of every bristle, drawn from its cell; an arrow of one and a half cells is the deflection of steady sliding. The bristles turn around the centre of rotation, which moves through the patch.",
+        "The deflection of every bristle, drawn from its cell; an arrow of one and a half cells is the \
+         deflection of steady sliding. The bristles turn around the centre of rotation, which moves through \
+         the patch.",
     ))
 }
 
@@ -235,7 +245,8 @@ fn ellipsoid(runs: &Runs) -> Item {
     item.tell("rms error of force over its greatest", f);
     item.tell("rms error of torque over its greatest", tau);
     item.measured = format!(
-        "Force is off by {:.1} % and torque by {:.1} % of their greatest (rms), {:.0} and {:.1} times as much as with the limit surface.",
+        "Force is off by {:.1} % and torque by {:.1} % of their greatest (rms), {:.0} and {:.1} times as \
+         much as with the limit surface.",
         100.0 * f,
         100.0 * tau,
         f / g,
@@ -286,7 +297,8 @@ fn other_map(id: &str, map: usize, claim: &str, runs: &Runs) -> Item {
         item.claims("force in rotation about the centre of pressure [N]", spin, Wanted::AtLeast(0.02));
     }
     item.measured = format!(
-        "The reduced model is off by {:.2} % in force and {:.2} % in torque (rms over the greatest). Rotation about the centre of pressure gives a force of {} N under 1 N of normal force.",
+        "The reduced model is off by {:.2} % in force and {:.2} % in torque (rms over the greatest). \
+         Rotation about the centre of pressure gives a force of {} N under 1 N of normal force.",
         100.0 * f,
         100.0 * tau,
         if spin < 1e-6 { "0".into() } else { short(spin, 2) }
@@ -296,7 +308,9 @@ fn other_map(id: &str, map: usize, claim: &str, runs: &Runs) -> Item {
     let ellipsoid = (3 * map + ELLIPSOID, ink::ELLIPSOID, "ellipsoid");
     item.pictures.push(error_bands(runs, &[ellipsoid, (surface, ink::SURFACE, "limit surface")]));
     if map == 3 {
-        item.note = "The steps in the distributed force come from cells that the centre of rotation passes (Fig. 10); they are most of the difference.".into();
+        item.note = "The steps in the distributed force come from cells that the centre of rotation passes \
+         (Fig. 10); they are most of the difference."
+            .into();
     }
     item.parameters = format!("LuGre, {}; N_ls = 20, rule (23); {PARAMETERS}", MAPS[map].1);
     item.columns = columns(runs, &[(grid, "distributed"), (surface, "limit_surface")]);
@@ -348,10 +362,14 @@ fn boxes(runs: &Runs) -> Item {
     );
     item.tell("medians, of 12, that are smaller with the limit surface", f64::from(medians));
     item.measured = format!(
-        "The third quartile of the error is smaller with the limit surface in {better} of 12 comparisons, the median in {medians}."
+        "The third quartile of the error is smaller with the limit surface in {better} of 12 comparisons, \
+         the median in {medians}."
     );
-    item.note = "Where the median is not smaller, the ellipsoid is exact in pure rotation or translation, while rule (23) makes the table's torsional radius slightly too small.".into();
-    let caption = "Boxes from the first to the third quartile, whiskers to the last sample within one and a half of that. Orange: limit surface, green: ellipsoid.";
+    item.note = "Where the median is not smaller, the ellipsoid is exact in pure rotation or translation, \
+     while rule (23) makes the table's torsional radius slightly too small."
+        .into();
+    let caption = "Boxes from the first to the third quartile, whiskers to the last sample within one and a \
+     half of that. Orange: limit surface, green: ellipsoid.";
     item.pictures.push(Picture::new(charts.map(Chart::svg).to_vec(), caption));
     item.tables.push(table);
     item.parameters = format!("Elasto-Plastic, six maps of Fig. 8; N_ls = 20, rule (23); {PARAMETERS}");

@@ -12,7 +12,8 @@ use crate::statistics::{mean, quantile};
 
 pub(super) const IDS: &[&str] = &["pushes"];
 
-/// Largest median angle [deg] that is expected without a fit, by layout of the supports in the order of their names.
+/// Largest median angle [deg] that is expected without a fit, by layout of the supports in the order of their
+/// names.
 const MEDIAN: [f64; 4] = [10.7, 9.5, 19.7, 12.6];
 
 pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
@@ -23,7 +24,9 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     let mut item = Item::new(
         "pushes",
         "Measured pushes",
-        "Ours: Coulomb friction on the limit surface of the supports predicts the direction of measured wrenches, and with the coefficient of friction and the height of the push fitted on half of the pushes it predicts the other half better.",
+        "Ours: Coulomb friction on the limit surface of the supports predicts the direction of measured \
+         wrenches, and with the coefficient of friction and the height of the push fitted on half of the \
+         pushes it predicts the other half better.",
     );
     let mut table = Table::new(
         "Angle between measured and predicted wrench (fx, fy, \u{3c4}/50 mm) [\u{b0}], and error of its size [%]",
@@ -68,18 +71,24 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     let height = 1e3 * mean(&fits.iter().map(|f| f.height).collect::<Vec<_>>());
     item.tell("height of the push, mean of the fits [mm]", height);
     item.measured = format!(
-        "The median angle is {before:.1} degrees with the loads of a plate at rest and {after:.1} with fitted ones (mean of the layouts; better in {better} of {}), the median error of size {:.1} % and {:.1} %. The fitted height of the push is {height:.0} mm.",
+        "The median angle is {before:.1} degrees with the loads of a plate at rest and {after:.1} with \
+         fitted ones (mean of the layouts; better in {better} of {}), the median error of size {:.1} % and \
+         {:.1} %. The fitted height of the push is {height:.0} mm.",
         layouts.len(),
         100.0 * sizes[0],
         100.0 * sizes[1],
     );
-    item.note = "A push above the surface moves load to the supports that lie ahead, the more the closer they stand: far apart the angles hardly change.".into();
+    item.note = "A push above the surface moves load to the supports that lie ahead, the more the closer \
+     they stand: far apart the angles hardly change."
+        .into();
     item.pictures.push(Picture::new(
         vec![chart.svg()],
         "Grey: loads of a plate at rest; orange: fitted on other pushes. Layouts in the order of the table.",
     ));
     item.tables.push(table);
-    item.parameters = "pushes of Zhou, Paolini, Bagnell & Mason, ICRA 2016, averaged; exact cells; each push judged by fits to random halves without it".into();
+    item.parameters = "pushes of Zhou, Paolini, Bagnell & Mason, ICRA 2016, averaged; exact cells; each push \
+     judged by fits to random halves without it"
+        .into();
     item.seconds = start.elapsed().as_secs_f64();
     Ok(vec![item])
 }

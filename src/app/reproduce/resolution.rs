@@ -65,14 +65,20 @@ const FIG37: Published = [
     ],
 ];
 
-const REPAIRED: &str = "The public program finds the cell of rule (23) by truncation in place of the floor: centres of rotation just left of the grid or below it are extrapolated from its first cells, 23 of 1701 nodes on square and circle, 7 on the line gradient. In Fig. 36 it also moves the twist with the centre of pressure of the 101 x 101 cells, from which that of a line gradient is 0.6 mm away at N = 5. With both put back, and enough samples of the 12 ms of stick at first, its numbers are met within a few per cent. What is drawn is the rule as printed, led at the centre of pressure of its own cells.";
+const REPAIRED: &str = "The public program finds the cell of rule (23) by truncation in place of the floor: \
+ centres of rotation just left of the grid or below it are extrapolated from its first cells, 23 of 1701 \
+ nodes on square and circle, 7 on the line gradient. In Fig. 36 it also moves the twist with the centre of \
+ pressure of the 101 x 101 cells, from which that of a line gradient is 0.6 mm away at N = 5. With both put \
+ back, and enough samples of the 12 ms of stick at first, its numbers are met within a few per cent. What is \
+ drawn is the rule as printed, led at the centre of pressure of its own cells.";
 
 /// Errors `[map][p][size]` of force and torque.
 type Errors = Vec<[Vec<[f64; 2]>; 2]>;
 
 pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     let sizes: Vec<usize> = context.full_or((5..=35).step_by(2).collect(), KNOWN.to_vec());
-    // The reduced model errs most in the 12 ms that it sticks at first: too few samples would weigh them wrongly.
+    // The reduced model errs most in the 12 ms that it sticks at first: too few samples would weigh them
+    // wrongly.
     let every = context.full_or(1e-3, 2e-3);
     let plan = Plan::new(PROFILE_DURATION, context.full_or(DEFAULT_STEP, 1e-3), every)?;
     let setup = |map: usize, p: usize| {
@@ -100,7 +106,8 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     let tables = simulate(&|map, p| {
         sizes.iter().map(|n| setup(map, p).published().set(&format!("contact.n_ls={n}"))).collect()
     })?;
-    // The public program moves the profile to the grid's centre with the centre of pressure of the 101 x 101 cells.
+    // The public program moves the profile to the grid's centre with the centre of pressure of the 101 x 101
+    // cells.
     let led = |make: Make<'_>| {
         let at = |(k, c): (usize, Contact)| Ok(truncated::led_at(c, cops[k / KNOWN.len()])?);
         contacts(make)?.into_iter().enumerate().map(at).collect::<Result<Vec<_>, Error>>()
@@ -228,7 +235,10 @@ fn distributed(sizes: &[usize], errors: &Errors) -> Item {
         "It falls on all maps, with orders of {} (force and torque of square, circle and line gradient).",
         orders.join(", ")
     );
-    item.note = "The circle's errors are of first order because its area changes with N, not because of the model: see the errata. The reference program moves the twist with the centre of pressure of the 101 x 101 cells, whatever N; led so, the line gradient gives its numbers too.".into();
+    item.note = "The circle's errors are of first order because its area changes with N, not because of the \
+     model: see the errata. The reference program moves the twist with the centre of pressure of the 101 x \
+     101 cells, whatever N; led so, the line gradient gives its numbers too."
+        .into();
     item.pictures = pictures(sizes, "N", &[(ink::GRID, "distributed", errors)]);
     item
 }
@@ -261,11 +271,16 @@ fn over_cells(sizes: &[usize], grid: &Errors, reduced: &Errors) -> Item {
     item.claims("share of cases in which the reduced model's force is closer", shares[0], Wanted::AtLeast(0.5));
     item.claims("share of cases in which the reduced model's torque is closer", shares[1], Wanted::AtLeast(0.5));
     item.measured = format!(
-        "The reduced model is closer to 101 x 101 cells than the grid in {:.0} % of the cases in force and in {:.0} % in torque.",
+        "The reduced model is closer to 101 x 101 cells than the grid in {:.0} % of the cases in force and \
+         in {:.0} % in torque.",
         100.0 * shares[0],
         100.0 * shares[1]
     );
-    item.erratum = Some("The advantage is there for the force on coarse grids only. Rule (23) makes the torsional radius too small, and with it the torque.".into());
+    item.erratum = Some(
+        "The advantage is there for the force on coarse grids only. Rule (23) makes the \
+     torsional radius too small, and with it the torque."
+            .into(),
+    );
     item.note = REPAIRED.into();
     item.tables.push(table);
     item.pictures = pictures(sizes, "N", &[(ink::GRID, "distributed", grid), (ink::SURFACE, "reduced", reduced)]);
@@ -276,7 +291,8 @@ fn over_table(sizes: &[usize], errors: &Errors) -> Item {
     let mut item = Item::new(
         "fig37",
         "Figure 37: error of the reduced model over N_ls",
-        "The error falls fast with the resolution of the table on square and circle, and more slowly on the line gradient.",
+        "The error falls fast with the resolution of the table on square and circle, and more slowly on the \
+         line gradient.",
     );
     let at = |map: usize, n: usize| {
         let i = sizes.iter().position(|s| *s == n).unwrap_or(0);
@@ -292,7 +308,8 @@ fn over_table(sizes: &[usize], errors: &Errors) -> Item {
     let slower = at(2, 21) / at(0, 21).max(at(1, 21));
     item.claims("N_ls = 21: error of force, line gradient over the worse of the others", slower, Wanted::AtLeast(1.2));
     item.measured = format!(
-        "From N_ls = 5 to 35 the error of force falls by factors of {:.0}, {:.0} and {:.0}; at 21 the line gradient's is {:.1} times the others'.",
+        "From N_ls = 5 to 35 the error of force falls by factors of {:.0}, {:.0} and {:.0}; at 21 the line \
+         gradient's is {:.1} times the others'.",
         at(0, 5) / at(0, 35),
         at(1, 5) / at(1, 35),
         at(2, 5) / at(2, 35),

@@ -92,12 +92,15 @@ impl Setup {
             Oscillating::Load => {
                 r#"normal_force = 9.81
 [inputs.wrench]
-fx = { segments = [{ from = 0, slope = 5 }, { from = 0.2, value = 1 }, { from = 1, value = 1, sines = [{ amplitude = 0.4, frequency = 3 }] }] }
-tau = { segments = [{ from = 0 }, { from = 2.8, slope = 0.15 }, { from = 3, value = 0.03, sines = [{ amplitude = 0.01, frequency = 3 }] }] }
+fx = { segments = [{ from = 0, slope = 5 }, { from = 0.2, value = 1 },
+                   { from = 1, value = 1, sines = [{ amplitude = 0.4, frequency = 3 }] }] }
+tau = { segments = [{ from = 0 }, { from = 2.8, slope = 0.15 },
+                    { from = 3, value = 0.03, sines = [{ amplitude = 0.01, frequency = 3 }] }] }
 "#
             }
             Oscillating::NormalForce => {
-                r#"normal_force = { segments = [{ from = 0, value = 9.81 }, { from = 1, value = 9.81, sines = [{ amplitude = 1, frequency = 3 }] }] }
+                r#"normal_force = { segments = [{ from = 0, value = 9.81 },
+                             { from = 1, value = 9.81, sines = [{ amplitude = 1, frequency = 3 }] }] }
 [inputs.wrench]
 fx = { points = [[0, 0], [0.2, 1]] }
 tau = { points = [[0, 0], [0.2, 0.03]] }

@@ -18,7 +18,8 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     let mut item = Item::new(
         "fig10",
         "Figure 10: steps in the force of a line",
-        "Sums over cell centres make the force jump whenever the centre of rotation passes a cell; the bilinear rule removes the jumps.",
+        "Sums over cell centres make the force jump whenever the centre of rotation passes a cell; the \
+         bilinear rule removes the jumps.",
     );
     let setup = Setup::profile("line").coulomb();
     let contact = setup.contact()?;
@@ -46,7 +47,8 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     let [inside, outside] = [0.009_999, 0.010_001].map(|y| rim.coulomb(Twist::new(y, 0.0, 1.0)).fx);
     item.tell("jump of the bilinear rule where the centre of rotation leaves the patch [N]", (outside - inside).abs());
     item.measured = format!(
-        "At cell centres the steady force jumps by {:.3} N at a time; with the bilinear rule, as with exact integrals over the cells, by no more than {:.4} N between neighbouring samples.",
+        "At cell centres the steady force jumps by {:.3} N at a time; with the bilinear rule, as with exact \
+         integrals over the cells, by no more than {:.4} N between neighbouring samples.",
         a,
         b.max(c)
     );

@@ -35,7 +35,8 @@ fn curves(context: &Context<'_>) -> Result<Item, Error> {
     let mut item = Item::new(
         "fig14",
         "Figure 14: limit curves and where motions land on them",
-        "Limit curves of all maps look like an ellipse, but the wrench of a given motion lies elsewhere on the curve than on the ellipse.",
+        "Limit curves of all maps look like an ellipse, but the wrench of a given motion lies elsewhere on \
+         the curve than on the ellipse.",
     );
     const X: [f64; 2] = [1.0, 0.0];
     const Y: [f64; 2] = [0.0, 1.0];
@@ -95,7 +96,8 @@ fn curves(context: &Context<'_>) -> Result<Item, Error> {
     item.claims("largest distance of any curve from the ellipse", farthest, Wanted::AtMost(0.25));
     item.claims("angle by which motions land elsewhere, least of all curves [deg]", widest, Wanted::AtLeast(4.0));
     item.measured = format!(
-        "Every curve is within {:.0} % of the ellipse, but a motion's wrench lies up to {widest:.0}\u{b0} and more from where it lies on the ellipse.",
+        "Every curve is within {:.0} % of the ellipse, but a motion's wrench lies up to {widest:.0}\u{b0} \
+         and more from where it lies on the ellipse.",
         100.0 * farthest
     );
     item.pictures.push(Picture::new(
@@ -127,7 +129,8 @@ fn body() -> Result<Item, Error> {
     item.tell("ellipsoid: largest distance of a wrench", error.max);
     item.tell("ellipsoid: largest angle to a wrench [deg]", error.max_angle.to_degrees());
     item.measured = format!(
-        "The surface is closed, convex and inside the unit box; but for a given motion the ellipsoid's wrench is off by up to {:.0} % and {:.0}\u{b0}.",
+        "The surface is closed, convex and inside the unit box; but for a given motion the ellipsoid's \
+         wrench is off by up to {:.0} % and {:.0}\u{b0}.",
         100.0 * error.max,
         error.max_angle.to_degrees()
     );
@@ -162,7 +165,8 @@ fn body() -> Result<Item, Error> {
 
 /// The centre of rotation without tangential force: where the dissipated power per rotation is least.
 fn balance(surface: &Surface) -> [f64; 2] {
-    // The force at rotation about C is the gradient of the convex mean distance to C: damped fixed point steps.
+    // The force at rotation about C is the gradient of the convex mean distance to C: damped fixed point
+    // steps.
     let unit = surface.radius();
     let mut c = [0.0; 2];
     for _ in 0..400 {
@@ -177,7 +181,8 @@ fn no_force() -> Result<Item, Error> {
     let mut item = Item::new(
         "fig16",
         "Figure 16: where a rotation gives no force",
-        "The centre of rotation without tangential force is not the centre of pressure; on a line it has equal pressure on either side.",
+        "The centre of rotation without tangential force is not the centre of pressure; on a line it has \
+         equal pressure on either side.",
     );
     let mut panels = Vec::new();
     let mut told = Vec::new();

@@ -42,7 +42,8 @@ fn rates(seconds: &[f64]) -> Vec<f64> {
     seconds.iter().map(|s| 1.0 / s).collect()
 }
 
-const MACHINE: &str = "one core of this machine, least time of a few tries; square, Elasto-Plastic, sigma0 = 1e5, sigma1 = 20, dt = 0.1 ms, constant twist, as in the public test";
+const MACHINE: &str = "one core of this machine, least time of a few tries; square, Elasto-Plastic, sigma0 = \
+ 1e5, sigma1 = 20, dt = 0.1 ms, constant twist, as in the public test";
 
 fn distributed(s: &Speeds) -> Item {
     let mut item = Item::new(
@@ -72,7 +73,9 @@ fn distributed(s: &Speeds) -> Item {
         ]);
     }
     item.measured = format!(
-        "The baseline's rate falls with N to the power {slope:.2}. At N = 21 an implicit step of the engine takes {} times as long as the baseline's explicit one; with a stiffness of 1e6 the explicit one has to be about 40 times shorter.",
+        "The baseline's rate falls with N to the power {slope:.2}. At N = 21 an implicit step of the engine \
+         takes {} times as long as the baseline's explicit one; with a stiffness of 1e6 the explicit one has \
+         to be about 40 times shorter.",
         short(s.engine[4] / s.baseline[4], 2)
     );
     item.tables.push(table);
@@ -102,7 +105,8 @@ fn reduced(s: &Speeds) -> Item {
     let mut item = Item::new(
         "table5",
         "Table V: cost of the reduced model over N",
-        "The reduced model's cost does not depend on N, its preparation grows with N squared; at N = 21 it is about 80 times faster than the distributed model.",
+        "The reduced model's cost does not depend on N, its preparation grows with N squared; at N = 21 it \
+         is about 80 times faster than the distributed model.",
     );
     let (ours, theirs) = (rates(&s.engine_reduced), rates(&s.baseline_reduced));
     let slope = order(&sizes()[2..], &s.baseline_table[2..]);
@@ -137,7 +141,9 @@ fn reduced(s: &Speeds) -> Item {
         ]);
     }
     item.measured = format!(
-        "In the baseline the reduced step is {faster:.0} times faster than the distributed one at N = 21, its rate falls with N to the power {fall:.2}, and preparation grows with N to the power {slope:.2}. The engine prepares the table {:.0} times faster than the baseline.",
+        "In the baseline the reduced step is {faster:.0} times faster than the distributed one at N = 21, \
+         its rate falls with N to the power {fall:.2}, and preparation grows with N to the power {slope:.2}. \
+         The engine prepares the table {:.0} times faster than the baseline.",
         s.baseline_table[4] / s.engine_table[4]
     );
     item.tables.push(table);
@@ -225,7 +231,8 @@ fn in_hand(context: &Context<'_>) -> Result<Item, Error> {
     let mut item = Item::new(
         "table4",
         "Table IV: time to simulate 2 s in hand",
-        "The reduced model simulates 2 s about 63 times faster than the distributed one; three times faster if its table has to be made anew every 10 ms.",
+        "The reduced model simulates 2 s about 63 times faster than the distributed one; three times faster \
+         if its table has to be made anew every 10 ms.",
     );
     // The explicit step needs 5 us or less; a part of the run is enough to time it.
     let part = context.full_or(0.4, 0.05);
@@ -292,13 +299,19 @@ fn in_hand(context: &Context<'_>) -> Result<Item, Error> {
     }
     item.claims("circle: distributed over reduced, engine", ratios[0], Wanted::AtLeast(63.0));
     item.measured = format!(
-        "With the engine the reduced model is {} (circle), {} (k = 2) and {} times (k = 2 f_N) as fast as the distributed one, which takes {} s for 2 s.",
+        "With the engine the reduced model is {} (circle), {} (k = 2) and {} times (k = 2 f_N) as fast as \
+         the distributed one, which takes {} s for 2 s.",
         short(ratios[0], 2),
         short(ratios[1], 2),
         short(ratios[2], 2),
         short(columns[0][0], 2)
     );
-    item.erratum = Some("The published ratio measures the solver: 96 % of the calls of the distributed model build the dense Jacobian of an adaptive stiff solver. A step that eliminates the bristles cell by cell makes the distributed model cheap.".into());
+    item.erratum = Some(
+        "The published ratio measures the solver: 96 % of the calls of the distributed model \
+     build the dense Jacobian of an adaptive stiff solver. A step that eliminates the bristles cell by cell \
+     makes the distributed model cheap."
+            .into(),
+    );
     let [distributed, reduced, baseline] = columns;
     item.columns = vec![
         ("engine_distributed_s".into(), distributed),
@@ -306,7 +319,9 @@ fn in_hand(context: &Context<'_>) -> Result<Item, Error> {
         ("baseline_distributed_s".into(), baseline),
     ];
     item.tables.push(table);
-    item.parameters = "Case 2, f1 of Fig. 29, 21 x 21 cells, step 0.2 ms; explicit baseline with steps of 5 \u{b5}s, the longest that does not blow up".into();
+    item.parameters = "Case 2, f1 of Fig. 29, 21 x 21 cells, step 0.2 ms; explicit baseline with steps of 5 \
+     \u{b5}s, the longest that does not blow up"
+        .into();
     item.seconds = start.elapsed().as_secs_f64();
     Ok(item)
 }

@@ -1,4 +1,5 @@
-//! Whether a tolerance keeps its word: errors of contacts drawn at random, of every kind, model, form and law.
+//! Whether a tolerance keeps its word: errors of contacts drawn at random, of every kind, model, form and
+//! law.
 
 use std::time::Instant;
 
@@ -18,13 +19,14 @@ pub(super) const IDS: &[&str] = &["tolerance"];
 const DURATION: f64 = 2.0;
 /// Tolerances [m/s].
 const TOLERANCES: [f64; 3] = [1e-5, DEFAULT_TOLERANCE, 1e-6];
-/// Steps [s] of the runs that stand for the truth, the second one to doubt the first, and their tolerance [m/s].
+/// Steps [s] of the runs that stand for the truth, the second one to doubt the first, and their tolerance
+/// [m/s].
 const STEPS: [f64; 2] = [2e-5, 4e-5];
 const EXACT: f64 = 1e-7;
 /// Changes of the mass far below what anybody knows of it.
 const NUDGES: [f64; 2] = [-1e-6, 1e-6];
-/// How far the second run that stands for the truth may be from the first, and one with such a change from the second, over
-/// the default tolerance and the duration.
+/// How far the second run that stands for the truth may be from the first, and one with such a change from
+/// the second, over the default tolerance and the duration.
 const DOUBT: [f64; 2] = [0.1, 1.0];
 /// What the errors over tolerance and duration should not exceed: quantiles and limits.
 const LIMITS: [(f64, f64); 3] = [(0.9, 1.0), (0.99, 3.0), (1.0, 10.0)];
@@ -250,7 +252,8 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     let mut item = Item::new(
         "tolerance",
         "What a tolerance promises",
-        "Ours: at the end of a run in steps that a tolerance chooses, the error is at most tolerance times duration for 90 % of all contacts, 3 times as much for 99 % and 10 times for all.",
+        "Ours: at the end of a run in steps that a tolerance chooses, the error is at most tolerance times \
+         duration for 90 % of all contacts, 3 times as much for 99 % and 10 times for all.",
     );
     let drawn = draw(context.full_or(8, 2))?;
     let mut contacts: Vec<Contact> = drawn.iter().map(|d| d.contact.clone()).collect();
@@ -338,7 +341,8 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
         );
     }
     item.measured = format!(
-        "Of {} contacts, {} that an instability does not decide: at {DEFAULT_TOLERANCE:e} m/s half of them end within {} of tolerance times duration, 90 % within {}, 99 % within {}, all within {}.",
+        "Of {} contacts, {} that an instability does not decide: at {DEFAULT_TOLERANCE:e} m/s half of them \
+         end within {} of tolerance times duration, 90 % within {}, 99 % within {}, all within {}.",
         drawn.len(),
         sound.len(),
         table.rows[1][2],
@@ -346,11 +350,16 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
         table.rows[1][4],
         table.rows[1][5],
     );
-    item.note = "Angles count times the patch's arm. A contact counts as decided by an instability if its end moves by more than the default tolerance times the duration when its mass is changed by a millionth, or by a tenth of that when the reference's step is doubled: a grip that just holds, or just does not.".into();
+    item.note = "Angles count times the patch's arm. A contact counts as decided by an instability if its \
+     end moves by more than the default tolerance times the duration when its mass is changed by a \
+     millionth, or by a tenth of that when the reference's step is doubled: a grip that just holds, or just \
+     does not."
+        .into();
     item.pictures.push(Picture::new(vec![chart.svg()], "How large the errors are."));
     item.tables.extend([table, kinds]);
     item.parameters = format!(
-        "{} contacts of nine kinds under eight models and laws, drawn at random, {DURATION} s; truth: this program in double precision with steps of at most {:e} s and a tolerance of {EXACT:e} m/s",
+        "{} contacts of nine kinds under eight models and laws, drawn at random, {DURATION} s; truth: this \
+         program in double precision with steps of at most {:e} s and a tolerance of {EXACT:e} m/s",
         drawn.len(),
         STEPS[0]
     );

@@ -1,6 +1,6 @@
-//! What the public program does otherwise. Rule (23) with the cell of the centre of rotation found by truncation, so
-//! that a centre up to a cell left of the grid, or below it, is taken for one in its first cells and extrapolated from
-//! them; and grids of all sizes led at the centre of pressure of the finest.
+//! What the public program does otherwise. Rule (23) with the cell of the centre of rotation found by
+//! truncation, so that a centre up to a cell left of the grid, or below it, is taken for one in its first
+//! cells and extrapolated from them; and grids of all sizes led at the centre of pressure of the finest.
 
 use super::setup::PROFILE_BREAKS;
 use crate::contact::{Contact, Form, Model, TwistPoint};
@@ -15,7 +15,8 @@ pub(super) fn with_table(contact: Contact, n_ls: usize) -> Contact {
     Contact { model: Model::LimitSurface(std::sync::Arc::new(table), Form::Published), ..contact }
 }
 
-/// The contact under the twist that has its profile, Fig. 5, at `cop` [m] instead of at its own centre of pressure.
+/// The contact under the twist that has its profile, Fig. 5, at `cop` [m] instead of at its own centre of
+/// pressure.
 pub(super) fn led_at(mut contact: Contact, cop: [f64; 2]) -> Result<Contact, ParameterError> {
     let [vx, vy, w] = &contact.inputs.twist;
     // v_origin = v_cop - w z^ x c, linear between the break points of the three.

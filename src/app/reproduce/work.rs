@@ -1,4 +1,5 @@
-//! What accuracy costs: passes over the cells against the error, of steps fixed and adaptive and of explicit Euler.
+//! What accuracy costs: passes over the cells against the error, of steps fixed and adaptive and of explicit
+//! Euler.
 
 use std::time::Instant;
 
@@ -21,13 +22,14 @@ const IMPLICIT: [f64; 6] = [2e-3, 1e-3, 4e-4, DEFAULT_STEP, 1e-4, 5e-5];
 const TOLERANCES: [f64; 5] = [3e-5, 1e-5, 3e-6, 1e-6, 3e-7];
 /// Steps of explicit Euler [s].
 const EXPLICIT: [f64; 5] = [4e-5, 2e-5, 1e-5, 5e-6, 2.5e-6];
-/// The adaptive stiff solver of the paper: passes over the cells for 2 s, from 141 s of one core at 1.8e4 passes a
-/// second, and how far its final pose is from the converged one [m].
+/// The adaptive stiff solver of the paper: passes over the cells for 2 s, from 141 s of one core at 1.8e4
+/// passes a second, and how far its final pose is from the converged one [m].
 const STIFF: [f64; 2] = [2.5e6, 1e-6];
 /// Between times at which the converged path is known [s].
 const EVERY: f64 = 0.5;
 
-/// A method's setting: passes over the cells per simulated second, and error of the position [m]; none if it blew up.
+/// A method's setting: passes over the cells per simulated second, and error of the position [m]; none if it
+/// blew up.
 struct Point {
     setting: String,
     step: f64,
@@ -59,7 +61,8 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     let mut item = Item::new(
         "work_precision",
         "Work and precision",
-        "Ours: at equal accuracy an implicit step that eliminates the bristles cell by cell needs at least fifteen times fewer passes over the cells than explicit Euler.",
+        "Ours: at equal accuracy an implicit step that eliminates the bristles cell by cell needs at least \
+         fifteen times fewer passes over the cells than explicit Euler.",
     );
     let duration = context.full_or(1.0, 0.5);
     let mut table = Table::new(
@@ -124,14 +127,20 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
         }
     }
     item.measured = format!(
-        "For the error of the default step, explicit Euler takes {:.0} (Elasto-Plastic) and {:.0} times (LuGre) as many passes, where it does not blow up.",
+        "For the error of the default step, explicit Euler takes {:.0} (Elasto-Plastic) and {:.0} times \
+         (LuGre) as many passes, where it does not blow up.",
         ratios[0], ratios[1]
     );
-    item.note = "The stiff solver's point is the reference program's: 141 s of one core for 2 s at 1.8e4 passes a second, within 1e-6 m of the converged pose. Fixed steps above 0.35 ms are not taken while the Stribeck curve falls too steeply for them, so longer ones cost about the same. A tolerance pays for errors above 1e-6 m: its estimate is above all that of a first-order step.".into();
+    item.note = "The stiff solver's point is the reference program's: 141 s of one core for 2 s at 1.8e4 \
+     passes a second, within 1e-6 m of the converged pose. Fixed steps above 0.35 ms are not taken while the \
+     Stribeck curve falls too steeply for them, so longer ones cost about the same. A tolerance pays for \
+     errors above 1e-6 m: its estimate is above all that of a first-order step."
+        .into();
     item.pictures.push(Picture::new(charts, "Passes over the cells and error, in hand."));
     item.tables.push(table);
     item.parameters = format!(
-        "Fig. 29, f1, circle of 21 x 21 cells, {duration} s, double precision; error: largest distance from the path that an independent program converged, every {EVERY} s"
+        "Fig. 29, f1, circle of 21 x 21 cells, {duration} s, double precision; error: largest distance from \
+         the path that an independent program converged, every {EVERY} s"
     );
     item.seconds = start.elapsed().as_secs_f64();
     Ok(vec![item])

@@ -11,7 +11,8 @@ use crate::cpu::Cpu;
 use crate::engine::Engine;
 use crate::surfaces::publish;
 
-/// What was made, as one JSON object: `items`, each with at least `id`, `claim`, `measured`, `holds`, `seconds`.
+/// What was made, as one JSON object: `items`, each with at least `id`, `claim`, `measured`, `holds`,
+/// `seconds`.
 #[must_use]
 pub fn json(groups: &[(&'static str, Vec<Item>)], out: &Path, quick: bool, seconds: f64) -> Value {
     let items: Vec<Value> = groups.iter().flat_map(|(_, items)| items).map(Item::json).collect();
@@ -25,8 +26,8 @@ pub fn json(groups: &[(&'static str, Vec<Item>)], out: &Path, quick: bool, secon
     })
 }
 
-/// Writes `report.html`, and one CSV and the pictures of every item, into `out`, each complete or not at all, the page
-/// last.
+/// Writes `report.html`, and one CSV and the pictures of every item, into `out`, each complete or not at all,
+/// the page last.
 ///
 /// # Errors
 /// The file that could not be written, and why.
@@ -62,12 +63,17 @@ fn page(groups: &[(&'static str, Vec<Item>)], quick: bool, seconds: f64) -> Stri
     let (count, expected) = (all().count(), all().filter(|i| i.as_expected()).count());
     let how = if quick { " This is the quick version, with fewer and coarser runs." } else { "" };
     let intro = vec![
-        "Every figure and table of Waltersson & Karayiannidis, Planar Friction Modelling with LuGre Dynamics and Limit Surfaces, computed anew by bristle; all pictures are its own.".into(),
+        "Every figure and table of Waltersson & Karayiannidis, Planar Friction Modelling with LuGre Dynamics \
+         and Limit Surfaces, computed anew by bristle; all pictures are its own."
+            .into(),
         format!(
-            "{expected} of {count} entries are as they should be: the claim holds, or is known not to and why, and the numbers agree with published and converged ones. A claim holds if every number that stands for it meets its limit."
+            "{expected} of {count} entries are as they should be: the claim holds, or is known not to and \
+             why, and the numbers agree with published and converged ones. A claim holds if every number \
+             that stands for it meets its limit."
         ),
         format!(
-            "bristle {}, {} in double precision, {seconds:.0} s in all.{how} Data are in the CSV files beside this page, pictures in the SVG files.",
+            "bristle {}, {} in double precision, {seconds:.0} s in all.{how} Data are in the CSV files \
+             beside this page, pictures in the SVG files.",
             env!("CARGO_PKG_VERSION"),
             Cpu::new().info().adapter
         ),

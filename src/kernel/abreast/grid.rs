@@ -1,4 +1,5 @@
-//! Small grids side by side, one in each lane: [`crate::kernel::distributed`] with cell `i` of every contact in a group.
+//! Small grids side by side, one in each lane: [`crate::kernel::distributed`] with cell `i` of every contact
+//! in a group.
 
 use super::{Abreast, Bits};
 use crate::kernel::distributed::{Groups, Scratch, sweep_groups};
@@ -7,7 +8,8 @@ use crate::kernel::grid::Grid;
 use crate::kernel::three::{Mat3, Vec3};
 use crate::number::real::Real;
 
-/// Groups that are swept at a time, at most: what their loops leave for each other stays in the nearest cache.
+/// Groups that are swept at a time, at most: what their loops leave for each other stays in the nearest
+/// cache.
 const TOGETHER: usize = 24;
 
 /// The cells of the contacts, those of fewer cells filled up with cells that carry no pressure.

@@ -1,8 +1,9 @@
-//! The step of contacts side by side: [`crate::kernel::step`] with a contact in every lane, each at a stage and a time of its
-//! own. Twin: `shaders/step.wgsl`, whose sums are compensated in the same way.
+//! The step of contacts side by side: [`crate::kernel::step`] with a contact in every lane, each at a stage
+//! and a time of its own. Twin: `shaders/step.wgsl`, whose sums are compensated in the same way.
 //!
-//! A pass is what one sweep is to a contact alone: it finishes the stage that was solved, answers for the next one and
-//! takes a step of Newton. Lanes never see each other: what a contact does is the same in any company.
+//! A pass is what one sweep is to a contact alone: it finishes the stage that was solved, answers for the
+//! next one and takes a step of Newton. Lanes never see each other: what a contact does is the same in any
+//! company.
 #![allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
 
 use super::transform::{Transform, at};
@@ -88,7 +89,8 @@ pub struct Group<R: Real, B> {
     least_pivot: R,
     /// Largest [`Abreast::loading`] in this step.
     loading: R,
-    /// Lanes that take part in a pass, those of them that only finish what is pending, and those that begin a step.
+    /// Lanes that take part in a pass, those of them that only finish what is pending, and those that begin a
+    /// step.
     pub running: Bits,
     settling: Bits,
     begins: Bits,
@@ -217,7 +219,8 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         self.patch_twist.set(l, body.transform(q).twist(u).to_array());
     }
 
-    /// How angular against linear velocity and a body against its patch weigh in lane `l`, for a map with `L^2 = arm2` [m^2].
+    /// How angular against linear velocity and a body against its patch weigh in lane `l`, for a map with
+    /// `L^2 = arm2` [m^2].
     fn weigh(&mut self, l: usize, body: &body::Body, arm2: f64) {
         self.arm.set(l, arm2.sqrt());
         self.lightest.set(l, body.mass.min(body.inertia / arm2));
@@ -228,8 +231,8 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         self.mapped[l] == Some(f_n)
     }
 
-    /// Makes the pressure map of a contact in lane `l` anew at the start of `interval`, if that asks for one of another force; its bristles
-    /// `alone` are kept. Settled, if they must be.
+    /// Makes the pressure map of a contact in lane `l` anew at the start of `interval`, if that asks for one
+    /// of another force; its bristles `alone` are kept. Settled, if they must be.
     pub fn remap(&mut self, l: usize, contact: &Contact, interval: &Interval, alone: &mut B::Alone) {
         let Some(f_n) = interval.remap else { return };
         if self.is_mapped(l, f_n) {
@@ -370,8 +373,8 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         self.begins = 0;
     }
 
-    /// A slope over `s/v_s` that the Stribeck bell does not exceed: `k_g`; with a tolerance and `gamma = 2`, where a bristle
-    /// may be in the coming step.
+    /// A slope over `s/v_s` that the Stribeck bell does not exceed: `k_g`; with a tolerance and `gamma = 2`,
+    /// where a bristle may be in the coming step.
     #[inline(always)]
     fn slope(&self) -> R {
         if self.tolerance.is_none() {
@@ -533,8 +536,8 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         Events { stopped, failed, spent }
     }
 
-    /// Those of some lanes that may take no more steps. Not inlined: LLVM 22 ends with a segmentation fault where it has this
-    /// loop among the masks of AVX-512 (its pass "x86 domain reassignment").
+    /// Those of some lanes that may take no more steps. Not inlined: LLVM 22 ends with a segmentation fault
+    /// where it has this loop among the masks of AVX-512 (its pass "x86 domain reassignment").
     #[inline(never)]
     fn spent(&self, lanes: Bits) -> Bits {
         let spent = |l: usize| Bits::from(self.steps[l] >= self.budget[l]) << l;
@@ -555,8 +558,8 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         u.x.max(-u.x).max(u.y.max(-u.y)).max(self.arm * u.z.max(-u.z))
     }
 
-    /// What the estimates of first and third order may be at most: the tolerance, or a share of the speed where slow motion
-    /// decides what follows, as [`crate::kernel::step`] says.
+    /// What the estimates of first and third order may be at most: the tolerance, or a share of the speed
+    /// where slow motion decides what follows, as [`crate::kernel::step`] says.
     #[inline(always)]
     fn limits(&self, tolerance: R) -> [R; 2] {
         let (u, one) = (self.u, R::of(1.0));
@@ -566,9 +569,9 @@ impl<R: Real, B: Abreast<R>> Group<R, B> {
         [R::select(R::mask(self.creeps), relative, third), third]
     }
 
-    /// Which of the steps just done have too large an estimated error, or a stage that has not converged or may have several
-    /// solutions; those are as if they had not been. Chooses the next steps.
-    /// The increments of lanes that are led are of the friction over `f_N`, and the tolerance is of `mu_c f_N`.
+    /// Which of the steps just done have too large an estimated error, or a stage that has not converged or
+    /// may have several solutions; those are as if they had not been. Chooses the next steps. The increments
+    /// of lanes that are led are of the friction over `f_N`, and the tolerance is of `mu_c f_N`.
     #[inline(always)]
     fn judge(&mut self, done: Bits, mu_c: R) -> Bits {
         let Some(tolerance) = self.tolerance else { return 0 };

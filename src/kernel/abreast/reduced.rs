@@ -1,4 +1,5 @@
-//! The bristles of contacts side by side, one in each lane: the equations of [`crate::kernel::reduced`] over the number type.
+//! The bristles of contacts side by side, one in each lane: the equations of [`crate::kernel::reduced`] over
+//! the number type.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -385,13 +386,15 @@ impl<R: Real> Reduceds<R> {
         Bristle { zeta, step, y: Vec3::new(b, zero, zero), l: q, x, b: share, b_slope, d, tau }
     }
 
-    /// The root of `F(tau)`, as [`Reduced`] finds it, but from where the last one was; lanes that have theirs wait for the others.
+    /// The root of `F(tau)`, as [`Reduced`] finds it, but from where the last one was; lanes that have theirs
+    /// wait for the others.
     #[inline(always)]
     fn consistent_root(&self, m: &Drive<R>, inv_big_g: R, q: R, z0: Vec3<R>, z1: Vec3<R>, live: R::Mask) -> R {
         let (zero, one, half) = (R::of(0.0), R::of(1.0), R::of(0.5));
         let k = &self.k;
         let slips = R::and(k.s_ba.lt(z0.norm().0 * inv_big_g), live);
-        // A root of 0 is one only if `F` is not above 0 there, which is looked at when the search leaves on that side.
+        // A root of 0 is one only if `F` is not above 0 there, which is looked at when the search leaves on
+        // that side.
         let mut tau = R::select(slips, self.tau.min(one), one);
         let mut active = R::bits(slips);
         let (mut low, mut high, mut last) = (zero, one, one);

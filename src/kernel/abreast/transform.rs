@@ -1,4 +1,5 @@
-//! Maps from bodies' twists to their patches', a contact in each lane: [`crate::body::Transform`] over the number type.
+//! Maps from bodies' twists to their patches', a contact in each lane: [`crate::body::Transform`] over the
+//! number type.
 
 use crate::kernel::three::{Mat3, Vec3};
 use crate::number::real::Real;

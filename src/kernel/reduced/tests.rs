@@ -52,7 +52,8 @@ fn the_gain_is_the_derivative_of_the_resistance() {
                     let column: Vector3<f64> = gain.column(axis).into();
                     // Torques over the radius, so that all are of one size.
                     let level = |v: Vector3<f64>| Vector3::new(v.x, v.y, v.z / patch.radius());
-                    // A short difference may be rounding of the root, a long one may meet a kink of the look-up.
+                    // A short difference may be rounding of the root, a long one may meet a kink of the
+                    // look-up.
                     let error = [1e-6, 1e-5, 1e-4].map(|share| {
                         let h = scale * share * size;
                         let shifted = |h: f64| {
@@ -96,7 +97,8 @@ fn the_radius_is_by_the_rule_of_the_table() {
     assert_eq!(radius_of(&square, None).to_bits(), square.radius().to_bits());
 }
 
-/// Of maps that follow the force, on grids with and without a middle cell, a table knows the radius: it is linear in the pressure.
+/// Of maps that follow the force, on grids with and without a middle cell, a table knows the radius: it is
+/// linear in the pressure.
 #[test]
 fn the_radius_of_a_map_that_follows_the_force_is_by_the_rule() {
     for (nx, ny, height) in [(21, 21, 0.02), (12, 9, 0.02), (8, 8, 0.013)] {

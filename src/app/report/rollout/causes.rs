@@ -66,7 +66,9 @@ pub(super) fn part(run: &Run, parameters: &[(String, Vec<f64>)]) -> Part {
     let [by_rank, by_bins] = by_chance(run.fates.len());
     let mut table = Table::new(
         format!(
-            "\u{3c1}: rank correlation, -1 to 1. \u{3b7}: what the parameter decides in either direction, 0 to 1 (correlation ratio of ranks over bins). Of unrelated numbers one in twenty exceeds {by_rank:.2} and {by_bins:.2}."
+            "\u{3c1}: rank correlation, -1 to 1. \u{3b7}: what the parameter decides in either direction, 0 \
+             to 1 (correlation ratio of ranks over bins). Of unrelated numbers one in twenty exceeds \
+             {by_rank:.2} and {by_bins:.2}."
         ),
         &["parameter"],
     );
@@ -99,7 +101,8 @@ pub(super) fn part(run: &Run, parameters: &[(String, Vec<f64>)]) -> Part {
         chart.band(ink::OTHER, &x, &low, &high).line(Line::new(ink::TEXT, &x, &middle).width(2.0)).svg()
     };
     let panels = rows.iter().enumerate().flat_map(|(outcome, row)| row[..columns].iter().map(move |c| (outcome, *c)));
-    let caption = "The parameters that decide most, for the displacement and for the rotation, counter-clockwise up. Line and band: median and middle half of the contacts in bins of like counts.";
+    let caption = "The parameters that decide most, for the displacement and for the rotation, \
+     counter-clockwise up. Line and band: median and middle half of the contacts in bins of like counts.";
     let picture = Picture::new(panels.map(|(outcome, cause)| panel(outcome, cause)).collect(), caption);
     part.pictures.push(picture.key(&run.key()));
     part

@@ -1,4 +1,5 @@
-//! What became of the contacts: how far they moved and turned, what slipped and what spun, apart and together.
+//! What became of the contacts: how far they moved and turned, what slipped and what spun, apart and
+//! together.
 
 use super::super::run::Run;
 use crate::app::page::{Chart, Line, Part, Picture, Scale, Table, ink, short};
@@ -10,8 +11,8 @@ use crate::statistics::quantile;
 /// What stands in a table where there is no number.
 pub(super) const NONE: &str = "-";
 
-/// A scale for sizes on which their median stands apart from the least and the greatest, and its range, which has
-/// `limit` in it.
+/// A scale for sizes on which their median stands apart from the least and the greatest, and its range, which
+/// has `limit` in it.
 pub(super) fn scale(sizes: &[f64], limit: f64) -> (Scale, [f64; 2]) {
     let finite = || sizes.iter().copied().filter(|v| v.is_finite());
     let most = finite().fold(limit, f64::max);
@@ -102,7 +103,9 @@ pub(super) fn part(run: &Run) -> Part {
         both(run, [&displacement, &sizes], axes, [slipped, spun]),
     ];
     let caption = format!(
-        "Displacement and rotation alone: share of the contacts that moved less. Displacement is that of the body's point at the centre of pressure. Grey dashes: {slipped} mm and {spun:.0}\u{b0}, beyond which a contact has slipped and spun. What is below a scale of decades is drawn at its lower edge."
+        "Displacement and rotation alone: share of the contacts that moved less. Displacement is that of the \
+         body's point at the centre of pressure. Grey dashes: {slipped} mm and {spun:.0}\u{b0}, beyond which \
+         a contact has slipped and spun. What is below a scale of decades is drawn at its lower edge."
     );
     Part {
         id: "outcomes".into(),

@@ -85,7 +85,8 @@ pub(super) fn fields(context: &Context<'_>, case: usize, moments: [f64; 3]) -> R
         let below = format!("{:.0} % of the pressure slides", 100.0 * slip);
         panels.push(arrows(&format!("Bristles at {moment} s"), &below, 0.0118, contact.patch.grid().dx, 1.0, &field));
     }
-    let caption = "Deflection of the bristles of one pad under f1; an arrow of one and a half cells is \u{3bc}c. Red: at break-away and beyond.";
+    let caption = "Deflection of the bristles of one pad under f1; an arrow of one and a half cells is \
+     \u{3bc}c. Red: at break-away and beyond.";
     Ok(Picture::new(panels, caption))
 }
 

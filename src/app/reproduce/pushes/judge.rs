@@ -49,17 +49,18 @@ pub struct Judgement {
     pub fits: Vec<Fit>,
 }
 
-/// Reads `folder` and predicts every push, without a fit and by fits to a random half of the pushes of every set
-/// that leaves it out.
+/// Reads `folder` and predicts every push, without a fit and by fits to a random half of the pushes of every
+/// set that leaves it out.
 ///
 /// `folder` holds `supports.csv` (set, x, y, normal force, mu) and one CSV a set with the displacement of the
-/// centre of mass and the mean wrench of the pusher, both in the body frame at the centre of mass. Each of the three
-/// supports is a small square. A fit chooses the coefficient of friction of each surface, by the median size of the
-/// wrenches, and one height of the push, by the least mean angle. The height makes the distribution of the load: a
-/// push above the surface loads the supports that lie ahead.
+/// centre of mass and the mean wrench of the pusher, both in the body frame at the centre of mass. Each of
+/// the three supports is a small square. A fit chooses the coefficient of friction of each surface, by the
+/// median size of the wrenches, and one height of the push, by the least mean angle. The height makes the
+/// distribution of the load: a push above the surface loads the supports that lie ahead.
 ///
 /// # Errors
-/// A file that cannot be read, or a set without three supports that span a triangle or with fewer than two pushes.
+/// A file that cannot be read, or a set without three supports that span a triangle or with fewer than two
+/// pushes.
 pub fn judge(folder: &Path) -> Result<Judgement, Error> {
     let pushes = read(folder)?;
     let mut fitted = vec![[0.0; 2]; pushes.len()];

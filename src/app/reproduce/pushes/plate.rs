@@ -40,9 +40,9 @@ impl Push {
 
     /// Predicted wrench [-] under `mu` [-] for a push at `height` [m] above the surface.
     ///
-    /// With load shares `p` and `u_i` the force that support `i` takes per `mu p_i`, the moments balance where
-    /// `sum p_i = 1` and `sum p_i (x_i - height mu u_i)` is the centre of pressure at rest: a push above the
-    /// surface loads what lies ahead. A support that would be pulled down carries nothing.
+    /// With load shares `p` and `u_i` the force that support `i` takes per `mu p_i`, the moments balance
+    /// where `sum p_i = 1` and `sum p_i (x_i - height mu u_i)` is the centre of pressure at rest: a push
+    /// above the surface loads what lies ahead. A support that would be pulled down carries nothing.
     pub fn predicted(&self, mu: f64, height: f64) -> Vector3<f64> {
         let mut balance = self.balance;
         for row in 0..2 {
@@ -61,12 +61,12 @@ impl Push {
     }
 }
 
-/// Reads `supports.csv` (set, x, y, normal force, mu) and one CSV a set with the displacement of the centre of mass
-/// and the mean wrench of the pusher.
+/// Reads `supports.csv` (set, x, y, normal force, mu) and one CSV a set with the displacement of the centre
+/// of mass and the mean wrench of the pusher.
 ///
 /// # Errors
-/// A file that cannot be read, a set without exactly three supports or with all in one line, or with fewer than two
-/// pushes.
+/// A file that cannot be read, a set without exactly three supports or with all in one line, or with fewer
+/// than two pushes.
 pub fn read(folder: &Path) -> Result<Vec<Push>, Error> {
     let wrong = |name: &str, reason: String| Error::Pushes { path: folder.join(name), reason };
     let open = |name: &str| {
@@ -102,8 +102,9 @@ pub fn read(folder: &Path) -> Result<Vec<Push>, Error> {
         for row in open(&file)?.deserialize() {
             let (dx, dy, turn, fx, fy, tau, _samples): (f64, f64, f64, f64, f64, f64, f64) =
                 row.map_err(|e| wrong(&file, e.to_string()))?;
-            // The wrench is a mean over the push in the moving body's frame, the displacement one of its first
-            // frame: the steady twist that makes it is seen from half-way, turned back by half the angle.
+            // The wrench is a mean over the push in the moving body's frame, the displacement one of its
+            // first frame: the steady twist that makes it is seen from half-way, turned back by half the
+            // angle.
             let (sin, cos) = (-0.5 * turn).sin_cos();
             let twist = Twist::new(cos * dx - sin * dy, sin * dx + cos * dy, turn);
             let column = |[x, y, ..]: [f64; 4]| {

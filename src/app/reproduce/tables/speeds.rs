@@ -119,7 +119,8 @@ pub(super) const fn nodes(n_ls: usize) -> usize {
     (4 * n_ls + 1) * (n_ls + 1)
 }
 
-/// Nodes of a table as the paper makes it: for every one four sums over the cells, one a corner of the cell of the CoR.
+/// Nodes of a table as the paper makes it: for every one four sums over the cells, one a corner of the cell
+/// of the CoR.
 pub(super) fn direct(contact: &Contact, nodes: usize) {
     let cells: Vec<[f64; 3]> = contact.patch.cells().iter().map(|c| [c.x, c.y, c.w]).collect();
     for node in 0..nodes {
