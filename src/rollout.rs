@@ -426,12 +426,13 @@ fn publish(partial: &Path, options: &Options, held: File) -> Result<(), RolloutE
 }
 
 /// Removes from a complete run what is not part of it: what a publication that was cut off has left, or a
-/// page that was.
+/// page or one of its pictures that was.
 fn tidy(run: &Path) -> Result<(), RolloutError> {
     for entry in fs::read_dir(run).map_err(io(run))? {
         let name = entry.map_err(io(run))?.file_name();
         let name = name.to_string_lossy();
-        let is_page = name.starts_with("report.html.") && name.ends_with(".partial");
+        let is_page =
+            ["report.html.", "report_"].iter().any(|page| name.starts_with(page)) && name.ends_with(".partial");
         if is_page || [spool::DIRECTORY, LOCK, REPLACED].contains(&&*name) {
             remove(&run.join(&*name))?;
         }

@@ -245,7 +245,7 @@ fn a_run_that_was_cut_off_at_its_end_is_tidied() {
     let lock = |run: &Path| fs::write(run.join(LOCK), "").unwrap();
     type Cut<'a> = &'a dyn Fn();
     let aside = || fs::rename(&out, &beside).unwrap();
-    let cuts: [Cut<'_>; 7] = [
+    let cuts: [Cut<'_>; 8] = [
         // Before its place: with all raw files, with some, without, and when the old run has gone aside.
         &|| (aside(), raw(&beside, &["pose", "twist", "progress.json"]), lock(&beside)).0,
         &|| (aside(), raw(&beside, &["twist"]), lock(&beside)).0,
@@ -254,6 +254,7 @@ fn a_run_that_was_cut_off_at_its_end_is_tidied() {
         // In its place, beside the old run, and as earlier versions left it.
         &|| old(&out),
         &|| fs::write(out.join("report.html.17.partial"), "<html>").unwrap(),
+        &|| fs::write(out.join("report_slip.svg.17.partial"), "<svg").unwrap(),
         &|| (raw(&out, &["pose", "progress.json"]), lock(&out)).0,
     ];
     for (i, cut) in cuts.iter().enumerate() {
