@@ -52,7 +52,7 @@ pub const THIRD_ORDER_SHARE: f64 = 0.2;
 /// the speed,
 pub const RELATIVE_TOLERANCE: f64 = 0.05;
 /// but is never asked to be below this share of the tolerance.
-pub const LEAST_TOLERANCE: f64 = 0.01;
+pub const LEAST_TOLERANCE: f64 = 0.005;
 /// Slow motion decides when a reduced bristle that carries more than this share of its limit breaks loose.
 pub const NEAR_SLIP: f64 = 0.7;
 /// With a tolerance: a stage has one solution where its matrix less this share of the mass is positive
