@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::body::{Body, Kind};
 use crate::error::{ParameterError, check};
-use crate::friction::Friction;
+use crate::friction::{Friction, Law};
 use crate::limit_surface::{Surface, Table};
 use crate::patch::{Exponent, Hertz, Patch};
 use crate::planar::{Pose, Twist};
@@ -51,7 +51,7 @@ impl Model {
     }
 }
 
-/// The Elasto-Plastic form of the reduced model; without effect on LuGre.
+/// The form of the reduced model under laws with an elastic range; without effect on others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Form {
     /// As published, `docs/model.md` (70): not elastic below break-away on a limit surface, so contacts creep
@@ -64,9 +64,9 @@ pub enum Form {
 }
 
 impl Form {
-    /// Whether a bristle is elastic below break-away: one of this form under the law Elasto-Plastic.
-    pub(crate) fn is_elastic(self, elasto_plastic: bool) -> bool {
-        elasto_plastic && self == Self::Consistent
+    /// Whether a bristle of this form is elastic below break-away under `law`.
+    pub(crate) fn is_elastic(self, law: Law) -> bool {
+        law.is_elastic() && self == Self::Consistent
     }
 }
 
@@ -340,7 +340,8 @@ impl Contact {
         starts.then(|| self.friction.mu_c / (self.friction.sigma0 * speed))
     }
 
-    /// Interval `i` of a [`Contact::timeline`], with constant friction coefficients filled in.
+    /// Interval `i` of a [`Contact::timeline`], with constant friction coefficients filled in, and
+    /// coefficients that the law does not read set to values without effect.
     #[must_use]
     pub fn interval(&self, timeline: &Timeline<'_>, i: usize) -> Interval {
         let mut interval = timeline.interval(i);
@@ -349,6 +350,9 @@ impl Contact {
         }
         if self.inputs.mu_s.is_none() {
             interval.c[slot::MU_S][0] = self.friction.mu_s;
+        }
+        if !self.friction.law.has_stribeck_curve() {
+            interval.copy_input(slot::MU_C, slot::MU_S);
         }
         interval
     }

@@ -1,33 +1,30 @@
-//! The CPU engine: one contact after another on every core, cells side by side in vector registers.
+//! The CPU engine: contacts on every core, in vector registers of which a lane holds a cell, or a contact with few
+//! bristles.
 
-mod abreast;
-mod row;
+mod output;
+mod pack;
+mod run;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 
-use crate::contact::{Contact, Model};
+use crate::contact::Contact;
 use crate::engine::{Engine, EngineInfo, Plan, Progress, Trajectories, validate};
 use crate::error::EngineError;
-use crate::kernel::bristles::Bristles;
-use crate::kernel::grid::Grid;
-use crate::kernel::reduced::Reduced;
-use crate::kernel::step::{Failed, Inputs, Solver};
 use crate::number::real::{Lanes, Real};
 pub use crate::number::simd::Simd;
 #[cfg(target_arch = "x86_64")]
 use crate::number::x86::{Avx2F32, Avx2F64, Avx512F32, Avx512F64};
-use crate::schedule::slot;
-use abreast::{Runner, companies, is_abreast};
-use row::{Row, Seat};
+use output::{Row, Task};
+use pack::{has_few_bristles, pack};
+use run::{Runner, run};
 
 /// Lanes of the widest vectors.
 const MOST_LANES: usize = 16;
 
-/// The CPU engine. Its numbers are those of the cells' arithmetic; the body's equations are in double
-/// precision, but for contacts with few bristles, which are stepped side by side in its numbers with
+/// The CPU engine. The cells of a grid are in its numbers and the body's equations in double precision; contacts
+/// with few bristles are stepped one in each lane, and as a whole in its numbers. Pose, twist and bristles are
 /// compensated sums.
 #[derive(Clone, Copy, Debug)]
 pub struct Cpu {
@@ -79,36 +76,20 @@ impl Cpu {
         self.simd
     }
 
-    /// What makes a contact's bristles in these numbers.
-    fn maker(self) -> fn(&Contact, Vec<usize>) -> Box<dyn Bristles> {
-        match (self.numbers, self.simd) {
-            (Numbers::Reference, _) => bristles::<f64>,
-            #[cfg(target_arch = "x86_64")]
-            (Numbers::Double, Simd::Avx512) => bristles::<Avx512F64>,
-            #[cfg(target_arch = "x86_64")]
-            (Numbers::Double, Simd::Avx2) => bristles::<Avx2F64>,
-            (Numbers::Double, _) => bristles::<Lanes<f64>>,
-            #[cfg(target_arch = "x86_64")]
-            (Numbers::Single, Simd::Avx512) => bristles::<Avx512F32>,
-            #[cfg(target_arch = "x86_64")]
-            (Numbers::Single, Simd::Avx2) => bristles::<Avx2F32>,
-            (Numbers::Single, _) => bristles::<Lanes<f32>>,
-        }
-    }
-
-    /// What steps contacts side by side in these numbers, and how many.
+    /// What steps contacts in these numbers, and in how many lanes.
     fn runner(self) -> (Runner, usize) {
         match (self.numbers, self.simd) {
+            (Numbers::Reference, _) => (run::<f64>, 1),
             #[cfg(target_arch = "x86_64")]
-            (Numbers::Single, Simd::Avx512) => (abreast::simulate::<Avx512F32>, Avx512F32::LANES),
+            (Numbers::Double, Simd::Avx512) => (run::<Avx512F64>, Avx512F64::LANES),
             #[cfg(target_arch = "x86_64")]
-            (Numbers::Single, Simd::Avx2) => (abreast::simulate::<Avx2F32>, Avx2F32::LANES),
-            (Numbers::Single, _) => (abreast::simulate::<Lanes<f32>>, Lanes::<f32>::LANES),
+            (Numbers::Double, Simd::Avx2) => (run::<Avx2F64>, Avx2F64::LANES),
+            (Numbers::Double, _) => (run::<Lanes<f64>>, Lanes::<f64>::LANES),
             #[cfg(target_arch = "x86_64")]
-            (_, Simd::Avx512) => (abreast::simulate::<Avx512F64>, Avx512F64::LANES),
+            (Numbers::Single, Simd::Avx512) => (run::<Avx512F32>, Avx512F32::LANES),
             #[cfg(target_arch = "x86_64")]
-            (_, Simd::Avx2) => (abreast::simulate::<Avx2F64>, Avx2F64::LANES),
-            _ => (abreast::simulate::<Lanes<f64>>, Lanes::<f64>::LANES),
+            (Numbers::Single, Simd::Avx2) => (run::<Avx2F32>, Avx2F32::LANES),
+            (Numbers::Single, _) => (run::<Lanes<f32>>, Lanes::<f32>::LANES),
         }
     }
 }
@@ -134,21 +115,15 @@ impl Engine for Cpu {
             .zip(out.slip.chunks_mut(frames))
             .map(|((((pose, twist), wrench), normal_force), slip)| Row { pose, twist, wrench, normal_force, slip });
         let ends = out.status.iter_mut().zip(&mut bristles);
-        let seats = contacts.iter().zip(rows).zip(ends).map(|((contact, row), (status, bristles))| Seat {
+        let tasks = contacts.iter().zip(rows).zip(ends).map(|((contact, row), (status, bristles))| Task {
             contact,
             row,
             status,
             bristles,
         });
         let (run, lanes) = self.runner();
-        let reference = matches!(self.numbers, Numbers::Reference);
-        let (abreast, alone): (Vec<_>, Vec<_>) =
-            seats.partition(|seat: &Seat<'_>| !reference && is_abreast(seat.contact));
-        let jobs = alone.into_iter().map(Job::Alone).chain(companies(abreast, lanes).into_iter().map(Job::Abreast));
-        jobs.collect::<Vec<_>>().into_par_iter().for_each(|job| match job {
-            Job::Alone(seat) => simulate(seat, self.maker(), plan, progress, &stop),
-            Job::Abreast(seats) => run(seats, plan, progress, &stop),
-        });
+        let packs = pack(tasks.collect(), lanes);
+        packs.into_par_iter().for_each(|tasks| run(tasks, plan, progress, &stop));
         if stop.into_inner() {
             return Err(EngineError::Stopped);
         }
@@ -159,74 +134,9 @@ impl Engine for Cpu {
     }
 }
 
-/// The bristles of `contact`, the cells `active` of a grid ([`Contact::active_cells`]) in numbers `R`.
-pub fn bristles<R: Real + 'static>(contact: &Contact, active: Vec<usize>) -> Box<dyn Bristles> {
-    match &contact.model {
-        Model::Distributed => Box::new(Grid::<R>::new(contact, active)),
-        Model::Ellipsoid(form) => Box::new(Reduced::new(contact, None, *form)),
-        Model::LimitSurface(table, form) => Box::new(Reduced::new(contact, Some(Arc::clone(table)), *form)),
-    }
-}
-
-/// What one thread does at a time.
-enum Job<'a> {
-    /// A contact by itself.
-    Alone(Seat<'a>),
-    /// Contacts with few bristles, side by side.
-    Abreast(Vec<Seat<'a>>),
-}
-
-/// Steps one contact through the whole plan.
-fn simulate(
-    seat: Seat<'_>,
-    bristles: fn(&Contact, Vec<usize>) -> Box<dyn Bristles>,
-    plan: &Plan,
-    progress: &Progress<'_>,
-    stop: &AtomicBool,
-) {
-    let Seat { contact, mut row, .. } = seat;
-    let timeline = contact.timeline(&plan.samples);
-    let mut solver = Solver::new(contact, bristles(contact, contact.active_cells(&timeline)), plan, timeline.len());
-    let mut run = || -> Result<(), Failed> {
-        let mut frame = 0;
-        for i in 0..timeline.len() {
-            let interval = contact.interval(&timeline, i);
-            if i == 0 {
-                solver.remap(&interval);
-                sample(&mut row, 0, &mut solver, &interval.inputs(0.0))?;
-            }
-            solver.advance(&interval)?;
-            if interval.record {
-                frame += 1;
-                sample(&mut row, frame, &mut solver, &interval.inputs(interval.length))?;
-                if !progress(1) {
-                    stop.store(true, Ordering::Relaxed);
-                }
-            }
-            if stop.load(Ordering::Relaxed) {
-                return Err(Failed);
-            }
-        }
-        Ok(())
-    };
-    // A failed contact has said so in its status; its later samples stay NaN.
-    let _failed = run();
-    *seat.status = solver.status;
-    if plan.keep_bristles {
-        *seat.bristles = solver.bristles.states();
-    }
-}
-
-/// Writes sample `frame` of the solver's state at inputs `v`.
-fn sample(row: &mut Row<'_>, frame: usize, solver: &mut Solver<'_>, v: &Inputs) -> Result<(), Failed> {
-    let seen = solver.sample(v)?;
-    row.write(frame, solver.q, seen, v[slot::F_N]);
-    Ok(())
-}
-
 /// How many contacts like this one are stepped at the same time.
 pub(crate) fn at_a_time(contact: &Contact) -> usize {
-    rayon::current_num_threads() * if is_abreast(contact) { MOST_LANES } else { 1 }
+    rayon::current_num_threads() * if has_few_bristles(contact) { MOST_LANES } else { 1 }
 }
 
 /// The processor's name, as the machine tells it, and the threads that compute.

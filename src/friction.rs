@@ -1,26 +1,76 @@
 //! The friction of one bristle: parameters with units, and their validation.
 //!
-//! The equations that both engines run are in `src/kernel/friction.rs` and
-//! `shaders/friction.wgsl`; this file holds what a user sets.
+//! The equations that both engines run are in `src/solver/laws` and `shaders/laws`; this file holds what a user
+//! sets.
 
 use crate::error::{ParameterError, check};
 
-/// Which ordinary differential equation a bristle follows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Law {
-    /// LuGre (Canudas de Wit et al. 1995), `docs/model.md` (9): plastic from the first micrometre, so that a
-    /// contact creeps under an oscillating load below break-away.
-    LuGre,
-    /// Elasto-Plastic (Dupont et al. 2002), `docs/model.md` (10): elastic below `s_ba` of the break-away
-    /// deflection, so that sticking contacts do not drift. The default.
-    #[default]
-    ElastoPlastic,
+/// The registry of the bristle laws, a line each: variant and type; key in files; the file of that stem in
+/// `src/solver/laws` and in `shaders/laws`; whether bristles are elastic up to a share `s_ba` of their limit;
+/// whether the limit follows the Stribeck curve or is `mu_c`; whether `sigma1` and `sigma2` add to the force;
+/// a sentence for the documentation.
+macro_rules! laws {
+    ($then:ident) => {
+        $then! {
+            LuGre, "lugre", lugre, elastic: false, stribeck: true, damping: true,
+                "LuGre (Canudas de Wit et al. 1995): creeps under an oscillating load below break-away.";
+            ElastoPlastic, "elasto-plastic", elasto_plastic, elastic: true, stribeck: true, damping: true,
+                "Elasto-Plastic (Dupont et al. 2002): elastic below break-away, so that nothing drifts. The default.";
+        }
+    };
 }
+pub(crate) use laws;
+
+macro_rules! law_enum {
+    ($($law:ident, $key:literal, $file:ident, elastic: $elastic:literal, stribeck: $stribeck:literal,
+        damping: $damping:literal, $doc:literal;)+) => {
+        /// Which ordinary differential equation a bristle follows, `docs/model.md` (9) and (10).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Deserialize, schemars::JsonSchema)]
+        pub enum Law {
+            $(#[doc = $doc] #[serde(rename = $key)] $law,)+
+        }
+
+        impl Law {
+            /// All laws.
+            pub const ALL: &[Self] = &[$(Self::$law,)+];
+
+            /// The name in files.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$law => $key,)+ }
+            }
+
+            /// Whether bristles below a share `s_ba` of their limit are elastic. If not, they slip under any load,
+            /// however small, so that a contact at rest creeps.
+            #[must_use]
+            pub const fn is_elastic(self) -> bool {
+                match self { $(Self::$law => $elastic,)+ }
+            }
+
+            /// Whether the limit of a bristle falls with the speed, as the Stribeck curve says.
+            pub(crate) const fn has_stribeck_curve(self) -> bool {
+                match self { $(Self::$law => $stribeck,)+ }
+            }
+
+            /// Whether the damping `sigma1` and the viscous coefficient `sigma2` add to the force.
+            const fn has_damping(self) -> bool {
+                match self { $(Self::$law => $damping,)+ }
+            }
+        }
+    };
+}
+laws!(law_enum);
 
 impl Law {
-    /// Whether a bristle slips back under any load, however small, so that a contact at rest creeps.
-    pub(crate) fn creeps(self) -> bool {
-        self == Self::LuGre
+    /// The static coefficient as the law reads it: `mu_c` without a Stribeck curve.
+    pub(crate) const fn static_coefficient(self, mu_c: f64, mu_s: f64) -> f64 {
+        if self.has_stribeck_curve() { mu_s } else { mu_c }
+    }
+}
+
+impl Default for Law {
+    fn default() -> Self {
+        Self::ElastoPlastic
     }
 }
 
@@ -104,6 +154,13 @@ impl Friction {
         positive("friction.gamma", self.gamma)?;
         positive("friction.v_s", self.v_s)?;
         check("friction.s_ba", self.s_ba, "0 <= s_ba < 1", (0.0..1.0).contains(&self.s_ba))
+    }
+
+    /// The parameters as the law reads them: what it has no use for is set to a value without effect.
+    pub(crate) fn as_the_law_reads_them(&self) -> Self {
+        let Self { law, sigma1, sigma2, mu_c, mu_s, .. } = *self;
+        let [sigma1, sigma2] = if law.has_damping() { [sigma1, sigma2] } else { [0.0; 2] };
+        Self { sigma1, sigma2, mu_s: law.static_coefficient(mu_c, mu_s), ..*self }
     }
 
     /// Passivity margin [s/m]: `sigma2 - sigma1 (mu_s - mu_c)/mu_c`, `docs/model.md` (14).

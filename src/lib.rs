@@ -63,7 +63,6 @@ pub mod friction;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod input;
-mod kernel;
 pub mod limit_surface;
 mod number;
 pub mod patch;
@@ -73,6 +72,7 @@ pub mod random;
 pub mod rollout;
 pub mod scenario;
 pub mod schedule;
+mod solver;
 pub mod statistics;
 pub mod surfaces;
 

@@ -51,6 +51,7 @@ impl Contact {
     fn first_stribeck(&self, speed: f64) -> f64 {
         let [mu_c, mu_s] = [(&self.inputs.mu_c, self.friction.mu_c), (&self.inputs.mu_s, self.friction.mu_s)]
             .map(|(signal, constant)| signal.as_ref().map_or(constant, |signal| signal.value(0.0)));
+        let mu_s = self.friction.law.static_coefficient(mu_c, mu_s);
         mu_c + (mu_s - mu_c) * (-(speed / self.friction.v_s).powf(self.friction.gamma)).exp()
     }
 

@@ -7,10 +7,9 @@ use super::shader::{Reduced, Shape, Variant};
 use crate::contact::{Contact, Form, Model};
 use crate::engine::Plan;
 use crate::error::EngineError;
-use crate::friction::Law;
-use crate::kernel::step::FRESH_STEP;
 use crate::patch::Exponent;
 use crate::schedule::Timeline;
+use crate::solver::constants::FRESH_STEP;
 
 /// Pairs of cells that one lane can hold; with 256 lanes this is a grid of 128 x 128.
 const MOST_PAIRS: u32 = 32;
@@ -55,7 +54,7 @@ impl<'a> Item<'a> {
         let friction = &self.contact.friction;
         Ok(Variant {
             shape,
-            elasto_plastic: friction.law == Law::ElastoPlastic,
+            elasto_plastic: friction.law.is_elastic(),
             gaussian: friction.gamma == 2.0,
             adaptive: plan.tolerance.is_some(),
             reduced: reduced.map(|(ellipsoid, form)| Reduced { ellipsoid, consistent: form == Form::Consistent }),

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use crate::contact::{Carry, Contact, Model, radius_of, reshapes};
 use crate::error::EngineError;
-use crate::friction::Law;
 use crate::gpu::Gpu;
 use crate::limit_surface::{Rule, Table};
 use crate::patch::Patch;
@@ -61,9 +60,7 @@ impl Map {
         let of = |map: &Self| [map.radius, map.viscous];
         let consistent = match contact.model {
             Model::Distributed => false,
-            Model::LimitSurface(_, form) | Model::Ellipsoid(form) => {
-                form.is_elastic(contact.friction.law == Law::ElastoPlastic)
-            }
+            Model::LimitSurface(_, form) | Model::Ellipsoid(form) => form.is_elastic(contact.friction.law),
         };
         Carry::new(consistent, of(before), of(self))
     }

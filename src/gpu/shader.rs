@@ -6,16 +6,17 @@ use crate::body::Kind;
 use crate::contact::{BENDS, STICKS};
 use crate::engine::Reason;
 use crate::friction::STRIBECK_X_MIN;
-use crate::kernel::bristles::{LEAST_REACH, STRAIGHT};
-use crate::kernel::friction::{FALLING, FALLING_FROM, FLATTEST};
-use crate::kernel::step::{
-    ARMS, AROUND, CHANGE, ERROR_CONSTANT, FRESH_STEP, KAPPA, LEAST_TOLERANCE, MASS_MARGIN, NEAR_SLIP, NEWTON_MOST,
-    NEWTON_TOLERANCE, PULL, RELATIVE_TOLERANCE, RETREAT, SAFETY, SHORTEST_CHOSEN_STEP, SHORTEST_RULED_STEP,
-    SHORTEST_TRIED_STEP, THIRD_ORDER_SHARE,
-};
 use crate::limit_surface::{ORDERS, Rule};
 use crate::number::real::Real;
 use crate::patch::{A_MIN, K_MIN};
+use crate::solver::bristles::{LEAST_TRUST_RADIUS as LEAST_REACH, MAX_TURN as STRAIGHT};
+use crate::solver::constants::{
+    ERROR_CONSTANT, EXTRAPOLATION as PULL, FRESH_STEP, KAPPA, LEAST_TOLERANCE, LEVER_MARGIN as ARMS, MASS_MARGIN,
+    NEAR_SLIP, NEWTON_MOST, NEWTON_TOLERANCE, RELATIVE_TOLERANCE, SAFETY, SHORTEST_CHOSEN_STEP, SHORTEST_RULED_STEP,
+    SHORTEST_TRIED_STEP, SHRINK_ON_FAILURE as RETREAT, SPEED_MARGIN as AROUND, STEP_CHANGE_LIMITS as CHANGE,
+    THIRD_ORDER_SHARE,
+};
+use crate::solver::friction::{FALLING, FALLING_FROM, FLATTEST};
 
 /// The shape of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

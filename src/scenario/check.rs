@@ -3,7 +3,7 @@
 
 use super::number::Number;
 use super::shapes::{Inertia, OneOrTwo, ShapeName};
-use super::spec::{BodySpec, InputsSpec, KindName, LawName, ModelName, Spec, SurfaceName};
+use super::spec::{BodySpec, InputsSpec, KindName, ModelName, Spec, SurfaceName};
 use crate::error::ParameterError;
 use crate::friction::{STIFFEST, STIFFNESS};
 use crate::limit_surface::MAX_N_LS;
@@ -50,7 +50,7 @@ fn contact(spec: &Spec) -> Check {
         let own = [("contact.surface", c.surface.is_some()), ("contact.form", c.form.is_some())];
         return first(&[&own[..], &table].concat()).map_or(Ok(()), |key| Err(unused(key, "model = \"reduced\"")));
     }
-    if c.form.is_some() && spec.friction.law != LawName::ElastoPlastic {
+    if c.form.is_some() && !spec.friction.law.is_elastic() {
         return Err(unused("contact.form", "friction.law = \"elasto-plastic\""));
     }
     if c.surface == Some(SurfaceName::Ellipsoid)

@@ -5,12 +5,12 @@ use super::number::Number;
 use super::patches::Patches;
 use super::shapes::Inertia;
 use super::signal::SignalSpec;
-use super::spec::{BodySpec, BristlesName, FrictionSpec, InputsSpec, KindName, LawName, ModelName, PointName, Spec};
+use super::spec::{BodySpec, BristlesName, FrictionSpec, InputsSpec, KindName, ModelName, PointName, Spec};
 use super::tables::{self, Tables};
 use crate::body::{Body, Kind};
 use crate::contact::{Bristles, Contact, Initial, Inputs, Model, TwistPoint};
 use crate::error::ParameterError;
-use crate::friction::{Friction, Law};
+use crate::friction::Friction;
 use crate::planar::{Pose, Twist};
 use crate::schedule::Signal;
 
@@ -80,10 +80,7 @@ fn friction(spec: &FrictionSpec, inputs: &Inputs, d: &mut Drawer) -> Friction {
         (None, None) => mu_c * number("mu_s_over_mu_c", &spec.mu_s_over_mu_c, MU_S_OVER_MU_C),
     };
     let friction = Friction {
-        law: match spec.law {
-            LawName::LuGre => Law::LuGre,
-            LawName::ElastoPlastic => Law::ElastoPlastic,
-        },
+        law: spec.law,
         sigma0: number("sigma0", &spec.sigma0, table.sigma0),
         sigma1: number("sigma1", &spec.sigma1, table.sigma1),
         sigma2: number("sigma2", &spec.sigma2, table.sigma2),

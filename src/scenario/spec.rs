@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::friction::Law;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -208,25 +209,13 @@ pub struct PatchSpec {
     pub update: Option<f64>,
 }
 
-/// Bristle law.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-pub enum LawName {
-    /// LuGre: creeps under an oscillating load below break-away.
-    #[serde(rename = "lugre")]
-    LuGre,
-    /// Elasto-Plastic: elastic below break-away, so that sticking contacts do not drift. The default.
-    #[default]
-    #[serde(rename = "elasto-plastic")]
-    ElastoPlastic,
-}
-
 /// Friction parameters (Table I of Waltersson & Karayiannidis with p = 1 where not given).
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FrictionSpec {
     /// The bristle law.
     #[serde(default)]
-    pub law: LawName,
+    pub law: Law,
     /// Bristle stiffness per unit normal force [1/m], > 0; 1e6.
     pub sigma0: Option<Number>,
     /// Bristle damping per unit normal force [s/m], >= 0; 8e2.

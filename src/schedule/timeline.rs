@@ -47,6 +47,14 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// Makes input `to` the same as input `from`.
+    pub(crate) fn copy_input(&mut self, from: usize, to: usize) {
+        self.c[to] = self.c[from];
+        self.terms.retain(|term| term.slot != to);
+        let copies: Vec<Term> = self.terms.iter().filter(|t| t.slot == from).map(|t| Term { slot: to, ..*t }).collect();
+        self.terms.extend(copies);
+    }
+
     /// All inputs at local time `tau` [s]; a negative normal force is no contact, 0.
     #[must_use]
     pub fn inputs(&self, tau: f64) -> [f64; slot::COUNT] {

@@ -4,8 +4,8 @@ use crate::contact::Contact;
 use crate::engine::{Status, share};
 use crate::planar::{Pose, Twist, Wrench};
 
-/// A contact and where its results go.
-pub struct Seat<'a> {
+/// A contact to step, and where its results go.
+pub struct Task<'a> {
     pub contact: &'a Contact,
     pub row: Row<'a>,
     pub status: &'a mut Status,
@@ -23,8 +23,8 @@ pub struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Writes sample `frame`: pose; twist, wrench and slipping share; normal force.
-    pub fn write(&mut self, frame: usize, q: Pose, (u, wrench, slip): (Twist, Wrench, f64), f_n: f64) {
+    /// Writes sample `frame`: pose, twist, wrench and slipping share; normal force.
+    pub fn write(&mut self, frame: usize, (q, u, wrench, slip): (Pose, Twist, Wrench, f64), f_n: f64) {
         self.pose[frame] = q.to_array();
         self.twist[frame] = u.to_array();
         self.wrench[frame] = wrench.to_array();

@@ -1,8 +1,11 @@
 use approx::assert_relative_eq;
 
 use super::*;
-use crate::kernel::step::KAPPA;
 use crate::random::Draw;
+use crate::solver::cell::{self, CellTrial};
+use crate::solver::constants::KAPPA;
+use crate::solver::laws::{self, with_law};
+use crate::solver::transition::{in_transition, plastic_share, transition_root};
 
 fn friction(law: Law, gamma: f64) -> Friction {
     Friction { law, gamma, mu_s: 1.3, mu_c: 0.9, ..Friction::default() }
@@ -16,36 +19,28 @@ fn stage(f: &Friction, a: f64) -> Stage<f64> {
         mu_c: f.mu_c,
         mu_d: f.mu_s - f.mu_c,
         chi: 1.0,
-        pull: 1.0,
+        extrapolation: 1.0,
     }
 }
 
-/// The bristle after one stage: the cell by itself, as a sweep takes it apart.
-fn bristle<R: Real>(k: &Consts<R>, st: &Stage<R>, m: &Motion<R>, zx: R, zy: R) -> (Trial<R>, Slip<R>) {
-    let t = trial(k, st, m, zx, zy);
-    let (off, on) = (slip(k, &t), ramp_root(k, t.len / t.g, t.push / t.g).slip(k));
-    let mask = on_ramp(k, &t);
-    let pick = |on, off| R::select(mask, on, off);
-    let z = if k.elasto_plastic {
-        Slip {
-            d: pick(on.d, off.d),
-            stiff: pick(on.stiff, off.stiff),
-            xb: pick(on.xb, off.xb),
-            xs: pick(on.xs, off.xs),
-        }
-    } else {
-        off
-    };
-    (t, z)
+/// The bristle after one stage: the cell by itself.
+fn bristle<R: Real>(k: &Consts<R>, st: &Stage<R>, m: &Motion<R>, zx: R, zy: R) -> (CellTrial<R>, Slip<R>) {
+    let c = with_law!(k.law, L => cell::trial::<R, L>(st, m, zx, zy));
+    let mut z = with_law!(k.law, L => <L as laws::Law>::slip(k, &c.t));
+    if k.law.is_elastic() {
+        let root = transition_root(k, c.t.len / c.t.g, c.t.travel / c.t.g);
+        z = Slip::select(in_transition(k, &c.t), &root.slip(k), &z);
+    }
+    (c, z)
 }
 
-/// LuGre, stick, ramp or slide.
-fn branch(law: Law, k: &Consts<f64>, t: &Trial<f64>) -> usize {
-    match law {
-        Law::LuGre => 0,
-        Law::ElastoPlastic if on_ramp(k, t) => 2,
-        Law::ElastoPlastic if t.len > k.s_ba * t.g => 3,
-        Law::ElastoPlastic => 1,
+/// No elastic range, stick, transition or slide.
+fn branch(law: Law, k: &Consts<f64>, c: &CellTrial<f64>) -> usize {
+    match law.is_elastic() {
+        false => 0,
+        true if in_transition(k, &c.t) => 2,
+        true if c.t.len > k.s_ba * c.t.g => 3,
+        true => 1,
     }
 }
 
@@ -93,24 +88,24 @@ fn states() -> impl Iterator<Item = Case> {
 }
 
 #[test]
-fn the_ramp_is_half_a_sine_between_its_ends_and_its_slope_is_its_derivative() {
+fn the_plastic_share_is_half_a_sine_between_its_ends_and_its_slope_is_its_derivative() {
     for s_ba in [0.0, 0.5, 0.9, 0.99] {
         let k = Consts::new(&Friction { s_ba, ..Friction::default() });
         let width = 1.0 - s_ba;
         for (x, b) in [(0.0, 0.0), (s_ba, 0.0), (s_ba + 0.5 * width, 0.5), (1.0, 1.0), (1.7, 1.0)] {
-            assert_relative_eq!(ramp(&k, x).0, b, epsilon = 1e-15);
+            assert_relative_eq!(plastic_share(&k, x).0, b, epsilon = 1e-15);
         }
-        assert_relative_eq!(ramp(&k, s_ba + width / 6.0).0, 0.5 - 0.75f64.sqrt() / 2.0, epsilon = 1e-13);
+        assert_relative_eq!(plastic_share(&k, s_ba + width / 6.0).0, 0.5 - 0.75f64.sqrt() / 2.0, epsilon = 1e-13);
         for q in [0.01, 0.3, 0.5, 0.77, 0.99] {
             let (x, e) = (s_ba + q * width, 1e-5 * width);
-            let slope = (ramp(&k, x + e).0 - ramp(&k, x - e).0) / (2.0 * e);
-            assert_relative_eq!(ramp(&k, x).1, slope, max_relative = 1e-6);
+            let slope = (plastic_share(&k, x + e).0 - plastic_share(&k, x - e).0) / (2.0 * e);
+            assert_relative_eq!(plastic_share(&k, x).1, slope, max_relative = 1e-6);
         }
     }
 }
 
 #[test]
-fn the_root_on_the_ramp_solves_its_equation() {
+fn the_root_in_the_transition_solves_its_equation() {
     for s_ba in [0.0, 1e-3, 0.3, 0.7, 0.9, 0.99] {
         let k = Consts::new(&Friction { s_ba, ..Friction::default() });
         for exponent in -24..=24 {
@@ -119,11 +114,11 @@ fn the_root_on_the_ramp_solves_its_equation() {
             let low = f64::max(s_ba, l - 4.0);
             for q in [1e-9, 1e-6, 1e-3, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.999, 1.0 - 1e-6, 1.0 - 1e-9] {
                 let y = low + q * (1.0 + l - low);
-                let [x, b, b_slope] = ramp_root(&k, y, l).end(&k);
-                let residual = x * (1.0 + l * ramp(&k, x).0) - y;
+                let [x, b, b_slope] = transition_root(&k, y, l).end(&k);
+                let residual = x * (1.0 + l * plastic_share(&k, x).0) - y;
                 let limit = 1e-12 * y.max(1.0);
                 assert!(residual.abs() <= limit, "s_ba {s_ba}, l {l:e}, q {q}: residual {residual:e} at {x}");
-                let (exact, slope) = ramp(&k, x);
+                let (exact, slope) = plastic_share(&k, x);
                 assert!(
                     (b - exact).abs() < 1e-14 && (b_slope - slope).abs() < 1e-9 * k.inv_width,
                     "s_ba {s_ba}, l {l:e}, q {q}"
@@ -149,7 +144,7 @@ fn a_stage_solves_the_implicit_equation_on_every_branch() {
                     assert!(residual.abs() < 1e-11 * scale, "{law:?} v {v:?} from {zb:?} in {a} s: {residual:e}");
                 }
                 let k = Consts::new(&f);
-                let t = trial(&k, &stage(&f, a), &motion(&k, v[0], v[1]), zb[0], zb[1]);
+                let (t, _) = bristle(&k, &stage(&f, a), &motion(&k, v[0], v[1]), zb[0], zb[1]);
                 branches[branch(law, &k, &t)] += 1;
             }
         }
@@ -179,8 +174,8 @@ fn a_stage_never_bends_a_bristle_beyond_its_base_and_the_stribeck_curve() {
 fn step(f: &Friction, h: f64, v: [f64; 2], z: [f64; 2]) -> [f64; 2] {
     let a = KAPPA * h;
     let z1 = moved(f, a, v, z);
-    let pull = 1.0 + std::f64::consts::SQRT_2;
-    moved(f, a, v, [0, 1].map(|i| z[i] + pull * (z1[i] - z[i])))
+    let extrapolation = 1.0 + std::f64::consts::SQRT_2;
+    moved(f, a, v, [0, 1].map(|i| z[i] + extrapolation * (z1[i] - z[i])))
 }
 
 /// The state after `t` [s] at velocity `v` from `z`: a Runge-Kutta step of fourth order, `n` times.
@@ -215,7 +210,7 @@ fn lugre_follows_its_closed_form_with_second_order() {
 
 #[test]
 fn elasto_plastic_follows_its_equation_with_second_order() {
-    // From rest through the ramp, from behind, and sideways; constant speed, so only the bristle moves.
+    // From rest through the transition, from behind, and sideways; constant speed, so only the bristle moves.
     for (v, z) in [([5e-4, 0.0], [0.0, 0.0]), ([5e-4, 1e-4], [-1.1, 0.2]), ([2e-4, 1e-3], [1.0, -0.3])] {
         for s_ba in [0.3, 0.9] {
             let f = Friction { s_ba, ..friction(Law::ElastoPlastic, 2.0) };
@@ -225,7 +220,7 @@ fn elasto_plastic_follows_its_equation_with_second_order() {
                 let end = (0..n).fold(z, |z, _| step(&f, t / f64::from(n), v, z));
                 (end[0] - exact[0]).hypot(end[1] - exact[1])
             };
-            // The end of the ramp has a kink in its curvature: the order is a little less than even.
+            // The end of the transition has a kink in its curvature: the order is a little less than even.
             let order = (error(500) / error(4000)).log2() / 3.0;
             assert!(order > 1.7 && error(4000) < 1e-5, "{v:?} from {z:?}: order {order}, error {:e}", error(4000));
         }
@@ -249,13 +244,13 @@ fn the_gain_is_the_derivative_of_the_state() {
                     let st = stage(&f, a);
                     let m = motion(&k, v[0], v[1]);
                     let (t, z) = bristle(&k, &st, &m, zb[0], zb[1]);
-                    // Finite differences do not see through the ends of the ramp.
-                    let (y, l) = (t.len / t.g, t.push / t.g);
+                    // Finite differences do not see through the ends of the transition.
+                    let (y, l) = (t.t.len / t.t.g, t.t.travel / t.t.g);
                     let near = |edge: f64| (y - edge).abs() < 0.02 * edge;
                     if law == Law::ElastoPlastic && (near(f.s_ba) || near(1.0 + l) || y < 1e-3 || l < 1e-9) {
                         continue;
                     }
-                    let found = sensitivity(&k, &st, &m, &t, &z);
+                    let found = with_law!(law, L => cell::sensitivity::<f64, L>(&st, &m, &t, &z));
                     let e = 1e-5 * speed.min(1.0 / st.a_sigma0);
                     let column = |d: [f64; 2]| {
                         let ahead = moved(&f, a, [v[0] + d[0], v[1] + d[1]], zb);
@@ -307,7 +302,7 @@ fn single_precision_gives_the_state_within_its_rounding() {
                     mu_c: wide.mu_c as f32,
                     mu_d: wide.mu_d as f32,
                     chi: 1.0f32,
-                    pull: 1.0,
+                    extrapolation: 1.0,
                 };
                 let k = Consts::<f32>::new(&f);
                 let (t, z) = bristle(&k, &st, &motion(&k, v[0] as f32, v[1] as f32), zb[0] as f32, zb[1] as f32);
@@ -334,7 +329,7 @@ fn lanes_give_what_single_numbers_give() {
             mu_c: Lanes::of(st.mu_c),
             mu_d: Lanes::of(st.mu_d),
             chi: Lanes::of(1.0),
-            pull: Lanes::of(1.0),
+            extrapolation: Lanes::of(1.0),
         };
         let all: Vec<_> = states().take(320).collect();
         for group in all.chunks(Wide::LANES) {

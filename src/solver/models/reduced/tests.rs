@@ -1,4 +1,6 @@
 use super::*;
+use crate::body::Body;
+use crate::contact::{Form, Initial, Inputs};
 use crate::friction::{Friction, Law};
 use crate::limit_surface::{Rule, Surface};
 use crate::patch::{Exponent, Grid, Hertz, Patch, Shape};
@@ -15,7 +17,6 @@ fn the_gain_is_the_derivative_of_the_resistance() {
     for (law, form) in cases {
         for table in [None, Some(&table)] {
             let friction = Friction { law, ..Friction::default() };
-            let k = Consts::<f64>::new(&friction);
             let a = 5.86e-5;
             let stage = Stage {
                 a_sigma0: a * friction.sigma0,
@@ -23,35 +24,41 @@ fn the_gain_is_the_derivative_of_the_resistance() {
                 mu_c: friction.mu_c,
                 mu_d: friction.mu_s - friction.mu_c,
                 chi: 1.0,
-                pull: 1.0,
+                extrapolation: 1.0,
             };
             // How often the bristle stuck, was on the ramp and slid.
             let mut met = [0; 3];
             for n in 0..600 {
                 let draw = Draw::new(7, n);
                 let number = |name: &str| draw.normal(name);
-                let mut one = Reduced {
-                    loading: 0.0,
-                    zeta: Vector3::new(number("zx"), number("zy"), number("zw")) * draw.uniform("z"),
-                    hidden: 0.0,
-                    kept: Vector3::zeros(),
-                    cop: patch.cop(),
-                    radius: patch.radius(),
-                    viscous: patch.viscous(),
-                    table: table.map(Arc::clone),
-                    single: false,
-                    form,
-                    k,
+                let zeta = Vec3::new(number("zx"), number("zy"), number("zw")) * draw.uniform("z");
+                let model = match table {
+                    Some(table) => Model::LimitSurface(Arc::clone(table), form),
+                    None => Model::Ellipsoid(form),
                 };
+                let contact = Contact {
+                    patch: Arc::new(patch.clone()),
+                    model,
+                    friction,
+                    body: Body::prescribed(),
+                    inputs: Inputs::default(),
+                    initial: Initial::default(),
+                };
+                let mut one = Reduced::<f64>::new(&contact);
+                one.load(0, &contact, &contact.timeline(&[0.0, 1.0]));
+                // The torsional radius of the cell centres for every surface.
+                one.radius = patch.radius();
+                one.elastic = patch.viscous() / (patch.radius() * patch.radius());
+                one.zeta = zeta;
                 let size = 1e-2 * 1e-4f64.powf(draw.uniform("v"));
                 let v = [size * number("vx"), size * number("vy"), size / one.radius * number("w")];
-                let mut resist = |u: [f64; 3]| one.sweep(Twist::from(u), None, Some(&stage));
-                let gain = resist(v).gain;
+                let mut evaluate = |u: [f64; 3]| one.sweep(Vec3::from(u), (&stage, 0), (&stage, 1));
+                let (_, gain) = evaluate(v);
                 let scale = [1.0, 1.0, 1.0 / patch.radius()];
                 for (axis, scale) in scale.into_iter().enumerate() {
-                    let column: Vector3<f64> = gain.column(axis).into();
+                    let column = gain.apply(Vec3::from([0, 1, 2].map(|i| f64::from(u8::from(i == axis)))));
                     // Torques over the radius, so that all are of one size.
-                    let level = |v: Vector3<f64>| Vector3::new(v.x, v.y, v.z / patch.radius());
+                    let level = |v: Vec3<f64>| Vec3::new(v.x, v.y, v.z / patch.radius());
                     // A short difference may be rounding of the root, a long one may meet a kink of the
                     // look-up.
                     let error = [1e-6, 1e-5, 1e-4].map(|share| {
@@ -61,21 +68,20 @@ fn the_gain_is_the_derivative_of_the_resistance() {
                             u[axis] += h;
                             u
                         };
-                        let change = (resist(shifted(h)).resist - resist(shifted(-h)).resist) / (2.0 * h);
-                        level(change - column).norm() / scale
+                        let change = (evaluate(shifted(h)).0 - evaluate(shifted(-h)).0) * (0.5 / h);
+                        level(change - column).norm().0 / scale
                     });
                     let error = error.into_iter().fold(f64::INFINITY, f64::min);
-                    let most = level(gain.column(0).into()).norm().max(stage.a_sigma0 * stage.damping);
+                    let most =
+                        level(Vec3::new(gain.x.x, gain.y.x, gain.z.x)).norm().0.max(stage.a_sigma0 * stage.damping);
                     assert!(
                         error <= 1e-3 * most,
                         "{law:?}, {form:?}, table {}: state {n}, axis {axis}: {error} of {most}",
                         table.is_some()
                     );
                 }
-                let drive = one.drive(&k, Twist::from(v).at(patch.cop()));
-                let x =
-                    one.bristle(&k, &stage, &drive).zeta.norm() / (drive.h * (stage.mu_c + stage.mu_d * drive.m.bell));
-                met[usize::from(x > k.s_ba) + usize::from(x >= 0.999)] += 1;
+                let x = one.loading;
+                met[usize::from(x > friction.s_ba) + usize::from(x >= 0.999)] += 1;
             }
             assert!(law == Law::LuGre || met.iter().all(|n| *n > 20), "{form:?}: stick, ramp, slide {met:?}");
         }

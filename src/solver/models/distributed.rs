@@ -1,14 +1,24 @@
-//! The sweep over the cells of a grid: finishes one stage, answers for the next, sums (`docs/model.md`,
-//! section 5.5). Twin: `shaders/distributed.wgsl`.
+//! One pass over the cells of a grid: commits one stage, evaluates the next, sums (`docs/model.md`, section
+//! 5.5). Twin: `shaders/distributed.wgsl`.
+//!
+//! A pass is short loops over groups of cells, so that the processor works on several groups at once while each
+//! waits for its own results; one long loop takes twice as long. The bristles in the transition, a minority with
+//! most of the arithmetic, are packed together for it ([`TransitionCells`]), and bristles that stay elastic
+//! are left out ([`ElasticCells`]).
 
-use super::apart::Apart;
-use super::friction::{Consts, Motion, Slip, Stage, Trial, decay, motion, on_ramp, sensitivity, slip, trial};
-use super::ramp::Ramp;
-use super::rest::Rest;
 use crate::number::real::Real;
 use crate::number::simd::copies;
 use crate::planar::{Twist, Wrench};
-use nalgebra::{Matrix3, Vector3};
+use crate::solver::bristles::Rate;
+use crate::solver::cell::{CellTrial, decay, sensitivity, trial};
+use crate::solver::elastic_cells::ElasticCells;
+use crate::solver::friction::{Consts, Motion, Slip, Stage, Trial, motion};
+use crate::solver::groups::Groups;
+use crate::solver::laws::{Law, with_law};
+use crate::solver::linalg::{Mat3, Vec3};
+use crate::solver::rigid_stick::RigidStick;
+use crate::solver::transition::in_transition;
+use crate::solver::transition_cells::TransitionCells;
 
 /// The cells of one contact, structure of arrays, as many side by side as the number type has
 /// lanes. Lanes beyond the last cell carry no pressure.
@@ -20,18 +30,18 @@ pub struct Cells<R: Real> {
     /// Base of the stage, or state between steps: `zeta = sigma0 z` [-].
     zx: Vec<R>,
     zy: Vec<R>,
-    /// States that were kept.
-    kept: (Vec<R>, Vec<R>),
+    /// Saved states.
+    saved: (Vec<R>, Vec<R>),
     len: usize,
     scratch: Scratch<R>,
-    apart: Apart<R>,
+    elastic: ElasticCells<R>,
 }
 
 /// What one loop of a sweep leaves for the next.
 #[derive(Clone, Debug)]
 pub struct Scratch<R: Real> {
     work: Vec<Work<R>>,
-    ramp: Ramp<R>,
+    transition: TransitionCells<R>,
 }
 
 impl<R: Real> Scratch<R> {
@@ -39,33 +49,19 @@ impl<R: Real> Scratch<R> {
     pub fn new(groups: usize, differ: bool) -> Self {
         let zero = R::of(0.0);
         let motion = Motion { vx: zero, vy: zero, s: zero, ex: zero, ey: zero, bell: zero, bell_slope: zero };
-        let trial = Trial { yx: zero, yy: zero, nx: zero, ny: zero, inv_len: zero, len: zero, g: zero, push: zero };
+        let t = Trial { len: zero, inv_len: zero, g: zero, travel: zero };
+        let trial = CellTrial { yx: zero, yy: zero, nx: zero, ny: zero, t };
         let slip = Slip { d: zero, stiff: zero, xb: zero, xs: zero };
-        Self { work: vec![Work { motion, trial, slip }; groups], ramp: Ramp::new(groups, differ) }
+        Self { work: vec![Work { motion, trial, slip }; groups], transition: TransitionCells::new(groups, differ) }
     }
-}
-
-/// Groups of cells as a sweep takes them: centres [m], shares of the normal force [-] and bases [-].
-#[derive(Debug)]
-pub struct Groups<'a, R: Real> {
-    /// Centres [m].
-    pub x: &'a [R],
-    /// Centres [m].
-    pub y: &'a [R],
-    /// Shares of the normal force [-].
-    pub w: &'a [R],
-    /// Bases [-].
-    pub zx: &'a mut [R],
-    /// Bases [-].
-    pub zy: &'a mut [R],
 }
 
 /// A cell between the loops of a sweep.
 #[derive(Clone, Copy, Debug)]
 struct Work<R> {
     motion: Motion<R>,
-    trial: Trial<R>,
-    /// Off the ramp.
+    trial: CellTrial<R>,
+    /// Outside the transition.
     slip: Slip<R>,
 }
 
@@ -79,23 +75,23 @@ impl<R: Real> Cells<R> {
             w: pack(w),
             zx: column(zeta, 0),
             zy: column(zeta, 1),
-            kept: (Vec::new(), Vec::new()),
+            saved: (Vec::new(), Vec::new()),
             len: centres.len(),
             scratch: Scratch::new(w.len().div_ceil(R::LANES), false),
-            apart: Apart::new(w.len().div_ceil(R::LANES)),
+            elastic: ElasticCells::new(w.len().div_ceil(R::LANES)),
         }
     }
 
-    /// Remembers the states.
-    pub fn keep(&mut self) {
-        self.kept.0.clone_from(&self.zx);
-        self.kept.1.clone_from(&self.zy);
+    /// Saves the states.
+    pub fn save(&mut self) {
+        self.saved.0.clone_from(&self.zx);
+        self.saved.1.clone_from(&self.zy);
     }
 
-    /// Goes back to the states that were kept.
+    /// Goes back to the saved states.
     pub fn restore(&mut self) {
-        self.zx.clone_from(&self.kept.0);
-        self.zy.clone_from(&self.kept.1);
+        self.zx.clone_from(&self.saved.0);
+        self.zy.clone_from(&self.saved.1);
     }
 
     /// Moves every base by `sx - sw y`, `sy + sw x` [-].
@@ -141,82 +137,85 @@ fn pack<R: Real>(values: &[f64]) -> Vec<R> {
     values.chunks(R::LANES).map(R::pack).collect()
 }
 
-/// Sums over the cells, per unit normal force, `docs/model.md` (41): `resist = -sum w E^T f` and
-/// `gain = sum w E^T C E`, with `E = [[1, 0, -y], [0, 1, x]]`.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Sums {
-    /// The opposite of the friction wrench at the patch origin [-, -, m].
-    pub resist: Vector3<f64>,
-    /// Its derivative over the patch twist [s/m, ..., s m].
-    pub gain: Matrix3<f64>,
-}
-
 copies! {
-    /// One sweep at patch twist `u`. `finish` moves the bases of the stage just solved; `next` answers
-    /// for the stage to solve, from the moved bases.
+    /// One pass at patch twist `u`. `commit` moves the bases through the stage just solved; `next` evaluates the
+    /// stage to solve from the moved bases: the opposite of the friction wrench per unit normal force and its
+    /// derivative over the twist, `docs/model.md` (41).
     pub fn sweep<R>(
         cells: &mut Cells<R>,
         k: &Consts<R>,
-        u: Twist,
-        finish: Option<&Stage<f64>>,
+        u: Vec3<f64>,
+        commit: Option<&Stage<f64>>,
         next: Option<&Stage<f64>>
-    ) -> Sums {
-        let (finish, next) = (finish.map(Stage::wide), next.map(Stage::wide));
-        let Cells { x, y, w, zx, zy, scratch, apart, .. } = cells;
-        let mut groups = Groups { x, y, w, zx, zy };
-        let u = [R::of(u.vx), R::of(u.vy), R::of(u.w)];
-        let mut sum = [R::of(0.0); 12];
-        let stages = [finish.as_ref(), next.as_ref()];
-        if apart.is_due(k) {
-            let others = apart.part(&mut groups, k, u, stages, &mut sum);
-            sweep_groups(others, scratch, k, u, stages, &mut sum);
-            apart.join(groups.zx, groups.zy);
-        } else {
-            sweep_groups(groups, scratch, k, u, stages, &mut sum);
-        }
+    ) -> (Vec3<f64>, Mat3<f64>) {
+        let (commit, next) = (commit.map(Stage::wide), next.map(Stage::wide));
+        let u = [R::of(u.x), R::of(u.y), R::of(u.z)];
+        let stages = [commit.as_ref(), next.as_ref()];
+        let sum = with_law!(k.law, L => sweep_cells::<R, L>(cells, k, u, stages));
         if next.is_none() {
-            return Sums::default();
+            return (Vec3::zero(), Mat3::diagonal(Vec3::zero()));
         }
-        // No closure here: it would be compiled for the baseline.
+        // No closure here: it would be compiled without the vector instructions.
         let mut s = [0.0; 12];
         for (s, sum) in s.iter_mut().zip(sum) {
             *s = sum.sum();
         }
-        Sums {
-            resist: Vector3::new(s[0], s[1], s[2]),
-            gain: Matrix3::new(s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10], s[11]),
-        }
+        sums(s)
     }
 }
 
-/// The sweep over some groups of cells at patch twist `u`, for stages `finish` and `next`: adds to `sum` the
-/// three components of `resist` and the nine of `gain`, row by row. Both stages share speed and Stribeck
-/// bell.
-///
-/// Short loops, so that the processor works on several groups of cells at once while each waits for its own
-/// results; one long loop takes twice as long.
+/// Twelve sums as `resist = -sum w E^T f` and `gain = sum w E^T C E`, `E = [[1, 0, -y], [0, 1, x]]`.
 #[inline(always)]
-pub fn sweep_groups<R: Real>(
+pub fn sums<R: Real>(s: [R; 12]) -> (Vec3<R>, Mat3<R>) {
+    let row = |i: usize| Vec3::new(s[i], s[i + 1], s[i + 2]);
+    (row(0), Mat3::new(row(3), row(6), row(9)))
+}
+
+/// A pass over all cells, those that stay elastic first.
+#[inline(always)]
+fn sweep_cells<R: Real, L: Law>(
+    cells: &mut Cells<R>,
+    k: &Consts<R>,
+    u: [R; 3],
+    stages: [Option<&Stage<R>>; 2],
+) -> [R; 12] {
+    let Cells { x, y, w, zx, zy, scratch, elastic, .. } = cells;
+    let mut groups = Groups { x, y, w, zx, zy };
+    let mut sum = [R::of(0.0); 12];
+    if L::ELASTIC && elastic.is_due() {
+        let others = elastic.sweep(&mut groups, k, u, stages, &mut sum);
+        sweep_groups::<R, L>(others, scratch, k, u, stages, &mut sum);
+        elastic.join(groups.zx, groups.zy);
+    } else {
+        sweep_groups::<R, L>(groups, scratch, k, u, stages, &mut sum);
+    }
+    sum
+}
+
+/// A pass over some groups of cells at patch twist `u`: commits stage `commit`, evaluates stage `next`, and adds
+/// the twelve terms of [`sums`] to `sum`. Both stages share the speed and the Stribeck bell.
+#[inline(always)]
+pub fn sweep_groups<R: Real, L: Law>(
     groups: Groups<'_, R>,
     scratch: &mut Scratch<R>,
     k: &Consts<R>,
     u: [R; 3],
-    [finish, next]: [Option<&Stage<R>>; 2],
+    [commit, next]: [Option<&Stage<R>>; 2],
     sum: &mut [R; 12],
 ) {
     let n = groups.w.len();
     let (x, y, w) = (groups.x, &groups.y[..n], groups.w);
     let (zx, zy) = (&mut groups.zx[..n], &mut groups.zy[..n]);
-    let Scratch { work, ramp } = scratch;
+    let Scratch { work, transition } = scratch;
     let work = &mut work[..n];
     motions([&x[..n], y], work, k, u);
-    if let Some(st) = finish {
-        tries::<R, true>([zx, zy], work, ramp, k, st);
-        relax([zx, zy], work, ramp, st);
+    if let Some(st) = commit {
+        trials::<R, L, true>([zx, zy], work, transition, k, st);
+        commit_stage([zx, zy], work, transition, st);
     }
     if let Some(st) = next {
-        tries::<R, false>([zx, zy], work, ramp, k, st);
-        answer([&x[..n], y, w], [zx, zy], work, ramp, k, st, sum);
+        trials::<R, L, false>([zx, zy], work, transition, k, st);
+        evaluate::<R, L>([&x[..n], y, w], [zx, zy], work, transition, k, st, sum);
     }
 }
 
@@ -230,58 +229,57 @@ fn motions<R: Real>([x, y]: [&[R]; 2], work: &mut [Work<R>], k: &Consts<R>, [ux,
     }
 }
 
-/// How every bristle takes stage `st`; `ramp` has those that end on it. Of all slips only `d` if that is
-/// enough.
+/// The trial and the slip of every bristle in stage `st`; of the slip only `d` if that is enough.
 #[inline(always)]
-fn tries<R: Real, const ONLY_D: bool>(
+fn trials<R: Real, L: Law, const ONLY_D: bool>(
     [zx, zy]: [&[R]; 2],
     work: &mut [Work<R>],
-    ramp: &mut Ramp<R>,
+    transition: &mut TransitionCells<R>,
     k: &Consts<R>,
     st: &Stage<R>,
 ) {
     let n = work.len();
     let (zx, zy) = (&zx[..n], &zy[..n]);
     for i in 0..n {
-        let t = trial(k, st, &work[i].motion, zx[i], zy[i]);
-        work[i].trial = t;
+        let c = trial::<R, L>(st, &work[i].motion, zx[i], zy[i]);
+        work[i].trial = c;
         if ONLY_D {
-            work[i].slip.d = slip(k, &t).d;
+            work[i].slip.d = L::slip(k, &c.t).d;
         } else {
-            work[i].slip = slip(k, &t);
+            work[i].slip = L::slip(k, &c.t);
         }
     }
-    ramp.clear();
-    if k.elasto_plastic {
-        for (i, Work { trial, .. }) in work.iter().enumerate() {
-            ramp.gather(i, on_ramp(k, trial), trial, k);
+    transition.clear();
+    if L::ELASTIC {
+        for (i, Work { trial: CellTrial { t, .. }, .. }) in work.iter().enumerate() {
+            transition.gather(i, in_transition(k, t), t, k);
         }
-        ramp.solve::<ONLY_D>(k);
+        transition.solve::<ONLY_D>(k);
     }
 }
 
-/// Moves the bases of stage `st`, `docs/model.md` (26).
+/// Moves the bases through stage `st`, `docs/model.md` (26).
 #[inline(always)]
-fn relax<R: Real>([zx, zy]: [&mut [R]; 2], work: &[Work<R>], ramp: &Ramp<R>, st: &Stage<R>) {
+fn commit_stage<R: Real>([zx, zy]: [&mut [R]; 2], work: &[Work<R>], transition: &TransitionCells<R>, st: &Stage<R>) {
     let n = work.len();
     let (zx, zy) = (&mut zx[..n], &mut zy[..n]);
     for i in 0..n {
-        let (m, t) = (&work[i].motion, &work[i].trial);
-        let d = ramp.d(i, work[i].slip.d);
+        let (m, c) = (&work[i].motion, &work[i].trial);
+        let d = transition.d(i, work[i].slip.d);
         // An elastic bristle moves as its base does, to the last bit: the difference would lose some.
         let slips = d.lt(R::of(1.0));
-        zx[i] = st.pull.fma(R::select(slips, d * t.yx - zx[i], st.a_sigma0 * m.vx), zx[i]);
-        zy[i] = st.pull.fma(R::select(slips, d * t.yy - zy[i], st.a_sigma0 * m.vy), zy[i]);
+        zx[i] = st.extrapolation.fma(R::select(slips, d * c.yx - zx[i], st.a_sigma0 * m.vx), zx[i]);
+        zy[i] = st.extrapolation.fma(R::select(slips, d * c.yy - zy[i], st.a_sigma0 * m.vy), zy[i]);
     }
 }
 
 /// Forces and gains of stage `st`, `docs/model.md` (41) and (42), added to `sum`.
 #[inline(always)]
-fn answer<R: Real>(
+fn evaluate<R: Real, L: Law>(
     [x, y, w]: [&[R]; 3],
     [zx, zy]: [&[R]; 2],
     work: &[Work<R>],
-    on: &Ramp<R>,
+    transition: &TransitionCells<R>,
     k: &Consts<R>,
     st: &Stage<R>,
     sums: &mut [R; 12],
@@ -292,12 +290,12 @@ fn answer<R: Real>(
     let mut sum = *sums;
     for i in 0..n {
         let (x, y, w) = (x[i], y[i], w[i]);
-        let (m, t) = (&work[i].motion, &work[i].trial);
-        let z = on.slip(i, &work[i].slip);
-        let (sx, sy) = (z.d * t.yx, z.d * t.yy);
+        let (m, c) = (&work[i].motion, &work[i].trial);
+        let z = transition.slip(i, &work[i].slip);
+        let (sx, sy) = (z.d * c.yx, z.d * c.yy);
         let fx = w * k.sigma2.fma(m.vx, st.damping.fma(sx - zx[i], sx));
         let fy = w * k.sigma2.fma(m.vy, st.damping.fma(sy - zy[i], sy));
-        let [dxx, dxy, dyx, dyy] = sensitivity(k, st, m, t, &z);
+        let [dxx, dxy, dyx, dyy] = sensitivity::<R, L>(st, m, c, &z);
         let share = w * more;
         let viscous = w * k.sigma2;
         let (cxx, cxy) = (share.fma(dxx, viscous), share * dxy);
@@ -321,15 +319,15 @@ fn answer<R: Real>(
 }
 
 copies! {
-    /// The grid as one, if all bristles are elastic under friction `mu`.
-    pub fn settle<R>(cells: &Cells<R>, k: &Consts<R>, mu: f64) -> Option<Rest> {
+    /// The grid as one rigid body, if all bristles are elastic under the coefficient of friction `mu`.
+    pub fn rigid_stick<R>(cells: &Cells<R>, k: &Consts<R>, mu: f64) -> Option<RigidStick> {
         let Cells { x, y, w, zx, zy, .. } = cells;
         let zero = R::of(0.0);
-        let (mut most, mut reach, mut s) = (zero, zero, [zero; 7]);
+        let (mut most, mut radius, mut s) = (zero, zero, [zero; 7]);
         for i in 0..w.len() {
             let (x, y, w, zx, zy) = (x[i], y[i], w[i], zx[i], zy[i]);
             most = most.max(zx * zx + zy * zy);
-            reach = reach.max(x * x + y * y);
+            radius = radius.max(x * x + y * y);
             let terms = [zx, zy, x * zy - y * zx, R::of(1.0), x, y, x * x + y * y];
             for (s, term) in s.iter_mut().zip(terms) {
                 *s += w * term;
@@ -337,31 +335,31 @@ copies! {
         }
         let mut greatest = [0.0f64; 2];
         for l in 0..R::LANES {
-            greatest = [greatest[0].max(most.lane(l)), greatest[1].max(reach.lane(l))];
+            greatest = [greatest[0].max(most.lane(l)), greatest[1].max(radius.lane(l))];
         }
         let mut sums = [0.0; 7];
         for (sum, s) in sums.iter_mut().zip(s) {
             *sum = s.sum();
         }
-        let ([fx, fy, tau, one, cx, cy, square], [most, reach]) = (sums, greatest.map(f64::sqrt));
-        let spread = Matrix3::new(one, 0.0, -cy, 0.0, one, cx, -cy, cx, square);
+        let ([fx, fy, tau, one, cx, cy, square], [most, radius]) = (sums, greatest.map(f64::sqrt));
+        let spread = Mat3::new(Vec3::new(one, 0.0, -cy), Vec3::new(0.0, one, cx), Vec3::new(-cy, cx, square));
         let (s_ba, sigma2) = (k.s_ba.lane(0), k.sigma2.lane(0));
-        (most < s_ba * mu).then(|| Rest::new(Vector3::new(fx, fy, tau), spread, [most, reach], [s_ba, sigma2]))
+        (most < s_ba * mu).then(|| RigidStick::new(Vec3::new(fx, fy, tau), spread, [most, radius], [s_ba, sigma2]))
     }
 }
 
 copies! {
-    /// `sum w E^T (zeta - kept)` [-, -, m]: how far the force has moved since the states were kept.
-    pub fn moved<R>(cells: &Cells<R>) -> Vector3<f64> {
-        let Cells { x, y, w, zx, zy, kept, .. } = cells;
+    /// `sum w E^T (zeta - saved)` [-, -, m]: how the force has changed since the states were saved.
+    pub fn force_change<R>(cells: &Cells<R>) -> Vec3<f64> {
+        let Cells { x, y, w, zx, zy, saved, .. } = cells;
         let mut s = [R::of(0.0); 3];
         for i in 0..w.len() {
-            let (fx, fy) = (w[i] * (zx[i] - kept.0[i]), w[i] * (zy[i] - kept.1[i]));
+            let (fx, fy) = (w[i] * (zx[i] - saved.0[i]), w[i] * (zy[i] - saved.1[i]));
             s[0] += fx;
             s[1] += fy;
             s[2] += x[i] * fy - y[i] * fx;
         }
-        Vector3::new(s[0].sum(), s[1].sum(), s[2].sum())
+        Vec3::new(s[0].sum(), s[1].sum(), s[2].sum())
     }
 }
 
@@ -377,7 +375,7 @@ copies! {
             let (zx, zy) = (cells.zx[i], cells.zy[i]);
             let m = motion(k, ux - uw * y, uy + uw * x);
             let g = rate.mu_c + rate.mu_d * m.bell;
-            let decay = decay(k, g, &m, zx, zy);
+            let decay = with_law!(k.law, L => decay::<R, L>(k, g, &m, zx, zy));
             let fx = -w * (zx + rate.sigma1 * (m.vx - decay * zx) + k.sigma2 * m.vx);
             let fy = -w * (zy + rate.sigma1 * (m.vy - decay * zy) + k.sigma2 * m.vy);
             sum[0] += fx;
@@ -394,13 +392,5 @@ copies! {
     }
 }
 
-/// Constants of a recorded wrench.
-#[derive(Clone, Copy, Debug)]
-pub struct Rate<R> {
-    /// `sigma1` [s/m].
-    pub sigma1: R,
-    /// Coulomb coefficient [-].
-    pub mu_c: R,
-    /// `mu_s - mu_c` [-].
-    pub mu_d: R,
-}
+#[cfg(test)]
+mod tests;

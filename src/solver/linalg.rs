@@ -153,9 +153,15 @@ impl<R: Real> Mat3<R> {
         self
     }
 
+    /// `self v`.
+    #[inline(always)]
+    pub fn apply(self, v: Vec3<R>) -> Vec3<R> {
+        Vec3::new(self.x.dot(v), self.y.dot(v), self.z.dot(v))
+    }
+
     /// `self^T v`.
     #[inline(always)]
-    pub fn turned(self, v: Vec3<R>) -> Vec3<R> {
+    pub fn apply_transposed(self, v: Vec3<R>) -> Vec3<R> {
         (self.x * v.x).plus(v.y, self.y).plus(v.z, self.z)
     }
 
@@ -215,4 +221,20 @@ impl<R: Real> Add for Mat3<R> {
     fn add(self, m: Self) -> Self {
         Self::new(self.x + m.x, self.y + m.y, self.z + m.z)
     }
+}
+
+/// `high + d` and what it rounds off, where `low` is what `high` could not hold, `docs/model.md` (64).
+#[inline(always)]
+pub fn add<R: Real>(high: R, low: R, d: R) -> (R, R) {
+    let y = d + low;
+    let s = high + y;
+    let t = s - high;
+    (s, (high - (s - t)) + (y - t))
+}
+
+/// [`add`] of every component.
+#[inline(always)]
+pub fn add3<R: Real>(high: Vec3<R>, low: Vec3<R>, d: Vec3<R>) -> (Vec3<R>, Vec3<R>) {
+    let (x, y, z) = (add(high.x, low.x, d.x), add(high.y, low.y, d.y), add(high.z, low.z, d.z));
+    (Vec3::new(x.0, y.0, z.0), Vec3::new(x.1, y.1, z.1))
 }

@@ -1,7 +1,7 @@
 //! Maps from bodies' twists to their patches', a contact in each lane: [`crate::body::Transform`] over the
 //! number type.
 
-use crate::kernel::three::{Mat3, Vec3};
+use super::linalg::{Mat3, Vec3};
 use crate::number::real::Real;
 
 /// Maps from a body's twist to the patch's; [`body::Transform`] in lanes.

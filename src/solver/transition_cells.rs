@@ -1,15 +1,16 @@
-//! The bristles on the ramp (`docs/model.md`, section 5.3), drawn together: a quarter of the cells, and most
-//! of the arithmetic.
+//! The bristles in the transition (`docs/model.md`, section 5.3), packed into groups of their own: a quarter of
+//! the cells, and most of the arithmetic.
 
-use super::friction::{Consts, Root, Slip, Trial};
+use super::friction::{Consts, Slip, Trial};
+use super::transition::Root;
 use crate::number::real::Real;
 
-/// The bristles on the ramp, side by side.
+/// The bristles in the transition.
 #[derive(Clone, Debug)]
-pub struct Ramp<R: Real> {
-    /// `|y|`, `push` and `g`; beyond `len` lanes, anything.
+pub struct TransitionCells<R: Real> {
+    /// `|y|`, `travel` and `g`; beyond `len` lanes, anything.
     len_y: Vec<R>,
-    push: Vec<R>,
+    travel: Vec<R>,
     g: Vec<R>,
     /// Elastic shares and `1/(1 - s_ba)`, if they differ.
     s_ba: Option<[Vec<R>; 2]>,
@@ -23,14 +24,14 @@ pub struct Ramp<R: Real> {
     groups: Vec<(R::Mask, usize)>,
 }
 
-impl<R: Real> Ramp<R> {
+impl<R: Real> TransitionCells<R> {
     /// Room for `groups` of cells, whose friction constants may `differ` from lane to lane.
     pub fn new(groups: usize, differ: bool) -> Self {
         let one = vec![R::of(1.0); groups + 1];
         let none = R::of(0.0).lt(R::of(0.0));
         Self {
             len_y: one.clone(),
-            push: one.clone(),
+            travel: one.clone(),
             g: one.clone(),
             s_ba: differ.then(|| [R::of(0.0), R::of(1.0)].map(|none| vec![none; groups + 1])),
             len: 0,
@@ -43,17 +44,17 @@ impl<R: Real> Ramp<R> {
         }
     }
 
-    /// Forgets all.
+    /// Removes all.
     #[inline(always)]
     pub fn clear(&mut self) {
         self.len = 0;
     }
 
-    /// Takes the trials of group `i`, under constants `k`, that are on the ramp.
+    /// Packs the trials of group `i`, under constants `k`, that are in the transition.
     #[inline(always)]
     pub fn gather(&mut self, i: usize, mask: R::Mask, t: &Trial<R>, k: &Consts<R>) {
         t.len.append(mask, &mut self.len_y, self.len);
-        t.push.append(mask, &mut self.push, self.len);
+        t.travel.append(mask, &mut self.travel, self.len);
         t.g.append(mask, &mut self.g, self.len);
         if let Some(s_ba) = &mut self.s_ba {
             k.s_ba.append(mask, &mut s_ba[0], self.len);
@@ -77,7 +78,7 @@ impl<R: Real> Ramp<R> {
         }
         for i in 0..n {
             let inv_g = self.g[i].recip();
-            self.roots[i] = Root::start(&self.consts(k, i), self.len_y[i] * inv_g, self.push[i] * inv_g);
+            self.roots[i] = Root::start(&self.consts(k, i), self.len_y[i] * inv_g, self.travel[i] * inv_g);
         }
         for _ in 1..R::RAMP_ITERATIONS {
             for i in 0..n {
@@ -107,14 +108,14 @@ impl<R: Real> Ramp<R> {
         }
     }
 
-    /// `1 / (1 + a lambda)` of group `i`, which is `d` off the ramp.
+    /// `1 / (1 + a lambda)` of group `i`, which is `d` outside the transition.
     #[inline(always)]
     pub fn d(&self, i: usize, d: R) -> R {
         let (mask, at) = self.groups[i];
         d.replaced(mask, &self.d, at)
     }
 
-    /// The slip of group `i`, which is `z` off the ramp.
+    /// The slip of group `i`, which is `z` outside the transition.
     #[inline(always)]
     pub fn slip(&self, i: usize, z: &Slip<R>) -> Slip<R> {
         let (mask, at) = self.groups[i];

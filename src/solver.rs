@@ -1,0 +1,19 @@
+//! What the engines run (`docs/model.md`, sections 5 and 6), generic over the number type: the laws of a bristle
+//! ([`laws`]), the models of a patch ([`models`]) and the step ([`step`]) of a contact in every lane ([`lanes`]).
+//! Files with a twin in `shaders` have the same functions in the same order, with the same names.
+
+pub mod bristles;
+pub mod cell;
+pub mod constants;
+pub mod elastic_cells;
+pub mod friction;
+pub mod groups;
+pub mod lanes;
+pub mod laws;
+pub mod linalg;
+pub mod models;
+pub mod rigid_stick;
+pub mod step;
+pub mod transform;
+pub mod transition;
+pub mod transition_cells;

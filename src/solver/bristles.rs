@@ -1,0 +1,69 @@
+//! What the step asks of the bristles of the contacts in its lanes, whatever their model.
+
+use super::friction::Stage;
+use super::linalg::{Mat3, Vec3};
+use crate::contact::Contact;
+use crate::number::real::Real;
+use crate::patch::Patch;
+use crate::planar::{Twist, Wrench};
+use crate::schedule::Timeline;
+
+/// One bit for each lane.
+pub type Bits = u32;
+
+/// A step of Newton is also as good as its derivative only if it turns the twist of a bristle on a limit surface
+/// by less than this angle [rad], two or three cells of a table: [`Bristles::trust_radius`], `docs/model.md`,
+/// section 6.4.
+pub const MAX_TURN: f64 = 0.2;
+/// A step of Newton smaller than this [m/s] may turn it by any angle.
+pub const LEAST_TRUST_RADIUS: f64 = 3e-6;
+
+/// Constants of a recorded wrench.
+#[derive(Clone, Copy, Debug)]
+pub struct Rate<R> {
+    /// `sigma1` [s/m].
+    pub sigma1: R,
+    /// Coulomb coefficient [-].
+    pub mu_c: R,
+    /// `mu_s - mu_c` [-].
+    pub mu_d: R,
+}
+
+/// The bristles of as many contacts as the number type of the step has lanes.
+pub trait Bristles<R: Real> {
+    /// Puts the bristles of a contact at the start of its run into a lane.
+    fn load(&mut self, lane: usize, contact: &Contact, timeline: &Timeline<'_>);
+    /// Empties a lane: what it holds then stays finite.
+    fn clear(&mut self, lane: usize);
+    /// The states `zeta` [-] of a lane, as [`crate::contact::Initial::bristles`] takes them.
+    fn states(&self, lane: usize) -> Vec<[f64; 2]>;
+    /// The friction wrench [N, N, N m] of a lane at the patch origin in the present state at patch twist `u`, and
+    /// the share of the normal force on slipping bristles.
+    fn wrench(&mut self, lane: usize, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64);
+    /// `L^2` [m^2] on the map of `patch`, which weighs angular against linear velocity.
+    fn arm2(&self, patch: &Patch) -> f64;
+    /// Follows a lane's new map under `mu_c`.
+    fn remap(&mut self, lane: usize, patch: &Patch, mu_c: f64);
+    /// Whether a stage must be committed on the map that it was solved on.
+    fn holds_map(&self) -> bool;
+
+    /// The points of the patches that twists and wrenches refer to [m].
+    fn reference_points(&self) -> [R; 2];
+    /// One pass at twists `v`: lanes of the first bits commit a stage, those of the second evaluate one, as the
+    /// opposite of the friction wrench per unit normal force and its derivative over `v`. Other lanes keep
+    /// their states and give any number.
+    fn sweep(&mut self, v: Vec3<R>, commit: (&Stage<R>, Bits), next: (&Stage<R>, Bits)) -> (Vec3<R>, Mat3<R>);
+    /// How far [m/s] around twists `v` the derivative of the force is good.
+    fn trust_radius(&self, v: Vec3<R>) -> R;
+    /// How near a single bristle was to slipping when it was last evaluated: `|zeta*|` over its limit [-]; 0 of a
+    /// grid, whose cells slip one after the other.
+    fn loading(&self) -> R {
+        R::of(0.0)
+    }
+    /// Saves the states where the mask is set.
+    fn save(&mut self, lanes: R::Mask);
+    /// Goes back to the saved states where the mask is set.
+    fn restore(&mut self, lanes: R::Mask);
+    /// How the force has changed since the states were saved: `sum w E^T (zeta - saved)` [-, -, m].
+    fn force_change(&self) -> Vec3<R>;
+}

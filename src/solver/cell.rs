@@ -1,0 +1,60 @@
+//! The bristle of a cell over a stage of the step: its new state, exactly, and how that changes with the velocity
+//! (`docs/model.md`, sections 5.2 and 5.4). Twin: `shaders/cell.wgsl`.
+
+use super::friction::{Consts, Motion, Slip, Stage, Trial};
+use super::laws::Law;
+use crate::number::real::Real;
+
+/// A trial with its vector.
+#[derive(Clone, Copy, Debug)]
+pub struct CellTrial<R> {
+    /// `y = zeta_b + a sigma0 v` [-].
+    pub yx: R,
+    /// `y = zeta_b + a sigma0 v` [-].
+    pub yy: R,
+    /// Direction of `y`, 0 at 0; `y` itself under a law without directions [-].
+    pub nx: R,
+    /// Direction of `y`, 0 at 0; `y` itself under a law without directions [-].
+    pub ny: R,
+    /// Its length and its limit.
+    pub t: Trial<R>,
+}
+
+/// The trial of a bristle with base `(zx, zy)` at velocity `m`, `docs/model.md` (32).
+#[inline(always)]
+pub fn trial<R: Real, L: Law>(st: &Stage<R>, m: &Motion<R>, zx: R, zy: R) -> CellTrial<R> {
+    let (yx, yy) = (st.a_sigma0.fma(m.vx, zx), st.a_sigma0.fma(m.vy, zy));
+    let g = st.mu_d.fma(m.bell, st.mu_c);
+    if !L::DIRECTED {
+        let (zero, travel) = (R::of(0.0), L::travel(st.a_sigma0, m.s, m.s));
+        return CellTrial { yx, yy, nx: yx, ny: yy, t: Trial { len: zero, inv_len: zero, g, travel } };
+    }
+    let y2 = yx.fma(yx, yy * yy);
+    let inv_len = (y2 + R::of(R::TINY)).rsqrt();
+    let (nx, ny) = (yx * inv_len, yy * inv_len);
+    let travel = L::travel(st.a_sigma0, m.s, m.vx.fma(nx, m.vy * ny));
+    CellTrial { yx, yy, nx, ny, t: Trial { len: y2 * inv_len, inv_len, g, travel } }
+}
+
+/// `d zeta*/dv` as `[xx, xy, yx, yy]` [s/m], `docs/model.md` (44) and (48): the limit changes by `chi g'` along
+/// the velocity.
+#[inline(always)]
+pub fn sensitivity<R: Real, L: Law>(st: &Stage<R>, m: &Motion<R>, c: &CellTrial<R>, z: &Slip<R>) -> [R; 4] {
+    let g_slope = st.chi * st.mu_d * m.bell_slope;
+    let by = L::sensitivity(st.a_sigma0, &c.t, z, m.s, m.vx.fma(c.nx, m.vy * c.ny));
+    let along = by.limit.fma(g_slope, by.speed);
+    let (mut row_x, mut row_y) = (along * m.ex, along * m.ey);
+    if let Some(normal) = by.normal {
+        (row_x, row_y) = (normal.fma(c.nx, row_x), normal.fma(c.ny, row_y));
+    }
+    [c.nx.fma(row_x, by.carried), c.nx * row_y, c.ny * row_x, c.ny.fma(row_y, by.carried)]
+}
+
+/// `lambda / sigma0` [s/m] of the differential equation at state `(zx, zy)`, `docs/model.md` (9) and (10): for
+/// recorded wrenches.
+#[inline(always)]
+pub fn decay<R: Real, L: Law>(k: &Consts<R>, g: R, m: &Motion<R>, zx: R, zy: R) -> R {
+    let z2 = zx * zx + zy * zy;
+    let inv_z = (z2 + R::of(R::TINY)).rsqrt();
+    L::decay(k, g, m.s, (m.vx * zx + m.vy * zy) * inv_z, z2 * inv_z)
+}

@@ -1,0 +1,211 @@
+//! What all laws and both models share: the constants of a contact and of a stage, the Stribeck curve, and the
+//! quantities that describe how a bristle slips over a stage (`docs/model.md`, sections 2, 5.2 and 5.4).
+//! Twin: `shaders/friction.wgsl`.
+
+use crate::friction::{Friction, Law, STRIBECK_X_MIN};
+use crate::number::real::Real;
+
+/// Friction constants of a contact, in the cell's number type.
+#[derive(Clone, Copy, Debug)]
+pub struct Consts<R> {
+    /// The law that the bristles follow.
+    pub law: Law,
+    /// Whether `gamma` is 2.
+    pub gaussian: bool,
+    /// Stribeck exponent [-].
+    pub gamma: R,
+    /// `1 / v_s` [s/m].
+    pub inv_v_s: R,
+    /// Elastic share [-].
+    pub s_ba: R,
+    /// `1 / (1 - s_ba)`: the ramp's slope if it were straight [-].
+    pub inv_width: R,
+    /// Viscous coefficient [s/m].
+    pub sigma2: R,
+}
+
+impl<R: Real> Consts<R> {
+    /// The constants of `f`.
+    pub fn new(friction: &Friction) -> Self {
+        let f = friction.as_the_law_reads_them();
+        Self {
+            law: f.law,
+            gaussian: f.gamma == 2.0,
+            gamma: R::of(f.gamma),
+            inv_v_s: R::of(1.0 / f.v_s),
+            s_ba: R::of(f.s_ba),
+            inv_width: R::of(1.0 / (1.0 - f.s_ba)),
+            sigma2: R::of(f.sigma2),
+        }
+    }
+
+    /// Replaces the numbers of one lane.
+    pub fn set(&mut self, lane: usize, k: &Consts<f64>) {
+        self.gamma.set(lane, k.gamma);
+        self.inv_v_s.set(lane, k.inv_v_s);
+        self.s_ba.set(lane, k.s_ba);
+        self.inv_width.set(lane, k.inv_width);
+        self.sigma2.set(lane, k.sigma2);
+    }
+}
+
+/// Constants of one stage of one step.
+#[derive(Clone, Copy, Debug)]
+pub struct Stage<R> {
+    /// `a sigma0` [s/m], `a = kappa h`.
+    pub a_sigma0: R,
+    /// `sigma1 / (sigma0 a)` [-].
+    pub damping: R,
+    /// Coulomb coefficient at the stage [-].
+    pub mu_c: R,
+    /// `mu_s - mu_c` at the stage [-].
+    pub mu_d: R,
+    /// Scale of `g'` in the gain [-], so that the matrix of the velocity solve stays definite,
+    /// `docs/model.md` (52).
+    pub chi: R,
+    /// The next stage starts from `zeta_b + extrapolation (zeta* - zeta_b)`: `1 + sqrt 2`, then 1.
+    pub extrapolation: R,
+}
+
+impl Stage<f64> {
+    /// The same in every lane.
+    #[inline(always)]
+    pub fn wide<R: Real>(&self) -> Stage<R> {
+        Stage {
+            a_sigma0: R::of(self.a_sigma0),
+            damping: R::of(self.damping),
+            mu_c: R::of(self.mu_c),
+            mu_d: R::of(self.mu_d),
+            chi: R::of(self.chi),
+            extrapolation: R::of(self.extrapolation),
+        }
+    }
+}
+
+impl<R: Real> Stage<R> {
+    /// `a` where the mask is set, else `b`.
+    #[inline(always)]
+    pub fn select(mask: R::Mask, a: &Self, b: &Self) -> Self {
+        Self {
+            a_sigma0: R::select(mask, a.a_sigma0, b.a_sigma0),
+            damping: R::select(mask, a.damping, b.damping),
+            mu_c: R::select(mask, a.mu_c, b.mu_c),
+            mu_d: R::select(mask, a.mu_d, b.mu_d),
+            chi: R::select(mask, a.chi, b.chi),
+            extrapolation: R::select(mask, a.extrapolation, b.extrapolation),
+        }
+    }
+}
+
+/// What a cell's velocity decides, whatever the stage.
+#[derive(Clone, Copy, Debug)]
+pub struct Motion<R> {
+    /// Velocity [m/s].
+    pub vx: R,
+    /// Velocity [m/s].
+    pub vy: R,
+    /// Speed [m/s].
+    pub s: R,
+    /// Direction of the velocity; 0 at rest.
+    pub ex: R,
+    /// Direction of the velocity; 0 at rest.
+    pub ey: R,
+    /// `exp(-(s/v_s)^gamma)` [-].
+    pub bell: R,
+    /// Its derivative over `s` [s/m].
+    pub bell_slope: R,
+}
+
+/// The trial state of a bristle, `y = zeta_b + a sigma0 D`: where it would be without any slip.
+#[derive(Clone, Copy, Debug)]
+pub struct Trial<R> {
+    /// `|y|` [-].
+    pub len: R,
+    /// `1/|y|`, large rather than infinite at 0 [-].
+    pub inv_len: R,
+    /// The limit of `|zeta|` at the present speed [-].
+    pub g: R,
+    /// The plastic travel, see [`super::laws::Law::travel`] [-].
+    pub travel: R,
+}
+
+/// How much of a trial slips: `zeta* = d y`, `docs/model.md` (33).
+#[derive(Clone, Copy, Debug)]
+pub struct Slip<R> {
+    /// `1 / (1 + a lambda)` [-].
+    pub d: R,
+    /// `d|zeta*| / d|y|` at given `g` and `travel` [-]; of LuGre over `g`.
+    pub stiff: R,
+    /// `x b`, with `x = |zeta*|/g` and the plastic share `b(x)` [-].
+    pub xb: R,
+    /// `x (1 - stiff)` [-].
+    pub xs: R,
+}
+
+impl<R: Real> Slip<R> {
+    /// `a` where the mask is set, else `b`.
+    #[inline(always)]
+    pub fn select(mask: R::Mask, a: &Self, b: &Self) -> Self {
+        Self {
+            d: R::select(mask, a.d, b.d),
+            stiff: R::select(mask, a.stiff, b.stiff),
+            xb: R::select(mask, a.xb, b.xb),
+            xs: R::select(mask, a.xs, b.xs),
+        }
+    }
+}
+
+/// How the bristle at the end of a stage changes with the velocity: with `J = dD/dv` and the direction `n` of the
+/// trial, or the trial itself if there is no part along its direction,
+///
+/// `d zeta*/dv = carried J + n (normal J^T n + speed J^T D/|D| + limit dg/dv)^T`.
+#[derive(Clone, Copy, Debug)]
+pub struct Sensitivity<R> {
+    /// The part that follows the velocity [s/m].
+    pub carried: R,
+    /// By the length of the trial [s/m].
+    pub normal: Option<R>,
+    /// By the speed [s/m].
+    pub speed: R,
+    /// By the limit [-].
+    pub limit: R,
+}
+
+/// Speed, direction and Stribeck bell of a velocity, `docs/model.md` (5) and (6).
+#[inline(always)]
+pub fn motion<R: Real>(k: &Consts<R>, vx: R, vy: R) -> Motion<R> {
+    let v2 = vx.fma(vx, vy * vy);
+    let inv_s = (v2 + R::of(R::TINY)).rsqrt();
+    let s = v2 * inv_s;
+    let (bell, bell_slope);
+    if k.gaussian {
+        let inv_v_s2 = k.inv_v_s * k.inv_v_s;
+        bell = (-(v2 * inv_v_s2).min(R::of(80.0))).exp_negative();
+        bell_slope = R::of(-2.0) * inv_v_s2 * (s * bell);
+    } else {
+        let x = (s * k.inv_v_s).max(R::of(R::TINY));
+        bell = (-(x.powf(k.gamma).min(R::of(80.0)))).exp_negative();
+        let held = x.max(R::of(STRIBECK_X_MIN));
+        // x^(gamma-1) as x^gamma / x, where x^gamma is bounded as in the bell: else it overflows at speed.
+        bell_slope = -k.gamma * held.powf(k.gamma).min(R::of(80.0)) / held * k.inv_v_s * bell;
+    }
+    Motion { vx, vy, s, ex: vx * inv_s, ey: vy * inv_s, bell, bell_slope }
+}
+
+/// The slope of `exp(-x^2)` is at most this over `x^3`: `8/e^2`.
+pub const FALLING: f64 = 1.082_682_265_892_902;
+/// For an x below this, that is more than the steepest slope.
+pub const FALLING_FROM: f64 = 0.5;
+/// So small a slope bounds no step, and its reciprocal is a normal number.
+pub const FLATTEST: f64 = 1e-6;
+
+/// A bound on the slope of `exp(-x^2)` for x from `least` to `most`, `docs/model.md` (53): by `2 x`
+/// below its steepest place, and by [`FALLING`] above it.
+#[inline(always)]
+pub fn steepest_between<R: Real>(least: R, most: R) -> R {
+    let x = least.max(R::of(FALLING_FROM));
+    (most + most).max(R::of(FLATTEST)).min(R::of(FALLING) * (x * x * x).recip())
+}
+
+#[cfg(test)]
+mod tests;

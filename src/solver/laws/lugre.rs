@@ -1,0 +1,43 @@
+//! LuGre, `docs/model.md` (9): all motion is plastic, whatever the load.
+
+use super::Law;
+use crate::number::real::Real;
+use crate::solver::friction::{Consts, Sensitivity, Slip, Trial};
+
+/// LuGre.
+#[derive(Clone, Copy, Debug)]
+pub struct LuGre;
+
+impl Law for LuGre {
+    const LAW: crate::friction::Law = crate::friction::Law::LuGre;
+    const DIRECTED: bool = false;
+
+    #[inline(always)]
+    fn travel<R: Real>(a_sigma0: R, speed: R, _along: R) -> R {
+        a_sigma0 * speed
+    }
+
+    /// `docs/model.md` (34).
+    #[inline(always)]
+    fn slip<R: Real>(_k: &Consts<R>, t: &Trial<R>) -> Slip<R> {
+        let r = (t.g + t.travel).recip();
+        Slip { d: t.g * r, stiff: r, xb: R::of(0.0), xs: R::of(0.0) }
+    }
+
+    #[inline(always)]
+    fn relaxation<R: Real>(t: &Trial<R>, _z: &Slip<R>) -> R {
+        t.travel / t.g
+    }
+
+    /// `docs/model.md` (44).
+    #[inline(always)]
+    fn sensitivity<R: Real>(a_sigma0: R, t: &Trial<R>, z: &Slip<R>, speed: R, _along: R) -> Sensitivity<R> {
+        let c = z.stiff * z.stiff * a_sigma0;
+        Sensitivity { carried: a_sigma0 * z.d, normal: None, speed: -(c * t.g), limit: c * speed }
+    }
+
+    #[inline(always)]
+    fn decay<R: Real>(_k: &Consts<R>, g: R, speed: R, _along: R, _size: R) -> R {
+        speed / g
+    }
+}

@@ -1,0 +1,6 @@
+//! Models of a patch: a bristle in every cell, or one bristle for all.
+
+pub mod distributed;
+pub mod grid;
+pub mod grids;
+pub mod reduced;

@@ -1,0 +1,66 @@
+use super::*;
+use crate::friction::{Friction, Law};
+use crate::number::real::Lanes;
+#[cfg(target_arch = "x86_64")]
+use crate::number::{
+    simd::Simd,
+    x86::{Avx2F32, Avx2F64, Avx512F32, Avx512F64},
+};
+use crate::patch::Grid;
+
+/// Sums and bases of three sweeps over `n x n` cells that stick in the middle and slide at the rim.
+fn sweeps<R: Real>(n: usize, law: Law) -> (Vec<(Vec3<f64>, Mat3<f64>)>, Vec<[f64; 2]>) {
+    let grid = Grid::new(n, n, 0.02, 0.02).unwrap();
+    let centres: Vec<[f64; 2]> = grid.centres().collect();
+    let w: Vec<f64> = (0..n * n).map(|k| (1.0 + (k % 7) as f64) / (4 * n * n) as f64).collect();
+    let zeta: Vec<[f64; 2]> = centres.iter().map(|[x, y]| [90.0 * x, -120.0 * y + 0.1]).collect();
+    let mut cells = Cells::<R>::new(&centres, &w, &zeta);
+    let k = Consts::new(&Friction { law, ..Friction::default() });
+    let st = |extrapolation| Stage { a_sigma0: 60.0, damping: 0.1, mu_c: 0.9, mu_d: 0.2, chi: 1.0, extrapolation };
+    let stages = [(None, Some(st(2.4))), (Some(st(2.4)), Some(st(1.0))), (Some(st(1.0)), None)];
+    let twists = [Vec3::new(1e-3, 2e-3, 0.3), Vec3::new(-2e-3, 1e-3, 1.0), Vec3::new(4e-3, 0.0, -0.5)];
+    let sums =
+        stages.iter().zip(twists).map(|((commit, next), u)| sweep(&mut cells, &k, u, commit.as_ref(), next.as_ref()));
+    (sums.collect(), cells.bristles([0.0; 3]))
+}
+
+fn assert_same<R: Real>(most: f64) {
+    for n in [1, 3, 11, 21] {
+        for law in [Law::ElastoPlastic, Law::LuGre] {
+            let ((sums, bases), (found, moved)) = (sweeps::<f64>(n, law), sweeps::<R>(n, law));
+            for (a, b) in sums.iter().zip(&found) {
+                let amax = |v: Vec3<f64>| v.x.abs().max(v.y.abs()).max(v.z.abs());
+                let greatest = |m: Mat3<f64>| amax(m.x).max(amax(m.y)).max(amax(m.z));
+                assert!(amax(a.0 - b.0) < most, "{n}: {a:?} {b:?}");
+                assert!(greatest(a.1 + b.1 * -1.0) < most * greatest(a.1).max(1.0), "{n}: {a:?} {b:?}");
+            }
+            for (a, b) in bases.iter().zip(&moved) {
+                assert!((a[0] - b[0]).abs().max((a[1] - b[1]).abs()) < most, "{n}: {a:?} {b:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn elastic_cells_by_themselves_sum_to_what_they_do_together() {
+    assert_same::<Lanes<f64>>(1e-12);
+    assert_same::<Lanes<f32>>(2e-5);
+    #[cfg(target_arch = "x86_64")]
+    {
+        if Simd::widest() >= Simd::Avx2 {
+            assert_same::<Avx2F64>(1e-12);
+            assert_same::<Avx2F32>(2e-5);
+        }
+        if Simd::widest() >= Simd::Avx512 {
+            assert_same::<Avx512F64>(1e-12);
+            assert_same::<Avx512F32>(2e-5);
+        }
+    }
+}
+
+#[test]
+fn some_cells_are_elastic_and_some_are_not() {
+    let (_, bases) = sweeps::<f64>(21, Law::ElastoPlastic);
+    let below = bases.iter().filter(|z| z[0].hypot(z[1]) < 0.8).count();
+    assert!((60..380).contains(&below), "{below}");
+}

@@ -1,0 +1,171 @@
+//! A grid of bristles by itself: the step has one lane, and the cells fill the lanes of a number type of their
+//! own. While all bristles are elastic the grid moves as one rigid body.
+
+use super::distributed::{Cells, force_change, rigid_stick, sweep, wrench};
+use crate::contact::Contact;
+use crate::friction::Friction;
+use crate::number::real::Real;
+use crate::patch::Patch;
+use crate::planar::{Twist, Wrench};
+use crate::schedule::Timeline;
+use crate::solver::bristles::{Bits, Bristles, Rate};
+use crate::solver::friction::{Consts, Stage};
+use crate::solver::linalg::{Mat3, Vec3};
+use crate::solver::rigid_stick::RigidStick;
+
+/// The cells of a contact that carry pressure at some time.
+pub struct Grid<C: Real> {
+    /// The cells.
+    pub cells: Cells<C>,
+    /// Friction constants.
+    pub k: Consts<C>,
+    /// Indices of the cells in the map.
+    active: Vec<usize>,
+    /// The grid as one rigid body, while all bristles are elastic; never with one lane, which is the reference.
+    rigid: Option<RigidStick>,
+    saved_rigid: Option<RigidStick>,
+    /// Passes until the next look whether they are, and after that one.
+    look: [u32; 2],
+}
+
+/// Passes between two looks whether a grid sticks: soon after it did, and at most.
+const LOOKS: [u32; 2] = [8, 64];
+
+impl<C: Real> Grid<C> {
+    /// A grid without cells.
+    pub fn empty() -> Self {
+        Self {
+            cells: Cells::new(&[], &[], &[]),
+            k: Consts::new(&Friction::default()),
+            active: Vec::new(),
+            rigid: None,
+            saved_rigid: None,
+            look: [LOOKS[0]; 2],
+        }
+    }
+
+    /// The cells of `contact` that carry pressure at some time of `timeline`.
+    pub fn new(contact: &Contact, timeline: &Timeline<'_>) -> Self {
+        let (patch, grid) = (&contact.patch, contact.patch.grid());
+        let active = contact.active_cells(timeline);
+        let centres: Vec<[f64; 2]> = active.iter().map(|i| grid.centre(i % grid.nx, i / grid.nx)).collect();
+        let weights: Vec<f64> = active.iter().map(|&i| patch.weights()[i]).collect();
+        let zetas = contact.first_bristles(&active).unwrap_or_else(|| vec![[0.0; 2]; active.len()].into());
+        let cells = Cells::new(&centres, &weights, &zetas);
+        Self { cells, k: Consts::new(&contact.friction), active, ..Self::empty() }
+    }
+
+    /// The shares of the normal force on a map, of the cells.
+    pub fn weights(&self, patch: &Patch) -> Vec<f64> {
+        self.active.iter().map(|&i| patch.weights()[i]).collect()
+    }
+
+    /// Gives every cell its own bristle again.
+    fn release(&mut self) {
+        let Some(rigid) = self.rigid.take() else { return };
+        self.cells.shift([rigid.shift.x, rigid.shift.y, rigid.shift.z]);
+        self.look = [LOOKS[0]; 2];
+    }
+
+    /// The pass as one rigid body, if the grid is one.
+    fn sweep_rigid(
+        &mut self,
+        u: Vec3<f64>,
+        commit: Option<&Stage<f64>>,
+        next: Option<&Stage<f64>>,
+    ) -> Option<(Vec3<f64>, Mat3<f64>)> {
+        if !self.k.law.is_elastic() || C::LANES == 1 {
+            return None;
+        }
+        self.look[0] -= 1;
+        if self.look[0] == 0 {
+            self.look = [self.look[1], LOOKS[1].min(2 * self.look[1])];
+            if self.rigid.is_none() {
+                let mu = commit.or(next).map_or(0.0, |st| st.mu_c.min(st.mu_c + st.mu_d));
+                self.rigid = rigid_stick(&self.cells, &self.k, mu);
+            }
+        }
+        let sums = self.rigid.as_mut()?.sweep(u, commit, next);
+        if sums.is_none() {
+            self.release();
+        }
+        sums
+    }
+}
+
+impl<C: Real> Bristles<f64> for Grid<C> {
+    fn load(&mut self, _: usize, contact: &Contact, timeline: &Timeline<'_>) {
+        *self = Self::new(contact, timeline);
+    }
+
+    fn clear(&mut self, _: usize) {}
+
+    fn states(&self, _: usize) -> Vec<[f64; 2]> {
+        self.cells.bristles(self.rigid.as_ref().map_or([0.0; 3], |r| [r.shift.x, r.shift.y, r.shift.z]))
+    }
+
+    fn wrench(&mut self, _: usize, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64) {
+        if let Some(rigid) = &self.rigid {
+            let w = rigid.resist(Vec3::from(u.to_array()), rate.sigma1 + self.k.sigma2.lane(0)) * -f_n;
+            return (Wrench::new(w.x, w.y, w.z), 0.0);
+        }
+        wrench(&self.cells, &self.k, u, rate, f_n)
+    }
+
+    fn arm2(&self, patch: &Patch) -> f64 {
+        patch.arm2()
+    }
+
+    fn remap(&mut self, _: usize, patch: &Patch, _: f64) {
+        self.release();
+        let weights = self.weights(patch);
+        self.cells.set_weights(&weights);
+    }
+
+    fn holds_map(&self) -> bool {
+        false
+    }
+
+    fn reference_points(&self) -> [f64; 2] {
+        [0.0; 2]
+    }
+
+    fn sweep(
+        &mut self,
+        u: Vec3<f64>,
+        commit: (&Stage<f64>, Bits),
+        next: (&Stage<f64>, Bits),
+    ) -> (Vec3<f64>, Mat3<f64>) {
+        let [commit, next] = [commit, next].map(|(stage, lanes)| (lanes != 0).then_some(stage));
+        match self.sweep_rigid(u, commit, next) {
+            Some(sums) => sums,
+            None => sweep(&mut self.cells, &self.k, u, commit, next),
+        }
+    }
+
+    fn trust_radius(&self, _: Vec3<f64>) -> f64 {
+        f64::from(f32::MAX)
+    }
+
+    fn save(&mut self, lanes: bool) {
+        if lanes {
+            self.cells.save();
+            self.saved_rigid = self.rigid;
+        }
+    }
+
+    fn restore(&mut self, lanes: bool) {
+        if lanes {
+            self.cells.restore();
+            self.rigid = self.saved_rigid;
+        }
+    }
+
+    fn force_change(&self) -> Vec3<f64> {
+        let shifted = |rigid: Option<&RigidStick>| rigid.map_or_else(Vec3::zero, RigidStick::shifted);
+        let whole = shifted(self.rigid.as_ref()) - shifted(self.saved_rigid.as_ref());
+        // The cells of a rigid grid keep still.
+        let still = self.rigid.is_some() && self.saved_rigid.is_some();
+        if still { whole } else { whole + force_change(&self.cells) }
+    }
+}

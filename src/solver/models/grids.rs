@@ -1,0 +1,175 @@
+//! Small grids, one in each lane of the step: cell `i` of every contact is in one group.
+
+use super::distributed::{Scratch, sums, sweep_groups};
+use super::grid::Grid;
+use crate::contact::Contact;
+use crate::friction::Friction;
+use crate::number::real::Real;
+use crate::patch::Patch;
+use crate::planar::{Twist, Wrench};
+use crate::schedule::Timeline;
+use crate::solver::bristles::{Bits, Bristles, Rate};
+use crate::solver::friction::{Consts, Stage};
+use crate::solver::groups::Groups;
+use crate::solver::laws::with_law;
+use crate::solver::linalg::{Mat3, Vec3};
+
+/// Groups of a pass at a time, at most: what its loops leave for each other stays in the nearest cache.
+const TOGETHER: usize = 24;
+
+/// The cells of the contacts, those of fewer cells filled up with cells that carry no pressure.
+pub struct Grids<R: Real> {
+    x: Vec<R>,
+    y: Vec<R>,
+    w: Vec<R>,
+    zx: Vec<R>,
+    zy: Vec<R>,
+    /// Saved states.
+    saved: (Vec<R>, Vec<R>),
+    k: Consts<R>,
+    scratch: Scratch<R>,
+    /// The contact of every lane by itself: what is recorded is computed from it.
+    lanes: Vec<Grid<f64>>,
+}
+
+impl<R: Real> Grids<R> {
+    /// Empty lanes for grids of at most `cells` under the law and the exponent of `friction`.
+    pub fn new(cells: usize, friction: &Friction) -> Self {
+        let none = vec![R::of(0.0); cells];
+        Self {
+            x: none.clone(),
+            y: none.clone(),
+            w: none.clone(),
+            zx: none.clone(),
+            zy: none.clone(),
+            saved: (none.clone(), none),
+            k: Consts::new(friction),
+            scratch: Scratch::new(TOGETHER.min(cells), true),
+            lanes: (0..R::LANES).map(|_| Grid::empty()).collect(),
+        }
+    }
+
+    /// Copies the states of a lane to its contact.
+    fn update(&mut self, lane: usize) -> &mut Grid<f64> {
+        let (zx, zy, grid) = (&self.zx, &self.zy, &mut self.lanes[lane]);
+        grid.cells.bases_mut().enumerate().for_each(|(i, [x, y])| (*x, *y) = (zx[i].lane(lane), zy[i].lane(lane)));
+        grid
+    }
+
+    /// Copies a contact to its lane.
+    fn fill(&mut self, lane: usize) {
+        let cells = &self.lanes[lane].cells;
+        for (i, ([x, y, w], [zx, zy])) in cells.places().zip(cells.bases()).enumerate() {
+            self.x[i].set(lane, x);
+            self.y[i].set(lane, y);
+            self.w[i].set(lane, w);
+            self.zx[i].set(lane, zx);
+            self.zy[i].set(lane, zy);
+        }
+    }
+}
+
+impl<R: Real> Bristles<R> for Grids<R> {
+    fn load(&mut self, lane: usize, contact: &Contact, timeline: &Timeline<'_>) {
+        self.lanes[lane] = Grid::new(contact, timeline);
+        self.k.set(lane, &self.lanes[lane].k);
+        self.fill(lane);
+    }
+
+    fn clear(&mut self, lane: usize) {
+        for of in [&mut self.x, &mut self.y, &mut self.w, &mut self.zx, &mut self.zy] {
+            of.iter_mut().for_each(|of| of.set(lane, 0.0));
+        }
+    }
+
+    fn states(&self, lane: usize) -> Vec<[f64; 2]> {
+        let cells = self.lanes[lane].cells.bases().count();
+        (0..cells).map(|i| [self.zx[i].lane(lane), self.zy[i].lane(lane)]).collect()
+    }
+
+    fn wrench(&mut self, lane: usize, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64) {
+        self.update(lane).wrench(0, u, rate, f_n)
+    }
+
+    fn arm2(&self, patch: &Patch) -> f64 {
+        patch.arm2()
+    }
+
+    fn remap(&mut self, lane: usize, patch: &Patch, mu_c: f64) {
+        self.update(lane).remap(0, patch, mu_c);
+        self.fill(lane);
+    }
+
+    fn holds_map(&self) -> bool {
+        false
+    }
+
+    fn reference_points(&self) -> [R; 2] {
+        [R::of(0.0); 2]
+    }
+
+    #[inline(always)]
+    fn sweep(
+        &mut self,
+        v: Vec3<R>,
+        (committed, committing): (&Stage<R>, Bits),
+        (next, evaluating): (&Stage<R>, Bits),
+    ) -> (Vec3<R>, Mat3<R>) {
+        let zero = R::of(0.0);
+        // With an extrapolation of 0 a base stays where it is.
+        let extrapolation = R::select(R::mask(committing), committed.extrapolation, zero);
+        let committed = Stage { extrapolation, ..*committed };
+        let stages = [(committing != 0).then_some(&committed), (evaluating != 0).then_some(next)];
+        let mut s = [zero; 12];
+        let n = self.w.len();
+        let together = n.div_ceil(n.div_ceil(TOGETHER));
+        let mut start = 0;
+        while start < n {
+            let end = n.min(start + together);
+            let groups = Groups {
+                x: &self.x[start..end],
+                y: &self.y[start..end],
+                w: &self.w[start..end],
+                zx: &mut self.zx[start..end],
+                zy: &mut self.zy[start..end],
+            };
+            let (scratch, k, u) = (&mut self.scratch, &self.k, [v.x, v.y, v.z]);
+            with_law!(k.law, L => sweep_groups::<R, L>(groups, scratch, k, u, stages, &mut s));
+            start = end;
+        }
+        sums(s)
+    }
+
+    #[inline(always)]
+    fn trust_radius(&self, _: Vec3<R>) -> R {
+        R::of(f64::from(f32::MAX))
+    }
+
+    #[inline(always)]
+    fn save(&mut self, lanes: R::Mask) {
+        for i in 0..self.w.len() {
+            self.saved.0[i] = R::select(lanes, self.zx[i], self.saved.0[i]);
+            self.saved.1[i] = R::select(lanes, self.zy[i], self.saved.1[i]);
+        }
+    }
+
+    #[inline(always)]
+    fn restore(&mut self, lanes: R::Mask) {
+        for i in 0..self.w.len() {
+            self.zx[i] = R::select(lanes, self.saved.0[i], self.zx[i]);
+            self.zy[i] = R::select(lanes, self.saved.1[i], self.zy[i]);
+        }
+    }
+
+    #[inline(always)]
+    fn force_change(&self) -> Vec3<R> {
+        let mut s = Vec3::zero();
+        for i in 0..self.w.len() {
+            let (fx, fy) = (self.w[i] * (self.zx[i] - self.saved.0[i]), self.w[i] * (self.zy[i] - self.saved.1[i]));
+            s.x += fx;
+            s.y += fy;
+            s.z = self.x[i].fma(fy, s.z - self.y[i] * fx);
+        }
+        s
+    }
+}

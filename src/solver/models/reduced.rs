@@ -1,0 +1,407 @@
+//! The reduced model: one bristle with three components at the centre of pressure (`docs/model.md`, section 6),
+//! of a contact in every lane. Twin: `shaders/reduced.wgsl`.
+//!
+//! `zeta = sigma0 (z_x, z_y, z_tau/r)` is driven by `v_S = (vx, vy, r w)` through a velocity `D`: `v_S` itself on
+//! an ellipsoid, or `-h(r, v) |v_S|` from the table of a limit surface.
+
+mod consistent;
+mod tables;
+
+use std::sync::Arc;
+
+use crate::contact::{Carry, Contact, Model, radius_of, reshapes};
+use crate::limit_surface::Table;
+use crate::number::real::{LANES, Real};
+use crate::patch::Patch;
+use crate::planar::{Twist, Wrench};
+use crate::schedule::Timeline;
+use crate::solver::bristles::{Bits, Bristles, LEAST_TRUST_RADIUS, MAX_TURN, Rate};
+use crate::solver::friction::{Consts, Motion, Slip, Stage, Trial, motion};
+use crate::solver::laws::{Law, with_law};
+use crate::solver::linalg::{Mat3, Vec3, add3};
+use crate::solver::transition::{in_transition, transition_root};
+use tables::Tables;
+
+/// The bristles and the patches they stand for.
+pub struct Reduced<R: Real> {
+    /// Whether there is no table of a limit surface.
+    ellipsoid: bool,
+    /// Whether the bristles are of the consistent form.
+    consistent: bool,
+    /// Friction constants.
+    k: Consts<R>,
+    /// States `zeta` [-]; bases of the stages during a step.
+    zeta: Vec3<R>,
+    /// What `zeta` cannot hold: without it, motion slower than its last bit would leave no trace and creep.
+    zeta_low: Vec3<R>,
+    /// Consistent form: where the last root was; the next one is near.
+    root: R,
+    /// `|zeta*|` over its limit at the last evaluation [-].
+    loading: R,
+    /// Saved states.
+    saved: [Vec3<R>; 2],
+    /// Centres of pressure [m].
+    cop: [R; 2],
+    /// Torsional radii `r` by the rules of the tables [m].
+    radius: R,
+    /// Viscous factors `u` [m^2].
+    viscous: R,
+    /// `u/r^2`; 0 where `r` is 0.
+    elastic: R,
+    tables: Tables<R>,
+    contacts: [Map; LANES],
+}
+
+/// The map of a lane, in double precision.
+#[derive(Clone, Debug, Default)]
+struct Map {
+    table: Option<Arc<Table>>,
+    radius: f64,
+    viscous: f64,
+    /// What of `zeta_3` the map does not show, see [`Carry`].
+    hidden: f64,
+}
+
+/// How a twist drives the bristle, whatever the stage.
+#[derive(Clone, Copy, Debug)]
+struct Drive<R> {
+    /// `|v_S|`, its Stribeck bell.
+    m: Motion<R>,
+    /// Direction of `v_S`; 0 at rest.
+    e: Vec3<R>,
+    /// `v_E = (vx, vy, (u/r) w)` [m/s].
+    v_e: Vec3<R>,
+    /// `D` [m/s], `docs/model.md` (66).
+    d: Vec3<R>,
+    /// Its direction; 0 at rest.
+    d_hat: Vec3<R>,
+    /// `|D|` [m/s] and its inverse.
+    speed: R,
+    inv_speed: R,
+    /// `dD/dv_S` [-], `docs/model.md` (76).
+    j: Mat3<R>,
+    /// `|h|` [-].
+    h: R,
+    /// `d|h|/dv_S` [s/m].
+    h_slope: Vec3<R>,
+}
+
+/// The bristle at the end of a stage.
+#[derive(Clone, Copy, Debug)]
+struct Bristle<R> {
+    /// `zeta*` [-].
+    zeta: Vec3<R>,
+    /// `zeta* - zeta_b`, without taking the difference.
+    step: Vec3<R>,
+    /// `|zeta*|` over its limit [-].
+    x: R,
+    /// As published: the trial's direction, or the trial itself of a law without directions; the trial; its slip.
+    n: Vec3<R>,
+    t: Trial<R>,
+    z: Slip<R>,
+    /// Consistent form: the root, the plastic share and its slope.
+    root: R,
+    b: R,
+    b_slope: R,
+}
+
+impl<R: Real> Reduced<R> {
+    /// Empty lanes for contacts of the law, the form and the kind of surface of `like`.
+    pub fn new(like: &Contact) -> Self {
+        let (zero, one, none) = (R::of(0.0), R::of(1.0), Vec3::zero());
+        let (ellipsoid, form) = match &like.model {
+            Model::LimitSurface(_, form) => (false, *form),
+            Model::Ellipsoid(form) => (true, *form),
+            Model::Distributed => unreachable!("a grid has a model of its own"),
+        };
+        Self {
+            ellipsoid,
+            consistent: form.is_elastic(like.friction.law),
+            k: Consts::new(&like.friction),
+            zeta: none,
+            zeta_low: none,
+            root: zero,
+            loading: zero,
+            saved: [none; 2],
+            cop: [zero; 2],
+            radius: one,
+            viscous: one,
+            elastic: one,
+            tables: Tables::new(),
+            contacts: std::array::from_fn(|_| Map::default()),
+        }
+    }
+
+    /// Puts a map into a lane.
+    fn set_map(&mut self, lane: usize, patch: &Patch, table: Option<Arc<Table>>, hidden: f64) {
+        let (radius, viscous) = (radius_of(patch, table.as_deref()), patch.viscous());
+        for (cop, of_patch) in self.cop.iter_mut().zip(patch.cop()) {
+            cop.set(lane, of_patch);
+        }
+        self.radius.set(lane, radius);
+        self.viscous.set(lane, viscous);
+        self.elastic.set(lane, if radius > 0.0 { viscous / (radius * radius) } else { 0.0 });
+        self.contacts[lane] = Map { table, radius, viscous, hidden };
+    }
+
+    fn set_state(&mut self, lane: usize, zeta: [f64; 3]) {
+        self.zeta.set(lane, zeta);
+        let rounded = self.zeta.lane(lane);
+        self.zeta_low.set(lane, [0, 1, 2].map(|i| zeta[i] - rounded[i]));
+    }
+
+    fn state(&self, lane: usize) -> [f64; 3] {
+        let (high, low) = (self.zeta.lane(lane), self.zeta_low.lane(lane));
+        [0, 1, 2].map(|i| high[i] + low[i])
+    }
+}
+
+impl<R: Real> Bristles<R> for Reduced<R> {
+    fn load(&mut self, lane: usize, contact: &Contact, _: &Timeline<'_>) {
+        let table = match &contact.model {
+            Model::LimitSurface(table, _) => Some(Arc::clone(table)),
+            _ => None,
+        };
+        if let Some(table) = &table {
+            self.tables.load(lane, table);
+        }
+        self.k.set(lane, &Consts::new(&contact.friction));
+        self.root.set(lane, 0.0);
+        self.set_map(lane, &contact.first_patch(), table, 0.0);
+        let first = contact.first_bristles(&[]).unwrap_or_default();
+        let zeta = |i: usize| first.get(i).copied().unwrap_or_default();
+        self.set_state(lane, [zeta(0)[0], zeta(0)[1], zeta(1)[0]]);
+    }
+
+    fn clear(&mut self, lane: usize) {
+        self.zeta.set(lane, [0.0; 3]);
+    }
+
+    fn states(&self, lane: usize) -> Vec<[f64; 2]> {
+        let [x, y, z] = self.state(lane);
+        vec![[x, y], [z, 0.0]]
+    }
+
+    /// The slip is 1 if the bristle slips, else 0.
+    fn wrench(&mut self, lane: usize, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64) {
+        let cop = self.cop.map(|c| c.lane(lane));
+        let v = Vec3::from(u.at(cop).to_array().map(R::of));
+        let rate = Rate { sigma1: R::of(rate.sigma1), mu_c: R::of(rate.mu_c), mu_d: R::of(rate.mu_d) };
+        let (f, x) = with_law!(self.k.law, L => self.force::<L>(v, &rate));
+        let w = (f * R::of(-f_n)).lane(lane);
+        (Wrench::from(w).about(cop.map(|c| -c)), f64::from(u8::from(x.lane(lane) > self.k.s_ba.lane(lane))))
+    }
+
+    fn arm2(&self, patch: &Patch) -> f64 {
+        patch.viscous()
+    }
+
+    /// Only `r` and `u` follow a map that changes its size; a limit surface is made anew when the map's shape
+    /// changes.
+    fn remap(&mut self, lane: usize, patch: &Patch, mu_c: f64) {
+        let Map { mut table, radius, viscous, hidden } = self.contacts[lane].clone();
+        if let Some(table) = table.as_mut().filter(|table| reshapes(patch) && table.patch() != patch) {
+            *table = self.tables.remap(lane, patch, table);
+        }
+        self.set_map(lane, patch, table, 0.0);
+        let map = &mut self.contacts[lane];
+        let carry = Carry::new(self.consistent, [radius, viscous], [map.radius, map.viscous]);
+        let zeta = self.state(lane);
+        let [turned, hidden] = carry.onto(zeta, hidden, mu_c, self.k.s_ba.lane(lane));
+        self.contacts[lane].hidden = hidden;
+        self.set_state(lane, [zeta[0], zeta[1], turned]);
+    }
+
+    fn holds_map(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn reference_points(&self) -> [R; 2] {
+        self.cop
+    }
+
+    #[inline(always)]
+    fn sweep(&mut self, v: Vec3<R>, commit: (&Stage<R>, Bits), next: (&Stage<R>, Bits)) -> (Vec3<R>, Mat3<R>) {
+        with_law!(self.k.law, L => self.sweep_law::<L>(v, commit, next))
+    }
+
+    /// `D` of a limit surface depends on the direction of `v_S`, however slow: a step that is small against the
+    /// tolerance may turn a creeping twist through many cells of the table.
+    #[inline(always)]
+    fn trust_radius(&self, v: Vec3<R>) -> R {
+        if self.ellipsoid || !self.k.law.is_elastic() {
+            return R::of(f64::from(f32::MAX));
+        }
+        let (s, _) = Vec3::new(v.x, v.y, self.radius * v.z).norm();
+        (R::of(MAX_TURN) * s).max(R::of(LEAST_TRUST_RADIUS))
+    }
+
+    #[inline(always)]
+    fn loading(&self) -> R {
+        self.loading
+    }
+
+    #[inline(always)]
+    fn save(&mut self, lanes: R::Mask) {
+        let [zeta, low] = self.saved;
+        self.saved = [Vec3::select(lanes, self.zeta, zeta), Vec3::select(lanes, self.zeta_low, low)];
+    }
+
+    #[inline(always)]
+    fn restore(&mut self, lanes: R::Mask) {
+        let [zeta, low] = self.saved;
+        self.zeta = Vec3::select(lanes, zeta, self.zeta);
+        self.zeta_low = Vec3::select(lanes, low, self.zeta_low);
+    }
+
+    /// At the centres of pressure.
+    #[inline(always)]
+    fn force_change(&self) -> Vec3<R> {
+        let (one, [zeta, low]) = (R::of(1.0), self.saved);
+        ((self.zeta - zeta) + (self.zeta_low - low)).times(Vec3::new(one, one, self.radius))
+    }
+}
+
+impl<R: Real> Reduced<R> {
+    #[inline(always)]
+    fn sweep_law<L: Law>(
+        &mut self,
+        v: Vec3<R>,
+        (committed, committing): (&Stage<R>, Bits),
+        (next, evaluating): (&Stage<R>, Bits),
+    ) -> (Vec3<R>, Mat3<R>) {
+        let one = R::of(1.0);
+        let drive = self.drive(v);
+        let committing = R::mask(committing);
+        let z = self.bristle::<L>(committed, &drive, committing);
+        let (high, low) = add3(self.zeta, self.zeta_low, z.step * committed.extrapolation);
+        self.zeta = Vec3::select(committing, high, self.zeta);
+        self.zeta_low = Vec3::select(committing, low, self.zeta_low);
+        self.root = R::select(committing, z.root, self.root);
+        let evaluating = R::mask(evaluating);
+        let z = self.bristle::<L>(next, &drive, evaluating);
+        self.root = R::select(evaluating, z.root, self.root);
+        self.loading = z.x;
+        let scale = Vec3::new(one, one, self.radius);
+        let viscous = Vec3::new(self.k.sigma2, self.k.sigma2, self.k.sigma2 * self.viscous);
+        let resist = z.zeta.plus(next.damping, z.step).times(scale) + viscous.times(v);
+        let gain = self.sensitivity::<L>(next, &drive, &z).between(scale, scale) * (one + next.damping);
+        (resist, gain.plus_diagonal(viscous))
+    }
+
+    /// The force on the patch per unit normal force, reversed, at twists `v` at the centres of pressure in the
+    /// present state, `docs/model.md` (69) to (71), and the load of the bristles over their limits.
+    #[inline(always)]
+    fn force<L: Law>(&self, v: Vec3<R>, rate: &Rate<R>) -> (Vec3<R>, R) {
+        let (one, half, k) = (R::of(1.0), R::of(0.5), &self.k);
+        let m = self.drive(v);
+        let limit = m.h * rate.mu_d.fma(m.m.bell, rate.mu_c);
+        let (size, inv_size) = self.zeta.norm();
+        let (z_hat, x) = (self.zeta * inv_size, size / limit);
+        let along = m.d.dot(z_hat);
+        // zeta'/sigma0
+        let change = if L::ELASTIC && self.consistent {
+            let (b, _) = crate::solver::transition::plastic_share(k, x);
+            let b = half * b * (one + m.d_hat.dot(z_hat));
+            (m.v_e * (one - b)).plus(b, m.d).plus(-(b * m.speed / limit), self.zeta)
+        } else {
+            m.d.plus(-L::decay(k, limit, m.speed, along, size), self.zeta)
+        };
+        let scale = Vec3::new(one, one, self.radius);
+        let viscous = Vec3::new(k.sigma2, k.sigma2, k.sigma2 * self.viscous);
+        (self.zeta.plus(rate.sigma1, change).times(scale) + viscous.times(v), x)
+    }
+
+    /// How twists `v` at the centres of pressure drive the bristles.
+    #[inline(always)]
+    fn drive(&self, v: Vec3<R>) -> Drive<R> {
+        let (zero, one) = (R::of(0.0), R::of(1.0));
+        let v_s = Vec3::new(v.x, v.y, self.radius * v.z);
+        let (s, inv_s) = v_s.norm();
+        let m = motion(&self.k, s, zero);
+        let e = v_s * inv_s;
+        let v_e = Vec3::new(v.x, v.y, self.elastic * v_s.z);
+        let j = Mat3::diagonal(Vec3::new(one, one, one));
+        let h_slope = Vec3::zero();
+        let still = Drive { m, e, v_e, d: v_s, d_hat: e, speed: s, inv_speed: inv_s, j, h: one, h_slope };
+        if self.ellipsoid {
+            return still;
+        }
+        let vt2 = v.x.fma(v.x, v.y * v.y);
+        let tiny = R::of(R::TINY);
+        let inv_vt = (vt2 + tiny).rsqrt();
+        let look = self.tables.look_up(v_s, vt2 * inv_vt);
+        let (h, inv_h) = look.h.norm();
+        let moves = tiny.lt(v_s.dot(v_s));
+        let d_hat = -(look.h * inv_h);
+        // s dphi/dv_S and s dtheta/dv_S. In this order no square of a small speed underflows.
+        let (ex, ey) = (v.x * inv_vt, v.y * inv_vt);
+        let (away, up) = (look.z * inv_s, vt2 * inv_vt * inv_s);
+        let dphi = Vec3::new(away * ex, away * ey, -(look.sign * up));
+        let far = s * inv_vt;
+        let dtheta = Vec3::new(-(far * ey), far * ex, zero);
+        let change = Mat3::diagonal(Vec3::zero())
+            .plus_outer(-look.h, e)
+            .plus_outer(-look.h_phi, dphi)
+            .plus_outer(-look.h_theta, dtheta);
+        let turns = tiny.lt(vt2);
+        let slope = (change.apply_transposed(d_hat) - e * h) * inv_s;
+        Drive {
+            d: Vec3::select(moves, -(look.h * s), v_s),
+            d_hat: Vec3::select(moves, d_hat, e),
+            speed: R::select(moves, s * h, s),
+            inv_speed: R::select(moves, inv_s * inv_h, inv_s),
+            j: Mat3::select(turns, change, j),
+            h: R::select(moves, h, one),
+            h_slope: Vec3::select(turns, slope, h_slope),
+            ..still
+        }
+    }
+
+    /// The bristles at the end of stage `st`; `live` says which lanes matter.
+    #[inline(always)]
+    fn bristle<L: Law>(&self, st: &Stage<R>, m: &Drive<R>, live: R::Mask) -> Bristle<R> {
+        if L::ELASTIC && self.consistent {
+            return self.consistent(st, m, live);
+        }
+        let (k, zero) = (&self.k, R::of(0.0));
+        let g = m.h * st.mu_d.fma(m.m.bell, st.mu_c);
+        let push = m.d * st.a_sigma0;
+        let y = self.zeta + push;
+        let (len, inv_len) = y.norm();
+        let n = if L::DIRECTED { y * inv_len } else { y };
+        let t = Trial { len, inv_len, g, travel: L::travel(st.a_sigma0, m.speed, m.d.dot(n)) };
+        let mut z = L::slip(k, &t);
+        if L::ELASTIC {
+            let within = R::and(in_transition(k, &t), live);
+            if R::any(within) {
+                let inv_g = g.recip();
+                z = Slip::select(within, &transition_root(k, len * inv_g, t.travel * inv_g).slip(k), &z);
+            }
+        }
+        let step = push.plus(-L::relaxation(&t, &z), self.zeta) * z.d;
+        Bristle { zeta: y * z.d, step, x: z.d * len * g.recip(), n, t, z, root: zero, b: zero, b_slope: zero }
+    }
+
+    /// `d zeta*/dv_S` [s/m], `docs/model.md` (77), (78), (86).
+    #[inline(always)]
+    fn sensitivity<L: Law>(&self, st: &Stage<R>, m: &Drive<R>, z: &Bristle<R>) -> Mat3<R> {
+        let g = st.mu_d.fma(m.m.bell, st.mu_c);
+        let g_slope = st.chi * st.mu_d * m.m.bell_slope;
+        if L::ELASTIC && self.consistent {
+            return self.consistent_sensitivity(st, m, z, g, g_slope);
+        }
+        let limit_slope = (m.h_slope * g).plus(m.h * g_slope, m.e);
+        let by = L::sensitivity(st.a_sigma0, &z.t, &z.z, m.speed, m.d.dot(z.n));
+        let mut toward = m.d_hat * by.speed;
+        if let Some(normal) = by.normal {
+            toward = toward.plus(normal, z.n);
+        }
+        let row = m.j.apply_transposed(toward).plus(by.limit, limit_slope);
+        (m.j * by.carried).plus_outer(z.n, row)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+//! The form of the reduced model that is elastic below break-away with the stiffness of the distributed model
+//! (`docs/model.md`, section 6.4): `tau` is the share of a stage that sticks. Near sliding it is small, and single
+//! precision holds it well.
+
+use super::{Bristle, Drive, Reduced};
+use crate::number::real::Real;
+use crate::solver::constants::ROOT_ITERATIONS;
+use crate::solver::friction::{Slip, Stage, Trial};
+use crate::solver::linalg::{Mat3, Vec3};
+use crate::solver::transition::plastic_share;
+
+impl<R: Real> Reduced<R> {
+    /// The bristles at the end of stage `st`; `live` says which lanes matter.
+    #[inline(always)]
+    pub(super) fn consistent(&self, st: &Stage<R>, m: &Drive<R>, live: R::Mask) -> Bristle<R> {
+        let (zero, one, k) = (R::of(0.0), R::of(1.0), &self.k);
+        let inv_g = st.mu_d.fma(m.m.bell, st.mu_c).recip();
+        let inv_limit = inv_g * m.h.recip();
+        let (push, carried) = (m.d * st.a_sigma0, m.v_e * st.a_sigma0);
+        let q = st.a_sigma0 * m.m.s * inv_g;
+        let slide = (one + q).recip();
+        let (z0, z1) = (self.zeta + carried, (self.zeta + push) * slide);
+        let tau = self.consistent_root(m, inv_limit, q, z0, z1, live);
+        let rest = one - tau;
+        // Elastic below break-away, to the last bit: a sum of z1 would lose some.
+        let zeta = Vec3::select(tau.lt(one), z1.plus(tau, z0 - z1), z0);
+        let step = (carried * tau).plus(rest * slide, push.plus(-q, self.zeta));
+        let x = zeta.norm().0 * inv_limit;
+        let (b, b_slope) = plastic_share(k, x);
+        let t = Trial { len: zero, inv_len: zero, g: zero, travel: zero };
+        let z = Slip { d: zero, stiff: zero, xb: zero, xs: zero };
+        Bristle { zeta, step, x, n: Vec3::zero(), t, z, root: tau, b, b_slope }
+    }
+
+    /// The root of `F(tau) = (1-tau)/(1 + q tau) - b(x) (1 + c)/2` in [0, 1], `zeta = z1 + tau (z0 - z1)`:
+    /// `docs/model.md` (82). It starts from where the last one was; lanes that have theirs wait for the others.
+    #[inline(always)]
+    fn consistent_root(&self, m: &Drive<R>, inv_limit: R, q: R, z0: Vec3<R>, z1: Vec3<R>, live: R::Mask) -> R {
+        let (zero, one, half) = (R::of(0.0), R::of(1.0), R::of(0.5));
+        let k = &self.k;
+        let slips = R::and(k.s_ba.lt(z0.norm().0 * inv_limit), live);
+        // A root of 0 is one only if `F` is not above 0 there, which is looked at when the search leaves on
+        // that side.
+        let mut tau = R::select(slips, self.root.min(one), one);
+        let mut active = R::bits(slips);
+        let (mut low, mut high, mut last) = (zero, one, one);
+        let way = z0 - z1;
+        let minus = -(one + q);
+        for _ in 0..ROOT_ITERATIONS {
+            if active == 0 {
+                break;
+            }
+            let z = z1.plus(tau, way);
+            let (len, inv) = z.norm();
+            let (b, b_slope) = plastic_share(k, len * inv_limit);
+            let along = z.dot(way) * inv;
+            let c = m.d_hat.dot(z) * inv;
+            let (half_b, more) = (half * b, one + c);
+            let r = q.fma(tau, one).recip();
+            let f = (one - tau).fma(r, -(half_b * more));
+            let turn = (m.d_hat.dot(way) - c * along) * inv;
+            let slope = (minus * r * r) - (half * b_slope * along * inv_limit).fma(more, half_b * turn);
+            let above = zero.lt(f);
+            let goes_on = R::bits(zero.lt(tau)) | R::bits(above);
+            low = R::select(above, tau, low);
+            high = R::select(above, high, tau);
+            let change = -(f * slope.recip_rough());
+            let newton = tau + change;
+            let size = change.max(-change);
+            // A step that rounds to none stays on a bound.
+            let outside = R::bits(newton.lt(low)) | R::bits(high.lt(newton));
+            let good = R::mask(!outside & R::bits(size.lt(R::of(0.500_001) * last)));
+            let next = R::select(good, newton, half * (low + high));
+            let below = R::and(newton.lt(R::of(R::TINY)), low.lt(R::of(R::TINY)));
+            let next = R::select(R::and(below, zero.lt(tau)), zero, next);
+            let change = next - tau;
+            last = change.max(-change);
+            // At tau = 0 and f <= 0 it slides: that is the root.
+            tau = R::select(R::mask(active & goes_on), next, tau);
+            let near = f.max(-f).lt(R::of(R::ROOT_RESIDUAL));
+            active &= goes_on & !R::bits(R::and(good, near));
+        }
+        tau
+    }
+
+    /// `d zeta*/dv_S` [s/m], `docs/model.md` (86), with the Stribeck curve `g` and its slope.
+    #[inline(always)]
+    pub(super) fn consistent_sensitivity(
+        &self,
+        st: &Stage<R>,
+        m: &Drive<R>,
+        z: &Bristle<R>,
+        g: R,
+        g_slope: R,
+    ) -> Mat3<R> {
+        let (one, half, a, inv_g) = (R::of(1.0), R::of(0.5), st.a_sigma0, g.recip());
+        let inv_limit = inv_g * m.h.recip();
+        let limit_slope = (m.h_slope * g).plus(m.h * g_slope, m.e);
+        // q = a sigma0 s/g and its slope; the plastic share of the stage.
+        let q = a * m.m.s * inv_g;
+        let q_slope = m.e * (a * inv_g * (-(m.m.s * g_slope)).fma(inv_g, one));
+        let share = (one - z.root) * q.fma(z.root, one).recip();
+        let d = share.fma(q, one).recip();
+        // At a given share.
+        let elastic = a * d * (one - share);
+        let direct = (m.j * (a * d * share))
+            .plus_diagonal(Vec3::new(elastic, elastic, elastic * self.elastic))
+            .plus_outer(-(z.zeta * (d * share)), q_slope);
+        // By the share.
+        let p = ((m.d - m.v_e) * a).plus(-q, z.zeta) * d;
+        let (_, inv_len) = z.zeta.norm();
+        let z_hat = z.zeta * inv_len;
+        let c = m.d_hat.dot(z_hat);
+        let turn = m.d_hat.plus(-c, z_hat) * inv_len;
+        let (by_x, by_c) = (half * z.b_slope * (one + c) * inv_limit, half * z.b);
+        let hb = (-by_x).fma(z_hat.dot(p), (-by_c).fma(turn.dot(p), one));
+        let turn_d = z_hat.plus(-c, m.d_hat) * m.inv_speed;
+        let hv = direct.apply_transposed((z_hat * by_x).plus(by_c, turn)).plus(-(by_x * z.x), limit_slope);
+        let hv = hv.plus(by_c, m.j.apply_transposed(turn_d));
+        direct.plus_outer(p * hb.recip(), hv)
+    }
+}

@@ -1,0 +1,426 @@
+//! The step: SDIRK2 with one pass over the bristles between two solves (`docs/model.md`, section 5).
+//! Twin: `shaders/step.wgsl`.
+//!
+//! Every lane steps a contact of its own, at its own stage and time; the readable reference is the same code with
+//! one lane. A pass commits the bristles to the stage that was solved before, evaluates the friction at the
+//! present guess of the next stage's twist, and takes a step of Newton for that twist; when that has converged
+//! the stage ends, and after two stages the step. Lanes never see each other, so a contact's result does not
+//! depend on its neighbours.
+#![allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
+
+use super::bristles::{Bits, Bristles};
+use super::constants::*;
+use super::friction::{Stage, steepest_between};
+use super::lanes::Solver;
+use super::linalg::{Mat3, Vec3, add3};
+use super::transform::{Transform, at};
+use crate::number::real::{LANES, Real};
+use crate::number::simd::copies;
+use crate::schedule::slot;
+
+/// What happened in a pass.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Events {
+    /// Lanes at the end of their interval, or that have committed what was pending.
+    pub stopped: Bits,
+    /// Lanes whose twist is not finite.
+    pub failed: Bits,
+    /// Lanes that may take no more steps.
+    pub spent: Bits,
+}
+
+copies! {
+    /// One pass.
+    pub fn pass<R, B: Bristles<R>>(solver: &mut Solver<R, B>) -> Events {
+        solver.pass()
+    }
+}
+
+impl<R: Real, B: Bristles<R>> Solver<R, B> {
+    /// Inputs at local times `tau` [s].
+    #[inline(always)]
+    fn inputs(&self, tau: R, lanes: Bits) -> [R; slot::COUNT] {
+        let mut v = [R::of(0.0); slot::COUNT];
+        for (v, c) in v.iter_mut().zip(&self.c) {
+            *v = tau.fma(tau.fma(c[2], c[1]), c[0]);
+        }
+        if self.waves & lanes != 0 {
+            self.add_sinusoids(tau, lanes, &mut v);
+        }
+        v[slot::F_N] = v[slot::F_N].max(R::of(0.0));
+        v
+    }
+
+    /// Adds the sinusoids of the lanes that have some.
+    #[inline(never)]
+    fn add_sinusoids(&self, tau: R, lanes: Bits, v: &mut [R; slot::COUNT]) {
+        let mut waves = self.waves & lanes;
+        while waves != 0 {
+            let l = waves.trailing_zeros() as usize;
+            waves &= waves - 1;
+            let tau = tau.lane(l);
+            for q in &self.terms[l] {
+                let wave = q.amplitude * (q.omega * tau + q.phase).sin();
+                v[q.slot].set(l, v[q.slot].lane(l) + wave);
+            }
+        }
+    }
+
+    /// The transform at the pose a time `dt` ahead.
+    #[inline(always)]
+    fn ahead(&self, dt: R) -> Transform<R> {
+        let q = self.q.plus(dt, self.u);
+        let gripper = R::mask(self.gripper);
+        let o = [R::select(gripper, -q.x, self.offset[0]), R::select(gripper, -q.y, self.offset[1])];
+        let mut t = Transform { cos: R::of(1.0), sin: R::of(0.0), o };
+        if self.turning & self.running != 0 {
+            self.rotate(q.z, &mut t);
+        }
+        t
+    }
+
+    /// Sine and cosine of the lanes whose patch turns with the body.
+    #[inline(never)]
+    fn rotate(&self, theta: R, t: &mut Transform<R>) {
+        let mut turning = self.turning & self.running;
+        while turning != 0 {
+            let l = turning.trailing_zeros() as usize;
+            turning &= turning - 1;
+            let (sin, cos) = theta.lane(l).sin_cos();
+            t.sin.set(l, sin);
+            t.cos.set(l, cos);
+        }
+    }
+
+    /// The longest step [s] on which a stage has one solution on the falling Stribeck branch, `docs/model.md`
+    /// (49); with a tolerance, no longer than the one to try. [`Solver::h_max`] is not looked at here.
+    #[inline(always)]
+    fn longest_step(&self, v: &[R; slot::COUNT]) -> R {
+        let zero = R::of(0.0);
+        let fall = self.pads * v[slot::F_N] * (v[slot::MU_S] - v[slot::MU_C]) * self.stribeck_slope();
+        let gripper = R::mask(self.gripper);
+        let ox = R::select(gripper, self.q.x, self.offset[0]);
+        let oy = R::select(gripper, self.q.y, self.offset[1]);
+        let (mass, inertia) = (self.mass.x, self.mass.z);
+        let lever = mass * inertia * mass.fma(ox.fma(ox, oy * oy), inertia).recip();
+        let m_e = self.lightest.min(lever);
+        let bound = (m_e * self.v_s * (R::of(KAPPA) * fall).recip()).max(R::of(SHORTEST_RULED_STEP));
+        let most = if self.tolerance.is_some() { self.h_next } else { R::of(1e30) };
+        let longest = R::select(zero.lt(fall), bound.min(most), most);
+        R::select(R::mask(self.prescribed), most, longest)
+    }
+
+    /// A slope over `s/v_s` that the Stribeck bell does not exceed: `k_g`; with a tolerance and `gamma = 2`,
+    /// where a bristle may be in the coming step, `docs/model.md` (53).
+    #[inline(always)]
+    fn stribeck_slope(&self) -> R {
+        if self.tolerance.is_none() {
+            return self.k_g;
+        }
+        let Vec3 { x, y, z } = self.patch_twist;
+        let (along, around) = (x.fma(x, y * y).sqrt(), R::of(LEVER_MARGIN) * self.arm * z.max(-z));
+        let least = (along - around) * R::of(1.0 / SPEED_MARGIN) * self.inv_v_s;
+        let most = R::of(SPEED_MARGIN) * (along + around) * self.inv_v_s;
+        R::select(R::mask(self.gaussian), steepest_between(least, most).min(self.k_g), self.k_g)
+    }
+
+    /// Starts a step: chooses its length.
+    #[inline(always)]
+    fn start_step(&mut self) {
+        let (zero, one) = (R::of(0.0), R::of(1.0));
+        let starting = R::mask(self.starting);
+        let mut tau = [0.0; LANES];
+        for l in 0..R::LANES {
+            tau[l] = self.length[l] - self.left[l];
+        }
+        self.tau = R::select(starting, narrow(&tau), self.tau);
+        let longest = wide(self.longest_step(&self.inputs(self.tau, self.starting)));
+        let (starts, left, h_max, old) = (wide(R::select(starting, one, zero)), self.left, self.h_max, self.rest);
+        let mut h = [0.0; LANES];
+        // No branches: these are a few vector instructions.
+        for l in 0..R::LANES {
+            let most = if longest[l] < h_max[l] { longest[l] } else { h_max[l] };
+            let n = (left[l] / most - STEP_SLACK).ceil();
+            // The steps are differences of what is left, so that they add up to the interval, docs/model.md (55).
+            let rest = if n > 1.0 { left[l] - left[l] / n } else { 0.0 };
+            h[l] = left[l] - rest;
+            self.rest[l] = if starts[l] > 0.5 { rest } else { old[l] };
+        }
+        self.h = R::select(starting, narrow(&h), self.h);
+        self.a_sigma0 = R::of(KAPPA) * self.h * self.sigma0;
+        self.damping = self.sigma1 * self.a_sigma0.recip();
+        update(starting, &mut self.before, self.patch_twist);
+        let prescribed = self.starting & self.prescribed;
+        if self.tolerance.is_some() && prescribed != 0 {
+            self.bristles.save(R::mask(prescribed));
+        }
+        self.unsolved = self.unsolved.map(|lanes| lanes & !self.starting);
+        self.least_pivot = R::select(starting, one, self.least_pivot);
+        self.loading = R::select(starting, zero, self.loading);
+        self.starting = 0;
+    }
+
+    /// The constants of the present stage, which is `a` [s] long and has inputs `v`.
+    #[inline(always)]
+    fn stage_constants(&self, v: &[R; slot::COUNT], a: R) -> Stage<R> {
+        let one = R::of(1.0);
+        let mu_d = v[slot::MU_S] - v[slot::MU_C];
+        // So that the matrix of the Newton step stays definite, docs/model.md (52).
+        let fall = (a + a) * self.pads * v[slot::F_N] * mu_d * self.k_g * self.inv_v_s;
+        let chi = R::select(self.mass.x.lt(fall), self.mass.x * fall.recip(), one);
+        let extrapolation = R::select(R::mask(self.second), one, R::of(EXTRAPOLATION));
+        let (a_sigma0, damping) = (self.a_sigma0, self.damping);
+        Stage { a_sigma0, damping, mu_c: v[slot::MU_C], mu_d, chi, extrapolation }
+    }
+
+    /// One pass: [`pass`] calls it compiled for the instructions of the number type.
+    #[inline(always)]
+    fn pass(&mut self) -> Events {
+        if self.starting != 0 {
+            self.start_step();
+        }
+        let at_work = self.running & !self.flushing;
+        let (prescribed, solving) = (at_work & self.prescribed, at_work & !self.prescribed);
+        let a = R::of(KAPPA) * self.h;
+        let dt = R::select(R::mask(self.second), self.h, a);
+        let v = self.inputs(self.tau + dt, at_work);
+        let load = Vec3::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]);
+        let st = self.stage_constants(&v, a);
+        if prescribed != 0 {
+            // Nothing to solve: this pass commits the stage at once.
+            let mask = R::mask(prescribed);
+            update(mask, &mut self.patch_twist, load);
+            update(R::mask(prescribed & !self.second), &mut self.before, load);
+            self.pending_stage = Stage::select(mask, &st, &self.pending_stage);
+            self.pending |= prescribed;
+        }
+        let commit = (&self.pending_stage, self.pending & self.running);
+        let twists = at(self.patch_twist, self.bristles.reference_points());
+        let (resist, gain) = self.bristles.sweep(twists, commit, (&st, solving));
+        self.pending &= !self.running;
+        count(&mut self.passes, self.running);
+
+        let (solved, failed) = self.newton(a, dt, &v, load, (resist, gain), solving);
+        if self.tolerance.is_some() && prescribed != 0 {
+            // The stage's increment is of the friction over f_N, its torque over L^2.
+            let gained = self.bristles.force_change() * st.extrapolation.recip();
+            let arm2 = (self.arm * self.arm).max(R::of(R::TINY));
+            update(R::mask(prescribed), &mut self.du, Vec3::new(gained.x, gained.y, gained.z / arm2));
+        }
+        let ended = self.finish_stage(&st, solved, prescribed);
+        let refused = if self.tolerance.is_some() { self.accept(ended, v[slot::MU_C]) } else { 0 };
+        self.starting |= refused;
+        let mut events = self.finish_step(ended & !refused, load);
+        events.stopped |= self.flushing & self.running;
+        events.failed = failed;
+        self.running &= !(events.stopped | events.failed | events.spent);
+        events
+    }
+
+    /// A step of Newton for the increment `du` of the twist over the one at the step's start, `docs/model.md` (43),
+    /// from the sums of a pass at the present guess. Returns the lanes whose stage is solved, and those whose twist
+    /// is not finite.
+    #[inline(always)]
+    fn newton(
+        &mut self,
+        a: R,
+        dt: R,
+        v: &[R; slot::COUNT],
+        load: Vec3<R>,
+        (resist, gain): (Vec3<R>, Mat3<R>),
+        solving: Bits,
+    ) -> (Bits, Bits) {
+        let (t, point) = (self.ahead(dt), self.bristles.reference_points());
+        let grip = a * self.pads * v[slot::F_N];
+        let first = R::mask(R::bits(self.newton.lt(R::of(0.5))));
+        let du = Vec3::select(first, t.body_twist(self.patch_twist) - self.u, self.du);
+        let base = Vec3::select(R::mask(self.second), self.du1 * R::of(EXTRAPOLATION), Vec3::zero());
+        let gain = t.gain(&gain, point) * grip;
+        let rest = (base - du).times(self.mass).plus(a, load).plus(-grip, t.wrench(resist, point));
+        let d = gain.plus_diagonal(self.mass).solve(rest);
+        self.du = du + d;
+        update(R::mask(solving), &mut self.patch_twist, t.twist(self.u + self.du));
+        let failed = solving & !(finite(self.du) & finite(self.patch_twist));
+        let enough = self.tolerance.map_or(NEWTON_TOLERANCE, |t| t.min(NEWTON_TOLERANCE));
+        let enough = R::of(enough).min(self.bristles.trust_radius(at(self.patch_twist, point)));
+        let size = self.size(d);
+        let small = !R::bits(enough.lt(size)) & R::bits(size.lt(R::of(f64::from(f32::MAX))));
+        self.newton += R::of(1.0);
+        let last = !R::bits(self.newton.lt(R::of(f64::from(NEWTON_MOST))));
+        let solved = solving & !failed & ((small & !R::bits(self.newton.lt(self.at_least))) | last);
+        let unsolved = solved & last & !small;
+        self.unsolved[0] |= unsolved & !self.second;
+        self.unsolved[1] |= unsolved & self.second;
+        if self.tolerance.is_some() {
+            let mask = R::mask(solved);
+            let pivot = gain.plus_diagonal(self.mass * R::of(1.0 - MASS_MARGIN)).least_pivot();
+            self.least_pivot = R::select(mask, pivot.min(self.least_pivot), self.least_pivot);
+            self.loading = R::select(mask, self.loading.max(self.bristles.loading()), self.loading);
+        }
+        (solved, failed)
+    }
+
+    /// The largest component of a twist as a speed [m/s], its angular part times `L`, `docs/model.md` (18).
+    #[inline(always)]
+    fn size(&self, u: Vec3<R>) -> R {
+        u.x.max(-u.x).max(u.y.max(-u.y)).max(self.arm * u.z.max(-u.z))
+    }
+
+    /// Ends the stage `st` of the lanes that have `solved` it, and of those whose twist is `prescribed`. Returns the
+    /// lanes at the end of a step.
+    #[inline(always)]
+    fn finish_stage(&mut self, st: &Stage<R>, solved: Bits, prescribed: Bits) -> Bits {
+        self.pending |= solved;
+        self.pending_stage = Stage::select(R::mask(solved), st, &self.pending_stage);
+        let goes_on = self.running & !self.flushing & !solved & !prescribed;
+        self.newton = R::select(R::mask(goes_on), self.newton, R::of(0.0));
+        let done = solved | prescribed;
+        let (first, second) = (done & !self.second, done & self.second);
+        update(R::mask(first), &mut self.du1, self.du);
+        if self.tolerance.is_some() {
+            self.bristles.save(R::mask(first & solved));
+        }
+        self.second ^= done;
+        second
+    }
+
+    /// Chooses the next step of the lanes that have `done` one, by the estimated errors of the increments up to its
+    /// stages. Returns the lanes whose errors are too large, or with a stage that has not converged or may have
+    /// several solutions: these are as if the step had not been, and take a shorter one. The increments are
+    /// of the twist, or of a prescribed motion's friction over `f_N`, and then the tolerance is times `mu_c`.
+    /// In the first step after a break point the derivative before it says nothing. `docs/model.md`, section 5.8.
+    #[inline(always)]
+    fn accept(&mut self, done: Bits, mu_c: R) -> Bits {
+        let Some(tolerance) = self.tolerance else { return 0 };
+        let (zero, one, tiny) = (R::of(0.0), R::of(1.0), R::of(R::TINY));
+        let tolerance = R::of(tolerance) * R::select(R::mask(self.prescribed), mu_c, one);
+        // The second stage against the straight line through the first: the error of a first-order step,
+        // docs/model.md (57).
+        let (d1, d2) = (self.du1, self.du);
+        let first = self.size(d2.plus(R::of(-1.0 / KAPPA), d1));
+        // The third derivative, from the first derivatives at the step's start, its first stage and its end,
+        // docs/model.md (56) and (58).
+        let per_stage = (R::of(KAPPA) * self.h).recip();
+        let (f1, f2) = (d1 * per_stage, d2.plus(R::of((KAPPA - 1.0) / KAPPA), d1) * per_stage);
+        let bend = ((f2 - f1) * R::of(1.0 / (1.0 - KAPPA))).plus(R::of(-1.0 / KAPPA), f1 - self.rate);
+        let third = R::of(2.0 * ERROR_CONSTANT) * self.h * self.size(bend);
+        let third = R::select(one.lt(self.at_least), zero, third);
+        let [first_limit, third_limit] = self.limits(tolerance);
+        let (first, third) = (first / first_limit, third / (R::of(THIRD_ORDER_SHARE) * third_limit));
+        let error = first.max(third);
+        let change = R::of(SAFETY) * error.max(tiny).rsqrt();
+        let change = change.max(R::of(STEP_CHANGE_LIMITS[0])).min(R::of(STEP_CHANGE_LIMITS[1]));
+        let (unsolved, ambiguous) = (self.unsolved[0] | self.unsolved[1], self.least_pivot.lt(tiny));
+        let long = R::bits(R::of(SHORTEST_CHOSEN_STEP).lt(self.h));
+        let refused = done & long & (R::bits(one.lt(R::select(ambiguous, one + one, error))) | unsolved);
+        let mask = R::mask(refused);
+        self.bristles.restore(mask);
+        update(mask, &mut self.patch_twist, self.before);
+        self.pending &= !refused;
+        // A step that the interval's end cut short says nothing against a longer one.
+        let cut = R::and(self.h.lt(R::of(SAFETY) * self.h_next), one.lt(change));
+        let taken = R::select(cut, self.h_next.max(self.h * change), self.h * change);
+        let most = R::select(ambiguous, R::of(SHRINK_ON_FAILURE), R::of(SAFETY));
+        let most = R::select(R::mask(unsolved), R::of(SHRINK_ON_FAILURE), most);
+        let next = R::select(mask, self.h * change.min(most), taken).max(R::of(SHORTEST_TRIED_STEP));
+        self.h_next = R::select(R::mask(done), next, self.h_next);
+        update(R::mask(done & !refused), &mut self.rate, f2);
+        refused
+    }
+
+    /// What the estimates of first and third order may be at most, `docs/model.md` (60): the tolerance, or a share
+    /// of the speed where slow motion decides what follows. That is the motion of a reduced bristle that is about
+    /// to break loose, where an error of the speed is one of the moment, and the creep of a law that knows no rest,
+    /// which adds up.
+    #[inline(always)]
+    fn limits(&self, tolerance: R) -> [R; 2] {
+        let u = self.u;
+        let speed = self.size(u).max(self.size(u + self.du1)).max(self.size(u + self.du));
+        let relative = (R::of(RELATIVE_TOLERANCE) * speed).max(R::of(LEAST_TOLERANCE) * tolerance).min(tolerance);
+        let third = R::select(R::of(NEAR_SLIP).lt(self.loading), relative, tolerance);
+        [R::select(R::mask(self.creeps), relative, third), third]
+    }
+
+    /// Moves the bodies of the lanes that have `ended` a step, and starts the next one if the interval goes on.
+    #[inline(always)]
+    fn finish_step(&mut self, ended: Bits, load: Vec3<R>) -> Events {
+        if ended == 0 {
+            return Events::default();
+        }
+        let (one, mask) = (R::of(1.0), R::mask(ended));
+        let mean = |first: Vec3<R>, second| (first * R::of(1.0 - KAPPA)).plus(R::of(KAPPA), second);
+        let (given, found) = (mean(self.before, load), self.u + mean(self.du1, self.du));
+        let (q, q_low) = add3(self.q, self.q_low, Vec3::select(R::mask(self.prescribed), given, found) * self.h);
+        update(mask, &mut self.q, q);
+        update(mask, &mut self.q_low, q_low);
+        let (u, u_low) = add3(self.u, self.u_low, self.du);
+        let moving = R::mask(ended & !self.prescribed);
+        update(moving, &mut self.u, u);
+        update(moving, &mut self.u_low, u_low);
+        count(&mut self.steps, ended);
+        for unsolved in self.unsolved {
+            count(&mut self.unconverged, ended & unsolved);
+        }
+        self.at_least = R::select(mask, one, self.at_least);
+        let (ends, rest) = (wide(R::select(mask, one, R::of(0.0))), self.rest);
+        let mut left = [0.0; LANES];
+        for l in 0..R::LANES {
+            left[l] = if ends[l] > 0.5 { rest[l] } else { self.left[l] };
+        }
+        self.left = left;
+        let stopped = ended & R::bits(narrow::<R>(&left).lt(R::of(R::TINY)));
+        let spent = self.spent(ended & !stopped);
+        self.starting |= ended & !stopped & !spent;
+        Events { stopped, failed: 0, spent }
+    }
+
+    /// Those of some lanes that may take no more steps. Not inlined: LLVM 22 ends with a segmentation fault
+    /// where it has this loop among the masks of AVX-512 (its pass "x86 domain reassignment").
+    #[inline(never)]
+    fn spent(&self, lanes: Bits) -> Bits {
+        let spent = |l: usize| Bits::from(self.steps[l] >= self.budget[l]) << l;
+        lanes & (0..R::LANES).map(spent).fold(0, |all, one| all | one)
+    }
+}
+
+/// The numbers of the lanes in double precision; beyond the last lane, zeros.
+#[inline(always)]
+fn wide<R: Real>(v: R) -> [f64; LANES] {
+    let mut out = [0.0; LANES];
+    for l in 0..R::LANES {
+        out[l] = v.lane(l);
+    }
+    out
+}
+
+/// Numbers as lanes.
+#[inline(always)]
+fn narrow<R: Real>(v: &[f64; LANES]) -> R {
+    let mut out = R::of(0.0);
+    for l in 0..R::LANES {
+        out.lanes_mut()[l] = R::Scalar::of(v[l]);
+    }
+    out
+}
+
+/// Where the mask is set the new value, else the old one.
+#[inline(always)]
+fn update<R: Real>(mask: R::Mask, old: &mut Vec3<R>, new: Vec3<R>) {
+    *old = Vec3::select(mask, new, *old);
+}
+
+/// The lanes whose three numbers are finite.
+#[inline(always)]
+fn finite<R: Real>(v: Vec3<R>) -> Bits {
+    // Infinity times 0 and NaN are not below 1.
+    let zero = R::of(0.0);
+    R::bits((v.x * zero + v.y * zero + v.z * zero).lt(R::of(1.0)))
+}
+
+/// One more in some lanes.
+#[inline(always)]
+fn count(to: &mut [u64; LANES], lanes: Bits) {
+    for l in 0..LANES {
+        to[l] += u64::from(lanes >> l & 1);
+    }
+}
