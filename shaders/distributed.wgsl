@@ -2,8 +2,7 @@
 // 5.5). Twin: src/kernel/distributed.rs. Pairs of cells are strided over the lanes; each lane keeps its
 // bristles to itself for the whole dispatch. What a lane has beyond the last cell carries no pressure.
 //
-// Loops over the pairs have a body of one line, which gpu/shader.rs writes out on hardware, so that cells
-// stay in registers.
+// A loop under `@unroll PAIRS` is written out on hardware, so that cells stay in registers (gpu/unroll.rs).
 
 // A cell of a map: centre in cells from the grid's centre, and its share of the normal force.
 struct Cell {
@@ -41,6 +40,7 @@ fn is_writer() -> bool {
 fn load_bristles() {
     arm2 = c.arm2;
     pairs = max((c.cell_count + 2u * WORKGROUP - 1u) / (2u * WORKGROUP), 1u);
+    // @unroll PAIRS
     for (var i = 0u; i < pairs; i++) { load_cell(i); }
 }
 
@@ -72,6 +72,7 @@ fn loaded(own: u32) -> Loaded {
 }
 
 fn store_bristles() {
+    // @unroll PAIRS
     for (var i = 0u; i < pairs; i++) { store_cell(i); }
 }
 
@@ -105,6 +106,7 @@ fn pair_sums() -> array<f32, 12> {
 // Remembers the states.
 fn keep() {
     extra_work += 1u;
+    // @unroll PAIRS
     for (var i = 0u; i < pairs; i++) { keep_cell(i); }
 }
 
@@ -116,6 +118,7 @@ fn keep_cell(i: u32) {
 // Goes back to the states that were kept.
 fn restore() {
     extra_work += 1u;
+    // @unroll PAIRS
     for (var i = 0u; i < pairs; i++) { restore_cell(i); }
 }
 
@@ -138,6 +141,7 @@ fn loading() -> f32 {
 fn moved() -> vec3f {
     extra_work += 1u;
     sum = array<Real, 12>();
+    // @unroll PAIRS
     for (var i = 0u; i < pairs; i++) { moved_cell(i); }
     let s = reduce(pair_sums());
     return vec3f(s[0], s[1], s[2]);
@@ -166,8 +170,10 @@ fn follow_map() {
     let a = max(min(c.hertz_radius * exp2(log2(max(f_n, TINY)) / 3.0), c.hertz_most), A_MIN);
     let e = max(c.hertz_k + c.hertz_k_per_newton * f_n, K_MIN);
     sum = array<Real, 12>();
+    // @unroll PAIRS
     for (var i = 0u; i < pairs; i++) { load_weight(i, a, e); }
     let s = reduce(pair_sums());
+    // @unroll PAIRS
     for (var i = 0u; i < pairs; i++) { cell_w[i] /= s[0]; }
     arm2 = s[1] / s[0];
 }
@@ -196,6 +202,7 @@ struct Sums {
 // `next`, from the moved bases.
 fn sweep(k: Consts, u: vec3f, finish: bool, done: Stage, answer: bool, next: Stage) -> Sums {
     sum = array<Real, 12>();
+    // @unroll PAIRS
     for (var i = 0u; i < pairs; i++) { sweep_cell(i, k, u, finish, done, answer, next); }
     if (!answer) {
         return Sums(vec3f(0.0), vec3f(0.0), vec3f(0.0), vec3f(0.0));
@@ -263,6 +270,7 @@ fn sweep_cell(i: u32, k: Consts, u: vec3f, finish: bool, done: Stage, answer: bo
 // and the share of the normal force on slipping cells.
 fn wrench(k: Consts, u: vec3f, rate: Rate, f_n: f32) -> vec4f {
     sum = array<Real, 12>();
+    // @unroll PAIRS
     for (var i = 0u; i < pairs; i++) { wrench_cell(i, k, u, rate); }
     let s = reduce(pair_sums());
     return vec4f(f_n * s[0], f_n * s[1], f_n * s[2], s[3]);

@@ -1,19 +1,23 @@
 //! The GPU engine: single precision in WGSL through `wgpu`, one workgroup a contact.
 //!
-//! `wgpu` changes every quarter; nothing outside this room names it.
+//! `wgpu` changes every quarter; nothing outside this module names it.
 
-mod adapter;
-mod chunk;
+mod batch;
+mod buffer;
+mod contact;
+mod device;
 mod engine;
-mod item;
+mod inputs;
 mod layout;
 mod limit_surface;
-mod map;
+mod memory;
 mod pace;
-mod room;
+mod patch_state;
+mod pipeline;
 mod shader;
-mod staging;
+mod unroll;
 
-pub use adapter::{Adapter, Choice, adapters};
+pub use device::{Adapter, Choice, adapters};
 pub use engine::Gpu;
 pub use shader::{Reduced, Shape, Variant, source};
+pub use unroll::{MarkError, MarkFault};

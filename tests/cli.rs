@@ -444,3 +444,26 @@ fn keys_are_set_and_removed_in_the_order_of_the_arguments() {
     let (code, _, stderr) = run(&["--set", "patch.shape=cirle", "--out", "c"]);
     assert!(code == 2 && stderr.contains("did you mean `circle`?") && !dir.path().join("c").exists(), "{stderr}");
 }
+
+#[test]
+fn contacts_that_take_more_steps_than_they_may_are_counted_and_told() {
+    let dir = slide(SLIDE);
+    // 0.05 s in steps of 2e-4 s are 250.
+    let run = |steps: &str, more: &[&str]| {
+        let set = format!("limits.steps={steps}");
+        let arguments = ["rollout", "slide.toml", "--engine", "cpu", "--force", "--set", &set];
+        let (code, stdout, stderr) = bristle(dir.path(), &[&arguments, more].concat());
+        assert_eq!(code, 0, "{stderr}");
+        stdout
+    };
+    let counts = |steps: &str| {
+        let summary: serde_json::Value = serde_json::from_str(&run(steps, &["--json"])).unwrap();
+        ["failed", "out_of_steps"].map(|key| summary["status"][key].as_u64().unwrap())
+    };
+    assert_eq!((counts("100"), counts("1000")), ([3, 3], [0, 0]));
+    let told = "3 contacts had taken as many steps as they may";
+    let stdout = run("100", &[]);
+    assert!(stdout.contains(told) && stdout.contains("--set limits.steps="), "{stdout}");
+    let stdout = run("1000", &[]);
+    assert!(!stdout.contains("steps as they may"), "{stdout}");
+}

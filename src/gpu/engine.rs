@@ -5,38 +5,32 @@ use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
 
-use super::adapter::{Adapter, Choice, open};
-use super::chunk::Chunk;
-use super::item::Item;
-use super::limit_surface::Pipelines;
-use super::room;
+use super::batch::{BINDINGS, Batch, Budget, Kernel};
+use super::contact::BatchContact;
+use super::device::{Adapter, Choice, Device};
+use super::limit_surface::{SurfacePipelines, Surfaces};
+use super::memory;
+use super::pipeline::Pipeline;
 use super::shader::{Variant, source};
 use crate::contact::Contact;
 use crate::engine::{Engine, EngineInfo, Plan, Progress, Trajectories, validate};
 use crate::error::EngineError;
+use crate::limit_surface::{Rule, Table};
+use crate::patch::Patch;
+use crate::planar::{Twist, Wrench};
 
 /// The GPU engine.
 #[derive(Debug)]
 pub struct Gpu {
-    pub(super) device: wgpu::Device,
-    pub(super) queue: wgpu::Queue,
-    pub(super) adapter: Adapter,
-    pub(super) surfaces: Pipelines,
+    device: Device,
     pipelines: Mutex<HashMap<Variant, Arc<Pipeline>>>,
+    surface_pipelines: SurfacePipelines,
     /// Changes the shader's text: for tests that must see a wrong kernel fail.
     edit: Option<fn(String) -> String>,
-    /// Cell visits of a window and sweeps of a dispatch at most, if not the adapter's own: for tests.
-    pub(super) budget: Option<(f64, u32)>,
+    /// For tests: the adapter's own limits are used without it.
+    budget: Option<Budget>,
     /// Whether kernels are written out as on hardware, whatever the adapter: for tests.
     written_out: bool,
-}
-
-/// A compiled variant.
-#[derive(Debug)]
-pub(super) struct Pipeline {
-    pub(super) rollout: wgpu::ComputePipeline,
-    pub(super) poison: wgpu::ComputePipeline,
-    pub(super) layout: wgpu::BindGroupLayout,
 }
 
 impl Gpu {
@@ -45,13 +39,10 @@ impl Gpu {
     /// # Errors
     /// No such adapter, or a device that does not open.
     pub fn new(choice: Choice) -> Result<Self, EngineError> {
-        let (device, queue, adapter) = open(choice)?;
         Ok(Self {
-            device,
-            queue,
-            adapter,
-            surfaces: Pipelines::default(),
+            device: Device::open(choice)?,
             pipelines: Mutex::default(),
+            surface_pipelines: SurfacePipelines::default(),
             edit: None,
             budget: None,
             written_out: false,
@@ -72,7 +63,7 @@ impl Gpu {
     #[doc(hidden)]
     #[must_use]
     pub fn with_budget(self, work: f64, sweeps: u32) -> Self {
-        Self { budget: Some((work, sweeps)), ..self }
+        Self { budget: Some(Budget { work, sweeps }), ..self }
     }
 
     /// The same engine with its loops over cells written out, as on hardware, which must not change any
@@ -87,96 +78,67 @@ impl Gpu {
     #[doc(hidden)]
     #[must_use]
     pub fn with_buffers_of(mut self, bytes: u64) -> Self {
-        self.adapter.max_storage_buffer = self.adapter.max_storage_buffer.min(bytes);
+        let most = &mut self.device.adapter.max_storage_buffer;
+        *most = bytes.min(*most);
         self
     }
 
     /// The adapter that runs.
     #[must_use]
     pub const fn adapter(&self) -> &Adapter {
-        &self.adapter
+        &self.device.adapter
     }
 
     /// Bytes of device memory that this engine holds now, if the driver lets us count: those in use, and
     /// those taken from the device for them.
     #[must_use]
     pub fn memory(&self) -> Option<[u64; 2]> {
-        let report = self.device.generate_allocator_report()?;
+        let report = self.device.handle.generate_allocator_report()?;
         Some([report.total_allocated_bytes, report.total_reserved_bytes])
     }
 
-    /// Fills a buffer, with a larger one in its place if it must be.
-    pub(super) fn put(&self, buffer: &mut wgpu::Buffer, bytes: &[u8]) {
-        // What goes together was counted before, in `room`.
-        assert!(bytes.len() as u64 <= self.adapter.max_storage_buffer, "{} bytes in a buffer", bytes.len());
-        if bytes.len() as u64 > buffer.size() {
-            *buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
-                label: None,
-                size: (bytes.len() as u64 * 5 / 4)
-                    .min(self.adapter.max_storage_buffer)
-                    .max(bytes.len() as u64)
-                    .next_multiple_of(4),
-                usage: buffer.usage(),
-                mapped_at_creation: false,
-            });
-        }
-        self.queue.write_buffer(buffer, 0, bytes);
+    /// Coulomb wrenches `[patch][twist]` [-, -, m] for `mu f_N = 1`, `docs/model.md` (88): every patch for
+    /// every twist [m/s, m/s, rad/s], both at the patch's centre of pressure; to 1e-5 of the largest of
+    /// [`Surface::coulomb`](crate::limit_surface::Surface::coulomb). Only a twist's direction counts; zero
+    /// for a twist of zero. By the rule `points`, whose surface steps where the centre of rotation meets the
+    /// centre of a cell, the error is up to 1e-6 of the patch's span over the distance of the two. A wrench
+    /// has the same bits in any batch whose first patch has cells of the same area.
+    ///
+    /// # Errors
+    /// A twist that is not finite, or a device that fails.
+    pub fn coulomb(&self, patches: &[Patch], rule: Rule, twists: &[Twist]) -> Result<Vec<Vec<Wrench>>, EngineError> {
+        self.surfaces().coulomb(patches, rule, twists)
     }
 
-    fn pipeline(&self, variant: Variant) -> Arc<Pipeline> {
+    /// The tables of many patches with resolution `n_ls`, to 1e-5 of the largest of [`Table::new`]; of
+    /// directions that are mirror images by the symmetry of a patch one is computed. `r` is the device's, by
+    /// the rule of the table: a dispatch of pure rotations comes first. Cells much longer than wide are less
+    /// exact: errors of 4e-5 (`cells`, a hundred times as long) and of 4e-3 (`bilinear`, thirty times,
+    /// pressure along a diagonal) were found. A patch has the same table, bit for bit, in any batch.
+    ///
+    /// # Errors
+    /// `n_ls` of zero or above [`MAX_N_LS`](crate::limit_surface::MAX_N_LS), or a device that fails.
+    pub fn tables(&self, patches: &[Patch], rule: Rule, n_ls: usize) -> Result<Vec<Table>, EngineError> {
+        self.surfaces().tables(patches, rule, n_ls)
+    }
+
+    const fn surfaces(&self) -> Surfaces<'_> {
+        Surfaces { device: &self.device, pipelines: &self.surface_pipelines }
+    }
+
+    fn pipeline(&self, variant: Variant) -> Result<Arc<Pipeline>, EngineError> {
         let mut pipelines = self.pipelines.lock().expect("no panic while compiling");
-        let build = || {
-            let text = source(variant.shape);
-            let text = match self.edit {
-                Some(edit) => edit(text),
-                None => text,
-            };
-            Arc::new(self.compile(variant, &text))
+        if let Some(pipeline) = pipelines.get(&variant) {
+            return Ok(Arc::clone(pipeline));
+        }
+        let text = source(variant.shape).map_err(|e| EngineError::Device(e.to_string()))?;
+        let text = match self.edit {
+            Some(edit) => edit(text),
+            None => text,
         };
-        Arc::clone(pipelines.entry(variant).or_insert_with(build))
-    }
-
-    fn compile(&self, variant: Variant, text: &str) -> Pipeline {
-        let module = self.device.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: Some("bristle"),
-            source: wgpu::ShaderSource::Wgsl(text.into()),
-        });
-        let entry = |binding: u32| {
-            let ty = match binding {
-                0..=4 => wgpu::BufferBindingType::Storage { read_only: true },
-                8 => wgpu::BufferBindingType::Uniform,
-                _ => wgpu::BufferBindingType::Storage { read_only: false },
-            };
-            wgpu::BindGroupLayoutEntry {
-                binding,
-                visibility: wgpu::ShaderStages::COMPUTE,
-                ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None },
-                count: None,
-            }
-        };
-        let entries: Vec<_> = (0..9).map(entry).collect();
-        let layout =
-            self.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: None, entries: &entries });
-        let pipeline_layout = self.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-            label: None,
-            bind_group_layouts: &[Some(&layout)],
-            immediate_size: 0,
-        });
-        let constants = variant.constants();
-        let pipeline = |entry_point| {
-            self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                label: Some(entry_point),
-                layout: Some(&pipeline_layout),
-                module: &module,
-                entry_point: Some(entry_point),
-                compilation_options: wgpu::PipelineCompilationOptions {
-                    constants: &constants,
-                    zero_initialize_workgroup_memory: false,
-                },
-                cache: None,
-            })
-        };
-        Pipeline { rollout: pipeline("rollout"), poison: pipeline("poison"), layout }
+        let pipeline = Arc::new(Pipeline::new(&self.device, &text, "rollout", &BINDINGS, &variant.constants()));
+        pipelines.insert(variant, Arc::clone(&pipeline));
+        Ok(pipeline)
     }
 }
 
@@ -185,8 +147,8 @@ impl Engine for Gpu {
         EngineInfo {
             engine: "gpu",
             precision: "f32",
-            adapter: self.adapter.name.clone(),
-            driver: format!("{} {}", self.adapter.backend, self.adapter.driver),
+            adapter: self.device.adapter.name.clone(),
+            driver: format!("{} {}", self.device.adapter.backend, self.device.adapter.driver),
         }
     }
 
@@ -196,21 +158,22 @@ impl Engine for Gpu {
         if plan.keep_bristles {
             out.bristles = vec![Vec::new(); contacts.len()];
         }
-        let items: Vec<Item<'_>> = contacts.par_iter().enumerate().map(|(i, c)| Item::new(i, c, plan)).collect();
-        let mut groups: BTreeMap<Variant, Vec<Item<'_>>> = BTreeMap::new();
-        for item in items {
-            let mut variant = item.variant(plan, &self.adapter)?;
+        let prepare = |(i, contact)| BatchContact::new(i, contact, plan);
+        let prepared: Vec<BatchContact<'_>> = contacts.par_iter().enumerate().map(prepare).collect();
+        let mut groups: BTreeMap<Variant, Vec<BatchContact<'_>>> = BTreeMap::new();
+        for contact in prepared {
+            let mut variant = contact.variant(plan, &self.device.adapter)?;
             variant.shape.unrolled |= self.written_out && variant.shape.pairs > 0;
-            groups.entry(variant).or_default().push(item);
+            groups.entry(variant).or_default().push(contact);
         }
         // What does not fit is refused before anything is computed.
-        let parts = |items| room::split(items, self.adapter.max_storage_buffer);
+        let batches = |contacts| memory::split(contacts, self.device.adapter.max_storage_buffer);
         let groups: Vec<_> =
-            groups.iter().map(|(v, items)| Ok((*v, parts(items)?))).collect::<Result<_, EngineError>>()?;
-        for (variant, parts) in groups {
-            let pipeline = self.pipeline(variant);
-            for items in parts {
-                Chunk::new(self, &pipeline, variant, items, plan).run(progress, &mut out)?;
+            groups.iter().map(|(v, contacts)| Ok((*v, batches(contacts)?))).collect::<Result<_, EngineError>>()?;
+        for (variant, batches) in groups {
+            let kernel = Kernel { pipeline: &*self.pipeline(variant)?, variant };
+            for contacts in batches {
+                Batch::new(self.surfaces(), kernel, self.budget, contacts, plan).run(progress, &mut out)?;
             }
         }
         Ok(out)

@@ -143,7 +143,7 @@ mod tests {
             Record::LAYOUT,
             Run::LAYOUT,
         ];
-        compare(&source(Shape { workgroup: 64, pairs: 4, subgroups: None, unrolled: false }), &rollout);
+        compare(&source(Shape { workgroup: 64, pairs: 4, subgroups: None, unrolled: false }).unwrap(), &rollout);
         let surface = [Cell::LAYOUT, Plate::LAYOUT, Slice::LAYOUT, Motion::LAYOUT, Load::LAYOUT, Batch::LAYOUT];
         compare(&surface_source(), &surface);
     }
@@ -164,9 +164,10 @@ mod tests {
     fn the_shaders_validate() {
         let mut texts = vec![surface_source()];
         for (pairs, workgroup, subgroups) in [(4, 32, None), (32, 8, Some(1)), (8, 256, Some(8))] {
-            texts.extend([false, true].map(|unrolled| source(Shape { workgroup, pairs, subgroups, unrolled })));
+            texts
+                .extend([false, true].map(|unrolled| source(Shape { workgroup, pairs, subgroups, unrolled }).unwrap()));
         }
-        texts.push(source(Shape::REDUCED));
+        texts.push(source(Shape::REDUCED).unwrap());
         for text in texts {
             let module = naga::front::wgsl::parse_str(&text).unwrap();
             let capabilities = naga::valid::Capabilities::default() | naga::valid::Capabilities::SUBGROUP;

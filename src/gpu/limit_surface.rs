@@ -9,10 +9,11 @@ use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
 
-use super::engine::Gpu;
+use super::buffer::{BUFFER_BUDGET, Staging};
+use super::device::Device;
 use super::layout::{Batch, Cell, Load, Motion, Plate, Slice};
+use super::pipeline::{Access, Pipeline};
 use super::shader::{SLICE, SURFACE_WORKGROUP, surface_source};
-use super::staging::Staging;
 use crate::error::{EngineError, ParameterError};
 use crate::limit_surface::{Far, MAX_N_LS, Rule, Symmetry, Table};
 use crate::patch::Patch;
@@ -22,35 +23,34 @@ use crate::planar::{Twist, Wrench};
 const MOST_MOTIONS: usize = 1 << 16;
 /// Slices of one dispatch at most: workgroups in a dimension (portable limit).
 const MOST_SLICES: usize = 65_535;
-/// Bytes of one buffer at most, below every adapter's limit.
-const BUFFER_BUDGET: usize = 96 << 20;
 /// Cell visits of one dispatch that keep it well under 50 ms.
 const WORK_HARDWARE: usize = 2_000_000_000;
 /// The same on a software adapter.
 const WORK_SOFTWARE: usize = 20_000_000;
 
-/// Compiled once a rule.
-#[derive(Debug, Default)]
-pub(super) struct Pipelines(Mutex<HashMap<Rule, Arc<Pipeline>>>);
+/// What the shader uses its buffers for, in the order of their bindings.
+const BINDINGS: [Access; 6] =
+    [Access::Read, Access::Read, Access::Read, Access::Read, Access::ReadWrite, Access::Uniform];
 
-#[derive(Debug)]
-struct Pipeline {
-    wrenches: wgpu::ComputePipeline,
-    poison: wgpu::ComputePipeline,
-    layout: wgpu::BindGroupLayout,
+/// The shaders of limit surfaces, compiled when a rule is first asked for.
+#[derive(Debug, Default)]
+pub(super) struct SurfacePipelines(Mutex<HashMap<Rule, Arc<Pipeline>>>);
+
+/// Limit surfaces made on a device.
+#[derive(Clone, Copy)]
+pub(super) struct Surfaces<'a> {
+    pub(super) device: &'a Device,
+    pub(super) pipelines: &'a SurfacePipelines,
 }
 
-impl Gpu {
-    /// Coulomb wrenches `[patch][twist]` [-, -, m] for `mu f_N = 1`, `docs/model.md` (88): every patch for
-    /// every twist [m/s, m/s, rad/s], both at the patch's centre of pressure; to 1e-5 of the largest of
-    /// [`Surface::coulomb`](crate::limit_surface::Surface::coulomb). Only a twist's direction counts; zero
-    /// for a twist of zero. By the rule `points`, whose surface steps where the centre of rotation meets the
-    /// centre of a cell, the error is up to 1e-6 of the patch's span over the distance of the two. A wrench
-    /// has the same bits in any batch whose first patch has cells of the same area.
-    ///
-    /// # Errors
-    /// A twist that is not finite, or a device that fails.
-    pub fn coulomb(&self, patches: &[Patch], rule: Rule, twists: &[Twist]) -> Result<Vec<Vec<Wrench>>, EngineError> {
+impl Surfaces<'_> {
+    /// [`Gpu::coulomb`](super::Gpu::coulomb).
+    pub(super) fn coulomb(
+        self,
+        patches: &[Patch],
+        rule: Rule,
+        twists: &[Twist],
+    ) -> Result<Vec<Vec<Wrench>>, EngineError> {
         if let Some(t) = twists.iter().find(|t| t.to_array().iter().any(|c| !c.is_finite())) {
             let value = format!("{:?}", t.to_array());
             return Err(ParameterError::new("twist", value, "finite numbers [m/s, m/s, rad/s]").into());
@@ -68,15 +68,8 @@ impl Gpu {
         self.sums(patches, rule, &levers, &motions)
     }
 
-    /// The tables of many patches with resolution `n_ls`, to 1e-5 of the largest of [`Table::new`]; of
-    /// directions that are mirror images by the symmetry of a patch one is computed. `r` is the device's, by
-    /// the rule of the table: a dispatch of pure rotations comes first. Cells much longer than wide are less
-    /// exact: errors of 4e-5 (`cells`, a hundred times as long) and of 4e-3 (`bilinear`, thirty times,
-    /// pressure along a diagonal) were found. A patch has the same table, bit for bit, in any batch.
-    ///
-    /// # Errors
-    /// `n_ls` of zero or above [`MAX_N_LS`], or a device that fails.
-    pub fn tables(&self, patches: &[Patch], rule: Rule, n_ls: usize) -> Result<Vec<Table>, EngineError> {
+    /// [`Gpu::tables`](super::Gpu::tables).
+    pub(super) fn tables(self, patches: &[Patch], rule: Rule, n_ls: usize) -> Result<Vec<Table>, EngineError> {
         if n_ls == 0 || n_ls > MAX_N_LS {
             return Err(ParameterError::new("n_ls", n_ls, format!("1 to {MAX_N_LS}")).into());
         }
@@ -111,16 +104,16 @@ impl Gpu {
 
     /// Wrenches `[patch][motion]` of motions whose speeds are in `levers` of each patch's unit.
     fn sums(
-        &self,
+        self,
         patches: &[Patch],
         rule: Rule,
         levers: &[f64],
         motions: &[Motion],
     ) -> Result<Vec<Vec<Wrench>>, EngineError> {
         let mut out = vec![vec![Wrench::default(); motions.len()]; patches.len()];
-        let pipeline = self.surface_pipeline(rule);
-        let budget = BUFFER_BUDGET.min(self.adapter.max_storage_buffer as usize);
-        let work = if self.adapter.software { WORK_SOFTWARE } else { WORK_HARDWARE };
+        let pipeline = self.pipeline(rule);
+        let budget = BUFFER_BUDGET.min(self.device.adapter.max_storage_buffer) as usize;
+        let work = if self.device.adapter.software { WORK_SOFTWARE } else { WORK_HARDWARE };
         for (part, motions) in motions.chunks(MOST_MOTIONS).enumerate() {
             let most = (budget / (motions.len() * size_of::<Load>()))
                 .min(budget / (SLICE * size_of::<Cell>()))
@@ -133,126 +126,67 @@ impl Gpu {
                 let (plate, cells) = plate(patch, levers[k], &mut far);
                 for cells in cells.chunks(SLICE) {
                     if upload.slices.len() == most {
-                        self.dispatch_surfaces(&pipeline, &upload, motions)?.add(part, patches, &mut out);
+                        self.dispatch(&pipeline, &upload, motions)?.add(part, patches, &mut out);
                         upload = Upload::default();
                     }
                     upload.push(k, &plate, cells);
                 }
             }
             if !upload.slices.is_empty() {
-                self.dispatch_surfaces(&pipeline, &upload, motions)?.add(part, patches, &mut out);
+                self.dispatch(&pipeline, &upload, motions)?.add(part, patches, &mut out);
             }
         }
         Ok(out)
     }
 
-    fn dispatch_surfaces<'a>(
-        &self,
+    fn dispatch<'a>(
+        self,
         pipeline: &Pipeline,
         upload: &'a Upload,
         motions: &[Motion],
     ) -> Result<Loads<'a>, EngineError> {
-        let buffer = |label: &str, size: usize, usage: wgpu::BufferUsages| {
-            self.device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some(label),
-                size: size as u64,
-                usage: usage | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
-                mapped_at_creation: false,
-            })
-        };
-        let filled = |label: &str, bytes: &[u8], usage: wgpu::BufferUsages| {
-            let b = buffer(label, bytes.len(), usage);
-            self.queue.write_buffer(&b, 0, bytes);
-            b
-        };
+        let device = self.device;
         let storage = wgpu::BufferUsages::STORAGE;
         let count = upload.slices.len() * motions.len();
         let batch = Batch { motions: motions.len() as u32, slices: upload.slices.len() as u32, zero: 0 };
-        let buffers = [
-            filled("cells", bytemuck::cast_slice(&upload.cells), storage),
-            filled("plates", bytemuck::cast_slice(&upload.plates), storage),
-            filled("slices", bytemuck::cast_slice(&upload.slices), storage),
-            filled("motions", bytemuck::cast_slice(motions), storage),
-            buffer("loads", count * size_of::<Load>(), storage),
-            filled("batch", bytemuck::bytes_of(&batch), wgpu::BufferUsages::UNIFORM),
-        ];
-        let entries: Vec<_> = buffers
-            .iter()
-            .enumerate()
-            .map(|(i, b)| wgpu::BindGroupEntry { binding: i as u32, resource: b.as_entire_binding() })
-            .collect();
-        let group = self.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: None,
-            layout: &pipeline.layout,
-            entries: &entries,
-        });
-        let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        let loads = device.buffer("loads", (count * size_of::<Load>()) as u64, storage);
+        let group = pipeline.bind(
+            device,
+            &[
+                &device.filled("cells", bytemuck::cast_slice(&upload.cells), storage),
+                &device.filled("plates", bytemuck::cast_slice(&upload.plates), storage),
+                &device.filled("slices", bytemuck::cast_slice(&upload.slices), storage),
+                &device.filled("motions", bytemuck::cast_slice(motions), storage),
+                &loads,
+                &device.filled("batch", bytemuck::bytes_of(&batch), wgpu::BufferUsages::UNIFORM),
+            ],
+        );
+        let mut encoder = device.handle.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         {
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
             pass.set_bind_group(0, &group, &[]);
-            for pipeline in [&pipeline.poison, &pipeline.wrenches] {
+            for pipeline in [&pipeline.poison, &pipeline.main] {
                 pass.set_pipeline(pipeline);
                 pass.dispatch_workgroups(batch.motions.div_ceil(SURFACE_WORKGROUP), batch.slices, 1);
             }
         }
-        let staging = Staging::new(&self.device, buffers[4].size());
-        staging.copy(&mut encoder, &buffers[4]);
-        self.queue.submit([encoder.finish()]);
-        let loads: Vec<Load> = staging.read(&self.device, count)?;
+        let staging = Staging::new(device, loads.size());
+        staging.copy(&mut encoder, &loads);
+        device.queue.submit([encoder.finish()]);
+        let loads: Vec<Load> = staging.read(device, count)?;
         if loads.par_iter().any(|l| l.f.iter().any(|c| !c.is_finite())) {
             return Err(EngineError::Device("limit surfaces: some wrenches were not computed".to_owned()));
         }
         Ok(Loads { loads, upload, motions: motions.len() })
     }
 
-    fn surface_pipeline(&self, rule: Rule) -> Arc<Pipeline> {
-        let mut pipelines = self.surfaces.0.lock().expect("no panic while compiling");
-        Arc::clone(pipelines.entry(rule).or_insert_with(|| Arc::new(Pipeline::new(&self.device, rule))))
-    }
-}
-
-impl Pipeline {
-    fn new(device: &wgpu::Device, rule: Rule) -> Self {
-        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: Some("limit surface"),
-            source: wgpu::ShaderSource::Wgsl(surface_source().into()),
-        });
-        let entry = |binding: u32| {
-            let ty = match binding {
-                0..=3 => wgpu::BufferBindingType::Storage { read_only: true },
-                4 => wgpu::BufferBindingType::Storage { read_only: false },
-                _ => wgpu::BufferBindingType::Uniform,
-            };
-            wgpu::BindGroupLayoutEntry {
-                binding,
-                visibility: wgpu::ShaderStages::COMPUTE,
-                ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None },
-                count: None,
-            }
+    fn pipeline(self, rule: Rule) -> Arc<Pipeline> {
+        let mut pipelines = self.pipelines.0.lock().expect("no panic while compiling");
+        let compile = || {
+            let constants = [("rule", f64::from(rule as u32))];
+            Arc::new(Pipeline::new(self.device, &surface_source(), "wrenches", &BINDINGS, &constants))
         };
-        let entries: Vec<_> = (0..6).map(entry).collect();
-        let layout =
-            device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: None, entries: &entries });
-        let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-            label: None,
-            bind_group_layouts: &[Some(&layout)],
-            immediate_size: 0,
-        });
-        let pipeline = |entry_point, constants| {
-            device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                label: Some(entry_point),
-                layout: Some(&pipeline_layout),
-                module: &module,
-                entry_point: Some(entry_point),
-                compilation_options: wgpu::PipelineCompilationOptions {
-                    constants,
-                    zero_initialize_workgroup_memory: false,
-                },
-                cache: None,
-            })
-        };
-        let constants = [("rule", f64::from(rule as u32))];
-        Self { wrenches: pipeline("wrenches", &constants), poison: pipeline("poison", &constants), layout }
+        Arc::clone(pipelines.entry(rule).or_insert_with(compile))
     }
 }
 

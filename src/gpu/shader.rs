@@ -1,7 +1,8 @@
 //! Putting a shader together: constants from Rust, then the WGSL files.
 
-use super::adapter::Adapter;
+use super::device::Adapter;
 use super::layout::{flag, kind};
+use super::unroll::{MarkError, Unroll, unrolled};
 use crate::body::Kind;
 use crate::contact::{BENDS, STICKS};
 use crate::engine::Reason;
@@ -23,7 +24,7 @@ use crate::solver::friction::{FALLING, FALLING_FROM, FLATTEST};
 pub struct Shape {
     /// Lanes of the workgroup: of one contact with a grid, or of as many reduced contacts.
     pub workgroup: u32,
-    /// Room for cells, in pairs, of each lane; 0 for reduced contacts.
+    /// Pairs of cells that each lane has memory for; 0 for reduced contacts.
     pub pairs: u32,
     /// Whole subgroups of the workgroup, where the adapter sums over those; else the lanes sum through
     /// memory.
@@ -118,8 +119,43 @@ impl Variant {
 }
 
 /// The WGSL of a kernel of this shape.
-#[must_use]
-pub fn source(shape: Shape) -> String {
+///
+/// # Errors
+/// A mark in a shader's file that cannot be applied.
+pub fn source(shape: Shape) -> Result<String, MarkError> {
+    let friction = if shape.ramp_loops() {
+        // A bound that the compiler cannot know.
+        Unroll::TestedAtEnd(Some(format!("{RAMP_ITERATIONS}u + run.zero")))
+    } else {
+        Unroll::Times(RAMP_ITERATIONS)
+    };
+    let mut text = prelude(shape);
+    text += &unrolled(&with_ramp_mark(include_str!("../../shaders/friction.wgsl")), &[("RAMP_ITERATIONS", friction)])?;
+    if shape.pairs == 0 {
+        text += include_str!("../../shaders/reduced.wgsl");
+    } else {
+        text += match shape.subgroups {
+            Some(_) => include_str!("../../shaders/reduce_subgroups.wgsl"),
+            None => include_str!("../../shaders/reduce.wgsl"),
+        };
+        let cells = if shape.unrolled { Unroll::Times(shape.pairs) } else { Unroll::TestedAtEnd(None) };
+        text += &unrolled(include_str!("../../shaders/distributed.wgsl"), &[("PAIRS", cells)])?;
+    }
+    text += include_str!("../../shaders/step.wgsl");
+    Ok(text)
+}
+
+/// The text of `friction.wgsl` with a mark on the loop of the ramp's root, if it has none of its own yet.
+fn with_ramp_mark(text: &str) -> String {
+    let head = "    for (var i = 0u; i < RAMP_ITERATIONS;";
+    if text.contains("// @unroll RAMP_ITERATIONS") {
+        return text.to_owned();
+    }
+    text.replace(head, &format!("    // @unroll RAMP_ITERATIONS\n{head}"))
+}
+
+/// What all files of a kernel share: constants from Rust, and what a `Real` is.
+fn prelude(shape: Shape) -> String {
     let mut text = String::new();
     let mut constant = |name: &str, value: String| text += &format!("const {name} = {value};\n");
     for (name, value) in [
@@ -185,53 +221,7 @@ pub fn source(shape: Shape) -> String {
     for (name, of) in ["Real", "Int", "Uint", "Mask"].into_iter().zip(real) {
         text += &format!("alias {name} = {of};\n");
     }
-    let friction = include_str!("../../shaders/friction.wgsl");
-    text += &if shape.ramp_loops() {
-        // A bound that the compiler cannot know.
-        tested_last(friction, "RAMP_ITERATIONS", &format!("{RAMP_ITERATIONS}u + run.zero"))
-    } else {
-        written_out(friction, "RAMP_ITERATIONS", RAMP_ITERATIONS as usize)
-    };
-    if shape.pairs == 0 {
-        text += include_str!("../../shaders/reduced.wgsl");
-    } else {
-        text += match shape.subgroups {
-            Some(_) => include_str!("../../shaders/reduce_subgroups.wgsl"),
-            None => include_str!("../../shaders/reduce.wgsl"),
-        };
-        let cells = include_str!("../../shaders/distributed.wgsl");
-        text += &if shape.unrolled {
-            written_out(cells, "pairs", shape.pairs as usize)
-        } else {
-            tested_last(cells, "pairs", "pairs")
-        };
-    }
-    text += include_str!("../../shaders/step.wgsl");
     text
-}
-
-/// Loops of one line: `for (var i = 0u; i < COUNT; i++) { BODY }`.
-const LOOP: &str = "    for (var i = 0u; i < ";
-
-/// The text with the loops of one line over `count` written out `times` times.
-fn written_out(text: &str, count: &str, times: usize) -> String {
-    each_loop(text, count, |body| (0..times).map(|i| format!("    {{ const i = {i}u; {body} }}\n")).collect())
-}
-
-/// The text with the loops of one line over `count`, which is not 0, tested at their ends: a software driver
-/// that tests first runs a body once more, in vain.
-fn tested_last(text: &str, count: &str, bound: &str) -> String {
-    let tail = format!("continuing {{ i++; break if i >= {bound}; }}");
-    each_loop(text, count, |body| format!("    {{ var i = 0u; loop {{ {body} {tail} }} }}\n"))
-}
-
-fn each_loop(text: &str, count: &str, write: impl Fn(&str) -> String) -> String {
-    let head = format!("{LOOP}{count}; i++) {{ ");
-    let one = |line: &str| match line.strip_prefix(&head).and_then(|rest| rest.strip_suffix(" }")) {
-        Some(body) => write(body),
-        None => format!("{line}\n"),
-    };
-    text.lines().map(one).collect()
 }
 
 /// Iterations of the ramp's root.

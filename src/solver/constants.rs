@@ -11,11 +11,13 @@ pub const NEWTON_TOLERANCE: f64 = 1e-4;
 pub const NEWTON_MOST: u32 = 3;
 /// The rule against branch jumps never asks for a shorter step than this [s], `docs/model.md` (50).
 pub const SHORTEST_RULED_STEP: f64 = 1e-5;
-/// With a tolerance, the rule against branch jumps looks at the Stribeck curve within this factor of the
-/// bristles' speeds,
+/// With a tolerance, the rule against branch jumps takes the steepest place of the Stribeck curve between the
+/// bristles' slowest speed divided by this factor and their fastest one times it, `docs/model.md` (53): a
+/// bristle may get as far within a step.
 pub const SPEED_MARGIN: f64 = 2.0;
-/// which it seeks up to this many `L` from the patch origin: beyond it are bristles with a quarter of the
-/// load at most.
+/// With a tolerance, the rule against branch jumps takes the speeds of bristles up to this many `L` from the
+/// patch origin. Bristles farther away carry a quarter of the load at most, since `L^2` is the mean of the
+/// squared distance.
 pub const LEVER_MARGIN: f64 = 2.0;
 /// With a tolerance: the first step of a run and after a jump of the inputs [s].
 pub const FRESH_STEP: f64 = 5e-5;
@@ -36,12 +38,15 @@ pub const ERROR_CONSTANT: f64 = (std::f64::consts::SQRT_2 - 1.0) / 2.0 - 1.0 / 6
 /// With a tolerance: the share of it that the third-order estimate may use. Unlike the error that the
 /// first-order estimate overstates, this one adds up from step to step while a body slides.
 pub const THIRD_ORDER_SHARE: f64 = 0.2;
-/// With a tolerance: where slow motion decides what follows, the error of a step stays below this share of
-/// the speed,
+/// With a tolerance: the largest error of a step over the largest speed in it, where slow motion decides what
+/// follows, `docs/model.md` (60).
 pub const RELATIVE_TOLERANCE: f64 = 0.05;
-/// but is never asked to be below this share of the tolerance.
+/// With a tolerance: the least limit that [`RELATIVE_TOLERANCE`] may set, as a share of the tolerance. A limit
+/// that vanished with the speed would make the steps of a contact at rest as short as they may be.
 pub const LEAST_TOLERANCE: f64 = 0.005;
-/// Slow motion decides when a reduced bristle that carries more than this share of its limit breaks loose.
+/// With a tolerance: the share of its limit that a reduced bristle has to carry for its error to be relative to
+/// the speed. Above it the bristle creeps towards the moment at which it breaks loose, and an error of the
+/// creep is an error of that moment.
 pub const NEAR_SLIP: f64 = 0.7;
 /// With a tolerance: a stage has one solution where its matrix less this share of the mass is positive
 /// definite, `docs/model.md` (54).

@@ -12,16 +12,17 @@ use bristle::schedule::Signal;
 use crate::common::{Adaptive, Case, cases, on_table, prescribed, rollout, run, shape};
 use crate::converged::prescribed_error;
 
-/// Largest error of the final positions [m], and passes, of the eight in-hand cases on the circle.
-fn error_and_passes(engine: &dyn Engine, tolerance: Option<f64>) -> (f64, u64) {
+/// Largest error of the positions [m] of the eight in-hand cases on the circle, and passes of the four under
+/// Elasto-Plastic and of the four under LuGre.
+fn error_and_passes(engine: &dyn Engine, tolerance: Option<f64>) -> (f64, [u64; 2]) {
     let cases: Vec<Case> = cases("inhand").into_iter().filter(|c| c.name.contains("circle")).collect();
     assert_eq!(cases.len(), 8);
-    let (mut error, mut passes) = (0.0f64, 0);
+    let (mut error, mut passes) = (0.0f64, [0; 2]);
     for case in &cases {
         let fixed = Plan { step: DEFAULT_STEP, ..case.plan.clone() };
         let plan = tolerance.map_or(fixed.clone(), |t| Plan { step: LONGEST_STEP, ..fixed }.with_tolerance(t).unwrap());
         let out = engine.rollout(std::slice::from_ref(&case.contact), &plan, &|_| true).unwrap();
-        passes += out.status[0].passes;
+        passes[usize::from(case.contact.friction.law == Law::LuGre)] += out.status[0].passes;
         for c in 0..2 {
             let found = case.samples(&out.pose, 0, out.frames(), c);
             error = found.iter().zip(case.column(c)).map(|(f, w)| (f - w).abs()).fold(error, f64::max);
@@ -32,15 +33,13 @@ fn error_and_passes(engine: &dyn Engine, tolerance: Option<f64>) -> (f64, u64) {
 
 #[test]
 fn a_smaller_tolerance_is_more_exact_and_the_default_one_cheaper_than_fixed_steps() {
-    let (fixed_error, fixed_passes) = error_and_passes(&Cpu::new(), None);
+    let fixed = error_and_passes(&Cpu::new(), None);
     let found = [3e-5, 3e-6, 3e-7].map(|t| error_and_passes(&Cpu::new(), Some(t)));
     assert!(found[0].0 > 2.0 * found[1].0 && found[1].0 > 2.0 * found[2].0, "errors and passes: {found:?}");
-    assert!(
-        found[1].1 * 2 < fixed_passes && found[1].0 < 1e-5,
-        "tolerance 3e-6: {:?}, fixed steps: {:?}",
-        found[1],
-        (fixed_error, fixed_passes)
-    );
+    let ((error, chosen), steady) = (found[1], fixed.1);
+    // LuGre pays for its creep, which is far slower than the tolerance and adds up.
+    let cheaper = chosen[0] * 9 < steady[0] * 4 && chosen[1] * 5 < steady[1] * 3;
+    assert!(cheaper && error < 1e-5, "tolerance 3e-6: {:?}, fixed steps: {fixed:?}", found[1]);
 }
 
 #[test]

@@ -24,6 +24,8 @@ pub struct Limits {
     pub in_hand: [f64; 2],
     /// In-hand poses on the line gradient [m], [rad].
     pub in_hand_line: [f64; 2],
+    /// In-hand poses of the case that nearly comes to rest while it breaks loose [m], [rad].
+    pub in_hand_near_rest: [f64; 2],
     /// Creep of an Elasto-Plastic contact that sticks [m/s].
     pub no_drift: f64,
     /// Share by which the drift of LuGre may differ from the converged one.
@@ -45,6 +47,7 @@ pub const F64: Limits = Limits {
     prescribed: 1e-5,
     in_hand: [7e-6, 3e-5],
     in_hand_line: [4e-5, 5e-5],
+    in_hand_near_rest: [7e-6, 3e-5],
     no_drift: 1e-17,
     drift: 5e-3,
     steady: 1e-9,
@@ -59,6 +62,7 @@ pub const F32: Limits = Limits {
     prescribed: 3e-5,
     in_hand: [1e-5, 5e-5],
     in_hand_line: [5e-5, 1e-4],
+    in_hand_near_rest: [1e-5, 5e-5],
     no_drift: 2e-12,
     drift: 5e-3,
     steady: 1e-5,
@@ -157,13 +161,31 @@ suite!(cpu_reference, Ok::<_, EngineError>(Cpu::reference()), F64);
 suite!(cpu_single, Ok::<_, EngineError>(Cpu::single()), F32);
 suite!(gpu, Gpu::new(Choice::Any), F32);
 
-/// Steps by the default tolerance, which times the duration is 6e-6 m: three times that. The last bit may
-/// decide whether a step is taken back.
-const CHOSEN: Limits =
-    Limits { in_hand: [1.8e-5, 6e-5], in_hand_line: [1e-4, 1e-4], drift: 0.01, symmetry: 1e-5, ..F64 };
+/// Steps by the default tolerance, which times the duration is 6e-6 m. The last bit may decide whether a step
+/// is taken back.
+///
+/// The case near rest has a limit of its own, three times that. Its grip opens for the fourth time at 1.86 s.
+/// The box starts to slide, slows down to 0.28 mm/s at 1.865 s, where friction and weight balance, and leaves
+/// this balance along the falling Stribeck branch. An error of its velocity there, a share of the tolerance, is
+/// sixty times as large when the box slides: 1.5e-6 m/s become 9e-5 m/s at 1.9 s and 1e-5 m at the end. With
+/// any share of the third-order estimate from 0.4 to 0.02 the error is between 6e-6 and 1.9e-5 m, and does not
+/// fall with the share.
+const CHOSEN: Limits = Limits {
+    in_hand: [8e-6, 4e-5],
+    in_hand_line: [1e-4, 1e-4],
+    in_hand_near_rest: [1.8e-5, 6e-5],
+    drift: 0.01,
+    symmetry: 1e-5,
+    ..F64
+};
 /// The same in single precision.
-const CHOSEN_F32: Limits =
-    Limits { in_hand: CHOSEN.in_hand, in_hand_line: CHOSEN.in_hand_line, drift: CHOSEN.drift, ..F32 };
+const CHOSEN_F32: Limits = Limits {
+    in_hand: CHOSEN.in_hand,
+    in_hand_line: CHOSEN.in_hand_line,
+    in_hand_near_rest: CHOSEN.in_hand_near_rest,
+    drift: CHOSEN.drift,
+    ..F32
+};
 
 suite!(adaptive cpu_adaptive, Cpu::new(), CHOSEN);
 suite!(adaptive cpu_reference_adaptive, Cpu::reference(), CHOSEN);

@@ -1,19 +1,19 @@
-//! Pressure maps over time, as far as a rollout's kernel cannot make them itself: radius, viscous
-//! factor and limit surface of a reduced bristle.
+//! The state of a pressure map that changes over time, as far as the kernel of a rollout cannot compute it:
+//! radius, viscous factor and limit surface of a reduced bristle.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::limit_surface::Surfaces;
 use crate::contact::{Carry, Contact, Model, radius_of, reshapes};
 use crate::error::EngineError;
-use crate::gpu::Gpu;
 use crate::limit_surface::{Rule, Table};
 use crate::patch::Patch;
 use crate::schedule::Interval;
 
-/// What a contact's present map is.
+/// The pressure map of a contact at some time.
 #[derive(Clone, Debug)]
-pub(super) struct Map {
+pub(super) struct PatchState {
     /// The normal force that made it [N], if it was made anew.
     pub f_n: Option<f64>,
     /// Torsional radius [m] by the rule of the table; 0 for a grid.
@@ -24,9 +24,9 @@ pub(super) struct Map {
     pub table: Option<Arc<Table>>,
 }
 
-impl Map {
-    /// The map a contact starts with.
-    pub fn of(contact: &Contact) -> Self {
+impl PatchState {
+    /// The map that a contact starts with.
+    pub fn first(contact: &Contact) -> Self {
         let table = match &contact.model {
             Model::LimitSurface(table, _) => Some(Arc::clone(table)),
             Model::Distributed | Model::Ellipsoid(_) => None,
@@ -36,9 +36,9 @@ impl Map {
         Self { f_n: None, radius, viscous: patch.viscous(), table }
     }
 
-    /// Follows the start of an interval, which keeps its map if that is of the same force. A map that needs a
-    /// limit surface of its own is returned.
-    pub fn follow(&mut self, contact: &Contact, interval: &mut Interval) -> Option<Patch> {
+    /// Takes over the map at the start of an interval, which keeps its map if that is of the same force.
+    /// Returns the patch of a map that needs a limit surface of its own, for [`PatchState::set_table`].
+    pub fn enter(&mut self, contact: &Contact, interval: &mut Interval) -> Option<Patch> {
         let f_n = interval.remap?;
         if self.f_n.replace(f_n) == Some(f_n) {
             interval.remap = None;
@@ -55,8 +55,8 @@ impl Map {
         None
     }
 
-    /// How a reduced bristle is carried over when this map takes the place of `before`.
-    pub fn taken_after(&self, before: &Self, contact: &Contact) -> Carry {
+    /// How a reduced bristle is carried over from the map `before` to this one.
+    pub fn carry_from(&self, before: &Self, contact: &Contact) -> Carry {
         let of = |map: &Self| [map.radius, map.viscous];
         let consistent = match contact.model {
             Model::Distributed => false,
@@ -65,16 +65,19 @@ impl Map {
         Carry::new(consistent, of(before), of(self))
     }
 
-    /// Takes the limit surface that [`Map::follow`] asked for.
-    pub fn take(&mut self, table: Arc<Table>) {
+    /// Takes the limit surface that [`PatchState::enter`] asked for.
+    pub fn set_table(&mut self, table: Arc<Table>) {
         self.radius = table.radius();
         self.table = Some(table);
     }
 }
 
-/// The limit surfaces of `patches`, each with the table that says by which rule and how fine, made
-/// on the device; in the same order.
-pub(super) fn tables(gpu: &Gpu, wanted: Vec<(Patch, Arc<Table>)>) -> Result<Vec<Arc<Table>>, EngineError> {
+/// The limit surfaces of patches, made on the device, in the same order. The table beside each patch says by
+/// which rule and how fine.
+pub(super) fn make_tables(
+    surfaces: Surfaces<'_>,
+    wanted: &[(Patch, Arc<Table>)],
+) -> Result<Vec<Arc<Table>>, EngineError> {
     let kind = |t: &Table| (t.rule(), t.n_ls());
     let mut kinds: Vec<(Rule, usize)> = wanted.iter().map(|(_, t)| kind(t)).collect();
     kinds.sort_by_key(|(rule, n_ls)| (*rule as u8, *n_ls));
@@ -83,23 +86,23 @@ pub(super) fn tables(gpu: &Gpu, wanted: Vec<(Patch, Arc<Table>)>) -> Result<Vec<
     for (rule, n_ls) in kinds {
         let of_kind: Vec<usize> = (0..wanted.len()).filter(|&i| kind(&wanted[i].1) == (rule, n_ls)).collect();
         let patches: Vec<Patch> = of_kind.iter().map(|&i| wanted[i].0.clone()).collect();
-        for (i, table) in of_kind.into_iter().zip(gpu.tables(&patches, rule, n_ls)?) {
+        for (i, table) in of_kind.into_iter().zip(surfaces.tables(&patches, rule, n_ls)?) {
             made[i] = Some(Arc::new(table));
         }
     }
     Ok(made.into_iter().map(|t| t.expect("every kind was made")).collect())
 }
 
-/// Limit surfaces one after the other, each once.
+/// The numbers of limit surfaces, one surface after the other and each once.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tables {
+pub(super) struct TableStore {
     first: HashMap<*const Table, u32>,
-    /// Keeps the pointers above alive.
+    /// Keeps the tables alive whose addresses are the keys above.
     held: Vec<Arc<Table>>,
     numbers: Vec<f32>,
 }
 
-impl Tables {
+impl TableStore {
     /// Where the table starts, in numbers; puts it at the end if it is new.
     pub fn first_of(&mut self, table: &Arc<Table>) -> u32 {
         *self.first.entry(Arc::as_ptr(table)).or_insert_with(|| {

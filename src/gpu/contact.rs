@@ -1,8 +1,8 @@
-//! One contact as the device sees it.
+//! One contact as the device sees it: its pipeline, its parameters, its state.
 
-use super::adapter::Adapter;
+use super::device::Adapter;
 use super::layout::{self, State, kind};
-use super::map::Map;
+use super::patch_state::PatchState;
 use super::shader::{Reduced, Shape, Variant};
 use crate::contact::{Contact, Form, Model};
 use crate::engine::Plan;
@@ -14,8 +14,9 @@ use crate::solver::constants::FRESH_STEP;
 /// Pairs of cells that one lane can hold; with 256 lanes this is a grid of 128 x 128.
 const MOST_PAIRS: u32 = 32;
 
-/// A contact with what is known of it before it runs.
-pub(super) struct Item<'a> {
+/// A contact of a rollout, with what is known of it before it runs.
+pub(super) struct BatchContact<'a> {
+    /// Its index in the rollout.
     pub(super) index: usize,
     pub(super) contact: &'a Contact,
     pub(super) timeline: Timeline<'a>,
@@ -23,19 +24,23 @@ pub(super) struct Item<'a> {
     pub(super) active: Vec<usize>,
 }
 
-impl<'a> Item<'a> {
+impl<'a> BatchContact<'a> {
     pub(super) fn new(index: usize, contact: &'a Contact, plan: &Plan) -> Self {
         let timeline = contact.timeline(&plan.samples);
         let active = if contact.model.is_grid() { contact.active_cells(&timeline) } else { Vec::new() };
         Self { index, contact, timeline, active }
     }
 
-    /// Pairs of numbers of the bristles' state; of a reduced bristle three numbers, their low parts, and what
-    /// is hidden.
-    pub(super) fn zetas(&self) -> usize {
+    /// Pairs of numbers of the bristles' state. A reduced bristle has three numbers, their low parts, and the
+    /// rotation that its map does not show.
+    pub(super) fn bristle_pairs(&self) -> usize {
         if self.contact.model.is_grid() { self.active.len() } else { 4 }
     }
 
+    /// The pipeline that steps it.
+    ///
+    /// # Errors
+    /// More cells than a workgroup holds.
     pub(super) fn variant(&self, plan: &Plan, adapter: &Adapter) -> Result<Variant, EngineError> {
         let (shape, reduced) = match &self.contact.model {
             Model::Distributed => (Shape::of(self.active.len(), adapter), None),
@@ -64,13 +69,13 @@ impl<'a> Item<'a> {
 
 /// The contact's parameters; its cells or its table, and its bristles, start where the arguments say.
 pub(super) fn device_contact(
-    item: &Item<'_>,
+    contact: &BatchContact<'_>,
     plan: &Plan,
-    map: &Map,
+    patch_state: &PatchState,
     cell_first: u32,
     zeta_first: u32,
 ) -> layout::Contact {
-    let Contact { patch, friction: f, body, .. } = item.contact;
+    let Contact { patch, friction: f, body, .. } = contact.contact;
     let grid = patch.grid();
     let (hertz_radius, hertz_k, hertz_k_per_newton) = match patch.rule() {
         None => (0.0, 0.0, 0.0),
@@ -102,15 +107,15 @@ pub(super) fn device_contact(
         hertz_most: 0.5 * grid.nx.min(grid.ny) as f32,
         h_max: plan.step as f32,
         tolerance: plan.tolerance.unwrap_or(0.0) as f32,
-        radius: map.radius as f32,
-        viscous: map.viscous as f32,
+        radius: patch_state.radius as f32,
+        viscous: patch_state.viscous as f32,
         cop_x: patch.cop()[0] as f32,
         cop_y: patch.cop()[1] as f32,
-        n_ls: map.table.as_ref().map_or(0, |t| t.n_ls() as u32),
+        n_ls: patch_state.table.as_ref().map_or(0, |t| t.n_ls() as u32),
         cell_first,
-        cell_count: item.active.len() as u32,
+        cell_count: contact.active.len() as u32,
         zeta_first,
-        most_steps: u32::try_from(plan.budget(item.timeline.len())).unwrap_or(u32::MAX),
+        most_steps: u32::try_from(plan.budget(contact.timeline.len())).unwrap_or(u32::MAX),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Finding an adapter.
+//! Finding an adapter and opening its device.
 
 use crate::error::EngineError;
 
@@ -81,31 +81,42 @@ fn found() -> Vec<wgpu::Adapter> {
     all
 }
 
-/// Opens the best adapter that will do.
-pub(super) fn open(choice: Choice) -> Result<(wgpu::Device, wgpu::Queue, Adapter), EngineError> {
-    let mut all = found();
-    let software = all.len();
-    if choice == Choice::Hardware {
-        all.retain(|a| a.get_info().device_type != wgpu::DeviceType::Cpu);
+/// An open device.
+#[derive(Debug)]
+pub(super) struct Device {
+    pub(super) handle: wgpu::Device,
+    pub(super) queue: wgpu::Queue,
+    pub(super) adapter: Adapter,
+}
+
+impl Device {
+    /// Opens the best adapter that `choice` allows.
+    pub(super) fn open(choice: Choice) -> Result<Self, EngineError> {
+        let mut all = found();
+        let count = all.len();
+        if choice == Choice::Hardware {
+            all.retain(|a| a.get_info().device_type != wgpu::DeviceType::Cpu);
+        }
+        let Some(adapter) = all.first() else {
+            let reason = if count > 0 { "only software adapters" } else { "no driver" };
+            return Err(EngineError::NoAdapter { reason: reason.to_owned() });
+        };
+        let limits = adapter.limits();
+        let descriptor = wgpu::DeviceDescriptor {
+            label: Some("bristle"),
+            required_features: adapter.features() & wgpu::Features::SUBGROUP,
+            required_limits: wgpu::Limits {
+                max_storage_buffer_binding_size: limits.max_storage_buffer_binding_size,
+                max_buffer_size: limits.max_buffer_size,
+                ..wgpu::Limits::default()
+            },
+            // There are a few large buffers. Blocks taken in reserve for many small ones would be most of the
+            // memory.
+            memory_hints: wgpu::MemoryHints::MemoryUsage,
+            ..wgpu::DeviceDescriptor::default()
+        };
+        let (handle, queue) = pollster::block_on(adapter.request_device(&descriptor))
+            .map_err(|e| EngineError::Device(format!("{}: {e}", adapter.get_info().name)))?;
+        Ok(Self { handle, queue, adapter: Adapter::of(adapter) })
     }
-    let Some(adapter) = all.first() else {
-        let reason = if software > 0 { "only software adapters" } else { "no driver" };
-        return Err(EngineError::NoAdapter { reason: reason.to_owned() });
-    };
-    let limits = adapter.limits();
-    let descriptor = wgpu::DeviceDescriptor {
-        label: Some("bristle"),
-        required_features: adapter.features() & wgpu::Features::SUBGROUP,
-        required_limits: wgpu::Limits {
-            max_storage_buffer_binding_size: limits.max_storage_buffer_binding_size,
-            max_buffer_size: limits.max_buffer_size,
-            ..wgpu::Limits::default()
-        },
-        // A few large buffers: blocks taken in reserve for many small ones would be most of what we hold.
-        memory_hints: wgpu::MemoryHints::MemoryUsage,
-        ..wgpu::DeviceDescriptor::default()
-    };
-    let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
-        .map_err(|e| EngineError::Device(format!("{}: {e}", adapter.get_info().name)))?;
-    Ok((device, queue, Adapter::of(adapter)))
 }

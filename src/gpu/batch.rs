@@ -1,0 +1,375 @@
+//! Contacts that are stepped together.
+//!
+//! A batch fits the adapter's buffers and is stepped window by window: the intervals of some samples go up,
+//! dispatches step them, and the samples come back while the next window is computed.
+
+use std::ops::Range;
+use std::time::Instant;
+
+use super::buffer::{BUFFER_BUDGET, Staging};
+use super::contact::BatchContact;
+use super::device::Device;
+use super::inputs::{Inputs, Start, Upload};
+use super::layout::{self, Record, Run, State};
+use super::limit_surface::Surfaces;
+use super::memory;
+use super::pace::Pace;
+use super::pipeline::{Access, Pipeline};
+use super::shader::{RAMP_ITERATIONS, ROOT_ITERATIONS, Shape, Variant};
+use crate::contact::Model;
+use crate::engine::{Plan, Progress, Reason, Status, Trajectories, share};
+use crate::error::EngineError;
+
+/// Cell visits of one window: of some dispatches, and samples that come back together.
+const WORK_HARDWARE: f64 = 1e9;
+/// The same on a software adapter.
+const WORK_SOFTWARE: f64 = 3e7;
+/// Mesa's llvmpipe silently ends every loop of an invocation after 65 535 turns of all of them together; this
+/// is below.
+const SOFTWARE_LOOP_TURNS: u32 = 60_000;
+/// Sweeps of one dispatch at most on hardware. With few contacts a sweep takes its latency, some 20 us.
+const MOST_SWEEPS: u32 = 2000;
+/// Sweeps over the grid in a step.
+const SWEEPS_PER_STEP: f64 = 2.2;
+
+/// What the shader uses its buffers for, in the order of [`Buffers`].
+pub(super) const BINDINGS: [Access; 9] = [
+    Access::Read,
+    Access::Read,
+    Access::Read,
+    Access::Read,
+    Access::Read,
+    Access::ReadWrite,
+    Access::ReadWrite,
+    Access::ReadWrite,
+    Access::Uniform,
+];
+
+/// The pipeline that steps a batch.
+#[derive(Clone, Copy)]
+pub(super) struct Kernel<'a> {
+    pub(super) pipeline: &'a Pipeline,
+    pub(super) variant: Variant,
+}
+
+/// Cell visits of a window and sweeps of a dispatch at most, in place of the adapter's own.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Budget {
+    pub(super) work: f64,
+    pub(super) sweeps: u32,
+}
+
+/// Contacts that are stepped together, and their buffers.
+pub(super) struct Batch<'a> {
+    device: &'a Device,
+    kernel: Kernel<'a>,
+    budget: Option<Budget>,
+    contacts: &'a [BatchContact<'a>],
+    inputs: Inputs<'a>,
+    /// Samples of one window.
+    frames: usize,
+    /// Sweeps of one window, as far as they can be foreseen.
+    expected_sweeps: f64,
+    buffers: Buffers,
+    /// The binding of the buffers; none after one of them has grown.
+    group: Option<wgpu::BindGroup>,
+    states: Staging,
+    /// One is read while the device fills the other.
+    records: [Staging; 2],
+    pace: Pace,
+}
+
+/// The buffers of a batch, in the order of their bindings.
+struct Buffers {
+    /// Of grids; of reduced bristles the numbers of their limit surfaces.
+    cells: wgpu::Buffer,
+    contacts: wgpu::Buffer,
+    windows: wgpu::Buffer,
+    intervals: wgpu::Buffer,
+    terms: wgpu::Buffer,
+    states: wgpu::Buffer,
+    bristles: wgpu::Buffer,
+    records: wgpu::Buffer,
+    run: wgpu::Buffer,
+}
+
+impl Buffers {
+    /// The buffers of contacts at their start, with memory for so many records.
+    fn new(device: &Device, start: &Start, is_grid: bool, pairs: usize, records: usize) -> Self {
+        let storage = wgpu::BufferUsages::STORAGE;
+        let count = start.contacts.len();
+        let filled = |label: &str, bytes: &[u8]| device.filled(label, bytes, storage);
+        let empty = |label: &str, size: usize| device.buffer(label, size as u64, storage);
+        Self {
+            cells: if is_grid {
+                filled("cells", bytemuck::cast_slice(&start.cells))
+            } else {
+                filled("tables", bytemuck::cast_slice(start.tables.numbers()))
+            },
+            contacts: filled("contacts", bytemuck::cast_slice(&start.contacts)),
+            windows: empty("windows", count * size_of::<layout::Window>()),
+            intervals: empty("intervals", 0),
+            terms: empty("terms", 0),
+            states: filled("states", bytemuck::cast_slice(&start.states)),
+            bristles: if start.bristles.is_empty() {
+                empty("bristles", pairs * size_of::<[f32; 2]>())
+            } else {
+                filled("bristles", bytemuck::cast_slice(&start.bristles))
+            },
+            records: empty("records", records * size_of::<Record>()),
+            run: device.buffer("run", size_of::<Run>() as u64, wgpu::BufferUsages::UNIFORM),
+        }
+    }
+
+    const fn in_order(&self) -> [&wgpu::Buffer; 9] {
+        [
+            &self.cells,
+            &self.contacts,
+            &self.windows,
+            &self.intervals,
+            &self.terms,
+            &self.states,
+            &self.bristles,
+            &self.records,
+            &self.run,
+        ]
+    }
+}
+
+/// A window whose samples the device has copied but nobody has read.
+struct Finished {
+    window: Range<usize>,
+    /// The staging buffer that they were copied to.
+    staging: usize,
+    copied: wgpu::SubmissionIndex,
+}
+
+impl<'a> Batch<'a> {
+    pub(super) fn new(
+        surfaces: Surfaces<'a>,
+        kernel: Kernel<'a>,
+        budget: Option<Budget>,
+        contacts: &'a [BatchContact<'a>],
+        plan: &Plan,
+    ) -> Self {
+        let device = surfaces.device;
+        let samples = plan.samples.len() - 1;
+        let steps_per_frame = (plan.duration() / samples as f64 / plan.step).max(1.0);
+        let pairs: usize = contacts.iter().map(BatchContact::bristle_pairs).sum();
+        let own = if device.adapter.software { WORK_SOFTWARE } else { WORK_HARDWARE };
+        let work = budget.map_or(own, |budget| budget.work);
+        let steps = (work / (pairs as f64 * SWEEPS_PER_STEP)).clamp(16.0, 1e6);
+        // The records of a window and its two staging buffers together keep to the budget, however many
+        // samples a long run has.
+        let fit = BUFFER_BUDGET as usize / (3 * contacts.len() * size_of::<Record>());
+        let fit = (fit.max(2) - 1).min(memory::samples_that_fit(contacts, device.adapter.max_storage_buffer));
+        let frames = ((steps / steps_per_frame) as usize).clamp(1, samples).min(fit);
+
+        let start = Start::of(contacts, plan);
+        let is_grid = kernel.variant.reduced.is_none();
+        let buffers = Buffers::new(device, &start, is_grid, pairs, (frames + 1) * contacts.len());
+        let records = || Staging::new(device, buffers.records.size());
+        Self {
+            device,
+            kernel,
+            budget,
+            contacts,
+            inputs: Inputs::new(contacts, surfaces, start.tables, start.patch_states, frames),
+            frames,
+            expected_sweeps: frames as f64 * (steps_per_frame * SWEEPS_PER_STEP + 2.0),
+            group: None,
+            states: Staging::new(device, buffers.states.size()),
+            records: [records(), records()],
+            buffers,
+            pace: Pace::new(device.adapter.software),
+        }
+    }
+
+    /// Steps all windows and writes the samples to `out`.
+    pub(super) fn run(mut self, progress: &Progress<'_>, out: &mut Trajectories) -> Result<(), EngineError> {
+        let last = out.frames() - 1;
+        let mut window = 0..self.frames.min(last);
+        let mut upload = self.inputs.upload(&window)?;
+        let mut finished: Option<Finished> = None;
+        let mut states: Vec<State> = Vec::new();
+        let mut staging = 0;
+        while !window.is_empty() {
+            let most = self.send(&upload);
+            let started = Instant::now();
+            let mut copied = self.dispatch(self.expected_sweeps, most, true, staging);
+            // While the device computes, the window before is read and the one after is prepared.
+            if let Some(done) = finished.take() {
+                let samples = self.decode(done, out)?;
+                if !progress(samples) {
+                    return Err(EngineError::Stopped);
+                }
+            }
+            let next = window.end..(window.end + self.frames).min(last);
+            let prepared = self.inputs.upload(&next)?;
+            let swept = |states: &[State]| states.iter().map(|s| s.sweeps).max().unwrap_or(0);
+            let before = swept(&states);
+            let busy = !self.device.handle.poll(wgpu::PollType::Poll).is_ok_and(|status| status.is_queue_empty());
+            states = self.states.read(self.device, self.contacts.len())?;
+            self.pace.learn(most, swept(&states) - before, started.elapsed(), busy);
+            let behind = |(s, w): (&State, &layout::Window)| s.status == 0 && s.interval < w.end;
+            while states.iter().zip(&upload.windows).any(behind) {
+                copied = self.dispatch(1.0, most, false, staging);
+                states = self.states.read(self.device, self.contacts.len())?;
+            }
+            finished = Some(Finished { window, staging, copied });
+            (window, upload, staging) = (next, prepared, 1 - staging);
+        }
+        if let Some(done) = finished {
+            let samples = self.decode(done, out)?;
+            progress(samples);
+        }
+        for (contact, s) in self.contacts.iter().zip(&states) {
+            out.status[contact.index] = Status {
+                failure: reason(s.status).map(|r| (u64::from(s.failed_step), r)),
+                unconverged: u64::from(s.unconverged),
+                steps: u64::from(s.steps),
+                passes: u64::from(s.sweeps),
+            };
+        }
+        if !out.bristles.is_empty() {
+            self.read_bristles(out)?;
+        }
+        Ok(())
+    }
+
+    /// Sweeps after which a dispatch has to stop.
+    fn max_sweeps(&self, upload: &Upload) -> u32 {
+        let variant = &self.kernel.variant;
+        let Shape { workgroup, pairs, .. } = variant.shape;
+        let ramp_loops = variant.elasto_plastic && variant.shape.ramp_loops();
+        if !self.device.adapter.software {
+            return MOST_SWEEPS;
+        }
+        // A software driver runs every branch, with the lanes that do not take it switched off, and every
+        // loop at least once: each step goes through the loops of both kinds of step and of two samples.
+        let terms = upload.intervals.iter().map(|i| i.term_count).max().unwrap_or(0);
+        let model = match variant.reduced {
+            // A pair has two roots.
+            None => 2 * pairs * if ramp_loops { 1 + 2 * RAMP_ITERATIONS } else { 1 } + workgroup / 8,
+            Some(_) => 2 * (ROOT_ITERATIONS + 2),
+        };
+        let turns = model + 30 + 4 * terms;
+        (SOFTWARE_LOOP_TURNS.saturating_sub(6 * pairs) / turns).saturating_sub(12).max(1)
+    }
+
+    /// Puts a window's intervals on the device; buffers grow when they must. Returns the sweeps that one
+    /// dispatch may do.
+    fn send(&mut self, upload: &Upload) -> u32 {
+        let own = self.pace.sweeps(self.max_sweeps(upload));
+        let max_sweeps = self.budget.map_or(own, |budget| own.min(budget.sweeps));
+        let queue = &self.device.queue;
+        queue.write_buffer(&self.buffers.windows, 0, bytemuck::cast_slice(&upload.windows));
+        let mut tables = Vec::new();
+        if !upload.tables.is_empty() {
+            tables.extend(self.inputs.tables().numbers().iter().chain(&upload.tables));
+        }
+        for (buffer, bytes) in [
+            (&mut self.buffers.cells, bytemuck::cast_slice::<f32, u8>(&tables)),
+            (&mut self.buffers.intervals, bytemuck::cast_slice(&upload.intervals)),
+            (&mut self.buffers.terms, bytemuck::cast_slice(&upload.terms)),
+        ] {
+            if bytes.len() as u64 > buffer.size() {
+                self.group = None;
+            }
+            if !bytes.is_empty() {
+                self.device.put(buffer, bytes);
+            }
+        }
+        let run = Run { contacts: self.contacts.len() as u32, max_sweeps, zero: 0 };
+        queue.write_buffer(&self.buffers.run, 0, bytemuck::bytes_of(&run));
+        let (kernel, device, buffers) = (&self.kernel, self.device, &self.buffers);
+        self.group.get_or_insert_with(|| kernel.pipeline.bind(device, &buffers.in_order()));
+        max_sweeps
+    }
+
+    /// Submits as many dispatches as `expected` sweeps are likely to take, one by one so that each is short.
+    /// Then the states are copied, and the samples to staging buffer `to`; with `fresh` the samples are made
+    /// NaN before the first dispatch, so that one which is not written shows.
+    fn dispatch(&self, expected: f64, max_sweeps: u32, fresh: bool, to: usize) -> wgpu::SubmissionIndex {
+        let times = (expected / f64::from(max_sweeps)).ceil().max(1.0) as u32;
+        let submit = |first: bool, last: bool| {
+            let mut encoder = self.device.handle.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            {
+                let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+                pass.set_bind_group(0, self.group.as_ref(), &[]);
+                if first && fresh {
+                    let records = (self.contacts.len() * (self.frames + 1)) as u32;
+                    pass.set_pipeline(&self.kernel.pipeline.poison);
+                    dispatch_groups(&mut pass, records.div_ceil(self.kernel.variant.shape.workgroup));
+                }
+                pass.set_pipeline(&self.kernel.pipeline.main);
+                let contacts = self.kernel.variant.shape.contacts();
+                dispatch_groups(&mut pass, (self.contacts.len() as u32).div_ceil(contacts));
+            }
+            if last {
+                self.states.copy(&mut encoder, &self.buffers.states);
+                self.records[to].copy(&mut encoder, &self.buffers.records);
+            }
+            self.device.queue.submit([encoder.finish()])
+        };
+        for i in 1..times {
+            submit(i == 1, false);
+        }
+        submit(times == 1, true)
+    }
+
+    /// Moves the samples of a window from its staging buffer to `out`; returns how many.
+    fn decode(
+        &self,
+        Finished { window, staging, copied }: Finished,
+        out: &mut Trajectories,
+    ) -> Result<u64, EngineError> {
+        let n = self.contacts.len() * (self.frames + 1);
+        let records: Vec<Record> = self.records[staging].read_after(self.device, n, Some(copied))?;
+        let frames = out.frames();
+        let first = if window.start == 0 { 0 } else { window.start + 1 };
+        for (i, contact) in self.contacts.iter().enumerate() {
+            for frame in first..=window.end {
+                let r = &records[i * (self.frames + 1) + frame - first];
+                let at = contact.index * frames + frame;
+                let wide = |v: [f32; 3]| v.map(f64::from);
+                let (q, low) = (wide(r.q), wide(r.q_low));
+                out.pose[at] = [q[0] + low[0], q[1] + low[1], q[2] + low[2]];
+                out.twist[at] = wide(r.twist);
+                out.wrench[at] = wide(r.wrench);
+                out.normal_force[at] = f64::from(r.f_n);
+                out.slip[at] = share(f64::from(r.slip));
+            }
+        }
+        Ok((window.len() * self.contacts.len()) as u64)
+    }
+
+    /// Writes the bristles at the end to `out`.
+    fn read_bristles(&self, out: &mut Trajectories) -> Result<(), EngineError> {
+        let staging = Staging::new(self.device, self.buffers.bristles.size());
+        let mut encoder = self.device.handle.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        staging.copy(&mut encoder, &self.buffers.bristles);
+        self.device.queue.submit([encoder.finish()]);
+        let n = self.contacts.iter().map(BatchContact::bristle_pairs).sum();
+        let zetas = staging.read::<[f32; 2]>(self.device, n)?;
+        let mut first = 0;
+        for contact in self.contacts {
+            let own = &zetas[first..first + contact.bristle_pairs()];
+            out.bristles[contact.index] = match contact.contact.model {
+                Model::Distributed => own.iter().map(|z| z.map(f64::from)).collect(),
+                _ => vec![own[0].map(f64::from), [f64::from(own[1][0]), 0.0]],
+            };
+            first += contact.bristle_pairs();
+        }
+        Ok(())
+    }
+}
+
+fn dispatch_groups(pass: &mut wgpu::ComputePass<'_>, groups: u32) {
+    const WIDE: u32 = 32_768;
+    pass.dispatch_workgroups(groups.min(WIDE), groups.div_ceil(WIDE), 1);
+}
+
+fn reason(status: u32) -> Option<Reason> {
+    [Reason::Twist, Reason::Wrench, Reason::Steps].into_iter().find(|r| status & *r as u32 != 0)
+}

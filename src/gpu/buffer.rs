@@ -1,0 +1,96 @@
+//! Buffers of the device: made, filled, made larger, and read back.
+
+use std::sync::mpsc;
+
+use super::device::Device;
+use crate::error::EngineError;
+
+/// Bytes of a buffer that holds what is computed or made on the device, at most: below every adapter's limit.
+pub(super) const BUFFER_BUDGET: u64 = 96 << 20;
+/// Bytes of the smallest buffer: an empty one cannot be bound.
+const LEAST_BYTES: u64 = 64;
+
+impl Device {
+    /// A new buffer, which holds zeros.
+    pub(super) fn buffer(&self, label: &str, size: u64, usage: wgpu::BufferUsages) -> wgpu::Buffer {
+        self.handle.create_buffer(&wgpu::BufferDescriptor {
+            label: Some(label),
+            size: size.max(LEAST_BYTES).next_multiple_of(4),
+            usage: usage | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
+            mapped_at_creation: false,
+        })
+    }
+
+    /// A new buffer with these bytes.
+    pub(super) fn filled(&self, label: &str, bytes: &[u8], usage: wgpu::BufferUsages) -> wgpu::Buffer {
+        let buffer = self.buffer(label, bytes.len() as u64, usage);
+        self.queue.write_buffer(&buffer, 0, bytes);
+        buffer
+    }
+
+    /// Fills a buffer, with a larger one in its place if it must be.
+    pub(super) fn put(&self, buffer: &mut wgpu::Buffer, bytes: &[u8]) {
+        let (needed, most) = (bytes.len() as u64, self.adapter.max_storage_buffer);
+        // `memory` has counted before what a buffer has to hold.
+        assert!(needed <= most, "{needed} bytes in a buffer");
+        if needed > buffer.size() {
+            *buffer = self.handle.create_buffer(&wgpu::BufferDescriptor {
+                label: None,
+                size: (needed * 5 / 4).min(most).max(needed).next_multiple_of(4),
+                usage: buffer.usage(),
+                mapped_at_creation: false,
+            });
+        }
+        self.queue.write_buffer(buffer, 0, bytes);
+    }
+}
+
+/// A buffer that the host reads.
+pub(super) struct Staging {
+    buffer: wgpu::Buffer,
+}
+
+impl Staging {
+    pub(super) fn new(device: &Device, size: u64) -> Self {
+        let buffer = device.handle.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("staging"),
+            size,
+            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        Self { buffer }
+    }
+
+    pub(super) fn copy(&self, encoder: &mut wgpu::CommandEncoder, from: &wgpu::Buffer) {
+        encoder.copy_buffer_to_buffer(from, 0, &self.buffer, 0, from.size());
+    }
+
+    /// Waits for the copy, and all else that was submitted, and returns its first `n` elements.
+    pub(super) fn read<T: bytemuck::Pod>(&self, device: &Device, n: usize) -> Result<Vec<T>, EngineError> {
+        self.read_after(device, n, None)
+    }
+
+    /// Waits for the submission that holds the copy, or for all if none is named, and returns its first `n`
+    /// elements.
+    pub(super) fn read_after<T: bytemuck::Pod>(
+        &self,
+        device: &Device,
+        n: usize,
+        submission_index: Option<wgpu::SubmissionIndex>,
+    ) -> Result<Vec<T>, EngineError> {
+        let failed = |e: &dyn std::fmt::Display| EngineError::Device(e.to_string());
+        let bytes = (n * size_of::<T>()) as u64;
+        let slice = self.buffer.slice(0..bytes.next_multiple_of(8).min(self.buffer.size()));
+        let (sender, receiver) = mpsc::channel();
+        slice.map_async(wgpu::MapMode::Read, move |result| {
+            let _ = sender.send(result);
+        });
+        device.handle.poll(wgpu::PollType::Wait { submission_index, timeout: None }).map_err(|e| failed(&e))?;
+        receiver.recv().map_err(|e| failed(&e))?.map_err(|e| failed(&e))?;
+        let view = slice.get_mapped_range().map_err(|e| failed(&e))?;
+        let data = bytemuck::pod_collect_to_vec(&view[..bytes as usize]);
+        drop(view);
+        self.buffer.unmap();
+        Ok(data)
+    }
+}
