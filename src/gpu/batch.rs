@@ -15,7 +15,7 @@ use super::limit_surface::Surfaces;
 use super::memory;
 use super::pace::Pace;
 use super::pipeline::{Access, Pipeline};
-use super::shader::{RAMP_ITERATIONS, ROOT_ITERATIONS, Shape, Variant};
+use super::shader::{ROOT_ITERATIONS, Shape, TRANSITION_ITERATIONS, Variant};
 use crate::contact::Model;
 use crate::engine::{Plan, Progress, Reason, Status, Trajectories, share};
 use crate::error::EngineError;
@@ -30,7 +30,7 @@ const SOFTWARE_LOOP_TURNS: u32 = 60_000;
 /// Sweeps of one dispatch at most on hardware. With few contacts a sweep takes its latency, some 20 us.
 const MOST_SWEEPS: u32 = 2000;
 /// Sweeps over the grid in a step.
-const SWEEPS_PER_STEP: f64 = 2.2;
+const PASSES_PER_STEP: f64 = 2.2;
 
 /// What the shader uses its buffers for, in the order of [`Buffers`].
 pub(super) const BINDINGS: [Access; 9] = [
@@ -52,11 +52,11 @@ pub(super) struct Kernel<'a> {
     pub(super) variant: Variant,
 }
 
-/// Cell visits of a window and sweeps of a dispatch at most, in place of the adapter's own.
+/// Cell visits of a window and passes of a dispatch at most, in place of the adapter's own.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
     pub(super) work: f64,
-    pub(super) sweeps: u32,
+    pub(super) passes: u32,
 }
 
 /// Contacts that are stepped together, and their buffers.
@@ -69,7 +69,7 @@ pub(super) struct Batch<'a> {
     /// Samples of one window.
     frames: usize,
     /// Sweeps of one window, as far as they can be foreseen.
-    expected_sweeps: f64,
+    expected_passes: f64,
     buffers: Buffers,
     /// The binding of the buffers; none after one of them has grown.
     group: Option<wgpu::BindGroup>,
@@ -158,7 +158,7 @@ impl<'a> Batch<'a> {
         let pairs: usize = contacts.iter().map(BatchContact::bristle_pairs).sum();
         let own = if device.adapter.software { WORK_SOFTWARE } else { WORK_HARDWARE };
         let work = budget.map_or(own, |budget| budget.work);
-        let steps = (work / (pairs as f64 * SWEEPS_PER_STEP)).clamp(16.0, 1e6);
+        let steps = (work / (pairs as f64 * PASSES_PER_STEP)).clamp(16.0, 1e6);
         // The records of a window and its two staging buffers together keep to the budget, however many
         // samples a long run has.
         let fit = BUFFER_BUDGET as usize / (3 * contacts.len() * size_of::<Record>());
@@ -176,7 +176,7 @@ impl<'a> Batch<'a> {
             contacts,
             inputs: Inputs::new(contacts, surfaces, start.tables, start.patch_states, frames),
             frames,
-            expected_sweeps: frames as f64 * (steps_per_frame * SWEEPS_PER_STEP + 2.0),
+            expected_passes: frames as f64 * (steps_per_frame * PASSES_PER_STEP + 2.0),
             group: None,
             states: Staging::new(device, buffers.states.size()),
             records: [records(), records()],
@@ -196,7 +196,7 @@ impl<'a> Batch<'a> {
         while !window.is_empty() {
             let most = self.send(&upload);
             let started = Instant::now();
-            let mut copied = self.dispatch(self.expected_sweeps, most, true, staging);
+            let mut copied = self.dispatch(self.expected_passes, most, true, staging);
             // While the device computes, the window before is read and the one after is prepared.
             if let Some(done) = finished.take() {
                 let samples = self.decode(done, out)?;
@@ -206,7 +206,7 @@ impl<'a> Batch<'a> {
             }
             let next = window.end..(window.end + self.frames).min(last);
             let prepared = self.inputs.upload(&next)?;
-            let swept = |states: &[State]| states.iter().map(|s| s.sweeps).max().unwrap_or(0);
+            let swept = |states: &[State]| states.iter().map(|s| s.passes).max().unwrap_or(0);
             let before = swept(&states);
             let busy = !self.device.handle.poll(wgpu::PollType::Poll).is_ok_and(|status| status.is_queue_empty());
             states = self.states.read(self.device, self.contacts.len())?;
@@ -228,7 +228,7 @@ impl<'a> Batch<'a> {
                 failure: reason(s.status).map(|r| (u64::from(s.failed_step), r)),
                 unconverged: u64::from(s.unconverged),
                 steps: u64::from(s.steps),
-                passes: u64::from(s.sweeps),
+                passes: u64::from(s.passes),
             };
         }
         if !out.bristles.is_empty() {
@@ -238,30 +238,31 @@ impl<'a> Batch<'a> {
     }
 
     /// Sweeps after which a dispatch has to stop.
-    fn max_sweeps(&self, upload: &Upload) -> u32 {
+    fn max_passes(&self, upload: &Upload) -> u32 {
         let variant = &self.kernel.variant;
         let Shape { workgroup, pairs, .. } = variant.shape;
-        let ramp_loops = variant.elasto_plastic && variant.shape.ramp_loops();
+        let roots_loop = variant.law.is_elastic() && variant.shape.roots_loop();
         if !self.device.adapter.software {
             return MOST_SWEEPS;
         }
         // A software driver runs every branch, with the lanes that do not take it switched off, and every
-        // loop at least once: each step goes through the loops of both kinds of step and of two samples.
+        // loop at least once: each pass goes through the loops that save and restore the bristles, and every
+        // second one may end an interval, with its samples and its map.
         let terms = upload.intervals.iter().map(|i| i.term_count).max().unwrap_or(0);
         let model = match variant.reduced {
             // A pair has two roots.
-            None => 2 * pairs * if ramp_loops { 1 + 2 * RAMP_ITERATIONS } else { 1 } + workgroup / 8,
+            None => 2 * pairs * if roots_loop { 1 + 2 * TRANSITION_ITERATIONS } else { 1 } + workgroup / 8,
             Some(_) => 2 * (ROOT_ITERATIONS + 2),
         };
-        let turns = model + 30 + 4 * terms;
+        let turns = model + if variant.adaptive { 7 } else { 3 } * pairs + 30 + 5 * terms;
         (SOFTWARE_LOOP_TURNS.saturating_sub(6 * pairs) / turns).saturating_sub(12).max(1)
     }
 
-    /// Puts a window's intervals on the device; buffers grow when they must. Returns the sweeps that one
+    /// Puts a window's intervals on the device; buffers grow when they must. Returns the passes that one
     /// dispatch may do.
     fn send(&mut self, upload: &Upload) -> u32 {
-        let own = self.pace.sweeps(self.max_sweeps(upload));
-        let max_sweeps = self.budget.map_or(own, |budget| own.min(budget.sweeps));
+        let own = self.pace.passes(self.max_passes(upload));
+        let max_passes = self.budget.map_or(own, |budget| own.min(budget.passes));
         let queue = &self.device.queue;
         queue.write_buffer(&self.buffers.windows, 0, bytemuck::cast_slice(&upload.windows));
         let mut tables = Vec::new();
@@ -280,18 +281,18 @@ impl<'a> Batch<'a> {
                 self.device.put(buffer, bytes);
             }
         }
-        let run = Run { contacts: self.contacts.len() as u32, max_sweeps, zero: 0 };
+        let run = Run { contacts: self.contacts.len() as u32, max_passes, zero: 0 };
         queue.write_buffer(&self.buffers.run, 0, bytemuck::bytes_of(&run));
         let (kernel, device, buffers) = (&self.kernel, self.device, &self.buffers);
         self.group.get_or_insert_with(|| kernel.pipeline.bind(device, &buffers.in_order()));
-        max_sweeps
+        max_passes
     }
 
-    /// Submits as many dispatches as `expected` sweeps are likely to take, one by one so that each is short.
+    /// Submits as many dispatches as `expected` passes are likely to take, one by one so that each is short.
     /// Then the states are copied, and the samples to staging buffer `to`; with `fresh` the samples are made
     /// NaN before the first dispatch, so that one which is not written shows.
-    fn dispatch(&self, expected: f64, max_sweeps: u32, fresh: bool, to: usize) -> wgpu::SubmissionIndex {
-        let times = (expected / f64::from(max_sweeps)).ceil().max(1.0) as u32;
+    fn dispatch(&self, expected: f64, max_passes: u32, fresh: bool, to: usize) -> wgpu::SubmissionIndex {
+        let times = (expected / f64::from(max_passes)).ceil().max(1.0) as u32;
         let submit = |first: bool, last: bool| {
             let mut encoder = self.device.handle.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             {

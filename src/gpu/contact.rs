@@ -59,7 +59,7 @@ impl<'a> BatchContact<'a> {
         let friction = &self.contact.friction;
         Ok(Variant {
             shape,
-            elasto_plastic: friction.law.is_elastic(),
+            law: friction.law,
             gaussian: friction.gamma == 2.0,
             adaptive: plan.tolerance.is_some(),
             reduced: reduced.map(|(ellipsoid, form)| Reduced { ellipsoid, consistent: form == Form::Consistent }),
@@ -75,7 +75,8 @@ pub(super) fn device_contact(
     cell_first: u32,
     zeta_first: u32,
 ) -> layout::Contact {
-    let Contact { patch, friction: f, body, .. } = contact.contact;
+    let Contact { patch, friction, body, .. } = contact.contact;
+    let f = friction.as_the_law_reads_them();
     let grid = patch.grid();
     let (hertz_radius, hertz_k, hertz_k_per_newton) = match patch.rule() {
         None => (0.0, 0.0, 0.0),

@@ -58,12 +58,12 @@ impl Gpu {
         Ok(Self { edit: Some(edit), ..Self::new(choice)? })
     }
 
-    /// The same engine with windows of about `work` cell visits and dispatches of at most `sweeps`, which
+    /// The same engine with windows of about `work` cell visits and dispatches of at most `passes`, which
     /// must not change any result.
     #[doc(hidden)]
     #[must_use]
-    pub fn with_budget(self, work: f64, sweeps: u32) -> Self {
-        Self { budget: Some(Budget { work, sweeps }), ..self }
+    pub fn with_budget(self, work: f64, passes: u32) -> Self {
+        Self { budget: Some(Budget { work, passes }), ..self }
     }
 
     /// The same engine with its loops over cells written out, as on hardware, which must not change any
@@ -131,7 +131,7 @@ impl Gpu {
         if let Some(pipeline) = pipelines.get(&variant) {
             return Ok(Arc::clone(pipeline));
         }
-        let text = source(variant.shape).map_err(|e| EngineError::Device(e.to_string()))?;
+        let text = source(variant.shape, variant.law).map_err(|e| EngineError::Device(e.to_string()))?;
         let text = match self.edit {
             Some(edit) => edit(text),
             None => text,

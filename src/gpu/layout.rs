@@ -67,7 +67,7 @@ shared! {
     struct State {
         u: [f32; 3], u_low: [f32; 3], q: [f32; 3], q_low: [f32; 3], patch_twist: [f32; 3],
         rate: [f32; 3], left: f32, h_next: f32, interval: u32, at_least: u32, recorded: u32, status: u32,
-        failed_step: u32, unconverged: u32, steps: u32, sweeps: u32,
+        failed_step: u32, unconverged: u32, steps: u32, passes: u32,
     }
 }
 
@@ -101,7 +101,7 @@ shared! {
 }
 
 shared! {
-    struct Run { contacts: u32, max_sweeps: u32, zero: u32 }
+    struct Run { contacts: u32, max_passes: u32, zero: u32 }
 }
 
 /// Bits of [`Interval::flags`].
@@ -129,6 +129,7 @@ pub mod kind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::friction::Law;
     use crate::gpu::shader::{Shape, source, surface_source};
 
     #[test]
@@ -143,7 +144,10 @@ mod tests {
             Record::LAYOUT,
             Run::LAYOUT,
         ];
-        compare(&source(Shape { workgroup: 64, pairs: 4, subgroups: None, unrolled: false }).unwrap(), &rollout);
+        compare(
+            &source(Shape { workgroup: 64, pairs: 4, subgroups: None, unrolled: false }, Law::LuGre).unwrap(),
+            &rollout,
+        );
         let surface = [Cell::LAYOUT, Plate::LAYOUT, Slice::LAYOUT, Motion::LAYOUT, Load::LAYOUT, Batch::LAYOUT];
         compare(&surface_source(), &surface);
     }
@@ -163,11 +167,13 @@ mod tests {
     #[test]
     fn the_shaders_validate() {
         let mut texts = vec![surface_source()];
-        for (pairs, workgroup, subgroups) in [(4, 32, None), (32, 8, Some(1)), (8, 256, Some(8))] {
-            texts
-                .extend([false, true].map(|unrolled| source(Shape { workgroup, pairs, subgroups, unrolled }).unwrap()));
+        for &law in Law::ALL {
+            let text = |shape| source(shape, law).unwrap();
+            for (pairs, workgroup, subgroups) in [(4, 32, None), (32, 8, Some(1)), (8, 256, Some(8))] {
+                texts.extend([false, true].map(|unrolled| text(Shape { workgroup, pairs, subgroups, unrolled })));
+            }
+            texts.push(text(Shape::REDUCED));
         }
-        texts.push(source(Shape::REDUCED).unwrap());
         for text in texts {
             let module = naga::front::wgsl::parse_str(&text).unwrap();
             let capabilities = naga::valid::Capabilities::default() | naga::valid::Capabilities::SUBGROUP;

@@ -1,4 +1,4 @@
-//! How many sweeps a dispatch does, so that it takes the time it should: drivers kill long dispatches, and a
+//! How many passes a dispatch does, so that it takes the time it should: drivers kill long dispatches, and a
 //! desktop freezes meanwhile.
 
 use std::time::Duration;
@@ -9,40 +9,40 @@ const BUDGET_HARDWARE: Duration = Duration::from_millis(50);
 const BUDGET_SOFTWARE: Duration = Duration::from_millis(500);
 /// Sweeps of the first dispatch on hardware, which nobody has timed.
 const FIRST: u32 = 64;
-/// A dispatch does at most so many times the sweeps of the one before.
+/// A dispatch does at most so many times the passes of the one before.
 const GROWTH: f64 = 4.0;
 
 /// Sweeps of the next dispatch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pace {
-    sweeps: u32,
+    passes: u32,
     budget: Duration,
 }
 
 impl Pace {
     pub(super) const fn new(software: bool) -> Self {
         if software {
-            Self { sweeps: u32::MAX, budget: BUDGET_SOFTWARE }
+            Self { passes: u32::MAX, budget: BUDGET_SOFTWARE }
         } else {
-            Self { sweeps: FIRST, budget: BUDGET_HARDWARE }
+            Self { passes: FIRST, budget: BUDGET_HARDWARE }
         }
     }
 
     /// Sweeps of the next dispatch, of at most `most`.
-    pub(super) fn sweeps(&self, most: u32) -> u32 {
-        self.sweeps.min(most)
+    pub(super) fn passes(&self, most: u32) -> u32 {
+        self.passes.min(most)
     }
 
-    /// Learns that dispatches of at most `most` sweeps did `sweeps` in `took`; if the device had long
+    /// Learns that dispatches of at most `most` passes did `passes` in `took`; if the device had long
     /// finished when it was asked (`!busy`), in less than that.
-    pub(super) fn learn(&mut self, most: u32, sweeps: u32, took: Duration, busy: bool) {
-        if sweeps == 0 {
+    pub(super) fn learn(&mut self, most: u32, passes: u32, took: Duration, busy: bool) {
+        if passes == 0 {
             return;
         }
-        let each = took.as_secs_f64() / f64::from(sweeps);
-        let fits = (self.budget.as_secs_f64() / each).clamp(1.0, GROWTH * f64::from(self.sweeps.min(most))) as u32;
-        if busy || fits > self.sweeps {
-            self.sweeps = fits;
+        let each = took.as_secs_f64() / f64::from(passes);
+        let fits = (self.budget.as_secs_f64() / each).clamp(1.0, GROWTH * f64::from(self.passes.min(most))) as u32;
+        if busy || fits > self.passes {
+            self.passes = fits;
         }
     }
 }
@@ -51,10 +51,10 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// A device that takes `each` seconds a sweep.
+    /// A device that takes `each` seconds a pass.
     fn settle(pace: &mut Pace, each: f64, most: u32) -> Vec<f64> {
         let run = |_| {
-            let n = pace.sweeps(most);
+            let n = pace.passes(most);
             pace.learn(most, n, Duration::from_secs_f64(f64::from(n) * each), true);
             f64::from(n) * each
         };
@@ -66,9 +66,9 @@ mod tests {
         for each in [1e-6, 1e-4, 5e-3] {
             let took = settle(&mut Pace::new(false), each, u32::MAX);
             assert!(took[..].iter().all(|t| *t <= 0.0501 || *t == f64::from(FIRST) * each), "{took:?}");
-            assert!(took[11] > 0.04, "{each} s a sweep: {took:?}");
+            assert!(took[11] > 0.04, "{each} s a pass: {took:?}");
         }
-        assert!(settle(&mut Pace::new(false), 1.0, u32::MAX)[1..].iter().all(|t| *t == 1.0), "one sweep at least");
+        assert!(settle(&mut Pace::new(false), 1.0, u32::MAX)[1..].iter().all(|t| *t == 1.0), "one pass at least");
         assert!(settle(&mut Pace::new(true), 1e-9, 500).iter().all(|t| *t <= 5.01e-7), "never more than the most");
     }
 

@@ -6,16 +6,15 @@ use super::unroll::{MarkError, Unroll, unrolled};
 use crate::body::Kind;
 use crate::contact::{BENDS, STICKS};
 use crate::engine::Reason;
-use crate::friction::STRIBECK_X_MIN;
+use crate::friction::{Law, STRIBECK_X_MIN, laws};
 use crate::limit_surface::{ORDERS, Rule};
 use crate::number::real::Real;
 use crate::patch::{A_MIN, K_MIN};
-use crate::solver::bristles::{LEAST_TRUST_RADIUS as LEAST_REACH, MAX_TURN as STRAIGHT};
+use crate::solver::bristles::{LEAST_TRUST_RADIUS, MAX_TURN};
 use crate::solver::constants::{
-    ERROR_CONSTANT, EXTRAPOLATION as PULL, FRESH_STEP, KAPPA, LEAST_TOLERANCE, LEVER_MARGIN as ARMS, MASS_MARGIN,
-    NEAR_SLIP, NEWTON_MOST, NEWTON_TOLERANCE, RELATIVE_TOLERANCE, SAFETY, SHORTEST_CHOSEN_STEP, SHORTEST_RULED_STEP,
-    SHORTEST_TRIED_STEP, SHRINK_ON_FAILURE as RETREAT, SPEED_MARGIN as AROUND, STEP_CHANGE_LIMITS as CHANGE,
-    THIRD_ORDER_SHARE,
+    ERROR_CONSTANT, EXTRAPOLATION, FRESH_STEP, KAPPA, LEAST_TOLERANCE, LEVER_MARGIN, MASS_MARGIN, NEAR_SLIP,
+    NEWTON_MOST, NEWTON_TOLERANCE, RELATIVE_TOLERANCE, SAFETY, SHORTEST_CHOSEN_STEP, SHORTEST_RULED_STEP,
+    SHORTEST_TRIED_STEP, SHRINK_ON_FAILURE, SPEED_MARGIN, STEP_CHANGE_LIMITS, THIRD_ORDER_SHARE,
 };
 use crate::solver::friction::{FALLING, FALLING_FROM, FLATTEST};
 
@@ -64,11 +63,11 @@ impl Shape {
         Self { workgroup, pairs, subgroups: subgroup.map(|lanes| workgroup / lanes), unrolled }
     }
 
-    /// Whether the iterations of a root on the ramp stay a loop. Written out, a compiler for CPUs puts the
+    /// Whether the iterations of a root in the transition stay a loop. Written out, a compiler for CPUs puts the
     /// whole root of a pair's one cell before that of the other, farther apart than the processor looks
     /// ahead: then both wait for themselves.
     #[must_use]
-    pub const fn ramp_loops(self) -> bool {
+    pub const fn roots_loop(self) -> bool {
         self.pairs > 0 && !self.unrolled
     }
 
@@ -87,8 +86,8 @@ impl Shape {
 pub struct Variant {
     /// The kernel's shape.
     pub shape: Shape,
-    /// Elasto-Plastic, else LuGre.
-    pub elasto_plastic: bool,
+    /// The law of the bristles.
+    pub law: Law,
     /// Whether `gamma` is 2.
     pub gaussian: bool,
     /// Whether a tolerance chooses the steps.
@@ -109,8 +108,7 @@ pub struct Reduced {
 impl Variant {
     /// The pipeline constants.
     pub(super) fn constants(&self) -> Vec<(&'static str, f64)> {
-        let mut all =
-            vec![("elasto_plastic", self.elasto_plastic), ("gaussian", self.gaussian), ("adaptive", self.adaptive)];
+        let mut all = vec![("gaussian", self.gaussian), ("adaptive", self.adaptive)];
         if let Some(r) = self.reduced {
             all.extend([("ellipsoid", r.ellipsoid), ("consistent", r.consistent)]);
         }
@@ -118,44 +116,59 @@ impl Variant {
     }
 }
 
-/// The WGSL of a kernel of this shape.
+/// The WGSL of a kernel of this shape under a law.
 ///
 /// # Errors
 /// A mark in a shader's file that cannot be applied.
-pub fn source(shape: Shape) -> Result<String, MarkError> {
-    let friction = if shape.ramp_loops() {
+pub fn source(shape: Shape, law: Law) -> Result<String, MarkError> {
+    let roots = if shape.roots_loop() {
         // A bound that the compiler cannot know.
-        Unroll::TestedAtEnd(Some(format!("{RAMP_ITERATIONS}u + run.zero")))
+        Unroll::TestedAtEnd(Some(format!("{TRANSITION_ITERATIONS}u + run.zero")))
     } else {
-        Unroll::Times(RAMP_ITERATIONS)
+        Unroll::Times(TRANSITION_ITERATIONS)
     };
-    let mut text = prelude(shape);
-    text += &unrolled(&with_ramp_mark(include_str!("../../shaders/friction.wgsl")), &[("RAMP_ITERATIONS", friction)])?;
+    let mut text = prelude(shape, law);
+    text += include_str!("../../shaders/elementary.wgsl");
+    text += include_str!("../../shaders/friction.wgsl");
+    text += &unrolled(include_str!("../../shaders/transition.wgsl"), &[("TRANSITION_ITERATIONS", roots)])?;
+    text += law_source(law);
+    text += include_str!("../../shaders/slip.wgsl");
+    text += include_str!("../../shaders/linalg.wgsl");
+    text += include_str!("../../shaders/transform.wgsl");
+    text += include_str!("../../shaders/bristles.wgsl");
     if shape.pairs == 0 {
-        text += include_str!("../../shaders/reduced.wgsl");
+        text += include_str!("../../shaders/models/reduced.wgsl");
+        text += include_str!("../../shaders/models/reduced/consistent.wgsl");
+        text += include_str!("../../shaders/models/reduced/tables.wgsl");
     } else {
         text += match shape.subgroups {
             Some(_) => include_str!("../../shaders/reduce_subgroups.wgsl"),
             None => include_str!("../../shaders/reduce.wgsl"),
         };
+        text += include_str!("../../shaders/cell.wgsl");
         let cells = if shape.unrolled { Unroll::Times(shape.pairs) } else { Unroll::TestedAtEnd(None) };
-        text += &unrolled(include_str!("../../shaders/distributed.wgsl"), &[("PAIRS", cells)])?;
+        text += &unrolled(include_str!("../../shaders/models/distributed.wgsl"), &[("PAIRS", cells)])?;
     }
     text += include_str!("../../shaders/step.wgsl");
+    text += include_str!("../../shaders/rollout.wgsl");
     Ok(text)
 }
 
-/// The text of `friction.wgsl` with a mark on the loop of the ramp's root, if it has none of its own yet.
-fn with_ramp_mark(text: &str) -> String {
-    let head = "    for (var i = 0u; i < RAMP_ITERATIONS;";
-    if text.contains("// @unroll RAMP_ITERATIONS") {
-        return text.to_owned();
-    }
-    text.replace(head, &format!("    // @unroll RAMP_ITERATIONS\n{head}"))
+macro_rules! law_files {
+    ($($law:ident, $key:literal, $file:ident, elastic: $elastic:literal, stribeck: $stribeck:literal,
+        damping: $damping:literal, $doc:literal;)+) => {
+        /// The shader of a law.
+        fn law_source(law: Law) -> &'static str {
+            match law {
+                $(Law::$law => include_str!(concat!("../../shaders/laws/", stringify!($file), ".wgsl")),)+
+            }
+        }
+    };
 }
+laws!(law_files);
 
 /// What all files of a kernel share: constants from Rust, and what a `Real` is.
-fn prelude(shape: Shape) -> String {
+fn prelude(shape: Shape, law: Law) -> String {
     let mut text = String::new();
     let mut constant = |name: &str, value: String| text += &format!("const {name} = {value};\n");
     for (name, value) in [
@@ -164,25 +177,25 @@ fn prelude(shape: Shape) -> String {
         ("LOG2_E", std::f64::consts::LOG2_E),
         ("TINY", f32::TINY),
         ("KAPPA", KAPPA),
-        ("PULL", PULL),
+        ("EXTRAPOLATION", EXTRAPOLATION),
         ("NEWTON_TOLERANCE", NEWTON_TOLERANCE),
         ("STICKS", STICKS),
         ("BENDS", BENDS),
-        ("STRAIGHT", STRAIGHT),
-        ("LEAST_REACH", LEAST_REACH),
+        ("MAX_TURN", MAX_TURN),
+        ("LEAST_TRUST_RADIUS", LEAST_TRUST_RADIUS),
         ("SHORTEST_RULED_STEP", SHORTEST_RULED_STEP),
-        ("AROUND", AROUND),
-        ("ARMS", ARMS),
+        ("SPEED_MARGIN", SPEED_MARGIN),
+        ("LEVER_MARGIN", LEVER_MARGIN),
         ("FALLING", FALLING),
         ("FALLING_FROM", FALLING_FROM),
         ("FLATTEST", FLATTEST),
         ("FRESH_STEP", FRESH_STEP),
         ("SHORTEST_CHOSEN_STEP", SHORTEST_CHOSEN_STEP),
         ("SHORTEST_TRIED_STEP", SHORTEST_TRIED_STEP),
-        ("CHANGE_LEAST", CHANGE[0]),
-        ("CHANGE_MOST", CHANGE[1]),
+        ("STEP_CHANGE_LEAST", STEP_CHANGE_LIMITS[0]),
+        ("STEP_CHANGE_MOST", STEP_CHANGE_LIMITS[1]),
         ("SAFETY", SAFETY),
-        ("RETREAT", RETREAT),
+        ("SHRINK_ON_FAILURE", SHRINK_ON_FAILURE),
         ("ERROR_CONSTANT", ERROR_CONSTANT),
         ("THIRD_ORDER_SHARE", THIRD_ORDER_SHARE),
         ("RELATIVE_TOLERANCE", RELATIVE_TOLERANCE),
@@ -216,6 +229,7 @@ fn prelude(shape: Shape) -> String {
     ] {
         constant(name, format!("{value}u"));
     }
+    text += &format!("const ELASTIC = {};\n", law.is_elastic());
     // Cells go in pairs.
     let real = if shape.pairs == 0 { ["f32", "i32", "u32", "bool"] } else { ["vec2f", "vec2i", "vec2u", "vec2<bool>"] };
     for (name, of) in ["Real", "Int", "Uint", "Mask"].into_iter().zip(real) {
@@ -224,8 +238,8 @@ fn prelude(shape: Shape) -> String {
     text
 }
 
-/// Iterations of the ramp's root.
-pub(super) const RAMP_ITERATIONS: u32 = f32::RAMP_ITERATIONS as u32;
+/// Iterations of a root in the transition.
+pub(super) const TRANSITION_ITERATIONS: u32 = f32::RAMP_ITERATIONS as u32;
 /// Iterations of the consistent form's root in single precision at most: all its bits by bisection.
 pub(super) const ROOT_ITERATIONS: u32 = 24;
 /// A step smaller than this share of the root ends it: Newton's next error is the square of that.

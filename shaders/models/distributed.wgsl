@@ -1,5 +1,5 @@
-// The sweep over the cells of a grid: finishes one stage, answers for the next, sums (docs/model.md, section
-// 5.5). Twin: src/kernel/distributed.rs. Pairs of cells are strided over the lanes; each lane keeps its
+// One pass over the cells of a grid: commits one stage, evaluates the next, sums (docs/model.md, section 5.5).
+// Twin: src/solver/models/distributed.rs. Pairs of cells are strided over the lanes; each lane keeps its
 // bristles to itself for the whole dispatch. What a lane has beyond the last cell carries no pressure.
 //
 // A loop under `@unroll PAIRS` is written out on hardware, so that cells stay in registers (gpu/unroll.rs).
@@ -18,9 +18,9 @@ var<private> cell_y: array<Real, PAIRS>;
 var<private> cell_w: array<Real, PAIRS>;
 var<private> cell_zx: array<Real, PAIRS>;
 var<private> cell_zy: array<Real, PAIRS>;
-// States that were kept.
-var<private> kept_zx: array<Real, PAIRS>;
-var<private> kept_zy: array<Real, PAIRS>;
+// Saved states.
+var<private> saved_zx: array<Real, PAIRS>;
+var<private> saved_zy: array<Real, PAIRS>;
 // What a lane sums over its cells.
 var<private> sum: array<Real, 12>;
 // Pairs of cells that this contact gives a lane, of the PAIRS there is room for.
@@ -103,19 +103,19 @@ fn pair_sums() -> array<f32, 12> {
     );
 }
 
-// Remembers the states.
-fn keep() {
+// Saves the states.
+fn save() {
     extra_work += 1u;
     // @unroll PAIRS
-    for (var i = 0u; i < pairs; i++) { keep_cell(i); }
+    for (var i = 0u; i < pairs; i++) { save_cell(i); }
 }
 
-fn keep_cell(i: u32) {
-    kept_zx[i] = cell_zx[i];
-    kept_zy[i] = cell_zy[i];
+fn save_cell(i: u32) {
+    saved_zx[i] = cell_zx[i];
+    saved_zy[i] = cell_zy[i];
 }
 
-// Goes back to the states that were kept.
+// Goes back to the saved states.
 fn restore() {
     extra_work += 1u;
     // @unroll PAIRS
@@ -123,12 +123,12 @@ fn restore() {
 }
 
 fn restore_cell(i: u32) {
-    cell_zx[i] = kept_zx[i];
-    cell_zy[i] = kept_zy[i];
+    cell_zx[i] = saved_zx[i];
+    cell_zy[i] = saved_zy[i];
 }
 
-// How far around patch twist u the derivative of the force is good.
-fn reach(_u: vec3f) -> f32 {
+// How far around twist u the derivative of the force is good.
+fn trust_radius(_u: vec3f) -> f32 {
     return 1e30;
 }
 
@@ -137,19 +137,19 @@ fn loading() -> f32 {
     return 0.0;
 }
 
-// How far the force has moved since the states were kept: sum w E^T (zeta - kept).
-fn moved() -> vec3f {
+// How the force has changed since the states were saved: sum w E^T (zeta - saved).
+fn force_change() -> vec3f {
     extra_work += 1u;
     sum = array<Real, 12>();
     // @unroll PAIRS
-    for (var i = 0u; i < pairs; i++) { moved_cell(i); }
+    for (var i = 0u; i < pairs; i++) { force_change_cell(i); }
     let s = reduce(pair_sums());
     return vec3f(s[0], s[1], s[2]);
 }
 
-fn moved_cell(i: u32) {
-    let fx = cell_w[i] * (cell_zx[i] - kept_zx[i]);
-    let fy = cell_w[i] * (cell_zy[i] - kept_zy[i]);
+fn force_change_cell(i: u32) {
+    let fx = cell_w[i] * (cell_zx[i] - saved_zx[i]);
+    let fy = cell_w[i] * (cell_zy[i] - saved_zy[i]);
     sum[0] += fx;
     sum[1] += fy;
     sum[2] += cell_x[i] * fy - cell_y[i] * fx;
@@ -190,21 +190,23 @@ fn load_weight(i: u32, a: f32, e: f32) {
     sum[1] += p * (cell_x[i] * cell_x[i] + cell_y[i] * cell_y[i]);
 }
 
-// Sums over the cells, per unit normal force: resist = -sum w E^T f, gain = sum w E^T C E (row by row).
-struct Sums {
-    resist: vec3f,
-    gain_x: vec3f,
-    gain_y: vec3f,
-    gain_w: vec3f,
+// The point of the patch that twists and wrenches refer to.
+fn reference_point() -> vec2f {
+    return vec2f(0.0);
 }
 
-// One sweep at patch twist u. `finish` moves the bases of stage `done`; `answer` answers for stage
-// `next`, from the moved bases.
-fn sweep(k: Consts, u: vec3f, finish: bool, done: Stage, answer: bool, next: Stage) -> Sums {
+// Whether a pending stage must be committed before the map changes.
+fn holds_map() -> bool {
+    return false;
+}
+
+// One pass at patch twist u. `commit` moves the bases through stage `committed`; `evaluate` evaluates stage `next`
+// from the moved bases.
+fn sweep(k: Consts, u: vec3f, commit: bool, committed: Stage, evaluate: bool, next: Stage) -> Sums {
     sum = array<Real, 12>();
     // @unroll PAIRS
-    for (var i = 0u; i < pairs; i++) { sweep_cell(i, k, u, finish, done, answer, next); }
-    if (!answer) {
+    for (var i = 0u; i < pairs; i++) { sweep_cell(i, k, u, commit, committed, evaluate, next); }
+    if (!evaluate) {
         return Sums(vec3f(0.0), vec3f(0.0), vec3f(0.0), vec3f(0.0));
     }
     let s = reduce(pair_sums());
@@ -216,24 +218,24 @@ fn sweep(k: Consts, u: vec3f, finish: bool, done: Stage, answer: bool, next: Sta
     );
 }
 
-fn sweep_cell(i: u32, k: Consts, u: vec3f, finish: bool, done: Stage, answer: bool, next: Stage) {
+fn sweep_cell(i: u32, k: Consts, u: vec3f, commit: bool, committed: Stage, evaluate: bool, next: Stage) {
     let x = cell_x[i];
     let y = cell_y[i];
     let m = motion(k, u.x - u.z * y, u.y + u.z * x);
     var zx = cell_zx[i];
     var zy = cell_zy[i];
-    if (finish) {
-        let t = trial(done, m, zx, zy);
-        let d = slip(k, t).d;
+    if (commit) {
+        let t = trial(committed, m, zx, zy);
+        let d = slip(k, t.t).d;
         // An elastic bristle moves as its base does, to the last bit: the difference would lose some.
-        let held = d == Real(1.0);
-        zx += done.pull * select(d * t.yx - zx, done.a_sigma0 * m.vx, held);
-        zy += done.pull * select(d * t.yy - zy, done.a_sigma0 * m.vy, held);
+        let elastic = d == Real(1.0);
+        zx += committed.extrapolation * select(d * t.yx - zx, committed.a_sigma0 * m.vx, elastic);
+        zy += committed.extrapolation * select(d * t.yy - zy, committed.a_sigma0 * m.vy, elastic);
     }
-    if (answer) {
+    if (evaluate) {
         let w = cell_w[i];
         let t = trial(next, m, zx, zy);
-        let z = slip(k, t);
+        let z = slip(k, t.t);
         let sx = z.d * t.yx;
         let sy = z.d * t.yy;
         let fx = w * (sx + next.damping * (sx - zx) + k.sigma2 * m.vx);
@@ -260,7 +262,7 @@ fn sweep_cell(i: u32, k: Consts, u: vec3f, finish: bool, done: Stage, answer: bo
         sum[10] += x * cyy - y * cxy;
         sum[11] += x * yw - y * xw;
     }
-    if (finish) {
+    if (commit) {
         cell_zx[i] = zx;
         cell_zy[i] = zy;
     }
@@ -291,11 +293,4 @@ fn wrench_cell(i: u32, k: Consts, u: vec3f, rate: Rate) {
     sum[1] += fy;
     sum[2] += x * fy - y * fx;
     sum[3] += select(Real(0.0), w, k.s_ba * g < sqrt(zx * zx + zy * zy));
-}
-
-// Constants of a recorded wrench.
-struct Rate {
-    sigma1: f32,
-    mu_c: f32,
-    mu_d: f32,
 }

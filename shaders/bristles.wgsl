@@ -1,0 +1,18 @@
+// What the step asks of the bristles of a contact, whatever their model. Twin: src/solver/bristles.rs. The file of a
+// model has the functions.
+
+// What a pass evaluates, per unit normal force: the opposite of the friction wrench and its derivative over the
+// twist, by its rows.
+struct Sums {
+    resist: vec3f,
+    gain_x: vec3f,
+    gain_y: vec3f,
+    gain_w: vec3f,
+}
+
+// Constants of a recorded wrench.
+struct Rate {
+    sigma1: f32,
+    mu_c: f32,
+    mu_d: f32,
+}

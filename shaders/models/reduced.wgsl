@@ -1,0 +1,271 @@
+// The reduced model: one bristle with three components at the centre of pressure (docs/model.md, section 6).
+// Twin: src/solver/models/reduced.rs. Every lane steps a contact of its own.
+
+// Pipeline constants: what a whole dispatch has in common.
+override ellipsoid: bool = false;
+override consistent: bool = true;
+
+// Tables of limit surfaces: (4 n_ls + 1) x (n_ls + 1) nodes of three numbers each.
+@group(0) @binding(0) var<storage, read> tables: array<f32>;
+
+var<private> zeta: vec3f;
+// What zeta cannot hold: without it, motion slower than its last bit would leave no trace and creep.
+var<private> zeta_low: vec3f;
+// What of zeta_3 the present map does not show.
+var<private> hidden: f32;
+// |zeta*| over its limit at the last evaluation.
+var<private> last_loading: f32;
+// A saved state.
+var<private> saved: vec3f;
+var<private> saved_low: vec3f;
+// The present map: torsional radius, viscous factor, where its table starts.
+var<private> radius: f32;
+var<private> viscous: f32;
+var<private> table_first: u32;
+
+// How a twist drives the bristle, whatever the stage.
+struct Drive {
+    m: Motion,
+    e: vec3f,
+    v_e: vec3f,
+    d: vec3f,
+    d_hat: vec3f,
+    speed: f32,
+    j: mat3x3f,
+    h: f32,
+    h_slope: vec3f,
+}
+
+// The bristle at the end of a stage: zeta*; zeta* - zeta_b without taking the difference; |zeta*| over its limit. As
+// published: the trial's direction (or the trial itself of a law without directions), the trial, its slip.
+// Consistent form: the root, the plastic share and its slope.
+struct Bristle {
+    zeta: vec3f,
+    step: vec3f,
+    x: f32,
+    n: vec3f,
+    t: Trial,
+    z: Slip,
+    root: f32,
+    b: f32,
+    b_slope: f32,
+}
+
+// 1/x; 0 at 0.
+fn over(x: f32) -> f32 {
+    if (x > 0.0) {
+        return 1.0 / x;
+    }
+    return 0.0;
+}
+
+fn direction(v: vec3f) -> vec3f {
+    return v * over(length(v));
+}
+
+fn diagonal(d: vec3f) -> mat3x3f {
+    return mat3x3f(d.x, 0.0, 0.0, 0.0, d.y, 0.0, 0.0, 0.0, d.z);
+}
+
+fn contact_of(group: vec3u, groups: vec3u, index: u32) -> u32 {
+    return (group.x + group.y * groups.x) * WORKGROUP + index;
+}
+
+fn is_writer() -> bool {
+    return true;
+}
+
+fn load_bristles() {
+    let a = zetas[c.zeta_first];
+    let b = zetas[c.zeta_first + 1u];
+    let low = zetas[c.zeta_first + 2u];
+    zeta = vec3f(a.x, a.y, b.x);
+    zeta_low = vec3f(b.y, low.x, low.y);
+    hidden = zetas[c.zeta_first + 3u].x;
+    radius = c.radius;
+    viscous = c.viscous;
+    table_first = c.cell_first;
+    arm2 = viscous;
+}
+
+fn store_bristles() {
+    zetas[c.zeta_first] = zeta.xy;
+    zetas[c.zeta_first + 1u] = vec2f(zeta.z, zeta_low.x);
+    zetas[c.zeta_first + 2u] = zeta_low.yz;
+    zetas[c.zeta_first + 3u] = vec2f(hidden, 0.0);
+}
+
+// Carries zeta_3 over to the map of the interval: twin of `Carry` in contact.rs.
+fn carry(mu_c: f32) {
+    let planar = dot(zeta.xy, zeta.xy);
+    let size2 = planar + zeta.z * zeta.z;
+    let limit = min(STICKS, c.s_ba) * mu_c;
+    if (now.map_sticks == 0.0 || size2 > limit * limit) {
+        zeta.z *= now.map_slides;
+        zeta_low.z *= now.map_slides;
+        hidden = 0.0;
+        return;
+    }
+    let whole = now.map_sticks * (zeta.z + hidden);
+    let most = min(BENDS, c.s_ba) * mu_c;
+    let bends = now.map_radius > 0.0 && now.map_viscous > 0.0;
+    let room = select(0.0, sqrt(max(size2, most * most) - planar), bends);
+    zeta.z = clamp(whole, -room, room);
+    hidden = whole - zeta.z;
+    zeta_low.z = select(0.0, zeta_low.z * now.map_sticks, hidden == 0.0);
+}
+
+// Follows the map of the interval; no stage is pending.
+fn remap() {
+    carry(inputs(0.0).mu_c);
+    follow_map();
+}
+
+// Takes over the map of the interval without touching the bristle.
+fn follow_map() {
+    radius = now.map_radius;
+    viscous = now.map_viscous;
+    table_first = now.map_table;
+    arm2 = viscous;
+}
+
+// The friction wrench at the patch origin in the present state, and 1 if the bristle slips, else 0.
+fn wrench(k: Consts, u: vec3f, rate: Rate, f_n: f32) -> vec4f {
+    let v = at(u, reference_point());
+    let m = drive(k, v);
+    let limit = m.h * (rate.mu_c + rate.mu_d * m.m.bell);
+    let size = length(zeta);
+    let x = size / limit;
+    let z_hat = direction(zeta);
+    // zeta' / sigma0
+    var change = m.d - law_decay(k, limit, m.speed, dot(m.d, z_hat), size) * zeta;
+    if (ELASTIC && consistent) {
+        let b = 0.5 * plastic_share(k, x).b * (1.0 + dot(m.d_hat, z_hat));
+        change = (1.0 - b) * m.v_e + b * m.d - b * m.speed / limit * zeta;
+    }
+    let f = vec3f(1.0, 1.0, radius) * (zeta + rate.sigma1 * change) + k.sigma2 * vec3f(1.0, 1.0, viscous) * v;
+    let tau = f.z + c.cop_x * f.y - c.cop_y * f.x;
+    return vec4f(-f_n * f.x, -f_n * f.y, -f_n * tau, select(0.0, 1.0, x > k.s_ba));
+}
+
+// Whether a pending stage must be committed before the map changes.
+fn holds_map() -> bool {
+    return true;
+}
+
+// The point of the patch that twists and wrenches refer to: the centre of pressure.
+fn reference_point() -> vec2f {
+    return vec2f(c.cop_x, c.cop_y);
+}
+
+// One pass at twist v of the centre of pressure: as the grid's, for one bristle.
+fn sweep(k: Consts, v: vec3f, commit: bool, committed: Stage, evaluate: bool, next: Stage) -> Sums {
+    let m = drive(k, v);
+    if (commit) {
+        let sum = add3(zeta, zeta_low, committed.extrapolation * bristle(k, committed, m).step);
+        zeta = sum.high;
+        zeta_low = sum.low;
+    }
+    if (!evaluate) {
+        return Sums(vec3f(0.0), vec3f(0.0), vec3f(0.0), vec3f(0.0));
+    }
+    let z = bristle(k, next, m);
+    last_loading = z.x;
+    let scale = vec3f(1.0, 1.0, radius);
+    let viscosity = k.sigma2 * vec3f(1.0, 1.0, viscous);
+    let resist = scale * (z.zeta + next.damping * z.step) + viscosity * v;
+    let s = diagonal(scale);
+    let gain = (1.0 + next.damping) * (s * sensitivity(k, next, m, z) * s) + diagonal(viscosity);
+    let rows = transpose(gain);
+    return Sums(resist, rows[0], rows[1], rows[2]);
+}
+
+// How far around twist v the derivative of the force is good. D of a limit surface depends on the direction of
+// v_S, however slow: a step that is small against the tolerance may turn a creeping twist through many cells
+// of the table.
+fn trust_radius(v: vec3f) -> f32 {
+    if (ellipsoid || !ELASTIC) {
+        return 1e30;
+    }
+    return max(MAX_TURN * length(vec3f(v.xy, radius * v.z)), LEAST_TRUST_RADIUS);
+}
+
+// How near the bristle was to slipping at the last evaluation.
+fn loading() -> f32 {
+    return last_loading;
+}
+
+// Saves the state.
+fn save() {
+    saved = zeta;
+    saved_low = zeta_low;
+}
+
+// Goes back to the saved state.
+fn restore() {
+    zeta = saved;
+    zeta_low = saved_low;
+}
+
+// How the force at the centre of pressure has changed since the state was saved.
+fn force_change() -> vec3f {
+    return vec3f(1.0, 1.0, radius) * ((zeta - saved) + (zeta_low - saved_low));
+}
+
+// How twist v of the centre of pressure drives the bristle.
+fn drive(k: Consts, v: vec3f) -> Drive {
+    let v_s = vec3f(v.x, v.y, radius * v.z);
+    let s = length(v_s);
+    let m = motion(k, s, 0.0);
+    let e = direction(v_s);
+    let v_e = vec3f(v.x, v.y, viscous * over(radius) * v.z);
+    let identity = diagonal(vec3f(1.0));
+    if (ellipsoid || s == 0.0) {
+        return Drive(m, e, v_e, v_s, e, s, identity, 1.0, vec3f(0.0));
+    }
+    let look = look_up(v_s);
+    let d = -s * look.h;
+    let h = length(look.h);
+    let d_hat = direction(d);
+    if (v_s.x == 0.0 && v_s.y == 0.0) {
+        return Drive(m, e, v_e, d, d_hat, s * h, identity, h, vec3f(0.0));
+    }
+    let change = outer(look.h_phi, look.dphi) + outer(look.h_theta, look.dtheta);
+    let j = -1.0 * (outer(look.h, e) + s * change);
+    let h_slope = (transpose(j) * d_hat - h * e) / s;
+    return Drive(m, e, v_e, d, d_hat, s * h, j, h, h_slope);
+}
+
+// The bristle at the end of stage st.
+fn bristle(k: Consts, st: Stage, m: Drive) -> Bristle {
+    if (ELASTIC && consistent) {
+        return consistent_bristle(k, st, m);
+    }
+    let g = m.h * (st.mu_c + st.mu_d * m.m.bell);
+    let push = st.a_sigma0 * m.d;
+    let y = zeta + push;
+    let len = length(y);
+    let inv_len = over(len);
+    let n = select(y, y * inv_len, DIRECTED);
+    let t = Trial(len, inv_len, g, law_travel(st.a_sigma0, m.speed, dot(m.d, n)));
+    let z = slip(k, t);
+    let step = z.d * (push - law_relaxation(t, z) * zeta);
+    return Bristle(z.d * y, step, z.d * len / g, n, t, z, 0.0, 0.0, 0.0);
+}
+
+// d zeta*/dv_S, docs/model.md (77), (78), (86).
+fn sensitivity(k: Consts, st: Stage, m: Drive, z: Bristle) -> mat3x3f {
+    let g = st.mu_c + st.mu_d * m.m.bell;
+    let g_slope = st.chi * st.mu_d * m.m.bell_slope;
+    if (ELASTIC && consistent) {
+        return consistent_sensitivity(k, st, m, z, g, g_slope);
+    }
+    let limit_slope = g * m.h_slope + m.h * g_slope * m.e;
+    let by = law_sensitivity(st.a_sigma0, z.t, z.z, m.speed, dot(m.d, z.n));
+    var toward = by.speed * m.d_hat;
+    if (DIRECTED) {
+        toward += by.normal * z.n;
+    }
+    let row = transpose(m.j) * toward + by.limit * limit_slope;
+    return by.carried * m.j + outer(z.n, row);
+}

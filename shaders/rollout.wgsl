@@ -1,0 +1,316 @@
+// The entry points: steps contacts through the intervals of a window, and fills the samples of a window with NaN.
+
+// A pipeline constant: whether a tolerance chooses the steps.
+override adaptive: bool = false;
+
+// What a contact is, over the whole run.
+struct Contact {
+    sigma0: f32,
+    sigma1: f32,
+    sigma2: f32,
+    gamma: f32,
+    v_s: f32,
+    s_ba: f32,
+    k_g: f32,
+    kind: u32,
+    mass: f32,
+    inertia: f32,
+    pads: f32,
+    offset_x: f32,
+    offset_y: f32,
+    dx: f32,
+    dy: f32,
+    arm2: f32,
+    hertz_radius: f32,
+    hertz_k: f32,
+    hertz_k_per_newton: f32,
+    hertz_most: f32,
+    h_max: f32,
+    tolerance: f32,
+    radius: f32,
+    viscous: f32,
+    cop_x: f32,
+    cop_y: f32,
+    n_ls: u32,
+    // Where the cells or the table start, and how many cells there are.
+    cell_first: u32,
+    cell_count: u32,
+    zeta_first: u32,
+    most_steps: u32,
+}
+
+// The intervals of a contact that are on the device, `begin` to `end` of its whole run, and where its
+// samples go: sample n of the run to `record_first + n - sample_from`.
+struct Window {
+    interval_first: u32,
+    begin: u32,
+    end: u32,
+    record_first: u32,
+    sample_from: u32,
+}
+
+// The inputs between two break points, in local time.
+struct Interval {
+    length: f32,
+    flags: u32,
+    // The pressure map: the normal force that made it, and what a reduced bristle needs of it, also to carry
+    // its zeta_3 over.
+    map_f_n: f32,
+    map_radius: f32,
+    map_viscous: f32,
+    map_slides: f32,
+    map_sticks: f32,
+    map_table: u32,
+    term_first: u32,
+    term_count: u32,
+    c: array<f32, 18>,
+}
+
+// A sinusoid of an interval.
+struct Term {
+    slot: u32,
+    amplitude: f32,
+    omega: f32,
+    phase: f32,
+}
+
+// Where a contact stands between two dispatches.
+struct State {
+    u: array<f32, 3>,
+    u_low: array<f32, 3>,
+    q: array<f32, 3>,
+    q_low: array<f32, 3>,
+    patch_twist: array<f32, 3>,
+    rate: array<f32, 3>,
+    left: f32,
+    h_next: f32,
+    interval: u32,
+    at_least: u32,
+    recorded: u32,
+    status: u32,
+    failed_step: u32,
+    unconverged: u32,
+    steps: u32,
+    passes: u32,
+}
+
+// One sample.
+struct Record {
+    q: array<f32, 3>,
+    q_low: array<f32, 3>,
+    twist: array<f32, 3>,
+    wrench: array<f32, 3>,
+    f_n: f32,
+    slip: f32,
+}
+
+// What a dispatch is told.
+struct Run {
+    contacts: u32,
+    // Passes after which a dispatch stops between two steps; the next one goes on.
+    max_passes: u32,
+    // Zero, unknown to the compiler: keeps compensated sums from being optimised away.
+    zero: u32,
+}
+
+@group(0) @binding(1) var<storage, read> contacts: array<Contact>;
+@group(0) @binding(2) var<storage, read> windows: array<Window>;
+@group(0) @binding(3) var<storage, read> intervals: array<Interval>;
+@group(0) @binding(4) var<storage, read> terms: array<Term>;
+@group(0) @binding(5) var<storage, read_write> states: array<State>;
+@group(0) @binding(6) var<storage, read_write> zetas: array<vec2f>;
+@group(0) @binding(7) var<storage, read_write> records: array<Record>;
+@group(0) @binding(8) var<uniform> run: Run;
+
+// Where this lane's contact is in its run.
+var<private> window: Window;
+var<private> interval: u32;
+var<private> recorded: u32;
+
+// Writes the present state at inputs v as a sample; no stage is pending.
+fn record(v: Inputs, at_index: u32) {
+    extra_work += 1u;
+    var twist = u;
+    var patch_u = v.load;
+    if (c.kind == KIND_PRESCRIBED) {
+        twist = v.load;
+    } else {
+        patch_u = transform_twist(transform(q), u);
+    }
+    let w = wrench(k, patch_u, Rate(c.sigma1, v.mu_c, v.mu_s - v.mu_c), v.f_n);
+    if (!is_finite(w.xyz)) {
+        status |= FAILED_WRENCH;
+        failed_step = steps;
+        return;
+    }
+    if (is_writer()) {
+        records[at_index] = Record(
+            array<f32, 3>(q.x, q.y, q.z),
+            array<f32, 3>(q_low.x, q_low.y, q_low.z),
+            array<f32, 3>(twist.x, twist.y, twist.z),
+            array<f32, 3>(w.x, w.y, w.z),
+            v.f_n,
+            w.w,
+        );
+    }
+}
+
+// Leaves the interval at its end; no stage is pending if it ends with a sample.
+fn leave_interval() {
+    if ((now.flags & FLAG_RECORD) != 0u) {
+        record(inputs(now.length), window.record_first + recorded - window.sample_from);
+        recorded += 1u;
+    }
+    interval += 1u;
+}
+
+// Enters the interval that was read; no stage is pending if the map changes and the bristle holds it.
+fn enter_interval() {
+    let jump = (now.flags & FLAG_JUMP) != 0u;
+    left = now.length;
+    at_least = select(1u, 2u, jump);
+    h_next = select(h_next, FRESH_STEP, jump);
+    if ((now.flags & FLAG_REMAP) != 0u) {
+        remap();
+    }
+    if ((now.flags & FLAG_FIRST) != 0u) {
+        record(inputs(0.0), window.record_first + recorded - window.sample_from);
+        recorded += 1u;
+    }
+    starting = true;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn rollout(
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) groups: vec3u,
+    @builtin(local_invocation_index) index: u32,
+) {
+    let id = contact_of(group, groups, index);
+    if (id >= run.contacts) {
+        return;
+    }
+    status = states[id].status;
+    interval = states[id].interval;
+    window = windows[id];
+    if (status != 0u || interval < window.begin || interval >= window.end) {
+        return;
+    }
+    c = contacts[id];
+    k = Consts(c.gamma, 1.0 / c.v_s, c.s_ba, 1.0 / (1.0 - c.s_ba), c.sigma2);
+    let s = states[id];
+    u = vec3f(s.u[0], s.u[1], s.u[2]);
+    u_low = vec3f(s.u_low[0], s.u_low[1], s.u_low[2]);
+    q = vec3f(s.q[0], s.q[1], s.q[2]);
+    q_low = vec3f(s.q_low[0], s.q_low[1], s.q_low[2]);
+    patch_twist = vec3f(s.patch_twist[0], s.patch_twist[1], s.patch_twist[2]);
+    pending = false;
+    arm2 = c.arm2;
+    h_next = s.h_next;
+    rate = vec3f(s.rate[0], s.rate[1], s.rate[2]);
+    failed_step = s.failed_step;
+    unconverged = s.unconverged;
+    steps = s.steps;
+    passes = s.passes;
+    left = s.left;
+    at_least = s.at_least;
+    recorded = s.recorded;
+    extra_work = 0u;
+    load_bristles();
+    now = intervals[window.interval_first + interval - window.begin];
+    if (left > 0.0 || (now.flags & FLAG_REMAP) == 0u) {
+        follow_map();
+    }
+
+    second = false;
+    newton_steps = 0u;
+    flushing = false;
+    h = 1.0;
+    tau = 0.0;
+    pending_stage = Stage(0.0, 0.0, 1.0, 0.0, 1.0, 0.0);
+
+    let passes_before = passes;
+    var inside = left > 0.0;
+    starting = inside;
+    loop {
+        flushing = false;
+        var ends = false;
+        if (inside && left <= 0.0) {
+            flushing = pending && (now.flags & FLAG_RECORD) != 0u;
+            if (!flushing) {
+                leave_interval();
+                inside = false;
+            }
+        }
+        if (!flushing) {
+            let work = passes - passes_before + extra_work;
+            let between = !second && newton_steps == 0u;
+            ends = (between && work >= run.max_passes) || (!inside && interval >= window.end);
+            if (status != 0u || (ends && !pending)) {
+                break;
+            }
+            flushing = ends;
+            if (!ends && !inside) {
+                now = intervals[window.interval_first + interval - window.begin];
+                flushing = pending && holds_map() && (now.flags & FLAG_REMAP) != 0u;
+                if (!flushing) {
+                    enter_interval();
+                    inside = true;
+                }
+            }
+        }
+        if (status != 0u) {
+            break;
+        }
+        // A loop of its own: a driver that runs lanes in SIMD does not skip what no lane takes, as the samples above.
+        loop {
+            pass_over_bristles();
+            if (flushing || status != 0u || left <= 0.0) {
+                break;
+            }
+            if (!second && newton_steps == 0u && passes - passes_before + extra_work >= run.max_passes) {
+                break;
+            }
+        }
+        // Where a dispatch ends is no property of the contact: the pass that it takes does not count.
+        passes -= select(0u, 1u, ends);
+    }
+
+    store_bristles();
+    if (is_writer()) {
+        states[id] = State(
+            array<f32, 3>(u.x, u.y, u.z),
+            array<f32, 3>(u_low.x, u_low.y, u_low.z),
+            array<f32, 3>(q.x, q.y, q.z),
+            array<f32, 3>(q_low.x, q_low.y, q_low.z),
+            array<f32, 3>(patch_twist.x, patch_twist.y, patch_twist.z),
+            array<f32, 3>(rate.x, rate.y, rate.z),
+            left,
+            h_next,
+            interval,
+            at_least,
+            recorded,
+            status,
+            failed_step,
+            unconverged,
+            steps,
+            passes,
+        );
+    }
+}
+
+// Fills the samples of this window with NaN: what a contact does not write stays NaN.
+@compute @workgroup_size(WORKGROUP)
+fn poison(
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) groups: vec3u,
+    @builtin(local_invocation_index) index: u32,
+) {
+    let i = (group.x + group.y * groups.x) * WORKGROUP + index;
+    if (i >= arrayLength(&records)) {
+        return;
+    }
+    let nan = bitcast<f32>(0xffffffffu ^ run.zero);
+    let nans = array<f32, 3>(nan, nan, nan);
+    records[i] = Record(nans, nans, nans, nans, nan, nan);
+}
