@@ -1,4 +1,4 @@
-// What the step asks of the bristles of a contact, whatever their model. Twin: src/solver/bristles.rs. The file of a
+// What the step asks of the bristles of a contact, whatever their model. The file of a
 // model has the functions.
 
 // What a pass evaluates, per unit normal force: the opposite of the friction wrench and its derivative over the

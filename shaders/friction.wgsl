@@ -4,6 +4,8 @@
 //
 // `Real` is f32 for a reduced bristle and vec2f for the cells of a grid: a lane takes them in pairs, so that
 // it works on one while the other waits for its own results.
+//
+// Only here: `select_slip`.
 
 // A pipeline constant: what a whole dispatch has in common.
 override gaussian: bool = true;

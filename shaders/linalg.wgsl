@@ -1,4 +1,4 @@
-// Vectors, matrices and compensated sums. Twin: src/solver/linalg.rs.
+// Vectors, matrices and compensated sums.
 
 fn plus_diagonal(m: mat3x3f, d: vec3f) -> mat3x3f {
     return m + mat3x3f(d.x, 0.0, 0.0, 0.0, d.y, 0.0, 0.0, 0.0, d.z);

@@ -6,6 +6,8 @@
 // A pass commits the bristles to the stage that was solved before, evaluates the friction at the present guess of
 // the next stage's twist, and takes a step of Newton for that twist; when that has converged the stage ends, and
 // after two stages the step.
+//
+// Only here: `polynomial`, `transform`, `move_by`.
 
 // The contact that this lane steps.
 var<private> c: Contact;

@@ -1,5 +1,7 @@
 // The reduced model: one bristle with three components at the centre of pressure (docs/model.md, section 6).
 // Twin: src/solver/models/reduced.rs. Every lane steps a contact of its own.
+//
+// Only here: `over`, `direction`, `diagonal`.
 
 // Pipeline constants: what a whole dispatch has in common.
 override ellipsoid: bool = false;
@@ -65,68 +67,6 @@ fn direction(v: vec3f) -> vec3f {
 
 fn diagonal(d: vec3f) -> mat3x3f {
     return mat3x3f(d.x, 0.0, 0.0, 0.0, d.y, 0.0, 0.0, 0.0, d.z);
-}
-
-fn contact_of(group: vec3u, groups: vec3u, index: u32) -> u32 {
-    return (group.x + group.y * groups.x) * WORKGROUP + index;
-}
-
-fn is_writer() -> bool {
-    return true;
-}
-
-fn load_bristles() {
-    let a = zetas[c.zeta_first];
-    let b = zetas[c.zeta_first + 1u];
-    let low = zetas[c.zeta_first + 2u];
-    zeta = vec3f(a.x, a.y, b.x);
-    zeta_low = vec3f(b.y, low.x, low.y);
-    hidden = zetas[c.zeta_first + 3u].x;
-    radius = c.radius;
-    viscous = c.viscous;
-    table_first = c.cell_first;
-    arm2 = viscous;
-}
-
-fn store_bristles() {
-    zetas[c.zeta_first] = zeta.xy;
-    zetas[c.zeta_first + 1u] = vec2f(zeta.z, zeta_low.x);
-    zetas[c.zeta_first + 2u] = zeta_low.yz;
-    zetas[c.zeta_first + 3u] = vec2f(hidden, 0.0);
-}
-
-// Carries zeta_3 over to the map of the interval: twin of `Carry` in contact.rs.
-fn carry(mu_c: f32) {
-    let planar = dot(zeta.xy, zeta.xy);
-    let size2 = planar + zeta.z * zeta.z;
-    let limit = min(STICKS, c.s_ba) * mu_c;
-    if (now.map_sticks == 0.0 || size2 > limit * limit) {
-        zeta.z *= now.map_slides;
-        zeta_low.z *= now.map_slides;
-        hidden = 0.0;
-        return;
-    }
-    let whole = now.map_sticks * (zeta.z + hidden);
-    let most = min(BENDS, c.s_ba) * mu_c;
-    let bends = now.map_radius > 0.0 && now.map_viscous > 0.0;
-    let room = select(0.0, sqrt(max(size2, most * most) - planar), bends);
-    zeta.z = clamp(whole, -room, room);
-    hidden = whole - zeta.z;
-    zeta_low.z = select(0.0, zeta_low.z * now.map_sticks, hidden == 0.0);
-}
-
-// Follows the map of the interval; no stage is pending.
-fn remap() {
-    carry(inputs(0.0).mu_c);
-    follow_map();
-}
-
-// Takes over the map of the interval without touching the bristle.
-fn follow_map() {
-    radius = now.map_radius;
-    viscous = now.map_viscous;
-    table_first = now.map_table;
-    arm2 = viscous;
 }
 
 // The friction wrench at the patch origin in the present state, and 1 if the bristle slips, else 0.

@@ -138,6 +138,7 @@ pub fn source(shape: Shape, law: Law) -> Result<String, MarkError> {
     text += include_str!("../../shaders/bristles.wgsl");
     if shape.pairs == 0 {
         text += include_str!("../../shaders/models/reduced.wgsl");
+        text += include_str!("../../shaders/models/reduced/memory.wgsl");
         text += include_str!("../../shaders/models/reduced/consistent.wgsl");
         text += include_str!("../../shaders/models/reduced/tables.wgsl");
     } else {
@@ -147,6 +148,7 @@ pub fn source(shape: Shape, law: Law) -> Result<String, MarkError> {
         };
         text += include_str!("../../shaders/cell.wgsl");
         let cells = if shape.unrolled { Unroll::Times(shape.pairs) } else { Unroll::TestedAtEnd(None) };
+        text += &unrolled(include_str!("../../shaders/models/cells.wgsl"), &[("PAIRS", cells.clone())])?;
         text += &unrolled(include_str!("../../shaders/models/distributed.wgsl"), &[("PAIRS", cells)])?;
     }
     text += include_str!("../../shaders/step.wgsl");

@@ -48,7 +48,7 @@ pub trait Bristles<R: Real> {
     fn holds_map(&self) -> bool;
 
     /// The points of the patches that twists and wrenches refer to [m].
-    fn reference_points(&self) -> [R; 2];
+    fn reference_point(&self) -> [R; 2];
     /// One pass at twists `v`: lanes of the first bits commit a stage, those of the second evaluate one, as the
     /// opposite of the friction wrench per unit normal force and its derivative over `v`. Other lanes keep
     /// their states and give any number.

@@ -1,6 +1,8 @@
 //! What all laws and both models share: the constants of a contact and of a stage, the Stribeck curve, and the
 //! quantities that describe how a bristle slips over a stage (`docs/model.md`, sections 2, 5.2 and 5.4).
 //! Twin: `shaders/friction.wgsl`.
+//!
+//! Only here: `new`, `set`, `wide`, `select`.
 
 use crate::friction::{Friction, Law, STRIBECK_X_MIN};
 use crate::number::real::Real;

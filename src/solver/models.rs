@@ -1,5 +1,6 @@
 //! Models of a patch: a bristle in every cell, or one bristle for all.
 
+pub mod cells;
 pub mod distributed;
 pub mod grid;
 pub mod grids;

@@ -6,6 +6,8 @@
 //! present guess of the next stage's twist, and takes a step of Newton for that twist; when that has converged
 //! the stage ends, and after two stages the step. Lanes never see each other, so a contact's result does not
 //! depend on its neighbours.
+//!
+//! Only here: `pass`, `add_sinusoids`, `rotate`, `spent`, `wide`, `narrow`, `update`, `count`.
 #![allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
 
 use super::bristles::{Bits, Bristles};
@@ -32,7 +34,7 @@ pub struct Events {
 copies! {
     /// One pass.
     pub fn pass<R, B: Bristles<R>>(solver: &mut Solver<R, B>) -> Events {
-        solver.pass()
+        solver.pass_over_bristles()
     }
 }
 
@@ -175,7 +177,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
 
     /// One pass: [`pass`] calls it compiled for the instructions of the number type.
     #[inline(always)]
-    fn pass(&mut self) -> Events {
+    fn pass_over_bristles(&mut self) -> Events {
         if self.starting != 0 {
             self.start_step();
         }
@@ -195,7 +197,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
             self.pending |= prescribed;
         }
         let commit = (&self.pending_stage, self.pending & self.running);
-        let twists = at(self.patch_twist, self.bristles.reference_points());
+        let twists = at(self.patch_twist, self.bristles.reference_point());
         let (resist, gain) = self.bristles.sweep(twists, commit, (&st, solving));
         self.pending &= !self.running;
         count(&mut self.passes, self.running);
@@ -230,7 +232,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         (resist, gain): (Vec3<R>, Mat3<R>),
         solving: Bits,
     ) -> (Bits, Bits) {
-        let (t, point) = (self.ahead(dt), self.bristles.reference_points());
+        let (t, point) = (self.ahead(dt), self.bristles.reference_point());
         let grip = a * self.pads * v[slot::F_N];
         let first = R::mask(R::bits(self.newton.lt(R::of(0.5))));
         let du = Vec3::select(first, t.body_twist(self.patch_twist) - self.u, self.du);

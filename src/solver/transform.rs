@@ -1,5 +1,7 @@
 //! Maps from bodies' twists to their patches', a contact in each lane: [`crate::body::Transform`] over the
 //! number type.
+//!
+//! Only here: `row`, `column`.
 
 use super::linalg::{Mat3, Vec3};
 use crate::number::real::Real;

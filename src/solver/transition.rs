@@ -1,5 +1,7 @@
 //! The transition between elastic and plastic, half a sine wide: the plastic share, and the root that says where
 //! a bristle in the transition ends (`docs/model.md`, section 5.3). Twin: `shaders/transition.wgsl`.
+//!
+//! Only here: `none`, `approach`, `finish`, `next`.
 
 use super::friction::{Consts, Slip, Trial};
 use crate::number::real::Real;

@@ -1,5 +1,9 @@
 //! `cargo xtask check`: what the compiler does not see. Layers import only from below, as the table of
-//! ARCHITECTURE.md lists them, and no line is wider than [`WIDEST`].
+//! ARCHITECTURE.md lists them; files of a module do not import each other in circles; a shader and its twin in
+//! Rust have the same functions in the same order; and no line is wider than [`WIDEST`].
+
+mod circles;
+mod twins;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,14 +27,22 @@ pub fn faults(root: &Path) -> Result<Vec<String>, String> {
         return Err("ARCHITECTURE.md has no table of layers: rows `| number | names |`".to_owned());
     }
     let mut out = Vec::new();
+    let mut sources = Vec::new();
     for file in &files {
         let text = read(file)?;
         let place = file.strip_prefix(root).unwrap_or(file);
         out.extend(too_wide(place, &text));
+        if place.extension().is_some_and(|e| e == "wgsl") {
+            out.extend(twins::faults(root, place, &text)?);
+        }
         if let Ok(inside) = place.strip_prefix("src") {
             out.extend(upwards(place, inside, &text, &layers));
+            if place.extension().is_some_and(|e| e == "rs") {
+                sources.push((inside.to_path_buf(), text));
+            }
         }
     }
+    out.extend(circles::faults(&sources));
     Ok(out)
 }
 

@@ -1,4 +1,4 @@
-// The look-up in the table of a limit surface. Twin: src/solver/models/reduced/tables.rs.
+// The look-up in the table of a limit surface.
 
 // A look-up of the table and how it changes with the table's angles.
 struct LookUp {

@@ -5,137 +5,23 @@
 //! waits for its own results; one long loop takes twice as long. The bristles in the transition, a minority with
 //! most of the arithmetic, are packed together for it ([`TransitionCells`]), and bristles that stay elastic
 //! are left out ([`ElasticCells`]).
+//!
+//! Only here: `sums`, `sweep_cells`, `sweep_groups`, `motions`, `trials`, `commit_stage`, `evaluate`,
+//! `rigid_stick`.
 
 use crate::number::real::Real;
 use crate::number::simd::copies;
 use crate::planar::{Twist, Wrench};
 use crate::solver::bristles::Rate;
 use crate::solver::cell::{CellTrial, decay, sensitivity, trial};
-use crate::solver::elastic_cells::ElasticCells;
-use crate::solver::friction::{Consts, Motion, Slip, Stage, Trial, motion};
+use crate::solver::friction::{Consts, Stage, motion};
 use crate::solver::groups::Groups;
 use crate::solver::laws::{Law, with_law};
 use crate::solver::linalg::{Mat3, Vec3};
+use crate::solver::models::cells::{Cells, Scratch, Work};
 use crate::solver::rigid_stick::RigidStick;
 use crate::solver::transition::in_transition;
 use crate::solver::transition_cells::TransitionCells;
-
-/// The cells of one contact, structure of arrays, as many side by side as the number type has
-/// lanes. Lanes beyond the last cell carry no pressure.
-#[derive(Clone, Debug)]
-pub struct Cells<R: Real> {
-    x: Vec<R>,
-    y: Vec<R>,
-    w: Vec<R>,
-    /// Base of the stage, or state between steps: `zeta = sigma0 z` [-].
-    zx: Vec<R>,
-    zy: Vec<R>,
-    /// Saved states.
-    saved: (Vec<R>, Vec<R>),
-    len: usize,
-    scratch: Scratch<R>,
-    elastic: ElasticCells<R>,
-}
-
-/// What one loop of a sweep leaves for the next.
-#[derive(Clone, Debug)]
-pub struct Scratch<R: Real> {
-    work: Vec<Work<R>>,
-    transition: TransitionCells<R>,
-}
-
-impl<R: Real> Scratch<R> {
-    /// Room for `groups` of cells, whose friction constants may `differ` from lane to lane.
-    pub fn new(groups: usize, differ: bool) -> Self {
-        let zero = R::of(0.0);
-        let motion = Motion { vx: zero, vy: zero, s: zero, ex: zero, ey: zero, bell: zero, bell_slope: zero };
-        let t = Trial { len: zero, inv_len: zero, g: zero, travel: zero };
-        let trial = CellTrial { yx: zero, yy: zero, nx: zero, ny: zero, t };
-        let slip = Slip { d: zero, stiff: zero, xb: zero, xs: zero };
-        Self { work: vec![Work { motion, trial, slip }; groups], transition: TransitionCells::new(groups, differ) }
-    }
-}
-
-/// A cell between the loops of a sweep.
-#[derive(Clone, Copy, Debug)]
-struct Work<R> {
-    motion: Motion<R>,
-    trial: CellTrial<R>,
-    /// Outside the transition.
-    slip: Slip<R>,
-}
-
-impl<R: Real> Cells<R> {
-    /// Cells at `centres` [m] with shares `w` of the normal force [-] and states `zeta` [-].
-    pub fn new(centres: &[[f64; 2]], w: &[f64], zeta: &[[f64; 2]]) -> Self {
-        let column = |of: &[[f64; 2]], k: usize| pack(&of.iter().map(|v| v[k]).collect::<Vec<_>>());
-        Self {
-            x: column(centres, 0),
-            y: column(centres, 1),
-            w: pack(w),
-            zx: column(zeta, 0),
-            zy: column(zeta, 1),
-            saved: (Vec::new(), Vec::new()),
-            len: centres.len(),
-            scratch: Scratch::new(w.len().div_ceil(R::LANES), false),
-            elastic: ElasticCells::new(w.len().div_ceil(R::LANES)),
-        }
-    }
-
-    /// Saves the states.
-    pub fn save(&mut self) {
-        self.saved.0.clone_from(&self.zx);
-        self.saved.1.clone_from(&self.zy);
-    }
-
-    /// Goes back to the saved states.
-    pub fn restore(&mut self) {
-        self.zx.clone_from(&self.saved.0);
-        self.zy.clone_from(&self.saved.1);
-    }
-
-    /// Moves every base by `sx - sw y`, `sy + sw x` [-].
-    pub fn shift(&mut self, shift: [f64; 3]) {
-        let [sx, sy, sw] = shift.map(R::of);
-        for i in 0..self.zx.len() {
-            self.zx[i] += sx - sw * self.y[i];
-            self.zy[i] += sy + sw * self.x[i];
-        }
-    }
-
-    /// Replaces the shares of the normal force [-].
-    pub fn set_weights(&mut self, w: &[f64]) {
-        self.w = pack(w);
-    }
-
-    /// The states `zeta = sigma0 z` [-] of all cells, moved by `sx - sw y`, `sy + sw x` [-].
-    pub fn bristles(&self, [sx, sy, sw]: [f64; 3]) -> Vec<[f64; 2]> {
-        let at = |of: &[R], i: usize| of[i / R::LANES].lane(i % R::LANES);
-        let moved = |i| [at(&self.zx, i) + (sx - sw * at(&self.y, i)), at(&self.zy, i) + (sy + sw * at(&self.x, i))];
-        (0..self.len).map(moved).collect()
-    }
-}
-
-impl Cells<f64> {
-    /// Centre [m, m] and share of the normal force [-] of every cell.
-    pub fn places(&self) -> impl Iterator<Item = [f64; 3]> {
-        self.x.iter().zip(&self.y).zip(&self.w).map(|((x, y), w)| [*x, *y, *w])
-    }
-
-    /// The bases [-].
-    pub fn bases(&self) -> impl Iterator<Item = [f64; 2]> {
-        self.zx.iter().zip(&self.zy).map(|(x, y)| [*x, *y])
-    }
-
-    /// The bases [-].
-    pub fn bases_mut(&mut self) -> impl Iterator<Item = [&mut f64; 2]> {
-        self.zx.iter_mut().zip(&mut self.zy).map(|(x, y)| [x, y])
-    }
-}
-
-fn pack<R: Real>(values: &[f64]) -> Vec<R> {
-    values.chunks(R::LANES).map(R::pack).collect()
-}
 
 copies! {
     /// One pass at patch twist `u`. `commit` moves the bases through the stage just solved; `next` evaluates the

@@ -1,7 +1,8 @@
 //! A grid of bristles by itself: the step has one lane, and the cells fill the lanes of a number type of their
 //! own. While all bristles are elastic the grid moves as one rigid body.
 
-use super::distributed::{Cells, force_change, rigid_stick, sweep, wrench};
+use super::cells::Cells;
+use super::distributed::{force_change, rigid_stick, sweep, wrench};
 use crate::contact::Contact;
 use crate::friction::Friction;
 use crate::number::real::Real;
@@ -126,7 +127,7 @@ impl<C: Real> Bristles<f64> for Grid<C> {
         false
     }
 
-    fn reference_points(&self) -> [f64; 2] {
+    fn reference_point(&self) -> [f64; 2] {
         [0.0; 2]
     }
 

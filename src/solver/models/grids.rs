@@ -1,6 +1,7 @@
 //! Small grids, one in each lane of the step: cell `i` of every contact is in one group.
 
-use super::distributed::{Scratch, sums, sweep_groups};
+use super::cells::Scratch;
+use super::distributed::{sums, sweep_groups};
 use super::grid::Grid;
 use crate::contact::Contact;
 use crate::friction::Friction;
@@ -104,7 +105,7 @@ impl<R: Real> Bristles<R> for Grids<R> {
         false
     }
 
-    fn reference_points(&self) -> [R; 2] {
+    fn reference_point(&self) -> [R; 2] {
         [R::of(0.0); 2]
     }
 

@@ -3,6 +3,9 @@
 //!
 //! `zeta = sigma0 (z_x, z_y, z_tau/r)` is driven by `v_S = (vx, vy, r w)` through a velocity `D`: `v_S` itself on
 //! an ellipsoid, or `-h(r, v) |v_S|` from the table of a limit surface.
+//!
+//! Only here: `new`, `set_map`, `set_state`, `state`, `load`, `clear`, `states`, `arm2`, `remap`,
+//! `sweep_law`, `force`.
 
 mod consistent;
 mod tables;
@@ -217,7 +220,7 @@ impl<R: Real> Bristles<R> for Reduced<R> {
     }
 
     #[inline(always)]
-    fn reference_points(&self) -> [R; 2] {
+    fn reference_point(&self) -> [R; 2] {
         self.cop
     }
 
@@ -363,7 +366,7 @@ impl<R: Real> Reduced<R> {
     #[inline(always)]
     fn bristle<L: Law>(&self, st: &Stage<R>, m: &Drive<R>, live: R::Mask) -> Bristle<R> {
         if L::ELASTIC && self.consistent {
-            return self.consistent(st, m, live);
+            return self.consistent_bristle(st, m, live);
         }
         let (k, zero) = (&self.k, R::of(0.0));
         let g = m.h * st.mu_d.fma(m.m.bell, st.mu_c);

@@ -12,7 +12,7 @@ use crate::solver::transition::plastic_share;
 impl<R: Real> Reduced<R> {
     /// The bristles at the end of stage `st`; `live` says which lanes matter.
     #[inline(always)]
-    pub(super) fn consistent(&self, st: &Stage<R>, m: &Drive<R>, live: R::Mask) -> Bristle<R> {
+    pub(super) fn consistent_bristle(&self, st: &Stage<R>, m: &Drive<R>, live: R::Mask) -> Bristle<R> {
         let (zero, one, k) = (R::of(0.0), R::of(1.0), &self.k);
         let inv_g = st.mu_d.fma(m.m.bell, st.mu_c).recip();
         let inv_limit = inv_g * m.h.recip();
