@@ -5,7 +5,8 @@ use std::sync::mpsc;
 use super::device::Device;
 use crate::error::EngineError;
 
-/// Bytes of a buffer that holds what is computed or made on the device, at most: below every adapter's limit.
+/// Bytes of a buffer for what contacts are, for what is recorded, and for sums of limit surfaces, at most.
+/// Every adapter's limit is above it.
 pub(super) const BUFFER_BUDGET: u64 = 96 << 20;
 /// Bytes of the smallest buffer: an empty one cannot be bound.
 const LEAST_BYTES: u64 = 64;

@@ -231,7 +231,8 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// An interval as the device sees it, with its map. Its table and its sinusoids start where the arguments say.
+/// An interval as the device sees it, with its map. Its table and its sinusoids start at `table` and
+/// `term_first`.
 fn device_interval(
     interval: &Interval,
     map: &PatchState,

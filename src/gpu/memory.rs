@@ -71,12 +71,14 @@ impl Memory {
 
     /// Whether they fit where a buffer has at most `limit` bytes.
     fn fits(&self, limit: u64) -> bool {
+        // Limit surfaces that are made for a window count as what contacts are. Until they are on the device,
+        // they take ten times as much of the host's memory.
         let made = self.own.max(self.new_tables);
         made <= BUFFER_BUDGET.min(limit) && self.inputs() <= INPUTS_BUDGET.min(limit)
     }
 }
 
-/// Cuts `contacts` into runs that fit into buffers of at most `limit` bytes with one sample a window.
+/// Cuts `contacts` into batches that fit into buffers of at most `limit` bytes with one sample a window.
 ///
 /// # Errors
 /// A contact that does not fit alone.
