@@ -227,8 +227,8 @@ fn non_negative(g: &DMatrix<f64>, b: &DVector<f64>) -> DVector<f64> {
         active.push(best);
         loop {
             let gram = DMatrix::from_fn(active.len(), active.len(), |i, j| {
-                // The space of quartics has 15 dimensions, fewer than there are directions, so that the matrix may
-                // be singular.
+                // The space of quartics has 15 dimensions, fewer than there are directions, so that the
+                // matrix may be singular.
                 g[(active[i], active[j])] * if i == j { 1.0 + 1e-12 } else { 1.0 }
             });
             let rhs = DVector::from_fn(active.len(), |i, _| b[active[i]]);

@@ -20,7 +20,8 @@ use crate::planar::{Twist, Wrench};
 
 /// Relative distance of the bounds at which a search ends.
 const GAP: f64 = 1e-12;
-/// Most triangles of a search, apart from Newton steps: half of all searches need 29, the worst of 140 000 81.
+/// Most triangles of a search, apart from Newton steps: half of all searches need 29, the worst of 140 000
+/// 81.
 const MAX_ITERATIONS: usize = 100;
 /// Relative distance of the bounds at which Newton steps are tried.
 const NEWTON_GAP: f64 = 1e-3;
@@ -100,8 +101,8 @@ impl Surface {
         }
     }
 
-    /// The margin, where no search is needed, or what is to be searched for: the load `(fx, fy, tau/r)` as a unit
-    /// vector and `mu f_N` over its size.
+    /// The margin, where no search is needed, or what is to be searched for: the load `(fx, fy, tau/r)` as a
+    /// unit vector and `mu f_N` over its size.
     fn normalise(&self, load: Wrench, mu: f64, f_n: f64) -> Result<Normal, ParameterError> {
         for (name, v) in ["load.fx", "load.fy", "load.tau"].iter().zip(load.to_array()) {
             check(name, v, "a finite number", true)?;
@@ -200,7 +201,8 @@ impl Surface {
         let share = axes.try_inverse().map_or(f, |inverse| inverse * f);
         let mut corner = [0, 1, 2].map(|k| axes.column(k) * if share[k] < 0.0 { -1.0 } else { 1.0 });
         let (mut low, mut high, mut best) = (0.0f64, f64::INFINITY, f);
-        // The upper bounds of the corners' own twists. A ray through a corner gets no other from the triangles.
+        // The upper bounds of the corners' own twists. A ray through a corner gets no other from the
+        // triangles.
         for k in (0..3).filter(|k| f[*k] != 0.0) {
             let bound = axes[(k, k)] / f[k].abs();
             if bound < high {

@@ -10,8 +10,8 @@ use crate::planar::Twist;
 /// The finest table.
 pub const MAX_N_LS: usize = 1000;
 
-/// Fewest centres of rotation for which a multipole expansion is made. About fewer, sums over the cells take less
-/// time.
+/// Fewest centres of rotation for which a multipole expansion is made. About fewer, sums over the cells take
+/// less time.
 const LEAST_FOR_MULTIPOLE: usize = 100;
 
 /// The normalised wrenches of a table's nodes, `[theta][phi]`.
@@ -37,9 +37,9 @@ pub fn nodes(surface: &impl Rotations, angles: &Angles) -> Vec<[f64; 3]> {
     h
 }
 
-/// Wrenches of the rotations on all rings between pure rotation and pure translation, for the directions `asked`
-/// of the velocity at the centre of pressure. Near rings are sums over the cells; far ones come from a multipole
-/// expansion, where that is made.
+/// Wrenches of the rotations on all rings between pure rotation and pure translation, for the directions
+/// `asked` of the velocity at the centre of pressure. Near rings are sums over the cells; far ones come from
+/// a multipole expansion, where that is made.
 fn rings(surface: &impl Rotations, asked: &[[f64; 2]], tangents: &[f64]) -> Vec<[f64; 3]> {
     let n_ls = tangents.len() - 1;
     let distances: Vec<f64> = tangents.iter().map(|tangent| surface.radius() * tangent).collect();
@@ -114,7 +114,8 @@ pub fn directions(n_ls: usize) -> Vec<[f64; 2]> {
     (0..4 * n_ls).map(|i| twist(n_ls, 1.0, i, n_ls)).map(|v| [v.vx, v.vy]).collect()
 }
 
-/// The twist of node `(i, j)` at the table's centre, of a patch with that torsional radius, `docs/model.md` (101).
+/// The twist of node `(i, j)` at the table's centre, of a patch with that torsional radius, `docs/model.md`
+/// (101).
 pub fn twist(n_ls: usize, radius: f64, i: usize, j: usize) -> Twist {
     // Whole quarter turns are exact, so that translation has no rotation left.
     let angle = |k: usize| -> (f64, f64) {

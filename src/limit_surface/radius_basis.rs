@@ -15,8 +15,8 @@ const SAME_SHAPE: f64 = 1e-7;
 /// How much higher the cells are from which the derivative by their height is found.
 const HIGHER: f64 = 1e-4;
 
-/// The derivative of the torsional radius by the share of each cell, over the width of a cell, and the derivative
-/// of that by the cells' height over their width. Found when it is first asked for.
+/// The derivative of the torsional radius by the share of each cell, over the width of a cell, and the
+/// derivative of that by the cells' height over their width. Found when it is first asked for.
 #[derive(Clone, Debug, Default)]
 pub struct RadiusBasis(OnceLock<Vec<[f64; 2]>>);
 
@@ -28,8 +28,8 @@ impl PartialEq for RadiusBasis {
 }
 
 impl RadiusBasis {
-    /// The radius [m] by `rule` of a `patch` on a grid of the shape of `grid`, to within [`SAME_SHAPE`]. None of a
-    /// map that may not be symmetric about the middle, or on another grid.
+    /// The radius [m] by `rule` of a `patch` on a grid of the shape of `grid`, to within [`SAME_SHAPE`]. None
+    /// of a map that may not be symmetric about the middle, or on another grid.
     pub fn radius(&self, patch: &Patch, grid: &Grid, rule: Rule) -> Option<f64> {
         let of = patch.grid();
         let stretched = (of.dy / of.dx) / (grid.dy / grid.dx);

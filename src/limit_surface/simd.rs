@@ -1,10 +1,11 @@
 //! Numbers in vector registers, for sums over cells.
 //!
-//! Numbers come in blocks of sixteen. Functions that only add and multiply are plain loops over the numbers of
-//! a block, which the compiler vectorises; those that take roots and logarithms are written over [`Vector`].
-//! Multiplications and additions are fused where the code says `mul_add`, with or without hardware for it, and
-//! the order of summation is fixed. Results are therefore the same bits on every machine, except for those of
-//! functions over [`Vector`], whose roots and logarithms depend on the instructions.
+//! Numbers come in blocks of sixteen. Functions that only add and multiply are plain loops over the numbers
+//! of a block, which the compiler vectorises; sums with a logarithm in every term are written over
+//! [`Vector`]. Multiplications and additions are fused where the code says `mul_add`, with or without
+//! hardware for it, and the order of summation is fixed. Results are therefore the same bits on every
+//! machine, except for those of functions over [`Vector`], whose roots and logarithms depend on the
+//! instructions.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -16,8 +17,8 @@ pub use avx512::Avx512;
 pub use block::{Block, LANES, blocks, rsqrt, total};
 pub use vector::{Number, Portable, Vector};
 
-/// Compiles a function for AVX-512, for AVX2 and for any processor, and calls the widest copy that the processor
-/// runs. `<V>` is the [`Vector`] of that copy.
+/// Compiles a function for AVX-512, for AVX2 and for any processor, and calls the widest copy that the
+/// processor runs. `<V>` is the [`Vector`] of that copy.
 macro_rules! vectorised {
     ($(#[$doc:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) -> $ret:ty $body:block) => {
         vectorised! { @copies [] [] [] $(#[$doc])* $vis fn $name($($arg: $ty),*) -> $ret $body }

@@ -130,8 +130,8 @@ impl Table {
         Ok(patches.par_iter().map(|patch| Self::in_single(patch, rule, &angles)).collect())
     }
 
-    /// The table of a patch from the normalised wrenches of [`Table::motions`]. The wrenches of all directions are
-    /// `images` of these.
+    /// The table of a patch from the normalised wrenches of [`Table::motions`]. The wrenches of all
+    /// directions are `images` of these.
     pub(crate) fn of_motions(
         patch: &Patch,
         rule: Rule,
@@ -153,8 +153,8 @@ impl Table {
         Self::about_cop(patch.clone(), rule, n_ls, is_single, radius, h)
     }
 
-    /// The directions `(vx/r, vy/r, w)` of a table's nodes with the `asked` numbers of `theta`: first the rotation
-    /// that all `theta` share at `phi = 0`, then the others as `[theta][phi]`.
+    /// The directions `(vx/r, vy/r, w)` of a table's nodes with the `asked` numbers of `theta`: first the
+    /// rotation that all `theta` share at `phi = 0`, then the others as `[theta][phi]`.
     pub(crate) fn motions(n_ls: usize, asked: &[usize]) -> impl Iterator<Item = [f64; 3]> {
         let nodes = asked.iter().copied().flat_map(move |i| (1..=n_ls).map(move |j| (i, j)));
         [(0, 0)].into_iter().chain(nodes).map(move |(i, j)| twist(n_ls, 1.0, i, j).to_array())

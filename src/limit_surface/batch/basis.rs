@@ -1,8 +1,9 @@
 //! Tables of many maps on one grid about its centre, as one matrix product.
 //!
-//! A wrench is linear in the pressure, with coefficients that depend on the grid and the twist alone. Tables about
-//! the centre of pressure cannot share them, as every map has its own centre and radius. About the grid's centre,
-//! with the radius of the grid, the twists are the same for all maps, and the coefficients are made once.
+//! A wrench is linear in the pressure, with coefficients that depend on the grid and the twist alone. Tables
+//! about the centre of pressure cannot share them, as every map has its own centre and radius. About the
+//! grid's centre, with the radius of the grid, the twists are the same for all maps, and the coefficients are
+//! made once.
 
 use rayon::prelude::*;
 
@@ -19,8 +20,8 @@ use crate::patch::{Grid, Patch};
 /// Largest memory of the coefficients [byte].
 const MAX_BYTES: usize = 1 << 30;
 
-/// The wrenches of all twists of a table about the centre of a grid, as linear functions of the pressure of its
-/// cells.
+/// The wrenches of all twists of a table about the centre of a grid, as linear functions of the pressure of
+/// its cells.
 ///
 /// Its tables have twists and wrenches AT THE CENTRE OF THE GRID ([`Table::centre`]), as a planner wants them
 /// that works in the frame of a sensor, and the radius of the grid ([`Basis::radius`]). A table costs a
@@ -52,9 +53,9 @@ pub struct Basis {
     coefficients: Precision,
 }
 
-/// Coefficients of `(tau/r, fy, fx)` for the directions of a quarter turn of `theta`, without translation, for
-/// pairs of a row's nodes. They are those of a quarter of the grid's cells, because mirroring the grid mirrors the
-/// twists, too.
+/// Coefficients of `(tau/r, fy, fx)` for the directions of a quarter turn of `theta`, without translation,
+/// for pairs of a row's nodes. They are those of a quarter of the grid's cells, because mirroring the grid
+/// mirrors the twists, too.
 #[derive(Clone, Debug)]
 enum Precision {
     Double(Vec<Coefficients<f64>>),
@@ -208,8 +209,8 @@ fn radius(grid: &Grid) -> f64 {
     d / 6.0 + (a * a / b * (b / a).asinh() + b * b / a * (a / b).asinh()) / 12.0
 }
 
-/// The row of the first quarter turn of which row `i` of a table is the mirror image, and whether it is mirrored in
-/// x and in y. Mirroring a centre of rotation in x mirrors the velocity in y.
+/// The row of the first quarter turn of which row `i` of a table is the mirror image, and whether it is
+/// mirrored in x and in y. Mirroring a centre of rotation in x mirrors the velocity in y.
 const fn image(n_ls: usize, i: usize) -> (usize, [bool; 2]) {
     match i / n_ls {
         0 => (i, [false, false]),

@@ -1,17 +1,17 @@
 //! Sums over the cells of many pressure maps as one matrix product, which parity makes four times smaller.
 //!
-//! The maps are on one grid, and their sums are about the same sites (centres of rotation). Mirroring the grid in x
-//! or in y maps sites on sites and cells on cells, and leaves what a cell adds to a sum as it is, except for a
-//! sign. So the parts of a map that are even and odd in x and in y do not mix, and each needs the coefficients of
-//! its own parity, for a quarter of the sites and a quarter of the cells.
+//! The maps are on one grid, and their sums are about the same sites (centres of rotation). Mirroring the
+//! grid in x or in y maps sites on sites and cells on cells, and leaves what a cell adds to a sum as it is,
+//! except for a sign. So the parts of a map that are even and odd in x and in y do not mix, and each needs
+//! the coefficients of its own parity, for a quarter of the sites and a quarter of the cells.
 
 use std::slice::ChunksExactMut;
 
 use crate::number::real::{LANES, Real};
 use crate::number::simd::Simd;
 
-/// Maps that are multiplied together. They share coefficients while these are in the second-level cache; with more
-/// maps their sums would not stay there.
+/// Maps that are multiplied together. They share coefficients while these are in the second-level cache; with
+/// more maps their sums would not stay there.
 pub const MAPS: usize = 48;
 /// Parities: even or odd in x (bit 0) and in y (bit 1).
 pub const PARITIES: usize = 4;
@@ -31,8 +31,8 @@ pub fn parts<R: Real>([a, b, c, d]: [R; 4]) -> [R; PARITIES] {
     [(a + b) + (c + d), (a - b) + (c - d), (a + b) - (c + d), (a - b) - (c - d)]
 }
 
-/// The even and odd parts of as many maps as there are lanes on a quarter of the grid, `[parity][cell]`. The middle
-/// column and row are their own mirror image and count half.
+/// The even and odd parts of as many maps as there are lanes on a quarter of the grid, `[parity][cell]`. The
+/// middle column and row are their own mirror image and count half.
 #[inline(always)]
 fn map_parts<R: Real>([nx, ny]: [usize; 2], maps: &[&[f64]]) -> Vec<R> {
     let cells = nx * ny;
@@ -108,8 +108,8 @@ impl<R: Real> Sums<R> {
     pub fn multiply(&mut self, first: usize, coefficients: &[Coefficients<R::Scalar>]) {
         let Self { size: [nx, ny], maps, products, pairs, .. } = self;
         let quarter = nx.div_ceil(2) * ny.div_ceil(2);
-        // A coefficient in a register is multiplied with as many groups of maps as there are registers for their
-        // sums.
+        // A coefficient in a register is multiplied with as many groups of maps as there are registers for
+        // their sums.
         let together = if matches!(R::SIMD, Simd::Avx512) { 3 } else { 2 };
         for (maps, out) in maps.chunks(together).zip(products.chunks_mut(together * *pairs)) {
             let out = &mut out[first..];
@@ -121,8 +121,8 @@ impl<R: Real> Sums<R> {
         }
     }
 
-    /// The sums about sites: a row for every map of a group, with the three sums of each site in their `order`, and
-    /// space for three more numbers.
+    /// The sums about sites: a row for every map of a group, with the three sums of each site in their
+    /// `order`, and space for three more numbers.
     #[inline(always)]
     pub fn rows(&mut self, group: usize, sites: &[Site], order: [usize; 3]) -> ChunksExactMut<'_, f64> {
         let products = &self.products[group * self.pairs..][..self.pairs];
@@ -134,8 +134,8 @@ impl<R: Real> Sums<R> {
             let sign = |mirrored| R::of(if mirrored { -1.0 } else { 1.0 });
             let [x, y] = [sign(site.mirrored[0]), sign(site.mirrored[1])];
             let ([a, b, c, d], at) = (&products[site.of / 2], 3 * (site.of % 2));
-            // Odd parts change sign in the mirror. The second sum is odd in x and the third in y, and each changes
-            // its sign once more.
+            // Odd parts change sign in the mirror. The second sum is odd in x and the third in y, and each
+            // changes its sign once more.
             values[order[0]] = d[at].fma(x, c[at]).fma(y, b[at].fma(x, a[at]));
             values[order[1]] = c[at + 1].fma(x, d[at + 1]).fma(y, a[at + 1].fma(x, b[at + 1]));
             values[order[2]] = b[at + 2].fma(x, a[at + 2]).fma(y, d[at + 2].fma(x, c[at + 2]));
@@ -154,8 +154,8 @@ impl<R: Real> Sums<R> {
     }
 }
 
-/// Makes the sums about sites of the parts of groups of maps. In `out` a group begins `pairs` pairs after the one
-/// before.
+/// Makes the sums about sites of the parts of groups of maps. In `out` a group begins `pairs` pairs after the
+/// one before.
 #[inline(always)]
 fn make_products<R: Real, const GROUPS: usize>(
     coefficients: &[Coefficients<R::Scalar>],
@@ -165,8 +165,8 @@ fn make_products<R: Real, const GROUPS: usize>(
     out: &mut [Products<R>],
 ) {
     for parity in 0..PARITIES {
-        // One sum over all cells would lose more to rounding than the sum of these sums, and the cells of all maps
-        // would not stay in the first-level cache.
+        // One sum over all cells would lose more to rounding than the sum of these sums, and the cells of all
+        // maps would not stay in the cache.
         for first in (0..quarter).step_by(CELLS) {
             let some = parity * quarter + first..parity * quarter + quarter.min(first + CELLS);
             let maps = maps.map(|map| &map[some.clone()]);

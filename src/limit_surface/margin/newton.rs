@@ -1,11 +1,11 @@
 //! Slip margins of many loads at once, by Newton's method.
 //!
-//! The largest factor of a load `f` is `min P(v)/(f.v)`, see [`super`]. `P` is convex, its gradient is the load at
-//! which the patch slips with `v`, and its second derivatives are sums over the cells, too, which by the `cells`
-//! rule come with those of the gradient. The surface at directions that are spread over the sphere, evaluated once
-//! for all loads, gives every load a start from which two or three sums end the search. The sums of all loads
-//! whose search goes on are made together. It takes a fifth of the time of one search after the other on random
-//! maps by `points`, a tenth by `cells`.
+//! The largest factor of a load `f` is `min P(v)/(f.v)`, see [`super`]. `P` is convex, its gradient is the
+//! load at which the patch slips with `v`, and its second derivatives are sums over the cells, too, which by
+//! the `cells` rule come with those of the gradient. The surface at directions that are spread over the
+//! sphere, evaluated once for all loads, gives every load a start from which two or three sums end the
+//! search. The sums of all loads whose search goes on are made together. It takes a fifth of the time of one
+//! search after the other on random maps by `points`, a tenth by `cells`.
 
 use nalgebra::{Matrix2, Matrix3, Matrix3x2, Vector2, Vector3};
 
@@ -17,8 +17,8 @@ use crate::limit_surface::surface::Surface;
 const MAX_ROUNDS: usize = 8;
 /// Longest step of a search, in lengths of its direction.
 const LONGEST: f64 = 0.5;
-/// Relative error of the factor and error of the direction at which a search ends, as estimated from how much the
-/// last step made them shrink.
+/// Relative error of the factor and error of the direction at which a search ends, as estimated from how much
+/// the last step made them shrink.
 const LEFT: [f64; 2] = [1e-13, 1e-8];
 /// Relative distance of the bounds of a factor that is found.
 const GAP: f64 = 1e-12;
@@ -41,7 +41,8 @@ pub struct Found {
     pub v: Vector3<f64>,
 }
 
-/// What searches on one surface share. The patch has a torsional radius, and the rule derives from a dissipation.
+/// What searches on one surface share. The patch has a torsional radius, and the rule derives from a
+/// dissipation.
 #[derive(Clone, Debug)]
 pub struct Searches<'a> {
     surface: &'a Surface,
@@ -188,8 +189,8 @@ impl Search {
         self.v += self.plane * (step * (longest / step.norm()).min(1.0));
     }
 
-    /// Goes one step further, and returns the end of the search if it is there. `Err` where Newton's method does
-    /// not converge.
+    /// Goes one step further, and returns the end of the search if it is there. `Err` where Newton's method
+    /// does not converge.
     fn advance(&mut self, at: &Support) -> Result<Option<Found>, ()> {
         let (slope, step) = self.step(at).ok_or(())?;
         let value = at.load.dot(&self.v);

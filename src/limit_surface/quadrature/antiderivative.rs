@@ -1,10 +1,10 @@
 //! The antiderivatives of a cell's integrals, `docs/model.md` (91) to (95), summed over the corners of cells.
 //!
-//! With `(a, b)` from the centre of rotation to a corner and `R = sqrt(a^2 + b^2)`, the integrals of `R`, `a/R`
-//! and `b/R` over cells are sums, over corners of weight `q`, of
+//! With `(a, b)` from the centre of rotation to a corner and `R = sqrt(a^2 + b^2)`, the integrals of `R`,
+//! `a/R` and `b/R` over cells are sums, over corners of weight `q`, of
 //! `6 I = 2abR + a^3 asinh(b/|a|) + b^3 asinh(a/|b|)`, `2 Gx = bR + a^2 asinh(b/|a|)` and
-//! `2 Gy = aR + b^2 asinh(a/|b|)`. As `a` is the same for a column of corners and `b` for a row, the sums of what
-//! they multiply come first. A single corner is a column and a row of one.
+//! `2 Gy = aR + b^2 asinh(a/|b|)`. As `a` is the same for a column of corners and `b` for a row, the sums of
+//! what they multiply come first. A single corner is a column and a row of one.
 
 use crate::limit_surface::simd::Number;
 
@@ -71,8 +71,8 @@ pub fn distance<N: Number>(a: N, b: N) -> N {
     a.mul_add(a, b * b).max(N::splat(N::TINY)).sqrt()
 }
 
-/// `asinh(b/|a|)` of a corner at the distance `r`, with `ln_a = ln|a|`, as in (95). Without it, with zero, this
-/// is `sgn b ln(|b| + R)`.
+/// `asinh(b/|a|)` of a corner at the distance `r`, with `ln_a = ln|a|`, as in (95). Without it, with zero,
+/// this is `sgn b ln(|b| + R)`.
 #[inline(always)]
 pub fn asinh<N: Number>(b: N, r: N, ln_a: N) -> N {
     ((b.abs() + r).ln() - ln_a).times_sign(b)

@@ -17,8 +17,8 @@ pub struct Bilinear {
     /// The centre of pressure from the grid's lower left corner, in cells, and cells in a unit.
     origin: [f64; 2],
     cells_in_unit: [f64; 2],
-    /// Unit wrenches for the rotations with w > 0 about all nodes, and a zero. Larger grids have none, and sum
-    /// over the cells about four nodes at a time.
+    /// Unit wrenches for the rotations with w > 0 about all nodes, and a zero. Larger grids have none, and
+    /// sum over the cells about four nodes at a time.
     nodes: Option<Vec<[f64; 4]>>,
 }
 
@@ -77,8 +77,8 @@ impl Bilinear {
         over.map_or_else(|| points.wrench(twist), |wrench| wrench.map(|part| uw.signum() * part))
     }
 
-    /// Unit wrenches for the rotations with w > 0 about the `centres` that are over the grid. Returns which of
-    /// them are not.
+    /// Unit wrenches for the rotations with w > 0 about the `centres` that are over the grid. Returns which
+    /// of them are not.
     pub fn about_all(&self, centres: &[[f64; 2]], points: &Points, out: &mut [[f64; 3]]) -> Vec<usize> {
         let mut outside = Vec::with_capacity(centres.len());
         match &self.nodes {

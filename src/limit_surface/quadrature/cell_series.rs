@@ -46,7 +46,8 @@ fn derivative(terms: &Terms, axis: usize) -> Terms {
     out
 }
 
-/// Coefficients in `q = a^2/R^2` of terms whose powers of `a` and `b` are even but for one factor `a` or `b`.
+/// Coefficients in `q = a^2/R^2` of terms whose powers of `a` and `b` are even except for one factor `a` or
+/// `b`.
 fn polynomial(terms: &Terms, scale: f64, into: &mut [f64; ORDERS + 1]) {
     for (&(i, j, _), &c) in terms {
         // q^(i/2) (1 - q)^(j/2)
@@ -61,8 +62,7 @@ fn polynomial(terms: &Terms, scale: f64, into: &mut [f64; ORDERS + 1]) {
 /// Two powers, and the coefficients of three sums by order.
 type Term = (i32, i32, [[f64; ORDERS + 1]; 3]);
 
-/// The polynomials of the spin, `a/R` and `b/R` for `h^2i k^2j`, with their order; they are the same for all
-/// cells.
+/// The polynomials of the spin, `a/R` and `b/R` for `h^2i k^2j`. They are the same for all cells.
 static TERMS: LazyLock<Vec<Term>> = LazyLock::new(|| {
     let odd_factorial = |n: i32| (1..=2 * n + 1).map(f64::from).product::<f64>();
     let of_powers = |(i, j): (i32, i32)| {
@@ -96,8 +96,8 @@ impl CellSeries {
         [&self.spin, &self.x, &self.y]
     }
 
-    /// Unit wrenches of the cell about its own centre for the rotations with w > 0 about `c` from there, one in
-    /// every lane.
+    /// Unit wrenches of the cell about its own centre for the rotations with w > 0 about `c` from there, one
+    /// in every lane.
     pub fn about(&self, c: &[Block; 2]) -> [Block; 3] {
         about(self, c)
     }

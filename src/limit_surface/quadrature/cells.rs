@@ -1,11 +1,11 @@
 //! The `cells` rule: exact integrals over rectangular cells of constant pressure, `docs/model.md` (91) to
 //! (96).
 //!
-//! The integrals over a cell are differences of the [`antiderivative`](super::antiderivative) over its corners.
-//! Cells share corners, so the sum over cells is a sum over the corners of the grid, each weighted by the mixed
-//! second difference `q` of the pressure, which is zero inside uniform pressure. As
-//! `asinh(b/|a|) = sgn b (ln(|b| + R) - ln|a|)` and `q` sums to zero along every grid line, `ln|a|` cancels except
-//! for the pressure jump across the line in the row of cells in which the centre of rotation lies.
+//! The integrals over a cell are differences of the [`antiderivative`](super::antiderivative) over its
+//! corners. Cells share corners, so the sum over cells is a sum over the corners of the grid, each weighted
+//! by the mixed second difference `q` of the pressure, which is zero inside uniform pressure. As
+//! `asinh(b/|a|) = sgn b (ln(|b| + R) - ln|a|)` and `q` sums to zero along every grid line, `ln|a|` cancels
+//! except for the pressure jump across the line in the row of cells in which the centre of rotation lies.
 //!
 //! Far from the patch the differences cancel. There each cell is a series in (size/distance)^2.
 
@@ -111,8 +111,8 @@ impl Cells {
     }
 
     /// Unit wrenches for rotations with w > 0 about centres `c`, one in every lane, none of them
-    /// [`Cells::is_far`]. With each come the means of `b^2/R^3`, `ab/R^3` and `a^2/R^3`, with `(a, b)` from the
-    /// centre of rotation, which are the second derivatives of the dissipation.
+    /// [`Cells::is_far`]. With each come the means of `b^2/R^3`, `ab/R^3` and `a^2/R^3`, with `(a, b)` from
+    /// the centre of rotation, which are the second derivatives of the dissipation.
     pub fn about(&self, c: &[Block; 2]) -> [([f64; 3], [f64; 3]); LANES] {
         let [i, gx, gy, xx, xy, yy] = self.mesh.corners(c);
         std::array::from_fn(|k| {
@@ -125,8 +125,8 @@ impl Cells {
 
     /// Whether the differences of the closed form would cancel, so that the series takes over.
     pub fn is_far(&self, c: [f64; 2], span: f64) -> bool {
-        // Distances are to cells that carry pressure: those of a small spot may be far from a centre of rotation
-        // that is over the grid.
+        // Distances are to cells that carry pressure: those of a small spot may be far from a centre of
+        // rotation that is over the grid.
         let outside = |[low, high]: [f64; 2], c: f64| (low - c).max(c - high).max(0.0);
         let nearest = outside(self.bounds[0], c[0]).hypot(outside(self.bounds[1], c[1]));
         let farthest = c[0].hypot(c[1]) + span + self.diagonal;
@@ -135,8 +135,8 @@ impl Cells {
         !(rounding <= ROUNDING) && !(nearest < FAR_DIAGONALS * self.diagonal)
     }
 
-    /// The [`jumps`] across the columns' lines in the row of cells in which `c` lies, and those across the rows'
-    /// lines in its column. They are zero outside the grid.
+    /// The [`jumps`] across the columns' lines in the row of cells in which `c` lies, and those across the
+    /// rows' lines in its column. They are zero outside the grid.
     fn strips(&self, c: [f64; 2]) -> [[f64; 3]; 2] {
         let (row, column) = (strip(&self.rows.at, c[1]), strip(&self.columns.at, c[0]));
         [(&self.columns, row, c[0]), (&self.rows, column, c[1])]

@@ -1,20 +1,20 @@
 //! Sums over a patch about many centres of rotation at once, one in every lane.
 //!
-//! With `(a, b)` from the centre of rotation to a place in the mesh, `a` depends on the column alone and `b` on the
-//! row. Terms of a column or row are therefore summed first and multiplied by `a` or `b` once.
+//! With `(a, b)` from the centre of rotation to a place in the mesh, `a` depends on the column alone and `b`
+//! on the row. Terms of a column or row are therefore summed first and multiplied by `a` or `b` once.
 
 use super::antiderivative::{Column, Row, asinh, distance, integrals, slopes};
 use crate::limit_surface::simd::{Block, LANES, vectorised};
 
-/// Places whose roots and logarithms are taken in loops of their own. The terms of a short loop do not wait for
-/// each other, so the processor computes several at a time.
+/// Places whose roots and logarithms are taken in loops of their own. The terms of a short loop do not wait
+/// for each other, so the processor computes several at a time.
 const TOGETHER: usize = 32;
 
 /// Centres of rotation, one in every lane.
 pub type Centres = [Block; 2];
 
-/// Weights in columns and rows, where they are not zero: the cells' shares at their centres, or the jumps of the
-/// pressure at their corners.
+/// Weights in columns and rows, where they are not zero: the cells' shares at their centres, or the jumps of
+/// the pressure at their corners.
 #[derive(Clone, Debug)]
 pub struct Mesh {
     x: Vec<f64>,
@@ -41,21 +41,21 @@ impl Mesh {
         mesh
     }
 
-    /// `sum w (R, a/R, b/R)`. Not for centres of rotation on or next to a cell's centre, where the cell may be at
-    /// rest.
+    /// `sum w (R, a/R, b/R)`. Not for centres of rotation on or next to a cell's centre, where the cell may
+    /// be at rest.
     pub fn points(&self, centres: &Centres) -> [Block; 3] {
         points(self, centres)
     }
 
-    /// `sum w y^b x^a`, `[b][a]`, for `a + b` up to `order`, with lengths times `scale`, and the length of their
-    /// rows.
+    /// `sum w y^b x^a`, `[b][a]`, for `a + b` up to `order`, with lengths times `scale`, and the length of
+    /// their rows.
     pub fn moments(&self, scale: f64, order: usize) -> (Vec<f64>, usize) {
         let width = (order + 1).next_multiple_of(LANES);
         (moments(self, scale, order, width), width)
     }
 
-    /// Whether `c` is nearer than `distance` to a place of the mesh in x and in y. Columns and rows are evenly
-    /// spaced.
+    /// Whether `c` is nearer than `distance` to a place of the mesh in x and in y. Columns and rows are
+    /// evenly spaced.
     pub fn is_next_to(&self, c: [f64; 2], distance: f64) -> bool {
         let near = |at: &[f64], c: f64| {
             let last = at.len() - 1;
@@ -65,8 +65,8 @@ impl Mesh {
         near(&self.x, c[0]) && near(&self.y, c[1])
     }
 
-    /// `sum w (I, Gx, Gy)` and `sum w (dGx/da, dGx/db, dGy/db)` of the [`antiderivative`](super::antiderivative),
-    /// with `sgn b ln(|b| + R)` in place of the `asinh`.
+    /// `sum w (I, Gx, Gy)` and `sum w (dGx/da, dGx/db, dGy/db)` of the
+    /// [`antiderivative`](super::antiderivative), with `sgn b ln(|b| + R)` in place of the `asinh`.
     pub fn corners(&self, centres: &Centres) -> [Block; 6] {
         corners(self, centres)
     }
@@ -111,7 +111,7 @@ vectorised! {
 vectorised! {
     fn points<V>(mesh: &Mesh, centres: &Centres) -> [Block; 3] {
         let centres = [V::load(&centres[0]), V::load(&centres[1])];
-        // a^2, and the sum of w/R, of every column.
+        // Of every column `a^2` and the sum of `w/R`.
         let mut columns = Vec::with_capacity(mesh.x.len());
         for x in &mesh.x {
             let a = V::splat(*x) - centres[0];

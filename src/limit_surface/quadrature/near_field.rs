@@ -1,12 +1,12 @@
-//! The cells around a centre of rotation in single precision: exact integrals over a window of cells that moves
-//! with the centre, from differences over their corners.
+//! The cells around a centre of rotation in single precision: exact integrals over a window of cells that
+//! moves with the centre, from differences over their corners.
 
 use super::antiderivative::{Column, Row, asinh, distance, integrals};
 use crate::limit_surface::simd::Number;
 use crate::number::real::{LANES, Real};
 
-/// Least distance from a centre of rotation to the centre of a cell outside the near field, in sides of a square
-/// with the cells' diagonal. Near fields of square cells have 5 x 5 of them.
+/// Least distance from a centre of rotation to the centre of a cell outside the near field, in sides of a
+/// square with the cells' diagonal. Near fields of square cells have 5 x 5 of them.
 const LEAST_REACH: f64 = 2.47;
 /// What is left out of the mean distance from a cell of share `w` at a distance of `R` sides is below
 /// `LEFT_OUT w/R^3` sides; of a line of cells beyond `R`, `LEFT_OUT w/R^2`.
@@ -29,9 +29,9 @@ pub struct NearField<T> {
 }
 
 impl NearField<f32> {
-    /// The near field for the rows `map` of cells of half sides `half`, with the largest share `largest` and the
-    /// torsional radius `radius`. None where double precision is as fast, or where the differences over the
-    /// corners lose too much.
+    /// The near field for the rows `map` of cells of half sides `half`, with the largest share `largest` and
+    /// the torsional radius `radius`. None where double precision is as fast, or where the differences over
+    /// the corners lose too much.
     pub fn new(map: &[&[f64]], half: [f64; 2], largest: f64, radius: f64) -> Option<Self> {
         let (nx, ny) = (map[0].len(), map.len());
         let side = std::f64::consts::SQRT_2 * half[0].hypot(half[1]);
@@ -120,7 +120,8 @@ impl<R: Real> Place<R> {
         (R::of(k as f64 - self.sides[axis] as f64) - self.inside[axis]) * R::of(2.0 * half[axis])
     }
 
-    /// `sum w (I, Gx, Gy)` of the cells in the near field, as in the [`antiderivative`](super::antiderivative).
+    /// `sum w (I, Gx, Gy)` of the cells in the near field, as in the
+    /// [`antiderivative`](super::antiderivative).
     #[inline(always)]
     pub fn integrals(&self, near: &NearField<R::Scalar>, half: [f64; 2], scratch: &mut Scratch<R>) -> [R; 3] {
         let zero = R::of(0.0);

@@ -1,7 +1,7 @@
 //! Sums about all nodes of a grid, of which the `bilinear` rule takes means, `docs/model.md` (90).
 //!
-//! They are a correlation of the pressure with distances and unit vectors that depend on the grid alone. It costs
-//! a third of sums about the nodes one by one on a grid of 61 x 61 cells.
+//! They are a correlation of the pressure with distances and unit vectors that depend on the offset between
+//! node and cell alone, so that no root is taken for a pair of them.
 
 use crate::limit_surface::simd::{rsqrt, vectorised};
 use crate::number::real::Real;
@@ -11,8 +11,8 @@ use crate::patch::Patch;
 /// Nodes of a row that are summed together at most, in two of the widest registers.
 const NODES: usize = 2 * crate::number::real::LANES;
 
-/// Sums of `w (R, a/R, b/R)` about every node, `[node row][node column]`, for shares `w` of the cells and lengths
-/// divided by `unit` [m].
+/// Sums of `w (R, a/R, b/R)` about every node, `[node row][node column]`, for shares `w` of the cells and
+/// lengths divided by `unit` [m].
 pub fn sums(patch: &Patch, unit: f64) -> Vec<[f64; 3]> {
     widest!(correlate::<f64>(&terms(patch, unit), patch))
 }
@@ -64,8 +64,8 @@ copies! {
         let (nx, ny, weights) = (patch.grid().nx, patch.grid().ny, patch.weights());
         let (width, nodes) = (2 * nx + NODES, 2 * R::LANES);
         let mut out = vec![[0.0; 3]; (nx + 1) * (ny + 1)];
-        // The parts of the map that are even and odd in y correlate with those of the terms alone. Each is a sum
-        // over half the rows of cells for half the rows of nodes.
+        // The parts of the map that are even and odd in y correlate with those of the terms alone. Each is a
+        // sum over half the rows of cells for half the rows of nodes.
         let mut even = vec![number(0.0); nx * ny.div_ceil(2)];
         let mut odd = even.clone();
         for (j, (even, odd)) in even.chunks_exact_mut(nx).zip(odd.chunks_exact_mut(nx)).enumerate() {

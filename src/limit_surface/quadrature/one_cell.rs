@@ -1,4 +1,5 @@
-//! The wrenches of the cells of a grid one by one, for tables of many maps and for radii that follow the pressure.
+//! The wrenches of the cells of a grid one by one, for tables of many maps and for radii that follow the
+//! pressure.
 
 use super::antiderivative::corner;
 use super::cell_series::CellSeries;
@@ -128,8 +129,8 @@ impl OneCell {
     }
 }
 
-/// `I`, `Gx` and `Gy` of the exact cells (see [`super::antiderivative`]) at the crossings of lines at `x` and at `y`,
-/// row by row.
+/// `I`, `Gx` and `Gy` of the [`antiderivative`](super::antiderivative) at the crossings of lines at `x` and
+/// at `y`, row by row.
 fn antiderivatives(x: &[f64], y: &[f64]) -> Vec<[f64; 3]> {
     let log = |lines: &[f64]| lines.iter().map(|a| a.abs().max(1e-300).ln()).collect::<Vec<_>>();
     let (log_x, log_y) = (log(x), log(y));

@@ -28,8 +28,8 @@ impl Points {
         sum(&self.x, &self.y, &self.w, twist, self.rest2(twist))
     }
 
-    /// The same, and the derivative of its opposite by the twist: the upper triangle `xx, xy, yy, xw, yw, ww` of
-    /// a symmetric matrix.
+    /// The same, and the derivative of its opposite by the twist: the upper triangle `xx, xy, yy, xw, yw, ww`
+    /// of a symmetric matrix.
     pub fn wrench_and_derivative(&self, twist: [f64; 3]) -> ([f64; 3], [f64; 6]) {
         let [fx, fy, tau, xx, xy, yy, xw, yw, ww] = sum_and_derivative(self, twist, self.rest2(twist));
         ([fx, fy, tau], [xx, xy, yy, xw, yw, ww])

@@ -1,10 +1,10 @@
 //! Sums for tables in single precision, with a centre of rotation in every lane.
 //!
-//! By `cells`, the integrals over the cells of the [`near_field`](super::near_field) around each centre of rotation
-//! are exact. The other cells are points with the first correction for their size: the mean of `f` over a cell of
-//! half sides `hx`, `hy` is `f + hx^2/6 f_xx + hy^2/6 f_yy + ...`. The near field is so large that what is left out
-//! is some 1e-6. A table of a random map takes a fifth of the time of one in double precision, an eighth on 61 x 61
-//! cells.
+//! By `cells`, the integrals over the cells of the [`near_field`](super::near_field) around each centre of
+//! rotation are exact. The other cells are points with the first correction for their size: the mean of `f`
+//! over a cell of half sides `hx`, `hy` is `f + hx^2/6 f_xx + hy^2/6 f_yy + ...`. The near field is so large
+//! that what is left out is some 1e-6. A table of a random map takes a fifth of the time of one in double
+//! precision, an eighth on 61 x 61 cells.
 
 use super::bilinear::{Bilinear, MAX_KEPT};
 use super::frame::Frame;
@@ -22,8 +22,8 @@ use crate::patch::Patch;
 const SMALLEST_TERM: f64 = 3e-6;
 /// How much the direction from a centre of rotation to a cell may lose to rounding, over the cell's share.
 const DIRECTION: f64 = 1e-6;
-/// Least torsional radius by the `bilinear` rule over the grid's diagonal. Below it the torques about the nodes
-/// nearly cancel.
+/// Least torsional radius by the `bilinear` rule over the grid's diagonal. Below it the torques about the
+/// nodes nearly cancel.
 const LEAST_RADIUS: f64 = 0.03;
 
 /// The limit surface of a patch, for tables in single precision.
@@ -146,7 +146,7 @@ impl Rotations for SinglePrecision<'_> {
             }
             (None, Rule::Points) => {
                 let mut out = self.wrenches(&centres);
-                // A cell at rest contributes nothing, and one that nearly is has a direction.
+                // A cell at rest contributes nothing, but one that is slightly faster has a direction.
                 for (c, out) in
                     centres.iter().zip(&mut out).filter(|(c, _)| self.mesh.is_next_to(**c, self.least_distance))
                 {
@@ -164,7 +164,7 @@ impl Rotations for SinglePrecision<'_> {
 /// A column of cells as seen from the centres of rotation.
 #[derive(Clone, Copy)]
 struct Column<R> {
-    /// Distance along x, its square, and times the place from the centre of pressure.
+    /// Distance `a` along x from the centre of rotation, its square, and `a` times the column's `x`.
     a: R,
     a2: R,
     xa: R,
@@ -179,9 +179,9 @@ mod far {
     pub const OBLONGS: usize = 2;
 }
 
-/// Sums over the cells of a row; with `NEAR`, without those in the near field, where `within` is one. With `F`,
-/// `G` the means of `1/R` that the arms `a`, `b` multiply, `w (a F, G, x a F)`, and for the moments of the
-/// cells' friction about their own centres `w (hx^2 b^2 + hy^2 a^2)/(3 R^3)`; of squares `w/R`, which the
+/// Sums over the cells of a row; with `NEAR`, without those in the near field, where `within` is one. With
+/// `F`, `G` the means of `1/R` that `a`, `b` multiply, these are `w (a F, G, x a F)`, and for the torques of
+/// the cells' friction about their own centres `w (hx^2 b^2 + hy^2 a^2)/(3 R^3)`; of squares `w/R`, which the
 /// caller multiplies by `h^2/3`. The means over a cell of half sides `hx`, `hy` are
 /// `F = 1/R + (hy^2/3 - hx^2/2)/R^3 - (hy^2 - hx^2)/2 a^2/R^5`, of squares `1/R - h^2/6/R^3`, and `G` alike.
 #[inline(always)]
@@ -248,7 +248,8 @@ copies! {
             let (mut start, mut any_near) = (0, false);
             for (j, (y, end)) in sheet.at[1].iter().zip(&sheet.end).enumerate() {
                 let b = R::of(*y) - c[1];
-                // No cell at no distance counts: it is in the near field, or another sum takes the place of this.
+                // No cell at no distance counts: it is in the near field, or another sum takes the place of
+                // this.
                 let b2 = b.fma(b, R::of(1e-12));
                 let cells = (&sheet.column[start..*end], &sheet.half_share[start..*end]);
                 let within = place.as_ref().map_or(zero, |p| p.within(1, j));
@@ -347,7 +348,8 @@ mod tests {
         let serves = |patch: &Patch| Rule::ALL.map(|rule| SinglePrecision::new(patch, rule).is_some());
         assert_eq!(serves(&checkered(0.02)), [true; 3]);
         assert_eq!(serves(&shape(Shape::Circle, 21)), [true; 3]);
-        // Few corners for so many cells; fewer corners than a near field; more nodes than are kept.
+        // By `cells`: few corners for so many cells; fewer corners than a near field. By `bilinear`: more
+        // nodes than are kept.
         assert_eq!(serves(&shape(Shape::Square, 41)), [true, true, false]);
         assert_eq!(serves(&shape(Shape::Circle, 5)), [true, true, false]);
         assert_eq!(serves(&shape(Shape::Circle, 129)), [true, false, false]);

@@ -1,5 +1,5 @@
-//! The numbers over which sums with roots and logarithms are written: sixteen in double precision side by side,
-//! or those of a [`Real`], exact to single precision.
+//! The numbers over which sums with roots and logarithms are written: sixteen in double precision side by
+//! side, or those of a [`Real`], exact to single precision.
 //!
 //! AVX-512 estimates roots and splits numbers into exponent and mantissa; elsewhere the compiler vectorises
 //! arrays. The two differ in the last places.
@@ -11,8 +11,8 @@ use crate::number::real::Real;
 
 /// What the antiderivatives of the `cells` rule need of a number.
 pub trait Number: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {
-    /// A square far below that of any distance between a corner of a cell and a centre of rotation. It takes the
-    /// place of zero under roots and logarithms.
+    /// A square far below that of any distance between a corner of a cell and a centre of rotation. It takes
+    /// the place of zero under roots and logarithms.
     const TINY: f64;
 
     fn splat(x: f64) -> Self;
