@@ -1,5 +1,5 @@
 // Coulomb wrenches of steady sliding, docs/model.md (88): every patch for every direction of motion.
-// Twins: src/limit_surface/points.rs, cells.rs, far.rs, and sample.rs for the bilinear rule.
+// Twins in src/limit_surface/quadrature: points.rs, cells.rs, cell_series.rs, bilinear.rs.
 // One invocation sums one slice of a patch's cells for one motion; the host adds the slices.
 
 override rule: u32;
@@ -26,7 +26,7 @@ struct Plate {
     // Columns and rows of the grid.
     nx: f32,
     ny: f32,
-    // Polynomials of src/limit_surface/far.rs, [order][power].
+    // Polynomials of src/limit_surface/quadrature/cell_series.rs, [order][power].
     spin: array<f32, SERIES>,
     along_x: array<f32, SERIES>,
     along_y: array<f32, SERIES>,
@@ -70,7 +70,7 @@ struct Mean {
     spin: f32,
 }
 
-// sum_n e^(n-1) p_n(q) for n from 1; far.rs: evaluate.
+// sum_n e^(n-1) p_n(q) for n from 1; cell_series.rs: evaluate.
 fn evaluate(s: ptr<function, array<f32, SERIES>>, e: f32, q: f32) -> f32 {
     let p1 = (*s)[0] + q * (*s)[1];
     let p2 = (*s)[5] + q * ((*s)[6] + q * (*s)[7]);

@@ -1,38 +1,31 @@
 //! Limit surfaces: the wrench of a patch in steady sliding as a function of the direction of its twist.
 //!
+//! Three parts. The surface of one patch, with its table, slip margins and fits, is in this folder;
+//! `quadrature` has the sums over cells that all of them are made from, and `batch` the tables of many maps
+//! on one grid.
+//!
 //! Equation numbers are those of Waltersson & Karayiannidis, *Planar Friction Modelling with LuGre Dynamics
 //! and Limit Surfaces*.
 
-mod arms;
-mod basis;
-mod bilinear;
-mod cells;
-mod centres;
-mod far;
+mod batch;
+mod directions;
 mod file;
 mod fit;
-mod folded;
-mod lanes;
-mod lattice;
-mod moments;
-mod newton;
-mod points;
-mod query;
-mod rule;
-mod sample;
-mod single;
+mod margin;
+mod nodes;
+mod quadrature;
+mod radius_basis;
+mod simd;
+mod surface;
 mod symmetry;
 mod table;
-mod vector;
-mod window;
-#[cfg(target_arch = "x86_64")]
-mod zmm;
 
-pub use basis::Basis;
-pub(crate) use far::{Far, ORDERS};
+pub use batch::Basis;
 pub use fit::{Ellipsoid, FitError, Quartic};
-pub use query::Margin;
-pub use rule::Rule;
-pub use sample::Surface;
+pub use margin::Margin;
+pub use nodes::MAX_N_LS;
+pub use quadrature::Rule;
+pub(crate) use quadrature::{CellSeries, ORDERS};
+pub use surface::Surface;
 pub(crate) use symmetry::Symmetry;
-pub use table::{DEFAULT_N_LS, LookUp, MAX_N_LS, Passivity, Table};
+pub use table::{DEFAULT_N_LS, LookUp, Passivity, Table};

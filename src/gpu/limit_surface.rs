@@ -15,7 +15,7 @@ use super::layout::{Batch, Cell, Load, Motion, Plate, Slice};
 use super::pipeline::{Access, Pipeline};
 use super::shader::{SLICE, SURFACE_WORKGROUP, surface_source};
 use crate::error::{EngineError, ParameterError};
-use crate::limit_surface::{Far, MAX_N_LS, Rule, Symmetry, Table};
+use crate::limit_surface::{CellSeries as Far, MAX_N_LS, Rule, Symmetry, Table};
 use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
 

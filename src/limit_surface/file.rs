@@ -8,8 +8,8 @@ use npyz::WriterBuilder;
 use serde::{Deserialize, Serialize};
 use zip::write::{SimpleFileOptions, ZipWriter};
 
-use super::arms::Arms;
-use super::rule::Rule;
+use super::quadrature::Rule;
+use super::radius_basis::RadiusBasis;
 use super::table::Table;
 use crate::disk::FirstError;
 use crate::error::PatchError;
@@ -127,7 +127,7 @@ impl Table {
         }
         let h = flat.chunks_exact(3).map(|h| [h[0], h[1], h[2]]).collect();
         let (n_ls, at_origin, is_single) = (metadata.n_ls, metadata.at_origin, metadata.single_precision);
-        Ok(Self { rule, n_ls, patch, at_origin, radius, is_single, h, arms: Arms::default() })
+        Ok(Self { rule, n_ls, patch, at_origin, radius, is_single, h, radius_basis: RadiusBasis::default() })
     }
 }
 

@@ -1,14 +1,15 @@
-//! Compact stand-ins for a limit surface, with the error they make.
+//! Ellipsoids and quartics in place of a limit surface, and the errors that they make.
 //!
 //! Lengths are divided by the surface's radius `r`: loads are `(fx, fy, tau/r)/(mu f_N)`, twists
 //! `(vx, vy, r w)`.
 
 use nalgebra::{DMatrix, DVector, Dyn, Matrix3, OMatrix, SMatrix, SVector, U15, Vector3};
 
-use super::sample::Surface;
+use super::directions::sphere;
+use super::surface::Surface;
 use crate::planar::{Twist, Wrench};
 
-/// How a stand-in differs from the surface, over twists spread evenly over all directions.
+/// How a fit differs from the surface, over twists spread evenly over all directions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FitError {
     /// Largest distance of the wrenches `(fx, fy, tau/r)/(mu f_N)`, over the length of the exact one [-].
@@ -185,18 +186,6 @@ fn monomials(f: &Vector3<f64>) -> (Vector15, SMatrix<f64, 15, 3>) {
 /// Twists by which fits are made and judged.
 const DIRECTIONS: usize = 400;
 
-/// `n` directions spread evenly over the sphere (a Fibonacci spiral); the first half is the upper half.
-pub(super) fn sphere(n: usize) -> Vec<Vector3<f64>> {
-    let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
-    let point = |k: usize| {
-        let z: f64 = 1.0 - (2 * k + 1) as f64 / n as f64;
-        let rho = (1.0 - z * z).sqrt();
-        let (sin, cos) = (golden * k as f64).sin_cos();
-        Vector3::new(rho * cos, rho * sin, z)
-    };
-    (0..n).map(point).collect()
-}
-
 fn physical(v: &Vector3<f64>, radius: f64) -> Twist {
     Twist::new(v.x, v.y, if radius > 0.0 { v.z / radius } else { 0.0 })
 }
@@ -208,7 +197,7 @@ fn normalised(w: Wrench, radius: f64) -> Vector3<f64> {
 fn error(surface: &Surface, fit: impl Fn(Twist) -> Wrench) -> FitError {
     let radius = surface.radius();
     let mut error = FitError { max: 0.0, rms: 0.0, max_angle: 0.0, rms_angle: 0.0 };
-    // Not the directions of the fit.
+    // Other directions than those of the fit.
     let judged = sphere(DIRECTIONS + 37);
     for v in &judged {
         let exact = normalised(surface.coulomb(physical(v, radius)), radius);
@@ -238,7 +227,8 @@ fn non_negative(g: &DMatrix<f64>, b: &DVector<f64>) -> DVector<f64> {
         active.push(best);
         loop {
             let gram = DMatrix::from_fn(active.len(), active.len(), |i, j| {
-                // A trace of ridge: the space of quartics has 15 dimensions, fewer than the directions.
+                // The space of quartics has 15 dimensions, fewer than there are directions, so that the
+                // matrix may be singular.
                 g[(active[i], active[j])] * if i == j { 1.0 + 1e-12 } else { 1.0 }
             });
             let rhs = DVector::from_fn(active.len(), |i, _| b[active[i]]);
@@ -247,7 +237,7 @@ fn non_negative(g: &DMatrix<f64>, b: &DVector<f64>) -> DVector<f64> {
                 active.iter().zip(solved.iter()).for_each(|(k, x)| c[*k] = *x);
                 break;
             }
-            // Back to the first bound on the way, and drop what reached it.
+            // Step back to the first bound on the way, and drop the terms that reached it.
             let share = active
                 .iter()
                 .zip(solved.iter())

@@ -1,23 +1,23 @@
-//! Mirror symmetries of a pressure map: some directions of its table, and all the others as their images.
+//! Mirror symmetries of a pressure map, by which some directions of its table give all others.
 //!
 //! A map that is its own mirror image has `W(M v) = M W(v)`, with `M` the mirror image of planar vectors, and
-//! minus one for rotations and torques. Friction is odd, so that turning `M v` round leaves the rotation as
-//! it was and turns the translation: of a direction `theta` of the velocity it makes `gamma - theta`, and of
-//! the force its mirror image in the line at `gamma/2`; the torque is the same.
+//! minus one for rotations and torques. Friction is odd, so that `-M v` has the same rotation as `v` and the
+//! opposite of its mirrored translation. The direction `theta` of the velocity becomes `gamma - theta`, the
+//! force its mirror image in the line at `gamma/2`, and the torque is the same.
 
 use std::ops::Range;
 
-use super::rule::Rule;
+use super::quadrature::Rule;
 use crate::patch::{Grid, Patch};
 
 /// Which of the mirror images that keep a grid's lines leave a map as it is: bit `k` for `gamma = k pi/2`.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Symmetry(u8);
 
-/// A direction of a table, as the image of one that is asked for.
+/// A direction of a table as the image of one whose wrenches are computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Image {
-    /// Which of those that are asked for.
+    /// Which of those that are computed.
     pub of: usize,
     /// The matrix of its force; entries are 0, 1 and -1.
     force: [[f64; 2]; 2],
@@ -32,8 +32,8 @@ impl Image {
 }
 
 impl Symmetry {
-    /// The symmetries of `patch` about the middle of its cells with pressure, to the last bit; by the
-    /// `bilinear` rule, which knows where the grid ends, of the grid too.
+    /// The exact symmetries of `patch` about the middle of its cells with pressure. By the `bilinear` rule,
+    /// which depends on where the grid ends, they are those of the grid, too.
     pub fn of(patch: &Patch, rule: Rule) -> Self {
         let Grid { nx, ny, dx, dy } = *patch.grid();
         let [columns, rows] = patch.loaded();
@@ -55,8 +55,8 @@ impl Symmetry {
         Self(found.iter().enumerate().map(|(k, found)| u8::from(*found) << k).sum())
     }
 
-    /// The directions that a table of resolution `n_ls` has to ask for, and every direction's image, by
-    /// number.
+    /// The numbers of the directions that a table of resolution `n_ls` computes, and all directions as images
+    /// of these.
     pub fn images(self, n_ls: usize) -> (Vec<usize>, Vec<Image>) {
         let (mut asked, mut images) = (Vec::new(), vec![None; 4 * n_ls]);
         for first in 0..4 * n_ls {
@@ -114,7 +114,7 @@ mod tests {
     const DIAGONAL: Mirror = |x, y| (y, x);
     const ANTI: Mirror = |x, y| (-y, -x);
 
-    /// Every table node against the wrench of its twist, which knows of no symmetry.
+    /// Every table node against the wrench of its twist, which uses no symmetry.
     #[test]
     fn images_are_the_wrenches_of_their_twists() {
         let square = |n| Grid::new(n, n, 0.001 * n as f64, 0.001 * n as f64).unwrap();
@@ -134,7 +134,7 @@ mod tests {
             let patch = map(grid, mirrors);
             for rule in [Rule::Points, Rule::Bilinear, Rule::Cells] {
                 assert_eq!(Symmetry::of(&patch, rule).images(7).0.len(), asked, "{} mirrors", mirrors.len());
-                // Of the finer table all rings far out come from moments.
+                // All far rings of the finer table come from a multipole expansion.
                 for n_ls in [1, 7, 40] {
                     let (surface, table) = (Surface::new(&patch, rule), Table::new(&patch, rule, n_ls).unwrap());
                     for (k, h) in table.nodes().iter().enumerate() {

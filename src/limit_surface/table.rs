@@ -1,29 +1,20 @@
 //! The table of a limit surface and its look-up (`docs/model.md`, section 7.4).
 
-use std::f64::consts::{PI, TAU};
+use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
 use rayon::prelude::*;
 
-use super::arms::Arms;
-use super::bilinear::MAX_LATTICE;
-use super::folded;
-use super::lattice::Kernel;
-use super::moments::Moments;
-use super::rule::Rule;
-use super::sample::Surface;
-use super::single::Single;
-use super::symmetry::{Image, Symmetry};
+use super::nodes::{Angles, directions, nodes, set_without_extent, twist};
+use super::quadrature::{Rotations, Rule, SinglePrecision};
+use super::radius_basis::RadiusBasis;
+use super::surface::Surface;
+use super::symmetry::Image;
 use crate::error::ParameterError;
 use crate::patch::Patch;
 use crate::planar::Twist;
 
 /// The default resolution `N_ls`.
 pub const DEFAULT_N_LS: usize = 20;
-/// The finest table.
-pub const MAX_N_LS: usize = 1000;
-
-/// Centres of rotation that are worth the moments; sums over the cells about fewer take less time.
-const MOMENTS_SERVE: usize = 100;
 
 /// A limit surface on a grid of twist directions: `4 N_ls + 1` nodes over `theta` and `N_ls + 1` over `phi`.
 ///
@@ -46,16 +37,7 @@ pub struct Table {
     pub(super) radius: f64,
     pub(super) is_single: bool,
     pub(super) h: Vec<[f64; 3]>,
-    pub(super) arms: Arms,
-}
-
-/// The nodes of a patch without extent, [`Table`] row by row: whatever it spins, its force opposes the
-/// velocity.
-fn point(h: &mut [[f64; 3]], directions: &[[f64; 2]]) {
-    let width = directions.len() / 4 + 1;
-    for (row, [cos, sin]) in h.chunks_exact_mut(width).zip(directions) {
-        row[1..].fill([-cos, -sin, 0.0]);
-    }
+    pub(super) radius_basis: RadiusBasis,
 }
 
 /// A look-up: the normalised wrench and how it changes with the table's angles.
@@ -88,7 +70,7 @@ impl Table {
     /// The table of `patch` by `rule` with resolution `n_ls`.
     ///
     /// # Errors
-    /// `n_ls` of zero or above [`MAX_N_LS`].
+    /// `n_ls` of zero or above [`MAX_N_LS`](super::MAX_N_LS).
     pub fn new(patch: &Patch, rule: Rule, n_ls: usize) -> Result<Self, ParameterError> {
         Self::of(&Surface::new(patch, rule), n_ls)
     }
@@ -110,71 +92,46 @@ impl Table {
     /// # Errors
     /// As [`Table::new`].
     pub fn single(patch: &Patch, rule: Rule, n_ls: usize) -> Result<Self, ParameterError> {
-        let angles = Angles::new(n_ls)?;
-        Ok(Self::in_single(patch, rule, None, &angles))
+        Ok(Self::in_single(patch, rule, &Angles::new(n_ls)?))
     }
 
-    fn in_single(patch: &Patch, rule: Rule, sums: Option<Vec<[f64; 3]>>, angles: &Angles) -> Self {
-        match Single::new(patch, rule, sums) {
+    fn in_single(patch: &Patch, rule: Rule, angles: &Angles) -> Self {
+        match SinglePrecision::new(patch, rule) {
             Some(single) => Self::at(&single, angles),
             None => Self::at(&Surface::new(patch, rule), angles),
         }
     }
 
-    fn at(surface: &impl Rotations, Angles { directions, tangents }: &Angles) -> Self {
-        let (n_ls, radius) = (tangents.len() - 1, surface.radius());
-        let normal = |[fx, fy, tau]: [f64; 3]| [fx, fy, if radius > 0.0 { tau / radius } else { 0.0 }];
-        let mut h = vec![[0.0; 3]; (4 * n_ls + 1) * (n_ls + 1)];
-        let (asked, images) = Symmetry::of(surface.patch(), surface.rule()).images(n_ls);
-        let asked: Vec<[f64; 2]> = asked.into_iter().map(|i| directions[i]).collect();
-        // Rings of centres of rotation: far ones from moments that serve them all, the others from sums.
-        let distances: Vec<f64> = tangents.iter().map(|tangent| radius * tangent).collect();
-        let served = |j: usize| (n_ls - j) * asked.len() >= MOMENTS_SERVE;
-        let moments = (1..n_ls).find_map(|j| if served(j) { Some((j, surface.moments(distances[j])?)) } else { None });
-        let first = moments.as_ref().map_or(n_ls, |(j, _)| *j);
-        let centre = |d: f64, [cos, sin]: [f64; 2]| [-sin * d, cos * d];
-        let mut centres = Vec::with_capacity((first - 1) * asked.len());
-        for d in &distances[1..first] {
-            centres.extend(asked.iter().map(|direction| centre(*d, *direction)));
-        }
-        // Moments stand for the sum over the cells, which over the grid the `bilinear` rule replaces.
-        let (near, mut over) = (centres.len(), Vec::new());
-        for (j, d) in (first..n_ls).zip(&distances[first..]) {
-            for (i, direction) in asked.iter().enumerate() {
-                let c = centre(*d, *direction);
-                if surface.is_mean(c) {
-                    over.push((j - 1) * asked.len() + i);
-                    centres.push(c);
-                }
-            }
-        }
-        let mut rings = surface.rotations(&centres);
-        let means = rings.split_off(near);
-        if let Some((_, (moments, unit))) = &moments {
-            for d in &distances[first..n_ls] {
-                rings.extend(moments.ring(d / unit, &asked).into_iter().map(|[fx, fy, tau]| [fx, fy, tau * unit]));
-            }
-        }
-        over.into_iter().zip(means).for_each(|(k, mean)| rings[k] = mean);
-        for (j, ring) in (1..).zip(rings.chunks(asked.len())) {
-            fill(&mut h[j..], n_ls, images.iter().map(|image| normal(image.wrench(ring[image.of]))));
-        }
-        if radius > 0.0 {
-            fill(&mut h[n_ls..], n_ls, directions.iter().map(|[cos, sin]| [-cos, -sin, 0.0]));
-        }
-        if radius == 0.0 {
-            point(&mut h, directions);
-        }
-        // phi = 0 is one twist, and theta = 2 pi repeats theta = 0.
-        let spin = normal(surface.spin());
-        (0..4 * n_ls).for_each(|i| h[i * (n_ls + 1)] = spin);
-        h.copy_within(..=n_ls, 4 * n_ls * (n_ls + 1));
-        let (patch, is_single) = (surface.patch().clone(), surface.is_single());
-        Self { rule: surface.rule(), n_ls, patch, at_origin: false, radius, is_single, h, arms: Arms::default() }
+    fn at(surface: &impl Rotations, angles: &Angles) -> Self {
+        let (patch, h) = (surface.patch().clone(), nodes(surface, angles));
+        Self::about_cop(patch, surface.rule(), angles.n_ls(), surface.is_single(), surface.radius(), h)
     }
 
-    /// The table of a patch from the normalised wrenches of [`Table::motions`], of which all directions are
-    /// `images`.
+    /// The table about the centre of pressure whose nodes are `h`.
+    fn about_cop(patch: Patch, rule: Rule, n_ls: usize, is_single: bool, radius: f64, h: Vec<[f64; 3]>) -> Self {
+        Self { rule, n_ls, patch, at_origin: false, radius, is_single, h, radius_basis: RadiusBasis::default() }
+    }
+
+    /// [`Table::new`] of many patches, in parallel.
+    ///
+    /// # Errors
+    /// As [`Table::new`].
+    pub fn batch(patches: &[Patch], rule: Rule, n_ls: usize) -> Result<Vec<Self>, ParameterError> {
+        let angles = Angles::new(n_ls)?;
+        Ok(patches.par_iter().map(|patch| Self::at(&Surface::new(patch, rule), &angles)).collect())
+    }
+
+    /// [`Table::single`] of many patches, in parallel.
+    ///
+    /// # Errors
+    /// As [`Table::new`].
+    pub fn batch_single(patches: &[Patch], rule: Rule, n_ls: usize) -> Result<Vec<Self>, ParameterError> {
+        let angles = Angles::new(n_ls)?;
+        Ok(patches.par_iter().map(|patch| Self::in_single(patch, rule, &angles)).collect())
+    }
+
+    /// The table of a patch from the normalised wrenches of [`Table::motions`]. The wrenches of all
+    /// directions are `images` of these.
     pub(crate) fn of_motions(
         patch: &Patch,
         rule: Rule,
@@ -190,53 +147,23 @@ impl Table {
             h.extend(wrenches[1 + image.of * n_ls..][..n_ls].iter().map(|wrench| image.wrench(*wrench)));
         }
         if radius == 0.0 {
-            let direction = |i| twist(n_ls, 1.0, i, n_ls);
-            let directions: Vec<[f64; 2]> = (0..4 * n_ls).map(direction).map(|v| [v.vx, v.vy]).collect();
-            point(&mut h, &directions);
+            set_without_extent(&mut h, &directions(n_ls));
         }
         h.extend_from_within(..=n_ls);
-        Self { rule, n_ls, patch: patch.clone(), at_origin: false, radius, is_single, h, arms: Arms::default() }
+        Self::about_cop(patch.clone(), rule, n_ls, is_single, radius, h)
     }
 
-    /// The directions `(vx/r, vy/r, w)` of a table at the `asked` ones of its `theta`: the spin, which all
-    /// `phi = 0` share, then `[theta][phi]` without it.
+    /// The directions `(vx/r, vy/r, w)` of a table's nodes with the `asked` numbers of `theta`: first the
+    /// rotation that all `theta` share at `phi = 0`, then the others as `[theta][phi]`.
     pub(crate) fn motions(n_ls: usize, asked: &[usize]) -> impl Iterator<Item = [f64; 3]> {
         let nodes = asked.iter().copied().flat_map(move |i| (1..=n_ls).map(move |j| (i, j)));
         [(0, 0)].into_iter().chain(nodes).map(move |(i, j)| twist(n_ls, 1.0, i, j).to_array())
     }
 
-    /// The tables of many patches, in parallel; patches on the first one's grid share what depends on the
-    /// grid alone. They are those of [`Table::new`], but for rounding by the `bilinear` rule: there the nodes
-    /// of many maps are one matrix product.
-    ///
-    /// # Errors
-    /// As [`Table::new`].
-    pub fn batch(patches: &[Patch], rule: Rule, n_ls: usize) -> Result<Vec<Self>, ParameterError> {
-        let angles = Angles::new(n_ls)?;
-        Ok(Surface::each(patches, rule, |surface| Self::at(&surface, &angles)))
-    }
-
-    /// [`Table::batch`] in single precision, as [`Table::single`]. By the `bilinear` rule a table may differ
-    /// by rounding from the one alone, and with how many others share its grid; one at the edge of what
-    /// single precision serves may be made in double.
-    ///
-    /// # Errors
-    /// As [`Table::new`].
-    pub fn batch_single(patches: &[Patch], rule: Rule, n_ls: usize) -> Result<Vec<Self>, ParameterError> {
-        let angles = Angles::new(n_ls)?;
-        let of = |patch: &Patch, sums: Option<_>| Self::in_single(patch, rule, sums, &angles);
-        let shared = patches.first().map(Patch::grid).filter(|g| rule == Rule::Bilinear && g.len() <= MAX_LATTICE);
-        let Some(grid) = shared else {
-            return Ok(patches.par_iter().map(|patch| of(patch, None)).collect());
-        };
-        let kernel = Kernel::single(grid);
-        Ok(folded::each(patches, grid, |maps| kernel.correlate_all(maps), of))
-    }
-
     /// The torsional radius [m] by this table's rule of a `patch` whose map follows the normal force, on a
     /// grid of the shape of the table's; none of other patches.
     pub(crate) fn radius_under(&self, patch: &Patch) -> Option<f64> {
-        self.arms.radius(patch, self.patch.grid(), self.rule)
+        self.radius_basis.radius(patch, self.patch.grid(), self.rule)
     }
 
     /// The normalised wrench of a twist `(vx, vy, w)` [m/s, m/s, rad/s] at the [centre](Table::centre) of a
@@ -258,24 +185,24 @@ impl Table {
     pub fn look_up(&self, v_s: [f64; 3]) -> LookUp {
         let [vx, vy, z] = v_s;
         let vt = vx.hypot(vy);
-        let sign = if z < 0.0 { -1.0 } else { 1.0 };
+        // The table has the directions with w >= 0; the others are their opposites.
+        let (sign, turn) = if z < 0.0 { (-1.0, PI) } else { (1.0, 0.0) };
         let phi = vt.atan2(z.abs());
-        let theta = (vy.atan2(vx) + if z < 0.0 { PI } else { 0.0 }).rem_euclid(TAU);
+        let theta = (vy.atan2(vx) + turn).rem_euclid(TAU);
+        // The cell (i, j) of the table, and the place (s, t) inside it.
         let n = self.n_ls as f64;
-        let (p, q) = (theta / (PI / 2.0) * n, phi / (PI / 2.0) * n);
-        let i = (p as usize).min(4 * self.n_ls - 1);
-        let j = (q as usize).min(self.n_ls - 1);
+        let (p, q) = (theta / FRAC_PI_2 * n, phi / FRAC_PI_2 * n);
+        let (i, j) = ((p as usize).min(4 * self.n_ls - 1), (q as usize).min(self.n_ls - 1));
         let (s, t) = (p - i as f64, q - j as f64);
         let row = &self.h[i * (self.n_ls + 1) + j..];
         let (a, b, c, d) = (row[0], row[1], row[self.n_ls + 1], row[self.n_ls + 2]);
         let mean = |k: usize| (1.0 - s) * ((1.0 - t) * a[k] + t * b[k]) + s * ((1.0 - t) * c[k] + t * d[k]);
-        let per_step = sign * 2.0 * n / PI;
+        let per_step = sign * n / FRAC_PI_2;
         let along_phi = |k: usize| per_step * ((1.0 - s) * (b[k] - a[k]) + s * (d[k] - c[k]));
         let along_theta = |k: usize| per_step * ((1.0 - t) * (c[k] - a[k]) + t * (d[k] - b[k]));
-        let speed = vt.hypot(z);
         let (dphi, dtheta) = if vt > 0.0 {
-            // From directions, because the square of a small speed underflows.
-            let (ex, ey) = (vx / vt, vy / vt);
+            // Quotients come first, because the square of a small speed underflows.
+            let (ex, ey, speed) = (vx / vt, vy / vt, vt.hypot(z));
             let k = z.abs() / speed / speed;
             ([k * ex, k * ey, -sign * (vt / speed) / speed], [-ey / vt, ex / vt, 0.0])
         } else {
@@ -377,65 +304,4 @@ impl Table {
     pub const fn radius(&self) -> f64 {
         self.radius
     }
-}
-
-/// What tables are made from: unit Coulomb wrenches `(fx, fy, tau)` [-, -, m] for rotations with w > 0 about
-/// centres [m] from the centre of pressure, by a rule.
-pub(super) trait Rotations {
-    fn patch(&self) -> &Patch;
-    fn rule(&self) -> Rule;
-    /// Whether the sums are in single precision.
-    fn is_single(&self) -> bool;
-    /// Torsional radius [m].
-    fn radius(&self) -> f64;
-    /// The wrench of the rotation about the centre of pressure.
-    fn spin(&self) -> [f64; 3];
-    /// Whether the wrench of the rotation about `c` is the mean of four of the `bilinear` rule, and not the
-    /// sum over the cells: whether `c` is over the grid.
-    fn is_mean(&self, c: [f64; 2]) -> bool;
-    /// Moments for the sums about centres of rotation far away, of which `closest` [m] is the first, and
-    /// their unit of length [m].
-    fn moments(&self, closest: f64) -> Option<(Moments, f64)>;
-    /// The wrenches of many rotations.
-    fn rotations(&self, centres: &[[f64; 2]]) -> Vec<[f64; 3]>;
-}
-
-/// Writes the wrenches of one `phi`, from the node of `theta` = 0 on.
-fn fill(nodes: &mut [[f64; 3]], n_ls: usize, ring: impl Iterator<Item = [f64; 3]>) {
-    nodes.iter_mut().step_by(n_ls + 1).zip(ring).for_each(|(node, wrench)| *node = wrench);
-}
-
-/// Sines and cosines of a table's nodes.
-#[derive(Clone, Debug)]
-pub(super) struct Angles {
-    /// `(cos theta, sin theta)`, below a full turn.
-    pub directions: Vec<[f64; 2]>,
-    /// `tan phi`: distances of the centres of rotation over the radius.
-    pub tangents: Vec<f64>,
-}
-
-impl Angles {
-    pub fn new(n_ls: usize) -> Result<Self, ParameterError> {
-        if n_ls == 0 || n_ls > MAX_N_LS {
-            return Err(ParameterError::new("n_ls", n_ls, format!("1 to {MAX_N_LS}")));
-        }
-        let directions = (0..4 * n_ls).map(|i| twist(n_ls, 1.0, i, n_ls)).map(|v| [v.vx, v.vy]).collect();
-        let tangents = (0..=n_ls).map(|j| twist(n_ls, 1.0, 0, j)).map(|v| v.vx / v.w).collect();
-        Ok(Self { directions, tangents })
-    }
-
-    pub const fn n_ls(&self) -> usize {
-        self.tangents.len() - 1
-    }
-}
-
-fn twist(n_ls: usize, radius: f64, i: usize, j: usize) -> Twist {
-    // Whole quarter turns are exact, so that translation has no rotation left.
-    let angle = |k: usize| -> (f64, f64) {
-        let (quarter, rest) = (k / n_ls % 4, k % n_ls);
-        let (sin, cos) = (rest as f64 * PI / (2 * n_ls) as f64).sin_cos();
-        [(sin, cos), (cos, -sin), (-sin, -cos), (-cos, sin)][quarter]
-    };
-    let ((sin, cos), (sin_phi, cos_phi)) = (angle(i), angle(j));
-    Twist::new(radius * cos * sin_phi, radius * sin * sin_phi, cos_phi)
 }

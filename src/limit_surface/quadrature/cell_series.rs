@@ -1,5 +1,5 @@
-//! The mean of a cell's friction, far from the centre of rotation, as a series in its size, `docs/model.md`
-//! (97).
+//! The mean of the friction of a cell that is far from the centre of rotation, as a series in its size,
+//! `docs/model.md` (97).
 //!
 //! The mean of `R` over a cell of half sides `h`, `k` is
 //! `sum h^2i k^2j / ((2i+1)! (2j+1)!) d^(2i+2j) R / dx^2i dy^2j = sum_n R^(1-2n) A_n(a^2/R^2)`; the means of
@@ -9,19 +9,19 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use super::lanes::{Block, LANES, rsqrt, total, vectorised};
 use super::points::Points;
+use crate::limit_surface::simd::{Block, LANES, rsqrt, total, vectorised};
 
-/// Orders kept: the first one left out is `(half diagonal / R)^10`.
+/// Orders of the series. The first one left out is `(half diagonal / R)^10`.
 pub const ORDERS: usize = 4;
 
 /// Polynomials in `a^2/R^2` of every order but the zeroth, lowest power first.
 type Series = [[f64; ORDERS + 1]; ORDERS];
 
-/// Series of a cell of one size.
+/// The series of cells of one size.
 #[derive(Clone, Copy, Debug)]
-pub struct Far {
-    /// `2n A_n`: the moment of the friction about the cell's own centre.
+pub struct CellSeries {
+    /// `2n A_n`, the torque of the friction about the cell's own centre.
     spin: Series,
     /// Relative correction of the mean of `a/R`.
     x: Series,
@@ -46,7 +46,8 @@ fn derivative(terms: &Terms, axis: usize) -> Terms {
     out
 }
 
-/// Coefficients in `q = a^2/R^2` of terms whose powers of `a` and `b` are even but for one factor `a` or `b`.
+/// Coefficients in `q = a^2/R^2` of terms whose powers of `a` and `b` are even except for one factor `a` or
+/// `b`.
 fn polynomial(terms: &Terms, scale: f64, into: &mut [f64; ORDERS + 1]) {
     for (&(i, j, _), &c) in terms {
         // q^(i/2) (1 - q)^(j/2)
@@ -61,8 +62,7 @@ fn polynomial(terms: &Terms, scale: f64, into: &mut [f64; ORDERS + 1]) {
 /// Two powers, and the coefficients of three sums by order.
 type Term = (i32, i32, [[f64; ORDERS + 1]; 3]);
 
-/// The polynomials of the spin, `a/R` and `b/R` for `h^2i k^2j`, with their order; they are the same for all
-/// cells.
+/// The polynomials of the spin, `a/R` and `b/R` for `h^2i k^2j`. They are the same for all cells.
 static TERMS: LazyLock<Vec<Term>> = LazyLock::new(|| {
     let odd_factorial = |n: i32| (1..=2 * n + 1).map(f64::from).product::<f64>();
     let of_powers = |(i, j): (i32, i32)| {
@@ -79,16 +79,16 @@ static TERMS: LazyLock<Vec<Term>> = LazyLock::new(|| {
     (1..=ORDERS as i32).flat_map(|n| (0..=n).map(move |i| (i, n - i))).map(of_powers).collect()
 });
 
-impl Far {
+impl CellSeries {
     pub fn new(hx: f64, hy: f64) -> Self {
-        let mut far = Self { spin: Series::default(), x: Series::default(), y: Series::default() };
+        let mut new = Self { spin: Series::default(), x: Series::default(), y: Series::default() };
         for (i, j, polynomials) in &*TERMS {
             let (order, scale) = ((i + j - 1) as usize, hx.powi(2 * i) * hy.powi(2 * j));
-            for (series, polynomial) in [&mut far.spin, &mut far.x, &mut far.y].into_iter().zip(polynomials) {
+            for (series, polynomial) in [&mut new.spin, &mut new.x, &mut new.y].into_iter().zip(polynomials) {
                 series[order].iter_mut().zip(polynomial).for_each(|(c, p)| *c += scale * p);
             }
         }
-        far
+        new
     }
 
     /// The polynomials of the spin, of the mean of `a/R` and of that of `b/R`.
@@ -96,8 +96,8 @@ impl Far {
         [&self.spin, &self.x, &self.y]
     }
 
-    /// Unit wrenches of the cell about its own centre for the rotations with w > 0 about `c` from there, a
-    /// lane each.
+    /// Unit wrenches of the cell about its own centre for the rotations with w > 0 about `c` from there, one
+    /// in every lane.
     pub fn about(&self, c: &[Block; 2]) -> [Block; 3] {
         about(self, c)
     }
@@ -119,8 +119,8 @@ fn evaluate(s: &Series, e: f64, q: f64) -> f64 {
 }
 
 vectorised! {
-    fn sum(far: &Far, points: &Points, twist: [f64; 3]) -> [f64; 3] {
-        let ([ux, uy, uw], Far { spin, x: along_x, y: along_y }) = (twist, *far);
+    fn sum(cell: &CellSeries, points: &Points, twist: [f64; 3]) -> [f64; 3] {
+        let ([ux, uy, uw], CellSeries { spin, x: along_x, y: along_y }) = (twist, *cell);
         let mut sums = [[0.0; LANES]; 3];
         for ((x, y), w) in points.x.iter().zip(&points.y).zip(&points.w) {
             for i in 0..LANES {
@@ -140,16 +140,16 @@ vectorised! {
 }
 
 vectorised! {
-    fn about(far: &Far, c: &[Block; 2]) -> [Block; 3] {
+    fn about(cell: &CellSeries, c: &[Block; 2]) -> [Block; 3] {
         let mut out = [[0.0; LANES]; 3];
         for i in 0..LANES {
             let (vx, vy) = (c[1][i], -c[0][i]);
             let turn = rsqrt(vx * vx + vy * vy);
             let (nx, ny, e) = (vx * turn, vy * turn, turn * turn);
             let q = ny * ny;
-            out[0][i] = -nx * (1.0 + e * evaluate(&far.y, e, q));
-            out[1][i] = -ny * (1.0 + e * evaluate(&far.x, e, q));
-            out[2][i] = -turn * evaluate(&far.spin, e, q);
+            out[0][i] = -nx * (1.0 + e * evaluate(&cell.y, e, q));
+            out[1][i] = -ny * (1.0 + e * evaluate(&cell.x, e, q));
+            out[2][i] = -turn * evaluate(&cell.spin, e, q);
         }
         out
     }

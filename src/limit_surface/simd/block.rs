@@ -1,17 +1,13 @@
-//! Sums over cells that the compiler turns into vector instructions.
-//!
-//! Numbers come in blocks; a sum is a plain loop over the numbers of a block into as many partial sums, which
-//! the compiler vectorises. Multiplications and additions are fused where the code says `mul_add`, with or
-//! without hardware for it, and the order of summation is fixed: results are the same bits on every machine,
-//! but for those of [`super::vector`].
+//! Blocks of numbers and the functions of one number that the compiler vectorises over them.
 
-/// Numbers in a block: the compiler makes two AVX-512 or four AVX2 registers of them.
+/// Numbers in a block: two registers of AVX-512 or four of AVX2.
 pub const LANES: usize = 16;
 
-/// One number a lane.
+/// One number in every lane.
 pub type Block = [f64; LANES];
 
-/// `1/sqrt(x)` to 8e-13 for normal x > 0: the exponent halved, and a polynomial of what is left of it.
+/// `1/sqrt(x)` to 8e-13 for normal x > 0. Halving the exponent gives an estimate, and a polynomial of its
+/// residual the correction.
 #[inline(always)]
 pub fn rsqrt12(x: f64) -> f64 {
     // The seed is within 3.5 %: 1 - x y^2 lies between -0.0692 and 0.0676.
@@ -30,7 +26,7 @@ pub fn rsqrt(x: f64) -> f64 {
     (0.5 * y).mul_add((-(x * y)).mul_add(y, 1.0), y)
 }
 
-/// `ln(x)` to 2e-15 for normal x > 0: exponent apart, and a polynomial of the mantissa.
+/// `ln(x)` to 2e-15 for normal x > 0: the exponent times ln 2, and a polynomial of the mantissa.
 #[inline(always)]
 pub fn ln(x: f64) -> f64 {
     const MANTISSA: u64 = (1 << 52) - 1;
@@ -40,7 +36,7 @@ pub fn ln(x: f64) -> f64 {
     let shifted = x.to_bits().wrapping_add(0x3ff0_0000_0000_0000 - START);
     let exponent = f64::from_bits((shifted >> 52) | MAGIC.to_bits()) - (MAGIC + 1023.0);
     let f = f64::from_bits((shifted & MANTISSA) + START) - 1.0;
-    // Even and odd powers apart: half as long a chain.
+    // Even and odd powers are summed separately, which halves the chain of dependent operations.
     let f2 = f * f;
     let (mut even, mut odd) = (LN[LN.len() - 2], LN[LN.len() - 1]);
     for k in (0..LN.len() / 2 - 1).rev() {
@@ -94,56 +90,6 @@ pub fn blocks<T>(items: &[T], number: impl Fn(&T) -> f64) -> Vec<Block> {
     };
     items.chunks(LANES).map(block).collect()
 }
-
-/// A function compiled for AVX-512, for AVX2 and for any processor; the widest that runs is called. `<V>` is
-/// the [`Vector`](super::vector::Vector) that goes with it.
-macro_rules! vectorised {
-    ($(#[$doc:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) -> $ret:ty $body:block) => {
-        vectorised! { @copies [] [] [] $(#[$doc])* $vis fn $name($($arg: $ty),*) -> $ret $body }
-    };
-    ($(#[$doc:meta])* $vis:vis fn $name:ident<$v:ident>($($arg:ident: $ty:ty),* $(,)?) -> $ret:ty $body:block) => {
-        vectorised! {
-            @copies [<$v: $crate::limit_surface::vector::Vector>] [::<$crate::limit_surface::vector::Portable>]
-            [::<$crate::limit_surface::zmm::Zmm>] $(#[$doc])* $vis fn $name($($arg: $ty),*) -> $ret $body
-        }
-    };
-    (
-        @copies [$($generic:tt)*] [$($portable:tt)*] [$($zmm:tt)*]
-        $(#[$doc:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),*) -> $ret:ty $body:block
-    ) => {
-        $(#[$doc])*
-        $vis fn $name($($arg: $ty),*) -> $ret {
-            #[inline(always)]
-            fn body $($generic)* ($($arg: $ty),*) -> $ret $body
-            #[cfg(target_arch = "x86_64")]
-            {
-                #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,fma")]
-                fn avx512($($arg: $ty),*) -> $ret {
-                    body $($zmm)* ($($arg),*)
-                }
-                #[target_feature(enable = "avx2,fma")]
-                fn avx2($($arg: $ty),*) -> $ret {
-                    body $($portable)* ($($arg),*)
-                }
-                if is_x86_feature_detected!("avx512dq")
-                    && is_x86_feature_detected!("avx512vl")
-                    && is_x86_feature_detected!("avx512bw")
-                {
-                    // SAFETY: the processor has the features, as just asked.
-                    #[expect(unsafe_code, reason = "calling a copy compiled for features that were just detected")]
-                    return unsafe { avx512($($arg),*) };
-                }
-                if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                    // SAFETY: as above.
-                    #[expect(unsafe_code, reason = "calling a copy compiled for features that were just detected")]
-                    return unsafe { avx2($($arg),*) };
-                }
-            }
-            body $($portable)* ($($arg),*)
-        }
-    };
-}
-pub(super) use vectorised;
 
 #[cfg(test)]
 mod tests {

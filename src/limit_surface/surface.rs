@@ -1,23 +1,13 @@
 //! Coulomb wrenches of a patch in steady sliding.
 
-use std::sync::Arc;
-
 use rayon::prelude::*;
 
-use super::bilinear::{self, Bilinear};
-use super::cells::Cells;
-use super::centres::Mesh;
-use super::folded;
-use super::lanes::LANES;
-use super::lattice::Kernel;
-use super::moments::{Moments, SMALLEST};
-use super::points::Points;
-use super::rule::Rule;
-use super::table::Rotations;
-use crate::patch::{Cell, Grid, Patch};
+use super::quadrature::{Bilinear, Cells, Frame, Mesh, Multipole, Points, Rotations, Rule, SMALLEST_TERM};
+use super::simd::LANES;
+use crate::patch::{Grid, Patch};
 use crate::planar::{Twist, Wrench};
 
-/// A patch made ready to be asked for steady-state wrenches: the limit surface itself, point by point.
+/// The limit surface of a patch, evaluated point by point: its wrenches in steady sliding.
 ///
 /// Twists and wrenches are AT THE CENTRE OF PRESSURE, in the patch frame; move them with
 /// [`Twist::at`] and [`Wrench::about`] ([`Surface::wrench_at_origin`] does both). The wrench is that of
@@ -44,7 +34,7 @@ pub struct Surface {
     /// Unit of length of the sums [m]: the root of a cell's area.
     pub(super) unit: f64,
     pub(super) points: Points,
-    /// The same points as rows and columns.
+    /// The same points in columns and rows.
     mesh: Mesh,
     pub(super) cells: Option<Cells>,
     bilinear: Option<Bilinear>,
@@ -54,55 +44,30 @@ impl Surface {
     /// The surface of `patch` by `rule`.
     #[must_use]
     pub fn new(patch: &Patch, rule: Rule) -> Self {
-        Self::with(patch, rule, kernel(patch.grid(), rule), None)
-    }
-
-    /// The surfaces of many patches; patches on one grid share what depends on the grid alone.
-    #[must_use]
-    pub fn batch(patches: &[Patch], rule: Rule) -> Vec<Self> {
-        Self::each(patches, rule, |surface| surface)
-    }
-
-    /// `f` of the surface of every patch, in parallel; patches on the first one's grid share what depends on
-    /// it alone.
-    pub(super) fn each<T: Send>(patches: &[Patch], rule: Rule, f: impl Fn(Self) -> T + Sync) -> Vec<T> {
-        let Some(grid) = patches.first().map(|p| *p.grid()) else { return Vec::new() };
-        let Some(kernel) = kernel(&grid, rule) else {
-            return patches.par_iter().map(|patch| f(Self::new(patch, rule))).collect();
-        };
-        let of = |patch: &Patch, sums: Option<_>| match sums {
-            Some(sums) => f(Self::with(patch, rule, None, Some(sums))),
-            None => f(Self::new(patch, rule)),
-        };
-        folded::each(patches, &grid, |maps| kernel.correlate_all(maps), of)
-    }
-
-    /// By the `bilinear` rule the sums about the nodes are known, or made with the kernel when they are asked
-    /// for.
-    fn with(patch: &Patch, rule: Rule, kernel: Option<Arc<Kernel>>, sums: Option<Vec<[f64; 3]>>) -> Self {
-        let (grid, local) = (*patch.grid(), Local::of(patch));
-        let unit = local.unit;
-        let cells = (rule == Rule::Cells).then(|| {
-            let x = (0..=grid.nx).map(|k| local.place(node(&grid, k, 0))[0]).collect();
-            let y = (0..=grid.ny).map(|l| local.place(node(&grid, 0, l))[1]).collect();
-            Cells::new((x, y), patch.weights())
-        });
+        let frame = Frame::new(patch);
+        let unit = frame.unit;
         let mut surface = Self {
             rule,
             patch: patch.clone(),
             radius: patch.radius(),
             unit,
-            points: local.points(patch),
-            mesh: Mesh::new(local.columns(patch), local.rows(patch), patch.weights()),
-            cells,
-            bilinear: (rule == Rule::Bilinear).then(|| Bilinear::new(patch, unit, kernel, sums)),
+            points: frame.points(patch),
+            mesh: Mesh::new(frame.columns(patch), frame.rows(patch), patch.weights()),
+            cells: (rule == Rule::Cells).then(|| Cells::new(frame.lines(patch.grid()), patch.weights())),
+            bilinear: (rule == Rule::Bilinear).then(|| Bilinear::new(patch, frame)),
         };
         if rule != Rule::Points {
             let radius = -surface.coulomb(Twist::new(0.0, 0.0, 1.0)).tau;
-            // One cell has no torque by the `bilinear` rule, docs/model.md (90), but what rounding leaves.
+            // One cell has no torque by the `bilinear` rule, docs/model.md (90), except for rounding.
             surface.radius = if radius > 1e-12 * unit { radius } else { 0.0 };
         }
         surface
+    }
+
+    /// The surfaces of many patches, in parallel.
+    #[must_use]
+    pub fn batch(patches: &[Patch], rule: Rule) -> Vec<Self> {
+        patches.par_iter().map(|patch| Self::new(patch, rule)).collect()
     }
 
     /// Coulomb wrench [-, -, m] of `twist` [m/s, m/s, rad/s] for `mu f_N = 1`, `docs/model.md` (88), both at
@@ -178,7 +143,7 @@ impl Surface {
     }
 }
 
-/// A normal force, or none where it would pull; NaN stays NaN.
+/// A normal force, or zero in place of a negative one, which no contact has; NaN stays NaN.
 fn pressing(f_n: f64) -> f64 {
     if f_n < 0.0 { 0.0 } else { f_n }
 }
@@ -204,14 +169,14 @@ impl Rotations for Surface {
         self.coulomb(Twist::new(0.0, 0.0, 1.0)).to_array()
     }
 
-    fn is_mean(&self, c: [f64; 2]) -> bool {
+    fn is_mean_of_nodes(&self, c: [f64; 2]) -> bool {
         self.bilinear.as_ref().is_some_and(|bilinear| bilinear.is_over(c.map(|x| x / self.unit)))
     }
 
-    fn moments(&self, closest: f64) -> Option<(Moments, f64)> {
+    fn multipole(&self, closest: f64) -> Option<(Multipole, f64)> {
         let Grid { dx, dy, .. } = *self.patch.grid();
         let half = if self.rule == Rule::Cells { [0.5 * dx / self.unit, 0.5 * dy / self.unit] } else { [0.0; 2] };
-        Moments::new(&self.mesh, self.points.span, half, closest / self.unit, SMALLEST).map(|m| (m, self.unit))
+        Multipole::new(&self.mesh, self.points.span, half, closest / self.unit, SMALLEST_TERM).map(|m| (m, self.unit))
     }
 
     fn rotations(&self, centres: &[[f64; 2]]) -> Vec<[f64; 3]> {
@@ -221,8 +186,8 @@ impl Rotations for Surface {
             let (c, twist) = (centres[k], [centres[k][1], -centres[k][0], 1.0]);
             out[k] = match &self.cells {
                 Some(cells) if cells.is_far(c, self.points.span) => cells.wrench(twist, &self.points),
-                // Near a centre, a cell there may count as at rest.
-                None if self.mesh.on_a_crossing(c, 1e-6) => self.points.wrench(twist),
+                // Next to a cell's centre, that cell may count as at rest.
+                None if self.mesh.is_next_to(c, 1e-6) => self.points.wrench(twist),
                 _ => return true,
             };
             false
@@ -233,11 +198,11 @@ impl Rotations for Surface {
             None => (0..centres.len()).filter(|k| one_by_one(*k, &mut out)).collect(),
         };
         for some in lanes.chunks(LANES) {
-            // Lanes left over repeat the last centre.
+            // Empty lanes repeat the last centre.
             let lane = |k: usize| centres[some[k.min(some.len() - 1)]];
             let c = [0, 1].map(|axis| std::array::from_fn(|k| lane(k)[axis]));
             let wrenches = match &self.cells {
-                Some(cells) => cells.about(&c),
+                Some(cells) => cells.about(&c).map(|(wrench, _)| wrench),
                 None => {
                     let [i, gx, gy] = self.mesh.points(&c);
                     std::array::from_fn(|k| [gy[k], -gx[k], -i[k] - c[0][k] * gx[k] - c[1][k] * gy[k]])
@@ -248,54 +213,4 @@ impl Rotations for Surface {
         out.iter_mut().for_each(|w| w[2] *= self.unit);
         out
     }
-}
-
-/// Lengths about a patch's centre of pressure, in units of the root of a cell's area.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Local {
-    cop: [f64; 2],
-    /// [m].
-    pub unit: f64,
-}
-
-impl Local {
-    pub fn of(patch: &Patch) -> Self {
-        Self { cop: patch.cop(), unit: unit(patch.grid()) }
-    }
-
-    /// A place on the grid [m].
-    fn place(&self, [x, y]: [f64; 2]) -> [f64; 2] {
-        [(x - self.cop[0]) / self.unit, (y - self.cop[1]) / self.unit]
-    }
-
-    /// Centres of the columns.
-    pub fn columns(&self, patch: &Patch) -> Vec<f64> {
-        (0..patch.grid().nx).map(|i| self.place(patch.grid().centre(i, 0))[0]).collect()
-    }
-
-    /// Centres of the rows.
-    pub fn rows(&self, patch: &Patch) -> Vec<f64> {
-        (0..patch.grid().ny).map(|j| self.place(patch.grid().centre(0, j))[1]).collect()
-    }
-
-    /// The cells that carry pressure.
-    pub fn points(&self, patch: &Patch) -> Points {
-        let point = |cell: &Cell| {
-            let [x, y] = self.place([cell.x, cell.y]);
-            [x, y, cell.w]
-        };
-        Points::new(&patch.cells().iter().map(point).collect::<Vec<_>>())
-    }
-}
-
-pub(super) fn unit(grid: &Grid) -> f64 {
-    (grid.dx * grid.dy).sqrt()
-}
-
-pub(super) fn node(grid: &Grid, k: usize, l: usize) -> [f64; 2] {
-    [(k as f64 - grid.nx as f64 / 2.0) * grid.dx, (l as f64 - grid.ny as f64 / 2.0) * grid.dy]
-}
-
-fn kernel(grid: &Grid, rule: Rule) -> Option<Arc<Kernel>> {
-    if rule == Rule::Bilinear { bilinear::kernel(grid, unit(grid)) } else { None }
 }

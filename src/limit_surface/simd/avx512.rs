@@ -5,12 +5,13 @@
 )]
 
 use std::arch::x86_64::*;
+use std::ops::{Add, Mul, Sub};
 
-use super::lanes::Block;
-use super::vector::Vector;
+use super::block::Block;
+use super::vector::{Number, Vector};
 
 #[derive(Clone, Copy, Debug)]
-pub struct Zmm(__m512d, __m512d);
+pub struct Avx512(__m512d, __m512d);
 
 /// Reciprocals, to a few bits, of the middles of 16 equal parts of [1, 2).
 const RECIPROCALS: [f64; 16] = {
@@ -44,16 +45,16 @@ const LOGARITHMS: [f64; 16] = [
 /// `(ln(1 + f) - f)/f^2`, lowest power first: a series, as `f` is below 1/32.
 const LN: [f64; 8] = [-1.0 / 2.0, 1.0 / 3.0, -1.0 / 4.0, 1.0 / 5.0, -1.0 / 6.0, 1.0 / 7.0, -1.0 / 8.0, 1.0 / 9.0];
 
-/// Both halves.
+/// An intrinsic on both registers.
 macro_rules! both {
     ($intrinsic:ident; $($arg:expr),*) => {
         // SAFETY: called where AVX-512 was detected; so everywhere in this file.
-        unsafe { Zmm($intrinsic($($arg.0),*), $intrinsic($($arg.1),*)) }
+        unsafe { Avx512($intrinsic($($arg.0),*), $intrinsic($($arg.1),*)) }
     };
 }
 
-/// In which of the 16 parts a number's mantissa lies: the four lowest bits, of which alone a permutation
-/// takes notice.
+/// In which of the 16 parts a number's mantissa lies, in the four lowest bits. The permutation that looks up
+/// the tables ignores the other bits.
 #[inline(always)]
 unsafe fn parts(x: __m512d) -> __m512d {
     // SAFETY: as above.
@@ -68,7 +69,7 @@ unsafe fn mantissa(x: __m512d) -> __m512d {
 
 #[inline(always)]
 unsafe fn entry(table: &[f64; 16], part: __m512d) -> __m512d {
-    let Zmm(low, high) = Zmm::load(table);
+    let Avx512(low, high) = Avx512::load(table);
     // SAFETY: as above.
     unsafe { _mm512_permutex2var_pd(low, _mm512_castpd_si512(part), high) }
 }
@@ -85,13 +86,72 @@ unsafe fn logarithm(part: __m512d) -> __m512d {
     unsafe { entry(&LOGARITHMS, part) }
 }
 
-impl Vector for Zmm {
+macro_rules! operators {
+    ($($trait:ident $name:ident $intrinsic:ident),*) => {
+        $(impl $trait for Avx512 {
+            type Output = Self;
+            #[inline(always)]
+            fn $name(self, other: Self) -> Self {
+                both!($intrinsic; self, other)
+            }
+        })*
+    };
+}
+operators!(Add add _mm512_add_pd, Sub sub _mm512_sub_pd, Mul mul _mm512_mul_pd);
+
+impl Number for Avx512 {
+    const TINY: f64 = 1e-34;
+
     #[inline(always)]
     fn splat(x: f64) -> Self {
         // SAFETY: as above.
         let x = unsafe { _mm512_set1_pd(x) };
         Self(x, x)
     }
+    #[inline(always)]
+    fn mul_add(self, by: Self, plus: Self) -> Self {
+        both!(_mm512_fmadd_pd; self, by, plus)
+    }
+    #[inline(always)]
+    fn abs(self) -> Self {
+        both!(_mm512_abs_pd; self)
+    }
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        both!(_mm512_max_pd; self, other)
+    }
+    #[inline(always)]
+    fn times_sign(self, other: Self) -> Self {
+        let sign = both!(_mm512_and_pd; other, Self::splat(-0.0));
+        both!(_mm512_xor_pd; self, sign)
+    }
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        let y = both!(_mm512_rsqrt14_pd; self);
+        let xy = self * y;
+        let e = both!(_mm512_fnmadd_pd; xy, y, Self::splat(1.0));
+        let root = xy.mul_add(e * e.mul_add(Self::splat(0.375), Self::splat(0.5)), xy);
+        // The residual x - root^2 is below 1e-12 of x, so the estimate is exact enough for 1/(2 root).
+        both!(_mm512_fnmadd_pd; root, root, self).mul_add(y * Self::splat(0.5), root)
+    }
+    #[inline(always)]
+    fn ln(self) -> Self {
+        let part = both!(parts; self);
+        // The product of mantissa and reciprocal is near 1, so the fused subtraction rounds away little.
+        let f = both!(mantissa; self).mul_add(both!(reciprocal; part), Self::splat(-1.0));
+        let f2 = f * f;
+        // Even and odd powers are summed separately, which halves the chain of dependent operations.
+        let (mut even, mut odd) = (Self::splat(LN[6]), Self::splat(LN[7]));
+        for k in (0..3).rev() {
+            even = even.mul_add(f2, Self::splat(LN[2 * k]));
+            odd = odd.mul_add(f2, Self::splat(LN[2 * k + 1]));
+        }
+        let whole = both!(_mm512_getexp_pd; self).mul_add(Self::splat(std::f64::consts::LN_2), both!(logarithm; part));
+        odd.mul_add(f, even).mul_add(f2, f) + whole
+    }
+}
+
+impl Vector for Avx512 {
     #[inline(always)]
     fn load(x: &Block) -> Self {
         // SAFETY: as above; two registers of eight numbers.
@@ -108,64 +168,11 @@ impl Vector for Zmm {
         out
     }
     #[inline(always)]
-    fn plus(self, other: Self) -> Self {
-        both!(_mm512_add_pd; self, other)
-    }
-    #[inline(always)]
-    fn minus(self, other: Self) -> Self {
-        both!(_mm512_sub_pd; self, other)
-    }
-    #[inline(always)]
-    fn times(self, other: Self) -> Self {
-        both!(_mm512_mul_pd; self, other)
-    }
-    #[inline(always)]
-    fn fma(self, by: Self, plus: Self) -> Self {
-        both!(_mm512_fmadd_pd; self, by, plus)
-    }
-    #[inline(always)]
-    fn abs(self) -> Self {
-        both!(_mm512_abs_pd; self)
-    }
-    #[inline(always)]
-    fn max(self, other: Self) -> Self {
-        both!(_mm512_max_pd; self, other)
-    }
-    #[inline(always)]
-    fn signed(self, other: Self) -> Self {
-        let sign = both!(_mm512_and_pd; other, Self::splat(-0.0));
-        both!(_mm512_xor_pd; self, sign)
-    }
-    #[inline(always)]
-    fn over_root(w: f64, x: Self) -> Self {
-        // The estimate has 14 bits; what is left of 1 - x y^2 goes into a step of order three.
+    fn over_sqrt(w: f64, x: Self) -> Self {
+        // The estimate has 14 bits; a correction of third order in the residual 1 - x y^2 makes it 1e-12.
         let y = both!(_mm512_rsqrt14_pd; x);
-        let e = both!(_mm512_fnmadd_pd; x.times(y), y, Self::splat(1.0));
-        let wy = Self::splat(w).times(y);
-        wy.fma(e.times(e.fma(Self::splat(0.375), Self::splat(0.5))), wy)
-    }
-    #[inline(always)]
-    fn root(x: Self) -> Self {
-        let y = both!(_mm512_rsqrt14_pd; x);
-        let xy = x.times(y);
-        let e = both!(_mm512_fnmadd_pd; xy, y, Self::splat(1.0));
-        let root = xy.fma(e.times(e.fma(Self::splat(0.375), Self::splat(0.5))), xy);
-        // What is left of x - root^2 is below 1e-12 of x: half the estimate will do for 1/(2 root).
-        both!(_mm512_fnmadd_pd; root, root, x).fma(y.times(Self::splat(0.5)), root)
-    }
-    #[inline(always)]
-    fn ln(x: Self) -> Self {
-        let part = both!(parts; x);
-        // Nothing is lost to rounding but what the mantissa's last bits are worth.
-        let f = both!(mantissa; x).fma(both!(reciprocal; part), Self::splat(-1.0));
-        let f2 = f.times(f);
-        // Even and odd powers apart: half as long a chain.
-        let (mut even, mut odd) = (Self::splat(LN[6]), Self::splat(LN[7]));
-        for k in (0..3).rev() {
-            even = even.fma(f2, Self::splat(LN[2 * k]));
-            odd = odd.fma(f2, Self::splat(LN[2 * k + 1]));
-        }
-        let whole = both!(_mm512_getexp_pd; x).fma(Self::splat(std::f64::consts::LN_2), both!(logarithm; part));
-        odd.fma(f, even).fma(f2, f).plus(whole)
+        let e = both!(_mm512_fnmadd_pd; x * y, y, Self::splat(1.0));
+        let wy = Self::splat(w) * y;
+        wy.mul_add(e * e.mul_add(Self::splat(0.375), Self::splat(0.5)), wy)
     }
 }

@@ -1,34 +1,37 @@
-//! What users of a limit surface ask: slip margin of a load, its direction of motion, inside or outside.
+//! The slip margin of a load, its direction of motion, and whether it holds.
 //!
 //! The dissipation `P(v) = -W(v).v` of a twist is convex and of degree one, and `-W = dP/dv`, so the loads
 //! that a patch withstands are the convex body with support function `P` and the twist at slip is its outward
 //! normal (maximal dissipation; `docs/model.md` (98) to (100)). The largest factor is `k = min P(v)/(F.v)`
 //! over twists with `F.v > 0`: any twist gives an upper bound, any triangle of loads on the surface that the
-//! ray along `F` pierces gives a lower one. The triangle's normal is asked for the next load until both meet.
+//! ray along `F` pierces gives a lower one. The triangle's normal is the next twist, until both meet.
 //! No smoothness is needed: facets (`points`, with the centre of rotation on a cell) end the search at once.
+
+mod newton;
 
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 use rayon::prelude::*;
 
-use super::newton::{Found, Searches};
-use super::rule::Rule;
-use super::sample::{Surface, unit};
+use self::newton::{Found, Searches};
+use super::quadrature::{Rule, unit};
+use super::surface::Surface;
 use crate::error::{ParameterError, check};
 use crate::planar::{Twist, Wrench};
 
 /// Relative distance of the bounds at which a search ends.
 const GAP: f64 = 1e-12;
-/// Loads asked for at most, Newton steps apart: half of all searches need 29, the worst of 140 000 needed 81.
+/// Most triangles of a search, apart from Newton steps: half of all searches need 29, the worst of 140 000
+/// 81.
 const MAX_ITERATIONS: usize = 100;
 /// Relative distance of the bounds at which Newton steps are tried.
 const NEWTON_GAP: f64 = 1e-3;
 
-/// Loads whose searches share no starts.
+/// Fewer loads than this are searched for one by one.
 const FEW: usize = 8;
 /// Loads that are searched for together.
 const TOGETHER: usize = 1024;
 
-/// A load on its way to a [`Margin`].
+/// A load whose margin is known, or one that is to be searched for.
 enum Normal {
     Margin(Margin),
     /// `(fx, fy, tau/r)` as a unit vector, and the factor of a load that reaches the unit surface with length
@@ -65,7 +68,7 @@ impl Margin {
     }
 }
 
-/// A torque below this share of a force at the width of a cell is what rounding leaves of none.
+/// A torque below this share of a force at the width of a cell counts as rounding of zero.
 const ROUNDED: f64 = 1e-12;
 
 impl Surface {
@@ -98,7 +101,7 @@ impl Surface {
         }
     }
 
-    /// The answer, where no search is needed, or what is to be searched for: the load `(fx, fy, tau/r)` as a
+    /// The margin, where no search is needed, or what is to be searched for: the load `(fx, fy, tau/r)` as a
     /// unit vector and `mu f_N` over its size.
     fn normalise(&self, load: Wrench, mu: f64, f_n: f64) -> Result<Normal, ParameterError> {
         for (name, v) in ["load.fx", "load.fy", "load.tau"].iter().zip(load.to_array()) {
@@ -111,7 +114,7 @@ impl Surface {
         }
         let rho = self.radius();
         let target = Vector3::new(load.fx, load.fy, if rho > 0.0 { load.tau / rho } else { load.tau });
-        // Taken out first, so that no square overflows or vanishes.
+        // Dividing by the largest component first keeps squares from overflow and underflow.
         let peak = target.amax();
         check("load.tau / r", peak, "a finite load", true)?;
         if peak == 0.0 {
@@ -124,7 +127,7 @@ impl Surface {
             return Ok(Normal::Direction(target.normalize(), scale));
         }
         if load.tau.abs() > ROUNDED * unit(self.patch().grid()) * load.fx.hypot(load.fy) {
-            // A point has no torque to offer.
+            // A point withstands no torque.
             let twist = Twist::new(0.0, 0.0, load.tau.signum());
             return Ok(Normal::Margin(Margin { factor: 0.0, at_least: 0.0, twist, mu }));
         }
@@ -156,7 +159,7 @@ impl Surface {
             some.iter()
                 .map(|normal| match normal {
                     Normal::Margin(margin) => *margin,
-                    // What Newton's method does not find is searched for by its own.
+                    // What Newton's method does not find is searched for by bounds.
                     Normal::Direction(f, scale) => {
                         let found = found.next().flatten().unwrap_or_else(|| self.pierce(*f));
                         self.margin_of(found, *scale, mu)
@@ -198,7 +201,8 @@ impl Surface {
         let share = axes.try_inverse().map_or(f, |inverse| inverse * f);
         let mut corner = [0, 1, 2].map(|k| axes.column(k) * if share[k] < 0.0 { -1.0 } else { 1.0 });
         let (mut low, mut high, mut best) = (0.0f64, f64::INFINITY, f);
-        // The bounds of the corners' own twists: of a ray through a corner the triangles tell nothing above.
+        // The upper bounds of the corners' own twists. A ray through a corner gets no other from the
+        // triangles.
         for k in (0..3).filter(|k| f[*k] != 0.0) {
             let bound = axes[(k, k)] / f[k].abs();
             if bound < high {

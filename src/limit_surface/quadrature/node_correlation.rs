@@ -1,63 +1,37 @@
-//! The `bilinear` rule, `docs/model.md` (90): wrenches for rotations about the grid's nodes.
+//! Sums about all nodes of a grid, of which the `bilinear` rule takes means, `docs/model.md` (90).
 //!
-//! The node wrenches are a correlation of the pressure with unit vectors that depend on the grid alone, so
-//! one [`Kernel`] serves every map on a grid. Here it serves one map; [`super::folded`] has many.
+//! They are a correlation of the pressure with distances and unit vectors that depend on the offset between
+//! node and cell alone, so that no root is taken for a pair of them.
 
-use super::lanes::{rsqrt, vectorised};
-use super::sample::unit;
+use crate::limit_surface::simd::{rsqrt, vectorised};
 use crate::number::real::Real;
 use crate::number::simd::{copies, widest};
-use crate::patch::Grid;
+use crate::patch::Patch;
 
 /// Nodes of a row that are summed together at most, in two of the widest registers.
 const NODES: usize = 2 * crate::number::real::LANES;
 
-/// Distance and unit vector from a node to a cell centre, for every offset on a grid.
-#[derive(Clone, Debug)]
-pub struct Kernel<T = f64> {
-    pub nx: usize,
-    pub ny: usize,
-    /// `R`, `a/R` and `b/R`, `[cell row - node row + ny][node column - cell column + nx - 1]`, rows padded.
-    terms: [Vec<T>; 3],
+/// Sums of `w (R, a/R, b/R)` about every node, `[node row][node column]`, for shares `w` of the cells and
+/// lengths divided by `unit` [m].
+pub fn sums(patch: &Patch, unit: f64) -> Vec<[f64; 3]> {
+    widest!(correlate::<f64>(&terms(patch, unit), patch))
 }
 
-impl Kernel {
-    /// The kernel of `grid`, lengths divided by `unit` [m].
-    pub fn new(grid: &Grid, unit: f64) -> Self {
-        let (nx, ny) = (grid.nx, grid.ny);
-        Self { nx, ny, terms: terms(nx, ny, grid.dx / unit, grid.dy / unit) }
-    }
-
-    /// Sums of `w (R, a/R, b/R)` about every node, `[node row][node column]`, for shares `w` of the cells.
-    pub fn correlate(&self, weights: &[f64]) -> Vec<[f64; 3]> {
-        widest!(correlate::<f64>(&self.terms, weights, self.nx, self.ny))
-    }
+/// [`sums`] in single precision.
+pub fn sums_in_single(patch: &Patch, unit: f64) -> Vec<[f64; 3]> {
+    let terms = terms(patch, unit).map(|terms| terms.into_iter().map(|t| t as f32).collect());
+    widest!(correlate::<f32>(&terms, patch))
 }
 
-impl<T> Kernel<T> {
-    /// The sum's terms (`R`, `a/R` or `b/R`) for cells of row `j` about nodes of row `l`, at
-    /// `node column - cell column + nx - 1`.
-    pub fn row(&self, sum: usize, j: usize, l: usize) -> &[T] {
-        let width = 2 * self.nx + NODES;
-        &self.terms[sum][(j + self.ny - l) * width..][..width]
-    }
-}
-
-impl Kernel<f32> {
-    /// The kernel of `grid` in single precision.
-    pub fn single(grid: &Grid) -> Self {
-        let Kernel { nx, ny, terms } = Kernel::new(grid, unit(grid));
-        Self { nx, ny, terms: terms.map(|terms| terms.into_iter().map(|t| t as f32).collect()) }
-    }
-
-    /// [`Kernel::correlate`] in single precision.
-    pub fn correlate(&self, weights: &[f64]) -> Vec<[f64; 3]> {
-        widest!(correlate::<f32>(&self.terms, weights, self.nx, self.ny))
-    }
+/// `R`, `a/R` and `b/R` from a node to a cell centre for every offset on the grid,
+/// `[cell row - node row + ny][node column - cell column + nx - 1]`, rows padded.
+fn terms(patch: &Patch, unit: f64) -> [Vec<f64>; 3] {
+    let grid = patch.grid();
+    terms_of(grid.nx, grid.ny, grid.dx / unit, grid.dy / unit)
 }
 
 vectorised! {
-    fn terms(nx: usize, ny: usize, dx: f64, dy: f64) -> [Vec<f64>; 3] {
+    fn terms_of(nx: usize, ny: usize, dx: f64, dy: f64) -> [Vec<f64>; 3] {
         let width = 2 * nx + NODES;
         let mut out = [(); 3].map(|()| vec![0.0; 2 * ny * width]);
         let [r, x, y] = &mut out;
@@ -85,12 +59,13 @@ fn add<R: Real>([low, high]: [R; 2], w: R, k: &[R::Scalar]) -> [R; 2] {
 }
 
 copies! {
-    fn correlate<R>(terms: &[Vec<R::Scalar>; 3], weights: &[f64], nx: usize, ny: usize) -> Vec<[f64; 3]> {
+    fn correlate<R>(terms: &[Vec<R::Scalar>; 3], patch: &Patch) -> Vec<[f64; 3]> {
         let number = |x: f64| R::Scalar::of(x);
+        let (nx, ny, weights) = (patch.grid().nx, patch.grid().ny, patch.weights());
         let (width, nodes) = (2 * nx + NODES, 2 * R::LANES);
         let mut out = vec![[0.0; 3]; (nx + 1) * (ny + 1)];
-        // Parts of map and kernel that are even and odd in y do not mix: half the rows, for half the rows of
-        // nodes.
+        // The parts of the map that are even and odd in y correlate with those of the terms alone. Each is a
+        // sum over half the rows of cells for half the rows of nodes.
         let mut even = vec![number(0.0); nx * ny.div_ceil(2)];
         let mut odd = even.clone();
         for (j, (even, odd)) in even.chunks_exact_mut(nx).zip(odd.chunks_exact_mut(nx)).enumerate() {
@@ -105,7 +80,7 @@ copies! {
         for l in 0..=ny / 2 {
             for first in (0..=nx).step_by(nodes) {
                 let zero = [R::of(0.0); 2];
-                // Sums of rows are summed: one long sum would lose more to rounding.
+                // Every row of cells is summed by itself, as one long sum would lose more to rounding.
                 let mut total = [zero; 6];
                 let used = nx - 1 + nodes;
                 for (j, (even, odd)) in even.chunks_exact(nx).zip(odd.chunks_exact(nx)).enumerate() {
@@ -119,7 +94,7 @@ copies! {
                         }
                     }
                     let (mut r0, mut x0, mut y0, mut r1, mut x1, mut y1) = (zero, zero, zero, zero, zero, zero);
-                    // Along a row, the kernel goes backwards.
+                    // From one cell of a row to the next, the offset from a node falls.
                     let windows = |k: usize| parts[k * width..][..used].windows(nodes).rev();
                     let all = even.iter().zip(odd).zip(windows(0)).zip(windows(1)).zip(windows(2));
                     let all = all.zip(windows(3)).zip(windows(4)).zip(windows(5));
@@ -152,5 +127,73 @@ copies! {
             }
         }
         out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limit_surface::quadrature::frame::{node, unit};
+    use crate::number::real::Lanes;
+    use crate::number::simd::Simd;
+    #[cfg(target_arch = "x86_64")]
+    use crate::number::x86::{Avx2F32, Avx2F64, Avx512F32, Avx512F64};
+    use crate::patch::Grid;
+    use crate::random::Draw;
+
+    /// Random maps whose pressure grows to one corner.
+    fn patches(nx: usize, ny: usize, maps: u64) -> Vec<Patch> {
+        let grid = Grid::new(nx, ny, 0.02, 0.03).unwrap();
+        let lean = |k: u64| (1 + k % nx as u64 + 2 * (k / nx as u64)) as f64;
+        let map =
+            |m| (0..grid.len() as u64).map(|k| lean(k) * Draw::new(m, k).uniform("p").powi(2)).collect::<Vec<_>>();
+        (1..=maps).map(|m| Patch::from_pressure(grid, &map(m)).unwrap()).collect()
+    }
+
+    /// Sums about every node, term by term.
+    fn direct(patch: &Patch) -> Vec<[f64; 3]> {
+        let grid = patch.grid();
+        let about = |at: [f64; 2]| {
+            let mut sum = [0.0; 3];
+            for ([x, y], w) in grid.centres().zip(patch.weights()) {
+                let (a, b) = (x - at[0], y - at[1]);
+                let r = a.hypot(b);
+                sum = [sum[0] + w * r, sum[1] + w * a / r, sum[2] + w * b / r];
+            }
+            sum
+        };
+        let nodes = (0..=grid.ny).flat_map(|l| (0..=grid.nx).map(move |k| (k, l)));
+        nodes.map(|(k, l)| about(node(grid, k, l))).collect()
+    }
+
+    fn check<R: Real>(terms: &[Vec<R::Scalar>; 3], patch: &Patch, within: f64) {
+        for (k, (found, wanted)) in correlate::<R>(terms, patch).iter().zip(direct(patch)).enumerate() {
+            let wanted = [wanted[0] / unit(patch.grid()), wanted[1], wanted[2]];
+            let near = (0..3).all(|sum| (found[sum] - wanted[sum]).abs() < within * wanted[0].max(1.0));
+            assert!(near, "{:?}, node {k}: {found:?} and {wanted:?}", patch.grid());
+        }
+    }
+
+    #[test]
+    fn sums_in_all_vectors_are_the_direct_ones() {
+        for (nx, ny) in [(21, 21), (30, 12), (12, 30), (7, 4), (4, 9), (2, 1), (1, 2), (3, 3), (1, 1)] {
+            for patch in patches(nx, ny, 3) {
+                let double = terms(&patch, unit(patch.grid()));
+                let single = double.clone().map(|terms| terms.into_iter().map(|t| t as f32).collect());
+                check::<Lanes<f64>>(&double, &patch, 1e-14);
+                check::<Lanes<f32>>(&single, &patch, 1e-6);
+                #[cfg(target_arch = "x86_64")]
+                {
+                    if Simd::widest() >= Simd::Avx2 {
+                        check::<Avx2F64>(&double, &patch, 1e-14);
+                        check::<Avx2F32>(&single, &patch, 1e-6);
+                    }
+                    if Simd::widest() >= Simd::Avx512 {
+                        check::<Avx512F64>(&double, &patch, 1e-14);
+                        check::<Avx512F32>(&single, &patch, 1e-6);
+                    }
+                }
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
-//! The `points` rule, `docs/model.md` (89): all of a cell's force at its centre.
+//! The `points` rule, `docs/model.md` (89): all of a cell's force acts at its centre.
 
-use super::lanes::{Block, LANES, blocks, rsqrt, total, vectorised};
+use crate::limit_surface::simd::{Block, LANES, blocks, rsqrt, total, vectorised};
 
 /// A cell at rest is slower than this share of the patch's scale (`docs/model.md`, section 7.1).
 pub const AT_REST: f64 = 1e-12;
@@ -28,10 +28,10 @@ impl Points {
         sum(&self.x, &self.y, &self.w, twist, self.rest2(twist))
     }
 
-    /// The same, and how its opposite changes with the twist: the upper triangle `xx, xy, yy, xw, yw, ww` of
-    /// a symmetric matrix.
-    pub fn wrench_and_bend(&self, twist: [f64; 3]) -> ([f64; 3], [f64; 6]) {
-        let [fx, fy, tau, xx, xy, yy, xw, yw, ww] = sum_and_bend(self, twist, self.rest2(twist));
+    /// The same, and the derivative of its opposite by the twist: the upper triangle `xx, xy, yy, xw, yw, ww`
+    /// of a symmetric matrix.
+    pub fn wrench_and_derivative(&self, twist: [f64; 3]) -> ([f64; 3], [f64; 6]) {
+        let [fx, fy, tau, xx, xy, yy, xw, yw, ww] = sum_and_derivative(self, twist, self.rest2(twist));
         ([fx, fy, tau], [xx, xy, yy, xw, yw, ww])
     }
 
@@ -44,7 +44,7 @@ impl Points {
 
 vectorised! {
     /// As [`sum`], and `sum w/|v| (t, rho x t)(t, rho x t)'`, with `t` across the velocity.
-    fn sum_and_bend(points: &Points, twist: [f64; 3], rest2: f64) -> [f64; 9] {
+    fn sum_and_derivative(points: &Points, twist: [f64; 3], rest2: f64) -> [f64; 9] {
         let [ux, uy, uw] = twist;
         let mut sums = [[0.0; LANES]; 9];
         for ((x, y), w) in points.x.iter().zip(&points.y).zip(&points.w) {
