@@ -7,6 +7,7 @@
 //! from then on the run is complete, and only its raw files go and its directory moves.
 
 mod blocks;
+mod error;
 mod fate;
 mod needs;
 pub(crate) mod npz;
@@ -14,6 +15,9 @@ mod record;
 mod spool;
 
 pub use crate::disk::Bytes;
+pub use error::RolloutError;
+pub(crate) use error::io;
+use error::text;
 pub use fate::{Fate, Outcome, ROTATION_SPUN, SLIPPED};
 pub use needs::{Needs, needs};
 pub use record::{Counts, Summary};
@@ -65,106 +69,8 @@ pub struct Curve {
     pub outcome: Outcome,
 }
 
-/// A run that could not be done.
-#[derive(Debug, thiserror::Error)]
-pub enum RolloutError {
-    /// A contact of the scenario is out of range.
-    #[error(transparent)]
-    Scenario(#[from] ScenarioError),
-    /// The engine failed.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// There is a run already.
-    #[error("{0} exists: expected a new directory (`out`), or `force` to replace it")]
-    Exists(PathBuf),
-    /// There is an unfinished run.
-    #[error("{0} holds an unfinished run: `resume` continues it, `force` starts anew")]
-    Unfinished(PathBuf),
-    /// A name that unfinished runs have.
-    #[error("{0}: runs that are not finished have names like that: expected another `out`")]
-    Partial(PathBuf),
-    /// Something that is no run is in the way.
-    #[error("{0} is no run of bristle, and stays: expected another `out`")]
-    NotARun(PathBuf),
-    /// Another process is at it.
-    #[error("{0} is being written by another process: wait for its end, or choose another `out`")]
-    Running(PathBuf),
-    /// The run to resume is another one.
-    #[error("{path} holds a run with another {what}: expected another `out`, or `force` to start anew")]
-    Different {
-        /// The directory.
-        path: PathBuf,
-        /// What differs.
-        what: &'static str,
-    },
-    /// The machine has not what the run takes.
-    #[error("the run takes {bytes} of {what}, and {free} are free: {remedy}. The sum: {sum}")]
-    Needs {
-        /// Memory, or the disk.
-        what: String,
-        /// How much the run takes.
-        bytes: Bytes,
-        /// How much there is.
-        free: Bytes,
-        /// What it is the sum of.
-        sum: String,
-        /// What takes less.
-        remedy: String,
-    },
-    /// There is no room for a file.
-    #[error("{path}: {why}, {more} more are needed and {free} free: {remedy} and repeat the command{resume}")]
-    Full {
-        /// The file.
-        path: PathBuf,
-        /// The disk, its quota, or the limit of a file.
-        why: &'static str,
-        /// How much the rest of the run takes.
-        more: Bytes,
-        /// How much there is.
-        free: Bytes,
-        /// What to do.
-        remedy: &'static str,
-        /// How to keep what is there; empty if nothing is.
-        resume: String,
-    },
-    /// The machine could not read or write.
-    #[error("{path}: {}", disk::told(source))]
-    Io {
-        /// The file or directory.
-        path: PathBuf,
-        /// The machine's own reason.
-        source: std::io::Error,
-    },
-}
-
-impl RolloutError {
-    /// Whether the user can mend it by asking for something else (the CLI's exit code 2, else 1).
-    #[must_use]
-    pub fn is_users(&self) -> bool {
-        !matches!(self, Self::Io { .. } | Self::Needs { .. } | Self::Full { .. } | Self::Engine(_))
-            || matches!(
-                self,
-                Self::Engine(EngineError::Parameter { .. } | EngineError::Limit { .. } | EngineError::Argument(_))
-            )
-    }
-}
-
 /// The file of an unfinished run that is locked while a process is at it.
 const LOCK: &str = "lock";
-
-pub(crate) fn io(path: &Path) -> impl Fn(std::io::Error) -> RolloutError + '_ {
-    move |source| RolloutError::Io { path: path.to_owned(), source }
-}
-
-/// The text of a file of a run, if there is such a file.
-fn text(path: &Path) -> Result<Option<String>, RolloutError> {
-    match input::text(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(InputError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(InputError::Io { source, .. }) => Err(io(path)(source)),
-        Err(InputError::File { reason, .. }) => Err(io(path)(std::io::Error::other(reason))),
-    }
-}
 
 /// Simulates `scenario` on `engine` into `options.out`. `progress` gets the number of contact-samples just
 /// finished, in all those of every contact that was left, and asks to stop by `false`.

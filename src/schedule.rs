@@ -5,11 +5,13 @@
 //! [`Interval`]s between break points, each with its own local time, which keeps single precision
 //! exact at the end of a long run.
 
+mod interval;
 mod signal;
 mod timeline;
 
+pub use interval::{Interval, Term, slot};
 pub use signal::{Segment, Signal, Sine};
-pub use timeline::{Feed, Interval, Remap, Term, Timeline, slot};
+pub use timeline::{Feed, Remap, Timeline};
 
 /// Most break points of a contact's inputs, and most samples of a run: a timeline keeps them all.
 pub(crate) const MOST_POINTS: f64 = 1e7;

@@ -5,6 +5,7 @@
 //! `reduced`, the same with one bristle on the limit surface; `surface`, tables of limit surfaces with
 //! `N_ls = 20`; `basis`, the same about the grid's centre, as one matrix product.
 
+mod kind;
 mod measure;
 mod process;
 mod report;
@@ -25,6 +26,8 @@ use crate::engine::{DEFAULT_STEP, Plan};
 use crate::error::EngineError;
 use crate::friction::Law;
 use crate::number::simd::Simd;
+use kind::Kind;
+pub use kind::Work;
 use measure::measure;
 use subject::Subject;
 
@@ -43,31 +46,6 @@ pub struct Options {
     pub budget: Duration,
     /// The widest vectors that the CPU engine may use; those of this processor if none.
     pub simd: Option<Simd>,
-}
-
-/// The kinds of work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Work {
-    /// A bristle in every cell.
-    Step,
-    /// One bristle on the limit surface.
-    Reduced,
-    /// Tables of limit surfaces.
-    Surface,
-    /// Tables about the grid's centre, from factors that all maps share; on the CPU.
-    Basis,
-}
-
-impl Work {
-    /// The name on the command line and in reports.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Step => "step",
-            Self::Reduced => "reduced",
-            Self::Surface => "surface",
-            Self::Basis => "basis",
-        }
-    }
 }
 
 /// Measures. `note` is told what is under way; a GPU that does not open is no error unless it was asked for
@@ -115,25 +93,6 @@ struct Task<'a> {
     subject: &'a Subject,
     n: usize,
     contacts: usize,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Step(Law),
-    Reduced(Law),
-    Surface,
-    Basis,
-}
-
-impl Kind {
-    const fn work(self) -> Work {
-        match self {
-            Self::Step(_) => Work::Step,
-            Self::Reduced(_) => Work::Reduced,
-            Self::Surface => Work::Surface,
-            Self::Basis => Work::Basis,
-        }
-    }
 }
 
 /// The rows of one size of patch. A `surface` or `basis` row has as many maps as a `step` row has contacts,

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Fate, RolloutError, io, text};
+use super::error::{RolloutError, io, text};
+use super::fate::Fate;
 use crate::disk;
 use crate::engine::Trajectories;
 use crate::input;

@@ -4,7 +4,7 @@ use toml::de::DeValue;
 use toml_edit::{Array, DocumentMut, Item, Table, Value};
 
 use super::ScenarioError;
-use super::place::unfit;
+use super::diagnostics::unfit;
 
 /// Lists that are these where a scenario does not give them, so that one of their numbers can be set alone.
 const LISTS: [(&str, &[f64]); 4] = [

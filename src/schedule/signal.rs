@@ -1,6 +1,6 @@
 //! A scalar input over time.
 
-use super::timeline::{Interval, Term};
+use super::interval::{Interval, Term};
 use crate::error::ParameterError;
 
 /// One sinusoid `amplitude sin(omega t + phase)`, `t` absolute.

@@ -1,71 +1,7 @@
 //! A contact's inputs cut into intervals at their break points.
 
+use super::interval::{Interval, slot};
 use super::signal::{SAME_TIME, Signal, multiples};
-
-/// Slots of an interval: what an engine needs to know of the inputs.
-pub mod slot {
-    /// Normal force of one pad [N].
-    pub const F_N: usize = 0;
-    /// First of three: load wrench at the centre of mass, or the prescribed twist at the patch origin.
-    pub const LOAD: usize = 1;
-    /// Coulomb coefficient [-].
-    pub const MU_C: usize = 4;
-    /// Static coefficient [-].
-    pub const MU_S: usize = 5;
-    /// Number of slots.
-    pub const COUNT: usize = 6;
-}
-
-/// A sinusoid of an interval, in local time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Term {
-    /// Which input it is part of.
-    pub slot: usize,
-    /// Amplitude, in the input's unit.
-    pub amplitude: f64,
-    /// Angular frequency [rad/s].
-    pub omega: f64,
-    /// Phase at the interval's start [rad].
-    pub phase: f64,
-}
-
-/// The inputs between two break points, as functions of the time `tau` since the first.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Interval {
-    /// Length [s].
-    pub length: f64,
-    /// Whether an input may jump or kink at the start.
-    pub jump: bool,
-    /// Whether a sample is recorded at the end.
-    pub record: bool,
-    /// Normal force [N] from which the pressure map is made anew at the start, if it is.
-    pub remap: Option<f64>,
-    /// Polynomial coefficients of every slot.
-    pub c: [[f64; 3]; slot::COUNT],
-    /// Sinusoids of all slots.
-    pub terms: Vec<Term>,
-}
-
-impl Interval {
-    /// Makes input `to` the same as input `from`.
-    pub(crate) fn copy_input(&mut self, from: usize, to: usize) {
-        self.c[to] = self.c[from];
-        self.terms.retain(|term| term.slot != to);
-        let copies: Vec<Term> = self.terms.iter().filter(|t| t.slot == from).map(|t| Term { slot: to, ..*t }).collect();
-        self.terms.extend(copies);
-    }
-
-    /// All inputs at local time `tau` [s]; a negative normal force is no contact, 0.
-    #[must_use]
-    pub fn inputs(&self, tau: f64) -> [f64; slot::COUNT] {
-        let mut v = self.c.map(|[c0, c1, c2]| c0 + tau * (c1 + tau * c2));
-        for q in &self.terms {
-            v[q.slot] += q.amplitude * (q.omega * tau + q.phase).sin();
-        }
-        v[slot::F_N] = v[slot::F_N].max(0.0);
-        v
-    }
-}
 
 /// One signal that feeds a slot, with a factor.
 #[derive(Clone, Debug)]

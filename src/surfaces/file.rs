@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::margins::Pressed;
-use super::sweep::{Case, Sweep, combinations, places};
+use super::sweep::{Case, Sweep, combinations, places, save_sweeps};
 use crate::error::PatchError;
 use crate::input;
 use crate::limit_surface::{Rule, Table};
@@ -106,20 +106,6 @@ pub fn save(path: &Path, tables: &[Table], cases: &[Case], sweeps: &[Sweep]) -> 
     let text = metadata.to_string().into_bytes();
     npz.array("metadata", &[text.len() as u64], text)?;
     npz.finish()
-}
-
-/// What every combination of the sweeps has of each of them, the last sweep fastest: numbers, or the index of
-/// a value.
-pub(super) fn save_sweeps(npz: &mut Npz<'_>, sweeps: &[Sweep]) -> Result<(), RolloutError> {
-    let count = combinations(sweeps);
-    for (k, sweep) in sweeps.iter().enumerate() {
-        let (name, at) = (format!("sweep.{}", sweep.key), (0..count).map(|i| places(sweeps, i)[k]));
-        match sweep.numbers() {
-            Some(numbers) => npz.array(&name, &[count as u64], at.map(|i| numbers[i]))?,
-            None => npz.array(&name, &[count as u64], at.map(|i| i as i64))?,
-        }
-    }
-    Ok(())
 }
 
 /// The patches of an NPZ of [`Table::save`] or [`save`], with the coefficient and force that it says, and the

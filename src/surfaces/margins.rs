@@ -6,8 +6,7 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use super::arrays::Array;
-use super::file::save_sweeps;
-use super::sweep::Sweep;
+use super::sweep::{Sweep, save_sweeps};
 use crate::error::{ParameterError, PatchError};
 use crate::limit_surface::{Margin, Rule, Surface};
 use crate::patch::Patch;

@@ -8,6 +8,8 @@ use serde::Deserialize;
 use toml_edit::Value;
 
 use crate::error::ParameterError;
+use crate::rollout::RolloutError;
+use crate::rollout::npz::Npz;
 use crate::scenario::{PatchSource, ScenarioError, change, frames, read};
 
 /// The key whose values may be all that there are.
@@ -157,6 +159,20 @@ pub(crate) fn places(sweeps: &[Sweep], k: usize) -> Vec<usize> {
         (*at, rest) = (rest % sweep.values.len(), rest / sweep.values.len());
     }
     at
+}
+
+/// What every combination of the sweeps has of each of them, the last sweep fastest: numbers, or the index of
+/// a value.
+pub(super) fn save_sweeps(npz: &mut Npz<'_>, sweeps: &[Sweep]) -> Result<(), RolloutError> {
+    let count = combinations(sweeps);
+    for (k, sweep) in sweeps.iter().enumerate() {
+        let (name, at) = (format!("sweep.{}", sweep.key), (0..count).map(|i| places(sweeps, i)[k]));
+        match sweep.numbers() {
+            Some(numbers) => npz.array(&name, &[count as u64], at.map(|i| numbers[i]))?,
+            None => npz.array(&name, &[count as u64], at.map(|i| i as i64))?,
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

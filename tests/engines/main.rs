@@ -167,7 +167,7 @@ suite!(gpu, Gpu::new(Choice::Any), F32);
 /// The case near rest has a limit of its own, three times that. Its grip opens for the fourth time at 1.86 s.
 /// The box starts to slide, slows down to 0.28 mm/s at 1.865 s, where friction and weight balance, and leaves
 /// this balance along the falling Stribeck branch. An error of its velocity there, a share of the tolerance,
-/// is sixty times as large when the box slides: 1.5e-6 m/s become 9e-5 m/s at 1.9 s and 1e-5 m at the end.
+/// is tens of times as large when the box slides, and makes 1e-5 m at the end.
 /// With any share of the third-order estimate from 0.4 to 0.02 the error is between 6e-6 and 1.9e-5 m, and
 /// does not fall with the share.
 const CHOSEN: Limits = Limits {

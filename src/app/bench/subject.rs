@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::time::Instant;
 
-use super::Kind;
+use super::kind::Kind;
 use crate::app::baseline::Baseline;
 use crate::app::gpu::{Choice, Gpu};
 use crate::cpu::Cpu;

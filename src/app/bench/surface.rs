@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use super::kind::Kind;
 use super::measure::Found;
 use super::report::Row;
 use super::subject::Subject;
-use super::{Kind, process, work};
+use super::{process, work};
 use crate::error::EngineError;
 use crate::limit_surface::{Basis, DEFAULT_N_LS, Rule, Table};
 use crate::patch::Patch;

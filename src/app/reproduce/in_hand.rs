@@ -1,5 +1,6 @@
 //! Figs. 27 to 32, 34 and 35: an object that slips and sticks between two pads.
 
+mod cases;
 mod pictures;
 
 use super::context::{Context, Error, Runs};
@@ -8,49 +9,10 @@ use super::setup::{Grip, IN_HAND_DURATION, Setup};
 use crate::app::page::Table;
 use crate::contact::Contact;
 use crate::statistics::greatest;
+use cases::{CASES, Case, GRID, MODELS, PUBLISHED, setup};
 use pictures::{fields, poses, wrenches};
 
 pub(super) const IDS: &[&str] = &["fig27", "fig28", "fig29", "fig30", "fig31", "fig32", "fig34", "fig35"];
-
-/// Models of a case, in the order of the runs.
-const GRID: usize = 0;
-const PUBLISHED: usize = 1;
-const MODELS: [&str; 4] = ["distributed", "limit surface, published", "limit surface, consistent", "ellipsoid"];
-
-/// A run of the paper: name, case and force profile, map, and final poses of the reference program,
-/// distributed and reduced [m, m, rad].
-type Case = (&'static str, Grip, &'static str, [[f64; 3]; 2]);
-
-const CASES: [Case; 10] = [
-    ("case 1, circle, f1", (1, 1), "circle", [[0.014496, -0.021732, -0.898146], [0.014322, -0.021877, -0.906324]]),
-    ("case 1, circle, f2", (1, 2), "circle", [[0.014776, -0.021507, -0.886203], [0.014598, -0.021653, -0.894386]]),
-    ("case 2, circle, f1", (2, 1), "circle", [[0.000721, -0.019312, -0.152444], [0.000794, -0.018267, -0.148346]]),
-    ("case 2, circle, f2", (2, 2), "circle", [[0.000798, -0.019483, -0.125995], [0.000782, -0.019710, -0.126084]]),
-    ("case 2, square, f1", (2, 1), "square", [[0.000829, -0.018829, -0.140151], [0.000925, -0.017481, -0.135586]]),
-    ("case 2, square, f2", (2, 2), "square", [[0.000901, -0.019534, -0.118357], [0.000885, -0.019772, -0.118658]]),
-    (
-        "case 2, line gradient, f1",
-        (2, 1),
-        "line-gradient-x",
-        [[-0.003244, -0.018711, -0.694069], [-0.003231, -0.020202, -0.680122]],
-    ),
-    (
-        "case 2, line gradient, f2",
-        (2, 2),
-        "line-gradient-x",
-        [[-0.005606, -0.021689, -0.540727], [-0.005650, -0.021547, -0.543185]],
-    ),
-    ("case 2, k = 2, f1", (2, 1), "k2", [[0.000417, -0.020947, -0.189281], [0.000472, -0.020304, -0.184387]]),
-    ("case 2, k = 2 fN, f1", (2, 1), "k2fN", [[0.000421, -0.020983, -0.187997], [0.000471, -0.020389, -0.183423]]),
-];
-
-fn setup((_, grip, map, _): &Case) -> Setup {
-    match *map {
-        "k2" => Setup::in_hand(*grip, "hertz").set("patch.exponent=2.0"),
-        "k2fN" => Setup::in_hand(*grip, "hertz").set("patch.exponent_per_newton=2.0"),
-        map => Setup::in_hand(*grip, map),
-    }
-}
 
 pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     let mut contacts: Vec<Contact> = Vec::new();

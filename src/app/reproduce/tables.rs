@@ -15,11 +15,10 @@ use crate::cpu::Cpu;
 use crate::engine::{Engine, Plan};
 use crate::limit_surface::{Rule, Surface, Table as LimitTable};
 use crate::statistics::order;
-use speeds::{Speeds, contact, direct, least, nodes, speeds};
+use speeds::{SIZES, Speeds, contact, direct, least, nodes, speeds};
 
 pub(super) const IDS: &[&str] = &["table2", "table4", "table5", "table6"];
 
-const SIZES: [usize; 8] = [5, 9, 13, 17, 21, 25, 29, 33];
 /// Published iterations per second and seconds.
 const TABLE_2: [f64; 8] = [1.6e5, 3.9e4, 2.8e4, 1.7e4, 1.1e4, 7.7e3, 5.7e3, 4.5e3];
 const TABLE_5_SECONDS: [f64; 8] = [2.4e-2, 5.4e-2, 1.0e-1, 1.8e-1, 2.6e-1, 3.7e-1, 4.9e-1, 6.3e-1];

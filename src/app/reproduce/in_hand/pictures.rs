@@ -1,7 +1,7 @@
 //! Pictures of objects in hand: poses, paths, wrenches and the bristles of a pad.
 
 use super::super::context::{Context, Error, Runs};
-use super::{CASES, GRID, PUBLISHED, setup};
+use super::cases::{CASES, GRID, PUBLISHED, setup};
 use crate::app::page::{Chart, Key, Line, Picture, arrows, ink};
 use crate::engine::{DEFAULT_STEP, Plan};
 

@@ -6,13 +6,14 @@ use std::time::Instant;
 use super::super::context::{Context, Error};
 use super::super::euler::Reduced;
 use super::super::setup::Setup;
-use super::SIZES;
 use crate::app::baseline::Baseline;
 use crate::contact::Contact;
 use crate::cpu::Cpu;
 use crate::engine::{Engine, Plan};
 use crate::limit_surface::{Rule, Surface, Table as LimitTable};
 use crate::planar::Twist;
+
+pub(super) const SIZES: [usize; 8] = [5, 9, 13, 17, 21, 25, 29, 33];
 
 const TWIST: Twist = Twist::new(0.1, -0.05, 1.59);
 const DT: f64 = 1e-4;

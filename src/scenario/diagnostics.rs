@@ -6,7 +6,6 @@ use std::ops::Range;
 use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 
-use super::lone::is_scenario;
 use super::suggest::{keys, suggestion};
 use crate::input::InputError;
 
@@ -194,6 +193,12 @@ fn field_at(text: &str, at: usize) -> Option<String> {
     let mut best = None;
     search(&root, at, "", &mut best);
     best.map(|(_, path)| path)
+}
+
+/// Whether a text is a whole scenario, by its keys.
+pub(super) fn is_scenario(text: &str) -> bool {
+    let keys: toml::Table = toml::from_str(text).unwrap_or_default();
+    ["body", "inputs", "duration"].iter().any(|key| keys.contains_key(*key))
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::diagnostics::{from_toml, is_scenario};
 use super::draw::Drawer;
 use super::number::Number;
 use super::patches::Patches;
-use super::place::from_toml;
 use super::shapes::OneOrTwo;
 use super::spec::PatchSpec;
 use super::{Scenario, ScenarioError};
@@ -94,12 +94,6 @@ impl PatchSource {
         let (patch, _) = drawn.map_err(|e| at(&e.field, e.to_string()))?;
         Ok(Self { patch, mu, f_n, rule: None, n_ls: None, scenario: false })
     }
-}
-
-/// Whether a text is a whole scenario, by its keys.
-pub(super) fn is_scenario(text: &str) -> bool {
-    let keys: toml::Table = toml::from_str(text).unwrap_or_default();
-    ["body", "inputs", "duration"].iter().any(|key| keys.contains_key(*key))
 }
 
 /// The frames with pressure of the file that the `[patch]` table of a text reads; none if that has no frames.
