@@ -29,9 +29,8 @@ use std::time::{Duration, Instant};
 
 use crate::disk;
 use crate::engine::Engine;
-use crate::error::EngineError;
-use crate::input::{self, InputError};
-use crate::scenario::{Scenario, ScenarioError};
+use crate::input;
+use crate::scenario::Scenario;
 use spool::Spool;
 
 /// Where a run goes and what happens to what is there.

@@ -24,7 +24,7 @@ fn the_measured_work_is_the_papers_case() {
             let [a, b] = [&ours, &theirs].map(|out| out.pose.iter().map(|q| q[c]).collect::<Vec<_>>());
             assert_close(name, &a, &b, 1e-9);
         }
-        for (t, pose) in converged(law) {
+        for (t, pose) in converged(law).unwrap() {
             let (_, row) = case.rows.iter().find(|(frame, _)| (case.plan.samples[*frame] - t).abs() < 1e-9).unwrap();
             assert_eq!(row[..3], pose, "{name} at {t} s");
         }

@@ -13,7 +13,7 @@ use crate::contact::Contact;
 use crate::cpu::processor;
 use crate::engine::{Engine, EngineInfo, Plan, Progress, Reason, Status, Trajectories, share, validate};
 use crate::error::{EngineError, ParameterError};
-use crate::friction::{Friction, Law};
+use crate::friction::Friction;
 use crate::patch::Grid;
 use crate::planar::{Pose, Twist, Wrench};
 use crate::schedule::slot;
@@ -177,7 +177,7 @@ struct Bristles {
 
 impl Bristles {
     fn new(contact: &Contact, active: &[usize]) -> Self {
-        let (grid, friction) = (*contact.patch.grid(), contact.friction);
+        let (grid, friction) = (*contact.patch.grid(), contact.friction.as_the_law_reads_them());
         let mut z = vec![[0.0; 2]; grid.len()];
         for (&i, zeta) in active.iter().zip(contact.first_bristles(active).unwrap_or_default().iter()) {
             z[i] = zeta.map(|c| c / friction.sigma0);
@@ -207,10 +207,8 @@ impl Bristles {
                 let [zx, zy] = self.z[i];
                 let speed = (vx * vx + vy * vy).sqrt();
                 let g = stribeck(speed, mu_c, mu_s, gamma, v_s);
-                let plastic = match law {
-                    Law::LuGre => 1.0,
-                    Law::ElastoPlastic => plasticity([vx, vy], [zx, zy], speed, g / sigma0, s_ba),
-                };
+                let elastic = law.is_elastic();
+                let plastic = if elastic { plasticity([vx, vy], [zx, zy], speed, g / sigma0, s_ba) } else { 1.0 };
                 let rate = plastic * sigma0 * speed / g;
                 let (dzx, dzy) = (vx - rate * zx, vy - rate * zy);
                 let px = -share * (sigma0 * zx + sigma1 * dzx + sigma2 * vx);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::margins::Pressed;
-use super::sweep::{Case, Sweep, combinations, places, save_sweeps};
+use super::sweep::{Case, Sweep, combinations, save_sweeps};
 use crate::error::PatchError;
 use crate::input;
 use crate::limit_surface::{Rule, Table};

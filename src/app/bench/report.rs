@@ -152,10 +152,7 @@ impl Row {
         step: f64,
         found: Found,
     ) -> Self {
-        let name = match law {
-            Law::LuGre => "lugre",
-            Law::ElastoPlastic => "elasto-plastic",
-        };
+        let name = law.name();
         // The converged path is that of a bristle in each of 21 x 21 cells.
         let known = work == "step" && n == 21;
         let error = if known { work::converged_error(law, &found.time, &found.poses) } else { None };

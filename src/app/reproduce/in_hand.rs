@@ -5,11 +5,11 @@ mod pictures;
 
 use super::context::{Context, Error, Runs};
 use super::item::{Item, Wanted};
-use super::setup::{Grip, IN_HAND_DURATION, Setup};
+use super::setup::IN_HAND_DURATION;
 use crate::app::page::Table;
 use crate::contact::Contact;
 use crate::statistics::greatest;
-use cases::{CASES, Case, GRID, MODELS, PUBLISHED, setup};
+use cases::{CASES, GRID, MODELS, PUBLISHED, setup};
 use pictures::{fields, poses, wrenches};
 
 pub(super) const IDS: &[&str] = &["fig27", "fig28", "fig29", "fig30", "fig31", "fig32", "fig34", "fig35"];

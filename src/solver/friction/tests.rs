@@ -8,7 +8,7 @@ use crate::solver::laws::{self, with_law};
 use crate::solver::transition::{in_transition, plastic_share, transition_root};
 
 fn friction(law: Law, gamma: f64) -> Friction {
-    Friction { law, gamma, mu_s: 1.3, mu_c: 0.9, ..Friction::default() }
+    Friction { law, gamma, mu_s: 1.3, mu_c: 0.9, ..Friction::default() }.as_the_law_reads_them()
 }
 
 /// The stage of length `a` [s] of `f`, with `chi = 1`.
@@ -56,9 +56,9 @@ fn rate(f: &Friction, v: [f64; 2], z: [f64; 2]) -> [f64; 2] {
     let s = v[0].hypot(v[1]);
     let g = f.mu_c + (f.mu_s - f.mu_c) * (-(s / f.v_s).powf(f.gamma)).exp();
     let size = z[0].hypot(z[1]);
-    let lambda = match f.law {
-        Law::LuGre => f.sigma0 * s / g,
-        Law::ElastoPlastic => {
+    let lambda = match f.law.is_elastic() {
+        false => f.sigma0 * s / g,
+        true => {
             let along = if size > 0.0 { (v[0] * z[0] + v[1] * z[1]) / size } else { 0.0 };
             let x = size / g;
             let middle = (x - 0.5 * (1.0 + f.s_ba)) / (1.0 - f.s_ba);
@@ -132,7 +132,7 @@ fn the_root_in_the_transition_solves_its_equation() {
 #[test]
 fn a_stage_solves_the_implicit_equation_on_every_branch() {
     let mut branches = [0; 4];
-    for law in [Law::LuGre, Law::ElastoPlastic] {
+    for &law in Law::ALL {
         for (v, zb) in states() {
             for a in [1e-7, 1e-5, 1e-3] {
                 let f = friction(law, 2.0);
@@ -154,7 +154,7 @@ fn a_stage_solves_the_implicit_equation_on_every_branch() {
 
 #[test]
 fn a_stage_never_bends_a_bristle_beyond_its_base_and_the_stribeck_curve() {
-    for law in [Law::LuGre, Law::ElastoPlastic] {
+    for &law in Law::ALL {
         for gamma in [0.5, 2.0, 3.7] {
             let f = friction(law, gamma);
             for (v, zb) in states() {
@@ -230,7 +230,7 @@ fn elasto_plastic_follows_its_equation_with_second_order() {
 #[test]
 fn the_gain_is_the_derivative_of_the_state() {
     let mut branches = [0; 4];
-    for law in [Law::LuGre, Law::ElastoPlastic] {
+    for &law in Law::ALL {
         for gamma in [0.5, 1.0, 2.0, 3.7] {
             let f = friction(law, gamma);
             let k = Consts::new(&f);
@@ -247,7 +247,7 @@ fn the_gain_is_the_derivative_of_the_state() {
                     // Finite differences do not see through the ends of the transition.
                     let (y, l) = (t.t.len / t.t.g, t.t.travel / t.t.g);
                     let near = |edge: f64| (y - edge).abs() < 0.02 * edge;
-                    if law == Law::ElastoPlastic && (near(f.s_ba) || near(1.0 + l) || y < 1e-3 || l < 1e-9) {
+                    if law.is_elastic() && (near(f.s_ba) || near(1.0 + l) || y < 1e-3 || l < 1e-9) {
                         continue;
                     }
                     let found = with_law!(law, L => cell::sensitivity::<f64, L>(&st, &m, &t, &z));
@@ -290,7 +290,7 @@ fn the_slope_of_the_bell_stays_finite_at_any_speed_in_single_precision() {
 
 #[test]
 fn single_precision_gives_the_state_within_its_rounding() {
-    for law in [Law::LuGre, Law::ElastoPlastic] {
+    for &law in Law::ALL {
         for s_ba in [0.0, 0.3, 0.9] {
             let f = Friction { s_ba, ..friction(law, 2.0) };
             for (v, zb) in states() {
@@ -320,7 +320,7 @@ fn single_precision_gives_the_state_within_its_rounding() {
 fn lanes_give_what_single_numbers_give() {
     use crate::number::real::Lanes;
     type Wide = Lanes<f64>;
-    for law in [Law::LuGre, Law::ElastoPlastic] {
+    for &law in Law::ALL {
         let f = friction(law, 2.0);
         let st = stage(&f, 1e-5);
         let wide = Stage {
