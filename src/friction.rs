@@ -16,6 +16,8 @@ macro_rules! laws {
                 "LuGre (Canudas de Wit et al. 1995): creeps under an oscillating load below break-away.";
             ElastoPlastic, "elasto-plastic", elasto_plastic, elastic: true, stribeck: true, damping: true,
                 "Elasto-Plastic (Dupont et al. 2002): elastic below break-away, so that nothing drifts. The default.";
+            Dahl, "dahl", dahl, elastic: false, stribeck: false, damping: false,
+                "Dahl (1968): the limit is mu_c at any speed, and the force the bristle's alone: no rate matters.";
         }
     };
 }
