@@ -1,5 +1,6 @@
 use super::*;
 use crate::cpu::Cpu;
+use crate::error::EngineError;
 
 const SLIDE: &str = r#"
 duration = 0.05

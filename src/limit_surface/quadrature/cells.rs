@@ -67,13 +67,13 @@ impl Cells {
         let p = |i: usize, j: usize| if i < nx && j < ny { weights[j * nx + i] / (dx * dy) } else { 0.0 };
         let mut corners = Vec::new();
         let mut jumps = Vec::new();
-        for l in 0..=ny {
-            for k in 0..=nx {
+        for (l, y) in y.iter().enumerate() {
+            for (k, x) in x.iter().enumerate() {
                 let (i, j) = (k.wrapping_sub(1), l.wrapping_sub(1));
                 let q = (p(i, j) - p(k, j)) - (p(i, l) - p(k, l));
                 jumps.push(q);
                 if q != 0.0 {
-                    corners.push([x[k], y[l], q]);
+                    corners.push([*x, *y, q]);
                 }
             }
         }

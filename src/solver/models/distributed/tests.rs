@@ -8,8 +8,11 @@ use crate::number::{
 };
 use crate::patch::Grid;
 
-/// Sums and bases of three sweeps over `n x n` cells that stick in the middle and slide at the rim.
-fn sweeps<R: Real>(n: usize, law: Law) -> (Vec<(Vec3<f64>, Mat3<f64>)>, Vec<[f64; 2]>) {
+/// What a pass evaluates.
+type Sums = (Vec3<f64>, Mat3<f64>);
+
+/// Sums and bases of three passes over `n x n` cells that stick in the middle and slide at the rim.
+fn sweeps<R: Real>(n: usize, law: Law) -> (Vec<Sums>, Vec<[f64; 2]>) {
     let grid = Grid::new(n, n, 0.02, 0.02).unwrap();
     let centres: Vec<[f64; 2]> = grid.centres().collect();
     let w: Vec<f64> = (0..n * n).map(|k| (1.0 + (k % 7) as f64) / (4 * n * n) as f64).collect();
