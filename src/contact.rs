@@ -380,29 +380,30 @@ pub(crate) fn radius_of(patch: &Patch, table: Option<&Table>) -> f64 {
     table.radius_under(patch).unwrap_or_else(|| Surface::new(patch, table.rule()).radius())
 }
 
-/// A reduced bristle bent to this share of `mu_c` at most, and of break-away, sticks when its map changes.
-pub(crate) const STICKS: f64 = 0.7;
-/// A map that grows bends it to this share of `mu_c` at most: there the outermost bristles of a grid begin to
+/// A reduced bristle sticks through a change of its map if it is bent to at most this share of `mu_c`, and of
+/// break-away.
+pub(crate) const STICK_LIMIT: f64 = 0.7;
+/// A map that grows bends a bristle to at most this share of `mu_c`: there the outermost bristles of a grid begin to
 /// slip.
-pub(crate) const BENDS: f64 = 0.65;
+pub(crate) const SHOWN_LIMIT: f64 = 0.65;
 
-/// How a reduced bristle is carried over to a new map, `docs/model.md` (74) and (75).
+/// How the state of a reduced bristle is transferred to a new map, `docs/model.md` (74) and (75).
 ///
 /// In general the deflection `z_tau = r zeta_3/sigma0` is kept, as published. A bristle of the `consistent`
-/// Elasto-Plastic form that sticks keeps the rotation that has bent it, `theta` of
-/// `zeta_3 = sigma0 (u/r) theta`, as a grid does that keeps its bristles: it comes back to the same state
-/// however the map went, and nothing creeps. What a map cannot show of the rotation is hidden until one can.
+/// form that sticks keeps the rotation that has bent it, `theta` of `zeta_3 = sigma0 (u/r) theta`, as a grid does
+/// that keeps its bristles: it comes back to the same state however the map changed in between, and nothing
+/// creeps. What a map cannot show of the rotation is a residual, kept until a map can.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Carry {
+pub(crate) struct RemapTransfer {
     /// What `zeta_3` is multiplied by to keep the deflection: `r/r'`.
-    pub slides: f64,
-    /// To keep the rotation: `(u'/r')/(u/r)`; 0 if it is not kept.
-    pub sticks: f64,
-    /// Whether a rotation bends the bristle on the new map: whether it has an arm.
-    pub bends: bool,
+    pub deflection: f64,
+    /// What it is multiplied by to keep the rotation: `(u'/r')/(u/r)`; 0 if that is not kept.
+    pub rotation: f64,
+    /// Whether a rotation bends the bristle on the new map: whether that has an arm.
+    pub has_arm: bool,
 }
 
-impl Carry {
+impl RemapTransfer {
     /// From a map with radius [m] and viscous factor [m^2] `from` to one with `to`; `consistent` bristles
     /// keep their rotation.
     pub fn new(consistent: bool, from: [f64; 2], to: [f64; 2]) -> Self {
@@ -410,26 +411,26 @@ impl Carry {
         // Without an arm the rotation is kept as an arc at 1 m.
         let arm = |map: [f64; 2]| if has_arm(map) { map[1] / map[0] } else { 1.0 };
         Self {
-            slides: if to[0] > 0.0 { from[0] / to[0] } else { 0.0 },
-            sticks: if consistent { arm(to) / arm(from) } else { 0.0 },
-            bends: has_arm(to),
+            deflection: if to[0] > 0.0 { from[0] / to[0] } else { 0.0 },
+            rotation: if consistent { arm(to) / arm(from) } else { 0.0 },
+            has_arm: has_arm(to),
         }
     }
 
-    /// `zeta_3` and what is hidden of it on the new map, from `zeta` and what was hidden; `s_ba` is the
+    /// `zeta_3` and its residual on the new map, from `zeta` and the residual on the old one; `s_ba` is the
     /// break-away share.
-    pub fn onto(self, zeta: [f64; 3], hidden: f64, mu_c: f64, s_ba: f64) -> [f64; 2] {
+    pub fn apply(self, zeta: [f64; 3], residual: f64, mu_c: f64, s_ba: f64) -> [f64; 2] {
         let [x, y, z] = zeta;
-        let pull = x * x + y * y;
-        let size2 = pull + z * z;
-        let limit = STICKS.min(s_ba) * mu_c;
-        if self.sticks == 0.0 || size2 > limit * limit {
-            return [self.slides * z, 0.0];
+        let planar = x * x + y * y;
+        let size2 = planar + z * z;
+        let limit = STICK_LIMIT.min(s_ba) * mu_c;
+        if self.rotation == 0.0 || size2 > limit * limit {
+            return [self.deflection * z, 0.0];
         }
-        let whole = self.sticks * (z + hidden);
-        let most = BENDS.min(s_ba) * mu_c;
-        let room = if self.bends { (size2.max(most * most) - pull).sqrt() } else { 0.0 };
-        let shown = whole.clamp(-room, room);
+        let whole = self.rotation * (z + residual);
+        let most = SHOWN_LIMIT.min(s_ba) * mu_c;
+        let largest = if self.has_arm { (size2.max(most * most) - planar).sqrt() } else { 0.0 };
+        let shown = whole.clamp(-largest, largest);
         [shown, whole - shown]
     }
 }

@@ -2,14 +2,14 @@
 //!
 //! The language is documented in `docs/scenario.md`; [`json_schema`] prints the same as a JSON schema.
 
-mod change;
 mod check;
 mod contact;
 mod diagnostics;
-mod draw;
 mod number;
+mod overrides;
 mod patch_file;
 mod patches;
+mod sampler;
 mod shapes;
 mod signal;
 mod spec;
@@ -17,10 +17,10 @@ mod step;
 mod suggest;
 mod tables;
 
-pub use change::change;
 use diagnostics::from_toml;
 pub use diagnostics::{Excerpt, ScenarioError};
 pub use number::Number;
+pub use overrides::change;
 pub use patch_file::PatchSource;
 pub(crate) use patch_file::frames;
 pub use signal::{Interpolate, SegmentSpec, SignalSpec, SineSpec};
@@ -169,7 +169,7 @@ impl Scenario {
 
     /// Contact `k`: with its limit surface or without one, with or without its numbers.
     fn drawn(&self, k: u64, surface: bool, numbers: bool) -> Result<Drawn, ScenarioError> {
-        let mut drawer = draw::Drawer::new(Draw::new(self.spec.seed, k), numbers);
+        let mut drawer = sampler::Sampler::new(Draw::new(self.spec.seed, k), numbers);
         let made = contact::contact(&self.spec, &self.patches, &self.tables, surface, &mut drawer);
         Ok(Drawn { contact: made.map_err(|e| self.at(k, &e))?, parameters: drawer.parameters.unwrap_or_default() })
     }

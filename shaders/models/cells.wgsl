@@ -23,7 +23,7 @@ var<private> saved_zx: array<Real, PAIRS>;
 var<private> saved_zy: array<Real, PAIRS>;
 // What a lane sums over its cells.
 var<private> sum: array<Real, 12>;
-// Pairs of cells that this contact gives a lane, of the PAIRS there is room for.
+// Pairs of cells that this contact gives a lane: at most PAIRS.
 var<private> pairs: u32;
 
 // Which contact this invocation works on.

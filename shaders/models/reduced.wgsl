@@ -14,7 +14,7 @@ var<private> zeta: vec3f;
 // What zeta cannot hold: without it, motion slower than its last bit would leave no trace and creep.
 var<private> zeta_low: vec3f;
 // What of zeta_3 the present map does not show.
-var<private> hidden: f32;
+var<private> residual: f32;
 // |zeta*| over its limit at the last evaluation.
 var<private> last_loading: f32;
 // A saved state.

@@ -1,4 +1,4 @@
-//! The opponent: the distributed model stepped as it is written down in the paper, with two loops over the
+//! The baseline: the distributed model stepped as it is written down in the paper, with two loops over the
 //! grid and explicit Euler, in one number at a time. Every claim about speed is measured against it in the
 //! same run.
 //!

@@ -5,12 +5,12 @@
 
 mod chart;
 mod document;
-pub mod ink;
 mod label;
-mod look;
 mod map;
 mod number;
+pub mod palette;
 mod picture;
+mod theme;
 
 pub use chart::{Chart, Line, Scale};
 pub use document::{Document, Part, Table, csv};

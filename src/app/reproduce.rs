@@ -13,12 +13,12 @@ mod setup;
 mod write;
 
 mod accuracy;
-mod beyond;
 mod drift;
 mod errata;
+mod extensions;
 mod in_hand;
+mod literature;
 mod maps;
-mod others;
 mod profile;
 pub mod pushes;
 mod resolution;
@@ -61,10 +61,10 @@ pub const SECTIONS: &[Section] = &[
     Section { group: BEYOND, ids: work::IDS, run: work::run },
     Section { group: BEYOND, ids: accuracy::IDS, run: accuracy::run },
     Section { group: BEYOND, ids: tolerance::IDS, run: tolerance::run },
-    Section { group: BEYOND, ids: beyond::IDS, run: beyond::run },
+    Section { group: BEYOND, ids: extensions::IDS, run: extensions::run },
     Section { group: BEYOND, ids: pushes::IDS, run: pushes::run },
     Section { group: ERRATA, ids: errata::IDS, run: errata::run },
-    Section { group: ERRATA, ids: others::IDS, run: others::run },
+    Section { group: ERRATA, ids: literature::IDS, run: literature::run },
 ];
 
 /// Every id that [`run`] takes, in the order of the page.

@@ -1,6 +1,6 @@
 //! The picture of a run: paths in the plane and rotation over time of up to 200 contacts.
 
-use crate::app::page::{Chart, Key, Line, Picture, ink};
+use crate::app::page::{Chart, Key, Line, Picture, palette};
 use crate::rollout::{Outcome, Shown};
 
 /// Outcomes in the order in which pictures draw them: what is rare is not hidden.
@@ -14,11 +14,11 @@ const SIZE: [f64; 2] = [920.0, 420.0];
 /// The colour of an outcome in pictures.
 pub(crate) const fn colour(outcome: Outcome) -> &'static str {
     match outcome {
-        Outcome::Stuck => ink::OTHER,
-        Outcome::Slipped => ink::GRID,
-        Outcome::Spun => ink::SURFACE,
-        Outcome::SlippedAndSpun => ink::PUBLISHED,
-        Outcome::Failed => ink::BAD,
+        Outcome::Stuck => palette::OTHER,
+        Outcome::Slipped => palette::GRID,
+        Outcome::Spun => palette::SURFACE,
+        Outcome::SlippedAndSpun => palette::PUBLISHED,
+        Outcome::Failed => palette::BAD,
     }
 }
 
@@ -89,7 +89,7 @@ mod tests {
         let svg = drawn(&time, Curve { poses, outcome: Outcome::SlippedAndSpun });
         let document = roxmltree::Document::parse(&svg).unwrap();
         let panel = document.descendants().find(|n| n.attribute("aria-label") == Some("Paths of 1 contact")).unwrap();
-        let line = panel.descendants().find(|n| n.attribute("stroke") == Some(ink::PUBLISHED)).unwrap();
+        let line = panel.descendants().find(|n| n.attribute("stroke") == Some(palette::PUBLISHED)).unwrap();
         let numbers = line.attribute("d").unwrap().split(['M', 'L', ' ', ',']).filter_map(|v| v.parse::<f64>().ok());
         let at: Vec<f64> = numbers.collect();
         let [dx, dy] = [at[at.len() - 2] - at[0], at[1] - at[at.len() - 1]];

@@ -11,7 +11,7 @@ use super::contact::{BatchContact, device_contact, device_state};
 use super::layout::{self, State, flag};
 use super::limit_surface::Surfaces;
 use super::patch_state::{PatchState, TableStore, make_tables};
-use crate::contact::{Bristles, Carry};
+use crate::contact::{Bristles, RemapTransfer};
 use crate::engine::Plan;
 use crate::error::EngineError;
 use crate::patch::{Grid, Patch};
@@ -175,7 +175,7 @@ impl<'a> Inputs<'a> {
                 sample_from: if window.start == 0 { 0 } else { window.start as u32 + 1 },
             });
             for (j, (interval, map, _)) in intervals.into_iter().enumerate() {
-                let carry = map.carry_from(&before, self.contacts[i].contact);
+                let transfer = map.transfer_from(&before, self.contacts[i].contact);
                 let table = map.table.as_ref().map_or(0, |t| tables.first_of(t));
                 let term_first = upload.terms.len() as u32;
                 upload.terms.extend(interval.terms.iter().map(|q| layout::Term {
@@ -184,7 +184,7 @@ impl<'a> Inputs<'a> {
                     omega: q.omega as f32,
                     phase: q.phase as f32,
                 }));
-                upload.intervals.push(device_interval(&interval, &map, carry, table, term_first, from + j == 0));
+                upload.intervals.push(device_interval(&interval, &map, transfer, table, term_first, from + j == 0));
                 before = map;
             }
         }
@@ -236,7 +236,7 @@ impl<'a> Inputs<'a> {
 fn device_interval(
     interval: &Interval,
     map: &PatchState,
-    carry: Carry,
+    transfer: RemapTransfer,
     table: u32,
     term_first: u32,
     is_first: bool,
@@ -255,8 +255,8 @@ fn device_interval(
         map_f_n: map.f_n.unwrap_or_default() as f32,
         map_radius: map.radius as f32,
         map_viscous: map.viscous as f32,
-        map_slides: carry.slides as f32,
-        map_sticks: carry.sticks as f32,
+        map_deflection: transfer.deflection as f32,
+        map_rotation: transfer.rotation as f32,
         map_table: table,
         term_first,
         term_count: interval.terms.len() as u32,

@@ -54,7 +54,8 @@ shared! {
 
 shared! {
     struct Interval {
-        length: f32, flags: u32, map_f_n: f32, map_radius: f32, map_viscous: f32, map_slides: f32, map_sticks: f32,
+        length: f32, flags: u32, map_f_n: f32, map_radius: f32, map_viscous: f32,
+        map_deflection: f32, map_rotation: f32,
         map_table: u32, term_first: u32, term_count: u32, c: [f32; 3 * slot::COUNT],
     }
 }

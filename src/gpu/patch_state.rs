@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::limit_surface::Surfaces;
-use crate::contact::{Carry, Contact, Model, radius_of, reshapes};
+use crate::contact::{Contact, Model, RemapTransfer, radius_of, reshapes};
 use crate::error::EngineError;
 use crate::limit_surface::{Rule, Table};
 use crate::patch::Patch;
@@ -56,13 +56,13 @@ impl PatchState {
     }
 
     /// How a reduced bristle is carried over from the map `before` to this one.
-    pub fn carry_from(&self, before: &Self, contact: &Contact) -> Carry {
+    pub fn transfer_from(&self, before: &Self, contact: &Contact) -> RemapTransfer {
         let of = |map: &Self| [map.radius, map.viscous];
         let consistent = match contact.model {
             Model::Distributed => false,
             Model::LimitSurface(_, form) | Model::Ellipsoid(form) => form.is_elastic(contact.friction.law),
         };
-        Carry::new(consistent, of(before), of(self))
+        RemapTransfer::new(consistent, of(before), of(self))
     }
 
     /// Takes the limit surface that [`PatchState::enter`] asked for.

@@ -4,7 +4,7 @@ use super::device::Adapter;
 use super::layout::{flag, kind};
 use super::unroll::{MarkError, Unroll, unrolled};
 use crate::body::Kind;
-use crate::contact::{BENDS, STICKS};
+use crate::contact::{SHOWN_LIMIT, STICK_LIMIT};
 use crate::engine::Reason;
 use crate::friction::{Law, STRIBECK_X_MIN, laws};
 use crate::limit_surface::{ORDERS, Rule};
@@ -181,8 +181,8 @@ fn prelude(shape: Shape, law: Law) -> String {
         ("KAPPA", KAPPA),
         ("EXTRAPOLATION", EXTRAPOLATION),
         ("NEWTON_TOLERANCE", NEWTON_TOLERANCE),
-        ("STICKS", STICKS),
-        ("BENDS", BENDS),
+        ("STICK_LIMIT", STICK_LIMIT),
+        ("SHOWN_LIMIT", SHOWN_LIMIT),
         ("MAX_TURN", MAX_TURN),
         ("LEAST_TRUST_RADIUS", LEAST_TRUST_RADIUS),
         ("SHORTEST_RULED_STEP", SHORTEST_RULED_STEP),

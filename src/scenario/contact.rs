@@ -1,8 +1,8 @@
 //! From the tables of a scenario to one drawn contact.
 
-use super::draw::Drawer;
 use super::number::Number;
 use super::patches::Patches;
+use super::sampler::Sampler;
 use super::shapes::Inertia;
 use super::signal::SignalSpec;
 use super::spec::{BodySpec, BristlesName, FrictionSpec, InputsSpec, KindName, ModelName, PointName, Spec};
@@ -26,7 +26,7 @@ pub(super) fn contact(
     patches: &Patches,
     tables: &Tables,
     surface: bool,
-    d: &mut Drawer,
+    d: &mut Sampler,
 ) -> Result<Contact, ParameterError> {
     let body = body(&spec.body, d);
     let mut inputs = inputs(&spec.inputs, &body, d)?;
@@ -46,7 +46,7 @@ pub(super) fn contact(
         let accepted = "at least two cells for a reduced bristle that resists rotation, or `contact.rule = \"points\"`";
         return Err(ParameterError::new("patch", "one cell with pressure", accepted));
     }
-    let three = |path: &str, numbers: &Option<[Number; 3]>, d: &mut Drawer| {
+    let three = |path: &str, numbers: &Option<[Number; 3]>, d: &mut Sampler| {
         let zero = [0.0, 0.0, 0.0].map(Number::Constant);
         let numbers = numbers.as_ref().unwrap_or(&zero);
         [0, 1, 2].map(|i| d.number(&format!("{path}.{i}"), &numbers[i]))
@@ -65,7 +65,7 @@ pub(super) fn contact(
 }
 
 /// Coefficients that are signals have their value at the start.
-fn friction(spec: &FrictionSpec, inputs: &Inputs, d: &mut Drawer) -> Friction {
+fn friction(spec: &FrictionSpec, inputs: &Inputs, d: &mut Sampler) -> Friction {
     let table = Friction::default();
     let mut number = |name: &str, n: &Option<Number>, default: f64| {
         d.number(&format!("friction.{name}"), n.as_ref().unwrap_or(&Number::Constant(default)))
@@ -96,7 +96,7 @@ fn friction(spec: &FrictionSpec, inputs: &Inputs, d: &mut Drawer) -> Friction {
     friction
 }
 
-fn body(spec: &BodySpec, d: &mut Drawer) -> Body {
+fn body(spec: &BodySpec, d: &mut Sampler) -> Body {
     let kind = match spec.kind {
         KindName::Prescribed => return Body::prescribed(),
         KindName::Gripper => Kind::Gripper,
@@ -129,10 +129,10 @@ fn body(spec: &BodySpec, d: &mut Drawer) -> Body {
     Body { kind, mass, inertia, pads, offset }
 }
 
-fn inputs(spec: &InputsSpec, body: &Body, d: &mut Drawer) -> Result<Inputs, ParameterError> {
+fn inputs(spec: &InputsSpec, body: &Body, d: &mut Sampler) -> Result<Inputs, ParameterError> {
     let hold = spec.hold;
-    let signal = |path: &str, s: &SignalSpec, d: &mut Drawer| s.draw(path, hold, d);
-    let or_zero = |path: &str, s: Option<&SignalSpec>, d: &mut Drawer| {
+    let signal = |path: &str, s: &SignalSpec, d: &mut Sampler| s.draw(path, hold, d);
+    let or_zero = |path: &str, s: Option<&SignalSpec>, d: &mut Sampler| {
         s.map_or_else(|| Ok(Signal::constant(0.0)), |s| signal(path, s, d))
     };
     let mut inputs = Inputs::default();

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::diagnostics::{from_toml, is_scenario};
-use super::draw::Drawer;
 use super::number::Number;
 use super::patches::Patches;
+use super::sampler::Sampler;
 use super::shapes::OneOrTwo;
 use super::spec::PatchSpec;
 use super::{Scenario, ScenarioError};
@@ -90,7 +90,7 @@ impl PatchSource {
             let accepted = "expected `frame`, for nothing is drawn (see the sweep `patch.frame=all`)";
             return Err(at("patch.file", format!("patch.file: has several frames: {accepted}")));
         }
-        let drawn = patches.draw(f_n.unwrap_or(1.0), &mut Drawer::new(Draw::new(0, 0), false));
+        let drawn = patches.draw(f_n.unwrap_or(1.0), &mut Sampler::new(Draw::new(0, 0), false));
         let (patch, _) = drawn.map_err(|e| at(&e.field, e.to_string()))?;
         Ok(Self { patch, mu, f_n, rule: None, n_ls: None, scenario: false })
     }

@@ -4,8 +4,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::draw::Drawer;
 use super::number::Number;
+use super::sampler::Sampler;
 use super::shapes::{OneOrTwo, ShapeName, ShapeSpec};
 use super::spec::PatchSpec;
 use crate::error::{ParameterError, PatchError};
@@ -162,14 +162,14 @@ impl Patches {
 
     /// The patch of one contact whose normal force starts with `f_n` [N], and the period [s] at which
     /// its map is made anew.
-    pub fn draw(&self, f_n: f64, drawer: &mut Drawer) -> Result<(Arc<Patch>, Option<f64>), ParameterError> {
+    pub fn draw(&self, f_n: f64, sampler: &mut Sampler) -> Result<(Arc<Patch>, Option<f64>), ParameterError> {
         let base = &self.bases[match self.frames.as_slice() {
-            [] => drawer.index("patch.shape", self.bases.len()),
-            frames => drawer.one_of("patch.frame", frames),
+            [] => sampler.index("patch.shape", self.bases.len()),
+            frames => sampler.one_of("patch.frame", frames),
         }];
         let size = self.size.as_ref().map(|size| match size {
-            OneOrTwo::One(n) => [drawer.number("patch.size", n); 2],
-            OneOrTwo::Two(w, h) => [drawer.number("patch.size.0", w), drawer.number("patch.size.1", h)],
+            OneOrTwo::One(n) => [sampler.number("patch.size", n); 2],
+            OneOrTwo::Two(w, h) => [sampler.number("patch.size.0", w), sampler.number("patch.size.1", h)],
         });
         let [w, h] = size.unwrap_or([SIZE; 2]);
         let (patch, update) = match base {
@@ -180,11 +180,11 @@ impl Patches {
                 (Arc::new(patch.scaled(w / (nx as f64 * dx), h / (ny as f64 * dy))?), None)
             }
             Base::Hertz([nx, ny]) => {
-                let radius = drawer.number("patch.radius", &self.hertz.radius);
+                let radius = sampler.number("patch.radius", &self.hertz.radius);
                 let exponent = if self.hertz.per_newton {
-                    Exponent::PerNewton(drawer.number("patch.exponent_per_newton", &self.hertz.exponent))
+                    Exponent::PerNewton(sampler.number("patch.exponent_per_newton", &self.hertz.exponent))
                 } else {
-                    Exponent::Fixed(drawer.number("patch.exponent", &self.hertz.exponent))
+                    Exponent::Fixed(sampler.number("patch.exponent", &self.hertz.exponent))
                 };
                 let made = Patch::hertz(Grid::new(*nx, *ny, w, h)?, Hertz { radius, exponent }, f_n);
                 let patch = made.map_err(|e| match e {

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserialize, Deserializer, Error};
 
-use super::draw::Drawer;
 use super::number::{DISTRIBUTIONS, Distribution, Either, Number, number_or_table};
+use super::sampler::Sampler;
 use crate::error::ParameterError;
 use crate::schedule::{Segment, Signal, Sine};
 
@@ -113,22 +113,22 @@ impl From<f64> for SignalSpec {
 impl SignalSpec {
     /// The signal of one contact. `path` names the field; `hold` applies where the signal has none of its
     /// own.
-    pub(super) fn draw(&self, path: &str, hold: Option<f64>, drawer: &mut Drawer) -> Result<Signal, ParameterError> {
-        let sines = |path: &str, specs: &[SineSpec], drawer: &mut Drawer| -> Vec<Sine> {
+    pub(super) fn draw(&self, path: &str, hold: Option<f64>, sampler: &mut Sampler) -> Result<Signal, ParameterError> {
+        let sines = |path: &str, specs: &[SineSpec], sampler: &mut Sampler| -> Vec<Sine> {
             let sine = |(i, s): (usize, &SineSpec)| Sine {
-                amplitude: drawer.listed(format_args!("{path}.{i}.amplitude"), &s.amplitude),
-                omega: std::f64::consts::TAU * drawer.listed(format_args!("{path}.{i}.frequency"), &s.frequency),
-                phase: drawer.listed(format_args!("{path}.{i}.phase"), &s.phase),
+                amplitude: sampler.listed(format_args!("{path}.{i}.amplitude"), &s.amplitude),
+                omega: std::f64::consts::TAU * sampler.listed(format_args!("{path}.{i}.frequency"), &s.frequency),
+                phase: sampler.listed(format_args!("{path}.{i}.phase"), &s.phase),
             };
             specs.iter().enumerate().map(sine).collect()
         };
         let signal = match &self.shape {
-            ShapeOverTime::Number(n) => Ok(Signal::constant(drawer.number(path, n))),
+            ShapeOverTime::Number(n) => Ok(Signal::constant(sampler.number(path, n))),
             ShapeOverTime::Points(points, interpolate) => {
                 let point = |(i, [t, v]): (usize, &[Number; 2])| {
                     (
-                        drawer.listed(format_args!("{path}.points.{i}.0"), t),
-                        drawer.listed(format_args!("{path}.points.{i}.1"), v),
+                        sampler.listed(format_args!("{path}.points.{i}.0"), t),
+                        sampler.listed(format_args!("{path}.points.{i}.1"), v),
                     )
                 };
                 let points: Vec<(f64, f64)> = points.iter().enumerate().map(point).collect();
@@ -138,8 +138,8 @@ impl SignalSpec {
                 }
             }
             ShapeOverTime::Sines(mean, specs) => {
-                let mean = drawer.number(&format!("{path}.mean"), mean);
-                let sines = sines(&format!("{path}.sines"), specs, drawer);
+                let mean = sampler.number(&format!("{path}.mean"), mean);
+                let sines = sines(&format!("{path}.sines"), specs, sampler);
                 Signal::segments(vec![Segment { from: 0.0, c: [mean, 0.0, 0.0], sines }])
             }
             ShapeOverTime::Segments(specs) => {
@@ -147,13 +147,13 @@ impl SignalSpec {
                 for (i, s) in specs.iter().enumerate() {
                     let path = format!("{path}.segments.{i}");
                     segments.push(Segment {
-                        from: drawer.listed(format_args!("{path}.from"), &s.from),
+                        from: sampler.listed(format_args!("{path}.from"), &s.from),
                         c: [
-                            drawer.listed(format_args!("{path}.value"), &s.value),
-                            drawer.listed(format_args!("{path}.slope"), &s.slope),
-                            drawer.listed(format_args!("{path}.curvature"), &s.curvature),
+                            sampler.listed(format_args!("{path}.value"), &s.value),
+                            sampler.listed(format_args!("{path}.slope"), &s.slope),
+                            sampler.listed(format_args!("{path}.curvature"), &s.curvature),
                         ],
-                        sines: sines(&format!("{path}.sines"), &s.sines, drawer),
+                        sines: sines(&format!("{path}.sines"), &s.sines, sampler),
                     });
                 }
                 Signal::segments(segments)
@@ -243,7 +243,7 @@ mod tests {
             x: SignalSpec,
         }
         let spec = toml::from_str::<File>(&format!("x = {text}")).map_err(|e| e.message().to_owned())?.x;
-        spec.draw("x", None, &mut Drawer::new(Draw::new(1, 2), false)).map_err(|e| e.to_string())
+        spec.draw("x", None, &mut Sampler::new(Draw::new(1, 2), false)).map_err(|e| e.to_string())
     }
 
     #[test]

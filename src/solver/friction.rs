@@ -20,7 +20,7 @@ pub struct Consts<R> {
     pub inv_v_s: R,
     /// Elastic share [-].
     pub s_ba: R,
-    /// `1 / (1 - s_ba)`: the ramp's slope if it were straight [-].
+    /// `1 / (1 - s_ba)`: the mean slope of the plastic share [-].
     pub inv_width: R,
     /// Viscous coefficient [s/m].
     pub sigma2: R,

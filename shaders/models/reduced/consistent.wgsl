@@ -26,13 +26,13 @@ fn consistent_root(k: Consts, m: Drive, limit: f32, q: f32, z0: vec3f, z1: vec3f
     if (length(z0) <= k.s_ba * limit) {
         return 1.0;
     }
-    let way = z0 - z1;
+    let chord = z0 - z1;
     var tau = 0.0;
     var low = 0.0;
     var high = 1.0;
     var last = 1.0;
     for (var i = 0u; i < ROOT_ITERATIONS; i++) {
-        let z = z1 + tau * way;
+        let z = z1 + tau * chord;
         let inv = over(length(z));
         let z_hat = z * inv;
         let b = plastic_share(k, length(z) / limit);
@@ -42,8 +42,8 @@ fn consistent_root(k: Consts, m: Drive, limit: f32, q: f32, z0: vec3f, z1: vec3f
             break;
         }
         let slope = -(1.0 + q) / ((1.0 + q * tau) * (1.0 + q * tau))
-            - 0.5 * b.slope * dot(z_hat, way) / limit * (1.0 + cosine)
-            - 0.5 * b.b * dot(m.d_hat - cosine * z_hat, way) * inv;
+            - 0.5 * b.slope * dot(z_hat, chord) / limit * (1.0 + cosine)
+            - 0.5 * b.b * dot(m.d_hat - cosine * z_hat, chord) * inv;
         if (f > 0.0) {
             low = tau;
         } else {

@@ -14,7 +14,7 @@ fn load_bristles() {
     let low = zetas[c.zeta_first + 2u];
     zeta = vec3f(a.x, a.y, b.x);
     zeta_low = vec3f(b.y, low.x, low.y);
-    hidden = zetas[c.zeta_first + 3u].x;
+    residual = zetas[c.zeta_first + 3u].x;
     radius = c.radius;
     viscous = c.viscous;
     table_first = c.cell_first;
@@ -25,32 +25,32 @@ fn store_bristles() {
     zetas[c.zeta_first] = zeta.xy;
     zetas[c.zeta_first + 1u] = vec2f(zeta.z, zeta_low.x);
     zetas[c.zeta_first + 2u] = zeta_low.yz;
-    zetas[c.zeta_first + 3u] = vec2f(hidden, 0.0);
+    zetas[c.zeta_first + 3u] = vec2f(residual, 0.0);
 }
 
-// Carries zeta_3 over to the map of the interval: twin of `Carry` in contact.rs.
-fn carry(mu_c: f32) {
+// Transfers zeta_3 to the map of the interval: as `RemapTransfer::apply` in contact.rs.
+fn transfer(mu_c: f32) {
     let planar = dot(zeta.xy, zeta.xy);
     let size2 = planar + zeta.z * zeta.z;
-    let limit = min(STICKS, c.s_ba) * mu_c;
-    if (now.map_sticks == 0.0 || size2 > limit * limit) {
-        zeta.z *= now.map_slides;
-        zeta_low.z *= now.map_slides;
-        hidden = 0.0;
+    let limit = min(STICK_LIMIT, c.s_ba) * mu_c;
+    if (now.map_rotation == 0.0 || size2 > limit * limit) {
+        zeta.z *= now.map_deflection;
+        zeta_low.z *= now.map_deflection;
+        residual = 0.0;
         return;
     }
-    let whole = now.map_sticks * (zeta.z + hidden);
-    let most = min(BENDS, c.s_ba) * mu_c;
-    let bends = now.map_radius > 0.0 && now.map_viscous > 0.0;
-    let room = select(0.0, sqrt(max(size2, most * most) - planar), bends);
-    zeta.z = clamp(whole, -room, room);
-    hidden = whole - zeta.z;
-    zeta_low.z = select(0.0, zeta_low.z * now.map_sticks, hidden == 0.0);
+    let whole = now.map_rotation * (zeta.z + residual);
+    let most = min(SHOWN_LIMIT, c.s_ba) * mu_c;
+    let has_arm = now.map_radius > 0.0 && now.map_viscous > 0.0;
+    let largest = select(0.0, sqrt(max(size2, most * most) - planar), has_arm);
+    zeta.z = clamp(whole, -largest, largest);
+    residual = whole - zeta.z;
+    zeta_low.z = select(0.0, zeta_low.z * now.map_rotation, residual == 0.0);
 }
 
 // Follows the map of the interval; no stage is pending.
 fn remap() {
-    carry(inputs(0.0).mu_c);
+    transfer(inputs(0.0).mu_c);
     follow_map();
 }
 

@@ -8,7 +8,7 @@ use kuva::render::plots::Plot;
 use kuva::render::render::render_multiple;
 
 use super::label::{self, Curve};
-use super::look::{decimals, finish, powers, theme};
+use super::theme::{decimals, finish, powers, theme};
 
 /// Size of a chart [px].
 const SIZE: [f64; 2] = [440.0, 290.0];
@@ -409,7 +409,7 @@ fn thin_band([x, low, high]: [&[f64]; 3]) -> [Vec<f64>; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::page::ink;
+    use crate::app::page::palette;
 
     #[test]
     fn thinned_bands_keep_ends_and_extremes() {
@@ -441,7 +441,7 @@ mod tests {
     fn a_chart_is_one_svg_without_size_and_with_its_labels() {
         let x: Vec<f64> = (0..50).map(f64::from).collect();
         let y: Vec<f64> = x.iter().map(|x| x * x).collect();
-        let svg = Chart::new("a < b", "t [s]", "y [m]").line(Line::new(ink::GRID, &x, &y).label("grid")).svg();
+        let svg = Chart::new("a < b", "t [s]", "y [m]").line(Line::new(palette::GRID, &x, &y).label("grid")).svg();
         assert!(svg.starts_with("<svg") && svg.ends_with("</svg>"));
         assert_eq!(svg.matches("<svg").count(), 1);
         assert!(svg.contains("viewBox") && !svg.contains(" width=\"440\" height=\"290\">"));
@@ -451,7 +451,7 @@ mod tests {
     #[test]
     fn one_unit_of_a_path_is_as_long_on_both_axes() {
         // From corner to corner of 1 x 20, at the width that fits and at another.
-        let path = || Chart::new("", "x", "y").line(Line::new(ink::GRID, &[0.0, 1.0], &[0.0, 20.0])).height(420.0);
+        let path = || Chart::new("", "x", "y").line(Line::new(palette::GRID, &[0.0, 1.0], &[0.0, 20.0])).height(420.0);
         for chart in [path().fit(460.0), path().equal()] {
             let width = chart.size()[0];
             assert!([LEAST, SIZE[0]].contains(&width), "{width}");
@@ -466,16 +466,17 @@ mod tests {
     #[test]
     fn charts_of_nothing_and_of_constants_are_drawn() {
         assert!(Chart::new("", "x", "y").svg().contains("<svg"));
-        let flat = Line::new(ink::GRID, &[0.0, 1.0], &[2.0, 2.0]);
+        let flat = Line::new(palette::GRID, &[0.0, 1.0], &[2.0, 2.0]);
         let chart = Chart::new("", "x", "y").line(flat);
         assert_eq!(chart.ranges()[1], [1.8, 2.2]);
         assert!(!chart.svg().contains("NaN"));
-        let rounding = || Chart::new("", "x", "y").line(Line::new(ink::GRID, &[0.0, 1.0], &[1e-14, 3e-14]));
+        let rounding = || Chart::new("", "x", "y").line(Line::new(palette::GRID, &[0.0, 1.0], &[1e-14, 3e-14]));
         assert!(rounding().ranges()[1][1] < 4e-14);
         let [low, high] = rounding().y_span(1e-9).ranges()[1];
         assert!((high - low - 1e-9).abs() < 1e-12);
         let (x, y) = ([0.0, 1.0, 2.0], [2.0, f64::NAN, 1.0]);
-        let gap = Chart::new("", "x", "y").line(Line::new(ink::GRID, &x, &y)).band(ink::GRID, &x, &[0.0; 3], &y);
+        let gap =
+            Chart::new("", "x", "y").line(Line::new(palette::GRID, &x, &y)).band(palette::GRID, &x, &[0.0; 3], &y);
         assert!(!gap.svg().contains("NaN"));
     }
 }

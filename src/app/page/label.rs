@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::look::escape;
+use super::theme::escape;
 
 /// Size of the letters, and their mean width over it.
 const SIZE: f64 = 12.0;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::look::escape;
+use super::theme::escape;
 
 /// Side of the grid [px].
 const SIDE: f64 = 260.0;
@@ -127,7 +127,7 @@ pub fn phases(title: &str, time: &[f64], rows: &[&[f64]], end: f64) -> String {
     );
     let row = HEIGHT / rows.len().max(1) as f64;
     let x = |t: f64| left + WIDTH * t / end;
-    let _ = write!(out, "<g fill=\"{}\">", super::ink::ELLIPSOID);
+    let _ = write!(out, "<g fill=\"{}\">", super::palette::ELLIPSOID);
     for (k, values) in rows.iter().enumerate() {
         let mut start = None;
         for i in 0..=values.len() {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::look::escape;
+use super::theme::escape;
 
 /// What a kind of line stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -211,7 +211,7 @@ pub(super) fn renumber(html: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::page::{Chart, Line, ink};
+    use crate::app::page::{Chart, Line, palette};
 
     #[test]
     fn clip_paths_are_numbered_by_the_page_alone() {
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_file_has_its_panels_in_a_row() {
-        let chart = || Chart::new("a", "x", "y").line(Line::new(ink::GRID, &[0.0, 1.0], &[0.0, 1.0])).svg();
+        let chart = || Chart::new("a", "x", "y").line(Line::new(palette::GRID, &[0.0, 1.0], &[0.0, 1.0])).svg();
         let file = Picture::new(vec![chart(), chart()], "").file();
         let [width, height] = size(&chart());
         assert_eq!(size(&file), [2.0 * width, height]);
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn a_file_says_what_its_dashes_stand_for() {
         let panel = "<svg viewBox=\"0 0 200 100\"></svg>".to_owned();
-        let key = [Key::new(ink::GRID, "grid"), Key::dashed(ink::TEXT, "another & longer name")];
+        let key = [Key::new(palette::GRID, "grid"), Key::dashed(palette::TEXT, "another & longer name")];
         let file = Picture::new(vec![panel], "").key(&key).file();
         assert_eq!(size(&file), [200.0, 100.0 + 2.0 * KEY_ROW], "a row each");
         assert_eq!((file.matches("stroke-dasharray").count(), file.matches("<text").count()), (1, 2));

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::ReportError;
 use super::run::{Run, drawn, read};
-use crate::app::page::{Chart, Document, Line, Part, Picture, Table, ink, phases, short};
+use crate::app::page::{Chart, Document, Line, Part, Picture, Table, palette, phases, short};
 use crate::app::run_picture::colour;
 use crate::app::surface_picture::outline;
 use crate::engine::Reason;
@@ -74,11 +74,11 @@ fn contacts(n: usize) -> String {
 /// Contacts as thin lines and their quantiles as a band; differences below `least` are rounding.
 fn spread(run: &Run, title: &str, y: &str, series: &[Vec<f64>], least: f64) -> String {
     let [low, middle, high] = quantiles(&run.time, series);
-    let mut chart = Chart::new(title, "t [s]", y).y_span(least).band(ink::OTHER, &run.time, &low, &high);
+    let mut chart = Chart::new(title, "t [s]", y).y_span(least).band(palette::OTHER, &run.time, &low, &high);
     for i in run.some(LINES) {
         chart = chart.line(Line::new(colour(run.outcome(run.chosen[i])), &run.time, &series[i]).width(0.5));
     }
-    chart.line(Line::new(ink::TEXT, &run.time, &middle).width(2.0).label("median")).svg()
+    chart.line(Line::new(palette::TEXT, &run.time, &middle).width(2.0).label("median")).svg()
 }
 
 fn motion(run: &Run) -> Part {
@@ -130,8 +130,8 @@ fn slip(run: &Run) -> Part {
     let share: Vec<f64> = (0..run.time.len()).map(sliding).collect();
     let chart = Chart::new("Slip over time", "t [s]", "share")
         .y_range(0.0, 1.05)
-        .line(Line::new(ink::TEXT, &run.time, &mean).label("mean slip"))
-        .line(Line::new(ink::ELLIPSOID, &run.time, &share).dashed().label("contacts that slide"));
+        .line(Line::new(palette::TEXT, &run.time, &mean).label("mean slip"))
+        .line(Line::new(palette::ELLIPSOID, &run.time, &share).dashed().label("contacts that slide"));
     let mut order = run.some(PHASES);
     order.sort_by(|a, b| run.fates[run.chosen[*a]].displacement.total_cmp(&run.fates[run.chosen[*b]].displacement));
     let rows: Vec<&[f64]> = order.iter().map(|i| run.slip[*i].as_slice()).collect();
@@ -190,7 +190,7 @@ fn wrenches(run: &Run, scenario: &Scenario) -> Result<Part, ReportError> {
             Chart::new(format!("Contact {k}"), format!("{name} / (\u{3bc}c fN)"), "\u{3c4} / (\u{3bc}c fN r)")
                 .equal()
                 .height(360.0)
-                .line(Line::new(ink::OTHER, &close(0), &close(1)).dashed().label("limit surface"))
+                .line(Line::new(palette::OTHER, &close(0), &close(1)).dashed().label("limit surface"))
                 .line(Line::new(colour(run.outcome(k)), &axis(c), &axis(2)).label("wrench"))
                 .svg()
         };

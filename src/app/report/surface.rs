@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::ReportError;
-use crate::app::page::{Chart, Document, Key, Line, Part, Picture, Table, heat, ink};
+use crate::app::page::{Chart, Document, Key, Line, Part, Picture, Table, heat, palette};
 use crate::app::surface_picture::{outline, solid};
 use crate::input::Npz;
 use crate::limit_surface::{Ellipsoid, Quartic, Rule, Surface, Table as LimitTable};
@@ -45,7 +45,7 @@ pub(super) fn document(path: &Path) -> Result<Document, ReportError> {
         if shown < count { format!("; {shown} of them are drawn") } else { String::new() }
     )];
     let title = format!("Limit surfaces of {}", path.file_name().unwrap_or_default().to_string_lossy());
-    let key = vec![Key::new(ink::SURFACE, "limit surface"), Key::dashed(ink::ELLIPSOID, "ellipsoid")];
+    let key = vec![Key::new(palette::SURFACE, "limit surface"), Key::dashed(palette::ELLIPSOID, "ellipsoid")];
     Ok(Document { title, intro, key, groups: vec![(String::new(), parts)] })
 }
 
@@ -93,7 +93,7 @@ fn over_sweep(file: &mut Npz, metadata: &Value, entries: &[Entry]) -> Result<Par
     for sweep in metadata["sweeps"].as_array().map(Vec::as_slice).unwrap_or_default() {
         let key = sweep["key"].as_str().unwrap_or_default();
         let x = file.numbers(&format!("sweep.{key}"))?;
-        let chart = |y: &str, v: &[f64]| Chart::new("", key, y).line(Line::new(ink::SURFACE, &x, v).dots()).svg();
+        let chart = |y: &str, v: &[f64]| Chart::new("", key, y).line(Line::new(palette::SURFACE, &x, v).dots()).svg();
         panels.extend([chart("r [mm]", &radius), chart("u [mm\u{b2}]", &viscous)]);
     }
     let caption =
@@ -122,8 +122,8 @@ fn part(entry: &Entry, index: usize) -> Part {
         )
         .equal()
         .height(360.0)
-        .line(Line::new(ink::ELLIPSOID, &close(&circle, 0), &close(&circle, 1)).dashed().label("ellipsoid"))
-        .line(Line::new(ink::SURFACE, &close(&edge, 0), &close(&edge, 1)).label("limit surface"))
+        .line(Line::new(palette::ELLIPSOID, &close(&circle, 0), &close(&circle, 1)).dashed().label("ellipsoid"))
+        .line(Line::new(palette::SURFACE, &close(&edge, 0), &close(&edge, 1)).label("limit surface"))
         .svg()
     };
     let [x, y] = table.patch().cop().map(|c| (1e6 * c).round() / 1e3 + 0.0);
@@ -149,7 +149,7 @@ fn part(entry: &Entry, index: usize) -> Part {
         &format!("{} cells", entry.patch.cells().len()),
         table.patch().grid().nx,
         table.patch().weights(),
-        ink::GRID,
+        palette::GRID,
     );
     Part {
         id: format!("table{index}"),

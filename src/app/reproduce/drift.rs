@@ -3,7 +3,7 @@
 use super::context::{Context, Error, Runs};
 use super::item::{Item, Wanted};
 use super::setup::{Oscillating, Setup};
-use crate::app::page::{Chart, Key, Line, Picture, ink, short};
+use crate::app::page::{Chart, Key, Line, Picture, palette, short};
 use crate::contact::Contact;
 use crate::limit_surface::{Rule, Surface};
 use crate::planar::Wrench;
@@ -78,7 +78,7 @@ fn pictures(runs: &Runs, first: usize, models: &[(usize, &'static str, &str, boo
         vec![chart("Displacement", "x [\u{b5}m]", 0, 1e6), chart("Rotation", "\u{3b8} [\u{b5}rad]", 2, 1e6)],
         "",
     )
-    .key(&[Key::dashed(ink::TEXT, "LuGre"), Key::new(ink::TEXT, "Elasto-Plastic")])
+    .key(&[Key::dashed(palette::TEXT, "LuGre"), Key::new(palette::TEXT, "Elasto-Plastic")])
 }
 
 fn columns(runs: &Runs, first: usize, models: &[(usize, &str)]) -> Vec<(String, Vec<f64>)> {
@@ -137,7 +137,7 @@ fn distributed(id: &str, kind: Oscillating, runs: &Runs) -> Item {
         short(1e6 * turn, 3),
         short(x.abs(), 2)
     );
-    let models = [(GRID_LUGRE, ink::GRID, "LuGre", true), (GRID, ink::GRID, "Elasto-Plastic", false)];
+    let models = [(GRID_LUGRE, palette::GRID, "LuGre", true), (GRID, palette::GRID, "Elasto-Plastic", false)];
     item.pictures.push(pictures(runs, first, &models));
     item.columns = columns(runs, first, &[(GRID_LUGRE, "lugre"), (GRID, "elasto_plastic")]);
     item.parameters = PARAMETERS.into();
@@ -212,9 +212,9 @@ fn reduced(id: &str, kind: Oscillating, runs: &Runs) -> Item {
         );
     }
     let models = [
-        (GRID, ink::GRID, "distributed", false),
-        (REDUCED_LUGRE, ink::SURFACE, "LuGre, reduced", true),
-        (REDUCED, ink::SURFACE, "Elasto-Plastic, reduced", false),
+        (GRID, palette::GRID, "distributed", false),
+        (REDUCED_LUGRE, palette::SURFACE, "LuGre, reduced", true),
+        (REDUCED, palette::SURFACE, "Elasto-Plastic, reduced", false),
     ];
     item.pictures.push(pictures(runs, first, &models));
     item.columns = columns(

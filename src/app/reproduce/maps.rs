@@ -2,7 +2,7 @@
 
 use super::context::{Context, Error};
 use super::item::{Item, Wanted};
-use crate::app::page::{Picture, Table, heat, ink};
+use crate::app::page::{Picture, Table, heat, palette};
 use crate::patch::{Exponent, Grid, Hertz, Patch, Shape};
 
 pub(super) const IDS: &[&str] = &["fig8", "fig33"];
@@ -50,7 +50,7 @@ fn shapes() -> Result<Item, Error> {
     let mut panels = Vec::new();
     for (name, shape, cells) in MAPS {
         let patch = Patch::shape(grid()?, shape)?;
-        panels.push(heat(name, &format!("{} cells", patch.cells().len()), N, patch.weights(), ink::GRID));
+        panels.push(heat(name, &format!("{} cells", patch.cells().len()), N, patch.weights(), palette::GRID));
         item.claims(
             format!("{name}: cells with pressure"),
             patch.cells().len() as f64,
@@ -82,7 +82,13 @@ fn under_force() -> Result<Item, Error> {
         for f_n in [0.82, 1.73, 2.64] {
             let patch = Patch::hertz(grid()?, Hertz { radius: 6.0, exponent }, f_n)?;
             let title = format!("{name}, {f_n} N");
-            panels.push(heat(&title, &format!("r = {:.3} mm", 1e3 * patch.radius()), N, patch.weights(), ink::GRID));
+            panels.push(heat(
+                &title,
+                &format!("r = {:.3} mm", 1e3 * patch.radius()),
+                N,
+                patch.weights(),
+                palette::GRID,
+            ));
             row(&mut table, title.clone(), &patch);
             radii.push(patch.radius());
             item.columns.push((title, patch.weights().to_vec()));

@@ -3,7 +3,7 @@
 use super::context::{Context, Error, Runs};
 use super::item::{Item, Wanted};
 use super::setup::{PROFILE_DURATION, Setup};
-use crate::app::page::{Chart, Line, Picture, Scale, Table, arrows, ink, short};
+use crate::app::page::{Chart, Line, Picture, Scale, Table, arrows, palette, short};
 use crate::contact::Contact;
 use crate::engine::{DEFAULT_STEP, Plan};
 use crate::statistics::{greatest, quantile};
@@ -187,18 +187,18 @@ fn coupled(context: &Context<'_>, runs: &Runs) -> Result<Item, Error> {
         100.0 * peak,
         100.0 * last
     );
-    let v = |c: usize| Line::new(ink::CYCLE[c + 3], t, &milli(&runs.twist(GRID, c)));
+    let v = |c: usize| Line::new(palette::CYCLE[c + 3], t, &milli(&runs.twist(GRID, c)));
     let twist = Chart::new("Prescribed twist", "t [s]", "v [mm/s], 10 \u{3c9} [rad/s]")
         .line(v(0).label("vx"))
         .line(v(1).label("vy"))
         .line(
-            Line::new(ink::OTHER, t, &runs.twist(GRID, 2).iter().map(|w| 10.0 * w).collect::<Vec<_>>())
+            Line::new(palette::OTHER, t, &runs.twist(GRID, 2).iter().map(|w| 10.0 * w).collect::<Vec<_>>())
                 .label("10 \u{3c9}"),
         );
     let forces = Chart::new("Force", "t [s]", "f [N]")
-        .line(Line::new(ink::GRID, t, &fx).label("fx"))
-        .line(Line::new(ink::GRID, t, &fy).dashed().label("fy"));
-    let torques = Chart::new("Torque", "t [s]", "\u{3c4} [mN m]").line(Line::new(ink::GRID, t, &milli(&tau)));
+        .line(Line::new(palette::GRID, t, &fx).label("fx"))
+        .line(Line::new(palette::GRID, t, &fy).dashed().label("fy"));
+    let torques = Chart::new("Torque", "t [s]", "\u{3c4} [mN m]").line(Line::new(palette::GRID, t, &milli(&tau)));
     item.pictures.push(Picture::new(vec![twist.svg(), forces.svg(), torques.svg()], ""));
     item.pictures.push(fields(context)?);
     item.parameters = format!("LuGre, circle; {PARAMETERS}");
@@ -220,7 +220,7 @@ fn fields(context: &Context<'_>) -> Result<Picture, Error> {
         let field: Vec<([f64; 4], &str)> = cells
             .iter()
             .zip(&runs.out.bristles[0])
-            .map(|(cell, [zx, zy])| ([cell.x, cell.y, *zx, *zy], ink::GRID))
+            .map(|(cell, [zx, zy])| ([cell.x, cell.y, *zx, *zy], palette::GRID))
             .collect();
         let title = format!("Bristles at {moment} s");
         panels.push(arrows(&title, what, 0.0118, contact.patch.grid().dx, 1.0, &field));
@@ -252,7 +252,7 @@ fn ellipsoid(runs: &Runs) -> Item {
         f / g,
         tau / sigma
     );
-    let models = [(GRID, ink::GRID, "distributed"), (ELLIPSOID, ink::ELLIPSOID, "ellipsoid")];
+    let models = [(GRID, palette::GRID, "distributed"), (ELLIPSOID, palette::ELLIPSOID, "ellipsoid")];
     item.pictures.push(overlay(runs, &models));
     item.pictures.push(error_bands(runs, &models[1..]));
     item.parameters = format!("LuGre, circle; {PARAMETERS}");
@@ -271,10 +271,12 @@ fn surface(runs: &Runs) -> Item {
     item.claims("rms error of torque over its greatest", tau, Wanted::AtMost(0.01));
     item.measured =
         format!("Force is off by {:.2} % and torque by {:.2} % of their greatest (rms).", 100.0 * f, 100.0 * tau);
-    let models = [(GRID, ink::GRID, "distributed"), (SURFACE, ink::SURFACE, "limit surface")];
+    let models = [(GRID, palette::GRID, "distributed"), (SURFACE, palette::SURFACE, "limit surface")];
     item.pictures.push(overlay(runs, &models));
-    item.pictures
-        .push(error_bands(runs, &[(ELLIPSOID, ink::ELLIPSOID, "ellipsoid"), (SURFACE, ink::SURFACE, "limit surface")]));
+    item.pictures.push(error_bands(
+        runs,
+        &[(ELLIPSOID, palette::ELLIPSOID, "ellipsoid"), (SURFACE, palette::SURFACE, "limit surface")],
+    ));
     item.parameters = format!("LuGre, circle; N_ls = 20, rule (23); {PARAMETERS}");
     item.columns = columns(runs, &[(GRID, "distributed"), (SURFACE, "limit_surface")]);
     item
@@ -303,10 +305,10 @@ fn other_map(id: &str, map: usize, claim: &str, runs: &Runs) -> Item {
         100.0 * tau,
         if spin < 1e-6 { "0".into() } else { short(spin, 2) }
     );
-    let models = [(grid, ink::GRID, "distributed"), (surface, ink::SURFACE, "limit surface")];
+    let models = [(grid, palette::GRID, "distributed"), (surface, palette::SURFACE, "limit surface")];
     item.pictures.push(overlay(runs, &models));
-    let ellipsoid = (3 * map + ELLIPSOID, ink::ELLIPSOID, "ellipsoid");
-    item.pictures.push(error_bands(runs, &[ellipsoid, (surface, ink::SURFACE, "limit surface")]));
+    let ellipsoid = (3 * map + ELLIPSOID, palette::ELLIPSOID, "ellipsoid");
+    item.pictures.push(error_bands(runs, &[ellipsoid, (surface, palette::SURFACE, "limit surface")]));
     if map == 3 {
         item.note = "The steps in the distributed force come from cells that the centre of rotation passes \
          (Fig. 10); they are most of the difference."
@@ -348,8 +350,11 @@ fn boxes(runs: &Runs) -> Item {
             let floor = [1e-6, 1e-8][c];
             let drawn = |e: &[f64]| e.iter().map(|v| v.max(floor)).collect::<Vec<_>>();
             let chart = std::mem::take(&mut charts[c]);
-            charts[c] =
-                chart.boxed(SHORT[map], ink::SURFACE, drawn(&ours[c])).boxed(" ", ink::ELLIPSOID, drawn(&theirs[c]));
+            charts[c] = chart.boxed(SHORT[map], palette::SURFACE, drawn(&ours[c])).boxed(
+                " ",
+                palette::ELLIPSOID,
+                drawn(&theirs[c]),
+            );
             item.columns.push((format!("{name}_limit_surface_{}", ["N", "Nm"][c]), ours[c].clone()));
             item.columns.push((format!("{name}_ellipsoid_{}", ["N", "Nm"][c]), theirs[c].clone()));
         }

@@ -7,7 +7,7 @@ pub use judge::{Errors, Fit, Judged, Judgement, by_layout, judge, layout};
 
 use super::context::{Context, Error};
 use super::item::{Item, Wanted};
-use crate::app::page::{Chart, Picture, Table, ink};
+use crate::app::page::{Chart, Picture, Table, palette};
 use crate::statistics::{mean, quantile};
 
 pub(super) const IDS: &[&str] = &["pushes"];
@@ -54,9 +54,9 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
         item.claims(format!("layout {name}: 90th percentile, fitted over statics"), far, Wanted::AtMost(1.0));
         (before, after) = (before + medians[0] / layouts.len() as f64, after + medians[1] / layouts.len() as f64);
         better += usize::from(medians[1] < medians[0]);
-        chart = chart.boxed(format!("{}", k + 1), ink::OTHER, statics.angle.clone()).boxed(
+        chart = chart.boxed(format!("{}", k + 1), palette::OTHER, statics.angle.clone()).boxed(
             " ",
-            ink::SURFACE,
+            palette::SURFACE,
             fitted.angle.clone(),
         );
         for (kind, errors) in [("statics", statics), ("fitted", fitted)] {

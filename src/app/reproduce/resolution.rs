@@ -6,7 +6,7 @@ use super::context::{Context, Error, Runs};
 use super::item::{Item, Wanted};
 use super::setup::{PROFILE_DURATION, Setup};
 use super::truncated;
-use crate::app::page::{Chart, Key, Line, Picture, Scale, Table, ink};
+use crate::app::page::{Chart, Key, Line, Picture, Scale, Table, palette};
 use crate::contact::Contact;
 use crate::engine::{DEFAULT_STEP, Plan};
 use crate::statistics::{order, rmse};
@@ -209,7 +209,7 @@ fn pictures(sizes: &[usize], symbol: &str, models: &[(&'static str, &str, &Error
                 let y = "rms error / greatest";
                 Chart::new(title, symbol, y).scales(Scale::Linear, Scale::Log).lines(lines).svg()
             };
-            let key = [Key::new(ink::TEXT, "p = 1 of Table I"), Key::dashed(ink::TEXT, "p = 0")];
+            let key = [Key::new(palette::TEXT, "p = 1 of Table I"), Key::dashed(palette::TEXT, "p = 0")];
             Picture::new((0..MAPS.len()).map(panel).collect(), "").key(&key)
         })
         .collect()
@@ -239,7 +239,7 @@ fn distributed(sizes: &[usize], errors: &Errors) -> Item {
      model: see the errata. The reference program moves the twist with the centre of pressure of the 101 x \
      101 cells, whatever N; led so, the line gradient gives its numbers too."
         .into();
-    item.pictures = pictures(sizes, "N", &[(ink::GRID, "distributed", errors)]);
+    item.pictures = pictures(sizes, "N", &[(palette::GRID, "distributed", errors)]);
     item
 }
 
@@ -283,7 +283,8 @@ fn over_cells(sizes: &[usize], grid: &Errors, reduced: &Errors) -> Item {
     );
     item.note = REPAIRED.into();
     item.tables.push(table);
-    item.pictures = pictures(sizes, "N", &[(ink::GRID, "distributed", grid), (ink::SURFACE, "reduced", reduced)]);
+    item.pictures =
+        pictures(sizes, "N", &[(palette::GRID, "distributed", grid), (palette::SURFACE, "reduced", reduced)]);
     item
 }
 
@@ -316,6 +317,6 @@ fn over_table(sizes: &[usize], errors: &Errors) -> Item {
         slower
     );
     item.note = REPAIRED.into();
-    item.pictures = pictures(sizes, "N_ls", &[(ink::SURFACE, "reduced", errors)]);
+    item.pictures = pictures(sizes, "N_ls", &[(palette::SURFACE, "reduced", errors)]);
     item
 }

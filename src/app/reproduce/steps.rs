@@ -3,7 +3,7 @@
 use super::context::{Context, Error};
 use super::item::{Item, Wanted};
 use super::setup::{PROFILE_DURATION, Setup};
-use crate::app::page::{Chart, Line, Picture, ink};
+use crate::app::page::{Chart, Line, Picture, palette};
 use crate::limit_surface::{Rule, Surface};
 use crate::planar::Twist;
 use crate::statistics::greatest;
@@ -55,15 +55,16 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     let (time, force) = (runs.time(), runs.wrench(0, 0));
     let shown: Vec<usize> = (0..time.len()).filter(|i| (SHOWN[0]..=SHOWN[1]).contains(&time[*i])).collect();
     let pick = |v: &[f64]| shown.iter().map(|i| v[*i]).collect::<Vec<f64>>();
-    let whole =
-        Chart::new("Distributed LuGre", "t [s]", "fx [N]").line(Line::new(ink::GRID, time, &force)).x_range(0.7, 2.3);
+    let whole = Chart::new("Distributed LuGre", "t [s]", "fx [N]")
+        .line(Line::new(palette::GRID, time, &force))
+        .x_range(0.7, 2.3);
     let zoom = Chart::new("The beginning", "t [s]", "fx [N]")
-        .line(Line::new(ink::GRID, &pick(time), &pick(&force)).label("distributed"))
-        .line(Line::new(ink::OTHER, &t, &points).width(1.0).label("steady, centres"));
+        .line(Line::new(palette::GRID, &pick(time), &pick(&force)).label("distributed"))
+        .line(Line::new(palette::OTHER, &t, &points).width(1.0).label("steady, centres"));
     let rules = Chart::new("Steady force by rule", "t [s]", "fx [N]")
-        .line(Line::new(ink::OTHER, &t, &points).label("centres").width(1.0))
-        .line(Line::new(ink::SURFACE, &t, &bilinear).label("bilinear"))
-        .line(Line::new(ink::ELLIPSOID, &t, &cells).dashed().label("exact cells"));
+        .line(Line::new(palette::OTHER, &t, &points).label("centres").width(1.0))
+        .line(Line::new(palette::SURFACE, &t, &bilinear).label("bilinear"))
+        .line(Line::new(palette::ELLIPSOID, &t, &cells).dashed().label("exact cells"));
     item.pictures.push(Picture::new(
         vec![whole.svg(), zoom.svg(), rules.svg()],
         "The centre of rotation moves along the line by one cell in 38 ms.",

@@ -2,7 +2,7 @@
 
 use super::context::{Context, Error};
 use super::item::{Item, Wanted};
-use crate::app::page::{Chart, Line, Picture, Table, heat_marked, ink};
+use crate::app::page::{Chart, Line, Picture, Table, heat_marked, palette};
 use crate::app::surface_picture::{outline, solid};
 use crate::limit_surface::{Ellipsoid, Rule, Surface, Table as LimitTable};
 use crate::patch::{Grid, Patch, Shape};
@@ -42,11 +42,11 @@ fn curves(context: &Context<'_>) -> Result<Item, Error> {
     const Y: [f64; 2] = [0.0, 1.0];
     let n = context.full_or(101, 51);
     let maps = [
-        ("circle", Shape::Circle, X, ink::GRID),
-        ("square", Shape::Square, X, ink::SURFACE),
-        ("line, along x", Shape::Line, X, ink::PUBLISHED),
-        ("line, along y", Shape::Line, Y, ink::BAD),
-        ("line gradient, along x", Shape::LineGradient, X, ink::OTHER),
+        ("circle", Shape::Circle, X, palette::GRID),
+        ("square", Shape::Square, X, palette::SURFACE),
+        ("line, along x", Shape::Line, X, palette::PUBLISHED),
+        ("line, along y", Shape::Line, Y, palette::BAD),
+        ("line gradient, along x", Shape::LineGradient, X, palette::OTHER),
     ];
     let angle = |degrees: usize| (degrees as f64).to_radians();
     let mut table = Table::new(
@@ -63,15 +63,15 @@ fn curves(context: &Context<'_>) -> Result<Item, Error> {
             .x_range(0.0, 1.08)
             .y_range(0.0, 1.12)
             .height(420.0)
-            .line(Line::new(ink::ELLIPSOID, &ex, &ey).label("ellipse").dashed());
+            .line(Line::new(palette::ELLIPSOID, &ex, &ey).label("ellipse").dashed());
     let [mx, my] = marks(&ellipse);
-    chart = chart.line(Line::new(ink::ELLIPSOID, &mx, &my).dots());
+    chart = chart.line(Line::new(palette::ELLIPSOID, &mx, &my).dots());
     let mut shift = Chart::new(
         "Where a motion lands",
         "motion: 0 is rotation, 90 translation [\u{b0}]",
         "wrench on the curve [\u{b0}]",
     )
-    .line(Line::new(ink::ELLIPSOID, &[0.0, 90.0], &[0.0, 90.0]).dashed().label("ellipse"))
+    .line(Line::new(palette::ELLIPSOID, &[0.0, 90.0], &[0.0, 90.0]).dashed().label("ellipse"))
     .height(420.0);
     let degrees: Vec<f64> = (0..=90).map(f64::from).collect();
     item.columns.push(("motion_deg".into(), degrees.clone()));
@@ -148,8 +148,8 @@ fn body() -> Result<Item, Error> {
         .x_range(-1.2, 1.2)
         .y_range(-1.2, 1.2)
         .height(400.0)
-        .line(Line::new(ink::ELLIPSOID, &close(&circle, 0), &close(&circle, 1)).dashed().label("ellipsoid"))
-        .line(Line::new(ink::SURFACE, &close(&points, 0), &close(&points, 1)).label("limit surface"))
+        .line(Line::new(palette::ELLIPSOID, &close(&circle, 0), &close(&circle, 1)).dashed().label("ellipsoid"))
+        .line(Line::new(palette::SURFACE, &close(&points, 0), &close(&points, 1)).label("limit surface"))
         .svg()
     };
     item.pictures.push(Picture::new(
@@ -209,7 +209,7 @@ fn no_force() -> Result<Item, Error> {
             "\u{25cb} centre of pressure, + no force",
             21,
             patch.weights(),
-            ink::GRID,
+            palette::GRID,
             &[([cop[0] / SIDE, cop[1] / SIDE], "\u{25cb}"), ([at[0] / SIDE, at[1] / SIDE], "+")],
         ));
         item.columns.push((format!("{name}: cop_x, cop_y, p_x, p_y [m]"), vec![cop[0], cop[1], at[0], at[1]]));

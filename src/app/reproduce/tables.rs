@@ -9,7 +9,7 @@ use super::context::{Context, Error};
 use super::item::{Item, Wanted};
 use super::setup::{IN_HAND_DURATION, Setup};
 use crate::app::baseline::Baseline;
-use crate::app::page::{Chart, Line, Picture, Scale, Table, ink, short};
+use crate::app::page::{Chart, Line, Picture, Scale, Table, palette, short};
 use crate::contact::Contact;
 use crate::cpu::Cpu;
 use crate::engine::{Engine, Plan};
@@ -82,9 +82,9 @@ fn distributed(s: &Speeds) -> Item {
     item.pictures.push(Picture::new(
         vec![
             chart
-                .line(Line::new(ink::OTHER, &sizes(), &TABLE_2).marks().dashed().label("paper's machine"))
-                .line(Line::new(ink::OTHER, &sizes(), &theirs).marks().label("baseline here"))
-                .line(Line::new(ink::GRID, &sizes(), &ours).marks().label("engine"))
+                .line(Line::new(palette::OTHER, &sizes(), &TABLE_2).marks().dashed().label("paper's machine"))
+                .line(Line::new(palette::OTHER, &sizes(), &theirs).marks().label("baseline here"))
+                .line(Line::new(palette::GRID, &sizes(), &ours).marks().label("engine"))
                 .svg(),
         ],
         "",
@@ -151,14 +151,14 @@ fn reduced(s: &Speeds) -> Item {
     item.pictures.push(Picture::new(
         vec![
             chart("Preparation of the table", "s")
-                .line(line(ink::OTHER, &TABLE_5_SECONDS, "paper's machine").dashed())
-                .line(line(ink::OTHER, &s.baseline_table, "baseline here"))
-                .line(line(ink::SURFACE, &s.engine_table, "engine"))
+                .line(line(palette::OTHER, &TABLE_5_SECONDS, "paper's machine").dashed())
+                .line(line(palette::OTHER, &s.baseline_table, "baseline here"))
+                .line(line(palette::SURFACE, &s.engine_table, "engine"))
                 .svg(),
             chart("Iterations per second, reduced", "1 / s")
-                .line(line(ink::OTHER, &TABLE_5_RATE, "paper's machine").dashed())
-                .line(line(ink::OTHER, &theirs, "baseline here"))
-                .line(line(ink::SURFACE, &ours, "engine"))
+                .line(line(palette::OTHER, &TABLE_5_RATE, "paper's machine").dashed())
+                .line(line(palette::OTHER, &theirs, "baseline here"))
+                .line(line(palette::SURFACE, &ours, "engine"))
                 .svg(),
         ],
         "",

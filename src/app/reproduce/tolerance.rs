@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::context::{Context, Error};
 use super::item::{Item, Wanted};
 use crate::app::gpu::{Choice, Gpu};
-use crate::app::page::{Chart, Line, Picture, Scale, Table, ink, short};
+use crate::app::page::{Chart, Line, Picture, Scale, Table, palette, short};
 use crate::contact::Contact;
 use crate::cpu::Cpu;
 use crate::engine::{DEFAULT_TOLERANCE, Engine, LONGEST_STEP, Plan};
@@ -298,7 +298,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
         .scales(Scale::Log, Scale::Linear);
     for (name, engine) in &engines {
         let mut medians = Vec::new();
-        for (tolerance, colour) in TOLERANCES.into_iter().zip([ink::OTHER, ink::GRID, ink::PUBLISHED]) {
+        for (tolerance, colour) in TOLERANCES.into_iter().zip([palette::OTHER, palette::GRID, palette::PUBLISHED]) {
             let is_default = tolerance.to_bits() == DEFAULT_TOLERANCE.to_bits();
             let plan = Plan::new(DURATION, LONGEST_STEP, DURATION)?.with_tolerance(tolerance)?;
             let (found, passes) = ends(&**engine, &contacts, &plan)?;

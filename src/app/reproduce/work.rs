@@ -8,7 +8,7 @@ use super::item::{Item, Wanted};
 use super::setup::Setup;
 use crate::app::baseline::Baseline;
 use crate::app::bench::converged_error;
-use crate::app::page::{Chart, Line, Picture, Scale, Table, ink};
+use crate::app::page::{Chart, Line, Picture, Scale, Table, palette};
 use crate::contact::Contact;
 use crate::cpu::Cpu;
 use crate::engine::{DEFAULT_STEP, Engine, LONGEST_STEP, Plan};
@@ -111,12 +111,12 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
         };
         let mut chart = Chart::new(name, "passes over the cells per simulated second", "error of the position [m]")
             .scales(Scale::Log, Scale::Log)
-            .line(line(&ours, ink::GRID, "fixed steps"))
-            .line(line(&adaptive, ink::PUBLISHED, "adaptive steps"))
-            .line(line(&theirs, ink::OTHER, "explicit Euler"));
+            .line(line(&ours, palette::GRID, "fixed steps"))
+            .line(line(&adaptive, palette::PUBLISHED, "adaptive steps"))
+            .line(line(&theirs, palette::OTHER, "explicit Euler"));
         if law == Law::ElastoPlastic {
-            chart =
-                chart.line(Line::new(ink::BAD, &[STIFF[0] / 2.0], &[STIFF[1]]).dots().label("stiff solver, published"));
+            chart = chart
+                .line(Line::new(palette::BAD, &[STIFF[0] / 2.0], &[STIFF[1]]).dots().label("stiff solver, published"));
         }
         charts.push(chart.svg());
         for (method, points) in methods {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::item::{Check, Item, Wanted};
-use crate::app::page::{Document, Key, Part, Table, csv, file_names, files, ink, short};
+use crate::app::page::{Document, Key, Part, Table, csv, file_names, files, palette, short};
 use crate::cpu::Cpu;
 use crate::engine::Engine;
 use crate::surfaces::publish;
@@ -79,11 +79,11 @@ fn page(groups: &[(&'static str, Vec<Item>)], quick: bool, seconds: f64) -> Stri
         ),
     ];
     let key = vec![
-        Key::new(ink::GRID, "distributed model"),
-        Key::new(ink::SURFACE, "reduced, limit surface"),
-        Key::new(ink::ELLIPSOID, "reduced, ellipsoid"),
-        Key::new(ink::PUBLISHED, "reduced, published form where it is compared"),
-        Key::new(ink::OTHER, "others, baseline"),
+        Key::new(palette::GRID, "distributed model"),
+        Key::new(palette::SURFACE, "reduced, limit surface"),
+        Key::new(palette::ELLIPSOID, "reduced, ellipsoid"),
+        Key::new(palette::PUBLISHED, "reduced, published form where it is compared"),
+        Key::new(palette::OTHER, "others, baseline"),
     ];
     let groups = groups.iter().map(|(name, items)| ((*name).to_owned(), items.iter().map(part).collect())).collect();
     Document { title: "Planar friction, reproduced".into(), intro, key, groups }.html()

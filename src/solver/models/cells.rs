@@ -7,8 +7,8 @@ use crate::solver::elastic_cells::ElasticCells;
 use crate::solver::friction::{Motion, Slip, Trial};
 use crate::solver::transition_cells::TransitionCells;
 
-/// The cells of one contact, structure of arrays, as many side by side as the number type has
-/// lanes. Lanes beyond the last cell carry no pressure.
+/// The cells of one contact, structure of arrays, in groups of as many as the number type has lanes. Lanes beyond
+/// the last cell carry no pressure.
 #[derive(Clone, Debug)]
 pub struct Cells<R: Real> {
     pub(super) x: Vec<R>,

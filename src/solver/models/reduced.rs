@@ -12,7 +12,7 @@ mod tables;
 
 use std::sync::Arc;
 
-use crate::contact::{Carry, Contact, Model, radius_of, reshapes};
+use crate::contact::{Contact, Model, RemapTransfer, radius_of, reshapes};
 use crate::limit_surface::Table;
 use crate::number::real::{LANES, Real};
 use crate::patch::Patch;
@@ -61,8 +61,8 @@ struct Map {
     table: Option<Arc<Table>>,
     radius: f64,
     viscous: f64,
-    /// What of `zeta_3` the map does not show, see [`Carry`].
-    hidden: f64,
+    /// What of `zeta_3` the map does not show, see [`RemapTransfer`].
+    residual: f64,
 }
 
 /// How a twist drives the bristle, whatever the stage.
@@ -136,7 +136,7 @@ impl<R: Real> Reduced<R> {
     }
 
     /// Puts a map into a lane.
-    fn set_map(&mut self, lane: usize, patch: &Patch, table: Option<Arc<Table>>, hidden: f64) {
+    fn set_map(&mut self, lane: usize, patch: &Patch, table: Option<Arc<Table>>, residual: f64) {
         let (radius, viscous) = (radius_of(patch, table.as_deref()), patch.viscous());
         for (cop, of_patch) in self.cop.iter_mut().zip(patch.cop()) {
             cop.set(lane, of_patch);
@@ -144,7 +144,7 @@ impl<R: Real> Reduced<R> {
         self.radius.set(lane, radius);
         self.viscous.set(lane, viscous);
         self.elastic.set(lane, if radius > 0.0 { viscous / (radius * radius) } else { 0.0 });
-        self.contacts[lane] = Map { table, radius, viscous, hidden };
+        self.contacts[lane] = Map { table, radius, viscous, residual };
     }
 
     fn set_state(&mut self, lane: usize, zeta: [f64; 3]) {
@@ -202,16 +202,16 @@ impl<R: Real> Bristles<R> for Reduced<R> {
     /// Only `r` and `u` follow a map that changes its size; a limit surface is made anew when the map's shape
     /// changes.
     fn remap(&mut self, lane: usize, patch: &Patch, mu_c: f64) {
-        let Map { mut table, radius, viscous, hidden } = self.contacts[lane].clone();
+        let Map { mut table, radius, viscous, residual } = self.contacts[lane].clone();
         if let Some(table) = table.as_mut().filter(|table| reshapes(patch) && table.patch() != patch) {
             *table = self.tables.remap(lane, patch, table);
         }
         self.set_map(lane, patch, table, 0.0);
         let map = &mut self.contacts[lane];
-        let carry = Carry::new(self.consistent, [radius, viscous], [map.radius, map.viscous]);
+        let transfer = RemapTransfer::new(self.consistent, [radius, viscous], [map.radius, map.viscous]);
         let zeta = self.state(lane);
-        let [turned, hidden] = carry.onto(zeta, hidden, mu_c, self.k.s_ba.lane(lane));
-        self.contacts[lane].hidden = hidden;
+        let [turned, residual] = transfer.apply(zeta, residual, mu_c, self.k.s_ba.lane(lane));
+        self.contacts[lane].residual = residual;
         self.set_state(lane, [zeta[0], zeta[1], turned]);
     }
 

@@ -2,7 +2,7 @@
 
 use super::super::run::Run;
 use super::outcomes::{NONE, clamped, scale};
-use crate::app::page::{Chart, Line, Part, Picture, Scale, Table, ink};
+use crate::app::page::{Chart, Line, Part, Picture, Scale, Table, palette};
 use crate::app::run_picture::{DRAWN, colour};
 use crate::rollout::SLIPPED;
 use crate::statistics::{binned, by_chance, dependence, quantile, rank_correlation};
@@ -98,7 +98,7 @@ pub(super) fn part(run: &Run, parameters: &[(String, Vec<f64>)]) -> Part {
             chart = chart.line(Line::new(colour(outcome), &pick(cause.values), &pick(&drawn)).dots());
         }
         let [[x, low], [_, middle], [_, high]] = [0.25, 0.5, 0.75].map(|q| binned(cause.values, &drawn, q));
-        chart.band(ink::OTHER, &x, &low, &high).line(Line::new(ink::TEXT, &x, &middle).width(2.0)).svg()
+        chart.band(palette::OTHER, &x, &low, &high).line(Line::new(palette::TEXT, &x, &middle).width(2.0)).svg()
     };
     let panels = rows.iter().enumerate().flat_map(|(outcome, row)| row[..columns].iter().map(move |c| (outcome, *c)));
     let caption = "The parameters that decide most, for the displacement and for the rotation, \

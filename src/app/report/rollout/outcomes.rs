@@ -2,7 +2,7 @@
 //! together.
 
 use super::super::run::Run;
-use crate::app::page::{Chart, Line, Part, Picture, Scale, Table, ink, short};
+use crate::app::page::{Chart, Line, Part, Picture, Scale, Table, palette, short};
 use crate::app::run_picture::{DRAWN, colour};
 use crate::engine::{Reason, UNCONVERGED};
 use crate::rollout::{Outcome, ROTATION_SPUN, SLIPPED};
@@ -76,22 +76,22 @@ pub(super) fn part(run: &Run) -> Part {
             .x_range(low, high)
             .y_range(0.0, 1.05)
             .line(
-                Line::new(ink::OTHER, &[limit; 2], &[0.0, 1.05])
+                Line::new(palette::OTHER, &[limit; 2], &[0.0, 1.05])
                     .dashed()
                     .width(1.0)
                     .label(format!("{}{unit}", short(limit, 1))),
             )
-            .line(Line::new(ink::TEXT, &value, &rank));
+            .line(Line::new(palette::TEXT, &value, &rank));
         if middle >= low {
             let label = format!("median {}{unit}", short(middle, 3));
-            chart = chart.line(Line::new(ink::TEXT, &[middle], &[0.5]).dots().label(label));
+            chart = chart.line(Line::new(palette::TEXT, &[middle], &[0.5]).dots().label(label));
         }
         chart
     };
     let directions = [(1.0, "counter-clockwise"), (-1.0, "clockwise")].map(|(sign, label)| {
         let turned = rotation.iter().map(|v| sign * v).filter(|v| *v > 0.0);
         let [value, rank] = share(turned, n, axes[1].1);
-        Line::new(ink::ELLIPSOID, &value, &rank).label(label)
+        Line::new(palette::ELLIPSOID, &value, &rank).label(label)
     });
     let [left, right] = directions;
     let panels = vec![
@@ -123,7 +123,7 @@ fn told(v: f64) -> String {
 /// Displacement against the size of the rotation, and their limits: slipped and spun, apart and together.
 fn both(run: &Run, values: [&[f64]; 2], axes: [(Scale, [f64; 2]); 2], limits: [f64; 2]) -> String {
     let [(_, x), (_, y)] = axes;
-    let limit = |along: &[f64], across: &[f64]| Line::new(ink::OTHER, along, across).dashed().width(1.0);
+    let limit = |along: &[f64], across: &[f64]| Line::new(palette::OTHER, along, across).dashed().width(1.0);
     let mut chart = Chart::new("Displacement and rotation", "displacement [mm]", "size of the rotation [\u{b0}]")
         .scales(axes[0].0, axes[1].0)
         .x_range(x[0], x[1])

@@ -2,22 +2,22 @@
 
 use super::super::context::{Context, Error, Runs};
 use super::cases::{CASES, GRID, PUBLISHED, setup};
-use crate::app::page::{Chart, Key, Line, Picture, arrows, ink};
+use crate::app::page::{Chart, Key, Line, Picture, arrows, palette};
 use crate::engine::{DEFAULT_STEP, Plan};
 
 /// What tells two cases of a picture apart.
 type Names = [&'static str; 2];
 
 /// Models that are drawn over each other, with colour and width.
-const DRAWN: [(usize, &str, f64); 2] = [(GRID, ink::GRID, 2.4), (PUBLISHED, ink::SURFACE, 1.3)];
+const DRAWN: [(usize, &str, f64); 2] = [(GRID, palette::GRID, 2.4), (PUBLISHED, palette::SURFACE, 1.3)];
 
 /// What colours and dashes stand for.
 fn key([first, second]: Names) -> [Key; 4] {
     [
-        Key::new(ink::GRID, "distributed"),
-        Key::new(ink::SURFACE, "reduced, as published"),
-        Key::new(ink::TEXT, first),
-        Key::dashed(ink::TEXT, second),
+        Key::new(palette::GRID, "distributed"),
+        Key::new(palette::SURFACE, "reduced, as published"),
+        Key::new(palette::TEXT, first),
+        Key::dashed(palette::TEXT, second),
     ]
 }
 
@@ -79,7 +79,7 @@ pub(super) fn fields(context: &Context<'_>, case: usize, moments: [f64; 3]) -> R
                 let stribeck = (-(vx.hypot(vy) / friction.v_s).powf(friction.gamma)).exp();
                 let g = friction.mu_c + (friction.mu_s - friction.mu_c) * stribeck;
                 let slides = zx.hypot(*zy) >= friction.s_ba * g;
-                ([cell.x, cell.y, *zx, *zy], if slides { ink::BAD } else { ink::GRID })
+                ([cell.x, cell.y, *zx, *zy], if slides { palette::BAD } else { palette::GRID })
             })
             .collect();
         let below = format!("{:.0} % of the pressure slides", 100.0 * slip);

@@ -44,21 +44,21 @@ impl<R: Real> Reduced<R> {
         let mut tau = R::select(slips, self.root.min(one), one);
         let mut active = R::bits(slips);
         let (mut low, mut high, mut last) = (zero, one, one);
-        let way = z0 - z1;
+        let chord = z0 - z1;
         let minus = -(one + q);
         for _ in 0..ROOT_ITERATIONS {
             if active == 0 {
                 break;
             }
-            let z = z1.plus(tau, way);
+            let z = z1.plus(tau, chord);
             let (len, inv) = z.norm();
             let (b, b_slope) = plastic_share(k, len * inv_limit);
-            let along = z.dot(way) * inv;
+            let along = z.dot(chord) * inv;
             let c = m.d_hat.dot(z) * inv;
             let (half_b, more) = (half * b, one + c);
             let r = q.fma(tau, one).recip();
             let f = (one - tau).fma(r, -(half_b * more));
-            let turn = (m.d_hat.dot(way) - c * along) * inv;
+            let turn = (m.d_hat.dot(chord) - c * along) * inv;
             let slope = (minus * r * r) - (half * b_slope * along * inv_limit).fma(more, half_b * turn);
             let above = zero.lt(f);
             let goes_on = R::bits(zero.lt(tau)) | R::bits(above);

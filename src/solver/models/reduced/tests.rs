@@ -7,7 +7,7 @@ use crate::patch::{Exponent, Grid, Hertz, Patch, Shape};
 use crate::random::Draw;
 
 /// The 3 x 3 gain is the derivative of the resistance over the patch twist, of every law, form and
-/// surface, in stick, on the ramp and in slide.
+/// surface, in stick, in the transition and in slide.
 #[test]
 fn the_gain_is_the_derivative_of_the_resistance() {
     let patch = Patch::shape(Grid::new(21, 21, 0.02, 0.02).unwrap(), Shape::LineGradientX).unwrap();
@@ -26,7 +26,7 @@ fn the_gain_is_the_derivative_of_the_resistance() {
                 chi: 1.0,
                 extrapolation: 1.0,
             };
-            // How often the bristle stuck, was on the ramp and slid.
+            // How often the bristle stuck, was in the transition and slid.
             let mut met = [0; 3];
             for n in 0..600 {
                 let draw = Draw::new(7, n);
@@ -83,7 +83,7 @@ fn the_gain_is_the_derivative_of_the_resistance() {
                 let x = one.loading;
                 met[usize::from(x > friction.s_ba) + usize::from(x >= 0.999)] += 1;
             }
-            assert!(law == Law::LuGre || met.iter().all(|n| *n > 20), "{form:?}: stick, ramp, slide {met:?}");
+            assert!(law == Law::LuGre || met.iter().all(|n| *n > 20), "{form:?}: stick, transition, slide {met:?}");
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::context::{Context, Error};
 use super::errata::entry;
 use super::item::{Item, Wanted};
-use crate::app::page::{Chart, Line, Picture, ink, short};
+use crate::app::page::{Chart, Line, Picture, palette, short};
 use crate::engine::Plan;
 use crate::scenario::Scenario;
 
@@ -347,8 +347,8 @@ fn block(context: &Context<'_>) -> Result<Item, Error> {
     let (t, force) = (runs.time(), runs.wrench(2, 0).iter().map(|f| -f).collect::<Vec<_>>());
     item.pictures.push(Picture::new(
         vec![
-            Chart::new("Friction on the block", "t [s]", "-fx [N]").line(Line::new(ink::GRID, t, &force)).svg(),
-            Chart::new("Velocity", "t [s]", "vx [m/s]").line(Line::new(ink::GRID, t, &v)).svg(),
+            Chart::new("Friction on the block", "t [s]", "-fx [N]").line(Line::new(palette::GRID, t, &force)).svg(),
+            Chart::new("Velocity", "t [s]", "vx [m/s]").line(Line::new(palette::GRID, t, &v)).svg(),
         ],
         "\u{3bc}_s is 0.3 until 4 s and 0.5 from then on.",
     ));

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::context::{Context, Error};
 use super::item::{Item, Wanted};
-use crate::app::page::{Chart, Line, Picture, Scale, ink, short};
+use crate::app::page::{Chart, Line, Picture, Scale, palette, short};
 use crate::body::{Body, Kind};
 use crate::contact::{Contact, Form, Initial, Inputs, Model};
 use crate::friction::Friction;
@@ -100,9 +100,9 @@ fn loops(context: &Context<'_>) -> Result<Item, Error> {
             Line::new(colour, runs.time(), &q).label(label)
         };
         Chart::new(title, "t [s]", y)
-            .line(line(0, ink::GRID, "distributed").width(2.6))
-            .line(line(2, ink::SURFACE, "consistent").width(1.2))
-            .line(line(1, ink::PUBLISHED, "published"))
+            .line(line(0, palette::GRID, "distributed").width(2.6))
+            .line(line(2, palette::SURFACE, "consistent").width(1.2))
+            .line(line(1, palette::PUBLISHED, "published"))
             .svg()
     };
     let panels = vec![chart("Displacement", "x [\u{b5}m]", 0, 1e6), chart("Rotation", "\u{3b8} [\u{b5}rad]", 2, 1e6)];
@@ -167,7 +167,7 @@ fn cells(context: &Context<'_>) -> Result<Item, Error> {
         let mut chart = Chart::new(name, "N", "rms error of the wrench / (\u{3bc} fN)").scales(Scale::Log, Scale::Log);
         let mut orders = Vec::new();
         for (rule, colour) in
-            [(Rule::Points, ink::OTHER), (Rule::Bilinear, ink::SURFACE), (Rule::Cells, ink::ELLIPSOID)]
+            [(Rule::Points, palette::OTHER), (Rule::Bilinear, palette::SURFACE), (Rule::Cells, palette::ELLIPSOID)]
         {
             let errors = error(rule)?;
             let worst = errors.iter().copied().fold(0.0, f64::max);

@@ -4,13 +4,13 @@ use super::number::{Number, index};
 use crate::random::Draw;
 
 /// Draws numbers for one contact and, if asked to, writes down every one under its name.
-pub(super) struct Drawer {
+pub(super) struct Sampler {
     draw: Draw,
     /// Name (dotted path of the field) and value of everything drawn, constants too but for those of lists.
     pub parameters: Option<Vec<(String, f64)>>,
 }
 
-impl Drawer {
+impl Sampler {
     pub fn new(draw: Draw, writes: bool) -> Self {
         Self { draw, parameters: writes.then(Vec::new) }
     }

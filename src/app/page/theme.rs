@@ -3,7 +3,7 @@
 use kuva::render::layout::TickFormat;
 use kuva::render::theme::Theme;
 
-use super::ink;
+use super::palette;
 
 /// Powers of ten by their exponents; ticks between them say nothing.
 pub(super) fn powers() -> TickFormat {
@@ -54,7 +54,7 @@ pub(super) fn decimals([low, high]: [f64; 2]) -> TickFormat {
 
 /// Everything that is not data has the colour of the text.
 pub(super) fn theme() -> Theme {
-    let text = || String::from(ink::TEXT);
+    let text = || String::from(palette::TEXT);
     Theme {
         background: "none".into(),
         axis_color: text(),
