@@ -63,7 +63,7 @@ struct Interval {
     map_table: u32,
     term_first: u32,
     term_count: u32,
-    c: array<f32, 18>,
+    c: array<f32, 3u * SLOT_COUNT>,
 }
 
 // A sinusoid of an interval.

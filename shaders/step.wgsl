@@ -75,7 +75,8 @@ fn polynomial(slot: u32, tau: f32) -> f32 {
 }
 
 fn inputs(tau: f32) -> Inputs {
-    var v = array<f32, 6>(
+    // In the order of the slots.
+    var v = array<f32, SLOT_COUNT>(
         polynomial(0u, tau),
         polynomial(1u, tau),
         polynomial(2u, tau),
@@ -86,7 +87,8 @@ fn inputs(tau: f32) -> Inputs {
     for (var i = now.term_first; i < now.term_first + now.term_count; i++) {
         v[terms[i].slot] += terms[i].amplitude * sin(terms[i].omega * tau + terms[i].phase);
     }
-    return Inputs(max(v[0], 0.0), vec3f(v[1], v[2], v[3]), v[4], v[5]);
+    let load = vec3f(v[SLOT_LOAD], v[SLOT_LOAD + 1u], v[SLOT_LOAD + 2u]);
+    return Inputs(max(v[SLOT_F_N], 0.0), load, v[SLOT_MU_C], v[SLOT_MU_S]);
 }
 
 // The transform at a pose.

@@ -10,6 +10,7 @@ use crate::friction::{Law, STRIBECK_X_MIN, laws};
 use crate::limit_surface::{ORDERS, Rule};
 use crate::number::real::Real;
 use crate::patch::{A_MIN, K_MIN};
+use crate::schedule::slot;
 use crate::solver::bristles::{LEAST_TRUST_RADIUS, MAX_TURN};
 use crate::solver::constants::{
     ERROR_CONSTANT, EXTRAPOLATION, FRESH_STEP, KAPPA, LEAST_TOLERANCE, LEVER_MARGIN, MASS_MARGIN, NEAR_SLIP,
@@ -221,6 +222,11 @@ fn prelude(shape: Shape, law: Law) -> String {
         ("KIND_PRESCRIBED", kind::of(Kind::Prescribed)),
         ("KIND_GRIPPER", kind::of(Kind::Gripper)),
         ("KIND_BODY", kind::of(Kind::Body)),
+        ("SLOT_F_N", slot::F_N as u32),
+        ("SLOT_LOAD", slot::LOAD as u32),
+        ("SLOT_MU_C", slot::MU_C as u32),
+        ("SLOT_MU_S", slot::MU_S as u32),
+        ("SLOT_COUNT", slot::COUNT as u32),
         ("FLAG_JUMP", flag::JUMP),
         ("FLAG_RECORD", flag::RECORD),
         ("FLAG_REMAP", flag::REMAP),

@@ -1,8 +1,10 @@
 //! `cargo xtask check`: what the compiler does not see. Layers import only from below, as the table of
 //! ARCHITECTURE.md lists them; files of a module do not import each other in circles; a shader and its twin in
-//! Rust have the same functions in the same order; and no line is wider than [`WIDEST`].
+//! Rust have the same functions in the same order; a constant has one source; and no line is wider than
+//! [`WIDEST`].
 
 mod circles;
+mod constants;
 mod twins;
 
 use std::collections::BTreeMap;
@@ -27,13 +29,14 @@ pub fn faults(root: &Path) -> Result<Vec<String>, String> {
         return Err("ARCHITECTURE.md has no table of layers: rows `| number | names |`".to_owned());
     }
     let mut out = Vec::new();
-    let mut sources = Vec::new();
+    let (mut sources, mut shaders) = (Vec::new(), Vec::new());
     for file in &files {
         let text = read(file)?;
         let place = file.strip_prefix(root).unwrap_or(file);
         out.extend(too_wide(place, &text));
         if place.extension().is_some_and(|e| e == "wgsl") {
             out.extend(twins::faults(root, place, &text)?);
+            shaders.push((place.to_path_buf(), text.clone()));
         }
         if let Ok(inside) = place.strip_prefix("src") {
             out.extend(upwards(place, inside, &text, &layers));
@@ -43,6 +46,7 @@ pub fn faults(root: &Path) -> Result<Vec<String>, String> {
         }
     }
     out.extend(circles::faults(&sources));
+    out.extend(constants::faults(&shaders, &sources));
     Ok(out)
 }
 
