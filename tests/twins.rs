@@ -248,20 +248,21 @@ fn caught(gamma: f64, edit: fn(String) -> String) {
 
 mutants! { gamma 2.0:
     wrong_sign_of_the_plastic_speed_is_caught:
-        "fma(m.vx, nx, fma(m.vy, ny, m.s))" => "fma(-m.vx, nx, fma(-m.vy, ny, m.s))";
-    wrong_side_of_the_ramp_is_caught: "let load = fma(hl, sin," => "let load = fma(-hl, sin,";
-    wrong_start_of_the_ramp_is_caught: "(k.s_ba * t.g < t.len) &" => "(1.1 * k.s_ba * t.g < t.len) &";
-    wrong_pull_to_the_second_stage_is_caught: "zx += done.pull *" => "zx += 0.9999 * done.pull *";
+        "fma(m.vx, nx, m.vy * ny))" => "-fma(m.vx, nx, m.vy * ny))";
+    wrong_side_of_the_transition_is_caught: "let load = fma(hl, sin," => "let load = fma(-hl, sin,";
+    wrong_start_of_the_transition_is_caught: "(k.s_ba * t.g < t.len) &" => "(1.1 * k.s_ba * t.g < t.len) &";
+    wrong_extrapolation_to_the_second_stage_is_caught:
+        "zx += committed.extrapolation *" => "zx += 0.9999 * committed.extrapolation *";
     wrong_torque_is_caught: "sum[2] += x * fy - y * fx;" => "sum[2] += x * fy + y * fx;";
     wrong_velocity_of_a_cell_is_caught: "u.y + u.z * x);" => "u.y - u.z * x);";
     wrong_stribeck_bell_is_caught: "-min(v2 * inv_v_s2, Real(80.0))" => "-min(1.01 * v2 * inv_v_s2, Real(80.0))";
-    forgotten_pads_are_caught: "let grip = c.pads * v.f_n;" => "let grip = v.f_n;";
+    forgotten_pads_are_caught: "let grip = a * c.pads * v.f_n;" => "let grip = a * v.f_n;";
     forgotten_viscosity_is_caught: "let cxx = share * d.xx + w * k.sigma2;" => "let cxx = 0.9 * share * d.xx;";
-    wrong_turn_of_the_body_is_caught: "-t.sin * v.x + t.cos * v.y" => "t.sin * v.x + t.cos * v.y";
+    wrong_turn_of_the_body_is_caught: "t.cos * u.y - t.sin * u.x" => "t.cos * u.y + t.sin * u.x";
     wrong_cube_root_of_the_map_is_caught: "log2(max(f_n, TINY)) / 3.0" => "log2(max(f_n, TINY)) / 2.9";
     wrong_weight_of_the_stages_is_caught:
-        "((1.0 - KAPPA) * du1 + KAPPA * du2)" => "(KAPPA * du1 + (1.0 - KAPPA) * du2)";
-    wrong_gain_is_caught: "m.ex + t.nx);" => "m.ex - t.nx);";
+        "((1.0 - KAPPA) * du1 + KAPPA * du)" => "(KAPPA * du1 + (1.0 - KAPPA) * du)";
+    wrong_gain_is_caught: "fma(back, turn * speed, back), z.xs" => "-fma(back, turn * speed, back), z.xs";
 }
 
 mutants! { gamma 1.0:
