@@ -5,7 +5,7 @@
 //! an ellipsoid, or `-h(r, v) |v_S|` from the table of a limit surface.
 //!
 //! Only here: `new`, `set_map`, `set_state`, `state`, `load`, `clear`, `states`, `arm2`, `remap`,
-//! `sweep_law`, `force`.
+//! `sweep_law`, `force`, `force_law`.
 
 mod consistent;
 mod tables;
@@ -15,6 +15,7 @@ use std::sync::Arc;
 use crate::contact::{Contact, Model, RemapTransfer, radius_of, reshapes};
 use crate::limit_surface::Table;
 use crate::number::real::{LANES, Real};
+use crate::number::simd::copies;
 use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
 use crate::schedule::Timeline;
@@ -188,11 +189,9 @@ impl<R: Real> Bristles<R> for Reduced<R> {
     /// The slip is 1 if the bristle slips, else 0.
     fn wrench(&mut self, lane: usize, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64) {
         let cop = self.cop.map(|c| c.lane(lane));
-        let v = Vec3::from(u.at(cop).to_array().map(R::of));
-        let rate = Rate { sigma1: R::of(rate.sigma1), mu_c: R::of(rate.mu_c), mu_d: R::of(rate.mu_d) };
-        let (f, x) = with_law!(self.k.law, L => self.force::<L>(v, &rate));
-        let w = (f * R::of(-f_n)).lane(lane);
-        (Wrench::from(w).about(cop.map(|c| -c)), f64::from(u8::from(x.lane(lane) > self.k.s_ba.lane(lane))))
+        let (f, x) = force(self, lane, u.at(cop), rate);
+        let w = Wrench::new(-f_n * f[0], -f_n * f[1], -f_n * f[2]);
+        (w.about(cop.map(|c| -c)), f64::from(u8::from(x > self.k.s_ba.lane(lane))))
     }
 
     fn arm2(&self, patch: &Patch) -> f64 {
@@ -266,6 +265,17 @@ impl<R: Real> Bristles<R> for Reduced<R> {
     }
 }
 
+copies! {
+    /// The force on the patch of a lane per unit normal force, reversed, at twist `v` at the centre of pressure in the
+    /// present state, and the load of its bristle over the limit.
+    fn force<R>(of: &Reduced<R>, lane: usize, v: Twist, rate: &Rate<f64>) -> ([f64; 3], f64) {
+        let v = Vec3::new(R::of(v.vx), R::of(v.vy), R::of(v.w));
+        let rate = Rate { sigma1: R::of(rate.sigma1), mu_c: R::of(rate.mu_c), mu_d: R::of(rate.mu_d) };
+        let (f, x) = with_law!(of.k.law, L => of.force_law::<L>(v, &rate));
+        (f.lane(lane), x.lane(lane))
+    }
+}
+
 impl<R: Real> Reduced<R> {
     #[inline(always)]
     fn sweep_law<L: Law>(
@@ -296,7 +306,7 @@ impl<R: Real> Reduced<R> {
     /// The force on the patch per unit normal force, reversed, at twists `v` at the centres of pressure in the
     /// present state, `docs/model.md` (69) to (71), and the load of the bristles over their limits.
     #[inline(always)]
-    fn force<L: Law>(&self, v: Vec3<R>, rate: &Rate<R>) -> (Vec3<R>, R) {
+    fn force_law<L: Law>(&self, v: Vec3<R>, rate: &Rate<R>) -> (Vec3<R>, R) {
         let (one, half, k) = (R::of(1.0), R::of(0.5), &self.k);
         let m = self.drive(v);
         let limit = m.h * rate.mu_d.fma(m.m.bell, rate.mu_c);
