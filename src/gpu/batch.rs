@@ -27,9 +27,9 @@ const WORK_SOFTWARE: f64 = 3e7;
 /// Mesa's llvmpipe silently ends every loop of an invocation after 65 535 turns of all of them together; this
 /// is below.
 const SOFTWARE_LOOP_TURNS: u32 = 60_000;
-/// Sweeps of one dispatch at most on hardware. With few contacts a sweep takes its latency, some 20 us.
-const MOST_SWEEPS: u32 = 2000;
-/// Sweeps over the grid in a step.
+/// Passes of one dispatch at most on hardware. With few contacts a pass takes its latency, some 20 us.
+const MOST_PASSES: u32 = 2000;
+/// Passes over the bristles in a step.
 const PASSES_PER_STEP: f64 = 2.2;
 
 /// What the shader uses its buffers for, in the order of [`Buffers`].
@@ -68,7 +68,7 @@ pub(super) struct Batch<'a> {
     inputs: Inputs<'a>,
     /// Samples of one window.
     frames: usize,
-    /// Sweeps of one window, as far as they can be foreseen.
+    /// Passes of one window, as far as they can be foreseen.
     expected_passes: f64,
     buffers: Buffers,
     /// The binding of the buffers; none after one of them has grown.
@@ -206,11 +206,11 @@ impl<'a> Batch<'a> {
             }
             let next = window.end..(window.end + self.frames).min(last);
             let prepared = self.inputs.upload(&next)?;
-            let swept = |states: &[State]| states.iter().map(|s| s.passes).max().unwrap_or(0);
-            let before = swept(&states);
+            let most_passes = |states: &[State]| states.iter().map(|s| s.passes).max().unwrap_or(0);
+            let before = most_passes(&states);
             let busy = !self.device.handle.poll(wgpu::PollType::Poll).is_ok_and(|status| status.is_queue_empty());
             states = self.states.read(self.device, self.contacts.len())?;
-            self.pace.learn(most, swept(&states) - before, started.elapsed(), busy);
+            self.pace.learn(most, most_passes(&states) - before, started.elapsed(), busy);
             let behind = |(s, w): (&State, &layout::Window)| s.status == 0 && s.interval < w.end;
             while states.iter().zip(&upload.windows).any(behind) {
                 copied = self.dispatch(1.0, most, false, staging);
@@ -237,13 +237,13 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// Sweeps after which a dispatch has to stop.
+    /// Passes after which a dispatch has to stop.
     fn max_passes(&self, upload: &Upload) -> u32 {
         let variant = &self.kernel.variant;
         let Shape { workgroup, pairs, .. } = variant.shape;
         let roots_loop = variant.law.is_elastic() && variant.shape.roots_loop();
         if !self.device.adapter.software {
-            return MOST_SWEEPS;
+            return MOST_PASSES;
         }
         // A software driver runs every branch, with the lanes that do not take it switched off, and every
         // loop at least once: each pass goes through the loops that save and restore the bristles, and every

@@ -7,12 +7,12 @@ use std::time::Duration;
 const BUDGET_HARDWARE: Duration = Duration::from_millis(50);
 /// The same on a software adapter, where nothing kills a long dispatch but progress should show.
 const BUDGET_SOFTWARE: Duration = Duration::from_millis(500);
-/// Sweeps of the first dispatch on hardware, which nobody has timed.
+/// Passes of the first dispatch on hardware, which nobody has timed.
 const FIRST: u32 = 64;
 /// A dispatch does at most so many times the passes of the one before.
 const GROWTH: f64 = 4.0;
 
-/// Sweeps of the next dispatch.
+/// Passes of the next dispatch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pace {
     passes: u32,
@@ -28,7 +28,7 @@ impl Pace {
         }
     }
 
-    /// Sweeps of the next dispatch, of at most `most`.
+    /// Passes of the next dispatch, of at most `most`.
     pub(super) fn passes(&self, most: u32) -> u32 {
         self.passes.min(most)
     }

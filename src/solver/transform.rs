@@ -1,5 +1,5 @@
 //! Maps from bodies' twists to their patches', a contact in each lane: [`crate::body::Transform`] over the
-//! number type.
+//! number type. Twin: `shaders/transform.wgsl`.
 //!
 //! Only here: `row`, `column`.
 

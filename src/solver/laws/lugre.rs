@@ -1,4 +1,4 @@
-//! LuGre, `docs/model.md` (9): all motion is plastic, whatever the load.
+//! LuGre, `docs/model.md` (9): all motion is plastic, whatever the load. Twin: `shaders/laws/lugre.wgsl`.
 
 use super::Law;
 use crate::number::real::Real;

@@ -1,5 +1,5 @@
 //! One pass over the cells of a grid: commits one stage, evaluates the next, sums (`docs/model.md`, section
-//! 5.5). Twin: `shaders/distributed.wgsl`.
+//! 5.5). Twin: `shaders/models/distributed.wgsl`.
 //!
 //! A pass is short loops over groups of cells, so that the processor works on several groups at once while each
 //! waits for its own results; one long loop takes twice as long. The bristles in the transition, a minority with

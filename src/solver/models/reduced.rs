@@ -1,5 +1,5 @@
 //! The reduced model: one bristle with three components at the centre of pressure (`docs/model.md`, section 6),
-//! of a contact in every lane. Twin: `shaders/reduced.wgsl`.
+//! of a contact in every lane. Twin: `shaders/models/reduced.wgsl`.
 //!
 //! `zeta = sigma0 (z_x, z_y, z_tau/r)` is driven by `v_S = (vx, vy, r w)` through a velocity `D`: `v_S` itself on
 //! an ellipsoid, or `-h(r, v) |v_S|` from the table of a limit surface.

@@ -1,5 +1,6 @@
 //! Twins: a shader that says `Twin: path.rs` in its first comment has the functions of that file, in the same
-//! order. What one of both has alone stands in its first comment, after `Only here:`, between backticks.
+//! order, and is named in the first comment of that file. What one of both has alone stands in its first
+//! comment, after `Only here:`, between backticks.
 //!
 //! A name of a shader, which has no methods, may have the name of the type before it: `root_start` is `Root::start`.
 
@@ -17,6 +18,10 @@ pub fn faults(root: &Path, place: &Path, shader: &str) -> Result<Vec<String>, St
     let (ours, theirs) = (functions(shader), functions(&rust));
     let (own, their_own) = (only_here(shader), only_here(&rust));
     let mut out = Vec::new();
+    let named = format!("`{}`", place.display());
+    if !first_comment(&rust).any(|line| line.contains(&named)) {
+        out.push(format!("{twin}: expected Twin: {named} in its first comment"));
+    }
     let mut order = Vec::new();
     for name in &ours {
         match theirs.iter().position(|other| is_same(name, other)) {
@@ -85,33 +90,45 @@ fn functions(text: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    const RUST: &str =
-        "//! Doc.\n//!\n//! Only here: `new`.\npub fn new() {}\nfn first() {}\nimpl Root {\n    pub fn start() {}\n}\n";
+    const RUST: &str = "//! Doc. Twin: `x.wgsl`.\n//!\n//! Only here: `new`.\npub fn new() {}\nfn first() {}\n\
+        impl Root {\n    pub fn start() {}\n}\n";
 
-    fn of(shader: &str) -> Vec<String> {
-        let unique = shader.bytes().fold(0u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
+    fn of(shader: &str, place: &str) -> Vec<String> {
+        let unique = shader
+            .bytes()
+            .chain(place.bytes())
+            .fold(0u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
         let root = std::env::temp_dir().join(format!("bristle_twins_{}_{unique}", std::process::id()));
         fs::create_dir_all(&root).unwrap();
         fs::write(root.join("twin.rs"), RUST).unwrap();
-        let found = faults(&root, Path::new("x.wgsl"), shader).unwrap();
+        let found = faults(&root, Path::new(place), shader).unwrap();
         fs::remove_dir_all(root).unwrap();
         found
     }
 
     #[test]
     fn twins_with_the_same_functions_in_the_same_order_have_no_fault() {
-        assert_eq!(of("// Twin: twin.rs.\n\nfn first() {}\nfn root_start() {}\n"), [""; 0]);
-        assert_eq!(of("// No twin.\nfn other() {}\n"), [""; 0]);
-        assert_eq!(of("// Twin: twin.rs. Only here: `more`.\nfn first() {}\nfn more() {}\nfn start() {}\n"), [""; 0]);
+        assert_eq!(of("// Twin: twin.rs.\n\nfn first() {}\nfn root_start() {}\n", "x.wgsl"), [""; 0]);
+        assert_eq!(of("// No twin.\nfn other() {}\n", "x.wgsl"), [""; 0]);
+        assert_eq!(
+            of("// Twin: twin.rs. Only here: `more`.\nfn first() {}\nfn more() {}\nfn start() {}\n", "x.wgsl"),
+            [""; 0]
+        );
     }
 
     #[test]
     fn what_differs_is_found() {
-        let swapped = of("// Twin: twin.rs.\n\nfn root_start() {}\nfn first() {}\n");
+        let swapped = of("// Twin: twin.rs.\n\nfn root_start() {}\nfn first() {}\n", "x.wgsl");
         assert_eq!(swapped, ["x.wgsl: `root_start` comes before `first`, in twin.rs after it"]);
-        assert_eq!(of("// Twin: twin.rs.\nfn first() {}\n").len(), 1, "`start` is not in the shader");
-        assert_eq!(of("// Twin: twin.rs.\nfn first() {}\nfn start() {}\nfn more() {}\n").len(), 1);
-        let both = of("// Twin: twin.rs. Only here: `first`.\nfn first() {}\nfn start() {}\n");
+        assert_eq!(of("// Twin: twin.rs.\nfn first() {}\n", "x.wgsl").len(), 1, "`start` is not in the shader");
+        assert_eq!(of("// Twin: twin.rs.\nfn first() {}\nfn start() {}\nfn more() {}\n", "x.wgsl").len(), 1);
+        let both = of("// Twin: twin.rs. Only here: `first`.\nfn first() {}\nfn start() {}\n", "x.wgsl");
         assert_eq!(both, ["x.wgsl: `first` is in twin.rs as `first`, too"]);
+    }
+
+    #[test]
+    fn a_twin_that_does_not_name_its_shader_is_found() {
+        let found = of("// Twin: twin.rs.\nfn first() {}\nfn start() {}\n", "y.wgsl");
+        assert_eq!(found, ["twin.rs: expected Twin: `y.wgsl` in its first comment"]);
     }
 }

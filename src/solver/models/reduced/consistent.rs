@@ -1,6 +1,6 @@
 //! The form of the reduced model that is elastic below break-away with the stiffness of the distributed model
 //! (`docs/model.md`, section 6.4): `tau` is the share of a stage that sticks. Near sliding it is small, and single
-//! precision holds it well.
+//! precision holds it well. Twin: `shaders/models/reduced/consistent.wgsl`.
 
 use super::{Bristle, Drive, Reduced};
 use crate::number::real::Real;
