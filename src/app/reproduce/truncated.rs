@@ -3,7 +3,8 @@
 //! cells and extrapolated from them; and grids of all sizes led at the centre of pressure of the finest.
 
 use super::setup::PROFILE_BREAKS;
-use crate::contact::{Contact, Form, Model, TwistPoint};
+use crate::body::{Body, TwistPoint};
+use crate::contact::{Contact, Form, Model};
 use crate::error::ParameterError;
 use crate::limit_surface::{Rule, Surface, Symmetry, Table};
 use crate::planar::Twist;
@@ -15,18 +16,17 @@ pub(super) fn with_table(contact: Contact, n_ls: usize) -> Contact {
     Contact { model: Model::LimitSurface(std::sync::Arc::new(table), Form::Published), ..contact }
 }
 
-/// The contact under the twist that has its profile, Fig. 5, at `cop` [m] instead of at its own centre of
+/// The prescribed contact under the twist that has its profile, Fig. 5, at `cop` [m] instead of at its own centre of
 /// pressure.
 pub(super) fn led_at(mut contact: Contact, cop: [f64; 2]) -> Result<Contact, ParameterError> {
-    let [vx, vy, w] = &contact.inputs.twist;
+    let Body::Prescribed { twist: [vx, vy, w], at } = &mut contact.body else { return Ok(contact) };
     // v_origin = v_cop - w z^ x c, linear between the break points of the three.
     let moved = |v: &Signal, arm: f64| {
         let points = PROFILE_BREAKS.map(|t| (t, v.value(t) + arm * w.value(t)));
         Signal::linear(&points)
     };
-    let (vx, vy) = (moved(vx, cop[1])?, moved(vy, -cop[0])?);
-    (contact.inputs.twist[0], contact.inputs.twist[1]) = (vx, vy);
-    contact.inputs.twist_at = TwistPoint::Origin;
+    (*vx, *vy) = (moved(vx, cop[1])?, moved(vy, -cop[0])?);
+    *at = TwistPoint::Origin;
     Ok(contact)
 }
 
