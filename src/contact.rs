@@ -4,8 +4,7 @@ mod steady;
 
 use std::sync::Arc;
 
-use crate::body::Body;
-pub use crate::body::TwistPoint;
+use crate::body::{Body, TwistPoint};
 use crate::error::{ParameterError, check};
 use crate::friction::{Friction, Law};
 use crate::limit_surface::{Surface, Table};

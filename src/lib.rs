@@ -3,7 +3,7 @@
 //! An object of 200 g held between two finger pads that open a little: it slips, and is caught again.
 //!
 //! ```
-//! use bristle::{Contact, Frame, FreeBody, Initial, Inputs, Model, Signal};
+//! use bristle::{Body, Contact, Frame, FreeBody, Initial, Inputs, Model, Signal};
 //! use bristle::{Cpu, DEFAULT_STEP, Engine, Plan};
 //! use bristle::{Friction, Grid, Patch, Shape};
 //!
@@ -11,11 +11,10 @@
 //!     patch: Patch::shape(Grid::new(11, 11, 0.02, 0.02)?, Shape::Disc)?.into(),
 //!     model: Model::Distributed,
 //!     friction: Friction { mu_c: 0.8, mu_s: 0.9, ..Friction::default() },
-//!     body: FreeBody {
+//!     body: Body::Free(FreeBody {
 //!         gravity: [0.0.into(), (-9.81).into()],
 //!         ..FreeBody::new(Frame::Gripper, 0.2, 4.8e-4)
-//!     }
-//!     .into(),
+//!     }),
 //!     inputs: Inputs {
 //!         normal_force: Signal::steps(&[(0.0, 2.0), (0.05, 1.0), (0.1, 2.0)])?,
 //!         ..Inputs::default()

@@ -7,7 +7,7 @@ use crate::body::{Body, TwistPoint};
 use crate::contact::{Contact, Form, Model};
 use crate::error::ParameterError;
 use crate::limit_surface::{Rule, Surface, Symmetry, Table};
-use crate::planar::Twist;
+use crate::planar::{Twist, Wrench};
 use crate::schedule::Signal;
 
 /// The contact with the reduced model on such a table of resolution `n_ls`, as published.
@@ -39,25 +39,24 @@ fn table(contact: &Contact, n_ls: usize) -> Table {
     // Rotation with the sign of `w` about a crossing of grid lines.
     let crossing = |at: [f64; 2], w: f64| {
         let [x, y] = [0, 1].map(|c| (at[c] - 0.5 * size[c]) * width[c] - cop[c]);
-        points.coulomb(Twist::new(w.signum() * y, -w.signum() * x, w.signum())).to_array()
+        points.coulomb(Twist::new(w.signum() * y, -w.signum() * x, w.signum()))
     };
     let wrench = |[vx, vy, w]: [f64; 3]| {
         let place = [0, 1].map(|c| ([-vy, vx][c] * r / w + cop[c]) / width[c] + 0.5 * size[c]);
         let first = place.map(f64::trunc);
         if w == 0.0 || !(0..2).all(|c| (0.0..size[c]).contains(&first[c])) {
-            return points.coulomb(Twist::new(vx * r, vy * r, w)).to_array();
+            return points.coulomb(Twist::new(vx * r, vy * r, w));
         }
         let [a, b] = [0, 1].map(|c| place[c] - first[c]);
-        let mut sum = [0.0; 3];
+        let mut sum = Wrench::default();
         for (dx, dy, share) in
             [(0.0, 0.0, (1.0 - a) * (1.0 - b)), (1.0, 0.0, a * (1.0 - b)), (0.0, 1.0, (1.0 - a) * b), (1.0, 1.0, a * b)]
         {
-            let corner = crossing([first[0] + dx, first[1] + dy], w);
-            (0..3).for_each(|k| sum[k] += share * corner[k]);
+            sum = sum + crossing([first[0] + dx, first[1] + dy], w) * share;
         }
         sum
     };
-    let normal = |[fx, fy, tau]: [f64; 3]| [fx, fy, tau / r];
+    let normal = |w: Wrench| [w.fx, w.fy, w.tau / r];
     // Truncation knows no mirrors.
     let (all, images) = Symmetry::default().images(n_ls);
     let wrenches: Vec<[f64; 3]> = Table::motions(n_ls, &all).map(|v| normal(wrench(v))).collect();
