@@ -6,7 +6,7 @@ use crate::planar::{Pose, Twist, Wrench};
 use crate::schedule::Signal;
 
 /// What moves the patch.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Body {
     /// The twist of the patch is given; nothing is solved.
     Prescribed {
@@ -38,7 +38,7 @@ pub enum TwistPoint {
 /// brick.twist = Twist::new(0.1, 0.0, 0.0);
 /// brick.wrench[0] = 5.0.into();
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct FreeBody {
     /// Where patch and bristles are fixed.
     pub frame: Frame,
@@ -140,8 +140,8 @@ impl Body {
     }
 }
 
-/// What the equations of motion take of a body. Engines compute with it for prescribed twists, too, and throw
-/// the result away: there the numbers are ones.
+/// What the equations of motion take of a body. Engines compute with it beside prescribed twists, too, and
+/// use nothing of the result: there the numbers are ones.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Constants {
     pub mass: f64,

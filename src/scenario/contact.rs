@@ -130,8 +130,8 @@ fn body(spec: &BodySpec, d: &mut Sampler) -> Body {
     body.into()
 }
 
-/// What every contact has, and what its body takes of it: loads, or the prescribed twist. That a body is given
-/// what it does not take has been refused before.
+/// Draws the inputs that every contact has, and into the body what it takes: loads, or the prescribed twist.
+/// That a file gives a body what it does not take has been refused before.
 fn inputs(spec: &InputsSpec, body: &mut Body, d: &mut Sampler) -> Result<Inputs, ParameterError> {
     let hold = spec.hold;
     let signal = |path: &str, s: &SignalSpec, d: &mut Sampler| s.draw(path, hold, d);

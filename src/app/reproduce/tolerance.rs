@@ -264,9 +264,9 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     let (again, _) = ends(&Cpu::new(), &contacts, &exact(STEPS[1])?)?;
     let mut nudged = Vec::new();
     for nudge in NUDGES {
-        let mut lighter = contacts.clone();
-        lighter.iter_mut().filter_map(|c| c.body.free_mut()).for_each(|body| body.mass *= 1.0 + nudge);
-        nudged.push(ends(&Cpu::new(), &lighter, &exact(STEPS[1])?)?.0);
+        let mut others = contacts.clone();
+        others.iter_mut().filter_map(|c| c.body.free_mut()).for_each(|body| body.mass *= 1.0 + nudge);
+        nudged.push(ends(&Cpu::new(), &others, &exact(STEPS[1])?)?.0);
     }
     // What follows an instability is decided by the last bits of anything.
     let [doubled, changed] = DOUBT.map(|doubt| doubt * DEFAULT_TOLERANCE * DURATION);

@@ -16,10 +16,12 @@ pub(super) fn with_table(contact: Contact, n_ls: usize) -> Contact {
     Contact { model: Model::LimitSurface(std::sync::Arc::new(table), Form::Published), ..contact }
 }
 
-/// The prescribed contact under the twist that has its profile, Fig. 5, at `cop` [m] instead of at its own centre of
+/// The contact under the twist that has its profile, Fig. 5, at `cop` [m] instead of at its own centre of
 /// pressure.
 pub(super) fn led_at(mut contact: Contact, cop: [f64; 2]) -> Result<Contact, ParameterError> {
-    let Body::Prescribed { twist: [vx, vy, w], at } = &mut contact.body else { return Ok(contact) };
+    let Body::Prescribed { twist: [vx, vy, w], at } = &mut contact.body else {
+        unreachable!("a profile is that of a prescribed twist")
+    };
     // v_origin = v_cop - w z^ x c, linear between the break points of the three.
     let moved = |v: &Signal, arm: f64| {
         let points = PROFILE_BREAKS.map(|t| (t, v.value(t) + arm * w.value(t)));

@@ -13,6 +13,7 @@ pub(super) const MODELS: [&str; 4] =
 /// distributed and reduced [m, m, rad].
 pub(super) type Case = (&'static str, Grip, &'static str, [Pose; 2]);
 
+/// A pose, short enough for a row of [`CASES`].
 const fn at(x: f64, y: f64, theta: f64) -> Pose {
     Pose::new(x, y, theta)
 }
