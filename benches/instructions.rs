@@ -42,7 +42,7 @@ fn contact(law: Law, slides: bool) -> Vec<Contact> {
     here();
     let mut contacts = in_hand(21, law, 1).expect("a valid size");
     if slides {
-        contacts[0].initial.twist = Twist::new(0.02, -0.1, 3.0);
+        contacts[0].body.free_mut().expect("a body in a gripper").twist = Twist::new(0.02, -0.1, 3.0);
     }
     contacts
 }

@@ -1,63 +1,203 @@
-//! The moving body: its inertia and how its twist becomes the patch's.
+//! What moves a patch: a given twist, or a free body with its inertia and its loads; and how a body's twist
+//! becomes its patch's.
 
 use crate::error::{ParameterError, check};
 use crate::planar::{Pose, Twist, Wrench};
+use crate::schedule::Signal;
 
-/// How patch and body hang together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// The patch twist is given; nothing is solved.
-    Prescribed,
-    /// In-hand sliding: patch and bristles are fixed in the world, the body's centre of mass is at
-    /// the pose `(x, y)` in the patch frame. The grid does not turn with the object.
-    Gripper,
-    /// A body that slides on a table: patch and bristles turn with the body.
-    Body,
-    /// Grid at the centre of mass with the axes of the world (the paper's drift runs).
-    World,
+/// What moves the patch.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// The twist of the patch is given; nothing is solved.
+    Prescribed {
+        /// The twist [m/s, m/s, rad/s], in the axes of the patch, which turn with it.
+        twist: [Signal; 3],
+        /// The point of the patch that has it.
+        at: TwistPoint,
+    },
+    /// Loads and friction move a body.
+    Free(FreeBody),
+}
+
+/// Reference point of a prescribed twist.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TwistPoint {
+    /// The grid's centre.
+    Origin,
+    /// The centre of pressure, as in the paper.
+    #[default]
+    Cop,
 }
 
 /// A planar rigid body in contact.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Body {
-    /// How patch and body hang together.
-    pub kind: Kind,
+///
+/// ```
+/// use bristle::{FreeBody, Frame, Twist};
+/// // A brick that slides on a table, pushed.
+/// let mut brick = FreeBody::new(Frame::Body { offset: [0.0; 2] }, 2.0, 0.01);
+/// brick.twist = Twist::new(0.1, 0.0, 0.0);
+/// brick.wrench[0] = 5.0.into();
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct FreeBody {
+    /// Where patch and bristles are fixed.
+    pub frame: Frame,
     /// Mass [kg], > 0.
     pub mass: f64,
     /// Moment of inertia about the centre of mass [kg m^2], > 0.
     pub inertia: f64,
     /// Number `n_s` of equal pads, >= 1; the normal force is per pad.
     pub pads: u32,
-    /// Patch origin from the centre of mass, in the body frame [m] (kind `body` only).
-    pub offset: [f64; 2],
+    /// Load wrench at the centre of mass, axes of the world [N, N, N m].
+    pub wrench: [Signal; 3],
+    /// Acceleration of gravity in the plane, axes of the world [m/s^2]; times the mass it adds to the load.
+    pub gravity: [Signal; 2],
+    /// Twist at the centre of mass [m/s, m/s, rad/s] at the start.
+    pub twist: Twist,
+}
+
+/// Where the patch of a free body is fixed, with its grid and its bristles.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Frame {
+    /// In the gripper, which stands still while the body slides in it: the body's centre of mass is at the
+    /// pose `(x, y)` in the patch frame. The grid does not turn with the object.
+    Gripper,
+    /// In the body, which slides on a table: patch and bristles turn with it.
+    Body {
+        /// Patch origin from the centre of mass, in the body frame [m].
+        offset: [f64; 2],
+    },
+    /// At the centre of mass, with the axes of the world (the paper's drift runs).
+    World,
 }
 
 impl Body {
-    /// A patch whose twist is prescribed.
+    /// A patch whose centre of pressure keeps to a twist [m/s, m/s, rad/s].
     #[must_use]
-    pub const fn prescribed() -> Self {
-        Self { kind: Kind::Prescribed, mass: 1.0, inertia: 1.0, pads: 1, offset: [0.0; 2] }
+    pub fn prescribed(twist: Twist) -> Self {
+        Self::Prescribed { twist: twist.to_array().map(Signal::constant), at: TwistPoint::Cop }
     }
 
-    /// Checks mass, inertia, pads and offset.
+    /// The body, unless the twist of the patch is given.
+    #[must_use]
+    pub const fn free(&self) -> Option<&FreeBody> {
+        match self {
+            Self::Prescribed { .. } => None,
+            Self::Free(body) => Some(body),
+        }
+    }
+
+    /// The same, to change it.
+    #[must_use]
+    pub const fn free_mut(&mut self) -> Option<&mut FreeBody> {
+        match self {
+            Self::Prescribed { .. } => None,
+            Self::Free(body) => Some(body),
+        }
+    }
+
+    /// Checks the numbers of a free body; signals are checked with all inputs of a contact.
     ///
     /// # Errors
     /// The first field out of range.
     pub fn validate(&self) -> Result<(), ParameterError> {
+        self.free().map_or(Ok(()), FreeBody::validate)
+    }
+
+    /// The map from the twist that moves with the pose `q` to the patch's: that of a free body's frame; a
+    /// prescribed twist is the patch's own.
+    #[must_use]
+    pub fn transform(&self, q: Pose) -> Transform {
+        self.free().map_or(Transform::IDENTITY, |body| body.frame.transform(q))
+    }
+
+    /// The constants of the equations of motion.
+    pub(crate) fn constants(&self) -> Constants {
+        match self {
+            Self::Prescribed { .. } => Constants { mass: 1.0, inertia: 1.0, pads: 1.0, offset: [0.0; 2] },
+            Self::Free(FreeBody { frame, mass, inertia, pads, .. }) => {
+                let offset = if let Frame::Body { offset } = *frame { offset } else { [0.0; 2] };
+                Constants { mass: *mass, inertia: *inertia, pads: f64::from(*pads), offset }
+            }
+        }
+    }
+
+    /// The twist at the start; of a prescribed one, which its signals tell, zero.
+    pub(crate) fn first_twist(&self) -> Twist {
+        self.free().map_or_else(Twist::default, |body| body.twist)
+    }
+
+    /// The signals by the names of their fields in files.
+    pub(crate) fn signals(&self) -> impl Iterator<Item = (&'static str, &Signal)> {
+        const TWIST: [&str; 3] = ["inputs.twist.vx", "inputs.twist.vy", "inputs.twist.w"];
+        const WRENCH: [&str; 3] = ["inputs.wrench.fx", "inputs.wrench.fy", "inputs.wrench.tau"];
+        const GRAVITY: [&str; 2] = ["inputs.gravity.0", "inputs.gravity.1"];
+        let (names, three, two): (_, _, &[Signal]) = match self {
+            Self::Prescribed { twist, .. } => (TWIST, twist, &[]),
+            Self::Free(body) => (WRENCH, &body.wrench, &body.gravity),
+        };
+        names.into_iter().zip(three).chain(GRAVITY.into_iter().zip(two))
+    }
+}
+
+/// What the equations of motion take of a body. Engines compute with it beside prescribed twists, too, and
+/// use nothing of the result: there the numbers are ones.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Constants {
+    pub mass: f64,
+    pub inertia: f64,
+    pub pads: f64,
+    /// Patch origin from the centre of mass in the body frame, zero in other frames [m].
+    pub offset: [f64; 2],
+}
+
+impl From<FreeBody> for Body {
+    fn from(body: FreeBody) -> Self {
+        Self::Free(body)
+    }
+}
+
+impl FreeBody {
+    /// A body of a mass [kg] and a moment of inertia about its centre of mass [kg m^2], at rest and without
+    /// loads; with two pads in a gripper, else with one.
+    #[must_use]
+    pub fn new(frame: Frame, mass: f64, inertia: f64) -> Self {
+        let zero = || Signal::constant(0.0);
+        Self {
+            frame,
+            mass,
+            inertia,
+            pads: if frame == Frame::Gripper { 2 } else { 1 },
+            wrench: [zero(), zero(), zero()],
+            gravity: [zero(), zero()],
+            twist: Twist::default(),
+        }
+    }
+
+    /// As [`Body::validate`].
+    fn validate(&self) -> Result<(), ParameterError> {
         check("body.mass", self.mass, "a finite mass > 0 [kg]", self.mass > 0.0)?;
         check("body.inertia", self.inertia, "a finite moment of inertia > 0 [kg m^2]", self.inertia > 0.0)?;
         check("body.pads", f64::from(self.pads), "1 to 1000", (1..=1000).contains(&self.pads))?;
-        check("body.offset[0]", self.offset[0], "a finite length [m]", true)?;
-        check("body.offset[1]", self.offset[1], "a finite length [m]", true)
+        if let Frame::Body { offset: [x, y] } = self.frame {
+            check("body.offset[0]", x, "a finite length [m]", true)?;
+            check("body.offset[1]", y, "a finite length [m]", true)?;
+        }
+        for (name, v) in ["vx", "vy", "w"].iter().zip(self.twist.to_array()) {
+            check(&format!("initial.twist.{name}"), v, "a finite number", true)?;
+        }
+        Ok(())
     }
+}
 
+impl Frame {
     /// The map from the body's twist to the patch's at pose `q`.
     #[must_use]
-    pub fn transform(&self, q: Pose) -> Transform {
-        match self.kind {
-            Kind::Prescribed | Kind::World => Transform { cos: 1.0, sin: 0.0, o: [0.0; 2] },
-            Kind::Gripper => Transform { cos: 1.0, sin: 0.0, o: [-q.x, -q.y] },
-            Kind::Body => Transform { cos: q.theta.cos(), sin: q.theta.sin(), o: self.offset },
+    pub fn transform(self, q: Pose) -> Transform {
+        match self {
+            Self::Gripper => Transform { o: [-q.x, -q.y], ..Transform::IDENTITY },
+            Self::Body { offset } => Transform { cos: q.theta.cos(), sin: q.theta.sin(), o: offset },
+            Self::World => Transform::IDENTITY,
         }
     }
 }
@@ -75,6 +215,9 @@ pub struct Transform {
 }
 
 impl Transform {
+    /// The same twist.
+    pub const IDENTITY: Self = Self { cos: 1.0, sin: 0.0, o: [0.0; 2] };
+
     /// Twist at the patch origin in the patch frame, of a body's twist at its centre of mass in the world.
     #[must_use]
     pub fn twist(&self, u: Twist) -> Twist {
@@ -113,8 +256,8 @@ mod tests {
 
     #[test]
     fn the_transform_keeps_power_and_inverts() {
-        let body = Body { kind: Kind::Body, mass: 1.0, inertia: 1.0, pads: 1, offset: [0.02, -0.03] };
-        let t = body.transform(Pose::new(0.1, 0.2, 0.7));
+        let pose = Pose::new(0.1, 0.2, 0.7);
+        let t = Frame::Body { offset: [0.02, -0.03] }.transform(pose);
         let (u, w) = (Twist::new(0.3, -0.1, 2.0), Wrench::new(1.0, 0.5, -0.2));
         assert_relative_eq!(t.wrench(w).power(u), w.power(t.twist(u)), max_relative = 1e-13);
         let back = t.body_twist(t.twist(u));
@@ -123,7 +266,40 @@ mod tests {
         let by_matrix = t.matrix() * nalgebra::Vector3::from(u.to_array());
         assert_relative_eq!(by_matrix[1], t.twist(u).vy, max_relative = 1e-13);
         // In the hand, with the centre of mass at p: U = (vx + w py, vy - w px, w).
-        let held = Body { kind: Kind::Gripper, ..body }.transform(Pose::new(0.1, 0.2, 0.7));
+        let held = Frame::Gripper.transform(pose);
         assert_eq!(held.twist(u), Twist::new(0.3 + 2.0 * 0.2, -0.1 - 2.0 * 0.1, 2.0));
+    }
+
+    #[test]
+    fn what_is_no_inertia_is_refused_of_a_free_body_alone() {
+        let good = || FreeBody::new(Frame::Body { offset: [0.01, 0.0] }, 0.5, 1e-3);
+        let refused = |change: &dyn Fn(&mut FreeBody)| {
+            let mut body = good();
+            change(&mut body);
+            Body::from(body).validate().unwrap_err().field
+        };
+        Body::from(good()).validate().unwrap();
+        assert_eq!(refused(&|b| b.mass = 0.0), "body.mass");
+        assert_eq!(refused(&|b| b.inertia = f64::NAN), "body.inertia");
+        assert_eq!(refused(&|b| b.pads = 0), "body.pads");
+        assert_eq!(refused(&|b| b.frame = Frame::Body { offset: [0.0, f64::INFINITY] }), "body.offset[1]");
+        assert_eq!(refused(&|b| b.twist.w = f64::NAN), "initial.twist.w");
+        Body::prescribed(Twist::default()).validate().unwrap();
+    }
+
+    #[test]
+    fn a_body_has_the_signals_and_the_transform_of_its_own_kind() {
+        let names = |body: &Body| body.signals().map(|(name, _)| name).collect::<Vec<_>>();
+        let mut led = Body::prescribed(Twist::new(1.0, 2.0, 3.0));
+        assert_eq!(names(&led), ["inputs.twist.vx", "inputs.twist.vy", "inputs.twist.w"]);
+        assert_eq!(led.signals().map(|(_, signal)| signal.value(0.5)).collect::<Vec<_>>(), [1.0, 2.0, 3.0]);
+        assert!(led.free().is_none() && led.free_mut().is_none());
+        assert_eq!(led.transform(Pose::new(1.0, 2.0, 3.0)), Transform::IDENTITY);
+        let mut held = Body::from(FreeBody::new(Frame::Gripper, 0.2, 1e-3));
+        let loads =
+            ["inputs.wrench.fx", "inputs.wrench.fy", "inputs.wrench.tau", "inputs.gravity.0", "inputs.gravity.1"];
+        assert_eq!(names(&held), loads);
+        assert_eq!(held.free_mut().map(|body| body.pads), Some(2));
+        assert_eq!(held.transform(Pose::new(1.0, 2.0, 3.0)).o, [-1.0, -2.0]);
     }
 }

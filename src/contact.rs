@@ -4,7 +4,7 @@ mod steady;
 
 use std::sync::Arc;
 
-use crate::body::{Body, Kind};
+use crate::body::{Body, TwistPoint};
 use crate::error::{ParameterError, check};
 use crate::friction::{Friction, Law};
 use crate::limit_surface::{Surface, Table};
@@ -21,9 +21,9 @@ pub struct Contact {
     pub model: Model,
     /// Friction parameters.
     pub friction: Friction,
-    /// The moving body.
+    /// What moves the patch, over time.
     pub body: Body,
-    /// What acts on it over time.
+    /// What else changes over time.
     pub inputs: Inputs,
     /// Where it starts.
     pub initial: Initial,
@@ -70,19 +70,11 @@ impl Form {
     }
 }
 
-/// Inputs over time.
+/// Inputs over time that every contact has.
 #[derive(Clone, Debug)]
 pub struct Inputs {
     /// Normal force of ONE pad [N]; negative values are no contact, 0.
     pub normal_force: Signal,
-    /// Load wrench at the centre of mass, axes of the world [N, N, N m]. Not used by `prescribed`.
-    pub wrench: [Signal; 3],
-    /// Acceleration of gravity in the plane, axes of the world [m/s^2]; times the mass it adds to the load.
-    pub gravity: [Signal; 2],
-    /// The twist of the patch [m/s, m/s, rad/s], for `prescribed` only.
-    pub twist: [Signal; 3],
-    /// Reference point of `twist`.
-    pub twist_at: TwistPoint,
     /// Coulomb coefficient over time [-]; `friction.mu_c` if none.
     pub mu_c: Option<Signal>,
     /// Static coefficient over time [-]; `friction.mu_s` if none.
@@ -92,62 +84,18 @@ pub struct Inputs {
     pub remap_every: Option<f64>,
 }
 
-impl Inputs {
-    /// Bytes of the signals.
-    pub(crate) fn memory(&self) -> usize {
-        self.signals().map(|(_, signal)| signal.memory()).sum()
-    }
-
-    /// All signals by the names of their fields.
-    fn signals(&self) -> impl Iterator<Item = (&'static str, &Signal)> {
-        let Self { normal_force, wrench, gravity, twist, mu_c, mu_s, .. } = self;
-        let wrench = ["inputs.wrench.fx", "inputs.wrench.fy", "inputs.wrench.tau"].into_iter().zip(wrench);
-        let gravity = ["inputs.gravity.0", "inputs.gravity.1"].into_iter().zip(gravity);
-        let twist = ["inputs.twist.vx", "inputs.twist.vy", "inputs.twist.w"].into_iter().zip(twist);
-        let coefficients = [("inputs.mu_c", mu_c), ("inputs.mu_s", mu_s)].into_iter();
-        let coefficients = coefficients.filter_map(|(name, signal)| Some((name, signal.as_ref()?)));
-        [("inputs.normal_force", normal_force)]
-            .into_iter()
-            .chain(wrench)
-            .chain(gravity)
-            .chain(twist)
-            .chain(coefficients)
-    }
-}
-
 impl Default for Inputs {
     fn default() -> Self {
-        let zero = || Signal::constant(0.0);
-        Self {
-            normal_force: Signal::constant(1.0),
-            wrench: [zero(), zero(), zero()],
-            gravity: [zero(), zero()],
-            twist: [zero(), zero(), zero()],
-            twist_at: TwistPoint::Cop,
-            mu_c: None,
-            mu_s: None,
-            remap_every: None,
-        }
+        Self { normal_force: Signal::constant(1.0), mu_c: None, mu_s: None, remap_every: None }
     }
-}
-
-/// Reference point of a prescribed twist.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TwistPoint {
-    /// The grid's centre.
-    Origin,
-    /// The centre of pressure, as in the paper.
-    #[default]
-    Cop,
 }
 
 /// State at the start.
 #[derive(Clone, Debug, Default)]
 pub struct Initial {
-    /// Pose of the centre of mass [m, m, rad]; for `gripper` in the patch frame.
+    /// Pose of the centre of mass [m, m, rad], in a gripper in the patch frame; of the patch where its twist
+    /// is given.
     pub pose: Pose,
-    /// Twist at the centre of mass [m/s, m/s, rad/s]. Not used by `prescribed`.
-    pub twist: Twist,
     /// The bristles.
     pub bristles: Bristles,
 }
@@ -179,7 +127,7 @@ impl Contact {
     /// # Errors
     /// The first field that is out of range.
     pub fn validate_over(&self, duration: f64) -> Result<(), ParameterError> {
-        self.signals()?;
+        self.check_inputs()?;
         self.break_points_over(duration)?;
         // First, as it names the signals that the contact's coefficients come from.
         self.coefficients_over(duration)?;
@@ -198,14 +146,11 @@ impl Contact {
     /// # Errors
     /// The first field that is out of range.
     pub fn validate(&self) -> Result<(), ParameterError> {
-        self.signals()?;
+        self.check_inputs()?;
         self.friction.validate()?;
         self.body.validate()?;
         for (name, v) in ["x", "y", "theta"].iter().zip(self.initial.pose.to_array()) {
             check(&format!("initial.pose.{name}"), v, "a finite number", true)?;
-        }
-        for (name, v) in ["vx", "vy", "w"].iter().zip(self.initial.twist.to_array()) {
-            check(&format!("initial.twist.{name}"), v, "a finite number", true)?;
         }
         if let Model::LimitSurface(table, _) = &self.model
             && table.is_at_origin()
@@ -217,11 +162,24 @@ impl Contact {
     }
 
     /// Checks that all inputs are finite at all times.
-    fn signals(&self) -> Result<(), ParameterError> {
+    fn check_inputs(&self) -> Result<(), ParameterError> {
         if let Some(every) = self.inputs.remap_every {
             check("patch.update", every, "a finite period >= 1e-6 s", every >= 1e-6)?;
         }
-        self.inputs.signals().try_for_each(|(name, signal)| signal.validate(name))
+        self.signals().try_for_each(|(name, signal)| signal.validate(name))
+    }
+
+    /// All signals by the names of their fields in files.
+    fn signals(&self) -> impl Iterator<Item = (&'static str, &Signal)> {
+        let Inputs { normal_force, mu_c, mu_s, .. } = &self.inputs;
+        let coefficients = [("inputs.mu_c", mu_c), ("inputs.mu_s", mu_s)].into_iter();
+        let coefficients = coefficients.filter_map(|(name, signal)| Some((name, signal.as_ref()?)));
+        std::iter::once(("inputs.normal_force", normal_force)).chain(self.body.signals()).chain(coefficients)
+    }
+
+    /// Bytes of the signals.
+    pub(crate) fn signal_memory(&self) -> usize {
+        self.signals().map(|(_, signal)| signal.memory()).sum()
     }
 
     /// Checks that a timeline can keep the break points of all inputs over `duration` [s].
@@ -230,7 +188,7 @@ impl Contact {
         if sum <= MOST_POINTS {
             return Ok(());
         }
-        let signal = self.inputs.signals().find(|(name, _)| *name == field);
+        let signal = self.signals().find(|(name, _)| *name == field);
         let value = match (signal.map(|(_, signal)| signal.hold()), self.inputs.remap_every) {
             (Some(None), _) => "a signal of points".to_owned(),
             (Some(Some(hold)), _) => format!("held every {hold} s"),
@@ -248,9 +206,9 @@ impl Contact {
         let maps = self.inputs.remap_every.filter(|_| self.patch.rule().is_some());
         let mut most = (maps.map_or(0.0, |every| (duration / every).ceil()), "patch.update");
         let mut sum = most.0;
-        for (i, (name, signal)) in self.inputs.signals().enumerate() {
+        for (i, (name, signal)) in self.signals().enumerate() {
             let count = signal.count_breaks(duration);
-            if count > 0.0 && !self.inputs.signals().take(i).any(|(_, other)| signal.breaks_with(other)) {
+            if count > 0.0 && !self.signals().take(i).any(|(_, other)| signal.breaks_with(other)) {
                 sum += count;
                 most = if count > most.0 { (count, name) } else { most };
             }
@@ -298,18 +256,20 @@ impl Contact {
         let end = samples.last().copied().unwrap_or(0.0);
         let feed = |signal, scale, slot| Feed { signal, scale, slot };
         let mut feeds = vec![feed(&inputs.normal_force, 1.0, slot::F_N)];
-        if self.body.kind == Kind::Prescribed {
-            let c = if inputs.twist_at == TwistPoint::Cop { self.patch.cop() } else { [0.0; 2] };
-            let [vx, vy, w] = &inputs.twist;
-            // v_origin = v_cop - w z^ x c
-            feeds.push(feed(vx, 1.0, slot::LOAD));
-            feeds.push(feed(w, c[1], slot::LOAD));
-            feeds.push(feed(vy, 1.0, slot::LOAD + 1));
-            feeds.push(feed(w, -c[0], slot::LOAD + 1));
-            feeds.push(feed(w, 1.0, slot::LOAD + 2));
-        } else {
-            feeds.extend(inputs.wrench.iter().enumerate().map(|(k, s)| feed(s, 1.0, slot::LOAD + k)));
-            feeds.extend(inputs.gravity.iter().enumerate().map(|(k, s)| feed(s, self.body.mass, slot::LOAD + k)));
+        match &self.body {
+            Body::Prescribed { twist: [vx, vy, w], at } => {
+                let c = self.twist_point(*at);
+                // v_origin = v_cop - w z^ x c
+                feeds.push(feed(vx, 1.0, slot::LOAD));
+                feeds.push(feed(w, c[1], slot::LOAD));
+                feeds.push(feed(vy, 1.0, slot::LOAD + 1));
+                feeds.push(feed(w, -c[0], slot::LOAD + 1));
+                feeds.push(feed(w, 1.0, slot::LOAD + 2));
+            }
+            Body::Free(body) => {
+                feeds.extend(body.wrench.iter().enumerate().map(|(k, s)| feed(s, 1.0, slot::LOAD + k)));
+                feeds.extend(body.gravity.iter().enumerate().map(|(k, s)| feed(s, body.mass, slot::LOAD + k)));
+            }
         }
         feeds.extend(self.coefficients());
         let remap = self.patch.rule().map(|_| match inputs.remap_every {
@@ -320,6 +280,14 @@ impl Contact {
         match self.loading() {
             Some(time) => timeline.graded(time.max(SHORTEST_START)),
             None => timeline,
+        }
+    }
+
+    /// Where the reference point of a prescribed twist is on the grid [m].
+    fn twist_point(&self, at: TwistPoint) -> [f64; 2] {
+        match at {
+            TwistPoint::Cop => self.patch.cop(),
+            TwistPoint::Origin => [0.0; 2],
         }
     }
 
@@ -336,7 +304,7 @@ impl Contact {
     fn loading(&self) -> Option<f64> {
         let Twist { vx, vy, w } = self.first_twist();
         let speed = vx.hypot(vy).max(w.abs() * self.patch.arm2().sqrt());
-        let starts = self.body.kind != Kind::Prescribed && self.initial.bristles == Bristles::Unloaded && speed > 0.0;
+        let starts = self.body.free().is_some() && self.initial.bristles == Bristles::Unloaded && speed > 0.0;
         starts.then(|| self.friction.mu_c / (self.friction.sigma0 * speed))
     }
 
@@ -443,6 +411,7 @@ pub(crate) fn reshapes(patch: &Patch) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::body::{Frame, FreeBody};
     use crate::patch::{Grid, Shape};
     use crate::schedule::Sine;
 
@@ -452,7 +421,7 @@ mod tests {
             patch: Arc::new(patch),
             model: Model::Distributed,
             friction: Friction::default(),
-            body: Body::prescribed(),
+            body: Body::prescribed(Twist::default()),
             inputs: Inputs::default(),
             initial: Initial::default(),
         }
@@ -461,7 +430,9 @@ mod tests {
     #[test]
     fn every_input_is_checked() {
         contact().validate_over(1.0).unwrap();
-        let nan = || Signal::constant(f64::NAN);
+        let [nan, zero] = [f64::NAN, 0.0].map(|value| move || Signal::constant(value));
+        let body = || FreeBody::new(Frame::World, 1.0, 1.0);
+        let moving = Twist::new(0.0, f64::INFINITY, 0.0);
         let wave = |amplitude, omega| Signal::sines(1.0, vec![Sine { amplitude, omega, phase: 0.0 }]);
         let cells = contact().patch.cells().len();
         let with = |change: &dyn Fn(&mut Contact)| {
@@ -475,15 +446,16 @@ mod tests {
             // Signals whose check takes a timeline.
             c.inputs.mu_c = Some(Signal::constant(0.5));
         };
-        let bad: [(&str, Contact); 14] = [
+        let bad: [(&str, Contact); 15] = [
             ("patch.update", with(&|c| (hertz(c), c.inputs.remap_every = Some(0.0)).1)),
             ("patch.update", with(&|c| (hertz(c), c.inputs.remap_every = Some(-1.0)).1)),
             ("inputs.normal_force", with(&|c| c.inputs.normal_force = nan())),
             ("inputs.normal_force", with(&|c| c.inputs.normal_force = wave(f64::NAN, 1.0))),
             ("inputs.normal_force", with(&|c| c.inputs.normal_force = wave(0.1, f64::INFINITY))),
-            ("inputs.wrench.tau", with(&|c| c.inputs.wrench[2] = nan())),
-            ("inputs.gravity.1", with(&|c| c.inputs.gravity[1] = nan())),
-            ("inputs.twist.vx", with(&|c| c.inputs.twist[0] = nan())),
+            ("inputs.wrench.tau", with(&|c| c.body = FreeBody { wrench: [zero(), zero(), nan()], ..body() }.into())),
+            ("inputs.gravity.1", with(&|c| c.body = FreeBody { gravity: [zero(), nan()], ..body() }.into())),
+            ("inputs.twist.vx", with(&|c| c.body = Body::prescribed(Twist::new(f64::NAN, 0.0, 0.0)))),
+            ("initial.twist.vy", with(&|c| c.body = FreeBody { twist: moving, ..body() }.into())),
             ("inputs.mu_c", with(&|c| c.inputs.mu_c = Some(Signal::constant(-1.0)))),
             ("inputs.mu_c", with(&|c| c.inputs.mu_c = Some(Signal::constant(5.0)))),
             ("inputs.mu_s", with(&|c| c.inputs.mu_s = Some(Signal::constant(0.2)))),

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use crate::contact::Contact;
 use crate::error::EngineError;
 pub use crate::plan::{DEFAULT_STEP, DEFAULT_TOLERANCE, LONGEST_STEP, Plan, Reason, Status, UNCONVERGED};
+use crate::planar::{Pose, Twist, Wrench};
 
 /// Samples of a block of contacts, `[contact][sample]` in that order; [`Trajectories::of`] finds those of
 /// one.
@@ -15,11 +16,11 @@ pub struct Trajectories {
     /// Sample times [s], shared.
     pub time: Vec<f64>,
     /// Pose of the centre of mass [m, m, rad]; of the patch for `prescribed`, as the integral of its twist.
-    pub pose: Vec<[f64; 3]>,
+    pub pose: Vec<Pose>,
     /// Twist at the centre of mass [m/s, m/s, rad/s]; of the patch origin for `prescribed`.
-    pub twist: Vec<[f64; 3]>,
+    pub twist: Vec<Twist>,
     /// Friction wrench of one pad on the body, at the patch origin in the patch frame [N, N, N m].
-    pub wrench: Vec<[f64; 3]>,
+    pub wrench: Vec<Wrench>,
     /// Normal force of one pad [N].
     pub normal_force: Vec<f64>,
     /// Share of the normal force carried by bristles at or beyond `s_ba` of the break-away
@@ -39,9 +40,9 @@ impl Trajectories {
         Self {
             contacts,
             time: samples.to_vec(),
-            pose: vec![[f64::NAN; 3]; n],
-            twist: vec![[f64::NAN; 3]; n],
-            wrench: vec![[f64::NAN; 3]; n],
+            pose: vec![[f64::NAN; 3].into(); n],
+            twist: vec![[f64::NAN; 3].into(); n],
+            wrench: vec![[f64::NAN; 3].into(); n],
             normal_force: vec![f64::NAN; n],
             slip: vec![f64::NAN; n],
             status: vec![Status::default(); contacts],

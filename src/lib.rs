@@ -3,8 +3,7 @@
 //! An object of 200 g held between two finger pads that open a little: it slips, and is caught again.
 //!
 //! ```
-//! use bristle::body::Kind;
-//! use bristle::{Body, Contact, Initial, Inputs, Model, Signal};
+//! use bristle::{Body, Contact, Frame, FreeBody, Initial, Inputs, Model, Signal};
 //! use bristle::{Cpu, DEFAULT_STEP, Engine, Plan};
 //! use bristle::{Friction, Grid, Patch, Shape};
 //!
@@ -12,17 +11,19 @@
 //!     patch: Patch::shape(Grid::new(11, 11, 0.02, 0.02)?, Shape::Disc)?.into(),
 //!     model: Model::Distributed,
 //!     friction: Friction { mu_c: 0.8, mu_s: 0.9, ..Friction::default() },
-//!     body: Body { kind: Kind::Gripper, mass: 0.2, inertia: 4.8e-4, pads: 2, offset: [0.0; 2] },
+//!     body: Body::Free(FreeBody {
+//!         gravity: [0.0.into(), (-9.81).into()],
+//!         ..FreeBody::new(Frame::Gripper, 0.2, 4.8e-4)
+//!     }),
 //!     inputs: Inputs {
 //!         normal_force: Signal::steps(&[(0.0, 2.0), (0.05, 1.0), (0.1, 2.0)])?,
-//!         gravity: [0.0.into(), (-9.81).into()],
 //!         ..Inputs::default()
 //!     },
 //!     initial: Initial::default(),
 //! };
 //! // A gripper of 2 N holds mu f_N = 3.2 N on both pads, more than the 1.96 N of the weight; 1 N does not.
 //! let out = Cpu::new().run(&[contact], &Plan::new(0.2, DEFAULT_STEP, 0.01)?)?;
-//! let y: Vec<f64> = out.pose.iter().map(|q| q[1]).collect();
+//! let y: Vec<f64> = out.pose.iter().map(|q| q.y).collect();
 //! assert!(y[5].abs() < 1e-6 && y[10] < -1e-3, "sticks, then slips");
 //! assert!((y[19] - y[20]).abs() < 1e-6, "is caught again");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -30,8 +31,8 @@
 //!
 //! # Where things are
 //!
-//! - A [`Contact`] is a [`Patch`] with pressure on its [`Grid`], its [`Friction`], its [`Body`], and
-//!   [`Inputs`] over time.
+//! - A [`Contact`] is a [`Patch`] with pressure on its [`Grid`], its [`Friction`], the [`Body`] that moves it
+//!   with its loads, and [`Inputs`] over time.
 //! - An [`Engine`] takes contacts over a [`Plan`] to [`Trajectories`]: [`Cpu`], or `Gpu` in single precision.
 //!   [`Engine::rollout`] tells how far it is, and can be stopped.
 //! - A [`Table`] holds the limit surface of a patch, the wrenches of steady sliding; [`Surface`] says how far
@@ -76,8 +77,8 @@ mod solver;
 pub mod statistics;
 pub mod surfaces;
 
-pub use body::Body;
-pub use contact::{Bristles, Contact, Form, Initial, Inputs, Model, TwistPoint};
+pub use body::{Body, Frame, FreeBody, TwistPoint};
+pub use contact::{Bristles, Contact, Form, Initial, Inputs, Model};
 pub use cpu::{Cpu, Simd};
 pub use engine::{
     DEFAULT_STEP, DEFAULT_TOLERANCE, Engine, EngineInfo, LONGEST_STEP, Plan, Reason, Status, Trajectories,

@@ -7,6 +7,7 @@ use std::ops::{Add, Mul, Neg, Sub};
 
 /// Planar twist `(vx, vy, w)` [m/s, m/s, rad/s] of a body at a reference point.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C)]
 pub struct Twist {
     /// Velocity of the reference point along x [m/s].
     pub vx: f64,
@@ -20,6 +21,7 @@ pub struct Twist {
 ///
 /// A friction wrench is the action ON the moving body: it opposes the twist.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C)]
 pub struct Wrench {
     /// Force along x [N].
     pub fx: f64,
@@ -31,6 +33,7 @@ pub struct Wrench {
 
 /// Planar pose `(x, y, theta)` [m, m, rad].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C)]
 pub struct Pose {
     /// Position along x [m].
     pub x: f64,
@@ -146,23 +149,25 @@ macro_rules! linear {
 linear!(Twist: vx, vy, w);
 linear!(Wrench: fx, fy, tau);
 
-impl From<[f64; 3]> for Twist {
-    fn from([vx, vy, w]: [f64; 3]) -> Self {
-        Self { vx, vy, w }
-    }
+/// To and from three numbers in the order of the fields, as files and formulas have them.
+macro_rules! three_numbers {
+    ($name:ident: $a:ident, $b:ident, $c:ident) => {
+        impl From<[f64; 3]> for $name {
+            fn from([$a, $b, $c]: [f64; 3]) -> Self {
+                Self { $a, $b, $c }
+            }
+        }
+        impl From<$name> for [f64; 3] {
+            fn from($name { $a, $b, $c }: $name) -> Self {
+                [$a, $b, $c]
+            }
+        }
+    };
 }
 
-impl From<[f64; 3]> for Wrench {
-    fn from([fx, fy, tau]: [f64; 3]) -> Self {
-        Self { fx, fy, tau }
-    }
-}
-
-impl From<[f64; 3]> for Pose {
-    fn from([x, y, theta]: [f64; 3]) -> Self {
-        Self { x, y, theta }
-    }
-}
+three_numbers!(Twist: vx, vy, w);
+three_numbers!(Wrench: fx, fy, tau);
+three_numbers!(Pose: x, y, theta);
 
 #[cfg(test)]
 mod tests {
@@ -181,5 +186,16 @@ mod tests {
         assert_eq!((a * 2.0 - b).at(p), a.at(p) * 2.0 + -b.at(p));
         let (f, g) = (Wrench::new(0.5, -0.25, 2.0), Wrench::new(-1.0, 4.0, 0.5));
         assert_eq!((f * 2.0 - g).about(p), f.about(p) * 2.0 + -g.about(p));
+    }
+
+    #[test]
+    fn three_numbers_come_back_in_the_order_of_the_fields() {
+        let three = [0.5, -0.25, 2.0];
+        assert_eq!(Twist::from(three), Twist { vx: 0.5, vy: -0.25, w: 2.0 });
+        assert_eq!(Wrench::from(three), Wrench { fx: 0.5, fy: -0.25, tau: 2.0 });
+        assert_eq!(Pose::from(three), Pose { x: 0.5, y: -0.25, theta: 2.0 });
+        assert_eq!(<[f64; 3]>::from(Twist::from(three)), three);
+        assert_eq!(<[f64; 3]>::from(Wrench::from(three)), three);
+        assert_eq!(<[f64; 3]>::from(Pose::from(three)), three);
     }
 }

@@ -30,6 +30,7 @@ use std::time::{Duration, Instant};
 use crate::disk;
 use crate::engine::Engine;
 use crate::input;
+use crate::planar::Pose;
 use crate::scenario::Scenario;
 use spool::Spool;
 
@@ -63,7 +64,7 @@ pub struct Shown {
 #[derive(Clone, Debug)]
 pub struct Curve {
     /// Its pose [m, m, rad] at every sample time.
-    pub poses: Vec<[f64; 3]>,
+    pub poses: Vec<Pose>,
     /// What became of it.
     pub outcome: Outcome,
 }

@@ -53,7 +53,7 @@ use crate::random::Draw;
 /// "#;
 /// let scenario = Scenario::parse(text, ".".as_ref(), "slide.toml")?;
 /// let contact = scenario.contact(3)?;
-/// assert!((0.5..1.5).contains(&contact.body.mass));
+/// assert!(contact.body.free().is_some_and(|body| (0.5..1.5).contains(&body.mass)));
 /// assert_eq!(scenario.plan().duration(), 1.0);
 /// # Ok::<(), bristle::scenario::ScenarioError>(())
 /// ```

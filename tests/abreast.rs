@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bristle::Simd;
-use bristle::body::Kind;
 use bristle::contact::{Bristles, Contact, Form, Model};
 use bristle::cpu::Cpu;
 use bristle::engine::{Plan, Reason, Trajectories};
@@ -16,7 +15,7 @@ use bristle::friction::Law;
 use bristle::limit_surface::{Rule, Table};
 use bristle::patch::Exponent;
 use bristle::schedule::{Signal, Sine};
-use common::{bits, of, plan, random_contact, rollout};
+use common::{KINDS, bits, free, kind, plan, random_contact, rollout, series};
 
 /// Contacts of every kind of body, law, form and surface, a quarter with maps that follow the force.
 fn contacts(n: usize) -> Vec<Contact> {
@@ -48,7 +47,9 @@ fn contacts(n: usize) -> Vec<Contact> {
             };
             if k % 4 == 1 {
                 let wave = |amplitude, omega| vec![Sine { amplitude, omega, phase: 0.3 * k as f64 }];
-                c.inputs.wrench[k % 3] = Signal::sines(0.01, wave(0.01, 200.0));
+                if let Some(body) = c.body.free_mut() {
+                    body.wrench[k % 3] = Signal::sines(0.01, wave(0.01, 200.0));
+                }
                 c.inputs.normal_force = Signal::sines(1.0, wave(1.5, 300.0));
             }
             if k % 4 == 2 || follows && k % 8 != 3 {
@@ -69,8 +70,8 @@ fn contacts(n: usize) -> Vec<Contact> {
         let follow = of_kind.filter(|c| !c.inputs.normal_force.is_constant()).count();
         assert!(follow > 0, "maps that follow the force are in the batch, of grids: {grid}");
     }
-    for kind in [Kind::Prescribed, Kind::Gripper, Kind::Body, Kind::World] {
-        assert!(all.iter().any(|c| c.body.kind == kind), "{kind:?} is in the batch");
+    for wanted in KINDS {
+        assert!(all.iter().any(|c| kind(c) == wanted), "{wanted} is in the batch");
     }
     all
 }
@@ -78,17 +79,18 @@ fn contacts(n: usize) -> Vec<Contact> {
 /// Largest distance of the samples of contact `k` from `wanted`, over the largest of their kind.
 fn error(found_all: &Trajectories, wanted_all: &Trajectories, k: usize) -> f64 {
     let n = wanted_all.frames();
-    let series = |t: &Trajectories, c: usize| -> Vec<f64> {
-        let all = [&t.pose, &t.twist, &t.wrench][c / 3];
-        of(all, k, n).iter().map(|v| v[c % 3]).collect()
+    let component = |t: &Trajectories, c: usize| match c / 3 {
+        0 => series(&t.pose, k, n, c % 3),
+        1 => series(&t.twist, k, n, c % 3),
+        _ => series(&t.wrench, k, n, c % 3),
     };
     let most = |v: &[f64]| v.iter().fold(0.0f64, |m, v| m.max(v.abs()));
     let mut worst = 0.0f64;
     for c in 0..9 {
-        let (found, wanted) = (series(found_all, c), series(wanted_all, c));
+        let (found, wanted) = (component(found_all, c), component(wanted_all, c));
         // The two components in the plane share a scale.
         let other = if c % 3 == 2 { c } else { c - c % 3 + 1 - c % 3 };
-        let level = most(&wanted).max(most(&series(wanted_all, other)));
+        let level = most(&wanted).max(most(&component(wanted_all, other)));
         let difference: Vec<f64> = found.iter().zip(&wanted).map(|(f, w)| f - w).collect();
         assert!(
             difference.iter().all(|d| d.is_finite()),
@@ -139,7 +141,7 @@ fn neighbours_do_not_matter() {
     let like = all.iter().find(reshaped).expect("a map that changes its shape").clone();
     for k in 0..12 {
         let mut c = like.clone();
-        c.body.mass *= 1.0 + 0.1 * f64::from(k);
+        c.body.free_mut().into_iter().for_each(|body| body.mass *= 1.0 + 0.1 * f64::from(k));
         c.inputs.remap_every = Some(0.001 * f64::from(1 + k % 3));
         all.push(c);
     }
@@ -171,14 +173,14 @@ fn a_contact_that_fails_leaves_its_neighbours_alone() {
     let plan = plan(0.02, 2e-4, 0.01);
     for engine in [Cpu::new(), Cpu::single()] {
         let before = rollout(&engine, &all, &plan);
-        let pushed = all.iter().position(|c| c.body.kind == Kind::World).unwrap();
+        let pushed = all.iter().position(|c| kind(c) == "world").unwrap();
         let calm = all[pushed].clone();
-        all[pushed].inputs.wrench[0] = Signal::steps(&[(0.0, 0.1), (0.013, 1e300)]).unwrap();
+        free(&mut all[pushed]).wrench[0] = Signal::steps(&[(0.0, 0.1), (0.013, 1e300)]).unwrap();
         let after = rollout(&engine, &all, &plan);
         let (step, why) = after.status[pushed].failure.expect("it fails");
         assert!(why == Reason::Twist && (64..101).contains(&step), "{why:?} at step {step}");
-        let samples = of(&after.pose, pushed, 3);
-        assert!(samples[1][0].is_finite() && samples[2][0].is_nan());
+        let x = series(&after.pose, pushed, 3, 0);
+        assert!(x[1].is_finite() && x[2].is_nan());
         for k in (0..all.len()).filter(|k| *k != pushed) {
             assert!(bits(&after, k) == bits(&before, k), "contact {k}");
         }

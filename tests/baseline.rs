@@ -9,7 +9,7 @@ use bristle::cpu::Cpu;
 use bristle::engine::{DEFAULT_STEP, Engine, Plan, Trajectories};
 use bristle::error::EngineError;
 use bristle::friction::Law;
-use common::{Case, assert_below, assert_close, cases, random_contact, rollout};
+use common::{Case, assert_below, assert_close, cases, random_contact, rollout, series};
 
 const LAWS: [(Law, &str); 2] = [(Law::ElastoPlastic, "ep"), (Law::LuGre, "lugre")];
 
@@ -21,12 +21,12 @@ fn the_measured_work_is_the_papers_case() {
         let ours = rollout(&Cpu::new(), &in_hand(21, law, 1).unwrap(), &plan);
         let theirs = rollout(&Cpu::new(), std::slice::from_ref(&case.contact), &plan);
         for c in 0..3 {
-            let [a, b] = [&ours, &theirs].map(|out| out.pose.iter().map(|q| q[c]).collect::<Vec<_>>());
+            let [a, b] = [&ours, &theirs].map(|out| series(&out.pose, 0, out.frames(), c));
             assert_close(name, &a, &b, 1e-9);
         }
         for (t, pose) in converged(law).unwrap() {
             let (_, row) = case.rows.iter().find(|(frame, _)| (case.plan.samples[*frame] - t).abs() < 1e-9).unwrap();
-            assert_eq!(row[..3], pose, "{name} at {t} s");
+            assert_eq!(row[..3], pose.to_array(), "{name} at {t} s");
         }
     }
 }
@@ -62,12 +62,12 @@ fn the_baseline_converges_with_first_order_and_blows_up_at_our_step() {
         let [coarse, fine] = [4e-6, 1e-6].map(|step| {
             let (pose, failure) = end(&Baseline, step);
             assert_eq!(failure, None);
-            (pose[1] - exact[1]).hypot(pose[0] - exact[0])
+            (pose.y - exact.y).hypot(pose.x - exact.x)
         });
         let order = (coarse / fine).log2() / 2.0;
         assert!((0.8..1.3).contains(&order), "{name}: errors {coarse:e}, {fine:e}: order {order}");
         let (pose, failure) = end(&Baseline, DEFAULT_STEP);
-        assert!(failure.is_some() || (pose[1] - exact[1]).abs() > 1e-3, "{name}: {pose:?}");
+        assert!(failure.is_some() || (pose.y - exact.y).abs() > 1e-3, "{name}: {pose:?}");
     }
 }
 
@@ -89,7 +89,10 @@ fn the_baseline_steps_random_contacts_as_the_cpu_does() {
     let contacts: Vec<_> = (0..24).map(|k| random_contact(5, k)).collect();
     let plan = |step| Plan { keep_bristles: true, ..Plan::new(0.005, step, 0.0025).unwrap() };
     let (theirs, ours) = (rollout(&Baseline, &contacts, &plan(4e-7)), rollout(&Cpu::new(), &contacts, &plan(2e-6)));
-    let moved = |t: &Trajectories, k: usize, c: usize| t.pose[3 * k + 2][c] - t.pose[3 * k][c];
+    let moved = |t: &Trajectories, k: usize, c: usize| {
+        let q = series(&t.pose, k, 3, c);
+        q[2] - q[0]
+    };
     for k in 0..contacts.len() {
         assert_eq!(theirs.status[k].failure, None, "contact {k}");
         for c in 0..3 {

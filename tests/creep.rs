@@ -6,7 +6,6 @@ mod common;
 
 use std::sync::Arc;
 
-use bristle::body::Kind;
 use bristle::contact::Contact;
 use bristle::cpu::Cpu;
 use bristle::engine::{Engine, Plan};
@@ -15,7 +14,7 @@ use bristle::gpu::{Choice, Gpu};
 use bristle::patch::{Patch, Shape};
 use bristle::schedule::Signal;
 
-use common::{of, on_table, rollout, shape};
+use common::{WITH_THE_BODY, free, of, on_table, rollout, shape};
 
 /// Time of one triangle [s].
 const PERIOD: f64 = 0.2;
@@ -36,10 +35,10 @@ fn contacts(patch: &Arc<Patch>) -> Vec<(String, Contact)> {
     let mut all = Vec::new();
     for (mean, amplitude) in [(0.0, 0.1), (0.0, 0.5), (0.3, 0.1), (0.3, 0.4), (0.55, 0.2)] {
         for [x, y, w] in [[1.0, 0.0, 0.0], [0.6, -0.5, 0.0], [0.4, 0.3, 0.4], [0.0, 0.0, 0.7]] {
-            let mut contact = on_table(Kind::Body, patch, friction);
+            let mut contact = on_table(WITH_THE_BODY, patch, friction);
             let most = friction.mu_c * 9.81;
             let force = |share: f64| triangle(mean * most * share, amplitude * most * share);
-            contact.inputs.wrench = [force(x), force(y), force(w * patch.radius())];
+            free(&mut contact).wrench = [force(x), force(y), force(w * patch.radius())];
             all.push((format!("{mean} +- {amplitude} of {:?}", [x, y, w]), contact));
         }
     }
@@ -56,8 +55,8 @@ fn creep(engine: &dyn Engine, contacts: &[(String, Contact)], step: f64) -> Vec<
         .map(|k| {
             assert!(of(&out.slip, k, frames).iter().all(|slip| *slip == 0.0), "it sticks");
             let (first, last) = (of(&out.pose, k, frames)[1], of(&out.pose, k, frames)[PERIODS + 1]);
-            let way = |c: usize| (last[c] - first[c]) / (PERIOD * PERIODS as f64);
-            way(0).hypot(way(1)).max(way(2).abs() * all[k].patch.radius())
+            let turned = (last.theta - first.theta).abs() * all[k].patch.radius();
+            (last.x - first.x).hypot(last.y - first.y).max(turned) / (PERIOD * PERIODS as f64)
         })
         .collect()
 }

@@ -13,6 +13,7 @@ use bristle::friction::{Friction, Law};
 use bristle::gpu::{Choice, Gpu};
 use bristle::limit_surface::{Rule, Table};
 use bristle::patch::Shape;
+use bristle::planar::Wrench;
 use common::{of, prescribed, rollout, shape};
 
 const MU: f64 = 0.7;
@@ -59,7 +60,7 @@ fn the_force_is_the_exponential_of_the_way_alone() {
             let (axes, all): (Vec<_>, Vec<_>) = contacts(speed).into_iter().unzip();
             let out = rollout(engine.as_ref(), &all, &plan);
             for (k, [x, y]) in axes.into_iter().enumerate() {
-                for (t, [fx, fy, tau]) in plan.samples.iter().zip(of(&out.wrench, k, plan.samples.len())) {
+                for (t, &Wrench { fx, fy, tau }) in plan.samples.iter().zip(of(&out.wrench, k, plan.samples.len())) {
                     let force = 2.0 * MU * (1.0 - (-SIGMA0 * speed * t / MU).exp());
                     let errors = [fx + x * force, fy + y * force, 10.0 * tau].map(f64::abs);
                     let what =
@@ -79,7 +80,7 @@ fn no_speed_changes_the_friction_of_steady_sliding() {
             let (_, all): (Vec<_>, Vec<_>) = contacts(speed).into_iter().unzip();
             let out = rollout(engine.as_ref(), &all, &Plan::new(1.0, 1e-3, 1.0).unwrap());
             for wrench in out.wrench.chunks(2) {
-                let [fx, fy, _] = wrench[1];
+                let Wrench { fx, fy, .. } = wrench[1];
                 assert!((fx.hypot(fy) - 2.0 * MU).abs() < limit, "{:?}, {speed}: {fx} {fy}", engine.info());
             }
         }

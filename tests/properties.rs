@@ -6,17 +6,18 @@ mod common;
 
 use std::sync::{Arc, OnceLock};
 
-use bristle::body::{Body, Kind};
+use bristle::body::{Body, Frame, FreeBody, TwistPoint};
 use bristle::contact::{Bristles, Contact, Initial, Inputs, Model};
 use bristle::cpu::Cpu;
 use bristle::engine::{Engine, Plan, Trajectories};
 use bristle::friction::{Friction, Law};
 use bristle::gpu::{Choice, Gpu};
 use bristle::patch::{Exponent, Grid, Hertz, Patch};
+use bristle::planar::{Pose, Twist};
 use bristle::schedule::{Signal, Sine};
 use proptest::prelude::*;
 
-use common::{of, plan, rollout};
+use common::{flat, of, plan, rollout};
 
 /// How far a bristle may be bent after a step from at most `mu_s`, over `mu_s`.
 ///
@@ -90,31 +91,30 @@ fn signal(most: f64) -> impl Strategy<Value = Signal> {
     prop_oneof![signed(most).prop_map(Signal::constant), wave, jumps]
 }
 
-fn contact() -> impl Strategy<Value = Contact> {
-    let kind = prop_oneof![Just(Kind::Prescribed), Just(Kind::Gripper), Just(Kind::Body), Just(Kind::World)];
-    let body = (kind, log(1e-3, 100.0), log(1e-3, 0.3), 1u32..4, signed(0.05), signed(0.05)).prop_map(
-        |(kind, mass, arm, pads, x, y)| match kind {
-            Kind::Prescribed => Body::prescribed(),
-            Kind::Body => Body { kind, mass, inertia: mass * arm * arm, pads, offset: [x, y] },
-            _ => Body { kind, mass, inertia: mass * arm * arm, pads, offset: [0.0; 2] },
+fn body() -> impl Strategy<Value = Body> {
+    let frame = (0..3, signed(0.05), signed(0.05)).prop_map(|(which, x, y)| match which {
+        0 => Frame::Gripper,
+        1 => Frame::Body { offset: [x, y] },
+        _ => Frame::World,
+    });
+    let twist = (signed(1.0), signed(1.0), signed(30.0)).prop_map(|(vx, vy, w)| Twist::new(vx, vy, w));
+    let moves = (frame, log(1e-3, 100.0), log(1e-3, 0.3), 1u32..4, [20.0, 20.0, 0.5].map(signal), twist).prop_map(
+        |(frame, mass, arm, pads, wrench, twist)| {
+            FreeBody { pads, wrench, twist, ..FreeBody::new(frame, mass, mass * arm * arm) }.into()
         },
     );
-    let loads = [20.0, 20.0, 0.5].map(signal);
-    let twists = [0.5, 0.5, 20.0].map(signal);
-    let inputs = (signal(20.0), loads, twists).prop_map(|(normal_force, wrench, twist)| Inputs {
-        normal_force,
-        wrench,
-        twist,
-        remap_every: Some(1e-3),
-        ..Inputs::default()
-    });
-    let three = |a, b, c| (signed(a), signed(b), signed(c)).prop_map(|(a, b, c)| [a, b, c]);
-    (patch(), friction(), body, inputs, three(0.05, 0.05, 3.0), three(1.0, 1.0, 30.0)).prop_map(
-        |(patch, friction, body, inputs, pose, twist)| {
-            let initial = Initial { pose: pose.into(), twist: twist.into(), bristles: Bristles::Unloaded };
-            Contact { patch, model: Model::Distributed, friction, body, inputs, initial }
-        },
-    )
+    let is_led = [0.5, 0.5, 20.0].map(signal).prop_map(|twist| Body::Prescribed { twist, at: TwistPoint::Cop });
+    prop_oneof![1 => is_led, 3 => moves]
+}
+
+fn contact() -> impl Strategy<Value = Contact> {
+    let inputs =
+        signal(20.0).prop_map(|normal_force| Inputs { normal_force, remap_every: Some(1e-3), ..Inputs::default() });
+    let pose = (signed(0.05), signed(0.05), signed(3.0)).prop_map(|(x, y, theta)| Pose::new(x, y, theta));
+    (patch(), friction(), body(), inputs, pose).prop_map(|(patch, friction, body, inputs, pose)| {
+        let initial = Initial { pose, bristles: Bristles::Unloaded };
+        Contact { patch, model: Model::Distributed, friction, body, inputs, initial }
+    })
 }
 
 /// A batch, and a plan of a few hundred steps at most.
@@ -125,17 +125,19 @@ fn batch() -> impl Strategy<Value = (Vec<Contact>, Plan)> {
 
 /// Whether no wave of the inputs goes through more than a radian in a step.
 fn resolved(contact: &Contact, step: f64) -> bool {
-    let Inputs { normal_force, wrench, gravity, twist, .. } = &contact.inputs;
-    let mut all = [normal_force].into_iter().chain(wrench).chain(gravity).chain(twist);
-    all.all(|signal| signal.fastest() * step <= 1.0)
+    let of_body = match &contact.body {
+        Body::Prescribed { twist, .. } => twist,
+        Body::Free(body) => &body.wrench,
+    };
+    of_body.iter().chain([&contact.inputs.normal_force]).all(|signal| signal.fastest() * step <= 1.0)
 }
 
 fn holds(contacts: &[Contact], step: f64, t: &Trajectories) -> Result<(), TestCaseError> {
     for (k, contact) in contacts.iter().enumerate() {
         let n = t.frames();
         prop_assert_eq!(t.status[k].failure, None, "contact {}: {:?}", k, contact);
-        for all in [&t.pose, &t.twist, &t.wrench] {
-            prop_assert!(of(all, k, n).iter().flatten().all(|v| v.is_finite()), "contact {}: {:?}", k, contact);
+        for all in [flat(of(&t.pose, k, n)), flat(of(&t.twist, k, n)), flat(of(&t.wrench, k, n))] {
+            prop_assert!(all.iter().all(|v| v.is_finite()), "contact {}: {:?}", k, contact);
         }
         prop_assert!(of(&t.normal_force, k, n).iter().all(|f| *f >= 0.0), "contact {}: {:?}", k, contact);
         prop_assert!(of(&t.slip, k, n).iter().all(|s| (0.0..=1.0 + 1e-5).contains(s)), "contact {}", k);
@@ -170,7 +172,7 @@ fn one_step_holds(engine: &dyn Engine, contacts: &[Contact], step: f64) -> Resul
     for (k, contact) in bent.iter().enumerate() {
         // Bodies on the falling branch take shorter ones.
         let one = t.status[k].steps == 1;
-        prop_assert!(one || contact.body.kind != Kind::Prescribed, "contact {}: {} steps", k, t.status[k].steps);
+        prop_assert!(one || contact.body.free().is_some(), "contact {}: {} steps", k, t.status[k].steps);
         if !one {
             continue;
         }
@@ -197,8 +199,8 @@ fn one_step_may_bend_a_bristle_to_the_bound_and_two_beyond() {
         patch: Arc::new(Patch::from_pressure(Grid::new(1, 1, 0.01, 0.01).unwrap(), &[1.0]).unwrap()),
         model: Model::Distributed,
         friction,
-        body: Body::prescribed(),
-        inputs: Inputs { normal_force: Signal::constant(1.0), twist: [wave, still(), still()], ..Inputs::default() },
+        body: Body::Prescribed { twist: [wave, still(), still()], at: TwistPoint::Cop },
+        inputs: Inputs::default(),
         initial: Initial { bristles: Bristles::States(vec![[friction.mu_s, 0.0]]), ..Initial::default() },
     };
     for engine in [&Cpu::new() as &dyn Engine, gpu()] {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use bristle::body::{Body, Kind};
+use bristle::body::{Body, Frame, FreeBody};
 use bristle::contact::{Contact, Form, Inputs, Model};
 use bristle::cpu::Cpu;
 use bristle::engine::{DEFAULT_STEP, DEFAULT_TOLERANCE, Engine, Plan, Trajectories};
@@ -18,7 +18,7 @@ use bristle::limit_surface::{Basis, Rule, Table};
 use bristle::patch::{Exponent, Grid, Hertz, Patch, Shape};
 use bristle::scenario::{Scenario, change};
 use bristle::schedule::{Signal, Sine};
-use common::{Adaptive, assert_below, assert_close, in_hand, prescribed, rollout, series, shape};
+use common::{Adaptive, assert_below, assert_close, free, in_hand, led, prescribed, rollout, series, shape};
 
 /// How close an engine has to come (`docs/model.md`, section 9).
 pub struct Limits {
@@ -116,13 +116,11 @@ fn prescribed_twists_give_the_converged_wrenches(engine: &dyn Engine, limits: &L
     assert!(cases.len() >= 40, "Fig. 5 on six maps, held inputs, and Fig. 10; {} cases", cases.len());
     let out = run(engine, &cases, DEFAULT_STEP);
     for (k, case) in cases.iter().enumerate() {
-        let [x, y] = case.contact.patch.cop();
         let (mut error, mut most) = ([0.0; 2], [0.0f64; 2]);
         for (frame, [fx, fy, tau]) in &case.rows {
-            let w = out.wrench[k * out.frames() + frame];
-            let tau_cop = w[2] - (x * w[1] - y * w[0]);
-            error[0] += (w[0] - fx).powi(2) + (w[1] - fy).powi(2);
-            error[1] += (tau_cop - tau).powi(2);
+            let w = out.wrench[k * out.frames() + frame].about(case.contact.patch.cop());
+            error[0] += (w.fx - fx).powi(2) + (w.fy - fy).powi(2);
+            error[1] += (w.tau - tau).powi(2);
             most = [most[0].max(fx.hypot(*fy)), most[1].max(tau.abs())];
         }
         for (c, what) in ["force", "torque"].into_iter().enumerate() {
@@ -206,15 +204,20 @@ fn looping(model: Model) -> Contact {
     Contact {
         model,
         friction,
-        body: Body { kind: Kind::World, mass: 1.0, inertia: 1.25e-3, pads: 1, offset: [0.0; 2] },
-        inputs: Inputs {
-            normal_force: Signal::constant(f_n),
+        body: FreeBody {
             wrench: [signal(0.0, top), zero, signal(third, tau)],
-            ..Inputs::default()
-        },
+            ..FreeBody::new(Frame::World, 1.0, 1.25e-3)
+        }
+        .into(),
+        inputs: Inputs { normal_force: Signal::constant(f_n), ..Inputs::default() },
         initial: bristle::contact::Initial::default(),
         patch,
     }
+}
+
+/// The body of [`looping`] in motion, without a load.
+fn set_in_motion(twist: [f64; 3]) -> Body {
+    FreeBody { twist: twist.into(), ..FreeBody::new(Frame::World, 1.0, 1.25e-3) }.into()
 }
 
 /// A table about the origin has another radius, and torques about another point.
@@ -302,7 +305,7 @@ fn the_consistent_form_sticks_as_the_distributed_model_does_on_maps_that_follow_
             let mut contact =
                 in_hand(&patch, Friction { sigma0: 1e4, ..Friction::default() }, [0.0; 3], wave(4.0, 1.5, 2.0));
             contact.model = model;
-            contact.inputs.wrench[2] = wave(0.005, 0.001, 3.0);
+            free(&mut contact).wrench[2] = wave(0.005, 0.001, 3.0);
             contact.inputs.remap_every = Some(0.01);
             contacts.push(contact);
         }
@@ -349,7 +352,7 @@ fn a_grip_that_closes_and_opens_again_gives_the_rotation_back(engine: &dyn Engin
             contact.model = model;
             let grips: Vec<(f64, f64)> = GRIPS.iter().enumerate().map(|(k, f_n)| (0.1 * k as f64, *f_n)).collect();
             contact.inputs.normal_force = Signal::steps(&grips).unwrap();
-            contact.inputs.twist[2] = Signal::steps(&[(0.0, turn / 0.01), (0.01, 0.0)]).unwrap();
+            led(&mut contact)[2] = Signal::steps(&[(0.0, turn / 0.01), (0.01, 0.0)]).unwrap();
             contact.inputs.remap_every = Some(0.01);
             contacts.push(contact);
         }
@@ -389,8 +392,8 @@ fn a_contact_of_one_cell_slides_as_a_point(engine: &dyn Engine, _: &Limits) {
             let mut contact = looping(model);
             contact.patch = Arc::new(patch.clone());
             contact.friction.law = law;
-            contact.inputs = Inputs { normal_force: Signal::constant(1.0), ..Inputs::default() };
-            contact.initial.twist = [0.1, -0.05, 2.0].into();
+            contact.inputs.normal_force = Signal::constant(1.0);
+            contact.body = set_in_motion([0.1, -0.05, 2.0]);
             contacts.push(contact);
         }
     }
@@ -401,7 +404,7 @@ fn a_contact_of_one_cell_slides_as_a_point(engine: &dyn Engine, _: &Limits) {
             let what = format!("contact {k}, pose.{}", ["x", "y", "theta"][c]);
             assert_close(&what, &of(k), &of(k / 3 * 3), 1e-7);
         }
-        assert!(out.pose[k * out.frames() + 1][0] > 1e-4);
+        assert!(out.pose[k * out.frames() + 1].x > 1e-4);
     }
 }
 
@@ -415,8 +418,8 @@ fn a_body_that_has_come_to_rest_stays_there(engine: &dyn Engine, _: &Limits) {
         .map(|(model, law)| {
             let mut contact = looping(model);
             contact.friction.law = law;
-            contact.inputs = Inputs { normal_force: Signal::constant(9.81), ..Inputs::default() };
-            contact.initial.twist = [0.05, 0.02, 3.0].into();
+            contact.inputs.normal_force = Signal::constant(9.81);
+            contact.body = set_in_motion([0.05, 0.02, 3.0]);
             contact
         })
         .collect();
@@ -425,7 +428,7 @@ fn a_body_that_has_come_to_rest_stays_there(engine: &dyn Engine, _: &Limits) {
     for k in 0..contacts.len() {
         let poses = &out.pose[out.of(k)];
         assert!(out.status[k].failure.is_none(), "contact {k}: {:?}", out.status[k]);
-        assert!(poses[20][0] > 1e-5 && poses[10..].iter().all(|q| *q == poses[10]), "contact {k}: {poses:?}");
+        assert!(poses[20].x > 1e-5 && poses[10..].iter().all(|q| *q == poses[10]), "contact {k}: {poses:?}");
     }
 }
 

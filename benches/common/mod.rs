@@ -25,7 +25,7 @@ const fn steps(bristles: usize) -> u32 {
 /// shows, not that of the phase its contacts are in.
 pub fn sliding(n: usize, law: Law, contacts: usize) -> Vec<Contact> {
     let mut all = in_hand(n, law, contacts).expect("a valid size");
-    all.iter_mut().for_each(|c| c.initial.twist = Twist::new(0.1, -0.5, 10.0));
+    all.iter_mut().filter_map(|c| c.body.free_mut()).for_each(|body| body.twist = Twist::new(0.1, -0.5, 10.0));
     all
 }
 

@@ -9,6 +9,7 @@
 
 use rayon::prelude::*;
 
+use crate::body::Constants;
 use crate::contact::Contact;
 use crate::cpu::processor;
 use crate::engine::{Engine, EngineInfo, Plan, Progress, Reason, Status, Trajectories, share, validate};
@@ -35,7 +36,7 @@ use crate::schedule::slot;
 /// let contact = in_hand(11, Law::ElastoPlastic, 1)?;
 /// let end = |engine: &dyn Engine, step| -> Result<[f64; 3], Box<dyn std::error::Error>> {
 ///     let out = engine.run(&contact, &Plan::new(0.05, step, 0.05)?)?;
-///     Ok(out.pose[1])
+///     Ok(out.pose[1].to_array())
 /// };
 /// let (theirs, ours) = (end(&Baseline, 5e-6)?, end(&Cpu::new(), DEFAULT_STEP)?);
 /// assert!((0..3).all(|c| (theirs[c] - ours[c]).abs() < 1e-6));
@@ -64,9 +65,9 @@ impl Engine for Baseline {
         for (k, run) in runs.into_iter().enumerate() {
             for (frame, s) in run.samples.into_iter().enumerate() {
                 let at = k * frames + frame;
-                out.pose[at] = s.q.to_array();
-                out.twist[at] = s.u.to_array();
-                out.wrench[at] = s.wrench.to_array();
+                out.pose[at] = s.q;
+                out.twist[at] = s.u;
+                out.wrench[at] = s.wrench;
                 (out.normal_force[at], out.slip[at]) = (s.f_n, share(s.slip));
             }
             out.status[k] = run.status;
@@ -103,9 +104,9 @@ impl Run {
         let mut bristles = Bristles::new(contact, &active);
         let mut run = Self { samples: Vec::with_capacity(plan.samples.len()), ..Self::default() };
         let Contact { body, .. } = contact;
-        let prescribed = body.kind == crate::body::Kind::Prescribed;
-        let pads = f64::from(body.pads);
-        let (mut q, mut u) = (contact.initial.pose, contact.initial.twist);
+        let prescribed = body.free().is_none();
+        let Constants { mass, inertia, pads, .. } = body.constants();
+        let (mut q, mut u) = (contact.initial.pose, body.first_twist());
         'run: for i in 0..timeline.len() {
             let interval = contact.interval(&timeline, i);
             if let Some(f_n) = interval.remap {
@@ -137,9 +138,9 @@ impl Run {
                 let t = body.transform(q);
                 let w = t.wrench(bristles.step(t.twist(u), &v, dt));
                 q = moved(q, u, dt);
-                u.vx += dt * (v[slot::LOAD] + pads * w.fx) / body.mass;
-                u.vy += dt * (v[slot::LOAD + 1] + pads * w.fy) / body.mass;
-                u.w += dt * (v[slot::LOAD + 2] + pads * w.tau) / body.inertia;
+                u.vx += dt * (v[slot::LOAD] + pads * w.fx) / mass;
+                u.vy += dt * (v[slot::LOAD + 1] + pads * w.fy) / mass;
+                u.w += dt * (v[slot::LOAD + 2] + pads * w.tau) / inertia;
                 if !(u.vx + u.vy + u.w).is_finite() {
                     run.status.failure = Some((run.status.steps, Reason::Twist));
                     break 'run;

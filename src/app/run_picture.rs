@@ -34,7 +34,10 @@ pub fn svg(shown: &Shown) -> String {
     let stride = time.len().div_ceil(MAX_POINTS).max(1);
     let kept: Vec<usize> = (0..time.len()).filter(|i| i % stride == 0 || i + 1 == time.len()).collect();
     let ends = |c: usize| {
-        let finite = curves.iter().flat_map(|curve| kept.iter().map(|i| curve.poses[*i][c])).filter(|v| v.is_finite());
+        let finite = curves
+            .iter()
+            .flat_map(|curve| kept.iter().map(|i| curve.poses[*i].to_array()[c]))
+            .filter(|v| v.is_finite());
         finite.fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], v| [a.min(v), b.max(v)])
     };
     let [xs, ys, angles] = [0, 1, 2].map(ends);
@@ -50,7 +53,8 @@ pub fn svg(shown: &Shown) -> String {
     let t: Vec<f64> = kept.iter().map(|i| time[*i]).collect();
     for outcome in DRAWN {
         for curve in curves.iter().filter(|c| c.outcome == outcome) {
-            let of = |c: usize, unit: f64| kept.iter().map(|i| unit * curve.poses[*i][c]).collect::<Vec<f64>>();
+            let of =
+                |c: usize, unit: f64| kept.iter().map(|i| unit * curve.poses[*i].to_array()[c]).collect::<Vec<f64>>();
             let line = |x: &[f64], y: &[f64]| Line::new(colour(outcome), x, y).width(0.8);
             path = path.line(line(&of(0, scale), &of(1, scale)));
             rotation = rotation.line(line(&t, &of(2, degrees)));
@@ -75,6 +79,7 @@ fn wide([low, high]: [f64; 2], unit: f64) -> [f64; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::planar::Pose;
     use crate::rollout::Curve;
 
     fn drawn(time: &[f64], curve: Curve) -> String {
@@ -85,7 +90,7 @@ mod tests {
     #[test]
     fn a_millimetre_is_as_long_on_both_axes_of_a_path() {
         let time: Vec<f64> = (0..=10).map(f64::from).collect();
-        let poses = time.iter().map(|t| [2e-4 * t, 4e-3 * t, 0.1 * t]).collect();
+        let poses = time.iter().map(|t| Pose::new(2e-4 * t, 4e-3 * t, 0.1 * t)).collect();
         let svg = drawn(&time, Curve { poses, outcome: Outcome::SlippedAndSpun });
         let document = roxmltree::Document::parse(&svg).unwrap();
         let panel = document.descendants().find(|n| n.attribute("aria-label") == Some("Paths of 1 contact")).unwrap();
@@ -100,8 +105,8 @@ mod tests {
 
     #[test]
     fn what_does_not_move_is_drawn() {
-        let still = Curve { poses: vec![[0.1, 0.2, 0.3]; 3], outcome: Outcome::Stuck };
-        let failed = Curve { poses: vec![[f64::NAN; 3]; 3], outcome: Outcome::Failed };
+        let still = Curve { poses: vec![Pose::new(0.1, 0.2, 0.3); 3], outcome: Outcome::Stuck };
+        let failed = Curve { poses: vec![[f64::NAN; 3].into(); 3], outcome: Outcome::Failed };
         for curve in [still, failed] {
             let svg = drawn(&[0.0, 1.0, 2.0], curve);
             assert!(roxmltree::Document::parse(&svg).is_ok() && !svg.contains("NaN"));

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{Bristles, Contact, Model, TwistPoint, radius_of, reshapes};
-use crate::body::Kind;
+use super::{Bristles, Contact, Model, radius_of, reshapes};
+use crate::body::Body;
 use crate::limit_surface::Table;
 use crate::patch::Patch;
 use crate::planar::Twist;
@@ -39,12 +39,13 @@ impl Contact {
     /// The twist of the patch at its origin, in its own axes, at the start.
     #[must_use]
     pub fn first_twist(&self) -> Twist {
-        if self.body.kind != Kind::Prescribed {
-            return self.body.transform(self.initial.pose).twist(self.initial.twist);
+        match &self.body {
+            Body::Free(body) => body.frame.transform(self.initial.pose).twist(body.twist),
+            Body::Prescribed { twist, at } => {
+                let [cx, cy] = self.twist_point(*at);
+                Twist::from(twist.each_ref().map(|signal| signal.value(0.0))).at([-cx, -cy])
+            }
         }
-        let twist = Twist::from(self.inputs.twist.each_ref().map(|signal| signal.value(0.0)));
-        let [cx, cy] = if self.inputs.twist_at == TwistPoint::Cop { self.patch.cop() } else { [0.0; 2] };
-        twist.at([-cx, -cy])
     }
 
     /// `g(s)`, `docs/model.md` (5), at the start.

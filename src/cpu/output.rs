@@ -15,19 +15,19 @@ pub struct Task<'a> {
 
 /// Where the samples go.
 pub struct Row<'a> {
-    pub pose: &'a mut [[f64; 3]],
-    pub twist: &'a mut [[f64; 3]],
-    pub wrench: &'a mut [[f64; 3]],
+    pub pose: &'a mut [Pose],
+    pub twist: &'a mut [Twist],
+    pub wrench: &'a mut [Wrench],
     pub normal_force: &'a mut [f64],
     pub slip: &'a mut [f64],
 }
 
 impl Row<'_> {
     /// Writes sample `frame`: pose, twist, wrench and slipping share; normal force.
-    pub fn write(&mut self, frame: usize, (q, u, wrench, slip): (Pose, Twist, Wrench, f64), f_n: f64) {
-        self.pose[frame] = q.to_array();
-        self.twist[frame] = u.to_array();
-        self.wrench[frame] = wrench.to_array();
+    pub fn write(&mut self, frame: usize, (pose, twist, wrench, slip): (Pose, Twist, Wrench, f64), f_n: f64) {
+        self.pose[frame] = pose;
+        self.twist[frame] = twist;
+        self.wrench[frame] = wrench;
         self.normal_force[frame] = f_n;
         self.slip[frame] = share(slip);
     }

@@ -19,6 +19,7 @@ use super::shader::{ROOT_ITERATIONS, Shape, TRANSITION_ITERATIONS, Variant};
 use crate::contact::Model;
 use crate::engine::{Plan, Progress, Reason, Status, Trajectories, share};
 use crate::error::EngineError;
+use crate::planar::Pose;
 
 /// Cell visits of one window: of some dispatches, and samples that come back together.
 const WORK_HARDWARE: f64 = 1e9;
@@ -335,9 +336,9 @@ impl<'a> Batch<'a> {
                 let at = contact.index * frames + frame;
                 let wide = |v: [f32; 3]| v.map(f64::from);
                 let (q, low) = (wide(r.q), wide(r.q_low));
-                out.pose[at] = [q[0] + low[0], q[1] + low[1], q[2] + low[2]];
-                out.twist[at] = wide(r.twist);
-                out.wrench[at] = wide(r.wrench);
+                out.pose[at] = Pose::new(q[0] + low[0], q[1] + low[1], q[2] + low[2]);
+                out.twist[at] = wide(r.twist).into();
+                out.wrench[at] = wide(r.wrench).into();
                 out.normal_force[at] = f64::from(r.f_n);
                 out.slip[at] = share(f64::from(r.slip));
             }

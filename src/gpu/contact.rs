@@ -77,6 +77,7 @@ pub(super) fn device_contact(
 ) -> layout::Contact {
     let Contact { patch, friction, body, .. } = contact.contact;
     let f = friction.as_the_law_reads_them();
+    let constants = body.constants();
     let grid = patch.grid();
     let (hertz_radius, hertz_k, hertz_k_per_newton) = match patch.rule() {
         None => (0.0, 0.0, 0.0),
@@ -93,12 +94,12 @@ pub(super) fn device_contact(
         v_s: f.v_s as f32,
         s_ba: f.s_ba as f32,
         k_g: f.steepest_stribeck_slope() as f32,
-        kind: kind::of(body.kind),
-        mass: body.mass as f32,
-        inertia: body.inertia as f32,
-        pads: body.pads as f32,
-        offset_x: body.offset[0] as f32,
-        offset_y: body.offset[1] as f32,
+        kind: kind::of(body),
+        mass: constants.mass as f32,
+        inertia: constants.inertia as f32,
+        pads: constants.pads as f32,
+        offset_x: constants.offset[0] as f32,
+        offset_y: constants.offset[1] as f32,
         dx: grid.dx as f32,
         dy: grid.dy as f32,
         arm2: patch.arm2() as f32,
@@ -122,18 +123,16 @@ pub(super) fn device_contact(
 
 /// The contact's initial state, with what single precision cannot hold in the low parts.
 pub(super) fn device_state(contact: &Contact) -> State {
-    let prescribed = contact.body.kind == crate::body::Kind::Prescribed;
-    let u = if prescribed { [0.0; 3] } else { contact.initial.twist.to_array() };
-    let q = contact.initial.pose;
+    let (q, u) = (contact.initial.pose, contact.body.first_twist());
     let narrow = |v: [f64; 3]| v.map(|c| c as f32);
     let low = |v: [f64; 3]| v.map(|c| (c - f64::from(c as f32)) as f32);
     State {
-        u: narrow(u),
-        u_low: low(u),
+        u: narrow(u.to_array()),
+        u_low: low(u.to_array()),
         q: narrow(q.to_array()),
         q_low: low(q.to_array()),
         h_next: FRESH_STEP as f32,
-        patch_twist: narrow(contact.body.transform(q).twist(u.into()).to_array()),
+        patch_twist: narrow(contact.body.transform(q).twist(u).to_array()),
         ..State::default()
     }
 }

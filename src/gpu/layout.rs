@@ -119,11 +119,25 @@ pub mod flag {
 
 /// Values of [`Contact::kind`].
 pub mod kind {
-    use crate::body::Kind;
+    use crate::body::{Body, Frame, FreeBody};
 
-    /// The number of a kind in the shader.
-    pub const fn of(kind: Kind) -> u32 {
-        kind as u32
+    /// The twist is given.
+    pub const PRESCRIBED: u32 = 0;
+    /// The patch is fixed in the gripper.
+    pub const GRIPPER: u32 = 1;
+    /// The patch turns with the body.
+    pub const BODY: u32 = 2;
+    /// The patch keeps the axes of the world.
+    pub const WORLD: u32 = 3;
+
+    /// The number of a body's kind in the shader.
+    pub const fn of(body: &Body) -> u32 {
+        match body {
+            Body::Prescribed { .. } => PRESCRIBED,
+            Body::Free(FreeBody { frame: Frame::Gripper, .. }) => GRIPPER,
+            Body::Free(FreeBody { frame: Frame::Body { .. }, .. }) => BODY,
+            Body::Free(FreeBody { frame: Frame::World, .. }) => WORLD,
+        }
     }
 }
 

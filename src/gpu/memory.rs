@@ -136,6 +136,7 @@ mod tests {
     use crate::friction::Friction;
     use crate::limit_surface::{Rule, Table};
     use crate::patch::{Exponent, Grid, Hertz, Patch};
+    use crate::planar::Twist;
     use crate::schedule::Signal;
 
     /// A normal force of a thousand break points in a second.
@@ -148,7 +149,7 @@ mod tests {
             patch: Arc::new(patch),
             model: Model::LimitSurface(table, Form::Consistent),
             friction: Friction::default(),
-            body: Body::prescribed(),
+            body: Body::prescribed(Twist::default()),
             inputs: Inputs { normal_force: Signal::linear(&points).unwrap(), ..Inputs::default() },
             initial: Initial::default(),
         }

@@ -3,7 +3,6 @@
 use super::device::Adapter;
 use super::layout::{flag, kind};
 use super::unroll::{MarkError, Unroll, unrolled};
-use crate::body::Kind;
 use crate::contact::{SHOWN_LIMIT, STICK_LIMIT};
 use crate::engine::Reason;
 use crate::friction::{Law, STRIBECK_X_MIN, laws};
@@ -219,9 +218,9 @@ fn prelude(shape: Shape, law: Law) -> String {
         ("SUBGROUPS", shape.subgroups.unwrap_or(0)),
         ("NEWTON_MOST", NEWTON_MOST),
         ("ROOT_ITERATIONS", ROOT_ITERATIONS),
-        ("KIND_PRESCRIBED", kind::of(Kind::Prescribed)),
-        ("KIND_GRIPPER", kind::of(Kind::Gripper)),
-        ("KIND_BODY", kind::of(Kind::Body)),
+        ("KIND_PRESCRIBED", kind::PRESCRIBED),
+        ("KIND_GRIPPER", kind::GRIPPER),
+        ("KIND_BODY", kind::BODY),
         ("SLOT_F_N", slot::F_N as u32),
         ("SLOT_LOAD", slot::LOAD as u32),
         ("SLOT_MU_C", slot::MU_C as u32),

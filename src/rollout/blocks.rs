@@ -68,7 +68,7 @@ fn memory(contacts: &[Contact]) -> usize {
     let mut sum = 0;
     for contact in contacts {
         let map = contact.patch.map();
-        sum += once(Arc::as_ptr(map).addr(), size_of_val(&**map)) + contact.inputs.memory();
+        sum += once(Arc::as_ptr(map).addr(), size_of_val(&**map)) + contact.signal_memory();
         if let Model::LimitSurface(table, _) = &contact.model {
             sum += once(Arc::as_ptr(table).addr(), size_of_val(table.nodes()));
         }

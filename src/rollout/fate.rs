@@ -1,6 +1,6 @@
 //! What became of a contact: slipped, spun, stuck or failed.
 
-use crate::body::Kind;
+use crate::body::{Body, Frame};
 use crate::contact::Contact;
 use crate::engine::Trajectories;
 use crate::planar::Pose;
@@ -59,19 +59,21 @@ impl Fate {
     pub fn of(contact: &Contact, trajectories: &Trajectories, k: usize) -> Self {
         let poses = &trajectories.pose[trajectories.of(k)];
         let (Some(&first), Some(&last)) = (poses.first(), poses.last()) else { return Self::default() };
-        let (first, last) = (Pose::from(first), Pose::from(last));
         let cop = contact.patch.cop();
-        if contact.body.kind == Kind::Prescribed {
-            // The pose is the integral of the twist at the origin, in axes that turn with the patch.
-            let turn = last.theta - first.theta;
-            let moved = [last.x - first.x - turn * cop[1], last.y - first.y + turn * cop[0]];
-            return Self { displacement: moved[0].hypot(moved[1]), rotation: turn };
-        }
+        let frame = match &contact.body {
+            Body::Prescribed { .. } => {
+                // The pose is the integral of the twist at the origin, in axes that turn with the patch.
+                let turn = last.theta - first.theta;
+                let moved = [last.x - first.x - turn * cop[1], last.y - first.y + turn * cop[0]];
+                return Self { displacement: moved[0].hypot(moved[1]), rotation: turn };
+            }
+            Body::Free(body) => body.frame,
+        };
         // The point from the centre of mass, in the axes of the body.
-        let arm = match contact.body.kind {
-            Kind::Gripper => rotate([cop[0] - first.x, cop[1] - first.y], -first.theta),
-            Kind::Body => [contact.body.offset[0] + cop[0], contact.body.offset[1] + cop[1]],
-            Kind::World | Kind::Prescribed => rotate(cop, -first.theta),
+        let arm = match frame {
+            Frame::Gripper => rotate([cop[0] - first.x, cop[1] - first.y], -first.theta),
+            Frame::Body { offset } => [offset[0] + cop[0], offset[1] + cop[1]],
+            Frame::World => rotate(cop, -first.theta),
         };
         let point = |q: Pose| {
             let [x, y] = rotate(arm, q.theta);

@@ -13,6 +13,7 @@ use super::fate::Fate;
 use crate::disk;
 use crate::engine::Trajectories;
 use crate::input;
+use crate::planar::Pose;
 
 /// The directory of an unfinished run with its raw files.
 pub(super) const DIRECTORY: &str = "spool";
@@ -179,7 +180,6 @@ impl Spool {
     /// Appends a block that took `seconds`: all of it or, if there is no room, nothing.
     pub fn push(&mut self, t: &Trajectories, fates: &[Fate], seconds: f64) -> Result<(), RolloutError> {
         let f64s = |v: &[f64]| v.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
-        let threes = |v: &[[f64; 3]]| f64s(v.as_flattened());
         let u64s = |f: &dyn Fn(usize) -> u64| (0..t.contacts).flat_map(|k| f(k).to_le_bytes()).collect::<Vec<u8>>();
         for (i, column) in COLUMNS.iter().enumerate() {
             let bytes = match column.name {
@@ -254,12 +254,12 @@ impl Spool {
     }
 
     /// The poses of one contact.
-    pub fn poses(&self, contact: u64) -> Result<Vec<[f64; 3]>, RolloutError> {
+    pub fn poses(&self, contact: u64) -> Result<Vec<Pose>, RolloutError> {
         let column = column("pose");
         let mut bytes = vec![0; column.bytes(self.samples) as usize];
         self.reader(&column, contact)?.read_exact(&mut bytes).map_err(io(&self.dir.join("pose")))?;
         let values: Vec<f64> = bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect();
-        Ok(values.as_chunks().0.to_vec())
+        Ok(values.as_chunks().0.iter().map(|q| Pose::from(*q)).collect())
     }
 }
 
@@ -270,6 +270,11 @@ impl Drop for Spool {
             let _ = self.keep();
         }
     }
+}
+
+/// The bytes of poses, twists or wrenches.
+fn threes<T: Copy + Into<[f64; 3]>>(all: &[T]) -> Vec<u8> {
+    all.iter().flat_map(|&v| v.into()).flat_map(f64::to_le_bytes).collect()
 }
 
 fn column(name: &str) -> Column {

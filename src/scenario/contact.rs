@@ -7,8 +7,8 @@ use super::shapes::Inertia;
 use super::signal::SignalSpec;
 use super::spec::{BodySpec, BristlesName, FrictionSpec, InputsSpec, KindName, ModelName, PointName, Spec};
 use super::tables::{self, Tables};
-use crate::body::{Body, Kind};
-use crate::contact::{Bristles, Contact, Initial, Inputs, Model, TwistPoint};
+use crate::body::{Body, Frame, FreeBody, TwistPoint};
+use crate::contact::{Bristles, Contact, Initial, Inputs, Model};
 use crate::error::ParameterError;
 use crate::friction::Friction;
 use crate::planar::{Pose, Twist};
@@ -28,8 +28,8 @@ pub(super) fn contact(
     surface: bool,
     d: &mut Sampler,
 ) -> Result<Contact, ParameterError> {
-    let body = body(&spec.body, d);
-    let mut inputs = inputs(&spec.inputs, &body, d)?;
+    let mut body = body(&spec.body, d);
+    let mut inputs = inputs(&spec.inputs, &mut body, d)?;
     let friction = friction(&spec.friction, &inputs, d);
     let (patch, update) = patches.draw(inputs.normal_force.value(0.0), d)?;
     inputs.remap_every = update;
@@ -53,12 +53,13 @@ pub(super) fn contact(
     };
     let initial = Initial {
         pose: Pose::from(three("initial.pose", &spec.initial.pose, d)),
-        twist: Twist::from(three("initial.twist", &spec.initial.twist, d)),
         bristles: match spec.initial.bristles {
             BristlesName::Unloaded => Bristles::Unloaded,
             BristlesName::Steady => Bristles::Steady,
         },
     };
+    let twist = Twist::from(three("initial.twist", &spec.initial.twist, d));
+    body.free_mut().into_iter().for_each(|body| body.twist = twist);
     let contact = Contact { patch, model, friction, body, inputs, initial };
     contact.validate_over(spec.duration)?;
     Ok(contact)
@@ -97,11 +98,11 @@ fn friction(spec: &FrictionSpec, inputs: &Inputs, d: &mut Sampler) -> Friction {
 }
 
 fn body(spec: &BodySpec, d: &mut Sampler) -> Body {
-    let kind = match spec.kind {
-        KindName::Prescribed => return Body::prescribed(),
-        KindName::Gripper => Kind::Gripper,
-        KindName::Body => Kind::Body,
-        KindName::World => Kind::World,
+    let frame = match spec.kind {
+        KindName::Prescribed => return Body::prescribed(Twist::default()),
+        KindName::Gripper => Frame::Gripper,
+        KindName::Body => Frame::Body { offset: [0.0; 2] },
+        KindName::World => Frame::World,
     };
     // Missing mass or inertia have been refused before.
     let mass = spec.mass.as_ref().map_or(f64::NAN, |m| d.number("body.mass", m));
@@ -120,16 +121,18 @@ fn body(spec: &BodySpec, d: &mut Sampler) -> Body {
     if !matches!(spec.inertia, Some(Inertia::Number(_))) {
         d.record("body.inertia", inertia);
     }
-    let pads = spec.pads.unwrap_or(if kind == Kind::Gripper { 2 } else { 1 });
-    d.record("body.pads", f64::from(pads));
-    let offset = match &spec.offset {
-        Some(offset) => [0, 1].map(|i| d.number(&format!("body.offset.{i}"), &offset[i])),
-        None => [0.0; 2],
-    };
-    Body { kind, mass, inertia, pads, offset }
+    let mut body = FreeBody::new(frame, mass, inertia);
+    body.pads = spec.pads.unwrap_or(body.pads);
+    d.record("body.pads", f64::from(body.pads));
+    if let (Frame::Body { offset }, Some(given)) = (&mut body.frame, &spec.offset) {
+        *offset = [0, 1].map(|i| d.number(&format!("body.offset.{i}"), &given[i]));
+    }
+    body.into()
 }
 
-fn inputs(spec: &InputsSpec, body: &Body, d: &mut Sampler) -> Result<Inputs, ParameterError> {
+/// Draws the inputs that every contact has, and into the body what it takes: loads, or the prescribed twist.
+/// That a file gives a body what it does not take has been refused before.
+fn inputs(spec: &InputsSpec, body: &mut Body, d: &mut Sampler) -> Result<Inputs, ParameterError> {
     let hold = spec.hold;
     let signal = |path: &str, s: &SignalSpec, d: &mut Sampler| s.draw(path, hold, d);
     let or_zero = |path: &str, s: Option<&SignalSpec>, d: &mut Sampler| {
@@ -139,17 +142,17 @@ fn inputs(spec: &InputsSpec, body: &Body, d: &mut Sampler) -> Result<Inputs, Par
     if let Some(s) = &spec.normal_force {
         inputs.normal_force = signal("inputs.normal_force", s, d)?;
     }
-    if let Some(w) = &spec.wrench {
-        inputs.wrench = [
+    if let (Some(w), Body::Free(body)) = (&spec.wrench, &mut *body) {
+        body.wrench = [
             or_zero("inputs.wrench.fx", w.fx.as_ref(), d)?,
             or_zero("inputs.wrench.fy", w.fy.as_ref(), d)?,
             or_zero("inputs.wrench.tau", w.tau.as_ref(), d)?,
         ];
     }
-    if let Some([gx, gy]) = &spec.gravity {
-        inputs.gravity = [signal("inputs.gravity.0", gx, d)?, signal("inputs.gravity.1", gy, d)?];
+    if let (Some([gx, gy]), Body::Free(body)) = (&spec.gravity, &mut *body) {
+        body.gravity = [signal("inputs.gravity.0", gx, d)?, signal("inputs.gravity.1", gy, d)?];
     }
-    if let Some(tilt) = &spec.tilt {
+    if let (Some(tilt), Body::Free(body)) = (&spec.tilt, &mut *body) {
         let angle = d.number("inputs.tilt.angle", &tilt.angle);
         let mut number = |path: &str, n: &Option<Number>, default: f64| {
             d.number(path, n.as_ref().unwrap_or(&Number::Constant(default)))
@@ -160,17 +163,17 @@ fn inputs(spec: &InputsSpec, body: &Body, d: &mut Sampler) -> Result<Inputs, Par
         crate::error::check("inputs.tilt.angle", angle, "0 to pi/2 [rad]", (0.0..=quarter).contains(&angle))?;
         crate::error::check("inputs.tilt.gravity", g, "a finite number >= 0 [m/s^2]", g >= 0.0)?;
         let down = g * angle.sin();
-        inputs.gravity = [Signal::constant(down * direction.cos()), Signal::constant(down * direction.sin())];
+        body.gravity = [Signal::constant(down * direction.cos()), Signal::constant(down * direction.sin())];
         inputs.normal_force = Signal::constant(body.mass * g * angle.cos() / f64::from(body.pads));
         d.record("inputs.normal_force", inputs.normal_force.value(0.0));
     }
-    if let Some(t) = &spec.twist {
-        inputs.twist = [
+    if let (Some(t), Body::Prescribed { twist, at }) = (&spec.twist, &mut *body) {
+        *twist = [
             or_zero("inputs.twist.vx", t.vx.as_ref(), d)?,
             or_zero("inputs.twist.vy", t.vy.as_ref(), d)?,
             or_zero("inputs.twist.w", t.w.as_ref(), d)?,
         ];
-        inputs.twist_at = match t.at {
+        *at = match t.at {
             PointName::Cop => TwistPoint::Cop,
             PointName::Origin => TwistPoint::Origin,
         };

@@ -1,5 +1,7 @@
 use super::*;
+use crate::body::{Body, Frame, TwistPoint};
 use crate::contact::Bristles;
+use crate::planar::Twist;
 
 const BOX: &str = r#"
 duration = 1.0
@@ -47,12 +49,34 @@ fn a_contact_is_the_same_in_any_batch_and_with_any_neighbour() {
 #[test]
 fn what_follows_from_drawn_numbers_is_right() {
     let contact = parse(BOX).unwrap().contact(0).unwrap();
-    approx::assert_relative_eq!(contact.body.inertia, 0.2 / 12.0 * (0.15f64.powi(2) + 0.08f64.powi(2)));
+    let body = contact.body.free().unwrap();
+    approx::assert_relative_eq!(body.inertia, 0.2 / 12.0 * (0.15f64.powi(2) + 0.08f64.powi(2)));
     approx::assert_relative_eq!(contact.friction.mu_s, 1.1 * contact.friction.mu_c);
-    assert_eq!(contact.body.pads, 2);
+    assert_eq!((body.frame, body.pads), (Frame::Gripper, 2));
     // Held over 10 ms.
     assert_eq!(contact.inputs.normal_force.value(0.0), contact.inputs.normal_force.value(0.0099));
     assert_ne!(contact.inputs.normal_force.value(0.0), contact.inputs.normal_force.value(0.0101));
+}
+
+/// What a file says of loads, twists and the offset is where the kind of its body has it.
+#[test]
+fn a_body_has_what_its_kind_takes() {
+    let head = "duration = 1\npatch = { shape = \"disc\", cells = 5 }\n";
+    let body = |text: &str| parse(&format!("{head}{text}")).unwrap().contact(0).unwrap().body;
+    let led = "body.kind = \"prescribed\"\ninputs = { normal_force = 1, twist = { vx = 0.1, w = 2, at = \"origin\" } }";
+    let Body::Prescribed { twist, at } = body(led) else { panic!("it is led") };
+    assert_eq!((twist.map(|signal| signal.value(0.5)), at), ([0.1, 0.0, 2.0], TwistPoint::Origin));
+    let pushed = "body = { kind = \"body\", mass = 2, inertia = 0.1, offset = [0.01, 0.02] }\n\
+     initial.twist = [0.1, 0.2, 0.3]\ninputs = { normal_force = 1, wrench = { fy = 3 }, gravity = [0, -9.81] }";
+    let pushed = body(pushed);
+    let pushed = pushed.free().unwrap();
+    assert_eq!((pushed.frame, pushed.pads), (Frame::Body { offset: [0.01, 0.02] }, 1));
+    assert_eq!(pushed.twist, Twist::new(0.1, 0.2, 0.3));
+    assert_eq!(pushed.wrench.each_ref().map(|signal| signal.value(0.0)), [0.0, 3.0, 0.0]);
+    assert_eq!(pushed.gravity.each_ref().map(|signal| signal.value(0.0)), [0.0, -9.81]);
+    let tilted = body("body = { kind = \"world\", mass = 2, inertia = 0.1 }\ninputs.tilt = { angle = 0.5 }");
+    let down = tilted.free().unwrap().gravity[0].value(0.0);
+    approx::assert_relative_eq!(down, 9.81 * 0.5f64.sin());
 }
 
 /// A coefficient that is a signal, beside a constant one.

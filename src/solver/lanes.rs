@@ -5,7 +5,7 @@ use super::bristles::{Bits, Bristles, Rate};
 use super::constants::FRESH_STEP;
 use super::friction::Stage;
 use super::linalg::Vec3;
-use crate::body::{Body, Kind};
+use crate::body::{Body, Frame};
 use crate::contact::Contact;
 use crate::number::real::{LANES, Real};
 use crate::plan::{Plan, Status};
@@ -166,30 +166,28 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     /// Puts a contact at its initial state into a lane.
     pub fn load(&mut self, l: usize, contact: &Contact, plan: &Plan, timeline: &Timeline<'_>) {
         let (f, body) = (contact.friction.as_the_law_reads_them(), &contact.body);
-        let prescribed = body.kind == Kind::Prescribed;
+        let prescribed = body.free().is_none();
+        let frame = body.free().map(|body| body.frame);
+        let constants = body.constants();
         self.bristles.load(l, contact, timeline);
         self.sigma0.set(l, f.sigma0);
         self.sigma1.set(l, f.sigma1);
         self.k_g.set(l, f.steepest_stribeck_slope());
         self.v_s.set(l, f.v_s);
         self.inv_v_s.set(l, 1.0 / f.v_s);
-        self.mass.set(l, [body.mass, body.mass, body.inertia]);
-        self.pads.set(l, f64::from(body.pads));
-        self.offset[0].set(l, body.offset[0]);
-        self.offset[1].set(l, body.offset[1]);
+        self.mass.set(l, [constants.mass, constants.mass, constants.inertia]);
+        self.pads.set(l, constants.pads);
+        self.offset[0].set(l, constants.offset[0]);
+        self.offset[1].set(l, constants.offset[1]);
         set_bit(&mut self.gaussian, l, f.gamma == 2.0);
         set_bit(&mut self.creeps, l, !f.law.is_elastic() && !prescribed);
         set_bit(&mut self.prescribed, l, prescribed);
-        set_bit(&mut self.gripper, l, body.kind == Kind::Gripper);
-        set_bit(&mut self.turning, l, body.kind == Kind::Body);
-        if body.kind != Kind::Body {
-            self.offset[0].set(l, 0.0);
-            self.offset[1].set(l, 0.0);
-        }
+        set_bit(&mut self.gripper, l, matches!(frame, Some(Frame::Gripper)));
+        set_bit(&mut self.turning, l, matches!(frame, Some(Frame::Body { .. })));
         self.weigh(l, body, self.bristles.arm2(&contact.patch));
         self.h_max[l] = plan.step;
         self.budget[l] = plan.budget(timeline.len());
-        let (q, u) = (contact.initial.pose, if prescribed { Twist::default() } else { contact.initial.twist });
+        let (q, u) = (contact.initial.pose, body.first_twist());
         set_compensated(&mut self.u, &mut self.u_low, l, u.to_array());
         set_compensated(&mut self.q, &mut self.q_low, l, q.to_array());
         self.patch_twist.set(l, body.transform(q).twist(u).to_array());
@@ -198,6 +196,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     /// How angular against linear velocity and a body against its patch weigh in a lane, for a map with
     /// `L^2 = arm2` [m^2].
     fn weigh(&mut self, l: usize, body: &Body, arm2: f64) {
+        let body = body.constants();
         self.arm.set(l, arm2.sqrt());
         self.lightest.set(l, body.mass.min(body.inertia / arm2));
     }
@@ -223,7 +222,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     /// share at inputs `v`. No stage is pending.
     pub fn sample(&mut self, l: usize, contact: &Contact, v: &[f64; slot::COUNT]) -> (Pose, Twist, Wrench, f64) {
         let (q, u) = (compensated(self.q, self.q_low, l).into(), compensated(self.u, self.u_low, l).into());
-        let (twist, patch_twist) = if contact.body.kind == Kind::Prescribed {
+        let (twist, patch_twist) = if contact.body.free().is_none() {
             let given = Twist::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]);
             (given, given)
         } else {

@@ -4,12 +4,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bristle::body::{Body, Kind};
+use bristle::body::{Body, Frame, FreeBody};
 use bristle::contact::{Bristles, Contact, Initial, Inputs, Model};
 use bristle::engine::{Engine, EngineInfo, LONGEST_STEP, Plan, Progress, Trajectories};
 use bristle::error::EngineError;
 use bristle::friction::{Friction, Law};
 use bristle::patch::{Exponent, Grid, Hertz, Patch, Shape};
+use bristle::planar::Twist;
 use bristle::random::Draw;
 use bristle::scenario::{Scenario, change};
 use bristle::schedule::Signal;
@@ -50,8 +51,13 @@ pub fn of<T>(all: &[T], k: usize, frames: usize) -> &[T] {
 }
 
 /// Component `c` of every sample of contact `k`.
-pub fn series(all: &[[f64; 3]], k: usize, frames: usize, c: usize) -> Vec<f64> {
-    of(all, k, frames).iter().map(|v| v[c]).collect()
+pub fn series<T: Copy + Into<[f64; 3]>>(all: &[T], k: usize, frames: usize, c: usize) -> Vec<f64> {
+    of(all, k, frames).iter().map(|&v| v.into()[c]).collect()
+}
+
+/// All numbers of poses, twists or wrenches.
+pub fn flat<T: Copy + Into<[f64; 3]>>(all: &[T]) -> Vec<f64> {
+    all.iter().flat_map(|&v| v.into()).collect()
 }
 
 /// `Err` tells the first place where `found` is further than `limit` from `wanted`, or not a number.
@@ -84,10 +90,10 @@ pub fn bits(t: &Trajectories, k: usize) -> Vec<u64> {
     let n = t.frames();
     let status = t.status[k];
     let failure = status.failure.map_or([0, 0], |(step, reason)| [step + 1, reason as u64]);
-    let threes = [&t.pose, &t.twist, &t.wrench].into_iter().flat_map(|all| of(all, k, n).iter().flatten());
+    let threes = [flat(of(&t.pose, k, n)), flat(of(&t.twist, k, n)), flat(of(&t.wrench, k, n))].concat();
     let ones = [&t.normal_force, &t.slip].into_iter().flat_map(|all| of(all, k, n));
     let bristles = t.bristles.get(k).into_iter().flatten().flatten();
-    let numbers = threes.chain(ones).chain(bristles).map(|v| v.to_bits());
+    let numbers = threes.iter().chain(ones).chain(bristles).map(|v| v.to_bits());
     numbers.chain(failure).chain([status.unconverged, status.steps, status.passes]).collect()
 }
 
@@ -130,9 +136,9 @@ impl Case {
     }
 
     /// Component `c` of contact `k` at the times of the rows.
-    pub fn samples(&self, all: &[[f64; 3]], k: usize, frames: usize, c: usize) -> Vec<f64> {
-        let own = of(all, k, frames);
-        self.rows.iter().map(|(frame, _)| own[*frame][c]).collect()
+    pub fn samples<T: Copy + Into<[f64; 3]>>(&self, all: &[T], k: usize, frames: usize, c: usize) -> Vec<f64> {
+        let own = series(all, k, frames, c);
+        self.rows.iter().map(|(frame, _)| own[*frame]).collect()
     }
 }
 
@@ -173,24 +179,48 @@ pub fn dry(law: Law, mu: f64) -> Friction {
 
 /// A patch that moves with a constant twist at its centre of pressure.
 pub fn prescribed(patch: &Arc<Patch>, friction: Friction, twist: [f64; 3], normal_force: f64) -> Contact {
-    let inputs = Inputs {
-        normal_force: Signal::constant(normal_force),
-        twist: twist.map(Signal::constant),
-        ..Inputs::default()
-    };
+    let inputs = Inputs { normal_force: Signal::constant(normal_force), ..Inputs::default() };
     Contact {
         patch: Arc::clone(patch),
         model: Model::Distributed,
         friction,
-        body: Body::prescribed(),
+        body: Body::prescribed(twist.into()),
         inputs,
         initial: Initial::default(),
     }
 }
 
+/// The frame of a body whose patch is at its centre of mass and turns with it.
+pub const WITH_THE_BODY: Frame = Frame::Body { offset: [0.0; 2] };
+
+/// What moves a contact, as files name it.
+pub const KINDS: [&str; 4] = ["prescribed", "gripper", "body", "world"];
+
+/// Which of [`KINDS`] a contact is.
+pub fn kind(contact: &Contact) -> &'static str {
+    KINDS[contact.body.free().map_or(0, |body| match body.frame {
+        Frame::Gripper => 1,
+        Frame::Body { .. } => 2,
+        Frame::World => 3,
+    })]
+}
+
+/// The body of a contact that moves freely.
+pub fn free(contact: &mut Contact) -> &mut FreeBody {
+    contact.body.free_mut().expect("a body that moves freely")
+}
+
+/// The twist that a contact is led with.
+pub fn led(contact: &mut Contact) -> &mut [Signal; 3] {
+    match &mut contact.body {
+        Body::Prescribed { twist, .. } => twist,
+        Body::Free(body) => panic!("{body:?} moves freely"),
+    }
+}
+
 /// A body of 1 kg on a table.
-pub fn on_table(kind: Kind, patch: &Arc<Patch>, friction: Friction) -> Contact {
-    let body = Body { kind, mass: 1.0, inertia: 1.25e-3, pads: 1, offset: [0.0; 2] };
+pub fn on_table(frame: Frame, patch: &Arc<Patch>, friction: Friction) -> Contact {
+    let body = FreeBody::new(frame, 1.0, 1.25e-3).into();
     let inputs = Inputs { normal_force: Signal::constant(9.81), ..Inputs::default() };
     Contact { patch: Arc::clone(patch), model: Model::Distributed, friction, body, inputs, initial: Initial::default() }
 }
@@ -199,9 +229,9 @@ pub fn on_table(kind: Kind, patch: &Arc<Patch>, friction: Friction) -> Contact {
 pub fn in_hand(patch: &Arc<Patch>, friction: Friction, pose: [f64; 3], normal_force: Signal) -> Contact {
     let mass = 0.2;
     let inertia = mass / 12.0 * (0.15f64.powi(2) + 0.08f64.powi(2));
-    let body = Body { kind: Kind::Gripper, mass, inertia, pads: 2, offset: [0.0; 2] };
     let gravity = [Signal::constant(0.0), Signal::constant(-9.81)];
-    let inputs = Inputs { normal_force, gravity, ..Inputs::default() };
+    let body = FreeBody { gravity, ..FreeBody::new(Frame::Gripper, mass, inertia) }.into();
+    let inputs = Inputs { normal_force, ..Inputs::default() };
     let initial = Initial { pose: pose.into(), ..Initial::default() };
     Contact { patch: Arc::clone(patch), model: Model::Distributed, friction, body, inputs, initial }
 }
@@ -253,26 +283,25 @@ pub fn random_contact(seed: u64, k: u64) -> Contact {
         v_s: d.log("v_s", 2e-3, 2e-2),
         s_ba: d.between("s_ba", 0.0, 0.95),
     };
-    let kind = d.pick("kind", &[Kind::Prescribed, Kind::Gripper, Kind::Body, Kind::World]);
-    let body = if kind == Kind::Prescribed {
-        Body::prescribed()
-    } else {
-        let offset =
-            if kind == Kind::Body { [d.between("ox", -0.01, 0.01), d.between("oy", -0.01, 0.01)] } else { [0.0; 2] };
-        let (mass, pads) = (d.log("mass", 0.2, 2.0), if kind == Kind::Gripper { 2 } else { 1 });
-        Body { kind, mass, inertia: mass * d.log("inertia", 4e-4, 2e-3), pads, offset }
-    };
+    let kind = d.pick("kind", &KINDS);
     let speed = |name: &str, scale: f64| d.between(name, -scale, scale) * d.log("slow", 1e-3, 1.0);
-    let inputs = Inputs {
-        normal_force: Signal::constant(f_n),
-        wrench: [("fx", 2.0), ("fy", 2.0), ("tau", 0.02)].map(|(n, s)| Signal::constant(d.between(n, -s, s))),
-        twist: [("vx", 0.05), ("vy", 0.05), ("w", 5.0)].map(|(n, s)| Signal::constant(speed(n, s))),
-        ..Inputs::default()
+    let twist: Twist = [("vx", 0.05), ("vy", 0.05), ("w", 5.0)].map(|(n, s)| speed(n, s)).into();
+    let frame = match kind {
+        "gripper" => Frame::Gripper,
+        "world" => Frame::World,
+        _ => Frame::Body { offset: [d.between("ox", -0.01, 0.01), d.between("oy", -0.01, 0.01)] },
     };
-    let arm = if kind == Kind::Gripper { 0.02 } else { 0.5 };
+    let body = if kind == "prescribed" {
+        Body::prescribed(twist)
+    } else {
+        let mass = d.log("mass", 0.2, 2.0);
+        let wrench = [("fx", 2.0), ("fy", 2.0), ("tau", 0.02)].map(|(n, s)| Signal::constant(d.between(n, -s, s)));
+        FreeBody { wrench, twist, ..FreeBody::new(frame, mass, mass * d.log("inertia", 4e-4, 2e-3)) }.into()
+    };
+    let inputs = Inputs { normal_force: Signal::constant(f_n), ..Inputs::default() };
+    let arm = if kind == "gripper" { 0.02 } else { 0.5 };
     let initial = Initial {
         pose: [("x", arm), ("y", arm), ("theta", 3.0)].map(|(n, s)| d.between(n, -s, s)).into(),
-        twist: [("vx", 0.05), ("vy", 0.05), ("w", 5.0)].map(|(n, s)| speed(n, s)).into(),
         bristles: Bristles::Unloaded,
     };
     let mut contact = Contact { patch: Arc::new(patch), model: Model::Distributed, friction, body, inputs, initial };

@@ -3,13 +3,13 @@
 use bristle::cpu::Cpu;
 use bristle::engine::{DEFAULT_STEP, DEFAULT_TOLERANCE, Engine, LONGEST_STEP, Plan};
 
-use bristle::body::Kind;
 use bristle::friction::{Friction, Law};
 use bristle::patch::Shape;
+use bristle::planar::Pose;
 use bristle::random::Draw;
 use bristle::schedule::Signal;
 
-use crate::common::{Adaptive, Case, cases, on_table, prescribed, rollout, run, shape};
+use crate::common::{Adaptive, Case, WITH_THE_BODY, cases, free, on_table, prescribed, rollout, run, shape};
 use crate::converged::prescribed_error;
 
 /// Largest error of the positions [m] of the eight in-hand cases on the circle, and passes of the four under
@@ -46,7 +46,7 @@ fn a_smaller_tolerance_is_more_exact_and_the_default_one_cheaper_than_fixed_step
 fn a_long_rest_takes_the_longest_steps() {
     let mut case = cases("drift").into_iter().find(|c| c.name.contains("ep")).unwrap();
     // Nothing changes: no load but the weight, and the normal force that carries it.
-    case.contact.inputs.wrench = [0.0; 3].map(Signal::constant);
+    free(&mut case.contact).wrench = [0.0; 3].map(Signal::constant);
     // No falling branch, which would bound the step.
     case.contact.friction.mu_s = case.contact.friction.mu_c;
     let plan = Plan::new(1.0, 0.05, 0.1).unwrap().with_tolerance(1e-6).unwrap();
@@ -111,17 +111,18 @@ fn hostile_contacts_follow_their_path_of_tiny_steps() {
                 mu_s: 1.3,
                 ..Friction::default()
             };
-            let mut contact = on_table(Kind::Body, &shape(3, 0.02, Shape::Square), friction);
-            contact.body.mass = 1e-3 * 100f64.powf(light);
-            contact.body.inertia = contact.body.mass * 1e-4;
+            let mut contact = on_table(WITH_THE_BODY, &shape(3, 0.02, Shape::Square), friction);
             contact.inputs.normal_force = Signal::constant(1.0);
-            contact.inputs.wrench[0] = Signal::sines(1.0 + push, vec![]);
-            contact.inputs.wrench[2] = Signal::constant(2e-3 * push);
+            let body = free(&mut contact);
+            body.mass = 1e-3 * 100f64.powf(light);
+            body.inertia = body.mass * 1e-4;
+            body.wrench[0] = Signal::sines(1.0 + push, vec![]);
+            body.wrench[2] = Signal::constant(2e-3 * push);
             let run = |plan: &Plan| Cpu::new().rollout(std::slice::from_ref(&contact), plan, &|_| true).unwrap();
             let tiny = run(&Plan::new(0.05, 1e-6, 5e-3).unwrap());
             let chosen = run(&Plan::new(0.05, LONGEST_STEP, 5e-3).unwrap().with_tolerance(DEFAULT_TOLERANCE).unwrap());
-            let path = tiny.pose.iter().map(|q| q[0].hypot(q[1])).fold(1e-6, f64::max);
-            let apart = |(a, b): (&[f64; 3], &[f64; 3])| (a[0] - b[0]).hypot(a[1] - b[1]);
+            let path = tiny.pose.iter().map(|q| q.x.hypot(q.y)).fold(1e-6, f64::max);
+            let apart = |(a, b): (&Pose, &Pose)| (a.x - b.x).hypot(a.y - b.y);
             chosen.pose.iter().zip(&tiny.pose).map(apart).fold(0.0, f64::max) / path
         })
         .collect();

@@ -1,6 +1,6 @@
 //! Cases with a solution on paper.
 
-use bristle::body::{Body, Kind};
+use bristle::body::Frame;
 use bristle::cpu::Cpu;
 use bristle::engine::{Engine, Plan};
 use bristle::friction::{Friction, Law};
@@ -9,7 +9,9 @@ use bristle::scenario::Scenario;
 use bristle::schedule::Signal;
 
 use crate::Limits;
-use crate::common::{assert_below, assert_close, dry, in_hand, of, on_table, prescribed, rollout, series, shape};
+use crate::common::{
+    WITH_THE_BODY, assert_below, assert_close, dry, free, in_hand, of, on_table, prescribed, rollout, series, shape,
+};
 
 const LAWS: [Law; 2] = [Law::LuGre, Law::ElastoPlastic];
 
@@ -34,12 +36,11 @@ pub fn pure_sliding_takes_mu_times_the_normal_force(engine: &dyn Engine, limits:
     }
     let plan = Plan::new(0.05, 2e-4, 0.05).unwrap();
     let out = rollout(engine, &contacts, &plan);
-    let [cx, cy] = patch.cop();
     for (k, (force, limit)) in wanted.into_iter().enumerate() {
-        let [fx, fy, tau] = of(&out.wrench, k, 2)[1];
-        let found = [fx / -angle.cos() / force, fy / -angle.sin() / force];
+        let wrench = of(&out.wrench, k, 2)[1];
+        let found = [wrench.fx / -angle.cos() / force, wrench.fy / -angle.sin() / force];
         assert_close(&format!("contact {k}: force over the wanted one"), &found, &[1.0, 1.0], limit);
-        let about_cop = (tau - (cx * fy - cy * fx)) / (force * patch.radius());
+        let about_cop = wrench.about(patch.cop()).tau / (force * patch.radius());
         assert_close(&format!("contact {k}: torque about the centre of pressure"), &[about_cop], &[0.0], limit);
     }
 }
@@ -54,7 +55,7 @@ pub fn spinning_disc_takes_two_thirds_of_mu_f_n_r(engine: &dyn Engine, _: &Limit
         .collect();
     let out = rollout(engine, &contacts, &Plan::new(0.01, 2e-4, 0.01).unwrap());
     let wanted = -2.0 / 3.0 * mu * f_n * radius;
-    let error = |k: usize| (of(&out.wrench, k, 2)[1][2] / wanted - 1.0).abs();
+    let error = |k: usize| (of(&out.wrench, k, 2)[1].tau / wanted - 1.0).abs();
     for law in 0..2 {
         let errors = [0, 1, 2, 3].map(|n| error(2 * n + law));
         let order = (errors[0] / errors[3]).log2() / 3.0;
@@ -66,19 +67,18 @@ pub fn stick_oscillates_at_the_bristles_frequency_with_second_order(engine: &dyn
     // Without damping a sticking patch is a spring: x = v0/omega sin(omega t), omega^2 = sigma0 f_N n_s / m.
     let spring = Friction { sigma0: 1e4, sigma1: 0.0, ..dry(Law::ElastoPlastic, 1.0) };
     let patch = shape(5, 0.02, Shape::Square);
-    let mut one_pad = on_table(Kind::World, &patch, spring);
+    let mut one_pad = on_table(Frame::World, &patch, spring);
     one_pad.inputs.normal_force = Signal::constant(1.0);
     let mut two_pads = in_hand(&patch, spring, [0.0; 3], Signal::constant(0.5));
-    two_pads.inputs.gravity = [Signal::constant(0.0), Signal::constant(0.0)];
+    free(&mut two_pads).gravity = [Signal::constant(0.0), Signal::constant(0.0)];
     let mut contacts = [one_pad, two_pads];
     let speed = 4e-3;
-    let omega = contacts.clone().map(|c| {
-        let pads = f64::from(c.body.pads);
-        (c.friction.sigma0 * c.inputs.normal_force.value(0.0) * pads / c.body.mass).sqrt()
+    let omega = contacts.each_mut().map(|c| {
+        let stiffness = c.friction.sigma0 * c.inputs.normal_force.value(0.0);
+        let body = free(c);
+        body.twist.vx = speed;
+        (stiffness * f64::from(body.pads) / body.mass).sqrt()
     });
-    for c in &mut contacts {
-        c.initial.twist.vx = speed;
-    }
     let runs = [4e-4, 2e-4].map(|h| rollout(engine, &contacts, &Plan::new(0.1, h, 2e-3).unwrap()));
     for (k, omega) in omega.into_iter().enumerate() {
         let n = runs[0].frames();
@@ -103,23 +103,24 @@ pub fn a_body_set_in_motion_loses_the_speed_that_bends_its_bristles(engine: &dyn
         .flat_map(|law| [1e5, 1e6].map(|sigma0| (law, sigma0)))
         .map(|(law, sigma0)| {
             let friction = Friction { sigma0, sigma1: 3e-3 * sigma0, ..dry(law, 0.3) };
-            let mut contact = on_table(Kind::World, &patch, friction);
-            contact.initial.twist = [0.5, 0.1, 4.0].into();
+            let mut contact = on_table(Frame::World, &patch, friction);
+            free(&mut contact).twist = [0.5, 0.1, 4.0].into();
             contact
         })
         .collect();
     // A turn about a distant centre of mass moves the patch, too.
     let mut on_a_lever = contacts[2].clone();
-    on_a_lever.initial.twist = [0.0, 0.0, 5.0].into();
-    on_a_lever.body = Body { kind: Kind::Body, offset: [0.06, -0.08], inertia: 5e-3, ..on_a_lever.body };
+    let body = free(&mut on_a_lever);
+    body.twist = [0.0, 0.0, 5.0].into();
+    (body.frame, body.inertia) = (Frame::Body { offset: [0.06, -0.08] }, 5e-3);
     contacts.push(on_a_lever.clone());
-    on_a_lever.body.kind = Kind::Gripper;
+    free(&mut on_a_lever).frame = Frame::Gripper;
     on_a_lever.initial.pose = [0.1, 0.0, 0.0].into();
     contacts.push(on_a_lever);
     let end = |engine: &dyn Engine, step: f64| rollout(engine, &contacts, &Plan::new(0.05, step, 0.05).unwrap()).pose;
     let (found, wanted) = (end(engine, 2e-4), end(&Cpu::new(), 2e-6));
     for k in 0..contacts.len() {
-        let [a, b] = [found[2 * k + 1], wanted[2 * k + 1]];
+        let [a, b] = [found[2 * k + 1], wanted[2 * k + 1]].map(bristle::Pose::to_array);
         assert_close(&format!("contact {k}: x, y"), &a[..2], &b[..2], 2e-7);
         assert_close(&format!("contact {k}: theta"), &a[2..], &b[2..], 2e-6);
     }
@@ -130,9 +131,9 @@ pub fn sliding_body_stops_where_its_energy_is_spent(engine: &dyn Engine, limits:
     let patch = shape(7, 0.02, Shape::Square);
     let mut contacts = Vec::new();
     for law in LAWS {
-        for kind in [Kind::World, Kind::Body] {
-            let mut contact = on_table(kind, &patch, dry(law, mu));
-            contact.initial.twist = [speed * angle.cos(), speed * angle.sin(), 0.0].into();
+        for frame in [Frame::World, WITH_THE_BODY] {
+            let mut contact = on_table(frame, &patch, dry(law, mu));
+            free(&mut contact).twist = [speed * angle.cos(), speed * angle.sin(), 0.0].into();
             contact.initial.pose.theta = 1.1;
             contacts.push(contact);
         }
@@ -145,10 +146,10 @@ pub fn sliding_body_stops_where_its_energy_is_spent(engine: &dyn Engine, limits:
     // They bend before they slide, and spring back.
     let bend = 2.0 * mu / sigma0;
     for k in 0..contacts.len() {
-        let last = *of(&out.pose, k, out.frames()).last().unwrap();
+        let last = of(&out.pose, k, out.frames()).last().unwrap().to_array();
         let wanted = [distance * angle.cos(), distance * angle.sin(), 1.1];
         assert_close(&format!("contact {k}: pose at rest"), &last, &wanted, bend + limits.steady * distance);
-        let twist = *of(&out.twist, k, out.frames()).last().unwrap();
+        let twist = of(&out.twist, k, out.frames()).last().unwrap().to_array();
         assert_close(&format!("contact {k}: twist at rest"), &twist, &[0.0; 3], 1e-6);
     }
 }
@@ -174,19 +175,21 @@ pub fn tilted_table_holds_below_the_friction_angle_and_lets_go_above(engine: &dy
     let contacts = cases.clone().map(|(contact, _)| contact);
     let out = rollout(engine, &contacts, &Plan::new(0.2, 2e-4, 0.1).unwrap());
     for (k, (_, acceleration)) in cases.iter().enumerate() {
-        let (poses, twists) = (of(&out.pose, k, 3), of(&out.twist, k, 3));
+        let pose = |c: usize| series(&out.pose, k, 3, c);
+        let twist = |c: usize| series(&out.twist, k, 3, c);
         let slip = of(&out.slip, k, 3)[2];
-        assert_below("turn", poses[2][2].abs(), 1e-6);
+        assert_below("turn", pose(2)[2].abs(), 1e-6);
         if *acceleration < 0.0 {
-            let way = poses[2][0].hypot(poses[2][1]);
+            let way = pose(0)[2].hypot(pose(1)[2]);
             assert_below(&format!("contact {k}: way of a body that sticks"), way, mu / 1e6);
             assert_eq!(slip, 0.0, "contact {k} sticks");
             continue;
         }
         // From 0.1 s on it slides, and speeds up evenly.
         for (c, along) in [direction.cos(), direction.sin()].into_iter().enumerate() {
-            let gained = twists[2][c] - twists[1][c];
-            let way = poses[2][c] - poses[1][c] - 0.1 * twists[1][c];
+            let (q, u) = (pose(c), twist(c));
+            let gained = u[2] - u[1];
+            let way = q[2] - q[1] - 0.1 * u[1];
             let wanted = [0.1 * acceleration * along, 0.005 * acceleration * along];
             assert_close(&format!("contact {k}: speed and way"), &[gained, way], &wanted, limits.steady);
         }

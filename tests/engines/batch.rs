@@ -1,6 +1,5 @@
 //! A contact's result is its own, whatever it is simulated with.
 
-use bristle::body::{Body, Kind};
 use bristle::contact::{Contact, Form, Model};
 use bristle::engine::{Engine, Plan, Reason, Trajectories};
 use bristle::friction::{Friction, Law};
@@ -8,7 +7,10 @@ use bristle::patch::Shape;
 use bristle::schedule::Signal;
 
 use crate::Limits;
-use crate::common::{bits, dry, in_hand, of, on_table, plan, prescribed, random_contact, rollout, shape};
+use crate::common::{
+    KINDS, WITH_THE_BODY, bits, dry, flat, free, in_hand, kind, led, on_table, plan, prescribed, random_contact,
+    rollout, shape,
+};
 
 #[track_caller]
 fn assert_same(what: &str, a: (&Trajectories, usize), b: (&Trajectories, usize)) {
@@ -21,8 +23,8 @@ fn assert_same(what: &str, a: (&Trajectories, usize), b: (&Trajectories, usize))
 
 pub fn results_do_not_depend_on_neighbours_order_or_threads(engine: &dyn Engine, _: &Limits) {
     let mixed: Vec<Contact> = (0..20).map(|k| random_contact(3, k)).collect();
-    for kind in [Kind::Prescribed, Kind::Gripper, Kind::Body, Kind::World] {
-        assert!(mixed.iter().any(|c| c.body.kind == kind), "{kind:?} is in the batch");
+    for wanted in KINDS {
+        assert!(mixed.iter().any(|c| kind(c) == wanted), "{wanted} is in the batch");
     }
     let grids = mixed.iter().map(|c| c.patch.grid().nx).collect::<std::collections::BTreeSet<_>>();
     let gammas = mixed.iter().map(|c| c.friction.gamma.to_bits()).collect::<std::collections::BTreeSet<_>>();
@@ -30,7 +32,7 @@ pub fn results_do_not_depend_on_neighbours_order_or_threads(engine: &dyn Engine,
 
     let plan = plan(0.03, 2e-4, 0.01);
     let whole = rollout(engine, &mixed, &plan);
-    assert!(whole.pose.as_flattened().iter().all(|v| v.is_finite()));
+    assert!(flat(&whole.pose).iter().all(|v| v.is_finite()));
     for (k, contact) in mixed.iter().enumerate().step_by(3) {
         let alone = rollout(engine, std::slice::from_ref(contact), &plan);
         assert_same(&format!("contact {k} alone"), (&alone, 0), (&whole, k));
@@ -60,14 +62,16 @@ pub fn a_contact_that_takes_too_many_steps_is_stopped_and_its_neighbours_are_unc
     let friction = dry(Law::ElastoPlastic, 0.5);
     let mut contacts = Vec::new();
     for (n, model) in [(9, None), (5, None), (5, Some(Model::Ellipsoid(Form::Consistent)))] {
-        let mut plain = on_table(Kind::Body, &shape(n, 0.02, Shape::Disc), friction);
+        let mut plain = on_table(WITH_THE_BODY, &shape(n, 0.02, Shape::Disc), friction);
         plain.model = model.unwrap_or(plain.model);
-        plain.inputs.wrench[0] = Signal::constant(2.0 * plain.body.mass * 9.81);
+        let body = free(&mut plain);
+        body.wrench[0] = Signal::constant(2.0 * body.mass * 9.81);
         let mut light = plain.clone();
-        light.body = Body { mass: 1e-3, inertia: 1e-7, ..light.body };
         light.friction = Friction { mu_s: 1.5, v_s: 1e-4, ..friction };
         light.inputs.normal_force = Signal::constant(10.0);
-        light.inputs.wrench[0] = Signal::linear(&[(0.0, 0.0), (0.01, 30.0)]).unwrap();
+        let body = free(&mut light);
+        (body.mass, body.inertia) = (1e-3, 1e-7);
+        body.wrench[0] = Signal::linear(&[(0.0, 0.0), (0.01, 30.0)]).unwrap();
         contacts.extend([plain, light]);
     }
     let plan = Plan { most_steps: Some(1000), ..plan(0.02, 2e-4, 0.01) };
@@ -86,7 +90,7 @@ pub fn a_contact_that_takes_too_many_steps_is_stopped_and_its_neighbours_are_unc
             "contact {k}: {status:?}"
         );
         assert_eq!(status.word() & 11, 8, "contact {k}");
-        assert!(of(&out.pose, k, 3)[2].iter().all(|v| v.is_nan()), "contact {k}");
+        assert!(flat(&out.pose[3 * k + 2..][..1]).iter().all(|v| v.is_nan()), "contact {k}");
         // The default is generous.
         assert!(free.status[k].failure.is_none() && free.status[k].steps > 1000, "contact {k}: {:?}", free.status[k]);
     }
@@ -97,15 +101,15 @@ pub fn failed_contact_is_marked_and_its_neighbours_are_unchanged(engine: &dyn En
     let friction = dry(Law::ElastoPlastic, 0.5);
     let at = 0.013;
     let huge = Signal::steps(&[(0.0, 0.1), (at, 1e300)]).unwrap();
-    let mut pushed = on_table(Kind::Body, &patch, friction);
-    pushed.inputs.wrench[0] = huge.clone();
-    let mut led = prescribed(&patch, friction, [0.0; 3], 1.0);
-    led.inputs.twist[1] = huge;
+    let mut pushed = on_table(WITH_THE_BODY, &patch, friction);
+    free(&mut pushed).wrench[0] = huge.clone();
+    let mut carried = prescribed(&patch, friction, [0.0; 3], 1.0);
+    led(&mut carried)[1] = huge;
     let neighbour = |y: f64| in_hand(&patch, friction, [0.002, y, 0.0], Signal::constant(1.7));
     let good = [neighbour(0.0), neighbour(1e-3), neighbour(-1e-3)];
     let [a, b, c] = good.clone();
     let plan = plan(0.04, 2e-4, 0.01);
-    let with = rollout(engine, &[a, pushed, b, led, c], &plan);
+    let with = rollout(engine, &[a, pushed, b, carried, c], &plan);
     let without = rollout(engine, &good, &plan);
     for (k, place) in [0, 2, 4].into_iter().enumerate() {
         assert_same(&format!("neighbour {k}"), (&with, place), (&without, k));
@@ -119,8 +123,10 @@ pub fn failed_contact_is_marked_and_its_neighbours_are_unchanged(engine: &dyn En
         // Its steps before the load comes, and at most those to the next sample.
         assert!((64..102).contains(&step), "contact {k} failed at step {step}");
         for (i, t) in with.time.iter().enumerate() {
-            let numbers = [of(&with.pose, k, n)[i], of(&with.twist, k, n)[i], of(&with.wrench, k, n)[i]];
-            let others = [of(&with.normal_force, k, n)[i], of(&with.slip, k, n)[i]];
+            let at_i = k * n + i;
+            let (q, u, w) = (with.pose[at_i], with.twist[at_i], with.wrench[at_i]);
+            let numbers = [q.to_array(), u.to_array(), w.to_array()];
+            let others = [with.normal_force[at_i], with.slip[at_i]];
             let all = numbers.as_flattened().iter().chain(&others);
             if *t < at {
                 assert!(all.clone().all(|v| v.is_finite()), "contact {k}, sample {i} comes before: {numbers:?}");

@@ -2,17 +2,20 @@
 
 use std::sync::Arc;
 
-use bristle::body::Kind;
+use bristle::body::Frame;
 use bristle::contact::Contact;
 use bristle::cpu::Cpu;
 use bristle::engine::{Engine, Plan};
 use bristle::friction::{Friction, Law};
 use bristle::patch::{Grid, Patch, Shape};
+use bristle::planar::Wrench;
 use bristle::random::Draw;
 use bristle::schedule::{Signal, Sine};
 
 use crate::Limits;
-use crate::common::{Dice, assert_close, dry, in_hand, of, on_table, plan, prescribed, rollout, series, shape};
+use crate::common::{
+    Dice, WITH_THE_BODY, assert_close, dry, free, in_hand, led, of, on_table, plan, prescribed, rollout, series, shape,
+};
 
 pub fn steady_sliding_gives_the_sum_over_the_cells_and_takes_power(engine: &dyn Engine, limits: &Limits) {
     let mut contacts = Vec::new();
@@ -34,23 +37,26 @@ pub fn steady_sliding_gives_the_sum_over_the_cells_and_takes_power(engine: &dyn 
     }
     let out = rollout(engine, &contacts, &Plan::new(0.02, 2e-4, 0.02).unwrap());
     for (k, c) in contacts.iter().enumerate() {
-        let [vx, vy, w] = of(&out.twist, k, 2)[1];
+        let twist = of(&out.twist, k, 2)[1];
         let f_n = c.inputs.normal_force.value(0.0);
-        let mut wanted = [0.0; 3];
+        let mut wanted = Wrench::default();
         for cell in c.patch.cells() {
-            let (x, y) = (vx - w * cell.y, vy + w * cell.x);
+            let [x, y] = twist.velocity([cell.x, cell.y]);
             let (s, f) = (x.hypot(y), c.friction);
             let g = f.mu_c + (f.mu_s - f.mu_c) * (-(s / f.v_s).powf(f.gamma)).exp();
             let (fx, fy) = (-f_n * cell.w * (g / s + f.sigma2) * x, -f_n * cell.w * (g / s + f.sigma2) * y);
-            wanted[0] += fx;
-            wanted[1] += fy;
-            wanted[2] += cell.x * fy - cell.y * fx;
+            wanted = wanted + Wrench::new(fx, fy, cell.x * fy - cell.y * fx);
         }
         let found = of(&out.wrench, k, 2)[1];
-        let scale = wanted[0].hypot(wanted[1]);
-        assert_close(&format!("contact {k}: force"), &found[..2], &wanted[..2], limits.steady * scale);
-        assert_close(&format!("contact {k}: torque"), &found[2..], &wanted[2..], limits.steady * scale * 0.01);
-        let power = found[0] * vx + found[1] * vy + found[2] * w;
+        let scale = wanted.fx.hypot(wanted.fy);
+        assert_close(
+            &format!("contact {k}: force"),
+            &[found.fx, found.fy],
+            &[wanted.fx, wanted.fy],
+            limits.steady * scale,
+        );
+        assert_close(&format!("contact {k}: torque"), &[found.tau], &[wanted.tau], limits.steady * scale * 0.01);
+        let power = found.power(twist);
         assert!(power < 0.0, "contact {k}: friction gives {power} W to its body");
     }
 }
@@ -69,7 +75,7 @@ pub fn mirrored_and_turned_contacts_move_in_mirrored_and_turned_ways(engine: &dy
     let grip = Signal::steps(&[(0.0, 2.0), (0.1, 0.8), (0.2, 2.0)]).unwrap();
     let held = |patch: &Arc<Patch>, pose: [f64; 3], [gx, gy]: [f64; 2]| {
         let mut c = in_hand(patch, friction, pose, grip.clone());
-        c.inputs.gravity = [Signal::constant(gx), Signal::constant(gy)];
+        free(&mut c).gravity = [Signal::constant(gx), Signal::constant(gy)];
         c
     };
     let plain = held(&lopsided(9, 9, |x, y| [x, y]), [0.004, -0.001, 0.0], [2.0, -9.0]);
@@ -79,11 +85,10 @@ pub fn mirrored_and_turned_contacts_move_in_mirrored_and_turned_ways(engine: &dy
 
     // On a table any turn of body and load together is a symmetry.
     let pushed = |turn: f64| {
-        let mut c = on_table(Kind::Body, &lopsided(8, 5, |x, y| [x, y]), friction);
+        let mut c = on_table(Frame::Body { offset: [0.003, 0.001] }, &lopsided(8, 5, |x, y| [x, y]), friction);
         let along = |fx: f64, fy: f64| [turn.cos() * fx - turn.sin() * fy, turn.sin() * fx + turn.cos() * fy];
         let [fx, fy] = along(11.0, 6.0);
-        c.inputs.wrench = [fx, fy, 0.01].map(|f| Signal::steps(&[(0.0, f), (0.2, 0.0)]).unwrap());
-        c.body.offset = [0.003, 0.001];
+        free(&mut c).wrench = [fx, fy, 0.01].map(|f| Signal::steps(&[(0.0, f), (0.2, 0.0)]).unwrap());
         c.initial.pose.theta = turn;
         c
     };
@@ -94,7 +99,7 @@ pub fn mirrored_and_turned_contacts_move_in_mirrored_and_turned_ways(engine: &dy
     let of = |k: usize, c: usize| series(&out.pose, k, n, c);
     let moved = |k: usize| {
         let (first, last) = (out.pose[k * n], out.pose[k * n + n - 1]);
-        (last[0] - first[0]).hypot(last[1] - first[1]).max(0.02 * (last[2] - first[2]).abs())
+        (last.x - first.x).hypot(last.y - first.y).max(0.02 * (last.theta - first.theta).abs())
     };
     for k in 0..5 {
         assert!(moved(k) > 1e-3, "contact {k} moves: {}", moved(k));
@@ -127,24 +132,22 @@ pub fn closed_loop_in_stick_gives_its_energy_back(engine: &dyn Engine, limits: &
     let (side, unit, arm) = (0.01, 1e-6, 0.01);
     let mut contact = prescribed(&patch, spring, [0.0; 3], 4.0);
     let speed = |i: usize, c: usize| (corners[i + 1][c] - corners[i][c]) * unit / side / if c == 2 { arm } else { 1.0 };
-    contact.inputs.twist = [0, 1, 2].map(|c| {
+    *led(&mut contact) = [0, 1, 2].map(|c| {
         let points: Vec<(f64, f64)> = (0..5).map(|i| (i as f64 * side, speed(i, c))).collect();
         Signal::steps(&points).unwrap()
     });
     let out = rollout(engine, &[contact], &Plan::new(5.0 * side, 2e-4, side).unwrap());
     assert_eq!(out.slip, [0.0; 6], "it sticks");
     // In stick the wrench changes evenly along a side: the mean of its ends times the way is the work.
-    let [cx, cy] = patch.cop();
     let work = |i: usize| {
-        let about_cop = |[fx, fy, tau]: [f64; 3]| [fx, fy, tau - (cx * fy - cy * fx)];
-        let (a, b) = (about_cop(out.wrench[i]), about_cop(out.wrench[i + 1]));
+        let [a, b] = [out.wrench[i], out.wrench[i + 1]].map(|wrench| wrench.about(patch.cop()).to_array());
         (0..3).map(|c| 0.5 * (a[c] + b[c]) * speed(i, c) * side).sum::<f64>()
     };
     let works: Vec<f64> = (0..5).map(work).collect();
     let (net, turnover) = (works.iter().sum::<f64>(), works.iter().map(|w| w.abs()).sum::<f64>());
     assert!(turnover > 4.0 * 0.3 * unit, "the path takes work: {turnover}");
     assert_close("net work over the loop, relative", &[net / turnover], &[0.0], limits.energy);
-    assert_close("force left at the end", &out.wrench[5], &[0.0; 3], 4.0 * limits.energy);
+    assert_close("force left at the end", &out.wrench[5].to_array(), &[0.0; 3], 4.0 * limits.energy);
 }
 
 pub fn a_stuck_patch_feels_its_way_across_jumps_of_its_twist(engine: &dyn Engine, limits: &Limits) {
@@ -158,7 +161,7 @@ pub fn a_stuck_patch_feels_its_way_across_jumps_of_its_twist(engine: &dyn Engine
     let (f_n, n) = (4.0, [3, 12]);
     let contacts = n.map(|n| {
         let mut contact = prescribed(&shape(n, 0.02, Shape::Square), spring, [0.0; 3], f_n);
-        contact.inputs.twist[0] = Signal::steps(&jumps).unwrap();
+        led(&mut contact)[0] = Signal::steps(&jumps).unwrap();
         contact
     });
     let out = rollout(engine, &contacts, &Plan::new(0.02, 2e-4, 5e-3).unwrap());
@@ -183,10 +186,10 @@ fn resting_grids_move_as_their_cells_do() {
         .into_iter()
         .map(|share| {
             let friction = Friction { mu_c: 0.6, mu_s: 0.8, ..Friction::default() };
-            let mut contact = on_table(Kind::Body, &shape(15, 0.02, Shape::Disc), friction);
+            let mut contact = on_table(WITH_THE_BODY, &shape(15, 0.02, Shape::Disc), friction);
             // Up to a share of what holds; the largest slips and comes to rest again.
             contact.inputs.normal_force = Signal::constant(5.0);
-            contact.inputs.wrench = [ramp(0.6 * 5.0 * share), Signal::constant(0.2), ramp(2e-3 * share)];
+            free(&mut contact).wrench = [ramp(0.6 * 5.0 * share), Signal::constant(0.2), ramp(2e-3 * share)];
             contact
         })
         .collect();

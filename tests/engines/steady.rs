@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use bristle::body::Kind;
-use bristle::contact::{Bristles, Contact, Form, Model, TwistPoint};
+use bristle::body::{Body, Frame, TwistPoint};
+use bristle::contact::{Bristles, Contact, Form, Model};
 use bristle::engine::{Engine, Plan};
 use bristle::friction::{Friction, Law};
 use bristle::limit_surface::{Rule, Table};
 use bristle::patch::{Exponent, Grid, Hertz, Patch, Shape};
+use bristle::planar::Wrench;
 use bristle::schedule::Signal;
 
 use crate::Limits;
-use crate::common::{assert_close, dry, of, on_table, prescribed, rollout, shape};
+use crate::common::{WITH_THE_BODY, assert_close, dry, free, kind, of, on_table, prescribed, rollout, shape};
 
 const LAWS: [Law; 2] = [Law::LuGre, Law::ElastoPlastic];
 
@@ -47,7 +48,9 @@ pub fn a_constant_twist_has_its_steady_wrench_from_the_start(engine: &dyn Engine
                 let mut contact = Contact { model, ..prescribed(patch, friction, twist, normal_force) };
                 contact.initial.bristles = Bristles::Steady;
                 if at % 2 == 0 {
-                    contact.inputs.twist_at = TwistPoint::Origin;
+                    if let Body::Prescribed { at, .. } = &mut contact.body {
+                        *at = TwistPoint::Origin;
+                    }
                     contact.inputs.mu_c = Some(Signal::constant(0.6));
                 }
                 steady.push(contact);
@@ -62,7 +65,7 @@ pub fn a_constant_twist_has_its_steady_wrench_from_the_start(engine: &dyn Engine
     for (k, contact) in steady.1.iter().enumerate() {
         let [own, other] = [&steady.0, &unloaded.0].map(|out| of(&out.wrench, k, out.frames()));
         let what = format!("contact {k}, {:?}, {:?}", contact.model, contact.friction.law);
-        let over = |wrench: &[f64; 3]| [0, 1, 2].map(|c| wrench[c] / scale[c]);
+        let over = |wrench: &Wrench| [0, 1, 2].map(|c| wrench.to_array()[c] / scale[c]);
         for wrench in own {
             assert_close(&what, &over(wrench), &over(&own[5]), limits.steady + held);
         }
@@ -80,12 +83,12 @@ pub fn a_body_that_has_been_sliding_slows_by_mu_g(engine: &dyn Engine, limits: &
     let patch = shape(9, 0.02, Shape::Circle);
     let mut contacts = Vec::new();
     for law in LAWS {
-        for kind in [Kind::World, Kind::Body] {
+        for frame in [Frame::World, WITH_THE_BODY] {
             for model in models(&patch) {
-                let mut contact = Contact { model, ..on_table(kind, &patch, dry(law, mu)) };
+                let mut contact = Contact { model, ..on_table(frame, &patch, dry(law, mu)) };
                 // Half a turn of the body turns the patch, too; along a node of the table.
                 contact.initial.pose.theta = std::f64::consts::PI;
-                contact.initial.twist.vx = speed;
+                free(&mut contact).twist.vx = speed;
                 contact.initial.bristles = Bristles::Steady;
                 contacts.push(contact);
             }
@@ -94,11 +97,11 @@ pub fn a_body_that_has_been_sliding_slows_by_mu_g(engine: &dyn Engine, limits: &
     let out = rollout(engine, &contacts, &Plan::new(duration, 2e-4, 0.01).unwrap());
     let held = 4.0 * limits.last_place * contacts[0].friction.sigma1 * speed / mu;
     for (k, contact) in contacts.iter().enumerate() {
-        let what = format!("contact {k}, {:?}, {:?}, {:?}", contact.model, contact.friction.law, contact.body.kind);
+        let what = format!("contact {k}, {:?}, {:?}, {}", contact.model, contact.friction.law, kind(contact));
         for (frame, t) in out.time.iter().enumerate() {
             let at = k * out.frames() + frame;
             let x = speed * t - 0.5 * mu * 9.81 * t * t;
-            let found = [out.pose[at][0] / 2e-3, out.twist[at][0] / speed, out.wrench[at][0].abs() / (mu * 9.81)];
+            let found = [out.pose[at].x / 2e-3, out.twist[at].vx / speed, out.wrench[at].fx.abs() / (mu * 9.81)];
             let wanted = [x / 2e-3, 1.0 - mu * 9.81 * t / speed, 1.0];
             assert_close(&format!("{what} at {t} s"), &found, &wanted, limits.steady + held);
         }
@@ -124,8 +127,7 @@ pub fn a_spin_has_no_force(engine: &dyn Engine, limits: &Limits) {
     let out = rollout(engine, &contacts, &Plan::new(0.01, 2e-4, 0.005).unwrap());
     for k in 0..contacts.len() {
         for w in of(&out.wrench, k, out.frames()) {
-            assert!(w[0].hypot(w[1]) < 10.0 * limits.steady, "contact {k}: force {:?}", &w[..2]);
-            assert!(w[2] < -1e-3, "contact {k}: torque {}", w[2]);
+            assert!(w.fx.hypot(w.fy) < 10.0 * limits.steady && w.tau < -1e-3, "contact {k}: {w:?}");
         }
     }
 }

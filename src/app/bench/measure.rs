@@ -33,9 +33,10 @@ pub(super) struct Found {
     pub passes: u64,
     /// Contacts that became non-finite.
     pub failed: usize,
-    /// Samples of contact 0: times [s] and poses [m, m, rad].
+    /// What other engines are compared with: sample times [s] and poses [m, m, rad] of contact 0, or the
+    /// nodes of a table.
     pub time: Vec<f64>,
-    pub poses: Vec<[f64; 3]>,
+    pub samples: Vec<[f64; 3]>,
     /// First rollout, of one contact over the shortest time: what an engine does once [s].
     pub first_s: f64,
     /// Time that measuring took, without the first rollout [s].
@@ -99,7 +100,7 @@ fn once(subject: &Subject, contacts: &[Contact], plan: &Plan) -> Result<Found, E
         steps: out.status.iter().map(|s| s.steps).sum(),
         passes: out.status.iter().map(|s| s.passes).sum(),
         failed: out.status.iter().filter(|s| s.failure.is_some()).count(),
-        poses: out.pose[..out.frames()].to_vec(),
+        samples: out.pose[..out.frames()].iter().map(|q| q.to_array()).collect(),
         time: out.time,
         host_bytes: process::peak_above(before),
         device_bytes: (device[0] > 0).then_some(device),

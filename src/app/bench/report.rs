@@ -9,6 +9,7 @@ use crate::app::terminal::{columns, wrap};
 use crate::cpu::processor;
 use crate::friction::Law;
 use crate::number::simd::Simd;
+use crate::planar::Pose;
 
 /// A measurement of this machine.
 #[derive(Clone, Debug, Serialize)]
@@ -155,7 +156,8 @@ impl Row {
         let name = law.name();
         // The converged path is that of a bristle in each of 21 x 21 cells.
         let known = work == "step" && n == 21;
-        let error = if known { work::converged_error(law, &found.time, &found.poses) } else { None };
+        let poses = || found.samples.iter().map(|q| Pose::from(*q)).collect::<Vec<_>>();
+        let error = if known { work::converged_error(law, &found.time, &poses()) } else { None };
         let simulated = found.simulated_s;
         let row = Self::of(work, name, subject, n, cells, found);
         Self {
@@ -211,7 +213,7 @@ impl Row {
             device_bytes: found.device_bytes.map(|b| b[0]),
             device_reserved_bytes: found.device_bytes.map(|b| b[1]),
             measured_s: found.measured_s,
-            samples: (found.time, found.poses),
+            samples: (found.time, found.samples),
             adapter: (info.adapter, info.driver),
         }
     }

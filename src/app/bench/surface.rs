@@ -65,7 +65,7 @@ pub(super) fn measure(
         steps: maps as u64,
         passes: maps as u64,
         time: (0..nodes.len()).map(|i| i as f64).collect(),
-        poses: nodes,
+        samples: nodes,
         first_s: opened_s + first_s,
         measured_s: start.elapsed().as_secs_f64(),
         host_bytes: process::peak_above(before),

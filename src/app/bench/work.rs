@@ -3,7 +3,7 @@
 use std::f64::consts::{PI, TAU};
 use std::sync::Arc;
 
-use crate::body::{Body, Kind};
+use crate::body::{Frame, FreeBody};
 use crate::contact::{Contact, Form, Initial, Inputs, Model};
 use crate::error::EngineError;
 use crate::friction::{Friction, Law};
@@ -40,12 +40,12 @@ pub fn in_hand(n: usize, law: Law, contacts: usize) -> Result<Vec<Contact>, Engi
             patch: Arc::clone(&patch),
             model: Model::Distributed,
             friction: Friction { law, ..Friction::default() },
-            body: Body { kind: Kind::Gripper, mass, inertia, pads: 2, offset: [0.0; 2] },
-            inputs: Inputs {
-                normal_force: grip.held(RECORD_EVERY).expect("a valid period"),
+            body: FreeBody {
                 gravity: [Signal::constant(0.0), Signal::constant(-9.81)],
-                ..Inputs::default()
-            },
+                ..FreeBody::new(Frame::Gripper, mass, inertia)
+            }
+            .into(),
+            inputs: Inputs { normal_force: grip.held(RECORD_EVERY).expect("a valid period"), ..Inputs::default() },
             initial: Initial { pose: Pose::new(0.002, 0.0, 0.0), ..Initial::default() },
         }
     };
@@ -77,22 +77,22 @@ pub fn random_maps(n: usize, maps: usize) -> Result<Vec<Patch>, EngineError> {
     Ok((0..maps).map(map).collect())
 }
 
-/// Poses `(t, [x, y, theta])` [s; m, m, rad] of contact 0 of [`in_hand`] at 21 x 21 cells that an independent
+/// Times [s] and poses [m, m, rad] of contact 0 of [`in_hand`] at 21 x 21 cells that an independent
 /// program converged to 2e-12 m; none of other laws than LuGre and Elasto-Plastic.
 #[must_use]
-pub const fn converged(law: Law) -> Option<[(f64, [f64; 3]); 4]> {
+pub const fn converged(law: Law) -> Option<[(f64, Pose); 4]> {
     Some(match law {
         Law::ElastoPlastic => [
-            (0.5, [0.001_792_295_586_4, -0.005_417_857_892_2, -0.058_270_522_963]),
-            (1.0, [0.001_391_672_506, -0.010_673_818_577, -0.105_677_218_13]),
-            (1.5, [0.000_996_439_739_49, -0.015_537_224_134, -0.136_037_348_37]),
-            (2.0, [0.000_720_694_387_13, -0.019_311_489_871, -0.152_444_767_06]),
+            (0.5, Pose::new(0.001_792_295_586_4, -0.005_417_857_892_2, -0.058_270_522_963)),
+            (1.0, Pose::new(0.001_391_672_506, -0.010_673_818_577, -0.105_677_218_13)),
+            (1.5, Pose::new(0.000_996_439_739_49, -0.015_537_224_134, -0.136_037_348_37)),
+            (2.0, Pose::new(0.000_720_694_387_13, -0.019_311_489_871, -0.152_444_767_06)),
         ],
         Law::LuGre => [
-            (0.5, [0.001_719_871_042_3, -0.006_494_793_384_2, -0.067_239_337_395]),
-            (1.0, [0.001_206_156_352_7, -0.012_718_155_9, -0.119_135_307_05]),
-            (1.5, [0.000_807_706_734_62, -0.017_866_009_517, -0.145_724_178_43]),
-            (2.0, [0.000_514_129_169_23, -0.022_830_819_387, -0.160_800_419_52]),
+            (0.5, Pose::new(0.001_719_871_042_3, -0.006_494_793_384_2, -0.067_239_337_395)),
+            (1.0, Pose::new(0.001_206_156_352_7, -0.012_718_155_9, -0.119_135_307_05)),
+            (1.5, Pose::new(0.000_807_706_734_62, -0.017_866_009_517, -0.145_724_178_43)),
+            (2.0, Pose::new(0.000_514_129_169_23, -0.022_830_819_387, -0.160_800_419_52)),
         ],
         #[allow(unreachable_patterns, reason = "laws may be added")]
         _ => return None,
@@ -102,14 +102,15 @@ pub const fn converged(law: Law) -> Option<[(f64, [f64; 3]); 4]> {
 /// Largest distance of `poses`, sampled at `time` [s], from [`converged`]: [m], [rad]. None if no such time
 /// is sampled.
 #[must_use]
-pub fn converged_error(law: Law, time: &[f64], poses: &[[f64; 3]]) -> Option<[f64; 2]> {
+pub fn converged_error(law: Law, time: &[f64], poses: &[Pose]) -> Option<[f64; 2]> {
     let known = converged(law)?;
     let at = |t: f64| time.iter().position(|s| (s - t).abs() < 1e-9);
-    let pairs: Vec<_> = known.iter().filter_map(|(t, q)| Some((poses[at(*t)?], *q))).collect();
+    let pairs: Vec<_> = known.iter().filter_map(|(t, q)| Some((poses[at(*t)?].into(), (*q).into()))).collect();
     (!pairs.is_empty()).then(|| furthest(pairs.into_iter()))
 }
 
-/// Largest difference of position [m] and angle [rad] over pairs of poses; NaN if one is.
+/// Largest difference of position [m] and angle [rad] over pairs of poses, or of the components of other
+/// numbers; NaN if one is.
 pub(super) fn furthest(pairs: impl Iterator<Item = ([f64; 3], [f64; 3])>) -> [f64; 2] {
     // `f64::max` would forget a NaN.
     let larger = |a: f64, b: f64| if b <= a { a } else { b };

@@ -7,7 +7,7 @@ use crate::contact::Contact;
 use crate::cpu::Cpu;
 use crate::engine::{DEFAULT_STEP, Engine, Plan, Trajectories};
 use crate::error::{EngineError, ParameterError, PatchError};
-use crate::planar::Wrench;
+use crate::planar::{Pose, Wrench};
 use crate::scenario::ScenarioError;
 
 /// Why something could not be reproduced.
@@ -99,23 +99,23 @@ impl Runs {
 
     /// Component `c` of the pose of contact `k`.
     pub fn pose(&self, k: usize, c: usize) -> Vec<f64> {
-        self.of(&self.out.pose, k).iter().map(|q| q[c]).collect()
+        self.of(&self.out.pose, k).iter().map(|q| q.to_array()[c]).collect()
     }
 
     /// The last pose of contact `k`.
-    pub fn end(&self, k: usize) -> [f64; 3] {
-        *self.of(&self.out.pose, k).last().unwrap_or(&[f64::NAN; 3])
+    pub fn end(&self, k: usize) -> Pose {
+        self.of(&self.out.pose, k).last().copied().unwrap_or_else(|| [f64::NAN; 3].into())
     }
 
     /// Component `c` of the wrench of contact `k` about the centre of pressure.
     pub fn wrench(&self, k: usize, c: usize) -> Vec<f64> {
-        let about = |w: &[f64; 3]| Wrench::from(*w).about(self.cops[k]).to_array()[c];
+        let about = |w: &Wrench| w.about(self.cops[k]).to_array()[c];
         self.of(&self.out.wrench, k).iter().map(about).collect()
     }
 
     /// Component `c` of the twist of contact `k`.
     pub fn twist(&self, k: usize, c: usize) -> Vec<f64> {
-        self.of(&self.out.twist, k).iter().map(|u| u[c]).collect()
+        self.of(&self.out.twist, k).iter().map(|u| u.to_array()[c]).collect()
     }
 
     /// Share of the normal force on sliding bristles, contact `k`.

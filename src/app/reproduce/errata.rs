@@ -194,7 +194,7 @@ fn look_up(context: &Context<'_>) -> Result<Item, Error> {
     let setup = Setup::in_hand((2, 1), "hertz").set("patch.exponent=2.0");
     let contacts = [setup.contact()?, setup.published().contact()?];
     let runs = context.simulate(&contacts, IN_HAND_DURATION, 0.01)?;
-    let [grid, reduced] = [0, 1].map(|k| 1e3 * runs.end(k)[1]);
+    let [grid, reduced] = [0, 1].map(|k| 1e3 * runs.end(k).y);
     item.claims("reduced model, final y [mm]", reduced, Wanted::Near(-22.84, 0.1));
     item.compare("reduced model, final y [mm], repaired program", reduced, Wanted::Near(-20.30, 0.05));
     item.compare("distributed model, final y [mm]", grid, Wanted::Near(-20.95, 0.05));
@@ -221,7 +221,7 @@ fn no_drift(context: &Context<'_>) -> Result<Item, Error> {
         contacts.push(Setup::in_hand((2, 1), map).published().contact()?);
     }
     let runs = context.simulate(&contacts, IN_HAND_DURATION, 0.01)?;
-    let y: Vec<f64> = (0..contacts.len()).map(|k| 1e3 * runs.end(k)[1]).collect();
+    let y: Vec<f64> = (0..contacts.len()).map(|k| 1e3 * runs.end(k).y).collect();
     let off = (1..4).map(|m| (y[2 * m + 1] - y[2 * m]).abs()).fold(0.0, f64::max);
     item.claims(
         "case 2, f1: largest difference of the final y, reduced and distributed [mm]",

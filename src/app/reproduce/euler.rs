@@ -4,7 +4,7 @@
 use crate::contact::Contact;
 use crate::friction::{Friction, Law};
 use crate::limit_surface::Table;
-use crate::planar::Twist;
+use crate::planar::{Twist, Wrench};
 
 /// Break-away function, eqs. (16)-(18).
 fn breakaway(x: f64, s_ba: f64) -> f64 {
@@ -41,7 +41,7 @@ impl<'a> Reduced<'a> {
 
     /// Wrench at the centre of pressure for a normal force of 1 N; `z` is in metres, its third divided by
     /// `r`.
-    pub fn step(&mut self, twist: Twist, dt: f64) -> [f64; 3] {
+    pub fn step(&mut self, twist: Twist, dt: f64) -> Wrench {
         let f = &self.friction;
         let v = [twist.vx, twist.vy, self.radius * twist.w];
         let speed = v.iter().map(|v| v * v).sum::<f64>().sqrt();
@@ -62,7 +62,7 @@ impl<'a> Reduced<'a> {
             wrench[k] = -(f.sigma0 * self.z[k] + f.sigma1 * dz + f.sigma2 * viscous[k]);
             self.z[k] += dt * dz;
         }
-        [wrench[0], wrench[1], self.radius * wrench[2]]
+        Wrench::new(wrench[0], wrench[1], self.radius * wrench[2])
     }
 }
 
@@ -77,10 +77,10 @@ mod tests {
         let table = Table::new(&contact.patch, crate::limit_surface::Rule::Bilinear, 20).unwrap();
         let mut reduced = Reduced::new(&contact, &table);
         let twist = Twist::new(0.02, -0.01, 3.0);
-        let mut wrench = [0.0; 3];
+        let mut wrench = Wrench::default();
         (0..100_000).for_each(|_| wrench = reduced.step(twist, 1e-6));
         let h = table.h(table.radius(), twist);
         // Beyond the Stribeck velocity: mu_c and the viscous part.
-        assert!((wrench[0] - (h[0] - 0.2 * 0.02)).abs() < 1e-6, "{wrench:?}, {h:?}");
+        assert!((wrench.fx - (h[0] - 0.2 * 0.02)).abs() < 1e-6, "{wrench:?}, {h:?}");
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::context::{Context, Error};
 use super::item::{Item, Wanted};
 use crate::app::page::{Chart, Line, Picture, Scale, palette, short};
-use crate::body::{Body, Kind};
+use crate::body::{Frame, FreeBody};
 use crate::contact::{Contact, Form, Initial, Inputs, Model};
 use crate::friction::Friction;
 use crate::limit_surface::{Rule, Surface, Table as LimitTable};
@@ -49,8 +49,8 @@ fn looping(patch: &Patch, model: Model) -> Result<Contact, Error> {
         patch: patch.clone().into(),
         model,
         friction,
-        body: Body { kind: Kind::World, mass: 1.0, inertia: 1.25e-3, pads: 1, offset: [0.0; 2] },
-        inputs: Inputs { normal_force: Signal::constant(f_n), wrench, ..Inputs::default() },
+        body: FreeBody { wrench, ..FreeBody::new(Frame::World, 1.0, 1.25e-3) }.into(),
+        inputs: Inputs { normal_force: Signal::constant(f_n), ..Inputs::default() },
         initial: Initial::default(),
     })
 }

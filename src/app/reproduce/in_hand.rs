@@ -8,6 +8,7 @@ use super::item::{Item, Wanted};
 use super::setup::IN_HAND_DURATION;
 use crate::app::page::Table;
 use crate::contact::Contact;
+use crate::planar::Pose;
 use crate::statistics::greatest;
 use cases::{CASES, GRID, MODELS, PUBLISHED, setup};
 use pictures::{fields, poses, wrenches};
@@ -43,8 +44,8 @@ fn compare(item: &mut Item, cases: &[usize], runs: &Runs) {
     table.head.extend(MODELS.map(str::to_owned));
     for &case in cases {
         let (name, _, map, reference) = &CASES[case];
-        for (model, pose) in [(GRID, reference[0]), (PUBLISHED, reference[1])] {
-            let end = runs.end(4 * case + model);
+        for (model, pose) in [(GRID, reference[0].to_array()), (PUBLISHED, reference[1].to_array())] {
+            let end = runs.end(4 * case + model).to_array();
             // The reference program holds 1e-6 of a relative tolerance; paths of the gradient run along
             // kinks.
             let kinked = model == PUBLISHED && *map == "line-gradient-x";
@@ -61,7 +62,7 @@ fn compare(item: &mut Item, cases: &[usize], runs: &Runs) {
             }
         }
         let pose = |model: usize| {
-            let [x, y, theta] = runs.end(4 * case + model);
+            let Pose { x, y, theta } = runs.end(4 * case + model);
             format!("{:.2}, {:.2}, {theta:.4}", 1e3 * x, 1e3 * y)
         };
         table.row([(*name).to_owned()].into_iter().chain((0..4).map(pose)));
@@ -108,10 +109,14 @@ fn pivot(context: &Context<'_>, runs: &Runs) -> Result<Item, Error> {
         "With the centre of mass 25 mm from the pads the object pivots; both force profiles give a similar \
          motion, and the reduced model nearly the same as the distributed one.",
     );
-    let ([x, y, a], [u, v, b]) = (runs.end(GRID), runs.end(4 + GRID));
-    let between = (x - u).hypot(y - v) / (x - 0.025).hypot(y);
+    let (a, b) = (runs.end(GRID), runs.end(4 + GRID));
+    let between = (a.x - b.x).hypot(a.y - b.y) / (a.x - 0.025).hypot(a.y);
     item.claims("distance of the final positions under f1 and f2 over the way gone", between, Wanted::AtMost(0.05));
-    item.claims("difference of the final angles over the angle turned", ((a - b) / a).abs(), Wanted::AtMost(0.05));
+    item.claims(
+        "difference of the final angles over the angle turned",
+        ((a.theta - b.theta) / a.theta).abs(),
+        Wanted::AtMost(0.05),
+    );
     let off = [apart(runs, 0, PUBLISHED), apart(runs, 1, PUBLISHED)];
     let [way, turn] = [0, 1].map(|c| off[0][c].max(off[1][c]));
     item.claims("reduced from distributed over the way gone, at most", way, Wanted::AtMost(0.02));
@@ -139,7 +144,7 @@ fn slide(context: &Context<'_>, runs: &Runs) -> Result<Item, Error> {
         "With the centre of mass 2 mm from the pads the object slides and turns, and the force profile \
          decides how; the reduced model does about the same.",
     );
-    let (a, b) = (runs.end(8)[2], runs.end(12)[2]);
+    let (a, b) = (runs.end(8).theta, runs.end(12).theta);
     item.claims(
         "difference of the final angles under f1 and f2 over the lesser",
         (a / b - 1.0).abs(),
@@ -179,7 +184,7 @@ fn other(id: &str, case: usize, runs: &Runs) -> Item {
         ("Figure 30: in hand, case 2, square", "Circle and square move the object alike.")
     };
     let mut item = Item::new(id, title, claim);
-    let [(x, y, a), (u, v, b)] = [runs.end(8), runs.end(4 * case)].map(|[x, y, a]| (x, y, a));
+    let [(x, y, a), (u, v, b)] = [runs.end(8), runs.end(4 * case)].map(|q| (q.x, q.y, q.theta));
     if gradient {
         item.claims("final angle over the circle's, f1", b / a, Wanted::AtLeast(3.0));
         let (turn, fall) = (runs.twist(4 * case, 2), runs.twist(4 * case, 1));
@@ -258,8 +263,8 @@ fn follows(runs: &Runs) -> Item {
         "Whether the map only grows with the force (k = 2) or also flattens (k = 2 f_N) makes little difference.",
     );
     let apart = |model: usize| {
-        let ([x, y, a], [u, v, b]) = (runs.end(32 + model), runs.end(36 + model));
-        [(x - u).hypot(y - v) / (x - 0.002).hypot(y), ((a - b) / a).abs()]
+        let (a, b) = (runs.end(32 + model), runs.end(36 + model));
+        [(a.x - b.x).hypot(a.y - b.y) / (a.x - 0.002).hypot(a.y), ((a.theta - b.theta) / a.theta).abs()]
     };
     for model in [GRID, PUBLISHED] {
         let [way, turn] = apart(model);
@@ -274,7 +279,7 @@ fn follows(runs: &Runs) -> Item {
             Wanted::AtMost(0.02),
         );
     }
-    let [y, reduced] = [32, 33].map(|k| 1e3 * runs.end(k)[1]);
+    let [y, reduced] = [32, 33].map(|k| 1e3 * runs.end(k).y);
     item.measured = format!(
         "The final poses differ by {:.1} % of the way and {:.1} % of the angle. With k = 2 the object ends \
          at y = {y:.2} mm, reduced {reduced:.2} mm.",

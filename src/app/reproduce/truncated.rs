@@ -3,10 +3,11 @@
 //! cells and extrapolated from them; and grids of all sizes led at the centre of pressure of the finest.
 
 use super::setup::PROFILE_BREAKS;
-use crate::contact::{Contact, Form, Model, TwistPoint};
+use crate::body::{Body, TwistPoint};
+use crate::contact::{Contact, Form, Model};
 use crate::error::ParameterError;
 use crate::limit_surface::{Rule, Surface, Symmetry, Table};
-use crate::planar::Twist;
+use crate::planar::{Twist, Wrench};
 use crate::schedule::Signal;
 
 /// The contact with the reduced model on such a table of resolution `n_ls`, as published.
@@ -18,15 +19,16 @@ pub(super) fn with_table(contact: Contact, n_ls: usize) -> Contact {
 /// The contact under the twist that has its profile, Fig. 5, at `cop` [m] instead of at its own centre of
 /// pressure.
 pub(super) fn led_at(mut contact: Contact, cop: [f64; 2]) -> Result<Contact, ParameterError> {
-    let [vx, vy, w] = &contact.inputs.twist;
+    let Body::Prescribed { twist: [vx, vy, w], at } = &mut contact.body else {
+        unreachable!("a profile is that of a prescribed twist")
+    };
     // v_origin = v_cop - w z^ x c, linear between the break points of the three.
     let moved = |v: &Signal, arm: f64| {
         let points = PROFILE_BREAKS.map(|t| (t, v.value(t) + arm * w.value(t)));
         Signal::linear(&points)
     };
-    let (vx, vy) = (moved(vx, cop[1])?, moved(vy, -cop[0])?);
-    (contact.inputs.twist[0], contact.inputs.twist[1]) = (vx, vy);
-    contact.inputs.twist_at = TwistPoint::Origin;
+    (*vx, *vy) = (moved(vx, cop[1])?, moved(vy, -cop[0])?);
+    *at = TwistPoint::Origin;
     Ok(contact)
 }
 
@@ -39,25 +41,24 @@ fn table(contact: &Contact, n_ls: usize) -> Table {
     // Rotation with the sign of `w` about a crossing of grid lines.
     let crossing = |at: [f64; 2], w: f64| {
         let [x, y] = [0, 1].map(|c| (at[c] - 0.5 * size[c]) * width[c] - cop[c]);
-        points.coulomb(Twist::new(w.signum() * y, -w.signum() * x, w.signum())).to_array()
+        points.coulomb(Twist::new(w.signum() * y, -w.signum() * x, w.signum()))
     };
     let wrench = |[vx, vy, w]: [f64; 3]| {
         let place = [0, 1].map(|c| ([-vy, vx][c] * r / w + cop[c]) / width[c] + 0.5 * size[c]);
         let first = place.map(f64::trunc);
         if w == 0.0 || !(0..2).all(|c| (0.0..size[c]).contains(&first[c])) {
-            return points.coulomb(Twist::new(vx * r, vy * r, w)).to_array();
+            return points.coulomb(Twist::new(vx * r, vy * r, w));
         }
         let [a, b] = [0, 1].map(|c| place[c] - first[c]);
-        let mut sum = [0.0; 3];
+        let mut sum = Wrench::default();
         for (dx, dy, share) in
             [(0.0, 0.0, (1.0 - a) * (1.0 - b)), (1.0, 0.0, a * (1.0 - b)), (0.0, 1.0, (1.0 - a) * b), (1.0, 1.0, a * b)]
         {
-            let corner = crossing([first[0] + dx, first[1] + dy], w);
-            (0..3).for_each(|k| sum[k] += share * corner[k]);
+            sum = sum + crossing([first[0] + dx, first[1] + dy], w) * share;
         }
         sum
     };
-    let normal = |[fx, fy, tau]: [f64; 3]| [fx, fy, tau / r];
+    let normal = |w: Wrench| [w.fx, w.fy, w.tau / r];
     // Truncation knows no mirrors.
     let (all, images) = Symmetry::default().images(n_ls);
     let wrenches: Vec<[f64; 3]> = Table::motions(n_ls, &all).map(|v| normal(wrench(v))).collect();

@@ -68,8 +68,9 @@ pub(super) fn fields(context: &Context<'_>, case: usize, moments: [f64; 3]) -> R
         let plan = Plan { keep_bristles: true, ..Plan::new(moment, DEFAULT_STEP, moment)? };
         let runs = context.simulate_in(std::slice::from_ref(&contact), &plan)?;
         let slip = runs.slip(0).last().copied().unwrap_or(0.0);
-        let [pose, twist] = [&runs.out.pose, &runs.out.twist].map(|all| *all.last().unwrap_or(&[0.0; 3]));
-        let twist = contact.body.transform(pose.into()).twist(twist.into());
+        let (pose, twist) = (runs.out.pose.last(), runs.out.twist.last());
+        let (pose, twist) = (pose.copied().unwrap_or_default(), twist.copied().unwrap_or_default());
+        let twist = contact.body.transform(pose).twist(twist);
         let field: Vec<([f64; 4], &str)> = cells
             .iter()
             .zip(&runs.out.bristles[0])

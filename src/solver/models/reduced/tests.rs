@@ -40,7 +40,7 @@ fn the_gain_is_the_derivative_of_the_resistance() {
                     patch: Arc::new(patch.clone()),
                     model,
                     friction,
-                    body: Body::prescribed(),
+                    body: Body::prescribed(Twist::default()),
                     inputs: Inputs::default(),
                     initial: Initial::default(),
                 };
