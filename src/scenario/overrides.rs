@@ -1,7 +1,7 @@
 //! Changes of a scenario from the command line: `friction.mu_c=0.4`, `~friction.mu_s`.
 
 use toml::de::DeValue;
-use toml_edit::{Array, DocumentMut, Item, Table, Value};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
 
 use super::ScenarioError;
 use super::diagnostics::unfit;
@@ -67,6 +67,8 @@ pub fn change(text: &str, change: &str) -> Result<String, ScenarioError> {
     let mut document = document()?;
     let has_map = ["file", "pressure"].iter().any(|key| document.get("patch").and_then(|p| p.get(key)).is_some());
     let mut item: &mut Item = document.as_item_mut();
+    // Inside an inline table only values can be.
+    let mut inline = false;
     for (depth, part) in path.iter().enumerate() {
         let here = || path[..depth].join(".");
         if let Ok(i) = part.parse::<usize>() {
@@ -85,7 +87,9 @@ pub fn change(text: &str, change: &str) -> Result<String, ScenarioError> {
             item = &mut item[i];
             continue;
         }
-        if item.is_none() {
+        if item.is_none() && inline {
+            *item = Item::Value(Value::InlineTable(InlineTable::new()));
+        } else if item.is_none() {
             *item = Item::Table(Table::new());
             if let Some(table) = item.as_table_mut() {
                 table.set_implicit(depth + 1 < path.len());
@@ -95,6 +99,7 @@ pub fn change(text: &str, change: &str) -> Result<String, ScenarioError> {
             let (here, inside) = (here(), path[depth..].join("."));
             return Err(wrong(format!("`{here}` is no table: `{here}={{ {inside} = {value} }}` makes it one")));
         }
+        inline = item.is_inline_table();
         item = &mut item[part.as_str()];
     }
     let decor = item.as_value().map(|old| old.decor().clone());
@@ -174,6 +179,12 @@ mod tests {
 
     fn table(text: &str) -> toml::Table {
         toml::from_str(text).unwrap_or_else(|e| panic!("{text}: {e}"))
+    }
+
+    #[test]
+    fn a_table_is_made_inside_an_inline_table() {
+        let changed = change("a = { x = 1.5 }\n", "a.b.c=31").unwrap();
+        assert_eq!(table(&changed), table("a = { x = 1.5, b = { c = 31 } }"));
     }
 
     /// What a scenario leaves at its default can be set as what it says.
