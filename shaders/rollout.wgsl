@@ -36,7 +36,6 @@ struct Contact {
     cell_first: u32,
     cell_count: u32,
     zeta_first: u32,
-    most_steps: u32,
 }
 
 // The intervals of a contact that are on the device, `begin` to `end` of its whole run, and where its
@@ -47,6 +46,8 @@ struct Window {
     end: u32,
     record_first: u32,
     sample_from: u32,
+    // Steps of the whole run after which the contact is stopped.
+    most_steps: u32,
 }
 
 // The inputs between two break points, in local time.
@@ -256,6 +257,11 @@ fn rollout(
                 if (!flushing) {
                     enter_interval();
                     inside = true;
+                    if (left <= 0.0) {
+                        // An interval without length is there for its sample alone.
+                        starting = false;
+                        continue;
+                    }
                 }
             }
         }

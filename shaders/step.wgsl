@@ -326,7 +326,7 @@ fn finish_step(load: vec3f) {
     steps += 1u;
     at_least = 1u;
     left = rest;
-    if (left > 0.0 && steps >= c.most_steps) {
+    if (left > 0.0 && steps >= window.most_steps) {
         status |= FAILED_STEPS;
         failed_step = steps;
     }

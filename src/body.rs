@@ -138,6 +138,15 @@ impl Body {
         };
         names.into_iter().zip(three).chain(GRAVITY.into_iter().zip(two))
     }
+
+    /// The same signals, to change them.
+    pub(crate) fn signals_mut(&mut self) -> impl Iterator<Item = &mut Signal> {
+        let (three, two): (_, &mut [Signal]) = match self {
+            Self::Prescribed { twist, .. } => (twist, &mut []),
+            Self::Free(body) => (&mut body.wrench, &mut body.gravity),
+        };
+        three.iter_mut().chain(two)
+    }
 }
 
 /// What the equations of motion take of a body. Engines compute with it beside prescribed twists, too, and

@@ -4,13 +4,13 @@ mod steady;
 
 use std::sync::Arc;
 
-use crate::body::{Body, TwistPoint};
+use crate::body::{Body, FreeBody, TwistPoint};
 use crate::error::{ParameterError, check};
 use crate::friction::{Friction, Law};
 use crate::limit_surface::{Surface, Table};
 use crate::patch::{Exponent, Hertz, Patch};
 use crate::planar::{Pose, Twist};
-use crate::schedule::{Feed, Interval, MOST_POINTS, Remap, Signal, Timeline, slot};
+use crate::schedule::{Feed, Interval, MOST_POINTS, Remap, Signal, Span, Timeline, slot};
 
 /// A contact of a batch. Every field may differ between the contacts of a batch.
 #[derive(Clone, Debug)]
@@ -71,7 +71,7 @@ impl Form {
 }
 
 /// Inputs over time that every contact has.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Inputs {
     /// Normal force of ONE pad [N]; negative values are no contact, 0.
     pub normal_force: Signal,
@@ -227,10 +227,12 @@ impl Contact {
         };
         let samples: Vec<f64> = (0..=200u32).map(|k| duration * f64::from(k) / 200.0).collect();
         // Of these inputs alone: the others may have many more break points.
-        let timeline = Timeline::new(self.coefficients(), &samples, None);
-        let mut start = 0.0;
+        let mut timeline = Timeline::default();
+        timeline.cut(self.coefficients(), Span::run(duration), &samples, None);
+        let (mut start, mut interval) = (0.0, Interval::default());
         for i in 0..timeline.len() {
-            let interval = self.interval(&timeline, i);
+            timeline.interval(self.coefficients(), i, &mut interval);
+            self.fill_coefficients(&mut interval);
             for share in [0.0, 0.5, 1.0] {
                 let (tau, v) = (share * interval.length, interval.inputs(share * interval.length));
                 let at = |x: f64| format!("{x} at t = {:.6} s", start + tau);
@@ -251,36 +253,49 @@ impl Contact {
     /// The contact's inputs cut at their break points and at the times of `samples` [s], which start
     /// with 0 and increase.
     #[must_use]
-    pub fn timeline<'a>(&'a self, samples: &[f64]) -> Timeline<'a> {
-        let inputs = &self.inputs;
-        let end = samples.last().copied().unwrap_or(0.0);
-        let feed = |signal, scale, slot| Feed { signal, scale, slot };
-        let mut feeds = vec![feed(&inputs.normal_force, 1.0, slot::F_N)];
-        match &self.body {
-            Body::Prescribed { twist: [vx, vy, w], at } => {
-                let c = self.twist_point(*at);
-                // v_origin = v_cop - w z^ x c
-                feeds.push(feed(vx, 1.0, slot::LOAD));
-                feeds.push(feed(w, c[1], slot::LOAD));
-                feeds.push(feed(vy, 1.0, slot::LOAD + 1));
-                feeds.push(feed(w, -c[0], slot::LOAD + 1));
-                feeds.push(feed(w, 1.0, slot::LOAD + 2));
-            }
-            Body::Free(body) => {
-                feeds.extend(body.wrench.iter().enumerate().map(|(k, s)| feed(s, 1.0, slot::LOAD + k)));
-                feeds.extend(body.gravity.iter().enumerate().map(|(k, s)| feed(s, body.mass, slot::LOAD + k)));
-            }
-        }
-        feeds.extend(self.coefficients());
-        let remap = self.patch.rule().map(|_| match inputs.remap_every {
+    pub fn timeline(&self, samples: &[f64]) -> Timeline {
+        let mut timeline = Timeline::default();
+        self.cut(&mut timeline, Span::run(samples.last().copied().unwrap_or(0.0)), samples);
+        timeline
+    }
+
+    /// The contact's inputs over a span cut at their break points and at the times of `samples` [s], which increase.
+    pub(crate) fn cut(&self, timeline: &mut Timeline, span: Span, samples: &[f64]) {
+        let remap = self.patch.rule().map(|_| match self.inputs.remap_every {
             Some(period) => Remap::Every(period),
-            None => Remap::with(&inputs.normal_force, end),
+            None => Remap::With(&self.inputs.normal_force),
         });
-        let timeline = Timeline::new(feeds, samples, remap.as_ref());
-        match self.loading() {
-            Some(time) => timeline.graded(time.max(SHORTEST_START)),
-            None => timeline,
+        timeline.cut(self.feeds(), span, samples, remap);
+        if let Some(time) = self.loading() {
+            timeline.grade(time.max(SHORTEST_START));
         }
+    }
+
+    /// The signals and the inputs that they feed; not those without effect.
+    fn feeds(&self) -> impl Iterator<Item = Feed<'_>> + Clone {
+        let feed = |signal, scale, slot| Feed { signal, scale, slot };
+        let load = match &self.body {
+            Body::Prescribed { twist: [vx, vy, w], at } => {
+                let [cx, cy] = self.twist_point(*at);
+                // v_origin = v_cop - w z^ x c
+                [
+                    feed(vx, 1.0, slot::LOAD),
+                    feed(w, cy, slot::LOAD),
+                    feed(vy, 1.0, slot::LOAD + 1),
+                    feed(w, -cx, slot::LOAD + 1),
+                    feed(w, 1.0, slot::LOAD + 2),
+                ]
+            }
+            Body::Free(FreeBody { wrench: [fx, fy, tau], gravity: [gx, gy], mass, .. }) => [
+                feed(fx, 1.0, slot::LOAD),
+                feed(fy, 1.0, slot::LOAD + 1),
+                feed(tau, 1.0, slot::LOAD + 2),
+                feed(gx, *mass, slot::LOAD),
+                feed(gy, *mass, slot::LOAD + 1),
+            ],
+        };
+        let normal_force = feed(&self.inputs.normal_force, 1.0, slot::F_N);
+        std::iter::once(normal_force).chain(load).chain(self.coefficients()).filter(|feed| feed.scale != 0.0)
     }
 
     /// Where the reference point of a prescribed twist is on the grid [m].
@@ -292,10 +307,43 @@ impl Contact {
     }
 
     /// The coefficients of friction that change over time.
-    fn coefficients(&self) -> Vec<Feed<'_>> {
+    fn coefficients(&self) -> impl Iterator<Item = Feed<'_>> + Clone {
         let Inputs { mu_c, mu_s, .. } = &self.inputs;
         let both = mu_c.iter().map(|s| (s, slot::MU_C)).chain(mu_s.iter().map(|s| (s, slot::MU_S)));
-        both.map(|(signal, slot)| Feed { signal, scale: 1.0, slot }).collect()
+        both.map(|(signal, slot)| Feed { signal, scale: 1.0, slot })
+    }
+
+    /// `mu_c` and `mu_s` [-] at time `t` [s].
+    pub(crate) fn coefficients_at(&self, t: f64) -> [f64; 2] {
+        let Self { inputs, friction, .. } = self;
+        let at = |signal: &Option<Signal>, constant| signal.as_ref().map_or(constant, |signal| signal.value(t));
+        [at(&inputs.mu_c, friction.mu_c), at(&inputs.mu_s, friction.mu_s)]
+    }
+
+    /// Refuses coefficients of friction that are out of range at the start, in the middle or at the end of a span
+    /// [s].
+    pub(crate) fn check_coefficients_over(&self, start: f64, end: f64) -> Result<(), ParameterError> {
+        if self.inputs.mu_c.is_none() && self.inputs.mu_s.is_none() {
+            return Ok(());
+        }
+        for share in [0.0, 0.5, 1.0 - 1e-6] {
+            let t = start + share * (end - start);
+            let [mu_c, mu_s] = self.coefficients_at(t);
+            let at = |x: f64| format!("{x} at t = {t:.6} s");
+            if mu_c.is_nan() || mu_c <= 0.0 {
+                return Err(ParameterError::new("inputs.mu_c", at(mu_c), "a coefficient > 0 at all times"));
+            }
+            if mu_s < mu_c * (1.0 - 1e-12) {
+                let accepted = format!("mu_s >= mu_c at all times, here mu_c = {mu_c}");
+                return Err(ParameterError::new("inputs.mu_s", at(mu_s), accepted));
+            }
+        }
+        Ok(())
+    }
+
+    /// Most sinusoids of an interval.
+    pub(crate) fn most_terms(&self) -> usize {
+        self.feeds().map(|feed| feed.signal.most_terms()).sum()
     }
 
     /// Time [s] in which the bristles of a body that starts in motion come to carry the friction force, if
@@ -311,8 +359,19 @@ impl Contact {
     /// Interval `i` of a [`Contact::timeline`], with constant friction coefficients filled in, and
     /// coefficients that the law does not read set to values without effect.
     #[must_use]
-    pub fn interval(&self, timeline: &Timeline<'_>, i: usize) -> Interval {
-        let mut interval = timeline.interval(i);
+    pub fn interval(&self, timeline: &Timeline, i: usize) -> Interval {
+        let mut interval = Interval::default();
+        self.interval_into(timeline, i, &mut interval);
+        interval
+    }
+
+    /// [`Contact::interval`] in place of what is there, in its memory.
+    pub(crate) fn interval_into(&self, timeline: &Timeline, i: usize, interval: &mut Interval) {
+        timeline.interval(self.feeds(), i, interval);
+        self.fill_coefficients(interval);
+    }
+
+    fn fill_coefficients(&self, interval: &mut Interval) {
         if self.inputs.mu_c.is_none() {
             interval.c[slot::MU_C][0] = self.friction.mu_c;
         }
@@ -322,17 +381,33 @@ impl Contact {
         if !self.friction.law.has_stribeck_curve() {
             interval.copy_input(slot::MU_C, slot::MU_S);
         }
-        interval
+    }
+
+    /// The normal force [N] from which a map is made anew at the start of interval `i`, if there is one and
+    /// it is.
+    pub(crate) fn remap(&self, timeline: &Timeline, i: usize) -> Option<f64> {
+        if timeline.remaps(i) { self.interval(timeline, i).remap } else { None }
+    }
+
+    /// Indices into the map of the cells of a grid that carry pressure under some normal force; none for a reduced
+    /// bristle.
+    pub(crate) fn cells_ever_active(&self) -> Vec<usize> {
+        if !self.model.is_grid() {
+            return Vec::new();
+        }
+        // Far beyond the force at which such a map fills its grid.
+        let patch = if self.patch.rule().is_some() { &self.patch.under(1e30) } else { &*self.patch };
+        (0..patch.weights().len()).filter(|&i| patch.weights()[i] > 0.0).collect()
     }
 
     /// Indices into the map of the cells that carry pressure at some time; only they have a state.
     #[must_use]
-    pub fn active_cells(&self, timeline: &Timeline<'_>) -> Vec<usize> {
+    pub fn active_cells(&self, timeline: &Timeline) -> Vec<usize> {
         let loaded = |patch: &Patch| (0..patch.weights().len()).filter(|&i| patch.weights()[i] > 0.0).collect();
         if self.patch.rule().is_none() {
             return loaded(&self.patch);
         }
-        let forces = (0..timeline.len()).filter_map(|i| timeline.interval(i).remap);
+        let forces = (0..timeline.len()).filter_map(|i| self.remap(timeline, i));
         loaded(&self.patch.under(forces.fold(0.0, f64::max)))
     }
 }

@@ -1,24 +1,31 @@
 //! The CPU engine: contacts on every core, in vector registers of which a lane holds a cell, or a contact with few
 //! bristles.
 
+mod batch;
+mod make;
 mod output;
 mod pack;
 mod run;
+mod together;
 
 use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 
+use crate::batch::Batch;
 use crate::contact::Contact;
-use crate::engine::{Engine, EngineInfo, Plan, Progress, Trajectories, validate};
+use crate::engine::{Engine, EngineInfo, Plan, Progress, Stepping, Trajectories, validate};
 use crate::error::EngineError;
 use crate::number::real::{Lanes, Real};
 pub use crate::number::simd::Simd;
 #[cfg(target_arch = "x86_64")]
 use crate::number::x86::{Avx2F32, Avx2F64, Avx512F32, Avx512F64};
-use output::{Row, Task};
-use pack::{has_few_bristles, pack};
-use run::{Runner, run};
+use crate::schedule::Span;
+use batch::CpuBatch;
+use make::{Maker, make};
+use output::Row;
+use pack::{has_few_bristles, packs};
+use run::Recording;
 
 /// Lanes of the widest vectors.
 const MOST_LANES: usize = 16;
@@ -76,20 +83,20 @@ impl Cpu {
         self.simd
     }
 
-    /// What steps contacts in these numbers, and in how many lanes.
-    fn runner(self) -> (Runner, usize) {
+    /// What makes their solvers, and in how many lanes.
+    fn maker(self) -> (Maker, usize) {
         match (self.numbers, self.simd) {
-            (Numbers::Reference, _) => (run::<f64>, 1),
+            (Numbers::Reference, _) => (make::<f64>, 1),
             #[cfg(target_arch = "x86_64")]
-            (Numbers::Double, Simd::Avx512) => (run::<Avx512F64>, Avx512F64::LANES),
+            (Numbers::Double, Simd::Avx512) => (make::<Avx512F64>, Avx512F64::LANES),
             #[cfg(target_arch = "x86_64")]
-            (Numbers::Double, Simd::Avx2) => (run::<Avx2F64>, Avx2F64::LANES),
-            (Numbers::Double, _) => (run::<Lanes<f64>>, Lanes::<f64>::LANES),
+            (Numbers::Double, Simd::Avx2) => (make::<Avx2F64>, Avx2F64::LANES),
+            (Numbers::Double, _) => (make::<Lanes<f64>>, Lanes::<f64>::LANES),
             #[cfg(target_arch = "x86_64")]
-            (Numbers::Single, Simd::Avx512) => (run::<Avx512F32>, Avx512F32::LANES),
+            (Numbers::Single, Simd::Avx512) => (make::<Avx512F32>, Avx512F32::LANES),
             #[cfg(target_arch = "x86_64")]
-            (Numbers::Single, Simd::Avx2) => (run::<Avx2F32>, Avx2F32::LANES),
-            (Numbers::Single, _) => (run::<Lanes<f32>>, Lanes::<f32>::LANES),
+            (Numbers::Single, Simd::Avx2) => (make::<Avx2F32>, Avx2F32::LANES),
+            (Numbers::Single, _) => (make::<Lanes<f32>>, Lanes::<f32>::LANES),
         }
     }
 }
@@ -98,6 +105,13 @@ impl Engine for Cpu {
     fn info(&self) -> EngineInfo {
         let precision = if matches!(self.numbers, Numbers::Single) { "f32" } else { "f64" };
         EngineInfo { engine: "cpu", precision, adapter: processor(), driver: String::new() }
+    }
+
+    fn batch(&self, contacts: Vec<Contact>, stepping: Stepping) -> Result<Batch, EngineError> {
+        let (make, lanes) = self.maker();
+        Batch::new(contacts, stepping, self.info(), |contacts| {
+            Ok(Box::new(CpuBatch::new(contacts, stepping, make, lanes)))
+        })
     }
 
     fn rollout(&self, contacts: &[Contact], plan: &Plan, progress: &Progress<'_>) -> Result<Trajectories, EngineError> {
@@ -115,15 +129,32 @@ impl Engine for Cpu {
             .zip(out.slip.chunks_mut(frames))
             .map(|((((pose, twist), wrench), normal_force), slip)| Row { pose, twist, wrench, normal_force, slip });
         let ends = out.status.iter_mut().zip(&mut bristles);
-        let tasks = contacts.iter().zip(rows).zip(ends).map(|((contact, row), (status, bristles))| Task {
-            contact,
-            row,
-            status,
-            bristles,
+        let tasks = contacts.iter().zip(rows).zip(ends).map(|((contact, row), end)| (contact, row, end)).collect();
+        let (make, lanes) = self.maker();
+        let span = Span::run(plan.duration());
+        packs(tasks, |(contact, ..)| contact, lanes, 1).into_par_iter().for_each(|tasks: Vec<(&Contact, _, _)>| {
+            let mut pack = make(tasks[0].0, plan.stepping(), tasks.len());
+            let (mut contacts, mut rows, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+            for (lane, (contact, row, end)) in tasks.into_iter().enumerate() {
+                let active = if contact.model.is_grid() {
+                    contact.active_cells(&contact.timeline(&plan.samples))
+                } else {
+                    Vec::new()
+                };
+                pack.load(lane, contact, &active);
+                contacts.push(contact);
+                rows.push(row);
+                ends.push(end);
+            }
+            let task = |lane: usize| Some((contacts[lane], span));
+            pack.advance(&task, &mut Recording { samples: &plan.samples, rows: &mut rows, progress, stop: &stop });
+            for (lane, (status, bristles)) in ends.into_iter().enumerate() {
+                *status = pack.status(lane);
+                if plan.keep_bristles {
+                    *bristles = pack.states(lane);
+                }
+            }
         });
-        let (run, lanes) = self.runner();
-        let packs = pack(tasks.collect(), lanes);
-        packs.into_par_iter().for_each(|tasks| run(tasks, plan, progress, &stop));
         if stop.into_inner() {
             return Err(EngineError::Stopped);
         }

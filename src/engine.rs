@@ -2,9 +2,12 @@
 
 use rayon::prelude::*;
 
+pub use crate::batch::Batch;
 use crate::contact::Contact;
-use crate::error::EngineError;
-pub use crate::plan::{DEFAULT_STEP, DEFAULT_TOLERANCE, LONGEST_STEP, Plan, Reason, Status, UNCONVERGED};
+use crate::error::{EngineError, ParameterError};
+pub use crate::plan::{
+    DEFAULT_STEP, DEFAULT_TOLERANCE, EngineInfo, LONGEST_STEP, Plan, Reason, Status, Stepping, UNCONVERGED,
+};
 use crate::planar::{Pose, Twist, Wrench};
 
 /// Samples of a block of contacts, `[contact][sample]` in that order; [`Trajectories::of`] finds those of
@@ -72,19 +75,6 @@ pub(crate) fn share(of_all: f64) -> f64 {
     if of_all > 1.0 { 1.0 } else { of_all }
 }
 
-/// What ran: for summaries and for the record of a run.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct EngineInfo {
-    /// `cpu` or `gpu`.
-    pub engine: &'static str,
-    /// `f64` or `f32`.
-    pub precision: &'static str,
-    /// The processor or adapter.
-    pub adapter: String,
-    /// The driver and its version; empty on the CPU.
-    pub driver: String,
-}
-
 /// Called at samples, and at no other time, with the number of contact-samples just finished; `false` asks to
 /// stop.
 pub type Progress<'a> = dyn Fn(u64) -> bool + Sync + 'a;
@@ -94,6 +84,16 @@ pub type Progress<'a> = dyn Fn(u64) -> bool + Sync + 'a;
 pub trait Engine: Send + Sync {
     /// What runs.
     fn info(&self) -> EngineInfo;
+
+    /// Contacts at their start that live on this engine, to be stepped call by call.
+    ///
+    /// # Errors
+    /// A contact or `stepping` out of range, a device that fails, or an engine that has no batches.
+    fn batch(&self, contacts: Vec<Contact>, stepping: Stepping) -> Result<Batch, EngineError> {
+        let _ = (contacts, stepping);
+        let accepted = "an engine whose contacts live on between calls: `Cpu` or `Gpu`";
+        Err(ParameterError::new("engine", self.info().engine, accepted).into())
+    }
 
     /// Simulates `contacts` over `plan`, to its end.
     ///

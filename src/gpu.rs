@@ -2,14 +2,16 @@
 //!
 //! `wgpu` changes every quarter; nothing outside this module names it.
 
-mod batch;
 mod buffer;
 mod contact;
+mod core;
 mod device;
 mod engine;
+mod group;
 mod inputs;
 mod layout;
 mod limit_surface;
+mod live;
 mod memory;
 mod pace;
 mod patch_state;

@@ -3,8 +3,8 @@
 //! An object of 200 g held between two finger pads that open a little: it slips, and is caught again.
 //!
 //! ```
-//! use bristle::{Body, Contact, Frame, FreeBody, Initial, Inputs, Model, Signal};
-//! use bristle::{Cpu, DEFAULT_STEP, Engine, Plan};
+//! use bristle::{Body, Contact, Frame, FreeBody, Initial, Input, Inputs, Model, Signal};
+//! use bristle::{Cpu, DEFAULT_STEP, Engine, Plan, Stepping};
 //! use bristle::{Friction, Grid, Patch, Shape};
 //!
 //! let contact = Contact {
@@ -22,10 +22,20 @@
 //!     initial: Initial::default(),
 //! };
 //! // A gripper of 2 N holds mu f_N = 3.2 N on both pads, more than the 1.96 N of the weight; 1 N does not.
-//! let out = Cpu::new().run(&[contact], &Plan::new(0.2, DEFAULT_STEP, 0.01)?)?;
+//! let out = Cpu::new().run(&[contact.clone()], &Plan::new(0.2, DEFAULT_STEP, 0.01)?)?;
 //! let y: Vec<f64> = out.pose.iter().map(|q| q.y).collect();
 //! assert!(y[5].abs() < 1e-6 && y[10] < -1e-3, "sticks, then slips");
 //! assert!((y[19] - y[20]).abs() < 1e-6, "is caught again");
+//!
+//! // In closed loop: every 2 ms the grip is loosened while the object sticks, and tightened when it begins to slip.
+//! let mut batch = Cpu::new().batch(vec![contact], Stepping::default())?;
+//! let mut grip = 2.0;
+//! for _ in 0..200 {
+//!     batch.set(0, Input::NormalForce, grip)?;
+//!     batch.advance(2e-3)?;
+//!     grip *= if batch.samples()?[0].slip > 0.2 { 1.1 } else { 0.995 };
+//! }
+//! assert!(grip < 1.5 && batch.samples()?[0].pose.y > -1e-3, "grips no harder than it must");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -35,6 +45,7 @@
 //!   with its loads, and [`Inputs`] over time.
 //! - An [`Engine`] takes contacts over a [`Plan`] to [`Trajectories`]: [`Cpu`], or `Gpu` in single precision.
 //!   [`Engine::rollout`] tells how far it is, and can be stopped.
+//! - A [`Batch`] is contacts that live on an engine: a controller sets inputs, advances, reads, saves, branches.
 //! - A [`Table`] holds the limit surface of a patch, the wrenches of steady sliding; [`Surface`] says how far
 //!   a load may grow before the patch slips.
 //! - A [`Scenario`] says from which distributions contacts are drawn; [`mod@rollout`] simulates one to files.
@@ -54,6 +65,7 @@
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod app;
+pub mod batch;
 pub mod body;
 pub mod contact;
 pub mod cpu;
@@ -77,11 +89,12 @@ mod solver;
 pub mod statistics;
 pub mod surfaces;
 
+pub use batch::{Batch, Input, Response, Sample, Snapshot};
 pub use body::{Body, Frame, FreeBody, TwistPoint};
 pub use contact::{Bristles, Contact, Form, Initial, Inputs, Model};
 pub use cpu::{Cpu, Simd};
 pub use engine::{
-    DEFAULT_STEP, DEFAULT_TOLERANCE, Engine, EngineInfo, LONGEST_STEP, Plan, Reason, Status, Trajectories,
+    DEFAULT_STEP, DEFAULT_TOLERANCE, Engine, EngineInfo, LONGEST_STEP, Plan, Reason, Status, Stepping, Trajectories,
 };
 pub use error::{EngineError, ParameterError, PatchError};
 pub use friction::{Friction, Law};

@@ -1,4 +1,4 @@
-//! What a run is, its steps and samples, and how its contacts fared.
+//! What a run is, its steps and samples, what ran it, and how its contacts fared.
 
 use crate::error::{ParameterError, check};
 use crate::schedule::MOST_POINTS;
@@ -18,7 +18,7 @@ pub struct Plan {
     /// and in the creep of LuGre.
     pub tolerance: Option<f64>,
     /// Most steps that a contact may take, >= 1; it is stopped in the first interval between break points
-    /// that wants more ([`Reason::Steps`]). Without it, [`Plan::budget`] has a generous number.
+    /// that wants more ([`Reason::Steps`]). Without it, [`Stepping::budget`] has a generous number.
     pub most_steps: Option<u64>,
     /// Sample times [s], at least two: the first is 0, they increase, the last ends the run.
     pub samples: Vec<f64>,
@@ -53,13 +53,7 @@ impl Plan {
     /// # Errors
     /// The first field out of range.
     pub fn validate(&self) -> Result<(), ParameterError> {
-        check("step", self.step, "1e-7 to 0.1 [s]", (1e-7..=0.1).contains(&self.step))?;
-        if let Some(tolerance) = self.tolerance {
-            check("step.tolerance", tolerance, "1e-9 to 1 [m/s]", (1e-9..=1.0).contains(&tolerance))?;
-        }
-        if self.most_steps == Some(0) {
-            return Err(ParameterError::new("limits.steps", "0", "an integer >= 1"));
-        }
+        self.stepping().validate()?;
         if self.samples.len() < 2 {
             return Err(ParameterError::new(
                 "samples",
@@ -92,14 +86,10 @@ impl Plan {
         Ok(Self { step, tolerance: None, most_steps: None, samples, keep_bristles: false })
     }
 
-    /// Most steps of a contact with so many intervals between break points: [`Plan::most_steps`], or 1e5 and
-    /// another 1e5 each simulated second, but no less than ten times what steps of `step` and break points
-    /// ask for.
+    /// How its contacts step.
     #[must_use]
-    pub fn budget(&self, intervals: usize) -> u64 {
-        let generous = STEPS_PER_SECOND * (1.0 + self.duration());
-        let asked = 10.0 * (self.duration() / self.step + intervals as f64);
-        self.most_steps.unwrap_or(generous.max(asked) as u64)
+    pub const fn stepping(&self) -> Stepping {
+        Stepping { step: self.step, tolerance: self.tolerance, most_steps: self.most_steps }
     }
 
     /// Length of the run [s].
@@ -109,20 +99,77 @@ impl Plan {
     }
 }
 
+/// How contacts step, whatever the length of a run: the fields of a [`Plan`] that say so.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Stepping {
+    /// [`Plan::step`] [s].
+    pub step: f64,
+    /// [`Plan::tolerance`] [m/s].
+    pub tolerance: Option<f64>,
+    /// [`Plan::most_steps`]; of a batch that lives on, the most in one call.
+    pub most_steps: Option<u64>,
+}
+
+impl Default for Stepping {
+    /// Steps of [`DEFAULT_STEP`].
+    fn default() -> Self {
+        Self::fixed(DEFAULT_STEP)
+    }
+}
+
+impl Stepping {
+    /// Steps of `step` [s].
+    #[must_use]
+    pub const fn fixed(step: f64) -> Self {
+        Self { step, tolerance: None, most_steps: None }
+    }
+
+    /// Steps that keep their estimated errors below `tolerance` [m/s], none longer than [`LONGEST_STEP`].
+    #[must_use]
+    pub const fn adaptive(tolerance: f64) -> Self {
+        Self { step: LONGEST_STEP, tolerance: Some(tolerance), most_steps: None }
+    }
+
+    /// Checks every field against the range in its documentation.
+    ///
+    /// # Errors
+    /// The first field out of range.
+    pub fn validate(&self) -> Result<(), ParameterError> {
+        check("step", self.step, "1e-7 to 0.1 [s]", (1e-7..=0.1).contains(&self.step))?;
+        if let Some(tolerance) = self.tolerance {
+            check("step.tolerance", tolerance, "1e-9 to 1 [m/s]", (1e-9..=1.0).contains(&tolerance))?;
+        }
+        if self.most_steps == Some(0) {
+            return Err(ParameterError::new("limits.steps", "0", "an integer >= 1"));
+        }
+        Ok(())
+    }
+
+    /// Most steps of a contact over `duration` [s] with so many intervals between break points:
+    /// [`Plan::most_steps`], or 1e5 and another 1e5 each simulated second, but no less than ten times what steps of
+    /// `step` and break points ask for.
+    #[must_use]
+    pub fn budget(&self, duration: f64, intervals: usize) -> u64 {
+        let generous = STEPS_PER_SECOND * (1.0 + duration);
+        let asked = 10.0 * (duration / self.step + intervals as f64);
+        self.most_steps.unwrap_or(generous.max(asked) as u64)
+    }
+}
+
 /// Why a contact was stopped. The discriminants are the bits of the status word, in every engine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[repr(u32)]
 pub enum Reason {
     /// The velocity solve gave a number that is not finite.
     Twist = 1,
     /// A bristle or the friction wrench is not finite.
     Wrench = 2,
-    /// It took as many steps as it may ([`Plan::budget`]).
+    /// It took as many steps as it may ([`Stepping::budget`]).
     Steps = 8,
 }
 
 /// How a contact fared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Status {
     /// The step at which the contact was stopped, and why; from then on its samples are NaN.
     pub failure: Option<(u64, Reason)>,
@@ -144,3 +191,16 @@ impl Status {
 
 /// Bit of the status word: some stages had not converged.
 pub const UNCONVERGED: u32 = 4;
+
+/// What ran: for summaries and for the record of a run.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct EngineInfo {
+    /// `cpu` or `gpu`.
+    pub engine: &'static str,
+    /// `f64` or `f32`.
+    pub precision: &'static str,
+    /// The processor or adapter.
+    pub adapter: String,
+    /// The driver and its version; empty on the CPU.
+    pub driver: String,
+}

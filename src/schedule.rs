@@ -11,7 +11,7 @@ mod timeline;
 
 pub use interval::{Interval, Term, slot};
 pub use signal::{Segment, Signal, Sine};
-pub use timeline::{Feed, Remap, Timeline};
+pub use timeline::{Feed, Remap, Span, Timeline};
 
 /// Most break points of a contact's inputs, and most samples of a run: a timeline keeps them all.
 pub(crate) const MOST_POINTS: f64 = 1e7;
@@ -35,10 +35,17 @@ mod tests {
         .unwrap();
         let grip = load.clone().held(0.03).unwrap();
         let samples = [0.1, 0.2, 0.35];
-        let timeline = Timeline::new(vec![feed(&load, slot::LOAD), feed(&grip, slot::F_N)], &samples, None);
+        let feeds = [feed(&load, slot::LOAD), feed(&grip, slot::F_N)];
+        let mut timeline = Timeline::default();
+        timeline.cut(feeds.iter().copied(), Span::run(0.35), &samples, None);
+        let interval = |i| {
+            let mut interval = Interval::default();
+            timeline.interval(feeds.iter().copied(), i, &mut interval);
+            interval
+        };
         let (mut t, mut recorded) = (0.0, Vec::new());
         for i in 0..timeline.len() {
-            let interval = timeline.interval(i);
+            let interval = interval(i);
             for share in [1e-3, 0.4, 0.999] {
                 let tau = share * interval.length;
                 let v = interval.inputs(tau);
@@ -55,7 +62,7 @@ mod tests {
             assert_relative_eq!(*a, b, epsilon = 1e-15);
         }
         // At 0.2 the ramp has reached 1 from the left while the next segment starts elsewhere.
-        let before: Vec<Interval> = (0..timeline.len()).map(|i| timeline.interval(i)).collect();
+        let before: Vec<Interval> = (0..timeline.len()).map(interval).collect();
         let ends_at_02 = before.iter().filter(|i| i.record).nth(1).unwrap();
         assert_relative_eq!(ends_at_02.inputs(ends_at_02.length)[slot::LOAD], 1.0, epsilon = 1e-12);
     }
@@ -64,13 +71,41 @@ mod tests {
     fn break_points_that_coincide_up_to_rounding_are_one() {
         let grip = Signal::sines(2.0, vec![Sine { amplitude: 1.0, omega: 6.0, phase: 0.0 }]).held(0.01).unwrap();
         let samples: Vec<f64> = (0..=200).map(|k| f64::from(k) * 2.0 / 200.0).collect();
-        let timeline = Timeline::new(vec![feed(&grip, slot::F_N)], &samples, Some(&Remap::with(&grip, 2.0)));
+        let feeds = [feed(&grip, slot::F_N)];
+        let mut timeline = Timeline::default();
+        timeline.cut(feeds.iter().copied(), Span::run(2.0), &samples, Some(Remap::With(&grip)));
         assert_eq!(timeline.len(), 200);
         for i in 0..200 {
-            let interval = timeline.interval(i);
+            let mut interval = Interval::default();
+            timeline.interval(feeds.iter().copied(), i, &mut interval);
             assert!(interval.record && interval.jump);
             assert_relative_eq!(interval.remap.unwrap(), grip.value(f64::from(i as u32) * 0.01), epsilon = 1e-12);
         }
+    }
+
+    #[test]
+    fn a_span_in_the_middle_has_the_intervals_of_the_whole() {
+        let load = Signal::linear(&[(0.0, 0.0), (0.25, 1.0), (0.5, 0.0), (0.625, 3.0)]).unwrap();
+        let grip = Signal::sines(2.0, vec![Sine { amplitude: 1.0, omega: 6.0, phase: 0.0 }]).held(0.0625).unwrap();
+        let feeds = [feed(&load, slot::LOAD), feed(&grip, slot::F_N)];
+        let intervals = |span, samples: &[f64]| {
+            let mut timeline = Timeline::default();
+            timeline.cut(feeds.iter().copied(), span, samples, Some(Remap::With(&grip)));
+            let interval = |i| {
+                let mut interval = Interval::default();
+                timeline.interval(feeds.iter().copied(), i, &mut interval);
+                interval
+            };
+            (0..timeline.len()).map(interval).collect::<Vec<_>>()
+        };
+        let whole = intervals(Span::run(1.0), &[0.125, 0.1875, 0.75]);
+        let mut parts = Vec::new();
+        for (start, end) in [(0.0, 0.125), (0.125, 0.1875), (0.1875, 0.75), (0.75, 1.0)] {
+            let span = Span { start, end, jump: start == 0.0, remap: start == 0.0 };
+            parts.extend(intervals(span, if end < 1.0 { &[0.125, 0.1875, 0.75] } else { &[] }));
+        }
+        assert_eq!(whole, parts);
+        assert_eq!(whole.len(), 16);
     }
 
     #[test]

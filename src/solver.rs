@@ -4,6 +4,7 @@
 
 pub mod bristles;
 pub mod cell;
+pub mod commit;
 pub mod constants;
 pub mod elastic_cells;
 pub mod friction;
@@ -12,7 +13,9 @@ pub mod lanes;
 pub mod laws;
 pub mod linalg;
 pub mod models;
+pub mod respond;
 pub mod rigid_stick;
+pub mod state;
 pub mod step;
 pub mod transform;
 pub mod transition;

@@ -1,19 +1,9 @@
-//! Where the results of one contact go.
+//! Where the samples of one contact go.
 
-use crate::contact::Contact;
-use crate::engine::{Status, share};
+use crate::engine::share;
 use crate::planar::{Pose, Twist, Wrench};
 
-/// A contact to step, and where its results go.
-pub struct Task<'a> {
-    pub contact: &'a Contact,
-    pub row: Row<'a>,
-    pub status: &'a mut Status,
-    /// States at the end.
-    pub bristles: &'a mut Vec<[f64; 2]>,
-}
-
-/// Where the samples go.
+/// The samples of one contact.
 pub struct Row<'a> {
     pub pose: &'a mut [Pose],
     pub twist: &'a mut [Twist],

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::output::Task;
 use crate::contact::{Contact, Model};
 use crate::friction::Law;
 
@@ -50,20 +49,27 @@ fn cells(contact: &Contact) -> usize {
 }
 
 /// Contacts that are stepped together in so many `lanes`, or fewer where some thread would have nothing to do;
-/// contacts with many bristles by themselves, first.
-pub fn pack(tasks: Vec<Task<'_>>, lanes: usize) -> Vec<Vec<Task<'_>>> {
-    let mut packs = Vec::new();
-    let mut by_kind: BTreeMap<Shared, Vec<Task<'_>>> = BTreeMap::new();
-    for task in tasks {
-        if lanes > 1 && has_few_bristles(task.contact) {
-            by_kind.entry(Shared::of(task.contact)).or_default().push(task);
+/// contacts with many bristles in packs of at most `grids`, which are stepped one after the other, first. `contact`
+/// knows which contact an item stands for.
+pub fn packs<'c, T>(items: Vec<T>, contact: impl Fn(&T) -> &'c Contact, lanes: usize, grids: usize) -> Vec<Vec<T>> {
+    let mut packs: Vec<Vec<T>> = Vec::new();
+    // Whether the last pack takes another grid.
+    let mut open = false;
+    let mut by_kind: BTreeMap<Shared, Vec<T>> = BTreeMap::new();
+    for item in items {
+        if lanes > 1 && has_few_bristles(contact(&item)) {
+            by_kind.entry(Shared::of(contact(&item))).or_default().push(item);
+        } else if let Some(pack) = packs.last_mut().filter(|_| open && contact(&item).model.is_grid()) {
+            pack.push(item);
+            open = pack.len() < grids;
         } else {
-            packs.push(vec![task]);
+            open = grids > 1 && contact(&item).model.is_grid();
+            packs.push(vec![item]);
         }
     }
-    for mut tasks in by_kind.into_values() {
-        let count = tasks.len().div_ceil(lanes).max(rayon::current_num_threads().min(tasks.len()));
-        packs.extend((1..=count).rev().map(|left| tasks.split_off(tasks.len() - tasks.len() / left)));
+    for mut items in by_kind.into_values() {
+        let count = items.len().div_ceil(lanes).max(rayon::current_num_threads().min(items.len()));
+        packs.extend((1..=count).rev().map(|left| items.split_off(items.len() - items.len() / left)));
     }
     packs
 }

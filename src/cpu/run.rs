@@ -1,157 +1,256 @@
-//! Steps the contacts in the lanes of one solver through the whole plan: interval after interval, with the samples
-//! between them.
+//! Steps the contacts in the lanes of one solver through a span of their time: interval after interval, with the
+//! samples between them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::output::Task;
-use super::pack::{has_few_bristles, most_cells};
-use crate::engine::{Plan, Progress, Reason, Status};
+use super::output::Row;
+use crate::batch::Saved;
+use crate::contact::Contact;
+use crate::engine::{Progress, Reason, Status, Stepping};
 use crate::number::real::Real;
-use crate::schedule::{Interval, Timeline, slot};
+use crate::planar::{Pose, Twist, Wrench};
+use crate::schedule::{Interval, Span, Timeline, slot};
 use crate::solver::bristles::{Bits, Bristles};
 use crate::solver::lanes::Solver;
 use crate::solver::models::grid::Grid;
-use crate::solver::models::grids::Grids;
-use crate::solver::models::reduced::Reduced;
+use crate::solver::respond::{Response, respond};
+use crate::solver::state::State;
 use crate::solver::step::pass;
 
-/// Steps contacts of one pack.
-pub type Runner = fn(Vec<Task<'_>>, &Plan, &Progress<'_>, &AtomicBool);
-
-/// Steps contacts of one pack, at most as many as `C` has lanes. The cells of a large grid are in numbers `C` and
-/// its body in double precision; contacts with few bristles are in numbers `C` as a whole.
-pub fn run<C: Real>(tasks: Vec<Task<'_>>, plan: &Plan, progress: &Progress<'_>, stop: &AtomicBool) {
-    let Some(first) = tasks.first() else { return };
-    let contact = first.contact;
-    if !contact.model.is_grid() {
-        run_lanes::<C, _>(tasks, Reduced::new(contact), plan, progress, stop);
-    } else if C::LANES > 1 && has_few_bristles(contact) {
-        run_lanes::<C, _>(tasks, Grids::new(most_cells(contact), &contact.friction), plan, progress, stop);
-    } else {
-        run_lanes::<f64, _>(tasks, Grid::<C>::empty(), plan, progress, stop);
-    }
+/// The solver of one contact with a grid.
+pub fn grid<C: Real>(stepping: Stepping) -> Lanes<f64, Grid<C>> {
+    Lanes::new(Grid::empty(), stepping, 1)
 }
 
-/// A contact in its lane.
-struct Run<'a> {
-    task: Task<'a>,
-    timeline: Timeline<'a>,
+/// What to do with the samples of a call.
+pub struct Recording<'a, 'b> {
+    /// Their times [s]; none are recorded without `rows`.
+    pub samples: &'a [f64],
+    /// Where they go, lane by lane.
+    pub rows: &'a mut [Row<'b>],
+    /// Called at each of them.
+    pub progress: &'a Progress<'a>,
+    /// Set when `progress` asks to stop.
+    pub stop: &'a AtomicBool,
+}
+
+/// Contacts that are stepped together, a lane each.
+pub trait Pack: Send {
+    /// Puts a contact at its start into a lane; `active` are the cells of a grid that carry pressure at some time.
+    fn load(&mut self, lane: usize, contact: &Contact, active: &[usize]);
+    /// Steps the contact of every lane through its span, if it has one: `task` knows both.
+    fn advance<'c>(&mut self, task: &dyn Fn(usize) -> Option<(&'c Contact, Span)>, recording: &mut Recording<'_, '_>);
+    /// What a sample at the end of the last interval is, but for its time: pose, twist, wrench, slipping share and
+    /// normal force; none of a contact that failed.
+    fn sample(&mut self, lane: usize, contact: &Contact) -> Option<(Pose, Twist, Wrench, f64, f64)>;
+    /// What friction would answer to a patch twist over `dt` [s] at the inputs at the end of the last interval; none
+    /// of a contact that failed.
+    fn respond(&mut self, lane: usize, twist: Twist, dt: f64) -> Option<Response>;
+    /// How a contact fares.
+    fn status(&self, lane: usize) -> Status;
+    /// The states `zeta` [-] of a lane.
+    fn states(&self, lane: usize) -> Vec<[f64; 2]>;
+    /// Number of pairs in [`Pack::get`].
+    fn pairs(&self, lane: usize) -> usize;
+    /// Everything that the contact in a lane takes along.
+    fn get(&self, lane: usize, pairs: &mut [[f64; 2]]) -> State;
+    /// Goes to what [`Pack::get`] gave.
+    fn put(&mut self, lane: usize, contact: &Contact, saved: &Saved, pairs: &[[f64; 2]]);
+}
+
+/// The lanes of a solver and where each contact is in its time.
+pub struct Lanes<R: Real, B> {
+    pub solver: Solver<R, B>,
+    stepping: Stepping,
+    places: Vec<Place>,
+    /// Memory for the bristles of a lane.
+    pairs: Vec<[f64; 2]>,
+}
+
+/// Where a contact is.
+#[derive(Default)]
+struct Place {
+    timeline: Timeline,
     /// The present interval and its number, and the sample to come.
     interval: Interval,
     at: usize,
     frame: usize,
+    failure: Option<(u64, Reason)>,
 }
 
-/// Steps contacts in the lanes of `bristles`.
-fn run_lanes<R: Real, B: Bristles<R>>(
-    tasks: Vec<Task<'_>>,
-    bristles: B,
-    plan: &Plan,
-    progress: &Progress<'_>,
-    stop: &AtomicBool,
-) {
-    let mut solver = Solver::new(bristles, plan);
-    let mut runs: Vec<Option<Run<'_>>> = Vec::new();
-    for (l, task) in tasks.into_iter().enumerate() {
-        let timeline = task.contact.timeline(&plan.samples);
-        solver.load(l, task.contact, plan, &timeline);
-        let mut run = Run { task, timeline, interval: Interval::default(), at: 0, frame: 0 };
-        if run.start(&mut solver, l) {
-            runs.push(Some(run));
-        } else {
-            run.finish(&mut solver, l);
-            runs.push(None);
-        }
-    }
-    while solver.running != 0 && !stop.load(Ordering::Relaxed) {
-        let events = pass(&mut solver);
-        let mut lanes = events.stopped | events.failed | events.spent;
-        while lanes != 0 {
-            let l = lanes.trailing_zeros() as usize;
-            lanes &= lanes - 1;
-            let Some(run) = &mut runs[l] else { continue };
-            let is = |lanes: Bits| lanes >> l & 1 == 1;
-            let reason = is(events.failed).then_some(Reason::Twist).or(is(events.spent).then_some(Reason::Steps));
-            let goes_on = match reason {
-                Some(reason) => run.fail(&solver, l, reason),
-                None => run.go_on(&mut solver, l, progress, stop),
-            };
-            if let (false, Some(run)) = (goes_on, runs[l].take_if(|_| !goes_on)) {
-                run.finish(&mut solver, l);
-            }
-        }
-    }
-}
-
-impl Run<'_> {
-    /// Samples the initial state and starts the first interval. `false` if there is none.
-    fn start<R: Real, B: Bristles<R>>(&mut self, solver: &mut Solver<R, B>, l: usize) -> bool {
-        if self.timeline.is_empty() {
-            return false;
-        }
-        self.interval = self.task.contact.interval(&self.timeline, 0);
-        solver.remap(l, self.task.contact, &self.interval);
-        let goes_on = self.sample(solver, l, 0.0);
-        if goes_on {
-            solver.start_interval(l, &self.interval);
-        }
-        goes_on
+impl<R: Real, B: Bristles<R>> Lanes<R, B> {
+    pub fn new(bristles: B, stepping: Stepping, count: usize) -> Self {
+        let places = (0..count).map(|_| Place::default()).collect();
+        Self { solver: Solver::new(bristles, stepping.tolerance), stepping, places, pairs: Vec::new() }
     }
 
-    /// Goes on from the end of an interval. `false` at the end of the run.
-    fn go_on<R: Real, B: Bristles<R>>(
-        &mut self,
-        solver: &mut Solver<R, B>,
-        l: usize,
-        progress: &Progress<'_>,
-        stop: &AtomicBool,
-    ) -> bool {
-        let new_map = || self.timeline.remap(self.at + 1).is_some_and(|f_n| solver.must_flush_before(l, f_n));
-        if solver.is_pending(l) && (self.interval.record || new_map()) {
-            solver.flush(l);
+    /// Cuts a span and starts its first interval.
+    fn start(&mut self, l: usize, contact: &Contact, span: Span, samples: &[f64]) {
+        let place = &mut self.places[l];
+        contact.cut(&mut place.timeline, span, samples);
+        place.at = 0;
+        if !place.timeline.is_empty() {
+            self.solver.allow(l, self.stepping.budget(span.end - span.start, place.timeline.len()));
+            self.enter(l, contact);
+        }
+    }
+
+    /// Enters the present interval.
+    fn enter(&mut self, l: usize, contact: &Contact) {
+        let place = &mut self.places[l];
+        contact.interval_into(&place.timeline, place.at, &mut place.interval);
+        self.solver.remap(l, contact, &place.interval);
+        self.solver.start_interval(l, &place.interval);
+    }
+
+    /// Goes on from the end of an interval. `false` at the end of the span.
+    fn go_on(&mut self, l: usize, contact: &Contact, recording: &mut Recording<'_, '_>) -> bool {
+        let place = &mut self.places[l];
+        let records = place.interval.record && !recording.rows.is_empty();
+        let new_map = || contact.remap(&place.timeline, place.at + 1);
+        if self.solver.is_pending(l) && (records || new_map().is_some_and(|f_n| self.solver.must_flush_before(l, f_n)))
+        {
+            self.solver.flush(l);
             return true;
         }
-        if self.interval.record {
-            if !self.sample(solver, l, self.interval.length) {
+        if records {
+            if !self.record(l, contact, recording) {
                 return false;
             }
-            if !progress(1) {
-                stop.store(true, Ordering::Relaxed);
+            if !(recording.progress)(1) {
+                recording.stop.store(true, Ordering::Relaxed);
             }
         }
-        self.at += 1;
-        let more = self.at < self.timeline.len();
+        let place = &mut self.places[l];
+        place.at += 1;
+        let more = place.at < place.timeline.len();
         if more {
-            self.interval = self.task.contact.interval(&self.timeline, self.at);
-            solver.remap(l, self.task.contact, &self.interval);
-            solver.start_interval(l, &self.interval);
+            self.enter(l, contact);
         }
         more
     }
 
-    /// Samples the present state of lane `l` at local time `tau` [s]. `false` if it is not finite.
-    fn sample<R: Real, B: Bristles<R>>(&mut self, solver: &mut Solver<R, B>, l: usize, tau: f64) -> bool {
-        let v = self.interval.inputs(tau);
-        let sample = solver.sample(l, self.task.contact, &v);
-        if !sample.2.to_array().iter().all(|c| c.is_finite()) {
-            return self.fail(solver, l, Reason::Wrench);
-        }
-        self.task.row.write(self.frame, sample, v[slot::F_N]);
-        self.frame += 1;
+    /// Writes a sample of lane `l` at the end of its interval. `false` if it is not finite.
+    fn record(&mut self, l: usize, contact: &Contact, recording: &mut Recording<'_, '_>) -> bool {
+        let Some((q, u, wrench, slip, f_n)) = self.present(l, contact) else { return false };
+        let place = &mut self.places[l];
+        recording.rows[l].write(place.frame, (q, u, wrench, slip), f_n);
+        place.frame += 1;
         true
     }
 
-    /// Says why the contact is stopped. Always `false`: it does not go on.
-    fn fail<R: Real, B: Bristles<R>>(&mut self, solver: &Solver<R, B>, l: usize, reason: Reason) -> bool {
-        self.task.status.failure = Some((solver.status(l).steps, reason));
-        false
+    /// The present sample of lane `l`, with no stage pending; none, and the contact has failed, if it is not finite.
+    fn present(&mut self, l: usize, contact: &Contact) -> Option<(Pose, Twist, Wrench, f64, f64)> {
+        let place = &self.places[l];
+        let v = place.interval.inputs(place.interval.length);
+        let (q, u, wrench, slip) = self.solver.sample(l, contact, &v);
+        if !wrench.to_array().iter().all(|c| c.is_finite()) {
+            self.fail(l, Reason::Wrench);
+            return None;
+        }
+        Some((q, u, wrench, slip, v[slot::F_N]))
     }
 
-    /// The end of the run, or of what could be computed of it.
-    fn finish<R: Real, B: Bristles<R>>(self, solver: &mut Solver<R, B>, l: usize) {
-        let Task { status, bristles, .. } = self.task;
-        *status = Status { failure: status.failure, ..solver.status(l) };
-        *bristles = solver.bristles.states(l);
-        solver.clear(l);
+    /// Moves the bristles of lane `l` through the stage that is solved, if they have not yet.
+    fn commit(&mut self, l: usize) {
+        if self.solver.is_pending(l) {
+            self.solver.flush(l);
+            while self.solver.running != 0 {
+                pass(&mut self.solver);
+            }
+            self.solver.forget_pass(l);
+        }
+    }
+
+    /// Says why a contact is stopped, and empties its lane.
+    fn fail(&mut self, l: usize, reason: Reason) {
+        self.places[l].failure = Some((self.solver.status(l).steps, reason));
+        self.solver.clear(l);
+    }
+}
+
+impl<R: Real, B: Bristles<R> + Send> Pack for Lanes<R, B> {
+    fn load(&mut self, l: usize, contact: &Contact, active: &[usize]) {
+        self.solver.load(l, contact, self.stepping.step, active);
+        let place = &mut self.places[l];
+        (place.frame, place.failure) = (0, None);
+        // The inputs at time 0, as of an interval without length.
+        contact.cut(&mut place.timeline, Span::run(1e-6), &[]);
+        contact.interval_into(&place.timeline, 0, &mut place.interval);
+        place.interval.length = 0.0;
+        self.solver.remap(l, contact, &place.interval);
+    }
+
+    fn advance<'c>(&mut self, task: &dyn Fn(usize) -> Option<(&'c Contact, Span)>, recording: &mut Recording<'_, '_>) {
+        for l in 0..self.places.len() {
+            if self.places[l].failure.is_some() {
+                continue;
+            }
+            let Some((contact, span)) = task(l) else { continue };
+            let first = span.start == 0.0 && !recording.rows.is_empty();
+            if !first || self.record(l, contact, recording) {
+                self.start(l, contact, span, recording.samples);
+            }
+        }
+        while self.solver.running != 0 && !recording.stop.load(Ordering::Relaxed) {
+            let events = pass(&mut self.solver);
+            let mut lanes = events.stopped | events.failed | events.spent;
+            while lanes != 0 {
+                let l = lanes.trailing_zeros() as usize;
+                lanes &= lanes - 1;
+                let is = |lanes: Bits| lanes >> l & 1 == 1;
+                let reason = is(events.failed).then_some(Reason::Twist).or(is(events.spent).then_some(Reason::Steps));
+                match (reason, task(l)) {
+                    (Some(reason), _) => self.fail(l, reason),
+                    (None, Some((contact, _))) => _ = self.go_on(l, contact, recording),
+                    (None, None) => {}
+                }
+            }
+        }
+    }
+
+    fn sample(&mut self, l: usize, contact: &Contact) -> Option<(Pose, Twist, Wrench, f64, f64)> {
+        if self.places[l].failure.is_some() {
+            return None;
+        }
+        self.commit(l);
+        self.present(l, contact)
+    }
+
+    fn respond(&mut self, l: usize, twist: Twist, dt: f64) -> Option<Response> {
+        if self.places[l].failure.is_some() {
+            return None;
+        }
+        self.commit(l);
+        let interval = &self.places[l].interval;
+        let v = interval.inputs(interval.length);
+        Some(respond(&mut self.solver, l, twist, dt, &v, &mut self.pairs))
+    }
+
+    fn status(&self, l: usize) -> Status {
+        Status { failure: self.places[l].failure, ..self.solver.status(l) }
+    }
+
+    fn states(&self, l: usize) -> Vec<[f64; 2]> {
+        self.solver.bristles.states(l)
+    }
+
+    fn pairs(&self, l: usize) -> usize {
+        self.solver.bristles.pairs(l)
+    }
+
+    fn get(&self, l: usize, pairs: &mut [[f64; 2]]) -> State {
+        let mut state = self.solver.state(l);
+        let interval = &self.places[l].interval;
+        state.inputs = interval.inputs(interval.length);
+        self.solver.bristles.get(l, &mut state, pairs);
+        state
+    }
+
+    fn put(&mut self, l: usize, contact: &Contact, saved: &Saved, pairs: &[[f64; 2]]) {
+        self.solver.set_state(l, contact, &saved.state, pairs);
+        let place = &mut self.places[l];
+        place.failure = saved.failure;
+        place.interval = Interval { c: saved.state.inputs.map(|v| [v, 0.0, 0.0]), ..Interval::default() };
     }
 }

@@ -5,7 +5,7 @@ use super::layout::{self, State, kind};
 use super::patch_state::PatchState;
 use super::shader::{Reduced, Shape, Variant};
 use crate::contact::{Contact, Form, Model};
-use crate::engine::Plan;
+use crate::engine::Stepping;
 use crate::error::EngineError;
 use crate::patch::Exponent;
 use crate::schedule::Timeline;
@@ -14,35 +14,39 @@ use crate::solver::constants::FRESH_STEP;
 /// Pairs of cells that one lane can hold; with 256 lanes this is a grid of 128 x 128.
 const MOST_PAIRS: u32 = 32;
 
-/// A contact of a rollout, with what is known of it before it runs.
-pub(super) struct BatchContact<'a> {
-    /// Its index in the rollout.
+/// A contact of a batch, with what is known of it before it runs.
+pub(super) struct BatchContact {
+    /// Its index among all contacts.
     pub(super) index: usize,
-    pub(super) contact: &'a Contact,
-    pub(super) timeline: Timeline<'a>,
+    /// The span that it is stepped through.
+    pub(super) timeline: Timeline,
     /// Indices into the map of the cells that carry pressure at some time; none for a reduced bristle.
     pub(super) active: Vec<usize>,
+    is_grid: bool,
 }
 
-impl<'a> BatchContact<'a> {
-    pub(super) fn new(index: usize, contact: &'a Contact, plan: &Plan) -> Self {
-        let timeline = contact.timeline(&plan.samples);
-        let active = if contact.model.is_grid() { contact.active_cells(&timeline) } else { Vec::new() };
-        Self { index, contact, timeline, active }
+impl BatchContact {
+    pub(super) fn new(index: usize, contact: &Contact, timeline: Timeline, active: Vec<usize>) -> Self {
+        Self { index, timeline, active, is_grid: contact.model.is_grid() }
     }
 
     /// Pairs of numbers of the bristles' state. A reduced bristle has three numbers, their low parts, and the
     /// rotation that its map does not show.
     pub(super) fn bristle_pairs(&self) -> usize {
-        if self.contact.model.is_grid() { self.active.len() } else { 4 }
+        if self.is_grid { self.active.len() } else { 4 }
     }
 
     /// The pipeline that steps it.
     ///
     /// # Errors
     /// More cells than a workgroup holds.
-    pub(super) fn variant(&self, plan: &Plan, adapter: &Adapter) -> Result<Variant, EngineError> {
-        let (shape, reduced) = match &self.contact.model {
+    pub(super) fn variant(
+        &self,
+        contact: &Contact,
+        stepping: Stepping,
+        adapter: &Adapter,
+    ) -> Result<Variant, EngineError> {
+        let (shape, reduced) = match &contact.model {
             Model::Distributed => (Shape::of(self.active.len(), adapter), None),
             Model::Ellipsoid(form) => (Shape::REDUCED, Some((true, *form))),
             Model::LimitSurface(_, form) => (Shape::REDUCED, Some((false, *form))),
@@ -56,12 +60,12 @@ impl<'a> BatchContact<'a> {
                 remedy: "take fewer `patch.cells`",
             });
         }
-        let friction = &self.contact.friction;
+        let friction = &contact.friction;
         Ok(Variant {
             shape,
             law: friction.law,
             gaussian: friction.gamma == 2.0,
-            adaptive: plan.tolerance.is_some(),
+            adaptive: stepping.tolerance.is_some(),
             reduced: reduced.map(|(ellipsoid, form)| Reduced { ellipsoid, consistent: form == Form::Consistent }),
         })
     }
@@ -69,13 +73,14 @@ impl<'a> BatchContact<'a> {
 
 /// The contact's parameters; its cells or its table, and its bristles, start where the arguments say.
 pub(super) fn device_contact(
-    contact: &BatchContact<'_>,
-    plan: &Plan,
+    contact: &Contact,
+    cells: usize,
+    stepping: Stepping,
     patch_state: &PatchState,
     cell_first: u32,
     zeta_first: u32,
 ) -> layout::Contact {
-    let Contact { patch, friction, body, .. } = contact.contact;
+    let Contact { patch, friction, body, .. } = contact;
     let f = friction.as_the_law_reads_them();
     let constants = body.constants();
     let grid = patch.grid();
@@ -107,17 +112,16 @@ pub(super) fn device_contact(
         hertz_k: hertz_k as f32,
         hertz_k_per_newton: hertz_k_per_newton as f32,
         hertz_most: 0.5 * grid.nx.min(grid.ny) as f32,
-        h_max: plan.step as f32,
-        tolerance: plan.tolerance.unwrap_or(0.0) as f32,
+        h_max: stepping.step as f32,
+        tolerance: stepping.tolerance.unwrap_or(0.0) as f32,
         radius: patch_state.radius as f32,
         viscous: patch_state.viscous as f32,
         cop_x: patch.cop()[0] as f32,
         cop_y: patch.cop()[1] as f32,
         n_ls: patch_state.table.as_ref().map_or(0, |t| t.n_ls() as u32),
         cell_first,
-        cell_count: contact.active.len() as u32,
+        cell_count: cells as u32,
         zeta_first,
-        most_steps: u32::try_from(plan.budget(contact.timeline.len())).unwrap_or(u32::MAX),
     }
 }
 

@@ -1,30 +1,32 @@
 //! The GPU engine: opens a device, compiles pipelines, groups contacts by pipeline.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
 
-use super::batch::{BINDINGS, Batch, Budget, Kernel};
 use super::contact::BatchContact;
+use super::core::Core;
 use super::device::{Adapter, Choice, Device};
-use super::limit_surface::{SurfacePipelines, Surfaces};
+use super::group::{BINDINGS, Budget, Frames, Group, Kernel};
+use super::limit_surface::SurfacePipelines;
+use super::live::GpuBatch;
 use super::memory;
 use super::pipeline::Pipeline;
 use super::shader::{Variant, source};
+use crate::batch::Batch;
 use crate::contact::Contact;
-use crate::engine::{Engine, EngineInfo, Plan, Progress, Trajectories, validate};
+use crate::engine::{Engine, EngineInfo, Plan, Progress, Stepping, Trajectories, validate};
 use crate::error::EngineError;
 use crate::limit_surface::{Rule, Table};
 use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
+use crate::schedule::Timeline;
 
 /// The GPU engine.
 #[derive(Debug)]
 pub struct Gpu {
-    device: Device,
-    pipelines: Mutex<HashMap<Variant, Arc<Pipeline>>>,
-    surface_pipelines: SurfacePipelines,
+    core: Arc<Core>,
     /// Changes the shader's text: for tests that must see a wrong kernel fail.
     edit: Option<fn(String) -> String>,
     /// For tests: the adapter's own limits are used without it.
@@ -40,9 +42,11 @@ impl Gpu {
     /// No such adapter, or a device that does not open.
     pub fn new(choice: Choice) -> Result<Self, EngineError> {
         Ok(Self {
-            device: Device::open(choice)?,
-            pipelines: Mutex::default(),
-            surface_pipelines: SurfacePipelines::default(),
+            core: Arc::new(Core {
+                device: Device::open(choice)?,
+                pipelines: Mutex::default(),
+                surface_pipelines: SurfacePipelines::default(),
+            }),
             edit: None,
             budget: None,
             written_out: false,
@@ -78,22 +82,23 @@ impl Gpu {
     #[doc(hidden)]
     #[must_use]
     pub fn with_buffers_of(mut self, bytes: u64) -> Self {
-        let most = &mut self.device.adapter.max_storage_buffer;
+        let core = Arc::get_mut(&mut self.core).expect("an engine without batches");
+        let most = &mut core.device.adapter.max_storage_buffer;
         *most = bytes.min(*most);
         self
     }
 
     /// The adapter that runs.
     #[must_use]
-    pub const fn adapter(&self) -> &Adapter {
-        &self.device.adapter
+    pub fn adapter(&self) -> &Adapter {
+        &self.core.device.adapter
     }
 
     /// Bytes of device memory that this engine holds now, if the driver lets us count: those in use, and
     /// those taken from the device for them.
     #[must_use]
     pub fn memory(&self) -> Option<[u64; 2]> {
-        let report = self.device.handle.generate_allocator_report()?;
+        let report = self.core.device.handle.generate_allocator_report()?;
         Some([report.total_allocated_bytes, report.total_reserved_bytes])
     }
 
@@ -107,7 +112,7 @@ impl Gpu {
     /// # Errors
     /// A twist that is not finite, or a device that fails.
     pub fn coulomb(&self, patches: &[Patch], rule: Rule, twists: &[Twist]) -> Result<Vec<Vec<Wrench>>, EngineError> {
-        self.surfaces().coulomb(patches, rule, twists)
+        self.core.surfaces().coulomb(patches, rule, twists)
     }
 
     /// The tables of many patches with resolution `n_ls`, to 1e-5 of the largest of [`Table::new`]; of
@@ -119,15 +124,11 @@ impl Gpu {
     /// # Errors
     /// `n_ls` of zero or above [`MAX_N_LS`](crate::limit_surface::MAX_N_LS), or a device that fails.
     pub fn tables(&self, patches: &[Patch], rule: Rule, n_ls: usize) -> Result<Vec<Table>, EngineError> {
-        self.surfaces().tables(patches, rule, n_ls)
-    }
-
-    const fn surfaces(&self) -> Surfaces<'_> {
-        Surfaces { device: &self.device, pipelines: &self.surface_pipelines }
+        self.core.surfaces().tables(patches, rule, n_ls)
     }
 
     fn pipeline(&self, variant: Variant) -> Result<Arc<Pipeline>, EngineError> {
-        let mut pipelines = self.pipelines.lock().expect("no panic while compiling");
+        let mut pipelines = self.core.pipelines.lock().expect("no panic while compiling");
         if let Some(pipeline) = pipelines.get(&variant) {
             return Ok(Arc::clone(pipeline));
         }
@@ -136,7 +137,7 @@ impl Gpu {
             Some(edit) => edit(text),
             None => text,
         };
-        let pipeline = Arc::new(Pipeline::new(&self.device, &text, "rollout", &BINDINGS, &variant.constants()));
+        let pipeline = Arc::new(Pipeline::new(&self.core.device, &text, "rollout", &BINDINGS, &variant.constants()));
         pipelines.insert(variant, Arc::clone(&pipeline));
         Ok(pipeline)
     }
@@ -147,9 +148,19 @@ impl Engine for Gpu {
         EngineInfo {
             engine: "gpu",
             precision: "f32",
-            adapter: self.device.adapter.name.clone(),
-            driver: format!("{} {}", self.device.adapter.backend, self.device.adapter.driver),
+            adapter: self.core.device.adapter.name.clone(),
+            driver: format!("{} {}", self.core.device.adapter.backend, self.core.device.adapter.driver),
         }
+    }
+
+    fn batch(&self, contacts: Vec<Contact>, stepping: Stepping) -> Result<Batch, EngineError> {
+        Batch::new(contacts, stepping, self.info(), |of| {
+            let prepare = |contact: &Contact| (Timeline::default(), contact.cells_ever_active());
+            let frames = Frames { samples: 1, steps_per_frame: 1.0, samples_start: false };
+            let groups = self.groups(of, stepping, frames, prepare)?;
+            let groups = groups.into_iter().map(|group| group()).collect::<Result<_, _>>()?;
+            Ok(Box::new(GpuBatch::new(groups, of)?))
+        })
     }
 
     fn rollout(&self, contacts: &[Contact], plan: &Plan, progress: &Progress<'_>) -> Result<Trajectories, EngineError> {
@@ -158,24 +169,53 @@ impl Engine for Gpu {
         if plan.keep_bristles {
             out.bristles = vec![Vec::new(); contacts.len()];
         }
-        let prepare = |(i, contact)| BatchContact::new(i, contact, plan);
-        let prepared: Vec<BatchContact<'_>> = contacts.par_iter().enumerate().map(prepare).collect();
-        let mut groups: BTreeMap<Variant, Vec<BatchContact<'_>>> = BTreeMap::new();
-        for contact in prepared {
-            let mut variant = contact.variant(plan, &self.device.adapter)?;
-            variant.shape.unrolled |= self.written_out && variant.shape.pairs > 0;
-            groups.entry(variant).or_default().push(contact);
-        }
-        // What does not fit is refused before anything is computed.
-        let batches = |contacts| memory::split(contacts, self.device.adapter.max_storage_buffer);
-        let groups: Vec<_> =
-            groups.iter().map(|(v, contacts)| Ok((*v, batches(contacts)?))).collect::<Result<_, EngineError>>()?;
-        for (variant, batches) in groups {
-            let kernel = Kernel { pipeline: &*self.pipeline(variant)?, variant };
-            for contacts in batches {
-                Batch::new(self.surfaces(), kernel, self.budget, contacts, plan).run(progress, &mut out)?;
-            }
+        let prepare = |contact: &Contact| {
+            let timeline = contact.timeline(&plan.samples);
+            let active = if contact.model.is_grid() { contact.active_cells(&timeline) } else { Vec::new() };
+            (timeline, active)
+        };
+        let samples = plan.samples.len() - 1;
+        let steps_per_frame = (plan.duration() / samples as f64 / plan.step).max(1.0);
+        let frames = Frames { samples, steps_per_frame, samples_start: true };
+        for group in self.groups(contacts, plan.stepping(), frames, prepare)? {
+            group()?.run(contacts, plan, progress, &mut out)?;
         }
         Ok(out)
+    }
+}
+
+impl Gpu {
+    /// The groups in which contacts are stepped, each made when it is called. What does not fit is refused before
+    /// anything is computed. `prepare` gives a contact's timeline and the cells that carry pressure at some time.
+    fn groups<'s>(
+        &'s self,
+        of: &'s [Contact],
+        stepping: Stepping,
+        frames: Frames,
+        prepare: impl Fn(&Contact) -> (Timeline, Vec<usize>) + Sync,
+    ) -> Result<Vec<impl FnOnce() -> Result<Group, EngineError> + 's>, EngineError> {
+        let adapter = &self.core.device.adapter;
+        let prepare = |(i, contact): (usize, &Contact)| {
+            let (timeline, active) = prepare(contact);
+            BatchContact::new(i, contact, timeline, active)
+        };
+        let prepared: Vec<BatchContact> = of.par_iter().enumerate().map(prepare).collect();
+        let mut by_variant: BTreeMap<Variant, Vec<BatchContact>> = BTreeMap::new();
+        for contact in prepared {
+            let mut variant = contact.variant(&of[contact.index], stepping, adapter)?;
+            variant.shape.unrolled |= self.written_out && variant.shape.pairs > 0;
+            by_variant.entry(variant).or_default().push(contact);
+        }
+        let mut groups = Vec::new();
+        for (variant, contacts) in by_variant {
+            for contacts in memory::split(contacts, of, adapter.max_storage_buffer)? {
+                groups.push(move || {
+                    let kernel = Kernel { pipeline: self.pipeline(variant)?, variant };
+                    let (core, budget) = (&self.core, self.budget);
+                    Ok(Group::new(core, kernel, budget, contacts, of, stepping, frames))
+                });
+            }
+        }
+        Ok(groups)
     }
 }

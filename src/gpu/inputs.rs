@@ -11,11 +11,11 @@ use super::contact::{BatchContact, device_contact, device_state};
 use super::layout::{self, State, flag};
 use super::limit_surface::Surfaces;
 use super::patch_state::{PatchState, TableStore, make_tables};
-use crate::contact::{Bristles, RemapTransfer};
-use crate::engine::Plan;
+use crate::contact::{Bristles, Contact, RemapTransfer};
+use crate::engine::Stepping;
 use crate::error::EngineError;
 use crate::patch::{Grid, Patch};
-use crate::schedule::Interval;
+use crate::schedule::{Interval, slot};
 
 /// What the device holds of a batch from its start.
 pub(super) struct Start {
@@ -31,26 +31,28 @@ pub(super) struct Start {
 }
 
 impl Start {
-    pub(super) fn of(contacts: &[BatchContact<'_>], plan: &Plan) -> Self {
+    pub(super) fn of(contacts: &[BatchContact], of: &[Contact], stepping: Stepping) -> Self {
         let mut cells = SharedCells::default();
         let mut tables = TableStore::default();
         let mut patch_states = Vec::with_capacity(contacts.len());
         let mut parameters = Vec::with_capacity(contacts.len());
         let mut first_bristle = 0;
         for contact in contacts {
-            let patch_state = PatchState::first(contact.contact);
+            let own = &of[contact.index];
+            let patch_state = PatchState::first(own);
             let first_table = patch_state.table.as_ref().map_or(0, |t| tables.first_of(t));
-            let first_cell = cells.first_of(contact);
-            let first = if contact.contact.model.is_grid() { first_cell } else { first_table };
-            parameters.push(device_contact(contact, plan, &patch_state, first, first_bristle));
+            let first_cell = cells.first_of(contact, own);
+            let first = if own.model.is_grid() { first_cell } else { first_table };
+            let cells = contact.active.len();
+            parameters.push(device_contact(own, cells, stepping, &patch_state, first, first_bristle));
             first_bristle += contact.bristle_pairs() as u32;
             patch_states.push(patch_state);
         }
         Self {
             cells: cells.cells,
             contacts: parameters,
-            states: contacts.iter().map(|contact| device_state(contact.contact)).collect(),
-            bristles: first_bristles(contacts),
+            states: contacts.iter().map(|contact| device_state(&of[contact.index])).collect(),
+            bristles: first_bristles(contacts, of),
             tables,
             patch_states,
         }
@@ -67,8 +69,8 @@ struct SharedCells {
 
 impl SharedCells {
     /// Where the cells of a contact start; puts them at the end if they are new.
-    fn first_of(&mut self, contact: &BatchContact<'_>) -> u32 {
-        let patch = &contact.contact.patch;
+    fn first_of(&mut self, contact: &BatchContact, of: &Contact) -> u32 {
+        let patch = &of.patch;
         let grid = patch.grid();
         // A fixed map decides its cells. Those of maps that follow the force are nested, so their number
         // decides them.
@@ -86,20 +88,22 @@ impl SharedCells {
 }
 
 /// The bristles at the start, as [`Start::bristles`].
-fn first_bristles(contacts: &[BatchContact<'_>]) -> Vec<[f32; 2]> {
-    if contacts.iter().all(|contact| contact.contact.initial.bristles == Bristles::Unloaded) {
+fn first_bristles(contacts: &[BatchContact], of: &[Contact]) -> Vec<[f32; 2]> {
+    if contacts.iter().all(|contact| of[contact.index].initial.bristles == Bristles::Unloaded) {
         return Vec::new();
     }
-    let own = |contact: &BatchContact<'_>| {
-        let first = contact.contact.first_bristles(&contact.active).unwrap_or_default();
-        // The low parts of a reduced bristle, behind its three numbers, start at 0.
-        let shown = |i: usize| contact.contact.model.is_grid() || i == 0;
-        let bristle =
-            |i: usize| first.get(i).map_or([0.0; 2], |z| [z[0] as f32, if shown(i) { z[1] as f32 } else { 0.0 }]);
-        (0..contact.bristle_pairs()).map(bristle).collect()
-    };
+    let own = |contact: &BatchContact| own_first_bristles(contact, &of[contact.index]);
     let each: Vec<Vec<[f32; 2]>> = contacts.par_iter().map(own).collect();
     each.concat()
+}
+
+/// The bristles of one contact at its start.
+pub(super) fn own_first_bristles(contact: &BatchContact, of: &Contact) -> Vec<[f32; 2]> {
+    let first = of.first_bristles(&contact.active).unwrap_or_default();
+    // The low parts of a reduced bristle, behind its three numbers, start at 0.
+    let shown = |i: usize| of.model.is_grid() || i == 0;
+    let bristle = |i: usize| first.get(i).map_or([0.0; 2], |z| [z[0] as f32, if shown(i) { z[1] as f32 } else { 0.0 }]);
+    (0..contact.bristle_pairs()).map(bristle).collect()
 }
 
 /// The intervals of one window of all contacts of a batch.
@@ -123,28 +127,37 @@ struct Part {
 }
 
 /// Makes the windows of a batch, one after the other.
-pub(super) struct Inputs<'a> {
-    contacts: &'a [BatchContact<'a>],
-    surfaces: Surfaces<'a>,
+pub(super) struct Inputs {
     /// The limit surfaces of the whole run.
     tables: TableStore,
     /// The map of every contact at the end of the last window.
-    patch_states: Vec<PatchState>,
-    /// The first interval of every contact that was in no window yet.
-    next: Vec<usize>,
+    pub(super) patch_states: Vec<PatchState>,
+    /// Where every contact is.
+    pub(super) places: Vec<Place>,
     /// Samples of one window.
     frames: usize,
+    /// Whether the state at the start is a sample.
+    samples_start: bool,
 }
 
-impl<'a> Inputs<'a> {
-    pub(super) fn new(
-        contacts: &'a [BatchContact<'a>],
-        surfaces: Surfaces<'a>,
-        tables: TableStore,
-        patch_states: Vec<PatchState>,
-        frames: usize,
-    ) -> Self {
-        Self { contacts, surfaces, tables, patch_states, next: vec![0; contacts.len()], frames }
+/// Where a contact is among its intervals and samples.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Place {
+    /// The first interval of the timeline that was in no window yet.
+    pub(super) next: usize,
+    /// Intervals and samples of timelines before this one.
+    pub(super) intervals_before: u32,
+    pub(super) samples_before: u32,
+    /// Steps of the whole run after which it is stopped.
+    pub(super) most_steps: u32,
+    /// The inputs at the end of the last window.
+    pub(super) inputs: [f64; slot::COUNT],
+}
+
+impl Inputs {
+    pub(super) fn new(tables: TableStore, patch_states: Vec<PatchState>, frames: usize, samples_start: bool) -> Self {
+        let places = vec![Place::default(); patch_states.len()];
+        Self { tables, patch_states, places, frames, samples_start }
     }
 
     /// The limit surfaces of the whole run.
@@ -152,30 +165,42 @@ impl<'a> Inputs<'a> {
         &self.tables
     }
 
-    /// The intervals of all contacts for the samples after `window.start` up to `window.end`.
+    /// The intervals of all contacts for the samples after `window.start` up to `window.end` of their timelines.
     ///
     /// # Errors
     /// A device that fails to make a limit surface.
-    pub(super) fn upload(&mut self, window: &Range<usize>) -> Result<Upload, EngineError> {
+    pub(super) fn upload(
+        &mut self,
+        contacts: &[BatchContact],
+        of: &[Contact],
+        surfaces: Surfaces<'_>,
+        window: &Range<usize>,
+    ) -> Result<Upload, EngineError> {
         let mut upload = Upload::default();
         if window.is_empty() {
             return Ok(upload);
         }
-        let parts = self.parts(window)?;
+        let parts = self.parts(contacts, of, surfaces, window)?;
         let mut tables = self.tables.clone();
         for (i, Part { from, mut before, intervals }) in parts.into_iter().enumerate() {
-            let to = from + intervals.len();
-            self.next[i] = to;
+            let place = &mut self.places[i];
+            place.next = from + intervals.len();
+            if let Some((last, ..)) = intervals.last() {
+                place.inputs = last.inputs(last.length);
+            }
+            let first_sample = if window.start == 0 { 0 } else { window.start as u32 + 1 };
             upload.windows.push(layout::Window {
                 interval_first: upload.intervals.len() as u32,
-                begin: from as u32,
-                end: to as u32,
+                begin: place.intervals_before + from as u32,
+                end: place.intervals_before + place.next as u32,
                 record_first: (i * (self.frames + 1)) as u32,
                 // Sample 0 belongs to the first window, before its intervals.
-                sample_from: if window.start == 0 { 0 } else { window.start as u32 + 1 },
+                sample_from: place.samples_before + first_sample,
+                most_steps: place.most_steps,
             });
+            let is_start = self.samples_start && place.intervals_before == 0;
             for (j, (interval, map, _)) in intervals.into_iter().enumerate() {
-                let transfer = map.transfer_from(&before, self.contacts[i].contact);
+                let transfer = map.transfer_from(&before, &of[contacts[i].index]);
                 let table = map.table.as_ref().map_or(0, |t| tables.first_of(t));
                 let term_first = upload.terms.len() as u32;
                 upload.terms.extend(interval.terms.iter().map(|q| layout::Term {
@@ -184,7 +209,8 @@ impl<'a> Inputs<'a> {
                     omega: q.omega as f32,
                     phase: q.phase as f32,
                 }));
-                upload.intervals.push(device_interval(&interval, &map, transfer, table, term_first, from + j == 0));
+                let is_first = is_start && from + j == 0;
+                upload.intervals.push(device_interval(&interval, &map, transfer, table, term_first, is_first));
                 before = map;
             }
         }
@@ -192,31 +218,65 @@ impl<'a> Inputs<'a> {
         Ok(upload)
     }
 
+    /// A window with one interval without length for every contact that `of` has one for, which is there for its
+    /// sample; limit surfaces are those of the present maps.
+    pub(super) fn upload_samples(&mut self, intervals: Vec<Option<(Interval, RemapTransfer)>>) -> Upload {
+        let mut upload = Upload::default();
+        let mut tables = self.tables.clone();
+        for (i, asked) in intervals.into_iter().enumerate() {
+            let (place, map) = (&mut self.places[i], &self.patch_states[i]);
+            let begin = place.intervals_before;
+            upload.windows.push(layout::Window {
+                interval_first: upload.intervals.len() as u32,
+                begin,
+                end: begin + u32::from(asked.is_some()),
+                record_first: (i * (self.frames + 1)) as u32,
+                sample_from: place.samples_before,
+                most_steps: place.most_steps,
+            });
+            let Some((interval, transfer)) = asked else { continue };
+            place.intervals_before += 1;
+            place.samples_before += 1;
+            place.inputs = interval.inputs(0.0);
+            let table = map.table.as_ref().map_or(0, |t| tables.first_of(t));
+            upload.intervals.push(device_interval(&interval, map, transfer, table, 0, false));
+        }
+        upload.tables = tables.numbers_beyond(&self.tables);
+        upload
+    }
+
     /// The intervals of a window, contact by contact, with the limit surfaces that they need.
-    fn parts(&mut self, window: &Range<usize>) -> Result<Vec<Part>, EngineError> {
-        let part = |((contact, &from), map): ((&BatchContact<'_>, &usize), &mut PatchState)| {
+    fn parts(
+        &mut self,
+        contacts: &[BatchContact],
+        of: &[Contact],
+        surfaces: Surfaces<'_>,
+        window: &Range<usize>,
+    ) -> Result<Vec<Part>, EngineError> {
+        let part = |((contact, place), map): ((&BatchContact, &Place), &mut PatchState)| {
             let (before, mut intervals) = (map.clone(), Vec::new());
+            let (own, from) = (&of[contact.index], place.next);
             let mut samples = 0;
             while samples < window.len() && from + intervals.len() < contact.timeline.len() {
-                let mut interval = contact.contact.interval(&contact.timeline, from + intervals.len());
+                let mut interval = own.interval(&contact.timeline, from + intervals.len());
                 samples += usize::from(interval.record);
-                let own = map.enter(contact.contact, &mut interval);
-                intervals.push((interval, map.clone(), own));
+                let asks = map.enter(own, &mut interval);
+                intervals.push((interval, map.clone(), asks));
             }
             Part { from, before, intervals }
         };
-        let each = self.contacts.par_iter().zip(&self.next).zip(&mut self.patch_states);
+        let each = contacts.par_iter().zip(&self.places).zip(&mut self.patch_states);
         let mut parts: Vec<Part> = each.map(part).collect();
-        self.make_tables(&mut parts)?;
+        self.make_tables(surfaces, &mut parts)?;
         Ok(parts)
     }
 
     /// Makes the limit surfaces that intervals ask for, all at once, and hands each to the intervals from
     /// there on.
-    fn make_tables(&mut self, parts: &mut [Part]) -> Result<(), EngineError> {
+    fn make_tables(&mut self, surfaces: Surfaces<'_>, parts: &mut [Part]) -> Result<(), EngineError> {
         let all = parts.iter().flat_map(|part| &part.intervals);
         let asked: Vec<_> = all.filter_map(|(_, map, own)| Some((own.clone()?, map.table.clone()?))).collect();
-        let mut made = make_tables(self.surfaces, &asked)?.into_iter();
+        let mut made = make_tables(surfaces, &asked)?.into_iter();
         for (part, last) in parts.iter_mut().zip(&mut self.patch_states) {
             let mut latest = None;
             for (_, map, own) in &mut part.intervals {

@@ -44,12 +44,14 @@ shared! {
         mass: f32, inertia: f32, pads: f32, offset_x: f32, offset_y: f32, dx: f32, dy: f32, arm2: f32,
         hertz_radius: f32, hertz_k: f32, hertz_k_per_newton: f32, hertz_most: f32, h_max: f32, tolerance: f32,
         radius: f32, viscous: f32, cop_x: f32, cop_y: f32, n_ls: u32,
-        cell_first: u32, cell_count: u32, zeta_first: u32, most_steps: u32,
+        cell_first: u32, cell_count: u32, zeta_first: u32,
     }
 }
 
 shared! {
-    struct Window { interval_first: u32, begin: u32, end: u32, record_first: u32, sample_from: u32 }
+    struct Window {
+        interval_first: u32, begin: u32, end: u32, record_first: u32, sample_from: u32, most_steps: u32,
+    }
 }
 
 shared! {

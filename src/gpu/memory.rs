@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::buffer::BUFFER_BUDGET;
 use super::contact::BatchContact;
 use super::layout;
-use crate::contact::{Model, reshapes};
+use crate::contact::{Contact, Model, reshapes};
 use crate::error::EngineError;
 
 /// Bytes of a buffer for the inputs of several contacts at most, however much the adapter has; one alone may
@@ -32,20 +32,20 @@ struct Memory {
 
 impl Memory {
     /// Of one contact; its limit surface counts if it is not among those `seen`.
-    fn of(contact: &BatchContact<'_>, seen: &mut HashSet<usize>) -> Self {
+    fn of(contact: &BatchContact, of: &Contact, seen: &mut HashSet<usize>) -> Self {
         let pairs = contact.bristle_pairs() as u64;
         let cell = size_of::<layout::Cell>().max(size_of::<[f32; 2]>()) as u64;
         let [intervals, maps] = contact.timeline.densest().map(|n| n as u64);
         let mut memory = Self {
             own: LEAST.max(pairs * cell),
             intervals: intervals * size_of::<layout::Interval>() as u64,
-            terms: intervals * (contact.timeline.most_terms() * size_of::<layout::Term>()) as u64,
+            terms: intervals * (of.most_terms() * size_of::<layout::Term>()) as u64,
             ..Self::default()
         };
-        if let Model::LimitSurface(table, _) = &contact.contact.model {
+        if let Model::LimitSurface(table, _) = &of.model {
             let bytes = (table.nodes().len() * size_of::<[f32; 3]>()) as u64;
             memory.tables = if seen.insert(Arc::as_ptr(table).addr()) { bytes } else { 0 };
-            if reshapes(&contact.contact.patch) {
+            if reshapes(&of.patch) {
                 // The one that it comes with from the window before.
                 memory.tables += bytes;
                 memory.new_tables = maps * bytes;
@@ -82,24 +82,26 @@ impl Memory {
 ///
 /// # Errors
 /// A contact that does not fit alone.
-pub(super) fn split<'i, 'a>(
-    contacts: &'i [BatchContact<'a>],
+pub(super) fn split(
+    contacts: Vec<BatchContact>,
+    of: &[Contact],
     limit: u64,
-) -> Result<Vec<&'i [BatchContact<'a>]>, EngineError> {
-    let (mut out, mut start) = (Vec::new(), 0);
+) -> Result<Vec<Vec<BatchContact>>, EngineError> {
+    let (mut out, mut part) = (Vec::new(), Vec::new());
     let (mut taken, mut seen) = (Memory::default(), HashSet::new());
-    for (k, contact) in contacts.iter().enumerate() {
-        let all = taken.with(Memory::of(contact, &mut seen));
-        if all.fits(limit) && k - start < MOST_CONTACTS {
+    for contact in contacts {
+        let own = &of[contact.index];
+        let all = taken.with(Memory::of(&contact, own, &mut seen));
+        if all.fits(limit) && part.len() < MOST_CONTACTS {
             taken = all;
+            part.push(contact);
             continue;
         }
-        if k > start {
-            out.push(&contacts[start..k]);
-            start = k;
+        if !part.is_empty() {
+            out.push(std::mem::take(&mut part));
         }
         seen.clear();
-        taken = Memory::of(contact, &mut seen);
+        taken = Memory::of(&contact, own, &mut seen);
         let requested = taken.inputs();
         if requested > limit {
             let (what, remedy) = if requested == taken.tables + taken.new_tables {
@@ -112,16 +114,20 @@ pub(super) fn split<'i, 'a>(
             };
             return Err(EngineError::Limit { contact: contact.index, what, requested, max: limit, remedy });
         }
+        part.push(contact);
     }
-    out.push(&contacts[start..]);
+    out.push(part);
     Ok(out)
 }
 
 /// How many samples of `contacts` fit into a window, at least one.
-pub(super) fn samples_that_fit(contacts: &[BatchContact<'_>], limit: u64) -> usize {
+pub(super) fn samples_that_fit(contacts: &[BatchContact], of: &[Contact], limit: u64) -> usize {
     let budget = INPUTS_BUDGET.min(limit);
     let mut seen = HashSet::new();
-    let memory = contacts.iter().map(|contact| Memory::of(contact, &mut seen)).fold(Memory::default(), Memory::with);
+    let memory = contacts
+        .iter()
+        .map(|contact| Memory::of(contact, &of[contact.index], &mut seen))
+        .fold(Memory::default(), Memory::with);
     let fit = |budget: u64, each: u64| budget.checked_div(each).unwrap_or(u64::MAX);
     let tables = fit(budget.saturating_sub(memory.tables).min(BUFFER_BUDGET), memory.new_tables);
     fit(budget, memory.intervals).min(fit(budget, memory.terms)).min(tables).clamp(1, usize::MAX as u64) as usize
@@ -131,7 +137,7 @@ pub(super) fn samples_that_fit(contacts: &[BatchContact<'_>], limit: u64) -> usi
 mod tests {
     use super::*;
     use crate::body::Body;
-    use crate::contact::{Contact, Form, Initial, Inputs};
+    use crate::contact::{Form, Initial, Inputs};
     use crate::engine::Plan;
     use crate::friction::Friction;
     use crate::limit_surface::{Rule, Table};
@@ -155,20 +161,29 @@ mod tests {
         }
     }
 
+    /// As an engine prepares them.
+    fn prepared(contacts: &[Contact], plan: &Plan) -> Vec<BatchContact> {
+        let prepare = |(k, c): (usize, &Contact)| {
+            let timeline = c.timeline(&plan.samples);
+            let active = if c.model.is_grid() { c.active_cells(&timeline) } else { Vec::new() };
+            BatchContact::new(k, c, timeline, active)
+        };
+        contacts.iter().enumerate().map(prepare).collect()
+    }
+
     #[test]
     fn what_is_too_large_for_a_buffer_goes_in_parts() {
         let plan = Plan::new(1.0, 1e-3, 0.1).unwrap();
         let interval = size_of::<layout::Interval>() as u64;
         let contacts = vec![contact(Exponent::Fixed(2.0)); 20];
-        let contacts: Vec<BatchContact<'_>> =
-            contacts.iter().enumerate().map(|(k, c)| BatchContact::new(k, c, &plan)).collect();
+        let some = |n: usize| prepared(&contacts[..n], &plan);
         // A hundred intervals a sample; the table is shared and its map keeps its shape.
-        let parts = |limit: u64| split(&contacts, limit).unwrap().iter().map(|part| part.len()).collect::<Vec<_>>();
+        let parts = |limit: u64| split(some(20), &contacts, limit).unwrap().iter().map(Vec::len).collect::<Vec<_>>();
         assert_eq!(parts(600 * interval), [6, 6, 6, 2]);
         assert_eq!(parts(u64::MAX), [20]);
-        assert_eq!(samples_that_fit(&contacts[..1], 600 * interval), 6);
-        assert_eq!(samples_that_fit(&contacts[..4], 600 * interval), 1);
-        match split(&contacts, 99 * interval) {
+        assert_eq!(samples_that_fit(&some(1), &contacts, 600 * interval), 6);
+        assert_eq!(samples_that_fit(&some(4), &contacts, 600 * interval), 1);
+        match split(some(20), &contacts, 99 * interval) {
             Err(EngineError::Limit { contact, what, requested, max, .. }) => {
                 assert!(what.contains("inputs"), "{what}");
                 assert_eq!((contact, requested, max), (0, 100 * interval, 99 * interval));
@@ -179,12 +194,11 @@ mod tests {
         // A map that changes its shape has a table for each of them, one that it comes with, and the first,
         // which they share.
         let contacts = vec![contact(Exponent::PerNewton(1.0)); 3];
-        let contacts: Vec<BatchContact<'_>> =
-            contacts.iter().enumerate().map(|(k, c)| BatchContact::new(k, c, &plan)).collect();
+        let some = |n: usize| prepared(&contacts[..n], &plan);
         let table = 17 * 5 * 12;
-        let parts = |tables: u64| split(&contacts, tables * table).unwrap().len();
+        let parts = |tables: u64| split(some(3), &contacts, tables * table).unwrap().len();
         assert_eq!([parts(304), parts(303), parts(203), parts(102)], [1, 2, 2, 3]);
-        assert!(split(&contacts, 101 * table).is_err());
-        assert_eq!(samples_that_fit(&contacts[..1], 502 * table), 5);
+        assert!(split(some(3), &contacts, 101 * table).is_err());
+        assert_eq!(samples_that_fit(&some(1), &contacts, 502 * table), 5);
     }
 }

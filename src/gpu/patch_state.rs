@@ -96,7 +96,7 @@ pub(super) fn make_tables(
 /// The numbers of limit surfaces, one surface after the other and each once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TableStore {
-    first: HashMap<*const Table, u32>,
+    first: HashMap<usize, u32>,
     /// Keeps the tables alive whose addresses are the keys above.
     held: Vec<Arc<Table>>,
     numbers: Vec<f32>,
@@ -105,7 +105,7 @@ pub(super) struct TableStore {
 impl TableStore {
     /// Where the table starts, in numbers; puts it at the end if it is new.
     pub fn first_of(&mut self, table: &Arc<Table>) -> u32 {
-        *self.first.entry(Arc::as_ptr(table)).or_insert_with(|| {
+        *self.first.entry(Arc::as_ptr(table).addr()).or_insert_with(|| {
             let first = self.numbers.len() as u32;
             self.numbers.extend(table.nodes().as_flattened().iter().map(|v| *v as f32));
             self.held.push(Arc::clone(table));

@@ -49,8 +49,11 @@ impl Interval {
     pub(crate) fn copy_input(&mut self, from: usize, to: usize) {
         self.c[to] = self.c[from];
         self.terms.retain(|term| term.slot != to);
-        let copies: Vec<Term> = self.terms.iter().filter(|t| t.slot == from).map(|t| Term { slot: to, ..*t }).collect();
-        self.terms.extend(copies);
+        for i in 0..self.terms.len() {
+            if self.terms[i].slot == from {
+                self.terms.push(Term { slot: to, ..self.terms[i] });
+            }
+        }
     }
 
     /// All inputs at local time `tau` [s]; a negative normal force is no contact, 0.

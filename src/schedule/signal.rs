@@ -4,7 +4,7 @@ use super::interval::{Interval, Term};
 use crate::error::ParameterError;
 
 /// One sinusoid `amplitude sin(omega t + phase)`, `t` absolute.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Sine {
     /// Amplitude, in the signal's unit.
     pub amplitude: f64,
@@ -15,7 +15,7 @@ pub struct Sine {
 }
 
 /// From `from` until the next segment: `c[0] + c[1] (t-from) + c[2] (t-from)^2 + sum of sinusoids`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Segment {
     /// Start [s].
     pub from: f64,
@@ -39,7 +39,7 @@ pub struct Segment {
 /// assert_eq!(ramp.value(3.0), 2.0);
 /// assert_eq!(ramp.held(0.1).unwrap().value(0.19), 0.2);
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Signal {
     segments: Vec<Segment>,
     hold: Option<f64>,
@@ -130,6 +130,25 @@ impl Signal {
         Ok(self)
     }
 
+    /// Becomes [`Signal::constant`], in its own memory.
+    pub(crate) fn set_constant(&mut self, value: f64) {
+        self.segments.clear();
+        self.segments.push(Segment { from: 0.0, c: [value, 0.0, 0.0], sines: Vec::new() });
+        self.hold = None;
+    }
+
+    /// Becomes a straight line from one `[time, value]` to another, constant before and after, in its own memory.
+    pub(crate) fn set_ramp(&mut self, [start, from]: [f64; 2], [end, to]: [f64; 2]) {
+        let slope = (to - from) / (end - start);
+        self.set_constant(from);
+        if start > 0.0 {
+            self.segments.push(Segment { from: start, c: [from, slope, 0.0], sines: Vec::new() });
+        } else {
+            self.segments[0].c[1] = slope;
+        }
+        self.segments.push(Segment { from: end, c: [to, 0.0, 0.0], sines: Vec::new() });
+    }
+
     /// Checks that `field`, which it is, has a finite value at all times.
     ///
     /// # Errors
@@ -209,14 +228,17 @@ impl Signal {
         std::ptr::eq(self, other) || (held_alike && self.is_constant() == other.is_constant())
     }
 
-    /// Adds the times in `(0, end)` at which the signal or its slope may jump.
-    pub(super) fn breaks(&self, end: f64, out: &mut Vec<f64>) {
+    /// Adds the times in `[start, end)` at which the signal or its slope may jump.
+    pub(super) fn breaks(&self, start: f64, end: f64, out: &mut Vec<f64>) {
         if self.is_constant() {
             return;
         }
         match self.hold {
-            Some(h) => out.extend(multiples(h, end)),
-            None => out.extend(self.segments.iter().map(|s| s.from).filter(|t| *t > SAME_TIME && *t < end - SAME_TIME)),
+            Some(h) => out.extend(multiples(h, start, end)),
+            None => {
+                let first = self.segments.partition_point(|s| s.from <= start - SAME_TIME);
+                out.extend(self.segments[first..].iter().map(|s| s.from).take_while(|t| *t < end - SAME_TIME));
+            }
         }
     }
 
@@ -243,9 +265,10 @@ impl Signal {
     }
 }
 
-/// The multiples of `period` [s] in `(0, end)`.
-pub(super) fn multiples(period: f64, end: f64) -> impl Iterator<Item = f64> {
-    (1u64..).map(move |k| k as f64 * period).take_while(move |t| *t < end - SAME_TIME)
+/// The multiples of `period` [s] in `[start, end)`.
+pub(super) fn multiples(period: f64, start: f64, end: f64) -> impl Iterator<Item = f64> {
+    let first = ((start - SAME_TIME) / period).ceil().max(0.0) as u64;
+    (first..).map(move |k| k as f64 * period).take_while(move |t| *t < end - SAME_TIME)
 }
 
 impl From<f64> for Signal {

@@ -4,7 +4,7 @@ use super::interval::{Interval, slot};
 use super::signal::{SAME_TIME, Signal, multiples};
 
 /// One signal that feeds a slot, with a factor.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Feed<'a> {
     /// The signal.
     pub signal: &'a Signal,
@@ -14,11 +14,12 @@ pub struct Feed<'a> {
     pub slot: usize,
 }
 
-/// The break points of one contact's inputs and of its samples, and the intervals between them.
-#[derive(Clone, Debug)]
-pub struct Timeline<'a> {
-    feeds: Vec<Feed<'a>>,
+/// The break points of one contact's inputs and of its samples.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
     points: Vec<Point>,
+    /// Break points of one signal, while they are collected.
+    times: Vec<f64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -29,35 +30,65 @@ struct Point {
     record: bool,
 }
 
+/// The part of a contact's time that a [`Timeline`] cuts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span {
+    /// Start [s].
+    pub start: f64,
+    /// End [s].
+    pub end: f64,
+    /// Whether an input may jump at the start, whatever the signals say.
+    pub jump: bool,
+    /// Whether a pressure map that follows the normal force is made anew at the start, whatever the signals say.
+    pub remap: bool,
+}
+
+impl Span {
+    /// A whole run up to `end` [s].
+    #[must_use]
+    pub const fn run(end: f64) -> Self {
+        Self { start: 0.0, end, jump: true, remap: true }
+    }
+}
+
 /// Beyond this [s], break points of [`Timeline::graded`] end: steps are short enough.
 const GRADED: f64 = 5e-4;
 
-impl<'a> Timeline<'a> {
-    /// Cuts `[0, samples.last()]` at every break point of `feeds`, at every sample time and, if
-    /// `remap` says so, at the times at which a pressure map is made anew.
-    #[must_use]
-    pub fn new(feeds: Vec<Feed<'a>>, samples: &[f64], remap: Option<&Remap>) -> Self {
-        let end = samples.last().copied().unwrap_or(0.0);
-        let point = |t| Point { t, jump: false, remap: false, record: false };
-        let mut points: Vec<Point> = Vec::new();
-        let mut jumps = Vec::new();
-        for (i, feed) in feeds.iter().enumerate().filter(|(_, f)| f.scale != 0.0) {
+impl Timeline {
+    /// Cuts a span at every break point of `feeds`, at every one of `samples`, which are recorded, and, if `remap`
+    /// says so, at the times at which a pressure map is made anew. Takes the place of what was cut before.
+    pub fn cut<'a>(
+        &mut self,
+        feeds: impl Iterator<Item = Feed<'a>> + Clone,
+        span: Span,
+        samples: &[f64],
+        remap: Option<Remap<'_>>,
+    ) {
+        let Span { start, end, .. } = span;
+        let Self { points, times } = self;
+        let point = |t: f64| Point { t: t.max(start), jump: false, remap: false, record: false };
+        points.clear();
+        times.clear();
+        for (i, feed) in feeds.clone().enumerate() {
             // Signals that are held alike come with the same times: once is enough.
-            if !feeds[..i].iter().any(|f| f.scale != 0.0 && feed.signal.breaks_with(f.signal)) {
-                feed.signal.breaks(end, &mut jumps);
+            if !feeds.clone().take(i).any(|f| feed.signal.breaks_with(f.signal)) {
+                feed.signal.breaks(start, end, times);
             }
         }
-        points.extend(jumps.into_iter().map(|t| Point { jump: true, ..point(t) }));
+        points.extend(times.drain(..).map(|t| Point { jump: true, ..point(t) }));
         if let Some(remap) = remap {
-            points.extend(remap.times(end).into_iter().map(|t| Point { jump: true, remap: true, ..point(t) }));
+            remap.times(start, end, times);
+            points.extend(times.drain(..).map(|t| Point { jump: true, remap: true, ..point(t) }));
         }
-        points.extend(samples.iter().filter(|t| **t > 0.0).map(|&t| Point { record: true, ..point(t) }));
-        points.push(Point { jump: true, remap: remap.is_some(), ..point(0.0) });
+        points
+            .extend(samples.iter().filter(|t| **t > start && **t <= end).map(|&t| Point { record: true, ..point(t) }));
+        points.push(Point { jump: span.jump, remap: span.remap && remap.is_some(), ..point(start) });
+        points.push(point(end));
         points.sort_by(|a, b| a.t.total_cmp(&b.t));
         points.dedup_by(|b, a| {
             let same = b.t - a.t < SAME_TIME;
             if same {
-                if b.record {
+                if b.record || b.t == end {
                     a.t = b.t;
                 }
                 a.jump |= b.jump;
@@ -66,29 +97,27 @@ impl<'a> Timeline<'a> {
             }
             same
         });
-        Self { feeds, points }
     }
 
-    /// The same with break points at the start, the first after `first` [s] and each twice as far as the one
-    /// before, as long as they are before [`GRADED`]: for what is fast there and slow later on.
-    #[must_use]
-    pub fn graded(mut self, first: f64) -> Self {
-        let end = self.points.last().map_or(0.0, |p| p.t);
+    /// Adds break points `first` [s] after time 0, and each twice as far as the one before, as long as they are
+    /// before [`GRADED`]: for what is fast at the start and slow later on.
+    pub fn grade(&mut self, first: f64) {
+        let (Some(start), Some(end)) = (self.points.first().map(|p| p.t), self.points.last().map(|p| p.t)) else {
+            return;
+        };
         let mut t = first;
         while t < end.min(GRADED) {
-            if self.points.iter().all(|p| (p.t - t).abs() >= SAME_TIME) {
+            if t > start && self.points.iter().all(|p| (p.t - t).abs() >= SAME_TIME) {
                 self.points.push(Point { t, jump: false, remap: false, record: false });
             }
             t *= 2.0;
         }
         self.points.sort_by(|a, b| a.t.total_cmp(&b.t));
-        self
     }
 
-    /// The normal force [N] from which a map is made anew at the start of interval `i`, if there is one and
-    /// it is.
-    pub(crate) fn remap(&self, i: usize) -> Option<f64> {
-        if i < self.len() && self.points[i].remap { self.interval(i).remap } else { None }
+    /// Whether a map is made anew at the start of interval `i`, if there is one.
+    pub(crate) fn remaps(&self, i: usize) -> bool {
+        i < self.len() && self.points[i].remap
     }
 
     /// Most intervals, and most maps made anew, up to a sample.
@@ -104,15 +133,10 @@ impl<'a> Timeline<'a> {
         most
     }
 
-    /// Most sinusoids of an interval.
-    pub(crate) fn most_terms(&self) -> usize {
-        self.feeds.iter().map(|feed| feed.signal.most_terms()).sum()
-    }
-
     /// Number of intervals.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.points.len() - 1
+        self.points.len().saturating_sub(1)
     }
 
     /// Whether there is no interval: a run of no length.
@@ -121,43 +145,35 @@ impl<'a> Timeline<'a> {
         self.len() == 0
     }
 
-    /// Interval `i`.
-    #[must_use]
-    pub fn interval(&self, i: usize) -> Interval {
+    /// Interval `i` of inputs that `feeds` are, in place of what is there.
+    pub fn interval<'a>(&self, feeds: impl Iterator<Item = Feed<'a>>, i: usize, interval: &mut Interval) {
         let (a, b) = (self.points[i], self.points[i + 1]);
-        let mut interval = Interval { length: b.t - a.t, jump: a.jump, record: b.record, ..Interval::default() };
-        for feed in self.feeds.iter().filter(|f| f.scale != 0.0) {
-            feed.signal.add_to(a.t, interval.length, feed.scale, feed.slot, &mut interval);
+        interval.terms.clear();
+        let terms = std::mem::take(&mut interval.terms);
+        *interval = Interval { length: b.t - a.t, jump: a.jump, record: b.record, terms, ..Interval::default() };
+        for feed in feeds {
+            feed.signal.add_to(a.t, interval.length, feed.scale, feed.slot, interval);
         }
         if a.remap {
             interval.remap = Some(interval.inputs(0.0)[slot::F_N]);
         }
-        interval
     }
 }
 
 /// When a pressure map that depends on the normal force is made anew.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Remap {
+#[derive(Clone, Copy, Debug)]
+pub enum Remap<'a> {
     /// Every so many seconds.
     Every(f64),
-    /// At these break points.
-    At(Vec<f64>),
+    /// At the break points of a signal.
+    With(&'a Signal),
 }
 
-impl Remap {
-    /// At every break point of `signal` before `end`.
-    #[must_use]
-    pub fn with(signal: &Signal, end: f64) -> Self {
-        let mut times = Vec::new();
-        signal.breaks(end, &mut times);
-        Self::At(times)
-    }
-
-    fn times(&self, end: f64) -> Vec<f64> {
+impl Remap<'_> {
+    fn times(self, start: f64, end: f64, out: &mut Vec<f64>) {
         match self {
-            Self::Every(period) => multiples(*period, end).collect(),
-            Self::At(times) => times.clone(),
+            Self::Every(period) => out.extend(multiples(period, start, end)),
+            Self::With(signal) => signal.breaks(start, end, out),
         }
     }
 }

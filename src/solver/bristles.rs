@@ -2,11 +2,11 @@
 
 use super::friction::Stage;
 use super::linalg::{Mat3, Vec3};
+use super::state::State;
 use crate::contact::Contact;
 use crate::number::real::Real;
 use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
-use crate::schedule::Timeline;
 
 /// One bit for each lane.
 pub type Bits = u32;
@@ -31,12 +31,21 @@ pub struct Rate<R> {
 
 /// The bristles of as many contacts as the number type of the step has lanes.
 pub trait Bristles<R: Real> {
-    /// Puts the bristles of a contact at the start of its run into a lane.
-    fn load(&mut self, lane: usize, contact: &Contact, timeline: &Timeline<'_>);
+    /// Puts the bristles of a contact at the start of its run into a lane; `active` are the cells of a grid that carry
+    /// pressure at some time.
+    fn load(&mut self, lane: usize, contact: &Contact, active: &[usize]);
     /// Empties a lane: what it holds then stays finite.
     fn clear(&mut self, lane: usize);
     /// The states `zeta` [-] of a lane, as [`crate::contact::Initial::bristles`] takes them.
     fn states(&self, lane: usize) -> Vec<[f64; 2]>;
+    /// Number of pairs of [`Bristles::get`].
+    fn pairs(&self, lane: usize) -> usize;
+    /// All that a lane takes along: the states `zeta` [-] of the cells; of a reduced bristle `zeta_x zeta_y`,
+    /// `zeta_3` and the low parts of all three, the residual of its map and its last root. What else there is goes
+    /// to `state`.
+    fn get(&self, lane: usize, state: &mut State, pairs: &mut [[f64; 2]]);
+    /// Goes to what [`Bristles::get`] gave.
+    fn put(&mut self, lane: usize, state: &State, pairs: &[[f64; 2]]);
     /// The friction wrench [N, N, N m] of a lane at the patch origin in the present state at patch twist `u`, and
     /// the share of the normal force on slipping bristles.
     fn wrench(&mut self, lane: usize, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64);

@@ -22,8 +22,15 @@ pub struct ElasticCells<R: Real> {
     zy: Vec<R>,
     /// Which cells of a group are here, and the place of the first.
     groups: Vec<(R::Mask, usize)>,
-    /// Passes until the next look.
-    pause: u32,
+}
+
+/// Whether to look for elastic cells in this pass; `pause` counts the passes until the next look. Never with one lane,
+/// which is the reference.
+#[inline(always)]
+pub fn is_due<R: Real>(pause: &mut u32) -> bool {
+    let due = *pause == 0;
+    *pause = pause.saturating_sub(1);
+    due && R::LANES > 1
 }
 
 impl<R: Real> ElasticCells<R> {
@@ -38,20 +45,11 @@ impl<R: Real> ElasticCells<R> {
             zx: some.clone(),
             zy: some,
             groups: vec![(zero.lt(zero), 0); groups],
-            pause: 0,
         }
     }
 
-    /// Whether to look for elastic cells in this pass. Never with one lane, which is the reference.
-    #[inline(always)]
-    pub fn is_due(&mut self) -> bool {
-        let due = self.pause == 0;
-        self.pause = self.pause.saturating_sub(1);
-        due && R::LANES > 1
-    }
-
     /// The pass over the elastic cells, which adds to `sum` as that over all cells would. Returns the others,
-    /// whose bases [`ElasticCells::join`] puts back in their places.
+    /// whose bases [`ElasticCells::join`] puts back in their places. Where there are few, it sets `pause`.
     #[inline(always)]
     pub fn sweep(
         &mut self,
@@ -60,8 +58,9 @@ impl<R: Real> ElasticCells<R> {
         [ux, uy, uw]: [R; 3],
         [commit, next]: [Option<&Stage<R>>; 2],
         sum: &mut [R; 12],
+        pause: &mut u32,
     ) -> Groups<'_, R> {
-        let n = self.groups.len();
+        let n = cells.w.len();
         let (x, y, w) = (&cells.x[..n], &cells.y[..n], &cells.w[..n]);
         let (zx, zy) = (&mut cells.zx[..n], &mut cells.zy[..n]);
         let (zero, half, one) = (R::of(0.0), R::of(0.5), R::of(1.0));
@@ -108,7 +107,7 @@ impl<R: Real> ElasticCells<R> {
             zero.append(zero.lt(one), packed, len);
         }
         if len as f64 > (1.0 - WORTH) * (n * R::LANES) as f64 {
-            self.pause = PAUSE;
+            *pause = PAUSE;
         }
         // Of an elastic cell `d zeta/dv` is `a sigma0`.
         let [fx, fy, tau, all, along_x, along_y, square] = s;
@@ -125,10 +124,10 @@ impl<R: Real> ElasticCells<R> {
     /// Puts the bases of the others back in their places.
     #[inline(always)]
     pub fn join(&self, zx: &mut [R], zy: &mut [R]) {
-        let n = self.groups.len();
-        let (zx, zy) = (&mut zx[..n], &mut zy[..n]);
+        let n = zx.len();
+        let (groups, zy) = (&self.groups[..n], &mut zy[..n]);
         for i in 0..n {
-            let (others, at) = self.groups[i];
+            let (others, at) = groups[i];
             zx[i] = zx[i].replaced(others, &self.zx, at);
             zy[i] = zy[i].replaced(others, &self.zy, at);
         }

@@ -5,12 +5,13 @@ use super::bristles::{Bits, Bristles, Rate};
 use super::constants::FRESH_STEP;
 use super::friction::Stage;
 use super::linalg::Vec3;
+use super::state::State;
 use crate::body::{Body, Frame};
 use crate::contact::Contact;
 use crate::number::real::{LANES, Real};
-use crate::plan::{Plan, Status};
+use crate::plan::Status;
 use crate::planar::{Pose, Twist, Wrench};
-use crate::schedule::{Interval, Term, Timeline, slot};
+use crate::schedule::{Interval, Term, slot};
 
 /// As many contacts as the number type has lanes. An empty lane is one that does not run.
 pub struct Solver<R: Real, B> {
@@ -100,8 +101,8 @@ pub struct Solver<R: Real, B> {
 }
 
 impl<R: Real, B: Bristles<R>> Solver<R, B> {
-    /// Empty lanes of `bristles`.
-    pub fn new(bristles: B, plan: &Plan) -> Self {
+    /// Empty lanes of `bristles`, which step by `tolerance` if there is one.
+    pub fn new(bristles: B, tolerance: Option<f64>) -> Self {
         let (zero, one) = (R::of(0.0), R::of(1.0));
         let none = Vec3::zero();
         let stage = Stage { a_sigma0: one, damping: one, mu_c: one, mu_d: zero, chi: one, extrapolation: one };
@@ -120,7 +121,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
             lightest: one,
             mapped: [None; LANES],
             h_max: [1.0; LANES],
-            tolerance: plan.tolerance,
+            tolerance,
             creeps: 0,
             prescribed: 0,
             gripper: 0,
@@ -163,13 +164,17 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         }
     }
 
-    /// Puts a contact at its initial state into a lane.
-    pub fn load(&mut self, l: usize, contact: &Contact, plan: &Plan, timeline: &Timeline<'_>) {
+    /// Puts a contact at its initial state into a lane; `active` are the cells of a grid that carry pressure at some
+    /// time.
+    pub fn load(&mut self, l: usize, contact: &Contact, step: f64, active: &[usize]) {
         let (f, body) = (contact.friction.as_the_law_reads_them(), &contact.body);
         let prescribed = body.free().is_none();
         let frame = body.free().map(|body| body.frame);
         let constants = body.constants();
-        self.bristles.load(l, contact, timeline);
+        for lanes in [&mut self.running, &mut self.flushing, &mut self.starting, &mut self.pending, &mut self.waves] {
+            set_bit(lanes, l, false);
+        }
+        self.bristles.load(l, contact, active);
         self.sigma0.set(l, f.sigma0);
         self.sigma1.set(l, f.sigma1);
         self.k_g.set(l, f.steepest_stribeck_slope());
@@ -185,8 +190,13 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         set_bit(&mut self.gripper, l, matches!(frame, Some(Frame::Gripper)));
         set_bit(&mut self.turning, l, matches!(frame, Some(Frame::Body { .. })));
         self.weigh(l, body, self.bristles.arm2(&contact.patch));
-        self.h_max[l] = plan.step;
-        self.budget[l] = plan.budget(timeline.len());
+        self.h_max[l] = step;
+        self.mapped[l] = None;
+        (self.steps[l], self.passes[l], self.unconverged[l]) = (0, 0, 0);
+        self.second &= !(1 << l);
+        self.newton.set(l, 0.0);
+        self.h_next.set(l, FRESH_STEP);
+        self.rate.set(l, [0.0; 3]);
         let (q, u) = (contact.initial.pose, body.first_twist());
         set_compensated(&mut self.u, &mut self.u_low, l, u.to_array());
         set_compensated(&mut self.q, &mut self.q_low, l, q.to_array());
@@ -262,6 +272,62 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         set_bit(&mut self.starting, l, true);
     }
 
+    /// Lets a lane take so many steps more.
+    pub fn allow(&mut self, l: usize, steps: u64) {
+        self.budget[l] = self.steps[l].saturating_add(steps);
+    }
+
+    /// Takes the pass of a [`Solver::flush`] out of a lane's count.
+    pub fn forget_pass(&mut self, l: usize) {
+        self.passes[l] -= 1;
+    }
+
+    /// The state of a lane between two steps, but for its bristles.
+    pub fn state(&self, l: usize) -> State {
+        let [u, u_low, q, q_low] = [self.u, self.u_low, self.q, self.q_low].map(|v| v.lane(l));
+        let stage = self.pending_stage;
+        let pending = [stage.a_sigma0, stage.damping, stage.mu_c, stage.mu_d, stage.chi, stage.extrapolation];
+        State {
+            u,
+            u_low,
+            q,
+            q_low,
+            patch_twist: self.patch_twist.lane(l),
+            rate: self.rate.lane(l),
+            h_next: self.h_next.lane(l),
+            pending: self.is_pending(l).then(|| pending.map(|v| v.lane(l))),
+            mapped: self.mapped[l],
+            steps: self.steps[l],
+            passes: self.passes[l],
+            unconverged: self.unconverged[l],
+            ..State::default()
+        }
+    }
+
+    /// Goes to a state of the contact in a lane, with its bristles.
+    pub fn set_state(&mut self, l: usize, contact: &Contact, state: &State, bristles: &[[f64; 2]]) {
+        set_split(&mut self.u, &mut self.u_low, l, state.u, state.u_low);
+        set_split(&mut self.q, &mut self.q_low, l, state.q, state.q_low);
+        self.patch_twist.set(l, state.patch_twist);
+        self.rate.set(l, state.rate);
+        self.h_next.set(l, state.h_next);
+        set_bit(&mut self.pending, l, state.pending.is_some());
+        if let Some(stage) = state.pending {
+            let Stage { a_sigma0, damping, mu_c, mu_d, chi, extrapolation } = &mut self.pending_stage;
+            for (to, from) in [a_sigma0, damping, mu_c, mu_d, chi, extrapolation].into_iter().zip(stage) {
+                to.set(l, from);
+            }
+        }
+        if let Some(f_n) = state.mapped.filter(|f_n| self.mapped[l] != Some(*f_n)) {
+            self.mapped[l] = Some(f_n);
+            let patch = contact.patch.under(f_n);
+            self.bristles.remap(l, &patch, contact.friction.mu_c);
+            self.weigh(l, &contact.body, self.bristles.arm2(&patch));
+        }
+        (self.steps[l], self.passes[l], self.unconverged[l]) = (state.steps, state.passes, state.unconverged);
+        self.bristles.put(l, state, bristles);
+    }
+
     /// How a lane fares, but for a failure.
     pub fn status(&self, l: usize) -> Status {
         Status { failure: None, unconverged: self.unconverged[l], steps: self.steps[l], passes: self.passes[l] }
@@ -289,6 +355,13 @@ pub(super) fn set_compensated<R: Real>(high: &mut Vec3<R>, low: &mut Vec3<R>, l:
     high.set(l, value);
     let rounded = high.lane(l);
     low.set(l, [0, 1, 2].map(|i| value[i] - rounded[i]));
+}
+
+/// Sets a lane to numbers and what their sums have cut off, which may come from another number type.
+pub(super) fn set_split<R: Real>(high: &mut Vec3<R>, low: &mut Vec3<R>, l: usize, of: [f64; 3], rest: [f64; 3]) {
+    high.set(l, of);
+    let rounded = high.lane(l);
+    low.set(l, [0, 1, 2].map(|i| rest[i] + (of[i] - rounded[i])));
 }
 
 /// The three numbers of a lane.

@@ -3,6 +3,7 @@
 
 use super::friction::Stage;
 use super::linalg::{Mat3, Vec3};
+use super::state::Rigid;
 
 /// Share of the elastic range that a grid may use as one rigid body: beyond it, the cells are looked at again.
 const MARGIN: f64 = 0.999;
@@ -32,6 +33,17 @@ impl RigidStick {
     /// in cells no further than `radius` [m] from the patch origin.
     pub fn new(force: Vec3<f64>, spread: Mat3<f64>, [most, radius]: [f64; 2], [s_ba, sigma2]: [f64; 2]) -> Self {
         Self { shift: Vec3::zero(), force, spread, most, radius, s_ba, sigma2 }
+    }
+
+    /// How far the bases have moved, and the force that this has come to.
+    pub fn state(&self) -> Rigid {
+        let array = |v: Vec3<f64>| [v.x, v.y, v.z];
+        Rigid { shift: array(self.shift), force: array(self.force) }
+    }
+
+    /// Goes to a state of a grid with the same bases.
+    pub fn set_state(&mut self, state: &Rigid) {
+        (self.shift, self.force) = (Vec3::from(state.shift), Vec3::from(state.force));
     }
 
     /// The pass at patch twist `u`; none if a bristle might leave the elastic range, and then nothing has

@@ -20,8 +20,31 @@ pub struct Cells<R: Real> {
     /// Saved states.
     pub(super) saved: (Vec<R>, Vec<R>),
     len: usize,
+    /// Passes until the next look for elastic cells.
+    pub(super) pause: u32,
+    /// Memory of a pass, which leaves nothing in it for the next.
+    pub workspace: Workspace<R>,
+}
+
+/// What the loops of a pass leave for each other. Contacts that are stepped one after the other may share it: it is
+/// ten times as large as the cells.
+#[derive(Clone, Debug)]
+pub struct Workspace<R: Real> {
     pub(super) scratch: Scratch<R>,
     pub(super) elastic: ElasticCells<R>,
+    groups: usize,
+}
+
+impl<R: Real> Workspace<R> {
+    /// Room for `groups` of cells.
+    pub fn new(groups: usize) -> Self {
+        Self { scratch: Scratch::new(groups, false), elastic: ElasticCells::new(groups), groups }
+    }
+
+    /// How many groups of cells it has room for.
+    pub const fn groups(&self) -> usize {
+        self.groups
+    }
 }
 
 /// What one loop of a sweep leaves for the next.
@@ -64,8 +87,8 @@ impl<R: Real> Cells<R> {
             zy: column(zeta, 1),
             saved: (Vec::new(), Vec::new()),
             len: centres.len(),
-            scratch: Scratch::new(w.len().div_ceil(R::LANES), false),
-            elastic: ElasticCells::new(w.len().div_ceil(R::LANES)),
+            pause: 0,
+            workspace: Workspace::new(w.len().div_ceil(R::LANES)),
         }
     }
 
@@ -93,6 +116,26 @@ impl<R: Real> Cells<R> {
     /// Replaces the shares of the normal force [-].
     pub fn set_weights(&mut self, w: &[f64]) {
         self.w = pack(w);
+    }
+
+    /// Number of cells.
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Writes down the bases [-].
+    pub fn get(&self, out: &mut [[f64; 2]]) {
+        for (i, [x, y]) in out.iter_mut().enumerate() {
+            (*x, *y) = (self.zx[i / R::LANES].lane(i % R::LANES), self.zy[i / R::LANES].lane(i % R::LANES));
+        }
+    }
+
+    /// Goes to these bases [-].
+    pub fn put(&mut self, bases: &[[f64; 2]]) {
+        for (i, [x, y]) in bases.iter().enumerate() {
+            self.zx[i / R::LANES].set(i % R::LANES, *x);
+            self.zy[i / R::LANES].set(i % R::LANES, *y);
+        }
     }
 
     /// The states `zeta = sigma0 z` [-] of all cells, moved by `sx - sw y`, `sy + sw x` [-].

@@ -14,11 +14,12 @@ use crate::number::simd::copies;
 use crate::planar::{Twist, Wrench};
 use crate::solver::bristles::Rate;
 use crate::solver::cell::{CellTrial, decay, sensitivity, trial};
+use crate::solver::elastic_cells;
 use crate::solver::friction::{Consts, Stage, motion};
 use crate::solver::groups::Groups;
 use crate::solver::laws::{Law, with_law};
 use crate::solver::linalg::{Mat3, Vec3};
-use crate::solver::models::cells::{Cells, Scratch, Work};
+use crate::solver::models::cells::{Cells, Scratch, Work, Workspace};
 use crate::solver::rigid_stick::RigidStick;
 use crate::solver::transition::in_transition;
 use crate::solver::transition_cells::TransitionCells;
@@ -65,11 +66,11 @@ fn sweep_cells<R: Real, L: Law>(
     u: [R; 3],
     stages: [Option<&Stage<R>>; 2],
 ) -> [R; 12] {
-    let Cells { x, y, w, zx, zy, scratch, elastic, .. } = cells;
+    let Cells { x, y, w, zx, zy, pause, workspace: Workspace { scratch, elastic, .. }, .. } = cells;
     let mut groups = Groups { x, y, w, zx, zy };
     let mut sum = [R::of(0.0); 12];
-    if L::ELASTIC && elastic.is_due() {
-        let others = elastic.sweep(&mut groups, k, u, stages, &mut sum);
+    if L::ELASTIC && elastic_cells::is_due::<R>(pause) {
+        let others = elastic.sweep(&mut groups, k, u, stages, &mut sum, pause);
         sweep_groups::<R, L>(others, scratch, k, u, stages, &mut sum);
         elastic.join(groups.zx, groups.zy);
     } else {

@@ -8,11 +8,11 @@ use crate::friction::Friction;
 use crate::number::real::Real;
 use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
-use crate::schedule::Timeline;
 use crate::solver::bristles::{Bits, Bristles, Rate};
 use crate::solver::friction::{Consts, Stage};
 use crate::solver::linalg::{Mat3, Vec3};
 use crate::solver::rigid_stick::RigidStick;
+use crate::solver::state::State;
 
 /// The cells of a contact that carry pressure at some time.
 pub struct Grid<C: Real> {
@@ -45,15 +45,14 @@ impl<C: Real> Grid<C> {
         }
     }
 
-    /// The cells of `contact` that carry pressure at some time of `timeline`.
-    pub fn new(contact: &Contact, timeline: &Timeline<'_>) -> Self {
+    /// The cells of `contact` at indices `active` of its map, those that carry pressure at some time.
+    pub fn new(contact: &Contact, active: &[usize]) -> Self {
         let (patch, grid) = (&contact.patch, contact.patch.grid());
-        let active = contact.active_cells(timeline);
         let centres: Vec<[f64; 2]> = active.iter().map(|i| grid.centre(i % grid.nx, i / grid.nx)).collect();
         let weights: Vec<f64> = active.iter().map(|&i| patch.weights()[i]).collect();
-        let zetas = contact.first_bristles(&active).unwrap_or_else(|| vec![[0.0; 2]; active.len()].into());
+        let zetas = contact.first_bristles(active).unwrap_or_else(|| vec![[0.0; 2]; active.len()].into());
         let cells = Cells::new(&centres, &weights, &zetas);
-        Self { cells, k: Consts::new(&contact.friction), active, ..Self::empty() }
+        Self { cells, k: Consts::new(&contact.friction), active: active.to_vec(), ..Self::empty() }
     }
 
     /// The shares of the normal force on a map, of the cells.
@@ -95,14 +94,36 @@ impl<C: Real> Grid<C> {
 }
 
 impl<C: Real> Bristles<f64> for Grid<C> {
-    fn load(&mut self, _: usize, contact: &Contact, timeline: &Timeline<'_>) {
-        *self = Self::new(contact, timeline);
+    fn load(&mut self, _: usize, contact: &Contact, active: &[usize]) {
+        *self = Self::new(contact, active);
     }
 
     fn clear(&mut self, _: usize) {}
 
     fn states(&self, _: usize) -> Vec<[f64; 2]> {
         self.cells.bristles(self.rigid.as_ref().map_or([0.0; 3], |r| [r.shift.x, r.shift.y, r.shift.z]))
+    }
+
+    fn pairs(&self, _: usize) -> usize {
+        self.cells.len()
+    }
+
+    fn get(&self, _: usize, state: &mut State, pairs: &mut [[f64; 2]]) {
+        self.cells.get(pairs);
+        state.rigid = self.rigid.as_ref().map(RigidStick::state);
+        state.looks = [self.look[0], self.look[1], self.cells.pause];
+    }
+
+    fn put(&mut self, _: usize, state: &State, pairs: &[[f64; 2]]) {
+        self.cells.put(pairs);
+        let [next, after, pause] = state.looks;
+        (self.look, self.cells.pause) = ([next.max(1), after.max(1)], pause);
+        // With any coefficient of friction: what stuck then still does.
+        self.rigid = state.rigid.as_ref().and_then(|state| {
+            let mut rigid = rigid_stick(&self.cells, &self.k, f64::MAX)?;
+            rigid.set_state(state);
+            Some(rigid)
+        });
     }
 
     fn wrench(&mut self, _: usize, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64) {

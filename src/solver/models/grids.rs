@@ -8,12 +8,12 @@ use crate::friction::Friction;
 use crate::number::real::Real;
 use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
-use crate::schedule::Timeline;
 use crate::solver::bristles::{Bits, Bristles, Rate};
 use crate::solver::friction::{Consts, Stage};
 use crate::solver::groups::Groups;
 use crate::solver::laws::with_law;
 use crate::solver::linalg::{Mat3, Vec3};
+use crate::solver::state::State;
 
 /// Groups of a pass at a time, at most: what its loops leave for each other stays in the nearest cache.
 const TOGETHER: usize = 24;
@@ -71,8 +71,8 @@ impl<R: Real> Grids<R> {
 }
 
 impl<R: Real> Bristles<R> for Grids<R> {
-    fn load(&mut self, lane: usize, contact: &Contact, timeline: &Timeline<'_>) {
-        self.lanes[lane] = Grid::new(contact, timeline);
+    fn load(&mut self, lane: usize, contact: &Contact, active: &[usize]) {
+        self.lanes[lane] = Grid::new(contact, active);
         self.k.set(lane, &self.lanes[lane].k);
         self.fill(lane);
     }
@@ -86,6 +86,23 @@ impl<R: Real> Bristles<R> for Grids<R> {
     fn states(&self, lane: usize) -> Vec<[f64; 2]> {
         let cells = self.lanes[lane].cells.bases().count();
         (0..cells).map(|i| [self.zx[i].lane(lane), self.zy[i].lane(lane)]).collect()
+    }
+
+    fn pairs(&self, lane: usize) -> usize {
+        self.lanes[lane].cells.len()
+    }
+
+    fn get(&self, lane: usize, _: &mut State, pairs: &mut [[f64; 2]]) {
+        for (i, pair) in pairs.iter_mut().enumerate() {
+            *pair = [self.zx[i].lane(lane), self.zy[i].lane(lane)];
+        }
+    }
+
+    fn put(&mut self, lane: usize, _: &State, pairs: &[[f64; 2]]) {
+        for (i, [x, y]) in pairs.iter().enumerate() {
+            self.zx[i].set(lane, *x);
+            self.zy[i].set(lane, *y);
+        }
     }
 
     fn wrench(&mut self, lane: usize, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64) {

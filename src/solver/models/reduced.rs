@@ -4,8 +4,8 @@
 //! `zeta = sigma0 (z_x, z_y, z_tau/r)` is driven by `v_S = (vx, vy, r w)` through a velocity `D`: `v_S` itself on
 //! an ellipsoid, or `-h(r, v) |v_S|` from the table of a limit surface.
 //!
-//! Only here: `new`, `set_map`, `set_state`, `state`, `load`, `clear`, `states`, `arm2`, `remap`,
-//! `sweep_law`, `force`, `force_law`.
+//! Only here: `new`, `set_map`, `set_state`, `state`, `load`, `clear`, `states`, `pairs`, `get`, `put`, `arm2`,
+//! `remap`, `sweep_law`, `force`, `force_law`.
 
 mod consistent;
 mod tables;
@@ -18,11 +18,12 @@ use crate::number::real::{LANES, Real};
 use crate::number::simd::copies;
 use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
-use crate::schedule::Timeline;
 use crate::solver::bristles::{Bits, Bristles, LEAST_TRUST_RADIUS, MAX_TURN, Rate};
 use crate::solver::friction::{Consts, Motion, Slip, Stage, Trial, motion};
+use crate::solver::lanes::set_split;
 use crate::solver::laws::{Law, with_law};
 use crate::solver::linalg::{Mat3, Vec3, add3};
+use crate::solver::state::State;
 use crate::solver::transition::{in_transition, transition_root};
 use tables::Tables;
 
@@ -161,7 +162,7 @@ impl<R: Real> Reduced<R> {
 }
 
 impl<R: Real> Bristles<R> for Reduced<R> {
-    fn load(&mut self, lane: usize, contact: &Contact, _: &Timeline<'_>) {
+    fn load(&mut self, lane: usize, contact: &Contact, _: &[usize]) {
         let table = match &contact.model {
             Model::LimitSurface(table, _) => Some(Arc::clone(table)),
             _ => None,
@@ -184,6 +185,23 @@ impl<R: Real> Bristles<R> for Reduced<R> {
     fn states(&self, lane: usize) -> Vec<[f64; 2]> {
         let [x, y, z] = self.state(lane);
         vec![[x, y], [z, 0.0]]
+    }
+
+    fn pairs(&self, _: usize) -> usize {
+        4
+    }
+
+    fn get(&self, lane: usize, _: &mut State, pairs: &mut [[f64; 2]]) {
+        let ([x, y, z], [low_x, low_y, low_z]) = (self.zeta.lane(lane), self.zeta_low.lane(lane));
+        let more = [self.contacts[lane].residual, self.root.lane(lane)];
+        pairs.copy_from_slice(&[[x, y], [z, low_x], [low_y, low_z], more]);
+    }
+
+    fn put(&mut self, lane: usize, _: &State, pairs: &[[f64; 2]]) {
+        let (high, low) = ([pairs[0][0], pairs[0][1], pairs[1][0]], [pairs[1][1], pairs[2][0], pairs[2][1]]);
+        set_split(&mut self.zeta, &mut self.zeta_low, lane, high, low);
+        self.contacts[lane].residual = pairs[3][0];
+        self.root.set(lane, pairs[3][1]);
     }
 
     /// The slip is 1 if the bristle slips, else 0.

@@ -15,8 +15,8 @@ pub struct Tables<R: Real> {
     /// Where the table of a lane starts.
     start: [u32; LANES],
     nodes: Vec<R::Scalar>,
-    /// Where tables start that contacts share.
-    shared: HashMap<*const Table, u32>,
+    /// Where tables start that contacts share, by their addresses; each is held, so that no other takes its place.
+    shared: HashMap<usize, (Arc<Table>, u32)>,
     /// Where a lane has memory for the tables of its own maps, which change their shape.
     own: [Option<u32>; LANES],
     /// Tables of new maps: contacts that are gripped alike ask for the same ones.
@@ -40,7 +40,8 @@ impl<R: Real> Tables<R> {
     pub fn load(&mut self, lane: usize, table: &Arc<Table>) {
         self.n_ls.set(lane, table.n_ls() as f64);
         let next = self.nodes.len() as u32;
-        self.start[lane] = *self.shared.entry(Arc::as_ptr(table)).or_insert(next);
+        let (_, start) = self.shared.entry(Arc::as_ptr(table).addr()).or_insert_with(|| (Arc::clone(table), next));
+        self.start[lane] = *start;
         if self.start[lane] == next {
             self.nodes.extend(numbers::<R>(table));
         }

@@ -45,7 +45,7 @@ fn the_gain_is_the_derivative_of_the_resistance() {
                     initial: Initial::default(),
                 };
                 let mut one = Reduced::<f64>::new(&contact);
-                one.load(0, &contact, &contact.timeline(&[0.0, 1.0]));
+                one.load(0, &contact, &[]);
                 // The torsional radius of the cell centres for every surface.
                 one.radius = patch.radius();
                 one.elastic = patch.viscous() / (patch.radius() * patch.radius());

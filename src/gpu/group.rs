@@ -4,22 +4,23 @@
 //! dispatches step them, and the samples come back while the next window is computed.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::buffer::{BUFFER_BUDGET, Staging};
 use super::contact::BatchContact;
-use super::device::Device;
+use super::core::Core;
+use super::device::{Adapter, Device};
 use super::inputs::{Inputs, Start, Upload};
 use super::layout::{self, Record, Run, State};
-use super::limit_surface::Surfaces;
 use super::memory;
 use super::pace::Pace;
 use super::pipeline::{Access, Pipeline};
 use super::shader::{ROOT_ITERATIONS, Shape, TRANSITION_ITERATIONS, Variant};
-use crate::contact::Model;
-use crate::engine::{Plan, Progress, Reason, Status, Trajectories, share};
+use crate::batch::Sample;
+use crate::contact::Contact;
+use crate::engine::{Plan, Progress, Reason, Status, Stepping, Trajectories, share};
 use crate::error::EngineError;
-use crate::planar::Pose;
 
 /// Cell visits of one window: of some dispatches, and samples that come back together.
 const WORK_HARDWARE: f64 = 1e9;
@@ -47,9 +48,9 @@ pub(super) const BINDINGS: [Access; 9] = [
 ];
 
 /// The pipeline that steps a batch.
-#[derive(Clone, Copy)]
-pub(super) struct Kernel<'a> {
-    pub(super) pipeline: &'a Pipeline,
+#[derive(Clone)]
+pub(super) struct Kernel {
+    pub(super) pipeline: Arc<Pipeline>,
     pub(super) variant: Variant,
 }
 
@@ -61,26 +62,35 @@ pub(super) struct Budget {
 }
 
 /// Contacts that are stepped together, and their buffers.
-pub(super) struct Batch<'a> {
-    device: &'a Device,
-    kernel: Kernel<'a>,
+pub(super) struct Group {
+    pub(super) core: Arc<Core>,
+    kernel: Kernel,
     budget: Option<Budget>,
-    contacts: &'a [BatchContact<'a>],
-    inputs: Inputs<'a>,
+    pub(super) stepping: Stepping,
+    pub(super) contacts: Vec<BatchContact>,
+    pub(super) inputs: Inputs,
     /// Samples of one window.
     frames: usize,
-    /// Passes of one window, as far as they can be foreseen.
-    expected_passes: f64,
     buffers: Buffers,
     /// The binding of the buffers; none after one of them has grown.
-    group: Option<wgpu::BindGroup>,
+    binding: Option<wgpu::BindGroup>,
     states: Staging,
     /// One is read while the device fills the other.
     records: [Staging; 2],
     pace: Pace,
 }
 
-/// The buffers of a batch, in the order of their bindings.
+/// What a group has to record.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frames {
+    /// Samples of the whole run, and steps up to each.
+    pub(super) samples: usize,
+    pub(super) steps_per_frame: f64,
+    /// Whether the state at the start is a sample.
+    pub(super) samples_start: bool,
+}
+
+/// The buffers of a group, in the order of their bindings.
 struct Buffers {
     /// Of grids; of reduced bristles the numbers of their limit surfaces.
     cells: wgpu::Buffer,
@@ -145,17 +155,19 @@ struct Finished {
     copied: wgpu::SubmissionIndex,
 }
 
-impl<'a> Batch<'a> {
+impl Group {
+    /// Contacts at their start, with memory for windows of as many samples as the run has, or fewer if these would be
+    /// too long.
     pub(super) fn new(
-        surfaces: Surfaces<'a>,
-        kernel: Kernel<'a>,
+        core: &Arc<Core>,
+        kernel: Kernel,
         budget: Option<Budget>,
-        contacts: &'a [BatchContact<'a>],
-        plan: &Plan,
+        contacts: Vec<BatchContact>,
+        of: &[Contact],
+        stepping: Stepping,
+        Frames { samples, steps_per_frame, samples_start }: Frames,
     ) -> Self {
-        let device = surfaces.device;
-        let samples = plan.samples.len() - 1;
-        let steps_per_frame = (plan.duration() / samples as f64 / plan.step).max(1.0);
+        let device = &core.device;
         let pairs: usize = contacts.iter().map(BatchContact::bristle_pairs).sum();
         let own = if device.adapter.software { WORK_SOFTWARE } else { WORK_HARDWARE };
         let work = budget.map_or(own, |budget| budget.work);
@@ -163,41 +175,53 @@ impl<'a> Batch<'a> {
         // The records of a window and its two staging buffers together keep to the budget, however many
         // samples a long run has.
         let fit = BUFFER_BUDGET as usize / (3 * contacts.len() * size_of::<Record>());
-        let fit = (fit.max(2) - 1).min(memory::samples_that_fit(contacts, device.adapter.max_storage_buffer));
+        let fit = (fit.max(2) - 1).min(memory::samples_that_fit(&contacts, of, device.adapter.max_storage_buffer));
         let frames = ((steps / steps_per_frame) as usize).clamp(1, samples).min(fit);
 
-        let start = Start::of(contacts, plan);
+        let start = Start::of(&contacts, of, stepping);
         let is_grid = kernel.variant.reduced.is_none();
         let buffers = Buffers::new(device, &start, is_grid, pairs, (frames + 1) * contacts.len());
         let records = || Staging::new(device, buffers.records.size());
         Self {
-            device,
             kernel,
             budget,
+            stepping,
+            inputs: Inputs::new(start.tables, start.patch_states, frames, samples_start),
             contacts,
-            inputs: Inputs::new(contacts, surfaces, start.tables, start.patch_states, frames),
             frames,
-            expected_passes: frames as f64 * (steps_per_frame * PASSES_PER_STEP + 2.0),
-            group: None,
+            binding: None,
             states: Staging::new(device, buffers.states.size()),
             records: [records(), records()],
             buffers,
             pace: Pace::new(device.adapter.software),
+            core: Arc::clone(core),
         }
     }
 
-    /// Steps all windows and writes the samples to `out`.
-    pub(super) fn run(mut self, progress: &Progress<'_>, out: &mut Trajectories) -> Result<(), EngineError> {
+    /// Steps all windows of a run over `plan` and writes the samples to `out`.
+    pub(super) fn run(
+        mut self,
+        of: &[Contact],
+        plan: &Plan,
+        progress: &Progress<'_>,
+        out: &mut Trajectories,
+    ) -> Result<(), EngineError> {
+        for (place, contact) in self.inputs.places.iter_mut().zip(&self.contacts) {
+            let most = self.stepping.budget(plan.duration(), contact.timeline.len());
+            place.most_steps = u32::try_from(most).unwrap_or(u32::MAX);
+        }
+        let core = Arc::clone(&self.core);
         let last = out.frames() - 1;
+        let expected = self.expected_passes(self.frames as f64 * plan.duration() / last as f64, self.frames);
         let mut window = 0..self.frames.min(last);
-        let mut upload = self.inputs.upload(&window)?;
+        let mut upload = self.inputs.upload(&self.contacts, of, core.surfaces(), &window)?;
         let mut finished: Option<Finished> = None;
         let mut states: Vec<State> = Vec::new();
         let mut staging = 0;
         while !window.is_empty() {
             let most = self.send(&upload);
             let started = Instant::now();
-            let mut copied = self.dispatch(self.expected_passes, most, true, staging);
+            let mut copied = self.dispatch(expected, most, true, staging);
             // While the device computes, the window before is read and the one after is prepared.
             if let Some(done) = finished.take() {
                 let samples = self.decode(done, out)?;
@@ -206,16 +230,14 @@ impl<'a> Batch<'a> {
                 }
             }
             let next = window.end..(window.end + self.frames).min(last);
-            let prepared = self.inputs.upload(&next)?;
-            let most_passes = |states: &[State]| states.iter().map(|s| s.passes).max().unwrap_or(0);
+            let prepared = self.inputs.upload(&self.contacts, of, core.surfaces(), &next)?;
             let before = most_passes(&states);
-            let busy = !self.device.handle.poll(wgpu::PollType::Poll).is_ok_and(|status| status.is_queue_empty());
-            states = self.states.read(self.device, self.contacts.len())?;
+            let busy = self.is_busy();
+            states = self.read_states()?;
             self.pace.learn(most, most_passes(&states) - before, started.elapsed(), busy);
-            let behind = |(s, w): (&State, &layout::Window)| s.status == 0 && s.interval < w.end;
-            while states.iter().zip(&upload.windows).any(behind) {
+            while is_behind(&states, &upload.windows) {
                 copied = self.dispatch(1.0, most, false, staging);
-                states = self.states.read(self.device, self.contacts.len())?;
+                states = self.read_states()?;
             }
             finished = Some(Finished { window, staging, copied });
             (window, upload, staging) = (next, prepared, 1 - staging);
@@ -224,18 +246,73 @@ impl<'a> Batch<'a> {
             let samples = self.decode(done, out)?;
             progress(samples);
         }
-        for (contact, s) in self.contacts.iter().zip(&states) {
-            out.status[contact.index] = Status {
-                failure: reason(s.status).map(|r| (u64::from(s.failed_step), r)),
-                unconverged: u64::from(s.unconverged),
-                steps: u64::from(s.steps),
-                passes: u64::from(s.passes),
-            };
+        for (contact, state) in self.contacts.iter().zip(&states) {
+            out.status[contact.index] = status_of(state);
         }
         if !out.bristles.is_empty() {
-            self.read_bristles(out)?;
+            let zetas = self.read_bristles()?;
+            let mut first = 0;
+            for contact in &self.contacts {
+                let own = &zetas[first..first + contact.bristle_pairs()];
+                out.bristles[contact.index] = shown_bristles(own, of[contact.index].model.is_grid());
+                first += own.len();
+            }
         }
         Ok(())
+    }
+
+    /// Passes of a window of `duration` [s] with so many samples, as far as they can be foreseen.
+    pub(super) fn expected_passes(&self, duration: f64, samples: usize) -> f64 {
+        (duration / self.stepping.step).max(samples as f64) * PASSES_PER_STEP + 2.0 * samples as f64
+    }
+
+    /// Whether the device has not finished what was submitted.
+    pub(super) fn is_busy(&self) -> bool {
+        !self.core.device.handle.poll(wgpu::PollType::Poll).is_ok_and(|status| status.is_queue_empty())
+    }
+
+    /// The states that the last dispatch left.
+    pub(super) fn read_states(&self) -> Result<Vec<State>, EngineError> {
+        self.states.read(&self.core.device, self.contacts.len())
+    }
+
+    /// The bristles of all contacts as they are now.
+    pub(super) fn read_bristles(&self) -> Result<Vec<[f32; 2]>, EngineError> {
+        let device = &self.core.device;
+        let staging = Staging::new(device, self.buffers.bristles.size());
+        let mut encoder = device.handle.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        staging.copy(&mut encoder, &self.buffers.bristles);
+        device.queue.submit([encoder.finish()]);
+        staging.read(device, self.contacts.iter().map(BatchContact::bristle_pairs).sum())
+    }
+
+    /// The records of a window of one sample that was copied to the first staging buffer, one a contact.
+    pub(super) fn read_records(&self) -> Result<Vec<Record>, EngineError> {
+        let all: Vec<Record> = self.records[0].read(&self.core.device, self.contacts.len() * (self.frames + 1))?;
+        Ok(all.into_iter().step_by(self.frames + 1).collect())
+    }
+
+    /// Writes the state of contact `i`, and its bristles, which start at `first`.
+    pub(super) fn write(&self, i: usize, state: &State, first: usize, bristles: &[[f32; 2]]) {
+        let queue = &self.core.device.queue;
+        queue.write_buffer(&self.buffers.states, (i * size_of::<State>()) as u64, bytemuck::bytes_of(state));
+        let at = (first * size_of::<[f32; 2]>()) as u64;
+        queue.write_buffer(&self.buffers.bristles, at, bytemuck::cast_slice(bristles));
+    }
+
+    /// The adapter that it runs on.
+    pub(super) fn adapter(&self) -> &Adapter {
+        &self.core.device.adapter
+    }
+
+    /// Whether its contacts have grids of bristles.
+    pub(super) const fn is_grid(&self) -> bool {
+        self.kernel.variant.reduced.is_none()
+    }
+
+    /// Learns how long passes take.
+    pub(super) fn learn(&mut self, most: u32, passes: u32, took: std::time::Duration, busy: bool) {
+        self.pace.learn(most, passes, took, busy);
     }
 
     /// Passes after which a dispatch has to stop.
@@ -243,7 +320,7 @@ impl<'a> Batch<'a> {
         let variant = &self.kernel.variant;
         let Shape { workgroup, pairs, .. } = variant.shape;
         let roots_loop = variant.law.is_elastic() && variant.shape.roots_loop();
-        if !self.device.adapter.software {
+        if !self.core.device.adapter.software {
             return MOST_PASSES;
         }
         // A software driver runs every branch, with the lanes that do not take it switched off, and every
@@ -261,10 +338,11 @@ impl<'a> Batch<'a> {
 
     /// Puts a window's intervals on the device; buffers grow when they must. Returns the passes that one
     /// dispatch may do.
-    fn send(&mut self, upload: &Upload) -> u32 {
+    pub(super) fn send(&mut self, upload: &Upload) -> u32 {
         let own = self.pace.passes(self.max_passes(upload));
         let max_passes = self.budget.map_or(own, |budget| own.min(budget.passes));
-        let queue = &self.device.queue;
+        let device = &self.core.device;
+        let queue = &device.queue;
         queue.write_buffer(&self.buffers.windows, 0, bytemuck::cast_slice(&upload.windows));
         let mut tables = Vec::new();
         if !upload.tables.is_empty() {
@@ -276,29 +354,30 @@ impl<'a> Batch<'a> {
             (&mut self.buffers.terms, bytemuck::cast_slice(&upload.terms)),
         ] {
             if bytes.len() as u64 > buffer.size() {
-                self.group = None;
+                self.binding = None;
             }
             if !bytes.is_empty() {
-                self.device.put(buffer, bytes);
+                device.put(buffer, bytes);
             }
         }
         let run = Run { contacts: self.contacts.len() as u32, max_passes, zero: 0 };
         queue.write_buffer(&self.buffers.run, 0, bytemuck::bytes_of(&run));
-        let (kernel, device, buffers) = (&self.kernel, self.device, &self.buffers);
-        self.group.get_or_insert_with(|| kernel.pipeline.bind(device, &buffers.in_order()));
+        let (kernel, buffers) = (&self.kernel, &self.buffers);
+        self.binding.get_or_insert_with(|| kernel.pipeline.bind(device, &buffers.in_order()));
         max_passes
     }
 
     /// Submits as many dispatches as `expected` passes are likely to take, one by one so that each is short.
     /// Then the states are copied, and the samples to staging buffer `to`; with `fresh` the samples are made
     /// NaN before the first dispatch, so that one which is not written shows.
-    fn dispatch(&self, expected: f64, max_passes: u32, fresh: bool, to: usize) -> wgpu::SubmissionIndex {
+    pub(super) fn dispatch(&self, expected: f64, max_passes: u32, fresh: bool, to: usize) -> wgpu::SubmissionIndex {
         let times = (expected / f64::from(max_passes)).ceil().max(1.0) as u32;
         let submit = |first: bool, last: bool| {
-            let mut encoder = self.device.handle.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            let mut encoder =
+                self.core.device.handle.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             {
                 let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-                pass.set_bind_group(0, self.group.as_ref(), &[]);
+                pass.set_bind_group(0, self.binding.as_ref(), &[]);
                 if first && fresh {
                     let records = (self.contacts.len() * (self.frames + 1)) as u32;
                     pass.set_pipeline(&self.kernel.pipeline.poison);
@@ -312,7 +391,7 @@ impl<'a> Batch<'a> {
                 self.states.copy(&mut encoder, &self.buffers.states);
                 self.records[to].copy(&mut encoder, &self.buffers.records);
             }
-            self.device.queue.submit([encoder.finish()])
+            self.core.device.queue.submit([encoder.finish()])
         };
         for i in 1..times {
             submit(i == 1, false);
@@ -327,44 +406,63 @@ impl<'a> Batch<'a> {
         out: &mut Trajectories,
     ) -> Result<u64, EngineError> {
         let n = self.contacts.len() * (self.frames + 1);
-        let records: Vec<Record> = self.records[staging].read_after(self.device, n, Some(copied))?;
+        let records: Vec<Record> = self.records[staging].read_after(&self.core.device, n, Some(copied))?;
         let frames = out.frames();
         let first = if window.start == 0 { 0 } else { window.start + 1 };
         for (i, contact) in self.contacts.iter().enumerate() {
             for frame in first..=window.end {
-                let r = &records[i * (self.frames + 1) + frame - first];
+                let sample = sample_of(&records[i * (self.frames + 1) + frame - first]);
                 let at = contact.index * frames + frame;
-                let wide = |v: [f32; 3]| v.map(f64::from);
-                let (q, low) = (wide(r.q), wide(r.q_low));
-                out.pose[at] = Pose::new(q[0] + low[0], q[1] + low[1], q[2] + low[2]);
-                out.twist[at] = wide(r.twist).into();
-                out.wrench[at] = wide(r.wrench).into();
-                out.normal_force[at] = f64::from(r.f_n);
-                out.slip[at] = share(f64::from(r.slip));
+                out.pose[at] = sample.pose;
+                out.twist[at] = sample.twist;
+                out.wrench[at] = sample.wrench;
+                out.normal_force[at] = sample.normal_force;
+                out.slip[at] = sample.slip;
             }
         }
         Ok((window.len() * self.contacts.len()) as u64)
     }
+}
 
-    /// Writes the bristles at the end to `out`.
-    fn read_bristles(&self, out: &mut Trajectories) -> Result<(), EngineError> {
-        let staging = Staging::new(self.device, self.buffers.bristles.size());
-        let mut encoder = self.device.handle.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-        staging.copy(&mut encoder, &self.buffers.bristles);
-        self.device.queue.submit([encoder.finish()]);
-        let n = self.contacts.iter().map(BatchContact::bristle_pairs).sum();
-        let zetas = staging.read::<[f32; 2]>(self.device, n)?;
-        let mut first = 0;
-        for contact in self.contacts {
-            let own = &zetas[first..first + contact.bristle_pairs()];
-            out.bristles[contact.index] = match contact.contact.model {
-                Model::Distributed => own.iter().map(|z| z.map(f64::from)).collect(),
-                _ => vec![own[0].map(f64::from), [f64::from(own[1][0]), 0.0]],
-            };
-            first += contact.bristle_pairs();
-        }
-        Ok(())
+/// A sample as it is recorded.
+pub(super) fn sample_of(r: &Record) -> Sample {
+    let wide = |v: [f32; 3]| v.map(f64::from);
+    let (q, low) = (wide(r.q), wide(r.q_low));
+    Sample {
+        pose: [q[0] + low[0], q[1] + low[1], q[2] + low[2]].into(),
+        twist: wide(r.twist).into(),
+        wrench: wide(r.wrench).into(),
+        normal_force: f64::from(r.f_n),
+        slip: share(f64::from(r.slip)),
     }
+}
+
+/// How a contact fares.
+pub(super) fn status_of(s: &State) -> Status {
+    Status {
+        failure: reason(s.status).map(|r| (u64::from(s.failed_step), r)),
+        unconverged: u64::from(s.unconverged),
+        steps: u64::from(s.steps),
+        passes: u64::from(s.passes),
+    }
+}
+
+/// Bristles as [`crate::Bristles::States`] has them.
+pub(super) fn shown_bristles(own: &[[f32; 2]], is_grid: bool) -> Vec<[f64; 2]> {
+    if is_grid {
+        return own.iter().map(|z| z.map(f64::from)).collect();
+    }
+    vec![own[0].map(f64::from), [f64::from(own[1][0]), 0.0]]
+}
+
+/// Passes of the contact that has most.
+pub(super) fn most_passes(states: &[State]) -> u32 {
+    states.iter().map(|s| s.passes).max().unwrap_or(0)
+}
+
+/// Whether a contact has not come to the end of its window.
+pub(super) fn is_behind(states: &[State], windows: &[layout::Window]) -> bool {
+    states.iter().zip(windows).any(|(s, w)| s.status == 0 && s.interval < w.end)
 }
 
 fn dispatch_groups(pass: &mut wgpu::ComputePass<'_>, groups: u32) {

@@ -1,0 +1,524 @@
+//! Contacts that live on an engine between calls: a controller sets their inputs, lets time pass, reads what became
+//! of them, and branches from any state.
+
+mod input;
+mod snapshot;
+
+use std::ops::Range;
+
+pub use input::Input;
+pub use snapshot::{Snapshot, SnapshotError};
+
+use crate::contact::{Contact, Initial};
+use crate::error::{EngineError, ParameterError, check};
+use crate::plan::{EngineInfo, Reason, Status, Stepping};
+use crate::planar::{Pose, Twist, Wrench};
+use crate::schedule::{Signal, Span};
+pub use crate::solver::respond::Response;
+use crate::solver::state::State;
+
+/// What a contact is at a moment: the same as a sample of [`Trajectories`](crate::Trajectories). All numbers are NaN
+/// after a failure, which [`Batch::statuses`] tells.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// Pose of the centre of mass [m, m, rad]; of the patch if its twist is prescribed.
+    pub pose: Pose,
+    /// Twist at the centre of mass [m/s, m/s, rad/s]; of the patch origin if it is prescribed.
+    pub twist: Twist,
+    /// Friction wrench of one pad on the body, at the patch origin in the patch frame [N, N, N m].
+    pub wrench: Wrench,
+    /// Normal force of one pad [N].
+    pub normal_force: f64,
+    /// Share of the normal force on slipping bristles [-].
+    pub slip: f64,
+}
+
+impl Sample {
+    /// That of a contact that has failed.
+    pub(crate) const NONE: Self = Self {
+        pose: Pose::new(f64::NAN, f64::NAN, f64::NAN),
+        twist: Twist::new(f64::NAN, f64::NAN, f64::NAN),
+        wrench: Wrench::new(f64::NAN, f64::NAN, f64::NAN),
+        normal_force: f64::NAN,
+        slip: f64::NAN,
+    };
+}
+
+/// The state of a contact, and where its bristles are among those of all.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Saved {
+    pub state: State,
+    pub failure: Option<(u64, Reason)>,
+    pub pairs: Range<usize>,
+}
+
+/// What an engine does for a [`Batch`]. Contacts are named by their index.
+pub(crate) trait Stepper: Send {
+    /// Puts a contact back to its start.
+    fn load(&mut self, contact: usize, of: &Contact) -> Result<(), EngineError>;
+    /// Steps the contacts through their spans, those that have one.
+    fn advance(&mut self, contacts: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError>;
+    /// The present samples, with the inputs at the end of the last span.
+    fn samples(&mut self, contacts: &[Contact], out: &mut [Sample]) -> Result<(), EngineError>;
+    /// How the contacts fare.
+    fn statuses(&mut self, out: &mut [Status]) -> Result<(), EngineError>;
+    /// The states `zeta` [-] of a contact's bristles.
+    fn bristles(&mut self, contact: usize) -> Result<Vec<[f64; 2]>, EngineError>;
+    /// What friction would answer to a patch twist over `dt` [s]; none of a contact that failed.
+    fn respond(&mut self, contact: usize, of: &Contact, twist: Twist, dt: f64)
+    -> Result<Option<Response>, EngineError>;
+    /// Number of pairs in which the bristles of a contact are saved.
+    fn pairs(&self, contact: usize) -> usize;
+    /// Saves all contacts; `pairs` is made as long as it must be.
+    fn get(&mut self, pairs: &mut Vec<[f64; 2]>, out: &mut [Saved]) -> Result<(), EngineError>;
+    /// Puts a contact to a saved state, whose bristles are among `pairs`.
+    fn put(&mut self, contact: usize, of: &Contact, saved: &Saved, pairs: &[[f64; 2]]) -> Result<(), EngineError>;
+}
+
+/// Contacts that live on an engine between calls, each at a time of its own. [`Engine::batch`](crate::Engine::batch)
+/// makes it.
+///
+/// A contact follows the inputs that it came with until [`Batch::set`] or [`Batch::ramp`] puts others in their place.
+/// Its result depends on nothing but its own history of inputs, calls and reads: not on its neighbours. Advanced in
+/// pieces whose ends are the break points of its inputs it has the bits of one rollout over these inputs, and of one
+/// with samples where it is read.
+///
+/// ```
+/// use std::path::Path;
+/// use bristle::{Cpu, Engine, Input, Scenario, Stepping};
+/// // Which grip holds the object that has begun to slide? One state, branched into four futures.
+/// let text = include_str!("../examples/in_hand.toml");
+/// let contact = Scenario::parse(text, Path::new("examples"), "in_hand")?.contact(0)?;
+/// let mut batch = Cpu::new().batch(vec![contact; 4], Stepping::default())?;
+/// batch.set(0, Input::NormalForce, 0.5)?;
+/// batch.advance_some(&[0], 0.05)?;
+/// batch.copy(0, &[1, 2, 3])?;
+/// batch.set_each(Input::NormalForce, &[0.5, 1.0, 4.0, 8.0])?;
+/// batch.advance(0.2)?;
+/// let speeds = batch.samples()?.iter().map(|s| s.twist.vx.hypot(s.twist.vy)).collect::<Vec<_>>();
+/// assert!(speeds[0] > 0.1 && speeds[3] < 1e-3, "{speeds:?}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Batch {
+    contacts: Vec<Contact>,
+    /// The inputs that the contacts came with, for [`Batch::reset`].
+    first: Vec<Contact>,
+    clocks: Vec<Clock>,
+    stepping: Stepping,
+    info: EngineInfo,
+    stepper: Box<dyn Stepper>,
+    /// What is filled in calls, and kept so that they take no memory.
+    spans: Vec<Option<Span>>,
+    samples: Vec<Sample>,
+    statuses: Vec<Status>,
+    /// Whether `samples` are the present ones.
+    is_read: bool,
+}
+
+/// Where a contact is in its time.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Clock {
+    /// Time since its start [s].
+    pub time: f64,
+    /// Whether an input has been set since the last call.
+    pub jump: bool,
+    /// Whether that was the normal force.
+    pub remap: bool,
+}
+
+impl Clock {
+    const START: Self = Self { time: 0.0, jump: true, remap: true };
+}
+
+impl std::fmt::Debug for Batch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Batch").field("engine", &self.info).field("contacts", &self.len()).finish_non_exhaustive()
+    }
+}
+
+/// The shortest time of a call [s].
+const SHORTEST: f64 = 1e-9;
+/// The longest [s].
+const LONGEST: f64 = 1e6;
+
+impl Batch {
+    /// A batch of what `make` makes of the contacts.
+    pub(crate) fn new(
+        contacts: Vec<Contact>,
+        stepping: Stepping,
+        info: EngineInfo,
+        make: impl FnOnce(&[Contact]) -> Result<Box<dyn Stepper>, EngineError>,
+    ) -> Result<Self, EngineError> {
+        stepping.validate()?;
+        for (contact, c) in contacts.iter().enumerate() {
+            c.validate_over(SHORTEST).map_err(|error| EngineError::Parameter { contact, error })?;
+        }
+        let stepper = make(&contacts)?;
+        let n = contacts.len();
+        Ok(Self {
+            first: contacts.clone(),
+            contacts,
+            clocks: vec![Clock::START; n],
+            stepping,
+            info,
+            stepper,
+            spans: vec![None; n],
+            samples: vec![Sample::NONE; n],
+            statuses: vec![Status::default(); n],
+            is_read: false,
+        })
+    }
+
+    /// Number of contacts.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.contacts.len()
+    }
+
+    /// Whether there is no contact.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.contacts.is_empty()
+    }
+
+    /// The engine that they live on.
+    #[must_use]
+    pub const fn engine(&self) -> &EngineInfo {
+        &self.info
+    }
+
+    /// How they step.
+    #[must_use]
+    pub const fn stepping(&self) -> Stepping {
+        self.stepping
+    }
+
+    /// The contacts, with the inputs that they follow.
+    #[must_use]
+    pub fn contacts(&self) -> &[Contact] {
+        &self.contacts
+    }
+
+    /// Time of a contact since its start [s].
+    ///
+    /// # Panics
+    /// No such contact.
+    #[must_use]
+    pub fn time(&self, contact: usize) -> f64 {
+        self.clocks[contact].time
+    }
+
+    /// Refuses a contact that is not there.
+    fn check(&self, contact: usize) -> Result<(), EngineError> {
+        if contact < self.len() {
+            return Ok(());
+        }
+        Err(ParameterError::new("contact", contact, format!("an index below {}, the number of contacts", self.len()))
+            .into())
+    }
+
+    /// From now on `input` of a contact is `value`, in the unit of the input.
+    ///
+    /// # Errors
+    /// No such contact, an input that its kind of body does not have, or a value out of range; nothing is set then.
+    pub fn set(&mut self, contact: usize, input: Input, value: f64) -> Result<(), EngineError> {
+        self.drive(contact, input, value, |signal, _| signal.set_constant(value))
+    }
+
+    /// [`Batch::set`] of all contacts, each to its value.
+    ///
+    /// # Errors
+    /// As [`Batch::set`], or another number of values; the contacts before the wrong one are set then.
+    pub fn set_each(&mut self, input: Input, values: &[f64]) -> Result<(), EngineError> {
+        if values.len() != self.len() {
+            let accepted = format!("{}, one a contact", self.len());
+            return Err(ParameterError::new(input.field(), format!("{} values", values.len()), accepted).into());
+        }
+        values.iter().enumerate().try_for_each(|(k, value)| self.set(k, input, *value))
+    }
+
+    /// From now on `input` of a contact goes in a straight line from its present value to `to`, in `over` [s], and
+    /// stays there.
+    ///
+    /// # Errors
+    /// As [`Batch::set`], or a time that is not a finite number >= 1e-9.
+    pub fn ramp(&mut self, contact: usize, input: Input, to: f64, over: f64) -> Result<(), EngineError> {
+        check("over", over, "a finite time >= 1e-9 [s]", over >= SHORTEST)?;
+        self.drive(contact, input, to, |signal, now| {
+            let from = signal.value(now);
+            signal.set_ramp([now, from], [now + over, to]);
+        })
+    }
+
+    /// From now on `input` of a contact follows `signal`, over the time of the contact since its start.
+    ///
+    /// # Errors
+    /// As [`Batch::set`].
+    pub fn follow(&mut self, contact: usize, input: Input, signal: Signal) -> Result<(), EngineError> {
+        self.check(contact)?;
+        signal.validate(input.field()).map_err(|error| EngineError::Parameter { contact, error })?;
+        let value = signal.value(self.clocks[contact].time);
+        self.drive(contact, input, value, |own, _| *own = signal)
+    }
+
+    /// Changes a signal of a contact that may have `value`; else nothing.
+    fn drive(
+        &mut self,
+        contact: usize,
+        input: Input,
+        value: f64,
+        change: impl FnOnce(&mut Signal, f64),
+    ) -> Result<(), EngineError> {
+        self.check(contact)?;
+        let (of, clock) = (&mut self.contacts[contact], &mut self.clocks[contact]);
+        input.check(of, clock.time, value).map_err(|error| EngineError::Parameter { contact, error })?;
+        if let Some(signal) = input.signal(of) {
+            change(signal, clock.time);
+        }
+        clock.jump = true;
+        clock.remap |= input == Input::NormalForce;
+        Ok(())
+    }
+
+    /// Lets `dt` [s] pass for all contacts; 1e-9 to 1e6. A contact that fails stays as it is, and
+    /// [`Batch::statuses`] says why.
+    ///
+    /// # Errors
+    /// A time out of range, an input that leaves its range on the way, or a device that fails.
+    pub fn advance(&mut self, dt: f64) -> Result<(), EngineError> {
+        self.advance_where(dt, |_| true)
+    }
+
+    /// [`Batch::advance`] of some contacts; a contact that is named twice advances once.
+    ///
+    /// # Errors
+    /// As [`Batch::advance`], or a contact that is not there; then none has advanced.
+    pub fn advance_some(&mut self, contacts: &[usize], dt: f64) -> Result<(), EngineError> {
+        contacts.iter().try_for_each(|k| self.check(*k))?;
+        let mut chosen = vec![false; self.len()];
+        contacts.iter().for_each(|k| chosen[*k] = true);
+        self.advance_where(dt, |k| chosen[k])
+    }
+
+    fn advance_where(&mut self, dt: f64, chosen: impl Fn(usize) -> bool) -> Result<(), EngineError> {
+        check("dt", dt, "1e-9 to 1e6 [s]", (SHORTEST..=LONGEST).contains(&dt))?;
+        for (k, (span, clock)) in self.spans.iter_mut().zip(&self.clocks).enumerate() {
+            let Clock { time: start, jump, remap } = *clock;
+            *span = chosen(k).then_some(Span { start, end: start + dt, jump, remap });
+            if let Some(Span { start, end, .. }) = *span {
+                let contact = &self.contacts[k];
+                let checked = contact.check_coefficients_over(start, end);
+                checked.map_err(|error| EngineError::Parameter { contact: k, error })?;
+            }
+        }
+        self.is_read = false;
+        self.stepper.advance(&self.contacts, &self.spans)?;
+        for (clock, span) in self.clocks.iter_mut().zip(&self.spans) {
+            if let Some(span) = span {
+                *clock = Clock { time: span.end, jump: false, remap: false };
+            }
+        }
+        Ok(())
+    }
+
+    /// The present samples of all contacts; the wrench is that of the inputs at the end of the last call.
+    ///
+    /// # Errors
+    /// A device that fails.
+    pub fn samples(&mut self) -> Result<&[Sample], EngineError> {
+        if !self.is_read {
+            self.stepper.samples(&self.contacts, &mut self.samples)?;
+            self.is_read = true;
+        }
+        Ok(&self.samples)
+    }
+
+    /// How the contacts fare.
+    ///
+    /// # Errors
+    /// A device that fails.
+    pub fn statuses(&mut self) -> Result<&[Status], EngineError> {
+        self.stepper.statuses(&mut self.statuses)?;
+        Ok(&self.statuses)
+    }
+
+    /// The states `zeta = sigma0 z` [-] of the bristles of a contact, as [`crate::Bristles::States`] has them.
+    ///
+    /// # Errors
+    /// No such contact, or a device that fails.
+    pub fn bristles(&mut self, contact: usize) -> Result<Vec<[f64; 2]>, EngineError> {
+        self.check(contact)?;
+        // A stage that is solved moves the bristles first, as it does before a sample.
+        self.samples()?;
+        self.stepper.bristles(contact)
+    }
+
+    /// What friction would answer if the patch of a contact moved with `twist` (at the patch origin, in the patch
+    /// frame) for `dt` [s], under the inputs at the end of the last call: the wrench on the moving side, and its
+    /// derivative over the twist. It is that of one implicit stage over the whole time, and nothing moves. A host that
+    /// integrates the body asks for it at a guess of the next twist, takes a step of Newton with the derivative, sets
+    /// the twist that comes out, and advances; however stiff the bristles are, its steps stay stable.
+    ///
+    /// # Errors
+    /// No such contact, one that has failed, a twist that is not finite, a time as in [`Batch::advance`], or a device
+    /// that fails.
+    pub fn respond(&mut self, contact: usize, twist: Twist, dt: f64) -> Result<Response, EngineError> {
+        self.check(contact)?;
+        check("dt", dt, "1e-9 to 1e6 [s]", (SHORTEST..=LONGEST).contains(&dt))?;
+        for (name, v) in ["twist.vx", "twist.vy", "twist.w"].into_iter().zip(twist.to_array()) {
+            check(name, v, "a finite number", true)?;
+        }
+        let response = self.stepper.respond(contact, &self.contacts[contact], twist, dt)?;
+        response.ok_or_else(|| {
+            let error = ParameterError::new("state", "failed", "a contact that goes on; `reset` makes it one");
+            EngineError::Parameter { contact, error }
+        })
+    }
+
+    /// Puts contacts back to their start: time 0, with the inputs that they came with. One that has failed is clean
+    /// again.
+    ///
+    /// # Errors
+    /// A contact that is not there, before any is reset, or a device that fails.
+    pub fn reset(&mut self, contacts: &[usize]) -> Result<(), EngineError> {
+        contacts.iter().try_for_each(|k| self.check(*k))?;
+        contacts.iter().try_for_each(|k| {
+            self.contacts[*k].clone_from(&self.first[*k]);
+            self.start_over(*k)
+        })
+    }
+
+    /// [`Batch::reset`] of one contact, to another initial state; `twist` is that of a free body at its centre of mass
+    /// [m/s, m/s, rad/s], and without effect on a prescribed motion. Later resets go to this state.
+    ///
+    /// # Errors
+    /// As [`Batch::reset`], or a number that is out of range.
+    pub fn reset_to(&mut self, contact: usize, initial: Initial, twist: Twist) -> Result<(), EngineError> {
+        self.check(contact)?;
+        let mut changed = Contact { initial, ..self.first[contact].clone() };
+        if let Some(body) = changed.body.free_mut() {
+            body.twist = twist;
+        }
+        changed.validate_over(SHORTEST).map_err(|error| EngineError::Parameter { contact, error })?;
+        self.contacts[contact].clone_from(&changed);
+        self.first[contact] = changed;
+        self.start_over(contact)
+    }
+
+    fn start_over(&mut self, k: usize) -> Result<(), EngineError> {
+        self.clocks[k] = Clock::START;
+        self.is_read = false;
+        self.stepper.load(k, &self.contacts[k])
+    }
+
+    /// Gives the state of contact `from`, its time and its inputs to all of `to`, which keep their own parameters.
+    ///
+    /// # Errors
+    /// A contact that is not there, or one of another model or another number of cells, before any is changed; or a
+    /// device that fails.
+    pub fn copy(&mut self, from: usize, to: &[usize]) -> Result<(), EngineError> {
+        self.check(from)?;
+        for &k in to {
+            self.check(k)?;
+            self.fits(k, self.stepper.pairs(from), self.contacts[from].model.is_grid())?;
+            if self.contacts[k].body.free().is_some() != self.contacts[from].body.free().is_some() {
+                return Err(self.other_body(k));
+            }
+        }
+        let snapshot = self.save()?;
+        for &k in to.iter().filter(|k| **k != from) {
+            self.put(k, from, &snapshot)?;
+        }
+        Ok(())
+    }
+
+    /// A state of a prescribed motion for a free body, or the other way round.
+    fn other_body(&self, contact: usize) -> EngineError {
+        let named = |free: bool| if free { "a free body" } else { "a prescribed motion" };
+        let free = self.contacts[contact].body.free().is_some();
+        let error = ParameterError::new("state", named(!free), format!("{}, as the contact has", named(free)));
+        EngineError::Parameter { contact, error }
+    }
+
+    /// Refuses a state of another model or another number of cells than contact `k` has.
+    fn fits(&self, k: usize, pairs: usize, is_grid: bool) -> Result<(), EngineError> {
+        let own = (self.stepper.pairs(k), self.contacts[k].model.is_grid());
+        if own == (pairs, is_grid) {
+            return Ok(());
+        }
+        let named = |(pairs, is_grid): (usize, bool)| match is_grid {
+            true => format!("a grid of {pairs} cells with pressure"),
+            false => "a reduced bristle".to_owned(),
+        };
+        let error =
+            ParameterError::new("state", named((pairs, is_grid)), format!("{}, as the contact has", named(own)));
+        Err(EngineError::Parameter { contact: k, error })
+    }
+
+    /// Everything that the contacts take along: [`Batch::restore`] goes on from it with the same bits. The batch is
+    /// not changed.
+    ///
+    /// # Errors
+    /// A device that fails.
+    pub fn save(&mut self) -> Result<Snapshot, EngineError> {
+        let mut snapshot = Snapshot::default();
+        self.save_into(&mut snapshot)?;
+        Ok(snapshot)
+    }
+
+    /// [`Batch::save`] in place of what is in `snapshot`, in its memory.
+    ///
+    /// # Errors
+    /// As [`Batch::save`].
+    pub fn save_into(&mut self, snapshot: &mut Snapshot) -> Result<(), EngineError> {
+        snapshot.engine.clear();
+        snapshot.engine.push_str(&self.signature());
+        snapshot.saved.resize(self.len(), Saved { state: State::default(), failure: None, pairs: 0..0 });
+        self.stepper.get(&mut snapshot.pairs, &mut snapshot.saved)?;
+        snapshot.clocks.clone_from(&self.clocks);
+        snapshot.is_grid.clear();
+        snapshot.is_grid.extend(self.contacts.iter().map(|c| c.model.is_grid()));
+        snapshot.inputs.resize_with(self.len(), Default::default);
+        snapshot.inputs.iter_mut().zip(&self.contacts).for_each(|(to, contact)| to.take_from(contact));
+        Ok(())
+    }
+
+    /// Puts all contacts to what they were at [`Batch::save`], of this batch or of another with the same contacts.
+    /// On the engine that saved it they go on with the same bits; on another, within its rounding.
+    ///
+    /// # Errors
+    /// Another number of contacts, or a contact of another model or another number of cells, before any is changed;
+    /// or a device that fails.
+    pub fn restore(&mut self, snapshot: &Snapshot) -> Result<(), EngineError> {
+        if snapshot.saved.len() != self.len() {
+            let found = format!("{} contacts", snapshot.saved.len());
+            return Err(ParameterError::new("snapshot", found, format!("{}, as the batch has", self.len())).into());
+        }
+        for (k, saved) in snapshot.saved.iter().enumerate() {
+            self.fits(k, saved.pairs.len(), snapshot.is_grid[k])?;
+            if !snapshot.inputs[k].fit(&self.contacts[k]) {
+                return Err(self.other_body(k));
+            }
+        }
+        (0..self.len()).try_for_each(|k| self.put(k, k, snapshot))
+    }
+
+    /// Puts contact `k` to what contact `from` of a snapshot was.
+    fn put(&mut self, k: usize, from: usize, snapshot: &Snapshot) -> Result<(), EngineError> {
+        snapshot.inputs[from].give_to(&mut self.contacts[k]);
+        self.clocks[k] = snapshot.clocks[from];
+        self.is_read = false;
+        let saved = &snapshot.saved[from];
+        if snapshot.engine == self.signature() {
+            return self.stepper.put(k, &self.contacts[k], saved, &snapshot.pairs);
+        }
+        let (saved, pairs) = snapshot::plain(&self.contacts[k], saved, &snapshot.pairs);
+        self.stepper.put(k, &self.contacts[k], &saved, &pairs)
+    }
+
+    /// What has to be the same for the same bits.
+    fn signature(&self) -> String {
+        let EngineInfo { engine, precision, adapter, driver } = &self.info;
+        format!("{engine} {precision} {adapter} {driver}")
+    }
+}

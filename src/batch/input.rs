@@ -1,0 +1,110 @@
+//! The inputs of a contact by name.
+
+use crate::body::Body;
+use crate::contact::Contact;
+use crate::error::{ParameterError, check};
+use crate::schedule::Signal;
+
+/// An input of a contact: a field of its [`Inputs`](crate::Inputs) or of its [`Body`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Input {
+    /// Normal force of one pad [N].
+    NormalForce,
+    /// Load force along x [N] of a free body, as the next four.
+    Fx,
+    /// Load force along y [N].
+    Fy,
+    /// Load torque [N m].
+    Tau,
+    /// Gravity along x [m/s^2].
+    GravityX,
+    /// Gravity along y [m/s^2].
+    GravityY,
+    /// Velocity along x [m/s] of a prescribed motion, as the next two.
+    Vx,
+    /// Velocity along y [m/s].
+    Vy,
+    /// Angular velocity [rad/s].
+    W,
+    /// Coulomb coefficient [-], > 0 and no more than the static one.
+    MuC,
+    /// Static coefficient [-].
+    MuS,
+}
+
+impl Input {
+    /// All of them.
+    pub const ALL: [Self; 11] = [
+        Self::NormalForce,
+        Self::Fx,
+        Self::Fy,
+        Self::Tau,
+        Self::GravityX,
+        Self::GravityY,
+        Self::Vx,
+        Self::Vy,
+        Self::W,
+        Self::MuC,
+        Self::MuS,
+    ];
+
+    /// Its field, as errors name it.
+    #[must_use]
+    pub const fn field(self) -> &'static str {
+        match self {
+            Self::NormalForce => "inputs.normal_force",
+            Self::Fx => "inputs.wrench.fx",
+            Self::Fy => "inputs.wrench.fy",
+            Self::Tau => "inputs.wrench.tau",
+            Self::GravityX => "inputs.gravity.0",
+            Self::GravityY => "inputs.gravity.1",
+            Self::Vx => "inputs.twist.vx",
+            Self::Vy => "inputs.twist.vy",
+            Self::W => "inputs.twist.w",
+            Self::MuC => "inputs.mu_c",
+            Self::MuS => "inputs.mu_s",
+        }
+    }
+
+    /// The signal of a contact, if its kind of body has this input.
+    pub(super) fn signal(self, contact: &mut Contact) -> Option<&mut Signal> {
+        let (inputs, friction) = (&mut contact.inputs, &contact.friction);
+        match (self, &mut contact.body) {
+            (Self::NormalForce, _) => Some(&mut inputs.normal_force),
+            (Self::MuC, _) => Some(inputs.mu_c.get_or_insert_with(|| Signal::constant(friction.mu_c))),
+            (Self::MuS, _) => Some(inputs.mu_s.get_or_insert_with(|| Signal::constant(friction.mu_s))),
+            (Self::Fx, Body::Free(body)) => Some(&mut body.wrench[0]),
+            (Self::Fy, Body::Free(body)) => Some(&mut body.wrench[1]),
+            (Self::Tau, Body::Free(body)) => Some(&mut body.wrench[2]),
+            (Self::GravityX, Body::Free(body)) => Some(&mut body.gravity[0]),
+            (Self::GravityY, Body::Free(body)) => Some(&mut body.gravity[1]),
+            (Self::Vx, Body::Prescribed { twist, .. }) => Some(&mut twist[0]),
+            (Self::Vy, Body::Prescribed { twist, .. }) => Some(&mut twist[1]),
+            (Self::W, Body::Prescribed { twist, .. }) => Some(&mut twist[2]),
+            _ => None,
+        }
+    }
+
+    /// Refuses `value` at time `now` [s], or the input altogether, if the contact cannot have it.
+    pub(super) fn check(self, contact: &mut Contact, now: f64, value: f64) -> Result<(), ParameterError> {
+        if self.signal(contact).is_none() {
+            let accepted = "an input of the contact's kind of body";
+            return Err(ParameterError::new(self.field(), value, accepted));
+        }
+        let [mu_c, mu_s] = contact.coefficients_at(now);
+        match self {
+            Self::MuC => {
+                let accepted = format!("a coefficient > 0 and <= mu_s = {mu_s}");
+                check(self.field(), value, accepted, value > 0.0 && value <= mu_s * ROUNDING)
+            }
+            Self::MuS => {
+                let accepted = format!("a coefficient >= mu_c = {mu_c}");
+                check(self.field(), value, accepted, value * ROUNDING >= mu_c)
+            }
+            _ => check(self.field(), value, "a finite number", true),
+        }
+    }
+}
+
+/// Coefficients of friction that are meant to be equal may differ by as much.
+const ROUNDING: f64 = 1.0 + 1e-12;

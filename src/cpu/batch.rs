@@ -1,0 +1,159 @@
+//! Contacts that stay on the CPU between calls.
+
+use std::sync::atomic::AtomicBool;
+
+use rayon::prelude::*;
+
+use super::make::Maker;
+use super::output::Row;
+use super::pack::packs;
+use super::run::{Pack, Recording};
+use crate::batch::{Sample, Saved, Stepper};
+use crate::contact::Contact;
+use crate::engine::{Status, Stepping, share};
+use crate::error::EngineError;
+use crate::planar::Twist;
+use crate::schedule::Span;
+use crate::solver::respond::Response;
+
+/// Large grids in a pack at most.
+const MOST_GRIDS: usize = 32;
+
+/// The solvers of a batch.
+pub struct CpuBatch {
+    groups: Vec<Group>,
+    /// Group and lane of every contact.
+    places: Vec<(usize, usize)>,
+}
+
+/// A solver and the contacts in its lanes.
+struct Group {
+    pack: Box<dyn Pack>,
+    members: Vec<usize>,
+    /// What the lanes have given, before it goes where it belongs.
+    samples: Vec<Sample>,
+    saved: Vec<Saved>,
+}
+
+impl CpuBatch {
+    /// Contacts at their start, in solvers of so many `lanes`.
+    pub fn new(contacts: &[Contact], stepping: Stepping, make: Maker, lanes: usize) -> Self {
+        // Enough packs that every thread is busy to the end.
+        let grids = (contacts.len() / (8 * rayon::current_num_threads())).clamp(1, MOST_GRIDS);
+        let members = packs((0..contacts.len()).collect(), |k| &contacts[*k], lanes, grids);
+        let group = |members: Vec<usize>| {
+            let mut pack = make(&contacts[members[0]], stepping, members.len());
+            for (lane, &k) in members.iter().enumerate() {
+                pack.load(lane, &contacts[k], &contacts[k].cells_ever_active());
+            }
+            Group { pack, members, samples: Vec::new(), saved: Vec::new() }
+        };
+        let groups: Vec<Group> = members.into_par_iter().map(group).collect();
+        let mut places = vec![(0, 0); contacts.len()];
+        for (g, group) in groups.iter().enumerate() {
+            group.members.iter().enumerate().for_each(|(lane, k)| places[*k] = (g, lane));
+        }
+        Self { groups, places }
+    }
+
+    /// Calls `work` for every group; on all threads if there are several groups, as to wake them takes longer than
+    /// a few steps of one contact.
+    fn each(&mut self, work: impl Fn(&mut Group) + Send + Sync) {
+        match &mut *self.groups {
+            [group] => work(group),
+            groups => groups.par_iter_mut().for_each(work),
+        }
+    }
+
+    fn place(&mut self, contact: usize) -> (&mut dyn Pack, usize) {
+        let (group, lane) = self.places[contact];
+        (&mut *self.groups[group].pack, lane)
+    }
+}
+
+impl Stepper for CpuBatch {
+    fn load(&mut self, contact: usize, of: &Contact) -> Result<(), EngineError> {
+        let (pack, lane) = self.place(contact);
+        pack.load(lane, of, &of.cells_ever_active());
+        Ok(())
+    }
+
+    fn advance(&mut self, contacts: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError> {
+        let stop = AtomicBool::new(false);
+        self.each(|Group { pack, members, .. }| {
+            let task = |lane: usize| Some((&contacts[members[lane]], spans[members[lane]]?));
+            let rows: &mut [Row<'_>] = &mut [];
+            pack.advance(&task, &mut Recording { samples: &[], rows, progress: &|_| true, stop: &stop });
+        });
+        Ok(())
+    }
+
+    fn samples(&mut self, contacts: &[Contact], out: &mut [Sample]) -> Result<(), EngineError> {
+        self.each(|Group { pack, members, samples, .. }| {
+            samples.clear();
+            samples.extend(members.iter().enumerate().map(|(lane, k)| {
+                pack.sample(lane, &contacts[*k]).map_or(Sample::NONE, |(pose, twist, wrench, slip, normal_force)| {
+                    Sample { pose, twist, wrench, normal_force, slip: share(slip) }
+                })
+            }));
+        });
+        for Group { members, samples, .. } in &self.groups {
+            members.iter().zip(samples).for_each(|(k, sample)| out[*k] = *sample);
+        }
+        Ok(())
+    }
+
+    fn statuses(&mut self, out: &mut [Status]) -> Result<(), EngineError> {
+        for Group { pack, members, .. } in &self.groups {
+            members.iter().enumerate().for_each(|(lane, k)| out[*k] = pack.status(lane));
+        }
+        Ok(())
+    }
+
+    fn bristles(&mut self, contact: usize) -> Result<Vec<[f64; 2]>, EngineError> {
+        let (pack, lane) = self.place(contact);
+        Ok(pack.states(lane))
+    }
+
+    fn respond(&mut self, contact: usize, _: &Contact, twist: Twist, dt: f64) -> Result<Option<Response>, EngineError> {
+        let (pack, lane) = self.place(contact);
+        Ok(pack.respond(lane, twist, dt))
+    }
+
+    fn pairs(&self, contact: usize) -> usize {
+        let (group, lane) = self.places[contact];
+        self.groups[group].pack.pairs(lane)
+    }
+
+    fn get(&mut self, pairs: &mut Vec<[f64; 2]>, out: &mut [Saved]) -> Result<(), EngineError> {
+        let count = |group: &Group| (0..group.members.len()).map(|lane| group.pack.pairs(lane)).sum::<usize>();
+        let counts: Vec<usize> = self.groups.iter().map(count).collect();
+        pairs.resize(counts.iter().sum(), [0.0; 2]);
+        let (mut rest, mut parts, mut first) = (&mut **pairs, Vec::with_capacity(counts.len()), 0);
+        for count in counts {
+            let (part, more) = rest.split_at_mut(count);
+            parts.push((first, part));
+            (rest, first) = (more, first + count);
+        }
+        self.groups.par_iter_mut().zip(parts).for_each(|(Group { pack, members, saved, .. }, (first, mut part))| {
+            saved.clear();
+            let mut first = first;
+            for lane in 0..members.len() {
+                let (own, more) = part.split_at_mut(pack.pairs(lane));
+                let state = pack.get(lane, own);
+                saved.push(Saved { state, failure: pack.status(lane).failure, pairs: first..first + own.len() });
+                (part, first) = (more, first + saved[lane].pairs.len());
+            }
+        });
+        for Group { members, saved, .. } in &mut self.groups {
+            members.iter().zip(saved.drain(..)).for_each(|(k, saved)| out[*k] = saved);
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, contact: usize, of: &Contact, saved: &Saved, pairs: &[[f64; 2]]) -> Result<(), EngineError> {
+        let (pack, lane) = self.place(contact);
+        pack.put(lane, of, saved, &pairs[saved.pairs.clone()]);
+        Ok(())
+    }
+}

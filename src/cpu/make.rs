@@ -1,0 +1,27 @@
+//! Which solver contacts are stepped by.
+
+use super::pack::{has_few_bristles, most_cells};
+use super::run::{Lanes, Pack, grid};
+use super::together::Together;
+use crate::contact::Contact;
+use crate::engine::Stepping;
+use crate::number::real::Real;
+use crate::solver::models::grids::Grids;
+use crate::solver::models::reduced::Reduced;
+
+/// Makes the solver of contacts like `contact`, with so many lanes taken.
+pub type Maker = fn(contact: &Contact, stepping: Stepping, count: usize) -> Box<dyn Pack>;
+
+/// The solver of contacts like `contact`. The cells of a large grid are in numbers `C` and its body in double
+/// precision; contacts with few bristles are in numbers `C` as a whole.
+pub fn make<C: Real + 'static>(contact: &Contact, stepping: Stepping, count: usize) -> Box<dyn Pack> {
+    if !contact.model.is_grid() {
+        Box::new(Lanes::<C, _>::new(Reduced::new(contact), stepping, count))
+    } else if C::LANES > 1 && has_few_bristles(contact) {
+        Box::new(Lanes::<C, _>::new(Grids::new(most_cells(contact), &contact.friction), stepping, count))
+    } else if count == 1 {
+        Box::new(grid::<C>(stepping))
+    } else {
+        Box::new(Together::<C>::new(stepping, count))
+    }
+}

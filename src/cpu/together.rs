@@ -1,0 +1,83 @@
+//! Contacts with large grids that are stepped one after the other, and share the memory of a pass: of thousands of
+//! contacts that take turns call by call, each would find its own in no cache.
+
+use super::run::{Lanes, Pack, Recording, grid};
+use crate::batch::Saved;
+use crate::contact::Contact;
+use crate::engine::{Status, Stepping};
+use crate::number::real::Real;
+use crate::planar::{Pose, Twist, Wrench};
+use crate::schedule::Span;
+use crate::solver::models::cells::Workspace;
+use crate::solver::models::grid::Grid;
+use crate::solver::respond::Response;
+use crate::solver::state::State;
+
+pub struct Together<C: Real> {
+    each: Vec<Lanes<f64, Grid<C>>>,
+    workspace: Workspace<C>,
+}
+
+impl<C: Real> Together<C> {
+    /// Room for so many contacts.
+    pub fn new(stepping: Stepping, count: usize) -> Self {
+        Self { each: (0..count).map(|_| grid(stepping)).collect(), workspace: Workspace::new(0) }
+    }
+
+    /// Works with one of the contacts, which has the shared memory meanwhile.
+    fn with<T>(&mut self, lane: usize, work: impl FnOnce(&mut Lanes<f64, Grid<C>>) -> T) -> T {
+        let one = &mut self.each[lane];
+        std::mem::swap(&mut one.solver.bristles.cells.workspace, &mut self.workspace);
+        let out = work(one);
+        std::mem::swap(&mut one.solver.bristles.cells.workspace, &mut self.workspace);
+        out
+    }
+}
+
+impl<C: Real> Pack for Together<C> {
+    fn load(&mut self, lane: usize, contact: &Contact, active: &[usize]) {
+        self.each[lane].load(0, contact, active);
+        // Every contact comes with its own; the largest stays.
+        let own = std::mem::replace(&mut self.each[lane].solver.bristles.cells.workspace, Workspace::new(0));
+        if own.groups() > self.workspace.groups() {
+            self.workspace = own;
+        }
+    }
+
+    fn advance<'c>(&mut self, task: &dyn Fn(usize) -> Option<(&'c Contact, Span)>, recording: &mut Recording<'_, '_>) {
+        let Recording { samples, rows, progress, stop } = recording;
+        for lane in 0..self.each.len() {
+            let rows = if rows.is_empty() { &mut [] } else { &mut rows[lane..=lane] };
+            let mut own = Recording { samples, rows, progress: *progress, stop };
+            self.with(lane, |one| one.advance(&|_| task(lane), &mut own));
+        }
+    }
+
+    fn sample(&mut self, lane: usize, contact: &Contact) -> Option<(Pose, Twist, Wrench, f64, f64)> {
+        self.with(lane, |one| one.sample(0, contact))
+    }
+
+    fn respond(&mut self, lane: usize, twist: Twist, dt: f64) -> Option<Response> {
+        self.with(lane, |one| one.respond(0, twist, dt))
+    }
+
+    fn status(&self, lane: usize) -> Status {
+        self.each[lane].status(0)
+    }
+
+    fn states(&self, lane: usize) -> Vec<[f64; 2]> {
+        self.each[lane].states(0)
+    }
+
+    fn pairs(&self, lane: usize) -> usize {
+        self.each[lane].pairs(0)
+    }
+
+    fn get(&self, lane: usize, pairs: &mut [[f64; 2]]) -> State {
+        self.each[lane].get(0, pairs)
+    }
+
+    fn put(&mut self, lane: usize, contact: &Contact, saved: &Saved, pairs: &[[f64; 2]]) {
+        self.with(lane, |one| one.put(0, contact, saved, pairs));
+    }
+}

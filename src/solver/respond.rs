@@ -1,0 +1,60 @@
+//! What friction would answer to a motion over a time to come, for whoever integrates the body elsewhere.
+
+use super::bristles::Bristles;
+use super::friction::Stage;
+use super::lanes::Solver;
+use super::linalg::Vec3;
+use super::transform::{Transform, at};
+use crate::number::simd::copies;
+use crate::planar::{Twist, Wrench};
+use crate::schedule::slot;
+
+/// The friction wrench on the moving side at the patch origin in the patch frame [N, N, N m], and its derivative over
+/// the patch twist, a row a component of the wrench [N s/m, N s/rad; N s, N m s/rad].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Response {
+    /// The wrench.
+    pub wrench: Wrench,
+    /// Its derivative.
+    pub gain: [[f64; 3]; 3],
+}
+
+copies! {
+    /// The response of a lane to a patch twist `u` that lasts for `dt` [s], with the inputs `v`: that of one implicit
+    /// stage over the whole time, `docs/model.md` (41) and (42). No stage is pending. The bristles may be left as a
+    /// pass leaves them; `pairs` is memory for them, and they are put back.
+    pub fn respond<R, B: Bristles<R>>(
+        solver: &mut Solver<R, B>,
+        l: usize,
+        u: Twist,
+        dt: f64,
+        v: &[f64; slot::COUNT],
+        pairs: &mut Vec<[f64; 2]>
+    ) -> Response {
+        let mut state = solver.state(l);
+        pairs.resize(solver.bristles.pairs(l), [0.0; 2]);
+        solver.bristles.get(l, &mut state, pairs);
+        let a_sigma0 = R::of(dt) * solver.sigma0;
+        let stage = Stage {
+            a_sigma0,
+            damping: solver.sigma1 * a_sigma0.recip(),
+            mu_c: R::of(v[slot::MU_C]),
+            mu_d: R::of(v[slot::MU_S] - v[slot::MU_C]),
+            chi: R::of(1.0),
+            extrapolation: R::of(1.0),
+        };
+        let point = solver.bristles.reference_point();
+        let twist = at(Vec3::new(R::of(u.vx), R::of(u.vy), R::of(u.w)), point);
+        let (resist, gain) = solver.bristles.sweep(twist, (&stage, 0), (&stage, 1 << l));
+        solver.bristles.put(l, &state, pairs);
+        let (zero, one) = (R::of(0.0), R::of(1.0));
+        let at_origin = Transform { cos: one, sin: zero, o: [zero; 2] };
+        let (w, gain) = (at_origin.wrench(resist, point).lane(l), at_origin.gain(&gain, point));
+        let f_n = v[slot::F_N];
+        let rows = [gain.x.lane(l), gain.y.lane(l), gain.z.lane(l)];
+        Response {
+            wrench: Wrench::new(-f_n * w[0], -f_n * w[1], -f_n * w[2]),
+            gain: rows.map(|row| row.map(|c| -f_n * c)),
+        }
+    }
+}

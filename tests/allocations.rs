@@ -1,0 +1,73 @@
+//! A controller's loop takes no memory: set, advance and read, call after call.
+#![expect(unsafe_code, reason = "an allocator that counts")]
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bristle::batch::Input;
+use bristle::contact::{Contact, Form, Model};
+use bristle::engine::{Engine, Stepping};
+use bristle::friction::Friction;
+use bristle::limit_surface::{Rule, Table};
+use bristle::patch::Shape;
+use bristle::schedule::Signal;
+use bristle::{Cpu, DEFAULT_STEP};
+use common::{in_hand, shape};
+
+/// The system's allocator, which counts.
+struct Counting;
+
+static TAKEN: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: all that it does is done by the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        TAKEN.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn a_call_for_one_contact_allocates_nothing() {
+    let patch = shape(21, 0.02, Shape::Circle);
+    let grid = in_hand(&patch, Friction::default(), [0.01, -0.02, 0.0], Signal::constant(2.0));
+    let small = Contact { patch: shape(5, 0.02, Shape::Circle), ..grid.clone() };
+    let table = Arc::new(Table::new(&patch, Rule::Cells, 8).unwrap());
+    let reduced = Contact { model: Model::LimitSurface(table, Form::Consistent), ..grid.clone() };
+    for engine in [Cpu::reference(), Cpu::new(), Cpu::single()] {
+        for stepping in [Stepping::fixed(DEFAULT_STEP), Stepping::adaptive(3e-6)] {
+            for contact in [&grid, &small, &reduced] {
+                let mut batch = engine.batch(vec![contact.clone()], stepping).unwrap();
+                let mut snapshot = batch.save().unwrap();
+                let mut turn = |k: usize| {
+                    let force = 1.0 + 0.5 * (k as f64).sin();
+                    if k.is_multiple_of(3) {
+                        batch.ramp(0, Input::NormalForce, force, 1e-3).unwrap();
+                    } else {
+                        batch.set_each(Input::NormalForce, &[force]).unwrap();
+                    }
+                    batch.advance(2e-3).unwrap();
+                    assert!(batch.samples().unwrap()[0].pose.y.is_finite());
+                    assert!(batch.statuses().unwrap()[0].failure.is_none());
+                };
+                (0..10).for_each(&mut turn);
+                let before = TAKEN.load(Ordering::Relaxed);
+                (10..200).for_each(&mut turn);
+                let taken = TAKEN.load(Ordering::Relaxed) - before;
+                assert_eq!(taken, 0, "{engine:?} {stepping:?}: memory was taken {taken} times");
+                batch.save_into(&mut snapshot).unwrap();
+            }
+        }
+    }
+}

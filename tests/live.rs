@@ -1,0 +1,515 @@
+//! Batches that live on between calls, on every engine.
+#![cfg(feature = "gpu")]
+
+mod common;
+#[path = "../examples/cosim.rs"]
+mod cosim;
+
+use std::sync::Arc;
+
+use bristle::batch::{Batch, Input, Sample, Snapshot, SnapshotError};
+use bristle::body::Frame;
+use bristle::contact::{Bristles, Contact, Form, Initial, Model};
+use bristle::engine::{Engine, Plan, Reason, Stepping, Trajectories};
+use bristle::error::EngineError;
+use bristle::friction::{Friction, Law};
+use bristle::gpu::{Choice, Gpu};
+use bristle::limit_surface::{Rule, Table};
+use bristle::patch::Shape;
+use bristle::schedule::Signal;
+use bristle::{Cpu, DEFAULT_STEP, Twist};
+use common::{in_hand, on_table, prescribed, rollout, shape};
+
+/// One call of a controller [s]: a power of two, so that its multiples are exact.
+const CALL: f64 = 1.0 / 512.0;
+/// Calls of a test.
+const CALLS: usize = 24;
+
+fn engines() -> Vec<(&'static str, Box<dyn Engine>)> {
+    vec![
+        ("reference", Box::new(Cpu::reference())),
+        ("f64", Box::new(Cpu::new())),
+        ("f32", Box::new(Cpu::single())),
+        ("gpu", Box::new(Gpu::new(Choice::Any).unwrap())),
+    ]
+}
+
+fn steppings() -> [Stepping; 2] {
+    [Stepping::fixed(DEFAULT_STEP), Stepping::adaptive(3e-6)]
+}
+
+/// The grip over time: a value for every call.
+fn grip(k: usize) -> Vec<f64> {
+    (0..CALLS).map(|i| 1.6 + 0.9 * ((i * (k + 2)) as f64 * 0.37).cos()).collect()
+}
+
+/// Contacts of every model, law and kind of body; each follows `grip` as a signal.
+fn contacts() -> Vec<Contact> {
+    let (large, small) = (shape(21, 0.02, Shape::Circle), shape(5, 0.02, Shape::Disc));
+    let lugre = Friction { law: Law::LuGre, ..Friction::default() };
+    let table = Arc::new(Table::new(&large, Rule::Cells, 8).unwrap());
+    let pose = [0.01, -0.02, 0.3];
+    let mut out = Vec::new();
+    for (patch, friction) in [(&large, Friction::default()), (&small, Friction::default()), (&large, lugre)] {
+        out.push(in_hand(patch, friction, pose, Signal::constant(1.0)));
+    }
+    let reduced = |model| Contact { model, ..in_hand(&large, Friction::default(), pose, Signal::constant(1.0)) };
+    out.push(reduced(Model::Ellipsoid(Form::Consistent)));
+    out.push(reduced(Model::LimitSurface(Arc::clone(&table), Form::Consistent)));
+    out.push(reduced(Model::LimitSurface(table, Form::Published)));
+    out.push(prescribed(&large, Friction::default(), [0.01, 0.0, 1.0], 1.0));
+    let mut pushed = on_table(Frame::Body { offset: [0.0; 2] }, &small, Friction::default());
+    pushed.body.free_mut().unwrap().twist = Twist::new(0.1, 0.0, 0.5);
+    out.push(pushed);
+    for (k, contact) in out.iter_mut().enumerate() {
+        let points: Vec<(f64, f64)> = grip(k).iter().enumerate().map(|(i, f)| (i as f64 * CALL, *f)).collect();
+        contact.inputs.normal_force = Signal::steps(&points).unwrap();
+    }
+    out
+}
+
+/// Sample `frame` of contact `k` of a rollout.
+fn sample(t: &Trajectories, k: usize, frame: usize) -> Sample {
+    let at = k * t.frames() + frame;
+    Sample {
+        pose: t.pose[at],
+        twist: t.twist[at],
+        wrench: t.wrench[at],
+        normal_force: t.normal_force[at],
+        slip: t.slip[at],
+    }
+}
+
+/// Everything of a batch, as bits.
+fn bits(batch: &mut Batch) -> Vec<Vec<u64>> {
+    let samples = batch.samples().unwrap().to_vec();
+    let statuses = batch.statuses().unwrap().to_vec();
+    let bristles: Vec<Vec<[f64; 2]>> = (0..batch.len()).map(|k| batch.bristles(k).unwrap()).collect();
+    samples.iter().zip(statuses).zip(bristles).map(|((s, status), z)| one(s, z.as_flattened(), status.steps)).collect()
+}
+
+fn one(s: &Sample, bristles: &[f64], steps: u64) -> Vec<u64> {
+    let threes = [s.pose.to_array(), s.twist.to_array(), s.wrench.to_array()];
+    let ones = [s.normal_force, s.slip];
+    let numbers = threes.as_flattened().iter().chain(&ones).chain(bristles);
+    numbers.map(|v| v.to_bits()).chain([steps]).collect()
+}
+
+fn largest(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+#[test]
+fn pieces_between_break_points_have_the_bits_of_one_rollout() {
+    for (name, engine) in engines() {
+        for stepping in steppings() {
+            let duration = CALLS as f64 * CALL;
+            let plan = Plan {
+                step: stepping.step,
+                tolerance: stepping.tolerance,
+                keep_bristles: true,
+                ..Plan::new(duration, DEFAULT_STEP, duration).unwrap()
+            };
+            let whole = rollout(&*engine, &contacts(), &plan);
+            // The signals of the contacts cut the time, or whoever calls sets the values.
+            for sets in [false, true] {
+                let mut own = contacts();
+                if sets {
+                    own.iter_mut().for_each(|c| c.inputs.normal_force = Signal::constant(1.0));
+                }
+                let mut batch = engine.batch(own, stepping).unwrap();
+                for call in 0..CALLS {
+                    if sets {
+                        let forces: Vec<f64> = (0..batch.len()).map(|k| grip(k)[call]).collect();
+                        batch.set_each(Input::NormalForce, &forces).unwrap();
+                    }
+                    batch.advance(CALL).unwrap();
+                }
+                assert_eq!(batch.time(0), duration);
+                for (k, found) in bits(&mut batch).into_iter().enumerate() {
+                    let wanted = one(&sample(&whole, k, 1), whole.bristles[k].as_flattened(), whole.status[k].steps);
+                    assert_eq!(found, wanted, "{name} {stepping:?} sets {sets}: contact {k}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_read_between_calls_are_the_samples_of_a_rollout() {
+    for (name, engine) in engines() {
+        let plan = Plan::new(CALLS as f64 * CALL, DEFAULT_STEP, CALL).unwrap();
+        let whole = rollout(&*engine, &contacts(), &plan);
+        let mut batch = engine.batch(contacts(), Stepping::fixed(DEFAULT_STEP)).unwrap();
+        for call in 0..=CALLS {
+            for (k, found) in batch.samples().unwrap().iter().enumerate() {
+                let wanted = sample(&whole, k, call);
+                assert_eq!(
+                    one(found, &[], 0),
+                    one(&wanted, &[], 0),
+                    "{name}, call {call}, contact {k}: {found:?}, {wanted:?}"
+                );
+            }
+            if call < CALLS {
+                batch.advance(CALL).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn ramps_are_linear_signals() {
+    for (name, engine) in engines() {
+        let forces = [2.0, 1.0, 1.5, 1.4, 3.0];
+        let points: Vec<(f64, f64)> = forces.iter().enumerate().map(|(i, f)| (i as f64 * CALL, *f)).collect();
+        let mut contact = contacts().swap_remove(0);
+        contact.inputs.normal_force = Signal::linear(&points).unwrap();
+        let plan = Plan::new(4.0 * CALL, DEFAULT_STEP, 4.0 * CALL).unwrap();
+        let whole = rollout(&*engine, std::slice::from_ref(&contact), &plan);
+        contact.inputs.normal_force = Signal::constant(2.0);
+        let mut batch = engine.batch(vec![contact], Stepping::fixed(DEFAULT_STEP)).unwrap();
+        for force in &forces[1..] {
+            batch.ramp(0, Input::NormalForce, *force, CALL).unwrap();
+            batch.advance(CALL).unwrap();
+        }
+        assert_eq!(one(&batch.samples().unwrap()[0], &[], 0), one(&sample(&whole, 0, 1), &[], 0), "{name}");
+    }
+}
+
+#[test]
+fn a_snapshot_goes_on_with_the_same_bits_and_is_not_felt() {
+    for (name, engine) in engines() {
+        for stepping in steppings() {
+            let mut batch = engine.batch(contacts(), stepping).unwrap();
+            let mut alone = engine.batch(contacts(), stepping).unwrap();
+            for _ in 0..7 {
+                batch.advance(CALL).unwrap();
+                alone.advance(CALL).unwrap();
+            }
+            let snapshot = batch.save().unwrap();
+            let read = Snapshot::from_bytes(&snapshot.to_bytes().unwrap()).unwrap();
+            let mut other = engine.batch(contacts(), stepping).unwrap();
+            other.restore(&read).unwrap();
+            for batch in [&mut batch, &mut alone, &mut other] {
+                batch.set(2, Input::NormalForce, 2.5).unwrap();
+                for _ in 0..5 {
+                    batch.advance(CALL).unwrap();
+                }
+            }
+            let wanted = bits(&mut alone);
+            assert_eq!(bits(&mut batch), wanted, "{name} {stepping:?}: saving is felt");
+            assert_eq!(bits(&mut other), wanted, "{name} {stepping:?}: from bytes");
+            // Back in time.
+            batch.restore(&snapshot).unwrap();
+            assert_eq!(batch.time(3), 7.0 * CALL);
+            batch.set(2, Input::NormalForce, 2.5).unwrap();
+            for _ in 0..5 {
+                batch.advance(CALL).unwrap();
+            }
+            assert_eq!(bits(&mut batch), wanted, "{name} {stepping:?}: restored");
+        }
+    }
+}
+
+#[test]
+fn a_snapshot_goes_on_on_another_engine() {
+    let engines = engines();
+    for (from_name, from) in &engines {
+        for (to_name, to) in &engines {
+            let mut batch = from.batch(contacts(), Stepping::default()).unwrap();
+            for _ in 0..9 {
+                batch.advance(CALL).unwrap();
+            }
+            let mut other = to.batch(contacts(), Stepping::default()).unwrap();
+            other.restore(&batch.save().unwrap()).unwrap();
+            for batch in [&mut batch, &mut other] {
+                for _ in 0..9 {
+                    batch.advance(CALL).unwrap();
+                }
+            }
+            let wanted = batch.samples().unwrap().to_vec();
+            for (k, (found, wanted)) in other.samples().unwrap().iter().zip(&wanted).enumerate() {
+                let apart = largest(found.pose.to_array(), wanted.pose.to_array());
+                assert!(apart < 2e-6, "{from_name} to {to_name}, contact {k}: poses differ by {apart:e}");
+                let apart = largest(found.wrench.to_array(), wanted.wrench.to_array());
+                assert!(apart < 2e-3, "{from_name} to {to_name}, contact {k}: wrenches differ by {apart:e}");
+            }
+        }
+    }
+}
+
+#[test]
+fn contacts_are_reset_and_branched_one_by_one() {
+    for (name, engine) in engines() {
+        let mut batch = engine.batch(vec![contacts().swap_remove(0); 5], Stepping::default()).unwrap();
+        let fresh = bits(&mut batch);
+        batch.set(1, Input::NormalForce, 1.2).unwrap();
+        for _ in 0..6 {
+            batch.advance(CALL).unwrap();
+        }
+        let before = bits(&mut batch);
+        assert_ne!(before[1], before[0], "{name}");
+        // Branch 1 into 2 and 3, start 4 over.
+        batch.copy(1, &[2, 3]).unwrap();
+        batch.reset(&[4]).unwrap();
+        let after = bits(&mut batch);
+        assert_eq!(after[..2], before[..2], "{name}: the others are touched");
+        assert_eq!([&after[2], &after[3]], [&before[1]; 2], "{name}");
+        assert_eq!(after[4], fresh[4], "{name}");
+        assert_eq!([batch.time(3), batch.time(4)], [6.0 * CALL, 0.0]);
+        // They go on from there, each by its own inputs, and as the one they come from.
+        batch.set(3, Input::NormalForce, 3.0).unwrap();
+        batch.advance(CALL).unwrap();
+        let last = bits(&mut batch);
+        assert_eq!(last[2], last[1], "{name}");
+        assert_ne!(last[3], last[1], "{name}");
+        // A contact that starts over is one that starts.
+        for _ in 0..5 {
+            batch.advance_some(&[4, 4], CALL).unwrap();
+        }
+        let mut one = engine.batch(vec![contacts().swap_remove(0)], Stepping::default()).unwrap();
+        bits(&mut one);
+        (0..6).for_each(|_| one.advance(CALL).unwrap());
+        assert_eq!(bits(&mut batch)[4], bits(&mut one)[0], "{name}");
+        assert_eq!(batch.time(1), 7.0 * CALL);
+        let pose = [0.02, 0.0, 0.0];
+        batch.reset_to(0, Initial { pose: pose.into(), ..Initial::default() }, Twist::default()).unwrap();
+        assert!(largest(batch.samples().unwrap()[0].pose.to_array(), pose) < 1e-15, "{name}");
+    }
+}
+
+#[test]
+fn a_failed_contact_can_be_reset_and_is_clean() {
+    for (name, engine) in engines() {
+        let stepping = Stepping { most_steps: Some(20), ..Stepping::default() };
+        let mut batch = engine.batch(vec![contacts().swap_remove(0); 2], stepping).unwrap();
+        batch.advance_some(&[1], 0.1).unwrap();
+        batch.advance(CALL).unwrap();
+        let statuses = batch.statuses().unwrap().to_vec();
+        assert!(matches!(statuses[1].failure, Some((_, Reason::Steps))), "{name}: {statuses:?}");
+        assert_eq!(statuses[0].failure, None, "{name}");
+        let samples = batch.samples().unwrap();
+        assert!(samples[1].pose.x.is_nan() && samples[0].pose.x.is_finite(), "{name}");
+        let saved = batch.save().unwrap();
+        batch.reset(&[1]).unwrap();
+        assert_eq!(batch.statuses().unwrap()[1].failure, None, "{name}");
+        batch.advance_some(&[1], CALL).unwrap();
+        let both = bits(&mut batch);
+        assert_eq!(both[0], both[1], "{name}");
+        batch.restore(&saved).unwrap();
+        assert!(batch.statuses().unwrap()[1].failure.is_some(), "{name}: a failure is saved");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_by_name_and_changes_nothing() {
+    for (name, engine) in engines() {
+        let mut batch = engine.batch(contacts(), Stepping::default()).unwrap();
+        batch.advance(CALL).unwrap();
+        let before = bits(&mut batch);
+        let of_contact = |result: Result<(), EngineError>| match result {
+            Err(EngineError::Parameter { contact, error }) => (contact, error.field),
+            other => panic!("{name}: {other:?}"),
+        };
+        let of_argument = |result: Result<(), EngineError>| match result {
+            Err(EngineError::Argument(error)) => error.field,
+            other => panic!("{name}: {other:?}"),
+        };
+        assert_eq!(of_contact(batch.set(1, Input::NormalForce, f64::NAN)), (1, "inputs.normal_force".into()));
+        assert_eq!(of_contact(batch.set(1, Input::Vx, 1.0)), (1, "inputs.twist.vx".into()));
+        assert_eq!(of_contact(batch.set(6, Input::Tau, 1.0)), (6, "inputs.wrench.tau".into()));
+        assert_eq!(of_contact(batch.set(0, Input::MuC, 0.0)), (0, "inputs.mu_c".into()));
+        assert_eq!(of_contact(batch.set(0, Input::MuC, 1e3)), (0, "inputs.mu_c".into()));
+        assert_eq!(of_contact(batch.ramp(0, Input::MuS, 1e-3, 1.0)), (0, "inputs.mu_s".into()));
+        assert_eq!(of_contact(batch.copy(0, &[2, 3])), (3, "state".into()));
+        assert_eq!(of_argument(batch.set(99, Input::Fx, 1.0)), "contact");
+        assert_eq!(of_argument(batch.set_each(Input::NormalForce, &[1.0])), "inputs.normal_force");
+        assert_eq!(of_argument(batch.advance(0.0)), "dt");
+        assert_eq!(of_argument(batch.advance(f64::NAN)), "dt");
+        assert_eq!(of_argument(batch.advance_some(&[0, 99], CALL)), "contact");
+        assert_eq!(of_argument(batch.reset(&[0, 99])), "contact");
+        assert_eq!(of_argument(batch.ramp(0, Input::NormalForce, 1.0, -1.0)), "over");
+        let fewer = engine.batch(contacts()[..2].to_vec(), Stepping::default()).unwrap().save().unwrap();
+        assert_eq!(of_argument(batch.restore(&fewer)), "snapshot");
+        let mut turned = contacts();
+        turned.reverse();
+        let turned = engine.batch(turned, Stepping::default()).unwrap().save().unwrap();
+        assert_eq!(of_contact(batch.restore(&turned)).1, "state");
+        assert_eq!(bits(&mut batch), before, "{name}: something has changed");
+    }
+    let refused = Cpu::new().batch(contacts(), Stepping { step: 0.0, ..Stepping::default() });
+    assert!(matches!(refused, Err(EngineError::Argument(e)) if e.field == "step"));
+    let mut wrong = contacts();
+    wrong[1].friction.sigma0 = -1.0;
+    let refused = Cpu::new().batch(wrong, Stepping::default());
+    assert!(matches!(refused, Err(EngineError::Parameter { contact: 1, .. })));
+}
+
+#[test]
+fn damaged_bytes_are_no_snapshot() {
+    let mut batch = Cpu::new().batch(contacts(), Stepping::default()).unwrap();
+    batch.advance(CALL).unwrap();
+    let bytes = batch.save().unwrap().to_bytes().unwrap();
+    assert!(Snapshot::from_bytes(&bytes).is_ok());
+    for at in (0..bytes.len()).step_by(bytes.len() / 200) {
+        let mut other = bytes.clone();
+        other[at] ^= 1 << (at % 8);
+        assert!(Snapshot::from_bytes(&other).is_err(), "byte {at}");
+        assert!(Snapshot::from_bytes(&bytes[..at]).is_err(), "{at} bytes");
+    }
+    assert_eq!(Snapshot::from_bytes(b"").unwrap_err(), SnapshotError::Foreign);
+    let mut later = bytes;
+    later[8] = 9;
+    assert_eq!(Snapshot::from_bytes(&later).unwrap_err(), SnapshotError::Version { found: 9 });
+}
+
+/// Any sequence of calls leaves every contact as the same calls leave it alone.
+#[test]
+fn any_history_is_that_of_a_contact_alone() {
+    for (name, engine) in engines() {
+        for seed in 0..6u64 {
+            let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1;
+            let mut roll = |n: usize| {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                (state % n as u64) as usize
+            };
+            let own = contacts();
+            let n = own.len();
+            let mut batch = engine.batch(own.clone(), Stepping::default()).unwrap();
+            let mut alone: Vec<Batch> =
+                own.iter().map(|c| engine.batch(vec![c.clone()], Stepping::default()).unwrap()).collect();
+            let mut saved: Option<(Snapshot, Vec<Snapshot>)> = None;
+            for _ in 0..30 {
+                let k = roll(n);
+                match roll(7) {
+                    0 => {
+                        let force = 0.5 + roll(30) as f64 / 10.0;
+                        batch.set(k, Input::NormalForce, force).unwrap();
+                        alone[k].set(0, Input::NormalForce, force).unwrap();
+                    }
+                    1 => {
+                        let chosen: Vec<usize> = (0..n).filter(|_| roll(2) == 0).collect();
+                        batch.advance_some(&chosen, CALL).unwrap();
+                        chosen.iter().for_each(|k| alone[*k].advance(CALL).unwrap());
+                    }
+                    2 => {
+                        batch.reset(&[k]).unwrap();
+                        alone[k].reset(&[0]).unwrap();
+                    }
+                    3 => {
+                        let each = alone.iter_mut().map(|b| b.save().unwrap()).collect();
+                        saved = Some((batch.save().unwrap(), each));
+                    }
+                    4 => {
+                        let Some((all, each)) = &saved else { continue };
+                        batch.restore(all).unwrap();
+                        alone.iter_mut().zip(each).for_each(|(b, s)| b.restore(s).unwrap());
+                    }
+                    5 => {
+                        batch.ramp(k, Input::NormalForce, 2.0, 1.5 * CALL).unwrap();
+                        alone[k].ramp(0, Input::NormalForce, 2.0, 1.5 * CALL).unwrap();
+                    }
+                    _ => {
+                        let dt = CALL * [0.25, 1.0, 1.7][roll(3)];
+                        batch.advance(dt).unwrap();
+                        alone.iter_mut().for_each(|b| b.advance(dt).unwrap());
+                    }
+                }
+            }
+            let together = bits(&mut batch);
+            for (k, one) in alone.iter_mut().enumerate() {
+                assert_eq!(together[k], bits(one)[0], "{name}, seed {seed}, contact {k}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bristles_are_those_that_a_contact_can_start_with() {
+    for (name, engine) in engines() {
+        let mut batch = engine.batch(contacts()[..2].to_vec(), Stepping::default()).unwrap();
+        (0..4).for_each(|_| batch.advance(CALL).unwrap());
+        let s = batch.samples().unwrap()[0];
+        let bristles = Bristles::States(batch.bristles(0).unwrap());
+        let mut contact = contacts().swap_remove(0);
+        contact.inputs.normal_force = Signal::constant(s.normal_force);
+        contact.initial = Initial { pose: s.pose, bristles };
+        contact.body.free_mut().unwrap().twist = s.twist;
+        let mut next = engine.batch(vec![contact], Stepping::default()).unwrap();
+        let again = next.samples().unwrap()[0];
+        assert!(largest(again.wrench.to_array(), s.wrench.to_array()) < 1e-5, "{name}: {again:?}, {s:?}");
+    }
+}
+
+#[test]
+fn a_response_is_that_of_a_step_has_its_derivative_and_leaves_no_trace() {
+    for (name, engine) in engines() {
+        let exact = name != "f32";
+        let mut batch = engine.batch(contacts(), Stepping::default()).unwrap();
+        let mut alone = engine.batch(contacts(), Stepping::default()).unwrap();
+        for batch in [&mut batch, &mut alone] {
+            (0..6).for_each(|_| batch.advance(CALL).unwrap());
+            batch.samples().unwrap();
+        }
+        for k in 0..batch.len() {
+            // Slow, and faster than the Stribeck velocity, at times of a bristle's step and of a host's.
+            for (scale, dt) in [(1e-4, 2e-4), (1e-2, 2e-4), (0.1, 2e-3), (0.3, 2e-3)] {
+                let twist = [0.7 * scale, -0.4 * scale, 30.0 * scale];
+                let response = batch.respond(k, twist.into(), dt).unwrap();
+                assert!(response.wrench.power(twist.into()) < 1e-3, "{name}, contact {k}: friction takes power");
+                let largest = response.gain.as_flattened().iter().fold(0.0f64, |m, g| m.max(g.abs()));
+                for c in 0..3 {
+                    let unit = if c == 2 { 100.0 } else { 1.0 };
+                    let e = if exact { 1e-5 } else { 1e-2 } * scale * unit;
+                    let mut moved = |e: f64| {
+                        let mut u = twist;
+                        u[c] += e;
+                        batch.respond(k, u.into(), dt).unwrap().wrench.to_array()
+                    };
+                    let (after, before) = (moved(e), moved(-e));
+                    for r in 0..3 {
+                        let (found, wanted) = (response.gain[r][c], (after[r] - before[r]) / (2.0 * e));
+                        let limit = if exact { 2e-3 } else { 0.2 } * largest;
+                        assert!((found - wanted).abs() < limit, "{name}, {k}, {scale}: d{r}/d{c} {found}, {wanted}");
+                    }
+                }
+            }
+        }
+        for batch in [&mut batch, &mut alone] {
+            (0..3).for_each(|_| batch.advance(CALL).unwrap());
+        }
+        assert_eq!(bits(&mut batch), bits(&mut alone), "{name}: asking leaves a trace");
+        assert!(batch.respond(0, [f64::NAN, 0.0, 0.0].into(), 1e-3).is_err());
+        assert!(batch.respond(0, Twist::default(), 0.0).is_err());
+        assert!(batch.respond(99, Twist::default(), 1e-3).is_err());
+    }
+}
+
+/// While all bristles stick, a step of any length is exact, and so is the response.
+#[test]
+fn a_response_in_stick_is_what_comes_true() {
+    for (name, engine) in engines() {
+        let patch = shape(21, 0.02, Shape::Circle);
+        let still = prescribed(&patch, Friction::default(), [0.0; 3], 3.0);
+        let mut batch = engine.batch(vec![still], Stepping::default()).unwrap();
+        let twist = [2e-5, -1e-5, 1e-3];
+        for _ in 0..5 {
+            let wanted = batch.respond(0, twist.into(), CALL).unwrap().wrench.to_array();
+            for (input, v) in [Input::Vx, Input::Vy, Input::W].into_iter().zip(twist) {
+                batch.set(0, input, v).unwrap();
+            }
+            batch.advance(CALL).unwrap();
+            let sample = batch.samples().unwrap()[0];
+            assert_eq!(sample.slip, 0.0);
+            let apart = largest(sample.wrench.to_array(), wanted);
+            assert!(apart < 1e-5 * largest(wanted, [0.0; 3]), "{name}: {:?}, {wanted:?}", sample.wrench);
+        }
+    }
+}
+
+#[test]
+fn the_example_of_another_simulator_holds() {
+    cosim::main().unwrap();
+}
