@@ -70,11 +70,16 @@ fn pages(program: Command, out: &Path) -> std::io::Result<()> {
 }
 
 /// Documents: name, what it is about, text.
-const DOCUMENTS: [[&str; 3]; 5] = [
+const DOCUMENTS: [[&str; 3]; 6] = [
     [
         "scenario",
         "the language of scenarios, what a run writes, patches alone, margins",
         include_str!("../../../docs/scenario.md"),
+    ],
+    [
+        "closed-loops",
+        "batches that live on between calls, friction inside other simulators",
+        include_str!("../../../docs/closed-loops.md"),
     ],
     ["accuracy", "errors against step and tolerance, and what they cost", include_str!("../../../docs/accuracy.md")],
     ["benchmarks", "how fast which engine is, and by which measurement", include_str!("../../../docs/benchmarks.md")],
