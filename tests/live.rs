@@ -211,6 +211,24 @@ fn a_snapshot_goes_on_with_the_same_bits_and_is_not_felt() {
     }
 }
 
+/// What a contact was before it was restored leaves nothing behind, not even where it is not seen.
+#[test]
+fn a_contact_that_has_slid_and_is_restored_sticks_as_one_that_never_did() {
+    for (name, engine) in engines() {
+        let mut batch = engine.batch(contacts(), Stepping::default()).unwrap();
+        let start = batch.save().unwrap();
+        batch.set_each(Input::NormalForce, &vec![0.3; batch.len()]).unwrap();
+        (0..20).for_each(|_| batch.advance(CALL).unwrap());
+        batch.restore(&start).unwrap();
+        let mut fresh = engine.batch(contacts(), Stepping::default()).unwrap();
+        for batch in [&mut batch, &mut fresh] {
+            batch.set_each(Input::NormalForce, &vec![6.0; batch.len()]).unwrap();
+            (0..40).for_each(|_| batch.advance(CALL).unwrap());
+        }
+        assert_eq!(bits(&mut batch), bits(&mut fresh), "{name}");
+    }
+}
+
 #[test]
 fn a_snapshot_goes_on_on_another_engine() {
     let engines = engines();

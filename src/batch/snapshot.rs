@@ -185,7 +185,8 @@ pub(super) fn plain(contact: &Contact, saved: &Saved, pairs: &[[f64; 2]]) -> (Sa
         }
     }
     crate::solver::commit::commit(contact, &mut state, &mut pairs);
-    state.looks = State::default().looks;
+    let State { looks, padding, .. } = State::default();
+    (state.looks, state.padding) = (looks, padding);
     let pairs_of = 0..pairs.len();
     (Saved { state, failure: saved.failure, pairs: pairs_of }, pairs)
 }

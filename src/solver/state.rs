@@ -1,5 +1,6 @@
 //! What a contact takes along from one step to the next, as numbers: for a snapshot, a copy, another engine.
 
+use crate::number::real::LANES;
 use crate::schedule::slot;
 
 /// The state of one contact but for its bristles. All numbers are exact: an engine that takes back what it gave
@@ -37,6 +38,9 @@ pub struct State {
     pub rigid: Option<Rigid>,
     /// Passes until a grid looks whether it sticks, and for elastic cells.
     pub looks: [u32; 3],
+    /// Bristles of the lanes beyond the last cell of a grid. They carry no pressure, but count where a grid asks how
+    /// many of its cells are elastic.
+    pub padding: [[f64; 2]; LANES - 1],
 }
 
 /// See [`State::rigid`].
@@ -66,6 +70,7 @@ impl Default for State {
             unconverged: 0,
             rigid: None,
             looks: [0; 3],
+            padding: [[0.0; 2]; LANES - 1],
         }
     }
 }

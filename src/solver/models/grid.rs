@@ -109,13 +109,13 @@ impl<C: Real> Bristles<f64> for Grid<C> {
     }
 
     fn get(&self, _: usize, state: &mut State, pairs: &mut [[f64; 2]]) {
-        self.cells.get(pairs);
+        self.cells.get(pairs, &mut state.padding);
         state.rigid = self.rigid.as_ref().map(RigidStick::state);
         state.looks = [self.look[0], self.look[1], self.cells.pause];
     }
 
     fn put(&mut self, _: usize, state: &State, pairs: &[[f64; 2]]) {
-        self.cells.put(pairs);
+        self.cells.put(pairs, &state.padding);
         let [next, after, pause] = state.looks;
         (self.look, self.cells.pause) = ([next.max(1), after.max(1)], pause);
         // With any coefficient of friction: what stuck then still does.
