@@ -1,9 +1,9 @@
 //! Measuring this machine: the same work on every engine, side by side, and beside the
 //! [`baseline`](crate::app::baseline).
 //!
-//! Four kinds of work: `step`, the paper's in-hand case 2 (grip `f_N1`, circle) with a bristle in every cell;
-//! `reduced`, the same with one bristle on the limit surface; `surface`, tables of limit surfaces with
-//! `N_ls = 20`; `basis`, the same about the grid's centre, as one matrix product.
+//! Five kinds of work: `step`, the paper's in-hand case 2 (grip `f_N1`, circle) with a bristle in every cell;
+//! `reduced`, the same with one bristle on the limit surface; `loop`, the grids in closed loop; `surface`,
+//! tables of limit surfaces with `N_ls = 20`; `basis`, the same about the grid's centre, as one matrix product.
 
 mod kind;
 mod measure;
@@ -28,7 +28,7 @@ use crate::friction::Law;
 use crate::number::simd::Simd;
 use kind::Kind;
 pub use kind::Work;
-use measure::measure;
+use measure::{Once, measure, once, once_in_closed_loop};
 use subject::Subject;
 
 /// What is measured.
@@ -104,6 +104,7 @@ fn tasks<'a>(n: usize, subjects: &'a [Subject], contacts: &[usize]) -> Vec<Task<
         Kind::Step(Law::LuGre),
         Kind::Reduced(Law::ElastoPlastic),
         Kind::Reduced(Law::LuGre),
+        Kind::Loop(Law::ElastoPlastic),
         Kind::Surface,
         Kind::Basis,
     ] {
@@ -112,7 +113,7 @@ fn tasks<'a>(n: usize, subjects: &'a [Subject], contacts: &[usize]) -> Vec<Task<
                 _ if !contacts.is_empty() => contacts.to_vec(),
                 Kind::Surface | Kind::Basis => vec![1, 256],
                 Kind::Reduced(_) => vec![16 * subject.busy()],
-                Kind::Step(_) => vec![subject.busy()],
+                Kind::Step(_) | Kind::Loop(_) => vec![subject.busy()],
             };
             all.extend(own.into_iter().map(|contacts| Task { kind, subject, n, contacts }));
         }
@@ -131,7 +132,7 @@ impl Task<'_> {
     fn weight(&self) -> f64 {
         match self.kind.work() {
             Work::Step => 3.0,
-            Work::Reduced => 1.0,
+            Work::Reduced | Work::Loop => 1.0,
             Work::Surface | Work::Basis => 0.5,
         }
     }
@@ -140,7 +141,7 @@ impl Task<'_> {
         let Self { kind, subject, n, contacts } = *self;
         let law = match kind {
             Kind::Surface | Kind::Basis => return surface::measure(subject, kind, n, contacts, budget),
-            Kind::Step(law) | Kind::Reduced(law) => law,
+            Kind::Step(law) | Kind::Reduced(law) | Kind::Loop(law) => law,
         };
         let mut batch = in_hand(n, law, contacts)?;
         let mut cells = batch[0].patch.cells().len();
@@ -149,8 +150,12 @@ impl Task<'_> {
             cells = 1;
         }
         let step = if subject.is::<Baseline>() { BASELINE_STEP } else { DEFAULT_STEP };
-        let plan = |duration| Plan::new(duration, step, work::RECORD_EVERY);
-        let found = measure(subject, &batch, &plan, budget)?;
+        let (once, every): (Once, _) = match kind {
+            Kind::Loop(_) => (once_in_closed_loop, work::CALL_EVERY),
+            _ => (once, work::RECORD_EVERY),
+        };
+        let plan = |duration| Plan::new(duration, step, every);
+        let found = measure(subject, &batch, &plan, once, budget)?;
         Ok(Row::of_rollout(kind.work().name(), law, subject, n, cells, step, found))
     }
 }

@@ -115,9 +115,15 @@ impl Stepper for CpuBatch {
         Ok(pack.states(lane))
     }
 
-    fn respond(&mut self, contact: usize, _: &Contact, twist: Twist, dt: f64) -> Result<Option<Response>, EngineError> {
+    fn respond(
+        &mut self,
+        contact: usize,
+        of: &Contact,
+        twist: Twist,
+        dt: f64,
+    ) -> Result<Option<Response>, EngineError> {
         let (pack, lane) = self.place(contact);
-        Ok(pack.respond(lane, twist, dt))
+        Ok(pack.respond(lane, of, twist, dt))
     }
 
     fn pairs(&self, contact: usize) -> usize {

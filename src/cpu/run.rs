@@ -11,6 +11,7 @@ use crate::number::real::Real;
 use crate::planar::{Pose, Twist, Wrench};
 use crate::schedule::{Interval, Span, Timeline, slot};
 use crate::solver::bristles::{Bits, Bristles};
+use crate::solver::commit::respond_to;
 use crate::solver::lanes::Solver;
 use crate::solver::models::grid::Grid;
 use crate::solver::respond::{Response, respond};
@@ -45,7 +46,7 @@ pub trait Pack: Send {
     fn sample(&mut self, lane: usize, contact: &Contact) -> Option<(Pose, Twist, Wrench, f64, f64)>;
     /// What friction would answer to a patch twist over `dt` [s] at the inputs at the end of the last interval; none
     /// of a contact that failed.
-    fn respond(&mut self, lane: usize, twist: Twist, dt: f64) -> Option<Response>;
+    fn respond(&mut self, lane: usize, contact: &Contact, twist: Twist, dt: f64) -> Option<Response>;
     /// How a contact fares.
     fn status(&self, lane: usize) -> Status;
     /// The states `zeta` [-] of a lane.
@@ -217,14 +218,24 @@ impl<R: Real, B: Bristles<R> + Send> Pack for Lanes<R, B> {
         self.present(l, contact)
     }
 
-    fn respond(&mut self, l: usize, twist: Twist, dt: f64) -> Option<Response> {
+    fn respond(&mut self, l: usize, contact: &Contact, twist: Twist, dt: f64) -> Option<Response> {
         if self.places[l].failure.is_some() {
             return None;
         }
         self.commit(l);
-        let interval = &self.places[l].interval;
-        let v = interval.inputs(interval.length);
-        Some(respond(&mut self.solver, l, twist, dt, &v, &mut self.pairs))
+        // Of several lanes one would be of use: a pass compiled for all of them is not worth its size.
+        if const { R::LANES > 1 } {
+            let mut pairs = std::mem::take(&mut self.pairs);
+            pairs.resize(self.solver.bristles.pairs(l), [0.0; 2]);
+            let state = self.get(l, &mut pairs);
+            let response = respond_to(contact, &state, &pairs, twist, dt);
+            self.pairs = pairs;
+            Some(response)
+        } else {
+            let interval = &self.places[l].interval;
+            let v = interval.inputs(interval.length);
+            Some(respond(&mut self.solver, l, twist, dt, &v, &mut self.pairs))
+        }
     }
 
     fn status(&self, l: usize) -> Status {

@@ -57,8 +57,8 @@ impl<C: Real> Pack for Together<C> {
         self.with(lane, |one| one.sample(0, contact))
     }
 
-    fn respond(&mut self, lane: usize, twist: Twist, dt: f64) -> Option<Response> {
-        self.with(lane, |one| one.respond(0, twist, dt))
+    fn respond(&mut self, lane: usize, contact: &Contact, twist: Twist, dt: f64) -> Option<Response> {
+        self.with(lane, |one| one.respond(0, contact, twist, dt))
     }
 
     fn status(&self, lane: usize) -> Status {

@@ -7,6 +7,7 @@ use crate::friction::Law;
 pub(super) enum Kind {
     Step(Law),
     Reduced(Law),
+    Loop(Law),
     Surface,
     Basis,
 }
@@ -16,6 +17,7 @@ impl Kind {
         match self {
             Self::Step(_) => Work::Step,
             Self::Reduced(_) => Work::Reduced,
+            Self::Loop(_) => Work::Loop,
             Self::Surface => Work::Surface,
             Self::Basis => Work::Basis,
         }
@@ -29,6 +31,8 @@ pub enum Work {
     Step,
     /// One bristle on the limit surface.
     Reduced,
+    /// A bristle in every cell, in closed loop: a new grip and a look at every contact each 2 ms.
+    Loop,
     /// Tables of limit surfaces.
     Surface,
     /// Tables about the grid's centre, from factors that all maps share; on the CPU.
@@ -41,6 +45,7 @@ impl Work {
         match self {
             Self::Step => "step",
             Self::Reduced => "reduced",
+            Self::Loop => "loop",
             Self::Surface => "surface",
             Self::Basis => "basis",
         }

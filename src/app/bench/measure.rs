@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::process;
 use super::subject::Subject;
+use crate::batch::Input;
 use crate::contact::Contact;
 use crate::engine::Plan;
 use crate::error::{EngineError, ParameterError};
@@ -47,11 +48,15 @@ pub(super) struct Found {
     pub device_bytes: Option<[u64; 2]>,
 }
 
+/// How work over a plan is done once.
+pub(super) type Once = fn(&Subject, &[Contact], &Plan) -> Result<Found, EngineError>;
+
 /// Times the longest rollout that fits into `budget`, as often as it fits.
 pub(super) fn measure(
     subject: &Subject,
     contacts: &[Contact],
     plan: &dyn Fn(f64) -> Result<Plan, ParameterError>,
+    once: Once,
     budget: Duration,
 ) -> Result<Found, EngineError> {
     let first = once(subject, &contacts[..1], &plan(TRIALS[0])?)?;
@@ -77,7 +82,7 @@ pub(super) fn measure(
 }
 
 /// One rollout.
-fn once(subject: &Subject, contacts: &[Contact], plan: &Plan) -> Result<Found, EngineError> {
+pub(super) fn once(subject: &Subject, contacts: &[Contact], plan: &Plan) -> Result<Found, EngineError> {
     let (used, taken) = (AtomicU64::new(0), AtomicU64::new(0));
     let look = |_: u64| {
         if let Some([in_use, reserved]) = subject.as_gpu().and_then(crate::app::gpu::Gpu::memory) {
@@ -104,6 +109,37 @@ fn once(subject: &Subject, contacts: &[Contact], plan: &Plan) -> Result<Found, E
         time: out.time,
         host_bytes: process::peak_above(before),
         device_bytes: (device[0] > 0).then_some(device),
+        ..Found::default()
+    })
+}
+
+/// The same motion call by call, with the grips set before and all contacts read after each.
+pub(super) fn once_in_closed_loop(subject: &Subject, contacts: &[Contact], plan: &Plan) -> Result<Found, EngineError> {
+    let before = process::forget_peak();
+    let (cpu, start) = (process::cpu_seconds(), Instant::now());
+    let mut batch = subject.engine().batch(contacts.to_vec(), plan.stepping())?;
+    let mut grips = vec![0.0; contacts.len()];
+    let mut poses = vec![batch.samples()?[0].pose.to_array()];
+    for call in plan.samples.windows(2) {
+        grips.iter_mut().zip(contacts).for_each(|(grip, c)| *grip = c.inputs.normal_force.value(call[0]));
+        batch.set_each(Input::NormalForce, &grips)?;
+        batch.advance(call[1] - call[0])?;
+        poses.push(batch.samples()?[0].pose.to_array());
+    }
+    let wall_s = start.elapsed().as_secs_f64();
+    let cpu_s = process::cpu_seconds().zip(cpu).map(|(after, before)| after - before);
+    let statuses = batch.statuses()?;
+    Ok(Found {
+        contacts: contacts.len(),
+        simulated_s: plan.duration(),
+        wall_s,
+        cpu_s,
+        steps: statuses.iter().map(|s| s.steps).sum(),
+        passes: statuses.iter().map(|s| s.passes).sum(),
+        failed: statuses.iter().filter(|s| s.failure.is_some()).count(),
+        samples: poses,
+        time: plan.samples.clone(),
+        host_bytes: process::peak_above(before),
         ..Found::default()
     })
 }

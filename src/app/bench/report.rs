@@ -35,7 +35,7 @@ pub struct Report {
 /// One measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// `step`, `reduced`, `surface` or `basis`. For the last two a contact is a map, and a step and a pass
+    /// `step`, `reduced`, `loop`, `surface` or `basis`. For the last two a contact is a map, and a step and a pass
     /// are one table.
     pub work: &'static str,
     /// `elasto-plastic` or `lugre`; `coulomb` for tables.
@@ -139,6 +139,7 @@ fn paper(work: &str, n: usize) -> Option<f64> {
     match work {
         "step" => PAPER_STEPS.iter().find(|(m, _)| *m == n).map(|(_, rate)| *rate),
         "reduced" => reduced().map(|(_, _, rate)| *rate),
+        "loop" => None,
         _ => reduced().map(|(_, seconds, _)| 1.0 / seconds),
     }
 }
@@ -319,6 +320,7 @@ fn title(row: &Row) -> String {
     match *work {
         "step" => format!("in hand, case 2, {law}: a bristle in each of {cells} cells of {n} x {n}"),
         "reduced" => format!("in hand, case 2, {law}: one bristle on the limit surface of {n} x {n} cells"),
+        "loop" => format!("in hand, case 2, {law}, in closed loop: {cells} cells, a new grip and a look each 2 ms"),
         "basis" => format!("limit surfaces of {n} x {n} cells about the grid's centre, N_ls 20 (set-up: the basis)"),
         _ => format!("limit surfaces of {n} x {n} cells, N_ls 20 (a step is a table)"),
     }

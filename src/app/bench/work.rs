@@ -18,6 +18,8 @@ use crate::schedule::{Signal, Sine};
 pub const BASELINE_STEP: f64 = 5e-6;
 /// Time between samples [s], and for which the inputs are held.
 pub(super) const RECORD_EVERY: f64 = 0.01;
+/// Time between the calls of a closed loop [s].
+pub(super) const CALL_EVERY: f64 = 2e-3;
 /// Width and height of the grid [m].
 const SIZE: f64 = 0.02;
 
