@@ -1,0 +1,363 @@
+//! The functions as C calls them, from Rust: their numbers beside those of [`bristle::Batch`], and what they
+//! refuse.
+
+use std::ffi::{CStr, CString};
+use std::ptr::{null, null_mut};
+
+use bristle::{Cpu, Engine, Input, Scenario, Stepping, Twist};
+use bristle_capi::*;
+
+const SCENARIO: &str = "\
+    contacts = 3\n\
+    duration = 1.0\n\
+    step = { tolerance = 3e-6 }\n\
+    [patch]\n\
+    shape = 'disc'\n\
+    cells = 7\n\
+    [friction]\n\
+    mu_c = { uniform = [0.7, 0.9] }\n\
+    [body]\n\
+    kind = 'gripper'\n\
+    mass = 0.2\n\
+    inertia = 4.8e-4\n\
+    [inputs]\n\
+    gravity = [0.0, -9.81]\n\
+    normal_force = 1.1\n";
+
+/// A batch that is freed at the end.
+struct Handle(*mut BristleBatch);
+
+impl Handle {
+    fn new(device: &str, step: f64, tolerance: f64) -> Self {
+        let (made, batch) = new(SCENARIO, None, 0, device, step, tolerance);
+        assert_eq!(made, BristleStatus::Ok, "{}", last());
+        Self(batch)
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        unsafe { bristle_batch_free(self.0) };
+    }
+}
+
+fn new(
+    scenario: &str,
+    contacts: Option<&[u64]>,
+    count: usize,
+    device: &str,
+    step: f64,
+    tolerance: f64,
+) -> (BristleStatus, *mut BristleBatch) {
+    let (text, device) = (CString::new(scenario).unwrap(), CString::new(device).unwrap());
+    let (mut out, contacts) = (null_mut(), contacts.map_or(null(), <[u64]>::as_ptr));
+    let out_at = &raw mut out;
+    let made =
+        unsafe { bristle_batch_new(text.as_ptr(), null(), contacts, count, device.as_ptr(), step, tolerance, out_at) };
+    (made, out)
+}
+
+fn last() -> String {
+    unsafe { CStr::from_ptr(bristle_last_error()) }.to_str().unwrap().to_owned()
+}
+
+#[track_caller]
+fn ok(status: BristleStatus) {
+    assert_eq!(status, BristleStatus::Ok, "{}", last());
+}
+
+/// A call that is refused, and a part of what is said.
+#[track_caller]
+fn refused(status: BristleStatus, as_: BristleStatus, says: &str) {
+    assert_eq!(status, as_, "{}", last());
+    assert!(last().contains(says), "{:?} does not say {says:?}", last());
+}
+
+/// All that can be read, number by number.
+fn numbers(batch: *mut BristleBatch) -> Vec<u64> {
+    let n = unsafe { bristle_batch_len(batch) };
+    let mut out = vec![];
+    let mut rows = vec![0.0; 3 * n];
+    for read in [bristle_batch_pose, bristle_batch_twist, bristle_batch_wrench] {
+        ok(unsafe { read(batch, rows.as_mut_ptr(), n) });
+        out.extend(rows.iter().map(|v| v.to_bits()));
+    }
+    for read in [bristle_batch_normal_force, bristle_batch_slip] {
+        ok(unsafe { read(batch, rows.as_mut_ptr(), n) });
+        out.extend(rows[..n].iter().map(|v| v.to_bits()));
+    }
+    let mut words = vec![9; n];
+    ok(unsafe { bristle_batch_status(batch, words.as_mut_ptr(), n) });
+    out.extend(words.iter().map(|w| u64::from(*w)));
+    for k in 0..n {
+        let mut time = 0.0;
+        ok(unsafe { bristle_batch_time(batch, k, &raw mut time) });
+        out.push(time.to_bits());
+    }
+    out
+}
+
+/// The same of a [`bristle::Batch`].
+fn numbers_of(batch: &mut bristle::Batch) -> Vec<u64> {
+    let samples = batch.samples().unwrap().to_vec();
+    let mut out: Vec<f64> = samples.iter().flat_map(|s| s.pose.to_array()).collect();
+    out.extend(samples.iter().flat_map(|s| s.twist.to_array()));
+    out.extend(samples.iter().flat_map(|s| <[f64; 3]>::from(s.wrench)));
+    out.extend(samples.iter().map(|s| s.normal_force));
+    out.extend(samples.iter().map(|s| s.slip));
+    let mut out: Vec<u64> = out.into_iter().map(f64::to_bits).collect();
+    out.extend(batch.statuses().unwrap().iter().map(|s| u64::from(s.word())));
+    out.extend((0..batch.len()).map(|k| batch.time(k).to_bits()));
+    out
+}
+
+/// The same calls through the functions and on a [`bristle::Batch`], with the same bits after each.
+fn compare(device: &str, engine: &dyn Engine, step: f64, tolerance: f64, stepping: Stepping) {
+    let handle = Handle::new(device, step, tolerance);
+    let scenario = Scenario::parse(SCENARIO, "".as_ref(), "scenario").unwrap();
+    let mut batch = engine.batch(scenario.block(0..3).unwrap(), stepping).unwrap();
+    let h = handle.0;
+    let snapshot = bristle_snapshot_new();
+    unsafe {
+        assert_eq!(bristle_batch_len(h), 3);
+        ok(bristle_batch_advance(h, 0.01));
+        batch.advance(0.01).unwrap();
+        assert_eq!(numbers(h), numbers_of(&mut batch), "{device}: advance");
+
+        let grips = [1.0, 1.2, 1.4];
+        ok(bristle_batch_set(h, BristleInput::NormalForce as u32, grips.as_ptr(), 3));
+        ok(bristle_batch_set_one(h, 1, BristleInput::Fx as u32, 0.3));
+        ok(bristle_batch_ramp_one(h, 2, BristleInput::MuC as u32, 0.5, 0.02));
+        ok(bristle_batch_advance_some(h, [2, 1].as_ptr(), 2, 0.03));
+        batch.set_each(Input::NormalForce, &grips).unwrap();
+        batch.set(1, Input::Fx, 0.3).unwrap();
+        batch.ramp(2, Input::MuC, 0.5, 0.02).unwrap();
+        batch.advance_some(&[2, 1], 0.03).unwrap();
+        let at_save = numbers_of(&mut batch);
+        assert_eq!(numbers(h), at_save, "{device}: inputs");
+
+        ok(bristle_batch_save(h, snapshot));
+        let saved = batch.save().unwrap();
+        let (mut bytes, mut count) = (null(), 0);
+        ok(bristle_snapshot_bytes(snapshot, &raw mut bytes, &raw mut count));
+        assert!(std::slice::from_raw_parts(bytes, count) == saved.to_bytes().unwrap(), "{device}: bytes");
+
+        ok(bristle_batch_copy(h, 1, [0, 2].as_ptr(), 2));
+        ok(bristle_batch_advance(h, 0.01));
+        batch.copy(1, &[0, 2]).unwrap();
+        batch.advance(0.01).unwrap();
+        assert_eq!(numbers(h), numbers_of(&mut batch), "{device}: copy");
+
+        let (mut wrench, mut gain) = ([0.0; 3], [0.0; 9]);
+        let twist = [1e-3, -2e-3, 0.1];
+        ok(bristle_batch_respond(h, 1, twist.as_ptr(), 2e-3, wrench.as_mut_ptr(), gain.as_mut_ptr()));
+        let answer = batch.respond(1, Twist::from(twist), 2e-3).unwrap();
+        assert_eq!((wrench, &gain[..]), (answer.wrench.into(), answer.gain.as_flattened()), "{device}: respond");
+
+        let mut read = null_mut();
+        ok(bristle_snapshot_from_bytes(bytes, count, &raw mut read));
+        ok(bristle_batch_restore(h, read));
+        assert_eq!(numbers(h), at_save, "{device}: restore");
+        bristle_snapshot_free(read);
+
+        ok(bristle_batch_reset(h, [0, 2].as_ptr(), 2));
+        ok(bristle_batch_advance(h, 0.01));
+        batch.restore(&saved).unwrap();
+        batch.reset(&[0, 2]).unwrap();
+        batch.advance(0.01).unwrap();
+        assert_eq!(numbers(h), numbers_of(&mut batch), "{device}: reset");
+        bristle_snapshot_free(snapshot);
+    }
+}
+
+#[test]
+fn numbers_are_those_of_the_batch() {
+    let fixed = Stepping::fixed(2e-4);
+    let adaptive = Stepping { step: 1e-3, tolerance: Some(1e-5), most_steps: None };
+    let of_scenario = Scenario::parse(SCENARIO, "".as_ref(), "scenario").unwrap().plan().stepping();
+    for (device, engine) in [("cpu", Cpu::new()), ("cpu-f32", Cpu::single())] {
+        compare(device, &engine, 2e-4, 0.0, fixed);
+        compare(device, &engine, 1e-3, 1e-5, adaptive);
+        compare(device, &engine, 0.0, 0.0, of_scenario);
+    }
+    #[cfg(feature = "gpu")]
+    compare("gpu", &bristle::Gpu::new(bristle::Choice::Any).unwrap(), 2e-4, 0.0, fixed);
+}
+
+#[test]
+fn a_batch_is_made_of_the_contacts_that_are_named() {
+    let (made, batch) = new(SCENARIO, Some(&[2, 0, 2]), 3, "cpu", 2e-4, 0.0);
+    ok(made);
+    let named = Handle(batch);
+    let all = Handle::new("cpu", 2e-4, 0.0);
+    for handle in [&named, &all] {
+        ok(unsafe { bristle_batch_advance(handle.0, 0.05) });
+    }
+    let (mut found, mut expected) = ([[0.0; 3]; 3], [[0.0; 3]; 3]);
+    ok(unsafe { bristle_batch_pose(named.0, found.as_mut_ptr().cast(), 3) });
+    ok(unsafe { bristle_batch_pose(all.0, expected.as_mut_ptr().cast(), 3) });
+    assert_eq!(found, [expected[2], expected[0], expected[2]]);
+    assert_ne!(expected[0], expected[2]);
+
+    refused(new(SCENARIO, Some(&[3]), 1, "cpu", 2e-4, 0.0).0, BristleStatus::Argument, "contacts: 3: expected");
+    refused(new(SCENARIO, Some(&[3]), 0, "cpu", 2e-4, 0.0).0, BristleStatus::Argument, "at least one contact");
+    let (made, batch) = new(SCENARIO, None, usize::MAX, "cpu", 2e-4, 0.0);
+    refused(made, BristleStatus::Argument, "expected at most 3");
+    assert!(batch.is_null());
+    let (made, batch) = new(SCENARIO, None, 2, "cpu", 2e-4, 0.0);
+    ok(made);
+    assert_eq!(unsafe { bristle_batch_len(Handle(batch).0) }, 2);
+}
+
+#[test]
+fn what_is_out_of_range_has_a_code_and_a_message() {
+    use BristleStatus::{Argument, Null, Scenario, Snapshot};
+    refused(new("contacts = -1", None, 0, "cpu", 0.0, 0.0).0, Scenario, "scenario:1");
+    refused(new(SCENARIO, None, 0, "tpu", 0.0, 0.0).0, Argument, "expected \"cpu\", \"cpu-f32\" or \"gpu\"");
+    refused(new(SCENARIO, None, 0, "cpu", -1.0, 0.0).0, Argument, "step = -1: expected");
+    refused(new(SCENARIO, None, 0, "cpu", f64::NAN, 0.0).0, Argument, "step = NaN: expected");
+    refused(new(SCENARIO, None, 0, "cpu", 0.0, 1e-5).0, Argument, "expected 0, as step is 0");
+    refused(new(SCENARIO, None, 0, "cpu", 1e-3, 7.0).0, Argument, "step.tolerance = 7: expected");
+    if cfg!(not(feature = "gpu")) {
+        refused(new(SCENARIO, None, 0, "gpu", 0.0, 0.0).0, BristleStatus::NoDevice, "without GPU");
+    }
+    let handle = Handle::new("cpu", 2e-4, 0.0);
+    let (h, grip) = (handle.0, BristleInput::NormalForce as u32);
+    let before = numbers(h);
+    let (mut out, mut words, mut gain) = ([7.0; 12], [7; 4], [0.0; 9]);
+    let snapshot = bristle_snapshot_new();
+    unsafe {
+        let latin = c"\xff".as_ptr();
+        let mut none = null_mut();
+        let made = bristle_batch_new(latin, null(), null(), 0, c"cpu".as_ptr(), 0.0, 0.0, &raw mut none);
+        refused(made, Argument, "expected UTF-8");
+        refused(bristle_batch_set(h, 11, out.as_ptr(), 3), Argument, "input = 11: expected a BristleInput, 0 to 10");
+        refused(bristle_batch_set(h, grip, out.as_ptr(), 2), Argument, "count = 2: expected 3");
+        refused(bristle_batch_set_one(h, 3, grip, 1.0), Argument, "contact = 3: expected an index below 3");
+        refused(bristle_batch_set_one(h, 0, grip, f64::NAN), Argument, "inputs.normal_force");
+        refused(bristle_batch_set_one(h, 0, BristleInput::Vx as u32, 1.0), Argument, "inputs.twist.vx");
+        refused(bristle_batch_ramp_one(h, 0, grip, 1.0, 0.0), Argument, "over = 0: expected");
+        refused(bristle_batch_advance(h, -1.0), Argument, "dt = -1: expected");
+        refused(bristle_batch_advance_some(h, [0, 3].as_ptr(), 2, 0.1), Argument, "contact = 3");
+        refused(bristle_batch_advance_some(h, [0].as_ptr(), usize::MAX, 0.1), Argument, "expected no more than");
+        refused(bristle_batch_time(h, 3, out.as_mut_ptr()), Argument, "contact = 3");
+        refused(bristle_batch_pose(h, out.as_mut_ptr(), 4), Argument, "count = 4: expected 3");
+        refused(bristle_batch_slip(h, out.as_mut_ptr(), 0), Argument, "count = 0: expected 3");
+        refused(bristle_batch_status(h, words.as_mut_ptr(), 4), Argument, "count = 4: expected 3");
+        let twist = [f64::INFINITY; 3];
+        let (wrench, gain) = (out.as_mut_ptr(), gain.as_mut_ptr());
+        refused(bristle_batch_respond(h, 0, twist.as_ptr(), 0.1, wrench, gain), Argument, "twist.vx");
+        refused(bristle_batch_reset(h, [3].as_ptr(), 1), Argument, "contact = 3");
+        refused(bristle_batch_copy(h, 0, [3].as_ptr(), 1), Argument, "contact = 3");
+        refused(bristle_batch_restore(h, snapshot), Argument, "expected 3, as the batch has");
+        let mut read = null_mut();
+        refused(bristle_snapshot_from_bytes(b"abc".as_ptr(), 3, &raw mut read), Snapshot, "no snapshot");
+        refused(bristle_snapshot_from_bytes(null(), 3, &raw mut read), Null, "bytes = NULL");
+        refused(bristle_batch_pose(h, wrench.cast::<u8>().add(1).cast(), 3), Null, "aligned");
+        bristle_snapshot_free(snapshot);
+    }
+    assert_eq!((out, words, numbers(h)), ([7.0; 12], [7; 4], before), "nothing has changed");
+}
+
+#[test]
+fn null_is_refused_wherever_a_pointer_is_needed() {
+    let handle = Handle::new("cpu", 2e-4, 0.0);
+    let mut memory = [0.0; 9];
+    let (h, x, none) = (handle.0, memory.as_mut_ptr(), null_mut::<BristleBatch>());
+    let (text, device) = (c"".as_ptr(), c"cpu".as_ptr());
+    let (mut out, mut bytes, mut count) = (null_mut(), null(), 0);
+    let snapshot = bristle_snapshot_new();
+    let calls = unsafe {
+        [
+            bristle_batch_new(text, null(), null(), 0, device, 0.0, 0.0, null_mut()),
+            bristle_batch_new(null(), null(), null(), 0, device, 0.0, 0.0, &raw mut out),
+            bristle_batch_new(text, null(), null(), 0, null(), 0.0, 0.0, &raw mut out),
+            bristle_batch_set(none, 0, x, 3),
+            bristle_batch_set(h, 0, null(), 3),
+            bristle_batch_set_one(none, 0, 0, 1.0),
+            bristle_batch_ramp_one(none, 0, 0, 1.0, 1.0),
+            bristle_batch_advance(none, 0.1),
+            bristle_batch_advance_some(none, [0].as_ptr(), 1, 0.1),
+            bristle_batch_advance_some(h, null(), 1, 0.1),
+            bristle_batch_time(none, 0, x),
+            bristle_batch_time(h, 0, null_mut()),
+            bristle_batch_pose(none, x, 3),
+            bristle_batch_pose(h, null_mut(), 3),
+            bristle_batch_twist(h, null_mut(), 3),
+            bristle_batch_wrench(h, null_mut(), 3),
+            bristle_batch_normal_force(h, null_mut(), 3),
+            bristle_batch_slip(h, null_mut(), 3),
+            bristle_batch_status(none, null_mut(), 3),
+            bristle_batch_status(h, null_mut(), 3),
+            bristle_batch_respond(none, 0, x, 0.1, x, x),
+            bristle_batch_respond(h, 0, null(), 0.1, x, x),
+            bristle_batch_respond(h, 0, x, 0.1, null_mut(), x),
+            bristle_batch_respond(h, 0, x, 0.1, x, null_mut()),
+            bristle_batch_reset(none, [0].as_ptr(), 1),
+            bristle_batch_reset(h, null(), 1),
+            bristle_batch_copy(none, 0, [0].as_ptr(), 1),
+            bristle_batch_copy(h, 0, null(), 1),
+            bristle_batch_save(none, snapshot),
+            bristle_batch_save(h, null_mut()),
+            bristle_batch_restore(none, snapshot),
+            bristle_batch_restore(h, null()),
+            bristle_snapshot_bytes(null_mut(), &raw mut bytes, &raw mut count),
+            bristle_snapshot_bytes(snapshot, null_mut(), &raw mut count),
+            bristle_snapshot_bytes(snapshot, &raw mut bytes, null_mut()),
+            bristle_snapshot_from_bytes([0].as_ptr(), 1, null_mut()),
+        ]
+    };
+    for (k, status) in calls.into_iter().enumerate() {
+        assert_eq!(status, BristleStatus::Null, "call {k}");
+    }
+    unsafe {
+        assert_eq!(bristle_batch_len(null()), 0);
+        bristle_batch_free(null_mut());
+        bristle_snapshot_free(null_mut());
+        bristle_snapshot_free(snapshot);
+        ok(bristle_batch_advance_some(h, null(), 0, 0.1));
+    }
+}
+
+#[test]
+fn a_contact_that_fails_is_told_by_its_status_word() {
+    let text = format!("{SCENARIO}[limits]\nsteps = 5\n");
+    let (made, batch) = new(&text, None, 0, "cpu", 2e-4, 0.0);
+    ok(made);
+    let handle = Handle(batch);
+    let (mut words, mut pose, mut x) = ([9; 3], [0.0; 9], [0.0; 9]);
+    unsafe {
+        ok(bristle_batch_advance_some(handle.0, [1].as_ptr(), 1, 0.1));
+        ok(bristle_batch_status(handle.0, words.as_mut_ptr(), 3));
+        ok(bristle_batch_pose(handle.0, pose.as_mut_ptr(), 3));
+        assert_eq!(words, [0, BristleFault::Steps as u32, 0]);
+        assert_eq!(pose.map(f64::is_nan), [false, false, false, true, true, true, false, false, false]);
+        let asked = bristle_batch_respond(handle.0, 1, [0.0; 3].as_ptr(), 0.1, pose.as_mut_ptr(), x.as_mut_ptr());
+        refused(asked, BristleStatus::Argument, "reset");
+        ok(bristle_batch_reset(handle.0, [1].as_ptr(), 1));
+        ok(bristle_batch_status(handle.0, words.as_mut_ptr(), 3));
+        assert_eq!(words, [0; 3]);
+    }
+}
+
+#[test]
+fn a_handle_may_be_used_from_any_thread() {
+    #[derive(Clone, Copy)]
+    struct Shared(*mut BristleBatch);
+    // What is tried here is that calls on a handle may come from any thread.
+    unsafe impl Send for Shared {}
+    let handle = Handle::new("cpu", 2e-4, 0.0);
+    let shared = Shared(handle.0);
+    let calls = (0..4).map(|_| {
+        std::thread::spawn(move || {
+            let Shared(batch) = { shared };
+            (0..5).for_each(|_| ok(unsafe { bristle_batch_advance(batch, 1.0 / 1024.0) }));
+            numbers(batch).len()
+        })
+    });
+    let calls: Vec<_> = calls.collect();
+    calls.into_iter().for_each(|call| assert_eq!(call.join().unwrap(), 3 * 9 + 3 * 2 + 3 + 3));
+    let mut time = 0.0;
+    ok(unsafe { bristle_batch_time(handle.0, 0, &raw mut time) });
+    assert_eq!(time, 20.0 / 1024.0);
+}
