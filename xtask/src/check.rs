@@ -14,7 +14,9 @@ use std::path::{Path, PathBuf};
 /// Columns of the widest line of code.
 const WIDEST: usize = 120;
 /// Folders of code.
-const CODE: [&str; 7] = ["src", "shaders", "benches", "tests", "examples", "xtask", "fuzz"];
+const CODE: [&str; 8] = ["src", "shaders", "benches", "tests", "examples", "capi", "xtask", "fuzz"];
+/// How the names of their files end.
+const ENDINGS: [&str; 4] = ["rs", "wgsl", "c", "h"];
 
 /// What is wrong below `root`, a line each: place and fault.
 pub fn faults(root: &Path) -> Result<Vec<String>, String> {
@@ -54,7 +56,7 @@ fn read(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// The files of Rust and WGSL in a folder that git may track; none if there is no such folder.
+/// The files of code in a folder that git may track; none if there is no such folder.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
     let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
     for entry in entries {
@@ -63,7 +65,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
             if path.file_name().is_some_and(|name| name != "target") {
                 collect(&path, files)?;
             }
-        } else if path.extension().is_some_and(|e| e == "rs" || e == "wgsl") {
+        } else if path.extension().is_some_and(|e| ENDINGS.iter().any(|ending| e == *ending)) {
             files.push(path);
         }
     }

@@ -1,6 +1,7 @@
 //! Chores of the project. `cargo xtask test` is the test command: it makes sure that there is a Vulkan driver
-//! (a software one will do), then runs every test. `cargo xtask asan` runs them under the address sanitizer.
-//! `cargo xtask check` looks for what the compiler does not see.
+//! (a software one will do) and what the tests of the C interface take, then runs every test.
+//! `cargo xtask asan` runs them under the address sanitizer. `cargo xtask check` looks for what the compiler
+//! does not see.
 
 mod check;
 
@@ -51,6 +52,7 @@ fn test(arguments: &[String]) -> ExitCode {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.args(["test", "--release", "--workspace"]).args(arguments);
+    find_tools_of_c();
     with_driver(command)
 }
 
@@ -125,10 +127,27 @@ fn vulkan_is_there() -> bool {
     loader && (driver || named)
 }
 
-/// Installs Mesa's software driver with apt-get; `false` if that is not possible here.
+/// Looks for the compiler of C and for valgrind, and installs them if need be. Tests that miss them say so.
+fn find_tools_of_c() {
+    let missing = |tool: &&str| !Command::new(tool).arg("--version").output().is_ok_and(|o| o.status.success());
+    if cfg!(target_os = "linux") && ["cc", "valgrind"].iter().any(missing) {
+        let done = install(&["gcc", "libc6-dev", "valgrind"]);
+        println!("xtask: {} the compiler of C and valgrind", if done { "installed" } else { "could not install" });
+    }
+}
+
+/// Installs Mesa's software driver; `false` if that is not possible here.
 fn install_software_driver() -> bool {
-    if !Path::new("/usr/bin/apt-get").exists() {
+    let done = install(&["mesa-vulkan-drivers", "libvulkan1"]);
+    if !done {
         eprintln!("xtask: install a Vulkan driver with your package manager (Mesa's lavapipe is enough)");
+    }
+    done
+}
+
+/// Installs packages with apt-get; `false` if that is not possible here.
+fn install(packages: &[&str]) -> bool {
+    if !Path::new("/usr/bin/apt-get").exists() {
         return false;
     }
     let id = Command::new("id").arg("-u").output().map(|o| o.stdout).unwrap_or_default();
@@ -142,7 +161,7 @@ fn install_software_driver() -> bool {
         println!("xtask: {command:?}");
         run(&mut command)
     };
-    let install = ["install", "-y", "--no-install-recommends", "mesa-vulkan-drivers", "libvulkan1"];
+    let install = [&["install", "-y", "--no-install-recommends"], packages].concat();
     // Without package lists (a fresh container) the first try fails.
     apt(&install) || (apt(&["update"]) && apt(&install))
 }
