@@ -5,6 +5,7 @@ mod input;
 mod snapshot;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 pub use input::Input;
 pub use snapshot::{Snapshot, SnapshotError};
@@ -67,6 +68,8 @@ pub(crate) trait Stepper: Send {
     /// What friction would answer to a patch twist over `dt` [s]; none of a contact that failed.
     fn respond(&mut self, contact: usize, of: &Contact, twist: Twist, dt: f64)
     -> Result<Option<Response>, EngineError>;
+    /// Follows the map that the contact's patch now has, under `mu_c`; the bristles are kept.
+    fn set_map(&mut self, contact: usize, of: &Contact, mu_c: f64) -> Result<(), EngineError>;
     /// Number of pairs in which the bristles of a contact are saved.
     fn pairs(&self, contact: usize) -> usize;
     /// Saves all contacts; `pairs` is made as long as it must be.
@@ -261,6 +264,29 @@ impl Batch {
         self.drive(contact, input, value, |own, _| *own = signal)
     }
 
+    /// Puts another pressure map under a contact at once, such as the next frame of a tactile sensor: `pressure` in any
+    /// unit, >= 0, one value a cell of its grid, bottom row first. The normal force is as before; bristles are kept
+    /// (`docs/model.md`, section 6.3), and a sample read now has the new map. The contact's patch must be one that
+    /// takes frames, [`Patch::with_frames`](crate::Patch::with_frames).
+    ///
+    /// # Errors
+    /// No such contact, one whose patch takes no frames, or a frame that cannot be a map, before anything is changed;
+    /// or a device that fails.
+    pub fn set_frame(&mut self, contact: usize, pressure: &[f64]) -> Result<(), EngineError> {
+        self.check(contact)?;
+        let own = &mut self.contacts[contact];
+        if !own.patch.takes_frames() {
+            let error = ParameterError::new("patch", "a frame", "none: the patch was not made with `with_frames`");
+            return Err(EngineError::Parameter { contact, error });
+        }
+        let patch = Arc::make_mut(&mut own.patch);
+        patch.set_pressure(pressure).map_err(|error| EngineError::Frame { contact, error })?;
+        self.is_read = false;
+        let clock = &mut self.clocks[contact];
+        clock.jump = true;
+        self.stepper.set_map(contact, own, own.coefficients_at(clock.time)[0])
+    }
+
     /// Changes a signal of a contact that may have `value`; else nothing.
     fn drive(
         &mut self,
@@ -424,6 +450,11 @@ impl Batch {
             if self.contacts[k].body.free().is_some() != self.contacts[from].body.free().is_some() {
                 return Err(self.other_body(k));
             }
+            let cells =
+                |k: usize| self.contacts[k].patch.takes_frames().then(|| self.contacts[k].patch.weights().len());
+            if cells(k) != cells(from) {
+                return Err(self.other_patch(k));
+            }
         }
         let snapshot = self.save()?;
         for &k in to.iter().filter(|k| **k != from) {
@@ -438,6 +469,17 @@ impl Batch {
         let free = self.contacts[contact].body.free().is_some();
         let error = ParameterError::new("state", named(!free), format!("{}, as the contact has", named(free)));
         EngineError::Parameter { contact, error }
+    }
+
+    /// A state on pressure frames for a patch that takes none, of another size, or the other way round.
+    fn other_patch(&self, contact: usize) -> EngineError {
+        let patch = &self.contacts[contact].patch;
+        let (found, accepted) = if patch.takes_frames() {
+            ("one without frames or of other frames", format!("one with frames of {} cells", patch.weights().len()))
+        } else {
+            ("one with pressure frames", "one without: the patch takes none".to_owned())
+        };
+        EngineError::Parameter { contact, error: ParameterError::new("state", found, accepted) }
     }
 
     /// Refuses a state of another model or another number of cells than contact `k` has.
@@ -496,8 +538,11 @@ impl Batch {
         }
         for (k, saved) in snapshot.saved.iter().enumerate() {
             self.fits(k, saved.pairs.len(), snapshot.is_grid[k])?;
-            if !snapshot.inputs[k].fit(&self.contacts[k]) {
+            if !snapshot.inputs[k].fit_body(&self.contacts[k]) {
                 return Err(self.other_body(k));
+            }
+            if !snapshot.inputs[k].fit_frame(&self.contacts[k]) {
+                return Err(self.other_patch(k));
             }
         }
         (0..self.len()).try_for_each(|k| self.put(k, k, snapshot))

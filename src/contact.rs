@@ -397,19 +397,32 @@ impl Contact {
         }
         // Far beyond the force at which such a map fills its grid.
         let patch = if self.patch.rule().is_some() { &self.patch.under(1e30) } else { &*self.patch };
-        (0..patch.weights().len()).filter(|&i| patch.weights()[i] > 0.0).collect()
+        loaded_cells(patch)
     }
 
     /// Indices into the map of the cells that carry pressure at some time; only they have a state.
     #[must_use]
     pub fn active_cells(&self, timeline: &Timeline) -> Vec<usize> {
-        let loaded = |patch: &Patch| (0..patch.weights().len()).filter(|&i| patch.weights()[i] > 0.0).collect();
         if self.patch.rule().is_none() {
-            return loaded(&self.patch);
+            return loaded_cells(&self.patch);
         }
         let forces = (0..timeline.len()).filter_map(|i| self.remap(timeline, i));
-        loaded(&self.patch.under(forces.fold(0.0, f64::max)))
+        loaded_cells(&self.patch.under(forces.fold(0.0, f64::max)))
     }
+}
+
+/// Indices of the cells with pressure; of all cells of a map that may be replaced.
+fn loaded_cells(patch: &Patch) -> Vec<usize> {
+    (0..patch.weights().len()).filter(|&i| patch.takes_frames() || patch.weights()[i] > 0.0).collect()
+}
+
+/// Where the state `zeta_x`, `zeta_y` of a reduced bristle goes when its centre of pressure does, `docs/model.md`
+/// (75a): to that of the same rigid displacement at the new centre. `radius` [m] and `viscous` [m^2] are those of the
+/// map before.
+pub(crate) fn move_centre(zeta: [f64; 3], [radius, viscous]: [f64; 2], from: [f64; 2], to: [f64; 2]) -> [f64; 3] {
+    let turn = if viscous > 0.0 { zeta[2] * radius / viscous } else { 0.0 };
+    let [dx, dy] = [to[0] - from[0], to[1] - from[1]];
+    [zeta[0] - turn * dy, zeta[1] + turn * dx, zeta[2]]
 }
 
 /// The radius [m] of a reduced bristle on `patch`: by the rule of the table, or by cell centres on an
@@ -478,9 +491,9 @@ impl RemapTransfer {
     }
 }
 
-/// Whether the map of a patch changes its shape with the normal force, and not only its size.
+/// Whether the map of a patch changes its shape, and not only its size: with the normal force, or by frames.
 pub(crate) fn reshapes(patch: &Patch) -> bool {
-    matches!(patch.rule(), Some(Hertz { exponent: Exponent::PerNewton(_), .. }))
+    patch.takes_frames() || matches!(patch.rule(), Some(Hertz { exponent: Exponent::PerNewton(_), .. }))
 }
 
 #[cfg(test)]

@@ -132,6 +132,14 @@ pub enum EngineError {
         /// The parameter.
         error: ParameterError,
     },
+    /// A pressure frame that cannot be the map of a contact.
+    #[error("contact {contact}: {error}")]
+    Frame {
+        /// Index in the batch.
+        contact: usize,
+        /// Why.
+        error: PatchError,
+    },
     /// An argument out of range.
     #[error(transparent)]
     Argument(#[from] ParameterError),

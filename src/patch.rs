@@ -116,6 +116,7 @@ pub struct Patch {
     viscous: f64,
     arm2: f64,
     hertz: Option<Hertz>,
+    takes_frames: bool,
 }
 
 impl Patch {
@@ -126,20 +127,39 @@ impl Patch {
     /// [`Grid::new`].
     pub fn from_pressure(grid: Grid, pressure: &[f64]) -> Result<Self, PatchError> {
         grid.validate()?;
-        if pressure.len() != grid.len() {
-            let Grid { nx, ny, .. } = grid;
-            return Err(PatchError::Size { found: pressure.len(), expected: grid.len(), nx, ny });
+        Ok(Self::of(grid, shares(&grid, pressure)?.collect(), None))
+    }
+
+    /// The same patch, whose map [`Batch::set_frame`](crate::Batch::set_frame) may replace: every cell of its grid has
+    /// a bristle, also those without pressure so far. A map that follows the normal force cannot be replaced.
+    #[must_use]
+    pub const fn with_frames(mut self) -> Self {
+        self.takes_frames = self.hertz.is_none();
+        self
+    }
+
+    /// Whether the map may be replaced.
+    #[must_use]
+    pub const fn takes_frames(&self) -> bool {
+        self.takes_frames
+    }
+
+    /// Replaces the map by that of another patch with the same grid.
+    pub(crate) fn set_map(&mut self, weights: &Arc<[f64]>) {
+        *self = Self { takes_frames: true, ..Self::of(self.grid, Arc::clone(weights), None) };
+    }
+
+    /// Replaces the map by one of other pressures, as [`Patch::from_pressure`] takes them.
+    pub(crate) fn set_pressure(&mut self, pressure: &[f64]) -> Result<(), PatchError> {
+        let shares = shares(&self.grid, pressure)?;
+        if let Some(weights) = Arc::get_mut(&mut self.weights) {
+            weights.iter_mut().zip(shares).for_each(|(to, share)| *to = share);
+        } else {
+            self.weights = shares.collect();
         }
-        if let Some(i) = pressure.iter().position(|p| !(p.is_finite() && *p >= 0.0)) {
-            return Err(PatchError::Pressure { ix: i % grid.nx, iy: i / grid.nx, value: pressure[i] });
-        }
-        // Dividing by the largest first keeps the sum of huge pressures finite.
-        let peak = pressure.iter().copied().fold(0.0, f64::max);
-        if peak == 0.0 {
-            return Err(PatchError::Empty);
-        }
-        let sum: f64 = pressure.iter().map(|p| p / peak).sum();
-        Ok(Self::of(grid, pressure.iter().map(|p| p / peak / sum).collect(), None))
+        let weights = Arc::clone(&self.weights);
+        self.set_map(&weights);
+        Ok(())
     }
 
     fn of(grid: Grid, weights: Arc<[f64]>, hertz: Option<Hertz>) -> Self {
@@ -149,7 +169,7 @@ impl Patch {
             [w * d2.sqrt(), w * d2, w * (x * x + y * y)]
         });
         let cop = [cx, cy];
-        Self { grid, weights, cop, radius, viscous, arm2, hertz }
+        Self { grid, weights, cop, radius, viscous, arm2, hertz, takes_frames: false }
     }
 
     /// The columns and the rows from the first to the last with pressure.
@@ -212,7 +232,8 @@ impl Patch {
     pub fn scaled(&self, kx: f64, ky: f64) -> Result<Self, ParameterError> {
         let grid = Grid { dx: self.grid.dx * kx, dy: self.grid.dy * ky, ..self.grid };
         grid.validate()?;
-        Ok(Self::of(grid, Arc::clone(&self.weights), self.hertz))
+        let scaled = Self::of(grid, Arc::clone(&self.weights), self.hertz);
+        Ok(Self { takes_frames: self.takes_frames, ..scaled })
     }
 
     /// The grid.
@@ -271,6 +292,24 @@ impl Patch {
     pub const fn rule(&self) -> Option<Hertz> {
         self.hertz
     }
+}
+
+/// The cells' shares of the normal force under `pressure`, one value a cell.
+fn shares<'a>(grid: &Grid, pressure: &'a [f64]) -> Result<impl Iterator<Item = f64> + use<'a>, PatchError> {
+    let Grid { nx, ny, .. } = *grid;
+    if pressure.len() != grid.len() {
+        return Err(PatchError::Size { found: pressure.len(), expected: grid.len(), nx, ny });
+    }
+    if let Some(i) = pressure.iter().position(|p| !(p.is_finite() && *p >= 0.0)) {
+        return Err(PatchError::Pressure { ix: i % nx, iy: i / nx, value: pressure[i] });
+    }
+    // Dividing by the largest first keeps the sum of huge pressures finite.
+    let peak = pressure.iter().copied().fold(0.0, f64::max);
+    if peak == 0.0 {
+        return Err(PatchError::Empty);
+    }
+    let sum: f64 = pressure.iter().map(|p| p / peak).sum();
+    Ok(pressure.iter().map(move |p| p / peak / sum))
 }
 
 /// Sums of `of(x, y, w)` over all cells. Four a row at once: one sum waits for its last addition all the

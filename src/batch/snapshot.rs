@@ -1,5 +1,7 @@
 //! The state of a batch as a value, and as bytes.
 
+use std::sync::Arc;
+
 use super::{Clock, Saved};
 use crate::contact::{Contact, Inputs};
 use crate::schedule::Signal;
@@ -24,6 +26,8 @@ pub struct Snapshot {
 pub(super) struct Drives {
     inputs: Inputs,
     body: Vec<Signal>,
+    /// The shares of the normal force on the cells of a patch that takes frames.
+    frame: Option<Arc<[f64]>>,
 }
 
 impl Drives {
@@ -32,17 +36,27 @@ impl Drives {
         self.inputs.clone_from(&contact.inputs);
         self.body.clear();
         self.body.extend(contact.body.signals().map(|(_, signal)| signal.clone()));
+        self.frame = contact.patch.takes_frames().then(|| Arc::clone(contact.patch.map()));
     }
 
     /// Lets a contact of the same kind follow them.
     pub(super) fn give_to(&self, contact: &mut Contact) {
         contact.inputs.clone_from(&self.inputs);
         contact.body.signals_mut().zip(&self.body).for_each(|(to, from)| to.clone_from(from));
+        if let Some(frame) = &self.frame {
+            Arc::make_mut(&mut contact.patch).set_map(frame);
+        }
     }
 
     /// Whether the body of a contact has as many.
-    pub(super) fn fit(&self, contact: &Contact) -> bool {
+    pub(super) fn fit_body(&self, contact: &Contact) -> bool {
         self.body.len() == contact.body.signals().count()
+    }
+
+    /// Whether both take no frames, or frames of the same number of cells.
+    pub(super) fn fit_frame(&self, contact: &Contact) -> bool {
+        let own = contact.patch.takes_frames().then(|| contact.patch.weights().len());
+        self.frame.as_ref().map(|frame| frame.len()) == own
     }
 }
 

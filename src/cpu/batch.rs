@@ -126,6 +126,12 @@ impl Stepper for CpuBatch {
         Ok(pack.respond(lane, of, twist, dt))
     }
 
+    fn set_map(&mut self, contact: usize, of: &Contact, mu_c: f64) -> Result<(), EngineError> {
+        let (pack, lane) = self.place(contact);
+        pack.set_map(lane, of, mu_c);
+        Ok(())
+    }
+
     fn pairs(&self, contact: usize) -> usize {
         let (group, lane) = self.places[contact];
         self.groups[group].pack.pairs(lane)

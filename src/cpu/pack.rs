@@ -38,14 +38,15 @@ pub fn has_few_bristles(contact: &Contact) -> bool {
     !contact.model.is_grid() || cells(contact) <= FEW_CELLS
 }
 
-/// Cells that carry pressure, of a map that follows the normal force those that may; rounded up to sizes that
+/// Cells that carry pressure, of a map that changes those that may; rounded up to sizes that
 /// contacts share.
 pub fn most_cells(contact: &Contact) -> usize {
     cells(contact).next_multiple_of(4)
 }
 
 fn cells(contact: &Contact) -> usize {
-    if contact.patch.rule().is_some() { contact.patch.grid().len() } else { contact.patch.cells().len() }
+    let changes = contact.patch.rule().is_some() || contact.patch.takes_frames();
+    if changes { contact.patch.grid().len() } else { contact.patch.cells().len() }
 }
 
 /// Contacts that are stepped together in so many `lanes`, or fewer where some thread would have nothing to do;

@@ -47,6 +47,8 @@ pub trait Pack: Send {
     /// What friction would answer to a patch twist over `dt` [s] at the inputs at the end of the last interval; none
     /// of a contact that failed.
     fn respond(&mut self, lane: usize, contact: &Contact, twist: Twist, dt: f64) -> Option<Response>;
+    /// Follows the map that the contact's patch now has, under `mu_c`.
+    fn set_map(&mut self, lane: usize, contact: &Contact, mu_c: f64);
     /// How a contact fares.
     fn status(&self, lane: usize) -> Status;
     /// The states `zeta` [-] of a lane.
@@ -236,6 +238,16 @@ impl<R: Real, B: Bristles<R> + Send> Pack for Lanes<R, B> {
             let v = interval.inputs(interval.length);
             Some(respond(&mut self.solver, l, twist, dt, &v, &mut self.pairs))
         }
+    }
+
+    fn set_map(&mut self, l: usize, contact: &Contact, mu_c: f64) {
+        if self.places[l].failure.is_some() {
+            return;
+        }
+        if self.solver.bristles.holds_map() {
+            self.commit(l);
+        }
+        self.solver.set_map(l, contact, &contact.patch, mu_c);
     }
 
     fn status(&self, l: usize) -> Status {

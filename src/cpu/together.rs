@@ -61,6 +61,10 @@ impl<C: Real> Pack for Together<C> {
         self.with(lane, |one| one.respond(0, contact, twist, dt))
     }
 
+    fn set_map(&mut self, lane: usize, contact: &Contact, mu_c: f64) {
+        self.with(lane, |one| one.set_map(0, contact, mu_c));
+    }
+
     fn status(&self, lane: usize) -> Status {
         self.each[lane].status(0)
     }

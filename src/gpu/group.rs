@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::buffer::{BUFFER_BUDGET, Staging};
-use super::contact::BatchContact;
+use super::contact::{BatchContact, device_contact};
 use super::core::Core;
 use super::device::{Adapter, Device};
-use super::inputs::{Inputs, Start, Upload};
+use super::inputs::{Inputs, Start, Upload, cells_of};
 use super::layout::{self, Record, Run, State};
 use super::memory;
 use super::pace::Pace;
@@ -68,6 +68,8 @@ pub(super) struct Group {
     budget: Option<Budget>,
     pub(super) stepping: Stepping,
     pub(super) contacts: Vec<BatchContact>,
+    /// Their parameters, as the device has them.
+    parameters: Vec<layout::Contact>,
     pub(super) inputs: Inputs,
     /// Samples of one window.
     frames: usize,
@@ -187,6 +189,7 @@ impl Group {
             budget,
             stepping,
             inputs: Inputs::new(start.tables, start.patch_states, frames, samples_start),
+            parameters: start.contacts,
             contacts,
             frames,
             binding: None,
@@ -298,6 +301,20 @@ impl Group {
         queue.write_buffer(&self.buffers.states, (i * size_of::<State>()) as u64, bytemuck::bytes_of(state));
         let at = (first * size_of::<[f32; 2]>()) as u64;
         queue.write_buffer(&self.buffers.bristles, at, bytemuck::cast_slice(bristles));
+    }
+
+    /// Writes the map that the patch of contact `i` now has, whose place among [`Inputs::patch_states`] knows it.
+    pub(super) fn write_map(&mut self, i: usize, of: &Contact) {
+        let (queue, buffers, own) = (&self.core.device.queue, &self.buffers, &mut self.parameters[i]);
+        let layout::Contact { cell_count, cell_first, zeta_first, .. } = *own;
+        let map = &self.inputs.patch_states[i];
+        *own = device_contact(of, cell_count as usize, self.stepping, map, cell_first, zeta_first);
+        queue.write_buffer(&buffers.contacts, (i * size_of::<layout::Contact>()) as u64, bytemuck::bytes_of(own));
+        if self.kernel.variant.reduced.is_none() {
+            let cells: Vec<layout::Cell> = cells_of(&self.contacts[i], &of.patch).collect();
+            let at = (cell_first as usize * size_of::<layout::Cell>()) as u64;
+            queue.write_buffer(&buffers.cells, at, bytemuck::cast_slice(&cells));
+        }
     }
 
     /// The adapter that it runs on.

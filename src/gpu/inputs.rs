@@ -75,16 +75,27 @@ impl SharedCells {
         // A fixed map decides its cells. Those of maps that follow the force are nested, so their number
         // decides them.
         let map = if patch.rule().is_none() { Arc::as_ptr(patch.map()).cast::<f64>().addr() } else { 0 };
-        *self.first.entry((map, contact.active.len(), grid.nx, grid.ny)).or_insert_with(|| {
-            let first = self.cells.len() as u32;
-            let unit = Grid { dx: 1.0, dy: 1.0, ..*grid };
-            self.cells.extend(contact.active.iter().map(|&i| {
-                let [x, y] = unit.centre(i % grid.nx, i / grid.nx);
-                layout::Cell { x: x as f32, y: y as f32, w: patch.weights()[i] as f32 }
-            }));
-            first
-        })
+        let next = self.cells.len() as u32;
+        let first = if patch.takes_frames() {
+            next
+        } else {
+            *self.first.entry((map, contact.active.len(), grid.nx, grid.ny)).or_insert(next)
+        };
+        if first == next {
+            self.cells.extend(cells_of(contact, patch));
+        }
+        first
     }
+}
+
+/// The cells of a contact with a grid, which has them on `patch`.
+pub(super) fn cells_of(contact: &BatchContact, patch: &Patch) -> impl Iterator<Item = layout::Cell> {
+    let grid = patch.grid();
+    let unit = Grid { dx: 1.0, dy: 1.0, ..*grid };
+    contact.active.iter().map(move |&i| {
+        let [x, y] = unit.centre(i % grid.nx, i / grid.nx);
+        layout::Cell { x: x as f32, y: y as f32, w: patch.weights()[i] as f32 }
+    })
 }
 
 /// The bristles at the start, as [`Start::bristles`].

@@ -10,11 +10,11 @@ use super::inputs::own_first_bristles;
 use super::layout::{Interval as DeviceInterval, State as DeviceState, Window};
 use super::patch_state::{PatchState, make_tables};
 use crate::batch::{Sample, Saved, Stepper};
-use crate::contact::{Contact, RemapTransfer};
+use crate::contact::{Contact, RemapTransfer, move_centre};
 use crate::engine::Status;
 use crate::error::EngineError;
 use crate::planar::Twist;
-use crate::schedule::{Interval, Span, Timeline};
+use crate::schedule::{Interval, Span, Timeline, slot};
 use crate::solver::commit::respond_to;
 use crate::solver::respond::Response;
 use crate::solver::state::State;
@@ -78,7 +78,7 @@ impl Live {
         let core = Arc::clone(&self.group.core);
         let map = &mut self.group.inputs.patch_states[i];
         *map = PatchState::first(contact);
-        if let Some(patch) = map.enter(contact, &mut interval)
+        if let Some(patch) = map.enter(contact, &mut interval).or_else(|| map.missing_table(contact))
             && let Some(like) = map.table.clone()
         {
             let made = make_tables(core.surfaces(), &[(patch, like)])?;
@@ -88,6 +88,25 @@ impl Live {
         let interval = Interval { length: 0.0, jump: false, record: true, remap: None, ..interval };
         self.unrecorded[i] = Some((interval, transfer));
         Ok(())
+    }
+
+    /// Writes the map that a contact's patch now has, if it takes frames; a sample has been asked for on it.
+    fn write_map(&mut self, i: usize, contact: &Contact) {
+        if contact.patch.takes_frames() {
+            self.group.write_map(i, contact);
+        }
+    }
+
+    /// Asks for the sample of a contact at its present inputs, on the map of normal force `mapped` [N].
+    fn record_present(
+        &mut self,
+        i: usize,
+        contact: &Contact,
+        inputs: [f64; slot::COUNT],
+        mapped: Option<f64>,
+    ) -> Result<(), EngineError> {
+        let c = inputs.map(|v| [v, 0.0, 0.0]);
+        self.record(i, contact, Interval { c, remap: mapped, ..Interval::default() })
     }
 
     /// Waits until the device has done what it was told.
@@ -192,6 +211,40 @@ impl Live {
         Ok(all[self.first[i]..][..self.group.contacts[i].bristle_pairs()].to_vec())
     }
 
+    /// Puts contact `i` to a saved state, whose bristles are among `pairs` and for which a sample has been asked.
+    fn write_saved(&mut self, i: usize, saved: &Saved, pairs: &[[f64; 2]]) {
+        let state = &saved.state;
+        let narrow = |v: [f64; 3]| v.map(|c| c as f32);
+        // What a number of another precision has beyond single precision.
+        let rest = |v: [f64; 3], low: [f64; 3]| [0, 1, 2].map(|i| (low[i] + (v[i] - f64::from(v[i] as f32))) as f32);
+        let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+        let device = DeviceState {
+            u: narrow(state.u),
+            u_low: rest(state.u, state.u_low),
+            q: narrow(state.q),
+            q_low: rest(state.q, state.q_low),
+            patch_twist: narrow(state.patch_twist),
+            rate: narrow(state.rate),
+            h_next: state.h_next as f32,
+            at_least: 1,
+            status: saved.failure.map_or(0, |(_, reason)| reason as u32),
+            failed_step: saved.failure.map_or(0, |(step, _)| count(step)),
+            unconverged: count(state.unconverged),
+            steps: count(state.steps),
+            passes: count(state.passes),
+            ..DeviceState::default()
+        };
+        let own = &pairs[saved.pairs.clone()];
+        let mut bristles: Vec<[f32; 2]> = own.iter().map(|z| z.map(|c| c as f32)).collect();
+        if !self.group.is_grid() {
+            let high = [own[0][0], own[0][1], own[1][0]];
+            let [x, y, z] = rest(high, [own[1][1], own[2][0], own[2][1]]);
+            (bristles[1][1], bristles[2]) = (x, [y, z]);
+            bristles[3][1] = 0.0;
+        }
+        self.write(i, device, &bristles);
+    }
+
     /// Puts contact `i` to a state and bristles, for which a sample has been asked.
     fn write(&mut self, i: usize, state: DeviceState, bristles: &[[f32; 2]]) {
         let place = &mut self.group.inputs.places[i];
@@ -222,6 +275,7 @@ impl Stepper for GpuBatch {
         let (live, i) = self.place(contact);
         live.settle()?;
         live.record_start(i, of)?;
+        live.write_map(i, of);
         let bristles = own_first_bristles(&live.group.contacts[i], of);
         live.write(i, device_state(of), &bristles);
         Ok(())
@@ -274,6 +328,27 @@ impl Stepper for GpuBatch {
         Ok(Some(respond_to(of, &live.state(i), &pairs, twist, dt)))
     }
 
+    fn set_map(&mut self, contact: usize, of: &Contact, mu_c: f64) -> Result<(), EngineError> {
+        let (live, i) = self.place(contact);
+        live.settle_and_record()?;
+        if live.states[i].status != 0 {
+            return Ok(());
+        }
+        let state = live.state(i);
+        if of.model.is_grid() {
+            live.record_present(i, of, state.inputs, None)?;
+            live.write_map(i, of);
+            return Ok(());
+        }
+        let mut pairs: Vec<[f64; 2]> = live.bristles(i)?.into_iter().map(|z| z.map(f64::from)).collect();
+        let before = live.group.inputs.patch_states[i].clone();
+        live.record_present(i, of, state.inputs, None)?;
+        live.write_map(i, of);
+        transfer_bristle(&mut pairs, [&before, &live.group.inputs.patch_states[i]], of, mu_c);
+        live.write_saved(i, &Saved { state, failure: None, pairs: 0..pairs.len() }, &pairs);
+        Ok(())
+    }
+
     fn pairs(&self, contact: usize) -> usize {
         let (group, i) = self.places[contact];
         self.groups[group].group.contacts[i].bristle_pairs()
@@ -299,37 +374,18 @@ impl Stepper for GpuBatch {
         let (live, i) = self.place(contact);
         live.settle()?;
         let state = &saved.state;
-        let c = state.inputs.map(|v| [v, 0.0, 0.0]);
-        live.record(i, of, Interval { c, remap: state.mapped, ..Interval::default() })?;
-        let narrow = |v: [f64; 3]| v.map(|c| c as f32);
-        // What a number of another precision has beyond single precision.
-        let rest = |v: [f64; 3], low: [f64; 3]| [0, 1, 2].map(|i| (low[i] + (v[i] - f64::from(v[i] as f32))) as f32);
-        let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-        let device = DeviceState {
-            u: narrow(state.u),
-            u_low: rest(state.u, state.u_low),
-            q: narrow(state.q),
-            q_low: rest(state.q, state.q_low),
-            patch_twist: narrow(state.patch_twist),
-            rate: narrow(state.rate),
-            h_next: state.h_next as f32,
-            at_least: 1,
-            status: saved.failure.map_or(0, |(_, reason)| reason as u32),
-            failed_step: saved.failure.map_or(0, |(step, _)| count(step)),
-            unconverged: count(state.unconverged),
-            steps: count(state.steps),
-            passes: count(state.passes),
-            ..DeviceState::default()
-        };
-        let own = &pairs[saved.pairs.clone()];
-        let mut bristles: Vec<[f32; 2]> = own.iter().map(|z| z.map(|c| c as f32)).collect();
-        if !live.group.is_grid() {
-            let high = [own[0][0], own[0][1], own[1][0]];
-            let [x, y, z] = rest(high, [own[1][1], own[2][0], own[2][1]]);
-            (bristles[1][1], bristles[2]) = (x, [y, z]);
-            bristles[3][1] = 0.0;
-        }
-        live.write(i, device, &bristles);
+        live.record_present(i, of, state.inputs, state.mapped)?;
+        live.write_map(i, of);
+        live.write_saved(i, saved, pairs);
         Ok(())
     }
+}
+
+/// Carries the bristle of a reduced model, as it is saved, over from one map of a contact to another, under `mu_c`.
+fn transfer_bristle(pairs: &mut [[f64; 2]], [from, to]: [&PatchState; 2], of: &Contact, mu_c: f64) {
+    let zeta = [pairs[0][0] + pairs[1][1], pairs[0][1] + pairs[2][0], pairs[1][0] + pairs[2][1]];
+    let zeta = move_centre(zeta, [from.radius, from.viscous], from.cop, to.cop);
+    let s_ba = of.friction.as_the_law_reads_them().s_ba;
+    let [turned, residual] = to.transfer_from(from, of).apply(zeta, pairs[3][0], mu_c, s_ba);
+    pairs.copy_from_slice(&[[zeta[0], zeta[1]], [turned, 0.0], [0.0, 0.0], [residual, 0.0]]);
 }

@@ -20,6 +20,8 @@ pub(super) struct PatchState {
     pub radius: f64,
     /// Viscous factor [m^2].
     pub viscous: f64,
+    /// Centre of pressure [m].
+    pub cop: [f64; 2],
     /// The limit surface, if the contact has one.
     pub table: Option<Arc<Table>>,
 }
@@ -33,7 +35,7 @@ impl PatchState {
         };
         let patch = contact.first_patch();
         let radius = if contact.model.is_grid() { 0.0 } else { radius_of(&patch, table.as_deref()) };
-        Self { f_n: None, radius, viscous: patch.viscous(), table }
+        Self { f_n: None, radius, viscous: patch.viscous(), cop: patch.cop(), table }
     }
 
     /// Takes over the map at the start of an interval, which keeps its map if that is of the same force.
@@ -53,6 +55,12 @@ impl PatchState {
         }
         self.radius = radius_of(&patch, self.table.as_deref());
         None
+    }
+
+    /// The patch whose limit surface the map does not have yet, for [`PatchState::set_table`]: that of a frame.
+    pub fn missing_table(&self, contact: &Contact) -> Option<Patch> {
+        let table = self.table.as_ref().filter(|_| contact.patch.takes_frames())?;
+        (*table.patch() != *contact.patch).then(|| (*contact.patch).clone())
     }
 
     /// How a reduced bristle is carried over from the map `before` to this one.

@@ -9,6 +9,7 @@ use super::state::State;
 use crate::body::{Body, Frame};
 use crate::contact::Contact;
 use crate::number::real::{LANES, Real};
+use crate::patch::Patch;
 use crate::plan::Status;
 use crate::planar::{Pose, Twist, Wrench};
 use crate::schedule::{Interval, Term, slot};
@@ -223,9 +224,14 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         if self.mapped[l].replace(f_n) == Some(f_n) {
             return;
         }
-        let patch = contact.patch.under(f_n);
-        self.bristles.remap(l, &patch, interval.inputs(0.0)[slot::MU_C]);
-        self.weigh(l, &contact.body, self.bristles.arm2(&patch));
+        self.set_map(l, contact, &contact.patch.under(f_n), interval.inputs(0.0)[slot::MU_C]);
+    }
+
+    /// Gives a lane another pressure map; the bristles are kept, and no stage is pending that must be committed on the
+    /// map before.
+    pub fn set_map(&mut self, l: usize, contact: &Contact, patch: &Patch, mu_c: f64) {
+        self.bristles.remap(l, patch, mu_c);
+        self.weigh(l, &contact.body, self.bristles.arm2(patch));
     }
 
     /// Pose of the centre of mass in a lane, its twist, the friction wrench at the patch origin and the slipping
@@ -320,9 +326,9 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         }
         if let Some(f_n) = state.mapped.filter(|f_n| self.mapped[l] != Some(*f_n)) {
             self.mapped[l] = Some(f_n);
-            let patch = contact.patch.under(f_n);
-            self.bristles.remap(l, &patch, contact.friction.mu_c);
-            self.weigh(l, &contact.body, self.bristles.arm2(&patch));
+            self.set_map(l, contact, &contact.patch.under(f_n), contact.friction.mu_c);
+        } else if contact.patch.takes_frames() {
+            self.set_map(l, contact, &contact.patch, contact.friction.mu_c);
         }
         (self.steps[l], self.passes[l], self.unconverged[l]) = (state.steps, state.passes, state.unconverged);
         self.bristles.put(l, state, bristles);

@@ -12,7 +12,7 @@ mod tables;
 
 use std::sync::Arc;
 
-use crate::contact::{Contact, Model, RemapTransfer, radius_of, reshapes};
+use crate::contact::{Contact, Model, RemapTransfer, move_centre, radius_of, reshapes};
 use crate::limit_surface::Table;
 use crate::number::real::{LANES, Real};
 use crate::number::simd::copies;
@@ -217,16 +217,17 @@ impl<R: Real> Bristles<R> for Reduced<R> {
     }
 
     /// Only `r` and `u` follow a map that changes its size; a limit surface is made anew when the map's shape
-    /// changes.
+    /// changes, and the bristle moves with the centre of pressure.
     fn remap(&mut self, lane: usize, patch: &Patch, mu_c: f64) {
         let Map { mut table, radius, viscous, residual } = self.contacts[lane].clone();
+        let cop = self.cop.map(|c| c.lane(lane));
         if let Some(table) = table.as_mut().filter(|table| reshapes(patch) && table.patch() != patch) {
             *table = self.tables.remap(lane, patch, table);
         }
         self.set_map(lane, patch, table, 0.0);
         let map = &mut self.contacts[lane];
         let transfer = RemapTransfer::new(self.consistent, [radius, viscous], [map.radius, map.viscous]);
-        let zeta = self.state(lane);
+        let zeta = move_centre(self.state(lane), [radius, viscous], cop, self.cop.map(|c| c.lane(lane)));
         let [turned, residual] = transfer.apply(zeta, residual, mu_c, self.k.s_ba.lane(lane));
         self.contacts[lane].residual = residual;
         self.set_state(lane, [zeta[0], zeta[1], turned]);
