@@ -178,7 +178,7 @@ struct Bristles {
 
 impl Bristles {
     fn new(contact: &Contact, active: &[usize]) -> Self {
-        let (grid, friction) = (*contact.patch.grid(), contact.friction.as_the_law_reads_them());
+        let (grid, friction) = (*contact.patch.grid(), contact.friction.effective_for_law());
         let mut z = vec![[0.0; 2]; grid.len()];
         for (&i, zeta) in active.iter().zip(contact.first_bristles(active).unwrap_or_default().iter()) {
             z[i] = zeta.map(|c| c / friction.sigma0);

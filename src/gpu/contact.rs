@@ -81,7 +81,7 @@ pub(super) fn device_contact(
     zeta_first: u32,
 ) -> layout::Contact {
     let Contact { patch, friction, body, .. } = contact;
-    let f = friction.as_the_law_reads_them();
+    let f = friction.effective_for_law();
     let constants = body.constants();
     let grid = patch.grid();
     let (hertz_radius, hertz_k, hertz_k_per_newton) = match patch.rule() {

@@ -16,7 +16,7 @@ use crate::solver::constants::{
     NEWTON_MOST, NEWTON_TOLERANCE, RELATIVE_TOLERANCE, SAFETY, SHORTEST_CHOSEN_STEP, SHORTEST_RULED_STEP,
     SHORTEST_TRIED_STEP, SHRINK_ON_FAILURE, SPEED_MARGIN, STEP_CHANGE_LIMITS, THIRD_ORDER_SHARE,
 };
-use crate::solver::friction::{FALLING, FALLING_FROM, FLATTEST};
+use crate::solver::friction::{SLOPE_TAIL, SLOPE_TAIL_FROM, LEAST_SLOPE};
 
 /// The shape of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -188,9 +188,9 @@ fn prelude(shape: Shape, law: Law) -> String {
         ("SHORTEST_RULED_STEP", SHORTEST_RULED_STEP),
         ("SPEED_MARGIN", SPEED_MARGIN),
         ("LEVER_MARGIN", LEVER_MARGIN),
-        ("FALLING", FALLING),
-        ("FALLING_FROM", FALLING_FROM),
-        ("FLATTEST", FLATTEST),
+        ("SLOPE_TAIL", SLOPE_TAIL),
+        ("SLOPE_TAIL_FROM", SLOPE_TAIL_FROM),
+        ("LEAST_SLOPE", LEAST_SLOPE),
         ("FRESH_STEP", FRESH_STEP),
         ("SHORTEST_CHOSEN_STEP", SHORTEST_CHOSEN_STEP),
         ("SHORTEST_TRIED_STEP", SHORTEST_TRIED_STEP),

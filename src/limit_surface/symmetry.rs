@@ -36,7 +36,7 @@ impl Symmetry {
     /// which depends on where the grid ends, they are those of the grid, too.
     pub fn of(patch: &Patch, rule: Rule) -> Self {
         let Grid { nx, ny, dx, dy } = *patch.grid();
-        let [columns, rows] = patch.loaded();
+        let [columns, rows] = patch.loaded_range();
         let (width, height) = (columns.len(), rows.len());
         let row = |j: usize| &patch.weights()[(rows.start + j) * nx + columns.start..][..width];
         let middle = |range: &Range<usize>, n: usize| rule != Rule::Bilinear || range.start + range.end == n;

@@ -167,7 +167,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     /// Puts a contact at its initial state into a lane; `active` are the cells of a grid that carry pressure at some
     /// time.
     pub fn load(&mut self, l: usize, contact: &Contact, step: f64, active: &[usize]) {
-        let (f, body) = (contact.friction.as_the_law_reads_them(), &contact.body);
+        let (f, body) = (contact.friction.effective_for_law(), &contact.body);
         let prescribed = body.free().is_none();
         let frame = body.free().map(|body| body.frame);
         let constants = body.constants();
@@ -239,7 +239,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
             (u, contact.body.transform(q).twist(u))
         };
         let (mu_c, mu_d) = (v[slot::MU_C], v[slot::MU_S] - v[slot::MU_C]);
-        let rate = Rate { sigma1: contact.friction.as_the_law_reads_them().sigma1, mu_c, mu_d };
+        let rate = Rate { sigma1: contact.friction.effective_for_law().sigma1, mu_c, mu_d };
         let (wrench, slip) = self.bristles.wrench(l, patch_twist, &rate, v[slot::F_N]);
         (q, twist, wrench, slip)
     }

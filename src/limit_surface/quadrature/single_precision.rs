@@ -61,7 +61,7 @@ impl<'a> SinglePrecision<'a> {
     pub fn new(patch: &'a Patch, rule: Rule) -> Option<Self> {
         let (grid, frame) = (patch.grid(), Frame::new(patch));
         let half = [0.5 * grid.dx / frame.unit, 0.5 * grid.dy / frame.unit];
-        let [columns, rows] = patch.loaded();
+        let [columns, rows] = patch.loaded_range();
         let map: Vec<&[f64]> = rows.clone().map(|j| &patch.weights()[j * grid.nx..][columns.clone()]).collect();
         let largest = map.iter().flat_map(|row| row.iter()).copied().fold(0.0, f64::max);
         let near_field = match rule {

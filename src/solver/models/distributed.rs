@@ -35,7 +35,7 @@ copies! {
         commit: Option<&Stage<f64>>,
         next: Option<&Stage<f64>>
     ) -> (Vec3<f64>, Mat3<f64>) {
-        let (commit, next) = (commit.map(Stage::wide), next.map(Stage::wide));
+        let (commit, next) = (commit.map(Stage::splat), next.map(Stage::splat));
         let u = [R::of(u.x), R::of(u.y), R::of(u.z)];
         let stages = [commit.as_ref(), next.as_ref()];
         let sum = with_law!(k.law, L => sweep_cells::<R, L>(cells, k, u, stages));
