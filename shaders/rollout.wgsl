@@ -253,7 +253,7 @@ fn rollout(
             flushing = ends;
             if (!ends && !inside) {
                 now = intervals[window.interval_first + interval - window.begin];
-                flushing = pending && holds_map() && (now.flags & FLAG_REMAP) != 0u;
+                flushing = pending && commits_before_remap() && (now.flags & FLAG_REMAP) != 0u;
                 if (!flushing) {
                     enter_interval();
                     inside = true;

@@ -89,7 +89,7 @@ fn wrench(k: Consts, u: vec3f, rate: Rate, f_n: f32) -> vec4f {
 }
 
 // Whether a pending stage must be committed before the map changes.
-fn holds_map() -> bool {
+fn commits_before_remap() -> bool {
     return true;
 }
 

@@ -146,7 +146,7 @@ impl Stepper for CpuBatch {
             let mut first = first;
             for lane in 0..members.len() {
                 let (own, more) = part.split_at_mut(pack.pairs(lane));
-                let state = pack.get(lane, own);
+                let state = pack.export(lane, own);
                 saved.push(Saved { state, failure: pack.status(lane).failure, pairs: first..first + own.len() });
                 (part, first) = (more, first + saved[lane].pairs.len());
             }
@@ -159,7 +159,7 @@ impl Stepper for CpuBatch {
 
     fn put(&mut self, contact: usize, of: &Contact, saved: &Saved, pairs: &[[f64; 2]]) -> Result<(), EngineError> {
         let (pack, lane) = self.place(contact);
-        pack.put(lane, of, saved, &pairs[saved.pairs.clone()]);
+        pack.import(lane, of, saved, &pairs[saved.pairs.clone()]);
         Ok(())
     }
 }

@@ -51,12 +51,12 @@ pub trait Pack: Send {
     fn status(&self, lane: usize) -> Status;
     /// The states `zeta` [-] of a lane.
     fn states(&self, lane: usize) -> Vec<[f64; 2]>;
-    /// Number of pairs in [`Pack::get`].
+    /// Number of pairs in [`Pack::export`].
     fn pairs(&self, lane: usize) -> usize;
     /// Everything that the contact in a lane takes along.
-    fn get(&self, lane: usize, pairs: &mut [[f64; 2]]) -> State;
-    /// Goes to what [`Pack::get`] gave.
-    fn put(&mut self, lane: usize, contact: &Contact, saved: &Saved, pairs: &[[f64; 2]]);
+    fn export(&self, lane: usize, pairs: &mut [[f64; 2]]) -> State;
+    /// Goes to what [`Pack::export`] gave.
+    fn import(&mut self, lane: usize, contact: &Contact, saved: &Saved, pairs: &[[f64; 2]]);
 }
 
 /// The lanes of a solver and where each contact is in its time.
@@ -227,7 +227,7 @@ impl<R: Real, B: Bristles<R> + Send> Pack for Lanes<R, B> {
         if const { R::LANES > 1 } {
             let mut pairs = std::mem::take(&mut self.pairs);
             pairs.resize(self.solver.bristles.pairs(l), [0.0; 2]);
-            let state = self.get(l, &mut pairs);
+            let state = self.export(l, &mut pairs);
             let response = respond_to(contact, &state, &pairs, twist, dt);
             self.pairs = pairs;
             Some(response)
@@ -250,15 +250,15 @@ impl<R: Real, B: Bristles<R> + Send> Pack for Lanes<R, B> {
         self.solver.bristles.pairs(l)
     }
 
-    fn get(&self, l: usize, pairs: &mut [[f64; 2]]) -> State {
+    fn export(&self, l: usize, pairs: &mut [[f64; 2]]) -> State {
         let mut state = self.solver.state(l);
         let interval = &self.places[l].interval;
         state.inputs = interval.inputs(interval.length);
-        self.solver.bristles.get(l, &mut state, pairs);
+        self.solver.bristles.export(l, &mut state, pairs);
         state
     }
 
-    fn put(&mut self, l: usize, contact: &Contact, saved: &Saved, pairs: &[[f64; 2]]) {
+    fn import(&mut self, l: usize, contact: &Contact, saved: &Saved, pairs: &[[f64; 2]]) {
         self.solver.set_state(l, contact, &saved.state, pairs);
         let place = &mut self.places[l];
         place.failure = saved.failure;

@@ -73,11 +73,11 @@ impl<C: Real> Pack for Together<C> {
         self.each[lane].pairs(0)
     }
 
-    fn get(&self, lane: usize, pairs: &mut [[f64; 2]]) -> State {
-        self.each[lane].get(0, pairs)
+    fn export(&self, lane: usize, pairs: &mut [[f64; 2]]) -> State {
+        self.each[lane].export(0, pairs)
     }
 
-    fn put(&mut self, lane: usize, contact: &Contact, saved: &Saved, pairs: &[[f64; 2]]) {
-        self.with(lane, |one| one.put(0, contact, saved, pairs));
+    fn import(&mut self, lane: usize, contact: &Contact, saved: &Saved, pairs: &[[f64; 2]]) {
+        self.with(lane, |one| one.import(0, contact, saved, pairs));
     }
 }

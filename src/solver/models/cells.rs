@@ -124,15 +124,15 @@ impl<R: Real> Cells<R> {
     }
 
     /// Writes down the bases [-], and those of the lanes beyond the last cell.
-    pub fn get(&self, out: &mut [[f64; 2]], padding: &mut [[f64; 2]]) {
+    pub fn export(&self, out: &mut [[f64; 2]], padding: &mut [[f64; 2]]) {
         let lanes = self.zx.len() * R::LANES;
         for (i, to) in out.iter_mut().chain(padding).enumerate().take(lanes) {
             *to = [&self.zx, &self.zy].map(|of| of[i / R::LANES].lane(i % R::LANES));
         }
     }
 
-    /// Goes to these bases [-], as [`Cells::get`] wrote them.
-    pub fn put(&mut self, bases: &[[f64; 2]], padding: &[[f64; 2]]) {
+    /// Goes to these bases [-], as [`Cells::export`] wrote them.
+    pub fn import(&mut self, bases: &[[f64; 2]], padding: &[[f64; 2]]) {
         let lanes = self.zx.len() * R::LANES;
         for (i, [x, y]) in bases.iter().chain(padding).enumerate().take(lanes) {
             self.zx[i / R::LANES].set(i % R::LANES, *x);

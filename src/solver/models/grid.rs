@@ -108,14 +108,14 @@ impl<C: Real> Bristles<f64> for Grid<C> {
         self.cells.len()
     }
 
-    fn get(&self, _: usize, state: &mut State, pairs: &mut [[f64; 2]]) {
-        self.cells.get(pairs, &mut state.padding);
+    fn export(&self, _: usize, state: &mut State, pairs: &mut [[f64; 2]]) {
+        self.cells.export(pairs, &mut state.padding);
         state.rigid = self.rigid.as_ref().map(RigidStick::state);
         state.looks = [self.look[0], self.look[1], self.cells.pause];
     }
 
-    fn put(&mut self, _: usize, state: &State, pairs: &[[f64; 2]]) {
-        self.cells.put(pairs, &state.padding);
+    fn import(&mut self, _: usize, state: &State, pairs: &[[f64; 2]]) {
+        self.cells.import(pairs, &state.padding);
         let [next, after, pause] = state.looks;
         (self.look, self.cells.pause) = ([next.max(1), after.max(1)], pause);
         // With any coefficient of friction: what stuck then still does.
@@ -144,7 +144,7 @@ impl<C: Real> Bristles<f64> for Grid<C> {
         self.cells.set_weights(&weights);
     }
 
-    fn holds_map(&self) -> bool {
+    fn commits_before_remap(&self) -> bool {
         false
     }
 

@@ -92,13 +92,13 @@ impl<R: Real> Bristles<R> for Grids<R> {
         self.lanes[lane].cells.len()
     }
 
-    fn get(&self, lane: usize, _: &mut State, pairs: &mut [[f64; 2]]) {
+    fn export(&self, lane: usize, _: &mut State, pairs: &mut [[f64; 2]]) {
         for (i, pair) in pairs.iter_mut().enumerate() {
             *pair = [self.zx[i].lane(lane), self.zy[i].lane(lane)];
         }
     }
 
-    fn put(&mut self, lane: usize, _: &State, pairs: &[[f64; 2]]) {
+    fn import(&mut self, lane: usize, _: &State, pairs: &[[f64; 2]]) {
         for (i, [x, y]) in pairs.iter().enumerate() {
             self.zx[i].set(lane, *x);
             self.zy[i].set(lane, *y);
@@ -118,7 +118,7 @@ impl<R: Real> Bristles<R> for Grids<R> {
         self.fill(lane);
     }
 
-    fn holds_map(&self) -> bool {
+    fn commits_before_remap(&self) -> bool {
         false
     }
 

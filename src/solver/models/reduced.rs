@@ -4,7 +4,7 @@
 //! `zeta = sigma0 (z_x, z_y, z_tau/r)` is driven by `v_S = (vx, vy, r w)` through a velocity `D`: `v_S` itself on
 //! an ellipsoid, or `-h(r, v) |v_S|` from the table of a limit surface.
 //!
-//! Only here: `new`, `set_map`, `set_state`, `state`, `load`, `clear`, `states`, `pairs`, `get`, `put`, `arm2`,
+//! Only here: `new`, `set_map`, `set_state`, `state`, `load`, `clear`, `states`, `pairs`, `export`, `import`, `arm2`,
 //! `remap`, `sweep_law`, `force`, `force_law`.
 
 mod consistent;
@@ -191,13 +191,13 @@ impl<R: Real> Bristles<R> for Reduced<R> {
         4
     }
 
-    fn get(&self, lane: usize, _: &mut State, pairs: &mut [[f64; 2]]) {
+    fn export(&self, lane: usize, _: &mut State, pairs: &mut [[f64; 2]]) {
         let ([x, y, z], [low_x, low_y, low_z]) = (self.zeta.lane(lane), self.zeta_low.lane(lane));
         let more = [self.contacts[lane].residual, self.root.lane(lane)];
         pairs.copy_from_slice(&[[x, y], [z, low_x], [low_y, low_z], more]);
     }
 
-    fn put(&mut self, lane: usize, _: &State, pairs: &[[f64; 2]]) {
+    fn import(&mut self, lane: usize, _: &State, pairs: &[[f64; 2]]) {
         let (high, low) = ([pairs[0][0], pairs[0][1], pairs[1][0]], [pairs[1][1], pairs[2][0], pairs[2][1]]);
         set_split(&mut self.zeta, &mut self.zeta_low, lane, high, low);
         self.contacts[lane].residual = pairs[3][0];
@@ -232,7 +232,7 @@ impl<R: Real> Bristles<R> for Reduced<R> {
         self.set_state(lane, [zeta[0], zeta[1], turned]);
     }
 
-    fn holds_map(&self) -> bool {
+    fn commits_before_remap(&self) -> bool {
         true
     }
 
