@@ -11,7 +11,7 @@ struct Cell {
     w: f32,
 }
 
-// What the cells of a patch have in common; lengths in its unit, the root of a cell's area.
+// What all cells of a patch share. Lengths are in its unit, the square root of a cell's area.
 struct Plate {
     // Speed units of the motions' translation in this patch's unit.
     lever: f32,
@@ -49,7 +49,7 @@ struct Load {
     f: array<f32, 3>,
 }
 
-// Numbers of motions and slices of the dispatch, and a zero that compilers cannot see.
+// Numbers of motions and slices of the dispatch, and a zero that compilers do not know to be one.
 struct Batch {
     motions: u32,
     slices: u32,
@@ -63,7 +63,7 @@ struct Batch {
 @group(0) @binding(4) var<storage, read_write> loads: array<Load>;
 @group(0) @binding(5) var<uniform> batch: Batch;
 
-// Friction of a cell for unit share: minus its force, and minus the moment about its own centre.
+// The opposite of the friction of a cell with a share of 1: of its force, and of its moment about its own centre.
 struct Mean {
     x: f32,
     y: f32,
@@ -168,7 +168,7 @@ fn sum_bilinear(slice: Slice, u: vec3f) -> vec3f {
     let dx = 2.0 * plates[p].hx;
     let dy = 2.0 * plates[p].hy;
     let cop = vec2f(plates[p].cop_x, plates[p].cop_y);
-    // Compared without dividing: the centre of rotation may be infinitely far.
+    // The comparison is multiplied by |w|, because the centre of rotation may be infinitely far away.
     let g = vec2f(-u.y / dx, u.x / dy) * sign(u.z) + cop * abs(u.z);
     let over = u.z != 0.0 && g.x >= 0.0 && g.y >= 0.0 && g.x < plates[p].nx * abs(u.z) && g.y < plates[p].ny * abs(u.z);
     if (!over) {
@@ -186,7 +186,7 @@ fn sum_bilinear(slice: Slice, u: vec3f) -> vec3f {
     var sum = vec3f(0.0);
     for (var i = 0u; i < slice.count; i++) {
         let cell = cells[slice.first + i];
-        // Nodes are half a cell from any centre.
+        // A node is at least half a cell from every centre, so that no distance is zero.
         let a = vec4f(cell.x - x0, cell.x - x1, cell.x - x0, cell.x - x1);
         let b = vec4f(cell.y - y0, cell.y - y0, cell.y - y1, cell.y - y1);
         let k = cell.w * share * inverseSqrt(a * a + b * b);
@@ -207,7 +207,7 @@ fn wrenches(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index
     let lever = plates[slice.plate].lever;
     let span = max(plates[slice.plate].span, 1.0);
     let v = motions[k].v;
-    // Speeds of order one; the far cells fix the scale.
+    // Scaled so that the fastest cells have speeds of order one.
     let u = vec3f(v[0] * lever, v[1] * lever, v[2]);
     let scale = max(max(abs(u.x), abs(u.y)), abs(u.z) * span);
     var f = vec3f(0.0);
@@ -223,7 +223,7 @@ fn wrenches(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index
     loads[group.y * batch.motions + k] = Load(array<f32, 3>(f.x, f.y, f.z));
 }
 
-// What is not written stays NaN, and the host sees it.
+// Fills the results with NaN, so that the host notices those that were not computed.
 @compute @workgroup_size(WORKGROUP)
 fn poison(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) index: u32) {
     let k = group.x * WORKGROUP + index;

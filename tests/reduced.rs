@@ -18,7 +18,9 @@ use bristle::limit_surface::{Basis, Rule, Table};
 use bristle::patch::{Exponent, Grid, Hertz, Patch, Shape};
 use bristle::scenario::{Scenario, change};
 use bristle::schedule::{Signal, Sine};
-use common::{Adaptive, assert_below, assert_close, free, in_hand, prescribed_twist, prescribed, rollout, series, shape};
+use common::{
+    Adaptive, assert_below, assert_close, free, in_hand, prescribed, prescribed_twist, rollout, series, shape,
+};
 
 /// How close an engine has to come (`docs/model.md`, section 9).
 pub struct Limits {

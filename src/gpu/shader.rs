@@ -16,7 +16,7 @@ use crate::solver::constants::{
     NEWTON_MOST, NEWTON_TOLERANCE, RELATIVE_TOLERANCE, SAFETY, SHORTEST_CHOSEN_STEP, SHORTEST_RULED_STEP,
     SHORTEST_TRIED_STEP, SHRINK_ON_FAILURE, SPEED_MARGIN, STEP_CHANGE_LIMITS, THIRD_ORDER_SHARE,
 };
-use crate::solver::friction::{SLOPE_TAIL, SLOPE_TAIL_FROM, LEAST_SLOPE};
+use crate::solver::friction::{LEAST_SLOPE, SLOPE_TAIL, SLOPE_TAIL_FROM};
 
 /// The shape of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -31,8 +31,8 @@ pub struct Rate<R> {
 
 /// The bristles of as many contacts as the number type of the step has lanes.
 pub trait Bristles<R: Real> {
-    /// Puts the bristles of a contact at the start of its run into a lane; `active` are the cells of a grid that carry
-    /// pressure at some time.
+    /// Puts the bristles of a contact at the start of its run into a lane; `active` are the cells of a grid that
+    /// carry pressure at some time.
     fn load(&mut self, lane: usize, contact: &Contact, active: &[usize]);
     /// Empties a lane; the numbers in it stay finite from then on.
     fn clear(&mut self, lane: usize);
@@ -40,9 +40,9 @@ pub trait Bristles<R: Real> {
     fn states(&self, lane: usize) -> Vec<[f64; 2]>;
     /// Number of pairs that [`Bristles::export`] writes.
     fn pairs(&self, lane: usize) -> usize;
-    /// Writes all numbers from which a lane can be continued to `pairs`: the states `zeta` [-] of the cells; of a reduced
-    /// bristle `zeta_x zeta_y`, `zeta_3` and the low parts of all three, the residual of its map and its last root.
-    /// Other numbers go to `state`.
+    /// Writes all numbers from which a lane can be continued to `pairs`: the states `zeta` [-] of the cells; of a
+    /// reduced bristle `zeta_x zeta_y`, `zeta_3` and the low parts of all three, the residual of its map and its last
+    /// root. Other numbers go to `state`.
     fn export(&self, lane: usize, state: &mut State, pairs: &mut [[f64; 2]]);
     /// Sets a lane to what [`Bristles::export`] wrote.
     fn import(&mut self, lane: usize, state: &State, pairs: &[[f64; 2]]);

@@ -29,9 +29,14 @@ pub struct RigidStick {
 }
 
 impl RigidStick {
-    /// A grid whose bases have `force = sum w E^T zeta` and `second_moments = sum w E^T E`, none longer than `largest_zeta`,
-    /// in cells no further than `radius` [m] from the patch origin.
-    pub fn new(force: Vec3<f64>, second_moments: Mat3<f64>, [largest_zeta, radius]: [f64; 2], [s_ba, sigma2]: [f64; 2]) -> Self {
+    /// A grid whose bases have `force = sum w E^T zeta` and `second_moments = sum w E^T E`, none longer than
+    /// `largest_zeta`, in cells no further than `radius` [m] from the patch origin.
+    pub fn new(
+        force: Vec3<f64>,
+        second_moments: Mat3<f64>,
+        [largest_zeta, radius]: [f64; 2],
+        [s_ba, sigma2]: [f64; 2],
+    ) -> Self {
         Self { shift: Vec3::zero(), force, second_moments, largest_zeta, radius, s_ba, sigma2 }
     }
 

@@ -1,4 +1,5 @@
-//! The state of a contact between two steps, as numbers: for snapshots, for copies, and to continue on another engine.
+//! The state of a contact between two steps, as numbers: for snapshots, for copies, and to continue on another
+//! engine.
 
 use crate::number::real::LANES;
 use crate::schedule::slot;
@@ -7,7 +8,8 @@ use crate::schedule::slot;
 /// gave continues with the same bits.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct State {
-    /// Twist [m/s, m/s, rad/s] and pose [m, m, rad] of the centre of mass as compensated sums, each with its low part.
+    /// Twist [m/s, m/s, rad/s] and pose [m, m, rad] of the centre of mass as compensated sums, each with its low
+    /// part.
     pub u: [f64; 3],
     /// See [`State::u`].
     pub u_low: [f64; 3],
@@ -21,7 +23,8 @@ pub struct State {
     pub rate: [f64; 3],
     /// With a tolerance: the step to try next [s].
     pub h_next: f64,
-    /// The pending stage, which is solved but not committed to the bristles yet, if there is one: the fields of `Stage`.
+    /// The pending stage, which is solved but not committed to the bristles yet, if there is one: the fields of
+    /// `Stage`.
     pub pending: Option<[f64; 6]>,
     /// The normal force of the present map [N], if that follows the normal force.
     pub mapped: Option<f64>,
@@ -36,8 +39,8 @@ pub struct State {
     /// Of a grid that moves as one rigid body because all its bristles are elastic: its displacement since its
     /// bristles were stored [-, -, 1/m], and the sum of their forces.
     pub rigid: Option<Rigid>,
-    /// Passes until a grid is checked for being rigid, passes from then until the next check, and passes until elastic
-    /// cells are separated again.
+    /// Passes until a grid is checked for being rigid, passes from then until the next check, and passes until
+    /// elastic cells are separated again.
     pub looks: [u32; 3],
     /// Bristles of the lanes behind the last cell of a grid. They carry no pressure, but take part in the count of
     /// elastic cells, so that results depend on them to the last bit.

@@ -8,8 +8,8 @@ use bristle::schedule::Signal;
 
 use crate::Limits;
 use crate::common::{
-    KINDS, WITH_THE_BODY, bits, dry, flat, free, in_hand, kind, prescribed_twist, on_table, plan, prescribed, random_contact,
-    rollout, shape,
+    KINDS, WITH_THE_BODY, bits, dry, flat, free, in_hand, kind, on_table, plan, prescribed, prescribed_twist,
+    random_contact, rollout, shape,
 };
 
 #[track_caller]

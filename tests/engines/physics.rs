@@ -14,7 +14,8 @@ use bristle::schedule::{Signal, Sine};
 
 use crate::Limits;
 use crate::common::{
-    Dice, WITH_THE_BODY, assert_close, dry, free, in_hand, prescribed_twist, of, on_table, plan, prescribed, rollout, series, shape,
+    Dice, WITH_THE_BODY, assert_close, dry, free, in_hand, of, on_table, plan, prescribed, prescribed_twist, rollout,
+    series, shape,
 };
 
 pub fn steady_sliding_gives_the_sum_over_the_cells_and_takes_power(engine: &dyn Engine, limits: &Limits) {

@@ -116,8 +116,8 @@ fn motions<R: Real>([x, y]: [&[R]; 2], work: &mut [Work<R>], k: &Consts<R>, [ux,
     }
 }
 
-/// The trial and the slip of every bristle in stage `st`. With `ONLY_D`, which is enough to commit a stage, only `d` of
-/// the slip is computed.
+/// The trial and the slip of every bristle in stage `st`. With `ONLY_D`, which is enough to commit a stage, only `d`
+/// of the slip is computed.
 #[inline(always)]
 fn trials<R: Real, L: Law, const ONLY_D: bool>(
     [zx, zy]: [&[R]; 2],
@@ -154,8 +154,8 @@ fn commit_stage<R: Real>([zx, zy]: [&mut [R]; 2], work: &[Work<R>], transition: 
     for i in 0..n {
         let (m, c) = (&work[i].motion, &work[i].trial);
         let d = transition.d(i, work[i].slip.d);
-        // An elastic bristle moves by `a sigma0 v` exactly. The difference `d y - zeta` would lose digits, and a contact
-        // that sticks would creep.
+        // An elastic bristle moves by `a sigma0 v` exactly. The difference `d y - zeta` would lose digits, and a
+        // contact that sticks would creep.
         let slips = d.lt(R::of(1.0));
         zx[i] = st.extrapolation.fma(R::select(slips, d * c.yx - zx[i], st.a_sigma0 * m.vx), zx[i]);
         zy[i] = st.extrapolation.fma(R::select(slips, d * c.yy - zy[i], st.a_sigma0 * m.vy), zy[i]);
@@ -231,9 +231,9 @@ copies! {
             *sum = s.sum();
         }
         let ([fx, fy, tau, one, cx, cy, square], [most, radius]) = (sums, greatest.map(f64::sqrt));
-        let second_moments = Mat3::new(Vec3::new(one, 0.0, -cy), Vec3::new(0.0, one, cx), Vec3::new(-cy, cx, square));
+        let moments = Mat3::new(Vec3::new(one, 0.0, -cy), Vec3::new(0.0, one, cx), Vec3::new(-cy, cx, square));
         let (s_ba, sigma2) = (k.s_ba.lane(0), k.sigma2.lane(0));
-        (most < s_ba * mu).then(|| RigidStick::new(Vec3::new(fx, fy, tau), second_moments, [most, radius], [s_ba, sigma2]))
+        (most < s_ba * mu).then(|| RigidStick::new(Vec3::new(fx, fy, tau), moments, [most, radius], [s_ba, sigma2]))
     }
 }
 
