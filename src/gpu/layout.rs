@@ -1,6 +1,5 @@
-//! The structs that Rust and WGSL share. Each is declared once here and once in `shaders/step.wgsl`,
-//! `shaders/distributed.wgsl` or `shaders/limit_surface.wgsl`; a test compares every offset with what naga
-//! reflects.
+//! The structs that Rust and WGSL share. Each is declared once here and once in a shader (`shaders/rollout.wgsl`,
+//! `shaders/models/cells.wgsl` or `shaders/limit_surface.wgsl`); a test compares every offset with naga's reflection.
 
 use bytemuck::{Pod, Zeroable};
 

@@ -1,8 +1,8 @@
 //! Limit surfaces on the device: many patches for many directions of motion in one dispatch.
 //!
-//! Patches are cut into slices of at most [`SLICE`] cells, and one invocation sums one slice for one motion:
-//! no lane waits for another, loops stay short, and what a slice gives depends on nothing but its cells and
-//! the motion. The host adds the slices in double precision.
+//! The cells of a patch are divided into slices of at most [`SLICE`], and one invocation sums one slice for one
+//! motion. No lane waits for another, loops stay short, and the sum of a slice depends only on its cells and the
+//! motion. The host adds the slices in double precision.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -19,11 +19,11 @@ use crate::limit_surface::{CellSeries as Far, MAX_N_LS, Rule, Symmetry, Table};
 use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
 
-/// Motions of one dispatch at most.
+/// Largest number of motions of one dispatch.
 const MOST_MOTIONS: usize = 1 << 16;
-/// Slices of one dispatch at most: workgroups in a dimension (portable limit).
+/// Largest number of slices of one dispatch: the portable limit of workgroups in a dimension.
 const MOST_SLICES: usize = 65_535;
-/// Cell visits of one dispatch that keep it well under 50 ms.
+/// Terms (a cell and a motion) of one dispatch, few enough that it takes well under 50 ms.
 const WORK_HARDWARE: usize = 2_000_000_000;
 /// The same on a software adapter.
 const WORK_SOFTWARE: usize = 20_000_000;
@@ -75,7 +75,8 @@ impl Surfaces<'_> {
         }
         let spin = [Motion { v: [0.0, 0.0, 1.0] }];
         let spins = self.sums(patches, rule, &vec![1.0; patches.len()], &spin)?;
-        // One cell has no torque by the rules that take its centre but what rounding leaves.
+        // By the rules that put all of a cell's force at its centre, a single cell has no torque; the threshold takes
+        // what rounding leaves for zero.
         let radius = |(p, w): (&Patch, &Vec<Wrench>)| if -w[0].tau > 1e-6 * unit(p) { -w[0].tau } else { 0.0 };
         let radii: Vec<f64> = patches.iter().zip(&spins).map(radius).collect();
         let mut alike: HashMap<Symmetry, Vec<usize>> = HashMap::new();
@@ -102,7 +103,8 @@ impl Surfaces<'_> {
         Ok(out.into_iter().map(|table| table.expect("every patch has a symmetry")).collect())
     }
 
-    /// Wrenches `[patch][motion]` of motions whose speeds are in `levers` of each patch's unit.
+    /// Wrenches `[patch][motion]`. The translation of motions is in units of the patch's entry of `levers`, a length
+    /// in units of the patch.
     fn sums(
         self,
         patches: &[Patch],
@@ -190,7 +192,7 @@ impl Surfaces<'_> {
     }
 }
 
-/// What one dispatch reads, but for the motions.
+/// What one dispatch reads, except for the motions.
 #[derive(Default)]
 struct Upload {
     cells: Vec<Cell>,
@@ -212,7 +214,7 @@ impl Upload {
     }
 }
 
-/// What one dispatch wrote: `[slice][motion]`.
+/// The results of one dispatch, `[slice][motion]`.
 struct Loads<'a> {
     loads: Vec<Load>,
     upload: &'a Upload,
@@ -239,7 +241,7 @@ fn unit(patch: &Patch) -> f64 {
     (patch.grid().dx * patch.grid().dy).sqrt()
 }
 
-/// A patch as the device sees it. `far` keeps the series of each shape of cell.
+/// A patch and its cells in the device's layout. `far` caches the series of each shape of cell.
 fn plate(patch: &Patch, lever: f64, far: &mut HashMap<[u64; 2], Far>) -> (Plate, Vec<Cell>) {
     let (grid, cop, unit) = (patch.grid(), patch.cop(), unit(patch));
     let cells: Vec<[f64; 3]> =
