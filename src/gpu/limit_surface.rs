@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::buffer::{BUFFER_BUDGET, Staging};
 use super::device::Device;
-use super::layout::{Batch, Cell, Load, Motion, Plate, Slice};
+use super::layout::{Batch, Cell, Load, Motion, PatchConstants, Slice};
 use super::pipeline::{Access, Pipeline};
 use super::shader::{SLICE, SURFACE_WORKGROUP, surface_source};
 use crate::error::{EngineError, ParameterError};
@@ -119,19 +119,19 @@ impl Surfaces<'_> {
         for (part, motions) in motions.chunks(MOST_MOTIONS).enumerate() {
             let most = (budget / (motions.len() * size_of::<Load>()))
                 .min(budget / (SLICE * size_of::<Cell>()))
-                .min(budget / size_of::<Plate>())
+                .min(budget / size_of::<PatchConstants>())
                 .min(work / (motions.len() * SLICE))
                 .clamp(1, MOST_SLICES);
             let mut far = HashMap::new();
             let mut upload = Upload::default();
             for (k, patch) in patches.iter().enumerate() {
-                let (plate, cells) = plate(patch, levers[k], &mut far);
+                let (constants, cells) = patch_constants(patch, levers[k], &mut far);
                 for cells in cells.chunks(SLICE) {
                     if upload.slices.len() == most {
                         self.dispatch(&pipeline, &upload, motions)?.add(part, patches, &mut out);
                         upload = Upload::default();
                     }
-                    upload.push(k, &plate, cells);
+                    upload.push(k, &constants, cells);
                 }
             }
             if !upload.slices.is_empty() {
@@ -156,7 +156,7 @@ impl Surfaces<'_> {
             device,
             &[
                 &device.filled("cells", bytemuck::cast_slice(&upload.cells), storage),
-                &device.filled("plates", bytemuck::cast_slice(&upload.plates), storage),
+                &device.filled("patches", bytemuck::cast_slice(&upload.patches), storage),
                 &device.filled("slices", bytemuck::cast_slice(&upload.slices), storage),
                 &device.filled("motions", bytemuck::cast_slice(motions), storage),
                 &loads,
@@ -196,20 +196,20 @@ impl Surfaces<'_> {
 #[derive(Default)]
 struct Upload {
     cells: Vec<Cell>,
-    plates: Vec<Plate>,
+    patches: Vec<PatchConstants>,
     slices: Vec<Slice>,
-    /// The patch of every plate.
+    /// The index of every one of `patches` among the patches of the call.
     owners: Vec<usize>,
 }
 
 impl Upload {
-    fn push(&mut self, patch: usize, plate: &Plate, cells: &[Cell]) {
+    fn push(&mut self, patch: usize, constants: &PatchConstants, cells: &[Cell]) {
         if self.owners.last() != Some(&patch) {
             self.owners.push(patch);
-            self.plates.push(*plate);
+            self.patches.push(*constants);
         }
-        let (plate, first) = (self.plates.len() as u32 - 1, self.cells.len() as u32);
-        self.slices.push(Slice { plate, first, count: cells.len() as u32 });
+        let (patch_index, first) = (self.patches.len() as u32 - 1, self.cells.len() as u32);
+        self.slices.push(Slice { patch_index, first, count: cells.len() as u32 });
         self.cells.extend_from_slice(cells);
     }
 }
@@ -225,7 +225,7 @@ impl Loads<'_> {
     /// Adds the slices to the wrenches of their patches, in order.
     fn add(&self, part: usize, patches: &[Patch], out: &mut [Vec<Wrench>]) {
         for (slice, loads) in self.upload.slices.iter().zip(self.loads.chunks(self.motions)) {
-            let patch = self.upload.owners[slice.plate as usize];
+            let patch = self.upload.owners[slice.patch_index as usize];
             let unit = unit(&patches[patch]);
             for (w, load) in out[patch][part * MOST_MOTIONS..].iter_mut().zip(loads) {
                 w.fx += f64::from(load.f[0]);
@@ -242,7 +242,7 @@ fn unit(patch: &Patch) -> f64 {
 }
 
 /// A patch and its cells in the device's layout. `far` caches the series of each shape of cell.
-fn plate(patch: &Patch, lever: f64, far: &mut HashMap<[u64; 2], Far>) -> (Plate, Vec<Cell>) {
+fn patch_constants(patch: &Patch, lever: f64, far: &mut HashMap<[u64; 2], Far>) -> (PatchConstants, Vec<Cell>) {
     let (grid, cop, unit) = (patch.grid(), patch.cop(), unit(patch));
     let cells: Vec<[f64; 3]> =
         patch.cells().iter().map(|c| [(c.x - cop[0]) / unit, (c.y - cop[1]) / unit, c.w]).collect();
@@ -255,7 +255,7 @@ fn plate(patch: &Patch, lever: f64, far: &mut HashMap<[u64; 2], Far>) -> (Plate,
         }
         out
     });
-    let plate = Plate {
+    let constants = PatchConstants {
         lever: lever as f32,
         span: cells.iter().map(|[x, y, _]| x.hypot(*y)).fold(0.0, f64::max) as f32,
         hx: hx as f32,
@@ -268,5 +268,5 @@ fn plate(patch: &Patch, lever: f64, far: &mut HashMap<[u64; 2], Far>) -> (Plate,
         along_x,
         along_y,
     };
-    (plate, cells.iter().map(|&[x, y, w]| Cell { x: x as f32, y: y as f32, w: w as f32 }).collect())
+    (constants, cells.iter().map(|&[x, y, w]| Cell { x: x as f32, y: y as f32, w: w as f32 }).collect())
 }

@@ -14,10 +14,10 @@ use crate::patch::{Grid, Patch};
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Symmetry(u8);
 
-/// A direction of a table as the image of one whose wrenches are computed.
+/// A direction of a table as the mirror image of one whose wrenches are computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Image {
-    /// Which of those that are computed.
+    /// Index of that one among those that are computed.
     pub of: usize,
     /// The matrix of its force; entries are 0, 1 and -1.
     force: [[f64; 2]; 2],

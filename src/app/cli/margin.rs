@@ -12,7 +12,7 @@ use super::{Failure, place, print, print_text, scenario_file};
 use crate::error::PatchError;
 use crate::limit_surface::{Rule, Surface};
 use crate::planar::Wrench;
-use crate::surfaces::{self, At, Case, Loads, Margins, Pressed, Sweep, per_patch};
+use crate::surfaces::{self, At, Case, Loads, Margins, PressedPatch, Sweep, per_patch};
 
 /// Most answers that are printed.
 const MOST_PRINTED: usize = 100_000;
@@ -86,7 +86,7 @@ enum MarginRule {
 
 /// The patches of a file, and where their numbers are from.
 struct Source {
-    patches: Vec<Pressed>,
+    patches: Vec<PressedPatch>,
     mu_from: &'static str,
     f_n_from: &'static str,
     sweeps: Vec<Sweep>,
@@ -175,7 +175,7 @@ impl MarginArguments {
 
     /// The answers of patch `k`.
     fn report(&self, source: &Source, k: usize, loads: &[Wrench]) -> Result<Value, Failure> {
-        let Pressed { patch, rule, mu, f_n } = &source.patches[k];
+        let PressedPatch { patch, rule, mu, f_n } = &source.patches[k];
         let surface = Surface::new(patch, *rule);
         let cop = surface.patch().cop();
         let margins = surfaces::margins(&surface, loads, self.at, *mu, *f_n).map_err(Failure::of_user)?;
@@ -231,7 +231,7 @@ impl MarginArguments {
             let f_n = per_patch(text, "f_n", count, ("a finite force >= 0 [N]", |v| v >= 0.0)).map_err(unread)?;
             for (pressed, f_n) in source.patches.iter_mut().zip(f_n) {
                 // Itself, unless its map follows the force.
-                *pressed = Pressed { patch: pressed.patch.under(f_n), f_n, ..*pressed };
+                *pressed = PressedPatch { patch: pressed.patch.under(f_n), f_n, ..*pressed };
             }
             source.f_n_from = "--f-n";
         }
@@ -272,7 +272,7 @@ impl MarginArguments {
         };
         let mu_from = from(|c| c.source.mu, "mu_c of contact 0 at the start", "mu of the file");
         let f_n_from = from(|c| c.source.f_n, "normal force of contact 0 at the start", "f_n of the file");
-        let pressed = |Case { source, .. }: &Case| Pressed {
+        let pressed = |Case { source, .. }: &Case| PressedPatch {
             patch: source.patch.as_ref().clone(),
             rule: Rule::Cells,
             mu: source.mu.unwrap_or(1.0),
