@@ -19,7 +19,7 @@ const HEAD: u64 = 1 << 12;
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     /// The machine could not read or write.
-    #[error("{path}: {}", crate::disk::told(source))]
+    #[error("{path}: {}", crate::disk::describe(source))]
     Io {
         /// The file.
         path: PathBuf,

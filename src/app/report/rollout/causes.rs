@@ -63,7 +63,7 @@ pub(super) fn part(run: &Run, parameters: &[(String, Vec<f64>)]) -> Part {
         part.lead.push(("Shown".into(), none.into()));
         return part;
     }
-    let [by_rank, by_bins] = by_chance(run.fates.len());
+    let [by_rank, by_bins] = by_chance(run.motions.len());
     let mut table = Table::new(
         format!(
             "\u{3c1}: rank correlation, -1 to 1. \u{3b7}: what the parameter decides in either direction, 0 \

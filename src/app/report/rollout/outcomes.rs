@@ -38,10 +38,10 @@ fn share(values: impl Iterator<Item = f64>, of: f64, [low, high]: [f64; 2]) -> [
 }
 
 pub(super) fn part(run: &Run) -> Part {
-    let n = run.fates.len() as f64;
+    let n = run.motions.len() as f64;
     let mut table = Table::new("", &["outcome", "contacts", "share"]);
     let mut row = |how: &str, is: &dyn Fn(usize) -> bool| {
-        let count = (0..run.fates.len()).filter(|k| is(*k)).count() as f64;
+        let count = (0..run.motions.len()).filter(|k| is(*k)).count() as f64;
         table.row([how.to_owned(), format!("{count}"), format!("{:.1} %", 100.0 * count / n)]);
     };
     let alone = |outcome: Outcome| move |k: usize| run.outcome(k) == outcome;
@@ -54,8 +54,8 @@ pub(super) fn part(run: &Run) -> Part {
     row("took more steps than they may", &spent);
     let kept = |k: usize| run.outcome(k) != Outcome::Failed;
     let (slipped, spun) = (1e3 * SLIPPED, ROTATION_SPUN.to_degrees());
-    row(&format!("all that slipped: by more than {slipped} mm"), &|k| kept(k) && run.fates[k].slipped());
-    row(&format!("all that spun: by more than {spun:.0}\u{b0}"), &|k| kept(k) && run.fates[k].spun());
+    row(&format!("all that slipped: by more than {slipped} mm"), &|k| kept(k) && run.motions[k].slipped());
+    row(&format!("all that spun: by more than {spun:.0}\u{b0}"), &|k| kept(k) && run.motions[k].spun());
     row("all with velocity solves that did not converge", &|k| run.status[k] as u32 & UNCONVERGED != 0);
 
     let [displacement, rotation] = run.ends();
