@@ -1,4 +1,4 @@
-//! What a page needs of a run's files.
+//! Reading the files of a run for its page.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::rollout::{NetMotion, Outcome};
 /// Most contacts whose series are read.
 const READ: usize = 2000;
 
-/// What is read of a run.
+/// The data of a run.
 pub(super) struct Run {
     pub time: Vec<f64>,
     /// Contacts whose series were read.

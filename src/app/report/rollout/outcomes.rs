@@ -1,5 +1,4 @@
-//! What became of the contacts: how far they moved and turned, what slipped and what spun, apart and
-//! together.
+//! The outcomes of the contacts: how far they moved and turned, and which slipped, spun, or did both.
 
 use super::super::run::Run;
 use crate::app::page::{Chart, Line, Part, Picture, Scale, Table, palette, short};
@@ -8,7 +7,7 @@ use crate::engine::{Reason, UNCONVERGED};
 use crate::rollout::{Outcome, ROTATION_SPUN, SLIPPED};
 use crate::statistics::quantile;
 
-/// What stands in a table where there is no number.
+/// The entry of a table without a number.
 pub(super) const NONE: &str = "-";
 
 /// A scale for sizes on which their median stands apart from the least and the greatest, and its range, which
@@ -61,7 +60,7 @@ pub(super) fn part(run: &Run) -> Part {
     let [displacement, rotation] = run.ends();
     let mut numbers = Table::new("Quantiles over the contacts", &["", "least", "10 %", "median", "90 %", "greatest"]);
     for (name, values) in [("displacement [mm]", &displacement), ("rotation [\u{b0}]", &rotation)] {
-        let cells = [0.0, 0.1, 0.5, 0.9, 1.0].map(|q| told(quantile(values, q)));
+        let cells = [0.0, 0.1, 0.5, 0.9, 1.0].map(|q| number_or_none(quantile(values, q)));
         numbers.row([name.to_owned()].into_iter().chain(cells));
     }
     let sizes: Vec<f64> = rotation.iter().map(|v| v.abs()).collect();
@@ -116,11 +115,11 @@ pub(super) fn part(run: &Run) -> Part {
     }
 }
 
-fn told(v: f64) -> String {
+fn number_or_none(v: f64) -> String {
     if v.is_finite() { short(v, 4) } else { NONE.into() }
 }
 
-/// Displacement against the size of the rotation, and their limits: slipped and spun, apart and together.
+/// Displacement against the size of the rotation, with their limits, which separate the outcomes.
 fn both(run: &Run, values: [&[f64]; 2], axes: [(Scale, [f64; 2]); 2], limits: [f64; 2]) -> String {
     let [(_, x), (_, y)] = axes;
     let limit = |along: &[f64], across: &[f64]| Line::new(palette::OTHER, along, across).dashed().width(1.0);
