@@ -1,5 +1,5 @@
-// What the step asks of the bristles of a contact, whatever their model. The file of a
-// model has the functions.
+// The interface between the step and the bristles of a contact, for every model of a patch. The file of each model
+// has the functions.
 
 // What a pass evaluates, per unit normal force: the opposite of the friction wrench and its derivative over the
 // twist, by its rows.

@@ -7,7 +7,7 @@
 //
 // Only here: `select_slip`.
 
-// A pipeline constant: what a whole dispatch has in common.
+// A pipeline constant, the same for all contacts of a dispatch: whether gamma is 2.
 override gaussian: bool = true;
 
 // Friction constants of a contact.
@@ -29,7 +29,7 @@ struct Stage {
     extrapolation: f32,
 }
 
-// What a cell's velocity decides, whatever the stage.
+// What follows from the velocity of a cell and does not depend on the stage.
 struct Motion {
     vx: Real,
     vy: Real,
@@ -89,15 +89,16 @@ fn motion(k: Consts, vx: Real, vy: Real) -> Motion {
         let x = max(s * k.inv_v_s, Real(TINY));
         bell = exp_negative(-min(exp2(k.gamma * log2(x)), Real(80.0)));
         let held = max(x, Real(STRIBECK_X_MIN));
-        // x^(gamma-1) as x^gamma / x, where x^gamma is bounded as in the bell: else it overflows at speed.
+        // x^(gamma-1) is computed as x^gamma / x with x^gamma bounded as in the exponential. Without the bound it
+        // overflows at high speed, and infinity times an exponential of zero is no number.
         bell_slope = -k.gamma * min(exp2(k.gamma * log2(held)), Real(80.0)) / held * k.inv_v_s * bell;
     }
     return Motion(vx, vy, s, vx * inv_s, vy * inv_s, bell, bell_slope);
 }
 
-// What the slope of exp(-x^2) does not exceed for x from least to most: by 2 x below its steepest place, and
-// by FALLING/x^3 above it.
+// A bound on the size of the slope of exp(-x^2) for x from least to most, docs/model.md (53): by 2 x below its
+// steepest point, and by SLOPE_TAIL/x^3 above it.
 fn steepest_between(least: f32, most: f32) -> f32 {
-    let x = max(least, FALLING_FROM);
-    return min(max(most + most, FLATTEST), FALLING / (x * x * x));
+    let x = max(least, SLOPE_TAIL_FROM);
+    return min(max(most + most, LEAST_SLOPE), SLOPE_TAIL / (x * x * x));
 }

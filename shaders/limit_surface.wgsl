@@ -11,8 +11,8 @@ struct Cell {
     w: f32,
 }
 
-// What the cells of a patch have in common; lengths in its unit, the root of a cell's area.
-struct Plate {
+// What all cells of a patch share. Lengths are in its unit, the square root of a cell's area.
+struct PatchConstants {
     // Speed units of the motions' translation in this patch's unit.
     lever: f32,
     // Largest distance of a centre from the centre of pressure.
@@ -32,9 +32,9 @@ struct Plate {
     along_y: array<f32, SERIES>,
 }
 
-// Cells of one plate that one invocation sums: SLICE at most.
+// Cells of one patch that one invocation sums: at most SLICE.
 struct Slice {
-    plate: u32,
+    patch_index: u32,
     first: u32,
     count: u32,
 }
@@ -44,12 +44,12 @@ struct Motion {
     v: array<f32, 3>,
 }
 
-// Unit Coulomb wrench at the centre of pressure, tau in the plate's unit.
+// Unit Coulomb wrench at the centre of pressure, tau in the patch's unit.
 struct Load {
     f: array<f32, 3>,
 }
 
-// Numbers of motions and slices of the dispatch, and a zero that compilers cannot see.
+// Numbers of motions and slices of the dispatch, and a zero that compilers do not know to be one.
 struct Batch {
     motions: u32,
     slices: u32,
@@ -57,13 +57,13 @@ struct Batch {
 }
 
 @group(0) @binding(0) var<storage, read> cells: array<Cell>;
-@group(0) @binding(1) var<storage, read> plates: array<Plate>;
+@group(0) @binding(1) var<storage, read> patches: array<PatchConstants>;
 @group(0) @binding(2) var<storage, read> slices: array<Slice>;
 @group(0) @binding(3) var<storage, read> motions: array<Motion>;
 @group(0) @binding(4) var<storage, read_write> loads: array<Load>;
 @group(0) @binding(5) var<uniform> batch: Batch;
 
-// Friction of a cell for unit share: minus its force, and minus the moment about its own centre.
+// The opposite of the friction of a cell with a share of 1: of its force, and of its moment about its own centre.
 struct Mean {
     x: f32,
     y: f32,
@@ -112,13 +112,13 @@ fn near_cell(a: f32, b: f32, hx: f32, hy: f32, turn: f32) -> Mean {
 
 // Rule `cells`.
 fn sum_cells(slice: Slice, u: vec3f) -> vec3f {
-    let plate = slice.plate;
-    let hx = plates[plate].hx;
-    let hy = plates[plate].hy;
+    let p = slice.patch_index;
+    let hx = patches[p].hx;
+    let hy = patches[p].hy;
     let near2 = NEAR_DIAGONALS * NEAR_DIAGONALS * 4.0 * (hx * hx + hy * hy) * u.z * u.z;
-    var spin = plates[plate].spin;
-    var along_x = plates[plate].along_x;
-    var along_y = plates[plate].along_y;
+    var spin = patches[p].spin;
+    var along_x = patches[p].along_x;
+    var along_y = patches[p].along_y;
     var sum = vec3f(0.0);
     for (var i = 0u; i < slice.count; i++) {
         let cell = cells[slice.first + i];
@@ -148,7 +148,7 @@ fn sum_cells(slice: Slice, u: vec3f) -> vec3f {
 
 // Rule `points`: cells slower than AT_REST of the patch's scale contribute nothing.
 fn sum_points(slice: Slice, u: vec3f) -> vec3f {
-    let rest = AT_REST * (length(u.xy) + abs(u.z) * plates[slice.plate].span);
+    let rest = AT_REST * (length(u.xy) + abs(u.z) * patches[slice.patch_index].span);
     let rest2 = max(rest * rest, TINY_SPEED2);
     var sum = vec3f(0.0);
     for (var i = 0u; i < slice.count; i++) {
@@ -164,13 +164,14 @@ fn sum_points(slice: Slice, u: vec3f) -> vec3f {
 
 // Rule `bilinear`, docs/model.md (90).
 fn sum_bilinear(slice: Slice, u: vec3f) -> vec3f {
-    let p = slice.plate;
-    let dx = 2.0 * plates[p].hx;
-    let dy = 2.0 * plates[p].hy;
-    let cop = vec2f(plates[p].cop_x, plates[p].cop_y);
-    // Compared without dividing: the centre of rotation may be infinitely far.
+    let p = slice.patch_index;
+    let dx = 2.0 * patches[p].hx;
+    let dy = 2.0 * patches[p].hy;
+    let cop = vec2f(patches[p].cop_x, patches[p].cop_y);
+    // The comparison is multiplied by |w|, because the centre of rotation may be infinitely far away.
     let g = vec2f(-u.y / dx, u.x / dy) * sign(u.z) + cop * abs(u.z);
-    let over = u.z != 0.0 && g.x >= 0.0 && g.y >= 0.0 && g.x < plates[p].nx * abs(u.z) && g.y < plates[p].ny * abs(u.z);
+    let size = vec2f(patches[p].nx, patches[p].ny) * abs(u.z);
+    let over = u.z != 0.0 && g.x >= 0.0 && g.y >= 0.0 && g.x < size.x && g.y < size.y;
     if (!over) {
         return sum_points(slice, u);
     }
@@ -186,7 +187,7 @@ fn sum_bilinear(slice: Slice, u: vec3f) -> vec3f {
     var sum = vec3f(0.0);
     for (var i = 0u; i < slice.count; i++) {
         let cell = cells[slice.first + i];
-        // Nodes are half a cell from any centre.
+        // A node is at least half a cell from every centre, so that no distance is zero.
         let a = vec4f(cell.x - x0, cell.x - x1, cell.x - x0, cell.x - x1);
         let b = vec4f(cell.y - y0, cell.y - y0, cell.y - y1, cell.y - y1);
         let k = cell.w * share * inverseSqrt(a * a + b * b);
@@ -204,10 +205,10 @@ fn wrenches(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index
         return;
     }
     let slice = slices[group.y];
-    let lever = plates[slice.plate].lever;
-    let span = max(plates[slice.plate].span, 1.0);
+    let lever = patches[slice.patch_index].lever;
+    let span = max(patches[slice.patch_index].span, 1.0);
     let v = motions[k].v;
-    // Speeds of order one; the far cells fix the scale.
+    // Scaled so that the fastest cells have speeds of order one.
     let u = vec3f(v[0] * lever, v[1] * lever, v[2]);
     let scale = max(max(abs(u.x), abs(u.y)), abs(u.z) * span);
     var f = vec3f(0.0);
@@ -223,7 +224,7 @@ fn wrenches(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index
     loads[group.y * batch.motions + k] = Load(array<f32, 3>(f.x, f.y, f.z));
 }
 
-// What is not written stays NaN, and the host sees it.
+// Fills the results with NaN, so that the host notices those that were not computed.
 @compute @workgroup_size(WORKGROUP)
 fn poison(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) index: u32) {
     let k = group.x * WORKGROUP + index;

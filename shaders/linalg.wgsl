@@ -35,7 +35,7 @@ fn solve(m: mat3x3f, b: vec3f) -> vec3f {
     return vec3f((b.x - m[1].x * y - m[2].x * z) / m[0].x, y, z);
 }
 
-// The same bits, which the compiler does not know to be.
+// x itself, in a form that the compiler cannot simplify: it does not know that run.zero is 0.
 fn opaque_vector(x: vec3f) -> vec3f {
     return bitcast<vec3f>(bitcast<vec3u>(x) ^ vec3u(run.zero));
 }

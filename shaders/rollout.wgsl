@@ -3,7 +3,7 @@
 // A pipeline constant: whether a tolerance chooses the steps.
 override adaptive: bool = false;
 
-// What a contact is, over the whole run.
+// The parameters of a contact, constant over the whole run.
 struct Contact {
     sigma0: f32,
     sigma1: f32,
@@ -54,8 +54,8 @@ struct Window {
 struct Interval {
     length: f32,
     flags: u32,
-    // The pressure map: the normal force that made it, and what a reduced bristle needs of it, also to carry
-    // its zeta_3 over.
+    // The pressure map: the normal force for which it was made, what a reduced bristle needs of it, and the factors
+    // by which its zeta_3 is transferred to it (RemapTransfer in contact.rs).
     map_f_n: f32,
     map_radius: f32,
     map_viscous: f32,
@@ -75,7 +75,7 @@ struct Term {
     phase: f32,
 }
 
-// Where a contact stands between two dispatches.
+// The state of a contact between two dispatches.
 struct State {
     u: array<f32, 3>,
     u_low: array<f32, 3>,
@@ -105,7 +105,7 @@ struct Record {
     slip: f32,
 }
 
-// What a dispatch is told.
+// The parameters of a dispatch.
 struct Run {
     contacts: u32,
     // Passes after which a dispatch stops between two steps; the next one goes on.
@@ -123,7 +123,7 @@ struct Run {
 @group(0) @binding(7) var<storage, read_write> records: array<Record>;
 @group(0) @binding(8) var<uniform> run: Run;
 
-// Where this lane's contact is in its run.
+// The window of this lane's contact, its present interval, and the number of samples it has written.
 var<private> window: Window;
 var<private> interval: u32;
 var<private> recorded: u32;
@@ -165,7 +165,8 @@ fn leave_interval() {
     interval += 1u;
 }
 
-// Enters the interval that was read; no stage is pending if the map changes and the bristle holds it.
+// Enters the interval that was read. If the map changes and the bristles must commit before that, no stage is
+// pending.
 fn enter_interval() {
     let jump = (now.flags & FLAG_JUMP) != 0u;
     left = now.length;
@@ -253,12 +254,12 @@ fn rollout(
             flushing = ends;
             if (!ends && !inside) {
                 now = intervals[window.interval_first + interval - window.begin];
-                flushing = pending && holds_map() && (now.flags & FLAG_REMAP) != 0u;
+                flushing = pending && commits_before_remap() && (now.flags & FLAG_REMAP) != 0u;
                 if (!flushing) {
                     enter_interval();
                     inside = true;
                     if (left <= 0.0) {
-                        // An interval without length is there for its sample alone.
+                        // An interval without length serves only to record a sample.
                         starting = false;
                         continue;
                     }
@@ -268,7 +269,8 @@ fn rollout(
         if (status != 0u) {
             break;
         }
-        // A loop of its own: a driver that runs lanes in SIMD does not skip what no lane takes, as the samples above.
+        // A loop of its own: a driver that runs lanes as SIMD executes branches that no lane takes, such as the code
+        // for samples above, in every turn of the loop that contains them.
         loop {
             pass_over_bristles();
             if (flushing || status != 0u || left <= 0.0) {
@@ -278,7 +280,8 @@ fn rollout(
                 break;
             }
         }
-        // Where a dispatch ends is no property of the contact: the pass that it takes does not count.
+        // The pass that commits at the end of a dispatch is not counted: where a dispatch ends does not depend on the
+        // contact, and its counts must not depend on it either.
         passes -= select(0u, 1u, ends);
     }
 
@@ -305,7 +308,7 @@ fn rollout(
     }
 }
 
-// Fills the samples of this window with NaN: what a contact does not write stays NaN.
+// Fills the samples of this window with NaN, so that samples which a contact does not write are NaN.
 @compute @workgroup_size(WORKGROUP)
 fn poison(
     @builtin(workgroup_id) group: vec3u,

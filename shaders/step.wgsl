@@ -12,24 +12,24 @@
 // The contact that this lane steps.
 var<private> c: Contact;
 var<private> k: Consts;
-// The state: twist and pose of the centre of mass, with what rounding has cut off.
+// The state: twist and pose of the centre of mass as compensated sums; the low parts hold what rounding cut off.
 var<private> u: vec3f;
 var<private> u_low: vec3f;
 var<private> q: vec3f;
 var<private> q_low: vec3f;
 // The patch twist of the last solve: the next stage's guess, and where a pending stage is committed.
 var<private> patch_twist: vec3f;
-// A stage that is solved, but whose bristles have not moved yet.
+// Whether there is a pending stage, which is solved but not committed to the bristles yet, and that stage.
 var<private> pending: bool;
 var<private> pending_stage: Stage;
 // L^2 of the present map.
 var<private> arm2: f32;
-// The interval: its inputs, read from memory once; what is left of it; Newton steps of a stage at least, which is 2
-// in the first step after a jump of the inputs.
+// The interval: its inputs, read from memory once; the time that is left of it; the least number of Newton steps of a
+// stage, which is 2 in the first step after a jump of the inputs, else 1.
 var<private> now: Interval;
 var<private> left: f32;
 var<private> at_least: u32;
-// The step: what it leaves of the interval, its length, its start in the interval.
+// The step: the time that it leaves of the interval, its length, its start in the interval.
 var<private> rest: f32;
 var<private> h: f32;
 var<private> tau: f32;
@@ -108,7 +108,7 @@ fn ahead(dt: f32) -> Transform {
 }
 
 // The longest step on which a stage has one solution on the falling Stribeck branch, docs/model.md (49); with
-// a tolerance, no longer than the one to try.
+// a tolerance, no longer than the step to try next.
 fn longest_step(v: Inputs) -> f32 {
     let fall = c.pads * v.f_n * (v.mu_s - v.mu_c) * stribeck_slope();
     let most = select(c.h_max, min(c.h_max, h_next), adaptive);
@@ -121,8 +121,8 @@ fn longest_step(v: Inputs) -> f32 {
     return min(most, max(m_e * c.v_s / (KAPPA * fall), SHORTEST_RULED_STEP));
 }
 
-// A slope over s/v_s that the Stribeck bell does not exceed: k_g; with a tolerance and gamma = 2, where a
-// bristle may be in the coming step, docs/model.md (53).
+// A bound on the slope of the Stribeck curve's exponential over s/v_s: k_g, or, with a tolerance and gamma = 2, its
+// steepest slope at the speeds that bristles may have in the coming step, docs/model.md (53).
 fn stribeck_slope() -> f32 {
     if (!adaptive || !gaussian) {
         return c.k_g;
@@ -153,7 +153,7 @@ fn start_step() {
 // The constants of the present stage, which is a long and has inputs v.
 fn stage_constants(v: Inputs, a: f32) -> Stage {
     let mu_d = v.mu_s - v.mu_c;
-    // So that the matrix of the Newton step stays definite, docs/model.md (52).
+    // With the factor chi the matrix of the Newton step stays positive definite, docs/model.md (52).
     let fall = 2.0 * a * c.pads * v.f_n * mu_d * c.k_g / c.v_s;
     var chi = 1.0;
     if (fall > c.mass) {
@@ -175,7 +175,7 @@ fn pass_over_bristles() {
     let v = inputs(tau + dt);
     let st = stage_constants(v, a);
     if (prescribed) {
-        // Nothing to solve: this pass commits the stage at once.
+        // There is nothing to solve, so that this pass commits the stage at once.
         patch_twist = v.load;
         before = select(v.load, before, second);
         pending_stage = st;
@@ -191,7 +191,7 @@ fn pass_over_bristles() {
     if (solving) {
         solved = newton(a, dt, v, sums);
     } else if (adaptive) {
-        // The stage's increment is of the friction over f_N, its torque over L^2.
+        // The increment that the step control compares is that of the friction over f_N, its torque over L^2.
         let scale = st.extrapolation;
         du = force_change() / vec3f(scale, scale, scale * max(arm2, TINY));
     }
@@ -266,11 +266,12 @@ fn finish_stage(st: Stage, solved: bool, prescribed: bool) -> bool {
     return !second;
 }
 
-// Chooses the next step by the estimated errors of the increments up to the stages of this one. `false` if they are
-// too large, or if a stage has not converged or may have several solutions: then the contact is as if the step
-// had not been, and takes a shorter one. The increments are of the twist, or of a prescribed motion's friction
-// over f_N, and then the tolerance is times mu_c. In the first step after a break point the derivative before
-// it says nothing. docs/model.md, section 5.8.
+// Step control (docs/model.md, section 5.8): estimates the errors of this step from the increments of its stages and
+// chooses the length of the next. `false` if they are too large, or if a stage has not converged or may have several
+// solutions: then the contact goes back to the start of the step and takes a shorter one. The increments are those of
+// the twist, or, of a prescribed motion, of the friction over f_N, for which the tolerance is multiplied by mu_c. In
+// the first step after a break point the derivative at the end of the step before is of no use, as the inputs may
+// have jumped.
 fn accept(mu_c: f32) -> bool {
     // The second stage against the straight line through the first: the error of a first-order step,
     // docs/model.md (57).
@@ -293,7 +294,7 @@ fn accept(mu_c: f32) -> bool {
         h_next = max(h * shrink, SHORTEST_TRIED_STEP);
         return false;
     }
-    // A step that the interval's end cut short says nothing against a longer one.
+    // A step that was short because the interval ends is no reason to make the next one as short.
     let cut = h < SAFETY * h_next && change > 1.0;
     h_next = max(select(h * change, max(h_next, h * change), cut), SHORTEST_TRIED_STEP);
     rate = f2;
@@ -302,8 +303,8 @@ fn accept(mu_c: f32) -> bool {
 
 // What the estimates of first and third order may be at most, docs/model.md (60): the tolerance, or a share of the
 // speed where slow motion decides what follows. That is the motion of a reduced bristle that is about to break
-// loose, where an error of the speed is one of the moment, and the creep of a law that knows no rest, which
-// adds up.
+// loose, where an error of the speed shifts the moment at which it does, and the creep under a law without an elastic
+// range, which adds up.
 fn limits(tolerance: f32) -> vec2f {
     let speed = max(size(u), max(size(u + du1), size(u + du)));
     let relative = clamp(RELATIVE_TOLERANCE * speed, LEAST_TOLERANCE * tolerance, tolerance);

@@ -104,8 +104,8 @@ impl Body {
         self.free().map_or(Ok(()), FreeBody::validate)
     }
 
-    /// The map from the twist that moves with the pose `q` to the patch's: that of a free body's frame; a
-    /// prescribed twist is the patch's own.
+    /// The map from the twist of the contact at pose `q` to that of the patch. A free body has that of its frame; a
+    /// prescribed twist is the twist of the patch itself, so that the map is the identity.
     #[must_use]
     pub fn transform(&self, q: Pose) -> Transform {
         self.free().map_or(Transform::IDENTITY, |body| body.frame.transform(q))
@@ -122,7 +122,7 @@ impl Body {
         }
     }
 
-    /// The twist at the start; of a prescribed one, which its signals tell, zero.
+    /// The initial twist of a free body; zero for a prescribed motion, whose twist is an input.
     pub(crate) fn first_twist(&self) -> Twist {
         self.free().map_or_else(Twist::default, |body| body.twist)
     }
@@ -149,8 +149,8 @@ impl Body {
     }
 }
 
-/// What the equations of motion take of a body. Engines compute with it beside prescribed twists, too, and
-/// use nothing of the result: there the numbers are ones.
+/// The constants of a body in the equations of motion. An engine evaluates these equations in every lane and ignores
+/// the result where the twist is prescribed; the constants are ones there, so that the numbers stay finite.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Constants {
     pub mass: f64,
@@ -299,11 +299,11 @@ mod tests {
     #[test]
     fn a_body_has_the_signals_and_the_transform_of_its_own_kind() {
         let names = |body: &Body| body.signals().map(|(name, _)| name).collect::<Vec<_>>();
-        let mut led = Body::prescribed(Twist::new(1.0, 2.0, 3.0));
-        assert_eq!(names(&led), ["inputs.twist.vx", "inputs.twist.vy", "inputs.twist.w"]);
-        assert_eq!(led.signals().map(|(_, signal)| signal.value(0.5)).collect::<Vec<_>>(), [1.0, 2.0, 3.0]);
-        assert!(led.free().is_none() && led.free_mut().is_none());
-        assert_eq!(led.transform(Pose::new(1.0, 2.0, 3.0)), Transform::IDENTITY);
+        let mut prescribed = Body::prescribed(Twist::new(1.0, 2.0, 3.0));
+        assert_eq!(names(&prescribed), ["inputs.twist.vx", "inputs.twist.vy", "inputs.twist.w"]);
+        assert_eq!(prescribed.signals().map(|(_, signal)| signal.value(0.5)).collect::<Vec<_>>(), [1.0, 2.0, 3.0]);
+        assert!(prescribed.free().is_none() && prescribed.free_mut().is_none());
+        assert_eq!(prescribed.transform(Pose::new(1.0, 2.0, 3.0)), Transform::IDENTITY);
         let mut held = Body::from(FreeBody::new(Frame::Gripper, 0.2, 1e-3));
         let loads =
             ["inputs.wrench.fx", "inputs.wrench.fy", "inputs.wrench.tau", "inputs.gravity.0", "inputs.gravity.1"];

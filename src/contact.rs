@@ -129,7 +129,7 @@ impl Contact {
     pub fn validate_over(&self, duration: f64) -> Result<(), ParameterError> {
         self.check_inputs()?;
         self.break_points_over(duration)?;
-        // First, as it names the signals that the contact's coefficients come from.
+        // Before `validate`, because its errors name the signals that the coefficients come from.
         self.coefficients_over(duration)?;
         self.validate()?;
         let Bristles::States(bristles) = &self.initial.bristles else { return Ok(()) };
@@ -177,7 +177,7 @@ impl Contact {
         std::iter::once(("inputs.normal_force", normal_force)).chain(self.body.signals()).chain(coefficients)
     }
 
-    /// Bytes of the signals.
+    /// Memory of the signals [byte].
     pub(crate) fn signal_memory(&self) -> usize {
         self.signals().map(|(_, signal)| signal.memory()).sum()
     }
@@ -200,15 +200,15 @@ impl Contact {
         Err(ParameterError::new(field, value, accepted))
     }
 
-    /// Most break points of all inputs before `duration` [s], and the field that has most of them. Inputs
-    /// that are held alike have the same, which count once.
+    /// An upper bound on the number of break points of all inputs before `duration` [s], and the field that has most
+    /// of them. Inputs that are held with one period share their break points, which count once.
     pub(crate) fn break_points(&self, duration: f64) -> (f64, &'static str) {
         let maps = self.inputs.remap_every.filter(|_| self.patch.rule().is_some());
         let mut most = (maps.map_or(0.0, |every| (duration / every).ceil()), "patch.update");
         let mut sum = most.0;
         for (i, (name, signal)) in self.signals().enumerate() {
             let count = signal.count_breaks(duration);
-            if count > 0.0 && !self.signals().take(i).any(|(_, other)| signal.breaks_with(other)) {
+            if count > 0.0 && !self.signals().take(i).any(|(_, other)| signal.shares_breaks_with(other)) {
                 sum += count;
                 most = if count > most.0 { (count, name) } else { most };
             }
@@ -226,7 +226,7 @@ impl Contact {
             (Some(_), None) => "inputs.mu_c",
         };
         let samples: Vec<f64> = (0..=200u32).map(|k| duration * f64::from(k) / 200.0).collect();
-        // Of these inputs alone: the others may have many more break points.
+        // The timeline is that of these inputs alone, because the others may have many more break points.
         let mut timeline = Timeline::default();
         timeline.cut(self.coefficients(), Span::run(duration), &samples, None);
         let (mut start, mut interval) = (0.0, Interval::default());
@@ -239,7 +239,7 @@ impl Contact {
                 if v[MU_C].is_nan() || v[MU_C] <= 0.0 {
                     return Err(ParameterError::new("inputs.mu_c", at(v[MU_C]), "a coefficient > 0 at all times"));
                 }
-                // A signal that is meant to be equal may differ by rounding.
+                // Signals that are meant to be equal may differ by rounding.
                 if v[MU_S] < v[MU_C] * (1.0 - 1e-12) {
                     let accepted = format!("mu_s >= mu_c at all times, here mu_c = {}", v[MU_C]);
                     return Err(ParameterError::new(varying, format!("mu_s = {}", at(v[MU_S])), accepted));
@@ -271,7 +271,7 @@ impl Contact {
         }
     }
 
-    /// The signals and the inputs that they feed; not those without effect.
+    /// The signals with the inputs that they add to and their factors, without those of factor 0.
     fn feeds(&self) -> impl Iterator<Item = Feed<'_>> + Clone {
         let feed = |signal, scale, slot| Feed { signal, scale, slot };
         let load = match &self.body {
@@ -347,8 +347,8 @@ impl Contact {
     }
 
     /// Time [s] in which the bristles of a body that starts in motion come to carry the friction force, if
-    /// they are unloaded: `mu_c/(sigma0 |v|)` at the speed of the patch. A step over it would miss how much
-    /// speed that takes.
+    /// they are unloaded: `mu_c/(sigma0 |v|)` at the speed of the patch. A first step much longer than that would not
+    /// resolve how much of its speed the body loses meanwhile.
     fn loading(&self) -> Option<f64> {
         let Twist { vx, vy, w } = self.first_twist();
         let speed = vx.hypot(vy).max(w.abs() * self.patch.arm2().sqrt());
@@ -365,7 +365,7 @@ impl Contact {
         interval
     }
 
-    /// [`Contact::interval`] in place of what is there, in its memory.
+    /// [`Contact::interval`], written to `interval`, whose memory is used again.
     pub(crate) fn interval_into(&self, timeline: &Timeline, i: usize, interval: &mut Interval) {
         timeline.interval(self.feeds(), i, interval);
         self.fill_coefficients(interval);
@@ -383,8 +383,8 @@ impl Contact {
         }
     }
 
-    /// The normal force [N] from which a map is made anew at the start of interval `i`, if there is one and
-    /// it is.
+    /// The normal force [N] for which a map is made anew at the start of interval `i`; none if there is no such
+    /// interval or the map stays.
     pub(crate) fn remap(&self, timeline: &Timeline, i: usize) -> Option<f64> {
         if timeline.remaps(i) { self.interval(timeline, i).remap } else { None }
     }
@@ -395,7 +395,7 @@ impl Contact {
         if !self.model.is_grid() {
             return Vec::new();
         }
-        // Far beyond the force at which such a map fills its grid.
+        // A force far above that at which any map has grown to the whole of its grid.
         let patch = if self.patch.rule().is_some() { &self.patch.under(1e30) } else { &*self.patch };
         loaded_cells(patch)
     }
@@ -425,9 +425,9 @@ pub(crate) fn move_centre(zeta: [f64; 3], [radius, viscous]: [f64; 2], from: [f6
     [zeta[0] - turn * dy, zeta[1] + turn * dx, zeta[2]]
 }
 
-/// The radius [m] of a reduced bristle on `patch`: by the rule of the table, or by cell centres on an
-/// ellipsoid. A table, which many contacts share, knows it of its own patch and of maps that follow the
-/// normal force.
+/// The torsional radius [m] of a reduced bristle on `patch`: by the rule of the table, or by cell centres on an
+/// ellipsoid. It is taken from the table where that has it, of its own patch and of maps that follow the normal force,
+/// and else computed.
 pub(crate) fn radius_of(patch: &Patch, table: Option<&Table>) -> f64 {
     let Some(table) = table else { return patch.radius() };
     if table.patch() == patch {
@@ -436,11 +436,11 @@ pub(crate) fn radius_of(patch: &Patch, table: Option<&Table>) -> f64 {
     table.radius_under(patch).unwrap_or_else(|| Surface::new(patch, table.rule()).radius())
 }
 
-/// A reduced bristle sticks through a change of its map if it is bent to at most this share of `mu_c`, and of
-/// break-away.
+/// A reduced bristle counts as sticking when its map changes if its size is at most this share of `mu_c`, and at most
+/// the break-away share `s_ba` of it.
 pub(crate) const STICK_LIMIT: f64 = 0.7;
-/// A map that grows bends a bristle to at most this share of `mu_c`: there the outermost bristles of a grid begin to
-/// slip.
+/// A map that grows raises the size of a sticking bristle to at most this share of `mu_c`, at which the outermost
+/// bristles of a grid begin to slip; the rest of its rotation is kept as the residual.
 pub(crate) const SHOWN_LIMIT: f64 = 0.65;
 
 /// How the state of a reduced bristle is transferred to a new map, `docs/model.md` (74) and (75).
@@ -448,14 +448,14 @@ pub(crate) const SHOWN_LIMIT: f64 = 0.65;
 /// In general the deflection `z_tau = r zeta_3/sigma0` is kept, as published. A bristle of the `consistent`
 /// form that sticks keeps the rotation that has bent it, `theta` of `zeta_3 = sigma0 (u/r) theta`, as a grid does
 /// that keeps its bristles: it comes back to the same state however the map changed in between, and nothing
-/// creeps. What a map cannot show of the rotation is a residual, kept until a map can.
+/// creeps. What exceeds the limit of a map is kept as a residual until a map can hold it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RemapTransfer {
     /// What `zeta_3` is multiplied by to keep the deflection: `r/r'`.
     pub deflection: f64,
     /// What it is multiplied by to keep the rotation: `(u'/r')/(u/r)`; 0 if that is not kept.
     pub rotation: f64,
-    /// Whether a rotation bends the bristle on the new map: whether that has an arm.
+    /// Whether the new map has extent, so that a rotation deflects the bristle.
     pub has_arm: bool,
 }
 
@@ -464,7 +464,7 @@ impl RemapTransfer {
     /// keep their rotation.
     pub fn new(consistent: bool, from: [f64; 2], to: [f64; 2]) -> Self {
         let has_arm = |[r, u]: [f64; 2]| r > 0.0 && u > 0.0;
-        // Without an arm the rotation is kept as an arc at 1 m.
+        // A map without extent keeps the rotation as the arc at a radius of 1 m.
         let arm = |map: [f64; 2]| if has_arm(map) { map[1] / map[0] } else { 1.0 };
         Self {
             deflection: if to[0] > 0.0 { from[0] / to[0] } else { 0.0 },

@@ -1,5 +1,5 @@
-//! The CPU engine: contacts on every core, in vector registers of which a lane holds a cell, or a contact with few
-//! bristles.
+//! The CPU engine: contacts on all cores, in vector registers whose lanes hold the cells of one contact, or one
+//! contact each if these have few bristles.
 
 mod batch;
 mod make;
@@ -27,12 +27,12 @@ use output::Row;
 use pack::{has_few_bristles, packs};
 use run::Recording;
 
-/// Lanes of the widest vectors.
+/// Largest number of lanes of a vector.
 const MOST_LANES: usize = 16;
 
-/// The CPU engine. The cells of a grid are in its numbers and the body's equations in double precision; contacts
-/// with few bristles are stepped one in each lane, and as a whole in its numbers. Pose, twist and bristles are
-/// compensated sums.
+/// The CPU engine. Of a large grid the cells are in the engine's precision and the equations of the body in double
+/// precision; contacts with few bristles are stepped one in each lane and are in the engine's precision as a whole.
+/// Pose, twist and reduced bristles are compensated sums.
 #[derive(Clone, Copy, Debug)]
 pub struct Cpu {
     numbers: Numbers,
@@ -72,7 +72,7 @@ impl Cpu {
         Self { numbers: Numbers::Reference, simd: Simd::Baseline }
     }
 
-    /// With vectors no wider than `simd`: to compare, and to repeat a run of a lesser machine.
+    /// With vectors no wider than `simd`: to compare widths, and to repeat a run of a machine with narrower vectors.
     #[must_use]
     pub fn up_to(self, simd: Simd) -> Self {
         Self { simd: self.simd.min(simd), ..self }
@@ -83,7 +83,7 @@ impl Cpu {
         self.simd
     }
 
-    /// What makes their solvers, and in how many lanes.
+    /// The function that makes solvers in the numbers of this engine, and their number of lanes.
     fn maker(self) -> (Maker, usize) {
         match (self.numbers, self.simd) {
             (Numbers::Reference, _) => (make::<f64>, 1),
@@ -165,7 +165,7 @@ impl Engine for Cpu {
     }
 }
 
-/// How many contacts like this one are stepped at the same time.
+/// Largest number of contacts like this one that are stepped at the same time.
 pub(crate) fn at_a_time(contact: &Contact) -> usize {
     rayon::current_num_threads() * if has_few_bristles(contact) { MOST_LANES } else { 1 }
 }

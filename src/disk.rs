@@ -1,5 +1,5 @@
-//! Files that are written: they last before anything calls them complete, and a disk without room is called
-//! that.
+//! Writing files: they are on the disk before anything reports them as complete, and a disk without space is reported
+//! as such.
 
 use std::fmt;
 use std::fs::File;
@@ -21,14 +21,14 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// What the machine says of a file that it could not read or write; where there is no room for it, in our
-/// words.
-pub(crate) fn told(e: &io::Error) -> String {
-    no_room(e).map_or_else(|| e.to_string(), |(why, remedy)| format!("{why}: {remedy} and repeat the command"))
+/// The error of the operating system for a file that could not be read or written; if the cause is missing space, a
+/// sentence that says what to do.
+pub(crate) fn describe(e: &io::Error) -> String {
+    out_of_space(e).map_or_else(|| e.to_string(), |(why, remedy)| format!("{why}: {remedy} and repeat the command"))
 }
 
-/// Why a file could not be written for want of room, and what to do; none if `e` is of another kind.
-pub(crate) fn no_room(e: &io::Error) -> Option<(&'static str, &'static str)> {
+/// Why there was no space to write a file, and what to do; none if `e` is of another kind.
+pub(crate) fn out_of_space(e: &io::Error) -> Option<(&'static str, &'static str)> {
     match e.kind() {
         ErrorKind::StorageFull => Some(("the disk is full", "free some space")),
         ErrorKind::QuotaExceeded => Some(("the quota of the disk is used up", "free some space")),
@@ -37,14 +37,14 @@ pub(crate) fn no_room(e: &io::Error) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// Space [byte] that is free for the file or directory `path`, which need not be there yet; none if the
-/// machine does not say.
+/// Free space [byte] on the disk of the file or directory `path`, which need not exist yet; none if the system does
+/// not report it.
 pub(crate) fn free(path: &Path) -> Option<u64> {
     let path = std::path::absolute(path).ok()?;
     path.ancestors().find_map(|place| fs4::available_space(place).ok())
 }
 
-/// Bytes of all files in `dir` and in the directories within.
+/// Size [byte] of all files in `dir` and in its subdirectories.
 pub(crate) fn size(dir: &Path) -> u64 {
     let Ok(entries) = std::fs::read_dir(dir) else { return 0 };
     let size_of = |entry: std::fs::DirEntry| match entry.metadata() {
@@ -55,14 +55,14 @@ pub(crate) fn size(dir: &Path) -> u64 {
     entries.filter_map(Result::ok).map(size_of).sum()
 }
 
-/// Writes the file `path` and waits until it lasts.
+/// Writes the file `path` and waits until it is on the disk.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = File::create(path)?;
     file.write_all(bytes)?;
     file.sync_all()
 }
 
-/// Waits until the names in `dir` last, where a system can be asked for that.
+/// Waits until the directory entries of `dir` are on the disk, on systems that offer that.
 pub(crate) fn sync_names(dir: &Path) -> io::Result<()> {
     if cfg!(not(unix)) {
         return Ok(());
@@ -77,8 +77,9 @@ pub(crate) fn sync_names(dir: &Path) -> io::Result<()> {
     }
 }
 
-/// A sink that fails once: after an error it takes everything and writes nothing, and its end is that error.
-/// An archive that is dropped after an error tries to end itself, and would tell of the next one on stderr.
+/// A writer that reports its first error only: after it, it accepts all bytes, writes none, and returns that error at
+/// the end. An archive that is dropped after an error tries to finish itself, and would print the next error to
+/// stderr.
 pub(crate) struct FirstError<W> {
     inner: W,
     failed: Option<ErrorKind>,
@@ -89,7 +90,7 @@ impl<W> FirstError<W> {
         Self { inner, failed: None }
     }
 
-    /// The sink itself.
+    /// The inner writer, or the first error.
     pub fn into_inner(self) -> io::Result<W> {
         self.failed.map_or(Ok(self.inner), |kind| Err(kind.into()))
     }

@@ -68,7 +68,7 @@ pub enum PatchError {
         reason: String,
     },
     /// A file that the machine could not read.
-    #[error("{path}: {}", crate::disk::told(source))]
+    #[error("{path}: {}", crate::disk::describe(source))]
     Io {
         /// The file.
         path: PathBuf,

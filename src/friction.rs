@@ -49,7 +49,7 @@ macro_rules! law_enum {
                 match self { $(Self::$law => $elastic,)+ }
             }
 
-            /// Whether the limit of a bristle falls with the speed, as the Stribeck curve says.
+            /// Whether the limit of a bristle falls with the speed along the Stribeck curve; else it is `mu_c`.
             pub(crate) const fn has_stribeck_curve(self) -> bool {
                 match self { $(Self::$law => $stribeck,)+ }
             }
@@ -64,7 +64,7 @@ macro_rules! law_enum {
 laws!(law_enum);
 
 impl Law {
-    /// The static coefficient as the law reads it: `mu_c` without a Stribeck curve.
+    /// The static coefficient that the law uses: `mu_c` without a Stribeck curve.
     pub(crate) const fn static_coefficient(self, mu_c: f64, mu_s: f64) -> f64 {
         if self.has_stribeck_curve() { mu_s } else { mu_c }
     }
@@ -134,10 +134,10 @@ impl Default for Friction {
     }
 }
 
-/// Stiffest bristles [1/m]: with a millionth of a nanometre to go before they slide they are rigid, and
-/// squares of a billion times as much are beyond single precision.
+/// Largest stiffness of a bristle [1/m]. It slides at a deflection of 1e-15 m, so that it is rigid for every purpose;
+/// larger values bring products of `sigma0` near the end of the range of single precision.
 pub const STIFFEST: f64 = 1e15;
-/// What `sigma0` may be.
+/// What an error says that `sigma0` may be.
 pub(crate) const STIFFNESS: &str = "a number > 0, at most 1e15";
 
 impl Friction {
@@ -158,8 +158,9 @@ impl Friction {
         check("friction.s_ba", self.s_ba, "0 <= s_ba < 1", (0.0..1.0).contains(&self.s_ba))
     }
 
-    /// The parameters as the law reads them: what it has no use for is set to a value without effect.
-    pub(crate) fn as_the_law_reads_them(&self) -> Self {
+    /// The parameters with those that the law does not use set to values without effect: no damping for a law
+    /// without, and `mu_s = mu_c` for one without a Stribeck curve.
+    pub(crate) fn effective_for_law(&self) -> Self {
         let Self { law, sigma1, sigma2, mu_c, mu_s, .. } = *self;
         let [sigma1, sigma2] = if law.has_damping() { [sigma1, sigma2] } else { [0.0; 2] };
         Self { sigma1, sigma2, mu_s: law.static_coefficient(mu_c, mu_s), ..*self }
@@ -168,8 +169,7 @@ impl Friction {
     /// Passivity margin [s/m]: `sigma2 - sigma1 (mu_s - mu_c)/mu_c`, `docs/model.md` (14).
     ///
     /// LuGre is passive at every velocity when this is not negative (Barabanov & Ortega 2000).
-    /// Table I has -159.8 and is used in practice all the same: the margin is a figure to know,
-    /// not a fault.
+    /// Table I has -159.8 and is used in practice all the same, so that a negative margin is no error.
     #[must_use]
     pub fn passivity_margin(&self) -> f64 {
         self.sigma2 - self.sigma1 * (self.mu_s - self.mu_c) / self.mu_c
@@ -186,7 +186,8 @@ impl Friction {
     }
 }
 
-/// Below this `s/v_s` the slope of the Stribeck curve is held, so that `gamma < 1` stays finite.
+/// Below this `s/v_s` the slope of the Stribeck curve is taken as that at this value: for `gamma < 1` it has no bound
+/// at rest.
 pub const STRIBECK_X_MIN: f64 = 0.05;
 
 #[cfg(test)]

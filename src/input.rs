@@ -1,9 +1,9 @@
-//! Files that this program did not make, or that have changed since: opened, bounded and read here alone.
+//! The only place where files are opened and read that this program did not write, or that may have changed since.
 //!
-//! Such a file may be a pipe that nobody fills, a device without an end, or an array whose header promises
-//! more numbers than there is memory. Only regular files are opened (or links to them), every length that a
-//! header claims is compared with the length of the file, and what is read takes at most [`MAX_BYTES`],
-//! before memory is taken for it.
+//! Such a file may be a pipe that nothing is written to, a device without an end, or an array whose header claims
+//! more numbers than there is memory for. Only regular files are opened (or links to them), every length that a
+//! header claims is compared with the length of the file, and what is read takes at most [`MAX_BYTES`], before memory
+//! is taken for it.
 
 mod npy;
 mod npz;
@@ -60,13 +60,14 @@ impl InputError {
     }
 }
 
-/// Opens a regular file, or what a link to one leads to.
+/// Opens a regular file, or one that a symbolic link leads to.
 ///
 /// # Errors
 /// Anything else, and what the machine says.
 pub fn open(path: &Path) -> Result<BufReader<File>, InputError> {
     let io = |source| InputError::Io { path: path.to_owned(), source };
-    // Asked before it is opened: that waits for the other end of a pipe, and may set a device in motion.
+    // The type is checked before the file is opened, because opening waits for the other end of a pipe and may
+    // activate a device.
     let found = std::fs::metadata(path).map_err(io)?.file_type();
     if !found.is_file() {
         return Err(InputError::file(path, format!("is {}: expected a regular file", what(found))));
@@ -84,7 +85,7 @@ pub fn open_text(path: &Path) -> Result<std::io::Take<BufReader<File>>, InputErr
     if length > MAX_TEXT {
         return Err(InputError::file(path, format!("{length} bytes of text: expected at most {MAX_TEXT}")));
     }
-    // One that grows meanwhile is read as far as this.
+    // A file that grows in the meantime is read up to this length.
     Ok(file.take(MAX_TEXT))
 }
 

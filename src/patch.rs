@@ -42,7 +42,7 @@ impl Grid {
         }
         let grid = Self { nx, ny, dx: width / nx as f64, dy: height / ny as f64 };
         for (name, length, cell) in [("patch.size[0]", width, grid.dx), ("patch.size[1]", height, grid.dy)] {
-            // Squares of lengths are numbers, too.
+            // Within these bounds squares and products of lengths stay far from the ends of the range of `f64`.
             check(name, length, "a finite length > 0 [m]", (1e-100..=1e100).contains(&cell))?;
         }
         Ok(grid)
@@ -127,7 +127,7 @@ impl Patch {
     /// [`Grid::new`].
     pub fn from_pressure(grid: Grid, pressure: &[f64]) -> Result<Self, PatchError> {
         grid.validate()?;
-        Ok(Self::of(grid, shares(&grid, pressure)?.collect(), None))
+        Ok(Self::from_weights(grid, shares(&grid, pressure)?.collect(), None))
     }
 
     /// The same patch, whose map [`Batch::set_frame`](crate::Batch::set_frame) may replace: every cell of its grid has
@@ -146,7 +146,7 @@ impl Patch {
 
     /// Replaces the map by that of another patch with the same grid.
     pub(crate) fn set_map(&mut self, weights: &Arc<[f64]>) {
-        *self = Self { takes_frames: true, ..Self::of(self.grid, Arc::clone(weights), None) };
+        *self = Self { takes_frames: true, ..Self::from_weights(self.grid, Arc::clone(weights), None) };
     }
 
     /// Replaces the map by one of other pressures, as [`Patch::from_pressure`] takes them.
@@ -162,7 +162,8 @@ impl Patch {
         Ok(())
     }
 
-    fn of(grid: Grid, weights: Arc<[f64]>, hertz: Option<Hertz>) -> Self {
+    /// A patch from shares of the normal force that sum to one, with the numbers of `docs/model.md` (16) and (17).
+    fn from_weights(grid: Grid, weights: Arc<[f64]>, hertz: Option<Hertz>) -> Self {
         let [cx, cy] = sums(&grid, &weights, |x, y, w| [w * x, w * y]);
         let [radius, viscous, arm2] = sums(&grid, &weights, |x, y, w| {
             let d2 = (x - cx).powi(2) + (y - cy).powi(2);
@@ -172,8 +173,8 @@ impl Patch {
         Self { grid, weights, cop, radius, viscous, arm2, hertz, takes_frames: false }
     }
 
-    /// The columns and the rows from the first to the last with pressure.
-    pub(crate) fn loaded(&self) -> [Range<usize>; 2] {
+    /// The smallest range of columns and the smallest range of rows that hold all cells with pressure.
+    pub(crate) fn loaded_range(&self) -> [Range<usize>; 2] {
         let Grid { nx, ny, .. } = self.grid;
         let (mut columns, mut rows) = (nx..0, ny..0);
         for (j, row) in self.weights.chunks(nx).enumerate() {
@@ -214,8 +215,8 @@ impl Patch {
         Ok(Self { hertz: Some(rule), ..patch })
     }
 
-    /// The same patch under normal force `f_n` [N], 0 if that is not finite or negative; itself unless its
-    /// map depends on `f_n`.
+    /// The patch with the map that it has at the normal force `f_n` [N]; a force that is negative or not finite
+    /// counts as 0. A patch whose map does not depend on the force is returned as it is.
     #[must_use]
     pub fn under(&self, f_n: f64) -> Self {
         match self.hertz {
@@ -232,7 +233,7 @@ impl Patch {
     pub fn scaled(&self, kx: f64, ky: f64) -> Result<Self, ParameterError> {
         let grid = Grid { dx: self.grid.dx * kx, dy: self.grid.dy * ky, ..self.grid };
         grid.validate()?;
-        let scaled = Self::of(grid, Arc::clone(&self.weights), self.hertz);
+        let scaled = Self::from_weights(grid, Arc::clone(&self.weights), self.hertz);
         Ok(Self { takes_frames: self.takes_frames, ..scaled })
     }
 
@@ -248,7 +249,7 @@ impl Patch {
         &self.weights
     }
 
-    /// The map itself, to tell whether two patches share it.
+    /// The memory of [`Patch::weights`]. Patches that share one map have the same address here.
     #[must_use]
     pub const fn map(&self) -> &Arc<[f64]> {
         &self.weights
@@ -312,8 +313,8 @@ fn shares<'a>(grid: &Grid, pressure: &'a [f64]) -> Result<impl Iterator<Item = f
     Ok(pressure.iter().map(move |p| p / peak / sum))
 }
 
-/// Sums of `of(x, y, w)` over all cells. Four a row at once: one sum waits for its last addition all the
-/// time.
+/// Sums of `of(x, y, w)` over all cells, in four partial sums: the additions of a single one would each wait for the
+/// result of the one before.
 fn sums<const N: usize>(grid: &Grid, weights: &[f64], of: impl Fn(f64, f64, f64) -> [f64; N]) -> [f64; N] {
     let columns: Vec<f64> = (0..grid.nx).map(|ix| grid.centre(ix, 0)[0]).collect();
     let mut four = [[0.0; 4]; N];

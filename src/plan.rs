@@ -29,11 +29,12 @@ pub struct Plan {
 /// The default step [s]: errors of 1.3e-6 m and 1.8e-5 rad over the paper's 2 s in-hand cases.
 pub const DEFAULT_STEP: f64 = 2e-4;
 
-/// A tolerance that comes near the default step's errors.
+/// A tolerance whose errors are near those of [`DEFAULT_STEP`].
 pub const DEFAULT_TOLERANCE: f64 = 3e-6;
 /// The longest step [s] where a tolerance chooses them.
 pub const LONGEST_STEP: f64 = 5e-3;
-/// Steps a simulated second that a contact may take without being asked: some twenty times the default.
+/// Steps that a contact may take per simulated second if the plan does not say: some twenty times as many as those of
+/// [`DEFAULT_STEP`].
 const STEPS_PER_SECOND: f64 = 1e5;
 
 impl Plan {
@@ -78,7 +79,7 @@ impl Plan {
         check("duration", duration, "a finite time >= 1e-9 [s]", duration >= 1e-9)?;
         check("step", step, "1e-7 to 0.1 [s]", (1e-7..=0.1).contains(&step))?;
         check("record_every", record_every, "a finite time >= 1e-6 [s]", record_every >= 1e-6)?;
-        // A last interval below 1e-6 of `record_every` or 1e-9 s is none.
+        // A remainder below 1e-6 of `record_every` or 1e-9 s, which may be rounding, gets no sample of its own.
         let count = (duration / record_every - (1e-9 / record_every).max(1e-6)).ceil().max(1.0);
         check("duration / record_every", count, format!("at most {MOST_POINTS:e} samples"), count <= MOST_POINTS)?;
         let mut samples: Vec<f64> = (0..count as u64).map(|k| k as f64 * record_every).collect();
@@ -86,7 +87,7 @@ impl Plan {
         Ok(Self { step, tolerance: None, most_steps: None, samples, keep_bristles: false })
     }
 
-    /// How its contacts step.
+    /// The fields that say how contacts step, without the samples.
     #[must_use]
     pub const fn stepping(&self) -> Stepping {
         Stepping { step: self.step, tolerance: self.tolerance, most_steps: self.most_steps }

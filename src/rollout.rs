@@ -1,16 +1,17 @@
-//! Simulating a scenario to disk: contacts are drawn and simulated in blocks, every block goes to
-//! disk at once, and the run appears at its place only when it is complete.
+//! Simulating a scenario to files: contacts are drawn and simulated in blocks, every block is written at once, and
+//! the run appears in its directory only when it is complete.
 //!
-//! While it runs, a run lives in `<out>.partial/`, from where it can be resumed: one that was stopped at its
-//! last complete block, one that was killed, or whose machine failed, at most a second before. The results do
-//! not depend on the size of the blocks. What the run was, `run.json`, is written when all other files last;
-//! from then on the run is complete, and only its raw files go and its directory moves.
+//! An unfinished run is in `<out>.partial/`, from where it can be resumed: after a stop from its last complete block,
+//! after a crash from the last block that was synchronised with the disk, which is at most a second before. The
+//! results do not depend on the size of the blocks. The record of the run, `run.json`, is written when all other
+//! files are on the disk. From then on the run is complete; what remains is to remove its raw files and to rename its
+//! directory.
 
 mod blocks;
 mod error;
-mod fate;
 mod needs;
 pub(crate) mod npz;
+mod outcome;
 mod record;
 mod spool;
 
@@ -18,8 +19,8 @@ pub use crate::disk::Bytes;
 pub use error::RolloutError;
 pub(crate) use error::io;
 use error::text;
-pub use fate::{Fate, Outcome, ROTATION_SPUN, SLIPPED};
 pub use needs::{Needs, needs};
+pub use outcome::{NetMotion, Outcome, ROTATION_SPUN, SLIPPED};
 pub use record::{Counts, Summary};
 
 use std::fs::{self, File, TryLockError};
@@ -41,7 +42,7 @@ pub struct Options {
     pub out: PathBuf,
     /// Replace a run (finished or not) that is there.
     pub force: bool,
-    /// Continue the unfinished run that is there, be content with a complete one, or begin.
+    /// Continue an unfinished run that is there, return a complete one as it is, or begin a new one.
     pub resume: bool,
     /// Contacts in a block; chosen from the engine and the number of samples if none.
     pub block: Option<u64>,
@@ -65,15 +66,16 @@ pub struct Shown {
 pub struct Curve {
     /// Its pose [m, m, rad] at every sample time.
     pub poses: Vec<Pose>,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
 }
 
-/// The file of an unfinished run that is locked while a process is at it.
+/// The file of an unfinished run that a process locks while it works on the run.
 const LOCK: &str = "lock";
 
-/// Simulates `scenario` on `engine` into `options.out`. `progress` gets the number of contact-samples just
-/// finished, in all those of every contact that was left, and asks to stop by `false`.
+/// Simulates `scenario` on `engine` into `options.out`. `progress` is called with the number of samples of contacts
+/// just finished, which add up to those of all contacts that were left to simulate, and asks to stop by returning
+/// `false`.
 ///
 /// # Errors
 /// See [`RolloutError`]; whatever happens, `options.out` is complete or as it was.
@@ -100,17 +102,17 @@ pub(crate) fn run(
     let partial = partial(&options.out);
     scenario.check()?;
     if partial.exists() {
-        hold(&partial)?;
+        lock(&partial)?;
     }
     clear(options, &partial)?;
-    let held = hold(&partial)?;
+    let held = lock(&partial)?;
     let summary = simulate(scenario, engine, options, needs, progress).map_err(|e| needs.full(e, &options.out))?;
     publish(&partial, options, held)?;
     Ok(summary)
 }
 
 /// The complete run of `scenario` that [`Options::resume`] finds, if it finds one: in `options.out`, or
-/// beside it if it was not yet in its place. What an end at a bad moment has left in it goes.
+/// beside it if it was not renamed yet. Files that an interruption has left in it are removed.
 ///
 /// # Errors
 /// Something is in the way, see [`check_place`], or the run is another one.
@@ -121,7 +123,7 @@ pub fn complete(scenario: &Scenario, options: &Options) -> Result<Option<Summary
         return Ok(None);
     }
     if exists(&partial) {
-        let held = hold_soon(&partial)?;
+        let held = lock_after_exit(&partial)?;
         let summary = record::of(scenario, &partial)?;
         if summary.is_some() {
             publish(&partial, options, held)?;
@@ -149,35 +151,36 @@ fn simulate(
     let mut spool = if options.resume {
         Spool::resume(&partial, &identity, plan.samples.len())?
     } else {
-        // What could not be begun is no run, and would be in the way of the next.
+        // A directory in which a run could not even begin is removed, as it would be in the way of the next run.
         let none_left = |_: &_| drop(fs::remove_dir_all(&partial));
         Spool::create(&partial, &identity, plan.samples.len()).inspect_err(none_left)?
     };
     record::keep_map(scenario, &partial)?;
-    let told = AtomicU64::new(spool.done() * samples);
-    let tell = |n: u64| {
-        told.fetch_add(n, Ordering::Relaxed);
+    let reported = AtomicU64::new(spool.done() * samples);
+    let report = |n: u64| {
+        reported.fetch_add(n, Ordering::Relaxed);
         progress(n)
     };
-    tell(0);
+    report(0);
     let mut blocks = needs.blocks;
     while spool.done() < scenario.contacts() {
         let from = spool.done();
         let to = (from + blocks.next).min(scenario.contacts());
         let start = Instant::now();
         let contacts = scenario.block(from..to)?;
-        let trajectories = engine.rollout(&contacts, &plan, &tell).map_err(|e| e.of_part(from))?;
-        let fates: Vec<Fate> = contacts.iter().enumerate().map(|(k, c)| Fate::of(c, &trajectories, k)).collect();
-        spool.push(&trajectories, &fates, start.elapsed().as_secs_f64())?;
+        let trajectories = engine.rollout(&contacts, &plan, &report).map_err(|e| e.of_part(from))?;
+        let motions: Vec<NetMotion> =
+            contacts.iter().enumerate().map(|(k, c)| NetMotion::of(c, &trajectories, k)).collect();
+        spool.push(&trajectories, &motions, start.elapsed().as_secs_f64())?;
         blocks.grow(&contacts, start.elapsed());
-        // The first sample of each, and what those that failed have left out.
-        tell((to * samples).saturating_sub(told.load(Ordering::Relaxed)));
+        // Engines do not report the first sample of each contact, nor those that failed contacts have not reached.
+        report((to * samples).saturating_sub(reported.load(Ordering::Relaxed)));
     }
-    spool.keep()?;
+    spool.sync()?;
     record::write(scenario, engine, &spool, needs, &partial, options).inspect_err(|_| record::remove(&partial))
 }
 
-/// Where the unfinished run of `out` lives.
+/// The directory of the unfinished run of `out`.
 pub(crate) fn partial(out: &Path) -> PathBuf {
     let mut name = out.file_name().unwrap_or_default().to_owned();
     name.push(".partial");
@@ -205,15 +208,17 @@ pub fn check_place(options: &Options) -> Result<(), RolloutError> {
     if options.resume || options.force || !exists(&partial) {
         return Ok(());
     }
-    match lock_of(&partial) {
+    match try_lock(&partial) {
         Err(TryLockError::WouldBlock) => Err(RolloutError::Running(partial)),
-        // Without a contact there is nothing to lose, unless another process is at it that we cannot see.
+        // A run without a finished contact may be replaced. Where files cannot be locked, another process may be
+        // working on it, so that it is not.
         Ok(()) if left(out) == Left::Nothing => Ok(()),
         Ok(()) | Err(TryLockError::Error(_)) => Err(RolloutError::Unfinished(partial)),
     }
 }
 
-/// Checks that what is in the run's place may go. A run beside an unfinished one was to be replaced by it.
+/// Checks that what is in the place of the run may be replaced. If an unfinished run is resumed, a run that is there
+/// was to be replaced by it.
 fn check_replace(options: &Options) -> Result<(), RolloutError> {
     let out = &options.out;
     match exists(out) {
@@ -223,7 +228,7 @@ fn check_replace(options: &Options) -> Result<(), RolloutError> {
     }
 }
 
-/// What an unfinished run has got to.
+/// How far an unfinished run has got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Left {
     /// No contact.
@@ -234,7 +239,7 @@ pub(crate) enum Left {
     All,
 }
 
-/// What is left of the run of `out` if it is unfinished.
+/// How far the unfinished run of `out` has got.
 pub(crate) fn left(out: &Path) -> Left {
     let partial = partial(out);
     match spool::complete(&partial) {
@@ -244,7 +249,7 @@ pub(crate) fn left(out: &Path) -> Left {
     }
 }
 
-/// Whether there is anything, be it a link to nothing.
+/// Whether there is anything with that name, even a broken symbolic link.
 fn exists(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
@@ -259,7 +264,7 @@ fn is_run(dir: &Path) -> bool {
     says(record::RECORD, "bristle") || says(spool::PROGRESS, "identity") || empty(dir)
 }
 
-/// Whether a directory is what is there of an unfinished run before it says so.
+/// Whether a directory has only files of an unfinished run from before its progress file was written.
 fn is_begun(dir: &Path) -> bool {
     let all = |dir: &Path, ours: &dyn Fn(&str) -> bool| {
         fs::read_dir(dir).is_ok_and(|mut all| all.all(|e| e.is_ok_and(|e| e.file_name().to_str().is_some_and(ours))))
@@ -277,48 +282,48 @@ fn clear(options: &Options, partial: &Path) -> Result<(), RolloutError> {
 }
 
 /// Locks an unfinished run against other processes until the file is closed.
-fn hold(partial: &Path) -> Result<File, RolloutError> {
+fn lock(partial: &Path) -> Result<File, RolloutError> {
     let path = partial.join(LOCK);
     let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(io(&path))?;
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(RolloutError::Running(partial.to_owned())),
-        // Where files cannot be locked, runs go on as well.
+        // On file systems without locks, runs are not protected from each other.
         Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
     }
 }
 
-/// How long a process that was killed may take to end.
-const DYING: Duration = Duration::from_secs(3);
+/// How long a process that was killed may take to release its lock.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// As [`hold`], but waits for the end of a process that was killed just before.
-fn hold_soon(partial: &Path) -> Result<File, RolloutError> {
+/// As [`lock`], but waits for the end of a process that was killed just before.
+fn lock_after_exit(partial: &Path) -> Result<File, RolloutError> {
     let start = Instant::now();
     loop {
-        match hold(partial) {
-            Err(RolloutError::Running(_)) if start.elapsed() < DYING => std::thread::sleep(DYING / 100),
+        match lock(partial) {
+            Err(RolloutError::Running(_)) if start.elapsed() < EXIT_TIMEOUT => std::thread::sleep(EXIT_TIMEOUT / 100),
             held => return held,
         }
     }
 }
 
-/// Whether an unfinished run can be locked now, as far as its own file tells.
-fn lock_of(partial: &Path) -> Result<(), TryLockError> {
+/// Tries to lock an unfinished run, without creating its lock file.
+fn try_lock(partial: &Path) -> Result<(), TryLockError> {
     File::options().write(true).open(partial.join(LOCK)).map_or(Ok(()), |file| file.try_lock())
 }
 
-/// Where an old run waits, in the one that takes its place.
+/// The directory inside a new run to which the run that it replaces is moved until the new one is in place.
 const REPLACED: &str = "replaced";
 
-/// Moves the complete run, which `held` locks, to its place; an old one goes only when the new one is there.
-/// It can be resumed after each of these steps.
+/// Moves the complete run, which `held` locks, to its place; a run that it replaces is removed only when the new one
+/// is there. An interruption between any two of these steps can be resumed.
 fn publish(partial: &Path, options: &Options, held: File) -> Result<(), RolloutError> {
-    // Hours may have passed since the first look.
+    // Hours may have passed since this was checked first.
     check_replace(options)?;
     let out = &options.out;
     remove(&partial.join(spool::DIRECTORY))?;
     remove(&partial.join(LOCK))?;
     disk::sync_names(partial).map_err(io(partial))?;
-    // Some systems move no directory with an open file in it.
+    // Some systems do not rename a directory with an open file in it.
     drop(held);
     if exists(out) {
         fs::rename(out, partial.join(REPLACED)).map_err(io(out))?;
@@ -326,13 +331,13 @@ fn publish(partial: &Path, options: &Options, held: File) -> Result<(), RolloutE
     fs::rename(partial, out).map_err(io(out))?;
     let beside = out.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     disk::sync_names(beside).map_err(io(beside))?;
-    // The run is there: what is left of the old one does not make it a failure.
+    // The run is complete and in place, so that a failure to remove the old one is not an error.
     let _ = tidy(out);
     Ok(())
 }
 
-/// Removes from a complete run what is not part of it: what a publication that was cut off has left, or a
-/// page or one of its pictures that was.
+/// Removes from a complete run the files that are not part of it: those that an interrupted move has left, and
+/// unfinished pages or pictures of pages.
 fn tidy(run: &Path) -> Result<(), RolloutError> {
     for entry in fs::read_dir(run).map_err(io(run))? {
         let name = entry.map_err(io(run))?.file_name();

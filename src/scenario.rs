@@ -88,7 +88,7 @@ pub(crate) fn read(path: &Path, changes: &[String]) -> Result<(String, String), 
         let reason = format!("some {values} values: expected at most {}; long maps fit into files", input::MAX_VALUES);
         return Err(InputError::file(path, reason).into());
     }
-    // What is wrong with the file is told by its own lines.
+    // An error in the file itself is reported with its own line numbers, before changes are applied.
     if !changes.is_empty() {
         from_toml::<serde::de::IgnoredAny>(&path.display().to_string(), &text)?;
     }
@@ -167,7 +167,7 @@ impl Scenario {
         self.drawn(k, false, true).map(|drawn| drawn.parameters)
     }
 
-    /// Contact `k`: with its limit surface or without one, with or without its numbers.
+    /// Contact `k`, with its limit surface if `surface`, and with its parameters if `numbers`.
     fn drawn(&self, k: u64, surface: bool, numbers: bool) -> Result<Drawn, ScenarioError> {
         let mut drawer = sampler::Sampler::new(Draw::new(self.spec.seed, k), numbers);
         let made = contact::contact(&self.spec, &self.patches, &self.tables, surface, &mut drawer);
@@ -202,7 +202,7 @@ impl Scenario {
         &self.spec
     }
 
-    /// What the scenario is called: its path.
+    /// The name of the scenario: its path.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -214,7 +214,7 @@ impl Scenario {
         &self.text
     }
 
-    /// A number that tells other maps from those which the scenario has read.
+    /// A hash of the maps that the scenario has read, by which a changed map file is noticed.
     pub(crate) fn maps(&self) -> u64 {
         self.patches.digest()
     }

@@ -18,7 +18,9 @@ use bristle::limit_surface::{Basis, Rule, Table};
 use bristle::patch::{Exponent, Grid, Hertz, Patch, Shape};
 use bristle::scenario::{Scenario, change};
 use bristle::schedule::{Signal, Sine};
-use common::{Adaptive, assert_below, assert_close, free, in_hand, led, prescribed, rollout, series, shape};
+use common::{
+    Adaptive, assert_below, assert_close, free, in_hand, prescribed, prescribed_twist, rollout, series, shape,
+};
 
 /// How close an engine has to come (`docs/model.md`, section 9).
 pub struct Limits {
@@ -352,7 +354,7 @@ fn a_grip_that_closes_and_opens_again_gives_the_rotation_back(engine: &dyn Engin
             contact.model = model;
             let grips: Vec<(f64, f64)> = GRIPS.iter().enumerate().map(|(k, f_n)| (0.1 * k as f64, *f_n)).collect();
             contact.inputs.normal_force = Signal::steps(&grips).unwrap();
-            led(&mut contact)[2] = Signal::steps(&[(0.0, turn / 0.01), (0.01, 0.0)]).unwrap();
+            prescribed_twist(&mut contact)[2] = Signal::steps(&[(0.0, turn / 0.01), (0.01, 0.0)]).unwrap();
             contact.inputs.remap_every = Some(0.01);
             contacts.push(contact);
         }

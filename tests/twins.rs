@@ -18,8 +18,8 @@ use bristle::patch::{Exponent, Grid, Hertz, Patch, Shape};
 use bristle::schedule::{Signal, Sine};
 
 use common::{
-    assert_close, bits, compare, flat, free, in_hand, kind, led, of, on_table, plan, prescribed, random_contact,
-    rollout, shape,
+    assert_close, bits, compare, flat, free, in_hand, kind, of, on_table, plan, prescribed, prescribed_twist,
+    random_contact, rollout, shape,
 };
 
 /// One step in f32 against f64: share of the largest.
@@ -191,7 +191,8 @@ fn prescribed_motions_choose_the_same_steps_on_the_gpu() {
             if let Some(body) = c.body.free() {
                 c.body = Body::prescribed(body.twist);
             }
-            led(&mut c)[k as usize % 3] = Signal::linear(&[(0.0, 0.0), (0.004, 0.02), (0.013, -0.03)]).unwrap();
+            prescribed_twist(&mut c)[k as usize % 3] =
+                Signal::linear(&[(0.0, 0.0), (0.004, 0.02), (0.013, -0.03)]).unwrap();
             c
         })
     };

@@ -280,8 +280,8 @@ BristleStatus bristle_batch_slip(BristleBatch *batch, double *out, size_t count)
 BristleStatus bristle_batch_status(BristleBatch *batch, uint32_t *out, size_t count);
 
 /**
- * What friction would answer if the patch of a contact moved with `twist` for `dt` [s], under the inputs at
- * the end of the last call; nothing moves. It is the answer of one implicit stage over the whole time: a
+ * The friction wrench if the patch of a contact moved with `twist` for `dt` [s], under the inputs at
+ * the end of the last call; nothing moves. It is that of one implicit stage over the whole time: a
  * host that integrates the body itself takes a step of Newton with `gain`, sets the velocities that come
  * out, and advances.
  *

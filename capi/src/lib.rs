@@ -412,8 +412,8 @@ pub unsafe extern "C" fn bristle_batch_status(batch: *mut BristleBatch, out: *mu
     })
 }
 
-/// What friction would answer if the patch of a contact moved with `twist` for `dt` [s], under the inputs at
-/// the end of the last call; nothing moves. It is the answer of one implicit stage over the whole time: a
+/// The friction wrench if the patch of a contact moved with `twist` for `dt` [s], under the inputs at
+/// the end of the last call; nothing moves. It is that of one implicit stage over the whole time: a
 /// host that integrates the body itself takes a step of Newton with `gain`, sets the velocities that come
 /// out, and advances.
 ///

@@ -1,8 +1,8 @@
-// The cells of a contact in the memory of its lanes: how they come there, and the pressure map.
+// The cells of a contact in the private memory of its lanes: loading, storing, and changes of the pressure map.
 //
-// Pairs of cells are strided over the lanes; each lane keeps its bristles to itself for the whole dispatch. What a
-// lane has beyond the last cell carries no pressure. Loops over the pairs have a mark: on hardware they are written
-// out, so that cells stay in registers.
+// Pairs of cells are strided over the lanes; each lane keeps its bristles in its own memory for the whole dispatch.
+// Cells that a lane holds beyond the last one carry no pressure. Loops over the pairs are marked with `@unroll`: on
+// hardware they are written out, so that cells stay in registers.
 
 // A cell of a map: centre in cells from the grid's centre, and its share of the normal force.
 struct Cell {
@@ -23,7 +23,7 @@ var<private> saved_zx: array<Real, PAIRS>;
 var<private> saved_zy: array<Real, PAIRS>;
 // What a lane sums over its cells.
 var<private> sum: array<Real, 12>;
-// Pairs of cells that this contact gives a lane: at most PAIRS.
+// Number of pairs of cells that a lane has of this contact, at most PAIRS.
 var<private> pairs: u32;
 
 // Which contact this invocation works on.
@@ -115,7 +115,7 @@ fn save_cell(i: u32) {
     saved_zy[i] = cell_zy[i];
 }
 
-// Goes back to the saved states.
+// Restores the saved states.
 fn restore() {
     extra_work += 1u;
     // @unroll PAIRS

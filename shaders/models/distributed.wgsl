@@ -1,10 +1,10 @@
 // One pass over the cells of a grid: commits one stage, evaluates the next, sums (docs/model.md, section 5.5).
 // Twin: src/solver/models/distributed.rs. Pairs of cells are strided over the lanes; each lane keeps its
-// bristles to itself for the whole dispatch. What a lane has beyond the last cell carries no pressure.
+// bristles in its own memory for the whole dispatch. Cells that a lane holds beyond the last one carry no pressure.
 //
 // A loop under `@unroll PAIRS` is written out on hardware, so that cells stay in registers (gpu/unroll.rs).
 //
-// Only here: `reference_point`, `holds_map`, `trust_radius`, `loading`, `sweep_cell`, `force_change_cell`,
+// Only here: `reference_point`, `commits_before_remap`, `trust_radius`, `loading`, `sweep_cell`, `force_change_cell`,
 // `wrench_cell`.
 
 // The point of the patch that twists and wrenches refer to.
@@ -13,16 +13,16 @@ fn reference_point() -> vec2f {
 }
 
 // Whether a pending stage must be committed before the map changes.
-fn holds_map() -> bool {
+fn commits_before_remap() -> bool {
     return false;
 }
 
-// How far around twist u the derivative of the force is good.
+// Size of a change of the twist u up to which the derivative of the force holds: a grid has no limit.
 fn trust_radius(_u: vec3f) -> f32 {
     return 1e30;
 }
 
-// A grid's cells slip one after the other.
+// Load of a single bristle; a grid has none, as its cells slip one after the other.
 fn loading() -> f32 {
     return 0.0;
 }
@@ -54,7 +54,8 @@ fn sweep_cell(i: u32, k: Consts, u: vec3f, commit: bool, committed: Stage, evalu
     if (commit) {
         let t = trial(committed, m, zx, zy);
         let d = slip(k, t.t).d;
-        // An elastic bristle moves as its base does, to the last bit: the difference would lose some.
+        // An elastic bristle moves by a sigma0 v exactly. The difference d y - zeta would lose digits, and a contact
+        // that sticks would creep.
         let elastic = d == Real(1.0);
         zx += committed.extrapolation * select(d * t.yx - zx, committed.a_sigma0 * m.vx, elastic);
         zy += committed.extrapolation * select(d * t.yy - zy, committed.a_sigma0 * m.vy, elastic);

@@ -3,7 +3,7 @@
 //
 // Only here: `over`, `direction`, `diagonal`.
 
-// Pipeline constants: what a whole dispatch has in common.
+// Pipeline constants, the same for all contacts of a dispatch.
 override ellipsoid: bool = false;
 override consistent: bool = true;
 
@@ -11,9 +11,10 @@ override consistent: bool = true;
 @group(0) @binding(0) var<storage, read> tables: array<f32>;
 
 var<private> zeta: vec3f;
-// What zeta cannot hold: without it, motion slower than its last bit would leave no trace and creep.
+// Low part of zeta as a compensated sum. Without it, motion by less than the last bit of zeta in a step would be
+// lost, and the contact would creep.
 var<private> zeta_low: vec3f;
-// What of zeta_3 the present map does not show.
+// The residual of zeta_3 beyond the limit of the present map.
 var<private> residual: f32;
 // |zeta*| over its limit at the last evaluation.
 var<private> last_loading: f32;
@@ -25,7 +26,7 @@ var<private> radius: f32;
 var<private> viscous: f32;
 var<private> table_first: u32;
 
-// How a twist drives the bristle, whatever the stage.
+// What follows from a twist and does not depend on the stage.
 struct Drive {
     m: Motion,
     e: vec3f,
@@ -38,9 +39,9 @@ struct Drive {
     h_slope: vec3f,
 }
 
-// The bristle at the end of a stage: zeta*; zeta* - zeta_b without taking the difference; |zeta*| over its limit. As
-// published: the trial's direction (or the trial itself of a law without directions), the trial, its slip.
-// Consistent form: the root, the plastic share and its slope.
+// The bristle at the end of a stage: zeta*; zeta* - zeta_b without the cancellation of that difference; |zeta*| over
+// its limit. Published form: the direction of the trial (or the trial itself under a law that is not DIRECTED), the
+// trial, its slip. Consistent form: the root, the plastic share and its slope.
 struct Bristle {
     zeta: vec3f,
     step: vec3f,
@@ -89,7 +90,7 @@ fn wrench(k: Consts, u: vec3f, rate: Rate, f_n: f32) -> vec4f {
 }
 
 // Whether a pending stage must be committed before the map changes.
-fn holds_map() -> bool {
+fn commits_before_remap() -> bool {
     return true;
 }
 
@@ -98,7 +99,8 @@ fn reference_point() -> vec2f {
     return vec2f(c.cop_x, c.cop_y);
 }
 
-// One pass at twist v of the centre of pressure: as the grid's, for one bristle.
+// One pass at the twist v of the centre of pressure, as for a grid: `commit` moves the base through stage
+// `committed`, `evaluate` evaluates stage `next` from the moved base.
 fn sweep(k: Consts, v: vec3f, commit: bool, committed: Stage, evaluate: bool, next: Stage) -> Sums {
     let m = drive(k, v);
     if (commit) {
@@ -120,9 +122,9 @@ fn sweep(k: Consts, v: vec3f, commit: bool, committed: Stage, evaluate: bool, ne
     return Sums(resist, rows[0], rows[1], rows[2]);
 }
 
-// How far around twist v the derivative of the force is good. D of a limit surface depends on the direction of
-// v_S, however slow: a step that is small against the tolerance may turn a creeping twist through many cells
-// of the table.
+// Size of a change of the twist v up to which the derivative of the force holds. On a limit surface D depends on the
+// direction of v_S however slow the motion is: a Newton step that is small against the tolerance may turn a slow
+// twist across many cells of the table.
 fn trust_radius(v: vec3f) -> f32 {
     if (ellipsoid || !ELASTIC) {
         return 1e30;
@@ -130,7 +132,7 @@ fn trust_radius(v: vec3f) -> f32 {
     return max(MAX_TURN * length(vec3f(v.xy, radius * v.z)), LEAST_TRUST_RADIUS);
 }
 
-// How near the bristle was to slipping at the last evaluation.
+// Load of the bristle at the last evaluation: its size over the limit.
 fn loading() -> f32 {
     return last_loading;
 }
@@ -141,7 +143,7 @@ fn save() {
     saved_low = zeta_low;
 }
 
-// Goes back to the saved state.
+// Restores the saved state.
 fn restore() {
     zeta = saved;
     zeta_low = saved_low;

@@ -2,9 +2,9 @@
 //! grid and explicit Euler, in one number at a time. Every claim about speed is measured against it in the
 //! same run.
 //!
-//! It is meant to be a good program of its kind: nothing is allocated while it steps, cells without pressure
-//! are passed over, `exp(-(s/v_s)^2)` takes no `pow`, the sine is left out where the law has none, and
-//! contacts are spread over all threads. What it lacks is what the other engines have: lanes, and a step that
+//! It is a careful implementation of that method: nothing is allocated while it steps, cells without pressure are
+//! skipped, `exp(-(s/v_s)^2)` is computed without `pow`, the sine is left out where the law has none, and contacts
+//! are distributed over all threads. The other engines differ from it by vector instructions and by a step that
 //! stiffness does not limit.
 
 use rayon::prelude::*;
@@ -79,7 +79,7 @@ impl Engine for Baseline {
     }
 }
 
-/// What became of one contact.
+/// The results of one contact.
 #[derive(Default)]
 struct Run {
     samples: Vec<Sample>,
@@ -178,7 +178,7 @@ struct Bristles {
 
 impl Bristles {
     fn new(contact: &Contact, active: &[usize]) -> Self {
-        let (grid, friction) = (*contact.patch.grid(), contact.friction.as_the_law_reads_them());
+        let (grid, friction) = (*contact.patch.grid(), contact.friction.effective_for_law());
         let mut z = vec![[0.0; 2]; grid.len()];
         for (&i, zeta) in active.iter().zip(contact.first_bristles(active).unwrap_or_default().iter()) {
             z[i] = zeta.map(|c| c / friction.sigma0);

@@ -1,5 +1,4 @@
-//! Measuring this machine: the same work on every engine, side by side, and beside the
-//! [`baseline`](crate::app::baseline).
+//! Measuring this machine: the same work on every engine and on the [`baseline`](crate::app::baseline).
 //!
 //! Five kinds of work: `step`, the paper's in-hand case 2 (grip `f_N1`, circle) with a bristle in every cell;
 //! `reduced`, the same with one bristle on the limit surface; `loop`, the grids in closed loop; `surface`,
@@ -48,8 +47,8 @@ pub struct Options {
     pub simd: Option<Simd>,
 }
 
-/// Measures. `note` is told what is under way; a GPU that does not open is no error unless it was asked for
-/// by name.
+/// Measures. `note` is called with the row that is being measured; a GPU that does not open is no error unless it was
+/// asked for by name.
 ///
 /// # Errors
 /// An engine that was asked for and does not open, or a device that fails.
@@ -74,7 +73,7 @@ pub fn run(options: &Options, note: &dyn Fn(&str)) -> Result<Report, EngineError
     }
     let mut rows: Vec<Task<'_>> = options.sides.iter().flat_map(|&n| tasks(n, &subjects, &options.contacts)).collect();
     rows.retain(|task| options.work.is_empty() || options.work.contains(&task.kind.work()));
-    // What a row leaves of its time, the others get.
+    // Time that a row does not use is divided among the rows after it.
     let mut left = options.budget;
     let share = |tasks: &[Task<'_>]| tasks.iter().map(Task::weight).sum::<f64>();
     for (done, task) in rows.iter().enumerate() {

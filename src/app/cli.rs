@@ -1,7 +1,7 @@
-//! The command line: parses, calls one thing below, prints.
+//! The command line: parses the arguments, calls one function of the modules below, prints.
 //!
-//! Exit codes: 0 done, 2 for what the user wrote (arguments, scenario, existing output), 1 for what
-//! the machine refused (no adapter, no disk).
+//! Exit codes: 0 for success, 2 for errors of the user (arguments, scenario, existing output), 1 for errors of the
+//! machine (no adapter, no disk space).
 
 mod bench;
 mod changes;
@@ -118,14 +118,14 @@ fn place(argument: &str, path: &Path, ending: &str, force: bool) -> Result<(), F
     Ok(())
 }
 
-/// Something went wrong: what to say, and whose it is.
+/// An error message, and whether the error is the user's or the machine's.
 struct Failure {
     message: String,
     code: u8,
 }
 
 impl Failure {
-    /// The user can mend it by asking for something else.
+    /// An error that the user can avoid by a different request.
     fn of_user(error: impl fmt::Display) -> Self {
         Self { message: error.to_string(), code: 2 }
     }
@@ -140,7 +140,7 @@ impl Failure {
         Self::of_machine(options::of_engine(&error.to_string()))
     }
 
-    /// The machine refused.
+    /// An error of the machine.
     fn of_machine(error: impl fmt::Display) -> Self {
         Self { message: error.to_string(), code: 1 }
     }
@@ -149,8 +149,8 @@ impl Failure {
 /// Runs the program on the process's arguments.
 #[must_use]
 pub fn main() -> ExitCode {
-    // A file at the limit of its size is an error that we tell, not a signal that ends the program; without a
-    // handler it does.
+    // Writing beyond the limit of a file's size raises a signal that ends the program. With a handler it is an error
+    // that is reported like others.
     #[cfg(unix)]
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
     let done = match Arguments::parse().command {
@@ -176,12 +176,12 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// A line on stderr; nothing is left to do if that is gone.
+/// Prints a line to stderr; if that fails there is nowhere to report it.
 fn note(what: impl fmt::Display) {
     let _ = writeln!(std::io::stderr(), "{what}");
 }
 
-/// Prints text for people, as wide as the terminal.
+/// Prints text wrapped to the width of the terminal.
 fn print_text(text: &str) -> Result<(), Failure> {
     match terminal::width() {
         Some(width) => print(&terminal::wrap(text, width)),
@@ -194,7 +194,7 @@ fn print(text: &str) -> Result<(), Failure> {
     print_bytes(format!("{text}\n").as_bytes())
 }
 
-/// Writes to stdout; a reader that has gone away is no error.
+/// Writes to stdout; it is no error if the reader has closed the pipe.
 fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     match std::io::stdout().write_all(bytes) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::of_machine(format!("stdout: {e}"))),
@@ -202,7 +202,7 @@ fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     }
 }
 
-/// Threads at most: more than any machine has cores, few enough to start at once.
+/// Largest number of threads: more than any machine has cores, and few enough to start.
 const MOST_THREADS: usize = 1024;
 
 /// Limits the CPU engine to so many threads; all if none.

@@ -1,4 +1,4 @@
-//! What stands for the GPU engine in a program that was built without it: an engine that never opens.
+//! The GPU engine of a program that was built without GPU support: it never opens.
 
 use crate::contact::Contact;
 use crate::engine::{Engine, EngineInfo, Plan, Progress, Trajectories};
@@ -37,7 +37,7 @@ impl Gpu {
         Err(EngineError::NoGpu)
     }
 
-    /// As that of the GPU engine, as are the others.
+    /// Has the signature of the GPU engine's, as have the functions below.
     pub fn adapter(&self) -> &Adapter {
         match *self {}
     }

@@ -12,14 +12,14 @@ use crate::input::{self, InputError};
 use crate::scenario::ScenarioError;
 use crate::surfaces::publish;
 
-/// As much of a file tells whether it is ours [bytes].
+/// Bytes at the start of a file by which a page or picture of this program is recognised.
 const HEAD: u64 = 1 << 12;
 
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// The machine could not read or write.
-    #[error("{path}: {}", crate::disk::told(source))]
+    /// The operating system could not read or write.
+    #[error("{path}: {}", crate::disk::describe(source))]
     Io {
         /// The file.
         path: PathBuf,
@@ -49,7 +49,7 @@ impl From<InputError> for ReportError {
 }
 
 impl ReportError {
-    /// Whether the user can mend it by asking for something else.
+    /// Whether the user can avoid it by a different request.
     #[must_use]
     pub fn is_users(&self) -> bool {
         match self {

@@ -1,5 +1,5 @@
 //! Every figure and table of Waltersson & Karayiannidis, *Planar Friction Modelling with LuGre Dynamics and
-//! Limit Surfaces*, computed anew, with what is beyond the paper and where it is wrong.
+//! Limit Surfaces*, computed anew, with extensions beyond the paper and with its errata.
 //!
 //! A [`Section`] is one small file. It computes what its items share and gives each an [`Item`]: pictures,
 //! the paper's claim, what was measured and [`Check`]s against published and converged numbers. To add a
@@ -34,7 +34,7 @@ pub use item::{Check, Item, Wanted};
 pub use markdown::write as write_markdown;
 pub use write::{json, write};
 
-/// A file of this room: the items it makes, in order.
+/// A section of the page, which is a file of this module: the items it makes, in order.
 pub struct Section {
     /// Heading under which its items stand.
     pub group: &'static str,
@@ -45,7 +45,7 @@ pub struct Section {
 }
 
 const PAPER: &str = "The paper";
-const BEYOND: &str = "Beyond the paper";
+const EXTENSIONS: &str = "Beyond the paper";
 const ERRATA: &str = "Where the literature is wrong or silent";
 
 /// All sections, in the order of the page.
@@ -58,11 +58,11 @@ pub const SECTIONS: &[Section] = &[
     Section { group: PAPER, ids: surfaces::IDS, run: surfaces::run },
     Section { group: PAPER, ids: in_hand::IDS, run: in_hand::run },
     Section { group: PAPER, ids: tables::IDS, run: tables::run },
-    Section { group: BEYOND, ids: work::IDS, run: work::run },
-    Section { group: BEYOND, ids: accuracy::IDS, run: accuracy::run },
-    Section { group: BEYOND, ids: tolerance::IDS, run: tolerance::run },
-    Section { group: BEYOND, ids: extensions::IDS, run: extensions::run },
-    Section { group: BEYOND, ids: pushes::IDS, run: pushes::run },
+    Section { group: EXTENSIONS, ids: work::IDS, run: work::run },
+    Section { group: EXTENSIONS, ids: accuracy::IDS, run: accuracy::run },
+    Section { group: EXTENSIONS, ids: tolerance::IDS, run: tolerance::run },
+    Section { group: EXTENSIONS, ids: extensions::IDS, run: extensions::run },
+    Section { group: EXTENSIONS, ids: pushes::IDS, run: pushes::run },
     Section { group: ERRATA, ids: errata::IDS, run: errata::run },
     Section { group: ERRATA, ids: literature::IDS, run: literature::run },
 ];
@@ -94,7 +94,7 @@ pub fn run(context: &Context<'_>, wanted: &[String]) -> Result<Vec<(&'static str
             _ => groups.push((section.group, items)),
         }
     }
-    // Sections follow the runs that their items share; the page follows the paper.
+    // Sections are made of items that share simulations; the page has the order of the paper.
     if let Some((_, items)) = groups.iter_mut().find(|(group, _)| *group == PAPER) {
         items.sort_by_key(|item| number(&item.id));
     }

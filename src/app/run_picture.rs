@@ -3,7 +3,7 @@
 use crate::app::page::{Chart, Key, Line, Picture, palette};
 use crate::rollout::{Outcome, Shown};
 
-/// Outcomes in the order in which pictures draw them: what is rare is not hidden.
+/// Outcomes in the order in which pictures draw them; rare ones come last, so that they are not covered.
 pub(crate) const DRAWN: [Outcome; 5] =
     [Outcome::Stuck, Outcome::SlippedAndSpun, Outcome::Slipped, Outcome::Spun, Outcome::Failed];
 /// Most points of a curve.
@@ -45,7 +45,7 @@ pub fn svg(shown: &Shown) -> String {
     let (unit, scale) = if longest < 1e-4 { ("\u{b5}m", 1e6) } else { ("mm", 1e3) };
     let mut path = Chart::new(format!("Paths of {which}"), format!("x [{unit}]"), format!("y [{unit}]")).equal();
     let mut rotation = Chart::new("Rotation", "t [s]", "\u{3b8} [\u{b0}]");
-    // Rounding is no motion: no axis is finer than a nanometre or 1e-9 rad.
+    // No axis is finer than a nanometre or 1e-9 rad, so that rounding does not look like motion.
     let degrees = 1f64.to_degrees();
     let (x, y, turn) = (wide(xs, scale), wide(ys, scale), wide(angles, degrees));
     path = path.x_range(x[0], x[1]).y_range(y[0], y[1]);

@@ -13,7 +13,7 @@ use crate::limit_surface::{FitError, Table};
 const STEPS: usize = 15;
 /// The same for the outlines of sections: 1 degree.
 const FINE: usize = 90;
-/// From where one looks [rad]: +x, +y and +tau are all on the near side.
+/// Direction of view [rad], from which the positive axes are on the near side.
 const AZIMUTH: f64 = 0.62;
 const ELEVATION: f64 = 0.44;
 /// Pixels a unit, in the body and in the sections.
@@ -103,7 +103,8 @@ fn body(out: &mut String, table: &Table) {
         if normal.norm() < 1e-9 {
             continue;
         }
-        // A convex body around the origin: outward is away from it, and what faces away is hidden.
+        // The body is convex around the origin: outward normals point away from it, and facets that face away are
+        // hidden.
         let normal = normal.normalize() * normal.dot(&middle).signum();
         if normal.dot(&near) > 0.0 {
             seen.push((middle.dot(&near), 0.5 + 0.5 * normal.dot(&light), quad));
@@ -134,7 +135,7 @@ fn body(out: &mut String, table: &Table) {
         let _ = writeln!(out, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"1.1\"/>");
     }
     out.push_str("</g>\n");
-    // Lengths that bring every label clear of the body.
+    // Lengths at which every label is outside of the body.
     let tips = [
         (Vector3::x(), 1.75, fraction("f", "x", ""), [0.0, 17.0], "middle"),
         (Vector3::y(), 1.45, fraction("f", "y", ""), [4.0, 16.0], "middle"),

@@ -1,9 +1,9 @@
-//! Text for people who read it on a terminal: as wide as that is, and no wider.
+//! Text that is wrapped to the width of a terminal.
 
 use comfy_table::{ContentArrangement, Table, presets};
 use textwrap::Options;
 
-/// Columns of the terminal on stdout; else of the environment's `COLUMNS`; none if neither says.
+/// Columns of the terminal on stdout, else of the environment variable `COLUMNS`; none if neither is known.
 #[must_use]
 pub fn width() -> Option<usize> {
     let terminal = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0));

@@ -9,7 +9,7 @@ use crate::limit_surface::Table;
 use crate::patch::Patch;
 use crate::planar::Twist;
 
-/// A cell slower than this share of the fastest is at rest: its direction is rounding.
+/// A cell slower than this share of the fastest counts as at rest: the direction of its velocity is rounding.
 const AT_REST: f64 = 1e-12;
 
 impl Contact {
@@ -28,7 +28,7 @@ impl Contact {
         }
     }
 
-    /// The patch as a run finds it: a map that follows the normal force is made anew at the start.
+    /// The patch at the start of a run, where a map that follows the normal force is made for the initial force.
     pub(crate) fn first_patch(&self) -> Arc<Patch> {
         match self.patch.rule() {
             Some(_) => Arc::new(self.patch.under(self.inputs.normal_force.value(0.0))),
@@ -48,7 +48,7 @@ impl Contact {
         }
     }
 
-    /// `g(s)`, `docs/model.md` (5), at the start.
+    /// `g` at `speed` [m/s], `docs/model.md` (5), with the coefficients of friction at the start.
     fn first_stribeck(&self, speed: f64) -> f64 {
         let [mu_c, mu_s] = [(&self.inputs.mu_c, self.friction.mu_c), (&self.inputs.mu_s, self.friction.mu_s)]
             .map(|(signal, constant)| signal.as_ref().map_or(constant, |signal| signal.value(0.0)));
@@ -56,7 +56,7 @@ impl Contact {
         mu_c + (mu_s - mu_c) * (-(speed / self.friction.v_s).powf(self.friction.gamma)).exp()
     }
 
-    /// `zeta = g(|v|) v/|v|` in every cell, `docs/model.md` (12). A cell at rest, but for rounding, has an
+    /// `zeta = g(|v|) v/|v|` in every cell, `docs/model.md` (12). A cell that is at rest up to rounding has an
     /// unloaded bristle.
     fn steady_grid(&self, active: &[usize]) -> Vec<[f64; 2]> {
         let (twist, grid) = (self.first_twist(), self.patch.grid());

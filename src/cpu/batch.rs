@@ -16,7 +16,7 @@ use crate::planar::Twist;
 use crate::schedule::Span;
 use crate::solver::respond::Response;
 
-/// Large grids in a pack at most.
+/// Largest number of large grids in a pack.
 const MOST_GRIDS: usize = 32;
 
 /// The solvers of a batch.
@@ -30,7 +30,7 @@ pub struct CpuBatch {
 struct Group {
     pack: Box<dyn Pack>,
     members: Vec<usize>,
-    /// What the lanes have given, before it goes where it belongs.
+    /// Memory for the samples and states of the lanes, from which they are copied to the order of the contacts.
     samples: Vec<Sample>,
     saved: Vec<Saved>,
 }
@@ -38,7 +38,7 @@ struct Group {
 impl CpuBatch {
     /// Contacts at their start, in solvers of so many `lanes`.
     pub fn new(contacts: &[Contact], stepping: Stepping, make: Maker, lanes: usize) -> Self {
-        // Enough packs that every thread is busy to the end.
+        // Several packs for each thread, so that no thread is left without work while others finish.
         let grids = (contacts.len() / (8 * rayon::current_num_threads())).clamp(1, MOST_GRIDS);
         let members = packs((0..contacts.len()).collect(), |k| &contacts[*k], lanes, grids);
         let group = |members: Vec<usize>| {
@@ -56,8 +56,8 @@ impl CpuBatch {
         Self { groups, places }
     }
 
-    /// Calls `work` for every group; on all threads if there are several groups, as to wake them takes longer than
-    /// a few steps of one contact.
+    /// Calls `work` for every group, in parallel if there are several: for one group, starting the threads would take
+    /// longer than a few steps of a contact.
     fn each(&mut self, work: impl Fn(&mut Group) + Send + Sync) {
         match &mut *self.groups {
             [group] => work(group),
@@ -152,7 +152,7 @@ impl Stepper for CpuBatch {
             let mut first = first;
             for lane in 0..members.len() {
                 let (own, more) = part.split_at_mut(pack.pairs(lane));
-                let state = pack.get(lane, own);
+                let state = pack.export(lane, own);
                 saved.push(Saved { state, failure: pack.status(lane).failure, pairs: first..first + own.len() });
                 (part, first) = (more, first + saved[lane].pairs.len());
             }
@@ -165,7 +165,7 @@ impl Stepper for CpuBatch {
 
     fn put(&mut self, contact: usize, of: &Contact, saved: &Saved, pairs: &[[f64; 2]]) -> Result<(), EngineError> {
         let (pack, lane) = self.place(contact);
-        pack.put(lane, of, saved, &pairs[saved.pairs.clone()]);
+        pack.import(lane, of, saved, &pairs[saved.pairs.clone()]);
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Which solver contacts are stepped by.
+//! The choice of the solver for a contact.
 
 use super::pack::{has_few_bristles, most_cells};
 use super::run::{Lanes, Pack, grid};
@@ -9,10 +9,10 @@ use crate::number::real::Real;
 use crate::solver::models::grids::Grids;
 use crate::solver::models::reduced::Reduced;
 
-/// Makes the solver of contacts like `contact`, with so many lanes taken.
+/// Makes a solver for `count` contacts like `contact`.
 pub type Maker = fn(contact: &Contact, stepping: Stepping, count: usize) -> Box<dyn Pack>;
 
-/// The solver of contacts like `contact`. The cells of a large grid are in numbers `C` and its body in double
+/// A solver for `count` contacts like `contact`. The cells of a large grid are in numbers `C` and its body in double
 /// precision; contacts with few bristles are in numbers `C` as a whole.
 pub fn make<C: Real + 'static>(contact: &Contact, stepping: Stepping, count: usize) -> Box<dyn Pack> {
     if !contact.model.is_grid() {

@@ -1,20 +1,21 @@
-//! Which contacts are stepped together: those with few bristles, one in each lane of a solver.
+//! The division of contacts into packs that are stepped together: contacts with few bristles share a solver, one in
+//! each lane.
 
 use std::collections::BTreeMap;
 
 use crate::contact::{Contact, Model};
 use crate::friction::Law;
 
-/// Grids of at most this many cells are stepped one in each lane: with more of them the lanes are full anyway,
-/// and a contact by itself is done sooner.
+/// Grids of at most this many cells are stepped one in each lane. The cells of larger ones fill the lanes by
+/// themselves, and a contact alone is finished sooner.
 const FEW_CELLS: usize = 50;
 
-/// What contacts in the lanes of one solver have in common.
+/// What contacts must have in common to be stepped in the lanes of one solver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Shared {
     law: Law,
     gaussian: bool,
-    /// Cells of a grid, rounded up.
+    /// Number of cells of a grid, rounded up; none for a reduced bristle.
     cells: Option<usize>,
     ellipsoid: bool,
     consistent: bool,
@@ -33,13 +34,13 @@ impl Shared {
     }
 }
 
-/// Whether a contact is stepped in one lane of several: if it has too few bristles to fill them itself.
+/// Whether a contact has too few bristles to fill the lanes by itself, and is stepped in one lane.
 pub fn has_few_bristles(contact: &Contact) -> bool {
     !contact.model.is_grid() || cells(contact) <= FEW_CELLS
 }
 
-/// Cells that carry pressure, of a map that changes those that may; rounded up to sizes that
-/// contacts share.
+/// Number of cells that carry pressure, or, of a map that changes, that may; rounded up, so that
+/// contacts of nearly the same size share a pack.
 pub fn most_cells(contact: &Contact) -> usize {
     cells(contact).next_multiple_of(4)
 }
@@ -49,12 +50,12 @@ fn cells(contact: &Contact) -> usize {
     if changes { contact.patch.grid().len() } else { contact.patch.cells().len() }
 }
 
-/// Contacts that are stepped together in so many `lanes`, or fewer where some thread would have nothing to do;
-/// contacts with many bristles in packs of at most `grids`, which are stepped one after the other, first. `contact`
-/// knows which contact an item stands for.
+/// Divides items, each of which stands for a contact (`contact` gives it), into packs. First come packs of at most
+/// `grids` contacts with many bristles, which are stepped one after the other; then packs of at most `lanes` contacts
+/// with few bristles, or of fewer if some threads would have no pack otherwise.
 pub fn packs<'c, T>(items: Vec<T>, contact: impl Fn(&T) -> &'c Contact, lanes: usize, grids: usize) -> Vec<Vec<T>> {
     let mut packs: Vec<Vec<T>> = Vec::new();
-    // Whether the last pack takes another grid.
+    // Whether the last pack has space for another grid.
     let mut open = false;
     let mut by_kind: BTreeMap<Shared, Vec<T>> = BTreeMap::new();
     for item in items {

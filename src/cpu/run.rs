@@ -1,5 +1,5 @@
-//! Steps the contacts in the lanes of one solver through a span of their time: interval after interval, with the
-//! samples between them.
+//! Steps the contacts in the lanes of one solver through a span of time, interval after interval, and records samples
+//! between them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -18,7 +18,7 @@ use crate::solver::respond::{Response, respond};
 use crate::solver::state::State;
 use crate::solver::step::pass;
 
-/// The solver of one contact with a grid.
+/// A solver for one contact with a grid.
 pub fn grid<C: Real>(stepping: Stepping) -> Lanes<f64, Grid<C>> {
     Lanes::new(Grid::empty(), stepping, 1)
 }
@@ -39,29 +39,29 @@ pub struct Recording<'a, 'b> {
 pub trait Pack: Send {
     /// Puts a contact at its start into a lane; `active` are the cells of a grid that carry pressure at some time.
     fn load(&mut self, lane: usize, contact: &Contact, active: &[usize]);
-    /// Steps the contact of every lane through its span, if it has one: `task` knows both.
+    /// Steps the contacts through their spans; `task` gives the contact and the span of a lane, if it has one.
     fn advance<'c>(&mut self, task: &dyn Fn(usize) -> Option<(&'c Contact, Span)>, recording: &mut Recording<'_, '_>);
-    /// What a sample at the end of the last interval is, but for its time: pose, twist, wrench, slipping share and
-    /// normal force; none of a contact that failed.
+    /// The sample at the end of the last interval: pose, twist, wrench, slipping share and normal force; none if the
+    /// contact has failed.
     fn sample(&mut self, lane: usize, contact: &Contact) -> Option<(Pose, Twist, Wrench, f64, f64)>;
-    /// What friction would answer to a patch twist over `dt` [s] at the inputs at the end of the last interval; none
-    /// of a contact that failed.
+    /// The friction wrench if the patch moved with `twist` for `dt` [s] under the inputs at the end of the last
+    /// interval, and its derivative; none if the contact has failed.
     fn respond(&mut self, lane: usize, contact: &Contact, twist: Twist, dt: f64) -> Option<Response>;
     /// Follows the map that the contact's patch now has, under `mu_c`.
     fn set_map(&mut self, lane: usize, contact: &Contact, mu_c: f64);
-    /// How a contact fares.
+    /// The status of a contact.
     fn status(&self, lane: usize) -> Status;
     /// The states `zeta` [-] of a lane.
     fn states(&self, lane: usize) -> Vec<[f64; 2]>;
-    /// Number of pairs in [`Pack::get`].
+    /// Number of pairs in [`Pack::export`].
     fn pairs(&self, lane: usize) -> usize;
-    /// Everything that the contact in a lane takes along.
-    fn get(&self, lane: usize, pairs: &mut [[f64; 2]]) -> State;
-    /// Goes to what [`Pack::get`] gave.
-    fn put(&mut self, lane: usize, contact: &Contact, saved: &Saved, pairs: &[[f64; 2]]);
+    /// The state of the contact in a lane; its bristles are written to `pairs`.
+    fn export(&self, lane: usize, pairs: &mut [[f64; 2]]) -> State;
+    /// Sets the contact in a lane to a state that [`Pack::export`] gave.
+    fn import(&mut self, lane: usize, contact: &Contact, saved: &Saved, pairs: &[[f64; 2]]);
 }
 
-/// The lanes of a solver and where each contact is in its time.
+/// The lanes of a solver with the timeline of each contact and its place in it.
 pub struct Lanes<R: Real, B> {
     pub solver: Solver<R, B>,
     stepping: Stepping,
@@ -70,7 +70,7 @@ pub struct Lanes<R: Real, B> {
     pairs: Vec<[f64; 2]>,
 }
 
-/// Where a contact is.
+/// A timeline and the place of a contact in it.
 #[derive(Default)]
 struct Place {
     timeline: Timeline,
@@ -87,7 +87,7 @@ impl<R: Real, B: Bristles<R>> Lanes<R, B> {
         Self { solver: Solver::new(bristles, stepping.tolerance), stepping, places, pairs: Vec::new() }
     }
 
-    /// Cuts a span and starts its first interval.
+    /// Divides a span into intervals and starts the first.
     fn start(&mut self, l: usize, contact: &Contact, span: Span, samples: &[f64]) {
         let place = &mut self.places[l];
         contact.cut(&mut place.timeline, span, samples);
@@ -98,7 +98,7 @@ impl<R: Real, B: Bristles<R>> Lanes<R, B> {
         }
     }
 
-    /// Enters the present interval.
+    /// Starts the present interval.
     fn enter(&mut self, l: usize, contact: &Contact) {
         let place = &mut self.places[l];
         contact.interval_into(&place.timeline, place.at, &mut place.interval);
@@ -106,8 +106,9 @@ impl<R: Real, B: Bristles<R>> Lanes<R, B> {
         self.solver.start_interval(l, &place.interval);
     }
 
-    /// Goes on from the end of an interval. `false` at the end of the span.
-    fn go_on(&mut self, l: usize, contact: &Contact, recording: &mut Recording<'_, '_>) -> bool {
+    /// Continues at the end of an interval: commits a pending stage if that must be done first, else records a sample
+    /// if one is due and starts the next interval. `false` at the end of the span.
+    fn end_interval(&mut self, l: usize, contact: &Contact, recording: &mut Recording<'_, '_>) -> bool {
         let place = &mut self.places[l];
         let records = place.interval.record && !recording.rows.is_empty();
         let new_map = || contact.remap(&place.timeline, place.at + 1);
@@ -142,7 +143,8 @@ impl<R: Real, B: Bristles<R>> Lanes<R, B> {
         true
     }
 
-    /// The present sample of lane `l`, with no stage pending; none, and the contact has failed, if it is not finite.
+    /// The present sample of lane `l`, which has no pending stage. If the wrench is not finite the contact fails, and
+    /// there is none.
     fn present(&mut self, l: usize, contact: &Contact) -> Option<(Pose, Twist, Wrench, f64, f64)> {
         let place = &self.places[l];
         let v = place.interval.inputs(place.interval.length);
@@ -154,7 +156,7 @@ impl<R: Real, B: Bristles<R>> Lanes<R, B> {
         Some((q, u, wrench, slip, v[slot::F_N]))
     }
 
-    /// Moves the bristles of lane `l` through the stage that is solved, if they have not yet.
+    /// Commits the pending stage of lane `l`, if there is one.
     fn commit(&mut self, l: usize) {
         if self.solver.is_pending(l) {
             self.solver.flush(l);
@@ -165,7 +167,7 @@ impl<R: Real, B: Bristles<R>> Lanes<R, B> {
         }
     }
 
-    /// Says why a contact is stopped, and empties its lane.
+    /// Stops a contact for a reason, and empties its lane.
     fn fail(&mut self, l: usize, reason: Reason) {
         self.places[l].failure = Some((self.solver.status(l).steps, reason));
         self.solver.clear(l);
@@ -177,7 +179,7 @@ impl<R: Real, B: Bristles<R> + Send> Pack for Lanes<R, B> {
         self.solver.load(l, contact, self.stepping.step, active);
         let place = &mut self.places[l];
         (place.frame, place.failure) = (0, None);
-        // The inputs at time 0, as of an interval without length.
+        // An interval without length with the inputs at time 0, for samples and maps before the first step.
         contact.cut(&mut place.timeline, Span::run(1e-6), &[]);
         contact.interval_into(&place.timeline, 0, &mut place.interval);
         place.interval.length = 0.0;
@@ -205,7 +207,7 @@ impl<R: Real, B: Bristles<R> + Send> Pack for Lanes<R, B> {
                 let reason = is(events.failed).then_some(Reason::Twist).or(is(events.spent).then_some(Reason::Steps));
                 match (reason, task(l)) {
                     (Some(reason), _) => self.fail(l, reason),
-                    (None, Some((contact, _))) => _ = self.go_on(l, contact, recording),
+                    (None, Some((contact, _))) => _ = self.end_interval(l, contact, recording),
                     (None, None) => {}
                 }
             }
@@ -225,11 +227,12 @@ impl<R: Real, B: Bristles<R> + Send> Pack for Lanes<R, B> {
             return None;
         }
         self.commit(l);
-        // Of several lanes one would be of use: a pass compiled for all of them is not worth its size.
+        // With several lanes a pass would compute one result and ignore the others. The state is evaluated by a
+        // solver with one lane, which spares compiling that pass for every number type.
         if const { R::LANES > 1 } {
             let mut pairs = std::mem::take(&mut self.pairs);
             pairs.resize(self.solver.bristles.pairs(l), [0.0; 2]);
-            let state = self.get(l, &mut pairs);
+            let state = self.export(l, &mut pairs);
             let response = respond_to(contact, &state, &pairs, twist, dt);
             self.pairs = pairs;
             Some(response)
@@ -244,7 +247,7 @@ impl<R: Real, B: Bristles<R> + Send> Pack for Lanes<R, B> {
         if self.places[l].failure.is_some() {
             return;
         }
-        if self.solver.bristles.holds_map() {
+        if self.solver.bristles.commits_before_remap() {
             self.commit(l);
         }
         self.solver.set_map(l, contact, &contact.patch, mu_c);
@@ -262,15 +265,15 @@ impl<R: Real, B: Bristles<R> + Send> Pack for Lanes<R, B> {
         self.solver.bristles.pairs(l)
     }
 
-    fn get(&self, l: usize, pairs: &mut [[f64; 2]]) -> State {
+    fn export(&self, l: usize, pairs: &mut [[f64; 2]]) -> State {
         let mut state = self.solver.state(l);
         let interval = &self.places[l].interval;
         state.inputs = interval.inputs(interval.length);
-        self.solver.bristles.get(l, &mut state, pairs);
+        self.solver.bristles.export(l, &mut state, pairs);
         state
     }
 
-    fn put(&mut self, l: usize, contact: &Contact, saved: &Saved, pairs: &[[f64; 2]]) {
+    fn import(&mut self, l: usize, contact: &Contact, saved: &Saved, pairs: &[[f64; 2]]) {
         self.solver.set_state(l, contact, &saved.state, pairs);
         let place = &mut self.places[l];
         place.failure = saved.failure;

@@ -1,5 +1,6 @@
-//! Contacts with large grids that are stepped one after the other, and share the memory of a pass: of thousands of
-//! contacts that take turns call by call, each would find its own in no cache.
+//! Contacts with large grids that are stepped one after the other and share the memory for the intermediate results
+//! of a pass. With memory of their own, thousands of contacts that are stepped in turn would push each other's out of
+//! the caches.
 
 use super::run::{Lanes, Pack, Recording, grid};
 use crate::batch::Saved;
@@ -19,12 +20,12 @@ pub struct Together<C: Real> {
 }
 
 impl<C: Real> Together<C> {
-    /// Room for so many contacts.
+    /// Empty solvers for `count` contacts.
     pub fn new(stepping: Stepping, count: usize) -> Self {
         Self { each: (0..count).map(|_| grid(stepping)).collect(), workspace: Workspace::new(0) }
     }
 
-    /// Works with one of the contacts, which has the shared memory meanwhile.
+    /// Runs `work` on one of the contacts, which has the shared memory for that time.
     fn with<T>(&mut self, lane: usize, work: impl FnOnce(&mut Lanes<f64, Grid<C>>) -> T) -> T {
         let one = &mut self.each[lane];
         std::mem::swap(&mut one.solver.bristles.cells.workspace, &mut self.workspace);
@@ -37,7 +38,7 @@ impl<C: Real> Together<C> {
 impl<C: Real> Pack for Together<C> {
     fn load(&mut self, lane: usize, contact: &Contact, active: &[usize]) {
         self.each[lane].load(0, contact, active);
-        // Every contact comes with its own; the largest stays.
+        // Loading gives the contact memory of its own, of which the largest is kept as the shared one.
         let own = std::mem::replace(&mut self.each[lane].solver.bristles.cells.workspace, Workspace::new(0));
         if own.groups() > self.workspace.groups() {
             self.workspace = own;
@@ -77,11 +78,11 @@ impl<C: Real> Pack for Together<C> {
         self.each[lane].pairs(0)
     }
 
-    fn get(&self, lane: usize, pairs: &mut [[f64; 2]]) -> State {
-        self.each[lane].get(0, pairs)
+    fn export(&self, lane: usize, pairs: &mut [[f64; 2]]) -> State {
+        self.each[lane].export(0, pairs)
     }
 
-    fn put(&mut self, lane: usize, contact: &Contact, saved: &Saved, pairs: &[[f64; 2]]) {
-        self.with(lane, |one| one.put(0, contact, saved, pairs));
+    fn import(&mut self, lane: usize, contact: &Contact, saved: &Saved, pairs: &[[f64; 2]]) {
+        self.with(lane, |one| one.import(0, contact, saved, pairs));
     }
 }

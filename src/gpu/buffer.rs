@@ -1,14 +1,14 @@
-//! Buffers of the device: made, filled, made larger, and read back.
+//! Buffers of the device: creating, filling, enlarging and reading them.
 
 use std::sync::mpsc;
 
 use super::device::Device;
 use crate::error::EngineError;
 
-/// Bytes of a buffer for what contacts are, for what is recorded, and for sums of limit surfaces, at most.
-/// Every adapter's limit is above it.
+/// Largest size [byte] of a buffer with the parameters of contacts, with samples, or with the sums of limit surfaces.
+/// The limit of every adapter is above it.
 pub(super) const BUFFER_BUDGET: u64 = 96 << 20;
-/// Bytes of the smallest buffer: an empty one cannot be bound.
+/// Size of the smallest buffer [byte]: an empty one cannot be bound.
 const LEAST_BYTES: u64 = 64;
 
 impl Device {
@@ -29,10 +29,10 @@ impl Device {
         buffer
     }
 
-    /// Fills a buffer, with a larger one in its place if it must be.
+    /// Writes `bytes` to a buffer, which is replaced by a larger one if they do not fit.
     pub(super) fn put(&self, buffer: &mut wgpu::Buffer, bytes: &[u8]) {
         let (needed, most) = (bytes.len() as u64, self.adapter.max_storage_buffer);
-        // `memory` has counted before what a buffer has to hold.
+        // `memory` has divided contacts and windows so that this holds.
         assert!(needed <= most, "{needed} bytes in a buffer");
         if needed > buffer.size() {
             *buffer = self.handle.create_buffer(&wgpu::BufferDescriptor {

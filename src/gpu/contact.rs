@@ -1,4 +1,4 @@
-//! One contact as the device sees it: its pipeline, its parameters, its state.
+//! One contact on the device: the choice of its pipeline, its parameters, its state.
 
 use super::device::Adapter;
 use super::layout::{self, State, kind};
@@ -11,10 +11,10 @@ use crate::patch::Exponent;
 use crate::schedule::Timeline;
 use crate::solver::constants::FRESH_STEP;
 
-/// Pairs of cells that one lane can hold; with 256 lanes this is a grid of 128 x 128.
+/// Largest number of pairs of cells in one lane; with 256 lanes this is a grid of 128 x 128.
 const MOST_PAIRS: u32 = 32;
 
-/// A contact of a batch, with what is known of it before it runs.
+/// A contact of a batch, with what can be computed of it before it is stepped.
 pub(super) struct BatchContact {
     /// Its index among all contacts.
     pub(super) index: usize,
@@ -30,8 +30,8 @@ impl BatchContact {
         Self { index, timeline, active, is_grid: contact.model.is_grid() }
     }
 
-    /// Pairs of numbers of the bristles' state. A reduced bristle has three numbers, their low parts, and the
-    /// rotation that its map does not show.
+    /// Number of pairs of numbers in the state of the bristles. A reduced bristle has three numbers, their low parts,
+    /// and the residual of its map.
     pub(super) fn bristle_pairs(&self) -> usize {
         if self.is_grid { self.active.len() } else { 4 }
     }
@@ -71,7 +71,8 @@ impl BatchContact {
     }
 }
 
-/// The contact's parameters; its cells or its table, and its bristles, start where the arguments say.
+/// The parameters of a contact. `cell_first` is where its cells or its table start, `zeta_first` where its bristles
+/// do.
 pub(super) fn device_contact(
     contact: &Contact,
     cells: usize,
@@ -81,7 +82,7 @@ pub(super) fn device_contact(
     zeta_first: u32,
 ) -> layout::Contact {
     let Contact { patch, friction, body, .. } = contact;
-    let f = friction.as_the_law_reads_them();
+    let f = friction.effective_for_law();
     let constants = body.constants();
     let grid = patch.grid();
     let (hertz_radius, hertz_k, hertz_k_per_newton) = match patch.rule() {
@@ -125,7 +126,7 @@ pub(super) fn device_contact(
     }
 }
 
-/// The contact's initial state, with what single precision cannot hold in the low parts.
+/// The initial state of a contact; the low parts hold what single precision cuts off.
 pub(super) fn device_state(contact: &Contact) -> State {
     let (q, u) = (contact.initial.pose, contact.body.first_twist());
     let narrow = |v: [f64; 3]| v.map(|c| c as f32);

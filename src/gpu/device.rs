@@ -53,7 +53,7 @@ impl Adapter {
         }
     }
 
-    /// Lanes of a subgroup, if shaders can sum over one and all are of one size.
+    /// Number of lanes of a subgroup, if shaders can sum over one and all have the same size.
     pub(super) fn known_subgroup(&self) -> Option<u32> {
         let [least, most] = self.subgroup;
         (self.subgroup_sums && least == most && least.is_power_of_two()).then_some(least)
@@ -110,8 +110,8 @@ impl Device {
                 max_buffer_size: limits.max_buffer_size,
                 ..wgpu::Limits::default()
             },
-            // There are a few large buffers. Blocks taken in reserve for many small ones would be most of the
-            // memory.
+            // There are a few large buffers. With the other hint the allocator reserves blocks for many small ones,
+            // which would be most of the memory.
             memory_hints: wgpu::MemoryHints::MemoryUsage,
             ..wgpu::DeviceDescriptor::default()
         };

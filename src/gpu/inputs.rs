@@ -1,5 +1,5 @@
-//! What goes up to the device for a batch: once its contacts, cells and bristles, then window by window the
-//! intervals of their inputs.
+//! What is written to the device for a batch: at the start its contacts, cells and bristles, then for every window
+//! the intervals of the inputs.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -17,7 +17,7 @@ use crate::error::EngineError;
 use crate::patch::{Grid, Patch};
 use crate::schedule::{Interval, slot};
 
-/// What the device holds of a batch from its start.
+/// The contents of the device's buffers for a batch at its start.
 pub(super) struct Start {
     pub(super) cells: Vec<layout::Cell>,
     pub(super) contacts: Vec<layout::Contact>,
@@ -72,8 +72,8 @@ impl SharedCells {
     fn first_of(&mut self, contact: &BatchContact, of: &Contact) -> u32 {
         let patch = &of.patch;
         let grid = patch.grid();
-        // A fixed map decides its cells. Those of maps that follow the force are nested, so their number
-        // decides them.
+        // The cells of a fixed map are known by the map. Those of a map that follows the force grow around its
+        // middle, so that they are known by their number.
         let map = if patch.rule().is_none() { Arc::as_ptr(patch.map()).cast::<f64>().addr() } else { 0 };
         let next = self.cells.len() as u32;
         let first = if patch.takes_frames() {
@@ -98,7 +98,7 @@ pub(super) fn cells_of(contact: &BatchContact, patch: &Patch) -> impl Iterator<I
     })
 }
 
-/// The bristles at the start, as [`Start::bristles`].
+/// The bristles of all contacts at their start, as [`Start::bristles`].
 fn first_bristles(contacts: &[BatchContact], of: &[Contact]) -> Vec<[f32; 2]> {
     if contacts.iter().all(|contact| of[contact.index].initial.bristles == Bristles::Unloaded) {
         return Vec::new();
@@ -127,7 +127,7 @@ pub(super) struct Upload {
     pub(super) tables: Vec<f32>,
 }
 
-/// Intervals of one window of a contact.
+/// The intervals of one window of one contact.
 struct Part {
     /// The index of the first one.
     from: usize,
@@ -143,7 +143,7 @@ pub(super) struct Inputs {
     tables: TableStore,
     /// The map of every contact at the end of the last window.
     pub(super) patch_states: Vec<PatchState>,
-    /// Where every contact is.
+    /// The place of every contact in its timeline.
     pub(super) places: Vec<Place>,
     /// Samples of one window.
     frames: usize,
@@ -151,7 +151,7 @@ pub(super) struct Inputs {
     samples_start: bool,
 }
 
-/// Where a contact is among its intervals and samples.
+/// The place of a contact among its intervals and samples.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Place {
     /// The first interval of the timeline that was in no window yet.
@@ -229,8 +229,8 @@ impl Inputs {
         Ok(upload)
     }
 
-    /// A window with one interval without length for every contact that `of` has one for, which is there for its
-    /// sample; limit surfaces are those of the present maps.
+    /// A window that records one sample of every contact for which `intervals` has an interval without length; limit
+    /// surfaces are those of the present maps.
     pub(super) fn upload_samples(&mut self, intervals: Vec<Option<(Interval, RemapTransfer)>>) -> Upload {
         let mut upload = Upload::default();
         let mut tables = self.tables.clone();
@@ -282,8 +282,8 @@ impl Inputs {
         Ok(parts)
     }
 
-    /// Makes the limit surfaces that intervals ask for, all at once, and hands each to the intervals from
-    /// there on.
+    /// Makes the limit surfaces that intervals need, all at once, and sets each in its interval and in those after
+    /// it.
     fn make_tables(&mut self, surfaces: Surfaces<'_>, parts: &mut [Part]) -> Result<(), EngineError> {
         let all = parts.iter().flat_map(|part| &part.intervals);
         let asked: Vec<_> = all.filter_map(|(_, map, own)| Some((own.clone()?, map.table.clone()?))).collect();
@@ -302,8 +302,7 @@ impl Inputs {
     }
 }
 
-/// An interval as the device sees it, with its map. Its table and its sinusoids start at `table` and
-/// `term_first`.
+/// An interval with its map in the device's layout. Its table starts at `table`, its sinusoids at `term_first`.
 fn device_interval(
     interval: &Interval,
     map: &PatchState,

@@ -1,6 +1,5 @@
-//! The structs that Rust and WGSL share. Each is declared once here and once in `shaders/step.wgsl`,
-//! `shaders/distributed.wgsl` or `shaders/limit_surface.wgsl`; a test compares every offset with what naga
-//! reflects.
+//! The structs that Rust and WGSL share. Each is declared once here and once in a shader (`shaders/rollout.wgsl`,
+//! `shaders/models/cells.wgsl` or `shaders/limit_surface.wgsl`); a test compares every offset with naga's reflection.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -81,14 +80,14 @@ shared! {
 }
 
 shared! {
-    struct Plate {
+    struct PatchConstants {
         lever: f32, span: f32, hx: f32, hy: f32, cop_x: f32, cop_y: f32, nx: f32, ny: f32,
         spin: [f32; 20], along_x: [f32; 20], along_y: [f32; 20],
     }
 }
 
 shared! {
-    struct Slice { plate: u32, first: u32, count: u32 }
+    struct Slice { patch_index: u32, first: u32, count: u32 }
 }
 
 shared! {
@@ -165,7 +164,8 @@ mod tests {
             &source(Shape { workgroup: 64, pairs: 4, subgroups: None, unrolled: false }, Law::LuGre).unwrap(),
             &rollout,
         );
-        let surface = [Cell::LAYOUT, Plate::LAYOUT, Slice::LAYOUT, Motion::LAYOUT, Load::LAYOUT, Batch::LAYOUT];
+        let surface =
+            [Cell::LAYOUT, PatchConstants::LAYOUT, Slice::LAYOUT, Motion::LAYOUT, Load::LAYOUT, Batch::LAYOUT];
         compare(&surface_source(), &surface);
     }
 

@@ -1,8 +1,8 @@
 //! Limit surfaces on the device: many patches for many directions of motion in one dispatch.
 //!
-//! Patches are cut into slices of at most [`SLICE`] cells, and one invocation sums one slice for one motion:
-//! no lane waits for another, loops stay short, and what a slice gives depends on nothing but its cells and
-//! the motion. The host adds the slices in double precision.
+//! The cells of a patch are divided into slices of at most [`SLICE`], and one invocation sums one slice for one
+//! motion. No lane waits for another, loops stay short, and the sum of a slice depends only on its cells and the
+//! motion. The host adds the slices in double precision.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::buffer::{BUFFER_BUDGET, Staging};
 use super::device::Device;
-use super::layout::{Batch, Cell, Load, Motion, Plate, Slice};
+use super::layout::{Batch, Cell, Load, Motion, PatchConstants, Slice};
 use super::pipeline::{Access, Pipeline};
 use super::shader::{SLICE, SURFACE_WORKGROUP, surface_source};
 use crate::error::{EngineError, ParameterError};
@@ -19,11 +19,11 @@ use crate::limit_surface::{CellSeries as Far, MAX_N_LS, Rule, Symmetry, Table};
 use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
 
-/// Motions of one dispatch at most.
+/// Largest number of motions of one dispatch.
 const MOST_MOTIONS: usize = 1 << 16;
-/// Slices of one dispatch at most: workgroups in a dimension (portable limit).
+/// Largest number of slices of one dispatch: the portable limit of workgroups in a dimension.
 const MOST_SLICES: usize = 65_535;
-/// Cell visits of one dispatch that keep it well under 50 ms.
+/// Terms (a cell and a motion) of one dispatch, few enough that it takes well under 50 ms.
 const WORK_HARDWARE: usize = 2_000_000_000;
 /// The same on a software adapter.
 const WORK_SOFTWARE: usize = 20_000_000;
@@ -75,7 +75,8 @@ impl Surfaces<'_> {
         }
         let spin = [Motion { v: [0.0, 0.0, 1.0] }];
         let spins = self.sums(patches, rule, &vec![1.0; patches.len()], &spin)?;
-        // One cell has no torque by the rules that take its centre but what rounding leaves.
+        // By the rules that put all of a cell's force at its centre, a single cell has no torque; the threshold takes
+        // what rounding leaves for zero.
         let radius = |(p, w): (&Patch, &Vec<Wrench>)| if -w[0].tau > 1e-6 * unit(p) { -w[0].tau } else { 0.0 };
         let radii: Vec<f64> = patches.iter().zip(&spins).map(radius).collect();
         let mut alike: HashMap<Symmetry, Vec<usize>> = HashMap::new();
@@ -102,7 +103,8 @@ impl Surfaces<'_> {
         Ok(out.into_iter().map(|table| table.expect("every patch has a symmetry")).collect())
     }
 
-    /// Wrenches `[patch][motion]` of motions whose speeds are in `levers` of each patch's unit.
+    /// Wrenches `[patch][motion]`. The translation of motions is in units of the patch's entry of `levers`, a length
+    /// in units of the patch.
     fn sums(
         self,
         patches: &[Patch],
@@ -117,19 +119,19 @@ impl Surfaces<'_> {
         for (part, motions) in motions.chunks(MOST_MOTIONS).enumerate() {
             let most = (budget / (motions.len() * size_of::<Load>()))
                 .min(budget / (SLICE * size_of::<Cell>()))
-                .min(budget / size_of::<Plate>())
+                .min(budget / size_of::<PatchConstants>())
                 .min(work / (motions.len() * SLICE))
                 .clamp(1, MOST_SLICES);
             let mut far = HashMap::new();
             let mut upload = Upload::default();
             for (k, patch) in patches.iter().enumerate() {
-                let (plate, cells) = plate(patch, levers[k], &mut far);
+                let (constants, cells) = patch_constants(patch, levers[k], &mut far);
                 for cells in cells.chunks(SLICE) {
                     if upload.slices.len() == most {
                         self.dispatch(&pipeline, &upload, motions)?.add(part, patches, &mut out);
                         upload = Upload::default();
                     }
-                    upload.push(k, &plate, cells);
+                    upload.push(k, &constants, cells);
                 }
             }
             if !upload.slices.is_empty() {
@@ -154,7 +156,7 @@ impl Surfaces<'_> {
             device,
             &[
                 &device.filled("cells", bytemuck::cast_slice(&upload.cells), storage),
-                &device.filled("plates", bytemuck::cast_slice(&upload.plates), storage),
+                &device.filled("patches", bytemuck::cast_slice(&upload.patches), storage),
                 &device.filled("slices", bytemuck::cast_slice(&upload.slices), storage),
                 &device.filled("motions", bytemuck::cast_slice(motions), storage),
                 &loads,
@@ -190,29 +192,29 @@ impl Surfaces<'_> {
     }
 }
 
-/// What one dispatch reads, but for the motions.
+/// What one dispatch reads, except for the motions.
 #[derive(Default)]
 struct Upload {
     cells: Vec<Cell>,
-    plates: Vec<Plate>,
+    patches: Vec<PatchConstants>,
     slices: Vec<Slice>,
-    /// The patch of every plate.
+    /// The index of every one of `patches` among the patches of the call.
     owners: Vec<usize>,
 }
 
 impl Upload {
-    fn push(&mut self, patch: usize, plate: &Plate, cells: &[Cell]) {
+    fn push(&mut self, patch: usize, constants: &PatchConstants, cells: &[Cell]) {
         if self.owners.last() != Some(&patch) {
             self.owners.push(patch);
-            self.plates.push(*plate);
+            self.patches.push(*constants);
         }
-        let (plate, first) = (self.plates.len() as u32 - 1, self.cells.len() as u32);
-        self.slices.push(Slice { plate, first, count: cells.len() as u32 });
+        let (patch_index, first) = (self.patches.len() as u32 - 1, self.cells.len() as u32);
+        self.slices.push(Slice { patch_index, first, count: cells.len() as u32 });
         self.cells.extend_from_slice(cells);
     }
 }
 
-/// What one dispatch wrote: `[slice][motion]`.
+/// The results of one dispatch, `[slice][motion]`.
 struct Loads<'a> {
     loads: Vec<Load>,
     upload: &'a Upload,
@@ -223,7 +225,7 @@ impl Loads<'_> {
     /// Adds the slices to the wrenches of their patches, in order.
     fn add(&self, part: usize, patches: &[Patch], out: &mut [Vec<Wrench>]) {
         for (slice, loads) in self.upload.slices.iter().zip(self.loads.chunks(self.motions)) {
-            let patch = self.upload.owners[slice.plate as usize];
+            let patch = self.upload.owners[slice.patch_index as usize];
             let unit = unit(&patches[patch]);
             for (w, load) in out[patch][part * MOST_MOTIONS..].iter_mut().zip(loads) {
                 w.fx += f64::from(load.f[0]);
@@ -239,8 +241,8 @@ fn unit(patch: &Patch) -> f64 {
     (patch.grid().dx * patch.grid().dy).sqrt()
 }
 
-/// A patch as the device sees it. `far` keeps the series of each shape of cell.
-fn plate(patch: &Patch, lever: f64, far: &mut HashMap<[u64; 2], Far>) -> (Plate, Vec<Cell>) {
+/// A patch and its cells in the device's layout. `far` caches the series of each shape of cell.
+fn patch_constants(patch: &Patch, lever: f64, far: &mut HashMap<[u64; 2], Far>) -> (PatchConstants, Vec<Cell>) {
     let (grid, cop, unit) = (patch.grid(), patch.cop(), unit(patch));
     let cells: Vec<[f64; 3]> =
         patch.cells().iter().map(|c| [(c.x - cop[0]) / unit, (c.y - cop[1]) / unit, c.w]).collect();
@@ -253,7 +255,7 @@ fn plate(patch: &Patch, lever: f64, far: &mut HashMap<[u64; 2], Far>) -> (Plate,
         }
         out
     });
-    let plate = Plate {
+    let constants = PatchConstants {
         lever: lever as f32,
         span: cells.iter().map(|[x, y, _]| x.hypot(*y)).fold(0.0, f64::max) as f32,
         hx: hx as f32,
@@ -266,5 +268,5 @@ fn plate(patch: &Patch, lever: f64, far: &mut HashMap<[u64; 2], Far>) -> (Plate,
         along_x,
         along_y,
     };
-    (plate, cells.iter().map(|&[x, y, w]| Cell { x: x as f32, y: y as f32, w: w as f32 }).collect())
+    (constants, cells.iter().map(|&[x, y, w]| Cell { x: x as f32, y: y as f32, w: w as f32 }).collect())
 }

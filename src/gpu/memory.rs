@@ -1,4 +1,5 @@
-//! What contacts take of the device's buffers: how many form a batch, and how many samples a window has.
+//! The memory that contacts need in the device's buffers, from which follow how many contacts form a batch and how
+//! many samples a window has.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,15 +10,15 @@ use super::layout;
 use crate::contact::{Contact, Model, reshapes};
 use crate::error::EngineError;
 
-/// Bytes of a buffer for the inputs of several contacts at most, however much the adapter has; one alone may
-/// have all of that.
+/// Largest size [byte] of a buffer for the inputs of several contacts, even if the adapter allows more; one contact
+/// alone may use all that the adapter allows.
 const INPUTS_BUDGET: u64 = 512 << 20;
-/// What a contact takes of any buffer at least: its parameters, its state, a sample.
+/// Least memory [byte] that is counted for a contact in any buffer: for its parameters, its state, a sample.
 const LEAST: u64 = 1024;
-/// Contacts of a dispatch at most.
+/// Largest number of contacts of a dispatch.
 const MOST_CONTACTS: usize = 65_536;
 
-/// Bytes of some contacts in the buffers that may become too large.
+/// Memory [byte] of some contacts in the buffers that may become too large.
 #[derive(Clone, Copy, Debug, Default)]
 struct Memory {
     /// Cells, bristles and the like, the largest of them.
@@ -46,7 +47,7 @@ impl Memory {
             let bytes = (table.nodes().len() * size_of::<[f32; 3]>()) as u64;
             memory.tables = if seen.insert(Arc::as_ptr(table).addr()) { bytes } else { 0 };
             if reshapes(&of.patch) {
-                // The one that it comes with from the window before.
+                // The table of the window before is in the buffer, too.
                 memory.tables += bytes;
                 memory.new_tables = maps * bytes;
             }
@@ -69,16 +70,16 @@ impl Memory {
         (self.tables + self.new_tables).max(self.intervals).max(self.terms)
     }
 
-    /// Whether they fit where a buffer has at most `limit` bytes.
+    /// Whether the contacts fit into buffers of at most `limit` bytes.
     fn fits(&self, limit: u64) -> bool {
-        // Limit surfaces that are made for a window count as what contacts are. Until they are on the device,
-        // they take ten times as much of the host's memory.
+        // Limit surfaces that are made for a window are held to the smaller budget, because until they are on the
+        // device they take ten times as much memory of the host.
         let made = self.own.max(self.new_tables);
         made <= BUFFER_BUDGET.min(limit) && self.inputs() <= INPUTS_BUDGET.min(limit)
     }
 }
 
-/// Cuts `contacts` into batches that fit into buffers of at most `limit` bytes with one sample a window.
+/// Divides `contacts` into batches that fit into buffers of at most `limit` bytes with one sample a window.
 ///
 /// # Errors
 /// A contact that does not fit alone.

@@ -1,15 +1,15 @@
-//! How many passes a dispatch does, so that it takes the time it should: drivers kill long dispatches, and a
-//! desktop freezes meanwhile.
+//! The number of passes of a dispatch, chosen so that it takes about a given time: drivers abort long dispatches, and
+//! a desktop does not respond while one runs.
 
 use std::time::Duration;
 
 /// Device time of one dispatch.
 const BUDGET_HARDWARE: Duration = Duration::from_millis(50);
-/// The same on a software adapter, where nothing kills a long dispatch but progress should show.
+/// The same on a software adapter, where long dispatches are not aborted but progress should be reported.
 const BUDGET_SOFTWARE: Duration = Duration::from_millis(500);
-/// Passes of the first dispatch on hardware, which nobody has timed.
+/// Passes of the first dispatch on hardware, when no pass has been timed yet.
 const FIRST: u32 = 64;
-/// A dispatch does at most so many times the passes of the one before.
+/// Largest ratio of the passes of a dispatch to those of the one before.
 const GROWTH: f64 = 4.0;
 
 /// Passes of the next dispatch.
@@ -33,8 +33,9 @@ impl Pace {
         self.passes.min(most)
     }
 
-    /// Learns that dispatches of at most `most` passes did `passes` in `took`; if the device had long
-    /// finished when it was asked (`!busy`), in less than that.
+    /// Updates the number from dispatches of at most `most` passes that did `passes` in the time `took`. If the
+    /// device had already finished when it was asked (`!busy`), `took` is only an upper bound, and the number may
+    /// grow but not fall.
     pub(super) fn learn(&mut self, most: u32, passes: u32, took: Duration, busy: bool) {
         if passes == 0 {
             return;

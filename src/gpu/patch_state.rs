@@ -1,5 +1,5 @@
-//! The state of a pressure map that changes over time, as far as the kernel of a rollout cannot compute it:
-//! radius, viscous factor and limit surface of a reduced bristle.
+//! The part of a changing pressure map that the host computes for the kernel: radius, viscous factor and limit
+//! surface of a reduced bristle.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::schedule::Interval;
 /// The pressure map of a contact at some time.
 #[derive(Clone, Debug)]
 pub(super) struct PatchState {
-    /// The normal force that made it [N], if it was made anew.
+    /// The normal force for which it was made [N]; none for the initial map.
     pub f_n: Option<f64>,
     /// Torsional radius [m] by the rule of the table; 0 for a grid.
     pub radius: f64,
@@ -38,8 +38,9 @@ impl PatchState {
         Self { f_n: None, radius, viscous: patch.viscous(), cop: patch.cop(), table }
     }
 
-    /// Takes over the map at the start of an interval, which keeps its map if that is of the same force.
-    /// Returns the patch of a map that needs a limit surface of its own, for [`PatchState::set_table`].
+    /// Takes over the map at the start of an interval. If the force is that of the present map, the interval is set
+    /// to keep it. Returns the patch if its map needs a limit surface of its own, which [`PatchState::set_table`]
+    /// sets.
     pub fn enter(&mut self, contact: &Contact, interval: &mut Interval) -> Option<Patch> {
         let f_n = interval.remap?;
         if self.f_n.replace(f_n) == Some(f_n) {
@@ -63,7 +64,7 @@ impl PatchState {
         (*table.patch() != *contact.patch).then(|| (*contact.patch).clone())
     }
 
-    /// How a reduced bristle is carried over from the map `before` to this one.
+    /// How a reduced bristle is transferred from the map `before` to this one.
     pub fn transfer_from(&self, before: &Self, contact: &Contact) -> RemapTransfer {
         let of = |map: &Self| [map.radius, map.viscous];
         let consistent = match contact.model {
@@ -73,15 +74,15 @@ impl PatchState {
         RemapTransfer::new(consistent, of(before), of(self))
     }
 
-    /// Takes the limit surface that [`PatchState::enter`] asked for.
+    /// Sets the limit surface that [`PatchState::enter`] asked for.
     pub fn set_table(&mut self, table: Arc<Table>) {
         self.radius = table.radius();
         self.table = Some(table);
     }
 }
 
-/// The limit surfaces of patches, made on the device, in the same order. The table beside each patch says by
-/// which rule and how fine.
+/// The limit surfaces of patches, made on the device, in the same order. The table beside each patch gives the rule
+/// and the resolution.
 pub(super) fn make_tables(
     surfaces: Surfaces<'_>,
     wanted: &[(Patch, Arc<Table>)],

@@ -1,13 +1,13 @@
-//! Compiling a shader: two entry points over one layout of bindings.
+//! Compiling a shader: its main entry point, and one that fills its results with NaN, with the same bindings.
 
 use super::device::Device;
 
 /// A compiled shader.
 #[derive(Debug)]
 pub(super) struct Pipeline {
-    /// What computes.
+    /// The entry point that computes.
     pub(super) main: wgpu::ComputePipeline,
-    /// What fills the results with numbers that are not finite, so that one which was not computed shows.
+    /// The entry point that fills the results with NaN, so that results which are not computed are noticed.
     pub(super) poison: wgpu::ComputePipeline,
     pub(super) layout: wgpu::BindGroupLayout,
 }

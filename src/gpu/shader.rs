@@ -1,4 +1,4 @@
-//! Putting a shader together: constants from Rust, then the WGSL files.
+//! Assembles the text of a shader: constants from Rust, then the WGSL files.
 
 use super::device::Adapter;
 use super::layout::{flag, kind};
@@ -16,7 +16,7 @@ use crate::solver::constants::{
     NEWTON_MOST, NEWTON_TOLERANCE, RELATIVE_TOLERANCE, SAFETY, SHORTEST_CHOSEN_STEP, SHORTEST_RULED_STEP,
     SHORTEST_TRIED_STEP, SHRINK_ON_FAILURE, SPEED_MARGIN, STEP_CHANGE_LIMITS, THIRD_ORDER_SHARE,
 };
-use crate::solver::friction::{FALLING, FALLING_FROM, FLATTEST};
+use crate::solver::friction::{LEAST_SLOPE, SLOPE_TAIL, SLOPE_TAIL_FROM};
 
 /// The shape of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,38 +34,39 @@ pub struct Shape {
 
 /// Lanes of the widest workgroup (portable limit).
 const WIDEST: u32 = 256;
-/// Pairs of cells a lane keeps before the next wider workgroup is taken, on hardware: as many as its
-/// registers hold.
-const COMFORTABLE_HARDWARE: u32 = 8;
-/// The same on a software driver, which has no registers to spare and works on a workgroup's subgroups in
-/// turn.
-const COMFORTABLE_SOFTWARE: u32 = 32;
+/// Largest number of pairs of cells of a lane on hardware, above which a workgroup with twice as many lanes is taken:
+/// as many as the registers of a lane hold.
+const PAIRS_HARDWARE: u32 = 8;
+/// The same on a software driver, which keeps cells in memory anyway and runs the subgroups of a workgroup one after
+/// the other.
+const PAIRS_SOFTWARE: u32 = 32;
 
 impl Shape {
     /// The shape for a contact with `cells` cells: a function of the contact and the adapter alone, so that
     /// its result does not depend on its neighbours.
     ///
-    /// One subgroup of the adapter, where its size is known, so that no lane waits at a barrier; twice as
-    /// many lanes as long as each would hold more cells than is comfortable.
+    /// The workgroup is one subgroup of the adapter, where its size is known, so that no lane waits at a barrier. It
+    /// is doubled as long as its lanes would hold more pairs of cells than given above.
     #[must_use]
     pub fn of(cells: usize, adapter: &Adapter) -> Self {
         let cells = cells as u32;
         let subgroup = adapter.known_subgroup().filter(|lanes| (2..=WIDEST).contains(lanes));
-        let comfortable = if adapter.software { COMFORTABLE_SOFTWARE } else { COMFORTABLE_HARDWARE };
+        let most_pairs = if adapter.software { PAIRS_SOFTWARE } else { PAIRS_HARDWARE };
         let mut workgroup = subgroup.unwrap_or(32);
-        while workgroup < WIDEST && cells > 2 * workgroup * comfortable {
+        while workgroup < WIDEST && cells > 2 * workgroup * most_pairs {
             workgroup *= 2;
         }
         let pairs = cells.div_ceil(2 * workgroup).max(1);
-        let unrolled = !adapter.software && pairs <= COMFORTABLE_HARDWARE;
-        // Loops end where the contact's cells do, so that contacts of many sizes share a kernel.
+        let unrolled = !adapter.software && pairs <= PAIRS_HARDWARE;
+        // Loops that are not written out run over the cells of the contact, so that contacts of many sizes share a
+        // kernel whose memory is rounded up.
         let pairs = if unrolled { pairs } else { pairs.next_power_of_two().max(4) };
         Self { workgroup, pairs, subgroups: subgroup.map(|lanes| workgroup / lanes), unrolled }
     }
 
-    /// Whether the iterations of a root in the transition stay a loop. Written out, a compiler for CPUs puts the
-    /// whole root of a pair's one cell before that of the other, farther apart than the processor looks
-    /// ahead: then both wait for themselves.
+    /// Whether the iterations of a root in the transition stay a loop. If they are written out, a compiler for CPUs
+    /// orders the whole root of the one cell of a pair before that of the other. The two are then too far apart for
+    /// the processor to overlap them.
     #[must_use]
     pub const fn roots_loop(self) -> bool {
         self.pairs > 0 && !self.unrolled
@@ -92,7 +93,7 @@ pub struct Variant {
     pub gaussian: bool,
     /// Whether a tolerance chooses the steps.
     pub adaptive: bool,
-    /// What a reduced bristle slides on; none for a grid.
+    /// The model of a reduced bristle; none for a grid.
     pub reduced: Option<Reduced>,
 }
 
@@ -122,7 +123,7 @@ impl Variant {
 /// A mark in a shader's file that cannot be applied.
 pub fn source(shape: Shape, law: Law) -> Result<String, MarkError> {
     let roots = if shape.roots_loop() {
-        // A bound that the compiler cannot know.
+        // The compiler cannot know this bound, as it does not know that run.zero is 0, and so keeps the loop.
         Unroll::TestedAtEnd(Some(format!("{TRANSITION_ITERATIONS}u + run.zero")))
     } else {
         Unroll::Times(TRANSITION_ITERATIONS)
@@ -169,7 +170,7 @@ macro_rules! law_files {
 }
 laws!(law_files);
 
-/// What all files of a kernel share: constants from Rust, and what a `Real` is.
+/// The text before all files of a kernel: constants from Rust, and the type `Real`.
 fn prelude(shape: Shape, law: Law) -> String {
     let mut text = String::new();
     let mut constant = |name: &str, value: String| text += &format!("const {name} = {value};\n");
@@ -188,9 +189,9 @@ fn prelude(shape: Shape, law: Law) -> String {
         ("SHORTEST_RULED_STEP", SHORTEST_RULED_STEP),
         ("SPEED_MARGIN", SPEED_MARGIN),
         ("LEVER_MARGIN", LEVER_MARGIN),
-        ("FALLING", FALLING),
-        ("FALLING_FROM", FALLING_FROM),
-        ("FLATTEST", FLATTEST),
+        ("SLOPE_TAIL", SLOPE_TAIL),
+        ("SLOPE_TAIL_FROM", SLOPE_TAIL_FROM),
+        ("LEAST_SLOPE", LEAST_SLOPE),
         ("FRESH_STEP", FRESH_STEP),
         ("SHORTEST_CHOSEN_STEP", SHORTEST_CHOSEN_STEP),
         ("SHORTEST_TRIED_STEP", SHORTEST_TRIED_STEP),
@@ -237,7 +238,7 @@ fn prelude(shape: Shape, law: Law) -> String {
         constant(name, format!("{value}u"));
     }
     text += &format!("const ELASTIC = {};\n", law.is_elastic());
-    // Cells go in pairs.
+    // The cells of a grid are computed in pairs.
     let real = if shape.pairs == 0 { ["f32", "i32", "u32", "bool"] } else { ["vec2f", "vec2i", "vec2u", "vec2<bool>"] };
     for (name, of) in ["Real", "Int", "Uint", "Mask"].into_iter().zip(real) {
         text += &format!("alias {name} = {of};\n");
@@ -247,17 +248,19 @@ fn prelude(shape: Shape, law: Law) -> String {
 
 /// Iterations of a root in the transition.
 pub(super) const TRANSITION_ITERATIONS: u32 = f32::RAMP_ITERATIONS as u32;
-/// Iterations of the consistent form's root in single precision at most: all its bits by bisection.
+/// Largest number of iterations of the consistent form's root in single precision, enough to find it by bisection
+/// alone.
 pub(super) const ROOT_ITERATIONS: u32 = 24;
-/// A step smaller than this share of the root ends it: Newton's next error is the square of that.
+/// A Newton step smaller than this share of the root ends the iteration, as the relative error after it is of the
+/// order of the square.
 const ROOT_TOLERANCE: f64 = 1e-4;
-/// Slack of the number of steps to a break point, wide enough for the rounding of single precision.
+/// [`STEP_SLACK`](crate::solver::constants::STEP_SLACK) for single precision, whose rounding is larger.
 const STEP_SLACK: f64 = 1e-3;
 
-/// Lanes of a workgroup of limit surfaces; each works for itself.
+/// Lanes of a workgroup of limit surfaces, which do not communicate.
 pub const SURFACE_WORKGROUP: u32 = 64;
-/// Cells that one invocation sums at most: few enough for single precision, and far from llvmpipe's limit on
-/// the turns of a loop.
+/// Largest number of cells that one invocation sums: few enough that single precision suffices, and far below the
+/// limit of llvmpipe on the iterations of a loop.
 pub const SLICE: usize = 256;
 /// Distance of a cell's centre from the centre of rotation, in cell diagonals, from which the series is exact
 /// to single precision.

@@ -1,4 +1,4 @@
-//! Marks in a shader, which say what becomes of a loop before it is compiled.
+//! Marks in a shader that say how a loop is rewritten before the shader is compiled.
 //!
 //! A comment `// @unroll NAME` stands on a line of its own above a loop
 //! `for (var i = 0u; i < BOUND; i++) { .. }`, and whoever puts the shader together says what `NAME` means. A
@@ -7,7 +7,7 @@
 /// How a mark begins.
 const MARK: &str = "// @unroll ";
 
-/// What becomes of the loops with a mark.
+/// How loops with a mark are rewritten.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unroll {
     /// The body is written out so many times; the counter is a constant in each.
@@ -33,7 +33,7 @@ pub struct MarkError {
 /// What is wrong with a mark.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MarkFault {
-    /// Nobody said what the name means.
+    /// A name that the caller does not define.
     #[error("unknown name: expected one of {0}")]
     Name(String),
     /// The next line does not begin a loop that can be counted.
@@ -42,7 +42,7 @@ pub enum MarkFault {
     /// The braces of the body do not close.
     #[error("the loop has no end")]
     NoEnd,
-    /// The body leaves the loop or a turn of it, which a body that is written out cannot.
+    /// The body leaves the loop or an iteration of it early, which a body that is written out cannot.
     #[error("`{0}` in the loop's body")]
     Jump(&'static str),
 }

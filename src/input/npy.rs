@@ -1,7 +1,7 @@
-//! Arrays of NumPy: the header, held against the bytes that there are, and the numbers.
+//! Arrays of NumPy: the header, which is compared with the length of the file, and the numbers.
 //!
 //! `npyz`, which writes them, is not used here: it takes memory for as long a header as the file claims,
-//! follows its brackets as deep as they go, and multiplies the lengths of a shape without a look at overflow,
+//! recurses into its brackets without a limit, and multiplies the lengths of a shape without checking for overflow,
 //! all before a caller can check them.
 
 use std::io::{Error, ErrorKind, Read, Result};
@@ -18,7 +18,7 @@ type Decode = fn(&[u8]) -> f64;
 
 /// An array whose numbers come next, as many as its shape says.
 pub(crate) struct Array<R> {
-    /// What has not been read.
+    /// The rest of the file.
     pub reader: R,
     /// Lengths along the axes.
     pub shape: Vec<usize>,
@@ -60,7 +60,7 @@ impl<R: Read> Array<R> {
         let Some((item, number)) = number(kind) else {
             return wrong(format!("an array of type {kind}: expected real numbers"));
         };
-        // Without zeros, so that the product along any of the axes is a number.
+        // Zeros are left out of this product, so that it bounds the product along any of the axes.
         let fits = shape.iter().try_fold(item, |bytes, n| bytes.checked_mul((*n).max(1))).is_some();
         if !fits || (item * shape.iter().product::<usize>()) as u64 > left - size {
             return wrong(format!("an array of shape {shape:?}: the file ends before it, after {length} bytes"));
@@ -68,7 +68,7 @@ impl<R: Read> Array<R> {
         Ok(Self { reader, shape, fortran, item, number })
     }
 
-    /// All numbers that the shape says.
+    /// Number of numbers, by the shape.
     pub fn len(&self) -> usize {
         self.shape.iter().product()
     }
@@ -101,7 +101,7 @@ impl<R: Read> Array<R> {
         Ok(if self.fortran && self.shape.len() > 1 { last_axis_fastest(&self.shape, &values) } else { values })
     }
 
-    /// Passes over `n` numbers by reading them.
+    /// Skips `n` numbers by reading them.
     ///
     /// # Errors
     /// Too few in the file.

@@ -35,7 +35,7 @@ impl Npz {
         names.filter_map(|n| n.strip_suffix(".npy").map(str::to_owned)).collect()
     }
 
-    /// Lengths of an array along its axes; there is as much in the file.
+    /// Lengths of an array along its axes; the file has that many numbers.
     ///
     /// # Errors
     /// No array of that name, or one that is not what it says.
@@ -63,7 +63,7 @@ impl Npz {
             let reason = format!("array {name} has {rows} rows: expected one for every contact");
             return Err(InputError::file(&self.path, reason));
         }
-        // All together may take no more memory than a whole array.
+        // The rows together may take no more memory than one array may.
         let most = super::MAX_BYTES / 8;
         if (width as u64).saturating_mul(chosen.len() as u64) > most {
             let reason = format!("{} rows of array {name}: expected at most {most} numbers at once", chosen.len());
@@ -97,7 +97,7 @@ impl Npz {
         serde_json::from_slice(&bytes).map_err(wrong)
     }
 
-    /// What `read` makes of an array.
+    /// Calls `read` with an array.
     fn array<T>(
         &mut self,
         name: &str,
@@ -113,7 +113,7 @@ impl Npz {
         if entry.compression() != zip::CompressionMethod::Stored {
             return Err(wrong("compressed: expected one that is stored as it is, as by `numpy.savez`".to_owned()));
         }
-        // Which is no longer than the file.
+        // A stored entry cannot be longer than the file, whatever the archive says.
         let length = entry.size().min(self.length);
         let mut array = Array::new(entry, length).map_err(|e| wrong(e.to_string()))?;
         read(&mut array).map_err(|e| wrong(e.to_string()))

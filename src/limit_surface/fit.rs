@@ -67,7 +67,8 @@ pub struct Quartic {
 }
 
 impl Quartic {
-    /// The quartic of least squares of `H(F) - 1` and of the angle of its gradient, and its error.
+    /// The quartic that minimises the squares of `H(F) - 1` and of the components of its gradient across the twist,
+    /// and its error.
     #[must_use]
     pub fn fit(surface: &Surface) -> (Self, FitError) {
         let radius = surface.radius();
@@ -131,13 +132,14 @@ impl Quartic {
         for _ in 0..60 {
             let slope = Vector3::from(self.gradient(load.into())) / 4.0 - v;
             let objective = |f: &Vector3<f64>| self.value((*f).into()) / 4.0 - v.dot(f);
-            let bend: Matrix3<f64> = self
+            let hessian: Matrix3<f64> = self
                 .terms
                 .iter()
                 .map(|d| Vector3::from(*d))
                 .map(|d| d * d.transpose() * (3.0 * d.dot(&load).powi(2)))
                 .sum();
-            let Some(step) = (bend + Matrix3::identity() * 1e-14).try_inverse().map(|inverse| inverse * slope) else {
+            let Some(step) = (hessian + Matrix3::identity() * 1e-14).try_inverse().map(|inverse| inverse * slope)
+            else {
                 break;
             };
             let here = objective(&load);
@@ -183,7 +185,7 @@ fn monomials(f: &Vector3<f64>) -> (Vector15, SMatrix<f64, 15, 3>) {
     (value, gradient)
 }
 
-/// Twists by which fits are made and judged.
+/// Number of twists by which fits are made.
 const DIRECTIONS: usize = 400;
 
 fn physical(v: &Vector3<f64>, radius: f64) -> Twist {
@@ -197,7 +199,7 @@ fn normalised(w: Wrench, radius: f64) -> Vector3<f64> {
 fn error(surface: &Surface, fit: impl Fn(Twist) -> Wrench) -> FitError {
     let radius = surface.radius();
     let mut error = FitError { max: 0.0, rms: 0.0, max_angle: 0.0, rms_angle: 0.0 };
-    // Other directions than those of the fit.
+    // Errors are evaluated in other directions than those of the fit.
     let judged = sphere(DIRECTIONS + 37);
     for v in &judged {
         let exact = normalised(surface.coulomb(physical(v, radius)), radius);
@@ -237,7 +239,8 @@ fn non_negative(g: &DMatrix<f64>, b: &DVector<f64>) -> DVector<f64> {
                 active.iter().zip(solved.iter()).for_each(|(k, x)| c[*k] = *x);
                 break;
             }
-            // Step back to the first bound on the way, and drop the terms that reached it.
+            // The step is shortened to the first bound that it meets, and the terms that reach that bound are
+            // dropped.
             let share = active
                 .iter()
                 .zip(solved.iter())

@@ -26,16 +26,15 @@ const MAX_ITERATIONS: usize = 100;
 /// Relative distance of the bounds at which Newton steps are tried.
 const NEWTON_GAP: f64 = 1e-3;
 
-/// Fewer loads than this are searched for one by one.
+/// Number of loads below which each has a search of its own.
 const FEW: usize = 8;
-/// Loads that are searched for together.
-const TOGETHER: usize = 1024;
+/// Number of loads whose searches advance together.
+const BLOCK_OF_LOADS: usize = 1024;
 
-/// A load whose margin is known, or one that is to be searched for.
+/// The result of normalising a load: its margin where no search is needed, else the start of a search.
 enum Normal {
     Margin(Margin),
-    /// `(fx, fy, tau/r)` as a unit vector, and the factor of a load that reaches the unit surface with length
-    /// one.
+    /// The unit vector along `(fx, fy, tau/r)`, and `mu f_N` over the size of the load.
     Direction(Vector3<f64>, f64),
 }
 
@@ -68,7 +67,7 @@ impl Margin {
     }
 }
 
-/// A torque below this share of a force at the width of a cell counts as rounding of zero.
+/// A torque below this share of the force times the width of a cell counts as zero up to rounding.
 const ROUNDED: f64 = 1e-12;
 
 impl Surface {
@@ -101,8 +100,8 @@ impl Surface {
         }
     }
 
-    /// The margin, where no search is needed, or what is to be searched for: the load `(fx, fy, tau/r)` as a
-    /// unit vector and `mu f_N` over its size.
+    /// The margin of a load where no search is needed, else its direction `(fx, fy, tau/r)` as a unit vector and `mu
+    /// f_N` over its size.
     fn normalise(&self, load: Wrench, mu: f64, f_n: f64) -> Result<Normal, ParameterError> {
         for (name, v) in ["load.fx", "load.fy", "load.tau"].iter().zip(load.to_array()) {
             check(name, v, "a finite number", true)?;
@@ -153,13 +152,13 @@ impl Surface {
             return loads.par_iter().map(|load| self.margin(*load, mu, f_n)).collect();
         }
         let searches = Searches::new(self, loads.len());
-        let margins = normal.par_chunks(TOGETHER).flat_map_iter(|some| {
+        let margins = normal.par_chunks(BLOCK_OF_LOADS).flat_map_iter(|some| {
             let directions: Vec<Vector3<f64>> = some.iter().filter_map(Normal::direction).collect();
             let mut found = searches.find(&directions).into_iter();
             some.iter()
                 .map(|normal| match normal {
                     Normal::Margin(margin) => *margin,
-                    // What Newton's method does not find is searched for by bounds.
+                    // Loads for which Newton's method did not converge are searched for by bounds.
                     Normal::Direction(f, scale) => {
                         let found = found.next().flatten().unwrap_or_else(|| self.pierce(*f));
                         self.margin_of(found, *scale, mu)
@@ -196,13 +195,14 @@ impl Surface {
     /// Lower and upper bound of the factor at which the ray along the unit vector `f` leaves the unit
     /// surface, and the unit normal there.
     fn pierce(&self, f: Vector3<f64>) -> Found {
-        // Loads of pure translation along x and y and of pure rotation span space, and -P is P.
+        // The loads of pure translation along x and along y and of pure rotation are linearly independent. With the
+        // signs of the ray's components they form a triangle that the ray pierces, as P(-v) = P(v).
         let axes = Matrix3::from_columns(&[Vector3::x(), Vector3::y(), self.support(&Vector3::z())]);
         let share = axes.try_inverse().map_or(f, |inverse| inverse * f);
         let mut corner = [0, 1, 2].map(|k| axes.column(k) * if share[k] < 0.0 { -1.0 } else { 1.0 });
         let (mut low, mut high, mut best) = (0.0f64, f64::INFINITY, f);
-        // The upper bounds of the corners' own twists. A ray through a corner gets no other from the
-        // triangles.
+        // The twists of the corners give upper bounds, too. They are needed where the ray passes through a corner, as
+        // no triangle then gives one.
         for k in (0..3).filter(|k| f[*k] != 0.0) {
             let bound = axes[(k, k)] / f[k].abs();
             if bound < high {
@@ -230,7 +230,7 @@ impl Surface {
                 newton = false;
                 if let Some((bound, n)) = self.newton(best, &f) {
                     (high, best) = (bound.min(high), n);
-                    // Its load lies on the ray to rounding, so the bounds have met.
+                    // The load of that twist lies on the ray up to rounding, so that the two bounds agree.
                     low = low.max(high * (1.0 - GAP));
                     break;
                 }
@@ -246,8 +246,8 @@ impl Surface {
         Found { low: low.min(high), high, v: best }
     }
 
-    /// Newton's method for `min P(v)` on the plane `f.v = 1`, from a `v` that is near. Its result, if the
-    /// load there is along `f` to rounding.
+    /// Newton's method for `min P(v)` on the plane `f.v = 1`, from a `v` near the minimum. None unless the load at
+    /// the result is along `f` up to rounding.
     fn newton(&self, start: Vector3<f64>, f: &Vector3<f64>) -> Option<(f64, Vector3<f64>)> {
         let helper = if f.x.abs() < 0.6 { Vector3::x() } else { Vector3::y() };
         let e1 = f.cross(&helper).normalize();

@@ -8,19 +8,20 @@ use std::sync::OnceLock;
 use super::quadrature::{OneCell, Rule, unit_shape};
 use crate::patch::{Grid, Patch};
 
-/// Height over width of the cells of two grids of one shape may differ by this share: contacts whose sizes
-/// are drawn share tables to the last place of single precision.
+/// Relative difference of height over width of the cells up to which two grids count as of one shape: contacts whose
+/// sizes are drawn at random share tables whose shapes agree to single precision.
 const SAME_SHAPE: f64 = 1e-7;
 
-/// How much higher the cells are from which the derivative by their height is found.
-const HIGHER: f64 = 1e-4;
+/// Relative step in the height of the cells for the difference quotient by it.
+const HEIGHT_STEP: f64 = 1e-4;
 
 /// The derivative of the torsional radius by the share of each cell, over the width of a cell, and the
-/// derivative of that by the cells' height over their width. Found when it is first asked for.
+/// derivative of that by the cells' height over their width. Computed when it is first needed.
 #[derive(Clone, Debug, Default)]
 pub struct RadiusBasis(OnceLock<Vec<[f64; 2]>>);
 
-/// Equal tables may differ in whether this has been found yet.
+/// Always equal, because it follows from the rest of a table, and equal tables may differ in whether it has been
+/// computed.
 impl PartialEq for RadiusBasis {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -42,7 +43,10 @@ impl RadiusBasis {
                 let cell = OneCell::new(&Grid { dy: height * grid.dy, ..grid }, rule);
                 cell.wrenches([0.0; 2]).into_iter().map(move |[_, _, tau]| -tau * cell.unit)
             };
-            levers(1.0).zip(levers(1.0 + HIGHER)).map(|(lever, higher)| [lever, (higher - lever) / HIGHER]).collect()
+            levers(1.0)
+                .zip(levers(1.0 + HEIGHT_STEP))
+                .map(|(lever, higher)| [lever, (higher - lever) / HEIGHT_STEP])
+                .collect()
         });
         let lever = |[lever, slope]: &[f64; 2]| (stretched - 1.0).mul_add(*slope, *lever);
         Some(of.dx * patch.weights().iter().zip(levers).map(|(w, at)| w * lever(at)).sum::<f64>())

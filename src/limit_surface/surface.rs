@@ -31,10 +31,10 @@ pub struct Surface {
     rule: Rule,
     patch: Patch,
     radius: f64,
-    /// Unit of length of the sums [m]: the root of a cell's area.
+    /// Unit of length of the sums [m]: the square root of a cell's area.
     pub(super) unit: f64,
     pub(super) points: Points,
-    /// The same points in columns and rows.
+    /// The same points, arranged in columns and rows.
     mesh: Mesh,
     pub(super) cells: Option<Cells>,
     bilinear: Option<Bilinear>,
@@ -58,7 +58,8 @@ impl Surface {
         };
         if rule != Rule::Points {
             let radius = -surface.coulomb(Twist::new(0.0, 0.0, 1.0)).tau;
-            // One cell has no torque by the `bilinear` rule, docs/model.md (90), except for rounding.
+            // By the `bilinear` rule, docs/model.md (90), a single cell has no torque; the threshold takes what
+            // rounding leaves for zero.
             surface.radius = if radius > 1e-12 * unit { radius } else { 0.0 };
         }
         surface
@@ -99,7 +100,7 @@ impl Surface {
     #[must_use]
     pub fn wrench(&self, twist: Twist, mu: f64, f_n: f64) -> Wrench {
         let Wrench { fx, fy, tau } = self.coulomb(twist);
-        let most = mu * pressing(f_n);
+        let most = mu * contact_force(f_n);
         Wrench::new(most * fx, most * fy, most * tau)
     }
 
@@ -113,7 +114,7 @@ impl Surface {
     /// pressure, which adds to the Coulomb wrench; `sigma2` >= 0 [s/m], `f_n` [N] as there.
     #[must_use]
     pub fn viscous_wrench(&self, twist: Twist, sigma2: f64, f_n: f64) -> Wrench {
-        let k = -sigma2 * pressing(f_n);
+        let k = -sigma2 * contact_force(f_n);
         Wrench::new(k * twist.vx, k * twist.vy, k * self.patch.viscous() * twist.w)
     }
 
@@ -143,8 +144,8 @@ impl Surface {
     }
 }
 
-/// A normal force, or zero in place of a negative one, which no contact has; NaN stays NaN.
-fn pressing(f_n: f64) -> f64 {
+/// The normal force of a contact: zero in place of a negative one, as nothing pulls; NaN stays NaN.
+fn contact_force(f_n: f64) -> f64 {
     if f_n < 0.0 { 0.0 } else { f_n }
 }
 
@@ -186,14 +187,15 @@ impl Rotations for Surface {
             let (c, twist) = (centres[k], [centres[k][1], -centres[k][0], 1.0]);
             out[k] = match &self.cells {
                 Some(cells) if cells.is_far(c, self.points.span) => cells.wrench(twist, &self.points),
-                // Next to a cell's centre, that cell may count as at rest.
+                // With the centre of rotation next to that of a cell, the cell may count as at rest, which sums over
+                // a mesh do not check.
                 None if self.mesh.is_next_to(c, 1e-6) => self.points.wrench(twist),
                 _ => return true,
             };
             false
         };
         let lanes: Vec<usize> = match &self.bilinear {
-            // No cell is at rest with the centre outside the grid.
+            // Outside the grid, where the rule sums over the cells, no cell is at rest.
             Some(bilinear) => bilinear.about_all(&centres, &self.points, &mut out),
             None => (0..centres.len()).filter(|k| one_by_one(*k, &mut out)).collect(),
         };

@@ -14,10 +14,10 @@ use crate::patch::{Grid, Patch};
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Symmetry(u8);
 
-/// A direction of a table as the image of one whose wrenches are computed.
+/// A direction of a table as the mirror image of one whose wrenches are computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Image {
-    /// Which of those that are computed.
+    /// Index of that one among those that are computed.
     pub of: usize,
     /// The matrix of its force; entries are 0, 1 and -1.
     force: [[f64; 2]; 2],
@@ -36,7 +36,7 @@ impl Symmetry {
     /// which depends on where the grid ends, they are those of the grid, too.
     pub fn of(patch: &Patch, rule: Rule) -> Self {
         let Grid { nx, ny, dx, dy } = *patch.grid();
-        let [columns, rows] = patch.loaded();
+        let [columns, rows] = patch.loaded_range();
         let (width, height) = (columns.len(), rows.len());
         let row = |j: usize| &patch.weights()[(rows.start + j) * nx + columns.start..][..width];
         let middle = |range: &Range<usize>, n: usize| rule != Rule::Bilinear || range.start + range.end == n;

@@ -189,7 +189,7 @@ impl Table {
         let (sign, turn) = if z < 0.0 { (-1.0, PI) } else { (1.0, 0.0) };
         let phi = vt.atan2(z.abs());
         let theta = (vy.atan2(vx) + turn).rem_euclid(TAU);
-        // The cell (i, j) of the table, and the place (s, t) inside it.
+        // The cell (i, j) of the table, and the coordinates (s, t) inside it.
         let n = self.n_ls as f64;
         let (p, q) = (theta / FRAC_PI_2 * n, phi / FRAC_PI_2 * n);
         let (i, j) = ((p as usize).min(4 * self.n_ls - 1), (q as usize).min(self.n_ls - 1));
@@ -217,7 +217,8 @@ impl Table {
         }
     }
 
-    /// Tries every node and `per_cell` x `per_cell` places inside every cell of the table.
+    /// The largest power of friction at the nodes and at `per_cell` x `per_cell` points inside every cell of the
+    /// table.
     ///
     /// Exact wrenches always dissipate; a table that interpolates them may not, where cells are coarse.
     #[must_use]
@@ -229,8 +230,8 @@ impl Table {
         let (mut row, width) = (vec![[0.0; 3]; self.n_ls + 1], self.n_ls + 1);
         let between = |a: [f64; 3], b: [f64; 3], t: f64| [0, 1, 2].map(|k| (1.0 - t) * a[k] + t * b[k]);
         for i in 0..4 * self.n_ls * steps {
-            // The look-up of a direction whose place in the table is known: between two rows, then along the
-            // one between them.
+            // The place of the direction in the table is known, so that the look-up is an interpolation between two
+            // rows, and then one along the row between them.
             let (low, high) = self.h[i / steps * width..][..2 * width].split_at(width);
             let s = (i % steps) as f64 / steps as f64;
             row.iter_mut().zip(low).zip(high).for_each(|((row, low), high)| *row = between(*low, *high, s));

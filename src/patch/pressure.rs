@@ -15,7 +15,7 @@ pub enum Exponent {
 
 /// A round map that grows and flattens with the normal force, `docs/model.md` (20):
 /// `p ~ max(0, 1 - (rho/a)^k)^(1/k)`, `a = radius f_N^(1/3)`, with `rho` and `a` in CELLS and `a` at
-/// most half the grid's smaller side. The text gives `a` no unit; cells reproduce its Figs. 33-35.
+/// most half the grid's smaller side. The paper gives `a` no unit; with cells its Figs. 33 to 35 come out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hertz {
     /// Contact radius at 1 N [cells/N^(1/3)], > 0; 6 in the paper.
@@ -76,7 +76,8 @@ impl Hertz {
                 (1.0 - square.powf(0.5 * k)).powf(1.0 / k)
             }
         };
-        // A quarter of the cells, and the others as its mirror images; of a square of cells an eighth.
+        // Pressures are computed for a quarter of the cells and copied to their mirror images. On a grid with as
+        // many rows as columns the map is symmetric about the diagonals, too, which leaves an eighth.
         let Grid { nx, ny, .. } = *grid;
         let place = |i: usize, n: usize| i as f64 + 0.5 - n as f64 / 2.0;
         let mut pressure = vec![0.0; nx * ny];

@@ -1,4 +1,4 @@
-//! How many contacts are drawn, simulated and written together.
+//! The number of contacts that are drawn, simulated and written together.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -8,14 +8,14 @@ use super::spool;
 use crate::contact::{Contact, Model};
 use crate::engine::{Engine, Plan};
 
-/// Blocks that take less grow: drawing, waiting for the last contact and writing would take as long as the
-/// work.
+/// Blocks that take less time than this are made larger, because drawing, waiting for the last contact and writing
+/// would take as long as the simulation.
 const SHORT: Duration = Duration::from_millis(500);
-/// Memory of a block's contacts [byte] from which it does not grow.
-const ENOUGH: usize = 32 << 20;
-/// Contacts that tell what one more takes.
-pub const FEW: u64 = 4;
-/// Bytes of a break point in a timeline.
+/// Memory of a block's contacts [byte] above which it is not made larger.
+const ENOUGH_MEMORY: usize = 32 << 20;
+/// Number of contacts from which the memory of one more is estimated.
+pub const SAMPLE_SIZE: u64 = 4;
+/// Memory of a break point in a timeline [byte].
 const BYTES_PER_POINT: f64 = 16.0;
 
 /// The size of the next block, and the largest.
@@ -31,14 +31,14 @@ impl Blocks {
         Self { next: size.max(1), most: size.max(1) }
     }
 
-    /// For `engine`, by the first [`FEW`] contacts. A GPU takes as many as it can hold at once, within 128
-    /// MiB of samples and break points; on the CPU they are enough to keep the threads busy, and stay within
-    /// 16 MiB as they grow.
+    /// For `engine`, by the first [`SAMPLE_SIZE`] contacts `few`. A GPU takes as many as it can hold at once, within
+    /// 128 MiB of samples and break points; on the CPU they are enough to keep the threads busy, and stay within 16
+    /// MiB as they grow.
     pub fn new(engine: &dyn Engine, plan: &Plan, few: &[Contact]) -> Self {
         let points = few.iter().map(|c| c.break_points(plan.duration()).0).fold(0.0, f64::max);
         let each = spool::BYTES_PER_SAMPLE * plan.samples.len() as u64 + (BYTES_PER_POINT * points) as u64;
         let fit = |mib: u64| (mib << 20) / each;
-        let light = (2 * ENOUGH as u64).checked_div(one_more(few)).unwrap_or(u64::MAX);
+        let light = (2 * ENOUGH_MEMORY as u64).checked_div(one_more(few)).unwrap_or(u64::MAX);
         let first = |most: u64| fit(128).min(light).clamp(1, most);
         if engine.info().engine != "cpu" {
             return Self::of(first(16_384));
@@ -49,19 +49,19 @@ impl Blocks {
 
     /// After a block of `contacts` that took `time`.
     pub fn grow(&mut self, contacts: &[Contact], time: Duration) {
-        if time < SHORT && self.next < self.most && memory(contacts) < ENOUGH {
+        if time < SHORT && self.next < self.most && memory(contacts) < ENOUGH_MEMORY {
             self.next = self.most.min(2 * self.next);
         }
     }
 }
 
-/// Bytes that one more contact like these `few` takes for its own table, map and signals.
+/// Memory [byte] that one more contact like these `few` takes for its own table, map and signals.
 pub(super) fn one_more(few: &[Contact]) -> u64 {
     let more = memory(few) - memory(&few[..few.len().min(1)]);
     more.div_ceil(few.len().saturating_sub(1).max(1)) as u64
 }
 
-/// Bytes of the tables, maps and signals of `contacts`, those that they share once.
+/// Memory [byte] of the tables, maps and signals of `contacts`; what they share counts once.
 fn memory(contacts: &[Contact]) -> usize {
     let mut seen = HashSet::new();
     let mut once = |place: usize, bytes: usize| if seen.insert(place) { bytes } else { 0 };
@@ -97,12 +97,12 @@ mod tests {
         for (scenario, grows) in [(small, true), (large, false)] {
             let contacts = scenario.block(0..100).unwrap();
             let cpu = |few: &[Contact]| Blocks::new(&Cpu::new(), &scenario.plan(), few);
-            let mut blocks = cpu(&contacts[..FEW as usize]);
+            let mut blocks = cpu(&contacts[..SAMPLE_SIZE as usize]);
             let first = blocks.next;
             // Tables of 1 MB each: a block of 64 MiB.
             let contact = contacts[0].clone();
             let wide = rayon::ThreadPoolBuilder::new().num_threads(64).build().unwrap();
-            let wide = wide.install(|| cpu(&contacts[..FEW as usize]).next);
+            let wide = wide.install(|| cpu(&contacts[..SAMPLE_SIZE as usize]).next);
             assert_eq!(wide < 200, !grows, "{wide}");
             assert_eq!(cpu(&[contact]).next, 32 * rayon::current_num_threads() as u64);
             blocks.grow(&contacts, Duration::from_secs(1));

@@ -26,9 +26,9 @@ pub enum RolloutError {
     #[error("{0}: runs that are not finished have names like that: expected another `out`")]
     Partial(PathBuf),
     /// Something that is no run is in the way.
-    #[error("{0} is no run of bristle, and stays: expected another `out`")]
+    #[error("{0} is no run of bristle and is not replaced: expected another `out`")]
     NotARun(PathBuf),
-    /// Another process is at it.
+    /// Another process is working on it.
     #[error("{0} is being written by another process: wait for its end, or choose another `out`")]
     Running(PathBuf),
     /// The run to resume is another one.
@@ -39,7 +39,7 @@ pub enum RolloutError {
         /// What differs.
         what: &'static str,
     },
-    /// The machine has not what the run takes.
+    /// The machine has less memory or disk space than the run needs.
     #[error("the run takes {bytes} of {what}, and {free} are free: {remedy}. The sum: {sum}")]
     Needs {
         /// Memory, or the disk.
@@ -53,7 +53,7 @@ pub enum RolloutError {
         /// What takes less.
         remedy: String,
     },
-    /// There is no room for a file.
+    /// There is no space for a file.
     #[error("{path}: {why}, {more} more are needed and {free} free: {remedy} and repeat the command{resume}")]
     Full {
         /// The file.
@@ -69,8 +69,8 @@ pub enum RolloutError {
         /// How to keep what is there; empty if nothing is.
         resume: String,
     },
-    /// The machine could not read or write.
-    #[error("{path}: {}", disk::told(source))]
+    /// The operating system could not read or write a file.
+    #[error("{path}: {}", disk::describe(source))]
     Io {
         /// The file or directory.
         path: PathBuf,
@@ -80,7 +80,7 @@ pub enum RolloutError {
 }
 
 impl RolloutError {
-    /// Whether the user can mend it by asking for something else (the CLI's exit code 2, else 1).
+    /// Whether the user can avoid it by a different request; the command line then exits with code 2, else with 1.
     #[must_use]
     pub fn is_users(&self) -> bool {
         !matches!(self, Self::Io { .. } | Self::Needs { .. } | Self::Full { .. } | Self::Engine(_))

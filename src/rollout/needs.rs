@@ -1,11 +1,12 @@
-//! What a run takes of the machine: told before it starts, and refused if it is not there.
+//! The disk space and memory that a run needs, reported before it starts; a run that needs more than there is is
+//! refused.
 
 use std::fmt;
 use std::path::Path;
 
 use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System};
 
-use super::blocks::{self, Blocks, FEW};
+use super::blocks::{self, Blocks, SAMPLE_SIZE};
 use super::{Left, Options, RolloutError, left, partial, spool};
 use crate::contact::{Contact, Model};
 use crate::cpu;
@@ -13,7 +14,7 @@ use crate::disk::{self, Bytes};
 use crate::engine::Engine;
 use crate::scenario::Scenario;
 
-/// Pictures, records, and what the disk rounds up [byte].
+/// Disk space [byte] of pictures and records, and of sizes that are rounded up.
 const RECORDS: u64 = 2 << 20;
 /// Memory [byte] of a sample or break point of a contact in its timeline; of a sample as much when the
 /// largest array is written.
@@ -25,7 +26,7 @@ const TIME: u64 = 24;
 /// Of a contact beside its parameters when all are recorded.
 const CONTACT: u64 = 24;
 
-/// What a run takes of the machine, and of what it is the sum.
+/// The disk space and memory that a run needs, each with the terms of its sum.
 #[derive(Clone, Debug)]
 pub struct Needs {
     /// Most disk space while the run is written [byte].
@@ -47,13 +48,13 @@ impl fmt::Display for Needs {
     }
 }
 
-/// What the run of `scenario` takes.
+/// The needs of the run of `scenario`.
 ///
 /// # Errors
 /// A contact that cannot be drawn, or a machine that has less.
 pub fn needs(scenario: &Scenario, engine: &dyn Engine, options: &Options) -> Result<Needs, RolloutError> {
     let n = scenario.contacts();
-    let few = scenario.block(0..n.min(FEW))?;
+    let few = scenario.block(0..n.min(SAMPLE_SIZE))?;
     let parameters = scenario.parameters(0)?.len() as u64;
     let (disk_bytes, disk) = disk_sum(scenario, parameters);
     let blocks = options.block.map_or_else(|| Blocks::new(engine, &scenario.plan(), &few), Blocks::of);
@@ -64,7 +65,7 @@ pub fn needs(scenario: &Scenario, engine: &dyn Engine, options: &Options) -> Res
     Ok(needs)
 }
 
-/// Disk space in all: the raw files of the run are there until its arrays are written.
+/// The disk space of a run. Its samples are counted twice, as the raw files stay until the arrays are written.
 fn disk_sum(scenario: &Scenario, parameters: u64) -> (u64, String) {
     let (n, samples) = (scenario.contacts(), scenario.plan().samples.len() as u64);
     let map = scenario.map_file().and_then(|file| file.metadata().ok()).map_or(0, |data| data.len());
@@ -105,7 +106,7 @@ fn memory_sum(scenario: &Scenario, engine: &dyn Engine, block: u64, few: &[Conta
     ])
 }
 
-/// The sum of some terms, and those that matter in words, the largest first.
+/// The sum of some terms, and a text of those above a hundredth of it, the largest first.
 fn sum(mut terms: Vec<(u64, String)>) -> (u64, String) {
     let sum: u64 = terms.iter().map(|(bytes, _)| bytes).sum();
     terms.retain(|(bytes, _)| *bytes > sum / 100);
@@ -115,7 +116,7 @@ fn sum(mut terms: Vec<(u64, String)>) -> (u64, String) {
 }
 
 impl Needs {
-    /// Refuses what does not fit: into `memory` [byte] that is left, and onto the disk of `out`.
+    /// Refuses a run that needs more than the free `memory` [byte] or the free space on the disk of `out`.
     fn check(&self, out: &Path, memory: Option<u64>) -> Result<(), RolloutError> {
         let refuse = |what: String, bytes: u64, free: u64, sum: &str, remedy| {
             let (bytes, free, sum) = (Bytes(bytes), Bytes(free), sum.to_owned());
@@ -138,14 +139,14 @@ impl Needs {
         Ok(())
     }
 
-    /// The error of a run, which tells what to do if there was no room for a file of its unfinished directory
-    /// `partial`.
+    /// The error of a run; if it is missing space for a file, in a form that says how much more is needed and what to
+    /// do.
     pub(super) fn full(&self, error: RolloutError, out: &Path) -> RolloutError {
         let (path, source) = match error {
             RolloutError::Io { path, source } => (path, source),
             other => return other,
         };
-        let Some((why, remedy)) = disk::no_room(&source) else { return RolloutError::Io { path, source } };
+        let Some((why, remedy)) = disk::out_of_space(&source) else { return RolloutError::Io { path, source } };
         let more = Bytes(self.disk_bytes.saturating_sub(disk::size(&partial(out))));
         let resume = match left(out) {
             Left::Contacts(n) => format!(" with `resume`, which keeps the {n} contacts that are complete"),

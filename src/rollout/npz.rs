@@ -87,7 +87,7 @@ impl<'a> Npz<'a> {
         name: &str,
         shape: &[u64],
     ) -> std::io::Result<npyz::NpyWriter<T, Buffered<&mut ZipWriter<Sink>>>> {
-        // Sizes are not known to fit 32 bits, so every entry has the 64-bit ones.
+        // An entry may be larger than 4 GiB, so that every entry has 64-bit sizes.
         let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
         self.zip.start_file(format!("{name}.npy"), stored)?;
         npyz::WriteOptions::<T>::new().default_dtype().shape(shape).writer(Buffered::new(&mut self.zip)).begin_nd()
@@ -103,7 +103,7 @@ impl<'a> Npz<'a> {
     }
 }
 
-/// Hands the archive large pieces: it sums a check over each.
+/// Collects small writes into large ones, as the archive updates its checksum with every write.
 struct Buffered<W: Write>(BufWriter<W>);
 
 impl<W: Write> Buffered<W> {

@@ -10,22 +10,22 @@ use serde_json::{Value, json};
 
 use super::npz::Npz;
 use super::spool::{COLUMNS, Spool};
-use super::{Curve, Fate, Needs, Options, Outcome, RolloutError, Shown, io, text};
+use super::{Curve, Needs, NetMotion, Options, Outcome, RolloutError, Shown, io, text};
 use crate::disk;
 use crate::engine::{Engine, EngineInfo, Reason, UNCONVERGED};
 use crate::scenario::{Scenario, change};
 
-/// The file that says what a run was. A directory that has it has all the others, too.
+/// The record of a run. A directory that has this file has all the others, too.
 pub(super) const RECORD: &str = "run.json";
 const SCENARIO: &str = "scenario.toml";
-/// The other files of a run, and what they are called while they are written.
-const OTHERS: [&str; 6] =
+/// The other files of a run, and the names of files while they are written.
+const OTHER_FILES: [&str; 6] =
     ["trajectories.npz", "contacts.npz", SCENARIO, "trajectories.svg", "map.begun", "run.json.begun"];
 
 /// Most contacts in a picture.
 const MOST_SHOWN: u64 = 200;
 
-/// How the contacts of a run fared. A contact that has slipped and spun counts as both.
+/// Numbers of contacts by their outcome. A contact that has slipped and spun counts as both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Neither slipped nor spun.
@@ -76,7 +76,7 @@ pub struct Summary {
     pub out: String,
 }
 
-/// What ran, as a record has it: an engine's names live as long as the program.
+/// Reads the engine from a record. Its names are static strings, so that only known ones are accepted.
 fn engine_of_record<'de, D: Deserializer<'de>>(record: D) -> Result<EngineInfo, D::Error> {
     #[derive(Deserialize)]
     struct Names {
@@ -107,7 +107,7 @@ pub(super) fn identity(scenario: &Scenario, engine: &dyn Engine) -> Value {
         // Results do not depend on the number of threads.
         info.adapter = crate::cpu::processor_name();
     }
-    // A map may be in a file, of which the text says but the name.
+    // The text of the scenario has only the name of a map file, not its content.
     let maps = format!("{:016x}", scenario.maps());
     json!({ "scenario": scenario.text(), "maps": maps, "engine": info, "version": env!("CARGO_PKG_VERSION") })
 }
@@ -167,7 +167,7 @@ pub(super) fn write(
         "arrays": arrays,
     });
     put("run.json.begun", &format!("{run:#}\n"))?;
-    // Whoever sees the record finds all other files whole, whenever the machine fails.
+    // The record appears only after all other files are on the disk, so that a crash cannot leave it without them.
     let appear = || {
         disk::sync_names(dir)?;
         fs::rename(dir.join("run.json.begun"), dir.join(RECORD))?;
@@ -179,8 +179,8 @@ pub(super) fn write(
 
 /// Removes files that were not all written.
 pub(super) fn remove(dir: &Path) {
-    // They are in the directory of an unfinished run, which writes them anew.
-    OTHERS.iter().for_each(|name| drop(fs::remove_file(dir.join(name))));
+    // Errors are ignored: the files are in the directory of an unfinished run, which writes them again when resumed.
+    OTHER_FILES.iter().for_each(|name| drop(fs::remove_file(dir.join(name))));
 }
 
 /// The summary of the complete run in `dir`; none if there is no complete one.
@@ -209,7 +209,7 @@ fn contacts(scenario: &Scenario, path: &Path) -> Result<(), RolloutError> {
     let mut places = HashMap::new();
     for k in 0..scenario.contacts() {
         for (i, (name, value)) in scenario.parameters(k)?.into_iter().enumerate() {
-            // The order of the names is that of contact 0, but for shapes that have parameters of their own.
+            // Names come in the order of contact 0, except for shapes that have parameters of their own.
             let i = match columns.get(i) {
                 Some((known, _)) if *known == name => i,
                 _ => *places.entry(name).or_insert_with_key(|name| {
@@ -227,17 +227,18 @@ fn contacts(scenario: &Scenario, path: &Path) -> Result<(), RolloutError> {
     npz.finish()
 }
 
-/// Copies the map file that `scenario` has read into the directory of its run, unless it is there: it may be
-/// another one when the run ends.
+/// Copies the map file that `scenario` has read into the directory of its run, unless it is there already. The copy
+/// is made at the start, because the file may have changed when the run ends.
 pub(super) fn keep_map(scenario: &Scenario, dir: &Path) -> Result<(), RolloutError> {
     let Some(map) = scenario.map_file() else { return Ok(()) };
     let copy = dir.join(name_of(&map));
     if copy.exists() {
         return Ok(());
     }
-    // Under its name stands the whole file or none, whenever the program ends.
+    // The copy gets its name only when it is complete, so that an interruption leaves no part of a map under that
+    // name.
     let begun = dir.join("map.begun");
-    let blamed = |e: std::io::Error| if disk::no_room(&e).is_some() { io(&copy)(e) } else { io(&map)(e) };
+    let blamed = |e: std::io::Error| if disk::out_of_space(&e).is_some() { io(&copy)(e) } else { io(&map)(e) };
     fs::copy(&map, &begun).map_err(blamed)?;
     let last = || File::options().write(true).open(&begun)?.sync_all();
     last().and_then(|()| fs::rename(&begun, &copy)).map_err(io(&copy))
@@ -265,8 +266,8 @@ fn shown(scenario: &Scenario, spool: &Spool) -> Result<Shown, RolloutError> {
     for i in 0..shown {
         let k = i * n / shown;
         let at = k as usize;
-        let fate = Fate { displacement: displacement[at], rotation: rotation[at] };
-        curves.push(Curve { poses: spool.poses(k)?, outcome: fate.outcome(failed[at] >= 0.0) });
+        let motion = NetMotion { displacement: displacement[at], rotation: rotation[at] };
+        curves.push(Curve { poses: spool.poses(k)?, outcome: motion.outcome(failed[at] >= 0.0) });
     }
     let of = if shown < n { format!("{shown} of ") } else { String::new() };
     let which = format!("{of}{n} contact{}", if n == 1 { "" } else { "s" });
@@ -276,12 +277,12 @@ fn shown(scenario: &Scenario, spool: &Spool) -> Result<Shown, RolloutError> {
 fn summarise(scenario: &Scenario, engine: &dyn Engine, spool: &Spool, out: &Path) -> Result<Summary, RolloutError> {
     let sum = |name: &str| Ok::<u64, RolloutError>(spool.scalars(name)?.iter().sum::<f64>() as u64);
     let mut status = Counts::default();
-    let fates = spool.scalars("displacement")?.into_iter().zip(spool.scalars("rotation")?);
+    let motions = spool.scalars("displacement")?.into_iter().zip(spool.scalars("rotation")?);
     let words = spool.scalars("status")?.into_iter().zip(spool.scalars("failed_step")?);
-    for ((displacement, rotation), (word, failed)) in fates.zip(words) {
-        let fate = Fate { displacement, rotation };
+    for ((displacement, rotation), (word, failed)) in motions.zip(words) {
+        let motion = NetMotion { displacement, rotation };
         status.unconverged += u64::from(word as u32 & UNCONVERGED != 0);
-        let outcome = fate.outcome(failed >= 0.0);
+        let outcome = motion.outcome(failed >= 0.0);
         let is = |any: &[Outcome]| u64::from(any.contains(&outcome));
         status.stuck += is(&[Outcome::Stuck]);
         status.slipped += is(&[Outcome::Slipped, Outcome::SlippedAndSpun]);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::error::{RolloutError, io, text};
-use super::fate::Fate;
+use super::outcome::NetMotion;
 use crate::disk;
 use crate::engine::Trajectories;
 use crate::input;
@@ -19,7 +19,7 @@ use crate::planar::Pose;
 pub(super) const DIRECTORY: &str = "spool";
 /// The file of an unfinished run that says what it is and how far it got.
 pub(super) const PROGRESS: &str = "spool/progress.json";
-/// The same while it is written.
+/// Its name while it is written.
 const NEXT: &str = "spool/progress.json.next";
 
 /// Type of an array's items.
@@ -95,19 +95,20 @@ pub(super) struct Spool {
     done: u64,
     seconds: f64,
     files: Vec<File>,
-    /// When what was written was last made to last, and how many contacts that were.
-    kept: Option<(Instant, u64)>,
+    /// When the files were last synchronised with the disk, and the number of contacts in them then.
+    synced: Option<(Instant, u64)>,
 }
 
-/// Blocks are made to last every so often: where they take milliseconds, that would take longer than they do.
-const KEEP_EVERY: Duration = Duration::from_secs(1);
+/// Least time between two synchronisations with the disk; after every block of a few milliseconds they would take
+/// longer than the simulation.
+const SYNC_EVERY: Duration = Duration::from_secs(1);
 
-/// Whether a file of [`DIRECTORY`] before its first [`PROGRESS`] may have this name.
+/// Whether a file with this name may be in [`DIRECTORY`] before [`PROGRESS`] is first written.
 pub(super) fn is_its(name: &str) -> bool {
     NEXT.ends_with(&format!("/{name}")) || COLUMNS.iter().any(|column| column.name == name)
 }
 
-/// Contacts that are complete in the unfinished run in `partial`, if it says so.
+/// Number of complete contacts of the unfinished run in `partial`, if it has a progress file.
 pub(super) fn complete(partial: &Path) -> Option<u64> {
     let text = input::text(&partial.join(PROGRESS)).ok()?;
     serde_json::from_str::<Value>(&text).ok()?["contacts_done"].as_u64()
@@ -153,13 +154,13 @@ impl Spool {
             files.push(open().map_err(io(&path))?);
         }
         let partial = partial.to_owned();
-        let spool = Self { partial, dir, identity: identity.clone(), samples, done, seconds, files, kept: None };
-        spool.cut()?;
+        let spool = Self { partial, dir, identity: identity.clone(), samples, done, seconds, files, synced: None };
+        spool.truncate()?;
         Ok(spool)
     }
 
-    /// Removes what a block that was cut off half-way has left.
-    fn cut(&self) -> Result<(), RolloutError> {
+    /// Removes the part of a block that was not written completely.
+    fn truncate(&self) -> Result<(), RolloutError> {
         for (column, mut file) in COLUMNS.iter().zip(&self.files) {
             let cut = file.set_len(self.done * column.bytes(self.samples)).and_then(|()| file.seek(SeekFrom::End(0)));
             cut.map_err(io(&self.dir.join(column.name)))?;
@@ -177,19 +178,19 @@ impl Spool {
         self.seconds
     }
 
-    /// Appends a block that took `seconds`: all of it or, if there is no room, nothing.
-    pub fn push(&mut self, t: &Trajectories, fates: &[Fate], seconds: f64) -> Result<(), RolloutError> {
+    /// Appends a block that took `seconds`: all of it or, if there is no space, nothing.
+    pub fn push(&mut self, t: &Trajectories, motions: &[NetMotion], seconds: f64) -> Result<(), RolloutError> {
         let f64s = |v: &[f64]| v.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
         let u64s = |f: &dyn Fn(usize) -> u64| (0..t.contacts).flat_map(|k| f(k).to_le_bytes()).collect::<Vec<u8>>();
         for (i, column) in COLUMNS.iter().enumerate() {
             let bytes = match column.name {
-                "pose" => threes(&t.pose),
-                "twist" => threes(&t.twist),
-                "wrench" => threes(&t.wrench),
+                "pose" => triples(&t.pose),
+                "twist" => triples(&t.twist),
+                "wrench" => triples(&t.wrench),
                 "normal_force" => f64s(&t.normal_force),
                 "slip" => f64s(&t.slip),
-                "displacement" => f64s(&fates.iter().map(|f| f.displacement).collect::<Vec<_>>()),
-                "rotation" => f64s(&fates.iter().map(|f| f.rotation).collect::<Vec<_>>()),
+                "displacement" => f64s(&motions.iter().map(|f| f.displacement).collect::<Vec<_>>()),
+                "rotation" => f64s(&motions.iter().map(|f| f.rotation).collect::<Vec<_>>()),
                 "status" => t.status.iter().flat_map(|s| s.word().to_le_bytes()).collect(),
                 // Two's complement of -1 where there was no failure.
                 "failed_step" => u64s(&|k| t.status[k].failure.map_or(u64::MAX, |(step, _)| step)),
@@ -199,22 +200,22 @@ impl Spool {
                 other => unreachable!("no data for the array {other}"),
             };
             if let Err(e) = self.files[i].write_all(&bytes) {
-                // The first error is the one to tell.
-                let _ = self.cut();
+                // The first error is reported, not one of the truncation.
+                let _ = self.truncate();
                 return Err(io(&self.dir.join(column.name))(e));
             }
         }
         self.done += t.contacts as u64;
         self.seconds += seconds;
-        if self.kept.is_none_or(|(at, _)| at.elapsed() >= KEEP_EVERY) { self.keep() } else { Ok(()) }
+        if self.synced.is_none_or(|(at, _)| at.elapsed() >= SYNC_EVERY) { self.sync() } else { Ok(()) }
     }
 
-    /// Makes all blocks last: the run can be resumed after them.
-    pub fn keep(&mut self) -> Result<(), RolloutError> {
+    /// Synchronises all blocks with the disk, so that the run can be resumed after them.
+    pub fn sync(&mut self) -> Result<(), RolloutError> {
         for (column, file) in COLUMNS.iter().zip(&self.files) {
             file.sync_data().map_err(io(&self.dir.join(column.name)))?;
         }
-        self.kept = Some((Instant::now(), self.done));
+        self.synced = Some((Instant::now(), self.done));
         self.save()
     }
 
@@ -264,16 +265,16 @@ impl Spool {
 }
 
 impl Drop for Spool {
-    /// A run that ends early keeps all its blocks, if it can.
+    /// A run that ends early synchronises its last blocks, if it can.
     fn drop(&mut self) {
-        if self.kept.is_some_and(|(_, done)| done < self.done) {
-            let _ = self.keep();
+        if self.synced.is_some_and(|(_, done)| done < self.done) {
+            let _ = self.sync();
         }
     }
 }
 
 /// The bytes of poses, twists or wrenches.
-fn threes<T: Copy + Into<[f64; 3]>>(all: &[T]) -> Vec<u8> {
+fn triples<T: Copy + Into<[f64; 3]>>(all: &[T]) -> Vec<u8> {
     all.iter().flat_map(|&v| v.into()).flat_map(f64::to_le_bytes).collect()
 }
 

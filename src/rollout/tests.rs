@@ -60,16 +60,16 @@ fn a_run_is_complete_and_opens() {
 
 #[test]
 fn every_contact_has_one_outcome() {
-    let fate = |displacement: f64, rotation: f64| Fate { displacement, rotation };
+    let motion = |displacement: f64, rotation: f64| NetMotion { displacement, rotation };
     let (far, near) = (2.0 * SLIPPED, 0.5 * SLIPPED);
-    for (fate, failed, outcome) in [
-        (fate(near, 0.0), false, Outcome::Stuck),
-        (fate(far, 0.0), false, Outcome::Slipped),
-        (fate(near, -2.0 * ROTATION_SPUN), false, Outcome::Spun),
-        (fate(far, 2.0 * ROTATION_SPUN), false, Outcome::SlippedAndSpun),
-        (fate(far, f64::NAN), true, Outcome::Failed),
+    for (motion, failed, outcome) in [
+        (motion(near, 0.0), false, Outcome::Stuck),
+        (motion(far, 0.0), false, Outcome::Slipped),
+        (motion(near, -2.0 * ROTATION_SPUN), false, Outcome::Spun),
+        (motion(far, 2.0 * ROTATION_SPUN), false, Outcome::SlippedAndSpun),
+        (motion(far, f64::NAN), true, Outcome::Failed),
     ] {
-        assert_eq!(fate.outcome(failed), outcome);
+        assert_eq!(motion.outcome(failed), outcome);
         assert!(Outcome::ALL.contains(&outcome));
     }
     let dir = tempfile::tempdir().unwrap();
@@ -136,7 +136,7 @@ fn a_map_file_that_changed_is_another_run() {
     assert!(kept.contains("0,0,1\n"), "{kept}");
 }
 
-/// A run that has not got anywhere is not in the way of the next.
+/// An unfinished run without a complete contact is replaced by the next.
 #[test]
 fn an_unfinished_run_without_a_contact_is_none() {
     let dir = tempfile::tempdir().unwrap();
@@ -148,7 +148,7 @@ fn an_unfinished_run_without_a_contact_is_none() {
     assert!(!partial(&out).exists() && out.join("run.json").exists());
 }
 
-/// Whatever is no run stays as it is, and is told before anything is computed.
+/// A directory that is no run is left as it is, and refused before anything is computed.
 #[test]
 fn force_replaces_runs_alone() {
     let dir = tempfile::tempdir().unwrap();
@@ -162,7 +162,7 @@ fn force_replaces_runs_alone() {
     assert!(matches!(refused(&force(&mine.join("data.txt"))), RolloutError::NotARun(_)));
     let mine_now = dir.path().join("run.partial");
     fs::rename(&mine, &mine_now).unwrap();
-    // Nor does it look like one for having a file of that name.
+    // A file with the name of a record does not make it one.
     fs::write(mine_now.join("run.json"), "{}").unwrap();
     fs::create_dir_all(mine_now.join("spool")).unwrap();
     for some in [options(run.clone()), force(&run), Options { resume: true, ..options(run.clone()) }] {
@@ -208,9 +208,9 @@ fn content(run: &Path) -> Vec<(String, u64)> {
     files.into_iter().map(read).collect()
 }
 
-/// A job that was ended repeats its command, whatever it had got to.
+/// A job that was interrupted can repeat its command, however far it had got.
 #[test]
-fn to_resume_is_to_begin_to_go_on_or_to_be_content() {
+fn resume_begins_continues_or_returns_a_complete_run() {
     let dir = tempfile::tempdir().unwrap();
     let (out, empty) = (dir.path().join("run"), dir.path().join("empty"));
     fs::create_dir(&empty).unwrap();
@@ -299,8 +299,8 @@ fn files_that_are_written_in_part_do_not_count() {
     assert!(matches!(refused, RolloutError::NotARun(_)), "{refused}");
 }
 
-/// All samples of all contacts are told, of those that fail and of those that another process has computed,
-/// too.
+/// Progress is reported for all samples of all contacts, also of those that fail and of those that an earlier process
+/// has computed.
 #[test]
 fn progress_comes_to_its_end() {
     let dir = tempfile::tempdir().unwrap();
@@ -318,8 +318,8 @@ fn progress_comes_to_its_end() {
     assert_eq!(told.into_inner(), 5 * 6);
 }
 
-/// A run that a process is at is neither replaced nor continued by another, but by one that waits until the
-/// first has died.
+/// A run on which a process works is neither replaced nor continued by another one, except by one that waits until
+/// the first has ended.
 #[test]
 fn one_process_at_a_time() {
     let dir = tempfile::tempdir().unwrap();
@@ -346,10 +346,10 @@ fn one_process_at_a_time() {
     let slow = resume(&dir.path().join("slow"));
     let dying = super::partial(&slow.out);
     fs::create_dir(&dying).unwrap();
-    let held = hold(&dying).unwrap();
+    let held = lock(&dying).unwrap();
     std::thread::scope(|scope| {
         let next = scope.spawn(|| rollout(&scenario(), &Cpu::new(), &slow, &|_| true));
-        std::thread::sleep(DYING / 10);
+        std::thread::sleep(EXIT_TIMEOUT / 10);
         assert!(!next.is_finished(), "did not wait");
         drop(held);
         next.join().unwrap().unwrap();
@@ -381,12 +381,12 @@ fn a_prescribed_motion_has_the_displacement_of_its_centre_of_pressure() {
         let scenario = Scenario::parse(&text, ".".as_ref(), "turn.toml").unwrap();
         let contact = scenario.contact(0).unwrap();
         let out = Cpu::new().rollout(std::slice::from_ref(&contact), &scenario.plan(), &|_| true).unwrap();
-        let fate = Fate::of(&contact, &out, 0);
+        let motion = NetMotion::of(&contact, &out, 0);
         let [cx, cy] = contact.patch.cop();
-        assert!((fate.displacement - slips * cx.hypot(cy)).abs() < 1e-12, "{at}: {fate:?}");
+        assert!((motion.displacement - slips * cx.hypot(cy)).abs() < 1e-12, "{at}: {motion:?}");
         assert!(
-            (fate.rotation - 0.4).abs() < 1e-12 && fate.spun() && fate.slipped() == (slips > 0.0),
-            "{at}: {fate:?}"
+            (motion.rotation - 0.4).abs() < 1e-12 && motion.spun() && motion.slipped() == (slips > 0.0),
+            "{at}: {motion:?}"
         );
     }
 }

@@ -10,7 +10,7 @@ use crate::limit_surface::MAX_N_LS;
 
 type Check = Result<(), ParameterError>;
 
-/// Most contacts of a run: their indices are exact in every number format we write.
+/// Largest number of contacts of a run; indices up to it are exact in every number format that is written.
 const MAX_CONTACTS: u64 = 1 << 32;
 
 pub(super) fn spec(spec: &Spec) -> Check {
@@ -71,7 +71,7 @@ fn contact(spec: &Spec) -> Check {
     Ok(())
 }
 
-/// Every kind of body has keys that others have not. All that do nothing are told at once.
+/// Every kind of body has keys that others do not have. All keys without effect are reported in one error.
 fn kind(Spec { body, inputs, initial, .. }: &Spec) -> Check {
     use KindName::{Body, Gripper, Prescribed, World};
     const FREE: (&[KindName], &str) = (&[Body, Gripper, World], "a body that moves freely");
@@ -86,13 +86,13 @@ fn kind(Spec { body, inputs, initial, .. }: &Spec) -> Check {
         ("inputs.twist", inputs.twist.is_some(), (&[Prescribed][..], "kind = \"prescribed\"")),
         ("initial.twist", initial.twist.is_some(), FREE),
     ];
-    let idle = keys.iter().filter(|(_, given, (kinds, _))| *given && !kinds.contains(&body.kind));
-    let idle: Vec<(&str, &str)> = idle.map(|(key, _, (_, of))| (*key, *of)).collect();
-    match idle[..] {
+    let unused_keys = keys.iter().filter(|(_, given, (kinds, _))| *given && !kinds.contains(&body.kind));
+    let unused_keys: Vec<(&str, &str)> = unused_keys.map(|(key, _, (_, of))| (*key, *of)).collect();
+    match unused_keys[..] {
         [] => Ok(()),
         [(key, of)] => Err(unused(key, of)),
         _ => {
-            let names: Vec<&str> = idle.iter().map(|(key, _)| *key).collect();
+            let names: Vec<&str> = unused_keys.iter().map(|(key, _)| *key).collect();
             let kind = format!("{:?}", body.kind).to_lowercase();
             let needs = if body.kind == Prescribed && inputs.twist.is_none() { ", but `inputs.twist`" } else { "" };
             let accepted =
@@ -118,7 +118,7 @@ fn body(body: &BodySpec) -> Check {
     Ok(())
 }
 
-/// Every coefficient of friction is said once.
+/// Every coefficient of friction is given in one place only.
 fn coefficients(Spec { friction, inputs, .. }: &Spec) -> Check {
     let only_one = |field: &str, of: &str| Err(ParameterError::new(field, "given", format!("only one of {of}")));
     let (mu_s, ratio) = (friction.mu_s.is_some(), friction.mu_s_over_mu_c.is_some());
@@ -132,7 +132,7 @@ fn coefficients(Spec { friction, inputs, .. }: &Spec) -> Check {
         let other = if mu_s { "friction.mu_s" } else { "friction.mu_s_over_mu_c" };
         return only_one("inputs.mu_s", &format!("`{other}`, `inputs.mu_s`"));
     }
-    // A ratio is to the constant coefficient.
+    // `mu_s_over_mu_c` is the ratio to a constant `mu_c`.
     if inputs.mu_c.is_some() && ratio {
         return Err(unused(
             "friction.mu_s_over_mu_c",

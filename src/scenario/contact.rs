@@ -19,8 +19,8 @@ const GRAVITY: f64 = 9.81;
 /// Static over Coulomb coefficient where neither is given (Table I, p = 1).
 const MU_S_OVER_MU_C: f64 = 1.2;
 
-/// Draws a contact; without a limit `surface` for those who want to know what it is drawn with, and whether
-/// it can be.
+/// Draws a contact. Without `surface` its limit surface is not made, which is enough to check it and to know its
+/// parameters.
 pub(super) fn contact(
     spec: &Spec,
     patches: &Patches,
@@ -38,11 +38,11 @@ pub(super) fn contact(
     if d.parameters.is_some() {
         d.record("patch.torsional_radius", tables.radius(&spec.contact, &patch));
     }
-    // The viscous factor is a sum over cell centres: of one cell it is zero, and nothing winds the bristle
-    // up. A map that follows the force may be one cell at first, if the grid has more.
-    let stays = patch.rule().is_none() || patch.grid().len() == 1;
-    let is_lone = || stays && patch.viscous() == 0.0 && tables.radius(&spec.contact, &patch) > 0.0;
-    if spec.contact.model != ModelName::Distributed && is_lone() {
+    // The viscous factor is a sum over cell centres. For one cell it is zero, and with it the torsional stiffness of
+    // a reduced bristle. A map that follows the normal force may have one cell at first, if its grid has more.
+    let is_fixed = patch.rule().is_none() || patch.grid().len() == 1;
+    let has_no_stiffness = || is_fixed && patch.viscous() == 0.0 && tables.radius(&spec.contact, &patch) > 0.0;
+    if spec.contact.model != ModelName::Distributed && has_no_stiffness() {
         let accepted = "at least two cells for a reduced bristle that resists rotation, or `contact.rule = \"points\"`";
         return Err(ParameterError::new("patch", "one cell with pressure", accepted));
     }

@@ -44,12 +44,12 @@ impl Number {
                 (low.ln() + (high.ln() - low.ln()) * draw.uniform(name)).exp().clamp(*low, *high)
             }
             Self::Normal { mean, sd, min, max } => {
-                let tries = (0..MAX_TRIES).map(|k| {
+                let draws = (0..MAX_DRAWS).map(|k| {
                     let z = if k == 0 { draw.normal(name) } else { draw.normal(&format!("{name}#{k}")) };
                     mean + sd * z
                 });
                 let inside = |x: &f64| (*min..=*max).contains(x);
-                tries.into_iter().find(inside).unwrap_or_else(|| mean.clamp(*min, *max))
+                draws.into_iter().find(inside).unwrap_or_else(|| mean.clamp(*min, *max))
             }
             Self::Choice(values) => values[index(draw, name, values.len())],
         }
@@ -77,9 +77,9 @@ impl Number {
     }
 }
 
-/// The bounds of a normal distribution are refused where this would not be enough (see
-/// [`Distribution::number`]).
-const MAX_TRIES: u32 = 1_000_000;
+/// Largest number of draws from a normal distribution with bounds. Bounds for which it might not be enough are
+/// refused (see [`Distribution::number`]).
+const MAX_DRAWS: u32 = 1_000_000;
 
 /// Which of `n` equally likely things the contact of `draw` gets.
 pub(super) fn index(draw: &Draw, name: &str, n: usize) -> usize {
@@ -143,7 +143,8 @@ impl Distribution {
                 return wrong(format!("normal = [{mean}, {sd}]: expected a finite mean and a standard deviation >= 0"));
             }
             let (min, max) = (min.unwrap_or(f64::NEG_INFINITY), max.unwrap_or(f64::INFINITY));
-            // Drawing again until it fits must end: the window is near the mean and not a sliver.
+            // Drawing again until a value is within the bounds must end, so that these may be neither far from the
+            // mean nor very close together.
             let reachable = min <= mean + 3.0 * sd && max >= mean - 3.0 * sd && max - min >= 0.01 * sd;
             if !reachable {
                 return wrong(format!(

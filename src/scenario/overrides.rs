@@ -6,15 +6,16 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
 use super::ScenarioError;
 use super::diagnostics::unfit;
 
-/// Lists that are these where a scenario does not give them, so that one of their numbers can be set alone.
+/// Lists of numbers with their default values, from which one number can be set although a scenario does not have the
+/// list.
 const LISTS: [(&str, &[f64]); 4] = [
     ("initial.pose", &[0.0; 3]),
     ("initial.twist", &[0.0; 3]),
     ("body.offset", &[0.0; 2]),
     ("inputs.gravity", &[0.0; 2]),
 ];
-/// Lists of two for which one number may stand, and the number where a scenario says nothing, not even `file`
-/// or `pressure`.
+/// Keys that take one number or a list of two, and the default number, which holds unless a scenario has `file` or
+/// `pressure`.
 const PAIRS: [(&str, &str); 2] = [("patch.size", "0.02"), ("patch.cells", "21")];
 
 /// For `key=value` puts `value` at the dotted path `key` of the scenario `text`, for `~key` removes that key,
@@ -67,16 +68,16 @@ pub fn change(text: &str, change: &str) -> Result<String, ScenarioError> {
     let mut document = document()?;
     let has_map = ["file", "pressure"].iter().any(|key| document.get("patch").and_then(|p| p.get(key)).is_some());
     let mut item: &mut Item = document.as_item_mut();
-    // Inside an inline table only values can be.
+    // An inline table can contain values only.
     let mut inline = false;
     for (depth, part) in path.iter().enumerate() {
         let here = || path[..depth].join(".");
         if let Ok(i) = part.parse::<usize>() {
             if depth + 1 == path.len() && item.is_array_of_tables() {
-                // Among `[[tables]]` only tables are written.
+                // An array of `[[tables]]` is made a list of values, because the new element may be no table.
                 item.make_value();
             }
-            spread(item, &here(), has_map);
+            write_out_list(item, &here(), has_map);
             let n = item.as_array().map(Array::len).or(item.as_array_of_tables().map(toml_edit::ArrayOfTables::len));
             if n.is_none_or(|n| i >= n) {
                 return Err(wrong(match n {
@@ -113,9 +114,9 @@ pub fn change(text: &str, change: &str) -> Result<String, ScenarioError> {
     Ok(document.to_string())
 }
 
-/// Makes a list of what stands for one: a default that is not said, or one number for two. `has_map`: of a
-/// map that is given, the defaults are others.
-fn spread(item: &mut Item, path: &str, has_map: bool) {
+/// Writes out a list that is given in short: by its default, or by one number for two. With `has_map`, that is for a
+/// map that is given as such, size and cells have no defaults.
+fn write_out_list(item: &mut Item, path: &str, has_map: bool) {
     let pair = PAIRS.iter().find(|(key, _)| *key == path).map(|(_, default)| *default);
     let values: Vec<Value> = match (item.as_value(), pair) {
         (None, _) if !item.is_none() => return,
@@ -131,7 +132,7 @@ fn spread(item: &mut Item, path: &str, has_map: bool) {
     for (k, value) in values.into_iter().enumerate() {
         array.push_formatted(value.decorated(if k == 0 { "" } else { " " }, ""));
     }
-    // A comment behind it stays.
+    // A comment behind the value is kept.
     if let Some(value) = item.as_value() {
         *array.decor_mut() = value.decor().clone();
     }

@@ -1,4 +1,4 @@
-//! Files with one patch and nothing else, for what needs no motion; a scenario will do too.
+//! Files with one patch and nothing else, for commands that need no motion; these accept a scenario, too.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -102,7 +102,7 @@ impl PatchSource {
 /// # Errors
 /// As [`Scenario::parse`].
 pub(crate) fn frames(text: &str, base: &Path, name: &str) -> Result<Vec<usize>, ScenarioError> {
-    /// Whatever else there is.
+    /// The `[patch]` table; other keys are ignored.
     #[derive(Deserialize)]
     struct Part {
         #[serde(default)]
@@ -114,7 +114,8 @@ pub(crate) fn frames(text: &str, base: &Path, name: &str) -> Result<Vec<usize>, 
     Ok(patches.frames().to_vec())
 }
 
-/// The first key that does nothing where nothing is drawn and nothing moves, and what to say about it.
+/// The first key that has no effect in a file with a patch alone, where nothing is drawn and nothing moves, and what
+/// is accepted.
 fn without_effect(spec: &PatchSpec) -> Option<(&'static str, &'static str)> {
     const CONSTANT: &str = "a constant, for nothing is drawn from a file with a patch alone (see sweeps)";
     let drawn = |n: &Option<Number>| n.as_ref().is_some_and(|n| !n.is_constant());

@@ -18,12 +18,12 @@ const CELLS: usize = 21;
 /// Period [s] at which a map follows the normal force, as in the paper.
 const UPDATE: f64 = 0.01;
 
-/// What every contact's patch is made from.
+/// The data from which the patches of all contacts are made.
 #[derive(Debug)]
 pub(super) struct Patches {
-    /// One for each choice of a shape or frame; without a size yet if the size is drawn.
+    /// One for each choice of a shape or frame; with a size of 1 if the size is drawn.
     bases: Vec<Base>,
-    /// The number in the file of each, if it has frames.
+    /// The number of each in the file, if it has frames.
     frames: Vec<usize>,
     size: Option<OneOrTwo<Number>>,
     hertz: HertzSpec,
@@ -31,11 +31,11 @@ pub(super) struct Patches {
 
 #[derive(Debug)]
 enum Base {
-    /// Has its size.
+    /// A patch with its size.
     Whole(Arc<Patch>),
-    /// To be scaled to the drawn size.
+    /// A patch that is scaled to the drawn size.
     Unit(Patch),
-    /// Made for every contact.
+    /// Columns and rows of a map that is made for every contact.
     Hertz([usize; 2]),
 }
 
@@ -126,7 +126,7 @@ impl Patches {
             per_newton: spec.exponent_per_newton.is_some(),
             update: spec.update.unwrap_or(UPDATE),
         };
-        // A CSV has a size of its own, which counts unless another one is asked for.
+        // A CSV has a size of its own, which is used unless the scenario gives another one.
         let size = match (&spec.size, &spec.file) {
             (None, Some(_)) => None,
             (size, _) => Some(size.clone().unwrap_or(OneOrTwo::One(Number::Constant(SIZE)))),
@@ -134,7 +134,7 @@ impl Patches {
         Ok(Self { bases, frames, size, hertz })
     }
 
-    /// A number that tells other maps from these.
+    /// A hash of the maps.
     pub fn digest(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.frames.hash(&mut hasher);
@@ -232,7 +232,7 @@ fn from_map(
 
 const FILE: &str = "patch.file";
 
-/// Names the file, unless the message does.
+/// Adds the name of the file to the message, unless it is there.
 fn named(path: &Path, f: PatchFailure) -> PatchFailure {
     let message = if f.message.contains(&*path.to_string_lossy()) {
         f.message
@@ -255,7 +255,7 @@ fn from_frames(
     let has_frames = frame.is_some() || count > 1;
     let (mut frames, mut bases) = (Vec::new(), Vec::new());
     for (k, map) in maps.into_iter().enumerate() {
-        // A sensor that nothing touches.
+        // Frames in which nothing touches the sensor are left out.
         if count > 1 && map.pressure.iter().all(|p| *p == 0.0) {
             continue;
         }

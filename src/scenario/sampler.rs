@@ -3,7 +3,7 @@
 use super::number::{Number, index};
 use crate::random::Draw;
 
-/// Draws numbers for one contact and, if asked to, writes down every one under its name.
+/// Draws the numbers of one contact and, if `writes`, records each under its name.
 pub(super) struct Sampler {
     draw: Draw,
     /// Name (dotted path of the field) and value of everything drawn, constants too but for those of lists.
@@ -21,8 +21,8 @@ impl Sampler {
         value
     }
 
-    /// One of a list that may be long, as the points of a signal are: a constant is in the scenario, and not
-    /// written down again.
+    /// A number in a list that may be long, such as the points of a signal. Constants are not recorded, as they are
+    /// in the scenario.
     pub fn listed(&mut self, name: std::fmt::Arguments<'_>, number: &Number) -> f64 {
         match number {
             Number::Constant(value) => *value,
@@ -30,7 +30,7 @@ impl Sampler {
         }
     }
 
-    /// Which of `n` equally likely things; recorded only where there is a choice.
+    /// Index of one of `n` equally likely things; recorded if there are several.
     pub fn index(&mut self, name: &str, n: usize) -> usize {
         if n == 1 {
             return 0;
@@ -40,14 +40,14 @@ impl Sampler {
         i
     }
 
-    /// Which of some numbered things, each as likely; its number is written down.
+    /// Index of one of some numbered things, all equally likely; its number is recorded.
     pub fn one_of(&mut self, name: &str, numbers: &[usize]) -> usize {
         let i = if numbers.len() == 1 { 0 } else { index(&self.draw, name, numbers.len()) };
         self.record(name, numbers[i] as f64);
         i
     }
 
-    /// Writes down a value that follows from drawn ones.
+    /// Records a value that follows from drawn ones.
     pub fn record(&mut self, name: &str, value: f64) {
         self.parameters.iter_mut().for_each(|all| all.push((name.to_owned(), value)));
     }

@@ -163,13 +163,13 @@ impl SignalSpec {
             Some(period) => signal.held(period),
             None => Ok(signal),
         };
-        // The schedule does not know what its signals are called.
-        signal.and_then(held).map_err(|e| ParameterError { field: path.to_owned(), ..e_with_part(e) })
+        // The error does not know the name of the signal, which is set here.
+        signal.and_then(held).map_err(|e| ParameterError { field: path.to_owned(), ..name_part_in_value(e) })
     }
 }
 
-/// Moves the part of a signal that an error is about from its field to its value.
-fn e_with_part(e: ParameterError) -> ParameterError {
+/// Moves the part of a signal that an error is about from the field of the error to its value.
+fn name_part_in_value(e: ParameterError) -> ParameterError {
     ParameterError { value: format!("{} ({})", e.value, e.field), ..e }
 }
 

@@ -31,7 +31,7 @@ pub struct Spec {
     /// Time between recorded samples [s], >= 1e-6.
     #[serde(default = "record_every")]
     pub record_every: f64,
-    /// What computes; `--engine` overrides it.
+    /// The engine; `--engine` overrides it.
     #[serde(default)]
     pub engine: EngineChoice,
     /// Precision of the bristles' arithmetic on the CPU; a GPU has `f32` alone.
@@ -51,14 +51,14 @@ pub struct Spec {
     /// Where it starts.
     #[serde(default)]
     pub initial: InitialSpec,
-    /// What a contact may cost.
+    /// Limits on the cost of a contact.
     #[serde(default)]
     pub limits: LimitsSpec,
     /// What acts on it over time.
     pub inputs: InputsSpec,
 }
 
-/// What a contact may cost: one that would take longer is stopped, and counted.
+/// Limits on the cost of a contact: one that would exceed them is stopped, and counted.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LimitsSpec {
@@ -75,7 +75,7 @@ fn record_every() -> f64 {
     0.01
 }
 
-/// What computes.
+/// The engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
@@ -109,11 +109,11 @@ pub struct ContactSpec {
     /// How the wrench follows from the bristles.
     #[serde(default)]
     pub model: ModelName,
-    /// `reduced` only: what its friction lies on in steady sliding; `"limit-surface"` if not given.
+    /// `reduced` only: the surface of its wrenches in steady sliding; `"limit-surface"` if not given.
     pub surface: Option<SurfaceName>,
     /// `reduced` with the Elasto-Plastic law only; `"consistent"` if not given.
     pub form: Option<FormName>,
-    /// Limit surface only: how cells become integrals; `"cells"` if not given.
+    /// Limit surface only: the rule by which cells are integrated; `"cells"` if not given.
     pub rule: Option<RuleName>,
     /// Limit surface only: resolution of the table, 1 to 1000; 20 if not given.
     pub n_ls: Option<usize>,
@@ -133,7 +133,7 @@ pub enum ModelName {
     Reduced,
 }
 
-/// What the friction of the reduced model lies on in steady sliding.
+/// The surface of the wrenches of the reduced model in steady sliding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SurfaceName {
@@ -155,7 +155,7 @@ pub enum FormName {
     Published,
 }
 
-/// How cells become integrals.
+/// The rule by which cells are integrated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
@@ -236,7 +236,7 @@ pub struct FrictionSpec {
     pub s_ba: Option<Number>,
 }
 
-/// How patch and body hang together.
+/// How the patch is attached to the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum KindName {
@@ -254,7 +254,7 @@ pub enum KindName {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BodySpec {
-    /// How patch and body hang together.
+    /// How the patch is attached to the body.
     pub kind: KindName,
     /// Mass [kg], > 0. Needed unless prescribed.
     pub mass: Option<Number>,
@@ -275,7 +275,7 @@ pub struct InitialSpec {
     pub pose: Option<[Number; 3]>,
     /// `[vx, vy, w]` at the centre of mass [m/s, m/s, rad/s]. Not for a prescribed twist.
     pub twist: Option<[Number; 3]>,
-    /// Whether the contact begins, or has been sliding for long.
+    /// Whether the bristles are unloaded, or as after long sliding.
     #[serde(default)]
     pub bristles: BristlesName,
 }

@@ -1,10 +1,10 @@
-//! What was meant by a key or a name that there is not.
+//! Suggestions for unknown keys and names.
 
 use serde_json::Value;
 
-/// How alike (Jaro's measure, as of the command line's own suggestions) two names are, at least, if one was
-/// meant by the other.
-const ALIKE: f64 = 0.7;
+/// Least similarity (Jaro's measure, which the command line uses for its own suggestions) of a name that is
+/// suggested.
+const LEAST_SIMILARITY: f64 = 0.7;
 
 /// `; did you mean ..?` for a message of the TOML reader about an unknown field or variant; nothing if it is
 /// about something else, or if nothing is alike. `keys` are dotted paths of keys: one of another table is
@@ -19,7 +19,7 @@ pub(super) fn suggestion(message: &str, keys: &[String]) -> String {
     let elsewhere: Vec<&str> =
         keys.iter().map(String::as_str).filter(|key| key.rsplit('.').next() == Some(unknown)).collect();
     let alike: Vec<(f64, &str)> = quoted.map(|name| (strsim::jaro(unknown, name), name)).collect();
-    let best = alike.iter().map(|(score, _)| *score).fold(ALIKE, f64::max);
+    let best = alike.iter().map(|(score, _)| *score).fold(LEAST_SIMILARITY, f64::max);
     let near = alike.iter().filter(|(score, _)| *score >= best).map(|(_, name)| *name);
     let meant: Vec<&str> = if elsewhere.is_empty() || best > 0.9 { near.collect() } else { elsewhere };
     if meant.is_empty() {

@@ -13,24 +13,24 @@ use crate::patch::{Exponent, Grid, Patch};
 const TABLE_FORCE: f64 = 10.0;
 /// Width of a cell [m] of the patch that a table is made of.
 const CELL: f64 = 1e-3;
-/// Memory that kept tables may take [byte].
+/// Memory that cached tables may take [byte].
 const KEPT: usize = 64 << 20;
-/// Radii that are kept.
+/// Largest number of cached radii.
 const KEPT_RADII: usize = 1 << 14;
 
-/// The tables made so far, by what decides them. A table has no scale, so patches that differ in
-/// size alone share one.
+/// The tables and radii made so far, each under the key that determines it. A table has no scale, so that patches
+/// that differ in size alone share one.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
     tables: Mutex<HashMap<Key, Arc<Table>>>,
     radii: Mutex<HashMap<Key, Radius>>,
 }
 
-/// The radius of a map on cells of width 1, and what keeps the map alive.
+/// The radius of a map on cells of width 1, and the map, so that its address stays in use.
 type Radius = (f64, Arc<[f64]>);
 
-/// A map's shares by their place in memory (the patch in the table keeps them alive), or its rule;
-/// and the cells' height over their width. Numbers by their bits.
+/// The address of a map (the patch in the table keeps it in use), or its rule, and the cells with their height over
+/// their width. Numbers are compared by their bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     map: usize,
@@ -72,7 +72,7 @@ impl Tables {
         let Some(rule) = rule(spec) else { return patch.radius() };
         let direct = || Surface::new(patch, rule).radius();
         if patch.rule().is_some() {
-            // It has memory of its own.
+            // The map of this patch has an address of its own, so that nothing could be found in the cache.
             return direct();
         }
         let Grid { dx, dy, .. } = *patch.grid();
@@ -117,7 +117,7 @@ fn rule(spec: &ContactSpec) -> Option<Rule> {
     is_surface.then(|| spec.rule.unwrap_or_default().into())
 }
 
-/// Refuses what no model that `spec` asks for can be made of, without making it.
+/// Refuses a patch of which the model that `spec` asks for cannot be made, without making it.
 pub(super) fn check(spec: &ContactSpec, patch: &Patch) -> Result<(), ParameterError> {
     if rule(spec).is_some() { patch_of_table(spec, patch).map(drop) } else { Ok(()) }
 }
@@ -126,7 +126,7 @@ pub(super) fn check(spec: &ContactSpec, patch: &Patch) -> Result<(), ParameterEr
 /// depend on which contact asked first.
 fn patch_of_table(spec: &ContactSpec, patch: &Patch) -> Result<Patch, ParameterError> {
     let (grid, force) = (patch.grid(), spec.table_force.unwrap_or(TABLE_FORCE));
-    // A map whose shape follows the force gets its tables in the rollout, the first at once.
+    // For a map whose shape follows the force this table is replaced when the contact starts.
     let shape = |e: PatchError| ParameterError::new("contact.table_force", force, e.to_string());
     let of = match patch.rule() {
         Some(rule) => Patch::hertz(*grid, rule, force).map_err(shape)?,
@@ -135,8 +135,8 @@ fn patch_of_table(spec: &ContactSpec, patch: &Patch) -> Result<Patch, ParameterE
     of.scaled(CELL / grid.dx, CELL * aspect(patch) / grid.dy)
 }
 
-/// Height of the cells over their width. Draws of one size for both sides differ in the last bits of the
-/// quotient.
+/// Height of the cells over their width, rounded to single precision: where one size is drawn for both sides, the
+/// quotient differs from contact to contact in its last bits.
 fn aspect(patch: &Patch) -> f64 {
     f64::from((patch.grid().dy / patch.grid().dx) as f32)
 }

@@ -63,8 +63,9 @@ fn what_follows_from_drawn_numbers_is_right() {
 fn a_body_has_what_its_kind_takes() {
     let head = "duration = 1\npatch = { shape = \"disc\", cells = 5 }\n";
     let body = |text: &str| parse(&format!("{head}{text}")).unwrap().contact(0).unwrap().body;
-    let led = "body.kind = \"prescribed\"\ninputs = { normal_force = 1, twist = { vx = 0.1, w = 2, at = \"origin\" } }";
-    let Body::Prescribed { twist, at } = body(led) else { panic!("it is led") };
+    let prescribed =
+        "body.kind = \"prescribed\"\ninputs = { normal_force = 1, twist = { vx = 0.1, w = 2, at = \"origin\" } }";
+    let Body::Prescribed { twist, at } = body(prescribed) else { panic!("not prescribed") };
     assert_eq!((twist.map(|signal| signal.value(0.5)), at), ([0.1, 0.0, 2.0], TwistPoint::Origin));
     let pushed = "body = { kind = \"body\", mass = 2, inertia = 0.1, offset = [0.01, 0.02] }\n\
      initial.twist = [0.1, 0.2, 0.3]\ninputs = { normal_force = 1, wrench = { fy = 3 }, gravity = [0, -9.81] }";

@@ -1,6 +1,6 @@
 //! The inputs of a contact between two break points.
 
-/// Slots of an interval: what an engine needs to know of the inputs.
+/// The slots of an interval, one for each scalar input that an engine evaluates.
 pub mod slot {
     /// Normal force of one pad [N].
     pub const F_N: usize = 0;
@@ -36,7 +36,7 @@ pub struct Interval {
     pub jump: bool,
     /// Whether a sample is recorded at the end.
     pub record: bool,
-    /// Normal force [N] from which the pressure map is made anew at the start, if it is.
+    /// Normal force [N] for which the pressure map is made anew at the start; none if the map stays.
     pub remap: Option<f64>,
     /// Polynomial coefficients of every slot.
     pub c: [[f64; 3]; slot::COUNT],

@@ -49,7 +49,7 @@ pub struct Signal {
 pub(super) const SAME_TIME: f64 = 1e-9;
 
 impl Signal {
-    /// The same value at all times. Whoever uses a signal checks that its numbers are finite.
+    /// The same value at all times. That it is finite is checked where the signal is used.
     #[must_use]
     pub fn constant(value: f64) -> Self {
         Self { segments: vec![Segment { from: 0.0, c: [value, 0.0, 0.0], sines: Vec::new() }], hold: None }
@@ -130,14 +130,15 @@ impl Signal {
         Ok(self)
     }
 
-    /// Becomes [`Signal::constant`], in its own memory.
+    /// Replaces the signal by [`Signal::constant`] without taking new memory.
     pub(crate) fn set_constant(&mut self, value: f64) {
         self.segments.clear();
         self.segments.push(Segment { from: 0.0, c: [value, 0.0, 0.0], sines: Vec::new() });
         self.hold = None;
     }
 
-    /// Becomes a straight line from one `[time, value]` to another, constant before and after, in its own memory.
+    /// Replaces the signal by a straight line from one `[time, value]` to another, constant before and after, without
+    /// taking new memory beyond that of three segments.
     pub(crate) fn set_ramp(&mut self, [start, from]: [f64; 2], [end, to]: [f64; 2]) {
         let slope = (to - from) / (end - start);
         self.set_constant(from);
@@ -149,7 +150,7 @@ impl Signal {
         self.segments.push(Segment { from: end, c: [to, 0.0, 0.0], sines: Vec::new() });
     }
 
-    /// Checks that `field`, which it is, has a finite value at all times.
+    /// Checks that all numbers of the signal are finite; errors call it `field`.
     ///
     /// # Errors
     /// The first number of a segment that is not finite.
@@ -163,13 +164,13 @@ impl Signal {
         Ok(())
     }
 
-    /// Bytes of its segments.
+    /// Memory of its segments [byte].
     pub(crate) fn memory(&self) -> usize {
         let sines: usize = self.segments.iter().map(|s| s.sines.len()).sum();
         self.segments.len() * size_of::<Segment>() + sines * size_of::<Sine>()
     }
 
-    /// Most sines of an interval.
+    /// Largest number of sinusoids that the signal adds to one interval; a held signal adds none.
     pub(crate) fn most_terms(&self) -> usize {
         if self.hold.is_some() { 0 } else { self.segments.iter().map(|s| s.sines.len()).max().unwrap_or(0) }
     }
@@ -222,8 +223,8 @@ impl Signal {
         }
     }
 
-    /// Whether its break points are those of `other`.
-    pub(crate) fn breaks_with(&self, other: &Self) -> bool {
+    /// Whether its break points are known to be those of `other`, so that they need be counted only once.
+    pub(crate) fn shares_breaks_with(&self, other: &Self) -> bool {
         let held_alike = self.hold.is_some() && self.hold == other.hold;
         std::ptr::eq(self, other) || (held_alike && self.is_constant() == other.is_constant())
     }
@@ -245,7 +246,8 @@ impl Signal {
     /// Adds `scale` times this signal over `[start, start + length]` to `slot` of `interval`.
     pub(super) fn add_to(&self, start: f64, length: f64, scale: f64, slot: usize, interval: &mut Interval) {
         if self.hold.is_some() {
-            // Sampled once; the middle of the interval is safely inside the held period.
+            // The value is constant over the interval. It is taken in the middle, where rounding of the ends cannot
+            // lead into the next period.
             interval.c[slot][0] += scale * self.value(start + 0.5 * length);
             return;
         }

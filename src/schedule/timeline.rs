@@ -18,7 +18,7 @@ pub struct Feed<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
     points: Vec<Point>,
-    /// Break points of one signal, while they are collected.
+    /// Memory for the break points of one signal while they are collected.
     times: Vec<f64>,
 }
 
@@ -51,12 +51,12 @@ impl Span {
     }
 }
 
-/// Beyond this [s], break points of [`Timeline::graded`] end: steps are short enough.
-const GRADED: f64 = 5e-4;
+/// The break points of [`Timeline::grade`] end at this time [s]: from there on the usual steps are short enough.
+const GRADED_UNTIL: f64 = 5e-4;
 
 impl Timeline {
-    /// Cuts a span at every break point of `feeds`, at every one of `samples`, which are recorded, and, if `remap`
-    /// says so, at the times at which a pressure map is made anew. Takes the place of what was cut before.
+    /// Divides a span into intervals at every break point of `feeds`, at every one of `samples`, which are recorded,
+    /// and, if `remap` says so, at the times at which a pressure map is made anew. Earlier intervals are dropped.
     pub fn cut<'a>(
         &mut self,
         feeds: impl Iterator<Item = Feed<'a>> + Clone,
@@ -70,8 +70,8 @@ impl Timeline {
         points.clear();
         times.clear();
         for (i, feed) in feeds.clone().enumerate() {
-            // Signals that are held alike come with the same times: once is enough.
-            if !feeds.clone().take(i).any(|f| feed.signal.breaks_with(f.signal)) {
+            // Signals that are held with one period have the same break points, which are added once.
+            if !feeds.clone().take(i).any(|f| feed.signal.shares_breaks_with(f.signal)) {
                 feed.signal.breaks(start, end, times);
             }
         }
@@ -100,13 +100,13 @@ impl Timeline {
     }
 
     /// Adds break points `first` [s] after time 0, and each twice as far as the one before, as long as they are
-    /// before [`GRADED`]: for what is fast at the start and slow later on.
+    /// before [`GRADED_UNTIL`]: for motion that is fast at the start and slow later on.
     pub fn grade(&mut self, first: f64) {
         let (Some(start), Some(end)) = (self.points.first().map(|p| p.t), self.points.last().map(|p| p.t)) else {
             return;
         };
         let mut t = first;
-        while t < end.min(GRADED) {
+        while t < end.min(GRADED_UNTIL) {
             if t > start && self.points.iter().all(|p| (p.t - t).abs() >= SAME_TIME) {
                 self.points.push(Point { t, jump: false, remap: false, record: false });
             }
@@ -120,7 +120,7 @@ impl Timeline {
         i < self.len() && self.points[i].remap
     }
 
-    /// Most intervals, and most maps made anew, up to a sample.
+    /// Largest number of intervals between two samples, and largest number of maps made anew between two samples.
     pub(crate) fn densest(&self) -> [usize; 2] {
         let (mut most, mut here) = ([0; 2], [0; 2]);
         for pair in self.points.windows(2) {
@@ -145,7 +145,7 @@ impl Timeline {
         self.len() == 0
     }
 
-    /// Interval `i` of inputs that `feeds` are, in place of what is there.
+    /// Writes interval `i` of the inputs `feeds` to `interval`, whose memory is used again.
     pub fn interval<'a>(&self, feeds: impl Iterator<Item = Feed<'a>>, i: usize, interval: &mut Interval) {
         let (a, b) = (self.points[i], self.points[i + 1]);
         interval.terms.clear();

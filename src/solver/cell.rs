@@ -5,18 +5,18 @@ use super::friction::{Consts, Motion, Slip, Stage, Trial};
 use super::laws::Law;
 use crate::number::real::Real;
 
-/// A trial with its vector.
+/// The trial state of the bristle of a cell.
 #[derive(Clone, Copy, Debug)]
 pub struct CellTrial<R> {
     /// `y = zeta_b + a sigma0 v` [-].
     pub yx: R,
     /// `y = zeta_b + a sigma0 v` [-].
     pub yy: R,
-    /// Direction of `y`, 0 at 0; `y` itself under a law without directions [-].
+    /// Direction of `y`, 0 where `y` is 0; `y` itself under a law that is not [`Law::DIRECTED`] [-].
     pub nx: R,
-    /// Direction of `y`, 0 at 0; `y` itself under a law without directions [-].
+    /// Direction of `y`, 0 where `y` is 0; `y` itself under a law that is not [`Law::DIRECTED`] [-].
     pub ny: R,
-    /// Its length and its limit.
+    /// Its length, its limit and its plastic travel.
     pub t: Trial<R>,
 }
 

@@ -1,5 +1,5 @@
-//! What is done with the saved state of one contact by itself, in double precision: a stage whose bristles have not
-//! moved yet is committed, so that another engine can go on from it; and what friction would answer to a motion.
+//! Work on the saved state of one contact, in double precision: committing a pending stage, so that another engine can
+//! continue from the state, and the friction wrench that a given motion would cause.
 
 use super::bristles::Bristles;
 use super::lanes::Solver;
@@ -11,7 +11,7 @@ use super::step::pass;
 use crate::contact::Contact;
 use crate::planar::Twist;
 
-/// Moves the bristles of `state`, `pairs`, through its pending stage in double precision, if it has one.
+/// Commits the pending stage of `state`, if it has one, to its bristles `pairs`.
 pub fn commit(contact: &Contact, state: &mut State, pairs: &mut [[f64; 2]]) {
     if state.pending.is_none() {
         return;
@@ -23,7 +23,7 @@ pub fn commit(contact: &Contact, state: &mut State, pairs: &mut [[f64; 2]]) {
     }
 }
 
-/// What friction would answer to a patch twist over `dt` [s] in `state`, with bristles `pairs`.
+/// The friction wrench if the patch moved with `twist` for `dt` [s] from `state` with bristles `pairs`.
 pub fn respond_to(contact: &Contact, state: &State, pairs: &[[f64; 2]], twist: Twist, dt: f64) -> Response {
     if contact.model.is_grid() {
         respond_in(Grid::<f64>::empty(), contact, state, pairs, (twist, dt))
@@ -56,5 +56,5 @@ fn commit_in<B: Bristles<f64>>(bristles: B, contact: &Contact, state: &mut State
     solver.forget_pass(0);
     let inputs = state.inputs;
     *state = State { inputs, ..solver.state(0) };
-    solver.bristles.get(0, state, pairs);
+    solver.bristles.export(0, state, pairs);
 }

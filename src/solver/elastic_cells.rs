@@ -1,18 +1,19 @@
-//! Cells whose bristles stay elastic through a pass: their force takes no root and no exponential. In a patch that
-//! slides in some places there are many. The others are packed, as the cells of a smaller grid.
+//! Cells whose bristles stay elastic through a pass. Their force is linear in the velocity and needs neither a square
+//! root nor an exponential. A patch that slides in some places has many of them; the other cells are packed into
+//! consecutive lanes and treated as a smaller grid.
 //!
-//! There is no twin: on a GPU lanes that have less to do wait for the rest.
+//! There is no twin: the lanes of a GPU that have less to do would only wait for the others.
 
 use super::friction::{Consts, Stage};
 use super::groups::Groups;
 use crate::number::real::Real;
 
-/// Share of elastic cells from which it pays to look for them.
-const WORTH: f64 = 0.2;
-/// Passes until the next look where it does not.
-const PAUSE: u32 = 16;
+/// Least share of elastic cells for which separating them saves time.
+const LEAST_SHARE: f64 = 0.2;
+/// Passes until elastic cells are separated again if there were fewer.
+const RETRY_AFTER: u32 = 16;
 
-/// The cells that are not elastic, packed.
+/// The cells that do not stay elastic, packed into consecutive lanes.
 #[derive(Clone, Debug)]
 pub struct ElasticCells<R: Real> {
     x: Vec<R>,
@@ -20,12 +21,12 @@ pub struct ElasticCells<R: Real> {
     w: Vec<R>,
     zx: Vec<R>,
     zy: Vec<R>,
-    /// Which cells of a group are here, and the place of the first.
+    /// For every group, which of its cells are packed here, and the place of the first.
     groups: Vec<(R::Mask, usize)>,
 }
 
-/// Whether to look for elastic cells in this pass; `pause` counts the passes until the next look. Never with one lane,
-/// which is the reference.
+/// Whether elastic cells are to be separated in this pass; `pause` counts the passes until then. They never are with
+/// one lane, which is the readable reference.
 #[inline(always)]
 pub fn is_due<R: Real>(pause: &mut u32) -> bool {
     let due = *pause == 0;
@@ -34,7 +35,7 @@ pub fn is_due<R: Real>(pause: &mut u32) -> bool {
 }
 
 impl<R: Real> ElasticCells<R> {
-    /// Room for `groups` of cells.
+    /// Memory for `groups` of cells.
     pub fn new(groups: usize) -> Self {
         let zero = R::of(0.0);
         let some = vec![zero; groups + 1];
@@ -48,8 +49,9 @@ impl<R: Real> ElasticCells<R> {
         }
     }
 
-    /// The pass over the elastic cells, which adds to `sum` as that over all cells would. Returns the others,
-    /// whose bases [`ElasticCells::join`] puts back in their places. Where there are few, it sets `pause`.
+    /// The pass over the elastic cells: commits and evaluates them and adds their terms to `sum`. Returns the other
+    /// cells, packed, whose bases [`ElasticCells::unpack`] writes back after their pass. Sets `pause` if there are too
+    /// few elastic cells.
     #[inline(always)]
     pub fn sweep(
         &mut self,
@@ -64,7 +66,7 @@ impl<R: Real> ElasticCells<R> {
         let (x, y, w) = (&cells.x[..n], &cells.y[..n], &cells.w[..n]);
         let (zx, zy) = (&mut cells.zx[..n], &mut cells.zy[..n]);
         let (zero, half, one) = (R::of(0.0), R::of(0.5), R::of(1.0));
-        // Limits of `|y|^2`; a stage that is not asked for moves nothing and bounds nothing.
+        // A stage that is not asked for is replaced by one that moves nothing, under a limit that no bristle reaches.
         let none =
             Stage { a_sigma0: zero, damping: zero, mu_c: R::of(1e15), mu_d: zero, chi: one, extrapolation: zero };
         let (done, st) = (commit.unwrap_or(&none), next.unwrap_or(&none));
@@ -80,7 +82,7 @@ impl<R: Real> ElasticCells<R> {
             let (bx, by) = (done.extrapolation.fma(px, zx[i]), done.extrapolation.fma(py, zy[i]));
             let (yx, yy) = (st.a_sigma0.fma(vx, bx), st.a_sigma0.fma(vy, by));
             let elastic = R::and(first, yx.fma(yx, yy * yy).lt(limit));
-            // What is no number is not elastic.
+            // A cell whose state is NaN is not elastic, so that its NaN reaches the sums.
             let others = half.lt(R::select(elastic, zero, one));
             x[i].append(others, &mut self.x, len);
             y[i].append(others, &mut self.y, len);
@@ -102,14 +104,15 @@ impl<R: Real> ElasticCells<R> {
             s[5] = share.fma(y[i], s[5]);
             s[6] = share.fma(x[i].fma(x[i], y[i] * y[i]), s[6]);
         }
-        // What stands behind the last cell may not even be numbers.
+        // The lanes behind the last packed cell may hold anything, and are set to zero.
         for packed in [&mut self.x, &mut self.y, &mut self.w, &mut self.zx, &mut self.zy] {
             zero.append(zero.lt(one), packed, len);
         }
-        if len as f64 > (1.0 - WORTH) * (n * R::LANES) as f64 {
-            *pause = PAUSE;
+        if len as f64 > (1.0 - LEAST_SHARE) * (n * R::LANES) as f64 {
+            *pause = RETRY_AFTER;
         }
-        // Of an elastic cell `d zeta/dv` is `a sigma0`.
+        // The derivative d zeta*/dv of an elastic bristle is `a sigma0`, so that the gain is that of a rigid grid,
+        // docs/model.md (62).
         let [fx, fy, tau, all, along_x, along_y, square] = s;
         let c = st.a_sigma0.fma(more, k.sigma2);
         let (all, along_x, along_y, square) = (c * all, c * along_x, c * along_y, c * square);
@@ -121,9 +124,9 @@ impl<R: Real> ElasticCells<R> {
         Groups { x: &self.x[..m], y: &self.y[..m], w: &self.w[..m], zx: &mut self.zx[..m], zy: &mut self.zy[..m] }
     }
 
-    /// Puts the bases of the others back in their places.
+    /// Writes the bases of the packed cells back to their places.
     #[inline(always)]
-    pub fn join(&self, zx: &mut [R], zy: &mut [R]) {
+    pub fn unpack(&self, zx: &mut [R], zy: &mut [R]) {
         let n = zx.len();
         let (groups, zy) = (&self.groups[..n], &mut zy[..n]);
         for i in 0..n {
@@ -134,7 +137,7 @@ impl<R: Real> ElasticCells<R> {
     }
 }
 
-/// `|y|^2` below which a bristle is elastic at any speed: `g` lies between `mu_c` and `mu_s`.
+/// The `|y|^2` below which a bristle is elastic at any speed, as `g` lies between `mu_c` and `mu_s`.
 #[inline(always)]
 fn elastic_below<R: Real>(k: &Consts<R>, st: &Stage<R>) -> R {
     let least = k.s_ba * st.mu_c.min(st.mu_c + st.mu_d);

@@ -2,7 +2,7 @@
 //! quantities that describe how a bristle slips over a stage (`docs/model.md`, sections 2, 5.2 and 5.4).
 //! Twin: `shaders/friction.wgsl`.
 //!
-//! Only here: `new`, `set`, `wide`, `select`.
+//! Only here: `new`, `set`, `splat`, `select`.
 
 use crate::friction::{Friction, Law, STRIBECK_X_MIN};
 use crate::number::real::Real;
@@ -27,9 +27,9 @@ pub struct Consts<R> {
 }
 
 impl<R: Real> Consts<R> {
-    /// The constants of `f`.
+    /// The constants of a contact with these parameters.
     pub fn new(friction: &Friction) -> Self {
-        let f = friction.as_the_law_reads_them();
+        let f = friction.effective_for_law();
         Self {
             law: f.law,
             gaussian: f.gamma == 2.0,
@@ -62,7 +62,7 @@ pub struct Stage<R> {
     pub mu_c: R,
     /// `mu_s - mu_c` at the stage [-].
     pub mu_d: R,
-    /// Scale of `g'` in the gain [-], so that the matrix of the velocity solve stays definite,
+    /// Factor of `g'` in the gain [-], which keeps the matrix of the Newton step positive definite,
     /// `docs/model.md` (52).
     pub chi: R,
     /// The next stage starts from `zeta_b + extrapolation (zeta* - zeta_b)`: `1 + sqrt 2`, then 1.
@@ -70,9 +70,9 @@ pub struct Stage<R> {
 }
 
 impl Stage<f64> {
-    /// The same in every lane.
+    /// The same constants in every lane.
     #[inline(always)]
-    pub fn wide<R: Real>(&self) -> Stage<R> {
+    pub fn splat<R: Real>(&self) -> Stage<R> {
         Stage {
             a_sigma0: R::of(self.a_sigma0),
             damping: R::of(self.damping),
@@ -99,7 +99,7 @@ impl<R: Real> Stage<R> {
     }
 }
 
-/// What a cell's velocity decides, whatever the stage.
+/// What follows from the velocity of a cell and does not depend on the stage.
 #[derive(Clone, Copy, Debug)]
 pub struct Motion<R> {
     /// Velocity [m/s].
@@ -123,7 +123,7 @@ pub struct Motion<R> {
 pub struct Trial<R> {
     /// `|y|` [-].
     pub len: R,
-    /// `1/|y|`, large rather than infinite at 0 [-].
+    /// `1/|y|` [-]; a large finite number where `y` is 0.
     pub inv_len: R,
     /// The limit of `|zeta|` at the present speed [-].
     pub g: R,
@@ -136,7 +136,7 @@ pub struct Trial<R> {
 pub struct Slip<R> {
     /// `1 / (1 + a lambda)` [-].
     pub d: R,
-    /// `d|zeta*| / d|y|` at given `g` and `travel` [-]; of LuGre over `g`.
+    /// `d|zeta*| / d|y|` at given `g` and `travel` [-]; LuGre stores it divided by `g`.
     pub stiff: R,
     /// `x b`, with `x = |zeta*|/g` and the plastic share `b(x)` [-].
     pub xb: R,
@@ -157,19 +157,19 @@ impl<R: Real> Slip<R> {
     }
 }
 
-/// How the bristle at the end of a stage changes with the velocity: with `J = dD/dv` and the direction `n` of the
-/// trial, or the trial itself if there is no part along its direction,
+/// How the bristle at the end of a stage changes with the velocity. With `J = dD/dv` and `n` the direction of the
+/// trial, or the trial itself under a law whose `normal` is none,
 ///
 /// `d zeta*/dv = carried J + n (normal J^T n + speed J^T D/|D| + limit dg/dv)^T`.
 #[derive(Clone, Copy, Debug)]
 pub struct Sensitivity<R> {
-    /// The part that follows the velocity [s/m].
+    /// The part in which the bristle is carried along with the velocity [s/m].
     pub carried: R,
-    /// By the length of the trial [s/m].
+    /// The part that comes from the length of the trial [s/m].
     pub normal: Option<R>,
-    /// By the speed [s/m].
+    /// The part that comes from the speed [s/m].
     pub speed: R,
-    /// By the limit [-].
+    /// The part that comes from the limit `g` [-].
     pub limit: R,
 }
 
@@ -188,25 +188,27 @@ pub fn motion<R: Real>(k: &Consts<R>, vx: R, vy: R) -> Motion<R> {
         let x = (s * k.inv_v_s).max(R::of(R::TINY));
         bell = (-(x.powf(k.gamma).min(R::of(80.0)))).exp_negative();
         let held = x.max(R::of(STRIBECK_X_MIN));
-        // x^(gamma-1) as x^gamma / x, where x^gamma is bounded as in the bell: else it overflows at speed.
+        // x^(gamma-1) is computed as x^gamma / x with x^gamma bounded as in the exponential. Without the bound it
+        // overflows at high speed, and infinity times an exponential of zero is no number.
         bell_slope = -k.gamma * held.powf(k.gamma).min(R::of(80.0)) / held * k.inv_v_s * bell;
     }
     Motion { vx, vy, s, ex: vx * inv_s, ey: vy * inv_s, bell, bell_slope }
 }
 
-/// The slope of `exp(-x^2)` is at most this over `x^3`: `8/e^2`.
-pub const FALLING: f64 = 1.082_682_265_892_902;
-/// For an x below this, that is more than the steepest slope.
-pub const FALLING_FROM: f64 = 0.5;
-/// So small a slope bounds no step, and its reciprocal is a normal number.
-pub const FLATTEST: f64 = 1e-6;
+/// Beyond its steepest point the slope of `exp(-x^2)` is at most this over `x^3`: `8/e^2`, as `2 x^4 exp(-x^2)` is
+/// largest at `x^2 = 2`.
+pub const SLOPE_TAIL: f64 = 1.082_682_265_892_902;
+/// Below this `x` the bound by [`SLOPE_TAIL`] exceeds the steepest slope, so that `x` need not be smaller in it.
+pub const SLOPE_TAIL_FROM: f64 = 0.5;
+/// Least bound on the slope: too small to limit a step, and large enough that its reciprocal is finite.
+pub const LEAST_SLOPE: f64 = 1e-6;
 
-/// A bound on the slope of `exp(-x^2)` for x from `least` to `most`, `docs/model.md` (53): by `2 x`
-/// below its steepest place, and by [`FALLING`] above it.
+/// A bound on the size of the slope of `exp(-x^2)` for x from `least` to `most`, `docs/model.md` (53): by `2 x` below
+/// its steepest point, and by [`SLOPE_TAIL`] above it.
 #[inline(always)]
 pub fn steepest_between<R: Real>(least: R, most: R) -> R {
-    let x = least.max(R::of(FALLING_FROM));
-    (most + most).max(R::of(FLATTEST)).min(R::of(FALLING) * (x * x * x).recip())
+    let x = least.max(R::of(SLOPE_TAIL_FROM));
+    (most + most).max(R::of(LEAST_SLOPE)).min(R::of(SLOPE_TAIL) * (x * x * x).recip())
 }
 
 #[cfg(test)]

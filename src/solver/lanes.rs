@@ -1,5 +1,5 @@
-//! The contacts in the lanes of the step: their parameters, their state, and where each is in its run. Contacts
-//! enter and leave lanes between two passes.
+//! The contacts in the lanes of the step: the parameters and the state of each, and its place in its interval. A
+//! contact is put into a lane, and a lane emptied, between two passes.
 
 use super::bristles::{Bits, Bristles, Rate};
 use super::constants::FRESH_STEP;
@@ -14,7 +14,7 @@ use crate::plan::Status;
 use crate::planar::{Pose, Twist, Wrench};
 use crate::schedule::{Interval, Term, slot};
 
-/// As many contacts as the number type has lanes. An empty lane is one that does not run.
+/// The stepping of as many contacts as the number type has lanes, one in each. Empty lanes do not run.
 pub struct Solver<R: Real, B> {
     /// The bristles.
     pub bristles: B,
@@ -33,40 +33,40 @@ pub struct Solver<R: Real, B> {
     pub(super) offset: [R; 2],
     /// `L` of the present map [m].
     pub(super) arm: R,
-    /// The lesser of mass and `I/L^2` [kg].
-    pub(super) lightest: R,
-    /// The normal force of the present map [N], if it was made anew.
+    /// The smaller of the mass and `I/L^2` [kg], two of the three effective masses of `docs/model.md` (49).
+    pub(super) least_mass: R,
+    /// The normal force for which the present map was made [N]; none for the initial map of a fixed patch.
     mapped: [Option<f64>; LANES],
     /// Longest steps [s].
     pub(super) h_max: [f64; LANES],
     /// Largest estimated error of a step: of the velocity [m/s], or of a prescribed twist's friction over
     /// `mu_c f_N` [-].
     pub(super) tolerance: Option<f64>,
-    /// Lanes whose laws let contacts at rest creep, of moving bodies.
+    /// Lanes with a free body under a law without an elastic range, under which a contact that sticks creeps.
     pub(super) creeps: Bits,
     // Lanes by the kind of their body.
     pub(super) prescribed: Bits,
     pub(super) gripper: Bits,
     pub(super) turning: Bits,
-    // The state: twist and pose of the centre of mass, with what rounding has cut off.
+    // The state: twist and pose of the centre of mass as compensated sums; the low parts hold what rounding cut off.
     pub(super) u: Vec3<R>,
     pub(super) u_low: Vec3<R>,
     pub(super) q: Vec3<R>,
     pub(super) q_low: Vec3<R>,
     /// The patch twist of the last solve: the next stage's guess, and where a pending stage is committed.
     pub(super) patch_twist: Vec3<R>,
-    /// Lanes with a stage that is solved, but whose bristles have not moved yet, and these stages.
+    /// Lanes with a pending stage, which is solved but not committed to the bristles yet, and these stages.
     pub(super) pending: Bits,
     pub(super) pending_stage: Stage<R>,
-    // The interval: polynomials and sinusoids of the inputs, length and what is left of it [s].
+    // The interval: polynomials and sinusoids of the inputs, its length, and the time that is left of it [s].
     pub(super) c: [[R; 3]; slot::COUNT],
     pub(super) terms: Vec<Vec<Term>>,
     pub(super) waves: Bits,
     pub(super) length: [f64; LANES],
     pub(super) left: [f64; LANES],
-    /// Newton steps of a stage at least: 2 in the first step after a jump of the inputs.
+    /// Least number of Newton steps of a stage: 2 in the first step after a jump of the inputs, else 1.
     pub(super) at_least: R,
-    // The step: what it leaves of the interval, its length, its start in the interval [s].
+    // The step: the time that it leaves of the interval, its length, its start in the interval [s].
     pub(super) rest: [f64; LANES],
     pub(super) h: R,
     pub(super) a_sigma0: R,
@@ -119,7 +119,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
             pads: one,
             offset: [zero; 2],
             arm: one,
-            lightest: one,
+            least_mass: one,
             mapped: [None; LANES],
             h_max: [1.0; LANES],
             tolerance,
@@ -168,7 +168,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     /// Puts a contact at its initial state into a lane; `active` are the cells of a grid that carry pressure at some
     /// time.
     pub fn load(&mut self, l: usize, contact: &Contact, step: f64, active: &[usize]) {
-        let (f, body) = (contact.friction.as_the_law_reads_them(), &contact.body);
+        let (f, body) = (contact.friction.effective_for_law(), &contact.body);
         let prescribed = body.free().is_none();
         let frame = body.free().map(|body| body.frame);
         let constants = body.constants();
@@ -190,7 +190,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         set_bit(&mut self.prescribed, l, prescribed);
         set_bit(&mut self.gripper, l, matches!(frame, Some(Frame::Gripper)));
         set_bit(&mut self.turning, l, matches!(frame, Some(Frame::Body { .. })));
-        self.weigh(l, body, self.bristles.arm2(&contact.patch));
+        self.set_arm(l, body, self.bristles.arm2(&contact.patch));
         self.h_max[l] = step;
         self.mapped[l] = None;
         (self.steps[l], self.passes[l], self.unconverged[l]) = (0, 0, 0);
@@ -204,21 +204,20 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         self.patch_twist.set(l, body.transform(q).twist(u).to_array());
     }
 
-    /// How angular against linear velocity and a body against its patch weigh in a lane, for a map with
-    /// `L^2 = arm2` [m^2].
-    fn weigh(&mut self, l: usize, body: &Body, arm2: f64) {
+    /// Sets `L` in a lane, and the effective masses that depend on it, for a map with `L^2 = arm2` [m^2].
+    fn set_arm(&mut self, l: usize, body: &Body, arm2: f64) {
         let body = body.constants();
         self.arm.set(l, arm2.sqrt());
-        self.lightest.set(l, body.mass.min(body.inertia / arm2));
+        self.least_mass.set(l, body.mass.min(body.inertia / arm2));
     }
 
-    /// Whether a lane must commit a pending stage before it follows a new map of normal force `f_n` [N].
+    /// Whether a lane must commit a pending stage before its map is made anew for the normal force `f_n` [N].
     pub fn must_flush_before(&self, l: usize, f_n: f64) -> bool {
-        self.is_pending(l) && self.bristles.holds_map() && self.mapped[l] != Some(f_n)
+        self.is_pending(l) && self.bristles.commits_before_remap() && self.mapped[l] != Some(f_n)
     }
 
-    /// Makes the pressure map of a contact in a lane anew at the start of `interval`, if that asks for one of
-    /// another normal force; the bristles are kept.
+    /// Makes the pressure map of a contact in a lane anew at the start of `interval`, if the interval says so and the
+    /// normal force is not that of the present map; the bristles are kept.
     pub fn remap(&mut self, l: usize, contact: &Contact, interval: &Interval) {
         let Some(f_n) = interval.remap else { return };
         if self.mapped[l].replace(f_n) == Some(f_n) {
@@ -231,7 +230,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     /// map before.
     pub fn set_map(&mut self, l: usize, contact: &Contact, patch: &Patch, mu_c: f64) {
         self.bristles.remap(l, patch, mu_c);
-        self.weigh(l, &contact.body, self.bristles.arm2(patch));
+        self.set_arm(l, &contact.body, self.bristles.arm2(patch));
     }
 
     /// Pose of the centre of mass in a lane, its twist, the friction wrench at the patch origin and the slipping
@@ -245,23 +244,23 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
             (u, contact.body.transform(q).twist(u))
         };
         let (mu_c, mu_d) = (v[slot::MU_C], v[slot::MU_S] - v[slot::MU_C]);
-        let rate = Rate { sigma1: contact.friction.as_the_law_reads_them().sigma1, mu_c, mu_d };
+        let rate = Rate { sigma1: contact.friction.effective_for_law().sigma1, mu_c, mu_d };
         let (wrench, slip) = self.bristles.wrench(l, patch_twist, &rate, v[slot::F_N]);
         (q, twist, wrench, slip)
     }
 
-    /// Whether a stage of a lane is solved, but its bristles have not moved yet.
+    /// Whether a lane has a stage that is solved but not committed to its bristles yet.
     pub fn is_pending(&self, l: usize) -> bool {
         self.pending >> l & 1 == 1
     }
 
-    /// Lets a lane's next pass do nothing but commit the pending stage.
+    /// Lets the next pass commit the pending stage of a lane and do nothing else for it.
     pub fn flush(&mut self, l: usize) {
         self.flushing |= 1 << l;
         self.running |= 1 << l;
     }
 
-    /// Lets a lane run through an interval.
+    /// Lets a lane step through an interval, from its start.
     pub fn start_interval(&mut self, l: usize, interval: &Interval) {
         for (to, from) in self.c.iter_mut().zip(&interval.c) {
             to.iter_mut().zip(from).for_each(|(to, from)| to.set(l, *from));
@@ -278,17 +277,17 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         set_bit(&mut self.starting, l, true);
     }
 
-    /// Lets a lane take so many steps more.
+    /// Lets a lane take `steps` more steps.
     pub fn allow(&mut self, l: usize, steps: u64) {
         self.budget[l] = self.steps[l].saturating_add(steps);
     }
 
-    /// Takes the pass of a [`Solver::flush`] out of a lane's count.
+    /// Leaves the pass of a [`Solver::flush`] out of the count of a lane.
     pub fn forget_pass(&mut self, l: usize) {
         self.passes[l] -= 1;
     }
 
-    /// The state of a lane between two steps, but for its bristles.
+    /// The state of a lane between two steps, without its bristles.
     pub fn state(&self, l: usize) -> State {
         let [u, u_low, q, q_low] = [self.u, self.u_low, self.q, self.q_low].map(|v| v.lane(l));
         let stage = self.pending_stage;
@@ -310,7 +309,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         }
     }
 
-    /// Goes to a state of the contact in a lane, with its bristles.
+    /// Sets the contact in a lane to a state and its bristles.
     pub fn set_state(&mut self, l: usize, contact: &Contact, state: &State, bristles: &[[f64; 2]]) {
         set_split(&mut self.u, &mut self.u_low, l, state.u, state.u_low);
         set_split(&mut self.q, &mut self.q_low, l, state.q, state.q_low);
@@ -331,10 +330,10 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
             self.set_map(l, contact, &contact.patch, contact.friction.mu_c);
         }
         (self.steps[l], self.passes[l], self.unconverged[l]) = (state.steps, state.passes, state.unconverged);
-        self.bristles.put(l, state, bristles);
+        self.bristles.import(l, state, bristles);
     }
 
-    /// How a lane fares, but for a failure.
+    /// The counts of a lane's status; whether it has failed is known to the caller.
     pub fn status(&self, l: usize) -> Status {
         Status { failure: None, unconverged: self.unconverged[l], steps: self.steps[l], passes: self.passes[l] }
     }
@@ -344,7 +343,8 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         for lanes in [&mut self.running, &mut self.flushing, &mut self.starting, &mut self.pending, &mut self.waves] {
             set_bit(lanes, l, false);
         }
-        // What stays in an empty lane is computed with, and must not become slow or infinite.
+        // An empty lane is computed with the others. Zeros keep it from denormal and infinite numbers, which some
+        // processors compute with slowly.
         for v in [&mut self.u, &mut self.q, &mut self.patch_twist, &mut self.du, &mut self.du1] {
             v.set(l, [0.0; 3]);
         }
@@ -356,21 +356,21 @@ fn set_bit(lanes: &mut Bits, l: usize, on: bool) {
     *lanes = if on { *lanes | 1 << l } else { *lanes & !(1 << l) };
 }
 
-/// Sets a lane to three numbers, and `low` to what the lane's numbers cannot hold of them.
+/// Sets a lane of `high` to three numbers, and of `low` to what the precision of the lane cuts off of them.
 pub(super) fn set_compensated<R: Real>(high: &mut Vec3<R>, low: &mut Vec3<R>, l: usize, value: [f64; 3]) {
     high.set(l, value);
     let rounded = high.lane(l);
     low.set(l, [0, 1, 2].map(|i| value[i] - rounded[i]));
 }
 
-/// Sets a lane to numbers and what their sums have cut off, which may come from another number type.
+/// Sets a lane to three compensated sums, `of` and their low parts `rest`, which may come from another number type.
 pub(super) fn set_split<R: Real>(high: &mut Vec3<R>, low: &mut Vec3<R>, l: usize, of: [f64; 3], rest: [f64; 3]) {
     high.set(l, of);
     let rounded = high.lane(l);
     low.set(l, [0, 1, 2].map(|i| rest[i] + (of[i] - rounded[i])));
 }
 
-/// The three numbers of a lane.
+/// The three compensated sums of a lane.
 pub(super) fn compensated<R: Real>(high: Vec3<R>, low: Vec3<R>, l: usize) -> [f64; 3] {
     let (high, low) = (high.lane(l), low.lane(l));
     [0, 1, 2].map(|i| high[i] + low[i])

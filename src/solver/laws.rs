@@ -19,14 +19,15 @@ pub trait Law {
     /// [`super::transition`] up to the limit.
     const ELASTIC: bool = Self::LAW.is_elastic();
 
-    /// The plastic travel over a stage [-]: `a lambda` times the limit where all of the motion is plastic, from
-    /// the length of `D` and its component `along` the bristle [m/s].
+    /// The plastic travel over a stage [-]: `a lambda` times the limit of a bristle whose motion is wholly plastic.
+    /// `speed` is the length of `D` and `along` its component along the bristle [m/s].
     fn travel<R: Real>(a_sigma0: R, speed: R, along: R) -> R;
 
     /// The slip of a trial that is not in the transition.
     fn slip<R: Real>(k: &Consts<R>, t: &Trial<R>) -> Slip<R>;
 
-    /// `a lambda` [-] of a trial with slip `z`, without the cancellation of `1/d - 1`.
+    /// `a lambda` [-] of a trial with slip `z`. It is `1/d - 1`, computed without the cancellation of that
+    /// difference.
     fn relaxation<R: Real>(t: &Trial<R>, z: &Slip<R>) -> R;
 
     /// How `zeta*` changes with the velocity.

@@ -1,4 +1,5 @@
-//! What friction would answer to a motion over a time to come, for whoever integrates the body elsewhere.
+//! The friction wrench that a given motion of the patch would cause, and its derivative, for programs that integrate
+//! the body themselves.
 
 use super::bristles::Bristles;
 use super::friction::Stage;
@@ -33,7 +34,7 @@ copies! {
     ) -> Response {
         let mut state = solver.state(l);
         pairs.resize(solver.bristles.pairs(l), [0.0; 2]);
-        solver.bristles.get(l, &mut state, pairs);
+        solver.bristles.export(l, &mut state, pairs);
         let a_sigma0 = R::of(dt) * solver.sigma0;
         let stage = Stage {
             a_sigma0,
@@ -46,7 +47,7 @@ copies! {
         let point = solver.bristles.reference_point();
         let twist = at(Vec3::new(R::of(u.vx), R::of(u.vy), R::of(u.w)), point);
         let (resist, gain) = solver.bristles.sweep(twist, (&stage, 0), (&stage, 1 << l));
-        solver.bristles.put(l, &state, pairs);
+        solver.bristles.import(l, &state, pairs);
         let (zero, one) = (R::of(0.0), R::of(1.0));
         let at_origin = Transform { cos: one, sin: zero, o: [zero; 2] };
         let (w, gain) = (at_origin.wrench(resist, point).lane(l), at_origin.gain(&gain, point));

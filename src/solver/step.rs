@@ -7,7 +7,7 @@
 //! the stage ends, and after two stages the step. Lanes never see each other, so a contact's result does not
 //! depend on its neighbours.
 //!
-//! Only here: `pass`, `add_sinusoids`, `rotate`, `spent`, `wide`, `narrow`, `update`, `count`.
+//! Only here: `pass`, `add_sinusoids`, `rotate`, `spent`, `to_f64`, `from_f64`, `update`, `count`.
 #![allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
 
 use super::bristles::{Bits, Bristles};
@@ -20,14 +20,14 @@ use crate::number::real::{LANES, Real};
 use crate::number::simd::copies;
 use crate::schedule::slot;
 
-/// What happened in a pass.
+/// The lanes that a pass has brought to an end, by the reason.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Events {
-    /// Lanes at the end of their interval, or that have committed what was pending.
+    /// Lanes at the end of their interval, and lanes that had to commit a pending stage and have done so.
     pub stopped: Bits,
     /// Lanes whose twist is not finite.
     pub failed: Bits,
-    /// Lanes that may take no more steps.
+    /// Lanes that have used up the steps that they may take.
     pub spent: Bits,
 }
 
@@ -95,7 +95,8 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     }
 
     /// The longest step [s] on which a stage has one solution on the falling Stribeck branch, `docs/model.md`
-    /// (49); with a tolerance, no longer than the one to try. [`Solver::h_max`] is not looked at here.
+    /// (49); with a tolerance, no longer than the step to try next. The limit [`Solver::h_max`] is applied by
+    /// [`Solver::start_step`].
     #[inline(always)]
     fn longest_step(&self, v: &[R; slot::COUNT]) -> R {
         let zero = R::of(0.0);
@@ -105,15 +106,15 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         let oy = R::select(gripper, self.q.y, self.offset[1]);
         let (mass, inertia) = (self.mass.x, self.mass.z);
         let lever = mass * inertia * mass.fma(ox.fma(ox, oy * oy), inertia).recip();
-        let m_e = self.lightest.min(lever);
+        let m_e = self.least_mass.min(lever);
         let bound = (m_e * self.v_s * (R::of(KAPPA) * fall).recip()).max(R::of(SHORTEST_RULED_STEP));
         let most = if self.tolerance.is_some() { self.h_next } else { R::of(1e30) };
         let longest = R::select(zero.lt(fall), bound.min(most), most);
         R::select(R::mask(self.prescribed), most, longest)
     }
 
-    /// A slope over `s/v_s` that the Stribeck bell does not exceed: `k_g`; with a tolerance and `gamma = 2`,
-    /// where a bristle may be in the coming step, `docs/model.md` (53).
+    /// A bound on the slope of the Stribeck curve's exponential over `s/v_s`: `k_g`, or, with a tolerance and
+    /// `gamma = 2`, its steepest slope at the speeds that bristles may have in the coming step, `docs/model.md` (53).
     #[inline(always)]
     fn stribeck_slope(&self) -> R {
         if self.tolerance.is_none() {
@@ -135,11 +136,11 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         for l in 0..R::LANES {
             tau[l] = self.length[l] - self.left[l];
         }
-        self.tau = R::select(starting, narrow(&tau), self.tau);
-        let longest = wide(self.longest_step(&self.inputs(self.tau, self.starting)));
-        let (starts, left, h_max, old) = (wide(R::select(starting, one, zero)), self.left, self.h_max, self.rest);
+        self.tau = R::select(starting, from_f64(&tau), self.tau);
+        let longest = to_f64(self.longest_step(&self.inputs(self.tau, self.starting)));
+        let (starts, left, h_max, old) = (to_f64(R::select(starting, one, zero)), self.left, self.h_max, self.rest);
         let mut h = [0.0; LANES];
-        // No branches: these are a few vector instructions.
+        // Without branches the compiler turns this loop into a few vector instructions.
         for l in 0..R::LANES {
             let most = if longest[l] < h_max[l] { longest[l] } else { h_max[l] };
             let n = (left[l] / most - STEP_SLACK).ceil();
@@ -148,7 +149,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
             h[l] = left[l] - rest;
             self.rest[l] = if starts[l] > 0.5 { rest } else { old[l] };
         }
-        self.h = R::select(starting, narrow(&h), self.h);
+        self.h = R::select(starting, from_f64(&h), self.h);
         self.a_sigma0 = R::of(KAPPA) * self.h * self.sigma0;
         self.damping = self.sigma1 * self.a_sigma0.recip();
         update(starting, &mut self.before, self.patch_twist);
@@ -167,7 +168,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     fn stage_constants(&self, v: &[R; slot::COUNT], a: R) -> Stage<R> {
         let one = R::of(1.0);
         let mu_d = v[slot::MU_S] - v[slot::MU_C];
-        // So that the matrix of the Newton step stays definite, docs/model.md (52).
+        // With the factor chi the matrix of the Newton step stays positive definite, docs/model.md (52).
         let fall = (a + a) * self.pads * v[slot::F_N] * mu_d * self.k_g * self.inv_v_s;
         let chi = R::select(self.mass.x.lt(fall), self.mass.x * fall.recip(), one);
         let extrapolation = R::select(R::mask(self.second), one, R::of(EXTRAPOLATION));
@@ -175,7 +176,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         Stage { a_sigma0, damping, mu_c: v[slot::MU_C], mu_d, chi, extrapolation }
     }
 
-    /// One pass: [`pass`] calls it compiled for the instructions of the number type.
+    /// One pass. It is called through [`pass`], which is compiled for the instruction set of the number type.
     #[inline(always)]
     fn pass_over_bristles(&mut self) -> Events {
         if self.starting != 0 {
@@ -189,7 +190,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         let load = Vec3::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]);
         let st = self.stage_constants(&v, a);
         if prescribed != 0 {
-            // Nothing to solve: this pass commits the stage at once.
+            // There is nothing to solve, so that this pass commits the stage at once.
             let mask = R::mask(prescribed);
             update(mask, &mut self.patch_twist, load);
             update(R::mask(prescribed & !self.second), &mut self.before, load);
@@ -204,7 +205,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
 
         let (solved, failed) = self.newton(a, dt, &v, load, (resist, gain), solving);
         if self.tolerance.is_some() && prescribed != 0 {
-            // The stage's increment is of the friction over f_N, its torque over L^2.
+            // The increment that the step control compares is that of the friction over f_N, its torque over L^2.
             let gained = self.bristles.force_change() * st.extrapolation.recip();
             let arm2 = (self.arm * self.arm).max(R::of(R::TINY));
             update(R::mask(prescribed), &mut self.du, Vec3::new(gained.x, gained.y, gained.z / arm2));
@@ -286,11 +287,12 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         second
     }
 
-    /// Chooses the next step of the lanes that have `done` one, by the estimated errors of the increments up to its
-    /// stages. Returns the lanes whose errors are too large, or with a stage that has not converged or may have
-    /// several solutions: these are as if the step had not been, and take a shorter one. The increments are
-    /// of the twist, or of a prescribed motion's friction over `f_N`, and then the tolerance is times `mu_c`.
-    /// In the first step after a break point the derivative before it says nothing. `docs/model.md`, section 5.8.
+    /// Step control (`docs/model.md`, section 5.8) of the lanes that have `done` a step: estimates its errors from the
+    /// increments of its stages and chooses the length of the next. Returns the lanes whose errors are too large, or
+    /// with a stage that has not converged or may have several solutions; these go back to the start of the step and
+    /// take a shorter one. The increments are those of the twist, or, of a prescribed motion, of the friction over
+    /// `f_N`, for which the tolerance is multiplied by `mu_c`. In the first step after a break point the derivative at
+    /// the end of the step before is of no use, as the inputs may have jumped.
     #[inline(always)]
     fn accept(&mut self, done: Bits, mu_c: R) -> Bits {
         let Some(tolerance) = self.tolerance else { return 0 };
@@ -319,7 +321,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         self.bristles.restore(mask);
         update(mask, &mut self.patch_twist, self.before);
         self.pending &= !refused;
-        // A step that the interval's end cut short says nothing against a longer one.
+        // A step that was short because the interval ends is no reason to make the next one as short.
         let cut = R::and(self.h.lt(R::of(SAFETY) * self.h_next), one.lt(change));
         let taken = R::select(cut, self.h_next.max(self.h * change), self.h * change);
         let most = R::select(ambiguous, R::of(SHRINK_ON_FAILURE), R::of(SAFETY));
@@ -332,8 +334,8 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
 
     /// What the estimates of first and third order may be at most, `docs/model.md` (60): the tolerance, or a share
     /// of the speed where slow motion decides what follows. That is the motion of a reduced bristle that is about
-    /// to break loose, where an error of the speed is one of the moment, and the creep of a law that knows no rest,
-    /// which adds up.
+    /// to break loose, where an error of the speed shifts the moment at which it does, and the creep under a law
+    /// without an elastic range, which adds up.
     #[inline(always)]
     fn limits(&self, tolerance: R) -> [R; 2] {
         let u = self.u;
@@ -343,7 +345,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         [R::select(R::mask(self.creeps), relative, third), third]
     }
 
-    /// Moves the bodies of the lanes that have `ended` a step, and starts the next one if the interval goes on.
+    /// Moves the bodies of the lanes that have `ended` a step, and lets those whose interval goes on start the next.
     #[inline(always)]
     fn finish_step(&mut self, ended: Bits, load: Vec3<R>) -> Events {
         if ended == 0 {
@@ -364,20 +366,20 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
             count(&mut self.unconverged, ended & unsolved);
         }
         self.at_least = R::select(mask, one, self.at_least);
-        let (ends, rest) = (wide(R::select(mask, one, R::of(0.0))), self.rest);
+        let (ends, rest) = (to_f64(R::select(mask, one, R::of(0.0))), self.rest);
         let mut left = [0.0; LANES];
         for l in 0..R::LANES {
             left[l] = if ends[l] > 0.5 { rest[l] } else { self.left[l] };
         }
         self.left = left;
-        let stopped = ended & R::bits(narrow::<R>(&left).lt(R::of(R::TINY)));
+        let stopped = ended & R::bits(from_f64::<R>(&left).lt(R::of(R::TINY)));
         let spent = self.spent(ended & !stopped);
         self.starting |= ended & !stopped & !spent;
         Events { stopped, failed: 0, spent }
     }
 
-    /// Those of some lanes that may take no more steps. Not inlined: LLVM 22 ends with a segmentation fault
-    /// where it has this loop among the masks of AVX-512 (its pass "x86 domain reassignment").
+    /// Those of `lanes` that have used up the steps that they may take. Not inlined, because LLVM 22 crashes with a
+    /// segmentation fault if this loop stands among the masks of AVX-512 (in its pass "x86 domain reassignment").
     #[inline(never)]
     fn spent(&self, lanes: Bits) -> Bits {
         let spent = |l: usize| Bits::from(self.steps[l] >= self.budget[l]) << l;
@@ -385,9 +387,9 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     }
 }
 
-/// The numbers of the lanes in double precision; beyond the last lane, zeros.
+/// The numbers of the lanes in double precision, followed by zeros.
 #[inline(always)]
-fn wide<R: Real>(v: R) -> [f64; LANES] {
+fn to_f64<R: Real>(v: R) -> [f64; LANES] {
     let mut out = [0.0; LANES];
     for l in 0..R::LANES {
         out[l] = v.lane(l);
@@ -395,9 +397,9 @@ fn wide<R: Real>(v: R) -> [f64; LANES] {
     out
 }
 
-/// Numbers as lanes.
+/// The first of `v` as lanes, in their precision.
 #[inline(always)]
-fn narrow<R: Real>(v: &[f64; LANES]) -> R {
+fn from_f64<R: Real>(v: &[f64; LANES]) -> R {
     let mut out = R::of(0.0);
     for l in 0..R::LANES {
         out.lanes_mut()[l] = R::Scalar::of(v[l]);
@@ -405,7 +407,7 @@ fn narrow<R: Real>(v: &[f64; LANES]) -> R {
     out
 }
 
-/// Where the mask is set the new value, else the old one.
+/// Replaces the lanes of `old` where the mask is set.
 #[inline(always)]
 fn update<R: Real>(mask: R::Mask, old: &mut Vec3<R>, new: Vec3<R>) {
     *old = Vec3::select(mask, new, *old);
@@ -414,12 +416,12 @@ fn update<R: Real>(mask: R::Mask, old: &mut Vec3<R>, new: Vec3<R>) {
 /// The lanes whose three numbers are finite.
 #[inline(always)]
 fn finite<R: Real>(v: Vec3<R>) -> Bits {
-    // Infinity times 0 and NaN are not below 1.
+    // Zero times a finite number is 0; zero times infinity or NaN is NaN, which is not below 1.
     let zero = R::of(0.0);
     R::bits((v.x * zero + v.y * zero + v.z * zero).lt(R::of(1.0)))
 }
 
-/// One more in some lanes.
+/// Adds one to the counts of some lanes.
 #[inline(always)]
 fn count(to: &mut [u64; LANES], lanes: Bits) {
     for l in 0..LANES {

@@ -1,5 +1,6 @@
-//! The transition between elastic and plastic, half a sine wide: the plastic share, and the root that says where
-//! a bristle in the transition ends (`docs/model.md`, section 5.3). Twin: `shaders/transition.wgsl`.
+//! The transition between elastic and plastic, half a period of a sine wide: the plastic share, and the root that
+//! gives the size of a bristle that ends in the transition (`docs/model.md`, section 5.3).
+//! Twin: `shaders/transition.wgsl`.
 //!
 //! Only here: `none`, `approach`, `finish`, `next`.
 
@@ -15,8 +16,8 @@ pub fn plastic_share<R: Real>(k: &Consts<R>, x: R) -> (R, R) {
     (half.fma(sin, half), R::of(0.5 * std::f64::consts::PI) * k.inv_width * cos)
 }
 
-/// The root `x` of `x (1 + l b(x)) = y` for `s_ba < y < 1 + l`, on its way there: Halley in the angle of the
-/// sine, `docs/model.md` (37) to (39).
+/// An iterate for the root `x` of `x (1 + l b(x)) = y` with `s_ba < y < 1 + l`: Halley's method in the angle `t` of
+/// the sine, `docs/model.md` (37) to (39).
 #[derive(Clone, Copy, Debug)]
 pub struct Root<R> {
     y: R,
@@ -28,16 +29,16 @@ pub struct Root<R> {
 }
 
 impl<R: Real> Root<R> {
-    /// A root that nobody has asked for.
+    /// Zeros, to fill memory for roots that have not been started.
     pub fn none() -> Self {
         let zero = R::of(0.0);
         Self { y: zero, l: zero, t: zero, sin: zero, cos: zero }
     }
 
-    /// The start takes the plastic share as a parabola on the half that holds the root, so that the equation is exact
-    /// at that half's end, and freezes the `x` before the square at its centre: a quadratic. From it, two
-    /// iterations leave 2e-8 of `y` and three its rounding, for all states that a step can meet
-    /// (`y > l - 4`).
+    /// The first iterate, `docs/model.md` (39). On the half of the transition that holds the root, the plastic share
+    /// is replaced by a parabola that agrees with it at the outer end of the half, and the `x` that multiplies its
+    /// square by the centre of the half; that leaves a quadratic equation. From there two iterations leave an error
+    /// of 2e-8 of `y`, and three that of rounding, for all states that occur in a step (`y > l - 4`).
     #[inline(always)]
     pub fn start(k: &Consts<R>, y: R, l: R) -> Self {
         let (one, half) = (R::of(1.0), R::of(0.5));
@@ -55,13 +56,14 @@ impl<R: Real> Root<R> {
         Self { y, l, t, sin: t, cos: t }
     }
 
-    /// An iteration but the last.
+    /// One iteration, except for the last.
     #[inline(always)]
     pub fn approach(&mut self, k: &Consts<R>) {
         self.t = self.next(k, self.t.sin_cos_by(R::APPROACH_TERMS));
     }
 
-    /// The last iteration. Its step is short: sine and cosine follow it as polynomials.
+    /// The last iteration. Its step is so short that the sine and cosine at the new angle follow from a Taylor
+    /// polynomial of second order.
     #[inline(always)]
     pub fn finish(&mut self, k: &Consts<R>) {
         let (sin, cos) = self.t.sin_cos();
@@ -72,7 +74,7 @@ impl<R: Real> Root<R> {
         self.t = next;
     }
 
-    /// Where an iteration leads, from sine and cosine of `t`.
+    /// The next iterate of Halley's method, from sine and cosine of `t`; kept within the transition.
     #[inline(always)]
     fn next(&self, k: &Consts<R>, (sin, cos): (R, R)) -> R {
         let Self { y, l, t, .. } = *self;
@@ -109,7 +111,8 @@ impl<R: Real> Root<R> {
     }
 }
 
-/// Whether a trial ends in the transition, where `Law::slip` does not hold.
+/// Whether a bristle with this trial ends in the transition, where the slip follows from a root and not from
+/// `Law::slip`.
 #[inline(always)]
 pub fn in_transition<R: Real>(k: &Consts<R>, t: &Trial<R>) -> R::Mask {
     R::and((k.s_ba * t.g).lt(t.len), t.len.lt(t.g + t.travel))

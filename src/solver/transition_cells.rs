@@ -1,5 +1,5 @@
-//! The bristles in the transition (`docs/model.md`, section 5.3), packed into groups of their own: a quarter of
-//! the cells, and most of the arithmetic.
+//! The bristles in the transition (`docs/model.md`, section 5.3), packed into consecutive lanes for the iteration of
+//! their roots. They are about a quarter of the cells and take most of the arithmetic.
 
 use super::friction::{Consts, Slip, Trial};
 use super::transition::Root;
@@ -8,11 +8,11 @@ use crate::number::real::Real;
 /// The bristles in the transition.
 #[derive(Clone, Debug)]
 pub struct TransitionCells<R: Real> {
-    /// `|y|`, `travel` and `g`; beyond `len` lanes, anything.
+    /// `|y|`, `travel` and `g` of the first `len` lanes; those behind have no meaning.
     len_y: Vec<R>,
     travel: Vec<R>,
     g: Vec<R>,
-    /// Elastic shares and `1/(1 - s_ba)`, if they differ.
+    /// `s_ba` and `1/(1 - s_ba)` of every lane, if they differ from lane to lane.
     s_ba: Option<[Vec<R>; 2]>,
     len: usize,
     roots: Vec<Root<R>>,
@@ -20,12 +20,12 @@ pub struct TransitionCells<R: Real> {
     stiff: Vec<R>,
     xb: Vec<R>,
     xs: Vec<R>,
-    /// Which cells of a group are here, and the place of the first.
+    /// For every group, which of its cells are packed here, and the place of the first.
     groups: Vec<(R::Mask, usize)>,
 }
 
 impl<R: Real> TransitionCells<R> {
-    /// Room for `groups` of cells, whose friction constants may `differ` from lane to lane.
+    /// Memory for `groups` of cells, whose friction constants may `differ` from lane to lane.
     pub fn new(groups: usize, differ: bool) -> Self {
         let one = vec![R::of(1.0); groups + 1];
         let none = R::of(0.0).lt(R::of(0.0));
@@ -44,7 +44,7 @@ impl<R: Real> TransitionCells<R> {
         }
     }
 
-    /// Removes all.
+    /// Removes all bristles.
     #[inline(always)]
     pub fn clear(&mut self) {
         self.len = 0;
@@ -63,11 +63,11 @@ impl<R: Real> TransitionCells<R> {
         self.len += R::bits(mask).count_ones() as usize;
     }
 
-    /// Finds the slips of those that were gathered, under constants `k` but for what differs; of all that
-    /// they say only `d` if that is enough.
+    /// Finds the slips of the bristles that were gathered, under constants `k` except for those that differ from lane
+    /// to lane; with `ONLY_D` only the `d` of them.
     ///
-    /// A root is one long chain of operations: all advance together, so that the processor works on several
-    /// at once.
+    /// The operations of one root each depend on the one before. All roots therefore take each iteration together, so
+    /// that the processor can overlap them.
     #[inline(always)]
     pub fn solve<const ONLY_D: bool>(&mut self, k: &Consts<R>) {
         let n = self.len.div_ceil(R::LANES);
@@ -99,7 +99,7 @@ impl<R: Real> TransitionCells<R> {
         }
     }
 
-    /// The constants of group `i` of those that were gathered.
+    /// The constants of group `i` of the packed bristles.
     #[inline(always)]
     fn consts(&self, k: &Consts<R>, i: usize) -> Consts<R> {
         match &self.s_ba {
@@ -108,14 +108,14 @@ impl<R: Real> TransitionCells<R> {
         }
     }
 
-    /// `1 / (1 + a lambda)` of group `i`, which is `d` outside the transition.
+    /// `1 / (1 + a lambda)` of the cells of group `i`: that of the root in the transition, else the given `d`.
     #[inline(always)]
     pub fn d(&self, i: usize, d: R) -> R {
         let (mask, at) = self.groups[i];
         d.replaced(mask, &self.d, at)
     }
 
-    /// The slip of group `i`, which is `z` outside the transition.
+    /// The slip of the cells of group `i`: that of the root in the transition, else the given `z`.
     #[inline(always)]
     pub fn slip(&self, i: usize, z: &Slip<R>) -> Slip<R> {
         let (mask, at) = self.groups[i];

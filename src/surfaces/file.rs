@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::margins::Pressed;
+use super::margins::PressedPatch;
 use super::sweep::{Case, Sweep, combinations, save_sweeps};
 use crate::error::PatchError;
 use crate::input;
@@ -26,7 +26,7 @@ pub fn publish<E>(
     io: impl Fn(PathBuf, std::io::Error) -> E,
     write: impl FnOnce(&Path) -> Result<(), E>,
 ) -> Result<(), E> {
-    // A name of this process's own: nobody's file is in its place.
+    // The name contains the number of this process, so that no other process writes the same file.
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.partial", std::process::id()));
     let partial = path.with_file_name(name);
@@ -36,7 +36,7 @@ pub fn publish<E>(
     };
     let done = write(&partial).and_then(|()| appear().map_err(|e| io(path.to_owned(), e)));
     if done.is_err() {
-        // The first error is the one to tell.
+        // The first error is reported, not one of the removal.
         let _ = fs::remove_file(&partial);
     }
     done
@@ -113,12 +113,12 @@ pub fn save(path: &Path, tables: &[Table], cases: &[Case], sweeps: &[Sweep]) -> 
 ///
 /// # Errors
 /// A file that cannot be read, or is no such file.
-pub fn load(path: &Path) -> Result<(Vec<Pressed>, Vec<Sweep>), PatchError> {
+pub fn load(path: &Path) -> Result<(Vec<PressedPatch>, Vec<Sweep>), PatchError> {
     let mut file = input::Npz::open(path)?;
     let metadata = file.json("metadata")?;
     if metadata["format"] != FORMAT {
         let (table, (mu, f_n)) = (Table::load(path)?, Table::saved_load(path)?);
-        return Ok((vec![Pressed { patch: table.patch().clone(), rule: table.rule(), mu, f_n }], Vec::new()));
+        return Ok((vec![PressedPatch { patch: table.patch().clone(), rule: table.rule(), mu, f_n }], Vec::new()));
     }
     let wrong = |reason: String| PatchError::File { path: path.to_owned(), reason };
     let rule: Rule = metadata["rule"].as_str().unwrap_or_default().parse()?;
@@ -150,7 +150,7 @@ pub fn load(path: &Path) -> Result<(Vec<Pressed>, Vec<Sweep>), PatchError> {
         let row = |j: usize| &weights[(k * ny + j) * nx..][..columns];
         let map: Vec<f64> = (0..rows).flat_map(row).copied().collect();
         let patch = Patch::from_pressure(grid, &map).map_err(|e| wrong(format!("table {k}: {e}")))?;
-        Ok(Pressed { patch, rule, mu: mu[k], f_n: f_n[k] })
+        Ok(PressedPatch { patch, rule, mu: mu[k], f_n: f_n[k] })
     };
     Ok(((0..count).map(patch).collect::<Result<_, _>>()?, sweeps))
 }

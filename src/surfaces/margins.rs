@@ -14,9 +14,9 @@ use crate::planar::Wrench;
 use crate::rollout::RolloutError;
 use crate::rollout::npz::Npz;
 
-/// A patch that is pressed: what a margin depends on beside the load.
+/// A patch under a normal force: all that a margin depends on except for the load.
 #[derive(Clone, Debug)]
-pub struct Pressed {
+pub struct PressedPatch {
     /// The patch; of a map that follows the normal force, that at `f_n`.
     pub patch: Patch,
     /// How cells become integrals: `cells` or `points`.
@@ -133,12 +133,12 @@ pub struct Margins {
 }
 
 impl Margins {
-    /// The margins of every patch under its loads, in parallel; `done` is called for every patch that is
-    /// done. As [`Surface::margins`], with loads and twists at `at`.
+    /// The margins of every patch under its loads, in parallel; `done` is called after every patch. As
+    /// [`Surface::margins`], with loads and twists at `at`.
     ///
     /// # Errors
     /// As [`Surface::margins`], of one of the patches.
-    pub fn new(patches: &[Pressed], loads: &Loads, at: At, done: &(dyn Fn() + Sync)) -> Result<Self, MarginError> {
+    pub fn new(patches: &[PressedPatch], loads: &Loads, at: At, done: &(dyn Fn() + Sync)) -> Result<Self, MarginError> {
         let each = loads.each();
         let mut out = Self {
             loads: each,
@@ -171,7 +171,7 @@ impl Margins {
     pub fn save(
         &self,
         path: &Path,
-        patches: &[Pressed],
+        patches: &[PressedPatch],
         loads: &Loads,
         at: At,
         sweeps: &[Sweep],
@@ -218,7 +218,7 @@ pub fn margins(surface: &Surface, loads: &[Wrench], at: At, mu: f64, f_n: f64) -
     let cop = surface.patch().cop();
     let local: Vec<Wrench> = loads.iter().map(|load| load.about(cop)).collect();
     let mut margins = surface.margins(&local, mu, f_n)?;
-    // From the centre of pressure to the origin is the way back.
+    // Twists are moved back, from the centre of pressure to the origin.
     margins.iter_mut().for_each(|m| m.twist = m.twist.at([-cop[0], -cop[1]]));
     Ok(margins)
 }

@@ -12,7 +12,7 @@ use crate::rollout::RolloutError;
 use crate::rollout::npz::Npz;
 use crate::scenario::{PatchSource, ScenarioError, change, frames, read};
 
-/// The key whose values may be all that there are.
+/// The key that may be swept over all its values.
 const FRAME: &str = "patch.frame";
 const ALL: &str = "all";
 /// Most values of a sweep.

@@ -210,8 +210,8 @@ pub fn free(contact: &mut Contact) -> &mut FreeBody {
     contact.body.free_mut().expect("a body that moves freely")
 }
 
-/// The twist that a contact is led with.
-pub fn led(contact: &mut Contact) -> &mut [Signal; 3] {
+/// The twist of a contact whose motion is prescribed.
+pub fn prescribed_twist(contact: &mut Contact) -> &mut [Signal; 3] {
     match &mut contact.body {
         Body::Prescribed { twist, .. } => twist,
         Body::Free(body) => panic!("{body:?} moves freely"),

@@ -8,8 +8,8 @@ use bristle::schedule::Signal;
 
 use crate::Limits;
 use crate::common::{
-    KINDS, WITH_THE_BODY, bits, dry, flat, free, in_hand, kind, led, on_table, plan, prescribed, random_contact,
-    rollout, shape,
+    KINDS, WITH_THE_BODY, bits, dry, flat, free, in_hand, kind, on_table, plan, prescribed, prescribed_twist,
+    random_contact, rollout, shape,
 };
 
 #[track_caller]
@@ -104,7 +104,7 @@ pub fn failed_contact_is_marked_and_its_neighbours_are_unchanged(engine: &dyn En
     let mut pushed = on_table(WITH_THE_BODY, &patch, friction);
     free(&mut pushed).wrench[0] = huge.clone();
     let mut carried = prescribed(&patch, friction, [0.0; 3], 1.0);
-    led(&mut carried)[1] = huge;
+    prescribed_twist(&mut carried)[1] = huge;
     let neighbour = |y: f64| in_hand(&patch, friction, [0.002, y, 0.0], Signal::constant(1.7));
     let good = [neighbour(0.0), neighbour(1e-3), neighbour(-1e-3)];
     let [a, b, c] = good.clone();

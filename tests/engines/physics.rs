@@ -14,7 +14,8 @@ use bristle::schedule::{Signal, Sine};
 
 use crate::Limits;
 use crate::common::{
-    Dice, WITH_THE_BODY, assert_close, dry, free, in_hand, led, of, on_table, plan, prescribed, rollout, series, shape,
+    Dice, WITH_THE_BODY, assert_close, dry, free, in_hand, of, on_table, plan, prescribed, prescribed_twist, rollout,
+    series, shape,
 };
 
 pub fn steady_sliding_gives_the_sum_over_the_cells_and_takes_power(engine: &dyn Engine, limits: &Limits) {
@@ -132,7 +133,7 @@ pub fn closed_loop_in_stick_gives_its_energy_back(engine: &dyn Engine, limits: &
     let (side, unit, arm) = (0.01, 1e-6, 0.01);
     let mut contact = prescribed(&patch, spring, [0.0; 3], 4.0);
     let speed = |i: usize, c: usize| (corners[i + 1][c] - corners[i][c]) * unit / side / if c == 2 { arm } else { 1.0 };
-    *led(&mut contact) = [0, 1, 2].map(|c| {
+    *prescribed_twist(&mut contact) = [0, 1, 2].map(|c| {
         let points: Vec<(f64, f64)> = (0..5).map(|i| (i as f64 * side, speed(i, c))).collect();
         Signal::steps(&points).unwrap()
     });
@@ -161,7 +162,7 @@ pub fn a_stuck_patch_feels_its_way_across_jumps_of_its_twist(engine: &dyn Engine
     let (f_n, n) = (4.0, [3, 12]);
     let contacts = n.map(|n| {
         let mut contact = prescribed(&shape(n, 0.02, Shape::Square), spring, [0.0; 3], f_n);
-        led(&mut contact)[0] = Signal::steps(&jumps).unwrap();
+        prescribed_twist(&mut contact)[0] = Signal::steps(&jumps).unwrap();
         contact
     });
     let out = rollout(engine, &contacts, &Plan::new(0.02, 2e-4, 5e-3).unwrap());

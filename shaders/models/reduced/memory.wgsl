@@ -1,4 +1,4 @@
-// The bristle of a contact in the memory of its lane: how it comes there, and the pressure map.
+// The bristle of a contact in the private memory of its lane: loading, storing, and changes of the pressure map.
 
 fn contact_of(group: vec3u, groups: vec3u, index: u32) -> u32 {
     return (group.x + group.y * groups.x) * WORKGROUP + index;
@@ -48,13 +48,13 @@ fn transfer(mu_c: f32) {
     zeta_low.z = select(0.0, zeta_low.z * now.map_rotation, residual == 0.0);
 }
 
-// Follows the map of the interval; no stage is pending.
+// Takes over the map of the interval and transfers the bristle to it; no stage is pending.
 fn remap() {
     transfer(inputs(0.0).mu_c);
     follow_map();
 }
 
-// Takes over the map of the interval without touching the bristle.
+// Takes over the map of the interval and leaves the bristle as it is.
 fn follow_map() {
     radius = now.map_radius;
     viscous = now.map_viscous;

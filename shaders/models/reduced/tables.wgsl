@@ -36,7 +36,7 @@ fn look_up(v_s: vec3f) -> LookUp {
     let below = v_s.z < 0.0;
     let sign = select(1.0, -1.0, below);
     let phi = angle(vt, z);
-    // theta of the twist, or of its opposite below, in [0, 2 pi).
+    // theta in [0, 2 pi) of the twist, or of the opposite twist if the rotation is negative.
     let w = sign * v_s.xy;
     var theta = 0.0;
     if (vt > 0.0) {
@@ -66,7 +66,7 @@ fn look_up(v_s: vec3f) -> LookUp {
     if (vt == 0.0) {
         return LookUp(sign * h, h_phi, h_theta, vec3f(0.0), vec3f(0.0));
     }
-    // In this order no square of a small speed underflows.
+    // Quotients are taken first, so that no square of a small speed underflows.
     let inv_s = 1.0 / length(v_s);
     let along = v_s.xy / vt;
     let dphi = inv_s * vec3f(z * inv_s * along, -sign * vt * inv_s);

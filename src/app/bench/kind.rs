@@ -31,7 +31,7 @@ pub enum Work {
     Step,
     /// One bristle on the limit surface.
     Reduced,
-    /// A bristle in every cell, in closed loop: a new grip and a look at every contact each 2 ms.
+    /// A bristle in every cell, in closed loop: every 2 ms a new normal force is set and all contacts are read.
     Loop,
     /// Tables of limit surfaces.
     Surface,

@@ -10,16 +10,17 @@ use crate::contact::Contact;
 use crate::engine::Plan;
 use crate::error::{EngineError, ParameterError};
 
-/// Simulated times [s] of the first runs, which tell how long the others will take.
+/// Simulated times [s] of the first runs, from which the time of longer ones is estimated.
 const TRIALS: [f64; 3] = [0.002, 0.01, 0.05];
-/// Simulated times [s] of the run that counts, the longest that fits; the grip's period is 0.5 s.
+/// Simulated times [s] of the run that is reported, of which the longest is taken that fits into the time. The period
+/// of the normal force is 0.5 s.
 const DURATIONS: [f64; 6] = [2.0, 1.5, 1.0, 0.5, 0.2, 0.1];
-/// Sliding takes longer than the stick at the start, by this factor at most.
+/// Largest factor by which contacts that slide take more time than those that stick at the start of a run.
 const MARGIN: f64 = 1.5;
-/// Runs of the longest duration at most; the fastest counts.
+/// Largest number of runs of the longest duration, of which the fastest is reported.
 const REPEATS: usize = 20;
 
-/// The fastest of the longest runs that fitted.
+/// The fastest of the longest runs that fit into the time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Found {
     pub contacts: usize,
@@ -38,7 +39,8 @@ pub(super) struct Found {
     /// nodes of a table.
     pub time: Vec<f64>,
     pub samples: Vec<[f64; 3]>,
-    /// First rollout, of one contact over the shortest time: what an engine does once [s].
+    /// Time [s] of the first rollout, of one contact over the shortest time, which includes what an engine does only
+    /// once.
     pub first_s: f64,
     /// Time that measuring took, without the first rollout [s].
     pub measured_s: f64,
@@ -48,7 +50,7 @@ pub(super) struct Found {
     pub device_bytes: Option<[u64; 2]>,
 }
 
-/// How work over a plan is done once.
+/// A function that does the work over a plan once.
 pub(super) type Once = fn(&Subject, &[Contact], &Plan) -> Result<Found, EngineError>;
 
 /// Times the longest rollout that fits into `budget`, as often as it fits.
@@ -84,16 +86,16 @@ pub(super) fn measure(
 /// One rollout.
 pub(super) fn once(subject: &Subject, contacts: &[Contact], plan: &Plan) -> Result<Found, EngineError> {
     let (used, taken) = (AtomicU64::new(0), AtomicU64::new(0));
-    let look = |_: u64| {
+    let progress = |_: u64| {
         if let Some([in_use, reserved]) = subject.as_gpu().and_then(crate::app::gpu::Gpu::memory) {
             used.fetch_max(in_use, Ordering::Relaxed);
             taken.fetch_max(reserved, Ordering::Relaxed);
         }
         true
     };
-    let before = process::forget_peak();
+    let before = process::reset_peak();
     let (cpu, start) = (process::cpu_seconds(), Instant::now());
-    let out = subject.engine().rollout(contacts, plan, &look)?;
+    let out = subject.engine().rollout(contacts, plan, &progress)?;
     let wall_s = start.elapsed().as_secs_f64();
     let cpu_s = process::cpu_seconds().zip(cpu).map(|(after, before)| after - before);
     let device = [used.into_inner(), taken.into_inner()];
@@ -113,9 +115,9 @@ pub(super) fn once(subject: &Subject, contacts: &[Contact], plan: &Plan) -> Resu
     })
 }
 
-/// The same motion call by call, with the grips set before and all contacts read after each.
+/// The same motion call by call: before each call the normal forces are set, and after it all contacts are read.
 pub(super) fn once_in_closed_loop(subject: &Subject, contacts: &[Contact], plan: &Plan) -> Result<Found, EngineError> {
-    let before = process::forget_peak();
+    let before = process::reset_peak();
     let (cpu, start) = (process::cpu_seconds(), Instant::now());
     let mut batch = subject.engine().batch(contacts.to_vec(), plan.stepping())?;
     let mut grips = vec![0.0; contacts.len()];

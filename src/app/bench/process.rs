@@ -1,24 +1,23 @@
-//! What the system says of this process. Linux only; elsewhere nothing is known.
+//! Processor time and memory of this process, as Linux reports them; on other systems there are none.
 
 /// Processor time [s] that all threads have used, to 10 ms.
 pub(crate) fn cpu_seconds() -> Option<f64> {
-    // The name in brackets may hold anything; behind it come the state and then numbers.
+    // The name in brackets may contain any character; after it come the state and then numbers.
     let text = std::fs::read_to_string("/proc/self/stat").ok()?;
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
     let ticks: f64 = fields.get(11)?.parse::<f64>().ok()? + fields.get(12)?.parse::<f64>().ok()?;
-    // The kernel tells ticks of 1/100 s to programs on every architecture that Rust runs on.
+    // The kernel reports ticks of 1/100 s on every architecture that Rust supports.
     Some(ticks / 100.0)
 }
 
-/// Forgets the peak of [`peak_above`], where that is allowed, and returns the bytes of this process in memory
-/// now.
-pub(super) fn forget_peak() -> Option<u64> {
-    // If it is refused the peak is that of the whole run: an upper bound.
+/// Resets the peak of [`peak_above`], where that is allowed, and returns the present memory of this process [byte].
+pub(super) fn reset_peak() -> Option<u64> {
+    // If that is refused, the peak is that of the whole run, which is an upper bound.
     let _ = std::fs::write("/proc/self/clear_refs", "5");
     status("VmRSS:")
 }
 
-/// Most bytes of this process in memory since [`forget_peak`], over those that there were then.
+/// Largest memory [byte] of this process since [`reset_peak`], less the memory `before` that it returned.
 pub(super) fn peak_above(before: Option<u64>) -> Option<u64> {
     Some(status("VmHWM:")?.saturating_sub(before?))
 }

@@ -320,7 +320,7 @@ fn title(row: &Row) -> String {
     match *work {
         "step" => format!("in hand, case 2, {law}: a bristle in each of {cells} cells of {n} x {n}"),
         "reduced" => format!("in hand, case 2, {law}: one bristle on the limit surface of {n} x {n} cells"),
-        "loop" => format!("in hand, case 2, {law}, in closed loop: {cells} cells, a new grip and a look each 2 ms"),
+        "loop" => format!("in hand, case 2, {law}, in closed loop: {cells} cells, set and read every 2 ms"),
         "basis" => format!("limit surfaces of {n} x {n} cells about the grid's centre, N_ls 20 (set-up: the basis)"),
         _ => format!("limit surfaces of {n} x {n} cells, N_ls 20 (a step is a table)"),
     }

@@ -1,4 +1,4 @@
-//! What is measured: an engine that was opened, and what it says of itself.
+//! The engines that are measured.
 
 use std::any::Any;
 use std::time::Instant;
@@ -14,7 +14,7 @@ use crate::number::simd::Simd;
 /// The engines by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum EngineName {
-    /// Explicit Euler, cell after cell: what to compare with.
+    /// Explicit Euler, cell after cell, to compare with.
     Baseline,
     /// The CPU, in double and in single precision.
     Cpu,
@@ -73,7 +73,7 @@ impl Subject {
         if let Opened::Gpu(gpu) = &self.opened { Some(gpu) } else { None }
     }
 
-    /// Whether it does such work. Limit surfaces on the CPU take the widest vectors alone.
+    /// Whether it can do such work. Limit surfaces on the CPU always use the widest vectors.
     pub fn does(&self, kind: Kind) -> bool {
         match (&self.opened, kind) {
             (Opened::Baseline(_), kind) => matches!(kind, Kind::Step(_)),

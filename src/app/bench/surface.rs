@@ -11,7 +11,7 @@ use crate::error::EngineError;
 use crate::limit_surface::{Basis, DEFAULT_N_LS, Rule, Table};
 use crate::patch::Patch;
 
-/// Batches at most; the fastest counts.
+/// Largest number of batches, of which the fastest is reported.
 const REPEATS: usize = 200;
 
 /// The tables of `maps` random maps of `n` x `n` cells (exact cells, `N_ls = 20`), each by itself or from one
@@ -46,7 +46,7 @@ pub(super) fn measure(
     };
     let (_, first_s, _) = timed(&patches[..1])?;
     let start = Instant::now();
-    let before = process::forget_peak();
+    let before = process::reset_peak();
     let (tables, mut wall_s, mut cpu_s) = timed(&patches)?;
     for _ in 1..REPEATS {
         if start.elapsed().as_secs_f64() + wall_s > budget.as_secs_f64() {

@@ -1,4 +1,4 @@
-//! The work that is measured, and what is known of its result.
+//! The work that is measured, and its converged result where that is known.
 
 use std::f64::consts::{PI, TAU};
 use std::sync::Arc;
@@ -24,8 +24,8 @@ pub(super) const CALL_EVERY: f64 = 2e-3;
 const SIZE: f64 = 0.02;
 
 /// Contacts of the paper's in-hand case 2: the circle of `n` x `n` cells, grip
-/// `f_N1 = 1.73 + 0.91 sin(4 pi t)` N held for 10 ms, Table I with p = 1. Contact 0 is the paper's own; the
-/// others grip in other phases, so that a batch is in all of them at all times, as in use.
+/// `f_N1 = 1.73 + 0.91 sin(4 pi t)` N held for 10 ms, Table I with p = 1. Contact 0 is the paper's own; the normal
+/// forces of the others have other phases, so that at any time some contacts of a batch stick and others slide.
 ///
 /// # Errors
 /// A number of cells out of range.
@@ -35,7 +35,7 @@ pub fn in_hand(n: usize, law: Law, contacts: usize) -> Result<Vec<Contact>, Engi
     let mass = 0.2;
     let inertia = mass / 12.0 * (0.15f64.powi(2) + 0.08f64.powi(2));
     let contact = |k: usize| {
-        // Multiples of the golden ratio fill the circle evenly, however many there are.
+        // Phases at multiples of the golden ratio are spread evenly over the period, however many there are.
         let phase = TAU * (k as f64 * 0.618_033_988_749_894_8).fract();
         let grip = Signal::sines(1.73, vec![Sine { amplitude: 0.91, omega: 4.0 * PI, phase }]);
         Contact {
@@ -114,7 +114,7 @@ pub fn converged_error(law: Law, time: &[f64], poses: &[Pose]) -> Option<[f64; 2
 /// Largest difference of position [m] and angle [rad] over pairs of poses, or of the components of other
 /// numbers; NaN if one is.
 pub(super) fn furthest(pairs: impl Iterator<Item = ([f64; 3], [f64; 3])>) -> [f64; 2] {
-    // `f64::max` would forget a NaN.
+    // `f64::max` would ignore a NaN.
     let larger = |a: f64, b: f64| if b <= a { a } else { b };
     pairs.fold([0.0, 0.0], |[m, rad], (p, q)| {
         [larger(m, (p[0] - q[0]).hypot(p[1] - q[1])), larger(rad, (p[2] - q[2]).abs())]

@@ -38,8 +38,8 @@ pub(super) struct BenchArguments {
     /// CPU threads [default: all]. A software driver takes its own.
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Widest vectors of the CPU engine, to see how a lesser machine would do; without `surface` and `basis`
-    /// [default: all there are].
+    /// Widest vectors of the CPU engine, to see how a machine with narrower ones would do; without `surface` and
+    /// `basis` [default: all there are].
     #[arg(long, value_enum, value_name = "NAME")]
     simd: Option<Simd>,
     /// Time for all rows together [s], without set-up.
@@ -95,7 +95,7 @@ impl BenchArguments {
                 return;
             }
             let (start, end) = if terminal { ("\r\x1b[K", "") } else { ("", "\n") };
-            // Nothing is left to do if stderr is gone.
+            // If stderr is closed there is nowhere to report it.
             let _ = write!(std::io::stderr(), "{start}{what}{end}");
         };
         let done = bench::run(&options, &note);
@@ -112,8 +112,8 @@ impl BenchArguments {
     }
 }
 
-/// Columns of text that goes to no terminal.
+/// Width of text that is not printed to a terminal.
 const WIDTH: usize = 120;
 
-/// Contacts of a batch at most: what they take in memory is no measure any more.
+/// Largest number of contacts of a batch; more would not fit into memory.
 const MOST_CONTACTS: usize = 1 << 20;

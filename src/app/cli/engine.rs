@@ -1,4 +1,4 @@
-//! Which engine computes.
+//! Choosing and opening the engine.
 
 use super::Failure;
 use crate::app::gpu::{Choice, Gpu};

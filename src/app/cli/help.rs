@@ -1,4 +1,4 @@
-//! What the program knows about itself: completions, manual pages, its documents and examples.
+//! Help: completions of shells, manual pages, documents and examples.
 
 use std::path::{Path, PathBuf};
 

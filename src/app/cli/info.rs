@@ -1,4 +1,4 @@
-//! `bristle info`: what this machine can compute on.
+//! `bristle info`: the processor and the adapters of this machine.
 
 use serde_json::json;
 

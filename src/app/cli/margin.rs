@@ -12,11 +12,11 @@ use super::{Failure, place, print, print_text, scenario_file};
 use crate::error::PatchError;
 use crate::limit_surface::{Rule, Surface};
 use crate::planar::Wrench;
-use crate::surfaces::{self, At, Case, Loads, Margins, Pressed, Sweep, per_patch};
+use crate::surfaces::{self, At, Case, Loads, Margins, PressedPatch, Sweep, per_patch};
 
-/// Most answers that are printed.
+/// Largest number of margins that are printed.
 const MOST_PRINTED: usize = 100_000;
-/// Most memory for margins [byte], and what one takes.
+/// Largest memory for margins, and the memory of one [byte].
 const MAX_BYTES: usize = 4 << 30;
 const BYTES: usize = 16;
 
@@ -42,7 +42,7 @@ pub(super) struct MarginArguments {
     /// FILE.npy or FILE.npz:NAME; or FILE.csv with the columns fx, fy, tau.
     #[arg(long = "loads", id = "file_of_loads", value_name = "FILE", conflicts_with = "loads")]
     file_of_loads: Option<String>,
-    /// Write the answers as arrays over patches and loads to this file, and print a summary.
+    /// Write the margins as arrays over patches and loads to this file, and print a summary.
     #[arg(long, value_name = "MARGINS.npz")]
     out: Option<PathBuf>,
     /// Replace the file that is there.
@@ -60,7 +60,7 @@ pub(super) struct MarginArguments {
     /// number, or a file as for `--mu`, with the column f_n [default: the file's, else 1].
     #[arg(long, value_name = "NEWTON|FILE", allow_hyphen_values = true)]
     f_n: Option<String>,
-    /// Where loads act and twists are told: the centre of pressure, or the origin of the patch (its centre).
+    /// Reference point of loads and twists: the centre of pressure, or the origin of the patch (its centre).
     #[arg(long, value_enum, default_value = "cop")]
     at: At,
     #[command(flatten)]
@@ -84,9 +84,9 @@ enum MarginRule {
     Points,
 }
 
-/// The patches of a file, and where their numbers are from.
+/// The patches of a file, and the sources of their coefficients and forces.
 struct Source {
-    patches: Vec<Pressed>,
+    patches: Vec<PressedPatch>,
     mu_from: &'static str,
     f_n_from: &'static str,
     sweeps: Vec<Sweep>,
@@ -106,17 +106,17 @@ impl MarginArguments {
             Some(file) => Loads::read(file, source.patches.len()).map_err(unread)?,
             None => Loads::shared(self.loads.iter().map(|l| load(l)).collect::<Result<_, _>>()?),
         };
-        let answers = source.patches.len().saturating_mul(loads.each());
+        let margins = source.patches.len().saturating_mul(loads.each());
         if let Some(out) = &self.out {
-            if answers > MAX_BYTES / BYTES {
+            if margins > MAX_BYTES / BYTES {
                 let most = MAX_BYTES / BYTES;
-                return Err(Failure::of_user(format!("{answers} margins: expected at most {most} at once")));
+                return Err(Failure::of_user(format!("{margins} margins: expected at most {most} at once")));
             }
             return self.write(&source, &loads, out, start);
         }
-        if answers > MOST_PRINTED {
+        if margins > MOST_PRINTED {
             let message =
-                format!("{answers} margins: expected `--out MARGINS.npz`, or at most {MOST_PRINTED} to print");
+                format!("{margins} margins: expected `--out MARGINS.npz`, or at most {MOST_PRINTED} to print");
             return Err(Failure::of_user(message));
         }
         let report = |k: usize| self.report(&source, k, loads.of(k));
@@ -132,7 +132,7 @@ impl MarginArguments {
         print_text(&reports.iter().map(text).collect::<Vec<_>>().join("\n\n"))
     }
 
-    /// The answers as a file, and a summary.
+    /// Writes the margins to a file, and prints a summary.
     fn write(&self, source: &Source, loads: &Loads, out: &Path, start: Instant) -> Result<(), Failure> {
         let Source { patches, sweeps, .. } = source;
         let progress = Progress::new(patches.len() as u64, 0, "patches".to_owned(), self.quiet);
@@ -173,13 +173,13 @@ impl MarginArguments {
         print_text(&text)
     }
 
-    /// The answers of patch `k`.
+    /// The margins of patch `k`.
     fn report(&self, source: &Source, k: usize, loads: &[Wrench]) -> Result<Value, Failure> {
-        let Pressed { patch, rule, mu, f_n } = &source.patches[k];
+        let PressedPatch { patch, rule, mu, f_n } = &source.patches[k];
         let surface = Surface::new(patch, *rule);
         let cop = surface.patch().cop();
         let margins = surfaces::margins(&surface, loads, self.at, *mu, *f_n).map_err(Failure::of_user)?;
-        let answers: Vec<Value> = loads
+        let margins: Vec<Value> = loads
             .iter()
             .zip(&margins)
             .map(|(load, m)| {
@@ -207,7 +207,7 @@ impl MarginArguments {
             "r": surface.radius(),
             "cop": cop,
             "at": self.at.name(),
-            "loads": answers,
+            "loads": margins,
         });
         if !source.sweeps.is_empty() {
             let value = |text: &String| text.parse::<f64>().map_or_else(|_| json!(text), |v| json!(v));
@@ -218,7 +218,7 @@ impl MarginArguments {
         Ok(report)
     }
 
-    /// The patches of the file, with what the arguments say in place of it.
+    /// The patches of the file, with coefficients, forces and rule replaced by those of the arguments.
     fn source(&self) -> Result<Source, Failure> {
         let mut source = self.file()?;
         let count = source.patches.len();
@@ -231,7 +231,7 @@ impl MarginArguments {
             let f_n = per_patch(text, "f_n", count, ("a finite force >= 0 [N]", |v| v >= 0.0)).map_err(unread)?;
             for (pressed, f_n) in source.patches.iter_mut().zip(f_n) {
                 // Itself, unless its map follows the force.
-                *pressed = Pressed { patch: pressed.patch.under(f_n), f_n, ..*pressed };
+                *pressed = PressedPatch { patch: pressed.patch.under(f_n), f_n, ..*pressed };
             }
             source.f_n_from = "--f-n";
         }
@@ -272,7 +272,7 @@ impl MarginArguments {
         };
         let mu_from = from(|c| c.source.mu, "mu_c of contact 0 at the start", "mu of the file");
         let f_n_from = from(|c| c.source.f_n, "normal force of contact 0 at the start", "f_n of the file");
-        let pressed = |Case { source, .. }: &Case| Pressed {
+        let pressed = |Case { source, .. }: &Case| PressedPatch {
             patch: source.patch.as_ref().clone(),
             rule: Rule::Cells,
             mu: source.mu.unwrap_or(1.0),
@@ -282,7 +282,8 @@ impl MarginArguments {
     }
 }
 
-/// Something with a file that could not be read: the machine's, if that refused one that is there.
+/// The failure for a file that could not be read: the machine's if the file exists and reading it failed, else the
+/// user's.
 fn unread(e: PatchError) -> Failure {
     match e {
         PatchError::Io { ref source, .. } if source.kind() != std::io::ErrorKind::NotFound => Failure::of_machine(e),
@@ -303,7 +304,7 @@ fn load(text: &str) -> Result<Wrench, Failure> {
     }
 }
 
-/// Six digits that count.
+/// A number with six significant digits.
 fn digits(v: f64) -> String {
     let rounded: f64 = format!("{v:.5e}").parse().unwrap_or(v);
     if rounded == 0.0 || (1e-4..1e7).contains(&rounded.abs()) { rounded.to_string() } else { format!("{rounded:e}") }
@@ -331,20 +332,20 @@ fn text(report: &Value) -> String {
         1e3 * r,
         word("rule"),
     );
-    for answer in report["loads"].as_array().map(Vec::as_slice).unwrap_or_default() {
-        let verdict = if answer["inside"] == true { "holds" } else { "SLIPS" };
-        text += &format!("\n({})  {verdict}\n", list(&answer["load"], 0.0));
-        let Some(factor) = answer["factor"].as_f64() else {
+    for margin in report["loads"].as_array().map(Vec::as_slice).unwrap_or_default() {
+        let verdict = if margin["inside"] == true { "holds" } else { "SLIPS" };
+        text += &format!("\n({})  {verdict}\n", list(&margin["load"], 0.0));
+        let Some(factor) = margin["factor"].as_f64() else {
             text += "  no load, no slip\n";
             continue;
         };
         text += &format!("  slips at {} times this load\n", digits(factor));
         text += &format!(
             "  then moves along (vx, vy, w) = ({}), |(vx, vy, r w)| = 1{}",
-            list(&answer["twist"], 1.0),
+            list(&margin["twist"], 1.0),
             if word("at") == "cop" { "" } else { " at the centre of pressure" }
         );
-        text += &match &answer["cor"] {
+        text += &match &margin["cor"] {
             Value::Null => ", without turning\n".to_owned(),
             cor => format!(", about ({}) m of the patch\n", list(cor, r)),
         };

@@ -1,5 +1,4 @@
-//! Errors of the library in the words of the command line: it calls settings by their fields, we by our
-//! options.
+//! Errors of the library with the options of the command line in place of the names of fields.
 
 use crate::rollout::RolloutError;
 use crate::scenario::ScenarioError;
@@ -13,8 +12,7 @@ const OF_RUNS: [(&str, &str); 6] = [
     ("`record_every`", "`--record-every`"),
     ("`engine = \"cpu\"`", "`--engine cpu`"),
 ];
-/// What may be done to a scenario. A scenario has fields of its own with such names, so these are whole
-/// phrases.
+/// Phrases about changes of a scenario. They are whole phrases, because a scenario has fields with the same names.
 const OF_SCENARIOS: [(&str, &str); 3] = [
     ("; unsetting `", "; on the command line `--unset "),
     ("(see the sweep `", "(see `--sweep "),
@@ -25,12 +23,12 @@ fn replace(text: &str, all: &[(&str, &str)]) -> String {
     all.iter().fold(text.to_owned(), |text, (field, option)| text.replace(field, option))
 }
 
-/// What an engine says.
+/// An error of an engine.
 pub(super) fn of_engine(error: &str) -> String {
     replace(error, &OF_RUNS)
 }
 
-/// What a run says.
+/// An error of a run.
 pub(super) fn of_run(error: &RolloutError) -> String {
     match error {
         RolloutError::Scenario(error) => of_scenario(error),
@@ -38,7 +36,7 @@ pub(super) fn of_run(error: &RolloutError) -> String {
     }
 }
 
-/// What a scenario says.
+/// An error of a scenario.
 pub(super) fn of_scenario(error: &ScenarioError) -> String {
     match error {
         ScenarioError::Override { change, reason } if change.starts_with('~') => {

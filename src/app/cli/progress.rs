@@ -1,4 +1,4 @@
-//! How far a command has got: a bar on a terminal, else a line every ten seconds.
+//! Progress of a command: a bar on a terminal, else a line every ten seconds.
 
 use std::io::{IsTerminal, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -10,14 +10,14 @@ use indicatif::{FormattedDuration, ProgressBar, ProgressDrawTarget, ProgressStyl
 /// Time between two lines.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// Tells on stderr how far something is, until it is dropped.
+/// Reports progress on stderr until it is dropped.
 pub(super) struct Progress {
     bar: ProgressBar,
     lines: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Progress {
-    /// Of `total` things, which are called `of`; `already` are done. Tells nothing if `quiet`.
+    /// Progress of `total` things, called `of`, of which `already` are done. Reports nothing if `quiet`.
     pub fn new(total: u64, already: u64, of: String, quiet: bool) -> Self {
         let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden()).with_position(already);
         if quiet {
@@ -33,15 +33,15 @@ impl Progress {
         }
         let (end, ended) = channel();
         let (lines, shown) = (Lines { total, already, of, next: EVERY }, bar.clone());
-        Self { bar, lines: Some((end, std::thread::spawn(move || lines.tell(&shown, &ended)))) }
+        Self { bar, lines: Some((end, std::thread::spawn(move || lines.write_until(&shown, &ended)))) }
     }
 
-    /// So many more are done.
+    /// `by` more are done.
     pub fn advance(&self, by: u64) {
         self.bar.inc(by);
     }
 
-    /// What is under way now.
+    /// Sets the text for what is being done.
     pub fn say(&self, what: &str) {
         self.bar.set_message(what.to_owned());
     }
@@ -58,7 +58,7 @@ impl Drop for Progress {
     }
 }
 
-/// Lines on how far something is. The time comes from outside.
+/// Lines about progress; the time is passed in, so that tests need no clock.
 struct Lines {
     total: u64,
     already: u64,
@@ -69,11 +69,11 @@ struct Lines {
 
 impl Lines {
     /// Writes every line that is due to stderr, until it has `ended`.
-    fn tell(mut self, bar: &ProgressBar, ended: &Receiver<()>) {
+    fn write_until(mut self, bar: &ProgressBar, ended: &Receiver<()>) {
         let start = Instant::now();
         while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(self.next.saturating_sub(start.elapsed())) {
             if let Some(line) = self.at(start.elapsed(), bar.position(), &bar.message()) {
-                // Nothing is left to do if stderr is gone.
+                // If stderr is closed there is nowhere to report it.
                 let _ = writeln!(std::io::stderr(), "{line}");
             }
         }
@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(at(9.9, 90), None);
         assert_eq!(at(10.0, 100).unwrap(), "100 of 400 tables (25.0 %) after 00:00:10, about 00:00:30 to go");
         assert_eq!(at(19.9, 150), None);
-        // A machine that was asleep is not made up for.
+        // Lines that were missed while the machine was suspended are not written later.
         assert_eq!(at(100.0, 200).unwrap(), "200 of 400 tables (50.0 %) after 00:01:40, about 00:01:40 to go");
         assert_eq!(at(109.0, 200), None);
         assert_eq!(at(110.0, 400).unwrap(), "400 of 400 tables (100.0 %) after 00:01:50, about 00:00:00 to go");

@@ -70,7 +70,7 @@ impl Reproduce {
         let groups = done.map_err(failure)?;
         let seconds = start.elapsed().as_secs_f64();
         let unwritten = |(path, e): (PathBuf, std::io::Error)| {
-            Failure::of_machine(format!("{}: {}", path.display(), crate::disk::told(&e)))
+            Failure::of_machine(format!("{}: {}", path.display(), crate::disk::describe(&e)))
         };
         write(&groups, &self.out, self.quick, seconds).map_err(unwritten)?;
         if let Some(file) = &self.markdown {

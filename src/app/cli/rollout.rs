@@ -13,7 +13,7 @@ use crate::error::EngineError;
 use crate::rollout::{Left, Options, ROTATION_SPUN, RolloutError, SLIPPED, Summary, complete, left, needs, run};
 use crate::scenario::{EngineChoice, Precision, Scenario};
 
-/// Contacts that take seconds to draw.
+/// Number of contacts whose drawing takes seconds.
 const MANY: u64 = 100_000;
 /// Exit codes of a program that was interrupted or asked to end, as shells have them.
 const INTERRUPTED: i32 = 130;
@@ -30,7 +30,7 @@ const TERMINATED: i32 = 143;
 pub(super) struct Rollout {
     /// Scenario file (see `bristle docs scenario`), or the directory of a run, to repeat it.
     file: PathBuf,
-    /// What computes [default: the scenario's, else auto].
+    /// The engine [default: the scenario's, else auto].
     #[arg(long, value_enum)]
     engine: Option<EngineChoice>,
     /// Precision of the bristles' arithmetic on the CPU [default: the scenario's, else f32].
@@ -122,7 +122,7 @@ impl Rollout {
         {
             stop.ended.store(true, Ordering::Relaxed);
             // What was asked to stop ends the program.
-            std::thread::sleep(2 * PATIENCE);
+            std::thread::sleep(2 * STOP_TIMEOUT);
         }
         self.end(&options.out, &done.map_err(failure)?)
     }
@@ -177,7 +177,7 @@ impl Rollout {
     }
 }
 
-/// What the one who asks a run to stop and the one who computes it tell each other.
+/// Flags that are shared by the handler of signals, which asks a run to stop, and the thread that computes it.
 #[derive(Default)]
 struct Stop {
     begun: AtomicBool,
@@ -185,11 +185,12 @@ struct Stop {
     ended: AtomicBool,
 }
 
-/// How long a run that is asked to stop may take to put down its last complete blocks, which are lost if it
-/// takes longer.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Time that a run gets, when it is asked to stop, to write its last complete blocks; after it the program ends
+/// without them.
+const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Ctrl-C and SIGTERM stop the run, or end the program if that takes long, and say what is left of it.
+/// Makes Ctrl-C and SIGTERM stop the run, or end the program if that takes longer than [`STOP_TIMEOUT`]; a message
+/// says how much of the run can be resumed.
 fn stop_when_interrupted(out: &Path, report: bool, stop: &Arc<Stop>) {
     let (out, stop) = (out.to_owned(), Arc::clone(stop));
     let partial = crate::rollout::partial(&out);
@@ -197,7 +198,7 @@ fn stop_when_interrupted(out: &Path, report: bool, stop: &Arc<Stop>) {
         stop.asked.store(true, Ordering::Relaxed);
         let asked = Instant::now();
         let begun = stop.begun.load(Ordering::Relaxed);
-        while begun && !stop.ended.load(Ordering::Relaxed) && asked.elapsed() < PATIENCE {
+        while begun && !stop.ended.load(Ordering::Relaxed) && asked.elapsed() < STOP_TIMEOUT {
             std::thread::sleep(Duration::from_millis(5));
         }
         let left = match left(&out) {

@@ -17,13 +17,13 @@ use crate::rollout::RolloutError;
 use crate::scenario::{Precision, RuleName};
 use crate::surfaces::{self, At, Case, Sweep};
 
-/// Tables made between two steps of the progress bar: some products of many maps, so that all cores have one.
+/// Number of tables made between two steps of the progress bar, enough that every core has a product of several maps.
 const CHUNK: usize = 256;
-/// Cells of the patches that are made ready at the same time, some 100 bytes each.
+/// Largest number of cells of the patches that are in memory at the same time; a cell takes some 100 bytes.
 const CHUNK_CELLS: usize = 1 << 22;
 /// Most memory for the tables of a sweep [byte].
 const MAX_BYTES: usize = 2 << 30;
-/// Places inside a cell of the table, along each side, at which its passivity is tried.
+/// Number of points along each side of a cell of the table at which its passivity is evaluated.
 const PASSIVITY_PER_CELL: usize = 3;
 
 #[derive(clap::Args)]
@@ -79,7 +79,7 @@ pub(super) struct SurfaceArguments {
     quiet: bool,
 }
 
-/// What is known of a set of tables.
+/// A set of tables and their properties.
 struct Made {
     tables: Vec<Table>,
     /// Time for the tables alone [s].

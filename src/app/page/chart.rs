@@ -59,14 +59,14 @@ impl Line {
         }
     }
 
-    /// Says at the line what it is.
+    /// The label at the line.
     #[must_use]
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = label.into();
         self
     }
 
-    /// Belongs to the line labelled so, whose label stands for both.
+    /// Makes the line share the label of the line with this label.
     #[must_use]
     pub fn belongs(mut self, label: impl Into<String>) -> Self {
         (self.label, self.silent) = (label.into(), true);
@@ -187,7 +187,7 @@ impl Chart {
         self
     }
 
-    /// The y axis, of data, spans no less than this: what is finer is rounding.
+    /// Least span of the y axis, below which differences of the data are rounding.
     #[must_use]
     pub fn y_span(mut self, least: f64) -> Self {
         self.y_span = least;
@@ -356,7 +356,7 @@ impl Chart {
                     let (span, most) = (high - low, low.abs().max(high.abs()));
                     // Dots at the edge are seen whole.
                     let flush = axis == 0 && self.lines.iter().all(|l| !l.marks);
-                    // What differs by rounding alone is a constant, with room around it.
+                    // Data that differ by rounding alone are drawn as a constant, with a margin around it.
                     let alike = span <= 1e-9 * most;
                     let margin = match (alike, flush) {
                         (true, _) if most > 0.0 => 0.1 * most,

@@ -37,7 +37,7 @@ pub struct Part {
     pub id: String,
     /// Heading.
     pub title: String,
-    /// A word beside the heading and in the list of contents, and whether it is good news.
+    /// A verdict beside the heading and in the list of contents, and whether it is a favourable one.
     pub mark: Option<(String, bool)>,
     /// Named paragraphs, such as `Claim` and what it is.
     pub lead: Vec<(String, String)>,
@@ -62,7 +62,7 @@ pub struct Document {
     pub title: String,
     /// What to know before reading.
     pub intro: Vec<String>,
-    /// What the inks stand for.
+    /// What the colours stand for.
     pub key: Vec<Key>,
     /// Parts under their headings.
     pub groups: Vec<(String, Vec<Part>)>,
@@ -174,7 +174,8 @@ fn legend(key: &[Key]) -> Markup {
     }
 }
 
-/// What opens on a click. It stands behind its heading, not in it: a browser would leave it out of print.
+/// Content that opens on a click. It is placed behind the `details` element and not in it, because browsers do not
+/// print the content of a closed one.
 fn folded(name: &str, content: &Markup) -> Markup {
     html! { details { summary { (name) } } div.folded { (content) } }
 }

@@ -1,4 +1,4 @@
-//! Places for labels beside their curves.
+//! Positions of labels beside their curves.
 
 use std::fmt::Write;
 
@@ -23,7 +23,7 @@ pub(super) struct Curve {
 /// A place that something is drawn at, and by which curve.
 type Drawn = (usize, [f64; 2]);
 
-/// SVG text elements, each beside its curve, nearer to it than to others, where it covers least. `frame` is
+/// SVG text elements, each beside its curve and nearer to it than to other curves, where it covers least. `frame` is
 /// left, top, right, bottom.
 pub(super) fn place(curves: &[Curve], frame: [f64; 4]) -> String {
     // What a label must not cover: all curves, as points close to one another.
@@ -60,7 +60,7 @@ fn candidates(points: &[[f64; 2]], width: f64) -> Vec<[f64; 4]> {
     let count = points.len();
     let mut out = Vec::new();
     for step in 0..=24 {
-        // From the end backwards: that is where the reader looks first.
+        // Candidates start at the end of the curve, where a reader expects its label.
         let Some([x, y]) = points.get((count.saturating_sub(1)) * (24 - step) / 24).copied() else { continue };
         for gap in [6.0, 14.0, 28.0, 46.0] {
             out.push([x - 0.5 * width, y - gap - HEIGHT, x + 0.5 * width, y - gap]);

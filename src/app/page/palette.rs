@@ -1,4 +1,4 @@
-//! Colours, the same for the same thing on every page; each has a contrast of 3 and more on white and on near
+//! Colours. A thing has the same colour on every page; each colour has a contrast of at least 3 on white and on near
 //! black.
 
 /// The distributed model: one bristle a cell.
@@ -9,9 +9,9 @@ pub const SURFACE: &str = "#e0701a";
 pub const ELLIPSOID: &str = "#2b9a5e";
 /// The reduced model as published, where it differs.
 pub const PUBLISHED: &str = "#a06fdc";
-/// What others measured or another method found.
+/// Results of other authors or of another method.
 pub const OTHER: &str = "#868c96";
-/// What failed.
+/// Failures.
 pub const BAD: &str = "#d8484e";
 /// Text and axes.
 pub const TEXT: &str = "currentColor";

@@ -1,11 +1,11 @@
-//! How charts look: ticks, colours, and the frame of their SVG.
+//! The style of charts: ticks, colours, and the frame of their SVG.
 
 use kuva::render::layout::TickFormat;
 use kuva::render::theme::Theme;
 
 use super::palette;
 
-/// Powers of ten by their exponents; ticks between them say nothing.
+/// Labels of powers of ten by their exponents; ticks between them have no label.
 pub(super) fn powers() -> TickFormat {
     const DIGITS: [char; 10] = [
         '\u{2070}', '\u{b9}', '\u{b2}', '\u{b3}', '\u{2074}', '\u{2075}', '\u{2076}', '\u{2077}', '\u{2078}',
@@ -85,7 +85,8 @@ pub(super) fn finish(svg: &str, [width, height]: [f64; 2], title: &str, labels: 
     )
 }
 
-/// The same with the numbers of paths to a hundredth of a pixel, and each point once: many paths stand still.
+/// The SVG with the coordinates of paths rounded to a hundredth of a pixel and repeated points left out: many
+/// contacts do not move, and the files become much smaller.
 fn hundredths(svg: &str) -> String {
     let mut pieces = svg.split(" d=\"");
     let mut out = pieces.next().unwrap_or_default().to_owned();

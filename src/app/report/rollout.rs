@@ -28,7 +28,7 @@ pub(super) fn document(dir: &Path) -> Result<Document, ReportError> {
     let record: Value =
         serde_json::from_str(&input::text(&path)?).map_err(|e| ReportError::file(&path, format!("not JSON: {e}")))?;
     let run = read(&dir.join("trajectories.npz"))?;
-    let parameters = drawn(&dir.join("contacts.npz"), run.fates.len())?;
+    let parameters = drawn(&dir.join("contacts.npz"), run.motions.len())?;
     let scenario = Scenario::load(&dir.join("scenario.toml"), &[])?;
     let mut parts = vec![outcomes::part(&run), motion(&run), slip(&run), wrenches(&run, &scenario)?];
     parts.push(causes::part(&run, &parameters));
@@ -47,7 +47,7 @@ pub(super) fn document(dir: &Path) -> Result<Document, ReportError> {
     };
     let intro = vec![format!(
         "{} over {} s, seed {}, on {} ({}, {}) in {:.2} s with {steps}; bristle {}.",
-        contacts(run.fates.len()),
+        contacts(run.motions.len()),
         record["duration"],
         record["seed"],
         word("engine"),
@@ -133,7 +133,7 @@ fn slip(run: &Run) -> Part {
         .line(Line::new(palette::TEXT, &run.time, &mean).label("mean slip"))
         .line(Line::new(palette::ELLIPSOID, &run.time, &share).dashed().label("contacts that slide"));
     let mut order = run.some(PHASES);
-    order.sort_by(|a, b| run.fates[run.chosen[*a]].displacement.total_cmp(&run.fates[run.chosen[*b]].displacement));
+    order.sort_by(|a, b| run.motions[run.chosen[*a]].displacement.total_cmp(&run.motions[run.chosen[*b]].displacement));
     let rows: Vec<&[f64]> = order.iter().map(|i| run.slip[*i].as_slice()).collect();
     let end = run.time.last().copied().unwrap_or(1.0);
     let panels = vec![
@@ -154,12 +154,13 @@ fn slip(run: &Run) -> Part {
 
 /// Wrench paths of the contacts at the tenth, half and nine tenths of the displacement.
 fn wrenches(run: &Run, scenario: &Scenario) -> Result<Part, ReportError> {
-    let mut by_fate: Vec<usize> = (0..run.chosen.len()).filter(|i| run.failed[run.chosen[*i]] < 0.0).collect();
-    by_fate.sort_by(|a, b| run.fates[run.chosen[*a]].displacement.total_cmp(&run.fates[run.chosen[*b]].displacement));
+    let mut by_motion: Vec<usize> = (0..run.chosen.len()).filter(|i| run.failed[run.chosen[*i]] < 0.0).collect();
+    by_motion
+        .sort_by(|a, b| run.motions[run.chosen[*a]].displacement.total_cmp(&run.motions[run.chosen[*b]].displacement));
     let (mut rows, mut told) = ([vec![], vec![]], Vec::new());
     let mut picks: Vec<usize> = [0.1, 0.5, 0.9]
         .iter()
-        .filter_map(|q| by_fate.get((q * by_fate.len().saturating_sub(1) as f64).round() as usize).copied())
+        .filter_map(|q| by_motion.get((q * by_motion.len().saturating_sub(1) as f64).round() as usize).copied())
         .collect();
     picks.dedup();
     for i in picks {
@@ -194,13 +195,13 @@ fn wrenches(run: &Run, scenario: &Scenario) -> Result<Part, ReportError> {
                 .line(Line::new(colour(run.outcome(k)), &axis(c), &axis(2)).label("wrench"))
                 .svg()
         };
-        let fate = run.fates[k];
+        let motion = run.motions[k];
         rows[0].push(panel(0));
         rows[1].push(panel(1));
         told.push(format!(
             "{k} moves by {} mm and {}\u{b0}",
-            short(1e3 * fate.displacement, 3),
-            short(fate.rotation.to_degrees(), 3)
+            short(1e3 * motion.displacement, 3),
+            short(motion.rotation.to_degrees(), 3)
         ));
     }
     let about = "Friction of one pad about the centre of pressure, over what it can be. A path inside \
@@ -221,7 +222,7 @@ fn wrenches(run: &Run, scenario: &Scenario) -> Result<Part, ReportError> {
 /// Contacts that were stopped or did not converge; a smaller `setting` helps.
 fn failures(run: &Run, parameters: &[(String, Vec<f64>)], setting: &str) -> Part {
     const LISTED: usize = 30;
-    let bad: Vec<usize> = (0..run.fates.len()).filter(|k| run.status[*k] != 0.0).collect();
+    let bad: Vec<usize> = (0..run.motions.len()).filter(|k| run.status[*k] != 0.0).collect();
     let failed = bad.iter().filter(|k| run.failed[**k] >= 0.0).count();
     // A file may say this of a contact that was not stopped.
     let is_spent = |k: usize| run.failed[k] >= 0.0 && run.status[k] as u32 & Reason::Steps as u32 != 0;

@@ -1,4 +1,4 @@
-//! What a page needs of a run's files.
+//! Reading the files of a run for its page.
 
 use std::path::Path;
 
@@ -6,12 +6,12 @@ use super::ReportError;
 use crate::app::page::Key;
 use crate::app::run_picture::key;
 use crate::input::{self, Npz};
-use crate::rollout::{Fate, Outcome};
+use crate::rollout::{NetMotion, Outcome};
 
 /// Most contacts whose series are read.
 const READ: usize = 2000;
 
-/// What is read of a run.
+/// The data of a run.
 pub(super) struct Run {
     pub time: Vec<f64>,
     /// Contacts whose series were read.
@@ -20,7 +20,7 @@ pub(super) struct Run {
     pub wrench: Vec<Vec<f64>>,
     pub normal_force: Vec<Vec<f64>>,
     pub slip: Vec<Vec<f64>>,
-    pub fates: Vec<Fate>,
+    pub motions: Vec<NetMotion>,
     pub failed: Vec<f64>,
     pub status: Vec<f64>,
     pub unconverged: Vec<f64>,
@@ -39,8 +39,8 @@ pub(super) fn read(path: &Path) -> Result<Run, ReportError> {
         Ok(file.numbers(name)?)
     };
     let displacement = contacts(&mut file, "displacement")?;
-    let fate = |(displacement, rotation)| Fate { displacement, rotation };
-    let fates = displacement.into_iter().zip(contacts(&mut file, "rotation")?).map(fate).collect();
+    let motion = |(displacement, rotation)| NetMotion { displacement, rotation };
+    let motions = displacement.into_iter().zip(contacts(&mut file, "rotation")?).map(motion).collect();
     let (failed, status) = (contacts(&mut file, "failed_step")?, contacts(&mut file, "status")?);
     let unconverged = contacts(&mut file, "unconverged")?;
     // Eight numbers a sample: as many contacts as there is memory for.
@@ -53,7 +53,7 @@ pub(super) fn read(path: &Path) -> Result<Run, ReportError> {
     };
     let (pose, wrench) = (rows("pose", &[n, samples, 3])?, rows("wrench", &[n, samples, 3])?);
     let (normal_force, slip) = (rows("normal_force", &[n, samples])?, rows("slip", &[n, samples])?);
-    Ok(Run { time, chosen, pose, wrench, normal_force, slip, fates, failed, status, unconverged })
+    Ok(Run { time, chosen, pose, wrench, normal_force, slip, motions, failed, status, unconverged })
 }
 
 fn expect(path: &Path, file: &mut Npz, name: &str, shape: &[usize]) -> Result<(), ReportError> {
@@ -85,20 +85,20 @@ pub(super) fn drawn(path: &Path, n: usize) -> Result<Vec<(String, Vec<f64>)>, Re
 
 impl Run {
     pub fn outcome(&self, contact: usize) -> Outcome {
-        self.fates[contact].outcome(self.failed[contact] >= 0.0)
+        self.motions[contact].outcome(self.failed[contact] >= 0.0)
     }
 
     /// The outcomes that there are, with their colours.
     pub fn key(&self) -> Vec<Key> {
-        let is = |outcome: &Outcome| (0..self.fates.len()).any(|k| self.outcome(k) == *outcome);
+        let is = |outcome: &Outcome| (0..self.motions.len()).any(|k| self.outcome(k) == *outcome);
         Outcome::ALL.into_iter().filter(is).map(key).collect()
     }
 
     /// From start to end: displacements [mm], rotations [deg].
     pub fn ends(&self) -> [Vec<f64>; 2] {
         [
-            self.fates.iter().map(|f| 1e3 * f.displacement).collect(),
-            self.fates.iter().map(|f| f.rotation.to_degrees()).collect(),
+            self.motions.iter().map(|f| 1e3 * f.displacement).collect(),
+            self.motions.iter().map(|f| f.rotation.to_degrees()).collect(),
         ]
     }
 

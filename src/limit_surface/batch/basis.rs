@@ -170,7 +170,7 @@ impl Basis {
             let accepted = format!("{}, or all of them scaled", of(&self.grid));
             return Err(ParameterError::new(format!("patches[{k}].grid"), of(patches[k].grid()), accepted));
         }
-        // A job makes several products, which use the same memory.
+        // A job makes several products in the same memory.
         let jobs = 2 * rayon::current_num_threads();
         let tables = patches.par_chunks(patches.len().div_ceil(jobs).next_multiple_of(MAPS).max(MAPS)).map(|patches| {
             let maps: Vec<&[f64]> = patches.iter().map(Patch::weights).collect();
@@ -185,7 +185,7 @@ impl Basis {
         Ok(tables.collect::<Vec<_>>().into_iter().flatten().collect())
     }
 
-    /// The table whose nodes are known.
+    /// The table of `patch` with the nodes `h`.
     fn table(&self, patch: &Patch, h: Vec<[f64; 3]>) -> Table {
         let (n_ls, radius) = (self.angles.n_ls(), self.radius * patch.grid().dx);
         let is_single = matches!(self.coefficients, Precision::Single(_));

@@ -13,14 +13,15 @@ use crate::limit_surface::directions::sphere;
 use crate::limit_surface::simd::{Block, LANES, blocks, vectorised};
 use crate::limit_surface::surface::Surface;
 
-/// Most sums for one load. On a map of 21 x 21 random pressures nearly all loads take two or three.
+/// Largest number of sums over the cells for one load. On a map of 21 x 21 random pressures nearly all loads take two
+/// or three.
 const MAX_ROUNDS: usize = 8;
-/// Longest step of a search, in lengths of its direction.
-const LONGEST: f64 = 0.5;
-/// Relative error of the factor and error of the direction at which a search ends, as estimated from how much
-/// the last step made them shrink.
-const LEFT: [f64; 2] = [1e-13, 1e-8];
-/// Relative distance of the bounds of a factor that is found.
+/// Longest step of a search, relative to the length of its `v`.
+const LONGEST_STEP: f64 = 0.5;
+/// Relative error of the factor and error of the direction at which a search ends, as estimated from the convergence
+/// of the last step.
+const END_ERRORS: [f64; 2] = [1e-13, 1e-8];
+/// Relative distance of the two bounds that are returned for a factor.
 const GAP: f64 = 1e-12;
 
 /// The unit surface at a direction `v = (vx, vy, r w)` of length one.
@@ -41,8 +42,8 @@ pub struct Found {
     pub v: Vector3<f64>,
 }
 
-/// What searches on one surface share. The patch has a torsional radius, and the rule derives from a
-/// dissipation.
+/// The data that all searches on one surface share. The torsional radius of the patch is not zero, and its rule is
+/// the gradient of a dissipation.
 #[derive(Clone, Debug)]
 pub struct Searches<'a> {
     surface: &'a Surface,
@@ -53,9 +54,9 @@ pub struct Searches<'a> {
 }
 
 impl<'a> Searches<'a> {
-    /// As many starts as pay for themselves with so many loads.
+    /// Evaluates starts for searches; more of them for more loads, as they shorten each search.
     pub fn new(surface: &'a Surface, loads: usize) -> Self {
-        // P(-v) is P(v): half a sphere will do.
+        // As P(-v) = P(v), half a sphere of directions is enough.
         let n = (loads / 4).clamp(16, 300);
         let mut directions = sphere(2 * n);
         directions.truncate(n);
@@ -65,7 +66,7 @@ impl<'a> Searches<'a> {
         searches
     }
 
-    /// Where the searches for the unit loads `f` end; none where Newton's method finds no end.
+    /// The results of the searches for unit loads; none where Newton's method does not converge.
     pub fn find(&self, loads: &[Vector3<f64>]) -> Vec<Option<Found>> {
         let mut out = vec![None; loads.len()];
         let search = |(index, f): (usize, &Vector3<f64>)| Search::new(index, f, &self.nearest(f));
@@ -152,9 +153,9 @@ vectorised! {
 /// The search for one load `f`.
 struct Search {
     index: usize,
-    /// Across `f`.
+    /// Two directions that span the plane across `f`.
     plane: Matrix3x2<f64>,
-    /// On the plane `f.v = 1`.
+    /// The present `v`, on the plane `f.v = 1`.
     v: Vector3<f64>,
     /// Size of the slope of `P` on that plane, and `P`, before the last step.
     before: Option<(f64, f64)>,
@@ -171,8 +172,8 @@ impl Search {
         Some(search)
     }
 
-    /// Slope of `P` on the plane, and Newton's step to where there is none; `at` is the surface at the
-    /// search's `v`.
+    /// Gradient of `P` on the plane, and the Newton step towards its zero; `at` is the surface at the `v` of the
+    /// search.
     fn step(&self, at: &Support) -> Option<(Vector2<f64>, Vector2<f64>)> {
         let slope = self.plane.tr_mul(&at.load);
         let curvature: Matrix2<f64> = self.plane.tr_mul(&(at.derivative * self.plane)) / self.v.norm();
@@ -185,12 +186,12 @@ impl Search {
     }
 
     fn take(&mut self, step: Vector2<f64>) {
-        let longest = LONGEST * self.v.norm();
+        let longest = LONGEST_STEP * self.v.norm();
         self.v += self.plane * (step * (longest / step.norm()).min(1.0));
     }
 
-    /// Goes one step further, and returns the end of the search if it is there. `Err` where Newton's method
-    /// does not converge.
+    /// Takes one Newton step, and returns the result if the search ends with it. `Err` where Newton's method does not
+    /// converge.
     fn advance(&mut self, at: &Support) -> Result<Option<Found>, ()> {
         let (slope, step) = self.step(at).ok_or(())?;
         let value = at.load.dot(&self.v);
@@ -204,9 +205,9 @@ impl Search {
         if value > value_before * (1.0 + GAP) {
             return Err(());
         }
-        // The next step is expected to make the slope smaller by the same ratio.
+        // The next step is expected to reduce the gradient by the same ratio as this one.
         let shrinks = size / size_before;
-        if gain * shrinks * shrinks > LEFT[0] * value || length * shrinks > LEFT[1] {
+        if gain * shrinks * shrinks > END_ERRORS[0] * value || length * shrinks > END_ERRORS[1] {
             return Ok(None);
         }
         let high = value - gain;

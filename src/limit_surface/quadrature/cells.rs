@@ -15,7 +15,7 @@ use super::mesh::Mesh;
 use super::points::Points;
 use crate::limit_surface::simd::{Block, LANES, blocks, total, vectorised};
 
-/// Rounding of the closed form, relative to the wrench, above which the series takes over.
+/// Relative rounding error of the closed form above which the series is used.
 const ROUNDING: f64 = 1e-12;
 /// Distance from the nearest cell, in cell diagonals, from which the series is exact to 1e-13.
 pub const FAR_DIAGONALS: f64 = 6.0;

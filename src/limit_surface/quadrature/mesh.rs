@@ -6,9 +6,9 @@
 use super::antiderivative::{Column, Row, asinh, distance, integrals, slopes};
 use crate::limit_surface::simd::{Block, LANES, vectorised};
 
-/// Places whose roots and logarithms are taken in loops of their own. The terms of a short loop do not wait
-/// for each other, so the processor computes several at a time.
-const TOGETHER: usize = 32;
+/// Number of corners whose roots and logarithms are computed in loops of their own. The iterations of such a loop do
+/// not depend on each other, so that the processor overlaps them.
+const CORNERS_AT_ONCE: usize = 32;
 
 /// Centres of rotation, one in every lane.
 pub type Centres = [Block; 2];
@@ -152,8 +152,8 @@ vectorised! {
             rows.push(Row::new(V::splat(*y) - centres[1]));
         }
         let zero = V::splat(0.0);
-        let mut distances = [zero; TOGETHER];
-        for (at, q) in mesh.place.chunks(TOGETHER).zip(mesh.weight.chunks(TOGETHER)) {
+        let mut distances = [zero; CORNERS_AT_ONCE];
+        for (at, q) in mesh.place.chunks(CORNERS_AT_ONCE).zip(mesh.weight.chunks(CORNERS_AT_ONCE)) {
             for (([k, l], q), r) in at.iter().zip(q).zip(&mut distances) {
                 let (row, column) = (&mut rows[*l], &mut columns[*k]);
                 *r = distance(column.a, row.b);

@@ -19,17 +19,17 @@ use crate::limit_surface::simd::{Block, LANES, vectorised};
 const FAR_SPANS: [f64; 2] = [1.6, 2.0];
 /// Half diagonal of a cell over the span, up to which the averages over cells are exact to 1e-12 from these
 /// distances on.
-const COARSEST: [f64; 2] = [0.07, 0.1];
+const COARSEST_CELLS: [f64; 2] = [0.07, 0.1];
 /// Terms with `(span/|z|)^n` below this are left out of sums in double precision. They are smaller than that
 /// by the share of the cells on the rim and by another `n^(-1/2)` or so, which makes them less than 1e-12.
 pub const SMALLEST_TERM: f64 = 5e-11;
-/// Largest order: `FAR_SPANS^-MOST` is below `SMALLEST_TERM`.
-const MOST: usize = 51;
-/// Order to which moments are averaged over cells.
-const AVERAGE: usize = 8;
+/// Largest order: `FAR_SPANS^-MAX_ORDER` is below `SMALLEST_TERM`.
+const MAX_ORDER: usize = 51;
+/// Order in the size of a cell up to which moments are averaged over cells.
+const AVERAGE_ORDER: usize = 8;
 
-/// A number for every `k` up to [`MOST`].
-type Harmonics = [f64; MOST + 1];
+/// A number for every `k` up to [`MAX_ORDER`].
+type Harmonics = [f64; MAX_ORDER + 1];
 
 /// The multipole expansion of a patch, from the moments of its pressure up to an order.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ impl Multipole {
         let corner = half[0].hypot(half[1]);
         let span = span + corner;
         let serves = |(far, coarsest): (&f64, &f64)| closest >= far * span && corner <= coarsest * span;
-        if !(span > 0.0 && FAR_SPANS.iter().zip(&COARSEST).any(serves)) {
+        if !(span > 0.0 && FAR_SPANS.iter().zip(&COARSEST_CELLS).any(serves)) {
             return None;
         }
         let order = order(span / closest, smallest);
@@ -79,16 +79,16 @@ impl Multipole {
 
 /// The order that suffices for centres of rotation at a distance of `span / ratio`.
 fn order(ratio: f64, smallest: f64) -> usize {
-    ((smallest.ln() / ratio.ln()).ceil() as usize).clamp(4, MOST)
+    ((smallest.ln() / ratio.ln()).ceil() as usize).clamp(4, MAX_ORDER)
 }
 
 /// Coefficients of `d^k d*^l` of the average over a cell, `d` and `d*` along `s` and `s*`: `dx = d + d*`,
 /// `dy = i (d - d*)`.
 fn averages(half: [f64; 2]) -> Vec<(usize, usize, f64)> {
-    let mut out = [[0.0; AVERAGE + 1]; AVERAGE + 1];
+    let mut out = [[0.0; AVERAGE_ORDER + 1]; AVERAGE_ORDER + 1];
     let factorial = |n: usize| (1..=n).map(|k| k as f64).product::<f64>();
-    for i in (0..=AVERAGE).step_by(2) {
-        for j in (0..=AVERAGE - i).step_by(2) {
+    for i in (0..=AVERAGE_ORDER).step_by(2) {
+        for j in (0..=AVERAGE_ORDER - i).step_by(2) {
             let sign = if j % 4 == 0 { 1.0 } else { -1.0 };
             let c = sign * half[0].powi(i as i32) * half[1].powi(j as i32) / (factorial(i + 1) * factorial(j + 1));
             // (d + d*)^i (d - d*)^j
@@ -100,18 +100,18 @@ fn averages(half: [f64; 2]) -> Vec<(usize, usize, f64)> {
             polynomial.iter().enumerate().for_each(|(l, c)| out[i + j - l][l] += c);
         }
     }
-    let all = (0..=AVERAGE).flat_map(|k| (0..=AVERAGE - k).map(move |l| (k, l)));
+    let all = (0..=AVERAGE_ORDER).flat_map(|k| (0..=AVERAGE_ORDER - k).map(move |l| (k, l)));
     all.map(|(k, l)| (k, l, out[k][l])).filter(|t| t.2 != 0.0).collect()
 }
 
 /// `(-1)^(b div 2) binomial(a + b, b)`, `[b][a]`: the coefficients of `x^a y^b` in `(x + i y)^(a + b)`, less
 /// a factor `i` for odd b.
 static POWERS: LazyLock<Vec<Vec<f64>>> = LazyLock::new(|| {
-    let mut out = vec![vec![1.0; MOST + 1]];
-    for b in 1..=MOST {
+    let mut out = vec![vec![1.0; MAX_ORDER + 1]];
+    for b in 1..=MAX_ORDER {
         let sign = if b % 2 == 0 { -1.0 } else { 1.0 };
         let mut row = vec![sign * out[b - 1][0]];
-        (1..=MOST).for_each(|a| row.push(row[a - 1] + sign * out[b - 1][a]));
+        (1..=MAX_ORDER).for_each(|a| row.push(row[a - 1] + sign * out[b - 1][a]));
         out.push(row);
     }
     out
@@ -123,7 +123,7 @@ vectorised! {
         let powers = &*POWERS;
         let mut out = Vec::with_capacity(order / 2 + 1);
         for last in (0..=order).rev().step_by(2) {
-            let mut m = [[0.0; MOST + 1]; 2];
+            let mut m = [[0.0; MAX_ORDER + 1]; 2];
             for (b, (power, real)) in powers.iter().zip(real.chunks_exact(width)).enumerate().take(last + 1) {
                 for ((m, power), real) in m[b % 2][b..=last].iter_mut().zip(power).zip(real) {
                     *m = power.mul_add(*real, *m);
@@ -149,8 +149,8 @@ vectorised! {
     /// `terms`.
     fn average(m: &[[Harmonics; 2]], terms: &[(usize, usize, f64)], order: usize) -> Vec<[Harmonics; 2]> {
         // Derivatives of `s^p`: `p (p - 1) ...`, `[times][p]`.
-        let mut falling = vec![vec![1.0; order + 1]; AVERAGE + 1];
-        for i in 1..=AVERAGE {
+        let mut falling = vec![vec![1.0; order + 1]; AVERAGE_ORDER + 1];
+        for i in 1..=AVERAGE_ORDER {
             let (lower, this) = falling.split_at_mut(i);
             for (p, (this, lower)) in this[0].iter_mut().zip(&lower[i - 1]).enumerate() {
                 *this = lower * (p as f64 + 1.0 - i as f64);
@@ -159,7 +159,7 @@ vectorised! {
         let mut out = Vec::with_capacity(m.len());
         for q in 0..=order / 2 {
             let last = order - 2 * q;
-            let (mut re, mut im) = ([0.0; MOST + 1], [0.0; MOST + 1]);
+            let (mut re, mut im) = ([0.0; MAX_ORDER + 1], [0.0; MAX_ORDER + 1]);
             for &(i, j, c) in terms {
                 if j > q {
                     continue;
@@ -191,12 +191,12 @@ vectorised! {
     /// Coefficients of `e^(-ikb)`: sum and difference of the force's for `k` and for `-k`, and those of the
     /// torque.
     fn harmonics(m: &[[Harmonics; 2]], ratio: f64, order: usize) -> [Harmonics; 6] {
-        let (mut a, mut powers) = ([1.0; MOST + 1], [1.0; MOST + 1]);
+        let (mut a, mut powers) = ([1.0; MAX_ORDER + 1], [1.0; MAX_ORDER + 1]);
         for p in 1..=order {
             a[p] = a[p - 1] * (p as f64 - 1.5) / p as f64;
             powers[p] = powers[p - 1] * ratio;
         }
-        let mut out = [[0.0; MOST + 1]; 6];
+        let mut out = [[0.0; MAX_ORDER + 1]; 6];
         let [x_re, x_im, y_re, y_im, tau_re, tau_im] = &mut out;
         for (q, [re, im]) in m[..=order / 2].iter().enumerate() {
             let (plus, last) = (1.0 - 2.0 * q as f64, order - 2 * q);

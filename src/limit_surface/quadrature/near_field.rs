@@ -8,17 +8,17 @@ use crate::number::real::{LANES, Real};
 /// Least distance from a centre of rotation to the centre of a cell outside the near field, in sides of a
 /// square with the cells' diagonal. Near fields of square cells have 5 x 5 of them.
 const LEAST_REACH: f64 = 2.47;
-/// What is left out of the mean distance from a cell of share `w` at a distance of `R` sides is below
-/// `LEFT_OUT w/R^3` sides; of a line of cells beyond `R`, `LEFT_OUT w/R^2`.
-const LEFT_OUT: f64 = 0.004;
-/// How much of that may be left out, in torsional radii of the patch.
-const ALLOWED: f64 = 2e-6;
-/// How much the differences over the corners may lose to rounding, in torsional radii.
-const ROUNDING: f64 = 3e-6;
-/// The time of a corner in double precision and of one in the near field, in that of a cell outside it.
+/// Truncation error outside the near field: that of the mean distance from a cell of share `w` at a distance of `R`
+/// sides is below `TRUNCATION w/R^3` sides; that of a line of cells beyond `R`, below `TRUNCATION w/R^2`.
+const TRUNCATION: f64 = 0.004;
+/// Largest truncation error, in torsional radii of the patch.
+const MAX_TRUNCATION: f64 = 2e-6;
+/// Largest rounding error of the differences over the corners, in torsional radii.
+const MAX_ROUNDING: f64 = 3e-6;
+/// The time for a corner in double precision and for one in the near field, relative to that for a cell outside it.
 const COST: [usize; 2] = [10, 4];
-/// Most cells of a map with the empty cells around it that a near field may reach.
-const MOST_PLACES: usize = 1 << 20;
+/// Largest number of cells of a map with the empty cells around it that a near field may cover.
+const MOST_CELLS: usize = 1 << 20;
 
 /// How many cells on each side of the one with the centre of rotation are in the near field, and their map.
 pub struct NearField<T> {
@@ -29,19 +29,19 @@ pub struct NearField<T> {
 }
 
 impl NearField<f32> {
-    /// The near field for the rows `map` of cells of half sides `half`, with the largest share `largest` and
-    /// the torsional radius `radius`. None where double precision is as fast, or where the differences over
-    /// the corners lose too much.
+    /// The near field for the rows `map` of cells of half sides `half`, with the largest share `largest` and the
+    /// torsional radius `radius`. None where double precision is as fast, or where the rounding error would be too
+    /// large.
     pub fn new(map: &[&[f64]], half: [f64; 2], largest: f64, radius: f64) -> Option<Self> {
         let (nx, ny) = (map[0].len(), map.len());
         let side = std::f64::consts::SQRT_2 * half[0].hypot(half[1]);
         // The share of a square of that side, which holds several long cells.
         let of_side = largest * side * side / (4.0 * half[0] * half[1]);
-        let reach = side * (LEFT_OUT * of_side * side / (ALLOWED * radius)).sqrt().max(LEAST_REACH);
+        let reach = side * (TRUNCATION * of_side * side / (MAX_TRUNCATION * radius)).sqrt().max(LEAST_REACH);
         let rounding = f64::from(f32::EPSILON) * largest * reach.powi(3) / radius;
-        let sides = half.map(|half| (reach / (2.0 * half) - 0.5).ceil().min(MOST_PLACES as f64) as usize);
+        let sides = half.map(|half| (reach / (2.0 * half) - 0.5).ceil().min(MOST_CELLS as f64) as usize);
         let (width, height) = (nx + 4 * sides[0] + 2, ny + 4 * sides[1] + 2);
-        if !(rounding < ROUNDING) || width * height > MOST_PLACES {
+        if !(rounding < MAX_ROUNDING) || width * height > MOST_CELLS {
             return None;
         }
         let near_corners = 4 * (sides[0] + 1) * (sides[1] + 1);
@@ -91,7 +91,8 @@ impl<R: Real> Place<R> {
         let (mut cell, mut inside) = (c, c);
         for axis in 0..2 {
             let (side, n, half) = (near.sides[axis] as f64, at[axis].len() as f64, half[axis]);
-            // Counted from so far to the left that places are positive wherever the near field has cells.
+            // Coordinates are counted from a point far enough to the left that they are positive wherever the near
+            // field has cells.
             let left = at[axis][0] - half - 2.0 * half * (side + 1.0);
             for lane in 0..R::LANES {
                 // In double precision, because the place inside a cell is a small difference.

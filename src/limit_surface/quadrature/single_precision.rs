@@ -21,8 +21,8 @@ use crate::patch::Patch;
 
 /// `(span/|z|)^n` of the terms of the multipole expansion that are left out.
 const SMALLEST_TERM: f64 = 3e-6;
-/// How much the direction from a centre of rotation to a cell may lose to rounding, over the cell's share.
-const DIRECTION: f64 = 1e-6;
+/// Largest rounding error of the direction from a centre of rotation to a cell, over the cell's share.
+const DIRECTION_ERROR: f64 = 1e-6;
 /// Least torsional radius by the `bilinear` rule over the grid's diagonal. Below it the torques about the
 /// nodes nearly cancel.
 const LEAST_RADIUS: f64 = 0.03;
@@ -37,14 +37,14 @@ pub struct SinglePrecision<'a> {
     spin: [f64; 3],
     mesh: Mesh,
     points: Points,
-    sheet: Sheet<f32>,
+    cell_rows: CellRows<f32>,
     bilinear: Option<Bilinear>,
     /// Distance of a centre of rotation from a cell's centre below which the sum is made in double precision.
     least_distance: f64,
 }
 
-/// Cells about the centre of pressure, in the surface's unit of length.
-struct Sheet<T> {
+/// The cells with pressure, row by row, about the centre of pressure and in the surface's unit of length.
+struct CellRows<T> {
     /// Centres of columns and rows.
     at: [Vec<f64>; 2],
     half: [f64; 2],
@@ -61,7 +61,7 @@ impl<'a> SinglePrecision<'a> {
     pub fn new(patch: &'a Patch, rule: Rule) -> Option<Self> {
         let (grid, frame) = (patch.grid(), Frame::new(patch));
         let half = [0.5 * grid.dx / frame.unit, 0.5 * grid.dy / frame.unit];
-        let [columns, rows] = patch.loaded();
+        let [columns, rows] = patch.loaded_range();
         let map: Vec<&[f64]> = rows.clone().map(|j| &patch.weights()[j * grid.nx..][columns.clone()]).collect();
         let largest = map.iter().flat_map(|row| row.iter()).copied().fold(0.0, f64::max);
         let near_field = match rule {
@@ -83,10 +83,10 @@ impl<'a> SinglePrecision<'a> {
         let at = [all[0][columns].to_vec(), all[1][rows].to_vec()];
         let [x, y] = all;
         let (mesh, points) = (Mesh::new(x, y, patch.weights()), frame.points(patch));
-        let least_distance = f64::from(f32::EPSILON) * points.span * largest / DIRECTION;
-        let sheet = Sheet { at, half, end, column, half_share, near_field };
+        let least_distance = f64::from(f32::EPSILON) * points.span * largest / DIRECTION_ERROR;
+        let cell_rows = CellRows { at, half, end, column, half_share, near_field };
         let (radius, spin) = (patch.radius(), [0.0; 3]);
-        let mut new = Self { patch, rule, radius, spin, points, frame, mesh, sheet, bilinear, least_distance };
+        let mut new = Self { patch, rule, radius, spin, points, frame, mesh, cell_rows, bilinear, least_distance };
         new.spin = new.rotations(&[[0.0; 2]])[0];
         if rule != Rule::Points {
             new.radius = -new.spin[2];
@@ -98,8 +98,8 @@ impl<'a> SinglePrecision<'a> {
 
 impl SinglePrecision<'_> {
     fn wrenches(&self, centres: &[[f64; 2]]) -> Vec<[f64; 3]> {
-        let sheet = &self.sheet;
-        widest!(wrenches::<f32>(sheet, centres))
+        let cell_rows = &self.cell_rows;
+        widest!(wrenches::<f32>(cell_rows, centres))
     }
 }
 
@@ -130,7 +130,7 @@ impl Rotations for SinglePrecision<'_> {
 
     fn multipole(&self, closest: f64) -> Option<(Multipole, f64)> {
         let Frame { unit, .. } = self.frame;
-        let half = if self.rule == Rule::Cells { self.sheet.half } else { [0.0; 2] };
+        let half = if self.rule == Rule::Cells { self.cell_rows.half } else { [0.0; 2] };
         Multipole::new(&self.mesh, self.points.span, half, closest / unit, SMALLEST_TERM).map(|m| (m, unit))
     }
 
@@ -177,7 +177,7 @@ struct Column<R> {
 mod far {
     pub const POINTS: usize = 0;
     pub const SQUARES: usize = 1;
-    pub const OBLONGS: usize = 2;
+    pub const RECTANGLES: usize = 2;
 }
 
 /// Sums over the cells of a row; with `NEAR`, without those in the near field, where `within` is one. With
@@ -210,7 +210,7 @@ fn row<R: Real, const FAR: usize, const NEAR: bool>(
             y = x;
             spin += term;
         }
-        if FAR == far::OBLONGS {
+        if FAR == far::RECTANGLES {
             let (second, along) = (rough * rough, R::of(0.5 * (hx2 - hy2)) * rough * rough);
             x = term * second.fma(along.fma(column.a2, R::of(hy2 / 3.0 - hx2 / 2.0)), R::of(1.0));
             y = term * second.fma((-along).fma(b2, R::of(hx2 / 3.0 - hy2 / 2.0)), R::of(1.0));
@@ -226,20 +226,20 @@ fn row<R: Real, const FAR: usize, const NEAR: bool>(
 
 copies! {
     /// Unit wrenches for the rotations with w > 0 about `centres`.
-    fn wrenches<R>(sheet: &Sheet<R::Scalar>, centres: &[[f64; 2]]) -> Vec<[f64; 3]> {
+    fn wrenches<R>(cell_rows: &CellRows<R::Scalar>, centres: &[[f64; 2]]) -> Vec<[f64; 3]> {
         let zero = R::of(0.0);
         let mut out = Vec::with_capacity(centres.len());
-        let mut columns = vec![Column { a: zero, a2: zero, xa: zero, within: zero }; sheet.at[0].len()];
+        let mut columns = vec![Column { a: zero, a2: zero, xa: zero, within: zero }; cell_rows.at[0].len()];
         let mut scratch = Scratch::default();
-        let half2 = [sheet.half[0] * sheet.half[0], sheet.half[1] * sheet.half[1]];
+        let half2 = [cell_rows.half[0] * cell_rows.half[0], cell_rows.half[1] * cell_rows.half[1]];
         let square = (half2[0] / half2[1] - 1.0).abs() < 1e-6;
         for centres in centres.chunks(R::LANES) {
             let mut c = [zero; 2];
             for (lane, centre) in centres.iter().enumerate() {
                 (0..2).for_each(|axis| c[axis].set(lane, centre[axis]));
             }
-            let place = sheet.near_field.as_ref().map(|near| Place::new(near, &sheet.at, sheet.half, c));
-            for (i, (column, x)) in columns.iter_mut().zip(&sheet.at[0]).enumerate() {
+            let place = cell_rows.near_field.as_ref().map(|near| Place::new(near, &cell_rows.at, cell_rows.half, c));
+            for (i, (column, x)) in columns.iter_mut().zip(&cell_rows.at[0]).enumerate() {
                 let a = R::of(*x) - c[0];
                 let within = place.as_ref().map_or(zero, |p| p.within(0, i));
                 *column = Column { a, a2: a * a, xa: R::of(*x) * a, within };
@@ -247,12 +247,12 @@ copies! {
             // Of the wrench about the centre of pressure: the force turned by a quarter, and the torque.
             let (mut gx, mut gy, mut turn) = (zero, zero, zero);
             let (mut start, mut any_near) = (0, false);
-            for (j, (y, end)) in sheet.at[1].iter().zip(&sheet.end).enumerate() {
+            for (j, (y, end)) in cell_rows.at[1].iter().zip(&cell_rows.end).enumerate() {
                 let b = R::of(*y) - c[1];
-                // No cell at no distance counts: it is in the near field, or another sum takes the place of
-                // this.
+                // The offset keeps 1/R finite for a cell at the centre of rotation itself. Such a cell is in the near
+                // field, or the sum is replaced by one in double precision.
                 let b2 = b.fma(b, R::of(1e-12));
-                let cells = (&sheet.column[start..*end], &sheet.half_share[start..*end]);
+                let cells = (&cell_rows.column[start..*end], &cell_rows.half_share[start..*end]);
                 let within = place.as_ref().map_or(zero, |p| p.within(1, j));
                 let is_near = R::any(R::of(0.5).lt(within));
                 any_near |= is_near;
@@ -260,8 +260,8 @@ copies! {
                     (true, ..) => row::<R, { far::POINTS }, false>(cells, &columns, b2, within, half2),
                     (_, true, false) => row::<R, { far::SQUARES }, false>(cells, &columns, b2, within, half2),
                     (_, true, true) => row::<R, { far::SQUARES }, true>(cells, &columns, b2, within, half2),
-                    (_, false, false) => row::<R, { far::OBLONGS }, false>(cells, &columns, b2, within, half2),
-                    (_, false, true) => row::<R, { far::OBLONGS }, true>(cells, &columns, b2, within, half2),
+                    (_, false, false) => row::<R, { far::RECTANGLES }, false>(cells, &columns, b2, within, half2),
+                    (_, false, true) => row::<R, { far::RECTANGLES }, true>(cells, &columns, b2, within, half2),
                 };
                 if square {
                     spin = spin * R::of(half2[0] / 3.0);
@@ -271,8 +271,8 @@ copies! {
                 turn += R::of(*y).fma(force, turn_x + spin);
                 start = *end;
             }
-            if let (true, Some(place), Some(near)) = (any_near, &place, &sheet.near_field) {
-                let [i, near_x, near_y] = place.integrals(near, sheet.half, &mut scratch);
+            if let (true, Some(place), Some(near)) = (any_near, &place, &cell_rows.near_field) {
+                let [i, near_x, near_y] = place.integrals(near, cell_rows.half, &mut scratch);
                 (gx, gy) = (gx + near_x, gy + near_y);
                 turn += c[0].fma(near_x, c[1].fma(near_y, i));
             }
@@ -296,7 +296,7 @@ mod tests {
     use crate::planar::Twist;
 
     fn sums<R: Real<Scalar = f32>>(single: &SinglePrecision<'_>, centres: &[[f64; 2]]) -> Vec<[f64; 3]> {
-        wrenches::<R>(&single.sheet, centres)
+        wrenches::<R>(&single.cell_rows, centres)
     }
 
     /// A map whose centre of pressure is a corner of its middle cells, all of them unlike their neighbours.
@@ -313,7 +313,7 @@ mod tests {
         for (width, rule) in [(0.02, Rule::Cells), (0.05, Rule::Cells), (0.02, Rule::Points)] {
             let patch = checkered(width);
             let (single, surface) = (SinglePrecision::new(&patch, rule).unwrap(), Surface::new(&patch, rule));
-            let [hx, hy] = single.sheet.half;
+            let [hx, hy] = single.cell_rows.half;
             let mut centres: Vec<[f64; 2]> =
                 (0..90u32).map(f64::from).map(|k| [0.3 * k * k.cos() + 0.1, 0.2 * k * k.sin()]).collect();
             if rule == Rule::Cells {

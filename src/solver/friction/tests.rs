@@ -8,7 +8,7 @@ use crate::solver::laws::{self, with_law};
 use crate::solver::transition::{in_transition, plastic_share, transition_root};
 
 fn friction(law: Law, gamma: f64) -> Friction {
-    Friction { law, gamma, mu_s: 1.3, mu_c: 0.9, ..Friction::default() }.as_the_law_reads_them()
+    Friction { law, gamma, mu_s: 1.3, mu_c: 0.9, ..Friction::default() }.effective_for_law()
 }
 
 /// The stage of length `a` [s] of `f`, with `chi = 1`.
@@ -362,5 +362,5 @@ fn no_slope_exceeds_the_one_between_two_speeds() {
     }
     // Far below and far above `v_s` it is small, and at rest no zero.
     assert!(steepest_between(0.0, 0.01) < 0.021 && steepest_between(10.0, 1e30) < 1.1e-3);
-    assert_eq!(steepest_between(0.0f32, 0.0), FLATTEST as f32);
+    assert_eq!(steepest_between(0.0f32, 0.0), LEAST_SLOPE as f32);
 }

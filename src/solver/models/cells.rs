@@ -1,5 +1,4 @@
-//! The cells of a contact with a grid in memory: structure of arrays, and what the loops of a pass leave for each
-//! other.
+//! The cells of a contact with a grid in memory, as a structure of arrays, and the intermediate results of a pass.
 
 use crate::number::real::Real;
 use crate::solver::cell::CellTrial;
@@ -7,8 +6,8 @@ use crate::solver::elastic_cells::ElasticCells;
 use crate::solver::friction::{Motion, Slip, Trial};
 use crate::solver::transition_cells::TransitionCells;
 
-/// The cells of one contact, structure of arrays, in groups of as many as the number type has lanes. Lanes beyond
-/// the last cell carry no pressure.
+/// The cells of one contact, as a structure of arrays in groups of as many cells as the number type has lanes. Lanes
+/// behind the last cell carry no pressure.
 #[derive(Clone, Debug)]
 pub struct Cells<R: Real> {
     pub(super) x: Vec<R>,
@@ -20,14 +19,14 @@ pub struct Cells<R: Real> {
     /// Saved states.
     pub(super) saved: (Vec<R>, Vec<R>),
     len: usize,
-    /// Passes until the next look for elastic cells.
+    /// Passes until elastic cells are separated again, see [`ElasticCells::sweep`].
     pub(super) pause: u32,
-    /// Memory of a pass, which leaves nothing in it for the next.
+    /// Memory that a pass uses for intermediate results; nothing in it is kept from one pass to the next.
     pub workspace: Workspace<R>,
 }
 
-/// What the loops of a pass leave for each other. Contacts that are stepped one after the other may share it: it is
-/// ten times as large as the cells.
+/// The intermediate results of a pass. It is ten times as large as the cells; contacts that are stepped one after the
+/// other can share it.
 #[derive(Clone, Debug)]
 pub struct Workspace<R: Real> {
     pub(super) scratch: Scratch<R>,
@@ -36,18 +35,18 @@ pub struct Workspace<R: Real> {
 }
 
 impl<R: Real> Workspace<R> {
-    /// Room for `groups` of cells.
+    /// Memory for `groups` of cells.
     pub fn new(groups: usize) -> Self {
         Self { scratch: Scratch::new(groups, false), elastic: ElasticCells::new(groups), groups }
     }
 
-    /// How many groups of cells it has room for.
+    /// Number of groups of cells that it has memory for.
     pub const fn groups(&self) -> usize {
         self.groups
     }
 }
 
-/// What one loop of a sweep leaves for the next.
+/// The intermediate results of the loops of a pass.
 #[derive(Clone, Debug)]
 pub struct Scratch<R: Real> {
     pub(super) work: Vec<Work<R>>,
@@ -55,7 +54,7 @@ pub struct Scratch<R: Real> {
 }
 
 impl<R: Real> Scratch<R> {
-    /// Room for `groups` of cells, whose friction constants may `differ` from lane to lane.
+    /// Memory for `groups` of cells, whose friction constants may `differ` from lane to lane.
     pub fn new(groups: usize, differ: bool) -> Self {
         let zero = R::of(0.0);
         let motion = Motion { vx: zero, vy: zero, s: zero, ex: zero, ey: zero, bell: zero, bell_slope: zero };
@@ -66,12 +65,12 @@ impl<R: Real> Scratch<R> {
     }
 }
 
-/// A cell between the loops of a sweep.
+/// The intermediate results of one group of cells.
 #[derive(Clone, Copy, Debug)]
 pub struct Work<R> {
     pub(super) motion: Motion<R>,
     pub(super) trial: CellTrial<R>,
-    /// Outside the transition.
+    /// The slip of the cells outside the transition; meaningless for those in it.
     pub(super) slip: Slip<R>,
 }
 
@@ -98,7 +97,7 @@ impl<R: Real> Cells<R> {
         self.saved.1.clone_from(&self.zy);
     }
 
-    /// Goes back to the saved states.
+    /// Restores the saved states.
     pub fn restore(&mut self) {
         self.zx.clone_from(&self.saved.0);
         self.zy.clone_from(&self.saved.1);
@@ -123,16 +122,16 @@ impl<R: Real> Cells<R> {
         self.len
     }
 
-    /// Writes down the bases [-], and those of the lanes beyond the last cell.
-    pub fn get(&self, out: &mut [[f64; 2]], padding: &mut [[f64; 2]]) {
+    /// Writes the bases [-] to `out`, and those of the lanes behind the last cell to `padding`.
+    pub fn export(&self, out: &mut [[f64; 2]], padding: &mut [[f64; 2]]) {
         let lanes = self.zx.len() * R::LANES;
         for (i, to) in out.iter_mut().chain(padding).enumerate().take(lanes) {
             *to = [&self.zx, &self.zy].map(|of| of[i / R::LANES].lane(i % R::LANES));
         }
     }
 
-    /// Goes to these bases [-], as [`Cells::get`] wrote them.
-    pub fn put(&mut self, bases: &[[f64; 2]], padding: &[[f64; 2]]) {
+    /// Sets the bases [-] to those that [`Cells::export`] wrote.
+    pub fn import(&mut self, bases: &[[f64; 2]], padding: &[[f64; 2]]) {
         let lanes = self.zx.len() * R::LANES;
         for (i, [x, y]) in bases.iter().chain(padding).enumerate().take(lanes) {
             self.zx[i / R::LANES].set(i % R::LANES, *x);
@@ -140,7 +139,7 @@ impl<R: Real> Cells<R> {
         }
     }
 
-    /// The states `zeta = sigma0 z` [-] of all cells, moved by `sx - sw y`, `sy + sw x` [-].
+    /// The states `zeta = sigma0 z` [-] of all cells, shifted by `sx - sw y`, `sy + sw x` [-].
     pub fn bristles(&self, [sx, sy, sw]: [f64; 3]) -> Vec<[f64; 2]> {
         let at = |of: &[R], i: usize| of[i / R::LANES].lane(i % R::LANES);
         let moved = |i| [at(&self.zx, i) + (sx - sw * at(&self.y, i)), at(&self.zy, i) + (sy + sw * at(&self.x, i))];
@@ -150,7 +149,7 @@ impl<R: Real> Cells<R> {
 
 impl Cells<f64> {
     /// Centre [m, m] and share of the normal force [-] of every cell.
-    pub fn places(&self) -> impl Iterator<Item = [f64; 3]> {
+    pub fn centres_and_weights(&self) -> impl Iterator<Item = [f64; 3]> {
         self.x.iter().zip(&self.y).zip(&self.w).map(|((x, y), w)| [*x, *y, *w])
     }
 

@@ -35,14 +35,14 @@ copies! {
         commit: Option<&Stage<f64>>,
         next: Option<&Stage<f64>>
     ) -> (Vec3<f64>, Mat3<f64>) {
-        let (commit, next) = (commit.map(Stage::wide), next.map(Stage::wide));
+        let (commit, next) = (commit.map(Stage::splat), next.map(Stage::splat));
         let u = [R::of(u.x), R::of(u.y), R::of(u.z)];
         let stages = [commit.as_ref(), next.as_ref()];
         let sum = with_law!(k.law, L => sweep_cells::<R, L>(cells, k, u, stages));
         if next.is_none() {
             return (Vec3::zero(), Mat3::diagonal(Vec3::zero()));
         }
-        // No closure here: it would be compiled without the vector instructions.
+        // A loop and no closure, which would be compiled without the vector instructions of this function.
         let mut s = [0.0; 12];
         for (s, sum) in s.iter_mut().zip(sum) {
             *s = sum.sum();
@@ -58,7 +58,7 @@ pub fn sums<R: Real>(s: [R; 12]) -> (Vec3<R>, Mat3<R>) {
     (row(0), Mat3::new(row(3), row(6), row(9)))
 }
 
-/// A pass over all cells, those that stay elastic first.
+/// A pass over all cells; where that pays, those that stay elastic are separated and summed first.
 #[inline(always)]
 fn sweep_cells<R: Real, L: Law>(
     cells: &mut Cells<R>,
@@ -72,7 +72,7 @@ fn sweep_cells<R: Real, L: Law>(
     if L::ELASTIC && elastic_cells::is_due::<R>(pause) {
         let others = elastic.sweep(&mut groups, k, u, stages, &mut sum, pause);
         sweep_groups::<R, L>(others, scratch, k, u, stages, &mut sum);
-        elastic.join(groups.zx, groups.zy);
+        elastic.unpack(groups.zx, groups.zy);
     } else {
         sweep_groups::<R, L>(groups, scratch, k, u, stages, &mut sum);
     }
@@ -116,7 +116,8 @@ fn motions<R: Real>([x, y]: [&[R]; 2], work: &mut [Work<R>], k: &Consts<R>, [ux,
     }
 }
 
-/// The trial and the slip of every bristle in stage `st`; of the slip only `d` if that is enough.
+/// The trial and the slip of every bristle in stage `st`. With `ONLY_D`, which is enough to commit a stage, only `d`
+/// of the slip is computed.
 #[inline(always)]
 fn trials<R: Real, L: Law, const ONLY_D: bool>(
     [zx, zy]: [&[R]; 2],
@@ -153,7 +154,8 @@ fn commit_stage<R: Real>([zx, zy]: [&mut [R]; 2], work: &[Work<R>], transition: 
     for i in 0..n {
         let (m, c) = (&work[i].motion, &work[i].trial);
         let d = transition.d(i, work[i].slip.d);
-        // An elastic bristle moves as its base does, to the last bit: the difference would lose some.
+        // An elastic bristle moves by `a sigma0 v` exactly. The difference `d y - zeta` would lose digits, and a
+        // contact that sticks would creep.
         let slips = d.lt(R::of(1.0));
         zx[i] = st.extrapolation.fma(R::select(slips, d * c.yx - zx[i], st.a_sigma0 * m.vx), zx[i]);
         zy[i] = st.extrapolation.fma(R::select(slips, d * c.yy - zy[i], st.a_sigma0 * m.vy), zy[i]);
@@ -206,7 +208,7 @@ fn evaluate<R: Real, L: Law>(
 }
 
 copies! {
-    /// The grid as one rigid body, if all bristles are elastic under the coefficient of friction `mu`.
+    /// The grid as one rigid body, if all bristles are elastic where the limit is `mu`; else none.
     pub fn rigid_stick<R>(cells: &Cells<R>, k: &Consts<R>, mu: f64) -> Option<RigidStick> {
         let Cells { x, y, w, zx, zy, .. } = cells;
         let zero = R::of(0.0);
@@ -229,9 +231,9 @@ copies! {
             *sum = s.sum();
         }
         let ([fx, fy, tau, one, cx, cy, square], [most, radius]) = (sums, greatest.map(f64::sqrt));
-        let spread = Mat3::new(Vec3::new(one, 0.0, -cy), Vec3::new(0.0, one, cx), Vec3::new(-cy, cx, square));
+        let moments = Mat3::new(Vec3::new(one, 0.0, -cy), Vec3::new(0.0, one, cx), Vec3::new(-cy, cx, square));
         let (s_ba, sigma2) = (k.s_ba.lane(0), k.sigma2.lane(0));
-        (most < s_ba * mu).then(|| RigidStick::new(Vec3::new(fx, fy, tau), spread, [most, radius], [s_ba, sigma2]))
+        (most < s_ba * mu).then(|| RigidStick::new(Vec3::new(fx, fy, tau), moments, [most, radius], [s_ba, sigma2]))
     }
 }
 

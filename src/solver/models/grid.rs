@@ -1,5 +1,5 @@
-//! A grid of bristles by itself: the step has one lane, and the cells fill the lanes of a number type of their
-//! own. While all bristles are elastic the grid moves as one rigid body.
+//! One contact with a grid of bristles: the step has one lane, and the cells fill the lanes of another number type.
+//! While all bristles are elastic the grid moves as one rigid body.
 
 use super::cells::Cells;
 use super::distributed::{force_change, rigid_stick, sweep, wrench};
@@ -14,7 +14,7 @@ use crate::solver::linalg::{Mat3, Vec3};
 use crate::solver::rigid_stick::RigidStick;
 use crate::solver::state::State;
 
-/// The cells of a contact that carry pressure at some time.
+/// The grid of a contact: its cells that carry pressure at some time.
 pub struct Grid<C: Real> {
     /// The cells.
     pub cells: Cells<C>,
@@ -22,15 +22,16 @@ pub struct Grid<C: Real> {
     pub k: Consts<C>,
     /// Indices of the cells in the map.
     active: Vec<usize>,
-    /// The grid as one rigid body, while all bristles are elastic; never with one lane, which is the reference.
+    /// The grid as one rigid body while all bristles are elastic; always none with one lane, the readable reference.
     rigid: Option<RigidStick>,
     saved_rigid: Option<RigidStick>,
-    /// Passes until the next look whether they are, and after that one.
-    look: [u32; 2],
+    /// Passes until it is checked next whether they are, and passes from then until the check after that.
+    next_checks: [u32; 2],
 }
 
-/// Passes between two looks whether a grid sticks: soon after it did, and at most.
-const LOOKS: [u32; 2] = [8, 64];
+/// Passes between two checks whether all bristles are elastic: first after they were, and at most. The number doubles
+/// with every check.
+const CHECK_INTERVALS: [u32; 2] = [8, 64];
 
 impl<C: Real> Grid<C> {
     /// A grid without cells.
@@ -41,7 +42,7 @@ impl<C: Real> Grid<C> {
             active: Vec::new(),
             rigid: None,
             saved_rigid: None,
-            look: [LOOKS[0]; 2],
+            next_checks: [CHECK_INTERVALS[0]; 2],
         }
     }
 
@@ -55,19 +56,19 @@ impl<C: Real> Grid<C> {
         Self { cells, k: Consts::new(&contact.friction), active: active.to_vec(), ..Self::empty() }
     }
 
-    /// The shares of the normal force on a map, of the cells.
+    /// The shares of the normal force [-] on the cells under the map of `patch`.
     pub fn weights(&self, patch: &Patch) -> Vec<f64> {
         self.active.iter().map(|&i| patch.weights()[i]).collect()
     }
 
-    /// Gives every cell its own bristle again.
-    fn release(&mut self) {
+    /// Ends the motion as one rigid body: moves every bristle by the displacement of the body.
+    fn end_rigid(&mut self) {
         let Some(rigid) = self.rigid.take() else { return };
         self.cells.shift([rigid.shift.x, rigid.shift.y, rigid.shift.z]);
-        self.look = [LOOKS[0]; 2];
+        self.next_checks = [CHECK_INTERVALS[0]; 2];
     }
 
-    /// The pass as one rigid body, if the grid is one.
+    /// The pass as one rigid body; none if the grid is not one, or if a bristle might leave its elastic range.
     fn sweep_rigid(
         &mut self,
         u: Vec3<f64>,
@@ -77,9 +78,9 @@ impl<C: Real> Grid<C> {
         if !self.k.law.is_elastic() || C::LANES == 1 {
             return None;
         }
-        self.look[0] -= 1;
-        if self.look[0] == 0 {
-            self.look = [self.look[1], LOOKS[1].min(2 * self.look[1])];
+        self.next_checks[0] -= 1;
+        if self.next_checks[0] == 0 {
+            self.next_checks = [self.next_checks[1], CHECK_INTERVALS[1].min(2 * self.next_checks[1])];
             if self.rigid.is_none() {
                 let mu = commit.or(next).map_or(0.0, |st| st.mu_c.min(st.mu_c + st.mu_d));
                 self.rigid = rigid_stick(&self.cells, &self.k, mu);
@@ -87,7 +88,7 @@ impl<C: Real> Grid<C> {
         }
         let sums = self.rigid.as_mut()?.sweep(u, commit, next);
         if sums.is_none() {
-            self.release();
+            self.end_rigid();
         }
         sums
     }
@@ -108,17 +109,17 @@ impl<C: Real> Bristles<f64> for Grid<C> {
         self.cells.len()
     }
 
-    fn get(&self, _: usize, state: &mut State, pairs: &mut [[f64; 2]]) {
-        self.cells.get(pairs, &mut state.padding);
+    fn export(&self, _: usize, state: &mut State, pairs: &mut [[f64; 2]]) {
+        self.cells.export(pairs, &mut state.padding);
         state.rigid = self.rigid.as_ref().map(RigidStick::state);
-        state.looks = [self.look[0], self.look[1], self.cells.pause];
+        state.looks = [self.next_checks[0], self.next_checks[1], self.cells.pause];
     }
 
-    fn put(&mut self, _: usize, state: &State, pairs: &[[f64; 2]]) {
-        self.cells.put(pairs, &state.padding);
+    fn import(&mut self, _: usize, state: &State, pairs: &[[f64; 2]]) {
+        self.cells.import(pairs, &state.padding);
         let [next, after, pause] = state.looks;
-        (self.look, self.cells.pause) = ([next.max(1), after.max(1)], pause);
-        // With any coefficient of friction: what stuck then still does.
+        (self.next_checks, self.cells.pause) = ([next.max(1), after.max(1)], pause);
+        // The bristles are not compared with the limit again, as they were elastic when the state was stored.
         self.rigid = state.rigid.as_ref().and_then(|state| {
             let mut rigid = rigid_stick(&self.cells, &self.k, f64::MAX)?;
             rigid.set_state(state);
@@ -139,12 +140,12 @@ impl<C: Real> Bristles<f64> for Grid<C> {
     }
 
     fn remap(&mut self, _: usize, patch: &Patch, _: f64) {
-        self.release();
+        self.end_rigid();
         let weights = self.weights(patch);
         self.cells.set_weights(&weights);
     }
 
-    fn holds_map(&self) -> bool {
+    fn commits_before_remap(&self) -> bool {
         false
     }
 
@@ -186,7 +187,7 @@ impl<C: Real> Bristles<f64> for Grid<C> {
     fn force_change(&self) -> Vec3<f64> {
         let shifted = |rigid: Option<&RigidStick>| rigid.map_or_else(Vec3::zero, RigidStick::shifted);
         let whole = shifted(self.rigid.as_ref()) - shifted(self.saved_rigid.as_ref());
-        // The cells of a rigid grid keep still.
+        // While the grid is rigid the stored states of its cells do not change.
         let still = self.rigid.is_some() && self.saved_rigid.is_some();
         if still { whole } else { whole + force_change(&self.cells) }
     }

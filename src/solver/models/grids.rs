@@ -15,10 +15,11 @@ use crate::solver::laws::with_law;
 use crate::solver::linalg::{Mat3, Vec3};
 use crate::solver::state::State;
 
-/// Groups of a pass at a time, at most: what its loops leave for each other stays in the nearest cache.
-const TOGETHER: usize = 24;
+/// Largest number of groups in one round of the loops of a pass, whose intermediate results then stay in the
+/// first-level cache.
+const MOST_GROUPS: usize = 24;
 
-/// The cells of the contacts, those of fewer cells filled up with cells that carry no pressure.
+/// The cells of the contacts; contacts with fewer cells are filled up with cells that carry no pressure.
 pub struct Grids<R: Real> {
     x: Vec<R>,
     y: Vec<R>,
@@ -29,7 +30,7 @@ pub struct Grids<R: Real> {
     saved: (Vec<R>, Vec<R>),
     k: Consts<R>,
     scratch: Scratch<R>,
-    /// The contact of every lane by itself: what is recorded is computed from it.
+    /// The grid of every lane by itself, from which samples are computed.
     lanes: Vec<Grid<f64>>,
 }
 
@@ -45,22 +46,22 @@ impl<R: Real> Grids<R> {
             zy: none.clone(),
             saved: (none.clone(), none),
             k: Consts::new(friction),
-            scratch: Scratch::new(TOGETHER.min(cells), true),
+            scratch: Scratch::new(MOST_GROUPS.min(cells), true),
             lanes: (0..R::LANES).map(|_| Grid::empty()).collect(),
         }
     }
 
-    /// Copies the states of a lane to its contact.
-    fn update(&mut self, lane: usize) -> &mut Grid<f64> {
+    /// Copies the states of a lane to its grid.
+    fn copy_from_lane(&mut self, lane: usize) -> &mut Grid<f64> {
         let (zx, zy, grid) = (&self.zx, &self.zy, &mut self.lanes[lane]);
         grid.cells.bases_mut().enumerate().for_each(|(i, [x, y])| (*x, *y) = (zx[i].lane(lane), zy[i].lane(lane)));
         grid
     }
 
-    /// Copies a contact to its lane.
-    fn fill(&mut self, lane: usize) {
+    /// Copies a grid to its lane.
+    fn copy_to_lane(&mut self, lane: usize) {
         let cells = &self.lanes[lane].cells;
-        for (i, ([x, y, w], [zx, zy])) in cells.places().zip(cells.bases()).enumerate() {
+        for (i, ([x, y, w], [zx, zy])) in cells.centres_and_weights().zip(cells.bases()).enumerate() {
             self.x[i].set(lane, x);
             self.y[i].set(lane, y);
             self.w[i].set(lane, w);
@@ -74,7 +75,7 @@ impl<R: Real> Bristles<R> for Grids<R> {
     fn load(&mut self, lane: usize, contact: &Contact, active: &[usize]) {
         self.lanes[lane] = Grid::new(contact, active);
         self.k.set(lane, &self.lanes[lane].k);
-        self.fill(lane);
+        self.copy_to_lane(lane);
     }
 
     fn clear(&mut self, lane: usize) {
@@ -92,13 +93,13 @@ impl<R: Real> Bristles<R> for Grids<R> {
         self.lanes[lane].cells.len()
     }
 
-    fn get(&self, lane: usize, _: &mut State, pairs: &mut [[f64; 2]]) {
+    fn export(&self, lane: usize, _: &mut State, pairs: &mut [[f64; 2]]) {
         for (i, pair) in pairs.iter_mut().enumerate() {
             *pair = [self.zx[i].lane(lane), self.zy[i].lane(lane)];
         }
     }
 
-    fn put(&mut self, lane: usize, _: &State, pairs: &[[f64; 2]]) {
+    fn import(&mut self, lane: usize, _: &State, pairs: &[[f64; 2]]) {
         for (i, [x, y]) in pairs.iter().enumerate() {
             self.zx[i].set(lane, *x);
             self.zy[i].set(lane, *y);
@@ -106,7 +107,7 @@ impl<R: Real> Bristles<R> for Grids<R> {
     }
 
     fn wrench(&mut self, lane: usize, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64) {
-        self.update(lane).wrench(0, u, rate, f_n)
+        self.copy_from_lane(lane).wrench(0, u, rate, f_n)
     }
 
     fn arm2(&self, patch: &Patch) -> f64 {
@@ -114,11 +115,11 @@ impl<R: Real> Bristles<R> for Grids<R> {
     }
 
     fn remap(&mut self, lane: usize, patch: &Patch, mu_c: f64) {
-        self.update(lane).remap(0, patch, mu_c);
-        self.fill(lane);
+        self.copy_from_lane(lane).remap(0, patch, mu_c);
+        self.copy_to_lane(lane);
     }
 
-    fn holds_map(&self) -> bool {
+    fn commits_before_remap(&self) -> bool {
         false
     }
 
@@ -134,13 +135,13 @@ impl<R: Real> Bristles<R> for Grids<R> {
         (next, evaluating): (&Stage<R>, Bits),
     ) -> (Vec3<R>, Mat3<R>) {
         let zero = R::of(0.0);
-        // With an extrapolation of 0 a base stays where it is.
+        // A stage with an extrapolation of 0 leaves the bases of lanes that commit nothing as they are.
         let extrapolation = R::select(R::mask(committing), committed.extrapolation, zero);
         let committed = Stage { extrapolation, ..*committed };
         let stages = [(committing != 0).then_some(&committed), (evaluating != 0).then_some(next)];
         let mut s = [zero; 12];
         let n = self.w.len();
-        let together = n.div_ceil(n.div_ceil(TOGETHER));
+        let together = n.div_ceil(n.div_ceil(MOST_GROUPS));
         let mut start = 0;
         while start < n {
             let end = n.min(start + together);

@@ -4,7 +4,7 @@
 //! `zeta = sigma0 (z_x, z_y, z_tau/r)` is driven by `v_S = (vx, vy, r w)` through a velocity `D`: `v_S` itself on
 //! an ellipsoid, or `-h(r, v) |v_S|` from the table of a limit surface.
 //!
-//! Only here: `new`, `set_map`, `set_state`, `state`, `load`, `clear`, `states`, `pairs`, `get`, `put`, `arm2`,
+//! Only here: `new`, `set_map`, `set_state`, `state`, `load`, `clear`, `states`, `pairs`, `export`, `import`, `arm2`,
 //! `remap`, `sweep_law`, `force`, `force_law`.
 
 mod consistent;
@@ -27,7 +27,7 @@ use crate::solver::state::State;
 use crate::solver::transition::{in_transition, transition_root};
 use tables::Tables;
 
-/// The bristles and the patches they stand for.
+/// The bristles of the contacts in the lanes, with their patches.
 pub struct Reduced<R: Real> {
     /// Whether there is no table of a limit surface.
     ellipsoid: bool,
@@ -37,9 +37,10 @@ pub struct Reduced<R: Real> {
     k: Consts<R>,
     /// States `zeta` [-]; bases of the stages during a step.
     zeta: Vec3<R>,
-    /// What `zeta` cannot hold: without it, motion slower than its last bit would leave no trace and creep.
+    /// Low parts of `zeta` as compensated sums. Without them, motion by less than the last bit of `zeta` in a step
+    /// would be lost, and the contact would creep.
     zeta_low: Vec3<R>,
-    /// Consistent form: where the last root was; the next one is near.
+    /// Consistent form: the last root, near which the next one is searched for.
     root: R,
     /// `|zeta*|` over its limit at the last evaluation [-].
     loading: R,
@@ -63,14 +64,14 @@ struct Map {
     table: Option<Arc<Table>>,
     radius: f64,
     viscous: f64,
-    /// What of `zeta_3` the map does not show, see [`RemapTransfer`].
+    /// The residual of `zeta_3` beyond the limit of the map, see [`RemapTransfer`].
     residual: f64,
 }
 
-/// How a twist drives the bristle, whatever the stage.
+/// What follows from a twist and does not depend on the stage.
 #[derive(Clone, Copy, Debug)]
 struct Drive<R> {
-    /// `|v_S|`, its Stribeck bell.
+    /// `|v_S|` and the exponential of the Stribeck curve there.
     m: Motion<R>,
     /// Direction of `v_S`; 0 at rest.
     e: Vec3<R>,
@@ -96,11 +97,12 @@ struct Drive<R> {
 struct Bristle<R> {
     /// `zeta*` [-].
     zeta: Vec3<R>,
-    /// `zeta* - zeta_b`, without taking the difference.
+    /// `zeta* - zeta_b`, computed without the cancellation of that difference.
     step: Vec3<R>,
     /// `|zeta*|` over its limit [-].
     x: R,
-    /// As published: the trial's direction, or the trial itself of a law without directions; the trial; its slip.
+    /// Published form: the direction of the trial, or the trial itself under a law that is not [`Law::DIRECTED`]; the
+    /// trial; its slip.
     n: Vec3<R>,
     t: Trial<R>,
     z: Slip<R>,
@@ -111,7 +113,7 @@ struct Bristle<R> {
 }
 
 impl<R: Real> Reduced<R> {
-    /// Empty lanes for contacts of the law, the form and the kind of surface of `like`.
+    /// Empty lanes for contacts that have the law, the form and the kind of surface of `like`.
     pub fn new(like: &Contact) -> Self {
         let (zero, one, none) = (R::of(0.0), R::of(1.0), Vec3::zero());
         let (ellipsoid, form) = match &like.model {
@@ -191,13 +193,13 @@ impl<R: Real> Bristles<R> for Reduced<R> {
         4
     }
 
-    fn get(&self, lane: usize, _: &mut State, pairs: &mut [[f64; 2]]) {
+    fn export(&self, lane: usize, _: &mut State, pairs: &mut [[f64; 2]]) {
         let ([x, y, z], [low_x, low_y, low_z]) = (self.zeta.lane(lane), self.zeta_low.lane(lane));
         let more = [self.contacts[lane].residual, self.root.lane(lane)];
         pairs.copy_from_slice(&[[x, y], [z, low_x], [low_y, low_z], more]);
     }
 
-    fn put(&mut self, lane: usize, _: &State, pairs: &[[f64; 2]]) {
+    fn import(&mut self, lane: usize, _: &State, pairs: &[[f64; 2]]) {
         let (high, low) = ([pairs[0][0], pairs[0][1], pairs[1][0]], [pairs[1][1], pairs[2][0], pairs[2][1]]);
         set_split(&mut self.zeta, &mut self.zeta_low, lane, high, low);
         self.contacts[lane].residual = pairs[3][0];
@@ -216,8 +218,8 @@ impl<R: Real> Bristles<R> for Reduced<R> {
         patch.viscous()
     }
 
-    /// Only `r` and `u` follow a map that changes its size; a limit surface is made anew when the map's shape
-    /// changes, and the bristle moves with the centre of pressure.
+    /// A map that changes its size alone changes `r` and `u`; a limit surface is made anew only when the shape of the
+    /// map changes, as a table has no scale. The bristle moves with the centre of pressure.
     fn remap(&mut self, lane: usize, patch: &Patch, mu_c: f64) {
         let Map { mut table, radius, viscous, residual } = self.contacts[lane].clone();
         let cop = self.cop.map(|c| c.lane(lane));
@@ -233,7 +235,7 @@ impl<R: Real> Bristles<R> for Reduced<R> {
         self.set_state(lane, [zeta[0], zeta[1], turned]);
     }
 
-    fn holds_map(&self) -> bool {
+    fn commits_before_remap(&self) -> bool {
         true
     }
 
@@ -247,8 +249,9 @@ impl<R: Real> Bristles<R> for Reduced<R> {
         with_law!(self.k.law, L => self.sweep_law::<L>(v, commit, next))
     }
 
-    /// `D` of a limit surface depends on the direction of `v_S`, however slow: a step that is small against the
-    /// tolerance may turn a creeping twist through many cells of the table.
+    /// On a limit surface `D` depends on the direction of `v_S` however slow the motion is. A Newton step that is
+    /// small against the tolerance may turn a slow twist across many cells of the table, where the derivative
+    /// differs.
     #[inline(always)]
     fn trust_radius(&self, v: Vec3<R>) -> R {
         if self.ellipsoid || !self.k.law.is_elastic() {
@@ -276,7 +279,7 @@ impl<R: Real> Bristles<R> for Reduced<R> {
         self.zeta_low = Vec3::select(lanes, low, self.zeta_low);
     }
 
-    /// At the centres of pressure.
+    /// About the centres of pressure.
     #[inline(always)]
     fn force_change(&self) -> Vec3<R> {
         let (one, [zeta, low]) = (R::of(1.0), self.saved);
@@ -285,8 +288,8 @@ impl<R: Real> Bristles<R> for Reduced<R> {
 }
 
 copies! {
-    /// The force on the patch of a lane per unit normal force, reversed, at twist `v` at the centre of pressure in the
-    /// present state, and the load of its bristle over the limit.
+    /// For one lane: the opposite of the friction wrench per unit normal force at twist `v`, both at the centre of
+    /// pressure, in the present state, and the size of its bristle over the limit.
     fn force<R>(of: &Reduced<R>, lane: usize, v: Twist, rate: &Rate<f64>) -> ([f64; 3], f64) {
         let v = Vec3::new(R::of(v.vx), R::of(v.vy), R::of(v.w));
         let rate = Rate { sigma1: R::of(rate.sigma1), mu_c: R::of(rate.mu_c), mu_d: R::of(rate.mu_d) };
@@ -322,8 +325,8 @@ impl<R: Real> Reduced<R> {
         (resist, gain.plus_diagonal(viscous))
     }
 
-    /// The force on the patch per unit normal force, reversed, at twists `v` at the centres of pressure in the
-    /// present state, `docs/model.md` (69) to (71), and the load of the bristles over their limits.
+    /// The opposite of the friction wrench per unit normal force at twists `v`, both at the centres of pressure, in
+    /// the present state, `docs/model.md` (69) to (71), and the size of the bristles over their limits.
     #[inline(always)]
     fn force_law<L: Law>(&self, v: Vec3<R>, rate: &Rate<R>) -> (Vec3<R>, R) {
         let (one, half, k) = (R::of(1.0), R::of(0.5), &self.k);
@@ -367,7 +370,8 @@ impl<R: Real> Reduced<R> {
         let (h, inv_h) = look.h.norm();
         let moves = tiny.lt(v_s.dot(v_s));
         let d_hat = -(look.h * inv_h);
-        // s dphi/dv_S and s dtheta/dv_S. In this order no square of a small speed underflows.
+        // s dphi/dv_S and s dtheta/dv_S, docs/model.md (104). Quotients are taken first, so that no square of a small
+        // speed underflows.
         let (ex, ey) = (v.x * inv_vt, v.y * inv_vt);
         let (away, up) = (look.z * inv_s, vt2 * inv_vt * inv_s);
         let dphi = Vec3::new(away * ex, away * ey, -(look.sign * up));
@@ -391,7 +395,7 @@ impl<R: Real> Reduced<R> {
         }
     }
 
-    /// The bristles at the end of stage `st`; `live` says which lanes matter.
+    /// The bristles at the end of stage `st`; only lanes in `live` need a result.
     #[inline(always)]
     fn bristle<L: Law>(&self, st: &Stage<R>, m: &Drive<R>, live: R::Mask) -> Bristle<R> {
         if L::ELASTIC && self.consistent {

@@ -1,4 +1,4 @@
-//! What the parameters that were drawn have to do with what became of the contacts.
+//! The dependence of the outcomes of contacts on the parameters that were drawn.
 
 use super::super::run::Run;
 use super::outcomes::{NONE, clamped, scale};
@@ -10,7 +10,7 @@ use crate::statistics::{binned, by_chance, dependence, quantile, rank_correlatio
 /// Most parameters drawn against an outcome.
 const PARAMETERS: usize = 3;
 
-/// What a parameter has to do with the outcomes: rank correlation and dependence, for each of [`OUTCOMES`].
+/// How the outcomes depend on a parameter: rank correlation and dependence, for each of [`OUTCOMES`].
 struct Cause<'a> {
     name: &'a str,
     values: &'a [f64],
@@ -38,7 +38,7 @@ fn without_rounding(values: &[f64]) -> Vec<f64> {
     values.iter().map(|v| if alike && v.is_finite() { low } else { *v }).collect()
 }
 
-/// All parameters that say something, the strongest first.
+/// All parameters on which an outcome may depend, the strongest first.
 fn compare<'a>(parameters: &'a [(String, Vec<f64>)], outcomes: &[Vec<f64>; 3]) -> Vec<Cause<'a>> {
     let mut found: Vec<Cause<'a>> = parameters
         .iter()
@@ -63,7 +63,7 @@ pub(super) fn part(run: &Run, parameters: &[(String, Vec<f64>)]) -> Part {
         part.lead.push(("Shown".into(), none.into()));
         return part;
     }
-    let [by_rank, by_bins] = by_chance(run.fates.len());
+    let [by_rank, by_bins] = by_chance(run.motions.len());
     let mut table = Table::new(
         format!(
             "\u{3c1}: rank correlation, -1 to 1. \u{3b7}: what the parameter decides in either direction, 0 \
@@ -108,7 +108,7 @@ pub(super) fn part(run: &Run, parameters: &[(String, Vec<f64>)]) -> Part {
     part
 }
 
-/// The strongest parameters for an outcome, without those that only say again what one of them says.
+/// The strongest parameters for an outcome, without those that only repeat one of them.
 fn drawn_against<'a>(found: &'a [Cause<'a>], outcome: usize) -> Vec<&'a Cause<'a>> {
     let mut order: Vec<&Cause<'_>> = found.iter().collect();
     order.sort_by(|a, b| b.strength(outcome).total_cmp(&a.strength(outcome)));

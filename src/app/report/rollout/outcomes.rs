@@ -1,5 +1,4 @@
-//! What became of the contacts: how far they moved and turned, what slipped and what spun, apart and
-//! together.
+//! The outcomes of the contacts: how far they moved and turned, and which slipped, spun, or did both.
 
 use super::super::run::Run;
 use crate::app::page::{Chart, Line, Part, Picture, Scale, Table, palette, short};
@@ -8,7 +7,7 @@ use crate::engine::{Reason, UNCONVERGED};
 use crate::rollout::{Outcome, ROTATION_SPUN, SLIPPED};
 use crate::statistics::quantile;
 
-/// What stands in a table where there is no number.
+/// The entry of a table without a number.
 pub(super) const NONE: &str = "-";
 
 /// A scale for sizes on which their median stands apart from the least and the greatest, and its range, which
@@ -38,10 +37,10 @@ fn share(values: impl Iterator<Item = f64>, of: f64, [low, high]: [f64; 2]) -> [
 }
 
 pub(super) fn part(run: &Run) -> Part {
-    let n = run.fates.len() as f64;
+    let n = run.motions.len() as f64;
     let mut table = Table::new("", &["outcome", "contacts", "share"]);
     let mut row = |how: &str, is: &dyn Fn(usize) -> bool| {
-        let count = (0..run.fates.len()).filter(|k| is(*k)).count() as f64;
+        let count = (0..run.motions.len()).filter(|k| is(*k)).count() as f64;
         table.row([how.to_owned(), format!("{count}"), format!("{:.1} %", 100.0 * count / n)]);
     };
     let alone = |outcome: Outcome| move |k: usize| run.outcome(k) == outcome;
@@ -54,14 +53,14 @@ pub(super) fn part(run: &Run) -> Part {
     row("took more steps than they may", &spent);
     let kept = |k: usize| run.outcome(k) != Outcome::Failed;
     let (slipped, spun) = (1e3 * SLIPPED, ROTATION_SPUN.to_degrees());
-    row(&format!("all that slipped: by more than {slipped} mm"), &|k| kept(k) && run.fates[k].slipped());
-    row(&format!("all that spun: by more than {spun:.0}\u{b0}"), &|k| kept(k) && run.fates[k].spun());
+    row(&format!("all that slipped: by more than {slipped} mm"), &|k| kept(k) && run.motions[k].slipped());
+    row(&format!("all that spun: by more than {spun:.0}\u{b0}"), &|k| kept(k) && run.motions[k].spun());
     row("all with velocity solves that did not converge", &|k| run.status[k] as u32 & UNCONVERGED != 0);
 
     let [displacement, rotation] = run.ends();
     let mut numbers = Table::new("Quantiles over the contacts", &["", "least", "10 %", "median", "90 %", "greatest"]);
     for (name, values) in [("displacement [mm]", &displacement), ("rotation [\u{b0}]", &rotation)] {
-        let cells = [0.0, 0.1, 0.5, 0.9, 1.0].map(|q| told(quantile(values, q)));
+        let cells = [0.0, 0.1, 0.5, 0.9, 1.0].map(|q| number_or_none(quantile(values, q)));
         numbers.row([name.to_owned()].into_iter().chain(cells));
     }
     let sizes: Vec<f64> = rotation.iter().map(|v| v.abs()).collect();
@@ -116,11 +115,11 @@ pub(super) fn part(run: &Run) -> Part {
     }
 }
 
-fn told(v: f64) -> String {
+fn number_or_none(v: f64) -> String {
     if v.is_finite() { short(v, 4) } else { NONE.into() }
 }
 
-/// Displacement against the size of the rotation, and their limits: slipped and spun, apart and together.
+/// Displacement against the size of the rotation, with their limits, which separate the outcomes.
 fn both(run: &Run, values: [&[f64]; 2], axes: [(Scale, [f64; 2]); 2], limits: [f64; 2]) -> String {
     let [(_, x), (_, y)] = axes;
     let limit = |along: &[f64], across: &[f64]| Line::new(palette::OTHER, along, across).dashed().width(1.0);

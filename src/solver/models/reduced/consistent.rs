@@ -1,6 +1,7 @@
 //! The form of the reduced model that is elastic below break-away with the stiffness of the distributed model
-//! (`docs/model.md`, section 6.4): `tau` is the share of a stage that sticks. Near sliding it is small, and single
-//! precision holds it well. Twin: `shaders/models/reduced/consistent.wgsl`.
+//! (`docs/model.md`, section 6.4). The unknown of a stage is `tau`, the share of it that sticks. Near sliding `tau`
+//! is small, so that single precision resolves it better than it would its complement.
+//! Twin: `shaders/models/reduced/consistent.wgsl`.
 
 use super::{Bristle, Drive, Reduced};
 use crate::number::real::Real;
@@ -10,7 +11,7 @@ use crate::solver::linalg::{Mat3, Vec3};
 use crate::solver::transition::plastic_share;
 
 impl<R: Real> Reduced<R> {
-    /// The bristles at the end of stage `st`; `live` says which lanes matter.
+    /// The bristles at the end of stage `st`; only lanes in `live` need a result.
     #[inline(always)]
     pub(super) fn consistent_bristle(&self, st: &Stage<R>, m: &Drive<R>, live: R::Mask) -> Bristle<R> {
         let (zero, one, k) = (R::of(0.0), R::of(1.0), &self.k);
@@ -22,7 +23,8 @@ impl<R: Real> Reduced<R> {
         let (z0, z1) = (self.zeta + carried, (self.zeta + push) * slide);
         let tau = self.consistent_root(m, inv_limit, q, z0, z1, live);
         let rest = one - tau;
-        // Elastic below break-away, to the last bit: a sum of z1 would lose some.
+        // A bristle below break-away is at z0 exactly. The sum z1 + (z0 - z1) would lose digits, and a contact that
+        // sticks would creep.
         let zeta = Vec3::select(tau.lt(one), z1.plus(tau, z0 - z1), z0);
         let step = (carried * tau).plus(rest * slide, push.plus(-q, self.zeta));
         let x = zeta.norm().0 * inv_limit;
@@ -33,14 +35,15 @@ impl<R: Real> Reduced<R> {
     }
 
     /// The root of `F(tau) = (1-tau)/(1 + q tau) - b(x) (1 + c)/2` in [0, 1], `zeta = z1 + tau (z0 - z1)`:
-    /// `docs/model.md` (82). It starts from where the last one was; lanes that have theirs wait for the others.
+    /// `docs/model.md` (82): Newton's method from the last root, with bisection where it leaves the bracket. Lanes
+    /// that have converged keep their root while the others go on.
     #[inline(always)]
     fn consistent_root(&self, m: &Drive<R>, inv_limit: R, q: R, z0: Vec3<R>, z1: Vec3<R>, live: R::Mask) -> R {
         let (zero, one, half) = (R::of(0.0), R::of(1.0), R::of(0.5));
         let k = &self.k;
         let slips = R::and(k.s_ba.lt(z0.norm().0 * inv_limit), live);
-        // A root of 0 is one only if `F` is not above 0 there, which is looked at when the search leaves on
-        // that side.
+        // The left end of the bracket is 0, where `F` may be positive or not. If the search runs against that end,
+        // `F` is evaluated there; a value that is not positive makes 0 the root.
         let mut tau = R::select(slips, self.root.min(one), one);
         let mut active = R::bits(slips);
         let (mut low, mut high, mut last) = (zero, one, one);
@@ -67,7 +70,7 @@ impl<R: Real> Reduced<R> {
             let change = -(f * slope.recip_rough());
             let newton = tau + change;
             let size = change.max(-change);
-            // A step that rounds to none stays on a bound.
+            // A Newton step that rounding makes zero ends on a bound, so that bounds count as inside the bracket.
             let outside = R::bits(newton.lt(low)) | R::bits(high.lt(newton));
             let good = R::mask(!outside & R::bits(size.lt(R::of(0.500_001) * last)));
             let next = R::select(good, newton, half * (low + high));
@@ -75,7 +78,7 @@ impl<R: Real> Reduced<R> {
             let next = R::select(R::and(below, zero.lt(tau)), zero, next);
             let change = next - tau;
             last = change.max(-change);
-            // At tau = 0 and f <= 0 it slides: that is the root.
+            // With f <= 0 at tau = 0 the whole stage slides, and 0 is the root.
             tau = R::select(R::mask(active & goes_on), next, tau);
             let near = f.max(-f).lt(R::of(R::ROOT_RESIDUAL));
             active &= goes_on & !R::bits(R::and(good, near));

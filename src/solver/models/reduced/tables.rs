@@ -1,4 +1,4 @@
-//! The limit surfaces of the contacts in the lanes: which tables there are, and the look-up.
+//! The tables of limit surfaces of the contacts in the lanes, and the look-up in all lanes at once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,19 +8,20 @@ use crate::number::real::{LANES, Real};
 use crate::patch::Patch;
 use crate::solver::linalg::Vec3;
 
-/// The tables of the lanes, one after the other.
+/// The tables of the lanes, one after the other in one array.
 pub struct Tables<R: Real> {
     /// Resolutions.
     n_ls: R,
     /// Where the table of a lane starts.
     start: [u32; LANES],
     nodes: Vec<R::Scalar>,
-    /// Where tables start that contacts share, by their addresses; each is held, so that no other takes its place.
+    /// Where tables start that contacts share, by the address of the table. The table is held, so that no other one
+    /// can have its address.
     shared: HashMap<usize, (Arc<Table>, u32)>,
-    /// Where a lane has memory for the tables of its own maps, which change their shape.
+    /// Where a lane's own memory starts, for the table of a map that changes its shape.
     own: [Option<u32>; LANES],
-    /// Tables of new maps: contacts that are gripped alike ask for the same ones.
-    made: Made,
+    /// Tables made for new maps; contacts under the same normal force need the same ones.
+    made: TableCache,
 }
 
 impl<R: Real> Tables<R> {
@@ -32,7 +33,7 @@ impl<R: Real> Tables<R> {
             nodes: Vec::new(),
             shared: HashMap::new(),
             own: [None; LANES],
-            made: Made::default(),
+            made: TableCache::default(),
         }
     }
 
@@ -47,7 +48,7 @@ impl<R: Real> Tables<R> {
         }
     }
 
-    /// The table of a new map of a lane, by the rule and of the resolution of `like`.
+    /// Makes the table of a new map of a lane, by the rule and with the resolution of `like`.
     pub fn remap(&mut self, lane: usize, patch: &Patch, like: &Table) -> Arc<Table> {
         let single = size_of::<R::Scalar>() == size_of::<f32>();
         let table = self.made.get(patch, like).unwrap_or_else(|| {
@@ -67,7 +68,8 @@ impl<R: Real> Tables<R> {
         table
     }
 
-    /// The look-up at `v_S`, whose translation is `vt` fast, `docs/model.md` (103); anything at 0.
+    /// The look-up at `v_S` whose translation has the speed `vt`, `docs/model.md` (103); its result has no meaning
+    /// where `v_S` is 0.
     #[inline(always)]
     pub fn look_up(&self, v_s: Vec3<R>, vt: R) -> LookUp<R> {
         use std::f64::consts::{FRAC_2_PI, PI, TAU};
@@ -76,7 +78,7 @@ impl<R: Real> Tables<R> {
         let sign = R::select(below, -one, one);
         let z = sign * v_s.z;
         let phi = angle(vt, z);
-        // theta of the twist, or of its opposite below, in [0, 2 pi).
+        // theta in [0, 2 pi) of the twist, or of the opposite twist if the rotation is negative.
         let (wx, wy) = (sign * v_s.x, sign * v_s.y);
         let theta = angle(wy.max(-wy), wx.max(-wx));
         let theta = R::select(wx.lt(zero), R::of(PI) - theta, theta);
@@ -110,19 +112,19 @@ fn numbers<R: Real>(table: &Table) -> impl Iterator<Item = R::Scalar> {
     table.nodes().as_flattened().iter().map(|h| R::Scalar::of(*h))
 }
 
-/// Tables that were made in a run, by the viscous factors of their maps.
+/// Tables that were made for maps of contacts, by the viscous factors of the maps.
 #[derive(Clone, Debug, Default)]
-struct Made {
+struct TableCache {
     tables: HashMap<u64, Arc<Table>>,
-    /// What they take [byte].
+    /// Their memory [byte].
     memory: usize,
 }
 
-/// Memory that tables which were made, and their maps, may take [byte].
+/// Memory that cached tables and their maps may take [byte]; beyond it the cache is emptied.
 const MOST_BYTES: usize = 16 << 20;
 
-impl Made {
-    /// The table of `patch` by the rule and of the resolution of `like`, if there is one.
+impl TableCache {
+    /// The cached table of `patch` by the rule and with the resolution of `like`, if there is one.
     fn get(&self, patch: &Patch, like: &Table) -> Option<Arc<Table>> {
         let made = self.tables.get(&patch.viscous().to_bits())?;
         let same = made.patch() == patch && (made.rule(), made.n_ls()) == (like.rule(), like.n_ls());
@@ -153,7 +155,7 @@ pub struct LookUp<R> {
     pub z: R,
 }
 
-/// `atan(y/x)` for x, y >= 0; 0 at 0.
+/// `atan(y/x)` for x, y >= 0; 0 where both are 0.
 #[inline(always)]
 fn angle<R: Real>(y: R, x: R) -> R {
     let (small, large) = (x.min(y), x.max(y));

@@ -1,4 +1,4 @@
-//! What became of a contact: slipped, spun, stuck or failed.
+//! The outcome of a run for a contact: stuck, slipped, spun or failed.
 
 use crate::body::{Body, Frame};
 use crate::contact::Contact;
@@ -11,7 +11,7 @@ pub const SLIPPED: f64 = 1e-4;
 /// A contact has spun if its body ends rotated by more than this [rad]: one degree.
 pub const ROTATION_SPUN: f64 = std::f64::consts::PI / 180.0;
 
-/// What became of a contact, each exactly one of these.
+/// The outcome of a run for a contact; every contact has exactly one of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Neither slipped nor spun.
@@ -22,7 +22,7 @@ pub enum Outcome {
     Spun,
     /// Slipped and spun.
     SlippedAndSpun,
-    /// Became non-finite.
+    /// Became non-finite, or took more steps than it may.
     Failed,
 }
 
@@ -43,9 +43,9 @@ impl Outcome {
     }
 }
 
-/// From the start to the end of a run. NaN where the contact failed.
+/// The net motion of a contact from the start to the end of a run. NaN where the contact failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Fate {
+pub struct NetMotion {
     /// Distance [m] by which the body's point that was at the centre of pressure has moved; of a prescribed
     /// motion the integral of its velocity there, in the axes of the patch.
     pub displacement: f64,
@@ -53,8 +53,8 @@ pub struct Fate {
     pub rotation: f64,
 }
 
-impl Fate {
-    /// The fate of contact `k` of a block.
+impl NetMotion {
+    /// The net motion of contact `k` of a block.
     #[must_use]
     pub fn of(contact: &Contact, trajectories: &Trajectories, k: usize) -> Self {
         let poses = &trajectories.pose[trajectories.of(k)];
@@ -83,7 +83,7 @@ impl Fate {
         Self { displacement: (x1 - x0).hypot(y1 - y0), rotation: last.theta - first.theta }
     }
 
-    /// The one outcome that this is, of a contact that `failed` or not.
+    /// The outcome that follows from the motion, for a contact that `failed` or not.
     #[must_use]
     pub fn outcome(&self, failed: bool) -> Outcome {
         match (failed, self.slipped(), self.spun()) {
