@@ -246,7 +246,7 @@ fn prelude(shape: Shape, law: Law) -> String {
 }
 
 /// Iterations of a root in the transition.
-pub(super) const TRANSITION_ITERATIONS: u32 = f32::RAMP_ITERATIONS as u32;
+pub(super) const TRANSITION_ITERATIONS: u32 = f32::TRANSITION_ITERATIONS as u32;
 /// Iterations of the consistent form's root in single precision at most: all its bits by bisection.
 pub(super) const ROOT_ITERATIONS: u32 = 24;
 /// A step smaller than this share of the root ends it: Newton's next error is the square of that.

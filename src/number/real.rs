@@ -29,13 +29,13 @@ pub trait Real:
     const SIMD: Simd;
     /// Added under square roots, so that the direction of a zero vector is zero.
     const TINY: f64;
-    /// Halley iterations on the ramp, from a start that is off by a few percent.
-    const RAMP_ITERATIONS: usize;
+    /// Halley iterations in the transition, from a start that is off by a few percent.
+    const TRANSITION_ITERATIONS: usize;
     /// Degree of the polynomial for `e^r`, |r| <= ln(2)/2.
     const EXP_DEGREE: usize;
     /// Terms of the series for sine and cosine up to a quarter turn.
     const SINE_TERMS: usize;
-    /// As many leave 1e-8, or all that there are: enough for all iterations on the ramp but the last.
+    /// As many leave 1e-8, or all that there are: enough for all iterations in the transition but the last.
     const APPROACH_TERMS: usize;
     /// Terms of the series for the arc tangent up to an eighth of a half turn.
     const ATAN_TERMS: usize;
@@ -45,7 +45,7 @@ pub trait Real:
     const ROOT_RESIDUAL: f64;
 
     /// The nearest number, in every lane.
-    fn of(value: f64) -> Self;
+    fn splat(value: f64) -> Self;
     /// The nearest numbers, a lane each; lanes beyond `values` are 0.
     fn pack(values: &[f64]) -> Self;
     /// The number in one lane.
@@ -55,8 +55,9 @@ pub trait Real:
     /// The numbers.
     fn lanes_mut(&mut self) -> &mut [Self::Scalar];
     /// Sum over the lanes.
-    fn sum(self) -> f64;
-    /// `self * by + plus`.
+    fn reduce_sum(self) -> f64;
+    /// `self * by + plus`, in one instruction where the processor has it. Not `mul_add` as in `std`: that is
+    /// always rounded once, for which it calls the library where there is no instruction.
     fn fma(self, by: Self, plus: Self) -> Self;
     /// `self < other`.
     fn lt(self, other: Self) -> Self::Mask;
@@ -65,7 +66,7 @@ pub trait Real:
     /// Whether the mask is set anywhere.
     fn any(mask: Self::Mask) -> bool;
     /// The mask as a number: bit `i` for lane `i`.
-    fn bits(mask: Self::Mask) -> u32;
+    fn bitmask(mask: Self::Mask) -> u32;
     /// Both masks.
     fn and(a: Self::Mask, b: Self::Mask) -> Self::Mask;
     /// The smaller.
@@ -80,12 +81,12 @@ pub trait Real:
     fn rsqrt(self) -> Self;
     /// `1 / self` within 4e-4: enough for a step of an iteration that goes on.
     #[inline(always)]
-    fn recip_rough(self) -> Self {
+    fn approx_recip(self) -> Self {
         self.recip()
     }
-    /// `1 / sqrt(self)` within 4e-4, as [`Real::recip_rough`].
+    /// `1 / sqrt(self)` within 4e-4, as [`Real::approx_recip`].
     #[inline(always)]
-    fn rsqrt_rough(self) -> Self {
+    fn approx_rsqrt(self) -> Self {
         self.rsqrt()
     }
     /// `2^k` and the remainder `self - k ln 2`, within `k` times the rounding of ln 2, for -100 <= self <= 0.
@@ -103,27 +104,28 @@ pub trait Real:
         (exponent, mantissa)
     }
 
-    /// The mask whose [`Real::bits`] these are.
+    /// The mask whose [`Real::bitmask`] these are.
     #[inline(always)]
-    fn mask(bits: u32) -> Self::Mask {
-        let mut v = Self::of(0.0);
+    fn from_bitmask(bits: u32) -> Self::Mask {
+        let mut v = Self::splat(0.0);
         for lane in 0..Self::LANES {
-            v.lanes_mut()[lane] = if bits >> lane & 1 == 1 { Self::Scalar::of(1.0) } else { Self::Scalar::of(0.0) };
+            v.lanes_mut()[lane] =
+                if bits >> lane & 1 == 1 { Self::Scalar::splat(1.0) } else { Self::Scalar::splat(0.0) };
         }
-        Self::of(0.5).lt(v)
+        Self::splat(0.5).lt(v)
     }
 
     /// Replaces the number in one lane.
     fn set(&mut self, lane: usize, value: f64) {
-        self.lanes_mut()[lane] = Self::Scalar::of(value);
+        self.lanes_mut()[lane] = Self::Scalar::splat(value);
     }
 
     /// The integer below, for 0 <= self < 2^21.
     #[inline(always)]
     fn floor(self) -> Self {
-        let magic = Self::of(Self::ROUNDER);
+        let magic = Self::splat(Self::ROUNDER);
         let near = (self + magic) - magic;
-        Self::select(self.lt(near), near - Self::of(1.0), near)
+        Self::select(self.lt(near), near - Self::splat(1.0), near)
     }
 
     /// `to = base + self` of every lane, for whole numbers.
@@ -137,7 +139,7 @@ pub trait Real:
     /// `from[at + plus]` in every lane.
     #[inline(always)]
     fn gather(from: &[Self::Scalar], at: &[u32; LANES], plus: usize) -> Self {
-        let mut out = Self::of(0.0);
+        let mut out = Self::splat(0.0);
         for lane in 0..Self::LANES {
             out.lanes_mut()[lane] = from[at[lane] as usize + plus];
         }
@@ -147,23 +149,23 @@ pub trait Real:
     /// `atan self` for 0 <= self <= 1: within 4e-16 in f64, 2e-7 in f32.
     #[inline(always)]
     fn atan(self) -> Self {
-        let one = Self::of(1.0);
-        let far = Self::of(std::f64::consts::SQRT_2 - 1.0).lt(self);
+        let one = Self::splat(1.0);
+        let far = Self::splat(std::f64::consts::SQRT_2 - 1.0).lt(self);
         let z = Self::select(far, (self - one) * (self + one).recip(), self);
         let z2 = z * z;
         let sign = |k: usize| if k.is_multiple_of(2) { 1.0 } else { -1.0 };
         let last = Self::ATAN_TERMS - 1;
-        let mut sum = Self::of(sign(last) / (2 * last + 1) as f64);
+        let mut sum = Self::splat(sign(last) / (2 * last + 1) as f64);
         for k in (1..last).rev() {
-            sum = sum.fma(z2, Self::of(sign(k) / (2 * k + 1) as f64));
+            sum = sum.fma(z2, Self::splat(sign(k) / (2 * k + 1) as f64));
         }
-        let base = Self::select(far, Self::of(std::f64::consts::FRAC_PI_4), Self::of(0.0));
+        let base = Self::select(far, Self::splat(std::f64::consts::FRAC_PI_4), Self::splat(0.0));
         base + (z * z2).fma(sum, z)
     }
 
     /// The lanes of both, in turns: `[a0 b0 a1 b1 ..]` of the first half of the lanes, then of the second.
     #[inline(always)]
-    fn interleaved(self, other: Self) -> [Self; 2] {
+    fn interleave(self, other: Self) -> [Self; 2] {
         let mut out = [self; 2];
         for lane in 0..Self::LANES {
             for (at, from) in [(2 * lane, self), (2 * lane + 1, other)] {
@@ -176,8 +178,8 @@ pub trait Real:
     /// Writes the lanes whose mask is set to `to`, one after the other from its lane `at` on. What was in the
     /// other lanes of that group and the next may be lost.
     #[inline(always)]
-    fn append(self, mask: Self::Mask, to: &mut [Self], at: usize) {
-        let (mut bits, mut at) = (Self::bits(mask), at);
+    fn compress_into(self, mask: Self::Mask, to: &mut [Self], at: usize) {
+        let (mut bits, mut at) = (Self::bitmask(mask), at);
         while bits != 0 {
             let lane = bits.trailing_zeros() as usize;
             to[at / Self::LANES].lanes_mut()[at % Self::LANES] = self.lanes()[lane];
@@ -188,8 +190,8 @@ pub trait Real:
 
     /// Replaces the lanes whose mask is set by those of `from`, one after the other from its lane `at` on.
     #[inline(always)]
-    fn replaced(mut self, mask: Self::Mask, from: &[Self], at: usize) -> Self {
-        let (mut bits, mut at) = (Self::bits(mask), at);
+    fn expand_from(mut self, mask: Self::Mask, from: &[Self], at: usize) -> Self {
+        let (mut bits, mut at) = (Self::bitmask(mask), at);
         while bits != 0 {
             let lane = bits.trailing_zeros() as usize;
             self.lanes_mut()[lane] = from[at / Self::LANES].lanes()[at % Self::LANES];
@@ -203,9 +205,9 @@ pub trait Real:
     #[inline(always)]
     fn exp_negative(self) -> Self {
         let (scale, r) = self.split_exp();
-        let mut sum = Self::of(TAYLOR[Self::EXP_DEGREE]);
+        let mut sum = Self::splat(TAYLOR[Self::EXP_DEGREE]);
         for k in (0..Self::EXP_DEGREE).rev() {
-            sum = sum.fma(r, Self::of(TAYLOR[k]));
+            sum = sum.fma(r, Self::splat(TAYLOR[k]));
         }
         scale * sum
     }
@@ -222,10 +224,11 @@ pub trait Real:
         let t2 = self * self;
         let last = terms - 1;
         let sign = |k: usize| if k.is_multiple_of(2) { 1.0 } else { -1.0 };
-        let (mut sin, mut cos) = (Self::of(sign(last) * TAYLOR[2 * last + 1]), Self::of(sign(last) * TAYLOR[2 * last]));
+        let (mut sin, mut cos) =
+            (Self::splat(sign(last) * TAYLOR[2 * last + 1]), Self::splat(sign(last) * TAYLOR[2 * last]));
         for k in (0..last).rev() {
-            sin = sin.fma(t2, Self::of(sign(k) * TAYLOR[2 * k + 1]));
-            cos = cos.fma(t2, Self::of(sign(k) * TAYLOR[2 * k]));
+            sin = sin.fma(t2, Self::splat(sign(k) * TAYLOR[2 * k + 1]));
+            cos = cos.fma(t2, Self::splat(sign(k) * TAYLOR[2 * k]));
         }
         (self * sin, cos)
     }
@@ -270,7 +273,7 @@ macro_rules! real {
             const LANES: usize = 1;
             const SIMD: Simd = Simd::Baseline;
             const TINY: f64 = $tiny;
-            const RAMP_ITERATIONS: usize = $iterations;
+            const TRANSITION_ITERATIONS: usize = $iterations;
             const EXP_DEGREE: usize = $degree;
             const SINE_TERMS: usize = $terms;
             const APPROACH_TERMS: usize = if $terms < 7 { $terms } else { 7 };
@@ -279,7 +282,7 @@ macro_rules! real {
             const ROOT_RESIDUAL: f64 = $root;
 
             #[inline(always)]
-            fn of(value: f64) -> Self {
+            fn splat(value: f64) -> Self {
                 value as $t
             }
             fn pack(values: &[f64]) -> Self {
@@ -296,7 +299,7 @@ macro_rules! real {
             fn lanes_mut(&mut self) -> &mut [Self] {
                 std::slice::from_mut(self)
             }
-            fn sum(self) -> f64 {
+            fn reduce_sum(self) -> f64 {
                 f64::from(self)
             }
             #[inline(always)]
@@ -316,7 +319,7 @@ macro_rules! real {
                 mask
             }
             #[inline(always)]
-            fn bits(mask: bool) -> u32 {
+            fn bitmask(mask: bool) -> u32 {
                 u32::from(mask)
             }
             #[inline(always)]
@@ -432,7 +435,7 @@ macro_rules! real {
             const LANES: usize = WIDTH;
             const SIMD: Simd = Simd::Baseline;
             const TINY: f64 = $tiny;
-            const RAMP_ITERATIONS: usize = $iterations;
+            const TRANSITION_ITERATIONS: usize = $iterations;
             const EXP_DEGREE: usize = $degree;
             const SINE_TERMS: usize = $terms;
             const APPROACH_TERMS: usize = if $terms < 7 { $terms } else { 7 };
@@ -441,11 +444,11 @@ macro_rules! real {
             const ROOT_RESIDUAL: f64 = $root;
 
             #[inline(always)]
-            fn of(value: f64) -> Self {
+            fn splat(value: f64) -> Self {
                 Self([value as $t; WIDTH])
             }
             fn pack(values: &[f64]) -> Self {
-                let mut out = Self::of(0.0);
+                let mut out = Self::splat(0.0);
                 for (to, from) in out.0.iter_mut().zip(values) {
                     *to = *from as $t;
                 }
@@ -462,7 +465,7 @@ macro_rules! real {
             fn lanes_mut(&mut self) -> &mut [$t] {
                 &mut self.0
             }
-            fn sum(self) -> f64 {
+            fn reduce_sum(self) -> f64 {
                 self.0.iter().map(|v| f64::from(*v)).sum()
             }
             #[inline(always)]
@@ -499,7 +502,7 @@ macro_rules! real {
                 all != 0
             }
             #[inline(always)]
-            fn bits(mask: Self::Mask) -> u32 {
+            fn bitmask(mask: Self::Mask) -> u32 {
                 (0..WIDTH).fold(0, |bits, i| bits | u32::from(mask[i] != 0) << i)
             }
             #[inline(always)]

@@ -69,7 +69,7 @@ macro_rules! lanes {
             type Output = Self;
             #[inline(always)]
             fn neg(self) -> Self {
-                Self::of(-0.0) - self
+                Self::splat(-0.0) - self
             }
         }
 
@@ -79,7 +79,7 @@ macro_rules! lanes {
             const LANES: usize = $lanes;
             const SIMD: Simd = Simd::$simd;
             const TINY: f64 = <$t as Real>::TINY;
-            const RAMP_ITERATIONS: usize = <$t as Real>::RAMP_ITERATIONS;
+            const TRANSITION_ITERATIONS: usize = <$t as Real>::TRANSITION_ITERATIONS;
             const EXP_DEGREE: usize = <$t as Real>::EXP_DEGREE;
             const SINE_TERMS: usize = <$t as Real>::SINE_TERMS;
             const APPROACH_TERMS: usize = <$t as Real>::APPROACH_TERMS;
@@ -88,12 +88,12 @@ macro_rules! lanes {
             const ROOT_RESIDUAL: f64 = <$t as Real>::ROOT_RESIDUAL;
 
             #[inline(always)]
-            fn of(value: f64) -> Self {
+            fn splat(value: f64) -> Self {
                 // SAFETY: as above.
                 Self(unsafe { $set(value as $t) })
             }
             fn pack(values: &[f64]) -> Self {
-                let mut out = Self::of(0.0);
+                let mut out = Self::splat(0.0);
                 for (to, from) in out.lanes_mut().iter_mut().zip(values) {
                     *to = *from as $t;
                 }
@@ -114,7 +114,7 @@ macro_rules! lanes {
                 unsafe { std::slice::from_raw_parts_mut(std::ptr::from_mut(self).cast(), $lanes) }
             }
             #[inline(always)]
-            fn sum(self) -> f64 {
+            fn reduce_sum(self) -> f64 {
                 // SAFETY: as above.
                 unsafe { $sum(self.0) }
             }
@@ -135,10 +135,10 @@ macro_rules! lanes {
             }
             #[inline(always)]
             fn any(mask: $mask) -> bool {
-                Self::bits(mask) != 0
+                Self::bitmask(mask) != 0
             }
             #[inline(always)]
-            fn bits(mask: $mask) -> u32 {
+            fn bitmask(mask: $mask) -> u32 {
                 // SAFETY: as above.
                 #[allow(unused_unsafe, reason = "masks of AVX-512 are integers")]
                 unsafe {
@@ -180,8 +180,8 @@ macro_rules! lanes {
             fn split_exp(self) -> (Self, Self) {
                 // Adding and subtracting 1.5 2^mantissa rounds to an integer, and leaves it in the low bits.
                 const MANTISSA: u32 = $mantissa;
-                let magic = Self::of(1.5 * (1u64 << MANTISSA) as f64);
-                let shifted = self.fma(Self::of(std::f64::consts::LOG2_E), magic);
+                let magic = Self::splat(1.5 * (1u64 << MANTISSA) as f64);
+                let shifted = self.fma(Self::splat(std::f64::consts::LOG2_E), magic);
                 let k = -(shifted - magic);
                 let bias = (<$bits>::MAX >> (MANTISSA + 2)) as _;
                 // SAFETY: as above.
@@ -189,7 +189,7 @@ macro_rules! lanes {
                     let sum = $add_int($to_int(shifted.0), $set_int(bias));
                     Self($from_int($shift::<$mantissa>(sum)))
                 };
-                (scale, k.fma(Self::of(std::f64::consts::LN_2), self))
+                (scale, k.fma(Self::splat(std::f64::consts::LN_2), self))
             }
             #[inline(never)]
             fn powf(self, exponent: Self) -> Self {
@@ -208,13 +208,13 @@ macro_rules! lanes {
 /// One Newton step for `1/x`.
 #[inline(always)]
 fn sharper_recip<R: Real>(x: R, y: R) -> R {
-    y.fma((-x).fma(y, R::of(1.0)), y)
+    y.fma((-x).fma(y, R::splat(1.0)), y)
 }
 
 /// One Newton step for `1/sqrt(x)`.
 #[inline(always)]
 fn sharper_rsqrt<R: Real>(x: R, y: R) -> R {
-    y.fma((R::of(-0.5) * x * y).fma(y, R::of(0.5)), y)
+    y.fma((R::splat(-0.5) * x * y).fma(y, R::splat(0.5)), y)
 }
 
 lanes! {
@@ -228,7 +228,7 @@ lanes! {
     lt _mm512_cmp_ps_mask::<_CMP_LT_OQ>, select avx512_select_ps, and and_bits, mask bits same,
     recip avx512_recip_ps, rsqrt avx512_rsqrt_ps, sum avx512_sum_ps,
     #[inline(always)]
-    fn mask(bits: u32) -> Self::Mask {
+    fn from_bitmask(bits: u32) -> Self::Mask {
         bits as __mmask16
     }
     #[inline(always)]
@@ -240,12 +240,12 @@ lanes! {
         }
     }
     #[inline(always)]
-    fn recip_rough(self) -> Self {
+    fn approx_recip(self) -> Self {
         // SAFETY: as above.
         Self(unsafe { _mm512_rcp14_ps(self.0) })
     }
     #[inline(always)]
-    fn rsqrt_rough(self) -> Self {
+    fn approx_rsqrt(self) -> Self {
         // SAFETY: as above.
         Self(unsafe { _mm512_rsqrt14_ps(self.0) })
     }
@@ -268,7 +268,7 @@ lanes! {
         }
     }
     #[inline(always)]
-    fn append(self, mask: Self::Mask, to: &mut [Self], at: usize) {
+    fn compress_into(self, mask: Self::Mask, to: &mut [Self], at: usize) {
         assert!(at + Self::LANES <= to.len() * Self::LANES, "a group of room beyond the last");
         // SAFETY: as above, and within the slice.
         unsafe {
@@ -277,7 +277,7 @@ lanes! {
         }
     }
     #[inline(always)]
-    fn replaced(self, mask: Self::Mask, from: &[Self], at: usize) -> Self {
+    fn expand_from(self, mask: Self::Mask, from: &[Self], at: usize) -> Self {
         assert!(at + Self::LANES <= from.len() * Self::LANES, "a group of room beyond the last");
         // SAFETY: as above, and within the slice.
         Self(unsafe {
@@ -298,7 +298,7 @@ lanes! {
     lt _mm512_cmp_pd_mask::<_CMP_LT_OQ>, select avx512_select_pd, and and_bits, mask bits same,
     recip avx512_recip_pd, rsqrt avx512_rsqrt_pd, sum _mm512_reduce_add_pd,
     #[inline(always)]
-    fn mask(bits: u32) -> Self::Mask {
+    fn from_bitmask(bits: u32) -> Self::Mask {
         bits as __mmask8
     }
     #[inline(always)]
@@ -320,7 +320,7 @@ lanes! {
         }
     }
     #[inline(always)]
-    fn append(self, mask: Self::Mask, to: &mut [Self], at: usize) {
+    fn compress_into(self, mask: Self::Mask, to: &mut [Self], at: usize) {
         assert!(at + Self::LANES <= to.len() * Self::LANES, "a group of room beyond the last");
         // SAFETY: as above, and within the slice.
         unsafe {
@@ -329,7 +329,7 @@ lanes! {
         }
     }
     #[inline(always)]
-    fn replaced(self, mask: Self::Mask, from: &[Self], at: usize) -> Self {
+    fn expand_from(self, mask: Self::Mask, from: &[Self], at: usize) -> Self {
         assert!(at + Self::LANES <= from.len() * Self::LANES, "a group of room beyond the last");
         // SAFETY: as above, and within the slice.
         Self(unsafe {
@@ -350,12 +350,12 @@ lanes! {
     lt _mm256_cmp_ps::<_CMP_LT_OQ>, select avx2_select_ps, and _mm256_and_ps, mask bits _mm256_movemask_ps,
     recip avx2_recip_ps, rsqrt avx2_rsqrt_ps, sum avx2_sum_ps,
     #[inline(always)]
-    fn recip_rough(self) -> Self {
+    fn approx_recip(self) -> Self {
         // SAFETY: as above.
         Self(unsafe { _mm256_rcp_ps(self.0) })
     }
     #[inline(always)]
-    fn rsqrt_rough(self) -> Self {
+    fn approx_rsqrt(self) -> Self {
         // SAFETY: as above.
         Self(unsafe { _mm256_rsqrt_ps(self.0) })
     }
@@ -378,21 +378,21 @@ lanes! {
         }
     }
     #[inline(always)]
-    fn append(self, mask: Self::Mask, to: &mut [Self], at: usize) {
+    fn compress_into(self, mask: Self::Mask, to: &mut [Self], at: usize) {
         assert!(at + Self::LANES <= to.len() * Self::LANES, "a group of room beyond the last");
         // SAFETY: as above, and within the slice.
         unsafe {
-            let packed = avx2_permute_ps(self.0, &PACK[Self::bits(mask) as usize]);
+            let packed = avx2_permute_ps(self.0, &PACK[Self::bitmask(mask) as usize]);
             _mm256_storeu_ps(to.as_mut_ptr().cast::<Self::Scalar>().add(at), packed);
         }
     }
     #[inline(always)]
-    fn replaced(self, mask: Self::Mask, from: &[Self], at: usize) -> Self {
+    fn expand_from(self, mask: Self::Mask, from: &[Self], at: usize) -> Self {
         assert!(at + Self::LANES <= from.len() * Self::LANES, "a group of room beyond the last");
         // SAFETY: as above, and within the slice.
         Self(unsafe {
             let packed = _mm256_loadu_ps(from.as_ptr().cast::<Self::Scalar>().add(at));
-            avx2_select_ps(mask, avx2_permute_ps(packed, &SPREAD[Self::bits(mask) as usize]), self.0)
+            avx2_select_ps(mask, avx2_permute_ps(packed, &SPREAD[Self::bitmask(mask) as usize]), self.0)
         })
     }
 }
@@ -426,21 +426,21 @@ lanes! {
         }
     }
     #[inline(always)]
-    fn append(self, mask: Self::Mask, to: &mut [Self], at: usize) {
+    fn compress_into(self, mask: Self::Mask, to: &mut [Self], at: usize) {
         assert!(at + Self::LANES <= to.len() * Self::LANES, "a group of room beyond the last");
         // SAFETY: as above, and within the slice.
         unsafe {
-            let packed = avx2_permute_pd(self.0, &PACK[TWICE[Self::bits(mask) as usize]]);
+            let packed = avx2_permute_pd(self.0, &PACK[TWICE[Self::bitmask(mask) as usize]]);
             _mm256_storeu_pd(to.as_mut_ptr().cast::<Self::Scalar>().add(at), packed);
         }
     }
     #[inline(always)]
-    fn replaced(self, mask: Self::Mask, from: &[Self], at: usize) -> Self {
+    fn expand_from(self, mask: Self::Mask, from: &[Self], at: usize) -> Self {
         assert!(at + Self::LANES <= from.len() * Self::LANES, "a group of room beyond the last");
         // SAFETY: as above, and within the slice.
         Self(unsafe {
             let packed = _mm256_loadu_pd(from.as_ptr().cast::<Self::Scalar>().add(at));
-            avx2_select_pd(mask, avx2_permute_pd(packed, &SPREAD[TWICE[Self::bits(mask) as usize]]), self.0)
+            avx2_select_pd(mask, avx2_permute_pd(packed, &SPREAD[TWICE[Self::bitmask(mask) as usize]]), self.0)
         })
     }
 }
@@ -591,7 +591,7 @@ fn avx512_rsqrt_ps(x: Avx512F32) -> Avx512F32 {
 fn avx512_recip_pd(x: Avx512F64) -> Avx512F64 {
     // SAFETY: as above.
     let y = Avx512F64(unsafe { _mm512_rcp14_pd(x.0) });
-    let e = (-x).fma(y, Avx512F64::of(1.0));
+    let e = (-x).fma(y, Avx512F64::splat(1.0));
     let sharper = y.fma(e, y);
     sharper.fma(e * e, sharper)
 }
@@ -600,8 +600,8 @@ fn avx512_recip_pd(x: Avx512F64) -> Avx512F64 {
 fn avx512_rsqrt_pd(x: Avx512F64) -> Avx512F64 {
     // SAFETY: as above.
     let y = Avx512F64(unsafe { _mm512_rsqrt14_pd(x.0) });
-    let e = (-(x * y)).fma(y, Avx512F64::of(1.0));
-    let sum = Avx512F64::of(0.3125).fma(e, Avx512F64::of(0.375)).fma(e, Avx512F64::of(0.5));
+    let e = (-(x * y)).fma(y, Avx512F64::splat(1.0));
+    let sum = Avx512F64::splat(0.3125).fma(e, Avx512F64::splat(0.375)).fma(e, Avx512F64::splat(0.5));
     (y * e).fma(sum, y)
 }
 
@@ -609,7 +609,7 @@ fn avx512_rsqrt_pd(x: Avx512F64) -> Avx512F64 {
 fn avx2_recip_ps(x: Avx2F32) -> Avx2F32 {
     // SAFETY: as above.
     let y = Avx2F32(unsafe { _mm256_rcp_ps(x.0) });
-    let e = (-x).fma(y, Avx2F32::of(1.0));
+    let e = (-x).fma(y, Avx2F32::splat(1.0));
     y.fma(e.fma(e, e), y)
 }
 
@@ -617,13 +617,13 @@ fn avx2_recip_ps(x: Avx2F32) -> Avx2F32 {
 fn avx2_rsqrt_ps(x: Avx2F32) -> Avx2F32 {
     // SAFETY: as above.
     let y = Avx2F32(unsafe { _mm256_rsqrt_ps(x.0) });
-    let e = (-(x * y)).fma(y, Avx2F32::of(1.0));
-    y.fma(e * Avx2F32::of(0.375).fma(e, Avx2F32::of(0.5)), y)
+    let e = (-(x * y)).fma(y, Avx2F32::splat(1.0));
+    y.fma(e * Avx2F32::splat(0.375).fma(e, Avx2F32::splat(0.5)), y)
 }
 
 #[inline(always)]
 fn avx2_recip_pd(x: Avx2F64) -> Avx2F64 {
-    Avx2F64::of(1.0) / x
+    Avx2F64::splat(1.0) / x
 }
 
 #[inline(always)]
@@ -644,20 +644,20 @@ fn avx2_rsqrt_pd(x: Avx2F64) -> Avx2F64 {
 mod tests {
     use super::*;
 
-    /// Worst relative errors of reciprocal, reciprocal root and (over 1 + |x|) exponential; and of the rough
-    /// ones, over 2000.
+    /// Worst relative errors of reciprocal, reciprocal root and (over 1 + |x|) exponential; and of the
+    /// estimates of the first two, over 2000.
     fn worst<R: Real>() -> [f64; 5] {
         let mut worst = [0.0f64; 5];
         for i in 0..20_000 {
-            let x = R::of(10f64.powf(f64::from(i) * 3e-3 - 28.0));
+            let x = R::splat(10f64.powf(f64::from(i) * 3e-3 - 28.0));
             let v = x.lane(0);
-            let e = R::of(-f64::from(i) * 4e-3);
+            let e = R::splat(-f64::from(i) * 4e-3);
             for (w, (found, exact, bound)) in worst.iter_mut().zip([
                 (x.recip(), 1.0 / v, 1.0),
                 (x.rsqrt(), 1.0 / v.sqrt(), 1.0),
                 (e.exp_negative(), e.lane(0).exp(), 1.0 - e.lane(0)),
-                (x.recip_rough(), 1.0 / v, 2000.0),
-                (x.rsqrt_rough(), 1.0 / v.sqrt(), 2000.0),
+                (x.approx_recip(), 1.0 / v, 2000.0),
+                (x.approx_rsqrt(), 1.0 / v.sqrt(), 2000.0),
             ]) {
                 *w = w.max((found.lane(R::LANES - 1) / exact - 1.0).abs() / bound);
             }
@@ -682,26 +682,26 @@ mod tests {
     /// Masks, selections and lanes mean what they mean for numbers.
     fn decisions<R: Real>() {
         let a: Vec<f64> = (0..R::LANES).map(|i| i as f64).collect();
-        let (a, three) = (R::pack(&a), R::of(3.0));
+        let (a, three) = (R::pack(&a), R::splat(3.0));
         let mask = a.lt(three);
-        assert_eq!(R::bits(mask), 0b111);
+        assert_eq!(R::bitmask(mask), 0b111);
         assert!(R::any(mask) && !R::any(R::and(mask, three.lt(a))));
         let chosen = R::select(mask, a, -three);
         assert_eq!([chosen.lane(0), chosen.lane(2), chosen.lane(3)], [0.0, 2.0, -3.0]);
         assert_eq!([a.min(three).lane(1), a.max(three).lane(1)], [1.0, 3.0]);
         // Packed behind others and spread again.
         let odd = (0..R::LANES).map(|i| if i % 2 == 1 { 1.0 } else { 0.0 }).collect::<Vec<_>>();
-        let odd = R::of(0.5).lt(R::pack(&odd));
-        let mut packed = [R::of(-1.0); 3];
-        (a + three).append(odd, &mut packed, R::LANES - 1);
+        let odd = R::splat(0.5).lt(R::pack(&odd));
+        let mut packed = [R::splat(-1.0); 3];
+        (a + three).compress_into(odd, &mut packed, R::LANES - 1);
         assert_eq!(packed[0].lane(R::LANES - 2), -1.0);
         assert_eq!([packed[0].lane(R::LANES - 1), packed[1].lane(0)], [4.0, 6.0]);
-        let spread = a.replaced(odd, &packed, R::LANES - 1);
+        let spread = a.expand_from(odd, &packed, R::LANES - 1);
         assert!((0..R::LANES).all(|i| spread.lane(i) == i as f64 + if i % 2 == 1 { 3.0 } else { 0.0 }));
-        assert_eq!(a.sum(), (R::LANES * (R::LANES - 1) / 2) as f64);
+        assert_eq!(a.reduce_sum(), (R::LANES * (R::LANES - 1) / 2) as f64);
         assert_eq!([three.powf(three).lane(1), (three * three).sqrt().lane(0)], [27.0, 3.0]);
         for (x, parts) in [(40.0, [5.0, 1.25]), (1.0, [0.0, 1.0]), (0.375, [-2.0, 1.5])] {
-            let (exponent, mantissa) = R::of(x).exponent_mantissa();
+            let (exponent, mantissa) = R::splat(x).exponent_mantissa();
             assert_eq!([exponent.lane(0), mantissa.lane(R::LANES - 1)], parts);
         }
     }

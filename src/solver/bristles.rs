@@ -67,7 +67,7 @@ pub trait Bristles<R: Real> {
     /// How near a single bristle was to slipping when it was last evaluated: `|zeta*|` over its limit [-]; 0 of a
     /// grid, whose cells slip one after the other.
     fn loading(&self) -> R {
-        R::of(0.0)
+        R::splat(0.0)
     }
     /// Saves the states where the mask is set.
     fn save(&mut self, lanes: R::Mask);

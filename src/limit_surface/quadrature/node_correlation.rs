@@ -52,7 +52,7 @@ vectorised! {
 /// `sum + w k`.
 #[inline(always)]
 fn add<R: Real>([low, high]: [R; 2], w: R, k: &[R::Scalar]) -> [R; 2] {
-    let (mut first, mut second) = (R::of(0.0), R::of(0.0));
+    let (mut first, mut second) = (R::splat(0.0), R::splat(0.0));
     first.lanes_mut().copy_from_slice(&k[..R::LANES]);
     second.lanes_mut().copy_from_slice(&k[R::LANES..2 * R::LANES]);
     [w.fma(first, low), w.fma(second, high)]
@@ -60,7 +60,7 @@ fn add<R: Real>([low, high]: [R; 2], w: R, k: &[R::Scalar]) -> [R; 2] {
 
 copies! {
     fn correlate<R>(terms: &[Vec<R::Scalar>; 3], patch: &Patch) -> Vec<[f64; 3]> {
-        let number = |x: f64| R::Scalar::of(x);
+        let number = |x: f64| R::Scalar::splat(x);
         let (nx, ny, weights) = (patch.grid().nx, patch.grid().ny, patch.weights());
         let (width, nodes) = (2 * nx + NODES, 2 * R::LANES);
         let mut out = vec![[0.0; 3]; (nx + 1) * (ny + 1)];
@@ -79,7 +79,7 @@ copies! {
         let mut parts = vec![number(0.0); 6 * width];
         for l in 0..=ny / 2 {
             for first in (0..=nx).step_by(nodes) {
-                let zero = [R::of(0.0); 2];
+                let zero = [R::splat(0.0); 2];
                 // Every row of cells is summed by itself, as one long sum would lose more to rounding.
                 let mut total = [zero; 6];
                 let used = nx - 1 + nodes;
@@ -99,7 +99,7 @@ copies! {
                     let all = even.iter().zip(odd).zip(windows(0)).zip(windows(1)).zip(windows(2));
                     let all = all.zip(windows(3)).zip(windows(4)).zip(windows(5));
                     for (((((((even, odd), r), s), x), t), y), u) in all {
-                        let (even, odd) = (R::of(even.lane(0)), R::of(odd.lane(0)));
+                        let (even, odd) = (R::splat(even.lane(0)), R::splat(odd.lane(0)));
                         r0 = add(r0, even, r);
                         r1 = add(r1, odd, s);
                         x0 = add(x0, even, x);

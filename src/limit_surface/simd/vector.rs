@@ -118,7 +118,7 @@ impl<R: Real> Number for R {
 
     #[inline(always)]
     fn splat(x: f64) -> Self {
-        R::of(x)
+        R::splat(x)
     }
     #[inline(always)]
     fn mul_add(self, by: Self, plus: Self) -> Self {
@@ -134,7 +134,7 @@ impl<R: Real> Number for R {
     }
     #[inline(always)]
     fn times_sign(self, other: Self) -> Self {
-        self * R::select(other.lt(R::of(0.0)), R::of(-1.0), R::of(1.0))
+        self * R::select(other.lt(R::splat(0.0)), R::splat(-1.0), R::splat(1.0))
     }
     #[inline(always)]
     fn sqrt(self) -> Self {
@@ -143,12 +143,12 @@ impl<R: Real> Number for R {
     #[inline(always)]
     fn ln(self) -> Self {
         let (exponent, mantissa) = self.exponent_mantissa();
-        let t = mantissa - R::of(1.5);
-        let mut sum = R::of(LN[LN.len() - 1]);
+        let t = mantissa - R::splat(1.5);
+        let mut sum = R::splat(LN[LN.len() - 1]);
         for k in (0..LN.len() - 1).rev() {
-            sum = sum.fma(t, R::of(LN[k]));
+            sum = sum.fma(t, R::splat(LN[k]));
         }
-        exponent.fma(R::of(std::f64::consts::LN_2), sum)
+        exponent.fma(R::splat(std::f64::consts::LN_2), sum)
     }
 }
 
