@@ -8,6 +8,7 @@
 use std::arch::x86_64::*;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
+use super::block::{RSQRT_SEED, RSQRT_SERIES};
 use super::real::{LANES, Real};
 use super::simd::Simd;
 
@@ -18,6 +19,7 @@ macro_rules! lanes {
         set $set:ident, integer $set_int:ident,
         add $add:ident, sub $sub:ident, mul $mul:ident, div $div:ident, fma $fma:ident,
         min $min:ident, max $max:ident, sqrt $sqrt:ident,
+        and $and_lanes:ident, and not $and_not:ident, xor $xor:ident,
         to integers $to_int:ident, from integers $from_int:ident, add integers $add_int:ident,
         shift $shift:ident by $mantissa:literal,
         lt $lt:expr, select $select:expr, and $and:expr, mask bits $mask_bits:expr,
@@ -84,6 +86,7 @@ macro_rules! lanes {
             const SINE_TERMS: usize = <$t as Real>::SINE_TERMS;
             const APPROACH_TERMS: usize = <$t as Real>::APPROACH_TERMS;
             const ATAN_TERMS: usize = <$t as Real>::ATAN_TERMS;
+            const LN_SERIES: &'static [f64] = <$t as Real>::LN_SERIES;
             const ROUNDER: f64 = <$t as Real>::ROUNDER;
             const ROOT_RESIDUAL: f64 = <$t as Real>::ROOT_RESIDUAL;
 
@@ -164,6 +167,16 @@ macro_rules! lanes {
                 Self(unsafe { $max(self.0, other.0) })
             }
             #[inline(always)]
+            fn abs(self) -> Self {
+                // SAFETY: as above.
+                Self(unsafe { $and_not($set(-0.0), self.0) })
+            }
+            #[inline(always)]
+            fn times_sign(self, other: Self) -> Self {
+                // SAFETY: as above.
+                Self(unsafe { $xor(self.0, $and_lanes(other.0, $set(-0.0))) })
+            }
+            #[inline(always)]
             fn sqrt(self) -> Self {
                 // SAFETY: as above.
                 Self(unsafe { $sqrt(self.0) })
@@ -223,6 +236,7 @@ lanes! {
     set _mm512_set1_ps, integer _mm512_set1_epi32,
     add _mm512_add_ps, sub _mm512_sub_ps, mul _mm512_mul_ps, div _mm512_div_ps, fma _mm512_fmadd_ps,
     min _mm512_min_ps, max _mm512_max_ps, sqrt _mm512_sqrt_ps,
+    and _mm512_and_ps, and not _mm512_andnot_ps, xor _mm512_xor_ps,
     to integers _mm512_castps_si512, from integers _mm512_castsi512_ps, add integers _mm512_add_epi32,
     shift _mm512_slli_epi32 by 23,
     lt _mm512_cmp_ps_mask::<_CMP_LT_OQ>, select avx512_select_ps, and and_bits, mask bits same,
@@ -293,10 +307,48 @@ lanes! {
     set _mm512_set1_pd, integer _mm512_set1_epi64,
     add _mm512_add_pd, sub _mm512_sub_pd, mul _mm512_mul_pd, div _mm512_div_pd, fma _mm512_fmadd_pd,
     min _mm512_min_pd, max _mm512_max_pd, sqrt _mm512_sqrt_pd,
+    and _mm512_and_pd, and not _mm512_andnot_pd, xor _mm512_xor_pd,
     to integers _mm512_castpd_si512, from integers _mm512_castsi512_pd, add integers _mm512_add_epi64,
     shift _mm512_slli_epi64 by 52,
     lt _mm512_cmp_pd_mask::<_CMP_LT_OQ>, select avx512_select_pd, and and_bits, mask bits same,
     recip avx512_recip_pd, rsqrt avx512_rsqrt_pd, sum _mm512_reduce_add_pd,
+    #[inline(always)]
+    fn exponent_mantissa(self) -> (Self, Self) {
+        // SAFETY: as above.
+        unsafe {
+            let mantissa = _mm512_getmant_pd::<_MM_MANT_NORM_1_2, _MM_MANT_SIGN_ZERO>(self.0);
+            (Self(_mm512_getexp_pd(self.0)), Self(mantissa))
+        }
+    }
+    #[inline(always)]
+    fn ln(self) -> Self {
+        // Multiplied by an estimate of its reciprocal, whose logarithm is in a table, the mantissa is so near 1
+        // that the series is short. A division, which the other types take, would need more operations.
+        let (exponent, mantissa) = self.exponent_mantissa();
+        // SAFETY: as above; the permutation looks at the four lowest bits alone, here the mantissa's highest.
+        let [reciprocal, log] = unsafe {
+            let part = _mm512_srli_epi64::<48>(_mm512_castpd_si512(self.0));
+            [&RECIPROCALS, &LOGARITHMS].map(|table| {
+                let [low, high] = [_mm512_loadu_pd(table.as_ptr()), _mm512_loadu_pd(table.as_ptr().add(8))];
+                Self(_mm512_permutex2var_pd(low, part, high))
+            })
+        };
+        let f = mantissa.fma(reciprocal, Self::splat(-1.0));
+        let mut sum = Self::splat(LN_NEAR_ONE[LN_NEAR_ONE.len() - 1]);
+        for k in (0..LN_NEAR_ONE.len() - 1).rev() {
+            sum = sum.fma(f, Self::splat(LN_NEAR_ONE[k]));
+        }
+        sum.fma(f, exponent.fma(Self::splat(std::f64::consts::LN_2), log))
+    }
+    #[inline(always)]
+    fn over_sqrt(self, x: Self) -> Self {
+        // A correction of third order of the estimate is within 1e-12.
+        // SAFETY: as above.
+        let y = Self(unsafe { _mm512_rsqrt14_pd(x.0) });
+        let e = (-(x * y)).fma(y, Self::splat(1.0));
+        let estimate = self * y;
+        estimate.fma(e * e.fma(Self::splat(0.375), Self::splat(0.5)), estimate)
+    }
     #[inline(always)]
     fn from_bitmask(bits: u32) -> Self::Mask {
         bits as __mmask8
@@ -345,10 +397,24 @@ lanes! {
     set _mm256_set1_ps, integer _mm256_set1_epi32,
     add _mm256_add_ps, sub _mm256_sub_ps, mul _mm256_mul_ps, div _mm256_div_ps, fma _mm256_fmadd_ps,
     min _mm256_min_ps, max _mm256_max_ps, sqrt _mm256_sqrt_ps,
+    and _mm256_and_ps, and not _mm256_andnot_ps, xor _mm256_xor_ps,
     to integers _mm256_castps_si256, from integers _mm256_castsi256_ps, add integers _mm256_add_epi32,
     shift _mm256_slli_epi32 by 23,
     lt _mm256_cmp_ps::<_CMP_LT_OQ>, select avx2_select_ps, and _mm256_and_ps, mask bits _mm256_movemask_ps,
     recip avx2_recip_ps, rsqrt avx2_rsqrt_ps, sum avx2_sum_ps,
+    #[inline(always)]
+    fn exponent_mantissa(self) -> (Self, Self) {
+        // The integer as the last bits of a number, as for one number.
+        let magic = Self::splat(Self::ROUNDER);
+        // SAFETY: as above.
+        let (exponent, mantissa) = unsafe {
+            let exponent = _mm256_castsi256_ps(_mm256_srli_epi32::<23>(_mm256_castps_si256(self.0)));
+            let below = _mm256_castsi256_ps(_mm256_set1_epi32((1 << 23) - 1));
+            let one = Self::splat(1.0);
+            (_mm256_or_ps(exponent, magic.0), _mm256_or_ps(_mm256_and_ps(self.0, below), one.0))
+        };
+        (Self(exponent) - Self::splat(Self::ROUNDER + 127.0), Self(mantissa))
+    }
     #[inline(always)]
     fn approx_recip(self) -> Self {
         // SAFETY: as above.
@@ -403,10 +469,34 @@ lanes! {
     set _mm256_set1_pd, integer _mm256_set1_epi64x,
     add _mm256_add_pd, sub _mm256_sub_pd, mul _mm256_mul_pd, div _mm256_div_pd, fma _mm256_fmadd_pd,
     min _mm256_min_pd, max _mm256_max_pd, sqrt _mm256_sqrt_pd,
+    and _mm256_and_pd, and not _mm256_andnot_pd, xor _mm256_xor_pd,
     to integers _mm256_castpd_si256, from integers _mm256_castsi256_pd, add integers _mm256_add_epi64,
     shift _mm256_slli_epi64 by 52,
     lt _mm256_cmp_pd::<_CMP_LT_OQ>, select avx2_select_pd, and _mm256_and_pd, mask bits _mm256_movemask_pd,
     recip avx2_recip_pd, rsqrt avx2_rsqrt_pd, sum avx2_sum_pd,
+    #[inline(always)]
+    fn over_sqrt(self, x: Self) -> Self {
+        let y = avx2_rsqrt_seed(x);
+        let e = (-(x * y)).fma(y, Self::splat(1.0));
+        let mut sum = Self::splat(RSQRT_SERIES[RSQRT_SERIES.len() - 1]);
+        for k in (0..RSQRT_SERIES.len() - 1).rev() {
+            sum = sum.fma(e, Self::splat(RSQRT_SERIES[k]));
+        }
+        self * (y * sum)
+    }
+    #[inline(always)]
+    fn exponent_mantissa(self) -> (Self, Self) {
+        // The integer as the last bits of a number, as for one number.
+        let magic = Self::splat(Self::ROUNDER);
+        // SAFETY: as above.
+        let (exponent, mantissa) = unsafe {
+            let exponent = _mm256_castsi256_pd(_mm256_srli_epi64::<52>(_mm256_castpd_si256(self.0)));
+            let below = _mm256_castsi256_pd(_mm256_set1_epi64x((1 << 52) - 1));
+            let one = Self::splat(1.0);
+            (_mm256_or_pd(exponent, magic.0), _mm256_or_pd(_mm256_and_pd(self.0, below), one.0))
+        };
+        (Self(exponent) - Self::splat(Self::ROUNDER + 1023.0), Self(mantissa))
+    }
     #[inline(always)]
     fn gather(from: &[Self::Scalar], at: &[u32; LANES], plus: usize) -> Self {
         let from = &from[plus..];
@@ -444,6 +534,49 @@ lanes! {
         })
     }
 }
+
+/// Reciprocals, to a few bits, of the middles of 16 equal parts of [1, 2).
+const RECIPROCALS: [f64; 16] = {
+    let (mut reciprocals, mut k) = ([0.0; 16], 0);
+    while k < 16 {
+        reciprocals[k] = (4096 * 32 / (33 + 2 * k)) as f64 / 4096.0;
+        k += 1;
+    }
+    reciprocals
+};
+
+/// Minus their logarithms.
+const LOGARITHMS: [f64; 16] = [
+    0.030_992_935_588_092_248,
+    0.089_856_329_121_861_05,
+    0.145_319_348_376_564_88,
+    0.198_069_913_762_093_8,
+    0.248_110_859_833_178_43,
+    0.295_525_249_912_806_8,
+    0.341_170_757_402_767_14,
+    0.384_686_394_838_929_2,
+    0.426_435_409_057_455_25,
+    0.466_104_988_830_078_2,
+    0.504_578_899_197_927_5,
+    0.541_650_689_620_601_6,
+    0.577_536_641_956_162_2,
+    0.612_053_342_824_916_3,
+    0.645_473_711_090_588_4,
+    0.677_642_994_023_980_1,
+];
+
+/// `ln(1 + f)/f` for |f| up to 0.0306, which a mantissa times its part's reciprocal is from 1, within 1e-17/f;
+/// lowest power first.
+const LN_NEAR_ONE: [f64; 8] = [
+    0.999_999_999_999_997_1,
+    -0.499_999_999_999_997_35,
+    0.333_333_333_375_475_7,
+    -0.250_000_000_037_929_3,
+    0.199_999_837_124_999_82,
+    -0.166_666_520_075_085_37,
+    0.143_090_239_888_452_5,
+    -0.125_209_791_771_133_53,
+];
 
 #[inline(always)]
 fn same<T>(mask: T) -> T {
@@ -626,14 +759,19 @@ fn avx2_recip_pd(x: Avx2F64) -> Avx2F64 {
     Avx2F64::splat(1.0) / x
 }
 
+/// There is no estimate in AVX2; this one is that of [`super::block::rsqrt`].
+#[inline(always)]
+fn avx2_rsqrt_seed(x: Avx2F64) -> Avx2F64 {
+    // SAFETY: as above.
+    Avx2F64(unsafe {
+        let half = _mm256_srli_epi64::<1>(_mm256_castpd_si256(x.0));
+        _mm256_castsi256_pd(_mm256_sub_epi64(_mm256_set1_epi64x(RSQRT_SEED as i64), half))
+    })
+}
+
 #[inline(always)]
 fn avx2_rsqrt_pd(x: Avx2F64) -> Avx2F64 {
-    // There is no estimate in AVX2. Halving the exponent's bits is within 4 %.
-    // SAFETY: as above.
-    let mut y = Avx2F64(unsafe {
-        let half = _mm256_srli_epi64::<1>(_mm256_castpd_si256(x.0));
-        _mm256_castsi256_pd(_mm256_sub_epi64(_mm256_set1_epi64x(0x5fe6_eb50_c7b5_37a9), half))
-    });
+    let mut y = avx2_rsqrt_seed(x);
     for _ in 0..4 {
         y = sharper_rsqrt(x, y);
     }

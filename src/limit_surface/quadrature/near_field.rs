@@ -2,7 +2,6 @@
 //! moves with the centre, from differences over their corners.
 
 use super::antiderivative::{Column, Row, asinh, distance, integrals};
-use crate::limit_surface::simd::Number;
 use crate::number::real::{LANES, Real};
 
 /// Least distance from a centre of rotation to the centre of a cell outside the near field, in sides of a
@@ -133,7 +132,7 @@ impl<R: Real> Place<R> {
         for k in 0..=nx {
             let a = self.line(0, k, half);
             columns.push(Column::new(a));
-            logs.push(ln(a));
+            logs.push(log(a));
         }
         jumps.clear();
         jumps.resize(nx + 1, zero);
@@ -154,7 +153,7 @@ impl<R: Real> Place<R> {
                 column.add_distance(row.b, qr);
                 column.add_log(*q, asinh(row.b, *r, *ln_a));
             }
-            let ln_b = ln(row.b);
+            let ln_b = log(row.b);
             for (column, [q, r]) in columns.iter().zip(&*corners) {
                 row.add_log(*q, asinh(column.a, *r, ln_b));
             }
@@ -184,6 +183,6 @@ impl<R> Default for Scratch<R> {
 
 /// `ln|x|`, of a tiny number in place of zero.
 #[inline(always)]
-fn ln<R: Real>(x: R) -> R {
-    Number::ln(x.max(-x).max(R::splat(<R as Number>::TINY)))
+fn log<R: Real>(x: R) -> R {
+    x.abs().max(R::splat(R::TINY)).ln()
 }

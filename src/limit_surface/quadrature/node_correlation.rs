@@ -3,7 +3,7 @@
 //! They are a correlation of the pressure with distances and unit vectors that depend on the offset between
 //! node and cell alone, so that no root is taken for a pair of them.
 
-use crate::limit_surface::simd::{rsqrt, vectorised};
+use crate::number::block::rsqrt;
 use crate::number::real::Real;
 use crate::number::simd::{copies, widest};
 use crate::patch::Patch;
@@ -30,7 +30,7 @@ fn terms(patch: &Patch, unit: f64) -> [Vec<f64>; 3] {
     terms_of(grid.nx, grid.ny, grid.dx / unit, grid.dy / unit)
 }
 
-vectorised! {
+copies! {
     fn terms_of(nx: usize, ny: usize, dx: f64, dy: f64) -> [Vec<f64>; 3] {
         let width = 2 * nx + NODES;
         let mut out = [(); 3].map(|()| vec![0.0; 2 * ny * width]);
