@@ -3,6 +3,7 @@
 //! in this module alone.
 
 pub mod block;
+pub mod lanes;
 pub mod real;
 pub mod simd;
 #[cfg(target_arch = "x86_64")]

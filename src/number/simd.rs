@@ -123,7 +123,7 @@ macro_rules! widest {
             $crate::number::simd::Simd::Avx512 => $name::<$crate::number::x86::$avx512>($($arg),*),
             #[cfg(target_arch = "x86_64")]
             $crate::number::simd::Simd::Avx2 => $name::<$crate::number::x86::$avx2>($($arg),*),
-            _ => $name::<$crate::number::real::Lanes<$number>>($($arg),*),
+            _ => $name::<$crate::number::lanes::Lanes<$number>>($($arg),*),
         }
     };
 }

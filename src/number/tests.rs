@@ -1,6 +1,7 @@
 //! Functions that every number type has.
 
-use super::real::{Lanes, Real};
+use super::lanes::Lanes;
+use super::real::Real;
 #[cfg(target_arch = "x86_64")]
 use super::simd::Simd;
 #[cfg(target_arch = "x86_64")]

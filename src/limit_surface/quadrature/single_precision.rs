@@ -288,7 +288,7 @@ copies! {
 mod tests {
     use super::*;
     use crate::limit_surface::Surface;
-    use crate::number::real::Lanes;
+    use crate::number::lanes::Lanes;
     use crate::number::simd::Simd;
     #[cfg(target_arch = "x86_64")]
     use crate::number::x86::{Avx2F32, Avx512F32};

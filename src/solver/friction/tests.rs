@@ -318,7 +318,7 @@ fn single_precision_gives_the_state_within_its_rounding() {
 
 #[test]
 fn lanes_give_what_single_numbers_give() {
-    use crate::number::real::Lanes;
+    use crate::number::lanes::Lanes;
     type Wide = Lanes<f64>;
     for &law in Law::ALL {
         let f = friction(law, 2.0);
