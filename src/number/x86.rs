@@ -221,6 +221,8 @@ pub use avx512::{Avx512F32, Avx512F64};
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::number::real::Real;
+    use crate::number::simd::Simd;
 
     /// Worst relative errors of reciprocal, reciprocal root and (over 1 + |x|) exponential; and of the
     /// estimates of the first two, over 2000.
