@@ -14,7 +14,7 @@ use super::cell_series::CellSeries;
 use super::mesh::Mesh;
 use super::points::Points;
 use crate::number::block::{Block, blocks};
-use crate::number::real::{LANES, Real};
+use crate::number::real::LANES;
 use crate::number::simd::{copies, widest};
 
 /// Rounding of the closed form, relative to the wrench, above which the series takes over.
