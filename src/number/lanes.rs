@@ -21,8 +21,8 @@ const FUSED: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
 
 macro_rules! real {
     (
-        $t:ty, $bits:ty, $tiny:expr, $iterations:expr, $degree:expr, $terms:expr, $atan:expr, $ln:expr, $root:expr, $magic:expr,
-        $bias:expr, $mantissa:expr
+        $t:ty, $bits:ty, $tiny:expr, $iterations:expr, $degree:expr, $terms:expr, $atan:expr,
+        $ln:expr, $root:expr, $magic:expr, $bias:expr, $mantissa:expr
     ) => {
         impl Real for $t {
             type Scalar = Self;

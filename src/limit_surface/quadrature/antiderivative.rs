@@ -38,7 +38,7 @@ impl<R: Real> Column<R> {
 
     #[inline(always)]
     pub fn add_distance(&mut self, b: R, qr: R) {
-        self.r = self.r + qr;
+        self.r += qr;
         self.br = b.fma(qr, self.br);
     }
 
@@ -56,7 +56,7 @@ impl<R: Real> Row<R> {
 
     #[inline(always)]
     pub fn add_distance(&mut self, qr: R) {
-        self.r = self.r + qr;
+        self.r += qr;
     }
 
     #[inline(always)]
@@ -87,12 +87,12 @@ pub fn integrals<R: Real>(columns: &[Column<R>], rows: &[Row<R>]) -> [R; 3] {
         let b2_log = *b * *b * *log;
         sums[0] = b.fma(b2_log, sums[0]);
         sums[1] = b.fma(*r, sums[1]);
-        sums[2] = sums[2] + b2_log;
+        sums[2] += b2_log;
     }
     for Column { a, r, br, log } in columns {
         let a2_log = *a * *a * *log;
         sums[0] = a.fma(*br + *br + a2_log, sums[0]);
-        sums[1] = sums[1] + a2_log;
+        sums[1] += a2_log;
         sums[2] = a.fma(*r, sums[2]);
     }
     let (sixth, half) = (R::splat(1.0 / 6.0), R::splat(0.5));
@@ -105,7 +105,7 @@ pub fn integrals<R: Real>(columns: &[Column<R>], rows: &[Row<R>]) -> [R; 3] {
 pub fn slopes<R: Real>(columns: &[Column<R>], rows: &[Row<R>]) -> [R; 3] {
     let mut sums = [R::splat(0.0); 3];
     for Row { b, r, log } in rows {
-        sums[1] = sums[1] + *r;
+        sums[1] += *r;
         sums[2] = b.fma(*log, sums[2]);
     }
     for Column { a, log, .. } in columns {
