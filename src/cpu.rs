@@ -16,7 +16,8 @@ use crate::batch::Batch;
 use crate::contact::Contact;
 use crate::engine::{Engine, EngineInfo, Plan, Progress, Stepping, Trajectories, validate};
 use crate::error::EngineError;
-use crate::number::real::{Lanes, Real};
+use crate::number::lanes::Lanes;
+use crate::number::real::Real;
 pub use crate::number::simd::Simd;
 #[cfg(target_arch = "x86_64")]
 use crate::number::x86::{Avx2F32, Avx2F64, Avx512F32, Avx512F64};

@@ -15,7 +15,6 @@ mod margin;
 mod nodes;
 mod quadrature;
 mod radius_basis;
-mod simd;
 mod surface;
 mod symmetry;
 mod table;

@@ -64,7 +64,9 @@ impl From<EngineError> for Failure {
         let status = match &e {
             EngineError::NoAdapter { .. } | EngineError::NoGpu => BristleStatus::NoDevice,
             EngineError::Device(_) | EngineError::Limit { .. } => BristleStatus::Device,
-            EngineError::Parameter { .. } | EngineError::Argument(_) => BristleStatus::Argument,
+            EngineError::Parameter { .. } | EngineError::Frame { .. } | EngineError::Argument(_) => {
+                BristleStatus::Argument
+            }
             EngineError::Stopped => BristleStatus::Defect,
         };
         Self::new(status, e.to_string())

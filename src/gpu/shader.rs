@@ -247,7 +247,7 @@ fn prelude(shape: Shape, law: Law) -> String {
 }
 
 /// Iterations of a root in the transition.
-pub(super) const TRANSITION_ITERATIONS: u32 = f32::RAMP_ITERATIONS as u32;
+pub(super) const TRANSITION_ITERATIONS: u32 = f32::TRANSITION_ITERATIONS as u32;
 /// Largest number of iterations of the consistent form's root in single precision, enough to find it by bisection
 /// alone.
 pub(super) const ROOT_ITERATIONS: u32 = 24;

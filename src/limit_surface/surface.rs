@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::quadrature::{Bilinear, Cells, Frame, Mesh, Multipole, Points, Rotations, Rule, SMALLEST_TERM};
-use super::simd::LANES;
+use crate::number::real::LANES;
 use crate::patch::{Grid, Patch};
 use crate::planar::{Twist, Wrench};
 

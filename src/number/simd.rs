@@ -40,8 +40,8 @@ impl Simd {
     }
 }
 
-/// A function over the number type, compiled for each kind of vector instructions; called is the copy of its
-/// numbers.
+/// Compiles a function for each kind of vector instructions. One over the number type `<R>` calls the copy of
+/// its numbers, see [`widest`]; one without calls the widest copy that the processor runs.
 macro_rules! copies {
     (
         $(#[$doc:meta])*
@@ -49,37 +49,62 @@ macro_rules! copies {
         $body:block
     ) => {
         $(#[$doc])*
-        $vis fn $name<$r: crate::number::real::Real $(, $t: $bound)?>($($arg: $ty),*) -> $ret {
-            #[inline(always)]
-            fn body<$r: crate::number::real::Real $(, $t: $bound)?>($($arg: $ty),*) -> $ret $body
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx512f,avx512dq,fma")]
-            fn avx512<$r: crate::number::real::Real $(, $t: $bound)?>($($arg: $ty),*) -> $ret {
-                body::<$r $(, $t)?>($($arg),*)
-            }
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx2,fma")]
-            fn avx2<$r: crate::number::real::Real $(, $t: $bound)?>($($arg: $ty),*) -> $ret {
-                body::<$r $(, $t)?>($($arg),*)
-            }
+        $vis fn $name<$r: $crate::number::real::Real $(, $t: $bound)?>($($arg: $ty),*) -> $ret {
             // Constant conditions: only the copy of the numbers is compiled.
-            #[cfg(target_arch = "x86_64")]
-            if const { matches!($r::SIMD, crate::number::simd::Simd::Avx512) } {
-                // SAFETY: the type exists only where its instructions do.
-                #[expect(unsafe_code, reason = "calling a copy compiled for the instructions of its numbers")]
-                return unsafe { avx512::<$r $(, $t)?>($($arg),*) };
+            $crate::number::simd::copies! {
+                @ [<$r: $crate::number::real::Real $(, $t: $bound)?>] [::<$r $(, $t)?>]
+                if const { matches!($r::SIMD, $crate::number::simd::Simd::Avx512) },
+                const { matches!($r::SIMD, $crate::number::simd::Simd::Avx2) },
+                const { matches!($r::SIMD, $crate::number::simd::Simd::Baseline) };
+                ($($arg: $ty),*) -> $ret $body
             }
-            #[cfg(target_arch = "x86_64")]
-            if const { matches!($r::SIMD, crate::number::simd::Simd::Avx2) } {
-                // SAFETY: as above.
-                #[expect(unsafe_code, reason = "calling a copy compiled for the instructions of its numbers")]
-                return unsafe { avx2::<$r $(, $t)?>($($arg),*) };
-            }
-            if const { matches!($r::SIMD, crate::number::simd::Simd::Baseline) } {
-                return body::<$r $(, $t)?>($($arg),*);
-            }
-            unreachable!("all kinds of instructions are above")
         }
+    };
+    ($(#[$doc:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) -> $ret:ty $body:block) => {
+        $(#[$doc])*
+        $vis fn $name($($arg: $ty),*) -> $ret {
+            let widest = $crate::number::simd::Simd::widest();
+            $crate::number::simd::copies! {
+                @ [] []
+                if widest == $crate::number::simd::Simd::Avx512,
+                widest == $crate::number::simd::Simd::Avx2,
+                widest == $crate::number::simd::Simd::Baseline;
+                ($($arg: $ty),*) -> $ret $body
+            }
+        }
+    };
+    (
+        @ [$($generic:tt)*] [$($numbers:tt)*] if $avx512:expr, $avx2:expr, $baseline:expr;
+        ($($arg:ident: $ty:ty),*) -> $ret:ty $body:block
+    ) => {
+        #[inline(always)]
+        fn body $($generic)* ($($arg: $ty),*) -> $ret $body
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx512f,avx512dq,fma")]
+        fn avx512 $($generic)* ($($arg: $ty),*) -> $ret {
+            body $($numbers)* ($($arg),*)
+        }
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,fma")]
+        fn avx2 $($generic)* ($($arg: $ty),*) -> $ret {
+            body $($numbers)* ($($arg),*)
+        }
+        #[cfg(target_arch = "x86_64")]
+        if $avx512 {
+            // SAFETY: numbers exist only where their instructions do, and `widest` has asked the processor.
+            #[expect(unsafe_code, reason = "calling a copy compiled for instructions that the processor has")]
+            return unsafe { avx512 $($numbers)* ($($arg),*) };
+        }
+        #[cfg(target_arch = "x86_64")]
+        if $avx2 {
+            // SAFETY: as above.
+            #[expect(unsafe_code, reason = "calling a copy compiled for instructions that the processor has")]
+            return unsafe { avx2 $($numbers)* ($($arg),*) };
+        }
+        if $baseline {
+            return body $($numbers)* ($($arg),*);
+        }
+        unreachable!("all kinds of instructions are above")
     };
 }
 pub(crate) use copies;
@@ -98,7 +123,7 @@ macro_rules! widest {
             $crate::number::simd::Simd::Avx512 => $name::<$crate::number::x86::$avx512>($($arg),*),
             #[cfg(target_arch = "x86_64")]
             $crate::number::simd::Simd::Avx2 => $name::<$crate::number::x86::$avx2>($($arg),*),
-            _ => $name::<$crate::number::real::Lanes<$number>>($($arg),*),
+            _ => $name::<$crate::number::lanes::Lanes<$number>>($($arg),*),
         }
     };
 }

@@ -1,16 +1,10 @@
 //! Lanes in the vector registers of x86-64: AVX2 with FMA, and AVX-512.
 //!
-//! A value of these types exists only where [`Simd::widest`] has found the instructions: whoever chooses the
-//! type asks it. Methods are inlined into the copies of a sweep that are compiled for the same instructions,
-//! and cost a call each elsewhere.
-#![expect(unsafe_code, reason = "intrinsics, behind the choice of the type")]
+//! A value of these types exists only where [`super::simd::Simd::widest`] has found the instructions: whoever
+//! chooses the type asks it. That is what makes the intrinsics safe to call. Methods are inlined into the
+//! copies of a sweep that are compiled for the same instructions, and cost a call each elsewhere.
 
-use std::arch::x86_64::*;
-use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
-
-use super::real::{LANES, Real};
-use super::simd::Simd;
-
+/// A number type of lanes in a register, from its intrinsics.
 macro_rules! lanes {
     (
         $(#[$doc:meta])*
@@ -18,6 +12,7 @@ macro_rules! lanes {
         set $set:ident, integer $set_int:ident,
         add $add:ident, sub $sub:ident, mul $mul:ident, div $div:ident, fma $fma:ident,
         min $min:ident, max $max:ident, sqrt $sqrt:ident,
+        and $and_lanes:ident, and not $and_not:ident, xor $xor:ident,
         to integers $to_int:ident, from integers $from_int:ident, add integers $add_int:ident,
         shift $shift:ident by $mantissa:literal,
         lt $lt:expr, select $select:expr, and $and:expr, mask bits $mask_bits:expr,
@@ -69,7 +64,7 @@ macro_rules! lanes {
             type Output = Self;
             #[inline(always)]
             fn neg(self) -> Self {
-                Self::of(-0.0) - self
+                Self::splat(-0.0) - self
             }
         }
 
@@ -79,21 +74,22 @@ macro_rules! lanes {
             const LANES: usize = $lanes;
             const SIMD: Simd = Simd::$simd;
             const TINY: f64 = <$t as Real>::TINY;
-            const RAMP_ITERATIONS: usize = <$t as Real>::RAMP_ITERATIONS;
+            const TRANSITION_ITERATIONS: usize = <$t as Real>::TRANSITION_ITERATIONS;
             const EXP_DEGREE: usize = <$t as Real>::EXP_DEGREE;
             const SINE_TERMS: usize = <$t as Real>::SINE_TERMS;
             const APPROACH_TERMS: usize = <$t as Real>::APPROACH_TERMS;
             const ATAN_TERMS: usize = <$t as Real>::ATAN_TERMS;
+            const LN_SERIES: &'static [f64] = <$t as Real>::LN_SERIES;
             const ROUNDER: f64 = <$t as Real>::ROUNDER;
             const ROOT_RESIDUAL: f64 = <$t as Real>::ROOT_RESIDUAL;
 
             #[inline(always)]
-            fn of(value: f64) -> Self {
+            fn splat(value: f64) -> Self {
                 // SAFETY: as above.
                 Self(unsafe { $set(value as $t) })
             }
             fn pack(values: &[f64]) -> Self {
-                let mut out = Self::of(0.0);
+                let mut out = Self::splat(0.0);
                 for (to, from) in out.lanes_mut().iter_mut().zip(values) {
                     *to = *from as $t;
                 }
@@ -114,7 +110,7 @@ macro_rules! lanes {
                 unsafe { std::slice::from_raw_parts_mut(std::ptr::from_mut(self).cast(), $lanes) }
             }
             #[inline(always)]
-            fn sum(self) -> f64 {
+            fn reduce_sum(self) -> f64 {
                 // SAFETY: as above.
                 unsafe { $sum(self.0) }
             }
@@ -135,10 +131,10 @@ macro_rules! lanes {
             }
             #[inline(always)]
             fn any(mask: $mask) -> bool {
-                Self::bits(mask) != 0
+                Self::bitmask(mask) != 0
             }
             #[inline(always)]
-            fn bits(mask: $mask) -> u32 {
+            fn bitmask(mask: $mask) -> u32 {
                 // SAFETY: as above.
                 #[allow(unused_unsafe, reason = "masks of AVX-512 are integers")]
                 unsafe {
@@ -164,6 +160,16 @@ macro_rules! lanes {
                 Self(unsafe { $max(self.0, other.0) })
             }
             #[inline(always)]
+            fn abs(self) -> Self {
+                // SAFETY: as above.
+                Self(unsafe { $and_not($set(-0.0), self.0) })
+            }
+            #[inline(always)]
+            fn times_sign(self, other: Self) -> Self {
+                // SAFETY: as above.
+                Self(unsafe { $xor(self.0, $and_lanes(other.0, $set(-0.0))) })
+            }
+            #[inline(always)]
             fn sqrt(self) -> Self {
                 // SAFETY: as above.
                 Self(unsafe { $sqrt(self.0) })
@@ -180,8 +186,8 @@ macro_rules! lanes {
             fn split_exp(self) -> (Self, Self) {
                 // Adding and subtracting 1.5 2^mantissa rounds to an integer, and leaves it in the low bits.
                 const MANTISSA: u32 = $mantissa;
-                let magic = Self::of(1.5 * (1u64 << MANTISSA) as f64);
-                let shifted = self.fma(Self::of(std::f64::consts::LOG2_E), magic);
+                let magic = Self::splat(1.5 * (1u64 << MANTISSA) as f64);
+                let shifted = self.fma(Self::splat(std::f64::consts::LOG2_E), magic);
                 let k = -(shifted - magic);
                 let bias = (<$bits>::MAX >> (MANTISSA + 2)) as _;
                 // SAFETY: as above.
@@ -189,7 +195,7 @@ macro_rules! lanes {
                     let sum = $add_int($to_int(shifted.0), $set_int(bias));
                     Self($from_int($shift::<$mantissa>(sum)))
                 };
-                (scale, k.fma(Self::of(std::f64::consts::LN_2), self))
+                (scale, k.fma(Self::splat(std::f64::consts::LN_2), self))
             }
             #[inline(never)]
             fn powf(self, exponent: Self) -> Self {
@@ -205,459 +211,33 @@ macro_rules! lanes {
     };
 }
 
-/// One Newton step for `1/x`.
-#[inline(always)]
-fn sharper_recip<R: Real>(x: R, y: R) -> R {
-    y.fma((-x).fma(y, R::of(1.0)), y)
-}
+mod avx2;
+mod avx512;
+mod newton;
 
-/// One Newton step for `1/sqrt(x)`.
-#[inline(always)]
-fn sharper_rsqrt<R: Real>(x: R, y: R) -> R {
-    y.fma((R::of(-0.5) * x * y).fma(y, R::of(0.5)), y)
-}
-
-lanes! {
-    /// Sixteen `f32` in a register of AVX-512.
-    Avx512F32: Avx512, 16 of f32 in __m512, mask __mmask16, bits u32,
-    set _mm512_set1_ps, integer _mm512_set1_epi32,
-    add _mm512_add_ps, sub _mm512_sub_ps, mul _mm512_mul_ps, div _mm512_div_ps, fma _mm512_fmadd_ps,
-    min _mm512_min_ps, max _mm512_max_ps, sqrt _mm512_sqrt_ps,
-    to integers _mm512_castps_si512, from integers _mm512_castsi512_ps, add integers _mm512_add_epi32,
-    shift _mm512_slli_epi32 by 23,
-    lt _mm512_cmp_ps_mask::<_CMP_LT_OQ>, select avx512_select_ps, and and_bits, mask bits same,
-    recip avx512_recip_ps, rsqrt avx512_rsqrt_ps, sum avx512_sum_ps,
-    #[inline(always)]
-    fn mask(bits: u32) -> Self::Mask {
-        bits as __mmask16
-    }
-    #[inline(always)]
-    fn exponent_mantissa(self) -> (Self, Self) {
-        // SAFETY: as above.
-        unsafe {
-            let mantissa = _mm512_getmant_ps::<_MM_MANT_NORM_1_2, _MM_MANT_SIGN_ZERO>(self.0);
-            (Self(_mm512_getexp_ps(self.0)), Self(mantissa))
-        }
-    }
-    #[inline(always)]
-    fn recip_rough(self) -> Self {
-        // SAFETY: as above.
-        Self(unsafe { _mm512_rcp14_ps(self.0) })
-    }
-    #[inline(always)]
-    fn rsqrt_rough(self) -> Self {
-        // SAFETY: as above.
-        Self(unsafe { _mm512_rsqrt14_ps(self.0) })
-    }
-    #[inline(always)]
-    fn gather(from: &[Self::Scalar], at: &[u32; LANES], plus: usize) -> Self {
-        let from = &from[plus..];
-        let last = (from.len() - 1).min(i32::MAX as usize) as i32;
-        // SAFETY: as above; no index is beyond the last.
-        Self(unsafe {
-            let at = _mm512_min_epu32(_mm512_loadu_si512(at.as_ptr().cast()), _mm512_set1_epi32(last));
-            _mm512_i32gather_ps::<4>(at, from.as_ptr())
-        })
-    }
-    #[inline(always)]
-    fn add_to_indices(self, base: &[u32; LANES], to: &mut [u32; LANES]) {
-        // SAFETY: as above; both arrays are as long as the longest register.
-        unsafe {
-            let sum = _mm512_add_epi32(_mm512_loadu_si512(base.as_ptr().cast()), _mm512_cvttps_epi32(self.0));
-            _mm512_storeu_si512(to.as_mut_ptr().cast(), sum);
-        }
-    }
-    #[inline(always)]
-    fn append(self, mask: Self::Mask, to: &mut [Self], at: usize) {
-        assert!(at + Self::LANES <= to.len() * Self::LANES, "a group of room beyond the last");
-        // SAFETY: as above, and within the slice.
-        unsafe {
-            let packed = _mm512_maskz_compress_ps(mask, self.0);
-            _mm512_storeu_ps(to.as_mut_ptr().cast::<Self::Scalar>().add(at), packed);
-        }
-    }
-    #[inline(always)]
-    fn replaced(self, mask: Self::Mask, from: &[Self], at: usize) -> Self {
-        assert!(at + Self::LANES <= from.len() * Self::LANES, "a group of room beyond the last");
-        // SAFETY: as above, and within the slice.
-        Self(unsafe {
-            let packed = _mm512_loadu_ps(from.as_ptr().cast::<Self::Scalar>().add(at));
-            _mm512_mask_expand_ps(self.0, mask, packed)
-        })
-    }
-}
-
-lanes! {
-    /// Eight `f64` in a register of AVX-512.
-    Avx512F64: Avx512, 8 of f64 in __m512d, mask __mmask8, bits u64,
-    set _mm512_set1_pd, integer _mm512_set1_epi64,
-    add _mm512_add_pd, sub _mm512_sub_pd, mul _mm512_mul_pd, div _mm512_div_pd, fma _mm512_fmadd_pd,
-    min _mm512_min_pd, max _mm512_max_pd, sqrt _mm512_sqrt_pd,
-    to integers _mm512_castpd_si512, from integers _mm512_castsi512_pd, add integers _mm512_add_epi64,
-    shift _mm512_slli_epi64 by 52,
-    lt _mm512_cmp_pd_mask::<_CMP_LT_OQ>, select avx512_select_pd, and and_bits, mask bits same,
-    recip avx512_recip_pd, rsqrt avx512_rsqrt_pd, sum _mm512_reduce_add_pd,
-    #[inline(always)]
-    fn mask(bits: u32) -> Self::Mask {
-        bits as __mmask8
-    }
-    #[inline(always)]
-    fn gather(from: &[Self::Scalar], at: &[u32; LANES], plus: usize) -> Self {
-        let from = &from[plus..];
-        let last = (from.len() - 1).min(i32::MAX as usize) as i32;
-        // SAFETY: as above; no index is beyond the last.
-        Self(unsafe {
-            let at = _mm256_min_epu32(_mm256_loadu_si256(at.as_ptr().cast()), _mm256_set1_epi32(last));
-            _mm512_i32gather_pd::<8>(at, from.as_ptr())
-        })
-    }
-    #[inline(always)]
-    fn add_to_indices(self, base: &[u32; LANES], to: &mut [u32; LANES]) {
-        // SAFETY: as above; both arrays are as long as the longest register.
-        unsafe {
-            let sum = _mm256_add_epi32(_mm256_loadu_si256(base.as_ptr().cast()), _mm512_cvttpd_epi32(self.0));
-            _mm256_storeu_si256(to.as_mut_ptr().cast(), sum);
-        }
-    }
-    #[inline(always)]
-    fn append(self, mask: Self::Mask, to: &mut [Self], at: usize) {
-        assert!(at + Self::LANES <= to.len() * Self::LANES, "a group of room beyond the last");
-        // SAFETY: as above, and within the slice.
-        unsafe {
-            let packed = _mm512_maskz_compress_pd(mask, self.0);
-            _mm512_storeu_pd(to.as_mut_ptr().cast::<Self::Scalar>().add(at), packed);
-        }
-    }
-    #[inline(always)]
-    fn replaced(self, mask: Self::Mask, from: &[Self], at: usize) -> Self {
-        assert!(at + Self::LANES <= from.len() * Self::LANES, "a group of room beyond the last");
-        // SAFETY: as above, and within the slice.
-        Self(unsafe {
-            let packed = _mm512_loadu_pd(from.as_ptr().cast::<Self::Scalar>().add(at));
-            _mm512_mask_expand_pd(self.0, mask, packed)
-        })
-    }
-}
-
-lanes! {
-    /// Eight `f32` in a register of AVX2.
-    Avx2F32: Avx2, 8 of f32 in __m256, mask __m256, bits u32,
-    set _mm256_set1_ps, integer _mm256_set1_epi32,
-    add _mm256_add_ps, sub _mm256_sub_ps, mul _mm256_mul_ps, div _mm256_div_ps, fma _mm256_fmadd_ps,
-    min _mm256_min_ps, max _mm256_max_ps, sqrt _mm256_sqrt_ps,
-    to integers _mm256_castps_si256, from integers _mm256_castsi256_ps, add integers _mm256_add_epi32,
-    shift _mm256_slli_epi32 by 23,
-    lt _mm256_cmp_ps::<_CMP_LT_OQ>, select avx2_select_ps, and _mm256_and_ps, mask bits _mm256_movemask_ps,
-    recip avx2_recip_ps, rsqrt avx2_rsqrt_ps, sum avx2_sum_ps,
-    #[inline(always)]
-    fn recip_rough(self) -> Self {
-        // SAFETY: as above.
-        Self(unsafe { _mm256_rcp_ps(self.0) })
-    }
-    #[inline(always)]
-    fn rsqrt_rough(self) -> Self {
-        // SAFETY: as above.
-        Self(unsafe { _mm256_rsqrt_ps(self.0) })
-    }
-    #[inline(always)]
-    fn gather(from: &[Self::Scalar], at: &[u32; LANES], plus: usize) -> Self {
-        let from = &from[plus..];
-        let last = (from.len() - 1).min(i32::MAX as usize) as i32;
-        // SAFETY: as above; no index is beyond the last.
-        Self(unsafe {
-            let at = _mm256_min_epu32(_mm256_loadu_si256(at.as_ptr().cast()), _mm256_set1_epi32(last));
-            _mm256_i32gather_ps::<4>(from.as_ptr(), at)
-        })
-    }
-    #[inline(always)]
-    fn add_to_indices(self, base: &[u32; LANES], to: &mut [u32; LANES]) {
-        // SAFETY: as above; both arrays are as long as the longest register.
-        unsafe {
-            let sum = _mm256_add_epi32(_mm256_loadu_si256(base.as_ptr().cast()), _mm256_cvttps_epi32(self.0));
-            _mm256_storeu_si256(to.as_mut_ptr().cast(), sum);
-        }
-    }
-    #[inline(always)]
-    fn append(self, mask: Self::Mask, to: &mut [Self], at: usize) {
-        assert!(at + Self::LANES <= to.len() * Self::LANES, "a group of room beyond the last");
-        // SAFETY: as above, and within the slice.
-        unsafe {
-            let packed = avx2_permute_ps(self.0, &PACK[Self::bits(mask) as usize]);
-            _mm256_storeu_ps(to.as_mut_ptr().cast::<Self::Scalar>().add(at), packed);
-        }
-    }
-    #[inline(always)]
-    fn replaced(self, mask: Self::Mask, from: &[Self], at: usize) -> Self {
-        assert!(at + Self::LANES <= from.len() * Self::LANES, "a group of room beyond the last");
-        // SAFETY: as above, and within the slice.
-        Self(unsafe {
-            let packed = _mm256_loadu_ps(from.as_ptr().cast::<Self::Scalar>().add(at));
-            avx2_select_ps(mask, avx2_permute_ps(packed, &SPREAD[Self::bits(mask) as usize]), self.0)
-        })
-    }
-}
-
-lanes! {
-    /// Four `f64` in a register of AVX2.
-    Avx2F64: Avx2, 4 of f64 in __m256d, mask __m256d, bits u64,
-    set _mm256_set1_pd, integer _mm256_set1_epi64x,
-    add _mm256_add_pd, sub _mm256_sub_pd, mul _mm256_mul_pd, div _mm256_div_pd, fma _mm256_fmadd_pd,
-    min _mm256_min_pd, max _mm256_max_pd, sqrt _mm256_sqrt_pd,
-    to integers _mm256_castpd_si256, from integers _mm256_castsi256_pd, add integers _mm256_add_epi64,
-    shift _mm256_slli_epi64 by 52,
-    lt _mm256_cmp_pd::<_CMP_LT_OQ>, select avx2_select_pd, and _mm256_and_pd, mask bits _mm256_movemask_pd,
-    recip avx2_recip_pd, rsqrt avx2_rsqrt_pd, sum avx2_sum_pd,
-    #[inline(always)]
-    fn gather(from: &[Self::Scalar], at: &[u32; LANES], plus: usize) -> Self {
-        let from = &from[plus..];
-        let last = (from.len() - 1).min(i32::MAX as usize) as i32;
-        // SAFETY: as above; no index is beyond the last.
-        Self(unsafe {
-            let at = _mm_min_epu32(_mm_loadu_si128(at.as_ptr().cast()), _mm_set1_epi32(last));
-            _mm256_i32gather_pd::<8>(from.as_ptr(), at)
-        })
-    }
-    #[inline(always)]
-    fn add_to_indices(self, base: &[u32; LANES], to: &mut [u32; LANES]) {
-        // SAFETY: as above; both arrays are as long as the longest register.
-        unsafe {
-            let sum = _mm_add_epi32(_mm_loadu_si128(base.as_ptr().cast()), _mm256_cvttpd_epi32(self.0));
-            _mm_storeu_si128(to.as_mut_ptr().cast(), sum);
-        }
-    }
-    #[inline(always)]
-    fn append(self, mask: Self::Mask, to: &mut [Self], at: usize) {
-        assert!(at + Self::LANES <= to.len() * Self::LANES, "a group of room beyond the last");
-        // SAFETY: as above, and within the slice.
-        unsafe {
-            let packed = avx2_permute_pd(self.0, &PACK[TWICE[Self::bits(mask) as usize]]);
-            _mm256_storeu_pd(to.as_mut_ptr().cast::<Self::Scalar>().add(at), packed);
-        }
-    }
-    #[inline(always)]
-    fn replaced(self, mask: Self::Mask, from: &[Self], at: usize) -> Self {
-        assert!(at + Self::LANES <= from.len() * Self::LANES, "a group of room beyond the last");
-        // SAFETY: as above, and within the slice.
-        Self(unsafe {
-            let packed = _mm256_loadu_pd(from.as_ptr().cast::<Self::Scalar>().add(at));
-            avx2_select_pd(mask, avx2_permute_pd(packed, &SPREAD[TWICE[Self::bits(mask) as usize]]), self.0)
-        })
-    }
-}
-
-#[inline(always)]
-fn same<T>(mask: T) -> T {
-    mask
-}
-
-#[inline(always)]
-fn and_bits<T: std::ops::BitAnd<Output = T>>(a: T, b: T) -> T {
-    a & b
-}
-
-/// For every set of eight lanes, which lane goes where if they are packed to the front; AVX2 has no
-/// instruction for that.
-static PACK: [[u32; 8]; 256] = {
-    let mut table = [[0; 8]; 256];
-    let mut bits = 0;
-    while bits < 256 {
-        let (mut lane, mut at) = (0, 0);
-        while lane < 8 {
-            if (bits >> lane) & 1 == 1 {
-                table[bits][at] = lane as u32;
-                at += 1;
-            }
-            lane += 1;
-        }
-        bits += 1;
-    }
-    table
-};
-
-/// The way back.
-static SPREAD: [[u32; 8]; 256] = {
-    let mut table = [[0; 8]; 256];
-    let mut bits = 0;
-    while bits < 256 {
-        let (mut lane, mut at) = (0, 0);
-        while lane < 8 {
-            if (bits >> lane) & 1 == 1 {
-                table[bits][lane] = at;
-                at += 1;
-            }
-            lane += 1;
-        }
-        bits += 1;
-    }
-    table
-};
-
-/// Every bit of four doubled: the halves of four `f64`.
-const TWICE: [usize; 16] = {
-    let mut table = [0; 16];
-    let mut bits = 0;
-    while bits < 16 {
-        let mut lane = 0;
-        while lane < 4 {
-            table[bits] |= (((bits >> lane) & 1) * 3) << (2 * lane);
-            lane += 1;
-        }
-        bits += 1;
-    }
-    table
-};
-
-#[inline(always)]
-unsafe fn avx2_permute_ps(v: __m256, order: &[u32; 8]) -> __m256 {
-    // SAFETY: called by a type of AVX2; eight indices.
-    unsafe { _mm256_permutevar8x32_ps(v, _mm256_loadu_si256(order.as_ptr().cast())) }
-}
-
-#[inline(always)]
-unsafe fn avx2_permute_pd(v: __m256d, order: &[u32; 8]) -> __m256d {
-    // SAFETY: as above.
-    unsafe { _mm256_castps_pd(avx2_permute_ps(_mm256_castpd_ps(v), order)) }
-}
-
-// Sums in double precision, in a fixed order.
-
-#[inline(always)]
-unsafe fn avx512_sum_ps(v: __m512) -> f64 {
-    // SAFETY: called by a type of AVX-512; so below.
-    unsafe {
-        let (low, high) = (_mm512_castps512_ps256(v), _mm512_extractf32x8_ps::<1>(v));
-        _mm512_reduce_add_pd(_mm512_add_pd(_mm512_cvtps_pd(low), _mm512_cvtps_pd(high)))
-    }
-}
-
-#[inline(always)]
-unsafe fn avx2_sum_ps(v: __m256) -> f64 {
-    // SAFETY: called by a type of AVX2; so below.
-    unsafe {
-        let (low, high) = (_mm256_castps256_ps128(v), _mm256_extractf128_ps::<1>(v));
-        avx2_sum_pd(_mm256_add_pd(_mm256_cvtps_pd(low), _mm256_cvtps_pd(high)))
-    }
-}
-
-#[inline(always)]
-unsafe fn avx2_sum_pd(v: __m256d) -> f64 {
-    // SAFETY: as above.
-    unsafe {
-        let pair = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd::<1>(v));
-        _mm_cvtsd_f64(_mm_add_sd(pair, _mm_unpackhi_pd(pair, pair)))
-    }
-}
-
-#[inline(always)]
-unsafe fn avx512_select_ps(mask: __mmask16, a: __m512, b: __m512) -> __m512 {
-    // SAFETY: called by a type of AVX-512; so below.
-    unsafe { _mm512_mask_blend_ps(mask, b, a) }
-}
-
-#[inline(always)]
-unsafe fn avx512_select_pd(mask: __mmask8, a: __m512d, b: __m512d) -> __m512d {
-    // SAFETY: as above.
-    unsafe { _mm512_mask_blend_pd(mask, b, a) }
-}
-
-#[inline(always)]
-unsafe fn avx2_select_ps(mask: __m256, a: __m256, b: __m256) -> __m256 {
-    // SAFETY: called by a type of AVX2; so below.
-    unsafe { _mm256_blendv_ps(b, a, mask) }
-}
-
-#[inline(always)]
-unsafe fn avx2_select_pd(mask: __m256d, a: __m256d, b: __m256d) -> __m256d {
-    // SAFETY: as above.
-    unsafe { _mm256_blendv_pd(b, a, mask) }
-}
-
-// Estimates of 14 bits (AVX-512) or 12 (AVX2), and a series that doubles or quadruples them: division and
-// square root would hold up the processor's one divider for several times as long.
-
-#[inline(always)]
-fn avx512_recip_ps(x: Avx512F32) -> Avx512F32 {
-    // SAFETY: as above.
-    sharper_recip(x, Avx512F32(unsafe { _mm512_rcp14_ps(x.0) }))
-}
-
-#[inline(always)]
-fn avx512_rsqrt_ps(x: Avx512F32) -> Avx512F32 {
-    // SAFETY: as above.
-    sharper_rsqrt(x, Avx512F32(unsafe { _mm512_rsqrt14_ps(x.0) }))
-}
-
-#[inline(always)]
-fn avx512_recip_pd(x: Avx512F64) -> Avx512F64 {
-    // SAFETY: as above.
-    let y = Avx512F64(unsafe { _mm512_rcp14_pd(x.0) });
-    let e = (-x).fma(y, Avx512F64::of(1.0));
-    let sharper = y.fma(e, y);
-    sharper.fma(e * e, sharper)
-}
-
-#[inline(always)]
-fn avx512_rsqrt_pd(x: Avx512F64) -> Avx512F64 {
-    // SAFETY: as above.
-    let y = Avx512F64(unsafe { _mm512_rsqrt14_pd(x.0) });
-    let e = (-(x * y)).fma(y, Avx512F64::of(1.0));
-    let sum = Avx512F64::of(0.3125).fma(e, Avx512F64::of(0.375)).fma(e, Avx512F64::of(0.5));
-    (y * e).fma(sum, y)
-}
-
-#[inline(always)]
-fn avx2_recip_ps(x: Avx2F32) -> Avx2F32 {
-    // SAFETY: as above.
-    let y = Avx2F32(unsafe { _mm256_rcp_ps(x.0) });
-    let e = (-x).fma(y, Avx2F32::of(1.0));
-    y.fma(e.fma(e, e), y)
-}
-
-#[inline(always)]
-fn avx2_rsqrt_ps(x: Avx2F32) -> Avx2F32 {
-    // SAFETY: as above.
-    let y = Avx2F32(unsafe { _mm256_rsqrt_ps(x.0) });
-    let e = (-(x * y)).fma(y, Avx2F32::of(1.0));
-    y.fma(e * Avx2F32::of(0.375).fma(e, Avx2F32::of(0.5)), y)
-}
-
-#[inline(always)]
-fn avx2_recip_pd(x: Avx2F64) -> Avx2F64 {
-    Avx2F64::of(1.0) / x
-}
-
-#[inline(always)]
-fn avx2_rsqrt_pd(x: Avx2F64) -> Avx2F64 {
-    // There is no estimate in AVX2. Halving the exponent's bits is within 4 %.
-    // SAFETY: as above.
-    let mut y = Avx2F64(unsafe {
-        let half = _mm256_srli_epi64::<1>(_mm256_castpd_si256(x.0));
-        _mm256_castsi256_pd(_mm256_sub_epi64(_mm256_set1_epi64x(0x5fe6_eb50_c7b5_37a9), half))
-    });
-    for _ in 0..4 {
-        y = sharper_rsqrt(x, y);
-    }
-    y
-}
+pub use avx2::{Avx2F32, Avx2F64};
+pub use avx512::{Avx512F32, Avx512F64};
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::number::real::Real;
+    use crate::number::simd::Simd;
 
-    /// Worst relative errors of reciprocal, reciprocal root and (over 1 + |x|) exponential; and of the rough
-    /// ones, over 2000.
+    /// Worst relative errors of reciprocal, reciprocal root and (over 1 + |x|) exponential; and of the
+    /// estimates of the first two, over 2000.
     fn worst<R: Real>() -> [f64; 5] {
         let mut worst = [0.0f64; 5];
         for i in 0..20_000 {
-            let x = R::of(10f64.powf(f64::from(i) * 3e-3 - 28.0));
+            let x = R::splat(10f64.powf(f64::from(i) * 3e-3 - 28.0));
             let v = x.lane(0);
-            let e = R::of(-f64::from(i) * 4e-3);
+            let e = R::splat(-f64::from(i) * 4e-3);
             for (w, (found, exact, bound)) in worst.iter_mut().zip([
                 (x.recip(), 1.0 / v, 1.0),
                 (x.rsqrt(), 1.0 / v.sqrt(), 1.0),
                 (e.exp_negative(), e.lane(0).exp(), 1.0 - e.lane(0)),
-                (x.recip_rough(), 1.0 / v, 2000.0),
-                (x.rsqrt_rough(), 1.0 / v.sqrt(), 2000.0),
+                (x.approx_recip(), 1.0 / v, 2000.0),
+                (x.approx_rsqrt(), 1.0 / v.sqrt(), 2000.0),
             ]) {
                 *w = w.max((found.lane(R::LANES - 1) / exact - 1.0).abs() / bound);
             }
@@ -682,26 +262,26 @@ mod tests {
     /// Masks, selections and lanes mean what they mean for numbers.
     fn decisions<R: Real>() {
         let a: Vec<f64> = (0..R::LANES).map(|i| i as f64).collect();
-        let (a, three) = (R::pack(&a), R::of(3.0));
+        let (a, three) = (R::pack(&a), R::splat(3.0));
         let mask = a.lt(three);
-        assert_eq!(R::bits(mask), 0b111);
+        assert_eq!(R::bitmask(mask), 0b111);
         assert!(R::any(mask) && !R::any(R::and(mask, three.lt(a))));
         let chosen = R::select(mask, a, -three);
         assert_eq!([chosen.lane(0), chosen.lane(2), chosen.lane(3)], [0.0, 2.0, -3.0]);
         assert_eq!([a.min(three).lane(1), a.max(three).lane(1)], [1.0, 3.0]);
         // Packed behind others and spread again.
         let odd = (0..R::LANES).map(|i| if i % 2 == 1 { 1.0 } else { 0.0 }).collect::<Vec<_>>();
-        let odd = R::of(0.5).lt(R::pack(&odd));
-        let mut packed = [R::of(-1.0); 3];
-        (a + three).append(odd, &mut packed, R::LANES - 1);
+        let odd = R::splat(0.5).lt(R::pack(&odd));
+        let mut packed = [R::splat(-1.0); 3];
+        (a + three).compress_into(odd, &mut packed, R::LANES - 1);
         assert_eq!(packed[0].lane(R::LANES - 2), -1.0);
         assert_eq!([packed[0].lane(R::LANES - 1), packed[1].lane(0)], [4.0, 6.0]);
-        let spread = a.replaced(odd, &packed, R::LANES - 1);
+        let spread = a.expand_from(odd, &packed, R::LANES - 1);
         assert!((0..R::LANES).all(|i| spread.lane(i) == i as f64 + if i % 2 == 1 { 3.0 } else { 0.0 }));
-        assert_eq!(a.sum(), (R::LANES * (R::LANES - 1) / 2) as f64);
+        assert_eq!(a.reduce_sum(), (R::LANES * (R::LANES - 1) / 2) as f64);
         assert_eq!([three.powf(three).lane(1), (three * three).sqrt().lane(0)], [27.0, 3.0]);
         for (x, parts) in [(40.0, [5.0, 1.25]), (1.0, [0.0, 1.0]), (0.375, [-2.0, 1.5])] {
-            let (exponent, mantissa) = R::of(x).exponent_mantissa();
+            let (exponent, mantissa) = R::splat(x).exponent_mantissa();
             assert_eq!([exponent.lane(0), mantissa.lane(R::LANES - 1)], parts);
         }
     }

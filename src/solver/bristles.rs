@@ -67,7 +67,7 @@ pub trait Bristles<R: Real> {
     /// Load of a single bristle at its last evaluation, `|zeta*|` over its limit [-]; 0 for a grid, whose cells slip
     /// one after the other, so that no moment of break-away has to be resolved.
     fn loading(&self) -> R {
-        R::of(0.0)
+        R::splat(0.0)
     }
     /// Saves the states where the mask is set.
     fn save(&mut self, lanes: R::Mask);

@@ -26,11 +26,11 @@ pub fn trial<R: Real, L: Law>(st: &Stage<R>, m: &Motion<R>, zx: R, zy: R) -> Cel
     let (yx, yy) = (st.a_sigma0.fma(m.vx, zx), st.a_sigma0.fma(m.vy, zy));
     let g = st.mu_d.fma(m.bell, st.mu_c);
     if !L::DIRECTED {
-        let (zero, travel) = (R::of(0.0), L::travel(st.a_sigma0, m.s, m.s));
+        let (zero, travel) = (R::splat(0.0), L::travel(st.a_sigma0, m.s, m.s));
         return CellTrial { yx, yy, nx: yx, ny: yy, t: Trial { len: zero, inv_len: zero, g, travel } };
     }
     let y2 = yx.fma(yx, yy * yy);
-    let inv_len = (y2 + R::of(R::TINY)).rsqrt();
+    let inv_len = (y2 + R::splat(R::TINY)).rsqrt();
     let (nx, ny) = (yx * inv_len, yy * inv_len);
     let travel = L::travel(st.a_sigma0, m.s, m.vx.fma(nx, m.vy * ny));
     CellTrial { yx, yy, nx, ny, t: Trial { len: y2 * inv_len, inv_len, g, travel } }
@@ -55,6 +55,6 @@ pub fn sensitivity<R: Real, L: Law>(st: &Stage<R>, m: &Motion<R>, c: &CellTrial<
 #[inline(always)]
 pub fn decay<R: Real, L: Law>(k: &Consts<R>, g: R, m: &Motion<R>, zx: R, zy: R) -> R {
     let z2 = zx * zx + zy * zy;
-    let inv_z = (z2 + R::of(R::TINY)).rsqrt();
+    let inv_z = (z2 + R::splat(R::TINY)).rsqrt();
     L::decay(k, g, m.s, (m.vx * zx + m.vy * zy) * inv_z, z2 * inv_z)
 }

@@ -37,7 +37,7 @@ pub fn is_due<R: Real>(pause: &mut u32) -> bool {
 impl<R: Real> ElasticCells<R> {
     /// Memory for `groups` of cells.
     pub fn new(groups: usize) -> Self {
-        let zero = R::of(0.0);
+        let zero = R::splat(0.0);
         let some = vec![zero; groups + 1];
         Self {
             x: some.clone(),
@@ -65,10 +65,10 @@ impl<R: Real> ElasticCells<R> {
         let n = cells.w.len();
         let (x, y, w) = (&cells.x[..n], &cells.y[..n], &cells.w[..n]);
         let (zx, zy) = (&mut cells.zx[..n], &mut cells.zy[..n]);
-        let (zero, half, one) = (R::of(0.0), R::of(0.5), R::of(1.0));
+        let (zero, half, one) = (R::splat(0.0), R::splat(0.5), R::splat(1.0));
         // A stage that is not asked for is replaced by one that moves nothing, under a limit that no bristle reaches.
         let none =
-            Stage { a_sigma0: zero, damping: zero, mu_c: R::of(1e15), mu_d: zero, chi: one, extrapolation: zero };
+            Stage { a_sigma0: zero, damping: zero, mu_c: R::splat(1e15), mu_d: zero, chi: one, extrapolation: zero };
         let (done, st) = (commit.unwrap_or(&none), next.unwrap_or(&none));
         let (done_limit, limit) = (elastic_below(k, done), elastic_below(k, st));
         let more = one + st.damping;
@@ -84,13 +84,13 @@ impl<R: Real> ElasticCells<R> {
             let elastic = R::and(first, yx.fma(yx, yy * yy).lt(limit));
             // A cell whose state is NaN is not elastic, so that its NaN reaches the sums.
             let others = half.lt(R::select(elastic, zero, one));
-            x[i].append(others, &mut self.x, len);
-            y[i].append(others, &mut self.y, len);
-            w[i].append(others, &mut self.w, len);
-            zx[i].append(others, &mut self.zx, len);
-            zy[i].append(others, &mut self.zy, len);
+            x[i].compress_into(others, &mut self.x, len);
+            y[i].compress_into(others, &mut self.y, len);
+            w[i].compress_into(others, &mut self.w, len);
+            zx[i].compress_into(others, &mut self.zx, len);
+            zy[i].compress_into(others, &mut self.zy, len);
             self.groups[i] = (others, len);
-            len += R::bits(others).count_ones() as usize;
+            len += R::bitmask(others).count_ones() as usize;
             (zx[i], zy[i]) = (bx, by);
 
             let share = R::select(elastic, w[i], zero);
@@ -106,7 +106,7 @@ impl<R: Real> ElasticCells<R> {
         }
         // The lanes behind the last packed cell may hold anything, and are set to zero.
         for packed in [&mut self.x, &mut self.y, &mut self.w, &mut self.zx, &mut self.zy] {
-            zero.append(zero.lt(one), packed, len);
+            zero.compress_into(zero.lt(one), packed, len);
         }
         if len as f64 > (1.0 - LEAST_SHARE) * (n * R::LANES) as f64 {
             *pause = RETRY_AFTER;
@@ -131,8 +131,8 @@ impl<R: Real> ElasticCells<R> {
         let (groups, zy) = (&self.groups[..n], &mut zy[..n]);
         for i in 0..n {
             let (others, at) = groups[i];
-            zx[i] = zx[i].replaced(others, &self.zx, at);
-            zy[i] = zy[i].replaced(others, &self.zy, at);
+            zx[i] = zx[i].expand_from(others, &self.zx, at);
+            zy[i] = zy[i].expand_from(others, &self.zy, at);
         }
     }
 }

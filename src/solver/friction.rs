@@ -33,11 +33,11 @@ impl<R: Real> Consts<R> {
         Self {
             law: f.law,
             gaussian: f.gamma == 2.0,
-            gamma: R::of(f.gamma),
-            inv_v_s: R::of(1.0 / f.v_s),
-            s_ba: R::of(f.s_ba),
-            inv_width: R::of(1.0 / (1.0 - f.s_ba)),
-            sigma2: R::of(f.sigma2),
+            gamma: R::splat(f.gamma),
+            inv_v_s: R::splat(1.0 / f.v_s),
+            s_ba: R::splat(f.s_ba),
+            inv_width: R::splat(1.0 / (1.0 - f.s_ba)),
+            sigma2: R::splat(f.sigma2),
         }
     }
 
@@ -74,12 +74,12 @@ impl Stage<f64> {
     #[inline(always)]
     pub fn splat<R: Real>(&self) -> Stage<R> {
         Stage {
-            a_sigma0: R::of(self.a_sigma0),
-            damping: R::of(self.damping),
-            mu_c: R::of(self.mu_c),
-            mu_d: R::of(self.mu_d),
-            chi: R::of(self.chi),
-            extrapolation: R::of(self.extrapolation),
+            a_sigma0: R::splat(self.a_sigma0),
+            damping: R::splat(self.damping),
+            mu_c: R::splat(self.mu_c),
+            mu_d: R::splat(self.mu_d),
+            chi: R::splat(self.chi),
+            extrapolation: R::splat(self.extrapolation),
         }
     }
 }
@@ -177,20 +177,20 @@ pub struct Sensitivity<R> {
 #[inline(always)]
 pub fn motion<R: Real>(k: &Consts<R>, vx: R, vy: R) -> Motion<R> {
     let v2 = vx.fma(vx, vy * vy);
-    let inv_s = (v2 + R::of(R::TINY)).rsqrt();
+    let inv_s = (v2 + R::splat(R::TINY)).rsqrt();
     let s = v2 * inv_s;
     let (bell, bell_slope);
     if k.gaussian {
         let inv_v_s2 = k.inv_v_s * k.inv_v_s;
-        bell = (-(v2 * inv_v_s2).min(R::of(80.0))).exp_negative();
-        bell_slope = R::of(-2.0) * inv_v_s2 * (s * bell);
+        bell = (-(v2 * inv_v_s2).min(R::splat(80.0))).exp_negative();
+        bell_slope = R::splat(-2.0) * inv_v_s2 * (s * bell);
     } else {
-        let x = (s * k.inv_v_s).max(R::of(R::TINY));
-        bell = (-(x.powf(k.gamma).min(R::of(80.0)))).exp_negative();
-        let held = x.max(R::of(STRIBECK_X_MIN));
+        let x = (s * k.inv_v_s).max(R::splat(R::TINY));
+        bell = (-(x.powf(k.gamma).min(R::splat(80.0)))).exp_negative();
+        let held = x.max(R::splat(STRIBECK_X_MIN));
         // x^(gamma-1) is computed as x^gamma / x with x^gamma bounded as in the exponential. Without the bound it
         // overflows at high speed, and infinity times an exponential of zero is no number.
-        bell_slope = -k.gamma * held.powf(k.gamma).min(R::of(80.0)) / held * k.inv_v_s * bell;
+        bell_slope = -k.gamma * held.powf(k.gamma).min(R::splat(80.0)) / held * k.inv_v_s * bell;
     }
     Motion { vx, vy, s, ex: vx * inv_s, ey: vy * inv_s, bell, bell_slope }
 }
@@ -207,8 +207,8 @@ pub const LEAST_SLOPE: f64 = 1e-6;
 /// its steepest point, and by [`SLOPE_TAIL`] above it.
 #[inline(always)]
 pub fn steepest_between<R: Real>(least: R, most: R) -> R {
-    let x = least.max(R::of(SLOPE_TAIL_FROM));
-    (most + most).max(R::of(LEAST_SLOPE)).min(R::of(SLOPE_TAIL) * (x * x * x).recip())
+    let x = least.max(R::splat(SLOPE_TAIL_FROM));
+    (most + most).max(R::splat(LEAST_SLOPE)).min(R::splat(SLOPE_TAIL) * (x * x * x).recip())
 }
 
 #[cfg(test)]

@@ -104,7 +104,7 @@ pub struct Solver<R: Real, B> {
 impl<R: Real, B: Bristles<R>> Solver<R, B> {
     /// Empty lanes of `bristles`, which step by `tolerance` if there is one.
     pub fn new(bristles: B, tolerance: Option<f64>) -> Self {
-        let (zero, one) = (R::of(0.0), R::of(1.0));
+        let (zero, one) = (R::splat(0.0), R::splat(1.0));
         let none = Vec3::zero();
         let stage = Stage { a_sigma0: one, damping: one, mu_c: one, mu_d: zero, chi: one, extrapolation: one };
         Self {
@@ -145,7 +145,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
             a_sigma0: one,
             damping: one,
             tau: zero,
-            h_next: R::of(FRESH_STEP),
+            h_next: R::splat(FRESH_STEP),
             rate: none,
             du1: none,
             before: none,

@@ -36,7 +36,7 @@ impl<R: Real> Vec3<R> {
     /// The zero vector.
     #[inline(always)]
     pub fn zero() -> Self {
-        let zero = R::of(0.0);
+        let zero = R::splat(0.0);
         Self::new(zero, zero, zero)
     }
 
@@ -62,7 +62,7 @@ impl<R: Real> Vec3<R> {
     #[inline(always)]
     pub fn norm(self) -> (R, R) {
         let square = self.dot(self);
-        let inverse = (square + R::of(R::TINY)).rsqrt();
+        let inverse = (square + R::splat(R::TINY)).rsqrt();
         (square * inverse, inverse)
     }
 
@@ -134,7 +134,7 @@ impl<R: Real> Mat3<R> {
     /// A diagonal matrix.
     #[inline(always)]
     pub fn diagonal(d: Vec3<R>) -> Self {
-        let zero = R::of(0.0);
+        let zero = R::splat(0.0);
         Self::new(Vec3::new(d.x, zero, zero), Vec3::new(zero, d.y, zero), Vec3::new(zero, zero, d.z))
     }
 
@@ -180,7 +180,7 @@ impl<R: Real> Mat3<R> {
     /// The least pivot of the symmetric part's elimination: > 0 where that is positive definite.
     #[inline(always)]
     pub fn least_pivot(self) -> R {
-        let half = R::of(0.5);
+        let half = R::splat(0.5);
         let (xy, xz) = (half * (self.x.y + self.y.x), half * (self.x.z + self.z.x));
         let yz = half * (self.y.z + self.z.y);
         let inv0 = self.x.x.recip();

@@ -35,20 +35,20 @@ copies! {
         let mut state = solver.state(l);
         pairs.resize(solver.bristles.pairs(l), [0.0; 2]);
         solver.bristles.export(l, &mut state, pairs);
-        let a_sigma0 = R::of(dt) * solver.sigma0;
+        let a_sigma0 = R::splat(dt) * solver.sigma0;
         let stage = Stage {
             a_sigma0,
             damping: solver.sigma1 * a_sigma0.recip(),
-            mu_c: R::of(v[slot::MU_C]),
-            mu_d: R::of(v[slot::MU_S] - v[slot::MU_C]),
-            chi: R::of(1.0),
-            extrapolation: R::of(1.0),
+            mu_c: R::splat(v[slot::MU_C]),
+            mu_d: R::splat(v[slot::MU_S] - v[slot::MU_C]),
+            chi: R::splat(1.0),
+            extrapolation: R::splat(1.0),
         };
         let point = solver.bristles.reference_point();
-        let twist = at(Vec3::new(R::of(u.vx), R::of(u.vy), R::of(u.w)), point);
+        let twist = at(Vec3::new(R::splat(u.vx), R::splat(u.vy), R::splat(u.w)), point);
         let (resist, gain) = solver.bristles.sweep(twist, (&stage, 0), (&stage, 1 << l));
         solver.bristles.import(l, &state, pairs);
-        let (zero, one) = (R::of(0.0), R::of(1.0));
+        let (zero, one) = (R::splat(0.0), R::splat(1.0));
         let at_origin = Transform { cos: one, sin: zero, o: [zero; 2] };
         let (w, gain) = (at_origin.wrench(resist, point).lane(l), at_origin.gain(&gain, point));
         let f_n = v[slot::F_N];

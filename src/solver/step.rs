@@ -42,14 +42,14 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     /// Inputs at local times `tau` [s].
     #[inline(always)]
     fn inputs(&self, tau: R, lanes: Bits) -> [R; slot::COUNT] {
-        let mut v = [R::of(0.0); slot::COUNT];
+        let mut v = [R::splat(0.0); slot::COUNT];
         for (v, c) in v.iter_mut().zip(&self.c) {
             *v = tau.fma(tau.fma(c[2], c[1]), c[0]);
         }
         if self.waves & lanes != 0 {
             self.add_sinusoids(tau, lanes, &mut v);
         }
-        v[slot::F_N] = v[slot::F_N].max(R::of(0.0));
+        v[slot::F_N] = v[slot::F_N].max(R::splat(0.0));
         v
     }
 
@@ -72,9 +72,9 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     #[inline(always)]
     fn ahead(&self, dt: R) -> Transform<R> {
         let q = self.q.plus(dt, self.u);
-        let gripper = R::mask(self.gripper);
+        let gripper = R::from_bitmask(self.gripper);
         let o = [R::select(gripper, -q.x, self.offset[0]), R::select(gripper, -q.y, self.offset[1])];
-        let mut t = Transform { cos: R::of(1.0), sin: R::of(0.0), o };
+        let mut t = Transform { cos: R::splat(1.0), sin: R::splat(0.0), o };
         if self.turning & self.running != 0 {
             self.rotate(q.z, &mut t);
         }
@@ -99,18 +99,18 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     /// [`Solver::start_step`].
     #[inline(always)]
     fn longest_step(&self, v: &[R; slot::COUNT]) -> R {
-        let zero = R::of(0.0);
+        let zero = R::splat(0.0);
         let fall = self.pads * v[slot::F_N] * (v[slot::MU_S] - v[slot::MU_C]) * self.stribeck_slope();
-        let gripper = R::mask(self.gripper);
+        let gripper = R::from_bitmask(self.gripper);
         let ox = R::select(gripper, self.q.x, self.offset[0]);
         let oy = R::select(gripper, self.q.y, self.offset[1]);
         let (mass, inertia) = (self.mass.x, self.mass.z);
         let lever = mass * inertia * mass.fma(ox.fma(ox, oy * oy), inertia).recip();
         let m_e = self.least_mass.min(lever);
-        let bound = (m_e * self.v_s * (R::of(KAPPA) * fall).recip()).max(R::of(SHORTEST_RULED_STEP));
-        let most = if self.tolerance.is_some() { self.h_next } else { R::of(1e30) };
+        let bound = (m_e * self.v_s * (R::splat(KAPPA) * fall).recip()).max(R::splat(SHORTEST_RULED_STEP));
+        let most = if self.tolerance.is_some() { self.h_next } else { R::splat(1e30) };
         let longest = R::select(zero.lt(fall), bound.min(most), most);
-        R::select(R::mask(self.prescribed), most, longest)
+        R::select(R::from_bitmask(self.prescribed), most, longest)
     }
 
     /// A bound on the slope of the Stribeck curve's exponential over `s/v_s`: `k_g`, or, with a tolerance and
@@ -121,17 +121,17 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
             return self.k_g;
         }
         let Vec3 { x, y, z } = self.patch_twist;
-        let (along, around) = (x.fma(x, y * y).sqrt(), R::of(LEVER_MARGIN) * self.arm * z.max(-z));
-        let least = (along - around) * R::of(1.0 / SPEED_MARGIN) * self.inv_v_s;
-        let most = R::of(SPEED_MARGIN) * (along + around) * self.inv_v_s;
-        R::select(R::mask(self.gaussian), steepest_between(least, most).min(self.k_g), self.k_g)
+        let (along, around) = (x.fma(x, y * y).sqrt(), R::splat(LEVER_MARGIN) * self.arm * z.max(-z));
+        let least = (along - around) * R::splat(1.0 / SPEED_MARGIN) * self.inv_v_s;
+        let most = R::splat(SPEED_MARGIN) * (along + around) * self.inv_v_s;
+        R::select(R::from_bitmask(self.gaussian), steepest_between(least, most).min(self.k_g), self.k_g)
     }
 
     /// Starts a step: chooses its length.
     #[inline(always)]
     fn start_step(&mut self) {
-        let (zero, one) = (R::of(0.0), R::of(1.0));
-        let starting = R::mask(self.starting);
+        let (zero, one) = (R::splat(0.0), R::splat(1.0));
+        let starting = R::from_bitmask(self.starting);
         let mut tau = [0.0; LANES];
         for l in 0..R::LANES {
             tau[l] = self.length[l] - self.left[l];
@@ -150,12 +150,12 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
             self.rest[l] = if starts[l] > 0.5 { rest } else { old[l] };
         }
         self.h = R::select(starting, from_f64(&h), self.h);
-        self.a_sigma0 = R::of(KAPPA) * self.h * self.sigma0;
+        self.a_sigma0 = R::splat(KAPPA) * self.h * self.sigma0;
         self.damping = self.sigma1 * self.a_sigma0.recip();
         update(starting, &mut self.before, self.patch_twist);
         let prescribed = self.starting & self.prescribed;
         if self.tolerance.is_some() && prescribed != 0 {
-            self.bristles.save(R::mask(prescribed));
+            self.bristles.save(R::from_bitmask(prescribed));
         }
         self.unsolved = self.unsolved.map(|lanes| lanes & !self.starting);
         self.least_pivot = R::select(starting, one, self.least_pivot);
@@ -166,12 +166,12 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     /// The constants of the present stage, which is `a` [s] long and has inputs `v`.
     #[inline(always)]
     fn stage_constants(&self, v: &[R; slot::COUNT], a: R) -> Stage<R> {
-        let one = R::of(1.0);
+        let one = R::splat(1.0);
         let mu_d = v[slot::MU_S] - v[slot::MU_C];
         // With the factor chi the matrix of the Newton step stays positive definite, docs/model.md (52).
         let fall = (a + a) * self.pads * v[slot::F_N] * mu_d * self.k_g * self.inv_v_s;
         let chi = R::select(self.mass.x.lt(fall), self.mass.x * fall.recip(), one);
-        let extrapolation = R::select(R::mask(self.second), one, R::of(EXTRAPOLATION));
+        let extrapolation = R::select(R::from_bitmask(self.second), one, R::splat(EXTRAPOLATION));
         let (a_sigma0, damping) = (self.a_sigma0, self.damping);
         Stage { a_sigma0, damping, mu_c: v[slot::MU_C], mu_d, chi, extrapolation }
     }
@@ -184,16 +184,16 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         }
         let at_work = self.running & !self.flushing;
         let (prescribed, solving) = (at_work & self.prescribed, at_work & !self.prescribed);
-        let a = R::of(KAPPA) * self.h;
-        let dt = R::select(R::mask(self.second), self.h, a);
+        let a = R::splat(KAPPA) * self.h;
+        let dt = R::select(R::from_bitmask(self.second), self.h, a);
         let v = self.inputs(self.tau + dt, at_work);
         let load = Vec3::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]);
         let st = self.stage_constants(&v, a);
         if prescribed != 0 {
             // There is nothing to solve, so that this pass commits the stage at once.
-            let mask = R::mask(prescribed);
+            let mask = R::from_bitmask(prescribed);
             update(mask, &mut self.patch_twist, load);
-            update(R::mask(prescribed & !self.second), &mut self.before, load);
+            update(R::from_bitmask(prescribed & !self.second), &mut self.before, load);
             self.pending_stage = Stage::select(mask, &st, &self.pending_stage);
             self.pending |= prescribed;
         }
@@ -207,8 +207,8 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         if self.tolerance.is_some() && prescribed != 0 {
             // The increment that the step control compares is that of the friction over f_N, its torque over L^2.
             let gained = self.bristles.force_change() * st.extrapolation.recip();
-            let arm2 = (self.arm * self.arm).max(R::of(R::TINY));
-            update(R::mask(prescribed), &mut self.du, Vec3::new(gained.x, gained.y, gained.z / arm2));
+            let arm2 = (self.arm * self.arm).max(R::splat(R::TINY));
+            update(R::from_bitmask(prescribed), &mut self.du, Vec3::new(gained.x, gained.y, gained.z / arm2));
         }
         let ended = self.finish_stage(&st, solved, prescribed);
         let refused = if self.tolerance.is_some() { self.accept(ended, v[slot::MU_C]) } else { 0 };
@@ -235,28 +235,28 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     ) -> (Bits, Bits) {
         let (t, point) = (self.ahead(dt), self.bristles.reference_point());
         let grip = a * self.pads * v[slot::F_N];
-        let first = R::mask(R::bits(self.newton.lt(R::of(0.5))));
+        let first = R::from_bitmask(R::bitmask(self.newton.lt(R::splat(0.5))));
         let du = Vec3::select(first, t.body_twist(self.patch_twist) - self.u, self.du);
-        let base = Vec3::select(R::mask(self.second), self.du1 * R::of(EXTRAPOLATION), Vec3::zero());
+        let base = Vec3::select(R::from_bitmask(self.second), self.du1 * R::splat(EXTRAPOLATION), Vec3::zero());
         let gain = t.gain(&gain, point) * grip;
         let rest = (base - du).times(self.mass).plus(a, load).plus(-grip, t.wrench(resist, point));
         let d = gain.plus_diagonal(self.mass).solve(rest);
         self.du = du + d;
-        update(R::mask(solving), &mut self.patch_twist, t.twist(self.u + self.du));
+        update(R::from_bitmask(solving), &mut self.patch_twist, t.twist(self.u + self.du));
         let failed = solving & !(finite(self.du) & finite(self.patch_twist));
         let enough = self.tolerance.map_or(NEWTON_TOLERANCE, |t| t.min(NEWTON_TOLERANCE));
-        let enough = R::of(enough).min(self.bristles.trust_radius(at(self.patch_twist, point)));
+        let enough = R::splat(enough).min(self.bristles.trust_radius(at(self.patch_twist, point)));
         let size = self.size(d);
-        let small = !R::bits(enough.lt(size)) & R::bits(size.lt(R::of(f64::from(f32::MAX))));
-        self.newton += R::of(1.0);
-        let last = !R::bits(self.newton.lt(R::of(f64::from(NEWTON_MOST))));
-        let solved = solving & !failed & ((small & !R::bits(self.newton.lt(self.at_least))) | last);
+        let small = !R::bitmask(enough.lt(size)) & R::bitmask(size.lt(R::splat(f64::from(f32::MAX))));
+        self.newton += R::splat(1.0);
+        let last = !R::bitmask(self.newton.lt(R::splat(f64::from(NEWTON_MOST))));
+        let solved = solving & !failed & ((small & !R::bitmask(self.newton.lt(self.at_least))) | last);
         let unsolved = solved & last & !small;
         self.unsolved[0] |= unsolved & !self.second;
         self.unsolved[1] |= unsolved & self.second;
         if self.tolerance.is_some() {
-            let mask = R::mask(solved);
-            let pivot = gain.plus_diagonal(self.mass * R::of(1.0 - MASS_MARGIN)).least_pivot();
+            let mask = R::from_bitmask(solved);
+            let pivot = gain.plus_diagonal(self.mass * R::splat(1.0 - MASS_MARGIN)).least_pivot();
             self.least_pivot = R::select(mask, pivot.min(self.least_pivot), self.least_pivot);
             self.loading = R::select(mask, self.loading.max(self.bristles.loading()), self.loading);
         }
@@ -274,14 +274,14 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     #[inline(always)]
     fn finish_stage(&mut self, st: &Stage<R>, solved: Bits, prescribed: Bits) -> Bits {
         self.pending |= solved;
-        self.pending_stage = Stage::select(R::mask(solved), st, &self.pending_stage);
+        self.pending_stage = Stage::select(R::from_bitmask(solved), st, &self.pending_stage);
         let goes_on = self.running & !self.flushing & !solved & !prescribed;
-        self.newton = R::select(R::mask(goes_on), self.newton, R::of(0.0));
+        self.newton = R::select(R::from_bitmask(goes_on), self.newton, R::splat(0.0));
         let done = solved | prescribed;
         let (first, second) = (done & !self.second, done & self.second);
-        update(R::mask(first), &mut self.du1, self.du);
+        update(R::from_bitmask(first), &mut self.du1, self.du);
         if self.tolerance.is_some() {
-            self.bristles.save(R::mask(first & solved));
+            self.bristles.save(R::from_bitmask(first & solved));
         }
         self.second ^= done;
         second
@@ -296,39 +296,39 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     #[inline(always)]
     fn accept(&mut self, done: Bits, mu_c: R) -> Bits {
         let Some(tolerance) = self.tolerance else { return 0 };
-        let (zero, one, tiny) = (R::of(0.0), R::of(1.0), R::of(R::TINY));
-        let tolerance = R::of(tolerance) * R::select(R::mask(self.prescribed), mu_c, one);
+        let (zero, one, tiny) = (R::splat(0.0), R::splat(1.0), R::splat(R::TINY));
+        let tolerance = R::splat(tolerance) * R::select(R::from_bitmask(self.prescribed), mu_c, one);
         // The second stage against the straight line through the first: the error of a first-order step,
         // docs/model.md (57).
         let (d1, d2) = (self.du1, self.du);
-        let first = self.size(d2.plus(R::of(-1.0 / KAPPA), d1));
+        let first = self.size(d2.plus(R::splat(-1.0 / KAPPA), d1));
         // The third derivative, from the first derivatives at the step's start, its first stage and its end,
         // docs/model.md (56) and (58).
-        let per_stage = (R::of(KAPPA) * self.h).recip();
-        let (f1, f2) = (d1 * per_stage, d2.plus(R::of((KAPPA - 1.0) / KAPPA), d1) * per_stage);
-        let bend = ((f2 - f1) * R::of(1.0 / (1.0 - KAPPA))).plus(R::of(-1.0 / KAPPA), f1 - self.rate);
-        let third = R::of(2.0 * ERROR_CONSTANT) * self.h * self.size(bend);
+        let per_stage = (R::splat(KAPPA) * self.h).recip();
+        let (f1, f2) = (d1 * per_stage, d2.plus(R::splat((KAPPA - 1.0) / KAPPA), d1) * per_stage);
+        let bend = ((f2 - f1) * R::splat(1.0 / (1.0 - KAPPA))).plus(R::splat(-1.0 / KAPPA), f1 - self.rate);
+        let third = R::splat(2.0 * ERROR_CONSTANT) * self.h * self.size(bend);
         let third = R::select(one.lt(self.at_least), zero, third);
         let [first_limit, third_limit] = self.limits(tolerance);
-        let (first, third) = (first / first_limit, third / (R::of(THIRD_ORDER_SHARE) * third_limit));
+        let (first, third) = (first / first_limit, third / (R::splat(THIRD_ORDER_SHARE) * third_limit));
         let error = first.max(third);
-        let change = R::of(SAFETY) * error.max(tiny).rsqrt();
-        let change = change.max(R::of(STEP_CHANGE_LIMITS[0])).min(R::of(STEP_CHANGE_LIMITS[1]));
+        let change = R::splat(SAFETY) * error.max(tiny).rsqrt();
+        let change = change.max(R::splat(STEP_CHANGE_LIMITS[0])).min(R::splat(STEP_CHANGE_LIMITS[1]));
         let (unsolved, ambiguous) = (self.unsolved[0] | self.unsolved[1], self.least_pivot.lt(tiny));
-        let long = R::bits(R::of(SHORTEST_CHOSEN_STEP).lt(self.h));
-        let refused = done & long & (R::bits(one.lt(R::select(ambiguous, one + one, error))) | unsolved);
-        let mask = R::mask(refused);
+        let long = R::bitmask(R::splat(SHORTEST_CHOSEN_STEP).lt(self.h));
+        let refused = done & long & (R::bitmask(one.lt(R::select(ambiguous, one + one, error))) | unsolved);
+        let mask = R::from_bitmask(refused);
         self.bristles.restore(mask);
         update(mask, &mut self.patch_twist, self.before);
         self.pending &= !refused;
         // A step that was short because the interval ends is no reason to make the next one as short.
-        let cut = R::and(self.h.lt(R::of(SAFETY) * self.h_next), one.lt(change));
+        let cut = R::and(self.h.lt(R::splat(SAFETY) * self.h_next), one.lt(change));
         let taken = R::select(cut, self.h_next.max(self.h * change), self.h * change);
-        let most = R::select(ambiguous, R::of(SHRINK_ON_FAILURE), R::of(SAFETY));
-        let most = R::select(R::mask(unsolved), R::of(SHRINK_ON_FAILURE), most);
-        let next = R::select(mask, self.h * change.min(most), taken).max(R::of(SHORTEST_TRIED_STEP));
-        self.h_next = R::select(R::mask(done), next, self.h_next);
-        update(R::mask(done & !refused), &mut self.rate, f2);
+        let most = R::select(ambiguous, R::splat(SHRINK_ON_FAILURE), R::splat(SAFETY));
+        let most = R::select(R::from_bitmask(unsolved), R::splat(SHRINK_ON_FAILURE), most);
+        let next = R::select(mask, self.h * change.min(most), taken).max(R::splat(SHORTEST_TRIED_STEP));
+        self.h_next = R::select(R::from_bitmask(done), next, self.h_next);
+        update(R::from_bitmask(done & !refused), &mut self.rate, f2);
         refused
     }
 
@@ -340,9 +340,9 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     fn limits(&self, tolerance: R) -> [R; 2] {
         let u = self.u;
         let speed = self.size(u).max(self.size(u + self.du1)).max(self.size(u + self.du));
-        let relative = (R::of(RELATIVE_TOLERANCE) * speed).max(R::of(LEAST_TOLERANCE) * tolerance).min(tolerance);
-        let third = R::select(R::of(NEAR_SLIP).lt(self.loading), relative, tolerance);
-        [R::select(R::mask(self.creeps), relative, third), third]
+        let relative = (R::splat(RELATIVE_TOLERANCE) * speed).max(R::splat(LEAST_TOLERANCE) * tolerance).min(tolerance);
+        let third = R::select(R::splat(NEAR_SLIP).lt(self.loading), relative, tolerance);
+        [R::select(R::from_bitmask(self.creeps), relative, third), third]
     }
 
     /// Moves the bodies of the lanes that have `ended` a step, and lets those whose interval goes on start the next.
@@ -351,14 +351,15 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         if ended == 0 {
             return Events::default();
         }
-        let (one, mask) = (R::of(1.0), R::mask(ended));
-        let mean = |first: Vec3<R>, second| (first * R::of(1.0 - KAPPA)).plus(R::of(KAPPA), second);
+        let (one, mask) = (R::splat(1.0), R::from_bitmask(ended));
+        let mean = |first: Vec3<R>, second| (first * R::splat(1.0 - KAPPA)).plus(R::splat(KAPPA), second);
         let (given, found) = (mean(self.before, load), self.u + mean(self.du1, self.du));
-        let (q, q_low) = add3(self.q, self.q_low, Vec3::select(R::mask(self.prescribed), given, found) * self.h);
+        let (q, q_low) =
+            add3(self.q, self.q_low, Vec3::select(R::from_bitmask(self.prescribed), given, found) * self.h);
         update(mask, &mut self.q, q);
         update(mask, &mut self.q_low, q_low);
         let (u, u_low) = add3(self.u, self.u_low, self.du);
-        let moving = R::mask(ended & !self.prescribed);
+        let moving = R::from_bitmask(ended & !self.prescribed);
         update(moving, &mut self.u, u);
         update(moving, &mut self.u_low, u_low);
         count(&mut self.steps, ended);
@@ -366,13 +367,13 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
             count(&mut self.unconverged, ended & unsolved);
         }
         self.at_least = R::select(mask, one, self.at_least);
-        let (ends, rest) = (to_f64(R::select(mask, one, R::of(0.0))), self.rest);
+        let (ends, rest) = (to_f64(R::select(mask, one, R::splat(0.0))), self.rest);
         let mut left = [0.0; LANES];
         for l in 0..R::LANES {
             left[l] = if ends[l] > 0.5 { rest[l] } else { self.left[l] };
         }
         self.left = left;
-        let stopped = ended & R::bits(from_f64::<R>(&left).lt(R::of(R::TINY)));
+        let stopped = ended & R::bitmask(from_f64::<R>(&left).lt(R::splat(R::TINY)));
         let spent = self.spent(ended & !stopped);
         self.starting |= ended & !stopped & !spent;
         Events { stopped, failed: 0, spent }
@@ -400,9 +401,9 @@ fn to_f64<R: Real>(v: R) -> [f64; LANES] {
 /// The first of `v` as lanes, in their precision.
 #[inline(always)]
 fn from_f64<R: Real>(v: &[f64; LANES]) -> R {
-    let mut out = R::of(0.0);
+    let mut out = R::splat(0.0);
     for l in 0..R::LANES {
-        out.lanes_mut()[l] = R::Scalar::of(v[l]);
+        out.lanes_mut()[l] = R::Scalar::splat(v[l]);
     }
     out
 }
@@ -417,8 +418,8 @@ fn update<R: Real>(mask: R::Mask, old: &mut Vec3<R>, new: Vec3<R>) {
 #[inline(always)]
 fn finite<R: Real>(v: Vec3<R>) -> Bits {
     // Zero times a finite number is 0; zero times infinity or NaN is NaN, which is not below 1.
-    let zero = R::of(0.0);
-    R::bits((v.x * zero + v.y * zero + v.z * zero).lt(R::of(1.0)))
+    let zero = R::splat(0.0);
+    R::bitmask((v.x * zero + v.y * zero + v.z * zero).lt(R::splat(1.0)))
 }
 
 /// Adds one to the counts of some lanes.

@@ -27,13 +27,13 @@ pub struct TransitionCells<R: Real> {
 impl<R: Real> TransitionCells<R> {
     /// Memory for `groups` of cells, whose friction constants may `differ` from lane to lane.
     pub fn new(groups: usize, differ: bool) -> Self {
-        let one = vec![R::of(1.0); groups + 1];
-        let none = R::of(0.0).lt(R::of(0.0));
+        let one = vec![R::splat(1.0); groups + 1];
+        let none = R::splat(0.0).lt(R::splat(0.0));
         Self {
             len_y: one.clone(),
             travel: one.clone(),
             g: one.clone(),
-            s_ba: differ.then(|| [R::of(0.0), R::of(1.0)].map(|none| vec![none; groups + 1])),
+            s_ba: differ.then(|| [R::splat(0.0), R::splat(1.0)].map(|none| vec![none; groups + 1])),
             len: 0,
             roots: vec![Root::none(); groups + 1],
             d: one.clone(),
@@ -53,14 +53,14 @@ impl<R: Real> TransitionCells<R> {
     /// Packs the trials of group `i`, under constants `k`, that are in the transition.
     #[inline(always)]
     pub fn gather(&mut self, i: usize, mask: R::Mask, t: &Trial<R>, k: &Consts<R>) {
-        t.len.append(mask, &mut self.len_y, self.len);
-        t.travel.append(mask, &mut self.travel, self.len);
-        t.g.append(mask, &mut self.g, self.len);
+        t.len.compress_into(mask, &mut self.len_y, self.len);
+        t.travel.compress_into(mask, &mut self.travel, self.len);
+        t.g.compress_into(mask, &mut self.g, self.len);
         if let Some(s_ba) = &mut self.s_ba {
-            k.s_ba.append(mask, &mut s_ba[0], self.len);
+            k.s_ba.compress_into(mask, &mut s_ba[0], self.len);
         }
         self.groups[i] = (mask, self.len);
-        self.len += R::bits(mask).count_ones() as usize;
+        self.len += R::bitmask(mask).count_ones() as usize;
     }
 
     /// Finds the slips of the bristles that were gathered, under constants `k` except for those that differ from lane
@@ -73,14 +73,14 @@ impl<R: Real> TransitionCells<R> {
         let n = self.len.div_ceil(R::LANES);
         if let Some([s_ba, inv_width]) = &mut self.s_ba {
             for i in 0..n {
-                inv_width[i] = (R::of(1.0) - s_ba[i]).recip();
+                inv_width[i] = (R::splat(1.0) - s_ba[i]).recip();
             }
         }
         for i in 0..n {
             let inv_g = self.g[i].recip();
             self.roots[i] = Root::start(&self.consts(k, i), self.len_y[i] * inv_g, self.travel[i] * inv_g);
         }
-        for _ in 1..R::RAMP_ITERATIONS {
+        for _ in 1..R::TRANSITION_ITERATIONS {
             for i in 0..n {
                 let k = self.consts(k, i);
                 self.roots[i].approach(&k);
@@ -112,7 +112,7 @@ impl<R: Real> TransitionCells<R> {
     #[inline(always)]
     pub fn d(&self, i: usize, d: R) -> R {
         let (mask, at) = self.groups[i];
-        d.replaced(mask, &self.d, at)
+        d.expand_from(mask, &self.d, at)
     }
 
     /// The slip of the cells of group `i`: that of the root in the transition, else the given `z`.
@@ -120,10 +120,10 @@ impl<R: Real> TransitionCells<R> {
     pub fn slip(&self, i: usize, z: &Slip<R>) -> Slip<R> {
         let (mask, at) = self.groups[i];
         Slip {
-            d: z.d.replaced(mask, &self.d, at),
-            stiff: z.stiff.replaced(mask, &self.stiff, at),
-            xb: z.xb.replaced(mask, &self.xb, at),
-            xs: z.xs.replaced(mask, &self.xs, at),
+            d: z.d.expand_from(mask, &self.d, at),
+            stiff: z.stiff.expand_from(mask, &self.stiff, at),
+            xb: z.xb.expand_from(mask, &self.xb, at),
+            xs: z.xs.expand_from(mask, &self.xs, at),
         }
     }
 }

@@ -100,7 +100,7 @@ impl Basis {
         let shape = unit_shape(grid);
         let radius = radius(&shape);
         let cell = OneCell::new(&shape, rule);
-        let mut coefficients = vec![[T::of(0.0); SUMS]; pairs * PARITIES * quarter];
+        let mut coefficients = vec![[T::splat(0.0); SUMS]; pairs * PARITIES * quarter];
         coefficients.par_chunks_mut(PARITIES * quarter).enumerate().for_each(
             |(pair, out): (usize, &mut [Coefficients<T>])| {
                 let (i, first) = (pair / n_ls.div_ceil(2), pair % n_ls.div_ceil(2) * 2);
@@ -270,7 +270,7 @@ fn set_parts<T: Real>(grid: &Grid, wrenches: &[[f64; 3]], radius: f64, which: us
             for component in 0..3 {
                 let parts = parts([cells[0][component], cells[1][component], cells[2][component], cells[3][component]]);
                 for parity in 0..PARITIES {
-                    let part = T::of(parts[parity] * scale[component]);
+                    let part = T::splat(parts[parity] * scale[component]);
                     out[parity * quarter + j * width + i][3 * which + 2 - component] = part;
                 }
             }

@@ -36,7 +36,7 @@ pub fn parts<R: Real>([a, b, c, d]: [R; 4]) -> [R; PARITIES] {
 #[inline(always)]
 fn map_parts<R: Real>([nx, ny]: [usize; 2], maps: &[&[f64]]) -> Vec<R> {
     let cells = nx * ny;
-    let mut by_cell = vec![R::of(0.0); cells.next_multiple_of(R::LANES)];
+    let mut by_cell = vec![R::splat(0.0); cells.next_multiple_of(R::LANES)];
     for (block, cell) in by_cell.chunks_exact_mut(R::LANES).enumerate() {
         let first = block * R::LANES;
         for (map, cell) in maps.iter().zip(&mut *cell) {
@@ -45,12 +45,12 @@ fn map_parts<R: Real>([nx, ny]: [usize; 2], maps: &[&[f64]]) -> Vec<R> {
         transpose(cell);
     }
     let (width, quarter) = (nx.div_ceil(2), nx.div_ceil(2) * ny.div_ceil(2));
-    let mut out = vec![R::of(0.0); PARITIES * quarter];
+    let mut out = vec![R::splat(0.0); PARITIES * quarter];
     for j in 0..ny.div_ceil(2) {
         let (low, high) = (&by_cell[j * nx..][..nx], &by_cell[(ny - 1 - j) * nx..][..nx]);
         for i in 0..width {
             let half = |at: usize, n: usize| if 2 * at + 1 == n { 0.5 } else { 1.0 };
-            let share = R::of(0.25 * half(i, nx) * half(j, ny));
+            let share = R::splat(0.25 * half(i, nx) * half(j, ny));
             let parts = parts([low[i], low[nx - 1 - i], high[i], high[nx - 1 - i]]);
             for parity in 0..PARITIES {
                 out[parity * quarter + j * width + i] = share * parts[parity];
@@ -100,7 +100,7 @@ impl<R: Real> Sums<R> {
         for maps in maps.chunks(R::LANES) {
             self.maps.push(map_parts(self.size, maps));
         }
-        self.products.resize(self.maps.len() * self.pairs, [[R::of(0.0); SUMS]; PARITIES]);
+        self.products.resize(self.maps.len() * self.pairs, [[R::splat(0.0); SUMS]; PARITIES]);
     }
 
     /// Makes the sums about pairs of sites from their `coefficients`, beginning with the pair `first`.
@@ -128,10 +128,10 @@ impl<R: Real> Sums<R> {
         let products = &self.products[group * self.pairs..][..self.pairs];
         let (values, rows) = (&mut self.values, &mut self.rows);
         let length = (3 * sites.len() + 3).next_multiple_of(R::LANES);
-        values.resize(length, R::of(0.0));
+        values.resize(length, R::splat(0.0));
         rows.resize(length * R::LANES, 0.0);
         for (site, values) in sites.iter().zip(values.chunks_exact_mut(3)) {
-            let sign = |mirrored| R::of(if mirrored { -1.0 } else { 1.0 });
+            let sign = |mirrored| R::splat(if mirrored { -1.0 } else { 1.0 });
             let [x, y] = [sign(site.mirrored[0]), sign(site.mirrored[1])];
             let ([a, b, c, d], at) = (&products[site.of / 2], 3 * (site.of % 2));
             // Odd parts change sign in the mirror. The second sum is odd in x and the third in y, and each
@@ -171,10 +171,10 @@ fn make_products<R: Real, const GROUPS: usize>(
             let some = parity * quarter + first..parity * quarter + quarter.min(first + CELLS);
             let maps = maps.map(|map| &map[some.clone()]);
             for (pair, coefficients) in coefficients.chunks_exact(PARITIES * quarter).enumerate() {
-                let mut sums = [[R::of(0.0); SUMS]; GROUPS];
+                let mut sums = [[R::splat(0.0); SUMS]; GROUPS];
                 for (cell, c) in coefficients[some.clone()].iter().enumerate() {
                     for sum in 0..SUMS {
-                        let c = R::of(c[sum].lane(0));
+                        let c = R::splat(c[sum].lane(0));
                         for group in 0..GROUPS {
                             sums[group][sum] = maps[group][cell].fma(c, sums[group][sum]);
                         }
@@ -183,7 +183,7 @@ fn make_products<R: Real, const GROUPS: usize>(
                 for group in 0..GROUPS {
                     let out = &mut out[group * pairs + pair][parity];
                     for sum in 0..SUMS {
-                        let before = if first == 0 { R::of(0.0) } else { out[sum] };
+                        let before = if first == 0 { R::splat(0.0) } else { out[sum] };
                         out[sum] = before + sums[group][sum];
                     }
                 }
@@ -197,9 +197,9 @@ fn make_products<R: Real, const GROUPS: usize>(
 fn transpose<R: Real>(rows: &mut [R]) {
     let half = R::LANES / 2;
     for _ in 0..R::LANES.ilog2() {
-        let mut next = [R::of(0.0); LANES];
+        let mut next = [R::splat(0.0); LANES];
         for k in 0..half {
-            [next[2 * k], next[2 * k + 1]] = rows[k].interleaved(rows[k + half]);
+            [next[2 * k], next[2 * k + 1]] = rows[k].interleave(rows[k + half]);
         }
         rows.copy_from_slice(&next[..R::LANES]);
     }

@@ -10,8 +10,10 @@
 use nalgebra::{Matrix2, Matrix3, Matrix3x2, Vector2, Vector3};
 
 use crate::limit_surface::directions::sphere;
-use crate::limit_surface::simd::{Block, LANES, blocks, vectorised};
 use crate::limit_surface::surface::Surface;
+use crate::number::block::{Block, blocks};
+use crate::number::real::LANES;
+use crate::number::simd::copies;
 
 /// Largest number of sums over the cells for one load. On a map of 21 x 21 random pressures nearly all loads take two
 /// or three.
@@ -133,7 +135,7 @@ impl<'a> Searches<'a> {
     }
 }
 
-vectorised! {
+copies! {
     /// Which of the vectors has the largest product with `f`, but for its sign.
     fn nearest(vectors: &[Vec<Block>; 3], f: [f64; 3]) -> usize {
         let [x, y, z] = vectors;

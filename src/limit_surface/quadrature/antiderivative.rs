@@ -6,116 +6,117 @@
 //! `2 Gy = aR + b^2 asinh(a/|b|)`. As `a` is the same for a column of corners and `b` for a row, the sums of
 //! what they multiply come first. A single corner is a column and a row of one.
 
-use crate::limit_surface::simd::Number;
+use crate::number::real::Real;
 
 /// Sums over the corners of one column.
 #[derive(Clone, Copy, Debug)]
-pub struct Column<N> {
-    pub a: N,
+pub struct Column<R> {
+    pub a: R,
     /// `sum q R`.
-    r: N,
+    r: R,
     /// `sum q b R`.
-    br: N,
+    br: R,
     /// `sum q asinh(b/|a|)`, or as much of the `asinh` as the caller sums.
-    log: N,
+    log: R,
 }
 
 /// Sums over the corners of one row.
 #[derive(Clone, Copy, Debug)]
-pub struct Row<N> {
-    pub b: N,
+pub struct Row<R> {
+    pub b: R,
     /// `sum q R`.
-    r: N,
+    r: R,
     /// `sum q asinh(a/|b|)`, or as much of the `asinh` as the caller sums.
-    log: N,
+    log: R,
 }
 
-impl<N: Number> Column<N> {
+impl<R: Real> Column<R> {
     #[inline(always)]
-    pub fn new(a: N) -> Self {
-        Self { a, r: N::splat(0.0), br: N::splat(0.0), log: N::splat(0.0) }
+    pub fn new(a: R) -> Self {
+        Self { a, r: R::splat(0.0), br: R::splat(0.0), log: R::splat(0.0) }
     }
 
     #[inline(always)]
-    pub fn add_distance(&mut self, b: N, qr: N) {
-        self.r = self.r + qr;
-        self.br = b.mul_add(qr, self.br);
+    pub fn add_distance(&mut self, b: R, qr: R) {
+        self.r += qr;
+        self.br = b.fma(qr, self.br);
     }
 
     #[inline(always)]
-    pub fn add_log(&mut self, q: N, log: N) {
-        self.log = q.mul_add(log, self.log);
+    pub fn add_log(&mut self, q: R, log: R) {
+        self.log = q.fma(log, self.log);
     }
 }
 
-impl<N: Number> Row<N> {
+impl<R: Real> Row<R> {
     #[inline(always)]
-    pub fn new(b: N) -> Self {
-        Self { b, r: N::splat(0.0), log: N::splat(0.0) }
+    pub fn new(b: R) -> Self {
+        Self { b, r: R::splat(0.0), log: R::splat(0.0) }
     }
 
     #[inline(always)]
-    pub fn add_distance(&mut self, qr: N) {
-        self.r = self.r + qr;
+    pub fn add_distance(&mut self, qr: R) {
+        self.r += qr;
     }
 
     #[inline(always)]
-    pub fn add_log(&mut self, q: N, log: N) {
-        self.log = q.mul_add(log, self.log);
+    pub fn add_log(&mut self, q: R, log: R) {
+        self.log = q.fma(log, self.log);
     }
 }
 
 /// `R` of a corner; never zero, so that it has a logarithm.
 #[inline(always)]
-pub fn distance<N: Number>(a: N, b: N) -> N {
-    a.mul_add(a, b * b).max(N::splat(N::TINY)).sqrt()
+pub fn distance<R: Real>(a: R, b: R) -> R {
+    let square = a.fma(a, b * b).max(R::splat(R::TINY));
+    square * square.rsqrt()
 }
 
 /// `asinh(b/|a|)` of a corner at the distance `r`, with `ln_a = ln|a|`, as in (95). Without it, with zero,
 /// this is `sgn b ln(|b| + R)`.
 #[inline(always)]
-pub fn asinh<N: Number>(b: N, r: N, ln_a: N) -> N {
+pub fn asinh<R: Real>(b: R, r: R, ln_a: R) -> R {
     ((b.abs() + r).ln() - ln_a).times_sign(b)
 }
 
 /// The sums of `q (I, Gx, Gy)`.
 #[inline(always)]
-pub fn integrals<N: Number>(columns: &[Column<N>], rows: &[Row<N>]) -> [N; 3] {
-    let mut sums = [N::splat(0.0); 3];
+pub fn integrals<R: Real>(columns: &[Column<R>], rows: &[Row<R>]) -> [R; 3] {
+    let mut sums = [R::splat(0.0); 3];
     for Row { b, r, log } in rows {
         let b2_log = *b * *b * *log;
-        sums[0] = b.mul_add(b2_log, sums[0]);
-        sums[1] = b.mul_add(*r, sums[1]);
-        sums[2] = sums[2] + b2_log;
+        sums[0] = b.fma(b2_log, sums[0]);
+        sums[1] = b.fma(*r, sums[1]);
+        sums[2] += b2_log;
     }
     for Column { a, r, br, log } in columns {
         let a2_log = *a * *a * *log;
-        sums[0] = a.mul_add(*br + *br + a2_log, sums[0]);
-        sums[1] = sums[1] + a2_log;
-        sums[2] = a.mul_add(*r, sums[2]);
+        sums[0] = a.fma(*br + *br + a2_log, sums[0]);
+        sums[1] += a2_log;
+        sums[2] = a.fma(*r, sums[2]);
     }
-    let (sixth, half) = (N::splat(1.0 / 6.0), N::splat(0.5));
+    let (sixth, half) = (R::splat(1.0 / 6.0), R::splat(0.5));
     [sums[0] * sixth, sums[1] * half, sums[2] * half]
 }
 
 /// The sums of `q (dGx/da, dGx/db, dGy/db)`, the last of which is `b asinh(a/|b|)` and the first
 /// `a asinh(b/|a|)`.
 #[inline(always)]
-pub fn slopes<N: Number>(columns: &[Column<N>], rows: &[Row<N>]) -> [N; 3] {
-    let mut sums = [N::splat(0.0); 3];
+pub fn slopes<R: Real>(columns: &[Column<R>], rows: &[Row<R>]) -> [R; 3] {
+    let mut sums = [R::splat(0.0); 3];
     for Row { b, r, log } in rows {
-        sums[1] = sums[1] + *r;
-        sums[2] = b.mul_add(*log, sums[2]);
+        sums[1] += *r;
+        sums[2] = b.fma(*log, sums[2]);
     }
     for Column { a, log, .. } in columns {
-        sums[0] = a.mul_add(*log, sums[0]);
+        sums[0] = a.fma(*log, sums[0]);
     }
     sums
 }
 
 /// `q (I, Gx, Gy)` of one corner, with `ln_a = ln|a|` and `ln_b = ln|b|` as in [`asinh`].
 #[inline(always)]
-pub fn corner<N: Number>(q: N, [a, b]: [N; 2], [ln_a, ln_b]: [N; 2]) -> [N; 3] {
+pub fn corner<R: Real>(q: R, [a, b]: [R; 2], [ln_a, ln_b]: [R; 2]) -> [R; 3] {
     let r = distance(a, b);
     let (mut column, mut row) = (Column::new(a), Row::new(b));
     column.add_distance(b, q * r);

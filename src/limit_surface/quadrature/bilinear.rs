@@ -3,7 +3,7 @@
 use super::frame::{Frame, node};
 use super::node_correlation;
 use super::points::Points;
-use crate::limit_surface::simd::vectorised;
+use crate::number::simd::copies;
 use crate::patch::{Grid, Patch};
 
 /// Grids up to this many cells keep the wrenches of all their nodes.
@@ -113,7 +113,7 @@ fn weighted([a, b, c, d]: [[f64; 4]; 4], [gx, gy]: [f64; 2]) -> [f64; 3] {
     [out[0], out[1], out[2]]
 }
 
-vectorised! {
+copies! {
     fn means(
         rule: &Bilinear,
         nodes: &[[f64; 4]],

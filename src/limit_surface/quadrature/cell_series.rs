@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use super::points::Points;
-use crate::limit_surface::simd::{Block, LANES, rsqrt, total, vectorised};
+use crate::number::block::{Block, rsqrt, total};
+use crate::number::real::LANES;
+use crate::number::simd::copies;
 
 /// Orders of the series. The first one left out is `(half diagonal / R)^10`.
 pub const ORDERS: usize = 4;
@@ -118,7 +120,7 @@ fn evaluate(s: &Series, e: f64, q: f64) -> f64 {
     p1 + e * (p2 + e * (p3 + e * p4))
 }
 
-vectorised! {
+copies! {
     fn sum(cell: &CellSeries, points: &Points, twist: [f64; 3]) -> [f64; 3] {
         let ([ux, uy, uw], CellSeries { spin, x: along_x, y: along_y }) = (twist, *cell);
         let mut sums = [[0.0; LANES]; 3];
@@ -139,7 +141,7 @@ vectorised! {
     }
 }
 
-vectorised! {
+copies! {
     fn about(cell: &CellSeries, c: &[Block; 2]) -> [Block; 3] {
         let mut out = [[0.0; LANES]; 3];
         for i in 0..LANES {

@@ -13,7 +13,9 @@ use super::antiderivative::corner;
 use super::cell_series::CellSeries;
 use super::mesh::Mesh;
 use super::points::Points;
-use crate::limit_surface::simd::{Block, LANES, blocks, total, vectorised};
+use crate::number::block::{Block, blocks};
+use crate::number::real::LANES;
+use crate::number::simd::{copies, widest};
 
 /// Relative rounding error of the closed form above which the series is used.
 const ROUNDING: f64 = 1e-12;
@@ -56,6 +58,11 @@ impl Lines {
         // The padding repeats the last line with a jump of zero.
         let line = blocks(&lines, |i| at[*i.min(&cells)]);
         Self { at, jump, line }
+    }
+
+    /// The [`jumps`] about `c` in a strip.
+    fn jumps(&self, strip: usize, c: f64) -> [f64; 3] {
+        widest!(jumps::<f64>(self.line.as_flattened(), self.jump[strip].as_flattened(), c))
     }
 }
 
@@ -105,7 +112,9 @@ impl Cells {
         if self.is_far(c, points.span) {
             return self.series.wrench(twist, points);
         }
-        let [fx, fy, tau] = rotation(c, corners(&self.x, &self.y, &self.q, c), self.strips(c));
+        let jumps = [&self.x, &self.y, &self.q].map(|blocks| blocks.as_flattened());
+        let sums = widest!(corners::<f64>(jumps, c));
+        let [fx, fy, tau] = rotation(c, sums, self.strips(c));
         let s = uw.signum();
         [s * fx, s * fy, s * tau]
     }
@@ -140,7 +149,7 @@ impl Cells {
     fn strips(&self, c: [f64; 2]) -> [[f64; 3]; 2] {
         let (row, column) = (strip(&self.rows.at, c[1]), strip(&self.columns.at, c[0]));
         [(&self.columns, row, c[0]), (&self.rows, column, c[1])]
-            .map(|(lines, strip, c)| strip.map_or([0.0; 3], |strip| jumps(&lines.line, &lines.jump[strip], c)))
+            .map(|(lines, strip, c)| strip.map_or([0.0; 3], |strip| lines.jumps(strip, c)))
     }
 }
 
@@ -159,34 +168,35 @@ fn strip(lines: &[f64], c: f64) -> Option<usize> {
     (below > 0 && below < lines.len()).then(|| below - 1)
 }
 
-vectorised! {
+copies! {
     /// Sums of `q (I, Gx, Gy)` over the corners, with `sgn b ln(|b| + R)` in place of the `asinh`.
-    fn corners<V>(x: &[Block], y: &[Block], q: &[Block], c: [f64; 2]) -> [f64; 3] {
-        let zero = V::splat(0.0);
+    fn corners<R>(corners: [&[R::Scalar]; 3], c: [f64; 2]) -> [f64; 3] {
+        let [x, y, q] = corners.map(|numbers| numbers.chunks_exact(R::LANES));
+        let zero = R::splat(0.0);
         let mut sums = [zero; 3];
-        for ((x, y), q) in x.iter().zip(y).zip(q) {
-            let at = [V::load(x) - V::splat(c[0]), V::load(y) - V::splat(c[1])];
-            let parts = corner(V::load(q), at, [zero; 2]);
+        for ((x, y), q) in x.zip(y).zip(q) {
+            let at = [R::from_slice(x) - R::splat(c[0]), R::from_slice(y) - R::splat(c[1])];
+            let parts = corner(R::from_slice(q), at, [zero; 2]);
             for k in 0..3 {
-                sums[k] = sums[k] + parts[k];
+                sums[k] += parts[k];
             }
         }
-        [total(sums[0].store()), total(sums[1].store()), total(sums[2].store())]
+        [sums[0].reduce_sum(), sums[1].reduce_sum(), sums[2].reduce_sum()]
     }
 }
 
-vectorised! {
+copies! {
     /// Sums of `jump a^n ln|a|`, `n` from 1 to 3, over lines at distance `a` from `c`.
-    fn jumps<V>(line: &[Block], jump: &[Block], c: f64) -> [f64; 3] {
-        let (mut cubic, mut square, mut linear) = (V::splat(0.0), V::splat(0.0), V::splat(0.0));
-        for (line, jump) in line.iter().zip(jump) {
-            let (a, jump) = (V::load(line) - V::splat(c), V::load(jump));
-            let log = a.abs().max(V::splat(1e-300)).ln();
+    fn jumps<R>(line: &[R::Scalar], jump: &[R::Scalar], c: f64) -> [f64; 3] {
+        let mut sums = [R::splat(0.0); 3];
+        for (line, jump) in line.chunks_exact(R::LANES).zip(jump.chunks_exact(R::LANES)) {
+            let (a, jump) = (R::from_slice(line) - R::splat(c), R::from_slice(jump));
+            let log = a.abs().max(R::splat(R::TINY)).ln();
             let term = jump * a * a * log;
-            cubic = a.mul_add(term, cubic);
-            square = square + term;
-            linear = (jump * a).mul_add(log, linear);
+            sums[0] = (jump * a).fma(log, sums[0]);
+            sums[1] += term;
+            sums[2] = a.fma(term, sums[2]);
         }
-        [total(linear.store()), total(square.store()), total(cubic.store())]
+        [sums[0].reduce_sum(), sums[1].reduce_sum(), sums[2].reduce_sum()]
     }
 }

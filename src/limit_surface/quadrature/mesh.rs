@@ -4,7 +4,9 @@
 //! on the row. Terms of a column or row are therefore summed first and multiplied by `a` or `b` once.
 
 use super::antiderivative::{Column, Row, asinh, distance, integrals, slopes};
-use crate::limit_surface::simd::{Block, LANES, vectorised};
+use crate::number::block::Block;
+use crate::number::real::{LANES, Real};
+use crate::number::simd::{copies, widest};
 
 /// Number of corners whose roots and logarithms are computed in loops of their own. The iterations of such a loop do
 /// not depend on each other, so that the processor overlaps them.
@@ -44,7 +46,7 @@ impl Mesh {
     /// `sum w (R, a/R, b/R)`. Not for centres of rotation on or next to a cell's centre, where the cell may
     /// be at rest.
     pub fn points(&self, centres: &Centres) -> [Block; 3] {
-        points(self, centres)
+        widest!(points::<f64>(self, centres))
     }
 
     /// `sum w y^b x^a`, `[b][a]`, for `a + b` up to `order`, with lengths times `scale`, and the length of
@@ -68,11 +70,11 @@ impl Mesh {
     /// `sum w (I, Gx, Gy)` and `sum w (dGx/da, dGx/db, dGy/db)` of the
     /// [`antiderivative`](super::antiderivative), with `sgn b ln(|b| + R)` in place of the `asinh`.
     pub fn corners(&self, centres: &Centres) -> [Block; 6] {
-        corners(self, centres)
+        widest!(corners::<f64>(self, centres))
     }
 }
 
-vectorised! {
+copies! {
     fn moments(mesh: &Mesh, scale: f64, order: usize, width: usize) -> Vec<f64> {
         let mut columns = vec![1.0; mesh.x.len() * width];
         for (powers, x) in columns.chunks_exact_mut(width).zip(&mesh.x) {
@@ -108,67 +110,130 @@ vectorised! {
     }
 }
 
-vectorised! {
-    fn points<V>(mesh: &Mesh, centres: &Centres) -> [Block; 3] {
-        let centres = [V::load(&centres[0]), V::load(&centres[1])];
+/// Registers of centres that are summed for together: a place's index and weight are read once for both.
+const REGISTERS: usize = 2;
+
+/// The centres from the lane `first` on, from zero by registers.
+#[inline(always)]
+fn registers<R: Real>(centres: &[[R::Scalar; LANES]; 2], first: usize) -> [[R; 2]; REGISTERS] {
+    let mut out = [[R::splat(0.0); 2]; REGISTERS];
+    for register in 0..REGISTERS {
+        for axis in 0..2 {
+            out[register][axis] = R::from_slice(&centres[axis][first + register * R::LANES..]);
+        }
+    }
+    out
+}
+
+copies! {
+    fn points<R>(mesh: &Mesh, centres: &[[R::Scalar; LANES]; 2]) -> [[R::Scalar; LANES]; 3] {
+        let mut out = [[R::Scalar::splat(0.0); LANES]; 3];
+        let zero = [R::splat(0.0); REGISTERS];
         // Of every column `a^2` and the sum of `w/R`.
         let mut columns = Vec::with_capacity(mesh.x.len());
-        for x in &mesh.x {
-            let a = V::splat(*x) - centres[0];
-            columns.push([a * a, V::splat(0.0)]);
-        }
-        let mut sums = [V::splat(0.0); 3];
-        let mut start = 0;
-        for (y, end) in mesh.y.iter().zip(&mesh.end) {
-            let b = V::splat(*y) - centres[1];
-            let b2 = b * b;
-            let mut row = V::splat(0.0);
-            for ([column, _], w) in mesh.place[start..*end].iter().zip(&mesh.weight[start..*end]) {
-                let [a2, column] = &mut columns[*column];
-                let term = V::over_sqrt(*w, *a2 + b2);
-                *column = *column + term;
-                row = row + term;
+        for first in (0..LANES).step_by(REGISTERS * R::LANES) {
+            let centres = registers::<R>(centres, first);
+            columns.clear();
+            for x in &mesh.x {
+                let mut a2 = zero;
+                for register in 0..REGISTERS {
+                    let a = R::splat(*x) - centres[register][0];
+                    a2[register] = a * a;
+                }
+                columns.push([a2, zero]);
             }
-            sums[0] = b2.mul_add(row, sums[0]);
-            sums[2] = b.mul_add(row, sums[2]);
-            start = *end;
+            let mut sums = [[R::splat(0.0); 3]; REGISTERS];
+            let mut start = 0;
+            for (y, end) in mesh.y.iter().zip(&mesh.end) {
+                let (mut b, mut b2, mut row) = (zero, zero, zero);
+                for register in 0..REGISTERS {
+                    b[register] = R::splat(*y) - centres[register][1];
+                    b2[register] = b[register] * b[register];
+                }
+                for ([column, _], w) in mesh.place[start..*end].iter().zip(&mesh.weight[start..*end]) {
+                    let [a2, column] = &mut columns[*column];
+                    let mut terms = zero;
+                    for register in 0..REGISTERS {
+                        terms[register] = R::splat(*w).over_sqrt(a2[register] + b2[register]);
+                    }
+                    for register in 0..REGISTERS {
+                        column[register] += terms[register];
+                        row[register] += terms[register];
+                    }
+                }
+                for register in 0..REGISTERS {
+                    sums[register][0] = b2[register].fma(row[register], sums[register][0]);
+                    sums[register][2] = b[register].fma(row[register], sums[register][2]);
+                }
+                start = *end;
+            }
+            for ([a2, column], x) in columns.iter().zip(&mesh.x) {
+                for register in 0..REGISTERS {
+                    let (a, [i, gx, _]) = (R::splat(*x) - centres[register][0], &mut sums[register]);
+                    *i = a2[register].fma(column[register], *i);
+                    *gx = a.fma(column[register], *gx);
+                }
+            }
+            for register in 0..REGISTERS {
+                for (sum, out) in sums[register].iter().zip(&mut out) {
+                    sum.copy_to_slice(&mut out[first + register * R::LANES..]);
+                }
+            }
         }
-        for ([a2, column], x) in columns.iter().zip(&mesh.x) {
-            sums[0] = a2.mul_add(*column, sums[0]);
-            sums[1] = (V::splat(*x) - centres[0]).mul_add(*column, sums[1]);
-        }
-        [sums[0].store(), sums[1].store(), sums[2].store()]
+        out
     }
 }
 
-vectorised! {
-    fn corners<V>(mesh: &Mesh, centres: &Centres) -> [Block; 6] {
-        let centres = [V::load(&centres[0]), V::load(&centres[1])];
-        let (mut columns, mut rows) = (Vec::with_capacity(mesh.x.len()), Vec::with_capacity(mesh.y.len()));
-        for x in &mesh.x {
-            columns.push(Column::new(V::splat(*x) - centres[0]));
-        }
-        for y in &mesh.y {
-            rows.push(Row::new(V::splat(*y) - centres[1]));
-        }
-        let zero = V::splat(0.0);
-        let mut distances = [zero; CORNERS_AT_ONCE];
-        for (at, q) in mesh.place.chunks(CORNERS_AT_ONCE).zip(mesh.weight.chunks(CORNERS_AT_ONCE)) {
-            for (([k, l], q), r) in at.iter().zip(q).zip(&mut distances) {
-                let (row, column) = (&mut rows[*l], &mut columns[*k]);
-                *r = distance(column.a, row.b);
-                let qr = V::splat(*q) * *r;
-                row.add_distance(qr);
-                column.add_distance(row.b, qr);
+copies! {
+    fn corners<R>(mesh: &Mesh, centres: &[[R::Scalar; LANES]; 2]) -> [[R::Scalar; LANES]; 6] {
+        let mut out = [[R::Scalar::splat(0.0); LANES]; 6];
+        let mut columns = [(); REGISTERS].map(|()| Vec::with_capacity(mesh.x.len()));
+        let mut rows = [(); REGISTERS].map(|()| Vec::with_capacity(mesh.y.len()));
+        let zero = R::splat(0.0);
+        let mut distances = [[zero; REGISTERS]; CORNERS_AT_ONCE];
+        for first in (0..LANES).step_by(REGISTERS * R::LANES) {
+            let centres = registers::<R>(centres, first);
+            for register in 0..REGISTERS {
+                columns[register].clear();
+                rows[register].clear();
+                for x in &mesh.x {
+                    columns[register].push(Column::new(R::splat(*x) - centres[register][0]));
+                }
+                for y in &mesh.y {
+                    rows[register].push(Row::new(R::splat(*y) - centres[register][1]));
+                }
             }
-            for (([k, l], q), r) in at.iter().zip(q).zip(&distances) {
-                columns[*k].add_log(V::splat(*q), asinh(rows[*l].b, *r, zero));
+            for (at, q) in mesh.place.chunks(CORNERS_AT_ONCE).zip(mesh.weight.chunks(CORNERS_AT_ONCE)) {
+                for (([k, l], q), r) in at.iter().zip(q).zip(&mut distances) {
+                    for register in 0..REGISTERS {
+                        let (row, column) = (&mut rows[register][*l], &mut columns[register][*k]);
+                        r[register] = distance(column.a, row.b);
+                        let qr = R::splat(*q) * r[register];
+                        row.add_distance(qr);
+                        column.add_distance(row.b, qr);
+                    }
+                }
+                for (([k, l], q), r) in at.iter().zip(q).zip(&distances) {
+                    for register in 0..REGISTERS {
+                        let log = asinh(rows[register][*l].b, r[register], zero);
+                        columns[register][*k].add_log(R::splat(*q), log);
+                    }
+                }
+                for (([k, l], q), r) in at.iter().zip(q).zip(&distances) {
+                    for register in 0..REGISTERS {
+                        let log = asinh(columns[register][*k].a, r[register], zero);
+                        rows[register][*l].add_log(R::splat(*q), log);
+                    }
+                }
             }
-            for (([k, l], q), r) in at.iter().zip(q).zip(&distances) {
-                rows[*l].add_log(V::splat(*q), asinh(columns[*k].a, *r, zero));
+            for register in 0..REGISTERS {
+                let (columns, rows) = (&columns[register], &rows[register]);
+                let sums = [integrals(columns, rows), slopes(columns, rows)];
+                for (sum, out) in sums.as_flattened().iter().zip(&mut out) {
+                    sum.copy_to_slice(&mut out[first + register * R::LANES..]);
+                }
             }
         }
-        let [[i, gx, gy], [xx, xy, yy]] = [integrals(&columns, &rows), slopes(&columns, &rows)];
-        [i.store(), gx.store(), gy.store(), xx.store(), xy.store(), yy.store()]
+        out
     }
 }

@@ -12,7 +12,9 @@
 use std::sync::LazyLock;
 
 use super::mesh::Mesh;
-use crate::limit_surface::simd::{Block, LANES, vectorised};
+use crate::number::block::Block;
+use crate::number::real::LANES;
+use crate::number::simd::copies;
 
 /// Distances of a centre of rotation, in spans of the patch, from which the expansion is used. On coarser
 /// cells the averages over cells converge more slowly and need the second.
@@ -117,7 +119,7 @@ static POWERS: LazyLock<Vec<Vec<f64>>> = LazyLock::new(|| {
     out
 });
 
-vectorised! {
+copies! {
     /// `sum w |s|^2q s^k`, `[q][k]`, real and imaginary, from `sum w x^a y^b`, `[b][a]`.
     fn sums(real: &mut [f64], width: usize, order: usize) -> Vec<[Harmonics; 2]> {
         let powers = &*POWERS;
@@ -144,7 +146,7 @@ vectorised! {
     }
 }
 
-vectorised! {
+copies! {
     /// Moments of cells from those of points, by `sinh(hx dx)/(hx dx) sinh(hy dy)/(hy dy)`, of coefficients
     /// `terms`.
     fn average(m: &[[Harmonics; 2]], terms: &[(usize, usize, f64)], order: usize) -> Vec<[Harmonics; 2]> {
@@ -187,7 +189,7 @@ vectorised! {
     }
 }
 
-vectorised! {
+copies! {
     /// Coefficients of `e^(-ikb)`: sum and difference of the force's for `k` and for `-k`, and those of the
     /// torque.
     fn harmonics(m: &[[Harmonics; 2]], ratio: f64, order: usize) -> [Harmonics; 6] {
@@ -219,7 +221,7 @@ vectorised! {
     }
 }
 
-vectorised! {
+copies! {
     fn wrenches(harmonics: &[Harmonics; 6], order: usize, direction: &[Block; 2]) -> [Block; 3] {
         let [cos, sin] = *direction;
         let [x_re, x_im, y_re, y_im, tau_re, tau_im] = harmonics;

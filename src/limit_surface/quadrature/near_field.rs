@@ -2,7 +2,6 @@
 //! moves with the centre, from differences over their corners.
 
 use super::antiderivative::{Column, Row, asinh, distance, integrals};
-use crate::limit_surface::simd::Number;
 use crate::number::real::{LANES, Real};
 
 /// Least distance from a centre of rotation to the centre of a cell outside the near field, in sides of a
@@ -102,30 +101,30 @@ impl<R: Real> Place<R> {
             }
         }
         let mut first = [0; LANES];
-        cell[1].fma(R::of(near.width as f64), cell[0]).add_to_indices(&[0; LANES], &mut first);
-        let cell = [0, 1].map(|axis| cell[axis] - R::of(near.sides[axis] as f64 + 1.0));
+        cell[1].fma(R::splat(near.width as f64), cell[0]).add_to_indices(&[0; LANES], &mut first);
+        let cell = [0, 1].map(|axis| cell[axis] - R::splat(near.sides[axis] as f64 + 1.0));
         Self { cell, inside, sides: near.sides, first }
     }
 
     /// One where column or row `i` is in the near field, else zero.
     #[inline(always)]
     pub fn within(&self, axis: usize, i: usize) -> R {
-        let off = R::of(i as f64) - self.cell[axis];
-        let reach = R::of(self.sides[axis] as f64 + 0.5);
-        R::select((off * off).lt(reach * reach), R::of(1.0), R::of(0.0))
+        let off = R::splat(i as f64) - self.cell[axis];
+        let reach = R::splat(self.sides[axis] as f64 + 0.5);
+        R::select((off * off).lt(reach * reach), R::splat(1.0), R::splat(0.0))
     }
 
     /// Line `k` of the near field's corners from the centre of rotation.
     #[inline(always)]
     fn line(&self, axis: usize, k: usize, half: [f64; 2]) -> R {
-        (R::of(k as f64 - self.sides[axis] as f64) - self.inside[axis]) * R::of(2.0 * half[axis])
+        (R::splat(k as f64 - self.sides[axis] as f64) - self.inside[axis]) * R::splat(2.0 * half[axis])
     }
 
     /// `sum w (I, Gx, Gy)` of the cells in the near field, as in the
     /// [`antiderivative`](super::antiderivative).
     #[inline(always)]
     pub fn integrals(&self, near: &NearField<R::Scalar>, half: [f64; 2], scratch: &mut Scratch<R>) -> [R; 3] {
-        let zero = R::of(0.0);
+        let zero = R::splat(0.0);
         let [nx, ny] = self.sides.map(|side| 2 * side + 1);
         let Scratch { columns, logs, rows, jumps, corners } = scratch;
         columns.clear();
@@ -134,7 +133,7 @@ impl<R: Real> Place<R> {
         for k in 0..=nx {
             let a = self.line(0, k, half);
             columns.push(Column::new(a));
-            logs.push(ln(a));
+            logs.push(log(a));
         }
         jumps.clear();
         jumps.resize(nx + 1, zero);
@@ -155,7 +154,7 @@ impl<R: Real> Place<R> {
                 column.add_distance(row.b, qr);
                 column.add_log(*q, asinh(row.b, *r, *ln_a));
             }
-            let ln_b = ln(row.b);
+            let ln_b = log(row.b);
             for (column, [q, r]) in columns.iter().zip(&*corners) {
                 row.add_log(*q, asinh(column.a, *r, ln_b));
             }
@@ -185,6 +184,6 @@ impl<R> Default for Scratch<R> {
 
 /// `ln|x|`, of a tiny number in place of zero.
 #[inline(always)]
-fn ln<R: Real>(x: R) -> R {
-    Number::ln(x.max(-x).max(R::of(<R as Number>::TINY)))
+fn log<R: Real>(x: R) -> R {
+    x.abs().max(R::splat(R::TINY)).ln()
 }

@@ -3,7 +3,7 @@
 //! They are a correlation of the pressure with distances and unit vectors that depend on the offset between
 //! node and cell alone, so that no root is taken for a pair of them.
 
-use crate::limit_surface::simd::{rsqrt, vectorised};
+use crate::number::block::rsqrt;
 use crate::number::real::Real;
 use crate::number::simd::{copies, widest};
 use crate::patch::Patch;
@@ -30,7 +30,7 @@ fn terms(patch: &Patch, unit: f64) -> [Vec<f64>; 3] {
     terms_of(grid.nx, grid.ny, grid.dx / unit, grid.dy / unit)
 }
 
-vectorised! {
+copies! {
     fn terms_of(nx: usize, ny: usize, dx: f64, dy: f64) -> [Vec<f64>; 3] {
         let width = 2 * nx + NODES;
         let mut out = [(); 3].map(|()| vec![0.0; 2 * ny * width]);
@@ -52,7 +52,7 @@ vectorised! {
 /// `sum + w k`.
 #[inline(always)]
 fn add<R: Real>([low, high]: [R; 2], w: R, k: &[R::Scalar]) -> [R; 2] {
-    let (mut first, mut second) = (R::of(0.0), R::of(0.0));
+    let (mut first, mut second) = (R::splat(0.0), R::splat(0.0));
     first.lanes_mut().copy_from_slice(&k[..R::LANES]);
     second.lanes_mut().copy_from_slice(&k[R::LANES..2 * R::LANES]);
     [w.fma(first, low), w.fma(second, high)]
@@ -60,7 +60,7 @@ fn add<R: Real>([low, high]: [R; 2], w: R, k: &[R::Scalar]) -> [R; 2] {
 
 copies! {
     fn correlate<R>(terms: &[Vec<R::Scalar>; 3], patch: &Patch) -> Vec<[f64; 3]> {
-        let number = |x: f64| R::Scalar::of(x);
+        let number = |x: f64| R::Scalar::splat(x);
         let (nx, ny, weights) = (patch.grid().nx, patch.grid().ny, patch.weights());
         let (width, nodes) = (2 * nx + NODES, 2 * R::LANES);
         let mut out = vec![[0.0; 3]; (nx + 1) * (ny + 1)];
@@ -79,7 +79,7 @@ copies! {
         let mut parts = vec![number(0.0); 6 * width];
         for l in 0..=ny / 2 {
             for first in (0..=nx).step_by(nodes) {
-                let zero = [R::of(0.0); 2];
+                let zero = [R::splat(0.0); 2];
                 // Every row of cells is summed by itself, as one long sum would lose more to rounding.
                 let mut total = [zero; 6];
                 let used = nx - 1 + nodes;
@@ -99,7 +99,7 @@ copies! {
                     let all = even.iter().zip(odd).zip(windows(0)).zip(windows(1)).zip(windows(2));
                     let all = all.zip(windows(3)).zip(windows(4)).zip(windows(5));
                     for (((((((even, odd), r), s), x), t), y), u) in all {
-                        let (even, odd) = (R::of(even.lane(0)), R::of(odd.lane(0)));
+                        let (even, odd) = (R::splat(even.lane(0)), R::splat(odd.lane(0)));
                         r0 = add(r0, even, r);
                         r1 = add(r1, odd, s);
                         x0 = add(x0, even, x);
@@ -134,7 +134,7 @@ copies! {
 mod tests {
     use super::*;
     use crate::limit_surface::quadrature::frame::{node, unit};
-    use crate::number::real::Lanes;
+    use crate::number::lanes::Lanes;
     use crate::number::simd::Simd;
     #[cfg(target_arch = "x86_64")]
     use crate::number::x86::{Avx2F32, Avx2F64, Avx512F32, Avx512F64};

@@ -7,7 +7,8 @@ use super::cells::FAR_DIAGONALS;
 use super::frame::{node, unit};
 use super::points::AT_REST;
 use super::rule::Rule;
-use crate::limit_surface::simd::{Block, LANES, vectorised};
+use crate::number::real::LANES;
+use crate::number::simd::{copies, widest};
 use crate::patch::Grid;
 
 /// The cells of a grid by a rule, each with a force of one.
@@ -142,7 +143,8 @@ fn antiderivatives(x: &[f64], y: &[f64]) -> Vec<[f64; 3]> {
             let (k, l) = (crossing % x.len(), crossing / x.len());
             [at[0][lane], at[1][lane], at[2][lane], at[3][lane]] = [x[k], y[l], log_x[k], log_y[l]];
         }
-        let [i, gx, gy] = antiderivative(&at);
+        widest!(antiderivative::<f64>(&mut at));
+        let [i, gx, gy, _] = at;
         for (lane, out) in out.iter_mut().enumerate() {
             *out = [i[lane], gx[lane], gy[lane]];
         }
@@ -150,11 +152,15 @@ fn antiderivatives(x: &[f64], y: &[f64]) -> Vec<[f64; 3]> {
     out
 }
 
-vectorised! {
-    /// `I`, `Gx` and `Gy` at `(a, b)`, whose logarithms are known.
-    fn antiderivative<V>(at: &[Block; 4]) -> [Block; 3] {
-        let [a, b, ln_a, ln_b] = [V::load(&at[0]), V::load(&at[1]), V::load(&at[2]), V::load(&at[3])];
-        let [i, gx, gy] = corner(V::splat(1.0), [a, b], [ln_a, ln_b]);
-        [i.store(), gx.store(), gy.store()]
+copies! {
+    /// `I`, `Gx` and `Gy` at `(a, b)`, whose logarithms are known, in place of the first three.
+    fn antiderivative<R>(at: &mut [[R::Scalar; LANES]; 4]) -> () {
+        for lane in (0..LANES).step_by(R::LANES) {
+            let [a, b, ln_a, ln_b] = at.each_ref().map(|block| R::from_slice(&block[lane..]));
+            let parts = corner(R::splat(1.0), [a, b], [ln_a, ln_b]);
+            for (part, to) in parts.iter().zip(&mut *at) {
+                part.copy_to_slice(&mut to[lane..]);
+            }
+        }
     }
 }

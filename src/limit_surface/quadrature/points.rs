@@ -1,6 +1,8 @@
 //! The `points` rule, `docs/model.md` (89): all of a cell's force acts at its centre.
 
-use crate::limit_surface::simd::{Block, LANES, blocks, rsqrt, total, vectorised};
+use crate::number::block::{Block, blocks, rsqrt, total};
+use crate::number::real::LANES;
+use crate::number::simd::copies;
 
 /// A cell at rest is slower than this share of the patch's scale (`docs/model.md`, section 7.1).
 pub const AT_REST: f64 = 1e-12;
@@ -42,7 +44,7 @@ impl Points {
     }
 }
 
-vectorised! {
+copies! {
     /// As [`sum`], and `sum w/|v| (t, rho x t)(t, rho x t)'`, with `t` across the velocity.
     fn sum_and_derivative(points: &Points, twist: [f64; 3], rest2: f64) -> [f64; 9] {
         let [ux, uy, uw] = twist;
@@ -70,7 +72,7 @@ vectorised! {
     }
 }
 
-vectorised! {
+copies! {
     /// `-sum w (v^, rho x v^)` over the cells with `|v|^2 > rest2`, `docs/model.md` (89).
     fn sum(x: &[Block], y: &[Block], w: &[Block], twist: [f64; 3], rest2: f64) -> [f64; 3] {
         let [ux, uy, uw] = twist;

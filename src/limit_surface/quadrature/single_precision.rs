@@ -193,28 +193,28 @@ fn row<R: Real, const FAR: usize, const NEAR: bool>(
     within: R,
     [hx2, hy2]: [f64; 2],
 ) -> [R; 4] {
-    let [mut force_x, mut force_y, mut turn, mut spin] = [R::of(0.0); 4];
+    let [mut force_x, mut force_y, mut turn, mut spin] = [R::splat(0.0); 4];
     for (column, half) in cells.0.iter().zip(cells.1) {
         let column = &columns[*column];
-        let mut half = R::of(half.lane(0));
+        let mut half = R::splat(half.lane(0));
         if NEAR {
-            half = half * (-column.within).fma(within, R::of(1.0));
+            half = half * (-column.within).fma(within, R::splat(1.0));
         }
         let r2 = column.a2 + b2;
         // An estimate of 1/R. Newton's step is taken on the weighted term; the corrections do without it.
-        let rough = r2.rsqrt_rough();
-        let term = half * rough * (-(r2 * rough)).fma(rough, R::of(3.0));
+        let estimate = r2.approx_rsqrt();
+        let term = half * estimate * (-(r2 * estimate)).fma(estimate, R::splat(3.0));
         let (mut x, mut y) = (term, term);
         if FAR == far::SQUARES {
-            x = term * (rough * rough).fma(R::of(-hx2 / 6.0), R::of(1.0));
+            x = term * (estimate * estimate).fma(R::splat(-hx2 / 6.0), R::splat(1.0));
             y = x;
             spin += term;
         }
         if FAR == far::RECTANGLES {
-            let (second, along) = (rough * rough, R::of(0.5 * (hx2 - hy2)) * rough * rough);
-            x = term * second.fma(along.fma(column.a2, R::of(hy2 / 3.0 - hx2 / 2.0)), R::of(1.0));
-            y = term * second.fma((-along).fma(b2, R::of(hx2 / 3.0 - hy2 / 2.0)), R::of(1.0));
-            let inertia = column.a2.fma(R::of(hy2 / 3.0), b2 * R::of(hx2 / 3.0));
+            let (second, along) = (estimate * estimate, R::splat(0.5 * (hx2 - hy2)) * estimate * estimate);
+            x = term * second.fma(along.fma(column.a2, R::splat(hy2 / 3.0 - hx2 / 2.0)), R::splat(1.0));
+            y = term * second.fma((-along).fma(b2, R::splat(hx2 / 3.0 - hy2 / 2.0)), R::splat(1.0));
+            let inertia = column.a2.fma(R::splat(hy2 / 3.0), b2 * R::splat(hx2 / 3.0));
             spin = (term * second).fma(inertia, spin);
         }
         force_x = column.a.fma(x, force_x);
@@ -227,7 +227,7 @@ fn row<R: Real, const FAR: usize, const NEAR: bool>(
 copies! {
     /// Unit wrenches for the rotations with w > 0 about `centres`.
     fn wrenches<R>(cell_rows: &CellRows<R::Scalar>, centres: &[[f64; 2]]) -> Vec<[f64; 3]> {
-        let zero = R::of(0.0);
+        let zero = R::splat(0.0);
         let mut out = Vec::with_capacity(centres.len());
         let mut columns = vec![Column { a: zero, a2: zero, xa: zero, within: zero }; cell_rows.at[0].len()];
         let mut scratch = Scratch::default();
@@ -240,21 +240,21 @@ copies! {
             }
             let place = cell_rows.near_field.as_ref().map(|near| Place::new(near, &cell_rows.at, cell_rows.half, c));
             for (i, (column, x)) in columns.iter_mut().zip(&cell_rows.at[0]).enumerate() {
-                let a = R::of(*x) - c[0];
+                let a = R::splat(*x) - c[0];
                 let within = place.as_ref().map_or(zero, |p| p.within(0, i));
-                *column = Column { a, a2: a * a, xa: R::of(*x) * a, within };
+                *column = Column { a, a2: a * a, xa: R::splat(*x) * a, within };
             }
             // Of the wrench about the centre of pressure: the force turned by a quarter, and the torque.
             let (mut gx, mut gy, mut turn) = (zero, zero, zero);
             let (mut start, mut any_near) = (0, false);
             for (j, (y, end)) in cell_rows.at[1].iter().zip(&cell_rows.end).enumerate() {
-                let b = R::of(*y) - c[1];
+                let b = R::splat(*y) - c[1];
                 // The offset keeps 1/R finite for a cell at the centre of rotation itself. Such a cell is in the near
                 // field, or the sum is replaced by one in double precision.
-                let b2 = b.fma(b, R::of(1e-12));
+                let b2 = b.fma(b, R::splat(1e-12));
                 let cells = (&cell_rows.column[start..*end], &cell_rows.half_share[start..*end]);
                 let within = place.as_ref().map_or(zero, |p| p.within(1, j));
-                let is_near = R::any(R::of(0.5).lt(within));
+                let is_near = R::any(R::splat(0.5).lt(within));
                 any_near |= is_near;
                 let [x, y_over_b, turn_x, mut spin] = match (place.is_none(), square, is_near) {
                     (true, ..) => row::<R, { far::POINTS }, false>(cells, &columns, b2, within, half2),
@@ -264,11 +264,11 @@ copies! {
                     (_, false, true) => row::<R, { far::RECTANGLES }, true>(cells, &columns, b2, within, half2),
                 };
                 if square {
-                    spin = spin * R::of(half2[0] / 3.0);
+                    spin = spin * R::splat(half2[0] / 3.0);
                 }
                 let force = b * y_over_b;
                 (gx, gy) = (gx + x, gy + force);
-                turn += R::of(*y).fma(force, turn_x + spin);
+                turn += R::splat(*y).fma(force, turn_x + spin);
                 start = *end;
             }
             if let (true, Some(place), Some(near)) = (any_near, &place, &cell_rows.near_field) {
@@ -288,7 +288,7 @@ copies! {
 mod tests {
     use super::*;
     use crate::limit_surface::Surface;
-    use crate::number::real::Lanes;
+    use crate::number::lanes::Lanes;
     use crate::number::simd::Simd;
     #[cfg(target_arch = "x86_64")]
     use crate::number::x86::{Avx2F32, Avx512F32};

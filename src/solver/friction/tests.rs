@@ -318,18 +318,18 @@ fn single_precision_gives_the_state_within_its_rounding() {
 
 #[test]
 fn lanes_give_what_single_numbers_give() {
-    use crate::number::real::Lanes;
+    use crate::number::lanes::Lanes;
     type Wide = Lanes<f64>;
     for &law in Law::ALL {
         let f = friction(law, 2.0);
         let st = stage(&f, 1e-5);
         let wide = Stage {
-            a_sigma0: Lanes::of(st.a_sigma0),
-            damping: Lanes::of(st.damping),
-            mu_c: Lanes::of(st.mu_c),
-            mu_d: Lanes::of(st.mu_d),
-            chi: Lanes::of(1.0),
-            extrapolation: Lanes::of(1.0),
+            a_sigma0: Lanes::splat(st.a_sigma0),
+            damping: Lanes::splat(st.damping),
+            mu_c: Lanes::splat(st.mu_c),
+            mu_d: Lanes::splat(st.mu_d),
+            chi: Lanes::splat(1.0),
+            extrapolation: Lanes::splat(1.0),
         };
         let all: Vec<_> = states().take(320).collect();
         for group in all.chunks(Wide::LANES) {

@@ -16,13 +16,13 @@ impl Law for ElastoPlastic {
 
     #[inline(always)]
     fn travel<R: Real>(a_sigma0: R, speed: R, along: R) -> R {
-        (R::of(0.5) * a_sigma0 * (speed + along)).max(R::of(0.0))
+        (R::splat(0.5) * a_sigma0 * (speed + along)).max(R::splat(0.0))
     }
 
     /// `docs/model.md` (36).
     #[inline(always)]
     fn slip<R: Real>(k: &Consts<R>, t: &Trial<R>) -> Slip<R> {
-        let (one, zero) = (R::of(1.0), R::of(0.0));
+        let (one, zero) = (R::splat(1.0), R::splat(0.0));
         let r = (t.g + t.travel).recip();
         let plastic = (k.s_ba * t.g).lt(t.len);
         let d = R::select(plastic, t.g * r, one);
@@ -33,22 +33,22 @@ impl Law for ElastoPlastic {
     /// `a lambda = l b` with `l = travel/g`, `x = d |y|/g`; 0 of an elastic bristle.
     #[inline(always)]
     fn relaxation<R: Real>(t: &Trial<R>, z: &Slip<R>) -> R {
-        let zero = R::of(0.0);
-        R::select(zero.lt(z.xb), t.travel * z.xb / (z.d * t.len).max(R::of(R::TINY)), zero)
+        let zero = R::splat(0.0);
+        R::select(zero.lt(z.xb), t.travel * z.xb / (z.d * t.len).max(R::splat(R::TINY)), zero)
     }
 
     /// `docs/model.md` (48).
     #[inline(always)]
     fn sensitivity<R: Real>(a_sigma0: R, t: &Trial<R>, z: &Slip<R>, speed: R, along: R) -> Sensitivity<R> {
         let (carried, turn) = (a_sigma0 * z.d, a_sigma0 * t.inv_len);
-        let (stretch, back) = (a_sigma0 * z.stiff, R::of(-0.5) * (a_sigma0 * z.stiff) * z.xb);
-        let normal = back.fma(R::of(1.0) - turn * along, stretch) - carried;
+        let (stretch, back) = (a_sigma0 * z.stiff, R::splat(-0.5) * (a_sigma0 * z.stiff) * z.xb);
+        let normal = back.fma(R::splat(1.0) - turn * along, stretch) - carried;
         Sensitivity { carried, normal: Some(normal), speed: back.fma(turn * speed, back), limit: z.xs }
     }
 
     #[inline(always)]
     fn decay<R: Real>(k: &Consts<R>, g: R, speed: R, along: R, size: R) -> R {
         let (b, _) = plastic_share(k, size / g);
-        R::of(0.5) * (speed + along) * b / g
+        R::splat(0.5) * (speed + along) * b / g
     }
 }

@@ -21,7 +21,7 @@ impl Law for LuGre {
     #[inline(always)]
     fn slip<R: Real>(_k: &Consts<R>, t: &Trial<R>) -> Slip<R> {
         let r = (t.g + t.travel).recip();
-        Slip { d: t.g * r, stiff: r, xb: R::of(0.0), xs: R::of(0.0) }
+        Slip { d: t.g * r, stiff: r, xb: R::splat(0.0), xs: R::splat(0.0) }
     }
 
     #[inline(always)]

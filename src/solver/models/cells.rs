@@ -56,7 +56,7 @@ pub struct Scratch<R: Real> {
 impl<R: Real> Scratch<R> {
     /// Memory for `groups` of cells, whose friction constants may `differ` from lane to lane.
     pub fn new(groups: usize, differ: bool) -> Self {
-        let zero = R::of(0.0);
+        let zero = R::splat(0.0);
         let motion = Motion { vx: zero, vy: zero, s: zero, ex: zero, ey: zero, bell: zero, bell_slope: zero };
         let t = Trial { len: zero, inv_len: zero, g: zero, travel: zero };
         let trial = CellTrial { yx: zero, yy: zero, nx: zero, ny: zero, t };
@@ -105,7 +105,7 @@ impl<R: Real> Cells<R> {
 
     /// Moves every base by `sx - sw y`, `sy + sw x` [-].
     pub fn shift(&mut self, shift: [f64; 3]) {
-        let [sx, sy, sw] = shift.map(R::of);
+        let [sx, sy, sw] = shift.map(R::splat);
         for i in 0..self.zx.len() {
             self.zx[i] += sx - sw * self.y[i];
             self.zy[i] += sy + sw * self.x[i];

@@ -36,7 +36,7 @@ copies! {
         next: Option<&Stage<f64>>
     ) -> (Vec3<f64>, Mat3<f64>) {
         let (commit, next) = (commit.map(Stage::splat), next.map(Stage::splat));
-        let u = [R::of(u.x), R::of(u.y), R::of(u.z)];
+        let u = [R::splat(u.x), R::splat(u.y), R::splat(u.z)];
         let stages = [commit.as_ref(), next.as_ref()];
         let sum = with_law!(k.law, L => sweep_cells::<R, L>(cells, k, u, stages));
         if next.is_none() {
@@ -45,7 +45,7 @@ copies! {
         // A loop and no closure, which would be compiled without the vector instructions of this function.
         let mut s = [0.0; 12];
         for (s, sum) in s.iter_mut().zip(sum) {
-            *s = sum.sum();
+            *s = sum.reduce_sum();
         }
         sums(s)
     }
@@ -68,7 +68,7 @@ fn sweep_cells<R: Real, L: Law>(
 ) -> [R; 12] {
     let Cells { x, y, w, zx, zy, pause, workspace: Workspace { scratch, elastic, .. }, .. } = cells;
     let mut groups = Groups { x, y, w, zx, zy };
-    let mut sum = [R::of(0.0); 12];
+    let mut sum = [R::splat(0.0); 12];
     if L::ELASTIC && elastic_cells::is_due::<R>(pause) {
         let others = elastic.sweep(&mut groups, k, u, stages, &mut sum, pause);
         sweep_groups::<R, L>(others, scratch, k, u, stages, &mut sum);
@@ -156,7 +156,7 @@ fn commit_stage<R: Real>([zx, zy]: [&mut [R]; 2], work: &[Work<R>], transition: 
         let d = transition.d(i, work[i].slip.d);
         // An elastic bristle moves by `a sigma0 v` exactly. The difference `d y - zeta` would lose digits, and a
         // contact that sticks would creep.
-        let slips = d.lt(R::of(1.0));
+        let slips = d.lt(R::splat(1.0));
         zx[i] = st.extrapolation.fma(R::select(slips, d * c.yx - zx[i], st.a_sigma0 * m.vx), zx[i]);
         zy[i] = st.extrapolation.fma(R::select(slips, d * c.yy - zy[i], st.a_sigma0 * m.vy), zy[i]);
     }
@@ -175,7 +175,7 @@ fn evaluate<R: Real, L: Law>(
 ) {
     let n = work.len();
     let (x, y, w, zx, zy) = (&x[..n], &y[..n], &w[..n], &zx[..n], &zy[..n]);
-    let more = R::of(1.0) + st.damping;
+    let more = R::splat(1.0) + st.damping;
     let mut sum = *sums;
     for i in 0..n {
         let (x, y, w) = (x[i], y[i], w[i]);
@@ -211,13 +211,13 @@ copies! {
     /// The grid as one rigid body, if all bristles are elastic where the limit is `mu`; else none.
     pub fn rigid_stick<R>(cells: &Cells<R>, k: &Consts<R>, mu: f64) -> Option<RigidStick> {
         let Cells { x, y, w, zx, zy, .. } = cells;
-        let zero = R::of(0.0);
+        let zero = R::splat(0.0);
         let (mut most, mut radius, mut s) = (zero, zero, [zero; 7]);
         for i in 0..w.len() {
             let (x, y, w, zx, zy) = (x[i], y[i], w[i], zx[i], zy[i]);
             most = most.max(zx * zx + zy * zy);
             radius = radius.max(x * x + y * y);
-            let terms = [zx, zy, x * zy - y * zx, R::of(1.0), x, y, x * x + y * y];
+            let terms = [zx, zy, x * zy - y * zx, R::splat(1.0), x, y, x * x + y * y];
             for (s, term) in s.iter_mut().zip(terms) {
                 *s += w * term;
             }
@@ -228,7 +228,7 @@ copies! {
         }
         let mut sums = [0.0; 7];
         for (sum, s) in sums.iter_mut().zip(s) {
-            *sum = s.sum();
+            *sum = s.reduce_sum();
         }
         let ([fx, fy, tau, one, cx, cy, square], [most, radius]) = (sums, greatest.map(f64::sqrt));
         let moments = Mat3::new(Vec3::new(one, 0.0, -cy), Vec3::new(0.0, one, cx), Vec3::new(-cy, cx, square));
@@ -241,14 +241,14 @@ copies! {
     /// `sum w E^T (zeta - saved)` [-, -, m]: how the force has changed since the states were saved.
     pub fn force_change<R>(cells: &Cells<R>) -> Vec3<f64> {
         let Cells { x, y, w, zx, zy, saved, .. } = cells;
-        let mut s = [R::of(0.0); 3];
+        let mut s = [R::splat(0.0); 3];
         for i in 0..w.len() {
             let (fx, fy) = (w[i] * (zx[i] - saved.0[i]), w[i] * (zy[i] - saved.1[i]));
             s[0] += fx;
             s[1] += fy;
             s[2] += x[i] * fy - y[i] * fx;
         }
-        Vec3::new(s[0].sum(), s[1].sum(), s[2].sum())
+        Vec3::new(s[0].reduce_sum(), s[1].reduce_sum(), s[2].reduce_sum())
     }
 }
 
@@ -256,9 +256,9 @@ copies! {
     /// The friction wrench [N, N, N m] at the patch origin in the present state, `docs/model.md` (15) with
     /// the rate of (8) and normal force `f_n` [N], and the share of it on slipping cells.
     pub fn wrench<R>(cells: &Cells<R>, k: &Consts<R>, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64) {
-        let rate = Rate { sigma1: R::of(rate.sigma1), mu_c: R::of(rate.mu_c), mu_d: R::of(rate.mu_d) };
-        let (ux, uy, uw) = (R::of(u.vx), R::of(u.vy), R::of(u.w));
-        let mut sum = [R::of(0.0); 4];
+        let rate = Rate { sigma1: R::splat(rate.sigma1), mu_c: R::splat(rate.mu_c), mu_d: R::splat(rate.mu_d) };
+        let (ux, uy, uw) = (R::splat(u.vx), R::splat(u.vy), R::splat(u.w));
+        let mut sum = [R::splat(0.0); 4];
         for i in 0..cells.w.len() {
             let (x, y, w) = (cells.x[i], cells.y[i], cells.w[i]);
             let (zx, zy) = (cells.zx[i], cells.zy[i]);
@@ -271,11 +271,11 @@ copies! {
             sum[1] += fy;
             sum[2] += x * fy - y * fx;
             let slips = (k.s_ba * g).lt((zx * zx + zy * zy).sqrt());
-            sum[3] += R::select(slips, w, R::of(0.0));
+            sum[3] += R::select(slips, w, R::splat(0.0));
         }
         let mut s = [0.0; 4];
         for (s, sum) in s.iter_mut().zip(sum) {
-            *s = sum.sum();
+            *s = sum.reduce_sum();
         }
         (Wrench::new(f_n * s[0], f_n * s[1], f_n * s[2]), s[3])
     }

@@ -37,7 +37,7 @@ pub struct Grids<R: Real> {
 impl<R: Real> Grids<R> {
     /// Empty lanes for grids of at most `cells` under the law and the exponent of `friction`.
     pub fn new(cells: usize, friction: &Friction) -> Self {
-        let none = vec![R::of(0.0); cells];
+        let none = vec![R::splat(0.0); cells];
         Self {
             x: none.clone(),
             y: none.clone(),
@@ -124,7 +124,7 @@ impl<R: Real> Bristles<R> for Grids<R> {
     }
 
     fn reference_point(&self) -> [R; 2] {
-        [R::of(0.0); 2]
+        [R::splat(0.0); 2]
     }
 
     #[inline(always)]
@@ -134,9 +134,9 @@ impl<R: Real> Bristles<R> for Grids<R> {
         (committed, committing): (&Stage<R>, Bits),
         (next, evaluating): (&Stage<R>, Bits),
     ) -> (Vec3<R>, Mat3<R>) {
-        let zero = R::of(0.0);
+        let zero = R::splat(0.0);
         // A stage with an extrapolation of 0 leaves the bases of lanes that commit nothing as they are.
-        let extrapolation = R::select(R::mask(committing), committed.extrapolation, zero);
+        let extrapolation = R::select(R::from_bitmask(committing), committed.extrapolation, zero);
         let committed = Stage { extrapolation, ..*committed };
         let stages = [(committing != 0).then_some(&committed), (evaluating != 0).then_some(next)];
         let mut s = [zero; 12];
@@ -161,7 +161,7 @@ impl<R: Real> Bristles<R> for Grids<R> {
 
     #[inline(always)]
     fn trust_radius(&self, _: Vec3<R>) -> R {
-        R::of(f64::from(f32::MAX))
+        R::splat(f64::from(f32::MAX))
     }
 
     #[inline(always)]

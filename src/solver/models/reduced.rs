@@ -115,7 +115,7 @@ struct Bristle<R> {
 impl<R: Real> Reduced<R> {
     /// Empty lanes for contacts that have the law, the form and the kind of surface of `like`.
     pub fn new(like: &Contact) -> Self {
-        let (zero, one, none) = (R::of(0.0), R::of(1.0), Vec3::zero());
+        let (zero, one, none) = (R::splat(0.0), R::splat(1.0), Vec3::zero());
         let (ellipsoid, form) = match &like.model {
             Model::LimitSurface(_, form) => (false, *form),
             Model::Ellipsoid(form) => (true, *form),
@@ -255,10 +255,10 @@ impl<R: Real> Bristles<R> for Reduced<R> {
     #[inline(always)]
     fn trust_radius(&self, v: Vec3<R>) -> R {
         if self.ellipsoid || !self.k.law.is_elastic() {
-            return R::of(f64::from(f32::MAX));
+            return R::splat(f64::from(f32::MAX));
         }
         let (s, _) = Vec3::new(v.x, v.y, self.radius * v.z).norm();
-        (R::of(MAX_TURN) * s).max(R::of(LEAST_TRUST_RADIUS))
+        (R::splat(MAX_TURN) * s).max(R::splat(LEAST_TRUST_RADIUS))
     }
 
     #[inline(always)]
@@ -282,7 +282,7 @@ impl<R: Real> Bristles<R> for Reduced<R> {
     /// About the centres of pressure.
     #[inline(always)]
     fn force_change(&self) -> Vec3<R> {
-        let (one, [zeta, low]) = (R::of(1.0), self.saved);
+        let (one, [zeta, low]) = (R::splat(1.0), self.saved);
         ((self.zeta - zeta) + (self.zeta_low - low)).times(Vec3::new(one, one, self.radius))
     }
 }
@@ -291,8 +291,8 @@ copies! {
     /// For one lane: the opposite of the friction wrench per unit normal force at twist `v`, both at the centre of
     /// pressure, in the present state, and the size of its bristle over the limit.
     fn force<R>(of: &Reduced<R>, lane: usize, v: Twist, rate: &Rate<f64>) -> ([f64; 3], f64) {
-        let v = Vec3::new(R::of(v.vx), R::of(v.vy), R::of(v.w));
-        let rate = Rate { sigma1: R::of(rate.sigma1), mu_c: R::of(rate.mu_c), mu_d: R::of(rate.mu_d) };
+        let v = Vec3::new(R::splat(v.vx), R::splat(v.vy), R::splat(v.w));
+        let rate = Rate { sigma1: R::splat(rate.sigma1), mu_c: R::splat(rate.mu_c), mu_d: R::splat(rate.mu_d) };
         let (f, x) = with_law!(of.k.law, L => of.force_law::<L>(v, &rate));
         (f.lane(lane), x.lane(lane))
     }
@@ -306,15 +306,15 @@ impl<R: Real> Reduced<R> {
         (committed, committing): (&Stage<R>, Bits),
         (next, evaluating): (&Stage<R>, Bits),
     ) -> (Vec3<R>, Mat3<R>) {
-        let one = R::of(1.0);
+        let one = R::splat(1.0);
         let drive = self.drive(v);
-        let committing = R::mask(committing);
+        let committing = R::from_bitmask(committing);
         let z = self.bristle::<L>(committed, &drive, committing);
         let (high, low) = add3(self.zeta, self.zeta_low, z.step * committed.extrapolation);
         self.zeta = Vec3::select(committing, high, self.zeta);
         self.zeta_low = Vec3::select(committing, low, self.zeta_low);
         self.root = R::select(committing, z.root, self.root);
-        let evaluating = R::mask(evaluating);
+        let evaluating = R::from_bitmask(evaluating);
         let z = self.bristle::<L>(next, &drive, evaluating);
         self.root = R::select(evaluating, z.root, self.root);
         self.loading = z.x;
@@ -329,7 +329,7 @@ impl<R: Real> Reduced<R> {
     /// the present state, `docs/model.md` (69) to (71), and the size of the bristles over their limits.
     #[inline(always)]
     fn force_law<L: Law>(&self, v: Vec3<R>, rate: &Rate<R>) -> (Vec3<R>, R) {
-        let (one, half, k) = (R::of(1.0), R::of(0.5), &self.k);
+        let (one, half, k) = (R::splat(1.0), R::splat(0.5), &self.k);
         let m = self.drive(v);
         let limit = m.h * rate.mu_d.fma(m.m.bell, rate.mu_c);
         let (size, inv_size) = self.zeta.norm();
@@ -351,7 +351,7 @@ impl<R: Real> Reduced<R> {
     /// How twists `v` at the centres of pressure drive the bristles.
     #[inline(always)]
     fn drive(&self, v: Vec3<R>) -> Drive<R> {
-        let (zero, one) = (R::of(0.0), R::of(1.0));
+        let (zero, one) = (R::splat(0.0), R::splat(1.0));
         let v_s = Vec3::new(v.x, v.y, self.radius * v.z);
         let (s, inv_s) = v_s.norm();
         let m = motion(&self.k, s, zero);
@@ -364,7 +364,7 @@ impl<R: Real> Reduced<R> {
             return still;
         }
         let vt2 = v.x.fma(v.x, v.y * v.y);
-        let tiny = R::of(R::TINY);
+        let tiny = R::splat(R::TINY);
         let inv_vt = (vt2 + tiny).rsqrt();
         let look = self.tables.look_up(v_s, vt2 * inv_vt);
         let (h, inv_h) = look.h.norm();
@@ -401,7 +401,7 @@ impl<R: Real> Reduced<R> {
         if L::ELASTIC && self.consistent {
             return self.consistent_bristle(st, m, live);
         }
-        let (k, zero) = (&self.k, R::of(0.0));
+        let (k, zero) = (&self.k, R::splat(0.0));
         let g = m.h * st.mu_d.fma(m.m.bell, st.mu_c);
         let push = m.d * st.a_sigma0;
         let y = self.zeta + push;

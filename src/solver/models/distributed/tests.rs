@@ -1,6 +1,6 @@
 use super::*;
 use crate::friction::{Friction, Law};
-use crate::number::real::Lanes;
+use crate::number::lanes::Lanes;
 #[cfg(target_arch = "x86_64")]
 use crate::number::{
     simd::Simd,

@@ -14,7 +14,7 @@ impl<R: Real> Reduced<R> {
     /// The bristles at the end of stage `st`; only lanes in `live` need a result.
     #[inline(always)]
     pub(super) fn consistent_bristle(&self, st: &Stage<R>, m: &Drive<R>, live: R::Mask) -> Bristle<R> {
-        let (zero, one, k) = (R::of(0.0), R::of(1.0), &self.k);
+        let (zero, one, k) = (R::splat(0.0), R::splat(1.0), &self.k);
         let inv_g = st.mu_d.fma(m.m.bell, st.mu_c).recip();
         let inv_limit = inv_g * m.h.recip();
         let (push, carried) = (m.d * st.a_sigma0, m.v_e * st.a_sigma0);
@@ -39,13 +39,13 @@ impl<R: Real> Reduced<R> {
     /// that have converged keep their root while the others go on.
     #[inline(always)]
     fn consistent_root(&self, m: &Drive<R>, inv_limit: R, q: R, z0: Vec3<R>, z1: Vec3<R>, live: R::Mask) -> R {
-        let (zero, one, half) = (R::of(0.0), R::of(1.0), R::of(0.5));
+        let (zero, one, half) = (R::splat(0.0), R::splat(1.0), R::splat(0.5));
         let k = &self.k;
         let slips = R::and(k.s_ba.lt(z0.norm().0 * inv_limit), live);
         // The left end of the bracket is 0, where `F` may be positive or not. If the search runs against that end,
         // `F` is evaluated there; a value that is not positive makes 0 the root.
         let mut tau = R::select(slips, self.root.min(one), one);
-        let mut active = R::bits(slips);
+        let mut active = R::bitmask(slips);
         let (mut low, mut high, mut last) = (zero, one, one);
         let chord = z0 - z1;
         let minus = -(one + q);
@@ -64,24 +64,24 @@ impl<R: Real> Reduced<R> {
             let turn = (m.d_hat.dot(chord) - c * along) * inv;
             let slope = (minus * r * r) - (half * b_slope * along * inv_limit).fma(more, half_b * turn);
             let above = zero.lt(f);
-            let goes_on = R::bits(zero.lt(tau)) | R::bits(above);
+            let goes_on = R::bitmask(zero.lt(tau)) | R::bitmask(above);
             low = R::select(above, tau, low);
             high = R::select(above, high, tau);
-            let change = -(f * slope.recip_rough());
+            let change = -(f * slope.approx_recip());
             let newton = tau + change;
             let size = change.max(-change);
             // A Newton step that rounding makes zero ends on a bound, so that bounds count as inside the bracket.
-            let outside = R::bits(newton.lt(low)) | R::bits(high.lt(newton));
-            let good = R::mask(!outside & R::bits(size.lt(R::of(0.500_001) * last)));
+            let outside = R::bitmask(newton.lt(low)) | R::bitmask(high.lt(newton));
+            let good = R::from_bitmask(!outside & R::bitmask(size.lt(R::splat(0.500_001) * last)));
             let next = R::select(good, newton, half * (low + high));
-            let below = R::and(newton.lt(R::of(R::TINY)), low.lt(R::of(R::TINY)));
+            let below = R::and(newton.lt(R::splat(R::TINY)), low.lt(R::splat(R::TINY)));
             let next = R::select(R::and(below, zero.lt(tau)), zero, next);
             let change = next - tau;
             last = change.max(-change);
             // With f <= 0 at tau = 0 the whole stage slides, and 0 is the root.
-            tau = R::select(R::mask(active & goes_on), next, tau);
-            let near = f.max(-f).lt(R::of(R::ROOT_RESIDUAL));
-            active &= goes_on & !R::bits(R::and(good, near));
+            tau = R::select(R::from_bitmask(active & goes_on), next, tau);
+            let near = f.max(-f).lt(R::splat(R::ROOT_RESIDUAL));
+            active &= goes_on & !R::bitmask(R::and(good, near));
         }
         tau
     }
@@ -96,7 +96,7 @@ impl<R: Real> Reduced<R> {
         g: R,
         g_slope: R,
     ) -> Mat3<R> {
-        let (one, half, a, inv_g) = (R::of(1.0), R::of(0.5), st.a_sigma0, g.recip());
+        let (one, half, a, inv_g) = (R::splat(1.0), R::splat(0.5), st.a_sigma0, g.recip());
         let inv_limit = inv_g * m.h.recip();
         let limit_slope = (m.h_slope * g).plus(m.h * g_slope, m.e);
         // q = a sigma0 s/g and its slope; the plastic share of the stage.

@@ -28,7 +28,7 @@ impl<R: Real> Tables<R> {
     /// No tables.
     pub fn new() -> Self {
         Self {
-            n_ls: R::of(1.0),
+            n_ls: R::splat(1.0),
             start: [0; LANES],
             nodes: Vec::new(),
             shared: HashMap::new(),
@@ -73,7 +73,7 @@ impl<R: Real> Tables<R> {
     #[inline(always)]
     pub fn look_up(&self, v_s: Vec3<R>, vt: R) -> LookUp<R> {
         use std::f64::consts::{FRAC_2_PI, PI, TAU};
-        let (zero, one) = (R::of(0.0), R::of(1.0));
+        let (zero, one) = (R::splat(0.0), R::splat(1.0));
         let below = v_s.z.lt(zero);
         let sign = R::select(below, -one, one);
         let z = sign * v_s.z;
@@ -81,20 +81,20 @@ impl<R: Real> Tables<R> {
         // theta in [0, 2 pi) of the twist, or of the opposite twist if the rotation is negative.
         let (wx, wy) = (sign * v_s.x, sign * v_s.y);
         let theta = angle(wy.max(-wy), wx.max(-wx));
-        let theta = R::select(wx.lt(zero), R::of(PI) - theta, theta);
-        let theta = R::select(wy.lt(zero), R::of(TAU) - theta, theta);
+        let theta = R::select(wx.lt(zero), R::splat(PI) - theta, theta);
+        let theta = R::select(wy.lt(zero), R::splat(TAU) - theta, theta);
         let n = self.n_ls;
-        let (p, q) = (theta * R::of(FRAC_2_PI) * n, phi * R::of(FRAC_2_PI) * n);
-        let i = p.floor().min(R::of(4.0) * n - one);
+        let (p, q) = (theta * R::splat(FRAC_2_PI) * n, phi * R::splat(FRAC_2_PI) * n);
+        let i = p.floor().min(R::splat(4.0) * n - one);
         let j = q.floor().min(n - one);
         let (s, t) = (p - i, q - j);
         let row = n + one;
         let mut at = [0; LANES];
-        (R::of(3.0) * i.fma(row, j)).add_to_indices(&self.start, &mut at);
+        (R::splat(3.0) * i.fma(row, j)).add_to_indices(&self.start, &mut at);
         let mut next = [0; LANES];
-        (R::of(3.0) * row).add_to_indices(&at, &mut next);
+        (R::splat(3.0) * row).add_to_indices(&at, &mut next);
         let (s_rest, t_rest) = (one - s, one - t);
-        let per_step = sign * R::of(FRAC_2_PI) * n;
+        let per_step = sign * R::splat(FRAC_2_PI) * n;
         let (mut h, mut h_phi, mut h_theta) = ([zero; 3], [zero; 3], [zero; 3]);
         for k in 0..3 {
             let (aa, ab) = (R::gather(&self.nodes, &at, k), R::gather(&self.nodes, &at, k + 3));
@@ -109,7 +109,7 @@ impl<R: Real> Tables<R> {
 
 /// All numbers of a table.
 fn numbers<R: Real>(table: &Table) -> impl Iterator<Item = R::Scalar> {
-    table.nodes().as_flattened().iter().map(|h| R::Scalar::of(*h))
+    table.nodes().as_flattened().iter().map(|h| R::Scalar::splat(*h))
 }
 
 /// Tables that were made for maps of contacts, by the viscous factors of the maps.
@@ -159,6 +159,6 @@ pub struct LookUp<R> {
 #[inline(always)]
 fn angle<R: Real>(y: R, x: R) -> R {
     let (small, large) = (x.min(y), x.max(y));
-    let a = (small / large.max(R::of(R::TINY))).atan();
-    R::select(x.lt(y), R::of(std::f64::consts::FRAC_PI_2) - a, a)
+    let a = (small / large.max(R::splat(R::TINY))).atan();
+    R::select(x.lt(y), R::splat(std::f64::consts::FRAC_PI_2) - a, a)
 }
