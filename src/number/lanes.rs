@@ -1,13 +1,13 @@
-//! Single numbers, and arrays of them that the compiler turns into vector registers.
+//! The number types without intrinsics: single numbers, and small arrays that the compiler turns into vector
+//! registers.
 
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
 use super::real::Real;
 use super::simd::Simd;
 
-/// Numbers side by side: a small array, which the compiler turns into the vector registers that every
-/// processor has. Where a type of its own knows the processor's instructions ([`super::x86`]), that one is
-/// faster.
+/// A small array of numbers, which the compiler turns into the vector registers that every processor has.
+/// Where there is a type made of the processor's own instructions ([`super::x86`]), that one is faster.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(16))]
 pub struct Lanes<T>([T; WIDTH]);
