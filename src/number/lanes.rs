@@ -202,15 +202,15 @@ macro_rules! real {
             type Scalar = $t;
             const LANES: usize = WIDTH;
             const SIMD: Simd = Simd::Baseline;
-            const TINY: f64 = $tiny;
-            const TRANSITION_ITERATIONS: usize = $iterations;
-            const EXP_DEGREE: usize = $degree;
-            const SINE_TERMS: usize = $terms;
-            const APPROACH_TERMS: usize = if $terms < 7 { $terms } else { 7 };
-            const ATAN_TERMS: usize = $atan;
-            const LN_SERIES: &'static [f64] = $ln;
-            const ROUNDER: f64 = $magic;
-            const ROOT_RESIDUAL: f64 = $root;
+            const TINY: f64 = <$t as Real>::TINY;
+            const TRANSITION_ITERATIONS: usize = <$t as Real>::TRANSITION_ITERATIONS;
+            const EXP_DEGREE: usize = <$t as Real>::EXP_DEGREE;
+            const SINE_TERMS: usize = <$t as Real>::SINE_TERMS;
+            const APPROACH_TERMS: usize = <$t as Real>::APPROACH_TERMS;
+            const ATAN_TERMS: usize = <$t as Real>::ATAN_TERMS;
+            const LN_SERIES: &'static [f64] = <$t as Real>::LN_SERIES;
+            const ROUNDER: f64 = <$t as Real>::ROUNDER;
+            const ROOT_RESIDUAL: f64 = <$t as Real>::ROOT_RESIDUAL;
 
             #[inline(always)]
             fn splat(value: f64) -> Self {

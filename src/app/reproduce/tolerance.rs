@@ -20,11 +20,11 @@ pub(super) const IDS: &[&str] = &["tolerance"];
 const DURATION: f64 = 2.0;
 /// Tolerances [m/s].
 const TOLERANCES: [f64; 3] = [1e-5, DEFAULT_TOLERANCE, 1e-6];
-/// Steps [s] of the runs that stand for the truth, the second one to doubt the first, and their tolerance
-/// [m/s].
+/// Steps [s] of the two runs that stand for the truth, of which the second checks the first, and their
+/// tolerance [m/s].
 const STEPS: [f64; 2] = [2e-5, 4e-5];
 const EXACT: f64 = 1e-7;
-/// Changes of the mass far below what anybody knows of it.
+/// Relative changes of the mass, far smaller than the accuracy to which a mass is known.
 const NUDGES: [f64; 2] = [-1e-6, 1e-6];
 /// How far the second run that stands for the truth may be from the first, and one with such a change from
 /// the second, over the default tolerance and the duration.
