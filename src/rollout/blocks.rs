@@ -31,9 +31,9 @@ impl Blocks {
         Self { next: size.max(1), most: size.max(1) }
     }
 
-    /// Blocks for `engine`, with sizes estimated from the first [`SAMPLE_SIZE`] contacts, `few`. A GPU takes as many as it can hold at once, within
-    /// 128 MiB of samples and break points; on the CPU they are enough to keep the threads busy, and stay within 16
-    /// MiB as they grow.
+    /// Blocks for `engine`, with sizes estimated from the first [`SAMPLE_SIZE`] contacts, `few`. A GPU takes as many
+    /// as it can hold at once, within 128 MiB of samples and break points. On the CPU they are enough to keep the
+    /// threads busy, and stay within 16 MiB as they grow.
     pub fn new(engine: &dyn Engine, plan: &Plan, few: &[Contact]) -> Self {
         let points = few.iter().map(|c| c.break_points(plan.duration()).0).fold(0.0, f64::max);
         let each = spool::BYTES_PER_SAMPLE * plan.samples.len() as u64 + (BYTES_PER_POINT * points) as u64;
