@@ -182,22 +182,9 @@ fn enter_interval() {
     starting = true;
 }
 
-@compute @workgroup_size(WORKGROUP)
-fn rollout(
-    @builtin(workgroup_id) group: vec3u,
-    @builtin(num_workgroups) groups: vec3u,
-    @builtin(local_invocation_index) index: u32,
-) {
-    let id = contact_of(group, groups, index);
-    if (id >= run.contacts) {
-        return;
-    }
-    status = states[id].status;
-    interval = states[id].interval;
-    window = windows[id];
-    if (status != 0u || interval < window.begin || interval >= window.end) {
-        return;
-    }
+// Reads the parameters and the state of contact id, except for the bristles, its interval and its status. No stage is
+// pending between two dispatches.
+fn load_state(id: u32) {
     c = contacts[id];
     k = Consts(c.gamma, 1.0 / c.v_s, c.s_ba, 1.0 / (1.0 - c.s_ba), c.sigma2);
     let s = states[id];
@@ -218,6 +205,64 @@ fn rollout(
     at_least = s.at_least;
     recorded = s.recorded;
     extra_work = 0u;
+}
+
+// Writes the state of contact id for the next dispatch.
+fn store_state(id: u32) {
+    if (is_writer()) {
+        states[id] = State(
+            array<f32, 3>(u.x, u.y, u.z),
+            array<f32, 3>(u_low.x, u_low.y, u_low.z),
+            array<f32, 3>(q.x, q.y, q.z),
+            array<f32, 3>(q_low.x, q_low.y, q_low.z),
+            array<f32, 3>(patch_twist.x, patch_twist.y, patch_twist.z),
+            array<f32, 3>(rate.x, rate.y, rate.z),
+            left,
+            h_next,
+            interval,
+            at_least,
+            recorded,
+            status,
+            failed_step,
+            unconverged,
+            steps,
+            passes,
+        );
+    }
+}
+
+// Makes passes up to the end of the interval, or of the dispatch, whose first pass came after passes_before. It is a
+// loop of its own because a driver that runs lanes as SIMD executes branches that no lane takes, such as the code for
+// samples, in every turn of the loop that contains them.
+fn run_passes(passes_before: u32) {
+    loop {
+        pass_over_bristles();
+        if (flushing || status != 0u || left <= 0.0) {
+            break;
+        }
+        if (!second && newton_steps == 0u && passes - passes_before + extra_work >= run.max_passes) {
+            break;
+        }
+    }
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn rollout(
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) groups: vec3u,
+    @builtin(local_invocation_index) index: u32,
+) {
+    let id = contact_of(group, groups, index);
+    if (id >= run.contacts) {
+        return;
+    }
+    status = states[id].status;
+    interval = states[id].interval;
+    window = windows[id];
+    if (status != 0u || interval < window.begin || interval >= window.end) {
+        return;
+    }
+    load_state(id);
     load_bristles();
     now = intervals[window.interval_first + interval - window.begin];
     if (left > 0.0 || (now.flags & FLAG_REMAP) == 0u) {
@@ -269,43 +314,14 @@ fn rollout(
         if (status != 0u) {
             break;
         }
-        // A loop of its own: a driver that runs lanes as SIMD executes branches that no lane takes, such as the code
-        // for samples above, in every turn of the loop that contains them.
-        loop {
-            pass_over_bristles();
-            if (flushing || status != 0u || left <= 0.0) {
-                break;
-            }
-            if (!second && newton_steps == 0u && passes - passes_before + extra_work >= run.max_passes) {
-                break;
-            }
-        }
+        run_passes(passes_before);
         // The pass that commits at the end of a dispatch is not counted: where a dispatch ends does not depend on the
         // contact, and its counts must not depend on it either.
         passes -= select(0u, 1u, ends);
     }
 
     store_bristles();
-    if (is_writer()) {
-        states[id] = State(
-            array<f32, 3>(u.x, u.y, u.z),
-            array<f32, 3>(u_low.x, u_low.y, u_low.z),
-            array<f32, 3>(q.x, q.y, q.z),
-            array<f32, 3>(q_low.x, q_low.y, q_low.z),
-            array<f32, 3>(patch_twist.x, patch_twist.y, patch_twist.z),
-            array<f32, 3>(rate.x, rate.y, rate.z),
-            left,
-            h_next,
-            interval,
-            at_least,
-            recorded,
-            status,
-            failed_step,
-            unconverged,
-            steps,
-            passes,
-        );
-    }
+    store_state(id);
 }
 
 // Fills the samples of this window with NaN, so that samples which a contact does not write are NaN.

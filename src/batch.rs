@@ -65,7 +65,7 @@ pub(crate) trait Stepper: Send {
     fn statuses(&mut self, out: &mut [Status]) -> Result<(), EngineError>;
     /// The states `zeta` [-] of a contact's bristles.
     fn bristles(&mut self, contact: usize) -> Result<Vec<[f64; 2]>, EngineError>;
-    /// What friction would answer to a patch twist over `dt` [s]; none of a contact that failed.
+    /// The friction that a patch twist over `dt` [s] would cause; none of a contact that failed.
     fn respond(&mut self, contact: usize, of: &Contact, twist: Twist, dt: f64)
     -> Result<Option<Response>, EngineError>;
     /// Follows the map that the contact's patch now has, under `mu_c`; the bristles are kept.
@@ -379,7 +379,7 @@ impl Batch {
         self.stepper.bristles(contact)
     }
 
-    /// What friction would answer if the patch of a contact moved with `twist` (at the patch origin, in the patch
+    /// The friction if the patch of a contact moved with `twist` (at the patch origin, in the patch
     /// frame) for `dt` [s], under the inputs at the end of the last call: the wrench on the moving side, and its
     /// derivative over the twist. It is that of one implicit stage over the whole time, and nothing moves. A host that
     /// integrates the body asks for it at a guess of the next twist, takes a step of Newton with the derivative, sets

@@ -1,12 +1,12 @@
-//! The CPU engine: contacts on all cores, in vector registers whose lanes hold the cells of one contact, or one
-//! contact each if these have few bristles.
+//! The CPU engine: contacts on all cores, in vector registers whose lanes hold the cells of one contact, or
+//! one contact each if these have few bristles.
 
 mod batch;
+mod large_grids;
 mod make;
 mod output;
 mod pack;
 mod run;
-mod together;
 
 use std::sync::atomic::AtomicBool;
 
@@ -31,9 +31,9 @@ use run::Recording;
 /// Largest number of lanes of a vector.
 const MOST_LANES: usize = 16;
 
-/// The CPU engine. Of a large grid the cells are in the engine's precision and the equations of the body in double
-/// precision; contacts with few bristles are stepped one in each lane and are in the engine's precision as a whole.
-/// Pose, twist and reduced bristles are compensated sums.
+/// The CPU engine. Of a large grid the cells are in the engine's precision and the equations of the body in
+/// double precision; contacts with few bristles are stepped one in each lane and are in the engine's
+/// precision as a whole. Pose, twist and reduced bristles are compensated sums.
 #[derive(Clone, Copy, Debug)]
 pub struct Cpu {
     numbers: Numbers,
@@ -73,7 +73,8 @@ impl Cpu {
         Self { numbers: Numbers::Reference, simd: Simd::Baseline }
     }
 
-    /// With vectors no wider than `simd`: to compare widths, and to repeat a run of a machine with narrower vectors.
+    /// With vectors no wider than `simd`: to compare widths, and to repeat a run of a machine with narrower
+    /// vectors.
     #[must_use]
     pub fn up_to(self, simd: Simd) -> Self {
         Self { simd: self.simd.min(simd), ..self }

@@ -7,7 +7,7 @@ fn main() -> ExitCode {
     bristle::app::cli::main()
 }
 
-/// Mesa looks for a Wayland display in this directory, and where nobody has named one (in a container, say)
+/// Mesa looks for a Wayland display in this directory, and where it is not set (in a container, say)
 /// it calls that an error on stderr, once for every device. A directory without a display is as good to it
 /// and says nothing.
 fn hush_mesa() {

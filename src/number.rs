@@ -1,6 +1,7 @@
-//! Numbers of the arithmetic, one or several side by side: what the cell's equations and the sums over cells
-//! are generic over; and blocks of numbers for plain loops. Intrinsics, and the `unsafe` that they take, are
-//! in this module alone.
+//! The number types of all arithmetic over cells and in limit surfaces: one trait ([`real::Real`]) for a
+//! single number and for the lanes of a vector register, the choice of the instructions ([`simd`]), and
+//! blocks of numbers for plain loops ([`block`]). Intrinsics, and the `unsafe` that they need, are in this
+//! module alone.
 
 pub mod block;
 pub mod lanes;

@@ -5,32 +5,22 @@ mod common;
 
 use std::sync::Arc;
 
+use bristle::Twist;
 use bristle::batch::{Batch, Input, Sample, Snapshot};
 use bristle::body::{Body, TwistPoint};
 use bristle::contact::{Contact, Form, Model};
-use bristle::engine::{Engine, Stepping};
+use bristle::engine::Stepping;
 use bristle::error::{EngineError, PatchError};
 use bristle::friction::{Friction, Law};
-use bristle::gpu::{Choice, Gpu};
 use bristle::limit_surface::{Rule, Table};
 use bristle::patch::{Grid, Patch, Shape};
 use bristle::schedule::Signal;
-use bristle::{Cpu, Twist};
-use common::{in_hand, prescribed};
+use common::{engines, in_hand, prescribed};
 
 /// One call of a controller [s].
 const CALL: f64 = 1.0 / 512.0;
 /// Width of the patches [m].
 const WIDTH: f64 = 0.02;
-
-fn engines() -> Vec<(&'static str, Box<dyn Engine>)> {
-    vec![
-        ("reference", Box::new(Cpu::reference())),
-        ("f64", Box::new(Cpu::new())),
-        ("f32", Box::new(Cpu::single())),
-        ("gpu", Box::new(Gpu::new(Choice::Any).unwrap())),
-    ]
-}
 
 /// Frame `k` of a sensor of `n` x `n` cells: a bump that wanders, over a faint ground with cells without pressure.
 fn frame(n: usize, k: usize) -> Vec<f64> {

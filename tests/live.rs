@@ -13,26 +13,16 @@ use bristle::contact::{Bristles, Contact, Form, Initial, Model};
 use bristle::engine::{Engine, Plan, Reason, Stepping, Trajectories};
 use bristle::error::EngineError;
 use bristle::friction::{Friction, Law};
-use bristle::gpu::{Choice, Gpu};
 use bristle::limit_surface::{Rule, Table};
 use bristle::patch::Shape;
 use bristle::schedule::Signal;
 use bristle::{Cpu, DEFAULT_STEP, Twist};
-use common::{in_hand, on_table, prescribed, rollout, shape};
+use common::{engines, in_hand, on_table, prescribed, rollout, shape};
 
 /// One call of a controller [s]: a power of two, so that its multiples are exact.
 const CALL: f64 = 1.0 / 512.0;
 /// Calls of a test.
 const CALLS: usize = 24;
-
-fn engines() -> Vec<(&'static str, Box<dyn Engine>)> {
-    vec![
-        ("reference", Box::new(Cpu::reference())),
-        ("f64", Box::new(Cpu::new())),
-        ("f32", Box::new(Cpu::single())),
-        ("gpu", Box::new(Gpu::new(Choice::Any).unwrap())),
-    ]
-}
 
 fn steppings() -> [Stepping; 2] {
     [Stepping::fixed(DEFAULT_STEP), Stepping::adaptive(3e-6)]

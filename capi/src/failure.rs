@@ -1,4 +1,4 @@
-//! What becomes of errors and panics: a code for the caller, and a sentence for `bristle_last_error`.
+//! Errors and panics as a code for the caller and a sentence for `bristle_last_error`.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -47,7 +47,7 @@ impl Failure {
         Self::new(BristleStatus::Null, format!("{name} = NULL: expected a pointer"))
     }
 
-    /// That of a handle on which a call has panicked.
+    /// The failure of a call on a handle on which an earlier call has panicked.
     pub fn broken() -> Self {
         Self::new(BristleStatus::Defect, "an earlier call on this handle met a defect of the library: free it")
     }
@@ -89,7 +89,7 @@ thread_local! {
     static LAST: RefCell<CString> = RefCell::default();
 }
 
-/// Does what a function is for; no panic leaves it.
+/// Runs the body of a C function; errors and panics become codes, as a panic must not unwind into C.
 pub fn guard(call: impl FnOnce() -> Result<(), Failure>) -> BristleStatus {
     // What a panic leaves half done is behind a mutex, which refuses it from then on.
     let failure = match catch_unwind(AssertUnwindSafe(call)) {

@@ -1,7 +1,7 @@
 //! [`bristle::Batch`] for programs in C: handles, arrays, codes. `include/bristle.h` is written from this
 //! crate's comments by the test `header`.
 //!
-//! Every function runs in `failure::guard`: pointers, lengths and indices are looked at, and a panic
+//! Every function runs in `failure::guard`: pointers, lengths and indices are checked, and a panic
 //! becomes a code.
 
 mod failure;

@@ -1,10 +1,10 @@
-//! What callers point at, as what Rust works with. That their pointers are valid is their promise.
+//! References and slices from the pointers of callers, who promise that these are valid.
 
 use std::ffi::{CStr, c_char};
 
 use crate::failure::{BristleStatus, Failure};
 
-/// Refuses a pointer to no number at all, and a number of elements that no memory holds.
+/// Refuses a pointer that is NULL or not aligned, and more elements than memory can hold.
 fn check<T>(name: &str, pointer: *const T, count: usize) -> Result<(), Failure> {
     if pointer.is_null() {
         return Err(Failure::null(name));
@@ -43,14 +43,14 @@ pub unsafe fn fill<T: Copy>(name: &str, out: *mut T, values: impl ExactSizeItera
     }
     check(name, out, values.len())?;
     for (k, value) in values.enumerate() {
-        // SAFETY: the caller says that there is room for all of them; the pointer is neither null nor
+        // SAFETY: the caller says that there is space for all of them; the pointer is neither null nor
         // unaligned.
         unsafe { out.add(k).write(value) };
     }
     Ok(())
 }
 
-/// Refuses a place for a result that is none.
+/// Refuses a pointer to which no result can be written.
 pub fn check_out<T>(name: &str, out: *mut T) -> Result<(), Failure> {
     check(name, out, 1)
 }

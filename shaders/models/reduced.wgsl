@@ -165,15 +165,15 @@ fn drive(k: Consts, v: vec3f) -> Drive {
     if (ellipsoid || s == 0.0) {
         return Drive(m, e, v_e, v_s, e, s, identity, 1.0, vec3f(0.0));
     }
-    let look = look_up(v_s);
-    let d = -s * look.h;
-    let h = length(look.h);
+    let lookup = look_up(v_s);
+    let d = -s * lookup.h;
+    let h = length(lookup.h);
     let d_hat = direction(d);
     if (v_s.x == 0.0 && v_s.y == 0.0) {
         return Drive(m, e, v_e, d, d_hat, s * h, identity, h, vec3f(0.0));
     }
-    let change = outer(look.h_phi, look.dphi) + outer(look.h_theta, look.dtheta);
-    let j = -1.0 * (outer(look.h, e) + s * change);
+    let change = outer(lookup.h_phi, lookup.dphi) + outer(lookup.h_theta, lookup.dtheta);
+    let j = -1.0 * (outer(lookup.h, e) + s * change);
     let h_slope = (transpose(j) * d_hat - h * e) / s;
     return Drive(m, e, v_e, d, d_hat, s * h, j, h, h_slope);
 }

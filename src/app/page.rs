@@ -12,6 +12,7 @@ mod number;
 pub mod palette;
 mod picture;
 mod theme;
+mod thin;
 
 pub use chart::{Chart, Line, Scale};
 pub use document::{Document, Part, Table, csv};

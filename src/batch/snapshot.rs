@@ -199,8 +199,8 @@ pub(super) fn plain(contact: &Contact, saved: &Saved, pairs: &[[f64; 2]]) -> (Sa
         }
     }
     crate::solver::commit::commit(contact, &mut state, &mut pairs);
-    let State { looks, padding, .. } = State::default();
-    (state.looks, state.padding) = (looks, padding);
+    let State { checks, padding, .. } = State::default();
+    (state.checks, state.padding) = (checks, padding);
     let pairs_of = 0..pairs.len();
     (Saved { state, failure: saved.failure, pairs: pairs_of }, pairs)
 }

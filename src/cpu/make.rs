@@ -1,8 +1,8 @@
 //! The choice of the solver for a contact.
 
+use super::large_grids::LargeGrids;
 use super::pack::{has_few_bristles, most_cells};
-use super::run::{Lanes, Pack, grid};
-use super::together::Together;
+use super::run::{LanePack, Pack, grid};
 use crate::contact::Contact;
 use crate::engine::Stepping;
 use crate::number::real::Real;
@@ -12,16 +12,16 @@ use crate::solver::models::reduced::Reduced;
 /// Makes a solver for `count` contacts like `contact`.
 pub type Maker = fn(contact: &Contact, stepping: Stepping, count: usize) -> Box<dyn Pack>;
 
-/// A solver for `count` contacts like `contact`. The cells of a large grid are in numbers `C` and its body in double
-/// precision; contacts with few bristles are in numbers `C` as a whole.
+/// A solver for `count` contacts like `contact`. The cells of a large grid are in numbers `C` and its body in
+/// double precision; contacts with few bristles are in numbers `C` as a whole.
 pub fn make<C: Real + 'static>(contact: &Contact, stepping: Stepping, count: usize) -> Box<dyn Pack> {
     if !contact.model.is_grid() {
-        Box::new(Lanes::<C, _>::new(Reduced::new(contact), stepping, count))
+        Box::new(LanePack::<C, _>::new(Reduced::new(contact), stepping, count))
     } else if C::LANES > 1 && has_few_bristles(contact) {
-        Box::new(Lanes::<C, _>::new(Grids::new(most_cells(contact), &contact.friction), stepping, count))
+        Box::new(LanePack::<C, _>::new(Grids::new(most_cells(contact), &contact.friction), stepping, count))
     } else if count == 1 {
         Box::new(grid::<C>(stepping))
     } else {
-        Box::new(Together::<C>::new(stepping, count))
+        Box::new(LargeGrids::<C>::new(stepping, count))
     }
 }

@@ -1,5 +1,5 @@
-//! Steps the contacts in the lanes of one solver through a span of time, interval after interval, and records samples
-//! between them.
+//! Steps the contacts in the lanes of one solver through a span of time, interval after interval, and records
+//! samples between them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,8 +19,8 @@ use crate::solver::state::State;
 use crate::solver::step::pass;
 
 /// A solver for one contact with a grid.
-pub fn grid<C: Real>(stepping: Stepping) -> Lanes<f64, Grid<C>> {
-    Lanes::new(Grid::empty(), stepping, 1)
+pub fn grid<C: Real>(stepping: Stepping) -> LanePack<f64, Grid<C>> {
+    LanePack::new(Grid::empty(), stepping, 1)
 }
 
 /// What to do with the samples of a call.
@@ -37,15 +37,17 @@ pub struct Recording<'a, 'b> {
 
 /// Contacts that are stepped together, a lane each.
 pub trait Pack: Send {
-    /// Puts a contact at its start into a lane; `active` are the cells of a grid that carry pressure at some time.
+    /// Puts a contact at its start into a lane; `active` are the cells of a grid that carry pressure at some
+    /// time.
     fn load(&mut self, lane: usize, contact: &Contact, active: &[usize]);
-    /// Steps the contacts through their spans; `task` gives the contact and the span of a lane, if it has one.
+    /// Steps the contacts through their spans; `task` gives the contact and the span of a lane, if it has
+    /// one.
     fn advance<'c>(&mut self, task: &dyn Fn(usize) -> Option<(&'c Contact, Span)>, recording: &mut Recording<'_, '_>);
-    /// The sample at the end of the last interval: pose, twist, wrench, slipping share and normal force; none if the
-    /// contact has failed.
+    /// The sample at the end of the last interval: pose, twist, wrench, slipping share and normal force; none
+    /// if the contact has failed.
     fn sample(&mut self, lane: usize, contact: &Contact) -> Option<(Pose, Twist, Wrench, f64, f64)>;
-    /// The friction wrench if the patch moved with `twist` for `dt` [s] under the inputs at the end of the last
-    /// interval, and its derivative; none if the contact has failed.
+    /// The friction wrench if the patch moved with `twist` for `dt` [s] under the inputs at the end of the
+    /// last interval, and its derivative; none if the contact has failed.
     fn respond(&mut self, lane: usize, contact: &Contact, twist: Twist, dt: f64) -> Option<Response>;
     /// Follows the map that the contact's patch now has, under `mu_c`.
     fn set_map(&mut self, lane: usize, contact: &Contact, mu_c: f64);
@@ -62,7 +64,7 @@ pub trait Pack: Send {
 }
 
 /// The lanes of a solver with the timeline of each contact and its place in it.
-pub struct Lanes<R: Real, B> {
+pub struct LanePack<R: Real, B> {
     pub solver: Solver<R, B>,
     stepping: Stepping,
     places: Vec<Place>,
@@ -81,7 +83,7 @@ struct Place {
     failure: Option<(u64, Reason)>,
 }
 
-impl<R: Real, B: Bristles<R>> Lanes<R, B> {
+impl<R: Real, B: Bristles<R>> LanePack<R, B> {
     pub fn new(bristles: B, stepping: Stepping, count: usize) -> Self {
         let places = (0..count).map(|_| Place::default()).collect();
         Self { solver: Solver::new(bristles, stepping.tolerance), stepping, places, pairs: Vec::new() }
@@ -106,8 +108,10 @@ impl<R: Real, B: Bristles<R>> Lanes<R, B> {
         self.solver.start_interval(l, &place.interval);
     }
 
-    /// Continues at the end of an interval: commits a pending stage if that must be done first, else records a sample
-    /// if one is due and starts the next interval. `false` at the end of the span.
+    /// Continues at the end of an interval: records a sample if one is due, and starts the next interval.
+    /// Both may need the bristles at the end of the interval. If their last stage is still pending, the next
+    /// pass commits it first, and this function is called again after that pass. `false` at the end of the
+    /// span.
     fn end_interval(&mut self, l: usize, contact: &Contact, recording: &mut Recording<'_, '_>) -> bool {
         let place = &mut self.places[l];
         let records = place.interval.record && !recording.rows.is_empty();
@@ -143,8 +147,8 @@ impl<R: Real, B: Bristles<R>> Lanes<R, B> {
         true
     }
 
-    /// The present sample of lane `l`, which has no pending stage. If the wrench is not finite the contact fails, and
-    /// there is none.
+    /// The present sample of lane `l`, which has no pending stage. If the wrench is not finite the contact
+    /// fails, and there is none.
     fn present(&mut self, l: usize, contact: &Contact) -> Option<(Pose, Twist, Wrench, f64, f64)> {
         let place = &self.places[l];
         let v = place.interval.inputs(place.interval.length);
@@ -174,7 +178,7 @@ impl<R: Real, B: Bristles<R>> Lanes<R, B> {
     }
 }
 
-impl<R: Real, B: Bristles<R> + Send> Pack for Lanes<R, B> {
+impl<R: Real, B: Bristles<R> + Send> Pack for LanePack<R, B> {
     fn load(&mut self, l: usize, contact: &Contact, active: &[usize]) {
         self.solver.load(l, contact, self.stepping.step, active);
         let place = &mut self.places[l];
@@ -227,8 +231,8 @@ impl<R: Real, B: Bristles<R> + Send> Pack for Lanes<R, B> {
             return None;
         }
         self.commit(l);
-        // With several lanes a pass would compute one result and ignore the others. The state is evaluated by a
-        // solver with one lane, which spares compiling that pass for every number type.
+        // With several lanes a pass would compute one result and ignore the others. The state is evaluated by
+        // a solver with one lane, which spares compiling that pass for every number type.
         if const { R::LANES > 1 } {
             let mut pairs = std::mem::take(&mut self.pairs);
             pairs.resize(self.solver.bristles.pairs(l), [0.0; 2]);

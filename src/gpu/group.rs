@@ -1,7 +1,7 @@
 //! Contacts that are stepped together.
 //!
-//! A batch fits the adapter's buffers and is stepped window by window: the intervals of some samples go up,
-//! dispatches step them, and the samples come back while the next window is computed.
+//! A batch fits the adapter's buffers and is stepped window by window: the intervals up to some samples are sent to the
+//! device, dispatches step them, and the samples are read back while the next window is computed.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::contact::Contact;
 use crate::engine::{Plan, Progress, Reason, Status, Stepping, Trajectories, share};
 use crate::error::EngineError;
 
-/// Cell visits of one window: of some dispatches, and samples that come back together.
+/// Largest number of evaluated cells (cells times passes) of one window, whose samples are read back together.
 const WORK_HARDWARE: f64 = 1e9;
 /// The same on a software adapter.
 const WORK_SOFTWARE: f64 = 3e7;
@@ -54,7 +54,7 @@ pub(super) struct Kernel {
     pub(super) variant: Variant,
 }
 
-/// Cell visits of a window and passes of a dispatch at most, in place of the adapter's own.
+/// Limits in place of those of the adapter: evaluated cells of a window, and passes of a dispatch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
     pub(super) work: f64,
@@ -149,7 +149,7 @@ impl Buffers {
     }
 }
 
-/// A window whose samples the device has copied but nobody has read.
+/// A window whose samples the device has copied to a staging buffer and the host has not read yet.
 struct Finished {
     window: Range<usize>,
     /// The staging buffer that they were copied to.

@@ -1,5 +1,5 @@
-//! Contacts that stay on the device between calls. A call sends its intervals up and starts the device; nobody waits
-//! for it before the next call, or before something is read.
+//! Contacts that stay on the device between calls. A call sends its intervals and starts the device; the host waits for
+//! it only before the next call, or when something is read.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -29,7 +29,7 @@ pub(super) struct GpuBatch {
 /// A group that lives on the device.
 struct Live {
     group: Group,
-    /// What the device was last told to do, until somebody has seen that it is done.
+    /// The window that the device was last sent, until the host has found it finished.
     sent: Option<Sent>,
     /// The states when that was done.
     states: Vec<DeviceState>,
@@ -39,7 +39,7 @@ struct Live {
     unrecorded: Vec<Option<(Interval, RemapTransfer)>>,
 }
 
-/// A window on its way.
+/// A window that was sent to the device.
 struct Sent {
     windows: Vec<Window>,
     started: Instant,

@@ -1,7 +1,7 @@
 //! Marks in a shader that say how a loop is rewritten before the shader is compiled.
 //!
 //! A comment `// @unroll NAME` stands on a line of its own above a loop
-//! `for (var i = 0u; i < BOUND; i++) { .. }`, and whoever puts the shader together says what `NAME` means. A
+//! `for (var i = 0u; i < BOUND; i++) { .. }`; the caller of [`unrolled`] defines what `NAME` means. A
 //! mark that cannot be applied is an error, so that no loop stays as it is by mistake.
 
 /// How a mark begins.

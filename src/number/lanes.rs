@@ -1,13 +1,13 @@
-//! Single numbers, and arrays of them that the compiler turns into vector registers.
+//! The number types without intrinsics: single numbers, and small arrays that the compiler turns into vector
+//! registers.
 
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
 use super::real::Real;
 use super::simd::Simd;
 
-/// Numbers side by side: a small array, which the compiler turns into the vector registers that every
-/// processor has. Where a type of its own knows the processor's instructions ([`super::x86`]), that one is
-/// faster.
+/// A small array of numbers, which the compiler turns into the vector registers that every processor has.
+/// Where there is a type made of the processor's own instructions ([`super::x86`]), that one is faster.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(16))]
 pub struct Lanes<T>([T; WIDTH]);
@@ -202,15 +202,15 @@ macro_rules! real {
             type Scalar = $t;
             const LANES: usize = WIDTH;
             const SIMD: Simd = Simd::Baseline;
-            const TINY: f64 = $tiny;
-            const TRANSITION_ITERATIONS: usize = $iterations;
-            const EXP_DEGREE: usize = $degree;
-            const SINE_TERMS: usize = $terms;
-            const APPROACH_TERMS: usize = if $terms < 7 { $terms } else { 7 };
-            const ATAN_TERMS: usize = $atan;
-            const LN_SERIES: &'static [f64] = $ln;
-            const ROUNDER: f64 = $magic;
-            const ROOT_RESIDUAL: f64 = $root;
+            const TINY: f64 = <$t as Real>::TINY;
+            const TRANSITION_ITERATIONS: usize = <$t as Real>::TRANSITION_ITERATIONS;
+            const EXP_DEGREE: usize = <$t as Real>::EXP_DEGREE;
+            const SINE_TERMS: usize = <$t as Real>::SINE_TERMS;
+            const APPROACH_TERMS: usize = <$t as Real>::APPROACH_TERMS;
+            const ATAN_TERMS: usize = <$t as Real>::ATAN_TERMS;
+            const LN_SERIES: &'static [f64] = <$t as Real>::LN_SERIES;
+            const ROUNDER: f64 = <$t as Real>::ROUNDER;
+            const ROOT_RESIDUAL: f64 = <$t as Real>::ROOT_RESIDUAL;
 
             #[inline(always)]
             fn splat(value: f64) -> Self {

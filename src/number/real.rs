@@ -4,10 +4,11 @@ use super::simd::Simd;
 use std::fmt::Debug;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
-/// A number, or several side by side: a cell's equations and the sums of limit surfaces are written once over
-/// this.
+/// A number, or several in the lanes of a vector register. The equations of a cell and the sums of limit
+/// surfaces are generic over this trait, so that each is written once.
 ///
-/// Decisions are masks and selections, so that the same text serves one number and many lanes.
+/// Generic code has no branches on values: a comparison gives a mask, and a selection takes one of two
+/// results by it, in every lane by itself.
 pub trait Real:
     Copy
     + Debug
@@ -20,13 +21,13 @@ pub trait Real:
     + Send
     + Sync
 {
-    /// One of the numbers.
+    /// The type of the number in one lane.
     type Scalar: Real<Scalar = Self::Scalar>;
-    /// The outcome of a comparison.
+    /// The outcome of a comparison, in every lane.
     type Mask: Copy + Debug + Send + Sync;
-    /// Numbers side by side.
+    /// Number of lanes.
     const LANES: usize;
-    /// The instructions that the numbers are made of.
+    /// The instructions that operations on this type compile to.
     const SIMD: Simd;
     /// Added under square roots, so that the direction of a zero vector is zero.
     const TINY: f64;
@@ -36,7 +37,8 @@ pub trait Real:
     const EXP_DEGREE: usize;
     /// Terms of the series for sine and cosine up to a quarter turn.
     const SINE_TERMS: usize;
-    /// As many leave 1e-8, or all that there are: enough for all iterations in the transition but the last.
+    /// Terms of these series for all iterations in the transition but the last, which need no more: the error
+    /// is 1e-8, or that of all [`Real::SINE_TERMS`] if these are fewer.
     const APPROACH_TERMS: usize;
     /// Terms of the series for the arc tangent up to an eighth of a half turn.
     const ATAN_TERMS: usize;
@@ -44,7 +46,8 @@ pub trait Real:
     const LN_SERIES: &'static [f64];
     /// `1.5 2^m` with mantissas of `m` bits: adding and subtracting it rounds to an integer.
     const ROUNDER: f64;
-    /// Newton's step from a residual below this [-] is the last: the next error goes with its square.
+    /// Residual [-] below which one more step of Newton is enough: the error after it is of the order of the
+    /// residual's square, which is below the rounding.
     const ROOT_RESIDUAL: f64;
 
     /// The nearest number, in every lane.
@@ -65,9 +68,9 @@ pub trait Real:
     fn copy_to_slice(self, to: &mut [Self::Scalar]) {
         to[..Self::LANES].copy_from_slice(self.lanes());
     }
-    /// The numbers.
+    /// The numbers in the lanes.
     fn lanes(&self) -> &[Self::Scalar];
-    /// The numbers.
+    /// The numbers in the lanes, to be changed.
     fn lanes_mut(&mut self) -> &mut [Self::Scalar];
     /// Sum over the lanes.
     fn reduce_sum(self) -> f64;
@@ -134,8 +137,8 @@ pub trait Real:
     /// `ln self` for normal numbers > 0: within 2e-15 in f64 and 1.5e-7 in f32, of 1 or of itself.
     #[inline(always)]
     fn ln(self) -> Self {
-        // With `s = (m - c)/(m + c)`, `ln(m/c) = 2 atanh(s)`. The middle `c = sqrt 2` of the mantissas' range is
-        // half a power of two.
+        // With `s = (m - c)/(m + c)`, `ln(m/c) = 2 atanh(s)`. The middle `c = sqrt 2` of the mantissas' range
+        // is half a power of two.
         let (exponent, mantissa) = self.exponent_mantissa();
         let middle = Self::splat(std::f64::consts::SQRT_2);
         let s = (mantissa - middle) * (mantissa + middle).recip();
@@ -208,7 +211,7 @@ pub trait Real:
         base + (z * z2).fma(sum, z)
     }
 
-    /// The lanes of both, in turns: `[a0 b0 a1 b1 ..]` of the first half of the lanes, then of the second.
+    /// The lanes of both, in turns, `[a0 b0 a1 b1 ..]` of the first half of the lanes, then of the second.
     #[inline(always)]
     fn interleave(self, other: Self) -> [Self; 2] {
         let mut out = [self; 2];

@@ -40,8 +40,11 @@ impl Simd {
     }
 }
 
-/// Compiles a function for each kind of vector instructions. One over the number type `<R>` calls the copy of
-/// its numbers, see [`widest`]; one without calls the widest copy that the processor runs.
+/// Compiles a function once for each kind of vector instructions, as the compiler uses instructions that only
+/// some processors have in functions with `#[target_feature]` alone. A function that is generic over the
+/// number type `<R>` calls the copy for the instructions of that type; the caller chooses the type, see
+/// [`widest`]. A function without `<R>`, whose plain loops the compiler vectorises, calls the widest copy
+/// that the processor runs.
 macro_rules! copies {
     (
         $(#[$doc:meta])*
@@ -50,7 +53,8 @@ macro_rules! copies {
     ) => {
         $(#[$doc])*
         $vis fn $name<$r: $crate::number::real::Real $(, $t: $bound)?>($($arg: $ty),*) -> $ret {
-            // Constant conditions: only the copy of the numbers is compiled.
+            // The conditions are constants of the number type, so that only one copy is compiled for each
+            // type.
             $crate::number::simd::copies! {
                 @ [<$r: $crate::number::real::Real $(, $t: $bound)?>] [::<$r $(, $t)?>]
                 if const { matches!($r::SIMD, $crate::number::simd::Simd::Avx512) },
@@ -91,7 +95,8 @@ macro_rules! copies {
         }
         #[cfg(target_arch = "x86_64")]
         if $avx512 {
-            // SAFETY: numbers exist only where their instructions do, and `widest` has asked the processor.
+            // SAFETY: values of a number type exist only where its instructions do ([`crate::number::x86`]),
+            // and `Simd::widest` has asked the processor.
             #[expect(unsafe_code, reason = "calling a copy compiled for instructions that the processor has")]
             return unsafe { avx512 $($numbers)* ($($arg),*) };
         }

@@ -1,8 +1,9 @@
 //! Lanes in the vector registers of x86-64: AVX2 with FMA, and AVX-512.
 //!
-//! A value of these types exists only where [`super::simd::Simd::widest`] has found the instructions: whoever
-//! chooses the type asks it. That is what makes the intrinsics safe to call. Methods are inlined into the
-//! copies of a sweep that are compiled for the same instructions, and cost a call each elsewhere.
+//! Values of these types are made only after [`super::simd::Simd::widest`] has found the instructions, which
+//! every choice of a type asks first (`Cpu`, and the macro `widest!`). Therefore the intrinsics are safe to
+//! call. Methods are inlined into the copies of a function that are compiled for the same instructions
+//! ([`super::simd::copies`]); elsewhere each is a call.
 
 /// A number type of lanes in a register, from its intrinsics.
 macro_rules! lanes {

@@ -27,13 +27,13 @@ pub(super) struct Blocks {
 
 impl Blocks {
     /// Blocks of one size.
-    pub fn of(size: u64) -> Self {
+    pub fn fixed(size: u64) -> Self {
         Self { next: size.max(1), most: size.max(1) }
     }
 
-    /// For `engine`, by the first [`SAMPLE_SIZE`] contacts `few`. A GPU takes as many as it can hold at once, within
-    /// 128 MiB of samples and break points; on the CPU they are enough to keep the threads busy, and stay within 16
-    /// MiB as they grow.
+    /// Blocks for `engine`, with sizes estimated from the first [`SAMPLE_SIZE`] contacts, `few`. A GPU takes as many
+    /// as it can hold at once, within 128 MiB of samples and break points. On the CPU they are enough to keep the
+    /// threads busy, and stay within 16 MiB as they grow.
     pub fn new(engine: &dyn Engine, plan: &Plan, few: &[Contact]) -> Self {
         let points = few.iter().map(|c| c.break_points(plan.duration()).0).fold(0.0, f64::max);
         let each = spool::BYTES_PER_SAMPLE * plan.samples.len() as u64 + (BYTES_PER_POINT * points) as u64;
@@ -41,7 +41,7 @@ impl Blocks {
         let light = (2 * ENOUGH_MEMORY as u64).checked_div(one_more(few)).unwrap_or(u64::MAX);
         let first = |most: u64| fit(128).min(light).clamp(1, most);
         if engine.info().engine != "cpu" {
-            return Self::of(first(16_384));
+            return Self::fixed(first(16_384));
         }
         let next = first(32 * rayon::current_num_threads() as u64);
         Self { next, most: fit(16).clamp(next, next.max(4096)) }

@@ -57,7 +57,7 @@ pub fn needs(scenario: &Scenario, engine: &dyn Engine, options: &Options) -> Res
     let few = scenario.block(0..n.min(SAMPLE_SIZE))?;
     let parameters = scenario.parameters(0)?.len() as u64;
     let (disk_bytes, disk) = disk_sum(scenario, parameters);
-    let blocks = options.block.map_or_else(|| Blocks::new(engine, &scenario.plan(), &few), Blocks::of);
+    let blocks = options.block.map_or_else(|| Blocks::new(engine, &scenario.plan(), &few), Blocks::fixed);
     let (memory_bytes, memory) = memory_sum(scenario, engine, blocks.most, &few, parameters);
     let free_bytes = disk::free(&options.out).map(|free| free + disk::size(&partial(&options.out)));
     let needs = Needs { disk_bytes, memory_bytes, free_bytes, disk, memory, blocks };

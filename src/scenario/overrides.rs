@@ -6,16 +6,16 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
 use super::ScenarioError;
 use super::diagnostics::unfit;
 
-/// Lists of numbers with their default values, from which one number can be set although a scenario does not have the
-/// list.
+/// Lists of numbers with their default values, from which one number can be set although a scenario does not
+/// have the list.
 const LISTS: [(&str, &[f64]); 4] = [
     ("initial.pose", &[0.0; 3]),
     ("initial.twist", &[0.0; 3]),
     ("body.offset", &[0.0; 2]),
     ("inputs.gravity", &[0.0; 2]),
 ];
-/// Keys that take one number or a list of two, and the default number, which holds unless a scenario has `file` or
-/// `pressure`.
+/// Keys that take one number or a list of two, and the default number, which holds unless a scenario has
+/// `file` or `pressure`.
 const PAIRS: [(&str, &str); 2] = [("patch.size", "0.02"), ("patch.cells", "21")];
 
 /// For `key=value` puts `value` at the dotted path `key` of the scenario `text`, for `~key` removes that key,
@@ -23,8 +23,8 @@ const PAIRS: [(&str, &str); 2] = [("patch.size", "0.02"), ("patch.cells", "21")]
 /// the path index arrays; tables, and lists of numbers that have a default, need not be there.
 ///
 /// ```
-/// let text = bristle::scenario::change("[friction]\nmu_c = 1.0\n", "friction.mu_c={ uniform = [0.4, 0.8] }")?;
-/// assert_eq!(text, "[friction]\nmu_c = { uniform = [0.4, 0.8] }\n");
+/// let text = bristle::scenario::change("[friction]\nmu_c = 1.0\n", "friction.mu_c={ uniform = [0.4, 0.8]
+/// }")?; assert_eq!(text, "[friction]\nmu_c = { uniform = [0.4, 0.8] }\n");
 /// assert_eq!(bristle::scenario::change(&text, "~friction.mu_c")?, "[friction]\n");
 /// # Ok::<(), bristle::scenario::ScenarioError>(())
 /// ```
@@ -53,19 +53,27 @@ pub fn change(text: &str, change: &str) -> Result<String, ScenarioError> {
         change.split_once('=').ok_or_else(|| wrong("expected `key=value`, such as `friction.mu_c=0.4`".into()))?;
     let path = path(key)?;
     let value = value.trim();
-    let bare = !value.is_empty() && value.chars().all(|c| c.is_alphanumeric() || "-_./".contains(c));
-    let new: Value = match value.parse::<Value>() {
-        Ok(v) => v,
-        Err(e) => match DeValue::parse(value).ok().and_then(|v| unfit(v.get_ref(), v.span(), "")) {
-            Some((_, message)) => return Err(wrong(message)),
-            None if bare => Value::from(value),
-            None => {
-                let reason = e.to_string().lines().last().unwrap_or_default().to_owned();
-                return Err(wrong(format!("not a TOML value: {reason}")));
-            }
-        },
-    };
+    let mut new = value_of(value).map_err(wrong)?;
     let mut document = document()?;
+    let item = item_at(&mut document, &path, value).map_err(wrong)?;
+    *new.decor_mut() = item.as_value().map_or_else(|| toml_edit::Decor::new(" ", ""), |old| old.decor().clone());
+    *item = Item::Value(new);
+    Ok(document.to_string())
+}
+
+/// The TOML value that `text` says; a bare word is a string.
+fn value_of(text: &str) -> Result<Value, String> {
+    let bare = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "-_./".contains(c));
+    text.parse::<Value>().or_else(|e| match DeValue::parse(text).ok().and_then(|v| unfit(v.get_ref(), v.span(), "")) {
+        Some((_, message)) => Err(message),
+        None if bare => Ok(Value::from(text)),
+        None => Err(format!("not a TOML value: {}", e.to_string().lines().last().unwrap_or_default())),
+    })
+}
+
+/// The place of `path` in a document, where `value` shall be put; tables and lists that are not there are
+/// made.
+fn item_at<'d>(document: &'d mut DocumentMut, path: &[String], value: &str) -> Result<&'d mut Item, String> {
     let has_map = ["file", "pressure"].iter().any(|key| document.get("patch").and_then(|p| p.get(key)).is_some());
     let mut item: &mut Item = document.as_item_mut();
     // An inline table can contain values only.
@@ -80,10 +88,10 @@ pub fn change(text: &str, change: &str) -> Result<String, ScenarioError> {
             write_out_list(item, &here(), has_map);
             let n = item.as_array().map(Array::len).or(item.as_array_of_tables().map(toml_edit::ArrayOfTables::len));
             if n.is_none_or(|n| i >= n) {
-                return Err(wrong(match n {
+                return Err(match n {
                     Some(n) => format!("`{}` has {n} elements: expected an index below that", here()),
                     None => format!("`{}` is no list here: expected a key, or a whole list `{0}=[..]`", here()),
-                }));
+                });
             }
             item = &mut item[i];
             continue;
@@ -98,24 +106,16 @@ pub fn change(text: &str, change: &str) -> Result<String, ScenarioError> {
         }
         if !item.is_table_like() {
             let (here, inside) = (here(), path[depth..].join("."));
-            return Err(wrong(format!("`{here}` is no table: `{here}={{ {inside} = {value} }}` makes it one")));
+            return Err(format!("`{here}` is no table: `{here}={{ {inside} = {value} }}` makes it one"));
         }
         inline = item.is_inline_table();
         item = &mut item[part.as_str()];
     }
-    let decor = item.as_value().map(|old| old.decor().clone());
-    let mut new = new;
-    if let Some(decor) = decor {
-        *new.decor_mut() = decor;
-    } else {
-        *new.decor_mut() = toml_edit::Decor::new(" ", "");
-    }
-    *item = Item::Value(new);
-    Ok(document.to_string())
+    Ok(item)
 }
 
-/// Writes out a list that is given in short: by its default, or by one number for two. With `has_map`, that is for a
-/// map that is given as such, size and cells have no defaults.
+/// Writes out a list that is given in short: by its default, or by one number for two. With `has_map`, that
+/// is for a map that is given as such, size and cells have no defaults.
 fn write_out_list(item: &mut Item, path: &str, has_map: bool) {
     let pair = PAIRS.iter().find(|(key, _)| *key == path).map(|(_, default)| *default);
     let values: Vec<Value> = match (item.as_value(), pair) {

@@ -1,15 +1,15 @@
-//! The state of a contact between two steps, as numbers: for snapshots, for copies, and to continue on another
-//! engine.
+//! The state of a contact between two steps, as numbers: for snapshots, for copies, and to continue on
+//! another engine.
 
 use crate::number::real::LANES;
 use crate::schedule::slot;
 
-/// The state of one contact, without its bristles. The numbers are exact: an engine that gets back a state that it
-/// gave continues with the same bits.
+/// The state of one contact, without its bristles. The numbers are exact: an engine that gets back a state
+/// that it gave continues with the same bits.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct State {
-    /// Twist [m/s, m/s, rad/s] and pose [m, m, rad] of the centre of mass as compensated sums, each with its low
-    /// part.
+    /// Twist [m/s, m/s, rad/s] and pose [m, m, rad] of the centre of mass as compensated sums, each with its
+    /// low part.
     pub u: [f64; 3],
     /// See [`State::u`].
     pub u_low: [f64; 3],
@@ -23,8 +23,8 @@ pub struct State {
     pub rate: [f64; 3],
     /// With a tolerance: the step to try next [s].
     pub h_next: f64,
-    /// The pending stage, which is solved but not committed to the bristles yet, if there is one: the fields of
-    /// `Stage`.
+    /// The pending stage, which is solved but not committed to the bristles yet, if there is one: the fields
+    /// of `Stage`.
     pub pending: Option<[f64; 6]>,
     /// The normal force of the present map [N], if that follows the normal force.
     pub mapped: Option<f64>,
@@ -36,14 +36,14 @@ pub struct State {
     pub passes: u64,
     /// Stages that had not converged.
     pub unconverged: u64,
-    /// Of a grid that moves as one rigid body because all its bristles are elastic: its displacement since its
-    /// bristles were stored [-, -, 1/m], and the sum of their forces.
+    /// Of a grid that moves as one rigid body because all its bristles are elastic: its displacement since
+    /// its bristles were stored [-, -, 1/m], and the sum of their forces.
     pub rigid: Option<Rigid>,
-    /// Passes until a grid is checked for being rigid, passes from then until the next check, and passes until
-    /// elastic cells are separated again.
-    pub looks: [u32; 3],
-    /// Bristles of the lanes behind the last cell of a grid. They carry no pressure, but take part in the count of
-    /// elastic cells, so that results depend on them to the last bit.
+    /// Passes until it is next checked whether a grid moves as one rigid body, passes from then until the
+    /// check after that, and passes until elastic cells are separated again.
+    pub checks: [u32; 3],
+    /// Bristles of the lanes behind the last cell of a grid. They carry no pressure, but take part in the
+    /// count of elastic cells, so that results depend on them to the last bit.
     pub padding: [[f64; 2]; LANES - 1],
 }
 
@@ -73,7 +73,7 @@ impl Default for State {
             passes: 0,
             unconverged: 0,
             rigid: None,
-            looks: [0; 3],
+            checks: [0; 3],
             padding: [[0.0; 2]; LANES - 1],
         }
     }

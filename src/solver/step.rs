@@ -201,7 +201,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         let twists = at(self.patch_twist, self.bristles.reference_point());
         let (resist, gain) = self.bristles.sweep(twists, commit, (&st, solving));
         self.pending &= !self.running;
-        count(&mut self.passes, self.running);
+        count::<R>(&mut self.passes, self.running);
 
         let (solved, failed) = self.newton(a, dt, &v, load, (resist, gain), solving);
         if self.tolerance.is_some() && prescribed != 0 {
@@ -362,9 +362,9 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         let moving = R::from_bitmask(ended & !self.prescribed);
         update(moving, &mut self.u, u);
         update(moving, &mut self.u_low, u_low);
-        count(&mut self.steps, ended);
+        count::<R>(&mut self.steps, ended);
         for unsolved in self.unsolved {
-            count(&mut self.unconverged, ended & unsolved);
+            count::<R>(&mut self.unconverged, ended & unsolved);
         }
         self.at_least = R::select(mask, one, self.at_least);
         let (ends, rest) = (to_f64(R::select(mask, one, R::splat(0.0))), self.rest);
@@ -422,10 +422,11 @@ fn finite<R: Real>(v: Vec3<R>) -> Bits {
     R::bitmask((v.x * zero + v.y * zero + v.z * zero).lt(R::splat(1.0)))
 }
 
-/// Adds one to the counts of some lanes.
+/// Adds one to the counts of some lanes. The step of a large grid has one lane, for which a loop over the widest
+/// number type would be a noticeable part of a pass.
 #[inline(always)]
-fn count(to: &mut [u64; LANES], lanes: Bits) {
-    for l in 0..LANES {
+fn count<R: Real>(to: &mut [u64; LANES], lanes: Bits) {
+    for l in 0..R::LANES {
         to[l] += u64::from(lanes >> l & 1);
     }
 }

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bristle::Cpu;
 use bristle::body::{Body, Frame, FreeBody};
 use bristle::contact::{Bristles, Contact, Initial, Inputs, Model};
 use bristle::engine::{Engine, EngineInfo, LONGEST_STEP, Plan, Progress, Trajectories};
@@ -18,6 +19,14 @@ use bristle::schedule::Signal;
 /// Runs to the end, whatever happens.
 pub fn rollout(engine: &dyn Engine, contacts: &[Contact], plan: &Plan) -> Trajectories {
     engine.run(contacts, plan).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Every engine by its name; the last on any adapter.
+#[cfg(feature = "gpu")]
+pub fn engines() -> Vec<(&'static str, Box<dyn Engine>)> {
+    let gpu = bristle::Gpu::new(bristle::Choice::Any).unwrap();
+    let reference = ("reference", Box::new(Cpu::reference()) as Box<dyn Engine>);
+    vec![reference, ("f64", Box::new(Cpu::new())), ("f32", Box::new(Cpu::single())), ("gpu", Box::new(gpu))]
 }
 
 /// A plan that returns the bristles too.

@@ -9,6 +9,7 @@ use kuva::render::render::render_multiple;
 
 use super::label::{self, Curve};
 use super::theme::{decimals, finish, powers, theme};
+use super::thin::{thin, thin_band};
 
 /// Size of a chart [px].
 const SIZE: [f64; 2] = [440.0, 290.0];
@@ -16,8 +17,6 @@ const SIZE: [f64; 2] = [440.0, 290.0];
 const MARGINS: [f64; 2] = [80.0, 90.0];
 /// The least width that holds a heading [px].
 const LEAST: f64 = 260.0;
-/// Most points of a line; more are thinned, extremes kept.
-const MAX_POINTS: usize = 700;
 
 /// How an axis runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,7 +38,6 @@ pub struct Line {
     dashed: bool,
     marks: bool,
     width: f64,
-    steps: bool,
 }
 
 impl Line {
@@ -47,16 +45,7 @@ impl Line {
     #[must_use]
     pub fn new(colour: &'static str, x: &[f64], y: &[f64]) -> Self {
         let points = x.iter().zip(y).filter(|(x, y)| x.is_finite() && y.is_finite()).map(|(x, y)| [*x, *y]).collect();
-        Self {
-            points,
-            colour,
-            label: String::new(),
-            silent: false,
-            dashed: false,
-            marks: false,
-            width: 1.6,
-            steps: false,
-        }
+        Self { points, colour, label: String::new(), silent: false, dashed: false, marks: false, width: 1.6 }
     }
 
     /// The label at the line.
@@ -310,9 +299,6 @@ impl Chart {
                 if line.dashed {
                     plot = plot.with_dashed();
                 }
-                if line.steps {
-                    plot = plot.with_step();
-                }
                 plots.push(plot.into());
             }
         }
@@ -372,70 +358,10 @@ impl Chart {
     }
 }
 
-/// At most [`MAX_POINTS`]: of every stretch of points its first, least and greatest.
-fn thin(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
-    if points.len() <= MAX_POINTS {
-        return points.to_vec();
-    }
-    let stretch = (3 * points.len()).div_ceil(MAX_POINTS);
-    let mut kept = Vec::new();
-    for (k, part) in points.chunks(stretch).enumerate() {
-        let extreme = |sign: f64| (0..part.len()).max_by(|a, b| (sign * part[*a][1]).total_cmp(&(sign * part[*b][1])));
-        let mut at = vec![0, extreme(1.0).unwrap_or(0), extreme(-1.0).unwrap_or(0)];
-        if k + 1 == points.len().div_ceil(stretch) {
-            at.push(part.len() - 1);
-        }
-        at.sort_unstable();
-        at.dedup();
-        kept.extend(at.into_iter().map(|i| part[i]));
-    }
-    kept
-}
-
-/// At most [`MAX_POINTS`]: of every stretch of a band its first place and the last one of all, its least and
-/// its greatest.
-fn thin_band([x, low, high]: [&[f64]; 3]) -> [Vec<f64>; 3] {
-    let stretch = x.len().div_ceil(MAX_POINTS).max(1);
-    let mut places: Vec<f64> = x.iter().step_by(stretch).copied().collect();
-    if let (Some(last), Some(end)) = (places.last_mut(), x.last()) {
-        *last = *end;
-    }
-    let of = |v: &[f64], pick: fn(f64, f64) -> f64| {
-        v.chunks(stretch).map(|part| part.iter().copied().fold(f64::NAN, pick)).collect()
-    };
-    [places, of(low, f64::min), of(high, f64::max)]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::app::page::palette;
-
-    #[test]
-    fn thinned_bands_keep_ends_and_extremes() {
-        let x: Vec<f64> = (0..10_007).map(f64::from).collect();
-        let mut low: Vec<f64> = x.iter().map(|x| (x * 0.01).sin()).collect();
-        low[4321] = -7.0;
-        let high: Vec<f64> = low.iter().map(|v| 2.0 - v).collect();
-        let [places, below, above] = thin_band([&x, &low, &high]);
-        assert!(places.len() <= MAX_POINTS && [&below, &above].iter().all(|v| v.len() == places.len()));
-        assert_eq!((places[0], places.last()), (0.0, x.last()));
-        assert!(below.contains(&-7.0) && above.contains(&9.0));
-        // Few points stay as they are.
-        let few = [&x[..50], &low[..50], &high[..50]];
-        assert_eq!(thin_band(few), few.map(<[f64]>::to_vec));
-    }
-
-    #[test]
-    fn thinning_keeps_ends_and_extremes() {
-        let mut points: Vec<[f64; 2]> = (0..10_000).map(|i| [f64::from(i), (f64::from(i) * 0.01).sin()]).collect();
-        points[4321][1] = 7.0;
-        let kept = thin(&points);
-        assert!(kept.len() <= MAX_POINTS + 3, "{}", kept.len());
-        assert!(kept.contains(&[4321.0, 7.0]));
-        assert_eq!((kept[0], kept[kept.len() - 1]), (points[0], points[9999]));
-        assert!(kept.windows(2).all(|w| w[0][0] < w[1][0]));
-    }
 
     #[test]
     fn a_chart_is_one_svg_without_size_and_with_its_labels() {

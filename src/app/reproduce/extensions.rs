@@ -79,11 +79,11 @@ fn loops(context: &Context<'_>) -> Result<Item, Error> {
     item.claims("consistent: |creep of a loop along x| [m]", creep(2, 0).abs(), Wanted::AtMost(1e-12));
     item.claims("consistent: |creep of a loop in rotation| [rad]", creep(2, 2).abs(), Wanted::AtMost(1e-12));
     let (grid, ours) = ([0, 2].map(|c| runs.pose(0, c)), [0, 2].map(|c| runs.pose(2, c)));
-    let apart = |c: usize| grid[c].iter().zip(&ours[c]).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-    item.compare("consistent against distributed, largest difference of x [m]", apart(0), Wanted::AtMost(1e-12));
+    let difference = |c: usize| grid[c].iter().zip(&ours[c]).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    item.compare("consistent against distributed, largest difference of x [m]", difference(0), Wanted::AtMost(1e-12));
     item.compare(
         "consistent against distributed, largest difference of the angle [rad]",
-        apart(1),
+        difference(1),
         Wanted::AtMost(1e-12),
     );
     item.measured = format!(
@@ -92,7 +92,7 @@ fn loops(context: &Context<'_>) -> Result<Item, Error> {
         short(1e9 * creep(1, 0), 3),
         short(1e6 * creep(1, 2), 3),
         short(creep(2, 0).abs().max(1e-18), 1),
-        short(apart(0).max(1e-18), 1)
+        short(difference(0).max(1e-18), 1)
     );
     let chart = |title: &str, y: &str, c: usize, unit: f64| {
         let line = |k: usize, colour, label: &str| {
@@ -130,6 +130,20 @@ fn directions(count: usize, radius: f64) -> Vec<Twist> {
         .collect()
 }
 
+/// Root mean square errors of the wrenches of `patches` by `rule`, over `mu f_N` and with torques over the
+/// radius of the truth.
+fn errors_against(truth: &Surface, patches: &[Patch], rule: Rule) -> Vec<f64> {
+    let r = truth.radius();
+    let twists = directions(200, r);
+    let wanted = truth.coulombs(&twists);
+    let rms = |patch: &Patch| {
+        let found = Surface::new(patch, rule).coulombs(&twists);
+        let off = found.iter().zip(&wanted).map(|(f, w)| (f.fx - w.fx).hypot(f.fy - w.fy).hypot((f.tau - w.tau) / r));
+        (off.map(|e| e * e).sum::<f64>() / twists.len() as f64).sqrt()
+    };
+    patches.iter().map(rms).collect()
+}
+
 fn cells(context: &Context<'_>) -> Result<Item, Error> {
     let start = Instant::now();
     let mut item = Item::new(
@@ -148,28 +162,13 @@ fn cells(context: &Context<'_>) -> Result<Item, Error> {
     for (name, shape) in [("square", Shape::Square), ("disc", Shape::Disc)] {
         let patch = |n: usize| -> Result<Patch, Error> { Ok(Patch::shape(Grid::new(n, n, 0.02, 0.02)?, shape)?) };
         let truth = Surface::new(&patch(truth_n)?, Rule::Cells);
-        let twists = directions(200, truth.radius());
-        let wanted = truth.coulombs(&twists);
-        let error = |rule: Rule| -> Result<Vec<f64>, Error> {
-            sizes
-                .iter()
-                .map(|n| {
-                    let found = Surface::new(&patch(*n)?, rule).coulombs(&twists);
-                    let r = truth.radius();
-                    let off = found
-                        .iter()
-                        .zip(&wanted)
-                        .map(|(f, w)| (f.fx - w.fx).hypot(f.fy - w.fy).hypot((f.tau - w.tau) / r));
-                    Ok((off.map(|e| e * e).sum::<f64>() / twists.len() as f64).sqrt())
-                })
-                .collect()
-        };
         let mut chart = Chart::new(name, "N", "rms error of the wrench / (\u{3bc} fN)").scales(Scale::Log, Scale::Log);
         let mut orders = Vec::new();
         for (rule, colour) in
             [(Rule::Points, palette::OTHER), (Rule::Bilinear, palette::SURFACE), (Rule::Cells, palette::ELLIPSOID)]
         {
-            let errors = error(rule)?;
+            let patches = sizes.iter().map(|n| patch(*n)).collect::<Result<Vec<_>, _>>()?;
+            let errors = errors_against(&truth, &patches, rule);
             let worst = errors.iter().copied().fold(0.0, f64::max);
             let order = -order(&x, &errors);
             let exact = rule == Rule::Cells && shape == Shape::Square;
@@ -216,6 +215,13 @@ fn cells(context: &Context<'_>) -> Result<Item, Error> {
     });
     item.claims("circle, exact cells: greatest |h_tau| of a table", exact?, Wanted::AtMost(1.0 + 1e-12));
     item.tell("circle, bilinear rule: greatest |h_tau| of a table", bilinear?);
+    describe_cells(&mut item, panels, truth_n);
+    item.seconds = start.elapsed().as_secs_f64();
+    Ok(item)
+}
+
+/// The texts and pictures of [`cells`].
+fn describe_cells(item: &mut Item, panels: Vec<String>, truth_n: usize) {
     let number = |name: &str| item.number(name).unwrap_or(f64::NAN);
     item.measured = format!(
         "On the square exact cells are off by {} at most; the bilinear rule converges with order {:.1} \
@@ -230,6 +236,4 @@ fn cells(context: &Context<'_>) -> Result<Item, Error> {
         "Against exact cells on a fine grid. On the square exact cells have no error to show.",
     ));
     item.parameters = format!("200 directions of motion; truth: exact cells with N = {truth_n}");
-    item.seconds = start.elapsed().as_secs_f64();
-    Ok(item)
 }

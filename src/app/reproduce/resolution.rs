@@ -70,7 +70,7 @@ const REPAIRED: &str = "The public program finds the cell of rule (23) by trunca
  nodes on square and circle, 7 on the line gradient. In Fig. 36 it also moves the twist with the centre of \
  pressure of the 101 x 101 cells, from which that of a line gradient is 0.6 mm away at N = 5. With both put \
  back, and enough samples of the 12 ms of stick at first, its numbers are met within a few per cent. What is \
- drawn is the rule as printed, led at the centre of pressure of its own cells.";
+ drawn is the rule as printed, with the twist at the centre of pressure of its own cells.";
 
 /// Errors `[map][p][size]` of force and torque.
 type Errors = Vec<[Vec<[f64; 2]>; 2]>;
@@ -108,12 +108,12 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     })?;
     // The public program moves the profile to the grid's centre with the centre of pressure of the 101 x 101
     // cells.
-    let led = |make: Make<'_>| {
-        let at = |(k, c): (usize, Contact)| Ok(truncated::led_at(c, cops[k / KNOWN.len()])?);
+    let driven = |make: Make<'_>| {
+        let at = |(k, c): (usize, Contact)| Ok(truncated::driven_at(c, cops[k / KNOWN.len()])?);
         contacts(make)?.into_iter().enumerate().map(at).collect::<Result<Vec<_>, Error>>()
     };
-    let old_grids = context.simulate_in(&led(&|map, p| KNOWN.map(|n| setup(map, p).cells(n)).to_vec())?, &plan)?;
-    let old_reduced = faulty(&[20], &led(&|map, p| KNOWN.map(|n| setup(map, p).cells(n).published()).to_vec())?)?;
+    let old_grids = context.simulate_in(&driven(&|map, p| KNOWN.map(|n| setup(map, p).cells(n)).to_vec())?, &plan)?;
+    let old_reduced = faulty(&[20], &driven(&|map, p| KNOWN.map(|n| setup(map, p).cells(n).published()).to_vec())?)?;
     let old_fine = faulty(&[FINE], &contacts(&|map, p| vec![setup(map, p).published()])?)?;
     let old_tables = faulty(&KNOWN, &contacts(&|map, p| vec![setup(map, p).published(); KNOWN.len()])?)?;
     let errors = |runs: &Runs, truth: &Runs| -> Errors {
@@ -130,10 +130,10 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     let mut items =
         vec![distributed(&sizes, &nine), over_cells(&sizes, &nine, &thirty_six), over_table(&sizes, &thirty_seven)];
     let share = context.full_or(0.05, 0.15);
-    compare(&mut items[0], ", led as 101 x 101", &errors(&old_grids, &truth), &FIG9, "N", share);
+    compare(&mut items[0], ", twist at the centre of 101 x 101", &errors(&old_grids, &truth), &FIG9, "N", share);
     const FAULT: &str = ", cells by truncation";
-    const LED: &str = ", cells by truncation, led as 101 x 101";
-    compare(&mut items[1], LED, &errors(&old_reduced, &truth), &FIG36, "N", share);
+    const BOTH: &str = ", cells by truncation, twist at the centre of 101 x 101";
+    compare(&mut items[1], BOTH, &errors(&old_reduced, &truth), &FIG36, "N", share);
     compare(&mut items[2], FAULT, &errors(&old_tables, &old_fine), &FIG37, "N_ls", share);
     for (item, (errors, symbol)) in items.iter_mut().zip([(&nine, "N"), (&thirty_six, "N"), (&thirty_seven, "N_ls")]) {
         fill(item, &sizes, errors, symbol);
@@ -237,7 +237,7 @@ fn distributed(sizes: &[usize], errors: &Errors) -> Item {
     );
     item.note = "The circle's errors are of first order because its area changes with N, not because of the \
      model: see the errata. The reference program moves the twist with the centre of pressure of the 101 x \
-     101 cells, whatever N; led so, the line gradient gives its numbers too."
+     101 cells, whatever N; with the same twist, the line gradient gives its numbers too."
         .into();
     item.pictures = pictures(sizes, "N", &[(palette::GRID, "distributed", errors)]);
     item

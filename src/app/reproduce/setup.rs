@@ -128,7 +128,8 @@ tau = { points = [[0, 0], [0.2, 0.03]] }
 
     /// With the value at a dotted path changed.
     pub fn set(self, setting: &str) -> Self {
-        // The settings are this room's own; what is wrong with one shows when the scenario is read.
+        // A wrong setting leaves the text as it is. The settings are written in this module alone, and
+        // reading the scenario fails in the tests if one is wrong.
         Self { text: change(&self.text, setting).unwrap_or(self.text) }
     }
 

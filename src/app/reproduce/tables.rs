@@ -225,6 +225,43 @@ fn resolution(context: &Context<'_>) -> Result<Item, Error> {
     Ok(item)
 }
 
+/// Seconds for [`IN_HAND_DURATION`] in hand on one map.
+struct InHand {
+    distributed: f64,
+    reduced: f64,
+    /// The baseline's, whose cost is the same for all maps, on the circle.
+    baseline: Option<f64>,
+}
+
+impl InHand {
+    fn new(context: &Context<'_>, map: &str) -> Result<Self, Error> {
+        let setup = match map {
+            "k2" => Setup::in_hand((2, 1), "hertz").set("patch.exponent=2.0"),
+            "k2fN" => Setup::in_hand((2, 1), "hertz").set("patch.exponent_per_newton=2.0"),
+            map => Setup::in_hand((2, 1), map),
+        };
+        let (grid, engine) = (setup.contact()?, Cpu::new());
+        let plan = Plan::new(IN_HAND_DURATION, crate::engine::DEFAULT_STEP, 0.01)?;
+        let time = |contact: &Contact| -> Result<f64, Error> {
+            let mut failed = None;
+            let seconds = least(context.full_or(3, 2), 1, || {
+                failed = engine.run(std::slice::from_ref(contact), &plan).err();
+            });
+            failed.map_or(Ok(seconds), |e| Err(e.into()))
+        };
+        // The explicit step needs 5 us or less; a part of the run is enough to time it.
+        let part = context.full_or(0.4, 0.05);
+        let explicit = Plan::new(part, 5e-6, part)?;
+        let baseline = (map == "circle").then(|| {
+            let seconds = least(1, 1, || {
+                black_box(Baseline.run(std::slice::from_ref(&grid), &explicit).is_ok());
+            });
+            seconds * IN_HAND_DURATION / part
+        });
+        Ok(Self { distributed: time(&grid)?, reduced: time(&setup.published().contact()?)?, baseline })
+    }
+}
+
 fn in_hand(context: &Context<'_>) -> Result<Item, Error> {
     let start = Instant::now();
     let mut item = Item::new(
@@ -233,8 +270,6 @@ fn in_hand(context: &Context<'_>) -> Result<Item, Error> {
         "The reduced model simulates 2 s about 63 times faster than the distributed one; three times faster \
          if its table has to be made anew every 10 ms.",
     );
-    // The explicit step needs 5 us or less; a part of the run is enough to time it.
-    let part = context.full_or(0.4, 0.05);
     let mut table = Table::new(
         "Seconds for 2 s of simulation, one core",
         &[
@@ -249,33 +284,10 @@ fn in_hand(context: &Context<'_>) -> Result<Item, Error> {
             "baseline / engine",
         ],
     );
-    let engine = Cpu::new();
-    let plan = Plan::new(IN_HAND_DURATION, crate::engine::DEFAULT_STEP, 0.01)?;
     let mut ratios = Vec::new();
     let mut columns = [Vec::new(), Vec::new(), Vec::new()];
     for (name, map, paper) in TABLE_4 {
-        let setup = match map {
-            "k2" => Setup::in_hand((2, 1), "hertz").set("patch.exponent=2.0"),
-            "k2fN" => Setup::in_hand((2, 1), "hertz").set("patch.exponent_per_newton=2.0"),
-            map => Setup::in_hand((2, 1), map),
-        };
-        let grid = setup.contact()?;
-        let time = |contact: &Contact| -> Result<f64, Error> {
-            let mut failed = None;
-            let seconds = least(context.full_or(3, 2), 1, || {
-                failed = engine.run(std::slice::from_ref(contact), &plan).err();
-            });
-            failed.map_or(Ok(seconds), |e| Err(e.into()))
-        };
-        let (distributed, reduced) = (time(&grid)?, time(&setup.published().contact()?)?);
-        // The baseline knows one map a run; its cost is the same for all.
-        let explicit = Plan::new(part, 5e-6, part)?;
-        let baseline = (map == "circle").then(|| {
-            let seconds = least(1, 1, || {
-                black_box(Baseline.run(std::slice::from_ref(&grid), &explicit).is_ok());
-            });
-            seconds * IN_HAND_DURATION / part
-        });
+        let InHand { distributed, reduced, baseline } = InHand::new(context, map)?;
         ratios.push(distributed / reduced);
         let text = |v: Option<f64>| v.map_or_else(String::new, |v| short(v, 3));
         table.row([

@@ -1,5 +1,5 @@
-//! Whether a tolerance keeps its word: errors of contacts drawn at random, of every kind, model, form and
-//! law.
+//! Whether errors stay within what a tolerance promises: contacts drawn at random, of every kind, model, form
+//! and law.
 
 use std::time::Instant;
 
@@ -20,11 +20,11 @@ pub(super) const IDS: &[&str] = &["tolerance"];
 const DURATION: f64 = 2.0;
 /// Tolerances [m/s].
 const TOLERANCES: [f64; 3] = [1e-5, DEFAULT_TOLERANCE, 1e-6];
-/// Steps [s] of the runs that stand for the truth, the second one to doubt the first, and their tolerance
-/// [m/s].
+/// Steps [s] of the two runs that stand for the truth, of which the second checks the first, and their
+/// tolerance [m/s].
 const STEPS: [f64; 2] = [2e-5, 4e-5];
 const EXACT: f64 = 1e-7;
-/// Changes of the mass far below what anybody knows of it.
+/// Relative changes of the mass, far smaller than the accuracy to which a mass is known.
 const NUDGES: [f64; 2] = [-1e-6, 1e-6];
 /// How far the second run that stands for the truth may be from the first, and one with such a change from
 /// the second, over the default tolerance and the duration.
@@ -248,6 +248,83 @@ fn distance(a: Pose, b: Pose, arm: f64) -> f64 {
     (a.x - b.x).hypot(a.y - b.y).max(arm * (a.theta - b.theta).abs())
 }
 
+/// The poses that stand for the truth, and the contacts whose end they decide.
+struct Truth {
+    /// Poses at the end [m, m, rad].
+    poses: Vec<Pose>,
+    /// Levers by which angles count as distances [m].
+    arms: Vec<f64>,
+    /// Indices of the contacts that no instability decides. What follows an instability is decided by the
+    /// last bits of anything, and has no truth.
+    sound: Vec<usize>,
+}
+
+impl Truth {
+    fn new(contacts: &[Contact]) -> Result<Self, Error> {
+        let exact = |h: f64| Plan::new(DURATION, h, DURATION)?.with_tolerance(EXACT);
+        let (poses, _) = ends(&Cpu::new(), contacts, &exact(STEPS[0])?)?;
+        let (again, _) = ends(&Cpu::new(), contacts, &exact(STEPS[1])?)?;
+        let mut nudged = Vec::new();
+        for nudge in NUDGES {
+            let mut others = contacts.to_vec();
+            others.iter_mut().filter_map(|c| c.body.free_mut()).for_each(|body| body.mass *= 1.0 + nudge);
+            nudged.push(ends(&Cpu::new(), &others, &exact(STEPS[1])?)?.0);
+        }
+        let arms: Vec<f64> = contacts.iter().map(|c| c.patch.arm2().sqrt()).collect();
+        let [doubled, changed] = DOUBT.map(|doubt| doubt * DEFAULT_TOLERANCE * DURATION);
+        let is_sound = |k: &usize| {
+            let off = |a: Pose, b: Pose| distance(a, b, arms[*k]);
+            off(poses[*k], again[*k]) <= doubled && nudged.iter().all(|poses| off(again[*k], poses[*k]) <= changed)
+        };
+        let sound = (0..contacts.len()).filter(is_sound).collect();
+        Ok(Self { poses, arms, sound })
+    }
+
+    /// The error of every contact that ends at `found`, over tolerance and duration.
+    fn errors(&self, found: &[Pose], tolerance: f64) -> Vec<f64> {
+        let error = |k: usize| distance(self.poses[k], found[k], self.arms[k]) / (tolerance * DURATION);
+        (0..found.len()).map(error).collect()
+    }
+
+    /// The errors of the sound contacts that `wanted` chooses, in ascending order.
+    fn sorted(&self, errors: &[f64], wanted: impl Fn(usize) -> bool) -> Vec<f64> {
+        let mut chosen: Vec<f64> = self.sound.iter().filter(|&&k| wanted(k)).map(|&k| errors[k]).collect();
+        chosen.sort_by(f64::total_cmp);
+        chosen
+    }
+}
+
+/// The engines with their names; the GPU only of a full report and where there is one.
+fn engines(context: &Context<'_>) -> Vec<(&'static str, Box<dyn Engine>)> {
+    let mut engines: Vec<(&str, Box<dyn Engine>)> =
+        vec![("cpu f64", Box::new(Cpu::new())), ("cpu f32", Box::new(Cpu::single()))];
+    if !context.quick
+        && let Ok(gpu) = Gpu::new(Choice::Any)
+    {
+        engines.push((if gpu.adapter().software { "software gpu f32" } else { "gpu f32" }, Box::new(gpu)));
+    }
+    engines
+}
+
+/// The table of the errors of every kind of contact and of every model.
+fn by_kind(drawn: &[Drawn], truth: &Truth, errors: &[f64]) -> Table {
+    let mut table = Table::new(
+        format!("The same at a tolerance of {DEFAULT_TOLERANCE:e} m/s, cpu f64"),
+        &["contacts", "median", "90 %", "largest"],
+    );
+    let mut row = |name: &str, of: &dyn Fn(&Drawn) -> bool| {
+        let errors = truth.sorted(errors, |k| of(&drawn[k]));
+        table.row([name.to_owned()].into_iter().chain([0.5, 0.9, 1.0].map(|q| short(quantile(&errors, q), 2))));
+    };
+    for (i, (name, _)) in KINDS.iter().enumerate() {
+        row(name, &|d| d.kind == i);
+    }
+    for (i, (name, ..)) in MODELS.iter().enumerate() {
+        row(name, &|d| d.model == i);
+    }
+    table
+}
+
 pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     let start = Instant::now();
     let mut item = Item::new(
@@ -258,81 +335,47 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     );
     let drawn = draw(context.full_or(8, 2))?;
     let contacts: Vec<Contact> = drawn.iter().map(|d| d.contact.clone()).collect();
-    let arms: Vec<f64> = contacts.iter().map(|c| c.patch.arm2().sqrt()).collect();
-    let exact = |h: f64| Plan::new(DURATION, h, DURATION)?.with_tolerance(EXACT);
-    let (truth, _) = ends(&Cpu::new(), &contacts, &exact(STEPS[0])?)?;
-    let (again, _) = ends(&Cpu::new(), &contacts, &exact(STEPS[1])?)?;
-    let mut nudged = Vec::new();
-    for nudge in NUDGES {
-        let mut others = contacts.clone();
-        others.iter_mut().filter_map(|c| c.body.free_mut()).for_each(|body| body.mass *= 1.0 + nudge);
-        nudged.push(ends(&Cpu::new(), &others, &exact(STEPS[1])?)?.0);
-    }
-    // What follows an instability is decided by the last bits of anything.
-    let [doubled, changed] = DOUBT.map(|doubt| doubt * DEFAULT_TOLERANCE * DURATION);
-    let is_sound = |k: &usize| {
-        let off = |a: Pose, b: Pose| distance(a, b, arms[*k]);
-        off(truth[*k], again[*k]) <= doubled && nudged.iter().all(|poses| off(again[*k], poses[*k]) <= changed)
-    };
-    let sound: Vec<usize> = (0..drawn.len()).filter(is_sound).collect();
+    let truth = Truth::new(&contacts)?;
     item.compare(
         "contacts that an instability decides [%]",
-        100.0 * (1.0 - sound.len() as f64 / drawn.len() as f64),
+        100.0 * (1.0 - truth.sound.len() as f64 / drawn.len() as f64),
         Wanted::AtMost(3.0),
     );
-
-    let mut engines: Vec<(&str, Box<dyn Engine>)> =
-        vec![("cpu f64", Box::new(Cpu::new())), ("cpu f32", Box::new(Cpu::single()))];
-    // Without an adapter the table has no such rows.
-    if let Ok(gpu) = Gpu::new(Choice::Any).map_err(drop).and_then(|gpu| if context.quick { Err(()) } else { Ok(gpu) }) {
-        engines.push((if gpu.adapter().software { "software gpu f32" } else { "gpu f32" }, Box::new(gpu)));
-    }
     let mut table = Table::new(
         "Errors at the end over tolerance times duration, and passes a simulated second of a contact",
         &["engine", "tolerance [m/s]", "median", "90 %", "99 %", "largest", "passes / s"],
     );
-    let mut kinds = Table::new(
-        format!("The same at a tolerance of {DEFAULT_TOLERANCE:e} m/s, cpu f64"),
-        &["contacts", "median", "90 %", "largest"],
-    );
+    let mut kinds = None;
     let mut chart = Chart::new("cpu f64", "error / (tolerance \u{d7} duration)", "share of the contacts")
         .scales(Scale::Log, Scale::Linear);
-    for (name, engine) in &engines {
+    for (name, engine) in &engines(context) {
         let mut medians = Vec::new();
         for (tolerance, colour) in TOLERANCES.into_iter().zip([palette::OTHER, palette::GRID, palette::PUBLISHED]) {
             let is_default = tolerance.to_bits() == DEFAULT_TOLERANCE.to_bits();
             let plan = Plan::new(DURATION, LONGEST_STEP, DURATION)?.with_tolerance(tolerance)?;
             let (found, passes) = ends(&**engine, &contacts, &plan)?;
-            let error = |k: usize| distance(truth[k], found[k], arms[k]) / (tolerance * DURATION);
-            let mut errors: Vec<f64> = sound.iter().map(|&k| error(k)).collect();
-            errors.sort_by(f64::total_cmp);
-            medians.push(tolerance * quantile(&errors, 0.5));
-            let row = [0.5, 0.9, 0.99, 1.0].map(|q| short(quantile(&errors, q), 2));
+            let errors = truth.errors(&found, tolerance);
+            let sorted = truth.sorted(&errors, |_| true);
+            medians.push(tolerance * quantile(&sorted, 0.5));
+            let row = [0.5, 0.9, 0.99, 1.0].map(|q| short(quantile(&sorted, q), 2));
             let passes = format!("{:.0}", passes as f64 / contacts.len() as f64 / DURATION);
             table.row([(*name).to_owned(), format!("{tolerance:e}")].into_iter().chain(row).chain([passes]));
             if is_default {
                 for (q, limit) in LIMITS {
                     let what = format!("{name}: error over tolerance times duration, {} %", 100.0 * q);
-                    item.claims(what, quantile(&errors, q), Wanted::AtMost(limit));
+                    item.claims(what, quantile(&sorted, q), Wanted::AtMost(limit));
                 }
             }
             if *name != "cpu f64" {
                 continue;
             }
-            let share: Vec<f64> = (1..=errors.len()).map(|i| i as f64 / errors.len() as f64).collect();
-            let shown: Vec<f64> = errors.iter().map(|e| e.max(1e-6)).collect();
-            chart = chart.line(Line::new(colour, &shown, &share).label(format!("{tolerance:e} m/s")));
-            item.columns.push((format!("error_over_tolerance_times_duration_{tolerance:e}"), errors));
             if is_default {
-                let groups = KINDS.iter().enumerate().map(|(i, (name, _))| (*name, i, true));
-                for (name, i, of_kind) in groups.chain(MODELS.iter().enumerate().map(|(i, m)| (m.0, i, false))) {
-                    let of = |d: &Drawn| if of_kind { d.kind } else { d.model };
-                    let errors: Vec<f64> = sound.iter().filter(|&&k| of(&drawn[k]) == i).map(|&k| error(k)).collect();
-                    kinds.row(
-                        [name.to_owned()].into_iter().chain([0.5, 0.9, 1.0].map(|q| short(quantile(&errors, q), 2))),
-                    );
-                }
+                kinds = Some(by_kind(&drawn, &truth, &errors));
             }
+            let share: Vec<f64> = (1..=sorted.len()).map(|i| i as f64 / sorted.len() as f64).collect();
+            let shown: Vec<f64> = sorted.iter().map(|e| e.max(1e-6)).collect();
+            chart = chart.line(Line::new(colour, &shown, &share).label(format!("{tolerance:e} m/s")));
+            item.columns.push((format!("error_over_tolerance_times_duration_{tolerance:e}"), sorted));
         }
         let falls = medians.windows(2).all(|pair| pair[1] < pair[0]);
         item.claims(
@@ -341,29 +384,29 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
             Wanted::AtLeast(1.0),
         );
     }
+    item.pictures.push(Picture::new(vec![chart.svg()], "How large the errors are."));
+    describe(&mut item, &table.rows[1], drawn.len(), truth.sound.len());
+    item.tables.push(table);
+    item.tables.extend(kinds);
+    item.seconds = start.elapsed().as_secs_f64();
+    Ok(vec![item])
+}
+
+/// The texts of the item, from the table's row of the default tolerance in double precision.
+fn describe(item: &mut Item, row: &[String], drawn: usize, sound: usize) {
     item.measured = format!(
-        "Of {} contacts, {} that an instability does not decide: at {DEFAULT_TOLERANCE:e} m/s half of them \
-         end within {} of tolerance times duration, 90 % within {}, 99 % within {}, all within {}.",
-        drawn.len(),
-        sound.len(),
-        table.rows[1][2],
-        table.rows[1][3],
-        table.rows[1][4],
-        table.rows[1][5],
+        "Of {drawn} contacts, {sound} that an instability does not decide: at {DEFAULT_TOLERANCE:e} m/s half of \
+         them end within {} of tolerance times duration, 90 % within {}, 99 % within {}, all within {}.",
+        row[2], row[3], row[4], row[5],
     );
     item.note = "Angles count times the patch's arm. A contact counts as decided by an instability if its \
      end moves by more than the default tolerance times the duration when its mass is changed by a \
      millionth, or by a tenth of that when the reference's step is doubled: a grip that just holds, or just \
      does not."
         .into();
-    item.pictures.push(Picture::new(vec![chart.svg()], "How large the errors are."));
-    item.tables.extend([table, kinds]);
     item.parameters = format!(
-        "{} contacts of nine kinds under eight models and laws, drawn at random, {DURATION} s; truth: this \
+        "{drawn} contacts of nine kinds under eight models and laws, drawn at random, {DURATION} s; truth: this \
          program in double precision with steps of at most {:e} s and a tolerance of {EXACT:e} m/s",
-        drawn.len(),
         STEPS[0]
     );
-    item.seconds = start.elapsed().as_secs_f64();
-    Ok(vec![item])
 }

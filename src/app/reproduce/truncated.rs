@@ -1,6 +1,7 @@
 //! What the public program does otherwise. Rule (23) with the cell of the centre of rotation found by
 //! truncation, so that a centre up to a cell left of the grid, or below it, is taken for one in its first
-//! cells and extrapolated from them; and grids of all sizes led at the centre of pressure of the finest.
+//! cells and extrapolated from them; and the same twist for grids of all sizes, at the centre of pressure of
+//! the finest.
 
 use super::setup::PROFILE_BREAKS;
 use crate::body::{Body, TwistPoint};
@@ -18,7 +19,7 @@ pub(super) fn with_table(contact: Contact, n_ls: usize) -> Contact {
 
 /// The contact under the twist that has its profile, Fig. 5, at `cop` [m] instead of at its own centre of
 /// pressure.
-pub(super) fn led_at(mut contact: Contact, cop: [f64; 2]) -> Result<Contact, ParameterError> {
+pub(super) fn driven_at(mut contact: Contact, cop: [f64; 2]) -> Result<Contact, ParameterError> {
     let Body::Prescribed { twist: [vx, vy, w], at } = &mut contact.body else {
         unreachable!("a profile is that of a prescribed twist")
     };

@@ -38,7 +38,7 @@ struct Point {
 }
 
 impl Point {
-    fn of(engine: &dyn Engine, contact: &Contact, plan: &Plan) -> Result<Self, Error> {
+    fn new(engine: &dyn Engine, contact: &Contact, plan: &Plan) -> Result<Self, Error> {
         let out = engine.run(std::slice::from_ref(contact), plan)?;
         let off = converged_error(contact.friction.law, &out.time, &out.pose).map(|[m, _]| m);
         Ok(Self {
@@ -54,6 +54,70 @@ impl Point {
 /// Passes and errors of the points that did not blow up.
 fn columns(points: &[Point]) -> (Vec<f64>, Vec<f64>) {
     points.iter().filter_map(|p| Some((p.passes, p.error?))).unzip()
+}
+
+/// The points of one law, method by method.
+struct Methods {
+    fixed: Vec<Point>,
+    adaptive: Vec<Point>,
+    explicit: Vec<Point>,
+}
+
+impl Methods {
+    fn new(contact: &Contact, duration: f64, quick: bool) -> Result<Self, Error> {
+        let fixed = |h: f64| Plan::new(duration, h, EVERY);
+        let tolerated = |t: f64| fixed(LONGEST_STEP)?.with_tolerance(t);
+        let points = |engine: &dyn Engine, plans: Vec<Plan>| -> Result<Vec<Point>, Error> {
+            plans.iter().map(|plan| Point::new(engine, contact, plan)).collect()
+        };
+        let explicit = EXPLICIT.into_iter().filter(|h| !quick || *h >= 5e-6);
+        Ok(Self {
+            fixed: points(&Cpu::new(), IMPLICIT.into_iter().map(fixed).collect::<Result<_, _>>()?)?,
+            adaptive: points(&Cpu::new(), TOLERANCES.into_iter().map(tolerated).collect::<Result<_, _>>()?)?,
+            explicit: points(&Baseline, explicit.map(fixed).collect::<Result<_, _>>()?)?,
+        })
+    }
+
+    fn named(&self) -> [(&'static str, &[Point]); 3] {
+        [("fixed steps", &self.fixed), ("adaptive steps", &self.adaptive), ("explicit Euler", &self.explicit)]
+    }
+
+    /// The chart of errors over passes.
+    fn chart(&self, law: Law, name: &str) -> String {
+        let colours = [palette::GRID, palette::PUBLISHED, palette::OTHER];
+        let mut chart = Chart::new(name, "passes over the cells per simulated second", "error of the position [m]")
+            .scales(Scale::Log, Scale::Log);
+        for ((method, points), colour) in self.named().into_iter().zip(colours) {
+            let (passes, errors) = columns(points);
+            chart = chart.line(Line::new(colour, &passes, &errors).marks().label(method));
+        }
+        if law == Law::ElastoPlastic {
+            chart = chart
+                .line(Line::new(palette::BAD, &[STIFF[0] / 2.0], &[STIFF[1]]).dots().label("stiff solver, published"));
+        }
+        chart.svg()
+    }
+}
+
+/// Compares the default step with the best that explicit Euler does with the same error or a greater one.
+/// Returns the ratio of the passes.
+fn compare(item: &mut Item, name: &str, methods: &Methods) -> f64 {
+    let is_default = |p: &&Point| (p.step - DEFAULT_STEP).abs() < 1e-12;
+    let default = methods.fixed.iter().find(is_default).expect("the default step is among them");
+    let error = default.error.unwrap_or(f64::NAN);
+    let (passes, errors) = columns(&methods.explicit);
+    let no_better = passes.iter().zip(&errors).filter(|(_, e)| **e >= error).map(|(p, _)| *p);
+    let least = passes.iter().copied().fold(f64::INFINITY, f64::min);
+    let ratio = no_better.fold(f64::NAN, f64::max).max(least) / default.passes;
+    item.claims(
+        format!("{name}: passes of explicit Euler over those of the default step, at no less error"),
+        ratio,
+        Wanted::AtLeast(15.0),
+    );
+    item.compare(format!("{name}: error of the default step [m]"), error, Wanted::AtMost(7e-6));
+    let blown = methods.explicit.iter().filter(|p| p.error.is_none()).map(|p| p.step).fold(f64::INFINITY, f64::min);
+    item.tell(format!("{name}: shortest explicit step that blows up [s]"), blown);
+    ratio
 }
 
 pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
@@ -72,59 +136,19 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     let (mut charts, mut ratios) = (Vec::new(), Vec::new());
     for (law, name) in [(Law::ElastoPlastic, "Elasto-Plastic"), (Law::LuGre, "LuGre")] {
         let contact = Setup::in_hand((2, 1), "circle").law(law == Law::LuGre).contact()?;
-        let fixed = |h: f64| Plan::new(duration, h, EVERY);
-        let points = |engine: &dyn Engine, plans: Vec<Plan>| -> Result<Vec<Point>, Error> {
-            plans.iter().map(|plan| Point::of(engine, &contact, plan)).collect()
-        };
-        let ours = points(&Cpu::new(), IMPLICIT.into_iter().map(fixed).collect::<Result<_, _>>()?)?;
-        let tolerated = |t: f64| fixed(LONGEST_STEP)?.with_tolerance(t);
-        let adaptive = points(&Cpu::new(), TOLERANCES.into_iter().map(tolerated).collect::<Result<_, _>>()?)?;
-        let explicit = EXPLICIT.into_iter().filter(|h| !context.quick || *h >= 5e-6);
-        let theirs = points(&Baseline, explicit.map(fixed).collect::<Result<_, _>>()?)?;
-        let methods = [("fixed steps", &ours), ("adaptive steps", &adaptive), ("explicit Euler", &theirs)];
-        for (method, points) in methods {
+        let methods = Methods::new(&contact, duration, context.quick)?;
+        for (method, points) in methods.named() {
             for p in points {
                 let error = p.error.map_or("blows up".to_owned(), |e| format!("{e:.1e}"));
                 table.row([name.to_owned(), method.into(), p.setting.clone(), format!("{:.0}", p.passes), error]);
             }
-        }
-        // The default step against the best that the explicit one does with the same error or a greater one.
-        let default =
-            ours.iter().find(|p| (p.step - DEFAULT_STEP).abs() < 1e-12).expect("the default step is among them");
-        let error = default.error.unwrap_or(f64::NAN);
-        let (passes, errors) = columns(&theirs);
-        let no_better = passes.iter().zip(&errors).filter(|(_, e)| **e >= error).map(|(p, _)| *p);
-        let least = passes.iter().copied().fold(f64::INFINITY, f64::min);
-        let ratio = no_better.fold(f64::NAN, f64::max).max(least) / default.passes;
-        ratios.push(ratio);
-        item.claims(
-            format!("{name}: passes of explicit Euler over those of the default step, at no less error"),
-            ratio,
-            Wanted::AtLeast(15.0),
-        );
-        item.compare(format!("{name}: error of the default step [m]"), error, Wanted::AtMost(7e-6));
-        let blown = theirs.iter().filter(|p| p.error.is_none()).map(|p| p.step).fold(f64::INFINITY, f64::min);
-        item.tell(format!("{name}: shortest explicit step that blows up [s]"), blown);
-        let line = |points: &[Point], colour, label: &str| {
-            let (passes, errors) = columns(points);
-            Line::new(colour, &passes, &errors).marks().label(label)
-        };
-        let mut chart = Chart::new(name, "passes over the cells per simulated second", "error of the position [m]")
-            .scales(Scale::Log, Scale::Log)
-            .line(line(&ours, palette::GRID, "fixed steps"))
-            .line(line(&adaptive, palette::PUBLISHED, "adaptive steps"))
-            .line(line(&theirs, palette::OTHER, "explicit Euler"));
-        if law == Law::ElastoPlastic {
-            chart = chart
-                .line(Line::new(palette::BAD, &[STIFF[0] / 2.0], &[STIFF[1]]).dots().label("stiff solver, published"));
-        }
-        charts.push(chart.svg());
-        for (method, points) in methods {
             let (passes, errors) = columns(points);
             let method = method.replace(' ', "_");
             item.columns.push((format!("{name}_{method}_passes_per_s"), passes));
             item.columns.push((format!("{name}_{method}_error_m"), errors));
         }
+        ratios.push(compare(&mut item, name, &methods));
+        charts.push(methods.chart(law, name));
     }
     item.measured = format!(
         "For the error of the default step, explicit Euler takes {:.0} (Elasto-Plastic) and {:.0} times \

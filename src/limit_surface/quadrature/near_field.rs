@@ -6,15 +6,17 @@ use crate::number::real::{LANES, Real};
 
 /// Least distance from a centre of rotation to the centre of a cell outside the near field, in sides of a
 /// square with the cells' diagonal. Near fields of square cells have 5 x 5 of them.
-const LEAST_REACH: f64 = 2.47;
-/// Truncation error outside the near field: that of the mean distance from a cell of share `w` at a distance of `R`
-/// sides is below `TRUNCATION w/R^3` sides; that of a line of cells beyond `R`, below `TRUNCATION w/R^2`.
+const LEAST_DISTANCE: f64 = 2.47;
+/// Truncation error outside the near field: that of the mean distance from a cell of share `w` at a distance
+/// of `R` sides is below `TRUNCATION w/R^3` sides; that of a line of cells beyond `R`, below `TRUNCATION
+/// w/R^2`.
 const TRUNCATION: f64 = 0.004;
 /// Largest truncation error, in torsional radii of the patch.
 const MAX_TRUNCATION: f64 = 2e-6;
 /// Largest rounding error of the differences over the corners, in torsional radii.
 const MAX_ROUNDING: f64 = 3e-6;
-/// The time for a corner in double precision and for one in the near field, relative to that for a cell outside it.
+/// The time for a corner in double precision and for one in the near field, relative to that for a cell
+/// outside it.
 const COST: [usize; 2] = [10, 4];
 /// Largest number of cells of a map with the empty cells around it that a near field may cover.
 const MOST_CELLS: usize = 1 << 20;
@@ -28,17 +30,17 @@ pub struct NearField<T> {
 }
 
 impl NearField<f32> {
-    /// The near field for the rows `map` of cells of half sides `half`, with the largest share `largest` and the
-    /// torsional radius `radius`. None where double precision is as fast, or where the rounding error would be too
-    /// large.
+    /// The near field for the rows `map` of cells of half sides `half`, with the largest share `largest` and
+    /// the torsional radius `radius`. None where double precision is as fast, or where the rounding error
+    /// would be too large.
     pub fn new(map: &[&[f64]], half: [f64; 2], largest: f64, radius: f64) -> Option<Self> {
         let (nx, ny) = (map[0].len(), map.len());
         let side = std::f64::consts::SQRT_2 * half[0].hypot(half[1]);
         // The share of a square of that side, which holds several long cells.
         let of_side = largest * side * side / (4.0 * half[0] * half[1]);
-        let reach = side * (TRUNCATION * of_side * side / (MAX_TRUNCATION * radius)).sqrt().max(LEAST_REACH);
-        let rounding = f64::from(f32::EPSILON) * largest * reach.powi(3) / radius;
-        let sides = half.map(|half| (reach / (2.0 * half) - 0.5).ceil().min(MOST_CELLS as f64) as usize);
+        let distance = side * (TRUNCATION * of_side * side / (MAX_TRUNCATION * radius)).sqrt().max(LEAST_DISTANCE);
+        let rounding = f64::from(f32::EPSILON) * largest * distance.powi(3) / radius;
+        let sides = half.map(|half| (distance / (2.0 * half) - 0.5).ceil().min(MOST_CELLS as f64) as usize);
         let (width, height) = (nx + 4 * sides[0] + 2, ny + 4 * sides[1] + 2);
         if !(rounding < MAX_ROUNDING) || width * height > MOST_CELLS {
             return None;
@@ -90,8 +92,8 @@ impl<R: Real> Place<R> {
         let (mut cell, mut inside) = (c, c);
         for axis in 0..2 {
             let (side, n, half) = (near.sides[axis] as f64, at[axis].len() as f64, half[axis]);
-            // Coordinates are counted from a point far enough to the left that they are positive wherever the near
-            // field has cells.
+            // Coordinates are counted from a point far enough to the left that they are positive wherever the
+            // near field has cells.
             let left = at[axis][0] - half - 2.0 * half * (side + 1.0);
             for lane in 0..R::LANES {
                 // In double precision, because the place inside a cell is a small difference.
@@ -110,8 +112,8 @@ impl<R: Real> Place<R> {
     #[inline(always)]
     pub fn within(&self, axis: usize, i: usize) -> R {
         let off = R::splat(i as f64) - self.cell[axis];
-        let reach = R::splat(self.sides[axis] as f64 + 0.5);
-        R::select((off * off).lt(reach * reach), R::splat(1.0), R::splat(0.0))
+        let half_width = R::splat(self.sides[axis] as f64 + 0.5);
+        R::select((off * off).lt(half_width * half_width), R::splat(1.0), R::splat(0.0))
     }
 
     /// Line `k` of the near field's corners from the centre of rotation.

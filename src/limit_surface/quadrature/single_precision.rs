@@ -174,19 +174,19 @@ struct Column<R> {
 }
 
 /// The shapes that cells outside the near field are summed as.
-mod far {
+mod shape {
     pub const POINTS: usize = 0;
     pub const SQUARES: usize = 1;
     pub const RECTANGLES: usize = 2;
 }
 
-/// Sums over the cells of a row; with `NEAR`, without those in the near field, where `within` is one. With
-/// `F`, `G` the means of `1/R` that `a`, `b` multiply, these are `w (a F, G, x a F)`, and for the torques of
-/// the cells' friction about their own centres `w (hx^2 b^2 + hy^2 a^2)/(3 R^3)`; of squares `w/R`, which the
-/// caller multiplies by `h^2/3`. The means over a cell of half sides `hx`, `hy` are
-/// `F = 1/R + (hy^2/3 - hx^2/2)/R^3 - (hy^2 - hx^2)/2 a^2/R^5`, of squares `1/R - h^2/6/R^3`, and `G` alike.
+/// Sums over the cells of a row as a [`shape`]; with `NEAR`, without those in the near field, where `within`
+/// is one. With `F`, `G` the means of `1/R` that `a`, `b` multiply, these are `w (a F, G, x a F)`, and for
+/// the torques of the cells' friction about their own centres `w (hx^2 b^2 + hy^2 a^2)/(3 R^3)`; of squares
+/// `w/R`, which the caller multiplies by `h^2/3`. The means over a cell of half sides `hx`, `hy` are `F = 1/R
+/// + (hy^2/3 - hx^2/2)/R^3 - (hy^2 - hx^2)/2 a^2/R^5`, of squares `1/R - h^2/6/R^3`, and `G` alike.
 #[inline(always)]
-fn row<R: Real, const FAR: usize, const NEAR: bool>(
+fn row<R: Real, const SHAPE: usize, const NEAR: bool>(
     cells: (&[usize], &[R::Scalar]),
     columns: &[Column<R>],
     b2: R,
@@ -205,12 +205,12 @@ fn row<R: Real, const FAR: usize, const NEAR: bool>(
         let estimate = r2.approx_rsqrt();
         let term = half * estimate * (-(r2 * estimate)).fma(estimate, R::splat(3.0));
         let (mut x, mut y) = (term, term);
-        if FAR == far::SQUARES {
+        if SHAPE == shape::SQUARES {
             x = term * (estimate * estimate).fma(R::splat(-hx2 / 6.0), R::splat(1.0));
             y = x;
             spin += term;
         }
-        if FAR == far::RECTANGLES {
+        if SHAPE == shape::RECTANGLES {
             let (second, along) = (estimate * estimate, R::splat(0.5 * (hx2 - hy2)) * estimate * estimate);
             x = term * second.fma(along.fma(column.a2, R::splat(hy2 / 3.0 - hx2 / 2.0)), R::splat(1.0));
             y = term * second.fma((-along).fma(b2, R::splat(hx2 / 3.0 - hy2 / 2.0)), R::splat(1.0));
@@ -249,19 +249,19 @@ copies! {
             let (mut start, mut any_near) = (0, false);
             for (j, (y, end)) in cell_rows.at[1].iter().zip(&cell_rows.end).enumerate() {
                 let b = R::splat(*y) - c[1];
-                // The offset keeps 1/R finite for a cell at the centre of rotation itself. Such a cell is in the near
-                // field, or the sum is replaced by one in double precision.
+                // The offset keeps 1/R finite for a cell at the centre of rotation itself. Such a cell is in
+                // the near field, or the sum is replaced by one in double precision.
                 let b2 = b.fma(b, R::splat(1e-12));
                 let cells = (&cell_rows.column[start..*end], &cell_rows.half_share[start..*end]);
                 let within = place.as_ref().map_or(zero, |p| p.within(1, j));
                 let is_near = R::any(R::splat(0.5).lt(within));
                 any_near |= is_near;
                 let [x, y_over_b, turn_x, mut spin] = match (place.is_none(), square, is_near) {
-                    (true, ..) => row::<R, { far::POINTS }, false>(cells, &columns, b2, within, half2),
-                    (_, true, false) => row::<R, { far::SQUARES }, false>(cells, &columns, b2, within, half2),
-                    (_, true, true) => row::<R, { far::SQUARES }, true>(cells, &columns, b2, within, half2),
-                    (_, false, false) => row::<R, { far::RECTANGLES }, false>(cells, &columns, b2, within, half2),
-                    (_, false, true) => row::<R, { far::RECTANGLES }, true>(cells, &columns, b2, within, half2),
+                    (true, ..) => row::<R, { shape::POINTS }, false>(cells, &columns, b2, within, half2),
+                    (_, true, false) => row::<R, { shape::SQUARES }, false>(cells, &columns, b2, within, half2),
+                    (_, true, true) => row::<R, { shape::SQUARES }, true>(cells, &columns, b2, within, half2),
+                    (_, false, false) => row::<R, { shape::RECTANGLES }, false>(cells, &columns, b2, within, half2),
+                    (_, false, true) => row::<R, { shape::RECTANGLES }, true>(cells, &columns, b2, within, half2),
                 };
                 if square {
                     spin = spin * R::splat(half2[0] / 3.0);

@@ -1,6 +1,7 @@
 //! Registers of AVX2, with FMA.
 //!
-//! SAFETY throughout, where nothing else is said: the types exist only where the instructions do, see [`super`].
+//! SAFETY throughout, where nothing else is said: the types exist only where the instructions do, see
+//! [`super`].
 #![expect(unsafe_code, reason = "intrinsics, behind the choice of the type")]
 
 use std::arch::x86_64::*;
@@ -65,7 +66,7 @@ lanes! {
     }
     #[inline(always)]
     fn compress_into(self, mask: Self::Mask, to: &mut [Self], at: usize) {
-        assert!(at + Self::LANES <= to.len() * Self::LANES, "a group of room beyond the last");
+        assert!(at + Self::LANES <= to.len() * Self::LANES, "space for a whole register from `at` on");
         // SAFETY: as above, and within the slice.
         unsafe {
             let packed = avx2_permute_ps(self.0, &PACK[Self::bitmask(mask) as usize]);
@@ -74,7 +75,7 @@ lanes! {
     }
     #[inline(always)]
     fn expand_from(self, mask: Self::Mask, from: &[Self], at: usize) -> Self {
-        assert!(at + Self::LANES <= from.len() * Self::LANES, "a group of room beyond the last");
+        assert!(at + Self::LANES <= from.len() * Self::LANES, "space for a whole register from `at` on");
         // SAFETY: as above, and within the slice.
         Self(unsafe {
             let packed = _mm256_loadu_ps(from.as_ptr().cast::<Self::Scalar>().add(at));
@@ -137,7 +138,7 @@ lanes! {
     }
     #[inline(always)]
     fn compress_into(self, mask: Self::Mask, to: &mut [Self], at: usize) {
-        assert!(at + Self::LANES <= to.len() * Self::LANES, "a group of room beyond the last");
+        assert!(at + Self::LANES <= to.len() * Self::LANES, "space for a whole register from `at` on");
         // SAFETY: as above, and within the slice.
         unsafe {
             let packed = avx2_permute_pd(self.0, &PACK[TWICE[Self::bitmask(mask) as usize]]);
@@ -146,7 +147,7 @@ lanes! {
     }
     #[inline(always)]
     fn expand_from(self, mask: Self::Mask, from: &[Self], at: usize) -> Self {
-        assert!(at + Self::LANES <= from.len() * Self::LANES, "a group of room beyond the last");
+        assert!(at + Self::LANES <= from.len() * Self::LANES, "space for a whole register from `at` on");
         // SAFETY: as above, and within the slice.
         Self(unsafe {
             let packed = _mm256_loadu_pd(from.as_ptr().cast::<Self::Scalar>().add(at));
@@ -251,11 +252,8 @@ unsafe fn avx2_select_pd(mask: __m256d, a: __m256d, b: __m256d) -> __m256d {
     unsafe { _mm256_blendv_pd(b, a, mask) }
 }
 
-// Estimates of 14 bits (AVX-512) or 12 (AVX2), and a series that doubles or quadruples them: division and
-// square root would hold up the processor's one divider for several times as long.
-
-// Estimates of 12 bits, and a series that triples them: division and square root would hold up the processor's
-// one divider for several times as long.
+// Estimates of 12 bits, and a series that triples them: division and square root would hold up the
+// processor's one divider for several times as long.
 
 #[inline(always)]
 fn avx2_recip_ps(x: Avx2F32) -> Avx2F32 {

@@ -1,6 +1,7 @@
 //! Registers of AVX-512.
 //!
-//! SAFETY throughout, where nothing else is said: the types exist only where the instructions do, see [`super`].
+//! SAFETY throughout, where nothing else is said: the types exist only where the instructions do, see
+//! [`super`].
 #![expect(unsafe_code, reason = "intrinsics, behind the choice of the type")]
 
 use std::arch::x86_64::*;
@@ -63,7 +64,7 @@ lanes! {
     }
     #[inline(always)]
     fn compress_into(self, mask: Self::Mask, to: &mut [Self], at: usize) {
-        assert!(at + Self::LANES <= to.len() * Self::LANES, "a group of room beyond the last");
+        assert!(at + Self::LANES <= to.len() * Self::LANES, "space for a whole register from `at` on");
         // SAFETY: as above, and within the slice.
         unsafe {
             let packed = _mm512_maskz_compress_ps(mask, self.0);
@@ -72,7 +73,7 @@ lanes! {
     }
     #[inline(always)]
     fn expand_from(self, mask: Self::Mask, from: &[Self], at: usize) -> Self {
-        assert!(at + Self::LANES <= from.len() * Self::LANES, "a group of room beyond the last");
+        assert!(at + Self::LANES <= from.len() * Self::LANES, "space for a whole register from `at` on");
         // SAFETY: as above, and within the slice.
         Self(unsafe {
             let packed = _mm512_loadu_ps(from.as_ptr().cast::<Self::Scalar>().add(at));
@@ -102,8 +103,8 @@ lanes! {
     }
     #[inline(always)]
     fn ln(self) -> Self {
-        // Multiplied by an estimate of its reciprocal, whose logarithm is in a table, the mantissa is so near 1
-        // that the series is short. A division, which the other types take, would need more operations.
+        // Multiplied by an estimate of its reciprocal, whose logarithm is in a table, the mantissa is so near
+        // 1 that the series is short. A division, which the other types take, would need more operations.
         let (exponent, mantissa) = self.exponent_mantissa();
         // SAFETY: as above; the permutation looks at the four lowest bits alone, here the mantissa's highest.
         let [reciprocal, log] = unsafe {
@@ -153,7 +154,7 @@ lanes! {
     }
     #[inline(always)]
     fn compress_into(self, mask: Self::Mask, to: &mut [Self], at: usize) {
-        assert!(at + Self::LANES <= to.len() * Self::LANES, "a group of room beyond the last");
+        assert!(at + Self::LANES <= to.len() * Self::LANES, "space for a whole register from `at` on");
         // SAFETY: as above, and within the slice.
         unsafe {
             let packed = _mm512_maskz_compress_pd(mask, self.0);
@@ -162,7 +163,7 @@ lanes! {
     }
     #[inline(always)]
     fn expand_from(self, mask: Self::Mask, from: &[Self], at: usize) -> Self {
-        assert!(at + Self::LANES <= from.len() * Self::LANES, "a group of room beyond the last");
+        assert!(at + Self::LANES <= from.len() * Self::LANES, "space for a whole register from `at` on");
         // SAFETY: as above, and within the slice.
         Self(unsafe {
             let packed = _mm512_loadu_pd(from.as_ptr().cast::<Self::Scalar>().add(at));
@@ -201,8 +202,8 @@ const LOGARITHMS: [f64; 16] = [
     0.677_642_994_023_980_1,
 ];
 
-/// `ln(1 + f)/f` for |f| up to 0.0306, which a mantissa times its part's reciprocal is from 1, within 1e-17/f;
-/// lowest power first.
+/// `ln(1 + f)/f` for |f| up to 0.0306, which a mantissa times its part's reciprocal is from 1, within
+/// 1e-17/f; lowest power first.
 const LN_NEAR_ONE: [f64; 8] = [
     0.999_999_999_999_997_1,
     -0.499_999_999_999_997_35,
@@ -247,8 +248,8 @@ unsafe fn avx512_select_pd(mask: __mmask8, a: __m512d, b: __m512d) -> __m512d {
     unsafe { _mm512_mask_blend_pd(mask, b, a) }
 }
 
-// Estimates of 14 bits, and a series that doubles or quadruples them: division and square root would hold up the
-// processor's one divider for several times as long.
+// Estimates of 14 bits, and a series that doubles or quadruples them: division and square root would hold up
+// the processor's one divider for several times as long.
 
 #[inline(always)]
 fn avx512_recip_ps(x: Avx512F32) -> Avx512F32 {

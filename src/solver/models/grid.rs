@@ -1,5 +1,5 @@
-//! One contact with a grid of bristles: the step has one lane, and the cells fill the lanes of another number type.
-//! While all bristles are elastic the grid moves as one rigid body.
+//! One contact with a grid of bristles: the step has one lane, and the cells fill the lanes of another number
+//! type. While all bristles are elastic the grid moves as one rigid body.
 
 use super::cells::Cells;
 use super::distributed::{force_change, rigid_stick, sweep, wrench};
@@ -22,15 +22,17 @@ pub struct Grid<C: Real> {
     pub k: Consts<C>,
     /// Indices of the cells in the map.
     active: Vec<usize>,
-    /// The grid as one rigid body while all bristles are elastic; always none with one lane, the readable reference.
+    /// The grid as one rigid body while all bristles are elastic; always none with one lane, the readable
+    /// reference.
     rigid: Option<RigidStick>,
     saved_rigid: Option<RigidStick>,
-    /// Passes until it is checked next whether they are, and passes from then until the check after that.
+    /// Passes until it is next checked whether all bristles are elastic, and passes from then until the check
+    /// after that.
     next_checks: [u32; 2],
 }
 
-/// Passes between two checks whether all bristles are elastic: first after they were, and at most. The number doubles
-/// with every check.
+/// Passes between two checks whether all bristles are elastic: first after they were, and at most. The number
+/// doubles with every check.
 const CHECK_INTERVALS: [u32; 2] = [8, 64];
 
 impl<C: Real> Grid<C> {
@@ -68,7 +70,8 @@ impl<C: Real> Grid<C> {
         self.next_checks = [CHECK_INTERVALS[0]; 2];
     }
 
-    /// The pass as one rigid body; none if the grid is not one, or if a bristle might leave its elastic range.
+    /// The pass as one rigid body; none if the grid is not one, or if a bristle might leave its elastic
+    /// range.
     fn sweep_rigid(
         &mut self,
         u: Vec3<f64>,
@@ -112,12 +115,12 @@ impl<C: Real> Bristles<f64> for Grid<C> {
     fn export(&self, _: usize, state: &mut State, pairs: &mut [[f64; 2]]) {
         self.cells.export(pairs, &mut state.padding);
         state.rigid = self.rigid.as_ref().map(RigidStick::state);
-        state.looks = [self.next_checks[0], self.next_checks[1], self.cells.pause];
+        state.checks = [self.next_checks[0], self.next_checks[1], self.cells.pause];
     }
 
     fn import(&mut self, _: usize, state: &State, pairs: &[[f64; 2]]) {
         self.cells.import(pairs, &state.padding);
-        let [next, after, pause] = state.looks;
+        let [next, after, pause] = state.checks;
         (self.next_checks, self.cells.pause) = ([next.max(1), after.max(1)], pause);
         // The bristles are not compared with the limit again, as they were elastic when the state was stored.
         self.rigid = state.rigid.as_ref().and_then(|state| {

@@ -366,25 +366,25 @@ impl<R: Real> Reduced<R> {
         let vt2 = v.x.fma(v.x, v.y * v.y);
         let tiny = R::splat(R::TINY);
         let inv_vt = (vt2 + tiny).rsqrt();
-        let look = self.tables.look_up(v_s, vt2 * inv_vt);
-        let (h, inv_h) = look.h.norm();
+        let lookup = self.tables.look_up(v_s, vt2 * inv_vt);
+        let (h, inv_h) = lookup.h.norm();
         let moves = tiny.lt(v_s.dot(v_s));
-        let d_hat = -(look.h * inv_h);
+        let d_hat = -(lookup.h * inv_h);
         // s dphi/dv_S and s dtheta/dv_S, docs/model.md (104). Quotients are taken first, so that no square of a small
         // speed underflows.
         let (ex, ey) = (v.x * inv_vt, v.y * inv_vt);
-        let (away, up) = (look.z * inv_s, vt2 * inv_vt * inv_s);
-        let dphi = Vec3::new(away * ex, away * ey, -(look.sign * up));
+        let (away, up) = (lookup.z * inv_s, vt2 * inv_vt * inv_s);
+        let dphi = Vec3::new(away * ex, away * ey, -(lookup.sign * up));
         let far = s * inv_vt;
         let dtheta = Vec3::new(-(far * ey), far * ex, zero);
         let change = Mat3::diagonal(Vec3::zero())
-            .plus_outer(-look.h, e)
-            .plus_outer(-look.h_phi, dphi)
-            .plus_outer(-look.h_theta, dtheta);
+            .plus_outer(-lookup.h, e)
+            .plus_outer(-lookup.h_phi, dphi)
+            .plus_outer(-lookup.h_theta, dtheta);
         let turns = tiny.lt(vt2);
         let slope = (change.apply_transposed(d_hat) - e * h) * inv_s;
         Drive {
-            d: Vec3::select(moves, -(look.h * s), v_s),
+            d: Vec3::select(moves, -(lookup.h * s), v_s),
             d_hat: Vec3::select(moves, d_hat, e),
             speed: R::select(moves, s * h, s),
             inv_speed: R::select(moves, inv_s * inv_h, inv_s),

@@ -1,8 +1,8 @@
-//! Contacts with large grids that are stepped one after the other and share the memory for the intermediate results
-//! of a pass. With memory of their own, thousands of contacts that are stepped in turn would push each other's out of
-//! the caches.
+//! Contacts with large grids that are stepped one after the other and share the memory for the intermediate
+//! results of a pass. If each had its own, the memory of thousands of contacts would not fit into the caches,
+//! and every pass would wait for main memory.
 
-use super::run::{Lanes, Pack, Recording, grid};
+use super::run::{LanePack, Pack, Recording, grid};
 use crate::batch::Saved;
 use crate::contact::Contact;
 use crate::engine::{Status, Stepping};
@@ -14,19 +14,22 @@ use crate::solver::models::grid::Grid;
 use crate::solver::respond::Response;
 use crate::solver::state::State;
 
-pub struct Together<C: Real> {
-    each: Vec<Lanes<f64, Grid<C>>>,
+/// A pack of contacts with large grids.
+pub struct LargeGrids<C: Real> {
+    /// A solver for each contact, with one lane.
+    each: Vec<LanePack<f64, Grid<C>>>,
+    /// The shared memory, which the solver that is running has in place of its own.
     workspace: Workspace<C>,
 }
 
-impl<C: Real> Together<C> {
+impl<C: Real> LargeGrids<C> {
     /// Empty solvers for `count` contacts.
     pub fn new(stepping: Stepping, count: usize) -> Self {
         Self { each: (0..count).map(|_| grid(stepping)).collect(), workspace: Workspace::new(0) }
     }
 
     /// Runs `work` on one of the contacts, which has the shared memory for that time.
-    fn with<T>(&mut self, lane: usize, work: impl FnOnce(&mut Lanes<f64, Grid<C>>) -> T) -> T {
+    fn with<T>(&mut self, lane: usize, work: impl FnOnce(&mut LanePack<f64, Grid<C>>) -> T) -> T {
         let one = &mut self.each[lane];
         std::mem::swap(&mut one.solver.bristles.cells.workspace, &mut self.workspace);
         let out = work(one);
@@ -35,7 +38,7 @@ impl<C: Real> Together<C> {
     }
 }
 
-impl<C: Real> Pack for Together<C> {
+impl<C: Real> Pack for LargeGrids<C> {
     fn load(&mut self, lane: usize, contact: &Contact, active: &[usize]) {
         self.each[lane].load(0, contact, active);
         // Loading gives the contact memory of its own, of which the largest is kept as the shared one.

@@ -1,5 +1,5 @@
-//! Contacts with few bristles, one or a small grid, are stepped side by side on the CPU: each as if it were
-//! alone, and as the reference steps it.
+//! Contacts with few bristles, one or a small grid, are stepped in the lanes of one solver on the CPU: each
+//! with the result that it has without the others, and as the reference steps it.
 
 #[path = "common/mod.rs"]
 mod common;
