@@ -18,6 +18,7 @@ mod patch_state;
 mod pipeline;
 mod shader;
 mod unroll;
+mod watched;
 
 pub use device::{Adapter, Choice, adapters};
 pub use engine::Gpu;

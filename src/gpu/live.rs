@@ -2,14 +2,14 @@
 //! for it before the next call, or before something is read.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::contact::device_state;
 use super::group::{Group, is_behind, most_passes, sample_of, shown_bristles, status_of};
-use super::inputs::own_first_bristles;
+use super::inputs::{Upload, own_first_bristles};
 use super::layout::{Interval as DeviceInterval, State as DeviceState, Window};
 use super::patch_state::{PatchState, make_tables};
-use crate::batch::{Sample, Saved, Stepper};
+use crate::batch::{Sample, Saved};
 use crate::contact::{Contact, RemapTransfer, move_centre};
 use crate::engine::Status;
 use crate::error::EngineError;
@@ -37,12 +37,20 @@ struct Live {
     first: Vec<usize>,
     /// Contacts whose present state is not recorded, with an interval without length that records it.
     unrecorded: Vec<Option<(Interval, RemapTransfer)>>,
+    /// Which staging buffer the last samples were copied to, and by which submission.
+    staging: usize,
+    copied: Option<wgpu::SubmissionIndex>,
+    /// Whether those samples have been asked for and not been read: then what comes next goes to the other buffer.
+    is_requested: bool,
+    /// The samples that were asked for, in the order of the group, once they are read.
+    requested: Vec<Sample>,
 }
 
 /// A window on its way.
 struct Sent {
     windows: Vec<Window>,
-    started: Instant,
+    /// When it was sent; none if more was submitted for it since.
+    started: Option<Instant>,
     /// Passes of a dispatch, and of the contact that had most before.
     most: u32,
     before: u32,
@@ -57,7 +65,17 @@ impl Live {
             next += contact.bristle_pairs();
         }
         let unrecorded = vec![None; first.len()];
-        let mut live = Self { group, sent: None, states: Vec::new(), first, unrecorded };
+        let mut live = Self {
+            group,
+            sent: None,
+            states: Vec::new(),
+            first,
+            unrecorded,
+            staging: 0,
+            copied: None,
+            is_requested: false,
+            requested: Vec::new(),
+        };
         for i in 0..live.first.len() {
             let contact = &of[live.group.contacts[i].index];
             live.record_start(i, contact)?;
@@ -111,60 +129,148 @@ impl Live {
 
     /// Waits until the device has done what it was told.
     fn settle(&mut self) -> Result<(), EngineError> {
-        let Some(Sent { windows, started, most, before }) = self.sent.take() else { return Ok(()) };
-        let busy = self.group.is_busy();
-        self.states = self.group.read_states()?;
-        self.group.learn(most, most_passes(&self.states).saturating_sub(before), started.elapsed(), busy);
-        while is_behind(&self.states, &windows) {
-            self.group.dispatch(1.0, most, false, 0);
-            self.states = self.group.read_states()?;
+        while !self.settle_once()? {}
+        Ok(())
+    }
+
+    /// Waits for what was submitted last. `false` if contacts have not come to the end of their windows, for which
+    /// more is submitted.
+    fn settle_once(&mut self) -> Result<bool, EngineError> {
+        let (Some(sent), Some(copied)) = (&mut self.sent, &self.copied) else { return Ok(true) };
+        let busy = self.group.core.device.is_busy()?;
+        self.states = self.group.read_states(copied)?;
+        if let Some(started) = sent.started.take() {
+            let passes = most_passes(&self.states).saturating_sub(sent.before);
+            self.group.learn(sent.most, passes, started.elapsed(), busy);
+        }
+        if is_behind(&self.states, &sent.windows) {
+            self.copied = Some(self.group.dispatch(1.0, sent.most, false, self.staging));
+            return Ok(false);
+        }
+        self.sent = None;
+        Ok(true)
+    }
+
+    /// Starts the device on a window that is likely to take so many passes; all before is settled. Samples that were
+    /// asked for are read while it computes.
+    fn start(&mut self, upload: Upload, expected: f64) -> Result<(), EngineError> {
+        let most = self.group.send(&upload)?;
+        let before = (self.staging, self.copied.take());
+        if self.is_requested {
+            self.staging = 1 - self.staging;
+        }
+        let started = Some(Instant::now());
+        self.copied = Some(self.group.dispatch(expected, most, false, self.staging));
+        let passes = most_passes(&self.states);
+        self.sent = Some(Sent { windows: upload.windows, started, most, before: passes });
+        if let (true, (staging, Some(copied))) = (self.is_requested, before) {
+            self.keep_requested(staging, &copied)?;
         }
         Ok(())
     }
 
-    /// Waits for the device, and lets it record what is not recorded.
-    fn settle_and_record(&mut self) -> Result<(), EngineError> {
-        self.settle()?;
+    /// Lets the device record what is not recorded.
+    fn record_all(&mut self) -> Result<(), EngineError> {
         if self.unrecorded.iter().all(Option::is_none) {
             return Ok(());
         }
+        self.settle()?;
         let asked = self.unrecorded.iter_mut().map(Option::take).collect();
         let upload = self.group.inputs.upload_samples(asked);
-        let most = self.group.send(&upload);
-        self.group.dispatch(1.0, most, false, 0);
-        let before = most_passes(&self.states);
-        self.sent = Some(Sent { windows: upload.windows, started: Instant::now(), most, before });
+        self.start(upload, 1.0)
+    }
+
+    /// Waits for the device, after it has recorded what is not recorded.
+    fn settle_and_record(&mut self) -> Result<(), EngineError> {
+        self.record_all()?;
         self.settle()
     }
 
-    /// Sends the intervals of the contacts that have a span, and starts the device.
-    fn advance(&mut self, of: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError> {
-        self.settle()?;
-        let group = &mut self.group;
-        let (mut longest, mut count, mut terms) = (0.0f64, 0, 0);
-        for (contact, place) in group.contacts.iter_mut().zip(&mut group.inputs.places) {
-            place.next = 0;
+    /// Copies the samples of a staging buffer, which are those of the present states.
+    fn copy_samples(
+        &self,
+        staging: usize,
+        copied: &wgpu::SubmissionIndex,
+        mut to: impl FnMut(usize, Sample),
+    ) -> Result<(), EngineError> {
+        let records = self.group.read_records(staging, copied)?;
+        for (i, (record, state)) in records.iter().zip(&self.states).enumerate() {
+            to(i, if state.status == 0 { sample_of(record) } else { Sample::NONE });
+        }
+        Ok(())
+    }
+
+    /// Reads the samples that were asked for; all before is settled.
+    fn keep_requested(&mut self, staging: usize, copied: &wgpu::SubmissionIndex) -> Result<(), EngineError> {
+        let mut requested = std::mem::take(&mut self.requested);
+        requested.clear();
+        self.copy_samples(staging, copied, |_, sample| requested.push(sample))?;
+        (self.requested, self.is_requested) = (requested, false);
+        Ok(())
+    }
+
+    /// Asks for the present samples.
+    fn request(&mut self) -> Result<(), EngineError> {
+        // What was asked for before is not wanted any more.
+        self.is_requested = false;
+        self.record_all()?;
+        self.is_requested = true;
+        Ok(())
+    }
+
+    /// Whether the samples that were asked for are there; waits for them if that is wanted.
+    fn has_requested(&mut self, waits: bool) -> Result<bool, EngineError> {
+        let (true, Some(copied)) = (self.is_requested, self.copied.clone()) else { return Ok(true) };
+        let now = wgpu::PollType::Wait { submission_index: Some(copied), timeout: Some(Duration::ZERO) };
+        if waits {
+            self.settle()?;
+        } else if !self.group.core.device.poll(now)? || !self.settle_once()? {
+            return Ok(false);
+        }
+        if let Some(copied) = self.copied.clone() {
+            self.keep_requested(self.staging, &copied)?;
+        }
+        Ok(true)
+    }
+
+    /// Divides the spans of the contacts into intervals.
+    fn cut(&mut self, of: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError> {
+        let (mut count, mut terms) = (0, 0);
+        for contact in &mut self.group.contacts {
             let Some(span) = spans[contact.index] else {
                 contact.timeline = Timeline::default();
                 continue;
             };
             let own = &of[contact.index];
             own.cut(&mut contact.timeline, span, &[span.end]);
-            let more = group.stepping.budget(span.end - span.start, contact.timeline.len());
-            place.most_steps = place.most_steps.saturating_add(u32::try_from(more).unwrap_or(u32::MAX));
-            longest = longest.max(span.end - span.start);
             count += contact.timeline.len();
             terms += contact.timeline.len() * own.most_terms();
         }
         let bytes = (count * size_of::<DeviceInterval>()).max(terms * size_of::<super::layout::Term>()) as u64;
-        let max = group.adapter().max_storage_buffer;
+        let max = self.group.adapter().max_storage_buffer;
         if bytes > max {
             let (what, remedy) =
                 ("bytes of inputs in one call", "advance by shorter times, or hold the inputs for longer");
-            let contact = group.contacts.first().map_or(0, |c| c.index);
+            let contact = self.group.contacts.first().map_or(0, |c| c.index);
             return Err(EngineError::Limit { contact, what, requested: bytes, max, remedy });
         }
-        if count == 0 {
+        Ok(())
+    }
+
+    /// Sends the intervals of the contacts that have a span, and starts the device.
+    fn advance(&mut self, of: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError> {
+        self.settle()?;
+        let group = &mut self.group;
+        let mut longest = 0.0f64;
+        for (contact, place) in group.contacts.iter().zip(&mut group.inputs.places) {
+            place.next = 0;
+            if let Some(span) = spans[contact.index] {
+                let more = group.stepping.budget(span.end - span.start, contact.timeline.len());
+                place.most_steps = place.most_steps.saturating_add(u32::try_from(more).unwrap_or(u32::MAX));
+                longest = longest.max(span.end - span.start);
+            }
+        }
+        if group.contacts.iter().all(|contact| contact.timeline.is_empty()) {
             return Ok(());
         }
         let core = Arc::clone(&group.core);
@@ -176,12 +282,8 @@ impl Live {
                 self.unrecorded[i] = None;
             }
         }
-        let most = group.send(&upload);
-        let started = Instant::now();
-        group.dispatch(group.expected_passes(longest, 1), most, false, 0);
-        let before = most_passes(&self.states);
-        self.sent = Some(Sent { windows: upload.windows, started, most, before });
-        Ok(())
+        let expected = group.expected_passes(longest, 1);
+        self.start(upload, expected)
     }
 
     /// The state of contact `i`, when all is settled.
@@ -270,8 +372,9 @@ impl GpuBatch {
     }
 }
 
-impl Stepper for GpuBatch {
-    fn load(&mut self, contact: usize, of: &Contact) -> Result<(), EngineError> {
+/// What [`Stepper`](crate::batch::Stepper) asks for.
+impl GpuBatch {
+    pub(super) fn load(&mut self, contact: usize, of: &Contact) -> Result<(), EngineError> {
         let (live, i) = self.place(contact);
         live.settle()?;
         live.record_start(i, of)?;
@@ -281,22 +384,44 @@ impl Stepper for GpuBatch {
         Ok(())
     }
 
-    fn advance(&mut self, contacts: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError> {
+    pub(super) fn advance(&mut self, contacts: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError> {
+        // Nothing is sent before it is known that all can be.
+        self.groups.iter_mut().try_for_each(|live| live.cut(contacts, spans))?;
         self.groups.iter_mut().try_for_each(|live| live.advance(contacts, spans))
     }
 
-    fn samples(&mut self, _: &[Contact], out: &mut [Sample]) -> Result<(), EngineError> {
+    pub(super) fn samples(&mut self, out: &mut [Sample]) -> Result<(), EngineError> {
         for live in &mut self.groups {
             live.settle_and_record()?;
-            let records = live.group.read_records()?;
-            for ((contact, record), state) in live.group.contacts.iter().zip(&records).zip(&live.states) {
-                out[contact.index] = if state.status == 0 { sample_of(record) } else { Sample::NONE };
+            if let Some(copied) = &live.copied {
+                let index = |i: usize| live.group.contacts[i].index;
+                live.copy_samples(live.staging, copied, |i, sample| out[index(i)] = sample)?;
             }
         }
         Ok(())
     }
 
-    fn statuses(&mut self, out: &mut [Status]) -> Result<(), EngineError> {
+    /// Asks for the present samples, and does not wait for them.
+    pub(super) fn request(&mut self) -> Result<(), EngineError> {
+        self.groups.iter_mut().try_for_each(Live::request)
+    }
+
+    /// The samples that were asked for, if they are there; waits for them if that is wanted.
+    pub(super) fn requested(&mut self, waits: bool, out: &mut [Sample]) -> Result<bool, EngineError> {
+        let mut all = true;
+        for live in &mut self.groups {
+            all &= live.has_requested(waits)?;
+        }
+        if all {
+            for live in &self.groups {
+                let both = live.group.contacts.iter().zip(&live.requested);
+                both.for_each(|(contact, sample)| out[contact.index] = *sample);
+            }
+        }
+        Ok(all)
+    }
+
+    pub(super) fn statuses(&mut self, out: &mut [Status]) -> Result<(), EngineError> {
         for live in &mut self.groups {
             live.settle_and_record()?;
             let both = live.group.contacts.iter().zip(&live.states);
@@ -305,14 +430,14 @@ impl Stepper for GpuBatch {
         Ok(())
     }
 
-    fn bristles(&mut self, contact: usize) -> Result<Vec<[f64; 2]>, EngineError> {
+    pub(super) fn bristles(&mut self, contact: usize) -> Result<Vec<[f64; 2]>, EngineError> {
         let (live, i) = self.place(contact);
         live.settle_and_record()?;
         Ok(shown_bristles(&live.bristles(i)?, live.group.is_grid()))
     }
 
     /// In double precision on the CPU: one pass over one contact takes less time there than a dispatch.
-    fn respond(
+    pub(super) fn respond(
         &mut self,
         contact: usize,
         of: &Contact,
@@ -328,7 +453,7 @@ impl Stepper for GpuBatch {
         Ok(Some(respond_to(of, &live.state(i), &pairs, twist, dt)))
     }
 
-    fn set_map(&mut self, contact: usize, of: &Contact, mu_c: f64) -> Result<(), EngineError> {
+    pub(super) fn set_map(&mut self, contact: usize, of: &Contact, mu_c: f64) -> Result<(), EngineError> {
         let (live, i) = self.place(contact);
         live.settle_and_record()?;
         if live.states[i].status != 0 {
@@ -349,12 +474,12 @@ impl Stepper for GpuBatch {
         Ok(())
     }
 
-    fn pairs(&self, contact: usize) -> usize {
+    pub(super) fn pairs(&self, contact: usize) -> usize {
         let (group, i) = self.places[contact];
         self.groups[group].group.contacts[i].bristle_pairs()
     }
 
-    fn get(&mut self, pairs: &mut Vec<[f64; 2]>, out: &mut [Saved]) -> Result<(), EngineError> {
+    pub(super) fn get(&mut self, pairs: &mut Vec<[f64; 2]>, out: &mut [Saved]) -> Result<(), EngineError> {
         pairs.clear();
         for live in &mut self.groups {
             live.settle_and_record()?;
@@ -370,7 +495,13 @@ impl Stepper for GpuBatch {
         Ok(())
     }
 
-    fn put(&mut self, contact: usize, of: &Contact, saved: &Saved, pairs: &[[f64; 2]]) -> Result<(), EngineError> {
+    pub(super) fn put(
+        &mut self,
+        contact: usize,
+        of: &Contact,
+        saved: &Saved,
+        pairs: &[[f64; 2]],
+    ) -> Result<(), EngineError> {
         let (live, i) = self.place(contact);
         live.settle()?;
         let state = &saved.state;
