@@ -76,7 +76,7 @@ pub(crate) trait Stepper: Send {
     }
     /// How the contacts fare.
     fn statuses(&mut self, out: &mut [Status]) -> Result<(), EngineError>;
-    /// The states `zeta` [-] of a contact's bristles.
+    /// The states `zeta` [-] of a contact's bristles, after what is solved has moved them.
     fn bristles(&mut self, contact: usize) -> Result<Vec<[f64; 2]>, EngineError>;
     /// What friction would answer to a patch twist over `dt` [s]; none of a contact that failed.
     fn respond(&mut self, contact: usize, of: &Contact, twist: Twist, dt: f64)
@@ -459,8 +459,6 @@ impl Batch {
     /// No such contact, or a device that fails.
     pub fn bristles(&mut self, contact: usize) -> Result<Vec<[f64; 2]>, EngineError> {
         self.check(contact)?;
-        // A stage that is solved moves the bristles first, as it does before a sample.
-        self.samples()?;
         self.stepper.bristles(contact)
     }
 
