@@ -328,11 +328,10 @@ fn what_is_out_of_range_has_a_code_and_a_message() {
         let mut count = 0;
         refused(bristle_batch_bristles(h, 0, wrench, 4, &raw mut count), Argument, "room = 4: expected at least 49");
         refused(bristle_batch_bristles(h, 3, wrench, 4, &raw mut count), Argument, "contact = 3");
-        let nan = [f64::NAN; 3].as_ptr();
-        refused(bristle_batch_reset_to(h, 0, nan, t, null(), 0), Argument, "initial.pose");
+        refused(bristle_batch_reset_to(h, 0, twist.as_ptr(), gain, null(), 0), Argument, "initial.pose");
         refused(bristle_batch_reset_to(h, 3, gain, gain, null(), 0), Argument, "contact = 3");
         refused(bristle_batch_reset_to(h, 0, gain, gain, gain, 1), Argument, "bristles");
-        let none = null_mut();
+        let none: *mut f64 = null_mut();
         refused(bristle_batch_requested(h, none.cast(), none, none, none, none, none, 3), Argument, "request_samples");
         refused(bristle_batch_requested(h, none.cast(), none, none, none, none, none, 2), Argument, "count = 2");
         let mut read = null_mut();
