@@ -2,6 +2,7 @@
 //!
 //! `wgpu` changes every quarter; nothing outside this module names it.
 
+mod batch;
 mod buffer;
 mod contact;
 mod core;

@@ -1,5 +1,5 @@
-//! Batches and the device that they live on: reads that nobody waits for, several batches on one device, a device that is
-//! lost or has no memory.
+//! Batches and the device that they live on: reads that nobody waits for, several batches on one device, a device
+//! that is lost or has no memory.
 #![cfg(feature = "gpu")]
 
 mod common;
@@ -14,7 +14,7 @@ use bristle::friction::Friction;
 use bristle::gpu::{Choice, Gpu};
 use bristle::limit_surface::{Rule, Table};
 use bristle::patch::{Grid, Patch, Shape};
-use bristle::schedule::Signal;
+use bristle::schedule::{Segment, Signal, Sine};
 use bristle::{Cpu, DEFAULT_STEP, Twist};
 use common::{in_hand, prescribed, shape};
 
@@ -34,7 +34,7 @@ fn gpu() -> Gpu {
     Gpu::new(Choice::Any).unwrap()
 }
 
-/// A grid that takes frames, one in the lanes of a vector, a reduced bristle, and a prescribed motion; they slide a little.
+/// A grid that takes frames, one in the lanes of a vector, a reduced bristle, and a prescribed motion.
 fn contacts() -> Vec<Contact> {
     let (large, small) = (shape(15, 0.02, Shape::Circle), shape(5, 0.02, Shape::Disc));
     let framed = Patch::shape(Grid::new(9, 9, 0.02, 0.02).unwrap(), Shape::Circle).unwrap().with_frames();
@@ -127,6 +127,48 @@ fn samples_asked_for_are_those_of_the_moment_whatever_is_called_meanwhile() {
         }
         assert_eq!(present(&mut batch), present(&mut waiting), "{name}");
     }
+}
+
+/// Now and then, or after each call: an engine may prepare for reads that it expects, but that must not be seen.
+#[test]
+fn what_is_read_now_and_then_are_the_samples_of_a_rollout_at_these_times() {
+    // A quadratic with a sinusoid, anew in each call.
+    let piece = |k: usize| {
+        let sine = Sine { amplitude: 0.4, omega: 300.0 + k as f64, phase: 0.2 * k as f64 };
+        Segment { from: k as f64 * CALL, c: [1.5, 3.0 * (k % 3) as f64, 200.0], sines: vec![sine] }
+    };
+    let grip = Signal::segments((0..12).map(piece).collect()).unwrap();
+    let reads = [0, 1, 2, 5, 6, 7, 11, 12];
+    for (name, engine) in engines() {
+        for stepping in [Stepping::default(), Stepping::adaptive(3e-6)] {
+            let mut own = contacts();
+            own.iter_mut().for_each(|c| c.inputs.normal_force = grip.clone());
+            let samples = reads.map(|k| f64::from(k) * CALL).to_vec();
+            let plan = Plan { samples, step: stepping.step, tolerance: stepping.tolerance, ..plan_of_a_call() };
+            let whole = engine.run(&own, &plan).unwrap();
+            let mut batch = engine.batch(own, stepping).unwrap();
+            let mut frame = 0;
+            for call in 0..=12 {
+                if reads.contains(&call) {
+                    for (k, found) in batch.samples().unwrap().iter().enumerate() {
+                        let at = k * reads.len() + frame;
+                        let [pose, twist] = [whole.pose[at].into(), whole.twist[at].into()];
+                        let wanted: [[f64; 3]; 3] = [pose, twist, whole.wrench[at].into()];
+                        let found_here: [[f64; 3]; 3] = [found.pose.into(), found.twist.into(), found.wrench.into()];
+                        assert_eq!(found_here, wanted, "{name}, {stepping:?}, call {call}, contact {k}");
+                        assert_eq!(found.normal_force, whole.normal_force[at], "{name}, call {call}, contact {k}");
+                        assert_eq!(found.slip, whole.slip[at], "{name}, call {call}, contact {k}");
+                    }
+                    frame += 1;
+                }
+                batch.advance(CALL).unwrap();
+            }
+        }
+    }
+}
+
+fn plan_of_a_call() -> Plan {
+    Plan::new(CALL, DEFAULT_STEP, CALL).unwrap()
 }
 
 #[test]
@@ -236,7 +278,7 @@ fn an_engine_whose_device_is_lost_refuses_all_and_a_snapshot_goes_on_on_another(
     batch.advance(4.0 * CALL).unwrap();
     let expected = present(&mut batch);
     engine.lose();
-    let plan = Plan::new(CALL, DEFAULT_STEP, CALL).unwrap();
+    let plan = plan_of_a_call();
     let patch = (*contacts()[1].patch).clone();
     let twists = [Twist::new(1.0, 0.0, 0.0)];
     assert!(lost(engine.run(&contacts(), &plan).map(|_| ())).is_some());
@@ -273,7 +315,7 @@ fn is_full(result: Result<(), EngineError>) -> bool {
 
 #[test]
 fn what_finds_no_memory_is_refused_and_what_fits_goes_on() {
-    let plan = Plan::new(CALL, DEFAULT_STEP, CALL).unwrap();
+    let plan = plan_of_a_call();
     let engine = gpu().with_memory_of(1 << 20);
     let many = vec![contacts().swap_remove(3); 600];
     let patch = (*contacts()[1].patch).clone();
@@ -342,7 +384,7 @@ fn batches_that_share_a_device_do_not_feel_each_other() {
         // A rollout and another batch in between.
         other.advance([1.0, 0.3][steps % 2] * CALL).unwrap();
         if steps % 4 == 0 {
-            engine.run(&contacts(), &Plan::new(CALL, DEFAULT_STEP, CALL).unwrap()).unwrap();
+            engine.run(&contacts(), &plan_of_a_call()).unwrap();
         }
         steps += 1;
     });

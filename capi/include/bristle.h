@@ -428,17 +428,17 @@ BristleStatus bristle_batch_bristles(BristleBatch *batch,
                                      size_t *count);
 
 /**
- * Asks for the present samples and does not wait for them: a GPU goes on computing, and the caller with other work,
- * such as the next bristle_batch_advance(). They take the place of those asked for before.
+ * Asks for the present samples and does not wait for them: a GPU goes on computing, and the caller with
+ * other work, such as the next bristle_batch_advance(). They take the place of those asked for before.
  */
 BristleStatus bristle_batch_request(BristleBatch *batch);
 
 /**
  * Reads the samples of the last bristle_batch_request(): those of that moment, whatever was called since.
  *
- * `ready`: NULL waits for them. Else nobody waits, and it is set to 1 if they are there and read, or to 0, when nothing
- * is read. `pose`, `twist`, `wrench`: `count` x 3. `normal_force`, `slip`: `count`. All as bristle_batch_pose() and the
- * like have them; NULL for what is not wanted.
+ * `ready`: NULL waits for them. Else nobody waits, and it is set to 1 if they are there and read, or to 0,
+ * when nothing is read. `pose`, `twist`, `wrench`: `count` x 3. `normal_force`, `slip`: `count`. All as
+ * bristle_batch_pose() and the like have them; NULL for what is not wanted.
  */
 BristleStatus bristle_batch_requested(BristleBatch *batch,
                                       int32_t *ready,

@@ -4,11 +4,11 @@ use bristle::batch::Sample;
 
 use super::{batch, rows};
 use crate::BristleBatch;
-use crate::failure::{BristleStatus, guard};
+use crate::failure::{BristleStatus, Failure, guard};
 use crate::raw;
 
-/// Asks for the present samples and does not wait for them: a GPU goes on computing, and the caller with other work,
-/// such as the next bristle_batch_advance(). They take the place of those asked for before.
+/// Asks for the present samples and does not wait for them: a GPU goes on computing, and the caller with
+/// other work, such as the next bristle_batch_advance(). They take the place of those asked for before.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bristle_batch_request(batch: *mut BristleBatch) -> BristleStatus {
     guard(|| {
@@ -20,9 +20,9 @@ pub unsafe extern "C" fn bristle_batch_request(batch: *mut BristleBatch) -> Bris
 
 /// Reads the samples of the last bristle_batch_request(): those of that moment, whatever was called since.
 ///
-/// `ready`: NULL waits for them. Else nobody waits, and it is set to 1 if they are there and read, or to 0, when nothing
-/// is read. `pose`, `twist`, `wrench`: `count` x 3. `normal_force`, `slip`: `count`. All as bristle_batch_pose() and the
-/// like have them; NULL for what is not wanted.
+/// `ready`: NULL waits for them. Else nobody waits, and it is set to 1 if they are there and read, or to 0,
+/// when nothing is read. `pose`, `twist`, `wrench`: `count` x 3. `normal_force`, `slip`: `count`. All as
+/// bristle_batch_pose() and the like have them; NULL for what is not wanted.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bristle_batch_requested(
     batch: *mut BristleBatch,
@@ -47,21 +47,23 @@ pub unsafe extern "C" fn bristle_batch_requested(
             unsafe { ready.write(i32::from(samples.is_some())) };
         }
         let Some(samples) = samples else { return Ok(()) };
-        let threes: [(&str, *mut f64, fn(&Sample) -> [f64; 3]); 3] = [
-            ("pose", pose, |s| s.pose.into()),
-            ("twist", twist, |s| s.twist.into()),
-            ("wrench", wrench, |s| s.wrench.into()),
-        ];
-        for (name, out, part) in threes.into_iter().filter(|(_, out, _)| !out.is_null()) {
-            // SAFETY: as above; a row is three numbers without padding.
-            unsafe { raw::fill(name, out.cast::<[f64; 3]>(), samples.iter().map(part)) }?;
-        }
-        let ones: [(&str, *mut f64, fn(&Sample) -> f64); 2] =
-            [("normal_force", normal_force, |s| s.normal_force), ("slip", slip, |s| s.slip)];
-        for (name, out, part) in ones.into_iter().filter(|(_, out, _)| !out.is_null()) {
-            // SAFETY: as above.
-            unsafe { raw::fill(name, out, samples.iter().map(part)) }?;
+        // SAFETY: as above; rows are numbers without padding.
+        unsafe {
+            part("pose", pose.cast::<[f64; 3]>(), samples, |s| s.pose.into())?;
+            part("twist", twist.cast::<[f64; 3]>(), samples, |s| s.twist.into())?;
+            part("wrench", wrench.cast::<[f64; 3]>(), samples, |s| s.wrench.into())?;
+            part("normal_force", normal_force, samples, |s| s.normal_force)?;
+            part("slip", slip, samples, |s| s.slip)?;
         }
         Ok(())
     })
+}
+
+/// One part of every sample to where the caller wants it, if that is anywhere.
+unsafe fn part<T: Copy>(name: &str, out: *mut T, samples: &[Sample], of: impl Fn(&Sample) -> T) -> Result<(), Failure> {
+    if out.is_null() {
+        return Ok(());
+    }
+    // SAFETY: the caller says that there is room for all of them.
+    unsafe { raw::fill(name, out, samples.iter().map(of)) }
 }

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
 
+use super::batch::GpuBatch;
 use super::contact::BatchContact;
 use super::core::Core;
 use super::device::{Adapter, Choice, Device};
 use super::group::{BINDINGS, Budget, Frames, Group, Kernel};
 use super::limit_surface::SurfacePipelines;
-use super::live::GpuBatch;
 use super::memory;
 use super::pipeline::Pipeline;
 use super::shader::{Variant, source};

@@ -1,49 +1,40 @@
-//! Contacts that stay on the device between calls. A call sends its intervals up and starts the device; nobody waits
+//! A group that stays on the device between calls. A call sends its intervals up and starts the device; nobody waits
 //! for it before the next call, or before something is read.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::contact::device_state;
-use super::group::{Group, is_behind, most_passes, sample_of, shown_bristles, status_of};
-use super::inputs::{Upload, own_first_bristles};
+use super::group::{Group, is_behind, most_passes, sample_of};
+use super::inputs::Upload;
 use super::layout::{Interval as DeviceInterval, State as DeviceState, Window};
 use super::patch_state::{PatchState, make_tables};
 use crate::batch::{Sample, Saved};
-use crate::contact::{Contact, RemapTransfer, move_centre};
-use crate::engine::Status;
+use crate::contact::{Contact, RemapTransfer};
 use crate::error::EngineError;
-use crate::planar::Twist;
 use crate::schedule::{Interval, Span, Timeline, slot};
-use crate::solver::commit::respond_to;
-use crate::solver::respond::Response;
 use crate::solver::state::State;
 
-/// The groups of a batch.
-pub(super) struct GpuBatch {
-    groups: Vec<Live>,
-    /// Group and place in it of every contact.
-    places: Vec<(usize, usize)>,
-}
-
 /// A group that lives on the device.
-struct Live {
-    group: Group,
+pub(super) struct Live {
+    pub(super) group: Group,
     /// What the device was last told to do, until somebody has seen that it is done.
     sent: Option<Sent>,
     /// The states when that was done.
-    states: Vec<DeviceState>,
+    pub(super) states: Vec<DeviceState>,
     /// Where the bristles of every contact start.
-    first: Vec<usize>,
-    /// Contacts whose present state is not recorded, with an interval without length that records it.
+    pub(super) first: Vec<usize>,
+    /// Contacts whose present state is not recorded, with an interval that records it at its end.
     unrecorded: Vec<Option<(Interval, RemapTransfer)>>,
+    /// Whether anything was read since the last call. Who reads after each call has each call record its samples, which
+    /// spares a dispatch; who does not is spared the pass that commits the pending stage, and the sums of a sample.
+    is_read: bool,
     /// Which staging buffer the last samples were copied to, and by which submission.
-    staging: usize,
-    copied: Option<wgpu::SubmissionIndex>,
+    pub(super) staging: usize,
+    pub(super) copied: Option<wgpu::SubmissionIndex>,
     /// Whether those samples have been asked for and not been read: then what comes next goes to the other buffer.
     is_requested: bool,
     /// The samples that were asked for, in the order of the group, once they are read.
-    requested: Vec<Sample>,
+    pub(super) requested: Vec<Sample>,
 }
 
 /// A window on its way.
@@ -57,7 +48,7 @@ struct Sent {
 }
 
 impl Live {
-    fn new(group: Group, of: &[Contact]) -> Result<Self, EngineError> {
+    pub(super) fn new(group: Group, of: &[Contact]) -> Result<Self, EngineError> {
         let mut first = Vec::with_capacity(group.contacts.len());
         let mut next = 0;
         for contact in &group.contacts {
@@ -71,6 +62,7 @@ impl Live {
             states: Vec::new(),
             first,
             unrecorded,
+            is_read: false,
             staging: 0,
             copied: None,
             is_requested: false,
@@ -84,7 +76,7 @@ impl Live {
     }
 
     /// Asks for the sample of a contact at its start.
-    fn record_start(&mut self, i: usize, contact: &Contact) -> Result<(), EngineError> {
+    pub(super) fn record_start(&mut self, i: usize, contact: &Contact) -> Result<(), EngineError> {
         let (mut timeline, mut interval) = (Timeline::default(), Interval::default());
         contact.cut(&mut timeline, Span::run(1e-6), &[]);
         contact.interval_into(&timeline, 0, &mut interval);
@@ -109,14 +101,14 @@ impl Live {
     }
 
     /// Writes the map that a contact's patch now has, if it takes frames; a sample has been asked for on it.
-    fn write_map(&mut self, i: usize, contact: &Contact) {
+    pub(super) fn write_map(&mut self, i: usize, contact: &Contact) {
         if contact.patch.takes_frames() {
             self.group.write_map(i, contact);
         }
     }
 
     /// Asks for the sample of a contact at its present inputs, on the map of normal force `mapped` [N].
-    fn record_present(
+    pub(super) fn record_present(
         &mut self,
         i: usize,
         contact: &Contact,
@@ -128,7 +120,7 @@ impl Live {
     }
 
     /// Waits until the device has done what it was told.
-    fn settle(&mut self) -> Result<(), EngineError> {
+    pub(super) fn settle(&mut self) -> Result<(), EngineError> {
         while !self.settle_once()? {}
         Ok(())
     }
@@ -171,6 +163,7 @@ impl Live {
 
     /// Lets the device record what is not recorded.
     fn record_all(&mut self) -> Result<(), EngineError> {
+        self.is_read = true;
         if self.unrecorded.iter().all(Option::is_none) {
             return Ok(());
         }
@@ -181,13 +174,13 @@ impl Live {
     }
 
     /// Waits for the device, after it has recorded what is not recorded.
-    fn settle_and_record(&mut self) -> Result<(), EngineError> {
+    pub(super) fn settle_and_record(&mut self) -> Result<(), EngineError> {
         self.record_all()?;
         self.settle()
     }
 
     /// Copies the samples of a staging buffer, which are those of the present states.
-    fn copy_samples(
+    pub(super) fn copy_samples(
         &self,
         staging: usize,
         copied: &wgpu::SubmissionIndex,
@@ -210,7 +203,7 @@ impl Live {
     }
 
     /// Asks for the present samples.
-    fn request(&mut self) -> Result<(), EngineError> {
+    pub(super) fn request(&mut self) -> Result<(), EngineError> {
         // What was asked for before is not wanted any more.
         self.is_requested = false;
         self.record_all()?;
@@ -219,7 +212,7 @@ impl Live {
     }
 
     /// Whether the samples that were asked for are there; waits for them if that is wanted.
-    fn has_requested(&mut self, waits: bool) -> Result<bool, EngineError> {
+    pub(super) fn has_requested(&mut self, waits: bool) -> Result<bool, EngineError> {
         let (true, Some(copied)) = (self.is_requested, self.copied.clone()) else { return Ok(true) };
         let now = wgpu::PollType::Wait { submission_index: Some(copied), timeout: Some(Duration::ZERO) };
         if waits {
@@ -234,7 +227,7 @@ impl Live {
     }
 
     /// Divides the spans of the contacts into intervals.
-    fn cut(&mut self, of: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError> {
+    pub(super) fn cut(&mut self, of: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError> {
         let (mut count, mut terms) = (0, 0);
         for contact in &mut self.group.contacts {
             let Some(span) = spans[contact.index] else {
@@ -242,7 +235,8 @@ impl Live {
                 continue;
             };
             let own = &of[contact.index];
-            own.cut(&mut contact.timeline, span, &[span.end]);
+            let samples: &[f64] = if self.is_read { &[span.end] } else { &[] };
+            own.cut(&mut contact.timeline, span, samples);
             count += contact.timeline.len();
             terms += contact.timeline.len() * own.most_terms();
         }
@@ -258,7 +252,7 @@ impl Live {
     }
 
     /// Sends the intervals of the contacts that have a span, and starts the device.
-    fn advance(&mut self, of: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError> {
+    pub(super) fn advance(&mut self, of: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError> {
         self.settle()?;
         let group = &mut self.group;
         let mut longest = 0.0f64;
@@ -275,19 +269,22 @@ impl Live {
         }
         let core = Arc::clone(&group.core);
         let upload = group.inputs.upload(&group.contacts, of, core.surfaces(), &(0..1))?;
-        for (i, (contact, place)) in group.contacts.iter().zip(&mut group.inputs.places).enumerate() {
-            if !contact.timeline.is_empty() {
-                place.intervals_before += contact.timeline.len() as u32;
-                place.samples_before += 1;
-                self.unrecorded[i] = None;
-            }
+        let records = std::mem::take(&mut self.is_read);
+        let inputs = &mut group.inputs;
+        for (i, contact) in group.contacts.iter().enumerate().filter(|(_, contact)| !contact.timeline.is_empty()) {
+            let place = &mut inputs.places[i];
+            place.intervals_before += contact.timeline.len() as u32;
+            place.samples_before += u32::from(records);
+            let map = &inputs.patch_states[i];
+            let asked = || Interval { jump: false, record: true, remap: None, ..inputs.last[i].clone() };
+            self.unrecorded[i] = (!records).then(|| (asked(), map.transfer_from(map, &of[contact.index])));
         }
         let expected = group.expected_passes(longest, 1);
         self.start(upload, expected)
     }
 
     /// The state of contact `i`, when all is settled.
-    fn state(&self, i: usize) -> State {
+    pub(super) fn state(&self, i: usize) -> State {
         let (s, inputs) = (&self.states[i], &self.group.inputs);
         let wide = |v: [f32; 3]| v.map(f64::from);
         State {
@@ -308,13 +305,13 @@ impl Live {
     }
 
     /// The bristles of contact `i`, when all is settled.
-    fn bristles(&self, i: usize) -> Result<Vec<[f32; 2]>, EngineError> {
+    pub(super) fn bristles(&self, i: usize) -> Result<Vec<[f32; 2]>, EngineError> {
         let all = self.group.read_bristles()?;
         Ok(all[self.first[i]..][..self.group.contacts[i].bristle_pairs()].to_vec())
     }
 
     /// Puts contact `i` to a saved state, whose bristles are among `pairs` and for which a sample has been asked.
-    fn write_saved(&mut self, i: usize, saved: &Saved, pairs: &[[f64; 2]]) {
+    pub(super) fn write_saved(&mut self, i: usize, saved: &Saved, pairs: &[[f64; 2]]) {
         let state = &saved.state;
         let narrow = |v: [f64; 3]| v.map(|c| c as f32);
         // What a number of another precision has beyond single precision.
@@ -348,175 +345,10 @@ impl Live {
     }
 
     /// Puts contact `i` to a state and bristles, for which a sample has been asked.
-    fn write(&mut self, i: usize, state: DeviceState, bristles: &[[f32; 2]]) {
+    pub(super) fn write(&mut self, i: usize, state: DeviceState, bristles: &[[f32; 2]]) {
         let place = &mut self.group.inputs.places[i];
         place.most_steps = state.steps;
         let state = DeviceState { interval: place.intervals_before, recorded: place.samples_before, ..state };
         self.group.write(i, &state, self.first[i], bristles);
     }
-}
-
-impl GpuBatch {
-    pub(super) fn new(groups: Vec<Group>, of: &[Contact]) -> Result<Self, EngineError> {
-        let mut places = vec![(0, 0); of.len()];
-        for (g, group) in groups.iter().enumerate() {
-            group.contacts.iter().enumerate().for_each(|(i, contact)| places[contact.index] = (g, i));
-        }
-        let groups = groups.into_iter().map(|group| Live::new(group, of)).collect::<Result<_, _>>()?;
-        Ok(Self { groups, places })
-    }
-
-    fn place(&mut self, contact: usize) -> (&mut Live, usize) {
-        let (group, i) = self.places[contact];
-        (&mut self.groups[group], i)
-    }
-}
-
-/// What [`Stepper`](crate::batch::Stepper) asks for.
-impl GpuBatch {
-    pub(super) fn load(&mut self, contact: usize, of: &Contact) -> Result<(), EngineError> {
-        let (live, i) = self.place(contact);
-        live.settle()?;
-        live.record_start(i, of)?;
-        live.write_map(i, of);
-        let bristles = own_first_bristles(&live.group.contacts[i], of);
-        live.write(i, device_state(of), &bristles);
-        Ok(())
-    }
-
-    pub(super) fn advance(&mut self, contacts: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError> {
-        // Nothing is sent before it is known that all can be.
-        self.groups.iter_mut().try_for_each(|live| live.cut(contacts, spans))?;
-        self.groups.iter_mut().try_for_each(|live| live.advance(contacts, spans))
-    }
-
-    pub(super) fn samples(&mut self, out: &mut [Sample]) -> Result<(), EngineError> {
-        for live in &mut self.groups {
-            live.settle_and_record()?;
-            if let Some(copied) = &live.copied {
-                let index = |i: usize| live.group.contacts[i].index;
-                live.copy_samples(live.staging, copied, |i, sample| out[index(i)] = sample)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Asks for the present samples, and does not wait for them.
-    pub(super) fn request(&mut self) -> Result<(), EngineError> {
-        self.groups.iter_mut().try_for_each(Live::request)
-    }
-
-    /// The samples that were asked for, if they are there; waits for them if that is wanted.
-    pub(super) fn requested(&mut self, waits: bool, out: &mut [Sample]) -> Result<bool, EngineError> {
-        let mut all = true;
-        for live in &mut self.groups {
-            all &= live.has_requested(waits)?;
-        }
-        if all {
-            for live in &self.groups {
-                let both = live.group.contacts.iter().zip(&live.requested);
-                both.for_each(|(contact, sample)| out[contact.index] = *sample);
-            }
-        }
-        Ok(all)
-    }
-
-    pub(super) fn statuses(&mut self, out: &mut [Status]) -> Result<(), EngineError> {
-        for live in &mut self.groups {
-            live.settle_and_record()?;
-            let both = live.group.contacts.iter().zip(&live.states);
-            both.for_each(|(contact, state)| out[contact.index] = status_of(state));
-        }
-        Ok(())
-    }
-
-    pub(super) fn bristles(&mut self, contact: usize) -> Result<Vec<[f64; 2]>, EngineError> {
-        let (live, i) = self.place(contact);
-        live.settle_and_record()?;
-        Ok(shown_bristles(&live.bristles(i)?, live.group.is_grid()))
-    }
-
-    /// In double precision on the CPU: one pass over one contact takes less time there than a dispatch.
-    pub(super) fn respond(
-        &mut self,
-        contact: usize,
-        of: &Contact,
-        twist: Twist,
-        dt: f64,
-    ) -> Result<Option<Response>, EngineError> {
-        let (live, i) = self.place(contact);
-        live.settle_and_record()?;
-        if live.states[i].status != 0 {
-            return Ok(None);
-        }
-        let pairs: Vec<[f64; 2]> = live.bristles(i)?.into_iter().map(|z| z.map(f64::from)).collect();
-        Ok(Some(respond_to(of, &live.state(i), &pairs, twist, dt)))
-    }
-
-    pub(super) fn set_map(&mut self, contact: usize, of: &Contact, mu_c: f64) -> Result<(), EngineError> {
-        let (live, i) = self.place(contact);
-        live.settle_and_record()?;
-        if live.states[i].status != 0 {
-            return Ok(());
-        }
-        let state = live.state(i);
-        if of.model.is_grid() {
-            live.record_present(i, of, state.inputs, None)?;
-            live.write_map(i, of);
-            return Ok(());
-        }
-        let mut pairs: Vec<[f64; 2]> = live.bristles(i)?.into_iter().map(|z| z.map(f64::from)).collect();
-        let before = live.group.inputs.patch_states[i].clone();
-        live.record_present(i, of, state.inputs, None)?;
-        live.write_map(i, of);
-        transfer_bristle(&mut pairs, [&before, &live.group.inputs.patch_states[i]], of, mu_c);
-        live.write_saved(i, &Saved { state, failure: None, pairs: 0..pairs.len() }, &pairs);
-        Ok(())
-    }
-
-    pub(super) fn pairs(&self, contact: usize) -> usize {
-        let (group, i) = self.places[contact];
-        self.groups[group].group.contacts[i].bristle_pairs()
-    }
-
-    pub(super) fn get(&mut self, pairs: &mut Vec<[f64; 2]>, out: &mut [Saved]) -> Result<(), EngineError> {
-        pairs.clear();
-        for live in &mut self.groups {
-            live.settle_and_record()?;
-            let start = pairs.len();
-            pairs.extend(live.group.read_bristles()?.into_iter().map(|z| z.map(f64::from)));
-            for (i, contact) in live.group.contacts.iter().enumerate() {
-                let first = start + live.first[i];
-                let pairs = first..first + contact.bristle_pairs();
-                let failure = status_of(&live.states[i]).failure;
-                out[contact.index] = Saved { state: live.state(i), failure, pairs };
-            }
-        }
-        Ok(())
-    }
-
-    pub(super) fn put(
-        &mut self,
-        contact: usize,
-        of: &Contact,
-        saved: &Saved,
-        pairs: &[[f64; 2]],
-    ) -> Result<(), EngineError> {
-        let (live, i) = self.place(contact);
-        live.settle()?;
-        let state = &saved.state;
-        live.record_present(i, of, state.inputs, state.mapped)?;
-        live.write_map(i, of);
-        live.write_saved(i, saved, pairs);
-        Ok(())
-    }
-}
-
-/// Carries the bristle of a reduced model, as it is saved, over from one map of a contact to another, under `mu_c`.
-fn transfer_bristle(pairs: &mut [[f64; 2]], [from, to]: [&PatchState; 2], of: &Contact, mu_c: f64) {
-    let zeta = [pairs[0][0] + pairs[1][1], pairs[0][1] + pairs[2][0], pairs[1][0] + pairs[2][1]];
-    let zeta = move_centre(zeta, [from.radius, from.viscous], from.cop, to.cop);
-    let s_ba = of.friction.effective_for_law().s_ba;
-    let [turned, residual] = to.transfer_from(from, of).apply(zeta, pairs[3][0], mu_c, s_ba);
-    pairs.copy_from_slice(&[[zeta[0], zeta[1]], [turned, 0.0], [0.0, 0.0], [residual, 0.0]]);
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use super::batch::GpuBatch;
 use super::core::Core;
-use super::live::GpuBatch;
 use crate::batch::{Sample, Saved, Stepper};
 use crate::contact::Contact;
 use crate::engine::Status;
