@@ -93,6 +93,9 @@ struct State {
     unconverged: u32,
     steps: u32,
     passes: u32,
+    // Whether there is a pending stage, and that stage.
+    is_pending: u32,
+    pending: array<f32, 6>,
 }
 
 // One sample.
@@ -169,7 +172,7 @@ fn leave_interval() {
 // pending.
 fn enter_interval() {
     let jump = (now.flags & FLAG_JUMP) != 0u;
-    left = now.length;
+    left = select(now.length, 0.0, (now.flags & FLAG_AT_END) != 0u);
     at_least = select(1u, 2u, jump);
     h_next = select(h_next, FRESH_STEP, jump);
     if ((now.flags & FLAG_REMAP) != 0u) {
@@ -182,8 +185,7 @@ fn enter_interval() {
     starting = true;
 }
 
-// Reads the parameters and the state of contact id, except for the bristles, its interval and its status. No stage is
-// pending between two dispatches.
+// Reads the parameters and the state of contact id, except for the bristles, its interval and its status.
 fn load_state(id: u32) {
     c = contacts[id];
     k = Consts(c.gamma, 1.0 / c.v_s, c.s_ba, 1.0 / (1.0 - c.s_ba), c.sigma2);
@@ -193,7 +195,9 @@ fn load_state(id: u32) {
     q = vec3f(s.q[0], s.q[1], s.q[2]);
     q_low = vec3f(s.q_low[0], s.q_low[1], s.q_low[2]);
     patch_twist = vec3f(s.patch_twist[0], s.patch_twist[1], s.patch_twist[2]);
-    pending = false;
+    pending = s.is_pending != 0u;
+    let stage = s.pending;
+    pending_stage = Stage(stage[0], stage[1], stage[2], stage[3], stage[4], stage[5]);
     arm2 = c.arm2;
     h_next = s.h_next;
     rate = vec3f(s.rate[0], s.rate[1], s.rate[2]);
@@ -227,6 +231,15 @@ fn store_state(id: u32) {
             unconverged,
             steps,
             passes,
+            select(0u, 1u, pending),
+            array<f32, 6>(
+                pending_stage.a_sigma0,
+                pending_stage.damping,
+                pending_stage.mu_c,
+                pending_stage.mu_d,
+                pending_stage.chi,
+                pending_stage.extrapolation,
+            ),
         );
     }
 }
@@ -274,14 +287,12 @@ fn rollout(
     flushing = false;
     h = 1.0;
     tau = 0.0;
-    pending_stage = Stage(0.0, 0.0, 1.0, 0.0, 1.0, 0.0);
 
     let passes_before = passes;
     var inside = left > 0.0;
     starting = inside;
     loop {
         flushing = false;
-        var ends = false;
         if (inside && left <= 0.0) {
             flushing = pending && (now.flags & FLAG_RECORD) != 0u;
             if (!flushing) {
@@ -292,19 +303,17 @@ fn rollout(
         if (!flushing) {
             let work = passes - passes_before + extra_work;
             let between = !second && newton_steps == 0u;
-            ends = (between && work >= run.max_passes) || (!inside && interval >= window.end);
-            if (status != 0u || (ends && !pending)) {
+            if (status != 0u || (between && work >= run.max_passes) || (!inside && interval >= window.end)) {
                 break;
             }
-            flushing = ends;
-            if (!ends && !inside) {
+            if (!inside) {
                 now = intervals[window.interval_first + interval - window.begin];
                 flushing = pending && commits_before_remap() && (now.flags & FLAG_REMAP) != 0u;
                 if (!flushing) {
                     enter_interval();
                     inside = true;
                     if (left <= 0.0) {
-                        // An interval without length serves only to record a sample.
+                        // An interval that is entered at its end serves only to record a sample.
                         starting = false;
                         continue;
                     }
@@ -315,9 +324,6 @@ fn rollout(
             break;
         }
         run_passes(passes_before);
-        // The pass that commits at the end of a dispatch is not counted: where a dispatch ends does not depend on the
-        // contact, and its counts must not depend on it either.
-        passes -= select(0u, 1u, ends);
     }
 
     store_bristles();

@@ -2,6 +2,7 @@
 //! of them, and branches from any state.
 
 mod input;
+mod request;
 mod snapshot;
 
 use std::ops::Range;
@@ -55,15 +56,28 @@ pub(crate) struct Saved {
 
 /// What an engine does for a [`Batch`]. Contacts are named by their index.
 pub(crate) trait Stepper: Send {
+    /// Refuses all calls once the device has failed.
+    fn check(&self) -> Result<(), EngineError> {
+        Ok(())
+    }
     /// Puts a contact back to its start.
     fn load(&mut self, contact: usize, of: &Contact) -> Result<(), EngineError>;
     /// Steps the contacts through their spans, those that have one.
     fn advance(&mut self, contacts: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError>;
     /// The present samples, with the inputs at the end of the last span.
     fn samples(&mut self, contacts: &[Contact], out: &mut [Sample]) -> Result<(), EngineError>;
+    /// Asks for the present samples without waiting. `true` if they are written to `out` at once.
+    fn request(&mut self, contacts: &[Contact], out: &mut [Sample]) -> Result<bool, EngineError> {
+        self.samples(contacts, out).map(|()| true)
+    }
+    /// Writes the samples that were asked for last to `out`, if they are there; waits for them if it has to.
+    fn requested(&mut self, waits: bool, out: &mut [Sample]) -> Result<bool, EngineError> {
+        let _ = (waits, out);
+        Ok(true)
+    }
     /// How the contacts fare.
     fn statuses(&mut self, out: &mut [Status]) -> Result<(), EngineError>;
-    /// The states `zeta` [-] of a contact's bristles.
+    /// The states `zeta` [-] of a contact's bristles, after what is solved has moved them.
     fn bristles(&mut self, contact: usize) -> Result<Vec<[f64; 2]>, EngineError>;
     /// The friction that a patch twist over `dt` [s] would cause; none of a contact that failed.
     fn respond(&mut self, contact: usize, of: &Contact, twist: Twist, dt: f64)
@@ -116,6 +130,9 @@ pub struct Batch {
     statuses: Vec<Status>,
     /// Whether `samples` are the present ones.
     is_read: bool,
+    /// The samples of [`Batch::request_samples`], and whether they are there; none if nobody has asked.
+    requested: Vec<Sample>,
+    has_requested: Option<bool>,
 }
 
 /// Where a contact is in its time.
@@ -169,6 +186,8 @@ impl Batch {
             samples: vec![Sample::NONE; n],
             statuses: vec![Status::default(); n],
             is_read: false,
+            requested: vec![Sample::NONE; n],
+            has_requested: None,
         })
     }
 
@@ -211,8 +230,9 @@ impl Batch {
         self.clocks[contact].time
     }
 
-    /// Refuses a contact that is not there.
+    /// Refuses a contact that is not there, and all of a device that has failed.
     fn check(&self, contact: usize) -> Result<(), EngineError> {
+        self.stepper.check()?;
         if contact < self.len() {
             return Ok(());
         }
@@ -233,6 +253,7 @@ impl Batch {
     /// # Errors
     /// As [`Batch::set`], or another number of values; the contacts before the wrong one are set then.
     pub fn set_each(&mut self, input: Input, values: &[f64]) -> Result<(), EngineError> {
+        self.stepper.check()?;
         if values.len() != self.len() {
             let accepted = format!("{}, one a contact", self.len());
             return Err(ParameterError::new(input.field(), format!("{} values", values.len()), accepted).into());
@@ -246,6 +267,7 @@ impl Batch {
     /// # Errors
     /// As [`Batch::set`], or a time that is not a finite number >= 1e-9.
     pub fn ramp(&mut self, contact: usize, input: Input, to: f64, over: f64) -> Result<(), EngineError> {
+        self.check(contact)?;
         check("over", over, "a finite time >= 1e-9 [s]", over >= SHORTEST)?;
         self.drive(contact, input, to, |signal, now| {
             let from = signal.value(now);
@@ -327,6 +349,7 @@ impl Batch {
     }
 
     fn advance_where(&mut self, dt: f64, chosen: impl Fn(usize) -> bool) -> Result<(), EngineError> {
+        self.stepper.check()?;
         check("dt", dt, "1e-9 to 1e6 [s]", (SHORTEST..=LONGEST).contains(&dt))?;
         for (k, (span, clock)) in self.spans.iter_mut().zip(&self.clocks).enumerate() {
             let Clock { time: start, jump, remap } = *clock;
@@ -352,6 +375,7 @@ impl Batch {
     /// # Errors
     /// A device that fails.
     pub fn samples(&mut self) -> Result<&[Sample], EngineError> {
+        self.stepper.check()?;
         if !self.is_read {
             self.stepper.samples(&self.contacts, &mut self.samples)?;
             self.is_read = true;
@@ -374,8 +398,6 @@ impl Batch {
     /// No such contact, or a device that fails.
     pub fn bristles(&mut self, contact: usize) -> Result<Vec<[f64; 2]>, EngineError> {
         self.check(contact)?;
-        // A stage that is solved moves the bristles first, as it does before a sample.
-        self.samples()?;
         self.stepper.bristles(contact)
     }
 
@@ -407,6 +429,7 @@ impl Batch {
     /// # Errors
     /// A contact that is not there, before any is reset, or a device that fails.
     pub fn reset(&mut self, contacts: &[usize]) -> Result<(), EngineError> {
+        self.stepper.check()?;
         contacts.iter().try_for_each(|k| self.check(*k))?;
         contacts.iter().try_for_each(|k| {
             self.contacts[*k].clone_from(&self.first[*k]);
@@ -532,6 +555,7 @@ impl Batch {
     /// Another number of contacts, or a contact of another model or another number of cells, before any is changed;
     /// or a device that fails.
     pub fn restore(&mut self, snapshot: &Snapshot) -> Result<(), EngineError> {
+        self.stepper.check()?;
         if snapshot.saved.len() != self.len() {
             let found = format!("{} contacts", snapshot.saved.len());
             return Err(ParameterError::new("snapshot", found, format!("{}, as the batch has", self.len())).into());

@@ -89,6 +89,42 @@ impl From<InputError> for PatchError {
 /// The command that installs a software Vulkan driver on Debian and Ubuntu.
 pub const INSTALL_SOFTWARE_DRIVER: &str = "sudo apt-get install --no-install-recommends mesa-vulkan-drivers libvulkan1";
 
+/// A device that cannot go on. A batch that met one says so from then on, at every call; a snapshot that was saved
+/// before can be restored in a batch of a new engine.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DeviceError {
+    /// The device is gone: removed, or reset by its driver. All that lived on it is lost.
+    #[error(
+        "the GPU device is lost ({reason}): expected a new engine, on which a snapshot saved before can be restored"
+    )]
+    Lost {
+        /// What the driver said.
+        reason: String,
+    },
+    /// The device has no memory left for what was asked. Other batches on it go on.
+    #[error(
+        "the GPU device has no memory left ({reason}): expected fewer contacts or smaller grids, or use \
+         `engine = \"cpu\"`"
+    )]
+    OutOfMemory {
+        /// What the driver said.
+        reason: String,
+    },
+    /// The device or its driver failed otherwise.
+    #[error("the GPU device failed: {reason}")]
+    Failed {
+        /// What the driver said.
+        reason: String,
+    },
+}
+
+impl DeviceError {
+    /// A failure for a reason that prints.
+    pub(crate) fn failed(reason: impl ToString) -> EngineError {
+        Self::Failed { reason: reason.to_string() }.into()
+    }
+}
+
 /// An engine that could not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
@@ -104,9 +140,9 @@ pub enum EngineError {
     /// The feature `gpu` was left out of this program.
     #[error("built without GPU support: expected a build with the feature `gpu`, or use `engine = \"cpu\"`")]
     NoGpu,
-    /// The device refused.
-    #[error("the GPU device failed: {0}")]
-    Device(String),
+    /// The device can do no more of what was asked.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
     /// One contact alone is beyond a limit of the adapter.
     #[error(
         "contact {contact}: {requested} {what}: expected at most {max} on this adapter; {remedy}, or use \

@@ -2,6 +2,7 @@
 //!
 //! `wgpu` changes every quarter; nothing outside this module names it.
 
+mod batch;
 mod buffer;
 mod contact;
 mod core;
@@ -18,6 +19,7 @@ mod patch_state;
 mod pipeline;
 mod shader;
 mod unroll;
+mod watched;
 
 pub use device::{Adapter, Choice, adapters};
 pub use engine::Gpu;

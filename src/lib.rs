@@ -45,7 +45,8 @@
 //!   with its loads, and [`Inputs`] over time.
 //! - An [`Engine`] takes contacts over a [`Plan`] to [`Trajectories`]: [`Cpu`], or `Gpu` in single precision.
 //!   [`Engine::rollout`] tells how far it is, and can be stopped.
-//! - A [`Batch`] is contacts that live on an engine: a controller sets inputs, advances, reads, saves, branches.
+//! - A [`Batch`] is contacts that live on an engine: a controller sets inputs and pressure frames, advances, reads
+//!   ([`Batch::request_samples`] does not wait), saves, branches. A GPU that is lost is a [`DeviceError`].
 //! - A [`Table`] holds the limit surface of a patch, the wrenches of steady sliding; [`Surface`] says how far
 //!   a load may grow before the patch slips.
 //! - A [`Scenario`] says from which distributions contacts are drawn; [`mod@rollout`] simulates one to files.
@@ -96,7 +97,7 @@ pub use cpu::{Cpu, Simd};
 pub use engine::{
     DEFAULT_STEP, DEFAULT_TOLERANCE, Engine, EngineInfo, LONGEST_STEP, Plan, Reason, Status, Stepping, Trajectories,
 };
-pub use error::{EngineError, ParameterError, PatchError};
+pub use error::{DeviceError, EngineError, ParameterError, PatchError};
 pub use friction::{Friction, Law};
 #[cfg(feature = "gpu")]
 pub use gpu::{Choice, Gpu};

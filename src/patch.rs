@@ -316,21 +316,16 @@ fn shares<'a>(grid: &Grid, pressure: &'a [f64]) -> Result<impl Iterator<Item = f
 /// Sums of `of(x, y, w)` over all cells, in four partial sums: the additions of a single one would each wait for the
 /// result of the one before.
 fn sums<const N: usize>(grid: &Grid, weights: &[f64], of: impl Fn(f64, f64, f64) -> [f64; N]) -> [f64; N] {
-    let columns: Vec<f64> = (0..grid.nx).map(|ix| grid.centre(ix, 0)[0]).collect();
     let mut four = [[0.0; 4]; N];
     for (iy, row) in weights.chunks_exact(grid.nx).enumerate() {
-        let y = grid.centre(0, iy)[1];
-        let (whole, rest) = row.as_chunks::<4>();
-        let (x_whole, x_rest) = columns.as_chunks::<4>();
-        for (w, x) in whole.iter().zip(x_whole) {
-            for lane in 0..4 {
-                let part = of(x[lane], y, w[lane]);
+        for (block, w) in row.chunks(4).enumerate() {
+            for (lane, w) in w.iter().enumerate() {
+                let [x, y] = grid.centre(4 * block + lane, iy);
+                let part = of(x, y, *w);
+                // What is left of a row goes to the first sum.
+                let lane = if row.len() - 4 * block < 4 { 0 } else { lane };
                 (0..N).for_each(|k| four[k][lane] += part[k]);
             }
-        }
-        for (w, x) in rest.iter().zip(x_rest) {
-            let part = of(*x, y, *w);
-            (0..N).for_each(|k| four[k][0] += part[k]);
         }
     }
     four.map(|[a, b, c, d]| (a + b) + (c + d))

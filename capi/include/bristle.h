@@ -48,7 +48,8 @@ typedef enum {
      */
     BRISTLE_STATUS_NO_DEVICE = 4,
     /**
-     * The device failed, or has not enough memory.
+     * The device failed, is lost, or has not enough memory. After that the batch says so at every call; a
+     * snapshot saved before can be restored in a new batch.
      */
     BRISTLE_STATUS_DEVICE = 5,
     /**
@@ -111,6 +112,20 @@ typedef enum {
      */
     BRISTLE_INPUT_MU_S = 10,
 } BristleInput;
+
+/**
+ * How a signal goes from point to point.
+ */
+typedef enum {
+    /**
+     * It keeps the value of a point until the next.
+     */
+    BRISTLE_SIGNAL_STEPS = 0,
+    /**
+     * In straight lines.
+     */
+    BRISTLE_SIGNAL_LINEAR = 1,
+} BristleSignal;
 
 /**
  * Bits of a contact's status word, which is 0 if all is well. After one of the first three its numbers are
@@ -358,6 +373,81 @@ BristleStatus bristle_snapshot_from_bytes(const uint8_t *bytes, size_t count, Br
  * text is valid until the next call on this thread fails.
  */
 const char *bristle_last_error(void);
+
+/**
+ * Puts another pressure map under a contact at once, such as the next frame of a tactile sensor. The normal
+ * force is as before, and bristles are kept. The patch must have `takes_frames = true` in the scenario.
+ *
+ * `pressure`: `count` numbers >= 0 in any unit, one a cell of the patch's grid, bottom row first. Nothing
+ * changes if one is out of range, or if none is above 0.
+ */
+BristleStatus bristle_batch_set_frame_one(BristleBatch *batch,
+                                          size_t contact,
+                                          const double *pressure,
+                                          size_t count);
+
+/**
+ * From now on an input of a contact follows a signal over the contact's own time, which starts at 0.
+ *
+ * `input`: a BristleInput. `signal`: a BristleSignal. `times`, `values`: `count` points; the times [s] increase, and
+ * the first is 0. After the last point the signal keeps its value.
+ */
+BristleStatus bristle_batch_follow_one(BristleBatch *batch,
+                                       size_t contact,
+                                       uint32_t input,
+                                       uint32_t signal,
+                                       const double *times,
+                                       const double *values,
+                                       size_t count);
+
+/**
+ * bristle_batch_reset() of one contact, to another initial state. Later resets go to this state.
+ *
+ * `pose`: 3, of the centre of mass [m, m, rad]; of the patch, if its motion is prescribed. `twist`: 3, at the centre
+ * of mass [m/s, m/s, rad/s], without effect on a prescribed motion. `bristles`: `count` x 2 states as
+ * bristle_batch_bristles() has them; NULL leaves them unloaded. Nothing changes if one is out of range.
+ */
+BristleStatus bristle_batch_reset_to(BristleBatch *batch,
+                                     size_t contact,
+                                     const double *pose,
+                                     const double *twist,
+                                     const double *bristles,
+                                     size_t count);
+
+/**
+ * Reads the states of the bristles of a contact [-], docs/model.md: of a grid one for each cell that carries pressure,
+ * bottom row first; of a reduced model (zeta_x, zeta_y), (zeta_3, 0).
+ *
+ * `out`: room for `room` x 2. `count`: how many there are. With fewer in `room` nothing is written to `out`, and
+ * the call fails; with a `room` of 0, when `out` may be NULL, it tells `count` alone.
+ */
+BristleStatus bristle_batch_bristles(BristleBatch *batch,
+                                     size_t contact,
+                                     double *out,
+                                     size_t room,
+                                     size_t *count);
+
+/**
+ * Asks for the present samples and does not wait for them: a GPU goes on computing, and the caller with
+ * other work, such as the next bristle_batch_advance(). They take the place of those asked for before.
+ */
+BristleStatus bristle_batch_request(BristleBatch *batch);
+
+/**
+ * Reads the samples of the last bristle_batch_request(): those of that moment, whatever was called since.
+ *
+ * `ready`: NULL waits for them. Else nobody waits, and it is set to 1 if they are there and read, or to 0,
+ * when nothing is read. `pose`, `twist`, `wrench`: `count` x 3. `normal_force`, `slip`: `count`. All as
+ * bristle_batch_pose() and the like have them; NULL for what is not wanted.
+ */
+BristleStatus bristle_batch_requested(BristleBatch *batch,
+                                      int32_t *ready,
+                                      double *pose,
+                                      double *twist,
+                                      double *wrench,
+                                      double *normal_force,
+                                      double *slip,
+                                      size_t count);
 
 #ifdef __cplusplus
 }  // extern "C"

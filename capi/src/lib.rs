@@ -5,7 +5,9 @@
 //! becomes a code.
 
 mod failure;
+mod one;
 mod raw;
+mod request;
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char};
@@ -17,6 +19,11 @@ use bristle::{Batch, Contact, Cpu, Engine, EngineError, Input, Scenario, Snapsho
 
 pub use failure::{BristleStatus, bristle_last_error};
 use failure::{Failure, guard};
+pub use one::{
+    BristleSignal, bristle_batch_bristles, bristle_batch_follow_one, bristle_batch_reset_to,
+    bristle_batch_set_frame_one,
+};
+pub use request::{bristle_batch_request, bristle_batch_requested};
 
 /// An input of a contact.
 #[repr(C)]

@@ -73,8 +73,8 @@ impl<C: Real> Pack for LargeGrids<C> {
         self.each[lane].status(0)
     }
 
-    fn states(&self, lane: usize) -> Vec<[f64; 2]> {
-        self.each[lane].states(0)
+    fn states(&mut self, lane: usize) -> Vec<[f64; 2]> {
+        self.with(lane, |one| one.states(0))
     }
 
     fn pairs(&self, lane: usize) -> usize {

@@ -53,8 +53,8 @@ pub trait Pack: Send {
     fn set_map(&mut self, lane: usize, contact: &Contact, mu_c: f64);
     /// The status of a contact.
     fn status(&self, lane: usize) -> Status;
-    /// The states `zeta` [-] of a lane.
-    fn states(&self, lane: usize) -> Vec<[f64; 2]>;
+    /// The states `zeta` [-] of a lane, after its pending stage is committed.
+    fn states(&mut self, lane: usize) -> Vec<[f64; 2]>;
     /// Number of pairs in [`Pack::export`].
     fn pairs(&self, lane: usize) -> usize;
     /// The state of the contact in a lane; its bristles are written to `pairs`.
@@ -261,7 +261,10 @@ impl<R: Real, B: Bristles<R> + Send> Pack for LanePack<R, B> {
         Status { failure: self.places[l].failure, ..self.solver.status(l) }
     }
 
-    fn states(&self, l: usize) -> Vec<[f64; 2]> {
+    fn states(&mut self, l: usize) -> Vec<[f64; 2]> {
+        if self.places[l].failure.is_none() {
+            self.commit(l);
+        }
         self.solver.bristles.states(l)
     }
 

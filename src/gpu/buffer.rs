@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 
 use super::device::Device;
-use crate::error::EngineError;
+use crate::error::{DeviceError, EngineError};
 
 /// Largest size [byte] of a buffer with the parameters of contacts, with samples, or with the sums of limit surfaces.
 /// The limit of every adapter is above it.
@@ -13,36 +13,49 @@ const LEAST_BYTES: u64 = 64;
 
 impl Device {
     /// A new buffer, which holds zeros.
-    pub(super) fn buffer(&self, label: &str, size: u64, usage: wgpu::BufferUsages) -> wgpu::Buffer {
-        self.handle.create_buffer(&wgpu::BufferDescriptor {
+    pub(super) fn buffer(
+        &self,
+        label: &str,
+        size: u64,
+        usage: wgpu::BufferUsages,
+    ) -> Result<wgpu::Buffer, DeviceError> {
+        let descriptor = wgpu::BufferDescriptor {
             label: Some(label),
             size: size.max(LEAST_BYTES).next_multiple_of(4),
             usage: usage | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
             mapped_at_creation: false,
-        })
+        };
+        self.allocate(&descriptor)
     }
 
     /// A new buffer with these bytes.
-    pub(super) fn filled(&self, label: &str, bytes: &[u8], usage: wgpu::BufferUsages) -> wgpu::Buffer {
-        let buffer = self.buffer(label, bytes.len() as u64, usage);
+    pub(super) fn filled(
+        &self,
+        label: &str,
+        bytes: &[u8],
+        usage: wgpu::BufferUsages,
+    ) -> Result<wgpu::Buffer, DeviceError> {
+        let buffer = self.buffer(label, bytes.len() as u64, usage)?;
         self.queue.write_buffer(&buffer, 0, bytes);
-        buffer
+        Ok(buffer)
     }
 
     /// Writes `bytes` to a buffer, which is replaced by a larger one if they do not fit.
-    pub(super) fn put(&self, buffer: &mut wgpu::Buffer, bytes: &[u8]) {
+    pub(super) fn put(&self, buffer: &mut wgpu::Buffer, bytes: &[u8]) -> Result<(), DeviceError> {
         let (needed, most) = (bytes.len() as u64, self.adapter.max_storage_buffer);
         // `memory` has divided contacts and windows so that this holds.
         assert!(needed <= most, "{needed} bytes in a buffer");
         if needed > buffer.size() {
-            *buffer = self.handle.create_buffer(&wgpu::BufferDescriptor {
+            let descriptor = wgpu::BufferDescriptor {
                 label: None,
                 size: (needed * 5 / 4).min(most).max(needed).next_multiple_of(4),
                 usage: buffer.usage(),
                 mapped_at_creation: false,
-            });
+            };
+            *buffer = self.allocate(&descriptor)?;
         }
         self.queue.write_buffer(buffer, 0, bytes);
+        Ok(())
     }
 }
 
@@ -52,43 +65,36 @@ pub(super) struct Staging {
 }
 
 impl Staging {
-    pub(super) fn new(device: &Device, size: u64) -> Self {
-        let buffer = device.handle.create_buffer(&wgpu::BufferDescriptor {
+    pub(super) fn new(device: &Device, size: u64) -> Result<Self, DeviceError> {
+        let descriptor = wgpu::BufferDescriptor {
             label: Some("staging"),
             size,
             usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
-        });
-        Self { buffer }
+        };
+        Ok(Self { buffer: device.allocate(&descriptor)? })
     }
 
     pub(super) fn copy(&self, encoder: &mut wgpu::CommandEncoder, from: &wgpu::Buffer) {
         encoder.copy_buffer_to_buffer(from, 0, &self.buffer, 0, from.size());
     }
 
-    /// Waits for the copy, and all else that was submitted, and returns its first `n` elements.
-    pub(super) fn read<T: bytemuck::Pod>(&self, device: &Device, n: usize) -> Result<Vec<T>, EngineError> {
-        self.read_after(device, n, None)
-    }
-
-    /// Waits for the submission that holds the copy, or for all if none is named, and returns its first `n`
-    /// elements.
-    pub(super) fn read_after<T: bytemuck::Pod>(
+    /// Waits for the submission `copied`, which holds the copy, and returns its first `n` elements.
+    pub(super) fn read<T: bytemuck::Pod>(
         &self,
         device: &Device,
         n: usize,
-        submission_index: Option<wgpu::SubmissionIndex>,
+        copied: wgpu::SubmissionIndex,
     ) -> Result<Vec<T>, EngineError> {
-        let failed = |e: &dyn std::fmt::Display| EngineError::Device(e.to_string());
         let bytes = (n * size_of::<T>()) as u64;
         let slice = self.buffer.slice(0..bytes.next_multiple_of(8).min(self.buffer.size()));
         let (sender, receiver) = mpsc::channel();
         slice.map_async(wgpu::MapMode::Read, move |result| {
             let _ = sender.send(result);
         });
-        device.handle.poll(wgpu::PollType::Wait { submission_index, timeout: None }).map_err(|e| failed(&e))?;
-        receiver.recv().map_err(|e| failed(&e))?.map_err(|e| failed(&e))?;
-        let view = slice.get_mapped_range().map_err(|e| failed(&e))?;
+        device.poll(wgpu::PollType::Wait { submission_index: Some(copied), timeout: None })?;
+        receiver.recv().map_err(DeviceError::failed)?.map_err(DeviceError::failed)?;
+        let view = slice.get_mapped_range().map_err(DeviceError::failed)?;
         let data = bytemuck::pod_collect_to_vec(&view[..bytes as usize]);
         drop(view);
         self.buffer.unmap();

@@ -1,6 +1,10 @@
-//! Finding an adapter and opening its device.
+//! Finding an adapter, opening its device, and what becomes of errors of the device.
 
-use crate::error::EngineError;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use crate::error::{DeviceError, EngineError};
 
 /// Which adapters will do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,12 +85,19 @@ fn found() -> Vec<wgpu::Adapter> {
     all
 }
 
+/// How long a device that has failed may take to say whether it is lost.
+const AT_REST: Duration = Duration::from_secs(2);
+
 /// An open device.
 #[derive(Debug)]
 pub(super) struct Device {
     pub(super) handle: wgpu::Device,
     pub(super) queue: wgpu::Queue,
     pub(super) adapter: Adapter,
+    /// Memory [byte] that buffers may take, if that is less than the driver gives: for tests.
+    pub(super) memory: Option<u64>,
+    /// Why it is lost, once it is.
+    lost: Arc<OnceLock<String>>,
 }
 
 impl Device {
@@ -116,7 +127,91 @@ impl Device {
             ..wgpu::DeviceDescriptor::default()
         };
         let (handle, queue) = pollster::block_on(adapter.request_device(&descriptor))
-            .map_err(|e| EngineError::Device(format!("{}: {e}", adapter.get_info().name)))?;
-        Ok(Self { handle, queue, adapter: Adapter::of(adapter) })
+            .map_err(|e| DeviceError::failed(format!("{}: {e}", adapter.get_info().name)))?;
+        let lost = Arc::new(OnceLock::new());
+        let tell = Arc::clone(&lost);
+        handle.set_device_lost_callback(move |reason, message| {
+            let text = if message.is_empty() { format!("{reason:?}") } else { message };
+            // The first reason is the one that counts.
+            let _ = tell.set(text);
+        });
+        Ok(Self { handle, queue, adapter: Adapter::of(adapter), memory: None, lost })
+    }
+
+    /// Refuses a device that is known to be lost.
+    pub(super) fn check(&self) -> Result<(), DeviceError> {
+        self.lost.get().map_or(Ok(()), |reason| Err(DeviceError::Lost { reason: reason.clone() }))
+    }
+
+    /// Does `work` on the device. Where it was lost before or meanwhile, that is the error, whatever came of the work:
+    /// objects of a lost device are invalid, and to use them is an error of its own.
+    ///
+    /// # Panics
+    /// An error of validation on a device that is not lost: a defect of ours.
+    pub(super) fn watch<T>(&self, work: impl FnOnce() -> Result<T, EngineError>) -> Result<T, EngineError> {
+        self.check()?;
+        let scope = self.handle.push_error_scope(wgpu::ErrorFilter::Validation);
+        let out = work();
+        let invalid = pollster::block_on(scope.pop());
+        if invalid.is_some() || matches!(out, Err(EngineError::Device(_))) {
+            // A device that is lost says so when it is asked; one that is destroyed, when it has come to rest.
+            let _ = self.polled(wgpu::PollType::Wait { submission_index: None, timeout: Some(AT_REST) })?;
+        }
+        self.check()?;
+        if let Some(error) = invalid {
+            panic!("{error}");
+        }
+        out
+    }
+
+    /// Makes a buffer.
+    pub(super) fn allocate(&self, descriptor: &wgpu::BufferDescriptor<'_>) -> Result<wgpu::Buffer, DeviceError> {
+        if let (Some(most), Some(report)) = (self.memory, self.handle.generate_allocator_report()) {
+            let [taken, more] = [report.total_allocated_bytes, descriptor.size];
+            if taken + more > most {
+                return Err(DeviceError::OutOfMemory { reason: format!("{taken} and {more} more bytes of {most}") });
+            }
+        }
+        self.make(|device| device.create_buffer(descriptor))
+    }
+
+    /// Makes an object, which takes memory or is compiled by the driver.
+    pub(super) fn make<T>(&self, make: impl FnOnce(&wgpu::Device) -> T) -> Result<T, DeviceError> {
+        let [memory, internal] = [wgpu::ErrorFilter::OutOfMemory, wgpu::ErrorFilter::Internal]
+            .map(|filter| self.handle.push_error_scope(filter));
+        let made = make(&self.handle);
+        let [internal, memory] = [internal, memory].map(|scope| pollster::block_on(scope.pop()));
+        let said = |e: wgpu::Error| {
+            let cause = std::error::Error::source(&e).map(|cause| format!(": {cause}")).unwrap_or_default();
+            format!("{e}{cause}")
+        };
+        match (memory, internal) {
+            (Some(e), _) => Err(DeviceError::OutOfMemory { reason: said(e) }),
+            (None, Some(e)) => Err(DeviceError::Failed { reason: said(e) }),
+            (None, None) => Ok(made),
+        }
+    }
+
+    /// Lets `wgpu` see what the device has finished, and waits for it if `how` says so. `false` if the time for that
+    /// is over.
+    pub(super) fn poll(&self, how: wgpu::PollType) -> Result<bool, EngineError> {
+        match self.polled(how)? {
+            Ok(_) => Ok(true),
+            Err(wgpu::PollError::Timeout) => Ok(false),
+            Err(e) => Err(DeviceError::failed(e)),
+        }
+    }
+
+    /// Whether the device has not finished all that was submitted.
+    pub(super) fn is_busy(&self) -> Result<bool, EngineError> {
+        Ok(!self.polled(wgpu::PollType::Poll)?.is_ok_and(|status| status.is_queue_empty()))
+    }
+
+    /// Where the driver answers that the device is lost, `wgpu` has called back and then panics.
+    fn polled(&self, how: wgpu::PollType) -> Result<Result<wgpu::PollStatus, wgpu::PollError>, EngineError> {
+        catch_unwind(AssertUnwindSafe(|| self.handle.poll(how))).or_else(|panic| {
+            self.check()?;
+            resume_unwind(panic)
+        })
     }
 }

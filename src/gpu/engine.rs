@@ -5,19 +5,20 @@ use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
 
+use super::batch::GpuBatch;
 use super::contact::BatchContact;
 use super::core::Core;
 use super::device::{Adapter, Choice, Device};
 use super::group::{BINDINGS, Budget, Frames, Group, Kernel};
 use super::limit_surface::SurfacePipelines;
-use super::live::GpuBatch;
 use super::memory;
 use super::pipeline::Pipeline;
 use super::shader::{Variant, source};
+use super::watched::Watched;
 use crate::batch::Batch;
 use crate::contact::Contact;
 use crate::engine::{Engine, EngineInfo, Plan, Progress, Stepping, Trajectories, validate};
-use crate::error::EngineError;
+use crate::error::{DeviceError, EngineError};
 use crate::limit_surface::{Rule, Table};
 use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
@@ -41,16 +42,15 @@ impl Gpu {
     /// # Errors
     /// No such adapter, or a device that does not open.
     pub fn new(choice: Choice) -> Result<Self, EngineError> {
-        Ok(Self {
-            core: Arc::new(Core {
-                device: Device::open(choice)?,
-                pipelines: Mutex::default(),
-                surface_pipelines: SurfacePipelines::default(),
-            }),
-            edit: None,
-            budget: None,
-            written_out: false,
-        })
+        let device = Device::open(choice)?;
+        let core = Core { device, pipelines: Mutex::default(), surface_pipelines: SurfacePipelines::default() };
+        Ok(Self { core: Arc::new(core), edit: None, budget: None, written_out: false })
+    }
+
+    /// Loses the device, as a driver does that resets it: for tests.
+    #[doc(hidden)]
+    pub fn lose(&self) {
+        self.core.device.handle.destroy();
     }
 
     /// An engine whose shader text goes through `edit` before it is compiled: the negative control of tests.
@@ -88,6 +88,14 @@ impl Gpu {
         self
     }
 
+    /// The same engine on a device that has memory for at most `bytes` in buffers, if its driver counts them.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_memory_of(mut self, bytes: u64) -> Self {
+        Arc::get_mut(&mut self.core).expect("an engine without batches").device.memory = Some(bytes);
+        self
+    }
+
     /// The adapter that runs.
     #[must_use]
     pub fn adapter(&self) -> &Adapter {
@@ -112,7 +120,7 @@ impl Gpu {
     /// # Errors
     /// A twist that is not finite, or a device that fails.
     pub fn coulomb(&self, patches: &[Patch], rule: Rule, twists: &[Twist]) -> Result<Vec<Vec<Wrench>>, EngineError> {
-        self.core.surfaces().coulomb(patches, rule, twists)
+        self.core.device.watch(|| self.core.surfaces().coulomb(patches, rule, twists))
     }
 
     /// The tables of many patches with resolution `n_ls`, to 1e-5 of the largest of [`Table::new`]; of
@@ -124,7 +132,7 @@ impl Gpu {
     /// # Errors
     /// `n_ls` of zero or above [`MAX_N_LS`](crate::limit_surface::MAX_N_LS), or a device that fails.
     pub fn tables(&self, patches: &[Patch], rule: Rule, n_ls: usize) -> Result<Vec<Table>, EngineError> {
-        self.core.surfaces().tables(patches, rule, n_ls)
+        self.core.device.watch(|| self.core.surfaces().tables(patches, rule, n_ls))
     }
 
     fn pipeline(&self, variant: Variant) -> Result<Arc<Pipeline>, EngineError> {
@@ -132,12 +140,13 @@ impl Gpu {
         if let Some(pipeline) = pipelines.get(&variant) {
             return Ok(Arc::clone(pipeline));
         }
-        let text = source(variant.shape, variant.law).map_err(|e| EngineError::Device(e.to_string()))?;
+        let text = source(variant.shape, variant.law).map_err(DeviceError::failed)?;
         let text = match self.edit {
             Some(edit) => edit(text),
             None => text,
         };
-        let pipeline = Arc::new(Pipeline::new(&self.core.device, &text, "rollout", &BINDINGS, &variant.constants()));
+        let pipeline = Pipeline::new(&self.core.device, &text, "rollout", &BINDINGS, &variant.constants())?;
+        let pipeline = Arc::new(pipeline);
         pipelines.insert(variant, Arc::clone(&pipeline));
         Ok(pipeline)
     }
@@ -157,9 +166,12 @@ impl Engine for Gpu {
         Batch::new(contacts, stepping, self.info(), |of| {
             let prepare = |contact: &Contact| (Timeline::default(), contact.cells_ever_active());
             let frames = Frames { samples: 1, steps_per_frame: 1.0, samples_start: false };
-            let groups = self.groups(of, stepping, frames, prepare)?;
-            let groups = groups.into_iter().map(|group| group()).collect::<Result<_, _>>()?;
-            Ok(Box::new(GpuBatch::new(groups, of)?))
+            let batch = self.core.device.watch(|| {
+                let groups = self.groups(of, stepping, frames, prepare)?;
+                let groups = groups.into_iter().map(|group| group()).collect::<Result<_, _>>()?;
+                GpuBatch::new(groups, of)
+            })?;
+            Ok(Box::new(Watched::new(&self.core, batch)))
         })
     }
 
@@ -177,9 +189,12 @@ impl Engine for Gpu {
         let samples = plan.samples.len() - 1;
         let steps_per_frame = (plan.duration() / samples as f64 / plan.step).max(1.0);
         let frames = Frames { samples, steps_per_frame, samples_start: true };
-        for group in self.groups(contacts, plan.stepping(), frames, prepare)? {
-            group()?.run(contacts, plan, progress, &mut out)?;
-        }
+        self.core.device.watch(|| {
+            for group in self.groups(contacts, plan.stepping(), frames, prepare)? {
+                group()?.run(contacts, plan, progress, &mut out)?;
+            }
+            Ok(())
+        })?;
         Ok(out)
     }
 }
@@ -212,7 +227,7 @@ impl Gpu {
                 groups.push(move || {
                     let kernel = Kernel { pipeline: self.pipeline(variant)?, variant };
                     let (core, budget) = (&self.core, self.budget);
-                    Ok(Group::new(core, kernel, budget, contacts, of, stepping, frames))
+                    Ok(Group::new(core, kernel, budget, contacts, of, stepping, frames)?)
                 });
             }
         }

@@ -20,7 +20,7 @@ use super::shader::{ROOT_ITERATIONS, Shape, TRANSITION_ITERATIONS, Variant};
 use crate::batch::Sample;
 use crate::contact::Contact;
 use crate::engine::{Plan, Progress, Reason, Status, Stepping, Trajectories, share};
-use crate::error::EngineError;
+use crate::error::{DeviceError, EngineError};
 
 /// Largest number of evaluated cells (cells times passes) of one window, whose samples are read back together.
 const WORK_HARDWARE: f64 = 1e9;
@@ -108,30 +108,30 @@ struct Buffers {
 
 impl Buffers {
     /// The buffers of contacts at their start, with memory for so many records.
-    fn new(device: &Device, start: &Start, is_grid: bool, pairs: usize, records: usize) -> Self {
+    fn new(device: &Device, start: &Start, is_grid: bool, pairs: usize, records: usize) -> Result<Self, DeviceError> {
         let storage = wgpu::BufferUsages::STORAGE;
         let count = start.contacts.len();
         let filled = |label: &str, bytes: &[u8]| device.filled(label, bytes, storage);
         let empty = |label: &str, size: usize| device.buffer(label, size as u64, storage);
-        Self {
+        Ok(Self {
             cells: if is_grid {
                 filled("cells", bytemuck::cast_slice(&start.cells))
             } else {
                 filled("tables", bytemuck::cast_slice(start.tables.numbers()))
-            },
-            contacts: filled("contacts", bytemuck::cast_slice(&start.contacts)),
-            windows: empty("windows", count * size_of::<layout::Window>()),
-            intervals: empty("intervals", 0),
-            terms: empty("terms", 0),
-            states: filled("states", bytemuck::cast_slice(&start.states)),
+            }?,
+            contacts: filled("contacts", bytemuck::cast_slice(&start.contacts))?,
+            windows: empty("windows", count * size_of::<layout::Window>())?,
+            intervals: empty("intervals", 0)?,
+            terms: empty("terms", 0)?,
+            states: filled("states", bytemuck::cast_slice(&start.states))?,
             bristles: if start.bristles.is_empty() {
                 empty("bristles", pairs * size_of::<[f32; 2]>())
             } else {
                 filled("bristles", bytemuck::cast_slice(&start.bristles))
-            },
-            records: empty("records", records * size_of::<Record>()),
-            run: device.buffer("run", size_of::<Run>() as u64, wgpu::BufferUsages::UNIFORM),
-        }
+            }?,
+            records: empty("records", records * size_of::<Record>())?,
+            run: device.buffer("run", size_of::<Run>() as u64, wgpu::BufferUsages::UNIFORM)?,
+        })
     }
 
     const fn in_order(&self) -> [&wgpu::Buffer; 9] {
@@ -168,7 +168,7 @@ impl Group {
         of: &[Contact],
         stepping: Stepping,
         Frames { samples, steps_per_frame, samples_start }: Frames,
-    ) -> Self {
+    ) -> Result<Self, DeviceError> {
         let device = &core.device;
         let pairs: usize = contacts.iter().map(BatchContact::bristle_pairs).sum();
         let own = if device.adapter.software { WORK_SOFTWARE } else { WORK_HARDWARE };
@@ -182,9 +182,9 @@ impl Group {
 
         let start = Start::of(&contacts, of, stepping);
         let is_grid = kernel.variant.reduced.is_none();
-        let buffers = Buffers::new(device, &start, is_grid, pairs, (frames + 1) * contacts.len());
+        let buffers = Buffers::new(device, &start, is_grid, pairs, (frames + 1) * contacts.len())?;
         let records = || Staging::new(device, buffers.records.size());
-        Self {
+        Ok(Self {
             kernel,
             budget,
             stepping,
@@ -193,12 +193,12 @@ impl Group {
             contacts,
             frames,
             binding: None,
-            states: Staging::new(device, buffers.states.size()),
-            records: [records(), records()],
+            states: Staging::new(device, buffers.states.size())?,
+            records: [records()?, records()?],
             buffers,
             pace: Pace::new(device.adapter.software),
             core: Arc::clone(core),
-        }
+        })
     }
 
     /// Steps all windows of a run over `plan` and writes the samples to `out`.
@@ -222,7 +222,7 @@ impl Group {
         let mut states: Vec<State> = Vec::new();
         let mut staging = 0;
         while !window.is_empty() {
-            let most = self.send(&upload);
+            let most = self.send(&upload)?;
             let started = Instant::now();
             let mut copied = self.dispatch(expected, most, true, staging);
             // While the device computes, the window before is read and the one after is prepared.
@@ -235,12 +235,12 @@ impl Group {
             let next = window.end..(window.end + self.frames).min(last);
             let prepared = self.inputs.upload(&self.contacts, of, core.surfaces(), &next)?;
             let before = most_passes(&states);
-            let busy = self.is_busy();
-            states = self.read_states()?;
+            let busy = core.device.is_busy()?;
+            states = self.read_states(&copied)?;
             self.pace.learn(most, most_passes(&states) - before, started.elapsed(), busy);
             while is_behind(&states, &upload.windows) {
                 copied = self.dispatch(1.0, most, false, staging);
-                states = self.read_states()?;
+                states = self.read_states(&copied)?;
             }
             finished = Some(Finished { window, staging, copied });
             (window, upload, staging) = (next, prepared, 1 - staging);
@@ -269,29 +269,29 @@ impl Group {
         (duration / self.stepping.step).max(samples as f64) * PASSES_PER_STEP + 2.0 * samples as f64
     }
 
-    /// Whether the device has not finished what was submitted.
-    pub(super) fn is_busy(&self) -> bool {
-        !self.core.device.handle.poll(wgpu::PollType::Poll).is_ok_and(|status| status.is_queue_empty())
-    }
-
-    /// The states that the last dispatch left.
-    pub(super) fn read_states(&self) -> Result<Vec<State>, EngineError> {
-        self.states.read(&self.core.device, self.contacts.len())
+    /// The states that the last dispatch left, which submission `copied` copies.
+    pub(super) fn read_states(&self, copied: &wgpu::SubmissionIndex) -> Result<Vec<State>, EngineError> {
+        self.states.read(&self.core.device, self.contacts.len(), copied.clone())
     }
 
     /// The bristles of all contacts as they are now.
     pub(super) fn read_bristles(&self) -> Result<Vec<[f32; 2]>, EngineError> {
         let device = &self.core.device;
-        let staging = Staging::new(device, self.buffers.bristles.size());
+        let staging = Staging::new(device, self.buffers.bristles.size())?;
         let mut encoder = device.handle.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         staging.copy(&mut encoder, &self.buffers.bristles);
-        device.queue.submit([encoder.finish()]);
-        staging.read(device, self.contacts.iter().map(BatchContact::bristle_pairs).sum())
+        let copied = device.queue.submit([encoder.finish()]);
+        staging.read(device, self.contacts.iter().map(BatchContact::bristle_pairs).sum(), copied)
     }
 
-    /// The records of a window of one sample that was copied to the first staging buffer, one a contact.
-    pub(super) fn read_records(&self) -> Result<Vec<Record>, EngineError> {
-        let all: Vec<Record> = self.records[0].read(&self.core.device, self.contacts.len() * (self.frames + 1))?;
+    /// The records of a window of one sample that submission `copied` copies to a staging buffer, one a contact.
+    pub(super) fn read_records(
+        &self,
+        staging: usize,
+        copied: &wgpu::SubmissionIndex,
+    ) -> Result<Vec<Record>, EngineError> {
+        let n = self.contacts.len() * (self.frames + 1);
+        let all: Vec<Record> = self.records[staging].read(&self.core.device, n, copied.clone())?;
         Ok(all.into_iter().step_by(self.frames + 1).collect())
     }
 
@@ -355,7 +355,10 @@ impl Group {
 
     /// Puts a window's intervals on the device; buffers grow when they must. Returns the passes that one
     /// dispatch may do.
-    pub(super) fn send(&mut self, upload: &Upload) -> u32 {
+    ///
+    /// # Errors
+    /// A device without memory for them.
+    pub(super) fn send(&mut self, upload: &Upload) -> Result<u32, DeviceError> {
         let own = self.pace.passes(self.max_passes(upload));
         let max_passes = self.budget.map_or(own, |budget| own.min(budget.passes));
         let device = &self.core.device;
@@ -374,14 +377,14 @@ impl Group {
                 self.binding = None;
             }
             if !bytes.is_empty() {
-                device.put(buffer, bytes);
+                device.put(buffer, bytes)?;
             }
         }
         let run = Run { contacts: self.contacts.len() as u32, max_passes, zero: 0 };
         queue.write_buffer(&self.buffers.run, 0, bytemuck::bytes_of(&run));
         let (kernel, buffers) = (&self.kernel, &self.buffers);
         self.binding.get_or_insert_with(|| kernel.pipeline.bind(device, &buffers.in_order()));
-        max_passes
+        Ok(max_passes)
     }
 
     /// Submits as many dispatches as `expected` passes are likely to take, one by one so that each is short.
@@ -423,7 +426,7 @@ impl Group {
         out: &mut Trajectories,
     ) -> Result<u64, EngineError> {
         let n = self.contacts.len() * (self.frames + 1);
-        let records: Vec<Record> = self.records[staging].read_after(&self.core.device, n, Some(copied))?;
+        let records: Vec<Record> = self.records[staging].read(&self.core.device, n, copied)?;
         let frames = out.frames();
         let first = if window.start == 0 { 0 } else { window.start + 1 };
         for (i, contact) in self.contacts.iter().enumerate() {

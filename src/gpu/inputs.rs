@@ -145,6 +145,8 @@ pub(super) struct Inputs {
     pub(super) patch_states: Vec<PatchState>,
     /// The place of every contact in its timeline.
     pub(super) places: Vec<Place>,
+    /// The last interval of every contact.
+    pub(super) last: Vec<Interval>,
     /// Samples of one window.
     frames: usize,
     /// Whether the state at the start is a sample.
@@ -165,10 +167,25 @@ pub(super) struct Place {
     pub(super) inputs: [f64; slot::COUNT],
 }
 
+impl Upload {
+    /// Puts the sinusoids of an interval at the end; returns where they start.
+    fn push_terms(&mut self, interval: &Interval) -> u32 {
+        let first = self.terms.len() as u32;
+        self.terms.extend(interval.terms.iter().map(|q| layout::Term {
+            slot: q.slot as u32,
+            amplitude: q.amplitude as f32,
+            omega: q.omega as f32,
+            phase: q.phase as f32,
+        }));
+        first
+    }
+}
+
 impl Inputs {
     pub(super) fn new(tables: TableStore, patch_states: Vec<PatchState>, frames: usize, samples_start: bool) -> Self {
         let places = vec![Place::default(); patch_states.len()];
-        Self { tables, patch_states, places, frames, samples_start }
+        let last = vec![Interval::default(); patch_states.len()];
+        Self { tables, patch_states, places, last, frames, samples_start }
     }
 
     /// The limit surfaces of the whole run.
@@ -198,6 +215,7 @@ impl Inputs {
             place.next = from + intervals.len();
             if let Some((last, ..)) = intervals.last() {
                 place.inputs = last.inputs(last.length);
+                self.last[i].clone_from(last);
             }
             let first_sample = if window.start == 0 { 0 } else { window.start as u32 + 1 };
             upload.windows.push(layout::Window {
@@ -213,15 +231,9 @@ impl Inputs {
             for (j, (interval, map, _)) in intervals.into_iter().enumerate() {
                 let transfer = map.transfer_from(&before, &of[contacts[i].index]);
                 let table = map.table.as_ref().map_or(0, |t| tables.first_of(t));
-                let term_first = upload.terms.len() as u32;
-                upload.terms.extend(interval.terms.iter().map(|q| layout::Term {
-                    slot: q.slot as u32,
-                    amplitude: q.amplitude as f32,
-                    omega: q.omega as f32,
-                    phase: q.phase as f32,
-                }));
-                let is_first = is_start && from + j == 0;
-                upload.intervals.push(device_interval(&interval, &map, transfer, table, term_first, is_first));
+                let term_first = upload.push_terms(&interval);
+                let more = if is_start && from + j == 0 { flag::FIRST } else { 0 };
+                upload.intervals.push(device_interval(&interval, &map, transfer, table, term_first, more));
                 before = map;
             }
         }
@@ -229,8 +241,8 @@ impl Inputs {
         Ok(upload)
     }
 
-    /// A window that records one sample of every contact for which `intervals` has an interval without length; limit
-    /// surfaces are those of the present maps.
+    /// A window that records one sample of every contact for which `intervals` has an interval, at its end; no time
+    /// passes, and limit surfaces are those of the present maps.
     pub(super) fn upload_samples(&mut self, intervals: Vec<Option<(Interval, RemapTransfer)>>) -> Upload {
         let mut upload = Upload::default();
         let mut tables = self.tables.clone();
@@ -248,9 +260,10 @@ impl Inputs {
             let Some((interval, transfer)) = asked else { continue };
             place.intervals_before += 1;
             place.samples_before += 1;
-            place.inputs = interval.inputs(0.0);
+            place.inputs = interval.inputs(interval.length);
             let table = map.table.as_ref().map_or(0, |t| tables.first_of(t));
-            upload.intervals.push(device_interval(&interval, map, transfer, table, 0, false));
+            let term_first = upload.push_terms(&interval);
+            upload.intervals.push(device_interval(&interval, map, transfer, table, term_first, flag::AT_END));
         }
         upload.tables = tables.numbers_beyond(&self.tables);
         upload
@@ -302,14 +315,15 @@ impl Inputs {
     }
 }
 
-/// An interval with its map in the device's layout. Its table starts at `table`, its sinusoids at `term_first`.
+/// An interval with its map in the device's layout. Its table starts at `table`, its sinusoids at `term_first`; `more`
+/// are further bits of [`flag`].
 fn device_interval(
     interval: &Interval,
     map: &PatchState,
     transfer: RemapTransfer,
     table: u32,
     term_first: u32,
-    is_first: bool,
+    more: u32,
 ) -> layout::Interval {
     let bit = |set: bool, bit: u32| if set { bit } else { 0 };
     let mut c = [0.0; 18];
@@ -321,7 +335,7 @@ fn device_interval(
         flags: bit(interval.jump, flag::JUMP)
             | bit(interval.record, flag::RECORD)
             | bit(interval.remap.is_some(), flag::REMAP)
-            | bit(is_first, flag::FIRST),
+            | more,
         map_f_n: map.f_n.unwrap_or_default() as f32,
         map_radius: map.radius as f32,
         map_viscous: map.viscous as f32,

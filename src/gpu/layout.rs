@@ -69,7 +69,7 @@ shared! {
     struct State {
         u: [f32; 3], u_low: [f32; 3], q: [f32; 3], q_low: [f32; 3], patch_twist: [f32; 3],
         rate: [f32; 3], left: f32, h_next: f32, interval: u32, at_least: u32, recorded: u32, status: u32,
-        failed_step: u32, unconverged: u32, steps: u32, passes: u32,
+        failed_step: u32, unconverged: u32, steps: u32, passes: u32, is_pending: u32, pending: [f32; 6],
     }
 }
 
@@ -116,6 +116,8 @@ pub mod flag {
     pub const REMAP: u32 = 4;
     /// The first interval of the run: the initial state is recorded.
     pub const FIRST: u32 = 8;
+    /// It is entered at its end: no time passes.
+    pub const AT_END: u32 = 16;
 }
 
 /// Values of [`Contact::kind`].

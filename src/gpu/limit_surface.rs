@@ -14,7 +14,7 @@ use super::device::Device;
 use super::layout::{Batch, Cell, Load, Motion, PatchConstants, Slice};
 use super::pipeline::{Access, Pipeline};
 use super::shader::{SLICE, SURFACE_WORKGROUP, surface_source};
-use crate::error::{EngineError, ParameterError};
+use crate::error::{DeviceError, EngineError, ParameterError};
 use crate::limit_surface::{CellSeries as Far, MAX_N_LS, Rule, Symmetry, Table};
 use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
@@ -113,7 +113,7 @@ impl Surfaces<'_> {
         motions: &[Motion],
     ) -> Result<Vec<Vec<Wrench>>, EngineError> {
         let mut out = vec![vec![Wrench::default(); motions.len()]; patches.len()];
-        let pipeline = self.pipeline(rule);
+        let pipeline = self.pipeline(rule)?;
         let budget = BUFFER_BUDGET.min(self.device.adapter.max_storage_buffer) as usize;
         let work = if self.device.adapter.software { WORK_SOFTWARE } else { WORK_HARDWARE };
         for (part, motions) in motions.chunks(MOST_MOTIONS).enumerate() {
@@ -151,16 +151,16 @@ impl Surfaces<'_> {
         let storage = wgpu::BufferUsages::STORAGE;
         let count = upload.slices.len() * motions.len();
         let batch = Batch { motions: motions.len() as u32, slices: upload.slices.len() as u32, zero: 0 };
-        let loads = device.buffer("loads", (count * size_of::<Load>()) as u64, storage);
+        let loads = device.buffer("loads", (count * size_of::<Load>()) as u64, storage)?;
         let group = pipeline.bind(
             device,
             &[
-                &device.filled("cells", bytemuck::cast_slice(&upload.cells), storage),
-                &device.filled("patches", bytemuck::cast_slice(&upload.patches), storage),
-                &device.filled("slices", bytemuck::cast_slice(&upload.slices), storage),
-                &device.filled("motions", bytemuck::cast_slice(motions), storage),
+                &device.filled("cells", bytemuck::cast_slice(&upload.cells), storage)?,
+                &device.filled("patches", bytemuck::cast_slice(&upload.patches), storage)?,
+                &device.filled("slices", bytemuck::cast_slice(&upload.slices), storage)?,
+                &device.filled("motions", bytemuck::cast_slice(motions), storage)?,
                 &loads,
-                &device.filled("batch", bytemuck::bytes_of(&batch), wgpu::BufferUsages::UNIFORM),
+                &device.filled("batch", bytemuck::bytes_of(&batch), wgpu::BufferUsages::UNIFORM)?,
             ],
         );
         let mut encoder = device.handle.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
@@ -172,23 +172,25 @@ impl Surfaces<'_> {
                 pass.dispatch_workgroups(batch.motions.div_ceil(SURFACE_WORKGROUP), batch.slices, 1);
             }
         }
-        let staging = Staging::new(device, loads.size());
+        let staging = Staging::new(device, loads.size())?;
         staging.copy(&mut encoder, &loads);
-        device.queue.submit([encoder.finish()]);
-        let loads: Vec<Load> = staging.read(device, count)?;
+        let copied = device.queue.submit([encoder.finish()]);
+        let loads: Vec<Load> = staging.read(device, count, copied)?;
         if loads.par_iter().any(|l| l.f.iter().any(|c| !c.is_finite())) {
-            return Err(EngineError::Device("limit surfaces: some wrenches were not computed".to_owned()));
+            return Err(DeviceError::failed("limit surfaces: some wrenches were not computed"));
         }
         Ok(Loads { loads, upload, motions: motions.len() })
     }
 
-    fn pipeline(self, rule: Rule) -> Arc<Pipeline> {
+    fn pipeline(self, rule: Rule) -> Result<Arc<Pipeline>, DeviceError> {
         let mut pipelines = self.pipelines.0.lock().expect("no panic while compiling");
-        let compile = || {
-            let constants = [("rule", f64::from(rule as u32))];
-            Arc::new(Pipeline::new(self.device, &surface_source(), "wrenches", &BINDINGS, &constants))
-        };
-        Arc::clone(pipelines.entry(rule).or_insert_with(compile))
+        if let Some(pipeline) = pipelines.get(&rule) {
+            return Ok(Arc::clone(pipeline));
+        }
+        let constants = [("rule", f64::from(rule as u32))];
+        let pipeline = Arc::new(Pipeline::new(self.device, &surface_source(), "wrenches", &BINDINGS, &constants)?);
+        pipelines.insert(rule, Arc::clone(&pipeline));
+        Ok(pipeline)
     }
 }
 

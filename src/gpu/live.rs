@@ -1,55 +1,54 @@
-//! Contacts that stay on the device between calls. A call sends its intervals and starts the device; the host waits for
+//! A group that stays on the device between calls. A call sends its intervals and starts the device; the host waits for
 //! it only before the next call, or when something is read.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use super::contact::device_state;
-use super::group::{Group, is_behind, most_passes, sample_of, shown_bristles, status_of};
-use super::inputs::own_first_bristles;
+use super::group::{Group, is_behind, most_passes, sample_of};
+use super::inputs::Upload;
 use super::layout::{Interval as DeviceInterval, State as DeviceState, Window};
 use super::patch_state::{PatchState, make_tables};
-use crate::batch::{Sample, Saved, Stepper};
-use crate::contact::{Contact, RemapTransfer, move_centre};
-use crate::engine::Status;
+use crate::batch::{Sample, Saved};
+use crate::contact::{Contact, RemapTransfer};
 use crate::error::EngineError;
-use crate::planar::Twist;
 use crate::schedule::{Interval, Span, Timeline, slot};
-use crate::solver::commit::respond_to;
-use crate::solver::respond::Response;
 use crate::solver::state::State;
 
-/// The groups of a batch.
-pub(super) struct GpuBatch {
-    groups: Vec<Live>,
-    /// Group and place in it of every contact.
-    places: Vec<(usize, usize)>,
-}
-
 /// A group that lives on the device.
-struct Live {
-    group: Group,
+pub(super) struct Live {
+    pub(super) group: Group,
     /// The window that the device was last sent, until the host has found it finished.
     sent: Option<Sent>,
     /// The states when that was done.
-    states: Vec<DeviceState>,
+    pub(super) states: Vec<DeviceState>,
     /// Where the bristles of every contact start.
-    first: Vec<usize>,
-    /// Contacts whose present state is not recorded, with an interval without length that records it.
+    pub(super) first: Vec<usize>,
+    /// Contacts whose present state is not recorded, with an interval that records it at its end.
     unrecorded: Vec<Option<(Interval, RemapTransfer)>>,
+    /// Whether anything was read since the last call. Who reads after each call has each call record its samples, which
+    /// spares a dispatch; who does not is spared the pass that commits the pending stage, and the sums of a sample.
+    is_read: bool,
+    /// Which staging buffer the last samples were copied to, and by which submission.
+    pub(super) staging: usize,
+    pub(super) copied: Option<wgpu::SubmissionIndex>,
+    /// Whether those samples have been asked for and not been read: then what comes next goes to the other buffer.
+    is_requested: bool,
+    /// The samples that were asked for, in the order of the group, once they are read.
+    pub(super) requested: Vec<Sample>,
 }
 
 /// A window that was sent to the device.
 struct Sent {
     windows: Vec<Window>,
-    started: Instant,
+    /// When it was sent; none if more was submitted for it since.
+    started: Option<Instant>,
     /// Passes of a dispatch, and of the contact that had most before.
     most: u32,
     before: u32,
 }
 
 impl Live {
-    fn new(group: Group, of: &[Contact]) -> Result<Self, EngineError> {
+    pub(super) fn new(group: Group, of: &[Contact]) -> Result<Self, EngineError> {
         let mut first = Vec::with_capacity(group.contacts.len());
         let mut next = 0;
         for contact in &group.contacts {
@@ -57,7 +56,18 @@ impl Live {
             next += contact.bristle_pairs();
         }
         let unrecorded = vec![None; first.len()];
-        let mut live = Self { group, sent: None, states: Vec::new(), first, unrecorded };
+        let mut live = Self {
+            group,
+            sent: None,
+            states: Vec::new(),
+            first,
+            unrecorded,
+            is_read: false,
+            staging: 0,
+            copied: None,
+            is_requested: false,
+            requested: Vec::new(),
+        };
         for i in 0..live.first.len() {
             let contact = &of[live.group.contacts[i].index];
             live.record_start(i, contact)?;
@@ -66,7 +76,7 @@ impl Live {
     }
 
     /// Asks for the sample of a contact at its start.
-    fn record_start(&mut self, i: usize, contact: &Contact) -> Result<(), EngineError> {
+    pub(super) fn record_start(&mut self, i: usize, contact: &Contact) -> Result<(), EngineError> {
         let (mut timeline, mut interval) = (Timeline::default(), Interval::default());
         contact.cut(&mut timeline, Span::run(1e-6), &[]);
         contact.interval_into(&timeline, 0, &mut interval);
@@ -91,14 +101,14 @@ impl Live {
     }
 
     /// Writes the map that a contact's patch now has, if it takes frames; a sample has been asked for on it.
-    fn write_map(&mut self, i: usize, contact: &Contact) {
+    pub(super) fn write_map(&mut self, i: usize, contact: &Contact) {
         if contact.patch.takes_frames() {
             self.group.write_map(i, contact);
         }
     }
 
     /// Asks for the sample of a contact at its present inputs, on the map of normal force `mapped` [N].
-    fn record_present(
+    pub(super) fn record_present(
         &mut self,
         i: usize,
         contact: &Contact,
@@ -110,82 +120,171 @@ impl Live {
     }
 
     /// Waits until the device has done what it was told.
-    fn settle(&mut self) -> Result<(), EngineError> {
-        let Some(Sent { windows, started, most, before }) = self.sent.take() else { return Ok(()) };
-        let busy = self.group.is_busy();
-        self.states = self.group.read_states()?;
-        self.group.learn(most, most_passes(&self.states).saturating_sub(before), started.elapsed(), busy);
-        while is_behind(&self.states, &windows) {
-            self.group.dispatch(1.0, most, false, 0);
-            self.states = self.group.read_states()?;
+    pub(super) fn settle(&mut self) -> Result<(), EngineError> {
+        while !self.settle_once()? {}
+        Ok(())
+    }
+
+    /// Waits for what was submitted last. `false` if contacts have not come to the end of their windows, for which
+    /// more is submitted.
+    fn settle_once(&mut self) -> Result<bool, EngineError> {
+        let (Some(sent), Some(copied)) = (&mut self.sent, &self.copied) else { return Ok(true) };
+        let busy = self.group.core.device.is_busy()?;
+        self.states = self.group.read_states(copied)?;
+        if let Some(started) = sent.started.take() {
+            let passes = most_passes(&self.states).saturating_sub(sent.before);
+            self.group.learn(sent.most, passes, started.elapsed(), busy);
+        }
+        if is_behind(&self.states, &sent.windows) {
+            self.copied = Some(self.group.dispatch(1.0, sent.most, false, self.staging));
+            return Ok(false);
+        }
+        self.sent = None;
+        Ok(true)
+    }
+
+    /// Starts the device on a window that is likely to take so many passes; all before is settled. Samples that were
+    /// asked for are read while it computes.
+    fn start(&mut self, upload: Upload, expected: f64) -> Result<(), EngineError> {
+        let most = self.group.send(&upload)?;
+        let before = (self.staging, self.copied.take());
+        if self.is_requested {
+            self.staging = 1 - self.staging;
+        }
+        let started = Some(Instant::now());
+        self.copied = Some(self.group.dispatch(expected, most, false, self.staging));
+        let passes = most_passes(&self.states);
+        self.sent = Some(Sent { windows: upload.windows, started, most, before: passes });
+        if let (true, (staging, Some(copied))) = (self.is_requested, before) {
+            self.keep_requested(staging, &copied)?;
         }
         Ok(())
     }
 
-    /// Waits for the device, and lets it record what is not recorded.
-    fn settle_and_record(&mut self) -> Result<(), EngineError> {
-        self.settle()?;
+    /// Lets the device record what is not recorded.
+    fn record_all(&mut self) -> Result<(), EngineError> {
+        self.is_read = true;
         if self.unrecorded.iter().all(Option::is_none) {
             return Ok(());
         }
+        self.settle()?;
         let asked = self.unrecorded.iter_mut().map(Option::take).collect();
         let upload = self.group.inputs.upload_samples(asked);
-        let most = self.group.send(&upload);
-        self.group.dispatch(1.0, most, false, 0);
-        let before = most_passes(&self.states);
-        self.sent = Some(Sent { windows: upload.windows, started: Instant::now(), most, before });
+        self.start(upload, 1.0)
+    }
+
+    /// Waits for the device, after it has recorded what is not recorded.
+    pub(super) fn settle_and_record(&mut self) -> Result<(), EngineError> {
+        self.record_all()?;
         self.settle()
     }
 
-    /// Sends the intervals of the contacts that have a span, and starts the device.
-    fn advance(&mut self, of: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError> {
-        self.settle()?;
-        let group = &mut self.group;
-        let (mut longest, mut count, mut terms) = (0.0f64, 0, 0);
-        for (contact, place) in group.contacts.iter_mut().zip(&mut group.inputs.places) {
-            place.next = 0;
+    /// Copies the samples of a staging buffer, which are those of the present states.
+    pub(super) fn copy_samples(
+        &self,
+        staging: usize,
+        copied: &wgpu::SubmissionIndex,
+        mut to: impl FnMut(usize, Sample),
+    ) -> Result<(), EngineError> {
+        let records = self.group.read_records(staging, copied)?;
+        for (i, (record, state)) in records.iter().zip(&self.states).enumerate() {
+            to(i, if state.status == 0 { sample_of(record) } else { Sample::NONE });
+        }
+        Ok(())
+    }
+
+    /// Reads the samples that were asked for; all before is settled.
+    fn keep_requested(&mut self, staging: usize, copied: &wgpu::SubmissionIndex) -> Result<(), EngineError> {
+        let mut requested = std::mem::take(&mut self.requested);
+        requested.clear();
+        self.copy_samples(staging, copied, |_, sample| requested.push(sample))?;
+        (self.requested, self.is_requested) = (requested, false);
+        Ok(())
+    }
+
+    /// Asks for the present samples.
+    pub(super) fn request(&mut self) -> Result<(), EngineError> {
+        // What was asked for before is not wanted any more.
+        self.is_requested = false;
+        self.record_all()?;
+        self.is_requested = true;
+        Ok(())
+    }
+
+    /// Whether the samples that were asked for are there; waits for them if that is wanted.
+    pub(super) fn has_requested(&mut self, waits: bool) -> Result<bool, EngineError> {
+        let (true, Some(copied)) = (self.is_requested, self.copied.clone()) else { return Ok(true) };
+        let now = wgpu::PollType::Wait { submission_index: Some(copied), timeout: Some(Duration::ZERO) };
+        if waits {
+            self.settle()?;
+        } else if !self.group.core.device.poll(now)? || !self.settle_once()? {
+            return Ok(false);
+        }
+        if let Some(copied) = self.copied.clone() {
+            self.keep_requested(self.staging, &copied)?;
+        }
+        Ok(true)
+    }
+
+    /// Divides the spans of the contacts into intervals.
+    pub(super) fn cut(&mut self, of: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError> {
+        let (mut count, mut terms) = (0, 0);
+        for contact in &mut self.group.contacts {
             let Some(span) = spans[contact.index] else {
                 contact.timeline = Timeline::default();
                 continue;
             };
             let own = &of[contact.index];
-            own.cut(&mut contact.timeline, span, &[span.end]);
-            let more = group.stepping.budget(span.end - span.start, contact.timeline.len());
-            place.most_steps = place.most_steps.saturating_add(u32::try_from(more).unwrap_or(u32::MAX));
-            longest = longest.max(span.end - span.start);
+            let samples: &[f64] = if self.is_read { &[span.end] } else { &[] };
+            own.cut(&mut contact.timeline, span, samples);
             count += contact.timeline.len();
             terms += contact.timeline.len() * own.most_terms();
         }
         let bytes = (count * size_of::<DeviceInterval>()).max(terms * size_of::<super::layout::Term>()) as u64;
-        let max = group.adapter().max_storage_buffer;
+        let max = self.group.adapter().max_storage_buffer;
         if bytes > max {
             let (what, remedy) =
                 ("bytes of inputs in one call", "advance by shorter times, or hold the inputs for longer");
-            let contact = group.contacts.first().map_or(0, |c| c.index);
+            let contact = self.group.contacts.first().map_or(0, |c| c.index);
             return Err(EngineError::Limit { contact, what, requested: bytes, max, remedy });
         }
-        if count == 0 {
+        Ok(())
+    }
+
+    /// Sends the intervals of the contacts that have a span, and starts the device.
+    pub(super) fn advance(&mut self, of: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError> {
+        self.settle()?;
+        let group = &mut self.group;
+        let mut longest = 0.0f64;
+        for (contact, place) in group.contacts.iter().zip(&mut group.inputs.places) {
+            place.next = 0;
+            if let Some(span) = spans[contact.index] {
+                let more = group.stepping.budget(span.end - span.start, contact.timeline.len());
+                place.most_steps = place.most_steps.saturating_add(u32::try_from(more).unwrap_or(u32::MAX));
+                longest = longest.max(span.end - span.start);
+            }
+        }
+        if group.contacts.iter().all(|contact| contact.timeline.is_empty()) {
             return Ok(());
         }
         let core = Arc::clone(&group.core);
         let upload = group.inputs.upload(&group.contacts, of, core.surfaces(), &(0..1))?;
-        for (i, (contact, place)) in group.contacts.iter().zip(&mut group.inputs.places).enumerate() {
-            if !contact.timeline.is_empty() {
-                place.intervals_before += contact.timeline.len() as u32;
-                place.samples_before += 1;
-                self.unrecorded[i] = None;
-            }
+        let records = std::mem::take(&mut self.is_read);
+        let inputs = &mut group.inputs;
+        for (i, contact) in group.contacts.iter().enumerate().filter(|(_, contact)| !contact.timeline.is_empty()) {
+            let place = &mut inputs.places[i];
+            place.intervals_before += contact.timeline.len() as u32;
+            place.samples_before += u32::from(records);
+            let map = &inputs.patch_states[i];
+            let asked = || Interval { jump: false, record: true, remap: None, ..inputs.last[i].clone() };
+            self.unrecorded[i] = (!records).then(|| (asked(), map.transfer_from(map, &of[contact.index])));
         }
-        let most = group.send(&upload);
-        let started = Instant::now();
-        group.dispatch(group.expected_passes(longest, 1), most, false, 0);
-        let before = most_passes(&self.states);
-        self.sent = Some(Sent { windows: upload.windows, started, most, before });
-        Ok(())
+        let expected = group.expected_passes(longest, 1);
+        self.start(upload, expected)
     }
 
     /// The state of contact `i`, when all is settled.
-    fn state(&self, i: usize) -> State {
+    pub(super) fn state(&self, i: usize) -> State {
         let (s, inputs) = (&self.states[i], &self.group.inputs);
         let wide = |v: [f32; 3]| v.map(f64::from);
         State {
@@ -206,13 +305,13 @@ impl Live {
     }
 
     /// The bristles of contact `i`, when all is settled.
-    fn bristles(&self, i: usize) -> Result<Vec<[f32; 2]>, EngineError> {
+    pub(super) fn bristles(&self, i: usize) -> Result<Vec<[f32; 2]>, EngineError> {
         let all = self.group.read_bristles()?;
         Ok(all[self.first[i]..][..self.group.contacts[i].bristle_pairs()].to_vec())
     }
 
     /// Puts contact `i` to a saved state, whose bristles are among `pairs` and for which a sample has been asked.
-    fn write_saved(&mut self, i: usize, saved: &Saved, pairs: &[[f64; 2]]) {
+    pub(super) fn write_saved(&mut self, i: usize, saved: &Saved, pairs: &[[f64; 2]]) {
         let state = &saved.state;
         let narrow = |v: [f64; 3]| v.map(|c| c as f32);
         // What a number of another precision has beyond single precision.
@@ -246,146 +345,10 @@ impl Live {
     }
 
     /// Puts contact `i` to a state and bristles, for which a sample has been asked.
-    fn write(&mut self, i: usize, state: DeviceState, bristles: &[[f32; 2]]) {
+    pub(super) fn write(&mut self, i: usize, state: DeviceState, bristles: &[[f32; 2]]) {
         let place = &mut self.group.inputs.places[i];
         place.most_steps = state.steps;
         let state = DeviceState { interval: place.intervals_before, recorded: place.samples_before, ..state };
         self.group.write(i, &state, self.first[i], bristles);
     }
-}
-
-impl GpuBatch {
-    pub(super) fn new(groups: Vec<Group>, of: &[Contact]) -> Result<Self, EngineError> {
-        let mut places = vec![(0, 0); of.len()];
-        for (g, group) in groups.iter().enumerate() {
-            group.contacts.iter().enumerate().for_each(|(i, contact)| places[contact.index] = (g, i));
-        }
-        let groups = groups.into_iter().map(|group| Live::new(group, of)).collect::<Result<_, _>>()?;
-        Ok(Self { groups, places })
-    }
-
-    fn place(&mut self, contact: usize) -> (&mut Live, usize) {
-        let (group, i) = self.places[contact];
-        (&mut self.groups[group], i)
-    }
-}
-
-impl Stepper for GpuBatch {
-    fn load(&mut self, contact: usize, of: &Contact) -> Result<(), EngineError> {
-        let (live, i) = self.place(contact);
-        live.settle()?;
-        live.record_start(i, of)?;
-        live.write_map(i, of);
-        let bristles = own_first_bristles(&live.group.contacts[i], of);
-        live.write(i, device_state(of), &bristles);
-        Ok(())
-    }
-
-    fn advance(&mut self, contacts: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError> {
-        self.groups.iter_mut().try_for_each(|live| live.advance(contacts, spans))
-    }
-
-    fn samples(&mut self, _: &[Contact], out: &mut [Sample]) -> Result<(), EngineError> {
-        for live in &mut self.groups {
-            live.settle_and_record()?;
-            let records = live.group.read_records()?;
-            for ((contact, record), state) in live.group.contacts.iter().zip(&records).zip(&live.states) {
-                out[contact.index] = if state.status == 0 { sample_of(record) } else { Sample::NONE };
-            }
-        }
-        Ok(())
-    }
-
-    fn statuses(&mut self, out: &mut [Status]) -> Result<(), EngineError> {
-        for live in &mut self.groups {
-            live.settle_and_record()?;
-            let both = live.group.contacts.iter().zip(&live.states);
-            both.for_each(|(contact, state)| out[contact.index] = status_of(state));
-        }
-        Ok(())
-    }
-
-    fn bristles(&mut self, contact: usize) -> Result<Vec<[f64; 2]>, EngineError> {
-        let (live, i) = self.place(contact);
-        live.settle_and_record()?;
-        Ok(shown_bristles(&live.bristles(i)?, live.group.is_grid()))
-    }
-
-    /// In double precision on the CPU: one pass over one contact takes less time there than a dispatch.
-    fn respond(
-        &mut self,
-        contact: usize,
-        of: &Contact,
-        twist: Twist,
-        dt: f64,
-    ) -> Result<Option<Response>, EngineError> {
-        let (live, i) = self.place(contact);
-        live.settle_and_record()?;
-        if live.states[i].status != 0 {
-            return Ok(None);
-        }
-        let pairs: Vec<[f64; 2]> = live.bristles(i)?.into_iter().map(|z| z.map(f64::from)).collect();
-        Ok(Some(respond_to(of, &live.state(i), &pairs, twist, dt)))
-    }
-
-    fn set_map(&mut self, contact: usize, of: &Contact, mu_c: f64) -> Result<(), EngineError> {
-        let (live, i) = self.place(contact);
-        live.settle_and_record()?;
-        if live.states[i].status != 0 {
-            return Ok(());
-        }
-        let state = live.state(i);
-        if of.model.is_grid() {
-            live.record_present(i, of, state.inputs, None)?;
-            live.write_map(i, of);
-            return Ok(());
-        }
-        let mut pairs: Vec<[f64; 2]> = live.bristles(i)?.into_iter().map(|z| z.map(f64::from)).collect();
-        let before = live.group.inputs.patch_states[i].clone();
-        live.record_present(i, of, state.inputs, None)?;
-        live.write_map(i, of);
-        transfer_bristle(&mut pairs, [&before, &live.group.inputs.patch_states[i]], of, mu_c);
-        live.write_saved(i, &Saved { state, failure: None, pairs: 0..pairs.len() }, &pairs);
-        Ok(())
-    }
-
-    fn pairs(&self, contact: usize) -> usize {
-        let (group, i) = self.places[contact];
-        self.groups[group].group.contacts[i].bristle_pairs()
-    }
-
-    fn get(&mut self, pairs: &mut Vec<[f64; 2]>, out: &mut [Saved]) -> Result<(), EngineError> {
-        pairs.clear();
-        for live in &mut self.groups {
-            live.settle_and_record()?;
-            let start = pairs.len();
-            pairs.extend(live.group.read_bristles()?.into_iter().map(|z| z.map(f64::from)));
-            for (i, contact) in live.group.contacts.iter().enumerate() {
-                let first = start + live.first[i];
-                let pairs = first..first + contact.bristle_pairs();
-                let failure = status_of(&live.states[i]).failure;
-                out[contact.index] = Saved { state: live.state(i), failure, pairs };
-            }
-        }
-        Ok(())
-    }
-
-    fn put(&mut self, contact: usize, of: &Contact, saved: &Saved, pairs: &[[f64; 2]]) -> Result<(), EngineError> {
-        let (live, i) = self.place(contact);
-        live.settle()?;
-        let state = &saved.state;
-        live.record_present(i, of, state.inputs, state.mapped)?;
-        live.write_map(i, of);
-        live.write_saved(i, saved, pairs);
-        Ok(())
-    }
-}
-
-/// Carries the bristle of a reduced model, as it is saved, over from one map of a contact to another, under `mu_c`.
-fn transfer_bristle(pairs: &mut [[f64; 2]], [from, to]: [&PatchState; 2], of: &Contact, mu_c: f64) {
-    let zeta = [pairs[0][0] + pairs[1][1], pairs[0][1] + pairs[2][0], pairs[1][0] + pairs[2][1]];
-    let zeta = move_centre(zeta, [from.radius, from.viscous], from.cop, to.cop);
-    let s_ba = of.friction.effective_for_law().s_ba;
-    let [turned, residual] = to.transfer_from(from, of).apply(zeta, pairs[3][0], mu_c, s_ba);
-    pairs.copy_from_slice(&[[zeta[0], zeta[1]], [turned, 0.0], [0.0, 0.0], [residual, 0.0]]);
 }

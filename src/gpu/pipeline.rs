@@ -1,6 +1,7 @@
 //! Compiling a shader: its main entry point, and one that fills its results with NaN, with the same bindings.
 
 use super::device::Device;
+use crate::error::DeviceError;
 
 /// A compiled shader.
 #[derive(Debug)]
@@ -22,8 +23,20 @@ pub(super) enum Access {
 
 impl Pipeline {
     /// Compiles the entry points `main` and `poison` of a shader.
-    pub(super) fn new(device: &Device, text: &str, main: &str, bindings: &[Access], constants: &[(&str, f64)]) -> Self {
-        let device = &device.handle;
+    ///
+    /// # Errors
+    /// A driver that cannot compile them.
+    pub(super) fn new(
+        device: &Device,
+        text: &str,
+        main: &str,
+        bindings: &[Access],
+        constants: &[(&str, f64)],
+    ) -> Result<Self, DeviceError> {
+        device.make(|device| Self::compile(device, text, main, bindings, constants))
+    }
+
+    fn compile(device: &wgpu::Device, text: &str, main: &str, bindings: &[Access], constants: &[(&str, f64)]) -> Self {
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some(main),
             source: wgpu::ShaderSource::Wgsl(text.into()),

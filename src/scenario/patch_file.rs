@@ -127,6 +127,7 @@ fn without_effect(spec: &PatchSpec) -> Option<(&'static str, &'static str)> {
         ("patch.exponent", drawn(&spec.exponent), CONSTANT),
         ("patch.exponent_per_newton", drawn(&spec.exponent_per_newton), CONSTANT),
         ("patch.update", spec.update.is_some(), "this key only in a scenario"),
+        ("patch.takes_frames", spec.takes_frames.is_some(), "this key only in a scenario"),
     ]
     .into_iter()
     .find_map(|(field, wrong, accepted)| wrong.then_some((field, accepted)))

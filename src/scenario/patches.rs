@@ -39,6 +39,17 @@ enum Base {
     Hertz([usize; 2]),
 }
 
+impl Base {
+    /// The same, whose map may be replaced.
+    fn with_frames(self) -> Self {
+        match self {
+            Self::Whole(patch) => Self::Whole(Arc::new(Arc::unwrap_or_clone(patch).with_frames())),
+            Self::Unit(patch) => Self::Unit(patch.with_frames()),
+            Self::Hertz(cells) => Self::Hertz(cells),
+        }
+    }
+}
+
 #[derive(Debug)]
 struct HertzSpec {
     radius: Number,
@@ -108,6 +119,10 @@ impl Patches {
             },
         };
         let cells = spec.cells.as_ref().map(|cells| cells.both().map(|n| *n));
+        let takes_frames = spec.takes_frames == Some(true);
+        if takes_frames && shapes.contains(&ShapeName::Hertz) {
+            return PatchFailure::wrong("patch.takes_frames", "a map that follows the normal force cannot be replaced");
+        }
         let (frames, bases) = if let Some(file) = spec.file.as_deref().filter(|file| is_npy(file)) {
             from_frames(&base.join(file), spec.frame, cells, size)?
         } else if let Some(file) = &spec.file {
@@ -120,6 +135,7 @@ impl Patches {
             let bases = shapes.iter().map(|shape| from_shape(*shape, nx, ny, size));
             (Vec::new(), bases.collect::<Result<_, _>>()?)
         };
+        let bases = if takes_frames { bases.into_iter().map(Base::with_frames).collect() } else { bases };
         let hertz = HertzSpec {
             radius: spec.radius.clone().unwrap_or(Number::Constant(6.0)),
             exponent: spec.exponent_per_newton.clone().or(spec.exponent.clone()).unwrap_or(Number::Constant(2.0)),

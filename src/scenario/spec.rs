@@ -207,6 +207,8 @@ pub struct PatchSpec {
     pub exponent_per_newton: Option<Number>,
     /// `hertz` only: the map follows the normal force every so many seconds; 0.01 if not given.
     pub update: Option<f64>,
+    /// Whether pressure frames may replace the map while a batch lives: then every cell has a bristle.
+    pub takes_frames: Option<bool>,
 }
 
 /// Friction parameters (Table I of Waltersson & Karayiannidis with p = 1 where not given).

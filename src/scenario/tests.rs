@@ -144,6 +144,8 @@ fn errors_have_a_place_and_say_what_is_accepted() {
         ("patch.cells=0", "", "patch.cells[0] = 0"),
         ("patch.size=0", "", "patch.size = 0"),
         ("patch.update=0.01", "", "belongs to `shape = \"hertz\"`"),
+        ("patch={ shape = 'hertz', takes_frames = true }", "", "follows the normal force"),
+        ("patch.takes_frames=1", "", "boolean"),
         ("patch.file=none.npy", "", "only one of"),
         ("initial.pose=[0, 0]", "", "initial.pose"),
         ("inputs.hold=0", "", "inputs.hold = 0: expected a finite period"),

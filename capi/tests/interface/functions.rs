@@ -4,7 +4,8 @@
 use std::ffi::{CStr, CString};
 use std::ptr::{null, null_mut};
 
-use bristle::{Cpu, Engine, Input, Scenario, Stepping, Twist};
+use bristle::contact::{Bristles, Initial};
+use bristle::{Cpu, Engine, Input, Scenario, Signal, Stepping, Twist};
 use bristle_capi::*;
 
 const SCENARIO: &str = "\
@@ -14,6 +15,7 @@ const SCENARIO: &str = "\
     [patch]\n\
     shape = 'disc'\n\
     cells = 7\n\
+    takes_frames = true\n\
     [friction]\n\
     mu_c = { uniform = [0.7, 0.9] }\n\
     [body]\n\
@@ -133,9 +135,10 @@ fn compare(device: &str, engine: &dyn Engine, step: f64, tolerance: f64, steppin
         batch.set(1, Input::Fx, 0.3).unwrap();
         batch.ramp(2, Input::MuC, 0.5, 0.02).unwrap();
         batch.advance_some(&[2, 1], 0.03).unwrap();
-        let at_save = numbers_of(&mut batch);
-        assert_eq!(numbers(h), at_save, "{device}: inputs");
+        assert_eq!(numbers(h), numbers_of(&mut batch), "{device}: inputs");
 
+        compare_one(h, &mut batch, device);
+        let at_save = numbers_of(&mut batch);
         ok(bristle_batch_save(h, snapshot));
         let saved = batch.save().unwrap();
         let (mut bytes, mut count) = (null(), 0);
@@ -168,6 +171,69 @@ fn compare(device: &str, engine: &dyn Engine, step: f64, tolerance: f64, steppin
         assert_eq!(numbers(h), numbers_of(&mut batch), "{device}: reset");
         bristle_snapshot_free(snapshot);
     }
+}
+
+/// Frames, signals, initial states, bristles, and samples that are read later.
+unsafe fn compare_one(h: *mut BristleBatch, batch: &mut bristle::Batch, device: &str) {
+    let frame: Vec<f64> = (0..49).map(|i| f64::from(i % 5)).collect();
+    let (times, values) = ([0.0, 0.05, 0.1], [1.0, 1.5, 0.9]);
+    let (grip, fx) = (BristleInput::NormalForce as u32, BristleInput::Fx as u32);
+    let (linear, steps) = (BristleSignal::Linear as u32, BristleSignal::Steps as u32);
+    let points: Vec<(f64, f64)> = times.into_iter().zip(values).collect();
+    unsafe {
+        ok(bristle_batch_set_frame_one(h, 1, frame.as_ptr(), 49));
+        ok(bristle_batch_follow_one(h, 0, grip, linear, times.as_ptr(), values.as_ptr(), 3));
+        ok(bristle_batch_follow_one(h, 2, fx, steps, times.as_ptr(), values.as_ptr(), 3));
+        ok(bristle_batch_advance(h, 0.02));
+    }
+    batch.set_frame(1, &frame).unwrap();
+    batch.follow(0, Input::NormalForce, Signal::linear(&points).unwrap()).unwrap();
+    batch.follow(2, Input::Fx, Signal::steps(&points).unwrap()).unwrap();
+    batch.advance(0.02).unwrap();
+    let then = batch.samples().unwrap().to_vec();
+
+    let [mut pose, mut twist, mut wrench] = [[[0.0; 3]; 3]; 3];
+    let ([mut force, mut slip], mut ready) = ([[0.0; 3]; 2], 7);
+    let mut read = |ready: *mut i32| unsafe {
+        let threes = [&mut pose, &mut twist, &mut wrench].map(|rows| rows.as_mut_ptr().cast());
+        let ones = [&mut force, &mut slip].map(|rows| rows.as_mut_ptr());
+        bristle_batch_requested(h, ready, threes[0], threes[1], threes[2], ones[0], ones[1], 3)
+    };
+    unsafe { ok(bristle_batch_request(h)) };
+    unsafe { ok(bristle_batch_advance(h, 0.001)) };
+    batch.advance(0.001).unwrap();
+    while ready != 1 {
+        ok(read(&raw mut ready));
+        assert!([0, 1].contains(&ready));
+    }
+    ok(read(null_mut()));
+    for (k, s) in then.iter().enumerate() {
+        let found = (pose[k], twist[k], wrench[k], force[k], slip[k]);
+        let wanted = (s.pose.into(), s.twist.into(), s.wrench.into(), s.normal_force, s.slip);
+        assert_eq!(found, wanted, "{device}, contact {k}: requested");
+    }
+    ok(unsafe {
+        bristle_batch_requested(h, null_mut(), null_mut(), null_mut(), null_mut(), null_mut(), null_mut(), 3)
+    });
+
+    let (mut states, mut count) = ([[7.0; 2]; 60], 0);
+    unsafe { ok(bristle_batch_bristles(h, 1, null_mut(), 0, &raw mut count)) };
+    unsafe { ok(bristle_batch_bristles(h, 1, states.as_mut_ptr().cast(), 60, &raw mut count)) };
+    assert_eq!(states[..count], batch.bristles(1).unwrap(), "{device}: bristles");
+    assert_eq!((count, states[count]), (49, [7.0; 2]));
+
+    let (pose, twist) = ([0.01, 0.02, 0.3], [0.1, -0.2, 1.0]);
+    let loaded = Initial { pose: pose.into(), bristles: Bristles::States(states[..49].to_vec()) };
+    let unloaded = Initial { pose: pose.into(), ..Initial::default() };
+    unsafe {
+        ok(bristle_batch_reset_to(h, 2, pose.as_ptr(), twist.as_ptr(), states.as_ptr().cast(), 49));
+        ok(bristle_batch_reset_to(h, 0, pose.as_ptr(), twist.as_ptr(), null(), 0));
+        ok(bristle_batch_advance(h, 0.01));
+    }
+    batch.reset_to(2, loaded, twist.into()).unwrap();
+    batch.reset_to(0, unloaded, twist.into()).unwrap();
+    batch.advance(0.01).unwrap();
+    assert_eq!(numbers(h), numbers_of(batch), "{device}: reset_to");
 }
 
 #[test]
@@ -250,6 +316,24 @@ fn what_is_out_of_range_has_a_code_and_a_message() {
         refused(bristle_batch_reset(h, [3].as_ptr(), 1), Argument, "contact = 3");
         refused(bristle_batch_copy(h, 0, [3].as_ptr(), 1), Argument, "contact = 3");
         refused(bristle_batch_restore(h, snapshot), Argument, "expected 3, as the batch has");
+        let (frame, times) = ([f64::NAN; 49], [0.0, 0.0]);
+        refused(bristle_batch_set_frame_one(h, 0, frame.as_ptr(), 49), Argument, "pressure of cell");
+        refused(bristle_batch_set_frame_one(h, 0, [1.0].as_ptr(), 1), Argument, "expected 49");
+        refused(bristle_batch_set_frame_one(h, 3, frame.as_ptr(), 49), Argument, "contact = 3");
+        let (t, v) = (times.as_ptr(), [1.0, 1.0].as_ptr());
+        refused(bristle_batch_follow_one(h, 0, grip, 1, t, v, 2), Argument, "expected");
+        refused(bristle_batch_follow_one(h, 0, grip, 2, t, v, 1), Argument, "signal = 2: expected a BristleSignal");
+        refused(bristle_batch_follow_one(h, 0, grip, 0, t, v, 0), Argument, "expected");
+        refused(bristle_batch_follow_one(h, 0, 11, 0, t, v, 1), Argument, "input = 11");
+        let mut count = 0;
+        refused(bristle_batch_bristles(h, 0, wrench, 4, &raw mut count), Argument, "room = 4: expected at least 49");
+        refused(bristle_batch_bristles(h, 3, wrench, 4, &raw mut count), Argument, "contact = 3");
+        refused(bristle_batch_reset_to(h, 0, twist.as_ptr(), gain, null(), 0), Argument, "initial.pose");
+        refused(bristle_batch_reset_to(h, 3, gain, gain, null(), 0), Argument, "contact = 3");
+        refused(bristle_batch_reset_to(h, 0, gain, gain, gain, 1), Argument, "bristles");
+        let none: *mut f64 = null_mut();
+        refused(bristle_batch_requested(h, none.cast(), none, none, none, none, none, 3), Argument, "request_samples");
+        refused(bristle_batch_requested(h, none.cast(), none, none, none, none, none, 2), Argument, "count = 2");
         let mut read = null_mut();
         refused(bristle_snapshot_from_bytes(b"abc".as_ptr(), 3, &raw mut read), Snapshot, "no snapshot");
         refused(bristle_snapshot_from_bytes(null(), 3, &raw mut read), Null, "bytes = NULL");
@@ -289,6 +373,19 @@ fn null_is_refused_wherever_a_pointer_is_needed() {
             bristle_batch_slip(h, null_mut(), 3),
             bristle_batch_status(none, null_mut(), 3),
             bristle_batch_status(h, null_mut(), 3),
+            bristle_batch_set_frame_one(none, 0, x, 9),
+            bristle_batch_set_frame_one(h, 0, null(), 9),
+            bristle_batch_follow_one(none, 0, 0, 0, x, x, 1),
+            bristle_batch_follow_one(h, 0, 0, 0, null(), x, 1),
+            bristle_batch_follow_one(h, 0, 0, 0, x, null(), 1),
+            bristle_batch_reset_to(none, 0, x, x, null(), 0),
+            bristle_batch_reset_to(h, 0, null(), x, null(), 0),
+            bristle_batch_reset_to(h, 0, x, null(), null(), 0),
+            bristle_batch_bristles(none, 0, x, 9, &raw mut count),
+            bristle_batch_bristles(h, 0, x, 9, null_mut()),
+            bristle_batch_bristles(h, 0, null_mut(), 99, &raw mut count),
+            bristle_batch_request(none),
+            bristle_batch_requested(none, null_mut(), x, x, x, x, x, 3),
             bristle_batch_respond(none, 0, x, 0.1, x, x),
             bristle_batch_respond(h, 0, null(), 0.1, x, x),
             bristle_batch_respond(h, 0, x, 0.1, null_mut(), x),

@@ -1,6 +1,6 @@
 //! The cells of a contact with a grid in memory, as a structure of arrays, and the intermediate results of a pass.
 
-use crate::number::real::Real;
+use crate::number::real::{LANES, Real};
 use crate::solver::cell::CellTrial;
 use crate::solver::elastic_cells::ElasticCells;
 use crate::solver::friction::{Motion, Slip, Trial};
@@ -113,8 +113,16 @@ impl<R: Real> Cells<R> {
     }
 
     /// Replaces the shares of the normal force [-].
-    pub fn set_weights(&mut self, w: &[f64]) {
-        self.w = pack(w);
+    pub fn set_weights(&mut self, mut w: impl Iterator<Item = f64>) {
+        for to in &mut self.w {
+            let mut group = [0.0; LANES];
+            let mut len = 0;
+            for w in w.by_ref().take(R::LANES) {
+                group[len] = w;
+                len += 1;
+            }
+            *to = R::pack(&group[..len]);
+        }
     }
 
     /// Number of cells.

@@ -58,11 +58,6 @@ impl<C: Real> Grid<C> {
         Self { cells, k: Consts::new(&contact.friction), active: active.to_vec(), ..Self::empty() }
     }
 
-    /// The shares of the normal force [-] on the cells under the map of `patch`.
-    pub fn weights(&self, patch: &Patch) -> Vec<f64> {
-        self.active.iter().map(|&i| patch.weights()[i]).collect()
-    }
-
     /// Ends the motion as one rigid body: moves every bristle by the displacement of the body.
     fn end_rigid(&mut self) {
         let Some(rigid) = self.rigid.take() else { return };
@@ -144,8 +139,7 @@ impl<C: Real> Bristles<f64> for Grid<C> {
 
     fn remap(&mut self, _: usize, patch: &Patch, _: f64) {
         self.end_rigid();
-        let weights = self.weights(patch);
-        self.cells.set_weights(&weights);
+        self.cells.set_weights(self.active.iter().map(|&i| patch.weights()[i]));
     }
 
     fn commits_before_remap(&self) -> bool {
