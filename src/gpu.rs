@@ -3,6 +3,7 @@
 //! `wgpu` changes every quarter; nothing outside this module names it.
 
 mod buffer;
+mod cone;
 mod contact;
 mod core;
 mod device;

@@ -1,0 +1,3 @@
+//! Contacts without bristles: friction of rigid bodies as Coulomb's law states it.
+
+pub mod cone;
