@@ -198,7 +198,7 @@ fn support(cone: &Cone, v: [f64; 3]) -> f64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
 
     /// Moreau: `f = p + r` with `p` in the cone, `r` in its polar cone, `p . r = 0`; that is what makes `p` nearest.
     #[test]

@@ -242,7 +242,7 @@ fn two_fingers_hold_twice_the_friction_of_one() {
     assert!(turns[3].abs() > 10.0 && turns[1].abs() + turns[2].abs() < 0.1, "{turns:?}");
 }
 
-/// Soft fingers: moment about the normal and tangential force share the friction, docs/model.md (209).
+/// Soft fingers: moment about the normal and tangential force share the friction, docs/model.md (210).
 #[test]
 fn soft_fingers_hold_a_weight_beside_their_line() {
     let (mu, squeeze, torsion, arm): (f64, f64, f64, f64) = (0.6, 8.0, 0.01, 0.03);
@@ -416,7 +416,7 @@ fn assembly(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
 
     /// Whatever the contacts: forces that balance, or a motion that proves that there are none; polygons inside the
     /// circle hold no more than it does, polygons around it no less; and the circle does not know the axes.

@@ -39,7 +39,7 @@ pub enum Fit {
 
 impl Section {
     /// Checks the polygon's numbers.
-    pub(super) fn validate(&self) -> Result<(), ParameterError> {
+    pub(crate) fn validate(&self) -> Result<(), ParameterError> {
         let Self::Polygon(Polygon { sides, angle, .. }) = *self else { return Ok(()) };
         if !(3..=MOST_SIDES).contains(&sides) {
             return Err(ParameterError::new("sides", sides, format!("3 to {MOST_SIDES}")));

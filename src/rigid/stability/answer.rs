@@ -56,6 +56,9 @@ impl Assembly {
     pub fn stability(&self) -> Result<Stability, StabilityError> {
         self.validate()?;
         let program = Program::new(self);
+        if !program.is_finite() {
+            return Err(StabilityError::Solver("numbers too large to compute with".to_owned()));
+        }
         let (factors, limit) = if program.has_load() { self.factors(&program)? } else { (None, None) };
         let limit = limit.map(|twists| Motion::new(self, twists));
         // The motion that bounds the factors may prove that the load is not held.

@@ -56,7 +56,7 @@ pub struct PointContact {
     pub most: f64,
     /// Largest moment about the normal for a normal force of 1 N [m], >= 0: zero for a point, more for a soft finger.
     /// Moment and tangential force share the friction: by an ellipsoid for a circular cone, by the pyramid over the
-    /// polygon inside of that for an inner polygon, each for itself for an outer one; `docs/model.md` (209).
+    /// polygon inside of that for an inner polygon, each for itself for an outer one; `docs/model.md` (210).
     pub torsion: f64,
 }
 
@@ -98,7 +98,8 @@ pub enum StabilityError {
 }
 
 impl Assembly {
-    pub(super) fn validate(&self) -> Result<(), ParameterError> {
+    /// Checks all values.
+    pub(crate) fn validate(&self) -> Result<(), ParameterError> {
         if self.bodies.is_empty() {
             return Err(ParameterError::new("bodies", "none", "one or more"));
         }

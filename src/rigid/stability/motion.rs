@@ -4,7 +4,7 @@ use super::assembly::{Assembly, PointContact, SpatialWrench, cross, dot};
 use crate::rigid::cone::{Fit, Section};
 
 /// A motion of all bodies that forces inside the friction cones cannot slow down as much as the loads drive it,
-/// `docs/model.md` (210). It is a proof by virtual power, which needs no trust in how it was found: the powers here are
+/// `docs/model.md` (208). It is a proof by virtual power, which needs no trust in how it was found: the powers here are
 /// computed from the motion alone. Contacts that slide separate in it as the cones are steep, so that it is not the
 /// motion that begins.
 #[derive(Clone, Debug, PartialEq)]

@@ -114,6 +114,12 @@ impl<'a> Program<'a> {
         program
     }
 
+    /// Whether no number is too large for its square or product.
+    pub(super) fn is_finite(&self) -> bool {
+        let all = self.rows.value.iter().chain(&self.rows.b).copied().chain(self.wrenches(1.0, 1.0));
+        self.length.is_finite() && self.force.is_finite() && all.into_iter().all(f64::is_finite)
+    }
+
     /// The unit of forces [N].
     pub(super) const fn force_unit(&self) -> f64 {
         self.force
@@ -172,7 +178,7 @@ impl<'a> Program<'a> {
         rows
     }
 
-    /// The rows that keep a contact's force in its cone, (205), (207) and (209).
+    /// The rows that keep a contact's force in its cone, (205), (207) and (210).
     fn push_cone(&self, rows: &mut Rows, contact: &PointContact, columns: &Columns) {
         let (normal, torsion) = (columns.normal, contact.torsion / self.length);
         let mut linear: Vec<(Vec<(usize, f64)>, f64)> = vec![(vec![(normal, -1.0)], 0.0)];
