@@ -26,7 +26,7 @@ pub use patch_file::PatchSource;
 pub(crate) use patch_file::frames;
 pub use signal::{Interpolate, SegmentSpec, SignalSpec, SineSpec};
 pub use spec::{EngineChoice, Precision, RuleName, Spec};
-pub use stability::{StabilityFile, StabilitySpec, stability_schema};
+pub use stability::{StabilityFile, StabilitySpec, WrenchSpec, stability_schema};
 pub use step::StepSpec;
 
 use std::path::{Path, PathBuf};

@@ -337,6 +337,21 @@ fn single_precision_agrees_with_double() {
     }
 }
 
+/// The comparison above is one that can fail.
+#[test]
+fn a_wrong_answer_is_noticed() {
+    let (mu, forces) = queries(64);
+    let (mu, forces) = single(&mu, &forces);
+    let section = polygon(5, Fit::Inner, 0.3);
+    let right = (margins(&section, &mu, &forces).unwrap(), projections(&section, &mu, &forces).unwrap());
+    let mut wrong = [right.clone(), right];
+    wrong[0].0[7] += 1e-3;
+    wrong[1].1[9][2] -= 1e-3;
+    for (margin, nearest) in &wrong {
+        assert!(std::panic::catch_unwind(|| agrees(&section, &mu, &forces, margin, nearest)).is_err());
+    }
+}
+
 #[cfg(feature = "gpu")]
 mod on_a_gpu {
     use super::*;

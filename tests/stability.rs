@@ -79,7 +79,8 @@ fn check(of: &Assembly, answer: &Stability) {
         }
         for (c, f) in of.contacts.iter().zip(forces) {
             let normal = c.cone.frame().to_contact(f.force)[2];
-            assert!(c.cone.margin(f.force) >= -1e-6 * size && normal <= c.most + 1e-6 * size);
+            assert!(c.margin(f) >= -1e-6 * size && c.cone.margin(f.force) >= -1e-6 * size);
+            assert!(normal >= -1e-6 * size && normal <= c.most + 1e-6 * size);
             assert!(f.torsion.abs() <= c.torsion * normal + 1e-6 * size);
         }
     }

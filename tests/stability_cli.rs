@@ -121,7 +121,7 @@ fn a_point_says_what_it_can() {
     let say = |change: &str| bristle(dir.path(), &["stability", "point.toml", "--set", change]).1;
     assert!(say("load.force=[0, 0, -1]").contains("HOLDS: any factor of the load is held"));
     assert!(say("load.force=[11, 0, 0]").contains("DOES NOT HOLD: the load may be up to 0.9091 times as large"));
-    assert!(say("fixed.force=[1, 0, 1]").contains("DOES NOT HOLD: no factor"));
+    assert!(say("fixed.force=[1, 0, 1]").contains("DOES NOT HOLD: neither what is fixed alone nor any factor"));
     assert!(say("fixed.force=[10, 0, -10]").contains("DOES NOT HOLD"));
     let pressed = bristle(
         dir.path(),

@@ -5,7 +5,8 @@ use std::f64::consts::PI;
 
 use crate::app::page::{Chart, Key, Line, Picture, palette};
 use crate::rigid::cone::{Cone, Section};
-use crate::rigid::stability::{Assembly, PointContact, SpatialWrench, Stability};
+use crate::rigid::stability::{Assembly, PointContact, Stability};
+use crate::scenario::{StabilityFile, WrenchSpec};
 
 /// Size of a panel [px].
 const SIZE: f64 = 400.0;
@@ -32,8 +33,8 @@ struct Stroke {
 
 /// One SVG file.
 #[must_use]
-pub(crate) fn svg(assembly: &Assembly, answer: &Stability, title: &str) -> String {
-    let strokes = strokes(assembly, answer);
+pub(crate) fn svg(file: &StabilityFile, answer: &Stability, title: &str) -> String {
+    let (strokes, assembly) = (strokes(file, answer), &file.assembly);
     let contacts: Vec<[f64; 3]> = assembly.contacts.iter().map(|c| c.position).collect();
     let verdict = if answer.holds { "holds" } else { "does not hold" };
     let panel = |(view, [right, up]): &(&str, [usize; 2])| {
@@ -55,8 +56,8 @@ pub(crate) fn svg(assembly: &Assembly, answer: &Stability, title: &str) -> Strin
     let mut key = vec![Key::new(palette::OTHER, "friction cones")];
     for (there, colour, name) in [
         (answer.holds, palette::GRID, "contact forces that balance"),
-        (acts(assembly, |b| b.fixed), palette::ELLIPSOID, "what is fixed"),
-        (acts(assembly, |b| b.load), palette::SURFACE, "load"),
+        (!acting(file, 0).is_empty(), palette::ELLIPSOID, "what is fixed"),
+        (!acting(file, 1).is_empty(), palette::SURFACE, "load, in a scale of its own"),
         (answer.motion.is_some(), palette::BAD, "motion that no contact stops"),
     ] {
         if there {
@@ -66,12 +67,14 @@ pub(crate) fn svg(assembly: &Assembly, answer: &Stability, title: &str) -> Strin
     Picture::new(VIEWS.iter().map(panel).collect(), "").key(&key).file()
 }
 
-fn acts(assembly: &Assembly, of: fn(&crate::rigid::stability::RigidBody) -> SpatialWrench) -> bool {
-    assembly.bodies.iter().any(|body| of(body).force.iter().any(|v| *v != 0.0))
+/// The forces that are fixed (0) or grow (1).
+fn acting(file: &StabilityFile, which: usize) -> Vec<WrenchSpec> {
+    file.wrenches().filter_map(|both| both[which]).filter(|w| length(w.force) > 0.0).collect()
 }
 
 /// All lines of the picture.
-fn strokes(assembly: &Assembly, answer: &Stability) -> Vec<Stroke> {
+fn strokes(file: &StabilityFile, answer: &Stability) -> Vec<Stroke> {
+    let assembly = &file.assembly;
     let extent = extent(assembly);
     let mut out = Vec::new();
     for contact in &assembly.contacts {
@@ -84,16 +87,16 @@ fn strokes(assembly: &Assembly, answer: &Stability) -> Vec<Stroke> {
         width: 2.0,
         arrow: true,
     };
-    let wrenches = |of: fn(&crate::rigid::stability::RigidBody) -> SpatialWrench| {
-        assembly.bodies.iter().map(of).filter(|w| length(w.force) > 0.0).collect::<Vec<_>>()
-    };
-    let acting = [(wrenches(|b| b.fixed), palette::ELLIPSOID), (wrenches(|b| b.load), palette::SURFACE)];
     let forces = answer.forces.as_deref().unwrap_or_default();
-    let longest = acting.iter().flat_map(|(w, _)| w.iter().map(|w| length(w.force)));
-    let longest = longest.chain(forces.iter().map(|f| length(f.force))).fold(0.0, f64::max);
-    for (wrenches, colour) in &acting {
-        let arrows = wrenches.iter().map(|w| arrow(place(w, extent), w.force, unit(longest, FORCE), *colour));
-        out.extend(arrows);
+    let [fixed, loads] = [0, 1].map(|which| acting(file, which));
+    let longest = |all: &[WrenchSpec]| all.iter().map(|w| length(w.force)).fold(0.0, f64::max);
+    // The load grows anyway.
+    for w in &loads {
+        out.push(arrow(w.at, w.force, unit(longest(&loads), FORCE), palette::SURFACE));
+    }
+    let longest = forces.iter().map(|f| length(f.force)).fold(longest(&fixed), f64::max);
+    for w in &fixed {
+        out.push(arrow(w.at, w.force, unit(longest, FORCE), palette::ELLIPSOID));
     }
     for (contact, f) in assembly.contacts.iter().zip(forces) {
         if length(f.force) > 1e-3 * longest {
@@ -123,15 +126,6 @@ fn extent(assembly: &Assembly) -> f64 {
     };
     let largest = (0..3).map(side).fold(0.0, f64::max);
     if largest > 0.0 { largest } else { 1.0 }
-}
-
-/// A point on the line in which a wrench acts: the one nearest to the origin; the origin if it is a moment alone.
-fn place(wrench: &SpatialWrench, extent: f64) -> [f64; 3] {
-    let size = length(wrench.force).powi(2);
-    let arm = cross(wrench.force, wrench.moment).map(|v| v / size);
-    // Far away there is nothing to see.
-    let far = length(arm) / (3.0 * extent);
-    if far > 1.0 { arm.map(|v| v / far) } else { arm }
 }
 
 /// Rim and edges of a contact's cone.
@@ -185,14 +179,15 @@ mod tests {
 
     /// The three views of a file's answer.
     fn drawn(text: &str) -> String {
-        let assembly = StabilityFile::parse(text, "f.toml").unwrap().assembly;
-        svg(&assembly, &assembly.stability().unwrap(), "a < b")
+        let file = StabilityFile::parse(text, "f.toml").unwrap();
+        svg(&file, &file.assembly.stability().unwrap(), "a < b")
     }
 
     #[test]
     fn what_holds_has_forces_and_what_does_not_a_motion() {
-        let floor = "contacts = [{ position = [0, 0, 0], normal = [0, 0, 1] }, { position = [1, 0, 0], normal = [0, 0, 1] }, \
-                     { position = [0, 1, 0], normal = [0, 0, 1] }]\nfixed = { force = [0, 0, -9], at = [0.3, 0.3, 0] }\n";
+        let floor = "fixed = { force = [0, 0, -9], at = [0.3, 0.3, 0] }\n\
+                     contacts = [{ position = [0, 0, 0], normal = [0, 0, 1] }, \
+                     { position = [1, 0, 0], normal = [0, 0, 1] }, { position = [0, 1, 0], normal = [0, 0, 1] }]\n";
         for (push, there, gone) in [
             ("load = { force = [0, 0, -1], at = [0.3, 0.3, 0] }\n", palette::GRID, palette::BAD),
             ("load = { force = [90, 0, 0] }\n", palette::BAD, palette::GRID),

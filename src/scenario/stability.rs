@@ -179,6 +179,12 @@ impl StabilityFile {
         Self::parse(&text, &name)
     }
 
+    /// What is fixed and the load of every body, as the file says it.
+    pub fn wrenches(&self) -> impl Iterator<Item = [Option<WrenchSpec>; 2]> {
+        let alone = self.spec.bodies.is_empty().then_some([self.spec.fixed, self.spec.load]);
+        alone.into_iter().chain(self.spec.bodies.iter().map(|body| [body.fixed, body.load]))
+    }
+
     /// An assembly from its text; `name` is what errors call the text.
     ///
     /// ```
@@ -323,7 +329,8 @@ mod tests {
             let message = StabilityFile::parse(&text, "f.toml").unwrap_err().to_string();
             assert!(message.contains(place) && message.contains(part), "{change}: {message}\n{text}");
         }
-        let two = "mu = 1\nbodies = [{ name = 'a' }, { name = 'b' }]\ncontacts = [{ position = [0, 0, 0], normal = [0, 0, 1] }]\n";
+        let two = "mu = 1\nbodies = [{ name = 'a' }, { name = 'b' }]\n\
+                   contacts = [{ position = [0, 0, 0], normal = [0, 0, 1] }]\n";
         let message = StabilityFile::parse(two, "f.toml").unwrap_err().to_string();
         assert!(message.contains("contacts.0.body = none: expected a name, for there are 2 bodies"), "{message}");
         let message = StabilityFile::parse(&two.replace("'b'", "'a'"), "f.toml").unwrap_err().to_string();

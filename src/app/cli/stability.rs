@@ -9,7 +9,7 @@ use super::{Failure, place, print, print_text, same_file};
 use crate::app::stability_picture;
 use crate::app::terminal;
 use crate::rigid::cone::{Fit, Section};
-use crate::rigid::stability::Stability;
+use crate::rigid::stability::{PointContact, Stability};
 use crate::scenario::StabilityFile;
 use crate::surfaces;
 
@@ -47,7 +47,7 @@ impl StabilityArguments {
         let answer = answer.map_err(|e| Failure::of_user(format!("{}: {e}", self.file.display())))?;
         if let Some(plot) = &self.plot {
             let title = self.file.file_name().unwrap_or_default().to_string_lossy();
-            let picture = stability_picture::svg(&file.assembly, &answer, &title);
+            let picture = stability_picture::svg(&file, &answer, &title);
             let io = |path, source| crate::rollout::RolloutError::Io { path, source };
             surfaces::publish(plot, io, |path| std::fs::write(path, &picture).map_err(|e| io(path.to_owned(), e)))
                 .map_err(Failure::of_machine)?;
@@ -71,7 +71,7 @@ fn report(file: &StabilityFile, answer: &Stability) -> Value {
         }
         _ => json!("circle"),
     };
-    let contact = |(k, contact): (usize, &crate::rigid::stability::PointContact)| {
+    let contact = |(k, contact): (usize, &PointContact)| {
         let mut of = json!({
             "body": names[contact.body],
             "on": contact.on.map(|on| names[on].clone()),
@@ -83,22 +83,25 @@ fn report(file: &StabilityFile, answer: &Stability) -> Value {
             of["force"] = json!(f.force);
             of["normal"] = json!(n);
             of["tangential"] = json!(t.hypot(b));
-            of["margin"] = json!(contact.cone.margin(f.force));
+            of["margin"] = json!(contact.margin(f));
             of["torsion"] = json!(f.torsion);
         }
         of
     };
     let motion = answer.motion.as_ref().map(|motion| {
         let twist = |(name, t): (&String, &[f64; 6])| json!({ "body": name, "velocity": t[..3], "turn": t[3..] });
-        json!({
+        let mut of = json!({
             "twists": names.iter().zip(&motion.twists).map(twist).collect::<Vec<_>>(),
             "fixed_power": motion.fixed_power,
             "load_power": motion.load_power,
             "resistance": motion.resistance,
             "leak": motion.leak,
             "bound": finite(motion.bound()),
-            "proves_below": finite(motion.proves_below(1.0)),
-        })
+        });
+        if !answer.holds {
+            of["proves_below"] = finite(motion.proves_below(1.0));
+        }
+        of
     });
     json!({
         "holds": answer.holds,
@@ -126,7 +129,7 @@ fn verdict(report: &Value) -> String {
     let holds = report["holds"] == true;
     let from = factor(0).filter(|least| *least > 0.0).map_or(String::new(), |least| digits(least, 0.0));
     if report["factors"].is_null() {
-        return "DOES NOT HOLD: no factor of the load is held, not even none of it\n".to_owned();
+        return "DOES NOT HOLD: neither what is fixed alone nor any factor of the load is held\n".to_owned();
     }
     let range = match (from.as_str(), factor(1)) {
         ("", None) => "any factor of the load is held".to_owned(),

@@ -1,6 +1,6 @@
 //! The answer of an assembly, and its verification.
 
-use super::assembly::{Assembly, ContactForce, StabilityError};
+use super::assembly::{Assembly, ContactForce, PointContact, StabilityError};
 use super::motion::Motion;
 use super::program::{Goal, Outcome, Program};
 
@@ -67,7 +67,7 @@ impl Assembly {
         let (forces, motion) = if refuted && beyond { (None, limit) } else { self.balance(&program, limit)? };
         let residual = forces.as_ref().map_or(0.0, |forces| program.residual(forces, 1.0));
         if let Some(forces) = &forces {
-            self.verify(&program, forces, residual)?;
+            self.verify(&program, forces, residual, |contact| contact.most)?;
         }
         // Without a load, what is fixed is held with any factor of nothing, or with none.
         let any = forces.is_some() && !program.has_load();
@@ -102,35 +102,49 @@ impl Assembly {
         match program.solve_with_motion(Goal::Most)? {
             (Outcome::Found(x), twists) => {
                 let most = program.factor(&x).max(least);
-                self.verify(program, &program.forces(&x), program.residual(&program.forces(&x), most) / most.max(1.0))?;
+                let forces = program.forces(&x);
+                let residual = program.residual(&forces, most) / most.max(1.0);
+                self.verify(program, &forces, residual, |contact| contact.most)?;
                 Ok((Some([least, most]), Some(twists)))
             }
             (Outcome::Endless(ray), _) => {
                 // Forces that grow with the load: they balance it alone.
                 let (forces, factor) = (program.forces(&ray), program.factor(&ray));
-                let residual = program.residual_of_growth(&forces, factor) / factor;
-                let pressed = self.contacts.iter().zip(&forces).filter(|(contact, _)| contact.most.is_finite());
-                let limited = pressed.map(|(c, f)| c.cone.frame().to_contact(f.force)[2]).fold(0.0, f64::max);
-                if !(factor > 0.0) || limited > VERIFIED * program.force_unit() * factor {
-                    return Err(StabilityError::Solver("a load that grows without end".to_owned()));
+                if !(factor > 0.0) {
+                    return Err(StabilityError::Solver("forces that grow without end".to_owned()));
                 }
-                self.verify(program, &forces, residual)?;
+                let residual = program.residual_of_growth(&forces, factor) / factor.max(1.0);
+                // Contacts that have a largest force have none that grows.
+                self.verify(
+                    program,
+                    &forces,
+                    residual,
+                    |contact| if contact.most.is_finite() { 0.0 } else { contact.most },
+                )?;
                 Ok((Some([least, f64::INFINITY]), None))
             }
             (Outcome::Impossible(_), _) => Err(StabilityError::Solver("factors that hold and do not".to_owned())),
         }
     }
 
-    /// Checks that forces are in their cones, and that `residual` is small.
-    fn verify(&self, program: &Program, forces: &[ContactForce], residual: f64) -> Result<(), StabilityError> {
+    /// Checks that forces are in their cones with normal parts below those of `most`, and that `residual` is small.
+    fn verify(
+        &self,
+        program: &Program,
+        forces: &[ContactForce],
+        residual: f64,
+        most: fn(&PointContact) -> f64,
+    ) -> Result<(), StabilityError> {
         let unit = forces.iter().flat_map(|f| f.force).fold(program.force_unit(), |m, v| m.max(v.abs()));
         for (k, (contact, force)) in self.contacts.iter().zip(forces).enumerate() {
-            let left = contact.cone.margin(force.force) / unit;
-            if !(left >= -VERIFIED * (1.0 + contact.cone.mu())) {
-                return Err(StabilityError::Solver(format!(
-                    "the force of contact {k} is outside of its cone by {:.1e} of the forces",
-                    -left
-                )));
+            let normal = contact.normal(force);
+            // Without friction the margin tells neither pulling from pushing nor how large the moment is.
+            let twist = if contact.torsion > 0.0 { force.torsion.abs() / contact.torsion } else { 0.0 };
+            let bounds = (normal - twist).min(most(contact) - normal);
+            let outside = -bounds.min(contact.margin(force) / (1.0 + contact.cone.mu())) / unit;
+            if !(outside <= VERIFIED) {
+                let message = format!("the force of contact {k} is outside of its cone by {outside:.1e} of the forces");
+                return Err(StabilityError::Solver(message));
             }
         }
         if !(residual <= VERIFIED) {

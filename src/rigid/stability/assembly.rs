@@ -1,7 +1,7 @@
 //! Bodies, what acts on them, and the contacts that hold them.
 
 use crate::error::{ParameterError, check};
-use crate::rigid::cone::Cone;
+use crate::rigid::cone::{Cone, Fit, Section};
 
 /// A force [N] and a moment [N m] about the origin of the coordinates.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -65,6 +65,27 @@ impl PointContact {
     #[must_use]
     pub const fn new(position: [f64; 3], cone: Cone) -> Self {
         Self { position, cone, body: 0, on: None, most: f64::INFINITY, torsion: 0.0 }
+    }
+
+    /// Friction that `of` leaves [N], `docs/model.md` (203) and (210): the cone's margin, less what the moment takes.
+    #[must_use]
+    pub fn margin(&self, of: &ContactForce) -> f64 {
+        let (left, mu) = (self.cone.margin(of.force), self.cone.mu());
+        if self.torsion == 0.0 {
+            return left;
+        }
+        let (normal, twist) = (self.normal(of), of.torsion.abs() / self.torsion);
+        match self.cone.section() {
+            Section::Circle => mu * normal - (mu * normal - left).hypot(mu * twist),
+            Section::Polygon(polygon) if polygon.fit == Fit::Inner => left - polygon.share() * mu * twist,
+            Section::Polygon(_) => left.min(mu * (normal - twist)),
+        }
+    }
+
+    /// The normal part of a force [N].
+    #[must_use]
+    pub fn normal(&self, of: &ContactForce) -> f64 {
+        self.cone.frame().to_contact(of.force)[2]
     }
 }
 
