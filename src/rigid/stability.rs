@@ -7,6 +7,7 @@
 
 mod answer;
 mod assembly;
+mod conic;
 mod motion;
 mod program;
 

@@ -82,12 +82,15 @@ pub(crate) fn validate<T: ConeNumber>(section: &Section, mu: &[T], forces: usize
     }
 }
 
+/// Answers for the forces of a block, with a coefficient for each.
+type Kernel<T, O> = fn(&Facets, &[T], &[[T; 3]], &mut [O]);
+
 /// A kernel over blocks of forces, in parallel.
 fn run<T: ConeNumber, O: Copy + Default + Send>(
     section: &Section,
     mu: &[T],
     forces: &[[T; 3]],
-    kernel: fn(&Facets, &[T], &[[T; 3]], &mut [O]),
+    kernel: Kernel<T, O>,
 ) -> Result<Vec<O>, ParameterError> {
     validate(section, mu, forces.len())?;
     let facets = section.facets();

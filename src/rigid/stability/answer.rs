@@ -1,8 +1,9 @@
 //! The answer of an assembly, and its verification.
 
 use super::assembly::{Assembly, ContactForce, PointContact, StabilityError};
+use super::conic::Outcome;
 use super::motion::Motion;
-use super::program::{Goal, Outcome, Program};
+use super::program::{Goal, Program};
 
 /// Whether contacts hold a load, and by which factors it may change.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +24,9 @@ pub struct Stability {
 
 /// Forces, and the motion that belongs to the answer.
 type Balance = (Option<Vec<ContactForce>>, Option<Motion>);
+
+/// The least and the largest factor, and the twists of the motion that bounds the largest.
+type Factors = (Option<[f64; 2]>, Option<Vec<[f64; 6]>>);
 
 /// Largest residual and violation of a verified answer, as a share of the forces.
 const VERIFIED: f64 = 1e-6;
@@ -78,8 +82,8 @@ impl Assembly {
     /// Forces that balance the load, with `limit`; or none, and the motion that proves that there are none.
     fn balance(&self, program: &Program, limit: Option<Motion>) -> Result<Balance, StabilityError> {
         match program.solve(Goal::Balance)? {
-            Outcome::Found(x) => Ok((Some(program.forces(&x)), limit)),
-            Outcome::Impossible(twists) => {
+            (Outcome::Found(x), _) => Ok((Some(program.forces(&x)), limit)),
+            (Outcome::Impossible, twists) => {
                 let motion = Motion::new(self, twists);
                 if !(motion.power(1.0) > motion.resistance) {
                     return Err(StabilityError::Solver(
@@ -88,18 +92,18 @@ impl Assembly {
                 }
                 Ok((None, Some(motion)))
             }
-            Outcome::Endless(_) => Err(StabilityError::Solver("normal forces below zero".to_owned())),
+            (Outcome::Endless(_), _) => Err(StabilityError::Solver("normal forces below zero".to_owned())),
         }
     }
 
     /// The least and the largest factor, and the motion that bounds the largest.
-    fn factors(&self, program: &Program) -> Result<(Option<[f64; 2]>, Option<Vec<[f64; 6]>>), StabilityError> {
+    fn factors(&self, program: &Program) -> Result<Factors, StabilityError> {
         let least = match program.solve(Goal::Least)? {
-            Outcome::Found(x) => program.factor(&x).max(0.0),
-            Outcome::Impossible(twists) => return Ok((None, Some(twists))),
-            Outcome::Endless(_) => return Err(StabilityError::Solver("factors below zero".to_owned())),
+            (Outcome::Found(x), _) => program.factor(&x).max(0.0),
+            (Outcome::Impossible, twists) => return Ok((None, Some(twists))),
+            (Outcome::Endless(_), _) => return Err(StabilityError::Solver("factors below zero".to_owned())),
         };
-        match program.solve_with_motion(Goal::Most)? {
+        match program.solve(Goal::Most)? {
             (Outcome::Found(x), twists) => {
                 let most = program.factor(&x).max(least);
                 let forces = program.forces(&x);
@@ -123,7 +127,7 @@ impl Assembly {
                 )?;
                 Ok((Some([least, f64::INFINITY]), None))
             }
-            (Outcome::Impossible(_), _) => Err(StabilityError::Solver("factors that hold and do not".to_owned())),
+            (Outcome::Impossible, _) => Err(StabilityError::Solver("factors that hold and do not".to_owned())),
         }
     }
 

@@ -1,17 +1,11 @@
-//! The conic programs of stability, solved by Clarabel: minimise `q . x` with `A x + s = b`, `s` in a product of cones.
+//! The conic programs of stability: what a unit of each force does to the bodies, and the cones of the contacts.
 
-use clarabel::algebra::CscMatrix;
 use clarabel::solver::SupportedConeT::{NonnegativeConeT, SecondOrderConeT, ZeroConeT};
-use clarabel::solver::{DefaultSettings, DefaultSolution, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
 
 use super::assembly::{Assembly, ContactForce, PointContact, SpatialWrench, StabilityError, cross, dot};
+use super::conic::{Outcome, Rows, solve};
 use crate::rigid::cone::{Fit, Section};
 
-/// Relative accuracies that are asked of the solver, one after the other until it comes to an answer: close to a limit
-/// it finds no certificate to more digits than the distance has.
-const ACCURACIES: [f64; 3] = [1e-11, 1e-9, LEAST_ACCURACY];
-/// The least that is taken.
-const LEAST_ACCURACY: f64 = 1e-8;
 /// A load below this share of all that acts is none.
 const ZERO: f64 = 1e-9;
 
@@ -24,38 +18,6 @@ pub(super) enum Goal {
     Least,
     /// The largest factor.
     Most,
-}
-
-/// What came of it.
-pub(super) enum Outcome {
-    /// A solution.
-    Found(Vec<f64>),
-    /// There is none, as these motions of the bodies prove.
-    Impossible(Vec<[f64; 6]>),
-    /// Solutions without end in this direction.
-    Endless(Vec<f64>),
-}
-
-/// Rows of `A x + s = b` and the cones of `s`.
-#[derive(Clone, Default)]
-struct Rows {
-    row: Vec<usize>,
-    column: Vec<usize>,
-    value: Vec<f64>,
-    b: Vec<f64>,
-    cones: Vec<SupportedConeT<f64>>,
-}
-
-impl Rows {
-    /// One more row of the present cone.
-    fn push(&mut self, entries: &[(usize, f64)], b: f64) {
-        for (column, value) in entries.iter().filter(|(_, value)| *value != 0.0) {
-            self.row.push(self.b.len());
-            self.column.push(*column);
-            self.value.push(*value);
-        }
-        self.b.push(b);
-    }
 }
 
 /// Columns of a contact: the components of its force in the axes of the contact, and the moment about its normal.
@@ -116,8 +78,8 @@ impl<'a> Program<'a> {
 
     /// Whether no number is too large for its square or product.
     pub(super) fn is_finite(&self) -> bool {
-        let all = self.rows.value.iter().chain(&self.rows.b).copied().chain(self.wrenches(1.0, 1.0));
-        self.length.is_finite() && self.force.is_finite() && all.into_iter().all(f64::is_finite)
+        let units = self.length.is_finite() && self.force.is_finite();
+        units && self.rows.is_finite() && self.wrenches(1.0, 1.0).into_iter().all(f64::is_finite)
     }
 
     /// The unit of forces [N].
@@ -222,13 +184,8 @@ impl<'a> Program<'a> {
         rows.cones.push(NonnegativeConeT(linear.len()));
     }
 
-    /// Solves a program.
-    pub(super) fn solve(&self, goal: Goal) -> Result<Outcome, StabilityError> {
-        self.solve_with_motion(goal).map(|(outcome, _)| outcome)
-    }
-
-    /// Solves a program; the motion is that of the multipliers of the balance.
-    pub(super) fn solve_with_motion(&self, goal: Goal) -> Result<(Outcome, Vec<[f64; 6]>), StabilityError> {
+    /// Solves a program; the motion is that of the multipliers of the balance, which prove what is not found.
+    pub(super) fn solve(&self, goal: Goal) -> Result<(Outcome, Vec<[f64; 6]>), StabilityError> {
         let mut rows = self.rows.clone();
         let grows = goal != Goal::Balance;
         for (k, w) in self.wrenches(1.0, if grows { 0.0 } else { 1.0 }).into_iter().enumerate() {
@@ -238,35 +195,15 @@ impl<'a> Program<'a> {
         if grows {
             q[self.factor] = if goal == Goal::Most { -1.0 } else { 1.0 };
             for (k, w) in self.wrenches(0.0, 1.0).into_iter().enumerate().filter(|(_, w)| *w != 0.0) {
-                rows.row.push(k);
-                rows.column.push(self.factor);
-                rows.value.push(w / self.load);
+                rows.add(k, self.factor, w / self.load);
             }
             rows.push(&[(self.factor, -1.0)], 0.0);
             rows.cones.push(NonnegativeConeT(1));
         } else {
             self.columns.iter().for_each(|columns| q[columns.normal] = 1.0);
         }
-        let (m, n) = (rows.b.len(), q.len());
-        let a = CscMatrix::new_from_triplets(m, n, rows.row, rows.column, rows.value);
-        let mut solution = None;
-        for accuracy in ACCURACIES {
-            solution = Some(solved([&q, &rows.b], &a, &rows.cones, accuracy)?);
-            if solution.as_ref().is_some_and(|s| is_answer(s.status)) {
-                break;
-            }
-        }
-        let solution = solution.expect("there is an accuracy to ask for");
-        let twists = self.twists(&solution.z);
-        let outcome = match solution.status {
-            SolverStatus::Solved | SolverStatus::AlmostSolved => Outcome::Found(solution.x),
-            SolverStatus::PrimalInfeasible | SolverStatus::AlmostPrimalInfeasible => {
-                Outcome::Impossible(twists.clone())
-            }
-            SolverStatus::DualInfeasible | SolverStatus::AlmostDualInfeasible => Outcome::Endless(solution.x),
-            status => return Err(StabilityError::Solver(status.to_string())),
-        };
-        Ok((outcome, twists))
+        let (outcome, z) = solve(&rows, &q, 6 * self.of.bodies.len())?;
+        Ok((outcome, self.twists(&z)))
     }
 
     /// The motions of the bodies, at the origin, that the multipliers of the balance are, made of order one.
@@ -323,44 +260,6 @@ impl<'a> Program<'a> {
         }
         sum.iter().fold(0.0, |m: f64, v| m.max(v.abs()))
     }
-}
-
-/// The solver's answer, or what it came to in place of one.
-fn solved(
-    [q, b]: [&[f64]; 2],
-    a: &CscMatrix,
-    cones: &[SupportedConeT<f64>],
-    accuracy: f64,
-) -> Result<DefaultSolution<f64>, StabilityError> {
-    let settings = DefaultSettings {
-        verbose: false,
-        max_threads: 1,
-        tol_gap_abs: accuracy,
-        tol_gap_rel: accuracy,
-        tol_feas: accuracy,
-        tol_infeas_abs: accuracy,
-        tol_infeas_rel: accuracy,
-        reduced_tol_gap_abs: LEAST_ACCURACY,
-        reduced_tol_gap_rel: LEAST_ACCURACY,
-        reduced_tol_feas: LEAST_ACCURACY,
-        reduced_tol_infeas_abs: LEAST_ACCURACY,
-        reduced_tol_infeas_rel: LEAST_ACCURACY,
-        ..DefaultSettings::default()
-    };
-    let p = CscMatrix::zeros((q.len(), q.len()));
-    let solver = DefaultSolver::new(&p, q, a, b, cones, settings);
-    let mut solver = solver.map_err(|e| StabilityError::Solver(e.to_string()))?;
-    solver.solve();
-    Ok(solver.solution)
-}
-
-const fn is_answer(status: SolverStatus) -> bool {
-    use SolverStatus::{AlmostDualInfeasible, AlmostPrimalInfeasible, AlmostSolved};
-    use SolverStatus::{DualInfeasible, PrimalInfeasible, Solved};
-    matches!(
-        status,
-        Solved | AlmostSolved | PrimalInfeasible | AlmostPrimalInfeasible | DualInfeasible | AlmostDualInfeasible
-    )
 }
 
 /// `v`, or 1 if it is zero.
