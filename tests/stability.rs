@@ -385,8 +385,13 @@ fn vector(size: f64) -> impl Strategy<Value = [f64; 3]> {
     [-size..size, -size..size, -size..size]
 }
 
+/// Position, a direction inwards, coefficient of friction, largest force, moment of a contact.
+type GivenContact = ([f64; 3], [f64; 3], f64, f64, f64);
+/// Contacts, and force and moment of what is fixed and of the load.
+type Given = (Vec<GivenContact>, [[f64; 3]; 4]);
+
 /// Contacts anywhere around a body, that push inwards or not.
-fn assemblies() -> impl Strategy<Value = (Vec<([f64; 3], [f64; 3], f64, f64, f64)>, [[f64; 3]; 4])> {
+fn assemblies() -> impl Strategy<Value = Given> {
     let contact = (
         vector(0.3),
         vector(1.0),
@@ -397,11 +402,7 @@ fn assemblies() -> impl Strategy<Value = (Vec<([f64; 3], [f64; 3], f64, f64, f64
     (prop::collection::vec(contact, 1..7), [vector(3.0), vector(0.5), vector(3.0), vector(0.5)])
 }
 
-fn assembly(
-    (contacts, [f, m, g, n]): &(Vec<([f64; 3], [f64; 3], f64, f64, f64)>, [[f64; 3]; 4]),
-    section: Section,
-    rotation: Rotation3<f64>,
-) -> Assembly {
+fn assembly((contacts, [f, m, g, n]): &Given, section: Section, rotation: Rotation3<f64>) -> Assembly {
     let turned = |v: [f64; 3]| -> [f64; 3] { (rotation * v3(v)).into() };
     let contacts = contacts.iter().map(|(at, inward, mu, most, torsion)| {
         // Most of them are pressed inwards.

@@ -40,14 +40,14 @@ impl Assembly {
     /// use bristle::rigid::stability::{Assembly, PointContact, RigidBody, SpatialWrench};
     ///
     /// // A table of three legs under 30 N, pushed sideways at the height of its feet.
-    /// let floor = ContactFrame::new([0.0, 0.0, 1.0], None)?;
-    /// let foot = |x, y| Ok(PointContact::new([x, y, 0.0], Cone::new(Section::Circle, 0.5, floor)?));
+    /// let cone = Cone::new(Section::Circle, 0.5, ContactFrame::new([0.0, 0.0, 1.0], None)?)?;
+    /// let foot = |x, y| PointContact::new([x, y, 0.0], cone);
     /// let table = Assembly {
     ///     bodies: vec![RigidBody {
     ///         fixed: SpatialWrench::at([0.0; 3], [0.0, 0.0, -30.0], [0.0; 3]),
     ///         load: SpatialWrench::at([0.0; 3], [5.0, 0.0, 0.0], [0.0; 3]),
     ///     }],
-    ///     contacts: vec![foot(1.0, 0.0)?, foot(-0.5, 0.8)?, foot(-0.5, -0.8)?],
+    ///     contacts: vec![foot(1.0, 0.0), foot(-0.5, 0.8), foot(-0.5, -0.8)],
     /// };
     /// let answer = table.stability()?;
     /// let [_, most] = answer.factors.ok_or("held by none")?;
