@@ -10,14 +10,14 @@ use bristle::app::report::report;
 use bristle::input::Npz;
 use bristle::limit_surface::Table;
 use bristle::patch::{load_csv, load_npy, load_png};
-use bristle::scenario::{PatchSource, Scenario, change};
+use bristle::scenario::{PatchSource, Scenario, StabilityFile, change};
 use bristle::surfaces::{self, Loads};
 
 /// A name and what is done with the bytes of a file.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// What is tried, by name.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 11] = [
     ("png", png),
     ("npy", npy),
     ("csv", csv),
@@ -27,6 +27,7 @@ pub const TARGETS: [Target; 10] = [
     ("trajectories", trajectories),
     ("contacts", contacts),
     ("scenario", scenario),
+    ("stability", stability),
     ("change", changes),
 ];
 
@@ -149,6 +150,16 @@ pub fn scenario(bytes: &[u8]) {
         }
     }
     let _ = PatchSource::parse(text, &here(""), "patch.toml");
+}
+
+/// A stability file, and its answer.
+pub fn stability(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let Ok(file) = StabilityFile::parse(text, "stability.toml") else { return };
+    // Pyramids of many sides make large programs, which take their time.
+    if file.assembly.contacts.len() <= 8 && !text.contains("pyramid = 1") {
+        let _ = file.assembly.stability();
+    }
 }
 
 /// A change, which is the first line, of the text below: what was put there is there.

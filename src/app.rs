@@ -11,6 +11,7 @@ pub mod page;
 pub mod report;
 pub mod reproduce;
 pub mod run_picture;
+pub(crate) mod stability_picture;
 pub(crate) mod surface_picture;
 pub mod terminal;
 

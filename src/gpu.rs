@@ -4,6 +4,7 @@
 
 mod batch;
 mod buffer;
+mod cone;
 mod contact;
 mod core;
 mod device;

@@ -13,6 +13,7 @@ mod sampler;
 mod shapes;
 mod signal;
 mod spec;
+mod stability;
 mod step;
 mod suggest;
 mod tables;
@@ -25,6 +26,7 @@ pub use patch_file::PatchSource;
 pub(crate) use patch_file::frames;
 pub use signal::{Interpolate, SegmentSpec, SignalSpec, SineSpec};
 pub use spec::{EngineChoice, Precision, RuleName, Spec};
+pub use stability::{StabilityFile, StabilitySpec, WrenchSpec, stability_schema};
 pub use step::StepSpec;
 
 use std::path::{Path, PathBuf};

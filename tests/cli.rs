@@ -340,7 +340,7 @@ fn an_installed_program_brings_examples_documents_completions_and_pages() {
         stdout
     };
     let listed = ok(&["example"]);
-    assert_eq!(listed.lines().count(), 6, "{listed}");
+    assert_eq!(listed.lines().count(), 9, "{listed}");
     for line in listed.lines() {
         let name = line.split(' ').next().unwrap();
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(format!("{name}.toml"));
@@ -352,7 +352,7 @@ fn an_installed_program_brings_examples_documents_completions_and_pages() {
     }
     let run = ["rollout", "drift.toml", "--engine", "cpu", "--set", "duration=0.01"];
     assert_eq!(bristle(dir.path(), &run).0, 0);
-    for page in ["scenario", "accuracy", "benchmarks", "readme", "architecture"] {
+    for page in ["scenario", "stability", "accuracy", "benchmarks", "readme", "architecture"] {
         assert!(ok(&["docs"]).contains(page) && ok(&["docs", page]).starts_with("# "), "{page}");
     }
     for (shell, part) in [("bash", "_bristle()"), ("zsh", "#compdef bristle"), ("fish", "complete -c bristle")] {

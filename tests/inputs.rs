@@ -200,7 +200,7 @@ macro_rules! targets {
 
 targets! {
     png: 2000, npy: 3000, csv: 3000, npz: 2000, table: 1000, tables: 100, trajectories: 60, contacts: 60,
-    scenario: 2000, change: 3000
+    scenario: 2000, stability: 1000, change: 3000
 }
 
 /// An image of `width` x `height` pixels of 8 bytes, according to its header.

@@ -14,6 +14,7 @@ mod progress;
 mod report;
 mod reproduce;
 mod rollout;
+mod stability;
 mod surface;
 
 use std::fmt;
@@ -50,6 +51,8 @@ enum Command {
     Surface(surface::SurfaceArguments),
     /// Say how far a load may grow before a patch slips, and how it then moves.
     Margin(margin::MarginArguments),
+    /// Say whether contacts with friction hold a load, and how far it may grow: a hand, a foot, a stack.
+    Stability(stability::StabilityArguments),
     /// Make a page of a finished run: outcomes, motion, slip, wrenches, parameters, failures.
     Report(report::Report),
     /// Make the paper's figures and tables anew, as one page that says what holds.
@@ -57,9 +60,8 @@ enum Command {
     Bench(bench::BenchArguments),
     /// List what this machine can compute on.
     Info(info::Info),
-    /// Print the JSON schema of scenario files.
-    #[command(after_help = "Examples:\n  bristle schema > scenario.schema.json")]
-    Schema,
+    /// Print the JSON schema of scenario files, or of stability files.
+    Schema(help::Schema),
     /// Print the documents, such as that on scenario files.
     Docs(help::Docs),
     /// Print example files.
@@ -157,11 +159,12 @@ pub fn main() -> ExitCode {
         Command::Rollout(rollout) => rollout.run(),
         Command::Surface(surface) => surface.run(),
         Command::Margin(margin) => margin.run(),
+        Command::Stability(stability) => stability.run(),
         Command::Report(report) => report.run(),
         Command::Reproduce(reproduce) => reproduce.run(),
         Command::Bench(bench) => bench.run(),
         Command::Info(info) => info.run(),
-        Command::Schema => print(&format!("{:#}", crate::scenario::json_schema())),
+        Command::Schema(schema) => schema.run(),
         Command::Docs(docs) => docs.run(),
         Command::Example(example) => example.run(),
         Command::Completions(completions) => completions.run(),

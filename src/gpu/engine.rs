@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use rayon::prelude::*;
 
 use super::batch::GpuBatch;
+use super::cone::ConePipelines;
 use super::contact::BatchContact;
 use super::core::Core;
 use super::device::{Adapter, Choice, Device};
@@ -22,6 +23,7 @@ use crate::error::{DeviceError, EngineError};
 use crate::limit_surface::{Rule, Table};
 use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
+use crate::rigid::cone::Section;
 use crate::schedule::Timeline;
 
 /// The GPU engine.
@@ -43,7 +45,12 @@ impl Gpu {
     /// No such adapter, or a device that does not open.
     pub fn new(choice: Choice) -> Result<Self, EngineError> {
         let device = Device::open(choice)?;
-        let core = Core { device, pipelines: Mutex::default(), surface_pipelines: SurfacePipelines::default() };
+        let core = Core {
+            device,
+            pipelines: Mutex::default(),
+            surface_pipelines: SurfacePipelines::default(),
+            cone_pipelines: ConePipelines::default(),
+        };
         Ok(Self { core: Arc::new(core), edit: None, budget: None, written_out: false })
     }
 
@@ -133,6 +140,37 @@ impl Gpu {
     /// `n_ls` of zero or above [`MAX_N_LS`](crate::limit_surface::MAX_N_LS), or a device that fails.
     pub fn tables(&self, patches: &[Patch], rule: Rule, n_ls: usize) -> Result<Vec<Table>, EngineError> {
         self.core.device.watch(|| self.core.surfaces().tables(patches, rule, n_ls))
+    }
+
+    /// [`cone::margins`](crate::rigid::cone::margins) on the device: to 1e-6 of the force.
+    ///
+    /// # Errors
+    /// A coefficient that is negative or not finite, another number of them, a polygon with too few or too many
+    /// sides, or a device that fails.
+    pub fn cone_margins(&self, section: &Section, mu: &[f32], forces: &[[f32; 3]]) -> Result<Vec<f32>, EngineError> {
+        self.core.device.watch(|| self.core.cones().margins(section, mu, forces))
+    }
+
+    /// [`cone::contains`](crate::rigid::cone::contains) on the device.
+    ///
+    /// # Errors
+    /// As [`Gpu::cone_margins`].
+    pub fn cone_contains(&self, section: &Section, mu: &[f32], forces: &[[f32; 3]]) -> Result<Vec<bool>, EngineError> {
+        let margins = self.cone_margins(section, mu, forces)?;
+        Ok(margins.iter().zip(forces).map(|(margin, f)| *margin >= 0.0 && f[2] >= 0.0).collect())
+    }
+
+    /// [`cone::projections`](crate::rigid::cone::projections) on the device: to 1e-6 of the force.
+    ///
+    /// # Errors
+    /// As [`Gpu::cone_margins`].
+    pub fn cone_projections(
+        &self,
+        section: &Section,
+        mu: &[f32],
+        forces: &[[f32; 3]],
+    ) -> Result<Vec<[f32; 3]>, EngineError> {
+        self.core.device.watch(|| self.core.cones().projections(section, mu, forces))
     }
 
     fn pipeline(&self, variant: Variant) -> Result<Arc<Pipeline>, EngineError> {

@@ -1,5 +1,6 @@
 //! The structs that Rust and WGSL share. Each is declared once here and once in a shader (`shaders/rollout.wgsl`,
-//! `shaders/models/cells.wgsl` or `shaders/limit_surface.wgsl`); a test compares every offset with naga's reflection.
+//! `shaders/models/cells.wgsl`, `shaders/limit_surface.wgsl` or `shaders/cone.wgsl`); a test compares every offset
+//! with naga's reflection.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -103,6 +104,10 @@ shared! {
 }
 
 shared! {
+    struct ConeBatch { share: f32, half: f32, sides: u32, count: u32, coefficients: u32, zero: u32 }
+}
+
+shared! {
     struct Run { contacts: u32, max_passes: u32, zero: u32 }
 }
 
@@ -148,6 +153,7 @@ pub mod kind {
 mod tests {
     use super::*;
     use crate::friction::Law;
+    use crate::gpu::cone::cone_source;
     use crate::gpu::shader::{Shape, source, surface_source};
 
     #[test]
@@ -169,6 +175,7 @@ mod tests {
         let surface =
             [Cell::LAYOUT, PatchConstants::LAYOUT, Slice::LAYOUT, Motion::LAYOUT, Load::LAYOUT, Batch::LAYOUT];
         compare(&surface_source(), &surface);
+        compare(&cone_source(), &[ConeBatch::LAYOUT]);
     }
 
     fn compare(source: &str, layouts: &[Layout]) {
@@ -185,7 +192,7 @@ mod tests {
 
     #[test]
     fn the_shaders_validate() {
-        let mut texts = vec![surface_source()];
+        let mut texts = vec![surface_source(), cone_source()];
         for &law in Law::ALL {
             let text = |shape| source(shape, law).unwrap();
             for (pairs, workgroup, subgroups) in [(4, 32, None), (32, 8, Some(1)), (8, 256, Some(8))] {

@@ -70,11 +70,16 @@ fn pages(program: Command, out: &Path) -> std::io::Result<()> {
 }
 
 /// Documents: name, what it is about, text.
-const DOCUMENTS: [[&str; 3]; 6] = [
+const DOCUMENTS: [[&str; 3]; 7] = [
     [
         "scenario",
         "the language of scenarios, what a run writes, patches alone, margins",
         include_str!("../../../docs/scenario.md"),
+    ],
+    [
+        "stability",
+        "the language of stability files, and what the answers say",
+        include_str!("../../../docs/stability.md"),
     ],
     [
         "closed-loops",
@@ -87,8 +92,8 @@ const DOCUMENTS: [[&str; 3]; 6] = [
     ["architecture", "how it works inside", include_str!("../../../ARCHITECTURE.md")],
 ];
 
-/// Scenarios with comments, and a patch.
-const EXAMPLES: [[&str; 3]; 6] = [
+/// Scenarios with comments, a patch, and contacts that hold loads.
+const EXAMPLES: [[&str; 3]; 9] = [
     [
         "in_hand",
         "256 boxes between two pads, all that is uncertain drawn",
@@ -99,7 +104,38 @@ const EXAMPLES: [[&str; 3]; 6] = [
     ["drift", "what creeps under a load that never breaks loose", include_str!("../../../examples/drift.toml")],
     ["twist_profile", "a prescribed motion of six pressure maps", include_str!("../../../examples/twist_profile.toml")],
     ["patch", "a patch alone, for limit surfaces and margins", include_str!("../../../examples/patch.toml")],
+    ["hand", "three soft fingers, for `bristle stability`", include_str!("../../../examples/hand.toml")],
+    ["foot", "a foot on a slope, for `bristle stability`", include_str!("../../../examples/foot.toml")],
+    ["stack", "one brick on another, for `bristle stability`", include_str!("../../../examples/stack.toml")],
 ];
+
+/// Print the JSON schema of a kind of file.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  bristle schema > scenario.schema.json
+  bristle schema stability > stability.schema.json")]
+pub(super) struct Schema {
+    /// The kind of file.
+    #[arg(value_enum, default_value_t)]
+    kind: SchemaKind,
+}
+
+#[derive(Clone, Copy, Default, clap::ValueEnum)]
+enum SchemaKind {
+    #[default]
+    Scenario,
+    Stability,
+}
+
+impl Schema {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        let schema = match self.kind {
+            SchemaKind::Scenario => crate::scenario::json_schema(),
+            SchemaKind::Stability => crate::scenario::stability_schema(),
+        };
+        print(&format!("{schema:#}"))
+    }
+}
 
 fn names<const N: usize>(entries: [[&'static str; 3]; N]) -> PossibleValuesParser {
     PossibleValuesParser::new(entries.map(|[name, ..]| name))

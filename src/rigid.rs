@@ -1,0 +1,4 @@
+//! Contacts without bristles: friction of rigid bodies as Coulomb's law states it.
+
+pub mod cone;
+pub mod stability;
