@@ -110,7 +110,7 @@ impl Pace {
     pub fn ask(&mut self) -> Result<(), Failure> {
         if self.asked.elapsed() > ASK {
             self.asked = Instant::now();
-            Python::attach(Python::check_signals)?;
+            Python::attach(|py| py.check_signals())?;
         }
         Ok(())
     }
