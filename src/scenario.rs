@@ -116,16 +116,19 @@ impl Scenario {
     /// Contact 0 is drawn and checked; [`Scenario::check`] does the others.
     pub fn parse(text: &str, base: &Path, name: &str) -> Result<Self, ScenarioError> {
         let spec: Spec = from_toml(name, text)?;
-        let at = |field: &str, message: String| ScenarioError::field(name, text, field, message);
-        check::spec(&spec).map_err(|e| at(e.field.split(", ").next().unwrap_or_default(), e.to_string()))?;
-        let mut plan =
-            Plan::new(spec.duration, spec.step.longest, spec.record_every).map_err(|e| at(&e.field, e.to_string()))?;
+        let at = |e: &ParameterError| {
+            let field = e.field.split(", ").next().unwrap_or_default();
+            ScenarioError::field(name, text, field, e.to_string()).about(e)
+        };
+        check::spec(&spec).map_err(|e| at(&e))?;
+        let mut plan = Plan::new(spec.duration, spec.step.longest, spec.record_every).map_err(|e| at(&e))?;
         if let Some(tolerance) = spec.step.tolerance {
-            plan = plan.with_tolerance(tolerance).map_err(|e| at(&e.field, e.to_string()))?;
+            plan = plan.with_tolerance(tolerance).map_err(|e| at(&e))?;
         }
         plan.most_steps = spec.limits.steps;
-        plan.validate().map_err(|e| at(&e.field, e.to_string()))?;
-        let patches = patches::Patches::prepare(&spec.patch, base).map_err(|e| at(&e.field, e.message))?;
+        plan.validate().map_err(|e| at(&e))?;
+        let patches = patches::Patches::prepare(&spec.patch, base)
+            .map_err(|e| ScenarioError::field(name, text, &e.field, e.message))?;
         let (name, text) = (name.to_owned(), text.to_owned());
         let tables = tables::Tables::default();
         let scenario = Self { name, text, base: base.to_owned(), spec, plan, patches, tables };
@@ -150,7 +153,39 @@ impl Scenario {
     /// # Errors
     /// A drawn value out of range.
     pub fn contact(&self, k: u64) -> Result<Contact, ScenarioError> {
-        self.drawn(k, true, false).map(|drawn| drawn.contact)
+        self.drawn(k, self.spec.seed, &[], true, false).map(|drawn| drawn.contact)
+    }
+
+    /// Contact `k` as another `seed` draws it, with some of its numbers given in place of drawn ones: names are
+    /// those of [`Drawn::parameters`] but for those that follow from others. `patch.shape` and `patch.frame` are
+    /// numbers, too, if there are several.
+    ///
+    /// ```
+    /// # use bristle::scenario::Scenario;
+    /// let text = include_str!("../examples/in_hand.toml");
+    /// let scenario = Scenario::parse(text, ".".as_ref(), "in_hand.toml")?;
+    /// let contact = scenario.variant(3, 7, &[("friction.mu_c".to_owned(), 0.5)])?;
+    /// assert_eq!(contact.friction.mu_c, 0.5);
+    /// # Ok::<(), bristle::scenario::ScenarioError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A value out of range, or a name that is not there.
+    pub fn variant(&self, k: u64, seed: u64, given: &[(String, f64)]) -> Result<Contact, ScenarioError> {
+        self.drawn(k, seed, given, true, false).map(|drawn| drawn.contact)
+    }
+
+    /// The numbers of [`Scenario::variant`], as [`Scenario::parameters`] has them.
+    ///
+    /// # Errors
+    /// As [`Scenario::variant`].
+    pub fn variant_parameters(
+        &self,
+        k: u64,
+        seed: u64,
+        given: &[(String, f64)],
+    ) -> Result<Vec<(String, f64)>, ScenarioError> {
+        self.drawn(k, seed, given, false, true).map(|drawn| drawn.parameters)
     }
 
     /// Contact `k` with the numbers it was drawn with.
@@ -158,7 +193,7 @@ impl Scenario {
     /// # Errors
     /// A drawn value out of range.
     pub fn draw(&self, k: u64) -> Result<Drawn, ScenarioError> {
-        self.drawn(k, true, true)
+        self.drawn(k, self.spec.seed, &[], true, true)
     }
 
     /// The numbers that contact `k` is drawn with: [`Drawn::parameters`], without making a limit surface.
@@ -166,13 +201,22 @@ impl Scenario {
     /// # Errors
     /// A drawn value out of range.
     pub fn parameters(&self, k: u64) -> Result<Vec<(String, f64)>, ScenarioError> {
-        self.drawn(k, false, true).map(|drawn| drawn.parameters)
+        self.drawn(k, self.spec.seed, &[], false, true).map(|drawn| drawn.parameters)
     }
 
-    /// Contact `k`, with its limit surface if `surface`, and with its parameters if `numbers`.
-    fn drawn(&self, k: u64, surface: bool, numbers: bool) -> Result<Drawn, ScenarioError> {
-        let mut drawer = sampler::Sampler::new(Draw::new(self.spec.seed, k), numbers);
-        let made = contact::contact(&self.spec, &self.patches, &self.tables, surface, &mut drawer);
+    /// Contact `k` of a `seed` with some numbers `given`, with its limit surface if `surface`, and with its parameters
+    /// if `numbers`.
+    fn drawn(
+        &self,
+        k: u64,
+        seed: u64,
+        given: &[(String, f64)],
+        surface: bool,
+        numbers: bool,
+    ) -> Result<Drawn, ScenarioError> {
+        let mut drawer = sampler::Sampler::new(Draw::new(seed, k), given, numbers);
+        let made = contact::contact(&self.spec, &self.patches, &self.tables, surface, &mut drawer)
+            .and_then(|contact| drawer.check().map(|()| contact));
         Ok(Drawn { contact: made.map_err(|e| self.at(k, &e))?, parameters: drawer.parameters.unwrap_or_default() })
     }
 
@@ -190,12 +234,14 @@ impl Scenario {
     /// # Errors
     /// The first contact with a value out of range.
     pub fn check(&self) -> Result<(), ScenarioError> {
-        let bad = (0..self.spec.contacts).into_par_iter().find_map_first(|k| self.drawn(k, false, false).err());
+        let bad = (0..self.spec.contacts)
+            .into_par_iter()
+            .find_map_first(|k| self.drawn(k, self.spec.seed, &[], false, false).err());
         bad.map_or(Ok(()), Err)
     }
 
     fn at(&self, k: u64, e: &ParameterError) -> ScenarioError {
-        ScenarioError::field(&self.name, &self.text, &e.field, format!("contact {k}: {e}"))
+        ScenarioError::field(&self.name, &self.text, &e.field, format!("contact {k}: {e}")).about(e)
     }
 
     /// The scenario as it was read, with nothing but its text.

@@ -26,7 +26,7 @@ pub(super) fn contact(
     patches: &Patches,
     tables: &Tables,
     surface: bool,
-    d: &mut Sampler,
+    d: &mut Sampler<'_>,
 ) -> Result<Contact, ParameterError> {
     let mut body = body(&spec.body, d);
     let mut inputs = inputs(&spec.inputs, &mut body, d)?;
@@ -46,7 +46,7 @@ pub(super) fn contact(
         let accepted = "at least two cells for a reduced bristle that resists rotation, or `contact.rule = \"points\"`";
         return Err(ParameterError::new("patch", "one cell with pressure", accepted));
     }
-    let three = |path: &str, numbers: &Option<[Number; 3]>, d: &mut Sampler| {
+    let three = |path: &str, numbers: &Option<[Number; 3]>, d: &mut Sampler<'_>| {
         let zero = [0.0, 0.0, 0.0].map(Number::Constant);
         let numbers = numbers.as_ref().unwrap_or(&zero);
         [0, 1, 2].map(|i| d.number(&format!("{path}.{i}"), &numbers[i]))
@@ -66,7 +66,7 @@ pub(super) fn contact(
 }
 
 /// Coefficients that are signals have their value at the start.
-fn friction(spec: &FrictionSpec, inputs: &Inputs, d: &mut Sampler) -> Friction {
+fn friction(spec: &FrictionSpec, inputs: &Inputs, d: &mut Sampler<'_>) -> Friction {
     let table = Friction::default();
     let mut number = |name: &str, n: &Option<Number>, default: f64| {
         d.number(&format!("friction.{name}"), n.as_ref().unwrap_or(&Number::Constant(default)))
@@ -97,7 +97,7 @@ fn friction(spec: &FrictionSpec, inputs: &Inputs, d: &mut Sampler) -> Friction {
     friction
 }
 
-fn body(spec: &BodySpec, d: &mut Sampler) -> Body {
+fn body(spec: &BodySpec, d: &mut Sampler<'_>) -> Body {
     let frame = match spec.kind {
         KindName::Prescribed => return Body::prescribed(Twist::default()),
         KindName::Gripper => Frame::Gripper,
@@ -132,10 +132,10 @@ fn body(spec: &BodySpec, d: &mut Sampler) -> Body {
 
 /// Draws the inputs that every contact has, and into the body what it takes: loads, or the prescribed twist.
 /// That a file gives a body what it does not take has been refused before.
-fn inputs(spec: &InputsSpec, body: &mut Body, d: &mut Sampler) -> Result<Inputs, ParameterError> {
+fn inputs(spec: &InputsSpec, body: &mut Body, d: &mut Sampler<'_>) -> Result<Inputs, ParameterError> {
     let hold = spec.hold;
-    let signal = |path: &str, s: &SignalSpec, d: &mut Sampler| s.draw(path, hold, d);
-    let or_zero = |path: &str, s: Option<&SignalSpec>, d: &mut Sampler| {
+    let signal = |path: &str, s: &SignalSpec, d: &mut Sampler<'_>| s.draw(path, hold, d);
+    let or_zero = |path: &str, s: Option<&SignalSpec>, d: &mut Sampler<'_>| {
         s.map_or_else(|| Ok(Signal::constant(0.0)), |s| signal(path, s, d))
     };
     let mut inputs = Inputs::default();

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 
 use super::suggest::{keys, suggestion};
+use crate::error::ParameterError;
 use crate::input::InputError;
 
 /// A scenario that cannot be used. All of these are about what the user wrote.
@@ -39,13 +40,21 @@ pub struct Excerpt {
     pub column: usize,
     /// What is wrong and what would be accepted.
     pub message: String,
+    /// Dotted name of the field, if it is about one.
+    pub field: Option<String>,
+    /// The value that was refused, if it is about one.
+    pub value: Option<String>,
+    /// What would be accepted, as far as that is known.
+    pub accepted: Option<String>,
+    /// Names that may be meant in place of an unknown one.
+    pub suggestion: Option<String>,
     text: String,
     width: usize,
 }
 
 impl fmt::Display for Excerpt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, line, column, message, text, width } = self;
+        let Self { file, line, column, message, text, width, .. } = self;
         let margin = " ".repeat(line.to_string().len());
         let (indent, carets) = (" ".repeat(column - 1), "^".repeat(*width));
         write!(f, "{file}:{line}:{column}: {message}\n{margin} |\n{line} | {text}\n{margin} | {indent}{carets}")
@@ -71,6 +80,10 @@ impl ScenarioError {
             line: text[..start].matches('\n').count() + 1,
             column: text[line_start..start].chars().count() + 1,
             message: message.into(),
+            field: None,
+            value: None,
+            accepted: None,
+            suggestion: None,
             text: text[line_start..line_end].trim_end().replace('\t', " "),
             width: text[start..shown_end].chars().count().max(1),
         }))
@@ -95,20 +108,45 @@ impl ScenarioError {
             Some((found, _)) => format!("{found}expected a table"),
             None => message,
         };
-        let field = field_at(text, span.start).filter(|field| !message.contains(field.as_str()));
-        let mut message = match (field, message.starts_with("unknown field")) {
+        let field = field_at(text, span.start);
+        let shown = field.as_ref().filter(|field| !message.contains(field.as_str()));
+        let mut message = match (shown, message.starts_with("unknown field")) {
             (Some(field), false) => format!("{field}: {message}"),
             _ => message,
         };
-        if message.contains("unknown ") {
-            message += &suggestion(&message, &if is_scenario(text) { keys() } else { Vec::new() });
+        let accepted = message.split_once("expected ").map(|(_, accepted)| accepted.to_owned());
+        let meant = if message.contains("unknown ") {
+            suggestion(&message, &if is_scenario(text) { keys() } else { Vec::new() })
+        } else {
+            None
+        };
+        if let Some(meant) = &meant {
+            message += &format!("; did you mean {meant}?");
         }
-        Self::at(file, text, span, message)
+        let value = text.get(span.clone()).filter(|value| !value.is_empty()).map(str::to_owned);
+        let mut error = Self::at(file, text, span, message);
+        if let Self::Text(excerpt) = &mut error {
+            (excerpt.field, excerpt.value, excerpt.accepted, excerpt.suggestion) = (field, value, accepted, meant);
+        }
+        error
     }
 
     /// An error about the field with the dotted path `field` (indices as `.0` or `[0]`).
     pub(super) fn field(file: &str, text: &str, field: &str, message: impl Into<String>) -> Self {
-        Self::at(file, text, span_of(text, field), message)
+        let mut error = Self::at(file, text, span_of(text, field), message);
+        if let Self::Text(excerpt) = &mut error {
+            excerpt.field = Some(field.to_owned());
+        }
+        error
+    }
+
+    /// The same error with what it says about a parameter.
+    pub(super) fn about(mut self, parameter: &ParameterError) -> Self {
+        if let Self::Text(excerpt) = &mut self {
+            let ParameterError { field, value, accepted } = parameter.clone();
+            (excerpt.field, excerpt.value, excerpt.accepted) = (Some(field), Some(value), Some(accepted));
+        }
+        self
     }
 }
 

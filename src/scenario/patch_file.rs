@@ -90,7 +90,7 @@ impl PatchSource {
             let accepted = "expected `frame`, for nothing is drawn (see the sweep `patch.frame=all`)";
             return Err(at("patch.file", format!("patch.file: has several frames: {accepted}")));
         }
-        let drawn = patches.draw(f_n.unwrap_or(1.0), &mut Sampler::new(Draw::new(0, 0), false));
+        let drawn = patches.draw(f_n.unwrap_or(1.0), &mut Sampler::new(Draw::new(0, 0), &[], false));
         let (patch, _) = drawn.map_err(|e| at(&e.field, e.to_string()))?;
         Ok(Self { patch, mu, f_n, rule: None, n_ls: None, scenario: false })
     }

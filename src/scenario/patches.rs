@@ -178,7 +178,7 @@ impl Patches {
 
     /// The patch of one contact whose normal force starts with `f_n` [N], and the period [s] at which
     /// its map is made anew.
-    pub fn draw(&self, f_n: f64, sampler: &mut Sampler) -> Result<(Arc<Patch>, Option<f64>), ParameterError> {
+    pub fn draw(&self, f_n: f64, sampler: &mut Sampler<'_>) -> Result<(Arc<Patch>, Option<f64>), ParameterError> {
         let base = &self.bases[match self.frames.as_slice() {
             [] => sampler.index("patch.shape", self.bases.len()),
             frames => sampler.one_of("patch.frame", frames),

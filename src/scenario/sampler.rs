@@ -1,22 +1,51 @@
 //! Drawing the parameters of one contact.
 
 use super::number::{Number, index};
+use crate::error::ParameterError;
 use crate::random::Draw;
 
 /// Draws the numbers of one contact and, if `writes`, records each under its name.
-pub(super) struct Sampler {
+pub(super) struct Sampler<'a> {
     draw: Draw,
+    /// Names and values that are given and not drawn.
+    given: &'a [(String, f64)],
+    /// Which of them the contact has asked for.
+    used: Vec<bool>,
+    /// The first given index of a thing that is not there.
+    wrong: Option<ParameterError>,
     /// Name (dotted path of the field) and value of everything drawn, constants too but for those of lists.
     pub parameters: Option<Vec<(String, f64)>>,
 }
 
-impl Sampler {
-    pub fn new(draw: Draw, writes: bool) -> Self {
-        Self { draw, parameters: writes.then(Vec::new) }
+impl<'a> Sampler<'a> {
+    pub fn new(draw: Draw, given: &'a [(String, f64)], writes: bool) -> Self {
+        let used = vec![false; given.len()];
+        Self { draw, given, used, wrong: None, parameters: writes.then(Vec::new) }
+    }
+
+    /// The given value of a number, if there is one.
+    fn given(&mut self, name: &str) -> Option<f64> {
+        let i = self.given.iter().position(|(given, _)| given == name)?;
+        self.used[i] = true;
+        Some(self.given[i].1)
+    }
+
+    /// Refuses given numbers that the contact does not have.
+    pub fn check(&mut self) -> Result<(), ParameterError> {
+        if let Some(error) = self.wrong.take() {
+            return Err(error);
+        }
+        match self.used.iter().position(|used| !used) {
+            None => Ok(()),
+            Some(i) => {
+                let (name, value) = &self.given[i];
+                Err(ParameterError::new(name, value, "a number that the contact is drawn with, by its dotted path"))
+            }
+        }
     }
 
     pub fn number(&mut self, name: &str, number: &Number) -> f64 {
-        let value = number.draw(&self.draw, name);
+        let value = self.given(name).unwrap_or_else(|| number.draw(&self.draw, name));
         self.record(name, value);
         value
     }
@@ -35,16 +64,31 @@ impl Sampler {
         if n == 1 {
             return 0;
         }
-        let i = index(&self.draw, name, n);
+        let i = match self.given(name) {
+            None => index(&self.draw, name, n),
+            Some(value) => self.place(name, value, n, |i| value == i as f64),
+        };
         self.record(name, i as f64);
         i
     }
 
     /// Index of one of some numbered things, all equally likely; its number is recorded.
     pub fn one_of(&mut self, name: &str, numbers: &[usize]) -> usize {
-        let i = if numbers.len() == 1 { 0 } else { index(&self.draw, name, numbers.len()) };
+        let i = match self.given(name) {
+            Some(value) => self.place(name, value, numbers.len(), |i| value == numbers[i] as f64),
+            None if numbers.len() == 1 => 0,
+            None => index(&self.draw, name, numbers.len()),
+        };
         self.record(name, numbers[i] as f64);
         i
+    }
+
+    /// Which of `n` things a given `value` means.
+    fn place(&mut self, name: &str, value: f64, n: usize, is_meant: impl Fn(usize) -> bool) -> usize {
+        (0..n).find(|i| is_meant(*i)).unwrap_or_else(|| {
+            self.wrong = Some(ParameterError::new(name, value, format!("the number of one of {n}, from 0")));
+            0
+        })
     }
 
     /// Records a value that follows from drawn ones.

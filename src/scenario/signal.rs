@@ -113,8 +113,13 @@ impl From<f64> for SignalSpec {
 impl SignalSpec {
     /// The signal of one contact. `path` names the field; `hold` applies where the signal has none of its
     /// own.
-    pub(super) fn draw(&self, path: &str, hold: Option<f64>, sampler: &mut Sampler) -> Result<Signal, ParameterError> {
-        let sines = |path: &str, specs: &[SineSpec], sampler: &mut Sampler| -> Vec<Sine> {
+    pub(super) fn draw(
+        &self,
+        path: &str,
+        hold: Option<f64>,
+        sampler: &mut Sampler<'_>,
+    ) -> Result<Signal, ParameterError> {
+        let sines = |path: &str, specs: &[SineSpec], sampler: &mut Sampler<'_>| -> Vec<Sine> {
             let sine = |(i, s): (usize, &SineSpec)| Sine {
                 amplitude: sampler.listed(format_args!("{path}.{i}.amplitude"), &s.amplitude),
                 omega: std::f64::consts::TAU * sampler.listed(format_args!("{path}.{i}.frequency"), &s.frequency),
@@ -243,7 +248,7 @@ mod tests {
             x: SignalSpec,
         }
         let spec = toml::from_str::<File>(&format!("x = {text}")).map_err(|e| e.message().to_owned())?.x;
-        spec.draw("x", None, &mut Sampler::new(Draw::new(1, 2), false)).map_err(|e| e.to_string())
+        spec.draw("x", None, &mut Sampler::new(Draw::new(1, 2), &[], false)).map_err(|e| e.to_string())
     }
 
     #[test]

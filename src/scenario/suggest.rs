@@ -6,14 +6,11 @@ use serde_json::Value;
 /// suggested.
 const LEAST_SIMILARITY: f64 = 0.7;
 
-/// `; did you mean ..?` for a message of the TOML reader about an unknown field or variant; nothing if it is
-/// about something else, or if nothing is alike. `keys` are dotted paths of keys: one of another table is
+/// What may be meant, as "`a` or `b`", by a message of the TOML reader about an unknown field or variant; nothing if
+/// it is about something else, or if nothing is alike. `keys` are dotted paths of keys: one of another table is
 /// meant if it has the very name.
-pub(super) fn suggestion(message: &str, keys: &[String]) -> String {
-    let Some(start) = ["unknown field `", "unknown variant `"].iter().find_map(|s| Some(message.find(s)? + s.len()))
-    else {
-        return String::new();
-    };
+pub(super) fn suggestion(message: &str, keys: &[String]) -> Option<String> {
+    let start = ["unknown field `", "unknown variant `"].iter().find_map(|s| Some(message.find(s)? + s.len()))?;
     let mut quoted = message[start..].split('`').step_by(2);
     let unknown = quoted.next().unwrap_or_default();
     let elsewhere: Vec<&str> =
@@ -22,10 +19,7 @@ pub(super) fn suggestion(message: &str, keys: &[String]) -> String {
     let best = alike.iter().map(|(score, _)| *score).fold(LEAST_SIMILARITY, f64::max);
     let near = alike.iter().filter(|(score, _)| *score >= best).map(|(_, name)| *name);
     let meant: Vec<&str> = if elsewhere.is_empty() || best > 0.9 { near.collect() } else { elsewhere };
-    if meant.is_empty() {
-        return String::new();
-    }
-    format!("; did you mean `{}`?", meant.join("` or `"))
+    (!meant.is_empty()).then(|| format!("`{}`", meant.join("` or `")))
 }
 
 /// The dotted paths of all keys of a scenario but for those inside numbers and signals.
@@ -60,20 +54,17 @@ mod tests {
         }
         assert!(keys.iter().all(|key| !key.contains("uniform") && !key.contains("sines")), "{keys:?}");
         for (message, wanted) in [
-            ("unknown field `sise`, expected one of `shape`, `size`, `cells`", "; did you mean `size`?"),
-            ("unknown field `mu_d`, expected one of `law`, `mu_c`, `mu_s`", "; did you mean `mu_c` or `mu_s`?"),
-            ("patch.shape: unknown variant `sqare`, expected one of `square`, `line`", "; did you mean `square`?"),
-            ("unknown variant `grip`, expected `gripper` or `body`", "; did you mean `gripper`?"),
-            ("unknown field `mass`, expected one of `duration`, `body`", "; did you mean `body.mass`?"),
-            (
-                "unknown field `mu_c`, expected one of `kind`, `mass`",
-                "; did you mean `friction.mu_c` or `inputs.mu_c`?",
-            ),
+            ("unknown field `sise`, expected one of `shape`, `size`, `cells`", "`size`"),
+            ("unknown field `mu_d`, expected one of `law`, `mu_c`, `mu_s`", "`mu_c` or `mu_s`"),
+            ("patch.shape: unknown variant `sqare`, expected one of `square`, `line`", "`square`"),
+            ("unknown variant `grip`, expected `gripper` or `body`", "`gripper`"),
+            ("unknown field `mass`, expected one of `duration`, `body`", "`body.mass`"),
+            ("unknown field `mu_c`, expected one of `kind`, `mass`", "`friction.mu_c` or `inputs.mu_c`"),
             ("unknown field `xyz`, expected one of `kind`, `mass`", ""),
             ("missing field `duration`", ""),
         ] {
-            assert_eq!(suggestion(message, &keys), wanted, "{message}");
+            assert_eq!(suggestion(message, &keys).unwrap_or_default(), wanted, "{message}");
         }
-        assert_eq!(suggestion("unknown field `mass`, expected one of `patch`, `mu`, `f_n`", &[]), "");
+        assert_eq!(suggestion("unknown field `mass`, expected one of `patch`, `mu`, `f_n`", &[]), None);
     }
 }

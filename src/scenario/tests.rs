@@ -365,3 +365,62 @@ fn break_points_of_inputs_are_bounded() {
         long(changes).unwrap();
     }
 }
+
+/// A contact that is drawn with some numbers given is the same in all others, and says what it cannot be given.
+#[test]
+fn a_contact_is_drawn_with_numbers_given() {
+    let text = "contacts = 4\nduration = 1\npatch = { shape = { choice = ['square', 'circle'] }, cells = 5 }\n\
+         friction = { mu_c = { uniform = [0.4, 0.8] } }\n\
+         body = { kind = 'gripper', mass = { uniform = [0.1, 0.2] }, inertia = { disc = 0.1 } }\n\
+         inputs = { normal_force = 2 }\n";
+    let scenario = Scenario::parse(text, ".".as_ref(), "given.toml").unwrap();
+    let given = |name: &str, value: f64| vec![(name.to_owned(), value)];
+    let number = |all: &[(String, f64)], name: &str| all.iter().find(|(n, _)| n == name).unwrap().1;
+    for k in 0..20 {
+        let (plain, changed) = (scenario.parameters(k).unwrap(), given("friction.mu_c", 0.5));
+        let changed = scenario.variant_parameters(k, 0, &changed).unwrap();
+        for ((name, before), (other, after)) in plain.iter().zip(&changed) {
+            let wanted = match name.as_str() {
+                "friction.mu_c" => 0.5,
+                "friction.mu_s" => 0.5 * 1.2,
+                _ => *before,
+            };
+            assert_eq!((name, wanted), (other, *after));
+        }
+        for shape in [0.0, 1.0] {
+            let contact = scenario.variant(k, 0, &given("patch.shape", shape)).unwrap();
+            assert_eq!(contact.patch.cells().len(), [25, 13][shape as usize]);
+        }
+        let again = scenario.variant_parameters(k, 1, &[]).unwrap();
+        assert_ne!(number(&again, "body.mass"), number(&plain, "body.mass"), "another seed");
+    }
+    for (name, value, part) in [
+        ("friction.mu_c", -1.0, "friction.mu_c = -1: expected a finite number > 0"),
+        ("friction.mu_c", f64::NAN, "friction.mu_c = NaN"),
+        ("friction.mu_d", 0.5, "friction.mu_d = 0.5: expected a number that the contact is drawn with"),
+        ("friction.mu_s", 0.9, "friction.mu_s = 0.9: expected a number that the contact is drawn with"),
+        ("patch.shape", 2.0, "patch.shape = 2: expected the number of one of 2, from 0"),
+    ] {
+        let message = scenario.variant(1, 0, &given(name, value)).unwrap_err().to_string();
+        assert!(message.contains(part) && message.contains("contact 1"), "{message}");
+    }
+}
+
+/// What an error says in words is there in parts.
+#[test]
+fn an_error_has_field_value_and_what_is_accepted() {
+    let part = |text: &str| match Scenario::parse(text, ".".as_ref(), "parts.toml").unwrap_err() {
+        ScenarioError::Text(excerpt) => *excerpt,
+        other => panic!("{other}"),
+    };
+    let rest = "duration = 1\nbody = { kind = 'prescribed' }\ninputs = { normal_force = 1, twist = { vx = 1 } }\n";
+    let error = part(&format!("{rest}friction = {{ mu_c = -1 }}\n"));
+    assert_eq!((error.field.as_deref(), error.value.as_deref()), (Some("friction.mu_c"), Some("-1")));
+    assert_eq!((error.accepted.as_deref(), error.line), (Some("a finite number > 0"), 4));
+    let error = part(&format!("{rest}friction = {{ mu_d = 1 }}\n"));
+    assert_eq!(error.suggestion.as_deref(), Some("`mu_c` or `mu_s`"));
+    assert!(error.accepted.unwrap().starts_with("one of `law`, `sigma0`"));
+    let error = part(&format!("contacts = 'a'\n{rest}"));
+    assert_eq!((error.field.as_deref(), error.value.as_deref()), (Some("contacts"), Some("'a'")));
+    assert_eq!(error.accepted.as_deref(), Some("a whole number >= 0"));
+}

@@ -1,14 +1,17 @@
 //! Chores of the project. `cargo xtask test` is the test command: it makes sure that there is a Vulkan driver
-//! (a software one will do) and what the tests of the C interface take, then runs every test.
+//! (a software one will do) and what the tests of the C interface take, then runs every test: those of Rust, and with
+//! no further arguments those of the Python package, which `cargo xtask python` runs alone.
 //! `cargo xtask asan` runs them under the address sanitizer. `cargo xtask check` looks for what the compiler
 //! does not see.
 
 mod check;
+mod python;
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-const USAGE: &str = "usage: cargo xtask test|asan [arguments of cargo test], cargo xtask check";
+const USAGE: &str = "usage: cargo xtask test|asan [arguments of cargo test], cargo xtask python [arguments of pytest], \
+                     cargo xtask check";
 
 /// Tests that cannot pass under the address sanitizer, which needs terabytes of addresses and makes programs
 /// larger and slower.
@@ -23,6 +26,7 @@ fn main() -> ExitCode {
     match arguments.split_first() {
         Some((task, rest)) if task == "test" => test(rest),
         Some((task, rest)) if task == "asan" => asan(rest),
+        Some((task, rest)) if task == "python" => python::test(root(), rest),
         Some((task, [])) if task == "check" => check(),
         _ => {
             eprintln!("{USAGE}");
@@ -31,10 +35,13 @@ fn main() -> ExitCode {
     }
 }
 
+/// The project's folder, one above the manifest's.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
+}
+
 fn check() -> ExitCode {
-    // The manifest's folder is one below the project's.
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
-    match check::faults(root) {
+    match check::faults(root()) {
         Ok(faults) if faults.is_empty() => ExitCode::SUCCESS,
         Ok(faults) => {
             faults.iter().for_each(|fault| eprintln!("{fault}"));
@@ -53,7 +60,9 @@ fn test(arguments: &[String]) -> ExitCode {
     let mut command = Command::new(cargo);
     command.args(["test", "--release", "--workspace"]).args(arguments);
     find_tools_of_c();
-    with_driver(command)
+    let done = with_driver(command);
+    // Arguments choose among the tests of Rust.
+    if done == ExitCode::SUCCESS && arguments.is_empty() { python::test(root(), &[]) } else { done }
 }
 
 /// Runs the tests under the address sanitizer, with the checks of unsafe code that the standard library has.

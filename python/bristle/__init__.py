@@ -1,0 +1,35 @@
+"""Thousands of LuGre and Elasto-Plastic friction patches at once, on any GPU and on the CPU.
+
+>>> import bristle
+>>> scenario = bristle.Scenario.load("examples/in_hand.toml")
+>>> b = bristle.Batch(scenario, nsim=1000, dt=0.01)
+>>> b.expand("friction.mu_c")[:] = 0.6
+>>> b.step({"normal_force": 2.0})
+>>> b.pose.shape
+(1000, 3)
+
+SI units; counter-clockwise is positive. Poses are (x, y, theta), twists (vx, vy, w), wrenches (fx, fy, tau).
+"""
+
+from ._bristle import __version__
+from .batch import Batch, Engine, Response, Snapshot
+from .errors import BristleError, BusyError, DeviceError, ParameterError, ScenarioError
+from .scenario import Scenario
+from .surface import Margins, Table, limit_surface
+
+__all__ = [
+    "Batch",
+    "BristleError",
+    "BusyError",
+    "DeviceError",
+    "Engine",
+    "Margins",
+    "ParameterError",
+    "Response",
+    "Scenario",
+    "ScenarioError",
+    "Snapshot",
+    "Table",
+    "__version__",
+    "limit_surface",
+]

@@ -1,0 +1,501 @@
+"""Contacts that live on an engine, driven from Python."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _bristle
+from ._arrays import Floats, doubles, indices, known, over, shown
+from .errors import ParameterError
+from .scenario import Scenario
+
+Control = Mapping[str, Any]
+Snapshot = _bristle.Snapshot
+
+#: Inputs that are set together, by one array with a last axis of as many numbers.
+_GROUPS = {
+    "wrench": ("wrench.fx", "wrench.fy", "wrench.tau"),
+    "twist": ("twist.vx", "twist.vy", "twist.w"),
+    "gravity": ("gravity.0", "gravity.1"),
+}
+_WIDTHS = dict(_bristle.QUANTITIES)
+#: Bits of a status word after which a contact has failed.
+_FAILED = 1 | 2 | 8
+_MOST = 10_000_000
+
+
+class Engine(NamedTuple):
+    """What a batch runs on."""
+
+    engine: str
+    """``"cpu"`` or ``"gpu"``."""
+    precision: str
+    """``"f32"`` or ``"f64"``, of the bristles."""
+    adapter: str
+    """The processor or the GPU."""
+    driver: str
+    """Its driver and version; empty on the CPU."""
+
+
+class Response(NamedTuple):
+    """What friction would answer to a twist."""
+
+    wrench: Floats
+    """(nsim, 3): friction wrench on the moving side at the patch origin, patch frame [N, N, N m]."""
+    gain: Floats
+    """(nsim, 3, 3): its derivative over the twist, a row a component of the wrench [N s/m, N s/rad; N s, N m s/rad]."""
+
+
+class Batch:
+    """Contacts of a scenario on an engine, each at a time of its own.
+
+    Contact k is contact k of the scenario in every batch: its result depends on nothing but its own inputs, calls and
+    reads, not on ``nsim`` or its neighbours, and has the bits that Rust and the command line have on that engine.
+
+    Arrays that a batch gives are new float64 arrays of shape (nsim, ..), which keep their numbers when the batch goes
+    on; the state itself stays on the device. Calls release the GIL, and Ctrl-C ends them within 0.2 s; contacts may
+    then stand at different times (:attr:`time`) until they are reset or restored.
+
+    **control** is a dictionary by the names in :attr:`Scenario.inputs`: ``normal_force`` [N, of one pad],
+    ``wrench.fx``, ``wrench.fy`` [N], ``wrench.tau`` [N m], ``gravity.0``, ``gravity.1`` [m/s^2], ``twist.vx``,
+    ``twist.vy`` [m/s], ``twist.w`` [rad/s], ``mu_c``, ``mu_s`` [-]; or ``wrench``, ``twist`` (last axis 3) and
+    ``gravity`` (last axis 2) as a whole; or ``pressure`` (last axes rows, columns; top row first, any unit), if the
+    batch was made with ``frames``. A value holds until another is set. Numbers of any real type, contiguous or not,
+    are taken; all must be finite.
+
+    Args:
+        scenario: what contacts are drawn from, and how they step (its ``step`` and ``precision``).
+        nsim: how many contacts, 1 to 1e7; those that the scenario asks for if None.
+        dt: the control interval [s], 1e-9 to 1e6: what one :meth:`step` advances.
+        device: ``"cpu"``, ``"gpu"`` (any adapter, a software one too), or ``"auto"``: a hardware GPU, else the CPU.
+        seed: of the draws, 0 to 2^63 - 1; the scenario's own if None.
+        frames: whether ``pressure`` may be set. Every cell of the grid then has a bristle.
+
+    Raises:
+        ParameterError: an argument out of range.
+        ScenarioError: a drawn value out of range.
+        DeviceError: a device that is not there.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_core",
+        "_device",
+        "_dt",
+        "_expanded",
+        "_frames",
+        "_nsim",
+        "_scenario",
+        "_seed",
+        "_started",
+    )
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        nsim: int | None = None,
+        dt: float = 0.01,
+        device: str = "auto",
+        seed: int | None = None,
+        *,
+        frames: bool = False,
+    ) -> None:
+        if not isinstance(scenario, Scenario):
+            accepted = "a bristle.Scenario: Scenario.load(path) reads one from a file"
+            raise ParameterError("scenario", shown(scenario), accepted)
+        self._scenario = scenario
+        self._nsim = _integer("nsim", scenario.contacts if nsim is None else nsim, 1, _MOST)
+        self._dt = _interval("dt", dt)
+        self._seed = _integer("seed", scenario.seed if seed is None else seed, 0, 2**63 - 1)
+        self._device = known("device", device, ("cpu", "gpu", "auto"))
+        self._frames = bool(frames)
+        self._expanded: dict[str, Floats] = {}
+        self._started = False
+        self._core = _bristle.Core(scenario._core, self._nsim, device, self._seed, self._frames)
+
+    @property
+    def scenario(self) -> Scenario:
+        """What the contacts are drawn from."""
+        return self._scenario
+
+    @property
+    def nsim(self) -> int:
+        """Number of contacts."""
+        return self._nsim
+
+    def __len__(self) -> int:
+        return self._nsim
+
+    @property
+    def dt(self) -> float:
+        """The control interval [s]."""
+        return self._dt
+
+    @property
+    def engine(self) -> Engine:
+        """What the batch runs on."""
+        return Engine(*self._core.engine())
+
+    @property
+    def engine_time(self) -> float:
+        """Wall time that the calls so far have spent in the engine [s]; the rest of a loop's time is Python's."""
+        return self._core.busy()
+
+    # Parameters and starts.
+
+    def expand(self, name: str) -> Floats:
+        """A parameter of every contact as a live array, to be changed before the first step or a reset.
+
+        A contact takes its value when it starts: at the first step, read or save of the batch, and at each
+        :meth:`reset` of it without a seed.
+
+        Args:
+            name: dotted path of a number of the scenario, such as ``"friction.mu_c"`` or ``"body.mass"``; also
+                ``"patch.shape"`` and ``"patch.frame"`` where a contact draws one of several.
+
+        Returns:
+            The array (nsim,), float64, in the unit of the field; the same one at every call.
+
+        Raises:
+            ParameterError: no such parameter, or one that follows from others (``friction.mu_s`` where
+                ``mu_s_over_mu_c`` is drawn).
+        """
+        if name not in self._expanded:
+            names = (n for n, _ in self._scenario._core.parameters(0, self._seed))
+            self._expanded[name] = self._core.expand(known("name", name, names))
+        return self._expanded[name]
+
+    def parameter(self, name: str) -> Floats:
+        """The values (nsim,), float64, of a parameter that the contacts now have; a copy, of derived ones too.
+
+        Args:
+            name: as in :meth:`expand`.
+        """
+        names = (n for n, _ in self._scenario._core.parameters(0, self._seed))
+        return self._core.parameter(known("name", name, names))
+
+    def reset(self, ids: Any = None, seed: int | None = None) -> None:
+        """Puts contacts back to their start: time 0, with the inputs that they came with.
+
+        Args:
+            ids: indices, or a mask of nsim booleans; all if None.
+            seed: draws the parameters of these contacts anew with it, expanded ones as well. Without one they keep
+                them, but for those that an expanded array changes.
+
+        Raises:
+            ParameterError, ScenarioError: an index or a value out of range; a new patch of another number of cells,
+                unless all contacts are reset. Nothing is reset then.
+        """
+        chosen = indices(ids, self._nsim)
+        if seed is not None:
+            seed = _integer("seed", seed, 0, 2**63 - 1)
+        self._core.reset(chosen, seed, self._parameters())
+        if seed is not None:
+            rows: Any = slice(None) if chosen is None else chosen
+            for name, array in self._expanded.items():
+                array[rows] = self._core.parameter(name)[rows]
+
+    # Time.
+
+    def step(self, control: Control | None = None, ids: Any = None) -> None:
+        """Sets inputs and advances one interval ``dt``.
+
+        Args:
+            control: inputs by name, see the class: a number, or an array (nsim,) (with ``ids`` of as many as there
+                are), with further axes for ``wrench``, ``twist``, ``gravity`` and ``pressure``.
+            ids: indices or a mask: only these contacts are set and advanced.
+
+        Raises:
+            ParameterError: a name, shape, type or value that is not accepted.
+            BusyError: the batch is in another call.
+        """
+        self._start()
+        chosen = indices(ids, self._nsim)
+        rows = self._nsim if chosen is None else len(chosen)
+        controls, maps = self._controls(control, rows, 1)
+        self._core.step(self._dt, controls, maps, chosen)
+
+    def rollout(
+        self,
+        nstep: int,
+        control: Control | None = None,
+        record: Iterable[str] = ("pose", "wrench"),
+        every: int = 1,
+        out: MutableMapping[str, Floats] | None = None,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> dict[str, Floats]:
+        """Advances all contacts by ``nstep`` intervals and records samples, the present one first.
+
+        Args:
+            nstep: number of intervals, >= 1.
+            control: inputs by name, see the class: a number, an array (nsim,), (nstep,) or (nsim, nstep), with further
+                axes for ``wrench``, ``twist``, ``gravity`` and ``pressure``. Value j holds from the start of
+                interval j. Where nsim = nstep, write (nsim, 1) or (1, nstep).
+            record: names of ``pose``, ``twist``, ``wrench``, ``slip``, ``normal_force``, ``time``.
+            every: intervals between samples; ``nstep`` is a multiple of it.
+            out: arrays to write to, by the names in ``record``: float64, C-contiguous, of the shapes below.
+            progress: called as ``progress(done, nstep)`` with every sample; what it raises ends the rollout.
+
+        Returns:
+            Arrays (nsim, nstep/every + 1, 3) of pose, twist and wrench, (nsim, nstep/every + 1) of the others, float64;
+            those of ``out``, if given. Units and frames as those of the properties.
+
+        Raises:
+            ParameterError: as :meth:`step`.
+        """
+        nstep, every = _integer("nstep", nstep, 1, 2**53), _integer("every", every, 1, 2**53)
+        if nstep % every:
+            raise ParameterError("every", every, f"a divisor of nstep = {nstep}")
+        names = [record] if isinstance(record, str) else list(record)
+        names = [known("record", name, _WIDTHS) for name in names]
+        if progress is not None and not callable(progress):
+            raise ParameterError("progress", shown(progress), "a function of two integers, or None")
+        controls, maps = self._controls(control, self._nsim, nstep)
+        made: dict[str, Floats] = {}
+        for name in names:
+            shape = (self._nsim, nstep // every + 1) + ((_WIDTHS[name],) if _WIDTHS[name] > 1 else ())
+            made[name] = np.empty(shape) if out is None else _given(out, name, shape)
+        self._start()
+        flat = [(name, array.reshape(*array.shape[:2], -1)) for name, array in made.items()]
+        self._core.rollout(self._dt, nstep, every, controls, maps, flat, progress)
+        return made
+
+    # What the contacts are.
+
+    @property
+    def time(self) -> Floats:
+        """(nsim,): time of each contact since its start [s]."""
+        return self._read("time")[:, 0]
+
+    @property
+    def pose(self) -> Floats:
+        """(nsim, 3): pose of the centre of mass [m, m, rad], of the patch if its twist is prescribed; NaN after a
+        failure, as all samples.
+        """
+        return self._read("pose")
+
+    @property
+    def twist(self) -> Floats:
+        """(nsim, 3): twist at the centre of mass [m/s, m/s, rad/s], of the patch origin if it is prescribed."""
+        return self._read("twist")
+
+    @property
+    def wrench(self) -> Floats:
+        """(nsim, 3): friction wrench of one pad on the body, at the patch origin in the patch frame [N, N, N m], under
+        the inputs at the end of the last step.
+        """
+        return self._read("wrench")
+
+    @property
+    def slip(self) -> Floats:
+        """(nsim,): share of the normal force on slipping bristles [-]: 0 sticks, 1 slides everywhere."""
+        return self._read("slip")[:, 0]
+
+    @property
+    def normal_force(self) -> Floats:
+        """(nsim,): normal force of one pad at the end of the last step [N]."""
+        return self._read("normal_force")[:, 0]
+
+    @property
+    def status(self) -> NDArray[np.uint32]:
+        """(nsim,), uint32: status words, 0 if all is well. Bits: 1 a velocity, 2 a friction force that is not finite,
+        8 too many steps in a call (after one of these the contact has failed), 4 some steps less exact than they
+        should be.
+        """
+        self._start()
+        return self._core.status()[0]
+
+    @property
+    def failed(self) -> NDArray[np.bool_]:
+        """(nsim,), bool: contacts that have failed. ``b.reset(b.failed)`` makes them clean again."""
+        failed: NDArray[np.bool_] = (self.status & _FAILED) != 0
+        return failed
+
+    @property
+    def steps(self) -> NDArray[np.uint64]:
+        """(nsim,), uint64: integration steps that each contact has taken."""
+        self._start()
+        return self._core.status()[1]
+
+    def bristles(self, contact: int) -> Floats:
+        """(bristles, 2): states ``zeta = sigma0 z`` [-] of the bristles of a contact, in the axes of the patch, in the
+        order of the cells with pressure, bottom row first; of a reduced model two rows, [zeta_x, zeta_y], [zeta_3, 0].
+        """
+        self._start()
+        return self._core.bristles(_integer("contact", contact, 0, self._nsim - 1))
+
+    def respond(self, twist: Any, dt: float | None = None) -> Response:
+        """What friction would answer if the patches moved with a twist for some time; nothing moves.
+
+        It is one implicit stage over the whole time, under the inputs at the end of the last step. A simulator that
+        integrates bodies itself adds the wrench and, with the gain, stays stable in steps of 2 ms
+        (docs/closed-loops.md).
+
+        Args:
+            twist: (3,) or (nsim, 3), at the patch origin in the patch frame [m/s, m/s, rad/s].
+            dt: the time [s]; the batch's own if None.
+
+        Returns:
+            :class:`Response`; NaN for contacts that have failed.
+        """
+        twists = over("twist", twist, self._nsim, 1, (3,)).reshape(-1, 3)
+        if len(twists) != self._nsim:
+            twists = np.ascontiguousarray(np.broadcast_to(twists, (self._nsim, 3)))
+        self._start()
+        return Response(*self._core.respond(twists, self._dt if dt is None else _interval("dt", dt)))
+
+    # States.
+
+    def save(self) -> Snapshot:
+        """The state of all contacts: bristles, times and inputs. It can be pickled."""
+        self._start()
+        return self._core.save()
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Puts all contacts to a state that this batch, or one of the same contacts, has saved. On the engine that
+        saved it they go on with the same bits; on another, within its rounding.
+
+        Raises:
+            ParameterError: another number of contacts, another model, or another number of cells.
+        """
+        if not isinstance(snapshot, _bristle.Snapshot):
+            raise ParameterError("snapshot", shown(snapshot), "what Batch.save gave")
+        self._start()
+        self._core.restore(snapshot)
+
+    def copy(self, source: int, targets: Any) -> None:
+        """Gives state, time and inputs of one contact to others, which keep their parameters: one state, branched.
+
+        Args:
+            source: index of the contact.
+            targets: indices or a mask of those that take its state.
+
+        Raises:
+            ParameterError: contacts of another model or another number of cells.
+        """
+        self._start()
+        chosen = indices(targets, self._nsim)
+        assert chosen is not None or targets is None
+        if chosen is None:
+            raise ParameterError("targets", "None", "indices, or a mask of nsim booleans")
+        self._core.copy(_integer("source", source, 0, self._nsim - 1), chosen)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        made = (self._scenario, self._nsim, self._dt, self._device, self._seed, self._frames)
+        expanded = {name: array.copy() for name, array in self._expanded.items()}
+        return _revived, (made, self._core.origins(), expanded, self._core.save() if self._started else None)
+
+    def __copy__(self) -> Batch:
+        """Another batch with the same contacts in the same state."""
+        revive, arguments = self.__reduce__()
+        copied: Batch = revive(*arguments)
+        return copied
+
+    def __deepcopy__(self, memo: Any) -> Batch:
+        return self.__copy__()
+
+    def __repr__(self) -> str:
+        return f"<bristle.Batch of {self._nsim} contacts of {self._scenario.name!r}, dt = {self._dt} s>"
+
+    # Between Python and the core.
+
+    def _parameters(self) -> list[tuple[str, Floats]]:
+        return list(self._expanded.items())
+
+    def _start(self) -> None:
+        if not self._started:
+            self._core.start(self._parameters())
+            self._started = True
+
+    def _read(self, name: str) -> Floats:
+        self._start()
+        return self._core.read(name)
+
+    def _controls(
+        self, control: Control | None, rows: int, columns: int
+    ) -> tuple[list[tuple[str, Floats]], Floats | None]:
+        """Controls as arrays [contacts or 1, intervals or 1], and pressure maps with the bottom row first."""
+        controls: list[tuple[str, Floats]] = []
+        maps = None
+        if control is None:
+            return controls, maps
+        if not isinstance(control, Mapping):
+            raise ParameterError("control", shown(control), 'a dictionary such as {"normal_force": 2.0}')
+        for name, value in control.items():
+            if name == "pressure":
+                maps = self._maps(value, rows, columns)
+            elif name in _GROUPS:
+                members = _GROUPS[name]
+                self._known(members[0], name)
+                array = over(f"control.{name}", value, rows, columns, (len(members),))
+                controls += [(member, np.ascontiguousarray(array[:, :, i])) for i, member in enumerate(members)]
+            else:
+                self._known(name, name)
+                controls.append((name, over(f"control.{name}", value, rows, columns, ())[:, :, 0]))
+        return controls, maps
+
+    def _known(self, member: str, name: str) -> None:
+        names = self._scenario.inputs
+        if member not in names:
+            groups = [group for group, members in _GROUPS.items() if members[0] in names]
+            known("control", name, [*names, *groups, *(["pressure"] if self._frames else [])])
+
+    def _maps(self, value: Any, rows: int, columns: int) -> Floats:
+        if not self._frames:
+            raise ParameterError("control", "'pressure'", "a batch that was made with frames=True")
+        nx, ny = self._core.cells()
+        array = over("control.pressure", value, rows, columns, (ny, nx))
+        turned = array.reshape(*array.shape[:2], ny, nx)[:, :, ::-1, :]
+        return np.ascontiguousarray(turned).reshape(array.shape)
+
+
+def _revived(
+    made: tuple[Any, ...],
+    origins: tuple[list[int], list[list[tuple[str, float]]]],
+    expanded: dict[str, Floats],
+    snapshot: Snapshot | None,
+) -> Batch:
+    """The batch that has been pickled."""
+    scenario, nsim, dt, device, seed, frames = made
+    batch = Batch(scenario, nsim, dt, device, seed, frames=frames)
+    batch._core.set_origins(*origins)
+    if snapshot is not None:
+        batch._start()
+        batch._core.restore(snapshot)
+    for name, array in expanded.items():
+        batch.expand(name)[:] = array
+    return batch
+
+
+def _integer(name: str, value: Any, low: int, high: int) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = low - 1
+    if isinstance(value, bool) or not low <= number <= high:
+        raise ParameterError(name, shown(value), f"an integer from {low} to {high}")
+    return number
+
+
+def _interval(name: str, value: Any) -> float:
+    array = doubles(name, value)
+    number = float(array) if array.ndim == 0 else math.nan
+    if not 1e-9 <= number <= 1e6:
+        raise ParameterError(name, shown(value), "a time from 1e-9 to 1e6 [s]")
+    return number
+
+
+def _given(out: MutableMapping[str, Floats], name: str, shape: tuple[int, ...]) -> Floats:
+    array = out.get(name)
+    accepted = f"a C-contiguous float64 array of shape {shape} that can be written to"
+    if not isinstance(array, np.ndarray):
+        raise ParameterError(f"out.{name}", shown(array), accepted)
+    if array.shape != shape or array.dtype != np.float64 or not (array.flags.c_contiguous and array.flags.writeable):
+        raise ParameterError(f"out.{name}", shown(array), accepted)
+    return array

@@ -1,0 +1,81 @@
+"""What is raised: every error says what was given and what would be accepted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class BristleError(Exception):
+    """Any error of this package."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Errors go from one process to another with all that they carry."""
+        return _remade, (type(self), self.args, dict(self.__dict__))
+
+
+def _remade(cls: type[BristleError], args: tuple[Any, ...], attributes: dict[str, Any]) -> BristleError:
+    error = cls.__new__(cls, *args)
+    error.args = args
+    error.__dict__.update(attributes)
+    return error
+
+
+class ParameterError(BristleError, ValueError):
+    """A value that is out of range, of another shape, or of another type.
+
+    Attributes:
+        field: dotted name of the field, as in a scenario file, or of the argument.
+        value: what was refused, as text.
+        accepted: what would be accepted.
+        contact: index of the contact (or patch) it is about, or None.
+    """
+
+    def __init__(self, field: str, value: object, accepted: str, contact: int | None = None) -> None:
+        where = "" if contact is None else f"contact {contact}: "
+        super().__init__(f"{where}{field} = {value}: expected {accepted}")
+        self.field = field
+        self.value = str(value)
+        self.accepted = accepted
+        self.contact = contact
+
+
+class ScenarioError(BristleError, ValueError):
+    """A scenario that cannot be used. Its text shows the line, with carets below the place.
+
+    Attributes:
+        field: dotted name of the field it is about, or None.
+        value: what was refused, as text, or None.
+        accepted: what would be accepted, or None.
+        file: what the scenario is called.
+        line: line of its text, from 1; None if it is not about a line.
+        column: character of that line, from 1.
+        suggestion: names that may have been meant by an unknown one, or None.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        field: str | None = None,
+        value: str | None = None,
+        accepted: str | None = None,
+        file: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        suggestion: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.field = field
+        self.value = value
+        self.accepted = accepted
+        self.file = file
+        self.line = line
+        self.column = column
+        self.suggestion = suggestion
+
+
+class DeviceError(BristleError, RuntimeError):
+    """A device that is not there, that failed, or that has too little memory."""
+
+
+class BusyError(BristleError, RuntimeError):
+    """A batch that is in another call, of another thread or of a ``progress`` function."""

@@ -1,0 +1,135 @@
+"""Scenarios: what contacts are drawn from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _bristle
+
+
+class Scenario:
+    """A contact described by constants and distributions, from which a batch is drawn.
+
+    The language is that of scenario files (docs/scenario.md): SI units, every number may be a distribution such as
+    ``{uniform = [0.4, 0.8]}``, every input a signal over time. Make one by :meth:`from_toml`, :meth:`from_dict` or
+    :meth:`load`. A scenario does not change; it can be pickled and shared by threads.
+    """
+
+    __slots__ = ("_base", "_core")
+
+    def __init__(self, core: _bristle.Scenario, base: str) -> None:
+        self._core = core
+        self._base = base
+
+    @classmethod
+    def from_toml(
+        cls,
+        text: str,
+        base: str | os.PathLike[str] = ".",
+        changes: Sequence[str] = (),
+        name: str = "scenario",
+    ) -> Scenario:
+        """A scenario from its text.
+
+        Args:
+            text: the text of a scenario file.
+            base: the folder where relative map files are.
+            changes: ``"key=value"`` or ``"~key"``, applied in order, as ``--set`` of the command line takes them.
+            name: what errors call the text.
+
+        Raises:
+            ScenarioError: text that is malformed, an unknown key, or a value out of range, with its line.
+        """
+        base = os.fspath(base)
+        return cls(_bristle.Scenario.parse(text, base, name, list(changes)), base)
+
+    @classmethod
+    def from_dict(
+        cls,
+        dictionary: Mapping[str, Any],
+        base: str | os.PathLike[str] = ".",
+        changes: Sequence[str] = (),
+        name: str = "scenario",
+    ) -> Scenario:
+        """A scenario from a dictionary with the keys of a scenario file.
+
+        Args:
+            dictionary: tables as dictionaries, arrays as lists or NumPy arrays, numbers of Python or NumPy.
+            base: as in :meth:`from_toml`.
+            changes: as in :meth:`from_toml`.
+            name: as in :meth:`from_toml`.
+
+        Raises:
+            ScenarioError: as :meth:`from_toml`; lines are those of :attr:`text`.
+            ParameterError: a value that TOML has no word for, such as None.
+        """
+        return cls.from_toml(_bristle.to_toml(dict(dictionary)), base, changes, name)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], changes: Sequence[str] = ()) -> Scenario:
+        """A scenario from a file.
+
+        Args:
+            path: the file; maps that it names are looked for beside it.
+            changes: as in :meth:`from_toml`.
+
+        Raises:
+            ScenarioError: a file that cannot be read, or as :meth:`from_toml`.
+        """
+        path = os.fspath(path)
+        return cls(_bristle.Scenario.load(path, list(changes)), os.path.dirname(path))
+
+    @property
+    def text(self) -> str:
+        """The text, with every change in it."""
+        return self._core.text
+
+    @property
+    def name(self) -> str:
+        """What errors call the scenario: its path, if it was loaded."""
+        return self._core.name
+
+    @property
+    def contacts(self) -> int:
+        """How many contacts it asks for."""
+        return self._core.contacts
+
+    @property
+    def seed(self) -> int:
+        """Seed of its random numbers."""
+        return self._core.seed
+
+    @property
+    def duration(self) -> float:
+        """Simulated time of a run from the command line [s]."""
+        return self._core.duration
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the inputs that its contacts take: the keys of a ``control``, see :class:`Batch`."""
+        return tuple(self._core.inputs())
+
+    def draw(self, n: int | None = None, seed: int | None = None) -> dict[str, NDArray[np.float64]]:
+        """The numbers that contacts are drawn with.
+
+        Args:
+            n: how many contacts; those that the scenario asks for if None.
+            seed: the scenario's own if None.
+
+        Returns:
+            Arrays of shape (n,), float64, by the dotted paths of their fields (``"friction.mu_c"``), in the units of
+            the scenario file; NaN where a contact has no such number.
+        """
+        count = self.contacts if n is None else n
+        return self._core.draw(count, self.seed if seed is None else seed)
+
+    def __repr__(self) -> str:
+        return f"<bristle.Scenario {self.name!r} of {self.contacts} contacts>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Scenario.from_toml, (self.text, self._base, (), self.name)

@@ -1,0 +1,177 @@
+"""Limit surfaces: which loads a patch withstands, and how it slips."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import _bristle
+from ._arrays import Floats, doubles, known, shown
+from .errors import ParameterError
+from .scenario import Scenario
+
+
+class Margins(NamedTuple):
+    """How far loads may grow before patches slip, and how these then move."""
+
+    factor: Floats
+    """(tables, loads): the largest k with k times the load on the limit surface [-]; the load holds if it is 1 or more;
+    infinite for no load."""
+    twist: Floats
+    """(tables, loads, 3): twist at slip, of which (vx, vy, r w) at the centre of pressure has length one [-, -, 1/m];
+    zero for no load."""
+
+
+class Table:
+    """Limit surfaces of patches, each with its coefficient of friction and normal force.
+
+    All vectors are (x, y, turn) triples in the patch frame, at the centre of pressure of each patch or at the origin of
+    its grid, as ``at`` of :func:`limit_surface` says. Queries are made for all tables at once, in parallel, by the
+    patch's own integrals, not by interpolation (docs/model.md, section 7).
+    """
+
+    __slots__ = ("_core",)
+
+    def __init__(self, core: _bristle.Surfaces) -> None:
+        self._core = core
+
+    def __len__(self) -> int:
+        return len(self._core)
+
+    @property
+    def mu(self) -> Floats:
+        """(tables,): coefficients of friction [-]."""
+        return self._core.mu()
+
+    @property
+    def f_n(self) -> Floats:
+        """(tables,): normal forces [N]."""
+        return self._core.f_n()
+
+    @property
+    def radius(self) -> Floats:
+        """(tables,): torsional radii [m]: torque of pure rotation about the centre of pressure over mu f_n."""
+        return self._core.radius()
+
+    @property
+    def cop(self) -> Floats:
+        """(tables, 2): centres of pressure in the patch frame [m]."""
+        return self._core.cop()
+
+    def query(self, loads: Any) -> Margins:
+        """Margins and directions of slip under loads, found together.
+
+        Args:
+            loads: wrenches on the body [N, N, N m]: (3,), (loads, 3) for all tables, or (tables, loads, 3).
+
+        Returns:
+            :class:`Margins`, with one load in place of (3,).
+
+        Raises:
+            ParameterError: another shape, a load that is not finite, or tables by the rule ``bilinear``, which has no
+                dissipation.
+        """
+        return Margins(*self._core.margin(self._vectors("loads", loads)))
+
+    def margin(self, loads: Any) -> Floats:
+        """(tables, loads): the factors of :meth:`query`."""
+        return self.query(loads).factor
+
+    def direction(self, loads: Any) -> Floats:
+        """(tables, loads, 3): the twists at slip of :meth:`query`."""
+        return self.query(loads).twist
+
+    def wrench(self, twists: Any) -> Floats:
+        """The friction wrenches of steady sliding.
+
+        Args:
+            twists: [m/s, m/s, rad/s], of any size: (3,), (twists, 3) for all tables, or (tables, twists, 3).
+
+        Returns:
+            (tables, twists, 3): wrenches on the moving body [N, N, N m]; zero at rest.
+        """
+        return self._core.wrench(self._vectors("twists", twists))
+
+    def nodes(self, n_ls: int = 20) -> tuple[Floats, Floats]:
+        """Twists and wrenches on a grid of directions, to draw or to learn from.
+
+        Args:
+            n_ls: steps over 90 degrees, 1 to 1000.
+
+        Returns:
+            Two arrays (tables, 4 n_ls + 1, n_ls + 1, 3) over theta and phi, docs/model.md (101).
+        """
+        try:
+            return self._core.nodes(operator.index(n_ls))
+        except (TypeError, OverflowError) as error:
+            raise ParameterError("n_ls", shown(n_ls), "an integer from 1 to 1000") from error
+
+    def __repr__(self) -> str:
+        return f"<bristle.Table of {len(self)} limit surfaces>"
+
+    def _vectors(self, name: str, value: Any) -> Floats:
+        array = doubles(name, value)
+        shape = (1,) * (3 - array.ndim) + array.shape
+        if len(shape) != 3 or shape[2] != 3 or shape[0] not in (1, len(self)):
+            raise ParameterError(name, shown(array), f"shape (3,), (n, 3) or ({len(self)}, n, 3)")
+        return array.reshape(shape)
+
+
+def limit_surface(
+    patch: Any,
+    size: float | tuple[float, float] = 0.02,
+    *,
+    mu: Any = None,
+    f_n: Any = None,
+    rule: str = "cells",
+    at: str = "cop",
+) -> Table:
+    """Limit surfaces of pressure maps, or of the contacts of a scenario.
+
+    Args:
+        patch: a pressure map (rows, columns) or maps (tables, rows, columns), top row first, >= 0 in any unit; or a
+            :class:`Scenario`, whose contacts' patches are taken as they start.
+        size: width and height of the grid [m], or one number for both. Without effect on a scenario.
+        mu: coefficient of friction [-], > 0, a number or (tables,); 1 if None, of a scenario its contacts' ``mu_c``.
+        f_n: normal force [N], >= 0, a number or (tables,); 1 if None, of a scenario that of its contacts at the start.
+        rule: how cells become integrals: ``"cells"`` (exact), ``"points"`` (centres, as bristles have it), or
+            ``"bilinear"``.
+        at: where loads, wrenches and twists are: ``"cop"`` (centre of pressure) or ``"origin"`` (of the grid).
+
+    Raises:
+        ParameterError: an argument out of range, or a map that is empty, negative or not finite.
+    """
+    known("rule", rule, ("cells", "points", "bilinear"))
+    known("at", at, ("cop", "origin"))
+    if isinstance(patch, Scenario):
+        core = _bristle.Surfaces.of_scenario(patch._core, patch.contacts, patch.seed, rule, at)
+        if mu is None and f_n is None:
+            return Table(core)
+        return Table(core.under(_each("mu", mu, core.mu()), _each("f_n", f_n, core.f_n())))
+    maps = doubles("patch", patch)
+    maps = maps[np.newaxis] if maps.ndim == 2 else maps
+    if maps.ndim != 3 or 0 in maps.shape:
+        raise ParameterError("patch", shown(maps), "a map (rows, columns), maps (tables, rows, columns), or a Scenario")
+    both = doubles("size", size)
+    if both.shape not in ((), (2,)):
+        raise ParameterError("size", shown(size), "a length [m], or width and height")
+    width, height = np.broadcast_to(both, (2,)).tolist()
+    one = np.ones(len(maps))
+    turned = np.ascontiguousarray(maps[:, ::-1, :])
+    made = (_each("mu", mu, one), _each("f_n", f_n, one))
+    return Table(_bristle.Surfaces.of_maps(turned, (width, height), *made, rule, at))
+
+
+def _each(name: str, value: Any, otherwise: Floats) -> list[float]:
+    """One number a table."""
+    if value is None:
+        return list(otherwise.tolist())
+    array = doubles(name, value)
+    if array.shape not in ((), otherwise.shape):
+        raise ParameterError(name, shown(array), f"a number or an array of shape {otherwise.shape}")
+    low = 0.0 if name == "f_n" else np.nextafter(0.0, 1.0)
+    if not bool(np.all(np.isfinite(array) & (array >= low))):
+        raise ParameterError(name, shown(value), "finite numbers >= 0" if name == "f_n" else "finite numbers > 0")
+    return list(np.broadcast_to(array, otherwise.shape).tolist())

@@ -1,0 +1,294 @@
+//! The core of the class `Batch` of Python: contacts of a scenario on an engine, which are put there when they are
+//! first needed.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use bristle::error::ParameterError;
+use bristle::scenario::Precision;
+use bristle::{Batch, Choice, Contact, Cpu, Engine, EngineError, EngineInfo, Gpu, Input, Scenario, Stepping};
+use rayon::prelude::*;
+
+use crate::drive::Pace;
+use crate::errors::Failure;
+
+/// From what a contact is drawn.
+#[derive(Clone, Default)]
+pub struct Origin {
+    pub seed: u64,
+    /// Numbers that are given in place of drawn ones.
+    pub given: Vec<(String, f64)>,
+}
+
+/// Contacts, and all that they are made of.
+pub struct Contacts {
+    scenario: Arc<Scenario>,
+    engine: Box<dyn Engine>,
+    stepping: Stepping,
+    /// Whether pressure maps may be replaced.
+    frames: bool,
+    origins: Vec<Origin>,
+    /// The contacts as they start.
+    first: Vec<Contact>,
+    /// The values of expanded parameters that the contacts have.
+    expanded: BTreeMap<String, Vec<f64>>,
+    batch: Option<Batch>,
+    pub pace: Pace,
+    /// Time in the engine.
+    pub busy: Duration,
+    /// The numbers of all contacts.
+    pub all: Vec<usize>,
+}
+
+/// The engine that a device's name means.
+fn open(device: &str, precision: Precision) -> Result<Box<dyn Engine>, Failure> {
+    let cpu = || -> Box<dyn Engine> {
+        Box::new(match precision {
+            Precision::F32 => Cpu::single(),
+            Precision::F64 => Cpu::new(),
+        })
+    };
+    let wrong = |value: &str, accepted: &str| Err(ParameterError::new("device", value, accepted).into());
+    match (device, precision) {
+        ("cpu", _) | ("auto", Precision::F64) => Ok(cpu()),
+        ("gpu", Precision::F64) => wrong("gpu", "\"cpu\" or \"auto\" with precision = \"f64\": a GPU computes in f32"),
+        ("gpu", Precision::F32) => Ok(Box::new(Gpu::new(Choice::Any)?)),
+        // Hardware alone: the CPU's own engine is faster than a software driver.
+        ("auto", Precision::F32) => Ok(Gpu::new(Choice::Hardware).map_or_else(|_| cpu(), |gpu| Box::new(gpu))),
+        _ => wrong(device, "\"cpu\", \"gpu\" or \"auto\""),
+    }
+}
+
+impl Contacts {
+    /// Contacts 0 to `nsim` of a scenario.
+    pub fn new(scenario: Arc<Scenario>, nsim: usize, device: &str, seed: u64, frames: bool) -> Result<Self, Failure> {
+        if nsim == 0 {
+            return Err(ParameterError::new("nsim", 0, "an integer >= 1").into());
+        }
+        let engine = open(device, scenario.spec().precision)?;
+        let mut contacts = Self {
+            stepping: scenario.plan().stepping(),
+            scenario,
+            engine,
+            frames,
+            origins: vec![Origin { seed, given: Vec::new() }; nsim],
+            first: Vec::new(),
+            expanded: BTreeMap::new(),
+            batch: None,
+            pace: Pace::new(),
+            busy: Duration::ZERO,
+            all: (0..nsim).collect(),
+        };
+        contacts.first = contacts.draw(&contacts.origins, &contacts.all)?;
+        Ok(contacts)
+    }
+
+    pub fn info(&self) -> EngineInfo {
+        self.engine.info()
+    }
+
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub fn origins(&self) -> &[Origin] {
+        &self.origins
+    }
+
+    pub const fn is_started(&self) -> bool {
+        self.batch.is_some()
+    }
+
+    /// Columns and rows of the grid of contact 0.
+    pub fn cells(&self) -> [usize; 2] {
+        let grid = self.first[0].patch.grid();
+        [grid.nx, grid.ny]
+    }
+
+    /// The input with a name, if the contacts take it.
+    pub fn input(&self, name: &str) -> Result<Input, Failure> {
+        let body = &self.first[0].body;
+        let takes = |input: &Input| crate::scenario::takes(body, *input) && crate::scenario::name_of(*input) == name;
+        let accepted = || ParameterError::new("control", name, "an input of the scenario's kind of body");
+        Input::ALL.into_iter().find(takes).ok_or_else(|| accepted().into())
+    }
+
+    /// Draws the contacts of a list, in parallel; `origins` are those of the list.
+    fn draw(&self, origins: &[Origin], list: &[usize]) -> Result<Vec<Contact>, Failure> {
+        let (scenario, frames) = (&*self.scenario, self.frames);
+        let one = |(Origin { seed, given }, k): (&Origin, &usize)| {
+            let mut contact = scenario.variant(*k as u64, *seed, given)?;
+            if frames {
+                contact.patch = Arc::new((*contact.patch).clone().with_frames());
+                if !contact.patch.takes_frames() {
+                    let accepted = "False for a `hertz` map, which follows the normal force";
+                    return Err(Failure::Parameter(ParameterError::new("frames", "True", accepted), Some(*k)));
+                }
+            }
+            Ok(contact)
+        };
+        origins.par_iter().zip(list).map(one).collect()
+    }
+
+    /// A parameter of all contacts; NaN where a contact has no such number.
+    pub fn parameter(&self, name: &str) -> Result<Vec<f64>, Failure> {
+        let scenario = &*self.scenario;
+        let one = |(k, Origin { seed, given }): (usize, &Origin)| {
+            let numbers = scenario.variant_parameters(k as u64, *seed, given)?;
+            Ok(numbers.into_iter().find(|(other, _)| other == name).map_or(f64::NAN, |(_, value)| value))
+        };
+        self.origins.par_iter().enumerate().map(one).collect()
+    }
+
+    /// A parameter that may be changed: its present values.
+    pub fn expand(&mut self, name: &str) -> Result<Vec<f64>, Failure> {
+        let values = self.parameter(name)?;
+        // That it can be given, and does not follow from others, is seen by giving it.
+        let can_be_given = values.iter().position(|v| !v.is_nan()).is_some_and(|k| {
+            let mut origin = self.origins[k].clone();
+            origin.give(name, values[k]);
+            self.scenario.variant_parameters(k as u64, origin.seed, &origin.given).is_ok()
+        });
+        if !can_be_given {
+            let accepted = "a number that the contacts are drawn with, not one that follows from others";
+            return Err(ParameterError::new("name", name, accepted).into());
+        }
+        self.expanded.insert(name.to_owned(), values.clone());
+        Ok(values)
+    }
+
+    /// Puts contacts of a list back to their start: drawn anew with a `seed` or, without one, with the values that
+    /// `expanded` now has for them.
+    pub fn reset(&mut self, list: &[usize], seed: Option<u64>, expanded: &[(String, &[f64])]) -> Result<(), Failure> {
+        let (changed, origins) = self.changes(list, seed, expanded);
+        let drawn = self.draw(&origins, &changed)?;
+        let mut first = Vec::new();
+        if let (Some(batch), false) = (&mut self.batch, changed.is_empty()) {
+            // The others go on in a new batch where they are.
+            first.clone_from(&self.first);
+            changed.iter().zip(&drawn).for_each(|(k, contact)| first[*k] = contact.clone());
+            let mut new = self.engine.batch(first, self.stepping)?;
+            if changed.len() < self.all.len() {
+                new.restore(&batch.save()?)?;
+            }
+            new.reset(list)?;
+            *batch = new;
+        } else if let Some(batch) = &mut self.batch {
+            batch.reset(list)?;
+        }
+        for (k, (contact, origin)) in changed.into_iter().zip(drawn.into_iter().zip(origins)) {
+            (self.first[k], self.origins[k]) = (contact, origin);
+        }
+        if seed.is_none() {
+            self.note(list, expanded);
+        } else {
+            let names: Vec<String> = self.expanded.keys().cloned().collect();
+            for name in names {
+                let values = self.parameter(&name)?;
+                self.expanded.insert(name, values);
+            }
+        }
+        Ok(())
+    }
+
+    /// The contacts of a list that are drawn anew, and from what.
+    fn changes(&self, list: &[usize], seed: Option<u64>, expanded: &[(String, &[f64])]) -> (Vec<usize>, Vec<Origin>) {
+        let changed = list.iter().filter_map(|&k| {
+            if let Some(seed) = seed {
+                return Some((k, Origin { seed, given: Vec::new() }));
+            }
+            let mut origin = None;
+            for (name, values) in expanded {
+                if self.expanded.get(name).is_some_and(|old| old[k].to_bits() != values[k].to_bits()) {
+                    origin.get_or_insert_with(|| self.origins[k].clone()).give(name, values[k]);
+                }
+            }
+            Some((k, origin?))
+        });
+        changed.unzip()
+    }
+
+    fn note(&mut self, list: &[usize], expanded: &[(String, &[f64])]) {
+        for (name, values) in expanded {
+            if let Some(own) = self.expanded.get_mut(name) {
+                list.iter().for_each(|k| own[*k] = values[*k]);
+            }
+        }
+    }
+
+    /// Puts the contacts on their engine, if they are not there.
+    pub fn start(&mut self, expanded: &[(String, &[f64])]) -> Result<&mut Batch, Failure> {
+        if self.batch.is_none() {
+            let all = std::mem::take(&mut self.all);
+            let done = self.reset(&all, None, expanded);
+            self.all = all;
+            done?;
+            self.batch = Some(self.engine.batch(self.first.clone(), self.stepping)?);
+        }
+        self.batch()
+    }
+
+    /// Draws the contacts from other origins, before they are on the engine.
+    pub fn set_origins(&mut self, origins: Vec<Origin>) -> Result<(), Failure> {
+        self.first = self.draw(&origins, &self.all)?;
+        self.origins = origins;
+        Ok(())
+    }
+
+    /// The batch, once it is there.
+    pub fn batch(&mut self) -> Result<&mut Batch, Failure> {
+        self.batch.as_mut().ok_or_else(|| Failure::Device("the batch has not been started".to_owned()))
+    }
+
+    /// Time of a contact since its start [s].
+    pub fn time(&self, k: usize) -> f64 {
+        self.batch.as_ref().map_or(0.0, |batch| batch.time(k))
+    }
+
+    /// Batch, pace and the numbers of all contacts, side by side.
+    pub fn parts(&mut self) -> Result<(&mut Batch, &mut Pace, &[usize]), Failure> {
+        match &mut self.batch {
+            Some(batch) => Ok((batch, &mut self.pace, &self.all)),
+            None => Err(Failure::Device("the batch has not been started".to_owned())),
+        }
+    }
+
+    /// Reads from the engine, and notes how long that took: a device is waited for here.
+    pub fn read<T>(&mut self, read: impl FnOnce(&mut Batch) -> Result<T, EngineError>) -> Result<T, Failure> {
+        let began = Instant::now();
+        let out = read(self.batch()?)?;
+        self.pace.note(0.0, began.elapsed());
+        self.busy += began.elapsed();
+        Ok(out)
+    }
+}
+
+impl Origin {
+    /// Gives a number, in place of one that was given before.
+    fn give(&mut self, name: &str, value: f64) {
+        match self.given.iter_mut().find(|(other, _)| other == name) {
+            Some((_, old)) => *old = value,
+            None => self.given.push((name.to_owned(), value)),
+        }
+    }
+}
+
+/// The contacts behind a lock, for one call at a time.
+pub struct Shared(Mutex<Contacts>);
+
+impl Shared {
+    pub const fn new(contacts: Contacts) -> Self {
+        Self(Mutex::new(contacts))
+    }
+
+    /// Nobody waits here: who waits may hold what the other call needs.
+    pub fn lock(&self) -> Result<MutexGuard<'_, Contacts>, Failure> {
+        self.0.try_lock().map_err(|e| match e {
+            std::sync::TryLockError::WouldBlock => Failure::Busy,
+            std::sync::TryLockError::Poisoned(_) => {
+                Failure::Device("an earlier call on this batch has panicked: make a new one".to_owned())
+            }
+        })
+    }
+}

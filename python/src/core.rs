@@ -1,0 +1,371 @@
+//! The class `Core` of Python: what `bristle.Batch` stands on. Shapes and types of arrays have been checked there.
+
+use std::time::Instant;
+
+use bristle::batch::Sample;
+use bristle::error::ParameterError;
+use bristle::{Snapshot, Twist};
+use numpy::{
+    PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3,
+    PyReadwriteArray3, PyUntypedArrayMethods,
+};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyType};
+
+use crate::batch::{Contacts, Origin, Shared};
+use crate::drive::{Control, Frames};
+use crate::errors::Failure;
+use crate::scenario::PyScenario;
+
+/// Arrays of expanded parameters by name.
+type Expanded<'py> = Vec<(String, PyReadonlyArray1<'py, f64>)>;
+/// Arrays [contacts or 1, intervals or 1] by the names of inputs.
+type Controls<'py> = Vec<(String, PyReadonlyArray2<'py, f64>)>;
+/// Pressure maps [contacts or 1, intervals or 1, cells].
+type Maps<'py> = Option<PyReadonlyArray3<'py, f64>>;
+
+/// Quantities of a sample, by name, and how many numbers each has.
+pub const QUANTITIES: [(&str, usize); 6] =
+    [("pose", 3), ("twist", 3), ("wrench", 3), ("slip", 1), ("normal_force", 1), ("time", 1)];
+
+fn quantity(name: &str) -> Result<(usize, usize), Failure> {
+    let found = QUANTITIES.iter().position(|(other, _)| *other == name).map(|q| (q, QUANTITIES[q].1));
+    let accepted = || QUANTITIES.map(|(name, _)| name).join(", ");
+    found.ok_or_else(|| ParameterError::new("record", name, format!("one of {}", accepted())).into())
+}
+
+/// Writes quantity `q` of a sample.
+fn write(q: usize, sample: &Sample, time: f64, to: &mut [f64]) {
+    match q {
+        0 => to.copy_from_slice(&sample.pose.to_array()),
+        1 => to.copy_from_slice(&sample.twist.to_array()),
+        2 => to.copy_from_slice(&sample.wrench.to_array()),
+        3 => to[0] = sample.slip,
+        4 => to[0] = sample.normal_force,
+        _ => to[0] = time,
+    }
+}
+
+/// The numbers of an array that has been checked to be contiguous.
+fn slice<'a, T: numpy::Element, D: numpy::ndarray::Dimension>(
+    array: &'a numpy::PyReadonlyArray<'_, T, D>,
+) -> Result<&'a [T], Failure> {
+    Ok(array.as_slice().map_err(PyErr::from)?)
+}
+
+fn pairs<'a>(expanded: &'a Expanded<'_>) -> Result<Vec<(String, &'a [f64])>, Failure> {
+    expanded.iter().map(|(name, values)| Ok((name.clone(), slice(values)?))).collect()
+}
+
+fn control<'a>(
+    contacts: &Contacts,
+    (name, array): &'a (String, PyReadonlyArray2<'_, f64>),
+) -> Result<Control<'a>, Failure> {
+    let [rows, columns] = *array.shape() else { unreachable!("it has two axes") };
+    Ok(Control { input: contacts.input(name)?, values: slice(array)?, rows, columns })
+}
+
+fn frames<'a>(maps: &'a Maps<'_>) -> Result<Option<Frames<'a>>, Failure> {
+    let frames = |array: &'a PyReadonlyArray3<'_, f64>| {
+        let [rows, columns, cells] = *array.shape() else { unreachable!("it has three axes") };
+        Ok(Frames { values: slice(array)?, rows, columns, cells })
+    };
+    maps.as_ref().map(frames).transpose()
+}
+
+/// Contacts of a scenario on an engine.
+#[pyclass(frozen, module = "bristle._bristle")]
+pub struct Core(Shared);
+
+#[pymethods]
+impl Core {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        scenario: &PyScenario,
+        nsim: usize,
+        device: &str,
+        seed: u64,
+        frames: bool,
+    ) -> Result<Self, Failure> {
+        let scenario = scenario.0.clone();
+        py.detach(|| Ok(Self(Shared::new(Contacts::new(scenario, nsim, device, seed, frames)?))))
+    }
+
+    /// Engine, precision, adapter and driver.
+    fn engine(&self) -> Result<(&'static str, &'static str, String, String), Failure> {
+        let info = self.0.lock()?.info();
+        Ok((info.engine, info.precision, info.adapter, info.driver))
+    }
+
+    /// Columns and rows of the grid of contact 0.
+    fn cells(&self) -> Result<[usize; 2], Failure> {
+        Ok(self.0.lock()?.cells())
+    }
+
+    /// Whether the contacts are on their engine.
+    fn started(&self) -> Result<bool, Failure> {
+        Ok(self.0.lock()?.is_started())
+    }
+
+    /// Seconds in the engine.
+    fn busy(&self) -> Result<f64, Failure> {
+        Ok(self.0.lock()?.busy.as_secs_f64())
+    }
+
+    /// A parameter of all contacts.
+    fn parameter<'py>(&self, py: Python<'py>, name: &str) -> Result<Bound<'py, PyArray1<f64>>, Failure> {
+        let values = py.detach(|| self.0.lock()?.parameter(name))?;
+        Ok(PyArray1::from_vec(py, values))
+    }
+
+    /// A parameter that may be changed.
+    fn expand<'py>(&self, py: Python<'py>, name: &str) -> Result<Bound<'py, PyArray1<f64>>, Failure> {
+        let values = py.detach(|| self.0.lock()?.expand(name))?;
+        Ok(PyArray1::from_vec(py, values))
+    }
+
+    /// Puts the contacts on their engine, if they are not there.
+    fn start(&self, py: Python<'_>, expanded: Expanded<'_>) -> Result<(), Failure> {
+        let expanded = pairs(&expanded)?;
+        py.detach(|| self.0.lock()?.start(&expanded).map(|_| ()))
+    }
+
+    /// Puts contacts back to their start.
+    fn reset(
+        &self,
+        py: Python<'_>,
+        ids: Option<PyReadonlyArray1<'_, usize>>,
+        seed: Option<u64>,
+        expanded: Expanded<'_>,
+    ) -> Result<(), Failure> {
+        let (ids, expanded) = (ids.as_ref().map(slice).transpose()?, pairs(&expanded)?);
+        py.detach(|| {
+            let mut contacts = self.0.lock()?;
+            let all: Vec<usize> = (0..contacts.len()).collect();
+            contacts.reset(ids.unwrap_or(&all), seed, &expanded)
+        })
+    }
+
+    /// Sets inputs and maps of contacts, and lets `dt` pass for them.
+    fn step(
+        &self,
+        py: Python<'_>,
+        dt: f64,
+        controls: Controls<'_>,
+        maps: Maps<'_>,
+        ids: Option<PyReadonlyArray1<'_, usize>>,
+    ) -> Result<(), Failure> {
+        let mut contacts = self.0.lock()?;
+        let controls: Vec<_> = controls.iter().map(|c| control(&contacts, c)).collect::<Result<_, _>>()?;
+        let (frames, ids) = (frames(&maps)?, ids.as_ref().map(slice).transpose()?);
+        let contacts = &mut *contacts;
+        py.detach(|| {
+            let began = Instant::now();
+            let (batch, pace, all) = contacts.parts()?;
+            let ids = ids.unwrap_or(all);
+            controls.iter().try_for_each(|control| control.check(ids))?;
+            controls.iter().try_for_each(|control| control.set(batch, ids, 0))?;
+            frames.iter().try_for_each(|frames| frames.set(batch, ids, 0))?;
+            let done = pace.advance(batch, ids, dt);
+            contacts.busy += began.elapsed();
+            done
+        })
+    }
+
+    /// Lets `nstep` times `dt` pass for all contacts under inputs over time, and writes samples to arrays [contacts,
+    /// samples, numbers] by the names of quantities.
+    #[allow(clippy::too_many_arguments, reason = "Python calls it by names")]
+    fn rollout(
+        &self,
+        py: Python<'_>,
+        dt: f64,
+        nstep: usize,
+        every: usize,
+        controls: Controls<'_>,
+        maps: Maps<'_>,
+        out: Vec<(String, PyReadwriteArray3<'_, f64>)>,
+        progress: Option<Py<PyAny>>,
+    ) -> Result<(), Failure> {
+        let mut contacts = self.0.lock()?;
+        let controls: Vec<_> = controls.iter().map(|c| control(&contacts, c)).collect::<Result<_, _>>()?;
+        let frames = frames(&maps)?;
+        let mut out = out;
+        let mut rows = Vec::new();
+        for (name, array) in &mut out {
+            let (q, width) = quantity(name)?;
+            rows.push((q, width, array.as_slice_mut().map_err(PyErr::from)?));
+        }
+        let contacts = &mut *contacts;
+        let tell = |done: usize| {
+            let tell = |progress: &Py<PyAny>| Python::attach(|py| progress.call1(py, (done, nstep)).map(|_| ()));
+            progress.as_ref().map_or(Ok(()), tell)
+        };
+        py.detach(|| {
+            let all = contacts.all.clone();
+            controls.iter().try_for_each(|control| control.check(&all))?;
+            record(contacts, &mut rows, 0, nstep / every + 1)?;
+            for interval in 0..nstep {
+                let began = Instant::now();
+                let (batch, pace, _) = contacts.parts()?;
+                controls.iter().try_for_each(|control| control.set(batch, &all, interval))?;
+                frames.iter().try_for_each(|frames| frames.set(batch, &all, interval))?;
+                let done = pace.advance(batch, &all, dt);
+                contacts.busy += began.elapsed();
+                done?;
+                if (interval + 1) % every == 0 {
+                    record(contacts, &mut rows, (interval + 1) / every, nstep / every + 1)?;
+                    tell(interval + 1)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// The present numbers of a quantity [contacts, numbers].
+    fn read<'py>(&self, py: Python<'py>, name: &str) -> Result<Bound<'py, PyArray2<f64>>, Failure> {
+        let (q, width) = quantity(name)?;
+        let (n, values) = py.detach(|| {
+            let mut contacts = self.0.lock()?;
+            let n = contacts.len();
+            let mut values = vec![0.0; n * width];
+            record(&mut contacts, &mut [(q, width, &mut values)], 0, 1)?;
+            Ok::<_, Failure>((n, values))
+        })?;
+        Ok(PyArray1::from_vec(py, values).reshape([n, width])?)
+    }
+
+    /// Status words and numbers of steps.
+    #[allow(clippy::type_complexity, reason = "two arrays")]
+    fn status<'py>(&self, py: Python<'py>) -> Result<(Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u64>>), Failure> {
+        let (words, steps): (Vec<u32>, Vec<u64>) = py.detach(|| {
+            let mut contacts = self.0.lock()?;
+            contacts.read(|batch| Ok(batch.statuses()?.iter().map(|s| (s.word(), s.steps)).unzip()))
+        })?;
+        Ok((PyArray1::from_vec(py, words), PyArray1::from_vec(py, steps)))
+    }
+
+    /// Bristles of a contact [bristles, 2].
+    fn bristles<'py>(&self, py: Python<'py>, contact: usize) -> Result<Bound<'py, PyArray2<f64>>, Failure> {
+        let pairs = py.detach(|| self.0.lock()?.read(|batch| batch.bristles(contact)))?;
+        let n = pairs.len();
+        Ok(PyArray1::from_vec(py, pairs.into_flattened()).reshape([n, 2])?)
+    }
+
+    /// What friction would answer to twists [contacts, 3] over `dt`: wrenches [contacts, 3] and their derivatives
+    /// [contacts, 3, 3]; NaN for a contact that has failed.
+    #[allow(clippy::type_complexity, reason = "two arrays")]
+    fn respond<'py>(
+        &self,
+        py: Python<'py>,
+        twists: PyReadonlyArray2<'py, f64>,
+        dt: f64,
+    ) -> Result<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray3<f64>>), Failure> {
+        let twists = slice(&twists)?;
+        let (wrenches, gains) = py.detach(|| {
+            let mut contacts = self.0.lock()?;
+            contacts.read(|batch| {
+                let failed: Vec<bool> = batch.statuses()?.iter().map(|s| s.failure.is_some()).collect();
+                let (mut wrenches, mut gains) = (vec![f64::NAN; 3 * failed.len()], vec![f64::NAN; 9 * failed.len()]);
+                for k in (0..failed.len()).filter(|k| !failed[*k]) {
+                    let twist = Twist::new(twists[3 * k], twists[3 * k + 1], twists[3 * k + 2]);
+                    let response = batch.respond(k, twist, dt)?;
+                    wrenches[3 * k..][..3].copy_from_slice(&response.wrench.to_array());
+                    gains[9 * k..][..9].copy_from_slice(response.gain.as_flattened());
+                }
+                Ok((wrenches, gains))
+            })
+        })?;
+        let n = wrenches.len() / 3;
+        let gains = PyArray1::from_vec(py, gains).reshape([n, 3, 3])?;
+        Ok((PyArray1::from_vec(py, wrenches).reshape([n, 3])?, gains))
+    }
+
+    /// The state of all contacts.
+    fn save(&self, py: Python<'_>) -> Result<PySnapshot, Failure> {
+        py.detach(|| Ok(PySnapshot(self.0.lock()?.read(bristle::Batch::save)?)))
+    }
+
+    /// Puts all contacts to a saved state.
+    fn restore(&self, py: Python<'_>, snapshot: &PySnapshot) -> Result<(), Failure> {
+        py.detach(|| self.0.lock()?.read(|batch| batch.restore(&snapshot.0)))
+    }
+
+    /// Gives the state of a contact to others.
+    fn copy(&self, py: Python<'_>, source: usize, targets: PyReadonlyArray1<'_, usize>) -> Result<(), Failure> {
+        let targets = slice(&targets)?;
+        py.detach(|| self.0.lock()?.read(|batch| batch.copy(source, targets)))
+    }
+
+    /// From what the contacts are drawn: seeds, and given numbers.
+    #[allow(clippy::type_complexity, reason = "two lists")]
+    fn origins(&self) -> Result<(Vec<u64>, Vec<Vec<(String, f64)>>), Failure> {
+        Ok(self.0.lock()?.origins().iter().map(|o| (o.seed, o.given.clone())).unzip())
+    }
+
+    /// Draws the contacts from other origins, before they are started.
+    fn set_origins(&self, py: Python<'_>, seeds: Vec<u64>, given: Vec<Vec<(String, f64)>>) -> Result<(), Failure> {
+        let origins = seeds.into_iter().zip(given).map(|(seed, given)| Origin { seed, given }).collect();
+        py.detach(|| self.0.lock()?.set_origins(origins))
+    }
+}
+
+/// Writes sample `at` of `samples` of all contacts to rows of arrays.
+fn record(
+    contacts: &mut Contacts,
+    rows: &mut [(usize, usize, &mut [f64])],
+    at: usize,
+    samples: usize,
+) -> Result<(), Failure> {
+    let began = Instant::now();
+    let times: Vec<f64> = if rows.iter().any(|(q, ..)| *q == 5) {
+        (0..contacts.len()).map(|k| contacts.time(k)).collect()
+    } else {
+        Vec::new()
+    };
+    let all = contacts.batch()?.samples()?;
+    for (q, width, out) in rows {
+        for (k, sample) in all.iter().enumerate() {
+            let time = times.get(k).copied().unwrap_or_default();
+            write(*q, sample, time, &mut out[(k * samples + at) * *width..][..*width]);
+        }
+    }
+    contacts.pace.note(0.0, began.elapsed());
+    contacts.busy += began.elapsed();
+    contacts.pace.ask()
+}
+
+/// Everything that the contacts of a batch take along: states, bristles, times and inputs.
+#[pyclass(frozen, name = "Snapshot", module = "bristle._bristle")]
+pub struct PySnapshot(pub Snapshot);
+
+#[pymethods]
+impl PySnapshot {
+    /// The snapshot of `to_bytes`.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, data: &[u8]) -> Result<Self, Failure> {
+        py.detach(|| Ok(Self(Snapshot::from_bytes(data)?)))
+    }
+
+    /// The snapshot as bytes.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyBytes>, Failure> {
+        let bytes = py.detach(|| self.0.to_bytes())?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// The engine that saved it.
+    #[getter]
+    fn engine(&self) -> &str {
+        self.0.engine()
+    }
+
+    /// Number of contacts.
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    /// For pickle and copy.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> Result<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,)), Failure> {
+        Ok((PyType::new::<Self>(py).getattr("from_bytes")?, (self.to_bytes(py)?,)))
+    }
+}

@@ -1,0 +1,112 @@
+//! Errors of the library as exceptions of Python, which are classes of the module `bristle.errors`.
+
+use bristle::batch::SnapshotError;
+use bristle::error::{EngineError, ParameterError, PatchError};
+use bristle::scenario::ScenarioError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+/// Why a call fails.
+pub enum Failure {
+    /// A parameter out of range, and the contact it is about.
+    Parameter(ParameterError, Option<usize>),
+    /// The scenario.
+    Scenario(ScenarioError),
+    /// The device.
+    Device(String),
+    /// What Python says: an interrupt, or an exception in a function of the user.
+    Python(PyErr),
+    /// Another thread, or a function that a rollout has called, wants the same batch.
+    Busy,
+}
+
+impl From<ParameterError> for Failure {
+    fn from(error: ParameterError) -> Self {
+        Self::Parameter(error, None)
+    }
+}
+
+impl From<ScenarioError> for Failure {
+    fn from(error: ScenarioError) -> Self {
+        Self::Scenario(error)
+    }
+}
+
+impl From<PyErr> for Failure {
+    fn from(error: PyErr) -> Self {
+        Self::Python(error)
+    }
+}
+
+impl From<SnapshotError> for Failure {
+    fn from(error: SnapshotError) -> Self {
+        Self::Parameter(from_words("snapshot", &error.to_string()), None)
+    }
+}
+
+impl From<PatchError> for Failure {
+    fn from(error: PatchError) -> Self {
+        match error {
+            PatchError::Parameter(error) => Self::Parameter(error, None),
+            error => Self::Parameter(from_words("pressure", &error.to_string()), None),
+        }
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Parameter { contact, error } => Self::Parameter(error, Some(contact)),
+            EngineError::Frame { contact, error } => match Self::from(error) {
+                Self::Parameter(error, _) => Self::Parameter(error, Some(contact)),
+                other => other,
+            },
+            EngineError::Argument(error) => Self::Parameter(error, None),
+            other => Self::Device(other.to_string()),
+        }
+    }
+}
+
+/// The parts of a message "value: expected accepted".
+fn from_words(field: &str, message: &str) -> ParameterError {
+    let (value, accepted) = message.split_once(": expected ").unwrap_or((message, "another"));
+    ParameterError::new(field, value, accepted)
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> Self {
+        Python::attach(|py| exception(py, failure).unwrap_or_else(|error| error))
+    }
+}
+
+fn exception(py: Python<'_>, failure: Failure) -> PyResult<PyErr> {
+    let module = py.import("bristle.errors")?;
+    let make = |class: &str, arguments: Bound<'_, PyTuple>| {
+        PyResult::Ok(PyErr::from_value(module.getattr(class)?.call1(arguments)?))
+    };
+    match failure {
+        Failure::Python(error) => Ok(error),
+        Failure::Parameter(ParameterError { field, value, accepted }, contact) => {
+            make("ParameterError", (field, value, accepted, contact).into_pyobject(py)?)
+        }
+        Failure::Device(message) => make("DeviceError", (message,).into_pyobject(py)?),
+        Failure::Busy => make(
+            "BusyError",
+            ("the batch is in a call of another thread, or of the function that is called now",).into_pyobject(py)?,
+        ),
+        Failure::Scenario(error) => {
+            let message = error.to_string();
+            match error {
+                ScenarioError::Text(e) => make(
+                    "ScenarioError",
+                    (message, e.field, e.value, e.accepted, e.file, e.line, e.column, e.suggestion)
+                        .into_pyobject(py)?,
+                ),
+                ScenarioError::Override { change, reason } => {
+                    make("ScenarioError", (message, None::<String>, change, reason).into_pyobject(py)?)
+                }
+                ScenarioError::Read(_) => make("ScenarioError", (message,).into_pyobject(py)?),
+            }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! The native part of the package `bristle` of Python. Its classes take arrays whose shapes and types have been
+//! checked; the package's own modules do that, and are what a user sees.
+
+mod batch;
+mod core;
+mod drive;
+mod errors;
+mod scenario;
+mod surfaces;
+
+use pyo3::prelude::*;
+
+/// The native part of the package `bristle`.
+#[pymodule]
+mod _bristle {
+    #[pymodule_export]
+    use crate::core::{Core, PySnapshot};
+    #[pymodule_export]
+    use crate::scenario::{PyScenario, to_toml};
+    #[pymodule_export]
+    use crate::surfaces::Surfaces;
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("QUANTITIES", crate::core::QUANTITIES)
+    }
+}

@@ -1,0 +1,174 @@
+//! Scenarios from text, files and dictionaries.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bristle::scenario::{Precision, change};
+use bristle::{Body, Input, ParameterError, Scenario};
+use numpy::{PyArray1, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use rayon::prelude::*;
+
+use crate::errors::Failure;
+
+/// A checked scenario.
+#[pyclass(frozen, name = "Scenario", module = "bristle._bristle")]
+pub struct PyScenario(pub Arc<Scenario>);
+
+#[pymethods]
+impl PyScenario {
+    /// A scenario from its text, with changes applied.
+    #[staticmethod]
+    fn parse(py: Python<'_>, text: &str, base: PathBuf, name: &str, changes: Vec<String>) -> Result<Self, Failure> {
+        py.detach(|| {
+            let text = changes.iter().try_fold(text.to_owned(), |text, c| change(&text, c))?;
+            Ok(Self(Arc::new(Scenario::parse(&text, &base, name)?)))
+        })
+    }
+
+    /// A scenario from a file, with changes applied.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf, changes: Vec<String>) -> Result<Self, Failure> {
+        py.detach(|| Ok(Self(Arc::new(Scenario::load(&path, &changes)?))))
+    }
+
+    /// The text, with every change in it.
+    #[getter]
+    fn text(&self) -> &str {
+        self.0.text()
+    }
+
+    /// What errors call the text.
+    #[getter]
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    /// How many contacts it asks for.
+    #[getter]
+    fn contacts(&self) -> u64 {
+        self.0.contacts()
+    }
+
+    /// Its seed.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.0.spec().seed
+    }
+
+    /// Simulated time of a run [s].
+    #[getter]
+    fn duration(&self) -> f64 {
+        self.0.spec().duration
+    }
+
+    /// Precision of bristles on the CPU.
+    #[getter]
+    fn precision(&self) -> &'static str {
+        match self.0.spec().precision {
+            Precision::F32 => "f32",
+            Precision::F64 => "f64",
+        }
+    }
+
+    /// Names of the inputs that its contacts take.
+    fn inputs(&self) -> Result<Vec<&'static str>, Failure> {
+        let body = self.0.contact(0)?.body;
+        Ok(Input::ALL.into_iter().filter(|input| takes(&body, *input)).map(name_of).collect())
+    }
+
+    /// Names and values of the numbers that contact `k` of a seed is drawn with.
+    fn parameters(&self, k: u64, seed: u64) -> Result<Vec<(String, f64)>, Failure> {
+        Ok(self.0.variant_parameters(k, seed, &[])?)
+    }
+
+    /// The same of contacts 0 to n: arrays by name, NaN where a contact has no such number.
+    fn draw<'py>(&self, py: Python<'py>, n: usize, seed: u64) -> Result<Bound<'py, PyDict>, Failure> {
+        let all: Vec<Vec<(String, f64)>> = py.detach(|| {
+            let drawn = (0..n as u64).into_par_iter().map(|k| self.0.variant_parameters(k, seed, &[]));
+            drawn.collect::<Result<_, _>>()
+        })?;
+        let mut arrays: Vec<(String, Vec<f64>)> = Vec::new();
+        for (k, numbers) in all.into_iter().enumerate() {
+            for (i, (name, value)) in numbers.into_iter().enumerate() {
+                let same = arrays.get(i).is_some_and(|(other, _)| *other == name);
+                let place = if same { Some(i) } else { arrays.iter().position(|(other, _)| *other == name) };
+                let place = place.unwrap_or_else(|| {
+                    arrays.push((name, vec![f64::NAN; n]));
+                    arrays.len() - 1
+                });
+                arrays[place].1[k] = value;
+            }
+        }
+        let out = PyDict::new(py);
+        for (name, values) in arrays {
+            out.set_item(name, PyArray1::from_vec(py, values).to_dyn())?;
+        }
+        Ok(out)
+    }
+}
+
+/// Whether contacts with such a body take an input.
+pub fn takes(body: &Body, input: Input) -> bool {
+    match input {
+        Input::NormalForce | Input::MuC | Input::MuS => true,
+        Input::Vx | Input::Vy | Input::W => body.free().is_none(),
+        Input::Fx | Input::Fy | Input::Tau | Input::GravityX | Input::GravityY => body.free().is_some(),
+    }
+}
+
+/// The name of an input in a scenario's table of inputs.
+pub fn name_of(input: Input) -> &'static str {
+    input.field().trim_start_matches("inputs.")
+}
+
+/// The text of a scenario that a dictionary says.
+#[pyfunction]
+pub fn to_toml(dictionary: &Bound<'_, PyDict>) -> Result<String, Failure> {
+    let value = value(dictionary.as_any(), "")?;
+    toml::to_string(&value).map_err(|e| ParameterError::new("scenario", e, "a dictionary like a scenario file").into())
+}
+
+fn value(from: &Bound<'_, PyAny>, path: &str) -> Result<toml::Value, Failure> {
+    let inside = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    if let Ok(dictionary) = from.cast::<PyDict>() {
+        let mut table = toml::Table::new();
+        for (key, inner) in dictionary {
+            let key: String = key.extract().map_err(|_| wrong(&key, path, "names as keys"))?;
+            let inner = value(&inner, &inside(&key))?;
+            table.insert(key, inner);
+        }
+        return Ok(toml::Value::Table(table));
+    }
+    if from.is_instance_of::<PyBool>() {
+        return Ok(toml::Value::Boolean(from.extract()?));
+    }
+    if from.is_instance_of::<PyInt>() {
+        let accepted = "an integer of 64 bits";
+        return from.extract().map(toml::Value::Integer).map_err(|_| wrong(from, path, accepted));
+    }
+    if from.is_instance_of::<PyFloat>() {
+        return Ok(toml::Value::Float(from.extract()?));
+    }
+    if from.is_instance_of::<PyString>() {
+        return Ok(toml::Value::String(from.extract()?));
+    }
+    if from.is_instance_of::<PyList>() || from.is_instance_of::<PyTuple>() {
+        let all = from.try_iter()?.enumerate().map(|(i, inner)| value(&inner?, &inside(&i.to_string())));
+        return Ok(toml::Value::Array(all.collect::<Result<_, _>>()?));
+    }
+    // Arrays and numbers of NumPy become those of Python.
+    if let Ok(list) = from.call_method0("tolist") {
+        return value(&list, path);
+    }
+    if let Ok(text) = from.call_method0("__fspath__") {
+        return value(&text, path);
+    }
+    Err(wrong(from, path, "a number, text, a list, or a dictionary"))
+}
+
+fn wrong(from: &Bound<'_, PyAny>, path: &str, accepted: &str) -> Failure {
+    let value = from.repr().map_or_else(|_| "?".to_owned(), |text| text.to_string());
+    ParameterError::new(if path.is_empty() { "scenario" } else { path }, value, accepted).into()
+}

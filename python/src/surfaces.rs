@@ -1,0 +1,193 @@
+//! Limit surfaces of many patches, and their queries as arrays.
+
+use bristle::error::ParameterError;
+use bristle::limit_surface::{Rule, Surface, Table};
+use bristle::patch::{Grid, Patch};
+use bristle::surfaces::{At, margins};
+use bristle::{Twist, Wrench};
+use numpy::{PyArray1, PyArray2, PyArray3, PyArray4, PyArrayMethods, PyReadonlyArray3, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use rayon::prelude::*;
+
+use crate::errors::Failure;
+use crate::scenario::PyScenario;
+
+/// Limit surfaces of patches, each with a coefficient of friction and a normal force.
+#[pyclass(frozen, module = "bristle._bristle")]
+pub struct Surfaces {
+    surfaces: Vec<Surface>,
+    mu: Vec<f64>,
+    f_n: Vec<f64>,
+    at: At,
+}
+
+impl Surfaces {
+    fn made(patches: Vec<Patch>, mu: Vec<f64>, f_n: Vec<f64>, rule: &str, at: &str) -> Result<Self, Failure> {
+        let rule: Rule = rule.parse::<Rule>()?;
+        let at = match at {
+            "cop" => At::Cop,
+            "origin" => At::Origin,
+            other => return Err(ParameterError::new("at", other, "\"cop\" or \"origin\"").into()),
+        };
+        let surfaces = patches.par_iter().map(|patch| Surface::new(patch, rule)).collect();
+        Ok(Self { surfaces, mu, f_n, at })
+    }
+
+    /// What all surfaces make of their vectors, of arrays [surfaces or 1, vectors, 3].
+    fn each<T: Send>(
+        &self,
+        vectors: &PyReadonlyArray3<'_, f64>,
+        py: Python<'_>,
+        of: impl Fn(usize, &[[f64; 3]]) -> Result<Vec<T>, Failure> + Sync,
+    ) -> Result<Vec<Vec<T>>, Failure> {
+        let [rows, each, _] = *vectors.shape() else { unreachable!("it has three axes") };
+        let (vectors, _) = vectors.as_slice().map_err(PyErr::from)?.as_chunks::<3>();
+        py.detach(|| {
+            let surfaces = (0..self.surfaces.len()).into_par_iter();
+            surfaces.map(|k| of(k, &vectors[if rows == 1 { 0 } else { k * each }..][..each])).collect()
+        })
+    }
+}
+
+#[pymethods]
+impl Surfaces {
+    /// Those of pressure maps [surfaces, rows, columns], bottom row first, on grids of a size [m].
+    #[staticmethod]
+    fn of_maps(
+        py: Python<'_>,
+        maps: PyReadonlyArray3<'_, f64>,
+        size: [f64; 2],
+        mu: Vec<f64>,
+        f_n: Vec<f64>,
+        rule: &str,
+        at: &str,
+    ) -> Result<Self, Failure> {
+        let [_, rows, columns] = *maps.shape() else { unreachable!("it has three axes") };
+        let maps = maps.as_slice().map_err(PyErr::from)?;
+        py.detach(|| {
+            let grid = Grid::new(columns, rows, size[0], size[1])?;
+            let patch = |(k, map): (usize, &[f64])| {
+                Patch::from_pressure(grid, map).map_err(|e| match Failure::from(e) {
+                    Failure::Parameter(error, _) => Failure::Parameter(error, Some(k)),
+                    other => other,
+                })
+            };
+            let patches = maps.par_chunks_exact(rows * columns).enumerate().map(patch).collect::<Result<_, _>>()?;
+            Self::made(patches, mu, f_n, rule, at)
+        })
+    }
+
+    /// Those of contacts 0 to `n` of a scenario, at the start.
+    #[staticmethod]
+    fn of_scenario(
+        py: Python<'_>,
+        scenario: &PyScenario,
+        n: usize,
+        seed: u64,
+        rule: &str,
+        at: &str,
+    ) -> Result<Self, Failure> {
+        py.detach(|| {
+            let drawn = (0..n as u64).into_par_iter().map(|k| scenario.0.variant(k, seed, &[]));
+            let contacts: Vec<_> = drawn.collect::<Result<_, _>>()?;
+            let mu = contacts.iter().map(|c| c.friction.mu_c).collect();
+            let f_n = contacts.iter().map(|c| c.inputs.normal_force.value(0.0).max(0.0)).collect();
+            Self::made(contacts.iter().map(|c| (*c.patch).clone()).collect(), mu, f_n, rule, at)
+        })
+    }
+
+    /// The same patches under other coefficients and forces.
+    fn under(&self, mu: Vec<f64>, f_n: Vec<f64>) -> Self {
+        Self { surfaces: self.surfaces.clone(), mu, f_n, at: self.at }
+    }
+
+    fn __len__(&self) -> usize {
+        self.surfaces.len()
+    }
+
+    /// Coefficients of friction.
+    fn mu<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, &self.mu)
+    }
+
+    /// Normal forces.
+    fn f_n<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, &self.f_n)
+    }
+
+    /// Torsional radii by the rule.
+    fn radius<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_iter(py, self.surfaces.iter().map(Surface::radius))
+    }
+
+    /// Centres of pressure.
+    fn cop<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray2<f64>>, Failure> {
+        let all: Vec<f64> = self.surfaces.iter().flat_map(|s| s.patch().cop()).collect();
+        Ok(PyArray1::from_vec(py, all).reshape([self.surfaces.len(), 2])?)
+    }
+
+    /// Factors [surfaces, loads] and twists at slip [surfaces, loads, 3].
+    #[allow(clippy::type_complexity, reason = "two arrays")]
+    fn margin<'py>(
+        &self,
+        py: Python<'py>,
+        loads: PyReadonlyArray3<'py, f64>,
+    ) -> Result<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray3<f64>>), Failure> {
+        let shape = [self.surfaces.len(), loads.shape()[1]];
+        let all = self.each(&loads, py, |k, loads| {
+            let loads: Vec<Wrench> = loads.iter().map(|[fx, fy, tau]| Wrench::new(*fx, *fy, *tau)).collect();
+            margins(&self.surfaces[k], &loads, self.at, self.mu[k], self.f_n[k])
+                .map_err(|e| Failure::Parameter(e, Some(k)))
+        })?;
+        let factors = PyArray1::from_iter(py, all.iter().flatten().map(|m| m.factor)).reshape(shape)?;
+        let twists = PyArray1::from_iter(py, all.iter().flatten().flat_map(|m| m.twist.to_array()));
+        Ok((factors, twists.reshape([shape[0], shape[1], 3])?))
+    }
+
+    /// Friction wrenches [surfaces, twists, 3] of twists.
+    fn wrench<'py>(
+        &self,
+        py: Python<'py>,
+        twists: PyReadonlyArray3<'py, f64>,
+    ) -> Result<Bound<'py, PyArray3<f64>>, Failure> {
+        let shape = [self.surfaces.len(), twists.shape()[1], 3];
+        let all = self.each(&twists, py, |k, twists| {
+            let (surface, mu, f_n) = (&self.surfaces[k], self.mu[k], self.f_n[k]);
+            let wrench = |[vx, vy, w]: &[f64; 3]| {
+                let twist = Twist::new(*vx, *vy, *w);
+                match self.at {
+                    At::Cop => surface.wrench(twist, mu, f_n),
+                    At::Origin => surface.wrench_at_origin(twist, mu, f_n),
+                }
+            };
+            Ok(twists.iter().map(|twist| wrench(twist).to_array()).collect())
+        })?;
+        Ok(PyArray1::from_iter(py, all.into_iter().flatten().flatten()).reshape(shape)?)
+    }
+
+    /// Twists and wrenches at the nodes of tables [surfaces, theta, phi, 3].
+    #[allow(clippy::type_complexity, reason = "two arrays")]
+    fn nodes<'py>(
+        &self,
+        py: Python<'py>,
+        n_ls: usize,
+    ) -> Result<(Bound<'py, PyArray4<f64>>, Bound<'py, PyArray4<f64>>), Failure> {
+        let tables: Vec<Table> = py.detach(|| {
+            let one = |surface: &Surface| Table::of(surface, n_ls);
+            self.surfaces.par_iter().map(one).collect::<Result<_, _>>()
+        })?;
+        let shape = [tables.len(), 4 * n_ls + 1, n_ls + 1, 3];
+        let at = |table: &Table| if self.at == At::Cop { [0.0; 2] } else { table.patch().cop().map(|c| -c) };
+        let twists = tables.iter().flat_map(|t| {
+            (0..=4 * n_ls).flat_map(move |i| (0..=n_ls).flat_map(move |j| t.twist(i, j).at(at(t)).to_array()))
+        });
+        let twists = PyArray1::from_iter(py, twists).reshape(shape)?;
+        let wrenches = tables.iter().zip(self.mu.iter().zip(&self.f_n)).flat_map(|(t, (mu, f_n))| {
+            let most = mu * f_n;
+            t.nodes().iter().flat_map(move |[x, y, z]| {
+                Wrench::new(most * x, most * y, most * t.radius() * z).about(at(t)).to_array()
+            })
+        });
+        Ok((twists, PyArray1::from_iter(py, wrenches).reshape(shape)?))
+    }
+}

@@ -1,0 +1,146 @@
+"""Errors say field, value, what is accepted, and where."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from conftest import BOX, PUSHED
+
+import bristle
+
+
+def test_a_scenario_error_has_its_line_and_what_may_have_been_meant():
+    with pytest.raises(bristle.ScenarioError) as raised:
+        bristle.Scenario.from_toml(BOX.replace("mass =", "mas ="), name="box.toml")
+    error = raised.value
+    assert (error.file, error.line, error.column) == ("box.toml", 14, 1)
+    assert error.suggestion == "`mass`" and "did you mean `mass`?" in str(error)
+    assert "one of `kind`, `mass`" in error.accepted
+    assert "mas = { uniform" in str(error) and "^^^" in str(error), "the line is shown"
+    with pytest.raises(bristle.ScenarioError) as raised:
+        bristle.Scenario.from_toml(BOX, changes=["friction.mu_c=-1"])
+    error = raised.value
+    assert (error.field, error.value, error.accepted) == ("friction.mu_c", "-1", "a finite number > 0")
+    assert error.line == 11
+    assert isinstance(error, ValueError) and isinstance(error, bristle.BristleError)
+    again = pickle.loads(pickle.dumps(error))
+    assert str(again) == str(error) and vars(again) == vars(error)
+    with pytest.raises(bristle.ScenarioError, match="key=value"):
+        bristle.Scenario.from_toml(BOX, changes=["friction"])
+    with pytest.raises(bristle.ScenarioError, match="nowhere"):
+        bristle.Scenario.load("nowhere.toml")
+
+
+def test_a_dictionary_is_a_scenario():
+    table = {
+        "duration": 1,
+        "patch": {"pressure": np.array([[0, 1], [2, 3.0]], dtype=np.float32), "size": (0.02, np.float64(0.01))},
+        "friction": {"mu_c": {"uniform": [0.4, 0.8]}, "law": "lugre"},
+        "body": {"kind": "prescribed"},
+        "inputs": {"normal_force": {"points": [[0, 1], [1, 2]], "hold": 0.1}, "twist": {"vx": 0.01}},
+    }
+    scenario = bristle.Scenario.from_dict(table)
+    assert scenario.duration == 1 and scenario.contacts == 1 and scenario.seed == 0
+    assert scenario.inputs == ("normal_force", "twist.vx", "twist.vy", "twist.w", "mu_c", "mu_s")
+    assert 0.4 <= scenario.draw()["friction.mu_c"][0] <= 0.8
+    assert "pressure = [[0.0, 1.0], [2.0, 3.0]]" in scenario.text.replace("\n    ", "").replace(",]", "]")
+    for key, value in [("duration", None), ("duration", {1: 2}), ("duration", object()), ("seed", 2**70)]:
+        with pytest.raises(bristle.ParameterError) as raised:
+            bristle.Scenario.from_dict({**table, key: value})
+        assert raised.value.field == key
+    with pytest.raises(bristle.ScenarioError, match="duration"):
+        bristle.Scenario.from_dict({**table, "duration": float("nan")})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field", "accepted"),
+    [
+        ({"nsim": 0}, "nsim", "an integer from 1"),
+        ({"nsim": 2.5}, "nsim", "an integer from 1"),
+        ({"nsim": 10**12}, "nsim", "an integer from 1"),
+        ({"nsim": True}, "nsim", "an integer from 1"),
+        ({"dt": 0}, "dt", "1e-9 to 1e6"),
+        ({"dt": np.nan}, "dt", "1e-9 to 1e6"),
+        ({"dt": [0.01, 0.02]}, "dt", "1e-9 to 1e6"),
+        ({"device": "cuda"}, "device", "one of cpu, gpu, auto"),
+        ({"seed": -1}, "seed", "an integer from 0"),
+        ({"scenario": BOX}, "scenario", "Scenario.load"),
+    ],
+)
+def test_arguments_of_a_batch(box, arguments, field, accepted):
+    with pytest.raises(bristle.ParameterError, match=accepted) as raised:
+        bristle.Batch(**{"scenario": box, "device": "cpu", **arguments})
+    assert raised.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("control", "accepted"),
+    [
+        ({"normal_forces": 1}, "did you mean 'normal_force'"),
+        ({"twist.vx": 1}, "one of normal_force"),
+        ({3: 1}, "one of normal_force"),
+        ({"normal_force": "2"}, "array of real numbers"),
+        ({"normal_force": 1j}, "array of real numbers"),
+        ({"normal_force": [1, 2]}, r"a number or \(5,\)"),
+        ({"normal_force": [[1, 2], [3]]}, "numbers in an array"),
+        ({"normal_force": None}, "array of real numbers"),
+        ({"normal_force": np.ones((5, 2))}, r"a number or \(5,\)"),
+        ({"normal_force": [1, 2, np.nan, 4, 5]}, "contact 2: inputs.normal_force = NaN: expected a finite number"),
+        ({"normal_force": np.inf}, "a finite number"),
+        ({"wrench": [1, 2]}, r"shape \(3,\) or \(5, 3\)"),
+        ({"wrench": np.ones((5, 2))}, r"shape \(3,\) or \(5, 3\)"),
+        ({"mu_c": -1}, "a coefficient > 0"),
+        ([1], "a dictionary"),
+    ],
+)
+def test_controls_that_cannot_be(box, control, accepted):
+    b = bristle.Batch(box, nsim=5, device="cpu")
+    with pytest.raises(bristle.ParameterError, match=accepted):
+        b.step(control)
+    assert not b.time.any() and np.all(b.normal_force != 0), "nothing was done"
+
+
+def test_arguments_of_calls(box):
+    b = bristle.Batch(box, nsim=5, device="cpu")
+    refused = [
+        (lambda: b.step(ids=[5]), "ids = 5: expected indices from 0 to 4"),
+        (lambda: b.step(ids=[-1]), "ids = -1"),
+        (lambda: b.step(ids=[0.5]), "a mask of 5 booleans"),
+        (lambda: b.step(ids=[True, False]), "a mask of 5 booleans"),
+        (lambda: b.reset(seed=-1), "seed = -1"),
+        (lambda: b.rollout(0), "nstep = 0"),
+        (lambda: b.rollout(5, every=2), "a divisor of nstep = 5"),
+        (lambda: b.rollout(2, record=["poses"]), "did you mean 'pose'"),
+        (lambda: b.rollout(2, record=[None]), "one of pose"),
+        (lambda: b.rollout(2, progress=3), "a function"),
+        (lambda: b.rollout(2, out={}), "out.pose = None: expected a C-contiguous float64 array of shape"),
+        (lambda: b.rollout(5, {"normal_force": np.ones(5)}), r"\(5, 1\) for one value a contact"),
+        (lambda: b.rollout(3, {"normal_force": np.ones((3, 5))}), r"\(5,\) or \(3,\) or \(5, 3\)"),
+        (lambda: b.copy(9, [1]), "source = 9"),
+        (lambda: b.copy(0, None), "targets"),
+        (lambda: b.restore(b"x"), "what Batch.save gave"),
+        (lambda: b.respond([1, 2]), r"shape \(3,\) or \(5, 3\)"),
+        (lambda: b.respond([np.nan, 0, 0]), "a finite number"),
+        (lambda: b.bristles(5), "contact = 5"),
+        (lambda: bristle.Snapshot.from_bytes(b"x"), "snapshot"),
+    ]
+    for call, message in refused:
+        with pytest.raises(bristle.ParameterError, match=message):
+            call()
+    for out in (np.empty((5, 3, 3), dtype=np.float32), np.empty((3, 3, 5)).T, np.empty((5, 2, 3))):
+        with pytest.raises(bristle.ParameterError, match="C-contiguous"):
+            b.rollout(2, record=["pose"], out={"pose": out})
+    frozen = np.empty((5, 3, 3))
+    frozen.flags.writeable = False
+    with pytest.raises(bristle.ParameterError, match="can be written to"):
+        b.rollout(2, record="pose", out={"pose": frozen})
+    assert not b.time.any()
+
+
+def test_precision_and_device_must_fit():
+    scenario = bristle.Scenario.from_toml(PUSHED, changes=["precision=f64"])
+    assert bristle.Batch(scenario).engine[:2] == ("cpu", "f64")
+    with pytest.raises(bristle.ParameterError, match="a GPU computes in f32"):
+        bristle.Batch(scenario, device="gpu")

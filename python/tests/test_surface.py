@@ -1,0 +1,94 @@
+"""Limit surfaces against what is known of them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from conftest import BOX
+
+import bristle
+
+
+def test_a_square_has_its_torque_and_its_margins():
+    table = bristle.limit_surface(np.ones((21, 21)), 0.02, mu=0.5, f_n=10)
+    # mean distance from the centre of a square of side a: a (sqrt 2 + asinh 1)/6
+    radius = 0.02 * (math.sqrt(2) + math.asinh(1)) / 6
+    assert len(table) == 1 and np.allclose(table.radius, radius, rtol=1e-12)
+    wrench = table.wrench([[1, 0, 0], [0, 0, 2], [0, 0, 0]])
+    assert np.allclose(wrench, [[[-5, 0, 0], [0, 0, -5 * radius], [0, 0, 0]]], atol=1e-12)
+    factor, twist = table.query([[2, 0, 0], [0, 0, 0.01], [0, 0, 0]])
+    assert np.allclose(factor[0, :2], [2.5, 5 * radius / 0.01], rtol=1e-9) and factor[0, 2] == np.inf
+    assert np.allclose(twist[0], [[1, 0, 0], [0, 0, 1 / radius], [0, 0, 0]], atol=1e-6)
+    assert np.array_equal(table.margin([2, 0, 0]), factor[:, :1])
+    assert np.array_equal(table.direction([2, 0, 0]), twist[:, :1])
+
+
+def test_all_tables_and_loads_are_those_of_one():
+    rng = np.random.default_rng(1)
+    maps, mu, f_n = rng.random((4, 8, 9)), rng.uniform(0.3, 1, 4), rng.uniform(1, 9, 4)
+    loads = rng.normal(size=(4, 40, 3)) * [1, 1, 0.005]
+    for at in ("cop", "origin"):
+        tables = bristle.limit_surface(maps, (0.018, 0.016), mu=mu, f_n=f_n, at=at)
+        factor, twist = tables.query(loads)
+        shared = tables.margin(loads[0])
+        assert factor.shape == (4, 40) and twist.shape == (4, 40, 3)
+        for k in range(4):
+            one = bristle.limit_surface(maps[k], (0.018, 0.016), mu=mu[k], f_n=f_n[k], at=at)
+            assert np.array_equal(one.margin(loads[k])[0], factor[k])
+            assert np.array_equal(one.margin(loads[0])[0], shared[k])
+        # The twist at slip is the one whose friction is the load, grown to the surface.
+        slipping = tables.wrench(twist)
+        assert np.allclose(-slipping, loads * factor[:, :, None], rtol=1e-6, atol=1e-6)
+
+
+def test_rows_are_from_the_top():
+    map = np.zeros((5, 5))
+    map[0, 4] = map[0, 3] = 1
+    table = bristle.limit_surface(map, 0.05)
+    assert np.allclose(table.cop, [[0.015, 0.02]])
+    moved = bristle.limit_surface(map, 0.05, at="origin")
+    assert np.allclose(moved.wrench([1, 0, 0])[0, 0], [-1, 0, 0.02])
+
+
+def test_nodes_are_wrenches_of_their_twists():
+    map = np.arange(1.0, 26).reshape(5, 5)
+    for at in ("cop", "origin"):
+        table = bristle.limit_surface(map, f_n=3, at=at)
+        twists, wrenches = table.nodes(6)
+        assert twists.shape == wrenches.shape == (1, 25, 7, 3)
+        assert np.allclose(table.wrench(twists.reshape(-1, 3)).reshape(wrenches.shape), wrenches, atol=1e-9)
+
+
+def test_the_contacts_of_a_scenario_have_surfaces():
+    scenario = bristle.Scenario.from_toml(BOX)
+    table = bristle.limit_surface(scenario)
+    drawn = scenario.draw()
+    assert np.array_equal(table.mu, drawn["friction.mu_c"]) and len(table) == 12
+    # Bristles stand at the centres of their cells.
+    points = bristle.limit_surface(scenario, rule="points")
+    assert np.allclose(points.radius, drawn["patch.torsional_radius"], rtol=1e-9)
+    assert np.all(bristle.limit_surface(scenario, mu=1, f_n=2).f_n == 2)
+
+
+def test_what_is_refused():
+    refused = [
+        (lambda: bristle.limit_surface(np.zeros((3, 3))), "contact 0: pressure"),
+        (lambda: bristle.limit_surface(-np.ones((3, 3))), "pressure"),
+        (lambda: bristle.limit_surface(np.ones(3)), "a map"),
+        (lambda: bristle.limit_surface("square"), "array of real numbers"),
+        (lambda: bristle.limit_surface(np.ones((3, 3)), size=0), "a finite length > 0"),
+        (lambda: bristle.limit_surface(np.ones((3, 3)), size=[1, 2, 3]), "width and height"),
+        (lambda: bristle.limit_surface(np.ones((3, 3)), mu=0), "finite numbers > 0"),
+        (lambda: bristle.limit_surface(np.ones((3, 3)), f_n=[1, 2]), r"shape \(1,\)"),
+        (lambda: bristle.limit_surface(np.ones((3, 3)), rule="cell"), "did you mean 'cells'"),
+        (lambda: bristle.limit_surface(np.ones((3, 3)), at="centre"), "one of cop, origin"),
+        (lambda: bristle.limit_surface(np.ones((3, 3))).margin([1, 2]), r"shape \(3,\)"),
+        (lambda: bristle.limit_surface(np.ones((3, 3))).margin([np.nan, 0, 0]), "a finite number"),
+        (lambda: bristle.limit_surface(np.ones((3, 3)), rule="bilinear").margin([1, 0, 0]), "cells or points"),
+        (lambda: bristle.limit_surface(np.ones((3, 3))).nodes(0), "n_ls"),
+    ]
+    for call, message in refused:
+        with pytest.raises(bristle.ParameterError, match=message):
+            call()
