@@ -1,0 +1,117 @@
+"""What Python costs: rates of rollouts beside the command line's, and the time of a call beside the engine's own.
+
+    cargo build --release && target/python/env/bin/python python/benchmarks/rates.py
+
+All are ratios within one run, in turns: a busy machine changes their noise, not what they say.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+
+import bristle
+
+ROOT = Path(__file__).resolve().parents[2]
+TURNS = 5
+
+
+def import_time() -> None:
+    """Seconds that `import bristle` takes in a new interpreter that has NumPy."""
+    code = "import numpy, time; t = time.perf_counter(); import bristle; print(time.perf_counter() - t)"
+    times = [float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(TURNS)]
+    print(f"import: {min(times) * 1e3:.0f} ms beside NumPy's (at most 100)")
+
+
+def rollouts() -> None:
+    """Simulated contact-seconds a second of processor time, by both."""
+    program = ROOT / "target" / "release" / "bristle"
+    scenario = ROOT / "examples" / "in_hand.toml"
+    for name, n, changes in [("grid", 512, []), ("reduced", 4096, ["contact.model=reduced"])]:
+        changes = [*changes, "duration=0.5", "engine=cpu"]
+        ratios = []
+        for _ in range(TURNS):
+            with tempfile.TemporaryDirectory() as folder:
+                sets = [word for change in changes for word in ("--set", change)]
+                out = Path(folder) / "out"
+                command = [program, "rollout", scenario, "-n", str(n), "--out", out, *sets]
+                subprocess.run(command, check=True, capture_output=True)
+                run = json.loads((out / "run.json").read_text())
+            b = bristle.Batch(bristle.Scenario.load(scenario, changes), n, 0.01, device="cpu")
+            b.save()
+            began = time.perf_counter()
+            b.rollout(50, record=("pose", "twist", "wrench", "slip", "normal_force"))
+            ratios.append((time.perf_counter() - began) / seconds(run))
+        shown = ", ".join(f"{r:.3f}" for r in ratios)
+        print(f"rollout, {name}: {statistics.median(ratios):.3f} of the command line's time ({shown}; at most 1.05)")
+
+
+def seconds(run: dict) -> float:
+    """What a run says of the time in its engine."""
+    return float(run["summary"]["wall_s"])
+
+
+def calls() -> None:
+    """Time of a call beyond what its engine takes, of 4096 contacts with a new grip each."""
+    scenario = bristle.Scenario.load(ROOT / "examples" / "in_hand.toml", ["contact.model=reduced", "inputs.hold=10"])
+    b = bristle.Batch(scenario, 4096, 1e-3, device="cpu")
+    grips = np.random.default_rng(0).uniform(1.5, 2, (200, 4096))
+    b.step()
+    more = []
+    for grip in grips:
+        control = {"normal_force": grip}
+        before, began = b.engine_time, time.perf_counter()
+        b.step(control)
+        took = time.perf_counter() - began
+        more.append(took - (b.engine_time - before))
+    print(f"step of 4096 contacts: {statistics.median(more) * 1e6:.0f} us beside the engine (at most 50)")
+
+
+def interrupts() -> None:
+    """Time from Ctrl-C to the exception, in an interval that would take minutes."""
+    scenario = bristle.Scenario.load(ROOT / "examples" / "in_hand.toml")
+    times = []
+    for _ in range(TURNS):
+        b = bristle.Batch(scenario, 20_000, 1.0, device="cpu")
+        b.save()
+        sent = []
+
+        def interrupt(sent: list[float] = sent) -> None:
+            time.sleep(1)
+            sent.append(time.perf_counter())
+            os.kill(os.getpid(), signal.SIGINT)
+
+        threading.Thread(target=interrupt).start()
+        try:
+            b.step()
+        except KeyboardInterrupt:
+            times.append(time.perf_counter() - sent[0])
+    print(f"Ctrl-C: {max(times):.2f} s at most (of {len(times)}; at most 0.2)")
+
+
+def surfaces() -> None:
+    """Margins of 500 tactile frames under 1000 loads each."""
+    rng = np.random.default_rng(0)
+    maps = np.maximum(rng.random((500, 16, 16)) - 0.3, 0)
+    loads = rng.normal(size=(1000, 3)) * [1, 1, 0.005]
+    times = []
+    for _ in range(TURNS):
+        began = time.perf_counter()
+        bristle.limit_surface(maps, mu=0.6, f_n=2, at="origin").query(loads)
+        times.append(time.perf_counter() - began)
+    print(f"500 frames x 1000 loads: {min(times):.2f} s (at most 1)")
+
+
+if __name__ == "__main__":
+    for measure in (import_time, calls, surfaces, interrupts, rollouts):
+        measure()

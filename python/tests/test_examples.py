@@ -1,0 +1,62 @@
+"""The examples, at reduced size, do what they say."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+
+from conftest import ROOT
+
+
+def example(name: str):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / "python" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_quick_start(tmp_path):
+    """It is run as it stands, from a folder with the scenario where it expects it, for fewer boxes."""
+    (tmp_path / "examples").mkdir()
+    (tmp_path / "examples" / "in_hand.toml").write_text((ROOT / "examples" / "in_hand.toml").read_text())
+    text = (ROOT / "examples" / "python" / "quick_start.py").read_text()
+    assert "nsim=200" in text
+    (tmp_path / "quick.py").write_text(text.replace("nsim=200", "nsim=12"))
+    environment = {**os.environ, "MPLBACKEND": "svg"}
+    subprocess.run([sys.executable, "quick.py"], cwd=tmp_path, env=environment, check=True)
+    assert "friction coefficient" in (tmp_path / "quick_start.svg").read_text()
+
+
+def test_slip_predictor():
+    """It knows more than any guess of the friction coefficient, of objects that it has not seen."""
+    found = example("slip_predictor").run(contacts=150)
+    assert found["windows"] > 500 and 0.01 < found["slips"] < 0.5
+    assert found["predictor"] > 0.9
+    # Wrong orders of pairs, a third less at least.
+    assert 1 - found["predictor"] < 0.67 * (1 - found["ratio"])
+
+
+def test_grip_control():
+    """It holds what the grip for the mean object loses, with less force than the one that holds all."""
+    found = example("grip_control").run(contacts=60, steps=300)
+    assert found["controlled"][1] < 0.05 < 0.2 < found["for the mean"][1]
+    assert found["for all"][1] == 0
+    assert found["controlled"][0] < 0.8 * found["for all"][0]
+
+
+def test_grasp_planning():
+    """The grips that it finds hold, and one a little weaker does not."""
+    planning = example("grasp_planning")
+    found = planning.run(count=40, tries=100)
+    assert found["best"] < found["median"] < found["worst"]
+    import numpy as np
+
+    import bristle
+
+    rng = np.random.default_rng(0)
+    maps, task = planning.frames(40, rng), planning.loads(100, rng)
+    for grip, holds in [(1.001, True), (0.999, False)]:
+        table = bristle.limit_surface(maps, 0.02, mu=0.6, f_n=grip * found["best"], at="origin")
+        assert np.any(np.all(table.margin(task) >= 1, axis=1)) == holds

@@ -1,0 +1,128 @@
+"""Writes the page of the Python interface, docs/python.md, from signatures and docstrings.
+
+``python python/tools/api_page.py`` writes it; a test fails if it is not what this says.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+import bristle
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
+
+HEAD = """# Python
+
+Written by `python/tools/api_page.py` from the package's own signatures and docstrings; a test compares. `pip install .`
+in a clone installs the package (Rust 1.95 or later; wheels need no Rust). The [README](../README.md#from-python) has
+the quick start, [scenario.md](scenario.md) the language of scenarios, and `examples/python/` programs to start from.
+
+All arrays are NumPy's, and go to `torch.from_dlpack` or `jax.dlpack.from_dlpack` without a copy. A call releases the
+GIL; two batches in two threads do not wait for each other. Batches, snapshots, scenarios and errors can be pickled, and
+`copy.copy(batch)` is a second batch in the same state.
+"""
+
+
+def prose(text: str) -> str:
+    """A docstring as Markdown: roles and literals become code, sections bold, their entries a list."""
+    text = inspect.cleandoc(text)
+    text = re.sub(r":(?:class|meth|func|attr):`~?([^`]+)`", r"`\1`", text)
+    text = text.replace("``", "`")
+    out: list[str] = []
+    section = False
+    for line in text.splitlines():
+        heading = re.fullmatch(r"(Args|Returns|Raises|Attributes):", line)
+        entry = re.match(r"    (\w[\w, ]*): (.*)", line)
+        if heading:
+            section = True
+            out += [f"*{heading[1]}*", ""]
+        elif section and entry and heading is None:
+            out.append(f"- `{entry[1]}`: {entry[2]}")
+        elif section and line.startswith("    "):
+            out.append(("  " if out[-1].startswith(("- ", "  ")) else "") + line.strip())
+        else:
+            section = section and not line
+            out.append(line)
+    return "\n".join(out)
+
+
+def signature(name: str, of: Any) -> str:
+    """A call, without `self`, and with the names of types as they are written."""
+    parameters = [p for p in inspect.signature(of).parameters.values() if p.name not in ("self", "cls")]
+    shown = str(inspect.Signature(parameters))
+    if len(name + shown) > 100:
+        shown = "(\n    " + ",\n    ".join(map(str, parameters)) + ",\n)"
+        if any(p.kind is p.KEYWORD_ONLY for p in parameters):
+            first = next(str(p) for p in parameters if p.kind is p.KEYWORD_ONLY)
+            shown = shown.replace(f"    {first},", f"    *,\n    {first},")
+    # Annotations are text, whose quotes a reader does not need.
+    shown = re.sub(r": '([^']*)'", r": \1", shown)
+    back = inspect.signature(of).return_annotation
+    back = "" if back in (inspect.Signature.empty, "None") else f" -> {back}"
+    return f"```python\n{name}{shown}{back}\n```"
+
+
+def described(cls: type) -> list[str]:
+    """A class: its call, what it says, and its members in the order of the source."""
+    out = [f"## `bristle.{cls.__name__}`", ""]
+    if issubclass(cls, Exception) or hasattr(cls, "_fields") or cls.__init__ is object.__init__:
+        pass
+    elif cls.__name__ == "Batch":
+        out += [signature("bristle.Batch", cls.__init__), ""]
+    out += [prose(cls.__doc__ or ""), ""]
+    for name, member in vars(cls).items():
+        if name.startswith("_") or issubclass(cls, Exception):
+            continue
+        of = member.__func__ if isinstance(member, classmethod | staticmethod) else member
+        if isinstance(of, property):
+            out += [f"**`.{name}`**: {prose(of.__doc__ or '')}", ""]
+        elif inspect.isfunction(of):
+            prefix = f"{cls.__name__}." if of is not member else "."
+            out += [f"### `{prefix}{name}`", "", signature(f"{prefix}{name}", of), "", prose(of.__doc__ or ""), ""]
+    return out
+
+
+def fields(cls: Any) -> list[str]:
+    """The fields of a named tuple, whose descriptions stand below them in the source."""
+    source = inspect.getsource(cls)
+    said = re.findall(r'^    (\w+): [\w.\[\]]+\n    """(.*?)"""', source, re.MULTILINE | re.DOTALL)
+    return [f"**`.{name}`**: {' '.join(text.split()).replace('``', '`')}\n" for name, text in said]
+
+
+def page() -> str:
+    """The page."""
+    out = [HEAD]
+    for cls in (bristle.Scenario, bristle.Batch, bristle.Response, bristle.Engine):
+        out += described(cls) + (fields(cls) if hasattr(cls, "_fields") else [])
+    out += [
+        "## `bristle.Snapshot`",
+        "",
+        "What `Batch.save` gives: `len(snapshot)` contacts, saved by `snapshot.engine`.",
+    ]
+    out += ["`snapshot.to_bytes()` and `Snapshot.from_bytes(data)` keep it in a file of your own.", ""]
+    surface = bristle.limit_surface
+    out += [
+        "## `bristle.limit_surface`",
+        "",
+        signature("bristle.limit_surface", surface),
+        "",
+        prose(surface.__doc__ or ""),
+    ]
+    out += ["", *described(bristle.Table), *described(bristle.Margins), *fields(bristle.Margins)]
+    for cls in (
+        bristle.BristleError,
+        bristle.ParameterError,
+        bristle.ScenarioError,
+        bristle.DeviceError,
+        bristle.BusyError,
+    ):
+        out += described(cls)
+    text = "\n".join(out)
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
