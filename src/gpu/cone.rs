@@ -7,7 +7,7 @@ use super::buffer::{BUFFER_BUDGET, Staging};
 use super::device::Device;
 use super::layout::ConeBatch;
 use super::pipeline::{Access, Pipeline};
-use crate::error::EngineError;
+use crate::error::{DeviceError, EngineError};
 use crate::number::real::Real;
 use crate::rigid::cone::{Section, validate};
 
@@ -57,8 +57,8 @@ impl Cones<'_> {
         let sides = facets.directions.len();
         let directions: Vec<[f32; 2]> = facets.directions.iter().map(|e| e.map(|c| c as f32)).collect();
         let directions =
-            self.device.filled("directions", bytemuck::cast_slice(&directions), wgpu::BufferUsages::STORAGE);
-        let pipeline = self.pipeline(projects);
+            self.device.filled("directions", bytemuck::cast_slice(&directions), wgpu::BufferUsages::STORAGE)?;
+        let pipeline = self.pipeline(projects)?;
         let work = if self.device.adapter.software { WORK_SOFTWARE } else { WORK_HARDWARE };
         let budget = BUFFER_BUDGET.min(self.device.adapter.max_storage_buffer) as usize;
         let most = (budget / size_of::<[f32; 3]>()).min(work / sides.max(1)).max(1);
@@ -89,15 +89,15 @@ impl Cones<'_> {
     ) -> Result<Vec<f32>, EngineError> {
         let (device, storage) = (self.device, wgpu::BufferUsages::STORAGE);
         let count = f.len() * if projects { 3 } else { 1 };
-        let answers = device.buffer("answers", (count * size_of::<f32>()) as u64, storage);
+        let answers = device.buffer("answers", (count * size_of::<f32>()) as u64, storage)?;
         let group = pipeline.bind(
             device,
             &[
                 directions,
-                &device.filled("mu", bytemuck::cast_slice(mu), storage),
-                &device.filled("forces", bytemuck::cast_slice(f), storage),
+                &device.filled("mu", bytemuck::cast_slice(mu), storage)?,
+                &device.filled("forces", bytemuck::cast_slice(f), storage)?,
                 &answers,
-                &device.filled("cones", bytemuck::bytes_of(&cones), wgpu::BufferUsages::UNIFORM),
+                &device.filled("cones", bytemuck::bytes_of(&cones), wgpu::BufferUsages::UNIFORM)?,
             ],
         );
         let mut encoder = device.handle.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
@@ -110,25 +110,27 @@ impl Cones<'_> {
                 pass.dispatch_workgroups(groups.min(ROW), groups.div_ceil(ROW), 1);
             }
         }
-        let staging = Staging::new(device, answers.size());
+        let staging = Staging::new(device, answers.size())?;
         staging.copy(&mut encoder, &answers);
-        device.queue.submit([encoder.finish()]);
-        let answers: Vec<f32> = staging.read(device, count)?;
+        let copied = device.queue.submit([encoder.finish()]);
+        let answers: Vec<f32> = staging.read(device, count, copied)?;
         let per_force = count / f.len();
         let lost = |k: usize| answers[k].is_nan() && f[k / per_force].iter().all(|c| c.is_finite());
         if (0..count).any(lost) {
-            return Err(EngineError::Device("cones: some forces were not answered".to_owned()));
+            return Err(DeviceError::Failed { reason: "cones: some forces were not answered".to_owned() }.into());
         }
         Ok(answers)
     }
 
-    fn pipeline(self, projects: bool) -> Arc<Pipeline> {
+    fn pipeline(self, projects: bool) -> Result<Arc<Pipeline>, DeviceError> {
         let mut pipelines = self.pipelines.0.lock().expect("no panic while compiling");
-        let compile = || {
-            let constants = [("projects", f64::from(u8::from(projects)))];
-            Arc::new(Pipeline::new(self.device, &cone_source(), "answer", &BINDINGS, &constants))
-        };
-        Arc::clone(pipelines.entry(projects).or_insert_with(compile))
+        if let Some(pipeline) = pipelines.get(&projects) {
+            return Ok(Arc::clone(pipeline));
+        }
+        let constants = [("projects", f64::from(u8::from(projects)))];
+        let pipeline = Arc::new(Pipeline::new(self.device, &cone_source(), "answer", &BINDINGS, &constants)?);
+        pipelines.insert(projects, Arc::clone(&pipeline));
+        Ok(pipeline)
     }
 }
 
