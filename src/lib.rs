@@ -82,6 +82,7 @@ pub mod patch;
 mod plan;
 pub mod planar;
 pub mod random;
+pub mod rigid;
 pub mod rollout;
 pub mod scenario;
 pub mod schedule;
