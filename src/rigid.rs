@@ -3,3 +3,4 @@
 //! Symbols and equations are those of `docs/model.md`; each submodule names its section.
 
 pub mod lcp;
+pub mod world;

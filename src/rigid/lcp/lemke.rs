@@ -23,7 +23,13 @@ pub struct Lemke {
 /// Elements of the entering column below this share of its largest are taken for zero: what pivots leave of zeros.
 const ZERO: f64 = 1e-10;
 /// Rounding of an element, over the largest of its column: ratios that differ by no more are a tie.
-const TIE: f64 = 1e-13;
+const TIE: f64 = 1e-12;
+/// Pivots after which the tableau is made anew from the problem, so that rounding does not add up.
+const REFRESH: usize = 16;
+/// Residual, over the largest number of `q`, at which the end of a ray is a solution.
+const CLOSE: f64 = 1e-8;
+/// Columns of the artificial variable that are tried, where rounding ends the first on a ray.
+const COVERS: u32 = 4;
 
 /// The tableau: `n` rows of `w` (`n` columns), `z` (`n`), `z0` and the right side. As `w` is the first basis, its columns
 /// hold the inverse of the present one.
@@ -31,20 +37,43 @@ struct Tableau {
     n: usize,
     rows: DMatrix<f64>,
     basis: Vec<usize>,
+    cover: u32,
 }
 
 pub(super) fn solve(lcp: &Lcp, most_pivots: usize) -> Lemke {
+    let first = solve_with(lcp, most_pivots, 0);
+    if matches!(first.termination, Termination::Solved | Termination::Limit) {
+        return first;
+    }
+    let others = (1..COVERS).map(|cover| solve_with(lcp, most_pivots, cover));
+    others.into_iter().find(|found| found.termination == Termination::Solved).unwrap_or(first)
+}
+
+/// Lemke's method with one of several columns of the artificial variable.
+fn solve_with(lcp: &Lcp, most_pivots: usize, cover: u32) -> Lemke {
     let n = lcp.q.len();
     let least = lcp.q.iter().copied().fold(f64::INFINITY, f64::min);
     if n == 0 || least >= 0.0 {
         return Lemke { z: DVector::zeros(n), termination: Termination::Solved, pivots: 0 };
     }
-    let mut tableau = Tableau::new(lcp);
+    let mut tableau = Tableau::new(lcp, cover);
     let (z0, mut pivots) = (2 * n, 1);
     let mut row = tableau.first_row();
     let mut entering = tableau.pivot(row, z0);
+    let mut fresh = 0;
     let termination = loop {
-        let Some(leaving) = tableau.leaving(entering) else { break Termination::Ray };
+        if pivots >= fresh + REFRESH {
+            tableau.refresh(lcp);
+            fresh = pivots;
+        }
+        let mut leaving = tableau.leaving(entering);
+        if leaving.is_none() && fresh < pivots {
+            // It may be rounding that hides the row.
+            tableau.refresh(lcp);
+            fresh = pivots;
+            leaving = tableau.leaving(entering);
+        }
+        let Some(leaving) = leaving else { break Termination::Ray };
         row = leaving;
         pivots += 1;
         let left = tableau.pivot(row, entering);
@@ -57,20 +86,25 @@ pub(super) fn solve(lcp: &Lcp, most_pivots: usize) -> Lemke {
         entering = left;
     };
     let z = tableau.solution();
+    // Of problems that are solvable by a hair, as those of redundant contacts, rounding may have removed the last pivot.
+    let is_close = termination == Termination::Ray && lcp.residual(&z) <= CLOSE * lcp.q.amax();
+    let termination = if is_close { Termination::Solved } else { termination };
     let termination = if z.iter().any(|v| !v.is_finite()) { Termination::NotFinite } else { termination };
     let z = if termination == Termination::Solved { refined(lcp, &tableau.basis, z) } else { z };
     Lemke { z, termination, pivots }
 }
 
 impl Tableau {
-    fn new(lcp: &Lcp) -> Self {
+    /// The first column of the artificial variable is one of ones, as in the books; the others differ from row to row.
+    fn new(lcp: &Lcp, cover: u32) -> Self {
         let n = lcp.q.len();
         let mut rows = DMatrix::zeros(n, 2 * n + 2);
         rows.view_mut((0, 0), (n, n)).fill_with_identity();
         rows.view_mut((0, n), (n, n)).copy_from(&-&lcp.a);
-        rows.column_mut(2 * n).fill(-1.0);
+        let golden = |row: usize| (0.618_033_988_749_895 * f64::from(cover) * (row + 1) as f64).fract();
+        (0..n).for_each(|row| rows[(row, 2 * n)] = -1.0 - golden(row));
         rows.column_mut(2 * n + 1).copy_from(&lcp.q);
-        Self { n, rows, basis: (0..n).collect() }
+        Self { n, rows, basis: (0..n).collect(), cover }
     }
 
     /// Of two variables `w_i` and `z_i`, the other one.
@@ -80,7 +114,8 @@ impl Tableau {
 
     /// The row that the artificial variable enters at: the lexicographically least of the right sides.
     fn first_row(&self) -> usize {
-        (1..self.n).fold(0, |best, row| if self.precedes(row, 1.0, best, 1.0) { row } else { best })
+        let scale = |row: usize| -self.rows[(row, 2 * self.n)];
+        (1..self.n).fold(0, |best, row| if self.precedes(row, scale(row), best, scale(best)) { row } else { best })
     }
 
     /// Whether row `a` over `scale_a` comes before row `b` over `scale_b`: by the right side, then by the columns of the
@@ -132,6 +167,15 @@ impl Tableau {
         self.rows.column_mut(entering).fill(0.0);
         self.rows[(row, entering)] = 1.0;
         if left == 2 * self.n { left } else { self.complement(left) }
+    }
+
+    /// Makes the tableau of the present basis from the problem's own numbers; leaves it as it is if the basis is singular.
+    fn refresh(&mut self, lcp: &Lcp) {
+        let first = Self::new(lcp, self.cover).rows;
+        let basis = DMatrix::from_fn(self.n, self.n, |i, j| first[(i, self.basis[j])]);
+        if let Some(rows) = basis.lu().solve(&first) {
+            self.rows = rows;
+        }
     }
 
     fn solution(&self) -> DVector<f64> {

@@ -1,0 +1,299 @@
+//! Bodies with contacts, in time steps: analytic answers, converged series, laws of physics.
+
+use std::f64::consts::{PI, TAU};
+use std::path::Path;
+
+use bristle::rigid::world::{Body, Kind, Method, Pair, Shape, State, World, Worlds};
+use nalgebra::{Quaternion, UnitQuaternion, Vector3};
+use proptest::prelude::*;
+
+const METHODS: [Method; 3] = [Method::Lemke, Method::Double, Method::Single];
+const G: f64 = 9.81;
+
+fn fixture(name: &str) -> Vec<Vec<f64>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/rigid").join(name);
+    let mut reader = csv::Reader::from_path(path).unwrap();
+    reader.records().map(|r| r.unwrap().iter().map(|v| v.parse().unwrap()).collect()).collect()
+}
+
+/// A body on a plane, with its state; the body is number 1.
+fn on_plane(directions: usize, mu: f64, body: Body, state: State) -> World {
+    let mut world = World::new(directions);
+    let plane = world.add(Body::prescribed(Shape::Plane), State::default());
+    let body = world.add(body, state);
+    world.pairs.push(Pair { bodies: [plane, body], mu });
+    world
+}
+
+fn particle(mass: f64) -> Body {
+    Body::solid(mass, Shape::Points(vec![[0.0; 3]]))
+}
+
+/// A velocity in the plane.
+fn moving(state: State, angle: f64, speed: f64) -> State {
+    State { velocity: speed * Vector3::new(angle.cos(), angle.sin(), 0.0), ..state }
+}
+
+/// How exact a method is, in the units of the test.
+fn limit(method: Method) -> f64 {
+    if method == Method::Single { 2e-5 } else { 1e-10 }
+}
+
+#[test]
+fn a_sliding_particle_has_the_converged_path_and_stopping_time() {
+    const H: f64 = 1e-4;
+    for method in METHODS {
+        for row in fixture("particle_sliding.csv") {
+            let [n_d, angle, stops, x, y, ..] = row[..] else { panic!() };
+            let world = on_plane(n_d as usize, 0.4, particle(0.6), moving(State::default(), angle.to_radians(), 1.7));
+            let mut worlds = Worlds::new(vec![world], H, method).unwrap();
+            let mut last = 0.0;
+            while worlds.world(0).states()[1].velocity.norm() > 1e-6 {
+                worlds.advance(H).unwrap();
+                last = worlds.world(0).time();
+            }
+            let at = worlds.world(0).states()[1].pose.translation.vector;
+            assert!((stops - 1e-9..stops + H + 1e-9).contains(&last), "{method:?} {row:?}: {last}");
+            let off = (at.x - x).abs().max((at.y - y).abs()).max(at.z.abs());
+            assert!(off < limit(method), "{method:?} {row:?}: {off:e}");
+            // T = |v| (cos psi + sin psi tan beta) / (mu g), psi the angle to the nearest friction direction.
+            let beta = PI / n_d;
+            let psi =
+                (angle.to_radians() / (2.0 * beta) - (angle.to_radians() / (2.0 * beta)).round()).abs() * 2.0 * beta;
+            let closed = 1.7 * (psi.cos() + psi.sin() * beta.tan()) / (0.4 * G);
+            assert!((closed - stops).abs() < 1e-12);
+        }
+    }
+}
+
+#[test]
+fn bodies_on_an_incline_have_the_converged_motion() {
+    for method in METHODS {
+        for row in fixture("incline.csv") {
+            let [is_box, n_d, downhill, incline, mu, ratio, vx, vy, x, y] = row[..] else { panic!() };
+            let (al, psi) = (incline.to_radians(), downhill.to_radians());
+            let (body, height, steps) = if is_box == 1.0 {
+                (Body::solid(1.2, Shape::Box([0.3, 0.25, 0.02])), 0.02, 120)
+            } else {
+                (particle(1.2), 0.0, 400)
+            };
+            let mut world = on_plane(n_d as usize, mu, body, State::at(0.0, 0.0, height));
+            world.gravity = [G * al.sin() * psi.cos(), G * al.sin() * psi.sin(), -G * al.cos()];
+            let mut worlds = Worlds::new(vec![world], 1e-3, method).unwrap();
+            worlds.advance(f64::from(steps) * 1e-3).unwrap();
+            let state = &worlds.world(0).states()[1];
+            let at = state.pose.translation.vector - Vector3::new(x, y, height);
+            let off = at.amax().max((state.velocity - Vector3::new(vx, vy, 0.0)).amax());
+            assert!(off < limit(method) && state.angular.norm() < limit(method), "{method:?} {row:?}: {off:e}");
+            // It sticks if tan(alpha) <= mu cos(beta) / cos(beta - psi); these are 0.95, 1.05 and 1.6 of that.
+            assert_eq!(ratio < 1.0, state.velocity.norm() < limit(method), "{method:?} {row:?}");
+        }
+    }
+}
+
+/// Moments of inertia of the body of `torque_free_exact.csv`.
+const MOMENTS: [f64; 3] = [0.2, 0.5, 0.6];
+
+#[test]
+fn a_free_body_turns_as_the_exact_solution_to_first_order() {
+    let error = |h: f64| {
+        let rows = fixture("torque_free_exact.csv");
+        let mut world = World::new(4);
+        world.gravity = [0.0; 3];
+        let body = Body { inertia: MOMENTS, ..Body::solid(1.0, Shape::Sphere(0.1)) };
+        world.add(body, State { angular: Vector3::new(rows[0][5], rows[0][6], rows[0][7]), ..State::default() });
+        let mut worlds = Worlds::new(vec![world], h, Method::Lemke).unwrap();
+        let mut most: f64 = 0.0;
+        for pair in rows.windows(2) {
+            worlds.advance(pair[1][0] - pair[0][0]).unwrap();
+            let state = &worlds.world(0).states()[0];
+            let exact = UnitQuaternion::new_normalize(Quaternion::new(pair[1][1], pair[1][2], pair[1][3], pair[1][4]));
+            most = most.max(state.pose.rotation.angle_to(&exact));
+            most = most.max((state.angular - Vector3::new(pair[1][5], pair[1][6], pair[1][7])).amax());
+        }
+        most
+    };
+    let (coarse, fine) = (error(2e-4), error(1e-4));
+    assert!(fine < 0.02 && (1.9..2.1).contains(&(coarse / fine)), "{coarse:e} {fine:e}");
+}
+
+/// A tower of boxes, the lowest 8 cm wide.
+fn stack(boxes: usize, mu: f64) -> World {
+    let mut world = World::new(8);
+    let mut below = world.add(Body::prescribed(Shape::Plane), State::default());
+    let mut top = 0.0;
+    for k in 0..boxes {
+        let half = [0.04 - 0.008 * k as f64, 0.04 - 0.006 * k as f64, 0.02];
+        let body = world.add(Body::solid(0.3 - 0.05 * k as f64, Shape::Box(half)), State::at(0.0, 0.0, top + half[2]));
+        world.pairs.push(Pair { bodies: [below, body], mu });
+        (below, top) = (body, top + 2.0 * half[2]);
+    }
+    world
+}
+
+#[test]
+fn the_energy_of_a_resting_stack_of_boxes_never_grows_in_a_minute() {
+    for method in METHODS {
+        let mut worlds = Worlds::new(vec![stack(3, 0.5)], 5e-3, method).unwrap();
+        let first = worlds.world(0).states().to_vec();
+        let start = worlds.world(0).energy();
+        // Rounding moves boxes by so much energy [J]; the stack has 0.4 J. Lemke's method takes a tenth of the time.
+        let rounding = if method == Method::Single { 1e-8 } else { 1e-10 };
+        for _ in 0..if method == Method::Lemke { 600 } else { 6000 } {
+            worlds.advance(1e-2).unwrap();
+            let grown = worlds.world(0).energy() - start;
+            assert!(grown <= rounding, "{method:?}: {grown:e}");
+        }
+        for (before, after) in first.iter().zip(worlds.world(0).states()) {
+            let moved = (before.pose.translation.vector - after.pose.translation.vector).norm();
+            assert!(moved < 1e-6, "{method:?}: {moved:e} m");
+        }
+        assert!(worlds.world(0).residual() <= 1e-6);
+    }
+}
+
+/// Boxes, spheres and a tripod thrown on a table and on each other.
+fn heap(seed: [f64; 6]) -> World {
+    let mut world = World::new(8);
+    let plane = world.add(Body::prescribed(Shape::Plane), State::default());
+    let shapes = [
+        Shape::Box([0.05, 0.04, 0.03]),
+        Shape::Sphere(0.04),
+        Shape::Points(vec![[0.05, 0.0, -0.03], [-0.03, 0.04, -0.03], [-0.03, -0.04, -0.03]]),
+        Shape::Box([0.02, 0.03, 0.05]),
+    ];
+    let mut bodies = vec![plane];
+    for (k, shape) in shapes.into_iter().enumerate() {
+        let s = |i: usize| seed[(i + k) % 6];
+        let rotation = UnitQuaternion::from_scaled_axis(Vector3::new(s(0), s(1), s(2)));
+        let state = State {
+            pose: nalgebra::Isometry3::from_parts(
+                nalgebra::Translation3::new(0.02 * s(3), 0.02 * s(4), 0.1 + 0.13 * k as f64),
+                rotation,
+            ),
+            velocity: Vector3::new(s(5), s(1), s(0)),
+            angular: 5.0 * Vector3::new(s(2), s(3), s(4)),
+        };
+        bodies.push(world.add(Body::solid(0.2 + 0.1 * k as f64, shape), state));
+    }
+    for a in 0..bodies.len() {
+        for b in a + 1..bodies.len() {
+            world.pairs.push(Pair { bodies: [bodies[a], bodies[b]], mu: 0.3 + 0.1 * a as f64 });
+        }
+    }
+    world
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+
+    /// Whatever falls on whatever: no failure, small residuals, no deep overlap, friction in its cone and against the
+    /// motion.
+    #[test]
+    fn heaps_come_to_rest_without_a_failure(seed in prop::array::uniform6(-1.0..1.0f64)) {
+        for method in METHODS {
+            let mut worlds = Worlds::new(vec![heap(seed)], 1e-3, method).unwrap();
+            for _ in 0..60 {
+                worlds.advance(1e-2).unwrap();
+                let world = worlds.world(0);
+                prop_assert!(world.failure().is_none(), "{:?}", world.failure());
+                for c in world.contacts() {
+                    prop_assert!(c.gap > -2e-3, "{:e}", c.gap);
+                    let normal = c.force.dot(&c.normal);
+                    let friction = (c.force - normal * c.normal).norm();
+                    // A residual of 1e-6 of some 300 N, which stop a body of 0.3 kg with 1 m/s in a step.
+                    let slack = if method == Method::Single { 1e-3 } else { 1e-7 };
+                    let bound = world.pairs[c.pair].mu * normal + slack;
+                    prop_assert!(normal >= -slack && friction <= bound, "{method:?} {normal:e} {friction:e}");
+                }
+            }
+            prop_assert!(worlds.world(0).residual() <= 1e-6);
+        }
+    }
+}
+
+#[test]
+fn a_world_depends_on_nothing_but_itself_and_pieces_have_the_bits_of_the_whole() {
+    for method in METHODS {
+        let alone = |seed: f64| Worlds::new(vec![heap([seed; 6])], 1e-3, method).unwrap();
+        let many = (0..5).map(|k| heap([0.1 * f64::from(k); 6])).collect();
+        let mut worlds = Worlds::new(many, 1e-3, method).unwrap();
+        worlds.advance(0.1).unwrap();
+        let saved = worlds.save();
+        worlds.advance(0.1).unwrap();
+        for k in 0..5 {
+            let mut one = alone(0.1 * f64::from(k));
+            one.advance(0.1).unwrap();
+            one.advance(0.1).unwrap();
+            assert_eq!(one.world(0), worlds.world(k as usize), "{method:?} {k}");
+        }
+        let end = worlds.save();
+        worlds.restore(&saved).unwrap();
+        worlds.advance_some(&[0, 1, 2, 3, 4, 4], 0.1).unwrap();
+        assert_eq!(worlds.save(), end);
+        worlds.copy(2, &[0]).unwrap();
+        assert_eq!(worlds.world(0), worlds.world(2));
+        worlds.reset(&[2]).unwrap();
+        assert_eq!(worlds.world(2), alone(0.2).world(0));
+    }
+}
+
+#[test]
+fn what_is_out_of_range_is_refused() {
+    let mut worlds = Worlds::new(vec![stack(1, 0.5)], 1e-3, Method::Double).unwrap();
+    let of = |e: Result<(), bristle::EngineError>| e.unwrap_err().to_string();
+    assert!(of(worlds.set_mu(0, 0, -1.0)).contains("mu = -1"));
+    assert!(of(worlds.set_mu(1, 0, 1.0)).contains("below 1, the number of worlds"));
+    assert!(of(worlds.set_load(0, 7, [0.0; 3], [0.0; 3])).contains("body = 7"));
+    assert!(of(worlds.set_load(0, 1, [f64::NAN, 0.0, 0.0], [0.0; 3])).contains("finite"));
+    assert!(of(worlds.advance(-1.0)).contains("dt = -1"));
+    assert!(of(worlds.advance_some(&[3], 0.1)).contains("world = 3"));
+    let other = Worlds::new(vec![stack(2, 0.5)], 1e-3, Method::Double).unwrap().save();
+    assert!(of(worlds.restore(&other)).contains("saved"));
+    let bad = |change: &dyn Fn(&mut World)| {
+        let mut world = stack(1, 0.5);
+        change(&mut world);
+        Worlds::new(vec![world], 1e-3, Method::Lemke).unwrap_err().to_string()
+    };
+    assert!(bad(&|w| w.directions = 3).contains("directions = 3: expected an integer from 4 to 32"));
+    assert!(bad(&|w| w.pairs[0].bodies = [0, 0]).contains("contacts[0].bodies"));
+    assert!(bad(&|w| w.pairs[0].bodies = [0, 9]).contains("indices below 2"));
+    assert!(bad(&|w| w.pairs[0].mu = f64::NAN).contains("contacts[0].mu"));
+    assert!(
+        bad(&|w| assert!(w.add(Body::solid(-1.0, Shape::Sphere(0.1)), State::default()) > 0))
+            .contains("bodies[2].mass")
+    );
+    assert!(bad(&|w| assert!(w.add(Body::solid(1.0, Shape::Plane), State::default()) > 0)).contains("prescribed"));
+    assert_eq!(Body::prescribed(Shape::Plane).kind, Kind::Prescribed);
+}
+
+/// A turntable carries what lies on it; a conveyor brings it to its speed.
+#[test]
+fn prescribed_bodies_carry_what_lies_on_them() {
+    for method in METHODS {
+        let mut world = on_plane(16, 0.6, Body::solid(0.2, Shape::Box([0.02; 3])), State::at(0.1, 0.0, 0.02));
+        world.add(Body::prescribed(Shape::Plane), State::default());
+        let mut conveyor = World::new(8);
+        let belt = State { velocity: Vector3::new(0.3, 0.0, 0.0), ..State::default() };
+        let belt = conveyor.add(Body::prescribed(Shape::Plane), belt);
+        let load = conveyor.add(Body::solid(0.2, Shape::Box([0.02; 3])), State::at(0.0, 0.0, 0.02));
+        conveyor.pairs.push(Pair { bodies: [belt, load], mu: 0.5 });
+        let mut table = World::new(32);
+        let turning = State { angular: Vector3::new(0.0, 0.0, 2.0), ..State::default() };
+        let turning = table.add(Body::prescribed(Shape::Plane), turning);
+        let start = State {
+            velocity: Vector3::new(0.0, 0.2, 0.0),
+            angular: Vector3::new(0.0, 0.0, 2.0),
+            ..State::at(0.1, 0.0, 0.02)
+        };
+        let rider = table.add(Body::solid(0.2, Shape::Box([0.02; 3])), start);
+        table.pairs.push(Pair { bodies: [turning, rider], mu: 0.5 });
+        let mut worlds = Worlds::new(vec![conveyor, table], 1e-3, method).unwrap();
+        worlds.advance(TAU / 2.0 / 2.0).unwrap();
+        let carried = &worlds.world(0).states()[load];
+        assert!((carried.velocity - Vector3::new(0.3, 0.0, 0.0)).amax() < 1e-6);
+        // After half a turn it is opposite, but for the error of the first-order step.
+        let at = worlds.world(1).states()[rider].pose.translation.vector;
+        assert!((at - Vector3::new(-0.1, 0.0, 0.02)).norm() < 2e-3, "{method:?} {at:?}");
+    }
+}
