@@ -4,6 +4,7 @@
 
 mod buffer;
 mod contact;
+mod contact_lcp;
 mod core;
 mod device;
 mod engine;

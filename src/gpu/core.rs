@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
+use super::contact_lcp::BlocksPipeline;
 use super::device::Device;
 use super::limit_surface::{SurfacePipelines, Surfaces};
 use super::pipeline::Pipeline;
@@ -13,6 +14,7 @@ pub(super) struct Core {
     pub(super) device: Device,
     pub(super) pipelines: Mutex<HashMap<Variant, Arc<Pipeline>>>,
     pub(super) surface_pipelines: SurfacePipelines,
+    pub(super) blocks: BlocksPipeline,
 }
 
 impl Core {

@@ -1,5 +1,5 @@
 //! The structs that Rust and WGSL share. Each is declared once here and once in a shader (`shaders/rollout.wgsl`,
-//! `shaders/models/cells.wgsl` or `shaders/limit_surface.wgsl`); a test compares every offset with naga's reflection.
+//! `shaders/models/cells.wgsl`, `shaders/limit_surface.wgsl` or `shaders/lcp/blocks.wgsl`); a test compares every offset with naga's reflection.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -103,6 +103,10 @@ shared! {
 }
 
 shared! {
+    struct Blocks { problems: u32, room: u32, directions: u32, rounds: u32, most_rounds: u32, zero: u32 }
+}
+
+shared! {
     struct Run { contacts: u32, max_passes: u32, zero: u32 }
 }
 
@@ -146,7 +150,7 @@ pub mod kind {
 mod tests {
     use super::*;
     use crate::friction::Law;
-    use crate::gpu::shader::{Shape, source, surface_source};
+    use crate::gpu::shader::{Shape, blocks_source, source, surface_source};
 
     #[test]
     fn every_shared_struct_has_the_layout_that_naga_reflects() {
@@ -167,6 +171,7 @@ mod tests {
         let surface =
             [Cell::LAYOUT, PatchConstants::LAYOUT, Slice::LAYOUT, Motion::LAYOUT, Load::LAYOUT, Batch::LAYOUT];
         compare(&surface_source(), &surface);
+        compare(&blocks_source(), &[Blocks::LAYOUT]);
     }
 
     fn compare(source: &str, layouts: &[Layout]) {
@@ -183,7 +188,7 @@ mod tests {
 
     #[test]
     fn the_shaders_validate() {
-        let mut texts = vec![surface_source()];
+        let mut texts = vec![surface_source(), blocks_source()];
         for &law in Law::ALL {
             let text = |shape| source(shape, law).unwrap();
             for (pairs, workgroup, subgroups) in [(4, 32, None), (32, 8, Some(1)), (8, 256, Some(8))] {

@@ -32,6 +32,8 @@ pub enum Termination {
     Ray,
     /// After as many pivots or sweeps as it may take; the best point found is given.
     Limit,
+    /// With a basis so near to singular that the point found is none: rounding is to blame.
+    Inexact,
     /// A number became infinite or undefined.
     NotFinite,
 }

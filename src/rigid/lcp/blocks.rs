@@ -7,12 +7,12 @@
 //! that system singular: a small multiple of the distance from the present impulses is added, which vanishes as the
 //! iteration converges.
 //!
-//! Only here: `solve_all`, `solve`, `start`, `directions`.
+//! Only here: `solve_all`, `solve`, `accept`, `start`, `directions`.
 
 use nalgebra::{RealField, convert};
 use rayon::prelude::*;
 
-use super::{ContactProblem, Impulses};
+use super::{ContactProblem, Impulses, Termination};
 
 /// Mode of a contact: no impulse.
 pub(crate) const SEPARATE: u32 = 0;
@@ -25,9 +25,13 @@ pub(crate) const SLIDE: u32 = 2;
 pub(crate) const SWEEPS: usize = 3;
 /// Most rounds of a problem.
 pub(crate) const MOST_ROUNDS: usize = 40;
+/// Residual [-] of blocks in double precision that stands if Lemke's method finds nothing better.
+const ENOUGH: f64 = 1e-6;
 
 /// A number that the solver computes with.
 pub trait Number: RealField + Copy {
+    /// Whether there is a more precise one.
+    const IS_SINGLE: bool;
     /// Residual [-] at which a problem counts as solved.
     const TOLERANCE: f64;
     /// Multiple of the distance that a Newton step adds [-].
@@ -35,11 +39,13 @@ pub trait Number: RealField + Copy {
 }
 
 impl Number for f32 {
+    const IS_SINGLE: bool = true;
     const TOLERANCE: f64 = 5e-7;
     const PROXIMAL: f64 = 3e-4;
 }
 
 impl Number for f64 {
+    const IS_SINGLE: bool = false;
     const TOLERANCE: f64 = 1e-11;
     const PROXIMAL: f64 = 1e-7;
 }
@@ -64,7 +70,23 @@ pub fn solve<T: Number>(problem: &ContactProblem) -> Impulses {
     let mut blocks = Blocks::<T>::start(problem, &scaled);
     let rounds = blocks.run();
     let p: Vec<[f64; 3]> = blocks.p.iter().map(|p| p.map(|c| c.to_subset().unwrap_or(f64::NAN))).collect();
-    problem.accept(scaled.unscaled(&p), rounds as u32, 2.0 * T::TOLERANCE)
+    accept::<T>(problem, scaled.unscaled(&p), rounds as u32)
+}
+
+/// The impulses `p` that a solver has found in so many rounds, if they are a solution to its precision; else what is found
+/// from them in double precision, and at last by Lemke's method.
+pub(crate) fn accept<T: Number>(problem: &ContactProblem, p: Vec<[f64; 3]>, rounds: u32) -> Impulses {
+    let residual = problem.residual(&p);
+    let found = Impulses { p, residual, iterations: rounds, termination: Termination::Solved, lemke: false };
+    if residual <= 2.0 * T::TOLERANCE {
+        return found;
+    }
+    if T::IS_SINGLE {
+        let start = if residual.is_finite() { found.p } else { problem.start.clone() };
+        return solve::<f64>(&ContactProblem { start, ..problem.clone() });
+    }
+    let lemke = problem.by_lemke();
+    if residual < ENOUGH && !(lemke.residual < residual) { found } else { lemke }
 }
 
 /// The friction directions as unit vectors.

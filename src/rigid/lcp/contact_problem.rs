@@ -220,16 +220,6 @@ impl ContactProblem {
             lemke: true,
         }
     }
-
-    /// The impulses `p` of an iteration if their residual is at most `tolerance`, else Lemke's.
-    #[must_use]
-    pub fn accept(&self, p: Vec<[f64; 3]>, rounds: u32, tolerance: f64) -> Impulses {
-        let residual = self.residual(&p);
-        if residual <= tolerance {
-            return Impulses { p, residual, iterations: rounds, termination: Termination::Solved, lemke: false };
-        }
-        self.by_lemke()
-    }
 }
 
 impl Scaled {

@@ -26,7 +26,7 @@ const ZERO: f64 = 1e-10;
 const TIE: f64 = 1e-12;
 /// Pivots after which the tableau is made anew from the problem, so that rounding does not add up.
 const REFRESH: usize = 16;
-/// Residual, over the largest number of `q`, at which the end of a ray is a solution.
+/// Residual, over the largest number of `q`, at which a point is a solution.
 const CLOSE: f64 = 1e-8;
 /// Columns of the artificial variable that are tried, where rounding ends the first on a ray.
 const COVERS: u32 = 4;
@@ -86,11 +86,15 @@ fn solve_with(lcp: &Lcp, most_pivots: usize, cover: u32) -> Lemke {
         entering = left;
     };
     let z = tableau.solution();
-    // Of problems that are solvable by a hair, as those of redundant contacts, rounding may have removed the last pivot.
-    let is_close = termination == Termination::Ray && lcp.residual(&z) <= CLOSE * lcp.q.amax();
-    let termination = if is_close { Termination::Solved } else { termination };
-    let termination = if z.iter().any(|v| !v.is_finite()) { Termination::NotFinite } else { termination };
     let z = if termination == Termination::Solved { refined(lcp, &tableau.basis, z) } else { z };
+    // Of problems that are solvable by a hair, as those of redundant contacts, rounding may have removed the last pivot.
+    let is_close = lcp.residual(&z) <= CLOSE * lcp.q.amax();
+    let termination = match termination {
+        _ if z.iter().any(|v| !v.is_finite()) => Termination::NotFinite,
+        Termination::Ray if is_close => Termination::Solved,
+        Termination::Solved if !is_close => Termination::Inexact,
+        other => other,
+    };
     Lemke { z, termination, pivots }
 }
 
