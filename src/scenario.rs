@@ -16,6 +16,7 @@ mod spec;
 mod step;
 mod suggest;
 mod tables;
+mod world;
 
 use diagnostics::from_toml;
 pub use diagnostics::{Excerpt, ScenarioError};
@@ -26,6 +27,9 @@ pub(crate) use patch_file::frames;
 pub use signal::{Interpolate, SegmentSpec, SignalSpec, SineSpec};
 pub use spec::{EngineChoice, Precision, RuleName, Spec};
 pub use step::StepSpec;
+pub use world::{
+    PairSpec, SolverName, WorldBodySpec, WorldKind, WorldScenario, WorldShape, WorldSpec, is_world, world_json_schema,
+};
 
 use std::path::{Path, PathBuf};
 

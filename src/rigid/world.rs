@@ -30,6 +30,7 @@ use nalgebra::{Point3, Vector3};
 
 use super::lcp::{MOST_DIRECTIONS, Termination};
 use crate::error::{ParameterError, check};
+use crate::schedule::Signal;
 
 /// Two bodies that may touch.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -113,6 +114,15 @@ impl World {
         self.bodies.push(body);
         self.states.push(state);
         self.bodies.len() - 1
+    }
+
+    /// From now on these are force [N] and torque [N m] on a body, at its centre of mass in the world, beside gravity.
+    ///
+    /// # Panics
+    /// No such body.
+    pub fn set_load(&mut self, body: usize, force: [f64; 3], torque: [f64; 3]) {
+        let body = &mut self.bodies[body];
+        (body.force, body.torque) = (force.map(Signal::constant), torque.map(Signal::constant));
     }
 
     /// The bodies.

@@ -70,12 +70,13 @@ fn pages(program: Command, out: &Path) -> std::io::Result<()> {
 }
 
 /// Documents: name, what it is about, text.
-const DOCUMENTS: [[&str; 3]; 6] = [
+const DOCUMENTS: [[&str; 3]; 7] = [
     [
         "scenario",
         "the language of scenarios, what a run writes, patches alone, margins",
         include_str!("../../../docs/scenario.md"),
     ],
+    ["worlds", "rigid bodies with contacts: their scenarios", include_str!("../../../docs/worlds.md")],
     [
         "closed-loops",
         "batches that live on between calls, friction inside other simulators",
@@ -88,7 +89,7 @@ const DOCUMENTS: [[&str; 3]; 6] = [
 ];
 
 /// Scenarios with comments, and a patch.
-const EXAMPLES: [[&str; 3]; 6] = [
+const EXAMPLES: [[&str; 3]; 7] = [
     [
         "in_hand",
         "256 boxes between two pads, all that is uncertain drawn",
@@ -98,6 +99,7 @@ const EXAMPLES: [[&str; 3]; 6] = [
     ["push", "boxes on a table, pushed and turned", include_str!("../../../examples/push.toml")],
     ["drift", "what creeps under a load that never breaks loose", include_str!("../../../examples/drift.toml")],
     ["twist_profile", "a prescribed motion of six pressure maps", include_str!("../../../examples/twist_profile.toml")],
+    ["stack", "rigid bodies on a conveyor, Coulomb friction", include_str!("../../../examples/stack.toml")],
     ["patch", "a patch alone, for limit surfaces and margins", include_str!("../../../examples/patch.toml")],
 ];
 

@@ -5,7 +5,6 @@ use rayon::prelude::*;
 use super::World;
 use crate::error::{EngineError, ParameterError, check};
 use crate::rigid::lcp::{ContactProblem, Impulses, blocks};
-use crate::schedule::Signal;
 
 /// How the contacts of a step are solved on the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,10 +153,10 @@ impl Worlds {
         for value in force.iter().chain(&torque) {
             check("load", *value, "finite numbers [N, N m]", true)?;
         }
-        let Some(body) = of.bodies.get_mut(body) else {
+        if body >= n {
             return Err(ParameterError::new("body", body, format!("an index below {n}, the number of bodies")).into());
-        };
-        (body.force, body.torque) = (force.map(Signal::constant), torque.map(Signal::constant));
+        }
+        of.set_load(body, force, torque);
         Ok(())
     }
 
