@@ -4,7 +4,11 @@ import time
 
 import numba
 import numpy as np
-from lemkelcp import lemkelcp
+from lemkelcp import lemkelcp as package
+
+# The package of 2018 assigns to the elements of a range, as Python 2 let it.
+package.range = lambda *bounds: list(range(*bounds))
+lemkelcp = package.lemkelcp
 
 
 @numba.njit

@@ -1,5 +1,6 @@
-//! Contact problems per second: Lemke's method, blocks on the CPU in both precisions and on the GPU, and, with the interpreter
-//! `BRISTLE_PYTHON`, `lemkelcp` and a projected Gauss-Seidel of numba on the very same problems (`benches/lcp.py`).
+//! Contact problems per second: Lemke's method, blocks on the CPU in both precisions and on the GPU, and,
+//! with the interpreter `BRISTLE_PYTHON`, `lemkelcp` and a projected Gauss-Seidel of numba on the very same
+//! problems (`benches/lcp.py`).
 //!
 //! ```sh
 //! python3 -m venv /tmp/lcp && /tmp/lcp/bin/pip install lemkelcp numba
@@ -18,7 +19,8 @@ const PROBLEMS: u64 = 4096;
 const FEW: usize = 128;
 const CORNERS: [[f64; 2]; 4] = [[-0.05, -0.04], [0.05, -0.04], [-0.05, 0.04], [0.05, 0.04]];
 
-/// Two boxes on each other on a plane, eight contacts with eight directions: some slide, some stick, some are pushed.
+/// Two boxes on each other on a plane, eight contacts with eight directions: some slide, some stick, some are
+/// pushed.
 fn problem(k: u64) -> ContactProblem {
     let draw = Draw::new(3, k);
     let uniform = |name: &str, low: f64, high: f64| low + (high - low) * draw.uniform(name);

@@ -82,7 +82,8 @@ fn limit(on: On) -> f64 {
 fn a_sliding_particle_has_the_converged_path_and_stopping_time() {
     let rows = fixture("particle_sliding.csv");
     for &on in ENGINES {
-        // Steps of a GPU are long because each is a dispatch; its paths are compared with the exact ones to their error.
+        // Steps of a GPU are long because each is a dispatch; its paths are compared with the exact ones to
+        // their error.
         let h = if matches!(on, On::Cpu(_)) { 1e-4 } else { 1e-3 };
         let world = |row: &Vec<f64>| {
             let start = moving(State::default(), row[1].to_radians(), 1.7);
@@ -138,7 +139,8 @@ fn bodies_on_an_incline_have_the_converged_motion() {
                 let at = state.pose.translation.vector - Vector3::new(x, y, height);
                 let off = at.amax().max((state.velocity - Vector3::new(vx, vy, 0.0)).amax());
                 assert!(off < limit(on) && state.angular.norm() < 10.0 * limit(on), "{on:?} {row:?}: {off:e}");
-                // It sticks if tan(alpha) <= mu cos(beta) / cos(beta - psi); these are 0.95, 1.05 and 1.6 of that.
+                // It sticks if tan(alpha) <= mu cos(beta) / cos(beta - psi); these are 0.95, 1.05 and 1.6 of
+                // that.
                 assert_eq!(ratio < 1.0, state.velocity.norm() < limit(on), "{on:?} {row:?}");
             }
         }
@@ -205,8 +207,8 @@ fn the_energy_of_a_resting_stack_of_boxes_never_grows_in_a_minute() {
     }
 }
 
-/// A tripod with three feet that carry the same force: the load that begins to move it by the contact problem is on the limit
-/// surface of a patch of three cells.
+/// A tripod with three feet that carry the same force: the load that begins to move it by the contact problem
+/// is on the limit surface of a patch of three cells.
 #[test]
 fn a_tripod_slides_where_its_limit_surface_says() {
     const CELLS: [[usize; 2]; 3] = [[0, 1], [4, 0], [2, 5]];
@@ -283,8 +285,8 @@ fn heap(seed: [f64; 6]) -> World {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(8))]
 
-    /// Whatever falls on whatever: no failure, small residuals, no deep overlap, friction in its cone and against the
-    /// motion.
+    /// Whatever falls on whatever: no failure, small residuals, no deep overlap, friction in its cone and
+    /// against the motion.
     #[test]
     fn heaps_come_to_rest_without_a_failure(seed in prop::array::uniform6(-1.0..1.0f64)) {
         for &on in ENGINES {

@@ -1,10 +1,11 @@
-// Contact problems by blocks, docs/model.md section 11. Twin: src/rigid/lcp/blocks.rs. One lane solves one problem, in the
-// same order; what belongs to it is strided over the problems, so that lanes side by side read side by side.
+// Contact problems by blocks, docs/model.md section 11. Twin: src/rigid/lcp/blocks.rs. One lane solves one
+// problem, in the same order; what belongs to it is strided over the problems, so that lanes side by side
+// read side by side.
 //
 // Only here: `at`, `w`, `b`, `mu`, `impulse`, `set_impulse`, `system`, `poison`.
 
-// Numbers of problems, of contacts for which there is room in each, of friction directions, of rounds of this dispatch,
-// and a zero that compilers do not know to be one.
+// Numbers of problems, of contacts for which there is room in each, of friction directions, of rounds of this
+// dispatch, and a zero that compilers do not know to be one.
 struct Blocks {
     problems: u32,
     room: u32,
@@ -74,7 +75,8 @@ fn velocity(i: u32) -> vec3f {
     return u;
 }
 
-// How far a friction impulse is outside of the polygon for `reach`, mu p_n: the largest distance from an edge.
+// How far a friction impulse is outside of the polygon for `reach`, mu p_n: the largest distance from an
+// edge.
 fn outside(t: vec2f, reach: f32) -> f32 {
     var most = -reach;
     for (var j = 0u; j < blocks.directions; j++) {
@@ -90,8 +92,8 @@ struct OneContact {
     mode: u32,
 }
 
-// Impulse and mode of contact `i` that solve it alone, for the velocity `r` that it has without its own impulse: the mode
-// whose conditions are violated least.
+// Impulse and mode of contact `i` that solve it alone, for the velocity `r` that it has without its own
+// impulse: the mode whose conditions are violated least.
 fn one_contact(i: u32, r: vec3f) -> OneContact {
     if (r.x >= 0.0) {
         return OneContact(vec3f(0.0), SEPARATE);
@@ -163,8 +165,8 @@ fn sweep() {
     }
 }
 
-// The residual of the linear complementarity problem: each friction impulse as a sum of the two directions beside it, and
-// the least speed `s` that makes all slacks >= 0.
+// The residual of the linear complementarity problem: each friction impulse as a sum of the two directions
+// beside it, and the least speed `s` that makes all slacks >= 0.
 fn residual() -> f32 {
     let count = blocks.directions;
     var most = 0.0;
@@ -262,8 +264,8 @@ fn assemble() -> u32 {
     return size;
 }
 
-// Solves the system by elimination with pivots from the column; the solution takes the place of the right side. Whether
-// it has one.
+// Solves the system by elimination with pivots from the column; the solution takes the place of the right
+// side. Whether it has one.
 fn eliminate(size: u32) -> bool {
     let stride = size + 1u;
     for (var k = 0u; k < size; k++) {
@@ -299,7 +301,8 @@ fn eliminate(size: u32) -> bool {
     return true;
 }
 
-// A Newton step on the present modes, if it lowers the residual `before`. Impulses are moved into their cones.
+// A Newton step on the present modes, if it lowers the residual `before`. Impulses are moved into their
+// cones.
 fn newton(before: f32) -> f32 {
     let size = assemble();
     if (!eliminate(size)) {
@@ -372,6 +375,7 @@ fn run(@builtin(global_invocation_id) id: vec3u) {
 fn poison(@builtin(global_invocation_id) id: vec3u) {
     problem = id.x;
     if (problem < blocks.problems) {
-        work[at(6u * blocks.room + 3u * blocks.room * (3u * blocks.room + 1u))] = bitcast<f32>(0xffffffffu ^ blocks.zero);
+        let left = at(6u * blocks.room + 3u * blocks.room * (3u * blocks.room + 1u));
+        work[left] = bitcast<f32>(0xffffffffu ^ blocks.zero);
     }
 }

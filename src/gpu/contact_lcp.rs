@@ -14,14 +14,11 @@ use std::sync::Arc;
 /// What the shader uses its buffers for, in the order of their bindings.
 const BINDINGS: [Access; 6] =
     [Access::Read, Access::Read, Access::Read, Access::ReadWrite, Access::ReadWrite, Access::Uniform];
-/// Most contacts of a problem on the device: one round of more would take more turns of its loops than llvmpipe allows.
-/// Larger problems are solved on the CPU, in the same precision.
+/// Most contacts of a problem on the device: one round of more would take more turns of its loops than
+/// llvmpipe allows. Larger problems are solved on the CPU, in the same precision.
 const MOST_ON_DEVICE: usize = 16;
 /// Turns of all loops of one invocation, with a margin to llvmpipe's 65 535.
 const TURNS: usize = 60_000;
-
-/// The pipeline of contact problems, compiled when it is first asked for.
-pub(super) type BlocksPipeline = std::sync::OnceLock<Arc<Pipeline>>;
 
 /// Worlds whose contacts are solved on a device.
 pub(super) struct WorldStepper(pub Arc<Core>);
@@ -35,7 +32,8 @@ impl Stepper for WorldStepper {
 /// Solves problems, each from its start. Which of them share a dispatch changes no result.
 pub(super) fn solve(core: &Core, problems: &[&ContactProblem]) -> Result<Vec<Impulses>, EngineError> {
     let mut out: Vec<Option<Impulses>> = vec![None; problems.len()];
-    // Problems of one number of directions, in which few or many contacts are not mixed, as all have room for the most.
+    // Problems of one number of directions, in which few or many contacts are not mixed, as all have room for
+    // the most.
     let class = |p: &ContactProblem| (p.directions, p.contacts().next_power_of_two().max(4).min(MOST_ON_DEVICE));
     let mut order: Vec<usize> = Vec::new();
     for (k, problem) in problems.iter().enumerate() {

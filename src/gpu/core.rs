@@ -1,9 +1,8 @@
 //! What an engine and its batches share: the device, and what was compiled for it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
-use super::contact_lcp::BlocksPipeline;
 use super::device::Device;
 use super::limit_surface::{SurfacePipelines, Surfaces};
 use super::pipeline::Pipeline;
@@ -14,7 +13,8 @@ pub(super) struct Core {
     pub(super) device: Device,
     pub(super) pipelines: Mutex<HashMap<Variant, Arc<Pipeline>>>,
     pub(super) surface_pipelines: SurfacePipelines,
-    pub(super) blocks: BlocksPipeline,
+    /// The shader of contact problems, compiled when it is first asked for.
+    pub(super) blocks: OnceLock<Arc<Pipeline>>,
 }
 
 impl Core {

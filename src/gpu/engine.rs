@@ -1,12 +1,12 @@
 //! The GPU engine: opens a device, compiles pipelines, groups contacts by pipeline.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use rayon::prelude::*;
 
 use super::contact::BatchContact;
-use super::contact_lcp::{self, BlocksPipeline, WorldStepper};
+use super::contact_lcp::{self, WorldStepper};
 use super::core::Core;
 use super::device::{Adapter, Choice, Device};
 use super::group::{BINDINGS, Budget, Frames, Group, Kernel};
@@ -49,7 +49,7 @@ impl Gpu {
                 device: Device::open(choice)?,
                 pipelines: Mutex::default(),
                 surface_pipelines: SurfacePipelines::default(),
-                blocks: BlocksPipeline::default(),
+                blocks: OnceLock::new(),
             }),
             edit: None,
             budget: None,
@@ -99,8 +99,8 @@ impl Gpu {
     }
 
     /// Solves contact problems by blocks in single precision, to a residual of 1e-6 each
-    /// ([`ContactProblem::residual`]). Those that do not converge are left to Lemke's method, and those with more than 16
-    /// contacts to the CPU. A result depends on its problem alone.
+    /// ([`ContactProblem::residual`]). Those that do not converge, and those with more than 16 contacts, are solved on
+    /// the CPU. A result depends on its problem alone.
     ///
     /// # Errors
     /// A problem out of range, or a device that fails.

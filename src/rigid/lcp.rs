@@ -1,7 +1,9 @@
-//! Linear complementarity problems, `docs/model.md` (LCP 1): find `z >= 0` with `w = A z + q >= 0` and `z w = 0`.
+//! Linear complementarity problems, `docs/model.md` (LCP 1): find `z >= 0` with `w = A z + q >= 0` and `z w =
+//! 0`.
 //!
-//! [`Lcp::solve`] is Lemke's method, the reference. [`ContactProblem`] is the problem of some contacts with friction
-//! in three numbers a contact, which [`ContactProblem::lcp`] writes out; [`blocks`] solves thousands of them.
+//! [`Lcp::solve`] is Lemke's method, the reference. [`ContactProblem`] is the problem of some contacts with
+//! friction in three numbers a contact, which [`ContactProblem::lcp`] writes out; [`blocks`] solves thousands
+//! of them.
 
 pub mod blocks;
 mod contact_problem;
@@ -28,7 +30,8 @@ pub struct Lcp {
 pub enum Termination {
     /// With a solution.
     Solved,
-    /// On a ray of Lemke's method: for many matrices, copositive ones among them, a proof that there is no solution.
+    /// On a ray of Lemke's method: for many matrices, copositive ones among them, a proof that there is no
+    /// solution.
     Ray,
     /// After as many pivots or sweeps as it may take; the best point found is given.
     Limit,
@@ -54,8 +57,8 @@ impl Lcp {
         Ok(Self { a, q })
     }
 
-    /// Solves the problem by Lemke's method, in at most `most_pivots`; the pivots are chosen by the lexicographic
-    /// rule, by which no basis comes twice.
+    /// Solves the problem by Lemke's method, in at most `most_pivots`; the pivots are chosen by the
+    /// lexicographic rule, by which no basis comes twice.
     #[must_use]
     pub fn solve(&self, most_pivots: usize) -> Lemke {
         lemke::solve(self, most_pivots)

@@ -1,4 +1,5 @@
-//! Bodies that touch, in steps of fixed length: Stewart and Trinkle's time stepping, `docs/model.md` (LCP 5) to (LCP 9).
+//! Bodies that touch, in steps of fixed length: Stewart and Trinkle's time stepping, `docs/model.md` (LCP 5)
+//! to (LCP 9).
 //!
 //! ```
 //! use bristle::rigid::world::{Body, Method, Pair, Shape, State, World, Worlds};
@@ -35,8 +36,9 @@ use crate::schedule::Signal;
 /// Two bodies that may touch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pair {
-    /// Their indices. The first tangent of their contacts, and so the first friction direction, is the x axis of the
-    /// first of them, projected on the tangent plane (its y axis where x is within 26 degrees of the normal).
+    /// Their indices. The first tangent of their contacts, and so the first friction direction, is the x axis
+    /// of the first of them, projected on the tangent plane (its y axis where x is within 26 degrees of the
+    /// normal).
     pub bodies: [usize; 2],
     /// Coefficient of friction, >= 0.
     pub mu: f64,
@@ -55,7 +57,8 @@ pub struct Contact {
     pub gap: f64,
     /// Force on the second body over the step, in the world [N].
     pub force: Vector3<f64>,
-    /// Which corners or faces touch, and the impulse along normal and tangents [N s]: for the start of the next step.
+    /// Which corners or faces touch, and the impulse along normal and tangents [N s]: for the start of the
+    /// next step.
     pub(super) feature: u64,
     pub(super) impulse: [f64; 3],
 }
@@ -91,7 +94,8 @@ pub struct World {
 }
 
 impl World {
-    /// A world without bodies, with so many friction directions (4 to 32), under gravity of 9.81 m/s^2 along -z.
+    /// A world without bodies, with so many friction directions (4 to 32), under gravity of 9.81 m/s^2 along
+    /// -z.
     #[must_use]
     pub const fn new(directions: usize) -> Self {
         Self {
@@ -116,7 +120,8 @@ impl World {
         self.bodies.len() - 1
     }
 
-    /// From now on these are force [N] and torque [N m] on a body, at its centre of mass in the world, beside gravity.
+    /// From now on these are force [N] and torque [N m] on a body, at its centre of mass in the world, beside
+    /// gravity.
     ///
     /// # Panics
     /// No such body.
@@ -161,7 +166,8 @@ impl World {
         self.by_lemke
     }
 
-    /// Largest residual of all steps [-], see [`ContactProblem::residual`](super::lcp::ContactProblem::residual).
+    /// Largest residual of all steps [-], see
+    /// [`ContactProblem::residual`](super::lcp::ContactProblem::residual).
     #[must_use]
     pub const fn residual(&self) -> f64 {
         self.residual

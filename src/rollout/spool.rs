@@ -211,7 +211,8 @@ impl Spool {
         })
     }
 
-    /// Appends the bytes of so many contacts to every array, by its name: all of them or, if there is no space, nothing.
+    /// Appends the bytes of so many contacts to every array, by its name: all of them or, if there is no space,
+    /// nothing.
     pub fn append(&mut self, contacts: u64, seconds: f64, data: impl Fn(&str) -> Vec<u8>) -> Result<(), RolloutError> {
         for (i, column) in self.columns.iter().enumerate() {
             let bytes = data(column.name);

@@ -1,5 +1,5 @@
-//! Simulating a scenario of rigid bodies to files, as [`rollout`](super::rollout) does it for contacts: in blocks, in a
-//! directory that appears when it is complete, from where it was stopped.
+//! Simulating a scenario of rigid bodies to files, as [`rollout`](super::rollout) does it for contacts: in
+//! blocks, in a directory that appears when it is complete, from where it was stopped.
 
 use std::path::Path;
 use std::time::Instant;
@@ -64,7 +64,7 @@ const MOST_WORLDS: u64 = 1024;
 /// The arrays of worlds with so many bodies and pairs.
 fn columns(bodies: usize, pairs: usize) -> [Column; 9] {
     let about = [
-        "x, y, z [m] and the quaternion (w, x, y, z) of each body: [worlds, samples, bodies, 7]",
+        "x, y, z [m] and the quaternion (w, x, y, z) of each body: [.., bodies, 7]",
         "velocity [m/s] and angular velocity [rad/s] of each body, in the world: [worlds, samples, bodies, 6]",
         "force [N] of each pair of `contacts` on its second body, in the world: [worlds, samples, pairs, 3]",
         "kinetic and potential energy [J]",
@@ -121,8 +121,8 @@ fn summary_of(scenario: &WorldScenario, dir: &Path) -> Result<Option<WorldSummar
     serde_json::from_value(record["summary"].take()).map(Some).map_err(|e| io(&path)(e.into()))
 }
 
-/// Simulates `scenario` on `engine` into `options.out`. `progress` is called with the number of samples of worlds just
-/// finished, and asks to stop by returning `false`.
+/// Simulates `scenario` on `engine` into `options.out`. `progress` is called with the number of samples of
+/// worlds just finished, and asks to stop by returning `false`.
 ///
 /// # Errors
 /// See [`RolloutError`]; whatever happens, `options.out` is complete or as it was.
@@ -336,9 +336,24 @@ mod tests {
     use super::*;
     use crate::rigid::world::Method;
 
-    const TEXT: &str = "duration = 0.1\nrecord_every = 0.02\nworlds = 7\nbodies = [{ name = 'table', kind = 'prescribed', \
-        shape = 'plane' }, { name = 'box', shape = { box = [0.1, 0.1, 0.04] }, mass = { uniform = [0.2, 0.4] }, position = \
-        [0, 0, 0.02], velocity = [0.3, 0, 0] }]\ncontacts = [{ bodies = ['table', 'box'], mu = { uniform = [0.2, 0.8] } }]\n";
+    const TEXT: &str = "
+        duration = 0.1
+        record_every = 0.02
+        worlds = 7
+        [[bodies]]
+        name = 'table'
+        kind = 'prescribed'
+        shape = 'plane'
+        [[bodies]]
+        name = 'box'
+        shape = { box = [0.1, 0.1, 0.04] }
+        mass = { uniform = [0.2, 0.4] }
+        position = [0, 0, 0.02]
+        velocity = [0.3, 0, 0]
+        [[contacts]]
+        bodies = ['table', 'box']
+        mu = { uniform = [0.2, 0.8] }
+        ";
 
     fn read(npz: &Path, name: &str) -> (Vec<u64>, Vec<f64>) {
         let mut zip = zip::ZipArchive::new(std::fs::File::open(npz).unwrap()).unwrap();

@@ -1,4 +1,5 @@
-//! Scenarios of rigid bodies with contacts: `[[bodies]]` and `[[contacts]]`, whose numbers may be distributions.
+//! Scenarios of rigid bodies with contacts: `[[bodies]]` and `[[contacts]]`, whose numbers may be
+//! distributions.
 
 use std::path::Path;
 
@@ -23,7 +24,8 @@ const MOST_BODIES: usize = 64;
 /// Most worlds of a run.
 const MOST_WORLDS: u64 = 1 << 32;
 
-/// A world of rigid bodies, described by constants and distributions, and how many to draw and simulate. SI units.
+/// A world of rigid bodies, described by constants and distributions, and how many to draw and simulate. SI
+/// units.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorldSpec {
@@ -50,7 +52,8 @@ pub struct WorldSpec {
     /// How contacts are solved.
     #[serde(default)]
     pub solver: SolverName,
-    /// Friction directions of a contact, 4 to 32; 8 if not given. With few, friction depends on the direction of motion.
+    /// Friction directions of a contact, 4 to 32; 8 if not given. With few, friction depends on the direction
+    /// of motion.
     #[serde(default = "directions")]
     pub directions: usize,
     /// Acceleration of gravity [m/s^2]; `[0, 0, -9.81]` if not given.
@@ -108,7 +111,8 @@ pub struct WorldBodySpec {
     pub position: Option<[Number; 3]>,
     /// Rotation at the start: a vector along the axis, as long as the angle [rad]; none if not given.
     pub rotation: Option<[Number; 3]>,
-    /// Velocity of the centre of mass at the start [m/s], in the world; 0 if not given. A prescribed body keeps it.
+    /// Velocity of the centre of mass at the start [m/s], in the world; 0 if not given. A prescribed body
+    /// keeps it.
     pub velocity: Option<[Number; 3]>,
     /// Angular velocity at the start [rad/s], in the world; 0 if not given. A prescribed body keeps it.
     pub angular_velocity: Option<[Number; 3]>,
@@ -186,7 +190,8 @@ pub fn is_world(text: &str) -> bool {
 }
 
 impl WorldScenario {
-    /// Reads the scenario file `path` and applies `changes` (`key=value`, see [`change`](super::change)) in order.
+    /// Reads the scenario file `path` and applies `changes` (`key=value`, see [`change`](super::change)) in
+    /// order.
     ///
     /// # Errors
     /// A file that cannot be read, a change that cannot be applied, or as [`WorldScenario::parse`].
@@ -197,9 +202,8 @@ impl WorldScenario {
 
     /// A scenario from its text; `name` is what errors call it.
     ///
-    /// # Errors
-    /// TOML that is malformed, an unknown key, a wrong type, or a value out of range, with its place. World 0 is drawn
-    /// and checked; [`WorldScenario::check`] does the others.
+    /// # Errors TOML that is malformed, an unknown key, a wrong type, or a value out of range, with its
+    /// place. World 0 is drawn and checked; [`WorldScenario::check`] does the others.
     pub fn parse(text: &str, name: &str) -> Result<Self, ScenarioError> {
         let spec: WorldSpec = from_toml(name, text)?;
         let at = |e: ParameterError| ScenarioError::field(name, text, &e.field, e.to_string());

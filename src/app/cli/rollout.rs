@@ -175,8 +175,8 @@ impl Rollout {
             return print(&serde_json::to_string(s).map_err(Failure::of_machine)?);
         }
         let text = format!(
-            "{} worlds on {} ({}, {})\n{} steps in {:.1} s: {:.3e} world-steps per second; {} solved by Lemke's method; \
-             largest residual {:.1e}\n{} failed\n{}",
+            "{} worlds on {} ({}, {})\n{} steps in {:.1} s: {:.3e} world-steps per second; {} solved by \
+             Lemke's method; largest residual {:.1e}\n{} failed\n{}",
             s.worlds,
             s.engine.engine,
             s.engine.precision,

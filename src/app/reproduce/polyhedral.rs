@@ -25,9 +25,9 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     let mut item = Item::new(
         "polyhedral",
         "Friction with polyhedral cones depends on the direction of motion",
-        "With n directions, half of their angle being beta = 180\u{b0}/n, a particle that slides at psi from the nearest of \
-         them stops after |v| (cos psi + sin psi tan beta) / (mu g), up to 1/cos(beta) times as late as with Coulomb's \
-         circle, and off its straight line.",
+        "With n directions, half of their angle being beta = 180\u{b0}/n, a particle that slides at psi from the \
+         nearest of them stops after |v| (cos psi + sin psi tan beta) / (mu g), up to 1/cos(beta) times as late as \
+         with Coulomb's circle, and off its straight line.",
     );
     let angles: Vec<f64> = (0..=context.full_or(90, 30)).map(|k| f64::from(k) * context.full_or(1.0, 3.0)).collect();
     let coulomb = [SPEED / (MU * G), SPEED * SPEED / (2.0 * MU * G)];

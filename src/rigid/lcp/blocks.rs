@@ -1,11 +1,11 @@
-//! Many contact problems at once: sweeps that solve one contact after the other exactly, and Newton steps on the modes
-//! that the sweeps find. Twin: `shaders/lcp/blocks.wgsl`.
+//! Many contact problems at once: sweeps that solve one contact after the other exactly, and Newton steps on
+//! the modes that the sweeps find. Twin: `shaders/lcp/blocks.wgsl`.
 //!
-//! A sweep alone converges linearly, and slowly where many contacts share a body (`docs/benchmarks.md`); but after few
-//! sweeps it knows which contacts separate, stick, slide along a friction direction or between two of them. With these
-//! modes the problem is linear. A Newton step solves it, and is taken if it lowers the residual. Redundant contacts make
-//! that system singular: a small multiple of the distance from the present impulses is added, which vanishes as the
-//! iteration converges.
+//! A sweep alone converges linearly, and slowly where many contacts share a body (`docs/benchmarks.md`); but
+//! after few sweeps it knows which contacts separate, stick, slide along a friction direction or between two
+//! of them. With these modes the problem is linear. A Newton step solves it, and is taken if it lowers the
+//! residual. Redundant contacts make that system singular: a small multiple of the distance from the present
+//! impulses is added, which vanishes as the iteration converges.
 //!
 //! Only here: `solve_all`, `solve`, `accept`, `start`, `directions`.
 
@@ -16,8 +16,8 @@ use super::{ContactProblem, Impulses, Termination};
 
 /// Mode of a contact: no impulse.
 pub(crate) const SEPARATE: u32 = 0;
-/// No velocity. Beyond it `SLIDE + 2 j` slides against friction direction `j`, `SLIDE + 2 j + 1` between that and the
-/// next.
+/// No velocity. Beyond it `SLIDE + 2 j` slides against friction direction `j`, `SLIDE + 2 j + 1` between that
+/// and the next.
 pub(crate) const STICK: u32 = 1;
 /// The first of the modes that slide.
 pub(crate) const SLIDE: u32 = 2;
@@ -50,8 +50,9 @@ impl Number for f64 {
     const PROXIMAL: f64 = 1e-7;
 }
 
-/// Solves problems in parallel, each from its start; the result depends on the problem alone. Of contacts drawn at random
-/// one problem in some 200 has modes that go round in circles: it is left to Lemke's method after the most rounds.
+/// Solves problems in parallel, each from its start; the result depends on the problem alone. Of contacts
+/// drawn at random one problem in some 200 has modes that go round in circles: it is left to Lemke's method
+/// after the most rounds.
 ///
 /// # Panics
 /// A problem that [`ContactProblem::validate`] refuses may panic.
@@ -73,8 +74,8 @@ pub fn solve<T: Number>(problem: &ContactProblem) -> Impulses {
     accept::<T>(problem, scaled.unscaled(&p), rounds as u32)
 }
 
-/// The impulses `p` that a solver has found in so many rounds, if they are a solution to its precision; else what is found
-/// from them in double precision, and at last by Lemke's method.
+/// The impulses `p` that a solver has found in so many rounds, if they are a solution to its precision; else
+/// what is found from them in double precision, and at last by Lemke's method.
 pub(crate) fn accept<T: Number>(problem: &ContactProblem, p: Vec<[f64; 3]>, rounds: u32) -> Impulses {
     let residual = problem.residual(&p);
     let found = Impulses { p, residual, iterations: rounds, termination: Termination::Solved, lemke: false };
@@ -106,7 +107,8 @@ struct Blocks<T> {
     mode: Vec<u32>,
     /// The impulses that a Newton step may go back to.
     kept: Vec<[T; 3]>,
-    /// The system of a Newton step: its rows, each with its right side, and where the unknowns of a contact begin.
+    /// The system of a Newton step: its rows, each with its right side, and where the unknowns of a contact
+    /// begin.
     system: Vec<T>,
     first: Vec<usize>,
 }
@@ -142,22 +144,24 @@ impl<T: Number> Blocks<T> {
         u
     }
 
-    /// How far a friction impulse is outside of the polygon for `reach`, `mu p_n`: the largest distance from an edge.
+    /// How far a friction impulse is outside of the polygon for `reach`, `mu p_n`: the largest distance from
+    /// an edge.
     fn outside(&self, t: [T; 2], reach: T) -> T {
         let count = self.d.len();
         let mut most = -reach;
         for j in 0..count {
             let (a, b) = (self.d[j], self.d[(j + 1) % count]);
             let (x, y) = (a[0] + b[0], a[1] + b[1]);
-            // The normal of the edge is the middle of its ends; its distance from the centre the cosine of half a turn.
+            // The normal of the edge is the middle of its ends; its distance from the centre the cosine of
+            // half a turn.
             let size = (x * x + y * y).sqrt();
             most = most.max((t[0] * x + t[1] * y) / size - reach * size * convert(0.5));
         }
         most
     }
 
-    /// Impulse and mode of contact `i` that solve it alone, for the velocity `r` that it has without its own impulse:
-    /// the mode whose conditions are violated least.
+    /// Impulse and mode of contact `i` that solve it alone, for the velocity `r` that it has without its own
+    /// impulse: the mode whose conditions are violated least.
     fn one_contact(&self, i: usize, r: [T; 3]) -> ([T; 3], u32) {
         let zero = T::zero();
         if r[0] >= zero {
@@ -242,8 +246,8 @@ impl<T: Number> Blocks<T> {
         }
     }
 
-    /// The residual of the linear complementarity problem: each friction impulse as a sum of the two directions beside
-    /// it, and the least speed `s` that makes all slacks >= 0.
+    /// The residual of the linear complementarity problem: each friction impulse as a sum of the two
+    /// directions beside it, and the least speed `s` that makes all slacks >= 0.
     fn residual(&self) -> T {
         let zero = T::zero();
         let count = self.d.len();
@@ -301,8 +305,8 @@ impl<T: Number> Blocks<T> {
         }
     }
 
-    /// The direction in which velocity number `c` of contact `i` must vanish: the column, but of those that slide the
-    /// first is the normal.
+    /// The direction in which velocity number `c` of contact `i` must vanish: the column, but of those that
+    /// slide the first is the normal.
     fn test(&self, i: usize, c: usize) -> [T; 3] {
         if c == 0 { [T::one(), T::zero(), T::zero()] } else { self.column(i, c) }
     }
@@ -349,8 +353,8 @@ impl<T: Number> Blocks<T> {
         size
     }
 
-    /// Solves the system by elimination with pivots from the column; the solution takes the place of the right side.
-    /// Whether it has one.
+    /// Solves the system by elimination with pivots from the column; the solution takes the place of the
+    /// right side. Whether it has one.
     fn eliminate(&mut self, size: usize) -> bool {
         let stride = size + 1;
         for k in 0..size {
@@ -385,7 +389,8 @@ impl<T: Number> Blocks<T> {
         true
     }
 
-    /// A Newton step on the present modes, if it lowers the residual `before`. Impulses are moved into their cones.
+    /// A Newton step on the present modes, if it lowers the residual `before`. Impulses are moved into their
+    /// cones.
     fn newton(&mut self, before: T) -> T {
         let size = self.assemble();
         if !self.eliminate(size) {

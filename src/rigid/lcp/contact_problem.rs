@@ -12,10 +12,10 @@ pub const MOST_DIRECTIONS: [usize; 2] = [4, 32];
 /// Most pivots of Lemke's method for each variable of a problem; some twice as many as variables are usual.
 const PIVOTS: usize = 50;
 
-/// Contacts that are coupled through the bodies they touch, `docs/model.md` (LCP 9): impulses `p = (p_n, p_t, p_o)`
-/// [N s] of all contacts give the contact velocities `u = W p + b` [m/s], along the normal and two tangents each. They
-/// satisfy `0 <= p_n`, `0 <= u_n` and `p_n u_n = 0`; friction lies in `mu p_n` times the polygon whose corners are the
-/// friction directions, and there dissipates as much as it can.
+/// Contacts that are coupled through the bodies they touch, `docs/model.md` (LCP 9): impulses `p = (p_n, p_t,
+/// p_o)` [N s] of all contacts give the contact velocities `u = W p + b` [m/s], along the normal and two
+/// tangents each. They satisfy `0 <= p_n`, `0 <= u_n` and `p_n u_n = 0`; friction lies in `mu p_n` times the
+/// polygon whose corners are the friction directions, and there dissipates as much as it can.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContactProblem {
     /// `W`, `3n x 3n`, symmetric, row after row [1/kg].
@@ -45,8 +45,9 @@ pub struct Impulses {
     pub lemke: bool,
 }
 
-/// A problem in its own units, in which the largest entry of every diagonal block and the largest velocity are one:
-/// contact `i` has velocities in `speed s_i` and impulses in `speed / s_i`, with `s_i^2` its largest diagonal entry.
+/// A problem in its own units, in which the largest entry of every diagonal block and the largest velocity
+/// are one: contact `i` has velocities in `speed s_i` and impulses in `speed / s_i`, with `s_i^2` its largest
+/// diagonal entry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scaled {
     /// `W` [-].
@@ -100,8 +101,8 @@ impl ContactProblem {
         [cos, sin]
     }
 
-    /// The linear complementarity problem in the notes' order: all `p_n`, then `p_f` of every contact and direction, then
-    /// all `s`; `docs/model.md` (LCP 7).
+    /// The linear complementarity problem in the notes' order: all `p_n`, then `p_f` of every contact and
+    /// direction, then all `s`; `docs/model.md` (LCP 7).
     #[must_use]
     pub fn lcp(&self) -> Lcp {
         let (n, nd) = (self.contacts(), self.directions);
@@ -144,8 +145,8 @@ impl ContactProblem {
         (0..n).map(impulse).collect()
     }
 
-    /// The solution of [`ContactProblem::lcp`] with these impulses: each friction impulse from the two directions beside
-    /// it, and the least `s` that makes all `w` of its contact >= 0.
+    /// The solution of [`ContactProblem::lcp`] with these impulses: each friction impulse from the two
+    /// directions beside it, and the least `s` that makes all `w` of its contact >= 0.
     #[must_use]
     pub fn variables(&self, p: &[[f64; 3]]) -> DVector<f64> {
         let (n, nd) = (self.contacts(), self.directions);
@@ -195,14 +196,38 @@ impl ContactProblem {
         Scaled { w, b, p, impulse }
     }
 
-    /// How far impulses are from a solution, in the problem's own units ([`ContactProblem::scaled`]): the residual of
-    /// [`ContactProblem::lcp`] at [`ContactProblem::variables`].
+    /// How far impulses are from a solution, in the problem's own units ([`ContactProblem::scaled`]): the
+    /// residual of [`ContactProblem::lcp`] at [`ContactProblem::variables`].
     #[must_use]
     pub fn residual(&self, p: &[[f64; 3]]) -> f64 {
         let scaled = self.scaled();
         let p: Vec<[f64; 3]> = p.iter().zip(&scaled.impulse).map(|(p, unit)| p.map(|c| c / unit)).collect();
-        let own = Self { w: scaled.w, b: scaled.b, ..self.clone() };
-        own.lcp().residual(&own.variables(&p))
+        let own =
+            Self { w: scaled.w, b: scaled.b, mu: self.mu.clone(), directions: self.directions, start: Vec::new() };
+        own.natural_residual(&p)
+    }
+
+    /// The residual without the units, from the contact velocities: `A` is not written out.
+    fn natural_residual(&self, p: &[[f64; 3]]) -> f64 {
+        let (n, nd) = (self.contacts(), self.directions);
+        let (z, u) = (self.variables(p), self.velocities(p));
+        let mut worst = 0.0;
+        // What is no number stays.
+        let mut take = |z: f64, w: f64| {
+            let r = if z.is_nan() || w.is_nan() { f64::NAN } else { z.min(w).abs() };
+            worst = if r.is_nan() || r > worst { r } else { worst };
+        };
+        for (i, [pn, ..]) in p.iter().enumerate() {
+            take(*pn, u[3 * i]);
+            let (s, mut sum) = (z[n + n * nd + i], 0.0);
+            for j in 0..nd {
+                let ([t, o], alpha) = (Self::direction(nd, j), z[n + i * nd + j]);
+                take(alpha, t * u[3 * i + 1] + o * u[3 * i + 2] + s);
+                sum += alpha;
+            }
+            take(s, self.mu[i] * pn - sum);
+        }
+        worst
     }
 
     /// The solution by Lemke's method, in the problem's own units.

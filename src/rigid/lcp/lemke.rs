@@ -1,9 +1,10 @@
 //! Lemke's method with lexicographic pivots.
 //!
-//! One artificial variable `z0` with a column of ones is added, so that a large enough `z0` makes all `w` positive; it
-//! enters first, and from then on the complement of the variable that has just left enters, until `z0` leaves. Ties in
-//! the ratio test are broken by the rows of the inverse of the basis, in the lexicographic order: no basis comes twice,
-//! so the method ends whatever the problem (Cottle, Pang & Stone, *The Linear Complementarity Problem*, 4.9).
+//! One artificial variable `z0` with a column of ones is added, so that a large enough `z0` makes all `w`
+//! positive; it enters first, and from then on the complement of the variable that has just left enters,
+//! until `z0` leaves. Ties in the ratio test are broken by the rows of the inverse of the basis, in the
+//! lexicographic order: no basis comes twice, so the method ends whatever the problem (Cottle, Pang & Stone,
+//! *The Linear Complementarity Problem*, 4.9).
 
 use nalgebra::{DMatrix, DVector};
 
@@ -20,7 +21,8 @@ pub struct Lemke {
     pub pivots: usize,
 }
 
-/// Elements of the entering column below this share of its largest are taken for zero: what pivots leave of zeros.
+/// Elements of the entering column below this share of its largest are taken for zero: what pivots leave of
+/// zeros.
 const ZERO: f64 = 1e-10;
 /// Rounding of an element, over the largest of its column: ratios that differ by no more are a tie.
 const TIE: f64 = 1e-12;
@@ -31,8 +33,8 @@ const CLOSE: f64 = 1e-8;
 /// Columns of the artificial variable that are tried, where rounding ends the first on a ray.
 const COVERS: u32 = 4;
 
-/// The tableau: `n` rows of `w` (`n` columns), `z` (`n`), `z0` and the right side. As `w` is the first basis, its columns
-/// hold the inverse of the present one.
+/// The tableau: `n` rows of `w` (`n` columns), `z` (`n`), `z0` and the right side. As `w` is the first basis,
+/// its columns hold the inverse of the present one.
 struct Tableau {
     n: usize,
     rows: DMatrix<f64>,
@@ -87,7 +89,8 @@ fn solve_with(lcp: &Lcp, most_pivots: usize, cover: u32) -> Lemke {
     };
     let z = tableau.solution();
     let z = if termination == Termination::Solved { refined(lcp, &tableau.basis, z) } else { z };
-    // Of problems that are solvable by a hair, as those of redundant contacts, rounding may have removed the last pivot.
+    // Of problems that are solvable by a hair, as those of redundant contacts, rounding may have removed the
+    // last pivot.
     let is_close = lcp.residual(&z) <= CLOSE * lcp.q.amax();
     let termination = match termination {
         _ if z.iter().any(|v| !v.is_finite()) => Termination::NotFinite,
@@ -99,7 +102,8 @@ fn solve_with(lcp: &Lcp, most_pivots: usize, cover: u32) -> Lemke {
 }
 
 impl Tableau {
-    /// The first column of the artificial variable is one of ones, as in the books; the others differ from row to row.
+    /// The first column of the artificial variable is one of ones, as in the books; the others differ from
+    /// row to row.
     fn new(lcp: &Lcp, cover: u32) -> Self {
         let n = lcp.q.len();
         let mut rows = DMatrix::zeros(n, 2 * n + 2);
@@ -122,8 +126,8 @@ impl Tableau {
         (1..self.n).fold(0, |best, row| if self.precedes(row, scale(row), best, scale(best)) { row } else { best })
     }
 
-    /// Whether row `a` over `scale_a` comes before row `b` over `scale_b`: by the right side, then by the columns of the
-    /// inverse of the basis.
+    /// Whether row `a` over `scale_a` comes before row `b` over `scale_b`: by the right side, then by the
+    /// columns of the inverse of the basis.
     fn precedes(&self, a: usize, scale_a: f64, b: usize, scale_b: f64) -> bool {
         let columns = std::iter::once(2 * self.n + 1).chain(0..self.n);
         for column in columns {
@@ -136,8 +140,8 @@ impl Tableau {
         false
     }
 
-    /// The row whose variable becomes zero first as variable `entering` grows; none if it may grow without bound. The
-    /// artificial variable leaves as soon as it may.
+    /// The row whose variable becomes zero first as variable `entering` grows; none if it may grow without
+    /// bound. The artificial variable leaves as soon as it may.
     fn leaving(&self, entering: usize) -> Option<usize> {
         let column = self.rows.column(entering);
         let least = ZERO * column.amax().max(1e-300);
@@ -155,7 +159,8 @@ impl Tableau {
         Some(artificial.filter(|row| *row == best || ratio(*row) <= ratio(best) + slack(*row)).unwrap_or(best))
     }
 
-    /// Puts variable `entering` into the basis at `row`, and returns the complement of the variable that has left.
+    /// Puts variable `entering` into the basis at `row`, and returns the complement of the variable that has
+    /// left.
     fn pivot(&mut self, row: usize, entering: usize) -> usize {
         let left = std::mem::replace(&mut self.basis[row], entering);
         let pivot = self.rows[(row, entering)];
@@ -173,7 +178,8 @@ impl Tableau {
         if left == 2 * self.n { left } else { self.complement(left) }
     }
 
-    /// Makes the tableau of the present basis from the problem's own numbers; leaves it as it is if the basis is singular.
+    /// Makes the tableau of the present basis from the problem's own numbers; leaves it as it is if the basis
+    /// is singular.
     fn refresh(&mut self, lcp: &Lcp) {
         let first = Self::new(lcp, self.cover).rows;
         let basis = DMatrix::from_fn(self.n, self.n, |i, j| first[(i, self.basis[j])]);
@@ -193,8 +199,8 @@ impl Tableau {
     }
 }
 
-/// The solution solved once more from its basis and the problem's own numbers, without the rounding of the pivots, if
-/// that is closer.
+/// The solution solved once more from its basis and the problem's own numbers, without the rounding of the
+/// pivots, if that is closer.
 fn refined(lcp: &Lcp, basis: &[usize], z: DVector<f64>) -> DVector<f64> {
     let n = lcp.q.len();
     let free: Vec<usize> = basis.iter().filter(|v| (n..2 * n).contains(*v)).map(|v| v - n).collect();
@@ -268,7 +274,10 @@ mod tests {
 
         /// Small integers have many ties; the method ends, and what it calls solved is.
         #[test]
-        fn degenerate_problems_end(a in prop::collection::vec(-1..=1i32, 36), q in prop::collection::vec(-1..=1i32, 6)) {
+        fn degenerate_problems_end(
+            a in prop::collection::vec(-1..=1i32, 36),
+            q in prop::collection::vec(-1..=1i32, 6),
+        ) {
             let of = |v: &[i32]| v.iter().map(|x| f64::from(*x)).collect::<Vec<_>>();
             let lcp = lcp(&of(&a), &of(&q));
             let found = lcp.solve(10_000);

@@ -6,8 +6,8 @@ use super::blocks;
 use super::*;
 use crate::random::Draw;
 
-/// Problem `k`: `n` contacts of two bodies of 0.2 to 2 kg with the ground, or with each other, under gravity and with
-/// velocities of up to 1 m/s.
+/// Problem `k`: `n` contacts of two bodies of 0.2 to 2 kg with the ground, or with each other, under gravity
+/// and with velocities of up to 1 m/s.
 fn problem(k: u64, n: usize, directions: usize) -> ContactProblem {
     let draw = Draw::new(5, k);
     let uniform = |name: &str, low: f64, high: f64| low + (high - low) * draw.uniform(name);
@@ -66,6 +66,11 @@ fn lemke_and_blocks_solve_contacts_to_their_precision() {
         for (worst, found) in worst.iter_mut().zip(&found) {
             assert_eq!(found.termination, Termination::Solved, "{k}");
             assert!((found.residual - p.residual(&found.p)).abs() < 1e-9);
+            // The residual of the problem that is written out.
+            let own = ContactProblem { w: p.scaled().w, b: p.scaled().b, ..p.clone() };
+            let z = own
+                .variables(&found.p.iter().zip(p.scaled().impulse).map(|(p, s)| p.map(|c| c / s)).collect::<Vec<_>>());
+            assert!((own.lcp().residual(&z) - p.residual(&found.p)).abs() < 1e-13, "{k}");
             *worst = worst.max(found.residual);
         }
         left += u32::from(found[2].lemke);

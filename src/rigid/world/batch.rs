@@ -1,4 +1,5 @@
-//! Worlds that live between calls: a controller sets loads and friction, lets time pass, reads, saves and branches.
+//! Worlds that live between calls: a controller sets loads and friction, lets time pass, reads, saves and
+//! branches.
 
 use rayon::prelude::*;
 
@@ -67,8 +68,8 @@ pub(crate) fn advance_each(
     Ok(())
 }
 
-/// Many worlds, each at a time of its own, with the verbs of a [`Batch`](crate::Batch). The result of a world depends on
-/// nothing but its own history of calls.
+/// Many worlds, each at a time of its own, with the verbs of a [`Batch`](crate::Batch). The result of a world
+/// depends on nothing but its own history of calls.
 pub struct Worlds {
     worlds: Vec<World>,
     first: Vec<World>,
@@ -137,7 +138,8 @@ impl Worlds {
         self.worlds.get_mut(world).ok_or_else(|| ParameterError::new("world", world, accepted()).into())
     }
 
-    /// From now on these are force [N] and torque [N m] on a body, at its centre of mass in the world, beside gravity.
+    /// From now on these are force [N] and torque [N m] on a body, at its centre of mass in the world, beside
+    /// gravity.
     ///
     /// # Errors
     /// No such world or body, or numbers that are not finite; nothing is set then.
@@ -175,8 +177,8 @@ impl Worlds {
         Ok(())
     }
 
-    /// Lets `dt` [s] pass for all worlds, 1e-9 to 1e6, in equal steps that are as long as they may be. A world that fails
-    /// stays as it is.
+    /// Lets `dt` [s] pass for all worlds, 1e-9 to 1e6, in equal steps that are as long as they may be. A
+    /// world that fails stays as it is.
     ///
     /// # Errors
     /// A time out of range, or a device that fails.

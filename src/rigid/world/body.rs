@@ -8,7 +8,8 @@ use crate::schedule::Signal;
 /// Geometry in the frame of a body, whose origin is the centre of mass.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
-    /// Points [m] that touch other bodies, such as one at the origin for a particle, or the feet of a tripod; at most 8.
+    /// Points [m] that touch other bodies, such as one at the origin for a particle, or the feet of a tripod;
+    /// at most 8.
     Points(Vec<[f64; 3]>),
     /// A sphere of this radius [m].
     Sphere(f64),
@@ -22,8 +23,8 @@ pub enum Shape {
 pub const MOST_POINTS: usize = 8;
 
 impl Shape {
-    /// The principal moments of inertia [kg m^2] of a solid of `mass` [kg] with this shape. Points have none: they are
-    /// those of masses of equal size at the points.
+    /// The principal moments of inertia [kg m^2] of a solid of `mass` [kg] with this shape. Points have none:
+    /// they are those of masses of equal size at the points.
     #[must_use]
     pub fn inertia(&self, mass: f64) -> [f64; 3] {
         match self {
@@ -98,7 +99,8 @@ impl State {
         Self { pose: Isometry3::translation(x, y, z), ..Self::default() }
     }
 
-    /// Moves on with its twist for `h` [s]: `q + h V v`, `docs/model.md` (LCP 6), with the quaternion normalised.
+    /// Moves on with its twist for `h` [s]: `q + h V v`, `docs/model.md` (LCP 6), with the quaternion
+    /// normalised.
     pub(super) fn advance(&mut self, h: f64) {
         self.pose.translation.vector += h * self.velocity;
         let q = self.pose.rotation.into_inner();
@@ -119,8 +121,8 @@ pub struct Body {
     pub kind: Kind,
     /// Mass [kg], > 0; of no meaning for [`Kind::Prescribed`].
     pub mass: f64,
-    /// Principal moments of inertia along the body's axes [kg m^2], >= 0; an axis with zero is not turned by torques,
-    /// as that of a particle.
+    /// Principal moments of inertia along the body's axes [kg m^2], >= 0; an axis with zero is not turned by
+    /// torques, as that of a particle.
     pub inertia: [f64; 3],
     /// Geometry.
     pub shape: Shape,

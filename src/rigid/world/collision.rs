@@ -66,7 +66,8 @@ fn can_touch(a: &Shape, b: &Shape) -> bool {
     }
 }
 
-/// Whether there are contacts between two shapes, in whatever order: not between two planes, nor between points.
+/// Whether there are contacts between two shapes, in whatever order: not between two planes, nor between
+/// points.
 pub(super) fn is_pair(a: &Shape, b: &Shape) -> bool {
     can_touch(a, b) || can_touch(b, a)
 }

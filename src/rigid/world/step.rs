@@ -1,5 +1,5 @@
-//! One step: what is given at its beginning, the contact problem, and the state at its end; `docs/model.md` (LCP 5) to
-//! (LCP 9).
+//! One step: what is given at its beginning, the contact problem, and the state at its end; `docs/model.md`
+//! (LCP 5) to (LCP 9).
 
 use nalgebra::{Matrix3, Vector3};
 
@@ -28,7 +28,8 @@ struct Frame {
     turns: [[Vector3<f64>; 3]; 2],
 }
 
-/// Bodies that are nearer than this share of the distance they may approach in a step take part in the contact problem.
+/// Bodies that are nearer than this share of the distance they may approach in a step take part in the
+/// contact problem.
 const REACH: f64 = 1.5;
 /// The square of the sine of 26 degrees: below it, an axis is too near to the normal to give a tangent.
 const LEAST_TANGENT: f64 = 0.19;
