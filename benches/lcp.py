@@ -17,8 +17,10 @@ def gauss_seidel(a, q, sweeps):
     z = np.zeros_like(q)
     for _ in range(sweeps):
         for i in range(q.size):
-            d = a[i, i] + 1e-3
-            z[i] = max(0.0, z[i] - (a[i] @ z + q[i]) / d)
+            w = q[i]
+            for j in range(q.size):
+                w += a[i, j] * z[j]
+            z[i] = max(0.0, z[i] - w / (a[i, i] + 1e-3))
     return z
 
 

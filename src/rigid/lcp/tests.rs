@@ -114,3 +114,27 @@ fn nothing_to_solve_is_solved() {
     assert_eq!(blocks::solve::<f32>(&none).termination, Termination::Solved);
     assert_eq!(none.by_lemke().p.len(), 0);
 }
+
+/// Friction lies in its polygon, takes energy, and no other impulse in there would take more: the most is at
+/// a corner.
+#[test]
+fn friction_dissipates_as_much_as_it_can() {
+    for k in 0..200 {
+        let p = problem(k, 6, [4, 7, 8, 32][k as usize % 4]);
+        let found = blocks::solve::<f64>(&p);
+        let u = p.velocities(&found.p);
+        for (i, [pn, pt, po]) in found.p.iter().enumerate() {
+            let velocity = [u[3 * i + 1], u[3 * i + 2]];
+            let power = velocity[0] * pt + velocity[1] * po;
+            let corner = |j: usize| {
+                let [t, o] = ContactProblem::direction(p.directions, j);
+                p.mu[i] * pn * (t * velocity[0] + o * velocity[1])
+            };
+            let most = (0..p.directions).map(corner).fold(f64::INFINITY, f64::min);
+            assert!(power <= 1e-10 && power - most.min(0.0) < 1e-9, "{k} {i}: {power:e}, at most {most:e}");
+            // Inside the polygon, which is inside the circle.
+            assert!(*pn >= 0.0 && pt.hypot(*po) <= p.mu[i] * pn + 1e-10);
+            assert!(u[3 * i] >= -1e-9 && (pn * u[3 * i]).abs() < 1e-9, "{k} {i}");
+        }
+    }
+}
