@@ -193,7 +193,7 @@ fn the_energy_of_a_resting_stack_of_boxes_never_grows_in_a_minute() {
         let mut worlds = on.worlds(vec![stack(3, 0.5)], 2e-2);
         let (first, start) = (worlds.world(0).states().to_vec(), worlds.world(0).energy());
         // Rounding moves boxes by so much energy [J]; the stack has 0.4 J.
-        let rounding = if on.is_double() { 1e-10 } else { 1e-8 };
+        let rounding = if on.is_double() { 1e-10 } else { 1e-7 };
         for _ in 0..3000 {
             worlds.advance(2e-2).unwrap();
             let grown = worlds.world(0).energy() - start;
@@ -398,7 +398,7 @@ fn prescribed_bodies_carry_what_lies_on_them() {
 #[cfg(feature = "gpu")]
 #[test]
 fn contact_problems_of_a_gpu_have_small_residuals_and_do_not_depend_on_their_neighbours() {
-    use bristle::rigid::lcp::{ContactProblem, Termination};
+    use bristle::rigid::lcp::{ContactProblem, Impulses, Termination, blocks};
     let problem = |k: usize| {
         let n = 1 + k % 18;
         let value = |i: usize| ((i * 7919 + k * 104_729 + 13) % 1000) as f64 / 500.0 - 1.0;
@@ -416,11 +416,13 @@ fn contact_problems_of_a_gpu_have_small_residuals_and_do_not_depend_on_their_nei
     };
     let problems: Vec<ContactProblem> = (0..200).map(problem).collect();
     let found = gpu().solve_contacts(&problems).unwrap();
-    let by_lemke = found.iter().filter(|f| f.lemke).count();
     for (k, (problem, found)) in problems.iter().zip(&found).enumerate() {
         assert!(found.termination == Termination::Solved && problem.residual(&found.p) <= 1e-6, "{k}: {found:?}");
     }
-    assert!(by_lemke <= 20, "{by_lemke} of 200 left to Lemke's method");
+    // What the device could not solve is solved in double precision, to 2e-11: no more than on the CPU.
+    let single = |all: &[Impulses]| all.iter().filter(|f| f.residual > 1e-10).count();
+    let of_cpu = single(&blocks::solve_all::<f32>(&problems));
+    assert!(of_cpu > 100 && single(&found).abs_diff(of_cpu) <= 8, "{} and {of_cpu} of 200", single(&found));
     for k in [0, 7, 33, 151] {
         assert_eq!(gpu().solve_contacts(&problems[k..=k]).unwrap()[0], found[k], "{k}");
     }

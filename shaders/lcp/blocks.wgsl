@@ -87,6 +87,12 @@ fn outside(t: vec2f, reach: f32) -> f32 {
     return most;
 }
 
+// The impulse with which a contact alone, with these rows of W, has no velocity: W p = -r by Cramer's rule.
+fn stick(a: vec3f, b: vec3f, c: vec3f, r: vec3f) -> vec3f {
+    let minors = cross(b, c);
+    return -(minors * r.x + cross(c, a) * r.y + cross(a, b) * r.z) / dot(a, minors);
+}
+
 struct OneContact {
     p: vec3f,
     mode: u32,
@@ -102,12 +108,8 @@ fn one_contact(i: u32, r: vec3f) -> OneContact {
     let b = vec3f(w(3u * i + 1u, 3u * i), w(3u * i + 1u, 3u * i + 1u), w(3u * i + 1u, 3u * i + 2u));
     let c = vec3f(w(3u * i + 2u, 3u * i), w(3u * i + 2u, 3u * i + 1u), w(3u * i + 2u, 3u * i + 2u));
     let mu = mu(i);
-    // Stick: W p = -r by Cramer's rule.
-    let minors = cross(b, c);
-    let det = dot(a, minors);
-    let stick = -(minors * r.x + cross(c, a) * r.y + cross(a, b) * r.z) / det;
-    var best = OneContact(stick, STICK);
-    var violation = max(-stick.x, outside(stick.yz, mu * stick.x));
+    var best = OneContact(stick(a, b, c, r), STICK);
+    var violation = max(-best.p.x, outside(best.p.yz, mu * best.p.x));
     let count = blocks.directions;
     for (var j = 0u; j < count; j++) {
         if (violation <= 0.0) {

@@ -160,6 +160,19 @@ impl<T: Number> Blocks<T> {
         most
     }
 
+    /// The impulse with which a contact alone, with these rows of `W`, has no velocity: `W p = -r` by Cramer's rule.
+    fn stick(a: [T; 3], b: [T; 3], c: [T; 3], r: [T; 3]) -> [T; 3] {
+        let m0 = b[1] * c[2] - b[2] * c[1];
+        let m1 = b[2] * c[0] - b[0] * c[2];
+        let m2 = b[0] * c[1] - b[1] * c[0];
+        let det = a[0] * m0 + a[1] * m1 + a[2] * m2;
+        [
+            -(m0 * r[0] + (a[2] * c[1] - a[1] * c[2]) * r[1] + (a[1] * b[2] - a[2] * b[1]) * r[2]) / det,
+            -(m1 * r[0] + (a[0] * c[2] - a[2] * c[0]) * r[1] + (a[2] * b[0] - a[0] * b[2]) * r[2]) / det,
+            -(m2 * r[0] + (a[1] * c[0] - a[0] * c[1]) * r[1] + (a[0] * b[1] - a[1] * b[0]) * r[2]) / det,
+        ]
+    }
+
     /// Impulse and mode of contact `i` that solve it alone, for the velocity `r` that it has without its own
     /// impulse: the mode whose conditions are violated least.
     fn one_contact(&self, i: usize, r: [T; 3]) -> ([T; 3], u32) {
@@ -173,16 +186,7 @@ impl<T: Number> Blocks<T> {
         };
         let (a, b, c) = (row(0), row(1), row(2));
         let mu = self.mu[i];
-        // Stick: W p = -r by Cramer's rule.
-        let m0 = b[1] * c[2] - b[2] * c[1];
-        let m1 = b[2] * c[0] - b[0] * c[2];
-        let m2 = b[0] * c[1] - b[1] * c[0];
-        let det = a[0] * m0 + a[1] * m1 + a[2] * m2;
-        let stick = [
-            -(m0 * r[0] + (a[2] * c[1] - a[1] * c[2]) * r[1] + (a[1] * b[2] - a[2] * b[1]) * r[2]) / det,
-            -(m1 * r[0] + (a[0] * c[2] - a[2] * c[0]) * r[1] + (a[2] * b[0] - a[0] * b[2]) * r[2]) / det,
-            -(m2 * r[0] + (a[1] * c[0] - a[0] * c[1]) * r[1] + (a[0] * b[1] - a[1] * b[0]) * r[2]) / det,
-        ];
+        let stick = Self::stick(a, b, c, r);
         let mut best = stick;
         let mut mode = STICK;
         let mut violation = (-stick[0]).max(self.outside([stick[1], stick[2]], mu * stick[0]));
@@ -324,16 +328,16 @@ impl<T: Number> Blocks<T> {
                 let row = self.first[i] + c;
                 let t = self.test(i, c);
                 let mut right = T::zero();
-                for k in 0..3 {
-                    right -= t[k] * self.b[3 * i + k];
+                for (k, t) in t.iter().enumerate() {
+                    right -= *t * self.b[3 * i + k];
                 }
                 for j in 0..self.n {
                     for e in 0..self.unknowns(j) {
                         let f = self.column(j, e);
                         let mut sum = T::zero();
-                        for k in 0..3 {
+                        for (k, t) in t.iter().enumerate() {
                             let at = (3 * i + k) * 3 * self.n + 3 * j;
-                            sum += t[k] * (self.w[at] * f[0] + self.w[at + 1] * f[1] + self.w[at + 2] * f[2]);
+                            sum += *t * (self.w[at] * f[0] + self.w[at + 1] * f[1] + self.w[at + 2] * f[2]);
                         }
                         self.system[row * stride + self.first[j] + e] = sum;
                     }

@@ -30,7 +30,7 @@ pub(super) fn touches(a: (&Shape, &Isometry3<f64>), b: (&Shape, &Isometry3<f64>)
         (Shape::Plane, Shape::Points(points)) => plane(a.1, b.1, points, 0.0, reach, out),
         (Shape::Plane, Shape::Box(half)) => plane(a.1, b.1, &corners(half), 0.0, reach, out),
         (Shape::Sphere(ra), Shape::Sphere(rb)) => {
-            balls((a.1 * Point3::origin(), *ra), (b.1 * Point3::origin(), *rb), reach, 0, out)
+            balls((a.1 * Point3::origin(), *ra), (b.1 * Point3::origin(), *rb), reach, 0, out);
         }
         (Shape::Sphere(radius), Shape::Points(points)) => {
             for (k, p) in (0..).zip(points) {
