@@ -422,7 +422,7 @@ fn contact_problems_of_a_gpu_have_small_residuals_and_do_not_depend_on_their_nei
     // What the device could not solve is solved in double precision, to 2e-11: no more than on the CPU.
     let single = |all: &[Impulses]| all.iter().filter(|f| f.residual > 1e-10).count();
     let of_cpu = single(&blocks::solve_all::<f32>(&problems));
-    assert!(of_cpu > 100 && single(&found).abs_diff(of_cpu) <= 8, "{} and {of_cpu} of 200", single(&found));
+    assert!(of_cpu > 60 && single(&found).abs_diff(of_cpu) <= 8, "{} and {of_cpu} of 200", single(&found));
     for k in [0, 7, 33, 151] {
         assert_eq!(gpu().solve_contacts(&problems[k..=k]).unwrap()[0], found[k], "{k}");
     }
