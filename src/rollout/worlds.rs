@@ -59,7 +59,7 @@ pub(super) const NAMES: [&str; 9] =
 /// Most samples of a block [byte].
 const BLOCK_BYTES: u64 = 64 << 20;
 /// Most worlds of a block: a run that is stopped loses no more.
-const MOST_WORLDS: u64 = 1024;
+const MOST_WORLDS: u64 = 256;
 
 /// The arrays of worlds with so many bodies and pairs.
 fn columns(bodies: usize, pairs: usize) -> [Column; 9] {
