@@ -10,7 +10,7 @@ use bristle::app::report::report;
 use bristle::input::Npz;
 use bristle::limit_surface::Table;
 use bristle::patch::{load_csv, load_npy, load_png};
-use bristle::scenario::{PatchSource, Scenario, change};
+use bristle::scenario::{PatchSource, Scenario, WorldScenario, change};
 use bristle::surfaces::{self, Loads};
 
 /// A name and what is done with the bytes of a file.
@@ -134,7 +134,7 @@ fn run(name: &str, bytes: &[u8]) {
     let _ = report(&dir, None);
 }
 
-/// A scenario or a file with a patch, as it is and with a change.
+/// A scenario, of patches or of bodies, or a file with a patch, as it is and with a change.
 pub fn scenario(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     // Makes a table of whatever patch there is, which takes its time.
@@ -149,6 +149,9 @@ pub fn scenario(bytes: &[u8]) {
         }
     }
     let _ = PatchSource::parse(text, &here(""), "patch.toml");
+    if let Ok(worlds) = WorldScenario::load(&path, &[]) {
+        let _ = (worlds.parameters(1), worlds.world(1));
+    }
 }
 
 /// A change, which is the first line, of the text below: what was put there is there.

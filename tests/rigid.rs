@@ -394,6 +394,33 @@ fn prescribed_bodies_carry_what_lies_on_them() {
     }
 }
 
+/// Whatever the numbers: a world goes on with finite states, or ends with a status.
+#[test]
+fn extreme_numbers_end_with_a_status() {
+    let extremes = [0.0f64, 1e-300, 1e-12, 1e12, 1e155, 1e300];
+    for &on in ENGINES {
+        for size in [1e-9, 1e-3, 1e6, 1e60] {
+            for speed in extremes {
+                let mut world = World::new(8);
+                let table = world.add(Body::prescribed(Shape::Plane), State::default());
+                let start = State { velocity: speed * Vector3::new(1.0, 0.5, -1.0), ..State::at(0.0, 0.0, size) };
+                let low = world.add(Body::solid(1e-3 + speed.sqrt(), Shape::Box([size; 3])), start);
+                let start = State { angular: speed * Vector3::new(1.0, -1.0, 0.5), ..State::at(0.0, 0.0, 3.0 * size) };
+                let high = world.add(Body::solid(1e-9, Shape::Box([size, 0.5 * size, size])), start);
+                let ball = world.add(Body::solid(1e9, Shape::Sphere(size)), State::at(0.0, 0.0, 3.0 * size));
+                for bodies in [[table, low], [low, high], [high, ball], [ball, low], [table, ball]] {
+                    world.pairs.push(Pair { bodies, mu: speed });
+                }
+                let mut worlds = on.worlds(vec![world], 1e-3);
+                worlds.advance(1e-2).unwrap();
+                let world = worlds.world(0);
+                let finite = world.states().iter().all(|s| s.velocity.iter().all(|v| v.is_finite()));
+                assert!(finite != world.failure().is_some(), "{on:?} {size} {speed}: {:?}", world.failure());
+            }
+        }
+    }
+}
+
 /// The GPU's solver: the CPU's residuals, whatever is in a batch, and a mutant that must be seen.
 #[cfg(feature = "gpu")]
 #[test]
