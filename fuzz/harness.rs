@@ -10,7 +10,7 @@ use bristle::app::report::report;
 use bristle::input::Npz;
 use bristle::limit_surface::Table;
 use bristle::patch::{load_csv, load_npy, load_png};
-use bristle::scenario::{PatchSource, Scenario, StabilityFile, change};
+use bristle::scenario::{PatchSource, Scenario, StabilityFile, WorldScenario, change};
 use bristle::surfaces::{self, Loads};
 
 /// A name and what is done with the bytes of a file.
@@ -135,7 +135,7 @@ fn run(name: &str, bytes: &[u8]) {
     let _ = report(&dir, None);
 }
 
-/// A scenario or a file with a patch, as it is and with a change.
+/// A scenario, of patches or of bodies, or a file with a patch, as it is and with a change.
 pub fn scenario(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     // Makes a table of whatever patch there is, which takes its time.
@@ -150,6 +150,9 @@ pub fn scenario(bytes: &[u8]) {
         }
     }
     let _ = PatchSource::parse(text, &here(""), "patch.toml");
+    if let Ok(worlds) = WorldScenario::load(&path, &[]) {
+        let _ = (worlds.parameters(1), worlds.world(1));
+    }
 }
 
 /// A stability file, and its answer.

@@ -6,6 +6,7 @@ mod batch;
 mod buffer;
 mod cone;
 mod contact;
+mod contact_lcp;
 mod core;
 mod device;
 mod engine;

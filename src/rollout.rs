@@ -14,6 +14,7 @@ pub(crate) mod npz;
 mod outcome;
 mod record;
 mod spool;
+mod worlds;
 
 pub use crate::disk::Bytes;
 pub use error::RolloutError;
@@ -22,6 +23,7 @@ use error::text;
 pub use needs::{Needs, needs};
 pub use outcome::{NetMotion, Outcome, ROTATION_SPUN, SLIPPED};
 pub use record::{Counts, Summary};
+pub use worlds::{WorldEngine, WorldSummary, complete_worlds, worlds};
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -149,11 +151,11 @@ fn simulate(
     let samples = plan.samples.len() as u64;
     let identity = record::identity(scenario, engine);
     let mut spool = if options.resume {
-        Spool::resume(&partial, &identity, plan.samples.len())?
+        Spool::resume(&partial, &identity, &spool::COLUMNS, plan.samples.len())?
     } else {
         // A directory in which a run could not even begin is removed, as it would be in the way of the next run.
         let none_left = |_: &_| drop(fs::remove_dir_all(&partial));
-        Spool::create(&partial, &identity, plan.samples.len()).inspect_err(none_left)?
+        Spool::create(&partial, &identity, &spool::COLUMNS, plan.samples.len()).inspect_err(none_left)?
     };
     record::keep_map(scenario, &partial)?;
     let reported = AtomicU64::new(spool.done() * samples);

@@ -17,6 +17,7 @@ mod stability;
 mod step;
 mod suggest;
 mod tables;
+mod world;
 
 use diagnostics::from_toml;
 pub use diagnostics::{Excerpt, ScenarioError};
@@ -28,6 +29,9 @@ pub use signal::{Interpolate, SegmentSpec, SignalSpec, SineSpec};
 pub use spec::{EngineChoice, Precision, RuleName, Spec};
 pub use stability::{StabilityFile, StabilitySpec, WrenchSpec, stability_schema};
 pub use step::StepSpec;
+pub use world::{
+    PairSpec, SolverName, WorldBodySpec, WorldKind, WorldScenario, WorldShape, WorldSpec, is_world, world_json_schema,
+};
 
 use std::path::{Path, PathBuf};
 

@@ -340,7 +340,7 @@ fn an_installed_program_brings_examples_documents_completions_and_pages() {
         stdout
     };
     let listed = ok(&["example"]);
-    assert_eq!(listed.lines().count(), 9, "{listed}");
+    assert_eq!(listed.lines().count(), 10, "{listed}");
     for line in listed.lines() {
         let name = line.split(' ').next().unwrap();
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(format!("{name}.toml"));

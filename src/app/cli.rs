@@ -274,6 +274,6 @@ mod tests {
         else {
             panic!("a rollout")
         };
-        assert_eq!(rollout.changes(), ["a=1", "~b", "~c", "b=2", "~a"]);
+        assert_eq!(rollout.changes("contacts"), ["a=1", "~b", "~c", "b=2", "~a"]);
     }
 }

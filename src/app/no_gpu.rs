@@ -5,6 +5,7 @@ use crate::engine::{Engine, EngineInfo, Plan, Progress, Trajectories};
 use crate::error::EngineError;
 use crate::limit_surface::{Rule, Table};
 use crate::patch::Patch;
+use crate::rigid::world::{World, Worlds};
 
 /// Which adapters would do.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +44,10 @@ impl Gpu {
     }
 
     pub fn memory(&self) -> Option<[u64; 2]> {
+        match *self {}
+    }
+
+    pub fn worlds(&self, _: Vec<World>, _: f64) -> Result<Worlds, EngineError> {
         match *self {}
     }
 

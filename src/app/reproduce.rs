@@ -19,6 +19,7 @@ mod extensions;
 mod in_hand;
 mod literature;
 mod maps;
+mod polyhedral;
 mod profile;
 pub mod pushes;
 mod resolution;
@@ -62,6 +63,7 @@ pub const SECTIONS: &[Section] = &[
     Section { group: EXTENSIONS, ids: accuracy::IDS, run: accuracy::run },
     Section { group: EXTENSIONS, ids: tolerance::IDS, run: tolerance::run },
     Section { group: EXTENSIONS, ids: extensions::IDS, run: extensions::run },
+    Section { group: EXTENSIONS, ids: polyhedral::IDS, run: polyhedral::run },
     Section { group: EXTENSIONS, ids: pushes::IDS, run: pushes::run },
     Section { group: ERRATA, ids: errata::IDS, run: errata::run },
     Section { group: ERRATA, ids: literature::IDS, run: literature::run },

@@ -15,6 +15,8 @@ pub(super) struct Core {
     pub(super) pipelines: Mutex<HashMap<Variant, Arc<Pipeline>>>,
     pub(super) surface_pipelines: SurfacePipelines,
     pub(super) cone_pipelines: ConePipelines,
+    /// The shader of contact problems, compiled when it is first asked for.
+    pub(super) blocks: Mutex<Option<Arc<Pipeline>>>,
 }
 
 impl Core {

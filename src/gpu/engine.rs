@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::batch::GpuBatch;
 use super::cone::ConePipelines;
 use super::contact::BatchContact;
+use super::contact_lcp::{self, WorldStepper};
 use super::core::Core;
 use super::device::{Adapter, Choice, Device};
 use super::group::{BINDINGS, Budget, Frames, Group, Kernel};
@@ -24,6 +25,8 @@ use crate::limit_surface::{Rule, Table};
 use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
 use crate::rigid::cone::Section;
+use crate::rigid::lcp::{ContactProblem, Impulses};
+use crate::rigid::world::{World, Worlds};
 use crate::schedule::Timeline;
 
 /// The GPU engine.
@@ -50,6 +53,7 @@ impl Gpu {
             pipelines: Mutex::default(),
             surface_pipelines: SurfacePipelines::default(),
             cone_pipelines: ConePipelines::default(),
+            blocks: Mutex::default(),
         };
         Ok(Self { core: Arc::new(core), edit: None, budget: None, written_out: false })
     }
@@ -107,6 +111,27 @@ impl Gpu {
     #[must_use]
     pub fn adapter(&self) -> &Adapter {
         &self.core.device.adapter
+    }
+
+    /// Solves contact problems by blocks in single precision, to a residual of 1e-6 each
+    /// ([`ContactProblem::residual`]). Those that do not converge, and those with more than 16 contacts, are solved on
+    /// the CPU. A result depends on its problem alone.
+    ///
+    /// # Errors
+    /// A problem out of range, or a device that fails.
+    pub fn solve_contacts(&self, problems: &[ContactProblem]) -> Result<Vec<Impulses>, EngineError> {
+        for (contact, problem) in problems.iter().enumerate() {
+            problem.validate().map_err(|error| EngineError::Parameter { contact, error })?;
+        }
+        contact_lcp::solve(&self.core, &problems.iter().collect::<Vec<_>>())
+    }
+
+    /// Worlds whose contacts are solved on this device, in steps of at most `step` [s], 1e-7 to 0.1.
+    ///
+    /// # Errors
+    /// A world or a step out of range.
+    pub fn worlds(&self, worlds: Vec<World>, step: f64) -> Result<Worlds, EngineError> {
+        Worlds::with(worlds, step, Box::new(WorldStepper(Arc::clone(&self.core))))
     }
 
     /// Bytes of device memory that this engine holds now, if the driver lets us count: those in use, and

@@ -1,6 +1,6 @@
 //! The structs that Rust and WGSL share. Each is declared once here and once in a shader (`shaders/rollout.wgsl`,
-//! `shaders/models/cells.wgsl`, `shaders/limit_surface.wgsl` or `shaders/cone.wgsl`); a test compares every offset
-//! with naga's reflection.
+//! `shaders/models/cells.wgsl`, `shaders/limit_surface.wgsl`, `shaders/cone.wgsl` or `shaders/lcp/blocks.wgsl`); a
+//! test compares every offset with naga's reflection.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -108,6 +108,10 @@ shared! {
 }
 
 shared! {
+    struct Blocks { problems: u32, room: u32, directions: u32, rounds: u32, most_rounds: u32, zero: u32 }
+}
+
+shared! {
     struct Run { contacts: u32, max_passes: u32, zero: u32 }
 }
 
@@ -154,7 +158,7 @@ mod tests {
     use super::*;
     use crate::friction::Law;
     use crate::gpu::cone::cone_source;
-    use crate::gpu::shader::{Shape, source, surface_source};
+    use crate::gpu::shader::{Shape, blocks_source, source, surface_source};
 
     #[test]
     fn every_shared_struct_has_the_layout_that_naga_reflects() {
@@ -176,6 +180,7 @@ mod tests {
             [Cell::LAYOUT, PatchConstants::LAYOUT, Slice::LAYOUT, Motion::LAYOUT, Load::LAYOUT, Batch::LAYOUT];
         compare(&surface_source(), &surface);
         compare(&cone_source(), &[ConeBatch::LAYOUT]);
+        compare(&blocks_source(), &[Blocks::LAYOUT]);
     }
 
     fn compare(source: &str, layouts: &[Layout]) {
@@ -192,7 +197,7 @@ mod tests {
 
     #[test]
     fn the_shaders_validate() {
-        let mut texts = vec![surface_source(), cone_source()];
+        let mut texts = vec![surface_source(), cone_source(), blocks_source()];
         for &law in Law::ALL {
             let text = |shape| source(shape, law).unwrap();
             for (pairs, workgroup, subgroups) in [(4, 32, None), (32, 8, Some(1)), (8, 256, Some(8))] {

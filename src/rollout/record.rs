@@ -17,13 +17,13 @@ use crate::scenario::{Scenario, change};
 
 /// The record of a run. A directory that has this file has all the others, too.
 pub(super) const RECORD: &str = "run.json";
-const SCENARIO: &str = "scenario.toml";
+pub(super) const SCENARIO: &str = "scenario.toml";
 /// The other files of a run, and the names of files while they are written.
 const OTHER_FILES: [&str; 6] =
     ["trajectories.npz", "contacts.npz", SCENARIO, "trajectories.svg", "map.begun", "run.json.begun"];
 
 /// Most contacts in a picture.
-const MOST_SHOWN: u64 = 200;
+pub(super) const MOST_SHOWN: u64 = 200;
 
 /// Numbers of contacts by their outcome. A contact that has slipped and spun counts as both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,7 +77,7 @@ pub struct Summary {
 }
 
 /// Reads the engine from a record. Its names are static strings, so that only known ones are accepted.
-fn engine_of_record<'de, D: Deserializer<'de>>(record: D) -> Result<EngineInfo, D::Error> {
+pub(super) fn engine_of_record<'de, D: Deserializer<'de>>(record: D) -> Result<EngineInfo, D::Error> {
     #[derive(Deserialize)]
     struct Names {
         engine: String,
@@ -166,15 +166,21 @@ pub(super) fn write(
         "summary": summary,
         "arrays": arrays,
     });
-    put("run.json.begun", &format!("{run:#}\n"))?;
-    // The record appears only after all other files are on the disk, so that a crash cannot leave it without them.
+    appear(dir, &run)?;
+    Ok(summary)
+}
+
+/// Writes the record. It appears only after all other files are on the disk, so that a crash cannot leave it without
+/// them.
+pub(super) fn appear(dir: &Path, run: &Value) -> Result<(), RolloutError> {
+    let begun = dir.join("run.json.begun");
+    disk::write(&begun, format!("{run:#}\n").as_bytes()).map_err(io(&begun))?;
     let appear = || {
         disk::sync_names(dir)?;
-        fs::rename(dir.join("run.json.begun"), dir.join(RECORD))?;
+        fs::rename(&begun, dir.join(RECORD))?;
         disk::sync_names(dir)
     };
-    appear().map_err(io(&dir.join(RECORD)))?;
-    Ok(summary)
+    appear().map_err(io(&dir.join(RECORD)))
 }
 
 /// Removes files that were not all written.
@@ -204,16 +210,24 @@ pub(super) fn of(scenario: &Scenario, dir: &Path) -> Result<Option<Summary>, Rol
 
 /// Every parameter of every contact, one array a parameter.
 fn contacts(scenario: &Scenario, path: &Path) -> Result<(), RolloutError> {
-    let n = scenario.contacts() as usize;
+    parameters(scenario.contacts(), |k| Ok(scenario.parameters(k)?), path)
+}
+
+/// The parameters of `n` contacts or worlds, those of one from `of`.
+pub(super) fn parameters(
+    n: u64,
+    of: impl Fn(u64) -> Result<Vec<(String, f64)>, RolloutError>,
+    path: &Path,
+) -> Result<(), RolloutError> {
     let mut columns: Vec<(String, Vec<f64>)> = Vec::new();
     let mut places = HashMap::new();
-    for k in 0..scenario.contacts() {
-        for (i, (name, value)) in scenario.parameters(k)?.into_iter().enumerate() {
+    for k in 0..n {
+        for (i, (name, value)) in of(k)?.into_iter().enumerate() {
             // Names come in the order of contact 0, except for shapes that have parameters of their own.
             let i = match columns.get(i) {
                 Some((known, _)) if *known == name => i,
                 _ => *places.entry(name).or_insert_with_key(|name| {
-                    columns.push((name.clone(), vec![f64::NAN; n]));
+                    columns.push((name.clone(), vec![f64::NAN; n as usize]));
                     columns.len() - 1
                 }),
             };

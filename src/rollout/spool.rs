@@ -31,7 +31,7 @@ pub(super) enum Item {
     I64,
 }
 
-/// An array of the run, `[contact]`, `[contact, sample]` or `[contact, sample, 3]`.
+/// An array of the run, `[contact]`, `[contact, sample]` or `[contact, sample, width]`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
     pub name: &'static str,
@@ -91,6 +91,7 @@ pub(super) struct Spool {
     partial: PathBuf,
     dir: PathBuf,
     identity: Value,
+    columns: Vec<Column>,
     samples: usize,
     done: u64,
     seconds: f64,
@@ -105,7 +106,8 @@ const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 /// Whether a file with this name may be in [`DIRECTORY`] before [`PROGRESS`] is first written.
 pub(super) fn is_its(name: &str) -> bool {
-    NEXT.ends_with(&format!("/{name}")) || COLUMNS.iter().any(|column| column.name == name)
+    NEXT.ends_with(&format!("/{name}"))
+        || COLUMNS.iter().map(|column| column.name).chain(super::worlds::NAMES).any(|known| known == name)
 }
 
 /// Number of complete contacts of the unfinished run in `partial`, if it has a progress file.
@@ -115,19 +117,19 @@ pub(super) fn complete(partial: &Path) -> Option<u64> {
 }
 
 impl Spool {
-    /// Starts an empty one in `partial`.
-    pub fn create(partial: &Path, identity: &Value, samples: usize) -> Result<Self, RolloutError> {
+    /// Starts an empty one with these arrays in `partial`.
+    pub fn create(partial: &Path, identity: &Value, columns: &[Column], samples: usize) -> Result<Self, RolloutError> {
         let dir = partial.join(DIRECTORY);
         fs::create_dir_all(&dir).map_err(io(&dir))?;
-        let spool = Self::open(partial, identity, samples, 0, 0.0)?;
+        let spool = Self::open(partial, identity, columns, samples, 0, 0.0)?;
         spool.save()?;
         Ok(spool)
     }
 
     /// Continues the one in `partial` if it is the same run, or starts one if there is none.
-    pub fn resume(partial: &Path, identity: &Value, samples: usize) -> Result<Self, RolloutError> {
+    pub fn resume(partial: &Path, identity: &Value, columns: &[Column], samples: usize) -> Result<Self, RolloutError> {
         let path = partial.join(PROGRESS);
-        let Some(text) = text(&path)? else { return Self::create(partial, identity, samples) };
+        let Some(text) = text(&path)? else { return Self::create(partial, identity, columns, samples) };
         let broken = || io(&path)(std::io::Error::other("not as this program writes it: start anew with `force`"));
         let state: Value = serde_json::from_str(&text).map_err(|_| broken())?;
         for what in ["scenario", "maps", "engine", "version"] {
@@ -136,13 +138,20 @@ impl Spool {
             }
         }
         let done = state["contacts_done"].as_u64().ok_or_else(broken)?;
-        Self::open(partial, identity, samples, done, state["seconds"].as_f64().unwrap_or(0.0))
+        Self::open(partial, identity, columns, samples, done, state["seconds"].as_f64().unwrap_or(0.0))
     }
 
-    fn open(partial: &Path, identity: &Value, samples: usize, done: u64, seconds: f64) -> Result<Self, RolloutError> {
+    fn open(
+        partial: &Path,
+        identity: &Value,
+        columns: &[Column],
+        samples: usize,
+        done: u64,
+        seconds: f64,
+    ) -> Result<Self, RolloutError> {
         let dir = partial.join(DIRECTORY);
         let mut files = Vec::new();
-        for column in &COLUMNS {
+        for column in columns {
             let path = dir.join(column.name);
             let open = || {
                 let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path)?;
@@ -153,15 +162,15 @@ impl Spool {
             };
             files.push(open().map_err(io(&path))?);
         }
-        let partial = partial.to_owned();
-        let spool = Self { partial, dir, identity: identity.clone(), samples, done, seconds, files, synced: None };
+        let (partial, identity, columns) = (partial.to_owned(), identity.clone(), columns.to_vec());
+        let spool = Self { partial, dir, identity, columns, samples, done, seconds, files, synced: None };
         spool.truncate()?;
         Ok(spool)
     }
 
     /// Removes the part of a block that was not written completely.
     fn truncate(&self) -> Result<(), RolloutError> {
-        for (column, mut file) in COLUMNS.iter().zip(&self.files) {
+        for (column, mut file) in self.columns.iter().zip(&self.files) {
             let cut = file.set_len(self.done * column.bytes(self.samples)).and_then(|()| file.seek(SeekFrom::End(0)));
             cut.map_err(io(&self.dir.join(column.name)))?;
         }
@@ -182,8 +191,8 @@ impl Spool {
     pub fn push(&mut self, t: &Trajectories, motions: &[NetMotion], seconds: f64) -> Result<(), RolloutError> {
         let f64s = |v: &[f64]| v.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
         let u64s = |f: &dyn Fn(usize) -> u64| (0..t.contacts).flat_map(|k| f(k).to_le_bytes()).collect::<Vec<u8>>();
-        for (i, column) in COLUMNS.iter().enumerate() {
-            let bytes = match column.name {
+        self.append(t.contacts as u64, seconds, |name| {
+            match name {
                 "pose" => triples(&t.pose),
                 "twist" => triples(&t.twist),
                 "wrench" => triples(&t.wrench),
@@ -198,21 +207,29 @@ impl Spool {
                 "steps" => u64s(&|k| t.status[k].steps),
                 "passes" => u64s(&|k| t.status[k].passes),
                 other => unreachable!("no data for the array {other}"),
-            };
-            if let Err(e) = self.files[i].write_all(&bytes) {
+            }
+        })
+    }
+
+    /// Appends the bytes of so many contacts to every array, by its name: all of them or, if there is no space,
+    /// nothing.
+    pub fn append(&mut self, contacts: u64, seconds: f64, data: impl Fn(&str) -> Vec<u8>) -> Result<(), RolloutError> {
+        for (i, column) in self.columns.iter().enumerate() {
+            let bytes = data(column.name);
+            if let Err(e) = (&self.files[i]).write_all(&bytes) {
                 // The first error is reported, not one of the truncation.
                 let _ = self.truncate();
                 return Err(io(&self.dir.join(column.name))(e));
             }
         }
-        self.done += t.contacts as u64;
+        self.done += contacts;
         self.seconds += seconds;
         if self.synced.is_none_or(|(at, _)| at.elapsed() >= SYNC_EVERY) { self.sync() } else { Ok(()) }
     }
 
     /// Synchronises all blocks with the disk, so that the run can be resumed after them.
     pub fn sync(&mut self) -> Result<(), RolloutError> {
-        for (column, file) in COLUMNS.iter().zip(&self.files) {
+        for (column, file) in self.columns.iter().zip(&self.files) {
             file.sync_data().map_err(io(&self.dir.join(column.name)))?;
         }
         self.synced = Some((Instant::now(), self.done));
@@ -243,7 +260,7 @@ impl Spool {
 
     /// An array of numbers with one item a contact, as f64.
     pub fn scalars(&self, name: &str) -> Result<Vec<f64>, RolloutError> {
-        let column = column(name);
+        let column = self.column(name);
         let mut bytes = Vec::new();
         self.reader(&column, 0)?.read_to_end(&mut bytes).map_err(io(&self.dir.join(name)))?;
         Ok(match column.item {
@@ -254,12 +271,21 @@ impl Spool {
         })
     }
 
+    fn column(&self, name: &str) -> Column {
+        *self.columns.iter().find(|c| c.name == name).unwrap_or_else(|| unreachable!("no array {name}"))
+    }
+
+    /// All numbers of one contact in an array of f64.
+    pub fn values(&self, name: &str, contact: u64) -> Result<Vec<f64>, RolloutError> {
+        let column = self.column(name);
+        let mut bytes = vec![0; column.bytes(self.samples) as usize];
+        self.reader(&column, contact)?.read_exact(&mut bytes).map_err(io(&self.dir.join(name)))?;
+        Ok(bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect())
+    }
+
     /// The poses of one contact.
     pub fn poses(&self, contact: u64) -> Result<Vec<Pose>, RolloutError> {
-        let column = column("pose");
-        let mut bytes = vec![0; column.bytes(self.samples) as usize];
-        self.reader(&column, contact)?.read_exact(&mut bytes).map_err(io(&self.dir.join("pose")))?;
-        let values: Vec<f64> = bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect();
+        let values = self.values("pose", contact)?;
         Ok(values.as_chunks().0.iter().map(|q| Pose::from(*q)).collect())
     }
 }
@@ -276,8 +302,4 @@ impl Drop for Spool {
 /// The bytes of poses, twists or wrenches.
 fn triples<T: Copy + Into<[f64; 3]>>(all: &[T]) -> Vec<u8> {
     all.iter().flat_map(|&v| v.into()).flat_map(f64::to_le_bytes).collect()
-}
-
-fn column(name: &str) -> Column {
-    *COLUMNS.iter().find(|c| c.name == name).unwrap_or_else(|| unreachable!("no array {name}"))
 }

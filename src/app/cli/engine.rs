@@ -3,9 +3,10 @@
 use super::Failure;
 use crate::app::gpu::{Choice, Gpu};
 use crate::cpu::Cpu;
-use crate::engine::Engine;
+use crate::engine::{Engine, EngineInfo};
 use crate::error::EngineError;
-use crate::scenario::{EngineChoice, Precision};
+use crate::rigid::world::{Method, World, Worlds};
+use crate::scenario::{EngineChoice, Precision, WorldScenario};
 
 /// Opens the engine. `Auto` takes a hardware adapter, never a software one, else the CPU, and says
 /// on stderr which and why, unless `quiet`.
@@ -43,6 +44,44 @@ pub(super) fn open(choice: EngineChoice, precision: Precision, quiet: bool) -> R
         },
     }
 }
+
+/// What makes worlds of a step on an engine, and what it is; chosen as [`open`] does.
+pub(super) fn open_worlds(
+    choice: EngineChoice,
+    precision: Precision,
+    scenario: &WorldScenario,
+    quiet: bool,
+) -> Result<(EngineInfo, MakeWorlds), Failure> {
+    let (method, step) = (scenario.method(precision), scenario.spec().step);
+    let on_cpu = || -> (EngineInfo, MakeWorlds) {
+        let precision = if method == Method::Single { "f32" } else { "f64" };
+        let info = EngineInfo { precision, ..Cpu::new().info() };
+        (info, Box::new(move |worlds| Worlds::new(worlds, step, method)))
+    };
+    let hardware = match (choice, method) {
+        (EngineChoice::Cpu, _) | (EngineChoice::Auto, Method::Double | Method::Lemke) => return Ok(on_cpu()),
+        (EngineChoice::Gpu, Method::Double | Method::Lemke) => {
+            return Err(Failure::of_user(
+                "a GPU solves contacts by blocks in f32: expected that, or the engine cpu or auto",
+            ));
+        }
+        (EngineChoice::Gpu, Method::Single) => Choice::Any,
+        (EngineChoice::Auto, Method::Single) => Choice::Hardware,
+    };
+    match Gpu::new(hardware) {
+        Ok(gpu) => Ok((gpu.info(), Box::new(move |worlds| gpu.worlds(worlds, step)))),
+        Err(e) if choice == EngineChoice::Gpu => Err(Failure::of_engine(e)),
+        Err(_) => {
+            if !quiet {
+                super::note("engine: cpu in f32 (no hardware adapter); --precision f64 for double precision");
+            }
+            Ok(on_cpu())
+        }
+    }
+}
+
+/// Makes worlds on an engine.
+pub(super) type MakeWorlds = Box<dyn Fn(Vec<World>) -> Result<Worlds, EngineError>>;
 
 fn cpu(precision: Precision) -> Box<dyn Engine> {
     Box::new(match precision {

@@ -70,12 +70,13 @@ fn pages(program: Command, out: &Path) -> std::io::Result<()> {
 }
 
 /// Documents: name, what it is about, text.
-const DOCUMENTS: [[&str; 3]; 7] = [
+const DOCUMENTS: [[&str; 3]; 8] = [
     [
         "scenario",
         "the language of scenarios, what a run writes, patches alone, margins",
         include_str!("../../../docs/scenario.md"),
     ],
+    ["worlds", "rigid bodies with contacts: their scenarios", include_str!("../../../docs/worlds.md")],
     [
         "stability",
         "the language of stability files, and what the answers say",
@@ -93,7 +94,7 @@ const DOCUMENTS: [[&str; 3]; 7] = [
 ];
 
 /// Scenarios with comments, a patch, and contacts that hold loads.
-const EXAMPLES: [[&str; 3]; 9] = [
+const EXAMPLES: [[&str; 3]; 10] = [
     [
         "in_hand",
         "256 boxes between two pads, all that is uncertain drawn",
@@ -103,6 +104,7 @@ const EXAMPLES: [[&str; 3]; 9] = [
     ["push", "boxes on a table, pushed and turned", include_str!("../../../examples/push.toml")],
     ["drift", "what creeps under a load that never breaks loose", include_str!("../../../examples/drift.toml")],
     ["twist_profile", "a prescribed motion of six pressure maps", include_str!("../../../examples/twist_profile.toml")],
+    ["tower", "rigid bodies on a table that is pulled away", include_str!("../../../examples/tower.toml")],
     ["patch", "a patch alone, for limit surfaces and margins", include_str!("../../../examples/patch.toml")],
     ["hand", "three soft fingers, for `bristle stability`", include_str!("../../../examples/hand.toml")],
     ["foot", "a foot on a slope, for `bristle stability`", include_str!("../../../examples/foot.toml")],

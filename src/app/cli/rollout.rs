@@ -10,8 +10,10 @@ use super::progress::Progress;
 use super::{Failure, engine, note, options, print, print_text, scenario_file};
 use crate::app::run_picture::svg;
 use crate::error::EngineError;
+use crate::input;
 use crate::rollout::{Left, Options, ROTATION_SPUN, RolloutError, SLIPPED, Summary, complete, left, needs, run};
-use crate::scenario::{EngineChoice, Precision, Scenario};
+use crate::rollout::{WorldEngine, WorldSummary, complete_worlds, worlds};
+use crate::scenario::{EngineChoice, Precision, Scenario, WorldScenario, is_world};
 
 /// Number of contacts whose drawing takes seconds.
 const MANY: u64 = 100_000;
@@ -36,7 +38,7 @@ pub(super) struct Rollout {
     /// Precision of the bristles' arithmetic on the CPU [default: the scenario's, else f32].
     #[arg(long, value_enum)]
     precision: Option<Precision>,
-    /// Number of contacts [default: the scenario's].
+    /// Number of contacts, or of worlds [default: the scenario's].
     #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true)]
     contacts: Option<u64>,
     /// Seed of all random numbers, below 2^63 as all integers of TOML [default: the scenario's].
@@ -82,14 +84,14 @@ pub(super) struct Rollout {
 
 impl Rollout {
     pub(super) fn run(&self) -> Result<(), Failure> {
-        let scenario = Scenario::load(&scenario_file(&self.file)?, &self.changes()).map_err(Failure::of_scenario)?;
+        let file = scenario_file(&self.file)?;
+        // What cannot be read is reported where the scenario is.
+        if input::text(&file).is_ok_and(|text| is_world(&text)) {
+            return self.run_worlds(&file);
+        }
+        let scenario = Scenario::load(&file, &self.changes("contacts")).map_err(Failure::of_scenario)?;
         super::set_threads(self.threads)?;
-        let out = self.out.clone().unwrap_or_else(|| {
-            let whole = self.file.canonicalize().unwrap_or_default();
-            let name = if self.file.is_dir() { whole.file_name() } else { self.file.file_stem() };
-            PathBuf::from("runs").join(name.unwrap_or_default())
-        });
-        let options = Options { out, force: self.force, resume: self.resume, block: None, draw: Some(svg) };
+        let options = self.options();
         let choice = self.engine.unwrap_or(scenario.spec().engine);
         let precision = self.precision.unwrap_or(scenario.spec().precision);
         if let Some(summary) = complete(&scenario, &options).map_err(failure)? {
@@ -118,13 +120,76 @@ impl Rollout {
         };
         let done = run(&scenario, &*engine, &options, &needs, &advance);
         drop(progress);
-        if stop.asked.load(Ordering::Relaxed) && matches!(done, Ok(_) | Err(RolloutError::Engine(EngineError::Stopped)))
-        {
-            stop.ended.store(true, Ordering::Relaxed);
-            // What was asked to stop ends the program.
-            std::thread::sleep(2 * STOP_TIMEOUT);
-        }
+        end_if_asked(&stop, matches!(done, Ok(_) | Err(RolloutError::Engine(EngineError::Stopped))));
         self.end(&options.out, &done.map_err(failure)?)
+    }
+
+    fn options(&self) -> Options {
+        let out = self.out.clone().unwrap_or_else(|| {
+            let whole = self.file.canonicalize().unwrap_or_default();
+            let name = if self.file.is_dir() { whole.file_name() } else { self.file.file_stem() };
+            PathBuf::from("runs").join(name.unwrap_or_default())
+        });
+        Options { out, force: self.force, resume: self.resume, block: None, draw: Some(svg) }
+    }
+
+    /// The same for a scenario of rigid bodies.
+    fn run_worlds(&self, file: &Path) -> Result<(), Failure> {
+        if self.report || self.tolerance.is_some() {
+            let option = if self.report { "--report" } else { "--tolerance" };
+            return Err(Failure::of_user(format!(
+                "{option}: expected a scenario of patches; this one has `[[bodies]]`"
+            )));
+        }
+        let scenario = WorldScenario::load(file, &self.changes("worlds")).map_err(Failure::of_scenario)?;
+        super::set_threads(self.threads)?;
+        let options = self.options();
+        let choice = self.engine.unwrap_or(scenario.spec().engine);
+        let precision = self.precision.unwrap_or(scenario.spec().precision);
+        if let Some(summary) = complete_worlds(&scenario, &options).map_err(failure)? {
+            self.note(format_args!("{} is complete", options.out.display()));
+            return self.end_worlds(&summary);
+        }
+        let (info, make) = engine::open_worlds(choice, precision, &scenario, self.quiet)?;
+        let stop = Arc::new(Stop::default());
+        stop_when_interrupted(&options.out, false, &stop);
+        let (n, samples) = (scenario.spec().worlds, scenario.plan().samples.len() as u64);
+        let already = match left(&options.out) {
+            Left::Contacts(done) if self.resume => done * samples,
+            _ => 0,
+        };
+        let progress = Progress::new(n * samples, already, format!("samples of {n} worlds"), self.quiet);
+        let advance = |samples| {
+            stop.begun.store(true, Ordering::Relaxed);
+            progress.advance(samples);
+            !stop.asked.load(Ordering::Relaxed)
+        };
+        let done = worlds(&scenario, &WorldEngine { info, make: &make }, &options, &advance);
+        drop(progress);
+        end_if_asked(&stop, matches!(done, Ok(_) | Err(RolloutError::Engine(EngineError::Stopped))));
+        self.end_worlds(&done.map_err(failure)?)
+    }
+
+    fn end_worlds(&self, s: &WorldSummary) -> Result<(), Failure> {
+        if self.json {
+            return print(&serde_json::to_string(s).map_err(Failure::of_machine)?);
+        }
+        let text = format!(
+            "{} worlds on {} ({}, {})\n{} steps in {:.1} s: {:.3e} world-steps per second; {} solved by \
+             Lemke's method; largest residual {:.1e}\n{} failed\n{}",
+            s.worlds,
+            s.engine.engine,
+            s.engine.precision,
+            s.engine.adapter,
+            s.steps,
+            s.wall_s,
+            s.world_steps_per_s,
+            s.by_lemke,
+            s.residual,
+            s.failed,
+            s.out
+        );
+        print_text(&text)
     }
 
     /// Makes the report, if it is asked for and not there, and prints what became of the run.
@@ -164,16 +229,24 @@ impl Rollout {
         }
     }
 
-    /// The changes of the scenario that the arguments ask for.
-    pub(super) fn changes(&self) -> Vec<String> {
+    /// The changes of the scenario that the arguments ask for; `count` is the key of the number to draw.
+    pub(super) fn changes(&self, count: &str) -> Vec<String> {
         let own = [
-            self.contacts.map(|n| format!("contacts={n}")),
+            self.contacts.map(|n| format!("{count}={n}")),
             self.seed.map(|n| format!("seed={n}")),
             self.record_every.map(|s| format!("record_every={s:?}")),
             self.step.map(|s| format!("step={s:?}")),
             self.tolerance.map(|t| format!("step={{ tolerance = {t:?} }}")),
         ];
         self.changes.0.iter().cloned().chain(own.into_iter().flatten()).collect()
+    }
+}
+
+/// Waits for the end of the program, which was asked to stop and has `ended` its work.
+fn end_if_asked(stop: &Stop, ended: bool) {
+    if stop.asked.load(Ordering::Relaxed) && ended {
+        stop.ended.store(true, Ordering::Relaxed);
+        std::thread::sleep(2 * STOP_TIMEOUT);
     }
 }
 

@@ -1,0 +1,229 @@
+//! Bodies that touch, in steps of fixed length: Stewart and Trinkle's time stepping, `docs/model.md` (LCP 5)
+//! to (LCP 9).
+//!
+//! ```
+//! use bristle::rigid::world::{Body, Method, Pair, Shape, State, World, Worlds};
+//! let mut world = World::new(8);
+//! let table = world.add(Body::prescribed(Shape::Plane), State::default());
+//! let block = world.add(Body::solid(0.5, Shape::Box([0.05, 0.05, 0.02])), State::at(0.0, 0.0, 0.02));
+//! world.pairs.push(Pair { bodies: [table, block], mu: 0.4 });
+//! let mut worlds = Worlds::new(vec![world], 1e-3, Method::Double)?;
+//! // It sticks under 1.9 N, mu m g is 1.96 N; under 2.1 N it slides.
+//! worlds.set_load(0, block, [1.9, 0.0, 0.0], [0.0; 3])?;
+//! worlds.advance(0.5)?;
+//! assert!(worlds.world(0).states()[block].velocity.norm() < 1e-9);
+//! worlds.set_load(0, block, [2.1, 0.0, 0.0], [0.0; 3])?;
+//! worlds.advance(0.5)?;
+//! assert!((worlds.world(0).states()[block].velocity.x - (2.1 - 0.4 * 0.5 * 9.81) / 0.5 * 0.5).abs() < 1e-9);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod batch;
+mod body;
+mod collision;
+mod step;
+
+pub use batch::{Method, Saved, Worlds};
+pub(crate) use batch::{Stepper, advance_each};
+pub use body::{Body, Kind, MOST_POINTS, Shape, State};
+
+use nalgebra::{Point3, Vector3};
+
+use super::lcp::{MOST_DIRECTIONS, Termination};
+use crate::error::{ParameterError, check};
+use crate::schedule::Signal;
+
+/// Two bodies that may touch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pair {
+    /// Their indices. The first tangent of their contacts, and so the first friction direction, is the x axis
+    /// of the first of them, projected on the tangent plane (its y axis where x is within 26 degrees of the
+    /// normal).
+    pub bodies: [usize; 2],
+    /// Coefficient of friction, >= 0.
+    pub mu: f64,
+}
+
+/// A contact of the last step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Contact {
+    /// Index of the pair.
+    pub pair: usize,
+    /// Point of the second body, in the world [m], at the beginning of the step.
+    pub point: Point3<f64>,
+    /// Unit vector from the first body to the second, in the world.
+    pub normal: Vector3<f64>,
+    /// Distance at the beginning of the step [m], negative for an overlap.
+    pub gap: f64,
+    /// Force on the second body over the step, in the world [N].
+    pub force: Vector3<f64>,
+    /// Which corners or faces touch, and the impulse along normal and tangents [N s]: for the start of the
+    /// next step.
+    pub(super) feature: u64,
+    pub(super) impulse: [f64; 3],
+}
+
+/// Why a world was stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Failure {
+    /// A pose or a twist is not finite.
+    NotFinite,
+    /// More contacts at a time than [`MOST_CONTACTS`](super::lcp::MOST_CONTACTS).
+    Contacts,
+    /// The contact problem has no solution that could be found.
+    Unsolved(Termination),
+}
+
+/// Bodies, the pairs of them that may touch, and their state.
+#[derive(Clone, Debug, PartialEq)]
+pub struct World {
+    bodies: Vec<Body>,
+    states: Vec<State>,
+    /// The pairs that may touch.
+    pub pairs: Vec<Pair>,
+    /// Acceleration of gravity [m/s^2].
+    pub gravity: [f64; 3],
+    /// Friction directions of every contact, 4 to 32.
+    pub directions: usize,
+    time: f64,
+    steps: u64,
+    by_lemke: u64,
+    residual: f64,
+    contacts: Vec<Contact>,
+    failure: Option<(u64, Failure)>,
+}
+
+impl World {
+    /// A world without bodies, with so many friction directions (4 to 32), under gravity of 9.81 m/s^2 along
+    /// -z.
+    #[must_use]
+    pub const fn new(directions: usize) -> Self {
+        Self {
+            bodies: Vec::new(),
+            states: Vec::new(),
+            pairs: Vec::new(),
+            gravity: [0.0, 0.0, -9.81],
+            directions,
+            time: 0.0,
+            steps: 0,
+            by_lemke: 0,
+            residual: 0.0,
+            contacts: Vec::new(),
+            failure: None,
+        }
+    }
+
+    /// Adds a body, and returns its index.
+    pub fn add(&mut self, body: Body, state: State) -> usize {
+        self.bodies.push(body);
+        self.states.push(state);
+        self.bodies.len() - 1
+    }
+
+    /// From now on these are force [N] and torque [N m] on a body, at its centre of mass in the world, beside
+    /// gravity.
+    ///
+    /// # Panics
+    /// No such body.
+    pub fn set_load(&mut self, body: usize, force: [f64; 3], torque: [f64; 3]) {
+        let body = &mut self.bodies[body];
+        (body.force, body.torque) = (force.map(Signal::constant), torque.map(Signal::constant));
+    }
+
+    /// The bodies.
+    #[must_use]
+    pub fn bodies(&self) -> &[Body] {
+        &self.bodies
+    }
+
+    /// Poses and twists of the bodies; NaN after a failure.
+    #[must_use]
+    pub fn states(&self) -> &[State] {
+        &self.states
+    }
+
+    /// The contacts of the last step, with their forces; those that are near, too, with a force of zero.
+    #[must_use]
+    pub fn contacts(&self) -> &[Contact] {
+        &self.contacts
+    }
+
+    /// Time since the start [s].
+    #[must_use]
+    pub const fn time(&self) -> f64 {
+        self.time
+    }
+
+    /// Steps taken.
+    #[must_use]
+    pub const fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Steps whose contacts were solved by Lemke's method because blocks had not converged.
+    #[must_use]
+    pub const fn by_lemke(&self) -> u64 {
+        self.by_lemke
+    }
+
+    /// Largest residual of all steps [-], see
+    /// [`ContactProblem::residual`](super::lcp::ContactProblem::residual).
+    #[must_use]
+    pub const fn residual(&self) -> f64 {
+        self.residual
+    }
+
+    /// The step at which the world was stopped, and why.
+    #[must_use]
+    pub const fn failure(&self) -> Option<(u64, Failure)> {
+        self.failure
+    }
+
+    /// Kinetic energy and potential energy in gravity of all bodies that forces move [J].
+    #[must_use]
+    pub fn energy(&self) -> f64 {
+        let of = |(body, state): (&Body, &State)| {
+            let kinetic = 0.5 * (body.mass * state.velocity.norm_squared() + body.spin(state).dot(&state.angular));
+            kinetic - body.mass * Vector3::from(self.gravity).dot(&state.pose.translation.vector)
+        };
+        let dynamic = self.bodies.iter().zip(&self.states).filter(|(body, _)| body.kind == Kind::Dynamic);
+        dynamic.map(of).sum()
+    }
+
+    /// Checks all fields against their ranges.
+    ///
+    /// # Errors
+    /// The first field out of range, or a pair that has no contacts.
+    pub fn validate(&self) -> Result<(), ParameterError> {
+        let [least, most] = MOST_DIRECTIONS;
+        if !(least..=most).contains(&self.directions) {
+            return Err(ParameterError::new(
+                "directions",
+                self.directions,
+                format!("an integer from {least} to {most}"),
+            ));
+        }
+        self.gravity.iter().try_for_each(|g| check("gravity", *g, "finite numbers [m/s^2]", true))?;
+        for (k, (body, state)) in self.bodies.iter().zip(&self.states).enumerate() {
+            body.validate(&format!("bodies[{k}]"))?;
+            if !state.is_finite() {
+                return Err(ParameterError::new(format!("bodies[{k}]"), "a state not finite", "finite pose and twist"));
+            }
+        }
+        for (k, pair) in self.pairs.iter().enumerate() {
+            let field = format!("contacts[{k}]");
+            check(&format!("{field}.mu"), pair.mu, "a finite number >= 0", pair.mu >= 0.0)?;
+            let [Some(a), Some(b)] = pair.bodies.map(|i| self.bodies.get(i)) else {
+                let accepted = format!("indices below {}", self.bodies.len());
+                return Err(ParameterError::new(field, format!("{:?}", pair.bodies), accepted));
+            };
+            let moved = a.kind == Kind::Dynamic || b.kind == Kind::Dynamic;
+            if pair.bodies[0] == pair.bodies[1] || !moved || !collision::is_pair(&a.shape, &b.shape) {
+                let accepted = "two bodies, at least one of them moved by forces, that can touch: not two planes, and \
+                                not points with points";
+                return Err(ParameterError::new(format!("{field}.bodies"), format!("{:?}", pair.bodies), accepted));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,246 @@
+//! Worlds that live between calls: a controller sets loads and friction, lets time pass, reads, saves and
+//! branches.
+
+use rayon::prelude::*;
+
+use super::World;
+use crate::error::{EngineError, ParameterError, check};
+use crate::rigid::lcp::{ContactProblem, Impulses, blocks};
+
+/// How the contacts of a step are solved on the CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// By Lemke's method: the reference.
+    Lemke,
+    /// By blocks in double precision, to 1e-11.
+    Double,
+    /// By blocks in single precision, to 1e-6.
+    Single,
+}
+
+impl Method {
+    fn solve(self, problem: &ContactProblem) -> Impulses {
+        match self {
+            Self::Lemke => problem.by_lemke(),
+            Self::Double => blocks::solve::<f64>(problem),
+            Self::Single => blocks::solve::<f32>(problem),
+        }
+    }
+}
+
+/// What steps worlds.
+pub(crate) trait Stepper: Send {
+    /// Steps of `h` [s], `steps` of them, of these worlds.
+    fn advance(&mut self, worlds: &mut [&mut World], h: f64, steps: u64) -> Result<(), EngineError>;
+}
+
+impl Stepper for Method {
+    fn advance(&mut self, worlds: &mut [&mut World], h: f64, steps: u64) -> Result<(), EngineError> {
+        worlds.par_iter_mut().for_each(|world| {
+            for _ in 0..steps {
+                let Some(prepared) = world.prepare(h) else { break };
+                let found = self.solve(&prepared.problem);
+                world.apply(h, prepared, &found);
+            }
+        });
+        Ok(())
+    }
+}
+
+/// Steps worlds whose contact problems `solve` solves all at once.
+pub(crate) fn advance_each(
+    worlds: &mut [&mut World],
+    h: f64,
+    steps: u64,
+    mut solve: impl FnMut(&[&ContactProblem]) -> Result<Vec<Impulses>, EngineError>,
+) -> Result<(), EngineError> {
+    for _ in 0..steps {
+        let prepared: Vec<_> = worlds.par_iter_mut().map(|world| world.prepare(h)).collect();
+        let problems: Vec<&ContactProblem> = prepared.iter().flatten().map(|p| &p.problem).collect();
+        let found = solve(&problems)?;
+        let mut found = found.iter();
+        for (world, prepared) in worlds.iter_mut().zip(prepared) {
+            if let Some(prepared) = prepared {
+                world.apply(h, prepared, found.next().expect("an answer to every problem"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Many worlds, each at a time of its own, with the verbs of a [`Batch`](crate::Batch). The result of a world
+/// depends on nothing but its own history of calls.
+pub struct Worlds {
+    worlds: Vec<World>,
+    first: Vec<World>,
+    step: f64,
+    stepper: Box<dyn Stepper>,
+}
+
+/// The state of all worlds: poses, twists, loads, friction, times.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Saved(Vec<World>);
+
+impl std::fmt::Debug for Worlds {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Worlds").field("len", &self.len()).field("step", &self.step).finish_non_exhaustive()
+    }
+}
+
+impl Worlds {
+    /// Worlds on the CPU, in steps of at most `step` [s], 1e-7 to 0.1.
+    ///
+    /// # Errors
+    /// A world or a step out of range.
+    pub fn new(worlds: Vec<World>, step: f64, method: Method) -> Result<Self, EngineError> {
+        Self::with(worlds, step, Box::new(method))
+    }
+
+    /// Worlds that `stepper` steps.
+    pub(crate) fn with(worlds: Vec<World>, step: f64, stepper: Box<dyn Stepper>) -> Result<Self, EngineError> {
+        check("step", step, "1e-7 to 0.1 [s]", (1e-7..=0.1).contains(&step))?;
+        for (contact, world) in worlds.iter().enumerate() {
+            world.validate().map_err(|error| EngineError::Parameter { contact, error })?;
+        }
+        Ok(Self { first: worlds.clone(), worlds, step, stepper })
+    }
+
+    /// Number of worlds.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.worlds.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.worlds.is_empty()
+    }
+
+    /// A world as it is now: time, poses, twists, contacts.
+    ///
+    /// # Panics
+    /// No such world.
+    #[must_use]
+    pub fn world(&self, world: usize) -> &World {
+        &self.worlds[world]
+    }
+
+    /// All worlds.
+    #[must_use]
+    pub fn worlds(&self) -> &[World] {
+        &self.worlds
+    }
+
+    fn checked(&mut self, world: usize) -> Result<&mut World, EngineError> {
+        let n = self.len();
+        let accepted = || format!("an index below {n}, the number of worlds");
+        self.worlds.get_mut(world).ok_or_else(|| ParameterError::new("world", world, accepted()).into())
+    }
+
+    /// From now on these are force [N] and torque [N m] on a body, at its centre of mass in the world, beside
+    /// gravity.
+    ///
+    /// # Errors
+    /// No such world or body, or numbers that are not finite; nothing is set then.
+    pub fn set_load(
+        &mut self,
+        world: usize,
+        body: usize,
+        force: [f64; 3],
+        torque: [f64; 3],
+    ) -> Result<(), EngineError> {
+        let of = self.checked(world)?;
+        let n = of.bodies.len();
+        for value in force.iter().chain(&torque) {
+            check("load", *value, "finite numbers [N, N m]", true)?;
+        }
+        if body >= n {
+            return Err(ParameterError::new("body", body, format!("an index below {n}, the number of bodies")).into());
+        }
+        of.set_load(body, force, torque);
+        Ok(())
+    }
+
+    /// From now on this is the coefficient of friction of a pair.
+    ///
+    /// # Errors
+    /// No such world or pair, or a value that is not a finite number >= 0; nothing is set then.
+    pub fn set_mu(&mut self, world: usize, pair: usize, mu: f64) -> Result<(), EngineError> {
+        let of = self.checked(world)?;
+        let n = of.pairs.len();
+        check("mu", mu, "a finite number >= 0", mu >= 0.0)?;
+        let Some(pair) = of.pairs.get_mut(pair) else {
+            return Err(ParameterError::new("pair", pair, format!("an index below {n}, the number of pairs")).into());
+        };
+        pair.mu = mu;
+        Ok(())
+    }
+
+    /// Lets `dt` [s] pass for all worlds, 1e-9 to 1e6, in equal steps that are as long as they may be. A
+    /// world that fails stays as it is.
+    ///
+    /// # Errors
+    /// A time out of range, or a device that fails.
+    pub fn advance(&mut self, dt: f64) -> Result<(), EngineError> {
+        self.advance_where(dt, |_| true)
+    }
+
+    /// [`Worlds::advance`] of some; a world that is named twice advances once.
+    ///
+    /// # Errors
+    /// As [`Worlds::advance`], or no such world; then none has advanced.
+    pub fn advance_some(&mut self, worlds: &[usize], dt: f64) -> Result<(), EngineError> {
+        worlds.iter().try_for_each(|k| self.checked(*k).map(drop))?;
+        self.advance_where(dt, |k| worlds.contains(&k))
+    }
+
+    fn advance_where(&mut self, dt: f64, chosen: impl Fn(usize) -> bool) -> Result<(), EngineError> {
+        check("dt", dt, "1e-9 to 1e6 [s]", (1e-9..=1e6).contains(&dt))?;
+        // A remainder that may be rounding gets no step of its own.
+        let steps = (dt / self.step - 1e-6).ceil().max(1.0);
+        let mut some: Vec<&mut World> =
+            self.worlds.iter_mut().enumerate().filter(|(k, _)| chosen(*k)).map(|(_, w)| w).collect();
+        self.stepper.advance(&mut some, dt / steps, steps as u64)
+    }
+
+    /// The state of all worlds.
+    #[must_use]
+    pub fn save(&self) -> Saved {
+        Saved(self.worlds.clone())
+    }
+
+    /// Goes back to a saved state.
+    ///
+    /// # Errors
+    /// A state of another number of worlds, or of worlds with other bodies or pairs.
+    pub fn restore(&mut self, saved: &Saved) -> Result<(), EngineError> {
+        let sizes = |worlds: &[World]| worlds.iter().map(|w| [w.bodies.len(), w.pairs.len()]).collect::<Vec<_>>();
+        if sizes(&saved.0) != sizes(&self.worlds) {
+            return Err(ParameterError::new("saved", "a state of others", "one of these worlds").into());
+        }
+        self.worlds.clone_from(&saved.0);
+        Ok(())
+    }
+
+    /// Puts worlds back to what they were in the beginning.
+    ///
+    /// # Errors
+    /// No such world; then none is.
+    pub fn reset(&mut self, worlds: &[usize]) -> Result<(), EngineError> {
+        worlds.iter().try_for_each(|k| self.checked(*k).map(drop))?;
+        worlds.iter().for_each(|k| self.worlds[*k].clone_from(&self.first[*k]));
+        Ok(())
+    }
+
+    /// Makes each of the worlds `to` a copy of world `from`, its loads and friction too.
+    ///
+    /// # Errors
+    /// No such world; then none is.
+    pub fn copy(&mut self, from: usize, to: &[usize]) -> Result<(), EngineError> {
+        to.iter().chain([&from]).try_for_each(|k| self.checked(*k).map(drop))?;
+        let source = self.worlds[from].clone();
+        to.iter().for_each(|k| self.worlds[*k].clone_from(&source));
+        Ok(())
+    }
+}

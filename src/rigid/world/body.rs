@@ -1,0 +1,183 @@
+//! What a body is: its mass and inertia, its geometry, and its state.
+
+use nalgebra::{Isometry3, Matrix3, Quaternion, UnitQuaternion, Vector3};
+
+use crate::error::{ParameterError, check};
+use crate::schedule::Signal;
+
+/// Geometry in the frame of a body, whose origin is the centre of mass.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// Points [m] that touch other bodies, such as one at the origin for a particle, or the feet of a tripod;
+    /// at most 8.
+    Points(Vec<[f64; 3]>),
+    /// A sphere of this radius [m].
+    Sphere(f64),
+    /// A box with these half lengths [m] along the axes.
+    Box([f64; 3]),
+    /// All that is below the plane z = 0; its outward normal is +z. For bodies that are not moved by forces.
+    Plane,
+}
+
+/// Most points of [`Shape::Points`].
+pub const MOST_POINTS: usize = 8;
+
+impl Shape {
+    /// The principal moments of inertia [kg m^2] of a solid of `mass` [kg] with this shape. Points have none:
+    /// they are those of masses of equal size at the points.
+    #[must_use]
+    pub fn inertia(&self, mass: f64) -> [f64; 3] {
+        match self {
+            Self::Points(points) => {
+                let each = mass / points.len().max(1) as f64;
+                let about = |a: usize, b: usize| points.iter().map(|p| each * (p[a] * p[a] + p[b] * p[b])).sum();
+                [about(1, 2), about(0, 2), about(0, 1)]
+            }
+            Self::Sphere(radius) => [0.4 * mass * radius * radius; 3],
+            Self::Box([x, y, z]) => [y * y + z * z, x * x + z * z, x * x + y * y].map(|s| mass * s / 3.0),
+            Self::Plane => [0.0; 3],
+        }
+    }
+
+    /// Largest distance of a point of the shape from the origin [m].
+    pub(super) fn radius(&self) -> f64 {
+        match self {
+            Self::Points(points) => points.iter().map(|p| Vector3::from(*p).norm()).fold(0.0, f64::max),
+            Self::Sphere(radius) => *radius,
+            Self::Box(half) => Vector3::from(*half).norm(),
+            Self::Plane => 0.0,
+        }
+    }
+
+    fn validate(&self, field: &str) -> Result<(), ParameterError> {
+        let length = |value: f64| check(field, value, "a finite length > 0 [m]", value > 0.0);
+        match self {
+            Self::Points(points) if points.is_empty() || points.len() > MOST_POINTS => {
+                Err(ParameterError::new(field, format!("{} points", points.len()), format!("1 to {MOST_POINTS}")))
+            }
+            Self::Points(points) => {
+                points.as_flattened().iter().try_for_each(|c| check(field, *c, "finite numbers [m]", true))
+            }
+            Self::Sphere(radius) => length(*radius),
+            Self::Box(half) => half.iter().try_for_each(|half| length(*half)),
+            Self::Plane => Ok(()),
+        }
+    }
+}
+
+/// What moves a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Forces: its mass and inertia, gravity, loads and contacts.
+    Dynamic,
+    /// Nothing: it keeps the twist that it begins with, zero for a table, another one for a conveyor.
+    Prescribed,
+}
+
+/// Pose and twist of a body.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct State {
+    /// Position of the centre of mass [m] and orientation, from the body's frame to the world's.
+    pub pose: Isometry3<f64>,
+    /// Velocity of the centre of mass in the world [m/s].
+    pub velocity: Vector3<f64>,
+    /// Angular velocity in the world [rad/s].
+    pub angular: Vector3<f64>,
+}
+
+impl Default for State {
+    /// At rest at the origin.
+    fn default() -> Self {
+        Self { pose: Isometry3::identity(), velocity: Vector3::zeros(), angular: Vector3::zeros() }
+    }
+}
+
+impl State {
+    /// At rest, with the centre of mass there [m].
+    #[must_use]
+    pub fn at(x: f64, y: f64, z: f64) -> Self {
+        Self { pose: Isometry3::translation(x, y, z), ..Self::default() }
+    }
+
+    /// Moves on with its twist for `h` [s]: `q + h V v`, `docs/model.md` (LCP 6), with the quaternion
+    /// normalised.
+    pub(super) fn advance(&mut self, h: f64) {
+        self.pose.translation.vector += h * self.velocity;
+        let q = self.pose.rotation.into_inner();
+        let rate = Quaternion::from_imag(self.angular) * q * 0.5;
+        self.pose.rotation = UnitQuaternion::new_normalize(q + rate * h);
+    }
+
+    pub(super) fn is_finite(&self) -> bool {
+        let pose = self.pose.translation.vector.iter().chain(self.pose.rotation.coords.iter());
+        pose.chain(self.velocity.iter()).chain(self.angular.iter()).all(|c| c.is_finite())
+    }
+}
+
+/// A rigid body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Body {
+    /// What moves it.
+    pub kind: Kind,
+    /// Mass [kg], > 0; of no meaning for [`Kind::Prescribed`].
+    pub mass: f64,
+    /// Principal moments of inertia along the body's axes [kg m^2], >= 0; an axis with zero is not turned by
+    /// torques, as that of a particle.
+    pub inertia: [f64; 3],
+    /// Geometry.
+    pub shape: Shape,
+    /// Force at the centre of mass, in the world [N], beside gravity.
+    pub force: [Signal; 3],
+    /// Torque about the centre of mass, in the world [N m].
+    pub torque: [Signal; 3],
+}
+
+impl Body {
+    /// A solid of `mass` [kg] with this shape, without loads.
+    #[must_use]
+    pub fn solid(mass: f64, shape: Shape) -> Self {
+        let none = || [0.0; 3].map(Signal::constant);
+        Self { kind: Kind::Dynamic, mass, inertia: shape.inertia(mass), shape, force: none(), torque: none() }
+    }
+
+    /// A body that keeps its twist, such as a table.
+    #[must_use]
+    pub fn prescribed(shape: Shape) -> Self {
+        Self { kind: Kind::Prescribed, ..Self::solid(1.0, shape) }
+    }
+
+    /// Inverse of the mass [1/kg]; zero if nothing moves it.
+    pub(super) fn inverse_mass(&self) -> f64 {
+        if self.kind == Kind::Dynamic { 1.0 / self.mass } else { 0.0 }
+    }
+
+    /// Inverse of the inertia in the world [1/(kg m^2)].
+    pub(super) fn inverse_inertia(&self, state: &State) -> Matrix3<f64> {
+        let inverse = |j: f64| if self.kind == Kind::Dynamic && j > 0.0 { 1.0 / j } else { 0.0 };
+        let turn = state.pose.rotation.to_rotation_matrix();
+        turn.matrix() * Matrix3::from_diagonal(&Vector3::from(self.inertia.map(inverse))) * turn.matrix().transpose()
+    }
+
+    /// Angular momentum about the centre of mass in the world [kg m^2/s].
+    pub(super) fn spin(&self, state: &State) -> Vector3<f64> {
+        let turn = state.pose.rotation;
+        turn * Vector3::from(self.inertia).component_mul(&(turn.inverse() * state.angular))
+    }
+
+    pub(super) fn validate(&self, name: &str) -> Result<(), ParameterError> {
+        self.shape.validate(&format!("{name}.shape"))?;
+        if self.kind == Kind::Dynamic {
+            check(&format!("{name}.mass"), self.mass, "a finite mass > 0 [kg]", self.mass > 0.0)?;
+            for j in self.inertia {
+                check(&format!("{name}.inertia"), j, "finite moments >= 0 [kg m^2]", j >= 0.0)?;
+            }
+            if self.shape == Shape::Plane {
+                return Err(ParameterError::new(format!("{name}.shape"), "plane", "a body that is prescribed"));
+            }
+        }
+        for signal in &self.force {
+            signal.validate(&format!("{name}.force"))?;
+        }
+        self.torque.iter().try_for_each(|signal| signal.validate(&format!("{name}.torque")))
+    }
+}

@@ -1,0 +1,410 @@
+//! Simulating a scenario of rigid bodies to files, as [`rollout`](super::rollout) does it for contacts: in
+//! blocks, in a directory that appears when it is complete, from where it was stopped.
+
+use std::path::Path;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::npz::Npz;
+use super::record::{self, MOST_SHOWN, RECORD, SCENARIO};
+use super::spool::{Column, Item, Spool};
+use super::{Curve, NetMotion, Options, RolloutError, Shown, check_place, clear, exists, io, lock, lock_after_exit};
+use super::{partial, publish, text, tidy};
+use crate::disk;
+use crate::engine::EngineInfo;
+use crate::error::EngineError;
+use crate::planar::Pose;
+use crate::rigid::world::{Failure, Kind, World, Worlds};
+use crate::scenario::WorldScenario;
+
+/// What steps the worlds of a run.
+pub struct WorldEngine<'a> {
+    /// What it is, for the record.
+    pub info: EngineInfo,
+    /// Makes a batch of worlds.
+    pub make: &'a dyn Fn(Vec<World>) -> Result<Worlds, EngineError>,
+}
+
+/// A finished run of worlds in numbers; what `--json` prints.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorldSummary {
+    /// What ran: `engine`, `precision`, `adapter`, `driver`.
+    #[serde(flatten, deserialize_with = "record::engine_of_record")]
+    pub engine: EngineInfo,
+    /// Number of worlds.
+    pub worlds: u64,
+    /// Steps of all worlds.
+    pub steps: u64,
+    /// Steps whose contacts were left to Lemke's method, because blocks had not converged.
+    pub by_lemke: u64,
+    /// Largest residual of all steps [-].
+    pub residual: f64,
+    /// Worlds that were stopped.
+    pub failed: u64,
+    /// Time the engine took [s].
+    pub wall_s: f64,
+    /// Steps of all worlds over the engine's time.
+    pub world_steps_per_s: f64,
+    /// Longest step [s].
+    pub step: f64,
+    /// Directory of the run.
+    pub out: String,
+}
+
+/// The names of all arrays but `time`.
+pub(super) const NAMES: [&str; 9] =
+    ["pose", "twist", "force", "energy", "status", "failed_step", "steps", "by_lemke", "residual"];
+/// Most samples of a block [byte].
+const BLOCK_BYTES: u64 = 64 << 20;
+/// Most worlds of a block: a run that is stopped loses no more.
+const MOST_WORLDS: u64 = 256;
+
+/// The arrays of worlds with so many bodies and pairs.
+fn columns(bodies: usize, pairs: usize) -> [Column; 9] {
+    let about = [
+        "x, y, z [m] and the quaternion (w, x, y, z) of each body: [.., bodies, 7]",
+        "velocity [m/s] and angular velocity [rad/s] of each body, in the world: [worlds, samples, bodies, 6]",
+        "force [N] of each pair of `contacts` on its second body, in the world: [worlds, samples, pairs, 3]",
+        "kinetic and potential energy [J]",
+        "0 is clean; 1 became non-finite; 2 had too many contacts; 4 contacts were not solved",
+        "step at which the world failed, -1 if it did not",
+        "steps taken",
+        "steps whose contacts were left to Lemke's method",
+        "largest residual of a step [-]",
+    ];
+    let widths = [7 * bodies, 6 * bodies, 3 * pairs, 1, 1, 1, 1, 1, 1];
+    let items = [Item::F64, Item::F64, Item::F64, Item::F64, Item::U32, Item::I64, Item::U64, Item::U64, Item::F64];
+    std::array::from_fn(|k| Column {
+        name: NAMES[k],
+        item: items[k],
+        per_sample: k < 4,
+        width: widths[k],
+        about: about[k],
+    })
+}
+
+/// The complete run of `scenario` that [`Options::resume`] finds, if it finds one.
+///
+/// # Errors
+/// Something is in the way, or the run is another one.
+pub fn complete_worlds(scenario: &WorldScenario, options: &Options) -> Result<Option<WorldSummary>, RolloutError> {
+    check_place(options)?;
+    let (out, partial) = (&options.out, partial(&options.out));
+    if !options.resume {
+        return Ok(None);
+    }
+    if exists(&partial) {
+        let held = lock_after_exit(&partial)?;
+        let summary = summary_of(scenario, &partial)?;
+        if summary.is_some() {
+            publish(&partial, options, held)?;
+        }
+        return Ok(summary);
+    }
+    let summary = summary_of(scenario, out)?;
+    if summary.is_some() {
+        tidy(out)?;
+    }
+    Ok(summary)
+}
+
+/// The summary of the complete run in `dir`; none if there is no complete one.
+fn summary_of(scenario: &WorldScenario, dir: &Path) -> Result<Option<WorldSummary>, RolloutError> {
+    let path = dir.join(RECORD);
+    let Some(record) = text(&path)? else { return Ok(None) };
+    if text(&dir.join(SCENARIO))?.as_deref() != Some(scenario.text()) {
+        return Err(RolloutError::Different { path: dir.to_owned(), what: "scenario" });
+    }
+    let mut record: Value = serde_json::from_str(&record).map_err(|e| io(&path)(e.into()))?;
+    serde_json::from_value(record["summary"].take()).map(Some).map_err(|e| io(&path)(e.into()))
+}
+
+/// Simulates `scenario` on `engine` into `options.out`. `progress` is called with the number of samples of
+/// worlds just finished, and asks to stop by returning `false`.
+///
+/// # Errors
+/// See [`RolloutError`]; whatever happens, `options.out` is complete or as it was.
+pub fn worlds(
+    scenario: &WorldScenario,
+    engine: &WorldEngine<'_>,
+    options: &Options,
+    progress: &(dyn Fn(u64) -> bool + Sync),
+) -> Result<WorldSummary, RolloutError> {
+    if let Some(summary) = complete_worlds(scenario, options)? {
+        return Ok(summary);
+    }
+    let partial = partial(&options.out);
+    scenario.check()?;
+    if partial.exists() {
+        lock(&partial)?;
+    }
+    clear(options, &partial)?;
+    let held = lock(&partial)?;
+    let summary = simulate(scenario, engine, options, progress, &partial)?;
+    publish(&partial, options, held)?;
+    Ok(summary)
+}
+
+fn simulate(
+    scenario: &WorldScenario,
+    engine: &WorldEngine<'_>,
+    options: &Options,
+    progress: &(dyn Fn(u64) -> bool + Sync),
+    partial: &Path,
+) -> Result<WorldSummary, RolloutError> {
+    let (spec, samples) = (scenario.spec(), &scenario.plan().samples);
+    let columns = columns(spec.bodies.len(), spec.contacts.len());
+    let identity = json!({
+        "scenario": scenario.text(), "maps": "", "engine": engine.info, "version": env!("CARGO_PKG_VERSION"),
+    });
+    let mut spool = if options.resume {
+        Spool::resume(partial, &identity, &columns, samples.len())?
+    } else {
+        Spool::create(partial, &identity, &columns, samples.len())?
+    };
+    let bytes = columns.iter().filter(|c| c.per_sample).map(|c| 8 * c.width * samples.len()).sum::<usize>() as u64;
+    let block = options.block.unwrap_or((BLOCK_BYTES / bytes).clamp(1, MOST_WORLDS));
+    while spool.done() < spec.worlds {
+        let start = Instant::now();
+        let range = spool.done()..(spool.done() + block).min(spec.worlds);
+        let count = range.end - range.start;
+        let mut worlds = (engine.make)(scenario.block(range.clone())?).map_err(|e| e.of_part(range.start))?;
+        let mut recorded = Recorded::new(count as usize);
+        recorded.take(&worlds);
+        for times in samples.windows(2) {
+            worlds.advance(times[1] - times[0])?;
+            recorded.take(&worlds);
+            if !progress(count) {
+                return Err(EngineError::Stopped.into());
+            }
+        }
+        progress(count);
+        let end = worlds.worlds();
+        spool.append(count, start.elapsed().as_secs_f64(), |name| recorded.bytes(name, end))?;
+    }
+    spool.sync()?;
+    write(scenario, engine, &spool, &columns, partial, options).inspect_err(|_| record::remove(partial))
+}
+
+/// The samples of a block, each array world after world.
+struct Recorded {
+    arrays: [Vec<Vec<f64>>; 4],
+}
+
+impl Recorded {
+    fn new(worlds: usize) -> Self {
+        Self { arrays: std::array::from_fn(|_| vec![Vec::new(); worlds]) }
+    }
+
+    fn take(&mut self, worlds: &Worlds) {
+        for (k, world) in worlds.worlds().iter().enumerate() {
+            let [poses, twists, forces, energies] = &mut self.arrays;
+            for state in world.states() {
+                let (t, q) = (state.pose.translation.vector, state.pose.rotation);
+                poses[k].extend([t.x, t.y, t.z, q.w, q.i, q.j, q.k]);
+                twists[k].extend(state.velocity.iter().chain(state.angular.iter()));
+            }
+            for pair in 0..world.pairs.len() {
+                let of_pair = world.contacts().iter().filter(|c| c.pair == pair).map(|c| c.force);
+                forces[k].extend(of_pair.sum::<nalgebra::Vector3<f64>>().iter());
+            }
+            energies[k].push(world.energy());
+        }
+    }
+
+    /// The bytes of an array; of those with one item a world from the worlds at the end.
+    fn bytes(&self, name: &str, end: &[World]) -> Vec<u8> {
+        let place = NAMES.iter().position(|known| *known == name).unwrap_or_else(|| unreachable!("no array {name}"));
+        if let Some(array) = self.arrays.get(place) {
+            return array.iter().flatten().flat_map(|v| v.to_le_bytes()).collect();
+        }
+        let word = |world: &World| match world.failure() {
+            None => 0u32,
+            Some((_, Failure::NotFinite)) => 1,
+            Some((_, Failure::Contacts)) => 2,
+            Some((_, Failure::Unsolved(_))) => 4,
+        };
+        match name {
+            "status" => end.iter().flat_map(|w| word(w).to_le_bytes()).collect(),
+            // Two's complement of -1 where there was no failure.
+            "failed_step" => end.iter().flat_map(|w| w.failure().map_or(u64::MAX, |f| f.0).to_le_bytes()).collect(),
+            "steps" => end.iter().flat_map(|w| w.steps().to_le_bytes()).collect(),
+            "by_lemke" => end.iter().flat_map(|w| w.by_lemke().to_le_bytes()).collect(),
+            _ => end.iter().flat_map(|w| w.residual().to_le_bytes()).collect(),
+        }
+    }
+}
+
+/// Writes all files of the run from its spool.
+fn write(
+    scenario: &WorldScenario,
+    engine: &WorldEngine<'_>,
+    spool: &Spool,
+    columns: &[Column],
+    dir: &Path,
+    options: &Options,
+) -> Result<WorldSummary, RolloutError> {
+    let (spec, n, time) = (scenario.spec(), spool.done(), &scenario.plan().samples);
+    let path = dir.join("trajectories.npz");
+    let mut npz = Npz::create(&path)?;
+    npz.vector("time", time)?;
+    for (column, inner) in columns.iter().zip([7, 6, 3, 1].into_iter().chain(std::iter::repeat(1))) {
+        let mut shape = vec![n];
+        if column.per_sample {
+            shape.push(time.len() as u64);
+        }
+        if inner > 1 {
+            shape.extend([(column.width / inner) as u64, inner as u64]);
+        }
+        npz.copy(column.name, column.item, &shape, &mut spool.reader(column, 0)?)?;
+    }
+    npz.finish()?;
+    record::parameters(n, |k| Ok(scenario.parameters(k)?), &dir.join("contacts.npz"))?;
+    let put = |name: &str, text: &str| {
+        let path = dir.join(name);
+        disk::write(&path, text.as_bytes()).map_err(io(&path))
+    };
+    put(SCENARIO, scenario.text())?;
+    if let Some(draw) = options.draw {
+        put("trajectories.svg", &draw(&shown(scenario, spool)?))?;
+    }
+    let sum = |name: &str| Ok::<u64, RolloutError>(spool.scalars(name)?.iter().sum::<f64>() as u64);
+    let (steps, wall_s) = (sum("steps")?, spool.seconds());
+    let summary = WorldSummary {
+        engine: engine.info.clone(),
+        worlds: n,
+        steps,
+        by_lemke: sum("by_lemke")?,
+        residual: spool.scalars("residual")?.into_iter().fold(0.0, f64::max),
+        failed: spool.scalars("failed_step")?.iter().filter(|step| **step >= 0.0).count() as u64,
+        wall_s,
+        world_steps_per_s: if wall_s > 0.0 { steps as f64 / wall_s } else { 0.0 },
+        step: spec.step,
+        out: options.out.display().to_string(),
+    };
+    let arrays: serde_json::Map<String, Value> =
+        columns.iter().map(|c| (c.name.to_owned(), c.about.into())).chain([("time".into(), "[s]".into())]).collect();
+    let bodies: Vec<&str> = spec.bodies.iter().map(|body| body.name.as_str()).collect();
+    let run = json!({
+        "bristle": env!("CARGO_PKG_VERSION"),
+        "scenario": scenario.name(),
+        "seed": spec.seed,
+        "duration": spec.duration,
+        "step": spec.step,
+        "record_every": spec.record_every,
+        "samples": time.len(),
+        "bodies": bodies,
+        "summary": summary,
+        "arrays": arrays,
+    });
+    record::appear(dir, &run)?;
+    Ok(summary)
+}
+
+/// The worlds of a run's picture: of each the first body that forces move, from above.
+fn shown(scenario: &WorldScenario, spool: &Spool) -> Result<Shown, RolloutError> {
+    let (n, bodies) = (spool.done(), scenario.spec().bodies.len());
+    let shown = n.min(MOST_SHOWN);
+    let failed = spool.scalars("failed_step")?;
+    let body = scenario.world(0)?.bodies().iter().position(|b| b.kind == Kind::Dynamic).unwrap_or(0);
+    let mut curves = Vec::new();
+    for i in 0..shown {
+        let k = i * n / shown;
+        let values = spool.values("pose", k)?;
+        let pose = |sample: &[f64]| {
+            let [x, y, _, w, i, j, k] = sample[7 * body..7 * body + 7] else { unreachable!("seven numbers a body") };
+            Pose::new(x, y, (2.0 * (w * k + i * j)).atan2(1.0 - 2.0 * (j * j + k * k)))
+        };
+        let poses: Vec<Pose> = values.chunks_exact(7 * bodies).map(pose).collect();
+        let (first, last) = (poses[0], poses[poses.len() - 1]);
+        let turn = (last.theta - first.theta).sin().atan2((last.theta - first.theta).cos());
+        let motion = NetMotion { displacement: (last.x - first.x).hypot(last.y - first.y), rotation: turn };
+        curves.push(Curve { poses, outcome: motion.outcome(failed[k as usize] >= 0.0) });
+    }
+    let of = if shown < n { format!("{shown} of ") } else { String::new() };
+    Ok(Shown {
+        which: format!("{of}{n} world{}", if n == 1 { "" } else { "s" }),
+        time: scenario.plan().samples.clone(),
+        curves,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rigid::world::Method;
+
+    const TEXT: &str = "
+        duration = 0.1
+        record_every = 0.02
+        worlds = 7
+        [[bodies]]
+        name = 'table'
+        kind = 'prescribed'
+        shape = 'plane'
+        [[bodies]]
+        name = 'box'
+        shape = { box = [0.1, 0.1, 0.04] }
+        mass = { uniform = [0.2, 0.4] }
+        position = [0, 0, 0.02]
+        velocity = [0.3, 0, 0]
+        [[contacts]]
+        bodies = ['table', 'box']
+        mu = { uniform = [0.2, 0.8] }
+        ";
+
+    fn read(npz: &Path, name: &str) -> (Vec<u64>, Vec<f64>) {
+        let mut zip = zip::ZipArchive::new(std::fs::File::open(npz).unwrap()).unwrap();
+        let npy = npyz::NpyFile::new(zip.by_name(&format!("{name}.npy")).unwrap()).unwrap();
+        (npy.shape().to_vec(), npy.into_vec::<f64>().unwrap())
+    }
+
+    /// Whatever the blocks, and stopped and resumed: the arrays of a run are those of a loop over `advance`.
+    #[test]
+    fn a_run_of_worlds_is_a_loop_over_a_batch_and_resumes() {
+        let scenario = WorldScenario::parse(TEXT, "slide.toml").unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let info = EngineInfo { engine: "cpu", precision: "f64", adapter: "x".into(), driver: String::new() };
+        let make = |worlds| Worlds::new(worlds, 1e-3, Method::Double);
+        let engine = WorldEngine { info, make: &make };
+        let options = |name: &str, block, resume| Options {
+            out: dir.path().join(name),
+            force: false,
+            resume,
+            block: Some(block),
+            draw: Some(|_| "<svg/>".into()),
+        };
+        let summary = worlds(&scenario, &engine, &options("a", 7, false), &|_| true).unwrap();
+        assert_eq!((summary.worlds, summary.steps, summary.failed), (7, 700, 0));
+        let calls = std::sync::atomic::AtomicU64::new(0);
+        let stop = |_| calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < 9;
+        let stopped = worlds(&scenario, &engine, &options("b", 3, false), &stop);
+        assert!(matches!(stopped, Err(RolloutError::Engine(EngineError::Stopped))));
+        worlds(&scenario, &engine, &options("b", 2, true), &|_| true).unwrap();
+        assert_eq!(complete_worlds(&scenario, &options("b", 2, true)).unwrap().unwrap().steps, 700);
+        let again = worlds(&scenario, &engine, &options("b", 2, false), &|_| true);
+        assert!(matches!(again, Err(RolloutError::Exists(_))));
+        let mut by_hand = make(scenario.block(0..7).unwrap()).unwrap();
+        let plan = scenario.plan();
+        plan.samples.windows(2).for_each(|t| by_hand.advance(t[1] - t[0]).unwrap());
+        for name in ["a", "b"] {
+            let npz = dir.path().join(name).join("trajectories.npz");
+            let (shape, poses) = read(&npz, "pose");
+            assert_eq!(shape, [7, 6, 2, 7]);
+            assert_eq!(read(&npz, "twist").0, [7, 6, 2, 6]);
+            let (shape, forces) = read(&npz, "force");
+            assert_eq!(shape, [7, 6, 1, 3]);
+            for k in 0..7 {
+                let state = &by_hand.world(k).states()[1];
+                assert_eq!(poses[(k * 6 + 5) * 14 + 7..][..3], *state.pose.translation.vector.as_slice());
+                let weight = 9.81 * by_hand.world(k).bodies()[1].mass;
+                assert!((forces[(k * 6 + 5) * 3 + 2] - weight).abs() < 1e-9 * weight);
+            }
+            let mu = read(&dir.path().join(name).join("contacts.npz"), "contacts.0.mu").1;
+            assert_eq!(mu[3], by_hand.world(3).pairs[0].mu);
+            assert!(dir.path().join(name).join("trajectories.svg").exists());
+        }
+    }
+}
