@@ -113,7 +113,7 @@ impl Scenario {
     /// TOML that is malformed, an unknown key, a wrong type, or a value out of range, with its place.
     /// Contact 0 is drawn and checked; [`Scenario::check`] does the others.
     pub fn parse(text: &str, base: &Path, name: &str) -> Result<Self, ScenarioError> {
-        let spec: Spec = from_toml(name, text)?;
+        let mut spec: Spec = from_toml(name, text)?;
         let at = |field: &str, message: String| ScenarioError::field(name, text, field, message);
         check::spec(&spec).map_err(|e| at(e.field.split(", ").next().unwrap_or_default(), e.to_string()))?;
         let mut plan =
@@ -123,6 +123,7 @@ impl Scenario {
         }
         plan.most_steps = spec.limits.steps;
         plan.validate().map_err(|e| at(&e.field, e.to_string()))?;
+        spec.without_patch();
         let patches = patches::Patches::prepare(&spec.patch, base).map_err(|e| at(&e.field, e.message))?;
         let (name, text) = (name.to_owned(), text.to_owned());
         let tables = tables::Tables::default();

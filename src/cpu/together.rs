@@ -9,13 +9,14 @@ use crate::engine::{Status, Stepping};
 use crate::number::real::Real;
 use crate::planar::{Pose, Twist, Wrench};
 use crate::schedule::Span;
+use crate::solver::lanes::Solver;
 use crate::solver::models::cells::Workspace;
 use crate::solver::models::grid::Grid;
 use crate::solver::respond::Response;
 use crate::solver::state::State;
 
 pub struct Together<C: Real> {
-    each: Vec<Lanes<f64, Grid<C>>>,
+    each: Vec<Lanes<Solver<f64, Grid<C>>>>,
     workspace: Workspace<C>,
 }
 
@@ -26,7 +27,7 @@ impl<C: Real> Together<C> {
     }
 
     /// Runs `work` on one of the contacts, which has the shared memory for that time.
-    fn with<T>(&mut self, lane: usize, work: impl FnOnce(&mut Lanes<f64, Grid<C>>) -> T) -> T {
+    fn with<T>(&mut self, lane: usize, work: impl FnOnce(&mut Lanes<Solver<f64, Grid<C>>>) -> T) -> T {
         let one = &mut self.each[lane];
         std::mem::swap(&mut one.solver.bristles.cells.workspace, &mut self.workspace);
         let out = work(one);

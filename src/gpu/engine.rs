@@ -13,7 +13,7 @@ use super::limit_surface::SurfacePipelines;
 use super::live::GpuBatch;
 use super::memory;
 use super::pipeline::Pipeline;
-use super::shader::{Variant, source};
+use super::shader::Variant;
 use crate::batch::Batch;
 use crate::contact::Contact;
 use crate::engine::{Engine, EngineInfo, Plan, Progress, Stepping, Trajectories, validate};
@@ -132,7 +132,7 @@ impl Gpu {
         if let Some(pipeline) = pipelines.get(&variant) {
             return Ok(Arc::clone(pipeline));
         }
-        let text = source(variant.shape, variant.law).map_err(|e| EngineError::Device(e.to_string()))?;
+        let text = variant.source().map_err(|e| EngineError::Device(e.to_string()))?;
         let text = match self.edit {
             Some(edit) => edit(text),
             None => text,

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::contact::device_state;
+use super::contact::{device_pairs, device_state};
 use super::group::{Group, is_behind, most_passes, sample_of, shown_bristles, status_of};
 use super::inputs::own_first_bristles;
 use super::layout::{Interval as DeviceInterval, State as DeviceState, Window};
@@ -212,7 +212,7 @@ impl Live {
     }
 
     /// Puts contact `i` to a saved state, whose bristles are among `pairs` and for which a sample has been asked.
-    fn write_saved(&mut self, i: usize, saved: &Saved, pairs: &[[f64; 2]]) {
+    fn write_saved(&mut self, i: usize, of: &Contact, saved: &Saved, pairs: &[[f64; 2]]) {
         let state = &saved.state;
         let narrow = |v: [f64; 3]| v.map(|c| c as f32);
         // What a number of another precision has beyond single precision.
@@ -236,7 +236,9 @@ impl Live {
         };
         let own = &pairs[saved.pairs.clone()];
         let mut bristles: Vec<[f32; 2]> = own.iter().map(|z| z.map(|c| c as f32)).collect();
-        if !self.group.is_grid() {
+        if let Some(model) = of.model.point() {
+            bristles = device_pairs(model, own);
+        } else if !self.group.is_grid() {
             let high = [own[0][0], own[0][1], own[1][0]];
             let [x, y, z] = rest(high, [own[1][1], own[2][0], own[2][1]]);
             (bristles[1][1], bristles[2]) = (x, [y, z]);
@@ -308,7 +310,8 @@ impl Stepper for GpuBatch {
     fn bristles(&mut self, contact: usize) -> Result<Vec<[f64; 2]>, EngineError> {
         let (live, i) = self.place(contact);
         live.settle_and_record()?;
-        Ok(shown_bristles(&live.bristles(i)?, live.group.is_grid()))
+        let kind = live.group.contacts[i].kind;
+        Ok(shown_bristles(&live.bristles(i)?, kind))
     }
 
     /// In double precision on the CPU: one pass over one contact takes less time there than a dispatch.
@@ -345,7 +348,7 @@ impl Stepper for GpuBatch {
         live.record_present(i, of, state.inputs, None)?;
         live.write_map(i, of);
         transfer_bristle(&mut pairs, [&before, &live.group.inputs.patch_states[i]], of, mu_c);
-        live.write_saved(i, &Saved { state, failure: None, pairs: 0..pairs.len() }, &pairs);
+        live.write_saved(i, of, &Saved { state, failure: None, pairs: 0..pairs.len() }, &pairs);
         Ok(())
     }
 
@@ -376,7 +379,7 @@ impl Stepper for GpuBatch {
         let state = &saved.state;
         live.record_present(i, of, state.inputs, state.mapped)?;
         live.write_map(i, of);
-        live.write_saved(i, saved, pairs);
+        live.write_saved(i, of, saved, pairs);
         Ok(())
     }
 }

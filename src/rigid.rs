@@ -1,0 +1,3 @@
+//! Friction of rigid contacts.
+
+pub mod point;

@@ -1,0 +1,90 @@
+//! The velocity of a body at the end of a step under the friction of its elements (`docs/model.md`, section 11.4).
+//! Twin: `shaders/point/balance.wgsl`.
+
+use super::laws::{Element, PointLaw, Step, Trial, Vec2, length, select2, without_friction};
+use crate::number::real::Real;
+use crate::solver::linalg::add;
+
+/// Most evaluations of the friction in a step.
+pub const BALANCE_MOST: u32 = 24;
+
+/// Friction of all elements at the velocity `v` [N], and its derivative over it, by rows [N s/m].
+#[inline(always)]
+pub fn friction<R: Real, L: PointLaw>(s: &Step<R>, v: Vec2<R>, elements: &[Element<R>]) -> (Vec2<R>, [Vec2<R>; 2]) {
+    let zero = [R::splat(0.0); 2];
+    let (mut force, mut gain) = (zero, [zero; 2]);
+    for e in elements {
+        let Trial { resist, gain: own, .. } = L::trial(s, v, e);
+        let weight = -(s.grip * e.stiffness);
+        for i in 0..2 {
+            force[i] = weight.fma(resist[i], force[i]);
+            gain[i] = [weight.fma(own[i][0], gain[i][0]), weight.fma(own[i][1], gain[i][1])];
+        }
+    }
+    (force, gain)
+}
+
+/// The velocity `v` [m/s] with `v = v0 + (T/M) (T h + f(v))`, `docs/model.md` (P17), by Newton's method; a step that
+/// does not make the residual smaller is halved.
+#[inline(always)]
+pub fn balance<R: Real, L: PointLaw>(s: &Step<R>, elements: &[Element<R>]) -> Vec2<R> {
+    let (zero, one, half) = (R::splat(0.0), R::splat(1.0), R::splat(0.5));
+    let free = without_friction(s);
+    let (scale, _) = length(free);
+    // Some roundings of the number type: `1.5/ROUNDER` is one.
+    let enough = R::splat(6.0 / R::ROUNDER) * (scale + length(s.v).0);
+    let (mut base, mut move_by, mut share) = (s.v, [zero; 2], one);
+    let mut least = R::splat(1e30);
+    for _ in 0..BALANCE_MOST {
+        let v = [0, 1].map(|i| share.fma(move_by[i], base[i]));
+        let (force, gain) = friction::<R, L>(s, v, elements);
+        let rest = [0, 1].map(|i| v[i] - free[i] - s.per_mass * force[i]);
+        let size = rest[0].fma(rest[0], rest[1] * rest[1]);
+        let better = size.lt(least);
+        let [a, b] = [one - s.per_mass * gain[0][0], -(s.per_mass * gain[0][1])];
+        let [c, d] = [-(s.per_mass * gain[1][0]), one - s.per_mass * gain[1][1]];
+        let inverse = (a * d - b * c).recip();
+        let newton = [inverse * (b * rest[1] - d * rest[0]), inverse * (c * rest[0] - a * rest[1])];
+        base = select2::<R>(better, v, base);
+        least = R::select(better, size, least);
+        share = R::select(better, one, half * share);
+        move_by = select2::<R>(better, newton, move_by);
+        let left = share * length(move_by).0;
+        if !R::any(enough.lt(left)) {
+            break;
+        }
+    }
+    base
+}
+
+/// The friction at the velocity `v` [N]; where the mask is set the elements go on to the end of the step.
+#[inline(always)]
+pub fn advance<R: Real, L: PointLaw>(s: &Step<R>, v: Vec2<R>, elements: &mut [Element<R>], mask: R::Mask) -> Vec2<R> {
+    let mut force = [R::splat(0.0); 2];
+    for e in elements {
+        let trial = L::trial(s, v, e);
+        let weight = -(s.grip * e.stiffness);
+        force = [0, 1].map(|i| weight.fma(trial.resist[i], force[i]));
+        for i in 0..2 {
+            let (high, low) = add(e.zeta[i], e.zeta_low[i], trial.step[i]);
+            e.zeta[i] = R::select(mask, high, e.zeta[i]);
+            e.zeta_low[i] = R::select(mask, low, e.zeta_low[i]);
+        }
+        e.memory = select2::<R>(mask, trial.memory, e.memory);
+    }
+    force
+}
+
+/// Share of the friction on elements that slip, or 1 if a body without elements does [-].
+#[inline(always)]
+pub fn slip<R: Real, L: PointLaw>(s: &Step<R>, elements: &[Element<R>]) -> R {
+    if elements.is_empty() {
+        return L::body_slips(s);
+    }
+    let (mut slipping, mut all) = (R::splat(0.0), R::splat(0.0));
+    for e in elements {
+        slipping = e.share.fma(L::slips(s, e), slipping);
+        all += e.share;
+    }
+    slipping / all
+}
