@@ -1,7 +1,7 @@
 //! The velocity of a body at the end of a step under the friction of its elements (`docs/model.md`, section 11.4).
 //! Twin: `shaders/point/balance.wgsl`.
 
-use super::laws::{Element, PointLaw, Step, Trial, Vec2, length, select2, without_friction};
+use super::laws::{Element, PointLaw, Step, Trial, Vec2, fma2, length, minus2, select2, times2, without_friction};
 use crate::number::real::Real;
 use crate::solver::linalg::add;
 
@@ -16,15 +16,13 @@ pub fn friction<R: Real, L: PointLaw>(s: &Step<R>, v: Vec2<R>, elements: &[Eleme
     for e in elements {
         let Trial { resist, gain: own, .. } = L::trial(s, v, e);
         let weight = -(s.grip * e.stiffness);
-        for i in 0..2 {
-            force[i] = weight.fma(resist[i], force[i]);
-            gain[i] = [weight.fma(own[i][0], gain[i][0]), weight.fma(own[i][1], gain[i][1])];
-        }
+        force = fma2(weight, resist, force);
+        gain = [fma2(weight, own[0], gain[0]), fma2(weight, own[1], gain[1])];
     }
     (force, gain)
 }
 
-/// The velocity `v` [m/s] with `v = v0 + (T/M) (T h + f(v))`, `docs/model.md` (P17), by Newton's method; a step that
+/// The velocity `v` [m/s] with `v = v0 + (T/M) (h + f(v))`, `docs/model.md` (P17), by Newton's method; a step that
 /// does not make the residual smaller is halved.
 #[inline(always)]
 pub fn balance<R: Real, L: PointLaw>(s: &Step<R>, elements: &[Element<R>]) -> Vec2<R> {
@@ -36,9 +34,9 @@ pub fn balance<R: Real, L: PointLaw>(s: &Step<R>, elements: &[Element<R>]) -> Ve
     let (mut base, mut move_by, mut share) = (s.v, [zero; 2], one);
     let mut least = R::splat(1e30);
     for _ in 0..BALANCE_MOST {
-        let v = [0, 1].map(|i| share.fma(move_by[i], base[i]));
+        let v = fma2(share, move_by, base);
         let (force, gain) = friction::<R, L>(s, v, elements);
-        let rest = [0, 1].map(|i| v[i] - free[i] - s.per_mass * force[i]);
+        let rest = minus2(minus2(v, free), times2(s.per_mass, force));
         let size = rest[0].fma(rest[0], rest[1] * rest[1]);
         let better = size.lt(least);
         let [a, b] = [one - s.per_mass * gain[0][0], -(s.per_mass * gain[0][1])];
@@ -64,12 +62,11 @@ pub fn advance<R: Real, L: PointLaw>(s: &Step<R>, v: Vec2<R>, elements: &mut [El
     for e in elements {
         let trial = L::trial(s, v, e);
         let weight = -(s.grip * e.stiffness);
-        force = [0, 1].map(|i| weight.fma(trial.resist[i], force[i]));
-        for i in 0..2 {
-            let (high, low) = add(e.zeta[i], e.zeta_low[i], trial.step[i]);
-            e.zeta[i] = R::select(mask, high, e.zeta[i]);
-            e.zeta_low[i] = R::select(mask, low, e.zeta_low[i]);
-        }
+        force = fma2(weight, trial.resist, force);
+        let (x, x_low) = add(e.zeta[0], e.zeta_low[0], trial.step[0]);
+        let (y, y_low) = add(e.zeta[1], e.zeta_low[1], trial.step[1]);
+        e.zeta = select2::<R>(mask, [x, y], e.zeta);
+        e.zeta_low = select2::<R>(mask, [x_low, y_low], e.zeta_low);
         e.memory = select2::<R>(mask, trial.memory, e.memory);
     }
     force

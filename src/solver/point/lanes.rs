@@ -8,7 +8,7 @@
 
 use super::balance::{advance, balance, friction, slip};
 use super::curve::Curve;
-use super::laws::{Element, Outcome, PointLaw, Step, Vec2, select2, with_point_law};
+use super::laws::{Element, Outcome, PointLaw, Step, Vec2, minus2, plus2, select2, times2, with_point_law};
 use crate::contact::{Contact, Model};
 use crate::friction::Friction;
 use crate::number::real::{LANES, Real};
@@ -234,18 +234,14 @@ impl<R: Real> Points<R> {
                 force = select2::<R>(is_given, L::force(&Step { load: none, ..s }, driven).0, force);
             }
             self.force = select2::<R>(R::from_bitmask(self.running), force, self.force);
-            [0, 1].map(|i| s.per_mass * (s.load[i] + force[i]))
+            times2(s.per_mass, plus2(s.load, force))
         } else {
             let implicit = free != 0 && !L::EXPLICIT;
             let found = if implicit { balance::<R, L>(&s, &self.elements) } else { s.v };
             let at = select2::<R>(is_given, driven, found);
             let force = advance::<R, L>(&s, at, &mut self.elements, R::from_bitmask(self.running));
             self.force = select2::<R>(R::from_bitmask(self.running), force, self.force);
-            if L::EXPLICIT {
-                [0, 1].map(|i| s.per_mass * (s.load[i] + force[i]))
-            } else {
-                [0, 1].map(|i| found[i] - s.v[i])
-            }
+            if L::EXPLICIT { times2(s.per_mass, plus2(s.load, force)) } else { minus2(found, s.v) }
         };
         self.move_body((t, twist), change, (is_given, is_free), R::from_bitmask(stops));
         self.finish_step(rest)

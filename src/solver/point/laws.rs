@@ -5,7 +5,7 @@
 //! ([`PointLaw::step`]). With elements it says what one of them answers to a velocity ([`PointLaw::trial`]), and
 //! [`super::balance`] finds the velocity. Twin: `shaders/point/laws.wgsl`.
 //!
-//! Only here: `step`, `force`, `trial`, `slips`, `body_slips`, `select2`.
+//! Only here: `step`, `force`, `trial`, `slips`, `body_slips`, `times2`, `plus2`, `minus2`, `fma2`, `select2`.
 
 use super::curve::Curve;
 use crate::number::real::Real;
@@ -161,6 +161,30 @@ pub fn without_friction<R: Real>(s: &Step<R>) -> Vec2<R> {
 #[inline(always)]
 pub fn stopping<R: Real>(s: &Step<R>) -> Vec2<R> {
     [-(s.load[0] + s.v[0] / s.per_mass), -(s.load[1] + s.v[1] / s.per_mass)]
+}
+
+/// `c a`.
+#[inline(always)]
+pub fn times2<R: Real>(c: R, a: Vec2<R>) -> Vec2<R> {
+    [c * a[0], c * a[1]]
+}
+
+/// `a + b`.
+#[inline(always)]
+pub fn plus2<R: Real>(a: Vec2<R>, b: Vec2<R>) -> Vec2<R> {
+    [a[0] + b[0], a[1] + b[1]]
+}
+
+/// `a - b`.
+#[inline(always)]
+pub fn minus2<R: Real>(a: Vec2<R>, b: Vec2<R>) -> Vec2<R> {
+    [a[0] - b[0], a[1] - b[1]]
+}
+
+/// `c a + b`.
+#[inline(always)]
+pub fn fma2<R: Real>(c: R, a: Vec2<R>, b: Vec2<R>) -> Vec2<R> {
+    [c.fma(a[0], b[0]), c.fma(a[1], b[1])]
 }
 
 /// `a` where the mask is set, else `b`.

@@ -1,7 +1,7 @@
 //! Kikuuwe et al. (2005), (18), `docs/model.md` (P5): in place of the velocity after the step the friction takes that
 //! after a step under the friction at rest. Twin: `shaders/point/approximate.wgsl`.
 
-use super::{Outcome, PointLaw, Step, length, select2, stopping, without_friction};
+use super::{Outcome, PointLaw, Step, length, select2, stopping, times2, without_friction};
 use crate::number::real::Real;
 
 /// The implicit model without a root.
@@ -16,7 +16,7 @@ impl PointLaw for Approximate {
         let slides = R::splat(0.0).lt(over);
         let (psi, _) = s.curve.at(over.max(R::splat(0.0)));
         let size = -(s.grip * psi);
-        let force = select2::<R>(slides, [size * n[0], size * n[1]], stopping(s));
+        let force = select2::<R>(slides, times2(size, n), stopping(s));
         Outcome { force, stops: over.lt(R::splat(R::TINY)) }
     }
 }

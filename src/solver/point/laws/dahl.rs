@@ -1,7 +1,7 @@
 //! Dahl (1968), as in Kikuuwe et al. (2005), (8), `docs/model.md` (P16): the exact solution over the step for a
 //! constant velocity, under the limit `mu_c` at any speed. Twin: `shaders/point/dahl.wgsl`.
 
-use super::{Element, PointLaw, Step, Trial, Vec2, length, positive};
+use super::{Element, PointLaw, Step, Trial, Vec2, length, minus2, plus2, positive, times2};
 use crate::number::real::Real;
 
 /// Dahl's model.
@@ -18,11 +18,12 @@ impl PointLaw for Dahl {
         let x = travel * speed / limit;
         let kept = (-x.min(R::splat(80.0))).exp_negative();
         let gone = one - kept;
-        let step = [0, 1].map(|i| gone * (limit * n[i] - e.zeta[i]));
-        let resist = [0, 1].map(|i| step[i] + e.zeta_low[i] + e.zeta[i]);
+        let step = times2(gone, minus2(times2(limit, n), e.zeta));
+        let resist = plus2(plus2(step, e.zeta_low), e.zeta);
         // Over the speed: kept (n - zeta/limit) travel. Over the direction: gone limit/speed, which at rest is travel.
         let across = travel * R::select(R::splat(1e-4).lt(x), gone / x.max(R::splat(1e-4)), one);
-        let [ax, ay] = [0, 1].map(|i| travel * kept * (n[i] - e.zeta[i] / limit) - across * n[i]);
+        let [ax, ay] =
+            minus2(times2(travel * kept, minus2(n, times2(limit.recip(), e.zeta))), times2(across, n));
         let gain = [[ax.fma(n[0], across), ax * n[1]], [ay * n[0], ay.fma(n[1], across)]];
         Trial { resist, gain, step, memory: e.memory }
     }

@@ -2,7 +2,7 @@
 //! (P15). The memory of an element is 1 while it slides, and 0 while it sticks; which it is changes at the limit of
 //! friction, and where the velocity turns back. Twin: `shaders/point/gms.wgsl`.
 
-use super::{Element, PointLaw, Step, Trial, Vec2, length, positive, select2};
+use super::{Element, PointLaw, Step, Trial, Vec2, fma2, length, minus2, plus2, positive, select2, times2};
 use crate::number::real::Real;
 
 /// The generalized Maxwell slip.
@@ -22,16 +22,14 @@ impl PointLaw for GeneralizedMaxwellSlip {
         let turn = along[0].fma(e.zeta[0], along[1] * e.zeta[1]);
         let slides = R::and(R::splat(0.5).lt(e.memory[0]), zero.lt(turn));
         let travel = s.t * s.sigma0;
-        let trial = [0, 1].map(|i| travel.fma(v[i], e.zeta_low[i]) + e.zeta[i]);
-        let (size, n) = length(trial);
+        let (size, n) = length(plus2(fma2(travel, v, e.zeta_low), e.zeta));
         let holds = size.lt(limit);
         // The exact solution of (P15) over the step, for a constant velocity.
         let decay = (-(s.t * s.attraction / psi).min(R::splat(80.0))).exp_negative();
-        let sliding = [0, 1].map(|i| (one - decay) * (limit * along[i] - e.zeta[i]));
-        let at_limit = [0, 1].map(|i| limit * n[i] - e.zeta[i]);
-        let sticking = select2::<R>(holds, [travel * v[0], travel * v[1]], at_limit);
+        let sliding = times2(one - decay, minus2(times2(limit, along), e.zeta));
+        let sticking = select2::<R>(holds, times2(travel, v), minus2(times2(limit, n), e.zeta));
         let step = select2::<R>(slides, sliding, sticking);
-        let resist = [0, 1].map(|i| step[i] + e.zeta_low[i] + e.zeta[i]);
+        let resist = plus2(plus2(step, e.zeta_low), e.zeta);
         let memory = R::select(slides, one, R::select(holds, zero, one));
         let sticks = R::select(R::splat(0.5).lt(memory), zero, travel);
         Trial { resist, gain: [[sticks, zero], [zero, sticks]], step, memory: [memory, zero] }

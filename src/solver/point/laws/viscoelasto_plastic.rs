@@ -2,7 +2,7 @@
 //! the friction of the curve and may have a mass. Its memory is the velocity of the slider [m/s], exactly 0 while it
 //! sticks. Twin: `shaders/point/viscoelasto_plastic.wgsl`.
 
-use super::{Element, PointLaw, Step, Trial, Vec2, length, positive, radial, select2};
+use super::{Element, PointLaw, Step, Trial, Vec2, fma2, length, minus2, plus2, positive, radial, select2, times2};
 use crate::number::real::Real;
 
 /// The viscoelasto-plastic element.
@@ -18,16 +18,15 @@ impl PointLaw for ViscoelastoPlastic {
         let spring = s.t.fma(s.sigma0, s.sigma1);
         let both = inertia + spring;
         let limit = e.share / e.stiffness;
-        let pull = [0, 1].map(|i| spring.fma(v[i], e.zeta_low[i]));
-        let y = [0, 1].map(|i| inertia.fma(e.memory[i], pull[i] + e.zeta[i]));
-        let (size, n) = length(y);
+        let pull = plus2(fma2(spring, v, e.zeta_low), e.zeta);
+        let (size, n) = length(fma2(inertia, e.memory, pull));
         let slides = (limit * s.curve.most()).lt(size);
         let (c, a) = (limit / both, size / both);
         let speed = s.curve.root(c, a);
         let (psi, slope) = s.curve.at(speed);
-        let slider = select2::<R>(slides, [speed * n[0], speed * n[1]], [zero; 2]);
-        let sliding = [0, 1].map(|i| (limit * psi).fma(n[i], inertia * (slider[i] - e.memory[i])));
-        let resist = select2::<R>(slides, sliding, [pull[0] + e.zeta[0], pull[1] + e.zeta[1]]);
+        let slider = select2::<R>(slides, times2(speed, n), [zero; 2]);
+        let sliding = fma2(limit * psi, n, times2(inertia, minus2(slider, e.memory)));
+        let resist = select2::<R>(slides, sliding, pull);
         // How the slider's velocity changes with that of the body.
         let share = spring / both;
         let along = R::select(slides, share / c.fma(slope, one), zero);
@@ -35,9 +34,9 @@ impl PointLaw for ViscoelastoPlastic {
         let gain = radial(spring * (one - along), spring * (one - across), n);
         // The rate of the deflection from the force: from the velocities it would be the difference of large numbers.
         let moved = s.t * s.sigma0 / spring;
-        let slid = [0, 1].map(|i| sliding[i] - e.zeta[i] - e.zeta_low[i]);
-        let change = select2::<R>(slides, slid, [spring * v[0], spring * v[1]]);
-        Trial { resist, gain, step: [moved * change[0], moved * change[1]], memory: slider }
+        let slid = minus2(minus2(sliding, e.zeta), e.zeta_low);
+        let change = select2::<R>(slides, slid, times2(spring, v));
+        Trial { resist, gain, step: times2(moved, change), memory: slider }
     }
 
     #[inline(always)]
