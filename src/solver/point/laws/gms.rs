@@ -16,8 +16,9 @@ impl PointLaw for GeneralizedMaxwellSlip {
     fn trial<R: Real>(s: &Step<R>, v: Vec2<R>, e: &Element<R>) -> Trial<R> {
         let (zero, one) = (R::splat(0.0), R::splat(1.0));
         let (speed, along) = length(v);
-        let (psi, _) = s.curve.at(speed);
-        let limit = e.share / e.stiffness * psi;
+        let (psi, slope) = s.curve.at(speed);
+        let rho = e.share / e.stiffness;
+        let limit = rho * psi;
         // A sliding element sticks again where the velocity turns against its force, or is zero.
         let turn = along[0].fma(e.zeta[0], along[1] * e.zeta[1]);
         let slides = R::and(R::splat(0.5).lt(e.memory[0]), zero.lt(turn));
@@ -31,8 +32,21 @@ impl PointLaw for GeneralizedMaxwellSlip {
         let step = select2::<R>(slides, sliding, sticking);
         let resist = plus2(plus2(step, e.zeta_low), e.zeta);
         let memory = R::select(slides, one, R::select(holds, zero, one));
-        let sticks = R::select(R::splat(0.5).lt(memory), zero, travel);
-        Trial { resist, gain: [[sticks, zero], [zero, sticks]], step, memory: [memory, zero] }
+        // Over the speed, and across a direction: that of the velocity while it slides, that of the pull at the limit.
+        let lag = decay * s.t * s.attraction * slope / (psi * psi);
+        let with_speed = fma2((one - decay) * rho * slope, along, times2(lag, minus2(e.zeta, times2(limit, along))));
+        let with_speed = select2::<R>(slides, with_speed, times2(R::select(holds, zero, rho * slope), n));
+        let none = [zero; 2];
+        let m = select2::<R>(slides, along, select2::<R>(holds, none, n));
+        let tiny = R::splat(R::TINY);
+        let at_limit = R::select(holds, travel, limit * travel / size.max(tiny));
+        let across = R::select(slides, (one - decay) * limit / speed.max(tiny), at_limit);
+        // across (I - m m^T) + with_speed e^T, by rows.
+        let row = |i: usize, unit: Vec2<R>| {
+            fma2(with_speed[i], along, times2(across, minus2(unit, times2(m[i], m))))
+        };
+        let gain = [row(0, [one, zero]), row(1, [zero, one])];
+        Trial { resist, gain, step, memory: [memory, zero] }
     }
 
     #[inline(always)]
