@@ -32,6 +32,11 @@ struct Contact {
     cop_x: f32,
     cop_y: f32,
     n_ls: u32,
+    // Of a point contact: its spring and what its law has (src/rigid/point.rs).
+    spring: f32,
+    band: f32,
+    slider_mass: f32,
+    attraction: f32,
     // Where the cells or the table start, and how many cells there are.
     cell_first: u32,
     cell_count: u32,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub use input::Input;
 pub use snapshot::{Snapshot, SnapshotError};
 
-use crate::contact::{Contact, Initial};
+use crate::contact::{Contact, Initial, ModelKind};
 use crate::error::{EngineError, ParameterError, check};
 use crate::plan::{EngineInfo, Reason, Status, Stepping};
 use crate::planar::{Pose, Twist, Wrench};
@@ -469,7 +469,7 @@ impl Batch {
         self.check(from)?;
         for &k in to {
             self.check(k)?;
-            self.fits(k, self.stepper.pairs(from), self.contacts[from].model.is_grid())?;
+            self.fits(k, self.stepper.pairs(from), self.contacts[from].model.kind())?;
             if self.contacts[k].body.free().is_some() != self.contacts[from].body.free().is_some() {
                 return Err(self.other_body(k));
             }
@@ -506,17 +506,17 @@ impl Batch {
     }
 
     /// Refuses a state of another model or another number of cells than contact `k` has.
-    fn fits(&self, k: usize, pairs: usize, is_grid: bool) -> Result<(), EngineError> {
-        let own = (self.stepper.pairs(k), self.contacts[k].model.is_grid());
-        if own == (pairs, is_grid) {
+    fn fits(&self, k: usize, pairs: usize, kind: ModelKind) -> Result<(), EngineError> {
+        let own = (self.stepper.pairs(k), self.contacts[k].model.kind());
+        if own == (pairs, kind) {
             return Ok(());
         }
-        let named = |(pairs, is_grid): (usize, bool)| match is_grid {
-            true => format!("a grid of {pairs} cells with pressure"),
-            false => "a reduced bristle".to_owned(),
+        let named = |(pairs, kind): (usize, ModelKind)| match kind {
+            ModelKind::Grid => format!("a grid of {pairs} cells with pressure"),
+            ModelKind::Reduced => "a reduced bristle".to_owned(),
+            ModelKind::Point(law) => format!("a point contact of the law {} in {pairs} pairs", law.name()),
         };
-        let error =
-            ParameterError::new("state", named((pairs, is_grid)), format!("{}, as the contact has", named(own)));
+        let error = ParameterError::new("state", named((pairs, kind)), format!("{}, as the contact has", named(own)));
         Err(EngineError::Parameter { contact: k, error })
     }
 
@@ -541,8 +541,8 @@ impl Batch {
         snapshot.saved.resize(self.len(), Saved { state: State::default(), failure: None, pairs: 0..0 });
         self.stepper.get(&mut snapshot.pairs, &mut snapshot.saved)?;
         snapshot.clocks.clone_from(&self.clocks);
-        snapshot.is_grid.clear();
-        snapshot.is_grid.extend(self.contacts.iter().map(|c| c.model.is_grid()));
+        snapshot.kinds.clear();
+        snapshot.kinds.extend(self.contacts.iter().map(|c| c.model.kind()));
         snapshot.inputs.resize_with(self.len(), Default::default);
         snapshot.inputs.iter_mut().zip(&self.contacts).for_each(|(to, contact)| to.take_from(contact));
         Ok(())
@@ -561,7 +561,7 @@ impl Batch {
             return Err(ParameterError::new("snapshot", found, format!("{}, as the batch has", self.len())).into());
         }
         for (k, saved) in snapshot.saved.iter().enumerate() {
-            self.fits(k, saved.pairs.len(), snapshot.is_grid[k])?;
+            self.fits(k, saved.pairs.len(), snapshot.kinds[k])?;
             if !snapshot.inputs[k].fit_body(&self.contacts[k]) {
                 return Err(self.other_body(k));
             }

@@ -52,6 +52,10 @@ pub struct FreeBody {
     pub wrench: [Signal; 3],
     /// Acceleration of gravity in the plane, axes of the world [m/s^2]; times the mass it adds to the load.
     pub gravity: [Signal; 2],
+    /// Stiffness of a spring from the centre of mass to the anchor [N/m], >= 0; point contacts alone have it.
+    pub spring: f64,
+    /// Where the other end of the spring is, axes of the world [m].
+    pub anchor: [Signal; 2],
     /// Twist at the centre of mass [m/s, m/s, rad/s] at the start.
     pub twist: Twist,
 }
@@ -132,20 +136,21 @@ impl Body {
         const TWIST: [&str; 3] = ["inputs.twist.vx", "inputs.twist.vy", "inputs.twist.w"];
         const WRENCH: [&str; 3] = ["inputs.wrench.fx", "inputs.wrench.fy", "inputs.wrench.tau"];
         const GRAVITY: [&str; 2] = ["inputs.gravity.0", "inputs.gravity.1"];
-        let (names, three, two): (_, _, &[Signal]) = match self {
-            Self::Prescribed { twist, .. } => (TWIST, twist, &[]),
-            Self::Free(body) => (WRENCH, &body.wrench, &body.gravity),
+        const ANCHOR: [&str; 2] = ["inputs.anchor.0", "inputs.anchor.1"];
+        let (names, three, two, anchor): (_, _, &[Signal], &[Signal]) = match self {
+            Self::Prescribed { twist, .. } => (TWIST, twist, &[], &[]),
+            Self::Free(body) => (WRENCH, &body.wrench, &body.gravity, &body.anchor),
         };
-        names.into_iter().zip(three).chain(GRAVITY.into_iter().zip(two))
+        names.into_iter().zip(three).chain(GRAVITY.into_iter().zip(two)).chain(ANCHOR.into_iter().zip(anchor))
     }
 
     /// The same signals, to change them.
     pub(crate) fn signals_mut(&mut self) -> impl Iterator<Item = &mut Signal> {
-        let (three, two): (_, &mut [Signal]) = match self {
-            Self::Prescribed { twist, .. } => (twist, &mut []),
-            Self::Free(body) => (&mut body.wrench, &mut body.gravity),
+        let (three, two, anchor): (_, &mut [Signal], &mut [Signal]) = match self {
+            Self::Prescribed { twist, .. } => (twist, &mut [], &mut []),
+            Self::Free(body) => (&mut body.wrench, &mut body.gravity, &mut body.anchor),
         };
-        three.iter_mut().chain(two)
+        three.iter_mut().chain(two).chain(anchor)
     }
 }
 
@@ -179,6 +184,8 @@ impl FreeBody {
             pads: if frame == Frame::Gripper { 2 } else { 1 },
             wrench: [zero(), zero(), zero()],
             gravity: [zero(), zero()],
+            spring: 0.0,
+            anchor: [zero(), zero()],
             twist: Twist::default(),
         }
     }
@@ -187,6 +194,7 @@ impl FreeBody {
     fn validate(&self) -> Result<(), ParameterError> {
         check("body.mass", self.mass, "a finite mass > 0 [kg]", self.mass > 0.0)?;
         check("body.inertia", self.inertia, "a finite moment of inertia > 0 [kg m^2]", self.inertia > 0.0)?;
+        check("body.spring", self.spring, "a finite stiffness >= 0 [N/m]", self.spring >= 0.0)?;
         check("body.pads", f64::from(self.pads), "1 to 1000", (1..=1000).contains(&self.pads))?;
         if let Frame::Body { offset: [x, y] } = self.frame {
             check("body.offset[0]", x, "a finite length [m]", true)?;
@@ -307,7 +315,8 @@ mod tests {
         let mut held = Body::from(FreeBody::new(Frame::Gripper, 0.2, 1e-3));
         let loads =
             ["inputs.wrench.fx", "inputs.wrench.fy", "inputs.wrench.tau", "inputs.gravity.0", "inputs.gravity.1"];
-        assert_eq!(names(&held), loads);
+        assert_eq!(names(&held)[..5], loads);
+        assert_eq!(names(&held)[5..], ["inputs.anchor.0", "inputs.anchor.1"]);
         assert_eq!(held.free_mut().map(|body| body.pads), Some(2));
         assert_eq!(held.transform(Pose::new(1.0, 2.0, 3.0)).o, [-1.0, -2.0]);
     }

@@ -4,12 +4,13 @@ mod steady;
 
 use std::sync::Arc;
 
-use crate::body::{Body, FreeBody, TwistPoint};
+use crate::body::{Body, Frame, FreeBody, TwistPoint};
 use crate::error::{ParameterError, check};
 use crate::friction::{Friction, Law};
 use crate::limit_surface::{Surface, Table};
 use crate::patch::{Exponent, Hertz, Patch};
 use crate::planar::{Pose, Twist};
+use crate::rigid::point::{PointLaw, PointModel};
 use crate::schedule::{Feed, Interval, MOST_POINTS, Remap, Signal, Span, Timeline, slot};
 
 /// A contact of a batch. Every field may differ between the contacts of a batch.
@@ -41,6 +42,26 @@ pub enum Model {
     /// The same on a limit surface, `docs/model.md` (66) and (102). The table may be that of a patch of the
     /// same shape and another size.
     LimitSurface(Arc<Table>, Form),
+    /// A point that does not turn, without a patch: in fixed steps of the plan, see [`crate::rigid::point`]. The
+    /// patch of the contact is without effect.
+    Point(PointModel),
+}
+
+impl From<PointModel> for Model {
+    fn from(model: PointModel) -> Self {
+        Self::Point(model)
+    }
+}
+
+/// What a model has as its state, for states that are taken over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+pub(crate) enum ModelKind {
+    /// Bristles in the cells of a grid.
+    Grid,
+    /// One reduced bristle.
+    Reduced,
+    /// What a law of a point contact keeps.
+    Point(PointLaw),
 }
 
 impl Model {
@@ -48,6 +69,20 @@ impl Model {
     #[must_use]
     pub const fn is_grid(&self) -> bool {
         matches!(self, Self::Distributed)
+    }
+
+    /// What its state is.
+    pub(crate) const fn kind(&self) -> ModelKind {
+        match self {
+            Self::Distributed => ModelKind::Grid,
+            Self::Ellipsoid(_) | Self::LimitSurface(..) => ModelKind::Reduced,
+            Self::Point(model) => ModelKind::Point(model.law),
+        }
+    }
+
+    /// The model of a point contact.
+    pub(crate) const fn point(&self) -> Option<&PointModel> {
+        if let Self::Point(model) = self { Some(model) } else { None }
     }
 }
 
@@ -111,8 +146,8 @@ pub enum Bristles {
     /// in motion has been sliding.
     Steady,
     /// States `zeta = sigma0 z` [-] in the axes of the patch, one for each of [`Contact::active_cells`]; of a
-    /// reduced model `[zeta_x, zeta_y], [zeta_3, 0]`. A bristle points where the patch slides, and pulls it
-    /// back by `zeta` times its share of the normal force.
+    /// reduced model `[zeta_x, zeta_y], [zeta_3, 0]`; of a point contact one for each of its elements. A bristle points
+    /// where the patch slides, and pulls it back by `zeta` times its share of the normal force.
     States(Vec<[f64; 2]>),
 }
 
@@ -133,7 +168,11 @@ impl Contact {
         self.coefficients_over(duration)?;
         self.validate()?;
         let Bristles::States(bristles) = &self.initial.bristles else { return Ok(()) };
-        let expected = if self.model.is_grid() { self.active_cells(&self.timeline(&[0.0, duration])).len() } else { 2 };
+        let expected = match &self.model {
+            Model::Distributed => self.active_cells(&self.timeline(&[0.0, duration])).len(),
+            Model::Ellipsoid(_) | Model::LimitSurface(..) => 2,
+            Model::Point(model) => model.elements().len(),
+        };
         if bristles.len() != expected {
             let (found, accepted) = (format!("{} states", bristles.len()), format!("{expected}, as the model has"));
             return Err(ParameterError::new("initial.bristles", found, accepted));
@@ -152,6 +191,7 @@ impl Contact {
         for (name, v) in ["x", "y", "theta"].iter().zip(self.initial.pose.to_array()) {
             check(&format!("initial.pose.{name}"), v, "a finite number", true)?;
         }
+        self.validate_point()?;
         if let Model::LimitSurface(table, _) = &self.model
             && table.is_at_origin()
         {
@@ -159,6 +199,28 @@ impl Contact {
             return Err(ParameterError::new("model.table", "a table about the centre of a grid", accepted));
         }
         Ok(())
+    }
+
+    /// Checks what a point contact has alone, and that it is not asked for what it has not.
+    fn validate_point(&self) -> Result<(), ParameterError> {
+        let Some(model) = self.model.point() else {
+            let spring = self.body.free().map_or(0.0, |body| body.spring);
+            return check("body.spring", spring, "0: point contacts alone have a spring", spring == 0.0);
+        };
+        model.validate()?;
+        if self.patch.takes_frames() || self.patch.rule().is_some() {
+            return Err(ParameterError::new(
+                "patch",
+                "a map that changes",
+                "a fixed map: a point contact has no use for it",
+            ));
+        }
+        let Some(body) = self.body.free() else { return Ok(()) };
+        if matches!(body.frame, Frame::Body { .. }) {
+            let accepted = "`gripper` or `world`, as a point contact does not turn";
+            return Err(ParameterError::new("body.kind", "body", accepted));
+        }
+        check("initial.twist.w", body.twist.w, "0, as a point contact does not turn", body.twist.w == 0.0)
     }
 
     /// Checks that all inputs are finite at all times.
@@ -277,6 +339,8 @@ impl Contact {
         let load = match &self.body {
             Body::Prescribed { twist: [vx, vy, w], at } => {
                 let [cx, cy] = self.twist_point(*at);
+                // Those without a factor are left out below.
+                let none = feed(w, 0.0, slot::LOAD);
                 // v_origin = v_cop - w z^ x c
                 [
                     feed(vx, 1.0, slot::LOAD),
@@ -284,14 +348,21 @@ impl Contact {
                     feed(vy, 1.0, slot::LOAD + 1),
                     feed(w, -cx, slot::LOAD + 1),
                     feed(w, 1.0, slot::LOAD + 2),
+                    none,
+                    none,
                 ]
             }
-            Body::Free(FreeBody { wrench: [fx, fy, tau], gravity: [gx, gy], mass, .. }) => [
+            Body::Free(FreeBody {
+                wrench: [fx, fy, tau], gravity: [gx, gy], mass, spring, anchor: [ax, ay], ..
+            }) => [
                 feed(fx, 1.0, slot::LOAD),
                 feed(fy, 1.0, slot::LOAD + 1),
                 feed(tau, 1.0, slot::LOAD + 2),
                 feed(gx, *mass, slot::LOAD),
                 feed(gy, *mass, slot::LOAD + 1),
+                // The spring pulls by its stiffness times the anchor less the position, which the step subtracts.
+                feed(ax, *spring, slot::LOAD),
+                feed(ay, *spring, slot::LOAD + 1),
             ],
         };
         let normal_force = feed(&self.inputs.normal_force, 1.0, slot::F_N);
@@ -352,7 +423,10 @@ impl Contact {
     fn loading(&self) -> Option<f64> {
         let Twist { vx, vy, w } = self.first_twist();
         let speed = vx.hypot(vy).max(w.abs() * self.patch.arm2().sqrt());
-        let starts = self.body.free().is_some() && self.initial.bristles == Bristles::Unloaded && speed > 0.0;
+        let starts = self.model.point().is_none()
+            && self.body.free().is_some()
+            && self.initial.bristles == Bristles::Unloaded
+            && speed > 0.0;
         starts.then(|| self.friction.mu_c / (self.friction.sigma0 * speed))
     }
 
@@ -499,7 +573,6 @@ pub(crate) fn reshapes(patch: &Patch) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::body::{Frame, FreeBody};
     use crate::patch::{Grid, Shape};
     use crate::schedule::Sine;
 

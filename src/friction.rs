@@ -6,7 +6,8 @@
 use crate::error::{ParameterError, check};
 
 /// The registry of the bristle laws, a line each: variant and type; key in files; the file of that stem in
-/// `src/solver/laws` and in `shaders/laws`; whether bristles are elastic up to a share `s_ba` of their limit;
+/// `src/solver/laws` and in `shaders/laws`; whether bristles are elastic up to a share `s_ba` of their limit, with a
+/// transition from there on;
 /// whether the limit follows the Stribeck curve or is `mu_c`; whether `sigma1` and `sigma2` add to the force;
 /// a sentence for the documentation.
 macro_rules! laws {
@@ -18,6 +19,9 @@ macro_rules! laws {
                 "Elasto-Plastic (Dupont et al. 2002): elastic below break-away, so that nothing drifts. The default.";
             Dahl, "dahl", dahl, elastic: false, stribeck: false, damping: false,
                 "Dahl (1968): the limit is mu_c at any speed, and the force the bristle's alone: no rate matters.";
+            ViscoelastoPlastic, "viscoelasto-plastic", viscoelasto_plastic,
+                elastic: false, stribeck: true, damping: true,
+                "A spring on a slider (Kikuuwe et al. 2005): elastic up to the limit, where it slides at once.";
         }
     };
 }
@@ -42,8 +46,9 @@ macro_rules! law_enum {
                 match self { $(Self::$law => $key,)+ }
             }
 
-            /// Whether bristles below a share `s_ba` of their limit are elastic. If not, they slip under any load,
-            /// however small, so that a contact at rest creeps.
+            /// Whether bristles are elastic up to a share `s_ba` of their limit, and from there on more and more plastic.
+            /// If not, they slip under any load, however small, so that a contact at rest creeps, or, under the
+            /// viscoelasto-plastic law, are elastic up to the limit itself.
             #[must_use]
             pub const fn is_elastic(self) -> bool {
                 match self { $(Self::$law => $elastic,)+ }

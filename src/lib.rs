@@ -105,5 +105,6 @@ pub use gpu::{Choice, Gpu};
 pub use limit_surface::{DEFAULT_N_LS, Ellipsoid, LookUp, Margin, Quartic, Rule, Surface, Table};
 pub use patch::{Grid, Patch, Shape};
 pub use planar::{Pose, Twist, Wrench};
+pub use rigid::point::{PointElement, PointLaw, PointModel};
 pub use scenario::{Scenario, ScenarioError};
 pub use schedule::Signal;

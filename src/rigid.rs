@@ -4,5 +4,6 @@
 
 pub mod cone;
 pub mod lcp;
+pub mod point;
 pub mod stability;
 pub mod world;

@@ -119,7 +119,7 @@ impl Scenario {
     /// TOML that is malformed, an unknown key, a wrong type, or a value out of range, with its place.
     /// Contact 0 is drawn and checked; [`Scenario::check`] does the others.
     pub fn parse(text: &str, base: &Path, name: &str) -> Result<Self, ScenarioError> {
-        let spec: Spec = from_toml(name, text)?;
+        let mut spec: Spec = from_toml(name, text)?;
         let at = |e: &ParameterError| {
             let field = e.field.split(", ").next().unwrap_or_default();
             ScenarioError::field(name, text, field, e.to_string()).about(e)
@@ -131,6 +131,7 @@ impl Scenario {
         }
         plan.most_steps = spec.limits.steps;
         plan.validate().map_err(|e| at(&e))?;
+        spec.without_patch();
         let patches = patches::Patches::prepare(&spec.patch, base)
             .map_err(|e| ScenarioError::field(name, text, &e.field, e.message))?;
         let (name, text) = (name.to_owned(), text.to_owned());

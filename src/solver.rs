@@ -2,6 +2,7 @@
 //! ([`laws`]), the models of a patch ([`models`]) and the step ([`step`]) of a contact in every lane ([`lanes`]).
 //! Files with a twin in `shaders` have the same functions in the same order, with the same names.
 
+pub mod bristle_lanes;
 pub mod bristles;
 pub mod cell;
 pub mod commit;
@@ -9,10 +10,12 @@ pub mod constants;
 pub mod elastic_cells;
 pub mod friction;
 pub mod groups;
+pub mod lane_solver;
 pub mod lanes;
 pub mod laws;
 pub mod linalg;
 pub mod models;
+pub mod point;
 pub mod respond;
 pub mod rigid_stick;
 pub mod state;

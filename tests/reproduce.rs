@@ -509,3 +509,14 @@ fn what_is_no_run_is_refused_and_leaves_no_page() {
     }
     assert!(!dir.path().join("empty/report.html").exists() && !dir.path().join("bad.html").exists());
 }
+
+/// Kikuuwe et al. (2005): what their text says of Simulations I to IV, but for the stop of III.
+#[test]
+fn simulations_of_fixed_step_friction_are_as_expected() {
+    let made = items(&["simulation1", "simulation2", "simulation3", "simulation4"]);
+    assert_eq!(made.len(), 4);
+    for item in made.values() {
+        assert!(item.as_expected(), "{}: {:?}", item.id, item.checks);
+        assert_eq!(item.holds(), item.id != "simulation3", "{}: {:?}", item.id, item.checks);
+    }
+}

@@ -111,6 +111,14 @@ typedef enum {
      * Static coefficient [-].
      */
     BRISTLE_INPUT_MU_S = 10,
+    /**
+     * Where the spring of a point contact is held along x [m].
+     */
+    BRISTLE_INPUT_ANCHOR_X = 11,
+    /**
+     * Where it is held along y [m].
+     */
+    BRISTLE_INPUT_ANCHOR_Y = 12,
 } BristleInput;
 
 /**

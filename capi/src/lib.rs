@@ -51,6 +51,10 @@ pub enum BristleInput {
     MuC = 9,
     /// Static coefficient [-].
     MuS = 10,
+    /// Where the spring of a point contact is held along x [m].
+    AnchorX = 11,
+    /// Where it is held along y [m].
+    AnchorY = 12,
 }
 
 /// Bits of a contact's status word, which is 0 if all is well. After one of the first three its numbers are
@@ -603,6 +607,8 @@ mod tests {
             (C::W, Input::W),
             (C::MuC, Input::MuC),
             (C::MuS, Input::MuS),
+            (C::AnchorX, Input::AnchorX),
+            (C::AnchorY, Input::AnchorY),
         ];
         assert_eq!(pairs.len(), Input::ALL.len());
         pairs.iter().for_each(|(c, rust)| assert_eq!(input(*c as u32).unwrap(), *rust));

@@ -16,6 +16,7 @@ mod accuracy;
 mod drift;
 mod errata;
 mod extensions;
+mod fixed_step;
 mod in_hand;
 mod literature;
 mod maps;
@@ -46,6 +47,7 @@ pub struct Section {
 }
 
 const PAPER: &str = "The paper";
+const FIXED_STEP: &str = "Fixed-step friction (Kikuuwe et al. 2005)";
 const EXTENSIONS: &str = "Beyond the paper";
 const ERRATA: &str = "Where the literature is wrong or silent";
 
@@ -59,6 +61,7 @@ pub const SECTIONS: &[Section] = &[
     Section { group: PAPER, ids: surfaces::IDS, run: surfaces::run },
     Section { group: PAPER, ids: in_hand::IDS, run: in_hand::run },
     Section { group: PAPER, ids: tables::IDS, run: tables::run },
+    Section { group: FIXED_STEP, ids: fixed_step::IDS, run: fixed_step::run },
     Section { group: EXTENSIONS, ids: work::IDS, run: work::run },
     Section { group: EXTENSIONS, ids: accuracy::IDS, run: accuracy::run },
     Section { group: EXTENSIONS, ids: tolerance::IDS, run: tolerance::run },

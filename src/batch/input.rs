@@ -30,11 +30,15 @@ pub enum Input {
     MuC,
     /// Static coefficient [-].
     MuS,
+    /// Where the spring of a point contact is held along x [m].
+    AnchorX,
+    /// Where it is held along y [m].
+    AnchorY,
 }
 
 impl Input {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::NormalForce,
         Self::Fx,
         Self::Fy,
@@ -46,6 +50,8 @@ impl Input {
         Self::W,
         Self::MuC,
         Self::MuS,
+        Self::AnchorX,
+        Self::AnchorY,
     ];
 
     /// Its field, as errors name it.
@@ -63,6 +69,8 @@ impl Input {
             Self::W => "inputs.twist.w",
             Self::MuC => "inputs.mu_c",
             Self::MuS => "inputs.mu_s",
+            Self::AnchorX => "inputs.anchor.0",
+            Self::AnchorY => "inputs.anchor.1",
         }
     }
 
@@ -78,6 +86,8 @@ impl Input {
             (Self::Tau, Body::Free(body)) => Some(&mut body.wrench[2]),
             (Self::GravityX, Body::Free(body)) => Some(&mut body.gravity[0]),
             (Self::GravityY, Body::Free(body)) => Some(&mut body.gravity[1]),
+            (Self::AnchorX, Body::Free(body)) => Some(&mut body.anchor[0]),
+            (Self::AnchorY, Body::Free(body)) => Some(&mut body.anchor[1]),
             (Self::Vx, Body::Prescribed { twist, .. }) => Some(&mut twist[0]),
             (Self::Vy, Body::Prescribed { twist, .. }) => Some(&mut twist[1]),
             (Self::W, Body::Prescribed { twist, .. }) => Some(&mut twist[2]),
@@ -90,6 +100,10 @@ impl Input {
         if self.signal(contact).is_none() {
             let accepted = "an input of the contact's kind of body";
             return Err(ParameterError::new(self.field(), value, accepted));
+        }
+        let spring = contact.body.free().map_or(0.0, |body| body.spring);
+        if matches!(self, Self::AnchorX | Self::AnchorY) && spring == 0.0 {
+            return Err(ParameterError::new(self.field(), value, "an input of a body with a spring"));
         }
         let [mu_c, mu_s] = contact.coefficients_at(now);
         match self {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Clock, Saved};
-use crate::contact::{Contact, Inputs};
+use crate::contact::{Contact, Inputs, ModelKind};
 use crate::schedule::Signal;
 use crate::solver::state::State;
 
@@ -14,7 +14,7 @@ pub struct Snapshot {
     /// What has to be the same for the same bits.
     pub(super) engine: String,
     pub(super) clocks: Vec<Clock>,
-    pub(super) is_grid: Vec<bool>,
+    pub(super) kinds: Vec<ModelKind>,
     pub(super) inputs: Vec<Drives>,
     pub(super) saved: Vec<Saved>,
     /// The bristles of all contacts.
@@ -92,7 +92,7 @@ const HEAD: usize = 8 + 4 + 8;
 struct Meta<'a> {
     engine: std::borrow::Cow<'a, str>,
     clocks: std::borrow::Cow<'a, [Clock]>,
-    is_grid: std::borrow::Cow<'a, [bool]>,
+    kinds: std::borrow::Cow<'a, [ModelKind]>,
     inputs: std::borrow::Cow<'a, [Drives]>,
     saved: std::borrow::Cow<'a, [Saved]>,
 }
@@ -125,7 +125,7 @@ impl Snapshot {
         let meta = Meta {
             engine: (&*self.engine).into(),
             clocks: (&*self.clocks).into(),
-            is_grid: (&*self.is_grid).into(),
+            kinds: (&*self.kinds).into(),
             inputs: (&*self.inputs).into(),
             saved: (&*self.saved).into(),
         };
@@ -161,19 +161,19 @@ impl Snapshot {
         let length = body.get(12..HEAD).and_then(|v| v.try_into().ok()).map(u64::from_le_bytes);
         let rest = length.and_then(|n| body[HEAD..].split_at_checked(usize::try_from(n).ok()?));
         let (meta, numbers) = rest.ok_or_else(|| damaged("it is cut off"))?;
-        let Meta { engine, clocks, is_grid, inputs, saved } = postcard::from_bytes(meta).map_err(self::damaged)?;
+        let Meta { engine, clocks, kinds, inputs, saved } = postcard::from_bytes(meta).map_err(self::damaged)?;
         let (numbers, left) = numbers.as_chunks::<16>();
         let half = |bytes: &[u8]| f64::from_le_bytes(bytes.try_into().expect("eight bytes"));
         let pairs: Vec<[f64; 2]> = numbers.iter().map(|b| [half(&b[..8]), half(&b[8..])]).collect();
         let n = saved.len();
         let fits = |s: &Saved| s.pairs.start <= s.pairs.end && s.pairs.end <= pairs.len();
-        if !left.is_empty() || [clocks.len(), is_grid.len(), inputs.len()] != [n; 3] || !saved.iter().all(fits) {
+        if !left.is_empty() || [clocks.len(), kinds.len(), inputs.len()] != [n; 3] || !saved.iter().all(fits) {
             return Err(damaged("its parts do not fit"));
         }
         Ok(Self {
             engine: engine.into_owned(),
             clocks: clocks.into_owned(),
-            is_grid: is_grid.into_owned(),
+            kinds: kinds.into_owned(),
             inputs: inputs.into_owned(),
             saved: saved.into_owned(),
             pairs,

@@ -8,6 +8,7 @@ use crate::body::Body;
 use crate::limit_surface::Table;
 use crate::patch::Patch;
 use crate::planar::Twist;
+use crate::rigid::point::{PointElement, PointModel};
 
 /// A cell slower than this share of the fastest counts as at rest: the direction of its velocity is rounding.
 const AT_REST: f64 = 1e-12;
@@ -24,6 +25,7 @@ impl Contact {
                 Model::Distributed => self.steady_grid(active),
                 Model::Ellipsoid(_) => self.steady_reduced(None),
                 Model::LimitSurface(table, _) => self.steady_reduced(Some(table)),
+                Model::Point(model) => self.steady_point(model),
             })),
         }
     }
@@ -46,6 +48,49 @@ impl Contact {
                 Twist::from(twist.each_ref().map(|signal| signal.value(0.0))).at([-cx, -cy])
             }
         }
+    }
+
+    /// The velocity at the start, as a point contact has it: of the body, or the twist that is given.
+    pub(crate) fn first_velocity(&self) -> Twist {
+        self.body.free().map_or_else(|| self.first_twist(), |body| body.twist)
+    }
+
+    /// Deflections of the elements of a point contact in steady sliding.
+    fn steady_point(&self, model: &PointModel) -> Vec<[f64; 2]> {
+        let ([ex, ey], psi) = self.first_slide(model);
+        let zeta = |e: &PointElement| e.share / e.stiffness * psi;
+        model.elements().iter().map(|e| [zeta(e) * ex, zeta(e) * ey]).collect()
+    }
+
+    /// Direction of the velocity of a point contact at the start and friction over the normal force in steady sliding
+    /// there; zero at rest.
+    fn first_slide(&self, model: &PointModel) -> ([f64; 2], f64) {
+        let Twist { vx, vy, .. } = self.first_velocity();
+        let speed = vx.hypot(vy);
+        if speed == 0.0 {
+            return ([0.0; 2], 0.0);
+        }
+        let psi = self.first_stribeck(speed) + self.friction.sigma2 * speed;
+        ([vx / speed, vy / speed], model.steady(psi, self.coefficients_at(0.0)[0]))
+    }
+
+    /// The numbers that a point contact keeps, at the start: friction [N], and of each element its shares, its
+    /// deflection, the low part of that and its memory.
+    pub(crate) fn first_pairs(&self) -> Vec<[f64; 2]> {
+        let Some(model) = self.model.point() else { return Vec::new() };
+        let grip = self.body.constants().pads * self.inputs.normal_force.value(0.0).max(0.0);
+        let deflections = self.first_bristles(&[]).unwrap_or_default();
+        let mut pairs = vec![[0.0; 2]];
+        for (i, e) in model.elements().iter().enumerate() {
+            let zeta = deflections.get(i).copied().unwrap_or_default();
+            pairs.extend([[e.share, e.stiffness], zeta, [0.0; 2], [0.0; 2]]);
+            pairs[0] = [0, 1].map(|k| pairs[0][k] - grip * e.stiffness * zeta[k]);
+        }
+        if model.elements().is_empty() && self.initial.bristles == Bristles::Steady {
+            let (direction, psi) = self.first_slide(model);
+            pairs[0] = direction.map(|e| -grip * psi * e);
+        }
+        pairs
     }
 
     /// `g` at `speed` [m/s], `docs/model.md` (5), with the coefficients of friction at the start.

@@ -9,6 +9,7 @@ use crate::engine::{Status, Stepping};
 use crate::number::real::Real;
 use crate::planar::{Pose, Twist, Wrench};
 use crate::schedule::Span;
+use crate::solver::lanes::Solver;
 use crate::solver::models::cells::Workspace;
 use crate::solver::models::grid::Grid;
 use crate::solver::respond::Response;
@@ -17,7 +18,7 @@ use crate::solver::state::State;
 /// A pack of contacts with large grids.
 pub struct LargeGrids<C: Real> {
     /// A solver for each contact, with one lane.
-    each: Vec<LanePack<f64, Grid<C>>>,
+    each: Vec<LanePack<Solver<f64, Grid<C>>>>,
     /// The shared memory, which the solver that is running has in place of its own.
     workspace: Workspace<C>,
 }
@@ -29,7 +30,7 @@ impl<C: Real> LargeGrids<C> {
     }
 
     /// Runs `work` on one of the contacts, which has the shared memory for that time.
-    fn with<T>(&mut self, lane: usize, work: impl FnOnce(&mut LanePack<f64, Grid<C>>) -> T) -> T {
+    fn with<T>(&mut self, lane: usize, work: impl FnOnce(&mut LanePack<Solver<f64, Grid<C>>>) -> T) -> T {
         let one = &mut self.each[lane];
         std::mem::swap(&mut one.solver.bristles.cells.workspace, &mut self.workspace);
         let out = work(one);

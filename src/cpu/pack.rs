@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::contact::{Contact, Model};
 use crate::friction::Law;
+use crate::rigid::point::PointLaw;
 
 /// Grids of at most this many cells are stepped one in each lane. The cells of larger ones fill the lanes by
 /// themselves, and a contact alone is finished sooner.
@@ -19,18 +20,21 @@ struct Shared {
     cells: Option<usize>,
     ellipsoid: bool,
     consistent: bool,
+    /// Law and number of elements of a point contact.
+    point: Option<(PointLaw, usize)>,
 }
 
 impl Shared {
     fn of(contact: &Contact) -> Self {
         let law = contact.friction.law;
         let (ellipsoid, consistent) = match &contact.model {
-            Model::Distributed => (false, false),
+            Model::Distributed | Model::Point(_) => (false, false),
             Model::LimitSurface(_, form) => (false, form.is_elastic(law)),
             Model::Ellipsoid(form) => (true, form.is_elastic(law)),
         };
         let cells = contact.model.is_grid().then(|| most_cells(contact));
-        Self { law, gaussian: contact.friction.gamma == 2.0, cells, ellipsoid, consistent }
+        let point = contact.model.point().map(|model| (model.law, model.elements().len()));
+        Self { law, gaussian: contact.friction.gamma == 2.0, cells, ellipsoid, consistent, point }
     }
 }
 

@@ -10,17 +10,16 @@ use crate::engine::{Progress, Reason, Status, Stepping};
 use crate::number::real::Real;
 use crate::planar::{Pose, Twist, Wrench};
 use crate::schedule::{Interval, Span, Timeline, slot};
-use crate::solver::bristles::{Bits, Bristles};
-use crate::solver::commit::respond_to;
+use crate::solver::bristles::Bits;
+use crate::solver::lane_solver::LaneSolver;
 use crate::solver::lanes::Solver;
 use crate::solver::models::grid::Grid;
-use crate::solver::respond::{Response, respond};
+use crate::solver::respond::Response;
 use crate::solver::state::State;
-use crate::solver::step::pass;
 
 /// A solver for one contact with a grid.
-pub fn grid<C: Real>(stepping: Stepping) -> LanePack<f64, Grid<C>> {
-    LanePack::new(Grid::empty(), stepping, 1)
+pub fn grid<C: Real>(stepping: Stepping) -> LanePack<Solver<f64, Grid<C>>> {
+    LanePack::new(Solver::new(Grid::empty(), stepping.tolerance), stepping, 1)
 }
 
 /// What to do with the samples of a call.
@@ -64,8 +63,8 @@ pub trait Pack: Send {
 }
 
 /// The lanes of a solver with the timeline of each contact and its place in it.
-pub struct LanePack<R: Real, B> {
-    pub solver: Solver<R, B>,
+pub struct LanePack<S> {
+    pub solver: S,
     stepping: Stepping,
     places: Vec<Place>,
     /// Memory for the bristles of a lane.
@@ -83,10 +82,10 @@ struct Place {
     failure: Option<(u64, Reason)>,
 }
 
-impl<R: Real, B: Bristles<R>> LanePack<R, B> {
-    pub fn new(bristles: B, stepping: Stepping, count: usize) -> Self {
+impl<S: LaneSolver> LanePack<S> {
+    pub fn new(solver: S, stepping: Stepping, count: usize) -> Self {
         let places = (0..count).map(|_| Place::default()).collect();
-        Self { solver: Solver::new(bristles, stepping.tolerance), stepping, places, pairs: Vec::new() }
+        Self { solver, stepping, places, pairs: Vec::new() }
     }
 
     /// Divides a span into intervals and starts the first.
@@ -164,8 +163,8 @@ impl<R: Real, B: Bristles<R>> LanePack<R, B> {
     fn commit(&mut self, l: usize) {
         if self.solver.is_pending(l) {
             self.solver.flush(l);
-            while self.solver.running != 0 {
-                pass(&mut self.solver);
+            while self.solver.running() != 0 {
+                self.solver.pass();
             }
             self.solver.forget_pass(l);
         }
@@ -178,7 +177,7 @@ impl<R: Real, B: Bristles<R>> LanePack<R, B> {
     }
 }
 
-impl<R: Real, B: Bristles<R> + Send> Pack for LanePack<R, B> {
+impl<S: LaneSolver + Send> Pack for LanePack<S> {
     fn load(&mut self, l: usize, contact: &Contact, active: &[usize]) {
         self.solver.load(l, contact, self.stepping.step, active);
         let place = &mut self.places[l];
@@ -201,8 +200,8 @@ impl<R: Real, B: Bristles<R> + Send> Pack for LanePack<R, B> {
                 self.start(l, contact, span, recording.samples);
             }
         }
-        while self.solver.running != 0 && !recording.stop.load(Ordering::Relaxed) {
-            let events = pass(&mut self.solver);
+        while self.solver.running() != 0 && !recording.stop.load(Ordering::Relaxed) {
+            let events = self.solver.pass();
             let mut lanes = events.stopped | events.failed | events.spent;
             while lanes != 0 {
                 let l = lanes.trailing_zeros() as usize;
@@ -231,30 +230,19 @@ impl<R: Real, B: Bristles<R> + Send> Pack for LanePack<R, B> {
             return None;
         }
         self.commit(l);
-        // With several lanes a pass would compute one result and ignore the others. The state is evaluated by
-        // a solver with one lane, which spares compiling that pass for every number type.
-        if const { R::LANES > 1 } {
-            let mut pairs = std::mem::take(&mut self.pairs);
-            pairs.resize(self.solver.bristles.pairs(l), [0.0; 2]);
-            let state = self.export(l, &mut pairs);
-            let response = respond_to(contact, &state, &pairs, twist, dt);
-            self.pairs = pairs;
-            Some(response)
-        } else {
-            let interval = &self.places[l].interval;
-            let v = interval.inputs(interval.length);
-            Some(respond(&mut self.solver, l, twist, dt, &v, &mut self.pairs))
-        }
+        let interval = &self.places[l].interval;
+        let v = interval.inputs(interval.length);
+        Some(self.solver.respond(l, contact, (twist, dt), &v, &mut self.pairs))
     }
 
     fn set_map(&mut self, l: usize, contact: &Contact, mu_c: f64) {
         if self.places[l].failure.is_some() {
             return;
         }
-        if self.solver.bristles.commits_before_remap() {
+        if self.solver.commits_before_remap() {
             self.commit(l);
         }
-        self.solver.set_map(l, contact, &contact.patch, mu_c);
+        self.solver.set_map(l, contact, mu_c);
     }
 
     fn status(&self, l: usize) -> Status {
@@ -265,23 +253,20 @@ impl<R: Real, B: Bristles<R> + Send> Pack for LanePack<R, B> {
         if self.places[l].failure.is_none() {
             self.commit(l);
         }
-        self.solver.bristles.states(l)
+        self.solver.states(l)
     }
 
     fn pairs(&self, l: usize) -> usize {
-        self.solver.bristles.pairs(l)
+        self.solver.pairs(l)
     }
 
     fn export(&self, l: usize, pairs: &mut [[f64; 2]]) -> State {
-        let mut state = self.solver.state(l);
         let interval = &self.places[l].interval;
-        state.inputs = interval.inputs(interval.length);
-        self.solver.bristles.export(l, &mut state, pairs);
-        state
+        State { inputs: interval.inputs(interval.length), ..self.solver.export(l, pairs) }
     }
 
     fn import(&mut self, l: usize, contact: &Contact, saved: &Saved, pairs: &[[f64; 2]]) {
-        self.solver.set_state(l, contact, &saved.state, pairs);
+        self.solver.import(l, contact, &saved.state, pairs);
         let place = &mut self.places[l];
         place.failure = saved.failure;
         place.interval = Interval { c: saved.state.inputs.map(|v| [v, 0.0, 0.0]), ..Interval::default() };

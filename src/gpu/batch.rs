@@ -97,7 +97,8 @@ impl GpuBatch {
     pub(super) fn bristles(&mut self, contact: usize) -> Result<Vec<[f64; 2]>, EngineError> {
         let (live, i) = self.place(contact);
         live.settle_and_record()?;
-        Ok(shown_bristles(&live.bristles(i)?, live.group.is_grid()))
+        let kind = live.group.contacts[i].kind;
+        Ok(shown_bristles(&live.bristles(i)?, kind))
     }
 
     /// In double precision on the CPU: one pass over one contact takes less time there than a dispatch.
@@ -134,7 +135,7 @@ impl GpuBatch {
         live.record_present(i, of, state.inputs, None)?;
         live.write_map(i, of);
         transfer_bristle(&mut pairs, [&before, &live.group.inputs.patch_states[i]], of, mu_c);
-        live.write_saved(i, &Saved { state, failure: None, pairs: 0..pairs.len() }, &pairs);
+        live.write_saved(i, of, &Saved { state, failure: None, pairs: 0..pairs.len() }, &pairs);
         Ok(())
     }
 
@@ -171,7 +172,7 @@ impl GpuBatch {
         let state = &saved.state;
         live.record_present(i, of, state.inputs, state.mapped)?;
         live.write_map(i, of);
-        live.write_saved(i, saved, pairs);
+        live.write_saved(i, of, saved, pairs);
         Ok(())
     }
 }

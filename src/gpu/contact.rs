@@ -4,10 +4,12 @@ use super::device::Adapter;
 use super::layout::{self, State, kind};
 use super::patch_state::PatchState;
 use super::shader::{Reduced, Shape, Variant};
-use crate::contact::{Contact, Form, Model};
+use crate::contact::{Contact, Form, Model, ModelKind};
 use crate::engine::Stepping;
 use crate::error::EngineError;
 use crate::patch::Exponent;
+use crate::planar::Twist;
+use crate::rigid::point::{PAIRS_PER_ELEMENT, PointModel};
 use crate::schedule::Timeline;
 use crate::solver::constants::FRESH_STEP;
 
@@ -22,18 +24,25 @@ pub(super) struct BatchContact {
     pub(super) timeline: Timeline,
     /// Indices into the map of the cells that carry pressure at some time; none for a reduced bristle.
     pub(super) active: Vec<usize>,
-    is_grid: bool,
+    pub(super) kind: ModelKind,
+    /// Elements of a point contact.
+    elements: usize,
 }
 
 impl BatchContact {
     pub(super) fn new(index: usize, contact: &Contact, timeline: Timeline, active: Vec<usize>) -> Self {
-        Self { index, timeline, active, is_grid: contact.model.is_grid() }
+        let elements = contact.model.point().map_or(0, |model| model.elements().len());
+        Self { index, timeline, active, kind: contact.model.kind(), elements }
     }
 
     /// Number of pairs of numbers in the state of the bristles. A reduced bristle has three numbers, their low parts,
     /// and the residual of its map.
     pub(super) fn bristle_pairs(&self) -> usize {
-        if self.is_grid { self.active.len() } else { 4 }
+        match self.kind {
+            ModelKind::Grid => self.active.len(),
+            ModelKind::Reduced => 4,
+            ModelKind::Point(_) => 1 + PAIRS_PER_ELEMENT * self.elements,
+        }
     }
 
     /// The pipeline that steps it.
@@ -50,6 +59,7 @@ impl BatchContact {
             Model::Distributed => (Shape::of(self.active.len(), adapter), None),
             Model::Ellipsoid(form) => (Shape::REDUCED, Some((true, *form))),
             Model::LimitSurface(_, form) => (Shape::REDUCED, Some((false, *form))),
+            Model::Point(_) => (Shape::REDUCED, None),
         };
         if shape.pairs > MOST_PAIRS {
             return Err(EngineError::Limit {
@@ -67,6 +77,7 @@ impl BatchContact {
             gaussian: friction.gamma == 2.0,
             adaptive: stepping.tolerance.is_some(),
             reduced: reduced.map(|(ellipsoid, form)| Reduced { ellipsoid, consistent: form == Form::Consistent }),
+            point: contact.model.point().map(|model| (model.law, self.elements as u32)),
         })
     }
 }
@@ -85,6 +96,8 @@ pub(super) fn device_contact(
     let f = friction.effective_for_law();
     let constants = body.constants();
     let grid = patch.grid();
+    let default = PointModel::default();
+    let point = contact.model.point().unwrap_or(&default);
     let (hertz_radius, hertz_k, hertz_k_per_newton) = match patch.rule() {
         None => (0.0, 0.0, 0.0),
         Some(rule) => match rule.exponent {
@@ -119,6 +132,10 @@ pub(super) fn device_contact(
         viscous: patch_state.viscous as f32,
         cop_x: patch.cop()[0] as f32,
         cop_y: patch.cop()[1] as f32,
+        spring: body.free().map_or(0.0, |body| body.spring) as f32,
+        band: point.band as f32,
+        slider_mass: point.slider_mass as f32,
+        attraction: point.attraction as f32,
         n_ls: patch_state.table.as_ref().map_or(0, |t| t.n_ls() as u32),
         cell_first,
         cell_count: cells as u32,
@@ -128,7 +145,7 @@ pub(super) fn device_contact(
 
 /// The initial state of a contact; the low parts hold what single precision cuts off.
 pub(super) fn device_state(contact: &Contact) -> State {
-    let (q, u) = (contact.initial.pose, contact.body.first_twist());
+    let (q, u) = (contact.initial.pose, first_velocity(contact));
     let narrow = |v: [f64; 3]| v.map(|c| c as f32);
     let low = |v: [f64; 3]| v.map(|c| (c - f64::from(c as f32)) as f32);
     State {
@@ -140,4 +157,21 @@ pub(super) fn device_state(contact: &Contact) -> State {
         patch_twist: narrow(contact.body.transform(q).twist(u).to_array()),
         ..State::default()
     }
+}
+
+/// The velocity that a state starts with; only point contacts keep one that is given.
+fn first_velocity(contact: &Contact) -> Twist {
+    if contact.model.point().is_some() { contact.first_velocity() } else { contact.body.first_twist() }
+}
+
+/// The numbers of a point contact (those of [`Contact::first_pairs`]) in single precision, with its own shares; the low
+/// parts get what is cut off.
+pub(super) fn device_pairs(model: &PointModel, pairs: &[[f64; 2]]) -> Vec<[f32; 2]> {
+    let mut out: Vec<[f32; 2]> = pairs.iter().map(|pair| pair.map(|v| v as f32)).collect();
+    for (i, e) in model.elements().iter().enumerate() {
+        let at = 1 + PAIRS_PER_ELEMENT * i;
+        out[at] = [e.share as f32, e.stiffness as f32];
+        out[at + 2] = [0, 1].map(|k| (pairs[at + 2][k] + (pairs[at + 1][k] - f64::from(out[at + 1][k]))) as f32);
+    }
+    out
 }

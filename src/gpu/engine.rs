@@ -15,7 +15,7 @@ use super::group::{BINDINGS, Budget, Frames, Group, Kernel};
 use super::limit_surface::SurfacePipelines;
 use super::memory;
 use super::pipeline::Pipeline;
-use super::shader::{Variant, source};
+use super::shader::Variant;
 use super::watched::Watched;
 use crate::batch::Batch;
 use crate::contact::Contact;
@@ -203,7 +203,7 @@ impl Gpu {
         if let Some(pipeline) = pipelines.get(&variant) {
             return Ok(Arc::clone(pipeline));
         }
-        let text = source(variant.shape, variant.law).map_err(DeviceError::failed)?;
+        let text = variant.source().map_err(DeviceError::failed)?;
         let text = match self.edit {
             Some(edit) => edit(text),
             None => text,

@@ -12,15 +12,18 @@ use super::contact::{BatchContact, device_contact};
 use super::core::Core;
 use super::device::{Adapter, Device};
 use super::inputs::{Inputs, Start, Upload, cells_of};
-use super::layout::{self, Record, Run, State};
+use super::layout::{self, Record, Run, State, kind};
 use super::memory;
 use super::pace::Pace;
 use super::pipeline::{Access, Pipeline};
 use super::shader::{ROOT_ITERATIONS, Shape, TRANSITION_ITERATIONS, Variant};
 use crate::batch::Sample;
-use crate::contact::Contact;
+use crate::contact::{Contact, ModelKind};
 use crate::engine::{Plan, Progress, Reason, Status, Stepping, Trajectories, share};
 use crate::error::{DeviceError, EngineError};
+use crate::rigid::point::PAIRS_PER_ELEMENT;
+use crate::solver::point::balance::BALANCE_MOST;
+use crate::solver::point::curve::POINT_ROOT_MOST;
 
 /// Largest number of evaluated cells (cells times passes) of one window, whose samples are read back together.
 const WORK_HARDWARE: f64 = 1e9;
@@ -181,7 +184,7 @@ impl Group {
         let frames = ((steps / steps_per_frame) as usize).clamp(1, samples).min(fit);
 
         let start = Start::of(&contacts, of, stepping);
-        let is_grid = kernel.variant.reduced.is_none();
+        let is_grid = kernel.variant.is_grid();
         let buffers = Buffers::new(device, &start, is_grid, pairs, (frames + 1) * contacts.len())?;
         let records = || Staging::new(device, buffers.records.size());
         Ok(Self {
@@ -257,7 +260,7 @@ impl Group {
             let mut first = 0;
             for contact in &self.contacts {
                 let own = &zetas[first..first + contact.bristle_pairs()];
-                out.bristles[contact.index] = shown_bristles(own, of[contact.index].model.is_grid());
+                out.bristles[contact.index] = shown_bristles(own, of[contact.index].model.kind());
                 first += own.len();
             }
         }
@@ -310,7 +313,7 @@ impl Group {
         let map = &self.inputs.patch_states[i];
         *own = device_contact(of, cell_count as usize, self.stepping, map, cell_first, zeta_first);
         queue.write_buffer(&buffers.contacts, (i * size_of::<layout::Contact>()) as u64, bytemuck::bytes_of(own));
-        if self.kernel.variant.reduced.is_none() {
+        if self.kernel.variant.is_grid() {
             let cells: Vec<layout::Cell> = cells_of(&self.contacts[i], &of.patch).collect();
             let at = (cell_first as usize * size_of::<layout::Cell>()) as u64;
             queue.write_buffer(&buffers.cells, at, bytemuck::cast_slice(&cells));
@@ -324,7 +327,7 @@ impl Group {
 
     /// Whether its contacts have grids of bristles.
     pub(super) const fn is_grid(&self) -> bool {
-        self.kernel.variant.reduced.is_none()
+        self.kernel.variant.is_grid()
     }
 
     /// Learns how long passes take.
@@ -344,10 +347,16 @@ impl Group {
         // loop at least once: each pass goes through the loops that save and restore the bristles, and every
         // second one may end an interval, with its samples and its map.
         let terms = upload.intervals.iter().map(|i| i.term_count).max().unwrap_or(0);
-        let model = match variant.reduced {
+        let model = match (variant.reduced, variant.point) {
+            (_, Some((_, elements))) => {
+                // A root for the body or for each element, in every evaluation of a balance.
+                let roots = elements.max(1) * (POINT_ROOT_MOST + 2);
+                let is_free = self.parameters.iter().any(|own| own.kind != kind::PRESCRIBED);
+                if elements > 0 && is_free { (BALANCE_MOST + 1) * (1 + roots) } else { 2 + 2 * roots }
+            }
             // A pair has two roots.
-            None => 2 * pairs * if roots_loop { 1 + 2 * TRANSITION_ITERATIONS } else { 1 } + workgroup / 8,
-            Some(_) => 2 * (ROOT_ITERATIONS + 2),
+            (None, _) => 2 * pairs * if roots_loop { 1 + 2 * TRANSITION_ITERATIONS } else { 1 } + workgroup / 8,
+            (Some(_), _) => 2 * (ROOT_ITERATIONS + 2),
         };
         let turns = model + if variant.adaptive { 7 } else { 3 } * pairs + 30 + 5 * terms;
         (SOFTWARE_LOOP_TURNS.saturating_sub(6 * pairs) / turns).saturating_sub(12).max(1)
@@ -468,11 +477,15 @@ pub(super) fn status_of(s: &State) -> Status {
 }
 
 /// Bristles as [`crate::Bristles::States`] has them.
-pub(super) fn shown_bristles(own: &[[f32; 2]], is_grid: bool) -> Vec<[f64; 2]> {
-    if is_grid {
-        return own.iter().map(|z| z.map(f64::from)).collect();
+pub(super) fn shown_bristles(own: &[[f32; 2]], kind: ModelKind) -> Vec<[f64; 2]> {
+    match kind {
+        ModelKind::Grid => own.iter().map(|z| z.map(f64::from)).collect(),
+        ModelKind::Reduced => vec![own[0].map(f64::from), [f64::from(own[1][0]), 0.0]],
+        ModelKind::Point(_) => {
+            let elements = own[1..].chunks_exact(PAIRS_PER_ELEMENT);
+            elements.map(|e| [0, 1].map(|i| f64::from(e[1][i]) + f64::from(e[2][i]))).collect()
+        }
     }
-    vec![own[0].map(f64::from), [f64::from(own[1][0]), 0.0]]
 }
 
 /// Passes of the contact that has most.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::contact::{BatchContact, device_contact, device_state};
+use super::contact::{BatchContact, device_contact, device_pairs, device_state};
 use super::layout::{self, State, flag};
 use super::limit_surface::Surfaces;
 use super::patch_state::{PatchState, TableStore, make_tables};
@@ -100,7 +100,8 @@ pub(super) fn cells_of(contact: &BatchContact, patch: &Patch) -> impl Iterator<I
 
 /// The bristles of all contacts at their start, as [`Start::bristles`].
 fn first_bristles(contacts: &[BatchContact], of: &[Contact]) -> Vec<[f32; 2]> {
-    if contacts.iter().all(|contact| of[contact.index].initial.bristles == Bristles::Unloaded) {
+    let is_zero = |own: &Contact| own.initial.bristles == Bristles::Unloaded && own.model.point().is_none();
+    if contacts.iter().all(|contact| is_zero(&of[contact.index])) {
         return Vec::new();
     }
     let own = |contact: &BatchContact| own_first_bristles(contact, &of[contact.index]);
@@ -110,6 +111,9 @@ fn first_bristles(contacts: &[BatchContact], of: &[Contact]) -> Vec<[f32; 2]> {
 
 /// The bristles of one contact at its start.
 pub(super) fn own_first_bristles(contact: &BatchContact, of: &Contact) -> Vec<[f32; 2]> {
+    if let Some(model) = of.model.point() {
+        return device_pairs(model, &of.first_pairs());
+    }
     let first = of.first_bristles(&contact.active).unwrap_or_default();
     // The low parts of a reduced bristle, behind its three numbers, start at 0.
     let shown = |i: usize| of.model.is_grid() || i == 0;

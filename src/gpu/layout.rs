@@ -44,6 +44,7 @@ shared! {
         mass: f32, inertia: f32, pads: f32, offset_x: f32, offset_y: f32, dx: f32, dy: f32, arm2: f32,
         hertz_radius: f32, hertz_k: f32, hertz_k_per_newton: f32, hertz_most: f32, h_max: f32, tolerance: f32,
         radius: f32, viscous: f32, cop_x: f32, cop_y: f32, n_ls: u32,
+        spring: f32, band: f32, slider_mass: f32, attraction: f32,
         cell_first: u32, cell_count: u32, zeta_first: u32,
     }
 }
@@ -158,7 +159,8 @@ mod tests {
     use super::*;
     use crate::friction::Law;
     use crate::gpu::cone::cone_source;
-    use crate::gpu::shader::{Shape, blocks_source, source, surface_source};
+    use crate::gpu::shader::{Shape, blocks_source, point_source, source, surface_source};
+    use crate::rigid::point::PointLaw;
 
     #[test]
     fn every_shared_struct_has_the_layout_that_naga_reflects() {
@@ -205,6 +207,7 @@ mod tests {
             }
             texts.push(text(Shape::REDUCED));
         }
+        texts.extend(PointLaw::ALL.iter().map(|&law| point_source(law, 3)));
         for text in texts {
             let module = naga::front::wgsl::parse_str(&text).unwrap();
             let capabilities = naga::valid::Capabilities::default() | naga::valid::Capabilities::SUBGROUP;

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::contact::device_pairs;
 use super::group::{Group, is_behind, most_passes, sample_of};
 use super::inputs::Upload;
 use super::layout::{Interval as DeviceInterval, State as DeviceState, Window};
@@ -311,7 +312,7 @@ impl Live {
     }
 
     /// Puts contact `i` to a saved state, whose bristles are among `pairs` and for which a sample has been asked.
-    pub(super) fn write_saved(&mut self, i: usize, saved: &Saved, pairs: &[[f64; 2]]) {
+    pub(super) fn write_saved(&mut self, i: usize, of: &Contact, saved: &Saved, pairs: &[[f64; 2]]) {
         let state = &saved.state;
         let narrow = |v: [f64; 3]| v.map(|c| c as f32);
         // What a number of another precision has beyond single precision.
@@ -335,7 +336,9 @@ impl Live {
         };
         let own = &pairs[saved.pairs.clone()];
         let mut bristles: Vec<[f32; 2]> = own.iter().map(|z| z.map(|c| c as f32)).collect();
-        if !self.group.is_grid() {
+        if let Some(model) = of.model.point() {
+            bristles = device_pairs(model, own);
+        } else if !self.group.is_grid() {
             let high = [own[0][0], own[0][1], own[1][0]];
             let [x, y, z] = rest(high, [own[1][1], own[2][0], own[2][1]]);
             (bristles[1][1], bristles[2]) = (x, [y, z]);

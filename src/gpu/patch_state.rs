@@ -31,7 +31,7 @@ impl PatchState {
     pub fn first(contact: &Contact) -> Self {
         let table = match &contact.model {
             Model::LimitSurface(table, _) => Some(Arc::clone(table)),
-            Model::Distributed | Model::Ellipsoid(_) => None,
+            Model::Distributed | Model::Ellipsoid(_) | Model::Point(_) => None,
         };
         let patch = contact.first_patch();
         let radius = if contact.model.is_grid() { 0.0 } else { radius_of(&patch, table.as_deref()) };
@@ -68,7 +68,7 @@ impl PatchState {
     pub fn transfer_from(&self, before: &Self, contact: &Contact) -> RemapTransfer {
         let of = |map: &Self| [map.radius, map.viscous];
         let consistent = match contact.model {
-            Model::Distributed => false,
+            Model::Distributed | Model::Point(_) => false,
             Model::LimitSurface(_, form) | Model::Ellipsoid(form) => form.is_elastic(contact.friction.law),
         };
         RemapTransfer::new(consistent, of(before), of(self))

@@ -10,6 +10,7 @@ use crate::limit_surface::{ORDERS, Rule};
 use crate::number::real::Real;
 use crate::patch::{A_MIN, K_MIN};
 use crate::rigid::lcp::blocks::{self, Number};
+use crate::rigid::point::{PointLaw, point_laws};
 use crate::schedule::slot;
 use crate::solver::bristles::{LEAST_TRUST_RADIUS, MAX_TURN};
 use crate::solver::constants::{
@@ -18,6 +19,10 @@ use crate::solver::constants::{
     SHORTEST_TRIED_STEP, SHRINK_ON_FAILURE, SPEED_MARGIN, STEP_CHANGE_LIMITS, THIRD_ORDER_SHARE,
 };
 use crate::solver::friction::{LEAST_SLOPE, SLOPE_TAIL, SLOPE_TAIL_FROM};
+use crate::solver::laws::AT_LIMIT;
+use crate::solver::point::balance::BALANCE_MOST;
+use crate::solver::point::curve::POINT_ROOT_MOST;
+use crate::solver::point::lanes::EXPLICIT_SHARE;
 
 /// The shape of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -94,8 +99,10 @@ pub struct Variant {
     pub gaussian: bool,
     /// Whether a tolerance chooses the steps.
     pub adaptive: bool,
-    /// The model of a reduced bristle; none for a grid.
+    /// The model of a reduced bristle; none for others.
     pub reduced: Option<Reduced>,
+    /// Law and number of elements of a point contact; none for others.
+    pub point: Option<(PointLaw, u32)>,
 }
 
 /// A reduced model's pipeline constants.
@@ -108,6 +115,19 @@ pub struct Reduced {
 }
 
 impl Variant {
+    /// Whether its contacts have grids of bristles.
+    pub(super) const fn is_grid(&self) -> bool {
+        self.reduced.is_none() && self.point.is_none()
+    }
+
+    /// The text of its kernel.
+    ///
+    /// # Errors
+    /// As [`source`].
+    pub(super) fn source(&self) -> Result<String, MarkError> {
+        self.point.map_or_else(|| source(self.shape, self.law), |(law, elements)| Ok(point_source(law, elements)))
+    }
+
     /// The pipeline constants.
     pub(super) fn constants(&self) -> Vec<(&'static str, f64)> {
         let mut all = vec![("gaussian", self.gaussian), ("adaptive", self.adaptive)];
@@ -157,6 +177,56 @@ pub fn source(shape: Shape, law: Law) -> Result<String, MarkError> {
     text += include_str!("../../shaders/rollout.wgsl");
     Ok(text)
 }
+
+/// The WGSL of a kernel for point contacts of a law with so many elements.
+#[must_use]
+pub fn point_source(law: PointLaw, elements: u32) -> String {
+    let mut text = prelude(Shape::REDUCED, Law::default());
+    for (name, value) in
+        [("POINT_ROOT_MOST", POINT_ROOT_MOST), ("BALANCE_MOST", BALANCE_MOST), ("ELEMENTS", elements.max(1))]
+    {
+        text += &format!("const {name} = {value}u;\n");
+    }
+    for (name, value) in [
+        ("POINT_ROOT_RESIDUAL", f32::ROOT_RESIDUAL),
+        ("BALANCE_ROUNDING", 6.0 / f32::ROUNDER),
+        ("EXPLICIT_SHARE", EXPLICIT_SHARE),
+    ] {
+        text += &format!("const {name} = f32({value:e});\n");
+    }
+    text += include_str!("../../shaders/elementary.wgsl");
+    text += include_str!("../../shaders/friction.wgsl");
+    text += include_str!("../../shaders/linalg.wgsl");
+    text += include_str!("../../shaders/transform.wgsl");
+    text += include_str!("../../shaders/point/curve.wgsl");
+    text += include_str!("../../shaders/point/laws.wgsl");
+    text += point_law_source(law);
+    if law.has_elements() {
+        text += include_str!("../../shaders/point/balance.wgsl");
+        text += include_str!("../../shaders/point/with_elements.wgsl");
+    } else {
+        text += if law.has_band() { "" } else { include_str!("../../shaders/point/stateless.wgsl") };
+        text += include_str!("../../shaders/point/without_elements.wgsl");
+    }
+    text += include_str!("../../shaders/point/step.wgsl");
+    text += include_str!("../../shaders/rollout.wgsl");
+    text
+}
+
+macro_rules! point_law_files {
+    ($($law:ident, $key:literal, $file:ident, band: $band:literal, elements: $elements:literal, mass: $mass:literal,
+        attraction: $attraction:literal, $doc:literal;)+) => {
+        /// The shader of a law of a point contact.
+        fn point_law_source(law: PointLaw) -> &'static str {
+            match law {
+                $(PointLaw::$law => {
+                    include_str!(concat!("../../shaders/point/", stringify!($file), ".wgsl"))
+                })+
+            }
+        }
+    };
+}
+point_laws!(point_law_files);
 
 macro_rules! law_files {
     ($($law:ident, $key:literal, $file:ident, elastic: $elastic:literal, stribeck: $stribeck:literal,
@@ -240,6 +310,7 @@ fn prelude(shape: Shape, law: Law) -> String {
         constant(name, format!("{value}u"));
     }
     text += &format!("const ELASTIC = {};\n", law.is_elastic());
+    text += &format!("const AT_LIMIT = f32({AT_LIMIT:e});\n");
     // The cells of a grid are computed in pairs.
     let real = if shape.pairs == 0 { ["f32", "i32", "u32", "bool"] } else { ["vec2f", "vec2i", "vec2u", "vec2<bool>"] };
     for (name, of) in ["Real", "Int", "Uint", "Mask"].into_iter().zip(real) {

@@ -3,10 +3,11 @@
 
 use super::number::Number;
 use super::shapes::{Inertia, OneOrTwo, ShapeName};
-use super::spec::{BodySpec, InputsSpec, KindName, ModelName, Spec, SurfaceName};
+use super::spec::{BodySpec, InputsSpec, KindName, ModelName, PointSpec, Spec, SurfaceName};
 use crate::error::ParameterError;
 use crate::friction::{STIFFEST, STIFFNESS};
 use crate::limit_surface::MAX_N_LS;
+use crate::rigid::point::PointLaw;
 
 type Check = Result<(), ParameterError>;
 
@@ -23,8 +24,9 @@ pub(super) fn spec(spec: &Spec) -> Check {
         }
     }
     contact(spec)?;
+    point(spec)?;
     kind(spec)?;
-    body(&spec.body)?;
+    body(&spec.body, spec.contact.model)?;
     inputs(&spec.inputs, spec.body.kind)?;
     coefficients(spec)?;
     ranges(spec)
@@ -71,12 +73,66 @@ fn contact(spec: &Spec) -> Check {
     Ok(())
 }
 
+/// What a point contact has alone, and what it has not: a patch, and whatever turns a body.
+fn point(Spec { step, contact, patch, body, inputs, .. }: &Spec) -> Check {
+    let own = [
+        ("contact.point", contact.point.is_some()),
+        ("body.spring", body.spring.is_some()),
+        ("inputs.anchor", inputs.anchor.is_some()),
+    ];
+    if contact.model != ModelName::Point {
+        let given = own.iter().find(|(_, given)| *given);
+        return given.map_or(Ok(()), |(key, _)| Err(unused(key, "model = \"point\"")));
+    }
+    let of_patches = [
+        ("step.tolerance", step.tolerance.is_some()),
+        ("patch.shape", patch.shape.is_some()),
+        ("patch.file", patch.file.is_some()),
+        ("patch.pressure", patch.pressure.is_some()),
+        ("patch.cells", patch.cells.is_some()),
+        ("patch.size", patch.size.is_some()),
+        ("body.inertia", body.inertia.is_some()),
+        ("inputs.wrench.tau", inputs.wrench.as_ref().is_some_and(|w| w.tau.is_some())),
+    ];
+    if let Some((key, _)) = of_patches.iter().find(|(_, given)| *given) {
+        return Err(unused(key, "contacts with a patch, which turn"));
+    }
+    if inputs.anchor.is_some() && body.spring.is_none() {
+        return Err(unused("inputs.anchor", "a body with a `spring`"));
+    }
+    let default = PointSpec::default();
+    let PointSpec { law, band, slider_mass, attraction, elements } = contact.point.as_ref().unwrap_or(&default);
+    for (key, is_given) in [
+        ("contact.point.band", band.is_some()),
+        ("contact.point.slider_mass", slider_mass.is_some()),
+        ("contact.point.attraction", attraction.is_some()),
+        ("contact.point.elements", elements.is_some()),
+    ] {
+        if is_given && !has_key(*law, key) {
+            let of: Vec<&str> = PointLaw::ALL.iter().filter(|law| has_key(**law, key)).map(|law| law.name()).collect();
+            return Err(unused(key, &format!("`contact.point.law` = {}", of.join(", "))));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a law of a point contact has a key.
+fn has_key(law: PointLaw, key: &str) -> bool {
+    match key {
+        "contact.point.band" => law.has_band(),
+        "contact.point.slider_mass" => law.has_slider_mass(),
+        "contact.point.attraction" => law.has_attraction(),
+        _ => law.has_slider_mass() || law.has_attraction(),
+    }
+}
+
 /// Every kind of body has keys that others do not have. All keys without effect are reported in one error.
 fn kind(Spec { body, inputs, initial, .. }: &Spec) -> Check {
     use KindName::{Body, Gripper, Prescribed, World};
     const FREE: (&[KindName], &str) = (&[Body, Gripper, World], "a body that moves freely");
     let keys = [
         ("body.mass", body.mass.is_some(), FREE),
+        ("body.spring", body.spring.is_some(), FREE),
         ("body.inertia", body.inertia.is_some(), FREE),
         ("body.pads", body.pads.is_some(), FREE),
         ("body.offset", body.offset.is_some(), (&[Body][..], "kind = \"body\"")),
@@ -102,14 +158,14 @@ fn kind(Spec { body, inputs, initial, .. }: &Spec) -> Check {
     }
 }
 
-fn body(body: &BodySpec) -> Check {
+fn body(body: &BodySpec, model: ModelName) -> Check {
     if body.kind == KindName::Prescribed {
         return Ok(());
     }
     if body.mass.is_none() {
         return Err(missing("body.mass", "a mass > 0 [kg]"));
     }
-    if body.inertia.is_none() {
+    if body.inertia.is_none() && model != ModelName::Point {
         return Err(missing(
             "body.inertia",
             "a moment of inertia > 0 [kg m^2], `{ rectangle = [w, h] }` or `{ disc = radius }`",

@@ -5,13 +5,14 @@ use super::patches::Patches;
 use super::sampler::Sampler;
 use super::shapes::Inertia;
 use super::signal::SignalSpec;
-use super::spec::{BodySpec, BristlesName, FrictionSpec, InputsSpec, KindName, ModelName, PointName, Spec};
+use super::spec::{BodySpec, BristlesName, FrictionSpec, InputsSpec, KindName, ModelName, PointName, PointSpec, Spec};
 use super::tables::{self, Tables};
 use crate::body::{Body, Frame, FreeBody, TwistPoint};
 use crate::contact::{Bristles, Contact, Initial, Inputs, Model};
 use crate::error::ParameterError;
 use crate::friction::Friction;
 use crate::planar::{Pose, Twist};
+use crate::rigid::point::{PointElement, PointModel};
 use crate::schedule::Signal;
 
 /// Standard gravity as used in the paper [m/s^2].
@@ -28,21 +29,26 @@ pub(super) fn contact(
     surface: bool,
     d: &mut Sampler<'_>,
 ) -> Result<Contact, ParameterError> {
-    let mut body = body(&spec.body, d);
+    let mut body = body(&spec.body, spec.contact.model, d);
     let mut inputs = inputs(&spec.inputs, &mut body, d)?;
     let friction = friction(&spec.friction, &inputs, d);
     let (patch, update) = patches.draw(inputs.normal_force.value(0.0), d)?;
     inputs.remap_every = update;
     tables::check(&spec.contact, &patch)?;
-    let model = if surface { tables.model(&spec.contact, &patch)? } else { Model::Distributed };
-    if d.parameters.is_some() {
+    let is_point = spec.contact.model == ModelName::Point;
+    let model = match &spec.contact.point {
+        point if is_point => point_model(point.as_ref(), d).into(),
+        _ if surface => tables.model(&spec.contact, &patch)?,
+        _ => Model::Distributed,
+    };
+    if d.parameters.is_some() && !is_point {
         d.record("patch.torsional_radius", tables.radius(&spec.contact, &patch));
     }
     // The viscous factor is a sum over cell centres. For one cell it is zero, and with it the torsional stiffness of
     // a reduced bristle. A map that follows the normal force may have one cell at first, if its grid has more.
     let is_fixed = patch.rule().is_none() || patch.grid().len() == 1;
     let has_no_stiffness = || is_fixed && patch.viscous() == 0.0 && tables.radius(&spec.contact, &patch) > 0.0;
-    if spec.contact.model != ModelName::Distributed && has_no_stiffness() {
+    if spec.contact.model == ModelName::Reduced && has_no_stiffness() {
         let accepted = "at least two cells for a reduced bristle that resists rotation, or `contact.rule = \"points\"`";
         return Err(ParameterError::new("patch", "one cell with pressure", accepted));
     }
@@ -97,7 +103,32 @@ fn friction(spec: &FrictionSpec, inputs: &Inputs, d: &mut Sampler<'_>) -> Fricti
     friction
 }
 
-fn body(spec: &BodySpec, d: &mut Sampler<'_>) -> Body {
+/// The model of a point contact.
+fn point_model(spec: Option<&PointSpec>, d: &mut Sampler<'_>) -> PointModel {
+    let default = PointModel::default();
+    let Some(PointSpec { law, band, slider_mass, attraction, elements }) = spec else { return default };
+    let mut number = |name: &str, n: &Option<Number>, default: f64| match n {
+        Some(n) => d.number(&format!("contact.point.{name}"), n),
+        None => default,
+    };
+    let mut model = PointModel {
+        law: *law,
+        band: number("band", band, default.band),
+        slider_mass: number("slider_mass", slider_mass, default.slider_mass),
+        attraction: number("attraction", attraction, default.attraction),
+        elements: default.elements,
+    };
+    if let Some(elements) = elements {
+        let mut element = |(i, [share, stiffness]): (usize, &[Number; 2])| PointElement {
+            share: d.number(&format!("contact.point.elements.{i}.0"), share),
+            stiffness: d.number(&format!("contact.point.elements.{i}.1"), stiffness),
+        };
+        model.elements = elements.iter().enumerate().map(&mut element).collect();
+    }
+    model
+}
+
+fn body(spec: &BodySpec, model: ModelName, d: &mut Sampler<'_>) -> Body {
     let frame = match spec.kind {
         KindName::Prescribed => return Body::prescribed(Twist::default()),
         KindName::Gripper => Frame::Gripper,
@@ -118,10 +149,12 @@ fn body(spec: &BodySpec, d: &mut Sampler<'_>) -> Body {
             0.5 * mass * r * r
         }
     };
-    if !matches!(spec.inertia, Some(Inertia::Number(_))) {
+    let turns = model != ModelName::Point;
+    if turns && !matches!(spec.inertia, Some(Inertia::Number(_))) {
         d.record("body.inertia", inertia);
     }
-    let mut body = FreeBody::new(frame, mass, inertia);
+    let mut body = FreeBody::new(frame, mass, if turns { inertia } else { 1.0 });
+    body.spring = spec.spring.as_ref().map_or(0.0, |n| d.number("body.spring", n));
     body.pads = spec.pads.unwrap_or(body.pads);
     d.record("body.pads", f64::from(body.pads));
     if let (Frame::Body { offset }, Some(given)) = (&mut body.frame, &spec.offset) {
@@ -151,6 +184,9 @@ fn inputs(spec: &InputsSpec, body: &mut Body, d: &mut Sampler<'_>) -> Result<Inp
     }
     if let (Some([gx, gy]), Body::Free(body)) = (&spec.gravity, &mut *body) {
         body.gravity = [signal("inputs.gravity.0", gx, d)?, signal("inputs.gravity.1", gy, d)?];
+    }
+    if let (Some([x, y]), Body::Free(body)) = (&spec.anchor, &mut *body) {
+        body.anchor = [signal("inputs.anchor.0", x, d)?, signal("inputs.anchor.1", y, d)?];
     }
     if let (Some(tilt), Body::Free(body)) = (&spec.tilt, &mut *body) {
         let angle = d.number("inputs.tilt.angle", &tilt.angle);

@@ -11,6 +11,7 @@ use super::shapes::{Inertia, OneOrTwo, ShapeSpec};
 use super::signal::SignalSpec;
 use super::step::StepSpec;
 use crate::limit_surface::Rule;
+use crate::rigid::point::PointLaw;
 
 /// A scenario: one contact, described by constants and distributions, and how many to draw and simulate.
 /// SI units; counter-clockwise is positive.
@@ -58,6 +59,15 @@ pub struct Spec {
     pub inputs: InputsSpec,
 }
 
+impl Spec {
+    /// Gives a point contact, whose patch is without effect, one of one cell.
+    pub(super) fn without_patch(&mut self) {
+        if self.contact.model == ModelName::Point {
+            self.patch.cells = Some(OneOrTwo::One(1));
+        }
+    }
+}
+
 /// Limits on the cost of a contact: one that would exceed them is stopped, and counted.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -103,7 +113,7 @@ pub enum Precision {
 }
 
 /// The contact model.
-#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ContactSpec {
     /// How the wrench follows from the bristles.
@@ -120,6 +130,25 @@ pub struct ContactSpec {
     /// Limit surface of a `hertz` map of fixed exponent only: normal force [N] of the map that the table is
     /// made of, > 0; 10 if not given.
     pub table_force: Option<f64>,
+    /// `point` only: its law.
+    pub point: Option<PointSpec>,
+}
+
+/// The law of a point contact, which steps by `step` as it is.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PointSpec {
+    /// The law; `"implicit"` if not given.
+    #[serde(default)]
+    pub law: PointLaw,
+    /// `karnopp`, `viscous-band`, `quinn`: speed up to which the body counts as at rest [m/s], > 0; 1e-3.
+    pub band: Option<Number>,
+    /// `viscoelasto-plastic`: mass of all sliders [kg], >= 0; 0.
+    pub slider_mass: Option<Number>,
+    /// `gms`: rate at which sliding elements follow the velocity [1/s], > 0; 100.
+    pub attraction: Option<Number>,
+    /// `viscoelasto-plastic`, `gms`: `[share of friction, share of stiffness]` of each element, > 0; one `[1, 1]`.
+    pub elements: Option<Vec<[Number; 2]>>,
 }
 
 /// How the wrench follows from the bristles.
@@ -131,6 +160,8 @@ pub enum ModelName {
     Distributed,
     /// One bristle with three components for the whole patch: about ten times faster at 21 x 21 cells.
     Reduced,
+    /// A point without a patch that does not turn, in fixed steps.
+    Point,
 }
 
 /// The surface of the wrenches of the reduced model in steady sliding.
@@ -261,10 +292,12 @@ pub struct BodySpec {
     /// Mass [kg], > 0. Needed unless prescribed.
     pub mass: Option<Number>,
     /// Moment of inertia about the centre of mass [kg m^2], > 0: a number, or from the drawn mass by
-    /// `{ rectangle = [w, h] }` or `{ disc = radius }`. Needed unless prescribed.
+    /// `{ rectangle = [w, h] }` or `{ disc = radius }`. Needed unless prescribed; not of a point contact.
     pub inertia: Option<Inertia>,
     /// Number of equal pads, each with the normal force; 2 for a gripper, else 1.
     pub pads: Option<u32>,
+    /// `contact.model = "point"` only: stiffness of a spring from the centre of mass to `inputs.anchor` [N/m], >= 0; 0.
+    pub spring: Option<Number>,
     /// Kind `body` only: patch origin from the centre of mass, axes of the body [m].
     pub offset: Option<[Number; 2]>,
 }
@@ -305,6 +338,8 @@ pub struct InputsSpec {
     pub wrench: Option<WrenchSpec>,
     /// Acceleration of gravity in the plane `[gx, gy]`, axes of the world [m/s^2].
     pub gravity: Option<[SignalSpec; 2]>,
+    /// With `body.spring` only: where the other end of the spring is `[x, y]`, axes of the world [m]; the origin.
+    pub anchor: Option<[SignalSpec; 2]>,
     /// A tilted table: gives gravity in the plane and the normal force m g cos(angle) / pads.
     pub tilt: Option<TiltSpec>,
     /// The twist of the patch, kind `prescribed` only.

@@ -113,7 +113,7 @@ impl Tables {
 
 /// The rule of the limit surface that `spec` asks for, if it asks for one.
 fn rule(spec: &ContactSpec) -> Option<Rule> {
-    let is_surface = spec.model != ModelName::Distributed && spec.surface.unwrap_or_default() != SurfaceName::Ellipsoid;
+    let is_surface = spec.model == ModelName::Reduced && spec.surface.unwrap_or_default() != SurfaceName::Ellipsoid;
     is_surface.then(|| spec.rule.unwrap_or_default().into())
 }
 

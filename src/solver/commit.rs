@@ -2,9 +2,11 @@
 //! continue from the state, and the friction wrench that a given motion would cause.
 
 use super::bristles::Bristles;
+use super::lane_solver::LaneSolver;
 use super::lanes::Solver;
 use super::models::grid::Grid;
 use super::models::reduced::Reduced;
+use super::point::lanes::Points;
 use super::respond::{Response, respond};
 use super::state::State;
 use super::step::pass;
@@ -25,7 +27,12 @@ pub fn commit(contact: &Contact, state: &mut State, pairs: &mut [[f64; 2]]) {
 
 /// The friction wrench if the patch moved with `twist` for `dt` [s] from `state` with bristles `pairs`.
 pub fn respond_to(contact: &Contact, state: &State, pairs: &[[f64; 2]], twist: Twist, dt: f64) -> Response {
-    if contact.model.is_grid() {
+    if let Some(model) = contact.model.point() {
+        let mut points = Points::<f64>::new(model, &contact.friction);
+        points.load(0, contact, 1.0, &[]);
+        points.import(0, contact, state, pairs);
+        points.respond(0, contact, (twist, dt), &state.inputs, &mut Vec::new())
+    } else if contact.model.is_grid() {
         respond_in(Grid::<f64>::empty(), contact, state, pairs, (twist, dt))
     } else {
         respond_in(Reduced::<f64>::new(contact), contact, state, pairs, (twist, dt))

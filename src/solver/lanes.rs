@@ -352,7 +352,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     }
 }
 
-fn set_bit(lanes: &mut Bits, l: usize, on: bool) {
+pub(super) fn set_bit(lanes: &mut Bits, l: usize, on: bool) {
     *lanes = if on { *lanes | 1 << l } else { *lanes & !(1 << l) };
 }
 

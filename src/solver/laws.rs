@@ -57,3 +57,4 @@ macro_rules! modules {
     };
 }
 laws!(modules);
+pub use viscoelasto_plastic::AT_LIMIT;

@@ -390,7 +390,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
 
 /// The numbers of the lanes in double precision, followed by zeros.
 #[inline(always)]
-fn to_f64<R: Real>(v: R) -> [f64; LANES] {
+pub(super) fn to_f64<R: Real>(v: R) -> [f64; LANES] {
     let mut out = [0.0; LANES];
     for l in 0..R::LANES {
         out[l] = v.lane(l);
@@ -400,7 +400,7 @@ fn to_f64<R: Real>(v: R) -> [f64; LANES] {
 
 /// The first of `v` as lanes, in their precision.
 #[inline(always)]
-fn from_f64<R: Real>(v: &[f64; LANES]) -> R {
+pub(super) fn from_f64<R: Real>(v: &[f64; LANES]) -> R {
     let mut out = R::splat(0.0);
     for l in 0..R::LANES {
         out.lanes_mut()[l] = R::Scalar::splat(v[l]);
@@ -410,13 +410,13 @@ fn from_f64<R: Real>(v: &[f64; LANES]) -> R {
 
 /// Replaces the lanes of `old` where the mask is set.
 #[inline(always)]
-fn update<R: Real>(mask: R::Mask, old: &mut Vec3<R>, new: Vec3<R>) {
+pub(super) fn update<R: Real>(mask: R::Mask, old: &mut Vec3<R>, new: Vec3<R>) {
     *old = Vec3::select(mask, new, *old);
 }
 
 /// The lanes whose three numbers are finite.
 #[inline(always)]
-fn finite<R: Real>(v: Vec3<R>) -> Bits {
+pub(super) fn finite<R: Real>(v: Vec3<R>) -> Bits {
     // Zero times a finite number is 0; zero times infinity or NaN is NaN, which is not below 1.
     let zero = R::splat(0.0);
     R::bitmask((v.x * zero + v.y * zero + v.z * zero).lt(R::splat(1.0)))

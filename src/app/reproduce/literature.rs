@@ -349,6 +349,7 @@ fn block(context: &Context<'_>) -> Result<Item, Error> {
         vec![
             Chart::new("Friction on the block", "t [s]", "-fx [N]").line(Line::new(palette::GRID, t, &force)).svg(),
             Chart::new("Velocity", "t [s]", "vx [m/s]").line(Line::new(palette::GRID, t, &v)).svg(),
+            Chart::new("Displacement", "t [s]", "x [m]").line(Line::new(palette::GRID, t, &x)).svg(),
         ],
         "\u{3bc}_s is 0.3 until 4 s and 0.5 from then on.",
     ));

@@ -73,6 +73,23 @@ fn rate(f: &Friction, v: [f64; 2], z: [f64; 2]) -> [f64; 2] {
     [0, 1].map(|i| f.sigma0 * v[i] - lambda * z[i])
 }
 
+/// What is left of the implicit equation of a stage: `zeta* = zeta_b + a zeta'`, or, under the viscoelasto-plastic law,
+/// whose rate jumps at the limit, `zeta* = y - l zeta*` with the least `l >= 0` that keeps `|zeta*|` within the limit.
+fn residual(f: &Friction, a: f64, v: [f64; 2], zb: [f64; 2], z: [f64; 2]) -> [f64; 2] {
+    if f.law != Law::ViscoelastoPlastic {
+        let r = rate(f, v, z);
+        return [0, 1].map(|i| z[i] - zb[i] - a * r[i]);
+    }
+    let g = f.mu_c + (f.mu_s - f.mu_c) * (-(v[0].hypot(v[1]) / f.v_s).powf(f.gamma)).exp();
+    let y = [0, 1].map(|i| zb[i] + a * f.sigma0 * v[i]);
+    let (size, trial) = (z[0].hypot(z[1]), y[0].hypot(y[1]));
+    if trial <= g {
+        return [0, 1].map(|i| z[i] - y[i]);
+    }
+    // At the limit, and in the direction of the trial.
+    [size - g, (z[0] * y[1] - z[1] * y[0]) / trial]
+}
+
 /// A velocity [m/s] and the base of a bristle [-].
 type Case = ([f64; 2], [f64; 2]);
 
@@ -137,10 +154,8 @@ fn a_stage_solves_the_implicit_equation_on_every_branch() {
             for a in [1e-7, 1e-5, 1e-3] {
                 let f = friction(law, 2.0);
                 let z = moved(&f, a, v, zb);
-                let r = rate(&f, v, z);
                 let scale = 1.0 + a * f.sigma0 * v[0].hypot(v[1]);
-                for i in 0..2 {
-                    let residual = z[i] - zb[i] - a * r[i];
+                for residual in residual(&f, a, v, zb, z) {
                     assert!(residual.abs() < 1e-11 * scale, "{law:?} v {v:?} from {zb:?} in {a} s: {residual:e}");
                 }
                 let k = Consts::new(&f);
@@ -247,6 +262,9 @@ fn the_gain_is_the_derivative_of_the_state() {
                     // Finite differences do not see through the ends of the transition.
                     let (y, l) = (t.t.len / t.t.g, t.t.travel / t.t.g);
                     let near = |edge: f64| (y - edge).abs() < 0.02 * edge;
+                    if law == Law::ViscoelastoPlastic && near(1.0) {
+                        continue;
+                    }
                     if law.is_elastic() && (near(f.s_ba) || near(1.0 + l) || y < 1e-3 || l < 1e-9) {
                         continue;
                     }

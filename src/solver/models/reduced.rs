@@ -119,7 +119,7 @@ impl<R: Real> Reduced<R> {
         let (ellipsoid, form) = match &like.model {
             Model::LimitSurface(_, form) => (false, *form),
             Model::Ellipsoid(form) => (true, *form),
-            Model::Distributed => unreachable!("a grid has a model of its own"),
+            Model::Distributed | Model::Point(_) => unreachable!("grids and points have models of their own"),
         };
         Self {
             ellipsoid,

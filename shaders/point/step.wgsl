@@ -1,0 +1,188 @@
+// The fixed step of a point contact (docs/model.md, section 13). Twin: src/solver/point/lanes.rs. Every lane steps a
+// contact of its own.
+//
+// Only here: `polynomial`, `transform`, `pass_over_bristles`, `wrench`, `contact_of`, `is_writer`, `load_bristles`,
+// `store_bristles`, `follow_map`, `is_finite`.
+
+// No number of a patch is bound here, but all kernels have the same bindings.
+@group(0) @binding(0) var<storage, read> tables: array<f32>;
+
+// Constants of a recorded wrench, of which a point contact takes the coefficients of friction.
+struct Rate {
+    sigma1: f32,
+    mu_c: f32,
+    mu_d: f32,
+}
+
+// The contact that this lane steps.
+var<private> c: Contact;
+var<private> k: Consts;
+// The state: twist and pose as compensated sums, and the friction of the last step.
+var<private> u: vec3f;
+var<private> u_low: vec3f;
+var<private> q: vec3f;
+var<private> q_low: vec3f;
+var<private> force: vec2f;
+// The interval, and the time that is left of it.
+var<private> now: Interval;
+var<private> left: f32;
+// The step: the time that it leaves of the interval, its length, its start in the interval.
+var<private> rest: f32;
+var<private> h: f32;
+var<private> tau: f32;
+var<private> status: u32;
+var<private> failed_step: u32;
+var<private> steps: u32;
+var<private> passes: u32;
+// Work of this dispatch beside its passes, counted in passes.
+var<private> extra_work: u32;
+// What only kernels for bristles use.
+var<private> patch_twist: vec3f;
+var<private> pending: bool;
+var<private> pending_stage: Stage;
+var<private> arm2: f32;
+var<private> at_least: u32;
+var<private> h_next: f32;
+var<private> rate: vec3f;
+var<private> second: bool;
+var<private> newton_steps: u32;
+var<private> starting: bool;
+var<private> flushing: bool;
+var<private> unconverged: u32;
+
+// All inputs at local time tau: f_N, the load or the prescribed twist, mu_c, mu_s.
+struct Inputs {
+    f_n: f32,
+    load: vec3f,
+    mu_c: f32,
+    mu_s: f32,
+}
+
+fn polynomial(slot: u32, tau: f32) -> f32 {
+    return fma(tau, fma(tau, now.c[3u * slot + 2u], now.c[3u * slot + 1u]), now.c[3u * slot]);
+}
+
+fn inputs(tau: f32) -> Inputs {
+    // In the order of the slots.
+    var v = array<f32, SLOT_COUNT>(
+        polynomial(0u, tau),
+        polynomial(1u, tau),
+        polynomial(2u, tau),
+        polynomial(3u, tau),
+        polynomial(4u, tau),
+        polynomial(5u, tau),
+    );
+    for (var i = now.term_first; i < now.term_first + now.term_count; i++) {
+        v[terms[i].slot] += terms[i].amplitude * sin(terms[i].omega * tau + terms[i].phase);
+    }
+    let load = vec3f(v[SLOT_LOAD], v[SLOT_LOAD + 1u], v[SLOT_LOAD + 2u]);
+    return Inputs(max(v[SLOT_F_N], 0.0), load, v[SLOT_MU_C], v[SLOT_MU_S]);
+}
+
+fn transform(pose: vec3f) -> Transform {
+    return Transform(1.0, 0.0, vec2f(0.0));
+}
+
+// The longest step of a law whose elements are driven by the velocity before it; else a long one.
+fn longest_step(v: Inputs) -> f32 {
+    if (!EXPLICIT || c.kind == KIND_PRESCRIBED) {
+        return 1e30;
+    }
+    let stiffness = c.pads * v.f_n * c.sigma0 * stiffness_share() / c.mass;
+    return EXPLICIT_SHARE * inverseSqrt(max(stiffness, 1e-12));
+}
+
+// What the step of length t that ends with inputs v is made of.
+fn step_of(t: f32, v: Inputs) -> Step {
+    let load = v.load.xy - c.spring * q_low.xy - c.spring * q.xy;
+    let curve = Curve(k, v.mu_c, v.mu_s - v.mu_c);
+    let grip = c.pads * v.f_n;
+    return Step(
+        t, t / c.mass, grip, curve, c.sigma0, c.sigma1, c.s_ba, c.band, c.slider_mass, c.attraction, load, u.xy,
+    );
+}
+
+// Starts the next step: its start in the interval, its length, and the time that it leaves.
+fn start_step() {
+    tau = now.length - left;
+    let n = max(ceil(left / min(c.h_max, longest_step(inputs(tau))) - STEP_SLACK), 1.0);
+    // The steps are differences of what is left, so that they add up to the interval, docs/model.md (55).
+    rest = select(opaque_number(left - left / n), 0.0, n == 1.0);
+    h = left - rest;
+}
+
+// One step, which is a pass.
+fn pass_over_bristles() {
+    start_step();
+    let v = inputs(tau + h);
+    let s = step_of(h, v);
+    passes += 1u;
+    move_body(s, v);
+    finish_step();
+}
+
+// Moves the body through a step: with the twist that is given, or by a change of its velocity, or to rest.
+fn move_body(s: Step, v: Inputs) {
+    if (c.kind == KIND_PRESCRIBED) {
+        force = driven(s, v.load.xy);
+        u = v.load;
+    } else {
+        let outcome = free_step(s);
+        let sum = add3(u, u_low, vec3f(outcome.change, 0.0));
+        force = outcome.force;
+        u = select(sum.high, vec3f(0.0), outcome.stops);
+        u_low = select(sum.low, vec3f(0.0), outcome.stops);
+    }
+    let sum = add3(q, q_low, h * u);
+    q = sum.high;
+    q_low = sum.low;
+}
+
+// Ends a step.
+fn finish_step() {
+    steps += 1u;
+    left = rest;
+    if (!is_finite(u) || !is_finite(vec3f(force, q.x))) {
+        status |= FAILED_TWIST;
+        failed_step = steps;
+    } else if (left > 0.0 && steps >= window.most_steps) {
+        status |= FAILED_STEPS;
+        failed_step = steps;
+    }
+}
+
+// The friction wrench of one pad in the last step, and the slipping share.
+fn wrench(k: Consts, u: vec3f, rate: Rate, f_n: f32) -> vec4f {
+    let v = Inputs(f_n, vec3f(0.0), rate.mu_c, rate.mu_c + rate.mu_d);
+    return vec4f(force / c.pads, 0.0, slipping(step_of(1.0, v)));
+}
+
+fn contact_of(group: vec3u, groups: vec3u, index: u32) -> u32 {
+    return (group.x + group.y * groups.x) * WORKGROUP + index;
+}
+
+fn is_writer() -> bool {
+    return true;
+}
+
+fn load_bristles() {
+    force = zetas[c.zeta_first];
+    load_elements();
+}
+
+fn store_bristles() {
+    zetas[c.zeta_first] = force;
+    store_elements();
+}
+
+fn remap() {}
+
+fn follow_map() {}
+
+fn commits_before_remap() -> bool {
+    return false;
+}
+
+fn is_finite(v: vec3f) -> bool {
+    return all((bitcast<vec3u>(v) & vec3u(0x7f800000u)) != vec3u(0x7f800000u));
+}

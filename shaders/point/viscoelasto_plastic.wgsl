@@ -1,0 +1,36 @@
+// Kikuuwe et al. (2005), (24) to (29), docs/model.md (P9) to (P13): a spring and a damper on a slider, which has the
+// friction of the curve and may have a mass. Its memory is the velocity of the slider, exactly 0 while it sticks.
+// Twin: src/solver/point/laws/viscoelasto_plastic.rs.
+
+const EXPLICIT = false;
+
+fn trial(s: Step, v: vec2f, e: Element) -> PointTrial {
+    // Inertia of the slider over the step, and stiffness of spring and damper, both over the normal force.
+    let inertia = s.slider_mass / (max(s.grip, TINY) * s.t);
+    let spring = fma(s.t, s.sigma0, s.sigma1);
+    let both = inertia + spring;
+    let limit = e.share / e.stiffness;
+    let pull = fma(vec2f(spring), v, e.zeta_low);
+    let n = point_length(fma(vec2f(inertia), e.memory, pull + e.zeta));
+    let moved = s.t * s.sigma0 / spring;
+    if (!(limit * curve_most(s.curve) < n.z)) {
+        return PointTrial(pull + e.zeta, mat2x2f(spring, 0.0, 0.0, spring), moved * spring * v, vec2f(0.0));
+    }
+    let c = limit / both;
+    let a = n.z / both;
+    let speed = curve_root(s.curve, c, a);
+    let psi = curve_at(s.curve, speed);
+    let slider = speed * n.xy;
+    let sliding = fma(vec2f(limit * psi.x), n.xy, inertia * (slider - e.memory));
+    // How the slider's velocity changes with that of the body.
+    let share = spring / both;
+    let along = share / fma(c, psi.y, 1.0);
+    let across = share * speed / max(a, TINY);
+    let gain = radial(spring * (1.0 - along), spring * (1.0 - across), n.xy);
+    // The rate of the deflection from the force: from the velocities it would be the difference of large numbers.
+    return PointTrial(sliding, gain, moved * (sliding - e.zeta - e.zeta_low), slider);
+}
+
+fn slips(s: Step, e: Element) -> f32 {
+    return positive(point_length(e.memory).z);
+}

@@ -1,0 +1,50 @@
+// A body under a law with elements, which are in the private memory of its lane.
+
+// What a step of a free body comes to: friction, the change of its velocity, whether it comes to rest.
+struct FreeStep {
+    force: vec2f,
+    change: vec2f,
+    stops: bool,
+}
+
+fn driven(s: Step, v: vec2f) -> vec2f {
+    return advance(s, v);
+}
+
+fn free_step(s: Step) -> FreeStep {
+    if (EXPLICIT) {
+        let f = advance(s, s.v);
+        return FreeStep(f, s.per_mass * (s.load + f), false);
+    }
+    let v = balance(s);
+    return FreeStep(advance(s, v), v - s.v, false);
+}
+
+fn slipping(s: Step) -> f32 {
+    return slip(s);
+}
+
+// Share of the stiffness on all elements.
+fn stiffness_share() -> f32 {
+    var sum = 0.0;
+    for (var i = 0u; i < ELEMENTS; i++) {
+        sum += elements[i].stiffness;
+    }
+    return sum;
+}
+
+fn load_elements() {
+    for (var i = 0u; i < ELEMENTS; i++) {
+        let at = c.zeta_first + 1u + 4u * i;
+        elements[i] = Element(zetas[at].x, zetas[at].y, zetas[at + 1u], zetas[at + 2u], zetas[at + 3u]);
+    }
+}
+
+fn store_elements() {
+    for (var i = 0u; i < ELEMENTS; i++) {
+        let at = c.zeta_first + 1u + 4u * i;
+        zetas[at + 1u] = elements[i].zeta;
+        zetas[at + 2u] = elements[i].zeta_low;
+        zetas[at + 3u] = elements[i].memory;
+    }
+}

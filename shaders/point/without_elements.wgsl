@@ -1,0 +1,34 @@
+// A body under a law without elements.
+
+const EXPLICIT = false;
+
+// What a step of a free body comes to: friction, the change of its velocity, whether it comes to rest.
+struct FreeStep {
+    force: vec2f,
+    change: vec2f,
+    stops: bool,
+}
+
+fn driven(s: Step, v: vec2f) -> vec2f {
+    // A motion that is given has no load that friction could hold.
+    var unloaded = s;
+    unloaded.load = vec2f(0.0);
+    return point_force(unloaded, v);
+}
+
+fn free_step(s: Step) -> FreeStep {
+    let outcome = point_step(s);
+    return FreeStep(outcome.force, s.per_mass * (s.load + outcome.force), outcome.stops);
+}
+
+fn slipping(s: Step) -> f32 {
+    return body_slips(s);
+}
+
+fn stiffness_share() -> f32 {
+    return 0.0;
+}
+
+fn load_elements() {}
+
+fn store_elements() {}

@@ -1,0 +1,87 @@
+//! The velocity of a body at the end of a step under the friction of its elements (`docs/model.md`, section 13.4).
+//! Twin: `shaders/point/balance.wgsl`.
+
+use super::laws::{Element, PointLaw, Step, Trial, Vec2, fma2, length, minus2, select2, times2, without_friction};
+use crate::number::real::Real;
+use crate::solver::linalg::add;
+
+/// Most evaluations of the friction in a step.
+pub const BALANCE_MOST: u32 = 24;
+
+/// Friction of all elements at the velocity `v` [N], and its derivative over it, by rows [N s/m].
+#[inline(always)]
+pub fn friction<R: Real, L: PointLaw>(s: &Step<R>, v: Vec2<R>, elements: &[Element<R>]) -> (Vec2<R>, [Vec2<R>; 2]) {
+    let zero = [R::splat(0.0); 2];
+    let (mut force, mut gain) = (zero, [zero; 2]);
+    for e in elements {
+        let Trial { resist, gain: own, .. } = L::trial(s, v, e);
+        let weight = -(s.grip * e.stiffness);
+        force = fma2(weight, resist, force);
+        gain = [fma2(weight, own[0], gain[0]), fma2(weight, own[1], gain[1])];
+    }
+    (force, gain)
+}
+
+/// The velocity `v` [m/s] with `v = v0 + (T/M) (h + f(v))`, `docs/model.md` (P17), by Newton's method; a step that
+/// does not make the residual smaller is halved.
+#[inline(always)]
+pub fn balance<R: Real, L: PointLaw>(s: &Step<R>, elements: &[Element<R>]) -> Vec2<R> {
+    let (zero, one, half) = (R::splat(0.0), R::splat(1.0), R::splat(0.5));
+    let free = without_friction(s);
+    let (scale, _) = length(free);
+    // Some roundings of the number type: `1.5/ROUNDER` is one.
+    let enough = R::splat(6.0 / R::ROUNDER) * (scale + length(s.v).0);
+    let (mut base, mut move_by, mut share) = (s.v, [zero; 2], one);
+    let mut least = R::splat(1e30);
+    for _ in 0..BALANCE_MOST {
+        let v = fma2(share, move_by, base);
+        let (force, gain) = friction::<R, L>(s, v, elements);
+        let rest = minus2(minus2(v, free), times2(s.per_mass, force));
+        let size = rest[0].fma(rest[0], rest[1] * rest[1]);
+        let better = size.lt(least);
+        let [a, b] = [one - s.per_mass * gain[0][0], -(s.per_mass * gain[0][1])];
+        let [c, d] = [-(s.per_mass * gain[1][0]), one - s.per_mass * gain[1][1]];
+        let inverse = (a * d - b * c).recip();
+        let newton = [inverse * (b * rest[1] - d * rest[0]), inverse * (c * rest[0] - a * rest[1])];
+        base = select2::<R>(better, v, base);
+        least = R::select(better, size, least);
+        share = R::select(better, one, half * share);
+        move_by = select2::<R>(better, newton, move_by);
+        let left = share * length(move_by).0;
+        if !R::any(enough.lt(left)) {
+            break;
+        }
+    }
+    base
+}
+
+/// The friction at the velocity `v` [N]; where the mask is set the elements go on to the end of the step.
+#[inline(always)]
+pub fn advance<R: Real, L: PointLaw>(s: &Step<R>, v: Vec2<R>, elements: &mut [Element<R>], mask: R::Mask) -> Vec2<R> {
+    let mut force = [R::splat(0.0); 2];
+    for e in elements {
+        let trial = L::trial(s, v, e);
+        let weight = -(s.grip * e.stiffness);
+        force = fma2(weight, trial.resist, force);
+        let (x, x_low) = add(e.zeta[0], e.zeta_low[0], trial.step[0]);
+        let (y, y_low) = add(e.zeta[1], e.zeta_low[1], trial.step[1]);
+        e.zeta = select2::<R>(mask, [x, y], e.zeta);
+        e.zeta_low = select2::<R>(mask, [x_low, y_low], e.zeta_low);
+        e.memory = select2::<R>(mask, trial.memory, e.memory);
+    }
+    force
+}
+
+/// Share of the friction on elements that slip, or 1 if a body without elements does [-].
+#[inline(always)]
+pub fn slip<R: Real, L: PointLaw>(s: &Step<R>, elements: &[Element<R>]) -> R {
+    if elements.is_empty() {
+        return L::body_slips(s);
+    }
+    let (mut slipping, mut all) = (R::splat(0.0), R::splat(0.0));
+    for e in elements {
+        slipping = e.share.fma(L::slips(s, e), slipping);
+        all += e.share;
+    }
+    slipping / all
+}

@@ -1,0 +1,479 @@
+//! Point contacts in the lanes of a number type, one in each: their parameters, their state, and their step, which
+//! is the fixed step of Kikuuwe et al. (2005), `docs/model.md`, section 13. Twin: `shaders/point/step.wgsl`.
+//!
+//! Only here: `new`, `parameters`, `add_sinusoids`, `advance_lanes`, `spent`, `of_lane`, `point_pass`, `load`, `allow`,
+//! `set_map`, `must_flush_before`, `start_interval`, `is_pending`, `flush`, `forget_pass`, `running`, `pass`,
+//! `sample`, `respond`, `status`, `clear`, `states`, `pairs`, `export`, `import`, `set_pairs`.
+#![allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
+
+use super::balance::{advance, balance, friction, slip};
+use super::curve::Curve;
+use super::laws::{Element, Outcome, PointLaw, Step, Vec2, minus2, plus2, select2, times2, with_point_law};
+use crate::contact::{Contact, Model};
+use crate::friction::Friction;
+use crate::number::real::{LANES, Real};
+use crate::number::simd::copies;
+use crate::plan::Status;
+use crate::planar::{Pose, Twist, Wrench};
+use crate::rigid::point::{PAIRS_PER_ELEMENT, PointLaw as Law, PointModel};
+use crate::schedule::{Interval, Term, slot};
+use crate::solver::bristles::Bits;
+use crate::solver::constants::STEP_SLACK;
+use crate::solver::friction::Consts;
+use crate::solver::lane_solver::LaneSolver;
+use crate::solver::lanes::{compensated, set_bit, set_compensated, set_split};
+use crate::solver::linalg::{Vec3, add3};
+use crate::solver::respond::Response;
+use crate::solver::state::State;
+use crate::solver::step::{Events, finite, from_f64, to_f64, update};
+
+/// A step of a law whose elements are driven by the velocity before it is at most this share of the time in which they
+/// store the motion of the body, `sqrt(M/K)`; `docs/model.md` (P18).
+pub const EXPLICIT_SHARE: f64 = 0.5;
+/// Point contacts under one law with one number of elements.
+pub struct Points<R: Real> {
+    law: Law,
+    // The contacts.
+    k: Consts<R>,
+    sigma0: R,
+    sigma1: R,
+    s_ba: R,
+    band: R,
+    slider_mass: R,
+    attraction: R,
+    inv_mass: R,
+    pads: R,
+    /// Stiffness of the spring to the anchor [N/m].
+    spring: R,
+    prescribed: Bits,
+    h_max: [f64; LANES],
+    elements: Vec<Element<R>>,
+    // The state: twist and pose as compensated sums, and the friction of the last step [N].
+    u: Vec3<R>,
+    u_low: Vec3<R>,
+    q: Vec3<R>,
+    q_low: Vec3<R>,
+    force: Vec2<R>,
+    // The interval, and the time that is left of it [s].
+    c: [[R; 3]; slot::COUNT],
+    terms: Vec<Vec<Term>>,
+    waves: Bits,
+    length: [f64; LANES],
+    left: [f64; LANES],
+    running: Bits,
+    steps: [u64; LANES],
+    budget: [u64; LANES],
+}
+
+impl<R: Real> Points<R> {
+    /// Empty lanes for contacts with the law, the number of elements and the kind of Stribeck curve of these.
+    pub fn new(model: &PointModel, friction: &Friction) -> Self {
+        let (zero, one, none) = (R::splat(0.0), R::splat(1.0), Vec3::zero());
+        let element = Element { share: one, stiffness: one, zeta: [zero; 2], zeta_low: [zero; 2], memory: [zero; 2] };
+        Self {
+            law: model.law,
+            k: Consts::new(friction),
+            sigma0: one,
+            sigma1: zero,
+            s_ba: zero,
+            band: one,
+            slider_mass: zero,
+            attraction: one,
+            inv_mass: one,
+            pads: one,
+            spring: zero,
+            prescribed: 0,
+            h_max: [1.0; LANES],
+            elements: vec![element; model.elements().len()],
+            u: none,
+            u_low: none,
+            q: none,
+            q_low: none,
+            force: [zero; 2],
+            c: [[zero; 3]; slot::COUNT],
+            terms: vec![Vec::new(); R::LANES],
+            waves: 0,
+            length: [0.0; LANES],
+            left: [0.0; LANES],
+            running: 0,
+            steps: [0; LANES],
+            budget: [u64::MAX; LANES],
+        }
+    }
+
+    /// Sets the parameters of a lane to those of a contact.
+    fn parameters(&mut self, l: usize, contact: &Contact, step: f64) {
+        let Model::Point(model) = &contact.model else { unreachable!("a patch has a solver of its own") };
+        let (f, constants) = (&contact.friction, contact.body.constants());
+        self.k.set(l, &Consts::new(f));
+        self.sigma0.set(l, f.sigma0);
+        self.sigma1.set(l, f.sigma1);
+        self.s_ba.set(l, f.s_ba);
+        self.band.set(l, model.band);
+        self.slider_mass.set(l, model.slider_mass);
+        self.attraction.set(l, model.attraction);
+        self.inv_mass.set(l, 1.0 / constants.mass);
+        self.pads.set(l, constants.pads);
+        self.spring.set(l, contact.body.free().map_or(0.0, |body| body.spring));
+        set_bit(&mut self.prescribed, l, contact.body.free().is_none());
+        self.h_max[l] = step;
+        for (to, from) in self.elements.iter_mut().zip(model.elements()) {
+            to.share.set(l, from.share);
+            to.stiffness.set(l, from.stiffness);
+        }
+    }
+
+    /// Inputs at local times `tau` [s].
+    #[inline(always)]
+    fn inputs(&self, tau: R) -> [R; slot::COUNT] {
+        let mut v = [R::splat(0.0); slot::COUNT];
+        for (v, c) in v.iter_mut().zip(&self.c) {
+            *v = tau.fma(tau.fma(c[2], c[1]), c[0]);
+        }
+        if self.waves & self.running != 0 {
+            self.add_sinusoids(tau, &mut v);
+        }
+        v[slot::F_N] = v[slot::F_N].max(R::splat(0.0));
+        v
+    }
+
+    /// Adds the sinusoids of the lanes that have some.
+    #[inline(never)]
+    fn add_sinusoids(&self, tau: R, v: &mut [R; slot::COUNT]) {
+        let mut waves = self.waves & self.running;
+        while waves != 0 {
+            let l = waves.trailing_zeros() as usize;
+            waves &= waves - 1;
+            for q in &self.terms[l] {
+                let wave = q.amplitude * (q.omega * tau.lane(l) + q.phase).sin();
+                v[q.slot].set(l, v[q.slot].lane(l) + wave);
+            }
+        }
+    }
+
+    /// The longest step [s] of a law whose elements are driven by the velocity before it; else a long one.
+    #[inline(always)]
+    fn longest_step<L: PointLaw>(&self, v: &[R; slot::COUNT]) -> R {
+        if !L::EXPLICIT {
+            return R::splat(1e30);
+        }
+        let mut share = R::splat(0.0);
+        for e in &self.elements {
+            share += e.stiffness;
+        }
+        let stiffness = self.pads * v[slot::F_N] * self.sigma0 * share * self.inv_mass;
+        let longest = R::splat(EXPLICIT_SHARE) * stiffness.max(R::splat(1e-12)).rsqrt();
+        R::select(R::from_bitmask(self.prescribed), R::splat(1e30), longest)
+    }
+
+    /// What the step of length `t` [s] that ends with inputs `v` is made of.
+    #[inline(always)]
+    fn step_of(&self, t: R, v: &[R; slot::COUNT]) -> Step<R> {
+        let mu_d = v[slot::MU_S] - v[slot::MU_C];
+        let load = [
+            v[slot::LOAD] - self.spring * self.q_low.x - self.spring * self.q.x,
+            v[slot::LOAD + 1] - self.spring * self.q_low.y - self.spring * self.q.y,
+        ];
+        let is_curved = R::any(R::splat(0.0).lt(mu_d));
+        Step {
+            t,
+            per_mass: t * self.inv_mass,
+            grip: self.pads * v[slot::F_N],
+            curve: Curve { k: self.k, mu_c: v[slot::MU_C], mu_d, is_curved },
+            sigma0: self.sigma0,
+            sigma1: self.sigma1,
+            s_ba: self.s_ba,
+            band: self.band,
+            slider_mass: self.slider_mass,
+            attraction: self.attraction,
+            load,
+            v: [self.u.x, self.u.y],
+        }
+    }
+
+    /// Starts the next step of every lane: its start in the interval, its length, and the time that it leaves [s].
+    #[inline(always)]
+    fn start_step<L: PointLaw>(&self) -> (R, R, [f64; LANES]) {
+        let mut tau = [0.0; LANES];
+        for l in 0..R::LANES {
+            tau[l] = self.length[l] - self.left[l];
+        }
+        let tau: R = from_f64(&tau);
+        let longest = if L::EXPLICIT { to_f64(self.longest_step::<L>(&self.inputs(tau))) } else { [1e30; LANES] };
+        let (mut h, mut rest) = ([1.0; LANES], [0.0; LANES]);
+        for l in 0..R::LANES {
+            let most = if longest[l] < self.h_max[l] { longest[l] } else { self.h_max[l] };
+            let n = (self.left[l] / most - STEP_SLACK).ceil();
+            // The steps are differences of what is left, so that they add up to the interval, docs/model.md (55).
+            rest[l] = if n > 1.0 { self.left[l] - self.left[l] / n } else { 0.0 };
+            h[l] = if self.left[l] > 0.0 { self.left[l] - rest[l] } else { 1.0 };
+        }
+        (tau, from_f64(&h), rest)
+    }
+
+    /// A step of every lane that runs.
+    #[inline(always)]
+    fn advance_lanes<L: PointLaw>(&mut self) -> Events {
+        let (tau, t, rest) = self.start_step::<L>();
+        let v = self.inputs(tau + t);
+        let (given, free) = (self.running & self.prescribed, self.running & !self.prescribed);
+        let s = self.step_of(t, &v);
+        let twist = Vec3::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]);
+        let (is_given, is_free) = (R::from_bitmask(given), R::from_bitmask(free));
+        let driven = [twist.x, twist.y];
+        let (none, mut stops) = ([R::splat(0.0); 2], 0);
+        let change = if self.elements.is_empty() {
+            let mut force = s.load;
+            if free != 0 {
+                let Outcome { force: found, stops: at } = L::step(&s);
+                force = found;
+                stops = R::bitmask(at) & free;
+            }
+            if given != 0 {
+                // A motion that is given has no load that friction could hold.
+                force = select2::<R>(is_given, L::force(&Step { load: none, ..s }, driven).0, force);
+            }
+            self.force = select2::<R>(R::from_bitmask(self.running), force, self.force);
+            times2(s.per_mass, plus2(s.load, force))
+        } else {
+            let implicit = free != 0 && !L::EXPLICIT;
+            let found = if implicit { balance::<R, L>(&s, &self.elements) } else { s.v };
+            let at = select2::<R>(is_given, driven, found);
+            let force = advance::<R, L>(&s, at, &mut self.elements, R::from_bitmask(self.running));
+            self.force = select2::<R>(R::from_bitmask(self.running), force, self.force);
+            if L::EXPLICIT { times2(s.per_mass, plus2(s.load, force)) } else { minus2(found, s.v) }
+        };
+        self.move_body((t, twist), change, (is_given, is_free), R::from_bitmask(stops));
+        self.finish_step(rest)
+    }
+
+    /// Moves the bodies through a step of `t` [s]: those that are `given` with a twist, the `free` ones by a change of
+    /// their velocity, or to rest where they stop.
+    #[inline(always)]
+    fn move_body(&mut self, (t, twist): (R, Vec3<R>), change: Vec2<R>, at: (R::Mask, R::Mask), stops: R::Mask) {
+        let (given, free) = at;
+        let zero = R::splat(0.0);
+        let (u, u_low) = add3(self.u, self.u_low, Vec3::new(change[0], change[1], zero));
+        update(free, &mut self.u, u);
+        update(free, &mut self.u_low, u_low);
+        update(stops, &mut self.u, Vec3::zero());
+        update(stops, &mut self.u_low, Vec3::zero());
+        update(given, &mut self.u, twist);
+        let (q, q_low) = add3(self.q, self.q_low, self.u * t);
+        for mask in [given, free] {
+            update(mask, &mut self.q, q);
+            update(mask, &mut self.q_low, q_low);
+        }
+    }
+
+    /// Ends a step of the lanes that run, which leaves `rest` [s] of their intervals.
+    #[inline(always)]
+    fn finish_step(&mut self, rest: [f64; LANES]) -> Events {
+        let ran = self.running;
+        for l in 0..R::LANES {
+            let runs = ran >> l & 1 == 1;
+            self.steps[l] += u64::from(runs);
+            self.left[l] = if runs { rest[l] } else { self.left[l] };
+        }
+        let failed = ran & !(finite(self.u) & finite(Vec3::new(self.force[0], self.force[1], self.q.x)));
+        let stopped = ran & !failed & R::bitmask(from_f64::<R>(&self.left).lt(R::splat(R::TINY)));
+        let spent = self.spent(ran & !failed & !stopped);
+        self.running &= !(failed | stopped | spent);
+        Events { stopped, failed, spent }
+    }
+
+    /// Those of `lanes` that have used up the steps that they may take.
+    #[inline(never)]
+    fn spent(&self, lanes: Bits) -> Bits {
+        let spent = |l: usize| Bits::from(self.steps[l] >= self.budget[l]) << l;
+        lanes & (0..R::LANES).map(spent).fold(0, |all, one| all | one)
+    }
+
+    /// The step of one lane alone, in double precision, of a length `t` [s] under inputs `v`, and its elements.
+    fn of_lane(&self, l: usize, t: f64, v: &[f64; slot::COUNT]) -> (Step<f64>, Vec<Element<f64>>) {
+        let all = self.step_of(R::splat(t), &v.map(R::splat));
+        let two = |of: Vec2<R>| of.map(|x| x.lane(l));
+        let k = Consts {
+            law: self.k.law,
+            gaussian: self.k.gaussian,
+            gamma: self.k.gamma.lane(l),
+            inv_v_s: self.k.inv_v_s.lane(l),
+            s_ba: self.k.s_ba.lane(l),
+            inv_width: self.k.inv_width.lane(l),
+            sigma2: self.k.sigma2.lane(l),
+        };
+        let mu_d = v[slot::MU_S] - v[slot::MU_C];
+        let step = Step {
+            t,
+            per_mass: all.per_mass.lane(l),
+            grip: all.grip.lane(l),
+            curve: Curve { k, mu_c: v[slot::MU_C], mu_d, is_curved: mu_d > 0.0 },
+            sigma0: all.sigma0.lane(l),
+            sigma1: all.sigma1.lane(l),
+            s_ba: all.s_ba.lane(l),
+            band: all.band.lane(l),
+            slider_mass: all.slider_mass.lane(l),
+            attraction: all.attraction.lane(l),
+            load: [0.0; 2],
+            v: two(all.v),
+        };
+        let element = |e: &Element<R>| Element {
+            share: e.share.lane(l),
+            stiffness: e.stiffness.lane(l),
+            zeta: two(e.zeta),
+            zeta_low: two(e.zeta_low),
+            memory: two(e.memory),
+        };
+        (step, self.elements.iter().map(element).collect())
+    }
+}
+
+copies! {
+    /// A step of every lane that runs.
+    fn point_pass<R>(points: &mut Points<R>) -> Events {
+        with_point_law!(points.law, L => points.advance_lanes::<L>())
+    }
+}
+
+impl<R: Real> LaneSolver for Points<R> {
+    fn load(&mut self, l: usize, contact: &Contact, step: f64, _: &[usize]) {
+        self.parameters(l, contact, step);
+        self.clear(l);
+        self.steps[l] = 0;
+        set_compensated(&mut self.u, &mut self.u_low, l, contact.first_velocity().to_array());
+        set_compensated(&mut self.q, &mut self.q_low, l, contact.initial.pose.to_array());
+        self.set_pairs(l, &contact.first_pairs());
+    }
+
+    fn allow(&mut self, l: usize, steps: u64) {
+        self.budget[l] = self.steps[l].saturating_add(steps);
+    }
+
+    fn remap(&mut self, _: usize, _: &Contact, _: &Interval) {}
+
+    fn set_map(&mut self, _: usize, _: &Contact, _: f64) {}
+
+    fn commits_before_remap(&self) -> bool {
+        false
+    }
+
+    fn must_flush_before(&self, _: usize, _: f64) -> bool {
+        false
+    }
+
+    fn start_interval(&mut self, l: usize, interval: &Interval) {
+        for (to, from) in self.c.iter_mut().zip(&interval.c) {
+            to.iter_mut().zip(from).for_each(|(to, from)| to.set(l, *from));
+        }
+        self.terms[l].clone_from(&interval.terms);
+        set_bit(&mut self.waves, l, !interval.terms.is_empty());
+        (self.length[l], self.left[l]) = (interval.length, interval.length);
+        set_bit(&mut self.running, l, true);
+    }
+
+    fn is_pending(&self, _: usize) -> bool {
+        false
+    }
+
+    fn flush(&mut self, _: usize) {}
+
+    fn forget_pass(&mut self, _: usize) {}
+
+    fn running(&self) -> Bits {
+        self.running
+    }
+
+    fn pass(&mut self) -> Events {
+        point_pass(self)
+    }
+
+    fn sample(&mut self, l: usize, contact: &Contact, v: &[f64; slot::COUNT]) -> (Pose, Twist, Wrench, f64) {
+        let (q, u) = (compensated(self.q, self.q_low, l).into(), compensated(self.u, self.u_low, l).into());
+        let given = contact.body.free().is_none();
+        let twist = if given { Twist::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]) } else { u };
+        let [fx, fy] = self.force.map(|f| f.lane(l) / self.pads.lane(l));
+        let (step, elements) = self.of_lane(l, 1.0, v);
+        let slip = with_point_law!(self.law, L => slip::<f64, L>(&step, &elements));
+        (q, twist, Wrench::new(fx, fy, 0.0), slip)
+    }
+
+    fn respond(
+        &mut self,
+        l: usize,
+        _: &Contact,
+        (twist, dt): (Twist, f64),
+        v: &[f64; slot::COUNT],
+        _: &mut Vec<[f64; 2]>,
+    ) -> Response {
+        let (step, elements) = self.of_lane(l, dt, v);
+        let u = [twist.vx, twist.vy];
+        let (force, gain) = with_point_law!(self.law, L => if elements.is_empty() {
+            L::force(&step, u)
+        } else {
+            friction::<f64, L>(&step, u, &elements)
+        });
+        let pads = self.pads.lane(l);
+        let row = |of: Vec2<f64>| [of[0] / pads, of[1] / pads, 0.0];
+        Response { wrench: row(force).into(), gain: [row(gain[0]), row(gain[1]), [0.0; 3]] }
+    }
+
+    fn status(&self, l: usize) -> Status {
+        Status { failure: None, unconverged: 0, steps: self.steps[l], passes: self.steps[l] }
+    }
+
+    fn clear(&mut self, l: usize) {
+        set_bit(&mut self.running, l, false);
+        set_bit(&mut self.waves, l, false);
+        for v in [&mut self.u, &mut self.u_low, &mut self.q, &mut self.q_low] {
+            v.set(l, [0.0; 3]);
+        }
+        for e in &mut self.elements {
+            for v in [&mut e.zeta, &mut e.zeta_low, &mut e.memory] {
+                v.iter_mut().for_each(|x| x.set(l, 0.0));
+            }
+        }
+        self.force.iter_mut().for_each(|x| x.set(l, 0.0));
+    }
+
+    fn states(&self, l: usize) -> Vec<[f64; 2]> {
+        self.elements.iter().map(|e| [0, 1].map(|i| e.zeta[i].lane(l) + e.zeta_low[i].lane(l))).collect()
+    }
+
+    fn pairs(&self, _: usize) -> usize {
+        1 + PAIRS_PER_ELEMENT * self.elements.len()
+    }
+
+    fn export(&self, l: usize, pairs: &mut [[f64; 2]]) -> State {
+        let two = |of: Vec2<R>| of.map(|x| x.lane(l));
+        pairs[0] = two(self.force);
+        for (e, to) in self.elements.iter().zip(pairs[1..].chunks_exact_mut(PAIRS_PER_ELEMENT)) {
+            to.copy_from_slice(&[two([e.share, e.stiffness]), two(e.zeta), two(e.zeta_low), two(e.memory)]);
+        }
+        let [u, u_low, q, q_low] = [self.u, self.u_low, self.q, self.q_low].map(|v| v.lane(l));
+        State { u, u_low, q, q_low, steps: self.steps[l], passes: self.steps[l], ..State::default() }
+    }
+
+    fn import(&mut self, l: usize, _: &Contact, state: &State, pairs: &[[f64; 2]]) {
+        set_split(&mut self.u, &mut self.u_low, l, state.u, state.u_low);
+        set_split(&mut self.q, &mut self.q_low, l, state.q, state.q_low);
+        self.steps[l] = state.steps;
+        self.set_pairs(l, pairs);
+    }
+}
+
+impl<R: Real> Points<R> {
+    /// Sets friction and elements of a lane to numbers in the order of [`LaneSolver::export`].
+    fn set_pairs(&mut self, l: usize, pairs: &[[f64; 2]]) {
+        (0..2).for_each(|i| self.force[i].set(l, pairs[0][i]));
+        for (e, from) in self.elements.iter_mut().zip(pairs[1..].chunks_exact(PAIRS_PER_ELEMENT)) {
+            for i in 0..2 {
+                let [high, low, memory] = [from[1][i], from[2][i], from[3][i]];
+                e.zeta[i].set(l, high);
+                // What a number of another precision has beyond that of the lane.
+                let rest = high - e.zeta[i].lane(l);
+                e.zeta_low[i].set(l, low + rest);
+                e.memory[i].set(l, memory);
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Kikuuwe et al. (2005), (24) to (29), `docs/model.md` (P9) to (P13): a spring and a damper on a slider, which has
+//! the friction of the curve and may have a mass. Its memory is the velocity of the slider [m/s], exactly 0 while it
+//! sticks. Twin: `shaders/point/viscoelasto_plastic.wgsl`.
+
+use super::{Element, PointLaw, Step, Trial, Vec2, fma2, length, minus2, plus2, positive, radial, select2, times2};
+use crate::number::real::Real;
+
+/// The viscoelasto-plastic element.
+#[derive(Clone, Copy, Debug)]
+pub struct ViscoelastoPlastic;
+
+impl PointLaw for ViscoelastoPlastic {
+    #[inline(always)]
+    fn trial<R: Real>(s: &Step<R>, v: Vec2<R>, e: &Element<R>) -> Trial<R> {
+        let (zero, one) = (R::splat(0.0), R::splat(1.0));
+        // Inertia of the slider over the step, and stiffness of spring and damper, both over the normal force.
+        let inertia = s.slider_mass / (s.grip.max(R::splat(R::TINY)) * s.t);
+        let spring = s.t.fma(s.sigma0, s.sigma1);
+        let both = inertia + spring;
+        let limit = e.share / e.stiffness;
+        let pull = plus2(fma2(spring, v, e.zeta_low), e.zeta);
+        let (size, n) = length(fma2(inertia, e.memory, pull));
+        let slides = (limit * s.curve.most()).lt(size);
+        let (c, a) = (limit / both, size / both);
+        let speed = s.curve.root(c, a);
+        let (psi, slope) = s.curve.at(speed);
+        let slider = select2::<R>(slides, times2(speed, n), [zero; 2]);
+        let sliding = fma2(limit * psi, n, times2(inertia, minus2(slider, e.memory)));
+        let resist = select2::<R>(slides, sliding, pull);
+        // How the slider's velocity changes with that of the body.
+        let share = spring / both;
+        let along = R::select(slides, share / c.fma(slope, one), zero);
+        let across = R::select(slides, share * speed / a.max(R::splat(R::TINY)), zero);
+        let gain = radial(spring * (one - along), spring * (one - across), n);
+        // The rate of the deflection from the force: from the velocities it would be the difference of large numbers.
+        let moved = s.t * s.sigma0 / spring;
+        let slid = minus2(minus2(sliding, e.zeta), e.zeta_low);
+        let change = select2::<R>(slides, slid, times2(spring, v));
+        Trial { resist, gain, step: times2(moved, change), memory: slider }
+    }
+
+    #[inline(always)]
+    fn slips<R: Real>(_s: &Step<R>, e: &Element<R>) -> R {
+        positive(length(e.memory).0)
+    }
+}
