@@ -46,9 +46,9 @@ macro_rules! law_enum {
                 match self { $(Self::$law => $key,)+ }
             }
 
-            /// Whether bristles are elastic up to a share `s_ba` of their limit, and from there on more and more plastic.
-            /// If not, they slip under any load, however small, so that a contact at rest creeps, or, under the
-            /// viscoelasto-plastic law, are elastic up to the limit itself.
+            /// Whether bristles are elastic up to a share `s_ba` of their limit, and from there on more and more
+            /// plastic. If not, they slip under any load, however small, so that a contact at rest creeps, or are
+            /// elastic up to the limit itself (the viscoelasto-plastic law).
             #[must_use]
             pub const fn is_elastic(self) -> bool {
                 match self { $(Self::$law => $elastic,)+ }

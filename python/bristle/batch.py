@@ -23,6 +23,7 @@ _GROUPS = {
     "wrench": ("wrench.fx", "wrench.fy", "wrench.tau"),
     "twist": ("twist.vx", "twist.vy", "twist.w"),
     "gravity": ("gravity.0", "gravity.1"),
+    "anchor": ("anchor.0", "anchor.1"),
 }
 _WIDTHS = dict(_bristle.QUANTITIES)
 #: Bits of a status word after which a contact has failed.

@@ -115,6 +115,7 @@ pub fn takes(body: &Body, input: Input) -> bool {
         Input::NormalForce | Input::MuC | Input::MuS => true,
         Input::Vx | Input::Vy | Input::W => body.free().is_none(),
         Input::Fx | Input::Fy | Input::Tau | Input::GravityX | Input::GravityY => body.free().is_some(),
+        Input::AnchorX | Input::AnchorY => body.free().is_some_and(|body| body.spring > 0.0),
     }
 }
 
