@@ -7,6 +7,7 @@ use crate::schedule::Signal;
 
 /// What moves the patch.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "a contact has one, and most have a free body")]
 pub enum Body {
     /// The twist of the patch is given; nothing is solved.
     Prescribed {
