@@ -34,7 +34,7 @@ pub(super) fn solve(core: &Core, problems: &[&ContactProblem]) -> Result<Vec<Imp
     let mut out: Vec<Option<Impulses>> = vec![None; problems.len()];
     // Problems of one number of directions, in which few or many contacts are not mixed, as all have room for
     // the most.
-    let class = |p: &ContactProblem| (p.directions, p.contacts().next_power_of_two().max(4).min(MOST_ON_DEVICE));
+    let class = |p: &ContactProblem| (p.directions, p.contacts().next_power_of_two().clamp(4, MOST_ON_DEVICE));
     let mut order: Vec<usize> = Vec::new();
     for (k, problem) in problems.iter().enumerate() {
         if problem.contacts() == 0 || problem.contacts() > MOST_ON_DEVICE {
