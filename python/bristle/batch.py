@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping, MutableMapping
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -117,7 +121,8 @@ class Batch:
         self._frames = bool(frames)
         self._expanded: dict[str, Floats] = {}
         self._started = False
-        self._core = _bristle.Core(scenario._core, self._nsim, device, self._seed, self._frames)
+        with _hushed():
+            self._core = _bristle.Core(scenario._core, self._nsim, device, self._seed, self._frames)
 
     @property
     def scenario(self) -> Scenario:
@@ -471,6 +476,20 @@ def _revived(
     for name, array in expanded.items():
         batch.expand(name)[:] = array
     return batch
+
+
+@contextlib.contextmanager
+def _hushed() -> Iterator[None]:
+    """Names a folder without a display for a while. Mesa calls it an error on stderr if there is none."""
+    name = "XDG_RUNTIME_DIR"
+    if name in os.environ or not sys.platform.startswith("linux"):
+        yield
+        return
+    os.environ[name] = tempfile.gettempdir()
+    try:
+        yield
+    finally:
+        os.environ.pop(name, None)
 
 
 def _integer(name: str, value: Any, low: int, high: int) -> int:
