@@ -63,8 +63,9 @@ class Batch:
     reads, not on ``nsim`` or its neighbours, and has the bits that Rust and the command line have on that engine.
 
     Arrays that a batch gives are new float64 arrays of shape (nsim, ..), which keep their numbers when the batch goes
-    on; the state itself stays on the device. Calls release the GIL, and Ctrl-C ends them within 0.2 s; contacts may
-    then stand at different times (:attr:`time`) until they are reset or restored.
+    on; the state itself stays on the device. A sample that is read ends an integration step, so that the last bits
+    depend on when samples are read. Calls release the GIL, and Ctrl-C ends them within 0.2 s. The contacts then stand
+    anywhere between start and end of the call, and want to be reset or restored.
 
     **control** is a dictionary by the names in :attr:`Scenario.inputs`: ``normal_force`` [N, of one pad],
     ``wrench.fx``, ``wrench.fy`` [N], ``wrench.tau`` [N m], ``gravity.0``, ``gravity.1`` [m/s^2], ``twist.vx``,
@@ -245,7 +246,8 @@ class Batch:
             record: names of ``pose``, ``twist``, ``wrench``, ``slip``, ``normal_force``, ``time``.
             every: intervals between samples; ``nstep`` is a multiple of it.
             out: arrays to write to, by the names in ``record``: float64, C-contiguous, of the shapes below.
-            progress: called as ``progress(done, nstep)`` with every sample; what it raises ends the rollout.
+            progress: called as ``progress(done, nstep)`` after every few samples, and at the end; what it raises ends
+                the rollout.
 
         Returns:
             Arrays (nsim, nstep/every + 1, 3) of pose, twist and wrench, (nsim, nstep/every + 1) of the others, float64;
