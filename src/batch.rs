@@ -2,6 +2,7 @@
 //! of them, and branches from any state.
 
 mod input;
+mod record;
 mod request;
 mod snapshot;
 
@@ -9,6 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use input::Input;
+pub use record::{Keep, Recorded};
 pub use snapshot::{Snapshot, SnapshotError};
 
 use crate::contact::{Contact, Initial, ModelKind};
@@ -64,6 +66,18 @@ pub(crate) trait Stepper: Send {
     fn load(&mut self, contact: usize, of: &Contact) -> Result<(), EngineError>;
     /// Steps the contacts through their spans, those that have one.
     fn advance(&mut self, contacts: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError>;
+    /// Steps all contacts through one span with samples at `times` [s], the last of which ends it; the present samples
+    /// are written. `false` if `keep` says no; nothing is done without a number, by an engine that cannot do that.
+    fn record(
+        &mut self,
+        _contacts: &[Contact],
+        _span: Span,
+        _times: &[f64],
+        _out: &mut Recorded,
+        _keep: &Keep<'_>,
+    ) -> Option<bool> {
+        None
+    }
     /// The present samples, with the inputs at the end of the last span.
     fn samples(&mut self, contacts: &[Contact], out: &mut [Sample]) -> Result<(), EngineError>;
     /// Asks for the present samples without waiting. `true` if they are written to `out` at once.

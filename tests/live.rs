@@ -7,7 +7,7 @@ mod cosim;
 
 use std::sync::Arc;
 
-use bristle::batch::{Batch, Input, Sample, Snapshot, SnapshotError};
+use bristle::batch::{Batch, Input, Recorded, Sample, Snapshot, SnapshotError};
 use bristle::body::Frame;
 use bristle::contact::{Bristles, Contact, Form, Initial, Model};
 use bristle::engine::{Engine, Plan, Reason, Stepping, Trajectories};
@@ -145,6 +145,79 @@ fn what_is_read_between_calls_are_the_samples_of_a_rollout() {
             }
         }
     }
+}
+
+/// Recorded in two parts, the second after an input has been set and with the bits of calls that do the same.
+#[test]
+fn recorded_samples_are_those_of_a_rollout_and_of_calls() {
+    for (name, engine) in engines() {
+        for stepping in steppings() {
+            let plan = Plan { tolerance: stepping.tolerance, step: stepping.step, ..plan_of_calls() };
+            let whole = rollout(&*engine, &contacts(), &plan);
+            let mut batch = engine.batch(contacts(), stepping).unwrap();
+            let mut calls = engine.batch(contacts(), stepping).unwrap();
+            let half = CALLS / 2;
+            let recorded = batch.record(&plan.samples[1..=half], &|_| true).unwrap();
+            for call in 0..=half {
+                for k in 0..batch.len() {
+                    assert_eq!(
+                        one(&recorded_sample(&recorded, k, call), &[], 0),
+                        one(&sample(&whole, k, call), &[], 0),
+                        "{name} {stepping:?}, call {call}, contact {k}"
+                    );
+                }
+                calls.samples().unwrap();
+                if call < half {
+                    calls.advance(CALL).unwrap();
+                }
+            }
+            assert_eq!(batch.time(0), plan.samples[half]);
+            batch.set(1, Input::NormalForce, 1.2).unwrap();
+            calls.set(1, Input::NormalForce, 1.2).unwrap();
+            let recorded = batch.record(&plan.samples[half + 1..], &|_| true).unwrap();
+            assert_eq!(recorded.samples, CALLS - half + 1);
+            for call in half..=CALLS {
+                for (k, wanted) in calls.samples().unwrap().iter().enumerate() {
+                    let found = recorded_sample(&recorded, k, call - half);
+                    assert_eq!(
+                        one(&found, &[], 0),
+                        one(wanted, &[], 0),
+                        "{name} {stepping:?}, call {call}, contact {k}"
+                    );
+                }
+                if call < CALLS {
+                    calls.advance(CALL).unwrap();
+                }
+            }
+            assert_eq!(bits(&mut batch), bits(&mut calls), "{name} {stepping:?}");
+        }
+        let mut batch = engine.batch(contacts(), Stepping::default()).unwrap();
+        assert!(matches!(batch.record(&[0.5, 1.0], &|_| false), Err(EngineError::Stopped)), "{name}");
+        batch.reset(&(0..batch.len()).collect::<Vec<_>>()).unwrap();
+        for (times, field) in
+            [(&[0.1, 0.1][..], "times"), (&[-1.0], "times"), (&[f64::NAN], "times"), (&[2e6], "times")]
+        {
+            let error = batch.record(times, &|_| true).unwrap_err();
+            assert!(matches!(&error, EngineError::Argument(e) if e.field == field), "{name} {times:?}: {error}");
+        }
+        batch.advance_some(&[2], CALL).unwrap();
+        let error = batch.record(&[0.1], &|_| true).unwrap_err().to_string();
+        assert!(
+            error.contains("contact 2: time = 0.001953125: expected 0 s, the time of contact 0"),
+            "{name}: {error}"
+        );
+    }
+}
+
+/// Samples at the ends of all calls.
+fn plan_of_calls() -> Plan {
+    Plan::new(CALLS as f64 * CALL, DEFAULT_STEP, CALL).unwrap()
+}
+
+fn recorded_sample(of: &Recorded, k: usize, i: usize) -> Sample {
+    let at = k * of.samples + i;
+    let (pose, twist, wrench) = (of.pose[at], of.twist[at], of.wrench[at]);
+    Sample { pose, twist, wrench, normal_force: of.normal_force[at], slip: of.slip[at] }
 }
 
 #[test]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping, MutableMapping
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,8 +64,9 @@ class Batch:
     reads, not on ``nsim`` or its neighbours, and has the bits that Rust and the command line have on that engine.
 
     Arrays that a batch gives are new float64 arrays of shape (nsim, ..), which keep their numbers when the batch goes
-    on; the state itself stays on the device. Calls release the GIL, and Ctrl-C ends them within 0.2 s; contacts may
-    then stand at different times (:attr:`time`) until they are reset or restored.
+    on; the state itself stays on the device. A sample that is read ends an integration step, so that the last bits
+    depend on when samples are read. Calls release the GIL, and Ctrl-C ends them within 0.2 s. The contacts then stand
+    anywhere between start and end of the call, and want to be reset or restored.
 
     **control** is a dictionary by the names in :attr:`Scenario.inputs`: ``normal_force`` [N, of one pad],
     ``wrench.fx``, ``wrench.fy`` [N], ``wrench.tau`` [N m], ``gravity.0``, ``gravity.1`` [m/s^2], ``twist.vx``,
@@ -118,7 +123,8 @@ class Batch:
         self._frames = bool(frames)
         self._expanded: dict[str, Floats] = {}
         self._started = False
-        self._core = _bristle.Core(scenario._core, self._nsim, device, self._seed, self._frames)
+        with _hushed():
+            self._core = _bristle.Core(scenario._core, self._nsim, device, self._seed, self._frames)
 
     @property
     def scenario(self) -> Scenario:
@@ -241,7 +247,8 @@ class Batch:
             record: names of ``pose``, ``twist``, ``wrench``, ``slip``, ``normal_force``, ``time``.
             every: intervals between samples; ``nstep`` is a multiple of it.
             out: arrays to write to, by the names in ``record``: float64, C-contiguous, of the shapes below.
-            progress: called as ``progress(done, nstep)`` with every sample; what it raises ends the rollout.
+            progress: called as ``progress(done, nstep)`` after every few samples, and at the end; what it raises ends
+                the rollout.
 
         Returns:
             Arrays (nsim, nstep/every + 1, 3) of pose, twist and wrench, (nsim, nstep/every + 1) of the others, float64;
@@ -472,6 +479,20 @@ def _revived(
     for name, array in expanded.items():
         batch.expand(name)[:] = array
     return batch
+
+
+@contextlib.contextmanager
+def _hushed() -> Iterator[None]:
+    """Names a folder without a display for a while. Mesa calls it an error on stderr if there is none."""
+    name = "XDG_RUNTIME_DIR"
+    if name in os.environ or not sys.platform.startswith("linux"):
+        yield
+        return
+    os.environ[name] = tempfile.gettempdir()
+    try:
+        yield
+    finally:
+        os.environ.pop(name, None)
 
 
 def _integer(name: str, value: Any, low: int, high: int) -> int:

@@ -20,11 +20,13 @@ class Scenario:
     :meth:`load`. A scenario does not change; it can be pickled and shared by threads.
     """
 
-    __slots__ = ("_base", "_core")
+    __slots__ = ("_base", "_core", "_inputs")
 
     def __init__(self, core: _bristle.Scenario, base: str) -> None:
         self._core = core
         self._base = base
+        # A policy asks for them at every step.
+        self._inputs = tuple(core.inputs())
 
     @classmethod
     def from_toml(
@@ -112,7 +114,7 @@ class Scenario:
     @property
     def inputs(self) -> tuple[str, ...]:
         """Names of the inputs that its contacts take: the keys of a ``control``, see :class:`Batch`."""
-        return tuple(self._core.inputs())
+        return self._inputs
 
     def draw(self, n: int | None = None, seed: int | None = None) -> dict[str, NDArray[np.float64]]:
         """The numbers that contacts are drawn with.

@@ -10,7 +10,7 @@ use bristle::scenario::Precision;
 use bristle::{Batch, Choice, Contact, Cpu, Engine, EngineError, EngineInfo, Gpu, Input, Scenario, Stepping};
 use rayon::prelude::*;
 
-use crate::drive::Pace;
+use crate::drive::{Control, Pace};
 use crate::errors::Failure;
 
 /// From what a contact is drawn.
@@ -244,6 +244,17 @@ impl Contacts {
     /// Time of a contact since its start [s].
     pub fn time(&self, k: usize) -> f64 {
         self.batch.as_ref().map_or(0.0, |batch| batch.time(k))
+    }
+
+    /// Whether each contact may go through a rollout at its own pace, as it does in one from the command line: on the
+    /// CPU, all at one time, under controls that signals say as well. Coefficients are checked at every interval, and a
+    /// map that follows the normal force is made anew there, so that these wait for each other.
+    pub fn go_their_own_way(&self, controls: &[Control<'_>]) -> bool {
+        let is_plain = |control: &Control<'_>| !matches!(control.input, Input::MuC | Input::MuS);
+        self.engine.info().engine == "cpu"
+            && controls.iter().all(is_plain)
+            && self.first.iter().all(|contact| contact.patch.rule().is_none())
+            && self.all.iter().all(|k| self.time(*k) == self.time(0))
     }
 
     /// Batch, pace and the numbers of all contacts, side by side.

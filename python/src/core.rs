@@ -35,7 +35,7 @@ fn quantity(name: &str) -> Result<(usize, usize), Failure> {
 }
 
 /// Writes quantity `q` of a sample.
-fn write(q: usize, sample: &Sample, time: f64, to: &mut [f64]) {
+pub fn write(q: usize, sample: &Sample, time: f64, to: &mut [f64]) {
     match q {
         0 => to.copy_from_slice(&sample.pose.to_array()),
         1 => to.copy_from_slice(&sample.twist.to_array()),
@@ -197,13 +197,16 @@ impl Core {
             rows.push((q, width, array.as_slice_mut().map_err(PyErr::from)?));
         }
         let contacts = &mut *contacts;
-        let tell = |done: usize| {
+        let tell = |done: usize| -> Result<(), Failure> {
             let tell = |progress: &Py<PyAny>| Python::attach(|py| progress.call1(py, (done, nstep)).map(|_| ()));
-            progress.as_ref().map_or(Ok(()), tell)
+            Ok(progress.as_ref().map_or(Ok(()), tell)?)
         };
         py.detach(|| {
             let all = contacts.all.clone();
             controls.iter().try_for_each(|control| control.check(&all))?;
+            if frames.is_none() && contacts.go_their_own_way(&controls) {
+                return crate::rollout::record(contacts, &controls, (dt, nstep, every), &mut rows, &tell);
+            }
             record(contacts, &mut rows, 0, nstep / every + 1)?;
             for interval in 0..nstep {
                 let began = Instant::now();

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use bristle::error::ParameterError;
-use bristle::{Batch, Input};
+use bristle::{Batch, Input, Signal};
 use pyo3::prelude::*;
 
 use crate::errors::Failure;
@@ -56,6 +56,26 @@ impl Control<'_> {
             batch.set(k, self.input, self.values[place(self.rows, i) * self.columns + column])?;
         }
         Ok(())
+    }
+
+    /// Lets the input of all contacts follow its values in some intervals, which start at `times` [s].
+    pub fn follow(&self, batch: &mut Batch, first: usize, times: &[f64]) -> Result<(), Failure> {
+        if self.columns == 1 {
+            return if first == 0 { (0..batch.len()).try_for_each(|k| self.set_one(batch, k)) } else { Ok(()) };
+        }
+        let mut points = Vec::with_capacity(times.len());
+        for k in 0..batch.len() {
+            let values = &self.values[place(self.rows, k) * self.columns + first..][..times.len()];
+            points.clear();
+            points.extend(times.iter().copied().zip(values.iter().copied()));
+            batch.follow(k, self.input, Signal::steps(&points)?)?;
+        }
+        Ok(())
+    }
+
+    /// Sets the input of a contact to its only value.
+    fn set_one(&self, batch: &mut Batch, k: usize) -> Result<(), Failure> {
+        Ok(batch.set(k, self.input, self.values[place(self.rows, k)])?)
     }
 }
 

@@ -5,6 +5,7 @@ mod batch;
 mod core;
 mod drive;
 mod errors;
+mod rollout;
 mod scenario;
 mod surfaces;
 

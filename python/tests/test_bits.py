@@ -55,3 +55,29 @@ def test_parts_of_a_call_do_not_show(box):
         for first in range(0, 40, 7):
             parts.step(ids=np.arange(first, min(first + 7, 40)))
         assert np.array_equal(whole.pose, parts.pose)
+
+
+@pytest.mark.parametrize("changes", [[], ["contact.model=reduced", "step={ tolerance = 3e-6 }"], ["patch.shape=hertz"]])
+def test_a_long_rollout_under_any_control_has_the_bits_of_steps(changes):
+    """Rollouts let each contact go its own way, in parts, where they can; steps do not."""
+    scenario = bristle.Scenario.from_toml(BOX, changes=changes)
+    rng = np.random.default_rng(4)
+    forces, loads = rng.uniform(1, 2, (20, 150)), rng.normal(0, 0.3, (150, 3))
+    one, other = (bristle.Batch(scenario, 20, 1 / 128, device="cpu") for _ in range(2))
+    for first, last in [(0, 140), (140, 150)]:
+        now = {"normal_force": forces[:, first:last], "wrench": loads[None, first:last]}
+        out = one.rollout(last - first, now, record=RECORD)
+        for j in range(first, last):
+            assert np.array_equal(other.pose, out["pose"][:, j - first])
+            other.step({"normal_force": forces[:, j], "wrench": loads[j]})
+            for name in RECORD:
+                assert np.array_equal(getattr(other, name), out[name][:, j - first + 1]), (name, j)
+    assert np.array_equal(one.time, other.time)
+    # Of contacts at different times each goes on from its own.
+    one.step(ids=[3])
+    other.step(ids=[3])
+    out = one.rollout(2, record=["time", "pose"])
+    for j in range(3):
+        # What is read ends a step.
+        assert np.array_equal(out["time"][:, j], other.time) and np.array_equal(out["pose"][:, j], other.pose)
+        other.step()

@@ -8,7 +8,7 @@ use super::make::Maker;
 use super::output::Row;
 use super::pack::packs;
 use super::run::{Pack, Recording};
-use crate::batch::{Sample, Saved, Stepper};
+use crate::batch::{Keep, Recorded, Sample, Saved, Stepper};
 use crate::contact::Contact;
 use crate::engine::{Status, Stepping, share};
 use crate::error::EngineError;
@@ -86,6 +86,47 @@ impl Stepper for CpuBatch {
             pack.advance(&task, &mut Recording { samples: &[], rows, progress: &|_| true, stop: &stop });
         });
         Ok(())
+    }
+
+    fn record(
+        &mut self,
+        contacts: &[Contact],
+        span: Span,
+        times: &[f64],
+        out: &mut Recorded,
+        keep: &Keep<'_>,
+    ) -> Option<bool> {
+        // Packs record the first sample of a run, at time 0; later spans begin with one that is written already.
+        let (each, skip) = (out.samples, usize::from(span.start > 0.0));
+        let rows = out
+            .pose
+            .chunks_mut(each)
+            .zip(out.twist.chunks_mut(each))
+            .zip(out.wrench.chunks_mut(each))
+            .zip(out.normal_force.chunks_mut(each))
+            .zip(out.slip.chunks_mut(each))
+            .map(|((((pose, twist), wrench), normal_force), slip)| Row {
+                pose: &mut pose[skip..],
+                twist: &mut twist[skip..],
+                wrench: &mut wrench[skip..],
+                normal_force: &mut normal_force[skip..],
+                slip: &mut slip[skip..],
+            });
+        let mut rows: Vec<Option<Row<'_>>> = rows.map(Some).collect();
+        let tasks: Vec<(&mut Group, Vec<Row<'_>>)> = self
+            .groups
+            .iter_mut()
+            .map(|group| {
+                let rows = group.members.iter().filter_map(|k| rows[*k].take()).collect();
+                (group, rows)
+            })
+            .collect();
+        let stop = AtomicBool::new(false);
+        tasks.into_par_iter().for_each(|(Group { pack, members, .. }, mut rows)| {
+            let task = |lane: usize| Some((&contacts[members[lane]], span));
+            pack.advance(&task, &mut Recording { samples: times, rows: &mut rows, progress: keep, stop: &stop });
+        });
+        Some(!stop.into_inner())
     }
 
     fn samples(&mut self, contacts: &[Contact], out: &mut [Sample]) -> Result<(), EngineError> {

@@ -195,6 +195,7 @@ impl<S: LaneSolver + Send> Pack for LanePack<S> {
                 continue;
             }
             let Some((contact, span)) = task(l) else { continue };
+            self.places[l].frame = 0;
             let first = span.start == 0.0 && !recording.rows.is_empty();
             if !first || self.record(l, contact, recording) {
                 self.start(l, contact, span, recording.samples);

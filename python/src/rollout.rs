@@ -1,0 +1,103 @@
+//! Rollouts in which no contact waits for another, as those of the command line.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use bristle::batch::{Keep, Recorded, Sample};
+use pyo3::prelude::*;
+
+use crate::batch::Contacts;
+use crate::core::write;
+use crate::drive::Control;
+use crate::errors::Failure;
+
+/// Samples that are recorded at once; signals of so many intervals take little memory.
+const SAMPLES: usize = 64;
+/// How often Python is asked whether to go on.
+const ASK: Duration = Duration::from_millis(20);
+
+/// Lets `nstep` intervals of `dt` [s] pass with a sample `every` so many, which go to `rows`: quantities, their widths
+/// and arrays. `tell` is called with the number of intervals that have passed.
+pub fn record(
+    contacts: &mut Contacts,
+    controls: &[Control<'_>],
+    (dt, nstep, every): (f64, usize, usize),
+    rows: &mut [(usize, usize, &mut [f64])],
+    tell: &dyn Fn(usize) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let samples = nstep / every + 1;
+    let (mut now, mut done) = (contacts.time(0), 0);
+    while done < nstep {
+        let began = Instant::now();
+        let intervals = (SAMPLES * every).min(nstep - done);
+        // As calls of `step` add them up.
+        let mut starts = Vec::with_capacity(intervals);
+        for _ in 0..intervals {
+            starts.push(now);
+            now += dt;
+        }
+        let mut times: Vec<f64> = starts.iter().copied().skip(every).step_by(every).collect();
+        times.push(now);
+        let batch = contacts.batch()?;
+        // The sample at the start is under the inputs before.
+        let before = if done == 0 { Some(batch.record(&[], &|_| true)?) } else { None };
+        controls.iter().try_for_each(|control| control.follow(batch, done, &starts))?;
+        let recorded = interruptible(|keep| batch.record(&times, keep))?;
+        contacts.busy += began.elapsed();
+        for (q, width, out) in rows.iter_mut() {
+            let (q, width) = (*q, *width);
+            for k in 0..contacts.len() {
+                if let Some(before) = &before {
+                    write(q, &sample(before, k, 0), starts[0], &mut out[k * samples * width..][..width]);
+                }
+                for (i, time) in times.iter().enumerate() {
+                    let at = k * samples + done / every + i + 1;
+                    write(q, &sample(&recorded, k, i + 1), *time, &mut out[at * width..][..width]);
+                }
+            }
+        }
+        done += intervals;
+        tell(done)?;
+        contacts.pace.ask()?;
+    }
+    Ok(())
+}
+
+fn sample(of: &Recorded, k: usize, i: usize) -> Sample {
+    let at = k * of.samples + i;
+    Sample {
+        pose: of.pose[at],
+        twist: of.twist[at],
+        wrench: of.wrench[at],
+        normal_force: of.normal_force[at],
+        slip: of.slip[at],
+    }
+}
+
+/// Runs `work` in a thread of its own, while this one, which alone hears of signals, asks Python whether to go on.
+fn interruptible(
+    work: impl FnOnce(&Keep<'_>) -> Result<Recorded, bristle::EngineError> + Send,
+) -> Result<Recorded, Failure> {
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let (done, wait) = channel::<()>();
+        let stop = &stop;
+        let thread = scope.spawn(move || {
+            let _done = done;
+            work(&|_| !stop.load(Ordering::Relaxed))
+        });
+        let mut interrupt = None;
+        while wait.recv_timeout(ASK) == Err(RecvTimeoutError::Timeout) {
+            if interrupt.is_none() {
+                interrupt = Python::attach(|py| py.check_signals()).err();
+                stop.store(interrupt.is_some(), Ordering::Relaxed);
+            }
+        }
+        let out = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        match interrupt {
+            Some(interrupt) => Err(interrupt.into()),
+            None => Ok(out?),
+        }
+    })
+}
