@@ -1,5 +1,6 @@
 //! Drawing the parameters of one contact.
 
+use super::columns::Column;
 use super::number::{Number, index};
 use crate::random::Draw;
 
@@ -19,6 +20,12 @@ impl Sampler {
         let value = number.draw(&self.draw, name);
         self.record(name, value);
         value
+    }
+
+    /// The numbers of a column over time; the number of the row is recorded.
+    pub fn row<'a>(&mut self, name: &str, column: &'a Column) -> &'a [f64] {
+        self.record(&format!("{name}.row"), column.row(&self.draw) as f64);
+        column.of(&self.draw)
     }
 
     /// A number in a list that may be long, such as the points of a signal. Constants are not recorded, as they are
