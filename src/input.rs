@@ -102,6 +102,17 @@ pub fn text(path: &Path) -> Result<String, InputError> {
     Ok(text)
 }
 
+/// Shape and numbers of an `.npy` file, the last axis the fastest.
+///
+/// # Errors
+/// As [`open`], or a file that is no array of real numbers.
+pub(crate) fn npy_numbers(path: &Path) -> Result<(Vec<usize>, Vec<f64>), InputError> {
+    let file = open(path)?;
+    let length = length(path, &file)?;
+    let array = Array::new(file, length).and_then(|mut array| array.all().map(|all| (array.shape, all)));
+    array.map_err(|e| InputError::of(path, e))
+}
+
 /// Bytes of an open file.
 pub(crate) fn length(path: &Path, file: &BufReader<File>) -> Result<u64, InputError> {
     let io = |source| InputError::Io { path: path.to_owned(), source };

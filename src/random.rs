@@ -32,6 +32,12 @@ impl Draw {
         Self { seed, contact }
     }
 
+    /// The index of the contact.
+    #[must_use]
+    pub const fn contact(&self) -> u64 {
+        self.contact
+    }
+
     /// Two independent uniform numbers in the open interval (0, 1), with 53 bits, for the parameter
     /// called `name`. Names are hashed (FNV-1a, 64 bits to 32), so adding a parameter changes no other.
     #[must_use]

@@ -157,7 +157,7 @@ fn simulate(
         let none_left = |_: &_| drop(fs::remove_dir_all(&partial));
         Spool::create(&partial, &identity, &spool::COLUMNS, plan.samples.len()).inspect_err(none_left)?
     };
-    record::keep_map(scenario, &partial)?;
+    record::keep_files(scenario, &partial)?;
     let reported = AtomicU64::new(spool.done() * samples);
     let report = |n: u64| {
         reported.fetch_add(n, Ordering::Relaxed);

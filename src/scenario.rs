@@ -3,6 +3,7 @@
 //! The language is documented in `docs/scenario.md`; [`json_schema`] prints the same as a JSON schema.
 
 mod check;
+mod columns;
 mod contact;
 mod diagnostics;
 mod number;
@@ -19,6 +20,7 @@ mod suggest;
 mod tables;
 mod world;
 
+pub use columns::{Column, Order, TableSpec};
 use diagnostics::from_toml;
 pub use diagnostics::{Excerpt, ScenarioError};
 pub use number::Number;
@@ -36,6 +38,8 @@ pub use world::{
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+
+use columns::Rows;
 
 use crate::contact::Contact;
 use crate::engine::Plan;
@@ -72,6 +76,8 @@ pub struct Scenario {
     plan: Plan,
     patches: patches::Patches,
     tables: tables::Tables,
+    /// A hash of the table of contacts.
+    rows: u64,
 }
 
 /// A contact and the numbers it was drawn with.
@@ -119,11 +125,19 @@ impl Scenario {
     /// TOML that is malformed, an unknown key, a wrong type, or a value out of range, with its place.
     /// Contact 0 is drawn and checked; [`Scenario::check`] does the others.
     pub fn parse(text: &str, base: &Path, name: &str) -> Result<Self, ScenarioError> {
-        let mut spec: Spec = from_toml(name, text)?;
+        let (mut spec, rows) = columns::with_table(text, base, name, || from_toml::<Spec>(name, text))?;
         let at = |e: &ParameterError| {
             let field = e.field.split(", ").next().unwrap_or_default();
             ScenarioError::field(name, text, field, e.to_string()).about(e)
         };
+        let rows_for_all = rows.filter(|rows| rows.order == Order::Rows);
+        if spec.contacts == spec::NOT_GIVEN {
+            spec.contacts = rows_for_all.map_or(1, |rows| rows.rows);
+        }
+        if let Some(Rows { rows, .. }) = rows_for_all.filter(|rows| rows.rows < spec.contacts) {
+            let accepted = format!("at most {rows}, the rows of the table, or `table.order = \"random\"`");
+            return Err(at(&ParameterError::new("contacts", spec.contacts, accepted)));
+        }
         check::spec(&spec).map_err(|e| at(&e))?;
         let mut plan = Plan::new(spec.duration, spec.step.longest, spec.record_every).map_err(|e| at(&e))?;
         if let Some(tolerance) = spec.step.tolerance {
@@ -136,7 +150,8 @@ impl Scenario {
             .map_err(|e| ScenarioError::field(name, text, &e.field, e.message))?;
         let (name, text) = (name.to_owned(), text.to_owned());
         let tables = tables::Tables::default();
-        let scenario = Self { name, text, base: base.to_owned(), spec, plan, patches, tables };
+        let rows = rows.map_or(0, |rows| rows.digest);
+        let scenario = Self { name, text, base: base.to_owned(), spec, plan, patches, tables, rows };
         scenario.draw(0)?;
         Ok(scenario)
     }
@@ -267,15 +282,16 @@ impl Scenario {
         &self.text
     }
 
-    /// A hash of the maps that the scenario has read, by which a changed map file is noticed.
+    /// A hash of the maps and of the table that the scenario has read, by which a changed file is noticed.
     pub(crate) fn maps(&self) -> u64 {
-        self.patches.digest()
+        self.patches.digest() ^ self.rows
     }
 
-    /// The map file the scenario reads, if any.
-    #[must_use]
-    pub fn map_file(&self) -> Option<PathBuf> {
-        self.spec.patch.file.as_ref().map(|file| self.base.join(file))
+    /// The files that the scenario reads, each with the key that names it.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&'static str, PathBuf)> {
+        let named =
+            [("patch.file", self.spec.patch.file.as_ref()), ("table.file", self.spec.table.as_ref().map(|t| &t.file))];
+        named.into_iter().filter_map(|(key, file)| Some((key, self.base.join(file?))))
     }
 }
 

@@ -68,7 +68,7 @@ pub fn needs(scenario: &Scenario, engine: &dyn Engine, options: &Options) -> Res
 /// The disk space of a run. Its samples are counted twice, as the raw files stay until the arrays are written.
 fn disk_sum(scenario: &Scenario, parameters: u64) -> (u64, String) {
     let (n, samples) = (scenario.contacts(), scenario.plan().samples.len() as u64);
-    let map = scenario.map_file().and_then(|file| file.metadata().ok()).map_or(0, |data| data.len());
+    let map: u64 = scenario.files().filter_map(|(_, file)| file.metadata().ok()).map(|data| data.len()).sum();
     let (sample, contact) = (spool::BYTES_PER_SAMPLE, spool::BYTES_PER_CONTACT);
     sum(vec![
         (

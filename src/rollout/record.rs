@@ -20,7 +20,7 @@ pub(super) const RECORD: &str = "run.json";
 pub(super) const SCENARIO: &str = "scenario.toml";
 /// The other files of a run, and the names of files while they are written.
 const OTHER_FILES: [&str; 6] =
-    ["trajectories.npz", "contacts.npz", SCENARIO, "trajectories.svg", "map.begun", "run.json.begun"];
+    ["trajectories.npz", "contacts.npz", SCENARIO, "trajectories.svg", "file.begun", "run.json.begun"];
 
 /// Most contacts in a picture.
 pub(super) const MOST_SHOWN: u64 = 200;
@@ -241,33 +241,39 @@ pub(super) fn parameters(
     npz.finish()
 }
 
-/// Copies the map file that `scenario` has read into the directory of its run, unless it is there already. The copy
-/// is made at the start, because the file may have changed when the run ends.
-pub(super) fn keep_map(scenario: &Scenario, dir: &Path) -> Result<(), RolloutError> {
-    let Some(map) = scenario.map_file() else { return Ok(()) };
-    let copy = dir.join(name_of(&map));
+/// Copies the files that `scenario` has read (a map, a table of contacts) into the directory of its run, unless they
+/// are there already. The copies are made at the start, because a file may have changed when the run ends.
+pub(super) fn keep_files(scenario: &Scenario, dir: &Path) -> Result<(), RolloutError> {
+    scenario.files().try_for_each(|(key, file)| keep(key, &file, dir))
+}
+
+fn keep(key: &str, map: &Path, dir: &Path) -> Result<(), RolloutError> {
+    let copy = dir.join(kept_name(key, map));
     if copy.exists() {
         return Ok(());
     }
     // The copy gets its name only when it is complete, so that an interruption leaves no part of a map under that
     // name.
-    let begun = dir.join("map.begun");
-    let blamed = |e: std::io::Error| if disk::out_of_space(&e).is_some() { io(&copy)(e) } else { io(&map)(e) };
-    fs::copy(&map, &begun).map_err(blamed)?;
+    let begun = dir.join("file.begun");
+    let blamed = |e: std::io::Error| if disk::out_of_space(&e).is_some() { io(&copy)(e) } else { io(map)(e) };
+    fs::copy(map, &begun).map_err(blamed)?;
     let last = || File::options().write(true).open(&begun)?.sync_all();
     last().and_then(|()| fs::rename(&begun, &copy)).map_err(io(&copy))
 }
 
-fn name_of(file: &Path) -> String {
-    file.file_name().unwrap_or_default().to_string_lossy().into_owned()
+/// The name of the copy of the file that `key` names. A table may well be called `contacts.npz`, as a file of the run
+/// itself is; its copy therefore has a prefix.
+fn kept_name(key: &str, file: &Path) -> String {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    if key == "table.file" && !name.starts_with("table-") { format!("table-{name}") } else { name.into_owned() }
 }
 
 /// The effective scenario, by which the run can be repeated from its directory.
 fn stored_scenario(scenario: &Scenario) -> Result<String, RolloutError> {
-    let Some(map) = scenario.map_file() else { return Ok(scenario.text().to_owned()) };
-    let name = name_of(&map);
-    let quoted = toml_edit::Value::from(name).to_string();
-    Ok(change(scenario.text(), &format!("patch.file={quoted}"))?)
+    scenario.files().try_fold(scenario.text().to_owned(), |text, (key, file)| {
+        let quoted = toml_edit::Value::from(kept_name(key, &file)).to_string();
+        Ok(change(&text, &format!("{key}={quoted}"))?)
+    })
 }
 
 /// The contacts of a run's picture: as many as may be, over the whole run.

@@ -1,6 +1,7 @@
 use super::*;
 use crate::cpu::Cpu;
 use crate::error::EngineError;
+use crate::scenario::change;
 
 const SLIDE: &str = r#"
 duration = 0.05
@@ -134,6 +135,29 @@ fn a_map_file_that_changed_is_another_run() {
     rollout(&begun, &Cpu::new(), &resume, &|_| true).unwrap();
     let kept = fs::read_to_string(out.join("map.csv")).unwrap();
     assert!(kept.contains("0,0,1\n"), "{kept}");
+}
+
+/// The table of a run is kept with it, under a name that none of the run's own files has, so that the run can be
+/// repeated from its directory; a table that changed is another run.
+#[test]
+fn a_run_keeps_its_table() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("run");
+    let table = dir.path().join("contacts.csv");
+    let text = SLIDE.replace("contacts = 7", "").replace("[body]", "[table]\nfile = \"contacts.csv\"\n[body]");
+    let text = change(&text, "body.mass={ column = \"mass\" }").unwrap();
+    let write = |masses: &str| fs::write(&table, format!("mass\n{masses}")).unwrap();
+    write("0.5\n0.75\n1\n");
+    let scenario = || Scenario::parse(&text, dir.path(), "table.toml").unwrap();
+    rollout(&scenario(), &Cpu::new(), &options(out.clone()), &|_| true).unwrap();
+    let again = Scenario::load(&out.join("scenario.toml"), &[]).unwrap();
+    let mass = |k| again.contact(k).unwrap().body.free().unwrap().mass;
+    assert_eq!([0, 1, 2].map(mass), [0.5, 0.75, 1.0]);
+    assert!(out.join("table-contacts.csv").exists() && out.join("contacts.npz").exists());
+    let resume = Options { resume: true, ..options(out) };
+    write("0.5\n0.75\n2\n");
+    let other = rollout(&scenario(), &Cpu::new(), &resume, &|_| true);
+    assert!(matches!(other, Err(RolloutError::Different { what: "maps", .. })), "{other:?}");
 }
 
 /// An unfinished run without a complete contact is replaced by the next.

@@ -1,11 +1,13 @@
 //! A number of a scenario file: a constant or a distribution.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
+use super::columns::{Column, Use, column};
 use crate::random::Draw;
 
 /// A physical number: `0.2`, or a distribution it is drawn from, once for every contact.
@@ -30,6 +32,8 @@ pub enum Number {
     },
     /// `{ choice = [a, b, ..] }`: each as likely as the others.
     Choice(Vec<f64>),
+    /// `{ column = "name" }`: what the contact's row of the `[table]` has in that column.
+    Column(Arc<Column>),
 }
 
 impl Number {
@@ -52,6 +56,7 @@ impl Number {
                 draws.into_iter().find(inside).unwrap_or_else(|| mean.clamp(*min, *max))
             }
             Self::Choice(values) => values[index(draw, name, values.len())],
+            Self::Column(column) => column.of(draw)[0],
         }
     }
 
@@ -66,6 +71,7 @@ impl Number {
             Self::Choice(values) => {
                 values.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], v| [low.min(*v), high.max(*v)])
             }
+            Self::Column(column) => column.bounds(),
         }
     }
 
@@ -92,7 +98,7 @@ impl From<f64> for Number {
     }
 }
 
-/// A distribution: exactly one of `uniform`, `log_uniform`, `normal`, `choice`.
+/// A distribution: exactly one of `uniform`, `log_uniform`, `normal`, `choice`, `column`.
 #[derive(serde::Deserialize, JsonSchema, Default)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Distribution {
@@ -104,6 +110,8 @@ pub(super) struct Distribution {
     pub normal: Option<[f64; 2]>,
     /// Values that are equally likely.
     pub choice: Option<Vec<f64>>,
+    /// The name of a column of the `[table]`.
+    pub column: Option<String>,
     /// With `normal`: draws below are drawn again.
     pub min: Option<f64>,
     /// With `normal`: draws above are drawn again.
@@ -111,17 +119,17 @@ pub(super) struct Distribution {
 }
 
 pub(super) const DISTRIBUTIONS: &str = "`uniform = [low, high]`, `log_uniform = [low, high]`, \
-    `normal = [mean, sd]` (with `min`, `max` if wanted) or `choice = [a, b, ..]`";
+    `normal = [mean, sd]` (with `min`, `max` if wanted), `choice = [a, b, ..]` or `column = \"name\"`";
 
 impl Distribution {
     /// The checked distribution; `None` if no key is there.
     pub fn number<E: Error>(self) -> Result<Option<Number>, E> {
-        let Self { uniform, log_uniform, normal, choice, min, max } = self;
+        let Self { uniform, log_uniform, normal, choice, column: name, min, max } = self;
         let wrong = |message: String| Err(E::custom(message));
         if normal.is_none() && (min.is_some() || max.is_some()) {
             return wrong("`min` and `max` belong to `normal = [mean, sd]`".into());
         }
-        let given = [uniform.is_some(), log_uniform.is_some(), normal.is_some(), choice.is_some()];
+        let given = [uniform.is_some(), log_uniform.is_some(), normal.is_some(), choice.is_some(), name.is_some()];
         if given.iter().filter(|g| **g).count() > 1 {
             return wrong(format!("more than one distribution: expected one of {DISTRIBUTIONS}"));
         }
@@ -160,7 +168,7 @@ impl Distribution {
             }
             return Ok(Some(Number::Choice(values)));
         }
-        Ok(None)
+        name.map(|name| column(&name, Use::Number).map(Number::Column).map_err(E::custom)).transpose()
     }
 }
 

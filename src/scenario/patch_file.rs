@@ -122,6 +122,7 @@ fn without_effect(spec: &PatchSpec) -> Option<(&'static str, &'static str)> {
     let sizes = spec.size.as_ref().map(OneOrTwo::both);
     [
         ("patch.size", sizes.is_some_and(|sizes| sizes.iter().any(|n| !n.is_constant())), CONSTANT),
+        ("patch.frame", drawn(&spec.frame), CONSTANT),
         ("patch.shape", spec.shape.as_ref().is_some_and(|s| s.0.len() > 1), CONSTANT),
         ("patch.radius", drawn(&spec.radius), CONSTANT),
         ("patch.exponent", drawn(&spec.exponent), CONSTANT),

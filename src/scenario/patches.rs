@@ -25,6 +25,8 @@ pub(super) struct Patches {
     bases: Vec<Base>,
     /// The number of each in the file, if it has frames.
     frames: Vec<usize>,
+    /// The frame of a contact, if the scenario names several: by a choice, or by a column of its table.
+    frame: Option<Number>,
     size: Option<OneOrTwo<Number>>,
     hertz: HertzSpec,
 }
@@ -124,7 +126,8 @@ impl Patches {
             return PatchFailure::wrong("patch.takes_frames", "a map that follows the normal force cannot be replaced");
         }
         let (frames, bases) = if let Some(file) = spec.file.as_deref().filter(|file| is_npy(file)) {
-            from_frames(&base.join(file), spec.frame, cells, size)?
+            let frame = one_frame(spec.frame.as_ref())?;
+            from_frames(&base.join(file), frame, cells, size)?
         } else if let Some(file) = &spec.file {
             (Vec::new(), vec![from_file(&base.join(file), cells, size, spec.size.is_some())?])
         } else if let Some(rows) = &spec.pressure {
@@ -147,7 +150,8 @@ impl Patches {
             (None, Some(_)) => None,
             (size, _) => Some(size.clone().unwrap_or(OneOrTwo::One(Number::Constant(SIZE)))),
         };
-        Ok(Self { bases, frames, size, hertz })
+        let frame = spec.frame.clone().filter(|frame| !matches!(frame, Number::Constant(_)));
+        Ok(Self { bases, frames, frame, size, hertz })
     }
 
     /// A hash of the maps.
@@ -181,7 +185,15 @@ impl Patches {
     pub fn draw(&self, f_n: f64, sampler: &mut Sampler<'_>) -> Result<(Arc<Patch>, Option<f64>), ParameterError> {
         let base = &self.bases[match self.frames.as_slice() {
             [] => sampler.index("patch.shape", self.bases.len()),
-            frames => sampler.one_of("patch.frame", frames),
+            frames => match &self.frame {
+                None => sampler.one_of("patch.frame", frames),
+                Some(number) => {
+                    let frame = sampler.number("patch.frame", number);
+                    let known = frames.iter().position(|k| *k as f64 == frame);
+                    let accepted = "the number of a frame with pressure, from 0";
+                    known.ok_or_else(|| ParameterError::new("patch.frame", frame, accepted))?
+                }
+            },
         }];
         let size = self.size.as_ref().map(|size| match size {
             OneOrTwo::One(n) => [sampler.number("patch.size", n); 2],
@@ -256,6 +268,17 @@ fn named(path: &Path, f: PatchFailure) -> PatchFailure {
         f.message.replacen(FILE, &format!("{FILE}: {}", path.display()), 1)
     };
     PatchFailure { message, ..f }
+}
+
+/// The frame that a scenario names for all contacts; none if each has its own.
+fn one_frame(frame: Option<&Number>) -> Result<Option<usize>, PatchFailure> {
+    let accepted = "expected an integer >= 0, `{ choice = [..] }` of some, or `{ column = \"name\" }`";
+    match frame {
+        None | Some(Number::Choice(_) | Number::Column(_)) => Ok(None),
+        Some(Number::Constant(k)) if *k >= 0.0 && k.fract() == 0.0 => Ok(Some(*k as usize)),
+        Some(Number::Constant(k)) => PatchFailure::wrong("patch.frame", format!("{k}: {accepted}")),
+        Some(_) => PatchFailure::wrong("patch.frame", accepted),
+    }
 }
 
 /// The maps of an `.npy`: the one of two dimensions; the `frame` that is named, or all that have pressure,

@@ -1,5 +1,6 @@
 //! Drawing the parameters of one contact.
 
+use super::columns::Column;
 use super::number::{Number, index};
 use crate::error::ParameterError;
 use crate::random::Draw;
@@ -48,6 +49,12 @@ impl<'a> Sampler<'a> {
         let value = self.given(name).unwrap_or_else(|| number.draw(&self.draw, name));
         self.record(name, value);
         value
+    }
+
+    /// The numbers of a column over time; the number of the row is recorded.
+    pub fn row<'c>(&mut self, name: &str, column: &'c Column) -> &'c [f64] {
+        self.record(&format!("{name}.row"), column.row(&self.draw) as f64);
+        column.of(&self.draw)
     }
 
     /// A number in a list that may be long, such as the points of a signal. Constants are not recorded, as they are

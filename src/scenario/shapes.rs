@@ -187,6 +187,8 @@ struct InertiaTable {
     normal: Option<[f64; 2]>,
     /// Values that are equally likely.
     choice: Option<Vec<f64>>,
+    /// The name of a column of the `[table]`.
+    column: Option<String>,
     /// With `normal`: draws below are drawn again.
     min: Option<f64>,
     /// With `normal`: draws above are drawn again.
@@ -200,8 +202,8 @@ impl<'de> Deserialize<'de> for Inertia {
             Either::Number(value) => return Ok(Self::Number(value.into())),
             Either::Table(table) => table,
         };
-        let InertiaTable { rectangle, disc, uniform, log_uniform, normal, choice, min, max } = t;
-        let number = Distribution { uniform, log_uniform, normal, choice, min, max }.number::<D::Error>()?;
+        let InertiaTable { rectangle, disc, uniform, log_uniform, normal, choice, column, min, max } = t;
+        let number = Distribution { uniform, log_uniform, normal, choice, column, min, max }.number::<D::Error>()?;
         match (rectangle, disc, number) {
             (Some(sides), None, None) => Ok(Self::Rectangle(sides)),
             (None, Some(radius), None) => Ok(Self::Disc(radius)),

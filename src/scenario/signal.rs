@@ -1,10 +1,12 @@
 //! A signal of a scenario file: an input over time whose numbers may be distributions.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserialize, Deserializer, Error};
 
+use super::columns::{self, Column, Use};
 use super::number::{DISTRIBUTIONS, Distribution, Either, Number, number_or_table};
 use super::sampler::Sampler;
 use crate::error::ParameterError;
@@ -24,6 +26,8 @@ enum ShapeOverTime {
     Points(Vec<[Number; 2]>, Interpolate),
     Sines(Number, Vec<SineSpec>),
     Segments(Vec<SegmentSpec>),
+    /// The contact's row of a column, at these times [s].
+    Recorded(Arc<Column>, Vec<f64>, Interpolate),
 }
 
 /// What a signal does between its points.
@@ -35,6 +39,16 @@ pub enum Interpolate {
     Linear,
     /// The value of the latest point.
     Constant,
+}
+
+impl Interpolate {
+    /// The signal through some points, times and values.
+    fn through(self, points: &[(f64, f64)]) -> Result<Signal, ParameterError> {
+        match self {
+            Self::Linear => Signal::linear(points),
+            Self::Constant => Signal::steps(points),
+        }
+    }
 }
 
 /// `amplitude sin(2 pi frequency t + phase)`, `t` absolute.
@@ -80,7 +94,7 @@ fn zero() -> Number {
 struct SignalTable {
     /// `[[time [s], value], ..]` in the order of time.
     points: Option<Vec<[Number; 2]>>,
-    /// With `points`: `"linear"` (default) or `"constant"`.
+    /// With `points` or a `column` over time: `"linear"` (default) or `"constant"`.
     interpolate: Option<Interpolate>,
     /// With `sines`: the mean value; 0 if not given.
     mean: Option<Number>,
@@ -98,6 +112,12 @@ struct SignalTable {
     normal: Option<[f64; 2]>,
     /// A constant, one of these for every contact.
     choice: Option<Vec<f64>>,
+    /// The name of a column of the `[table]`: a constant, or numbers over time with `every` or `times`.
+    column: Option<String>,
+    /// With a `column` over time: time between its numbers [s], from t = 0.
+    every: Option<f64>,
+    /// With a `column` over time: the name of the array of its times [s].
+    times: Option<String>,
     /// With `normal`: draws below are drawn again.
     min: Option<f64>,
     /// With `normal`: draws above are drawn again.
@@ -137,10 +157,12 @@ impl SignalSpec {
                     )
                 };
                 let points: Vec<(f64, f64)> = points.iter().enumerate().map(point).collect();
-                match interpolate {
-                    Interpolate::Linear => Signal::linear(&points),
-                    Interpolate::Constant => Signal::steps(&points),
-                }
+                interpolate.through(&points)
+            }
+            ShapeOverTime::Recorded(column, times, interpolate) => {
+                let row = sampler.row(path, column);
+                let points: Vec<(f64, f64)> = times.iter().copied().zip(row.iter().copied()).collect();
+                interpolate.through(&points)
             }
             ShapeOverTime::Sines(mean, specs) => {
                 let mean = sampler.number(&format!("{path}.mean"), mean);
@@ -188,17 +210,20 @@ impl<'de> Deserialize<'de> for SignalSpec {
             Either::Table(table) => table,
         };
         let wrong = |message: String| Err(D::Error::custom(message));
+        let over_time = t.every.is_some() || t.times.is_some();
+        let recorded = recorded(&t).map_err(D::Error::custom)?;
         let distribution = Distribution {
             uniform: t.uniform,
             log_uniform: t.log_uniform,
             normal: t.normal,
             choice: t.choice,
+            column: t.column.clone().filter(|_| !over_time),
             min: t.min,
             max: t.max,
         };
         let number = distribution.number::<D::Error>()?;
-        if t.interpolate.is_some() && t.points.is_none() {
-            return wrong("`interpolate` belongs to `points`".into());
+        if t.interpolate.is_some() && t.points.is_none() && !over_time {
+            return wrong("`interpolate` belongs to `points`, or to a `column` with `every` or `times`".into());
         }
         if t.hold.is_some_and(|h| !(h.is_finite() && h >= 1e-6)) {
             return wrong(format!("hold = {}: expected a finite period >= 1e-6 [s]", t.hold.unwrap_or_default()));
@@ -206,7 +231,8 @@ impl<'de> Deserialize<'de> for SignalSpec {
         let waves = (t.mean.is_some() || t.sines.is_some())
             .then(|| ShapeOverTime::Sines(t.mean.unwrap_or_else(zero), t.sines.unwrap_or_default()));
         let points = t.points.map(|p| ShapeOverTime::Points(p, t.interpolate.unwrap_or_default()));
-        let forms = [number.map(ShapeOverTime::Number), points, waves, t.segments.map(ShapeOverTime::Segments)];
+        let segments = t.segments.map(ShapeOverTime::Segments);
+        let forms = [number.map(ShapeOverTime::Number), points, waves, segments, recorded];
         let mut forms: Vec<ShapeOverTime> = forms.into_iter().flatten().collect();
         match (forms.pop(), forms.is_empty()) {
             (Some(ShapeOverTime::Points(p, _)), true) if p.is_empty() => {
@@ -221,6 +247,29 @@ impl<'de> Deserialize<'de> for SignalSpec {
             )),
         }
     }
+}
+
+/// The column over time that a table asks for, if it asks for one.
+fn recorded(t: &SignalTable) -> Result<Option<ShapeOverTime>, String> {
+    let (Some(name), true) = (&t.column, t.every.is_some() || t.times.is_some()) else {
+        // A column of numbers is a distribution, and one over time without its times is refused there.
+        return if t.every.is_some() || t.times.is_some() {
+            Err("`every` and `times` belong to `column = \"name\"`".into())
+        } else {
+            Ok(None)
+        };
+    };
+    let column = columns::column(name, Use::Signal)?;
+    let times = match (t.every, &t.times) {
+        (Some(_), Some(_)) => return Err("`every` and `times`: expected only one of them".into()),
+        (Some(every), _) if !(every.is_finite() && every >= 1e-6) => {
+            return Err(format!("every = {every}: expected a finite time >= 1e-6 [s]"));
+        }
+        (Some(every), _) => (0..column.width()).map(|k| k as f64 * every).collect(),
+        (None, Some(times)) => columns::times(times, column.width())?,
+        (None, None) => Vec::new(),
+    };
+    Ok(Some(ShapeOverTime::Recorded(column, times, t.interpolate.unwrap_or_default())))
 }
 
 impl JsonSchema for SignalSpec {
@@ -273,6 +322,8 @@ mod tests {
             ("{ points = [] }", "at least one"),
             ("{ points = [[0, 1], [0, 2]] }", "a time after the point before"),
             ("{ points = [[0, 1]], sines = [] }", "exactly one of"),
+            ("{ every = 0.1 }", "belong to `column"),
+            ("{ column = \"grip\" }", "expected a `[table]`"),
             ("{ hold = 0.1 }", "exactly one of"),
             ("{ mean = 1, interpolate = \"linear\" }", "belongs to `points`"),
             ("{ points = [[0, 1]], interpolate = \"cubic\" }", "unknown variant `cubic`"),

@@ -6,6 +6,7 @@ use crate::friction::Law;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::columns::TableSpec;
 use super::number::Number;
 use super::shapes::{Inertia, OneOrTwo, ShapeSpec};
 use super::signal::SignalSpec;
@@ -18,8 +19,9 @@ use crate::rigid::point::PointLaw;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// How many contacts to draw, >= 1.
-    #[serde(default = "one")]
+    /// How many contacts to draw, >= 1; 1 if not given, or as many as a `table` has rows.
+    #[serde(default = "not_given")]
+    #[schemars(default = "one")]
     pub contacts: u64,
     /// Seed of all random numbers.
     #[serde(default)]
@@ -38,6 +40,8 @@ pub struct Spec {
     /// Precision of the bristles' arithmetic on the CPU; a GPU has `f32` alone.
     #[serde(default)]
     pub precision: Precision,
+    /// A file with one row a contact, whose columns may stand wherever a number or a signal may.
+    pub table: Option<TableSpec>,
     /// The contact model.
     #[serde(default)]
     pub contact: ContactSpec,
@@ -79,6 +83,13 @@ pub struct LimitsSpec {
 
 fn one() -> u64 {
     1
+}
+
+/// In place of a number of contacts that is not given; TOML has no integer of that size.
+pub(super) const NOT_GIVEN: u64 = u64::MAX;
+
+fn not_given() -> u64 {
+    NOT_GIVEN
 }
 
 fn record_every() -> f64 {
@@ -219,9 +230,9 @@ pub struct PatchSpec {
     /// A map from a file beside the scenario: `.npy` (rows and columns, top row first; or frames of them),
     /// `.png` (brighter is more pressure) or `.csv` (columns x, y [m], w).
     pub file: Option<PathBuf>,
-    /// Which frame of an `.npy` with several, from 0. If not given, each contact draws one of those with
-    /// pressure, all as likely.
-    pub frame: Option<usize>,
+    /// Which frame of an `.npy` with several, from 0: an integer, a `choice` of some, or a `column`. If not given,
+    /// each contact draws one of those with pressure, all as likely.
+    pub frame: Option<Number>,
     /// A map as rows of numbers >= 0 in any unit, top row first.
     pub pressure: Option<Vec<Vec<f64>>>,
     /// Columns and rows, `n` or `[nx, ny]`; 21 for a shape. With a map from `file` or `pressure` it must

@@ -22,6 +22,12 @@ pub(super) fn suggestion(message: &str, keys: &[String]) -> Option<String> {
     (!meant.is_empty()).then(|| format!("`{}`", meant.join("` or `")))
 }
 
+/// The most similar of some names, if it is similar enough.
+pub(super) fn alike<'a>(unknown: &str, names: &[&'a str]) -> Option<&'a str> {
+    let scored = names.iter().map(|name| (strsim::jaro(unknown, name), *name));
+    scored.filter(|(score, _)| *score >= LEAST_SIMILARITY).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
+}
+
 /// The dotted paths of all keys of a scenario but for those inside numbers and signals.
 pub(super) fn keys() -> Vec<String> {
     /// The tables that have keys of their own.

@@ -321,6 +321,156 @@ fn contacts_take_frames_of_a_file_or_the_one_that_is_named() {
     assert!(error.contains("nan.npy: frame 2: pressure of cell (ix = 1, iy = 1)"), "{error}");
 }
 
+/// Writes arrays as an NPZ, as NumPy's `savez` does.
+fn write_npz(path: &Path, arrays: &[(&str, &[u64], Vec<f64>)]) {
+    use std::io::Write;
+    let mut zip = zip::ZipWriter::new(std::fs::File::create(path).unwrap());
+    let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    for (name, shape, values) in arrays {
+        let mut bytes = Vec::new();
+        write_npy(&mut bytes, shape, values);
+        zip.start_file(format!("{name}.npy"), stored).unwrap();
+        zip.write_all(&bytes).unwrap();
+    }
+    zip.finish().unwrap();
+}
+
+fn write_npy(to: impl std::io::Write, shape: &[u64], values: &[f64]) {
+    use npyz::WriterBuilder;
+    let mut writer = npyz::WriteOptions::new().default_dtype().shape(shape).writer(to).begin_nd().unwrap();
+    writer.extend(values.iter().copied()).unwrap();
+    writer.finish().unwrap();
+}
+
+/// Contacts whose mass and friction belong together.
+const TABLE: &str = r#"
+duration = 0.1
+[table]
+file = "contacts.csv"
+[body]
+kind = "gripper"
+mass = { column = "mass" }
+inertia = { column = "inertia" }
+[friction]
+mu_c = { column = "mu" }
+[inputs]
+normal_force = { column = "grip" }
+gravity = [0, -9.81]
+"#;
+
+#[test]
+fn rows_of_a_table_stay_together() {
+    let dir = tempfile::tempdir().unwrap();
+    let rows: Vec<[f64; 4]> =
+        (0..7).map(f64::from).map(|k| [0.1 + k, 1e-4 * (1.0 + k), 0.3 + 0.1 * k, 2.0 + k]).collect();
+    let lines = rows.iter().map(|[m, i, mu, f]| format!("{m}, {mu}, {f}, {i}\n"));
+    std::fs::write(dir.path().join("contacts.csv"), lines.fold("mass,mu,grip,inertia\n".to_owned(), |all, l| all + &l))
+        .unwrap();
+    let parse = |text: &str| Scenario::parse(text, dir.path(), "box.toml");
+    let row = |contact: &Contact| {
+        let body = contact.body.free().unwrap();
+        [body.mass, body.inertia, contact.friction.mu_c, contact.inputs.normal_force.value(0.0)]
+    };
+    let scenario = parse(TABLE).unwrap();
+    assert_eq!(scenario.contacts(), 7, "as many as rows");
+    (0..7).for_each(|k| assert_eq!(row(&scenario.contact(k).unwrap()), rows[k as usize]));
+    let mass = scenario.draw(3).unwrap().parameters.into_iter().find(|(name, _)| name == "body.mass");
+    assert_eq!(mass.unwrap().1, 3.1, "recorded as a number is");
+    assert_eq!(parse(&change(TABLE, "contacts=2").unwrap()).unwrap().contacts(), 2);
+    // In any order, rows are whole all the same.
+    let random = change(&change(TABLE, "table.order=random").unwrap(), "contacts=700").unwrap();
+    let random = parse(&random).unwrap();
+    let mut taken = [0; 7];
+    for k in 0..700 {
+        let row = row(&random.contact(k).unwrap());
+        taken[rows.iter().position(|known| *known == row).expect("a row of the table")] += 1;
+    }
+    assert!(taken.iter().all(|n| (60..140).contains(n)), "{taken:?}");
+}
+
+/// Recorded grips and frames: one row a contact, numbers along it over time.
+#[test]
+fn signals_and_frames_come_from_a_table() {
+    let dir = tempfile::tempdir().unwrap();
+    let grip = vec![1.0, 2.0, 4.0, 3.0, 3.0, 1.0];
+    let times = vec![0.0, 0.05, 0.2];
+    let arrays = [
+        ("grip", &[2, 3][..], grip),
+        ("time", &[3], times),
+        ("frame", &[2], vec![2.0, 0.0]),
+        ("mu", &[3], vec![0.5; 3]),
+        ("holes", &[2], vec![0.5, f64::NAN]),
+    ];
+    write_npz(&dir.path().join("contacts.npz"), &arrays);
+    let frames: Vec<f64> = (0..12).map(|i| if i / 4 == 1 { 0.0 } else { f64::from(i) }).collect();
+    write_npy(std::fs::File::create(dir.path().join("frames.npy")).unwrap(), &[3, 2, 2], &frames);
+    let text = r#"
+duration = 0.1
+[table]
+file = "contacts.npz"
+[patch]
+file = "frames.npy"
+frame = { column = "frame" }
+[body]
+kind = "gripper"
+mass = 0.1
+inertia = 1e-4
+[inputs]
+normal_force = { column = "grip", every = 0.1 }
+"#;
+    let parse = |text: &str| Scenario::parse(text, dir.path(), "box.toml");
+    let scenario = parse(text).unwrap();
+    assert_eq!(scenario.contacts(), 2);
+    let grip = |text: &str, k: u64, t: f64| parse(text).unwrap().contact(k).unwrap().inputs.normal_force.value(t);
+    for (k, t, value) in [(0, 0.05, 1.5), (0, 0.2, 4.0), (0, 9.0, 4.0), (1, 0.15, 2.0)] {
+        approx::assert_relative_eq!(grip(text, k, t), value, max_relative = 1e-12);
+    }
+    let timed = text.replace("every = 0.1", "times = \"time\", interpolate = \"constant\"");
+    assert_eq!([grip(&timed, 0, 0.04), grip(&timed, 0, 0.06), grip(&timed, 1, 0.3)], [1.0, 2.0, 1.0]);
+    // The bottom row comes first in a patch: cells 8, 9 of frame 2 are its top row.
+    let weights = |k| scenario.contact(k).unwrap().patch.weights().to_vec();
+    for (k, pressure) in [(0, [10.0, 11.0, 8.0, 9.0]), (1, [2.0, 3.0, 0.0, 1.0])] {
+        let sum: f64 = pressure.iter().sum();
+        let shares = pressure.map(|p| p / sum);
+        weights(k)
+            .iter()
+            .zip(shares)
+            .for_each(|(w, share)| approx::assert_relative_eq!(*w, share, max_relative = 1e-14));
+    }
+    let chosen = parse(&change(text, "patch.frame={ choice = [0] }").unwrap()).unwrap();
+    assert_eq!(chosen.contact(0).unwrap().patch.weights()[3], 1.0 / 6.0);
+
+    let wrong = |setting: &str| parse(&change(text, setting).unwrap()).unwrap_err().to_string();
+    for (setting, place, part) in [
+        ("contacts=3", "box.toml:", "contacts = 3: expected at most 2, the rows of the table"),
+        ("body.mass={ column = \"mas\" }", "box.toml:", "body.mass: no column `mas` in the table"),
+        ("body.mass={ column = \"grib\" }", "", "did you mean `grip`?"),
+        ("body.mass={ column = \"grip\" }", "", "has 3 numbers a row, which is a signal"),
+        ("body.mass={ column = \"mu\" }", "", "column `frame` has 2 rows, but `mu` has 3"),
+        ("body.mass={ column = \"holes\" }", "", "column `holes`, row 1: NaN: expected finite"),
+        ("inputs.normal_force={ column = \"grip\" }", "", "has 3 numbers a row"),
+        (
+            "inputs.normal_force={ column = \"grip\", times = \"mu2\" }",
+            "",
+            "times = `mu2`: 0 numbers: expected an array of 3",
+        ),
+        ("inputs.normal_force={ column = \"grip\", every = 0 }", "", "every = 0: expected a finite time"),
+        ("table={ file = \"frames.npy\" }", "", "table.columns: missing: expected the names"),
+        ("table.columns=[\"a\"]", "", "table.columns: only for an .npy"),
+        ("table.file=\"none.npz\"", "box.toml:", "none.npz"),
+        ("table.order=\"shuffled\"", "", "unknown variant `shuffled`"),
+        ("patch.frame={ choice = [1] }", "", "patch.frame = 1: expected the number of a frame with pressure"),
+        ("patch.frame=0.5", "", "patch.frame: 0.5: expected an integer"),
+        ("patch.frame={ uniform = [0, 2] }", "", "patch.frame: expected an integer"),
+    ] {
+        let message = wrong(setting);
+        assert!(message.contains(place) && message.contains(part), "{setting}: {message}");
+    }
+    let none =
+        text.replace("{ column = \"grip\", every = 0.1 }", "1").replace("frame = { column = \"frame\" }", "frame = 0");
+    assert!(parse(&none).unwrap_err().to_string().contains("no column of it is used"));
+}
+
 #[test]
 fn the_schema_names_every_table() {
     let schema = json_schema().to_string();

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::PatchError;
-use crate::input::{self, InputError, Npz};
+use crate::input::{self, Npz};
 
 /// An array of real numbers, the last axis fastest.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,7 +38,7 @@ impl Array {
                 let names = Npz::open(&path)?.names().join(", ");
                 return Err(wrong(&path, format!("expected {source}:NAME, with one of its arrays: {names}")));
             }
-            ("npy", _) => npy(&path)?,
+            ("npy", _) => input::npy_numbers(&path)?,
             ("csv", _) => csv(&path, columns)?,
             _ => return Err(wrong(&path, "expected a name that ends in .npy or .csv, or FILE.npz:NAME".to_owned())),
         };
@@ -60,14 +60,6 @@ impl Array {
 
 fn wrong(path: &Path, reason: String) -> PatchError {
     PatchError::File { path: path.to_owned(), reason }
-}
-
-/// Shape and numbers of an `.npy` file.
-fn npy(path: &Path) -> Result<(Vec<usize>, Vec<f64>), PatchError> {
-    let file = input::open(path)?;
-    let length = input::length(path, &file)?;
-    let array = input::Array::new(file, length).and_then(|mut array| array.all().map(|all| (array.shape, all)));
-    Ok(array.map_err(|e| InputError::of(path, e))?)
 }
 
 /// The columns of a CSV, as [rows, columns].
