@@ -12,8 +12,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::ScenarioError;
-use super::diagnostics::from_toml;
+use super::diagnostics::{ScenarioError, from_toml};
 use super::suggest::alike;
 use crate::input::{self, InputError, Npz};
 use crate::random::Draw;
@@ -89,7 +88,6 @@ impl Column {
 #[derive(Debug)]
 pub(super) struct Table {
     columns: HashMap<String, Arc<Column>>,
-    order: Order,
     /// The columns that the scenario has asked for, by which the number of rows is known.
     rows: RefCell<Option<(usize, String)>>,
 }
@@ -119,7 +117,7 @@ pub(super) fn with_table<T>(
     let wrong = |field: &str, reason: String| ScenarioError::field(name, text, field, format!("{field}: {reason}"));
     let columns = load(&file, &spec).map_err(|e| wrong(e.0, e.1))?;
     let digest = digest(&columns);
-    CURRENT.set(Some(Table { columns, order: spec.order, rows: RefCell::new(None) }));
+    CURRENT.set(Some(Table { columns, rows: RefCell::new(None) }));
     let read = read();
     let table = CURRENT.take();
     let rows = table.and_then(|table| table.rows.into_inner()).map(|(rows, _)| rows);
