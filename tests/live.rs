@@ -191,8 +191,18 @@ fn recorded_samples_are_those_of_a_rollout_and_of_calls() {
             }
             assert_eq!(bits(&mut batch), bits(&mut calls), "{name} {stepping:?}");
         }
-        let mut batch = engine.batch(contacts(), Stepping::default()).unwrap();
-        assert!(matches!(batch.record(&[0.5, 1.0], &|_| false), Err(EngineError::Stopped)), "{name}");
+        // One that is stopped has not been.
+        let [mut batch, mut other] = [0, 1].map(|_| engine.batch(contacts(), Stepping::default()).unwrap());
+        for batch in [&mut batch, &mut other] {
+            batch.advance(CALL).unwrap();
+            batch.samples().unwrap();
+        }
+        assert!(matches!(batch.record(&[0.25, 0.5], &|_| false), Err(EngineError::Stopped)), "{name}");
+        assert_eq!(batch.time(0), CALL);
+        for batch in [&mut batch, &mut other] {
+            batch.advance(CALL).unwrap();
+        }
+        assert_eq!(bits(&mut batch), bits(&mut other), "{name}");
         batch.reset(&(0..batch.len()).collect::<Vec<_>>()).unwrap();
         for (times, field) in
             [(&[0.1, 0.1][..], "times"), (&[-1.0], "times"), (&[f64::NAN], "times"), (&[2e6], "times")]

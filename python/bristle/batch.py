@@ -65,8 +65,8 @@ class Batch:
 
     Arrays that a batch gives are new float64 arrays of shape (nsim, ..), which keep their numbers when the batch goes
     on; the state itself stays on the device. A sample that is read ends an integration step, so that the last bits
-    depend on when samples are read. Calls release the GIL, and Ctrl-C ends them within 0.2 s. The contacts then stand
-    anywhere between start and end of the call, and want to be reset or restored.
+    depend on when samples are read. Calls release the GIL, and Ctrl-C ends them within 0.2 s; contacts may then stand
+    at different times (:attr:`time`) until they are reset or restored.
 
     **control** is a dictionary by the names in :attr:`Scenario.inputs`: ``normal_force`` [N, of one pad],
     ``wrench.fx``, ``wrench.fy`` [N], ``wrench.tau`` [N m], ``gravity.0``, ``gravity.1`` [m/s^2], ``twist.vx``,

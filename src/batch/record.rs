@@ -48,7 +48,7 @@ impl Batch {
     ///
     /// # Errors
     /// Contacts at different times, times that are not 1e-9 s apart, as [`Batch::advance`], or a stop that `keep` has
-    /// asked for: contacts then stand anywhere in the span, and want to be reset or restored.
+    /// asked for, which leaves the contacts where they were.
     pub fn record(&mut self, times: &[f64], keep: &Keep<'_>) -> Result<Recorded, EngineError> {
         let mut out = Recorded::new(self.len(), times.len() + 1);
         self.write_samples(&mut out, 0)?;
@@ -69,15 +69,20 @@ impl Batch {
         // One span for all contacts: an input that has been set for one of them starts anew for the others, too.
         let jump = self.clocks.iter().any(|clock| clock.jump);
         let remap = self.clocks.iter().any(|clock| clock.remap);
+        let before = self.save()?;
         self.is_read = false;
         match self.stepper.record(&self.contacts, Span { start, end, jump, remap }, times, &mut out, keep) {
             Some(true) => self.clocks.fill(Clock { time: end, jump: false, remap: false }),
-            Some(false) => return Err(EngineError::Stopped),
+            Some(false) => {
+                self.restore(&before)?;
+                return Err(EngineError::Stopped);
+            }
             None => {
                 for (i, time) in times.iter().enumerate() {
                     self.advance(time - self.time(0))?;
                     self.write_samples(&mut out, i + 1)?;
                     if !keep(self.len() as u64) {
+                        self.restore(&before)?;
                         return Err(EngineError::Stopped);
                     }
                 }
