@@ -24,8 +24,9 @@ const PAIRS: [(&str, &str); 2] = [("patch.size", "0.02"), ("patch.cells", "21")]
 /// the path index arrays; tables, and lists of numbers that have a default, need not be there.
 ///
 /// ```
-/// let text = bristle::scenario::change("[friction]\nmu_c = 1.0\n", "friction.mu_c={ uniform = [0.4, 0.8]
-/// }")?; assert_eq!(text, "[friction]\nmu_c = { uniform = [0.4, 0.8] }\n");
+/// let text = "[friction]\nmu_c = 1.0\n";
+/// let text = bristle::scenario::change(text, "friction.mu_c={ uniform = [0.4, 0.8] }")?;
+/// assert_eq!(text, "[friction]\nmu_c = { uniform = [0.4, 0.8] }\n");
 /// assert_eq!(bristle::scenario::change(&text, "~friction.mu_c")?, "[friction]\n");
 /// # Ok::<(), bristle::scenario::ScenarioError>(())
 /// ```

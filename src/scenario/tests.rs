@@ -438,7 +438,7 @@ normal_force = { column = "grip", every = 0.1 }
             .for_each(|(w, share)| approx::assert_relative_eq!(*w, share, max_relative = 1e-14));
     }
     let chosen = parse(&change(text, "patch.frame={ choice = [0] }").unwrap()).unwrap();
-    assert_eq!(chosen.contact(0).unwrap().patch.weights()[3], 1.0 / 6.0);
+    approx::assert_relative_eq!(chosen.contact(0).unwrap().patch.weights()[3], 1.0 / 6.0, max_relative = 1e-14);
 
     let wrong = |setting: &str| parse(&change(text, setting).unwrap()).unwrap_err().to_string();
     for (setting, place, part) in [
@@ -446,7 +446,7 @@ normal_force = { column = "grip", every = 0.1 }
         ("body.mass={ column = \"mas\" }", "box.toml:", "body.mass: no column `mas` in the table"),
         ("body.mass={ column = \"grib\" }", "", "did you mean `grip`?"),
         ("body.mass={ column = \"grip\" }", "", "has 3 numbers a row, which is a signal"),
-        ("body.mass={ column = \"mu\" }", "", "column `frame` has 2 rows, but `mu` has 3"),
+        ("body.mass={ column = \"mu\" }", "", "has 2 rows, but `mu` has 3"),
         ("body.mass={ column = \"holes\" }", "", "column `holes`, row 1: NaN: expected finite"),
         ("inputs.normal_force={ column = \"grip\" }", "", "has 3 numbers a row"),
         (

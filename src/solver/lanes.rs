@@ -343,6 +343,9 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         for lanes in [&mut self.running, &mut self.flushing, &mut self.starting, &mut self.pending, &mut self.waves] {
             set_bit(lanes, l, false);
         }
+        // A lane may be cleared on its way through a step; the next contact begins one.
+        self.second &= !(1 << l);
+        self.newton.set(l, 0.0);
         // An empty lane is computed with the others. Zeros keep it from denormal and infinite numbers, which some
         // processors compute with slowly.
         for v in [&mut self.u, &mut self.q, &mut self.patch_twist, &mut self.du, &mut self.du1] {

@@ -297,7 +297,7 @@ fn what_is_out_of_range_has_a_code_and_a_message() {
         let mut none = null_mut();
         let made = bristle_batch_new(latin, null(), null(), 0, c"cpu".as_ptr(), 0.0, 0.0, &raw mut none);
         refused(made, Argument, "expected UTF-8");
-        refused(bristle_batch_set(h, 11, out.as_ptr(), 3), Argument, "input = 11: expected a BristleInput, 0 to 10");
+        refused(bristle_batch_set(h, 13, out.as_ptr(), 3), Argument, "input = 13: expected a BristleInput, 0 to 12");
         refused(bristle_batch_set(h, grip, out.as_ptr(), 2), Argument, "count = 2: expected 3");
         refused(bristle_batch_set_one(h, 3, grip, 1.0), Argument, "contact = 3: expected an index below 3");
         refused(bristle_batch_set_one(h, 0, grip, f64::NAN), Argument, "inputs.normal_force");
