@@ -60,3 +60,10 @@ def test_grasp_planning():
     for grip, holds in [(1.001, True), (0.999, False)]:
         table = bristle.limit_surface(maps, 0.02, mu=0.6, f_n=grip * found["best"], at="origin")
         assert np.any(np.all(table.margin(task) >= 1, axis=1)) == holds
+
+
+def test_learning_to_pivot():
+    """Returns rise within a few generations; the whole example takes two minutes."""
+    scores: list[float] = []
+    example("learn_pivot").learn(15, 20, 8, lambda _, score, __: scores.append(score))
+    assert sum(scores[-3:]) / 3 > scores[0] + 20
