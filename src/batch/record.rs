@@ -74,6 +74,8 @@ impl Batch {
         match self.stepper.record(&self.contacts, Span { start, end, jump, remap }, times, &mut out, keep) {
             Some(true) => self.clocks.fill(Clock { time: end, jump: false, remap: false }),
             Some(false) => {
+                // Contacts that were stopped on their way have been cleared.
+                (0..self.len()).try_for_each(|k| self.stepper.load(k, &self.contacts[k]))?;
                 self.restore(&before)?;
                 return Err(EngineError::Stopped);
             }

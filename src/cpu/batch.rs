@@ -206,6 +206,10 @@ impl Stepper for CpuBatch {
 
     fn put(&mut self, contact: usize, of: &Contact, saved: &Saved, pairs: &[[f64; 2]]) -> Result<(), EngineError> {
         let (pack, lane) = self.place(contact);
+        // The lane of a contact that has failed was cleared.
+        if pack.status(lane).failure.is_some() {
+            pack.load(lane, of, &of.cells_ever_active());
+        }
         pack.import(lane, of, saved, &pairs[saved.pairs.clone()]);
         Ok(())
     }

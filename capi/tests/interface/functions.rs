@@ -324,7 +324,7 @@ fn what_is_out_of_range_has_a_code_and_a_message() {
         refused(bristle_batch_follow_one(h, 0, grip, 1, t, v, 2), Argument, "expected");
         refused(bristle_batch_follow_one(h, 0, grip, 2, t, v, 1), Argument, "signal = 2: expected a BristleSignal");
         refused(bristle_batch_follow_one(h, 0, grip, 0, t, v, 0), Argument, "expected");
-        refused(bristle_batch_follow_one(h, 0, 11, 0, t, v, 1), Argument, "input = 11");
+        refused(bristle_batch_follow_one(h, 0, 13, 0, t, v, 1), Argument, "input = 13");
         let mut count = 0;
         refused(bristle_batch_bristles(h, 0, wrench, 4, &raw mut count), Argument, "room = 4: expected at least 49");
         refused(bristle_batch_bristles(h, 3, wrench, 4, &raw mut count), Argument, "contact = 3");
