@@ -1,8 +1,19 @@
 // Sums over the lanes of a workgroup, in a fixed order: the same bits on every run.
 
+// Which invocation of a dispatch this one is.
+struct Invocation {
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) groups: vec3u,
+    @builtin(local_invocation_index) index: u32,
+}
+
 var<workgroup> lane_sums: array<f32, 12 * WORKGROUP>;
 var<workgroup> totals: array<f32, 12>;
 var<private> lane: u32;
+
+fn set_lane(invocation: Invocation) {
+    lane = invocation.index;
+}
 
 // The sum of `s` over all lanes, in every lane. Call from uniform control flow only.
 fn reduce(s: array<f32, 12>) -> array<f32, 12> {

@@ -16,7 +16,8 @@ use super::layout::{self, Record, Run, State};
 use super::memory;
 use super::pace::Pace;
 use super::pipeline::{Access, Pipeline};
-use super::shader::{ROOT_ITERATIONS, Shape, TRANSITION_ITERATIONS, Variant};
+use super::shader::{ROOT_ITERATIONS, TRANSITION_ITERATIONS, Variant};
+use super::shape::Shape;
 use crate::batch::Sample;
 use crate::contact::Contact;
 use crate::engine::{Plan, Progress, Reason, Status, Stepping, Trajectories, share};
@@ -335,7 +336,7 @@ impl Group {
     /// Passes after which a dispatch has to stop.
     fn max_passes(&self, upload: &Upload) -> u32 {
         let variant = &self.kernel.variant;
-        let Shape { workgroup, pairs, .. } = variant.shape;
+        let Shape { workgroup, turns, .. } = variant.shape;
         let roots_loop = variant.law.is_elastic() && variant.shape.roots_loop();
         if !self.core.device.adapter.software {
             return MOST_PASSES;
@@ -345,12 +346,12 @@ impl Group {
         // second one may end an interval, with its samples and its map.
         let terms = upload.intervals.iter().map(|i| i.term_count).max().unwrap_or(0);
         let model = match variant.reduced {
-            // A pair has two roots.
-            None => 2 * pairs * if roots_loop { 1 + 2 * TRANSITION_ITERATIONS } else { 1 } + workgroup / 8,
+            // A turn has two roots.
+            None => 2 * turns * if roots_loop { 1 + 2 * TRANSITION_ITERATIONS } else { 1 } + workgroup / 8,
             Some(_) => 2 * (ROOT_ITERATIONS + 2),
         };
-        let turns = model + if variant.adaptive { 7 } else { 3 } * pairs + 30 + 5 * terms;
-        (SOFTWARE_LOOP_TURNS.saturating_sub(6 * pairs) / turns).saturating_sub(12).max(1)
+        let each = model + if variant.adaptive { 7 } else { 3 } * turns + 30 + 5 * terms;
+        (SOFTWARE_LOOP_TURNS.saturating_sub(6 * turns) / each).saturating_sub(12).max(1)
     }
 
     /// Puts a window's intervals on the device; buffers grow when they must. Returns the passes that one
