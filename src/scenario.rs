@@ -167,6 +167,14 @@ impl Scenario {
         self.drawn(k, false, true).map(|drawn| drawn.parameters)
     }
 
+    /// Contact `k` without its limit surface: its patch, body and inputs.
+    ///
+    /// # Errors
+    /// A drawn value out of range.
+    pub(crate) fn without_surface(&self, k: u64) -> Result<Contact, ScenarioError> {
+        self.drawn(k, false, false).map(|drawn| drawn.contact)
+    }
+
     /// Contact `k`, with its limit surface if `surface`, and with its parameters if `numbers`.
     fn drawn(&self, k: u64, surface: bool, numbers: bool) -> Result<Drawn, ScenarioError> {
         let mut drawer = sampler::Sampler::new(Draw::new(self.spec.seed, k), numbers);

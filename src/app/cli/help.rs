@@ -70,11 +70,16 @@ fn pages(program: Command, out: &Path) -> std::io::Result<()> {
 }
 
 /// Documents: name, what it is about, text.
-const DOCUMENTS: [[&str; 3]; 6] = [
+const DOCUMENTS: [[&str; 3]; 7] = [
     [
         "scenario",
         "the language of scenarios, what a run writes, patches alone, margins",
         include_str!("../../../docs/scenario.md"),
+    ],
+    [
+        "datasets",
+        "what learners find in the files of a run, formats, shards, digests",
+        include_str!("../../../docs/datasets.md"),
     ],
     [
         "closed-loops",
