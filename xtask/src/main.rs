@@ -1,14 +1,16 @@
-//! Chores of the project. `cargo xtask test` is the test command: it makes sure that there is a Vulkan driver
-//! (a software one will do) and what the tests of the C interface take, then runs every test.
-//! `cargo xtask asan` runs them under the address sanitizer. `cargo xtask check` looks for what the compiler
-//! does not see.
+//! Chores of the project. `cargo xtask test` is the test command: it makes sure that there is a Vulkan
+//! driver (a software one will do) and what the tests of the C interface take, then runs every test. Without
+//! arguments those of datasets follow, which `cargo xtask datasets` runs alone: they take Python and
+//! packages of its registry. `cargo xtask asan` runs them under the address sanitizer. `cargo xtask check`
+//! looks for what the compiler does not see.
 
 mod check;
+mod datasets;
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-const USAGE: &str = "usage: cargo xtask test|asan [arguments of cargo test], cargo xtask check";
+const USAGE: &str = "usage: cargo xtask test|asan [arguments of cargo test], cargo xtask datasets, cargo xtask check";
 
 /// Tests that cannot pass under the address sanitizer, which needs terabytes of addresses and makes programs
 /// larger and slower.
@@ -23,6 +25,7 @@ fn main() -> ExitCode {
     match arguments.split_first() {
         Some((task, rest)) if task == "test" => test(rest),
         Some((task, rest)) if task == "asan" => asan(rest),
+        Some((task, [])) if task == "datasets" => datasets::test(root()),
         Some((task, [])) if task == "check" => check(),
         _ => {
             eprintln!("{USAGE}");
@@ -31,10 +34,13 @@ fn main() -> ExitCode {
     }
 }
 
+/// The project's folder, one above the manifest's.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
+}
+
 fn check() -> ExitCode {
-    // The manifest's folder is one below the project's.
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
-    match check::faults(root) {
+    match check::faults(root()) {
         Ok(faults) if faults.is_empty() => ExitCode::SUCCESS,
         Ok(faults) => {
             faults.iter().for_each(|fault| eprintln!("{fault}"));
@@ -53,7 +59,8 @@ fn test(arguments: &[String]) -> ExitCode {
     let mut command = Command::new(cargo);
     command.args(["test", "--release", "--workspace"]).args(arguments);
     find_tools_of_c();
-    with_driver(command)
+    let done = with_driver(command);
+    if done == ExitCode::SUCCESS && arguments.is_empty() { datasets::test(root()) } else { done }
 }
 
 /// Runs the tests under the address sanitizer, with the checks of unsafe code that the standard library has.
