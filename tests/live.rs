@@ -392,6 +392,29 @@ fn a_failed_contact_can_be_reset_and_is_clean() {
     }
 }
 
+/// A state from before a failure goes on as if there had been none, whatever the model.
+#[test]
+fn a_state_is_restored_over_a_failure() {
+    for (name, engine) in engines() {
+        let stepping = Stepping { most_steps: Some(20), ..Stepping::default() };
+        let [mut failed, mut other] = [0, 1].map(|_| engine.batch(contacts(), stepping).unwrap());
+        for batch in [&mut failed, &mut other] {
+            batch.advance(CALL).unwrap();
+        }
+        let saved = failed.save().unwrap();
+        failed.advance(0.1).unwrap();
+        assert!(failed.statuses().unwrap().iter().any(|status| status.failure.is_some()), "{name}");
+        failed.restore(&saved).unwrap();
+        for batch in [&mut failed, &mut other] {
+            batch.advance(CALL).unwrap();
+        }
+        let [one, two] = [&mut failed, &mut other].map(bits);
+        for (k, (one, two)) in one.iter().zip(&two).enumerate() {
+            assert_eq!(one, two, "{name}, contact {k}");
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_is_refused_by_name_and_changes_nothing() {
     for (name, engine) in engines() {
