@@ -29,9 +29,10 @@ fn engines() -> Vec<(&'static str, usize, Box<dyn Engine>)> {
     engines
 }
 
-/// The grips of all contacts in call `k`: those of the in-hand boxes, held for a call.
-fn grips(contacts: &[Contact], k: usize) -> impl Iterator<Item = f64> {
-    contacts.iter().map(move |c| c.inputs.normal_force.value(k as f64 * CALL))
+/// The grips of all contacts in every call: those of the in-hand boxes, held for a call.
+fn grips(contacts: &[Contact]) -> Vec<Vec<f64>> {
+    let of_call = |k| contacts.iter().map(|c| c.inputs.normal_force.value(k as f64 * CALL)).collect();
+    (0..CALLS).map(of_call).collect()
 }
 
 /// The same boxes whose grips are held for a call each.
@@ -55,7 +56,7 @@ fn loop_against_rollout(c: &mut Criterion) {
         let plan = Plan::new(CALLS as f64 * CALL, DEFAULT_STEP, CALLS as f64 * CALL).expect("a valid plan");
         let mut batch = engine.batch(contacts.clone(), Stepping::default()).expect("valid contacts");
         let start = batch.save().expect("a snapshot");
-        let mut forces = vec![0.0; n];
+        let grips = grips(&contacts);
         group.throughput(Throughput::Elements((n * CALLS) as u64));
         group.bench_function(BenchmarkId::new("rollout", name), |b| {
             b.iter(|| engine.run(&contacts, &plan).expect("runs"));
@@ -69,9 +70,8 @@ fn loop_against_rollout(c: &mut Criterion) {
                         batch.restore(&start).expect("its own snapshot");
                         batch.samples().expect("reads");
                         let begun = Instant::now();
-                        for k in 0..CALLS {
-                            forces.iter_mut().zip(grips(&contacts, k)).for_each(|(to, grip)| *to = grip);
-                            batch.set_each(Input::NormalForce, &forces).expect("a force");
+                        for forces in &grips {
+                            batch.set_each(Input::NormalForce, forces).expect("a force");
                             batch.advance(CALL).expect("advances");
                             if reads {
                                 black_box(batch.samples().expect("reads"));

@@ -7,6 +7,7 @@ mod request;
 mod snapshot;
 
 use std::ops::Range;
+use std::slice::from_ref;
 use std::sync::Arc;
 
 pub use input::Input;
@@ -15,6 +16,7 @@ pub use snapshot::{Snapshot, SnapshotError};
 
 use crate::contact::{Contact, Initial, ModelKind};
 use crate::error::{EngineError, ParameterError, check};
+use crate::number::prefetch::prefetch;
 use crate::plan::{EngineInfo, Reason, Status, Stepping};
 use crate::planar::{Pose, Twist, Wrench};
 use crate::schedule::{Signal, Span};
@@ -170,6 +172,16 @@ impl std::fmt::Debug for Batch {
     }
 }
 
+/// Brings contacts that come soon after `k` into the caches: their signals, and before that what says where these are.
+fn prefetch_soon(contacts: &[Contact], k: usize) {
+    if let Some(contact) = contacts.get(k + 4) {
+        contact.prefetch_signals();
+    }
+    if let Some(contact) = contacts.get(k + 8) {
+        prefetch(from_ref(contact));
+    }
+}
+
 /// The shortest time of a call [s].
 const SHORTEST: f64 = 1e-9;
 /// The longest [s].
@@ -272,7 +284,10 @@ impl Batch {
             let accepted = format!("{}, one a contact", self.len());
             return Err(ParameterError::new(input.field(), format!("{} values", values.len()), accepted).into());
         }
-        values.iter().enumerate().try_for_each(|(k, value)| self.set(k, input, *value))
+        values.iter().enumerate().try_for_each(|(k, value)| {
+            prefetch_soon(&self.contacts, k);
+            self.set(k, input, *value)
+        })
     }
 
     /// From now on `input` of a contact goes in a straight line from its present value to `to`, in `over` [s], and

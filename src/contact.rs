@@ -369,6 +369,11 @@ impl Contact {
         std::iter::once(normal_force).chain(load).chain(self.coefficients()).filter(|feed| feed.scale != 0.0)
     }
 
+    /// Brings the signals into the caches.
+    pub(crate) fn prefetch_signals(&self) {
+        self.feeds().for_each(|feed| feed.signal.prefetch());
+    }
+
     /// Where the reference point of a prescribed twist is on the grid [m].
     fn twist_point(&self, at: TwistPoint) -> [f64; 2] {
         match at {

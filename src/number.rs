@@ -5,6 +5,7 @@
 
 pub mod block;
 pub mod lanes;
+pub mod prefetch;
 pub mod real;
 pub mod simd;
 #[cfg(target_arch = "x86_64")]

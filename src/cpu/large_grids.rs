@@ -2,10 +2,13 @@
 //! results of a pass. If each had its own, the memory of thousands of contacts would not fit into the caches,
 //! and every pass would wait for main memory.
 
+use std::slice::from_ref;
+
 use super::run::{LanePack, Pack, Recording, grid};
 use crate::batch::Saved;
 use crate::contact::Contact;
 use crate::engine::{Status, Stepping};
+use crate::number::prefetch::prefetch;
 use crate::number::real::Real;
 use crate::planar::{Pose, Twist, Wrench};
 use crate::schedule::Span;
@@ -39,6 +42,25 @@ impl<C: Real> LargeGrids<C> {
     }
 }
 
+impl<C: Real> LargeGrids<C> {
+    /// Brings what the contacts after `lane` need into the caches while that one is stepped: of the next the cells and
+    /// signals, of the one after it what says where these are.
+    fn prefetch<'c>(&self, lane: usize, task: &dyn Fn(usize) -> Option<(&'c Contact, Span)>) {
+        if let Some(next) = self.each.get(lane + 1) {
+            next.solver.bristles.prefetch();
+            if let Some((contact, _)) = task(lane + 1) {
+                contact.prefetch_signals();
+            }
+        }
+        if let Some(later) = self.each.get(lane + 2) {
+            prefetch(from_ref(later));
+            if let Some((contact, _)) = task(lane + 2) {
+                prefetch(from_ref(contact));
+            }
+        }
+    }
+}
+
 impl<C: Real> Pack for LargeGrids<C> {
     fn load(&mut self, lane: usize, contact: &Contact, active: &[usize]) {
         self.each[lane].load(0, contact, active);
@@ -47,11 +69,15 @@ impl<C: Real> Pack for LargeGrids<C> {
         if own.groups() > self.workspace.groups() {
             self.workspace = own;
         }
+        if let [.., before, own] = &mut self.each[..=lane] {
+            own.solver.bristles.cells.share(&before.solver.bristles.cells);
+        }
     }
 
     fn advance<'c>(&mut self, task: &dyn Fn(usize) -> Option<(&'c Contact, Span)>, recording: &mut Recording<'_, '_>) {
         let Recording { samples, rows, progress, stop } = recording;
         for lane in 0..self.each.len() {
+            self.prefetch(lane, task);
             let rows = if rows.is_empty() { &mut [] } else { &mut rows[lane..=lane] };
             let mut own = Recording { samples, rows, progress: *progress, stop };
             self.with(lane, |one| one.advance(&|_| task(lane), &mut own));

@@ -2,6 +2,7 @@
 
 use super::interval::{Interval, Term};
 use crate::error::ParameterError;
+use crate::number::prefetch::prefetch;
 
 /// One sinusoid `amplitude sin(omega t + phase)`, `t` absolute.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -227,6 +228,11 @@ impl Signal {
     pub(crate) fn shares_breaks_with(&self, other: &Self) -> bool {
         let held_alike = self.hold.is_some() && self.hold == other.hold;
         std::ptr::eq(self, other) || (held_alike && self.is_constant() == other.is_constant())
+    }
+
+    /// Brings the first segment into the caches.
+    pub(crate) fn prefetch(&self) {
+        prefetch(&self.segments[..1]);
     }
 
     /// Adds the times in `[start, end)` at which the signal or its slope may jump.

@@ -1,5 +1,8 @@
 //! The cells of a contact with a grid in memory, as a structure of arrays, and the intermediate results of a pass.
 
+use std::sync::Arc;
+
+use crate::number::prefetch::prefetch;
 use crate::number::real::{LANES, Real};
 use crate::solver::cell::CellTrial;
 use crate::solver::elastic_cells::ElasticCells;
@@ -7,12 +10,12 @@ use crate::solver::friction::{Motion, Slip, Trial};
 use crate::solver::transition_cells::TransitionCells;
 
 /// The cells of one contact, as a structure of arrays in groups of as many cells as the number type has lanes. Lanes
-/// behind the last cell carry no pressure.
+/// behind the last cell carry no pressure. Contacts may share the places and weights of their cells.
 #[derive(Clone, Debug)]
 pub struct Cells<R: Real> {
-    pub(super) x: Vec<R>,
-    pub(super) y: Vec<R>,
-    pub(super) w: Vec<R>,
+    pub(super) x: Arc<[R]>,
+    pub(super) y: Arc<[R]>,
+    pub(super) w: Arc<[R]>,
     /// Base of the stage, or state between steps: `zeta = sigma0 z` [-].
     pub(super) zx: Vec<R>,
     pub(super) zy: Vec<R>,
@@ -79,9 +82,9 @@ impl<R: Real> Cells<R> {
     pub fn new(centres: &[[f64; 2]], w: &[f64], zeta: &[[f64; 2]]) -> Self {
         let column = |of: &[[f64; 2]], k: usize| pack(&of.iter().map(|v| v[k]).collect::<Vec<_>>());
         Self {
-            x: column(centres, 0),
-            y: column(centres, 1),
-            w: pack(w),
+            x: column(centres, 0).into(),
+            y: column(centres, 1).into(),
+            w: pack(w).into(),
             zx: column(zeta, 0),
             zy: column(zeta, 1),
             saved: (Vec::new(), Vec::new()),
@@ -89,6 +92,23 @@ impl<R: Real> Cells<R> {
             pause: 0,
             workspace: Workspace::new(w.len().div_ceil(R::LANES)),
         }
+    }
+
+    /// Shares the places and weights of `other`, where they are the same. Of thousands of contacts that are stepped in
+    /// short calls, only the states have to come from main memory then.
+    pub fn share(&mut self, other: &Self) {
+        for (own, other) in [(&mut self.x, &other.x), (&mut self.y, &other.y), (&mut self.w, &other.w)] {
+            let same = |(a, b): (&R, &R)| (0..R::LANES).all(|l| a.lane(l).to_bits() == b.lane(l).to_bits());
+            if own.len() == other.len() && own.iter().zip(&**other).all(same) {
+                *own = Arc::clone(other);
+            }
+        }
+    }
+
+    /// Brings the states into the caches.
+    pub fn prefetch(&self) {
+        prefetch(&self.zx);
+        prefetch(&self.zy);
     }
 
     /// Saves the states.
@@ -114,7 +134,7 @@ impl<R: Real> Cells<R> {
 
     /// Replaces the shares of the normal force [-].
     pub fn set_weights(&mut self, mut w: impl Iterator<Item = f64>) {
-        for to in &mut self.w {
+        for to in Arc::make_mut(&mut self.w) {
             let mut group = [0.0; LANES];
             let mut len = 0;
             for w in w.by_ref().take(R::LANES) {
@@ -158,7 +178,7 @@ impl<R: Real> Cells<R> {
 impl Cells<f64> {
     /// Centre [m, m] and share of the normal force [-] of every cell.
     pub fn centres_and_weights(&self) -> impl Iterator<Item = [f64; 3]> {
-        self.x.iter().zip(&self.y).zip(&self.w).map(|((x, y), w)| [*x, *y, *w])
+        self.x.iter().zip(&*self.y).zip(&*self.w).map(|((x, y), w)| [*x, *y, *w])
     }
 
     /// The bases [-].

@@ -58,6 +58,13 @@ impl<C: Real> Grid<C> {
         Self { cells, k: Consts::new(&contact.friction), active: active.to_vec(), ..Self::empty() }
     }
 
+    /// Brings the cells into the caches, if the next pass needs them.
+    pub fn prefetch(&self) {
+        if self.rigid.is_none() {
+            self.cells.prefetch();
+        }
+    }
+
     /// Ends the motion as one rigid body: moves every bristle by the displacement of the body.
     fn end_rigid(&mut self) {
         let Some(rigid) = self.rigid.take() else { return };
