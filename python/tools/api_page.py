@@ -11,6 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import bristle
+import bristle.gym
+import bristle.mujoco
+
+#: The modules that need other packages.
+OPTIONAL = ("bristle.gym", "bristle.mujoco")
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
 
@@ -27,13 +32,19 @@ GIL; two batches in two threads do not wait for each other. Batches, snapshots, 
 
 
 def prose(text: str) -> str:
-    """A docstring as Markdown: roles and literals become code, sections bold, their entries a list."""
+    """A docstring as Markdown: roles and literals become code, sections bold, their entries a list, examples blocks."""
     text = inspect.cleandoc(text)
     text = re.sub(r":(?:class|meth|func|attr):`~?([^`]+)`", r"`\1`", text)
     text = text.replace("``", "`")
     out: list[str] = []
-    section = False
+    section = code = False
     for line in text.splitlines():
+        if line.startswith((">>>", "...")) != code:
+            out.append("```" if code else "```python")
+            code = not code
+        if code:
+            out.append(re.sub(r"^(>>>|\.\.\.) ?", "", line))
+            continue
         heading = re.fullmatch(r"(Args|Returns|Raises|Attributes):", line)
         entry = re.match(r"    (\w[\w, ]*): (.*)", line)
         if heading:
@@ -58,7 +69,8 @@ def signature(name: str, of: Any) -> str:
         if any(p.kind is p.KEYWORD_ONLY for p in parameters):
             first = next(str(p) for p in parameters if p.kind is p.KEYWORD_ONLY)
             shown = shown.replace(f"    {first},", f"    *,\n    {first},")
-    # Annotations are text, whose quotes a reader does not need.
+    # Annotations are text, whose quotes a reader does not need; neither is the value of a member of an enumeration.
+    shown = re.sub(r"<([\w.]+): [^>]+>", r"\1", shown)
     shown = re.sub(r": '([^']*)'", r": \1", shown)
     back = inspect.signature(of).return_annotation
     back = "" if back in (inspect.Signature.empty, "None") else f" -> {back}"
@@ -67,14 +79,16 @@ def signature(name: str, of: Any) -> str:
 
 def described(cls: type) -> list[str]:
     """A class: its call, what it says, and its members in the order of the source."""
-    out = [f"## `bristle.{cls.__name__}`", ""]
+    module = cls.__module__.removeprefix("bristle.") if cls.__module__ in OPTIONAL else ""
+    full = ".".join(filter(None, ("bristle", module, cls.__name__)))
+    out = [f"## `{full}`", ""]
     if issubclass(cls, Exception) or hasattr(cls, "_fields") or cls.__init__ is object.__init__:
         pass
-    elif cls.__name__ == "Batch":
-        out += [signature("bristle.Batch", cls.__init__), ""]
+    elif cls is bristle.Batch or (module and "__init__" in vars(cls)):
+        out += [signature(full, cls.__init__), ""]
     out += [prose(cls.__doc__ or ""), ""]
     for name, member in vars(cls).items():
-        if name.startswith("_") or issubclass(cls, Exception):
+        if name.startswith("_") or name == "close_extras" or issubclass(cls, Exception):
             continue
         of = member.__func__ if isinstance(member, classmethod | staticmethod) else member
         if isinstance(of, property):
@@ -120,6 +134,11 @@ def page() -> str:
         bristle.BusyError,
     ):
         out += described(cls)
+    for package in (bristle.gym, bristle.mujoco):
+        out += [f"# `{package.__name__}`", "", prose(package.__doc__ or ""), ""]
+        for name, cls in vars(package).items():
+            if inspect.isclass(cls) and cls.__module__ == package.__name__ and not name.startswith("_"):
+                out += described(cls)
     text = "\n".join(out)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
