@@ -20,10 +20,12 @@ mod pace;
 mod patch_state;
 mod pipeline;
 mod shader;
+mod shape;
 mod unroll;
 mod watched;
 
 pub use device::{Adapter, Choice, adapters};
 pub use engine::Gpu;
-pub use shader::{Reduced, Shape, Variant, source};
+pub use shader::{Reduced, Variant, source};
+pub use shape::{Layout, Shape, Storage};
 pub use unroll::{MarkError, MarkFault};
