@@ -87,7 +87,7 @@ const TABLE: [Row; 5] = [
         width: 2,
         storage: Storage::Private,
         turns: 32,
-        source: "measured on llvmpipe (docs/benchmarks.md): its subgroups take turns, and it keeps cells in memory anyway",
+        source: "measured on llvmpipe (docs/benchmarks.md): subgroups take turns, and cells are in memory anyway",
     },
     Row {
         of: Of::Vendor(0x1002, 64),

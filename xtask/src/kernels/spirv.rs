@@ -7,8 +7,8 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 /// The entry point of the kernels.
 pub const ENTRY: &str = "rollout";
 
-/// The SPIR-V of a text's entry point under pipeline constants, with wgpu's checks: loops are bounded, and indices into arrays are clamped.
-/// Accesses to buffers are checked by the device (`robustBufferAccess2`).
+/// The SPIR-V of a text's entry point under pipeline constants, with wgpu's checks: loops are bounded, and indices into
+/// arrays are clamped. Accesses to buffers are checked by the device (`robustBufferAccess2`).
 ///
 /// # Errors
 /// A shader that does not compile.

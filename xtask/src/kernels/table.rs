@@ -85,8 +85,8 @@ impl Row {
 pub struct Table(pub Vec<Row>);
 
 const HEAD: &str = "\
-| driver | family | kernel | lanes in use, % | instructions | code, bytes | VGPRs | spilled | scratch, bytes | waves a SIMD \
-| instructions a cell and pass | cycles a cell and pass |
+| driver | family | kernel | lanes in use, % | instructions | code, bytes | VGPRs | spilled | scratch, bytes \
+| waves a SIMD | instructions a cell and pass | cycles a cell and pass |
 |---|---|---|---|---|---|---|---|---|---|---|---|";
 /// What is before and after the table in its document.
 const MARKS: [&str; 2] = ["<!-- cargo xtask kernels --renew -->\n", "<!-- end -->\n"];
