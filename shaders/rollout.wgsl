@@ -280,12 +280,8 @@ fn run_passes(passes_before: u32) {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn rollout(
-    @builtin(workgroup_id) group: vec3u,
-    @builtin(num_workgroups) groups: vec3u,
-    @builtin(local_invocation_index) index: u32,
-) {
-    let id = contact_of(group, groups, index);
+fn rollout(invocation: Invocation) {
+    let id = contact_of(invocation);
     if (id >= run.contacts) {
         return;
     }

@@ -19,6 +19,7 @@ mod memory;
 mod pace;
 mod patch_state;
 mod pipeline;
+mod program;
 mod shader;
 mod shape;
 mod unroll;
@@ -26,6 +27,8 @@ mod watched;
 
 pub use device::{Adapter, Choice, adapters};
 pub use engine::Gpu;
+#[doc(hidden)]
+pub use program::Program;
 pub use shader::{Reduced, Variant, source};
 pub use shape::{Layout, Shape, Storage};
 pub use unroll::{MarkError, MarkFault};

@@ -320,8 +320,8 @@ pub fn surface_source() -> String {
     text
 }
 
-/// Lanes of a workgroup of contact problems, which do not communicate.
-pub const BLOCKS_WORKGROUP: u32 = 32;
+/// Lanes of a workgroup of contact problems, which do not communicate: as many as the largest subgroup of any GPU has.
+pub const BLOCKS_WORKGROUP: u32 = 64;
 
 /// The WGSL of contact problems.
 #[must_use]

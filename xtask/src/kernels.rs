@@ -10,14 +10,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use bristle::friction::Law;
-use bristle::gpu::{Adapter, Layout, Reduced, Shape, Storage, Variant};
+use bristle::gpu::{Adapter, Layout, Program, Reduced, Shape, Storage, Variant};
+use bristle::rigid::point::PointLaw;
 
 use assembly::{Code, Issue};
-use driver::Driver;
+use driver::{Driver, Executable};
 use table::{Row, Table};
 
-/// Bindings of a kernel, the last of which is uniform.
-const BINDINGS: u32 = 9;
 /// Cells with pressure of the circle of 21 x 21 cells.
 const CELLS: usize = 317;
 
@@ -35,7 +34,10 @@ const FAMILIES: [Family; 3] = [
     Family { name: "vega20", subgroup: [64, 64], simd: 16 },
 ];
 
-/// A kernel of the table.
+/// Elements of the point contacts in the table whose law has elements.
+const ELEMENTS: u32 = 4;
+
+/// A kernel of rollouts.
 struct Kernel {
     name: String,
     variant: Variant,
@@ -96,8 +98,7 @@ fn measured() -> Result<Table, String> {
 
 /// The driver's own file, which is its name for the loader.
 fn icd() -> Result<PathBuf, String> {
-    let folders = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d"];
-    let files = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
+    let files = super::DRIVER_FOLDERS.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
     let is_radv = |path: &PathBuf| path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("radeon_icd"));
     files
         .map(|file| file.path())
@@ -108,12 +109,15 @@ fn icd() -> Result<PathBuf, String> {
 /// The rows of the family that the environment asks for.
 fn family(name: &str) -> Result<Vec<Row>, String> {
     let family = FAMILIES.iter().find(|f| f.name == name).ok_or_else(|| format!("{name}: unknown family"))?;
-    let driver = Driver::open(BINDINGS)?;
-    kernels(family)?.iter().map(|kernel| row(family, &driver, kernel)).collect()
+    let driver = Driver::open()?;
+    let rollouts = kernels(family)?;
+    let rollouts = rollouts.iter().map(|kernel| row(family, &driver, kernel));
+    let others = Program::all();
+    rollouts.chain(others.iter().map(|program| row_of_other(family, &driver, program))).collect()
 }
 
-/// The kernels of a family: each law with a grid, in steps of one length and in chosen ones, and with a reduced
-/// bristle; for Elasto-Plastic also other layouts, sizes and forms.
+/// The kernels of a family that step contacts: each law with a grid, in steps of one length and in chosen ones, and
+/// with a reduced bristle; for Elasto-Plastic also other layouts, sizes and forms; each law of a point contact.
 fn kernels(family: &Family) -> Result<Vec<Kernel>, String> {
     let adapter = adapter(family);
     let mut all = Vec::new();
@@ -148,6 +152,13 @@ fn kernels(family: &Family) -> Result<Vec<Kernel>, String> {
             add(&format!("grid of {cells}"), Shape::of(cells, &adapter), cells, false, None);
         }
     }
+    for &law in PointLaw::ALL {
+        let shape = Shape::reduced(&adapter);
+        let (elements, what) = if law.has_elements() { (ELEMENTS, ", 4 elements") } else { (0, "") };
+        let point = Some((law, elements));
+        let variant = Variant { shape, law: Law::default(), gaussian: true, adaptive: false, reduced: None, point };
+        all.push(Kernel { name: format!("point, {}{what}", law.name()), variant, cells: shape.contacts() });
+    }
     Ok(all)
 }
 
@@ -168,11 +179,12 @@ fn adapter(family: &Family) -> Adapter {
     }
 }
 
+/// The row of a kernel that steps contacts.
 fn row(family: &Family, driver: &Driver, kernel: &Kernel) -> Result<Row, String> {
     let fail = |e: String| format!("{}, {}: {e}", family.name, kernel.name);
     let shape = kernel.variant.shape;
     let text = kernel.variant.source().map_err(|e| fail(e.to_string()))?;
-    let spirv = spirv::of(&text, &kernel.variant.constants()).map_err(fail)?;
+    let spirv = spirv::of(&text, "rollout", &kernel.variant.constants()).map_err(fail)?;
     let made = driver.compile(&spirv).map_err(fail)?;
     let issue = Issue { lanes: family.simd, wave: made.subgroup };
     // A loop over the cells of a contact turns as often as it must; its memory may be for more.
@@ -182,19 +194,38 @@ fn row(family: &Family, driver: &Driver, kernel: &Kernel) -> Result<Row, String>
     let waves = shape.workgroup.div_ceil(made.subgroup);
     let lanes = f64::from(waves * made.subgroup);
     let cells = f64::from(kernel.cells);
-    let statistic = |name: &str| made.statistic(name).map_err(fail);
+    Ok(Row {
+        lanes: 100.0 * cells / (lanes * f64::from(turns * shape.width)),
+        per_cell: Some(pass.instructions * lanes / cells),
+        cycles: Some(pass.cycles * f64::from(waves) / cells),
+        ..told(family, driver, &kernel.name, &made).map_err(fail)?
+    })
+}
+
+/// The row of another kernel, which has no passes.
+fn row_of_other(family: &Family, driver: &Driver, program: &Program) -> Result<Row, String> {
+    let fail = |e: String| format!("{}, {}: {e}", family.name, program.name);
+    let spirv = spirv::of(&program.text, program.entry, &program.constants).map_err(fail)?;
+    let made = driver.compile(&spirv).map_err(fail)?;
+    let lanes = spirv.workgroup.next_multiple_of(made.subgroup);
+    let row = told(family, driver, &program.name, &made).map_err(fail)?;
+    Ok(Row { lanes: 100.0 * f64::from(spirv.workgroup) / f64::from(lanes), ..row })
+}
+
+/// What the driver tells of a kernel, without what has to be counted.
+fn told(family: &Family, driver: &Driver, name: &str, made: &Executable) -> Result<Row, String> {
     Ok(Row {
         driver: driver.name.clone(),
         family: family.name.to_owned(),
-        kernel: kernel.name.clone(),
-        lanes: 100.0 * cells / (lanes * f64::from(turns * shape.width)),
-        instructions: statistic("Instructions")?,
-        code: statistic("Code size")?,
-        registers: statistic("VGPRs")?,
-        spilled: statistic("Spilled VGPRs")?,
-        scratch: statistic("Scratch size")?,
-        waves: statistic("Subgroups per SIMD")?,
-        per_cell: pass.instructions * lanes / cells,
-        cycles: pass.cycles * f64::from(waves) / cells,
+        kernel: name.to_owned(),
+        lanes: 0.0,
+        instructions: made.statistic("Instructions")?,
+        code: made.statistic("Code size")?,
+        registers: made.statistic("VGPRs")?,
+        spilled: made.statistic("Spilled VGPRs")?,
+        scratch: made.statistic("Scratch size")?,
+        waves: made.statistic("Subgroups per SIMD")?,
+        per_cell: None,
+        cycles: None,
     })
 }

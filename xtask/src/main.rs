@@ -15,6 +15,9 @@ use std::process::{Command, ExitCode};
 const USAGE: &str = "usage: cargo xtask test|asan [arguments of cargo test], cargo xtask python [arguments of pytest], \
                      cargo xtask check, cargo xtask kernels [--renew|--check]";
 
+/// Where drivers of Vulkan put their files.
+const DRIVER_FOLDERS: [&str; 3] = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d"];
+
 /// Tests that cannot pass under the address sanitizer, which needs terabytes of addresses and makes programs
 /// larger and slower.
 const NOT_UNDER_ASAN: [(&str, &str); 3] = [
@@ -79,6 +82,7 @@ fn test(arguments: &[String]) -> ExitCode {
     let mut command = cargo();
     command.args(["test", "--release", "--workspace", "--features", "xtask/kernels"]).args(arguments);
     find_tools_of_c();
+    find_radv();
     let done = with_driver(&mut command);
     // Arguments choose among the tests of Rust.
     if done == ExitCode::SUCCESS && arguments.is_empty() { python::test(root(), &[]) } else { done }
@@ -146,7 +150,7 @@ fn vulkan_is_there() -> bool {
         return true;
     }
     let named = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"].iter().any(|name| std::env::var_os(name).is_some());
-    let driver = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d"]
+    let driver = DRIVER_FOLDERS
         .iter()
         .filter_map(|dir| std::fs::read_dir(dir).ok())
         .any(|mut files| files.any(|file| file.is_ok_and(|f| f.path().extension().is_some_and(|e| e == "json"))));
@@ -161,6 +165,17 @@ fn find_tools_of_c() {
     if cfg!(target_os = "linux") && ["cc", "valgrind"].iter().any(missing) {
         let done = install(&["gcc", "libc6-dev", "valgrind"]);
         println!("xtask: {} the compiler of C and valgrind", if done { "installed" } else { "could not install" });
+    }
+}
+
+/// Looks for Mesa's driver of AMD GPUs, which the test of the kernels compiles with on any machine, and installs it if
+/// need be.
+fn find_radv() {
+    let mut files = DRIVER_FOLDERS.iter().filter_map(|dir| std::fs::read_dir(dir).ok()).flatten().flatten();
+    let there = files.any(|file| file.file_name().to_string_lossy().starts_with("radeon_icd"));
+    if cfg!(target_os = "linux") && !there {
+        let done = install(&["mesa-vulkan-drivers", "libvulkan1"]);
+        println!("xtask: {} Mesa's driver of AMD GPUs", if done { "installed" } else { "could not install" });
     }
 }
 

@@ -1,5 +1,5 @@
 //! The kernels as compilers for real GPUs make them, against docs/kernels.md.
-#![cfg(feature = "kernels")]
+#![cfg(all(feature = "kernels", target_os = "linux"))]
 
 use std::process::Command;
 

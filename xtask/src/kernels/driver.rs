@@ -6,7 +6,7 @@ use std::ffi::{CStr, CString};
 
 use ash::{khr, vk};
 
-use super::spirv::ENTRY;
+use super::spirv::Spirv;
 
 /// What the driver tells of a kernel.
 pub struct Executable {
@@ -29,13 +29,12 @@ impl Executable {
     }
 }
 
-/// The null device, with what kernels are compiled with.
+/// The null device.
 pub struct Driver {
     _entry: ash::Entry,
     instance: ash::Instance,
     device: ash::Device,
     executables: khr::pipeline_executable_properties::Device,
-    layout: vk::PipelineLayout,
     /// Name and version of the driver.
     pub name: String,
 }
@@ -45,7 +44,7 @@ impl Driver {
     ///
     /// # Errors
     /// No loader, or a driver that does not open.
-    pub fn open(bindings: u32) -> Result<Self, String> {
+    pub fn open() -> Result<Self, String> {
         let fail = |what: &'static str| move |e: vk::Result| format!("{what}: {e}");
         // SAFETY: the loader is an ordinary library, and calls below follow the specification of Vulkan: handles
         // are valid where they are used, and nothing is destroyed before the program ends.
@@ -76,23 +75,8 @@ impl Driver {
             let features = vk::PhysicalDeviceFeatures::default().robust_buffer_access(true);
             let info = info.enabled_features(&features);
             let device = instance.create_device(physical, &info, None).map_err(fail("the device does not open"))?;
-            let binding = |n| {
-                let uniform = n + 1 == bindings;
-                let kind =
-                    if uniform { vk::DescriptorType::UNIFORM_BUFFER } else { vk::DescriptorType::STORAGE_BUFFER };
-                vk::DescriptorSetLayoutBinding::default()
-                    .binding(n)
-                    .descriptor_type(kind)
-                    .descriptor_count(1)
-                    .stage_flags(vk::ShaderStageFlags::COMPUTE)
-            };
-            let bindings: Vec<_> = (0..bindings).map(binding).collect();
-            let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
-            let sets = [device.create_descriptor_set_layout(&info, None).map_err(fail("set layout"))?];
-            let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&sets);
-            let layout = device.create_pipeline_layout(&info, None).map_err(fail("pipeline layout"))?;
             let executables = khr::pipeline_executable_properties::Device::new(&instance, &device);
-            Ok(Self { _entry: entry, instance, device, executables, layout, name })
+            Ok(Self { _entry: entry, instance, device, executables, name })
         }
     }
 
@@ -100,12 +84,25 @@ impl Driver {
     ///
     /// # Errors
     /// A kernel that the driver refuses, or a driver that tells nothing of it.
-    pub fn compile(&self, spirv: &[u32]) -> Result<Executable, String> {
+    pub fn compile(&self, spirv: &Spirv) -> Result<Executable, String> {
         let fail = |what: &'static str| move |e: vk::Result| format!("{what}: {e}");
-        let entry = CString::new(ENTRY).map_err(|e| e.to_string())?;
+        let entry = CString::new(&*spirv.entry).map_err(|e| e.to_string())?;
+        let binding = |&(n, uniform): &(u32, bool)| {
+            let kind = if uniform { vk::DescriptorType::UNIFORM_BUFFER } else { vk::DescriptorType::STORAGE_BUFFER };
+            vk::DescriptorSetLayoutBinding::default()
+                .binding(n)
+                .descriptor_type(kind)
+                .descriptor_count(1)
+                .stage_flags(vk::ShaderStageFlags::COMPUTE)
+        };
+        let bindings: Vec<_> = spirv.bindings.iter().map(binding).collect();
         // SAFETY: as in `open`; the texts of the driver end with a zero.
         unsafe {
-            let info = vk::ShaderModuleCreateInfo::default().code(spirv);
+            let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+            let sets = [self.device.create_descriptor_set_layout(&info, None).map_err(fail("set layout"))?];
+            let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&sets);
+            let layout = self.device.create_pipeline_layout(&info, None).map_err(fail("pipeline layout"))?;
+            let info = vk::ShaderModuleCreateInfo::default().code(&spirv.words);
             let module = self.device.create_shader_module(&info, None).map_err(fail("shader module"))?;
             let stage = vk::PipelineShaderStageCreateInfo::default()
                 .flags(vk::PipelineShaderStageCreateFlags::ALLOW_VARYING_SUBGROUP_SIZE)
@@ -114,12 +111,14 @@ impl Driver {
                 .name(&entry);
             let capture = vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR
                 | vk::PipelineCreateFlags::CAPTURE_INTERNAL_REPRESENTATIONS_KHR;
-            let info = vk::ComputePipelineCreateInfo::default().flags(capture).stage(stage).layout(self.layout);
+            let info = vk::ComputePipelineCreateInfo::default().flags(capture).stage(stage).layout(layout);
             let made = self.device.create_compute_pipelines(vk::PipelineCache::null(), &[info], None);
             self.device.destroy_shader_module(module, None);
             let pipeline = made.map_err(|(_, e)| format!("pipeline: {e}"))?[0];
             let told = self.told(pipeline);
             self.device.destroy_pipeline(pipeline, None);
+            self.device.destroy_pipeline_layout(layout, None);
+            self.device.destroy_descriptor_set_layout(sets[0], None);
             told
         }
     }
@@ -167,7 +166,6 @@ impl Drop for Driver {
     fn drop(&mut self) {
         // SAFETY: nothing that was made of them is used any more.
         unsafe {
-            self.device.destroy_pipeline_layout(self.layout, None);
             self.device.destroy_device(None);
             self.instance.destroy_instance(None);
         }

@@ -26,17 +26,20 @@ pub struct Row {
     pub scratch: u64,
     /// Waves that fit on a SIMD unit, as the driver tells.
     pub waves: u64,
-    /// Instructions of a pass times lanes, over cells.
-    pub per_cell: f64,
-    /// Cycles of a SIMD unit that a pass takes, over cells.
-    pub cycles: f64,
+    /// Instructions of a pass times lanes, over cells; none of a kernel without passes.
+    pub per_cell: Option<f64>,
+    /// Cycles of a SIMD unit that a pass takes, over cells; none of a kernel without passes.
+    pub cycles: Option<f64>,
 }
+
+/// What a kernel has instead of a number that it does not have.
+const NONE: &str = "-";
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "| {} | {} | {} | {:.0} | {} | {} | {} | {} | {} | {} | {:.0} | {:.1} |",
+            "| {} | {} | {} | {:.0} | {} | {} | {} | {} | {} | {} | {} | {} |",
             self.driver,
             self.family,
             self.kernel,
@@ -47,8 +50,8 @@ impl fmt::Display for Row {
             self.spilled,
             self.scratch,
             self.waves,
-            self.per_cell,
-            self.cycles
+            self.per_cell.map_or_else(|| NONE.to_owned(), |n| format!("{n:.0}")),
+            self.cycles.map_or_else(|| NONE.to_owned(), |n| format!("{n:.1}")),
         )
     }
 }
@@ -63,6 +66,7 @@ impl Row {
             return None;
         };
         let [driver, family, kernel] = [driver, family, kernel].map(str::to_owned);
+        let optional = |word: &str| if word == NONE { Some(None) } else { word.parse().ok().map(Some) };
         Some(Self {
             driver,
             family,
@@ -74,8 +78,8 @@ impl Row {
             spilled: spilled.parse().ok()?,
             scratch: scratch.parse().ok()?,
             waves: waves.parse().ok()?,
-            per_cell: per_cell.parse().ok()?,
-            cycles: cycles.parse().ok()?,
+            per_cell: optional(per_cell)?,
+            cycles: optional(cycles)?,
         })
     }
 }
@@ -187,14 +191,15 @@ mod tests {
             spilled,
             scratch: 0,
             waves: 8,
-            per_cell: 380.0,
-            cycles: 14.5,
+            per_cell: Some(380.0),
+            cycles: Some(14.5),
         }
     }
 
     #[test]
     fn a_table_is_read_as_it_was_written() {
-        let table = Table(vec![row("radv 1", "lugre", 10_000, 0), row("radv 1", "dahl, adaptive", 12_000, 3)]);
+        let cones = Row { per_cell: None, cycles: None, ..row("radv 1", "margins", 3_000, 0) };
+        let table = Table(vec![row("radv 1", "lugre", 10_000, 0), row("radv 1", "dahl, adaptive", 12_000, 3), cones]);
         assert_eq!(Table::parse(&table.to_string()).unwrap(), table);
         assert!(Table::parse(HEAD).is_err());
     }
