@@ -4,6 +4,10 @@ var<workgroup> lane_sums: array<f32, 12 * WORKGROUP>;
 var<workgroup> totals: array<f32, 12>;
 var<private> lane: u32;
 
+fn set_lane(invocation: Invocation) {
+    lane = invocation.index;
+}
+
 // The sum of `s` over all lanes, in every lane. Call from uniform control flow only.
 fn reduce(s: array<f32, 12>) -> array<f32, 12> {
     // Written out: a software driver allows one invocation 65 535 turns of all its loops together.

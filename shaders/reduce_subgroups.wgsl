@@ -1,8 +1,29 @@
-// Sums over the lanes of a workgroup that is made of whole subgroups: added by the adapter within each, in an
-// order that it keeps, then one after the other.
+// Sums over the lanes of a workgroup: added by the adapter within each subgroup, in an order that it keeps, then one
+// subgroup after the other. The workgroup may be made of SUBGROUPS of them, or of fewer that are larger.
+
+// Which invocation of a dispatch this one is.
+struct Invocation {
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) groups: vec3u,
+    @builtin(local_invocation_index) index: u32,
+    @builtin(subgroup_id) subgroup: u32,
+    @builtin(num_subgroups) subgroups: u32,
+    @builtin(subgroup_invocation_id) place: u32,
+}
 
 var<workgroup> subgroup_sums: array<array<f32, 12>, SUBGROUPS>;
 var<private> lane: u32;
+// The number of this lane's subgroup, how many there are, and whether the lane is its first.
+var<private> subgroup: u32;
+var<private> subgroups: u32;
+var<private> leads: bool;
+
+fn set_lane(invocation: Invocation) {
+    lane = invocation.index;
+    subgroup = invocation.subgroup;
+    subgroups = invocation.subgroups;
+    leads = invocation.place == 0u;
+}
 
 // The sum of `s` over all lanes, in every lane. Call from uniform control flow only.
 fn reduce(s: array<f32, 12>) -> array<f32, 12> {
@@ -20,16 +41,16 @@ fn reduce(s: array<f32, 12>) -> array<f32, 12> {
         subgroupAdd(s[10]),
         subgroupAdd(s[11]),
     );
-    if (SUBGROUPS == 1u) {
+    if (SUBGROUPS == 1u || subgroups == 1u) {
         return t;
     }
     workgroupBarrier();
-    if (lane % (WORKGROUP / SUBGROUPS) == 0u) {
-        subgroup_sums[lane / (WORKGROUP / SUBGROUPS)] = t;
+    if (leads) {
+        subgroup_sums[subgroup] = t;
     }
     workgroupBarrier();
     t = subgroup_sums[0];
-    for (var i = 1u; i < SUBGROUPS; i++) {
+    for (var i = 1u; i < subgroups; i++) {
         let s = subgroup_sums[i];
         t[0] += s[0];
         t[1] += s[1];

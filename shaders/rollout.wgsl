@@ -135,6 +135,9 @@ struct Run {
 var<private> window: Window;
 var<private> interval: u32;
 var<private> recorded: u32;
+// Whether the sample at the start of a run is due; whether the bristles do not have the interval's pressure map yet.
+var<private> first: bool;
+var<private> stale: bool;
 
 // Writes the present state at inputs v as a sample; no stage is pending.
 fn record(v: Inputs, at_index: u32) {
@@ -164,15 +167,6 @@ fn record(v: Inputs, at_index: u32) {
     }
 }
 
-// Leaves the interval at its end; no stage is pending if it ends with a sample.
-fn leave_interval() {
-    if ((now.flags & FLAG_RECORD) != 0u) {
-        record(inputs(now.length), window.record_first + recorded - window.sample_from);
-        recorded += 1u;
-    }
-    interval += 1u;
-}
-
 // Enters the interval that was read. If the map changes and the bristles must commit before that, no stage is
 // pending.
 fn enter_interval() {
@@ -181,13 +175,34 @@ fn enter_interval() {
     at_least = select(1u, 2u, jump);
     h_next = select(h_next, FRESH_STEP, jump);
     if ((now.flags & FLAG_REMAP) != 0u) {
-        remap();
+        transfer_bristles();
+        stale = true;
     }
-    if ((now.flags & FLAG_FIRST) != 0u) {
-        record(inputs(0.0), window.record_first + recorded - window.sample_from);
+    // The sample at the start of a run is taken as that of an interval without length.
+    first = (now.flags & FLAG_FIRST) != 0u;
+    left = select(left, 0.0, first);
+    starting = left > 0.0;
+}
+
+// Leaves the interval at its end, or goes on from the sample at its start; no stage is pending if that is a sample.
+// Returns whether the contact is still inside.
+fn leave_interval() -> bool {
+    if (ends_with_sample()) {
+        let tau_sample = select(now.length, 0.0, first);
+        record(inputs(tau_sample), window.record_first + recorded - window.sample_from);
         recorded += 1u;
     }
-    starting = true;
+    interval += select(1u, 0u, first);
+    left = select(0.0, now.length, first);
+    starting = left > 0.0;
+    let inside = first;
+    first = false;
+    return inside;
+}
+
+// Whether a sample is due where no time of the interval is left.
+fn ends_with_sample() -> bool {
+    return first || (now.flags & FLAG_RECORD) != 0u;
 }
 
 // Reads the parameters and the state of contact id, except for the bristles, its interval and its status.
@@ -265,12 +280,8 @@ fn run_passes(passes_before: u32) {
 }
 
 @compute @workgroup_size(WORKGROUP)
-fn rollout(
-    @builtin(workgroup_id) group: vec3u,
-    @builtin(num_workgroups) groups: vec3u,
-    @builtin(local_invocation_index) index: u32,
-) {
-    let id = contact_of(group, groups, index);
+fn rollout(invocation: Invocation) {
+    let id = contact_of(invocation);
     if (id >= run.contacts) {
         return;
     }
@@ -283,10 +294,10 @@ fn rollout(
     load_state(id);
     load_bristles();
     now = intervals[window.interval_first + interval - window.begin];
-    if (left > 0.0 || (now.flags & FLAG_REMAP) == 0u) {
-        follow_map();
-    }
+    // A map that changes with the interval is taken over when the interval is entered.
+    stale = left > 0.0 || (now.flags & FLAG_REMAP) == 0u;
 
+    first = false;
     second = false;
     newton_steps = 0u;
     flushing = false;
@@ -299,10 +310,9 @@ fn rollout(
     loop {
         flushing = false;
         if (inside && left <= 0.0) {
-            flushing = pending && (now.flags & FLAG_RECORD) != 0u;
+            flushing = pending && ends_with_sample();
             if (!flushing) {
-                leave_interval();
-                inside = false;
+                inside = leave_interval();
             }
         }
         if (!flushing) {
@@ -317,16 +327,16 @@ fn rollout(
                 if (!flushing) {
                     enter_interval();
                     inside = true;
-                    if (left <= 0.0) {
-                        // An interval that is entered at its end serves only to record a sample.
-                        starting = false;
-                        continue;
-                    }
                 }
             }
         }
-        if (status != 0u) {
-            break;
+        if (stale) {
+            follow_map();
+            stale = false;
+        }
+        if (!flushing && left <= 0.0) {
+            // An interval without length serves only to record a sample.
+            continue;
         }
         run_passes(passes_before);
     }
@@ -337,12 +347,9 @@ fn rollout(
 
 // Fills the samples of this window with NaN, so that samples which a contact does not write are NaN.
 @compute @workgroup_size(WORKGROUP)
-fn poison(
-    @builtin(workgroup_id) group: vec3u,
-    @builtin(num_workgroups) groups: vec3u,
-    @builtin(local_invocation_index) index: u32,
-) {
-    let i = (group.x + group.y * groups.x) * WORKGROUP + index;
+fn poison(invocation: Invocation) {
+    let group = invocation.group.x + invocation.group.y * invocation.groups.x;
+    let i = group * WORKGROUP + invocation.index;
     if (i >= arrayLength(&records)) {
         return;
     }

@@ -315,14 +315,14 @@ fn limits(tolerance: f32) -> vec2f {
 
 // Moves the body at the end of a step, and starts the next one if the interval goes on.
 fn finish_step(load: vec3f) {
-    if (c.kind == KIND_PRESCRIBED) {
-        move_by(h * ((1.0 - KAPPA) * before + KAPPA * load));
-    } else {
-        move_by(h * u + h * ((1.0 - KAPPA) * du1 + KAPPA * du));
+    var dq = h * ((1.0 - KAPPA) * before + KAPPA * load);
+    if (c.kind != KIND_PRESCRIBED) {
+        dq = h * u + h * ((1.0 - KAPPA) * du1 + KAPPA * du);
         let sum = add3(u, u_low, du);
         u = sum.high;
         u_low = sum.low;
     }
+    move_by(dq);
     unconverged += unsolved;
     steps += 1u;
     at_least = 1u;

@@ -616,7 +616,7 @@ impl Batch {
 
     /// What has to be the same for the same bits.
     fn signature(&self) -> String {
-        let EngineInfo { engine, precision, adapter, driver } = &self.info;
-        format!("{engine} {precision} {adapter} {driver}")
+        let EngineInfo { engine, precision, adapter, driver, shape } = &self.info;
+        format!("{engine} {precision} {adapter} {driver} {shape}")
     }
 }

@@ -106,7 +106,7 @@ impl Cpu {
 impl Engine for Cpu {
     fn info(&self) -> EngineInfo {
         let precision = if matches!(self.numbers, Numbers::Single) { "f32" } else { "f64" };
-        EngineInfo { engine: "cpu", precision, adapter: processor(), driver: String::new() }
+        EngineInfo { engine: "cpu", precision, adapter: processor(), driver: String::new(), shape: String::new() }
     }
 
     fn batch(&self, contacts: Vec<Contact>, stepping: Stepping) -> Result<Batch, EngineError> {

@@ -19,11 +19,16 @@ mod memory;
 mod pace;
 mod patch_state;
 mod pipeline;
+mod program;
 mod shader;
+mod shape;
 mod unroll;
 mod watched;
 
 pub use device::{Adapter, Choice, adapters};
 pub use engine::Gpu;
-pub use shader::{Reduced, Shape, Variant, source};
+#[doc(hidden)]
+pub use program::Program;
+pub use shader::{Reduced, Variant, source};
+pub use shape::{Layout, Shape, Storage};
 pub use unroll::{MarkError, MarkFault};

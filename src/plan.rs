@@ -204,4 +204,7 @@ pub struct EngineInfo {
     pub adapter: String,
     /// The driver and its version; empty on the CPU.
     pub driver: String,
+    /// What decides the shapes of a GPU's kernels, which fix the order of sums; empty on the CPU.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub shape: String,
 }

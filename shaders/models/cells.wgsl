@@ -1,8 +1,8 @@
-// The cells of a contact in the private memory of its lanes: loading, storing, and changes of the pressure map.
+// The cells of a contact in the memory of its lanes: loading, storing, and changes of the pressure map.
 //
-// Pairs of cells are strided over the lanes; each lane keeps its bristles in its own memory for the whole dispatch.
-// Cells that a lane holds beyond the last one carry no pressure. Loops over the pairs are marked with `@unroll`: on
-// hardware they are written out, so that cells stay in registers.
+// Cells are strided over the lanes, so many at once as a `Real` holds (cells/singles.wgsl, cells/pairs.wgsl); each
+// lane keeps its bristles for the whole dispatch (cells/private.wgsl, cells/workgroup.wgsl). Cells that a lane holds
+// beyond the last one carry no pressure. Loops over the turns of a lane are marked with `@unroll`.
 
 // A cell of a map: centre in cells from the grid's centre, and its share of the normal force.
 struct Cell {
@@ -13,23 +13,15 @@ struct Cell {
 
 @group(0) @binding(0) var<storage, read> cells: array<Cell>;
 
-var<private> cell_x: array<Real, PAIRS>;
-var<private> cell_y: array<Real, PAIRS>;
-var<private> cell_w: array<Real, PAIRS>;
-var<private> cell_zx: array<Real, PAIRS>;
-var<private> cell_zy: array<Real, PAIRS>;
-// Saved states.
-var<private> saved_zx: array<Real, PAIRS>;
-var<private> saved_zy: array<Real, PAIRS>;
 // What a lane sums over its cells.
 var<private> sum: array<Real, 12>;
-// Number of pairs of cells that a lane has of this contact, at most PAIRS.
-var<private> pairs: u32;
+// Turns that a lane takes for its cells of this contact, at most TURNS.
+var<private> turns: u32;
 
 // Which contact this invocation works on.
-fn contact_of(group: vec3u, groups: vec3u, index: u32) -> u32 {
-    lane = index;
-    return group.x + group.y * groups.x;
+fn contact_of(invocation: Invocation) -> u32 {
+    set_lane(invocation);
+    return invocation.group.x + invocation.group.y * invocation.groups.x;
 }
 
 // Whether this lane writes for its contact.
@@ -39,97 +31,107 @@ fn is_writer() -> bool {
 
 fn load_bristles() {
     arm2 = c.arm2;
-    pairs = max((c.cell_count + 2u * WORKGROUP - 1u) / (2u * WORKGROUP), 1u);
-    // @unroll PAIRS
-    for (var i = 0u; i < pairs; i++) { load_cell(i); }
+    turns = max((c.cell_count + WIDTH * WORKGROUP - 1u) / (WIDTH * WORKGROUP), 1u);
+    // @unroll TURNS
+    for (var i = 0u; i < turns; i++) { load_cell(i); }
+}
+
+// The first cell of this lane's turn i.
+fn first_cell(i: u32) -> u32 {
+    return WIDTH * (i * WORKGROUP + lane);
 }
 
 fn load_cell(i: u32) {
-    let own = 2u * (i * WORKGROUP + lane);
-    let one = loaded(own);
-    let other = loaded(own + 1u);
-    cell_x[i] = Real(one.x, other.x);
-    cell_y[i] = Real(one.y, other.y);
-    cell_w[i] = Real(one.w, other.w);
-    cell_zx[i] = Real(one.z.x, other.z.x);
-    cell_zy[i] = Real(one.z.y, other.z.y);
+    let own = loaded(first_cell(i));
+    let here = place(i);
+    cell_x[here] = own.x;
+    cell_y[here] = own.y;
+    cell_w[here] = own.w;
+    cell_zx[here] = own.zx;
+    cell_zy[here] = own.zy;
+}
+
+// Cells with their bristles.
+struct Loaded {
+    x: Real,
+    y: Real,
+    w: Real,
+    zx: Real,
+    zy: Real,
 }
 
 // A cell with its bristle.
-struct Loaded {
+struct LoadedCell {
     x: f32,
     y: f32,
     w: f32,
     z: vec2f,
 }
 
-fn loaded(own: u32) -> Loaded {
+fn loaded_cell(own: u32) -> LoadedCell {
     if (own >= c.cell_count) {
-        return Loaded(0.0, 0.0, 0.0, vec2f(0.0));
+        return LoadedCell(0.0, 0.0, 0.0, vec2f(0.0));
     }
     let cell = cells[c.cell_first + own];
-    return Loaded(cell.x * c.dx, cell.y * c.dy, cell.w, zetas[c.zeta_first + own]);
+    return LoadedCell(cell.x * c.dx, cell.y * c.dy, cell.w, zetas[c.zeta_first + own]);
 }
 
 fn store_bristles() {
-    // @unroll PAIRS
-    for (var i = 0u; i < pairs; i++) { store_cell(i); }
+    // @unroll TURNS
+    for (var i = 0u; i < turns; i++) { store_cell(i); }
 }
 
 fn store_cell(i: u32) {
-    let own = 2u * (i * WORKGROUP + lane);
-    if (own < c.cell_count) {
-        zetas[c.zeta_first + own] = vec2f(cell_zx[i].x, cell_zy[i].x);
-    }
-    if (own + 1u < c.cell_count) {
-        zetas[c.zeta_first + own + 1u] = vec2f(cell_zx[i].y, cell_zy[i].y);
-    }
+    let here = place(i);
+    store(first_cell(i), cell_zx[here], cell_zy[here]);
 }
 
-fn pair_sums() -> array<f32, 12> {
+// What a lane has summed, over the cells of a Real too.
+fn lane_totals() -> array<f32, 12> {
     return array<f32, 12>(
-        sum[0].x + sum[0].y,
-        sum[1].x + sum[1].y,
-        sum[2].x + sum[2].y,
-        sum[3].x + sum[3].y,
-        sum[4].x + sum[4].y,
-        sum[5].x + sum[5].y,
-        sum[6].x + sum[6].y,
-        sum[7].x + sum[7].y,
-        sum[8].x + sum[8].y,
-        sum[9].x + sum[9].y,
-        sum[10].x + sum[10].y,
-        sum[11].x + sum[11].y,
+        total(sum[0]),
+        total(sum[1]),
+        total(sum[2]),
+        total(sum[3]),
+        total(sum[4]),
+        total(sum[5]),
+        total(sum[6]),
+        total(sum[7]),
+        total(sum[8]),
+        total(sum[9]),
+        total(sum[10]),
+        total(sum[11]),
     );
 }
 
 // Saves the states.
 fn save() {
     extra_work += 1u;
-    // @unroll PAIRS
-    for (var i = 0u; i < pairs; i++) { save_cell(i); }
+    // @unroll TURNS
+    for (var i = 0u; i < turns; i++) { save_cell(i); }
 }
 
 fn save_cell(i: u32) {
-    saved_zx[i] = cell_zx[i];
-    saved_zy[i] = cell_zy[i];
+    let here = place(i);
+    saved_zx[here] = cell_zx[here];
+    saved_zy[here] = cell_zy[here];
 }
 
 // Restores the saved states.
 fn restore() {
     extra_work += 1u;
-    // @unroll PAIRS
-    for (var i = 0u; i < pairs; i++) { restore_cell(i); }
+    // @unroll TURNS
+    for (var i = 0u; i < turns; i++) { restore_cell(i); }
 }
 
 fn restore_cell(i: u32) {
-    cell_zx[i] = saved_zx[i];
-    cell_zy[i] = saved_zy[i];
+    let here = place(i);
+    cell_zx[here] = saved_zx[here];
+    cell_zy[here] = saved_zy[here];
 }
 
-// Makes the pressure map of the interval anew; bristles are kept.
-fn remap() {
-    follow_map();
+// Transfers the bristles to the pressure map of the interval: those of a grid are kept.
+fn transfer_bristles() {
 }
 
 // Takes over the pressure map of the interval, docs/model.md (20).
@@ -142,22 +144,22 @@ fn follow_map() {
     let a = max(min(c.hertz_radius * exp2(log2(max(f_n, TINY)) / 3.0), c.hertz_most), A_MIN);
     let e = max(c.hertz_k + c.hertz_k_per_newton * f_n, K_MIN);
     sum = array<Real, 12>();
-    // @unroll PAIRS
-    for (var i = 0u; i < pairs; i++) { load_weight(i, a, e); }
-    let s = reduce(pair_sums());
-    // @unroll PAIRS
-    for (var i = 0u; i < pairs; i++) { cell_w[i] /= s[0]; }
+    // @unroll TURNS
+    for (var i = 0u; i < turns; i++) { load_weight(i, a, e); }
+    let s = reduce(lane_totals());
+    // @unroll TURNS
+    for (var i = 0u; i < turns; i++) { cell_w[place(i)] /= s[0]; }
     arm2 = s[1] / s[0];
 }
 
 fn load_weight(i: u32, a: f32, e: f32) {
-    let x = cell_x[i] / c.dx;
-    let y = cell_y[i] / c.dy;
+    let here = place(i);
+    let x = cell_x[here] / c.dx;
+    let y = cell_y[here] / c.dy;
     let rho = sqrt(x * x + y * y) / a;
     var p = exp2(log2(max(1.0 - exp2(e * log2(max(rho, Real(TINY)))), Real(TINY))) / e);
-    let own = 2u * (i * WORKGROUP + lane);
-    p = select(Real(0.0), p, (rho < Real(1.0)) & Mask(own < c.cell_count, own + 1u < c.cell_count));
-    cell_w[i] = p;
+    p = select(Real(0.0), p, (rho < Real(1.0)) & exist(first_cell(i)));
+    cell_w[here] = p;
     sum[0] += p;
-    sum[1] += p * (cell_x[i] * cell_x[i] + cell_y[i] * cell_y[i]);
+    sum[1] += p * (cell_x[here] * cell_x[here] + cell_y[here] * cell_y[here]);
 }

@@ -1,8 +1,8 @@
 // One pass over the cells of a grid: commits one stage, evaluates the next, sums (docs/model.md, section 5.5).
-// Twin: src/solver/models/distributed.rs. Pairs of cells are strided over the lanes; each lane keeps its
-// bristles in its own memory for the whole dispatch. Cells that a lane holds beyond the last one carry no pressure.
+// Twin: src/solver/models/distributed.rs. Cells are strided over the lanes, and a lane takes turns for its own
+// (models/cells.wgsl). Cells that a lane holds beyond the last one carry no pressure.
 //
-// A loop under `@unroll PAIRS` is written out on hardware, so that cells stay in registers (gpu/unroll.rs).
+// A loop under `@unroll TURNS` may be written out (gpu/unroll.rs).
 //
 // Only here: `reference_point`, `commits_before_remap`, `trust_radius`, `loading`, `sweep_cell`, `force_change_cell`,
 // `wrench_cell`.
@@ -31,12 +31,12 @@ fn loading() -> f32 {
 // from the moved bases.
 fn sweep(k: Consts, u: vec3f, commit: bool, committed: Stage, evaluate: bool, next: Stage) -> Sums {
     sum = array<Real, 12>();
-    // @unroll PAIRS
-    for (var i = 0u; i < pairs; i++) { sweep_cell(i, k, u, commit, committed, evaluate, next); }
+    // @unroll TURNS
+    for (var i = 0u; i < turns; i++) { sweep_cell(i, k, u, commit, committed, evaluate, next); }
     if (!evaluate) {
         return Sums(vec3f(0.0), vec3f(0.0), vec3f(0.0), vec3f(0.0));
     }
-    let s = reduce(pair_sums());
+    let s = reduce(lane_totals());
     return Sums(
         vec3f(s[0], s[1], s[2]),
         vec3f(s[3], s[4], s[5]),
@@ -46,11 +46,12 @@ fn sweep(k: Consts, u: vec3f, commit: bool, committed: Stage, evaluate: bool, ne
 }
 
 fn sweep_cell(i: u32, k: Consts, u: vec3f, commit: bool, committed: Stage, evaluate: bool, next: Stage) {
-    let x = cell_x[i];
-    let y = cell_y[i];
+    let here = place(i);
+    let x = cell_x[here];
+    let y = cell_y[here];
     let m = motion(k, u.x - u.z * y, u.y + u.z * x);
-    var zx = cell_zx[i];
-    var zy = cell_zy[i];
+    var zx = cell_zx[here];
+    var zy = cell_zy[here];
     if (commit) {
         let t = trial(committed, m, zx, zy);
         let d = slip(k, t.t).d;
@@ -61,7 +62,7 @@ fn sweep_cell(i: u32, k: Consts, u: vec3f, commit: bool, committed: Stage, evalu
         zy += committed.extrapolation * select(d * t.yy - zy, committed.a_sigma0 * m.vy, elastic);
     }
     if (evaluate) {
-        let w = cell_w[i];
+        let w = cell_w[here];
         let t = trial(next, m, zx, zy);
         let z = slip(k, t.t);
         let sx = z.d * t.yx;
@@ -91,8 +92,8 @@ fn sweep_cell(i: u32, k: Consts, u: vec3f, commit: bool, committed: Stage, evalu
         sum[11] += x * yw - y * xw;
     }
     if (commit) {
-        cell_zx[i] = zx;
-        cell_zy[i] = zy;
+        cell_zx[here] = zx;
+        cell_zy[here] = zy;
     }
 }
 
@@ -100,36 +101,38 @@ fn sweep_cell(i: u32, k: Consts, u: vec3f, commit: bool, committed: Stage, evalu
 fn force_change() -> vec3f {
     extra_work += 1u;
     sum = array<Real, 12>();
-    // @unroll PAIRS
-    for (var i = 0u; i < pairs; i++) { force_change_cell(i); }
-    let s = reduce(pair_sums());
+    // @unroll TURNS
+    for (var i = 0u; i < turns; i++) { force_change_cell(i); }
+    let s = reduce(lane_totals());
     return vec3f(s[0], s[1], s[2]);
 }
 
 fn force_change_cell(i: u32) {
-    let fx = cell_w[i] * (cell_zx[i] - saved_zx[i]);
-    let fy = cell_w[i] * (cell_zy[i] - saved_zy[i]);
+    let here = place(i);
+    let fx = cell_w[here] * (cell_zx[here] - saved_zx[here]);
+    let fy = cell_w[here] * (cell_zy[here] - saved_zy[here]);
     sum[0] += fx;
     sum[1] += fy;
-    sum[2] += cell_x[i] * fy - cell_y[i] * fx;
+    sum[2] += cell_x[here] * fy - cell_y[here] * fx;
 }
 
 // The friction wrench at the patch origin in the present state, docs/model.md (15) with the rate of (8),
 // and the share of the normal force on slipping cells.
 fn wrench(k: Consts, u: vec3f, rate: Rate, f_n: f32) -> vec4f {
     sum = array<Real, 12>();
-    // @unroll PAIRS
-    for (var i = 0u; i < pairs; i++) { wrench_cell(i, k, u, rate); }
-    let s = reduce(pair_sums());
+    // @unroll TURNS
+    for (var i = 0u; i < turns; i++) { wrench_cell(i, k, u, rate); }
+    let s = reduce(lane_totals());
     return vec4f(f_n * s[0], f_n * s[1], f_n * s[2], s[3]);
 }
 
 fn wrench_cell(i: u32, k: Consts, u: vec3f, rate: Rate) {
-    let x = cell_x[i];
-    let y = cell_y[i];
-    let w = cell_w[i];
-    let zx = cell_zx[i];
-    let zy = cell_zy[i];
+    let here = place(i);
+    let x = cell_x[here];
+    let y = cell_y[here];
+    let w = cell_w[here];
+    let zx = cell_zx[here];
+    let zy = cell_zy[here];
     let m = motion(k, u.x - u.z * y, u.y + u.z * x);
     let g = rate.mu_c + rate.mu_d * m.bell;
     let lambda = decay(k, g, m, zx, zy);

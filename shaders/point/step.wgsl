@@ -2,7 +2,7 @@
 // contact of its own.
 //
 // Only here: `polynomial`, `transform`, `pass_over_bristles`, `wrench`, `contact_of`, `is_writer`, `load_bristles`,
-// `store_bristles`, `follow_map`, `is_finite`.
+// `store_bristles`, `transfer_bristles`, `follow_map`, `is_finite`.
 
 // No number of a patch is bound here, but all kernels have the same bindings.
 @group(0) @binding(0) var<storage, read> tables: array<f32>;
@@ -157,8 +157,8 @@ fn wrench(k: Consts, u: vec3f, rate: Rate, f_n: f32) -> vec4f {
     return vec4f(force / c.pads, 0.0, slipping(step_of(1.0, v)));
 }
 
-fn contact_of(group: vec3u, groups: vec3u, index: u32) -> u32 {
-    return (group.x + group.y * groups.x) * WORKGROUP + index;
+fn contact_of(invocation: Invocation) -> u32 {
+    return (invocation.group.x + invocation.group.y * invocation.groups.x) * WORKGROUP + invocation.index;
 }
 
 fn is_writer() -> bool {
@@ -175,7 +175,7 @@ fn store_bristles() {
     store_elements();
 }
 
-fn remap() {}
+fn transfer_bristles() {}
 
 fn follow_map() {}
 

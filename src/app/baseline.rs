@@ -47,7 +47,8 @@ pub struct Baseline;
 
 impl Engine for Baseline {
     fn info(&self) -> EngineInfo {
-        EngineInfo { engine: "baseline", precision: "f64", adapter: processor(), driver: String::new() }
+        let (driver, shape) = (String::new(), String::new());
+        EngineInfo { engine: "baseline", precision: "f64", adapter: processor(), driver, shape }
     }
 
     fn rollout(&self, contacts: &[Contact], plan: &Plan, progress: &Progress<'_>) -> Result<Trajectories, EngineError> {

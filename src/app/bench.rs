@@ -8,12 +8,14 @@ mod kind;
 mod measure;
 mod process;
 mod report;
+mod shapes;
 mod subject;
 mod surface;
 mod work;
 
 pub(crate) use process::cpu_seconds;
 pub use report::{Report, Row};
+pub use shapes::{Shapes, shapes};
 pub use subject::EngineName;
 pub use work::{BASELINE_STEP, converged, converged_error, in_hand, random_maps, reduced};
 

@@ -28,6 +28,30 @@ pub fn adapters() -> Vec<Adapter> {
     Vec::new()
 }
 
+/// A layout of a kernel; there is none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Layout {}
+
+impl Layout {
+    pub fn all(_: usize, _: &Adapter) -> Vec<Self> {
+        Vec::new()
+    }
+
+    pub fn of(_: usize, _: &Adapter) -> Option<Self> {
+        None
+    }
+
+    pub fn source(_: &Adapter) -> &'static str {
+        ""
+    }
+}
+
+impl std::fmt::Display for Layout {
+    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match *self {}
+    }
+}
+
 /// The engine; there is none.
 #[derive(Debug)]
 pub enum Gpu {}
@@ -49,6 +73,10 @@ impl Gpu {
 
     pub fn worlds(&self, _: Vec<World>, _: f64) -> Result<Worlds, EngineError> {
         match *self {}
+    }
+
+    pub fn with_layout(self, _: Layout) -> Self {
+        match self {}
     }
 
     pub fn tables(&self, _: &[Patch], _: Rule, _: usize) -> Result<Vec<Table>, EngineError> {

@@ -3,7 +3,8 @@
 use super::device::Adapter;
 use super::layout::{self, State, kind};
 use super::patch_state::PatchState;
-use super::shader::{Reduced, Shape, Variant};
+use super::shader::{Reduced, Variant};
+use super::shape::{Layout, MOST_TURNS, Shape};
 use crate::contact::{Contact, Form, Model, ModelKind};
 use crate::engine::Stepping;
 use crate::error::EngineError;
@@ -12,9 +13,6 @@ use crate::planar::Twist;
 use crate::rigid::point::{PAIRS_PER_ELEMENT, PointModel};
 use crate::schedule::Timeline;
 use crate::solver::constants::FRESH_STEP;
-
-/// Largest number of pairs of cells in one lane; with 256 lanes this is a grid of 128 x 128.
-const MOST_PAIRS: u32 = 32;
 
 /// A contact of a batch, with what can be computed of it before it is stepped.
 pub(super) struct BatchContact {
@@ -45,7 +43,7 @@ impl BatchContact {
         }
     }
 
-    /// The pipeline that steps it.
+    /// The pipeline that steps it; a grid has the layout given, or the adapter's own.
     ///
     /// # Errors
     /// More cells than a workgroup holds.
@@ -54,19 +52,24 @@ impl BatchContact {
         contact: &Contact,
         stepping: Stepping,
         adapter: &Adapter,
+        layout: Option<Layout>,
     ) -> Result<Variant, EngineError> {
         let (shape, reduced) = match &contact.model {
-            Model::Distributed => (Shape::of(self.active.len(), adapter), None),
-            Model::Ellipsoid(form) => (Shape::REDUCED, Some((true, *form))),
-            Model::LimitSurface(_, form) => (Shape::REDUCED, Some((false, *form))),
-            Model::Point(_) => (Shape::REDUCED, None),
+            Model::Distributed => {
+                let cells = self.active.len();
+                let asked = layout.and_then(|layout| layout.shape(cells, adapter));
+                (asked.unwrap_or_else(|| Shape::of(cells, adapter)), None)
+            }
+            Model::Ellipsoid(form) => (Shape::reduced(adapter), Some((true, *form))),
+            Model::LimitSurface(_, form) => (Shape::reduced(adapter), Some((false, *form))),
+            Model::Point(_) => (Shape::reduced(adapter), None),
         };
-        if shape.pairs > MOST_PAIRS {
+        if shape.turns > MOST_TURNS {
             return Err(EngineError::Limit {
                 contact: self.index,
                 what: "cells with pressure",
                 requested: self.active.len() as u64,
-                max: u64::from(2 * shape.workgroup * MOST_PAIRS),
+                max: u64::from(shape.width * shape.workgroup * MOST_TURNS),
                 remedy: "take fewer `patch.cells`",
             });
         }

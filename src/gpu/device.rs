@@ -20,6 +20,8 @@ pub enum Choice {
 pub struct Adapter {
     /// Its name.
     pub name: String,
+    /// PCI number of its vendor.
+    pub vendor: u32,
     /// `vulkan`, `metal` or `dx12`.
     pub backend: String,
     /// `DiscreteGpu`, `IntegratedGpu`, `VirtualGpu`, `Cpu` or `Other`.
@@ -45,6 +47,7 @@ impl Adapter {
         let (info, limits) = (adapter.get_info(), adapter.limits());
         Self {
             name: info.name,
+            vendor: info.vendor,
             backend: info.backend.to_string(),
             device_type: format!("{:?}", info.device_type),
             software: info.device_type == wgpu::DeviceType::Cpu,
@@ -55,12 +58,6 @@ impl Adapter {
             max_workgroup: limits.max_compute_invocations_per_workgroup,
             max_workgroup_memory: limits.max_compute_workgroup_storage_size,
         }
-    }
-
-    /// Number of lanes of a subgroup, if shaders can sum over one and all have the same size.
-    pub(super) fn known_subgroup(&self) -> Option<u32> {
-        let [least, most] = self.subgroup;
-        (self.subgroup_sums && least == most && least.is_power_of_two()).then_some(least)
     }
 }
 
@@ -119,6 +116,7 @@ impl Device {
             required_limits: wgpu::Limits {
                 max_storage_buffer_binding_size: limits.max_storage_buffer_binding_size,
                 max_buffer_size: limits.max_buffer_size,
+                max_compute_workgroup_storage_size: limits.max_compute_workgroup_storage_size,
                 ..wgpu::Limits::default()
             },
             // There are a few large buffers. With the other hint the allocator reserves blocks for many small ones,

@@ -16,6 +16,7 @@ use super::limit_surface::SurfacePipelines;
 use super::memory;
 use super::pipeline::Pipeline;
 use super::shader::Variant;
+use super::shape::{self, Layout};
 use super::watched::Watched;
 use crate::batch::Batch;
 use crate::contact::Contact;
@@ -37,8 +38,8 @@ pub struct Gpu {
     edit: Option<fn(String) -> String>,
     /// For tests: the adapter's own limits are used without it.
     budget: Option<Budget>,
-    /// Whether kernels are written out as on hardware, whatever the adapter: for tests.
-    written_out: bool,
+    /// The layout of grids, in place of the adapter's own: for tests, and to measure.
+    layout: Option<Layout>,
 }
 
 impl Gpu {
@@ -55,7 +56,7 @@ impl Gpu {
             cone_pipelines: ConePipelines::default(),
             blocks: Mutex::default(),
         };
-        Ok(Self { core: Arc::new(core), edit: None, budget: None, written_out: false })
+        Ok(Self { core: Arc::new(core), edit: None, budget: None, layout: None })
     }
 
     /// Loses the device, as a driver does that resets it: for tests.
@@ -81,12 +82,11 @@ impl Gpu {
         Self { budget: Some(Budget { work, passes }), ..self }
     }
 
-    /// The same engine with its loops over cells written out, as on hardware, which must not change any
-    /// result.
+    /// The same engine with another layout of grids, for those that may have it.
     #[doc(hidden)]
     #[must_use]
-    pub fn with_loops_written_out(self) -> Self {
-        Self { written_out: true, ..self }
+    pub fn with_layout(self, layout: Layout) -> Self {
+        Self { layout: Some(layout), ..self }
     }
 
     /// The same engine with buffers of at most `bytes`, which must not change any result.
@@ -222,6 +222,7 @@ impl Engine for Gpu {
             precision: "f32",
             adapter: self.core.device.adapter.name.clone(),
             driver: format!("{} {}", self.core.device.adapter.backend, self.core.device.adapter.driver),
+            shape: shape::described(&self.core.device.adapter),
         }
     }
 
@@ -280,8 +281,7 @@ impl Gpu {
         let prepared: Vec<BatchContact> = of.par_iter().enumerate().map(prepare).collect();
         let mut by_variant: BTreeMap<Variant, Vec<BatchContact>> = BTreeMap::new();
         for contact in prepared {
-            let mut variant = contact.variant(&of[contact.index], stepping, adapter)?;
-            variant.shape.unrolled |= self.written_out && variant.shape.pairs > 0;
+            let variant = contact.variant(&of[contact.index], stepping, adapter, self.layout)?;
             by_variant.entry(variant).or_default().push(contact);
         }
         let mut groups = Vec::new();

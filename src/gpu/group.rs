@@ -16,7 +16,8 @@ use super::layout::{self, Record, Run, State, kind};
 use super::memory;
 use super::pace::Pace;
 use super::pipeline::{Access, Pipeline};
-use super::shader::{ROOT_ITERATIONS, Shape, TRANSITION_ITERATIONS, Variant};
+use super::shader::{ROOT_ITERATIONS, TRANSITION_ITERATIONS, Variant};
+use super::shape::Shape;
 use crate::batch::Sample;
 use crate::contact::{Contact, ModelKind};
 use crate::engine::{Plan, Progress, Reason, Status, Stepping, Trajectories, share};
@@ -338,7 +339,7 @@ impl Group {
     /// Passes after which a dispatch has to stop.
     fn max_passes(&self, upload: &Upload) -> u32 {
         let variant = &self.kernel.variant;
-        let Shape { workgroup, pairs, .. } = variant.shape;
+        let Shape { workgroup, turns, .. } = variant.shape;
         let roots_loop = variant.law.is_elastic() && variant.shape.roots_loop();
         if !self.core.device.adapter.software {
             return MOST_PASSES;
@@ -354,12 +355,12 @@ impl Group {
                 let is_free = self.parameters.iter().any(|own| own.kind != kind::PRESCRIBED);
                 if elements > 0 && is_free { (BALANCE_MOST + 1) * (1 + roots) } else { 2 + 2 * roots }
             }
-            // A pair has two roots.
-            (None, _) => 2 * pairs * if roots_loop { 1 + 2 * TRANSITION_ITERATIONS } else { 1 } + workgroup / 8,
+            // A turn has two roots.
+            (None, _) => 2 * turns * if roots_loop { 1 + 2 * TRANSITION_ITERATIONS } else { 1 } + workgroup / 8,
             (Some(_), _) => 2 * (ROOT_ITERATIONS + 2),
         };
-        let turns = model + if variant.adaptive { 7 } else { 3 } * pairs + 30 + 5 * terms;
-        (SOFTWARE_LOOP_TURNS.saturating_sub(6 * pairs) / turns).saturating_sub(12).max(1)
+        let each = model + if variant.adaptive { 7 } else { 3 } * turns + 30 + 5 * terms;
+        (SOFTWARE_LOOP_TURNS.saturating_sub(6 * turns) / each).saturating_sub(12).max(1)
     }
 
     /// Puts a window's intervals on the device; buffers grow when they must. Returns the passes that one

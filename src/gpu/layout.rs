@@ -159,7 +159,8 @@ mod tests {
     use super::*;
     use crate::friction::Law;
     use crate::gpu::cone::cone_source;
-    use crate::gpu::shader::{Shape, blocks_source, point_source, source, surface_source};
+    use crate::gpu::shader::{blocks_source, point_source, source, surface_source};
+    use crate::gpu::shape::{Shape, Storage};
     use crate::rigid::point::PointLaw;
 
     #[test]
@@ -174,15 +175,16 @@ mod tests {
             Record::LAYOUT,
             Run::LAYOUT,
         ];
-        compare(
-            &source(Shape { workgroup: 64, pairs: 4, subgroups: None, unrolled: false }, Law::LuGre).unwrap(),
-            &rollout,
-        );
+        compare(&source(shape(64, 2, 4, Storage::Private, None), Law::LuGre).unwrap(), &rollout);
         let surface =
             [Cell::LAYOUT, PatchConstants::LAYOUT, Slice::LAYOUT, Motion::LAYOUT, Load::LAYOUT, Batch::LAYOUT];
         compare(&surface_source(), &surface);
         compare(&cone_source(), &[ConeBatch::LAYOUT]);
         compare(&blocks_source(), &[Blocks::LAYOUT]);
+    }
+
+    fn shape(workgroup: u32, width: u32, turns: u32, storage: Storage, subgroups: Option<u32>) -> Shape {
+        Shape { workgroup, width, turns, storage, subgroups }
     }
 
     fn compare(source: &str, layouts: &[Layout]) {
@@ -202,12 +204,15 @@ mod tests {
         let mut texts = vec![surface_source(), cone_source(), blocks_source()];
         for &law in Law::ALL {
             let text = |shape| source(shape, law).unwrap();
-            for (pairs, workgroup, subgroups) in [(4, 32, None), (32, 8, Some(1)), (8, 256, Some(8))] {
-                texts.extend([false, true].map(|unrolled| text(Shape { workgroup, pairs, subgroups, unrolled })));
+            for (turns, workgroup, subgroups) in [(4, 32, None), (32, 8, Some(1)), (8, 256, Some(8))] {
+                for storage in [Storage::Registers, Storage::Private, Storage::Workgroup] {
+                    texts.extend([1, 2].map(|width| text(shape(workgroup, width, turns, storage, subgroups))));
+                }
             }
-            texts.push(text(Shape::REDUCED));
+            texts.push(text(shape(32, 1, 0, Storage::Registers, None)));
         }
-        texts.extend(PointLaw::ALL.iter().map(|&law| point_source(law, 3)));
+        let lanes = shape(32, 1, 0, Storage::Registers, None);
+        texts.extend(PointLaw::ALL.iter().map(|&law| point_source(lanes, law, 3)));
         for text in texts {
             let module = naga::front::wgsl::parse_str(&text).unwrap();
             let capabilities = naga::valid::Capabilities::default() | naga::valid::Capabilities::SUBGROUP;

@@ -1,7 +1,7 @@
 //! Assembles the text of a shader: constants from Rust, then the WGSL files.
 
-use super::device::Adapter;
 use super::layout::{flag, kind};
+use super::shape::{Shape, Storage};
 use super::unroll::{MarkError, Unroll, unrolled};
 use crate::contact::{SHOWN_LIMIT, STICK_LIMIT};
 use crate::engine::Reason;
@@ -23,70 +23,6 @@ use crate::solver::laws::AT_LIMIT;
 use crate::solver::point::balance::BALANCE_MOST;
 use crate::solver::point::curve::POINT_ROOT_MOST;
 use crate::solver::point::lanes::EXPLICIT_SHARE;
-
-/// The shape of a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Shape {
-    /// Lanes of the workgroup: of one contact with a grid, or of as many reduced contacts.
-    pub workgroup: u32,
-    /// Pairs of cells that each lane has memory for; 0 for reduced contacts.
-    pub pairs: u32,
-    /// Whole subgroups of the workgroup, where the adapter sums over those; else the lanes sum through
-    /// memory.
-    pub subgroups: Option<u32>,
-    /// Whether loops over the pairs are written out, so that cells stay in registers.
-    pub unrolled: bool,
-}
-
-/// Lanes of the widest workgroup (portable limit).
-const WIDEST: u32 = 256;
-/// Largest number of pairs of cells of a lane on hardware, above which a workgroup with twice as many lanes is taken:
-/// as many as the registers of a lane hold.
-const PAIRS_HARDWARE: u32 = 8;
-/// The same on a software driver, which keeps cells in memory anyway and runs the subgroups of a workgroup one after
-/// the other.
-const PAIRS_SOFTWARE: u32 = 32;
-
-impl Shape {
-    /// The shape for a contact with `cells` cells: a function of the contact and the adapter alone, so that
-    /// its result does not depend on its neighbours.
-    ///
-    /// The workgroup is one subgroup of the adapter, where its size is known, so that no lane waits at a barrier. It
-    /// is doubled as long as its lanes would hold more pairs of cells than given above.
-    #[must_use]
-    pub fn of(cells: usize, adapter: &Adapter) -> Self {
-        let cells = cells as u32;
-        let subgroup = adapter.known_subgroup().filter(|lanes| (2..=WIDEST).contains(lanes));
-        let most_pairs = if adapter.software { PAIRS_SOFTWARE } else { PAIRS_HARDWARE };
-        let mut workgroup = subgroup.unwrap_or(32);
-        while workgroup < WIDEST && cells > 2 * workgroup * most_pairs {
-            workgroup *= 2;
-        }
-        let pairs = cells.div_ceil(2 * workgroup).max(1);
-        let unrolled = !adapter.software && pairs <= PAIRS_HARDWARE;
-        // Loops that are not written out run over the cells of the contact, so that contacts of many sizes share a
-        // kernel whose memory is rounded up.
-        let pairs = if unrolled { pairs } else { pairs.next_power_of_two().max(4) };
-        Self { workgroup, pairs, subgroups: subgroup.map(|lanes| workgroup / lanes), unrolled }
-    }
-
-    /// Whether the iterations of a root in the transition stay a loop. If they are written out, a compiler for CPUs
-    /// orders the whole root of the one cell of a pair before that of the other. The two are then too far apart for
-    /// the processor to overlap them.
-    #[must_use]
-    pub const fn roots_loop(self) -> bool {
-        self.pairs > 0 && !self.unrolled
-    }
-
-    /// The shape for contacts with a reduced bristle, one a lane.
-    pub const REDUCED: Self = Self { workgroup: 32, pairs: 0, subgroups: None, unrolled: false };
-
-    /// Contacts that one workgroup steps.
-    #[must_use]
-    pub const fn contacts(self) -> u32 {
-        if self.pairs == 0 { self.workgroup } else { 1 }
-    }
-}
 
 /// A pipeline: a shape and what a whole dispatch has in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -124,12 +60,16 @@ impl Variant {
     ///
     /// # Errors
     /// As [`source`].
-    pub(super) fn source(&self) -> Result<String, MarkError> {
-        self.point.map_or_else(|| source(self.shape, self.law), |(law, elements)| Ok(point_source(law, elements)))
+    #[doc(hidden)]
+    pub fn source(&self) -> Result<String, MarkError> {
+        self.point
+            .map_or_else(|| source(self.shape, self.law), |(law, elements)| Ok(point_source(self.shape, law, elements)))
     }
 
     /// The pipeline constants.
-    pub(super) fn constants(&self) -> Vec<(&'static str, f64)> {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn constants(&self) -> Vec<(&'static str, f64)> {
         let mut all = vec![("gaussian", self.gaussian), ("adaptive", self.adaptive)];
         if let Some(r) = self.reduced {
             all.extend([("ellipsoid", r.ellipsoid), ("consistent", r.consistent)]);
@@ -158,7 +98,10 @@ pub fn source(shape: Shape, law: Law) -> Result<String, MarkError> {
     text += include_str!("../../shaders/linalg.wgsl");
     text += include_str!("../../shaders/transform.wgsl");
     text += include_str!("../../shaders/bristles.wgsl");
-    if shape.pairs == 0 {
+    if shape.subgroups.is_none() {
+        text += include_str!("../../shaders/invocation.wgsl");
+    }
+    if shape.is_reduced() {
         text += include_str!("../../shaders/models/reduced.wgsl");
         text += include_str!("../../shaders/models/reduced/memory.wgsl");
         text += include_str!("../../shaders/models/reduced/consistent.wgsl");
@@ -169,19 +112,30 @@ pub fn source(shape: Shape, law: Law) -> Result<String, MarkError> {
             None => include_str!("../../shaders/reduce.wgsl"),
         };
         text += include_str!("../../shaders/cell.wgsl");
-        let cells = if shape.unrolled { Unroll::Times(shape.pairs) } else { Unroll::TestedAtEnd(None) };
-        text += &unrolled(include_str!("../../shaders/models/cells.wgsl"), &[("PAIRS", cells.clone())])?;
-        text += &unrolled(include_str!("../../shaders/models/distributed.wgsl"), &[("PAIRS", cells)])?;
+        text += match shape.width {
+            1 => include_str!("../../shaders/models/cells/singles.wgsl"),
+            _ => include_str!("../../shaders/models/cells/pairs.wgsl"),
+        };
+        text += match shape.storage {
+            Storage::Registers | Storage::Private => include_str!("../../shaders/models/cells/private.wgsl"),
+            Storage::Workgroup => include_str!("../../shaders/models/cells/workgroup.wgsl"),
+        };
+        let turns = match shape.storage {
+            Storage::Registers => Unroll::Times(shape.turns),
+            Storage::Private | Storage::Workgroup => Unroll::TestedAtEnd(None),
+        };
+        text += &unrolled(include_str!("../../shaders/models/cells.wgsl"), &[("TURNS", turns.clone())])?;
+        text += &unrolled(include_str!("../../shaders/models/distributed.wgsl"), &[("TURNS", turns)])?;
     }
     text += include_str!("../../shaders/step.wgsl");
     text += include_str!("../../shaders/rollout.wgsl");
     Ok(text)
 }
 
-/// The WGSL of a kernel for point contacts of a law with so many elements.
+/// The WGSL of a kernel of this shape for point contacts of a law with so many elements.
 #[must_use]
-pub fn point_source(law: PointLaw, elements: u32) -> String {
-    let mut text = prelude(Shape::REDUCED, Law::default());
+pub fn point_source(shape: Shape, law: PointLaw, elements: u32) -> String {
+    let mut text = prelude(shape, Law::default());
     for (name, value) in
         [("POINT_ROOT_MOST", POINT_ROOT_MOST), ("BALANCE_MOST", BALANCE_MOST), ("ELEMENTS", elements.max(1))]
     {
@@ -198,6 +152,7 @@ pub fn point_source(law: PointLaw, elements: u32) -> String {
     text += include_str!("../../shaders/friction.wgsl");
     text += include_str!("../../shaders/linalg.wgsl");
     text += include_str!("../../shaders/transform.wgsl");
+    text += include_str!("../../shaders/invocation.wgsl");
     text += include_str!("../../shaders/point/curve.wgsl");
     text += include_str!("../../shaders/point/laws.wgsl");
     text += point_law_source(law);
@@ -286,7 +241,8 @@ fn prelude(shape: Shape, law: Law) -> String {
     }
     for (name, value) in [
         ("WORKGROUP", shape.workgroup),
-        ("PAIRS", shape.pairs),
+        ("TURNS", shape.turns),
+        ("WIDTH", shape.width),
         ("SUBGROUPS", shape.subgroups.unwrap_or(0)),
         ("NEWTON_MOST", NEWTON_MOST),
         ("ROOT_ITERATIONS", ROOT_ITERATIONS),
@@ -311,8 +267,10 @@ fn prelude(shape: Shape, law: Law) -> String {
     }
     text += &format!("const ELASTIC = {};\n", law.is_elastic());
     text += &format!("const AT_LIMIT = f32({AT_LIMIT:e});\n");
-    // The cells of a grid are computed in pairs.
-    let real = if shape.pairs == 0 { ["f32", "i32", "u32", "bool"] } else { ["vec2f", "vec2i", "vec2u", "vec2<bool>"] };
+    let real = match shape.width {
+        1 => ["f32", "i32", "u32", "bool"],
+        _ => ["vec2f", "vec2i", "vec2u", "vec2<bool>"],
+    };
     for (name, of) in ["Real", "Int", "Uint", "Mask"].into_iter().zip(real) {
         text += &format!("alias {name} = {of};\n");
     }
@@ -362,8 +320,8 @@ pub fn surface_source() -> String {
     text
 }
 
-/// Lanes of a workgroup of contact problems, which do not communicate.
-pub const BLOCKS_WORKGROUP: u32 = 32;
+/// Lanes of a workgroup of contact problems, which do not communicate: as many as the largest subgroup of any GPU has.
+pub const BLOCKS_WORKGROUP: u32 = 64;
 
 /// The WGSL of contact problems.
 #[must_use]

@@ -48,7 +48,7 @@ pub struct Counts {
 /// A finished run in numbers; what `--json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// What ran: `engine`, `precision`, `adapter`, `driver`.
+    /// What ran: `engine`, `precision`, `adapter`, `driver`, and on a GPU `shape`.
     #[serde(flatten, deserialize_with = "engine_of_record")]
     pub engine: EngineInfo,
     /// Number of contacts.
@@ -84,8 +84,10 @@ pub(super) fn engine_of_record<'de, D: Deserializer<'de>>(record: D) -> Result<E
         precision: String,
         adapter: String,
         driver: String,
+        #[serde(default)]
+        shape: String,
     }
-    let Names { engine, precision, adapter, driver } = Names::deserialize(record)?;
+    let Names { engine, precision, adapter, driver, shape } = Names::deserialize(record)?;
     let known = |name: String, all: &[&'static str]| {
         all.iter()
             .find(|known| **known == name)
@@ -97,6 +99,7 @@ pub(super) fn engine_of_record<'de, D: Deserializer<'de>>(record: D) -> Result<E
         precision: known(precision, &["f32", "f64"])?,
         adapter,
         driver,
+        shape,
     })
 }
 

@@ -366,7 +366,8 @@ mod tests {
     fn a_run_of_worlds_is_a_loop_over_a_batch_and_resumes() {
         let scenario = WorldScenario::parse(TEXT, "slide.toml").unwrap();
         let dir = tempfile::tempdir().unwrap();
-        let info = EngineInfo { engine: "cpu", precision: "f64", adapter: "x".into(), driver: String::new() };
+        let (driver, shape) = (String::new(), String::new());
+        let info = EngineInfo { engine: "cpu", precision: "f64", adapter: "x".into(), driver, shape };
         let make = |worlds| Worlds::new(worlds, 1e-3, Method::Double);
         let engine = WorldEngine { info, make: &make };
         let options = |name: &str, block, resume| Options {

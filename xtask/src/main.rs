@@ -2,16 +2,21 @@
 //! (a software one will do) and what the tests of the C interface take, then runs every test: those of Rust, and with
 //! no further arguments those of the Python package, which `cargo xtask python` runs alone.
 //! `cargo xtask asan` runs them under the address sanitizer. `cargo xtask check` looks for what the compiler
-//! does not see.
+//! does not see. `cargo xtask kernels` prints what compilers for real GPUs make of the kernels.
 
 mod check;
+#[cfg(feature = "kernels")]
+mod kernels;
 mod python;
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 const USAGE: &str = "usage: cargo xtask test|asan [arguments of cargo test], cargo xtask python [arguments of pytest], \
-                     cargo xtask check";
+                     cargo xtask check, cargo xtask kernels [--renew|--check]";
+
+/// Where drivers of Vulkan put their files.
+const DRIVER_FOLDERS: [&str; 3] = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d"];
 
 /// Tests that cannot pass under the address sanitizer, which needs terabytes of addresses and makes programs
 /// larger and slower.
@@ -28,6 +33,7 @@ fn main() -> ExitCode {
         Some((task, rest)) if task == "asan" => asan(rest),
         Some((task, rest)) if task == "python" => python::test(root(), rest),
         Some((task, [])) if task == "check" => check(),
+        Some((task, rest)) if task == "kernels" => kernels(rest),
         _ => {
             eprintln!("{USAGE}");
             ExitCode::from(2)
@@ -55,12 +61,29 @@ fn check() -> ExitCode {
     }
 }
 
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+#[cfg(feature = "kernels")]
+fn kernels(arguments: &[String]) -> ExitCode {
+    kernels::run(arguments)
+}
+
+/// Runs this program again with the feature that needs the crate itself; the other tasks compile in a second without.
+#[cfg(not(feature = "kernels"))]
+fn kernels(arguments: &[String]) -> ExitCode {
+    let mut command = cargo();
+    command.args(["run", "--quiet", "--release", "--package", "xtask", "--features", "kernels", "--", "kernels"]);
+    with_driver(command.args(arguments))
+}
+
 fn test(arguments: &[String]) -> ExitCode {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.args(["test", "--release", "--workspace"]).args(arguments);
+    let mut command = cargo();
+    command.args(["test", "--release", "--workspace", "--features", "xtask/kernels"]).args(arguments);
     find_tools_of_c();
-    let done = with_driver(command);
+    find_radv();
+    let done = with_driver(&mut command);
     // Arguments choose among the tests of Rust.
     if done == ExitCode::SUCCESS && arguments.is_empty() { python::test(root(), &[]) } else { done }
 }
@@ -103,13 +126,13 @@ fn asan(arguments: &[String]) -> ExitCode {
     command.env("RUSTFLAGS", "-Zsanitizer=address -Zub-checks=yes");
     // Vulkan drivers keep what they have made until the program ends.
     command.env("ASAN_OPTIONS", "detect_leaks=0");
-    with_driver(command)
+    with_driver(&mut command)
 }
 
 /// Runs a command that needs a Vulkan driver, which is installed if there is none.
-fn with_driver(mut command: Command) -> ExitCode {
+fn with_driver(command: &mut Command) -> ExitCode {
     if vulkan_is_there() {
-        println!("xtask: found a Vulkan driver");
+        eprintln!("xtask: found a Vulkan driver");
     } else if !install_software_driver() {
         eprintln!("xtask: no Vulkan driver, and none could be installed: the tests of the GPU engine cannot run");
         return ExitCode::FAILURE;
@@ -117,8 +140,8 @@ fn with_driver(mut command: Command) -> ExitCode {
     // The driver complains without a place for its sockets.
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").unwrap_or_else(|| std::env::temp_dir().into());
     command.env("XDG_RUNTIME_DIR", runtime);
-    println!("xtask: {command:?}");
-    if run(&mut command) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    eprintln!("xtask: {command:?}");
+    if run(command) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Whether there is a loader and at least one driver for it. Other systems than Linux bring their own.
@@ -127,7 +150,7 @@ fn vulkan_is_there() -> bool {
         return true;
     }
     let named = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"].iter().any(|name| std::env::var_os(name).is_some());
-    let driver = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d"]
+    let driver = DRIVER_FOLDERS
         .iter()
         .filter_map(|dir| std::fs::read_dir(dir).ok())
         .any(|mut files| files.any(|file| file.is_ok_and(|f| f.path().extension().is_some_and(|e| e == "json"))));
@@ -142,6 +165,17 @@ fn find_tools_of_c() {
     if cfg!(target_os = "linux") && ["cc", "valgrind"].iter().any(missing) {
         let done = install(&["gcc", "libc6-dev", "valgrind"]);
         println!("xtask: {} the compiler of C and valgrind", if done { "installed" } else { "could not install" });
+    }
+}
+
+/// Looks for Mesa's driver of AMD GPUs, which the test of the kernels compiles with on any machine, and installs it if
+/// need be.
+fn find_radv() {
+    let mut files = DRIVER_FOLDERS.iter().filter_map(|dir| std::fs::read_dir(dir).ok()).flatten().flatten();
+    let there = files.any(|file| file.file_name().to_string_lossy().starts_with("radeon_icd"));
+    if cfg!(target_os = "linux") && !there {
+        let done = install(&["mesa-vulkan-drivers", "libvulkan1"]);
+        println!("xtask: {} Mesa's driver of AMD GPUs", if done { "installed" } else { "could not install" });
     }
 }
 

@@ -1,7 +1,7 @@
 // The bristle of a contact in the private memory of its lane: loading, storing, and changes of the pressure map.
 
-fn contact_of(group: vec3u, groups: vec3u, index: u32) -> u32 {
-    return (group.x + group.y * groups.x) * WORKGROUP + index;
+fn contact_of(invocation: Invocation) -> u32 {
+    return (invocation.group.x + invocation.group.y * invocation.groups.x) * WORKGROUP + invocation.index;
 }
 
 fn is_writer() -> bool {
@@ -48,10 +48,9 @@ fn transfer(mu_c: f32) {
     zeta_low.z = select(0.0, zeta_low.z * now.map_rotation, residual == 0.0);
 }
 
-// Takes over the map of the interval and transfers the bristle to it; no stage is pending.
-fn remap() {
+// Transfers the bristle to the map of the interval; no stage is pending.
+fn transfer_bristles() {
     transfer(inputs(0.0).mu_c);
-    follow_map();
 }
 
 // Takes over the map of the interval and leaves the bristle as it is.

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::kind::Kind;
 use crate::app::baseline::Baseline;
-use crate::app::gpu::{Choice, Gpu};
+use crate::app::gpu::{Choice, Gpu, Layout};
 use crate::cpu::Cpu;
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -48,6 +48,12 @@ impl Subject {
         let start = Instant::now();
         let gpu = Gpu::new(Choice::Any)?;
         Ok(Self { opened: Opened::Gpu(Box::new(gpu)), opening_s: start.elapsed().as_secs_f64() })
+    }
+
+    /// A GPU whose grids have a layout.
+    pub fn gpu_with(layout: Layout) -> Result<Self, EngineError> {
+        let opened = Opened::Gpu(Box::new(Gpu::new(Choice::Any)?.with_layout(layout)));
+        Ok(Self { opened, opening_s: 0.0 })
     }
 
     pub fn engine(&self) -> &dyn Engine {

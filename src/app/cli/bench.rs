@@ -21,6 +21,7 @@ use crate::patch::MAX_CELLS_PER_SIDE;
 #[command(after_help = "Examples:
   bristle bench
   bristle bench --engine cpu --work step,reduced --n 11,21 -b 64,512
+  bristle bench --shapes --n 11,21,33
   bristle bench --json")]
 pub(super) struct BenchArguments {
     /// Engines to measure [default: all].
@@ -42,6 +43,10 @@ pub(super) struct BenchArguments {
     /// `basis` [default: all there are].
     #[arg(long, value_enum, value_name = "NAME")]
     simd: Option<Simd>,
+    /// Measure every layout that the GPU engine's kernels may have on this adapter, in place of the engines, and print
+    /// what the table of layouts should have for it (`src/gpu/shape.rs`).
+    #[arg(long, conflicts_with_all = ["engines", "work", "simd"])]
+    shapes: bool,
     /// Time for all rows together [s], without set-up.
     #[arg(long, value_name = "SECONDS", default_value_t = 40.0)]
     seconds: f64,
@@ -98,10 +103,23 @@ impl BenchArguments {
             // If stderr is closed there is nowhere to report it.
             let _ = write!(std::io::stderr(), "{start}{what}{end}");
         };
-        let done = bench::run(&options, &note);
-        if terminal && !self.quiet {
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        let clear = || {
+            if terminal && !self.quiet {
+                let _ = write!(std::io::stderr(), "\r\x1b[K");
+            }
+        };
+        if self.shapes {
+            let shapes = bench::shapes(&options, &note);
+            clear();
+            let shapes = shapes.map_err(Failure::of_engine)?;
+            return print(&if self.json {
+                serde_json::to_string(&shapes).map_err(Failure::of_machine)?
+            } else {
+                shapes.text()
+            });
         }
+        let done = bench::run(&options, &note);
+        clear();
         let mut report = done.map_err(Failure::of_engine)?;
         report.no_gpu = report.no_gpu.as_deref().map(options::of_engine);
         if self.json {

@@ -1,0 +1,123 @@
+//! Timing every layout that the GPU engine's kernels may have on an adapter.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::measure::{measure, once};
+use super::subject::Subject;
+use super::work::{RECORD_EVERY, in_hand};
+use super::{Options, process};
+use crate::app::gpu::{Adapter, Choice, Gpu, Layout};
+use crate::engine::{DEFAULT_STEP, Engine, Plan};
+use crate::error::EngineError;
+use crate::friction::Law;
+
+/// The layouts of an adapter, measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Shapes {
+    /// The adapter and its driver.
+    pub adapter: String,
+    /// Where its present layouts come from.
+    pub source: &'static str,
+    /// Whether times are processor time (of a software driver), else they are wall time.
+    pub processor_time: bool,
+    /// The commit of the checkout that this program was built in.
+    pub commit: String,
+    /// One row a law, size and layout; of each size the fastest layout comes first.
+    pub rows: Vec<ShapeRow>,
+}
+
+/// A layout, measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct ShapeRow {
+    /// The law.
+    pub law: &'static str,
+    /// Cells with pressure.
+    pub cells: usize,
+    /// The layout in words.
+    pub layout: String,
+    /// Whether the adapter gets it now.
+    pub present: bool,
+    /// Time over passes and cells [ns].
+    pub ns_per_cell_pass: f64,
+}
+
+/// Measures every layout of the best adapter there is, with grids of the sizes asked for, under Elasto-Plastic and
+/// LuGre. `note` is called with the layout that is being measured.
+///
+/// # Errors
+/// No adapter, or a device that fails.
+pub fn shapes(options: &Options, note: &dyn Fn(&str)) -> Result<Shapes, EngineError> {
+    note("opening the GPU");
+    let gpu = Gpu::new(Choice::Any)?;
+    let adapter = gpu.adapter();
+    let laws = [Law::ElastoPlastic, Law::LuGre];
+    let mut all = Vec::new();
+    for &n in &options.sides {
+        let cells = in_hand(n, laws[0], 1)?[0].patch.cells().len();
+        let layouts = Layout::all(cells, adapter);
+        all.extend(laws.iter().flat_map(|law| layouts.iter().map(move |layout| (n, cells, *law, *layout))));
+    }
+    let mut rows = Vec::new();
+    for (done, &(n, cells, law, layout)) in all.iter().enumerate() {
+        note(&format!("{} of {}: {n} x {n}, {}, {layout}", done + 1, all.len(), law.name()));
+        let budget = options.budget.div_f64(all.len() as f64);
+        let contacts = options.contacts.first().copied();
+        let ns = time(n, cells, law, layout, contacts, budget, adapter)?;
+        let present = Layout::of(cells, adapter) == Some(layout);
+        rows.push(ShapeRow { law: law.name(), cells, layout: layout.to_string(), present, ns_per_cell_pass: ns });
+    }
+    rows.sort_by(|a, b| {
+        (a.cells, a.law).cmp(&(b.cells, b.law)).then(a.ns_per_cell_pass.total_cmp(&b.ns_per_cell_pass))
+    });
+    let info = gpu.info();
+    Ok(Shapes {
+        adapter: format!("{}, {}", info.adapter, info.driver),
+        source: Layout::source(adapter),
+        processor_time: adapter.software,
+        commit: process::commit(),
+        rows,
+    })
+}
+
+/// Time of a layout over passes and cells [ns].
+fn time(
+    n: usize,
+    cells: usize,
+    law: Law,
+    layout: Layout,
+    contacts: Option<usize>,
+    budget: Duration,
+    adapter: &Adapter,
+) -> Result<f64, EngineError> {
+    let subject = Subject::gpu_with(layout)?;
+    let batch = in_hand(n, law, contacts.unwrap_or_else(|| subject.busy()))?;
+    let plan = |duration| Plan::new(duration, DEFAULT_STEP, RECORD_EVERY);
+    let found = measure(&subject, &batch, &plan, once, budget)?;
+    let spent = found.cpu_s.filter(|_| adapter.software).unwrap_or(found.wall_s);
+    Ok(1e9 * spent / (found.passes as f64 * cells as f64))
+}
+
+impl Shapes {
+    /// As a table for people, and what the table of layouts should have.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let time = if self.processor_time { "processor time" } else { "wall time" };
+        let mut out = format!(
+            "{}, commit {}\nns: {time} over passes and cells; *: what the adapter gets now ({})\n",
+            self.adapter, self.commit, self.source
+        );
+        let mut last = None;
+        for row in &self.rows {
+            let group = (row.cells, row.law);
+            if last.replace(group) != Some(group) {
+                let _ = writeln!(out, "\n{} cells, {}: should be {}", row.cells, row.law, row.layout);
+            }
+            let mark = if row.present { "*" } else { " " };
+            let _ = writeln!(out, "{mark} {:8.2}  {}", row.ns_per_cell_pass, row.layout);
+        }
+        out.trim_end().to_owned()
+    }
+}

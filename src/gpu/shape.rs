@@ -1,0 +1,318 @@
+//! Shapes of the kernel for a grid: how the cells of a contact are laid out over the lanes of its workgroup, and which
+//! layout an adapter gets.
+
+use super::device::Adapter;
+
+/// Where a lane keeps its cells, and what becomes of the loops over them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Storage {
+    /// In registers: loops are written out.
+    Registers,
+    /// In private memory: loops stay loops.
+    Private,
+    /// In the memory of the workgroup: loops stay loops.
+    Workgroup,
+}
+
+/// How a kernel is laid out, whatever the number of cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Layout {
+    /// Lanes of the workgroup, a power of two.
+    pub lanes: u32,
+    /// Cells that a lane computes at once: 1 or 2.
+    pub width: u32,
+    /// Where it keeps them.
+    pub storage: Storage,
+}
+
+/// The shape of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Shape {
+    /// Lanes of the workgroup: of one contact with a grid, or of as many reduced contacts.
+    pub workgroup: u32,
+    /// Cells that a lane computes at once: 1 or 2; 1 for reduced contacts.
+    pub width: u32,
+    /// Turns that a lane has memory for, one after the other; 0 for reduced contacts.
+    pub turns: u32,
+    /// Where a lane keeps its cells.
+    pub storage: Storage,
+    /// Subgroups that the workgroup is made of at most, where the adapter sums over those; else the lanes sum through
+    /// memory.
+    pub subgroups: Option<u32>,
+}
+
+/// Lanes of the widest workgroup (portable limit).
+const WIDEST: u32 = 256;
+/// Largest number of turns of a lane; with 256 lanes and pairs this is a grid of 128 x 128.
+pub(super) const MOST_TURNS: u32 = 32;
+/// Largest number of turns that are written out.
+const MOST_WRITTEN_OUT: u32 = 8;
+/// Numbers of a cell in memory: place, weight, bristle, saved bristle.
+const NUMBERS_PER_CELL: u32 = 7;
+/// Lanes that sum through memory.
+const LEAST_WITHOUT_SUBGROUPS: u32 = 32;
+/// Sums of a pass.
+const SUMS: u32 = 12;
+
+/// A row of the table: the layout for some adapters.
+struct Row {
+    /// Their vendor by its PCI number, software drivers, or all that are not listed.
+    of: Of,
+    /// Cells that a lane computes at once.
+    width: u32,
+    /// Where it keeps them.
+    storage: Storage,
+    /// Turns of a lane above which a workgroup twice as large is taken.
+    turns: u32,
+    /// Where the row comes from.
+    source: &'static str,
+}
+
+/// Which adapters a row is for.
+#[derive(PartialEq)]
+enum Of {
+    /// Those of a vendor, and the largest of their subgroups.
+    Vendor(u32, u32),
+    /// Drivers that run on the CPU.
+    Software,
+    /// All others.
+    Others,
+}
+
+/// Which layout an adapter gets. The workgroup starts as the largest of its subgroups, so that no lane of a subgroup is
+/// empty and no lane waits at a barrier. `bristle bench --shapes` prints what a row should be on the adapter at hand.
+const TABLE: [Row; 5] = [
+    Row {
+        of: Of::Software,
+        width: 2,
+        storage: Storage::Private,
+        turns: 32,
+        source: "measured on llvmpipe (docs/benchmarks.md): subgroups take turns, and cells are in memory anyway",
+    },
+    Row {
+        of: Of::Vendor(0x1002, 64),
+        width: 1,
+        storage: Storage::Workgroup,
+        turns: 16,
+        source: "machine code for navi21, gfx1100 and vega20 (docs/kernels.md); not measured",
+    },
+    Row {
+        of: Of::Vendor(0x10de, 32),
+        width: 1,
+        storage: Storage::Workgroup,
+        turns: 16,
+        source: "as AMD; not measured",
+    },
+    Row {
+        of: Of::Vendor(0x8086, 32),
+        width: 1,
+        storage: Storage::Workgroup,
+        turns: 16,
+        source: "as AMD; not measured",
+    },
+    Row { of: Of::Others, width: 1, storage: Storage::Workgroup, turns: 16, source: "as AMD; not measured" },
+];
+
+/// The row of an adapter.
+fn row(adapter: &Adapter) -> &'static Row {
+    let own = if adapter.software { Of::Software } else { Of::Vendor(adapter.vendor, adapter.subgroup[1]) };
+    TABLE.iter().find(|row| row.of == own).unwrap_or(&TABLE[TABLE.len() - 1])
+}
+
+/// Lanes that the workgroup starts with.
+fn first_lanes(adapter: &Adapter) -> u32 {
+    let largest = adapter.subgroup[1];
+    let fits = adapter.subgroup_sums && (2..=WIDEST).contains(&largest) && largest.is_power_of_two();
+    if fits { largest } else { LEAST_WITHOUT_SUBGROUPS }
+}
+
+impl Shape {
+    /// The shape for a contact with `cells` cells: a function of the contact and the adapter alone, so that its result
+    /// does not depend on its neighbours. The row's, with twice as many lanes as long as each would take more turns
+    /// than the row says; pairs in private memory where that is too large for the memory of a workgroup.
+    #[must_use]
+    pub fn of(cells: usize, adapter: &Adapter) -> Self {
+        let row = row(adapter);
+        let (width, storage) = (row.width, row.storage);
+        let mut lanes = first_lanes(adapter);
+        while lanes < WIDEST && cells as u32 > lanes * width * row.turns {
+            lanes *= 2;
+        }
+        let large = Layout { lanes, width: 2, storage: Storage::Private };
+        Layout { lanes, width, storage }.shape(cells, adapter).unwrap_or_else(|| large.unchecked(cells, adapter))
+    }
+
+    /// The shape for contacts with a reduced bristle, one a lane, in workgroups of one subgroup.
+    #[must_use]
+    pub fn reduced(adapter: &Adapter) -> Self {
+        let workgroup = first_lanes(adapter).max(LEAST_WITHOUT_SUBGROUPS);
+        Self { workgroup, width: 1, turns: 0, storage: Storage::Registers, subgroups: None }
+    }
+
+    /// Whether its contacts have a reduced bristle.
+    #[must_use]
+    pub const fn is_reduced(self) -> bool {
+        self.turns == 0
+    }
+
+    /// Whether the iterations of a root in the transition stay a loop. If they are written out, a compiler for CPUs
+    /// orders the whole root of the one cell of a pair before that of the other. The two are then too far apart for
+    /// the processor to overlap them.
+    #[must_use]
+    pub const fn roots_loop(self) -> bool {
+        self.turns > 0 && matches!(self.storage, Storage::Private)
+    }
+
+    /// Contacts that one workgroup steps.
+    #[must_use]
+    pub const fn contacts(self) -> u32 {
+        if self.is_reduced() { self.workgroup } else { 1 }
+    }
+
+    /// Bytes of workgroup memory.
+    #[must_use]
+    pub const fn workgroup_memory(self) -> u32 {
+        let sums = match self.subgroups {
+            Some(subgroups) => SUMS * subgroups,
+            None => SUMS * (self.workgroup + 1),
+        };
+        let cells = match self.storage {
+            Storage::Workgroup => NUMBERS_PER_CELL * self.workgroup * self.width * self.turns,
+            Storage::Registers | Storage::Private => 0,
+        };
+        4 * (sums + cells)
+    }
+}
+
+impl Layout {
+    /// All layouts that a contact with `cells` cells may have on an adapter, with no more than one turn of lanes
+    /// empty.
+    #[must_use]
+    pub fn all(cells: usize, adapter: &Adapter) -> Vec<Self> {
+        let mut all = Vec::new();
+        for lanes in (2..=8).map(|n| 1 << n).filter(|lanes| *lanes <= adapter.max_workgroup.min(WIDEST)) {
+            for width in [1, 2] {
+                for storage in [Storage::Registers, Storage::Private, Storage::Workgroup] {
+                    let layout = Self { lanes, width, storage };
+                    let small = lanes == 4 || ((lanes / 2 * width) as usize) < cells;
+                    if small && layout.shape(cells, adapter).is_some() {
+                        all.push(layout);
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    /// The layout that an adapter gets for a contact with `cells` cells.
+    #[must_use]
+    pub fn of(cells: usize, adapter: &Adapter) -> Option<Self> {
+        let shape = Shape::of(cells, adapter);
+        Some(Self { lanes: shape.workgroup, width: shape.width, storage: shape.storage })
+    }
+
+    /// Where the layouts of an adapter come from.
+    #[must_use]
+    pub fn source(adapter: &Adapter) -> &'static str {
+        row(adapter).source
+    }
+
+    /// The shape for a contact with `cells` cells, if it has one.
+    #[must_use]
+    pub fn shape(self, cells: usize, adapter: &Adapter) -> Option<Shape> {
+        let shape = self.unchecked(cells, adapter);
+        let most = if self.storage == Storage::Registers { MOST_WRITTEN_OUT } else { MOST_TURNS };
+        let sums = shape.subgroups.is_some() || self.lanes >= LEAST_WITHOUT_SUBGROUPS;
+        let fits = shape.workgroup_memory() <= adapter.max_workgroup_memory;
+        (shape.turns <= most && sums && fits).then_some(shape)
+    }
+
+    fn unchecked(self, cells: usize, adapter: &Adapter) -> Shape {
+        let turns = (cells as u32).div_ceil(self.lanes * self.width).max(1);
+        // A loop over private memory runs over the cells of the contact, so that contacts of many sizes share a kernel
+        // whose memory is rounded up. Of workgroup memory each takes what it needs, as that decides how many
+        // workgroups share a processor.
+        let turns = if self.storage == Storage::Private { turns.next_power_of_two().max(4) } else { turns };
+        let least = adapter.subgroup[0].max(1);
+        let subgroups = adapter.subgroup_sums.then(|| (self.lanes / least).max(1));
+        Shape { workgroup: self.lanes, width: self.width, turns, storage: self.storage, subgroups }
+    }
+}
+
+impl std::fmt::Display for Layout {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let storage = match self.storage {
+            Storage::Registers => "registers",
+            Storage::Private => "private memory",
+            Storage::Workgroup => "workgroup memory",
+        };
+        write!(f, "{} lanes of {} in {storage}", self.lanes, if self.width == 1 { "single cells" } else { "pairs" })
+    }
+}
+
+/// What decides the shape of every kernel of an adapter, in words: it fixes the order of sums.
+pub(super) fn described(adapter: &Adapter) -> String {
+    let row = row(adapter);
+    let first = Layout { lanes: first_lanes(adapter), width: row.width, storage: row.storage };
+    let [least, most] = adapter.subgroup;
+    let sums = if adapter.subgroup_sums { format!("subgroups of {least} to {most}") } else { "memory".to_owned() };
+    format!("{first}, twice as many above {} turns; sums over {sums}", row.turns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn adapter(vendor: u32, subgroup: [u32; 2], software: bool) -> Adapter {
+        Adapter {
+            name: String::new(),
+            vendor,
+            backend: String::new(),
+            device_type: String::new(),
+            software,
+            driver: String::new(),
+            subgroup,
+            subgroup_sums: subgroup[1] > 0,
+            max_storage_buffer: 1 << 27,
+            max_workgroup: 256,
+            max_workgroup_memory: 32 << 10,
+        }
+    }
+
+    #[test]
+    fn lanes_are_the_largest_subgroup_and_more_where_a_lane_would_turn_too_often() {
+        let amd = adapter(0x1002, [32, 64], false);
+        let lanes = |cells, adapter: &Adapter| Shape::of(cells, adapter).workgroup;
+        assert_eq!([1, 317, 1024, 1025, 4096].map(|n| lanes(n, &amd)), [64, 64, 64, 128, 256]);
+        let shape = Shape::of(317, &amd);
+        assert_eq!((shape.turns, shape.width, shape.storage, shape.subgroups), (5, 1, Storage::Workgroup, Some(2)));
+        assert_eq!(Shape::of(4096, &amd).storage, Storage::Private, "114 KB do not fit");
+        let nvidia = adapter(0x10de, [32, 32], false);
+        assert_eq!((lanes(317, &nvidia), Shape::of(317, &nvidia).subgroups), (32, Some(1)));
+        let llvmpipe = adapter(0x10005, [8, 8], true);
+        let shape = Shape::of(317, &llvmpipe);
+        assert_eq!((shape.workgroup, shape.width, shape.turns, shape.storage), (8, 2, 32, Storage::Private));
+        assert_eq!(lanes(317, &adapter(0, [0, 0], false)), 32, "without subgroups");
+    }
+
+    #[test]
+    fn every_cell_has_a_lane_and_every_layout_fits() {
+        for adapter in [
+            adapter(0x1002, [32, 64], false),
+            adapter(0x8086, [8, 32], false),
+            adapter(0x10005, [8, 8], true),
+            adapter(0, [0, 0], false),
+        ] {
+            for cells in [1, 2, 63, 64, 65, 317, 441, 1025, 4096, 16384] {
+                let own = Shape::of(cells, &adapter);
+                assert!((own.workgroup * own.width * own.turns) as usize >= cells && own.turns <= MOST_TURNS);
+                let all = Layout::all(cells, &adapter);
+                assert!(all.contains(&Layout::of(cells, &adapter).unwrap()), "{cells}: {own:?} is one of {all:?}");
+                for shape in all.iter().map(|layout| layout.shape(cells, &adapter).unwrap()) {
+                    assert!((shape.workgroup * shape.width * shape.turns) as usize >= cells, "{shape:?}");
+                    assert!(shape.workgroup_memory() <= adapter.max_workgroup_memory, "{shape:?}");
+                }
+            }
+        }
+    }
+}
