@@ -54,9 +54,10 @@
 //!
 //! # Features
 //!
-//! Both are on by default; `default-features = false` leaves the library with its CPU engine.
+//! All are on by default; `default-features = false` leaves the library with its CPU engine.
 //!
 //! - `gpu`: the GPU engine, through `wgpu`.
+//! - `lerobot`: datasets of LeRobot, through `parquet`.
 //! - `cli`: the program `bristle`, its pages and benchmarks.
 
 // Some of what modules share only the GPU's engine or the application takes.

@@ -224,6 +224,14 @@ impl Scenario {
         self.drawn(k, self.spec.seed, &[], false, true).map(|drawn| drawn.parameters)
     }
 
+    /// Contact `k` without its limit surface: its patch, body and inputs.
+    ///
+    /// # Errors
+    /// A drawn value out of range.
+    pub(crate) fn without_surface(&self, k: u64) -> Result<Contact, ScenarioError> {
+        self.drawn(k, self.spec.seed, &[], false, false).map(|drawn| drawn.contact)
+    }
+
     /// Contact `k` of a `seed` with some numbers `given`, with its limit surface if `surface`, and with its parameters
     /// if `numbers`.
     fn drawn(

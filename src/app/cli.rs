@@ -9,6 +9,7 @@ mod engine;
 mod help;
 mod info;
 mod margin;
+mod merge;
 mod options;
 mod progress;
 mod report;
@@ -47,6 +48,10 @@ struct Arguments {
 enum Command {
     /// Draw the contacts of a scenario and simulate them.
     Rollout(rollout::Rollout),
+    /// Join the shards of a run.
+    Merge(merge::MergeArguments),
+    /// Check that every file of a run is as it was written.
+    Verify(merge::Verify),
     /// Make the table of a patch's limit surface, or of many.
     Surface(surface::SurfaceArguments),
     /// Say how far a load may grow before a patch slips, and how it then moves.
@@ -157,6 +162,8 @@ pub fn main() -> ExitCode {
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
     let done = match Arguments::parse().command {
         Command::Rollout(rollout) => rollout.run(),
+        Command::Merge(merge) => merge.run(),
+        Command::Verify(verify) => verify.run(),
         Command::Surface(surface) => surface.run(),
         Command::Margin(margin) => margin.run(),
         Command::Stability(stability) => stability.run(),

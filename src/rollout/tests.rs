@@ -27,7 +27,7 @@ fn scenario() -> Scenario {
 }
 
 fn options(out: PathBuf) -> Options {
-    Options { out, force: false, resume: false, block: None, draw: Some(|_| "<svg/>".into()) }
+    Options { draw: Some(|_| "<svg/>".into()), ..Options::new(out) }
 }
 
 fn read(npz: &Path, name: &str) -> (Vec<u64>, Vec<f64>) {
@@ -49,7 +49,7 @@ fn a_run_is_complete_and_opens() {
     assert_eq!(read(&out.join("trajectories.npz"), "time").1, scenario().plan().samples);
     let (shape, mu_c) = read(&out.join("contacts.npz"), "friction.mu_c");
     assert_eq!((shape, mu_c[3]), (vec![7], scenario().contact(3).unwrap().friction.mu_c));
-    for file in ["scenario.toml", "run.json", "trajectories.svg"] {
+    for file in ["scenario.toml", "run.json", "trajectories.svg", "SHA256SUMS"] {
         assert!(out.join(file).exists(), "{file}");
     }
     assert!(!out.join("spool").exists() && !partial(&out).exists());
@@ -337,9 +337,10 @@ fn progress_comes_to_its_end() {
     assert_eq!(told.swap(0, Ordering::Relaxed), 7 * 6);
     let small = Options { block: Some(2), ..options(dir.path().join("cut")) };
     rollout(&fails, &Cpu::new(), &small, &|_| left(&small.out) == Left::Nothing).unwrap_err();
-    assert_eq!(left(&small.out), Left::Contacts(2));
+    // A block is written while the next one is simulated, which may then be complete, too.
+    let Left::Contacts(kept @ (2 | 4 | 6)) = left(&small.out) else { panic!("{:?}", left(&small.out)) };
     rollout(&fails, &Cpu::new(), &Options { resume: true, ..small }, &count).unwrap();
-    assert_eq!(told.into_inner(), 5 * 6);
+    assert_eq!(told.into_inner(), (7 - kept) * 6);
 }
 
 /// A run on which a process works is neither replaced nor continued by another one, except by one that waits until
@@ -364,7 +365,7 @@ fn one_process_at_a_time() {
     rollout(&scenario(), &Cpu::new(), &run, &others).unwrap();
     assert!(looked.is_completed());
     let left: Vec<_> = fs::read_dir(&run.out).unwrap().map(|e| e.unwrap().file_name()).collect();
-    assert_eq!(left.len(), 5, "{left:?}");
+    assert_eq!(left.len(), 6, "{left:?}");
     assert!(!partial.exists());
 
     let slow = resume(&dir.path().join("slow"));

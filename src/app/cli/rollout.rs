@@ -11,7 +11,10 @@ use super::{Failure, engine, note, options, print, print_text, scenario_file};
 use crate::app::run_picture::svg;
 use crate::error::EngineError;
 use crate::input;
-use crate::rollout::{Left, Options, ROTATION_SPUN, RolloutError, SLIPPED, Summary, complete, left, needs, run};
+use crate::rollout::{
+    Datasets, Extra, Format, Left, Options, ROTATION_SPUN, RolloutError, SLIPPED, Shard, Summary, complete, left,
+    needs, run,
+};
 use crate::rollout::{WorldEngine, WorldSummary, complete_worlds, worlds};
 use crate::scenario::{EngineChoice, Precision, Scenario, WorldScenario, is_world};
 
@@ -59,6 +62,11 @@ pub(super) struct Rollout {
     /// Directory of the results [default: runs/<name of the scenario>].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    datasets: DatasetArguments,
+    /// Simulate a part of the contacts, as on one of many machines: `--shard 3/8`. `bristle merge` joins them.
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["formats", "with", "report"])]
+    shard: Option<Shard>,
     /// Replace a run that is there, or an unfinished one.
     #[arg(long)]
     force: bool,
@@ -80,6 +88,23 @@ pub(super) struct Rollout {
     /// CPU threads [default: all].
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+}
+
+/// The datasets that are written.
+#[derive(clap::Args)]
+pub(super) struct DatasetArguments {
+    /// Formats of the datasets (see `bristle docs datasets`).
+    #[arg(long = "format", value_enum, value_delimiter = ',', value_name = "FORMAT", default_value = "npz")]
+    formats: Vec<Format>,
+    /// What the datasets of zarr and lerobot hold beside what they always do.
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
+    with: Vec<Extra>,
+}
+
+impl DatasetArguments {
+    pub(super) fn chosen(&self) -> Datasets {
+        Datasets { formats: self.formats.clone(), extras: self.with.clone() }
+    }
 }
 
 impl Rollout {
@@ -104,9 +129,11 @@ impl Rollout {
         stop_when_interrupted(&options.out, self.report, &stop);
         let needs = needs(&scenario, &*engine, &options).map_err(failure)?;
         self.note(&needs);
-        let (n, samples) = (scenario.contacts(), scenario.plan().samples.len() as u64);
+        let contacts = options.contacts(&scenario);
+        let (n, samples) = (contacts.end - contacts.start, scenario.plan().samples.len() as u64);
         if n >= MANY {
-            self.note(format_args!("drawing and checking all {n} contacts before the first is simulated"));
+            let all = scenario.contacts();
+            self.note(format_args!("drawing and checking all {all} contacts before the first is simulated"));
         }
         let already = match left(&options.out) {
             Left::Contacts(done) if self.resume => done * samples,
@@ -128,9 +155,19 @@ impl Rollout {
         let out = self.out.clone().unwrap_or_else(|| {
             let whole = self.file.canonicalize().unwrap_or_default();
             let name = if self.file.is_dir() { whole.file_name() } else { self.file.file_stem() };
-            PathBuf::from("runs").join(name.unwrap_or_default())
+            let run = PathBuf::from("runs").join(name.unwrap_or_default());
+            self.shard.map_or(run.clone(), |shard| {
+                run.with_added_extension("shards").join(format!("{}-of-{}", shard.index, shard.of))
+            })
         });
-        Options { out, force: self.force, resume: self.resume, block: None, draw: Some(svg) }
+        Options {
+            force: self.force,
+            resume: self.resume,
+            shard: self.shard,
+            datasets: self.datasets.chosen(),
+            draw: Some(svg),
+            ..Options::new(out)
+        }
     }
 
     /// The same for a scenario of rigid bodies.
@@ -296,12 +333,12 @@ fn stop_when_interrupted(out: &Path, report: bool, stop: &Arc<Stop>) {
     let _ = ctrlc::set_handler(move || stop(INTERRUPTED));
 }
 
-fn failure(e: RolloutError) -> Failure {
+pub(super) fn failure(e: RolloutError) -> Failure {
     let told = options::of_run(&e);
     if e.is_users() { Failure::of_user(told) } else { Failure::of_machine(told) }
 }
 
-fn text(s: &Summary) -> String {
+pub(super) fn text(s: &Summary) -> String {
     let (n, status) = (s.contacts, &s.status);
     let row = |count: u64, what: &str, how: String| format!("  {count:>8}  {what:<8} {how}\n");
     let mut text = format!(
