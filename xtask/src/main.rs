@@ -1,17 +1,19 @@
 //! Chores of the project. `cargo xtask test` is the test command: it makes sure that there is a Vulkan driver
 //! (a software one will do) and what the tests of the C interface take, then runs every test: those of Rust, and with
-//! no further arguments those of the Python package, which `cargo xtask python` runs alone.
-//! `cargo xtask asan` runs them under the address sanitizer. `cargo xtask check` looks for what the compiler
-//! does not see.
+//! no further arguments those of datasets and of the Python package, which `cargo xtask datasets` and
+//! `cargo xtask python` run alone. `cargo xtask asan` runs them under the address sanitizer. `cargo xtask check` looks
+//! for what the compiler does not see.
 
 mod check;
+mod datasets;
 mod python;
+mod venv;
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 const USAGE: &str = "usage: cargo xtask test|asan [arguments of cargo test], cargo xtask python [arguments of pytest], \
-                     cargo xtask check";
+                     cargo xtask datasets, cargo xtask check";
 
 /// Tests that cannot pass under the address sanitizer, which needs terabytes of addresses and makes programs
 /// larger and slower.
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
         Some((task, rest)) if task == "test" => test(rest),
         Some((task, rest)) if task == "asan" => asan(rest),
         Some((task, rest)) if task == "python" => python::test(root(), rest),
+        Some((task, [])) if task == "datasets" => datasets::test(root()),
         Some((task, [])) if task == "check" => check(),
         _ => {
             eprintln!("{USAGE}");
@@ -62,7 +65,11 @@ fn test(arguments: &[String]) -> ExitCode {
     find_tools_of_c();
     let done = with_driver(command);
     // Arguments choose among the tests of Rust.
-    if done == ExitCode::SUCCESS && arguments.is_empty() { python::test(root(), &[]) } else { done }
+    if done == ExitCode::FAILURE || !arguments.is_empty() {
+        return done;
+    }
+    let others = [datasets::test(root()), python::test(root(), &[])];
+    if others == [ExitCode::SUCCESS; 2] { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Runs the tests under the address sanitizer, with the checks of unsafe code that the standard library has.
