@@ -213,7 +213,7 @@ fn a_run_that_cannot_fit_is_refused() {
             ["-n", "4000000", "--record-every", "1e-6"],
             ["352.00 TB of disk space at run", "4000000 contacts x 500001 samples x 88 bytes of raw arrays"],
         ),
-        (["-n", "42949672960", "--record-every", "1"], [" TB of disk space at run", "42949672960 contacts x "]),
+        (["-n", "4294967296", "--record-every", "1"], [" TB of disk space at run", "4294967296 contacts x "]),
     ] {
         let (code, stdout, stderr) = output(&mut bristle(dir.path(), &[&RUN[..], &changes].concat(), None));
         assert_eq!((code, stdout.as_str()), (Some(1), ""), "{stderr}");
