@@ -37,6 +37,15 @@ struct Contact {
     band: f32,
     slider_mass: f32,
     attraction: f32,
+    // When it has left (src/contact/motion.rs): limits, where the point at the centre of pressure started, and its arm.
+    stop_displacement: f32,
+    stop_rotation: f32,
+    stop_slip_for: f32,
+    start_x: f32,
+    start_y: f32,
+    start_theta: f32,
+    arm_x: f32,
+    arm_y: f32,
     // Where the cells or the table start, and how many cells there are.
     cell_first: u32,
     cell_count: u32,
@@ -101,6 +110,8 @@ struct State {
     // Whether there is a pending stage, and that stage.
     is_pending: u32,
     pending: array<f32, 6>,
+    // Time since the first of the last samples in which all slides; negative if the last one does not.
+    slides_for: f32,
 }
 
 // One sample.
@@ -135,6 +146,22 @@ struct Run {
 var<private> window: Window;
 var<private> interval: u32;
 var<private> recorded: u32;
+// Time for which it has been sliding in all samples; negative if it does not.
+var<private> slides_for: f32;
+
+// Whether the contact has left, at a sample with that slipping share. Of a prescribed motion the pose is the integral
+// of the twist at the origin, in axes that turn with the patch.
+fn has_left(slip: f32) -> bool {
+    slides_for = select(-1.0, max(slides_for, 0.0), slip >= ALL_SLIDES);
+    let turn = q.z - c.start_theta + q_low.z;
+    let at = q.xy - vec2f(c.start_x, c.start_y) + q_low.xy;
+    var moved = at + turn * vec2f(-c.arm_y, c.arm_x);
+    if (c.kind != KIND_PRESCRIBED) {
+        moved = at + vec2f(c.arm_x * cos(q.z) - c.arm_y * sin(q.z), c.arm_x * sin(q.z) + c.arm_y * cos(q.z));
+    }
+    return dot(moved, moved) >= c.stop_displacement * c.stop_displacement || abs(turn) >= c.stop_rotation
+        || slides_for >= c.stop_slip_for;
+}
 
 // Writes the present state at inputs v as a sample; no stage is pending.
 fn record(v: Inputs, at_index: u32) {
@@ -162,10 +189,16 @@ fn record(v: Inputs, at_index: u32) {
             w.w,
         );
     }
+    if (has_left(w.w)) {
+        status |= LEFT;
+    }
 }
 
 // Leaves the interval at its end; no stage is pending if it ends with a sample.
 fn leave_interval() {
+    if (slides_for >= 0.0) {
+        slides_for += now.length;
+    }
     if ((now.flags & FLAG_RECORD) != 0u) {
         record(inputs(now.length), window.record_first + recorded - window.sample_from);
         recorded += 1u;
@@ -213,6 +246,7 @@ fn load_state(id: u32) {
     left = s.left;
     at_least = s.at_least;
     recorded = s.recorded;
+    slides_for = s.slides_for;
     extra_work = 0u;
 }
 
@@ -245,6 +279,7 @@ fn store_state(id: u32) {
                 pending_stage.chi,
                 pending_stage.extrapolation,
             ),
+            slides_for,
         );
     }
 }

@@ -97,7 +97,8 @@ pub use body::{Body, Frame, FreeBody, TwistPoint};
 pub use contact::{Bristles, Contact, Form, Initial, Inputs, Model};
 pub use cpu::{Cpu, Simd};
 pub use engine::{
-    DEFAULT_STEP, DEFAULT_TOLERANCE, Engine, EngineInfo, LONGEST_STEP, Plan, Reason, Status, Stepping, Trajectories,
+    DEFAULT_STEP, DEFAULT_TOLERANCE, Engine, EngineInfo, LONGEST_STEP, Plan, Reason, Status, Stepping, StopWhen,
+    Trajectories,
 };
 pub use error::{DeviceError, EngineError, ParameterError, PatchError};
 pub use friction::{Friction, Law};

@@ -144,6 +144,7 @@ impl Scenario {
             plan = plan.with_tolerance(tolerance).map_err(|e| at(&e))?;
         }
         plan.most_steps = spec.limits.steps;
+        plan.stop_when = spec.stop_when.unwrap_or_default();
         plan.validate().map_err(|e| at(&e))?;
         spec.without_patch();
         let patches = patches::Patches::prepare(&spec.patch, base)

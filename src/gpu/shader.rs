@@ -4,7 +4,7 @@ use super::device::Adapter;
 use super::layout::{flag, kind};
 use super::unroll::{MarkError, Unroll, unrolled};
 use crate::contact::{SHOWN_LIMIT, STICK_LIMIT};
-use crate::engine::Reason;
+use crate::engine::{ALL_SLIDES, LEFT, Reason};
 use crate::friction::{Law, STRIBECK_X_MIN, laws};
 use crate::limit_surface::{ORDERS, Rule};
 use crate::number::real::Real;
@@ -306,11 +306,12 @@ fn prelude(shape: Shape, law: Law) -> String {
         ("FAILED_TWIST", Reason::Twist as u32),
         ("FAILED_WRENCH", Reason::Wrench as u32),
         ("FAILED_STEPS", Reason::Steps as u32),
+        ("LEFT", LEFT),
     ] {
         constant(name, format!("{value}u"));
     }
     text += &format!("const ELASTIC = {};\n", law.is_elastic());
-    text += &format!("const AT_LIMIT = f32({AT_LIMIT:e});\n");
+    text += &format!("const AT_LIMIT = f32({AT_LIMIT:e});\nconst ALL_SLIDES = f32({ALL_SLIDES:e});\n");
     // The cells of a grid are computed in pairs.
     let real = if shape.pairs == 0 { ["f32", "i32", "u32", "bool"] } else { ["vec2f", "vec2i", "vec2u", "vec2<bool>"] };
     for (name, of) in ["Real", "Int", "Uint", "Mask"].into_iter().zip(real) {

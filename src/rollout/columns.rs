@@ -40,10 +40,14 @@ pub(super) const COLUMNS: [Column; 13] = [
         "status",
         Item::U32,
         "0 is clean; 1 twist and 2 wrench became non-finite; 4 some stages had not converged; 8 took as many \
-         steps as it may",
+         steps as it may; 16 has left and was stopped",
     ),
     contacts("failed_step", Item::I64, "step at which the contact failed, -1 if it did not"),
-    contacts("frames", Item::U64, "samples before the contact failed; all of them if it did not"),
+    contacts(
+        "frames",
+        Item::U64,
+        "samples before the contact failed or after which it was stopped; all of them if it was not",
+    ),
     contacts("unconverged", Item::U64, "stages that had not converged after three iterations"),
     contacts("steps", Item::U64, "steps taken"),
     contacts("passes", Item::U64, "passes over the cells"),

@@ -11,15 +11,13 @@ use super::outcome::{NetMotion, Outcome};
 use super::raw::Raw;
 use crate::body::{Body, FreeBody};
 use crate::contact::Contact;
+use crate::engine::ALL_SLIDES;
 use crate::error::ParameterError;
 use crate::limit_surface::{Rule, Surface};
 use crate::patch::{Grid, Patch};
 use crate::planar::Wrench;
 use crate::scenario::Scenario;
 use crate::schedule::Signal;
-
-/// A contact slips as a whole in a sample in which bristles with at least this share of the normal force slide [-].
-pub const ALL_SLIDES: f64 = 0.99;
 
 /// One episode of this many is for validation.
 const VALIDATION_OF: u64 = 10;

@@ -17,7 +17,7 @@ use super::raw::Raw;
 use super::record::{Counts, MOST_SHOWN, SCENARIO, Summary, stored_scenario};
 use super::{Curve, Options, Shown, manifest, spool, zarr};
 use crate::disk;
-use crate::engine::{EngineInfo, Reason, UNCONVERGED};
+use crate::engine::{EngineInfo, LEFT, Reason, UNCONVERGED};
 use crate::scenario::Scenario;
 
 /// The raw arrays of a finished shard.
@@ -223,5 +223,6 @@ impl Counts {
         self.slipped_and_spun += is(&[Outcome::SlippedAndSpun]);
         self.failed += is(&[Outcome::Failed]);
         self.out_of_steps += u64::from(word & Reason::Steps as u32 != 0);
+        self.left += u64::from(word & LEFT != 0);
     }
 }

@@ -41,6 +41,9 @@ pub struct Counts {
     /// Took more steps than it may: `limits.steps` of the scenario.
     #[serde(default)]
     pub out_of_steps: u64,
+    /// Left, as `stop_when` of the scenario says, and was stopped.
+    #[serde(default)]
+    pub left: u64,
     /// Had stages that did not converge.
     pub unconverged: u64,
 }

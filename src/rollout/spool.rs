@@ -210,6 +210,9 @@ fn bytes(name: &str, t: &Trajectories, motions: &[NetMotion]) -> Vec<u8> {
 
 /// The number of samples of contact `k` before the first that is not finite.
 fn finite_samples(t: &Trajectories, k: usize) -> usize {
+    if let Some(sample) = t.status[k].left {
+        return sample as usize + 1;
+    }
     if t.status[k].failure.is_none() {
         return t.frames();
     }

@@ -23,6 +23,9 @@ pub(super) fn spec(spec: &Spec) -> Check {
             return Err(ParameterError::new(field, period.unwrap_or_default(), "a finite period >= 1e-6 [s]"));
         }
     }
+    if spec.stop_when.is_some_and(|when| when.is_never()) {
+        return Err(missing("stop_when", "one or several of `displacement`, `rotation`, `slip_for`"));
+    }
     contact(spec)?;
     point(spec)?;
     kind(spec)?;

@@ -12,6 +12,7 @@ use super::shapes::{Inertia, OneOrTwo, ShapeSpec};
 use super::signal::SignalSpec;
 use super::step::StepSpec;
 use crate::limit_surface::Rule;
+use crate::plan::StopWhen;
 use crate::rigid::point::PointLaw;
 
 /// A scenario: one contact, described by constants and distributions, and how many to draw and simulate.
@@ -59,6 +60,8 @@ pub struct Spec {
     /// Limits on the cost of a contact.
     #[serde(default)]
     pub limits: LimitsSpec,
+    /// When a contact has left, and is not simulated any further; at least one of its keys.
+    pub stop_when: Option<StopWhen>,
     /// What acts on it over time.
     pub inputs: InputsSpec,
 }

@@ -363,6 +363,9 @@ pub(super) fn text(s: &Summary) -> String {
             status.out_of_steps
         );
     }
+    if status.left > 0 {
+        text += &format!("{} contacts had left, as `stop_when` says, and were stopped there\n", status.left);
+    }
     if s.unconverged_stages > 0 {
         text += &format!(
             "{} of {} velocity solves in {} contacts had not converged; {}\n",
