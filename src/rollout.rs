@@ -11,6 +11,7 @@ mod blocks;
 mod columns;
 mod episodes;
 mod error;
+mod extend;
 mod finish;
 mod format;
 #[cfg(feature = "lerobot")]
@@ -56,6 +57,7 @@ use crate::input;
 use crate::planar::Pose;
 use crate::scenario::Scenario;
 use blocks::Blocks;
+use extend::Finished;
 use spool::Spool;
 
 /// Where a run goes and what happens to what is there.
@@ -67,6 +69,9 @@ pub struct Options {
     pub force: bool,
     /// Continue an unfinished run that is there, return a complete one as it is, or begin a new one.
     pub resume: bool,
+    /// Take over the contacts of the complete run that is there, which is of the same scenario with fewer contacts and
+    /// has NPZ files, and simulate the others: the run that replaces it is equal to that of all contacts at once.
+    pub extend: bool,
     /// Contacts in a block; chosen from the engine and the number of samples if none.
     pub block: Option<u64>,
     /// Simulate a part of the contacts, whose raw arrays [`merge`] joins with those of the others.
@@ -82,7 +87,13 @@ impl Options {
     #[must_use]
     pub fn new(out: impl Into<PathBuf>) -> Self {
         let datasets = Datasets::default();
-        Self { out: out.into(), force: false, resume: false, block: None, shard: None, datasets, draw: None }
+        let (force, resume, extend) = (false, false, false);
+        Self { out: out.into(), force, resume, extend, block: None, shard: None, datasets, draw: None }
+    }
+
+    /// Whether what is there is kept.
+    const fn keeps(&self) -> bool {
+        self.resume || self.extend
     }
 
     /// The contacts that are simulated.
@@ -165,6 +176,9 @@ fn check_datasets(scenario: &Scenario, options: &Options) -> Result<(), RolloutE
         let formats = options.datasets.record().to_string();
         return Err(RolloutError::Dataset(ParameterError::new("format", formats, accepted)));
     }
+    if options.extend && options.shard.is_some() {
+        return Err(RolloutError::Extend(ParameterError::new("shard", "given", "a run in one piece is extended")));
+    }
     if let Some(shard) = options.shard.filter(|shard| shard.of > scenario.contacts()) {
         let accepted = format!("at most {} shards, one a contact", scenario.contacts());
         return Err(RolloutError::Dataset(ParameterError::new("shard", shard.to_string(), accepted)));
@@ -186,7 +200,7 @@ pub fn complete(scenario: &Scenario, options: &Options) -> Result<Option<Summary
     check_place(options)?;
     check_datasets(scenario, options)?;
     let (out, partial) = (&options.out, partial(&options.out));
-    if !options.resume {
+    if !options.keeps() {
         return Ok(None);
     }
     if exists(&partial) {
@@ -196,6 +210,9 @@ pub fn complete(scenario: &Scenario, options: &Options) -> Result<Option<Summary
             publish(&partial, options, held)?;
         }
         return Ok(summary);
+    }
+    if options.extend && Finished::open(scenario, out)?.contacts < scenario.contacts() {
+        return Ok(None);
     }
     let summary = record::of(scenario, options.shard, &options.datasets, out)?;
     if summary.is_some() {
@@ -214,7 +231,9 @@ fn simulate(
 ) -> Result<Summary, RolloutError> {
     let (plan, partial) = (scenario.plan(), partial(&options.out));
     let identity = record::identity(scenario, engine.info(), options.shard, &options.datasets);
-    let mut spool = if options.resume {
+    let finished = if options.extend { Some(Finished::open(scenario, &options.out)?) } else { None };
+    finished.iter().try_for_each(|run| run.check_engine(&engine.info(), &options.out))?;
+    let mut spool = if options.keeps() {
         finish::take_back(&partial)?;
         Spool::resume(&partial, &identity, &columns::COLUMNS, plan.samples.len())?
     } else {
@@ -222,6 +241,9 @@ fn simulate(
         let none_left = |_: &_| drop(fs::remove_dir_all(&partial));
         Spool::create(&partial, &identity, &columns::COLUMNS, plan.samples.len()).inspect_err(none_left)?
     };
+    if let Some(run) = finished.filter(|run| spool.done() < run.contacts) {
+        spool.take(&run)?;
+    }
     record::keep_files(scenario, &partial)?;
     contacts(scenario, engine, options, needs.blocks, &mut spool, progress)?;
     spool.sync()?;
@@ -315,7 +337,7 @@ pub fn check_place(options: &Options) -> Result<(), RolloutError> {
         return Err(RolloutError::NotARun(partial));
     }
     check_replace(options)?;
-    if options.resume || options.force || !exists(&partial) {
+    if options.keeps() || options.force || !exists(&partial) {
         return Ok(());
     }
     match try_lock(&partial) {
@@ -332,7 +354,7 @@ pub fn check_place(options: &Options) -> Result<(), RolloutError> {
 fn check_replace(options: &Options) -> Result<(), RolloutError> {
     let out = &options.out;
     match exists(out) {
-        true if !options.force && !options.resume => Err(RolloutError::Exists(out.clone())),
+        true if !options.force && !options.keeps() => Err(RolloutError::Exists(out.clone())),
         true if !is_run(out) => Err(RolloutError::NotARun(out.clone())),
         _ => Ok(()),
     }
@@ -347,6 +369,15 @@ pub(crate) enum Left {
     Contacts(u64),
     /// All of its files; it is not in its place yet.
     All,
+}
+
+/// Contacts that are not simulated, as they are there already.
+pub(crate) fn already(scenario: &Scenario, options: &Options) -> u64 {
+    let finished = if options.extend { Finished::open(scenario, &options.out).ok() } else { None };
+    match left(&options.out) {
+        Left::Contacts(done) if options.keeps() => done.max(finished.map_or(0, |run| run.contacts)),
+        _ => finished.map_or(0, |run| run.contacts),
+    }
 }
 
 /// How far the unfinished run of `out` has got.
@@ -385,7 +416,7 @@ fn is_begun(dir: &Path) -> bool {
 
 /// Makes the directory of the unfinished run, empty unless it is to be resumed.
 fn clear(options: &Options, partial: &Path) -> Result<(), RolloutError> {
-    if partial.exists() && !options.resume {
+    if partial.exists() && !options.keeps() {
         fs::remove_dir_all(partial).map_err(io(partial))?;
     }
     fs::create_dir_all(partial).map_err(io(partial))

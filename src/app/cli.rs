@@ -8,6 +8,7 @@ mod changes;
 mod engine;
 mod help;
 mod info;
+mod interrupt;
 mod margin;
 mod merge;
 mod options;
@@ -17,6 +18,7 @@ mod reproduce;
 mod rollout;
 mod stability;
 mod surface;
+mod sweep;
 
 use std::fmt;
 use std::io::Write;
@@ -24,6 +26,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use serde_json::{Map, Value, json};
 
 use crate::app::terminal;
 use crate::error::{EngineError, ParameterError};
@@ -86,6 +89,13 @@ fn scenario_file(path: &Path) -> Result<PathBuf, Failure> {
     let message =
         || format!("{}: a directory without scenario.toml: expected a scenario file, or a run", path.display());
     if file.is_file() { Ok(file) } else { Err(Failure::of_user(message())) }
+}
+
+/// The keys of combination `k` with their values.
+fn swept(sweeps: &[Sweep], k: usize) -> Map<String, Value> {
+    let value = |text: &String| text.parse::<f64>().map_or_else(|_| json!(text), |v| json!(v));
+    let places = surfaces::places(sweeps, k);
+    sweeps.iter().zip(places).map(|(sweep, i)| (sweep.key.clone(), value(&sweep.values[i]))).collect()
 }
 
 /// The sweeps of `--sweep` arguments over the file `path`, after `changes`.

@@ -42,6 +42,9 @@ pub enum RolloutError {
     /// A dataset cannot hold what the scenario asks for.
     #[error(transparent)]
     Dataset(ParameterError),
+    /// A run that cannot be extended.
+    #[error(transparent)]
+    Extend(ParameterError),
     /// Shards that cannot be joined.
     #[error("{0}")]
     Shards(String),

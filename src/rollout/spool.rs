@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::columns::{COLUMNS, Column};
 use super::error::{RolloutError, io, text};
+use super::extend::Finished;
 use super::outcome::NetMotion;
 use super::raw::Raw;
 use crate::disk;
@@ -129,6 +130,17 @@ impl Spool {
     /// Seconds the engine has worked, over all sessions of the run.
     pub fn seconds(&self) -> f64 {
         self.seconds
+    }
+
+    /// Takes over the contacts of a finished run, in place of what is there.
+    pub fn take(&mut self, run: &Finished) -> Result<(), RolloutError> {
+        self.done = 0;
+        self.truncate()?;
+        for (column, file) in self.columns.iter().zip(&mut self.files) {
+            run.read(column, self.samples, file)?;
+        }
+        (self.done, self.seconds) = (run.contacts, run.seconds);
+        self.sync()
     }
 
     /// Appends a block that took `seconds`: all of it or, if there is no space, nothing.

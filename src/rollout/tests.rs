@@ -415,3 +415,47 @@ fn a_prescribed_motion_has_the_displacement_of_its_centre_of_pressure() {
         );
     }
 }
+
+/// Whether it is done in one go or stopped and begun again, a run that is extended has the files of all contacts at
+/// once, and simulates those alone that it does not have.
+#[test]
+fn a_run_that_is_extended_is_that_of_all_contacts_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let of = |contacts: u64, seed: u64| {
+        let text = SLIDE.replace("contacts = 7", &format!("contacts = {contacts}\nseed = {seed}"));
+        Scenario::parse(&text, ".".as_ref(), "slide.toml").unwrap()
+    };
+    let whole = dir.path().join("whole");
+    rollout(&of(17, 1), &Cpu::new(), &options(whole.clone()), &|_| true).unwrap();
+    let extend = |out: &Path| Options { extend: true, block: Some(2), ..options(out.to_owned()) };
+    let told = AtomicU64::new(0);
+    for stops in [false, true] {
+        let out = dir.path().join(format!("{stops}"));
+        let nothing = rollout(&of(17, 1), &Cpu::new(), &extend(&out), &|_| true).unwrap_err().to_string();
+        assert!(nothing.contains("where no finished run is"), "{nothing}");
+        rollout(&of(7, 1), &Cpu::new(), &options(out.clone()), &|_| true).unwrap();
+        assert_eq!(already(&of(17, 1), &extend(&out)), 7);
+        if stops {
+            let stop = |_| !matches!(left(&out), Left::Contacts(9..));
+            rollout(&of(17, 1), &Cpu::new(), &extend(&out), &stop).unwrap_err();
+            assert!(already(&of(17, 1), &extend(&out)) >= 9 && out.join("run.json").is_file());
+        }
+        told.store(0, Ordering::Relaxed);
+        let count = |n| told.fetch_add(n, Ordering::Relaxed) < u64::MAX;
+        let summary = rollout(&of(17, 1), &Cpu::new(), &extend(&out), &count).unwrap();
+        assert_eq!(summary.contacts, 17);
+        let simulated = told.load(Ordering::Relaxed) / 6;
+        assert!(if stops { simulated <= 8 } else { simulated == 10 }, "{simulated}");
+        assert_eq!(content(&out), content(&whole));
+        assert!(!partial(&out).exists());
+        // Again there is nothing to do.
+        assert_eq!(rollout(&of(17, 1), &Cpu::new(), &extend(&out), &|_| false).unwrap(), summary);
+        let fewer = rollout(&of(16, 1), &Cpu::new(), &extend(&out), &|_| true).unwrap_err().to_string();
+        assert!(fewer.contains("contacts = 16") && fewer.contains("at least 17"), "{fewer}");
+        let other = rollout(&of(20, 2), &Cpu::new(), &extend(&out), &|_| true).unwrap_err();
+        assert!(matches!(other, RolloutError::Different { what: "scenario", .. }), "{other}");
+        let single = rollout(&of(20, 1), &Cpu::single(), &extend(&out), &|_| true).unwrap_err();
+        assert!(matches!(single, RolloutError::Different { what: "precision", .. }), "{single}");
+        assert_eq!(content(&out), content(&whole));
+    }
+}
