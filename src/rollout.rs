@@ -14,6 +14,7 @@ mod error;
 mod extend;
 mod finish;
 mod format;
+mod labels;
 #[cfg(feature = "lerobot")]
 mod lerobot;
 mod manifest;

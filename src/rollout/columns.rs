@@ -4,9 +4,23 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Item {
     F64,
+    F32,
     U32,
     U64,
     I64,
+    U8,
+    Bool,
+}
+
+impl Item {
+    /// Bytes of one item.
+    pub const fn size(self) -> u64 {
+        match self {
+            Self::F64 | Self::I64 | Self::U64 => 8,
+            Self::F32 | Self::U32 => 4,
+            Self::U8 | Self::Bool => 1,
+        }
+    }
 }
 
 /// An array of the run, `[contact]`, `[contact, sample]` or `[contact, sample, width]`.
@@ -71,13 +85,8 @@ impl Column {
         [Some(contacts), samples, width].into_iter().flatten().collect()
     }
 
-    /// Bytes of one item.
-    pub fn item_size(&self) -> u64 {
-        if self.item == Item::U32 { 4 } else { 8 }
-    }
-
     /// Bytes of one contact.
     pub fn bytes(&self, samples: usize) -> u64 {
-        self.item_size() * self.width as u64 * if self.per_sample { samples as u64 } else { 1 }
+        self.item.size() * self.width as u64 * if self.per_sample { samples as u64 } else { 1 }
     }
 }

@@ -51,6 +51,8 @@ pub(super) struct Layout<'a> {
     pub times: Vec<f64>,
     /// Names and units of the actions.
     pub actions: &'static [(&'static str, &'static str)],
+    /// Whether episodes have them.
+    pub has_actions: bool,
     /// The grid of tactile frames, if they are asked for.
     pub tactile: Option<Grid>,
     /// Whether the margin left to slip is asked for.
@@ -62,7 +64,7 @@ pub(super) struct Layout<'a> {
 pub(super) struct Episodes {
     /// Samples before an episode failed.
     pub frames: Vec<usize>,
-    /// `[actions]`: the inputs from the sample on.
+    /// `[actions]`: the inputs from the sample on; empty if the layout has none.
     pub action: Vec<f64>,
     /// Time until the contact next slips as a whole [s]; 0 while it does, -1 if it does not until its end.
     pub time_to_slip: Vec<f64>,
@@ -91,7 +93,12 @@ impl<'a> Layout<'a> {
         };
         let tactile = datasets.with(Extra::Tactile).then(|| *first.patch.grid());
         let times = scenario.plan().samples;
-        Ok(Self { scenario, times, actions, tactile, margin: datasets.with(Extra::Margin) })
+        Ok(Self { scenario, times, actions, has_actions: true, tactile, margin: datasets.with(Extra::Margin) })
+    }
+
+    /// The same without actions.
+    pub fn without_actions(&self) -> Self {
+        Self { times: self.times.clone(), has_actions: false, ..*self }
     }
 
     /// The episodes of some contacts.
@@ -109,7 +116,9 @@ impl<'a> Layout<'a> {
             self.one(k, wrench, &normal_force[n * i..n * (i + 1)])
         };
         let start = contacts.start;
-        let ones: Vec<_> = (0..frames.len()).into_par_iter().map(|i| of(i, start + i as u64)).collect();
+        let asked = self.has_actions || self.margin || self.tactile.is_some();
+        let drawn = if asked { frames.len() } else { 0 };
+        let ones: Vec<_> = (0..drawn).into_par_iter().map(|i| of(i, start + i as u64)).collect();
         let ones: Vec<One> = ones.into_iter().collect::<Result<_, _>>()?;
         let action = ones.iter().flat_map(|one| one.action.iter().copied()).collect();
         let margin = ones.iter().flat_map(|one| one.margin.iter().copied()).collect();
@@ -134,7 +143,8 @@ impl<'a> Layout<'a> {
     fn one(&self, k: u64, wrench: &[[f64; 3]], normal_force: &[f64]) -> Result<One, RolloutError> {
         let contact = self.scenario.without_surface(k)?;
         let signals = action_signals(&contact);
-        let action = self.times.iter().flat_map(|t| signals.iter().map(|signal| signal.value(*t))).collect();
+        let times = if self.has_actions { self.times.as_slice() } else { &[] };
+        let action = times.iter().flat_map(|t| signals.iter().map(|signal| signal.value(*t))).collect();
         let mut under = Under::new(&contact.patch);
         let (mut margin, mut tactile) = (Vec::new(), Vec::new());
         if self.margin {

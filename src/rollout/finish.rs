@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::columns::{COLUMNS, Column};
 use super::episodes::Layout;
@@ -15,7 +15,7 @@ use super::outcome::{NetMotion, Outcome};
 use super::parameters::Parameters;
 use super::raw::Raw;
 use super::record::{Counts, MOST_SHOWN, SCENARIO, Summary, stored_scenario};
-use super::{Curve, Options, Shown, manifest, spool, zarr};
+use super::{Curve, Options, Shown, labels, manifest, spool, zarr};
 use crate::disk;
 use crate::engine::{EngineInfo, LEFT, Reason, UNCONVERGED};
 use crate::scenario::Scenario;
@@ -56,7 +56,7 @@ impl Finish<'_> {
             let spool = self.dir.join(spool::DIRECTORY);
             fs::rename(&spool, self.dir.join(RAW)).map_err(io(&spool))?;
         }
-        manifest::appear(self.dir, self.record(&summary))?;
+        manifest::appear(self.dir, self.record(&summary)?)?;
         Ok(summary)
     }
 
@@ -69,7 +69,7 @@ impl Finish<'_> {
         })?;
         let layout = Layout::new(self.scenario, datasets)?;
         let attributes = self.attributes();
-        let npz = || if datasets.has(Format::Npz) { self.npz(&parameters) } else { Ok(()) };
+        let npz = || if datasets.has(Format::Npz) { self.npz(&parameters, &layout, &notes) } else { Ok(()) };
         let zarr = || {
             let dir = self.dir.join(zarr::DIRECTORY);
             let writer = zarr::Writer { dir, raw: self.raw, layout: &layout, parameters: &parameters };
@@ -93,9 +93,10 @@ impl Finish<'_> {
     }
 
     /// Writes `trajectories.npz` and `contacts.npz`.
-    fn npz(&self, parameters: &Parameters) -> Result<(), RolloutError> {
+    fn npz(&self, parameters: &Parameters, layout: &Layout, notes: &Path) -> Result<(), RolloutError> {
         let n = self.raw.contacts();
         let trajectories = || {
+            let labels = labels::Files::write(&layout.without_actions(), self.raw, notes)?;
             let path = self.dir.join("trajectories.npz");
             let mut npz = Npz::create(&path)?;
             npz.vector("time", &self.scenario.plan().samples)?;
@@ -103,6 +104,10 @@ impl Finish<'_> {
                 let shape = column.shape(n, self.raw.samples());
                 npz.copy(column.name, column.item, &shape, &mut self.raw.reader(column, 0..n)?)?;
             }
+            for array in labels.arrays() {
+                npz.copy(&array.name, array.numbers, &array.shape(n), &mut labels.reader(array)?)?;
+            }
+            labels.remove();
             npz.finish()
         };
         let contacts = || parameters.npz(&self.dir.join("contacts.npz"));
@@ -125,11 +130,14 @@ impl Finish<'_> {
     }
 
     /// The record of the run.
-    fn record(&self, summary: &Summary) -> Value {
+    fn record(&self, summary: &Summary) -> Result<Value, RolloutError> {
         let spec = self.scenario.spec();
         let about = |c: &Column| (c.name.to_owned(), c.about.into());
-        let arrays: serde_json::Map<String, Value> =
-            COLUMNS.iter().map(about).chain([("time".into(), "[s]".into())]).collect();
+        let mut arrays: Map<String, Value> = COLUMNS.iter().map(about).chain([("time".into(), "[s]".into())]).collect();
+        if self.options.shard.is_none() {
+            let layout = Layout::new(self.scenario, &self.options.datasets)?.without_actions();
+            arrays.extend(labels::arrays(&layout).into_iter().map(|array| (array.name, array.about.into())));
+        }
         let mut run = json!({
             "bristle": env!("CARGO_PKG_VERSION"),
             "scenario": self.name,
@@ -149,7 +157,7 @@ impl Finish<'_> {
             }
             None => run["datasets"] = self.options.datasets.record(),
         }
-        run
+        Ok(run)
     }
 
     /// The contacts of a run's picture: as many as may be, over the whole run.

@@ -28,7 +28,7 @@ impl Format {
     }
 }
 
-/// What is in the datasets of Zarr and LeRobot on request, because it takes much space or time.
+/// What is in datasets on request, because it takes much space or time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Extra {

@@ -103,7 +103,8 @@ fn disk_sum(scenario: &Scenario, options: &Options) -> Result<(u64, String), Rol
     formats.dedup();
     for format in &formats {
         terms.push(match format {
-            Format::Npz => times(sample, "of NPZ"),
+            // Labels are written twice.
+            Format::Npz => times(sample + 2 * (16 + frame), "of NPZ"),
             Format::Zarr => times(sample + learned, "of Zarr"),
             #[cfg(feature = "lerobot")]
             Format::Lerobot => times(sample / 2 + learned / 2 + frame / 2 + 40, "of LeRobot"),

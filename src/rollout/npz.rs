@@ -35,18 +35,21 @@ impl<'a> Npz<'a> {
         data: &mut dyn Read,
     ) -> Result<(), RolloutError> {
         let count: u64 = shape.iter().product();
-        let (header, size) = match item {
-            Item::F64 => (header::<f64>(shape), 8),
-            Item::U32 => (header::<u32>(shape), 4),
-            Item::U64 => (header::<u64>(shape), 8),
-            Item::I64 => (header::<i64>(shape), 8),
+        let header = match item {
+            Item::F64 => header::<f64>(shape),
+            Item::F32 => header::<f32>(shape),
+            Item::U32 => header::<u32>(shape),
+            Item::U64 => header::<u64>(shape),
+            Item::I64 => header::<i64>(shape),
+            Item::U8 => header::<u8>(shape),
+            Item::Bool => header::<bool>(shape),
         };
         let write = || {
             self.zip.start_file(format!("{name}.npy"), stored())?;
             self.zip.write_all(&header?)?;
             // The numbers are in the bytes of the file already: they go through whole blocks at a time.
             let mut buffer = vec![0; 1 << 18];
-            let mut left = count * size;
+            let mut left = count * item.size();
             while left > 0 {
                 let block = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
                 data.read_exact(&mut buffer[..block])?;

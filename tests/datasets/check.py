@@ -77,6 +77,14 @@ def test_numpy(run):
     failed = all["failed_step"] >= 0
     assert 0 < failed.sum() < n, "the limit of steps stops some contacts"
     assert (all["frames"][~failed] == samples).all() and (all["frames"][failed] < samples).all()
+    time_to_slip, first = expected_labels(all)
+    np.testing.assert_allclose(all["time_to_slip"], time_to_slip, atol=1e-12)
+    np.testing.assert_allclose(all["first_slip"], first, atol=1e-12)
+    np.testing.assert_array_equal(all["outcome"], expected_outcomes(all))
+    np.testing.assert_array_equal(all["validation"], [is_validation(k) for k in range(n)])
+    assert all["validation"].dtype == bool and {"tactile", "margin"} <= set(all)
+    described = json.loads((run / "run.json").read_text())["arrays"]
+    assert set(described) == set(all) and all["tactile"].shape == (n, samples, 5, 5)
 
 
 def expected_labels(all):

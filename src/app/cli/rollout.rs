@@ -101,7 +101,7 @@ pub(super) struct DatasetArguments {
     /// Formats of the datasets (see `bristle docs datasets`).
     #[arg(long = "format", value_enum, value_delimiter = ',', value_name = "FORMAT", default_value = "npz")]
     formats: Vec<Format>,
-    /// What the datasets of zarr and lerobot hold beside what they always do.
+    /// What datasets hold beside what they always do.
     #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
     with: Vec<Extra>,
 }
