@@ -238,6 +238,9 @@ pub struct PatchSpec {
     pub frame: Option<Number>,
     /// A map as rows of numbers >= 0 in any unit, top row first.
     pub pressure: Option<Vec<Vec<f64>>>,
+    /// Unit of a map from an `.npy` or `pressure`, if it measures: then its sum over the area of the cells is the normal
+    /// force, in place of `inputs.normal_force`.
+    pub unit: Option<PressureUnit>,
     /// Columns and rows, `n` or `[nx, ny]`; 21 for a shape. With a map from `file` or `pressure` it must
     /// agree.
     pub cells: Option<OneOrTwo<usize>>,
@@ -254,6 +257,26 @@ pub struct PatchSpec {
     pub update: Option<f64>,
     /// Whether pressure frames may replace the map while a batch lives: then every cell has a bristle.
     pub takes_frames: Option<bool>,
+}
+
+/// Units of pressure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub enum PressureUnit {
+    /// N/m^2.
+    Pa,
+    /// 1000 N/m^2.
+    #[serde(rename = "kPa")]
+    KiloPa,
+}
+
+impl PressureUnit {
+    /// How many pascal it is.
+    pub(super) const fn pascal(self) -> f64 {
+        match self {
+            Self::Pa => 1.0,
+            Self::KiloPa => 1e3,
+        }
+    }
 }
 
 /// Friction parameters (Table I of Waltersson & Karayiannidis with p = 1 where not given).
