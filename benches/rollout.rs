@@ -27,7 +27,7 @@ fn end_to_end(c: &mut Criterion) {
                 |dir| {
                     let scenario = Scenario::load(&file, &changes).expect("the example is valid");
                     let out = dir.path().join("run");
-                    let options = Options { out, force: false, resume: false, block: None, draw: Some(svg) };
+                    let options = Options { draw: Some(svg), ..Options::new(out) };
                     rollout(&scenario, &*subject.engine, &options, &|_| true).expect("the rollout runs");
                     dir
                 },

@@ -37,6 +37,15 @@ struct Contact {
     band: f32,
     slider_mass: f32,
     attraction: f32,
+    // When it has left (src/contact/motion.rs): limits, where the point at the centre of pressure started, and its arm.
+    stop_displacement: f32,
+    stop_rotation: f32,
+    stop_slip_for: f32,
+    start_x: f32,
+    start_y: f32,
+    start_theta: f32,
+    arm_x: f32,
+    arm_y: f32,
     // Where the cells or the table start, and how many cells there are.
     cell_first: u32,
     cell_count: u32,
@@ -101,6 +110,8 @@ struct State {
     // Whether there is a pending stage, and that stage.
     is_pending: u32,
     pending: array<f32, 6>,
+    // Time since the first of the last samples in which all slides; negative if the last one does not.
+    slides_for: f32,
 }
 
 // One sample.
@@ -138,6 +149,22 @@ var<private> recorded: u32;
 // Whether the sample at the start of a run is due; whether the bristles do not have the interval's pressure map yet.
 var<private> first: bool;
 var<private> stale: bool;
+// Time for which it has been sliding in all samples; negative if it does not.
+var<private> slides_for: f32;
+
+// Whether the contact has left, at a sample with that slipping share. Of a prescribed motion the pose is the integral
+// of the twist at the origin, in axes that turn with the patch.
+fn has_left(slip: f32) -> bool {
+    slides_for = select(-1.0, max(slides_for, 0.0), slip >= ALL_SLIDES);
+    let turn = q.z - c.start_theta + q_low.z;
+    let at = q.xy - vec2f(c.start_x, c.start_y) + q_low.xy;
+    var moved = at + turn * vec2f(-c.arm_y, c.arm_x);
+    if (c.kind != KIND_PRESCRIBED) {
+        moved = at + vec2f(c.arm_x * cos(q.z) - c.arm_y * sin(q.z), c.arm_x * sin(q.z) + c.arm_y * cos(q.z));
+    }
+    return dot(moved, moved) >= c.stop_displacement * c.stop_displacement || abs(turn) >= c.stop_rotation
+        || slides_for >= c.stop_slip_for;
+}
 
 // Writes the present state at inputs v as a sample; no stage is pending.
 fn record(v: Inputs, at_index: u32) {
@@ -165,6 +192,9 @@ fn record(v: Inputs, at_index: u32) {
             w.w,
         );
     }
+    if (has_left(w.w)) {
+        status |= LEFT;
+    }
 }
 
 // Enters the interval that was read. If the map changes and the bristles must commit before that, no stage is
@@ -187,6 +217,9 @@ fn enter_interval() {
 // Leaves the interval at its end, or goes on from the sample at its start; no stage is pending if that is a sample.
 // Returns whether the contact is still inside.
 fn leave_interval() -> bool {
+    if (slides_for >= 0.0) {
+        slides_for += select(now.length, 0.0, first);
+    }
     if (ends_with_sample()) {
         let tau_sample = select(now.length, 0.0, first);
         record(inputs(tau_sample), window.record_first + recorded - window.sample_from);
@@ -228,6 +261,7 @@ fn load_state(id: u32) {
     left = s.left;
     at_least = s.at_least;
     recorded = s.recorded;
+    slides_for = s.slides_for;
     extra_work = 0u;
 }
 
@@ -260,6 +294,7 @@ fn store_state(id: u32) {
                 pending_stage.chi,
                 pending_stage.extrapolation,
             ),
+            slides_for,
         );
     }
 }

@@ -1,8 +1,11 @@
 //! One contact: everything an engine needs to simulate it.
 
+mod motion;
 mod steady;
 
 use std::sync::Arc;
+
+pub(crate) use motion::{Departure, Origin, TIME_SLACK};
 
 use crate::body::{Body, Frame, FreeBody, TwistPoint};
 use crate::error::{ParameterError, check};

@@ -149,7 +149,8 @@ impl Engine for Cpu {
                 ends.push(end);
             }
             let task = |lane: usize| Some((contacts[lane], span));
-            pack.advance(&task, &mut Recording { samples: &plan.samples, rows: &mut rows, progress, stop: &stop });
+            let (samples, stop_when) = (&plan.samples, &plan.stop_when);
+            pack.advance(&task, &mut Recording { samples, stop_when, rows: &mut rows, progress, stop: &stop });
             for (lane, (status, bristles)) in ends.into_iter().enumerate() {
                 *status = pack.status(lane);
                 if plan.keep_bristles {

@@ -62,6 +62,46 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
+/// Writes the file `path` under another name, which it loses when all of it is on the disk.
+pub(crate) fn appear(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    let begun = path.with_added_extension("begun");
+    let mut file = File::create(&begun)?;
+    write(&mut file)?;
+    file.sync_all()?;
+    std::fs::rename(begun, path)
+}
+
+/// Writes `bytes` at a place of a file.
+pub(crate) fn write_at(file: &File, at: u64, bytes: &[u8]) -> io::Result<()> {
+    #[cfg(unix)]
+    return std::os::unix::fs::FileExt::write_all_at(file, bytes, at);
+    #[cfg(not(unix))]
+    {
+        let mut file = file;
+        file.seek(SeekFrom::Start(at))?;
+        file.write_all(bytes)
+    }
+}
+
+/// Reads bytes from a place of a file, from several threads at once.
+pub(crate) fn read_at(file: &File, at: u64, bytes: &mut [u8]) -> io::Result<()> {
+    #[cfg(unix)]
+    return std::os::unix::fs::FileExt::read_exact_at(file, bytes, at);
+    #[cfg(windows)]
+    {
+        let mut done = 0;
+        while done < bytes.len() {
+            match std::os::windows::fs::FileExt::seek_read(file, &mut bytes[done..], at + done as u64)? {
+                0 => return Err(ErrorKind::UnexpectedEof.into()),
+                n => done += n,
+            }
+        }
+        Ok(())
+    }
+    #[cfg(not(any(unix, windows)))]
+    Err(ErrorKind::Unsupported.into())
+}
+
 /// Waits until the directory entries of `dir` are on the disk, on systems that offer that.
 pub(crate) fn sync_names(dir: &Path) -> io::Result<()> {
     if cfg!(not(unix)) {

@@ -6,7 +6,8 @@ pub use crate::batch::Batch;
 use crate::contact::Contact;
 use crate::error::{EngineError, ParameterError};
 pub use crate::plan::{
-    DEFAULT_STEP, DEFAULT_TOLERANCE, EngineInfo, LONGEST_STEP, Plan, Reason, Status, Stepping, UNCONVERGED,
+    ALL_SLIDES, DEFAULT_STEP, DEFAULT_TOLERANCE, EngineInfo, LEFT, LONGEST_STEP, Plan, Reason, Status, Stepping,
+    StopWhen, UNCONVERGED,
 };
 use crate::planar::{Pose, Twist, Wrench};
 

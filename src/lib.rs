@@ -54,9 +54,10 @@
 //!
 //! # Features
 //!
-//! Both are on by default; `default-features = false` leaves the library with its CPU engine.
+//! All are on by default; `default-features = false` leaves the library with its CPU engine.
 //!
 //! - `gpu`: the GPU engine, through `wgpu`.
+//! - `lerobot`: datasets of LeRobot, through `parquet`.
 //! - `cli`: the program `bristle`, its pages and benchmarks.
 
 // Some of what modules share only the GPU's engine or the application takes.
@@ -96,7 +97,8 @@ pub use body::{Body, Frame, FreeBody, TwistPoint};
 pub use contact::{Bristles, Contact, Form, Initial, Inputs, Model};
 pub use cpu::{Cpu, Simd};
 pub use engine::{
-    DEFAULT_STEP, DEFAULT_TOLERANCE, Engine, EngineInfo, LONGEST_STEP, Plan, Reason, Status, Stepping, Trajectories,
+    DEFAULT_STEP, DEFAULT_TOLERANCE, Engine, EngineInfo, LONGEST_STEP, Plan, Reason, Status, Stepping, StopWhen,
+    Trajectories,
 };
 pub use error::{DeviceError, EngineError, ParameterError, PatchError};
 pub use friction::{Friction, Law};

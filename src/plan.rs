@@ -22,8 +22,57 @@ pub struct Plan {
     pub most_steps: Option<u64>,
     /// Sample times [s], at least two: the first is 0, they increase, the last ends the run.
     pub samples: Vec<f64>,
+    /// When a contact has left, and is not stepped any further.
+    pub stop_when: StopWhen,
     /// Whether to return the bristle states at the end.
     pub keep_bristles: bool,
+}
+
+/// When a contact has left: at the first sample at which one of these holds it is stopped. That sample is its last;
+/// later ones are NaN, and [`Status::left`] says where it was. Earlier samples have the bits of a run to the end. They
+/// are compared at samples alone, in the precision of the engine: where a number is within rounding of a limit, engines
+/// may differ by a sample. Without any a contact is simulated to the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StopWhen {
+    /// The body's point that was at the centre of pressure is at least this far from where it started [m], > 0.
+    pub displacement: Option<f64>,
+    /// The body has turned by at least this from its start [rad], either way, > 0.
+    pub rotation: Option<f64>,
+    /// In all samples of the last so many seconds bristles with 99 % of the normal force were sliding [s], > 0.
+    pub slip_for: Option<f64>,
+}
+
+/// A contact slides as a whole if bristles with at least this share of the normal force slide [-].
+pub const ALL_SLIDES: f64 = 0.99;
+
+impl StopWhen {
+    /// No contact is stopped.
+    pub const NEVER: Self = Self { displacement: None, rotation: None, slip_for: None };
+
+    /// Whether no contact is stopped.
+    #[must_use]
+    pub fn is_never(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Checks every field against the range in its documentation.
+    ///
+    /// # Errors
+    /// The first field out of range.
+    pub fn validate(&self) -> Result<(), ParameterError> {
+        let fields = [
+            ("displacement", self.displacement, "m"),
+            ("rotation", self.rotation, "rad"),
+            ("slip_for", self.slip_for, "s"),
+        ];
+        for (name, value, unit) in fields {
+            if let Some(value) = value {
+                check(&format!("stop_when.{name}"), value, format!("a finite number > 0 [{unit}]"), value > 0.0)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The default step [s]: errors of 1.3e-6 m and 1.8e-5 rad over the paper's 2 s in-hand cases.
@@ -55,6 +104,7 @@ impl Plan {
     /// The first field out of range.
     pub fn validate(&self) -> Result<(), ParameterError> {
         self.stepping().validate()?;
+        self.stop_when.validate()?;
         if self.samples.len() < 2 {
             return Err(ParameterError::new(
                 "samples",
@@ -84,7 +134,8 @@ impl Plan {
         check("duration / record_every", count, format!("at most {MOST_POINTS:e} samples"), count <= MOST_POINTS)?;
         let mut samples: Vec<f64> = (0..count as u64).map(|k| k as f64 * record_every).collect();
         samples.push(duration);
-        Ok(Self { step, tolerance: None, most_steps: None, samples, keep_bristles: false })
+        let stop_when = StopWhen::default();
+        Ok(Self { step, tolerance: None, most_steps: None, samples, stop_when, keep_bristles: false })
     }
 
     /// The fields that say how contacts step, without the samples.
@@ -174,6 +225,9 @@ pub enum Reason {
 pub struct Status {
     /// The step at which the contact was stopped, and why; from then on its samples are NaN.
     pub failure: Option<(u64, Reason)>,
+    /// The sample, by its place in [`Plan::samples`], at which [`Plan::stop_when`] stopped the contact; later ones are
+    /// NaN.
+    pub left: Option<u64>,
     /// Stages whose Newton iteration had not converged after three iterations.
     pub unconverged: u64,
     /// Steps taken; of those that a tolerance refused, only the passes count.
@@ -183,15 +237,19 @@ pub struct Status {
 }
 
 impl Status {
-    /// The status as one word: 0 for a clean run, the bit of [`Reason`], and [`UNCONVERGED`].
+    /// The status as one word: 0 for a clean run, the bit of [`Reason`], [`UNCONVERGED`] and [`LEFT`].
     #[must_use]
     pub fn word(&self) -> u32 {
-        self.failure.map_or(0, |(_, reason)| reason as u32) | if self.unconverged > 0 { UNCONVERGED } else { 0 }
+        let bit = |is_set: bool, bit: u32| if is_set { bit } else { 0 };
+        let failure = self.failure.map_or(0, |(_, reason)| reason as u32);
+        failure | bit(self.unconverged > 0, UNCONVERGED) | bit(self.left.is_some(), LEFT)
     }
 }
 
 /// Bit of the status word: some stages had not converged.
 pub const UNCONVERGED: u32 = 4;
+/// Bit of the status word: the contact has left, as [`Plan::stop_when`] says.
+pub const LEFT: u32 = 16;
 
 /// What ran: for summaries and for the record of a run.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]

@@ -8,33 +8,57 @@
 //! directory.
 
 mod blocks;
+mod columns;
+mod episodes;
 mod error;
+mod extend;
+mod finish;
+mod format;
+mod labels;
+#[cfg(feature = "lerobot")]
+mod lerobot;
+mod manifest;
+mod merge;
 mod needs;
 pub(crate) mod npz;
 mod outcome;
+mod parameters;
+mod raw;
 mod record;
+mod shard;
 mod spool;
 mod worlds;
+mod zarr;
 
 pub use crate::disk::Bytes;
 pub use error::RolloutError;
 pub(crate) use error::io;
-use error::text;
+pub use format::{Datasets, Extra, Format};
+pub use manifest::{Verified, verify};
+pub use merge::{Merge, merge};
 pub use needs::{Needs, needs};
 pub use outcome::{NetMotion, Outcome, ROTATION_SPUN, SLIPPED};
 pub use record::{Counts, Summary};
+pub use shard::Shard;
 pub use worlds::{WorldEngine, WorldSummary, complete_worlds, worlds};
 
 use std::fs::{self, File, TryLockError};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
+use rayon::prelude::*;
+
 use crate::disk;
-use crate::engine::Engine;
+use crate::engine::{Engine, Trajectories};
+use crate::error::ParameterError;
 use crate::input;
 use crate::planar::Pose;
 use crate::scenario::Scenario;
+use blocks::Blocks;
+use extend::Finished;
 use spool::Spool;
 
 /// Where a run goes and what happens to what is there.
@@ -46,10 +70,38 @@ pub struct Options {
     pub force: bool,
     /// Continue an unfinished run that is there, return a complete one as it is, or begin a new one.
     pub resume: bool,
+    /// Take over the contacts of the complete run that is there, which is of the same scenario with fewer contacts and
+    /// has NPZ files, and simulate the others: the run that replaces it is equal to that of all contacts at once.
+    pub extend: bool,
     /// Contacts in a block; chosen from the engine and the number of samples if none.
     pub block: Option<u64>,
+    /// Simulate a part of the contacts, whose raw arrays [`merge`] joins with those of the others.
+    pub shard: Option<Shard>,
+    /// The datasets that the run writes; a shard writes none.
+    pub datasets: Datasets,
     /// Draws `trajectories.svg`, the picture of the run; without it there is none.
     pub draw: Option<fn(&Shown) -> String>,
+}
+
+impl Options {
+    /// A run of NPZ files that goes to `out`, where nothing is yet.
+    #[must_use]
+    pub fn new(out: impl Into<PathBuf>) -> Self {
+        let datasets = Datasets::default();
+        let (force, resume, extend) = (false, false, false);
+        Self { out: out.into(), force, resume, extend, block: None, shard: None, datasets, draw: None }
+    }
+
+    /// Whether what is there is kept.
+    const fn keeps(&self) -> bool {
+        self.resume || self.extend
+    }
+
+    /// The contacts that are simulated.
+    pub(crate) fn contacts(&self, scenario: &Scenario) -> Range<u64> {
+        let n = scenario.contacts();
+        self.shard.map_or(0..n, |shard| shard.range(n))
+    }
 }
 
 /// What the picture of a run shows: some of its contacts.
@@ -103,36 +155,67 @@ pub(crate) fn run(
 ) -> Result<Summary, RolloutError> {
     let partial = partial(&options.out);
     scenario.check()?;
-    if partial.exists() {
-        lock(&partial)?;
-    }
-    clear(options, &partial)?;
-    let held = lock(&partial)?;
+    let held = begin(options, &partial)?;
     let summary = simulate(scenario, engine, options, needs, progress).map_err(|e| needs.full(e, &options.out))?;
     publish(&partial, options, held)?;
     Ok(summary)
+}
+
+/// Makes and locks the directory of the unfinished run.
+fn begin(options: &Options, partial: &Path) -> Result<File, RolloutError> {
+    if partial.exists() {
+        lock(partial)?;
+    }
+    clear(options, partial)?;
+    lock(partial)
+}
+
+/// Checks that the datasets that are asked for can hold what the scenario says.
+fn check_datasets(scenario: &Scenario, options: &Options) -> Result<(), RolloutError> {
+    if options.shard.is_some() && options.datasets != Datasets::default() {
+        let accepted = "no datasets of a shard, which has raw arrays: `bristle merge` writes them of all shards";
+        let formats = options.datasets.record().to_string();
+        return Err(RolloutError::Dataset(ParameterError::new("format", formats, accepted)));
+    }
+    if options.extend && options.shard.is_some() {
+        return Err(RolloutError::Extend(ParameterError::new("shard", "given", "a run in one piece is extended")));
+    }
+    if let Some(shard) = options.shard.filter(|shard| shard.of > scenario.contacts()) {
+        let accepted = format!("at most {} shards, one a contact", scenario.contacts());
+        return Err(RolloutError::Dataset(ParameterError::new("shard", shard.to_string(), accepted)));
+    }
+    #[cfg(feature = "lerobot")]
+    if options.datasets.has(Format::Lerobot) {
+        lerobot::fps(scenario)?;
+    }
+    Ok(())
 }
 
 /// The complete run of `scenario` that [`Options::resume`] finds, if it finds one: in `options.out`, or
 /// beside it if it was not renamed yet. Files that an interruption has left in it are removed.
 ///
 /// # Errors
-/// Something is in the way, see [`check_place`], or the run is another one.
+/// Something is in the way, see [`check_place`], the run is another one, or a dataset cannot hold what the scenario
+/// asks for.
 pub fn complete(scenario: &Scenario, options: &Options) -> Result<Option<Summary>, RolloutError> {
     check_place(options)?;
+    check_datasets(scenario, options)?;
     let (out, partial) = (&options.out, partial(&options.out));
-    if !options.resume {
+    if !options.keeps() {
         return Ok(None);
     }
     if exists(&partial) {
         let held = lock_after_exit(&partial)?;
-        let summary = record::of(scenario, &partial)?;
+        let summary = record::of(scenario, options.shard, &options.datasets, &partial)?;
         if summary.is_some() {
             publish(&partial, options, held)?;
         }
         return Ok(summary);
     }
-    let summary = record::of(scenario, out)?;
+    if options.extend && Finished::open(scenario, out)?.contacts < scenario.contacts() {
+        return Ok(None);
+    }
+    let summary = record::of(scenario, options.shard, &options.datasets, out)?;
     if summary.is_some() {
         tidy(out)?;
     }
@@ -148,38 +231,86 @@ fn simulate(
     progress: &(dyn Fn(u64) -> bool + Sync),
 ) -> Result<Summary, RolloutError> {
     let (plan, partial) = (scenario.plan(), partial(&options.out));
-    let samples = plan.samples.len() as u64;
-    let identity = record::identity(scenario, engine);
-    let mut spool = if options.resume {
-        Spool::resume(&partial, &identity, &spool::COLUMNS, plan.samples.len())?
+    let identity = record::identity(scenario, engine.info(), options.shard, &options.datasets);
+    let finished = if options.extend { Some(Finished::open(scenario, &options.out)?) } else { None };
+    finished.iter().try_for_each(|run| run.check_engine(&engine.info(), &options.out))?;
+    let mut spool = if options.keeps() {
+        finish::take_back(&partial)?;
+        Spool::resume(&partial, &identity, &columns::COLUMNS, plan.samples.len())?
     } else {
         // A directory in which a run could not even begin is removed, as it would be in the way of the next run.
         let none_left = |_: &_| drop(fs::remove_dir_all(&partial));
-        Spool::create(&partial, &identity, &spool::COLUMNS, plan.samples.len()).inspect_err(none_left)?
+        Spool::create(&partial, &identity, &columns::COLUMNS, plan.samples.len()).inspect_err(none_left)?
     };
+    if let Some(run) = finished.filter(|run| spool.done() < run.contacts) {
+        spool.take(&run)?;
+    }
     record::keep_files(scenario, &partial)?;
-    let reported = AtomicU64::new(spool.done() * samples);
+    contacts(scenario, engine, options, needs.blocks, &mut spool, progress)?;
+    spool.sync()?;
+    let finish = finish::Finish {
+        scenario,
+        name: scenario.name(),
+        engine: engine.info(),
+        raw: &spool.raw(),
+        seconds: spool.seconds(),
+        disk_bytes: needs.disk_bytes,
+        dir: &partial,
+        options,
+    };
+    finish.write().inspect_err(|_| record::remove(&partial))
+}
+
+/// Simulates the contacts that the spool has not got yet. A block is written while the next one is simulated.
+fn contacts(
+    scenario: &Scenario,
+    engine: &dyn Engine,
+    options: &Options,
+    mut blocks: Blocks,
+    spool: &mut Spool,
+    progress: &(dyn Fn(u64) -> bool + Sync),
+) -> Result<(), RolloutError> {
+    let plan = scenario.plan();
+    let samples = plan.samples.len() as u64;
+    let Range { start, end } = options.contacts(scenario);
+    let mut from = start + spool.done();
+    let reported = AtomicU64::new((from - start) * samples);
     let report = |n: u64| {
         reported.fetch_add(n, Ordering::Relaxed);
         progress(n)
     };
     report(0);
-    let mut blocks = needs.blocks;
-    while spool.done() < scenario.contacts() {
-        let from = spool.done();
-        let to = (from + blocks.next).min(scenario.contacts());
-        let start = Instant::now();
-        let contacts = scenario.block(from..to)?;
-        let trajectories = engine.rollout(&contacts, &plan, &report).map_err(|e| e.of_part(from))?;
-        let motions: Vec<NetMotion> =
-            contacts.iter().enumerate().map(|(k, c)| NetMotion::of(c, &trajectories, k)).collect();
-        spool.push(&trajectories, &motions, start.elapsed().as_secs_f64())?;
-        blocks.grow(&contacts, start.elapsed());
-        // Engines do not report the first sample of each contact, nor those that failed contacts have not reached.
-        report((to * samples).saturating_sub(reported.load(Ordering::Relaxed)));
-    }
-    spool.sync()?;
-    record::write(scenario, engine, &spool, needs, &partial, options).inspect_err(|_| record::remove(&partial))
+    std::thread::scope(|scope| {
+        // One block waits at most, so that memory is that of three.
+        let (send, blocks_done) = sync_channel::<(Trajectories, Vec<NetMotion>, f64)>(0);
+        let writer = scope.spawn(move || {
+            blocks_done.into_iter().try_for_each(|(block, motions, seconds)| spool.push(&block, &motions, seconds))
+        });
+        let mut simulate = || -> Result<(), RolloutError> {
+            while from < end {
+                let to = (from + blocks.next).min(end);
+                let start_of_block = Instant::now();
+                let contacts = scenario.block(from..to)?;
+                let trajectories = engine.rollout(&contacts, &plan, &report).map_err(|e| e.of_part(from))?;
+                let motion = |(k, c)| NetMotion::of(c, &trajectories, k);
+                let motions = contacts.par_iter().enumerate().map(motion).collect();
+                blocks.grow(&contacts, start_of_block.elapsed());
+                if send.send((trajectories, motions, start_of_block.elapsed().as_secs_f64())).is_err() {
+                    // The writer has failed, and says why.
+                    return Ok(());
+                }
+                from = to;
+                // Engines do not report the first sample of each contact, nor those that failed contacts have not
+                // reached.
+                report(((to - start) * samples).saturating_sub(reported.load(Ordering::Relaxed)));
+            }
+            Ok(())
+        };
+        let simulated = simulate();
+        drop(send);
+        let written = writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        simulated.and(written)
+    })
 }
 
 /// The directory of the unfinished run of `out`.
@@ -207,7 +338,7 @@ pub fn check_place(options: &Options) -> Result<(), RolloutError> {
         return Err(RolloutError::NotARun(partial));
     }
     check_replace(options)?;
-    if options.resume || options.force || !exists(&partial) {
+    if options.keeps() || options.force || !exists(&partial) {
         return Ok(());
     }
     match try_lock(&partial) {
@@ -224,7 +355,7 @@ pub fn check_place(options: &Options) -> Result<(), RolloutError> {
 fn check_replace(options: &Options) -> Result<(), RolloutError> {
     let out = &options.out;
     match exists(out) {
-        true if !options.force && !options.resume => Err(RolloutError::Exists(out.clone())),
+        true if !options.force && !options.keeps() => Err(RolloutError::Exists(out.clone())),
         true if !is_run(out) => Err(RolloutError::NotARun(out.clone())),
         _ => Ok(()),
     }
@@ -239,6 +370,15 @@ pub(crate) enum Left {
     Contacts(u64),
     /// All of its files; it is not in its place yet.
     All,
+}
+
+/// Contacts that are not simulated, as they are there already.
+pub(crate) fn already(scenario: &Scenario, options: &Options) -> u64 {
+    let finished = if options.extend { Finished::open(scenario, &options.out).ok() } else { None };
+    match left(&options.out) {
+        Left::Contacts(done) if options.keeps() => done.max(finished.map_or(0, |run| run.contacts)),
+        _ => finished.map_or(0, |run| run.contacts),
+    }
 }
 
 /// How far the unfinished run of `out` has got.
@@ -277,7 +417,7 @@ fn is_begun(dir: &Path) -> bool {
 
 /// Makes the directory of the unfinished run, empty unless it is to be resumed.
 fn clear(options: &Options, partial: &Path) -> Result<(), RolloutError> {
-    if partial.exists() && !options.resume {
+    if partial.exists() && !options.keeps() {
         fs::remove_dir_all(partial).map_err(io(partial))?;
     }
     fs::create_dir_all(partial).map_err(io(partial))

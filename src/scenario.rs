@@ -144,6 +144,7 @@ impl Scenario {
             plan = plan.with_tolerance(tolerance).map_err(|e| at(&e))?;
         }
         plan.most_steps = spec.limits.steps;
+        plan.stop_when = spec.stop_when.unwrap_or_default();
         plan.validate().map_err(|e| at(&e))?;
         spec.without_patch();
         let patches = patches::Patches::prepare(&spec.patch, base)
@@ -222,6 +223,14 @@ impl Scenario {
     /// A drawn value out of range.
     pub fn parameters(&self, k: u64) -> Result<Vec<(String, f64)>, ScenarioError> {
         self.drawn(k, self.spec.seed, &[], false, true).map(|drawn| drawn.parameters)
+    }
+
+    /// Contact `k` without its limit surface: its patch, body and inputs.
+    ///
+    /// # Errors
+    /// A drawn value out of range.
+    pub(crate) fn without_surface(&self, k: u64) -> Result<Contact, ScenarioError> {
+        self.drawn(k, self.spec.seed, &[], false, false).map(|drawn| drawn.contact)
     }
 
     /// Contact `k` of a `seed` with some numbers `given`, with its limit surface if `surface`, and with its parameters

@@ -8,5 +8,5 @@ mod sweep;
 pub use arrays::Array;
 pub use file::{load, publish, save};
 pub use margins::{At, Loads, MarginError, Margins, PressedPatch, margins, per_patch};
-pub(crate) use sweep::places;
 pub use sweep::{Case, Sweep, cases, expand};
+pub(crate) use sweep::{check, combinations, places};

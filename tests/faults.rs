@@ -211,9 +211,9 @@ fn a_run_that_cannot_fit_is_refused() {
     for (changes, parts) in [
         (
             ["-n", "4000000", "--record-every", "1e-6"],
-            ["352.00 TB of disk space at run", "4000000 contacts x 500001 samples x 88 bytes x 2"],
+            ["352.00 TB of disk space at run", "4000000 contacts x 500001 samples x 88 bytes of raw arrays"],
         ),
-        (["-n", "4294967296", "--record-every", "1"], [" of memory, and ", "4294967296 contacts x "]),
+        (["-n", "4294967296", "--record-every", "1"], [" TB of disk space at run", "4294967296 contacts x "]),
     ] {
         let (code, stdout, stderr) = output(&mut bristle(dir.path(), &[&RUN[..], &changes].concat(), None));
         assert_eq!((code, stdout.as_str()), (Some(1), ""), "{stderr}");
@@ -224,7 +224,7 @@ fn a_run_that_cannot_fit_is_refused() {
     let script = "ulimit -v 400000; exec \"$0\" \"$@\"";
     let mut shell = Command::new("sh");
     shell.current_dir(dir.path()).args(["-c", script, env!("CARGO_BIN_EXE_bristle")]).args(RUN);
-    let (code, _, stderr) = output(shell.args(["-n", "4000000", "--record-every", "1"]));
+    let (code, _, stderr) = output(shell.args(["-n", "4", "--record-every", "1e-6"]));
     assert!(code == Some(1) && stderr.contains(" of memory, and "), "{stderr}");
 }
 
@@ -235,12 +235,15 @@ fn disk_space_is_told_and_nothing_if_quiet() {
     let dir = slide();
     let (code, stdout, stderr) = output(&mut bristle(dir.path(), &[&RUN[..], &["--json"]].concat(), None));
     assert_eq!(code, Some(0), "{stderr}");
-    assert!(stderr.contains("of disk while it is written: 400 contacts x 101 samples x 88 bytes x 2, "), "{stderr}");
+    assert!(
+        stderr.contains("of disk while it is written: 400 contacts x 101 samples x 88 bytes of raw arrays; "),
+        "{stderr}"
+    );
     assert_eq!(stderr.lines().count(), 1, "{stderr}");
     let summary: serde_json::Value = serde_json::from_str(&stdout).unwrap();
     let told = summary["disk_bytes"].as_u64().unwrap();
     let size = |name: &str| fs::metadata(dir.path().join("run").join(name)).unwrap().len();
-    let raw = 400 * (101 * 88 + 52);
+    let raw = 400 * (101 * 88 + 60);
     let most = raw
         + ["trajectories.npz", "contacts.npz", "trajectories.svg", "scenario.toml", "run.json"]
             .map(size)

@@ -8,7 +8,9 @@ mod changes;
 mod engine;
 mod help;
 mod info;
+mod interrupt;
 mod margin;
+mod merge;
 mod options;
 mod progress;
 mod report;
@@ -16,6 +18,7 @@ mod reproduce;
 mod rollout;
 mod stability;
 mod surface;
+mod sweep;
 
 use std::fmt;
 use std::io::Write;
@@ -23,6 +26,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use serde_json::{Map, Value, json};
 
 use crate::app::terminal;
 use crate::error::{EngineError, ParameterError};
@@ -47,6 +51,10 @@ struct Arguments {
 enum Command {
     /// Draw the contacts of a scenario and simulate them.
     Rollout(rollout::Rollout),
+    /// Join the shards of a run.
+    Merge(merge::MergeArguments),
+    /// Check that every file of a run is as it was written.
+    Verify(merge::Verify),
     /// Make the table of a patch's limit surface, or of many.
     Surface(surface::SurfaceArguments),
     /// Say how far a load may grow before a patch slips, and how it then moves.
@@ -81,6 +89,13 @@ fn scenario_file(path: &Path) -> Result<PathBuf, Failure> {
     let message =
         || format!("{}: a directory without scenario.toml: expected a scenario file, or a run", path.display());
     if file.is_file() { Ok(file) } else { Err(Failure::of_user(message())) }
+}
+
+/// The keys of combination `k` with their values.
+fn swept(sweeps: &[Sweep], k: usize) -> Map<String, Value> {
+    let value = |text: &String| text.parse::<f64>().map_or_else(|_| json!(text), |v| json!(v));
+    let places = surfaces::places(sweeps, k);
+    sweeps.iter().zip(places).map(|(sweep, i)| (sweep.key.clone(), value(&sweep.values[i]))).collect()
 }
 
 /// The sweeps of `--sweep` arguments over the file `path`, after `changes`.
@@ -157,6 +172,8 @@ pub fn main() -> ExitCode {
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
     let done = match Arguments::parse().command {
         Command::Rollout(rollout) => rollout.run(),
+        Command::Merge(merge) => merge.run(),
+        Command::Verify(verify) => verify.run(),
         Command::Surface(surface) => surface.run(),
         Command::Margin(margin) => margin.run(),
         Command::Stability(stability) => stability.run(),

@@ -10,7 +10,7 @@ use super::pack::packs;
 use super::run::{Pack, Recording};
 use crate::batch::{Keep, Recorded, Sample, Saved, Stepper};
 use crate::contact::Contact;
-use crate::engine::{Status, Stepping, share};
+use crate::engine::{Status, Stepping, StopWhen, share};
 use crate::error::EngineError;
 use crate::planar::Twist;
 use crate::schedule::Span;
@@ -83,7 +83,10 @@ impl Stepper for CpuBatch {
         self.each(|Group { pack, members, .. }| {
             let task = |lane: usize| Some((&contacts[members[lane]], spans[members[lane]]?));
             let rows: &mut [Row<'_>] = &mut [];
-            pack.advance(&task, &mut Recording { samples: &[], rows, progress: &|_| true, stop: &stop });
+            pack.advance(
+                &task,
+                &mut Recording { samples: &[], stop_when: &StopWhen::NEVER, rows, progress: &|_| true, stop: &stop },
+            );
         });
         Ok(())
     }
@@ -124,7 +127,16 @@ impl Stepper for CpuBatch {
         let stop = AtomicBool::new(false);
         tasks.into_par_iter().for_each(|(Group { pack, members, .. }, mut rows)| {
             let task = |lane: usize| Some((&contacts[members[lane]], span));
-            pack.advance(&task, &mut Recording { samples: times, rows: &mut rows, progress: keep, stop: &stop });
+            pack.advance(
+                &task,
+                &mut Recording {
+                    samples: times,
+                    stop_when: &StopWhen::NEVER,
+                    rows: &mut rows,
+                    progress: keep,
+                    stop: &stop,
+                },
+            );
         });
         Some(!stop.into_inner())
     }

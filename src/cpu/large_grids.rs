@@ -75,11 +75,11 @@ impl<C: Real> Pack for LargeGrids<C> {
     }
 
     fn advance<'c>(&mut self, task: &dyn Fn(usize) -> Option<(&'c Contact, Span)>, recording: &mut Recording<'_, '_>) {
-        let Recording { samples, rows, progress, stop } = recording;
+        let Recording { samples, stop_when, rows, progress, stop } = recording;
         for lane in 0..self.each.len() {
             self.prefetch(lane, task);
             let rows = if rows.is_empty() { &mut [] } else { &mut rows[lane..=lane] };
-            let mut own = Recording { samples, rows, progress: *progress, stop };
+            let mut own = Recording { samples, stop_when, rows, progress: *progress, stop };
             self.with(lane, |one| one.advance(&|_| task(lane), &mut own));
         }
     }

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::output::Row;
 use crate::batch::Saved;
-use crate::contact::Contact;
-use crate::engine::{Progress, Reason, Status, Stepping};
+use crate::contact::{Contact, Departure};
+use crate::engine::{Progress, Reason, Status, Stepping, StopWhen};
 use crate::number::real::Real;
 use crate::planar::{Pose, Twist, Wrench};
 use crate::schedule::{Interval, Span, Timeline, slot};
@@ -26,6 +26,8 @@ pub fn grid<C: Real>(stepping: Stepping) -> LanePack<Solver<f64, Grid<C>>> {
 pub struct Recording<'a, 'b> {
     /// Their times [s]; none are recorded without `rows`.
     pub samples: &'a [f64],
+    /// When a contact is not stepped any further.
+    pub stop_when: &'a StopWhen,
     /// Where they go, lane by lane.
     pub rows: &'a mut [Row<'b>],
     /// Called at each of them.
@@ -80,6 +82,9 @@ struct Place {
     at: usize,
     frame: usize,
     failure: Option<(u64, Reason)>,
+    /// What it has done since its start, if it may leave; and the sample at which it left.
+    departure: Option<Departure>,
+    left: Option<u64>,
 }
 
 impl<S: LaneSolver> LanePack<S> {
@@ -127,6 +132,9 @@ impl<S: LaneSolver> LanePack<S> {
             if !(recording.progress)(1) {
                 recording.stop.store(true, Ordering::Relaxed);
             }
+            if self.places[l].left.is_some() {
+                return false;
+            }
         }
         let place = &mut self.places[l];
         place.at += 1;
@@ -142,6 +150,11 @@ impl<S: LaneSolver> LanePack<S> {
         let Some((q, u, wrench, slip, f_n)) = self.present(l, contact) else { return false };
         let place = &mut self.places[l];
         recording.rows[l].write(place.frame, (q, u, wrench, slip), f_n);
+        if !recording.stop_when.is_never() {
+            let departure = place.departure.get_or_insert_with(|| Departure::new(contact, q));
+            let has_left = departure.has_left(recording.stop_when, recording.samples[place.frame], q, slip);
+            place.left = has_left.then_some(place.frame as u64);
+        }
         place.frame += 1;
         true
     }
@@ -181,7 +194,7 @@ impl<S: LaneSolver + Send> Pack for LanePack<S> {
     fn load(&mut self, l: usize, contact: &Contact, active: &[usize]) {
         self.solver.load(l, contact, self.stepping.step, active);
         let place = &mut self.places[l];
-        (place.frame, place.failure) = (0, None);
+        (place.frame, place.failure, place.departure, place.left) = (0, None, None, None);
         // An interval without length with the inputs at time 0, for samples and maps before the first step.
         contact.cut(&mut place.timeline, Span::run(1e-6), &[]);
         contact.interval_into(&place.timeline, 0, &mut place.interval);
@@ -253,7 +266,7 @@ impl<S: LaneSolver + Send> Pack for LanePack<S> {
     }
 
     fn status(&self, l: usize) -> Status {
-        Status { failure: self.places[l].failure, ..self.solver.status(l) }
+        Status { failure: self.places[l].failure, left: self.places[l].left, ..self.solver.status(l) }
     }
 
     fn states(&mut self, l: usize) -> Vec<[f64; 2]> {

@@ -5,8 +5,8 @@ use super::layout::{self, State, kind};
 use super::patch_state::PatchState;
 use super::shader::{Reduced, Variant};
 use super::shape::{Layout, MOST_TURNS, Shape};
-use crate::contact::{Contact, Form, Model, ModelKind};
-use crate::engine::Stepping;
+use crate::contact::{Contact, Form, Model, ModelKind, Origin, TIME_SLACK};
+use crate::engine::{Stepping, StopWhen};
 use crate::error::EngineError;
 use crate::patch::Exponent;
 use crate::planar::Twist;
@@ -85,12 +85,18 @@ impl BatchContact {
     }
 }
 
+/// A limit that no contact reaches; its square is finite, too.
+const NEVER: f32 = 1e18;
+/// The time for which a contact that does not slide has been sliding.
+pub(super) const NO_SLIDING: f32 = -1.0;
+
 /// The parameters of a contact. `cell_first` is where its cells or its table start, `zeta_first` where its bristles
 /// do.
 pub(super) fn device_contact(
     contact: &Contact,
     cells: usize,
     stepping: Stepping,
+    stop: &StopWhen,
     patch_state: &PatchState,
     cell_first: u32,
     zeta_first: u32,
@@ -99,6 +105,10 @@ pub(super) fn device_contact(
     let f = friction.effective_for_law();
     let constants = body.constants();
     let grid = patch.grid();
+    let origin = Origin::new(contact, contact.initial.pose);
+    let start =
+        if kind::of(body) == kind::PRESCRIBED { [origin.start.x, origin.start.y] } else { origin.point(origin.start) };
+    let limit = |limit: Option<f64>| limit.map_or(NEVER, |limit| limit as f32);
     let default = PointModel::default();
     let point = contact.model.point().unwrap_or(&default);
     let (hertz_radius, hertz_k, hertz_k_per_newton) = match patch.rule() {
@@ -140,6 +150,14 @@ pub(super) fn device_contact(
         slider_mass: point.slider_mass as f32,
         attraction: point.attraction as f32,
         n_ls: patch_state.table.as_ref().map_or(0, |t| t.n_ls() as u32),
+        stop_displacement: limit(stop.displacement),
+        stop_rotation: limit(stop.rotation),
+        stop_slip_for: limit(stop.slip_for.map(|time| (1.0 - TIME_SLACK) * time)),
+        start_x: start[0] as f32,
+        start_y: start[1] as f32,
+        start_theta: origin.start.theta as f32,
+        arm_x: origin.arm[0] as f32,
+        arm_y: origin.arm[1] as f32,
         cell_first,
         cell_count: cells as u32,
         zeta_first,
@@ -157,6 +175,7 @@ pub(super) fn device_state(contact: &Contact) -> State {
         q: narrow(q.to_array()),
         q_low: low(q.to_array()),
         h_next: FRESH_STEP as f32,
+        slides_for: NO_SLIDING,
         patch_twist: narrow(contact.body.transform(q).twist(u).to_array()),
         ..State::default()
     }

@@ -20,7 +20,7 @@ use super::shape::{self, Layout};
 use super::watched::Watched;
 use crate::batch::Batch;
 use crate::contact::Contact;
-use crate::engine::{Engine, EngineInfo, Plan, Progress, Stepping, Trajectories, validate};
+use crate::engine::{Engine, EngineInfo, Plan, Progress, Stepping, StopWhen, Trajectories, validate};
 use crate::error::{DeviceError, EngineError};
 use crate::limit_surface::{Rule, Table};
 use crate::patch::Patch;
@@ -229,7 +229,8 @@ impl Engine for Gpu {
     fn batch(&self, contacts: Vec<Contact>, stepping: Stepping) -> Result<Batch, EngineError> {
         Batch::new(contacts, stepping, self.info(), |of| {
             let prepare = |contact: &Contact| (Timeline::default(), contact.cells_ever_active());
-            let frames = Frames { samples: 1, steps_per_frame: 1.0, samples_start: false };
+            let stop_when = StopWhen::NEVER;
+            let frames = Frames { samples: 1, steps_per_frame: 1.0, samples_start: false, stop_when };
             let batch = self.core.device.watch(|| {
                 let groups = self.groups(of, stepping, frames, prepare)?;
                 let groups = groups.into_iter().map(|group| group()).collect::<Result<_, _>>()?;
@@ -252,7 +253,7 @@ impl Engine for Gpu {
         };
         let samples = plan.samples.len() - 1;
         let steps_per_frame = (plan.duration() / samples as f64 / plan.step).max(1.0);
-        let frames = Frames { samples, steps_per_frame, samples_start: true };
+        let frames = Frames { samples, steps_per_frame, samples_start: true, stop_when: plan.stop_when };
         self.core.device.watch(|| {
             for group in self.groups(contacts, plan.stepping(), frames, prepare)? {
                 group()?.run(contacts, plan, progress, &mut out)?;

@@ -20,7 +20,7 @@ use super::shader::{ROOT_ITERATIONS, TRANSITION_ITERATIONS, Variant};
 use super::shape::Shape;
 use crate::batch::Sample;
 use crate::contact::{Contact, ModelKind};
-use crate::engine::{Plan, Progress, Reason, Status, Stepping, Trajectories, share};
+use crate::engine::{LEFT, Plan, Progress, Reason, Status, Stepping, StopWhen, Trajectories, share};
 use crate::error::{DeviceError, EngineError};
 use crate::rigid::point::PAIRS_PER_ELEMENT;
 use crate::solver::point::balance::BALANCE_MOST;
@@ -94,6 +94,8 @@ pub(super) struct Frames {
     pub(super) steps_per_frame: f64,
     /// Whether the state at the start is a sample.
     pub(super) samples_start: bool,
+    /// When a contact is not stepped any further.
+    pub(super) stop_when: StopWhen,
 }
 
 /// The buffers of a group, in the order of their bindings.
@@ -171,7 +173,7 @@ impl Group {
         contacts: Vec<BatchContact>,
         of: &[Contact],
         stepping: Stepping,
-        Frames { samples, steps_per_frame, samples_start }: Frames,
+        Frames { samples, steps_per_frame, samples_start, stop_when }: Frames,
     ) -> Result<Self, DeviceError> {
         let device = &core.device;
         let pairs: usize = contacts.iter().map(BatchContact::bristle_pairs).sum();
@@ -184,7 +186,7 @@ impl Group {
         let fit = (fit.max(2) - 1).min(memory::samples_that_fit(&contacts, of, device.adapter.max_storage_buffer));
         let frames = ((steps / steps_per_frame) as usize).clamp(1, samples).min(fit);
 
-        let start = Start::of(&contacts, of, stepping);
+        let start = Start::of(&contacts, of, stepping, &stop_when);
         let is_grid = kernel.variant.is_grid();
         let buffers = Buffers::new(device, &start, is_grid, pairs, (frames + 1) * contacts.len())?;
         let records = || Staging::new(device, buffers.records.size());
@@ -312,7 +314,9 @@ impl Group {
         let (queue, buffers, own) = (&self.core.device.queue, &self.buffers, &mut self.parameters[i]);
         let layout::Contact { cell_count, cell_first, zeta_first, .. } = *own;
         let map = &self.inputs.patch_states[i];
-        *own = device_contact(of, cell_count as usize, self.stepping, map, cell_first, zeta_first);
+        // Only contacts that live between calls get other maps, and they do not stop.
+        let never = StopWhen::NEVER;
+        *own = device_contact(of, cell_count as usize, self.stepping, &never, map, cell_first, zeta_first);
         queue.write_buffer(&buffers.contacts, (i * size_of::<layout::Contact>()) as u64, bytemuck::bytes_of(own));
         if self.kernel.variant.is_grid() {
             let cells: Vec<layout::Cell> = cells_of(&self.contacts[i], &of.patch).collect();
@@ -471,6 +475,7 @@ pub(super) fn sample_of(r: &Record) -> Sample {
 pub(super) fn status_of(s: &State) -> Status {
     Status {
         failure: reason(s.status).map(|r| (u64::from(s.failed_step), r)),
+        left: (s.status & LEFT != 0).then(|| u64::from(s.recorded) - 1),
         unconverged: u64::from(s.unconverged),
         steps: u64::from(s.steps),
         passes: u64::from(s.passes),

@@ -12,7 +12,7 @@ use super::layout::{self, State, flag};
 use super::limit_surface::Surfaces;
 use super::patch_state::{PatchState, TableStore, make_tables};
 use crate::contact::{Bristles, Contact, RemapTransfer};
-use crate::engine::Stepping;
+use crate::engine::{Stepping, StopWhen};
 use crate::error::EngineError;
 use crate::patch::{Grid, Patch};
 use crate::schedule::{Interval, slot};
@@ -31,7 +31,7 @@ pub(super) struct Start {
 }
 
 impl Start {
-    pub(super) fn of(contacts: &[BatchContact], of: &[Contact], stepping: Stepping) -> Self {
+    pub(super) fn of(contacts: &[BatchContact], of: &[Contact], stepping: Stepping, stop: &StopWhen) -> Self {
         let mut cells = SharedCells::default();
         let mut tables = TableStore::default();
         let mut patch_states = Vec::with_capacity(contacts.len());
@@ -44,7 +44,7 @@ impl Start {
             let first_cell = cells.first_of(contact, own);
             let first = if own.model.is_grid() { first_cell } else { first_table };
             let cells = contact.active.len();
-            parameters.push(device_contact(own, cells, stepping, &patch_state, first, first_bristle));
+            parameters.push(device_contact(own, cells, stepping, stop, &patch_state, first, first_bristle));
             first_bristle += contact.bristle_pairs() as u32;
             patch_states.push(patch_state);
         }

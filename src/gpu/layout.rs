@@ -45,6 +45,8 @@ shared! {
         hertz_radius: f32, hertz_k: f32, hertz_k_per_newton: f32, hertz_most: f32, h_max: f32, tolerance: f32,
         radius: f32, viscous: f32, cop_x: f32, cop_y: f32, n_ls: u32,
         spring: f32, band: f32, slider_mass: f32, attraction: f32,
+        stop_displacement: f32, stop_rotation: f32, stop_slip_for: f32,
+        start_x: f32, start_y: f32, start_theta: f32, arm_x: f32, arm_y: f32,
         cell_first: u32, cell_count: u32, zeta_first: u32,
     }
 }
@@ -72,6 +74,7 @@ shared! {
         u: [f32; 3], u_low: [f32; 3], q: [f32; 3], q_low: [f32; 3], patch_twist: [f32; 3],
         rate: [f32; 3], left: f32, h_next: f32, interval: u32, at_least: u32, recorded: u32, status: u32,
         failed_step: u32, unconverged: u32, steps: u32, passes: u32, is_pending: u32, pending: [f32; 6],
+        slides_for: f32,
     }
 }
 

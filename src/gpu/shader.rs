@@ -4,7 +4,7 @@ use super::layout::{flag, kind};
 use super::shape::{Shape, Storage};
 use super::unroll::{MarkError, Unroll, unrolled};
 use crate::contact::{SHOWN_LIMIT, STICK_LIMIT};
-use crate::engine::Reason;
+use crate::engine::{ALL_SLIDES, LEFT, Reason};
 use crate::friction::{Law, STRIBECK_X_MIN, laws};
 use crate::limit_surface::{ORDERS, Rule};
 use crate::number::real::Real;
@@ -262,11 +262,12 @@ fn prelude(shape: Shape, law: Law) -> String {
         ("FAILED_TWIST", Reason::Twist as u32),
         ("FAILED_WRENCH", Reason::Wrench as u32),
         ("FAILED_STEPS", Reason::Steps as u32),
+        ("LEFT", LEFT),
     ] {
         constant(name, format!("{value}u"));
     }
     text += &format!("const ELASTIC = {};\n", law.is_elastic());
-    text += &format!("const AT_LIMIT = f32({AT_LIMIT:e});\n");
+    text += &format!("const AT_LIMIT = f32({AT_LIMIT:e});\nconst ALL_SLIDES = f32({ALL_SLIDES:e});\n");
     let real = match shape.width {
         1 => ["f32", "i32", "u32", "bool"],
         _ => ["vec2f", "vec2i", "vec2u", "vec2<bool>"],

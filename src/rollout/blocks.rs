@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::spool;
+use super::columns;
 use crate::contact::{Contact, Model};
 use crate::engine::{Engine, Plan};
 
@@ -13,6 +13,8 @@ use crate::engine::{Engine, Plan};
 const SHORT: Duration = Duration::from_millis(500);
 /// Memory of a block's contacts [byte] above which it is not made larger.
 const ENOUGH_MEMORY: usize = 32 << 20;
+/// Blocks whose samples are in memory at once: one is simulated, one is written, with a copy of its bytes.
+pub const AT_ONCE: u64 = 3;
 /// Number of contacts from which the memory of one more is estimated.
 pub const SAMPLE_SIZE: u64 = 4;
 /// Memory of a break point in a timeline [byte].
@@ -36,15 +38,18 @@ impl Blocks {
     /// threads busy, and stay within 16 MiB as they grow.
     pub fn new(engine: &dyn Engine, plan: &Plan, few: &[Contact]) -> Self {
         let points = few.iter().map(|c| c.break_points(plan.duration()).0).fold(0.0, f64::max);
-        let each = spool::BYTES_PER_SAMPLE * plan.samples.len() as u64 + (BYTES_PER_POINT * points) as u64;
+        let samples = columns::BYTES_PER_SAMPLE * plan.samples.len() as u64;
+        let points = (BYTES_PER_POINT * points) as u64;
+        let is_cpu = engine.info().engine == "cpu";
+        let each = if is_cpu { AT_ONCE * samples } else { samples } + points;
         let fit = |mib: u64| (mib << 20) / each;
         let light = (2 * ENOUGH_MEMORY as u64).checked_div(one_more(few)).unwrap_or(u64::MAX);
         let first = |most: u64| fit(128).min(light).clamp(1, most);
-        if engine.info().engine != "cpu" {
+        if !is_cpu {
             return Self::fixed(first(16_384));
         }
         let next = first(32 * rayon::current_num_threads() as u64);
-        Self { next, most: fit(16).clamp(next, next.max(4096)) }
+        Self { next, most: fit(16 * AT_ONCE).clamp(next, next.max(4096)) }
     }
 
     /// After a block of `contacts` that took `time`.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::disk::{self, Bytes};
-use crate::error::EngineError;
+use crate::error::{EngineError, ParameterError};
 use crate::input::{self, InputError};
 use crate::scenario::ScenarioError;
 
@@ -39,6 +39,15 @@ pub enum RolloutError {
         /// What differs.
         what: &'static str,
     },
+    /// A dataset cannot hold what the scenario asks for.
+    #[error(transparent)]
+    Dataset(ParameterError),
+    /// A run that cannot be extended.
+    #[error(transparent)]
+    Extend(ParameterError),
+    /// Shards that cannot be joined.
+    #[error("{0}")]
+    Shards(String),
     /// The machine has less memory or disk space than the run needs.
     #[error("the run takes {bytes} of {what}, and {free} are free: {remedy}. The sum: {sum}")]
     Needs {

@@ -7,7 +7,9 @@ use std::path::Path;
 use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System};
 
 use super::blocks::{self, Blocks, SAMPLE_SIZE};
-use super::{Left, Options, RolloutError, left, partial, spool};
+use super::columns;
+use super::format::{Extra, Format};
+use super::{Left, Options, RolloutError, left, partial};
 use crate::contact::{Contact, Model};
 use crate::cpu;
 use crate::disk::{self, Bytes};
@@ -23,8 +25,6 @@ const POINT: u64 = 24;
 const CELL: u64 = 200;
 /// Of a time at which samples are taken.
 const TIME: u64 = 24;
-/// Of a contact beside its parameters when all are recorded.
-const CONTACT: u64 = 24;
 
 /// The disk space and memory that a run needs, each with the terms of its sum.
 #[derive(Clone, Debug)]
@@ -53,39 +53,71 @@ impl fmt::Display for Needs {
 /// # Errors
 /// A contact that cannot be drawn, or a machine that has less.
 pub fn needs(scenario: &Scenario, engine: &dyn Engine, options: &Options) -> Result<Needs, RolloutError> {
-    let n = scenario.contacts();
-    let few = scenario.block(0..n.min(SAMPLE_SIZE))?;
-    let parameters = scenario.parameters(0)?.len() as u64;
-    let (disk_bytes, disk) = disk_sum(scenario, parameters);
+    let contacts = options.contacts(scenario);
+    let few = scenario.block(contacts.start..contacts.end.min(contacts.start + SAMPLE_SIZE))?;
+    let (disk_bytes, disk) = disk_sum(scenario, options)?;
     let blocks = options.block.map_or_else(|| Blocks::new(engine, &scenario.plan(), &few), Blocks::fixed);
-    let (memory_bytes, memory) = memory_sum(scenario, engine, blocks.most, &few, parameters);
+    let (memory_bytes, memory) = memory_sum(scenario, engine, blocks.most, &few, contacts.end - contacts.start);
     let free_bytes = disk::free(&options.out).map(|free| free + disk::size(&partial(&options.out)));
     let needs = Needs { disk_bytes, memory_bytes, free_bytes, disk, memory, blocks };
     needs.check(&options.out, memory_left())?;
     Ok(needs)
 }
 
-/// The disk space of a run. Its samples are counted twice, as the raw files stay until the arrays are written.
-fn disk_sum(scenario: &Scenario, parameters: u64) -> (u64, String) {
-    let (n, samples) = (scenario.contacts(), scenario.plan().samples.len() as u64);
-    let map: u64 = scenario.files().filter_map(|(_, file)| file.metadata().ok()).map(|data| data.len()).sum();
-    let (sample, contact) = (spool::BYTES_PER_SAMPLE, spool::BYTES_PER_CONTACT);
-    sum(vec![
-        (
-            2 * n * samples * sample,
-            format!("{n} contacts x {samples} samples x {sample} bytes x 2, once raw and once as arrays"),
-        ),
-        (
-            n * (parameters * 8 + 2 * contact),
-            format!("{n} contacts x {} bytes of parameters and outcomes", parameters * 8 + 2 * contact),
-        ),
-        (map + RECORDS, format!("{} of pictures and records", Bytes(map + RECORDS))),
-    ])
+/// Most disk space [byte] that the run of shards takes while it is written, beside the shards.
+///
+/// # Errors
+/// A contact that cannot be drawn, or a disk that has less.
+pub(super) fn of_merge(scenario: &Scenario, options: &Options) -> Result<u64, RolloutError> {
+    let (disk_bytes, disk) = disk_sum(scenario, options)?;
+    let free_bytes = disk::free(&options.out).map(|free| free + disk::size(&partial(&options.out)));
+    let blocks = Blocks::fixed(1);
+    let needs = Needs { disk_bytes, memory_bytes: 0, free_bytes, disk, memory: String::new(), blocks };
+    needs.check(&options.out, None)?;
+    Ok(disk_bytes)
 }
 
-fn memory_sum(scenario: &Scenario, engine: &dyn Engine, block: u64, few: &[Contact], parameters: u64) -> (u64, String) {
+/// The disk space of a run. Its samples are counted several times, as the raw files stay until the datasets are
+/// written.
+fn disk_sum(scenario: &Scenario, options: &Options) -> Result<(u64, String), RolloutError> {
+    let range = options.contacts(scenario);
+    let (n, samples) = (range.end - range.start, scenario.plan().samples.len() as u64);
+    let files: u64 = scenario.files().filter_map(|(_, file)| file.metadata().ok()).map(|data| data.len()).sum();
+    let (sample, contact) = (columns::BYTES_PER_SAMPLE, columns::BYTES_PER_CONTACT);
+    let records = (files + RECORDS, format!("{} of pictures and records", Bytes(files + RECORDS)));
+    let times = |bytes: u64, how: &str| {
+        (n * samples * bytes, format!("{n} contacts x {samples} samples x {bytes} bytes {how}"))
+    };
+    if options.shard.is_some() {
+        let each = (n * contact, format!("{n} contacts x {contact} bytes of outcomes"));
+        return Ok(sum(vec![times(sample, "of raw arrays"), each, records]));
+    }
+    let parameters = scenario.parameters(range.start)?.len() as u64 * 8;
+    let cells = scenario.without_surface(range.start)?.patch.grid().len() as u64;
+    let frame = if options.datasets.with(Extra::Tactile) { 4 * cells } else { 0 };
+    // Of actions and labels.
+    let learned = 8 * 8 + frame;
+    let mut terms = vec![times(sample, "of raw arrays"), records];
+    let mut formats = options.datasets.formats.clone();
+    formats.sort_unstable();
+    formats.dedup();
+    for format in &formats {
+        terms.push(match format {
+            // Labels are written twice.
+            Format::Npz => times(sample + 2 * (16 + frame), "of NPZ"),
+            Format::Zarr => times(sample + learned, "of Zarr"),
+            #[cfg(feature = "lerobot")]
+            Format::Lerobot => times(sample / 2 + learned / 2 + frame / 2 + 40, "of LeRobot"),
+        });
+    }
+    let each = (formats.len() as u64 + 1) * (parameters + contact);
+    terms.push((n * each, format!("{n} contacts x {each} bytes of parameters and outcomes")));
+    Ok(sum(terms))
+}
+
+fn memory_sum(scenario: &Scenario, engine: &dyn Engine, block: u64, few: &[Contact], n: u64) -> (u64, String) {
     let plan = scenario.plan();
-    let (n, samples) = (scenario.contacts(), plan.samples.len() as u64);
+    let samples = plan.samples.len() as u64;
     let most = |of: &dyn Fn(&Contact) -> u64| few.iter().map(of).max().unwrap_or(0);
     let block = block.min(n);
     let on_cpu = engine.info().engine == "cpu";
@@ -93,15 +125,13 @@ fn memory_sum(scenario: &Scenario, engine: &dyn Engine, block: u64, few: &[Conta
     let points = most(&|c| c.break_points(plan.duration()).0 as u64);
     let cells = most(&|c| if matches!(c.model, Model::Distributed) { c.patch.grid().len() as u64 } else { 0 });
     let own = blocks::one_more(few);
-    let at_end = parameters * 8 + CONTACT;
     let at_once = (block * samples).max(stepped * (samples + points));
-    let sample = spool::BYTES_PER_SAMPLE;
+    let sample = blocks::AT_ONCE * columns::BYTES_PER_SAMPLE;
     sum(vec![
         (block * samples * sample, format!("{block} contacts at a time x {samples} samples x {sample} bytes")),
         (block * own, format!("{block} contacts at a time x {own} bytes of maps, tables and signals")),
         (at_once * POINT, format!("{at_once} samples or break points at a time x {POINT} bytes")),
         (stepped * cells * CELL, format!("{stepped} contacts at a time x {cells} cells x {CELL} bytes")),
-        (n * at_end, format!("{n} contacts x {at_end} bytes of parameters and outcomes")),
         (samples * TIME, format!("{samples} times of samples x {TIME} bytes")),
     ])
 }
@@ -200,7 +230,7 @@ mod tests {
     #[test]
     fn what_multiplies_is_counted_and_told() {
         let dir = tempfile::tempdir().unwrap();
-        let options = Options { out: dir.path().join("run"), force: false, resume: false, block: Some(3), draw: None };
+        let options = Options { block: Some(3), ..Options::new(dir.path().join("run")) };
         let needs = |scenario: &Scenario| needs(scenario, &Cpu::new(), &options).unwrap();
         let small = needs(&scenario(3, "[patch]\nshape = \"square\"\ncells = 2"));
         // Held inputs have half a million break points each.
@@ -211,8 +241,9 @@ mod tests {
         assert!((1..=3).contains(&one), "{wide:?}");
         assert!(wide.memory.contains(" x 490000 cells x 200 bytes"), "{wide:?}");
         let many = needs(&scenario(1_000_000, "[patch]\nshape = \"square\"\ncells = 2"));
-        assert!(many.memory.contains("1000000 contacts x "), "{many:?}");
-        assert!(many.to_string().contains("1000000 contacts x 11 samples x 88 bytes x 2, once raw"), "{many}");
+        // Memory does not grow with the number of contacts.
+        assert_eq!(many.memory_bytes, small.memory_bytes);
+        assert!(many.to_string().contains("1000000 contacts x 11 samples x 88 bytes of raw arrays"), "{many}");
 
         let refused = |memory| many.check(&options.out, memory).map_err(|e| e.to_string());
         refused(None).unwrap();

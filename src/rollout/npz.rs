@@ -8,8 +8,8 @@ use npyz::WriterBuilder;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-use super::spool::Item;
-use super::{RolloutError, io};
+use super::columns::Item;
+use super::error::{RolloutError, io};
 use crate::disk::FirstError;
 
 type Sink = BufWriter<FirstError<File>>;
@@ -34,13 +34,31 @@ impl<'a> Npz<'a> {
         shape: &[u64],
         data: &mut dyn Read,
     ) -> Result<(), RolloutError> {
-        match item {
-            Item::F64 => self.stream(name, shape, data, f64::from_le_bytes),
-            Item::U32 => self.stream(name, shape, data, u32::from_le_bytes),
-            Item::U64 => self.stream(name, shape, data, u64::from_le_bytes),
-            Item::I64 => self.stream(name, shape, data, i64::from_le_bytes),
-        }
-        .map_err(io(self.path))
+        let count: u64 = shape.iter().product();
+        let header = match item {
+            Item::F64 => header::<f64>(shape),
+            Item::F32 => header::<f32>(shape),
+            Item::U32 => header::<u32>(shape),
+            Item::U64 => header::<u64>(shape),
+            Item::I64 => header::<i64>(shape),
+            Item::U8 => header::<u8>(shape),
+            Item::Bool => header::<bool>(shape),
+        };
+        let write = || {
+            self.zip.start_file(format!("{name}.npy"), stored())?;
+            self.zip.write_all(&header?)?;
+            // The numbers are in the bytes of the file already: they go through whole blocks at a time.
+            let mut buffer = vec![0; 1 << 18];
+            let mut left = count * item.size();
+            while left > 0 {
+                let block = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+                data.read_exact(&mut buffer[..block])?;
+                self.zip.write_all(&buffer[..block])?;
+                left -= block as u64;
+            }
+            Ok(())
+        };
+        write().map_err(io(self.path))
     }
 
     /// Adds a 1-D array.
@@ -64,32 +82,13 @@ impl<'a> Npz<'a> {
         write().map_err(io(self.path))
     }
 
-    fn stream<T: npyz::AutoSerialize, const N: usize>(
-        &mut self,
-        name: &str,
-        shape: &[u64],
-        data: &mut dyn Read,
-        item: fn([u8; N]) -> T,
-    ) -> std::io::Result<()> {
-        let count: u64 = shape.iter().product();
-        let mut npy = self.begin::<T>(name, shape)?;
-        let mut bytes = [0; N];
-        for _ in 0..count {
-            data.read_exact(&mut bytes)?;
-            npy.push(&item(bytes))?;
-        }
-        npy.finish()
-    }
-
     /// Starts an entry of the archive.
     fn begin<T: npyz::AutoSerialize>(
         &mut self,
         name: &str,
         shape: &[u64],
     ) -> std::io::Result<npyz::NpyWriter<T, Buffered<&mut ZipWriter<Sink>>>> {
-        // An entry may be larger than 4 GiB, so that every entry has 64-bit sizes.
-        let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
-        self.zip.start_file(format!("{name}.npy"), stored)?;
+        self.zip.start_file(format!("{name}.npy"), stored())?;
         npyz::WriteOptions::<T>::new().default_dtype().shape(shape).writer(Buffered::new(&mut self.zip)).begin_nd()
     }
 
@@ -101,6 +100,19 @@ impl<'a> Npz<'a> {
         };
         finish().map_err(io(self.path))
     }
+}
+
+/// An entry may be larger than 4 GiB, so that every entry has 64-bit sizes.
+fn stored() -> SimpleFileOptions {
+    SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true)
+}
+
+/// What is before the numbers of an array.
+fn header<T: npyz::AutoSerialize>(shape: &[u64]) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    // It is written at the beginning; that no numbers follow is no error of a writer that is dropped.
+    drop(npyz::WriteOptions::<T>::new().default_dtype().shape(shape).writer(&mut bytes).begin_nd()?);
+    Ok(bytes)
 }
 
 /// Collects small writes into large ones, as the archive updates its checksum with every write.

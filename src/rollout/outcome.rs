@@ -1,9 +1,7 @@
 //! The outcome of a run for a contact: stuck, slipped, spun or failed.
 
-use crate::body::{Body, Frame};
-use crate::contact::Contact;
+use crate::contact::{Contact, Origin};
 use crate::engine::Trajectories;
-use crate::planar::Pose;
 
 /// A contact has slipped if its body's point at the centre of pressure ends further than this [m]
 /// from where it started.
@@ -43,7 +41,7 @@ impl Outcome {
     }
 }
 
-/// The net motion of a contact from the start to the end of a run. NaN where the contact failed.
+/// The net motion of a contact from the start to the end of a run, or to where it left. NaN where the contact failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NetMotion {
     /// Distance [m] by which the body's point that was at the centre of pressure has moved; of a prescribed
@@ -58,29 +56,10 @@ impl NetMotion {
     #[must_use]
     pub fn of(contact: &Contact, trajectories: &Trajectories, k: usize) -> Self {
         let poses = &trajectories.pose[trajectories.of(k)];
-        let (Some(&first), Some(&last)) = (poses.first(), poses.last()) else { return Self::default() };
-        let cop = contact.patch.cop();
-        let frame = match &contact.body {
-            Body::Prescribed { .. } => {
-                // The pose is the integral of the twist at the origin, in axes that turn with the patch.
-                let turn = last.theta - first.theta;
-                let moved = [last.x - first.x - turn * cop[1], last.y - first.y + turn * cop[0]];
-                return Self { displacement: moved[0].hypot(moved[1]), rotation: turn };
-            }
-            Body::Free(body) => body.frame,
-        };
-        // The point from the centre of mass, in the axes of the body.
-        let arm = match frame {
-            Frame::Gripper => rotate([cop[0] - first.x, cop[1] - first.y], -first.theta),
-            Frame::Body { offset } => [offset[0] + cop[0], offset[1] + cop[1]],
-            Frame::World => rotate(cop, -first.theta),
-        };
-        let point = |q: Pose| {
-            let [x, y] = rotate(arm, q.theta);
-            [q.x + x, q.y + y]
-        };
-        let ([x0, y0], [x1, y1]) = (point(first), point(last));
-        Self { displacement: (x1 - x0).hypot(y1 - y0), rotation: last.theta - first.theta }
+        let end = trajectories.status[k].left.map_or(poses.len(), |sample| sample as usize + 1);
+        let (Some(&first), Some(&last)) = (poses.first(), poses[..end].last()) else { return Self::default() };
+        let [displacement, rotation] = Origin::new(contact, first).moved(last);
+        Self { displacement, rotation }
     }
 
     /// The outcome that follows from the motion, for a contact that `failed` or not.
@@ -106,9 +85,4 @@ impl NetMotion {
     pub fn spun(&self) -> bool {
         self.rotation.abs() > ROTATION_SPUN
     }
-}
-
-fn rotate([x, y]: [f64; 2], angle: f64) -> [f64; 2] {
-    let (sin, cos) = angle.sin_cos();
-    [cos * x - sin * y, sin * x + cos * y]
 }

@@ -2,18 +2,20 @@
 //! by block, and a small file that says how many contacts are complete.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::columns::{COLUMNS, Column};
 use super::error::{RolloutError, io, text};
+use super::extend::Finished;
 use super::outcome::NetMotion;
+use super::raw::Raw;
 use crate::disk;
-use crate::engine::Trajectories;
+use crate::engine::{Status, Trajectories};
 use crate::input;
-use crate::planar::Pose;
 
 /// The directory of an unfinished run with its raw files.
 pub(super) const DIRECTORY: &str = "spool";
@@ -21,70 +23,6 @@ pub(super) const DIRECTORY: &str = "spool";
 pub(super) const PROGRESS: &str = "spool/progress.json";
 /// Its name while it is written.
 const NEXT: &str = "spool/progress.json.next";
-
-/// Type of an array's items.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Item {
-    F64,
-    U32,
-    U64,
-    I64,
-}
-
-/// An array of the run, `[contact]`, `[contact, sample]` or `[contact, sample, width]`.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Column {
-    pub name: &'static str,
-    pub item: Item,
-    pub per_sample: bool,
-    pub width: usize,
-    pub about: &'static str,
-}
-
-const fn samples(name: &'static str, width: usize, about: &'static str) -> Column {
-    Column { name, item: Item::F64, per_sample: true, width, about }
-}
-
-const fn contacts(name: &'static str, item: Item, about: &'static str) -> Column {
-    Column { name, item, per_sample: false, width: 1, about }
-}
-
-/// All arrays but `time`.
-pub(super) const COLUMNS: [Column; 12] = [
-    samples("pose", 3, "x [m], y [m], theta [rad] of the centre of mass; of the patch if its twist is prescribed"),
-    samples("twist", 3, "vx [m/s], vy [m/s], w [rad/s] at the same point"),
-    samples("wrench", 3, "friction of one pad on the body at the patch origin: fx [N], fy [N], tau [N m]"),
-    samples("normal_force", 1, "of one pad [N]"),
-    samples("slip", 1, "share of the normal force carried by sliding bristles: 0 sticks, 1 slides everywhere"),
-    contacts("displacement", Item::F64, "distance [m] from start to end of the body's point at the centre of pressure"),
-    contacts("rotation", Item::F64, "rotation [rad] from start to end"),
-    contacts(
-        "status",
-        Item::U32,
-        "0 is clean; 1 twist and 2 wrench became non-finite; 4 some stages had not converged; 8 took as many \
-         steps as it may",
-    ),
-    contacts("failed_step", Item::I64, "step at which the contact failed, -1 if it did not"),
-    contacts("unconverged", Item::U64, "stages that had not converged after three iterations"),
-    contacts("steps", Item::U64, "steps taken"),
-    contacts("passes", Item::U64, "passes over the cells"),
-];
-
-/// Bytes of one sample of one contact over all arrays.
-pub(super) const BYTES_PER_SAMPLE: u64 = 11 * 8;
-/// Bytes of one contact in the arrays without samples.
-pub(super) const BYTES_PER_CONTACT: u64 = 6 * 8 + 4;
-
-impl Column {
-    pub fn item_size(&self) -> u64 {
-        if self.item == Item::U32 { 4 } else { 8 }
-    }
-
-    /// Bytes of one contact.
-    fn bytes(&self, samples: usize) -> u64 {
-        self.item_size() * self.width as u64 * if self.per_sample { samples as u64 } else { 1 }
-    }
-}
 
 /// The unfinished run in its directory.
 pub(super) struct Spool {
@@ -116,6 +54,13 @@ pub(super) fn complete(partial: &Path) -> Option<u64> {
     serde_json::from_str::<Value>(&text).ok()?["contacts_done"].as_u64()
 }
 
+/// Marks `partial` as that unfinished run, of which no contact is simulated here; if it is to be resumed, checks
+/// that it is the one that is there.
+pub(super) fn mark(partial: &Path, identity: &Value, resume: bool) -> Result<(), RolloutError> {
+    let begin = if resume { Spool::resume } else { Spool::create };
+    begin(partial, identity, &COLUMNS, 0).map(drop)
+}
+
 impl Spool {
     /// Starts an empty one with these arrays in `partial`.
     pub fn create(partial: &Path, identity: &Value, columns: &[Column], samples: usize) -> Result<Self, RolloutError> {
@@ -132,7 +77,7 @@ impl Spool {
         let Some(text) = text(&path)? else { return Self::create(partial, identity, columns, samples) };
         let broken = || io(&path)(std::io::Error::other("not as this program writes it: start anew with `force`"));
         let state: Value = serde_json::from_str(&text).map_err(|_| broken())?;
-        for what in ["scenario", "maps", "engine", "version"] {
+        for what in ["scenario", "maps", "engine", "version", "shard", "datasets"] {
             if state["identity"][what] != identity[what] {
                 return Err(RolloutError::Different { path: partial.to_owned(), what });
             }
@@ -187,36 +132,27 @@ impl Spool {
         self.seconds
     }
 
+    /// Takes over the contacts of a finished run, in place of what is there.
+    pub fn take(&mut self, run: &Finished) -> Result<(), RolloutError> {
+        self.done = 0;
+        self.truncate()?;
+        for (column, file) in self.columns.iter().zip(&mut self.files) {
+            run.read(column, self.samples, file)?;
+        }
+        (self.done, self.seconds) = (run.contacts, run.seconds);
+        self.sync()
+    }
+
     /// Appends a block that took `seconds`: all of it or, if there is no space, nothing.
     pub fn push(&mut self, t: &Trajectories, motions: &[NetMotion], seconds: f64) -> Result<(), RolloutError> {
-        let f64s = |v: &[f64]| v.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
-        let u64s = |f: &dyn Fn(usize) -> u64| (0..t.contacts).flat_map(|k| f(k).to_le_bytes()).collect::<Vec<u8>>();
-        self.append(t.contacts as u64, seconds, |name| {
-            match name {
-                "pose" => triples(&t.pose),
-                "twist" => triples(&t.twist),
-                "wrench" => triples(&t.wrench),
-                "normal_force" => f64s(&t.normal_force),
-                "slip" => f64s(&t.slip),
-                "displacement" => f64s(&motions.iter().map(|f| f.displacement).collect::<Vec<_>>()),
-                "rotation" => f64s(&motions.iter().map(|f| f.rotation).collect::<Vec<_>>()),
-                "status" => t.status.iter().flat_map(|s| s.word().to_le_bytes()).collect(),
-                // Two's complement of -1 where there was no failure.
-                "failed_step" => u64s(&|k| t.status[k].failure.map_or(u64::MAX, |(step, _)| step)),
-                "unconverged" => u64s(&|k| t.status[k].unconverged),
-                "steps" => u64s(&|k| t.status[k].steps),
-                "passes" => u64s(&|k| t.status[k].passes),
-                other => unreachable!("no data for the array {other}"),
-            }
-        })
+        self.append(t.contacts as u64, seconds, |name| bytes(name, t, motions))
     }
 
     /// Appends the bytes of so many contacts to every array, by its name: all of them or, if there is no space,
     /// nothing.
     pub fn append(&mut self, contacts: u64, seconds: f64, data: impl Fn(&str) -> Vec<u8>) -> Result<(), RolloutError> {
         for (i, column) in self.columns.iter().enumerate() {
-            let bytes = data(column.name);
-            if let Err(e) = (&self.files[i]).write_all(&bytes) {
+            if let Err(e) = self.files[i].write_all(&data(column.name)) {
                 // The first error is reported, not one of the truncation.
                 let _ = self.truncate();
                 return Err(io(&self.dir.join(column.name))(e));
@@ -247,46 +183,9 @@ impl Spool {
         write().map_err(io(&path))
     }
 
-    /// The raw bytes of an array, from contact `from` on.
-    pub fn reader(&self, column: &Column, from: u64) -> Result<impl Read, RolloutError> {
-        let path = self.dir.join(column.name);
-        let open = || {
-            let mut file = File::open(&path)?;
-            file.seek(SeekFrom::Start(from * column.bytes(self.samples)))?;
-            Ok(BufReader::with_capacity(1 << 18, file))
-        };
-        open().map_err(io(&path))
-    }
-
-    /// An array of numbers with one item a contact, as f64.
-    pub fn scalars(&self, name: &str) -> Result<Vec<f64>, RolloutError> {
-        let column = self.column(name);
-        let mut bytes = Vec::new();
-        self.reader(&column, 0)?.read_to_end(&mut bytes).map_err(io(&self.dir.join(name)))?;
-        Ok(match column.item {
-            Item::F64 => bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect(),
-            Item::U32 => bytes.as_chunks().0.iter().map(|b| f64::from(u32::from_le_bytes(*b))).collect(),
-            Item::U64 => bytes.as_chunks().0.iter().map(|b| u64::from_le_bytes(*b) as f64).collect(),
-            Item::I64 => bytes.as_chunks().0.iter().map(|b| i64::from_le_bytes(*b) as f64).collect(),
-        })
-    }
-
-    fn column(&self, name: &str) -> Column {
-        *self.columns.iter().find(|c| c.name == name).unwrap_or_else(|| unreachable!("no array {name}"))
-    }
-
-    /// All numbers of one contact in an array of f64.
-    pub fn values(&self, name: &str, contact: u64) -> Result<Vec<f64>, RolloutError> {
-        let column = self.column(name);
-        let mut bytes = vec![0; column.bytes(self.samples) as usize];
-        self.reader(&column, contact)?.read_exact(&mut bytes).map_err(io(&self.dir.join(name)))?;
-        Ok(bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect())
-    }
-
-    /// The poses of one contact.
-    pub fn poses(&self, contact: u64) -> Result<Vec<Pose>, RolloutError> {
-        let values = self.values("pose", contact)?;
-        Ok(values.as_chunks().0.iter().map(|q| Pose::from(*q)).collect())
+    /// The complete contacts, to be read.
+    pub fn raw(&self) -> Raw {
+        Raw::of(&self.dir, self.done, self.samples)
     }
 }
 
@@ -299,7 +198,59 @@ impl Drop for Spool {
     }
 }
 
+/// The bytes of an array of a block.
+fn bytes(name: &str, t: &Trajectories, motions: &[NetMotion]) -> Vec<u8> {
+    let u64s = |f: &dyn Fn(usize) -> u64| little_endian((0..t.contacts).map(f), u64::to_le_bytes);
+    match name {
+        "pose" => triples(&t.pose),
+        "twist" => triples(&t.twist),
+        "wrench" => triples(&t.wrench),
+        "normal_force" => little_endian(t.normal_force.iter().copied(), f64::to_le_bytes),
+        "slip" => little_endian(t.slip.iter().copied(), f64::to_le_bytes),
+        "displacement" => little_endian(motions.iter().map(|f| f.displacement), f64::to_le_bytes),
+        "rotation" => little_endian(motions.iter().map(|f| f.rotation), f64::to_le_bytes),
+        "status" => little_endian(t.status.iter().map(Status::word), u32::to_le_bytes),
+        // Two's complement of -1 where there was no failure.
+        "failed_step" => u64s(&|k| t.status[k].failure.map_or(u64::MAX, |(step, _)| step)),
+        "frames" => u64s(&|k| finite_samples(t, k) as u64),
+        "unconverged" => u64s(&|k| t.status[k].unconverged),
+        "steps" => u64s(&|k| t.status[k].steps),
+        "passes" => u64s(&|k| t.status[k].passes),
+        other => unreachable!("no data for the array {other}"),
+    }
+}
+
+/// The number of samples of contact `k` before the first that is not finite.
+fn finite_samples(t: &Trajectories, k: usize) -> usize {
+    if let Some(sample) = t.status[k].left {
+        return sample as usize + 1;
+    }
+    if t.status[k].failure.is_none() {
+        return t.frames();
+    }
+    let all = |v: [f64; 3]| v.iter().all(|v| v.is_finite());
+    let is_finite = |i: usize| {
+        all(t.pose[i].to_array())
+            && all(t.twist[i].to_array())
+            && all(t.wrench[i].to_array())
+            && all([t.normal_force[i], t.slip[i], 0.0])
+    };
+    t.of(k).position(|i| !is_finite(i)).unwrap_or_else(|| t.frames())
+}
+
+/// The bytes of numbers, reserved beforehand: appended one by one they take longer than to be written.
+fn little_endian<T, const N: usize>(all: impl ExactSizeIterator<Item = T>, to_bytes: fn(T) -> [u8; N]) -> Vec<u8> {
+    let mut bytes = vec![0; all.len() * N];
+    bytes.as_chunks_mut::<N>().0.iter_mut().zip(all).for_each(|(to, v)| *to = to_bytes(v));
+    bytes
+}
+
 /// The bytes of poses, twists or wrenches.
 fn triples<T: Copy + Into<[f64; 3]>>(all: &[T]) -> Vec<u8> {
-    all.iter().flat_map(|&v| v.into()).flat_map(f64::to_le_bytes).collect()
+    let mut bytes = vec![0; all.len() * 24];
+    let (places, _) = bytes.as_chunks_mut::<8>();
+    for (places, v) in places.as_chunks_mut::<3>().0.iter_mut().zip(all) {
+        *places = (*v).into().map(f64::to_le_bytes);
+    }
+    bytes
 }

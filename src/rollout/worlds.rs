@@ -7,14 +7,18 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::columns::{Column, Item};
+use super::error::{io, text};
 use super::npz::Npz;
+use super::parameters::Parameters;
+use super::raw::Raw;
 use super::record::{self, MOST_SHOWN, RECORD, SCENARIO};
-use super::spool::{Column, Item, Spool};
-use super::{Curve, NetMotion, Options, RolloutError, Shown, check_place, clear, exists, io, lock, lock_after_exit};
-use super::{partial, publish, text, tidy};
+use super::spool::{self, Spool};
+use super::{Curve, Datasets, NetMotion, Options, RolloutError, Shown, begin, check_place, exists};
+use super::{lock_after_exit, manifest, partial, publish, tidy};
 use crate::disk;
 use crate::engine::EngineInfo;
-use crate::error::EngineError;
+use crate::error::{EngineError, ParameterError};
 use crate::planar::Pose;
 use crate::rigid::world::{Failure, Kind, World, Worlds};
 use crate::scenario::WorldScenario;
@@ -91,6 +95,7 @@ fn columns(bodies: usize, pairs: usize) -> [Column; 9] {
 /// Something is in the way, or the run is another one.
 pub fn complete_worlds(scenario: &WorldScenario, options: &Options) -> Result<Option<WorldSummary>, RolloutError> {
     check_place(options)?;
+    check_datasets(options)?;
     let (out, partial) = (&options.out, partial(&options.out));
     if !options.resume {
         return Ok(None);
@@ -108,6 +113,20 @@ pub fn complete_worlds(scenario: &WorldScenario, options: &Options) -> Result<Op
         tidy(out)?;
     }
     Ok(summary)
+}
+
+/// Worlds are written as NPZ, in one piece.
+fn check_datasets(options: &Options) -> Result<(), RolloutError> {
+    let refuse =
+        |field, found: String, accepted: &str| Err(RolloutError::Dataset(ParameterError::new(field, found, accepted)));
+    if let Some(shard) = options.shard {
+        return refuse("shard", shard.to_string(), "no shards of a scenario of rigid bodies");
+    }
+    if options.datasets != Datasets::default() {
+        let formats = options.datasets.record().to_string();
+        return refuse("format", formats, "npz alone for a scenario of rigid bodies");
+    }
+    Ok(())
 }
 
 /// The summary of the complete run in `dir`; none if there is no complete one.
@@ -137,11 +156,7 @@ pub fn worlds(
     }
     let partial = partial(&options.out);
     scenario.check()?;
-    if partial.exists() {
-        lock(&partial)?;
-    }
-    clear(options, &partial)?;
-    let held = lock(&partial)?;
+    let held = begin(options, &partial)?;
     let summary = simulate(scenario, engine, options, progress, &partial)?;
     publish(&partial, options, held)?;
     Ok(summary)
@@ -246,7 +261,10 @@ fn write(
     dir: &Path,
     options: &Options,
 ) -> Result<WorldSummary, RolloutError> {
-    let (spec, n, time) = (scenario.spec(), spool.done(), &scenario.plan().samples);
+    let (spec, n, time, raw) = (scenario.spec(), spool.done(), &scenario.plan().samples, spool.raw());
+    let column =
+        |name: &str| columns.iter().find(|c| c.name == name).unwrap_or_else(|| unreachable!("no array {name}"));
+    let all = |name: &str| raw.numbers_of(column(name), 0..n);
     let path = dir.join("trajectories.npz");
     let mut npz = Npz::create(&path)?;
     npz.vector("time", time)?;
@@ -258,27 +276,30 @@ fn write(
         if inner > 1 {
             shape.extend([(column.width / inner) as u64, inner as u64]);
         }
-        npz.copy(column.name, column.item, &shape, &mut spool.reader(column, 0)?)?;
+        npz.copy(column.name, column.item, &shape, &mut raw.reader(column, 0..n)?)?;
     }
     npz.finish()?;
-    record::parameters(n, |k| Ok(scenario.parameters(k)?), &dir.join("contacts.npz"))?;
+    let parameters = dir.join(spool::DIRECTORY).join("parameters");
+    let parameters = Parameters::draw(n, &parameters, |k| Ok(scenario.parameters(k)?))?;
+    parameters.npz(&dir.join("contacts.npz"))?;
+    parameters.remove();
     let put = |name: &str, text: &str| {
         let path = dir.join(name);
         disk::write(&path, text.as_bytes()).map_err(io(&path))
     };
     put(SCENARIO, scenario.text())?;
     if let Some(draw) = options.draw {
-        put("trajectories.svg", &draw(&shown(scenario, spool)?))?;
+        put("trajectories.svg", &draw(&shown(scenario, &raw, columns)?))?;
     }
-    let sum = |name: &str| Ok::<u64, RolloutError>(spool.scalars(name)?.iter().sum::<f64>() as u64);
+    let sum = |name: &str| Ok::<u64, RolloutError>(all(name)?.iter().sum::<f64>() as u64);
     let (steps, wall_s) = (sum("steps")?, spool.seconds());
     let summary = WorldSummary {
         engine: engine.info.clone(),
         worlds: n,
         steps,
         by_lemke: sum("by_lemke")?,
-        residual: spool.scalars("residual")?.into_iter().fold(0.0, f64::max),
-        failed: spool.scalars("failed_step")?.iter().filter(|step| **step >= 0.0).count() as u64,
+        residual: all("residual")?.into_iter().fold(0.0, f64::max),
+        failed: all("failed_step")?.iter().filter(|step| **step >= 0.0).count() as u64,
         wall_s,
         world_steps_per_s: if wall_s > 0.0 { steps as f64 / wall_s } else { 0.0 },
         step: spec.step,
@@ -299,20 +320,23 @@ fn write(
         "summary": summary,
         "arrays": arrays,
     });
-    record::appear(dir, &run)?;
+    manifest::appear(dir, run)?;
     Ok(summary)
 }
 
 /// The worlds of a run's picture: of each the first body that forces move, from above.
-fn shown(scenario: &WorldScenario, spool: &Spool) -> Result<Shown, RolloutError> {
-    let (n, bodies) = (spool.done(), scenario.spec().bodies.len());
+fn shown(scenario: &WorldScenario, raw: &Raw, columns: &[Column]) -> Result<Shown, RolloutError> {
+    let (n, bodies) = (raw.contacts(), scenario.spec().bodies.len());
     let shown = n.min(MOST_SHOWN);
-    let failed = spool.scalars("failed_step")?;
+    let of = |name: &str, k: u64| {
+        let column = columns.iter().find(|c| c.name == name).unwrap_or_else(|| unreachable!("no array {name}"));
+        raw.numbers_of(column, k..k + 1)
+    };
     let body = scenario.world(0)?.bodies().iter().position(|b| b.kind == Kind::Dynamic).unwrap_or(0);
     let mut curves = Vec::new();
     for i in 0..shown {
         let k = i * n / shown;
-        let values = spool.values("pose", k)?;
+        let values = of("pose", k)?;
         let pose = |sample: &[f64]| {
             let [x, y, _, w, i, j, k] = sample[7 * body..7 * body + 7] else { unreachable!("seven numbers a body") };
             Pose::new(x, y, (2.0 * (w * k + i * j)).atan2(1.0 - 2.0 * (j * j + k * k)))
@@ -321,7 +345,7 @@ fn shown(scenario: &WorldScenario, spool: &Spool) -> Result<Shown, RolloutError>
         let (first, last) = (poses[0], poses[poses.len() - 1]);
         let turn = (last.theta - first.theta).sin().atan2((last.theta - first.theta).cos());
         let motion = NetMotion { displacement: (last.x - first.x).hypot(last.y - first.y), rotation: turn };
-        curves.push(Curve { poses, outcome: motion.outcome(failed[k as usize] >= 0.0) });
+        curves.push(Curve { poses, outcome: motion.outcome(of("failed_step", k)?[0] >= 0.0) });
     }
     let of = if shown < n { format!("{shown} of ") } else { String::new() };
     Ok(Shown {
@@ -371,11 +395,10 @@ mod tests {
         let make = |worlds| Worlds::new(worlds, 1e-3, Method::Double);
         let engine = WorldEngine { info, make: &make };
         let options = |name: &str, block, resume| Options {
-            out: dir.path().join(name),
-            force: false,
             resume,
             block: Some(block),
             draw: Some(|_| "<svg/>".into()),
+            ..Options::new(dir.path().join(name))
         };
         let summary = worlds(&scenario, &engine, &options("a", 7, false), &|_| true).unwrap();
         assert_eq!((summary.worlds, summary.steps, summary.failed), (7, 700, 0));

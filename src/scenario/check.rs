@@ -3,7 +3,7 @@
 
 use super::number::Number;
 use super::shapes::{Inertia, OneOrTwo, ShapeName};
-use super::spec::{BodySpec, InputsSpec, KindName, ModelName, PointSpec, Spec, SurfaceName};
+use super::spec::{BodySpec, KindName, ModelName, PointSpec, Spec, SurfaceName};
 use crate::error::ParameterError;
 use crate::friction::{STIFFEST, STIFFNESS};
 use crate::limit_surface::MAX_N_LS;
@@ -23,11 +23,14 @@ pub(super) fn spec(spec: &Spec) -> Check {
             return Err(ParameterError::new(field, period.unwrap_or_default(), "a finite period >= 1e-6 [s]"));
         }
     }
+    if spec.stop_when.is_some_and(|when| when.is_never()) {
+        return Err(missing("stop_when", "one or several of `displacement`, `rotation`, `slip_for`"));
+    }
     contact(spec)?;
     point(spec)?;
     kind(spec)?;
     body(&spec.body, spec.contact.model)?;
-    inputs(&spec.inputs, spec.body.kind)?;
+    inputs(spec)?;
     coefficients(spec)?;
     ranges(spec)
 }
@@ -204,11 +207,16 @@ fn coefficients(Spec { friction, inputs, .. }: &Spec) -> Check {
     Ok(())
 }
 
-fn inputs(inputs: &InputsSpec, kind: KindName) -> Check {
-    if kind == KindName::Prescribed && inputs.twist.is_none() {
+fn inputs(Spec { inputs, body, patch, .. }: &Spec) -> Check {
+    if body.kind == KindName::Prescribed && inputs.twist.is_none() {
         return Err(missing("inputs.twist", "the twist `{ vx, vy, w }` of the patch"));
     }
-    if inputs.tilt.is_some() {
+    if patch.unit.is_some() {
+        if inputs.normal_force.is_some() || inputs.tilt.is_some() {
+            let accepted = "either `patch.unit`, or `inputs.normal_force` or `inputs.tilt`: a pressure gives the force";
+            return Err(ParameterError::new("patch.unit", "given", accepted));
+        }
+    } else if inputs.tilt.is_some() {
         if inputs.normal_force.is_some() || inputs.gravity.is_some() {
             return Err(ParameterError::new(
                 "inputs.tilt",
@@ -217,7 +225,10 @@ fn inputs(inputs: &InputsSpec, kind: KindName) -> Check {
             ));
         }
     } else if inputs.normal_force.is_none() {
-        return Err(missing("inputs.normal_force", "the normal force of one pad [N], a number or a signal"));
+        return Err(missing(
+            "inputs.normal_force",
+            "the normal force of one pad [N], a number or a signal; or `patch.unit`",
+        ));
     }
     Ok(())
 }

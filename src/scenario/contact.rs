@@ -1,7 +1,7 @@
 //! From the tables of a scenario to one drawn contact.
 
 use super::number::Number;
-use super::patches::Patches;
+use super::patches::{DrawnPatch, Patches};
 use super::sampler::Sampler;
 use super::shapes::Inertia;
 use super::signal::SignalSpec;
@@ -32,8 +32,12 @@ pub(super) fn contact(
     let mut body = body(&spec.body, spec.contact.model, d);
     let mut inputs = inputs(&spec.inputs, &mut body, d)?;
     let friction = friction(&spec.friction, &inputs, d);
-    let (patch, update) = patches.draw(inputs.normal_force.value(0.0), d)?;
+    let DrawnPatch { patch, update, force } = patches.draw(inputs.normal_force.value(0.0), d)?;
     inputs.remap_every = update;
+    if let Some(force) = force {
+        inputs.normal_force = Signal::constant(force);
+        d.record("inputs.normal_force", force);
+    }
     tables::check(&spec.contact, &patch)?;
     let is_point = spec.contact.model == ModelName::Point;
     let model = match &spec.contact.point {

@@ -91,7 +91,7 @@ impl PatchSource {
             return Err(at("patch.file", format!("patch.file: has several frames: {accepted}")));
         }
         let drawn = patches.draw(f_n.unwrap_or(1.0), &mut Sampler::new(Draw::new(0, 0), &[], false));
-        let (patch, _) = drawn.map_err(|e| at(&e.field, e.to_string()))?;
+        let patch = drawn.map_err(|e| at(&e.field, e.to_string()))?.patch;
         Ok(Self { patch, mu, f_n, rule: None, n_ls: None, scenario: false })
     }
 }
@@ -127,6 +127,7 @@ fn without_effect(spec: &PatchSpec) -> Option<(&'static str, &'static str)> {
         ("patch.radius", drawn(&spec.radius), CONSTANT),
         ("patch.exponent", drawn(&spec.exponent), CONSTANT),
         ("patch.exponent_per_newton", drawn(&spec.exponent_per_newton), CONSTANT),
+        ("patch.unit", spec.unit.is_some(), "this key only in a scenario; here `f_n` is the normal force"),
         ("patch.update", spec.update.is_some(), "this key only in a scenario"),
         ("patch.takes_frames", spec.takes_frames.is_some(), "this key only in a scenario"),
     ]

@@ -25,10 +25,21 @@ pub(super) struct Patches {
     bases: Vec<Base>,
     /// The number of each in the file, if it has frames.
     frames: Vec<usize>,
+    /// The sum of the pressure of each over its cells [Pa], if the map has a unit.
+    sums: Vec<f64>,
     /// The frame of a contact, if the scenario names several: by a choice, or by a column of its table.
     frame: Option<Number>,
     size: Option<OneOrTwo<Number>>,
     hertz: HertzSpec,
+}
+
+/// The patch of a contact.
+pub(super) struct DrawnPatch {
+    pub patch: Arc<Patch>,
+    /// The period [s] at which its map is made anew.
+    pub update: Option<f64>,
+    /// The normal force [N] that its pressure makes, if it is known.
+    pub force: Option<f64>,
 }
 
 #[derive(Debug)]
@@ -125,13 +136,18 @@ impl Patches {
         if takes_frames && shapes.contains(&ShapeName::Hertz) {
             return PatchFailure::wrong("patch.takes_frames", "a map that follows the normal force cannot be replaced");
         }
+        if spec.unit.is_some() && spec.pressure.is_none() && !spec.file.as_deref().is_some_and(is_npy) {
+            return PatchFailure::wrong("patch.unit", "belongs to a `file` that ends in .npy, or to `pressure`");
+        }
+        let mut sums = Vec::new();
         let (frames, bases) = if let Some(file) = spec.file.as_deref().filter(|file| is_npy(file)) {
             let frame = one_frame(spec.frame.as_ref())?;
-            from_frames(&base.join(file), frame, cells, size)?
+            from_frames(&base.join(file), frame, cells, size, &mut sums)?
         } else if let Some(file) = &spec.file {
             (Vec::new(), vec![from_file(&base.join(file), cells, size, spec.size.is_some())?])
         } else if let Some(rows) = &spec.pressure {
             let map = from_rows(rows)?;
+            sums.push(map.pressure.iter().sum());
             (Vec::new(), vec![from_map(&map, "patch.pressure", cells, size)?])
         } else {
             let [nx, ny] = cells.unwrap_or([CELLS; 2]);
@@ -151,13 +167,15 @@ impl Patches {
             (size, _) => Some(size.clone().unwrap_or(OneOrTwo::One(Number::Constant(SIZE)))),
         };
         let frame = spec.frame.clone().filter(|frame| !matches!(frame, Number::Constant(_)));
-        Ok(Self { bases, frames, frame, size, hertz })
+        let sums = spec.unit.map_or_else(Vec::new, |unit| sums.iter().map(|sum| unit.pascal() * sum).collect());
+        Ok(Self { bases, frames, sums, frame, size, hertz })
     }
 
     /// A hash of the maps.
     pub fn digest(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.frames.hash(&mut hasher);
+        self.sums.iter().for_each(|sum| sum.to_bits().hash(&mut hasher));
         for base in &self.bases {
             let patch = match base {
                 Base::Whole(patch) => patch,
@@ -180,10 +198,9 @@ impl Patches {
         &self.frames
     }
 
-    /// The patch of one contact whose normal force starts with `f_n` [N], and the period [s] at which
-    /// its map is made anew.
-    pub fn draw(&self, f_n: f64, sampler: &mut Sampler<'_>) -> Result<(Arc<Patch>, Option<f64>), ParameterError> {
-        let base = &self.bases[match self.frames.as_slice() {
+    /// The patch of one contact whose normal force starts with `f_n` [N].
+    pub fn draw(&self, f_n: f64, sampler: &mut Sampler<'_>) -> Result<DrawnPatch, ParameterError> {
+        let place = match self.frames.as_slice() {
             [] => sampler.index("patch.shape", self.bases.len()),
             frames => match &self.frame {
                 None => sampler.one_of("patch.frame", frames),
@@ -194,7 +211,8 @@ impl Patches {
                     known.ok_or_else(|| ParameterError::new("patch.frame", frame, accepted))?
                 }
             },
-        }];
+        };
+        let base = &self.bases[place];
         let size = self.size.as_ref().map(|size| match size {
             OneOrTwo::One(n) => [sampler.number("patch.size", n); 2],
             OneOrTwo::Two(w, h) => [sampler.number("patch.size.0", w), sampler.number("patch.size.1", h)],
@@ -222,7 +240,9 @@ impl Patches {
                 (Arc::new(patch), Some(self.hertz.update))
             }
         };
-        Ok((patch, update))
+        let Grid { dx, dy, .. } = *patch.grid();
+        let force = self.sums.get(place).map(|sum| sum * dx * dy);
+        Ok(DrawnPatch { patch, update, force })
     }
 }
 
@@ -282,12 +302,13 @@ fn one_frame(frame: Option<&Number>) -> Result<Option<usize>, PatchFailure> {
 }
 
 /// The maps of an `.npy`: the one of two dimensions; the `frame` that is named, or all that have pressure,
-/// with their numbers.
+/// with their numbers, and `sums` of their pressure.
 fn from_frames(
     path: &Path,
     frame: Option<usize>,
     cells: Option<[usize; 2]>,
     size: Option<[f64; 2]>,
+    sums: &mut Vec<f64>,
 ) -> Result<(Vec<usize>, Vec<Base>), PatchFailure> {
     let maps = load_npy(path, frame).map_err(|e| named(path, PatchFailure::of(FILE, e)))?;
     let count = maps.len();
@@ -306,6 +327,7 @@ fn from_frames(
             named(path, f)
         })?;
         bases.push(base);
+        sums.push(map.pressure.iter().sum());
         if has_frames {
             frames.push(number);
         }

@@ -12,6 +12,7 @@ use super::shapes::{Inertia, OneOrTwo, ShapeSpec};
 use super::signal::SignalSpec;
 use super::step::StepSpec;
 use crate::limit_surface::Rule;
+use crate::plan::StopWhen;
 use crate::rigid::point::PointLaw;
 
 /// A scenario: one contact, described by constants and distributions, and how many to draw and simulate.
@@ -59,6 +60,8 @@ pub struct Spec {
     /// Limits on the cost of a contact.
     #[serde(default)]
     pub limits: LimitsSpec,
+    /// When a contact has left, and is not simulated any further; at least one of its keys.
+    pub stop_when: Option<StopWhen>,
     /// What acts on it over time.
     pub inputs: InputsSpec,
 }
@@ -235,6 +238,9 @@ pub struct PatchSpec {
     pub frame: Option<Number>,
     /// A map as rows of numbers >= 0 in any unit, top row first.
     pub pressure: Option<Vec<Vec<f64>>>,
+    /// Unit of a map from an `.npy` or `pressure`, if it measures: then its sum over the area of the cells is the normal
+    /// force, in place of `inputs.normal_force`.
+    pub unit: Option<PressureUnit>,
     /// Columns and rows, `n` or `[nx, ny]`; 21 for a shape. With a map from `file` or `pressure` it must
     /// agree.
     pub cells: Option<OneOrTwo<usize>>,
@@ -251,6 +257,26 @@ pub struct PatchSpec {
     pub update: Option<f64>,
     /// Whether pressure frames may replace the map while a batch lives: then every cell has a bristle.
     pub takes_frames: Option<bool>,
+}
+
+/// Units of pressure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub enum PressureUnit {
+    /// N/m^2.
+    Pa,
+    /// 1000 N/m^2.
+    #[serde(rename = "kPa")]
+    KiloPa,
+}
+
+impl PressureUnit {
+    /// How many pascal it is.
+    pub(super) const fn pascal(self) -> f64 {
+        match self {
+            Self::Pa => 1.0,
+            Self::KiloPa => 1e3,
+        }
+    }
 }
 
 /// Friction parameters (Table I of Waltersson & Karayiannidis with p = 1 where not given).

@@ -574,3 +574,59 @@ fn an_error_has_field_value_and_what_is_accepted() {
     assert_eq!((error.field.as_deref(), error.value.as_deref()), (Some("contacts"), Some("'a'")));
     assert_eq!(error.accepted.as_deref(), Some("a whole number >= 0"));
 }
+
+/// A pressure of 20 kPa on two of eight cells of 5 mm x 2.5 mm is 0.5 N, whichever unit says so.
+#[test]
+fn pressure_with_a_unit_gives_the_normal_force() {
+    let text = change(BOX, "patch={ pressure = [[20, 0, 0, 0], [0, 20, 0, 0]], size = [0.02, 0.005], unit = \"kPa\" }");
+    let text = change(&text.unwrap(), "~inputs.normal_force").unwrap();
+    let drawn = parse(&text).unwrap().draw(2).unwrap();
+    assert!((drawn.contact.inputs.normal_force.value(0.3) - 0.5).abs() < 1e-12);
+    let recorded = drawn.parameters.iter().find(|(name, _)| name == "inputs.normal_force").unwrap().1;
+    assert_eq!(recorded, drawn.contact.inputs.normal_force.value(0.0));
+    let pascal = change(&text, "patch.unit=Pa").unwrap();
+    let force = parse(&pascal).unwrap().contact(2).unwrap().inputs.normal_force.value(0.0);
+    assert!((force - 5e-4).abs() < 1e-15);
+    // The area is that of the drawn size; frames have a force each.
+    let dir = tempfile::tempdir().unwrap();
+    let frames: Vec<f64> = (0..16).map(|i| f64::from(1000 * (1 + i / 4))).collect();
+    write_npy(std::fs::File::create(dir.path().join("frames.npy")).unwrap(), &[4, 2, 2], &frames);
+    let patch = "patch={ file = \"frames.npy\", unit = \"Pa\", size = { uniform = [0.01, 0.03] } }";
+    let text = change(&change(BOX, patch).unwrap(), "~inputs.normal_force").unwrap();
+    let scenario = Scenario::parse(&text, dir.path(), "frames.toml").unwrap();
+    for k in 0..20 {
+        let drawn = scenario.draw(k).unwrap();
+        let number = |name: &str| drawn.parameters.iter().find(|(known, _)| known == name).unwrap().1;
+        let wanted = 1000.0 * (1.0 + number("patch.frame")) * number("patch.size").powi(2);
+        assert!((drawn.contact.inputs.normal_force.value(0.0) / wanted - 1.0).abs() < 1e-12);
+    }
+    for (changes, part) in [
+        ("inputs.normal_force=1", "either `patch.unit`"),
+        ("patch.unit=bar", "unknown variant `bar`"),
+        ("patch={ shape = \"disc\", unit = \"Pa\" }", "belongs to a `file` that ends in .npy"),
+    ] {
+        let error = Scenario::parse(&change(&text, changes).unwrap(), dir.path(), "frames.toml").unwrap_err();
+        assert!(error.to_string().contains(part), "{changes}: {error}");
+    }
+}
+
+/// What `stop_when` says is in the plan; limits that could never hold or always are refused.
+#[test]
+fn stop_when_is_checked_and_planned() {
+    let with = |value: &str| parse(&change(BOX, &format!("stop_when={value}")).unwrap());
+    let plan = with("{ displacement = 0.03, slip_for = 0.1 }").unwrap().plan();
+    let wanted = crate::StopWhen { displacement: Some(0.03), rotation: None, slip_for: Some(0.1) };
+    assert_eq!(plan.stop_when, wanted);
+    assert!(parse(BOX).unwrap().plan().stop_when.is_never());
+    for (value, part) in [
+        ("{ displacement = 0 }", "stop_when.displacement = 0"),
+        ("{ rotation = -1.0 }", "stop_when.rotation = -1"),
+        ("{ slip_for = nan }", "stop_when.slip_for = NaN"),
+        ("{ rotation = inf }", "stop_when.rotation = inf"),
+        ("{}", "one or several of `displacement`"),
+        ("{ distance = 1.0 }", "unknown field `distance`"),
+    ] {
+        let error = with(value).unwrap_err().to_string();
+        assert!(error.contains(part), "{value}: {error}");
+    }
+}

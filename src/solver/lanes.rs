@@ -335,7 +335,8 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
 
     /// The counts of a lane's status; whether it has failed is known to the caller.
     pub fn status(&self, l: usize) -> Status {
-        Status { failure: None, unconverged: self.unconverged[l], steps: self.steps[l], passes: self.passes[l] }
+        let (unconverged, steps, passes) = (self.unconverged[l], self.steps[l], self.passes[l]);
+        Status { unconverged, steps, passes, ..Status::default() }
     }
 
     /// Empties a lane.

@@ -124,12 +124,7 @@ pub struct Case {
 /// A change that cannot be applied, a key that is swept twice, a file that cannot be read, or a combination
 /// that gives no patch.
 pub fn cases(path: &Path, changes: &[String], sweeps: &[Sweep]) -> Result<Vec<Case>, ScenarioError> {
-    for (i, sweep) in sweeps.iter().enumerate() {
-        if sweeps[..i].iter().any(|other| other.key == sweep.key) {
-            let reason = "swept twice: expected one sweep of a key".to_owned();
-            return Err(ScenarioError::Override { change: sweep.key.clone(), reason });
-        }
-    }
+    check(sweeps)?;
     let (text, name) = read(path, changes)?;
     let base = path.parent().unwrap_or(Path::new(""));
     let case = |k: usize| {
@@ -147,8 +142,17 @@ pub fn cases(path: &Path, changes: &[String], sweeps: &[Sweep]) -> Result<Vec<Ca
     (0..combinations(sweeps)).into_par_iter().map(case).collect()
 }
 
+/// Refuses two sweeps of one key.
+pub(crate) fn check(sweeps: &[Sweep]) -> Result<(), ScenarioError> {
+    let is_twice = |i: &usize| sweeps[..*i].iter().any(|other| other.key == sweeps[*i].key);
+    (0..sweeps.len()).find(is_twice).map_or(Ok(()), |i| {
+        let reason = "swept twice: expected one sweep of a key".to_owned();
+        Err(ScenarioError::Override { change: sweeps[i].key.clone(), reason })
+    })
+}
+
 /// How many combinations sweeps make.
-pub(super) fn combinations(sweeps: &[Sweep]) -> usize {
+pub(crate) fn combinations(sweeps: &[Sweep]) -> usize {
     sweeps.iter().fold(1, |n, s| n.saturating_mul(s.values.len()))
 }
 

@@ -103,7 +103,8 @@ pub fn bits(t: &Trajectories, k: usize) -> Vec<u64> {
     let ones = [&t.normal_force, &t.slip].into_iter().flat_map(|all| of(all, k, n));
     let bristles = t.bristles.get(k).into_iter().flatten().flatten();
     let numbers = threes.iter().chain(ones).chain(bristles).map(|v| v.to_bits());
-    numbers.chain(failure).chain([status.unconverged, status.steps, status.passes]).collect()
+    let counts = [status.unconverged, status.steps, status.passes, status.left.map_or(0, |sample| sample + 1)];
+    numbers.chain(failure).chain(counts).collect()
 }
 
 fn fixtures() -> PathBuf {

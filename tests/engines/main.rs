@@ -9,6 +9,7 @@ mod analytic;
 mod batch;
 mod converged;
 mod grip;
+mod leave;
 mod physics;
 mod steady;
 
@@ -114,6 +115,7 @@ macro_rules! suite {
                 batch::results_do_not_depend_on_neighbours_order_or_threads,
                 batch::failed_contact_is_marked_and_its_neighbours_are_unchanged,
                 batch::a_contact_that_takes_too_many_steps_is_stopped_and_its_neighbours_are_unchanged,
+                leave::a_contact_that_has_left_is_stopped_where_it_has_and_no_bit_changes_before,
             );
         }
     };

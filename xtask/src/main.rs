@@ -1,19 +1,21 @@
 //! Chores of the project. `cargo xtask test` is the test command: it makes sure that there is a Vulkan driver
 //! (a software one will do) and what the tests of the C interface take, then runs every test: those of Rust, and with
-//! no further arguments those of the Python package, which `cargo xtask python` runs alone.
-//! `cargo xtask asan` runs them under the address sanitizer. `cargo xtask check` looks for what the compiler
-//! does not see. `cargo xtask kernels` prints what compilers for real GPUs make of the kernels.
+//! no further arguments those of datasets and of the Python package, which `cargo xtask datasets` and
+//! `cargo xtask python` run alone. `cargo xtask asan` runs them under the address sanitizer. `cargo xtask check` looks
+//! for what the compiler does not see. `cargo xtask kernels` prints what compilers for real GPUs make of the kernels.
 
 mod check;
+mod datasets;
 #[cfg(feature = "kernels")]
 mod kernels;
 mod python;
+mod venv;
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 const USAGE: &str = "usage: cargo xtask test|asan [arguments of cargo test], cargo xtask python [arguments of pytest], \
-                     cargo xtask check, cargo xtask kernels [--renew|--check]";
+                     cargo xtask datasets, cargo xtask check, cargo xtask kernels [--renew|--check]";
 
 /// Where drivers of Vulkan put their files.
 const DRIVER_FOLDERS: [&str; 3] = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d"];
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
         Some((task, rest)) if task == "test" => test(rest),
         Some((task, rest)) if task == "asan" => asan(rest),
         Some((task, rest)) if task == "python" => python::test(root(), rest),
+        Some((task, [])) if task == "datasets" => datasets::test(root()),
         Some((task, [])) if task == "check" => check(),
         Some((task, rest)) if task == "kernels" => kernels(rest),
         _ => {
@@ -85,7 +88,11 @@ fn test(arguments: &[String]) -> ExitCode {
     find_radv();
     let done = with_driver(&mut command);
     // Arguments choose among the tests of Rust.
-    if done == ExitCode::SUCCESS && arguments.is_empty() { python::test(root(), &[]) } else { done }
+    if done == ExitCode::FAILURE || !arguments.is_empty() {
+        return done;
+    }
+    let others = [datasets::test(root()), python::test(root(), &[])];
+    if others == [ExitCode::SUCCESS; 2] { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Runs the tests under the address sanitizer, with the checks of unsafe code that the standard library has.

@@ -70,7 +70,7 @@ fn pages(program: Command, out: &Path) -> std::io::Result<()> {
 }
 
 /// Documents: name, what it is about, text.
-const DOCUMENTS: [[&str; 3]; 8] = [
+const DOCUMENTS: [[&str; 3]; 9] = [
     [
         "scenario",
         "the language of scenarios, what a run writes, patches alone, margins",
@@ -81,6 +81,11 @@ const DOCUMENTS: [[&str; 3]; 8] = [
         "stability",
         "the language of stability files, and what the answers say",
         include_str!("../../../docs/stability.md"),
+    ],
+    [
+        "datasets",
+        "what learners find in the files of a run, formats, shards, digests",
+        include_str!("../../../docs/datasets.md"),
     ],
     [
         "closed-loops",

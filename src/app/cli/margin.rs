@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use rayon::prelude::*;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::changes::Changes;
 use super::progress::Progress;
@@ -210,10 +210,7 @@ impl MarginArguments {
             "loads": margins,
         });
         if !source.sweeps.is_empty() {
-            let value = |text: &String| text.parse::<f64>().map_or_else(|_| json!(text), |v| json!(v));
-            let places = surfaces::places(&source.sweeps, k);
-            let swept = source.sweeps.iter().zip(places).map(|(sweep, i)| (sweep.key.clone(), value(&sweep.values[i])));
-            report["sweep"] = Value::Object(swept.collect::<Map<_, _>>());
+            report["sweep"] = Value::Object(super::swept(&source.sweeps, k));
         }
         Ok(report)
     }

@@ -1,26 +1,24 @@
 //! `bristle rollout`: a scenario to a directory of results.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use super::changes::Changes;
+use super::interrupt::{Stop, end_if_asked, stop_when_interrupted};
 use super::progress::Progress;
 use super::{Failure, engine, note, options, print, print_text, scenario_file};
 use crate::app::run_picture::svg;
+use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::input;
-use crate::rollout::{Left, Options, ROTATION_SPUN, RolloutError, SLIPPED, Summary, complete, left, needs, run};
+use crate::rollout::{
+    Datasets, Extra, Format, Left, Options, ROTATION_SPUN, RolloutError, SLIPPED, Shard, Summary, already, complete,
+    left, needs, run,
+};
 use crate::rollout::{WorldEngine, WorldSummary, complete_worlds, worlds};
 use crate::scenario::{EngineChoice, Precision, Scenario, WorldScenario, is_world};
 
 /// Number of contacts whose drawing takes seconds.
 const MANY: u64 = 100_000;
-/// Exit codes of a program that was interrupted or asked to end, as shells have them.
-const INTERRUPTED: i32 = 130;
-#[cfg(unix)]
-const TERMINATED: i32 = 143;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -28,6 +26,8 @@ const TERMINATED: i32 = 143;
   bristle rollout in_hand.toml -n 20 --seed 7 --out runs/few --report
   bristle rollout in_hand.toml --set 'body.mass={ uniform = [0.1, 0.3] }'
   bristle rollout in_hand.toml --set friction.law=lugre --unset inputs.hold
+  bristle rollout in_hand.toml --sweep friction.mu_c=0.4:1:4 --out runs/mu
+  bristle rollout in_hand.toml -n 512 --extend
   bristle rollout runs/in_hand --precision f64 --out runs/double")]
 pub(super) struct Rollout {
     /// Scenario file (see `bristle docs scenario`), or the directory of a run, to repeat it.
@@ -46,6 +46,10 @@ pub(super) struct Rollout {
     seed: Option<u64>,
     #[command(flatten)]
     changes: Changes,
+    /// Make a run for every value of a key, `key=first:last:count` or `key=[value, ..]`, and a table of all of them; with
+    /// several, for every combination. The runs are numbered directories in that of the results.
+    #[arg(long = "sweep", value_name = "KEY=VALUES", conflicts_with = "shard")]
+    sweeps: Vec<String>,
     /// Time between recorded samples [s].
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     record_every: Option<f64>,
@@ -59,20 +63,29 @@ pub(super) struct Rollout {
     /// Directory of the results [default: runs/<name of the scenario>].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    datasets: DatasetArguments,
+    /// Simulate a part of the contacts, as on one of many machines: `--shard 3/8`. `bristle merge` joins them.
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["formats", "with", "report"])]
+    shard: Option<Shard>,
     /// Replace a run that is there, or an unfinished one.
     #[arg(long)]
-    force: bool,
+    pub(super) force: bool,
     /// Continue an unfinished run where it was stopped; one that was killed, at most a second before. Of a
     /// complete run only the report is made, if it is asked for and not there; where there is no run it
     /// begins. So a command with this option may be repeated until it ends with 0.
     #[arg(long, conflicts_with = "force")]
-    resume: bool,
+    pub(super) resume: bool,
+    /// Add contacts to the complete run that is there: `-n 2000 --extend` of a run of 1000 simulates 1000 more, and the
+    /// run is then equal to one of 2000 at once.
+    #[arg(long, conflicts_with_all = ["force", "shard"])]
+    extend: bool,
     /// Print one JSON object at the end.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
     /// Write report.html into the run: `bristle report` at once.
     #[arg(long)]
-    report: bool,
+    pub(super) report: bool,
     /// Say nothing on stderr but errors: neither the engine, nor what disk space the run takes, nor how far
     /// it is.
     #[arg(short, long)]
@@ -82,6 +95,23 @@ pub(super) struct Rollout {
     threads: Option<usize>,
 }
 
+/// The datasets that are written.
+#[derive(clap::Args)]
+pub(super) struct DatasetArguments {
+    /// Formats of the datasets (see `bristle docs datasets`).
+    #[arg(long = "format", value_enum, value_delimiter = ',', value_name = "FORMAT", default_value = "npz")]
+    formats: Vec<Format>,
+    /// What datasets hold beside what they always do.
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
+    with: Vec<Extra>,
+}
+
+impl DatasetArguments {
+    pub(super) fn chosen(&self) -> Datasets {
+        Datasets { formats: self.formats.clone(), extras: self.with.clone() }
+    }
+}
+
 impl Rollout {
     pub(super) fn run(&self) -> Result<(), Failure> {
         let file = scenario_file(&self.file)?;
@@ -89,54 +119,86 @@ impl Rollout {
         if input::text(&file).is_ok_and(|text| is_world(&text)) {
             return self.run_worlds(&file);
         }
-        let scenario = Scenario::load(&file, &self.changes("contacts")).map_err(Failure::of_scenario)?;
         super::set_threads(self.threads)?;
+        let sweeps = super::sweeps(&file, &self.changes("contacts"), &self.sweeps)?;
+        if !sweeps.is_empty() {
+            return self.run_sweep(&file, &sweeps);
+        }
+        let scenario = Scenario::load(&file, &self.changes("contacts")).map_err(Failure::of_scenario)?;
         let options = self.options();
-        let choice = self.engine.unwrap_or(scenario.spec().engine);
-        let precision = self.precision.unwrap_or(scenario.spec().precision);
-        if let Some(summary) = complete(&scenario, &options).map_err(failure)? {
-            self.check_engine(&options.out, &summary)?;
-            self.note(format_args!("{} is complete", options.out.display()));
-            return self.end(&options.out, &summary);
-        }
-        let engine = engine::open(choice, precision, self.quiet)?;
-        let stop = Arc::new(Stop::default());
-        stop_when_interrupted(&options.out, self.report, &stop);
-        let needs = needs(&scenario, &*engine, &options).map_err(failure)?;
-        self.note(&needs);
-        let (n, samples) = (scenario.contacts(), scenario.plan().samples.len() as u64);
-        if n >= MANY {
-            self.note(format_args!("drawing and checking all {n} contacts before the first is simulated"));
-        }
-        let already = match left(&options.out) {
-            Left::Contacts(done) if self.resume => done * samples,
-            _ => 0,
-        };
-        let progress = Progress::new(n * samples, already, format!("samples of {n} contacts"), self.quiet);
-        let advance = |samples| {
-            stop.begun.store(true, Ordering::Relaxed);
-            progress.advance(samples);
-            !stop.asked.load(Ordering::Relaxed)
-        };
-        let done = run(&scenario, &*engine, &options, &needs, &advance);
-        drop(progress);
-        end_if_asked(&stop, matches!(done, Ok(_) | Err(RolloutError::Engine(EngineError::Stopped))));
-        self.end(&options.out, &done.map_err(failure)?)
+        let summary = self.simulate(&scenario, &options, &mut None, &stop_when_interrupted(self.report))?;
+        self.end(&options.out, &summary)
     }
 
-    fn options(&self) -> Options {
+    /// Simulates a scenario on `engine`, which is opened if it is not and is needed; or finds the run complete.
+    pub(super) fn simulate(
+        &self,
+        scenario: &Scenario,
+        options: &Options,
+        engine: &mut Option<Box<dyn Engine>>,
+        stop: &Stop,
+    ) -> Result<Summary, Failure> {
+        if let Some(summary) = complete(scenario, options).map_err(failure)? {
+            self.check_engine(&options.out, &summary)?;
+            self.note(format_args!("{} is complete", options.out.display()));
+            return Ok(summary);
+        }
+        if engine.is_none() {
+            let choice = self.engine.unwrap_or(scenario.spec().engine);
+            let precision = self.precision.unwrap_or(scenario.spec().precision);
+            *engine = Some(engine::open(choice, precision, self.quiet)?);
+        }
+        let engine = engine.as_deref().expect("an engine that is open");
+        stop.goes_to(&options.out);
+        let needs = needs(scenario, engine, options).map_err(failure)?;
+        self.note(&needs);
+        let contacts = options.contacts(scenario);
+        let (n, samples) = (contacts.end - contacts.start, scenario.plan().samples.len() as u64);
+        if n >= MANY {
+            let all = scenario.contacts();
+            self.note(format_args!("drawing and checking all {all} contacts before the first is simulated"));
+        }
+        let done = already(scenario, options) * samples;
+        let progress = Progress::new(n * samples, done, format!("samples of {n} contacts"), self.quiet);
+        let advance = |samples| {
+            progress.advance(samples);
+            stop.may_go_on()
+        };
+        let done = run(scenario, engine, options, &needs, &advance);
+        drop(progress);
+        end_if_asked(stop, matches!(done, Ok(_) | Err(RolloutError::Engine(EngineError::Stopped))));
+        done.map_err(failure)
+    }
+
+    pub(super) fn options(&self) -> Options {
         let out = self.out.clone().unwrap_or_else(|| {
             let whole = self.file.canonicalize().unwrap_or_default();
             let name = if self.file.is_dir() { whole.file_name() } else { self.file.file_stem() };
-            PathBuf::from("runs").join(name.unwrap_or_default())
+            let run = PathBuf::from("runs").join(name.unwrap_or_default());
+            self.shard.map_or(run.clone(), |shard| {
+                run.with_added_extension("shards").join(format!("{}-of-{}", shard.index, shard.of))
+            })
         });
-        Options { out, force: self.force, resume: self.resume, block: None, draw: Some(svg) }
+        Options {
+            force: self.force,
+            resume: self.resume,
+            extend: self.extend,
+            shard: self.shard,
+            datasets: self.datasets.chosen(),
+            draw: Some(svg),
+            ..Options::new(out)
+        }
     }
 
     /// The same for a scenario of rigid bodies.
     fn run_worlds(&self, file: &Path) -> Result<(), Failure> {
-        if self.report || self.tolerance.is_some() {
-            let option = if self.report { "--report" } else { "--tolerance" };
+        let of_patches = [
+            ("--report", self.report),
+            ("--tolerance", self.tolerance.is_some()),
+            ("--sweep", !self.sweeps.is_empty()),
+            ("--extend", self.extend),
+        ];
+        if let Some((option, _)) = of_patches.iter().find(|(_, given)| *given) {
             return Err(Failure::of_user(format!(
                 "{option}: expected a scenario of patches; this one has `[[bodies]]`"
             )));
@@ -151,8 +213,8 @@ impl Rollout {
             return self.end_worlds(&summary);
         }
         let (info, make) = engine::open_worlds(choice, precision, &scenario, self.quiet)?;
-        let stop = Arc::new(Stop::default());
-        stop_when_interrupted(&options.out, false, &stop);
+        let stop = stop_when_interrupted(false);
+        stop.goes_to(&options.out);
         let (n, samples) = (scenario.spec().worlds, scenario.plan().samples.len() as u64);
         let already = match left(&options.out) {
             Left::Contacts(done) if self.resume => done * samples,
@@ -160,9 +222,8 @@ impl Rollout {
         };
         let progress = Progress::new(n * samples, already, format!("samples of {n} worlds"), self.quiet);
         let advance = |samples| {
-            stop.begun.store(true, Ordering::Relaxed);
             progress.advance(samples);
-            !stop.asked.load(Ordering::Relaxed)
+            stop.may_go_on()
         };
         let done = worlds(&scenario, &WorldEngine { info, make: &make }, &options, &advance);
         drop(progress);
@@ -242,66 +303,12 @@ impl Rollout {
     }
 }
 
-/// Waits for the end of the program, which was asked to stop and has `ended` its work.
-fn end_if_asked(stop: &Stop, ended: bool) {
-    if stop.asked.load(Ordering::Relaxed) && ended {
-        stop.ended.store(true, Ordering::Relaxed);
-        std::thread::sleep(2 * STOP_TIMEOUT);
-    }
-}
-
-/// Flags that are shared by the handler of signals, which asks a run to stop, and the thread that computes it.
-#[derive(Default)]
-struct Stop {
-    begun: AtomicBool,
-    asked: AtomicBool,
-    ended: AtomicBool,
-}
-
-/// Time that a run gets, when it is asked to stop, to write its last complete blocks; after it the program ends
-/// without them.
-const STOP_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// Makes Ctrl-C and SIGTERM stop the run, or end the program if that takes longer than [`STOP_TIMEOUT`]; a message
-/// says how much of the run can be resumed.
-fn stop_when_interrupted(out: &Path, report: bool, stop: &Arc<Stop>) {
-    let (out, stop) = (out.to_owned(), Arc::clone(stop));
-    let partial = crate::rollout::partial(&out);
-    let stop = Arc::new(move |code: i32| {
-        stop.asked.store(true, Ordering::Relaxed);
-        let asked = Instant::now();
-        let begun = stop.begun.load(Ordering::Relaxed);
-        while begun && !stop.ended.load(Ordering::Relaxed) && asked.elapsed() < STOP_TIMEOUT {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        let left = match left(&out) {
-            _ if begun && !partial.exists() => {
-                let report = if report { "; `--resume` makes its report" } else { "" };
-                format!("the run is complete, in {}{report}", out.display())
-            }
-            Left::Nothing => "no contact was complete, and nothing is kept".to_owned(),
-            Left::Contacts(_) | Left::All => {
-                format!("the unfinished run is in {}; `--resume` continues it", partial.display())
-            }
-        };
-        note(format_args!("\nstopped: {left}"));
-        std::process::exit(code);
-    });
-    // Without a handler the program ends all the same.
-    #[cfg(unix)]
-    if let Ok(mut signals) = signal_hook::iterator::Signals::new([signal_hook::consts::SIGTERM]) {
-        let stop = Arc::clone(&stop);
-        std::thread::spawn(move || signals.forever().for_each(|_| stop(TERMINATED)));
-    }
-    let _ = ctrlc::set_handler(move || stop(INTERRUPTED));
-}
-
-fn failure(e: RolloutError) -> Failure {
+pub(super) fn failure(e: RolloutError) -> Failure {
     let told = options::of_run(&e);
     if e.is_users() { Failure::of_user(told) } else { Failure::of_machine(told) }
 }
 
-fn text(s: &Summary) -> String {
+pub(super) fn text(s: &Summary) -> String {
     let (n, status) = (s.contacts, &s.status);
     let row = |count: u64, what: &str, how: String| format!("  {count:>8}  {what:<8} {how}\n");
     let mut text = format!(
@@ -325,6 +332,9 @@ fn text(s: &Summary) -> String {
              (`--set limits.steps=..`)\n",
             status.out_of_steps
         );
+    }
+    if status.left > 0 {
+        text += &format!("{} contacts had left, as `stop_when` says, and were stopped there\n", status.left);
     }
     if s.unconverged_stages > 0 {
         text += &format!(

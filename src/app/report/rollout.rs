@@ -12,7 +12,7 @@ use super::run::{Run, drawn, read};
 use crate::app::page::{Chart, Document, Line, Part, Picture, Table, palette, phases, short};
 use crate::app::run_picture::colour;
 use crate::app::surface_picture::outline;
-use crate::engine::Reason;
+use crate::engine::{LEFT, Reason};
 use crate::input;
 use crate::limit_surface::{Rule, Surface, Table as LimitTable};
 use crate::planar::Wrench;
@@ -168,7 +168,9 @@ fn wrenches(run: &Run, scenario: &Scenario) -> Result<Part, ReportError> {
         let contact = scenario.contact(k as u64)?;
         // A map that follows the force is taken at the mean one.
         let force = &run.normal_force[i];
-        let mean = force.iter().sum::<f64>() / force.len() as f64;
+        // A contact that has left has no samples after that.
+        let there: Vec<f64> = force.iter().copied().filter(|f_n| f_n.is_finite()).collect();
+        let mean = there.iter().sum::<f64>() / there.len() as f64;
         let patch = contact.patch.under(mean);
         let surface = Surface::new(&patch, Rule::Cells);
         let (cop, r) = (patch.cop(), surface.radius());
@@ -222,7 +224,7 @@ fn wrenches(run: &Run, scenario: &Scenario) -> Result<Part, ReportError> {
 /// Contacts that were stopped or did not converge; a smaller `setting` helps.
 fn failures(run: &Run, parameters: &[(String, Vec<f64>)], setting: &str) -> Part {
     const LISTED: usize = 30;
-    let bad: Vec<usize> = (0..run.motions.len()).filter(|k| run.status[*k] != 0.0).collect();
+    let bad: Vec<usize> = (0..run.motions.len()).filter(|k| run.status[*k] as u32 & !LEFT != 0).collect();
     let failed = bad.iter().filter(|k| run.failed[**k] >= 0.0).count();
     // A file may say this of a contact that was not stopped.
     let is_spent = |k: usize| run.failed[k] >= 0.0 && run.status[k] as u32 & Reason::Steps as u32 != 0;

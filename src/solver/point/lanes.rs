@@ -418,7 +418,7 @@ impl<R: Real> LaneSolver for Points<R> {
     }
 
     fn status(&self, l: usize) -> Status {
-        Status { failure: None, unconverged: 0, steps: self.steps[l], passes: self.steps[l] }
+        Status { steps: self.steps[l], passes: self.steps[l], ..Status::default() }
     }
 
     fn clear(&mut self, l: usize) {

@@ -1,0 +1,105 @@
+//! `bristle merge`: the shards of a run to the run. `bristle verify`: whether a run is as it was written.
+
+use std::path::{Path, PathBuf};
+
+use super::rollout::{DatasetArguments, failure, text};
+use super::{Failure, note, print, print_text};
+use crate::app::run_picture::svg;
+use crate::rollout::{Bytes, Merge, Options, merge, verify};
+
+/// Join the shards of a run.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  bristle merge runs/in_hand.shards/* --out runs/in_hand
+  bristle merge runs/in_hand.shards --out runs/all --format zarr,lerobot --resume")]
+pub(super) struct MergeArguments {
+    /// The directories of all shards, in any order, or a directory that holds them.
+    #[arg(required = true)]
+    shards: Vec<PathBuf>,
+    /// Directory of the run.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    #[command(flatten)]
+    datasets: DatasetArguments,
+    /// Replace a run that is there, or an unfinished one.
+    #[arg(long)]
+    force: bool,
+    /// Keep what an interrupted merge has written; of a complete run nothing is done. So a command with this option
+    /// may be repeated until it ends with 0.
+    #[arg(long, conflicts_with = "force")]
+    resume: bool,
+    /// Print one JSON object at the end.
+    #[arg(long)]
+    json: bool,
+    /// CPU threads [default: all].
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+}
+
+impl MergeArguments {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        super::set_threads(self.threads)?;
+        let found = Merge::open(&self.directories()?).map_err(failure)?;
+        let options = Options {
+            force: self.force,
+            resume: self.resume,
+            datasets: self.datasets.chosen(),
+            draw: Some(svg),
+            ..Options::new(&self.out)
+        };
+        let summary = merge(&found, &options).map_err(failure)?;
+        if self.json {
+            print(&serde_json::to_string(&summary).map_err(Failure::of_machine)?)
+        } else {
+            print_text(&text(&summary))
+        }
+    }
+
+    /// The directories of shards: of one that is no run itself those in it. Shards that are not finished are not
+    /// complete, and are missing.
+    fn directories(&self) -> Result<Vec<PathBuf>, Failure> {
+        let [dir] = self.shards.as_slice() else { return Ok(complete(self.shards.iter().cloned())) };
+        if dir.join("run.json").is_file() {
+            return Ok(vec![dir.clone()]);
+        }
+        let machine = |e| Failure::of_machine(format!("{}: {e}", dir.display()));
+        let entries = std::fs::read_dir(dir).map_err(machine)?;
+        let inside: Vec<PathBuf> = entries.map(|e| e.map(|e| e.path())).collect::<Result<_, _>>().map_err(machine)?;
+        Ok(complete(inside.into_iter()))
+    }
+}
+
+fn complete(dirs: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
+    let is_partial = |dir: &Path| dir.extension().is_some_and(|ending| ending == "partial");
+    dirs.filter(|dir| !is_partial(dir)).collect()
+}
+
+/// Check that every file of a run is as it was written.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  bristle verify runs/in_hand
+  bristle verify runs/in_hand.shards/*")]
+pub(super) struct Verify {
+    /// Directories of runs or shards.
+    #[arg(required = true)]
+    runs: Vec<PathBuf>,
+}
+
+impl Verify {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        let mut damaged = 0;
+        for run in &self.runs {
+            let found = verify(run).map_err(failure)?;
+            found.faults.iter().for_each(|fault| note(format_args!("{}: {fault}", run.display())));
+            damaged += found.faults.len();
+            if found.faults.is_empty() {
+                print(&format!("{}: {} files, {}: as written", run.display(), found.files, Bytes(found.bytes)))?;
+            }
+        }
+        match damaged {
+            0 => Ok(()),
+            1 => Err(Failure::of_machine("one file is damaged or missing")),
+            n => Err(Failure::of_machine(format!("{n} files are damaged or missing"))),
+        }
+    }
+}

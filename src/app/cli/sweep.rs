@@ -1,0 +1,82 @@
+//! `bristle rollout --sweep`: a run for every value of a key, and a table of all of them.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::interrupt::stop_when_interrupted;
+use super::rollout::{Rollout, failure};
+use super::{Failure, print, print_text};
+use crate::app::terminal;
+use crate::rollout::{Options, RolloutError, Summary, check_place};
+use crate::scenario::Scenario;
+use crate::surfaces::{self, Sweep};
+
+/// The table of a sweep, in its directory.
+const TABLE: &str = "sweep.csv";
+
+/// What the table says of a run after the values of its keys.
+const COLUMNS: [&str; 9] =
+    ["contacts", "slipped", "spun", "slipped_and_spun", "stuck", "failed", "left", "steps", "run"];
+
+impl Rollout {
+    /// Makes the runs one after the other, in directories that are numbered in the order of the combinations.
+    pub(super) fn run_sweep(&self, file: &Path, sweeps: &[Sweep]) -> Result<(), Failure> {
+        let stop = stop_when_interrupted(self.report);
+        let whole = self.options();
+        let count = surfaces::combinations(sweeps);
+        let digits = (count - 1).to_string().len();
+        surfaces::check(sweeps).map_err(Failure::of_scenario)?;
+        // All scenarios are read before the first is simulated, and no directory may be in the way.
+        let mut runs = Vec::new();
+        for k in 0..count {
+            let values: Vec<&str> =
+                surfaces::places(sweeps, k).iter().zip(sweeps).map(|(i, sweep)| sweep.values[*i].as_str()).collect();
+            let settings = sweeps.iter().zip(&values).map(|(sweep, value)| format!("{}={value}", sweep.key));
+            let changes: Vec<String> = self.changes("contacts").into_iter().chain(settings).collect();
+            let scenario = Scenario::load(file, &changes).map_err(Failure::of_scenario)?;
+            let options = Options { out: whole.out.join(format!("{k:0digits$}")), ..whole.clone() };
+            check_place(&options).map_err(failure)?;
+            runs.push((k, values, scenario, options));
+        }
+        std::fs::create_dir_all(&whole.out)
+            .map_err(|source| failure(RolloutError::Io { path: whole.out.clone(), source }))?;
+        let (mut rows, mut objects, mut engine) = (Vec::new(), Vec::new(), None);
+        for (k, values, scenario, options) in &runs {
+            let summary = self.simulate(scenario, options, &mut engine, &stop)?;
+            if self.report && !options.out.join("report.html").exists() {
+                super::report::write(&options.out, None)?;
+            }
+            rows.push(row(values, &summary, options));
+            objects.push(json!({ "sweep": super::swept(sweeps, *k), "summary": summary }));
+        }
+        let head = sweeps.iter().map(|sweep| sweep.key.clone()).chain(COLUMNS.map(str::to_owned)).collect();
+        let rows = [vec![head], rows].concat();
+        write(&whole.out.join(TABLE), &rows)?;
+        if self.json {
+            return print(&Value::Array(objects).to_string());
+        }
+        let table = terminal::columns(&rows, terminal::width().unwrap_or(usize::MAX));
+        print_text(&format!("{table}{}", whole.out.join(TABLE).display()))
+    }
+}
+
+/// A row of the table.
+fn row(values: &[&str], summary: &Summary, options: &Options) -> Vec<String> {
+    let s = &summary.status;
+    let counts = [summary.contacts, s.slipped, s.spun, s.slipped_and_spun, s.stuck, s.failed, s.left, summary.steps];
+    let name = options.out.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let values = values.iter().map(|value| (*value).to_owned());
+    values.chain(counts.map(|count| count.to_string())).chain([name]).collect()
+}
+
+/// Writes the table, whole or not at all.
+fn write(path: &Path, rows: &[Vec<String>]) -> Result<(), Failure> {
+    let write = || {
+        let mut table = csv::Writer::from_writer(Vec::new());
+        rows.iter().try_for_each(|row| table.write_record(row))?;
+        let bytes = table.into_inner().map_err(csv::IntoInnerError::into_error)?;
+        crate::disk::appear(path, |file| std::io::Write::write_all(file, &bytes))
+    };
+    write().map_err(|source| failure(RolloutError::Io { path: path.to_owned(), source }))
+}

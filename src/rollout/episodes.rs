@@ -1,0 +1,269 @@
+//! Contacts as a learner sees them: episodes with observations, actions and labels. Raw arrays hold what was
+//! simulated; what follows from the scenario and from them is made here, block by block.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::error::RolloutError;
+use super::format::{Datasets, Extra};
+use super::outcome::{NetMotion, Outcome};
+use super::raw::Raw;
+use crate::body::{Body, FreeBody};
+use crate::contact::Contact;
+use crate::engine::ALL_SLIDES;
+use crate::error::ParameterError;
+use crate::limit_surface::{Rule, Surface};
+use crate::patch::{Grid, Patch};
+use crate::planar::Wrench;
+use crate::scenario::Scenario;
+use crate::schedule::Signal;
+
+/// One episode of this many is for validation.
+const VALIDATION_OF: u64 = 10;
+
+/// The names of the actions of bodies, and their units.
+const LOADS: [(&str, &str); 6] = [
+    ("normal_force", "N"),
+    ("load_fx", "N"),
+    ("load_fy", "N"),
+    ("load_tau", "N m"),
+    ("gravity_x", "m/s^2"),
+    ("gravity_y", "m/s^2"),
+];
+/// The names of the actions of prescribed motions, and their units.
+const TWISTS: [(&str, &str); 4] = [("normal_force", "N"), ("vx", "m/s"), ("vy", "m/s"), ("w", "rad/s")];
+
+/// Whether the episode of contact `k` is for validation, by a hash of its index alone (the finaliser of
+/// SplitMix64): the same in every run, however many episodes there are.
+#[must_use]
+pub const fn is_validation(k: u64) -> bool {
+    let mut z = k.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (z ^ (z >> 31)).is_multiple_of(VALIDATION_OF)
+}
+
+/// What the episodes of a run hold.
+pub(super) struct Layout<'a> {
+    scenario: &'a Scenario,
+    /// Sample times [s].
+    pub times: Vec<f64>,
+    /// Names and units of the actions.
+    pub actions: &'static [(&'static str, &'static str)],
+    /// Whether episodes have them.
+    pub has_actions: bool,
+    /// The grid of tactile frames, if they are asked for.
+    pub tactile: Option<Grid>,
+    /// Whether the margin left to slip is asked for.
+    pub margin: bool,
+}
+
+/// The episodes of a block of contacts. Arrays are `[contact][sample]`, and have more numbers a sample where the
+/// comment says so.
+pub(super) struct Episodes {
+    /// Samples before an episode failed.
+    pub frames: Vec<usize>,
+    /// `[actions]`: the inputs from the sample on; empty if the layout has none.
+    pub action: Vec<f64>,
+    /// Time until the contact next slips as a whole [s]; 0 while it does, -1 if it does not until its end.
+    pub time_to_slip: Vec<f64>,
+    /// `1 - 1/k`, if `k` times the wrench makes the patch slip under `mu_s`; empty if not asked for.
+    pub margin: Vec<f64>,
+    /// `[rows, columns]`: the normal force of every cell [N]; empty if not asked for.
+    pub tactile: Vec<f32>,
+    /// Time at which a contact first slips as a whole [s], -1 if it does not.
+    pub first_slip: Vec<f64>,
+}
+
+/// What the scenario says of one contact.
+struct One {
+    action: Vec<f64>,
+    margin: Vec<f64>,
+    tactile: Vec<f32>,
+}
+
+impl<'a> Layout<'a> {
+    /// Of the run of `scenario`.
+    pub fn new(scenario: &'a Scenario, datasets: &Datasets) -> Result<Self, RolloutError> {
+        let first = scenario.without_surface(0)?;
+        let actions = match first.body {
+            Body::Prescribed { .. } => TWISTS.as_slice(),
+            Body::Free(_) => LOADS.as_slice(),
+        };
+        let tactile = datasets.with(Extra::Tactile).then(|| *first.patch.grid());
+        let times = scenario.plan().samples;
+        Ok(Self { scenario, times, actions, has_actions: true, tactile, margin: datasets.with(Extra::Margin) })
+    }
+
+    /// The same without actions.
+    pub fn without_actions(&self) -> Self {
+        Self { times: self.times.clone(), has_actions: false, ..*self }
+    }
+
+    /// The episodes of some contacts.
+    pub fn episodes(&self, raw: &Raw, contacts: Range<u64>) -> Result<Episodes, RolloutError> {
+        let read = |name| raw.numbers(name, contacts.clone());
+        let (wrench, normal_force, slip) = (read("wrench")?, read("normal_force")?, read("slip")?);
+        let frames: Vec<usize> = read("frames")?.into_iter().map(|n| n as usize).collect();
+        let n = self.times.len();
+        let (mut time_to_slip, mut first_slip) = (vec![f64::NAN; slip.len()], Vec::new());
+        for ((to, slip), frames) in time_to_slip.chunks_mut(n).zip(slip.chunks(n)).zip(&frames) {
+            first_slip.push(self.times_to_slip(&slip[..*frames], to));
+        }
+        let of = |i: usize, k| {
+            let wrench = wrench[3 * n * i..3 * n * (i + 1)].as_chunks().0;
+            self.one(k, wrench, &normal_force[n * i..n * (i + 1)])
+        };
+        let start = contacts.start;
+        let asked = self.has_actions || self.margin || self.tactile.is_some();
+        let drawn = if asked { frames.len() } else { 0 };
+        let ones: Vec<_> = (0..drawn).into_par_iter().map(|i| of(i, start + i as u64)).collect();
+        let ones: Vec<One> = ones.into_iter().collect::<Result<_, _>>()?;
+        let action = ones.iter().flat_map(|one| one.action.iter().copied()).collect();
+        let margin = ones.iter().flat_map(|one| one.margin.iter().copied()).collect();
+        let tactile = ones.iter().flat_map(|one| one.tactile.iter().copied()).collect();
+        Ok(Episodes { frames, action, time_to_slip, margin, tactile, first_slip })
+    }
+
+    /// Writes for every sample the time until the next in which all slides; returns the time of the first such
+    /// sample.
+    fn times_to_slip(&self, slip: &[f64], to: &mut [f64]) -> f64 {
+        let mut next = None;
+        for i in (0..slip.len()).rev() {
+            if slip[i] >= ALL_SLIDES {
+                next = Some(self.times[i]);
+            }
+            to[i] = next.map_or(-1.0, |next| next - self.times[i]);
+        }
+        next.unwrap_or(-1.0)
+    }
+
+    /// Actions, margins and tactile frames of contact `k` with its samples.
+    fn one(&self, k: u64, wrench: &[[f64; 3]], normal_force: &[f64]) -> Result<One, RolloutError> {
+        let contact = self.scenario.without_surface(k)?;
+        let signals = action_signals(&contact);
+        let times = if self.has_actions { self.times.as_slice() } else { &[] };
+        let action = times.iter().flat_map(|t| signals.iter().map(|signal| signal.value(*t))).collect();
+        let mut under = Under::new(&contact.patch);
+        let (mut margin, mut tactile) = (Vec::new(), Vec::new());
+        if self.margin {
+            margin = margins(&contact, &self.times, wrench, normal_force, &mut under);
+        }
+        if let Some(grid) = self.tactile {
+            check_grid(&grid, contact.patch.grid(), k)?;
+            tactile.reserve(grid.len() * normal_force.len());
+            for f_n in normal_force {
+                tactile.extend(under.patch(*f_n).weights().iter().map(|w| (w * f_n) as f32));
+            }
+        }
+        Ok(One { action, margin, tactile })
+    }
+}
+
+/// The signals of the inputs that are the actions, in their order.
+fn action_signals(contact: &Contact) -> Vec<&Signal> {
+    let normal_force = &contact.inputs.normal_force;
+    match &contact.body {
+        Body::Prescribed { twist: [vx, vy, w], .. } => vec![normal_force, vx, vy, w],
+        Body::Free(FreeBody { wrench: [fx, fy, tau], gravity: [gx, gy], .. }) => {
+            vec![normal_force, fx, fy, tau, gx, gy]
+        }
+    }
+}
+
+/// Frames of one dataset have one size.
+fn check_grid(first: &Grid, grid: &Grid, k: u64) -> Result<(), RolloutError> {
+    if (first.nx, first.ny) == (grid.nx, grid.ny) {
+        return Ok(());
+    }
+    let found = format!("{} x {} in contact {k}", grid.nx, grid.ny);
+    let accepted = format!("{} x {}, as in contact 0: tactile frames have one size", first.nx, first.ny);
+    Err(RolloutError::Dataset(ParameterError::new("patch.cells", found, accepted)))
+}
+
+/// A patch under normal forces, one after the other.
+struct Under<'a> {
+    patch: &'a Patch,
+    last: Option<(f64, Patch)>,
+}
+
+impl<'a> Under<'a> {
+    fn new(patch: &'a Patch) -> Self {
+        Self { patch, last: None }
+    }
+
+    /// The patch under the force `f_n` [N].
+    fn patch(&mut self, f_n: f64) -> &Patch {
+        if self.patch.rule().is_none() {
+            return self.patch;
+        }
+        let last = self.last.take().filter(|(force, _)| force.to_bits() == f_n.to_bits());
+        let (_, patch) = self.last.insert(last.unwrap_or_else(|| (f_n, self.patch.under(f_n))));
+        patch
+    }
+}
+
+/// The margin left to slip in every sample: `1 - 1/k`, at least -1, with the factor `k` by which the wrench may grow
+/// under `mu_s`; 1 without a load, 0 on the limit surface or without a normal force, NaN after a failure.
+fn margins(contact: &Contact, times: &[f64], wrench: &[[f64; 3]], normal_force: &[f64], under: &mut Under) -> Vec<f64> {
+    let mut margins = vec![f64::NAN; times.len()];
+    let mut i = 0;
+    while i < times.len() {
+        // Samples with one map have one search; a map that follows the force has one for every force.
+        let alike = |f: &f64| under.patch.rule().is_none() || f.to_bits() == normal_force[i].to_bits();
+        let end = i + normal_force[i..].iter().take_while(|f| alike(f)).count().max(1);
+        let patch = under.patch(normal_force[i]);
+        let surface = Surface::new(patch, Rule::Cells);
+        let is_there = |k: &usize| normal_force[*k] > 0.0 && wrench[*k].iter().all(|v| v.is_finite());
+        let loaded: Vec<usize> = (i..end).filter(is_there).collect();
+        let loads: Vec<Wrench> = loaded.iter().map(|k| Wrench::from(wrench[*k]).about(patch.cop())).collect();
+        (i..end).filter(|k| normal_force[*k] == 0.0).for_each(|k| margins[k] = 0.0);
+        if let Ok(found) = surface.margins(&loads, 1.0, 1.0) {
+            for (k, found) in loaded.into_iter().zip(found) {
+                let factor = found.factor * contact.coefficients_at(times[k])[1] * normal_force[k];
+                margins[k] = (1.0 - 1.0 / factor).max(-1.0);
+            }
+        }
+        i = end;
+    }
+    margins
+}
+
+/// What the labels are.
+pub(super) mod about {
+    pub const TIME_TO_SLIP: &str = "time [s] until all bristles next slide; 0 while they do, -1 if they do not";
+    pub const MARGIN: &str = "margin left to slip: 1 - 1/k, where k times the wrench makes the patch slip under mu_s; \
+                              1 without a load, 0 where it slips";
+    pub const TACTILE: &str = "normal force [N] of every cell, bottom row first";
+    pub const FIRST_SLIP: &str = "time [s] at which all bristles first slide, -1 if they do not";
+    pub const VALIDATION: &str = "whether the episode is for validation, by a hash of its index";
+}
+
+/// The outcomes of some contacts, as places in [`Outcome::ALL`].
+pub(super) fn outcomes(raw: &Raw, contacts: Range<u64>) -> Result<Vec<usize>, RolloutError> {
+    let read = |name| raw.numbers(name, contacts.clone());
+    let motions = read("displacement")?.into_iter().zip(read("rotation")?);
+    let place = |((displacement, rotation), failed): ((f64, f64), f64)| {
+        let outcome = NetMotion { displacement, rotation }.outcome(failed >= 0.0);
+        Outcome::ALL.iter().position(|o| *o == outcome).unwrap_or_default()
+    };
+    Ok(motions.zip(read("failed_step")?).map(place).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The split of an episode does not depend on the run, and has its share.
+    #[test]
+    fn validation_is_a_tenth_and_stays_as_it_is() {
+        let first: Vec<u64> = (0..60).filter(|k| is_validation(*k)).collect();
+        assert_eq!(first, FIRST_OF_VALIDATION, "datasets that were written before have other splits");
+        let many = (0..100_000).filter(|k| is_validation(*k)).count();
+        assert!((9_700..10_300).contains(&many), "{many}");
+    }
+
+    /// By another program.
+    const FIRST_OF_VALIDATION: [u64; 6] = [2, 18, 29, 30, 31, 43];
+}

@@ -1,0 +1,96 @@
+//! Adding contacts to a finished run: those that it has are taken over, the others are simulated.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use npyz::NpyFile;
+use serde_json::Value;
+use zip::ZipArchive;
+
+use super::columns::Column;
+use super::error::{RolloutError, io as io_error, text};
+use super::record::{RECORD, SCENARIO, Summary, stored_scenario};
+use crate::engine::EngineInfo;
+use crate::error::ParameterError;
+use crate::scenario::{Scenario, change};
+
+/// A finished run that is to be extended.
+pub(super) struct Finished {
+    trajectories: PathBuf,
+    /// How many contacts it has.
+    pub contacts: u64,
+    /// Time that the engine took [s].
+    pub seconds: f64,
+    engine: EngineInfo,
+    version: Value,
+}
+
+impl Finished {
+    /// The run in `dir`, which is of `scenario` but for the number of its contacts.
+    ///
+    /// # Errors
+    /// No finished run, one of another scenario or with other maps, one with more contacts, or one without NPZ.
+    pub fn open(scenario: &Scenario, dir: &Path) -> Result<Self, RolloutError> {
+        let wrong = |what: &str, accepted: &str| {
+            RolloutError::Extend(ParameterError::new("out", format!("{}, {what}", dir.display()), accepted))
+        };
+        let path = dir.join(RECORD);
+        let Some(record) = text(&path)? else {
+            return Err(wrong("where no finished run is", "the directory of the run that is to be extended"));
+        };
+        let different = |what| RolloutError::Different { path: dir.to_owned(), what };
+        let record: Value = serde_json::from_str(&record).map_err(|e| io_error(&path)(e.into()))?;
+        let summary: Summary =
+            serde_json::from_value(record["summary"].clone()).map_err(|e| io_error(&path)(e.into()))?;
+        if !record["shard"].is_null() {
+            return Err(wrong("a shard", "a run in one piece"));
+        }
+        let stored = Scenario::load(&dir.join(SCENARIO), &[]).map_err(|_| different("scenario"))?;
+        let with_as_many = |text: &str| change(text, &format!("contacts={}", scenario.contacts()));
+        if with_as_many(stored.text())? != with_as_many(&stored_scenario(scenario)?)? {
+            return Err(different("scenario"));
+        }
+        if stored.maps() != scenario.maps() {
+            return Err(different("maps"));
+        }
+        if summary.contacts > scenario.contacts() {
+            let accepted = format!("at least {}, which the run has that is extended", summary.contacts);
+            return Err(RolloutError::Extend(ParameterError::new("contacts", scenario.contacts(), accepted)));
+        }
+        let trajectories = dir.join("trajectories.npz");
+        if summary.contacts < scenario.contacts() && !trajectories.is_file() {
+            return Err(wrong("a run without `trajectories.npz`", "a run with the format npz"));
+        }
+        let (contacts, seconds, engine) = (summary.contacts, summary.wall_s, summary.engine);
+        Ok(Self { trajectories, contacts, seconds, engine, version: record["bristle"].clone() })
+    }
+
+    /// Checks that what comes is computed as the contacts were that are there.
+    pub fn check_engine(&self, engine: &EngineInfo, out: &Path) -> Result<(), RolloutError> {
+        let checks = [
+            ("engine", self.engine.engine == engine.engine),
+            ("precision", self.engine.precision == engine.precision),
+            ("version", self.version == env!("CARGO_PKG_VERSION")),
+        ];
+        let different = checks.into_iter().find_map(|(what, is_same)| (!is_same).then_some(what));
+        different.map_or(Ok(()), |what| Err(RolloutError::Different { path: out.to_owned(), what }))
+    }
+
+    /// The bytes of an array of all contacts, as they are in its raw file.
+    pub fn read(&self, column: &Column, samples: usize, to: &mut File) -> Result<(), RolloutError> {
+        let size = self.contacts * column.bytes(samples);
+        let mut copy = || {
+            let mut zip = ZipArchive::new(File::open(&self.trajectories)?)?;
+            let entry = NpyFile::new(zip.by_name(&format!("{}.npy", column.name))?)?;
+            let expected = column.shape(self.contacts, samples);
+            if entry.shape() != expected {
+                let found = format!("array {} has shape {:?}, not {expected:?}", column.name, entry.shape());
+                return Err(io::Error::other(found));
+            }
+            let copied = io::copy(&mut entry.into_inner().take(size), to)?;
+            if copied == size { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+        };
+        copy().map_err(io_error(&self.trajectories))
+    }
+}

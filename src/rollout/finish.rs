@@ -1,0 +1,236 @@
+//! The files of a finished run, from its raw arrays. What is large is written in parts that stay when the run is
+//! interrupted; the record is written last.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::columns::{COLUMNS, Column};
+use super::episodes::Layout;
+use super::error::{RolloutError, io};
+use super::format::Format;
+use super::npz::Npz;
+use super::outcome::{NetMotion, Outcome};
+use super::parameters::Parameters;
+use super::raw::Raw;
+use super::record::{Counts, MOST_SHOWN, SCENARIO, Summary, stored_scenario};
+use super::{Curve, Options, Shown, labels, manifest, spool, zarr};
+use crate::disk;
+use crate::engine::{EngineInfo, LEFT, Reason, UNCONVERGED};
+use crate::scenario::Scenario;
+
+/// The raw arrays of a finished shard.
+pub(super) const RAW: &str = "raw";
+
+/// Contacts whose outcomes are read together.
+const BLOCK: u64 = 1 << 16;
+
+/// A run whose contacts are complete.
+pub(super) struct Finish<'a> {
+    pub scenario: &'a Scenario,
+    /// What the record calls the scenario.
+    pub name: &'a str,
+    pub engine: EngineInfo,
+    pub raw: &'a Raw,
+    /// Time that engines took [s].
+    pub seconds: f64,
+    pub disk_bytes: u64,
+    /// The directory of the unfinished run.
+    pub dir: &'a Path,
+    pub options: &'a Options,
+}
+
+impl Finish<'_> {
+    /// Writes all files.
+    pub fn write(&self) -> Result<Summary, RolloutError> {
+        if self.options.shard.is_none() {
+            self.datasets()?;
+        }
+        self.put(SCENARIO, &stored_scenario(self.scenario)?)?;
+        if let (Some(draw), None) = (self.options.draw, self.options.shard) {
+            self.put("trajectories.svg", &draw(&self.shown()?))?;
+        }
+        let summary = self.summary()?;
+        if self.options.shard.is_some() {
+            let spool = self.dir.join(spool::DIRECTORY);
+            fs::rename(&spool, self.dir.join(RAW)).map_err(io(&spool))?;
+        }
+        manifest::appear(self.dir, self.record(&summary)?)?;
+        Ok(summary)
+    }
+
+    /// Writes the datasets, side by side.
+    fn datasets(&self) -> Result<(), RolloutError> {
+        let datasets = &self.options.datasets;
+        let notes = self.dir.join(spool::DIRECTORY);
+        let parameters = Parameters::draw(self.scenario.contacts(), &notes.join("parameters"), |k| {
+            Ok(self.scenario.parameters(k)?)
+        })?;
+        let layout = Layout::new(self.scenario, datasets)?;
+        let attributes = self.attributes();
+        let npz = || if datasets.has(Format::Npz) { self.npz(&parameters, &layout, &notes) } else { Ok(()) };
+        let zarr = || {
+            let dir = self.dir.join(zarr::DIRECTORY);
+            let writer = zarr::Writer { dir, raw: self.raw, layout: &layout, parameters: &parameters };
+            if datasets.has(Format::Zarr) { writer.write(&attributes) } else { Ok(()) }
+        };
+        #[cfg(feature = "lerobot")]
+        let lerobot = || {
+            use super::lerobot;
+            let dir = self.dir.join(lerobot::DIRECTORY);
+            let (scenario, raw) = (self.scenario, self.raw);
+            let (layout, parameters, notes) = (&layout, &parameters, notes.clone());
+            let writer = lerobot::Writer { dir, notes, scenario, raw, layout, parameters };
+            if datasets.has(Format::Lerobot) { writer.write(&attributes) } else { Ok(()) }
+        };
+        #[cfg(not(feature = "lerobot"))]
+        let lerobot = || Ok(());
+        let (npz, (zarr, lerobot)) = rayon::join(npz, || rayon::join(zarr, lerobot));
+        npz.and(zarr).and(lerobot)?;
+        parameters.remove();
+        Ok(())
+    }
+
+    /// Writes `trajectories.npz` and `contacts.npz`.
+    fn npz(&self, parameters: &Parameters, layout: &Layout, notes: &Path) -> Result<(), RolloutError> {
+        let n = self.raw.contacts();
+        let trajectories = || {
+            let labels = labels::Files::write(&layout.without_actions(), self.raw, notes)?;
+            let path = self.dir.join("trajectories.npz");
+            let mut npz = Npz::create(&path)?;
+            npz.vector("time", &self.scenario.plan().samples)?;
+            for column in &COLUMNS {
+                let shape = column.shape(n, self.raw.samples());
+                npz.copy(column.name, column.item, &shape, &mut self.raw.reader(column, 0..n)?)?;
+            }
+            for array in labels.arrays() {
+                npz.copy(&array.name, array.numbers, &array.shape(n), &mut labels.reader(array)?)?;
+            }
+            labels.remove();
+            npz.finish()
+        };
+        let contacts = || parameters.npz(&self.dir.join("contacts.npz"));
+        let (trajectories, contacts) = rayon::join(trajectories, contacts);
+        trajectories.and(contacts)
+    }
+
+    /// What the metadata of datasets say of the run.
+    fn attributes(&self) -> Value {
+        let spec = self.scenario.spec();
+        json!({
+            "bristle": env!("CARGO_PKG_VERSION"),
+            "seed": spec.seed,
+            "duration": spec.duration,
+            "record_every": spec.record_every,
+            "engine": self.engine.engine,
+            "precision": self.engine.precision,
+            "scenario": self.scenario.text(),
+        })
+    }
+
+    /// The record of the run.
+    fn record(&self, summary: &Summary) -> Result<Value, RolloutError> {
+        let spec = self.scenario.spec();
+        let about = |c: &Column| (c.name.to_owned(), c.about.into());
+        let mut arrays: Map<String, Value> = COLUMNS.iter().map(about).chain([("time".into(), "[s]".into())]).collect();
+        if self.options.shard.is_none() {
+            let layout = Layout::new(self.scenario, &self.options.datasets)?.without_actions();
+            arrays.extend(labels::arrays(&layout).into_iter().map(|array| (array.name, array.about.into())));
+        }
+        let mut run = json!({
+            "bristle": env!("CARGO_PKG_VERSION"),
+            "scenario": self.name,
+            "seed": spec.seed,
+            "duration": spec.duration,
+            "step": spec.step.longest,
+            "tolerance": spec.step.tolerance,
+            "record_every": spec.record_every,
+            "samples": self.raw.samples(),
+            "summary": summary,
+            "arrays": arrays,
+        });
+        match self.options.shard {
+            Some(shard) => {
+                let range = shard.range(self.scenario.contacts());
+                run["shard"] = json!({ "index": shard.index, "of": shard.of, "from": range.start, "to": range.end });
+            }
+            None => run["datasets"] = self.options.datasets.record(),
+        }
+        Ok(run)
+    }
+
+    /// The contacts of a run's picture: as many as may be, over the whole run.
+    fn shown(&self) -> Result<Shown, RolloutError> {
+        let n = self.raw.contacts();
+        let shown = n.min(MOST_SHOWN);
+        let mut curves = Vec::new();
+        for i in 0..shown {
+            let k = i * n / shown;
+            let one = |name| self.raw.numbers(name, k..k + 1).map(|all| all[0]);
+            let motion = NetMotion { displacement: one("displacement")?, rotation: one("rotation")? };
+            curves.push(Curve { poses: self.raw.poses(k)?, outcome: motion.outcome(one("failed_step")? >= 0.0) });
+        }
+        let of = if shown < n { format!("{shown} of ") } else { String::new() };
+        let which = format!("{of}{n} contact{}", if n == 1 { "" } else { "s" });
+        Ok(Shown { which, time: self.scenario.plan().samples, curves })
+    }
+
+    fn summary(&self) -> Result<Summary, RolloutError> {
+        let n = self.raw.contacts();
+        let (mut status, mut steps, mut passes, mut unconverged) = (Counts::default(), 0, 0, 0);
+        for from in (0..n).step_by(BLOCK as usize) {
+            let contacts = from..n.min(from + BLOCK);
+            let read = |name| self.raw.numbers(name, contacts.clone());
+            let motions = read("displacement")?.into_iter().zip(read("rotation")?);
+            let words = read("status")?.into_iter().zip(read("failed_step")?);
+            for ((displacement, rotation), (word, failed)) in motions.zip(words) {
+                status.add(NetMotion { displacement, rotation }.outcome(failed >= 0.0), word as u32);
+            }
+            let sum = |name| Ok::<u64, RolloutError>(read(name)?.iter().map(|v| *v as u64).sum());
+            steps += sum("steps")?;
+            passes += sum("passes")?;
+            unconverged += sum("unconverged")?;
+        }
+        Ok(Summary {
+            engine: self.engine.clone(),
+            contacts: n,
+            steps,
+            passes,
+            wall_s: self.seconds,
+            contact_steps_per_s: if self.seconds > 0.0 { steps as f64 / self.seconds } else { 0.0 },
+            status,
+            unconverged_stages: unconverged,
+            step: self.scenario.spec().step.longest,
+            tolerance: self.scenario.spec().step.tolerance,
+            disk_bytes: self.disk_bytes,
+            out: self.options.out.display().to_string(),
+        })
+    }
+
+    fn put(&self, name: &str, text: &str) -> Result<(), RolloutError> {
+        let path = self.dir.join(name);
+        disk::write(&path, text.as_bytes()).map_err(io(&path))
+    }
+}
+
+/// Gives the raw arrays of a shard whose record was not written yet back to its spool.
+pub(super) fn take_back(dir: &Path) -> Result<(), RolloutError> {
+    let (raw, spool) = (dir.join(RAW), dir.join(spool::DIRECTORY));
+    if raw.is_dir() && !spool.exists() { fs::rename(&raw, &spool).map_err(io(&raw)) } else { Ok(()) }
+}
+
+impl Counts {
+    /// Counts a contact with that outcome and that word of its status.
+    fn add(&mut self, outcome: Outcome, word: u32) {
+        let is = |any: &[Outcome]| u64::from(any.contains(&outcome));
+        self.unconverged += u64::from(word & UNCONVERGED != 0);
+        self.stuck += is(&[Outcome::Stuck]);
+        self.slipped += is(&[Outcome::Slipped, Outcome::SlippedAndSpun]);
+        self.spun += is(&[Outcome::Spun, Outcome::SlippedAndSpun]);
+        self.slipped_and_spun += is(&[Outcome::SlippedAndSpun]);
+        self.failed += is(&[Outcome::Failed]);
+        self.out_of_steps += u64::from(word & Reason::Steps as u32 != 0);
+        self.left += u64::from(word & LEFT != 0);
+    }
+}

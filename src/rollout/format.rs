@@ -1,0 +1,92 @@
+//! Which datasets a run writes, and what is in them on request.
+
+use serde_json::{Value, json};
+
+/// A format of datasets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+pub enum Format {
+    /// `trajectories.npz` and `contacts.npz`, for NumPy.
+    Npz,
+    /// `dataset.zarr`, a group of Zarr v3, for xarray and stores of objects.
+    Zarr,
+    /// `lerobot`, a LeRobotDataset v3.0, for policies.
+    #[cfg(feature = "lerobot")]
+    Lerobot,
+}
+
+impl Format {
+    /// Its name in `--format` and in records.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Npz => "npz",
+            Self::Zarr => "zarr",
+            #[cfg(feature = "lerobot")]
+            Self::Lerobot => "lerobot",
+        }
+    }
+}
+
+/// What is in datasets on request, because it takes much space or time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+pub enum Extra {
+    /// The tactile frame of every sample: the normal force of every cell.
+    Tactile,
+    /// The margin left to slip in every sample.
+    Margin,
+}
+
+impl Extra {
+    /// Its name in `--with` and in records.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tactile => "tactile",
+            Self::Margin => "margin",
+        }
+    }
+}
+
+/// The datasets of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Datasets {
+    /// Their formats, at least one.
+    pub formats: Vec<Format>,
+    /// What they hold on request.
+    pub extras: Vec<Extra>,
+}
+
+impl Default for Datasets {
+    /// NPZ alone.
+    fn default() -> Self {
+        Self { formats: vec![Format::Npz], extras: Vec::new() }
+    }
+}
+
+impl Datasets {
+    /// Whether there is one of that format.
+    #[must_use]
+    pub fn has(&self, format: Format) -> bool {
+        self.formats.contains(&format)
+    }
+
+    /// Whether they hold that.
+    #[must_use]
+    pub fn with(&self, extra: Extra) -> bool {
+        self.extras.contains(&extra)
+    }
+
+    /// What a record says of them; it does not depend on the order in which they were asked for.
+    pub(super) fn record(&self) -> Value {
+        let (mut formats, mut extras) = (self.formats.clone(), self.extras.clone());
+        formats.sort_unstable();
+        formats.dedup();
+        extras.sort_unstable();
+        extras.dedup();
+        let formats: Vec<&str> = formats.into_iter().map(Format::name).collect();
+        let extras: Vec<&str> = extras.into_iter().map(Extra::name).collect();
+        json!({ "formats": formats, "with": extras })
+    }
+}

@@ -1,0 +1,150 @@
+//! The digests of the files of a run, by which damage is found: `SHA256SUMS`, as `sha256sum` writes and checks it.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::error::{RolloutError, io, text};
+use super::record::{BEGUN, RECORD};
+use super::{LOCK, REPLACED, spool};
+use crate::disk;
+
+/// Its file in a run.
+const MANIFEST: &str = "SHA256SUMS";
+
+/// What [`verify`] has found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// How many files were read.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// What is missing or damaged, one sentence a file.
+    pub faults: Vec<String>,
+}
+
+/// Writes the digests of all files, and the record with that of the digests. The record appears only after all other
+/// files are on the disk, so that a crash cannot leave it without them.
+pub(super) fn appear(dir: &Path, mut run: Value) -> Result<(), RolloutError> {
+    run["manifest"] = write(dir, &[spool::DIRECTORY, LOCK, REPLACED, MANIFEST, BEGUN])?.into();
+    let begun = dir.join(BEGUN);
+    disk::write(&begun, format!("{run:#}\n").as_bytes()).map_err(io(&begun))?;
+    let appear = || {
+        disk::sync_names(dir)?;
+        fs::rename(&begun, dir.join(RECORD))?;
+        disk::sync_names(dir)
+    };
+    appear().map_err(io(&dir.join(RECORD)))
+}
+
+/// Writes the digests of all files in `dir` but those that `leave` names; returns the digest of the manifest itself.
+fn write(dir: &Path, leave: &[&str]) -> Result<String, RolloutError> {
+    let mut files = Vec::new();
+    collect(dir, Path::new(""), leave, &mut files)?;
+    files.sort_unstable();
+    let digests: Vec<_> = files.par_iter().map(|file| digest(&dir.join(file))).collect();
+    let mut lines = String::new();
+    for (file, digest) in files.iter().zip(digests) {
+        lines += &format!("{}  {}\n", digest?.0, name(file));
+    }
+    let path = dir.join(MANIFEST);
+    disk::write(&path, lines.as_bytes()).map_err(io(&path))?;
+    Ok(hex(&Sha256::digest(lines)))
+}
+
+/// Reads every file of the complete run in `dir` and compares it with the manifest.
+///
+/// # Errors
+/// A directory without a complete run, or files that cannot be read.
+pub fn verify(dir: &Path) -> Result<Verified, RolloutError> {
+    let record = text(&dir.join(RECORD))?.and_then(|text| serde_json::from_str::<Value>(&text).ok());
+    let manifest = text(&dir.join(MANIFEST))?;
+    let (Some(record), Some(manifest)) = (record, manifest) else { return Err(RolloutError::NotARun(dir.to_owned())) };
+    let mut found = Verified::default();
+    if record["manifest"] != hex(&Sha256::digest(&manifest)) {
+        found.faults.push(format!("{MANIFEST}: is not the one of {RECORD}"));
+    }
+    let entries: Vec<(&str, &str)> = manifest.lines().filter_map(|line| line.split_once("  ")).collect();
+    let check = |(expected, file): &(&str, &str)| match digest(&dir.join(file)) {
+        Ok((digest, bytes)) if digest == *expected => Ok((bytes, None)),
+        Ok((_, bytes)) => Ok((bytes, Some(format!("{file}: is damaged: other bytes than were written")))),
+        Err(RolloutError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            Ok((0, Some(format!("{file}: is missing"))))
+        }
+        Err(e) => Err(e),
+    };
+    for checked in entries.par_iter().map(check).collect::<Vec<_>>() {
+        let (bytes, fault) = checked?;
+        found.files += 1;
+        found.bytes += bytes;
+        found.faults.extend(fault);
+    }
+    Ok(found)
+}
+
+/// The names of all files below `dir`.
+fn collect(dir: &Path, inside: &Path, leave: &[&str], files: &mut Vec<PathBuf>) -> Result<(), RolloutError> {
+    let whole = dir.join(inside);
+    for entry in fs::read_dir(&whole).map_err(io(&whole))? {
+        let entry = entry.map_err(io(&whole))?;
+        let path = inside.join(entry.file_name());
+        if leave.iter().any(|name| path == Path::new(name)) {
+            continue;
+        }
+        if entry.file_type().map_err(io(&whole))?.is_dir() {
+            collect(dir, &path, leave, files)?;
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// A path as the manifest has it.
+fn name(path: &Path) -> String {
+    let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
+    parts.join("/")
+}
+
+/// The digest of a file, and its length.
+fn digest(path: &Path) -> Result<(String, u64), RolloutError> {
+    let read = || {
+        let mut file = File::open(path)?;
+        let (mut hash, mut buffer, mut length) = (Sha256::new(), vec![0; 1 << 18], 0);
+        loop {
+            match file.read(&mut buffer)? {
+                0 => return Ok((hex(&hash.finalize()), length)),
+                n => {
+                    hash.update(&buffer[..n]);
+                    length += n as u64;
+                }
+            }
+        }
+    };
+    read().map_err(io(path))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The digest of "abc" in FIPS 180-2; `sha256sum -c` reads the same lines.
+    #[test]
+    fn digests_are_those_of_the_standard() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("in")).unwrap();
+        fs::write(dir.path().join("in/abc"), "abc").unwrap();
+        fs::write(dir.path().join("left"), "").unwrap();
+        write(dir.path(), &["left"]).unwrap();
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(fs::read_to_string(dir.path().join(MANIFEST)).unwrap(), format!("{abc}  in/abc\n"));
+    }
+}

@@ -1,0 +1,151 @@
+//! Joining the shards of a run: from their raw arrays come the datasets that the run in one piece would have written.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::columns::COLUMNS;
+use super::error::{RolloutError, io, text};
+use super::finish::{Finish, RAW};
+use super::raw::Raw;
+use super::record::{self, RECORD, SCENARIO, Summary};
+use super::shard::Shard;
+use super::{Options, begin, complete, needs, partial, publish, spool};
+use crate::scenario::Scenario;
+
+/// Shards that are complete and fit together.
+#[derive(Debug)]
+pub struct Merge {
+    scenario: Scenario,
+    name: String,
+    summary: Summary,
+    seconds: f64,
+    raw: Raw,
+}
+
+/// A complete shard.
+struct Part {
+    dir: PathBuf,
+    shard: Shard,
+    record: Value,
+    summary: Summary,
+    scenario: Scenario,
+}
+
+impl Part {
+    fn open(dir: &Path) -> Result<Self, RolloutError> {
+        let path = dir.join(RECORD);
+        let wrong = |why: &str| RolloutError::Shards(format!("{}: {why}", dir.display()));
+        let Some(text) = text(&path)? else {
+            return Err(wrong(
+                "is no complete shard: expected the directory of a `rollout` with `shard` that has ended",
+            ));
+        };
+        let record: Value = serde_json::from_str(&text).map_err(|e| io(&path)(e.into()))?;
+        let number = |name: &str| record["shard"][name].as_u64();
+        let (Some(index), Some(of)) = (number("index"), number("of")) else {
+            return Err(wrong("is a run, and no shard of one: expected directories of `rollout` with `shard`"));
+        };
+        let summary = serde_json::from_value(record["summary"].clone()).map_err(|e| io(&path)(e.into()))?;
+        let scenario = Scenario::load(&dir.join(SCENARIO), &[])?;
+        Ok(Self { dir: dir.to_owned(), shard: Shard { index, of }, record, summary, scenario })
+    }
+
+    /// Why it is not of the same run as `other`.
+    fn differs(&self, other: &Self) -> Option<&'static str> {
+        let engine = |part: &Self| (part.summary.engine.engine, part.summary.engine.precision);
+        let checks = [
+            ("scenario", self.scenario.text() == other.scenario.text()),
+            ("maps", self.scenario.maps() == other.scenario.maps()),
+            ("number of shards", self.shard.of == other.shard.of),
+            ("engine or precision", engine(self) == engine(other)),
+            ("version of the program", self.record["bristle"] == other.record["bristle"]),
+        ];
+        checks.into_iter().find_map(|(what, is_same)| (!is_same).then_some(what))
+    }
+
+    /// Refuses arrays that are shorter than the record says.
+    fn check_lengths(&self) -> Result<(), RolloutError> {
+        let samples = self.scenario.plan().samples.len();
+        for column in &COLUMNS {
+            let path = self.dir.join(RAW).join(column.name);
+            let length = path.metadata().map_err(io(&path))?.len();
+            if length != self.summary.contacts * column.bytes(samples) {
+                let why = format!("{}: is damaged: {length} bytes, others than were written", path.display());
+                return Err(RolloutError::Shards(why));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Merge {
+    /// The run of which `dirs` are all shards, in any order.
+    ///
+    /// # Errors
+    /// No shard, a shard that is not complete or damaged, shards of different runs, one that is there twice, or
+    /// shards that are missing, which are named.
+    pub fn open(dirs: &[PathBuf]) -> Result<Self, RolloutError> {
+        let mut parts: Vec<Part> = dirs.iter().map(|dir| Part::open(dir)).collect::<Result<_, _>>()?;
+        parts.sort_by_key(|part| part.shard.index);
+        let Some(first) = parts.first() else {
+            return Err(RolloutError::Shards("no shards: expected their directories".to_owned()));
+        };
+        let of = first.shard.of;
+        for pair in parts.windows(2) {
+            let places = format!("{} and {}", pair[0].dir.display(), pair[1].dir.display());
+            if let Some(what) = pair[1].differs(&pair[0]) {
+                return Err(RolloutError::Shards(format!("{places} are of different runs: another {what}")));
+            }
+            if pair[0].shard == pair[1].shard {
+                return Err(RolloutError::Shards(format!("{places} are both shard {}", pair[0].shard)));
+            }
+        }
+        let is_there = |index: &u64| parts.binary_search_by_key(index, |part| part.shard.index).is_ok();
+        let missing: Vec<String> =
+            (1..=of).filter(|index| !is_there(index)).map(|index| format!("{index}/{of}")).collect();
+        if !missing.is_empty() {
+            let message = format!("{} of {of} shards are missing: {}", missing.len(), missing.join(", "));
+            return Err(RolloutError::Shards(message));
+        }
+        parts.iter().try_for_each(Part::check_lengths)?;
+        let samples = first.scenario.plan().samples.len();
+        let mut raw = Raw::of(&first.dir.join(RAW), first.summary.contacts, samples);
+        parts[1..].iter().for_each(|part| raw.append(&part.dir.join(RAW), part.summary.contacts));
+        let seconds = parts.iter().map(|part| part.summary.wall_s).sum();
+        let first = parts.swap_remove(0);
+        let name = first.record["scenario"].as_str().unwrap_or_default().to_owned();
+        Ok(Self { name, seconds, raw, summary: first.summary, scenario: first.scenario })
+    }
+
+    /// The scenario of the run.
+    #[must_use]
+    pub const fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+}
+
+/// Joins shards into the run that `options` say, with its datasets: the bytes are those of the run in one piece. With
+/// [`Options::resume`] files that are complete stay as they are.
+///
+/// # Errors
+/// See [`RolloutError`]; whatever happens, `options.out` is complete or as it was, and the shards are as they were.
+pub fn merge(merge: &Merge, options: &Options) -> Result<Summary, RolloutError> {
+    let Merge { scenario, name, summary, seconds, raw } = merge;
+    if let Some(summary) = complete(scenario, options)? {
+        return Ok(summary);
+    }
+    let disk_bytes = needs::of_merge(scenario, options)?;
+    let dir = partial(&options.out);
+    let held = begin(options, &dir)?;
+    let mut identity = record::identity(scenario, summary.engine.clone(), None, &options.datasets);
+    // It has no raw arrays of its own, so that it is not one that a rollout has begun.
+    identity["shard"] = "all".into();
+    spool::mark(&dir, &identity, options.resume)?;
+    record::keep_files(scenario, &dir)?;
+    let engine = summary.engine.clone();
+    let finish = Finish { scenario, name, engine, raw, seconds: *seconds, disk_bytes, dir: &dir, options };
+    let summary = finish.write().inspect_err(|_| record::remove(&dir))?;
+    publish(&dir, options, held)?;
+    Ok(summary)
+}

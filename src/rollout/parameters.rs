@@ -1,0 +1,139 @@
+//! The parameters of all contacts as arrays, one a parameter, in a file: contacts are drawn in blocks, so that
+//! memory does not grow with their number.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+
+use super::columns::Item;
+use super::error::{RolloutError, io as io_error};
+use super::npz::Npz;
+use crate::disk;
+
+/// Contacts that are drawn together.
+const BLOCK: u64 = 4096;
+
+/// Every number that contacts are drawn with, in a file that is removed in the end.
+#[derive(Debug)]
+pub(super) struct Parameters {
+    path: PathBuf,
+    file: File,
+    contacts: u64,
+    columns: Vec<Drawn>,
+    places: HashMap<String, usize>,
+}
+
+/// The parameters of a contact by its number, with their names.
+pub(super) trait Draw: Fn(u64) -> Result<Vec<(String, f64)>, RolloutError> + Sync {}
+impl<F: Fn(u64) -> Result<Vec<(String, f64)>, RolloutError> + Sync> Draw for F {}
+
+/// A parameter.
+#[derive(Debug)]
+struct Drawn {
+    name: String,
+    /// The first contact whose number is in the file; those before it have no such parameter.
+    first: u64,
+}
+
+impl Parameters {
+    /// Writes those of `contacts` contacts or worlds, of one from `of`, into a file of that name.
+    pub fn draw(contacts: u64, path: &Path, of: impl Draw) -> Result<Self, RolloutError> {
+        let file =
+            File::options().create(true).truncate(true).read(true).write(true).open(path).map_err(io_error(path))?;
+        let mut parameters =
+            Self { path: path.to_owned(), file, contacts, columns: Vec::new(), places: HashMap::new() };
+        for from in (0..contacts).step_by(BLOCK as usize) {
+            parameters.add(&of, from..contacts.min(from + BLOCK))?;
+        }
+        Ok(parameters)
+    }
+
+    /// Draws a block of contacts.
+    fn add(&mut self, of: &impl Draw, block: Range<u64>) -> Result<(), RolloutError> {
+        let drawn: Vec<_> = block.clone().into_par_iter().map(of).collect();
+        let drawn: Vec<Vec<(String, f64)>> = drawn.into_iter().collect::<Result<_, _>>()?;
+        for (name, _) in drawn.iter().flatten() {
+            // Names come in the order of contact 0, except for shapes that have parameters of their own.
+            if !self.places.contains_key(name) {
+                self.places.insert(name.clone(), self.columns.len());
+                self.columns.push(Drawn { name: name.clone(), first: block.start });
+            }
+        }
+        let mut values = vec![vec![f64::NAN; drawn.len()]; self.columns.len()];
+        for (k, all) in drawn.iter().enumerate() {
+            for (i, (name, value)) in all.iter().enumerate() {
+                let is_usual = self.columns.get(i).is_some_and(|column| column.name == *name);
+                values[if is_usual { i } else { self.places[name] }][k] = *value;
+            }
+        }
+        for (i, values) in values.iter().enumerate() {
+            let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+            let at = (i as u64 * self.contacts + block.start) * 8;
+            disk::write_at(&self.file, at, &bytes).map_err(io_error(&self.path))?;
+        }
+        Ok(())
+    }
+
+    /// The names of the parameters: dotted paths of fields.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().map(|column| column.name.as_str())
+    }
+
+    /// The numbers of some contacts; NaN where a contact has no such parameter.
+    pub fn read(&self, i: usize, contacts: Range<u64>) -> Result<Vec<f64>, RolloutError> {
+        let first = self.columns[i].first.clamp(contacts.start, contacts.end);
+        let mut bytes = vec![0; (contacts.end - first) as usize * 8];
+        let at = (i as u64 * self.contacts + first) * 8;
+        disk::read_at(&self.file, at, &mut bytes).map_err(io_error(&self.path))?;
+        let missing = std::iter::repeat_n(f64::NAN, (first - contacts.start) as usize);
+        Ok(missing.chain(bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b))).collect())
+    }
+
+    /// The bytes of a parameter of all contacts, as a stream.
+    pub fn reader(&self, i: usize) -> impl Read {
+        let blocks = (0..self.contacts).step_by(1 << 16).map(move |from| {
+            let numbers = self.read(i, from..self.contacts.min(from + (1 << 16))).map_err(io::Error::other)?;
+            Ok(numbers.into_iter().flat_map(f64::to_le_bytes).collect())
+        });
+        Blocks { blocks, rest: Vec::new().into_iter() }
+    }
+
+    /// Writes them as an NPZ file, one array a parameter.
+    pub fn npz(&self, path: &Path) -> Result<(), RolloutError> {
+        let mut npz = Npz::create(path)?;
+        for (i, name) in self.names().enumerate() {
+            npz.copy(name, Item::F64, &[self.contacts], &mut self.reader(i))?;
+        }
+        npz.finish()
+    }
+
+    /// The file is of no use any more.
+    pub fn remove(self) {
+        drop(self.file);
+        // It lies in the directory of raw files, which is removed as a whole.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// A stream of blocks of bytes.
+struct Blocks<I> {
+    blocks: I,
+    rest: std::vec::IntoIter<u8>,
+}
+
+impl<I: Iterator<Item = io::Result<Vec<u8>>>> Read for Blocks<I> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.rest.as_slice().is_empty()
+            && let Some(block) = self.blocks.next()
+        {
+            self.rest = block?.into_iter();
+        }
+        let n = self.rest.as_slice().read(buffer)?;
+        self.rest.by_ref().take(n).for_each(drop);
+        Ok(n)
+    }
+}

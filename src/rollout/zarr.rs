@@ -1,0 +1,212 @@
+//! Zarr v3: a group with an array for every array of the run, every label and every parameter.
+//!
+//! A chunk is its numbers as they are, little-endian, in a file of at most some 16 MB, so that a reader of a store of
+//! objects gets a block of contacts in one request. Chunks at the end are filled up, as the format has it.
+
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use serde_json::{Map, Value, json};
+
+use super::columns::{COLUMNS, Column, Item};
+use super::episodes::Layout;
+use super::error::{RolloutError, io};
+use super::labels::{self, Array};
+use super::parameters::Parameters;
+use super::raw::Raw;
+use crate::disk;
+
+/// Its directory in a run.
+pub(super) const DIRECTORY: &str = "dataset.zarr";
+/// Bytes that a chunk of samples should not exceed; it has one contact at least.
+const CHUNK: u64 = 16 << 20;
+/// Contacts in a chunk of an array with one number a contact: 8 MB.
+const LONG: u64 = 1 << 20;
+
+/// The name of a type of numbers.
+const fn name(numbers: Item) -> &'static str {
+    match numbers {
+        Item::F64 => "float64",
+        Item::F32 => "float32",
+        Item::I64 => "int64",
+        Item::U64 => "uint64",
+        Item::U32 => "uint32",
+        Item::U8 => "uint8",
+        Item::Bool => "bool",
+    }
+}
+
+/// What stands where nothing was written.
+fn fill(numbers: Item) -> Value {
+    match numbers {
+        Item::F64 | Item::F32 => "NaN".into(),
+        Item::Bool => false.into(),
+        _ => 0.into(),
+    }
+}
+
+/// The metadata of an array of so many contacts in chunks of so many.
+fn metadata_of(array: &Array, contacts: u64, chunk: u64) -> Value {
+    let names: Vec<&str> = std::iter::once("contact").chain(array.axes.iter().map(|(name, _)| *name)).collect();
+    metadata(array.numbers, &array.shape(contacts), &array.shape(chunk), &names, &array.about)
+}
+
+fn metadata(numbers: Item, shape: &[u64], chunk: &[u64], names: &[&str], about: &str) -> Value {
+    let bytes = if numbers.size() == 1 {
+        json!({ "name": "bytes" })
+    } else {
+        json!({ "name": "bytes", "configuration": { "endian": "little" } })
+    };
+    json!({
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": shape,
+        "data_type": name(numbers),
+        "chunk_grid": { "name": "regular", "configuration": { "chunk_shape": chunk } },
+        "chunk_key_encoding": { "name": "default", "configuration": { "separator": "/" } },
+        "fill_value": fill(numbers),
+        "codecs": [bytes],
+        "attributes": { "description": about },
+        "dimension_names": names,
+    })
+}
+
+/// A dataset that is written.
+pub(super) struct Writer<'a> {
+    pub dir: PathBuf,
+    pub raw: &'a Raw,
+    pub layout: &'a Layout<'a>,
+    pub parameters: &'a Parameters,
+}
+
+impl Writer<'_> {
+    /// Writes what is not there yet; the metadata of the group last.
+    pub fn write(&self, attributes: &Value) -> Result<(), RolloutError> {
+        let n = self.raw.contacts();
+        let arrays = self.arrays();
+        let widest = arrays.iter().filter(|a| a.wide).map(Array::bytes).max().unwrap_or(1);
+        let wide = (CHUNK / widest).clamp(1, n);
+        let long = LONG.min(n);
+        let blocks =
+            |size: u64| (0..n.div_ceil(size)).into_par_iter().map(move |i| (i, i * size..n.min((i + 1) * size)));
+        blocks(wide).try_for_each(|(i, contacts)| self.wide(&arrays, i, contacts, wide))?;
+        blocks(long).try_for_each(|(i, contacts)| self.long(&arrays, i, contacts, long))?;
+        let mut all = Map::new();
+        for array in &arrays {
+            let metadata = metadata_of(array, n, if array.wide { wide } else { long });
+            self.put(&format!("{}/zarr.json", array.name), pretty(&metadata).as_bytes())?;
+            all.insert(array.name.clone(), metadata);
+        }
+        let times: Vec<u8> = self.layout.times.iter().flat_map(|t| t.to_le_bytes()).collect();
+        let shape = [self.layout.times.len() as u64];
+        let time = metadata(Item::F64, &shape, &shape, &["sample"], "[s]");
+        self.put("time/c/0", &times)?;
+        self.put("time/zarr.json", pretty(&time).as_bytes())?;
+        all.insert("time".to_owned(), time);
+        let group = json!({
+            "zarr_format": 3,
+            "node_type": "group",
+            "attributes": attributes,
+            "consolidated_metadata": { "kind": "inline", "must_understand": false, "metadata": all },
+        });
+        self.put("zarr.json", pretty(&group).as_bytes())
+    }
+
+    /// All arrays but `time`.
+    fn arrays(&self) -> Vec<Array> {
+        let samples = self.raw.samples() as u64;
+        let column = |column: &Column| {
+            let sample = column.per_sample.then_some(("sample", samples));
+            let width = (column.width > 1).then_some(("axis", column.width as u64));
+            Array {
+                name: column.name.to_owned(),
+                numbers: column.item,
+                axes: [sample, width].into_iter().flatten().collect(),
+                about: column.about.to_owned(),
+                wide: column.per_sample,
+            }
+        };
+        let mut arrays: Vec<Array> = COLUMNS.iter().map(column).collect();
+        arrays.extend(labels::arrays(self.layout));
+        arrays.extend(self.parameters.names().map(|name| Array {
+            name: name.to_owned(),
+            numbers: Item::F64,
+            axes: Vec::new(),
+            about: "parameter of the scenario".to_owned(),
+            wide: false,
+        }));
+        arrays
+    }
+
+    /// Writes a chunk of every array with samples.
+    fn wide(&self, arrays: &[Array], i: u64, contacts: Range<u64>, chunk: u64) -> Result<(), RolloutError> {
+        let wide = || arrays.iter().filter(|array| array.wide);
+        if wide().all(|array| self.chunk(array, i).is_file()) {
+            return Ok(());
+        }
+        let episodes = self.layout.episodes(self.raw, contacts.clone())?;
+        for array in wide() {
+            let bytes = match labels::wide(&array.name, &episodes) {
+                Some(bytes) => bytes,
+                None => self.raw.bytes(Column::named(&array.name), contacts.clone())?,
+            };
+            self.put_chunk(array, i, bytes, chunk)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a chunk of every array with one number a contact.
+    fn long(&self, arrays: &[Array], i: u64, contacts: Range<u64>, chunk: u64) -> Result<(), RolloutError> {
+        let parameters = arrays.len() - self.parameters.names().count();
+        for (place, array) in arrays.iter().enumerate().filter(|(_, array)| !array.wide) {
+            let bytes = if place >= parameters {
+                labels::bytes(&self.parameters.read(place - parameters, contacts.clone())?, f64::to_le_bytes)
+            } else if let Some(bytes) = labels::narrow(&array.name, self.raw, contacts.clone())? {
+                bytes
+            } else {
+                self.raw.bytes(Column::named(&array.name), contacts.clone())?
+            };
+            self.put_chunk(array, i, bytes, chunk)?;
+        }
+        Ok(())
+    }
+
+    /// The file of a chunk.
+    fn chunk(&self, array: &Array, i: u64) -> PathBuf {
+        let zeros = "/0".repeat(array.axes.len());
+        self.dir.join(format!("{}/c/{i}{zeros}", array.name))
+    }
+
+    /// Writes a chunk, filled up to its size.
+    fn put_chunk(&self, array: &Array, i: u64, mut bytes: Vec<u8>, chunk: u64) -> Result<(), RolloutError> {
+        let size = (chunk * array.bytes()) as usize;
+        while bytes.len() < size {
+            match array.numbers {
+                Item::F64 => bytes.extend(f64::NAN.to_le_bytes()),
+                Item::F32 => bytes.extend(f32::NAN.to_le_bytes()),
+                _ => bytes.push(0),
+            }
+        }
+        put(&self.chunk(array, i), &bytes)
+    }
+
+    fn put(&self, name: &str, bytes: &[u8]) -> Result<(), RolloutError> {
+        put(&self.dir.join(name), bytes)
+    }
+}
+
+fn pretty(value: &Value) -> String {
+    format!("{value:#}\n")
+}
+
+/// Writes a file that is not there yet.
+fn put(path: &Path, bytes: &[u8]) -> Result<(), RolloutError> {
+    if path.is_file() {
+        return Ok(());
+    }
+    let parent = path.parent().unwrap_or(path);
+    fs::create_dir_all(parent).map_err(io(parent))?;
+    disk::appear(path, |file| std::io::Write::write_all(file, bytes)).map_err(io(path))
+}
