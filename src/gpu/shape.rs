@@ -185,17 +185,18 @@ impl Shape {
 }
 
 impl Layout {
-    /// All layouts that a contact with `cells` cells may have on an adapter, with no more than one turn of lanes
-    /// empty.
+    /// All layouts that a contact with `cells` cells may have on an adapter: those with no more lanes than it takes for
+    /// one turn, and the one that the adapter gets.
     #[must_use]
     pub fn all(cells: usize, adapter: &Adapter) -> Vec<Self> {
+        let own = Self::of(cells, adapter);
         let mut all = Vec::new();
         for lanes in (2..=8).map(|n| 1 << n).filter(|lanes| *lanes <= adapter.max_workgroup.min(WIDEST)) {
             for width in [1, 2] {
                 for storage in [Storage::Registers, Storage::Private, Storage::Workgroup] {
                     let layout = Self { lanes, width, storage };
                     let small = lanes == 4 || ((lanes / 2 * width) as usize) < cells;
-                    if small && layout.shape(cells, adapter).is_some() {
+                    if (small || own == Some(layout)) && layout.shape(cells, adapter).is_some() {
                         all.push(layout);
                     }
                 }
