@@ -23,7 +23,7 @@ use error::text;
 pub use needs::{Needs, needs};
 pub use outcome::{NetMotion, Outcome, ROTATION_SPUN, SLIPPED};
 pub use record::{Counts, Summary};
-pub use worlds::{WorldEngine, WorldSummary, complete_worlds, worlds};
+pub use worlds::{WorldEngine, WorldSummary, complete_worlds, world_needs, worlds};
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -101,14 +101,23 @@ pub(crate) fn run(
     needs: &Needs,
     progress: &(dyn Fn(u64) -> bool + Sync),
 ) -> Result<Summary, RolloutError> {
-    let partial = partial(&options.out);
     scenario.check()?;
+    make(options, needs, || simulate(scenario, engine, options, needs, progress))
+}
+
+/// Makes a run in its unfinished directory, locked, and moves it to its place.
+fn make<S>(
+    options: &Options,
+    needs: &Needs,
+    simulate: impl FnOnce() -> Result<S, RolloutError>,
+) -> Result<S, RolloutError> {
+    let partial = partial(&options.out);
     if partial.exists() {
         lock(&partial)?;
     }
     clear(options, &partial)?;
     let held = lock(&partial)?;
-    let summary = simulate(scenario, engine, options, needs, progress).map_err(|e| needs.full(e, &options.out))?;
+    let summary = simulate().map_err(|e| needs.full(e, &options.out))?;
     publish(&partial, options, held)?;
     Ok(summary)
 }
@@ -119,6 +128,14 @@ pub(crate) fn run(
 /// # Errors
 /// Something is in the way, see [`check_place`], or the run is another one.
 pub fn complete(scenario: &Scenario, options: &Options) -> Result<Option<Summary>, RolloutError> {
+    find_complete(options, |dir| record::of(scenario, dir))
+}
+
+/// As [`complete`], of which `of` reads the summary in a directory, if there is a complete run in it.
+fn find_complete<S>(
+    options: &Options,
+    of: impl Fn(&Path) -> Result<Option<S>, RolloutError>,
+) -> Result<Option<S>, RolloutError> {
     check_place(options)?;
     let (out, partial) = (&options.out, partial(&options.out));
     if !options.resume {
@@ -126,13 +143,13 @@ pub fn complete(scenario: &Scenario, options: &Options) -> Result<Option<Summary
     }
     if exists(&partial) {
         let held = lock_after_exit(&partial)?;
-        let summary = record::of(scenario, &partial)?;
+        let summary = of(&partial)?;
         if summary.is_some() {
             publish(&partial, options, held)?;
         }
         return Ok(summary);
     }
-    let summary = record::of(scenario, out)?;
+    let summary = of(out)?;
     if summary.is_some() {
         tidy(out)?;
     }

@@ -38,6 +38,8 @@ pub struct Needs {
     pub free_bytes: Option<u64>,
     disk: String,
     memory: String,
+    /// What there are many of: `contacts` or `worlds`.
+    of: &'static str,
     pub(super) blocks: Blocks,
 }
 
@@ -56,21 +58,18 @@ pub fn needs(scenario: &Scenario, engine: &dyn Engine, options: &Options) -> Res
     let n = scenario.contacts();
     let few = scenario.block(0..n.min(SAMPLE_SIZE))?;
     let parameters = scenario.parameters(0)?.len() as u64;
-    let (disk_bytes, disk) = disk_sum(scenario, parameters);
     let blocks = options.block.map_or_else(|| Blocks::new(engine, &scenario.plan(), &few), Blocks::fixed);
-    let (memory_bytes, memory) = memory_sum(scenario, engine, blocks.most, &few, parameters);
-    let free_bytes = disk::free(&options.out).map(|free| free + disk::size(&partial(&options.out)));
-    let needs = Needs { disk_bytes, memory_bytes, free_bytes, disk, memory, blocks };
-    needs.check(&options.out, memory_left())?;
-    Ok(needs)
+    let memory = memory_terms(scenario, engine, blocks.most, &few, parameters);
+    Needs::of("contacts", disk_terms(scenario, parameters), memory, blocks, options)
 }
 
-/// The disk space of a run. Its samples are counted twice, as the raw files stay until the arrays are written.
-fn disk_sum(scenario: &Scenario, parameters: u64) -> (u64, String) {
+/// The disk space of a run, term by term. Its samples are counted twice, as the raw files stay until the arrays
+/// are written.
+fn disk_terms(scenario: &Scenario, parameters: u64) -> Vec<(u64, String)> {
     let (n, samples) = (scenario.contacts(), scenario.plan().samples.len() as u64);
     let map: u64 = scenario.files().filter_map(|(_, file)| file.metadata().ok()).map(|data| data.len()).sum();
     let (sample, contact) = (spool::BYTES_PER_SAMPLE, spool::BYTES_PER_CONTACT);
-    sum(vec![
+    vec![
         (
             2 * n * samples * sample,
             format!("{n} contacts x {samples} samples x {sample} bytes x 2, once raw and once as arrays"),
@@ -79,11 +78,22 @@ fn disk_sum(scenario: &Scenario, parameters: u64) -> (u64, String) {
             n * (parameters * 8 + 2 * contact),
             format!("{n} contacts x {} bytes of parameters and outcomes", parameters * 8 + 2 * contact),
         ),
-        (map + RECORDS, format!("{} of pictures and records", Bytes(map + RECORDS))),
-    ])
+        records(map),
+    ]
 }
 
-fn memory_sum(scenario: &Scenario, engine: &dyn Engine, block: u64, few: &[Contact], parameters: u64) -> (u64, String) {
+/// The term of `more` [byte] and of pictures and records.
+pub(super) fn records(more: u64) -> (u64, String) {
+    (more + RECORDS, format!("{} of pictures and records", Bytes(more + RECORDS)))
+}
+
+fn memory_terms(
+    scenario: &Scenario,
+    engine: &dyn Engine,
+    block: u64,
+    few: &[Contact],
+    parameters: u64,
+) -> Vec<(u64, String)> {
     let plan = scenario.plan();
     let (n, samples) = (scenario.contacts(), plan.samples.len() as u64);
     let most = |of: &dyn Fn(&Contact) -> u64| few.iter().map(of).max().unwrap_or(0);
@@ -96,14 +106,14 @@ fn memory_sum(scenario: &Scenario, engine: &dyn Engine, block: u64, few: &[Conta
     let at_end = parameters * 8 + CONTACT;
     let at_once = (block * samples).max(stepped * (samples + points));
     let sample = spool::BYTES_PER_SAMPLE;
-    sum(vec![
+    vec![
         (block * samples * sample, format!("{block} contacts at a time x {samples} samples x {sample} bytes")),
         (block * own, format!("{block} contacts at a time x {own} bytes of maps, tables and signals")),
         (at_once * POINT, format!("{at_once} samples or break points at a time x {POINT} bytes")),
         (stepped * cells * CELL, format!("{stepped} contacts at a time x {cells} cells x {CELL} bytes")),
         (n * at_end, format!("{n} contacts x {at_end} bytes of parameters and outcomes")),
         (samples * TIME, format!("{samples} times of samples x {TIME} bytes")),
-    ])
+    ]
 }
 
 /// The sum of some terms, and a text of those above a hundredth of it, the largest first.
@@ -116,13 +126,31 @@ fn sum(mut terms: Vec<(u64, String)>) -> (u64, String) {
 }
 
 impl Needs {
+    /// The needs of a run of many contacts, or many worlds, that are the sums of these terms [byte].
+    ///
+    /// # Errors
+    /// A machine that has less.
+    pub(super) fn of(
+        of: &'static str,
+        disk: Vec<(u64, String)>,
+        memory: Vec<(u64, String)>,
+        blocks: Blocks,
+        options: &Options,
+    ) -> Result<Self, RolloutError> {
+        let [(disk_bytes, disk), (memory_bytes, memory)] = [disk, memory].map(sum);
+        let free_bytes = disk::free(&options.out).map(|free| free + disk::size(&partial(&options.out)));
+        let needs = Self { disk_bytes, memory_bytes, free_bytes, disk, memory, of, blocks };
+        needs.check(&options.out, memory_left())?;
+        Ok(needs)
+    }
+
     /// Refuses a run that needs more than the free `memory` [byte] or the free space on the disk of `out`.
     fn check(&self, out: &Path, memory: Option<u64>) -> Result<(), RolloutError> {
         let refuse = |what: String, bytes: u64, free: u64, sum: &str, remedy| {
             let (bytes, free, sum) = (Bytes(bytes), Bytes(free), sum.to_owned());
             Err(RolloutError::Needs { what, bytes, free, sum, remedy })
         };
-        let fewer = "expected fewer contacts (`contacts`), fewer samples (`record_every`)";
+        let fewer = format!("expected fewer {0} (`{0}`), fewer samples (`record_every`)", self.of);
         if let Some(free) = memory.filter(|free| *free < self.memory_bytes) {
             return refuse(
                 "memory".to_owned(),
@@ -149,7 +177,7 @@ impl Needs {
         let Some((why, remedy)) = disk::out_of_space(&source) else { return RolloutError::Io { path, source } };
         let more = Bytes(self.disk_bytes.saturating_sub(disk::size(&partial(out))));
         let resume = match left(out) {
-            Left::Contacts(n) => format!(" with `resume`, which keeps the {n} contacts that are complete"),
+            Left::Contacts(n) => format!(" with `resume`, which keeps the {n} {} that are complete", self.of),
             Left::Nothing | Left::All => String::new(),
         };
         RolloutError::Full { path, why, more, free: Bytes(disk::free(out).unwrap_or(0)), remedy, resume }

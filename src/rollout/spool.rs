@@ -81,7 +81,7 @@ impl Column {
     }
 
     /// Bytes of one contact.
-    fn bytes(&self, samples: usize) -> u64 {
+    pub fn bytes(&self, samples: usize) -> u64 {
         self.item_size() * self.width as u64 * if self.per_sample { samples as u64 } else { 1 }
     }
 }

@@ -12,7 +12,7 @@ use crate::app::run_picture::svg;
 use crate::error::EngineError;
 use crate::input;
 use crate::rollout::{Left, Options, ROTATION_SPUN, RolloutError, SLIPPED, Summary, complete, left, needs, run};
-use crate::rollout::{WorldEngine, WorldSummary, complete_worlds, worlds};
+use crate::rollout::{WorldEngine, WorldSummary, complete_worlds, world_needs, worlds};
 use crate::scenario::{EngineChoice, Precision, Scenario, WorldScenario, is_world};
 
 /// Number of contacts whose drawing takes seconds.
@@ -153,6 +153,8 @@ impl Rollout {
         let (info, make) = engine::open_worlds(choice, precision, &scenario, self.quiet)?;
         let stop = Arc::new(Stop::default());
         stop_when_interrupted(&options.out, false, &stop);
+        let needs = world_needs(&scenario, &options).map_err(failure)?;
+        self.note(&needs);
         let (n, samples) = (scenario.spec().worlds, scenario.plan().samples.len() as u64);
         let already = match left(&options.out) {
             Left::Contacts(done) if self.resume => done * samples,
@@ -164,7 +166,7 @@ impl Rollout {
             progress.advance(samples);
             !stop.asked.load(Ordering::Relaxed)
         };
-        let done = worlds(&scenario, &WorldEngine { info, make: &make }, &options, &advance);
+        let done = worlds(&scenario, &WorldEngine { info, make: &make }, &options, &needs, &advance);
         drop(progress);
         end_if_asked(&stop, matches!(done, Ok(_) | Err(RolloutError::Engine(EngineError::Stopped))));
         self.end_worlds(&done.map_err(failure)?)
