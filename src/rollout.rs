@@ -40,7 +40,7 @@ pub use needs::{Needs, needs};
 pub use outcome::{NetMotion, Outcome, ROTATION_SPUN, SLIPPED};
 pub use record::{Counts, Summary};
 pub use shard::Shard;
-pub use worlds::{WorldEngine, WorldSummary, complete_worlds, worlds};
+pub use worlds::{WorldEngine, WorldSummary, complete_worlds, world_needs, worlds};
 
 use std::fs::{self, File, TryLockError};
 use std::ops::Range;
@@ -153,10 +153,19 @@ pub(crate) fn run(
     needs: &Needs,
     progress: &(dyn Fn(u64) -> bool + Sync),
 ) -> Result<Summary, RolloutError> {
-    let partial = partial(&options.out);
     scenario.check()?;
+    make(options, needs, || simulate(scenario, engine, options, needs, progress))
+}
+
+/// Makes a run in its unfinished directory, locked, and moves it to its place.
+fn make<S>(
+    options: &Options,
+    needs: &Needs,
+    simulate: impl FnOnce() -> Result<S, RolloutError>,
+) -> Result<S, RolloutError> {
+    let partial = partial(&options.out);
     let held = begin(options, &partial)?;
-    let summary = simulate(scenario, engine, options, needs, progress).map_err(|e| needs.full(e, &options.out))?;
+    let summary = simulate().map_err(|e| needs.full(e, &options.out))?;
     publish(&partial, options, held)?;
     Ok(summary)
 }
@@ -200,22 +209,33 @@ fn check_datasets(scenario: &Scenario, options: &Options) -> Result<(), RolloutE
 pub fn complete(scenario: &Scenario, options: &Options) -> Result<Option<Summary>, RolloutError> {
     check_place(options)?;
     check_datasets(scenario, options)?;
+    find_complete(options, |dir| {
+        if options.extend && dir == options.out && Finished::open(scenario, dir)?.contacts < scenario.contacts() {
+            return Ok(None);
+        }
+        record::of(scenario, options.shard, &options.datasets, dir)
+    })
+}
+
+/// The complete run for which nothing is in the way. `of` reads the summary in a directory, if there is a complete run
+/// in it.
+fn find_complete<S>(
+    options: &Options,
+    of: impl Fn(&Path) -> Result<Option<S>, RolloutError>,
+) -> Result<Option<S>, RolloutError> {
     let (out, partial) = (&options.out, partial(&options.out));
     if !options.keeps() {
         return Ok(None);
     }
     if exists(&partial) {
         let held = lock_after_exit(&partial)?;
-        let summary = record::of(scenario, options.shard, &options.datasets, &partial)?;
+        let summary = of(&partial)?;
         if summary.is_some() {
             publish(&partial, options, held)?;
         }
         return Ok(summary);
     }
-    if options.extend && Finished::open(scenario, out)?.contacts < scenario.contacts() {
-        return Ok(None);
-    }
-    let summary = record::of(scenario, options.shard, &options.datasets, out)?;
+    let summary = of(out)?;
     if summary.is_some() {
         tidy(out)?;
     }

@@ -1,10 +1,14 @@
 //! The program from outside: what it writes, and what it says about bad input.
 #![cfg(feature = "cli")]
 
+#[path = "common/program.rs"]
+mod program;
+
 use std::fs;
 use std::path::Path;
 
 use assert_cmd::Command;
+use program::{bristle, read};
 
 const SLIDE: &str = r#"duration = 0.05
 contacts = 3
@@ -23,23 +27,10 @@ twist = [0.1, 0, 1.0]
 tilt = { angle = 0.2 }
 "#;
 
-/// Runs `bristle` in `dir`; returns exit code, stdout and stderr.
-fn bristle(dir: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let output = Command::cargo_bin("bristle").unwrap().current_dir(dir).args(arguments).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
-}
-
 fn slide(text: &str) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("slide.toml"), text).unwrap();
     dir
-}
-
-fn read(npz: &Path, name: &str) -> (Vec<u64>, Vec<f64>) {
-    let mut zip = zip::ZipArchive::new(fs::File::open(npz).unwrap()).unwrap();
-    let npy = npyz::NpyFile::new(zip.by_name(&format!("{name}.npy")).unwrap()).unwrap();
-    (npy.shape().to_vec(), npy.into_vec::<f64>().unwrap())
 }
 
 #[test]

@@ -379,6 +379,44 @@ mod on_a_gpu {
         }
     }
 
+    /// What a device whose shader has `from` replaced by `to` answers is not right.
+    fn caught(edit: fn(String) -> String) {
+        let gpu = Gpu::with_edit(Choice::Any, edit).unwrap_or_else(|e| panic!("{e}"));
+        let (mu, forces) = queries(500);
+        let (mu, forces) = single(&mu, &forces);
+        let wrong = |section: &Section| {
+            let found = gpu.cone_margins(section, &mu, &forces).unwrap();
+            let nearest = gpu.cone_projections(section, &mu, &forces).unwrap();
+            std::panic::catch_unwind(|| agrees(section, &mu, &forces, &found, &nearest)).is_err()
+        };
+        assert!([Section::Circle, polygon(5, Fit::Inner, 0.3)].iter().any(wrong), "the comparison lets it pass");
+    }
+
+    /// A wrong kernel: the text that is replaced, and by what.
+    macro_rules! mutants {
+        ($($name:ident: $from:expr => $to:expr;)*) => {
+            $(#[test]
+            fn $name() {
+                caught(|text| {
+                    assert!(text.contains($from), "the shader has no {:?}: renew the mutant", $from);
+                    text.replace($from, $to)
+                });
+            })*
+        };
+    }
+
+    mutants! {
+        a_face_too_few_is_caught: "for (var k = 1u; k < cones.sides; k++)" => "for (var k = 2u; k < cones.sides; k++)";
+        a_wrong_side_of_the_faces_is_caught: "let nearer = most < a;" => "let nearer = a < most;";
+        a_forgotten_distance_of_faces_is_caught: "return cones.share * mu_of * f.z" => "return mu_of * f.z";
+        a_wrong_normal_part_is_caught:
+            "(slope * a + f.z) / (1.0 + slope * slope)" => "(slope * a + f.z) / (1.0 + slope)";
+        a_forgotten_edge_is_caught: "let beyond = side * on_face < abs(c);" => "let beyond = false;";
+        a_wrong_turn_of_the_part_along_the_face_is_caught:
+            "towards * e.x - along * e.y" => "towards * e.x + along * e.y";
+        a_pulling_force_without_friction_is_caught: "slope * f.z < a || f.z < 0.0" => "slope * f.z < a && f.z < 0.0";
+    }
+
     /// Dispatches are of at most as many tests of faces as a software driver takes in a short time.
     #[test]
     fn batches_of_any_size_are_answered() {

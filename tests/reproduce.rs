@@ -1,13 +1,16 @@
 //! The numbers of `bristle reproduce` against converged solutions, and both pages from outside.
 #![cfg(feature = "cli")]
 
+#[path = "common/program.rs"]
+mod program;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use assert_cmd::Command;
 use bristle::app::reproduce::{Context, Item, ids, run};
+use program::bristle;
 
 /// The items of these names, made the quick way.
 fn items(wanted: &[&str]) -> BTreeMap<String, Item> {
@@ -282,13 +285,6 @@ fn every_engine_is_as_exact_as_its_step() {
     assert!(engines[4].ends_with("gpu f32"), "{engines:?}");
 }
 
-/// Runs `bristle` in `dir`; returns exit code, stdout and stderr.
-fn bristle(dir: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let output = Command::cargo_bin("bristle").unwrap().current_dir(dir).args(arguments).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
-}
-
 /// Nothing from elsewhere, one document, every SVG closed.
 #[track_caller]
 fn self_contained(page: &Path) -> String {
@@ -519,4 +515,19 @@ fn simulations_of_fixed_step_friction_are_as_expected() {
         assert!(item.as_expected(), "{}: {:?}", item.id, item.checks);
         assert_eq!(item.holds(), item.id != "simulation3", "{}: {:?}", item.id, item.checks);
     }
+}
+
+/// Bristles, point laws, cones and the contact problem agree where they should, with the orders that they should have.
+#[test]
+fn families_of_models_agree() {
+    let made = items(&["stiffness", "tripod", "one_cell", "choice"]);
+    assert_eq!(made.len(), 4);
+    for item in made.values() {
+        let bad: Vec<_> = item.checks.iter().filter(|c| !c.ok()).collect();
+        assert!(item.holds() && item.agrees(), "{}: {bad:?}", item.id);
+        assert!(!item.pictures.is_empty() && item.checks.iter().filter(|c| c.of_claim).count() >= 3, "{}", item.id);
+    }
+    // Every model is on the figure, and none costs nothing.
+    let costs = made["choice"].checks.iter().filter(|c| c.name.contains("processor time"));
+    assert!(costs.clone().count() == 15 && costs.clone().all(|c| c.found > 0.0), "{:?}", costs.collect::<Vec<_>>());
 }

@@ -6,6 +6,8 @@ use std::path::Path;
 use bristle::limit_surface::{Rule, Surface};
 use bristle::patch::{Grid, Patch};
 use bristle::planar::Wrench;
+#[cfg(feature = "gpu")]
+use bristle::rigid::lcp::{ContactProblem, Impulses, Termination, blocks};
 use bristle::rigid::world::{Body, Kind, Method, Pair, Shape, State, World, Worlds};
 use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 use proptest::prelude::*;
@@ -421,11 +423,9 @@ fn extreme_numbers_end_with_a_status() {
     }
 }
 
-/// The GPU's solver: the CPU's residuals, whatever is in a batch, and a mutant that must be seen.
+/// Random problems of 1 to 18 contacts.
 #[cfg(feature = "gpu")]
-#[test]
-fn contact_problems_of_a_gpu_have_small_residuals_and_do_not_depend_on_their_neighbours() {
-    use bristle::rigid::lcp::{ContactProblem, Impulses, Termination, blocks};
+fn problems(count: usize) -> Vec<ContactProblem> {
     let problem = |k: usize| {
         let n = 1 + k % 18;
         let value = |i: usize| ((i * 7919 + k * 104_729 + 13) % 1000) as f64 / 500.0 - 1.0;
@@ -441,16 +441,64 @@ fn contact_problems_of_a_gpu_have_small_residuals_and_do_not_depend_on_their_nei
             start: vec![[0.0; 3]; n],
         }
     };
-    let problems: Vec<ContactProblem> = (0..200).map(problem).collect();
+    (0..count).map(problem).collect()
+}
+
+/// How many of the solutions are in single precision: what is not solved there is solved in double, to 2e-11.
+#[cfg(feature = "gpu")]
+fn in_single(all: &[Impulses]) -> usize {
+    all.iter().filter(|f| f.residual > 1e-10).count()
+}
+
+/// The GPU's solver: the CPU's residuals, whatever is in a batch.
+#[cfg(feature = "gpu")]
+#[test]
+fn contact_problems_of_a_gpu_have_small_residuals_and_do_not_depend_on_their_neighbours() {
+    let problems = problems(200);
     let found = gpu().solve_contacts(&problems).unwrap();
     for (k, (problem, found)) in problems.iter().zip(&found).enumerate() {
         assert!(found.termination == Termination::Solved && problem.residual(&found.p) <= 1e-6, "{k}: {found:?}");
     }
-    // What the device could not solve is solved in double precision, to 2e-11: no more than on the CPU.
-    let single = |all: &[Impulses]| all.iter().filter(|f| f.residual > 1e-10).count();
-    let of_cpu = single(&blocks::solve_all::<f32>(&problems));
-    assert!(of_cpu > 60 && single(&found).abs_diff(of_cpu) <= 8, "{} and {of_cpu} of 200", single(&found));
+    let of_cpu = in_single(&blocks::solve_all::<f32>(&problems));
+    assert!(of_cpu > 60 && in_single(&found).abs_diff(of_cpu) <= 8, "{} and {of_cpu} of 200", in_single(&found));
     for k in [0, 7, 33, 151] {
         assert_eq!(gpu().solve_contacts(&problems[k..=k]).unwrap()[0], found[k], "{k}");
     }
+}
+
+/// A device with a wrong shader solves fewer problems than the CPU does: the rest is left to double precision.
+#[cfg(feature = "gpu")]
+fn caught(edit: fn(String) -> String) {
+    let problems = problems(200);
+    let wrong = bristle::Gpu::with_edit(bristle::Choice::Any, edit).unwrap_or_else(|e| panic!("{e}"));
+    let found = in_single(&wrong.solve_contacts(&problems).unwrap());
+    let of_cpu = in_single(&blocks::solve_all::<f32>(&problems));
+    assert!(found.abs_diff(of_cpu) > 8, "the comparison lets it pass: {found} and {of_cpu} of 200");
+}
+
+/// A wrong kernel: the text that is replaced, and by what.
+#[cfg(feature = "gpu")]
+macro_rules! mutants {
+    ($($name:ident: $from:expr => $to:expr;)*) => {
+        $(#[test]
+        fn $name() {
+            caught(|text| {
+                assert!(text.contains($from), "the shader has no {:?}: renew the mutant", $from);
+                text.replace($from, $to)
+            });
+        })*
+    };
+}
+
+#[cfg(feature = "gpu")]
+mutants! {
+    a_wrong_velocity_is_caught: "u += x * p.x + y * p.y + z * p.z;" => "u += x * p.x + y * p.y - z * p.z;";
+    a_wrong_polygon_is_caught: "- reach * size * 0.5);" => "- reach * size);";
+    a_wrong_stick_is_caught: "return -(minors * r.x" => "return (minors * r.x";
+    a_wrong_direction_is_caught: "let alone = -r.x / nn;" => "let alone = r.x / nn;";
+    a_wrong_edge_is_caught: "let pn = (nt * rt - tt * r.x) / area;" => "let pn = (nt * rt + tt * r.x) / area;";
+    a_forgotten_newton_step_is_caught: "rest = newton(rest);" => "rest = rest;";
+    a_wrong_pivot_is_caught:
+        "work[system(row * stride + c)] -= factor *" => "work[system(row * stride + c)] += factor *";
+    a_wrong_right_side_is_caught: "let right = -dot(t, vec3f(b(3u * i)" => "let right = dot(t, vec3f(b(3u * i)";
 }

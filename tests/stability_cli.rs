@@ -1,27 +1,17 @@
 //! `bristle stability` from outside: the examples, what is printed and drawn, and what it says about bad input.
 #![cfg(feature = "cli")]
 
+#[path = "common/program.rs"]
+mod program;
+
 use std::fs;
 use std::path::Path;
 
-use assert_cmd::Command;
+use program::{bristle, json};
 use serde_json::Value;
 
 const POINT: &str = "mu = 0.5\n[fixed]\nforce = [0, 0, -20]\n[load]\nforce = [4, 0, 0]\n[[contacts]]\n\
                      position = [0, 0, 0]\nnormal = [0, 0, 1]\n";
-
-/// Runs `bristle` in `dir`; returns exit code, stdout and stderr.
-fn bristle(dir: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let output = Command::cargo_bin("bristle").unwrap().current_dir(dir).args(arguments).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
-}
-
-fn json(dir: &Path, arguments: &[&str]) -> Value {
-    let (code, stdout, stderr) = bristle(dir, &[arguments, &["--json"]].concat());
-    assert_eq!((code, stderr.as_str()), (0, ""), "{arguments:?}");
-    serde_json::from_str(&stdout).unwrap()
-}
 
 fn folder() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();

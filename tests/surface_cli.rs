@@ -1,12 +1,15 @@
 //! `bristle surface` and `bristle margin` from outside: what they write, and what they say about bad input.
 #![cfg(feature = "cli")]
 
+#[path = "common/program.rs"]
+mod program;
+
 use std::fs;
 use std::path::Path;
 
-use assert_cmd::Command;
 use bristle::limit_surface::{Rule, Surface, Table};
 use bristle::patch::{Grid, Patch, Shape};
+use program::{bristle, json, read};
 use serde_json::Value;
 
 const SQUARE: &str = "mu = 0.5\nf_n = 4.0\n[patch]\nshape = \"square\"\ncells = 11\nsize = 0.03\n";
@@ -29,30 +32,11 @@ inertia = { disc = 0.05 }
 normal_force = { points = [[0, 3], [1, 5]] }
 "#;
 
-/// Runs `bristle` in `dir`; returns exit code, stdout and stderr.
-fn bristle(dir: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let output = Command::cargo_bin("bristle").unwrap().current_dir(dir).args(arguments).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
-}
-
-fn json(dir: &Path, arguments: &[&str]) -> Value {
-    let (code, stdout, stderr) = bristle(dir, &[arguments, &["--json"]].concat());
-    assert_eq!((code, stderr.as_str()), (0, ""), "{arguments:?}");
-    serde_json::from_str(&stdout).unwrap()
-}
-
 fn folder() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("square.toml"), SQUARE).unwrap();
     fs::write(dir.path().join("scenario.toml"), SCENARIO).unwrap();
     dir
-}
-
-fn read(npz: &Path, name: &str) -> (Vec<u64>, Vec<f64>) {
-    let mut zip = zip::ZipArchive::new(fs::File::open(npz).unwrap()).unwrap();
-    let npy = npyz::NpyFile::new(zip.by_name(&format!("{name}.npy")).unwrap()).unwrap();
-    (npy.shape().to_vec(), npy.into_vec::<f64>().unwrap())
 }
 
 fn close(found: &Value, wanted: f64, limit: f64) {

@@ -11,21 +11,24 @@ fn trial(s: Step, v: vec2f, e: Element) -> PointTrial {
     let both = inertia + spring;
     let limit = e.share / e.stiffness;
     let pull = fma(vec2f(spring), v, e.zeta_low);
-    let n = point_length(fma(vec2f(inertia), e.memory, pull + e.zeta));
+    // Over both, as without a normal force the inertia is near the largest number.
+    let n = point_length(fma(vec2f(inertia / both), e.memory, (pull + e.zeta) / both));
+    let c = limit / both;
     let moved = s.t * s.sigma0 / spring;
-    if (!(limit * curve_most(s.curve) < n.z)) {
+    if (!(c * curve_most(s.curve) < n.z)) {
         return PointTrial(pull + e.zeta, mat2x2f(spring, 0.0, 0.0, spring), moved * spring * v, vec2f(0.0));
     }
-    let c = limit / both;
-    let a = n.z / both;
-    let speed = curve_root(s.curve, c, a);
+    let speed = curve_root(s.curve, c, n.z);
     let psi = curve_at(s.curve, speed);
     let slider = speed * n.xy;
-    let sliding = fma(vec2f(limit * psi.x), n.xy, inertia * (slider - e.memory));
+    // The force of a light slider is its friction, that of a heavy one what pulls at it: the other form would be a
+    // difference of large numbers.
+    let light = fma(vec2f(limit * psi.x), n.xy, inertia * (slider - e.memory));
+    let sliding = select(pull + e.zeta - spring * slider, light, inertia < spring);
     // How the slider's velocity changes with that of the body.
     let share = spring / both;
     let along = share / fma(c, psi.y, 1.0);
-    let across = share * speed / max(a, TINY);
+    let across = share * speed / max(n.z, TINY);
     let gain = radial(spring * (1.0 - along), spring * (1.0 - across), n.xy);
     // The rate of the deflection from the force: from the velocities it would be the difference of large numbers.
     return PointTrial(sliding, gain, moved * (sliding - e.zeta - e.zeta_low), slider);

@@ -22,7 +22,7 @@ fn free_step(s: Step) -> FreeStep {
 }
 
 fn slipping(s: Step) -> f32 {
-    return body_slips(s);
+    return positive(point_length(s.v).z - s.band);
 }
 
 fn stiffness_share() -> f32 {

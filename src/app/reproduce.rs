@@ -13,6 +13,7 @@ mod setup;
 mod write;
 
 mod accuracy;
+mod agreement;
 mod drift;
 mod errata;
 mod extensions;
@@ -48,6 +49,7 @@ pub struct Section {
 
 const PAPER: &str = "The paper";
 const FIXED_STEP: &str = "Fixed-step friction (Kikuuwe et al. 2005)";
+const AGREEMENT: &str = "Where the families of models agree";
 const EXTENSIONS: &str = "Beyond the paper";
 const ERRATA: &str = "Where the literature is wrong or silent";
 
@@ -62,6 +64,7 @@ pub const SECTIONS: &[Section] = &[
     Section { group: PAPER, ids: in_hand::IDS, run: in_hand::run },
     Section { group: PAPER, ids: tables::IDS, run: tables::run },
     Section { group: FIXED_STEP, ids: fixed_step::IDS, run: fixed_step::run },
+    Section { group: AGREEMENT, ids: agreement::IDS, run: agreement::run },
     Section { group: EXTENSIONS, ids: work::IDS, run: work::run },
     Section { group: EXTENSIONS, ids: accuracy::IDS, run: accuracy::run },
     Section { group: EXTENSIONS, ids: tolerance::IDS, run: tolerance::run },

@@ -146,7 +146,7 @@ pub(super) fn device_contact(
         cop_x: patch.cop()[0] as f32,
         cop_y: patch.cop()[1] as f32,
         spring: body.free().map_or(0.0, |body| body.spring) as f32,
-        band: point.band as f32,
+        band: point.band_of_law() as f32,
         slider_mass: point.slider_mass as f32,
         attraction: point.attraction as f32,
         n_ls: patch_state.table.as_ref().map_or(0, |t| t.n_ls() as u32),

@@ -34,8 +34,6 @@ use crate::schedule::Timeline;
 #[derive(Debug)]
 pub struct Gpu {
     core: Arc<Core>,
-    /// Changes the shader's text: for tests that must see a wrong kernel fail.
-    edit: Option<fn(String) -> String>,
     /// For tests: the adapter's own limits are used without it.
     budget: Option<Budget>,
     /// The layout of grids, in place of the adapter's own: for tests, and to measure.
@@ -55,8 +53,9 @@ impl Gpu {
             surface_pipelines: SurfacePipelines::default(),
             cone_pipelines: ConePipelines::default(),
             blocks: Mutex::default(),
+            edit: None,
         };
-        Ok(Self { core: Arc::new(core), edit: None, budget: None, layout: None })
+        Ok(Self { core: Arc::new(core), budget: None, layout: None })
     }
 
     /// Loses the device, as a driver does that resets it: for tests.
@@ -65,13 +64,16 @@ impl Gpu {
         self.core.device.handle.destroy();
     }
 
-    /// An engine whose shader text goes through `edit` before it is compiled: the negative control of tests.
+    /// An engine whose shaders of contacts, cones and contact problems go through `edit` before they are compiled: the
+    /// negative control of tests.
     ///
     /// # Errors
     /// As [`Gpu::new`].
     #[doc(hidden)]
     pub fn with_edit(choice: Choice, edit: fn(String) -> String) -> Result<Self, EngineError> {
-        Ok(Self { edit: Some(edit), ..Self::new(choice)? })
+        let mut gpu = Self::new(choice)?;
+        Arc::get_mut(&mut gpu.core).expect("an engine without batches").edit = Some(edit);
+        Ok(gpu)
     }
 
     /// The same engine with windows of about `work` cell visits and dispatches of at most `passes`, which
@@ -203,11 +205,7 @@ impl Gpu {
         if let Some(pipeline) = pipelines.get(&variant) {
             return Ok(Arc::clone(pipeline));
         }
-        let text = variant.source().map_err(DeviceError::failed)?;
-        let text = match self.edit {
-            Some(edit) => edit(text),
-            None => text,
-        };
+        let text = self.core.edited(variant.source().map_err(DeviceError::failed)?);
         let pipeline = Pipeline::new(&self.core.device, &text, "rollout", &BINDINGS, &variant.constants())?;
         let pipeline = Arc::new(pipeline);
         pipelines.insert(variant, Arc::clone(&pipeline));

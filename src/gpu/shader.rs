@@ -160,7 +160,11 @@ pub fn point_source(shape: Shape, law: PointLaw, elements: u32) -> String {
         text += include_str!("../../shaders/point/balance.wgsl");
         text += include_str!("../../shaders/point/with_elements.wgsl");
     } else {
-        text += if law.has_band() { "" } else { include_str!("../../shaders/point/stateless.wgsl") };
+        text += if law.has_band() {
+            include_str!("../../shaders/point/before.wgsl")
+        } else {
+            include_str!("../../shaders/point/by_curve.wgsl")
+        };
         text += include_str!("../../shaders/point/without_elements.wgsl");
     }
     text += include_str!("../../shaders/point/step.wgsl");

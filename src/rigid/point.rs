@@ -172,6 +172,11 @@ impl PointModel {
         if self.law.has_elements() { &self.elements } else { &[] }
     }
 
+    /// Speed up to which a body without elements rests [m/s]: 0 under a law without a band.
+    pub(crate) fn band_of_law(&self) -> f64 {
+        if self.law.has_band() { self.band } else { 0.0 }
+    }
+
     /// Friction [-], `psi` over the normal force, that elements hold in steady sliding at the curve's value `psi`,
     /// under the Coulomb coefficient `mu_c`.
     pub(crate) fn steady(&self, psi: f64, mu_c: f64) -> f64 {

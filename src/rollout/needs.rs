@@ -38,6 +38,8 @@ pub struct Needs {
     pub free_bytes: Option<u64>,
     disk: String,
     memory: String,
+    /// What there are many of: `contacts` or `worlds`.
+    of: &'static str,
     pub(super) blocks: Blocks,
 }
 
@@ -55,13 +57,9 @@ impl fmt::Display for Needs {
 pub fn needs(scenario: &Scenario, engine: &dyn Engine, options: &Options) -> Result<Needs, RolloutError> {
     let contacts = options.contacts(scenario);
     let few = scenario.block(contacts.start..contacts.end.min(contacts.start + SAMPLE_SIZE))?;
-    let (disk_bytes, disk) = disk_sum(scenario, options)?;
     let blocks = options.block.map_or_else(|| Blocks::new(engine, &scenario.plan(), &few), Blocks::fixed);
-    let (memory_bytes, memory) = memory_sum(scenario, engine, blocks.most, &few, contacts.end - contacts.start);
-    let free_bytes = disk::free(&options.out).map(|free| free + disk::size(&partial(&options.out)));
-    let needs = Needs { disk_bytes, memory_bytes, free_bytes, disk, memory, blocks };
-    needs.check(&options.out, memory_left())?;
-    Ok(needs)
+    let memory = memory_terms(scenario, engine, blocks.most, &few, contacts.end - contacts.start);
+    Needs::of("contacts", disk_terms(scenario, options)?, memory, blocks, options)
 }
 
 /// Most disk space [byte] that the run of shards takes while it is written, beside the shards.
@@ -69,35 +67,30 @@ pub fn needs(scenario: &Scenario, engine: &dyn Engine, options: &Options) -> Res
 /// # Errors
 /// A contact that cannot be drawn, or a disk that has less.
 pub(super) fn of_merge(scenario: &Scenario, options: &Options) -> Result<u64, RolloutError> {
-    let (disk_bytes, disk) = disk_sum(scenario, options)?;
-    let free_bytes = disk::free(&options.out).map(|free| free + disk::size(&partial(&options.out)));
-    let blocks = Blocks::fixed(1);
-    let needs = Needs { disk_bytes, memory_bytes: 0, free_bytes, disk, memory: String::new(), blocks };
-    needs.check(&options.out, None)?;
-    Ok(disk_bytes)
+    let needs = Needs::of("contacts", disk_terms(scenario, options)?, Vec::new(), Blocks::fixed(1), options)?;
+    Ok(needs.disk_bytes)
 }
 
-/// The disk space of a run. Its samples are counted several times, as the raw files stay until the datasets are
-/// written.
-fn disk_sum(scenario: &Scenario, options: &Options) -> Result<(u64, String), RolloutError> {
+/// The disk space of a run, term by term. Its samples are counted several times, as the raw files stay until the
+/// datasets are written.
+fn disk_terms(scenario: &Scenario, options: &Options) -> Result<Vec<(u64, String)>, RolloutError> {
     let range = options.contacts(scenario);
     let (n, samples) = (range.end - range.start, scenario.plan().samples.len() as u64);
     let files: u64 = scenario.files().filter_map(|(_, file)| file.metadata().ok()).map(|data| data.len()).sum();
     let (sample, contact) = (columns::BYTES_PER_SAMPLE, columns::BYTES_PER_CONTACT);
-    let records = (files + RECORDS, format!("{} of pictures and records", Bytes(files + RECORDS)));
     let times = |bytes: u64, how: &str| {
         (n * samples * bytes, format!("{n} contacts x {samples} samples x {bytes} bytes {how}"))
     };
     if options.shard.is_some() {
         let each = (n * contact, format!("{n} contacts x {contact} bytes of outcomes"));
-        return Ok(sum(vec![times(sample, "of raw arrays"), each, records]));
+        return Ok(vec![times(sample, "of raw arrays"), each, records(files)]);
     }
     let parameters = scenario.parameters(range.start)?.len() as u64 * 8;
     let cells = scenario.without_surface(range.start)?.patch.grid().len() as u64;
     let frame = if options.datasets.with(Extra::Tactile) { 4 * cells } else { 0 };
     // Of actions and labels.
     let learned = 8 * 8 + frame;
-    let mut terms = vec![times(sample, "of raw arrays"), records];
+    let mut terms = vec![times(sample, "of raw arrays"), records(files)];
     let mut formats = options.datasets.formats.clone();
     formats.sort_unstable();
     formats.dedup();
@@ -112,10 +105,15 @@ fn disk_sum(scenario: &Scenario, options: &Options) -> Result<(u64, String), Rol
     }
     let each = (formats.len() as u64 + 1) * (parameters + contact);
     terms.push((n * each, format!("{n} contacts x {each} bytes of parameters and outcomes")));
-    Ok(sum(terms))
+    Ok(terms)
 }
 
-fn memory_sum(scenario: &Scenario, engine: &dyn Engine, block: u64, few: &[Contact], n: u64) -> (u64, String) {
+/// The term of `more` [byte] and of pictures and records.
+pub(super) fn records(more: u64) -> (u64, String) {
+    (more + RECORDS, format!("{} of pictures and records", Bytes(more + RECORDS)))
+}
+
+fn memory_terms(scenario: &Scenario, engine: &dyn Engine, block: u64, few: &[Contact], n: u64) -> Vec<(u64, String)> {
     let plan = scenario.plan();
     let samples = plan.samples.len() as u64;
     let most = |of: &dyn Fn(&Contact) -> u64| few.iter().map(of).max().unwrap_or(0);
@@ -127,13 +125,13 @@ fn memory_sum(scenario: &Scenario, engine: &dyn Engine, block: u64, few: &[Conta
     let own = blocks::one_more(few);
     let at_once = (block * samples).max(stepped * (samples + points));
     let sample = blocks::AT_ONCE * columns::BYTES_PER_SAMPLE;
-    sum(vec![
+    vec![
         (block * samples * sample, format!("{block} contacts at a time x {samples} samples x {sample} bytes")),
         (block * own, format!("{block} contacts at a time x {own} bytes of maps, tables and signals")),
         (at_once * POINT, format!("{at_once} samples or break points at a time x {POINT} bytes")),
         (stepped * cells * CELL, format!("{stepped} contacts at a time x {cells} cells x {CELL} bytes")),
         (samples * TIME, format!("{samples} times of samples x {TIME} bytes")),
-    ])
+    ]
 }
 
 /// The sum of some terms, and a text of those above a hundredth of it, the largest first.
@@ -146,13 +144,31 @@ fn sum(mut terms: Vec<(u64, String)>) -> (u64, String) {
 }
 
 impl Needs {
+    /// The needs of a run of many contacts, or many worlds, that are the sums of these terms [byte].
+    ///
+    /// # Errors
+    /// A machine that has less.
+    pub(super) fn of(
+        of: &'static str,
+        disk: Vec<(u64, String)>,
+        memory: Vec<(u64, String)>,
+        blocks: Blocks,
+        options: &Options,
+    ) -> Result<Self, RolloutError> {
+        let [(disk_bytes, disk), (memory_bytes, memory)] = [disk, memory].map(sum);
+        let free_bytes = disk::free(&options.out).map(|free| free + disk::size(&partial(&options.out)));
+        let needs = Self { disk_bytes, memory_bytes, free_bytes, disk, memory, of, blocks };
+        needs.check(&options.out, memory_left())?;
+        Ok(needs)
+    }
+
     /// Refuses a run that needs more than the free `memory` [byte] or the free space on the disk of `out`.
     fn check(&self, out: &Path, memory: Option<u64>) -> Result<(), RolloutError> {
         let refuse = |what: String, bytes: u64, free: u64, sum: &str, remedy| {
             let (bytes, free, sum) = (Bytes(bytes), Bytes(free), sum.to_owned());
             Err(RolloutError::Needs { what, bytes, free, sum, remedy })
         };
-        let fewer = "expected fewer contacts (`contacts`), fewer samples (`record_every`)";
+        let fewer = format!("expected fewer {0} (`{0}`), fewer samples (`record_every`)", self.of);
         if let Some(free) = memory.filter(|free| *free < self.memory_bytes) {
             return refuse(
                 "memory".to_owned(),
@@ -179,7 +195,7 @@ impl Needs {
         let Some((why, remedy)) = disk::out_of_space(&source) else { return RolloutError::Io { path, source } };
         let more = Bytes(self.disk_bytes.saturating_sub(disk::size(&partial(out))));
         let resume = match left(out) {
-            Left::Contacts(n) => format!(" with `resume`, which keeps the {n} contacts that are complete"),
+            Left::Contacts(n) => format!(" with `resume`, which keeps the {n} {} that are complete", self.of),
             Left::Nothing | Left::All => String::new(),
         };
         RolloutError::Full { path, why, more, free: Bytes(disk::free(out).unwrap_or(0)), remedy, resume }

@@ -7,20 +7,22 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::blocks::Blocks;
 use super::columns::{Column, Item};
 use super::error::{io, text};
+use super::needs::{Needs, records};
 use super::npz::Npz;
 use super::parameters::Parameters;
+use super::partial;
 use super::raw::Raw;
 use super::record::{self, MOST_SHOWN, RECORD, SCENARIO};
 use super::spool::{self, Spool};
-use super::{Curve, Datasets, NetMotion, Options, RolloutError, Shown, begin, check_place, exists};
-use super::{lock_after_exit, manifest, partial, publish, tidy};
+use super::{Curve, Datasets, NetMotion, Options, RolloutError, Shown, check_place, find_complete, make, manifest};
 use crate::disk;
 use crate::engine::EngineInfo;
 use crate::error::{EngineError, ParameterError};
 use crate::planar::Pose;
-use crate::rigid::world::{Failure, Kind, World, Worlds};
+use crate::rigid::world::{Body, Failure, Kind, Pair, State, World, Worlds};
 use crate::scenario::WorldScenario;
 
 /// What steps the worlds of a run.
@@ -96,23 +98,7 @@ fn columns(bodies: usize, pairs: usize) -> [Column; 9] {
 pub fn complete_worlds(scenario: &WorldScenario, options: &Options) -> Result<Option<WorldSummary>, RolloutError> {
     check_place(options)?;
     check_datasets(options)?;
-    let (out, partial) = (&options.out, partial(&options.out));
-    if !options.resume {
-        return Ok(None);
-    }
-    if exists(&partial) {
-        let held = lock_after_exit(&partial)?;
-        let summary = summary_of(scenario, &partial)?;
-        if summary.is_some() {
-            publish(&partial, options, held)?;
-        }
-        return Ok(summary);
-    }
-    let summary = summary_of(scenario, out)?;
-    if summary.is_some() {
-        tidy(out)?;
-    }
-    Ok(summary)
+    find_complete(options, |dir| summary_of(scenario, dir))
 }
 
 /// Worlds are written as NPZ, in one piece.
@@ -140,8 +126,55 @@ fn summary_of(scenario: &WorldScenario, dir: &Path) -> Result<Option<WorldSummar
     serde_json::from_value(record["summary"].take()).map(Some).map_err(|e| io(&path)(e.into()))
 }
 
-/// Simulates `scenario` on `engine` into `options.out`. `progress` is called with the number of samples of
-/// worlds just finished, and asks to stop by returning `false`.
+/// Bytes of a world beside its samples: what it is and where it is, now and at the start.
+fn bytes_of_one(world: &World) -> u64 {
+    let bodies = world.bodies().iter().map(|body| {
+        let signals = body.force.iter().chain(&body.torque).map(|signal| signal.memory()).sum::<usize>();
+        size_of::<Body>() + size_of::<State>() + signals
+    });
+    2 * (bodies.sum::<usize>() + world.pairs.len() * size_of::<Pair>()) as u64
+}
+
+/// The disk space and memory that the run of `scenario` needs.
+///
+/// # Errors
+/// A world that cannot be drawn, or a machine that has less.
+pub fn world_needs(scenario: &WorldScenario, options: &Options) -> Result<Needs, RolloutError> {
+    let (spec, samples) = (scenario.spec(), scenario.plan().samples.len() as u64);
+    let columns = columns(spec.bodies.len(), spec.contacts.len());
+    let bytes = |per_sample: bool| {
+        let chosen = columns.iter().filter(|c| c.per_sample == per_sample);
+        chosen.map(|c| c.bytes(1)).sum::<u64>()
+    };
+    let (n, sample, outcome) = (spec.worlds, bytes(true), bytes(false));
+    let parameters = 8 * scenario.parameters(0)?.len() as u64;
+    let block = options.block.unwrap_or((BLOCK_BYTES / (sample * samples)).clamp(1, MOST_WORLDS)).min(n);
+    let (one, at_end) = (bytes_of_one(&scenario.world(0)?), parameters + outcome);
+    let disk = vec![
+        (
+            2 * n * samples * sample,
+            format!("{n} worlds x {samples} samples x {sample} bytes x 2, once raw and once as arrays"),
+        ),
+        (
+            n * (parameters + 2 * outcome),
+            format!("{n} worlds x {} bytes of parameters and outcomes", parameters + 2 * outcome),
+        ),
+        records(0),
+    ];
+    let memory = vec![
+        // The samples of a block as numbers, and once more as bytes when they are written.
+        (
+            2 * block * samples * sample,
+            format!("{block} worlds at a time x {samples} samples x {sample} bytes x 2, as numbers and as bytes"),
+        ),
+        (block * one, format!("{block} worlds at a time x {one} bytes of bodies and signals")),
+        (n * at_end, format!("{n} worlds x {at_end} bytes of parameters and outcomes")),
+    ];
+    Needs::of("worlds", disk, memory, Blocks::fixed(block), options)
+}
+
+/// Simulates `scenario`, whose `needs` are there, on `engine` into `options.out`. `progress` is called with the
+/// number of samples of worlds just finished, and asks to stop by returning `false`.
 ///
 /// # Errors
 /// See [`RolloutError`]; whatever happens, `options.out` is complete or as it was.
@@ -149,26 +182,24 @@ pub fn worlds(
     scenario: &WorldScenario,
     engine: &WorldEngine<'_>,
     options: &Options,
+    needs: &Needs,
     progress: &(dyn Fn(u64) -> bool + Sync),
 ) -> Result<WorldSummary, RolloutError> {
     if let Some(summary) = complete_worlds(scenario, options)? {
         return Ok(summary);
     }
-    let partial = partial(&options.out);
     scenario.check()?;
-    let held = begin(options, &partial)?;
-    let summary = simulate(scenario, engine, options, progress, &partial)?;
-    publish(&partial, options, held)?;
-    Ok(summary)
+    make(options, needs, || simulate(scenario, engine, options, needs, progress))
 }
 
 fn simulate(
     scenario: &WorldScenario,
     engine: &WorldEngine<'_>,
     options: &Options,
+    needs: &Needs,
     progress: &(dyn Fn(u64) -> bool + Sync),
-    partial: &Path,
 ) -> Result<WorldSummary, RolloutError> {
+    let partial = &partial(&options.out);
     let (spec, samples) = (scenario.spec(), &scenario.plan().samples);
     let columns = columns(spec.bodies.len(), spec.contacts.len());
     let identity = json!({
@@ -179,11 +210,9 @@ fn simulate(
     } else {
         Spool::create(partial, &identity, &columns, samples.len())?
     };
-    let bytes = columns.iter().filter(|c| c.per_sample).map(|c| 8 * c.width * samples.len()).sum::<usize>() as u64;
-    let block = options.block.unwrap_or((BLOCK_BYTES / bytes).clamp(1, MOST_WORLDS));
     while spool.done() < spec.worlds {
         let start = Instant::now();
-        let range = spool.done()..(spool.done() + block).min(spec.worlds);
+        let range = spool.done()..(spool.done() + needs.blocks.next).min(spec.worlds);
         let count = range.end - range.start;
         let mut worlds = (engine.make)(scenario.block(range.clone())?).map_err(|e| e.of_part(range.start))?;
         let mut recorded = Recorded::new(count as usize);
@@ -400,15 +429,18 @@ mod tests {
             draw: Some(|_| "<svg/>".into()),
             ..Options::new(dir.path().join(name))
         };
-        let summary = worlds(&scenario, &engine, &options("a", 7, false), &|_| true).unwrap();
+        let worlds = |options: &Options, progress: &(dyn Fn(u64) -> bool + Sync)| {
+            worlds(&scenario, &engine, options, &world_needs(&scenario, options).unwrap(), progress)
+        };
+        let summary = worlds(&options("a", 7, false), &|_| true).unwrap();
         assert_eq!((summary.worlds, summary.steps, summary.failed), (7, 700, 0));
         let calls = std::sync::atomic::AtomicU64::new(0);
         let stop = |_| calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < 9;
-        let stopped = worlds(&scenario, &engine, &options("b", 3, false), &stop);
+        let stopped = worlds(&options("b", 3, false), &stop);
         assert!(matches!(stopped, Err(RolloutError::Engine(EngineError::Stopped))));
-        worlds(&scenario, &engine, &options("b", 2, true), &|_| true).unwrap();
+        worlds(&options("b", 2, true), &|_| true).unwrap();
         assert_eq!(complete_worlds(&scenario, &options("b", 2, true)).unwrap().unwrap().steps, 700);
-        let again = worlds(&scenario, &engine, &options("b", 2, false), &|_| true);
+        let again = worlds(&options("b", 2, false), &|_| true);
         assert!(matches!(again, Err(RolloutError::Exists(_))));
         let mut by_hand = make(scenario.block(0..7).unwrap()).unwrap();
         let plan = scenario.plan();
@@ -430,5 +462,26 @@ mod tests {
             assert_eq!(mu[3], by_hand.world(3).pairs[0].mu);
             assert!(dir.path().join(name).join("trajectories.svg").exists());
         }
+    }
+
+    #[test]
+    fn what_multiplies_is_counted_and_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = Options::new(dir.path().join("run"));
+        let needs = |worlds: u64, every: &str| {
+            let text = TEXT.replace("worlds = 7", &format!("worlds = {worlds}")).replace("0.02", every);
+            world_needs(&WorldScenario::parse(&text, "slide.toml").unwrap(), &options)
+        };
+        // Two bodies with 7 and 6 numbers, a pair with 3, the energy: 30 numbers a sample, of which there are six.
+        let few = needs(7, "0.02").unwrap();
+        assert!(few.to_string().contains("2.0 MiB of pictures and records") || few.disk_bytes < 3 << 20, "{few}");
+        let many = needs(100_000, "0.02").unwrap();
+        assert!(many.to_string().contains("100000 worlds x 6 samples x 240 bytes x 2, once raw"), "{many}");
+        assert_eq!(many.blocks.next, MOST_WORLDS);
+        let raw = many.disk_bytes - few.disk_bytes;
+        assert_eq!(raw, (100_000 - 7) * (2 * 6 * 240 + 2 * 8 + 2 * 36), "two parameters and five outcomes of a world");
+        // The samples of one world alone do not fit into a block, nor those of all on any disk.
+        let refused = needs(1 << 32, "1e-5").unwrap_err().to_string();
+        assert!(refused.contains("expected fewer worlds (`worlds`), fewer samples (`record_every`)"), "{refused}");
     }
 }

@@ -120,6 +120,7 @@ const EXAMPLES: [[&str; 3]; 10] = [
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   bristle schema > scenario.schema.json
+  bristle schema worlds > worlds.schema.json
   bristle schema stability > stability.schema.json")]
 pub(super) struct Schema {
     /// The kind of file.
@@ -131,6 +132,7 @@ pub(super) struct Schema {
 enum SchemaKind {
     #[default]
     Scenario,
+    Worlds,
     Stability,
 }
 
@@ -138,6 +140,7 @@ impl Schema {
     pub(super) fn run(&self) -> Result<(), Failure> {
         let schema = match self.kind {
             SchemaKind::Scenario => crate::scenario::json_schema(),
+            SchemaKind::Worlds => crate::scenario::world_json_schema(),
             SchemaKind::Stability => crate::scenario::stability_schema(),
         };
         print(&format!("{schema:#}"))

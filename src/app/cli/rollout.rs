@@ -14,7 +14,7 @@ use crate::rollout::{
     Datasets, Extra, Format, Left, Options, ROTATION_SPUN, RolloutError, SLIPPED, Shard, Summary, already, complete,
     left, needs, run,
 };
-use crate::rollout::{WorldEngine, WorldSummary, complete_worlds, worlds};
+use crate::rollout::{WorldEngine, WorldSummary, complete_worlds, world_needs, worlds};
 use crate::scenario::{EngineChoice, Precision, Scenario, WorldScenario, is_world};
 
 /// Number of contacts whose drawing takes seconds.
@@ -213,6 +213,8 @@ impl Rollout {
             return self.end_worlds(&summary);
         }
         let (info, make) = engine::open_worlds(choice, precision, &scenario, self.quiet)?;
+        let needs = world_needs(&scenario, &options).map_err(failure)?;
+        self.note(&needs);
         let stop = stop_when_interrupted(false);
         stop.goes_to(&options.out);
         let (n, samples) = (scenario.spec().worlds, scenario.plan().samples.len() as u64);
@@ -225,7 +227,7 @@ impl Rollout {
             progress.advance(samples);
             stop.may_go_on()
         };
-        let done = worlds(&scenario, &WorldEngine { info, make: &make }, &options, &advance);
+        let done = worlds(&scenario, &WorldEngine { info, make: &make }, &options, &needs, &advance);
         drop(progress);
         end_if_asked(&stop, matches!(done, Ok(_) | Err(RolloutError::Engine(EngineError::Stopped))));
         self.end_worlds(&done.map_err(failure)?)

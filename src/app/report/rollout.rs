@@ -27,6 +27,11 @@ pub(super) fn document(dir: &Path) -> Result<Document, ReportError> {
     let path = dir.join("run.json");
     let record: Value =
         serde_json::from_str(&input::text(&path)?).map_err(|e| ReportError::file(&path, format!("not JSON: {e}")))?;
+    if record["bodies"].is_array() {
+        let reason = "the run of a scenario with `[[bodies]]`: expected one of patches. Its trajectories.npz has \
+                      poses, twists, forces and energies, trajectories.svg the paths";
+        return Err(ReportError::file(dir, reason));
+    }
     let run = read(&dir.join("trajectories.npz"))?;
     let parameters = drawn(&dir.join("contacts.npz"), run.motions.len())?;
     let scenario = Scenario::load(&dir.join("scenario.toml"), &[])?;

@@ -1,7 +1,9 @@
 //! The velocity of a body at the end of a step under the friction of its elements (`docs/model.md`, section 13.4).
 //! Twin: `shaders/point/balance.wgsl`.
 
-use super::laws::{Element, PointLaw, Step, Trial, Vec2, fma2, length, minus2, select2, times2, without_friction};
+use super::laws::{
+    Element, PointLaw, Step, Trial, Vec2, fma2, length, minus2, positive, select2, times2, without_friction,
+};
 use crate::number::real::Real;
 use crate::solver::linalg::add;
 
@@ -76,7 +78,7 @@ pub fn advance<R: Real, L: PointLaw>(s: &Step<R>, v: Vec2<R>, elements: &mut [El
 #[inline(always)]
 pub fn slip<R: Real, L: PointLaw>(s: &Step<R>, elements: &[Element<R>]) -> R {
     if elements.is_empty() {
-        return L::body_slips(s);
+        return positive(length(s.v).0 - s.band);
     }
     let (mut slipping, mut all) = (R::splat(0.0), R::splat(0.0));
     for e in elements {

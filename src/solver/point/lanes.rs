@@ -109,7 +109,7 @@ impl<R: Real> Points<R> {
         self.sigma0.set(l, f.sigma0);
         self.sigma1.set(l, f.sigma1);
         self.s_ba.set(l, f.s_ba);
-        self.band.set(l, model.band);
+        self.band.set(l, model.band_of_law());
         self.slider_mass.set(l, model.slider_mass);
         self.attraction.set(l, model.attraction);
         self.inv_mass.set(l, 1.0 / constants.mass);

@@ -5,7 +5,7 @@
 //! ([`PointLaw::step`]). With elements it says what one of them answers to a velocity ([`PointLaw::trial`]), and
 //! [`super::balance`] finds the velocity. Twin: `shaders/point/laws.wgsl`.
 //!
-//! Only here: `step`, `force`, `trial`, `slips`, `body_slips`, `times2`, `plus2`, `minus2`, `fma2`, `select2`.
+//! Only here: `step`, `force`, `trial`, `slips`, `times2`, `plus2`, `minus2`, `fma2`, `select2`.
 
 use super::curve::Curve;
 use crate::number::real::Real;
@@ -31,7 +31,8 @@ pub struct Step<R> {
     pub sigma1: R,
     /// Elastic share of the break-away deflection [-], from which on an element of Dahl counts as slipping.
     pub s_ba: R,
-    /// See [`crate::rigid::point::PointModel::band`] [m/s].
+    /// Speed up to which a body without elements rests [m/s], see [`crate::rigid::point::PointModel::band`]; 0 under a
+    /// law without a band.
     pub band: R,
     /// Mass of all sliders [kg].
     pub slider_mass: R,
@@ -86,10 +87,10 @@ pub trait PointLaw {
     /// Whether the elements of a free body are driven by its velocity before the step. If not, by that after it.
     const EXPLICIT: bool = false;
 
-    /// The step of a free body without elements.
+    /// The step of a free body without elements: if a law does not say, under the friction of its velocity before.
     #[inline(always)]
     fn step<R: Real>(s: &Step<R>) -> Outcome<R> {
-        Outcome { force: [R::splat(0.0); 2], stops: s.grip.lt(s.grip) }
+        Outcome { force: Self::force(s, s.v).0, stops: s.grip.lt(s.grip) }
     }
 
     /// Friction without elements where the velocity is given [N], and its derivative over it, by rows [N s/m].
@@ -109,12 +110,6 @@ pub trait PointLaw {
     #[inline(always)]
     fn slips<R: Real>(_s: &Step<R>, _e: &Element<R>) -> R {
         R::splat(0.0)
-    }
-
-    /// 1 where a body without elements slips, else 0. `s.v` is the present velocity.
-    #[inline(always)]
-    fn body_slips<R: Real>(s: &Step<R>) -> R {
-        positive(length(s.v).0)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Karnopp (1985), as in Kikuuwe et al. (2005), (5), `docs/model.md` (P6): within a band of velocities friction
 //! balances the load as far as it can. Twin: `shaders/point/karnopp.wgsl`.
 
-use super::{Outcome, PointLaw, Step, Vec2, length, positive, select2, slide};
+use super::{PointLaw, Step, Vec2, length, select2, slide};
 use crate::number::real::Real;
 
 /// Karnopp's model.
@@ -9,12 +9,6 @@ use crate::number::real::Real;
 pub struct Karnopp;
 
 impl PointLaw for Karnopp {
-    #[inline(always)]
-    fn step<R: Real>(s: &Step<R>) -> Outcome<R> {
-        let (force, _) = Self::force(s, s.v);
-        Outcome { force, stops: s.grip.lt(s.grip) }
-    }
-
     #[inline(always)]
     fn force<R: Real>(s: &Step<R>, v: Vec2<R>) -> (Vec2<R>, [Vec2<R>; 2]) {
         let ((speed, _), (load, n)) = (length(v), length(s.load));
@@ -24,10 +18,5 @@ impl PointLaw for Karnopp {
         let zero = [R::splat(0.0); 2];
         let gain = [select2::<R>(outside, gain[0], zero), select2::<R>(outside, gain[1], zero)];
         (select2::<R>(outside, sliding, [held * n[0], held * n[1]]), gain)
-    }
-
-    #[inline(always)]
-    fn body_slips<R: Real>(s: &Step<R>) -> R {
-        positive(length(s.v).0 - s.band)
     }
 }

@@ -1,7 +1,7 @@
 //! Quinn (2004), as in Kikuuwe et al. (2005), (7), `docs/model.md` (P8): friction in proportion to the velocity within
 //! a band that the load shifts, so that at rest it balances the load. Twin: `shaders/point/quinn.wgsl`.
 
-use super::{Outcome, PointLaw, Step, Vec2, length, positive, radial, select2};
+use super::{PointLaw, Step, Vec2, length, radial, select2};
 use crate::number::real::Real;
 
 /// Quinn's model.
@@ -9,12 +9,6 @@ use crate::number::real::Real;
 pub struct Quinn;
 
 impl PointLaw for Quinn {
-    #[inline(always)]
-    fn step<R: Real>(s: &Step<R>) -> Outcome<R> {
-        let (force, _) = Self::force(s, s.v);
-        Outcome { force, stops: s.grip.lt(s.grip) }
-    }
-
     #[inline(always)]
     fn force<R: Real>(s: &Step<R>, v: Vec2<R>) -> (Vec2<R>, [Vec2<R>; 2]) {
         let (psi, _) = s.curve.at(length(v).0);
@@ -31,10 +25,5 @@ impl PointLaw for Quinn {
             [size * e[0], size * e[1]],
             radial(along, across, select2::<R>(inside, [R::splat(1.0), R::splat(0.0)], e)),
         )
-    }
-
-    #[inline(always)]
-    fn body_slips<R: Real>(s: &Step<R>) -> R {
-        positive(length(s.v).0 - s.band)
     }
 }

@@ -19,13 +19,17 @@ impl PointLaw for ViscoelastoPlastic {
         let both = inertia + spring;
         let limit = e.share / e.stiffness;
         let pull = plus2(fma2(spring, v, e.zeta_low), e.zeta);
-        let (size, n) = length(fma2(inertia, e.memory, pull));
-        let slides = (limit * s.curve.most()).lt(size);
-        let (c, a) = (limit / both, size / both);
+        // Over both, as without a normal force the inertia is near the largest number.
+        let (a, n) = length(fma2(inertia / both, e.memory, times2(both.recip(), pull)));
+        let c = limit / both;
+        let slides = (c * s.curve.most()).lt(a);
         let speed = s.curve.root(c, a);
         let (psi, slope) = s.curve.at(speed);
         let slider = select2::<R>(slides, times2(speed, n), [zero; 2]);
-        let sliding = fma2(limit * psi, n, times2(inertia, minus2(slider, e.memory)));
+        // The force of a light slider is its friction, that of a heavy one what pulls at it: the other form would be a
+        // difference of large numbers.
+        let light = fma2(limit * psi, n, times2(inertia, minus2(slider, e.memory)));
+        let sliding = select2::<R>(inertia.lt(spring), light, fma2(-spring, slider, pull));
         let resist = select2::<R>(slides, sliding, pull);
         // How the slider's velocity changes with that of the body.
         let share = spring / both;

@@ -1,7 +1,7 @@
 //! Kikuuwe et al. (2005), (6), `docs/model.md` (P7): within a band of velocities friction is in proportion to the
 //! velocity. Twin: `shaders/point/viscous_band.wgsl`.
 
-use super::{Outcome, PointLaw, Step, Vec2, length, positive, radial, select2, slide};
+use super::{PointLaw, Step, Vec2, length, radial, select2, slide};
 use crate::number::real::Real;
 
 /// The viscous band.
@@ -9,12 +9,6 @@ use crate::number::real::Real;
 pub struct ViscousBand;
 
 impl PointLaw for ViscousBand {
-    #[inline(always)]
-    fn step<R: Real>(s: &Step<R>) -> Outcome<R> {
-        let (force, _) = Self::force(s, s.v);
-        Outcome { force, stops: s.grip.lt(s.grip) }
-    }
-
     #[inline(always)]
     fn force<R: Real>(s: &Step<R>, v: Vec2<R>) -> (Vec2<R>, [Vec2<R>; 2]) {
         let (speed, n) = length(v);
@@ -26,10 +20,5 @@ impl PointLaw for ViscousBand {
         let inner = radial(viscosity, viscosity, n);
         let gain = [select2::<R>(outside, gain[0], inner[0]), select2::<R>(outside, gain[1], inner[1])];
         (select2::<R>(outside, sliding, [viscosity * v[0], viscosity * v[1]]), gain)
-    }
-
-    #[inline(always)]
-    fn body_slips<R: Real>(s: &Step<R>) -> R {
-        positive(length(s.v).0 - s.band)
     }
 }
