@@ -110,7 +110,7 @@ fn bristles_that_stick_carry_the_displacement_from_frame_to_frame() {
 #[test]
 fn a_contact_that_slides_forgets_the_frames_before() {
     let twist = Twist::new(0.02, 0.01, 2.0);
-    for law in [Law::LuGre, Law::ElastoPlastic] {
+    for &law in Law::ALL {
         let friction = Friction { law, ..Friction::default() };
         for ((model_name, model), (_, fresh)) in models(&patch(21)).into_iter().zip(models(&of_frame(21, 3))) {
             let like = prescribed(&patch(21), friction, [0.0; 3], 1.5);

@@ -34,6 +34,7 @@ fn contacts(n: usize) -> Vec<Contact> {
                 }
             };
             let mut c = Contact { model: if is_grid { Model::Distributed } else { model }, ..c };
+            c.friction.law = Law::ALL[k / 2 % Law::ALL.len()];
             let zeta = match &c.initial.bristles {
                 Bristles::States(states) => states[0],
                 other => panic!("{other:?}"),
@@ -60,10 +61,11 @@ fn contacts(n: usize) -> Vec<Contact> {
             c
         })
         .collect();
-    for law in [Law::LuGre, Law::ElastoPlastic] {
+    // A small batch has not all of them.
+    for &law in Law::ALL.iter().filter(|_| n > 60) {
         let of_law = all.iter().filter(|c| c.friction.law == law);
         let grids = of_law.filter(|c| c.model.is_grid()).map(|c| c.patch.cells().len());
-        assert!(grids.collect::<BTreeSet<_>>().len() > 2, "grids of several sizes are in the batch");
+        assert!(grids.collect::<BTreeSet<_>>().len() > 1, "{law:?}: grids of several sizes are in the batch");
     }
     for grid in [true, false] {
         let of_kind = all.iter().filter(|c| c.patch.rule().is_some() && c.model.is_grid() == grid);

@@ -43,7 +43,7 @@ fn signed(high: f64) -> impl Strategy<Value = f64> {
 }
 
 fn friction() -> impl Strategy<Value = Friction> {
-    let law = prop_oneof![Just(Law::LuGre), Just(Law::ElastoPlastic)];
+    let law = proptest::sample::select(Law::ALL);
     let gamma = prop_oneof![Just(2.0), 0.2..6.0];
     let damping = prop_oneof![Just(0.0), log(1e-2, 1e4)];
     let viscous = prop_oneof![Just(0.0), log(1e-3, 10.0)];

@@ -19,7 +19,8 @@ use bristle::patch::{Exponent, Grid, Hertz, Patch, Shape};
 use bristle::scenario::{Scenario, change};
 use bristle::schedule::{Signal, Sine};
 use common::{
-    Adaptive, assert_below, assert_close, free, in_hand, prescribed, prescribed_twist, rollout, series, shape,
+    Adaptive, DAMPED_LAWS, assert_below, assert_close, free, in_hand, prescribed, prescribed_twist, rollout, series,
+    shape,
 };
 
 /// How close an engine has to come (`docs/model.md`, section 9).
@@ -389,7 +390,7 @@ fn a_contact_of_one_cell_slides_as_a_point(engine: &dyn Engine, _: &Limits) {
     let patch = Patch::from_pressure(grid, &one).unwrap();
     let table = |rule| Model::LimitSurface(Arc::new(Table::new(&patch, rule, 20).unwrap()), Form::default());
     let mut contacts = Vec::new();
-    for law in [Law::LuGre, Law::ElastoPlastic] {
+    for &law in Law::ALL {
         for model in [Model::Distributed, table(Rule::Points), table(Rule::Bilinear)] {
             let mut contact = looping(model);
             contact.patch = Arc::new(patch.clone());
@@ -416,7 +417,7 @@ fn a_body_that_has_come_to_rest_stays_there(engine: &dyn Engine, _: &Limits) {
     let contacts: Vec<Contact> = [Form::Published, Form::Consistent]
         .into_iter()
         .flat_map(models)
-        .flat_map(|model| [Law::LuGre, Law::ElastoPlastic].map(|law| (model.clone(), law)))
+        .flat_map(|model| DAMPED_LAWS.map(|law| (model.clone(), law)))
         .map(|(model, law)| {
             let mut contact = looping(model);
             contact.friction.law = law;

@@ -216,8 +216,8 @@ fn prescribed_motions_choose_the_same_steps_on_the_gpu() {
 /// Contacts of few cells, which share few kernels.
 fn of_few_cells() -> Vec<Contact> {
     let small = |c: &Contact| c.patch.grid().len() < 64 && c.friction.gamma == 2.0;
-    let contacts: Vec<Contact> = (0..60).map(|k| random_contact(5, k)).filter(small).collect();
-    for law in [Law::LuGre, Law::ElastoPlastic] {
+    let contacts: Vec<Contact> = (0..140).map(|k| random_contact(5, k)).filter(small).collect();
+    for &law in Law::ALL {
         assert!(contacts.iter().any(|c| c.friction.law == law), "{law:?} is in the batch");
     }
     contacts
@@ -372,7 +372,7 @@ fn grids_from_one_cell_to_64_by_64_are_the_same_on_the_gpu() {
     let contacts: Vec<Contact> = [1, 2, 5, 16, 33, 48, 64]
         .iter()
         .flat_map(|&n| {
-            [Law::LuGre, Law::ElastoPlastic].map(|law| {
+            Law::ALL.iter().map(move |&law| {
                 let friction = Friction { law, ..Friction::default() };
                 in_hand(&shape(n, 0.02, Shape::Disc), friction, [0.002, 0.0, 0.0], Signal::constant(1.2))
             })

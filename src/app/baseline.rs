@@ -14,7 +14,7 @@ use crate::contact::Contact;
 use crate::cpu::processor;
 use crate::engine::{Engine, EngineInfo, Plan, Progress, Reason, Status, Trajectories, share, validate};
 use crate::error::{EngineError, ParameterError};
-use crate::friction::Friction;
+use crate::friction::{Friction, Law};
 use crate::patch::Grid;
 use crate::planar::{Pose, Twist, Wrench};
 use crate::schedule::slot;
@@ -55,6 +55,11 @@ impl Engine for Baseline {
         validate(contacts, plan)?;
         if let Some(contact) = contacts.iter().position(|c| !c.model.is_grid()) {
             let error = ParameterError::new("contact.model", "reduced", "distributed");
+            return Err(EngineError::Parameter { contact, error });
+        }
+        // A spring on a slider has no differential equation that explicit Euler could step.
+        if let Some(contact) = contacts.iter().position(|c| c.friction.law == Law::ViscoelastoPlastic) {
+            let error = ParameterError::new("friction.law", "viscoelasto-plastic", "lugre, elasto-plastic or dahl");
             return Err(EngineError::Parameter { contact, error });
         }
         let frames = plan.samples.len();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use super::buffer::{BUFFER_BUDGET, Staging};
-use super::core::Core;
+use super::device::Device;
 use super::layout::ConeBatch;
 use super::pipeline::{Access, Pipeline};
 use crate::error::{DeviceError, EngineError};
@@ -30,7 +30,8 @@ pub(super) struct ConePipelines(Mutex<HashMap<bool, Arc<Pipeline>>>);
 /// Cones on a device.
 #[derive(Clone, Copy)]
 pub(super) struct Cones<'a> {
-    pub(super) core: &'a Core,
+    pub(super) device: &'a Device,
+    pub(super) pipelines: &'a ConePipelines,
 }
 
 impl Cones<'_> {
@@ -56,10 +57,10 @@ impl Cones<'_> {
         let sides = facets.directions.len();
         let directions: Vec<[f32; 2]> = facets.directions.iter().map(|e| e.map(|c| c as f32)).collect();
         let directions =
-            self.core.device.filled("directions", bytemuck::cast_slice(&directions), wgpu::BufferUsages::STORAGE)?;
+            self.device.filled("directions", bytemuck::cast_slice(&directions), wgpu::BufferUsages::STORAGE)?;
         let pipeline = self.pipeline(projects)?;
-        let work = if self.core.device.adapter.software { WORK_SOFTWARE } else { WORK_HARDWARE };
-        let budget = BUFFER_BUDGET.min(self.core.device.adapter.max_storage_buffer) as usize;
+        let work = if self.device.adapter.software { WORK_SOFTWARE } else { WORK_HARDWARE };
+        let budget = BUFFER_BUDGET.min(self.device.adapter.max_storage_buffer) as usize;
         let most = (budget / size_of::<[f32; 3]>()).min(work / sides.max(1)).max(1);
         let mut out = Vec::with_capacity(f.len() * if projects { 3 } else { 1 });
         for (part, f) in f.chunks(most).enumerate() {
@@ -86,7 +87,7 @@ impl Cones<'_> {
         cones: ConeBatch,
         projects: bool,
     ) -> Result<Vec<f32>, EngineError> {
-        let (device, storage) = (&self.core.device, wgpu::BufferUsages::STORAGE);
+        let (device, storage) = (self.device, wgpu::BufferUsages::STORAGE);
         let count = f.len() * if projects { 3 } else { 1 };
         let answers = device.buffer("answers", (count * size_of::<f32>()) as u64, storage)?;
         let group = pipeline.bind(
@@ -122,13 +123,12 @@ impl Cones<'_> {
     }
 
     fn pipeline(self, projects: bool) -> Result<Arc<Pipeline>, DeviceError> {
-        let mut pipelines = self.core.cone_pipelines.0.lock().expect("no panic while compiling");
+        let mut pipelines = self.pipelines.0.lock().expect("no panic while compiling");
         if let Some(pipeline) = pipelines.get(&projects) {
             return Ok(Arc::clone(pipeline));
         }
         let constants = [("projects", f64::from(u8::from(projects)))];
-        let text = self.core.edited(cone_source());
-        let pipeline = Arc::new(Pipeline::new(&self.core.device, &text, "answer", &BINDINGS, &constants)?);
+        let pipeline = Arc::new(Pipeline::new(self.device, &cone_source(), "answer", &BINDINGS, &constants)?);
         pipelines.insert(projects, Arc::clone(&pipeline));
         Ok(pipeline)
     }

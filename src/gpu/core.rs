@@ -17,8 +17,6 @@ pub(super) struct Core {
     pub(super) cone_pipelines: ConePipelines,
     /// The shader of contact problems, compiled when it is first asked for.
     pub(super) blocks: Mutex<Option<Arc<Pipeline>>>,
-    /// Changes the text of shaders: for tests that must see a wrong kernel fail.
-    pub(super) edit: Option<fn(String) -> String>,
 }
 
 impl Core {
@@ -27,14 +25,6 @@ impl Core {
     }
 
     pub(super) const fn cones(&self) -> Cones<'_> {
-        Cones { core: self }
-    }
-
-    /// The text of a shader as it is compiled.
-    pub(super) fn edited(&self, text: String) -> String {
-        match self.edit {
-            Some(edit) => edit(text),
-            None => text,
-        }
+        Cones { device: &self.device, pipelines: &self.cone_pipelines }
     }
 }

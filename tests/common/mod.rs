@@ -187,6 +187,18 @@ pub fn dry(law: Law, mu: f64) -> Friction {
     Friction { law, mu_c: mu, mu_s: mu, sigma2: 0.0, ..Friction::default() }
 }
 
+/// The laws with a damper. Without one, under Dahl's law, a body that has come to rest swings on its bristles for long.
+pub const DAMPED_LAWS: [Law; 3] = [Law::LuGre, Law::ElastoPlastic, Law::ViscoelastoPlastic];
+
+/// Friction over the normal force [-] in steady sliding at `speed` [m/s].
+pub fn sliding_friction(friction: &Friction, speed: f64) -> f64 {
+    let Friction { law, mu_c, mu_s, v_s, gamma, sigma2, .. } = *friction;
+    if law == Law::Dahl {
+        return mu_c;
+    }
+    mu_c + (mu_s - mu_c) * (-(speed / v_s).powf(gamma)).exp() + sigma2 * speed
+}
+
 /// A patch that moves with a constant twist at its centre of pressure.
 pub fn prescribed(patch: &Arc<Patch>, friction: Friction, twist: [f64; 3], normal_force: f64) -> Contact {
     let inputs = Inputs { normal_force: Signal::constant(normal_force), ..Inputs::default() };
@@ -283,7 +295,7 @@ pub fn random_contact(seed: u64, k: u64) -> Contact {
     };
     let mu_c = d.between("mu_c", 0.2, 1.2);
     let friction = Friction {
-        law: d.pick("law", &[Law::LuGre, Law::ElastoPlastic, Law::ElastoPlastic]),
+        law: d.pick("law", &[Law::LuGre, Law::ElastoPlastic, Law::ElastoPlastic, Law::Dahl, Law::ViscoelastoPlastic]),
         sigma0: d.log("sigma0", 1e4, 1e6),
         sigma1: d.log("sigma1", 1.0, 1e3),
         sigma2: d.between("sigma2", 0.0, 0.3),

@@ -79,7 +79,7 @@ fn a_smooth_prescribed_motion_is_exact_to_its_tolerance_in_a_fraction_of_the_pas
 
 #[test]
 fn steady_sliding_takes_the_longest_steps_after_the_bristles_have_bent() {
-    for law in [Law::LuGre, Law::ElastoPlastic] {
+    for &law in Law::ALL {
         let friction = Friction { law, ..Friction::default() };
         // They bend in some 1e-4 s, or in less than the shortest step.
         for (speed, most) in [(0.01, 1500), (2.0, 100)] {

@@ -11,18 +11,17 @@ use bristle::planar::Wrench;
 use bristle::schedule::{Signal, Sine};
 
 use crate::Limits;
-use crate::common::{assert_below, assert_close, flat, free, in_hand, of, plan, rollout, series, shape};
-
-const LAWS: [Law; 2] = [Law::LuGre, Law::ElastoPlastic];
+use crate::common::{DAMPED_LAWS, assert_below, assert_close, flat, free, in_hand, of, plan, rollout, series, shape};
 
 pub fn open_grip_lets_fall_freely_while_bristles_evolve(engine: &dyn Engine, limits: &Limits) {
     let patch = shape(6, 0.02, Shape::Square);
-    let contacts = LAWS.map(|law| {
+    let held = |&law: &Law| {
         let friction = Friction { law, ..Friction::default() };
         let mut c = in_hand(&patch, friction, [0.003, -0.002, 0.1], Signal::constant(0.0));
         free(&mut c).twist = [0.2, 0.0, 1.5].into();
         c
-    });
+    };
+    let contacts: Vec<Contact> = Law::ALL.iter().map(held).collect();
     let out = rollout(engine, &contacts, &plan(0.2, 2e-4, 0.02));
     let (n, time) = (out.frames(), &out.time);
     for (k, contact) in contacts.iter().enumerate() {
@@ -65,7 +64,7 @@ pub fn grip_that_opens_and_closes_catches_again(engine: &dyn Engine, limits: &Li
         hertz(Exponent::PerNewton(2.0)),
     ];
     let mut contacts = Vec::new();
-    for (patch, law) in patches.iter().flat_map(|patch| LAWS.map(|law| (patch, law))) {
+    for (patch, law) in patches.iter().flat_map(|patch| DAMPED_LAWS.map(|law| (patch, law))) {
         let friction = Friction { law, sigma2: 0.0, ..Friction::default() };
         for model in models(patch) {
             contacts.push(Contact { model, ..in_hand(patch, friction, [0.0; 3], grip.clone()) });
@@ -94,10 +93,11 @@ pub fn grip_that_opens_and_closes_catches_again(engine: &dyn Engine, limits: &Li
 pub fn normal_force_through_zero_is_no_contact_below(engine: &dyn Engine, limits: &Limits) {
     let patch = shape(5, 0.02, Shape::Disc);
     let wave = Sine { amplitude: 3.0, omega: 10.0 * std::f64::consts::TAU, phase: 0.0 };
-    let contacts = LAWS.map(|law| {
+    let held = |&law: &Law| {
         let friction = Friction { law, gamma: 1.3, ..Friction::default() };
         in_hand(&patch, friction, [0.001, 0.0, 0.0], Signal::sines(0.5, vec![wave]))
-    });
+    };
+    let contacts: Vec<Contact> = Law::ALL.iter().map(held).collect();
     let out = rollout(engine, &contacts, &plan(0.3, 2e-4, 1e-3));
     let n = out.frames();
     for (k, contact) in contacts.iter().enumerate() {

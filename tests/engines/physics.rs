@@ -15,7 +15,7 @@ use bristle::schedule::{Signal, Sine};
 use crate::Limits;
 use crate::common::{
     Dice, WITH_THE_BODY, assert_close, dry, free, in_hand, of, on_table, plan, prescribed, prescribed_twist, rollout,
-    series, shape,
+    series, shape, sliding_friction,
 };
 
 pub fn steady_sliding_gives_the_sum_over_the_cells_and_takes_power(engine: &dyn Engine, limits: &Limits) {
@@ -24,7 +24,7 @@ pub fn steady_sliding_gives_the_sum_over_the_cells_and_takes_power(engine: &dyn 
         let d = Dice(Draw::new(11, k));
         let map = d.pick("map", &[Shape::Square, Shape::Circle, Shape::LineGradient, Shape::NonConvex2]);
         let friction = Friction {
-            law: d.pick("law", &[Law::LuGre, Law::ElastoPlastic]),
+            law: d.pick("law", Law::ALL),
             gamma: d.pick("gamma", &[2.0, 1.0, 3.3]),
             v_s: d.log("v_s", 1e-3, 0.1),
             sigma2: d.between("sigma2", 0.0, 2.0),
@@ -44,8 +44,8 @@ pub fn steady_sliding_gives_the_sum_over_the_cells_and_takes_power(engine: &dyn 
         for cell in c.patch.cells() {
             let [x, y] = twist.velocity([cell.x, cell.y]);
             let (s, f) = (x.hypot(y), c.friction);
-            let g = f.mu_c + (f.mu_s - f.mu_c) * (-(s / f.v_s).powf(f.gamma)).exp();
-            let (fx, fy) = (-f_n * cell.w * (g / s + f.sigma2) * x, -f_n * cell.w * (g / s + f.sigma2) * y);
+            let over_speed = -f_n * cell.w * sliding_friction(&f, s) / s;
+            let (fx, fy) = (over_speed * x, over_speed * y);
             wanted = wanted + Wrench::new(fx, fy, cell.x * fy - cell.y * fx);
         }
         let found = of(&out.wrench, k, 2)[1];

@@ -14,8 +14,6 @@ use bristle::schedule::Signal;
 use crate::Limits;
 use crate::common::{WITH_THE_BODY, assert_close, dry, free, kind, of, on_table, prescribed, rollout, shape};
 
-const LAWS: [Law; 2] = [Law::LuGre, Law::ElastoPlastic];
-
 /// Every model and form on `patch`.
 fn models(patch: &Patch) -> [Model; 5] {
     let table = Arc::new(Table::new(patch, Rule::Cells, 8).unwrap());
@@ -39,7 +37,7 @@ pub fn a_constant_twist_has_its_steady_wrench_from_the_start(engine: &dyn Engine
     let (twist, normal_force) = ([0.01, -0.006, 3.0], 3.0);
     let (mut steady, mut held) = (Vec::new(), 0.0);
     for patch in &patches {
-        for law in LAWS {
+        for &law in Law::ALL {
             let friction =
                 Friction { law, mu_c: 0.7, mu_s: 0.9, gamma: 1.4, v_s: 1e-2, sigma1: 100.0, ..Friction::default() };
             // A steady state is held to two last places, which the damper feels sigma1 v/g times as large.
@@ -82,7 +80,7 @@ pub fn a_body_that_has_been_sliding_slows_by_mu_g(engine: &dyn Engine, limits: &
     let (mu, speed, duration) = (0.3, 0.1, 0.03);
     let patch = shape(9, 0.02, Shape::Circle);
     let mut contacts = Vec::new();
-    for law in LAWS {
+    for &law in Law::ALL {
         for frame in [Frame::World, WITH_THE_BODY] {
             for model in models(&patch) {
                 let mut contact = Contact { model, ..on_table(frame, &patch, dry(law, mu)) };
