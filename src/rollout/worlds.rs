@@ -19,6 +19,7 @@ use crate::error::EngineError;
 use crate::planar::Pose;
 use crate::rigid::world::{Body, Failure, Kind, Pair, State, World, Worlds};
 use crate::scenario::WorldScenario;
+use crate::schedule::Signal;
 
 /// What steps the worlds of a run.
 pub struct WorldEngine<'a> {
@@ -108,7 +109,7 @@ fn summary_of(scenario: &WorldScenario, dir: &Path) -> Result<Option<WorldSummar
 /// Bytes of a world beside its samples: what it is and where it is, now and at the start.
 fn bytes_of_one(world: &World) -> u64 {
     let bodies = world.bodies().iter().map(|body| {
-        let signals = body.force.iter().chain(&body.torque).map(|signal| signal.memory()).sum::<usize>();
+        let signals = body.force.iter().chain(&body.torque).map(Signal::memory).sum::<usize>();
         size_of::<Body>() + size_of::<State>() + signals
     });
     2 * (bodies.sum::<usize>() + world.pairs.len() * size_of::<Pair>()) as u64
