@@ -466,14 +466,22 @@ fn contact_problems_of_a_gpu_have_small_residuals_and_do_not_depend_on_their_nei
     }
 }
 
-/// A device with a wrong shader solves fewer problems than the CPU does: the rest is left to double precision.
+/// A device with a wrong shader solves others of these problems than the CPU does: the rest is left to double
+/// precision.
 #[cfg(feature = "gpu")]
 fn caught(edit: fn(String) -> String) {
-    let problems = problems(200);
+    // Of few contacts, as Lemke's method takes long for many.
+    let problems: Vec<ContactProblem> = problems(200).into_iter().filter(|p| p.mu.len() <= 8).collect();
+    let single = |all: &[Impulses]| all.iter().map(|found| in_single(std::slice::from_ref(found))).collect::<Vec<_>>();
+    let of_cpu = single(&blocks::solve_all::<f32>(&problems));
+    let others = |gpu: &bristle::Gpu| {
+        let found = single(&gpu.solve_contacts(&problems).unwrap());
+        found.iter().zip(&of_cpu).filter(|(a, b)| a != b).count()
+    };
     let wrong = bristle::Gpu::with_edit(bristle::Choice::Any, edit).unwrap_or_else(|e| panic!("{e}"));
-    let found = in_single(&wrong.solve_contacts(&problems).unwrap());
-    let of_cpu = in_single(&blocks::solve_all::<f32>(&problems));
-    assert!(found.abs_diff(of_cpu) > 8, "the comparison lets it pass: {found} and {of_cpu} of 200");
+    let (right, wrong) = (others(gpu()), others(&wrong));
+    assert!(right <= 3, "the right kernel: {right} of {}", problems.len());
+    assert!(wrong > 6, "the comparison lets it pass: {wrong} of {}", problems.len());
 }
 
 /// A wrong kernel: the text that is replaced, and by what.

@@ -197,9 +197,9 @@ fn sliding(k: u64) -> World {
         _ => Shape::Box([0.05, 0.04, 0.03]),
     };
     let plane = world.add(Body::prescribed(Shape::Plane), State::default());
-    let mut state = State::at(0.0, 0.0, if k % 3 == 0 { 0.0 } else { 0.03 });
+    let mut state = State::at(0.0, 0.0, if k.is_multiple_of(3) { 0.0 } else { 0.03 });
     state.velocity = Vector3::new(d.between("vx", -1.0, 1.0), d.between("vy", -1.0, 1.0), 0.0);
-    state.angular = Vector3::new(0.0, 0.0, if k % 3 == 0 { 0.0 } else { d.between("w", -10.0, 10.0) });
+    state.angular = Vector3::new(0.0, 0.0, if k.is_multiple_of(3) { 0.0 } else { d.between("w", -10.0, 10.0) });
     let body = world.add(Body::solid(d.log("mass", 0.1, 10.0), shape), state);
     world.pairs.push(Pair { bodies: [plane, body], mu: d.between("mu", 0.1, 1.0) });
     world

@@ -128,7 +128,8 @@ impl Cones<'_> {
             return Ok(Arc::clone(pipeline));
         }
         let constants = [("projects", f64::from(u8::from(projects)))];
-        let pipeline = Arc::new(Pipeline::new(self.device, &cone_source(), "answer", &BINDINGS, &constants)?);
+        let text = self.device.edited(cone_source());
+        let pipeline = Arc::new(Pipeline::new(self.device, &text, "answer", &BINDINGS, &constants)?);
         pipelines.insert(projects, Arc::clone(&pipeline));
         Ok(pipeline)
     }

@@ -68,7 +68,7 @@ fn pipeline(core: &Core) -> Result<Arc<Pipeline>, DeviceError> {
     if let Some(pipeline) = &*compiled {
         return Ok(Arc::clone(pipeline));
     }
-    let pipeline = Arc::new(Pipeline::new(&core.device, &core.edited(blocks_source()), "run", &BINDINGS, &[])?);
+    let pipeline = Arc::new(Pipeline::new(&core.device, &core.device.edited(blocks_source()), "run", &BINDINGS, &[])?);
     Ok(Arc::clone(compiled.insert(pipeline)))
 }
 

@@ -93,6 +93,8 @@ pub(super) struct Device {
     pub(super) adapter: Adapter,
     /// Memory [byte] that buffers may take, if that is less than the driver gives: for tests.
     pub(super) memory: Option<u64>,
+    /// Changes the text of shaders: for tests that must see a wrong kernel fail.
+    pub(super) edit: Option<fn(String) -> String>,
     /// Why it is lost, once it is.
     lost: Arc<OnceLock<String>>,
 }
@@ -133,7 +135,15 @@ impl Device {
             // The first reason is the one that counts.
             let _ = tell.set(text);
         });
-        Ok(Self { handle, queue, adapter: Adapter::of(adapter), memory: None, lost })
+        Ok(Self { handle, queue, adapter: Adapter::of(adapter), memory: None, edit: None, lost })
+    }
+
+    /// The text of a shader as it is compiled.
+    pub(super) fn edited(&self, text: String) -> String {
+        match self.edit {
+            Some(edit) => edit(text),
+            None => text,
+        }
     }
 
     /// Refuses a device that is known to be lost.

@@ -53,7 +53,6 @@ impl Gpu {
             surface_pipelines: SurfacePipelines::default(),
             cone_pipelines: ConePipelines::default(),
             blocks: Mutex::default(),
-            edit: None,
         };
         Ok(Self { core: Arc::new(core), budget: None, layout: None })
     }
@@ -72,7 +71,7 @@ impl Gpu {
     #[doc(hidden)]
     pub fn with_edit(choice: Choice, edit: fn(String) -> String) -> Result<Self, EngineError> {
         let mut gpu = Self::new(choice)?;
-        Arc::get_mut(&mut gpu.core).expect("an engine without batches").edit = Some(edit);
+        Arc::get_mut(&mut gpu.core).expect("an engine without batches").device.edit = Some(edit);
         Ok(gpu)
     }
 
@@ -205,7 +204,7 @@ impl Gpu {
         if let Some(pipeline) = pipelines.get(&variant) {
             return Ok(Arc::clone(pipeline));
         }
-        let text = self.core.edited(variant.source().map_err(DeviceError::failed)?);
+        let text = self.core.device.edited(variant.source().map_err(DeviceError::failed)?);
         let pipeline = Pipeline::new(&self.core.device, &text, "rollout", &BINDINGS, &variant.constants())?;
         let pipeline = Arc::new(pipeline);
         pipelines.insert(variant, Arc::clone(&pipeline));

@@ -188,12 +188,12 @@ impl Subject {
             let way = Push::Ramp.position(k as f64 * EVERY);
             (x - way * angle.cos()).hypot(y - way * angle.sin())
         };
-        let distances = path.iter().enumerate().map(distance);
+        let distances: Vec<f64> = path.iter().enumerate().map(distance).collect();
         let (Kind::Contact(.., many) | Kind::World(_, many)) = self.kind;
         Ok(Point {
             step,
-            error: distances.clone().fold(0.0, f64::max),
-            end: distances.last().unwrap_or(f64::NAN),
+            error: distances.iter().copied().fold(0.0, f64::max),
+            end: distances.last().copied().unwrap_or(f64::NAN),
             cost: spent / (many as f64 * DURATION),
         })
     }
