@@ -85,7 +85,7 @@ fn inputs(tau: f32) -> Inputs {
         polynomial(5u, tau),
     );
     for (var i = now.term_first; i < now.term_first + now.term_count; i++) {
-        v[terms[i].slot] += terms[i].amplitude * sin(terms[i].omega * tau + terms[i].phase);
+        v[terms[i].slot] += terms[i].amplitude * turned(terms[i].omega * tau + terms[i].phase).y;
     }
     let load = vec3f(v[SLOT_LOAD], v[SLOT_LOAD + 1u], v[SLOT_LOAD + 2u]);
     return Inputs(max(v[SLOT_F_N], 0.0), load, v[SLOT_MU_C], v[SLOT_MU_S]);
@@ -97,7 +97,8 @@ fn transform(pose: vec3f) -> Transform {
         return Transform(1.0, 0.0, -pose.xy);
     }
     if (c.kind == KIND_BODY) {
-        return Transform(cos(pose.z), sin(pose.z), vec2f(c.offset_x, c.offset_y));
+        let e = turned(pose.z);
+        return Transform(e.x, e.y, vec2f(c.offset_x, c.offset_y));
     }
     return Transform(1.0, 0.0, vec2f(0.0));
 }

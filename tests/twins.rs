@@ -23,9 +23,8 @@ use common::{
     random_contact, rollout, shape,
 };
 
-/// One step in f32 against f64, on a driver whose divisions and roots are rounded correctly (llvmpipe), and on others,
-/// which Vulkan allows some units in the last place: share of the largest.
-const ONE_STEP: [f64; 2] = [2e-5, 1e-4];
+/// One step in f32 against f64: share of the largest.
+const ONE_STEP: f64 = 2e-5;
 
 /// The engine under test; no adapter is a failure that says how to install one.
 fn gpu() -> &'static Gpu {
@@ -57,7 +56,6 @@ fn a_comparison_that_fails_says_where_and_by_how_much() {
 
 /// Compares what one step made of `contacts`: pose, twist, wrench and every bristle.
 fn one_step_agrees(contacts: &[Contact], found: &Trajectories, wanted: &Trajectories) -> Result<(), String> {
-    let share = ONE_STEP[usize::from(!gpu().adapter().name.starts_with("llvmpipe"))];
     for (k, contact) in contacts.iter().enumerate() {
         let name = |what: &str| format!("contact {k} ({}, {:?}): {what}", kind(contact), contact.friction.law);
         let (f, w) = (found.status[k], wanted.status[k]);
@@ -76,10 +74,10 @@ fn one_step_agrees(contacts: &[Contact], found: &Trajectories, wanted: &Trajecto
         // A step that almost stops a body is as good as the speed it took away.
         let before = largest(&flat(wanted.twist[last - 1].to_array()));
         let speed = largest(&twist[1]).max(before);
-        compare(&name("twist"), &twist[0], &twist[1], share * speed)?;
-        compare(&name("way"), &flat(moved(found)), &flat(moved(wanted)), share * speed * STEP)?;
+        compare(&name("twist"), &twist[0], &twist[1], ONE_STEP * speed)?;
+        compare(&name("way"), &flat(moved(found)), &flat(moved(wanted)), ONE_STEP * speed * STEP)?;
         let bristles = [found, wanted].map(|t| t.bristles[k].as_flattened().to_vec());
-        compare(&name("bristles"), &bristles[0], &bristles[1], share * largest(&bristles[1]))?;
+        compare(&name("bristles"), &bristles[0], &bristles[1], ONE_STEP * largest(&bristles[1]))?;
     }
     Ok(())
 }

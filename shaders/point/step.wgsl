@@ -73,7 +73,7 @@ fn inputs(tau: f32) -> Inputs {
         polynomial(5u, tau),
     );
     for (var i = now.term_first; i < now.term_first + now.term_count; i++) {
-        v[terms[i].slot] += terms[i].amplitude * sin(terms[i].omega * tau + terms[i].phase);
+        v[terms[i].slot] += terms[i].amplitude * turned(terms[i].omega * tau + terms[i].phase).y;
     }
     let load = vec3f(v[SLOT_LOAD], v[SLOT_LOAD + 1u], v[SLOT_LOAD + 2u]);
     return Inputs(max(v[SLOT_F_N], 0.0), load, v[SLOT_MU_C], v[SLOT_MU_S]);

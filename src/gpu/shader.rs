@@ -91,6 +91,7 @@ pub fn source(shape: Shape, law: Law) -> Result<String, MarkError> {
     };
     let mut text = prelude(shape, law);
     text += include_str!("../../shaders/elementary.wgsl");
+    text += include_str!("../../shaders/angle.wgsl");
     text += include_str!("../../shaders/friction.wgsl");
     text += &unrolled(include_str!("../../shaders/transition.wgsl"), &[("TRANSITION_ITERATIONS", roots)])?;
     text += law_source(law);
@@ -149,6 +150,7 @@ pub fn point_source(shape: Shape, law: PointLaw, elements: u32) -> String {
         text += &format!("const {name} = f32({value:e});\n");
     }
     text += include_str!("../../shaders/elementary.wgsl");
+    text += include_str!("../../shaders/angle.wgsl");
     text += include_str!("../../shaders/friction.wgsl");
     text += include_str!("../../shaders/linalg.wgsl");
     text += include_str!("../../shaders/transform.wgsl");
