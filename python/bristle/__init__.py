@@ -13,7 +13,8 @@ SI units; counter-clockwise is positive. Poses are (x, y, theta), twists (vx, vy
 
 from ._bristle import __version__
 from .batch import Batch, Engine, Response, Snapshot
-from .errors import BristleError, BusyError, DeviceError, ParameterError, ScenarioError
+from .datasets import merge, rollout, verify
+from .errors import BristleError, BusyError, DeviceError, ParameterError, RunError, ScenarioError
 from .scenario import Scenario
 from .surface import Margins, Table, limit_surface
 
@@ -26,10 +27,14 @@ __all__ = [
     "Margins",
     "ParameterError",
     "Response",
+    "RunError",
     "Scenario",
     "ScenarioError",
     "Snapshot",
     "Table",
     "__version__",
     "limit_surface",
+    "merge",
+    "rollout",
+    "verify",
 ]

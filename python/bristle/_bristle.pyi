@@ -7,11 +7,34 @@ from numpy.typing import NDArray
 _Floats = NDArray[np.float64]
 _Indices = NDArray[np.uintp]
 
-__all__ = ["QUANTITIES", "Core", "Scenario", "Snapshot", "Surfaces", "__version__", "to_toml"]
+__all__ = [
+    "QUANTITIES",
+    "Core",
+    "Scenario",
+    "Snapshot",
+    "Surfaces",
+    "__version__",
+    "merge_run",
+    "to_toml",
+    "verify_run",
+    "write_run",
+]
 __version__: str
 QUANTITIES: list[tuple[str, int]]
 
 def to_toml(dictionary: dict[str, Any]) -> str: ...
+def write_run(
+    scenario: Scenario,
+    out: str,
+    formats: list[str],
+    extras: list[str],
+    device: str,
+    shard: tuple[int, int] | None,
+    mode: str,
+    tell: Callable[[int, int], object] | None,
+) -> str: ...
+def merge_run(shards: list[str], out: str, formats: list[str], extras: list[str], mode: str) -> str: ...
+def verify_run(run: str) -> list[str]: ...
 
 @final
 class Scenario:

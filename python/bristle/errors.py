@@ -77,5 +77,9 @@ class DeviceError(BristleError, RuntimeError):
     """A device that is not there, that failed, or that has too little memory."""
 
 
+class RunError(BristleError):
+    """Files of a run that cannot be written or read: what is in the way, missing or damaged."""
+
+
 class BusyError(BristleError, RuntimeError):
     """A batch that is in another call, of another thread or of a ``progress`` function."""

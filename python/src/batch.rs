@@ -42,7 +42,7 @@ pub struct Contacts {
 }
 
 /// The engine that a device's name means.
-fn open(device: &str, precision: Precision) -> Result<Box<dyn Engine>, Failure> {
+pub fn open(device: &str, precision: Precision) -> Result<Box<dyn Engine>, Failure> {
     let cpu = || -> Box<dyn Engine> {
         Box::new(match precision {
             Precision::F32 => Cpu::single(),

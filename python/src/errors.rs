@@ -2,6 +2,7 @@
 
 use bristle::batch::SnapshotError;
 use bristle::error::{EngineError, ParameterError, PatchError};
+use bristle::rollout::RolloutError;
 use bristle::scenario::ScenarioError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -16,6 +17,8 @@ pub enum Failure {
     Device(String),
     /// What Python says: an interrupt, or an exception in a function of the user.
     Python(PyErr),
+    /// A run that cannot be written, with the reason.
+    Run(String),
     /// Another thread, or a function that a rollout has called, wants the same batch.
     Busy,
 }
@@ -67,6 +70,17 @@ impl From<EngineError> for Failure {
     }
 }
 
+impl From<RolloutError> for Failure {
+    fn from(error: RolloutError) -> Self {
+        match error {
+            RolloutError::Scenario(error) => error.into(),
+            RolloutError::Engine(error) => error.into(),
+            RolloutError::Dataset(error) | RolloutError::Extend(error) => error.into(),
+            other => Self::Run(other.to_string()),
+        }
+    }
+}
+
 /// The parts of a message "value: expected accepted".
 fn from_words(field: &str, message: &str) -> ParameterError {
     let (value, accepted) = message.split_once(": expected ").unwrap_or((message, "another"));
@@ -89,6 +103,7 @@ fn exception(py: Python<'_>, failure: Failure) -> PyResult<PyErr> {
         Failure::Parameter(ParameterError { field, value, accepted }, contact) => {
             make("ParameterError", (field, value, accepted, contact).into_pyobject(py)?)
         }
+        Failure::Run(message) => make("RunError", (message,).into_pyobject(py)?),
         Failure::Device(message) => make("DeviceError", (message,).into_pyobject(py)?),
         Failure::Busy => make(
             "BusyError",

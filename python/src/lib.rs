@@ -3,6 +3,7 @@
 
 mod batch;
 mod core;
+mod datasets;
 mod drive;
 mod errors;
 mod rollout;
@@ -16,6 +17,8 @@ use pyo3::prelude::*;
 mod _bristle {
     #[pymodule_export]
     use crate::core::{Core, PySnapshot};
+    #[pymodule_export]
+    use crate::datasets::{merge_run, verify_run, write_run};
     #[pymodule_export]
     use crate::scenario::{PyScenario, to_toml};
     #[pymodule_export]

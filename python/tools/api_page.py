@@ -126,10 +126,14 @@ def page() -> str:
         prose(surface.__doc__ or ""),
     ]
     out += ["", *described(bristle.Table), *described(bristle.Margins), *fields(bristle.Margins)]
+    for function in (bristle.rollout, bristle.merge, bristle.verify):
+        name = f"bristle.{function.__name__}"
+        out += [f"## `{name}`", "", signature(name, function), "", prose(function.__doc__ or ""), ""]
     for cls in (
         bristle.BristleError,
         bristle.ParameterError,
         bristle.ScenarioError,
+        bristle.RunError,
         bristle.DeviceError,
         bristle.BusyError,
     ):

@@ -1,6 +1,10 @@
 //! Which datasets a run writes, and what is in them on request.
 
+use std::str::FromStr;
+
 use serde_json::{Value, json};
+
+use crate::error::ParameterError;
 
 /// A format of datasets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,6 +29,36 @@ impl Format {
             #[cfg(feature = "lerobot")]
             Self::Lerobot => "lerobot",
         }
+    }
+}
+
+/// The one of `all` with that name.
+fn named<T: Copy>(field: &str, name: &str, all: &[T], name_of: fn(T) -> &'static str) -> Result<T, ParameterError> {
+    all.iter().copied().find(|one| name_of(*one) == name).ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|one| name_of(*one)).collect();
+        ParameterError::new(field, name, format!("one of {}", names.join(", ")))
+    })
+}
+
+impl FromStr for Format {
+    type Err = ParameterError;
+
+    fn from_str(name: &str) -> Result<Self, ParameterError> {
+        let all = [
+            Self::Npz,
+            Self::Zarr,
+            #[cfg(feature = "lerobot")]
+            Self::Lerobot,
+        ];
+        named("formats", name, &all, Self::name)
+    }
+}
+
+impl FromStr for Extra {
+    type Err = ParameterError;
+
+    fn from_str(name: &str) -> Result<Self, ParameterError> {
+        named("extras", name, &[Self::Tactile, Self::Margin], Self::name)
     }
 }
 

@@ -238,8 +238,8 @@ pub struct PatchSpec {
     pub frame: Option<Number>,
     /// A map as rows of numbers >= 0 in any unit, top row first.
     pub pressure: Option<Vec<Vec<f64>>>,
-    /// Unit of a map from an `.npy` or `pressure`, if it measures: then its sum over the area of the cells is the normal
-    /// force, in place of `inputs.normal_force`.
+    /// Unit of a map from an `.npy` or `pressure`, if it measures: then its sum over the area of the cells is
+    /// the normal force, in place of `inputs.normal_force`.
     pub unit: Option<PressureUnit>,
     /// Columns and rows, `n` or `[nx, ny]`; 21 for a shape. With a map from `file` or `pressure` it must
     /// agree.

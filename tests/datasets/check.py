@@ -26,6 +26,8 @@ contacts = 37
 seed = 5
 [limits]
 steps = 300                        # stops some contacts: their episodes are shorter
+[stop_when]
+displacement = 0.01                # and so are those of contacts that have left
 [patch]
 shape = { choice = ["disc", "square"] }
 cells = 5
@@ -75,8 +77,14 @@ def test_numpy(run):
     finite = np.isfinite(all["pose"]).all(axis=2)
     np.testing.assert_array_equal(all["frames"], finite.sum(axis=1))
     failed = all["failed_step"] >= 0
-    assert 0 < failed.sum() < n, "the limit of steps stops some contacts"
-    assert (all["frames"][~failed] == samples).all() and (all["frames"][failed] < samples).all()
+    left = all["status"] & 16 != 0
+    ended = failed | left
+    assert 0 < failed.sum() < n and 0 < left.sum() < n and not ended.all(), (failed.sum(), left.sum())
+    assert (all["frames"][~ended] == samples).all() and (all["frames"][failed] < samples).all()
+    # A contact that has left did so with its last sample.
+    displacement = all["displacement"]
+    assert (displacement[left] >= 0.01).all() and (displacement[~ended] < 0.01).all()
+    assert json.loads((run / "run.json").read_text())["summary"]["status"]["left"] == left.sum()
     time_to_slip, first = expected_labels(all)
     np.testing.assert_allclose(all["time_to_slip"], time_to_slip, atol=1e-12)
     np.testing.assert_allclose(all["first_slip"], first, atol=1e-12)

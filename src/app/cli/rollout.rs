@@ -46,8 +46,8 @@ pub(super) struct Rollout {
     seed: Option<u64>,
     #[command(flatten)]
     changes: Changes,
-    /// Make a run for every value of a key, `key=first:last:count` or `key=[value, ..]`, and a table of all of them; with
-    /// several, for every combination. The runs are numbered directories in that of the results.
+    /// Make a run for every value of a key, `key=first:last:count` or `key=[value, ..]`, and a table of all of
+    /// them; with several, for every combination. The runs are numbered directories in that of the results.
     #[arg(long = "sweep", value_name = "KEY=VALUES", conflicts_with = "shard")]
     sweeps: Vec<String>,
     /// Time between recorded samples [s].

@@ -1,0 +1,112 @@
+//! Runs to files: datasets, shards, and their merge.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use bristle::ParameterError;
+use bristle::rollout::{Datasets, Merge, Options, Shard, Summary};
+use pyo3::prelude::*;
+
+use crate::batch::open;
+use crate::errors::Failure;
+use crate::scenario::PyScenario;
+
+/// How often Python is asked whether to go on.
+const ASK: Duration = Duration::from_millis(20);
+
+/// The options of a run: `mode` is `new`, `resume`, `force` or `extend`.
+fn options(out: PathBuf, formats: &[String], extras: &[String], mode: &str) -> Result<Options, Failure> {
+    let mut options = Options::new(out);
+    options.datasets = Datasets {
+        formats: formats.iter().map(|name| name.parse()).collect::<Result<_, _>>()?,
+        extras: extras.iter().map(|name| name.parse()).collect::<Result<_, _>>()?,
+    };
+    match mode {
+        "new" => {}
+        "resume" => options.resume = true,
+        "force" => options.force = true,
+        "extend" => options.extend = true,
+        _ => return Err(ParameterError::new("mode", mode, "`new`, `resume`, `force` or `extend`").into()),
+    }
+    Ok(options)
+}
+
+fn json(summary: &Summary) -> String {
+    serde_json::to_string(summary).unwrap_or_default()
+}
+
+/// Simulates a scenario to files; returns the summary as JSON. `tell` is called now and then with the numbers of
+/// contact-samples that are done and of all.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "they are those of the function of Python that calls it")]
+pub fn write_run(
+    py: Python<'_>,
+    scenario: &PyScenario,
+    out: PathBuf,
+    formats: Vec<String>,
+    extras: Vec<String>,
+    device: &str,
+    shard: Option<(u64, u64)>,
+    mode: &str,
+    tell: Option<Py<PyAny>>,
+) -> Result<String, Failure> {
+    let mut options = options(out, &formats, &extras, mode)?;
+    options.shard = shard.map(|(index, of)| format!("{index}/{of}").parse::<Shard>()).transpose()?;
+    let scenario = scenario.0.clone();
+    py.detach(|| {
+        let contacts = options.shard.map_or(scenario.contacts(), |shard| {
+            let range = shard.range(scenario.contacts());
+            range.end - range.start
+        });
+        let all = contacts * scenario.plan().samples.len() as u64;
+        let engine = open(device, scenario.spec().precision)?;
+        let (stop, done) = (AtomicBool::new(false), AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            let (send, wait) = channel::<()>();
+            let (options, scenario, engine, stop, done) = (&options, &scenario, &*engine, &stop, &done);
+            let thread = scope.spawn(move || {
+                let _send = send;
+                bristle::rollout::rollout(scenario, engine, options, &|samples| {
+                    done.fetch_add(samples, Ordering::Relaxed);
+                    !stop.load(Ordering::Relaxed)
+                })
+            });
+            let mut interrupt: Option<PyErr> = None;
+            while wait.recv_timeout(ASK) == Err(RecvTimeoutError::Timeout) {
+                if interrupt.is_none() {
+                    interrupt = Python::attach(|py| {
+                        let told = tell.as_ref().map(|tell| tell.call1(py, (done.load(Ordering::Relaxed), all)));
+                        py.check_signals().and(told.transpose().map(drop))
+                    })
+                    .err();
+                    stop.store(interrupt.is_some(), Ordering::Relaxed);
+                }
+            }
+            let summary = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            interrupt.map_or(Ok(()), |interrupt| Err(Failure::from(interrupt)))?;
+            Ok(json(&summary?))
+        })
+    })
+}
+
+/// Joins the shards of a run; returns the summary as JSON.
+#[pyfunction]
+pub fn merge_run(
+    py: Python<'_>,
+    shards: Vec<PathBuf>,
+    out: PathBuf,
+    formats: Vec<String>,
+    extras: Vec<String>,
+    mode: &str,
+) -> Result<String, Failure> {
+    let options = options(out, &formats, &extras, mode)?;
+    py.detach(|| Ok(json(&bristle::rollout::merge(&Merge::open(&shards)?, &options)?)))
+}
+
+/// What is damaged or missing in a run, a sentence a file.
+#[pyfunction]
+pub fn verify_run(py: Python<'_>, run: PathBuf) -> Result<Vec<String>, Failure> {
+    py.detach(|| Ok(bristle::rollout::verify(&run)?.faults))
+}

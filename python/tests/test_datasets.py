@@ -1,0 +1,110 @@
+"""Runs to files from Python: the bytes of the command line, shards, digests, errors."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import bristle
+
+SCENARIO = """
+duration = 0.2
+record_every = 0.02
+contacts = 24
+[patch]
+shape = "disc"
+cells = 5
+[friction]
+mu_c = { uniform = [0.3, 0.9] }
+[body]
+kind = "body"
+mass = { uniform = [0.5, 1.5] }
+inertia = { disc = 0.05 }
+[initial]
+twist = [0.1, 0, 1.0]
+[inputs]
+tilt = { angle = 0.2 }
+"""
+
+
+def content(run):
+    return {
+        path.relative_to(run): path.read_bytes()
+        for path in run.rglob("*")
+        if path.is_file() and path.name != "run.json"
+    }
+
+
+def test_shards_are_the_run_in_one_piece(tmp_path):
+    scenario = bristle.Scenario.from_toml(SCENARIO)
+    formats = ["npz", "zarr", "lerobot"]
+    told = []
+    whole = bristle.rollout(
+        scenario,
+        tmp_path / "whole",
+        formats=formats,
+        extras=["tactile"],
+        device="cpu",
+        progress=lambda *n: told.append(n),
+    )
+    assert whole["contacts"] == 24
+    assert all(done <= of == 24 * 11 for done, of in told)
+    with np.load(tmp_path / "whole/trajectories.npz") as run:
+        assert run["pose"].shape == (24, 11, 3)
+        assert run["tactile"].shape == (24, 11, 5, 5)
+    parts = [tmp_path / f"{i}" for i in (1, 2, 3)]
+    for i, part in enumerate(parts, 1):
+        bristle.rollout(scenario, part, device="cpu", shard=(i, 3))
+    with pytest.raises(bristle.RunError, match="1 of 3 shards are missing: 2/3"):
+        bristle.merge([parts[0], parts[2]], tmp_path / "merged", formats=formats, extras=["tactile"])
+    merged = bristle.merge(reversed(parts), tmp_path / "merged", formats=formats, extras=["tactile"])
+    assert merged["status"] == whole["status"]
+    assert content(tmp_path / "merged") == content(tmp_path / "whole")
+    assert bristle.verify(tmp_path / "merged") == []
+    (tmp_path / "merged/contacts.npz").write_bytes(b"")
+    assert bristle.verify(tmp_path / "merged") == ["contacts.npz: is damaged: other bytes than were written"]
+
+
+def test_a_run_is_resumed_and_extended(tmp_path):
+    scenario = bristle.Scenario.from_toml(SCENARIO)
+    first = bristle.rollout(scenario, tmp_path / "run", device="cpu")
+    with pytest.raises(bristle.RunError, match="exists") as error:
+        bristle.rollout(scenario, tmp_path / "run", device="cpu")
+    assert str(pickle.loads(pickle.dumps(error.value))) == str(error.value)
+    assert bristle.rollout(scenario, tmp_path / "run", device="cpu", mode="resume") == first
+    more = bristle.Scenario.from_toml(SCENARIO, changes=["contacts=30"])
+    bristle.rollout(more, tmp_path / "run", device="cpu", mode="extend")
+    bristle.rollout(more, tmp_path / "whole", device="cpu")
+    assert content(tmp_path / "run") == content(tmp_path / "whole")
+
+
+def test_arguments_are_checked(tmp_path):
+    scenario = bristle.Scenario.from_toml(SCENARIO)
+    for arguments, field in [
+        ({"formats": ["hdf5"]}, "formats"),
+        ({"extras": ["smell"]}, "extras"),
+        ({"shard": (3, 2)}, "shard"),
+        ({"shard": (1, 2), "formats": ["zarr"]}, "format"),
+        ({"mode": "append"}, "mode"),
+        ({"device": "tpu"}, "device"),
+        ({"formats": ["lerobot"], "mode": "extend"}, "out"),
+    ]:
+        with pytest.raises(bristle.ParameterError) as error:
+            bristle.rollout(scenario, tmp_path / "none", **arguments)
+        assert error.value.field == field
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_exception_of_the_callback_stops_a_run_that_can_be_resumed(tmp_path):
+    scenario = bristle.Scenario.from_toml(SCENARIO, changes=["contacts=600"])
+
+    def stop(done, _):
+        if done > 0:
+            raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        bristle.rollout(scenario, tmp_path / "run", device="cpu", progress=stop)
+    assert not (tmp_path / "run").exists()
+    bristle.rollout(scenario, tmp_path / "run", device="cpu", mode="resume")
+    bristle.rollout(scenario, tmp_path / "whole", device="cpu")
+    assert content(tmp_path / "run") == content(tmp_path / "whole")
