@@ -52,8 +52,7 @@ impl Subject {
 
     /// A GPU whose grids have a layout.
     pub fn gpu_with(layout: Layout) -> Result<Self, EngineError> {
-        let opened = Opened::Gpu(Box::new(Gpu::new(Choice::Any)?.with_layout(layout)));
-        Ok(Self { opened, opening_s: 0.0 })
+        Gpu::new(Choice::Any).map(|gpu| Self { opened: Opened::Gpu(Box::new(gpu.with_layout(layout))), opening_s: 0.0 })
     }
 
     pub fn engine(&self) -> &dyn Engine {
