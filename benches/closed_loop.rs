@@ -46,8 +46,8 @@ fn held(n: usize) -> Vec<Contact> {
     contacts
 }
 
-/// 4096 in-hand boxes in calls of 2 ms, the grip set at each, against the same rollout in one piece. Sampled in
-/// turns, because a machine is not equally fast all the time.
+/// 4096 in-hand boxes in calls of 2 ms, the grip set at each, against the same rollout in one piece. Sampled
+/// in turns, because a machine is not equally fast all the time.
 fn loop_against_rollout(c: &mut Criterion) {
     let mut group = c.benchmark_group("loop");
     group.sample_size(10).warm_up_time(Duration::from_secs(1));
@@ -88,7 +88,8 @@ fn loop_against_rollout(c: &mut Criterion) {
     group.finish();
 }
 
-/// One contact, one call of 2 ms on the CPU, and the passes alone: a rollout of the same length, divided by its calls.
+/// One contact, one call of 2 ms on the CPU, and the passes alone: a rollout of the same length, divided by
+/// its calls.
 fn one_call(c: &mut Criterion) {
     let mut group = c.benchmark_group("one call of 2 ms");
     let grid = held(1);

@@ -1,5 +1,5 @@
-//! Contact-steps per second of point contacts, a law a row, against a LuGre grid of one cell on the same bodies. They
-//! slide, so that nothing is skipped.
+//! Contact-steps per second of point contacts, a law a row, against a LuGre grid of one cell on the same
+//! bodies. They slide, so that nothing is skipped.
 //!
 //! `cargo bench --bench point -- "cpu f32/implicit"` runs a part. `RAYON_NUM_THREADS=1` measures one core.
 

@@ -1,9 +1,9 @@
-//! Friction inside another simulator: a rigid body that this file integrates, in steps of 2 ms, with the friction of
-//! two finger pads from bristle. `cargo run --release --no-default-features --example cosim`.
+//! Friction inside another simulator: a rigid body that this file integrates, in steps of 2 ms, with the
+//! friction of two finger pads from bristle. `cargo run --release --no-default-features --example cosim`.
 //!
-//! The pads are a contact whose motion is prescribed. In each step the host asks what friction would answer to a
-//! twist ([`Batch::respond`]), and solves for the twist at the end of the step with the derivative that comes with
-//! the answer. Then it prescribes that twist, and lets the bristles follow.
+//! The pads are a contact whose motion is prescribed. In each step the host asks what friction would answer
+//! to a twist ([`Batch::respond`]), and solves for the twist at the end of the step with the derivative that
+//! comes with the answer. Then it prescribes that twist, and lets the bristles follow.
 
 use bristle::{Batch, Body, Contact, Cpu, Engine, Frame, FreeBody, Initial, Input, Inputs, Model, Pose, Signal};
 use bristle::{EngineError, Friction, Grid, Patch, Shape, Stepping, Twist, Wrench};
@@ -72,8 +72,8 @@ impl Host {
                 u += mass.try_inverse().unwrap_or_default() * h * (weight + PADS * w);
             }
             Coupling::Implicit => {
-                // Newton's iteration for M (u - start) = h (weight + pads W(u)). A step that makes the rest larger
-                // is halved: friction turns by half a turn where the motion reverses.
+                // Newton's iteration for M (u - start) = h (weight + pads W(u)). A step that makes the rest
+                // larger is halved: friction turns by half a turn where the motion reverses.
                 let mut rest = |u: Vector3<f64>| {
                     let friction = self.pads.respond(0, to_patch.twist(Twist::new(u.x, u.y, u.z)), h)?;
                     let w = Vector3::from(to_patch.wrench(friction.wrench).to_array());

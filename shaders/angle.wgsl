@@ -1,10 +1,10 @@
-// Cosine and sine of any angle. Vulkan allows a driver's own an error of 2^-11, and SwiftShader makes use of that: the
-// bristles under a body that turns were 2e-4 off after one step.
+// Cosine and sine of any angle. Vulkan allows a driver's own an error of 2^-11, and SwiftShader makes use of
+// that: the bristles under a body that turns were 2e-4 off after one step.
 
 // Cosine and sine of an angle [rad]: within 2e-7, and the rounding of the angle.
 fn turned(angle: f32) -> vec2f {
-    // The nearest multiple of a right angle is subtracted in three parts, the first two of which have so few digits
-    // that their products are exact where a driver multiplies and adds apart.
+    // The nearest multiple of a right angle is subtracted in three parts, the first two of which have so few
+    // digits that their products are exact where a driver multiplies and adds apart.
     let n = round(angle * (2.0 / PI));
     let r = fma(-n, 7.54979013e-08, fma(-n, 0.0004837512969970703, fma(-n, 1.5703125, angle)));
     let r2 = r * r;

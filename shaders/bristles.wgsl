@@ -1,8 +1,8 @@
-// The interface between the step and the bristles of a contact, for every model of a patch. The file of each model
-// has the functions.
+// The interface between the step and the bristles of a contact, for every model of a patch. The file of each
+// model has the functions.
 
-// What a pass evaluates, per unit normal force: the opposite of the friction wrench and its derivative over the
-// twist, by its rows.
+// What a pass evaluates, per unit normal force: the opposite of the friction wrench and its derivative over
+// the twist, by its rows.
 struct Sums {
     resist: vec3f,
     gain_x: vec3f,

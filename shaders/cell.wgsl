@@ -1,8 +1,8 @@
-// The bristle of a cell over a stage of the step: its new state, exactly, and how that changes with the velocity
-// (docs/model.md, sections 5.2 and 5.4). Twin: src/solver/cell.rs.
+// The bristle of a cell over a stage of the step: its new state, exactly, and how that changes with the
+// velocity (docs/model.md, sections 5.2 and 5.4). Twin: src/solver/cell.rs.
 
-// The trial state of the bristle of a cell: y, its direction (or y itself under a law that is not DIRECTED), its
-// length, limit and plastic travel.
+// The trial state of the bristle of a cell: y, its direction (or y itself under a law that is not DIRECTED),
+// its length, limit and plastic travel.
 struct CellTrial {
     yx: Real,
     yy: Real,

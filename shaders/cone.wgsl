@@ -1,12 +1,13 @@
-// A force against a cone, in the axes of its contact: how much friction is left, and the nearest force of the cone.
-// Twin: src/rigid/cone/nearest.rs. Only here: `query_of`, `answer`, `poison`.
-// One invocation answers one force.
+// A force against a cone, in the axes of its contact: how much friction is left, and the nearest force of the
+// cone. Twin: src/rigid/cone/nearest.rs. Only here: `query_of`, `answer`, `poison`. One invocation answers
+// one force.
 
 override projects: bool;
 
 // The faces of the cones, and how many forces there are.
 struct ConeBatch {
-    // Distance of a face from the normal as a share of mu f_n, and the tangent of half of the angle that a face takes.
+    // Distance of a face from the normal as a share of mu f_n, and the tangent of half of the angle that a
+    // face takes.
     share: f32,
     half: f32,
     // Number of faces, 0 for a circle.
@@ -63,8 +64,8 @@ fn project(mu_of: f32, f: vec3f) -> vec3f {
     let along = select(c, side * on_edge * sign(c), beyond);
     let towards = slope * normal;
     let nearest = vec3f(towards * e.x - along * e.y, towards * e.y + along * e.x, normal);
-    // Of what is inside nothing is changed. Pushing is asked for as well, since without friction the first does not
-    // tell it from pulling.
+    // Of what is inside nothing is changed. Pushing is asked for as well, since without friction the first
+    // does not tell it from pulling.
     return select(f, nearest, slope * f.z < a || f.z < 0.0);
 }
 

@@ -1,7 +1,7 @@
 // Elementary functions of a Real.
 //
-// The polynomials of src/number/real.rs, split into even and odd powers: two short chains of operations, which
-// overlap, in place of a long one.
+// The polynomials of src/number/real.rs, split into even and odd powers: two short chains of operations,
+// which overlap, in place of a long one.
 
 // e^x for -80 <= x <= 0: relative error below (1 + |x|) 2e-7.
 fn exp_negative(x: Real) -> Real {

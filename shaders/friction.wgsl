@@ -89,15 +89,15 @@ fn motion(k: Consts, vx: Real, vy: Real) -> Motion {
         let x = max(s * k.inv_v_s, Real(TINY));
         bell = exp_negative(-min(exp2(k.gamma * log2(x)), Real(80.0)));
         let held = max(x, Real(STRIBECK_X_MIN));
-        // x^(gamma-1) is computed as x^gamma / x with x^gamma bounded as in the exponential. Without the bound it
-        // overflows at high speed, and infinity times an exponential of zero is no number.
+        // x^(gamma-1) is computed as x^gamma / x with x^gamma bounded as in the exponential. Without the
+        // bound it overflows at high speed, and infinity times an exponential of zero is no number.
         bell_slope = -k.gamma * min(exp2(k.gamma * log2(held)), Real(80.0)) / held * k.inv_v_s * bell;
     }
     return Motion(vx, vy, s, vx * inv_s, vy * inv_s, bell, bell_slope);
 }
 
-// A bound on the size of the slope of exp(-x^2) for x from least to most, docs/model.md (53): by 2 x below its
-// steepest point, and by SLOPE_TAIL/x^3 above it.
+// A bound on the size of the slope of exp(-x^2) for x from least to most, docs/model.md (53): by 2 x below
+// its steepest point, and by SLOPE_TAIL/x^3 above it.
 fn steepest_between(least: f32, most: f32) -> f32 {
     let x = max(least, SLOPE_TAIL_FROM);
     return min(max(most + most, LEAST_SLOPE), SLOPE_TAIL / (x * x * x));

@@ -63,7 +63,8 @@ struct Batch {
 @group(0) @binding(4) var<storage, read_write> loads: array<Load>;
 @group(0) @binding(5) var<uniform> batch: Batch;
 
-// The opposite of the friction of a cell with a share of 1: of its force, and of its moment about its own centre.
+// The opposite of the friction of a cell with a share of 1: of its force, and of its moment about its own
+// centre.
 struct Mean {
     x: f32,
     y: f32,

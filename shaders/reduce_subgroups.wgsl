@@ -1,5 +1,6 @@
-// Sums over the lanes of a workgroup: added by the adapter within each subgroup, in an order that it keeps, then one
-// subgroup after the other. The workgroup may be made of SUBGROUPS of them, or of fewer that are larger.
+// Sums over the lanes of a workgroup: added by the adapter within each subgroup, in an order that it keeps,
+// then one subgroup after the other. The workgroup may be made of SUBGROUPS of them, or of fewer that are
+// larger.
 
 // Which invocation of a dispatch this one is.
 struct Invocation {

@@ -1,4 +1,5 @@
-// The entry points: steps contacts through the intervals of a window, and fills the samples of a window with NaN.
+// The entry points: steps contacts through the intervals of a window, and fills the samples of a window with
+// NaN.
 
 // A pipeline constant: whether a tolerance chooses the steps.
 override adaptive: bool = false;
@@ -37,7 +38,8 @@ struct Contact {
     band: f32,
     slider_mass: f32,
     attraction: f32,
-    // When it has left (src/contact/motion.rs): limits, where the point at the centre of pressure started, and its arm.
+    // When it has left (src/contact/motion.rs): limits, where the point at the centre of pressure started,
+    // and its arm.
     stop_displacement: f32,
     stop_rotation: f32,
     stop_slip_for: f32,
@@ -68,8 +70,8 @@ struct Window {
 struct Interval {
     length: f32,
     flags: u32,
-    // The pressure map: the normal force for which it was made, what a reduced bristle needs of it, and the factors
-    // by which its zeta_3 is transferred to it (RemapTransfer in contact.rs).
+    // The pressure map: the normal force for which it was made, what a reduced bristle needs of it, and the
+    // factors by which its zeta_3 is transferred to it (RemapTransfer in contact.rs).
     map_f_n: f32,
     map_radius: f32,
     map_viscous: f32,
@@ -146,14 +148,15 @@ struct Run {
 var<private> window: Window;
 var<private> interval: u32;
 var<private> recorded: u32;
-// Whether the sample at the start of a run is due; whether the bristles do not have the interval's pressure map yet.
+// Whether the sample at the start of a run is due; whether the bristles do not have the interval's pressure
+// map yet.
 var<private> first: bool;
 var<private> stale: bool;
 // Time for which it has been sliding in all samples; negative if it does not.
 var<private> slides_for: f32;
 
-// Whether the contact has left, at a sample with that slipping share. Of a prescribed motion the pose is the integral
-// of the twist at the origin, in axes that turn with the patch.
+// Whether the contact has left, at a sample with that slipping share. Of a prescribed motion the pose is the
+// integral of the twist at the origin, in axes that turn with the patch.
 fn has_left(slip: f32) -> bool {
     slides_for = select(-1.0, max(slides_for, 0.0), slip >= ALL_SLIDES);
     let turn = q.z - c.start_theta + q_low.z;
@@ -214,8 +217,8 @@ fn enter_interval() {
     starting = left > 0.0;
 }
 
-// Leaves the interval at its end, or goes on from the sample at its start; no stage is pending if that is a sample.
-// Returns whether the contact is still inside.
+// Leaves the interval at its end, or goes on from the sample at its start; no stage is pending if that is a
+// sample. Returns whether the contact is still inside.
 fn leave_interval() -> bool {
     if (slides_for >= 0.0) {
         slides_for += select(now.length, 0.0, first);
@@ -299,9 +302,9 @@ fn store_state(id: u32) {
     }
 }
 
-// Makes passes up to the end of the interval, or of the dispatch, whose first pass came after passes_before. It is a
-// loop of its own because a driver that runs lanes as SIMD executes branches that no lane takes, such as the code for
-// samples, in every turn of the loop that contains them.
+// Makes passes up to the end of the interval, or of the dispatch, whose first pass came after passes_before.
+// It is a loop of its own because a driver that runs lanes as SIMD executes branches that no lane takes, such
+// as the code for samples, in every turn of the loop that contains them.
 fn run_passes(passes_before: u32) {
     loop {
         pass_over_bristles();

@@ -3,16 +3,17 @@
 // solves the body's three equations for itself, from the same sums; with a reduced bristle every
 // lane steps a contact of its own. The model's file says which.
 //
-// A pass commits the bristles to the stage that was solved before, evaluates the friction at the present guess of
-// the next stage's twist, and takes a step of Newton for that twist; when that has converged the stage ends, and
-// after two stages the step.
+// A pass commits the bristles to the stage that was solved before, evaluates the friction at the present
+// guess of the next stage's twist, and takes a step of Newton for that twist; when that has converged the
+// stage ends, and after two stages the step.
 //
 // Only here: `polynomial`, `transform`, `move_by`.
 
 // The contact that this lane steps.
 var<private> c: Contact;
 var<private> k: Consts;
-// The state: twist and pose of the centre of mass as compensated sums; the low parts hold what rounding cut off.
+// The state: twist and pose of the centre of mass as compensated sums; the low parts hold what rounding cut
+// off.
 var<private> u: vec3f;
 var<private> u_low: vec3f;
 var<private> q: vec3f;
@@ -24,8 +25,8 @@ var<private> pending: bool;
 var<private> pending_stage: Stage;
 // L^2 of the present map.
 var<private> arm2: f32;
-// The interval: its inputs, read from memory once; the time that is left of it; the least number of Newton steps of a
-// stage, which is 2 in the first step after a jump of the inputs, else 1.
+// The interval: its inputs, read from memory once; the time that is left of it; the least number of Newton
+// steps of a stage, which is 2 in the first step after a jump of the inputs, else 1.
 var<private> now: Interval;
 var<private> left: f32;
 var<private> at_least: u32;
@@ -122,8 +123,8 @@ fn longest_step(v: Inputs) -> f32 {
     return min(most, max(m_e * c.v_s / (KAPPA * fall), SHORTEST_RULED_STEP));
 }
 
-// A bound on the slope of the Stribeck curve's exponential over s/v_s: k_g, or, with a tolerance and gamma = 2, its
-// steepest slope at the speeds that bristles may have in the coming step, docs/model.md (53).
+// A bound on the slope of the Stribeck curve's exponential over s/v_s: k_g, or, with a tolerance and gamma =
+// 2, its steepest slope at the speeds that bristles may have in the coming step, docs/model.md (53).
 fn stribeck_slope() -> f32 {
     if (!adaptive || !gaussian) {
         return c.k_g;
@@ -206,8 +207,8 @@ fn pass_over_bristles() {
     finish_step(v.load);
 }
 
-// A step of Newton for the increment du of the twist over the one at the step's start, docs/model.md (43), from
-// the sums of a pass at the present guess. Returns whether the stage is solved.
+// A step of Newton for the increment du of the twist over the one at the step's start, docs/model.md (43),
+// from the sums of a pass at the present guess. Returns whether the stage is solved.
 fn newton(a: f32, dt: f32, v: Inputs, sums: Sums) -> bool {
     let t = ahead(dt);
     let point = reference_point();
@@ -267,12 +268,12 @@ fn finish_stage(st: Stage, solved: bool, prescribed: bool) -> bool {
     return !second;
 }
 
-// Step control (docs/model.md, section 5.8): estimates the errors of this step from the increments of its stages and
-// chooses the length of the next. `false` if they are too large, or if a stage has not converged or may have several
-// solutions: then the contact goes back to the start of the step and takes a shorter one. The increments are those of
-// the twist, or, of a prescribed motion, of the friction over f_N, for which the tolerance is multiplied by mu_c. In
-// the first step after a break point the derivative at the end of the step before is of no use, as the inputs may
-// have jumped.
+// Step control (docs/model.md, section 5.8): estimates the errors of this step from the increments of its
+// stages and chooses the length of the next. `false` if they are too large, or if a stage has not converged
+// or may have several solutions: then the contact goes back to the start of the step and takes a shorter one.
+// The increments are those of the twist, or, of a prescribed motion, of the friction over f_N, for which the
+// tolerance is multiplied by mu_c. In the first step after a break point the derivative at the end of the
+// step before is of no use, as the inputs may have jumped.
 fn accept(mu_c: f32) -> bool {
     // The second stage against the straight line through the first: the error of a first-order step,
     // docs/model.md (57).
@@ -302,10 +303,10 @@ fn accept(mu_c: f32) -> bool {
     return true;
 }
 
-// What the estimates of first and third order may be at most, docs/model.md (60): the tolerance, or a share of the
-// speed where slow motion decides what follows. That is the motion of a reduced bristle that is about to break
-// loose, where an error of the speed shifts the moment at which it does, and the creep under a law without an elastic
-// range, which adds up.
+// What the estimates of first and third order may be at most, docs/model.md (60): the tolerance, or a share
+// of the speed where slow motion decides what follows. That is the motion of a reduced bristle that is about
+// to break loose, where an error of the speed shifts the moment at which it does, and the creep under a law
+// without an elastic range, which adds up.
 fn limits(tolerance: f32) -> vec2f {
     let speed = max(size(u), max(size(u + du1), size(u + du)));
     let relative = clamp(RELATIVE_TOLERANCE * speed, LEAST_TOLERANCE * tolerance, tolerance);

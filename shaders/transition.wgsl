@@ -1,6 +1,6 @@
-// The transition between elastic and plastic, half a period of a sine wide: the plastic share, and the root that
-// gives the size of a bristle that ends in the transition (docs/model.md, section 5.3).
-// Twin: src/solver/transition.rs.
+// The transition between elastic and plastic, half a period of a sine wide: the plastic share, and the root
+// that gives the size of a bristle that ends in the transition (docs/model.md, section 5.3). Twin:
+// src/solver/transition.rs.
 //
 // Only here: `root_step`.
 
@@ -17,9 +17,9 @@ fn plastic_share(k: Consts, x: Real) -> Plastic {
     return Plastic(fma(Real(0.5), sine(t), Real(0.5)), 0.5 * PI * k.inv_width * cosine(t));
 }
 
-// An iterate for the root x of x (1 + l b(x)) = y with s_ba < y < 1 + l: Halley's method in the angle t of the sine,
-// docs/model.md (37) to (39).
-// x = (middle of the transition) + width/pi t; after an iteration with its sine and cosine.
+// An iterate for the root x of x (1 + l b(x)) = y with s_ba < y < 1 + l: Halley's method in the angle t of
+// the sine, docs/model.md (37) to (39). x = (middle of the transition) + width/pi t; after an iteration with
+// its sine and cosine.
 struct Root {
     y: Real,
     l: Real,
@@ -28,9 +28,9 @@ struct Root {
     cos: Real,
 }
 
-// The first iterate, docs/model.md (39). On the half of the transition that holds the root, the plastic share is
-// replaced by a parabola that agrees with it at the outer end of the half, and the x that multiplies its square by
-// the centre of the half; that leaves a quadratic equation.
+// The first iterate, docs/model.md (39). On the half of the transition that holds the root, the plastic share
+// is replaced by a parabola that agrees with it at the outer end of the half, and the x that multiplies its
+// square by the centre of the half; that leaves a quadratic equation.
 fn root_start(k: Consts, y: Real, l: Real) -> Root {
     let width = 1.0 - k.s_ba;
     let middle = fma(0.5, width, k.s_ba);
@@ -47,8 +47,8 @@ fn root_start(k: Consts, y: Real, l: Real) -> Root {
     return Root(y, l, t, t, t);
 }
 
-// One iteration: `approach` and `finish` of the twin in one function, because on software drivers the iterations stay
-// a loop, in which the last one cannot differ.
+// One iteration: `approach` and `finish` of the twin in one function, because on software drivers the
+// iterations stay a loop, in which the last one cannot differ.
 fn root_step(k: Consts, r: Root) -> Root {
     let width = 1.0 - k.s_ba;
     let middle = fma(0.5, width, k.s_ba);
@@ -64,8 +64,8 @@ fn root_step(k: Consts, r: Root) -> Root {
     let f_bend = fma(per_angle * r.l, cos, -(xl * sin));
     let below = fma(0.5 * f, -f_bend, f_slope * f_slope);
     let next = clamp(r.t - f * f_slope / below, Real(-0.5 * PI), Real(0.5 * PI));
-    // The last step is so short that sine and cosine follow from a Taylor polynomial of second order. Those of the
-    // other steps are not used.
+    // The last step is so short that sine and cosine follow from a Taylor polynomial of second order. Those
+    // of the other steps are not used.
     let step = next - r.t;
     return Root(r.y, r.l, next, fma(step, fma(0.5 * step, -sin, cos), sin), fma(step, -sin, cos));
 }
@@ -92,7 +92,8 @@ fn root_slip(k: Consts, r: Root) -> Slip {
     return Slip(1.0 / fma(r.l, at.b, Real(1.0)), stiff, at.x * at.b, at.x * (steep * stiff));
 }
 
-// Whether a bristle with this trial ends in the transition, where the slip follows from a root and not from law_slip.
+// Whether a bristle with this trial ends in the transition, where the slip follows from a root and not from
+// law_slip.
 fn in_transition(k: Consts, t: Trial) -> Mask {
     return (k.s_ba * t.g < t.len) & (t.len < t.g + t.travel);
 }

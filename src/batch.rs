@@ -1,5 +1,5 @@
-//! Contacts that live on an engine between calls: a controller sets their inputs, lets time pass, reads what became
-//! of them, and branches from any state.
+//! Contacts that live on an engine between calls: a controller sets their inputs, lets time pass, reads what
+//! became of them, and branches from any state.
 
 mod input;
 mod record;
@@ -23,8 +23,8 @@ use crate::schedule::{Signal, Span};
 pub use crate::solver::respond::Response;
 use crate::solver::state::State;
 
-/// What a contact is at a moment: the same as a sample of [`Trajectories`](crate::Trajectories). All numbers are NaN
-/// after a failure, which [`Batch::statuses`] tells.
+/// What a contact is at a moment: the same as a sample of [`Trajectories`](crate::Trajectories). All numbers
+/// are NaN after a failure, which [`Batch::statuses`] tells.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// Pose of the centre of mass [m, m, rad]; of the patch if its twist is prescribed.
@@ -68,8 +68,9 @@ pub(crate) trait Stepper: Send {
     fn load(&mut self, contact: usize, of: &Contact) -> Result<(), EngineError>;
     /// Steps the contacts through their spans, those that have one.
     fn advance(&mut self, contacts: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError>;
-    /// Steps all contacts through one span with samples at `times` [s], the last of which ends it; the present samples
-    /// are written. `false` if `keep` says no; nothing is done without a number, by an engine that cannot do that.
+    /// Steps all contacts through one span with samples at `times` [s], the last of which ends it; the
+    /// present samples are written. `false` if `keep` says no; nothing is done without a number, by an engine
+    /// that cannot do that.
     fn record(
         &mut self,
         _contacts: &[Contact],
@@ -108,13 +109,13 @@ pub(crate) trait Stepper: Send {
     fn put(&mut self, contact: usize, of: &Contact, saved: &Saved, pairs: &[[f64; 2]]) -> Result<(), EngineError>;
 }
 
-/// Contacts that live on an engine between calls, each at a time of its own. [`Engine::batch`](crate::Engine::batch)
-/// makes it.
+/// Contacts that live on an engine between calls, each at a time of its own.
+/// [`Engine::batch`](crate::Engine::batch) makes it.
 ///
-/// A contact follows the inputs that it came with until [`Batch::set`] or [`Batch::ramp`] puts others in their place.
-/// Its result depends on nothing but its own history of inputs, calls and reads: not on its neighbours. Advanced in
-/// pieces whose ends are the break points of its inputs it has the bits of one rollout over these inputs, and of one
-/// with samples where it is read.
+/// A contact follows the inputs that it came with until [`Batch::set`] or [`Batch::ramp`] puts others in
+/// their place. Its result depends on nothing but its own history of inputs, calls and reads: not on its
+/// neighbours. Advanced in pieces whose ends are the break points of its inputs it has the bits of one
+/// rollout over these inputs, and of one with samples where it is read.
 ///
 /// ```
 /// use std::path::Path;
@@ -172,7 +173,8 @@ impl std::fmt::Debug for Batch {
     }
 }
 
-/// Brings contacts that come soon after `k` into the caches: their signals, and before that what says where these are.
+/// Brings contacts that come soon after `k` into the caches: their signals, and before that what says where
+/// these are.
 fn prefetch_soon(contacts: &[Contact], k: usize) {
     if let Some(contact) = contacts.get(k + 4) {
         contact.prefetch_signals();
@@ -269,7 +271,8 @@ impl Batch {
     /// From now on `input` of a contact is `value`, in the unit of the input.
     ///
     /// # Errors
-    /// No such contact, an input that its kind of body does not have, or a value out of range; nothing is set then.
+    /// No such contact, an input that its kind of body does not have, or a value out of range; nothing is set
+    /// then.
     pub fn set(&mut self, contact: usize, input: Input, value: f64) -> Result<(), EngineError> {
         self.drive(contact, input, value, |signal, _| signal.set_constant(value))
     }
@@ -290,8 +293,8 @@ impl Batch {
         })
     }
 
-    /// From now on `input` of a contact goes in a straight line from its present value to `to`, in `over` [s], and
-    /// stays there.
+    /// From now on `input` of a contact goes in a straight line from its present value to `to`, in `over`
+    /// [s], and stays there.
     ///
     /// # Errors
     /// As [`Batch::set`], or a time that is not a finite number >= 1e-9.
@@ -315,14 +318,14 @@ impl Batch {
         self.drive(contact, input, value, |own, _| *own = signal)
     }
 
-    /// Puts another pressure map under a contact at once, such as the next frame of a tactile sensor: `pressure` in any
-    /// unit, >= 0, one value a cell of its grid, bottom row first. The normal force is as before; bristles are kept
-    /// (`docs/model.md`, section 6.3), and a sample read now has the new map. The contact's patch must be one that
-    /// takes frames, [`Patch::with_frames`](crate::Patch::with_frames).
+    /// Puts another pressure map under a contact at once, such as the next frame of a tactile sensor:
+    /// `pressure` in any unit, >= 0, one value a cell of its grid, bottom row first. The normal force is as
+    /// before; bristles are kept (`docs/model.md`, section 6.3), and a sample read now has the new map. The
+    /// contact's patch must be one that takes frames, [`Patch::with_frames`](crate::Patch::with_frames).
     ///
     /// # Errors
-    /// No such contact, one whose patch takes no frames, or a frame that cannot be a map, before anything is changed;
-    /// or a device that fails.
+    /// No such contact, one whose patch takes no frames, or a frame that cannot be a map, before anything is
+    /// changed; or a device that fails.
     pub fn set_frame(&mut self, contact: usize, pressure: &[f64]) -> Result<(), EngineError> {
         self.check(contact)?;
         let own = &mut self.contacts[contact];
@@ -421,7 +424,8 @@ impl Batch {
         Ok(&self.statuses)
     }
 
-    /// The states `zeta = sigma0 z` [-] of the bristles of a contact, as [`crate::Bristles::States`] has them.
+    /// The states `zeta = sigma0 z` [-] of the bristles of a contact, as [`crate::Bristles::States`] has
+    /// them.
     ///
     /// # Errors
     /// No such contact, or a device that fails.
@@ -430,15 +434,16 @@ impl Batch {
         self.stepper.bristles(contact)
     }
 
-    /// The friction if the patch of a contact moved with `twist` (at the patch origin, in the patch
-    /// frame) for `dt` [s], under the inputs at the end of the last call: the wrench on the moving side, and its
-    /// derivative over the twist. It is that of one implicit stage over the whole time, and nothing moves. A host that
-    /// integrates the body asks for it at a guess of the next twist, takes a step of Newton with the derivative, sets
-    /// the twist that comes out, and advances; however stiff the bristles are, its steps stay stable.
+    /// The friction if the patch of a contact moved with `twist` (at the patch origin, in the patch frame)
+    /// for `dt` [s], under the inputs at the end of the last call: the wrench on the moving side, and its
+    /// derivative over the twist. It is that of one implicit stage over the whole time, and nothing moves. A
+    /// host that integrates the body asks for it at a guess of the next twist, takes a step of Newton with
+    /// the derivative, sets the twist that comes out, and advances; however stiff the bristles are, its steps
+    /// stay stable.
     ///
     /// # Errors
-    /// No such contact, one that has failed, a twist that is not finite, a time as in [`Batch::advance`], or a device
-    /// that fails.
+    /// No such contact, one that has failed, a twist that is not finite, a time as in [`Batch::advance`], or
+    /// a device that fails.
     pub fn respond(&mut self, contact: usize, twist: Twist, dt: f64) -> Result<Response, EngineError> {
         self.check(contact)?;
         check("dt", dt, "1e-9 to 1e6 [s]", (SHORTEST..=LONGEST).contains(&dt))?;
@@ -452,8 +457,8 @@ impl Batch {
         })
     }
 
-    /// Puts contacts back to their start: time 0, with the inputs that they came with. One that has failed is clean
-    /// again.
+    /// Puts contacts back to their start: time 0, with the inputs that they came with. One that has failed is
+    /// clean again.
     ///
     /// # Errors
     /// A contact that is not there, before any is reset, or a device that fails.
@@ -466,8 +471,9 @@ impl Batch {
         })
     }
 
-    /// [`Batch::reset`] of one contact, to another initial state; `twist` is that of a free body at its centre of mass
-    /// [m/s, m/s, rad/s], and without effect on a prescribed motion. Later resets go to this state.
+    /// [`Batch::reset`] of one contact, to another initial state; `twist` is that of a free body at its
+    /// centre of mass [m/s, m/s, rad/s], and without effect on a prescribed motion. Later resets go to this
+    /// state.
     ///
     /// # Errors
     /// As [`Batch::reset`], or a number that is out of range.
@@ -489,11 +495,12 @@ impl Batch {
         self.stepper.load(k, &self.contacts[k])
     }
 
-    /// Gives the state of contact `from`, its time and its inputs to all of `to`, which keep their own parameters.
+    /// Gives the state of contact `from`, its time and its inputs to all of `to`, which keep their own
+    /// parameters.
     ///
     /// # Errors
-    /// A contact that is not there, or one of another model or another number of cells, before any is changed; or a
-    /// device that fails.
+    /// A contact that is not there, or one of another model or another number of cells, before any is
+    /// changed; or a device that fails.
     pub fn copy(&mut self, from: usize, to: &[usize]) -> Result<(), EngineError> {
         self.check(from)?;
         for &k in to {
@@ -549,8 +556,8 @@ impl Batch {
         Err(EngineError::Parameter { contact: k, error })
     }
 
-    /// Everything that the contacts take along: [`Batch::restore`] goes on from it with the same bits. The batch is
-    /// not changed.
+    /// Everything that the contacts take along: [`Batch::restore`] goes on from it with the same bits. The
+    /// batch is not changed.
     ///
     /// # Errors
     /// A device that fails.
@@ -577,12 +584,12 @@ impl Batch {
         Ok(())
     }
 
-    /// Puts all contacts to what they were at [`Batch::save`], of this batch or of another with the same contacts.
-    /// On the engine that saved it they go on with the same bits; on another, within its rounding.
+    /// Puts all contacts to what they were at [`Batch::save`], of this batch or of another with the same
+    /// contacts. On the engine that saved it they go on with the same bits; on another, within its rounding.
     ///
     /// # Errors
-    /// Another number of contacts, or a contact of another model or another number of cells, before any is changed;
-    /// or a device that fails.
+    /// Another number of contacts, or a contact of another model or another number of cells, before any is
+    /// changed; or a device that fails.
     pub fn restore(&mut self, snapshot: &Snapshot) -> Result<(), EngineError> {
         self.stepper.check()?;
         if snapshot.saved.len() != self.len() {

@@ -109,8 +109,8 @@ impl Body {
         self.free().map_or(Ok(()), FreeBody::validate)
     }
 
-    /// The map from the twist of the contact at pose `q` to that of the patch. A free body has that of its frame; a
-    /// prescribed twist is the twist of the patch itself, so that the map is the identity.
+    /// The map from the twist of the contact at pose `q` to that of the patch. A free body has that of its
+    /// frame; a prescribed twist is the twist of the patch itself, so that the map is the identity.
     #[must_use]
     pub fn transform(&self, q: Pose) -> Transform {
         self.free().map_or(Transform::IDENTITY, |body| body.frame.transform(q))
@@ -155,8 +155,9 @@ impl Body {
     }
 }
 
-/// The constants of a body in the equations of motion. An engine evaluates these equations in every lane and ignores
-/// the result where the twist is prescribed; the constants are ones there, so that the numbers stay finite.
+/// The constants of a body in the equations of motion. An engine evaluates these equations in every lane and
+/// ignores the result where the twist is prescribed; the constants are ones there, so that the numbers stay
+/// finite.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Constants {
     pub mass: f64,

@@ -45,8 +45,8 @@ pub enum Model {
     /// The same on a limit surface, `docs/model.md` (66) and (102). The table may be that of a patch of the
     /// same shape and another size.
     LimitSurface(Arc<Table>, Form),
-    /// A point that does not turn, without a patch: in fixed steps of the plan, see [`crate::rigid::point`]. The
-    /// patch of the contact is without effect.
+    /// A point that does not turn, without a patch: in fixed steps of the plan, see [`crate::rigid::point`].
+    /// The patch of the contact is without effect.
     Point(PointModel),
 }
 
@@ -149,8 +149,9 @@ pub enum Bristles {
     /// in motion has been sliding.
     Steady,
     /// States `zeta = sigma0 z` [-] in the axes of the patch, one for each of [`Contact::active_cells`]; of a
-    /// reduced model `[zeta_x, zeta_y], [zeta_3, 0]`; of a point contact one for each of its elements. A bristle points
-    /// where the patch slides, and pulls it back by `zeta` times its share of the normal force.
+    /// reduced model `[zeta_x, zeta_y], [zeta_3, 0]`; of a point contact one for each of its elements. A
+    /// bristle points where the patch slides, and pulls it back by `zeta` times its share of the normal
+    /// force.
     States(Vec<[f64; 2]>),
 }
 
@@ -265,8 +266,8 @@ impl Contact {
         Err(ParameterError::new(field, value, accepted))
     }
 
-    /// An upper bound on the number of break points of all inputs before `duration` [s], and the field that has most
-    /// of them. Inputs that are held with one period share their break points, which count once.
+    /// An upper bound on the number of break points of all inputs before `duration` [s], and the field that
+    /// has most of them. Inputs that are held with one period share their break points, which count once.
     pub(crate) fn break_points(&self, duration: f64) -> (f64, &'static str) {
         let maps = self.inputs.remap_every.filter(|_| self.patch.rule().is_some());
         let mut most = (maps.map_or(0.0, |every| (duration / every).ceil()), "patch.update");
@@ -324,7 +325,8 @@ impl Contact {
         timeline
     }
 
-    /// The contact's inputs over a span cut at their break points and at the times of `samples` [s], which increase.
+    /// The contact's inputs over a span cut at their break points and at the times of `samples` [s], which
+    /// increase.
     pub(crate) fn cut(&self, timeline: &mut Timeline, span: Span, samples: &[f64]) {
         let remap = self.patch.rule().map(|_| match self.inputs.remap_every {
             Some(period) => Remap::Every(period),
@@ -363,7 +365,8 @@ impl Contact {
                 feed(tau, 1.0, slot::LOAD + 2),
                 feed(gx, *mass, slot::LOAD),
                 feed(gy, *mass, slot::LOAD + 1),
-                // The spring pulls by its stiffness times the anchor less the position, which the step subtracts.
+                // The spring pulls by its stiffness times the anchor less the position, which the step
+                // subtracts.
                 feed(ax, *spring, slot::LOAD),
                 feed(ay, *spring, slot::LOAD + 1),
             ],
@@ -399,8 +402,8 @@ impl Contact {
         [at(&inputs.mu_c, friction.mu_c), at(&inputs.mu_s, friction.mu_s)]
     }
 
-    /// Refuses coefficients of friction that are out of range at the start, in the middle or at the end of a span
-    /// [s].
+    /// Refuses coefficients of friction that are out of range at the start, in the middle or at the end of a
+    /// span [s].
     pub(crate) fn check_coefficients_over(&self, start: f64, end: f64) -> Result<(), ParameterError> {
         if self.inputs.mu_c.is_none() && self.inputs.mu_s.is_none() {
             return Ok(());
@@ -426,8 +429,8 @@ impl Contact {
     }
 
     /// Time [s] in which the bristles of a body that starts in motion come to carry the friction force, if
-    /// they are unloaded: `mu_c/(sigma0 |v|)` at the speed of the patch. A first step much longer than that would not
-    /// resolve how much of its speed the body loses meanwhile.
+    /// they are unloaded: `mu_c/(sigma0 |v|)` at the speed of the patch. A first step much longer than that
+    /// would not resolve how much of its speed the body loses meanwhile.
     fn loading(&self) -> Option<f64> {
         let Twist { vx, vy, w } = self.first_twist();
         let speed = vx.hypot(vy).max(w.abs() * self.patch.arm2().sqrt());
@@ -465,14 +468,14 @@ impl Contact {
         }
     }
 
-    /// The normal force [N] for which a map is made anew at the start of interval `i`; none if there is no such
-    /// interval or the map stays.
+    /// The normal force [N] for which a map is made anew at the start of interval `i`; none if there is no
+    /// such interval or the map stays.
     pub(crate) fn remap(&self, timeline: &Timeline, i: usize) -> Option<f64> {
         if timeline.remaps(i) { self.interval(timeline, i).remap } else { None }
     }
 
-    /// Indices into the map of the cells of a grid that carry pressure under some normal force; none for a reduced
-    /// bristle.
+    /// Indices into the map of the cells of a grid that carry pressure under some normal force; none for a
+    /// reduced bristle.
     pub(crate) fn cells_ever_active(&self) -> Vec<usize> {
         if !self.model.is_grid() {
             return Vec::new();
@@ -498,18 +501,18 @@ fn loaded_cells(patch: &Patch) -> Vec<usize> {
     (0..patch.weights().len()).filter(|&i| patch.takes_frames() || patch.weights()[i] > 0.0).collect()
 }
 
-/// Where the state `zeta_x`, `zeta_y` of a reduced bristle goes when its centre of pressure does, `docs/model.md`
-/// (75a): to that of the same rigid displacement at the new centre. `radius` [m] and `viscous` [m^2] are those of the
-/// map before.
+/// Where the state `zeta_x`, `zeta_y` of a reduced bristle goes when its centre of pressure does,
+/// `docs/model.md` (75a): to that of the same rigid displacement at the new centre. `radius` [m] and
+/// `viscous` [m^2] are those of the map before.
 pub(crate) fn move_centre(zeta: [f64; 3], [radius, viscous]: [f64; 2], from: [f64; 2], to: [f64; 2]) -> [f64; 3] {
     let turn = if viscous > 0.0 { zeta[2] * radius / viscous } else { 0.0 };
     let [dx, dy] = [to[0] - from[0], to[1] - from[1]];
     [zeta[0] - turn * dy, zeta[1] + turn * dx, zeta[2]]
 }
 
-/// The torsional radius [m] of a reduced bristle on `patch`: by the rule of the table, or by cell centres on an
-/// ellipsoid. It is taken from the table where that has it, of its own patch and of maps that follow the normal force,
-/// and else computed.
+/// The torsional radius [m] of a reduced bristle on `patch`: by the rule of the table, or by cell centres on
+/// an ellipsoid. It is taken from the table where that has it, of its own patch and of maps that follow the
+/// normal force, and else computed.
 pub(crate) fn radius_of(patch: &Patch, table: Option<&Table>) -> f64 {
     let Some(table) = table else { return patch.radius() };
     if table.patch() == patch {
@@ -518,19 +521,19 @@ pub(crate) fn radius_of(patch: &Patch, table: Option<&Table>) -> f64 {
     table.radius_under(patch).unwrap_or_else(|| Surface::new(patch, table.rule()).radius())
 }
 
-/// A reduced bristle counts as sticking when its map changes if its size is at most this share of `mu_c`, and at most
-/// the break-away share `s_ba` of it.
+/// A reduced bristle counts as sticking when its map changes if its size is at most this share of `mu_c`, and
+/// at most the break-away share `s_ba` of it.
 pub(crate) const STICK_LIMIT: f64 = 0.7;
-/// A map that grows raises the size of a sticking bristle to at most this share of `mu_c`, at which the outermost
-/// bristles of a grid begin to slip; the rest of its rotation is kept as the residual.
+/// A map that grows raises the size of a sticking bristle to at most this share of `mu_c`, at which the
+/// outermost bristles of a grid begin to slip; the rest of its rotation is kept as the residual.
 pub(crate) const SHOWN_LIMIT: f64 = 0.65;
 
 /// How the state of a reduced bristle is transferred to a new map, `docs/model.md` (74) and (75).
 ///
 /// In general the deflection `z_tau = r zeta_3/sigma0` is kept, as published. A bristle of the `consistent`
-/// form that sticks keeps the rotation that has bent it, `theta` of `zeta_3 = sigma0 (u/r) theta`, as a grid does
-/// that keeps its bristles: it comes back to the same state however the map changed in between, and nothing
-/// creeps. What exceeds the limit of a map is kept as a residual until a map can hold it.
+/// form that sticks keeps the rotation that has bent it, `theta` of `zeta_3 = sigma0 (u/r) theta`, as a grid
+/// does that keeps its bristles: it comes back to the same state however the map changed in between, and
+/// nothing creeps. What exceeds the limit of a map is kept as a residual until a map can hold it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RemapTransfer {
     /// What `zeta_3` is multiplied by to keep the deflection: `r/r'`.

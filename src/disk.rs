@@ -1,5 +1,5 @@
-//! Writing files: they are on the disk before anything reports them as complete, and a disk without space is reported
-//! as such.
+//! Writing files: they are on the disk before anything reports them as complete, and a disk without space is
+//! reported as such.
 
 use std::fmt;
 use std::fs::File;
@@ -21,8 +21,8 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// The error of the operating system for a file that could not be read or written; if the cause is missing space, a
-/// sentence that says what to do.
+/// The error of the operating system for a file that could not be read or written; if the cause is missing
+/// space, a sentence that says what to do.
 pub(crate) fn describe(e: &io::Error) -> String {
     out_of_space(e).map_or_else(|| e.to_string(), |(why, remedy)| format!("{why}: {remedy} and repeat the command"))
 }
@@ -37,8 +37,8 @@ pub(crate) fn out_of_space(e: &io::Error) -> Option<(&'static str, &'static str)
     }
 }
 
-/// Free space [byte] on the disk of the file or directory `path`, which need not exist yet; none if the system does
-/// not report it.
+/// Free space [byte] on the disk of the file or directory `path`, which need not exist yet; none if the
+/// system does not report it.
 pub(crate) fn free(path: &Path) -> Option<u64> {
     let path = std::path::absolute(path).ok()?;
     path.ancestors().find_map(|place| fs4::available_space(place).ok())
@@ -117,9 +117,9 @@ pub(crate) fn sync_names(dir: &Path) -> io::Result<()> {
     }
 }
 
-/// A writer that reports its first error only: after it, it accepts all bytes, writes none, and returns that error at
-/// the end. An archive that is dropped after an error tries to finish itself, and would print the next error to
-/// stderr.
+/// A writer that reports its first error only: after it, it accepts all bytes, writes none, and returns that
+/// error at the end. An archive that is dropped after an error tries to finish itself, and would print the
+/// next error to stderr.
 pub(crate) struct FirstError<W> {
     inner: W,
     failed: Option<ErrorKind>,

@@ -89,8 +89,8 @@ impl From<InputError> for PatchError {
 /// The command that installs a software Vulkan driver on Debian and Ubuntu.
 pub const INSTALL_SOFTWARE_DRIVER: &str = "sudo apt-get install --no-install-recommends mesa-vulkan-drivers libvulkan1";
 
-/// A device that cannot go on. A batch that met one says so from then on, at every call; a snapshot that was saved
-/// before can be restored in a batch of a new engine.
+/// A device that cannot go on. A batch that met one says so from then on, at every call; a snapshot that was
+/// saved before can be restored in a batch of a new engine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeviceError {
     /// The device is gone: removed, or reset by its driver. All that lived on it is lost.

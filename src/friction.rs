@@ -1,15 +1,14 @@
 //! The friction of one bristle: parameters with units, and their validation.
 //!
-//! The equations that both engines run are in `src/solver/laws` and `shaders/laws`; this file holds what a user
-//! sets.
+//! The equations that both engines run are in `src/solver/laws` and `shaders/laws`; this file holds what a
+//! user sets.
 
 use crate::error::{ParameterError, check};
 
 /// The registry of the bristle laws, a line each: variant and type; key in files; the file of that stem in
-/// `src/solver/laws` and in `shaders/laws`; whether bristles are elastic up to a share `s_ba` of their limit, with a
-/// transition from there on;
-/// whether the limit follows the Stribeck curve or is `mu_c`; whether `sigma1` and `sigma2` add to the force;
-/// a sentence for the documentation.
+/// `src/solver/laws` and in `shaders/laws`; whether bristles are elastic up to a share `s_ba` of their limit,
+/// with a transition from there on; whether the limit follows the Stribeck curve or is `mu_c`; whether
+/// `sigma1` and `sigma2` add to the force; a sentence for the documentation.
 macro_rules! laws {
     ($then:ident) => {
         $then! {
@@ -46,15 +45,16 @@ macro_rules! law_enum {
                 match self { $(Self::$law => $key,)+ }
             }
 
-            /// Whether bristles are elastic up to a share `s_ba` of their limit, and from there on more and more
-            /// plastic. If not, they slip under any load, however small, so that a contact at rest creeps, or are
-            /// elastic up to the limit itself (the viscoelasto-plastic law).
+            /// Whether bristles are elastic up to a share `s_ba` of their limit, and from there on more and
+            /// more plastic. If not, they slip under any load, however small, so that a contact at rest
+            /// creeps, or are elastic up to the limit itself (the viscoelasto-plastic law).
             #[must_use]
             pub const fn is_elastic(self) -> bool {
                 match self { $(Self::$law => $elastic,)+ }
             }
 
-            /// Whether the limit of a bristle falls with the speed along the Stribeck curve; else it is `mu_c`.
+            /// Whether the limit of a bristle falls with the speed along the Stribeck curve; else it is
+            /// `mu_c`.
             pub(crate) const fn has_stribeck_curve(self) -> bool {
                 match self { $(Self::$law => $stribeck,)+ }
             }
@@ -139,8 +139,8 @@ impl Default for Friction {
     }
 }
 
-/// Largest stiffness of a bristle [1/m]. It slides at a deflection of 1e-15 m, so that it is rigid for every purpose;
-/// larger values bring products of `sigma0` near the end of the range of single precision.
+/// Largest stiffness of a bristle [1/m]. It slides at a deflection of 1e-15 m, so that it is rigid for every
+/// purpose; larger values bring products of `sigma0` near the end of the range of single precision.
 pub const STIFFEST: f64 = 1e15;
 /// What an error says that `sigma0` may be.
 pub(crate) const STIFFNESS: &str = "a number > 0, at most 1e15";
@@ -191,8 +191,8 @@ impl Friction {
     }
 }
 
-/// Below this `s/v_s` the slope of the Stribeck curve is taken as that at this value: for `gamma < 1` it has no bound
-/// at rest.
+/// Below this `s/v_s` the slope of the Stribeck curve is taken as that at this value: for `gamma < 1` it has
+/// no bound at rest.
 pub const STRIBECK_X_MIN: f64 = 0.05;
 
 #[cfg(test)]

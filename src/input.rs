@@ -1,9 +1,10 @@
-//! The only place where files are opened and read that this program did not write, or that may have changed since.
+//! The only place where files are opened and read that this program did not write, or that may have changed
+//! since.
 //!
-//! Such a file may be a pipe that nothing is written to, a device without an end, or an array whose header claims
-//! more numbers than there is memory for. Only regular files are opened (or links to them), every length that a
-//! header claims is compared with the length of the file, and what is read takes at most [`MAX_BYTES`], before memory
-//! is taken for it.
+//! Such a file may be a pipe that nothing is written to, a device without an end, or an array whose header
+//! claims more numbers than there is memory for. Only regular files are opened (or links to them), every
+//! length that a header claims is compared with the length of the file, and what is read takes at most
+//! [`MAX_BYTES`], before memory is taken for it.
 
 mod npy;
 mod npz;
@@ -66,8 +67,8 @@ impl InputError {
 /// Anything else, and what the machine says.
 pub fn open(path: &Path) -> Result<BufReader<File>, InputError> {
     let io = |source| InputError::Io { path: path.to_owned(), source };
-    // The type is checked before the file is opened, because opening waits for the other end of a pipe and may
-    // activate a device.
+    // The type is checked before the file is opened, because opening waits for the other end of a pipe and
+    // may activate a device.
     let found = std::fs::metadata(path).map_err(io)?.file_type();
     if !found.is_file() {
         return Err(InputError::file(path, format!("is {}: expected a regular file", what(found))));

@@ -45,8 +45,9 @@
 //!   with its loads, and [`Inputs`] over time.
 //! - An [`Engine`] takes contacts over a [`Plan`] to [`Trajectories`]: [`Cpu`], or `Gpu` in single precision.
 //!   [`Engine::rollout`] tells how far it is, and can be stopped.
-//! - A [`Batch`] is contacts that live on an engine: a controller sets inputs and pressure frames, advances, reads
-//!   ([`Batch::request_samples`] does not wait), saves, branches. A GPU that is lost is a [`DeviceError`].
+//! - A [`Batch`] is contacts that live on an engine: a controller sets inputs and pressure frames, advances,
+//!   reads ([`Batch::request_samples`] does not wait), saves, branches. A GPU that is lost is a
+//!   [`DeviceError`].
 //! - A [`Table`] holds the limit surface of a patch, the wrenches of steady sliding; [`Surface`] says how far
 //!   a load may grow before the patch slips.
 //! - A [`Scenario`] says from which distributions contacts are drawn; [`mod@rollout`] simulates one to files.

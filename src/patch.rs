@@ -42,7 +42,8 @@ impl Grid {
         }
         let grid = Self { nx, ny, dx: width / nx as f64, dy: height / ny as f64 };
         for (name, length, cell) in [("patch.size[0]", width, grid.dx), ("patch.size[1]", height, grid.dy)] {
-            // Within these bounds squares and products of lengths stay far from the ends of the range of `f64`.
+            // Within these bounds squares and products of lengths stay far from the ends of the range of
+            // `f64`.
             check(name, length, "a finite length > 0 [m]", (1e-100..=1e100).contains(&cell))?;
         }
         Ok(grid)
@@ -130,8 +131,9 @@ impl Patch {
         Ok(Self::from_weights(grid, shares(&grid, pressure)?.collect(), None))
     }
 
-    /// The same patch, whose map [`Batch::set_frame`](crate::Batch::set_frame) may replace: every cell of its grid has
-    /// a bristle, also those without pressure so far. A map that follows the normal force cannot be replaced.
+    /// The same patch, whose map [`Batch::set_frame`](crate::Batch::set_frame) may replace: every cell of its
+    /// grid has a bristle, also those without pressure so far. A map that follows the normal force cannot be
+    /// replaced.
     #[must_use]
     pub const fn with_frames(mut self) -> Self {
         self.takes_frames = self.hertz.is_none();
@@ -162,7 +164,8 @@ impl Patch {
         Ok(())
     }
 
-    /// A patch from shares of the normal force that sum to one, with the numbers of `docs/model.md` (16) and (17).
+    /// A patch from shares of the normal force that sum to one, with the numbers of `docs/model.md` (16) and
+    /// (17).
     fn from_weights(grid: Grid, weights: Arc<[f64]>, hertz: Option<Hertz>) -> Self {
         let [cx, cy] = sums(&grid, &weights, |x, y, w| [w * x, w * y]);
         let [radius, viscous, arm2] = sums(&grid, &weights, |x, y, w| {
@@ -215,8 +218,8 @@ impl Patch {
         Ok(Self { hertz: Some(rule), ..patch })
     }
 
-    /// The patch with the map that it has at the normal force `f_n` [N]; a force that is negative or not finite
-    /// counts as 0. A patch whose map does not depend on the force is returned as it is.
+    /// The patch with the map that it has at the normal force `f_n` [N]; a force that is negative or not
+    /// finite counts as 0. A patch whose map does not depend on the force is returned as it is.
     #[must_use]
     pub fn under(&self, f_n: f64) -> Self {
         match self.hertz {
@@ -313,8 +316,8 @@ fn shares<'a>(grid: &Grid, pressure: &'a [f64]) -> Result<impl Iterator<Item = f
     Ok(pressure.iter().map(move |p| p / peak / sum))
 }
 
-/// Sums of `of(x, y, w)` over all cells, in four partial sums: the additions of a single one would each wait for the
-/// result of the one before.
+/// Sums of `of(x, y, w)` over all cells, in four partial sums: the additions of a single one would each wait
+/// for the result of the one before.
 fn sums<const N: usize>(grid: &Grid, weights: &[f64], of: impl Fn(f64, f64, f64) -> [f64; N]) -> [f64; N] {
     let mut four = [[0.0; 4]; N];
     for (iy, row) in weights.chunks_exact(grid.nx).enumerate() {

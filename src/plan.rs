@@ -28,18 +28,20 @@ pub struct Plan {
     pub keep_bristles: bool,
 }
 
-/// When a contact has left: at the first sample at which one of these holds it is stopped. That sample is its last;
-/// later ones are NaN, and [`Status::left`] says where it was. Earlier samples have the bits of a run to the end. They
-/// are compared at samples alone, in the precision of the engine: where a number is within rounding of a limit, engines
-/// may differ by a sample. Without any a contact is simulated to the end.
+/// When a contact has left: at the first sample at which one of these holds it is stopped. That sample is its
+/// last; later ones are NaN, and [`Status::left`] says where it was. Earlier samples have the bits of a run
+/// to the end. They are compared at samples alone, in the precision of the engine: where a number is within
+/// rounding of a limit, engines may differ by a sample. Without any a contact is simulated to the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StopWhen {
-    /// The body's point that was at the centre of pressure is at least this far from where it started [m], > 0.
+    /// The body's point that was at the centre of pressure is at least this far from where it started [m], >
+    /// 0.
     pub displacement: Option<f64>,
     /// The body has turned by at least this from its start [rad], either way, > 0.
     pub rotation: Option<f64>,
-    /// In all samples of the last so many seconds bristles with 99 % of the normal force were sliding [s], > 0.
+    /// In all samples of the last so many seconds bristles with 99 % of the normal force were sliding [s], >
+    /// 0.
     pub slip_for: Option<f64>,
 }
 
@@ -82,8 +84,8 @@ pub const DEFAULT_STEP: f64 = 2e-4;
 pub const DEFAULT_TOLERANCE: f64 = 3e-6;
 /// The longest step [s] where a tolerance chooses them.
 pub const LONGEST_STEP: f64 = 5e-3;
-/// Steps that a contact may take per simulated second if the plan does not say: some twenty times as many as those of
-/// [`DEFAULT_STEP`].
+/// Steps that a contact may take per simulated second if the plan does not say: some twenty times as many as
+/// those of [`DEFAULT_STEP`].
 const STEPS_PER_SECOND: f64 = 1e5;
 
 impl Plan {
@@ -129,7 +131,8 @@ impl Plan {
         check("duration", duration, "a finite time >= 1e-9 [s]", duration >= 1e-9)?;
         check("step", step, "1e-7 to 0.1 [s]", (1e-7..=0.1).contains(&step))?;
         check("record_every", record_every, "a finite time >= 1e-6 [s]", record_every >= 1e-6)?;
-        // A remainder below 1e-6 of `record_every` or 1e-9 s, which may be rounding, gets no sample of its own.
+        // A remainder below 1e-6 of `record_every` or 1e-9 s, which may be rounding, gets no sample of its
+        // own.
         let count = (duration / record_every - (1e-9 / record_every).max(1e-6)).ceil().max(1.0);
         check("duration / record_every", count, format!("at most {MOST_POINTS:e} samples"), count <= MOST_POINTS)?;
         let mut samples: Vec<f64> = (0..count as u64).map(|k| k as f64 * record_every).collect();
@@ -198,8 +201,8 @@ impl Stepping {
     }
 
     /// Most steps of a contact over `duration` [s] with so many intervals between break points:
-    /// [`Plan::most_steps`], or 1e5 and another 1e5 each simulated second, but no less than ten times what steps of
-    /// `step` and break points ask for.
+    /// [`Plan::most_steps`], or 1e5 and another 1e5 each simulated second, but no less than ten times what
+    /// steps of `step` and break points ask for.
     #[must_use]
     pub fn budget(&self, duration: f64, intervals: usize) -> u64 {
         let generous = STEPS_PER_SECOND * (1.0 + duration);
@@ -225,8 +228,8 @@ pub enum Reason {
 pub struct Status {
     /// The step at which the contact was stopped, and why; from then on its samples are NaN.
     pub failure: Option<(u64, Reason)>,
-    /// The sample, by its place in [`Plan::samples`], at which [`Plan::stop_when`] stopped the contact; later ones are
-    /// NaN.
+    /// The sample, by its place in [`Plan::samples`], at which [`Plan::stop_when`] stopped the contact; later
+    /// ones are NaN.
     pub left: Option<u64>,
     /// Stages whose Newton iteration had not converged after three iterations.
     pub unconverged: u64,

@@ -1,11 +1,11 @@
-//! Simulating a scenario to files: contacts are drawn and simulated in blocks, every block is written at once, and
-//! the run appears in its directory only when it is complete.
+//! Simulating a scenario to files: contacts are drawn and simulated in blocks, every block is written at
+//! once, and the run appears in its directory only when it is complete.
 //!
-//! An unfinished run is in `<out>.partial/`, from where it can be resumed: after a stop from its last complete block,
-//! after a crash from the last block that was synchronised with the disk, which is at most a second before. The
-//! results do not depend on the size of the blocks. The record of the run, `run.json`, is written when all other
-//! files are on the disk. From then on the run is complete; what remains is to remove its raw files and to rename its
-//! directory.
+//! An unfinished run is in `<out>.partial/`, from where it can be resumed: after a stop from its last
+//! complete block, after a crash from the last block that was synchronised with the disk, which is at most a
+//! second before. The results do not depend on the size of the blocks. The record of the run, `run.json`, is
+//! written when all other files are on the disk. From then on the run is complete; what remains is to remove
+//! its raw files and to rename its directory.
 
 mod blocks;
 mod columns;
@@ -70,8 +70,9 @@ pub struct Options {
     pub force: bool,
     /// Continue an unfinished run that is there, return a complete one as it is, or begin a new one.
     pub resume: bool,
-    /// Take over the contacts of the complete run that is there, which is of the same scenario with fewer contacts and
-    /// has NPZ files, and simulate the others: the run that replaces it is equal to that of all contacts at once.
+    /// Take over the contacts of the complete run that is there, which is of the same scenario with fewer
+    /// contacts and has NPZ files, and simulate the others: the run that replaces it is equal to that of all
+    /// contacts at once.
     pub extend: bool,
     /// Contacts in a block; chosen from the engine and the number of samples if none.
     pub block: Option<u64>,
@@ -127,9 +128,9 @@ pub struct Curve {
 /// The file of an unfinished run that a process locks while it works on the run.
 const LOCK: &str = "lock";
 
-/// Simulates `scenario` on `engine` into `options.out`. `progress` is called with the number of samples of contacts
-/// just finished, which add up to those of all contacts that were left to simulate, and asks to stop by returning
-/// `false`.
+/// Simulates `scenario` on `engine` into `options.out`. `progress` is called with the number of samples of
+/// contacts just finished, which add up to those of all contacts that were left to simulate, and asks to stop
+/// by returning `false`.
 ///
 /// # Errors
 /// See [`RolloutError`]; whatever happens, `options.out` is complete or as it was.
@@ -204,8 +205,8 @@ fn check_datasets(scenario: &Scenario, options: &Options) -> Result<(), RolloutE
 /// beside it if it was not renamed yet. Files that an interruption has left in it are removed.
 ///
 /// # Errors
-/// Something is in the way, see [`check_place`], the run is another one, or a dataset cannot hold what the scenario
-/// asks for.
+/// Something is in the way, see [`check_place`], the run is another one, or a dataset cannot hold what the
+/// scenario asks for.
 pub fn complete(scenario: &Scenario, options: &Options) -> Result<Option<Summary>, RolloutError> {
     check_place(options)?;
     check_datasets(scenario, options)?;
@@ -217,8 +218,8 @@ pub fn complete(scenario: &Scenario, options: &Options) -> Result<Option<Summary
     })
 }
 
-/// The complete run for which nothing is in the way. `of` reads the summary in a directory, if there is a complete run
-/// in it.
+/// The complete run for which nothing is in the way. `of` reads the summary in a directory, if there is a
+/// complete run in it.
 fn find_complete<S>(
     options: &Options,
     of: impl Fn(&Path) -> Result<Option<S>, RolloutError>,
@@ -258,7 +259,8 @@ fn simulate(
         finish::take_back(&partial)?;
         Spool::resume(&partial, &identity, &columns::COLUMNS, plan.samples.len())?
     } else {
-        // A directory in which a run could not even begin is removed, as it would be in the way of the next run.
+        // A directory in which a run could not even begin is removed, as it would be in the way of the next
+        // run.
         let none_left = |_: &_| drop(fs::remove_dir_all(&partial));
         Spool::create(&partial, &identity, &columns::COLUMNS, plan.samples.len()).inspect_err(none_left)?
     };
@@ -320,8 +322,8 @@ fn contacts(
                     return Ok(());
                 }
                 from = to;
-                // Engines do not report the first sample of each contact, nor those that failed contacts have not
-                // reached.
+                // Engines do not report the first sample of each contact, nor those that failed contacts have
+                // not reached.
                 report(((to - start) * samples).saturating_sub(reported.load(Ordering::Relaxed)));
             }
             Ok(())
@@ -363,15 +365,15 @@ pub fn check_place(options: &Options) -> Result<(), RolloutError> {
     }
     match try_lock(&partial) {
         Err(TryLockError::WouldBlock) => Err(RolloutError::Running(partial)),
-        // A run without a finished contact may be replaced. Where files cannot be locked, another process may be
-        // working on it, so that it is not.
+        // A run without a finished contact may be replaced. Where files cannot be locked, another process may
+        // be working on it, so that it is not.
         Ok(()) if left(out) == Left::Nothing => Ok(()),
         Ok(()) | Err(TryLockError::Error(_)) => Err(RolloutError::Unfinished(partial)),
     }
 }
 
-/// Checks that what is in the place of the run may be replaced. If an unfinished run is resumed, a run that is there
-/// was to be replaced by it.
+/// Checks that what is in the place of the run may be replaced. If an unfinished run is resumed, a run that
+/// is there was to be replaced by it.
 fn check_replace(options: &Options) -> Result<(), RolloutError> {
     let out = &options.out;
     match exists(out) {
@@ -476,8 +478,8 @@ fn try_lock(partial: &Path) -> Result<(), TryLockError> {
 /// The directory inside a new run to which the run that it replaces is moved until the new one is in place.
 const REPLACED: &str = "replaced";
 
-/// Moves the complete run, which `held` locks, to its place; a run that it replaces is removed only when the new one
-/// is there. An interruption between any two of these steps can be resumed.
+/// Moves the complete run, which `held` locks, to its place; a run that it replaces is removed only when the
+/// new one is there. An interruption between any two of these steps can be resumed.
 fn publish(partial: &Path, options: &Options, held: File) -> Result<(), RolloutError> {
     // Hours may have passed since this was checked first.
     check_replace(options)?;
@@ -498,8 +500,8 @@ fn publish(partial: &Path, options: &Options, held: File) -> Result<(), RolloutE
     Ok(())
 }
 
-/// Removes from a complete run the files that are not part of it: those that an interrupted move has left, and
-/// unfinished pages or pictures of pages.
+/// Removes from a complete run the files that are not part of it: those that an interrupted move has left,
+/// and unfinished pages or pictures of pages.
 fn tidy(run: &Path) -> Result<(), RolloutError> {
     for entry in fs::read_dir(run).map_err(io(run))? {
         let name = entry.map_err(io(run))?.file_name();

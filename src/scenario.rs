@@ -177,9 +177,9 @@ impl Scenario {
         self.drawn(k, self.spec.seed, &[], true, false).map(|drawn| drawn.contact)
     }
 
-    /// Contact `k` as another `seed` draws it, with some of its numbers given in place of drawn ones: names are
-    /// those of [`Drawn::parameters`] but for those that follow from others. `patch.shape` and `patch.frame` are
-    /// numbers, too, if there are several.
+    /// Contact `k` as another `seed` draws it, with some of its numbers given in place of drawn ones: names
+    /// are those of [`Drawn::parameters`] but for those that follow from others. `patch.shape` and
+    /// `patch.frame` are numbers, too, if there are several.
     ///
     /// ```
     /// # use bristle::scenario::Scenario;
@@ -233,8 +233,8 @@ impl Scenario {
         self.drawn(k, self.spec.seed, &[], false, false).map(|drawn| drawn.contact)
     }
 
-    /// Contact `k` of a `seed` with some numbers `given`, with its limit surface if `surface`, and with its parameters
-    /// if `numbers`.
+    /// Contact `k` of a `seed` with some numbers `given`, with its limit surface if `surface`, and with its
+    /// parameters if `numbers`.
     fn drawn(
         &self,
         k: u64,

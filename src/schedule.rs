@@ -13,7 +13,8 @@ pub use interval::{Interval, Term, slot};
 pub use signal::{Segment, Signal, Sine};
 pub use timeline::{Feed, Remap, Span, Timeline};
 
-/// Most break points of a contact's inputs, and most samples of a run: a timeline keeps all of them in memory.
+/// Most break points of a contact's inputs, and most samples of a run: a timeline keeps all of them in
+/// memory.
 pub(crate) const MOST_POINTS: f64 = 1e7;
 
 #[cfg(test)]
@@ -61,7 +62,8 @@ mod tests {
         for (a, b) in recorded.iter().zip(samples) {
             assert_relative_eq!(*a, b, epsilon = 1e-15);
         }
-        // At 0.2 the linear segment has the limit 1 from the left, while the next segment starts at another value.
+        // At 0.2 the linear segment has the limit 1 from the left, while the next segment starts at another
+        // value.
         let before: Vec<Interval> = (0..timeline.len()).map(interval).collect();
         let ends_at_02 = before.iter().filter(|i| i.record).nth(1).unwrap();
         assert_relative_eq!(ends_at_02.inputs(ends_at_02.length)[slot::LOAD], 1.0, epsilon = 1e-12);

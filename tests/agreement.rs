@@ -1,5 +1,5 @@
-//! Three families of models on one task: bristles that grow stiff, the point law and the contact problem approach
-//! the same motion, that of Coulomb's law, each with its order.
+//! Three families of models on one task: bristles that grow stiff, the point law and the contact problem
+//! approach the same motion, that of Coulomb's law, each with its order.
 //!
 //! A block is pushed, slides, and comes to rest under a smaller load. The answer is elementary.
 #![cfg(feature = "gpu")]
@@ -94,10 +94,10 @@ fn orders(errors: &[f64], factor: f64) -> Vec<f64> {
 
 const FACTOR: f64 = 4.0;
 
-/// `docs/model.md`, section 14. Under a load that begins with a jump the bristles take up friction over a time that
-/// falls as `1/sqrt(sigma0)`, and so does the velocity that the block gains meanwhile. Under a load that grows from
-/// zero, springs on sliders are wrong by their deflection alone; under the laws whose bristles slip before break-away
-/// the block has a velocity before that, which falls more slowly.
+/// `docs/model.md`, section 14. Under a load that begins with a jump the bristles take up friction over a
+/// time that falls as `1/sqrt(sigma0)`, and so does the velocity that the block gains meanwhile. Under a load
+/// that grows from zero, springs on sliders are wrong by their deflection alone; under the laws whose
+/// bristles slip before break-away the block has a velocity before that, which falls more slowly.
 #[test]
 fn stiff_grids_approach_coulomb_with_the_orders_of_their_laws() {
     let patch = shape(5, 0.02, Shape::Circle);
@@ -121,8 +121,8 @@ fn stiff_grids_approach_coulomb_with_the_orders_of_their_laws() {
     }
 }
 
-/// In shorter and shorter steps the implicit point law and the contact problem, whose load is along a friction
-/// direction, have the same motion; single precision as far as it can.
+/// In shorter and shorter steps the implicit point law and the contact problem, whose load is along a
+/// friction direction, have the same motion; single precision as far as it can.
 #[test]
 fn rigid_models_approach_coulomb_with_order_one() {
     let patch = shape(1, 0.02, Shape::Square);

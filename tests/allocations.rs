@@ -24,8 +24,8 @@ struct Counting;
 static TAKEN: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
-    /// Whether this thread's allocations count: those of the test, which steps one contact by itself, not those of the
-    /// program that runs it and tells after a minute that it is slow.
+    /// Whether this thread's allocations count: those of the test, which steps one contact by itself, not
+    /// those of the program that runs it and tells after a minute that it is slow.
     static COUNTS: Cell<bool> = const { Cell::new(false) };
 }
 

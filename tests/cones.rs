@@ -200,7 +200,8 @@ fn support(cone: &Cone, v: [f64; 3]) -> f64 {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
 
-    /// Moreau: `f = p + r` with `p` in the cone, `r` in its polar cone, `p . r = 0`; that is what makes `p` nearest.
+    /// Moreau: `f = p + r` with `p` in the cone, `r` in its polar cone, `p . r = 0`; that is what makes `p`
+    /// nearest.
     #[test]
     fn projections_split_a_force_into_cone_and_polar_cone(cone in any_cone(), f in vector()) {
         let p = cone.project(f);
@@ -256,7 +257,8 @@ proptest! {
         prop_assert!(p >= c - 10.0 * size && c >= q - 10.0 * size, "{p} {c} {q}");
     }
 
-    /// A circular cone has no tangent: turned about its normal, or with the force about any axis, it answers alike.
+    /// A circular cone has no tangent: turned about its normal, or with the force about any axis, it answers
+    /// alike.
     #[test]
     fn circular_cones_do_not_depend_on_axes(mu in 0.0..2.5, frame in frame(), f in vector(), turn in vector()) {
         let rotation = Rotation3::new(turn.into());

@@ -24,8 +24,8 @@ fn dahl() -> Friction {
     Friction { law: Law::Dahl, sigma0: SIGMA0, mu_c: MU, mu_s: 1.5, sigma1: 50.0, sigma2: 3.0, ..Friction::default() }
 }
 
-/// Straight motion along a direction of a grid, of an ellipsoid and on a limit surface. Along an axis the table of the
-/// surface has a node; between nodes it is a part in a thousand off.
+/// Straight motion along a direction of a grid, of an ellipsoid and on a limit surface. Along an axis the
+/// table of the surface has a node; between nodes it is a part in a thousand off.
 fn contacts(speed: f64) -> Vec<([f64; 2], Contact)> {
     let patch = shape(9, 0.02, Shape::Square);
     let table = Arc::new(Table::new(&patch, Rule::Cells, 10).unwrap());
@@ -38,8 +38,8 @@ fn contacts(speed: f64) -> Vec<([f64; 2], Contact)> {
     models.into_iter().map(|(axis, model)| (axis, Contact { model, ..along(axis) })).collect()
 }
 
-/// Engines, and the largest errors of their forces [N]. In steady sliding single precision holds a state to its last
-/// place over the share that a stage takes of it, here a thousandth.
+/// Engines, and the largest errors of their forces [N]. In steady sliding single precision holds a state to
+/// its last place over the share that a stage takes of it, here a thousandth.
 fn engines() -> Vec<(Box<dyn Engine>, f64)> {
     let gpu = Gpu::new(Choice::Any).unwrap_or_else(|e| panic!("{e}"));
     vec![

@@ -1,5 +1,5 @@
-//! Batches and the device that they live on: reads that nobody waits for, several batches on one device, a device
-//! that is lost or has no memory.
+//! Batches and the device that they live on: reads that nobody waits for, several batches on one device, a
+//! device that is lost or has no memory.
 #![cfg(feature = "gpu")]
 
 mod common;
@@ -102,7 +102,8 @@ fn samples_asked_for_are_those_of_the_moment_whatever_is_called_meanwhile() {
         for first in 0..DISTURBANCES {
             for second in [0, first, 12] {
                 let calls = [first, second];
-                // At the state after a call; and at one that is set by the host, on which no call has followed.
+                // At the state after a call; and at one that is set by the host, on which no call has
+                // followed.
                 if (first + second).is_multiple_of(2) {
                     batch.advance(CALL).unwrap();
                     waiting.advance(CALL).unwrap();
@@ -129,7 +130,8 @@ fn samples_asked_for_are_those_of_the_moment_whatever_is_called_meanwhile() {
     }
 }
 
-/// Now and then, or after each call: an engine may prepare for reads that it expects, but that must not be seen.
+/// Now and then, or after each call: an engine may prepare for reads that it expects, but that must not be
+/// seen.
 #[test]
 fn what_is_read_now_and_then_are_the_samples_of_a_rollout_at_these_times() {
     // A quadratic with a sinusoid, anew in each call.
@@ -253,7 +255,8 @@ fn whatever_is_called_first_a_lost_device_is_an_error_and_the_batch_says_so_from
         batch.request_samples().unwrap();
         batch.advance(CALL).unwrap();
         engine.lose();
-        // Calls that only note an input need not notice, nor one that starts the device and does not wait for it.
+        // Calls that only note an input need not notice, nor one that starts the device and does not wait for
+        // it.
         let noticed = (0..2).find_map(|_| lost(first(&mut batch, &snapshot)));
         let error = noticed.or_else(|| lost(batch.samples().map(|_| ()))).expect("a read asks the device");
         for (then, call) in CALLS {

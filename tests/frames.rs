@@ -1,4 +1,5 @@
-//! Pressure frames as an input of a batch: the map under a contact changes while its bristles stay, on every engine.
+//! Pressure frames as an input of a batch: the map under a contact changes while its bristles stay, on every
+//! engine.
 #![cfg(feature = "gpu")]
 
 mod common;
@@ -22,7 +23,8 @@ const CALL: f64 = 1.0 / 512.0;
 /// Width of the patches [m].
 const WIDTH: f64 = 0.02;
 
-/// Frame `k` of a sensor of `n` x `n` cells: a bump that wanders, over a faint ground with cells without pressure.
+/// Frame `k` of a sensor of `n` x `n` cells: a bump that wanders, over a faint ground with cells without
+/// pressure.
 fn frame(n: usize, k: usize) -> Vec<f64> {
     let grid = Grid::new(n, n, WIDTH, WIDTH).unwrap();
     let angle = 0.9 * k as f64;
@@ -65,8 +67,8 @@ fn set_twist(batch: &mut Batch, k: usize, twist: Twist) {
     }
 }
 
-/// While every bristle is elastic, `zeta = sigma0 d` with the displacement `d` of the patch, whatever the map was
-/// meanwhile: `W = -f_N sigma0 sum w E^T d`, docs/model.md (73). The reduced models have the same wrench.
+/// While every bristle is elastic, `zeta = sigma0 d` with the displacement `d` of the patch, whatever the map
+/// was meanwhile: `W = -f_N sigma0 sum w E^T d`, docs/model.md (73). The reduced models have the same wrench.
 #[test]
 fn bristles_that_stick_carry_the_displacement_from_frame_to_frame() {
     let (f_n, friction) = (2.0, Friction::default());

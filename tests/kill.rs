@@ -1,5 +1,6 @@
-//! Runs, shards and merges that are killed at random moments, again and again, end with the files of those that were
-//! not. `BRISTLE_KILLS=100 cargo test --release --test kill` kills a hundred times; without it some.
+//! Runs, shards and merges that are killed at random moments, again and again, end with the files of those
+//! that were not. `BRISTLE_KILLS=100 cargo test --release --test kill` kills a hundred times; without it
+//! some.
 #![cfg(all(feature = "cli", unix))]
 
 use std::collections::BTreeMap;
@@ -59,8 +60,8 @@ fn killed(dir: &Path, arguments: &[&str], time: Duration) -> bool {
     was_running
 }
 
-/// The bytes of all files of a run. Of its record, that which depends on time and place is left out, as is the progress
-/// of a shard.
+/// The bytes of all files of a run. Of its record, that which depends on time and place is left out, as is
+/// the progress of a shard.
 fn content(run: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut dirs = vec![run.to_owned()];

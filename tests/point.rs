@@ -1,7 +1,8 @@
-//! Point contacts in fixed steps on every engine: the simulations of Kikuuwe et al. (2005), and what each law promises.
+//! Point contacts in fixed steps on every engine: the simulations of Kikuuwe et al. (2005), and what each law
+//! promises.
 //!
-//! `fixtures/point` has rows of converged series: `t` [s], velocities [m/s] and friction [N] at the end of each step,
-//! of Simulation IV in mm.
+//! `fixtures/point` has rows of converged series: `t` [s], velocities [m/s] and friction [N] at the end of
+//! each step, of Simulation IV in mm.
 #![cfg(feature = "gpu")]
 
 #[path = "common/mod.rs"]
@@ -77,7 +78,8 @@ impl Series {
         &self.0.iter().find(|(own, _)| own == name).unwrap_or_else(|| panic!("{name}")).1
     }
 
-    /// Compares `found` at every step of `step` [s] with the column `name`; `limit` is relative to the largest number.
+    /// Compares `found` at every step of `step` [s] with the column `name`; `limit` is relative to the
+    /// largest number.
     fn compare(&self, name: &str, found: &[f64], step: f64, limit: f64, what: &str) {
         let largest = self.of(name).iter().fold(0.0f64, |m, v| m.max(v.abs()));
         for (t, expected) in self.of("t").iter().zip(self.of(name)).filter(|(t, _)| **t > 0.0) {
@@ -104,9 +106,9 @@ fn simulation_1(model: impl Into<PointModel>) -> Contact {
     })
 }
 
-/// The limit of forces: where a mass comes to rest, friction is its velocity times `M/T`, and on the falling branch of
-/// the Stribeck curve it has a steep slope. Both enlarge the rounding of single precision; no state that is kept more
-/// exactly would change it, see `a_step_in_single_precision_alone_is_felt_in_the_force`.
+/// The limit of forces: where a mass comes to rest, friction is its velocity times `M/T`, and on the falling
+/// branch of the Stribeck curve it has a steep slope. Both enlarge the rounding of single precision; no state
+/// that is kept more exactly would change it, see `a_step_in_single_precision_alone_is_felt_in_the_force`.
 fn of_forces(limit: f64) -> f64 {
     if limit > 1e-6 { 5.0 * limit } else { limit }
 }
@@ -213,8 +215,8 @@ fn simulation_3_stops_in_the_plane_and_stays() {
     }
 }
 
-/// All in double precision but the length of the steps, which single precision rounds by 4.7e-8 of it: the force of
-/// the step that brings Simulation III to rest differs by more than 1e-5 of the largest.
+/// All in double precision but the length of the steps, which single precision rounds by 4.7e-8 of it: the
+/// force of the step that brings Simulation III to rest differs by more than 1e-5 of the largest.
 #[test]
 fn a_step_in_single_precision_alone_is_felt_in_the_force() {
     let data = Series::read(include_str!("fixtures/point/simulation_3.csv"));
@@ -232,7 +234,8 @@ fn a_step_in_single_precision_alone_is_felt_in_the_force() {
 /// Turning points of Simulation IV [mm], at 1 mm/s.
 const TURNS: [f64; 13] = [0.0, 1.2, -1.2, 0.6, -0.2, 0.3, 0.0, 0.3, -0.2, 0.6, 1.2, -1.2, 1.2];
 
-/// Ten elements that slide under 1 to 10 N, each of 10 N/mm and, if `damped`, 0.1 N s/mm, moved along [`TURNS`].
+/// Ten elements that slide under 1 to 10 N, each of 10 N/mm and, if `damped`, 0.1 N s/mm, moved along
+/// [`TURNS`].
 fn simulation_4(law: PointLaw, damped: bool) -> Contact {
     let elements = (1..=10).map(|i| PointElement { share: f64::from(i) / 55.0, stiffness: 0.1 }).collect();
     let friction = Friction { sigma0: 1e5 / 55.0, sigma1: if damped { 1e3 / 55.0 } else { 0.0 }, ..dry(1.0) };
@@ -353,7 +356,8 @@ fn generalized_maxwell_slip_lags_behind_the_velocity() {
 /// Random bodies in the plane under a random law: nothing that no force acts on gains energy.
 #[test]
 fn friction_takes_energy_from_every_body() {
-    // (18) has no such promise, nor has the generalized Maxwell slip, which is driven by the velocity before the step.
+    // (18) has no such promise, nor has the generalized Maxwell slip, which is driven by the velocity before
+    // the step.
     let gains = |law| matches!(law, PointLaw::Approximate | PointLaw::GeneralizedMaxwellSlip);
     let laws = PointLaw::ALL.iter().filter(|law| !gains(**law));
     let mut contacts = Vec::new();
@@ -453,7 +457,8 @@ fn sliders_with_a_mass_follow_their_equation_of_motion() {
             let v = twist[0].value(t * (n as f64 - 0.5));
             let (x_old, w_old) = (x, w);
             x += v * t;
-            // The slider's velocity u solves M (u - u')/T = g - f with f = -K (x - w) - B (v - u): by bisection.
+            // The slider's velocity u solves M (u - u')/T = g - f with f = -K (x - w) - B (v - u): by
+            // bisection.
             let pull = |u: f64| -k * (x - w_old - u * t) - b * (v - u);
             let held = mass * (0.0 - before) / t + pull(0.0);
             let u = if held.abs() <= f_n * 0.7 {
@@ -479,7 +484,8 @@ fn sliders_with_a_mass_follow_their_equation_of_motion() {
     }
 }
 
-/// What a call would answer is the derivative of what it answers, and where there is no mass the next step's friction.
+/// What a call would answer is the derivative of what it answers, and where there is no mass the next step's
+/// friction.
 #[test]
 fn responses_are_those_of_the_next_step() {
     for &law in PointLaw::ALL {

@@ -517,7 +517,8 @@ fn simulations_of_fixed_step_friction_are_as_expected() {
     }
 }
 
-/// Bristles, point laws, cones and the contact problem agree where they should, with the orders that they should have.
+/// Bristles, point laws, cones and the contact problem agree where they should, with the orders that they
+/// should have.
 #[test]
 fn families_of_models_agree() {
     let made = items(&["stiffness", "tripod", "one_cell", "choice"]);

@@ -1,5 +1,5 @@
-//! What holds for friction without bristles whatever the numbers: point contacts and worlds of rigid bodies, on every
-//! engine.
+//! What holds for friction without bristles whatever the numbers: point contacts and worlds of rigid bodies,
+//! on every engine.
 #![cfg(feature = "gpu")]
 
 #[path = "common/mod.rs"]
@@ -22,7 +22,8 @@ use bristle::schedule::{Signal, Sine};
 use common::{Dice, engines, flat, of, rollout};
 use nalgebra::{UnitQuaternion, Vector3};
 
-/// A point contact under random loads, with random numbers of `extreme` orders of magnitude about the usual ones.
+/// A point contact under random loads, with random numbers of `extreme` orders of magnitude about the usual
+/// ones.
 fn random_point(law: PointLaw, k: u64, extreme: f64) -> Contact {
     let d = Dice(Draw::new(2405, k));
     let log = |name: &str, middle: f64| d.log(name, middle * 0.1f64.powf(extreme), middle * 10f64.powf(extreme));
@@ -69,8 +70,8 @@ fn random_point(law: PointLaw, k: u64, extreme: f64) -> Contact {
     }
 }
 
-/// Numbers a thousand times as large or as small as usual: a contact goes on with finite numbers, or ends with a
-/// reason and without numbers, and no force pushes where the normal force is none.
+/// Numbers a thousand times as large or as small as usual: a contact goes on with finite numbers, or ends
+/// with a reason and without numbers, and no force pushes where the normal force is none.
 #[test]
 fn random_point_contacts_end_with_numbers_or_a_reason() {
     let contacts: Vec<Contact> = PointLaw::ALL
@@ -91,8 +92,8 @@ fn random_point_contacts_end_with_numbers_or_a_reason() {
     }
 }
 
-/// The friction of a point contact has no direction of its own: turned loads, anchors, places and velocities give the
-/// turned motion.
+/// The friction of a point contact has no direction of its own: turned loads, anchors, places and velocities
+/// give the turned motion.
 #[test]
 fn point_contacts_do_not_depend_on_axes() {
     let turn = 0.7f64;
@@ -129,8 +130,8 @@ fn point_contacts_do_not_depend_on_axes() {
     }
 }
 
-/// What a point at rest holds is the load, and never more than the static friction; what a sliding one feels is
-/// against its motion. Of the laws with a velocity that comes to rest exactly.
+/// What a point at rest holds is the load, and never more than the static friction; what a sliding one feels
+/// is against its motion. Of the laws with a velocity that comes to rest exactly.
 #[test]
 fn friction_of_a_point_complements_its_motion() {
     let friction = |contact: &Contact, f_n: f64| contact.friction.mu_s * f_n;
@@ -205,8 +206,8 @@ fn sliding(k: u64) -> World {
     world
 }
 
-/// The friction of every contact takes, of all forces of its polygon, the most power from the velocity after the step;
-/// where it is inside of its polygon the contact sticks, and a force that pulls there is none.
+/// The friction of every contact takes, of all forces of its polygon, the most power from the velocity after
+/// the step; where it is inside of its polygon the contact sticks, and a force that pulls there is none.
 #[test]
 fn friction_of_worlds_is_of_maximal_dissipation_and_complements_their_motion() {
     const H: f64 = 1e-3;
@@ -261,8 +262,8 @@ fn friction_of_worlds_is_of_maximal_dissipation_and_complements_their_motion() {
     }
 }
 
-/// Without loads no contact gives energy: spheres that meet each other and a plane, whose rotation takes no part in
-/// what a step leaves out.
+/// Without loads no contact gives energy: spheres that meet each other and a plane, whose rotation takes no
+/// part in what a step leaves out.
 #[test]
 fn contacts_of_spheres_take_energy() {
     let thrown = |k: u64| {
@@ -297,8 +298,8 @@ fn contacts_of_spheres_take_energy() {
             all.advance(H).unwrap();
             for (k, world) in all.worlds().iter().enumerate() {
                 assert!(world.failure().is_none(), "{method:?}: {:?}", world.failure());
-                // The gap is linear over a step, so that spheres overlap by (u H)^2 over their radius, which the next
-                // step pushes apart.
+                // The gap is linear over a step, so that spheres overlap by (u H)^2 over their radius, which
+                // the next step pushes apart.
                 let grown = world.energy() - before[k];
                 assert!(grown <= 1e-5 * first[k], "{method:?}, world {k}: {:e} of {:e}", grown, first[k]);
                 before[k] = world.energy();

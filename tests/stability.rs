@@ -54,8 +54,8 @@ fn v3(v: [f64; 3]) -> Vector3<f64> {
     v.into()
 }
 
-/// What an answer claims, by sums of its own: forces balance and are in their cones; a motion is not slowed down by
-/// any force of a cone, and the load drives it.
+/// What an answer claims, by sums of its own: forces balance and are in their cones; a motion is not slowed
+/// down by any force of a cone, and the load drives it.
 fn check(of: &Assembly, answer: &Stability) {
     assert_eq!(answer.holds, answer.forces.is_some());
     let loads = of.bodies.iter().flat_map(|b| [b.fixed.force, b.load.force, b.fixed.moment, b.load.moment]);
@@ -198,7 +198,8 @@ fn a_push_grows_until_the_block_slides_or_tips() {
 fn a_tripod_tips_about_the_edge_between_two_feet() {
     let feet: Vec<[f64; 2]> = (0..3).map(|k| (2.0 * PI * f64::from(k) / 3.0).sin_cos()).map(|(s, c)| [c, s]).collect();
     for (x, y) in [(-2.0, 0.0), (-3.0, 0.4), (0.9, 1.8), (1.2, -1.1)] {
-        // 10 N at the middle; a weight grows at a place outside of the triangle, at most until a foot is unloaded.
+        // 10 N at the middle; a weight grows at a place outside of the triangle, at most until a foot is
+        // unloaded.
         let limit = (0..3)
             .map(|k| {
                 let ([ax, ay], [bx, by]) = (feet[k], feet[(k + 1) % 3]);
@@ -283,8 +284,8 @@ fn stack(shift: f64, mu: [f64; 2], push: [[f64; 3]; 2]) -> Assembly {
 #[test]
 fn a_stack_fails_where_it_is_weakest() {
     let (none, push) = ([0.0; 3], [1.0, 0.0, 0.0]);
-    // The upper box slides on the lower, both slide on the floor, the lower slides out from under the upper: then
-    // friction above and below have to be overcome, which a rigid stack does not need.
+    // The upper box slides on the lower, both slide on the floor, the lower slides out from under the upper:
+    // then friction above and below have to be overcome, which a rigid stack does not need.
     assert_near(most(&stack(0.0, [0.5, 0.2], [none, push])), 0.2 * 10.0);
     assert_near(most(&stack(0.0, [0.2, 0.5], [none, push])), 0.2 * 20.0);
     assert_near(most(&stack(0.0, [0.5, 0.2], [push, none])), 0.5 * 20.0);
@@ -328,8 +329,8 @@ fn one_point_is_the_limit_surface_of_one_cell() {
     }
 }
 
-/// A tripod that is pushed along the floor, at its height, has the normal forces of its weight: it slides where the
-/// limit surface of three cells with those pressures says.
+/// A tripod that is pushed along the floor, at its height, has the normal forces of its weight: it slides
+/// where the limit surface of three cells with those pressures says.
 #[test]
 fn a_pushed_tripod_slides_where_its_limit_surface_says() {
     let grid = Grid::new(7, 5, 0.7, 0.5).unwrap();
@@ -422,8 +423,9 @@ fn assembly((contacts, [f, m, g, n]): &Given, section: Section, rotation: Rotati
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
 
-    /// Whatever the contacts: forces that balance, or a motion that proves that there are none; polygons inside the
-    /// circle hold no more than it does, polygons around it no less; and the circle does not know the axes.
+    /// Whatever the contacts: forces that balance, or a motion that proves that there are none; polygons
+    /// inside the circle hold no more than it does, polygons around it no less; and the circle does not know
+    /// the axes.
     #[test]
     fn any_assembly_has_forces_or_a_motion(given in assemblies(), sides in 3..12usize, turn in vector(3.0)) {
         let still = Rotation3::identity();

@@ -1,4 +1,5 @@
-//! `bristle stability` from outside: the examples, what is printed and drawn, and what it says about bad input.
+//! `bristle stability` from outside: the examples, what is printed and drawn, and what it says about bad
+//! input.
 #![cfg(feature = "cli")]
 
 #[path = "common/program.rs"]
@@ -79,8 +80,8 @@ fn a_stack_tips_over_the_edge_that_carries_it() {
     let dir = folder();
     let report = json(dir.path(), &["stability", &example("stack")]);
     assert_eq!(report["bodies"], serde_json::json!(["lower", "upper"]));
-    // The upper brick about the end of the lower one: 30 N 60 mm behind it, the load as far ahead. Then both about
-    // the same line: 30 N 120 mm behind it help.
+    // The upper brick about the end of the lower one: 30 N 60 mm behind it, the load as far ahead. Then both
+    // about the same line: 30 N 120 mm behind it help.
     assert_near(factor(&report, 1), 30.0, 1e-6);
     let (code, stdout, _) = bristle(dir.path(), &["stability", &example("stack")]);
     assert_eq!(code, 0);

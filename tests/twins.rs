@@ -231,8 +231,8 @@ fn cells_in_registers_and_in_workgroup_memory_give_the_same_bits() {
         let layout = Layout { storage, ..own };
         let found = rollout(&Gpu::new(Choice::Any).unwrap().with_layout(layout), &contacts, &plan);
         for k in 0..contacts.len() {
-            // The wrench of a sample is not part of the state; a compiler may round it otherwise where it is written
-            // out, and llvmpipe's does.
+            // The wrench of a sample is not part of the state; a compiler may round it otherwise where it is
+            // written out, and llvmpipe's does.
             let [(f, forces), (w, wanted_forces)] = [&found, &wanted].map(|t| {
                 let wrench = flat(of(&t.wrench, k, t.frames()));
                 (bits(&Trajectories { wrench: vec![Wrench::default(); t.wrench.len()], ..t.clone() }, k), wrench)

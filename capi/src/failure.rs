@@ -27,8 +27,8 @@ pub enum BristleStatus {
     Device = 5,
     /// The bytes are no snapshot, or one of another version, or damaged.
     Snapshot = 6,
-    /// A defect of the library, of which more is on stderr. The handle refuses all further calls, and can only be
-    /// freed.
+    /// A defect of the library, of which more is on stderr. The handle refuses all further calls, and can
+    /// only be freed.
     Defect = 7,
 }
 

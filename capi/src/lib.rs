@@ -135,11 +135,11 @@ pub extern "C" fn bristle_version() -> *const c_char {
 ///
 /// - `scenario`: the text of a scenario file, in UTF-8.
 /// - `base_dir`: where its map files are; NULL is the working directory.
-/// - `contacts`: which contacts of the scenario, `count` indices from 0 that may repeat: copies of one contact
-///   are what one state can be branched into. NULL takes the first `count`, and all if `count` is 0.
+/// - `contacts`: which contacts of the scenario, `count` indices from 0 that may repeat: copies of one
+///   contact are what one state can be branched into. NULL takes the first `count`, and all if `count` is 0.
 /// - `device`: "cpu" in double precision, "cpu-f32", or "gpu", any adapter in single precision.
-/// - `step`: length of a step [s], 1e-7 to 0.1; with a tolerance the longest. 0 takes step and tolerance of the
-///   scenario.
+/// - `step`: length of a step [s], 1e-7 to 0.1; with a tolerance the longest. 0 takes step and tolerance of
+///   the scenario.
 /// - `tolerance`: error of the velocity by which each contact chooses its steps [m/s], 1e-9 to 1. 0 for fixed
 ///   steps, and where `step` is 0.
 /// - `out`: the new handle, to be freed by bristle_batch_free(); NULL after a failure.

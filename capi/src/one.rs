@@ -39,8 +39,8 @@ pub unsafe extern "C" fn bristle_batch_set_frame_one(
 
 /// From now on an input of a contact follows a signal over the contact's own time, which starts at 0.
 ///
-/// `input`: a BristleInput. `signal`: a BristleSignal. `times`, `values`: `count` points; the times [s] increase, and
-/// the first is 0. After the last point the signal keeps its value.
+/// `input`: a BristleInput. `signal`: a BristleSignal. `times`, `values`: `count` points; the times [s]
+/// increase, and the first is 0. After the last point the signal keeps its value.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bristle_batch_follow_one(
     batch: *mut BristleBatch,
@@ -68,9 +68,10 @@ pub unsafe extern "C" fn bristle_batch_follow_one(
 
 /// bristle_batch_reset() of one contact, to another initial state. Later resets go to this state.
 ///
-/// `pose`: 3, of the centre of mass [m, m, rad]; of the patch, if its motion is prescribed. `twist`: 3, at the centre
-/// of mass [m/s, m/s, rad/s], without effect on a prescribed motion. `bristles`: `count` x 2 states as
-/// bristle_batch_bristles() has them; NULL leaves them unloaded. Nothing changes if one is out of range.
+/// `pose`: 3, of the centre of mass [m, m, rad]; of the patch, if its motion is prescribed. `twist`: 3, at
+/// the centre of mass [m/s, m/s, rad/s], without effect on a prescribed motion. `bristles`: `count` x 2
+/// states as bristle_batch_bristles() has them; NULL leaves them unloaded. Nothing changes if one is out of
+/// range.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bristle_batch_reset_to(
     batch: *mut BristleBatch,
@@ -97,11 +98,11 @@ pub unsafe extern "C" fn bristle_batch_reset_to(
     })
 }
 
-/// Reads the states of the bristles of a contact [-], docs/model.md: of a grid one for each cell that carries pressure,
-/// bottom row first; of a reduced model (zeta_x, zeta_y), (zeta_3, 0).
+/// Reads the states of the bristles of a contact [-], docs/model.md: of a grid one for each cell that carries
+/// pressure, bottom row first; of a reduced model (zeta_x, zeta_y), (zeta_3, 0).
 ///
-/// `out`: room for `room` x 2. `count`: how many there are. With fewer in `room` nothing is written to `out`, and
-/// the call fails; with a `room` of 0, when `out` may be NULL, it tells `count` alone.
+/// `out`: room for `room` x 2. `count`: how many there are. With fewer in `room` nothing is written to `out`,
+/// and the call fails; with a `room` of 0, when `out` may be NULL, it tells `count` alone.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bristle_batch_bristles(
     batch: *mut BristleBatch,

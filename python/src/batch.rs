@@ -1,5 +1,5 @@
-//! The core of the class `Batch` of Python: contacts of a scenario on an engine, which are put there when they are
-//! first needed.
+//! The core of the class `Batch` of Python: contacts of a scenario on an engine, which are put there when
+//! they are first needed.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -158,8 +158,8 @@ impl Contacts {
         Ok(values)
     }
 
-    /// Puts contacts of a list back to their start: drawn anew with a `seed` or, without one, with the values that
-    /// `expanded` now has for them.
+    /// Puts contacts of a list back to their start: drawn anew with a `seed` or, without one, with the values
+    /// that `expanded` now has for them.
     pub fn reset(&mut self, list: &[usize], seed: Option<u64>, expanded: &[(String, &[f64])]) -> Result<(), Failure> {
         let (changed, origins) = self.changes(list, seed, expanded);
         let drawn = self.draw(&origins, &changed)?;
@@ -246,9 +246,10 @@ impl Contacts {
         self.batch.as_ref().map_or(0.0, |batch| batch.time(k))
     }
 
-    /// Whether each contact may go through a rollout at its own pace, as it does in one from the command line: on the
-    /// CPU, all at one time, under controls that signals say as well. Coefficients are checked at every interval, and a
-    /// map that follows the normal force is made anew there, so that these wait for each other.
+    /// Whether each contact may go through a rollout at its own pace, as it does in one from the command
+    /// line: on the CPU, all at one time, under controls that signals say as well. Coefficients are checked
+    /// at every interval, and a map that follows the normal force is made anew there, so that these wait for
+    /// each other.
     pub fn go_their_own_way(&self, controls: &[Control<'_>]) -> bool {
         let is_plain = |control: &Control<'_>| !matches!(control.input, Input::MuC | Input::MuS);
         self.engine.info().engine == "cpu"

@@ -1,4 +1,5 @@
-//! The class `Core` of Python: what `bristle.Batch` stands on. Shapes and types of arrays have been checked there.
+//! The class `Core` of Python: what `bristle.Batch` stands on. Shapes and types of arrays have been checked
+//! there.
 
 use std::time::Instant;
 
@@ -173,8 +174,8 @@ impl Core {
         })
     }
 
-    /// Lets `nstep` times `dt` pass for all contacts under inputs over time, and writes samples to arrays [contacts,
-    /// samples, numbers] by the names of quantities.
+    /// Lets `nstep` times `dt` pass for all contacts under inputs over time, and writes samples to arrays
+    /// [contacts, samples, numbers] by the names of quantities.
     #[allow(clippy::too_many_arguments, reason = "Python calls it by names")]
     fn rollout(
         &self,
@@ -255,8 +256,8 @@ impl Core {
         Ok(PyArray1::from_vec(py, pairs.into_flattened()).reshape([n, 2])?)
     }
 
-    /// What friction would answer to twists [contacts, 3] over `dt`: wrenches [contacts, 3] and their derivatives
-    /// [contacts, 3, 3]; NaN for a contact that has failed.
+    /// What friction would answer to twists [contacts, 3] over `dt`: wrenches [contacts, 3] and their
+    /// derivatives [contacts, 3, 3]; NaN for a contact that has failed.
     #[allow(clippy::type_complexity, reason = "two arrays")]
     fn respond<'py>(
         &self,

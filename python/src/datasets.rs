@@ -37,8 +37,8 @@ fn json(summary: &Summary) -> String {
     serde_json::to_string(summary).unwrap_or_default()
 }
 
-/// Simulates a scenario to files; returns the summary as JSON. `tell` is called now and then with the numbers of
-/// contact-samples that are done and of all.
+/// Simulates a scenario to files; returns the summary as JSON. `tell` is called now and then with the numbers
+/// of contact-samples that are done and of all.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "they are those of the function of Python that calls it")]
 pub fn write_run(

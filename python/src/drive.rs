@@ -23,7 +23,8 @@ pub struct Control<'a> {
     pub columns: usize,
 }
 
-/// Pressure maps for `rows` contacts and `columns` intervals, bottom row of cells first; one of either stands for all.
+/// Pressure maps for `rows` contacts and `columns` intervals, bottom row of cells first; one of either stands
+/// for all.
 pub struct Frames<'a> {
     pub values: &'a [f64],
     pub rows: usize,
@@ -147,7 +148,8 @@ impl Pace {
                 batch.advance_some(some, dt)?;
             }
             if is_new {
-                // A device is waited for once, so that the next part is not made without knowing how fast it is.
+                // A device is waited for once, so that the next part is not made without knowing how fast it
+                // is.
                 batch.statuses()?;
             }
             self.note(some.len() as f64 * dt, began.elapsed());

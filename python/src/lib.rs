@@ -1,5 +1,5 @@
-//! The native part of the package `bristle` of Python. Its classes take arrays whose shapes and types have been
-//! checked; the package's own modules do that, and are what a user sees.
+//! The native part of the package `bristle` of Python. Its classes take arrays whose shapes and types have
+//! been checked; the package's own modules do that, and are what a user sees.
 
 mod batch;
 mod core;

@@ -17,8 +17,8 @@ const SAMPLES: usize = 64;
 /// How often Python is asked whether to go on.
 const ASK: Duration = Duration::from_millis(20);
 
-/// Lets `nstep` intervals of `dt` [s] pass with a sample `every` so many, which go to `rows`: quantities, their widths
-/// and arrays. `tell` is called with the number of intervals that have passed.
+/// Lets `nstep` intervals of `dt` [s] pass with a sample `every` so many, which go to `rows`: quantities,
+/// their widths and arrays. `tell` is called with the number of intervals that have passed.
 pub fn record(
     contacts: &mut Contacts,
     controls: &[Control<'_>],
@@ -75,7 +75,8 @@ fn sample(of: &Recorded, k: usize, i: usize) -> Sample {
     }
 }
 
-/// Runs `work` in a thread of its own, while this one, which alone hears of signals, asks Python whether to go on.
+/// Runs `work` in a thread of its own, while this one, which alone hears of signals, asks Python whether to
+/// go on.
 fn interruptible(
     work: impl FnOnce(&Keep<'_>) -> Result<Recorded, bristle::EngineError> + Send,
 ) -> Result<Recorded, Failure> {

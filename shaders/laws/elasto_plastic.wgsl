@@ -1,5 +1,5 @@
-// Elasto-Plastic, docs/model.md (10): elastic below the share s_ba of the limit, plastic at the limit, and partly
-// plastic between, by the plastic share (11). Twin: src/solver/laws/elasto_plastic.rs.
+// Elasto-Plastic, docs/model.md (10): elastic below the share s_ba of the limit, plastic at the limit, and
+// partly plastic between, by the plastic share (11). Twin: src/solver/laws/elasto_plastic.rs.
 
 const DIRECTED = true;
 

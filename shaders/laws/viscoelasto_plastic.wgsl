@@ -1,5 +1,5 @@
-// Viscoelasto-plastic, docs/model.md (10a): elastic below the limit g, and at it held there, as a spring on a slider.
-// Twin: src/solver/laws/viscoelasto_plastic.rs.
+// Viscoelasto-plastic, docs/model.md (10a): elastic below the limit g, and at it held there, as a spring on a
+// slider. Twin: src/solver/laws/viscoelasto_plastic.rs.
 
 const DIRECTED = true;
 

@@ -1,8 +1,9 @@
 // The cells of a contact in the memory of its lanes: loading, storing, and changes of the pressure map.
 //
-// Cells are strided over the lanes, so many at once as a `Real` holds (cells/singles.wgsl, cells/pairs.wgsl); each
-// lane keeps its bristles for the whole dispatch (cells/private.wgsl, cells/workgroup.wgsl). Cells that a lane holds
-// beyond the last one carry no pressure. Loops over the turns of a lane are marked with `@unroll`.
+// Cells are strided over the lanes, so many at once as a `Real` holds (cells/singles.wgsl, cells/pairs.wgsl);
+// each lane keeps its bristles for the whole dispatch (cells/private.wgsl, cells/workgroup.wgsl). Cells that
+// a lane holds beyond the last one carry no pressure. Loops over the turns of a lane are marked with
+// `@unroll`.
 
 // A cell of a map: centre in cells from the grid's centre, and its share of the normal force.
 struct Cell {

@@ -1,11 +1,11 @@
-// One pass over the cells of a grid: commits one stage, evaluates the next, sums (docs/model.md, section 5.5).
-// Twin: src/solver/models/distributed.rs. Cells are strided over the lanes, and a lane takes turns for its own
-// (models/cells.wgsl). Cells that a lane holds beyond the last one carry no pressure.
+// One pass over the cells of a grid: commits one stage, evaluates the next, sums (docs/model.md, section
+// 5.5). Twin: src/solver/models/distributed.rs. Cells are strided over the lanes, and a lane takes turns for
+// its own (models/cells.wgsl). Cells that a lane holds beyond the last one carry no pressure.
 //
 // A loop under `@unroll TURNS` may be written out (gpu/unroll.rs).
 //
-// Only here: `reference_point`, `commits_before_remap`, `trust_radius`, `loading`, `sweep_cell`, `force_change_cell`,
-// `wrench_cell`.
+// Only here: `reference_point`, `commits_before_remap`, `trust_radius`, `loading`, `sweep_cell`,
+// `force_change_cell`, `wrench_cell`.
 
 // The point of the patch that twists and wrenches refer to.
 fn reference_point() -> vec2f {
@@ -27,8 +27,8 @@ fn loading() -> f32 {
     return 0.0;
 }
 
-// One pass at patch twist u. `commit` moves the bases through stage `committed`; `evaluate` evaluates stage `next`
-// from the moved bases.
+// One pass at patch twist u. `commit` moves the bases through stage `committed`; `evaluate` evaluates stage
+// `next` from the moved bases.
 fn sweep(k: Consts, u: vec3f, commit: bool, committed: Stage, evaluate: bool, next: Stage) -> Sums {
     sum = array<Real, 12>();
     // @unroll TURNS
@@ -55,8 +55,8 @@ fn sweep_cell(i: u32, k: Consts, u: vec3f, commit: bool, committed: Stage, evalu
     if (commit) {
         let t = trial(committed, m, zx, zy);
         let d = slip(k, t.t).d;
-        // An elastic bristle moves by a sigma0 v exactly. The difference d y - zeta would lose digits, and a contact
-        // that sticks would creep.
+        // An elastic bristle moves by a sigma0 v exactly. The difference d y - zeta would lose digits, and a
+        // contact that sticks would creep.
         let elastic = d == Real(1.0);
         zx += committed.extrapolation * select(d * t.yx - zx, committed.a_sigma0 * m.vx, elastic);
         zy += committed.extrapolation * select(d * t.yy - zy, committed.a_sigma0 * m.vy, elastic);

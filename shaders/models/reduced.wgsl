@@ -11,8 +11,8 @@ override consistent: bool = true;
 @group(0) @binding(0) var<storage, read> tables: array<f32>;
 
 var<private> zeta: vec3f;
-// Low part of zeta as a compensated sum. Without it, motion by less than the last bit of zeta in a step would be
-// lost, and the contact would creep.
+// Low part of zeta as a compensated sum. Without it, motion by less than the last bit of zeta in a step would
+// be lost, and the contact would creep.
 var<private> zeta_low: vec3f;
 // The residual of zeta_3 beyond the limit of the present map.
 var<private> residual: f32;
@@ -39,9 +39,9 @@ struct Drive {
     h_slope: vec3f,
 }
 
-// The bristle at the end of a stage: zeta*; zeta* - zeta_b without the cancellation of that difference; |zeta*| over
-// its limit. Published form: the direction of the trial (or the trial itself under a law that is not DIRECTED), the
-// trial, its slip. Consistent form: the root, the plastic share and its slope.
+// The bristle at the end of a stage: zeta*; zeta* - zeta_b without the cancellation of that difference;
+// |zeta*| over its limit. Published form: the direction of the trial (or the trial itself under a law that is
+// not DIRECTED), the trial, its slip. Consistent form: the root, the plastic share and its slope.
 struct Bristle {
     zeta: vec3f,
     step: vec3f,
@@ -122,9 +122,9 @@ fn sweep(k: Consts, v: vec3f, commit: bool, committed: Stage, evaluate: bool, ne
     return Sums(resist, rows[0], rows[1], rows[2]);
 }
 
-// Size of a change of the twist v up to which the derivative of the force holds. On a limit surface D depends on the
-// direction of v_S however slow the motion is: a Newton step that is small against the tolerance may turn a slow
-// twist across many cells of the table.
+// Size of a change of the twist v up to which the derivative of the force holds. On a limit surface D depends
+// on the direction of v_S however slow the motion is: a Newton step that is small against the tolerance may
+// turn a slow twist across many cells of the table.
 fn trust_radius(v: vec3f) -> f32 {
     if (ellipsoid || !ELASTIC) {
         return 1e30;

@@ -1,5 +1,5 @@
-// Kikuuwe et al. (2005), (18), docs/model.md (P5): in place of the velocity after the step the friction takes that
-// after a step under the friction at rest. Twin: src/solver/point/laws/approximate.rs.
+// Kikuuwe et al. (2005), (18), docs/model.md (P5): in place of the velocity after the step the friction takes
+// that after a step under the friction at rest. Twin: src/solver/point/laws/approximate.rs.
 
 fn point_step(s: Step) -> Outcome {
     let n = point_length(without_friction(s));

@@ -1,5 +1,5 @@
-// The velocity of a body at the end of a step under the friction of its elements (docs/model.md, section 13.4).
-// Twin: src/solver/point/balance.rs.
+// The velocity of a body at the end of a step under the friction of its elements (docs/model.md, section
+// 13.4). Twin: src/solver/point/balance.rs.
 
 // The elements of the contact of this lane.
 var<private> elements: array<Element, ELEMENTS>;
@@ -22,8 +22,8 @@ fn friction(s: Step, v: vec2f) -> Friction {
     return sum;
 }
 
-// The velocity v with v = v0 + (T/M) (h + f(v)), docs/model.md (P17), by Newton's method; a step that does not make the
-// residual smaller is halved.
+// The velocity v with v = v0 + (T/M) (h + f(v)), docs/model.md (P17), by Newton's method; a step that does
+// not make the residual smaller is halved.
 fn balance(s: Step) -> vec2f {
     let free = without_friction(s);
     let enough = BALANCE_ROUNDING * (point_length(free).z + point_length(s.v).z);

@@ -1,5 +1,5 @@
-// Friction of sliding over its speed, and the implicit equation for the speed at the end of a step (docs/model.md,
-// section 13.2). Twin: src/solver/point/curve.rs.
+// Friction of sliding over its speed, and the implicit equation for the speed at the end of a step
+// (docs/model.md, section 13.2). Twin: src/solver/point/curve.rs.
 
 // Friction over the normal force, psi(s) = mu_c + mu_d exp(-(s/v_s)^gamma) + sigma2 s.
 struct Curve {

@@ -1,6 +1,6 @@
-// The generalized Maxwell slip of Lampaert et al. (2003), as in Kikuuwe et al. (2005), (9), docs/model.md (P14) and
-// (P15). The memory of an element is 1 while it slides, and 0 while it sticks; which it is changes at the limit of
-// friction, and where the velocity turns back. Twin: src/solver/point/laws/gms.rs.
+// The generalized Maxwell slip of Lampaert et al. (2003), as in Kikuuwe et al. (2005), (9), docs/model.md
+// (P14) and (P15). The memory of an element is 1 while it slides, and 0 while it sticks; which it is changes
+// at the limit of friction, and where the velocity turns back. Twin: src/solver/point/laws/gms.rs.
 
 const EXPLICIT = true;
 

@@ -1,5 +1,5 @@
-// Kikuuwe et al. (2005), (16) and (17), docs/model.md (P2) to (P4): friction brings the body to rest if it can, and
-// else is that of the velocity after the step. Twin: src/solver/point/laws/implicit.rs.
+// Kikuuwe et al. (2005), (16) and (17), docs/model.md (P2) to (P4): friction brings the body to rest if it
+// can, and else is that of the velocity after the step. Twin: src/solver/point/laws/implicit.rs.
 
 fn point_step(s: Step) -> Outcome {
     let n = point_length(without_friction(s));

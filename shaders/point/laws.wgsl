@@ -1,5 +1,5 @@
-// What the laws of a point contact share. Each is a file with the same functions, of which one is in a kernel.
-// Twin: src/solver/point/laws.rs.
+// What the laws of a point contact share. Each is a file with the same functions, of which one is in a
+// kernel. Twin: src/solver/point/laws.rs.
 
 // What a step is made of.
 struct Step {
@@ -32,8 +32,8 @@ struct Element {
     memory: vec2f,
 }
 
-// What an element answers to a velocity of the body: the opposite of its force over the normal force and its share of
-// the stiffness, the derivative of that over the velocity, how far it moves, and its memory.
+// What an element answers to a velocity of the body: the opposite of its force over the normal force and its
+// share of the stiffness, the derivative of that over the velocity, how far it moves, and its memory.
 struct PointTrial {
     resist: vec2f,
     gain: mat2x2f,

@@ -1,5 +1,6 @@
-// Quinn (2004), as in Kikuuwe et al. (2005), (7), docs/model.md (P8): friction in proportion to the velocity within a
-// band that the load shifts, so that at rest it balances the load. Twin: src/solver/point/laws/quinn.rs.
+// Quinn (2004), as in Kikuuwe et al. (2005), (7), docs/model.md (P8): friction in proportion to the velocity
+// within a band that the load shifts, so that at rest it balances the load. Twin:
+// src/solver/point/laws/quinn.rs.
 
 fn point_force(s: Step, v: vec2f) -> vec2f {
     let most = s.grip * curve_at(s.curve, point_length(v).z).x;

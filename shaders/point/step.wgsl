@@ -1,8 +1,8 @@
-// The fixed step of a point contact (docs/model.md, section 13). Twin: src/solver/point/lanes.rs. Every lane steps a
-// contact of its own.
+// The fixed step of a point contact (docs/model.md, section 13). Twin: src/solver/point/lanes.rs. Every lane
+// steps a contact of its own.
 //
-// Only here: `polynomial`, `transform`, `pass_over_bristles`, `wrench`, `contact_of`, `is_writer`, `load_bristles`,
-// `store_bristles`, `transfer_bristles`, `follow_map`, `is_finite`.
+// Only here: `polynomial`, `transform`, `pass_over_bristles`, `wrench`, `contact_of`, `is_writer`,
+// `load_bristles`, `store_bristles`, `transfer_bristles`, `follow_map`, `is_finite`.
 
 // No number of a patch is bound here, but all kernels have the same bindings.
 @group(0) @binding(0) var<storage, read> tables: array<f32>;

@@ -1,6 +1,6 @@
-// Kikuuwe et al. (2005), (24) to (29), docs/model.md (P9) to (P13): a spring and a damper on a slider, which has the
-// friction of the curve and may have a mass. Its memory is the velocity of the slider, exactly 0 while it sticks.
-// Twin: src/solver/point/laws/viscoelasto_plastic.rs.
+// Kikuuwe et al. (2005), (24) to (29), docs/model.md (P9) to (P13): a spring and a damper on a slider, which
+// has the friction of the curve and may have a mass. Its memory is the velocity of the slider, exactly 0
+// while it sticks. Twin: src/solver/point/laws/viscoelasto_plastic.rs.
 
 const EXPLICIT = false;
 
@@ -21,8 +21,8 @@ fn trial(s: Step, v: vec2f, e: Element) -> PointTrial {
     let speed = curve_root(s.curve, c, n.z);
     let psi = curve_at(s.curve, speed);
     let slider = speed * n.xy;
-    // The force of a light slider is its friction, that of a heavy one what pulls at it: the other form would be a
-    // difference of large numbers.
+    // The force of a light slider is its friction, that of a heavy one what pulls at it: the other form would
+    // be a difference of large numbers.
     let light = fma(vec2f(limit * psi.x), n.xy, inertia * (slider - e.memory));
     let sliding = select(pull + e.zeta - spring * slider, light, inertia < spring);
     // How the slider's velocity changes with that of the body.
@@ -30,7 +30,8 @@ fn trial(s: Step, v: vec2f, e: Element) -> PointTrial {
     let along = share / fma(c, psi.y, 1.0);
     let across = share * speed / max(n.z, TINY);
     let gain = radial(spring * (1.0 - along), spring * (1.0 - across), n.xy);
-    // The rate of the deflection from the force: from the velocities it would be the difference of large numbers.
+    // The rate of the deflection from the force: from the velocities it would be the difference of large
+    // numbers.
     return PointTrial(sliding, gain, moved * (sliding - e.zeta - e.zeta_low), slider);
 }
 

@@ -1,5 +1,5 @@
-// Kikuuwe et al. (2005), (6), docs/model.md (P7): within a band of velocities friction is in proportion to the
-// velocity. Twin: src/solver/point/laws/viscous_band.rs.
+// Kikuuwe et al. (2005), (6), docs/model.md (P7): within a band of velocities friction is in proportion to
+// the velocity. Twin: src/solver/point/laws/viscous_band.rs.
 
 fn point_force(s: Step, v: vec2f) -> vec2f {
     // Both are equal at the edge of the band.

@@ -2,10 +2,10 @@
 //! grid and explicit Euler, in one number at a time. Every claim about speed is measured against it in the
 //! same run.
 //!
-//! It is a careful implementation of that method: nothing is allocated while it steps, cells without pressure are
-//! skipped, `exp(-(s/v_s)^2)` is computed without `pow`, the sine is left out where the law has none, and contacts
-//! are distributed over all threads. The other engines differ from it by vector instructions and by a step that
-//! stiffness does not limit.
+//! It is a careful implementation of that method: nothing is allocated while it steps, cells without pressure
+//! are skipped, `exp(-(s/v_s)^2)` is computed without `pow`, the sine is left out where the law has none, and
+//! contacts are distributed over all threads. The other engines differ from it by vector instructions and by
+//! a step that stiffness does not limit.
 
 use rayon::prelude::*;
 

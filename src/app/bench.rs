@@ -2,7 +2,8 @@
 //!
 //! Five kinds of work: `step`, the paper's in-hand case 2 (grip `f_N1`, circle) with a bristle in every cell;
 //! `reduced`, the same with one bristle on the limit surface; `loop`, the grids in closed loop; `surface`,
-//! tables of limit surfaces with `N_ls = 20`; `basis`, the same about the grid's centre, as one matrix product.
+//! tables of limit surfaces with `N_ls = 20`; `basis`, the same about the grid's centre, as one matrix
+//! product.
 
 mod kind;
 mod measure;
@@ -49,8 +50,8 @@ pub struct Options {
     pub simd: Option<Simd>,
 }
 
-/// Measures. `note` is called with the row that is being measured; a GPU that does not open is no error unless it was
-/// asked for by name.
+/// Measures. `note` is called with the row that is being measured; a GPU that does not open is no error
+/// unless it was asked for by name.
 ///
 /// # Errors
 /// An engine that was asked for and does not open, or a device that fails.

@@ -1,7 +1,7 @@
 //! The command line: parses the arguments, calls one function of the modules below, prints.
 //!
-//! Exit codes: 0 for success, 2 for errors of the user (arguments, scenario, existing output), 1 for errors of the
-//! machine (no adapter, no disk space).
+//! Exit codes: 0 for success, 2 for errors of the user (arguments, scenario, existing output), 1 for errors
+//! of the machine (no adapter, no disk space).
 
 mod bench;
 mod changes;
@@ -166,8 +166,8 @@ impl Failure {
 /// Runs the program on the process's arguments.
 #[must_use]
 pub fn main() -> ExitCode {
-    // Writing beyond the limit of a file's size raises a signal that ends the program. With a handler it is an error
-    // that is reported like others.
+    // Writing beyond the limit of a file's size raises a signal that ends the program. With a handler it is
+    // an error that is reported like others.
     #[cfg(unix)]
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
     let done = match Arguments::parse().command {

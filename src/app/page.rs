@@ -1,8 +1,8 @@
 //! Pages that open from disk: charts as SVG, documents as HTML. Nothing here depends on what they show.
 //!
-//! Every chart has the colour of its page: text and axes are `currentColor`, the background is none, and the other
-//! colours can be distinguished on white and on black. Charts are small enough that a phone shows one per row at full
-//! size.
+//! Every chart has the colour of its page: text and axes are `currentColor`, the background is none, and the
+//! other colours can be distinguished on white and on black. Charts are small enough that a phone shows one
+//! per row at full size.
 
 mod chart;
 mod document;

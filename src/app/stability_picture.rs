@@ -1,5 +1,5 @@
-//! The picture of an answer on stability: contacts with their cones, forces that balance, what acts on the bodies, and
-//! the motion that no contact stops, from the front, from the side and from above.
+//! The picture of an answer on stability: contacts with their cones, forces that balance, what acts on the
+//! bodies, and the motion that no contact stops, from the front, from the side and from above.
 
 use std::f64::consts::PI;
 
@@ -10,7 +10,8 @@ use crate::scenario::{StabilityFile, WrenchSpec};
 
 /// Size of a panel [px].
 const SIZE: f64 = 400.0;
-/// Height of a cone, length of the longest force and of the fastest motion, as shares of the picture's extent.
+/// Height of a cone, length of the longest force and of the fastest motion, as shares of the picture's
+/// extent.
 const CONE: f64 = 0.12;
 const FORCE: f64 = 0.35;
 const MOTION: f64 = 0.2;

@@ -103,8 +103,8 @@ fn body(out: &mut String, table: &Table) {
         if normal.norm() < 1e-9 {
             continue;
         }
-        // The body is convex around the origin: outward normals point away from it, and facets that face away are
-        // hidden.
+        // The body is convex around the origin: outward normals point away from it, and facets that face away
+        // are hidden.
         let normal = normal.normalize() * normal.dot(&middle).signum();
         if normal.dot(&near) > 0.0 {
             seen.push((middle.dot(&near), 0.5 + 0.5 * normal.dot(&light), quad));

@@ -5,7 +5,8 @@ use crate::error::{EngineError, ParameterError, check};
 use crate::planar::{Pose, Twist, Wrench};
 use crate::schedule::Span;
 
-/// Samples of all contacts of a batch, `[contact][sample]` in that order, as [`Sample`](super::Sample) has them.
+/// Samples of all contacts of a batch, `[contact][sample]` in that order, as [`Sample`](super::Sample) has
+/// them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recorded {
     /// Number of samples a contact.
@@ -41,14 +42,14 @@ impl Recorded {
 }
 
 impl Batch {
-    /// Advances all contacts, which stand at one time, to the last of `times` [s] since their start, with samples: the
-    /// present one first, and one at each of the times. On the CPU each contact goes its own way through all of them,
-    /// which is faster than [`Batch::advance`] to each and [`Batch::samples`] there, with the same bits. `keep` is
-    /// called on the way.
+    /// Advances all contacts, which stand at one time, to the last of `times` [s] since their start, with
+    /// samples: the present one first, and one at each of the times. On the CPU each contact goes its own way
+    /// through all of them, which is faster than [`Batch::advance`] to each and [`Batch::samples`] there,
+    /// with the same bits. `keep` is called on the way.
     ///
     /// # Errors
-    /// Contacts at different times, times that are not 1e-9 s apart, as [`Batch::advance`], or a stop that `keep` has
-    /// asked for, which leaves the contacts where they were.
+    /// Contacts at different times, times that are not 1e-9 s apart, as [`Batch::advance`], or a stop that
+    /// `keep` has asked for, which leaves the contacts where they were.
     pub fn record(&mut self, times: &[f64], keep: &Keep<'_>) -> Result<Recorded, EngineError> {
         let mut out = Recorded::new(self.len(), times.len() + 1);
         self.write_samples(&mut out, 0)?;
@@ -66,7 +67,8 @@ impl Batch {
             let checked = contact.check_coefficients_over(start, end);
             checked.map_err(|error| EngineError::Parameter { contact: k, error })?;
         }
-        // One span for all contacts: an input that has been set for one of them starts anew for the others, too.
+        // One span for all contacts: an input that has been set for one of them starts anew for the others,
+        // too.
         let jump = self.clocks.iter().any(|clock| clock.jump);
         let remap = self.clocks.iter().any(|clock| clock.remap);
         let before = self.save()?;

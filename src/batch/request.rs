@@ -4,10 +4,10 @@ use super::{Batch, Sample};
 use crate::error::{EngineError, ParameterError};
 
 impl Batch {
-    /// Asks for the present samples and does not wait for them: a device goes on computing, and the caller with
-    /// other work, such as the next call of [`Batch::advance`]. Whatever is called meanwhile, what comes are the
-    /// samples of this moment, with the bits of [`Batch::samples`]. They take the place of those asked for before.
-    /// On a CPU they are there at once.
+    /// Asks for the present samples and does not wait for them: a device goes on computing, and the caller
+    /// with other work, such as the next call of [`Batch::advance`]. Whatever is called meanwhile, what comes
+    /// are the samples of this moment, with the bits of [`Batch::samples`]. They take the place of those
+    /// asked for before. On a CPU they are there at once.
     ///
     /// ```
     /// # use bristle::{Cpu, Engine, Scenario, Stepping};

@@ -7,8 +7,8 @@ use crate::contact::{Contact, Inputs, ModelKind};
 use crate::schedule::Signal;
 use crate::solver::state::State;
 
-/// Everything that the contacts of a batch take along from one call to the next: states, bristles, times and inputs.
-/// What the contacts are, their patches and parameters, is not in it.
+/// Everything that the contacts of a batch take along from one call to the next: states, bristles, times and
+/// inputs. What the contacts are, their patches and parameters, is not in it.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     /// What has to be the same for the same bits.
@@ -116,8 +116,8 @@ impl Snapshot {
         self.saved.is_empty()
     }
 
-    /// The snapshot as bytes: magic, version, all but the bristles (length first), bristles, and a CRC-32 of all
-    /// that; numbers are little-endian.
+    /// The snapshot as bytes: magic, version, all but the bristles (length first), bristles, and a CRC-32 of
+    /// all that; numbers are little-endian.
     ///
     /// # Errors
     /// None that is known; the writer of the serialisation may refuse.
@@ -185,8 +185,8 @@ fn damaged(e: postcard::Error) -> SnapshotError {
     SnapshotError::Damaged { reason: e.to_string() }
 }
 
-/// A saved state without what only the engine that saved it knows how to go on with: a stage whose bristles have
-/// not moved yet, a grid that moves as one rigid body.
+/// A saved state without what only the engine that saved it knows how to go on with: a stage whose bristles
+/// have not moved yet, a grid that moves as one rigid body.
 pub(super) fn plain(contact: &Contact, saved: &Saved, pairs: &[[f64; 2]]) -> (Saved, Vec<[f64; 2]>) {
     let mut pairs = pairs[saved.pairs.clone()].to_vec();
     let mut state = saved.state.clone();

@@ -9,8 +9,8 @@ use crate::planar::Pose;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Origin {
     pub start: Pose,
-    /// The point at the centre of pressure, from the centre of mass in the axes of the body; of a prescribed motion
-    /// from the patch origin, in axes that turn with the patch.
+    /// The point at the centre of pressure, from the centre of mass in the axes of the body; of a prescribed
+    /// motion from the patch origin, in axes that turn with the patch.
     pub arm: [f64; 2],
     is_prescribed: bool,
 }
@@ -30,8 +30,8 @@ impl Origin {
         Self { start, arm, is_prescribed }
     }
 
-    /// Distance [m] of the point at pose `q` from where it started, and rotation [rad]; of a prescribed motion, whose
-    /// pose is the integral of the twist at the origin, the integral of the point's velocity.
+    /// Distance [m] of the point at pose `q` from where it started, and rotation [rad]; of a prescribed
+    /// motion, whose pose is the integral of the twist at the origin, the integral of the point's velocity.
     pub fn moved(&self, q: Pose) -> [f64; 2] {
         let turn = q.theta - self.start.theta;
         let moved = if self.is_prescribed {

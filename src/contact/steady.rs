@@ -30,7 +30,8 @@ impl Contact {
         }
     }
 
-    /// The patch at the start of a run, where a map that follows the normal force is made for the initial force.
+    /// The patch at the start of a run, where a map that follows the normal force is made for the initial
+    /// force.
     pub(crate) fn first_patch(&self) -> Arc<Patch> {
         match self.patch.rule() {
             Some(_) => Arc::new(self.patch.under(self.inputs.normal_force.value(0.0))),
@@ -62,8 +63,8 @@ impl Contact {
         model.elements().iter().map(|e| [zeta(e) * ex, zeta(e) * ey]).collect()
     }
 
-    /// Direction of the velocity of a point contact at the start and friction over the normal force in steady sliding
-    /// there; zero at rest.
+    /// Direction of the velocity of a point contact at the start and friction over the normal force in steady
+    /// sliding there; zero at rest.
     fn first_slide(&self, model: &PointModel) -> ([f64; 2], f64) {
         let Twist { vx, vy, .. } = self.first_velocity();
         let speed = vx.hypot(vy);
@@ -74,8 +75,8 @@ impl Contact {
         ([vx / speed, vy / speed], model.steady(psi, self.coefficients_at(0.0)[0]))
     }
 
-    /// The numbers that a point contact keeps, at the start: friction [N], and of each element its shares, its
-    /// deflection, the low part of that and its memory.
+    /// The numbers that a point contact keeps, at the start: friction [N], and of each element its shares,
+    /// its deflection, the low part of that and its memory.
     pub(crate) fn first_pairs(&self) -> Vec<[f64; 2]> {
         let Some(model) = self.model.point() else { return Vec::new() };
         let grip = self.body.constants().pads * self.inputs.normal_force.value(0.0).max(0.0);
@@ -101,8 +102,8 @@ impl Contact {
         mu_c + (mu_s - mu_c) * (-(speed / self.friction.v_s).powf(self.friction.gamma)).exp()
     }
 
-    /// `zeta = g(|v|) v/|v|` in every cell, `docs/model.md` (12). A cell that is at rest up to rounding has an
-    /// unloaded bristle.
+    /// `zeta = g(|v|) v/|v|` in every cell, `docs/model.md` (12). A cell that is at rest up to rounding has
+    /// an unloaded bristle.
     fn steady_grid(&self, active: &[usize]) -> Vec<[f64; 2]> {
         let (twist, grid) = (self.first_twist(), self.patch.grid());
         let [x, y] = grid.centre(0, 0);

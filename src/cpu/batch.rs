@@ -30,7 +30,8 @@ pub struct CpuBatch {
 struct Group {
     pack: Box<dyn Pack>,
     members: Vec<usize>,
-    /// Memory for the samples and states of the lanes, from which they are copied to the order of the contacts.
+    /// Memory for the samples and states of the lanes, from which they are copied to the order of the
+    /// contacts.
     samples: Vec<Sample>,
     saved: Vec<Saved>,
 }
@@ -56,8 +57,8 @@ impl CpuBatch {
         Self { groups, places }
     }
 
-    /// Calls `work` for every group, in parallel if there are several: for one group, starting the threads would take
-    /// longer than a few steps of a contact.
+    /// Calls `work` for every group, in parallel if there are several: for one group, starting the threads
+    /// would take longer than a few steps of a contact.
     fn each(&mut self, work: impl Fn(&mut Group) + Send + Sync) {
         match &mut *self.groups {
             [group] => work(group),
@@ -99,7 +100,8 @@ impl Stepper for CpuBatch {
         out: &mut Recorded,
         keep: &Keep<'_>,
     ) -> Option<bool> {
-        // Packs record the first sample of a run, at time 0; later spans begin with one that is written already.
+        // Packs record the first sample of a run, at time 0; later spans begin with one that is written
+        // already.
         let (each, skip) = (out.samples, usize::from(span.start > 0.0));
         let rows = out
             .pose

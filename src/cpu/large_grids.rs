@@ -43,8 +43,8 @@ impl<C: Real> LargeGrids<C> {
 }
 
 impl<C: Real> LargeGrids<C> {
-    /// Brings what the contacts after `lane` need into the caches while that one is stepped: of the next the cells and
-    /// signals, of the one after it what says where these are.
+    /// Brings what the contacts after `lane` need into the caches while that one is stepped: of the next the
+    /// cells and signals, of the one after it what says where these are.
     fn prefetch<'c>(&self, lane: usize, task: &dyn Fn(usize) -> Option<(&'c Contact, Span)>) {
         if let Some(next) = self.each.get(lane + 1) {
             next.solver.bristles.prefetch();

@@ -1,5 +1,5 @@
-//! The division of contacts into packs that are stepped together: contacts with few bristles share a solver, one in
-//! each lane.
+//! The division of contacts into packs that are stepped together: contacts with few bristles share a solver,
+//! one in each lane.
 
 use std::collections::BTreeMap;
 
@@ -54,9 +54,9 @@ fn cells(contact: &Contact) -> usize {
     if changes { contact.patch.grid().len() } else { contact.patch.cells().len() }
 }
 
-/// Divides items, each of which stands for a contact (`contact` gives it), into packs. First come packs of at most
-/// `grids` contacts with many bristles, which are stepped one after the other; then packs of at most `lanes` contacts
-/// with few bristles, or of fewer if some threads would have no pack otherwise.
+/// Divides items, each of which stands for a contact (`contact` gives it), into packs. First come packs of at
+/// most `grids` contacts with many bristles, which are stepped one after the other; then packs of at most
+/// `lanes` contacts with few bristles, or of fewer if some threads would have no pack otherwise.
 pub fn packs<'c, T>(items: Vec<T>, contact: impl Fn(&T) -> &'c Contact, lanes: usize, grids: usize) -> Vec<Vec<T>> {
     let mut packs: Vec<Vec<T>> = Vec::new();
     // Whether the last pack has space for another grid.

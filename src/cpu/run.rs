@@ -229,7 +229,8 @@ impl<S: LaneSolver + Send> Pack for LanePack<S> {
                 }
             }
         }
-        // Lanes that have been stopped on their way are empty until a contact is loaded or a saved state put there.
+        // Lanes that have been stopped on their way are empty until a contact is loaded or a saved state put
+        // there.
         let mut lanes = self.solver.running();
         while lanes != 0 {
             self.solver.clear(lanes.trailing_zeros() as usize);

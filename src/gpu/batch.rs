@@ -177,7 +177,8 @@ impl GpuBatch {
     }
 }
 
-/// Carries the bristle of a reduced model, as it is saved, over from one map of a contact to another, under `mu_c`.
+/// Carries the bristle of a reduced model, as it is saved, over from one map of a contact to another, under
+/// `mu_c`.
 fn transfer_bristle(pairs: &mut [[f64; 2]], [from, to]: [&PatchState; 2], of: &Contact, mu_c: f64) {
     let zeta = [pairs[0][0] + pairs[1][1], pairs[0][1] + pairs[2][0], pairs[1][0] + pairs[2][1]];
     let zeta = move_centre(zeta, [from.radius, from.viscous], from.cop, to.cop);

@@ -5,8 +5,8 @@ use std::sync::mpsc;
 use super::device::Device;
 use crate::error::{DeviceError, EngineError};
 
-/// Largest size [byte] of a buffer with the parameters of contacts, with samples, or with the sums of limit surfaces.
-/// The limit of every adapter is above it.
+/// Largest size [byte] of a buffer with the parameters of contacts, with samples, or with the sums of limit
+/// surfaces. The limit of every adapter is above it.
 pub(super) const BUFFER_BUDGET: u64 = 96 << 20;
 /// Size of the smallest buffer [byte]: an empty one cannot be bound.
 const LEAST_BYTES: u64 = 64;

@@ -33,8 +33,8 @@ impl BatchContact {
         Self { index, timeline, active, kind: contact.model.kind(), elements }
     }
 
-    /// Number of pairs of numbers in the state of the bristles. A reduced bristle has three numbers, their low parts,
-    /// and the residual of its map.
+    /// Number of pairs of numbers in the state of the bristles. A reduced bristle has three numbers, their
+    /// low parts, and the residual of its map.
     pub(super) fn bristle_pairs(&self) -> usize {
         match self.kind {
             ModelKind::Grid => self.active.len(),
@@ -90,8 +90,8 @@ const NEVER: f32 = 1e18;
 /// The time for which a contact that does not slide has been sliding.
 pub(super) const NO_SLIDING: f32 = -1.0;
 
-/// The parameters of a contact. `cell_first` is where its cells or its table start, `zeta_first` where its bristles
-/// do.
+/// The parameters of a contact. `cell_first` is where its cells or its table start, `zeta_first` where its
+/// bristles do.
 pub(super) fn device_contact(
     contact: &Contact,
     cells: usize,
@@ -186,8 +186,8 @@ fn first_velocity(contact: &Contact) -> Twist {
     if contact.model.point().is_some() { contact.first_velocity() } else { contact.body.first_twist() }
 }
 
-/// The numbers of a point contact (those of [`Contact::first_pairs`]) in single precision, with its own shares; the low
-/// parts get what is cut off.
+/// The numbers of a point contact (those of [`Contact::first_pairs`]) in single precision, with its own
+/// shares; the low parts get what is cut off.
 pub(super) fn device_pairs(model: &PointModel, pairs: &[[f64; 2]]) -> Vec<[f32; 2]> {
     let mut out: Vec<[f32; 2]> = pairs.iter().map(|pair| pair.map(|v| v as f32)).collect();
     for (i, e) in model.elements().iter().enumerate() {

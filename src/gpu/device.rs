@@ -121,8 +121,8 @@ impl Device {
                 max_compute_workgroup_storage_size: limits.max_compute_workgroup_storage_size,
                 ..wgpu::Limits::default()
             },
-            // There are a few large buffers. With the other hint the allocator reserves blocks for many small ones,
-            // which would be most of the memory.
+            // There are a few large buffers. With the other hint the allocator reserves blocks for many small
+            // ones, which would be most of the memory.
             memory_hints: wgpu::MemoryHints::MemoryUsage,
             ..wgpu::DeviceDescriptor::default()
         };
@@ -151,8 +151,8 @@ impl Device {
         self.lost.get().map_or(Ok(()), |reason| Err(DeviceError::Lost { reason: reason.clone() }))
     }
 
-    /// Does `work` on the device. Where it was lost before or meanwhile, that is the error, whatever came of the work:
-    /// objects of a lost device are invalid, and to use them is an error of its own.
+    /// Does `work` on the device. Where it was lost before or meanwhile, that is the error, whatever came of
+    /// the work: objects of a lost device are invalid, and to use them is an error of its own.
     ///
     /// # Panics
     /// An error of validation on a device that is not lost: a defect of ours.
@@ -162,7 +162,8 @@ impl Device {
         let out = work();
         let invalid = pollster::block_on(scope.pop());
         if invalid.is_some() || matches!(out, Err(EngineError::Device(_))) {
-            // A device that is lost says so when it is asked; one that is destroyed, when it has come to rest.
+            // A device that is lost says so when it is asked; one that is destroyed, when it has come to
+            // rest.
             let _ = self.polled(wgpu::PollType::Wait { submission_index: None, timeout: Some(AT_REST) })?;
         }
         self.check()?;
@@ -200,8 +201,8 @@ impl Device {
         }
     }
 
-    /// Lets `wgpu` see what the device has finished, and waits for it if `how` says so. `false` if the time for that
-    /// is over.
+    /// Lets `wgpu` see what the device has finished, and waits for it if `how` says so. `false` if the time
+    /// for that is over.
     pub(super) fn poll(&self, how: wgpu::PollType) -> Result<bool, EngineError> {
         match self.polled(how)? {
             Ok(_) => Ok(true),

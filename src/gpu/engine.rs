@@ -63,8 +63,8 @@ impl Gpu {
         self.core.device.handle.destroy();
     }
 
-    /// An engine whose shaders of contacts, cones and contact problems go through `edit` before they are compiled: the
-    /// negative control of tests.
+    /// An engine whose shaders of contacts, cones and contact problems go through `edit` before they are
+    /// compiled: the negative control of tests.
     ///
     /// # Errors
     /// As [`Gpu::new`].
@@ -115,8 +115,8 @@ impl Gpu {
     }
 
     /// Solves contact problems by blocks in single precision, to a residual of 1e-6 each
-    /// ([`ContactProblem::residual`]). Those that do not converge, and those with more than 16 contacts, are solved on
-    /// the CPU. A result depends on its problem alone.
+    /// ([`ContactProblem::residual`]). Those that do not converge, and those with more than 16 contacts, are
+    /// solved on the CPU. A result depends on its problem alone.
     ///
     /// # Errors
     /// A problem out of range, or a device that fails.
@@ -171,8 +171,8 @@ impl Gpu {
     /// [`cone::margins`](crate::rigid::cone::margins) on the device: to 1e-6 of the force.
     ///
     /// # Errors
-    /// A coefficient that is negative or not finite, another number of them, a polygon with too few or too many
-    /// sides, or a device that fails.
+    /// A coefficient that is negative or not finite, another number of them, a polygon with too few or too
+    /// many sides, or a device that fails.
     pub fn cone_margins(&self, section: &Section, mu: &[f32], forces: &[[f32; 3]]) -> Result<Vec<f32>, EngineError> {
         self.core.device.watch(|| self.core.cones().margins(section, mu, forces))
     }
@@ -262,8 +262,9 @@ impl Engine for Gpu {
 }
 
 impl Gpu {
-    /// The groups in which contacts are stepped, each made when it is called. What does not fit is refused before
-    /// anything is computed. `prepare` gives a contact's timeline and the cells that carry pressure at some time.
+    /// The groups in which contacts are stepped, each made when it is called. What does not fit is refused
+    /// before anything is computed. `prepare` gives a contact's timeline and the cells that carry pressure at
+    /// some time.
     fn groups<'s>(
         &'s self,
         of: &'s [Contact],

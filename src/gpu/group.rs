@@ -1,7 +1,7 @@
 //! Contacts that are stepped together.
 //!
-//! A batch fits the adapter's buffers and is stepped window by window: the intervals up to some samples are sent to the
-//! device, dispatches step them, and the samples are read back while the next window is computed.
+//! A batch fits the adapter's buffers and is stepped window by window: the intervals up to some samples are
+//! sent to the device, dispatches step them, and the samples are read back while the next window is computed.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,7 +26,8 @@ use crate::rigid::point::PAIRS_PER_ELEMENT;
 use crate::solver::point::balance::BALANCE_MOST;
 use crate::solver::point::curve::POINT_ROOT_MOST;
 
-/// Largest number of evaluated cells (cells times passes) of one window, whose samples are read back together.
+/// Largest number of evaluated cells (cells times passes) of one window, whose samples are read back
+/// together.
 const WORK_HARDWARE: f64 = 1e9;
 /// The same on a software adapter.
 const WORK_SOFTWARE: f64 = 3e7;
@@ -164,8 +165,8 @@ struct Finished {
 }
 
 impl Group {
-    /// Contacts at their start, with memory for windows of as many samples as the run has, or fewer if these would be
-    /// too long.
+    /// Contacts at their start, with memory for windows of as many samples as the run has, or fewer if these
+    /// would be too long.
     pub(super) fn new(
         core: &Arc<Core>,
         kernel: Kernel,
@@ -290,7 +291,8 @@ impl Group {
         staging.read(device, self.contacts.iter().map(BatchContact::bristle_pairs).sum(), copied)
     }
 
-    /// The records of a window of one sample that submission `copied` copies to a staging buffer, one a contact.
+    /// The records of a window of one sample that submission `copied` copies to a staging buffer, one a
+    /// contact.
     pub(super) fn read_records(
         &self,
         staging: usize,
@@ -309,7 +311,8 @@ impl Group {
         queue.write_buffer(&self.buffers.bristles, at, bytemuck::cast_slice(bristles));
     }
 
-    /// Writes the map that the patch of contact `i` now has, whose place among [`Inputs::patch_states`] knows it.
+    /// Writes the map that the patch of contact `i` now has, whose place among [`Inputs::patch_states`] knows
+    /// it.
     pub(super) fn write_map(&mut self, i: usize, of: &Contact) {
         let (queue, buffers, own) = (&self.core.device.queue, &self.buffers, &mut self.parameters[i]);
         let layout::Contact { cell_count, cell_first, zeta_first, .. } = *own;

@@ -1,5 +1,5 @@
-//! What is written to the device for a batch: at the start its contacts, cells and bristles, then for every window
-//! the intervals of the inputs.
+//! What is written to the device for a batch: at the start its contacts, cells and bristles, then for every
+//! window the intervals of the inputs.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -72,8 +72,8 @@ impl SharedCells {
     fn first_of(&mut self, contact: &BatchContact, of: &Contact) -> u32 {
         let patch = &of.patch;
         let grid = patch.grid();
-        // The cells of a fixed map are known by the map. Those of a map that follows the force grow around its
-        // middle, so that they are known by their number.
+        // The cells of a fixed map are known by the map. Those of a map that follows the force grow around
+        // its middle, so that they are known by their number.
         let map = if patch.rule().is_none() { Arc::as_ptr(patch.map()).cast::<f64>().addr() } else { 0 };
         let next = self.cells.len() as u32;
         let first = if patch.takes_frames() {
@@ -197,7 +197,8 @@ impl Inputs {
         &self.tables
     }
 
-    /// The intervals of all contacts for the samples after `window.start` up to `window.end` of their timelines.
+    /// The intervals of all contacts for the samples after `window.start` up to `window.end` of their
+    /// timelines.
     ///
     /// # Errors
     /// A device that fails to make a limit surface.
@@ -245,8 +246,8 @@ impl Inputs {
         Ok(upload)
     }
 
-    /// A window that records one sample of every contact for which `intervals` has an interval, at its end; no time
-    /// passes, and limit surfaces are those of the present maps.
+    /// A window that records one sample of every contact for which `intervals` has an interval, at its end;
+    /// no time passes, and limit surfaces are those of the present maps.
     pub(super) fn upload_samples(&mut self, intervals: Vec<Option<(Interval, RemapTransfer)>>) -> Upload {
         let mut upload = Upload::default();
         let mut tables = self.tables.clone();
@@ -299,8 +300,8 @@ impl Inputs {
         Ok(parts)
     }
 
-    /// Makes the limit surfaces that intervals need, all at once, and sets each in its interval and in those after
-    /// it.
+    /// Makes the limit surfaces that intervals need, all at once, and sets each in its interval and in those
+    /// after it.
     fn make_tables(&mut self, surfaces: Surfaces<'_>, parts: &mut [Part]) -> Result<(), EngineError> {
         let all = parts.iter().flat_map(|part| &part.intervals);
         let asked: Vec<_> = all.filter_map(|(_, map, own)| Some((own.clone()?, map.table.clone()?))).collect();
@@ -319,8 +320,8 @@ impl Inputs {
     }
 }
 
-/// An interval with its map in the device's layout. Its table starts at `table`, its sinusoids at `term_first`; `more`
-/// are further bits of [`flag`].
+/// An interval with its map in the device's layout. Its table starts at `table`, its sinusoids at
+/// `term_first`; `more` are further bits of [`flag`].
 fn device_interval(
     interval: &Interval,
     map: &PatchState,

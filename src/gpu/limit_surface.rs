@@ -1,8 +1,8 @@
 //! Limit surfaces on the device: many patches for many directions of motion in one dispatch.
 //!
-//! The cells of a patch are divided into slices of at most [`SLICE`], and one invocation sums one slice for one
-//! motion. No lane waits for another, loops stay short, and the sum of a slice depends only on its cells and the
-//! motion. The host adds the slices in double precision.
+//! The cells of a patch are divided into slices of at most [`SLICE`], and one invocation sums one slice for
+//! one motion. No lane waits for another, loops stay short, and the sum of a slice depends only on its cells
+//! and the motion. The host adds the slices in double precision.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -75,8 +75,8 @@ impl Surfaces<'_> {
         }
         let spin = [Motion { v: [0.0, 0.0, 1.0] }];
         let spins = self.sums(patches, rule, &vec![1.0; patches.len()], &spin)?;
-        // By the rules that put all of a cell's force at its centre, a single cell has no torque; the threshold takes
-        // what rounding leaves for zero.
+        // By the rules that put all of a cell's force at its centre, a single cell has no torque; the
+        // threshold takes what rounding leaves for zero.
         let radius = |(p, w): (&Patch, &Vec<Wrench>)| if -w[0].tau > 1e-6 * unit(p) { -w[0].tau } else { 0.0 };
         let radii: Vec<f64> = patches.iter().zip(&spins).map(radius).collect();
         let mut alike: HashMap<Symmetry, Vec<usize>> = HashMap::new();
@@ -103,8 +103,8 @@ impl Surfaces<'_> {
         Ok(out.into_iter().map(|table| table.expect("every patch has a symmetry")).collect())
     }
 
-    /// Wrenches `[patch][motion]`. The translation of motions is in units of the patch's entry of `levers`, a length
-    /// in units of the patch.
+    /// Wrenches `[patch][motion]`. The translation of motions is in units of the patch's entry of `levers`, a
+    /// length in units of the patch.
     fn sums(
         self,
         patches: &[Patch],

@@ -1,5 +1,5 @@
-//! A group that stays on the device between calls. A call sends its intervals and starts the device; the host waits for
-//! it only before the next call, or when something is read.
+//! A group that stays on the device between calls. A call sends its intervals and starts the device; the host
+//! waits for it only before the next call, or when something is read.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,13 +26,15 @@ pub(super) struct Live {
     pub(super) first: Vec<usize>,
     /// Contacts whose present state is not recorded, with an interval that records it at its end.
     unrecorded: Vec<Option<(Interval, RemapTransfer)>>,
-    /// Whether anything was read since the last call. Who reads after each call has each call record its samples, which
-    /// spares a dispatch; who does not is spared the pass that commits the pending stage, and the sums of a sample.
+    /// Whether anything was read since the last call. Who reads after each call has each call record its
+    /// samples, which spares a dispatch; who does not is spared the pass that commits the pending stage, and
+    /// the sums of a sample.
     is_read: bool,
     /// Which staging buffer the last samples were copied to, and by which submission.
     pub(super) staging: usize,
     pub(super) copied: Option<wgpu::SubmissionIndex>,
-    /// Whether those samples have been asked for and not been read: then what comes next goes to the other buffer.
+    /// Whether those samples have been asked for and not been read: then what comes next goes to the other
+    /// buffer.
     is_requested: bool,
     /// The samples that were asked for, in the order of the group, once they are read.
     pub(super) requested: Vec<Sample>,
@@ -126,8 +128,8 @@ impl Live {
         Ok(())
     }
 
-    /// Waits for what was submitted last. `false` if contacts have not come to the end of their windows, for which
-    /// more is submitted.
+    /// Waits for what was submitted last. `false` if contacts have not come to the end of their windows, for
+    /// which more is submitted.
     fn settle_once(&mut self) -> Result<bool, EngineError> {
         let (Some(sent), Some(copied)) = (&mut self.sent, &self.copied) else { return Ok(true) };
         let busy = self.group.core.device.is_busy()?;
@@ -144,8 +146,8 @@ impl Live {
         Ok(true)
     }
 
-    /// Starts the device on a window that is likely to take so many passes; all before is settled. Samples that were
-    /// asked for are read while it computes.
+    /// Starts the device on a window that is likely to take so many passes; all before is settled. Samples
+    /// that were asked for are read while it computes.
     fn start(&mut self, upload: Upload, expected: f64) -> Result<(), EngineError> {
         let most = self.group.send(&upload)?;
         let before = (self.staging, self.copied.take());
@@ -311,7 +313,8 @@ impl Live {
         Ok(all[self.first[i]..][..self.group.contacts[i].bristle_pairs()].to_vec())
     }
 
-    /// Puts contact `i` to a saved state, whose bristles are among `pairs` and for which a sample has been asked.
+    /// Puts contact `i` to a saved state, whose bristles are among `pairs` and for which a sample has been
+    /// asked.
     pub(super) fn write_saved(&mut self, i: usize, of: &Contact, saved: &Saved, pairs: &[[f64; 2]]) {
         let state = &saved.state;
         let narrow = |v: [f64; 3]| v.map(|c| c as f32);

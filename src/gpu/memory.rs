@@ -1,5 +1,5 @@
-//! The memory that contacts need in the device's buffers, from which follow how many contacts form a batch and how
-//! many samples a window has.
+//! The memory that contacts need in the device's buffers, from which follow how many contacts form a batch
+//! and how many samples a window has.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use super::layout;
 use crate::contact::{Contact, Model, reshapes};
 use crate::error::EngineError;
 
-/// Largest size [byte] of a buffer for the inputs of several contacts, even if the adapter allows more; one contact
-/// alone may use all that the adapter allows.
+/// Largest size [byte] of a buffer for the inputs of several contacts, even if the adapter allows more; one
+/// contact alone may use all that the adapter allows.
 const INPUTS_BUDGET: u64 = 512 << 20;
 /// Least memory [byte] that is counted for a contact in any buffer: for its parameters, its state, a sample.
 const LEAST: u64 = 1024;
@@ -72,8 +72,8 @@ impl Memory {
 
     /// Whether the contacts fit into buffers of at most `limit` bytes.
     fn fits(&self, limit: u64) -> bool {
-        // Limit surfaces that are made for a window are held to the smaller budget, because until they are on the
-        // device they take ten times as much memory of the host.
+        // Limit surfaces that are made for a window are held to the smaller budget, because until they are on
+        // the device they take ten times as much memory of the host.
         let made = self.own.max(self.new_tables);
         made <= BUFFER_BUDGET.min(limit) && self.inputs() <= INPUTS_BUDGET.min(limit)
     }

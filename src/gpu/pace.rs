@@ -1,5 +1,5 @@
-//! The number of passes of a dispatch, chosen so that it takes about a given time: drivers abort long dispatches, and
-//! a desktop does not respond while one runs.
+//! The number of passes of a dispatch, chosen so that it takes about a given time: drivers abort long
+//! dispatches, and a desktop does not respond while one runs.
 
 use std::time::Duration;
 
@@ -33,9 +33,9 @@ impl Pace {
         self.passes.min(most)
     }
 
-    /// Updates the number from dispatches of at most `most` passes that did `passes` in the time `took`. If the
-    /// device had already finished when it was asked (`!busy`), `took` is only an upper bound, and the number may
-    /// grow but not fall.
+    /// Updates the number from dispatches of at most `most` passes that did `passes` in the time `took`. If
+    /// the device had already finished when it was asked (`!busy`), `took` is only an upper bound, and the
+    /// number may grow but not fall.
     pub(super) fn learn(&mut self, most: u32, passes: u32, took: Duration, busy: bool) {
         if passes == 0 {
             return;

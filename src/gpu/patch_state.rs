@@ -1,5 +1,5 @@
-//! The part of a changing pressure map that the host computes for the kernel: radius, viscous factor and limit
-//! surface of a reduced bristle.
+//! The part of a changing pressure map that the host computes for the kernel: radius, viscous factor and
+//! limit surface of a reduced bristle.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -38,9 +38,9 @@ impl PatchState {
         Self { f_n: None, radius, viscous: patch.viscous(), cop: patch.cop(), table }
     }
 
-    /// Takes over the map at the start of an interval. If the force is that of the present map, the interval is set
-    /// to keep it. Returns the patch if its map needs a limit surface of its own, which [`PatchState::set_table`]
-    /// sets.
+    /// Takes over the map at the start of an interval. If the force is that of the present map, the interval
+    /// is set to keep it. Returns the patch if its map needs a limit surface of its own, which
+    /// [`PatchState::set_table`] sets.
     pub fn enter(&mut self, contact: &Contact, interval: &mut Interval) -> Option<Patch> {
         let f_n = interval.remap?;
         if self.f_n.replace(f_n) == Some(f_n) {
@@ -58,7 +58,8 @@ impl PatchState {
         None
     }
 
-    /// The patch whose limit surface the map does not have yet, for [`PatchState::set_table`]: that of a frame.
+    /// The patch whose limit surface the map does not have yet, for [`PatchState::set_table`]: that of a
+    /// frame.
     pub fn missing_table(&self, contact: &Contact) -> Option<Patch> {
         let table = self.table.as_ref().filter(|_| contact.patch.takes_frames())?;
         (*table.patch() != *contact.patch).then(|| (*contact.patch).clone())
@@ -81,8 +82,8 @@ impl PatchState {
     }
 }
 
-/// The limit surfaces of patches, made on the device, in the same order. The table beside each patch gives the rule
-/// and the resolution.
+/// The limit surfaces of patches, made on the device, in the same order. The table beside each patch gives
+/// the rule and the resolution.
 pub(super) fn make_tables(
     surfaces: Surfaces<'_>,
     wanted: &[(Patch, Arc<Table>)],

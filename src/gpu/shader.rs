@@ -286,19 +286,19 @@ fn prelude(shape: Shape, law: Law) -> String {
 
 /// Iterations of a root in the transition.
 pub(super) const TRANSITION_ITERATIONS: u32 = f32::TRANSITION_ITERATIONS as u32;
-/// Largest number of iterations of the consistent form's root in single precision, enough to find it by bisection
-/// alone.
+/// Largest number of iterations of the consistent form's root in single precision, enough to find it by
+/// bisection alone.
 pub(super) const ROOT_ITERATIONS: u32 = 24;
-/// A Newton step smaller than this share of the root ends the iteration, as the relative error after it is of the
-/// order of the square.
+/// A Newton step smaller than this share of the root ends the iteration, as the relative error after it is of
+/// the order of the square.
 const ROOT_TOLERANCE: f64 = 1e-4;
 /// [`STEP_SLACK`](crate::solver::constants::STEP_SLACK) for single precision, whose rounding is larger.
 const STEP_SLACK: f64 = 1e-3;
 
 /// Lanes of a workgroup of limit surfaces, which do not communicate.
 pub const SURFACE_WORKGROUP: u32 = 64;
-/// Largest number of cells that one invocation sums: few enough that single precision suffices, and far below the
-/// limit of llvmpipe on the iterations of a loop.
+/// Largest number of cells that one invocation sums: few enough that single precision suffices, and far below
+/// the limit of llvmpipe on the iterations of a loop.
 pub const SLICE: usize = 256;
 /// Distance of a cell's centre from the centre of rotation, in cell diagonals, from which the series is exact
 /// to single precision.
@@ -327,7 +327,8 @@ pub fn surface_source() -> String {
     text
 }
 
-/// Lanes of a workgroup of contact problems, which do not communicate: as many as the largest subgroup of any GPU has.
+/// Lanes of a workgroup of contact problems, which do not communicate: as many as the largest subgroup of any
+/// GPU has.
 pub const BLOCKS_WORKGROUP: u32 = 64;
 
 /// The WGSL of contact problems.

@@ -1,5 +1,5 @@
-//! Shapes of the kernel for a grid: how the cells of a contact are laid out over the lanes of its workgroup, and which
-//! layout an adapter gets.
+//! Shapes of the kernel for a grid: how the cells of a contact are laid out over the lanes of its workgroup,
+//! and which layout an adapter gets.
 
 use super::device::Adapter;
 
@@ -36,8 +36,8 @@ pub struct Shape {
     pub turns: u32,
     /// Where a lane keeps its cells.
     pub storage: Storage,
-    /// Subgroups that the workgroup is made of at most, where the adapter sums over those; else the lanes sum through
-    /// memory.
+    /// Subgroups that the workgroup is made of at most, where the adapter sums over those; else the lanes sum
+    /// through memory.
     pub subgroups: Option<u32>,
 }
 
@@ -79,8 +79,9 @@ enum Of {
     Others,
 }
 
-/// Which layout an adapter gets. The workgroup starts as the largest of its subgroups, so that no lane of a subgroup is
-/// empty and no lane waits at a barrier. `bristle bench --shapes` prints what a row should be on the adapter at hand.
+/// Which layout an adapter gets. The workgroup starts as the largest of its subgroups, so that no lane of a
+/// subgroup is empty and no lane waits at a barrier. `bristle bench --shapes` prints what a row should be on
+/// the adapter at hand.
 const TABLE: [Row; 5] = [
     Row {
         of: Of::Software,
@@ -127,9 +128,10 @@ fn first_lanes(adapter: &Adapter) -> u32 {
 }
 
 impl Shape {
-    /// The shape for a contact with `cells` cells: a function of the contact and the adapter alone, so that its result
-    /// does not depend on its neighbours. The row's, with twice as many lanes as long as each would take more turns
-    /// than the row says; pairs in private memory where that is too large for the memory of a workgroup.
+    /// The shape for a contact with `cells` cells: a function of the contact and the adapter alone, so that
+    /// its result does not depend on its neighbours. The row's, with twice as many lanes as long as each
+    /// would take more turns than the row says; pairs in private memory where that is too large for the
+    /// memory of a workgroup.
     #[must_use]
     pub fn of(cells: usize, adapter: &Adapter) -> Self {
         let row = row(adapter);
@@ -155,9 +157,9 @@ impl Shape {
         self.turns == 0
     }
 
-    /// Whether the iterations of a root in the transition stay a loop. If they are written out, a compiler for CPUs
-    /// orders the whole root of the one cell of a pair before that of the other. The two are then too far apart for
-    /// the processor to overlap them.
+    /// Whether the iterations of a root in the transition stay a loop. If they are written out, a compiler
+    /// for CPUs orders the whole root of the one cell of a pair before that of the other. The two are then
+    /// too far apart for the processor to overlap them.
     #[must_use]
     pub const fn roots_loop(self) -> bool {
         self.turns > 0 && matches!(self.storage, Storage::Private)
@@ -185,8 +187,8 @@ impl Shape {
 }
 
 impl Layout {
-    /// All layouts that a contact with `cells` cells may have on an adapter: those with no more lanes than it takes for
-    /// one turn, and the one that the adapter gets.
+    /// All layouts that a contact with `cells` cells may have on an adapter: those with no more lanes than it
+    /// takes for one turn, and the one that the adapter gets.
     #[must_use]
     pub fn all(cells: usize, adapter: &Adapter) -> Vec<Self> {
         let own = Self::of(cells, adapter);
@@ -230,9 +232,9 @@ impl Layout {
 
     fn unchecked(self, cells: usize, adapter: &Adapter) -> Shape {
         let turns = (cells as u32).div_ceil(self.lanes * self.width).max(1);
-        // A loop over private memory runs over the cells of the contact, so that contacts of many sizes share a kernel
-        // whose memory is rounded up. Of workgroup memory each takes what it needs, as that decides how many
-        // workgroups share a processor.
+        // A loop over private memory runs over the cells of the contact, so that contacts of many sizes share
+        // a kernel whose memory is rounded up. Of workgroup memory each takes what it needs, as that decides
+        // how many workgroups share a processor.
         let turns = if self.storage == Storage::Private { turns.next_power_of_two().max(4) } else { turns };
         let least = adapter.subgroup[0].max(1);
         let subgroups = adapter.subgroup_sums.then(|| (self.lanes / least).max(1));

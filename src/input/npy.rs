@@ -1,8 +1,8 @@
 //! Arrays of NumPy: the header, which is compared with the length of the file, and the numbers.
 //!
 //! `npyz`, which writes them, is not used here: it takes memory for as long a header as the file claims,
-//! recurses into its brackets without a limit, and multiplies the lengths of a shape without checking for overflow,
-//! all before a caller can check them.
+//! recurses into its brackets without a limit, and multiplies the lengths of a shape without checking for
+//! overflow, all before a caller can check them.
 
 use std::io::{Error, ErrorKind, Read, Result};
 

@@ -67,8 +67,8 @@ pub struct Quartic {
 }
 
 impl Quartic {
-    /// The quartic that minimises the squares of `H(F) - 1` and of the components of its gradient across the twist,
-    /// and its error.
+    /// The quartic that minimises the squares of `H(F) - 1` and of the components of its gradient across the
+    /// twist, and its error.
     #[must_use]
     pub fn fit(surface: &Surface) -> (Self, FitError) {
         let radius = surface.radius();

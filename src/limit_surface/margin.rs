@@ -100,8 +100,8 @@ impl Surface {
         }
     }
 
-    /// The margin of a load where no search is needed, else its direction `(fx, fy, tau/r)` as a unit vector and `mu
-    /// f_N` over its size.
+    /// The margin of a load where no search is needed, else its direction `(fx, fy, tau/r)` as a unit vector
+    /// and `mu f_N` over its size.
     fn normalise(&self, load: Wrench, mu: f64, f_n: f64) -> Result<Normal, ParameterError> {
         for (name, v) in ["load.fx", "load.fy", "load.tau"].iter().zip(load.to_array()) {
             check(name, v, "a finite number", true)?;
@@ -195,14 +195,14 @@ impl Surface {
     /// Lower and upper bound of the factor at which the ray along the unit vector `f` leaves the unit
     /// surface, and the unit normal there.
     fn pierce(&self, f: Vector3<f64>) -> Found {
-        // The loads of pure translation along x and along y and of pure rotation are linearly independent. With the
-        // signs of the ray's components they form a triangle that the ray pierces, as P(-v) = P(v).
+        // The loads of pure translation along x and along y and of pure rotation are linearly independent.
+        // With the signs of the ray's components they form a triangle that the ray pierces, as P(-v) = P(v).
         let axes = Matrix3::from_columns(&[Vector3::x(), Vector3::y(), self.support(&Vector3::z())]);
         let share = axes.try_inverse().map_or(f, |inverse| inverse * f);
         let mut corner = [0, 1, 2].map(|k| axes.column(k) * if share[k] < 0.0 { -1.0 } else { 1.0 });
         let (mut low, mut high, mut best) = (0.0f64, f64::INFINITY, f);
-        // The twists of the corners give upper bounds, too. They are needed where the ray passes through a corner, as
-        // no triangle then gives one.
+        // The twists of the corners give upper bounds, too. They are needed where the ray passes through a
+        // corner, as no triangle then gives one.
         for k in (0..3).filter(|k| f[*k] != 0.0) {
             let bound = axes[(k, k)] / f[k].abs();
             if bound < high {
@@ -246,8 +246,8 @@ impl Surface {
         Found { low: low.min(high), high, v: best }
     }
 
-    /// Newton's method for `min P(v)` on the plane `f.v = 1`, from a `v` near the minimum. None unless the load at
-    /// the result is along `f` up to rounding.
+    /// Newton's method for `min P(v)` on the plane `f.v = 1`, from a `v` near the minimum. None unless the
+    /// load at the result is along `f` up to rounding.
     fn newton(&self, start: Vector3<f64>, f: &Vector3<f64>) -> Option<(f64, Vector3<f64>)> {
         let helper = if f.x.abs() < 0.6 { Vector3::x() } else { Vector3::y() };
         let e1 = f.cross(&helper).normalize();

@@ -10,8 +10,8 @@ use crate::planar::Twist;
 /// The finest table.
 pub const MAX_N_LS: usize = 1000;
 
-/// Least number of centres of rotation for which a multipole expansion is made; for fewer, sums over the cells are
-/// faster.
+/// Least number of centres of rotation for which a multipole expansion is made; for fewer, sums over the
+/// cells are faster.
 const LEAST_FOR_MULTIPOLE: usize = 100;
 
 /// The normalised wrenches of a table's nodes, `[theta][phi]`.
@@ -38,8 +38,8 @@ pub fn nodes(surface: &impl Rotations, angles: &Angles) -> Vec<[f64; 3]> {
 }
 
 /// Wrenches of the rotations about centres on all rings between pure rotation and pure translation, for the
-/// directions `asked` of the velocity at the centre of pressure. Those of near rings are sums over the cells, those
-/// of far rings come from a multipole expansion if there are enough of them.
+/// directions `asked` of the velocity at the centre of pressure. Those of near rings are sums over the cells,
+/// those of far rings come from a multipole expansion if there are enough of them.
 fn rings(surface: &impl Rotations, asked: &[[f64; 2]], tangents: &[f64]) -> Vec<[f64; 3]> {
     let n_ls = tangents.len() - 1;
     let distances: Vec<f64> = tangents.iter().map(|tangent| surface.radius() * tangent).collect();
@@ -51,8 +51,8 @@ fn rings(surface: &impl Rotations, asked: &[[f64; 2]], tangents: &[f64]) -> Vec<
     for d in &distances[1..first] {
         centres.extend(asked.iter().map(|direction| centre(*d, *direction)));
     }
-    // The expansion approximates the sum over the cells. With the centre over the grid the `bilinear` rule has
-    // another value, which is computed by the rule itself.
+    // The expansion approximates the sum over the cells. With the centre over the grid the `bilinear` rule
+    // has another value, which is computed by the rule itself.
     let (near, mut over_grid) = (centres.len(), Vec::new());
     for (j, d) in (first..n_ls).zip(&distances[first..]) {
         for (i, direction) in asked.iter().enumerate() {
@@ -74,7 +74,8 @@ fn rings(surface: &impl Rotations, asked: &[[f64; 2]], tangents: &[f64]) -> Vec<
     rings
 }
 
-/// Sets the nodes of a patch without extent, whose force opposes the velocity and does not depend on the rotation.
+/// Sets the nodes of a patch without extent, whose force opposes the velocity and does not depend on the
+/// rotation.
 pub fn set_without_extent(h: &mut [[f64; 3]], directions: &[[f64; 2]]) {
     let width = directions.len() / 4 + 1;
     for (row, [cos, sin]) in h.chunks_exact_mut(width).zip(directions) {
@@ -118,7 +119,8 @@ pub fn directions(n_ls: usize) -> Vec<[f64; 2]> {
 /// The twist of node `(i, j)` at the table's centre, of a patch with that torsional radius, `docs/model.md`
 /// (101).
 pub fn twist(n_ls: usize, radius: f64, i: usize, j: usize) -> Twist {
-    // Sines and cosines are exact at whole quarter turns, so that pure translation has no rotation by rounding.
+    // Sines and cosines are exact at whole quarter turns, so that pure translation has no rotation by
+    // rounding.
     let angle = |k: usize| -> (f64, f64) {
         let (quarter, rest) = (k / n_ls % 4, k % n_ls);
         let (sin, cos) = (rest as f64 * PI / (2 * n_ls) as f64).sin_cos();

@@ -8,8 +8,8 @@ use std::sync::OnceLock;
 use super::quadrature::{OneCell, Rule, unit_shape};
 use crate::patch::{Grid, Patch};
 
-/// Relative difference of height over width of the cells up to which two grids count as of one shape: contacts whose
-/// sizes are drawn at random share tables whose shapes agree to single precision.
+/// Relative difference of height over width of the cells up to which two grids count as of one shape:
+/// contacts whose sizes are drawn at random share tables whose shapes agree to single precision.
 const SAME_SHAPE: f64 = 1e-7;
 
 /// Relative step in the height of the cells for the difference quotient by it.
@@ -20,8 +20,8 @@ const HEIGHT_STEP: f64 = 1e-4;
 #[derive(Clone, Debug, Default)]
 pub struct RadiusBasis(OnceLock<Vec<[f64; 2]>>);
 
-/// Always equal, because it follows from the rest of a table, and equal tables may differ in whether it has been
-/// computed.
+/// Always equal, because it follows from the rest of a table, and equal tables may differ in whether it has
+/// been computed.
 impl PartialEq for RadiusBasis {
     fn eq(&self, _: &Self) -> bool {
         true

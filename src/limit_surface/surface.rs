@@ -58,8 +58,8 @@ impl Surface {
         };
         if rule != Rule::Points {
             let radius = -surface.coulomb(Twist::new(0.0, 0.0, 1.0)).tau;
-            // By the `bilinear` rule, docs/model.md (90), a single cell has no torque; the threshold takes what
-            // rounding leaves for zero.
+            // By the `bilinear` rule, docs/model.md (90), a single cell has no torque; the threshold takes
+            // what rounding leaves for zero.
             surface.radius = if radius > 1e-12 * unit { radius } else { 0.0 };
         }
         surface
@@ -187,8 +187,8 @@ impl Rotations for Surface {
             let (c, twist) = (centres[k], [centres[k][1], -centres[k][0], 1.0]);
             out[k] = match &self.cells {
                 Some(cells) if cells.is_far(c, self.points.span) => cells.wrench(twist, &self.points),
-                // With the centre of rotation next to that of a cell, the cell may count as at rest, which sums over
-                // a mesh do not check.
+                // With the centre of rotation next to that of a cell, the cell may count as at rest, which
+                // sums over a mesh do not check.
                 None if self.mesh.is_next_to(c, 1e-6) => self.points.wrench(twist),
                 _ => return true,
             };

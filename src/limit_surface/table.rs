@@ -217,8 +217,8 @@ impl Table {
         }
     }
 
-    /// The largest power of friction at the nodes and at `per_cell` x `per_cell` points inside every cell of the
-    /// table.
+    /// The largest power of friction at the nodes and at `per_cell` x `per_cell` points inside every cell of
+    /// the table.
     ///
     /// Exact wrenches always dissipate; a table that interpolates them may not, where cells are coarse.
     #[must_use]
@@ -230,8 +230,8 @@ impl Table {
         let (mut row, width) = (vec![[0.0; 3]; self.n_ls + 1], self.n_ls + 1);
         let between = |a: [f64; 3], b: [f64; 3], t: f64| [0, 1, 2].map(|k| (1.0 - t) * a[k] + t * b[k]);
         for i in 0..4 * self.n_ls * steps {
-            // The place of the direction in the table is known, so that the look-up is an interpolation between two
-            // rows, and then one along the row between them.
+            // The place of the direction in the table is known, so that the look-up is an interpolation
+            // between two rows, and then one along the row between them.
             let (low, high) = self.h[i / steps * width..][..2 * width].split_at(width);
             let s = (i % steps) as f64 / steps as f64;
             row.iter_mut().zip(low).zip(high).for_each(|((row, low), high)| *row = between(*low, *high, s));

@@ -7,8 +7,8 @@ use super::simd::Simd;
 #[cfg(target_arch = "x86_64")]
 use super::x86::{Avx2F32, Avx2F64, Avx512F32, Avx512F64};
 
-/// A generic function with a bound of its result, called with every number type that the processor runs: a bound in
-/// double precision, and one in single.
+/// A generic function with a bound of its result, called with every number type that the processor runs: a
+/// bound in double precision, and one in single.
 macro_rules! with_all_numbers {
     ($check:ident, $double:expr, $single:expr) => {
         $check::<f64>($double);

@@ -76,8 +76,8 @@ impl Hertz {
                 (1.0 - square.powf(0.5 * k)).powf(1.0 / k)
             }
         };
-        // Pressures are computed for a quarter of the cells and copied to their mirror images. On a grid with as
-        // many rows as columns the map is symmetric about the diagonals, too, which leaves an eighth.
+        // Pressures are computed for a quarter of the cells and copied to their mirror images. On a grid with
+        // as many rows as columns the map is symmetric about the diagonals, too, which leaves an eighth.
         let Grid { nx, ny, .. } = *grid;
         let place = |i: usize, n: usize| i as f64 + 0.5 - n as f64 / 2.0;
         let mut pressure = vec![0.0; nx * ny];

@@ -87,8 +87,8 @@ fn in_band(iy: usize, n: usize, m: usize) -> bool {
     row >= (n / 2.0 - m / 2.0).round_ties_even() && row < (n / 2.0 + m / 2.0).round_ties_even()
 }
 
-/// Area of the part of the unit disc inside the rectangle with corners at the origin and at `(x, y)`, with the sign of
-/// `x y`; differences of it give the part of a cell inside the disc.
+/// Area of the part of the unit disc inside the rectangle with corners at the origin and at `(x, y)`, with
+/// the sign of `x y`; differences of it give the part of a cell inside the disc.
 fn disc_quadrant(x: f64, y: f64) -> f64 {
     let (a, b) = (x.abs().min(1.0), y.abs().min(1.0));
     let half_segment = |t: f64| 0.5 * (t * (1.0 - t * t).max(0.0).sqrt() + t.asin());

@@ -1,8 +1,8 @@
 //! Friction cones: the forces that a contact can transmit without sliding, `docs/model.md` section 11.
 //!
-//! A [`Cone`] is a [`Section`] (a circle, or a polygon inside or around it), a coefficient of friction and the
-//! [`ContactFrame`] in which they hold. It answers one force at a time in the frame of the caller; [`margins`],
-//! [`contains`] and [`projections`] answer many in the frames of their contacts.
+//! A [`Cone`] is a [`Section`] (a circle, or a polygon inside or around it), a coefficient of friction and
+//! the [`ContactFrame`] in which they hold. It answers one force at a time in the frame of the caller;
+//! [`margins`], [`contains`] and [`projections`] answer many in the frames of their contacts.
 
 mod batch;
 mod frame;
@@ -72,9 +72,9 @@ impl Cone {
         local[2] >= 0.0 && nearest::margin(&self.section.facets(), self.mu, local) >= 0.0
     }
 
-    /// Friction that is left [N], `docs/model.md` (203): `mu f_n - |f_t|` for a circle, the least of that over the
-    /// faces of a pyramid. Positive inside, zero on the cone, negative outside. Without friction it is `-|f_t|`,
-    /// which does not tell pushing from pulling; [`Cone::contains`] does.
+    /// Friction that is left [N], `docs/model.md` (203): `mu f_n - |f_t|` for a circle, the least of that
+    /// over the faces of a pyramid. Positive inside, zero on the cone, negative outside. Without friction it
+    /// is `-|f_t|`, which does not tell pushing from pulling; [`Cone::contains`] does.
     #[must_use]
     pub fn margin(&self, force: [f64; 3]) -> f64 {
         nearest::margin(&self.section.facets(), self.mu, self.frame.to_contact(force))
@@ -86,8 +86,8 @@ impl Cone {
         self.frame.to_world(nearest::project(&self.section.facets(), self.mu, self.frame.to_contact(force)))
     }
 
-    /// Rows `a` of the inequalities `a . f <= 0` that a force [N] of the pyramid meets, (205): one for each side with
-    /// a part of length one across the normal, then `-f_n <= 0`.
+    /// Rows `a` of the inequalities `a . f <= 0` that a force [N] of the pyramid meets, (205): one for each
+    /// side with a part of length one across the normal, then `-f_n <= 0`.
     ///
     /// # Errors
     /// A circular cone, which no finite number of inequalities describes.
@@ -96,8 +96,8 @@ impl Cone {
         Ok(rows.into_iter().map(|row| self.frame.to_world(row)).collect())
     }
 
-    /// The edges of the pyramid, (206): forces with a normal part of 1 [N] whose sums with factors >= 0 are the
-    /// pyramid.
+    /// The edges of the pyramid, (206): forces with a normal part of 1 [N] whose sums with factors >= 0 are
+    /// the pyramid.
     ///
     /// # Errors
     /// A circular cone, which no finite number of rays spans.

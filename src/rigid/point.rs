@@ -1,14 +1,15 @@
-//! Point contacts: Coulomb friction and its relatives in fixed steps, on a body that does not turn (`docs/model.md`,
-//! section 13).
+//! Point contacts: Coulomb friction and its relatives in fixed steps, on a body that does not turn
+//! (`docs/model.md`, section 13).
 //!
-//! The equations that both engines run are in `src/solver/point/laws` and `shaders/point`; this file holds what a user
-//! sets.
+//! The equations that both engines run are in `src/solver/point/laws` and `shaders/point`; this file holds
+//! what a user sets.
 
 use crate::error::{ParameterError, check};
 
-/// The registry of the laws of a point contact, a line each: variant and type; key in files; the file of that stem in
-/// `src/solver/point/laws` and in `shaders/point`; whether it has a band of velocities; whether it has elements, each
-/// with a state; whether these have a slider with a mass, and an attraction; a sentence for the documentation.
+/// The registry of the laws of a point contact, a line each: variant and type; key in files; the file of that
+/// stem in `src/solver/point/laws` and in `shaders/point`; whether it has a band of velocities; whether it
+/// has elements, each with a state; whether these have a slider with a mass, and an attraction; a sentence
+/// for the documentation.
 macro_rules! point_laws {
     ($then:ident) => {
         $then! {
@@ -109,14 +110,15 @@ impl Default for PointElement {
 /// Largest number of elements of a point contact.
 pub const MOST_ELEMENTS: usize = 32;
 
-/// Pairs of numbers in which an element is saved: its shares, which a contact that takes over a state does not; its
-/// deflection, the low part of that, and its memory. Before the elements of a contact comes the friction of its last
-/// step.
+/// Pairs of numbers in which an element is saved: its shares, which a contact that takes over a state does
+/// not; its deflection, the low part of that, and its memory. Before the elements of a contact comes the
+/// friction of its last step.
 pub(crate) const PAIRS_PER_ELEMENT: usize = 4;
 
-/// The model of a point contact. Friction in sliding is that of [`Friction`](crate::Friction): the normal force of all
-/// pads times `mu_c + (mu_s - mu_c) exp(-(s/v_s)^gamma) + sigma2 s` at speed `s`; elements have the stiffness `sigma0`
-/// and the damping `sigma1`, both times the normal force. Fields that the law does not have are without effect.
+/// The model of a point contact. Friction in sliding is that of [`Friction`](crate::Friction): the normal
+/// force of all pads times `mu_c + (mu_s - mu_c) exp(-(s/v_s)^gamma) + sigma2 s` at speed `s`; elements have
+/// the stiffness `sigma0` and the damping `sigma1`, both times the normal force. Fields that the law does not
+/// have are without effect.
 ///
 /// ```
 /// use bristle::rigid::point::{PointElement, PointLaw, PointModel};
@@ -138,15 +140,17 @@ pub struct PointModel {
     /// Mass of the sliders of all elements together [kg], >= 0, divided among them as the stiffness:
     /// `viscoelasto-plastic`.
     pub slider_mass: f64,
-    /// Rate at which the force of a sliding element follows the velocity, over the friction force [1/s], > 0: `gms`.
+    /// Rate at which the force of a sliding element follows the velocity, over the friction force [1/s], > 0:
+    /// `gms`.
     pub attraction: f64,
-    /// The elements, 1 to [`MOST_ELEMENTS`]: `viscoelasto-plastic` and `gms`; Dahl has one with all of the stiffness.
+    /// The elements, 1 to [`MOST_ELEMENTS`]: `viscoelasto-plastic` and `gms`; Dahl has one with all of the
+    /// stiffness.
     pub elements: Vec<PointElement>,
 }
 
 impl Default for PointModel {
-    /// The implicit model, and for the other laws a band of 1 mm/s, sliders without mass, an attraction of 100/s and
-    /// one element.
+    /// The implicit model, and for the other laws a band of 1 mm/s, sliders without mass, an attraction of
+    /// 100/s and one element.
     fn default() -> Self {
         Self {
             law: PointLaw::default(),
@@ -177,8 +181,8 @@ impl PointModel {
         if self.law.has_band() { self.band } else { 0.0 }
     }
 
-    /// Friction [-], `psi` over the normal force, that elements hold in steady sliding at the curve's value `psi`,
-    /// under the Coulomb coefficient `mu_c`.
+    /// Friction [-], `psi` over the normal force, that elements hold in steady sliding at the curve's value
+    /// `psi`, under the Coulomb coefficient `mu_c`.
     pub(crate) fn steady(&self, psi: f64, mu_c: f64) -> f64 {
         if self.law == PointLaw::Dahl { mu_c } else { psi }
     }

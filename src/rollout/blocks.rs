@@ -8,8 +8,8 @@ use super::columns;
 use crate::contact::{Contact, Model};
 use crate::engine::{Engine, Plan};
 
-/// Blocks that take less time than this are made larger, because drawing, waiting for the last contact and writing
-/// would take as long as the simulation.
+/// Blocks that take less time than this are made larger, because drawing, waiting for the last contact and
+/// writing would take as long as the simulation.
 const SHORT: Duration = Duration::from_millis(500);
 /// Memory of a block's contacts [byte] above which it is not made larger.
 const ENOUGH_MEMORY: usize = 32 << 20;
@@ -33,9 +33,9 @@ impl Blocks {
         Self { next: size.max(1), most: size.max(1) }
     }
 
-    /// Blocks for `engine`, with sizes estimated from the first [`SAMPLE_SIZE`] contacts, `few`. A GPU takes as many
-    /// as it can hold at once, within 128 MiB of samples and break points. On the CPU they are enough to keep the
-    /// threads busy, and stay within 16 MiB as they grow.
+    /// Blocks for `engine`, with sizes estimated from the first [`SAMPLE_SIZE`] contacts, `few`. A GPU takes
+    /// as many as it can hold at once, within 128 MiB of samples and break points. On the CPU they are enough
+    /// to keep the threads busy, and stay within 16 MiB as they grow.
     pub fn new(engine: &dyn Engine, plan: &Plan, few: &[Contact]) -> Self {
         let points = few.iter().map(|c| c.break_points(plan.duration()).0).fold(0.0, f64::max);
         let samples = columns::BYTES_PER_SAMPLE * plan.samples.len() as u64;

@@ -59,8 +59,8 @@ pub(super) struct Layout<'a> {
     pub margin: bool,
 }
 
-/// The episodes of a block of contacts. Arrays are `[contact][sample]`, and have more numbers a sample where the
-/// comment says so.
+/// The episodes of a block of contacts. Arrays are `[contact][sample]`, and have more numbers a sample where
+/// the comment says so.
 pub(super) struct Episodes {
     /// Samples before an episode failed.
     pub frames: Vec<usize>,
@@ -126,8 +126,8 @@ impl<'a> Layout<'a> {
         Ok(Episodes { frames, action, time_to_slip, margin, tactile, first_slip })
     }
 
-    /// Writes for every sample the time until the next in which all slides; returns the time of the first such
-    /// sample.
+    /// Writes for every sample the time until the next in which all slides; returns the time of the first
+    /// such sample.
     fn times_to_slip(&self, slip: &[f64], to: &mut [f64]) -> f64 {
         let mut next = None;
         for i in (0..slip.len()).rev() {
@@ -204,8 +204,9 @@ impl<'a> Under<'a> {
     }
 }
 
-/// The margin left to slip in every sample: `1 - 1/k`, at least -1, with the factor `k` by which the wrench may grow
-/// under `mu_s`; 1 without a load, 0 on the limit surface or without a normal force, NaN after a failure.
+/// The margin left to slip in every sample: `1 - 1/k`, at least -1, with the factor `k` by which the wrench
+/// may grow under `mu_s`; 1 without a load, 0 on the limit surface or without a normal force, NaN after a
+/// failure.
 fn margins(contact: &Contact, times: &[f64], wrench: &[[f64; 3]], normal_force: &[f64], under: &mut Under) -> Vec<f64> {
     let mut margins = vec![f64::NAN; times.len()];
     let mut i = 0;

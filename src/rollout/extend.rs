@@ -30,7 +30,8 @@ impl Finished {
     /// The run in `dir`, which is of `scenario` but for the number of its contacts.
     ///
     /// # Errors
-    /// No finished run, one of another scenario or with other maps, one with more contacts, or one without NPZ.
+    /// No finished run, one of another scenario or with other maps, one with more contacts, or one without
+    /// NPZ.
     pub fn open(scenario: &Scenario, dir: &Path) -> Result<Self, RolloutError> {
         let wrong = |what: &str, accepted: &str| {
             RolloutError::Extend(ParameterError::new("out", format!("{}, {what}", dir.display()), accepted))

@@ -1,5 +1,5 @@
-//! The files of a finished run, from its raw arrays. What is large is written in parts that stay when the run is
-//! interrupted; the record is written last.
+//! The files of a finished run, from its raw arrays. What is large is written in parts that stay when the run
+//! is interrupted; the record is written last.
 
 use std::fs;
 use std::path::Path;

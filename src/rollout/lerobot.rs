@@ -1,7 +1,9 @@
-//! LeRobotDataset v3.0: a directory of Parquet files with a row for every sample, which policies are trained from.
+//! LeRobotDataset v3.0: a directory of Parquet files with a row for every sample, which policies are trained
+//! from.
 //!
-//! Data files hold fixed ranges of contacts, in row groups of whole episodes, so that each is written by itself and
-//! one that is complete stays as it is when a run is resumed. An episode ends where its contact failed.
+//! Data files hold fixed ranges of contacts, in row groups of whole episodes, so that each is written by
+//! itself and one that is complete stays as it is when a run is resumed. An episode ends where its contact
+//! failed.
 
 mod stats;
 mod table;
@@ -284,7 +286,8 @@ impl Writer<'_> {
         Ok(all)
     }
 
-    /// What a policy would do: it follows from the kind of body, so that it is the same in all parts of a run.
+    /// What a policy would do: it follows from the kind of body, so that it is the same in all parts of a
+    /// run.
     fn task(&self) -> &'static str {
         match self.layout.actions.len() {
             4 => "Slide a patch along a prescribed motion.",
@@ -292,8 +295,8 @@ impl Writer<'_> {
         }
     }
 
-    /// The table of tasks. `pandas` takes the text for the index, which its own metadata has to say: without it the
-    /// text is lost.
+    /// The table of tasks. `pandas` takes the text for the index, which its own metadata has to say: without
+    /// it the text is lost.
     fn tasks(&self) -> Result<(), RolloutError> {
         let path = self.dir.join("meta/tasks.parquet");
         let column = |name: &str, pandas: &str, numpy: &str| {

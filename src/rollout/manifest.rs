@@ -1,4 +1,5 @@
-//! The digests of the files of a run, by which damage is found: `SHA256SUMS`, as `sha256sum` writes and checks it.
+//! The digests of the files of a run, by which damage is found: `SHA256SUMS`, as `sha256sum` writes and
+//! checks it.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -27,8 +28,8 @@ pub struct Verified {
     pub faults: Vec<String>,
 }
 
-/// Writes the digests of all files, and the record with that of the digests. The record appears only after all other
-/// files are on the disk, so that a crash cannot leave it without them.
+/// Writes the digests of all files, and the record with that of the digests. The record appears only after
+/// all other files are on the disk, so that a crash cannot leave it without them.
 pub(super) fn appear(dir: &Path, mut run: Value) -> Result<(), RolloutError> {
     run["manifest"] = write(dir, &[spool::DIRECTORY, LOCK, REPLACED, MANIFEST, BEGUN])?.into();
     let begun = dir.join(BEGUN);
@@ -41,7 +42,8 @@ pub(super) fn appear(dir: &Path, mut run: Value) -> Result<(), RolloutError> {
     appear().map_err(io(&dir.join(RECORD)))
 }
 
-/// Writes the digests of all files in `dir` but those that `leave` names; returns the digest of the manifest itself.
+/// Writes the digests of all files in `dir` but those that `leave` names; returns the digest of the manifest
+/// itself.
 fn write(dir: &Path, leave: &[&str]) -> Result<String, RolloutError> {
     let mut files = Vec::new();
     collect(dir, Path::new(""), leave, &mut files)?;

@@ -1,4 +1,5 @@
-//! Joining the shards of a run: from their raw arrays come the datasets that the run in one piece would have written.
+//! Joining the shards of a run: from their raw arrays come the datasets that the run in one piece would have
+//! written.
 
 use std::path::{Path, PathBuf};
 
@@ -83,8 +84,8 @@ impl Merge {
     /// The run of which `dirs` are all shards, in any order.
     ///
     /// # Errors
-    /// No shard, a shard that is not complete or damaged, shards of different runs, one that is there twice, or
-    /// shards that are missing, which are named.
+    /// No shard, a shard that is not complete or damaged, shards of different runs, one that is there twice,
+    /// or shards that are missing, which are named.
     pub fn open(dirs: &[PathBuf]) -> Result<Self, RolloutError> {
         let mut parts: Vec<Part> = dirs.iter().map(|dir| Part::open(dir)).collect::<Result<_, _>>()?;
         parts.sort_by_key(|part| part.shard.index);
@@ -125,11 +126,12 @@ impl Merge {
     }
 }
 
-/// Joins shards into the run that `options` say, with its datasets: the bytes are those of the run in one piece. With
-/// [`Options::resume`] files that are complete stay as they are.
+/// Joins shards into the run that `options` say, with its datasets: the bytes are those of the run in one
+/// piece. With [`Options::resume`] files that are complete stay as they are.
 ///
 /// # Errors
-/// See [`RolloutError`]; whatever happens, `options.out` is complete or as it was, and the shards are as they were.
+/// See [`RolloutError`]; whatever happens, `options.out` is complete or as it was, and the shards are as they
+/// were.
 pub fn merge(merge: &Merge, options: &Options) -> Result<Summary, RolloutError> {
     let Merge { scenario, name, summary, seconds, raw } = merge;
     if let Some(summary) = complete(scenario, options)? {

@@ -1,5 +1,5 @@
-//! The disk space and memory that a run needs, reported before it starts; a run that needs more than there is is
-//! refused.
+//! The disk space and memory that a run needs, reported before it starts; a run that needs more than there is
+//! is refused.
 
 use std::fmt;
 use std::path::Path;
@@ -71,8 +71,8 @@ pub(super) fn of_merge(scenario: &Scenario, options: &Options) -> Result<u64, Ro
     Ok(needs.disk_bytes)
 }
 
-/// The disk space of a run, term by term. Its samples are counted several times, as the raw files stay until the
-/// datasets are written.
+/// The disk space of a run, term by term. Its samples are counted several times, as the raw files stay until
+/// the datasets are written.
 fn disk_terms(scenario: &Scenario, options: &Options) -> Result<Vec<(u64, String)>, RolloutError> {
     let range = options.contacts(scenario);
     let (n, samples) = (range.end - range.start, scenario.plan().samples.len() as u64);
@@ -185,8 +185,8 @@ impl Needs {
         Ok(())
     }
 
-    /// The error of a run; if it is missing space for a file, in a form that says how much more is needed and what to
-    /// do.
+    /// The error of a run; if it is missing space for a file, in a form that says how much more is needed and
+    /// what to do.
     pub(super) fn full(&self, error: RolloutError, out: &Path) -> RolloutError {
         let (path, source) = match error {
             RolloutError::Io { path, source } => (path, source),

@@ -41,7 +41,8 @@ impl Outcome {
     }
 }
 
-/// The net motion of a contact from the start to the end of a run, or to where it left. NaN where the contact failed.
+/// The net motion of a contact from the start to the end of a run, or to where it left. NaN where the contact
+/// failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NetMotion {
     /// Distance [m] by which the body's point that was at the centre of pressure has moved; of a prescribed

@@ -1,5 +1,5 @@
-//! The parameters of all contacts as arrays, one a parameter, in a file: contacts are drawn in blocks, so that
-//! memory does not grow with their number.
+//! The parameters of all contacts as arrays, one a parameter, in a file: contacts are drawn in blocks, so
+//! that memory does not grow with their number.
 
 use std::collections::HashMap;
 use std::fs::{self, File};

@@ -1,5 +1,5 @@
-//! The raw arrays of complete contacts: little-endian numbers, one file an array. Those of a run lie in one directory,
-//! those of a run in shards in one a shard.
+//! The raw arrays of complete contacts: little-endian numbers, one file an array. Those of a run lie in one
+//! directory, those of a run in shards in one a shard.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};

@@ -17,8 +17,8 @@ use crate::scenario::{Scenario, change};
 /// The record of a run. A directory that has this file has all the others, too.
 pub(super) const RECORD: &str = "run.json";
 pub(super) const SCENARIO: &str = "scenario.toml";
-/// The other files of a run that are written from their beginning again, and the names of files while they are
-/// written.
+/// The other files of a run that are written from their beginning again, and the names of files while they
+/// are written.
 const OTHER_FILES: [&str; 6] = ["trajectories.npz", "contacts.npz", SCENARIO, "trajectories.svg", "file.begun", BEGUN];
 /// The record while it is written.
 pub(super) const BEGUN: &str = "run.json.begun";
@@ -126,7 +126,8 @@ pub(super) fn identity(scenario: &Scenario, engine: EngineInfo, shard: Option<Sh
 
 /// Removes files that were not all written.
 pub(super) fn remove(dir: &Path) {
-    // Errors are ignored: the files are in the directory of an unfinished run, which writes them again when resumed.
+    // Errors are ignored: the files are in the directory of an unfinished run, which writes them again when
+    // resumed.
     OTHER_FILES.iter().for_each(|name| drop(fs::remove_file(dir.join(name))));
 }
 
@@ -162,8 +163,9 @@ pub(super) fn of(
     serde_json::from_value(record["summary"].take()).map(Some).map_err(|e| io(&path)(e.into()))
 }
 
-/// Copies the files that `scenario` has read (a map, a table of contacts) into the directory of its run, unless they
-/// are there already. The copies are made at the start, because a file may have changed when the run ends.
+/// Copies the files that `scenario` has read (a map, a table of contacts) into the directory of its run,
+/// unless they are there already. The copies are made at the start, because a file may have changed when the
+/// run ends.
 pub(super) fn keep_files(scenario: &Scenario, dir: &Path) -> Result<(), RolloutError> {
     scenario.files().try_for_each(|(key, file)| keep(key, &file, dir))
 }
@@ -173,8 +175,8 @@ fn keep(key: &str, map: &Path, dir: &Path) -> Result<(), RolloutError> {
     if copy.exists() {
         return Ok(());
     }
-    // The copy gets its name only when it is complete, so that an interruption leaves no part of a map under that
-    // name.
+    // The copy gets its name only when it is complete, so that an interruption leaves no part of a map under
+    // that name.
     let begun = dir.join("file.begun");
     let blamed = |e: std::io::Error| if disk::out_of_space(&e).is_some() { io(&copy)(e) } else { io(map)(e) };
     fs::copy(map, &begun).map_err(blamed)?;
@@ -182,8 +184,8 @@ fn keep(key: &str, map: &Path, dir: &Path) -> Result<(), RolloutError> {
     last().and_then(|()| fs::rename(&begun, &copy)).map_err(io(&copy))
 }
 
-/// The name of the copy of the file that `key` names. A table may well be called `contacts.npz`, as a file of the run
-/// itself is; its copy therefore has a prefix.
+/// The name of the copy of the file that `key` names. A table may well be called `contacts.npz`, as a file of
+/// the run itself is; its copy therefore has a prefix.
 fn kept_name(key: &str, file: &Path) -> String {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     if key == "table.file" && !name.starts_with("table-") { format!("table-{name}") } else { name.into_owned() }

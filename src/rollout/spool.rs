@@ -38,8 +38,8 @@ pub(super) struct Spool {
     synced: Option<(Instant, u64)>,
 }
 
-/// Least time between two synchronisations with the disk; after every block of a few milliseconds they would take
-/// longer than the simulation.
+/// Least time between two synchronisations with the disk; after every block of a few milliseconds they would
+/// take longer than the simulation.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 /// Whether a file with this name may be in [`DIRECTORY`] before [`PROGRESS`] is first written.
@@ -54,8 +54,8 @@ pub(super) fn complete(partial: &Path) -> Option<u64> {
     serde_json::from_str::<Value>(&text).ok()?["contacts_done"].as_u64()
 }
 
-/// Marks `partial` as that unfinished run, of which no contact is simulated here; if it is to be resumed, checks
-/// that it is the one that is there.
+/// Marks `partial` as that unfinished run, of which no contact is simulated here; if it is to be resumed,
+/// checks that it is the one that is there.
 pub(super) fn mark(partial: &Path, identity: &Value, resume: bool) -> Result<(), RolloutError> {
     let begin = if resume { Spool::resume } else { Spool::create };
     begin(partial, identity, &COLUMNS, 0).map(drop)
@@ -148,8 +148,8 @@ impl Spool {
         self.append(t.contacts as u64, seconds, |name| bytes(name, t, motions))
     }
 
-    /// Appends the bytes of so many contacts to every array, by its name: all of them or, if there is no space,
-    /// nothing.
+    /// Appends the bytes of so many contacts to every array, by its name: all of them or, if there is no
+    /// space, nothing.
     pub fn append(&mut self, contacts: u64, seconds: f64, data: impl Fn(&str) -> Vec<u8>) -> Result<(), RolloutError> {
         for (i, column) in self.columns.iter().enumerate() {
             if let Err(e) = self.files[i].write_all(&data(column.name)) {

@@ -137,8 +137,8 @@ fn a_map_file_that_changed_is_another_run() {
     assert!(kept.contains("0,0,1\n"), "{kept}");
 }
 
-/// The table of a run is kept with it, under a name that none of the run's own files has, so that the run can be
-/// repeated from its directory; a table that changed is another run.
+/// The table of a run is kept with it, under a name that none of the run's own files has, so that the run can
+/// be repeated from its directory; a table that changed is another run.
 #[test]
 fn a_run_keeps_its_table() {
     let dir = tempfile::tempdir().unwrap();
@@ -323,8 +323,8 @@ fn files_that_are_written_in_part_do_not_count() {
     assert!(matches!(refused, RolloutError::NotARun(_)), "{refused}");
 }
 
-/// Progress is reported for all samples of all contacts, also of those that fail and of those that an earlier process
-/// has computed.
+/// Progress is reported for all samples of all contacts, also of those that fail and of those that an earlier
+/// process has computed.
 #[test]
 fn progress_comes_to_its_end() {
     let dir = tempfile::tempdir().unwrap();
@@ -343,8 +343,8 @@ fn progress_comes_to_its_end() {
     assert_eq!(told.into_inner(), (7 - kept) * 6);
 }
 
-/// A run on which a process works is neither replaced nor continued by another one, except by one that waits until
-/// the first has ended.
+/// A run on which a process works is neither replaced nor continued by another one, except by one that waits
+/// until the first has ended.
 #[test]
 fn one_process_at_a_time() {
     let dir = tempfile::tempdir().unwrap();
@@ -416,8 +416,8 @@ fn a_prescribed_motion_has_the_displacement_of_its_centre_of_pressure() {
     }
 }
 
-/// Whether it is done in one go or stopped and begun again, a run that is extended has the files of all contacts at
-/// once, and simulates those alone that it does not have.
+/// Whether it is done in one go or stopped and begun again, a run that is extended has the files of all
+/// contacts at once, and simulates those alone that it does not have.
 #[test]
 fn a_run_that_is_extended_is_that_of_all_contacts_at_once() {
     let dir = tempfile::tempdir().unwrap();

@@ -174,8 +174,8 @@ pub fn world_needs(scenario: &WorldScenario, options: &Options) -> Result<Needs,
     Needs::of("worlds", disk, memory, Blocks::fixed(block), options)
 }
 
-/// Simulates `scenario`, whose `needs` are there, on `engine` into `options.out`. `progress` is called with the
-/// number of samples of worlds just finished, and asks to stop by returning `false`.
+/// Simulates `scenario`, whose `needs` are there, on `engine` into `options.out`. `progress` is called with
+/// the number of samples of worlds just finished, and asks to stop by returning `false`.
 ///
 /// # Errors
 /// See [`RolloutError`]; whatever happens, `options.out` is complete or as it was.
@@ -473,7 +473,8 @@ mod tests {
             let text = TEXT.replace("worlds = 7", &format!("worlds = {worlds}")).replace("0.02", every);
             world_needs(&WorldScenario::parse(&text, "slide.toml").unwrap(), &options)
         };
-        // Two bodies with 7 and 6 numbers, a pair with 3, the energy: 30 numbers a sample, of which there are six.
+        // Two bodies with 7 and 6 numbers, a pair with 3, the energy: 30 numbers a sample, of which there are
+        // six.
         let few = needs(7, "0.02").unwrap();
         assert!((2 << 20..3 << 20).contains(&few.disk_bytes), "{few}");
         let many = needs(100_000, "0.02").unwrap();

@@ -1,7 +1,8 @@
 //! Zarr v3: a group with an array for every array of the run, every label and every parameter.
 //!
-//! A chunk is its numbers as they are, little-endian, in a file of at most some 16 MB, so that a reader of a store of
-//! objects gets a block of contacts in one request. Chunks at the end are filled up, as the format has it.
+//! A chunk is its numbers as they are, little-endian, in a file of at most some 16 MB, so that a reader of a
+//! store of objects gets a block of contacts in one request. Chunks at the end are filled up, as the format
+//! has it.
 
 use std::fs;
 use std::ops::Range;

@@ -1,7 +1,8 @@
-//! A table of contacts: a file with one row a contact, whose columns may stand wherever a number or a signal may.
+//! A table of contacts: a file with one row a contact, whose columns may stand wherever a number or a signal
+//! may.
 //!
-//! Numbers of one row stay together, so that what is correlated in the recording (a tactile frame and its force, a mass
-//! and its centre) is correlated in the contacts, too.
+//! Numbers of one row stay together, so that what is correlated in the recording (a tactile frame and its
+//! force, a mass and its centre) is correlated in the contacts, too.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -21,8 +22,8 @@ use crate::random::Draw;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TableSpec {
-    /// `.npz` (arrays by name, the rows along the first axis), `.csv` (a header and columns of numbers) or `.npy`
-    /// (rows and columns, which `columns` names), beside the scenario.
+    /// `.npz` (arrays by name, the rows along the first axis), `.csv` (a header and columns of numbers) or
+    /// `.npy` (rows and columns, which `columns` names), beside the scenario.
     pub file: PathBuf,
     /// `.npy` only: the names of its columns.
     pub columns: Option<Vec<String>>,
@@ -93,13 +94,13 @@ pub(super) struct Table {
 }
 
 thread_local! {
-    /// The table of the scenario that is being read on this thread. A derived `Deserialize` takes no argument, and an
-    /// unknown column is an error of the place where it stands in the text.
+    /// The table of the scenario that is being read on this thread. A derived `Deserialize` takes no
+    /// argument, and an unknown column is an error of the place where it stands in the text.
     static CURRENT: RefCell<Option<Table>> = const { RefCell::new(None) };
 }
 
-/// What `read` makes of the text of a scenario in which the columns of its `[table]` are known, the number of rows, if
-/// one was asked for, and a hash of the file's numbers. Arguments as of `Scenario::parse`.
+/// What `read` makes of the text of a scenario in which the columns of its `[table]` are known, the number of
+/// rows, if one was asked for, and a hash of the file's numbers. Arguments as of `Scenario::parse`.
 pub(super) fn with_table<T>(
     text: &str,
     base: &Path,

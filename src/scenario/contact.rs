@@ -20,8 +20,8 @@ const GRAVITY: f64 = 9.81;
 /// Static over Coulomb coefficient where neither is given (Table I, p = 1).
 const MU_S_OVER_MU_C: f64 = 1.2;
 
-/// Draws a contact. Without `surface` its limit surface is not made, which is enough to check it and to know its
-/// parameters.
+/// Draws a contact. Without `surface` its limit surface is not made, which is enough to check it and to know
+/// its parameters.
 pub(super) fn contact(
     spec: &Spec,
     patches: &Patches,
@@ -48,8 +48,9 @@ pub(super) fn contact(
     if d.parameters.is_some() && !is_point {
         d.record("patch.torsional_radius", tables.radius(&spec.contact, &patch));
     }
-    // The viscous factor is a sum over cell centres. For one cell it is zero, and with it the torsional stiffness of
-    // a reduced bristle. A map that follows the normal force may have one cell at first, if its grid has more.
+    // The viscous factor is a sum over cell centres. For one cell it is zero, and with it the torsional
+    // stiffness of a reduced bristle. A map that follows the normal force may have one cell at first, if its
+    // grid has more.
     let is_fixed = patch.rule().is_none() || patch.grid().len() == 1;
     let has_no_stiffness = || is_fixed && patch.viscous() == 0.0 && tables.radius(&spec.contact, &patch) > 0.0;
     if spec.contact.model == ModelName::Reduced && has_no_stiffness() {

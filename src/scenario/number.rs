@@ -83,8 +83,8 @@ impl Number {
     }
 }
 
-/// Largest number of draws from a normal distribution with bounds. Bounds for which it might not be enough are
-/// refused (see [`Distribution::number`]).
+/// Largest number of draws from a normal distribution with bounds. Bounds for which it might not be enough
+/// are refused (see [`Distribution::number`]).
 const MAX_DRAWS: u32 = 1_000_000;
 
 /// Which of `n` equally likely things the contact of `draw` gets.
@@ -151,8 +151,8 @@ impl Distribution {
                 return wrong(format!("normal = [{mean}, {sd}]: expected a finite mean and a standard deviation >= 0"));
             }
             let (min, max) = (min.unwrap_or(f64::NEG_INFINITY), max.unwrap_or(f64::INFINITY));
-            // Drawing again until a value is within the bounds must end, so that these may be neither far from the
-            // mean nor very close together.
+            // Drawing again until a value is within the bounds must end, so that these may be neither far
+            // from the mean nor very close together.
             let reachable = min <= mean + 3.0 * sd && max >= mean - 3.0 * sd && max - min >= 0.01 * sd;
             if !reachable {
                 return wrong(format!(

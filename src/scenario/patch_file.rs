@@ -114,8 +114,8 @@ pub(crate) fn frames(text: &str, base: &Path, name: &str) -> Result<Vec<usize>, 
     Ok(patches.frames().to_vec())
 }
 
-/// The first key that has no effect in a file with a patch alone, where nothing is drawn and nothing moves, and what
-/// is accepted.
+/// The first key that has no effect in a file with a patch alone, where nothing is drawn and nothing moves,
+/// and what is accepted.
 fn without_effect(spec: &PatchSpec) -> Option<(&'static str, &'static str)> {
     const CONSTANT: &str = "a constant, for nothing is drawn from a file with a patch alone (see sweeps)";
     let drawn = |n: &Option<Number>| n.as_ref().is_some_and(|n| !n.is_constant());

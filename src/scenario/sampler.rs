@@ -57,8 +57,8 @@ impl<'a> Sampler<'a> {
         column.of(&self.draw)
     }
 
-    /// A number in a list that may be long, such as the points of a signal. Constants are not recorded, as they are
-    /// in the scenario.
+    /// A number in a list that may be long, such as the points of a signal. Constants are not recorded, as
+    /// they are in the scenario.
     pub fn listed(&mut self, name: std::fmt::Arguments<'_>, number: &Number) -> f64 {
         match number {
             Number::Constant(value) => *value,

@@ -161,7 +161,8 @@ pub struct PointSpec {
     pub slider_mass: Option<Number>,
     /// `gms`: rate at which sliding elements follow the velocity [1/s], > 0; 100.
     pub attraction: Option<Number>,
-    /// `viscoelasto-plastic`, `gms`: `[share of friction, share of stiffness]` of each element, > 0; one `[1, 1]`.
+    /// `viscoelasto-plastic`, `gms`: `[share of friction, share of stiffness]` of each element, > 0; one `[1,
+    /// 1]`.
     pub elements: Option<Vec<[Number; 2]>>,
 }
 
@@ -233,8 +234,8 @@ pub struct PatchSpec {
     /// A map from a file beside the scenario: `.npy` (rows and columns, top row first; or frames of them),
     /// `.png` (brighter is more pressure) or `.csv` (columns x, y [m], w).
     pub file: Option<PathBuf>,
-    /// Which frame of an `.npy` with several, from 0: an integer, a `choice` of some, or a `column`. If not given,
-    /// each contact draws one of those with pressure, all as likely.
+    /// Which frame of an `.npy` with several, from 0: an integer, a `choice` of some, or a `column`. If not
+    /// given, each contact draws one of those with pressure, all as likely.
     pub frame: Option<Number>,
     /// A map as rows of numbers >= 0 in any unit, top row first.
     pub pressure: Option<Vec<Vec<f64>>>,
@@ -333,7 +334,8 @@ pub struct BodySpec {
     pub inertia: Option<Inertia>,
     /// Number of equal pads, each with the normal force; 2 for a gripper, else 1.
     pub pads: Option<u32>,
-    /// `contact.model = "point"` only: stiffness of a spring from the centre of mass to `inputs.anchor` [N/m], >= 0; 0.
+    /// `contact.model = "point"` only: stiffness of a spring from the centre of mass to `inputs.anchor`
+    /// [N/m], >= 0; 0.
     pub spring: Option<Number>,
     /// Kind `body` only: patch origin from the centre of mass, axes of the body [m].
     pub offset: Option<[Number; 2]>,
@@ -375,7 +377,8 @@ pub struct InputsSpec {
     pub wrench: Option<WrenchSpec>,
     /// Acceleration of gravity in the plane `[gx, gy]`, axes of the world [m/s^2].
     pub gravity: Option<[SignalSpec; 2]>,
-    /// With `body.spring` only: where the other end of the spring is `[x, y]`, axes of the world [m]; the origin.
+    /// With `body.spring` only: where the other end of the spring is `[x, y]`, axes of the world [m]; the
+    /// origin.
     pub anchor: Option<[SignalSpec; 2]>,
     /// A tilted table: gives gravity in the plane and the normal force m g cos(angle) / pads.
     pub tilt: Option<TiltSpec>,

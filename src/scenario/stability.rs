@@ -1,4 +1,5 @@
-//! Stability files: bodies, what acts on them and their contacts, in TOML. `docs/stability.md` is the language.
+//! Stability files: bodies, what acts on them and their contacts, in TOML. `docs/stability.md` is the
+//! language.
 
 use std::path::Path;
 
@@ -69,7 +70,8 @@ pub struct ContactSpec {
     pub position: [f64; 3],
     /// Direction into `body`, of any length.
     pub normal: [f64; 3],
-    /// Direction from which polygons are turned; if not given, x or y, whichever is further from the normal first.
+    /// Direction from which polygons are turned; if not given, x or y, whichever is further from the normal
+    /// first.
     pub tangent: Option<[f64; 3]>,
     /// Coefficient of friction, >= 0; that of the file if not given.
     pub mu: Option<f64>,

@@ -6,9 +6,9 @@ use serde_json::Value;
 /// suggested.
 const LEAST_SIMILARITY: f64 = 0.7;
 
-/// What may be meant, as "`a` or `b`", by a message of the TOML reader about an unknown field or variant; nothing if
-/// it is about something else, or if nothing is alike. `keys` are dotted paths of keys: one of another table is
-/// meant if it has the very name.
+/// What may be meant, as "`a` or `b`", by a message of the TOML reader about an unknown field or variant;
+/// nothing if it is about something else, or if nothing is alike. `keys` are dotted paths of keys: one of
+/// another table is meant if it has the very name.
 pub(super) fn suggestion(message: &str, keys: &[String]) -> Option<String> {
     let start = ["unknown field `", "unknown variant `"].iter().find_map(|s| Some(message.find(s)? + s.len()))?;
     let mut quoted = message[start..].split('`').step_by(2);

@@ -18,8 +18,8 @@ const KEPT: usize = 64 << 20;
 /// Largest number of cached radii.
 const KEPT_RADII: usize = 1 << 14;
 
-/// The tables and radii made so far, each under the key that determines it. A table has no scale, so that patches
-/// that differ in size alone share one.
+/// The tables and radii made so far, each under the key that determines it. A table has no scale, so that
+/// patches that differ in size alone share one.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
     tables: Mutex<HashMap<Key, Arc<Table>>>,
@@ -29,8 +29,8 @@ pub(super) struct Tables {
 /// The radius of a map on cells of width 1, and the map, so that its address stays in use.
 type Radius = (f64, Arc<[f64]>);
 
-/// The address of a map (the patch in the table keeps it in use), or its rule, and the cells with their height over
-/// their width. Numbers are compared by their bits.
+/// The address of a map (the patch in the table keeps it in use), or its rule, and the cells with their
+/// height over their width. Numbers are compared by their bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     map: usize,
@@ -135,8 +135,8 @@ fn patch_of_table(spec: &ContactSpec, patch: &Patch) -> Result<Patch, ParameterE
     of.scaled(CELL / grid.dx, CELL * aspect(patch) / grid.dy)
 }
 
-/// Height of the cells over their width, rounded to single precision: where one size is drawn for both sides, the
-/// quotient differs from contact to contact in its last bits.
+/// Height of the cells over their width, rounded to single precision: where one size is drawn for both sides,
+/// the quotient differs from contact to contact in its last bits.
 fn aspect(patch: &Patch) -> f64 {
     f64::from((patch.grid().dy / patch.grid().dx) as f32)
 }

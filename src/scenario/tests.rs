@@ -516,7 +516,8 @@ fn break_points_of_inputs_are_bounded() {
     }
 }
 
-/// A contact that is drawn with some numbers given is the same in all others, and says what it cannot be given.
+/// A contact that is drawn with some numbers given is the same in all others, and says what it cannot be
+/// given.
 #[test]
 fn a_contact_is_drawn_with_numbers_given() {
     let text = "contacts = 4\nduration = 1\npatch = { shape = { choice = ['square', 'circle'] }, cells = 5 }\n\

@@ -138,8 +138,8 @@ impl Signal {
         self.hold = None;
     }
 
-    /// Replaces the signal by a straight line from one `[time, value]` to another, constant before and after, without
-    /// taking new memory beyond that of three segments.
+    /// Replaces the signal by a straight line from one `[time, value]` to another, constant before and after,
+    /// without taking new memory beyond that of three segments.
     pub(crate) fn set_ramp(&mut self, [start, from]: [f64; 2], [end, to]: [f64; 2]) {
         let slope = (to - from) / (end - start);
         self.set_constant(from);
@@ -252,8 +252,8 @@ impl Signal {
     /// Adds `scale` times this signal over `[start, start + length]` to `slot` of `interval`.
     pub(super) fn add_to(&self, start: f64, length: f64, scale: f64, slot: usize, interval: &mut Interval) {
         if self.hold.is_some() {
-            // The value is constant over the interval. It is taken in the middle, where rounding of the ends cannot
-            // lead into the next period.
+            // The value is constant over the interval. It is taken in the middle, where rounding of the ends
+            // cannot lead into the next period.
             interval.c[slot][0] += scale * self.value(start + 0.5 * length);
             return;
         }

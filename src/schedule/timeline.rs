@@ -39,7 +39,8 @@ pub struct Span {
     pub end: f64,
     /// Whether an input may jump at the start, whatever the signals say.
     pub jump: bool,
-    /// Whether a pressure map that follows the normal force is made anew at the start, whatever the signals say.
+    /// Whether a pressure map that follows the normal force is made anew at the start, whatever the signals
+    /// say.
     pub remap: bool,
 }
 
@@ -51,12 +52,14 @@ impl Span {
     }
 }
 
-/// The break points of [`Timeline::grade`] end at this time [s]: from there on the usual steps are short enough.
+/// The break points of [`Timeline::grade`] end at this time [s]: from there on the usual steps are short
+/// enough.
 const GRADED_UNTIL: f64 = 5e-4;
 
 impl Timeline {
-    /// Divides a span into intervals at every break point of `feeds`, at every one of `samples`, which are recorded,
-    /// and, if `remap` says so, at the times at which a pressure map is made anew. Earlier intervals are dropped.
+    /// Divides a span into intervals at every break point of `feeds`, at every one of `samples`, which are
+    /// recorded, and, if `remap` says so, at the times at which a pressure map is made anew. Earlier
+    /// intervals are dropped.
     pub fn cut<'a>(
         &mut self,
         feeds: impl Iterator<Item = Feed<'a>> + Clone,
@@ -99,8 +102,8 @@ impl Timeline {
         });
     }
 
-    /// Adds break points `first` [s] after time 0, and each twice as far as the one before, as long as they are
-    /// before [`GRADED_UNTIL`]: for motion that is fast at the start and slow later on.
+    /// Adds break points `first` [s] after time 0, and each twice as far as the one before, as long as they
+    /// are before [`GRADED_UNTIL`]: for motion that is fast at the start and slow later on.
     pub fn grade(&mut self, first: f64) {
         let (Some(start), Some(end)) = (self.points.first().map(|p| p.t), self.points.last().map(|p| p.t)) else {
             return;
@@ -120,7 +123,8 @@ impl Timeline {
         i < self.len() && self.points[i].remap
     }
 
-    /// Largest number of intervals between two samples, and largest number of maps made anew between two samples.
+    /// Largest number of intervals between two samples, and largest number of maps made anew between two
+    /// samples.
     pub(crate) fn densest(&self) -> [usize; 2] {
         let (mut most, mut here) = ([0; 2], [0; 2]);
         for pair in self.points.windows(2) {

@@ -74,8 +74,8 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
         v: &[f64; slot::COUNT],
         pairs: &mut Vec<[f64; 2]>,
     ) -> Response {
-        // With several lanes a pass would compute one result and ignore the others. The state is evaluated by a
-        // solver with one lane, which spares compiling that pass for every number type.
+        // With several lanes a pass would compute one result and ignore the others. The state is evaluated by
+        // a solver with one lane, which spares compiling that pass for every number type.
         if const { R::LANES > 1 } {
             pairs.resize(self.bristles.pairs(l), [0.0; 2]);
             let mut state = self.export(l, pairs);

@@ -11,9 +11,9 @@ use crate::planar::{Twist, Wrench};
 /// A set of lanes, one bit for each.
 pub type Bits = u32;
 
-/// Largest angle [rad] by which a Newton step may turn the twist of a bristle on a limit surface and end a stage: two
-/// or three cells of a table, beyond which the derivative at the guess is no longer that at the result
-/// ([`Bristles::trust_radius`], `docs/model.md`, section 6.4).
+/// Largest angle [rad] by which a Newton step may turn the twist of a bristle on a limit surface and end a
+/// stage: two or three cells of a table, beyond which the derivative at the guess is no longer that at the
+/// result ([`Bristles::trust_radius`], `docs/model.md`, section 6.4).
 pub const MAX_TURN: f64 = 0.2;
 /// A Newton step smaller than this [m/s] may turn the twist by any angle.
 pub const LEAST_TRUST_RADIUS: f64 = 3e-6;
@@ -31,8 +31,8 @@ pub struct Rate<R> {
 
 /// The bristles of as many contacts as the number type of the step has lanes.
 pub trait Bristles<R: Real> {
-    /// Puts the bristles of a contact at the start of its run into a lane; `active` are the cells of a grid that
-    /// carry pressure at some time.
+    /// Puts the bristles of a contact at the start of its run into a lane; `active` are the cells of a grid
+    /// that carry pressure at some time.
     fn load(&mut self, lane: usize, contact: &Contact, active: &[usize]);
     /// Empties a lane; the numbers in it stay finite from then on.
     fn clear(&mut self, lane: usize);
@@ -40,14 +40,14 @@ pub trait Bristles<R: Real> {
     fn states(&self, lane: usize) -> Vec<[f64; 2]>;
     /// Number of pairs that [`Bristles::export`] writes.
     fn pairs(&self, lane: usize) -> usize;
-    /// Writes all numbers from which a lane can be continued to `pairs`: the states `zeta` [-] of the cells; of a
-    /// reduced bristle `zeta_x zeta_y`, `zeta_3` and the low parts of all three, the residual of its map and its last
-    /// root. Other numbers go to `state`.
+    /// Writes all numbers from which a lane can be continued to `pairs`: the states `zeta` [-] of the cells;
+    /// of a reduced bristle `zeta_x zeta_y`, `zeta_3` and the low parts of all three, the residual of its map
+    /// and its last root. Other numbers go to `state`.
     fn export(&self, lane: usize, state: &mut State, pairs: &mut [[f64; 2]]);
     /// Sets a lane to what [`Bristles::export`] wrote.
     fn import(&mut self, lane: usize, state: &State, pairs: &[[f64; 2]]);
-    /// The friction wrench [N, N, N m] of a lane at the patch origin in the present state at patch twist `u`, and
-    /// the share of the normal force on slipping bristles.
+    /// The friction wrench [N, N, N m] of a lane at the patch origin in the present state at patch twist `u`,
+    /// and the share of the normal force on slipping bristles.
     fn wrench(&mut self, lane: usize, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64);
     /// `L^2` [m^2] on the map of `patch`, which weighs angular against linear velocity.
     fn arm2(&self, patch: &Patch) -> f64;
@@ -58,14 +58,14 @@ pub trait Bristles<R: Real> {
 
     /// The points of the patches that twists and wrenches refer to [m].
     fn reference_point(&self) -> [R; 2];
-    /// One pass at twists `v`: lanes of the first bits commit a stage, those of the second evaluate one, as the
-    /// opposite of the friction wrench per unit normal force and its derivative over `v`. Other lanes keep their
-    /// states; what is returned for them has no meaning.
+    /// One pass at twists `v`: lanes of the first bits commit a stage, those of the second evaluate one, as
+    /// the opposite of the friction wrench per unit normal force and its derivative over `v`. Other lanes
+    /// keep their states; what is returned for them has no meaning.
     fn sweep(&mut self, v: Vec3<R>, commit: (&Stage<R>, Bits), next: (&Stage<R>, Bits)) -> (Vec3<R>, Mat3<R>);
     /// Size [m/s] of a change of the twists `v` up to which the derivative of the force holds.
     fn trust_radius(&self, v: Vec3<R>) -> R;
-    /// Load of a single bristle at its last evaluation, `|zeta*|` over its limit [-]; 0 for a grid, whose cells slip
-    /// one after the other, so that no moment of break-away has to be resolved.
+    /// Load of a single bristle at its last evaluation, `|zeta*|` over its limit [-]; 0 for a grid, whose
+    /// cells slip one after the other, so that no moment of break-away has to be resolved.
     fn loading(&self) -> R {
         R::splat(0.0)
     }

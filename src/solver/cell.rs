@@ -1,5 +1,5 @@
-//! The bristle of a cell over a stage of the step: its new state, exactly, and how that changes with the velocity
-//! (`docs/model.md`, sections 5.2 and 5.4). Twin: `shaders/cell.wgsl`.
+//! The bristle of a cell over a stage of the step: its new state, exactly, and how that changes with the
+//! velocity (`docs/model.md`, sections 5.2 and 5.4). Twin: `shaders/cell.wgsl`.
 
 use super::friction::{Consts, Motion, Slip, Stage, Trial};
 use super::laws::Law;
@@ -36,8 +36,8 @@ pub fn trial<R: Real, L: Law>(st: &Stage<R>, m: &Motion<R>, zx: R, zy: R) -> Cel
     CellTrial { yx, yy, nx, ny, t: Trial { len: y2 * inv_len, inv_len, g, travel } }
 }
 
-/// `d zeta*/dv` as `[xx, xy, yx, yy]` [s/m], `docs/model.md` (44) and (48): the limit changes by `chi g'` along
-/// the velocity.
+/// `d zeta*/dv` as `[xx, xy, yx, yy]` [s/m], `docs/model.md` (44) and (48): the limit changes by `chi g'`
+/// along the velocity.
 #[inline(always)]
 pub fn sensitivity<R: Real, L: Law>(st: &Stage<R>, m: &Motion<R>, c: &CellTrial<R>, z: &Slip<R>) -> [R; 4] {
     let g_slope = st.chi * st.mu_d * m.bell_slope;
@@ -50,8 +50,8 @@ pub fn sensitivity<R: Real, L: Law>(st: &Stage<R>, m: &Motion<R>, c: &CellTrial<
     [c.nx.fma(row_x, by.carried), c.nx * row_y, c.ny * row_x, c.ny.fma(row_y, by.carried)]
 }
 
-/// `lambda / sigma0` [s/m] of the differential equation at state `(zx, zy)`, `docs/model.md` (9) and (10): for
-/// recorded wrenches.
+/// `lambda / sigma0` [s/m] of the differential equation at state `(zx, zy)`, `docs/model.md` (9) and (10):
+/// for recorded wrenches.
 #[inline(always)]
 pub fn decay<R: Real, L: Law>(k: &Consts<R>, g: R, m: &Motion<R>, zx: R, zy: R) -> R {
     let z2 = zx * zx + zy * zy;

@@ -1,5 +1,5 @@
-//! Work on the saved state of one contact, in double precision: committing a pending stage, so that another engine can
-//! continue from the state, and the friction wrench that a given motion would cause.
+//! Work on the saved state of one contact, in double precision: committing a pending stage, so that another
+//! engine can continue from the state, and the friction wrench that a given motion would cause.
 
 use super::bristles::Bristles;
 use super::lane_solver::LaneSolver;

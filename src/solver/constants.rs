@@ -11,48 +11,51 @@ pub const NEWTON_TOLERANCE: f64 = 1e-4;
 pub const NEWTON_MOST: u32 = 3;
 /// The limit on steps on the falling Stribeck branch, `docs/model.md` (49), is never below this [s]: (50).
 pub const SHORTEST_RULED_STEP: f64 = 1e-5;
-/// With a tolerance, the limit on steps on the falling Stribeck branch takes the steepest slope of the curve from the
-/// bristles' lowest speed divided by this factor to their highest speed times it, `docs/model.md` (53): speeds may
-/// change by as much within a step.
+/// With a tolerance, the limit on steps on the falling Stribeck branch takes the steepest slope of the curve
+/// from the bristles' lowest speed divided by this factor to their highest speed times it, `docs/model.md`
+/// (53): speeds may change by as much within a step.
 pub const SPEED_MARGIN: f64 = 2.0;
-/// With a tolerance, the limit on steps on the falling Stribeck branch considers bristles up to this many `L` from
-/// the patch origin. Bristles farther away carry a quarter of the load at most, since `L^2` is the mean of the
-/// squared distance.
+/// With a tolerance, the limit on steps on the falling Stribeck branch considers bristles up to this many `L`
+/// from the patch origin. Bristles farther away carry a quarter of the load at most, since `L^2` is the mean
+/// of the squared distance.
 pub const LEVER_MARGIN: f64 = 2.0;
 /// With a tolerance: the first step of a run and after a jump of the inputs [s].
 pub const FRESH_STEP: f64 = 5e-5;
 /// With a tolerance: a step this short [s] is taken whatever its error.
 pub const SHORTEST_CHOSEN_STEP: f64 = 1e-6;
-/// With a tolerance: the shortest step to try [s]. It is slightly below [`SHORTEST_CHOSEN_STEP`], because dividing an
-/// interval into equal parts can lengthen a step by rounding, and a step longer than that could be refused for ever.
+/// With a tolerance: the shortest step to try [s]. It is slightly below [`SHORTEST_CHOSEN_STEP`], because
+/// dividing an interval into equal parts can lengthen a step by rounding, and a step longer than that could
+/// be refused for ever.
 pub const SHORTEST_TRIED_STEP: f64 = 0.9 * SHORTEST_CHOSEN_STEP;
 /// With a tolerance: how far a step may differ from the one before, `docs/model.md` (61).
 pub const STEP_CHANGE_LIMITS: [f64; 2] = [0.25, 2.0];
 /// With a tolerance: the next step over the step whose estimated error would just meet the tolerance.
 pub const SAFETY: f64 = 0.8;
-/// With a tolerance: largest factor to the next step after one with a stage that has not converged, or that may have
-/// several solutions.
+/// With a tolerance: largest factor to the next step after one with a stage that has not converged, or that
+/// may have several solutions.
 pub const SHRINK_ON_FAILURE: f64 = 0.5;
 /// What a step of length `h` leaves of a linear problem is this times `h^3` and the third derivative,
 /// `docs/model.md` (29).
 pub const ERROR_CONSTANT: f64 = (std::f64::consts::SQRT_2 - 1.0) / 2.0 - 1.0 / 6.0;
-/// With a tolerance: the share of it that the third-order estimate may reach. The first-order estimate is far above
-/// the error; the third-order one is the error itself, which adds up from step to step while a body slides.
+/// With a tolerance: the share of it that the third-order estimate may reach. The first-order estimate is far
+/// above the error; the third-order one is the error itself, which adds up from step to step while a body
+/// slides.
 pub const THIRD_ORDER_SHARE: f64 = 0.2;
 /// With a tolerance: the largest error of a step over the largest speed in it, where slow motion decides what
 /// follows, `docs/model.md` (60).
 pub const RELATIVE_TOLERANCE: f64 = 0.05;
-/// With a tolerance: the least limit that [`RELATIVE_TOLERANCE`] may set, as a share of the tolerance. A limit
-/// that vanished with the speed would make the steps of a contact at rest as short as they may be.
+/// With a tolerance: the least limit that [`RELATIVE_TOLERANCE`] may set, as a share of the tolerance. A
+/// limit that vanished with the speed would make the steps of a contact at rest as short as they may be.
 pub const LEAST_TOLERANCE: f64 = 0.005;
-/// With a tolerance: the share of its limit that a reduced bristle has to carry for its error to be relative to
-/// the speed. Above it the bristle creeps towards the moment at which it breaks loose, and an error of the
+/// With a tolerance: the share of its limit that a reduced bristle has to carry for its error to be relative
+/// to the speed. Above it the bristle creeps towards the moment at which it breaks loose, and an error of the
 /// creep is an error of that moment.
 pub const NEAR_SLIP: f64 = 0.7;
 /// With a tolerance: a stage has one solution where its matrix less this share of the mass is positive
 /// definite, `docs/model.md` (54).
 pub const MASS_MARGIN: f64 = 0.5;
-/// The rest of an interval that exceeds the step by at most this share is not divided, as the excess may be rounding.
+/// The rest of an interval that exceeds the step by at most this share is not divided, as the excess may be
+/// rounding.
 pub const STEP_SLACK: f64 = 1e-6;
 /// Largest number of iterations of the consistent form's root in double precision; on average it takes two.
 pub const ROOT_ITERATIONS: u32 = 60;

@@ -1,6 +1,6 @@
-//! Cells whose bristles stay elastic through a pass. Their force is linear in the velocity and needs neither a square
-//! root nor an exponential. A patch that slides in some places has many of them; the other cells are packed into
-//! consecutive lanes and treated as a smaller grid.
+//! Cells whose bristles stay elastic through a pass. Their force is linear in the velocity and needs neither
+//! a square root nor an exponential. A patch that slides in some places has many of them; the other cells are
+//! packed into consecutive lanes and treated as a smaller grid.
 //!
 //! There is no twin: the lanes of a GPU that have less to do would only wait for the others.
 
@@ -25,8 +25,8 @@ pub struct ElasticCells<R: Real> {
     groups: Vec<(R::Mask, usize)>,
 }
 
-/// Whether elastic cells are to be separated in this pass; `pause` counts the passes until then. They never are with
-/// one lane, which is the readable reference.
+/// Whether elastic cells are to be separated in this pass; `pause` counts the passes until then. They never
+/// are with one lane, which is the readable reference.
 #[inline(always)]
 pub fn is_due<R: Real>(pause: &mut u32) -> bool {
     let due = *pause == 0;
@@ -49,9 +49,9 @@ impl<R: Real> ElasticCells<R> {
         }
     }
 
-    /// The pass over the elastic cells: commits and evaluates them and adds their terms to `sum`. Returns the other
-    /// cells, packed, whose bases [`ElasticCells::unpack`] writes back after their pass. Sets `pause` if there are too
-    /// few elastic cells.
+    /// The pass over the elastic cells: commits and evaluates them and adds their terms to `sum`. Returns the
+    /// other cells, packed, whose bases [`ElasticCells::unpack`] writes back after their pass. Sets `pause`
+    /// if there are too few elastic cells.
     #[inline(always)]
     pub fn sweep(
         &mut self,
@@ -66,7 +66,8 @@ impl<R: Real> ElasticCells<R> {
         let (x, y, w) = (&cells.x[..n], &cells.y[..n], &cells.w[..n]);
         let (zx, zy) = (&mut cells.zx[..n], &mut cells.zy[..n]);
         let (zero, half, one) = (R::splat(0.0), R::splat(0.5), R::splat(1.0));
-        // A stage that is not asked for is replaced by one that moves nothing, under a limit that no bristle reaches.
+        // A stage that is not asked for is replaced by one that moves nothing, under a limit that no bristle
+        // reaches.
         let none =
             Stage { a_sigma0: zero, damping: zero, mu_c: R::splat(1e15), mu_d: zero, chi: one, extrapolation: zero };
         let (done, st) = (commit.unwrap_or(&none), next.unwrap_or(&none));
@@ -111,8 +112,8 @@ impl<R: Real> ElasticCells<R> {
         if len as f64 > (1.0 - LEAST_SHARE) * (n * R::LANES) as f64 {
             *pause = RETRY_AFTER;
         }
-        // The derivative d zeta*/dv of an elastic bristle is `a sigma0`, so that the gain is that of a rigid grid,
-        // docs/model.md (62).
+        // The derivative d zeta*/dv of an elastic bristle is `a sigma0`, so that the gain is that of a rigid
+        // grid, docs/model.md (62).
         let [fx, fy, tau, all, along_x, along_y, square] = s;
         let c = st.a_sigma0.fma(more, k.sigma2);
         let (all, along_x, along_y, square) = (c * all, c * along_x, c * along_y, c * square);

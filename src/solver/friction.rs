@@ -1,5 +1,5 @@
-//! What all laws and both models share: the constants of a contact and of a stage, the Stribeck curve, and the
-//! quantities that describe how a bristle slips over a stage (`docs/model.md`, sections 2, 5.2 and 5.4).
+//! What all laws and both models share: the constants of a contact and of a stage, the Stribeck curve, and
+//! the quantities that describe how a bristle slips over a stage (`docs/model.md`, sections 2, 5.2 and 5.4).
 //! Twin: `shaders/friction.wgsl`.
 //!
 //! Only here: `new`, `set`, `splat`, `select`.
@@ -157,8 +157,8 @@ impl<R: Real> Slip<R> {
     }
 }
 
-/// How the bristle at the end of a stage changes with the velocity. With `J = dD/dv` and `n` the direction of the
-/// trial, or the trial itself under a law whose `normal` is none,
+/// How the bristle at the end of a stage changes with the velocity. With `J = dD/dv` and `n` the direction of
+/// the trial, or the trial itself under a law whose `normal` is none,
 ///
 /// `d zeta*/dv = carried J + n (normal J^T n + speed J^T D/|D| + limit dg/dv)^T`.
 #[derive(Clone, Copy, Debug)]
@@ -188,23 +188,24 @@ pub fn motion<R: Real>(k: &Consts<R>, vx: R, vy: R) -> Motion<R> {
         let x = (s * k.inv_v_s).max(R::splat(R::TINY));
         bell = (-(x.powf(k.gamma).min(R::splat(80.0)))).exp_negative();
         let held = x.max(R::splat(STRIBECK_X_MIN));
-        // x^(gamma-1) is computed as x^gamma / x with x^gamma bounded as in the exponential. Without the bound it
-        // overflows at high speed, and infinity times an exponential of zero is no number.
+        // x^(gamma-1) is computed as x^gamma / x with x^gamma bounded as in the exponential. Without the
+        // bound it overflows at high speed, and infinity times an exponential of zero is no number.
         bell_slope = -k.gamma * held.powf(k.gamma).min(R::splat(80.0)) / held * k.inv_v_s * bell;
     }
     Motion { vx, vy, s, ex: vx * inv_s, ey: vy * inv_s, bell, bell_slope }
 }
 
-/// Beyond its steepest point the slope of `exp(-x^2)` is at most this over `x^3`: `8/e^2`, as `2 x^4 exp(-x^2)` is
-/// largest at `x^2 = 2`.
+/// Beyond its steepest point the slope of `exp(-x^2)` is at most this over `x^3`: `8/e^2`, as `2 x^4
+/// exp(-x^2)` is largest at `x^2 = 2`.
 pub const SLOPE_TAIL: f64 = 1.082_682_265_892_902;
-/// Below this `x` the bound by [`SLOPE_TAIL`] exceeds the steepest slope, so that `x` need not be smaller in it.
+/// Below this `x` the bound by [`SLOPE_TAIL`] exceeds the steepest slope, so that `x` need not be smaller in
+/// it.
 pub const SLOPE_TAIL_FROM: f64 = 0.5;
 /// Least bound on the slope: too small to limit a step, and large enough that its reciprocal is finite.
 pub const LEAST_SLOPE: f64 = 1e-6;
 
-/// A bound on the size of the slope of `exp(-x^2)` for x from `least` to `most`, `docs/model.md` (53): by `2 x` below
-/// its steepest point, and by [`SLOPE_TAIL`] above it.
+/// A bound on the size of the slope of `exp(-x^2)` for x from `least` to `most`, `docs/model.md` (53): by `2
+/// x` below its steepest point, and by [`SLOPE_TAIL`] above it.
 #[inline(always)]
 pub fn steepest_between<R: Real>(least: R, most: R) -> R {
     let x = least.max(R::splat(SLOPE_TAIL_FROM));

@@ -1,4 +1,5 @@
-//! What steps the contacts in its lanes from one call to the next: the solver of bristles, and that of point contacts.
+//! What steps the contacts in its lanes from one call to the next: the solver of bristles, and that of point
+//! contacts.
 
 use super::bristles::Bits;
 use super::respond::Response;
@@ -11,8 +12,8 @@ use crate::schedule::{Interval, slot};
 
 /// Contacts in lanes, one in each.
 pub trait LaneSolver {
-    /// Puts a contact at its start into a lane, to be stepped by at most `step` [s]; `active` are the cells of a grid
-    /// that carry pressure at some time.
+    /// Puts a contact at its start into a lane, to be stepped by at most `step` [s]; `active` are the cells
+    /// of a grid that carry pressure at some time.
     fn load(&mut self, l: usize, contact: &Contact, step: f64, active: &[usize]);
     /// Lets a lane take `steps` more steps.
     fn allow(&mut self, l: usize, steps: u64);
@@ -38,8 +39,8 @@ pub trait LaneSolver {
     fn pass(&mut self) -> Events;
     /// Pose, twist, friction wrench and slipping share in a lane at inputs `v`; no stage is pending.
     fn sample(&mut self, l: usize, contact: &Contact, v: &[f64; slot::COUNT]) -> (Pose, Twist, Wrench, f64);
-    /// The friction wrench if the patch moved with `twist` for `dt` [s] under inputs `v`; no stage is pending.
-    /// `pairs` is memory.
+    /// The friction wrench if the patch moved with `twist` for `dt` [s] under inputs `v`; no stage is
+    /// pending. `pairs` is memory.
     fn respond(
         &mut self,
         l: usize,

@@ -1,5 +1,5 @@
-//! The contacts in the lanes of the step: the parameters and the state of each, and its place in its interval. A
-//! contact is put into a lane, and a lane emptied, between two passes.
+//! The contacts in the lanes of the step: the parameters and the state of each, and its place in its
+//! interval. A contact is put into a lane, and a lane emptied, between two passes.
 
 use super::bristles::{Bits, Bristles, Rate};
 use super::constants::FRESH_STEP;
@@ -48,7 +48,8 @@ pub struct Solver<R: Real, B> {
     pub(super) prescribed: Bits,
     pub(super) gripper: Bits,
     pub(super) turning: Bits,
-    // The state: twist and pose of the centre of mass as compensated sums; the low parts hold what rounding cut off.
+    // The state: twist and pose of the centre of mass as compensated sums; the low parts hold what rounding
+    // cut off.
     pub(super) u: Vec3<R>,
     pub(super) u_low: Vec3<R>,
     pub(super) q: Vec3<R>,
@@ -74,7 +75,8 @@ pub struct Solver<R: Real, B> {
     pub(super) tau: R,
     /// With a tolerance: the step to try next [s].
     pub(super) h_next: R,
-    /// With a tolerance: the derivative by time of what [`Solver::accept`] compares, at the end of the last step.
+    /// With a tolerance: the derivative by time of what [`Solver::accept`] compares, at the end of the last
+    /// step.
     pub(super) rate: Vec3<R>,
     /// The increment up to the first stage: of the twist, or of a prescribed motion's friction over `f_N`.
     pub(super) du1: Vec3<R>,
@@ -90,7 +92,8 @@ pub struct Solver<R: Real, B> {
     pub(super) least_pivot: R,
     /// Largest [`Bristles::loading`] in this step.
     pub(super) loading: R,
-    /// Lanes that take part in a pass; those of them that only commit a pending stage; those that start a step.
+    /// Lanes that take part in a pass; those of them that only commit a pending stage; those that start a
+    /// step.
     pub running: Bits,
     pub(super) flushing: Bits,
     pub(super) starting: Bits,
@@ -165,8 +168,8 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         }
     }
 
-    /// Puts a contact at its initial state into a lane; `active` are the cells of a grid that carry pressure at some
-    /// time.
+    /// Puts a contact at its initial state into a lane; `active` are the cells of a grid that carry pressure
+    /// at some time.
     pub fn load(&mut self, l: usize, contact: &Contact, step: f64, active: &[usize]) {
         let (f, body) = (contact.friction.effective_for_law(), &contact.body);
         let prescribed = body.free().is_none();
@@ -216,8 +219,8 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         self.is_pending(l) && self.bristles.commits_before_remap() && self.mapped[l] != Some(f_n)
     }
 
-    /// Makes the pressure map of a contact in a lane anew at the start of `interval`, if the interval says so and the
-    /// normal force is not that of the present map; the bristles are kept.
+    /// Makes the pressure map of a contact in a lane anew at the start of `interval`, if the interval says so
+    /// and the normal force is not that of the present map; the bristles are kept.
     pub fn remap(&mut self, l: usize, contact: &Contact, interval: &Interval) {
         let Some(f_n) = interval.remap else { return };
         if self.mapped[l].replace(f_n) == Some(f_n) {
@@ -226,15 +229,15 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         self.set_map(l, contact, &contact.patch.under(f_n), interval.inputs(0.0)[slot::MU_C]);
     }
 
-    /// Gives a lane another pressure map; the bristles are kept, and no stage is pending that must be committed on the
-    /// map before.
+    /// Gives a lane another pressure map; the bristles are kept, and no stage is pending that must be
+    /// committed on the map before.
     pub fn set_map(&mut self, l: usize, contact: &Contact, patch: &Patch, mu_c: f64) {
         self.bristles.remap(l, patch, mu_c);
         self.set_arm(l, &contact.body, self.bristles.arm2(patch));
     }
 
-    /// Pose of the centre of mass in a lane, its twist, the friction wrench at the patch origin and the slipping
-    /// share at inputs `v`. No stage is pending.
+    /// Pose of the centre of mass in a lane, its twist, the friction wrench at the patch origin and the
+    /// slipping share at inputs `v`. No stage is pending.
     pub fn sample(&mut self, l: usize, contact: &Contact, v: &[f64; slot::COUNT]) -> (Pose, Twist, Wrench, f64) {
         let (q, u) = (compensated(self.q, self.q_low, l).into(), compensated(self.u, self.u_low, l).into());
         let (twist, patch_twist) = if contact.body.free().is_none() {
@@ -347,8 +350,8 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         // A lane may be cleared on its way through a step; the next contact begins one.
         self.second &= !(1 << l);
         self.newton.set(l, 0.0);
-        // An empty lane is computed with the others. Zeros keep it from denormal and infinite numbers, which some
-        // processors compute with slowly.
+        // An empty lane is computed with the others. Zeros keep it from denormal and infinite numbers, which
+        // some processors compute with slowly.
         for v in [&mut self.u, &mut self.q, &mut self.patch_twist, &mut self.du, &mut self.du1] {
             v.set(l, [0.0; 3]);
         }
@@ -367,7 +370,8 @@ pub(super) fn set_compensated<R: Real>(high: &mut Vec3<R>, low: &mut Vec3<R>, l:
     low.set(l, [0, 1, 2].map(|i| value[i] - rounded[i]));
 }
 
-/// Sets a lane to three compensated sums, `of` and their low parts `rest`, which may come from another number type.
+/// Sets a lane to three compensated sums, `of` and their low parts `rest`, which may come from another number
+/// type.
 pub(super) fn set_split<R: Real>(high: &mut Vec3<R>, low: &mut Vec3<R>, l: usize, of: [f64; 3], rest: [f64; 3]) {
     high.set(l, of);
     let rounded = high.lane(l);

@@ -1,5 +1,5 @@
-//! The bristle laws. Each is a file with the same five functions as its twin in `shaders/laws`, and a line in the
-//! registry ([`crate::friction::laws`]); nothing else knows which laws there are.
+//! The bristle laws. Each is a file with the same five functions as its twin in `shaders/laws`, and a line in
+//! the registry ([`crate::friction::laws`]); nothing else knows which laws there are.
 
 use super::friction::{Consts, Sensitivity, Slip, Trial};
 use crate::friction::laws;
@@ -13,14 +13,15 @@ use crate::number::real::Real;
 pub trait Law {
     /// The law's entry in the registry.
     const LAW: crate::friction::Law;
-    /// Whether `lambda` depends on the angle between bristle and velocity. If not, directions are not computed.
+    /// Whether `lambda` depends on the angle between bristle and velocity. If not, directions are not
+    /// computed.
     const DIRECTED: bool;
     /// Whether bristles below a share `s_ba` of their limit are elastic, with the transition of
     /// [`super::transition`] up to the limit.
     const ELASTIC: bool = Self::LAW.is_elastic();
 
-    /// The plastic travel over a stage [-]: `a lambda` times the limit of a bristle whose motion is wholly plastic.
-    /// `speed` is the length of `D` and `along` its component along the bristle [m/s].
+    /// The plastic travel over a stage [-]: `a lambda` times the limit of a bristle whose motion is wholly
+    /// plastic. `speed` is the length of `D` and `along` its component along the bristle [m/s].
     fn travel<R: Real>(a_sigma0: R, speed: R, along: R) -> R;
 
     /// The slip of a trial that is not in the transition.

@@ -1,5 +1,5 @@
-//! The friction wrench that a given motion of the patch would cause, and its derivative, for programs that integrate
-//! the body themselves.
+//! The friction wrench that a given motion of the patch would cause, and its derivative, for programs that
+//! integrate the body themselves.
 
 use super::bristles::Bristles;
 use super::friction::Stage;
@@ -10,8 +10,8 @@ use crate::number::simd::copies;
 use crate::planar::{Twist, Wrench};
 use crate::schedule::slot;
 
-/// The friction wrench on the moving side at the patch origin in the patch frame [N, N, N m], and its derivative over
-/// the patch twist, a row a component of the wrench [N s/m, N s/rad; N s, N m s/rad].
+/// The friction wrench on the moving side at the patch origin in the patch frame [N, N, N m], and its
+/// derivative over the patch twist, a row a component of the wrench [N s/m, N s/rad; N s, N m s/rad].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Response {
     /// The wrench.
@@ -21,9 +21,9 @@ pub struct Response {
 }
 
 copies! {
-    /// The response of a lane to a patch twist `u` that lasts for `dt` [s], with the inputs `v`: that of one implicit
-    /// stage over the whole time, `docs/model.md` (41) and (42). No stage is pending. The bristles may be left as a
-    /// pass leaves them; `pairs` is memory for them, and they are put back.
+    /// The response of a lane to a patch twist `u` that lasts for `dt` [s], with the inputs `v`: that of one
+    /// implicit stage over the whole time, `docs/model.md` (41) and (42). No stage is pending. The bristles
+    /// may be left as a pass leaves them; `pairs` is memory for them, and they are put back.
     pub fn respond<R, B: Bristles<R>>(
         solver: &mut Solver<R, B>,
         l: usize,

@@ -1,15 +1,17 @@
-//! A grid that sticks: while every bristle is elastic all of them move as one rigid body, so that a pass over the
-//! cells is a product with one 3 x 3 matrix, `docs/model.md` (62). That is exact, and its cost does not depend on the
-//! number of cells.
+//! A grid that sticks: while every bristle is elastic all of them move as one rigid body, so that a pass over
+//! the cells is a product with one 3 x 3 matrix, `docs/model.md` (62). That is exact, and its cost does not
+//! depend on the number of cells.
 
 use super::friction::Stage;
 use super::linalg::{Mat3, Vec3};
 use super::state::Rigid;
 
-/// Share of the elastic range up to which a grid is treated as one rigid body; above it every cell is evaluated.
+/// Share of the elastic range up to which a grid is treated as one rigid body; above it every cell is
+/// evaluated.
 const MARGIN: f64 = 0.999;
 
-/// A grid whose bristles are all elastic. Bristle `i` is at `zeta_i + E_i shift`, `E = [[1, 0, -y], [0, 1, x]]`.
+/// A grid whose bristles are all elastic. Bristle `i` is at `zeta_i + E_i shift`, `E = [[1, 0, -y], [0, 1,
+/// x]]`.
 #[derive(Clone, Copy, Debug)]
 pub struct RigidStick {
     /// How far all bases have moved since [`RigidStick::new`] [-, -, 1/m].
@@ -89,7 +91,8 @@ impl RigidStick {
     /// Whether every bristle is elastic after a shift, at any speed: `docs/model.md` (63).
     fn check_elastic(&self, shift: Vec3<f64>, st: &Stage<f64>) -> Option<()> {
         let least = st.mu_c.min(st.mu_c + st.mu_d);
-        // A plain square root: nothing here can overflow, and `hypot` would take as long as the rest of the pass.
+        // A plain square root: nothing here can overflow, and `hypot` would take as long as the rest of the
+        // pass.
         let most = self.largest_zeta + (shift.x * shift.x + shift.y * shift.y).sqrt() + self.radius * shift.z.abs();
         (most < MARGIN * self.s_ba * least).then_some(())
     }

@@ -1,11 +1,11 @@
 //! The step: SDIRK2 with one pass over the bristles between two solves (`docs/model.md`, section 5).
 //! Twin: `shaders/step.wgsl`.
 //!
-//! Every lane steps a contact of its own, at its own stage and time; the readable reference is the same code with
-//! one lane. A pass commits the bristles to the stage that was solved before, evaluates the friction at the
-//! present guess of the next stage's twist, and takes a step of Newton for that twist; when that has converged
-//! the stage ends, and after two stages the step. Lanes never see each other, so a contact's result does not
-//! depend on its neighbours.
+//! Every lane steps a contact of its own, at its own stage and time; the readable reference is the same code
+//! with one lane. A pass commits the bristles to the stage that was solved before, evaluates the friction at
+//! the present guess of the next stage's twist, and takes a step of Newton for that twist; when that has
+//! converged the stage ends, and after two stages the step. Lanes never see each other, so a contact's result
+//! does not depend on its neighbours.
 //!
 //! Only here: `pass`, `add_sinusoids`, `rotate`, `spent`, `to_f64`, `from_f64`, `update`, `count`.
 #![allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
@@ -114,7 +114,8 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     }
 
     /// A bound on the slope of the Stribeck curve's exponential over `s/v_s`: `k_g`, or, with a tolerance and
-    /// `gamma = 2`, its steepest slope at the speeds that bristles may have in the coming step, `docs/model.md` (53).
+    /// `gamma = 2`, its steepest slope at the speeds that bristles may have in the coming step,
+    /// `docs/model.md` (53).
     #[inline(always)]
     fn stribeck_slope(&self) -> R {
         if self.tolerance.is_none() {
@@ -144,7 +145,8 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         for l in 0..R::LANES {
             let most = if longest[l] < h_max[l] { longest[l] } else { h_max[l] };
             let n = (left[l] / most - STEP_SLACK).ceil();
-            // The steps are differences of what is left, so that they add up to the interval, docs/model.md (55).
+            // The steps are differences of what is left, so that they add up to the interval, docs/model.md
+            // (55).
             let rest = if n > 1.0 { left[l] - left[l] / n } else { 0.0 };
             h[l] = left[l] - rest;
             self.rest[l] = if starts[l] > 0.5 { rest } else { old[l] };
@@ -205,7 +207,8 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
 
         let (solved, failed) = self.newton(a, dt, &v, load, (resist, gain), solving);
         if self.tolerance.is_some() && prescribed != 0 {
-            // The increment that the step control compares is that of the friction over f_N, its torque over L^2.
+            // The increment that the step control compares is that of the friction over f_N, its torque over
+            // L^2.
             let gained = self.bristles.force_change() * st.extrapolation.recip();
             let arm2 = (self.arm * self.arm).max(R::splat(R::TINY));
             update(R::from_bitmask(prescribed), &mut self.du, Vec3::new(gained.x, gained.y, gained.z / arm2));
@@ -220,9 +223,9 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         events
     }
 
-    /// A step of Newton for the increment `du` of the twist over the one at the step's start, `docs/model.md` (43),
-    /// from the sums of a pass at the present guess. Returns the lanes whose stage is solved, and those whose twist
-    /// is not finite.
+    /// A step of Newton for the increment `du` of the twist over the one at the step's start, `docs/model.md`
+    /// (43), from the sums of a pass at the present guess. Returns the lanes whose stage is solved, and those
+    /// whose twist is not finite.
     #[inline(always)]
     fn newton(
         &mut self,
@@ -269,8 +272,8 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         u.x.max(-u.x).max(u.y.max(-u.y)).max(self.arm * u.z.max(-u.z))
     }
 
-    /// Ends the stage `st` of the lanes that have `solved` it, and of those whose twist is `prescribed`. Returns the
-    /// lanes at the end of a step.
+    /// Ends the stage `st` of the lanes that have `solved` it, and of those whose twist is `prescribed`.
+    /// Returns the lanes at the end of a step.
     #[inline(always)]
     fn finish_stage(&mut self, st: &Stage<R>, solved: Bits, prescribed: Bits) -> Bits {
         self.pending |= solved;
@@ -287,12 +290,13 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         second
     }
 
-    /// Step control (`docs/model.md`, section 5.8) of the lanes that have `done` a step: estimates its errors from the
-    /// increments of its stages and chooses the length of the next. Returns the lanes whose errors are too large, or
-    /// with a stage that has not converged or may have several solutions; these go back to the start of the step and
-    /// take a shorter one. The increments are those of the twist, or, of a prescribed motion, of the friction over
-    /// `f_N`, for which the tolerance is multiplied by `mu_c`. In the first step after a break point the derivative at
-    /// the end of the step before is of no use, as the inputs may have jumped.
+    /// Step control (`docs/model.md`, section 5.8) of the lanes that have `done` a step: estimates its errors
+    /// from the increments of its stages and chooses the length of the next. Returns the lanes whose errors
+    /// are too large, or with a stage that has not converged or may have several solutions; these go back to
+    /// the start of the step and take a shorter one. The increments are those of the twist, or, of a
+    /// prescribed motion, of the friction over `f_N`, for which the tolerance is multiplied by `mu_c`. In the
+    /// first step after a break point the derivative at the end of the step before is of no use, as the
+    /// inputs may have jumped.
     #[inline(always)]
     fn accept(&mut self, done: Bits, mu_c: R) -> Bits {
         let Some(tolerance) = self.tolerance else { return 0 };
@@ -332,10 +336,10 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         refused
     }
 
-    /// What the estimates of first and third order may be at most, `docs/model.md` (60): the tolerance, or a share
-    /// of the speed where slow motion decides what follows. That is the motion of a reduced bristle that is about
-    /// to break loose, where an error of the speed shifts the moment at which it does, and the creep under a law
-    /// without an elastic range, which adds up.
+    /// What the estimates of first and third order may be at most, `docs/model.md` (60): the tolerance, or a
+    /// share of the speed where slow motion decides what follows. That is the motion of a reduced bristle
+    /// that is about to break loose, where an error of the speed shifts the moment at which it does, and the
+    /// creep under a law without an elastic range, which adds up.
     #[inline(always)]
     fn limits(&self, tolerance: R) -> [R; 2] {
         let u = self.u;
@@ -345,7 +349,8 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         [R::select(R::from_bitmask(self.creeps), relative, third), third]
     }
 
-    /// Moves the bodies of the lanes that have `ended` a step, and lets those whose interval goes on start the next.
+    /// Moves the bodies of the lanes that have `ended` a step, and lets those whose interval goes on start
+    /// the next.
     #[inline(always)]
     fn finish_step(&mut self, ended: Bits, load: Vec3<R>) -> Events {
         if ended == 0 {
@@ -379,8 +384,9 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         Events { stopped, failed: 0, spent }
     }
 
-    /// Those of `lanes` that have used up the steps that they may take. Not inlined, because LLVM 22 crashes with a
-    /// segmentation fault if this loop stands among the masks of AVX-512 (in its pass "x86 domain reassignment").
+    /// Those of `lanes` that have used up the steps that they may take. Not inlined, because LLVM 22 crashes
+    /// with a segmentation fault if this loop stands among the masks of AVX-512 (in its pass "x86 domain
+    /// reassignment").
     #[inline(never)]
     fn spent(&self, lanes: Bits) -> Bits {
         let spent = |l: usize| Bits::from(self.steps[l] >= self.budget[l]) << l;
@@ -422,8 +428,8 @@ pub(super) fn finite<R: Real>(v: Vec3<R>) -> Bits {
     R::bitmask((v.x * zero + v.y * zero + v.z * zero).lt(R::splat(1.0)))
 }
 
-/// Adds one to the counts of some lanes. The step of a large grid has one lane, for which a loop over the widest
-/// number type would be a noticeable part of a pass.
+/// Adds one to the counts of some lanes. The step of a large grid has one lane, for which a loop over the
+/// widest number type would be a noticeable part of a pass.
 #[inline(always)]
 fn count<R: Real>(to: &mut [u64; LANES], lanes: Bits) {
     for l in 0..R::LANES {

@@ -1,6 +1,6 @@
-//! The transition between elastic and plastic, half a period of a sine wide: the plastic share, and the root that
-//! gives the size of a bristle that ends in the transition (`docs/model.md`, section 5.3).
-//! Twin: `shaders/transition.wgsl`.
+//! The transition between elastic and plastic, half a period of a sine wide: the plastic share, and the root
+//! that gives the size of a bristle that ends in the transition (`docs/model.md`, section 5.3). Twin:
+//! `shaders/transition.wgsl`.
 //!
 //! Only here: `none`, `approach`, `finish`, `next`.
 
@@ -16,8 +16,8 @@ pub fn plastic_share<R: Real>(k: &Consts<R>, x: R) -> (R, R) {
     (half.fma(sin, half), R::splat(0.5 * std::f64::consts::PI) * k.inv_width * cos)
 }
 
-/// An iterate for the root `x` of `x (1 + l b(x)) = y` with `s_ba < y < 1 + l`: Halley's method in the angle `t` of
-/// the sine, `docs/model.md` (37) to (39).
+/// An iterate for the root `x` of `x (1 + l b(x)) = y` with `s_ba < y < 1 + l`: Halley's method in the angle
+/// `t` of the sine, `docs/model.md` (37) to (39).
 #[derive(Clone, Copy, Debug)]
 pub struct Root<R> {
     y: R,
@@ -35,10 +35,11 @@ impl<R: Real> Root<R> {
         Self { y: zero, l: zero, t: zero, sin: zero, cos: zero }
     }
 
-    /// The first iterate, `docs/model.md` (39). On the half of the transition that holds the root, the plastic share
-    /// is replaced by a parabola that agrees with it at the outer end of the half, and the `x` that multiplies its
-    /// square by the centre of the half; that leaves a quadratic equation. From there two iterations leave an error
-    /// of 2e-8 of `y`, and three that of rounding, for all states that occur in a step (`y > l - 4`).
+    /// The first iterate, `docs/model.md` (39). On the half of the transition that holds the root, the
+    /// plastic share is replaced by a parabola that agrees with it at the outer end of the half, and the `x`
+    /// that multiplies its square by the centre of the half; that leaves a quadratic equation. From there two
+    /// iterations leave an error of 2e-8 of `y`, and three that of rounding, for all states that occur in a
+    /// step (`y > l - 4`).
     #[inline(always)]
     pub fn start(k: &Consts<R>, y: R, l: R) -> Self {
         let (one, half) = (R::splat(1.0), R::splat(0.5));
@@ -62,8 +63,8 @@ impl<R: Real> Root<R> {
         self.t = self.next(k, self.t.sin_cos_by(R::APPROACH_TERMS));
     }
 
-    /// The last iteration. Its step is so short that the sine and cosine at the new angle follow from a Taylor
-    /// polynomial of second order.
+    /// The last iteration. Its step is so short that the sine and cosine at the new angle follow from a
+    /// Taylor polynomial of second order.
     #[inline(always)]
     pub fn finish(&mut self, k: &Consts<R>) {
         let (sin, cos) = self.t.sin_cos();

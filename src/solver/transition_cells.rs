@@ -1,5 +1,5 @@
-//! The bristles in the transition (`docs/model.md`, section 5.3), packed into consecutive lanes for the iteration of
-//! their roots. They are about a quarter of the cells and take most of the arithmetic.
+//! The bristles in the transition (`docs/model.md`, section 5.3), packed into consecutive lanes for the
+//! iteration of their roots. They are about a quarter of the cells and take most of the arithmetic.
 
 use super::friction::{Consts, Slip, Trial};
 use super::transition::Root;
@@ -63,11 +63,11 @@ impl<R: Real> TransitionCells<R> {
         self.len += R::bitmask(mask).count_ones() as usize;
     }
 
-    /// Finds the slips of the bristles that were gathered, under constants `k` except for those that differ from lane
-    /// to lane; with `ONLY_D` only the `d` of them.
+    /// Finds the slips of the bristles that were gathered, under constants `k` except for those that differ
+    /// from lane to lane; with `ONLY_D` only the `d` of them.
     ///
-    /// The operations of one root each depend on the one before. All roots therefore take each iteration together, so
-    /// that the processor can overlap them.
+    /// The operations of one root each depend on the one before. All roots therefore take each iteration
+    /// together, so that the processor can overlap them.
     #[inline(always)]
     pub fn solve<const ONLY_D: bool>(&mut self, k: &Consts<R>) {
         let n = self.len.div_ceil(R::LANES);
@@ -108,7 +108,8 @@ impl<R: Real> TransitionCells<R> {
         }
     }
 
-    /// `1 / (1 + a lambda)` of the cells of group `i`: that of the root in the transition, else the given `d`.
+    /// `1 / (1 + a lambda)` of the cells of group `i`: that of the root in the transition, else the given
+    /// `d`.
     #[inline(always)]
     pub fn d(&self, i: usize, d: R) -> R {
         let (mask, at) = self.groups[i];

@@ -187,7 +187,8 @@ pub fn dry(law: Law, mu: f64) -> Friction {
     Friction { law, mu_c: mu, mu_s: mu, sigma2: 0.0, ..Friction::default() }
 }
 
-/// The laws with a damper. Without one, under Dahl's law, a body that has come to rest swings on its bristles for long.
+/// The laws with a damper. Without one, under Dahl's law, a body that has come to rest swings on its bristles
+/// for long.
 pub const DAMPED_LAWS: [Law; 3] = [Law::LuGre, Law::ElastoPlastic, Law::ViscoelastoPlastic];
 
 /// Friction over the normal force [-] in steady sliding at `speed` [m/s].

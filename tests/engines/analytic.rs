@@ -143,8 +143,8 @@ pub fn sliding_body_stops_where_its_energy_is_spent(engine: &dyn Engine, limits:
         }
     }
     let out = rollout(engine, &contacts, &Plan::new(0.1, 2e-4, 0.01).unwrap());
-    // Bending the bristles takes sigma1/sigma0 of their force as an impulse, under Dahl's law none; then friction is
-    // mu m g.
+    // Bending the bristles takes sigma1/sigma0 of their force as an impulse, under Dahl's law none; then
+    // friction is mu m g.
     let Friction { sigma0, sigma1, .. } = contacts[0].friction;
     let distance = |law: Law| {
         let bent = if law == Law::Dahl { speed } else { speed - sigma1 / sigma0 * mu * 9.81 };

@@ -17,9 +17,9 @@ fn block(cells: usize, law: Law, speed: f64) -> Contact {
     block
 }
 
-/// Blocks from 0.5 m/s reach 12.3 mm after (v - sqrt(v^2 - 2 mu g d)) / (mu g) = 27.6 ms; those from 0.2 m/s rest after
-/// 5.1 mm. A patch that turns with 2 rad/s reaches 0.301 rad after 150.5 ms. One that slides at 10 mm/s slides all the
-/// time.
+/// Blocks from 0.5 m/s reach 12.3 mm after (v - sqrt(v^2 - 2 mu g d)) / (mu g) = 27.6 ms; those from 0.2 m/s
+/// rest after 5.1 mm. A patch that turns with 2 rad/s reaches 0.301 rad after 150.5 ms. One that slides at 10
+/// mm/s slides all the time.
 pub fn a_contact_that_has_left_is_stopped_where_it_has_and_no_bit_changes_before(engine: &dyn Engine, _: &Limits) {
     let (every, when) = (1e-3, StopWhen { displacement: Some(0.0123), rotation: Some(0.301), slip_for: Some(0.2) });
     let reduced = |block: Contact| Contact { model: Model::Ellipsoid(Form::Consistent), ..block };

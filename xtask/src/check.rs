@@ -1,7 +1,7 @@
 //! `cargo xtask check`: what the compiler does not see. Layers import only from below, as the table of
-//! ARCHITECTURE.md lists them; files of a module do not import each other in circles; a shader and its twin in
-//! Rust have the same functions in the same order; a constant has one source; and no line is wider than
-//! [`WIDEST`].
+//! ARCHITECTURE.md lists them; files of a module do not import each other in circles; a shader and its twin
+//! in Rust have the same functions in the same order; a constant has one source; and no line is wider than
+//! [`WIDEST`], no comment than [`WIDEST_COMMENT`].
 
 mod circles;
 mod constants;
@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 
 /// Columns of the widest line of code.
 const WIDEST: usize = 120;
+/// Columns of the widest line of a comment, which is prose.
+const WIDEST_COMMENT: usize = 110;
 /// Folders of code.
 const CODE: [&str; 8] = ["src", "shaders", "benches", "tests", "examples", "capi", "xtask", "fuzz"];
 /// How the names of their files end.
@@ -73,10 +75,19 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
 }
 
 fn too_wide(place: &Path, text: &str) -> Vec<String> {
-    let wide = text.lines().enumerate().map(|(n, line)| (n + 1, line.chars().count()));
-    wide.filter(|(_, width)| *width > WIDEST)
-        .map(|(n, width)| format!("{}:{n}: {width} columns: expected at most {WIDEST}", place.display()))
-        .collect()
+    let mut out = Vec::new();
+    // Whether a line belongs to an example in a comment, which is code.
+    let mut is_example = false;
+    for (n, line) in text.lines().enumerate() {
+        let comment = line.trim_start().strip_prefix("//").map(|text| text.trim_start_matches(['/', '!', ' ']));
+        is_example = comment.is_some_and(|text| is_example != text.starts_with("```"));
+        let most = if comment.is_some() && !is_example { WIDEST_COMMENT } else { WIDEST };
+        let width = line.chars().count();
+        if width > most {
+            out.push(format!("{}:{}: {width} columns: expected at most {most}", place.display(), n + 1));
+        }
+    }
+    out
 }
 
 /// The modules of the crate in the order of the rows `| number | names | .. |`: each may import from those
@@ -185,9 +196,15 @@ mod tests {
 
     #[test]
     fn a_wide_line_is_found() {
-        let line = |n: usize| format!("// {}\n", "\u{e9}".repeat(n - 3));
-        assert_eq!(of("shaders/step.wgsl", &line(WIDEST)), [""; 0]);
-        let found = of("shaders/wide.wgsl", &line(WIDEST + 1));
-        assert_eq!(found, [format!("shaders/wide.wgsl:1: {} columns: expected at most {WIDEST}", WIDEST + 1)]);
+        let line = |start: &str, n: usize| format!("{start}{}\n", "\u{e9}".repeat(n - start.len()));
+        let fault = |line: usize, found: usize, most: usize| {
+            format!("shaders/wide.wgsl:{line}: {found} columns: expected at most {most}")
+        };
+        assert_eq!(of("shaders/step.wgsl", &(line("// ", WIDEST_COMMENT) + &line("", WIDEST))), [""; 0]);
+        let example = format!("/// ```\n{}/// ```\n", line("/// ", WIDEST));
+        assert_eq!(of("shaders/step.wgsl", &example), [""; 0]);
+        let wide = line("", WIDEST + 1) + &example + &line("    // ", WIDEST_COMMENT + 1);
+        let faults = [fault(1, WIDEST + 1, WIDEST), fault(5, WIDEST_COMMENT + 1, WIDEST_COMMENT)];
+        assert_eq!(of("shaders/wide.wgsl", &wide), faults);
     }
 }

@@ -1,5 +1,5 @@
-//! The tests of datasets: files that the program writes are opened by the programs that learners use, in a virtual
-//! environment of Python under `target/datasets`.
+//! The tests of datasets: files that the program writes are opened by the programs that learners use, in a
+//! virtual environment of Python under `target/datasets`.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};

@@ -1,5 +1,5 @@
-//! `cargo xtask kernels`: what a compiler for real GPUs makes of the kernels, on a machine without one. Mesa's RADV
-//! has a null device for every family of AMD GPUs and tells what became of a pipeline.
+//! `cargo xtask kernels`: what a compiler for real GPUs makes of the kernels, on a machine without one.
+//! Mesa's RADV has a null device for every family of AMD GPUs and tells what became of a pipeline.
 
 mod assembly;
 mod driver;
@@ -45,8 +45,8 @@ struct Kernel {
     cells: u32,
 }
 
-/// Prints the table, or with `--renew` writes it into docs/kernels.md, or with `--check` compares it with the one
-/// there; with `--family NAME` prints the lines of one family, which is for itself.
+/// Prints the table, or with `--renew` writes it into docs/kernels.md, or with `--check` compares it with the
+/// one there; with `--family NAME` prints the lines of one family, which is for itself.
 pub fn run(arguments: &[String]) -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words[..] {
@@ -69,7 +69,8 @@ fn document() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/kernels.md")
 }
 
-/// The table of this machine. The driver reads the family from the environment, so that each has a process of its own.
+/// The table of this machine. The driver reads the family from the environment, so that each has a process of
+/// its own.
 fn measured() -> Result<Table, String> {
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
     let icd = icd()?;
@@ -116,8 +117,9 @@ fn family(name: &str) -> Result<Vec<Row>, String> {
     rollouts.chain(others.iter().map(|program| row_of_other(family, &driver, program))).collect()
 }
 
-/// The kernels of a family that step contacts: each law with a grid, in steps of one length and in chosen ones, and
-/// with a reduced bristle; for Elasto-Plastic also other layouts, sizes and forms; each law of a point contact.
+/// The kernels of a family that step contacts: each law with a grid, in steps of one length and in chosen
+/// ones, and with a reduced bristle; for Elasto-Plastic also other layouts, sizes and forms; each law of a
+/// point contact.
 fn kernels(family: &Family) -> Result<Vec<Kernel>, String> {
     let adapter = adapter(family);
     let mut all = Vec::new();

@@ -1,8 +1,9 @@
 //! Chores of the project. `cargo xtask test` is the test command: it makes sure that there is a Vulkan driver
-//! (a software one will do) and what the tests of the C interface take, then runs every test: those of Rust, and with
-//! no further arguments those of datasets and of the Python package, which `cargo xtask datasets` and
-//! `cargo xtask python` run alone. `cargo xtask asan` runs them under the address sanitizer. `cargo xtask check` looks
-//! for what the compiler does not see. `cargo xtask kernels` prints what compilers for real GPUs make of the kernels.
+//! (a software one will do) and what the tests of the C interface take, then runs every test: those of Rust,
+//! and with no further arguments those of datasets and of the Python package, which `cargo xtask datasets`
+//! and `cargo xtask python` run alone. `cargo xtask asan` runs them under the address sanitizer. `cargo xtask
+//! check` looks for what the compiler does not see. `cargo xtask kernels` prints what compilers for real GPUs
+//! make of the kernels.
 
 mod check;
 mod datasets;
@@ -73,7 +74,8 @@ fn kernels(arguments: &[String]) -> ExitCode {
     kernels::run(arguments)
 }
 
-/// Runs this program again with the feature that needs the crate itself; the other tasks compile in a second without.
+/// Runs this program again with the feature that needs the crate itself; the other tasks compile in a second
+/// without.
 #[cfg(not(feature = "kernels"))]
 fn kernels(arguments: &[String]) -> ExitCode {
     let mut command = cargo();
@@ -175,8 +177,8 @@ fn find_tools_of_c() {
     }
 }
 
-/// Looks for Mesa's driver of AMD GPUs, which the test of the kernels compiles with on any machine, and installs it if
-/// need be.
+/// Looks for Mesa's driver of AMD GPUs, which the test of the kernels compiles with on any machine, and
+/// installs it if need be.
 fn find_radv() {
     let mut files = DRIVER_FOLDERS.iter().filter_map(|dir| std::fs::read_dir(dir).ok()).flatten().flatten();
     let there = files.any(|file| file.file_name().to_string_lossy().starts_with("radeon_icd"));

@@ -1,5 +1,5 @@
-//! The tests of the Python package: the wheel is built as a user builds it, and installed into a virtual environment
-//! of its own under `target/python`.
+//! The tests of the Python package: the wheel is built as a user builds it, and installed into a virtual
+//! environment of its own under `target/python`.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};

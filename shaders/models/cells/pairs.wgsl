@@ -1,5 +1,5 @@
-// A lane computes its cells in pairs: a `Real` is two numbers. On a processor with few lanes and long chains of
-// results that wait for each other, the one cell fills the gaps of the other.
+// A lane computes its cells in pairs: a `Real` is two numbers. On a processor with few lanes and long chains
+// of results that wait for each other, the one cell fills the gaps of the other.
 
 // The sum over the cells of a Real.
 fn total(v: Real) -> f32 {

@@ -1,5 +1,6 @@
-// A lane computes its cells one by one: a `Real` is one number. Where many subgroups share a processor, the others
-// fill the gaps in which one of them waits for its own results, and one cell takes half of the registers of two.
+// A lane computes its cells one by one: a `Real` is one number. Where many subgroups share a processor, the
+// others fill the gaps in which one of them waits for its own results, and one cell takes half of the
+// registers of two.
 
 // The sum over the cells of a Real.
 fn total(v: Real) -> f32 {

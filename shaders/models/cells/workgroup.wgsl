@@ -1,5 +1,5 @@
-// The cells of a lane in the memory of its workgroup, in places that no other lane uses: a loop over them can stay a
-// loop, and they take no registers.
+// The cells of a lane in the memory of its workgroup, in places that no other lane uses: a loop over them can
+// stay a loop, and they take no registers.
 
 var<workgroup> cell_x: array<Real, TURNS * WORKGROUP>;
 var<workgroup> cell_y: array<Real, TURNS * WORKGROUP>;

@@ -1,7 +1,7 @@
 // The form of the reduced model that is elastic below break-away with the stiffness of the distributed model
-// (docs/model.md, section 6.4). The unknown of a stage is tau, the share of it that sticks. Near sliding tau is
-// small, so that single precision resolves it better than it would its complement.
-// Twin: src/solver/models/reduced/consistent.rs.
+// (docs/model.md, section 6.4). The unknown of a stage is tau, the share of it that sticks. Near sliding tau
+// is small, so that single precision resolves it better than it would its complement. Twin:
+// src/solver/models/reduced/consistent.rs.
 
 // The bristle at the end of stage st.
 fn consistent_bristle(k: Consts, st: Stage, m: Drive) -> Bristle {
@@ -13,8 +13,8 @@ fn consistent_bristle(k: Consts, st: Stage, m: Drive) -> Bristle {
     let z0 = zeta + carried;
     let z1 = (zeta + push) / (1.0 + q);
     let tau = consistent_root(k, m, limit, q, z0, z1);
-    // A bristle below break-away is at z0 exactly. The sum z1 + (z0 - z1) would lose digits, and a contact that
-    // sticks would creep.
+    // A bristle below break-away is at z0 exactly. The sum z1 + (z0 - z1) would lose digits, and a contact
+    // that sticks would creep.
     let z = select(z1 + tau * (z0 - z1), z0, tau == 1.0);
     let step = tau * carried + (1.0 - tau) / (1.0 + q) * (push - q * zeta);
     let x = length(z) / limit;
@@ -23,8 +23,8 @@ fn consistent_bristle(k: Consts, st: Stage, m: Drive) -> Bristle {
     return Bristle(z, step, x, vec3f(0.0), no_trial, Slip(0.0, 0.0, 0.0, 0.0), tau, b.b, b.slope);
 }
 
-// The root of F(tau) = (1-tau)/(1 + q tau) - b(x) (1 + c)/2 in [0, 1], zeta = z1 + tau (z0 - z1), docs/model.md (82):
-// Newton's method with bisection.
+// The root of F(tau) = (1-tau)/(1 + q tau) - b(x) (1 + c)/2 in [0, 1], zeta = z1 + tau (z0 - z1),
+// docs/model.md (82): Newton's method with bisection.
 fn consistent_root(k: Consts, m: Drive, limit: f32, q: f32, z0: vec3f, z1: vec3f) -> f32 {
     if (length(z0) <= k.s_ba * limit) {
         return 1.0;
@@ -53,8 +53,8 @@ fn consistent_root(k: Consts, m: Drive, limit: f32, q: f32, z0: vec3f, z1: vec3f
             high = tau;
         }
         let newton = tau - f / slope;
-        // Bisection replaces a Newton step that leaves the bracket or is longer than half the step before, because in
-        // the transition Newton's method can cycle.
+        // Bisection replaces a Newton step that leaves the bracket or is longer than half the step before,
+        // because in the transition Newton's method can cycle.
         let good = newton > low && newton < high && abs(newton - tau) <= 0.5 * last;
         let next = select(0.5 * (low + high), newton, good);
         last = abs(next - tau);

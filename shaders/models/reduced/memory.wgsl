@@ -1,4 +1,5 @@
-// The bristle of a contact in the private memory of its lane: loading, storing, and changes of the pressure map.
+// The bristle of a contact in the private memory of its lane: loading, storing, and changes of the pressure
+// map.
 
 fn contact_of(invocation: Invocation) -> u32 {
     return (invocation.group.x + invocation.group.y * invocation.groups.x) * WORKGROUP + invocation.index;

@@ -31,7 +31,8 @@ pub enum Work {
     Step,
     /// One bristle on the limit surface.
     Reduced,
-    /// A bristle in every cell, in closed loop: every 2 ms a new normal force is set and all contacts are read.
+    /// A bristle in every cell, in closed loop: every 2 ms a new normal force is set and all contacts are
+    /// read.
     Loop,
     /// Tables of limit surfaces.
     Surface,

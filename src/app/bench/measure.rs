@@ -12,8 +12,8 @@ use crate::error::{EngineError, ParameterError};
 
 /// Simulated times [s] of the first runs, from which the time of longer ones is estimated.
 const TRIALS: [f64; 3] = [0.002, 0.01, 0.05];
-/// Simulated times [s] of the run that is reported, of which the longest is taken that fits into the time. The period
-/// of the normal force is 0.5 s.
+/// Simulated times [s] of the run that is reported, of which the longest is taken that fits into the time.
+/// The period of the normal force is 0.5 s.
 const DURATIONS: [f64; 6] = [2.0, 1.5, 1.0, 0.5, 0.2, 0.1];
 /// Largest factor by which contacts that slide take more time than those that stick at the start of a run.
 const MARGIN: f64 = 1.5;
@@ -39,8 +39,8 @@ pub(super) struct Found {
     /// nodes of a table.
     pub time: Vec<f64>,
     pub samples: Vec<[f64; 3]>,
-    /// Time [s] of the first rollout, of one contact over the shortest time, which includes what an engine does only
-    /// once.
+    /// Time [s] of the first rollout, of one contact over the shortest time, which includes what an engine
+    /// does only once.
     pub first_s: f64,
     /// Time that measuring took, without the first rollout [s].
     pub measured_s: f64,
@@ -115,7 +115,8 @@ pub(super) fn once(subject: &Subject, contacts: &[Contact], plan: &Plan) -> Resu
     })
 }
 
-/// The same motion call by call: before each call the normal forces are set, and after it all contacts are read.
+/// The same motion call by call: before each call the normal forces are set, and after it all contacts are
+/// read.
 pub(super) fn once_in_closed_loop(subject: &Subject, contacts: &[Contact], plan: &Plan) -> Result<Found, EngineError> {
     let before = process::reset_peak();
     let (cpu, start) = (process::cpu_seconds(), Instant::now());

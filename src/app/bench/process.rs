@@ -10,7 +10,8 @@ pub(crate) fn cpu_seconds() -> Option<f64> {
     Some(ticks / 100.0)
 }
 
-/// Resets the peak of [`peak_above`], where that is allowed, and returns the present memory of this process [byte].
+/// Resets the peak of [`peak_above`], where that is allowed, and returns the present memory of this process
+/// [byte].
 pub(super) fn reset_peak() -> Option<u64> {
     // If that is refused, the peak is that of the whole run, which is an upper bound.
     let _ = std::fs::write("/proc/self/clear_refs", "5");

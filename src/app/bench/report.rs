@@ -35,8 +35,8 @@ pub struct Report {
 /// One measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// `step`, `reduced`, `loop`, `surface` or `basis`. For the last two a contact is a map, and a step and a pass
-    /// are one table.
+    /// `step`, `reduced`, `loop`, `surface` or `basis`. For the last two a contact is a map, and a step and a
+    /// pass are one table.
     pub work: &'static str,
     /// `elasto-plastic` or `lugre`; `coulomb` for tables.
     pub law: &'static str,

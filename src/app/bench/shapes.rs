@@ -44,8 +44,8 @@ pub struct ShapeRow {
     pub ns_per_cell_pass: f64,
 }
 
-/// Measures every layout of the best adapter there is, with grids of the sizes asked for, under Elasto-Plastic and
-/// LuGre. `note` is called with the layout that is being measured.
+/// Measures every layout of the best adapter there is, with grids of the sizes asked for, under
+/// Elasto-Plastic and LuGre. `note` is called with the layout that is being measured.
 ///
 /// # Errors
 /// No adapter, or a device that fails.

@@ -23,9 +23,9 @@ pub(super) const CALL_EVERY: f64 = 2e-3;
 /// Width and height of the grid [m].
 const SIZE: f64 = 0.02;
 
-/// Contacts of the paper's in-hand case 2: the circle of `n` x `n` cells, grip
-/// `f_N1 = 1.73 + 0.91 sin(4 pi t)` N held for 10 ms, Table I with p = 1. Contact 0 is the paper's own; the normal
-/// forces of the others have other phases, so that at any time some contacts of a batch stick and others slide.
+/// Contacts of the paper's in-hand case 2: the circle of `n` x `n` cells, grip `f_N1 = 1.73 + 0.91 sin(4 pi
+/// t)` N held for 10 ms, Table I with p = 1. Contact 0 is the paper's own; the normal forces of the others
+/// have other phases, so that at any time some contacts of a batch stick and others slide.
 ///
 /// # Errors
 /// A number of cells out of range.

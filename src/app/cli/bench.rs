@@ -39,12 +39,12 @@ pub(super) struct BenchArguments {
     /// CPU threads [default: all]. A software driver takes its own.
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Widest vectors of the CPU engine, to see how a machine with narrower ones would do; without `surface` and
-    /// `basis` [default: all there are].
+    /// Widest vectors of the CPU engine, to see how a machine with narrower ones would do; without `surface`
+    /// and `basis` [default: all there are].
     #[arg(long, value_enum, value_name = "NAME")]
     simd: Option<Simd>,
-    /// Measure every layout that the GPU engine's kernels may have on this adapter, in place of the engines, and print
-    /// what the table of layouts should have for it (`src/gpu/shape.rs`).
+    /// Measure every layout that the GPU engine's kernels may have on this adapter, in place of the engines,
+    /// and print what the table of layouts should have for it (`src/gpu/shape.rs`).
     #[arg(long, conflicts_with_all = ["engines", "work", "simd"])]
     shapes: bool,
     /// Time for all rows together [s], without set-up.

@@ -21,7 +21,8 @@ pub(super) fn end_if_asked(stop: &Stop, ended: bool) {
     }
 }
 
-/// Flags that are shared by the handler of signals, which asks a run to stop, and the thread that computes it.
+/// Flags that are shared by the handler of signals, which asks a run to stop, and the thread that computes
+/// it.
 #[derive(Default)]
 pub(super) struct Stop {
     /// The directory of the run that is simulated.
@@ -45,12 +46,12 @@ impl Stop {
     }
 }
 
-/// Time that a run gets, when it is asked to stop, to write its last complete blocks; after it the program ends
-/// without them.
+/// Time that a run gets, when it is asked to stop, to write its last complete blocks; after it the program
+/// ends without them.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Makes Ctrl-C and SIGTERM stop the run, or end the program if that takes longer than [`STOP_TIMEOUT`]; a message
-/// says how much of the run can be resumed.
+/// Makes Ctrl-C and SIGTERM stop the run, or end the program if that takes longer than [`STOP_TIMEOUT`]; a
+/// message says how much of the run can be resumed.
 pub(super) fn stop_when_interrupted(report: bool) -> Arc<Stop> {
     let stop = Arc::new(Stop::default());
     let of_handler = Arc::clone(&stop);

@@ -279,8 +279,8 @@ impl MarginArguments {
     }
 }
 
-/// The failure for a file that could not be read: the machine's if the file exists and reading it failed, else the
-/// user's.
+/// The failure for a file that could not be read: the machine's if the file exists and reading it failed,
+/// else the user's.
 fn unread(e: PatchError) -> Failure {
     match e {
         PatchError::Io { ref source, .. } if source.kind() != std::io::ErrorKind::NotFound => Failure::of_machine(e),

@@ -24,8 +24,8 @@ pub(super) struct MergeArguments {
     /// Replace a run that is there, or an unfinished one.
     #[arg(long)]
     force: bool,
-    /// Keep what an interrupted merge has written; of a complete run nothing is done. So a command with this option
-    /// may be repeated until it ends with 0.
+    /// Keep what an interrupted merge has written; of a complete run nothing is done. So a command with this
+    /// option may be repeated until it ends with 0.
     #[arg(long, conflicts_with = "force")]
     resume: bool,
     /// Print one JSON object at the end.
@@ -55,8 +55,8 @@ impl MergeArguments {
         }
     }
 
-    /// The directories of shards: of one that is no run itself those in it. Shards that are not finished are not
-    /// complete, and are missing.
+    /// The directories of shards: of one that is no run itself those in it. Shards that are not finished are
+    /// not complete, and are missing.
     fn directories(&self) -> Result<Vec<PathBuf>, Failure> {
         let [dir] = self.shards.as_slice() else { return Ok(complete(self.shards.iter().cloned())) };
         if dir.join("run.json").is_file() {

@@ -12,7 +12,8 @@ const OF_RUNS: [(&str, &str); 6] = [
     ("`record_every`", "`--record-every`"),
     ("`engine = \"cpu\"`", "`--engine cpu`"),
 ];
-/// Phrases about changes of a scenario. They are whole phrases, because a scenario has fields with the same names.
+/// Phrases about changes of a scenario. They are whole phrases, because a scenario has fields with the same
+/// names.
 const OF_SCENARIOS: [(&str, &str); 3] = [
     ("; unsetting `", "; on the command line `--unset "),
     ("(see the sweep `", "(see `--sweep "),

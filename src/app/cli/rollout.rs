@@ -46,8 +46,9 @@ pub(super) struct Rollout {
     seed: Option<u64>,
     #[command(flatten)]
     changes: Changes,
-    /// Make a run for every value of a key, `key=first:last:count` or `key=[value, ..]`, and a table of all of
-    /// them; with several, for every combination. The runs are numbered directories in that of the results.
+    /// Make a run for every value of a key, `key=first:last:count` or `key=[value, ..]`, and a table of all
+    /// of them; with several, for every combination. The runs are numbered directories in that of the
+    /// results.
     #[arg(long = "sweep", value_name = "KEY=VALUES", conflicts_with = "shard")]
     sweeps: Vec<String>,
     /// Time between recorded samples [s].
@@ -65,7 +66,8 @@ pub(super) struct Rollout {
     out: Option<PathBuf>,
     #[command(flatten)]
     datasets: DatasetArguments,
-    /// Simulate a part of the contacts, as on one of many machines: `--shard 3/8`. `bristle merge` joins them.
+    /// Simulate a part of the contacts, as on one of many machines: `--shard 3/8`. `bristle merge` joins
+    /// them.
     #[arg(long, value_name = "I/N", conflicts_with_all = ["formats", "with", "report"])]
     shard: Option<Shard>,
     /// Replace a run that is there, or an unfinished one.
@@ -76,8 +78,8 @@ pub(super) struct Rollout {
     /// begins. So a command with this option may be repeated until it ends with 0.
     #[arg(long, conflicts_with = "force")]
     pub(super) resume: bool,
-    /// Add contacts to the complete run that is there: `-n 2000 --extend` of a run of 1000 simulates 1000 more, and the
-    /// run is then equal to one of 2000 at once.
+    /// Add contacts to the complete run that is there: `-n 2000 --extend` of a run of 1000 simulates 1000
+    /// more, and the run is then equal to one of 2000 at once.
     #[arg(long, conflicts_with_all = ["force", "shard"])]
     extend: bool,
     /// Print one JSON object at the end.
@@ -130,7 +132,8 @@ impl Rollout {
         self.end(&options.out, &summary)
     }
 
-    /// Simulates a scenario on `engine`, which is opened if it is not and is needed; or finds the run complete.
+    /// Simulates a scenario on `engine`, which is opened if it is not and is needed; or finds the run
+    /// complete.
     pub(super) fn simulate(
         &self,
         scenario: &Scenario,

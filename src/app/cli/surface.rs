@@ -17,7 +17,8 @@ use crate::rollout::RolloutError;
 use crate::scenario::{Precision, RuleName};
 use crate::surfaces::{self, At, Case, Sweep};
 
-/// Number of tables made between two steps of the progress bar, enough that every core has a product of several maps.
+/// Number of tables made between two steps of the progress bar, enough that every core has a product of
+/// several maps.
 const CHUNK: usize = 256;
 /// Largest number of cells of the patches that are in memory at the same time; a cell takes some 100 bytes.
 const CHUNK_CELLS: usize = 1 << 22;

@@ -174,8 +174,8 @@ fn legend(key: &[Key]) -> Markup {
     }
 }
 
-/// Content that opens on a click. It is placed behind the `details` element and not in it, because browsers do not
-/// print the content of a closed one.
+/// Content that opens on a click. It is placed behind the `details` element and not in it, because browsers
+/// do not print the content of a closed one.
 fn folded(name: &str, content: &Markup) -> Markup {
     html! { details { summary { (name) } } div.folded { (content) } }
 }

@@ -23,8 +23,8 @@ pub(super) struct Curve {
 /// A place that something is drawn at, and by which curve.
 type Drawn = (usize, [f64; 2]);
 
-/// SVG text elements, each beside its curve and nearer to it than to other curves, where it covers least. `frame` is
-/// left, top, right, bottom.
+/// SVG text elements, each beside its curve and nearer to it than to other curves, where it covers least.
+/// `frame` is left, top, right, bottom.
 pub(super) fn place(curves: &[Curve], frame: [f64; 4]) -> String {
     // What a label must not cover: all curves, as points close to one another.
     let drawn: Vec<Drawn> =

@@ -1,4 +1,5 @@
-//! Where the families of models agree, and which one to take: bristles, point laws, cones and the contact problem.
+//! Where the families of models agree, and which one to take: bristles, point laws, cones and the contact
+//! problem.
 
 mod choice;
 mod one_cell;

@@ -1,4 +1,5 @@
-//! The simulations of Kikuuwe et al. (2005), *Fixed-Step Friction Simulation*, with what their text says of them.
+//! The simulations of Kikuuwe et al. (2005), *Fixed-Step Friction Simulation*, with what their text says of
+//! them.
 
 use std::path::Path;
 

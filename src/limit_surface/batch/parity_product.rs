@@ -10,8 +10,8 @@ use std::slice::ChunksExactMut;
 use crate::number::real::{LANES, Real};
 use crate::number::simd::Simd;
 
-/// Number of maps in one product. All of them use a coefficient while it is in the second-level cache; with more maps
-/// their sums would not fit there.
+/// Number of maps in one product. All of them use a coefficient while it is in the second-level cache; with
+/// more maps their sums would not fit there.
 pub const MAPS: usize = 48;
 /// Parities: even or odd in x (bit 0) and in y (bit 1).
 pub const PARITIES: usize = 4;
@@ -108,8 +108,8 @@ impl<R: Real> Sums<R> {
     pub fn multiply(&mut self, first: usize, coefficients: &[Coefficients<R::Scalar>]) {
         let Self { size: [nx, ny], maps, products, pairs, .. } = self;
         let quarter = nx.div_ceil(2) * ny.div_ceil(2);
-        // Number of groups of maps that are multiplied with a coefficient while it is in a register: as many as there
-        // are registers for the sums.
+        // Number of groups of maps that are multiplied with a coefficient while it is in a register: as many
+        // as there are registers for the sums.
         let together = if matches!(R::SIMD, Simd::Avx512) { 3 } else { 2 };
         for (maps, out) in maps.chunks(together).zip(products.chunks_mut(together * *pairs)) {
             let out = &mut out[first..];

@@ -15,13 +15,13 @@ use crate::number::block::{Block, blocks};
 use crate::number::real::LANES;
 use crate::number::simd::copies;
 
-/// Largest number of sums over the cells for one load. On a map of 21 x 21 random pressures nearly all loads take two
-/// or three.
+/// Largest number of sums over the cells for one load. On a map of 21 x 21 random pressures nearly all loads
+/// take two or three.
 const MAX_ROUNDS: usize = 8;
 /// Longest step of a search, relative to the length of its `v`.
 const LONGEST_STEP: f64 = 0.5;
-/// Relative error of the factor and error of the direction at which a search ends, as estimated from the convergence
-/// of the last step.
+/// Relative error of the factor and error of the direction at which a search ends, as estimated from the
+/// convergence of the last step.
 const END_ERRORS: [f64; 2] = [1e-13, 1e-8];
 /// Relative distance of the two bounds that are returned for a factor.
 const GAP: f64 = 1e-12;
@@ -44,8 +44,8 @@ pub struct Found {
     pub v: Vector3<f64>,
 }
 
-/// The data that all searches on one surface share. The torsional radius of the patch is not zero, and its rule is
-/// the gradient of a dissipation.
+/// The data that all searches on one surface share. The torsional radius of the patch is not zero, and its
+/// rule is the gradient of a dissipation.
 #[derive(Clone, Debug)]
 pub struct Searches<'a> {
     surface: &'a Surface,
@@ -174,8 +174,8 @@ impl Search {
         Some(search)
     }
 
-    /// Gradient of `P` on the plane, and the Newton step towards its zero; `at` is the surface at the `v` of the
-    /// search.
+    /// Gradient of `P` on the plane, and the Newton step towards its zero; `at` is the surface at the `v` of
+    /// the search.
     fn step(&self, at: &Support) -> Option<(Vector2<f64>, Vector2<f64>)> {
         let slope = self.plane.tr_mul(&at.load);
         let curvature: Matrix2<f64> = self.plane.tr_mul(&(at.derivative * self.plane)) / self.v.norm();
@@ -192,8 +192,8 @@ impl Search {
         self.v += self.plane * (step * (longest / step.norm()).min(1.0));
     }
 
-    /// Takes one Newton step, and returns the result if the search ends with it. `Err` where Newton's method does not
-    /// converge.
+    /// Takes one Newton step, and returns the result if the search ends with it. `Err` where Newton's method
+    /// does not converge.
     fn advance(&mut self, at: &Support) -> Result<Option<Found>, ()> {
         let (slope, step) = self.step(at).ok_or(())?;
         let value = at.load.dot(&self.v);

@@ -8,8 +8,8 @@ use crate::number::block::Block;
 use crate::number::real::{LANES, Real};
 use crate::number::simd::{copies, widest};
 
-/// Number of corners whose roots and logarithms are computed in loops of their own. The iterations of such a loop do
-/// not depend on each other, so that the processor overlaps them.
+/// Number of corners whose roots and logarithms are computed in loops of their own. The iterations of such a
+/// loop do not depend on each other, so that the processor overlaps them.
 const CORNERS_AT_ONCE: usize = 32;
 
 /// Centres of rotation, one in every lane.

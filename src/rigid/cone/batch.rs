@@ -31,8 +31,8 @@ mod sealed {
     }
 }
 
-/// The margin of every force [N], (203), by [`super::Cone::margin`]. Forces are in the axes of their contacts, `(f_t,
-/// f_b, f_n)` [N]; `mu` has one coefficient of friction >= 0 for all, or one for each.
+/// The margin of every force [N], (203), by [`super::Cone::margin`]. Forces are in the axes of their
+/// contacts, `(f_t, f_b, f_n)` [N]; `mu` has one coefficient of friction >= 0 for all, or one for each.
 ///
 /// ```
 /// use bristle::rigid::cone::{Section, margins};
@@ -43,7 +43,8 @@ mod sealed {
 /// ```
 ///
 /// # Errors
-/// A coefficient that is negative or not finite, another number of them, or a polygon with too few or too many sides.
+/// A coefficient that is negative or not finite, another number of them, or a polygon with too few or too
+/// many sides.
 pub fn margins<T: ConeNumber>(section: &Section, mu: &[T], forces: &[[T; 3]]) -> Result<Vec<T>, ParameterError> {
     run(section, mu, forces, T::margins)
 }

@@ -4,8 +4,8 @@ use nalgebra::{Matrix3, Vector3};
 
 use crate::error::ParameterError;
 
-/// The axes of a contact: tangent, bitangent and normal, right-handed and of length one. The normal points into the
-/// body on which the forces act.
+/// The axes of a contact: tangent, bitangent and normal, right-handed and of length one. The normal points
+/// into the body on which the forces act.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContactFrame {
     /// Rows: tangent, bitangent, normal.
@@ -16,8 +16,8 @@ pub struct ContactFrame {
 const LEAST_ACROSS: f64 = 1e-6;
 
 impl ContactFrame {
-    /// Axes with a `normal` of any length but zero, and the direction of `tangent` across it; without a tangent, the
-    /// direction of the first coordinate axis that is not within 45 degrees of the normal.
+    /// Axes with a `normal` of any length but zero, and the direction of `tangent` across it; without a
+    /// tangent, the direction of the first coordinate axis that is not within 45 degrees of the normal.
     ///
     /// # Errors
     /// Vectors that are zero or not finite, or a tangent along the normal.

@@ -1,9 +1,9 @@
-//! A force against a cone, in the axes of the contact: how much friction is left, and the nearest force of the cone.
-//! Twin: `shaders/cone.wgsl`.
+//! A force against a cone, in the axes of the contact: how much friction is left, and the nearest force of
+//! the cone. Twin: `shaders/cone.wgsl`.
 //!
-//! A regular polygon is its own mirror image about the middle of each side and through each corner. So the nearest
-//! force lies on the face in whose sector the force is, or on that face's nearer edge; a circle has a face of no width
-//! in every direction. See `docs/model.md` section 11.
+//! A regular polygon is its own mirror image about the middle of each side and through each corner. So the
+//! nearest force lies on the face in whose sector the force is, or on that face's nearer edge; a circle has a
+//! face of no width in every direction. See `docs/model.md` section 11.
 
 use super::section::Facets;
 use crate::number::real::Real;
@@ -52,8 +52,8 @@ pub(super) fn project<R: Real>(facets: &Facets, mu: R, f: [R; 3]) -> [R; 3] {
     let along = R::select(beyond, (side * on_edge).times_sign(c), c);
     let towards = slope * normal;
     let nearest = [towards * e[0] - along * e[1], towards * e[1] + along * e[0], normal];
-    // Of what is inside nothing is changed. Pushing is asked for as well, since without friction the first does not
-    // tell it from pulling.
+    // Of what is inside nothing is changed. Pushing is asked for as well, since without friction the first
+    // does not tell it from pulling.
     let outside = (slope * f[2]).lt(a);
     let pulls = f[2].lt(zero);
     [0, 1, 2].map(|k| R::select(outside, nearest[k], R::select(pulls, nearest[k], f[k])))

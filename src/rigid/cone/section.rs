@@ -23,8 +23,8 @@ pub struct Polygon {
     pub sides: usize,
     /// Inside the circle or around it.
     pub fit: Fit,
-    /// Angle from the tangent to the first direction in which the polygon touches the circle [rad]: to a corner if it
-    /// is inside, to the middle of a side if it is outside.
+    /// Angle from the tangent to the first direction in which the polygon touches the circle [rad]: to a
+    /// corner if it is inside, to the middle of a side if it is outside.
     pub angle: f64,
 }
 
@@ -63,7 +63,8 @@ impl Section {
 /// The faces of a cone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facets {
-    /// Directions across the normal to the middles of the faces; none for a circle, which has one in every direction.
+    /// Directions across the normal to the middles of the faces; none for a circle, which has one in every
+    /// direction.
     pub directions: Vec<[f64; 2]>,
     /// Distance of a face from the normal as a share of `mu f_n`.
     pub share: f64,

@@ -160,7 +160,8 @@ impl<T: Number> Blocks<T> {
         most
     }
 
-    /// The impulse with which a contact alone, with these rows of `W`, has no velocity: `W p = -r` by Cramer's rule.
+    /// The impulse with which a contact alone, with these rows of `W`, has no velocity: `W p = -r` by
+    /// Cramer's rule.
     fn stick(a: [T; 3], b: [T; 3], c: [T; 3], r: [T; 3]) -> [T; 3] {
         let m0 = b[1] * c[2] - b[2] * c[1];
         let m1 = b[2] * c[0] - b[0] * c[2];

@@ -12,13 +12,14 @@ pub struct Stability {
     pub holds: bool,
     /// Forces that do, those with the smallest sum of normal parts; none if there are none.
     pub forces: Option<Vec<ContactForce>>,
-    /// How far these are from balance: the largest force or moment that is left over, as a share of the loads'.
+    /// How far these are from balance: the largest force or moment that is left over, as a share of the
+    /// loads'.
     pub residual: f64,
-    /// The least and the largest factor >= 0 of the load that is held; the second may be infinite. None if no factor
-    /// is.
+    /// The least and the largest factor >= 0 of the load that is held; the second may be infinite. None if no
+    /// factor is.
     pub factors: Option<[f64; 2]>,
-    /// If the load is not held, the motion that proves it; else the one that proves that no larger factor is. None if
-    /// every larger factor is held.
+    /// If the load is not held, the motion that proves it; else the one that proves that no larger factor is.
+    /// None if every larger factor is held.
     pub motion: Option<Motion>,
 }
 
@@ -32,8 +33,9 @@ type Factors = (Option<[f64; 2]>, Option<Vec<[f64; 6]>>);
 const VERIFIED: f64 = 1e-6;
 
 impl Assembly {
-    /// Whether the contacts hold the load, and between which factors it may change, `docs/model.md` (207) and (208).
-    /// Forces are within 1e-6 of balance and of the cones, as a share of the loads; factors are as close.
+    /// Whether the contacts hold the load, and between which factors it may change, `docs/model.md` (207) and
+    /// (208). Forces are within 1e-6 of balance and of the cones, as a share of the loads; factors are as
+    /// close.
     ///
     /// ```
     /// use bristle::rigid::cone::{Cone, ContactFrame, Section};
@@ -131,7 +133,8 @@ impl Assembly {
         }
     }
 
-    /// Checks that forces are in their cones with normal parts below those of `most`, and that `residual` is small.
+    /// Checks that forces are in their cones with normal parts below those of `most`, and that `residual` is
+    /// small.
     fn verify(
         &self,
         program: &Program,

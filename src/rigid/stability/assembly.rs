@@ -52,11 +52,13 @@ pub struct PointContact {
     pub body: usize,
     /// Index of the body that it touches, on which the opposite forces act; none for the world.
     pub on: Option<usize>,
-    /// Largest normal force [N], > 0: what a finger can press, or what the surface stands; infinite if there is none.
+    /// Largest normal force [N], > 0: what a finger can press, or what the surface stands; infinite if there
+    /// is none.
     pub most: f64,
-    /// Largest moment about the normal for a normal force of 1 N [m], >= 0: zero for a point, more for a soft finger.
-    /// Moment and tangential force share the friction: by an ellipsoid for a circular cone, by the pyramid over the
-    /// polygon inside of that for an inner polygon, each for itself for an outer one; `docs/model.md` (210).
+    /// Largest moment about the normal for a normal force of 1 N [m], >= 0: zero for a point, more for a soft
+    /// finger. Moment and tangential force share the friction: by an ellipsoid for a circular cone, by the
+    /// pyramid over the polygon inside of that for an inner polygon, each for itself for an outer one;
+    /// `docs/model.md` (210).
     pub torsion: f64,
 }
 
@@ -67,7 +69,8 @@ impl PointContact {
         Self { position, cone, body: 0, on: None, most: f64::INFINITY, torsion: 0.0 }
     }
 
-    /// Friction that `of` leaves [N], `docs/model.md` (203) and (210): the cone's margin, less what the moment takes.
+    /// Friction that `of` leaves [N], `docs/model.md` (203) and (210): the cone's margin, less what the
+    /// moment takes.
     #[must_use]
     pub fn margin(&self, of: &ContactForce) -> f64 {
         let (left, mu) = (self.cone.margin(of.force), self.cone.mu());

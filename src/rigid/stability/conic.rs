@@ -6,8 +6,8 @@ use clarabel::solver::{DefaultSettings, DefaultSolution, DefaultSolver, IPSolver
 
 use super::assembly::StabilityError;
 
-/// Relative accuracies that are asked of the solver, one after the other until it comes to an answer: close to a limit
-/// it finds no certificate to more digits than the distance has.
+/// Relative accuracies that are asked of the solver, one after the other until it comes to an answer: close
+/// to a limit it finds no certificate to more digits than the distance has.
 const ACCURACIES: [f64; 3] = [1e-11, 1e-9, LEAST_ACCURACY];
 /// The least that is taken.
 const LEAST_ACCURACY: f64 = 1e-8;
@@ -57,7 +57,8 @@ pub(super) enum Outcome {
     Endless(Vec<f64>),
 }
 
-/// Solves a program whose first `equations` rows are equations: what it came to, and the multipliers of its rows.
+/// Solves a program whose first `equations` rows are equations: what it came to, and the multipliers of its
+/// rows.
 pub(super) fn solve(rows: &Rows, q: &[f64], equations: usize) -> Result<(Outcome, Vec<f64>), StabilityError> {
     for accuracy in ACCURACIES {
         let DefaultSolution { x, z, status, .. } = attempt(rows, q, accuracy)?;
@@ -72,9 +73,9 @@ pub(super) fn solve(rows: &Rows, q: &[f64], equations: usize) -> Result<(Outcome
     relaxed(rows.clone(), q, equations)
 }
 
-/// The same where the equations may be missed, at a cost. That program has solutions in any case, so that the solver
-/// does not get lost between few contacts and the six equations of a body. First what has to be missed at least is
-/// found; if that is nothing, the solution.
+/// The same where the equations may be missed, at a cost. That program has solutions in any case, so that the
+/// solver does not get lost between few contacts and the six equations of a body. First what has to be missed
+/// at least is found; if that is nothing, the solution.
 fn relaxed(mut rows: Rows, q: &[f64], equations: usize) -> Result<(Outcome, Vec<f64>), StabilityError> {
     let n = q.len();
     for k in 0..equations {

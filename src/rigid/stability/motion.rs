@@ -3,14 +3,15 @@
 use super::assembly::{Assembly, PointContact, SpatialWrench, cross, dot};
 use crate::rigid::cone::{Fit, Section};
 
-/// A motion of all bodies that forces inside the friction cones cannot slow down as much as the loads drive it,
-/// `docs/model.md` (208). It is a proof by virtual power, which needs no trust in how it was found: the powers here are
-/// computed from the motion alone. Contacts that slide separate in it as the cones are steep, so that it is not the
-/// motion that begins.
+/// A motion of all bodies that forces inside the friction cones cannot slow down as much as the loads drive
+/// it, `docs/model.md` (208). It is a proof by virtual power, which needs no trust in how it was found: the
+/// powers here are computed from the motion alone. Contacts that slide separate in it as the cones are steep,
+/// so that it is not the motion that begins.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Motion {
-    /// Of every body: velocity of the point at the origin [m/s], angular velocity [rad/s]. The largest component of the
-    /// velocities in the middle of a body's contacts, and of the turns times the farthest of these, is 1 m/s.
+    /// Of every body: velocity of the point at the origin [m/s], angular velocity [rad/s]. The largest
+    /// component of the velocities in the middle of a body's contacts, and of the turns times the farthest of
+    /// these, is 1 m/s.
     pub twists: Vec<[f64; 6]>,
     /// Power of the fixed part [W].
     pub fixed_power: f64,
@@ -47,15 +48,16 @@ impl Motion {
         self.fixed_power + factor * self.load_power
     }
 
-    /// Sum of the normal forces [N] of contacts without a largest one below which `factor` times the load is proven
-    /// not to be held: infinite but for rounding, zero if the motion proves nothing about this factor.
+    /// Sum of the normal forces [N] of contacts without a largest one below which `factor` times the load is
+    /// proven not to be held: infinite but for rounding, zero if the motion proves nothing about this factor.
     #[must_use]
     pub fn proves_below(&self, factor: f64) -> f64 {
         let power = self.power(factor) - self.resistance;
         if power > 0.0 { power / self.leak } else { 0.0 }
     }
 
-    /// The factor above which the motion proves that loads are not held; infinite if it proves nothing of that kind.
+    /// The factor above which the motion proves that loads are not held; infinite if it proves nothing of
+    /// that kind.
     #[must_use]
     pub fn bound(&self) -> f64 {
         if self.load_power > 0.0 { (self.resistance - self.fixed_power) / self.load_power } else { f64::INFINITY }
@@ -70,7 +72,8 @@ fn turn(twist: &[f64; 6]) -> [f64; 3] {
     [twist[3], twist[4], twist[5]]
 }
 
-/// Velocity of the contact's body at the contact, and its angular velocity, less those of the body that it touches.
+/// Velocity of the contact's body at the contact, and its angular velocity, less those of the body that it
+/// touches.
 fn relative(contact: &PointContact, twists: &[[f64; 6]]) -> ([f64; 3], [f64; 3]) {
     let at = |body: usize| {
         let (v, w) = (velocity(&twists[body]), turn(&twists[body]));

@@ -1,4 +1,5 @@
-//! The conic programs of stability: what a unit of each force does to the bodies, and the cones of the contacts.
+//! The conic programs of stability: what a unit of each force does to the bodies, and the cones of the
+//! contacts.
 
 use clarabel::solver::SupportedConeT::{NonnegativeConeT, SecondOrderConeT, ZeroConeT};
 
@@ -20,7 +21,8 @@ pub(super) enum Goal {
     Most,
 }
 
-/// Columns of a contact: the components of its force in the axes of the contact, and the moment about its normal.
+/// Columns of a contact: the components of its force in the axes of the contact, and the moment about its
+/// normal.
 struct Columns {
     /// None without friction.
     tangential: Option<[usize; 2]>,
@@ -29,8 +31,8 @@ struct Columns {
     torsion: Option<usize>,
 }
 
-/// The programs of an assembly in units of its own: forces of `force` [N], lengths of `length` [m], moments of a body
-/// about the mean of its contacts.
+/// The programs of an assembly in units of its own: forces of `force` [N], lengths of `length` [m], moments
+/// of a body about the mean of its contacts.
 pub(super) struct Program<'a> {
     of: &'a Assembly,
     force: f64,
@@ -237,8 +239,8 @@ impl<'a> Program<'a> {
         if grown.abs() < ZERO { 0.0 } else { grown / self.load }
     }
 
-    /// The largest force or moment, in the program's units, that `forces` leave of what is fixed and `factor` times the
-    /// load.
+    /// The largest force or moment, in the program's units, that `forces` leave of what is fixed and `factor`
+    /// times the load.
     pub(super) fn residual(&self, forces: &[ContactForce], factor: f64) -> f64 {
         self.left_over(forces, self.wrenches(1.0, factor))
     }

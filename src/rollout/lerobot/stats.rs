@@ -1,5 +1,5 @@
-//! Statistics of features, by which policies normalise what they see. Those of parts are joined in the order of the
-//! parts, so that they do not depend on threads or on interruptions.
+//! Statistics of features, by which policies normalise what they see. Those of parts are joined in the order
+//! of the parts, so that they do not depend on threads or on interruptions.
 
 use serde_json::{Map, Value, json};
 

@@ -92,8 +92,8 @@ impl Column {
     }
 }
 
-/// Writes the Parquet file `path`, which appears when it is complete, of the row groups that `groups` gives; all have
-/// the same columns, and there is one at least. `metadata` is that of the file.
+/// Writes the Parquet file `path`, which appears when it is complete, of the row groups that `groups` gives;
+/// all have the same columns, and there is one at least. `metadata` is that of the file.
 pub(super) fn write(
     path: &Path,
     metadata: Option<(&str, String)>,

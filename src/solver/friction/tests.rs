@@ -73,8 +73,9 @@ fn rate(f: &Friction, v: [f64; 2], z: [f64; 2]) -> [f64; 2] {
     [0, 1].map(|i| f.sigma0 * v[i] - lambda * z[i])
 }
 
-/// What is left of the implicit equation of a stage: `zeta* = zeta_b + a zeta'`, or, under the viscoelasto-plastic law,
-/// whose rate jumps at the limit, `zeta* = y - l zeta*` with the least `l >= 0` that keeps `|zeta*|` within the limit.
+/// What is left of the implicit equation of a stage: `zeta* = zeta_b + a zeta'`, or, under the
+/// viscoelasto-plastic law, whose rate jumps at the limit, `zeta* = y - l zeta*` with the least `l >= 0` that
+/// keeps `|zeta*|` within the limit.
 fn residual(f: &Friction, a: f64, v: [f64; 2], zb: [f64; 2], z: [f64; 2]) -> [f64; 2] {
     if f.law != Law::ViscoelastoPlastic {
         let r = rate(f, v, z);

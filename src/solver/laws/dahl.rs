@@ -1,7 +1,7 @@
-//! Dahl (1968), with the exponent 1: `zeta' = sigma0 v - sigma0 |v| zeta/mu_c`. The bristle is that of LuGre under
-//! a limit that does not depend on the speed; there is neither damping nor viscous friction. Force is a function of
-//! the distance alone: `mu_c (1 - exp(-sigma0 x/mu_c))` along a straight line from rest.
-//! Twin: `shaders/laws/dahl.wgsl`.
+//! Dahl (1968), with the exponent 1: `zeta' = sigma0 v - sigma0 |v| zeta/mu_c`. The bristle is that of LuGre
+//! under a limit that does not depend on the speed; there is neither damping nor viscous friction. Force is a
+//! function of the distance alone: `mu_c (1 - exp(-sigma0 x/mu_c))` along a straight line from rest. Twin:
+//! `shaders/laws/dahl.wgsl`.
 
 use super::{Law, LuGre};
 use crate::number::real::Real;

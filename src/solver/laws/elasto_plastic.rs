@@ -1,5 +1,5 @@
-//! Elasto-Plastic, `docs/model.md` (10): elastic below the share `s_ba` of the limit, plastic at the limit, and
-//! partly plastic between, by the plastic share (11). Twin: `shaders/laws/elasto_plastic.wgsl`.
+//! Elasto-Plastic, `docs/model.md` (10): elastic below the share `s_ba` of the limit, plastic at the limit,
+//! and partly plastic between, by the plastic share (11). Twin: `shaders/laws/elasto_plastic.wgsl`.
 
 use super::Law;
 use crate::number::real::Real;

@@ -1,7 +1,8 @@
-//! Viscoelasto-plastic, `docs/model.md` (10a): elastic below the limit `g`, and at it held there, as a spring on a
-//! slider. The bristle after a stage is the trial, cut to the limit: no root, and a bristle that sticks keeps its
-//! base. With the damping 0 it is the element (29) of Kikuuwe et al. (2005) without mass; the damper of theirs is in
-//! front of the slider, ours beside it, as in the other laws. Twin: `shaders/laws/viscoelasto_plastic.wgsl`.
+//! Viscoelasto-plastic, `docs/model.md` (10a): elastic below the limit `g`, and at it held there, as a spring
+//! on a slider. The bristle after a stage is the trial, cut to the limit: no root, and a bristle that sticks
+//! keeps its base. With the damping 0 it is the element (29) of Kikuuwe et al. (2005) without mass; the
+//! damper of theirs is in front of the slider, ours beside it, as in the other laws. Twin:
+//! `shaders/laws/viscoelasto_plastic.wgsl`.
 
 use super::Law;
 use crate::number::real::Real;
@@ -11,8 +12,8 @@ use crate::solver::friction::{Consts, Sensitivity, Slip, Trial};
 #[derive(Clone, Copy, Debug)]
 pub struct ViscoelastoPlastic;
 
-/// A bristle whose size is at least this share of the limit counts as at the limit in recorded rates: rounding leaves
-/// it a little below.
+/// A bristle whose size is at least this share of the limit counts as at the limit in recorded rates:
+/// rounding leaves it a little below.
 pub const AT_LIMIT: f64 = 1.0 - 1e-5;
 
 impl Law for ViscoelastoPlastic {

@@ -1,4 +1,5 @@
-//! The cells of a contact with a grid in memory, as a structure of arrays, and the intermediate results of a pass.
+//! The cells of a contact with a grid in memory, as a structure of arrays, and the intermediate results of a
+//! pass.
 
 use std::sync::Arc;
 
@@ -9,8 +10,9 @@ use crate::solver::elastic_cells::ElasticCells;
 use crate::solver::friction::{Motion, Slip, Trial};
 use crate::solver::transition_cells::TransitionCells;
 
-/// The cells of one contact, as a structure of arrays in groups of as many cells as the number type has lanes. Lanes
-/// behind the last cell carry no pressure. Contacts may share the places and weights of their cells.
+/// The cells of one contact, as a structure of arrays in groups of as many cells as the number type has
+/// lanes. Lanes behind the last cell carry no pressure. Contacts may share the places and weights of their
+/// cells.
 #[derive(Clone, Debug)]
 pub struct Cells<R: Real> {
     pub(super) x: Arc<[R]>,
@@ -28,8 +30,8 @@ pub struct Cells<R: Real> {
     pub workspace: Workspace<R>,
 }
 
-/// The intermediate results of a pass. It is ten times as large as the cells; contacts that are stepped one after the
-/// other can share it.
+/// The intermediate results of a pass. It is ten times as large as the cells; contacts that are stepped one
+/// after the other can share it.
 #[derive(Clone, Debug)]
 pub struct Workspace<R: Real> {
     pub(super) scratch: Scratch<R>,
@@ -94,8 +96,8 @@ impl<R: Real> Cells<R> {
         }
     }
 
-    /// Shares the places and weights of `other`, where they are the same. Of thousands of contacts that are stepped in
-    /// short calls, only the states have to come from main memory then.
+    /// Shares the places and weights of `other`, where they are the same. Of thousands of contacts that are
+    /// stepped in short calls, only the states have to come from main memory then.
     pub fn share(&mut self, other: &Self) {
         for (own, other) in [(&mut self.x, &other.x), (&mut self.y, &other.y), (&mut self.w, &other.w)] {
             let same = |(a, b): (&R, &R)| (0..R::LANES).all(|l| a.lane(l).to_bits() == b.lane(l).to_bits());

@@ -1,10 +1,10 @@
 //! One pass over the cells of a grid: commits one stage, evaluates the next, sums (`docs/model.md`, section
 //! 5.5). Twin: `shaders/models/distributed.wgsl`.
 //!
-//! A pass is short loops over groups of cells, so that the processor works on several groups at once while each
-//! waits for its own results; one long loop takes twice as long. The bristles in the transition, a minority with
-//! most of the arithmetic, are packed together for it ([`TransitionCells`]), and bristles that stay elastic
-//! are left out ([`ElasticCells`]).
+//! A pass is short loops over groups of cells, so that the processor works on several groups at once while
+//! each waits for its own results; one long loop takes twice as long. The bristles in the transition, a
+//! minority with most of the arithmetic, are packed together for it ([`TransitionCells`]), and bristles that
+//! stay elastic are left out ([`ElasticCells`]).
 //!
 //! Only here: `sums`, `sweep_cells`, `sweep_groups`, `motions`, `trials`, `commit_stage`, `evaluate`,
 //! `rigid_stick`.
@@ -25,9 +25,9 @@ use crate::solver::transition::in_transition;
 use crate::solver::transition_cells::TransitionCells;
 
 copies! {
-    /// One pass at patch twist `u`. `commit` moves the bases through the stage just solved; `next` evaluates the
-    /// stage to solve from the moved bases: the opposite of the friction wrench per unit normal force and its
-    /// derivative over the twist, `docs/model.md` (41).
+    /// One pass at patch twist `u`. `commit` moves the bases through the stage just solved; `next` evaluates
+    /// the stage to solve from the moved bases: the opposite of the friction wrench per unit normal force and
+    /// its derivative over the twist, `docs/model.md` (41).
     pub fn sweep<R>(
         cells: &mut Cells<R>,
         k: &Consts<R>,
@@ -79,8 +79,8 @@ fn sweep_cells<R: Real, L: Law>(
     sum
 }
 
-/// A pass over some groups of cells at patch twist `u`: commits stage `commit`, evaluates stage `next`, and adds
-/// the twelve terms of [`sums`] to `sum`. Both stages share the speed and the Stribeck bell.
+/// A pass over some groups of cells at patch twist `u`: commits stage `commit`, evaluates stage `next`, and
+/// adds the twelve terms of [`sums`] to `sum`. Both stages share the speed and the Stribeck bell.
 #[inline(always)]
 pub fn sweep_groups<R: Real, L: Law>(
     groups: Groups<'_, R>,
@@ -116,8 +116,8 @@ fn motions<R: Real>([x, y]: [&[R]; 2], work: &mut [Work<R>], k: &Consts<R>, [ux,
     }
 }
 
-/// The trial and the slip of every bristle in stage `st`. With `ONLY_D`, which is enough to commit a stage, only `d`
-/// of the slip is computed.
+/// The trial and the slip of every bristle in stage `st`. With `ONLY_D`, which is enough to commit a stage,
+/// only `d` of the slip is computed.
 #[inline(always)]
 fn trials<R: Real, L: Law, const ONLY_D: bool>(
     [zx, zy]: [&[R]; 2],
@@ -154,8 +154,8 @@ fn commit_stage<R: Real>([zx, zy]: [&mut [R]; 2], work: &[Work<R>], transition: 
     for i in 0..n {
         let (m, c) = (&work[i].motion, &work[i].trial);
         let d = transition.d(i, work[i].slip.d);
-        // An elastic bristle moves by `a sigma0 v` exactly. The difference `d y - zeta` would lose digits, and a
-        // contact that sticks would creep.
+        // An elastic bristle moves by `a sigma0 v` exactly. The difference `d y - zeta` would lose digits,
+        // and a contact that sticks would creep.
         let slips = d.lt(R::splat(1.0));
         zx[i] = st.extrapolation.fma(R::select(slips, d * c.yx - zx[i], st.a_sigma0 * m.vx), zx[i]);
         zy[i] = st.extrapolation.fma(R::select(slips, d * c.yy - zy[i], st.a_sigma0 * m.vy), zy[i]);

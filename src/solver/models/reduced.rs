@@ -1,11 +1,11 @@
-//! The reduced model: one bristle with three components at the centre of pressure (`docs/model.md`, section 6),
-//! of a contact in every lane. Twin: `shaders/models/reduced.wgsl`.
+//! The reduced model: one bristle with three components at the centre of pressure (`docs/model.md`, section
+//! 6), of a contact in every lane. Twin: `shaders/models/reduced.wgsl`.
 //!
-//! `zeta = sigma0 (z_x, z_y, z_tau/r)` is driven by `v_S = (vx, vy, r w)` through a velocity `D`: `v_S` itself on
-//! an ellipsoid, or `-h(r, v) |v_S|` from the table of a limit surface.
+//! `zeta = sigma0 (z_x, z_y, z_tau/r)` is driven by `v_S = (vx, vy, r w)` through a velocity `D`: `v_S`
+//! itself on an ellipsoid, or `-h(r, v) |v_S|` from the table of a limit surface.
 //!
-//! Only here: `new`, `set_map`, `set_state`, `state`, `load`, `clear`, `states`, `pairs`, `export`, `import`, `arm2`,
-//! `remap`, `sweep_law`, `force`, `force_law`.
+//! Only here: `new`, `set_map`, `set_state`, `state`, `load`, `clear`, `states`, `pairs`, `export`, `import`,
+//! `arm2`, `remap`, `sweep_law`, `force`, `force_law`.
 
 mod consistent;
 mod tables;
@@ -37,8 +37,8 @@ pub struct Reduced<R: Real> {
     k: Consts<R>,
     /// States `zeta` [-]; bases of the stages during a step.
     zeta: Vec3<R>,
-    /// Low parts of `zeta` as compensated sums. Without them, motion by less than the last bit of `zeta` in a step
-    /// would be lost, and the contact would creep.
+    /// Low parts of `zeta` as compensated sums. Without them, motion by less than the last bit of `zeta` in a
+    /// step would be lost, and the contact would creep.
     zeta_low: Vec3<R>,
     /// Consistent form: the last root, near which the next one is searched for.
     root: R,
@@ -101,8 +101,8 @@ struct Bristle<R> {
     step: Vec3<R>,
     /// `|zeta*|` over its limit [-].
     x: R,
-    /// Published form: the direction of the trial, or the trial itself under a law that is not [`Law::DIRECTED`]; the
-    /// trial; its slip.
+    /// Published form: the direction of the trial, or the trial itself under a law that is not
+    /// [`Law::DIRECTED`]; the trial; its slip.
     n: Vec3<R>,
     t: Trial<R>,
     z: Slip<R>,
@@ -218,8 +218,8 @@ impl<R: Real> Bristles<R> for Reduced<R> {
         patch.viscous()
     }
 
-    /// A map that changes its size alone changes `r` and `u`; a limit surface is made anew only when the shape of the
-    /// map changes, as a table has no scale. The bristle moves with the centre of pressure.
+    /// A map that changes its size alone changes `r` and `u`; a limit surface is made anew only when the
+    /// shape of the map changes, as a table has no scale. The bristle moves with the centre of pressure.
     fn remap(&mut self, lane: usize, patch: &Patch, mu_c: f64) {
         let Map { mut table, radius, viscous, residual } = self.contacts[lane].clone();
         let cop = self.cop.map(|c| c.lane(lane));
@@ -249,9 +249,9 @@ impl<R: Real> Bristles<R> for Reduced<R> {
         with_law!(self.k.law, L => self.sweep_law::<L>(v, commit, next))
     }
 
-    /// On a limit surface `D` depends on the direction of `v_S` however slow the motion is. A Newton step that is
-    /// small against the tolerance may turn a slow twist across many cells of the table, where the derivative
-    /// differs.
+    /// On a limit surface `D` depends on the direction of `v_S` however slow the motion is. A Newton step
+    /// that is small against the tolerance may turn a slow twist across many cells of the table, where the
+    /// derivative differs.
     #[inline(always)]
     fn trust_radius(&self, v: Vec3<R>) -> R {
         if self.ellipsoid || !self.k.law.is_elastic() {
@@ -288,8 +288,8 @@ impl<R: Real> Bristles<R> for Reduced<R> {
 }
 
 copies! {
-    /// For one lane: the opposite of the friction wrench per unit normal force at twist `v`, both at the centre of
-    /// pressure, in the present state, and the size of its bristle over the limit.
+    /// For one lane: the opposite of the friction wrench per unit normal force at twist `v`, both at the
+    /// centre of pressure, in the present state, and the size of its bristle over the limit.
     fn force<R>(of: &Reduced<R>, lane: usize, v: Twist, rate: &Rate<f64>) -> ([f64; 3], f64) {
         let v = Vec3::new(R::splat(v.vx), R::splat(v.vy), R::splat(v.w));
         let rate = Rate { sigma1: R::splat(rate.sigma1), mu_c: R::splat(rate.mu_c), mu_d: R::splat(rate.mu_d) };
@@ -325,8 +325,9 @@ impl<R: Real> Reduced<R> {
         (resist, gain.plus_diagonal(viscous))
     }
 
-    /// The opposite of the friction wrench per unit normal force at twists `v`, both at the centres of pressure, in
-    /// the present state, `docs/model.md` (69) to (71), and the size of the bristles over their limits.
+    /// The opposite of the friction wrench per unit normal force at twists `v`, both at the centres of
+    /// pressure, in the present state, `docs/model.md` (69) to (71), and the size of the bristles over their
+    /// limits.
     #[inline(always)]
     fn force_law<L: Law>(&self, v: Vec3<R>, rate: &Rate<R>) -> (Vec3<R>, R) {
         let (one, half, k) = (R::splat(1.0), R::splat(0.5), &self.k);
@@ -370,8 +371,8 @@ impl<R: Real> Reduced<R> {
         let (h, inv_h) = lookup.h.norm();
         let moves = tiny.lt(v_s.dot(v_s));
         let d_hat = -(lookup.h * inv_h);
-        // s dphi/dv_S and s dtheta/dv_S, docs/model.md (104). Quotients are taken first, so that no square of a small
-        // speed underflows.
+        // s dphi/dv_S and s dtheta/dv_S, docs/model.md (104). Quotients are taken first, so that no square of
+        // a small speed underflows.
         let (ex, ey) = (v.x * inv_vt, v.y * inv_vt);
         let (away, up) = (lookup.z * inv_s, vt2 * inv_vt * inv_s);
         let dphi = Vec3::new(away * ex, away * ey, -(lookup.sign * up));

@@ -1,5 +1,5 @@
-//! The velocity of a body at the end of a step under the friction of its elements (`docs/model.md`, section 13.4).
-//! Twin: `shaders/point/balance.wgsl`.
+//! The velocity of a body at the end of a step under the friction of its elements (`docs/model.md`, section
+//! 13.4). Twin: `shaders/point/balance.wgsl`.
 
 use super::laws::{
     Element, PointLaw, Step, Trial, Vec2, fma2, length, minus2, positive, select2, times2, without_friction,
@@ -24,8 +24,8 @@ pub fn friction<R: Real, L: PointLaw>(s: &Step<R>, v: Vec2<R>, elements: &[Eleme
     (force, gain)
 }
 
-/// The velocity `v` [m/s] with `v = v0 + (T/M) (h + f(v))`, `docs/model.md` (P17), by Newton's method; a step that
-/// does not make the residual smaller is halved.
+/// The velocity `v` [m/s] with `v = v0 + (T/M) (h + f(v))`, `docs/model.md` (P17), by Newton's method; a step
+/// that does not make the residual smaller is halved.
 #[inline(always)]
 pub fn balance<R: Real, L: PointLaw>(s: &Step<R>, elements: &[Element<R>]) -> Vec2<R> {
     let (zero, one, half) = (R::splat(0.0), R::splat(1.0), R::splat(0.5));

@@ -1,5 +1,5 @@
-//! Friction of sliding over its speed, and the implicit equation for the speed at the end of a step (`docs/model.md`,
-//! section 13.2). Twin: `shaders/point/curve.wgsl`.
+//! Friction of sliding over its speed, and the implicit equation for the speed at the end of a step
+//! (`docs/model.md`, section 13.2). Twin: `shaders/point/curve.wgsl`.
 
 use crate::number::real::Real;
 use crate::solver::friction::{Consts, motion};
@@ -38,8 +38,8 @@ impl<R: Real> Curve<R> {
         self.mu_c + self.mu_d
     }
 
-    /// The root `s > 0` of `s + c psi(s) = a` for `a > c psi(0)`, where several are the largest; `docs/model.md` (P4).
-    /// Lanes with a smaller `a` get a number without meaning.
+    /// The root `s > 0` of `s + c psi(s) = a` for `a > c psi(0)`, where several are the largest;
+    /// `docs/model.md` (P4). Lanes with a smaller `a` get a number without meaning.
     #[inline(always)]
     pub fn root(&self, c: R, a: R) -> R {
         let (zero, one, half) = (R::splat(0.0), R::splat(1.0), R::splat(0.5));

@@ -1,9 +1,11 @@
-//! Point contacts in the lanes of a number type, one in each: their parameters, their state, and their step, which
-//! is the fixed step of Kikuuwe et al. (2005), `docs/model.md`, section 13. Twin: `shaders/point/step.wgsl`.
+//! Point contacts in the lanes of a number type, one in each: their parameters, their state, and their step,
+//! which is the fixed step of Kikuuwe et al. (2005), `docs/model.md`, section 13. Twin:
+//! `shaders/point/step.wgsl`.
 //!
-//! Only here: `new`, `parameters`, `add_sinusoids`, `advance_lanes`, `spent`, `of_lane`, `point_pass`, `load`, `allow`,
-//! `set_map`, `must_flush_before`, `start_interval`, `is_pending`, `flush`, `forget_pass`, `running`, `pass`,
-//! `sample`, `respond`, `status`, `clear`, `states`, `pairs`, `export`, `import`, `set_pairs`.
+//! Only here: `new`, `parameters`, `add_sinusoids`, `advance_lanes`, `spent`, `of_lane`, `point_pass`,
+//! `load`, `allow`, `set_map`, `must_flush_before`, `start_interval`, `is_pending`, `flush`, `forget_pass`,
+//! `running`, `pass`, `sample`, `respond`, `status`, `clear`, `states`, `pairs`, `export`, `import`,
+//! `set_pairs`.
 #![allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
 
 use super::balance::{advance, balance, friction, slip};
@@ -27,8 +29,8 @@ use crate::solver::respond::Response;
 use crate::solver::state::State;
 use crate::solver::step::{Events, finite, from_f64, to_f64, update};
 
-/// A step of a law whose elements are driven by the velocity before it is at most this share of the time in which they
-/// store the motion of the body, `sqrt(M/K)`; `docs/model.md` (P18).
+/// A step of a law whose elements are driven by the velocity before it is at most this share of the time in
+/// which they store the motion of the body, `sqrt(M/K)`; `docs/model.md` (P18).
 pub const EXPLICIT_SHARE: f64 = 0.5;
 /// Point contacts under one law with one number of elements.
 pub struct Points<R: Real> {
@@ -191,7 +193,8 @@ impl<R: Real> Points<R> {
         }
     }
 
-    /// Starts the next step of every lane: its start in the interval, its length, and the time that it leaves [s].
+    /// Starts the next step of every lane: its start in the interval, its length, and the time that it leaves
+    /// [s].
     #[inline(always)]
     fn start_step<L: PointLaw>(&self) -> (R, R, [f64; LANES]) {
         let mut tau = [0.0; LANES];
@@ -204,7 +207,8 @@ impl<R: Real> Points<R> {
         for l in 0..R::LANES {
             let most = if longest[l] < self.h_max[l] { longest[l] } else { self.h_max[l] };
             let n = (self.left[l] / most - STEP_SLACK).ceil();
-            // The steps are differences of what is left, so that they add up to the interval, docs/model.md (55).
+            // The steps are differences of what is left, so that they add up to the interval, docs/model.md
+            // (55).
             rest[l] = if n > 1.0 { self.left[l] - self.left[l] / n } else { 0.0 };
             h[l] = if self.left[l] > 0.0 { self.left[l] - rest[l] } else { 1.0 };
         }
@@ -247,8 +251,8 @@ impl<R: Real> Points<R> {
         self.finish_step(rest)
     }
 
-    /// Moves the bodies through a step of `t` [s]: those that are `given` with a twist, the `free` ones by a change of
-    /// their velocity, or to rest where they stop.
+    /// Moves the bodies through a step of `t` [s]: those that are `given` with a twist, the `free` ones by a
+    /// change of their velocity, or to rest where they stop.
     #[inline(always)]
     fn move_body(&mut self, (t, twist): (R, Vec3<R>), change: Vec2<R>, at: (R::Mask, R::Mask), stops: R::Mask) {
         let (given, free) = at;
@@ -289,7 +293,8 @@ impl<R: Real> Points<R> {
         lanes & (0..R::LANES).map(spent).fold(0, |all, one| all | one)
     }
 
-    /// The step of one lane alone, in double precision, of a length `t` [s] under inputs `v`, and its elements.
+    /// The step of one lane alone, in double precision, of a length `t` [s] under inputs `v`, and its
+    /// elements.
     fn of_lane(&self, l: usize, t: f64, v: &[f64; slot::COUNT]) -> (Step<f64>, Vec<Element<f64>>) {
         let all = self.step_of(R::splat(t), &v.map(R::splat));
         let two = |of: Vec2<R>| of.map(|x| x.lane(l));

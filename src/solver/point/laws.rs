@@ -1,9 +1,9 @@
-//! The laws of a point contact. Each is a file with the same functions as its twin in `shaders/point`, and a line in
-//! the registry ([`crate::rigid::point::point_laws`]); nothing else knows which laws there are.
+//! The laws of a point contact. Each is a file with the same functions as its twin in `shaders/point`, and a
+//! line in the registry ([`crate::rigid::point::point_laws`]); nothing else knows which laws there are.
 //!
 //! A law is one of two kinds. Without elements it says in one step what friction and velocity are at its end
-//! ([`PointLaw::step`]). With elements it says what one of them answers to a velocity ([`PointLaw::trial`]), and
-//! [`super::balance`] finds the velocity. Twin: `shaders/point/laws.wgsl`.
+//! ([`PointLaw::step`]). With elements it says what one of them answers to a velocity ([`PointLaw::trial`]),
+//! and [`super::balance`] finds the velocity. Twin: `shaders/point/laws.wgsl`.
 //!
 //! Only here: `step`, `force`, `trial`, `slips`, `times2`, `plus2`, `minus2`, `fma2`, `select2`.
 
@@ -31,8 +31,8 @@ pub struct Step<R> {
     pub sigma1: R,
     /// Elastic share of the break-away deflection [-], from which on an element of Dahl counts as slipping.
     pub s_ba: R,
-    /// Speed up to which a body without elements rests [m/s], see [`crate::rigid::point::PointModel::band`]; 0 under a
-    /// law without a band.
+    /// Speed up to which a body without elements rests [m/s], see [`crate::rigid::point::PointModel::band`];
+    /// 0 under a law without a band.
     pub band: R,
     /// Mass of all sliders [kg].
     pub slider_mass: R,
@@ -60,8 +60,8 @@ pub struct Element<R> {
     pub share: R,
     /// Share of the stiffness [-].
     pub stiffness: R,
-    /// Deflection times `sigma0` [-], as a compensated sum: without the low part, motion by less than the last bit of
-    /// the deflection in a step would be lost, and the contact would creep.
+    /// Deflection times `sigma0` [-], as a compensated sum: without the low part, motion by less than the
+    /// last bit of the deflection in a step would be lost, and the contact would creep.
     pub zeta: Vec2<R>,
     /// What rounding cut off of it.
     pub zeta_low: Vec2<R>,
@@ -84,16 +84,19 @@ pub struct Trial<R> {
 
 /// What distinguishes a law.
 pub trait PointLaw {
-    /// Whether the elements of a free body are driven by its velocity before the step. If not, by that after it.
+    /// Whether the elements of a free body are driven by its velocity before the step. If not, by that after
+    /// it.
     const EXPLICIT: bool = false;
 
-    /// The step of a free body without elements: if a law does not say, under the friction of its velocity before.
+    /// The step of a free body without elements: if a law does not say, under the friction of its velocity
+    /// before.
     #[inline(always)]
     fn step<R: Real>(s: &Step<R>) -> Outcome<R> {
         Outcome { force: Self::force(s, s.v).0, stops: s.grip.lt(s.grip) }
     }
 
-    /// Friction without elements where the velocity is given [N], and its derivative over it, by rows [N s/m].
+    /// Friction without elements where the velocity is given [N], and its derivative over it, by rows [N
+    /// s/m].
     #[inline(always)]
     fn force<R: Real>(s: &Step<R>, v: Vec2<R>) -> (Vec2<R>, [Vec2<R>; 2]) {
         slide(s, v)

@@ -1,6 +1,6 @@
-//! Circles: files that import each other, directly or by way of others. A file may import from the files of its own
-//! module, whose file is their parent, but then the parent may not import from them by name; `mod` and `pub use`
-//! are no imports.
+//! Circles: files that import each other, directly or by way of others. A file may import from the files of
+//! its own module, whose file is their parent, but then the parent may not import from them by name; `mod`
+//! and `pub use` are no imports.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -65,8 +65,8 @@ fn target<'a>(path: &str, modules: &'a BTreeSet<String>) -> Option<&'a str> {
     }
 }
 
-/// The paths in the `use` items of a file, from the crate's root, and in its code after `crate::`. Not those of
-/// tests.
+/// The paths in the `use` items of a file, from the crate's root, and in its code after `crate::`. Not those
+/// of tests.
 fn paths(own: &str, text: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut item = String::new();
@@ -114,8 +114,8 @@ fn expand(before: &str, tree: &str, out: &mut Vec<String>) {
     expand(&head, &inner[start..], out);
 }
 
-/// A path from the crate's root; none if it leads out of the crate. A path that begins with the name of a module
-/// inside its own is one of its own.
+/// A path from the crate's root; none if it leads out of the crate. A path that begins with the name of a
+/// module inside its own is one of its own.
 fn absolute(own: &str, path: &str) -> Option<String> {
     if let Some(path) = path.strip_prefix("crate::") {
         return Some(path.to_owned());

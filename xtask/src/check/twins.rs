@@ -2,7 +2,8 @@
 //! order, and is named in the first comment of that file. What one of both has alone stands in its first
 //! comment, after `Only here:`, between backticks.
 //!
-//! A name of a shader, which has no methods, may have the name of the type before it: `root_start` is `Root::start`.
+//! A name of a shader, which has no methods, may have the name of the type before it: `root_start` is
+//! `Root::start`.
 
 use std::fs;
 use std::path::Path;

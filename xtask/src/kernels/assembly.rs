@@ -1,4 +1,5 @@
-//! Reads machine code of AMD GPUs as RADV prints it: instructions, loops, and what a pass through the hot one costs.
+//! Reads machine code of AMD GPUs as RADV prints it: instructions, loops, and what a pass through the hot one
+//! costs.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -30,9 +31,10 @@ pub struct Issue {
 }
 
 impl Issue {
-    /// Cycles of a SIMD unit that an instruction takes: vector instructions take all lanes of a wave past those of
-    /// the unit, and roots, reciprocals, exponentials, logarithms and sines four times as long. Others, among them
-    /// accesses to memory, are issued beside the vector instructions of other waves and count nothing.
+    /// Cycles of a SIMD unit that an instruction takes: vector instructions take all lanes of a wave past
+    /// those of the unit, and roots, reciprocals, exponentials, logarithms and sines four times as long.
+    /// Others, among them accesses to memory, are issued beside the vector instructions of other waves and
+    /// count nothing.
     fn cycles(self, name: &str) -> f64 {
         if !name.starts_with("v_") {
             return 0.0;
@@ -78,9 +80,9 @@ impl Code {
         all.iter().filter(deepest).copied().collect()
     }
 
-    /// A pass over the cells of a contact: the largest loop inside the loop over intervals, with all its branches
-    /// taken. If the loop over the cells in it, the largest one, is not written out, it has `turns` turns; others count
-    /// once.
+    /// A pass over the cells of a contact: the largest loop inside the loop over intervals, with all its
+    /// branches taken. If the loop over the cells in it, the largest one, is not written out, it has `turns`
+    /// turns; others count once.
     ///
     /// # Errors
     /// Code without such a loop.

@@ -46,8 +46,8 @@ impl Driver {
     /// No loader, or a driver that does not open.
     pub fn open() -> Result<Self, String> {
         let fail = |what: &'static str| move |e: vk::Result| format!("{what}: {e}");
-        // SAFETY: the loader is an ordinary library, and calls below follow the specification of Vulkan: handles
-        // are valid where they are used, and nothing is destroyed before the program ends.
+        // SAFETY: the loader is an ordinary library, and calls below follow the specification of Vulkan:
+        // handles are valid where they are used, and nothing is destroyed before the program ends.
         unsafe {
             let entry = ash::Entry::load().map_err(|e| format!("no Vulkan loader: {e}"))?;
             let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);

@@ -16,8 +16,8 @@ pub struct Spirv {
     pub bindings: Vec<(u32, bool)>,
 }
 
-/// The SPIR-V of a text's entry point under pipeline constants, with wgpu's checks: loops are bounded, and indices into
-/// arrays are clamped. Accesses to buffers are checked by the device (`robustBufferAccess2`).
+/// The SPIR-V of a text's entry point under pipeline constants, with wgpu's checks: loops are bounded, and
+/// indices into arrays are clamped. Accesses to buffers are checked by the device (`robustBufferAccess2`).
 ///
 /// # Errors
 /// A shader that does not compile.

@@ -94,9 +94,11 @@ const HEAD: &str = "\
 |---|---|---|---|---|---|---|---|---|---|---|---|";
 /// What is before and after the table in its document.
 const MARKS: [&str; 2] = ["<!-- cargo xtask kernels --renew -->\n", "<!-- end -->\n"];
-/// How much larger the code of a kernel may be than what is checked in, made by the same version of the driver.
+/// How much larger the code of a kernel may be than what is checked in, made by the same version of the
+/// driver.
 const GROWTH: f64 = 1.1;
-/// The same with another version: compilers differ by some per cent, and loops that are written out double the code.
+/// The same with another version: compilers differ by some per cent, and loops that are written out double
+/// the code.
 const GROWTH_OF_OTHERS: f64 = 1.25;
 
 impl fmt::Display for Table {
@@ -140,8 +142,9 @@ impl Table {
         std::fs::write(path, format!("{before}{}{self}{}{after}", MARKS[0], MARKS[1])).map_err(|e| fail(&e))
     }
 
-    /// Compares with what is checked in: no kernel may spill more registers than there, or be larger by more than a
-    /// tenth (a quarter if another version of the driver made it), and none may be missing on either side.
+    /// Compares with what is checked in: no kernel may spill more registers than there, or be larger by more
+    /// than a tenth (a quarter if another version of the driver made it), and none may be missing on either
+    /// side.
     ///
     /// # Errors
     /// What is worse, a line each.

@@ -67,8 +67,8 @@ pub(super) fn item(context: &Context<'_>) -> Result<Item, Error> {
     Ok(item)
 }
 
-/// The largest friction over `mu f_n` of a cone in a direction [rad]: its margin is linear in the load along a face, so
-/// that two values of it give the root.
+/// The largest friction over `mu f_n` of a cone in a direction [rad]: its margin is linear in the load along
+/// a face, so that two values of it give the root.
 fn reach(section: &Section, angle: f64) -> Result<f64, Error> {
     let cone = Cone::new(*section, 1.0, ContactFrame::identity())?;
     let [at_rest, loaded] = [0.0, 1.0].map(|size| cone.margin([size * angle.cos(), size * angle.sin(), 1.0]));

@@ -1,4 +1,5 @@
-//! Bristles that grow stiff approach Coulomb's motion, as the point law and the contact problem do in short steps.
+//! Bristles that grow stiff approach Coulomb's motion, as the point law and the contact problem do in short
+//! steps.
 
 use super::super::context::{Context, Error};
 use super::super::item::{Item, Wanted};
@@ -118,7 +119,8 @@ fn ends(
     Ok((0..contacts.len()).map(|k| (runs.end(k).x - push.position(DURATION)).abs()).collect())
 }
 
-/// Springs on sliders under the sudden load, against the closed form of the velocity that they let the block gain.
+/// Springs on sliders under the sudden load, against the closed form of the velocity that they let the block
+/// gain.
 fn springs(context: &Context<'_>, item: &mut Item, count: usize) -> Result<(), Error> {
     let stiffest = STIFFNESSES[count - 1];
     let error = ends(context, item, Push::Jump, |s| bristles(Law::ViscoelastoPlastic, s, 0.0), &[stiffest])?[0];

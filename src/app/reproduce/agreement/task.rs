@@ -1,5 +1,5 @@
-//! The task on which models are compared: a block is pushed along a line, slides, and comes to rest under a smaller
-//! load, which friction holds. Coulomb's motion is elementary.
+//! The task on which models are compared: a block is pushed along a line, slides, and comes to rest under a
+//! smaller load, which friction holds. Coulomb's motion is elementary.
 
 use std::sync::Arc;
 
@@ -68,9 +68,9 @@ impl Push {
         x + v * t - 0.5 * braking * t * t
     }
 
-    /// How much further than [`Push::position`] the block of springs of the stiffness `sigma0` [1/m] on sliders,
-    /// without damping, goes in the end if the load begins at once, to the first power of `1/sqrt(sigma0)` [m],
-    /// `docs/model.md` (A1).
+    /// How much further than [`Push::position`] the block of springs of the stiffness `sigma0` [1/m] on
+    /// sliders, without damping, goes in the end if the load begins at once, to the first power of
+    /// `1/sqrt(sigma0)` [m], `docs/model.md` (A1).
     pub fn further(sigma0: f64) -> f64 {
         let frequency = (WEIGHT * sigma0 / MASS).sqrt();
         let (a, b) = (MOST / MASS, FRICTION / MASS);

@@ -127,8 +127,8 @@ fn first_moved(directions: usize, patch: &Patch, loads: &[Wrench], near: &[f64])
     Ok(bounds.into_iter().map(|[low, high]| 0.5 * (low + high)).collect())
 }
 
-/// The least and the greatest speed of a foot's lever, at the end, of grids of three bristles under this share of the
-/// loads of the surface.
+/// The least and the greatest speed of a foot's lever, at the end, of grids of three bristles under this
+/// share of the loads of the surface.
 fn speeds(
     context: &Context<'_>,
     law: Law,

@@ -1,7 +1,7 @@
 //! The form of the reduced model that is elastic below break-away with the stiffness of the distributed model
-//! (`docs/model.md`, section 6.4). The unknown of a stage is `tau`, the share of it that sticks. Near sliding `tau`
-//! is small, so that single precision resolves it better than it would its complement.
-//! Twin: `shaders/models/reduced/consistent.wgsl`.
+//! (`docs/model.md`, section 6.4). The unknown of a stage is `tau`, the share of it that sticks. Near sliding
+//! `tau` is small, so that single precision resolves it better than it would its complement. Twin:
+//! `shaders/models/reduced/consistent.wgsl`.
 
 use super::{Bristle, Drive, Reduced};
 use crate::number::real::Real;
@@ -23,8 +23,8 @@ impl<R: Real> Reduced<R> {
         let (z0, z1) = (self.zeta + carried, (self.zeta + push) * slide);
         let tau = self.consistent_root(m, inv_limit, q, z0, z1, live);
         let rest = one - tau;
-        // A bristle below break-away is at z0 exactly. The sum z1 + (z0 - z1) would lose digits, and a contact that
-        // sticks would creep.
+        // A bristle below break-away is at z0 exactly. The sum z1 + (z0 - z1) would lose digits, and a
+        // contact that sticks would creep.
         let zeta = Vec3::select(tau.lt(one), z1.plus(tau, z0 - z1), z0);
         let step = (carried * tau).plus(rest * slide, push.plus(-q, self.zeta));
         let x = zeta.norm().0 * inv_limit;
@@ -35,15 +35,15 @@ impl<R: Real> Reduced<R> {
     }
 
     /// The root of `F(tau) = (1-tau)/(1 + q tau) - b(x) (1 + c)/2` in [0, 1], `zeta = z1 + tau (z0 - z1)`:
-    /// `docs/model.md` (82): Newton's method from the last root, with bisection where it leaves the bracket. Lanes
-    /// that have converged keep their root while the others go on.
+    /// `docs/model.md` (82): Newton's method from the last root, with bisection where it leaves the bracket.
+    /// Lanes that have converged keep their root while the others go on.
     #[inline(always)]
     fn consistent_root(&self, m: &Drive<R>, inv_limit: R, q: R, z0: Vec3<R>, z1: Vec3<R>, live: R::Mask) -> R {
         let (zero, one, half) = (R::splat(0.0), R::splat(1.0), R::splat(0.5));
         let k = &self.k;
         let slips = R::and(k.s_ba.lt(z0.norm().0 * inv_limit), live);
-        // The left end of the bracket is 0, where `F` may be positive or not. If the search runs against that end,
-        // `F` is evaluated there; a value that is not positive makes 0 the root.
+        // The left end of the bracket is 0, where `F` may be positive or not. If the search runs against that
+        // end, `F` is evaluated there; a value that is not positive makes 0 the root.
         let mut tau = R::select(slips, self.root.min(one), one);
         let mut active = R::bitmask(slips);
         let (mut low, mut high, mut last) = (zero, one, one);
@@ -70,7 +70,8 @@ impl<R: Real> Reduced<R> {
             let change = -(f * slope.approx_recip());
             let newton = tau + change;
             let size = change.max(-change);
-            // A Newton step that rounding makes zero ends on a bound, so that bounds count as inside the bracket.
+            // A Newton step that rounding makes zero ends on a bound, so that bounds count as inside the
+            // bracket.
             let outside = R::bitmask(newton.lt(low)) | R::bitmask(high.lt(newton));
             let good = R::from_bitmask(!outside & R::bitmask(size.lt(R::splat(0.500_001) * last)));
             let next = R::select(good, newton, half * (low + high));

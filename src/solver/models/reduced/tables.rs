@@ -15,8 +15,8 @@ pub struct Tables<R: Real> {
     /// Where the table of a lane starts.
     start: [u32; LANES],
     nodes: Vec<R::Scalar>,
-    /// Where tables start that contacts share, by the address of the table. The table is held, so that no other one
-    /// can have its address.
+    /// Where tables start that contacts share, by the address of the table. The table is held, so that no
+    /// other one can have its address.
     shared: HashMap<usize, (Arc<Table>, u32)>,
     /// Where a lane's own memory starts, for the table of a map that changes its shape.
     own: [Option<u32>; LANES],
@@ -68,8 +68,8 @@ impl<R: Real> Tables<R> {
         table
     }
 
-    /// The look-up at `v_S` whose translation has the speed `vt`, `docs/model.md` (103); its result has no meaning
-    /// where `v_S` is 0.
+    /// The look-up at `v_S` whose translation has the speed `vt`, `docs/model.md` (103); its result has no
+    /// meaning where `v_S` is 0.
     #[inline(always)]
     pub fn look_up(&self, v_s: Vec3<R>, vt: R) -> LookUp<R> {
         use std::f64::consts::{FRAC_2_PI, PI, TAU};

@@ -1,5 +1,5 @@
-//! Dahl (1968), as in Kikuuwe et al. (2005), (8), `docs/model.md` (P16): the exact solution over the step for a
-//! constant velocity, under the limit `mu_c` at any speed. Twin: `shaders/point/dahl.wgsl`.
+//! Dahl (1968), as in Kikuuwe et al. (2005), (8), `docs/model.md` (P16): the exact solution over the step for
+//! a constant velocity, under the limit `mu_c` at any speed. Twin: `shaders/point/dahl.wgsl`.
 
 use super::{Element, PointLaw, Step, Trial, Vec2, length, minus2, plus2, positive, times2};
 use crate::number::real::Real;
@@ -20,7 +20,8 @@ impl PointLaw for Dahl {
         let gone = one - kept;
         let step = times2(gone, minus2(times2(limit, n), e.zeta));
         let resist = plus2(plus2(step, e.zeta_low), e.zeta);
-        // Over the speed: kept (n - zeta/limit) travel. Over the direction: gone limit/speed, which at rest is travel.
+        // Over the speed: kept (n - zeta/limit) travel. Over the direction: gone limit/speed, which at rest
+        // is travel.
         let across = travel * R::select(R::splat(1e-4).lt(x), gone / x.max(R::splat(1e-4)), one);
         let [ax, ay] =
             minus2(times2(travel * kept, minus2(n, times2(limit.recip(), e.zeta))), times2(across, n));

@@ -1,6 +1,6 @@
-//! The generalized Maxwell slip of Lampaert et al. (2003), as in Kikuuwe et al. (2005), (9), `docs/model.md` (P14) and
-//! (P15). The memory of an element is 1 while it slides, and 0 while it sticks; which it is changes at the limit of
-//! friction, and where the velocity turns back. Twin: `shaders/point/gms.wgsl`.
+//! The generalized Maxwell slip of Lampaert et al. (2003), as in Kikuuwe et al. (2005), (9), `docs/model.md`
+//! (P14) and (P15). The memory of an element is 1 while it slides, and 0 while it sticks; which it is changes
+//! at the limit of friction, and where the velocity turns back. Twin: `shaders/point/gms.wgsl`.
 
 use super::{Element, PointLaw, Step, Trial, Vec2, fma2, length, minus2, plus2, positive, select2, times2};
 use crate::number::real::Real;
@@ -32,7 +32,8 @@ impl PointLaw for GeneralizedMaxwellSlip {
         let step = select2::<R>(slides, sliding, sticking);
         let resist = plus2(plus2(step, e.zeta_low), e.zeta);
         let memory = R::select(slides, one, R::select(holds, zero, one));
-        // Over the speed, and across a direction: that of the velocity while it slides, that of the pull at the limit.
+        // Over the speed, and across a direction: that of the velocity while it slides, that of the pull at
+        // the limit.
         let lag = decay * s.t * s.attraction * slope / (psi * psi);
         let with_speed = fma2((one - decay) * rho * slope, along, times2(lag, minus2(e.zeta, times2(limit, along))));
         let with_speed = select2::<R>(slides, with_speed, times2(R::select(holds, zero, rho * slope), n));

@@ -1,5 +1,5 @@
-//! Karnopp (1985), as in Kikuuwe et al. (2005), (5), `docs/model.md` (P6): within a band of velocities friction
-//! balances the load as far as it can. Twin: `shaders/point/karnopp.wgsl`.
+//! Karnopp (1985), as in Kikuuwe et al. (2005), (5), `docs/model.md` (P6): within a band of velocities
+//! friction balances the load as far as it can. Twin: `shaders/point/karnopp.wgsl`.
 
 use super::{PointLaw, Step, Vec2, length, select2, slide};
 use crate::number::real::Real;

@@ -1,5 +1,6 @@
-//! Quinn (2004), as in Kikuuwe et al. (2005), (7), `docs/model.md` (P8): friction in proportion to the velocity within
-//! a band that the load shifts, so that at rest it balances the load. Twin: `shaders/point/quinn.wgsl`.
+//! Quinn (2004), as in Kikuuwe et al. (2005), (7), `docs/model.md` (P8): friction in proportion to the
+//! velocity within a band that the load shifts, so that at rest it balances the load. Twin:
+//! `shaders/point/quinn.wgsl`.
 
 use super::{PointLaw, Step, Vec2, length, radial, select2};
 use crate::number::real::Real;

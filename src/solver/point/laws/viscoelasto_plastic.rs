@@ -1,6 +1,6 @@
-//! Kikuuwe et al. (2005), (24) to (29), `docs/model.md` (P9) to (P13): a spring and a damper on a slider, which has
-//! the friction of the curve and may have a mass. Its memory is the velocity of the slider [m/s], exactly 0 while it
-//! sticks. Twin: `shaders/point/viscoelasto_plastic.wgsl`.
+//! Kikuuwe et al. (2005), (24) to (29), `docs/model.md` (P9) to (P13): a spring and a damper on a slider,
+//! which has the friction of the curve and may have a mass. Its memory is the velocity of the slider [m/s],
+//! exactly 0 while it sticks. Twin: `shaders/point/viscoelasto_plastic.wgsl`.
 
 use super::{Element, PointLaw, Step, Trial, Vec2, fma2, length, minus2, plus2, positive, radial, select2, times2};
 use crate::number::real::Real;
@@ -13,7 +13,8 @@ impl PointLaw for ViscoelastoPlastic {
     #[inline(always)]
     fn trial<R: Real>(s: &Step<R>, v: Vec2<R>, e: &Element<R>) -> Trial<R> {
         let (zero, one) = (R::splat(0.0), R::splat(1.0));
-        // Inertia of the slider over the step, and stiffness of spring and damper, both over the normal force.
+        // Inertia of the slider over the step, and stiffness of spring and damper, both over the normal
+        // force.
         let inertia = s.slider_mass / (s.grip.max(R::splat(R::TINY)) * s.t);
         let spring = s.t.fma(s.sigma0, s.sigma1);
         let both = inertia + spring;
@@ -26,8 +27,8 @@ impl PointLaw for ViscoelastoPlastic {
         let speed = s.curve.root(c, a);
         let (psi, slope) = s.curve.at(speed);
         let slider = select2::<R>(slides, times2(speed, n), [zero; 2]);
-        // The force of a light slider is its friction, that of a heavy one what pulls at it: the other form would be a
-        // difference of large numbers.
+        // The force of a light slider is its friction, that of a heavy one what pulls at it: the other form
+        // would be a difference of large numbers.
         let light = fma2(limit * psi, n, times2(inertia, minus2(slider, e.memory)));
         let sliding = select2::<R>(inertia.lt(spring), light, fma2(-spring, slider, pull));
         let resist = select2::<R>(slides, sliding, pull);
@@ -36,7 +37,8 @@ impl PointLaw for ViscoelastoPlastic {
         let along = R::select(slides, share / c.fma(slope, one), zero);
         let across = R::select(slides, share * speed / a.max(R::splat(R::TINY)), zero);
         let gain = radial(spring * (one - along), spring * (one - across), n);
-        // The rate of the deflection from the force: from the velocities it would be the difference of large numbers.
+        // The rate of the deflection from the force: from the velocities it would be the difference of large
+        // numbers.
         let moved = s.t * s.sigma0 / spring;
         let slid = minus2(minus2(sliding, e.zeta), e.zeta_low);
         let change = select2::<R>(slides, slid, times2(spring, v));

@@ -1,5 +1,5 @@
-//! Kikuuwe et al. (2005), (6), `docs/model.md` (P7): within a band of velocities friction is in proportion to the
-//! velocity. Twin: `shaders/point/viscous_band.wgsl`.
+//! Kikuuwe et al. (2005), (6), `docs/model.md` (P7): within a band of velocities friction is in proportion to
+//! the velocity. Twin: `shaders/point/viscous_band.wgsl`.
 
 use super::{PointLaw, Step, Vec2, length, radial, select2, slide};
 use crate::number::real::Real;
