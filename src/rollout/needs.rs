@@ -88,6 +88,7 @@ fn disk_terms(scenario: &Scenario, options: &Options) -> Result<Vec<(u64, String
     let parameters = scenario.parameters(range.start)?.len() as u64 * 8;
     let cells = scenario.without_surface(range.start)?.patch.grid().len() as u64;
     let frame = if options.datasets.with(Extra::Tactile) { 4 * cells } else { 0 };
+    let labels = 8 + frame + if options.datasets.with(Extra::Margin) { 8 } else { 0 };
     // Of actions and labels.
     let learned = 8 * 8 + frame;
     let mut terms = vec![times(sample, "of raw arrays"), records(files)];
@@ -97,7 +98,7 @@ fn disk_terms(scenario: &Scenario, options: &Options) -> Result<Vec<(u64, String
     for format in &formats {
         terms.push(match format {
             // Labels are written twice.
-            Format::Npz => times(sample + 2 * (16 + frame), "of NPZ"),
+            Format::Npz => times(sample + 2 * labels, "of NPZ"),
             Format::Zarr => times(sample + learned, "of Zarr"),
             #[cfg(feature = "lerobot")]
             Format::Lerobot => times(sample / 2 + learned / 2 + frame / 2 + 40, "of LeRobot"),
