@@ -155,18 +155,25 @@ var<private> stale: bool;
 // Time for which it has been sliding in all samples; negative if it does not.
 var<private> slides_for: f32;
 
+// The index of the contact.
+var<private> contact: u32;
+
 // Whether the contact has left, at a sample with that slipping share. Of a prescribed motion the pose is the
-// integral of the twist at the origin, in axes that turn with the patch.
+// integral of the twist at the origin, in axes that turn with the patch. The limits are read from memory
+// here: in the private copy of the contact they would take registers in every pass.
 fn has_left(slip: f32) -> bool {
     slides_for = select(-1.0, max(slides_for, 0.0), slip >= ALL_SLIDES);
-    let turn = q.z - c.start_theta + q_low.z;
-    let at = q.xy - vec2f(c.start_x, c.start_y) + q_low.xy;
-    var moved = at + turn * vec2f(-c.arm_y, c.arm_x);
+    let start = vec3f(contacts[contact].start_x, contacts[contact].start_y, contacts[contact].start_theta);
+    let arm = vec2f(contacts[contact].arm_x, contacts[contact].arm_y);
+    let moved = q - start + q_low;
+    var at = moved.xy + moved.z * vec2f(-arm.y, arm.x);
     if (c.kind != KIND_PRESCRIBED) {
-        moved = at + vec2f(c.arm_x * cos(q.z) - c.arm_y * sin(q.z), c.arm_x * sin(q.z) + c.arm_y * cos(q.z));
+        let t = turned(q.z);
+        at = moved.xy + vec2f(arm.x * t.x - arm.y * t.y, arm.x * t.y + arm.y * t.x);
     }
-    return dot(moved, moved) >= c.stop_displacement * c.stop_displacement || abs(turn) >= c.stop_rotation
-        || slides_for >= c.stop_slip_for;
+    let most = contacts[contact].stop_displacement;
+    return dot(at, at) >= most * most || abs(moved.z) >= contacts[contact].stop_rotation
+        || slides_for >= contacts[contact].stop_slip_for;
 }
 
 // Writes the present state at inputs v as a sample; no stage is pending.
@@ -243,6 +250,7 @@ fn ends_with_sample() -> bool {
 
 // Reads the parameters and the state of contact id, except for the bristles, its interval and its status.
 fn load_state(id: u32) {
+    contact = id;
     c = contacts[id];
     k = Consts(c.gamma, 1.0 / c.v_s, c.s_ba, 1.0 / (1.0 - c.s_ba), c.sigma2);
     let s = states[id];

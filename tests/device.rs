@@ -332,7 +332,7 @@ fn what_finds_no_memory_is_refused_and_what_fits_goes_on() {
     }
     // What was refused has left no memory behind.
     drop(beside);
-    assert!(engine.batch(many[..200].to_vec(), Stepping::default()).is_ok());
+    assert!(engine.batch(many[..150].to_vec(), Stepping::default()).is_ok());
 }
 
 /// Inputs of one call that are too many for the memory that is left.

@@ -57,8 +57,8 @@ typedef enum {
      */
     BRISTLE_STATUS_SNAPSHOT = 6,
     /**
-     * A defect of the library, of which more is on stderr. The handle refuses all further calls, and can only be
-     * freed.
+     * A defect of the library, of which more is on stderr. The handle refuses all further calls, and can
+     * only be freed.
      */
     BRISTLE_STATUS_DEFECT = 7,
 } BristleStatus;
@@ -182,11 +182,11 @@ const char *bristle_version(void);
  *
  * - `scenario`: the text of a scenario file, in UTF-8.
  * - `base_dir`: where its map files are; NULL is the working directory.
- * - `contacts`: which contacts of the scenario, `count` indices from 0 that may repeat: copies of one contact
- *   are what one state can be branched into. NULL takes the first `count`, and all if `count` is 0.
+ * - `contacts`: which contacts of the scenario, `count` indices from 0 that may repeat: copies of one
+ *   contact are what one state can be branched into. NULL takes the first `count`, and all if `count` is 0.
  * - `device`: "cpu" in double precision, "cpu-f32", or "gpu", any adapter in single precision.
- * - `step`: length of a step [s], 1e-7 to 0.1; with a tolerance the longest. 0 takes step and tolerance of the
- *   scenario.
+ * - `step`: length of a step [s], 1e-7 to 0.1; with a tolerance the longest. 0 takes step and tolerance of
+ *   the scenario.
  * - `tolerance`: error of the velocity by which each contact chooses its steps [m/s], 1e-9 to 1. 0 for fixed
  *   steps, and where `step` is 0.
  * - `out`: the new handle, to be freed by bristle_batch_free(); NULL after a failure.
@@ -397,8 +397,8 @@ BristleStatus bristle_batch_set_frame_one(BristleBatch *batch,
 /**
  * From now on an input of a contact follows a signal over the contact's own time, which starts at 0.
  *
- * `input`: a BristleInput. `signal`: a BristleSignal. `times`, `values`: `count` points; the times [s] increase, and
- * the first is 0. After the last point the signal keeps its value.
+ * `input`: a BristleInput. `signal`: a BristleSignal. `times`, `values`: `count` points; the times [s]
+ * increase, and the first is 0. After the last point the signal keeps its value.
  */
 BristleStatus bristle_batch_follow_one(BristleBatch *batch,
                                        size_t contact,
@@ -411,9 +411,10 @@ BristleStatus bristle_batch_follow_one(BristleBatch *batch,
 /**
  * bristle_batch_reset() of one contact, to another initial state. Later resets go to this state.
  *
- * `pose`: 3, of the centre of mass [m, m, rad]; of the patch, if its motion is prescribed. `twist`: 3, at the centre
- * of mass [m/s, m/s, rad/s], without effect on a prescribed motion. `bristles`: `count` x 2 states as
- * bristle_batch_bristles() has them; NULL leaves them unloaded. Nothing changes if one is out of range.
+ * `pose`: 3, of the centre of mass [m, m, rad]; of the patch, if its motion is prescribed. `twist`: 3, at
+ * the centre of mass [m/s, m/s, rad/s], without effect on a prescribed motion. `bristles`: `count` x 2
+ * states as bristle_batch_bristles() has them; NULL leaves them unloaded. Nothing changes if one is out of
+ * range.
  */
 BristleStatus bristle_batch_reset_to(BristleBatch *batch,
                                      size_t contact,
@@ -423,11 +424,11 @@ BristleStatus bristle_batch_reset_to(BristleBatch *batch,
                                      size_t count);
 
 /**
- * Reads the states of the bristles of a contact [-], docs/model.md: of a grid one for each cell that carries pressure,
- * bottom row first; of a reduced model (zeta_x, zeta_y), (zeta_3, 0).
+ * Reads the states of the bristles of a contact [-], docs/model.md: of a grid one for each cell that carries
+ * pressure, bottom row first; of a reduced model (zeta_x, zeta_y), (zeta_3, 0).
  *
- * `out`: room for `room` x 2. `count`: how many there are. With fewer in `room` nothing is written to `out`, and
- * the call fails; with a `room` of 0, when `out` may be NULL, it tells `count` alone.
+ * `out`: room for `room` x 2. `count`: how many there are. With fewer in `room` nothing is written to `out`,
+ * and the call fails; with a `room` of 0, when `out` may be NULL, it tells `count` alone.
  */
 BristleStatus bristle_batch_bristles(BristleBatch *batch,
                                      size_t contact,

@@ -6,9 +6,9 @@ use std::process::{Command, ExitCode};
 
 use crate::venv::{environment, run};
 
-/// Builds the program and runs `tests/datasets/check.py` on it.
-pub fn test(root: &Path) -> ExitCode {
-    match try_test(root) {
+/// Runs `tests/datasets/check.py` on the program, which is built unless it `is_built`.
+pub fn test(root: &Path, is_built: bool) -> ExitCode {
+    match try_test(root, is_built) {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
             eprintln!("xtask: datasets: {reason}");
@@ -17,14 +17,15 @@ pub fn test(root: &Path) -> ExitCode {
     }
 }
 
-fn try_test(root: &Path) -> Result<(), String> {
+fn try_test(root: &Path, is_built: bool) -> Result<(), String> {
     let python = environment(&root.join("target/datasets/env"))?;
     run(Command::new(&python)
         .current_dir(root)
         .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"])
         .arg("tests/datasets/requirements.txt"))?;
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    run(Command::new(cargo).current_dir(root).args(["build", "--release", "--bin", "bristle"]))?;
+    if !is_built {
+        run(crate::cargo().current_dir(root).args(["build", "--release", "--bin", "bristle"]))?;
+    }
     let program = root.join("target/release/bristle").with_extension(std::env::consts::EXE_EXTENSION);
     run(Command::new(&python).current_dir(root).arg("tests/datasets/check.py").arg(program))
 }

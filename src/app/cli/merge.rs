@@ -11,7 +11,7 @@ use crate::rollout::{Bytes, Merge, Options, merge, verify};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   bristle merge runs/in_hand.shards/* --out runs/in_hand
-  bristle merge runs/in_hand.shards --out runs/all --format zarr,lerobot --resume")]
+  bristle merge runs/in_hand.shards --out runs/all --format zarr --resume")]
 pub(super) struct MergeArguments {
     /// The directories of all shards, in any order, or a directory that holds them.
     #[arg(required = true)]
