@@ -319,20 +319,20 @@ fn is_full(result: Result<(), EngineError>) -> bool {
 #[test]
 fn what_finds_no_memory_is_refused_and_what_fits_goes_on() {
     let plan = plan_of_a_call();
-    let engine = gpu().with_memory_of(1 << 20);
-    let many = vec![contacts().swap_remove(3); 600];
+    let engine = gpu().with_memory_of(2 << 20);
+    let many = vec![contacts().swap_remove(3); 1200];
     let patch = (*contacts()[1].patch).clone();
     let mut beside = engine.batch(two(), Stepping::default()).unwrap();
     for _ in 0..2 {
         assert!(is_full(engine.batch(many.clone(), Stepping::default()).map(|_| ())));
         assert!(is_full(engine.run(&many, &plan).map(|_| ())));
-        assert!(is_full(engine.tables(&vec![patch.clone(); 3000], Rule::Cells, 8).map(|_| ())));
+        assert!(is_full(engine.tables(&vec![patch.clone(); 6000], Rule::Cells, 8).map(|_| ())));
         beside.advance(CALL).unwrap();
         assert!(beside.samples().unwrap()[0].pose.x.is_finite());
     }
     // What was refused has left no memory behind.
     drop(beside);
-    assert!(engine.batch(many[..150].to_vec(), Stepping::default()).is_ok());
+    assert!(engine.batch(many[..200].to_vec(), Stepping::default()).is_ok());
 }
 
 /// Inputs of one call that are too many for the memory that is left.

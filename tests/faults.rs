@@ -221,7 +221,7 @@ fn a_run_that_cannot_fit_is_refused() {
         assert_eq!(names(dir.path()), ["slide.toml"]);
     }
     // Memory may be less than the machine's.
-    let script = "ulimit -v 400000; exec \"$0\" \"$@\"";
+    let script = "ulimit -v 300000; exec \"$0\" \"$@\"";
     let mut shell = Command::new("sh");
     shell.current_dir(dir.path()).args(["-c", script, env!("CARGO_BIN_EXE_bristle")]).args(RUN);
     let (code, _, stderr) = output(shell.args(["-n", "4", "--record-every", "1e-6"]));

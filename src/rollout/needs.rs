@@ -26,9 +26,6 @@ const CELL: u64 = 200;
 /// Of a time at which samples are taken.
 const TIME: u64 = 24;
 
-/// Addresses [byte] that the C library of Linux reserves for the heap of the thread that writes.
-const HEAP_OF_A_THREAD: u64 = 128 << 20;
-
 /// The disk space and memory that a run needs, each with the terms of its sum.
 #[derive(Clone, Debug)]
 pub struct Needs {
@@ -221,8 +218,7 @@ fn memory_left() -> Option<u64> {
     // Zero where the system does not say.
     let machine = Some(system.available_memory()).filter(|bytes| *bytes > 0).map(|bytes| bytes + system.free_swap());
     let group = process.and_then(sysinfo::Process::cgroup_limits).map(|l| l.total_memory.saturating_sub(l.rss));
-    let taken = |process: &sysinfo::Process| process.virtual_memory() + HEAP_OF_A_THREAD;
-    let addresses = address_space().zip(process).map(|(limit, p)| limit.saturating_sub(taken(p)));
+    let addresses = address_space().zip(process).map(|(limit, p)| limit.saturating_sub(p.virtual_memory()));
     [machine, group, addresses].into_iter().flatten().min()
 }
 
