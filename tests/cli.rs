@@ -268,7 +268,7 @@ fn info_and_schema_print_json() {
 #[cfg(not(debug_assertions))]
 fn the_program_is_small() {
     let bytes = fs::metadata(env!("CARGO_BIN_EXE_bristle")).unwrap().len();
-    assert!(bytes < 22_000_000, "{bytes} bytes");
+    assert!(bytes < 21_000_000, "{bytes} bytes");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `examples/hold.c`, compiled and run as a user would, and under a checker of memory.
+//! `examples/c/hold.c`, compiled and run as a user would, and under a checker of memory.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -39,7 +39,7 @@ fn compile(folder: &Folder, library: &Path, more: &[&str]) -> Result<PathBuf, St
     let program = folder.0.join("hold");
     let mut command = Command::new("cc");
     command.args(["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-g", "-I"]).arg(file("include"));
-    command.arg(file("examples/hold.c")).arg(library).arg("-o").arg(&program);
+    command.arg(file("../examples/c/hold.c")).arg(library).arg("-o").arg(&program);
     command.args(more).args(["-lm", "-lpthread", "-ldl"]);
     let output = command.output().unwrap_or_else(|e| panic!("cc: {e}: `{INSTALL}` installs it"));
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -54,12 +54,12 @@ fn run(command: &mut Command) -> String {
 }
 
 fn hold(program: impl AsRef<std::ffi::OsStr>, device: &str) -> String {
-    run(Command::new(program).arg(file("examples/hold.toml")).arg(device))
+    run(Command::new(program).arg(file("../examples/c/hold.toml")).arg(device))
 }
 
 /// What the program should print, by [`bristle::Batch`].
 fn expected(engine: &dyn Engine) -> Vec<(String, Vec<f64>)> {
-    let text = std::fs::read_to_string(file("examples/hold.toml")).unwrap();
+    let text = std::fs::read_to_string(file("../examples/c/hold.toml")).unwrap();
     let scenario = Scenario::parse(&text, "".as_ref(), "hold").unwrap();
     let contacts = [0, 1, 1, 1].map(|k| scenario.contact(k).unwrap());
     let mut batch = engine.batch(contacts.to_vec(), Stepping::fixed(2e-4)).unwrap();
@@ -140,7 +140,7 @@ fn the_program_reads_and_writes_what_it_may_and_frees_all() {
         // one.
         let checks = ["--error-exitcode=9", "--leak-check=full", "--errors-for-leak-kinds=definite,indirect"];
         let mut command = Command::new("valgrind");
-        run(command.args(checks).arg("-q").arg(program).arg(file("examples/hold.toml")).arg("cpu"))
+        run(command.args(checks).arg("-q").arg(program).arg(file("../examples/c/hold.toml")).arg("cpu"))
     } else {
         let program = compile(&folder, &library, &["-fsanitize=address"]);
         let program = program.unwrap_or_else(|e| panic!("no valgrind, `{INSTALL}` installs it; and no sanitizer: {e}"));

@@ -4,8 +4,8 @@
  * response that a host which integrates the body itself would need.
  *
  *     cargo build --release -p bristle-capi
- *     cc capi/examples/hold.c -Icapi/include target/release/libbristle_capi.a -lm -lpthread -ldl -o hold
- *     ./hold capi/examples/hold.toml cpu
+ *     cc examples/c/hold.c -Icapi/include target/release/libbristle_capi.a -lm -lpthread -ldl -o hold
+ *     ./hold examples/c/hold.toml cpu
  *
  * It returns 0 if all is as it should be.
  */
