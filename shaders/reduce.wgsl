@@ -2,10 +2,13 @@
 
 var<workgroup> lane_sums: array<f32, 12 * WORKGROUP>;
 var<workgroup> totals: array<f32, 12>;
+// The lane's number in its workgroup, and among those of its contact.
+var<private> position: u32;
 var<private> lane: u32;
 
 fn set_lane(invocation: Invocation) {
-    lane = invocation.index;
+    position = invocation.index;
+    lane = position;
 }
 
 // The sum of `s` over all lanes, in every lane. Call from uniform control flow only.

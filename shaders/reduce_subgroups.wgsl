@@ -13,6 +13,8 @@ struct Invocation {
 }
 
 var<workgroup> subgroup_sums: array<array<f32, 12>, SUBGROUPS>;
+// The lane's number in its workgroup, and among those of its contact.
+var<private> position: u32;
 var<private> lane: u32;
 // The number of this lane's subgroup, how many there are, and whether the lane is its first.
 var<private> subgroup: u32;
@@ -20,7 +22,8 @@ var<private> subgroups: u32;
 var<private> leads: bool;
 
 fn set_lane(invocation: Invocation) {
-    lane = invocation.index;
+    position = invocation.index;
+    lane = position;
     subgroup = invocation.subgroup;
     subgroups = invocation.subgroups;
     leads = invocation.place == 0u;

@@ -111,8 +111,37 @@ struct State {
     passes: u32,
     // Whether there is a pending stage, and that stage.
     is_pending: u32,
-    pending: array<f32, 6>,
+    pending: array<f32, 4>,
     // Time since the first of the last samples in which all slides; negative if the last one does not.
+    slides_for: f32,
+}
+
+// What committing a stage takes of its constants; each takes a register in every pass.
+struct Pending {
+    a_sigma0: f32,
+    mu_c: f32,
+    mu_d: f32,
+    extrapolation: f32,
+}
+
+// What a contact needs between its passes.
+struct Body {
+    // Twist and pose of the centre of mass as compensated sums; the low parts hold what rounding cut off.
+    u: vec3f,
+    u_low: vec3f,
+    q: vec3f,
+    q_low: vec3f,
+    // The patch twist at the start of the step; the prescribed one in its first stage.
+    before: vec3f,
+    // The increment up to the first stage and to the present one: of the twist, or of a prescribed motion's
+    // friction over f_N.
+    du1: vec3f,
+    du: vec3f,
+    // With a tolerance: the derivative by time of what accept compares, at the end of the last step.
+    rate: vec3f,
+    // With a tolerance: the step to try next.
+    h_next: f32,
+    // Time for which it has been sliding in all samples; negative if it does not.
     slides_for: f32,
 }
 
@@ -144,60 +173,55 @@ struct Run {
 @group(0) @binding(7) var<storage, read_write> records: array<Record>;
 @group(0) @binding(8) var<uniform> run: Run;
 
-// The window of this lane's contact, its present interval, and the number of samples it has written.
-var<private> window: Window;
-var<private> interval: u32;
-var<private> recorded: u32;
 // Whether the sample at the start of a run is due; whether the bristles do not have the interval's pressure
 // map yet.
 var<private> first: bool;
 var<private> stale: bool;
-// Time for which it has been sliding in all samples; negative if it does not.
-var<private> slides_for: f32;
 
 // The index of the contact.
 var<private> contact: u32;
 
 // Whether the contact has left, at a sample with that slipping share. Of a prescribed motion the pose is the
-// integral of the twist at the origin, in axes that turn with the patch. The limits are read from memory
-// here: in the private copy of the contact they would take registers in every pass.
+// integral of the twist at the origin, in axes that turn with the patch.
 fn has_left(slip: f32) -> bool {
-    slides_for = select(-1.0, max(slides_for, 0.0), slip >= ALL_SLIDES);
-    let start = vec3f(contacts[contact].start_x, contacts[contact].start_y, contacts[contact].start_theta);
-    let arm = vec2f(contacts[contact].arm_x, contacts[contact].arm_y);
-    let moved = q - start + q_low;
+    let c = &contacts[contact];
+    let body = &bodies[own()];
+    body.slides_for = select(-1.0, max(body.slides_for, 0.0), slip >= ALL_SLIDES);
+    let start = vec3f(c.start_x, c.start_y, c.start_theta);
+    let arm = vec2f(c.arm_x, c.arm_y);
+    let moved = body.q - start + body.q_low;
     var at = moved.xy + moved.z * vec2f(-arm.y, arm.x);
     if (c.kind != KIND_PRESCRIBED) {
-        let t = turned(q.z);
+        let t = turned(body.q.z);
         at = moved.xy + vec2f(arm.x * t.x - arm.y * t.y, arm.x * t.y + arm.y * t.x);
     }
-    let most = contacts[contact].stop_displacement;
-    return dot(at, at) >= most * most || abs(moved.z) >= contacts[contact].stop_rotation
-        || slides_for >= contacts[contact].stop_slip_for;
+    let most = c.stop_displacement;
+    return dot(at, at) >= most * most || abs(moved.z) >= c.stop_rotation || body.slides_for >= c.stop_slip_for;
 }
 
 // Writes the present state at inputs v as a sample; no stage is pending.
 fn record(v: Inputs, at_index: u32) {
+    let c = &contacts[contact];
     extra_work += 1u;
-    var twist = u;
+    let body = &bodies[own()];
+    var twist = body.u;
     var patch_u = v.load;
     if (c.kind == KIND_PRESCRIBED) {
         twist = v.load;
     } else {
-        patch_u = transform_twist(transform(q), u);
+        patch_u = transform_twist(transform(body.q), body.u);
     }
     let w = wrench(k, patch_u, Rate(c.sigma1, v.mu_c, v.mu_s - v.mu_c), v.f_n);
     if (!is_finite(w.xyz)) {
         status |= FAILED_WRENCH;
-        failed_step = steps;
         return;
     }
     if (is_writer()) {
         records[at_index] = Record(
-            array<f32, 3>(q.x, q.y, q.z),
-            array<f32, 3>(q_low.x, q_low.y, q_low.z),
-            array<f32, 3>(twist.x, twist.y, twist.z),
-            array<f32, 3>(w.x, w.y, w.z),
+            numbers(body.q),
+            numbers(body.q_low),
+            numbers(twist),
+            numbers(w.xyz),
             v.f_n,
             w.w,
         );
@@ -210,10 +234,13 @@ fn record(v: Inputs, at_index: u32) {
 // Enters the interval that was read. If the map changes and the bristles must commit before that, no stage is
 // pending.
 fn enter_interval() {
+    let now = &intervals[now_at];
     let jump = (now.flags & FLAG_JUMP) != 0u;
     left = select(now.length, 0.0, (now.flags & FLAG_AT_END) != 0u);
     at_least = select(1u, 2u, jump);
-    h_next = select(h_next, FRESH_STEP, jump);
+    if (jump) {
+        bodies[own()].h_next = FRESH_STEP;
+    }
     if ((now.flags & FLAG_REMAP) != 0u) {
         transfer_bristles();
         stale = true;
@@ -227,99 +254,109 @@ fn enter_interval() {
 // Leaves the interval at its end, or goes on from the sample at its start; no stage is pending if that is a
 // sample. Returns whether the contact is still inside.
 fn leave_interval() -> bool {
-    if (slides_for >= 0.0) {
-        slides_for += select(now.length, 0.0, first);
+    let now = &intervals[now_at];
+    let window = &windows[contact];
+    let body = &bodies[own()];
+    if (body.slides_for >= 0.0) {
+        body.slides_for += select(now.length, 0.0, first);
     }
     if (ends_with_sample()) {
         let tau_sample = select(now.length, 0.0, first);
+        let recorded = states[contact].recorded;
         record(inputs(tau_sample), window.record_first + recorded - window.sample_from);
-        recorded += 1u;
+        if (is_writer()) {
+            states[contact].recorded = recorded + 1u;
+        }
     }
-    interval += select(1u, 0u, first);
     left = select(0.0, now.length, first);
     starting = left > 0.0;
+    now_at += select(1u, 0u, first);
     let inside = first;
     first = false;
     return inside;
 }
 
+// Whether the contact has come to the end of its window.
+fn is_through() -> bool {
+    let window = &windows[contact];
+    return now_at - window.interval_first >= window.end - window.begin;
+}
+
 // Whether a sample is due where no time of the interval is left.
 fn ends_with_sample() -> bool {
+    let now = &intervals[now_at];
     return first || (now.flags & FLAG_RECORD) != 0u;
 }
 
-// Reads the parameters and the state of contact id, except for the bristles, its interval and its status.
-fn load_state(id: u32) {
-    contact = id;
-    c = contacts[id];
+// A vector as the structs of buffers have it.
+fn numbers(v: vec3f) -> array<f32, 3> {
+    return array<f32, 3>(v.x, v.y, v.z);
+}
+
+// Reads the constants and the state of the contact, except for the bristles, its interval and its status.
+fn load_state() {
+    let c = &contacts[contact];
+    let s = &states[contact];
     k = Consts(c.gamma, 1.0 / c.v_s, c.s_ba, 1.0 / (1.0 - c.s_ba), c.sigma2);
-    let s = states[id];
-    u = vec3f(s.u[0], s.u[1], s.u[2]);
-    u_low = vec3f(s.u_low[0], s.u_low[1], s.u_low[2]);
-    q = vec3f(s.q[0], s.q[1], s.q[2]);
-    q_low = vec3f(s.q_low[0], s.q_low[1], s.q_low[2]);
+    let body = &bodies[own()];
+    body.u = vec3f(s.u[0], s.u[1], s.u[2]);
+    body.u_low = vec3f(s.u_low[0], s.u_low[1], s.u_low[2]);
+    body.q = vec3f(s.q[0], s.q[1], s.q[2]);
+    body.q_low = vec3f(s.q_low[0], s.q_low[1], s.q_low[2]);
     patch_twist = vec3f(s.patch_twist[0], s.patch_twist[1], s.patch_twist[2]);
     pending = s.is_pending != 0u;
     let stage = s.pending;
-    pending_stage = Stage(stage[0], stage[1], stage[2], stage[3], stage[4], stage[5]);
+    pending_stage = Pending(stage[0], stage[1], stage[2], stage[3]);
     arm2 = c.arm2;
-    h_next = s.h_next;
-    rate = vec3f(s.rate[0], s.rate[1], s.rate[2]);
-    failed_step = s.failed_step;
-    unconverged = s.unconverged;
+    body.h_next = s.h_next;
+    body.rate = vec3f(s.rate[0], s.rate[1], s.rate[2]);
     steps = s.steps;
-    passes = s.passes;
+    passes = 0u;
     left = s.left;
     at_least = s.at_least;
-    recorded = s.recorded;
-    slides_for = s.slides_for;
+    body.slides_for = s.slides_for;
     extra_work = 0u;
 }
 
-// Writes the state of contact id for the next dispatch.
-fn store_state(id: u32) {
-    if (is_writer()) {
-        states[id] = State(
-            array<f32, 3>(u.x, u.y, u.z),
-            array<f32, 3>(u_low.x, u_low.y, u_low.z),
-            array<f32, 3>(q.x, q.y, q.z),
-            array<f32, 3>(q_low.x, q_low.y, q_low.z),
-            array<f32, 3>(patch_twist.x, patch_twist.y, patch_twist.z),
-            array<f32, 3>(rate.x, rate.y, rate.z),
-            left,
-            h_next,
-            interval,
-            at_least,
-            recorded,
-            status,
-            failed_step,
-            unconverged,
-            steps,
-            passes,
-            select(0u, 1u, pending),
-            array<f32, 6>(
-                pending_stage.a_sigma0,
-                pending_stage.damping,
-                pending_stage.mu_c,
-                pending_stage.mu_d,
-                pending_stage.chi,
-                pending_stage.extrapolation,
-            ),
-            slides_for,
-        );
+// Writes the state of the contact for the next dispatch. What changes rarely is written when it does.
+fn store_state() {
+    if (!is_writer()) {
+        return;
     }
+    let window = &windows[contact];
+    let s = &states[contact];
+    let body = &bodies[own()];
+    s.u = numbers(body.u);
+    s.u_low = numbers(body.u_low);
+    s.q = numbers(body.q);
+    s.q_low = numbers(body.q_low);
+    s.patch_twist = numbers(patch_twist);
+    s.rate = numbers(body.rate);
+    s.left = left;
+    s.h_next = body.h_next;
+    s.interval = window.begin + (now_at - window.interval_first);
+    s.at_least = at_least;
+    s.status = status;
+    // A contact that fails takes no further step.
+    s.failed_step = select(steps, 0u, status == 0u);
+    s.steps = steps;
+    s.passes += passes;
+    s.is_pending = select(0u, 1u, pending);
+    let p = pending_stage;
+    s.pending = array<f32, 4>(p.a_sigma0, p.mu_c, p.mu_d, p.extrapolation);
+    s.slides_for = body.slides_for;
 }
 
-// Makes passes up to the end of the interval, or of the dispatch, whose first pass came after passes_before.
+// Makes passes up to the end of the interval, or of the dispatch.
 // It is a loop of its own because a driver that runs lanes as SIMD executes branches that no lane takes, such
 // as the code for samples, in every turn of the loop that contains them.
-fn run_passes(passes_before: u32) {
+fn run_passes() {
     loop {
         pass_over_bristles();
         if (flushing || status != 0u || left <= 0.0) {
             break;
         }
-        if (!second && newton_steps == 0u && passes - passes_before + extra_work >= run.max_passes) {
+        if (!second && newton_steps == 0u && passes + extra_work >= run.max_passes) {
             break;
         }
     }
@@ -331,17 +368,19 @@ fn rollout(invocation: Invocation) {
     if (id >= run.contacts) {
         return;
     }
+    contact = id;
+    set_own(invocation);
+    let window = &windows[id];
     status = states[id].status;
-    interval = states[id].interval;
-    window = windows[id];
+    let interval = states[id].interval;
     if (status != 0u || interval < window.begin || interval >= window.end) {
         return;
     }
-    load_state(id);
+    load_state();
     load_bristles();
-    now = intervals[window.interval_first + interval - window.begin];
+    now_at = window.interval_first + interval - window.begin;
     // A map that changes with the interval is taken over when the interval is entered.
-    stale = left > 0.0 || (now.flags & FLAG_REMAP) == 0u;
+    stale = left > 0.0 || (intervals[now_at].flags & FLAG_REMAP) == 0u;
 
     first = false;
     second = false;
@@ -350,7 +389,6 @@ fn rollout(invocation: Invocation) {
     h = 1.0;
     tau = 0.0;
 
-    let passes_before = passes;
     var inside = left > 0.0;
     starting = inside;
     loop {
@@ -362,14 +400,13 @@ fn rollout(invocation: Invocation) {
             }
         }
         if (!flushing) {
-            let work = passes - passes_before + extra_work;
+            let work = passes + extra_work;
             let between = !second && newton_steps == 0u;
-            if (status != 0u || (between && work >= run.max_passes) || (!inside && interval >= window.end)) {
+            if (status != 0u || (between && work >= run.max_passes) || (!inside && is_through())) {
                 break;
             }
             if (!inside) {
-                now = intervals[window.interval_first + interval - window.begin];
-                flushing = pending && commits_before_remap() && (now.flags & FLAG_REMAP) != 0u;
+                flushing = pending && commits_before_remap() && (intervals[now_at].flags & FLAG_REMAP) != 0u;
                 if (!flushing) {
                     enter_interval();
                     inside = true;
@@ -384,11 +421,11 @@ fn rollout(invocation: Invocation) {
             // An interval without length serves only to record a sample.
             continue;
         }
-        run_passes(passes_before);
+        run_passes();
     }
 
     store_bristles();
-    store_state(id);
+    store_state();
 }
 
 // Fills the samples of this window with NaN, so that samples which a contact does not write are NaN.

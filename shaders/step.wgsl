@@ -1,51 +1,36 @@
 // The step: SDIRK2 with one pass over the bristles between two solves (docs/model.md, section 5).
-// Twin: src/solver/step.rs. With a grid of bristles one workgroup steps one contact, and every lane
-// solves the body's three equations for itself, from the same sums; with a reduced bristle every
-// lane steps a contact of its own. The model's file says which.
+// Twin: src/solver/step.rs. With a grid of bristles several lanes step one contact, and each of them solves
+// the body's three equations for itself, from the same sums; with a reduced bristle every lane steps a
+// contact of its own. The model's file says which.
 //
 // A pass commits the bristles to the stage that was solved before, evaluates the friction at the present
 // guess of the next stage's twist, and takes a step of Newton for that twist; when that has converged the
 // stage ends, and after two stages the step.
 //
-// Only here: `polynomial`, `transform`, `move_by`.
+// Only here: `polynomial`, `transform`, `to_commit`, `committed`, `move_by`.
 
-// The contact that this lane steps.
-var<private> c: Contact;
+// Constants of the contact that this lane steps.
 var<private> k: Consts;
-// The state: twist and pose of the centre of mass as compensated sums; the low parts hold what rounding cut
-// off.
-var<private> u: vec3f;
-var<private> u_low: vec3f;
-var<private> q: vec3f;
-var<private> q_low: vec3f;
 // The patch twist of the last solve: the next stage's guess, and where a pending stage is committed.
 var<private> patch_twist: vec3f;
-// Whether there is a pending stage, which is solved but not committed to the bristles yet, and that stage.
+// Whether there is a pending stage, which is solved but not committed to the bristles yet, and what
+// committing it takes.
 var<private> pending: bool;
-var<private> pending_stage: Stage;
+var<private> pending_stage: Pending;
 // L^2 of the present map.
 var<private> arm2: f32;
-// The interval: its inputs, read from memory once; the time that is left of it; the least number of Newton
-// steps of a stage, which is 2 in the first step after a jump of the inputs, else 1.
-var<private> now: Interval;
+// The interval: where it is in memory; the time that is left of it; the least number of Newton steps of a
+// stage, which is 2 in the first step after a jump of the inputs, else 1.
+var<private> now_at: u32;
 var<private> left: f32;
 var<private> at_least: u32;
 // The step: the time that it leaves of the interval, its length, its start in the interval.
 var<private> rest: f32;
 var<private> h: f32;
 var<private> tau: f32;
-// With a tolerance: the step to try next.
-var<private> h_next: f32;
-// With a tolerance: the derivative by time of what accept compares, at the end of the last step.
-var<private> rate: vec3f;
-// The increment up to the first stage: of the twist, or of a prescribed motion's friction over f_N.
-var<private> du1: vec3f;
-// The patch twist at the start of the step; the prescribed one in its first stage.
-var<private> before: vec3f;
-// The stage: whether it is the second, its Newton steps so far, the increment up to it.
+// The stage: whether it is the second, its Newton steps so far.
 var<private> second: bool;
 var<private> newton_steps: u32;
-var<private> du: vec3f;
 // Stages of this step that have not converged.
 var<private> unsolved: u32;
 // Whether a stage of this step may have several solutions.
@@ -56,11 +41,10 @@ var<private> largest_loading: f32;
 var<private> starting: bool;
 var<private> flushing: bool;
 var<private> status: u32;
-var<private> failed_step: u32;
-var<private> unconverged: u32;
 var<private> steps: u32;
+// Passes of this dispatch.
 var<private> passes: u32;
-// Work of this dispatch beside its passes, counted in passes: samples, maps made anew.
+// Its work beside them, counted in passes: samples, maps made anew.
 var<private> extra_work: u32;
 
 // All inputs at local time tau: f_N, the load or the prescribed twist, mu_c, mu_s.
@@ -72,10 +56,12 @@ struct Inputs {
 }
 
 fn polynomial(slot: u32, tau: f32) -> f32 {
+    let now = &intervals[now_at];
     return now.c[3u * slot] + tau * (now.c[3u * slot + 1u] + tau * now.c[3u * slot + 2u]);
 }
 
 fn inputs(tau: f32) -> Inputs {
+    let now = &intervals[now_at];
     // In the order of the slots.
     var v = array<f32, SLOT_COUNT>(
         polynomial(0u, tau),
@@ -94,6 +80,7 @@ fn inputs(tau: f32) -> Inputs {
 
 // The transform at a pose.
 fn transform(pose: vec3f) -> Transform {
+    let c = &contacts[contact];
     if (c.kind == KIND_GRIPPER) {
         return Transform(1.0, 0.0, -pose.xy);
     }
@@ -106,18 +93,20 @@ fn transform(pose: vec3f) -> Transform {
 
 // The transform at the pose a time dt ahead.
 fn ahead(dt: f32) -> Transform {
-    return transform(q + dt * u);
+    let body = &bodies[own()];
+    return transform(body.q + dt * body.u);
 }
 
 // The longest step on which a stage has one solution on the falling Stribeck branch, docs/model.md (49); with
 // a tolerance, no longer than the step to try next.
 fn longest_step(v: Inputs) -> f32 {
+    let c = &contacts[contact];
     let fall = c.pads * v.f_n * (v.mu_s - v.mu_c) * stribeck_slope();
-    let most = select(c.h_max, min(c.h_max, h_next), adaptive);
+    let most = select(c.h_max, min(c.h_max, bodies[own()].h_next), adaptive);
     if (c.kind == KIND_PRESCRIBED || fall <= 0.0) {
         return most;
     }
-    let o = transform(q).o;
+    let o = transform(bodies[own()].q).o;
     let lever = 1.0 / (1.0 / c.mass + dot(o, o) / c.inertia);
     let m_e = min(min(c.mass, lever), c.inertia / max(arm2, TINY));
     return min(most, max(m_e * c.v_s / (KAPPA * fall), SHORTEST_RULED_STEP));
@@ -126,6 +115,7 @@ fn longest_step(v: Inputs) -> f32 {
 // A bound on the slope of the Stribeck curve's exponential over s/v_s: k_g, or, with a tolerance and gamma =
 // 2, its steepest slope at the speeds that bristles may have in the coming step, docs/model.md (53).
 fn stribeck_slope() -> f32 {
+    let c = &contacts[contact];
     if (!adaptive || !gaussian) {
         return c.k_g;
     }
@@ -137,12 +127,14 @@ fn stribeck_slope() -> f32 {
 
 // Starts a step: chooses its length.
 fn start_step() {
+    let c = &contacts[contact];
+    let now = &intervals[now_at];
     tau = now.length - left;
     let n = max(ceil(left / longest_step(inputs(tau)) - STEP_SLACK), 1.0);
     // The steps are differences of what is left, so that they add up to the interval, docs/model.md (55).
     rest = select(opaque_number(left - left / n), 0.0, n == 1.0);
     h = left - rest;
-    before = patch_twist;
+    bodies[own()].before = patch_twist;
     if (adaptive && c.kind == KIND_PRESCRIBED) {
         save();
     }
@@ -152,8 +144,17 @@ fn start_step() {
     starting = false;
 }
 
+fn to_commit(st: Stage) -> Pending {
+    return Pending(st.a_sigma0, st.mu_c, st.mu_d, st.extrapolation);
+}
+
+fn committed(p: Pending) -> Stage {
+    return Stage(p.a_sigma0, 0.0, p.mu_c, p.mu_d, 1.0, p.extrapolation);
+}
+
 // The constants of the present stage, which is a long and has inputs v.
 fn stage_constants(v: Inputs, a: f32) -> Stage {
+    let c = &contacts[contact];
     let mu_d = v.mu_s - v.mu_c;
     // With the factor chi the matrix of the Newton step stays positive definite, docs/model.md (52).
     let fall = 2.0 * a * c.pads * v.f_n * mu_d * c.k_g / c.v_s;
@@ -167,6 +168,7 @@ fn stage_constants(v: Inputs, a: f32) -> Stage {
 
 // One pass. The lanes that share a contact come here together.
 fn pass_over_bristles() {
+    let c = &contacts[contact];
     if (starting) {
         start_step();
     }
@@ -179,11 +181,13 @@ fn pass_over_bristles() {
     if (prescribed) {
         // There is nothing to solve, so that this pass commits the stage at once.
         patch_twist = v.load;
-        before = select(v.load, before, second);
-        pending_stage = st;
+        if (!second) {
+            bodies[own()].before = v.load;
+        }
+        pending_stage = to_commit(st);
         pending = true;
     }
-    let sums = sweep(k, at(patch_twist, reference_point()), pending, pending_stage, solving, st);
+    let sums = sweep(k, at(patch_twist, reference_point()), pending, committed(pending_stage), solving, st);
     pending = false;
     passes += 1u;
     if (flushing) {
@@ -195,7 +199,7 @@ fn pass_over_bristles() {
     } else if (adaptive) {
         // The increment that the step control compares is that of the friction over f_N, its torque over L^2.
         let scale = st.extrapolation;
-        du = force_change() / vec3f(scale, scale, scale * max(arm2, TINY));
+        bodies[own()].du = force_change() / vec3f(scale, scale, scale * max(arm2, TINY));
     }
     if (status != 0u || !finish_stage(st, solved, prescribed)) {
         return;
@@ -210,22 +214,28 @@ fn pass_over_bristles() {
 // A step of Newton for the increment du of the twist over the one at the step's start, docs/model.md (43),
 // from the sums of a pass at the present guess. Returns whether the stage is solved.
 fn newton(a: f32, dt: f32, v: Inputs, sums: Sums) -> bool {
+    let c = &contacts[contact];
+    let body = &bodies[own()];
     let t = ahead(dt);
     let point = reference_point();
     let mass = vec3f(c.mass, c.mass, c.inertia);
     let grip = a * c.pads * v.f_n;
+    var du = body.du;
     if (newton_steps == 0u) {
-        du = transform_body_twist(t, patch_twist) - u;
+        du = transform_body_twist(t, patch_twist) - body.u;
     }
-    let base = select(vec3f(0.0), EXTRAPOLATION * du1, second);
+    var base = vec3f(0.0);
+    if (second) {
+        base = EXTRAPOLATION * body.du1;
+    }
     let gain = grip * transform_gain(t, sums.gain_x, sums.gain_y, sums.gain_w, point);
     let residual = mass * (base - du) + a * v.load - grip * transform_wrench(t, sums.resist, point);
     let d = solve(plus_diagonal(gain, mass), residual);
     du += d;
-    patch_twist = transform_twist(t, u + du);
+    body.du = du;
+    patch_twist = transform_twist(t, body.u + du);
     if (!is_finite(patch_twist) || !is_finite(du)) {
         status |= FAILED_TWIST;
-        failed_step = steps;
         return false;
     }
     let enough = select(NEWTON_TOLERANCE, min(c.tolerance, NEWTON_TOLERANCE), adaptive);
@@ -252,14 +262,14 @@ fn size(v: vec3f) -> f32 {
 fn finish_stage(st: Stage, solved: bool, prescribed: bool) -> bool {
     if (solved) {
         pending = true;
-        pending_stage = st;
+        pending_stage = to_commit(st);
     }
     if (!solved && !prescribed) {
         return false;
     }
     newton_steps = 0u;
     if (!second) {
-        du1 = du;
+        bodies[own()].du1 = bodies[own()].du;
         if (adaptive && solved) {
             save();
         }
@@ -275,6 +285,10 @@ fn finish_stage(st: Stage, solved: bool, prescribed: bool) -> bool {
 // tolerance is multiplied by mu_c. In the first step after a break point the derivative at the end of the
 // step before is of no use, as the inputs may have jumped.
 fn accept(mu_c: f32) -> bool {
+    let c = &contacts[contact];
+    let body = &bodies[own()];
+    let du = body.du;
+    let du1 = body.du1;
     // The second stage against the straight line through the first: the error of a first-order step,
     // docs/model.md (57).
     let first = size(du - du1 / KAPPA);
@@ -282,7 +296,7 @@ fn accept(mu_c: f32) -> bool {
     // docs/model.md (56) and (58).
     let f1 = du1 / (KAPPA * h);
     let f2 = (du - (1.0 - KAPPA) / KAPPA * du1) / (KAPPA * h);
-    let bend = (f2 - f1) / (1.0 - KAPPA) - (f1 - rate) / KAPPA;
+    let bend = (f2 - f1) / (1.0 - KAPPA) - (f1 - body.rate) / KAPPA;
     let third = select(0.0, 2.0 * ERROR_CONSTANT * h * size(bend), at_least == 1u);
     let limit = limits(c.tolerance * select(1.0, mu_c, c.kind == KIND_PRESCRIBED));
     let error = max(first / limit.x, third / (THIRD_ORDER_SHARE * limit.y));
@@ -290,16 +304,16 @@ fn accept(mu_c: f32) -> bool {
     let solved = unsolved == 0u && !ambiguous;
     if ((error > 1.0 || !solved) && h > SHORTEST_CHOSEN_STEP) {
         restore();
-        patch_twist = before;
+        patch_twist = body.before;
         pending = false;
         let shrink = min(change, select(SHRINK_ON_FAILURE, SAFETY, solved));
-        h_next = max(h * shrink, SHORTEST_TRIED_STEP);
+        body.h_next = max(h * shrink, SHORTEST_TRIED_STEP);
         return false;
     }
     // A step that was short because the interval ends is no reason to make the next one as short.
-    let cut = h < SAFETY * h_next && change > 1.0;
-    h_next = max(select(h * change, max(h_next, h * change), cut), SHORTEST_TRIED_STEP);
-    rate = f2;
+    let cut = h < SAFETY * body.h_next && change > 1.0;
+    body.h_next = max(select(h * change, max(body.h_next, h * change), cut), SHORTEST_TRIED_STEP);
+    body.rate = f2;
     return true;
 }
 
@@ -308,7 +322,9 @@ fn accept(mu_c: f32) -> bool {
 // to break loose, where an error of the speed shifts the moment at which it does, and the creep under a law
 // without an elastic range, which adds up.
 fn limits(tolerance: f32) -> vec2f {
-    let speed = max(size(u), max(size(u + du1), size(u + du)));
+    let c = &contacts[contact];
+    let body = &bodies[own()];
+    let speed = max(size(body.u), max(size(body.u + body.du1), size(body.u + body.du)));
     let relative = clamp(RELATIVE_TOLERANCE * speed, LEAST_TOLERANCE * tolerance, tolerance);
     let slips = largest_loading > NEAR_SLIP;
     let creeps = c.kind != KIND_PRESCRIBED && !ELASTIC;
@@ -317,29 +333,34 @@ fn limits(tolerance: f32) -> vec2f {
 
 // Moves the body at the end of a step, and starts the next one if the interval goes on.
 fn finish_step(load: vec3f) {
-    var dq = h * ((1.0 - KAPPA) * before + KAPPA * load);
+    let c = &contacts[contact];
+    let window = &windows[contact];
+    let body = &bodies[own()];
+    var dq = h * ((1.0 - KAPPA) * body.before + KAPPA * load);
     if (c.kind != KIND_PRESCRIBED) {
-        dq = h * u + h * ((1.0 - KAPPA) * du1 + KAPPA * du);
-        let sum = add3(u, u_low, du);
-        u = sum.high;
-        u_low = sum.low;
+        dq = h * body.u + h * ((1.0 - KAPPA) * body.du1 + KAPPA * body.du);
+        let sum = add3(body.u, body.u_low, body.du);
+        body.u = sum.high;
+        body.u_low = sum.low;
     }
     move_by(dq);
-    unconverged += unsolved;
+    if (unsolved > 0u && is_writer()) {
+        states[contact].unconverged += unsolved;
+    }
     steps += 1u;
     at_least = 1u;
     left = rest;
     if (left > 0.0 && steps >= window.most_steps) {
         status |= FAILED_STEPS;
-        failed_step = steps;
     }
     starting = left > 0.0;
 }
 
 fn move_by(dq: vec3f) {
-    let sum = add3(q, q_low, dq);
-    q = sum.high;
-    q_low = sum.low;
+    let body = &bodies[own()];
+    let sum = add3(body.q, body.q_low, dq);
+    body.q = sum.high;
+    body.q_low = sum.low;
 }
 
 fn is_finite(v: vec3f) -> bool {

@@ -12,7 +12,8 @@ struct Cell {
     w: f32,
 }
 
-@group(0) @binding(0) var<storage, read> cells: array<Cell>;
+// Weights change with maps that follow the normal force.
+@group(0) @binding(0) var<storage, read_write> cells: array<Cell>;
 
 // What a lane sums over its cells.
 var<private> sum: array<Real, 12>;
@@ -22,7 +23,12 @@ var<private> turns: u32;
 // Which contact this invocation works on.
 fn contact_of(invocation: Invocation) -> u32 {
     set_lane(invocation);
-    return invocation.group.x + invocation.group.y * invocation.groups.x;
+    let group = invocation.group.x + invocation.group.y * invocation.groups.x;
+    if (LANES == WORKGROUP) {
+        // So that compilers see that all lanes have the same contact.
+        return group;
+    }
+    return group * (WORKGROUP / LANES) + position / LANES;
 }
 
 // Whether this lane writes for its contact.
@@ -31,50 +37,41 @@ fn is_writer() -> bool {
 }
 
 fn load_bristles() {
+    let c = &contacts[contact];
     arm2 = c.arm2;
-    turns = max((c.cell_count + WIDTH * WORKGROUP - 1u) / (WIDTH * WORKGROUP), 1u);
+    turns = max((c.cell_count + WIDTH * LANES - 1u) / (WIDTH * LANES), 1u);
     // @unroll TURNS
     for (var i = 0u; i < turns; i++) { load_cell(i); }
 }
 
 // The first cell of this lane's turn i.
 fn first_cell(i: u32) -> u32 {
-    return WIDTH * (i * WORKGROUP + lane);
+    return WIDTH * (i * LANES + lane);
 }
 
-fn load_cell(i: u32) {
-    let own = loaded(first_cell(i));
-    let here = place(i);
-    cell_x[here] = own.x;
-    cell_y[here] = own.y;
-    cell_w[here] = own.w;
-    cell_zx[here] = own.zx;
-    cell_zy[here] = own.zy;
-}
-
-// Cells with their bristles.
-struct Loaded {
+// Cells: their centres [m], and their shares of the normal force.
+struct Cells {
     x: Real,
     y: Real,
     w: Real,
-    zx: Real,
-    zy: Real,
 }
 
-// A cell with its bristle.
-struct LoadedCell {
-    x: f32,
-    y: f32,
-    w: f32,
-    z: vec2f,
-}
-
-fn loaded_cell(own: u32) -> LoadedCell {
+// The cell of a map; one without pressure beyond the last.
+fn cell_of(own: u32) -> Cell {
+    let c = &contacts[contact];
     if (own >= c.cell_count) {
-        return LoadedCell(0.0, 0.0, 0.0, vec2f(0.0));
+        return Cell(0.0, 0.0, 0.0);
     }
     let cell = cells[c.cell_first + own];
-    return LoadedCell(cell.x * c.dx, cell.y * c.dy, cell.w, zetas[c.zeta_first + own]);
+    return Cell(cell.x * c.dx, cell.y * c.dy, cell.w);
+}
+
+fn load_cell(i: u32) {
+    let here = place(i);
+    let z = stored(contacts[contact].zeta_first, first_cell(i));
+    cell_zx[here] = z[0];
+    cell_zy[here] = z[1];
+    load_map(i);
 }
 
 fn store_bristles() {
@@ -83,8 +80,9 @@ fn store_bristles() {
 }
 
 fn store_cell(i: u32) {
+    let c = &contacts[contact];
     let here = place(i);
-    store(first_cell(i), cell_zx[here], cell_zy[here]);
+    store(c.zeta_first, first_cell(i), cell_zx[here], cell_zy[here]);
 }
 
 // What a lane has summed, over the cells of a Real too.
@@ -112,12 +110,6 @@ fn save() {
     for (var i = 0u; i < turns; i++) { save_cell(i); }
 }
 
-fn save_cell(i: u32) {
-    let here = place(i);
-    saved_zx[here] = cell_zx[here];
-    saved_zy[here] = cell_zy[here];
-}
-
 // Restores the saved states.
 fn restore() {
     extra_work += 1u;
@@ -127,8 +119,9 @@ fn restore() {
 
 fn restore_cell(i: u32) {
     let here = place(i);
-    cell_zx[here] = saved_zx[here];
-    cell_zy[here] = saved_zy[here];
+    let state = saved(i);
+    cell_zx[here] = state[0];
+    cell_zy[here] = state[1];
 }
 
 // Transfers the bristles to the pressure map of the interval: those of a grid are kept.
@@ -137,6 +130,8 @@ fn transfer_bristles() {
 
 // Takes over the pressure map of the interval, docs/model.md (20).
 fn follow_map() {
+    let c = &contacts[contact];
+    let now = &intervals[now_at];
     if (c.hertz_radius == 0.0) {
         return;
     }
@@ -146,21 +141,22 @@ fn follow_map() {
     let e = max(c.hertz_k + c.hertz_k_per_newton * f_n, K_MIN);
     sum = array<Real, 12>();
     // @unroll TURNS
-    for (var i = 0u; i < turns; i++) { load_weight(i, a, e); }
+    for (var i = 0u; i < turns; i++) { change_weight(i, a, e); }
     let s = reduce(lane_totals());
     // @unroll TURNS
-    for (var i = 0u; i < turns; i++) { cell_w[place(i)] /= s[0]; }
+    for (var i = 0u; i < turns; i++) { set_weight(i, own_cells(i).w / s[0]); }
     arm2 = s[1] / s[0];
 }
 
-fn load_weight(i: u32, a: f32, e: f32) {
-    let here = place(i);
-    let x = cell_x[here] / c.dx;
-    let y = cell_y[here] / c.dy;
+fn change_weight(i: u32, a: f32, e: f32) {
+    let c = &contacts[contact];
+    let cell = own_cells(i);
+    let x = cell.x / c.dx;
+    let y = cell.y / c.dy;
     let rho = sqrt(x * x + y * y) / a;
     var p = exp2(log2(max(1.0 - exp2(e * log2(max(rho, Real(TINY)))), Real(TINY))) / e);
     p = select(Real(0.0), p, (rho < Real(1.0)) & exist(first_cell(i)));
-    cell_w[here] = p;
+    set_weight(i, p);
     sum[0] += p;
-    sum[1] += p * (cell_x[here] * cell_x[here] + cell_y[here] * cell_y[here]);
+    sum[1] += p * (cell.x * cell.x + cell.y * cell.y);
 }

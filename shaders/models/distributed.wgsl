@@ -47,8 +47,9 @@ fn sweep(k: Consts, u: vec3f, commit: bool, committed: Stage, evaluate: bool, ne
 
 fn sweep_cell(i: u32, k: Consts, u: vec3f, commit: bool, committed: Stage, evaluate: bool, next: Stage) {
     let here = place(i);
-    let x = cell_x[here];
-    let y = cell_y[here];
+    let cell = own_cells(i);
+    let x = cell.x;
+    let y = cell.y;
     let m = motion(k, u.x - u.z * y, u.y + u.z * x);
     var zx = cell_zx[here];
     var zy = cell_zy[here];
@@ -62,7 +63,7 @@ fn sweep_cell(i: u32, k: Consts, u: vec3f, commit: bool, committed: Stage, evalu
         zy += committed.extrapolation * select(d * t.yy - zy, committed.a_sigma0 * m.vy, elastic);
     }
     if (evaluate) {
-        let w = cell_w[here];
+        let w = cell.w;
         let t = trial(next, m, zx, zy);
         let z = slip(k, t.t);
         let sx = z.d * t.yx;
@@ -109,11 +110,13 @@ fn force_change() -> vec3f {
 
 fn force_change_cell(i: u32) {
     let here = place(i);
-    let fx = cell_w[here] * (cell_zx[here] - saved_zx[here]);
-    let fy = cell_w[here] * (cell_zy[here] - saved_zy[here]);
+    let before = saved(i);
+    let cell = own_cells(i);
+    let fx = cell.w * (cell_zx[here] - before[0]);
+    let fy = cell.w * (cell_zy[here] - before[1]);
     sum[0] += fx;
     sum[1] += fy;
-    sum[2] += cell_x[here] * fy - cell_y[here] * fx;
+    sum[2] += cell.x * fy - cell.y * fx;
 }
 
 // The friction wrench at the patch origin in the present state, docs/model.md (15) with the rate of (8),
@@ -128,9 +131,10 @@ fn wrench(k: Consts, u: vec3f, rate: Rate, f_n: f32) -> vec4f {
 
 fn wrench_cell(i: u32, k: Consts, u: vec3f, rate: Rate) {
     let here = place(i);
-    let x = cell_x[here];
-    let y = cell_y[here];
-    let w = cell_w[here];
+    let cell = own_cells(i);
+    let x = cell.x;
+    let y = cell.y;
+    let w = cell.w;
     let zx = cell_zx[here];
     let zy = cell_zy[here];
     let m = motion(k, u.x - u.z * y, u.y + u.z * x);

@@ -1,5 +1,5 @@
 // The reduced model: one bristle with three components at the centre of pressure (docs/model.md, section 6).
-// Twin: src/solver/models/reduced.rs. Every lane steps a contact of its own.
+// Twin: src/solver/models/reduced.rs. Every lane steps a contact of its state.
 //
 // Only here: `over`, `direction`, `diagonal`.
 
@@ -10,17 +10,22 @@ override consistent: bool = true;
 // Tables of limit surfaces: (4 n_ls + 1) x (n_ls + 1) nodes of three numbers each.
 @group(0) @binding(0) var<storage, read> tables: array<f32>;
 
+// What the bristle of a contact needs once a stage.
+struct Kept {
+    // Low part of zeta as a compensated sum. Without it, motion by less than the last bit of zeta in a step
+    // would be lost, and the contact would creep.
+    zeta_low: vec3f,
+    // A saved state.
+    saved: vec3f,
+    saved_low: vec3f,
+    // The residual of zeta_3 beyond the limit of the present map.
+    residual: f32,
+}
+
+var<workgroup> kept: array<Kept, WORKGROUP>;
 var<private> zeta: vec3f;
-// Low part of zeta as a compensated sum. Without it, motion by less than the last bit of zeta in a step would
-// be lost, and the contact would creep.
-var<private> zeta_low: vec3f;
-// The residual of zeta_3 beyond the limit of the present map.
-var<private> residual: f32;
 // |zeta*| over its limit at the last evaluation.
 var<private> last_loading: f32;
-// A saved state.
-var<private> saved: vec3f;
-var<private> saved_low: vec3f;
 // The present map: torsional radius, viscous factor, where its table starts.
 var<private> radius: f32;
 var<private> viscous: f32;
@@ -72,6 +77,7 @@ fn diagonal(d: vec3f) -> mat3x3f {
 
 // The friction wrench at the patch origin in the present state, and 1 if the bristle slips, else 0.
 fn wrench(k: Consts, u: vec3f, rate: Rate, f_n: f32) -> vec4f {
+    let c = &contacts[contact];
     let v = at(u, reference_point());
     let m = drive(k, v);
     let limit = m.h * (rate.mu_c + rate.mu_d * m.m.bell);
@@ -96,6 +102,7 @@ fn commits_before_remap() -> bool {
 
 // The point of the patch that twists and wrenches refer to: the centre of pressure.
 fn reference_point() -> vec2f {
+    let c = &contacts[contact];
     return vec2f(c.cop_x, c.cop_y);
 }
 
@@ -104,9 +111,9 @@ fn reference_point() -> vec2f {
 fn sweep(k: Consts, v: vec3f, commit: bool, committed: Stage, evaluate: bool, next: Stage) -> Sums {
     let m = drive(k, v);
     if (commit) {
-        let sum = add3(zeta, zeta_low, committed.extrapolation * bristle(k, committed, m).step);
+        let sum = add3(zeta, kept[own()].zeta_low, committed.extrapolation * bristle(k, committed, m).step);
         zeta = sum.high;
-        zeta_low = sum.low;
+        kept[own()].zeta_low = sum.low;
     }
     if (!evaluate) {
         return Sums(vec3f(0.0), vec3f(0.0), vec3f(0.0), vec3f(0.0));
@@ -139,19 +146,22 @@ fn loading() -> f32 {
 
 // Saves the state.
 fn save() {
-    saved = zeta;
-    saved_low = zeta_low;
+    let state = &kept[own()];
+    state.saved = zeta;
+    state.saved_low = state.zeta_low;
 }
 
 // Restores the saved state.
 fn restore() {
-    zeta = saved;
-    zeta_low = saved_low;
+    let state = &kept[own()];
+    zeta = state.saved;
+    state.zeta_low = state.saved_low;
 }
 
 // How the force at the centre of pressure has changed since the state was saved.
 fn force_change() -> vec3f {
-    return vec3f(1.0, 1.0, radius) * ((zeta - saved) + (zeta_low - saved_low));
+    let state = &kept[own()];
+    return vec3f(1.0, 1.0, radius) * ((zeta - state.saved) + (state.zeta_low - state.saved_low));
 }
 
 // How twist v of the centre of pressure drives the bristle.

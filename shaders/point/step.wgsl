@@ -14,24 +14,18 @@ struct Rate {
     mu_d: f32,
 }
 
-// The contact that this lane steps.
-var<private> c: Contact;
+// Constants of the contact that this lane steps.
 var<private> k: Consts;
-// The state: twist and pose as compensated sums, and the friction of the last step.
-var<private> u: vec3f;
-var<private> u_low: vec3f;
-var<private> q: vec3f;
-var<private> q_low: vec3f;
+// The friction of the last step.
 var<private> force: vec2f;
-// The interval, and the time that is left of it.
-var<private> now: Interval;
+// Where the interval is in memory, and the time that is left of it.
+var<private> now_at: u32;
 var<private> left: f32;
 // The step: the time that it leaves of the interval, its length, its start in the interval.
 var<private> rest: f32;
 var<private> h: f32;
 var<private> tau: f32;
 var<private> status: u32;
-var<private> failed_step: u32;
 var<private> steps: u32;
 var<private> passes: u32;
 // Work of this dispatch beside its passes, counted in passes.
@@ -39,16 +33,13 @@ var<private> extra_work: u32;
 // What only kernels for bristles use.
 var<private> patch_twist: vec3f;
 var<private> pending: bool;
-var<private> pending_stage: Stage;
+var<private> pending_stage: Pending;
 var<private> arm2: f32;
 var<private> at_least: u32;
-var<private> h_next: f32;
-var<private> rate: vec3f;
 var<private> second: bool;
 var<private> newton_steps: u32;
 var<private> starting: bool;
 var<private> flushing: bool;
-var<private> unconverged: u32;
 
 // All inputs at local time tau: f_N, the load or the prescribed twist, mu_c, mu_s.
 struct Inputs {
@@ -59,10 +50,12 @@ struct Inputs {
 }
 
 fn polynomial(slot: u32, tau: f32) -> f32 {
+    let now = &intervals[now_at];
     return fma(tau, fma(tau, now.c[3u * slot + 2u], now.c[3u * slot + 1u]), now.c[3u * slot]);
 }
 
 fn inputs(tau: f32) -> Inputs {
+    let now = &intervals[now_at];
     // In the order of the slots.
     var v = array<f32, SLOT_COUNT>(
         polynomial(0u, tau),
@@ -85,6 +78,7 @@ fn transform(pose: vec3f) -> Transform {
 
 // The longest step of a law whose elements are driven by the velocity before it; else a long one.
 fn longest_step(v: Inputs) -> f32 {
+    let c = &contacts[contact];
     if (!EXPLICIT || c.kind == KIND_PRESCRIBED) {
         return 1e30;
     }
@@ -94,16 +88,20 @@ fn longest_step(v: Inputs) -> f32 {
 
 // What the step of length t that ends with inputs v is made of.
 fn step_of(t: f32, v: Inputs) -> Step {
-    let load = v.load.xy - c.spring * q_low.xy - c.spring * q.xy;
+    let c = &contacts[contact];
+    let body = &bodies[own()];
+    let load = v.load.xy - c.spring * body.q_low.xy - c.spring * body.q.xy;
     let curve = Curve(k, v.mu_c, v.mu_s - v.mu_c);
     let grip = c.pads * v.f_n;
     return Step(
-        t, t / c.mass, grip, curve, c.sigma0, c.sigma1, c.s_ba, c.band, c.slider_mass, c.attraction, load, u.xy,
+        t, t / c.mass, grip, curve, c.sigma0, c.sigma1, c.s_ba, c.band, c.slider_mass, c.attraction, load, body.u.xy,
     );
 }
 
 // Starts the next step: its start in the interval, its length, and the time that it leaves.
 fn start_step() {
+    let c = &contacts[contact];
+    let now = &intervals[now_at];
     tau = now.length - left;
     let n = max(ceil(left / min(c.h_max, longest_step(inputs(tau))) - STEP_SLACK), 1.0);
     // The steps are differences of what is left, so that they add up to the interval, docs/model.md (55).
@@ -123,36 +121,38 @@ fn pass_over_bristles() {
 
 // Moves the body through a step: with the twist that is given, or by a change of its velocity, or to rest.
 fn move_body(s: Step, v: Inputs) {
+    let c = &contacts[contact];
+    let body = &bodies[own()];
     if (c.kind == KIND_PRESCRIBED) {
         force = driven(s, v.load.xy);
-        u = v.load;
+        body.u = v.load;
     } else {
         let outcome = free_step(s);
-        let sum = add3(u, u_low, vec3f(outcome.change, 0.0));
+        let sum = add3(body.u, body.u_low, vec3f(outcome.change, 0.0));
         force = outcome.force;
-        u = select(sum.high, vec3f(0.0), outcome.stops);
-        u_low = select(sum.low, vec3f(0.0), outcome.stops);
+        body.u = select(sum.high, vec3f(0.0), outcome.stops);
+        body.u_low = select(sum.low, vec3f(0.0), outcome.stops);
     }
-    let sum = add3(q, q_low, h * u);
-    q = sum.high;
-    q_low = sum.low;
+    let sum = add3(body.q, body.q_low, h * body.u);
+    body.q = sum.high;
+    body.q_low = sum.low;
 }
 
 // Ends a step.
 fn finish_step() {
+    let window = &windows[contact];
     steps += 1u;
     left = rest;
-    if (!is_finite(u) || !is_finite(vec3f(force, q.x))) {
+    if (!is_finite(bodies[own()].u) || !is_finite(vec3f(force, bodies[own()].q.x))) {
         status |= FAILED_TWIST;
-        failed_step = steps;
     } else if (left > 0.0 && steps >= window.most_steps) {
         status |= FAILED_STEPS;
-        failed_step = steps;
     }
 }
 
 // The friction wrench of one pad in the last step, and the slipping share.
 fn wrench(k: Consts, u: vec3f, rate: Rate, f_n: f32) -> vec4f {
+    let c = &contacts[contact];
     let v = Inputs(f_n, vec3f(0.0), rate.mu_c, rate.mu_c + rate.mu_d);
     return vec4f(force / c.pads, 0.0, slipping(step_of(1.0, v)));
 }
@@ -166,11 +166,13 @@ fn is_writer() -> bool {
 }
 
 fn load_bristles() {
+    let c = &contacts[contact];
     force = zetas[c.zeta_first];
     load_elements();
 }
 
 fn store_bristles() {
+    let c = &contacts[contact];
     zetas[c.zeta_first] = force;
     store_elements();
 }

@@ -34,6 +34,7 @@ fn stiffness_share() -> f32 {
 }
 
 fn load_elements() {
+    let c = &contacts[contact];
     for (var i = 0u; i < ELEMENTS; i++) {
         let at = c.zeta_first + 1u + 4u * i;
         elements[i] = Element(zetas[at].x, zetas[at].y, zetas[at + 1u], zetas[at + 2u], zetas[at + 3u]);
@@ -41,6 +42,7 @@ fn load_elements() {
 }
 
 fn store_elements() {
+    let c = &contacts[contact];
     for (var i = 0u; i < ELEMENTS; i++) {
         let at = c.zeta_first + 1u + 4u * i;
         zetas[at + 1u] = elements[i].zeta;

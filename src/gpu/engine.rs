@@ -11,7 +11,7 @@ use super::contact::BatchContact;
 use super::contact_lcp::{self, WorldStepper};
 use super::core::Core;
 use super::device::{Adapter, Choice, Device};
-use super::group::{BINDINGS, Budget, Frames, Group, Kernel};
+use super::group::{Budget, Frames, Group, Kernel, bindings};
 use super::limit_surface::SurfacePipelines;
 use super::memory;
 use super::pipeline::Pipeline;
@@ -205,7 +205,8 @@ impl Gpu {
             return Ok(Arc::clone(pipeline));
         }
         let text = self.core.device.edited(variant.source().map_err(DeviceError::failed)?);
-        let pipeline = Pipeline::new(&self.core.device, &text, "rollout", &BINDINGS, &variant.constants())?;
+        let bindings = bindings(variant.is_grid());
+        let pipeline = Pipeline::new(&self.core.device, &text, "rollout", &bindings, &variant.constants())?;
         let pipeline = Arc::new(pipeline);
         pipelines.insert(variant, Arc::clone(&pipeline));
         Ok(pipeline)

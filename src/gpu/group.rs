@@ -39,18 +39,20 @@ const MOST_PASSES: u32 = 2000;
 /// Passes over the bristles in a step.
 const PASSES_PER_STEP: f64 = 2.2;
 
-/// What the shader uses its buffers for, in the order of [`Buffers`].
-pub(super) const BINDINGS: [Access; 9] = [
-    Access::Read,
-    Access::Read,
-    Access::Read,
-    Access::Read,
-    Access::Read,
-    Access::ReadWrite,
-    Access::ReadWrite,
-    Access::ReadWrite,
-    Access::Uniform,
-];
+/// What the shader uses its buffers for, in the order of [`Buffers`]; a grid writes weights of its cells.
+pub(super) const fn bindings(is_grid: bool) -> [Access; 9] {
+    [
+        if is_grid { Access::ReadWrite } else { Access::Read },
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::ReadWrite,
+        Access::ReadWrite,
+        Access::ReadWrite,
+        Access::Uniform,
+    ]
+}
 
 /// The pipeline that steps a batch.
 #[derive(Clone)]
@@ -115,13 +117,22 @@ struct Buffers {
 
 impl Buffers {
     /// The buffers of contacts at their start, with memory for so many records.
-    fn new(device: &Device, start: &Start, is_grid: bool, pairs: usize, records: usize) -> Result<Self, DeviceError> {
+    fn new(
+        device: &Device,
+        start: &Start,
+        variant: &Variant,
+        pairs: usize,
+        records: usize,
+    ) -> Result<Self, DeviceError> {
         let storage = wgpu::BufferUsages::STORAGE;
         let count = start.contacts.len();
         let filled = |label: &str, bytes: &[u8]| device.filled(label, bytes, storage);
         let empty = |label: &str, size: usize| device.buffer(label, size as u64, storage);
+        let saved = if variant.saves_in_buffer() { pairs } else { 0 };
+        let bristles = empty("bristles", (pairs + saved) * size_of::<[f32; 2]>())?;
+        device.queue.write_buffer(&bristles, 0, bytemuck::cast_slice(&start.bristles));
         Ok(Self {
-            cells: if is_grid {
+            cells: if variant.is_grid() {
                 filled("cells", bytemuck::cast_slice(&start.cells))
             } else {
                 filled("tables", bytemuck::cast_slice(start.tables.numbers()))
@@ -131,11 +142,7 @@ impl Buffers {
             intervals: empty("intervals", 0)?,
             terms: empty("terms", 0)?,
             states: filled("states", bytemuck::cast_slice(&start.states))?,
-            bristles: if start.bristles.is_empty() {
-                empty("bristles", pairs * size_of::<[f32; 2]>())
-            } else {
-                filled("bristles", bytemuck::cast_slice(&start.bristles))
-            }?,
+            bristles,
             records: empty("records", records * size_of::<Record>())?,
             run: device.buffer("run", size_of::<Run>() as u64, wgpu::BufferUsages::UNIFORM)?,
         })
@@ -188,8 +195,7 @@ impl Group {
         let frames = ((steps / steps_per_frame) as usize).clamp(1, samples).min(fit);
 
         let start = Start::of(&contacts, of, stepping, &stop_when);
-        let is_grid = kernel.variant.is_grid();
-        let buffers = Buffers::new(device, &start, is_grid, pairs, (frames + 1) * contacts.len())?;
+        let buffers = Buffers::new(device, &start, &kernel.variant, pairs, (frames + 1) * contacts.len())?;
         let records = || Staging::new(device, buffers.records.size());
         Ok(Self {
             kernel,

@@ -73,7 +73,7 @@ shared! {
     struct State {
         u: [f32; 3], u_low: [f32; 3], q: [f32; 3], q_low: [f32; 3], patch_twist: [f32; 3],
         rate: [f32; 3], left: f32, h_next: f32, interval: u32, at_least: u32, recorded: u32, status: u32,
-        failed_step: u32, unconverged: u32, steps: u32, passes: u32, is_pending: u32, pending: [f32; 6],
+        failed_step: u32, unconverged: u32, steps: u32, passes: u32, is_pending: u32, pending: [f32; 4],
         slides_for: f32,
     }
 }
@@ -163,7 +163,7 @@ mod tests {
     use crate::friction::Law;
     use crate::gpu::cone::cone_source;
     use crate::gpu::shader::{blocks_source, point_source, source, surface_source};
-    use crate::gpu::shape::{Shape, Storage};
+    use crate::gpu::shape::{Shape, Storage, Sums};
     use crate::rigid::point::PointLaw;
 
     #[test]
@@ -178,7 +178,7 @@ mod tests {
             Record::LAYOUT,
             Run::LAYOUT,
         ];
-        compare(&source(shape(64, 2, 4, Storage::Private, None), Law::LuGre).unwrap(), &rollout);
+        compare(&source(shape(64, 2, 4, Storage::Private, Sums::Memory), Law::LuGre).unwrap(), &rollout);
         let surface =
             [Cell::LAYOUT, PatchConstants::LAYOUT, Slice::LAYOUT, Motion::LAYOUT, Load::LAYOUT, Batch::LAYOUT];
         compare(&surface_source(), &surface);
@@ -186,8 +186,9 @@ mod tests {
         compare(&blocks_source(), &[Blocks::LAYOUT]);
     }
 
-    fn shape(workgroup: u32, width: u32, turns: u32, storage: Storage, subgroups: Option<u32>) -> Shape {
-        Shape { workgroup, width, turns, storage, subgroups }
+    fn shape(workgroup: u32, width: u32, turns: u32, storage: Storage, sums: Sums) -> Shape {
+        let lanes = if sums == Sums::Part { workgroup / 4 } else { workgroup };
+        Shape { workgroup, lanes, width, turns, storage, sums }
     }
 
     fn compare(source: &str, layouts: &[Layout]) {
@@ -207,14 +208,16 @@ mod tests {
         let mut texts = vec![surface_source(), cone_source(), blocks_source()];
         for &law in Law::ALL {
             let text = |shape| source(shape, law).unwrap();
-            for (turns, workgroup, subgroups) in [(4, 32, None), (32, 8, Some(1)), (8, 256, Some(8))] {
+            let sums =
+                [(4, 32, Sums::Memory), (8, 32, Sums::Part), (32, 8, Sums::Subgroups(1)), (8, 256, Sums::Subgroups(8))];
+            for (turns, workgroup, sums) in sums {
                 for storage in [Storage::Registers, Storage::Private, Storage::Workgroup] {
-                    texts.extend([1, 2].map(|width| text(shape(workgroup, width, turns, storage, subgroups))));
+                    texts.extend([1, 2].map(|width| text(shape(workgroup, width, turns, storage, sums))));
                 }
             }
-            texts.push(text(shape(32, 1, 0, Storage::Registers, None)));
+            texts.push(text(shape(32, 1, 0, Storage::Registers, Sums::Memory)));
         }
-        let lanes = shape(32, 1, 0, Storage::Registers, None);
+        let lanes = shape(32, 1, 0, Storage::Registers, Sums::Memory);
         texts.extend(PointLaw::ALL.iter().map(|&law| point_source(lanes, law, 3)));
         for text in texts {
             let module = naga::front::wgsl::parse_str(&text).unwrap();

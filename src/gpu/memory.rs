@@ -35,7 +35,8 @@ impl Memory {
     /// Of one contact; its limit surface counts if it is not among those `seen`.
     fn of(contact: &BatchContact, of: &Contact, seen: &mut HashSet<usize>) -> Self {
         let pairs = contact.bristle_pairs() as u64;
-        let cell = size_of::<layout::Cell>().max(size_of::<[f32; 2]>()) as u64;
+        // A bristle and its saved state.
+        let cell = size_of::<layout::Cell>().max(2 * size_of::<[f32; 2]>()) as u64;
         let [intervals, maps] = contact.timeline.densest().map(|n| n as u64);
         let mut memory = Self {
             own: LEAST.max(pairs * cell),

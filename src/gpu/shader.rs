@@ -1,7 +1,7 @@
 //! Assembles the text of a shader: constants from Rust, then the WGSL files.
 
 use super::layout::{flag, kind};
-use super::shape::{Shape, Storage};
+use super::shape::{Shape, Storage, Sums};
 use super::unroll::{MarkError, Unroll, unrolled};
 use crate::contact::{SHOWN_LIMIT, STICK_LIMIT};
 use crate::engine::{ALL_SLIDES, LEFT, Reason};
@@ -56,6 +56,11 @@ impl Variant {
         self.reduced.is_none() && self.point.is_none()
     }
 
+    /// Whether saved states of bristles are in the second half of the buffer of bristles.
+    pub(super) const fn saves_in_buffer(&self) -> bool {
+        self.is_grid() && matches!(self.shape.storage, Storage::Workgroup)
+    }
+
     /// The text of its kernel.
     ///
     /// # Errors
@@ -99,7 +104,7 @@ pub fn source(shape: Shape, law: Law) -> Result<String, MarkError> {
     text += include_str!("../../shaders/linalg.wgsl");
     text += include_str!("../../shaders/transform.wgsl");
     text += include_str!("../../shaders/bristles.wgsl");
-    if shape.subgroups.is_none() {
+    if shape.is_reduced() || shape.sums == Sums::Memory {
         text += include_str!("../../shaders/invocation.wgsl");
     }
     if shape.is_reduced() {
@@ -108,9 +113,10 @@ pub fn source(shape: Shape, law: Law) -> Result<String, MarkError> {
         text += include_str!("../../shaders/models/reduced/consistent.wgsl");
         text += include_str!("../../shaders/models/reduced/tables.wgsl");
     } else {
-        text += match shape.subgroups {
-            Some(_) => include_str!("../../shaders/reduce_subgroups.wgsl"),
-            None => include_str!("../../shaders/reduce.wgsl"),
+        text += match shape.sums {
+            Sums::Part => include_str!("../../shaders/reduce_part.wgsl"),
+            Sums::Subgroups(_) => include_str!("../../shaders/reduce_subgroups.wgsl"),
+            Sums::Memory => include_str!("../../shaders/reduce.wgsl"),
         };
         text += include_str!("../../shaders/cell.wgsl");
         text += match shape.width {
@@ -130,6 +136,11 @@ pub fn source(shape: Shape, law: Law) -> Result<String, MarkError> {
     }
     text += include_str!("../../shaders/step.wgsl");
     text += include_str!("../../shaders/rollout.wgsl");
+    text += if shape.lanes == 1 {
+        include_str!("../../shaders/body/workgroup.wgsl")
+    } else {
+        include_str!("../../shaders/body/registers.wgsl")
+    };
     Ok(text)
 }
 
@@ -171,6 +182,7 @@ pub fn point_source(shape: Shape, law: PointLaw, elements: u32) -> String {
     }
     text += include_str!("../../shaders/point/step.wgsl");
     text += include_str!("../../shaders/rollout.wgsl");
+    text += include_str!("../../shaders/body/workgroup.wgsl");
     text
 }
 
@@ -249,7 +261,8 @@ fn prelude(shape: Shape, law: Law) -> String {
         ("WORKGROUP", shape.workgroup),
         ("TURNS", shape.turns),
         ("WIDTH", shape.width),
-        ("SUBGROUPS", shape.subgroups.unwrap_or(0)),
+        ("LANES", shape.lanes),
+        ("SUBGROUPS", if let Sums::Subgroups(most) = shape.sums { most } else { 0 }),
         ("NEWTON_MOST", NEWTON_MOST),
         ("ROOT_ITERATIONS", ROOT_ITERATIONS),
         ("KIND_PRESCRIBED", kind::PRESCRIBED),

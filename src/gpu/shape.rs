@@ -17,7 +17,7 @@ pub enum Storage {
 /// How a kernel is laid out, whatever the number of cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Layout {
-    /// Lanes of the workgroup, a power of two.
+    /// Lanes of a contact, a power of two.
     pub lanes: u32,
     /// Cells that a lane computes at once: 1 or 2.
     pub width: u32,
@@ -28,17 +28,29 @@ pub struct Layout {
 /// The shape of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Shape {
-    /// Lanes of the workgroup: of one contact with a grid, or of as many reduced contacts.
+    /// Lanes of the workgroup.
     pub workgroup: u32,
+    /// Lanes of a contact; 1 for reduced contacts.
+    pub lanes: u32,
     /// Cells that a lane computes at once: 1 or 2; 1 for reduced contacts.
     pub width: u32,
     /// Turns that a lane has memory for, one after the other; 0 for reduced contacts.
     pub turns: u32,
     /// Where a lane keeps its cells.
     pub storage: Storage,
-    /// Subgroups that the workgroup is made of at most, where the adapter sums over those; else the lanes sum
-    /// through memory.
-    pub subgroups: Option<u32>,
+    /// How the lanes of a contact sum.
+    pub sums: Sums,
+}
+
+/// How the lanes of a contact sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Sums {
+    /// A contact has a part of a subgroup, within which lanes exchange numbers.
+    Part,
+    /// A contact has a workgroup, which is made of so many subgroups at most.
+    Subgroups(u32),
+    /// A contact has a workgroup, through whose memory the lanes sum.
+    Memory,
 }
 
 /// Lanes of the widest workgroup (portable limit).
@@ -47,9 +59,9 @@ const WIDEST: u32 = 256;
 pub(super) const MOST_TURNS: u32 = 32;
 /// Largest number of turns that are written out.
 const MOST_WRITTEN_OUT: u32 = 8;
-/// Numbers of a cell in memory: place, weight, bristle, saved bristle.
-const NUMBERS_PER_CELL: u32 = 7;
-/// Lanes that sum through memory.
+/// Numbers of a cell in the memory of a workgroup: its bristle.
+const NUMBERS_PER_CELL: u32 = 2;
+/// Lanes that sum through memory, at least.
 const LEAST_WITHOUT_SUBGROUPS: u32 = 32;
 /// Sums of a pass.
 const SUMS: u32 = 12;
@@ -62,7 +74,9 @@ struct Row {
     width: u32,
     /// Where it keeps them.
     storage: Storage,
-    /// Turns of a lane above which a workgroup twice as large is taken.
+    /// Fewest lanes of a contact, if that is a part of the smallest subgroup; else it has the largest.
+    lanes: u32,
+    /// Turns of a lane above which a contact has twice as many.
     turns: u32,
     /// Where the row comes from.
     source: &'static str,
@@ -79,14 +93,16 @@ enum Of {
     Others,
 }
 
-/// Which layout an adapter gets. The workgroup starts as the largest of its subgroups, so that no lane of a
-/// subgroup is empty and no lane waits at a barrier. `bristle bench --shapes` prints what a row should be on
-/// the adapter at hand.
+/// Which layout an adapter gets. A contact has a part of a subgroup that divides the smallest, or else the
+/// largest subgroup or several, so that no lane of a subgroup is empty and few wait at a barrier. Every lane
+/// solves the body for itself: with fewer lanes a contact takes fewer instructions, and fewer contacts are
+/// under way at once. `bristle bench --shapes` prints what a row should be on the adapter at hand.
 const TABLE: [Row; 5] = [
     Row {
         of: Of::Software,
         width: 2,
         storage: Storage::Private,
+        lanes: WIDEST,
         turns: 32,
         source: "measured on llvmpipe (docs/benchmarks.md): subgroups take turns, and cells are in memory anyway",
     },
@@ -94,6 +110,7 @@ const TABLE: [Row; 5] = [
         of: Of::Vendor(0x1002, 64),
         width: 1,
         storage: Storage::Workgroup,
+        lanes: 8,
         turns: 16,
         source: "machine code for navi21, gfx1100 and vega20 (docs/kernels.md); not measured",
     },
@@ -101,6 +118,7 @@ const TABLE: [Row; 5] = [
         of: Of::Vendor(0x10de, 32),
         width: 1,
         storage: Storage::Workgroup,
+        lanes: 8,
         turns: 16,
         source: "as AMD; not measured",
     },
@@ -108,10 +126,11 @@ const TABLE: [Row; 5] = [
         of: Of::Vendor(0x8086, 32),
         width: 1,
         storage: Storage::Workgroup,
+        lanes: 8,
         turns: 16,
         source: "as AMD; not measured",
     },
-    Row { of: Of::Others, width: 1, storage: Storage::Workgroup, turns: 16, source: "as AMD; not measured" },
+    Row { of: Of::Others, width: 1, storage: Storage::Workgroup, lanes: 8, turns: 16, source: "as AMD; not measured" },
 ];
 
 /// The row of an adapter.
@@ -120,11 +139,24 @@ fn row(adapter: &Adapter) -> &'static Row {
     TABLE.iter().find(|row| row.of == own).unwrap_or(&TABLE[TABLE.len() - 1])
 }
 
-/// Lanes that the workgroup starts with.
-fn first_lanes(adapter: &Adapter) -> u32 {
-    let largest = adapter.subgroup[1];
+/// The smallest and the largest subgroup of an adapter that sums over them.
+fn subgroups(adapter: &Adapter) -> Option<[u32; 2]> {
+    let [least, largest] = adapter.subgroup;
     let fits = adapter.subgroup_sums && (2..=WIDEST).contains(&largest) && largest.is_power_of_two();
-    if fits { largest } else { LEAST_WITHOUT_SUBGROUPS }
+    fits.then(|| [least.max(1), largest])
+}
+
+/// Lanes of a workgroup of contacts that have one each.
+fn one_subgroup(adapter: &Adapter) -> u32 {
+    subgroups(adapter).map_or(LEAST_WITHOUT_SUBGROUPS, |[_, largest]| largest)
+}
+
+/// Lanes of a contact, the fewest first.
+fn lanes_of(row: &Row, adapter: &Adapter) -> Vec<u32> {
+    let largest = one_subgroup(adapter);
+    let part = subgroups(adapter).map_or(0, |[least, _]| least);
+    let whole = |lanes: u32| lanes >= largest || (row.lanes..=part).contains(&lanes);
+    (0..=WIDEST.ilog2()).map(|n| 1 << n).filter(|&lanes| whole(lanes)).collect()
 }
 
 impl Shape {
@@ -136,10 +168,8 @@ impl Shape {
     pub fn of(cells: usize, adapter: &Adapter) -> Self {
         let row = row(adapter);
         let (width, storage) = (row.width, row.storage);
-        let mut lanes = first_lanes(adapter);
-        while lanes < WIDEST && cells as u32 > lanes * width * row.turns {
-            lanes *= 2;
-        }
+        let enough = |lanes: &u32| cells as u32 <= lanes * width * row.turns;
+        let lanes = lanes_of(row, adapter).into_iter().find(enough).unwrap_or(WIDEST);
         let large = Layout { lanes, width: 2, storage: Storage::Private };
         Layout { lanes, width, storage }.shape(cells, adapter).unwrap_or_else(|| large.unchecked(cells, adapter))
     }
@@ -147,8 +177,8 @@ impl Shape {
     /// The shape for contacts with a reduced bristle, one a lane, in workgroups of one subgroup.
     #[must_use]
     pub fn reduced(adapter: &Adapter) -> Self {
-        let workgroup = first_lanes(adapter).max(LEAST_WITHOUT_SUBGROUPS);
-        Self { workgroup, width: 1, turns: 0, storage: Storage::Registers, subgroups: None }
+        let workgroup = one_subgroup(adapter).max(LEAST_WITHOUT_SUBGROUPS);
+        Self { workgroup, lanes: 1, width: 1, turns: 0, storage: Storage::Registers, sums: Sums::Memory }
     }
 
     /// Whether its contacts have a reduced bristle.
@@ -168,15 +198,16 @@ impl Shape {
     /// Contacts that one workgroup steps.
     #[must_use]
     pub const fn contacts(self) -> u32 {
-        if self.is_reduced() { self.workgroup } else { 1 }
+        self.workgroup / self.lanes
     }
 
     /// Bytes of workgroup memory.
     #[must_use]
     pub const fn workgroup_memory(self) -> u32 {
-        let sums = match self.subgroups {
-            Some(subgroups) => SUMS * subgroups,
-            None => SUMS * (self.workgroup + 1),
+        let sums = match self.sums {
+            Sums::Part => 0,
+            Sums::Subgroups(subgroups) => SUMS * subgroups,
+            Sums::Memory => SUMS * (self.workgroup + 1),
         };
         let cells = match self.storage {
             Storage::Workgroup => NUMBERS_PER_CELL * self.workgroup * self.width * self.turns,
@@ -211,7 +242,7 @@ impl Layout {
     #[must_use]
     pub fn of(cells: usize, adapter: &Adapter) -> Option<Self> {
         let shape = Shape::of(cells, adapter);
-        Some(Self { lanes: shape.workgroup, width: shape.width, storage: shape.storage })
+        Some(Self { lanes: shape.lanes, width: shape.width, storage: shape.storage })
     }
 
     /// Where the layouts of an adapter come from.
@@ -225,7 +256,7 @@ impl Layout {
     pub fn shape(self, cells: usize, adapter: &Adapter) -> Option<Shape> {
         let shape = self.unchecked(cells, adapter);
         let most = if self.storage == Storage::Registers { MOST_WRITTEN_OUT } else { MOST_TURNS };
-        let sums = shape.subgroups.is_some() || self.lanes >= LEAST_WITHOUT_SUBGROUPS;
+        let sums = shape.sums != Sums::Memory || self.lanes >= LEAST_WITHOUT_SUBGROUPS;
         let fits = shape.workgroup_memory() <= adapter.max_workgroup_memory;
         (shape.turns <= most && sums && fits).then_some(shape)
     }
@@ -236,9 +267,12 @@ impl Layout {
         // a kernel whose memory is rounded up. Of workgroup memory each takes what it needs, as that decides
         // how many workgroups share a processor.
         let turns = if self.storage == Storage::Private { turns.next_power_of_two().max(4) } else { turns };
-        let least = adapter.subgroup[0].max(1);
-        let subgroups = adapter.subgroup_sums.then(|| (self.lanes / least).max(1));
-        Shape { workgroup: self.lanes, width: self.width, turns, storage: self.storage, subgroups }
+        let (sums, workgroup) = match subgroups(adapter) {
+            Some([least, largest]) if self.lanes < largest && self.lanes <= least => (Sums::Part, largest),
+            Some([least, _]) => (Sums::Subgroups((self.lanes / least).max(1)), self.lanes),
+            None => (Sums::Memory, self.lanes),
+        };
+        Shape { workgroup, lanes: self.lanes, width: self.width, turns, storage: self.storage, sums }
     }
 }
 
@@ -256,7 +290,8 @@ impl std::fmt::Display for Layout {
 /// What decides the shape of every kernel of an adapter, in words: it fixes the order of sums.
 pub(super) fn described(adapter: &Adapter) -> String {
     let row = row(adapter);
-    let first = Layout { lanes: first_lanes(adapter), width: row.width, storage: row.storage };
+    let lanes = lanes_of(row, adapter)[0];
+    let first = Layout { lanes, width: row.width, storage: row.storage };
     let [least, most] = adapter.subgroup;
     let sums = if adapter.subgroup_sums { format!("subgroups of {least} to {most}") } else { "memory".to_owned() };
     format!("{first}, twice as many above {} turns; sums over {sums}", row.turns)
@@ -283,15 +318,21 @@ mod tests {
     }
 
     #[test]
-    fn lanes_are_the_largest_subgroup_and_more_where_a_lane_would_turn_too_often() {
+    fn lanes_are_a_part_of_a_subgroup_or_whole_ones_as_many_as_turns_ask_for() {
         let amd = adapter(0x1002, [32, 64], false);
-        let lanes = |cells, adapter: &Adapter| Shape::of(cells, adapter).workgroup;
-        assert_eq!([1, 317, 1024, 1025, 4096].map(|n| lanes(n, &amd)), [64, 64, 64, 128, 256]);
+        let lanes = |cells, adapter: &Adapter| Shape::of(cells, adapter).lanes;
+        assert_eq!([1, 128, 129, 317, 512, 513, 1025, 4096].map(|n| lanes(n, &amd)), [8, 8, 16, 32, 32, 64, 128, 256]);
         let shape = Shape::of(317, &amd);
-        assert_eq!((shape.turns, shape.width, shape.storage, shape.subgroups), (5, 1, Storage::Workgroup, Some(2)));
-        assert_eq!(Shape::of(4096, &amd).storage, Storage::Private, "114 KB do not fit");
+        assert_eq!((shape.turns, shape.width, shape.storage, shape.sums), (10, 1, Storage::Workgroup, Sums::Part));
+        assert_eq!((shape.workgroup, shape.contacts()), (64, 2));
+        let shape = Shape::of(1000, &amd);
+        assert_eq!((shape.workgroup, shape.contacts(), shape.sums), (64, 1, Sums::Subgroups(2)));
+        assert_eq!(Shape::of(4096, &amd).storage, Storage::Private, "32 KB do not fit beside the sums");
         let nvidia = adapter(0x10de, [32, 32], false);
-        assert_eq!((lanes(317, &nvidia), Shape::of(317, &nvidia).subgroups), (32, Some(1)));
+        assert_eq!((lanes(25, &nvidia), Shape::of(25, &nvidia).contacts()), (8, 4));
+        assert_eq!((lanes(317, &nvidia), Shape::of(317, &nvidia).sums), (32, Sums::Subgroups(1)));
+        let intel = adapter(0x8086, [8, 32], false);
+        assert_eq!([25, 128, 129, 317].map(|n| lanes(n, &intel)), [8, 8, 32, 32], "16 would be half of a subgroup");
         let llvmpipe = adapter(0x10005, [8, 8], true);
         let shape = Shape::of(317, &llvmpipe);
         assert_eq!((shape.workgroup, shape.width, shape.turns, shape.storage), (8, 2, 32, Storage::Private));
@@ -308,11 +349,12 @@ mod tests {
         ] {
             for cells in [1, 2, 63, 64, 65, 317, 441, 1025, 4096, 16384] {
                 let own = Shape::of(cells, &adapter);
-                assert!((own.workgroup * own.width * own.turns) as usize >= cells && own.turns <= MOST_TURNS);
+                assert!((own.lanes * own.width * own.turns) as usize >= cells && own.turns <= MOST_TURNS);
+                assert_eq!(own.workgroup % own.lanes, 0, "{own:?}");
                 let all = Layout::all(cells, &adapter);
                 assert!(all.contains(&Layout::of(cells, &adapter).unwrap()), "{cells}: {own:?} is one of {all:?}");
                 for shape in all.iter().map(|layout| layout.shape(cells, &adapter).unwrap()) {
-                    assert!((shape.workgroup * shape.width * shape.turns) as usize >= cells, "{shape:?}");
+                    assert!((shape.lanes * shape.width * shape.turns) as usize >= cells, "{shape:?}");
                     assert!(shape.workgroup_memory() <= adapter.max_workgroup_memory, "{shape:?}");
                 }
             }

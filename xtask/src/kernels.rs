@@ -125,7 +125,7 @@ fn kernels(family: &Family) -> Result<Vec<Kernel>, String> {
     let mut all = Vec::new();
     for &law in Law::ALL {
         let mut add = |what: &str, shape: Shape, cells: usize, adaptive: bool, reduced: Option<Reduced>| {
-            let cells = if reduced.is_some() { shape.contacts() } else { cells as u32 };
+            let cells = if reduced.is_some() { 1 } else { cells as u32 };
             let variant = Variant { shape, law, gaussian: true, adaptive, reduced, point: None };
             let steps = if adaptive { ", adaptive" } else { "" };
             all.push(Kernel { name: format!("{}, {what}{steps}", law.name()), variant, cells });
@@ -142,13 +142,9 @@ fn kernels(family: &Family) -> Result<Vec<Kernel>, String> {
         add("ellipsoid", reduced, 1, true, consistent(true));
         add("limit surface, published", reduced, 1, true, Some(Reduced { ellipsoid: false, consistent: false }));
         for storage in [Storage::Registers, Storage::Workgroup] {
-            for width in [1, 2] {
-                let layout = Layout { lanes: grid.workgroup, width, storage };
-                let shape = layout.shape(CELLS, &adapter).ok_or_else(|| format!("{layout}: not valid"))?;
-                if shape != grid {
-                    add(&format!("grid of 317, {layout}"), shape, CELLS, false, None);
-                }
-            }
+            let layout = Layout { lanes: grid.workgroup, width: 1, storage };
+            let shape = layout.shape(CELLS, &adapter).ok_or_else(|| format!("{layout}: not valid"))?;
+            add(&format!("grid of 317, {layout}"), shape, CELLS, false, None);
         }
         for cells in [25, 1024, 4096] {
             add(&format!("grid of {cells}"), Shape::of(cells, &adapter), cells, false, None);
@@ -159,7 +155,7 @@ fn kernels(family: &Family) -> Result<Vec<Kernel>, String> {
         let (elements, what) = if law.has_elements() { (ELEMENTS, ", 4 elements") } else { (0, "") };
         let point = Some((law, elements));
         let variant = Variant { shape, law: Law::default(), gaussian: true, adaptive: false, reduced: None, point };
-        all.push(Kernel { name: format!("point, {}{what}", law.name()), variant, cells: shape.contacts() });
+        all.push(Kernel { name: format!("point, {}{what}", law.name()), variant, cells: 1 });
     }
     Ok(all)
 }
@@ -190,12 +186,12 @@ fn row(family: &Family, driver: &Driver, kernel: &Kernel) -> Result<Row, String>
     let made = driver.compile(&spirv).map_err(fail)?;
     let issue = Issue { lanes: family.simd, wave: made.subgroup };
     // A loop over the cells of a contact turns as often as it must; its memory may be for more.
-    let turns = kernel.cells.div_ceil(shape.workgroup * shape.width).max(1);
+    let turns = kernel.cells.div_ceil(shape.lanes * shape.width).max(1);
     let looped = shape.storage != Storage::Registers;
     let pass = Code::new(&made.assembly).pass(issue, looped.then_some(turns)).map_err(fail)?;
     let waves = shape.workgroup.div_ceil(made.subgroup);
     let lanes = f64::from(waves * made.subgroup);
-    let cells = f64::from(kernel.cells);
+    let cells = f64::from(kernel.cells * shape.contacts());
     Ok(Row {
         lanes: 100.0 * cells / (lanes * f64::from(turns * shape.width)),
         per_cell: Some(pass.instructions * lanes / cells),

@@ -8,28 +8,49 @@ fn total(v: Real) -> f32 {
 
 // Whether there are cells from number `own` on.
 fn exist(own: u32) -> Mask {
+    let c = &contacts[contact];
     return Mask(own < c.cell_count, own + 1u < c.cell_count);
 }
 
 // The cells from number `own` on.
-fn loaded(own: u32) -> Loaded {
-    let one = loaded_cell(own);
-    let other = loaded_cell(own + 1u);
-    return Loaded(
-        Real(one.x, other.x),
-        Real(one.y, other.y),
-        Real(one.w, other.w),
-        Real(one.z.x, other.z.x),
-        Real(one.z.y, other.z.y),
-    );
+fn loaded(own: u32) -> Cells {
+    let one = cell_of(own);
+    let other = cell_of(own + 1u);
+    return Cells(Real(one.x, other.x), Real(one.y, other.y), Real(one.w, other.w));
 }
 
-// Stores their bristles.
-fn store(own: u32, zx: Real, zy: Real) {
+// Stores their shares of the normal force.
+fn store_weight(own: u32, w: Real) {
+    let c = &contacts[contact];
     if (own < c.cell_count) {
-        zetas[c.zeta_first + own] = vec2f(zx.x, zy.x);
+        cells[c.cell_first + own].w = w.x;
     }
     if (own + 1u < c.cell_count) {
-        zetas[c.zeta_first + own + 1u] = vec2f(zx.y, zy.y);
+        cells[c.cell_first + own + 1u].w = w.y;
     }
+}
+
+// Stores their bristles, where those of the contact start at `first`.
+fn store(first: u32, own: u32, zx: Real, zy: Real) {
+    let c = &contacts[contact];
+    if (own < c.cell_count) {
+        zetas[first + own] = vec2f(zx.x, zy.x);
+    }
+    if (own + 1u < c.cell_count) {
+        zetas[first + own + 1u] = vec2f(zx.y, zy.y);
+    }
+}
+
+// Their bristles, as they were stored.
+fn stored(first: u32, own: u32) -> array<Real, 2> {
+    let c = &contacts[contact];
+    var one = vec2f(0.0);
+    var other = vec2f(0.0);
+    if (own < c.cell_count) {
+        one = zetas[first + own];
+    }
+    if (own + 1u < c.cell_count) {
+        other = zetas[first + own + 1u];
+    }
+    return array<Real, 2>(Real(one.x, other.x), Real(one.y, other.y));
 }

@@ -9,18 +9,35 @@ fn total(v: Real) -> f32 {
 
 // Whether there is a cell number `own`.
 fn exist(own: u32) -> Mask {
-    return own < c.cell_count;
+    return own < contacts[contact].cell_count;
 }
 
 // The cell number `own`.
-fn loaded(own: u32) -> Loaded {
-    let one = loaded_cell(own);
-    return Loaded(one.x, one.y, one.w, one.z.x, one.z.y);
+fn loaded(own: u32) -> Cells {
+    let one = cell_of(own);
+    return Cells(one.x, one.y, one.w);
 }
 
-// Stores its bristle.
-fn store(own: u32, zx: Real, zy: Real) {
+// Stores its share of the normal force.
+fn store_weight(own: u32, w: Real) {
+    let c = &contacts[contact];
     if (own < c.cell_count) {
-        zetas[c.zeta_first + own] = vec2f(zx, zy);
+        cells[c.cell_first + own].w = w;
     }
+}
+
+// Stores its bristle, where those of the contact start at `first`.
+fn store(first: u32, own: u32, zx: Real, zy: Real) {
+    if (own < contacts[contact].cell_count) {
+        zetas[first + own] = vec2f(zx, zy);
+    }
+}
+
+// Its bristle, as it was stored.
+fn stored(first: u32, own: u32) -> array<Real, 2> {
+    var z = vec2f(0.0);
+    if (own < contacts[contact].cell_count) {
+        z = zetas[first + own];
+    }
+    return array<Real, 2>(z.x, z.y);
 }

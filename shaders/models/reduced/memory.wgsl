@@ -10,12 +10,13 @@ fn is_writer() -> bool {
 }
 
 fn load_bristles() {
+    let c = &contacts[contact];
     let a = zetas[c.zeta_first];
     let b = zetas[c.zeta_first + 1u];
     let low = zetas[c.zeta_first + 2u];
     zeta = vec3f(a.x, a.y, b.x);
-    zeta_low = vec3f(b.y, low.x, low.y);
-    residual = zetas[c.zeta_first + 3u].x;
+    kept[own()].zeta_low = vec3f(b.y, low.x, low.y);
+    kept[own()].residual = zetas[c.zeta_first + 3u].x;
     radius = c.radius;
     viscous = c.viscous;
     table_first = c.cell_first;
@@ -23,30 +24,35 @@ fn load_bristles() {
 }
 
 fn store_bristles() {
+    let c = &contacts[contact];
     zetas[c.zeta_first] = zeta.xy;
-    zetas[c.zeta_first + 1u] = vec2f(zeta.z, zeta_low.x);
-    zetas[c.zeta_first + 2u] = zeta_low.yz;
-    zetas[c.zeta_first + 3u] = vec2f(residual, 0.0);
+    let state = &kept[own()];
+    zetas[c.zeta_first + 1u] = vec2f(zeta.z, state.zeta_low.x);
+    zetas[c.zeta_first + 2u] = state.zeta_low.yz;
+    zetas[c.zeta_first + 3u] = vec2f(state.residual, 0.0);
 }
 
 // Transfers zeta_3 to the map of the interval: as `RemapTransfer::apply` in contact.rs.
 fn transfer(mu_c: f32) {
+    let c = &contacts[contact];
+    let now = &intervals[now_at];
+    let state = &kept[own()];
     let planar = dot(zeta.xy, zeta.xy);
     let size2 = planar + zeta.z * zeta.z;
     let limit = min(STICK_LIMIT, c.s_ba) * mu_c;
     if (now.map_rotation == 0.0 || size2 > limit * limit) {
         zeta.z *= now.map_deflection;
-        zeta_low.z *= now.map_deflection;
-        residual = 0.0;
+        state.zeta_low.z *= now.map_deflection;
+        state.residual = 0.0;
         return;
     }
-    let whole = now.map_rotation * (zeta.z + residual);
+    let whole = now.map_rotation * (zeta.z + state.residual);
     let most = min(SHOWN_LIMIT, c.s_ba) * mu_c;
     let has_arm = now.map_radius > 0.0 && now.map_viscous > 0.0;
     let largest = select(0.0, sqrt(max(size2, most * most) - planar), has_arm);
     zeta.z = clamp(whole, -largest, largest);
-    residual = whole - zeta.z;
-    zeta_low.z = select(0.0, zeta_low.z * now.map_rotation, residual == 0.0);
+    state.residual = whole - zeta.z;
+    state.zeta_low.z = select(0.0, state.zeta_low.z * now.map_rotation, state.residual == 0.0);
 }
 
 // Transfers the bristle to the map of the interval; no stage is pending.
@@ -56,6 +62,7 @@ fn transfer_bristles() {
 
 // Takes over the map of the interval and leaves the bristle as it is.
 fn follow_map() {
+    let now = &intervals[now_at];
     radius = now.map_radius;
     viscous = now.map_viscous;
     table_first = now.map_table;

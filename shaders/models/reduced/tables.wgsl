@@ -10,6 +10,7 @@ struct LookUp {
 }
 
 fn node(i: u32, j: u32) -> vec3f {
+    let c = &contacts[contact];
     let at_node = table_first + 3u * (i * (c.n_ls + 1u) + j);
     return vec3f(tables[at_node], tables[at_node + 1u], tables[at_node + 2u]);
 }
@@ -31,6 +32,7 @@ fn angle(y: f32, x: f32) -> f32 {
 
 // The look-up at v_S with its derivatives, docs/model.md (103) and (104); not at 0.
 fn look_up(v_s: vec3f) -> LookUp {
+    let c = &contacts[contact];
     let vt = length(v_s.xy);
     let z = abs(v_s.z);
     let below = v_s.z < 0.0;
