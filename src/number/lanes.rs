@@ -21,7 +21,7 @@ const FUSED: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
 
 macro_rules! real {
     (
-        $t:ty, $bits:ty, $tiny:expr, $iterations:expr, $degree:expr, $terms:expr, $atan:expr,
+        $t:ty, $bits:ty, $tiny:expr, $iterations:expr, $degree:expr, $terms:expr, $approach:expr, $atan:expr,
         $ln:expr, $root:expr, $magic:expr, $bias:expr, $mantissa:expr
     ) => {
         impl Real for $t {
@@ -33,7 +33,7 @@ macro_rules! real {
             const TRANSITION_ITERATIONS: usize = $iterations;
             const EXP_DEGREE: usize = $degree;
             const SINE_TERMS: usize = $terms;
-            const APPROACH_TERMS: usize = if $terms < 7 { $terms } else { 7 };
+            const APPROACH_TERMS: usize = $approach;
             const ATAN_TERMS: usize = $atan;
             const LN_SERIES: &'static [f64] = $ln;
             const ROUNDER: f64 = $magic;
@@ -326,8 +326,8 @@ macro_rules! real {
     };
 }
 
-real!(f64, u64, 1e-280, 3, 12, 11, 20, LN_DOUBLE, 1e-9, 6_755_399_441_055_744.0, 1023, 52);
-real!(f32, u32, 1e-30, 2, 6, 6, 9, LN_SINGLE, 1e-5, 12_582_912.0, 127, 23);
+real!(f64, u64, 1e-280, 3, 12, 11, 7, 20, LN_DOUBLE, 1e-9, 6_755_399_441_055_744.0, 1023, 52);
+real!(f32, u32, 1e-30, 2, 6, 6, 5, 9, LN_SINGLE, 1e-5, 12_582_912.0, 127, 23);
 
 /// Chebyshev's polynomials of [`Real::LN_SERIES`], which leave errors of 3e-17 and 2e-8.
 const LN_DOUBLE: &[f64] = &[

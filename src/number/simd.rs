@@ -29,10 +29,12 @@ impl Simd {
     pub fn widest() -> Self {
         #[cfg(target_arch = "x86_64")]
         {
-            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") {
+            // Every processor with AVX2 has POPCNT, which counts the lanes of a mask.
+            let counts = is_x86_feature_detected!("popcnt") && is_x86_feature_detected!("fma");
+            if counts && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") {
                 return Self::Avx512;
             }
-            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            if counts && is_x86_feature_detected!("avx2") {
                 return Self::Avx2;
             }
         }
@@ -84,12 +86,12 @@ macro_rules! copies {
         #[inline(always)]
         fn body $($generic)* ($($arg: $ty),*) -> $ret $body
         #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx512f,avx512dq,fma")]
+        #[target_feature(enable = "avx512f,avx512dq,fma,popcnt")]
         fn avx512 $($generic)* ($($arg: $ty),*) -> $ret {
             body $($numbers)* ($($arg),*)
         }
         #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx2,fma")]
+        #[target_feature(enable = "avx2,fma,popcnt")]
         fn avx2 $($generic)* ($($arg: $ty),*) -> $ret {
             body $($numbers)* ($($arg),*)
         }

@@ -36,18 +36,21 @@ pub fn trial<R: Real, L: Law>(st: &Stage<R>, m: &Motion<R>, zx: R, zy: R) -> Cel
     CellTrial { yx, yy, nx, ny, t: Trial { len: y2 * inv_len, inv_len, g, travel } }
 }
 
-/// `d zeta*/dv` as `[xx, xy, yx, yy]` [s/m], `docs/model.md` (44) and (48): the limit changes by `chi g'`
-/// along the velocity.
+/// `d zeta*/dv = carried I + n row^T` [s/m] of a trial with direction `n` as in [`CellTrial`], `docs/model.md`
+/// (44) and (48): `carried` and `row`. The limit changes by `chi g'` along the velocity.
 #[inline(always)]
-pub fn sensitivity<R: Real, L: Law>(st: &Stage<R>, m: &Motion<R>, c: &CellTrial<R>, z: &Slip<R>) -> [R; 4] {
+pub fn sensitivity<R: Real, L: Law>(
+    st: &Stage<R>,
+    m: &Motion<R>,
+    [nx, ny]: [R; 2],
+    t: &Trial<R>,
+    z: &Slip<R>,
+) -> (R, [R; 2]) {
     let g_slope = st.chi * st.mu_d * m.bell_slope;
-    let by = L::sensitivity(st.a_sigma0, &c.t, z, m.s, m.vx.fma(c.nx, m.vy * c.ny));
+    let by = L::sensitivity(st.a_sigma0, t, z, m.s, m.vx.fma(nx, m.vy * ny));
     let along = by.limit.fma(g_slope, by.speed);
-    let (mut row_x, mut row_y) = (along * m.ex, along * m.ey);
-    if let Some(normal) = by.normal {
-        (row_x, row_y) = (normal.fma(c.nx, row_x), normal.fma(c.ny, row_y));
-    }
-    [c.nx.fma(row_x, by.carried), c.nx * row_y, c.ny * row_x, c.ny.fma(row_y, by.carried)]
+    let row = [along * m.ex, along * m.ey];
+    (by.carried, by.normal.map_or(row, |normal| [normal.fma(nx, row[0]), normal.fma(ny, row[1])]))
 }
 
 /// `lambda / sigma0` [s/m] of the differential equation at state `(zx, zy)`, `docs/model.md` (9) and (10):

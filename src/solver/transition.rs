@@ -50,7 +50,7 @@ impl<R: Real> Root<R> {
         let frozen_twice = R::select(low_half, k.s_ba + middle, one + middle);
         let slope = R::select(low_half, width, width * stretched);
         let c = R::select(low_half, y - k.s_ba, stretched - y).max(R::splat(0.0));
-        let root = slope.fma(slope, R::splat(8.0) * hl * frozen_twice * c).sqrt();
+        let root = slope.fma(slope, R::splat(8.0) * hl * frozen_twice * c).approx_sqrt();
         let q = ((c + c) * (slope + root).approx_recip()).min(half);
         let t = R::splat(std::f64::consts::PI) * q - R::splat(0.5 * std::f64::consts::PI);
         let t = R::select(low_half, t, -t);

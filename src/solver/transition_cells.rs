@@ -2,19 +2,18 @@
 //! iteration of their roots. They are about a quarter of the cells and take most of the arithmetic.
 
 use super::friction::{Consts, Slip, Trial};
-use super::transition::Root;
+use super::transition::{Root, in_transition};
 use crate::number::real::Real;
 
 /// The bristles in the transition.
 #[derive(Clone, Debug)]
 pub struct TransitionCells<R: Real> {
-    /// `|y|`, `travel` and `g` of the first `len` lanes; those behind have no meaning.
+    /// `|y|`, `travel` and `g` of the packed lanes; those behind have no meaning.
     len_y: Vec<R>,
     travel: Vec<R>,
     g: Vec<R>,
     /// `s_ba` and `1/(1 - s_ba)` of every lane, if they differ from lane to lane.
     s_ba: Option<[Vec<R>; 2]>,
-    len: usize,
     roots: Vec<Root<R>>,
     d: Vec<R>,
     stiff: Vec<R>,
@@ -34,7 +33,6 @@ impl<R: Real> TransitionCells<R> {
             travel: one.clone(),
             g: one.clone(),
             s_ba: differ.then(|| [R::splat(0.0), R::splat(1.0)].map(|none| vec![none; groups + 1])),
-            len: 0,
             roots: vec![Root::none(); groups + 1],
             d: one.clone(),
             stiff: one.clone(),
@@ -44,76 +42,58 @@ impl<R: Real> TransitionCells<R> {
         }
     }
 
-    /// Removes all bristles.
+    /// Begins to pack other bristles; those of before stay until [`TransitionCells::solve`].
     #[inline(always)]
-    pub fn clear(&mut self) {
-        self.len = 0;
-    }
-
-    /// Packs the trials of group `i`, under constants `k`, that are in the transition.
-    #[inline(always)]
-    pub fn gather(&mut self, i: usize, mask: R::Mask, t: &Trial<R>, k: &Consts<R>) {
-        t.len.compress_into(mask, &mut self.len_y, self.len);
-        t.travel.compress_into(mask, &mut self.travel, self.len);
-        t.g.compress_into(mask, &mut self.g, self.len);
-        if let Some(s_ba) = &mut self.s_ba {
-            k.s_ba.compress_into(mask, &mut s_ba[0], self.len);
+    pub fn packing(&mut self) -> Packing<'_, R> {
+        // Places of their own for the slices, and one length, spare a loop over groups what it would otherwise
+        // read and check again in each turn.
+        let n = self.len_y.len();
+        Packing {
+            len_y: &mut self.len_y,
+            travel: &mut self.travel[..n],
+            g: &mut self.g[..n],
+            s_ba: self.s_ba.as_mut().map(|[s_ba, _]| &mut s_ba[..n]),
+            groups: &mut self.groups,
+            d: &self.d[..n],
+            len: 0,
         }
-        self.groups[i] = (mask, self.len);
-        self.len += R::bitmask(mask).count_ones() as usize;
     }
 
-    /// Finds the slips of the bristles that were gathered, under constants `k` except for those that differ
+    /// Finds the slips of the `len` bristles that were packed, under constants `k` except for those that differ
     /// from lane to lane; with `ONLY_D` only the `d` of them.
     ///
     /// The operations of one root each depend on the one before. All roots therefore take each iteration
     /// together, so that the processor can overlap them.
     #[inline(always)]
-    pub fn solve<const ONLY_D: bool>(&mut self, k: &Consts<R>) {
-        let n = self.len.div_ceil(R::LANES);
+    pub fn solve<const ONLY_D: bool>(&mut self, k: &Consts<R>, len: usize) {
+        let n = len.div_ceil(R::LANES);
+        let (len_y, travel, g) = (&self.len_y[..n], &self.travel[..n], &self.g[..n]);
+        let (roots, d, stiff) = (&mut self.roots[..n], &mut self.d[..n], &mut self.stiff[..n]);
+        let (xb, xs) = (&mut self.xb[..n], &mut self.xs[..n]);
         if let Some([s_ba, inv_width]) = &mut self.s_ba {
             for i in 0..n {
                 inv_width[i] = (R::splat(1.0) - s_ba[i]).recip();
             }
         }
+        let differ = self.s_ba.as_ref().map(|[s_ba, inv_width]| [&s_ba[..n], &inv_width[..n]]);
         for i in 0..n {
-            let inv_g = self.g[i].recip();
-            self.roots[i] = Root::start(&self.consts(k, i), self.len_y[i] * inv_g, self.travel[i] * inv_g);
+            let inv_g = g[i].recip();
+            roots[i] = Root::start(&consts(k, differ, i), len_y[i] * inv_g, travel[i] * inv_g);
         }
         for _ in 1..R::TRANSITION_ITERATIONS {
             for i in 0..n {
-                let k = self.consts(k, i);
-                self.roots[i].approach(&k);
+                roots[i].approach(&consts(k, differ, i));
             }
         }
         for i in 0..n {
-            let k = self.consts(k, i);
-            self.roots[i].finish(&k);
-        }
-        for i in 0..n {
-            let z = self.roots[i].slip(&self.consts(k, i));
-            self.d[i] = z.d;
+            let k = consts(k, differ, i);
+            roots[i].finish(&k);
+            let z = roots[i].slip(&k);
+            d[i] = z.d;
             if !ONLY_D {
-                (self.stiff[i], self.xb[i], self.xs[i]) = (z.stiff, z.xb, z.xs);
+                (stiff[i], xb[i], xs[i]) = (z.stiff, z.xb, z.xs);
             }
         }
-    }
-
-    /// The constants of group `i` of the packed bristles.
-    #[inline(always)]
-    fn consts(&self, k: &Consts<R>, i: usize) -> Consts<R> {
-        match &self.s_ba {
-            Some([s_ba, inv_width]) => Consts { s_ba: s_ba[i], inv_width: inv_width[i], ..*k },
-            None => *k,
-        }
-    }
-
-    /// `1 / (1 + a lambda)` of the cells of group `i`: that of the root in the transition, else the given
-    /// `d`.
-    #[inline(always)]
-    pub fn d(&self, i: usize, d: R) -> R {
-        let (mask, at) = self.groups[i];
-        d.expand_from(mask, &self.d, at)
     }
 
     /// The slip of the cells of group `i`: that of the root in the transition, else the given `z`.
@@ -126,5 +106,55 @@ impl<R: Real> TransitionCells<R> {
             xb: z.xb.expand_from(mask, &self.xb, at),
             xs: z.xs.expand_from(mask, &self.xs, at),
         }
+    }
+}
+
+/// Bristles in the transition while they are packed, group after group.
+#[derive(Debug)]
+pub struct Packing<'a, R: Real> {
+    len_y: &'a mut [R],
+    travel: &'a mut [R],
+    g: &'a mut [R],
+    s_ba: Option<&'a mut [R]>,
+    groups: &'a mut [(R::Mask, usize)],
+    d: &'a [R],
+    len: usize,
+}
+
+impl<R: Real> Packing<'_, R> {
+    /// Packs the trials of group `i`, under constants `k`, that are in the transition.
+    #[inline(always)]
+    pub fn gather(&mut self, i: usize, t: &Trial<R>, k: &Consts<R>) {
+        let (mask, len) = (in_transition(k, t), self.len);
+        t.len.compress_into(mask, self.len_y, len);
+        t.travel.compress_into(mask, self.travel, len);
+        t.g.compress_into(mask, self.g, len);
+        if let Some(s_ba) = &mut self.s_ba {
+            k.s_ba.compress_into(mask, s_ba, len);
+        }
+        self.groups[i] = (mask, len);
+        self.len += R::bitmask(mask).count_ones() as usize;
+    }
+
+    /// `1 / (1 + a lambda)` of the cells of group `i`: that of the last solution in the transition, else the
+    /// given `d`. Before the group is gathered anew.
+    #[inline(always)]
+    pub fn d(&self, i: usize, d: R) -> R {
+        let (mask, at) = self.groups[i];
+        d.expand_from(mask, self.d, at)
+    }
+
+    /// Number of bristles that are packed.
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+}
+
+/// The constants of group `i` of the packed bristles, of which `s_ba` and `inv_width` may `differ`.
+#[inline(always)]
+fn consts<R: Real>(k: &Consts<R>, differ: Option<[&[R]; 2]>, i: usize) -> Consts<R> {
+    match differ {
+        Some([s_ba, inv_width]) => Consts { s_ba: s_ba[i], inv_width: inv_width[i], ..*k },
+        None => *k,
     }
 }

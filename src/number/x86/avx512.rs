@@ -45,6 +45,10 @@ lanes! {
         Self(unsafe { _mm512_rsqrt14_ps(self.0) })
     }
     #[inline(always)]
+    fn approx_sqrt(self) -> Self {
+        self * self.approx_rsqrt()
+    }
+    #[inline(always)]
     fn gather(from: &[Self::Scalar], at: &[u32; LANES], plus: usize) -> Self {
         let from = &from[plus..];
         let last = (from.len() - 1).min(i32::MAX as usize) as i32;
@@ -129,6 +133,11 @@ lanes! {
         let e = (-(x * y)).fma(y, Self::splat(1.0));
         let estimate = self * y;
         estimate.fma(e * e.fma(Self::splat(0.375), Self::splat(0.5)), estimate)
+    }
+    #[inline(always)]
+    fn approx_sqrt(self) -> Self {
+        // SAFETY: as above.
+        self * Self(unsafe { _mm512_rsqrt14_pd(self.0) })
     }
     #[inline(always)]
     fn from_bitmask(bits: u32) -> Self::Mask {

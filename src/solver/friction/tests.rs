@@ -269,7 +269,10 @@ fn the_gain_is_the_derivative_of_the_state() {
                     if law.is_elastic() && (near(f.s_ba) || near(1.0 + l) || y < 1e-3 || l < 1e-9) {
                         continue;
                     }
-                    let found = with_law!(law, L => cell::sensitivity::<f64, L>(&st, &m, &t, &z));
+                    let n = [t.nx, t.ny];
+                    let (carried, row) = with_law!(law, L => cell::sensitivity::<f64, L>(&st, &m, n, &t.t, &z));
+                    let outer = |i: usize, j: usize| n[i] * row[j];
+                    let found = [outer(0, 0) + carried, outer(0, 1), outer(1, 0), outer(1, 1) + carried];
                     let e = 1e-5 * speed.min(1.0 / st.a_sigma0);
                     let column = |d: [f64; 2]| {
                         let ahead = moved(&f, a, [v[0] + d[0], v[1] + d[1]], zb);

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use crate::number::prefetch::prefetch;
 use crate::number::real::{LANES, Real};
-use crate::solver::cell::CellTrial;
 use crate::solver::elastic_cells::ElasticCells;
-use crate::solver::friction::{Motion, Slip, Trial};
+use crate::solver::friction::{Motion, Trial};
 use crate::solver::transition_cells::TransitionCells;
 
 /// The cells of one contact, as a structure of arrays in groups of as many cells as the number type has
@@ -64,9 +63,8 @@ impl<R: Real> Scratch<R> {
         let zero = R::splat(0.0);
         let motion = Motion { vx: zero, vy: zero, s: zero, ex: zero, ey: zero, bell: zero, bell_slope: zero };
         let t = Trial { len: zero, inv_len: zero, g: zero, travel: zero };
-        let trial = CellTrial { yx: zero, yy: zero, nx: zero, ny: zero, t };
-        let slip = Slip { d: zero, stiff: zero, xb: zero, xs: zero };
-        Self { work: vec![Work { motion, trial, slip }; groups], transition: TransitionCells::new(groups, differ) }
+        let work = Work { motion, d: zero, nx: zero, ny: zero, t };
+        Self { work: vec![work; groups], transition: TransitionCells::new(groups, differ) }
     }
 }
 
@@ -74,9 +72,13 @@ impl<R: Real> Scratch<R> {
 #[derive(Clone, Copy, Debug)]
 pub struct Work<R> {
     pub(super) motion: Motion<R>,
-    pub(super) trial: CellTrial<R>,
-    /// The slip of the cells outside the transition; meaningless for those in it.
-    pub(super) slip: Slip<R>,
+    /// `1 / (1 + a lambda)` of the stage to commit, of the cells outside the transition; meaningless for those
+    /// in it.
+    pub(super) d: R,
+    /// Direction of the trial of the stage to evaluate, and its lengths.
+    pub(super) nx: R,
+    pub(super) ny: R,
+    pub(super) t: Trial<R>,
 }
 
 impl<R: Real> Cells<R> {

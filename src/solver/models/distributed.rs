@@ -6,14 +6,14 @@
 //! minority with most of the arithmetic, are packed together for it ([`TransitionCells`]), and bristles that
 //! stay elastic are left out ([`ElasticCells`]).
 //!
-//! Only here: `sums`, `sweep_cells`, `sweep_groups`, `motions`, `trials`, `commit_stage`, `evaluate`,
-//! `rigid_stick`.
+//! Only here: `sums`, `sweep_cells`, `sweep_groups`, `motions`, `trials_to_commit`, `committed`, `trials`,
+//! `evaluate`, `rigid_stick`.
 
 use crate::number::real::Real;
 use crate::number::simd::copies;
 use crate::planar::{Twist, Wrench};
 use crate::solver::bristles::Rate;
-use crate::solver::cell::{CellTrial, decay, sensitivity, trial};
+use crate::solver::cell::{decay, sensitivity, trial};
 use crate::solver::elastic_cells;
 use crate::solver::friction::{Consts, Stage, motion};
 use crate::solver::groups::Groups;
@@ -21,7 +21,6 @@ use crate::solver::laws::{Law, with_law};
 use crate::solver::linalg::{Mat3, Vec3};
 use crate::solver::models::cells::{Cells, Scratch, Work, Workspace};
 use crate::solver::rigid_stick::RigidStick;
-use crate::solver::transition::in_transition;
 use crate::solver::transition_cells::TransitionCells;
 
 copies! {
@@ -97,12 +96,20 @@ pub fn sweep_groups<R: Real, L: Law>(
     let work = &mut work[..n];
     motions([&x[..n], y], work, k, u);
     if let Some(st) = commit {
-        trials::<R, L, true>([zx, zy], work, transition, k, st);
-        commit_stage([zx, zy], work, transition, st);
+        trials_to_commit::<R, L>([zx, zy], work, transition, k, st);
     }
-    if let Some(st) = next {
-        trials::<R, L, false>([zx, zy], work, transition, k, st);
-        evaluate::<R, L>([&x[..n], y, w], [zx, zy], work, transition, k, st, sum);
+    match next {
+        Some(st) => {
+            trials::<R, L>([zx, zy], work, transition, k, commit, st);
+            evaluate::<R, L>([&x[..n], y, w], [zx, zy], work, transition, k, st, sum);
+        }
+        None => {
+            let Some(st) = commit else { return };
+            let packing = transition.packing();
+            for i in 0..n {
+                (zx[i], zy[i]) = committed([zx[i], zy[i]], &work[i], packing.d(i, work[i].d), st);
+            }
+        }
     }
 }
 
@@ -116,10 +123,9 @@ fn motions<R: Real>([x, y]: [&[R]; 2], work: &mut [Work<R>], k: &Consts<R>, [ux,
     }
 }
 
-/// The trial and the slip of every bristle in stage `st`. With `ONLY_D`, which is enough to commit a stage,
-/// only `d` of the slip is computed.
+/// `1 / (1 + a lambda)` of every bristle in the stage to commit.
 #[inline(always)]
-fn trials<R: Real, L: Law, const ONLY_D: bool>(
+fn trials_to_commit<R: Real, L: Law>(
     [zx, zy]: [&[R]; 2],
     work: &mut [Work<R>],
     transition: &mut TransitionCells<R>,
@@ -128,41 +134,65 @@ fn trials<R: Real, L: Law, const ONLY_D: bool>(
 ) {
     let n = work.len();
     let (zx, zy) = (&zx[..n], &zy[..n]);
+    let mut packing = transition.packing();
     for i in 0..n {
-        let c = trial::<R, L>(st, &work[i].motion, zx[i], zy[i]);
-        work[i].trial = c;
-        if ONLY_D {
-            work[i].slip.d = L::slip(k, &c.t).d;
-        } else {
-            work[i].slip = L::slip(k, &c.t);
+        let t = trial::<R, L>(st, &work[i].motion, zx[i], zy[i]).t;
+        work[i].d = L::slip(k, &t).d;
+        if L::ELASTIC {
+            packing.gather(i, &t, k);
         }
     }
-    transition.clear();
     if L::ELASTIC {
-        for (i, Work { trial: CellTrial { t, .. }, .. }) in work.iter().enumerate() {
-            transition.gather(i, in_transition(k, t), t, k);
-        }
-        transition.solve::<ONLY_D>(k);
+        let len = packing.len();
+        transition.solve::<true>(k, len);
     }
 }
 
-/// Moves the bases through stage `st`, `docs/model.md` (26).
+/// The base of a bristle after stage `st`, `docs/model.md` (26), from that before and from `d`.
 #[inline(always)]
-fn commit_stage<R: Real>([zx, zy]: [&mut [R]; 2], work: &[Work<R>], transition: &TransitionCells<R>, st: &Stage<R>) {
+fn committed<R: Real>([zx, zy]: [R; 2], work: &Work<R>, d: R, st: &Stage<R>) -> (R, R) {
+    let (px, py) = (st.a_sigma0 * work.motion.vx, st.a_sigma0 * work.motion.vy);
+    // An elastic bristle moves by `a sigma0 v` exactly. The difference `d y - zeta` would lose digits, and a
+    // contact that sticks would creep.
+    let slips = d.lt(R::splat(1.0));
+    let (yx, yy) = (zx + px, zy + py);
+    let (mx, my) = (R::select(slips, d.fma(yx, -zx), px), R::select(slips, d.fma(yy, -zy), py));
+    (st.extrapolation.fma(mx, zx), st.extrapolation.fma(my, zy))
+}
+
+/// Moves the bases through stage `commit`, and finds the trial of every bristle in stage `st` and the slip of
+/// those in the transition.
+#[inline(always)]
+fn trials<R: Real, L: Law>(
+    [zx, zy]: [&mut [R]; 2],
+    work: &mut [Work<R>],
+    transition: &mut TransitionCells<R>,
+    k: &Consts<R>,
+    commit: Option<&Stage<R>>,
+    st: &Stage<R>,
+) {
     let n = work.len();
     let (zx, zy) = (&mut zx[..n], &mut zy[..n]);
+    let mut packing = transition.packing();
     for i in 0..n {
-        let (m, c) = (&work[i].motion, &work[i].trial);
-        let d = transition.d(i, work[i].slip.d);
-        // An elastic bristle moves by `a sigma0 v` exactly. The difference `d y - zeta` would lose digits,
-        // and a contact that sticks would creep.
-        let slips = d.lt(R::splat(1.0));
-        zx[i] = st.extrapolation.fma(R::select(slips, d * c.yx - zx[i], st.a_sigma0 * m.vx), zx[i]);
-        zy[i] = st.extrapolation.fma(R::select(slips, d * c.yy - zy[i], st.a_sigma0 * m.vy), zy[i]);
+        if let Some(done) = commit {
+            (zx[i], zy[i]) = committed([zx[i], zy[i]], &work[i], packing.d(i, work[i].d), done);
+        }
+        let c = trial::<R, L>(st, &work[i].motion, zx[i], zy[i]);
+        (work[i].nx, work[i].ny, work[i].t) = (c.nx, c.ny, c.t);
+        if L::ELASTIC {
+            packing.gather(i, &c.t, k);
+        }
+    }
+    if L::ELASTIC {
+        let len = packing.len();
+        transition.solve::<false>(k, len);
     }
 }
 
-/// Forces and gains of stage `st`, `docs/model.md` (41) and (42), added to `sum`.
+/// Forces and gains of stage `st`, `docs/model.md` (41) and (42), added to `sums`. With `zeta* = d (zeta_b + a
+/// sigma0 v)` the force is a multiple of the base plus one of the velocity; the gain of a cell is a multiple of
+/// the identity plus a product `n m^T`, which are summed apart.
 #[inline(always)]
 fn evaluate<R: Real, L: Law>(
     [x, y, w]: [&[R]; 3],
@@ -175,36 +205,44 @@ fn evaluate<R: Real, L: Law>(
 ) {
     let n = work.len();
     let (x, y, w, zx, zy) = (&x[..n], &y[..n], &w[..n], &zx[..n], &zy[..n]);
-    let more = R::splat(1.0) + st.damping;
-    let mut sum = *sums;
+    let (zero, one) = (R::splat(0.0), R::splat(1.0));
+    let more = one + st.damping;
+    let (mut force, mut round, mut outer) = ([zero; 3], [zero; 4], [zero; 9]);
     for i in 0..n {
-        let (x, y, w) = (x[i], y[i], w[i]);
-        let (m, c) = (&work[i].motion, &work[i].trial);
-        let z = transition.slip(i, &work[i].slip);
-        let (sx, sy) = (z.d * c.yx, z.d * c.yy);
-        let fx = w * k.sigma2.fma(m.vx, st.damping.fma(sx - zx[i], sx));
-        let fy = w * k.sigma2.fma(m.vy, st.damping.fma(sy - zy[i], sy));
-        let [dxx, dxy, dyx, dyy] = sensitivity::<R, L>(st, m, c, &z);
-        let share = w * more;
-        let viscous = w * k.sigma2;
-        let (cxx, cxy) = (share.fma(dxx, viscous), share * dxy);
-        let (cyx, cyy) = (share * dyx, share.fma(dyy, viscous));
-        // The rows of C E, then of E^T C E.
-        let (xw, yw) = (x.fma(cxy, -(y * cxx)), x.fma(cyy, -(y * cyx)));
-        sum[0] += fx;
-        sum[1] += fy;
-        sum[2] = x.fma(fy, sum[2] - y * fx);
-        sum[3] += cxx;
-        sum[4] += cxy;
-        sum[5] += xw;
-        sum[6] += cyx;
-        sum[7] += cyy;
-        sum[8] += yw;
-        sum[9] = x.fma(cyx, sum[9] - y * cxx);
-        sum[10] = x.fma(cyy, sum[10] - y * cxy);
-        sum[11] = x.fma(yw, sum[11] - y * xw);
+        let (x, y, w, m) = (x[i], y[i], w[i], &work[i].motion);
+        let (nx, ny, t) = (work[i].nx, work[i].ny, &work[i].t);
+        let z = L::slip(k, t);
+        let z = if L::ELASTIC { transition.slip(i, &z) } else { z };
+        let (carried, [mx, my]) = sensitivity::<R, L>(st, m, [nx, ny], t, &z);
+        // The factor of the base of an elastic bristle is exactly 1.
+        let (of_base, of_velocity) = (st.damping.fma(z.d - one, z.d), more.fma(carried, k.sigma2));
+        let fx = of_base.fma(zx[i], of_velocity * m.vx);
+        let fy = of_base.fma(zy[i], of_velocity * m.vy);
+        let (wx, wy) = (w * x, w * y);
+        force[0] = w.fma(fx, force[0]);
+        force[1] = w.fma(fy, force[1]);
+        force[2] = wx.fma(fy, force[2] - wy * fx);
+        round[0] = w.fma(of_velocity, round[0]);
+        round[1] = wx.fma(of_velocity, round[1]);
+        round[2] = wy.fma(of_velocity, round[2]);
+        round[3] = wx.fma(x, wy * y).fma(of_velocity, round[3]);
+        let (n_turn, m_turn) = (x.fma(ny, -(y * nx)), x.fma(my, -(y * mx)));
+        for (row, n) in [nx, ny, n_turn].into_iter().enumerate() {
+            let n = w * n;
+            for (column, m) in [mx, my, m_turn].into_iter().enumerate() {
+                let sum = &mut outer[3 * row + column];
+                *sum = n.fma(m, *sum);
+            }
+        }
     }
-    *sums = sum;
+    let ([fx, fy, tau], [all, along_x, along_y, square]) = (force, round);
+    let terms = [fx, fy, tau, all, zero, -along_y, zero, all, along_x, -along_y, along_x, square];
+    for (sum, term) in sums.iter_mut().zip(terms) {
+        *sum += term;
+    }
+    for (sum, outer) in sums[3..].iter_mut().zip(outer) {
+        *sum = more.fma(outer, *sum);
+    }
 }
 
 copies! {
