@@ -263,6 +263,19 @@ fn info_and_schema_print_json() {
     }
 }
 
+#[test]
+#[cfg(not(feature = "cloud"))]
+fn a_program_without_stores_says_how_to_get_one_with_them() {
+    let dir = slide(SLIDE);
+    let (code, _, stderr) = bristle(dir.path(), &["rollout", "slide.toml", "--out", "s3://bucket/run"]);
+    assert_eq!(code, 2, "{stderr}");
+    assert!(
+        stderr.contains("s3://bucket/run") && stderr.contains("`cargo install --path . --features cloud`"),
+        "{stderr}"
+    );
+    assert!(!dir.path().join("runs").exists(), "nothing is computed");
+}
+
 /// What stores of objects add.
 #[cfg(not(debug_assertions))]
 const CLOUD: u64 = 6_000_000;

@@ -75,7 +75,9 @@ fn server() {
                     Service::call(&service, request).await
                 }
             });
-            tokio::task::spawn(hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(socket), answer));
+            tokio::task::spawn(
+                hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(socket), answer),
+            );
         }
     });
 }

@@ -51,7 +51,9 @@ impl Place {
     pub fn directory(out: &Path) -> Result<PathBuf, RolloutError> {
         match Self::of(out)? {
             Self::Directory(dir) => Ok(dir),
-            Self::Store(url) => Err(wrong(&url, "a directory here; `bristle rollout` and `bristle merge` write to stores")),
+            Self::Store(url) => {
+                Err(wrong(&url, "a directory here; `bristle rollout` and `bristle merge` write to stores"))
+            }
         }
     }
 }

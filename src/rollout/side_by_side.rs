@@ -56,9 +56,7 @@ mod tests {
         let sum: u64 = (0..100_000u64).map(|k| k % 7).sum();
         assert_eq!(done, (0..50).map(|i| i * sum).collect::<Vec<_>>());
         assert!((1..=AT_ONCE).contains(&most.into_inner()));
-        let failed = side_by_side(50, |i| {
-            if i == 7 { Err(RolloutError::Shards("seven".to_owned())) } else { Ok(i) }
-        });
+        let failed = side_by_side(50, |i| if i == 7 { Err(RolloutError::Shards("seven".to_owned())) } else { Ok(i) });
         assert_eq!(failed.unwrap_err().to_string(), "seven");
     }
 }

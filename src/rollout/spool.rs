@@ -112,7 +112,8 @@ impl Spool {
             files.push(open().map_err(io(&path))?);
         }
         let (partial, identity, columns) = (partial.to_owned(), identity.clone(), columns.to_vec());
-        let spool = Self { partial, dir, identity, columns, samples, done, seconds, files, synced: None, syncing: None };
+        let spool =
+            Self { partial, dir, identity, columns, samples, done, seconds, files, synced: None, syncing: None };
         spool.truncate()?;
         Ok(spool)
     }

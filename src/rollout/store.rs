@@ -254,7 +254,9 @@ impl Store {
         if there.has(RECORD) {
             return Ok(vec![self.url.clone()]);
         }
-        let below = |name: &String| name.strip_suffix(RECORD)?.strip_suffix('/').filter(|n| !n.contains('/')).map(str::to_owned);
+        let below = |name: &String| {
+            name.strip_suffix(RECORD)?.strip_suffix('/').filter(|n| !n.contains('/')).map(str::to_owned)
+        };
         let mut names: Vec<String> = there.sizes.keys().filter_map(below).collect();
         names.sort_unstable();
         Ok(names.into_iter().map(|name| format!("{}/{name}", self.url)).collect())
@@ -454,22 +456,27 @@ fn outgoing(run: &Path, sums: &[u8]) -> Result<Vec<Outgoing>, RolloutError> {
 /// Why a store did not do `what`, and what it takes.
 fn failed(url: &str, what: &str, e: &Error) -> RolloutError {
     let bucket = url.split("://").nth(1).and_then(|rest| rest.split('/').next()).unwrap_or_default();
-    let why = match e {
-        Error::NotFound { .. } if what != "read" => {
-            format!("there is no bucket `{bucket}`: expected one that is there, at the address in the environment")
-        }
-        Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => format!(
+    let reason = reason(e);
+    // Lists fail with errors of no kind, whose text alone has the status.
+    let says = |status: &str| reason.contains(&format!("status code: {status}"));
+    let is_absent = matches!(e, Error::NotFound { .. }) || says("404");
+    let is_refused =
+        matches!(e, Error::PermissionDenied { .. } | Error::Unauthenticated { .. }) || says("401") || says("403");
+    let why = if is_absent && what != "read" {
+        format!("there is no bucket `{bucket}`: expected one that is there, at the address in the environment")
+    } else if is_refused {
+        format!(
             "no permission to {what}: expected credentials in the environment that may list, read, write and remove \
              there (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or GOOGLE_APPLICATION_CREDENTIALS). The store \
-             says: {}",
-            reason(e)
-        ),
-        _ => format!("could not {what}: {}; the command may be repeated with `resume`", reason(e)),
+             says: {reason}"
+        )
+    } else {
+        format!("could not {what}: {reason}; the command may be repeated with `resume`")
     };
     RolloutError::Store { url: url.to_owned(), why }
 }
 
-/// The innermost reason, which has no text of the layers above it.
+/// The text of an error and of those inside it, each once.
 fn reason(e: &Error) -> String {
     let mut whole = e.to_string();
     let mut inner = std::error::Error::source(e);

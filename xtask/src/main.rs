@@ -120,7 +120,19 @@ fn asan(arguments: &[String]) -> ExitCode {
     let mut command = Command::new("rustup");
     // With a target of its own, tools that run while compiling (and the standard library's doc tests) are
     // left as they are.
-    command.args(["run", TOOLCHAIN, "cargo", "test", "--release", "--features", "cloud", "--target", host, "--target-dir", "target/asan"]);
+    command.args([
+        "run",
+        TOOLCHAIN,
+        "cargo",
+        "test",
+        "--release",
+        "--features",
+        "cloud",
+        "--target",
+        host,
+        "--target-dir",
+        "target/asan",
+    ]);
     // Documentation tests are compiled without a sanitizer.
     if !arguments.iter().any(|argument| ["--lib", "--bin", "--bins", "--test", "--tests"].contains(&argument.as_str()))
     {

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use super::options::failure;
+use super::rollout::{DatasetArguments, text};
 use super::target::{send, shards, target};
-use super::rollout::{DatasetArguments, failure, text};
 use super::{Failure, note, print, print_text};
 use crate::app::run_picture::svg;
 use crate::rollout::{Bytes, Merge, Options, Place, Store, merge, verify};

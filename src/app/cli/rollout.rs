@@ -4,16 +4,17 @@ use std::path::{Path, PathBuf};
 
 use super::changes::Changes;
 use super::interrupt::{Stop, end_if_asked, stop_when_interrupted};
+use super::options::failure;
 use super::progress::Progress;
 use super::target::{send, target};
-use super::{Failure, engine, note, options, print, print_text, scenario_file};
+use super::{Failure, engine, note, print, print_text, scenario_file};
 use crate::app::run_picture::svg;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::input;
 use crate::rollout::{
-    Datasets, Extra, Format, Left, Options, ROTATION_SPUN, RolloutError, SLIPPED, Shard, Store, Summary, already, complete,
-    left, needs, run,
+    Datasets, Extra, Format, Left, Options, ROTATION_SPUN, RolloutError, SLIPPED, Shard, Store, Summary, already,
+    complete, left, needs, run,
 };
 use crate::rollout::{WorldEngine, WorldSummary, complete_worlds, world_needs, worlds};
 use crate::scenario::{EngineChoice, Precision, Scenario, WorldScenario, is_world};
@@ -66,7 +67,8 @@ pub(super) struct Rollout {
     /// `gs://bucket/path` (see `bristle docs datasets`) [default: runs/<name of the scenario>].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Directory in which results are made before they are sent to a store [default: runs/s3/<bucket>/<path>].
+    /// Directory in which results are made before they are sent to a store [default:
+    /// runs/s3/<bucket>/<path>].
     #[arg(long, value_name = "DIR")]
     work: Option<PathBuf>,
     #[command(flatten)]
@@ -337,11 +339,6 @@ fn found<S>(
     begin: impl FnOnce(&Store) -> Result<Option<S>, RolloutError>,
 ) -> Result<Option<S>, Failure> {
     store.map_or(Ok(None), begin).map_err(failure)
-}
-
-pub(super) fn failure(e: RolloutError) -> Failure {
-    let told = options::of_run(&e);
-    if e.is_users() { Failure::of_user(told) } else { Failure::of_machine(told) }
 }
 
 pub(super) fn text(s: &Summary) -> String {

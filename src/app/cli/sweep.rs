@@ -5,7 +5,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::interrupt::stop_when_interrupted;
-use super::rollout::{Rollout, failure};
+use super::options::failure;
+use super::rollout::Rollout;
 use super::{Failure, print, print_text};
 use crate::app::terminal;
 use crate::rollout::{Options, Place, RolloutError, Summary, check_place};

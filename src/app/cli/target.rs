@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::options::failure;
 use super::progress::Progress;
-use super::rollout::failure;
 use super::{Failure, note};
 use crate::disk;
 use crate::rollout::{Options, Place, Store};
