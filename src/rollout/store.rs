@@ -282,8 +282,7 @@ impl Store {
 
     /// Copies the files here that `wanted` names, the record last; those that have their size are there.
     fn fetch(&self, there: &There, dir: &Path, wanted: impl Fn(&str) -> bool) -> Result<(), RolloutError> {
-        let mut names: Vec<&String> =
-            there.sizes.keys().filter(|name| wanted(name) && ![BEGUN].contains(&name.as_str())).collect();
+        let mut names: Vec<&String> = there.sizes.keys().filter(|name| wanted(name) && *name != BEGUN).collect();
         names.sort_by_key(|name| (*name == RECORD, *name));
         self.block(async {
             for name in names {
