@@ -20,13 +20,19 @@ mod lerobot;
 mod manifest;
 mod merge;
 mod needs;
+#[cfg(not(feature = "cloud"))]
+mod no_store;
 pub(crate) mod npz;
 mod outcome;
 mod parameters;
+mod place;
 mod raw;
 mod record;
 mod shard;
+mod side_by_side;
 mod spool;
+#[cfg(feature = "cloud")]
+mod store;
 mod worlds;
 mod zarr;
 
@@ -37,9 +43,14 @@ pub use format::{Datasets, Extra, Format};
 pub use manifest::{Verified, verify};
 pub use merge::{Merge, merge};
 pub use needs::{Needs, needs};
+#[cfg(not(feature = "cloud"))]
+pub use no_store::Store;
 pub use outcome::{NetMotion, Outcome, ROTATION_SPUN, SLIPPED};
+pub use place::Place;
 pub use record::{Counts, Summary};
 pub use shard::Shard;
+#[cfg(feature = "cloud")]
+pub use store::Store;
 pub use worlds::{WorldEngine, WorldSummary, complete_worlds, world_needs, worlds};
 
 use std::fs::{self, File, TryLockError};
@@ -66,6 +77,8 @@ use spool::Spool;
 pub struct Options {
     /// Directory of the finished run.
     pub out: PathBuf,
+    /// What the record calls the place of the run, if it is sent from `out` to another.
+    pub sent_to: Option<String>,
     /// Replace a run (finished or not) that is there.
     pub force: bool,
     /// Continue an unfinished run that is there, return a complete one as it is, or begin a new one.
@@ -90,12 +103,17 @@ impl Options {
     pub fn new(out: impl Into<PathBuf>) -> Self {
         let datasets = Datasets::default();
         let (force, resume, extend) = (false, false, false);
-        Self { out: out.into(), force, resume, extend, block: None, shard: None, datasets, draw: None }
+        Self { out: out.into(), sent_to: None, force, resume, extend, block: None, shard: None, datasets, draw: None }
     }
 
     /// Whether what is there is kept.
     const fn keeps(&self) -> bool {
         self.resume || self.extend
+    }
+
+    /// What the record calls the place of the run.
+    fn name(&self) -> String {
+        self.sent_to.clone().unwrap_or_else(|| self.out.display().to_string())
     }
 
     /// The contacts that are simulated.
@@ -348,7 +366,7 @@ pub(crate) fn partial(out: &Path) -> PathBuf {
 /// A run, an unfinished run or something else that is in the way.
 pub fn check_place(options: &Options) -> Result<(), RolloutError> {
     let out = &options.out;
-    if out.file_name().is_none() {
+    if Place::directory(out)? != *out || out.file_name().is_none() {
         let source = std::io::Error::new(std::io::ErrorKind::InvalidInput, "expected the name of a new directory");
         return Err(RolloutError::Io { path: out.clone(), source });
     }

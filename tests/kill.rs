@@ -3,13 +3,15 @@
 //! some.
 #![cfg(all(feature = "cli", unix))]
 
-use std::collections::BTreeMap;
+mod content;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use bristle::random::Draw;
+use content::assert_same;
 
 const SCENARIO: &str = r#"duration = 0.5
 record_every = 0.005
@@ -58,40 +60,6 @@ fn killed(dir: &Path, arguments: &[&str], time: Duration) -> bool {
     let message = String::from_utf8_lossy(&output.stderr);
     assert!(was_running || output.status.success(), "{arguments:?}: {message}");
     was_running
-}
-
-/// The bytes of all files of a run. Of its record, that which depends on time and place is left out, as is
-/// the progress of a shard.
-fn content(run: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut files = BTreeMap::new();
-    let mut dirs = vec![run.to_owned()];
-    while let Some(dir) = dirs.pop() {
-        for entry in fs::read_dir(&dir).unwrap() {
-            let path = entry.unwrap().path();
-            let name = path.strip_prefix(run).unwrap().to_str().unwrap().to_owned();
-            if path.is_dir() {
-                dirs.push(path);
-            } else if !["run.json", "raw/progress.json"].contains(&name.as_str()) {
-                files.insert(name, fs::read(path).unwrap());
-            }
-        }
-    }
-    // The line of the progress of a shard, too.
-    if let Some(manifest) = files.get_mut("SHA256SUMS") {
-        let text = String::from_utf8(manifest.clone()).unwrap();
-        let lines = text.lines().filter(|line| !line.ends_with("raw/progress.json"));
-        *manifest = lines.collect::<Vec<_>>().join("\n").into_bytes();
-    }
-    files
-}
-
-fn assert_same(one: &Path, other: &Path) {
-    let (one, other) = (content(one), content(other));
-    let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
-    assert_eq!(names(&one), names(&other));
-    for (name, bytes) in &one {
-        assert!(*bytes == other[name], "{name} differs");
-    }
 }
 
 #[test]

@@ -30,7 +30,7 @@ def rollout(
 
     Args:
         scenario: what contacts are drawn from; ``Scenario.load(path, ["contacts=1000"])`` says how many.
-        out: directory of the run. It appears when the run is complete.
+        out: directory of the run, which appears when the run is complete; stores of objects are for the program alone.
         formats: ``"npz"``, ``"zarr"``, ``"lerobot"``.
         extras: ``"tactile"``, ``"margin"``: what datasets hold on request.
         device: ``"cpu"``, ``"gpu"`` or ``"auto"``, as of :class:`Batch`.

@@ -6,7 +6,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use bristle::ParameterError;
-use bristle::rollout::{Datasets, Merge, Options, Shard, Summary};
+use bristle::rollout::{Datasets, Merge, Options, Place, Shard, Summary};
 use pyo3::prelude::*;
 
 use crate::batch::open;
@@ -18,7 +18,7 @@ const ASK: Duration = Duration::from_millis(20);
 
 /// The options of a run: `mode` is `new`, `resume`, `force` or `extend`.
 fn options(out: PathBuf, formats: &[String], extras: &[String], mode: &str) -> Result<Options, Failure> {
-    let mut options = Options::new(out);
+    let mut options = Options::new(Place::directory(&out)?);
     options.datasets = Datasets {
         formats: formats.iter().map(|name| name.parse()).collect::<Result<_, _>>()?,
         extras: extras.iter().map(|name| name.parse()).collect::<Result<_, _>>()?,

@@ -75,7 +75,7 @@ impl From<RolloutError> for Failure {
         match error {
             RolloutError::Scenario(error) => error.into(),
             RolloutError::Engine(error) => error.into(),
-            RolloutError::Dataset(error) | RolloutError::Extend(error) => error.into(),
+            RolloutError::Dataset(error) | RolloutError::Extend(error) | RolloutError::Place(error) => error.into(),
             other => Self::Run(other.to_string()),
         }
     }

@@ -92,6 +92,10 @@ def test_arguments_are_checked(tmp_path):
         with pytest.raises(bristle.ParameterError) as error:
             bristle.rollout(scenario, tmp_path / "none", **arguments)
         assert error.value.field == field
+    for out in ["s3://bucket/run", "ftp://host/run"]:
+        with pytest.raises(bristle.ParameterError, match="expected a directory") as error:
+            bristle.rollout(scenario, out)
+        assert error.value.field == "out"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -19,6 +19,7 @@ mod rollout;
 mod stability;
 mod surface;
 mod sweep;
+mod target;
 
 use std::fmt;
 use std::io::Write;

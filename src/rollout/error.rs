@@ -39,6 +39,17 @@ pub enum RolloutError {
         /// What differs.
         what: &'static str,
     },
+    /// A place to which a run cannot go.
+    #[error(transparent)]
+    Place(ParameterError),
+    /// A store of objects does not answer, or refuses.
+    #[error("{url}: {why}")]
+    Store {
+        /// The place in the store.
+        url: String,
+        /// What it did not do, why, and what would be accepted.
+        why: String,
+    },
     /// A dataset cannot hold what the scenario asks for.
     #[error(transparent)]
     Dataset(ParameterError),
@@ -93,7 +104,7 @@ impl RolloutError {
     /// with 1.
     #[must_use]
     pub fn is_users(&self) -> bool {
-        !matches!(self, Self::Io { .. } | Self::Needs { .. } | Self::Full { .. } | Self::Engine(_))
+        !matches!(self, Self::Io { .. } | Self::Store { .. } | Self::Needs { .. } | Self::Full { .. } | Self::Engine(_))
             || matches!(
                 self,
                 Self::Engine(EngineError::Parameter { .. } | EngineError::Limit { .. } | EngineError::Argument(_))

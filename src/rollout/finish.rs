@@ -96,14 +96,20 @@ impl Finish<'_> {
     fn npz(&self, parameters: &Parameters, layout: &Layout, notes: &Path) -> Result<(), RolloutError> {
         let n = self.raw.contacts();
         let trajectories = || {
-            let labels = labels::Files::write(&layout.without_actions(), self.raw, notes)?;
             let path = self.dir.join("trajectories.npz");
             let mut npz = Npz::create(&path)?;
-            npz.vector("time", &self.scenario.plan().samples)?;
-            for column in &COLUMNS {
-                let shape = column.shape(n, self.raw.samples());
-                npz.copy(column.name, column.item, &shape, &mut self.raw.reader(column, 0..n)?)?;
-            }
+            let columns = |npz: &mut Npz| {
+                npz.vector("time", &self.scenario.plan().samples)?;
+                for column in &COLUMNS {
+                    let shape = column.shape(n, self.raw.samples());
+                    npz.copy(column.name, column.item, &shape, &mut self.raw.reader(column, 0..n)?)?;
+                }
+                Ok(())
+            };
+            // Labels are made while the columns before them are written.
+            let labels = || labels::Files::write(&layout.without_actions(), self.raw, notes);
+            let (columns, labels) = rayon::join(|| columns(&mut npz), labels);
+            let labels = columns.and(labels)?;
             for array in labels.arrays() {
                 npz.copy(&array.name, array.numbers, &array.shape(n), &mut labels.reader(array)?)?;
             }
@@ -204,7 +210,7 @@ impl Finish<'_> {
             step: self.scenario.spec().step.longest,
             tolerance: self.scenario.spec().step.tolerance,
             disk_bytes: self.disk_bytes,
-            out: self.options.out.display().to_string(),
+            out: self.options.name(),
         })
     }
 

@@ -87,7 +87,9 @@ pub(super) fn narrow(name: &str, raw: &Raw, contacts: Range<u64>) -> Result<Opti
 
 /// Numbers as little-endian bytes.
 pub(super) fn bytes<T: Copy, const N: usize>(values: &[T], to_bytes: fn(T) -> [u8; N]) -> Vec<u8> {
-    values.iter().flat_map(|v| to_bytes(*v)).collect()
+    let mut bytes = vec![0; values.len() * N];
+    bytes.as_chunks_mut::<N>().0.iter_mut().zip(values).for_each(|(to, v)| *to = to_bytes(*v));
+    bytes
 }
 
 /// Bytes of arrays that are in memory at once, about.
@@ -135,7 +137,7 @@ impl Files {
     }
 
     /// The bytes of an array.
-    pub fn reader(&self, array: &Array) -> Result<impl Read, RolloutError> {
+    pub fn reader(&self, array: &Array) -> Result<impl Read + Send, RolloutError> {
         let path = self.path(array);
         File::open(&path).map_err(io(&path))
     }

@@ -12,7 +12,6 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::episodes::{Episodes, Layout, about, is_validation, outcomes};
@@ -20,6 +19,7 @@ use super::error::{RolloutError, io, text};
 use super::outcome::Outcome;
 use super::parameters::Parameters;
 use super::raw::Raw;
+use super::side_by_side::side_by_side;
 use crate::disk;
 use crate::error::ParameterError;
 use crate::scenario::Scenario;
@@ -30,6 +30,8 @@ use table::{Column, Values, write};
 pub(super) const DIRECTORY: &str = "lerobot";
 /// Rows of a row group, at most, and its bytes.
 const GROUP: [u64; 2] = [1 << 16, 32 << 20];
+/// Episodes whose metadata are in memory at once: a row group of their file.
+const EPISODES: u64 = 1 << 14;
 /// Bytes of a data file, about; in megabytes that is what `info.json` says.
 const FILE_MB: u64 = 100;
 /// Files of a directory.
@@ -100,11 +102,9 @@ impl Writer<'_> {
         let fps = fps(self.scenario)?;
         let (group, per_file) = self.sizes();
         let files = self.files(per_file)?;
-        let stats: Vec<_> = files.par_iter().map(|file| self.file(file, group)).collect();
+        let stats = side_by_side(files.len() as u64, |i| self.file(&files[i as usize], group))?;
         let mut whole = Stats::default();
-        for stats in stats {
-            whole.merge(&stats?);
-        }
+        stats.iter().for_each(|stats| whole.merge(stats));
         self.tasks()?;
         let (rows, n) = (whole.rows(), self.raw.contacts());
         let features = self.features(&self.episodes(0..1)?, 0..1, 0)?;
@@ -185,7 +185,12 @@ impl Writer<'_> {
         let begun = place(data.with_extension("rows"))?;
         write(&begun, None, groups)?;
         let episodes = place(self.dir.join(file.path("meta/episodes")))?;
-        write(&episodes, None, std::iter::once_with(|| self.metadata(file, &first_slip)))?;
+        let mut row = file.row;
+        let groups = (start..end).step_by(EPISODES as usize).map(|from| {
+            let (contacts, at) = (from..end.min(from + EPISODES), (from - start) as usize);
+            self.metadata(file, contacts, &first_slip[at..], &mut row)
+        });
+        write(&episodes, None, groups)?;
         disk::appear(&note, |file| std::io::Write::write_all(file, stats.note().to_string().as_bytes()))
             .and_then(|()| fs::rename(&begun, &data))
             .map_err(io(&data))?;
@@ -248,14 +253,21 @@ impl Writer<'_> {
         Ok(all)
     }
 
-    /// The metadata of the episodes of a data file.
-    fn metadata(&self, file: &File, first_slip: &[f64]) -> Result<Vec<Column>, RolloutError> {
-        let contacts = file.contacts.clone();
+    /// The metadata of some episodes of a data file, the first of which begins at `row`, which becomes that
+    /// after them. `first_slip` begins with theirs.
+    fn metadata(
+        &self,
+        file: &File,
+        contacts: Range<u64>,
+        first_slip: &[f64],
+        row: &mut u64,
+    ) -> Result<Vec<Column>, RolloutError> {
         let read = |name| self.raw.numbers(name, contacts.clone());
         let frames: Vec<i64> = read("frames")?.into_iter().map(|n| n as i64).collect();
         let n = frames.len();
-        let mut to = file.row as i64;
+        let mut to = *row as i64;
         let ends: Vec<i64> = frames.iter().map(|n| (to += n, to).1).collect();
+        *row = to as u64;
         let starts = ends.iter().zip(&frames).map(|(end, n)| end - n).collect();
         let chunk = || Values::I64(vec![(file.number / CHUNK) as i64; n]);
         let number = || Values::I64(vec![(file.number % CHUNK) as i64; n]);
@@ -274,7 +286,7 @@ impl Writer<'_> {
             Column::new("meta/episodes/file_index", number()),
             Column::new("bristle/outcome", Values::Text(outcome)),
             Column::new("bristle/split", Values::Text(contacts.clone().map(split).collect())),
-            Column::new("bristle/first_slip", Values::F64(first_slip.to_vec())),
+            Column::new("bristle/first_slip", Values::F64(first_slip[..n].to_vec())),
             Column::new("bristle/displacement", Values::F64(read("displacement")?)),
             Column::new("bristle/rotation", Values::F64(read("rotation")?)),
             Column::new("bristle/failed_step", Values::F64(read("failed_step")?)),

@@ -15,7 +15,7 @@ use super::{LOCK, REPLACED, spool};
 use crate::disk;
 
 /// Its file in a run.
-const MANIFEST: &str = "SHA256SUMS";
+pub(super) const MANIFEST: &str = "SHA256SUMS";
 
 /// What [`verify`] has found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -89,7 +89,7 @@ pub fn verify(dir: &Path) -> Result<Verified, RolloutError> {
 }
 
 /// The names of all files below `dir`.
-fn collect(dir: &Path, inside: &Path, leave: &[&str], files: &mut Vec<PathBuf>) -> Result<(), RolloutError> {
+pub(super) fn collect(dir: &Path, inside: &Path, leave: &[&str], files: &mut Vec<PathBuf>) -> Result<(), RolloutError> {
     let whole = dir.join(inside);
     for entry in fs::read_dir(&whole).map_err(io(&whole))? {
         let entry = entry.map_err(io(&whole))?;
@@ -107,13 +107,13 @@ fn collect(dir: &Path, inside: &Path, leave: &[&str], files: &mut Vec<PathBuf>) 
 }
 
 /// A path as the manifest has it.
-fn name(path: &Path) -> String {
+pub(super) fn name(path: &Path) -> String {
     let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
     parts.join("/")
 }
 
 /// The digest of a file, and its length.
-fn digest(path: &Path) -> Result<(String, u64), RolloutError> {
+pub(super) fn digest(path: &Path) -> Result<(String, u64), RolloutError> {
     let read = || {
         let mut file = File::open(path)?;
         let (mut hash, mut buffer, mut length) = (Sha256::new(), vec![0; 1 << 18], 0);
@@ -130,7 +130,7 @@ fn digest(path: &Path) -> Result<(String, u64), RolloutError> {
     read().map_err(io(path))
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

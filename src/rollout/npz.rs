@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::Path;
+use std::sync::mpsc::{channel, sync_channel};
 
 use npyz::WriterBuilder;
 use zip::write::SimpleFileOptions;
@@ -26,13 +27,14 @@ impl<'a> Npz<'a> {
         Ok(Self { path, zip: ZipWriter::new(BufWriter::with_capacity(1 << 20, FirstError::new(file))) })
     }
 
-    /// Adds an array of `shape` whose little-endian items come from `data`.
+    /// Adds an array of `shape` whose little-endian items come from `data`, of which one thread reads while
+    /// another writes.
     pub(super) fn copy(
         &mut self,
         name: &str,
         item: Item,
         shape: &[u64],
-        data: &mut dyn Read,
+        data: &mut (dyn Read + Send),
     ) -> Result<(), RolloutError> {
         let count: u64 = shape.iter().product();
         let header = match item {
@@ -48,15 +50,7 @@ impl<'a> Npz<'a> {
             self.zip.start_file(format!("{name}.npy"), stored())?;
             self.zip.write_all(&header?)?;
             // The numbers are in the bytes of the file already: they go through whole blocks at a time.
-            let mut buffer = vec![0; 1 << 18];
-            let mut left = count * item.size();
-            while left > 0 {
-                let block = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-                data.read_exact(&mut buffer[..block])?;
-                self.zip.write_all(&buffer[..block])?;
-                left -= block as u64;
-            }
-            Ok(())
+            blocks(data, count * item.size(), &mut |block| self.zip.write_all(block))
         };
         write().map_err(io(self.path))
     }
@@ -100,6 +94,48 @@ impl<'a> Npz<'a> {
         };
         finish().map_err(io(self.path))
     }
+}
+
+/// Bytes that are read at once.
+const BLOCK: u64 = 1 << 18;
+
+/// Calls `write` with the next `length` bytes of `data`, block by block.
+fn blocks(
+    data: &mut (dyn Read + Send),
+    length: u64,
+    write: &mut dyn FnMut(&[u8]) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    let sizes = (0..length).step_by(BLOCK as usize).map(|from| (length - from).min(BLOCK) as usize);
+    if length <= 4 * BLOCK {
+        // It takes less time than a thread to begin.
+        let mut buffer = vec![0; BLOCK as usize];
+        return sizes.into_iter().try_for_each(|n| {
+            data.read_exact(&mut buffer[..n])?;
+            write(&buffer[..n])
+        });
+    }
+    std::thread::scope(|scope| {
+        let (send, full) = sync_channel::<std::io::Result<Vec<u8>>>(4);
+        let (back, empty) = channel::<Vec<u8>>();
+        scope.spawn(move || {
+            for n in sizes {
+                let mut buffer = empty.try_recv().unwrap_or_default();
+                buffer.resize(n, 0);
+                let read = data.read_exact(&mut buffer).map(|()| buffer);
+                let failed = read.is_err();
+                // A writer that has failed does not wait for more.
+                if send.send(read).is_err() || failed {
+                    return;
+                }
+            }
+        });
+        full.into_iter().try_for_each(|block| {
+            let block = block?;
+            write(&block)?;
+            let _ = back.send(block);
+            Ok(())
+        })
+    })
 }
 
 /// An entry may be larger than 4 GiB, so that every entry has 64-bit sizes.

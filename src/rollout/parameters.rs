@@ -94,7 +94,7 @@ impl Parameters {
     }
 
     /// The bytes of a parameter of all contacts, as a stream.
-    pub fn reader(&self, i: usize) -> impl Read {
+    pub fn reader(&self, i: usize) -> impl Read + Send {
         let blocks = (0..self.contacts).step_by(1 << 16).map(move |from| {
             let numbers = self.read(i, from..self.contacts.min(from + (1 << 16))).map_err(io::Error::other)?;
             Ok(numbers.into_iter().flat_map(f64::to_le_bytes).collect())

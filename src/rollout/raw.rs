@@ -49,9 +49,9 @@ impl Raw {
     }
 
     /// The bytes of an array, of some contacts, as a stream.
-    pub fn reader(&self, column: &Column, contacts: Range<u64>) -> Result<Box<dyn Read + '_>, RolloutError> {
+    pub fn reader(&self, column: &Column, contacts: Range<u64>) -> Result<Box<dyn Read + Send>, RolloutError> {
         let size = column.bytes(self.samples);
-        let mut stream: Box<dyn Read> = Box::new(std::io::empty());
+        let mut stream: Box<dyn Read + Send> = Box::new(std::io::empty());
         for part in &self.parts {
             let from = contacts.start.max(part.contacts.start);
             let to = contacts.end.min(part.contacts.end);

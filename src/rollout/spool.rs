@@ -4,6 +4,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -34,8 +35,11 @@ pub(super) struct Spool {
     done: u64,
     seconds: f64,
     files: Vec<File>,
-    /// When the files were last synchronised with the disk, and the number of contacts in them then.
+    /// When the files were last begun to be synchronised with the disk, and the number of contacts in them
+    /// then.
     synced: Option<(Instant, u64)>,
+    /// What synchronises them while more is appended.
+    syncing: Option<JoinHandle<Result<(), RolloutError>>>,
 }
 
 /// Least time between two synchronisations with the disk; after every block of a few milliseconds they would
@@ -67,7 +71,7 @@ impl Spool {
         let dir = partial.join(DIRECTORY);
         fs::create_dir_all(&dir).map_err(io(&dir))?;
         let spool = Self::open(partial, identity, columns, samples, 0, 0.0)?;
-        spool.save()?;
+        spool.saving()()?;
         Ok(spool)
     }
 
@@ -108,7 +112,8 @@ impl Spool {
             files.push(open().map_err(io(&path))?);
         }
         let (partial, identity, columns) = (partial.to_owned(), identity.clone(), columns.to_vec());
-        let spool = Self { partial, dir, identity, columns, samples, done, seconds, files, synced: None };
+        let spool =
+            Self { partial, dir, identity, columns, samples, done, seconds, files, synced: None, syncing: None };
         spool.truncate()?;
         Ok(spool)
     }
@@ -160,27 +165,58 @@ impl Spool {
         }
         self.done += contacts;
         self.seconds += seconds;
-        if self.synced.is_none_or(|(at, _)| at.elapsed() >= SYNC_EVERY) { self.sync() } else { Ok(()) }
+        let is_due = self.synced.is_none_or(|(at, _)| at.elapsed() >= SYNC_EVERY);
+        match &self.syncing {
+            Some(syncing) if is_due && syncing.is_finished() => {
+                self.wait()?;
+                self.begin_sync()
+            }
+            None if is_due => self.begin_sync(),
+            _ => Ok(()),
+        }
     }
 
     /// Synchronises all blocks with the disk, so that the run can be resumed after them.
     pub fn sync(&mut self) -> Result<(), RolloutError> {
-        for (column, file) in self.columns.iter().zip(&self.files) {
-            file.sync_data().map_err(io(&self.dir.join(column.name)))?;
-        }
-        self.synced = Some((Instant::now(), self.done));
-        self.save()
+        self.wait()?;
+        self.begin_sync()?;
+        self.wait()
     }
 
-    fn save(&self) -> Result<(), RolloutError> {
+    /// Begins to synchronise the blocks that are there; others may be appended meanwhile.
+    fn begin_sync(&mut self) -> Result<(), RolloutError> {
+        let mut files = Vec::new();
+        for (column, file) in self.columns.iter().zip(&self.files) {
+            let path = self.dir.join(column.name);
+            files.push((file.try_clone().map_err(io(&path))?, path));
+        }
+        let save = self.saving();
+        self.synced = Some((Instant::now(), self.done));
+        self.syncing = Some(std::thread::spawn(move || {
+            files.iter().try_for_each(|(file, path)| file.sync_data().map_err(io(path)))?;
+            save()
+        }));
+        Ok(())
+    }
+
+    /// Waits for the end of what [`Self::begin_sync`] has begun.
+    fn wait(&mut self) -> Result<(), RolloutError> {
+        let done = self.syncing.take().map(|syncing| syncing.join());
+        done.unwrap_or(Ok(Ok(()))).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    /// What writes how far the run is now.
+    fn saving(&self) -> impl FnOnce() -> Result<(), RolloutError> + Send + 'static {
         let state = json!({ "contacts_done": self.done, "seconds": self.seconds, "identity": self.identity });
-        let (path, next) = (self.partial.join(PROGRESS), self.partial.join(NEXT));
-        let write = || {
-            disk::write(&next, state.to_string().as_bytes())?;
-            fs::rename(&next, &path)?;
-            disk::sync_names(&self.dir)
-        };
-        write().map_err(io(&path))
+        let (path, next, dir) = (self.partial.join(PROGRESS), self.partial.join(NEXT), self.dir.clone());
+        move || {
+            let write = || {
+                disk::write(&next, state.to_string().as_bytes())?;
+                fs::rename(&next, &path)?;
+                disk::sync_names(&dir)
+            };
+            write().map_err(io(&path))
+        }
     }
 
     /// The complete contacts, to be read.
@@ -192,6 +228,7 @@ impl Spool {
 impl Drop for Spool {
     /// A run that ends early synchronises its last blocks, if it can.
     fn drop(&mut self) {
+        let _ = self.wait();
         if self.synced.is_some_and(|(_, done)| done < self.done) {
             let _ = self.sync();
         }

@@ -117,7 +117,7 @@ fn check_datasets(options: &Options) -> Result<(), RolloutError> {
 }
 
 /// The summary of the complete run in `dir`; none if there is no complete one.
-fn summary_of(scenario: &WorldScenario, dir: &Path) -> Result<Option<WorldSummary>, RolloutError> {
+pub(super) fn summary_of(scenario: &WorldScenario, dir: &Path) -> Result<Option<WorldSummary>, RolloutError> {
     let path = dir.join(RECORD);
     let Some(record) = text(&path)? else { return Ok(None) };
     if text(&dir.join(SCENARIO))?.as_deref() != Some(scenario.text()) {
@@ -333,7 +333,7 @@ fn write(
         wall_s,
         world_steps_per_s: if wall_s > 0.0 { steps as f64 / wall_s } else { 0.0 },
         step: spec.step,
-        out: options.out.display().to_string(),
+        out: options.name(),
     };
     let arrays: serde_json::Map<String, Value> =
         columns.iter().map(|c| (c.name.to_owned(), c.about.into())).chain([("time".into(), "[s]".into())]).collect();

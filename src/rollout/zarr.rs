@@ -8,7 +8,6 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::columns::{COLUMNS, Column, Item};
@@ -17,6 +16,7 @@ use super::error::{RolloutError, io};
 use super::labels::{self, Array};
 use super::parameters::Parameters;
 use super::raw::Raw;
+use super::side_by_side::side_by_side;
 use crate::disk;
 
 /// Its directory in a run.
@@ -90,10 +90,9 @@ impl Writer<'_> {
         let widest = arrays.iter().filter(|a| a.wide).map(Array::bytes).max().unwrap_or(1);
         let wide = (CHUNK / widest).clamp(1, n);
         let long = LONG.min(n);
-        let blocks =
-            |size: u64| (0..n.div_ceil(size)).into_par_iter().map(move |i| (i, i * size..n.min((i + 1) * size)));
-        blocks(wide).try_for_each(|(i, contacts)| self.wide(&arrays, i, contacts, wide))?;
-        blocks(long).try_for_each(|(i, contacts)| self.long(&arrays, i, contacts, long))?;
+        let contacts = |i: u64, size: u64| i * size..n.min((i + 1) * size);
+        side_by_side(n.div_ceil(wide), |i| self.wide(&arrays, i, contacts(i, wide), wide))?;
+        side_by_side(n.div_ceil(long), |i| self.long(&arrays, i, contacts(i, long), long))?;
         let mut all = Map::new();
         for array in &arrays {
             let metadata = metadata_of(array, n, if array.wide { wide } else { long });

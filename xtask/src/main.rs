@@ -85,7 +85,7 @@ fn kernels(arguments: &[String]) -> ExitCode {
 
 fn test(arguments: &[String]) -> ExitCode {
     let mut command = cargo();
-    command.args(["test", "--release", "--workspace", "--features", "xtask/kernels"]).args(arguments);
+    command.args(["test", "--release", "--workspace", "--features", "bristle/cloud,xtask/kernels"]).args(arguments);
     find_tools_of_c();
     find_radv();
     let done = with_driver(&mut command);
@@ -120,7 +120,19 @@ fn asan(arguments: &[String]) -> ExitCode {
     let mut command = Command::new("rustup");
     // With a target of its own, tools that run while compiling (and the standard library's doc tests) are
     // left as they are.
-    command.args(["run", TOOLCHAIN, "cargo", "test", "--release", "--target", host, "--target-dir", "target/asan"]);
+    command.args([
+        "run",
+        TOOLCHAIN,
+        "cargo",
+        "test",
+        "--release",
+        "--features",
+        "cloud",
+        "--target",
+        host,
+        "--target-dir",
+        "target/asan",
+    ]);
     // Documentation tests are compiled without a sanitizer.
     if !arguments.iter().any(|argument| ["--lib", "--bin", "--bins", "--test", "--tests"].contains(&argument.as_str()))
     {

@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::rollout::{DatasetArguments, failure, text};
+use super::options::failure;
+use super::rollout::{DatasetArguments, text};
+use super::target::{send, shards, target};
 use super::{Failure, note, print, print_text};
 use crate::app::run_picture::svg;
-use crate::rollout::{Bytes, Merge, Options, merge, verify};
+use crate::rollout::{Bytes, Merge, Options, Place, Store, merge, verify};
 
 /// Join the shards of a run.
 #[derive(clap::Args)]
@@ -13,12 +15,16 @@ use crate::rollout::{Bytes, Merge, Options, merge, verify};
   bristle merge runs/in_hand.shards/* --out runs/in_hand
   bristle merge runs/in_hand.shards --out runs/all --format zarr --resume")]
 pub(super) struct MergeArguments {
-    /// The directories of all shards, in any order, or a directory that holds them.
+    /// The directories of all shards, in any order, or a directory that holds them; or the same in a store of
+    /// objects, from which they are copied first.
     #[arg(required = true)]
     shards: Vec<PathBuf>,
-    /// Directory of the run.
+    /// Directory of the run, or its place in a store of objects, `s3://bucket/path` or `gs://bucket/path`.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+    /// Directory in which the run is made before it is sent to a store [default: runs/s3/<bucket>/<path>].
+    #[arg(long, value_name = "DIR")]
+    work: Option<PathBuf>,
     #[command(flatten)]
     datasets: DatasetArguments,
     /// Replace a run that is there, or an unfinished one.
@@ -39,7 +45,6 @@ pub(super) struct MergeArguments {
 impl MergeArguments {
     pub(super) fn run(&self) -> Result<(), Failure> {
         super::set_threads(self.threads)?;
-        let found = Merge::open(&self.directories()?).map_err(failure)?;
         let options = Options {
             force: self.force,
             resume: self.resume,
@@ -47,7 +52,20 @@ impl MergeArguments {
             draw: Some(svg),
             ..Options::new(&self.out)
         };
-        let summary = merge(&found, &options).map_err(failure)?;
+        let (options, store) = target(options, self.work.as_deref())?;
+        let copies = options.out.with_added_extension("copied");
+        let found = Merge::open(&self.directories(&copies)?).map_err(failure)?;
+        let there = store.as_ref().map_or(Ok(None), |store| store.begin(found.scenario(), &options));
+        let summary = match there.map_err(failure)? {
+            Some(summary) => summary,
+            None => {
+                let summary = merge(&found, &options).map_err(failure)?;
+                send(store.as_ref(), &options, true)?;
+                summary
+            }
+        };
+        // Shards in a store are there still.
+        let _ = std::fs::remove_dir_all(&copies);
         if self.json {
             print(&serde_json::to_string(&summary).map_err(Failure::of_machine)?)
         } else {
@@ -57,8 +75,9 @@ impl MergeArguments {
 
     /// The directories of shards: of one that is no run itself those in it. Shards that are not finished are
     /// not complete, and are missing.
-    fn directories(&self) -> Result<Vec<PathBuf>, Failure> {
-        let [dir] = self.shards.as_slice() else { return Ok(complete(self.shards.iter().cloned())) };
+    fn directories(&self, copies: &Path) -> Result<Vec<PathBuf>, Failure> {
+        let places = shards(&self.shards, copies)?;
+        let [dir] = places.as_slice() else { return Ok(complete(places.into_iter())) };
         if dir.join("run.json").is_file() {
             return Ok(vec![dir.clone()]);
         }
@@ -80,7 +99,7 @@ fn complete(dirs: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
   bristle verify runs/in_hand
   bristle verify runs/in_hand.shards/*")]
 pub(super) struct Verify {
-    /// Directories of runs or shards.
+    /// Directories of runs or shards, or their places in stores of objects.
     #[arg(required = true)]
     runs: Vec<PathBuf>,
 }
@@ -89,7 +108,11 @@ impl Verify {
     pub(super) fn run(&self) -> Result<(), Failure> {
         let mut damaged = 0;
         for run in &self.runs {
-            let found = verify(run).map_err(failure)?;
+            let found = match Place::of(run).map_err(failure)? {
+                Place::Directory(dir) => verify(&dir),
+                Place::Store(url) => Store::open(&url).and_then(|store| store.verify()),
+            };
+            let found = found.map_err(failure)?;
             found.faults.iter().for_each(|fault| note(format_args!("{}: {fault}", run.display())));
             damaged += found.faults.len();
             if found.faults.is_empty() {

@@ -1,5 +1,6 @@
 //! Errors of the library with the options of the command line in place of the names of fields.
 
+use super::Failure;
 use crate::rollout::RolloutError;
 use crate::scenario::ScenarioError;
 
@@ -35,6 +36,12 @@ pub(super) fn of_run(error: &RolloutError) -> String {
         RolloutError::Scenario(error) => of_scenario(error),
         error => replace(&error.to_string(), &OF_RUNS),
     }
+}
+
+/// The failure of a run.
+pub(super) fn failure(e: RolloutError) -> Failure {
+    let told = of_run(&e);
+    if e.is_users() { Failure::of_user(told) } else { Failure::of_machine(told) }
 }
 
 /// An error of a scenario.

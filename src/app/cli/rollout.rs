@@ -4,15 +4,17 @@ use std::path::{Path, PathBuf};
 
 use super::changes::Changes;
 use super::interrupt::{Stop, end_if_asked, stop_when_interrupted};
+use super::options::failure;
 use super::progress::Progress;
-use super::{Failure, engine, note, options, print, print_text, scenario_file};
+use super::target::{send, target};
+use super::{Failure, engine, note, print, print_text, scenario_file};
 use crate::app::run_picture::svg;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::input;
 use crate::rollout::{
-    Datasets, Extra, Format, Left, Options, ROTATION_SPUN, RolloutError, SLIPPED, Shard, Summary, already, complete,
-    left, needs, run,
+    Datasets, Extra, Format, Left, Options, ROTATION_SPUN, RolloutError, SLIPPED, Shard, Store, Summary, already,
+    complete, left, needs, run,
 };
 use crate::rollout::{WorldEngine, WorldSummary, complete_worlds, world_needs, worlds};
 use crate::scenario::{EngineChoice, Precision, Scenario, WorldScenario, is_world};
@@ -61,9 +63,14 @@ pub(super) struct Rollout {
     /// motion is prescribed; 3e-6 is near the default's errors.
     #[arg(long, value_name = "M/S", conflicts_with = "step")]
     tolerance: Option<f64>,
-    /// Directory of the results [default: runs/<name of the scenario>].
+    /// Directory of the results, or their place in a store of objects, `s3://bucket/path` or
+    /// `gs://bucket/path` (see `bristle docs datasets`) [default: runs/<name of the scenario>].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Directory in which results are made before they are sent to a store [default:
+    /// runs/s3/<bucket>/<path>].
+    #[arg(long, value_name = "DIR")]
+    work: Option<PathBuf>,
     #[command(flatten)]
     datasets: DatasetArguments,
     /// Simulate a part of the contacts, as on one of many machines: `--shard 3/8`. `bristle merge` joins
@@ -127,9 +134,14 @@ impl Rollout {
             return self.run_sweep(&file, &sweeps);
         }
         let scenario = Scenario::load(&file, &self.changes("contacts")).map_err(Failure::of_scenario)?;
-        let options = self.options();
+        let (options, store) = target(self.options(), self.work.as_deref())?;
+        if let Some(summary) = found(store.as_ref(), |store| store.begin(&scenario, &options))? {
+            self.check_engine(Path::new(&summary.out), &summary)?;
+            self.note(format_args!("{} is complete", summary.out));
+            return self.print(&summary);
+        }
         let summary = self.simulate(&scenario, &options, &mut None, &stop_when_interrupted(self.report))?;
-        self.end(&options.out, &summary)
+        self.end(&options, store.as_ref(), &summary)
     }
 
     /// Simulates a scenario on `engine`, which is opened if it is not and is needed; or finds the run
@@ -208,11 +220,16 @@ impl Rollout {
         }
         let scenario = WorldScenario::load(file, &self.changes("worlds")).map_err(Failure::of_scenario)?;
         super::set_threads(self.threads)?;
-        let options = self.options();
+        let (options, store) = target(self.options(), self.work.as_deref())?;
+        if let Some(summary) = found(store.as_ref(), |store| store.begin_worlds(&scenario, &options))? {
+            self.note(format_args!("{} is complete", summary.out));
+            return self.end_worlds(&summary);
+        }
         let choice = self.engine.unwrap_or(scenario.spec().engine);
         let precision = self.precision.unwrap_or(scenario.spec().precision);
         if let Some(summary) = complete_worlds(&scenario, &options).map_err(failure)? {
             self.note(format_args!("{} is complete", options.out.display()));
+            send(store.as_ref(), &options, self.quiet)?;
             return self.end_worlds(&summary);
         }
         let (info, make) = engine::open_worlds(choice, precision, &scenario, self.quiet)?;
@@ -233,7 +250,9 @@ impl Rollout {
         let done = worlds(&scenario, &WorldEngine { info, make: &make }, &options, &needs, &advance);
         drop(progress);
         end_if_asked(&stop, matches!(done, Ok(_) | Err(RolloutError::Engine(EngineError::Stopped))));
-        self.end_worlds(&done.map_err(failure)?)
+        let summary = done.map_err(failure)?;
+        send(store.as_ref(), &options, self.quiet)?;
+        self.end_worlds(&summary)
     }
 
     fn end_worlds(&self, s: &WorldSummary) -> Result<(), Failure> {
@@ -258,11 +277,17 @@ impl Rollout {
         print_text(&text)
     }
 
-    /// Makes the report, if it is asked for and not there, and prints what became of the run.
-    fn end(&self, out: &Path, summary: &Summary) -> Result<(), Failure> {
-        if self.report && !out.join("report.html").exists() {
-            super::report::write(out, None)?;
+    /// Makes the report, if it is asked for and not there, sends the run to its store, and prints what became
+    /// of it.
+    fn end(&self, options: &Options, store: Option<&Store>, summary: &Summary) -> Result<(), Failure> {
+        if self.report && !options.out.join("report.html").exists() {
+            super::report::write(&options.out, None)?;
         }
+        send(store, options, self.quiet)?;
+        self.print(summary)
+    }
+
+    fn print(&self, summary: &Summary) -> Result<(), Failure> {
         if self.json {
             print(&serde_json::to_string(summary).map_err(Failure::of_machine)?)
         } else {
@@ -308,9 +333,12 @@ impl Rollout {
     }
 }
 
-pub(super) fn failure(e: RolloutError) -> Failure {
-    let told = options::of_run(&e);
-    if e.is_users() { Failure::of_user(told) } else { Failure::of_machine(told) }
+/// The complete run that is in the store already, if there is a store.
+fn found<S>(
+    store: Option<&Store>,
+    begin: impl FnOnce(&Store) -> Result<Option<S>, RolloutError>,
+) -> Result<Option<S>, Failure> {
+    store.map_or(Ok(None), begin).map_err(failure)
 }
 
 pub(super) fn text(s: &Summary) -> String {

@@ -5,10 +5,11 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::interrupt::stop_when_interrupted;
-use super::rollout::{Rollout, failure};
+use super::options::failure;
+use super::rollout::Rollout;
 use super::{Failure, print, print_text};
 use crate::app::terminal;
-use crate::rollout::{Options, RolloutError, Summary, check_place};
+use crate::rollout::{Options, Place, RolloutError, Summary, check_place};
 use crate::scenario::Scenario;
 use crate::surfaces::{self, Sweep};
 
@@ -23,7 +24,8 @@ impl Rollout {
     /// Makes the runs one after the other, in directories that are numbered in the order of the combinations.
     pub(super) fn run_sweep(&self, file: &Path, sweeps: &[Sweep]) -> Result<(), Failure> {
         let stop = stop_when_interrupted(self.report);
-        let whole = self.options();
+        let mut whole = self.options();
+        whole.out = Place::directory(&whole.out).map_err(failure)?;
         let count = surfaces::combinations(sweeps);
         let digits = (count - 1).to_string().len();
         surfaces::check(sweeps).map_err(Failure::of_scenario)?;

@@ -1,0 +1,490 @@
+//! Runs in stores of objects: S3, Google Cloud Storage, and what speaks their protocols.
+//!
+//! A run is made in a directory first, as its raw arrays are read in another order than they are written.
+//! Then its files are sent, several at a time, those of [`PART`] or more in parts; after all of them
+//! `SHA256SUMS`, and after that `run.json`. A place without `run.json` is not complete. Every object has the
+//! digest of its bytes in its metadata, so that those that are there are not sent again.
+//!
+//! `object_store` repeats requests that fail. A file whose parts are lost with a server is begun anew.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::future::Future;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use object_store::aws::AmazonS3Builder;
+use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::path::Path as Key;
+use object_store::{
+    Attribute, Attributes, BackoffConfig, Error, GetOptions, ObjectStore, ObjectStoreExt, PutMultipartOptions,
+    PutOptions, PutPayload, RetryConfig, WriteMultipart,
+};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use tokio::runtime::Runtime;
+
+use super::error::{RolloutError, io};
+use super::manifest::{self, MANIFEST, Verified, hex};
+use super::record::{self, BEGUN, RECORD, Summary};
+use super::{LOCK, Options, REPLACED, WorldSummary, partial, place, spool, worlds};
+use crate::scenario::{Scenario, WorldScenario};
+
+/// Bytes of a part of a large file, at least; a store takes [`PARTS`] at most.
+const PART: u64 = 8 << 20;
+const PARTS: u64 = 9000;
+/// Parts of a file, and files, that are on their way at once: 64 MB of memory.
+const PARTS_AT_ONCE: usize = 2;
+const FILES_AT_ONCE: usize = 4;
+/// How often a file is begun, and the time before it is begun again, which doubles.
+const TRIES: u32 = 4;
+const PAUSE: Duration = Duration::from_secs(1);
+/// The metadata of an object that has its digest.
+const DIGEST: Attribute = Attribute::Metadata(std::borrow::Cow::Borrowed("sha256"));
+/// Files of a run that others do not need to tell which one it is.
+const DATA: [&str; 6] = ["trajectories.", "contacts.npz", "dataset.zarr/", "lerobot/", "raw/", "report"];
+
+/// What is at a place.
+#[derive(Default)]
+struct There {
+    /// Sizes of objects, by their names below the place.
+    sizes: HashMap<String, u64>,
+}
+
+impl There {
+    fn has(&self, name: &str) -> bool {
+        self.sizes.contains_key(name)
+    }
+}
+
+/// A file that is to be sent.
+struct Outgoing {
+    name: String,
+    path: PathBuf,
+    digest: String,
+    bytes: u64,
+}
+
+/// A place in a store of objects.
+#[derive(Debug)]
+pub struct Store {
+    url: String,
+    store: Arc<dyn ObjectStore>,
+    prefix: Key,
+    runtime: Runtime,
+}
+
+impl Store {
+    /// The place that `url` names: `s3://bucket/path` or `gs://bucket/path`. Addresses and credentials are
+    /// those of the environment: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_REGION`, `AWS_ENDPOINT`,
+    /// `AWS_ALLOW_HTTP` and others; `GOOGLE_APPLICATION_CREDENTIALS`.
+    ///
+    /// # Errors
+    /// Another URL, or an environment that says what cannot be.
+    pub fn open(url: &str) -> Result<Self, RolloutError> {
+        let (bucket, path) = url.split_once("://").and_then(|(_, rest)| rest.split_once('/')).unwrap_or_default();
+        let failed = |e: Error| failed(url, "open", &e);
+        // A second call finds the first one's choice.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let backoff = BackoffConfig { max_backoff: Duration::from_secs(4), ..BackoffConfig::default() };
+        let retry = RetryConfig { backoff, max_retries: 8, retry_timeout: Duration::from_secs(60) };
+        let store: Arc<dyn ObjectStore> = match url.split_once("://") {
+            Some(("s3", _)) => {
+                let builder = AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(retry);
+                Arc::new(builder.build().map_err(failed)?)
+            }
+            Some(("gs", _)) => {
+                let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket).with_retry(retry);
+                Arc::new(builder.build().map_err(failed)?)
+            }
+            _ => return Err(place::wrong(url, "a URL that begins with `s3://` or `gs://`")),
+        };
+        let prefix = Key::parse(path).map_err(|e| failed(e.into()))?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|e| RolloutError::Store { url: url.to_owned(), why: e.to_string() })?;
+        Ok(Self { url: url.to_owned(), store, prefix, runtime })
+    }
+
+    /// Checks that a run may go here, before anything is computed, and marks the place as that of an
+    /// unfinished run. Returns the summary of the run if it is complete here and is to be resumed.
+    /// `options.out` is the directory in which it is made.
+    ///
+    /// # Errors
+    /// Something else is here, or another run; a store that does not answer, or refuses.
+    pub fn begin(&self, scenario: &Scenario, options: &Options) -> Result<Option<Summary>, RolloutError> {
+        self.begin_with(options, |dir| record::of(scenario, options.shard, &options.datasets, dir))
+    }
+
+    /// As [`Self::begin`], of worlds.
+    ///
+    /// # Errors
+    /// As [`Self::begin`].
+    pub fn begin_worlds(
+        &self,
+        scenario: &WorldScenario,
+        options: &Options,
+    ) -> Result<Option<WorldSummary>, RolloutError> {
+        self.begin_with(options, |dir| worlds::summary_of(scenario, dir))
+    }
+
+    fn begin_with<S>(
+        &self,
+        options: &Options,
+        of: impl Fn(&Path) -> Result<Option<S>, RolloutError>,
+    ) -> Result<Option<S>, RolloutError> {
+        let url = || PathBuf::from(&self.url);
+        if options.extend {
+            return Err(place::wrong(&self.url, "a directory, as runs in stores are not extended"));
+        }
+        let there = self.block(self.there())?;
+        let (complete, begun) = (there.has(RECORD), there.has(BEGUN));
+        if !there.sizes.is_empty() && !complete && !begun {
+            return Err(RolloutError::NotARun(url()));
+        }
+        let here = [options.out.clone(), partial(&options.out)].iter().any(|dir| super::exists(dir));
+        if !options.resume && !options.force {
+            if complete {
+                return Err(RolloutError::Exists(url()));
+            }
+            if begun || here {
+                return Err(RolloutError::Unfinished(if begun { url() } else { options.out.clone() }));
+            }
+        }
+        if options.resume && complete && !here {
+            let dir = options.out.with_added_extension("found");
+            let small = |name: &str| !DATA.iter().any(|data| name.starts_with(data));
+            self.fetch(&there, &dir, small)?;
+            let found = of(&dir);
+            super::remove(&dir)?;
+            return found.map_err(|e| match e {
+                RolloutError::Different { what, .. } => RolloutError::Different { path: url(), what },
+                other => other,
+            });
+        }
+        // It also tells now, and not after the simulation, whether writing is allowed.
+        if !begun {
+            self.block(self.put(BEGUN, "an unfinished run of bristle\n".as_bytes().to_vec(), None))?;
+        }
+        Ok(None)
+    }
+
+    /// Sends the complete run in the directory `run`, and removes it there. `sent` is called with the number
+    /// of bytes that are here.
+    ///
+    /// # Errors
+    /// A file that cannot be read; a store that does not answer, or refuses. The directory stays then.
+    pub fn send(&self, run: &Path, sent: &(dyn Fn(u64) + Sync)) -> Result<(), RolloutError> {
+        let (record, sums) = (read(&run.join(RECORD))?, read(&run.join(MANIFEST))?);
+        let files = outgoing(run, &sums)?;
+        self.block(async {
+            let there = self.there().await?;
+            if there.has(RECORD) {
+                self.remove(RECORD).await?;
+            }
+            let all = files.iter().map(|file| self.file(file, there.sizes.get(&file.name).copied(), sent));
+            stream::iter(all).buffer_unordered(FILES_AT_ONCE).try_collect::<()>().await?;
+            if there.has(MANIFEST) {
+                // Files of a run that was replaced.
+                let old = self.get(MANIFEST).await?;
+                let old = String::from_utf8_lossy(&old);
+                for (_, name) in old.lines().filter_map(|line| line.split_once("  ")) {
+                    if there.has(name) && !files.iter().any(|file| file.name == name) {
+                        self.remove(name).await?;
+                    }
+                }
+            }
+            self.put(MANIFEST, sums.clone(), None).await?;
+            self.put(RECORD, record.clone(), None).await?;
+            // What only says that there is no run yet does no harm where nothing may be removed.
+            let _ = self.remove(BEGUN).await;
+            Ok(())
+        })?;
+        // Under another name, so that a part of it is not taken for a run.
+        let gone = run.with_added_extension("sent");
+        super::remove(&gone)?;
+        fs::rename(run, &gone).map_err(io(run))?;
+        super::remove(&gone)
+    }
+
+    /// Reads every file of the complete run here and compares it with the manifest.
+    ///
+    /// # Errors
+    /// No complete run, or a store that does not answer, or refuses.
+    pub fn verify(&self) -> Result<Verified, RolloutError> {
+        self.block(async {
+            let there = self.there().await?;
+            if !there.has(RECORD) || !there.has(MANIFEST) {
+                return Err(RolloutError::NotARun(self.url.clone().into()));
+            }
+            let (record, sums) = (self.get(RECORD).await?, self.get(MANIFEST).await?);
+            let record: Value = serde_json::from_slice(&record).unwrap_or_default();
+            let mut found = Verified::default();
+            if record["manifest"] != hex(&Sha256::digest(&sums)) {
+                found.faults.push(format!("{MANIFEST}: is not the one of {RECORD}"));
+            }
+            let text = String::from_utf8_lossy(&sums);
+            let check = async |(expected, name): (&str, &str)| {
+                let Some(bytes) = there.sizes.get(name) else {
+                    return Ok((0, Some(format!("{name}: is missing"))));
+                };
+                let is_same = self.digest(name).await? == expected;
+                let fault = (!is_same).then(|| format!("{name}: is damaged: other bytes than were written"));
+                Ok::<_, RolloutError>((*bytes, fault))
+            };
+            let entries = text.lines().filter_map(|line| line.split_once("  "));
+            let checks: Vec<_> = stream::iter(entries.map(check)).buffered(FILES_AT_ONCE).try_collect().await?;
+            for (bytes, fault) in checks {
+                found.files += 1;
+                found.bytes += bytes;
+                found.faults.extend(fault);
+            }
+            Ok(found)
+        })
+    }
+
+    /// The URLs of shards here: itself if it is a run, else the complete runs one level below.
+    ///
+    /// # Errors
+    /// A store that does not answer, or refuses.
+    pub fn shards(&self) -> Result<Vec<String>, RolloutError> {
+        let there = self.block(self.there())?;
+        if there.has(RECORD) {
+            return Ok(vec![self.url.clone()]);
+        }
+        let below = |name: &String| {
+            name.strip_suffix(RECORD)?.strip_suffix('/').filter(|n| !n.contains('/')).map(str::to_owned)
+        };
+        let mut names: Vec<String> = there.sizes.keys().filter_map(below).collect();
+        names.sort_unstable();
+        Ok(names.into_iter().map(|name| format!("{}/{name}", self.url)).collect())
+    }
+
+    /// Copies the complete run here into the directory `dir`, without files that are there already, and
+    /// returns it. Its digests are compared.
+    ///
+    /// # Errors
+    /// No complete run, one that is damaged, a store that does not answer, a disk without space.
+    pub fn receive(&self, dir: &Path) -> Result<PathBuf, RolloutError> {
+        let there = self.block(self.there())?;
+        if !there.has(RECORD) {
+            return Err(RolloutError::NotARun(self.url.clone().into()));
+        }
+        self.fetch(&there, dir, |_| true)?;
+        let found = manifest::verify(dir)?;
+        match found.faults.first() {
+            None => Ok(dir.to_owned()),
+            Some(fault) => Err(RolloutError::Shards(format!("{}: {fault}", self.url))),
+        }
+    }
+
+    /// Copies the files here that `wanted` names, the record last; those that have their size are there.
+    fn fetch(&self, there: &There, dir: &Path, wanted: impl Fn(&str) -> bool) -> Result<(), RolloutError> {
+        let mut names: Vec<&String> = there.sizes.keys().filter(|name| wanted(name) && *name != BEGUN).collect();
+        names.sort_by_key(|name| (*name == RECORD, *name));
+        self.block(async {
+            for name in names {
+                let path = dir.join(name);
+                if path.metadata().is_ok_and(|data| data.len() == there.sizes[name]) {
+                    continue;
+                }
+                let parent = path.parent().unwrap_or(dir);
+                fs::create_dir_all(parent).map_err(io(parent))?;
+                let begun = path.with_added_extension("begun");
+                let mut file = File::create(&begun).map_err(io(&begun))?;
+                self.each(name, |bytes| std::io::Write::write_all(&mut file, bytes).map_err(io(&begun))).await?;
+                fs::rename(&begun, &path).map_err(io(&path))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Waits for what is done with the store.
+    fn block<T>(&self, work: impl Future<Output = Result<T, RolloutError>>) -> Result<T, RolloutError> {
+        self.runtime.block_on(work)
+    }
+
+    fn key(&self, name: &str) -> Key {
+        name.split('/').fold(self.prefix.clone(), |key, part| key.join(part))
+    }
+
+    fn failed(&self, what: &str) -> impl Fn(Error) -> RolloutError {
+        move |e| failed(&self.url, what, &e)
+    }
+
+    /// All that is here.
+    async fn there(&self) -> Result<There, RolloutError> {
+        let mut there = There::default();
+        let mut list = self.store.list(Some(&self.prefix));
+        while let Some(object) = list.try_next().await.map_err(self.failed("list"))? {
+            if let Some(parts) = object.location.prefix_match(&self.prefix) {
+                let name: Vec<String> = parts.map(|part| part.as_ref().to_owned()).collect();
+                there.sizes.insert(name.join("/"), object.size);
+            }
+        }
+        Ok(there)
+    }
+
+    async fn get(&self, name: &str) -> Result<Vec<u8>, RolloutError> {
+        let mut all = Vec::new();
+        self.each(name, |bytes| {
+            all.extend_from_slice(bytes);
+            Ok(())
+        })
+        .await?;
+        Ok(all)
+    }
+
+    async fn digest(&self, name: &str) -> Result<String, RolloutError> {
+        let mut hash = Sha256::new();
+        self.each(name, |bytes| {
+            hash.update(bytes);
+            Ok(())
+        })
+        .await?;
+        Ok(hex(&hash.finalize()))
+    }
+
+    /// Calls `take` with the bytes of an object, one piece after the other.
+    async fn each(
+        &self,
+        name: &str,
+        mut take: impl FnMut(&[u8]) -> Result<(), RolloutError>,
+    ) -> Result<(), RolloutError> {
+        let failed = self.failed("read");
+        let mut pieces = self.store.get(&self.key(name)).await.map_err(&failed)?.into_stream();
+        while let Some(piece) = pieces.try_next().await.map_err(&failed)? {
+            take(&piece)?;
+        }
+        Ok(())
+    }
+
+    async fn put(&self, name: &str, bytes: Vec<u8>, digest: Option<&str>) -> Result<(), RolloutError> {
+        let options = PutOptions { attributes: attributes(digest), ..PutOptions::default() };
+        let done = self.store.put_opts(&self.key(name), PutPayload::from(bytes), options).await;
+        done.map(drop).map_err(self.failed("write"))
+    }
+
+    /// Removes an object; that it is not there is no error.
+    async fn remove(&self, name: &str) -> Result<(), RolloutError> {
+        match self.store.delete(&self.key(name)).await {
+            Err(Error::NotFound { .. }) => Ok(()),
+            done => done.map_err(self.failed("remove an object")),
+        }
+    }
+
+    /// Sends a file, unless it is here: an object of `size` bytes has that name.
+    async fn file(&self, file: &Outgoing, size: Option<u64>, sent: &(dyn Fn(u64) + Sync)) -> Result<(), RolloutError> {
+        let is_here = size == Some(file.bytes) && {
+            let head = GetOptions { head: true, ..GetOptions::default() };
+            let found = self.store.get_opts(&self.key(&file.name), head).await.map_err(self.failed("read"))?;
+            found.attributes.get(&DIGEST).is_some_and(|digest| **digest == *file.digest)
+        };
+        let mut tries = 0;
+        while !is_here {
+            match self.try_file(file).await {
+                Ok(()) => break,
+                Err(RolloutError::Store { .. }) if tries + 1 < TRIES => {
+                    tokio::time::sleep(PAUSE * 2u32.pow(tries)).await;
+                    tries += 1;
+                }
+                Err(e) => return Err(e),
+            }
+        }
+        sent(file.bytes);
+        Ok(())
+    }
+
+    async fn try_file(&self, file: &Outgoing) -> Result<(), RolloutError> {
+        if file.bytes <= PART {
+            return self.put(&file.name, read(&file.path)?, Some(&file.digest)).await;
+        }
+        let options = PutMultipartOptions { attributes: attributes(Some(&file.digest)), ..Default::default() };
+        let failed = self.failed("write");
+        let upload = self.store.put_multipart_opts(&self.key(&file.name), options).await.map_err(&failed)?;
+        let part = PART.max(file.bytes.div_ceil(PARTS)) as usize;
+        let mut parts = WriteMultipart::new_with_chunk_size(upload, part);
+        let mut from = File::open(&file.path).map_err(io(&file.path))?;
+        loop {
+            if let Err(e) = parts.wait_for_capacity(PARTS_AT_ONCE).await {
+                // The error of the part says more.
+                let _ = parts.abort().await;
+                return Err(failed(e));
+            }
+            let mut bytes = Vec::new();
+            (&mut from).take(part as u64).read_to_end(&mut bytes).map_err(io(&file.path))?;
+            if bytes.is_empty() {
+                return parts.finish().await.map(drop).map_err(failed);
+            }
+            parts.put(bytes.into());
+        }
+    }
+}
+
+fn attributes(digest: Option<&str>) -> Attributes {
+    digest.map(|digest| (DIGEST, digest.to_owned())).into_iter().collect()
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, RolloutError> {
+    fs::read(path).map_err(io(path))
+}
+
+/// All files of the complete run in `run` but its record and its manifest, whose lines are `sums`.
+fn outgoing(run: &Path, sums: &[u8]) -> Result<Vec<Outgoing>, RolloutError> {
+    let sums = String::from_utf8_lossy(sums);
+    let known: HashMap<&str, &str> =
+        sums.lines().filter_map(|line| line.split_once("  ")).map(|(digest, name)| (name, digest)).collect();
+    let mut paths = Vec::new();
+    manifest::collect(run, Path::new(""), &[spool::DIRECTORY, LOCK, REPLACED, MANIFEST, BEGUN, RECORD], &mut paths)?;
+    paths.sort_unstable();
+    let of = |inside: PathBuf| {
+        let (name, path) = (manifest::name(&inside), run.join(&inside));
+        let bytes = path.metadata().map_err(io(&path))?.len();
+        // A page is made when the manifest is there.
+        let digest = match known.get(name.as_str()) {
+            Some(digest) => (*digest).to_owned(),
+            None => manifest::digest(&path)?.0,
+        };
+        Ok(Outgoing { name, path, digest, bytes })
+    };
+    paths.into_iter().map(of).collect()
+}
+
+/// Why a store did not do `what`, and what it takes.
+fn failed(url: &str, what: &str, e: &Error) -> RolloutError {
+    let bucket = url.split("://").nth(1).and_then(|rest| rest.split('/').next()).unwrap_or_default();
+    let reason = reason(e);
+    // Lists fail with errors of no kind, whose text alone has the status.
+    let says = |status: &str| reason.contains(&format!("status code: {status}"));
+    let is_absent = matches!(e, Error::NotFound { .. }) || says("404");
+    let is_refused =
+        matches!(e, Error::PermissionDenied { .. } | Error::Unauthenticated { .. }) || says("401") || says("403");
+    let why = if is_absent && what != "read" {
+        format!("there is no bucket `{bucket}`: expected one that is there, at the address in the environment")
+    } else if is_refused {
+        format!(
+            "no permission to {what}: expected credentials in the environment that may list, read, write and remove \
+             there (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or GOOGLE_APPLICATION_CREDENTIALS). The store \
+             says: {reason}"
+        )
+    } else {
+        format!("could not {what}: {reason}; the command may be repeated with `resume`")
+    };
+    RolloutError::Store { url: url.to_owned(), why }
+}
+
+/// The text of an error and of those inside it, each once.
+fn reason(e: &Error) -> String {
+    let mut whole = e.to_string();
+    let mut inner = std::error::Error::source(e);
+    while let Some(e) = inner {
+        let text = e.to_string();
+        if !whole.contains(&text) {
+            whole += &format!(": {text}");
+        }
+        inner = e.source();
+    }
+    whole
+}
