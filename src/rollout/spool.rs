@@ -201,7 +201,7 @@ impl Spool {
 
     /// Waits for the end of what [`Self::begin_sync`] has begun.
     fn wait(&mut self) -> Result<(), RolloutError> {
-        let done = self.syncing.take().map(|syncing| syncing.join());
+        let done = self.syncing.take().map(JoinHandle::join);
         done.unwrap_or(Ok(Ok(()))).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 

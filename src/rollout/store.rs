@@ -307,7 +307,7 @@ impl Store {
     }
 
     fn key(&self, name: &str) -> Key {
-        name.split('/').fold(self.prefix.clone(), |key, part| key.join(part))
+        name.split('/').fold(self.prefix.clone(), Key::join)
     }
 
     fn failed(&self, what: &str) -> impl Fn(Error) -> RolloutError {
@@ -383,16 +383,13 @@ impl Store {
             found.attributes.get(&DIGEST).is_some_and(|digest| **digest == *file.digest)
         };
         let mut tries = 0;
-        while !is_here {
-            match self.try_file(file).await {
-                Ok(()) => break,
-                Err(RolloutError::Store { .. }) if tries + 1 < TRIES => {
-                    tokio::time::sleep(PAUSE * 2u32.pow(tries)).await;
-                    tries += 1;
-                }
-                Err(e) => return Err(e),
-            }
+        let mut done = if is_here { Ok(()) } else { self.try_file(file).await };
+        while tries + 1 < TRIES && matches!(done, Err(RolloutError::Store { .. })) {
+            tokio::time::sleep(PAUSE * 2u32.pow(tries)).await;
+            tries += 1;
+            done = self.try_file(file).await;
         }
+        done?;
         sent(file.bytes);
         Ok(())
     }

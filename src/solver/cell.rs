@@ -8,11 +8,8 @@ use crate::number::real::Real;
 /// The trial state of the bristle of a cell.
 #[derive(Clone, Copy, Debug)]
 pub struct CellTrial<R> {
-    /// `y = zeta_b + a sigma0 v` [-].
-    pub yx: R,
-    /// `y = zeta_b + a sigma0 v` [-].
-    pub yy: R,
-    /// Direction of `y`, 0 where `y` is 0; `y` itself under a law that is not [`Law::DIRECTED`] [-].
+    /// Direction of `y = zeta_b + a sigma0 v`, 0 where `y` is 0; `y` itself under a law that is not
+    /// [`Law::DIRECTED`] [-].
     pub nx: R,
     /// Direction of `y`, 0 where `y` is 0; `y` itself under a law that is not [`Law::DIRECTED`] [-].
     pub ny: R,
@@ -27,17 +24,17 @@ pub fn trial<R: Real, L: Law>(st: &Stage<R>, m: &Motion<R>, zx: R, zy: R) -> Cel
     let g = st.mu_d.fma(m.bell, st.mu_c);
     if !L::DIRECTED {
         let (zero, travel) = (R::splat(0.0), L::travel(st.a_sigma0, m.s, m.s));
-        return CellTrial { yx, yy, nx: yx, ny: yy, t: Trial { len: zero, inv_len: zero, g, travel } };
+        return CellTrial { nx: yx, ny: yy, t: Trial { len: zero, inv_len: zero, g, travel } };
     }
     let y2 = yx.fma(yx, yy * yy);
     let inv_len = (y2 + R::splat(R::TINY)).rsqrt();
     let (nx, ny) = (yx * inv_len, yy * inv_len);
     let travel = L::travel(st.a_sigma0, m.s, m.vx.fma(nx, m.vy * ny));
-    CellTrial { yx, yy, nx, ny, t: Trial { len: y2 * inv_len, inv_len, g, travel } }
+    CellTrial { nx, ny, t: Trial { len: y2 * inv_len, inv_len, g, travel } }
 }
 
-/// `d zeta*/dv = carried I + n row^T` [s/m] of a trial with direction `n` as in [`CellTrial`], `docs/model.md`
-/// (44) and (48): `carried` and `row`. The limit changes by `chi g'` along the velocity.
+/// `d zeta*/dv = carried I + n row^T` [s/m] of a trial with direction `n` as in [`CellTrial`],
+/// `docs/model.md` (44) and (48): `carried` and `row`. The limit changes by `chi g'` along the velocity.
 #[inline(always)]
 pub fn sensitivity<R: Real, L: Law>(
     st: &Stage<R>,

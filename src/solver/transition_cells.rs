@@ -1,5 +1,6 @@
 //! The bristles in the transition (`docs/model.md`, section 5.3), packed into consecutive lanes for the
 //! iteration of their roots. They are about a quarter of the cells and take most of the arithmetic.
+#![allow(clippy::needless_range_loop, reason = "a cell is the same place in several arrays")]
 
 use super::friction::{Consts, Slip, Trial};
 use super::transition::{Root, in_transition};
@@ -45,8 +46,8 @@ impl<R: Real> TransitionCells<R> {
     /// Begins to pack other bristles; those of before stay until [`TransitionCells::solve`].
     #[inline(always)]
     pub fn packing(&mut self) -> Packing<'_, R> {
-        // Places of their own for the slices, and one length, spare a loop over groups what it would otherwise
-        // read and check again in each turn.
+        // Places of their own for the slices, and one length, spare a loop over groups what it would
+        // otherwise read and check again in each turn.
         let n = self.len_y.len();
         Packing {
             len_y: &mut self.len_y,
@@ -59,8 +60,8 @@ impl<R: Real> TransitionCells<R> {
         }
     }
 
-    /// Finds the slips of the `len` bristles that were packed, under constants `k` except for those that differ
-    /// from lane to lane; with `ONLY_D` only the `d` of them.
+    /// Finds the slips of the `len` bristles that were packed, under constants `k` except for those that
+    /// differ from lane to lane; with `ONLY_D` only the `d` of them.
     ///
     /// The operations of one root each depend on the one before. All roots therefore take each iteration
     /// together, so that the processor can overlap them.

@@ -47,8 +47,14 @@ fn branch(law: Law, k: &Consts<f64>, c: &CellTrial<f64>) -> usize {
 /// The state after a stage of `f` at velocity `v` from base `zb`.
 fn moved(f: &Friction, a: f64, v: [f64; 2], zb: [f64; 2]) -> [f64; 2] {
     let k = Consts::new(f);
-    let (t, z) = bristle(&k, &stage(f, a), &motion(&k, v[0], v[1]), zb[0], zb[1]);
-    [z.d * t.yx, z.d * t.yy]
+    let (st, m) = (stage(f, a), motion(&k, v[0], v[1]));
+    let (_, z) = bristle(&k, &st, &m, zb[0], zb[1]);
+    slipped(&st, &m, zb, &z)
+}
+
+/// The trial state `zeta_b + a sigma0 v`, shortened by its slip.
+fn slipped<R: Real>(st: &Stage<R>, m: &Motion<R>, zb: [R; 2], z: &Slip<R>) -> [R; 2] {
+    [z.d * st.a_sigma0.fma(m.vx, zb[0]), z.d * st.a_sigma0.fma(m.vy, zb[1])]
 }
 
 /// `zeta'`, written from `docs/model.md` (5) and (8) to (11).
@@ -327,9 +333,10 @@ fn single_precision_gives_the_state_within_its_rounding() {
                     extrapolation: 1.0,
                 };
                 let k = Consts::<f32>::new(&f);
-                let (t, z) = bristle(&k, &st, &motion(&k, v[0] as f32, v[1] as f32), zb[0] as f32, zb[1] as f32);
+                let (m, narrow) = (motion(&k, v[0] as f32, v[1] as f32), zb.map(|z| z as f32));
+                let (_, z) = bristle(&k, &st, &m, narrow[0], narrow[1]);
                 let wanted = moved(&f, a, v, zb);
-                for (found, wanted) in [z.d * t.yx, z.d * t.yy].into_iter().zip(wanted) {
+                for (found, wanted) in slipped(&st, &m, narrow, &z).into_iter().zip(wanted) {
                     let difference = (f64::from(found) - wanted).abs();
                     assert!(difference < 1e-5, "{law:?}, s_ba {s_ba}, {v:?} from {zb:?}: {found}, wanted {wanted}");
                 }
@@ -357,11 +364,13 @@ fn lanes_give_what_single_numbers_give() {
         for group in all.chunks(Wide::LANES) {
             let pack = |of: &dyn Fn(&Case) -> f64| Lanes::pack(&group.iter().map(of).collect::<Vec<_>>());
             let m = motion(&Consts::<Wide>::new(&f), pack(&|s| s.0[0]), pack(&|s| s.0[1]));
-            let (t, z) = bristle(&Consts::new(&f), &wide, &m, pack(&|s| s.1[0]), pack(&|s| s.1[1]));
+            let zb = [pack(&|s| s.1[0]), pack(&|s| s.1[1])];
+            let (_, z) = bristle(&Consts::new(&f), &wide, &m, zb[0], zb[1]);
+            let found = slipped(&wide, &m, zb, &z);
             for (i, (v, zb)) in group.iter().enumerate() {
                 let one = moved(&f, 1e-5, *v, *zb);
-                assert_relative_eq!((z.d * t.yx).lane(i), one[0], epsilon = 1e-14, max_relative = 1e-13);
-                assert_relative_eq!((z.d * t.yy).lane(i), one[1], epsilon = 1e-14, max_relative = 1e-13);
+                assert_relative_eq!(found[0].lane(i), one[0], epsilon = 1e-14, max_relative = 1e-13);
+                assert_relative_eq!(found[1].lane(i), one[1], epsilon = 1e-14, max_relative = 1e-13);
             }
         }
     }

@@ -72,8 +72,8 @@ impl<R: Real> Scratch<R> {
 #[derive(Clone, Copy, Debug)]
 pub struct Work<R> {
     pub(super) motion: Motion<R>,
-    /// `1 / (1 + a lambda)` of the stage to commit, of the cells outside the transition; meaningless for those
-    /// in it.
+    /// `1 / (1 + a lambda)` of the stage to commit, of the cells outside the transition; meaningless for
+    /// those in it.
     pub(super) d: R,
     /// Direction of the trial of the stage to evaluate, and its lengths.
     pub(super) nx: R,
