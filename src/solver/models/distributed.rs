@@ -191,8 +191,8 @@ fn trials<R: Real, L: Law>(
 }
 
 /// Forces and gains of stage `st`, `docs/model.md` (41) and (42), added to `sums`. With
-/// `zeta* = d (zeta_b + a sigma0 v)` the force is a multiple of the base plus one of the velocity; the gain of
-/// a cell is a multiple of the identity plus a product `n m^T`, which are summed apart.
+/// `zeta* = d (zeta_b + a sigma0 v)` the force is a multiple of the base plus one of the velocity; the gain
+/// of a cell is a multiple of the identity plus a product `n m^T`, which are summed apart.
 #[inline(always)]
 fn evaluate<R: Real, L: Law>(
     [x, y, w]: [&[R]; 3],
