@@ -29,15 +29,6 @@ def test_quick_start(tmp_path):
     assert "friction coefficient" in (tmp_path / "quick_start.svg").read_text()
 
 
-def test_slip_predictor():
-    """It knows more than any guess of the friction coefficient, of objects that it has not seen."""
-    found = example("slip_predictor").run(contacts=150)
-    assert found["windows"] > 500 and 0.01 < found["slips"] < 0.5
-    assert found["predictor"] > 0.9
-    # Wrong orders of pairs, a third less at least.
-    assert 1 - found["predictor"] < 0.67 * (1 - found["ratio"])
-
-
 def test_grip_control():
     """It holds what the grip for the mean object loses, with less force than the one that holds all."""
     found = example("grip_control").run(contacts=60, steps=300)

@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 
 use crate::venv::{environment, run};
 
-/// Runs `tests/datasets/check.py` on the program, which is built unless it `is_built`.
+/// Runs `tests/datasets/check.py`, and the commands of the tutorial, on the program, which is built unless it `is_built`.
 pub fn test(root: &Path, is_built: bool) -> ExitCode {
     match try_test(root, is_built) {
         Ok(()) => ExitCode::SUCCESS,
@@ -27,5 +27,8 @@ fn try_test(root: &Path, is_built: bool) -> Result<(), String> {
         run(crate::cargo().current_dir(root).args(["build", "--release", "--bin", "bristle"]))?;
     }
     let program = root.join("target/release/bristle").with_extension(std::env::consts::EXE_EXTENSION);
-    run(Command::new(&python).current_dir(root).arg("tests/datasets/check.py").arg(program))
+    for script in ["check.py", "tutorial.py"] {
+        run(Command::new(&python).current_dir(root).arg(Path::new("tests/datasets").join(script)).arg(&program))?;
+    }
+    Ok(())
 }
