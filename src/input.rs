@@ -8,9 +8,13 @@
 
 mod npy;
 mod npz;
+#[cfg(feature = "lerobot")]
+mod parquet;
 
 pub(crate) use npy::Array;
 pub use npz::Npz;
+#[cfg(feature = "lerobot")]
+pub(crate) use parquet::parquet_columns;
 
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};

@@ -22,8 +22,9 @@ use crate::random::Draw;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TableSpec {
-    /// `.npz` (arrays by name, the rows along the first axis), `.csv` (a header and columns of numbers) or
-    /// `.npy` (rows and columns, which `columns` names), beside the scenario.
+    /// `.npz` (arrays by name, the rows along the first axis), `.csv` (a header and columns of numbers),
+    /// `.parquet` (columns of numbers or of lists of numbers) or `.npy` (rows and columns, which `columns`
+    /// names), beside the scenario.
     pub file: PathBuf,
     /// `.npy` only: the names of its columns.
     pub columns: Option<Vec<String>>,
@@ -248,7 +249,15 @@ fn load(file: &Path, spec: &TableSpec) -> Result<Columns, (&'static str, String)
             let (names, columns) = csv(file).map_err(|reason| ("table.file", reason))?;
             Ok(names.iter().zip(columns).map(|(name, values)| column(name, 1, values)).collect())
         }
-        _ => Err(("table.file", format!("{}: expected a name that ends in .npz, .csv or .npy", file.display()))),
+        #[cfg(feature = "lerobot")]
+        "parquet" => {
+            let columns = input::parquet_columns(file).map_err(in_file)?;
+            Ok(columns.into_iter().map(|c| column(&c.name, c.width, c.values)).collect())
+        }
+        _ => {
+            let accepted = ".npz, .csv, .npy or (with the feature `lerobot`) .parquet";
+            Err(("table.file", format!("{}: expected a name that ends in {accepted}", file.display())))
+        }
     }
 }
 

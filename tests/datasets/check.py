@@ -277,6 +277,29 @@ def test_shards(run):
     assert "is damaged" in bristle("merge", shards, "--out", "again", fails=True)
 
 
+def test_parquet_table():
+    """A table that pandas writes gives the numbers and signals of the same table as NPZ."""
+    rng = np.random.default_rng(3)
+    mass, grip = rng.uniform(0.1, 0.3, 9), rng.uniform(1, 4, (9, 5)).astype(np.float32)
+    np.savez(DIR / "table.npz", mass=mass, grip=grip)
+    frame = pd.DataFrame({"name": list("abcdefghi"), "mass": mass, "grip": list(grip), "uneven": [[1.0] * k for k in range(1, 10)]})
+    frame.drop(columns="uneven").to_parquet(DIR / "table.parquet")
+    frame.to_parquet(DIR / "uneven.parquet")
+    frame.drop(columns="uneven").to_parquet(DIR / "zstd.parquet", compression="zstd")
+    table = ["--unset", "contacts", "--set", "body.mass={ column = 'mass' }"]
+    table += ["--set", "inputs.normal_force={ column = 'grip', every = 0.1 }"]
+    runs = []
+    for kind in ("npz", "parquet"):
+        bristle("rollout", "slide.toml", "--engine", "cpu", "-q", *table, "--set", f"table.file='table.{kind}'", "--out", kind)
+        runs.append((np.load(DIR / kind / "trajectories.npz"), np.load(DIR / kind / "contacts.npz")))
+    np.testing.assert_array_equal(runs[1][1]["body.mass"], mass)
+    for name in ("pose", "normal_force"):
+        np.testing.assert_array_equal(runs[0][0][name], runs[1][0][name])
+    for kind, reason in (("uneven", "`uneven`, row 1: 2 numbers: expected 1"), ("zstd", "with Snappy")):
+        message = bristle("rollout", "slide.toml", *table, "--set", f"table.file='{kind}.parquet'", "--out", kind, fails=True)
+        assert reason in message, message
+
+
 def test_refusals():
     message = bristle("rollout", "slide.toml", "--format", "lerobot", "--record-every", "0.03", "--out", "none", fails=True)
     assert "record_every = 0.03" in message and "1 s over an integer" in message, message
@@ -292,8 +315,9 @@ def main():
     for test in (test_numpy, test_zarr, test_lerobot, test_manifest, test_shards):
         test(run)
         print(f"{test.__name__} ok", flush=True)
-    test_refusals()
-    print("test_refusals ok")
+    for test in (test_parquet_table, test_refusals):
+        test()
+        print(f"{test.__name__} ok")
 
 
 if __name__ == "__main__":
