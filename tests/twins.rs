@@ -251,6 +251,9 @@ fn layouts_of_other_lanes_and_widths_make_the_same_step() {
     let wanted = rollout(&Cpu::reference(), &contacts, &one_step());
     let adapter = gpu().adapter();
     let layouts = [
+        // The first two share a subgroup of eight.
+        Layout { lanes: 2, width: 2, storage: Storage::Private },
+        Layout { lanes: 4, width: 1, storage: Storage::Workgroup },
         Layout { lanes: 8, width: 1, storage: Storage::Workgroup },
         Layout { lanes: 16, width: 1, storage: Storage::Registers },
         Layout { lanes: 32, width: 2, storage: Storage::Private },
@@ -261,6 +264,21 @@ fn layouts_of_other_lanes_and_widths_make_the_same_step() {
     for layout in valid {
         let found = rollout(&Gpu::new(Choice::Any).unwrap().with_layout(*layout), &contacts, &one_step());
         one_step_agrees(&contacts, &found, &wanted).unwrap_or_else(|e| panic!("{layout}: {e}"));
+    }
+}
+
+#[test]
+fn contacts_that_share_a_subgroup_do_not_see_each_other() {
+    let contacts = of_few_cells();
+    let layout = Layout { lanes: 2, width: 1, storage: Storage::Workgroup };
+    let engine = || Gpu::new(Choice::Any).unwrap().with_layout(layout);
+    assert!(gpu().adapter().subgroup[0] > 2, "{:?}", gpu().adapter());
+    // Each takes steps, samples and an end of its own.
+    let plan = plan(0.02, STEP, 5e-3).with_tolerance(1e-5).unwrap();
+    let together = rollout(&engine(), &contacts, &plan);
+    for k in (0..contacts.len()).step_by(7) {
+        let alone = rollout(&engine(), &contacts[k..=k], &plan);
+        assert_eq!(bits(&together, k), bits(&alone, 0), "contact {k}");
     }
 }
 
@@ -308,7 +326,7 @@ mutants! { gamma 2.0:
     wrong_turn_of_the_body_is_caught: "t.cos * u.y - t.sin * u.x" => "t.cos * u.y + t.sin * u.x";
     wrong_cube_root_of_the_map_is_caught: "log2(max(f_n, TINY)) / 3.0" => "log2(max(f_n, TINY)) / 2.9";
     wrong_weight_of_the_stages_is_caught:
-        "((1.0 - KAPPA) * du1 + KAPPA * du)" => "(KAPPA * du1 + (1.0 - KAPPA) * du)";
+        "((1.0 - KAPPA) * body.du1 + KAPPA * body.du)" => "(KAPPA * body.du1 + (1.0 - KAPPA) * body.du)";
     wrong_gain_is_caught: "fma(back, turn * speed, back), z.xs" => "-fma(back, turn * speed, back), z.xs";
 }
 

@@ -6,7 +6,8 @@ use std::process::{Command, ExitCode};
 
 use crate::venv::{environment, run};
 
-/// Runs `tests/datasets/check.py`, and the commands of the tutorial, on the program, which is built unless it `is_built`.
+/// Runs `tests/datasets/check.py`, and the commands of the tutorial, on the program, which is built unless it
+/// `is_built`.
 pub fn test(root: &Path, is_built: bool) -> ExitCode {
     match try_test(root, is_built) {
         Ok(()) => ExitCode::SUCCESS,
