@@ -271,6 +271,7 @@ fn leave_interval() -> bool {
     left = select(0.0, now.length, first);
     starting = left > 0.0;
     now_at += select(1u, 0u, first);
+    take_interval();
     let inside = first;
     first = false;
     return inside;
@@ -369,6 +370,7 @@ fn rollout(invocation: Invocation) {
         return;
     }
     contact = id;
+    take_contact();
     set_own(invocation);
     let window = &windows[id];
     status = states[id].status;
@@ -379,6 +381,7 @@ fn rollout(invocation: Invocation) {
     load_state();
     load_bristles();
     now_at = window.interval_first + interval - window.begin;
+    take_interval();
     // A map that changes with the interval is taken over when the interval is entered.
     stale = left > 0.0 || (intervals[now_at].flags & FLAG_REMAP) == 0u;
 

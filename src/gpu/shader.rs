@@ -141,6 +141,13 @@ pub fn source(shape: Shape, law: Law) -> Result<String, MarkError> {
     } else {
         include_str!("../../shaders/body/registers.wgsl")
     };
+    if shape.storage == Storage::Private {
+        let text = text
+            .replace("let c = &contacts[contact];", "let c = &own_contact;")
+            .replace("let now = &intervals[now_at];", "let now = &own_interval;");
+        return Ok(text + include_str!("../../shaders/memory/copies.wgsl"));
+    }
+    text += include_str!("../../shaders/memory/buffers.wgsl");
     Ok(text)
 }
 
@@ -183,6 +190,7 @@ pub fn point_source(shape: Shape, law: PointLaw, elements: u32) -> String {
     text += include_str!("../../shaders/point/step.wgsl");
     text += include_str!("../../shaders/rollout.wgsl");
     text += include_str!("../../shaders/body/workgroup.wgsl");
+    text += include_str!("../../shaders/memory/buffers.wgsl");
     text
 }
 
