@@ -294,6 +294,21 @@ fn a_run_that_was_cut_off_at_its_end_is_tidied() {
     assert!(matches!(new, Err(RolloutError::Unfinished(_))));
 }
 
+/// Stops a run of blocks of two contacts with six samples in its second block, when the first is on the disk:
+/// another thread writes it, for as long as it takes.
+fn stops_after_a_block(out: &Path) -> impl Fn(u64) -> bool {
+    let told = AtomicU64::new(0);
+    move |n| {
+        if told.fetch_add(n, Ordering::Relaxed) + n <= 2 * 6 {
+            return true;
+        }
+        while left(out) == Left::Nothing {
+            std::thread::yield_now();
+        }
+        false
+    }
+}
+
 /// A run that was cut off while it wrote its files or before it had said what it is goes on.
 #[test]
 fn files_that_are_written_in_part_do_not_count() {
@@ -308,7 +323,7 @@ fn files_that_are_written_in_part_do_not_count() {
     // Another one may begin there, too.
     check_place(&options(out.clone())).unwrap();
     let small = Options { block: Some(2), ..resume(&out) };
-    let stopped = rollout(&scenario(), &Cpu::new(), &small, &|n| n == 0 || left(&out) == Left::Nothing).unwrap_err();
+    let stopped = rollout(&scenario(), &Cpu::new(), &small, &stops_after_a_block(&out)).unwrap_err();
     assert!(matches!(stopped, RolloutError::Engine(EngineError::Stopped)), "{stopped}");
     for name in ["trajectories.npz", "contacts.npz", "scenario.toml", "run.json.begun"] {
         fs::write(begun.join(name), "part").unwrap();
@@ -336,8 +351,7 @@ fn progress_comes_to_its_end() {
     assert!((1..7).contains(&summary.status.failed), "{:?}", summary.status);
     assert_eq!(told.swap(0, Ordering::Relaxed), 7 * 6);
     let small = Options { block: Some(2), ..options(dir.path().join("cut")) };
-    rollout(&fails, &Cpu::new(), &small, &|_| left(&small.out) == Left::Nothing).unwrap_err();
-    // A block is written while the next one is simulated, which may then be complete, too.
+    rollout(&fails, &Cpu::new(), &small, &stops_after_a_block(&small.out)).unwrap_err();
     let Left::Contacts(kept @ (2 | 4 | 6)) = left(&small.out) else { panic!("{:?}", left(&small.out)) };
     rollout(&fails, &Cpu::new(), &Options { resume: true, ..small }, &count).unwrap();
     assert_eq!(told.into_inner(), (7 - kept) * 6);
