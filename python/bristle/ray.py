@@ -23,9 +23,9 @@ from .errors import ParameterError
 from .scenario import Scenario
 
 
-def bristle_shard(scenario: Scenario, out: str, shard: tuple[int, int], device: str) -> None:
+def bristle_shard(scenario: Scenario, out: str, shard: tuple[int, int], device: str, extras: list[str]) -> None:
     """What a worker does: a shard, or what is left of it by a worker that was lost."""
-    datasets.rollout(scenario, out, device=device, shard=shard, mode="resume")
+    datasets.rollout(scenario, out, device=device, shard=shard, extras=extras, mode="resume")
 
 
 def bristle_merge(shards: list[str], out: str, formats: list[str], extras: list[str]) -> dict[str, Any]:
@@ -87,7 +87,9 @@ def rollout(
     options = {"num_cpus": num_cpus, "num_gpus": num_gpus, "max_retries": retries, "runtime_env": threads}
     work = ray.remote(**options)(bristle_shard)
     shared = ray.put(scenario)
-    pending = [work.remote(shared, part, (i, shards), device) for i, part in enumerate(parts, 1)]
+    # The friction of cells is made while a shard is simulated, the other extras when shards are merged.
+    recorded = [extra for extra in extras if extra == "shear"]
+    pending = [work.remote(shared, part, (i, shards), device, recorded) for i, part in enumerate(parts, 1)]
     while pending:
         done, pending = ray.wait(pending, num_returns=1)
         ray.get(done)

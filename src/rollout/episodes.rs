@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::columns::{self, COLUMNS, Column};
 use super::error::RolloutError;
 use super::format::{Datasets, Extra};
 use super::outcome::{NetMotion, Outcome};
@@ -57,6 +58,8 @@ pub(super) struct Layout<'a> {
     pub tactile: Option<Grid>,
     /// Whether the margin left to slip is asked for.
     pub margin: bool,
+    /// The arrays of friction in cells, if they are asked for.
+    pub shear: Vec<Column>,
 }
 
 /// The episodes of a block of contacts. Arrays are `[contact][sample]`, and have more numbers a sample where
@@ -92,13 +95,24 @@ impl<'a> Layout<'a> {
             Body::Free(_) => LOADS.as_slice(),
         };
         let tactile = datasets.with(Extra::Tactile).then(|| *first.patch.grid());
-        let times = scenario.plan().samples;
-        Ok(Self { scenario, times, actions, has_actions: true, tactile, margin: datasets.with(Extra::Margin) })
+        let shear = columns::of_shear(shear_grid(scenario, datasets)?.as_ref());
+        let (times, margin) = (scenario.plan().samples, datasets.with(Extra::Margin));
+        Ok(Self { scenario, times, actions, has_actions: true, tactile, margin, shear })
     }
 
     /// The same without actions.
     pub fn without_actions(&self) -> Self {
-        Self { times: self.times.clone(), has_actions: false, ..*self }
+        Self { times: self.times.clone(), shear: self.shear.clone(), has_actions: false, ..*self }
+    }
+
+    /// The raw arrays.
+    pub fn columns(&self) -> impl Iterator<Item = Column> {
+        COLUMNS.into_iter().chain(self.shear.iter().copied())
+    }
+
+    /// The raw array with that name.
+    pub fn column(&self, name: &str) -> Column {
+        self.columns().find(|column| column.name == name).unwrap_or_else(|| unreachable!("no array {name}"))
     }
 
     /// The episodes of some contacts.
@@ -172,8 +186,30 @@ fn action_signals(contact: &Contact) -> Vec<&Signal> {
     }
 }
 
+/// The grid whose cells have their friction recorded, if that is asked for.
+///
+/// # Errors
+/// Contacts without a grid of bristles.
+pub(super) fn shear_grid(scenario: &Scenario, datasets: &Datasets) -> Result<Option<Grid>, RolloutError> {
+    if !datasets.with(Extra::Shear) {
+        return Ok(None);
+    }
+    let first = scenario.contact(0)?;
+    check_bristles(&first, 0)?;
+    Ok(Some(*first.patch.grid()))
+}
+
+/// Friction in cells is that of a grid of bristles.
+pub(super) fn check_bristles(contact: &Contact, k: u64) -> Result<(), RolloutError> {
+    if contact.model.is_grid() {
+        return Ok(());
+    }
+    let accepted = format!("another model for contact {k}: friction in cells is that of a grid, `distributed`");
+    Err(RolloutError::Dataset(ParameterError::new("with", "shear", accepted)))
+}
+
 /// Frames of one dataset have one size.
-fn check_grid(first: &Grid, grid: &Grid, k: u64) -> Result<(), RolloutError> {
+pub(super) fn check_grid(first: &Grid, grid: &Grid, k: u64) -> Result<(), RolloutError> {
     if (first.nx, first.ny) == (grid.nx, grid.ny) {
         return Ok(());
     }
@@ -183,18 +219,18 @@ fn check_grid(first: &Grid, grid: &Grid, k: u64) -> Result<(), RolloutError> {
 }
 
 /// A patch under normal forces, one after the other.
-struct Under<'a> {
+pub(super) struct Under<'a> {
     patch: &'a Patch,
     last: Option<(f64, Patch)>,
 }
 
 impl<'a> Under<'a> {
-    fn new(patch: &'a Patch) -> Self {
+    pub(super) fn new(patch: &'a Patch) -> Self {
         Self { patch, last: None }
     }
 
     /// The patch under the force `f_n` [N].
-    fn patch(&mut self, f_n: f64) -> &Patch {
+    pub(super) fn patch(&mut self, f_n: f64) -> &Patch {
         if self.patch.rule().is_none() {
             return self.patch;
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::columns::{COLUMNS, Column};
+use super::columns::Column;
 use super::episodes::Layout;
 use super::error::{RolloutError, io};
 use super::format::Format;
@@ -100,9 +100,9 @@ impl Finish<'_> {
             let mut npz = Npz::create(&path)?;
             let columns = |npz: &mut Npz| {
                 npz.vector("time", &self.scenario.plan().samples)?;
-                for column in &COLUMNS {
+                for column in layout.columns() {
                     let shape = column.shape(n, self.raw.samples());
-                    npz.copy(column.name, column.item, &shape, &mut self.raw.reader(column, 0..n)?)?;
+                    npz.copy(column.name, column.item, &shape, &mut self.raw.reader(&column, 0..n)?)?;
                 }
                 Ok(())
             };
@@ -138,10 +138,11 @@ impl Finish<'_> {
     /// The record of the run.
     fn record(&self, summary: &Summary) -> Result<Value, RolloutError> {
         let spec = self.scenario.spec();
-        let about = |c: &Column| (c.name.to_owned(), c.about.into());
-        let mut arrays: Map<String, Value> = COLUMNS.iter().map(about).chain([("time".into(), "[s]".into())]).collect();
+        let layout = Layout::new(self.scenario, &self.options.datasets)?.without_actions();
+        let about = |c: Column| (c.name.to_owned(), c.about.into());
+        let mut arrays: Map<String, Value> =
+            layout.columns().map(about).chain([("time".into(), "[s]".into())]).collect();
         if self.options.shard.is_none() {
-            let layout = Layout::new(self.scenario, &self.options.datasets)?.without_actions();
             arrays.extend(labels::arrays(&layout).into_iter().map(|array| (array.name, array.about.into())));
         }
         let mut run = json!({
@@ -160,6 +161,7 @@ impl Finish<'_> {
             Some(shard) => {
                 let range = shard.range(self.scenario.contacts());
                 run["shard"] = json!({ "index": shard.index, "of": shard.of, "from": range.start, "to": range.end });
+                run["with"] = self.options.datasets.record()["with"].take();
             }
             None => run["datasets"] = self.options.datasets.record(),
         }

@@ -87,6 +87,7 @@ fn columns(bodies: usize, pairs: usize) -> [Column; 9] {
         name: NAMES[k],
         item: items[k],
         per_sample: k < 4,
+        image: None,
         width: widths[k],
         about: about[k],
     })
