@@ -128,7 +128,9 @@ impl Column {
     pub fn axes(&self, samples: usize) -> Vec<(&'static str, u64)> {
         let samples = self.per_sample.then_some(("sample", samples as u64));
         let [rows, columns] = [0, 1].map(|k| self.image.map(|image| (["row", "column"][k], image[k])));
-        let width = (self.width > 1).then_some(("axis", self.width as u64));
+        // xarray wants one length of all axes with a name.
+        let width =
+            (self.width > 1).then_some((if self.image.is_some() { "force" } else { "axis" }, self.width as u64));
         [samples, rows, columns, width].into_iter().flatten().collect()
     }
 

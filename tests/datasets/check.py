@@ -97,8 +97,8 @@ def test_numpy(run):
 
 def check_shear(all, drawn, data):
     """The friction of all cells is the wrench, and those that slip carry the share that does."""
-    shear, size = data["shear"].values.astype(float), drawn["patch.size.0"]
-    assert data["shear"].dims == ("contact", "sample", "row", "column", "axis")
+    shear, size = data["shear"].values.astype(float), drawn["patch.size"]
+    assert data["shear"].dims == ("contact", "sample", "row", "column", "force")
     at = (np.arange(5) - 2) / 5 * size[:, None]
     x, y = at[:, None, None, :], at[:, None, :, None]
     fx, fy = shear[..., 0], shear[..., 1]
