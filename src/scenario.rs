@@ -5,6 +5,7 @@
 mod check;
 mod columns;
 mod contact;
+mod describe;
 mod diagnostics;
 mod number;
 mod overrides;
@@ -21,6 +22,7 @@ mod tables;
 mod world;
 
 pub use columns::{Column, Order, TableSpec};
+pub(crate) use describe::Descriptions;
 use diagnostics::from_toml;
 pub use diagnostics::{Excerpt, ScenarioError};
 pub use number::Number;

@@ -18,7 +18,7 @@ use super::record::{Counts, MOST_SHOWN, SCENARIO, Summary, stored_scenario};
 use super::{Curve, Options, Shown, labels, manifest, spool, zarr};
 use crate::disk;
 use crate::engine::{EngineInfo, LEFT, Reason, UNCONVERGED};
-use crate::scenario::Scenario;
+use crate::scenario::{Descriptions, Scenario};
 
 /// The raw arrays of a finished shard.
 pub(super) const RAW: &str = "raw";
@@ -44,9 +44,7 @@ pub(super) struct Finish<'a> {
 impl Finish<'_> {
     /// Writes all files.
     pub fn write(&self) -> Result<Summary, RolloutError> {
-        if self.options.shard.is_none() {
-            self.datasets()?;
-        }
+        let parameters = if self.options.shard.is_none() { self.datasets()? } else { Map::new() };
         self.put(SCENARIO, &stored_scenario(self.scenario)?)?;
         if let (Some(draw), None) = (self.options.draw, self.options.shard) {
             self.put("trajectories.svg", &draw(&self.shown()?))?;
@@ -56,12 +54,12 @@ impl Finish<'_> {
             let spool = self.dir.join(spool::DIRECTORY);
             fs::rename(&spool, self.dir.join(RAW)).map_err(io(&spool))?;
         }
-        manifest::appear(self.dir, self.record(&summary)?)?;
+        manifest::appear(self.dir, self.record(&summary, parameters)?)?;
         Ok(summary)
     }
 
-    /// Writes the datasets, side by side.
-    fn datasets(&self) -> Result<(), RolloutError> {
+    /// Writes the datasets, side by side; returns what their parameters are.
+    fn datasets(&self) -> Result<Map<String, Value>, RolloutError> {
         let datasets = &self.options.datasets;
         let notes = self.dir.join(spool::DIRECTORY);
         let parameters = Parameters::draw(self.scenario.contacts(), &notes.join("parameters"), |k| {
@@ -88,8 +86,10 @@ impl Finish<'_> {
         let lerobot = || Ok(());
         let (npz, (zarr, lerobot)) = rayon::join(npz, || rayon::join(zarr, lerobot));
         npz.and(zarr).and(lerobot)?;
+        let about = Descriptions::new();
+        let described = parameters.names().map(|name| (name.to_owned(), about.of(name).into())).collect();
         parameters.remove();
-        Ok(())
+        Ok(described)
     }
 
     /// Writes `trajectories.npz` and `contacts.npz`.
@@ -135,8 +135,8 @@ impl Finish<'_> {
         })
     }
 
-    /// The record of the run.
-    fn record(&self, summary: &Summary) -> Result<Value, RolloutError> {
+    /// The record of the run, with what its `parameters` are.
+    fn record(&self, summary: &Summary, parameters: Map<String, Value>) -> Result<Value, RolloutError> {
         let spec = self.scenario.spec();
         let layout = Layout::new(self.scenario, &self.options.datasets)?.without_actions();
         let about = |c: Column| (c.name.to_owned(), c.about.into());
@@ -163,7 +163,10 @@ impl Finish<'_> {
                 run["shard"] = json!({ "index": shard.index, "of": shard.of, "from": range.start, "to": range.end });
                 run["with"] = self.options.datasets.record()["with"].take();
             }
-            None => run["datasets"] = self.options.datasets.record(),
+            None => {
+                run["datasets"] = self.options.datasets.record();
+                run["parameters"] = parameters.into();
+            }
         }
         Ok(run)
     }

@@ -23,7 +23,7 @@ use super::raw::Raw;
 use super::side_by_side::side_by_side;
 use crate::disk;
 use crate::error::ParameterError;
-use crate::scenario::Scenario;
+use crate::scenario::{Descriptions, Scenario};
 use stats::Stats;
 use table::{Column, Values, write};
 
@@ -345,6 +345,9 @@ impl Writer<'_> {
             let about = json!({ "units": feature.units, "description": feature.about });
             (feature.column.name.clone(), about)
         };
+        let described = Descriptions::new();
+        let described = |name: &str| (format!("bristle/{name}"), described.of(name).into());
+        let parameters: Map<String, Value> = self.parameters.names().map(described).collect();
         let tactile = self.layout.tactile.map(|grid| json!({ "rows": grid.ny, "columns": grid.nx }));
         let shear = self.layout.shear.first().and_then(|column| column.image);
         let shear = shear.map(|[rows, columns]| json!({ "rows": rows, "columns": columns, "axes": ["fx", "fy"] }));
@@ -352,6 +355,7 @@ impl Writer<'_> {
             "features": features.iter().map(about).collect::<Map<_, _>>(),
             "tactile": tactile,
             "shear": shear,
+            "parameters": parameters,
             "splits": "column `bristle/split` of meta/episodes: by a hash of the episode's index",
             "run": attributes,
         })

@@ -18,6 +18,7 @@ use super::parameters::Parameters;
 use super::raw::Raw;
 use super::side_by_side::side_by_side;
 use crate::disk;
+use crate::scenario::Descriptions;
 
 /// Its directory in a run.
 pub(super) const DIRECTORY: &str = "dataset.zarr";
@@ -125,11 +126,12 @@ impl Writer<'_> {
         };
         let mut arrays: Vec<Array> = self.layout.columns().map(column).collect();
         arrays.extend(labels::arrays(self.layout));
+        let about = Descriptions::new();
         arrays.extend(self.parameters.names().map(|name| Array {
             name: name.to_owned(),
             numbers: Item::F64,
             axes: Vec::new(),
-            about: "parameter of the scenario".to_owned(),
+            about: about.of(name),
             wide: false,
         }));
         arrays

@@ -332,7 +332,7 @@ pub struct BodySpec {
     /// Moment of inertia about the centre of mass [kg m^2], > 0: a number, or from the drawn mass by
     /// `{ rectangle = [w, h] }` or `{ disc = radius }`. Needed unless prescribed; not of a point contact.
     pub inertia: Option<Inertia>,
-    /// Number of equal pads, each with the normal force; 2 for a gripper, else 1.
+    /// Number of equal pads [-], each with the normal force; 2 for a gripper, else 1.
     pub pads: Option<u32>,
     /// `contact.model = "point"` only: stiffness of a spring from the centre of mass to `inputs.anchor`
     /// [N/m], >= 0; 0.

@@ -95,6 +95,10 @@ def test_numpy(run):
     assert set(described) == set(all) and all["tactile"].shape == (n, samples, 5, 5)
 
 
+def all_have_units(about):
+    return all("[" in text for text in about.values())
+
+
 def check_shear(all, drawn, data):
     """The friction of all cells is the wrench, and those that slip carry the share that does."""
     shear, size = data["shear"].values.astype(float), drawn["patch.size"]
@@ -164,6 +168,12 @@ def test_zarr(run):
     assert (tactile[~is_square, 0, 0, 0] < tactile[~is_square, 0, 2, 2]).all() and 0 < is_square.sum() < 37
     check_margin(all, drawn, data["margin"].values)
     check_shear(all, drawn, data)
+    # Every parameter says what it is, and in which unit.
+    about = json.loads((run / "run.json").read_text())["parameters"]
+    assert set(about) == set(drawn.files) and all_have_units(about), about
+    assert all_have_units({name: data[name].attrs["description"] for name in drawn.files})
+    lerobot = json.loads((run / "lerobot/meta/bristle.json").read_text())["parameters"]
+    assert lerobot == {f"bristle/{name}": text for name, text in about.items()}
 
 
 def check_margin(all, drawn, margin):
