@@ -20,7 +20,7 @@ use bristle::{Cpu, Twist};
 use common::{assert_close, bits, engines, flat, free, in_hand, of, plan, prescribed, rollout, series, shape};
 
 /// Time from one frame to the next [s].
-const EVERY: f64 = 0.01;
+const EVERY: f64 = 1.0 / 128.0;
 /// Width of the patches [m].
 const WIDTH: f64 = 0.02;
 
@@ -40,7 +40,7 @@ fn frame(n: usize, k: usize) -> Vec<f64> {
     bump.enumerate().map(|(i, p)| height * (p + ground(i)).max(0.0)).collect()
 }
 
-/// A patch that follows some frames, one every 10 ms.
+/// A patch that follows some frames, one every 1/128 s.
 fn following(n: usize, frames: &[Vec<f64>]) -> Arc<Patch> {
     let times = (0..frames.len()).map(|k| EVERY * k as f64).collect();
     let sequence = Arc::new(Sequence::new([n, n], times, frames).unwrap());
@@ -96,7 +96,7 @@ fn frames_that_are_alike_are_a_fixed_map() {
         let patch = following(n, &(0..8).map(scaled).collect::<Vec<_>>());
         let fixed = Arc::new(Patch::from_pressure(grid(n), &frame(n, 3)).unwrap());
         let mut all = Vec::new();
-        for (name, model) in models(&fixed) {
+        for (name, model) in models(&patch) {
             for law in [Law::ElastoPlastic, Law::LuGre] {
                 let like = in_hand(&fixed, Friction { law, ..Friction::default() }, [0.01, 0.0, 0.2], force(&patch));
                 let like = Contact { model: model.clone(), ..like };
@@ -104,11 +104,16 @@ fn frames_that_are_alike_are_a_fixed_map() {
             }
         }
         let each = |i: usize| all.iter().map(|(_, two)| two[i].clone()).collect::<Vec<_>>();
-        for plan in [plan(0.1, 2e-4, 0.005), plan(0.1, 2e-4, 0.005).with_tolerance(1e-5).unwrap()] {
+        for plan in [plan(0.1, 2e-4, 0.5 * EVERY), plan(0.1, 2e-4, 0.5 * EVERY).with_tolerance(1e-5).unwrap()] {
             for (name, engine) in engines() {
                 let [found, wanted] = [0, 1].map(|i| rollout(&*engine, &each(i), &plan));
-                for (k, (model, _)) in all.iter().enumerate() {
-                    assert!(bits(&found, k) == bits(&wanted, k), "{name}, {model} of {n}");
+                for (k, (model, contacts)) in all.iter().enumerate() {
+                    // A GPU makes the table of a map that may change by itself.
+                    if name == "gpu" && matches!(contacts[0].model, Model::LimitSurface(..)) {
+                        far(&format!("{name}, {model} of {n}"), &found, &wanted, k, 3e-6);
+                    } else {
+                        assert!(bits(&found, k) == bits(&wanted, k), "{name}, {model} of {n}");
+                    }
                 }
                 // It falls where nothing presses, and slides where it is held again.
                 assert!(found.normal_force.contains(&0.0) && found.slip.iter().any(|s| *s > 0.5));
@@ -126,7 +131,7 @@ fn frames_sampled_from_a_rule_give_the_motion_of_the_rule() {
             let rule = Hertz { radius: 0.22 * n as f64, exponent };
             let by_rule = Arc::new(Patch::hertz(grid(n), rule, grip.value(0.0)).unwrap());
             let maps: Vec<Vec<f64>> =
-                (0..30).map(|k| rule.pressure(&grid(n), grip.value(EVERY * f64::from(k)))).collect();
+                (0..40).map(|k| rule.pressure(&grid(n), grip.value(EVERY * f64::from(k)))).collect();
             let frames = following(n, &maps);
             let mut all = Vec::new();
             for (name, model) in models(&by_rule) {
@@ -179,7 +184,7 @@ fn bristles_that_stick_carry_the_displacement_from_frame_to_frame() {
             contact.body = Body::Prescribed { twist: twist.map(stops), at: TwistPoint::Origin };
             contact.inputs.normal_force = force(&patch);
             for (name, engine) in engines() {
-                let out = rollout(&*engine, std::slice::from_ref(&contact), &plan(0.07, 2e-4, 0.25 * EVERY));
+                let out = rollout(&*engine, std::slice::from_ref(&contact), &plan(7.0 * EVERY, 2e-4, 0.25 * EVERY));
                 for (k, pressure) in frames.iter().enumerate() {
                     // Three quarters into the frame.
                     let found = out.wrench[4 * k + 3].to_array();
@@ -243,13 +248,14 @@ fn sliding_friction_dissipates_under_every_frame() {
     let patch = following(21, &frames);
     for &law in Law::ALL {
         for (model_name, model) in models(&patch) {
-            let mut contact = prescribed(&patch, Friction { law, ..Friction::default() }, [0.0; 3], 1.0);
+            let friction = Friction { law, ..Friction::default() };
+            let mut contact = prescribed(&patch, friction, [0.0; 3], 1.0);
             contact.body = Body::Prescribed { twist: twist.to_array().map(Signal::constant), at: TwistPoint::Origin };
             contact.model = model;
             contact.initial.bristles = Bristles::Steady;
             contact.inputs.normal_force = force(&patch);
             for (name, engine) in engines() {
-                let out = rollout(&*engine, std::slice::from_ref(&contact), &plan(0.08, 2e-4, 0.001));
+                let out = rollout(&*engine, std::slice::from_ref(&contact), &plan(8.0 * EVERY, 2e-4, 0.1 * EVERY));
                 let power: Vec<f64> = out.wrench.iter().map(|w| w.fx * twist.vx + w.fy * twist.vy + w.tau * twist.w).collect();
                 assert!(power.iter().all(|p| *p < 0.0), "{name}, {law:?}, {model_name}: {power:?}");
                 let Model::Distributed = contact.model else { continue };
@@ -307,12 +313,13 @@ fn an_update_takes_every_second_frame() {
         contact
     };
     for (name, engine) in engines() {
-        let plan = plan(0.08, 2e-4, EVERY);
-        let found = rollout(&*engine, &[with(&patch, Some(2.0 * EVERY)), with(&held_patch, None)], &plan);
-        // The map of the last frame is that of the first of its pair: bristles that slide know it.
-        let [a, b] = [0, 1].map(|k| flat(of(&found.pose, k, found.frames())));
-        let limit = if name == "f64" || name == "reference" { 1e-9 } else { 1e-6 };
-        assert_close(name, &a, &b, limit);
+        let plan = plan(8.0 * EVERY, 2e-4, EVERY);
+        let all = [with(&patch, Some(2.0 * EVERY)), with(&held_patch, None), with(&patch, None)];
+        let found = rollout(&*engine, &all, &plan);
+        let [a, b, other] = [0, 1, 2].map(|k| flat(of(&found.pose, k, found.frames())));
+        // Steps begin anew at the time of a frame.
+        assert_close(name, &a, &b, 1e-7);
+        assert!(a.iter().zip(other).any(|(a, b)| (a - b).abs() > 1e-5), "{name}: the frames in between differ");
     }
 }
 
@@ -382,7 +389,7 @@ fn maps_are_read_from_their_buffer() {
 fn a_batch_follows_its_frames() {
     let held = held();
     for (name, engine) in engines() {
-        let whole = rollout(&*engine, &contacts(&held), &plan(0.06, 2e-4, EVERY));
+        let whole = rollout(&*engine, &contacts(&held), &plan(6.0 * EVERY, 2e-4, EVERY));
         let n = whole.frames();
         let mut batch = engine.batch(contacts(&held), Stepping::default()).unwrap();
         let mut snapshot = None;
@@ -431,7 +438,7 @@ fn states_on_other_maps_are_refused() {
     for (name, engine) in engines() {
         let mut batch =
             engine.batch(vec![on(&few), on(&many), on(&shape(6, WIDTH, Shape::Square))], Stepping::default()).unwrap();
-        batch.advance(0.035).unwrap();
+        batch.advance(3.5 * EVERY).unwrap();
         let refused = |result: Result<(), EngineError>, part: &str| match result {
             Err(EngineError::Parameter { error, .. }) => assert!(error.to_string().contains(part), "{name}: {error}"),
             other => panic!("{name}: {other:?}"),
