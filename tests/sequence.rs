@@ -466,3 +466,39 @@ fn frames_that_no_buffer_holds_are_refused() {
         other => panic!("{other:?}"),
     }
 }
+
+/// A kernel that is wrong about the frames is far from the CPU.
+#[test]
+fn wrong_kernels_are_caught() {
+    macro_rules! mutant {
+        ($from:literal => $to:literal) => {
+            (concat!($from, " => ", $to), |text: String| {
+                assert!(!text.contains("fn follow_map") || text.contains($from), "no {:?}: renew the mutant", $from);
+                text.replace($from, $to)
+            })
+        };
+    }
+    type Mutant = (&'static str, fn(String) -> String);
+    let of_grids: [Mutant; 3] = [
+        mutant!("cells[now.map_first + own];" => "cells[own];"),
+        mutant!("if ((now.flags & FLAG_REMAP) != 0u) {\n            extra_work" => "if (false) {\n            extra_work"),
+        mutant!("            arm2 = now.map_arm2;" => ""),
+    ];
+    let of_reduced: [Mutant; 4] = [
+        mutant!("    move_centre();\n" => ""),
+        mutant!("vec3f(-turn * d.y, turn * d.x, 0.0)" => "vec3f(turn * d.y, -turn * d.x, 0.0)"),
+        mutant!("    cop = vec2f(now.map_cop_x, now.map_cop_y);" => ""),
+        mutant!("    viscous = now.map_arm2;" => "    viscous = intervals[windows[contact].interval_first].map_arm2;"),
+    ];
+    let held = held();
+    // With a tolerance `arm2` weighs errors.
+    let plan = plan(0.06, 2e-4, 0.007).with_tolerance(3e-6).unwrap();
+    for (is_grid, mutants) in [(true, &of_grids[..]), (false, &of_reduced)] {
+        let all: Vec<Contact> = contacts(&held).into_iter().filter(|c| c.model.is_grid() == is_grid).collect();
+        let wanted = rollout(&Gpu::new(Choice::Any).unwrap(), &all, &plan);
+        for (name, edit) in mutants {
+            let found = rollout(&Gpu::with_edit(Choice::Any, *edit).unwrap(), &all, &plan);
+            assert!((0..all.len()).any(|k| bits(&found, k) != bits(&wanted, k)), "{name} changes nothing");
+        }
+    }
+}
