@@ -1,5 +1,5 @@
-//! Patches that follow recorded frames: the map and its normal force change at times of their own, the bristles
-//! stay, on every engine.
+//! Patches that follow recorded frames: the map and its normal force change at times of their own, the
+//! bristles stay, on every engine.
 #![cfg(feature = "gpu")]
 
 mod common;
@@ -64,8 +64,8 @@ fn models(patch: &Patch) -> Vec<(&'static str, Model)> {
     ]
 }
 
-/// Objects in the grip of pads whose frames wander, of every model, on a large and on a small grid; some slide
-/// off and some are held.
+/// Objects in the grip of pads whose frames wander, of every model, on a large and on a small grid; some
+/// slide off and some are held.
 fn held() -> Vec<(String, Contact)> {
     let lugre = Friction { law: Law::LuGre, ..Friction::default() };
     let mut out = Vec::new();
@@ -256,7 +256,8 @@ fn sliding_friction_dissipates_under_every_frame() {
             contact.inputs.normal_force = force(&patch);
             for (name, engine) in engines() {
                 let out = rollout(&*engine, std::slice::from_ref(&contact), &plan(8.0 * EVERY, 2e-4, 0.1 * EVERY));
-                let power: Vec<f64> = out.wrench.iter().map(|w| w.fx * twist.vx + w.fy * twist.vy + w.tau * twist.w).collect();
+                let power: Vec<f64> =
+                    out.wrench.iter().map(|w| w.fx * twist.vx + w.fy * twist.vy + w.tau * twist.w).collect();
                 assert!(power.iter().all(|p| *p < 0.0), "{name}, {law:?}, {model_name}: {power:?}");
                 let Model::Distributed = contact.model else { continue };
                 for (k, pressure) in frames.iter().enumerate() {
@@ -358,8 +359,8 @@ fn a_contact_depends_on_nothing_but_itself() {
     }
 }
 
-/// Where lanes read the map from its buffer, contacts on one sequence share its cells, and maps that the device
-/// makes by the normal force are each contact's own.
+/// Where lanes read the map from its buffer, contacts on one sequence share its cells, and maps that the
+/// device makes by the normal force are each contact's own.
 #[test]
 fn maps_are_read_from_their_buffer() {
     let gpu = Gpu::new(Choice::Any).unwrap();
@@ -481,7 +482,7 @@ fn wrong_kernels_are_caught() {
     type Mutant = (&'static str, fn(String) -> String);
     let of_grids: [Mutant; 3] = [
         mutant!("cells[now.map_first + own];" => "cells[own];"),
-        mutant!("if ((now.flags & FLAG_REMAP) != 0u) {\n            extra_work" => "if (false) {\n            extra_work"),
+        mutant!("(now.flags & FLAG_REMAP) != 0u) {\n            extra_work" => "false) {\n            extra_work"),
         mutant!("            arm2 = now.map_arm2;" => ""),
     ];
     let of_reduced: [Mutant; 4] = [

@@ -1,5 +1,5 @@
-//! Runs of scenarios whose patches follow recorded frames: whole, resumed and in shards they are the same, and
-//! their tactile labels are the frames.
+//! Runs of scenarios whose patches follow recorded frames: whole, resumed and in shards they are the same,
+//! and their tactile labels are the frames.
 #![cfg(feature = "cli")]
 
 mod content;
@@ -101,7 +101,10 @@ fn labels_are_the_frames() {
         let mut sum = 0.0;
         for (i, found) in frame.iter().enumerate() {
             let wanted = area * pressure(k, ROWS - 1 - i / COLUMNS, i % COLUMNS);
-            assert!((f64::from(*found) - wanted).abs() < 1e-6, "contact {contact}, sample {sample}: {found}, wanted {wanted}");
+            assert!(
+                (f64::from(*found) - wanted).abs() < 1e-6,
+                "contact {contact}, sample {sample}: {found}, wanted {wanted}"
+            );
             sum += wanted;
         }
         assert!((force[at] - sum).abs() < 1e-9, "contact {contact}, sample {sample}: {} N of {sum}", force[at]);

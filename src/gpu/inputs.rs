@@ -94,11 +94,7 @@ impl SharedCells {
 }
 
 /// The cells of a contact with a grid, which has the shares `weights` of the normal force on `grid`.
-pub(super) fn cells_of(
-    contact: &BatchContact,
-    grid: &Grid,
-    weights: &[f64],
-) -> impl Iterator<Item = layout::Cell> {
+pub(super) fn cells_of(contact: &BatchContact, grid: &Grid, weights: &[f64]) -> impl Iterator<Item = layout::Cell> {
     let unit = Grid { dx: 1.0, dy: 1.0, ..*grid };
     contact.active.iter().map(move |&i| {
         let [x, y] = unit.centre(i % grid.nx, i / grid.nx);

@@ -145,7 +145,10 @@ pub(super) fn samples_that_fit(contacts: &[BatchContact], of: &[Contact], limit:
         .fold(Memory::default(), Memory::with);
     let fit = |budget: u64, each: u64| budget.checked_div(each).unwrap_or(u64::MAX);
     let tables = fit(budget.saturating_sub(memory.tables).min(BUFFER_BUDGET), memory.new_tables);
-    fit(budget.saturating_sub(memory.before), memory.intervals).min(fit(budget, memory.terms)).min(tables).clamp(1, usize::MAX as u64) as usize
+    fit(budget.saturating_sub(memory.before), memory.intervals)
+        .min(fit(budget, memory.terms))
+        .min(tables)
+        .clamp(1, usize::MAX as u64) as usize
 }
 
 #[cfg(test)]

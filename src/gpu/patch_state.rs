@@ -1,5 +1,5 @@
-//! The part of a changing pressure map that the host computes for the kernel: radius, viscous factor, centre of
-//! pressure and limit surface of a reduced bristle.
+//! The part of a changing pressure map that the host computes for the kernel: radius, viscous factor, centre
+//! of pressure and limit surface of a reduced bristle.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use super::limit_surface::Surfaces;
 use crate::contact::{Contact, Model, RemapTransfer, radius_of, reshapes};
 use crate::error::EngineError;
 use crate::limit_surface::{Rule, Table};
-use crate::patch::Patch;
+use crate::patch::{Grid, Patch};
 use crate::schedule::{Interval, MapKey};
 
 /// The pressure map of a contact at some time.
@@ -41,8 +41,8 @@ impl PatchState {
         Self { key: None, radius, arm2, cop: patch.cop(), table }
     }
 
-    /// Takes over the map at the start of an interval. If that is the present map, the interval is set to keep
-    /// it. Returns the patch if its map needs a limit surface of its own, which
+    /// Takes over the map at the start of an interval. If that is the present map, the interval is set to
+    /// keep it. Returns the patch if its map needs a limit surface of its own, which
     /// [`PatchState::set_table`] sets.
     pub fn enter(&mut self, contact: &Contact, interval: &mut Interval) -> Option<Patch> {
         let key = interval.remap?;
@@ -104,15 +104,25 @@ pub(super) fn make_tables(
     let mut kinds: Vec<(Rule, usize)> = wanted.iter().map(|(_, t)| kind(t)).collect();
     kinds.sort_by_key(|(rule, n_ls)| (*rule as u8, *n_ls));
     kinds.dedup();
+    // Contacts of one size that follow the same frames share the tables of their maps.
+    let mut first = HashMap::new();
+    let place = |(i, (patch, like)): (usize, &(Patch, Arc<Table>))| {
+        let Grid { dx, dy, .. } = *patch.grid();
+        let (rule, n_ls) = kind(like);
+        let key = (Arc::as_ptr(patch.map()).addr(), [dx, dy].map(f64::to_bits), rule as u8, n_ls);
+        *first.entry(key).or_insert(i)
+    };
+    let places: Vec<usize> = wanted.iter().enumerate().map(place).collect();
     let mut made: Vec<Option<Arc<Table>>> = vec![None; wanted.len()];
     for (rule, n_ls) in kinds {
-        let of_kind: Vec<usize> = (0..wanted.len()).filter(|&i| kind(&wanted[i].1) == (rule, n_ls)).collect();
+        let is_asked = |&i: &usize| places[i] == i && kind(&wanted[i].1) == (rule, n_ls);
+        let of_kind: Vec<usize> = (0..wanted.len()).filter(is_asked).collect();
         let patches: Vec<Patch> = of_kind.iter().map(|&i| wanted[i].0.clone()).collect();
         for (i, table) in of_kind.into_iter().zip(surfaces.tables(&patches, rule, n_ls)?) {
             made[i] = Some(Arc::new(table));
         }
     }
-    Ok(made.into_iter().map(|t| t.expect("every kind was made")).collect())
+    Ok(places.into_iter().map(|i| made[i].clone().expect("every kind was made")).collect())
 }
 
 /// The numbers of limit surfaces, one surface after the other and each once.

@@ -73,7 +73,11 @@ pub fn load_frames(path: &Path, from: usize, to: Option<usize>) -> Result<Vec<Fi
         return wrong("patch.frames.from", from, format!("0 to {}, one of the frames", frames - 1));
     }
     if end <= from || end > frames {
-        return wrong("patch.frames.to", end, format!("{} to {frames}, the first frame after `from` to the end", from + 1));
+        return wrong(
+            "patch.frames.to",
+            end,
+            format!("{} to {frames}, the first frame after `from` to the end", from + 1),
+        );
     }
     maps.read(path, from..end)
 }

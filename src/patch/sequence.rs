@@ -195,9 +195,8 @@ mod tests {
 
     #[test]
     fn sequences_that_cannot_be_say_why() {
-        let wrong = |times: &[f64], frames: &[[f64; 2]]| {
-            Sequence::new([2, 1], times.to_vec(), frames).unwrap_err().to_string()
-        };
+        let wrong =
+            |times: &[f64], frames: &[[f64; 2]]| Sequence::new([2, 1], times.to_vec(), frames).unwrap_err().to_string();
         let two = [[1.0, 0.0], [0.0, 1.0]];
         assert!(wrong(&[0.0], &two).contains("patch.frames.times = 1 times: expected 2"));
         assert!(wrong(&[], &[]).contains("patch.frames.times = 0 times: expected 1"));

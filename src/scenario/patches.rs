@@ -4,10 +4,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::sequence::FramesSpec;
 use super::number::Number;
 use super::patch_failure::{FILE, PatchFailure};
 use super::sampler::Sampler;
+use super::sequence::FramesSpec;
 use super::shapes::{OneOrTwo, ShapeName, ShapeSpec};
 use super::spec::PatchSpec;
 use crate::error::{ParameterError, PatchError};

@@ -155,7 +155,10 @@ gravity = [0, -9.81]
             (&["patch.cells=3"], "patch.cells: 3 x 3, but the map of patch.file has 2 x 2"),
             (&["inputs.normal_force=1"], "either `patch.unit`, or `inputs.normal_force`"),
             (&["~patch.unit"], "inputs.normal_force = missing"),
-            (&["~patch.file", "~patch.unit", "patch.shape=disc"], "patch.frames: belongs to a `file` that ends in .npy"),
+            (
+                &["~patch.file", "~patch.unit", "patch.shape=disc"],
+                "patch.frames: belongs to a `file` that ends in .npy",
+            ),
             (&["~patch.frames", "patch.update=0.1"], "belongs to `shape = \"hertz\"` or to `frames`"),
             (&["patch.update=0"], "patch.update = 0"),
             (&["duration=20", "patch.update=1e-6"], "patch.update = every 0.000001 s"),

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::columns::TableSpec;
-use super::sequence::FramesSpec;
 use super::number::Number;
+use super::sequence::FramesSpec;
 use super::shapes::{Inertia, OneOrTwo, ShapeSpec};
 use super::signal::SignalSpec;
 use super::step::StepSpec;
