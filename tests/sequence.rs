@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bristle::batch::Snapshot;
 use bristle::body::{Body, TwistPoint};
-use bristle::contact::{Bristles, Contact, Form, Model};
+use bristle::contact::{Bristles, Contact, Form, Initial, Model};
 use bristle::engine::{Engine, Plan, Stepping, Trajectories};
 use bristle::error::EngineError;
 use bristle::friction::{Friction, Law};
@@ -495,7 +495,12 @@ fn wrong_kernels_are_caught() {
     // With a tolerance `arm2` weighs errors.
     let plan = plan(0.06, 2e-4, 0.007).with_tolerance(3e-6).unwrap();
     for (is_grid, mutants) in [(true, &of_grids[..]), (false, &of_reduced)] {
-        let all: Vec<Contact> = contacts(&held).into_iter().filter(|c| c.model.is_grid() == is_grid).collect();
+        let mut all: Vec<Contact> = contacts(&held).into_iter().filter(|c| c.model.is_grid() == is_grid).collect();
+        // One that spins, as its errors are those of the rotation.
+        let mut spins = Contact { initial: Initial::default(), ..all[0].clone() };
+        free(&mut spins).twist = Twist::new(0.0, 0.0, 30.0);
+        free(&mut spins).gravity = [0.0, 0.0].map(Signal::constant);
+        all.push(spins);
         let wanted = rollout(&Gpu::new(Choice::Any).unwrap(), &all, &plan);
         for (name, edit) in mutants {
             let found = rollout(&Gpu::with_edit(Choice::Any, *edit).unwrap(), &all, &plan);
