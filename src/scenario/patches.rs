@@ -9,7 +9,7 @@ use super::patch_failure::{FILE, PatchFailure};
 use super::sampler::Sampler;
 use super::sequence::FramesSpec;
 use super::shapes::{OneOrTwo, ShapeName, ShapeSpec};
-use super::spec::PatchSpec;
+use super::spec::{PatchSpec, PressureUnit};
 use crate::error::{ParameterError, PatchError};
 use crate::patch::{Exponent, FileMap, Grid, Hertz, Patch, load_csv, load_npy, load_png};
 use crate::schedule::Signal;
@@ -165,7 +165,7 @@ impl Patches {
             (size, _) => Some(size.clone().unwrap_or(OneOrTwo::One(Number::Constant(SIZE)))),
         };
         let frame = spec.frame.clone().filter(|frame| !matches!(frame, Number::Constant(_)));
-        let pascal = spec.unit.map(|unit| unit.pascal());
+        let pascal = spec.unit.map(PressureUnit::pascal);
         let sums = pascal.map_or_else(Vec::new, |pascal| sums.iter().map(|sum| pascal * sum).collect());
         Ok(Self { bases, frames, sums, frame, size, pascal, hertz, update: spec.update })
     }

@@ -156,7 +156,7 @@ gravity = [0, -9.81]
             (&["inputs.normal_force=1"], "either `patch.unit`, or `inputs.normal_force`"),
             (&["~patch.unit"], "inputs.normal_force = missing"),
             (
-                &["~patch.file", "~patch.unit", "patch.shape=disc"],
+                &["~patch.file", "~patch.unit", "patch.shape=disc", "inputs.normal_force=1"],
                 "patch.frames: belongs to a `file` that ends in .npy",
             ),
             (&["~patch.frames", "patch.update=0.1"], "belongs to `shape = \"hertz\"` or to `frames`"),
