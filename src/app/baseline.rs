@@ -119,8 +119,8 @@ impl Run {
         let (mut q, mut u) = (contact.initial.pose, body.first_twist());
         'run: for i in 0..timeline.len() {
             let interval = contact.interval(&timeline, i);
-            if let Some(f_n) = interval.remap {
-                bristles.share.copy_from_slice(contact.patch.under(f_n).weights());
+            if let Some(key) = interval.remap {
+                bristles.share.copy_from_slice(contact.patch.at(key).weights());
             }
             let given = |v: &[f64; slot::COUNT]| Twist::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]);
             let mut record = |at: f64, q: Pose, u: Twist, bristles: &mut Bristles| {

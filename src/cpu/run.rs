@@ -120,7 +120,7 @@ impl<S: LaneSolver> LanePack<S> {
         let place = &mut self.places[l];
         let records = place.interval.record && !recording.rows.is_empty();
         let new_map = || contact.remap(&place.timeline, place.at + 1);
-        if self.solver.is_pending(l) && (records || new_map().is_some_and(|f_n| self.solver.must_flush_before(l, f_n)))
+        if self.solver.is_pending(l) && (records || new_map().is_some_and(|key| self.solver.must_flush_before(l, key)))
         {
             self.solver.flush(l);
             return true;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::buffer::{BUFFER_BUDGET, Staging};
-use super::contact::{BatchContact, device_contact};
+use super::contact::BatchContact;
 use super::core::Core;
 use super::device::{Adapter, Device};
 use super::inputs::{Inputs, Start, Upload, cells_of};
@@ -205,7 +205,7 @@ impl Group {
             kernel,
             budget,
             stepping,
-            inputs: Inputs::new(start.tables, start.patch_states, frames, samples_start),
+            inputs: Inputs::new(start.tables, start.patch_states, start.first_cells, frames, samples_start),
             parameters: start.contacts,
             contacts,
             frames,
@@ -329,20 +329,12 @@ impl Group {
         queue.write_buffer(&self.buffers.bristles, at, bytemuck::cast_slice(bristles));
     }
 
-    /// Writes the map that the patch of contact `i` now has, whose place among [`Inputs::patch_states`] knows
-    /// it.
-    pub(super) fn write_map(&mut self, i: usize, of: &Contact) {
-        let (queue, buffers, own) = (&self.core.device.queue, &self.buffers, &mut self.parameters[i]);
-        let layout::Contact { cell_count, cell_first, zeta_first, .. } = *own;
-        let map = &self.inputs.patch_states[i];
-        // Only contacts that live between calls get other maps, and they do not stop.
-        let never = StopWhen::NEVER;
-        *own = device_contact(of, cell_count as usize, self.stepping, &never, map, cell_first, zeta_first);
-        queue.write_buffer(&buffers.contacts, (i * size_of::<layout::Contact>()) as u64, bytemuck::bytes_of(own));
+    /// Writes the cells of the map that the patch of contact `i` now has, if it has a grid of bristles.
+    pub(super) fn write_map(&self, i: usize, of: &Contact) {
         if self.kernel.variant.is_grid() {
-            let cells: Vec<layout::Cell> = cells_of(&self.contacts[i], &of.patch).collect();
-            let at = (cell_first as usize * size_of::<layout::Cell>()) as u64;
-            queue.write_buffer(&buffers.cells, at, bytemuck::cast_slice(&cells));
+            let cells: Vec<layout::Cell> = cells_of(&self.contacts[i], of.patch.grid(), of.patch.weights()).collect();
+            let at = (self.inputs.first_cells[i] as usize * size_of::<layout::Cell>()) as u64;
+            self.core.device.queue.write_buffer(&self.buffers.cells, at, bytemuck::cast_slice(&cells));
         }
     }
 

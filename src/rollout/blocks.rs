@@ -74,6 +74,9 @@ fn memory(contacts: &[Contact]) -> usize {
     for contact in contacts {
         let map = contact.patch.map();
         sum += once(Arc::as_ptr(map).addr(), size_of_val(&**map)) + contact.signal_memory();
+        if let Some(sequence) = contact.patch.sequence() {
+            sum += once(Arc::as_ptr(sequence).addr(), sequence.memory());
+        }
         if let Model::LimitSurface(table, _) = &contact.model {
             sum += once(Arc::as_ptr(table).addr(), size_of_val(table.nodes()));
         }

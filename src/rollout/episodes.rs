@@ -18,7 +18,7 @@ use crate::limit_surface::{Rule, Surface};
 use crate::patch::{Grid, Patch};
 use crate::planar::Wrench;
 use crate::scenario::Scenario;
-use crate::schedule::Signal;
+use crate::schedule::{MapKey, SAME_TIME, Signal};
 
 /// One episode of this many is for validation.
 const VALIDATION_OF: u64 = 10;
@@ -159,7 +159,7 @@ impl<'a> Layout<'a> {
         let signals = action_signals(&contact);
         let times = if self.has_actions { self.times.as_slice() } else { &[] };
         let action = times.iter().flat_map(|t| signals.iter().map(|signal| signal.value(*t))).collect();
-        let mut under = Under::new(&contact.patch);
+        let mut under = Under::new(&contact);
         let (mut margin, mut tactile) = (Vec::new(), Vec::new());
         if self.margin {
             margin = margins(&contact, &self.times, wrench, normal_force, &mut under);
@@ -167,8 +167,8 @@ impl<'a> Layout<'a> {
         if let Some(grid) = self.tactile {
             check_grid(&grid, contact.patch.grid(), k)?;
             tactile.reserve(grid.len() * normal_force.len());
-            for f_n in normal_force {
-                tactile.extend(under.patch(*f_n).weights().iter().map(|w| (w * f_n) as f32));
+            for (t, f_n) in self.times.iter().zip(normal_force) {
+                tactile.extend(under.patch(*t, *f_n).weights().iter().map(|w| (w * f_n) as f32));
             }
         }
         Ok(One { action, margin, tactile })
@@ -218,24 +218,29 @@ pub(super) fn check_grid(first: &Grid, grid: &Grid, k: u64) -> Result<(), Rollou
     Err(RolloutError::Dataset(ParameterError::new("patch.cells", found, accepted)))
 }
 
-/// A patch under normal forces, one after the other.
+/// The patch of a contact in its samples, one after the other.
 pub(super) struct Under<'a> {
-    patch: &'a Patch,
-    last: Option<(f64, Patch)>,
+    contact: &'a Contact,
+    last: Option<(MapKey, Patch)>,
 }
 
 impl<'a> Under<'a> {
-    pub(super) fn new(patch: &'a Patch) -> Self {
-        Self { patch, last: None }
+    pub(super) fn new(contact: &'a Contact) -> Self {
+        Self { contact, last: None }
     }
 
-    /// The patch under the force `f_n` [N].
-    pub(super) fn patch(&mut self, f_n: f64) -> &Patch {
-        if self.patch.rule().is_none() {
-            return self.patch;
-        }
-        let last = self.last.take().filter(|(force, _)| force.to_bits() == f_n.to_bits());
-        let (_, patch) = self.last.insert(last.unwrap_or_else(|| (f_n, self.patch.under(f_n))));
+    /// What the map is made for in the sample at time `t` [s] under the force `f_n` [N]; none if it stays. A
+    /// sample has the frame before one that begins with it, as it has the normal force before.
+    fn key(&self, t: f64, f_n: f64) -> Option<MapKey> {
+        let follows_force = self.contact.patch.rule().is_some();
+        if follows_force { Some(MapKey::Force(f_n)) } else { self.contact.frame_at((t - 2.0 * SAME_TIME).max(0.0)) }
+    }
+
+    /// The patch in that sample.
+    pub(super) fn patch(&mut self, t: f64, f_n: f64) -> &Patch {
+        let Some(key) = self.key(t, f_n) else { return &self.contact.patch };
+        let last = self.last.take().filter(|(last, _)| *last == key);
+        let (_, patch) = self.last.insert(last.unwrap_or_else(|| (key, self.contact.patch.at(key))));
         patch
     }
 }
@@ -247,10 +252,10 @@ fn margins(contact: &Contact, times: &[f64], wrench: &[[f64; 3]], normal_force: 
     let mut margins = vec![f64::NAN; times.len()];
     let mut i = 0;
     while i < times.len() {
-        // Samples with one map have one search; a map that follows the force has one for every force.
-        let alike = |f: &f64| under.patch.rule().is_none() || f.to_bits() == normal_force[i].to_bits();
-        let end = i + normal_force[i..].iter().take_while(|f| alike(f)).count().max(1);
-        let patch = under.patch(normal_force[i]);
+        // Samples with one map have one search.
+        let key = |k: usize| under.key(times[k], normal_force[k]);
+        let end = i + (i..times.len()).take_while(|k| key(*k) == key(i)).count().max(1);
+        let patch = under.patch(times[i], normal_force[i]);
         let surface = Surface::new(patch, Rule::Cells);
         let is_there = |k: &usize| normal_force[*k] > 0.0 && wrench[*k].iter().all(|v| v.is_finite());
         let loaded: Vec<usize> = (i..end).filter(is_there).collect();

@@ -125,11 +125,13 @@ fn memory_terms(plan: &Plan, engine: &dyn Engine, block: u64, few: &[Contact], n
     let points = most(&|c| c.break_points(plan.duration()).0 as u64);
     let cells = most(&|c| if matches!(c.model, Model::Distributed) { c.patch.grid().len() as u64 } else { 0 });
     let own = blocks::one_more(few);
+    let frames = few.first().and_then(|c| c.patch.sequence()).map_or(0, |sequence| sequence.memory() as u64);
     let at_once = (block * samples).max(stepped * (samples + points));
     let sample = blocks::AT_ONCE * columns::bytes_in_memory(plan, few);
     vec![
         (block * samples * sample, format!("{block} contacts at a time x {samples} samples x {sample} bytes")),
         (block * own, format!("{block} contacts at a time x {own} bytes of maps, tables and signals")),
+        (frames, format!("{} of frames", Bytes(frames))),
         (at_once * POINT, format!("{at_once} samples or break points at a time x {POINT} bytes")),
         (stepped * cells * CELL, format!("{stepped} contacts at a time x {cells} cells x {CELL} bytes")),
         (samples * TIME, format!("{samples} times of samples x {TIME} bytes")),
