@@ -13,6 +13,7 @@ mod episodes;
 mod error;
 mod extend;
 mod finish;
+mod follow;
 mod format;
 mod labels;
 #[cfg(feature = "lerobot")]

@@ -126,6 +126,28 @@ impl<'a> Layout<'a> {
         Ok(Episodes { frames, action, time_to_slip, margin, tactile, first_slip })
     }
 
+    /// The actions of some contacts, as [`Episodes`] has them.
+    pub fn actions(&self, contacts: Range<u64>) -> Result<Vec<f64>, RolloutError> {
+        let each = self.times.len() * self.actions.len();
+        let mut all = vec![0.0; (contacts.end - contacts.start) as usize * each];
+        all.par_chunks_mut(each).enumerate().try_for_each(|(i, to)| {
+            self.put_actions(&self.scenario.without_surface(contacts.start + i as u64)?, to);
+            Ok::<_, RolloutError>(())
+        })?;
+        Ok(all)
+    }
+
+    /// The actions of a contact, sample by sample.
+    fn put_actions(&self, contact: &Contact, to: &mut [f64]) {
+        for (i, signal) in action_signals(contact).into_iter().enumerate() {
+            // Most are loads that never change.
+            let constant = signal.is_constant().then(|| signal.value(0.0));
+            for (place, t) in to[i..].iter_mut().step_by(self.actions.len()).zip(&self.times) {
+                *place = constant.unwrap_or_else(|| signal.value(*t));
+            }
+        }
+    }
+
     /// Writes for every sample the time until the next in which all slides; returns the time of the first
     /// such sample.
     fn times_to_slip(&self, slip: &[f64], to: &mut [f64]) -> f64 {
@@ -142,9 +164,11 @@ impl<'a> Layout<'a> {
     /// Actions, margins and tactile frames of contact `k` with its samples.
     fn one(&self, k: u64, wrench: &[[f64; 3]], normal_force: &[f64]) -> Result<One, RolloutError> {
         let contact = self.scenario.without_surface(k)?;
-        let signals = action_signals(&contact);
-        let times = if self.has_actions { self.times.as_slice() } else { &[] };
-        let action = times.iter().flat_map(|t| signals.iter().map(|signal| signal.value(*t))).collect();
+        let mut action = Vec::new();
+        if self.has_actions {
+            action.resize(self.times.len() * self.actions.len(), 0.0);
+            self.put_actions(&contact, &mut action);
+        }
         let mut under = Under::new(&contact.patch);
         let (mut margin, mut tactile) = (Vec::new(), Vec::new());
         if self.margin {

@@ -44,9 +44,7 @@ pub(super) struct Finish<'a> {
 impl Finish<'_> {
     /// Writes all files.
     pub fn write(&self) -> Result<Summary, RolloutError> {
-        if self.options.shard.is_none() {
-            self.datasets()?;
-        }
+        let known = if self.options.shard.is_none() { self.datasets()? } else { Vec::new() };
         self.put(SCENARIO, &stored_scenario(self.scenario)?)?;
         if let (Some(draw), None) = (self.options.draw, self.options.shard) {
             self.put("trajectories.svg", &draw(&self.shown()?))?;
@@ -56,12 +54,12 @@ impl Finish<'_> {
             let spool = self.dir.join(spool::DIRECTORY);
             fs::rename(&spool, self.dir.join(RAW)).map_err(io(&spool))?;
         }
-        manifest::appear(self.dir, self.record(&summary)?)?;
+        manifest::appear(self.dir, self.record(&summary)?, &known)?;
         Ok(summary)
     }
 
-    /// Writes the datasets, side by side.
-    fn datasets(&self) -> Result<(), RolloutError> {
+    /// Writes the datasets, side by side; returns the digests of files that are known.
+    fn datasets(&self) -> Result<Vec<(&'static str, String)>, RolloutError> {
         let datasets = &self.options.datasets;
         let notes = self.dir.join(spool::DIRECTORY);
         let parameters = Parameters::draw(self.scenario.contacts(), &notes.join("parameters"), |k| {
@@ -69,7 +67,7 @@ impl Finish<'_> {
         })?;
         let layout = Layout::new(self.scenario, datasets)?;
         let attributes = self.attributes();
-        let npz = || if datasets.has(Format::Npz) { self.npz(&parameters, &layout, &notes) } else { Ok(()) };
+        let npz = || if datasets.has(Format::Npz) { self.npz(&parameters, &layout, &notes) } else { Ok(Vec::new()) };
         let zarr = || {
             let dir = self.dir.join(zarr::DIRECTORY);
             let writer = zarr::Writer { dir, raw: self.raw, layout: &layout, parameters: &parameters };
@@ -87,16 +85,22 @@ impl Finish<'_> {
         #[cfg(not(feature = "lerobot"))]
         let lerobot = || Ok(());
         let (npz, (zarr, lerobot)) = rayon::join(npz, || rayon::join(zarr, lerobot));
-        npz.and(zarr).and(lerobot)?;
+        zarr.and(lerobot)?;
         parameters.remove();
-        Ok(())
+        npz
     }
 
-    /// Writes `trajectories.npz` and `contacts.npz`.
-    fn npz(&self, parameters: &Parameters, layout: &Layout, notes: &Path) -> Result<(), RolloutError> {
+    /// Writes `trajectories.npz` and `contacts.npz`; returns their digests.
+    fn npz(
+        &self,
+        parameters: &Parameters,
+        layout: &Layout,
+        notes: &Path,
+    ) -> Result<Vec<(&'static str, String)>, RolloutError> {
+        let [trajectories, contacts] = ["trajectories.npz", "contacts.npz"];
         let n = self.raw.contacts();
-        let trajectories = || {
-            let path = self.dir.join("trajectories.npz");
+        let write = || {
+            let path = self.dir.join(trajectories);
             let mut npz = Npz::create(&path)?;
             let columns = |npz: &mut Npz| {
                 npz.vector("time", &self.scenario.plan().samples)?;
@@ -106,19 +110,23 @@ impl Finish<'_> {
                 }
                 Ok(())
             };
-            // Labels are made while the columns before them are written.
+            // Labels are made while the columns before them are written. Actions, which are many, are written
+            // as they are made.
             let labels = || labels::Files::write(&layout.without_actions(), self.raw, notes);
             let (columns, labels) = rayon::join(|| columns(&mut npz), labels);
             let labels = columns.and(labels)?;
+            if let Some(action) = labels::arrays(layout).iter().find(|array| array.name == labels::ACTION) {
+                let mut actions = labels::actions(layout, n);
+                npz.copy(&action.name, action.numbers, &action.shape(n), &mut actions)?;
+            }
             for array in labels.arrays() {
                 npz.copy(&array.name, array.numbers, &array.shape(n), &mut labels.reader(array)?)?;
             }
             labels.remove();
             npz.finish()
         };
-        let contacts = || parameters.npz(&self.dir.join("contacts.npz"));
-        let (trajectories, contacts) = rayon::join(trajectories, contacts);
-        trajectories.and(contacts)
+        let (written, drawn) = rayon::join(write, || parameters.npz(&self.dir.join(contacts)));
+        Ok(vec![(trajectories, written?), (contacts, drawn?)])
     }
 
     /// What the metadata of datasets say of the run.
@@ -141,7 +149,7 @@ impl Finish<'_> {
         let about = |c: &Column| (c.name.to_owned(), c.about.into());
         let mut arrays: Map<String, Value> = COLUMNS.iter().map(about).chain([("time".into(), "[s]".into())]).collect();
         if self.options.shard.is_none() {
-            let layout = Layout::new(self.scenario, &self.options.datasets)?.without_actions();
+            let layout = Layout::new(self.scenario, &self.options.datasets)?;
             arrays.extend(labels::arrays(&layout).into_iter().map(|array| (array.name, array.about.into())));
         }
         let mut run = json!({

@@ -90,7 +90,8 @@ fn disk_terms(scenario: &Scenario, options: &Options) -> Result<Vec<(u64, String
     let frame = if options.datasets.with(Extra::Tactile) { 4 * cells } else { 0 };
     let labels = 8 + frame + if options.datasets.with(Extra::Margin) { 8 } else { 0 };
     // Of actions and labels.
-    let learned = 8 * 8 + frame;
+    let actions = 6 * 8;
+    let learned = actions + 2 * 8 + frame;
     let mut terms = vec![times(sample, "of raw arrays"), records(files)];
     let mut formats = options.datasets.formats.clone();
     formats.sort_unstable();
@@ -98,7 +99,7 @@ fn disk_terms(scenario: &Scenario, options: &Options) -> Result<Vec<(u64, String
     for format in &formats {
         terms.push(match format {
             // Labels are written twice.
-            Format::Npz => times(sample + 2 * labels, "of NPZ"),
+            Format::Npz => times(sample + actions + 2 * labels, "of NPZ"),
             Format::Zarr => times(sample + learned, "of Zarr"),
             #[cfg(feature = "lerobot")]
             Format::Lerobot => times(sample / 2 + learned / 2 + frame / 2 + 40, "of LeRobot"),
