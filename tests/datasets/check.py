@@ -90,7 +90,7 @@ def test_numpy(run):
     np.testing.assert_allclose(all["first_slip"], first, atol=1e-12)
     np.testing.assert_array_equal(all["outcome"], expected_outcomes(all))
     np.testing.assert_array_equal(all["validation"], [is_validation(k) for k in range(n)])
-    assert all["validation"].dtype == bool and {"tactile", "margin", "shear"} <= set(all)
+    assert all["validation"].dtype == bool and {"action", "tactile", "margin", "shear"} <= set(all)
     described = json.loads((run / "run.json").read_text())["arrays"]
     assert set(described) == set(all) and all["tactile"].shape == (n, samples, 5, 5)
 
