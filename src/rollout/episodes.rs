@@ -140,14 +140,14 @@ impl<'a> Layout<'a> {
         Ok(Episodes { frames, action, time_to_slip, margin, tactile, first_slip })
     }
 
-    /// The actions of some contacts, as [`Episodes`] has them.
+    /// The actions of some contacts, as [`Episodes`] has them; on the calling thread alone, as a writer of the
+    /// thread pool waits for them.
     pub fn actions(&self, contacts: Range<u64>) -> Result<Vec<f64>, RolloutError> {
         let each = self.times.len() * self.actions.len();
         let mut all = vec![0.0; (contacts.end - contacts.start) as usize * each];
-        all.par_chunks_mut(each).enumerate().try_for_each(|(i, to)| {
-            self.put_actions(&self.scenario.without_surface(contacts.start + i as u64)?, to);
-            Ok::<_, RolloutError>(())
-        })?;
+        for (k, to) in contacts.zip(all.chunks_mut(each)) {
+            self.put_actions(&self.scenario.without_surface(k)?, to);
+        }
         Ok(all)
     }
 

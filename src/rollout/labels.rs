@@ -96,7 +96,7 @@ pub(super) fn bytes<T: Copy, const N: usize>(values: &[T], to_bytes: fn(T) -> [u
 /// The actions of all contacts, made while they are read.
 pub(super) fn actions(layout: &Layout, contacts: u64) -> impl Read + Send {
     let each = 8 * (layout.times.len() * layout.actions.len()) as u64;
-    stream(contacts, (BLOCK / each).max(1), |some| Ok(bytes(&layout.actions(some)?, f64::to_le_bytes)))
+    stream(contacts, (BLOCK / 8 / each).max(1), |some| Ok(bytes(&layout.actions(some)?, f64::to_le_bytes)))
 }
 
 /// Bytes of arrays that are in memory at once, about.
