@@ -140,8 +140,8 @@ impl<'a> Layout<'a> {
         Ok(Episodes { frames, action, time_to_slip, margin, tactile, first_slip })
     }
 
-    /// The actions of some contacts, as [`Episodes`] has them; on the calling thread alone, as a writer of the
-    /// thread pool waits for them.
+    /// The actions of some contacts, as [`Episodes`] has them; on the calling thread alone, because a writer
+    /// of the thread pool waits for them.
     pub fn actions(&self, contacts: Range<u64>) -> Result<Vec<f64>, RolloutError> {
         let each = self.times.len() * self.actions.len();
         let mut all = vec![0.0; (contacts.end - contacts.start) as usize * each];
