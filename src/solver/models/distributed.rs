@@ -107,7 +107,8 @@ pub fn sweep_groups<R: Real, L: Law>(
             let Some(st) = commit else { return };
             let packing = transition.packing();
             for i in 0..n {
-                (zx[i], zy[i]) = committed([zx[i], zy[i]], &work[i], packing.d(i, work[i].d), st);
+                let d = if L::ELASTIC { packing.d(i, work[i].d) } else { work[i].d };
+                (zx[i], zy[i]) = committed([zx[i], zy[i]], &work[i], d, st);
             }
         }
     }
@@ -176,7 +177,9 @@ fn trials<R: Real, L: Law>(
     let mut packing = transition.packing();
     for i in 0..n {
         if let Some(done) = commit {
-            (zx[i], zy[i]) = committed([zx[i], zy[i]], &work[i], packing.d(i, work[i].d), done);
+            // Under other laws the memory of roots may be that of another contact.
+            let d = if L::ELASTIC { packing.d(i, work[i].d) } else { work[i].d };
+            (zx[i], zy[i]) = committed([zx[i], zy[i]], &work[i], d, done);
         }
         let c = trial::<R, L>(st, &work[i].motion, zx[i], zy[i]);
         (work[i].nx, work[i].ny, work[i].t) = (c.nx, c.ny, c.t);
