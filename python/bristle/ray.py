@@ -79,6 +79,8 @@ def rollout(
         scenario = Scenario.from_toml(scenario.text, scenario._base, [f"contacts={n}"], scenario.name)
     if not 1 <= shards <= scenario.contacts:
         raise ParameterError("shards", shards, f"1 to {scenario.contacts}, one a contact")
+    if "://" in str(out):
+        raise ParameterError("out", str(out), "a directory that all workers see")
     place = Path(out).absolute()
     parts = [str(place.with_name(f"{place.name}.shards") / f"{i}-of-{shards}") for i in range(1, shards + 1)]
     if not ray.is_initialized():
