@@ -53,7 +53,7 @@ fn server() {
     let (dies, n) = (at.starts_with('d'), at.get(1..).and_then(|n| n.parse::<u64>().ok()));
     let mut builder = s3s::service::S3ServiceBuilder::new(s3s_fs::FileSystem::new(dir).unwrap());
     builder.set_auth(s3s::auth::SimpleAuth::from_single("key", "secret"));
-    let (service, asked) = (builder.build(), Arc::new(AtomicU64::new(0)));
+    let (service, asked, answered) = (builder.build(), Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let place = format!("127.0.0.1:{}", std::env::var(PORT).unwrap());
@@ -61,18 +61,26 @@ fn server() {
         println!("\nport {}", listener.local_addr().unwrap().port());
         loop {
             let (socket, _) = listener.accept().await.unwrap();
-            let (service, asked) = (service.clone(), Arc::clone(&asked));
+            let (service, asked, answered) = (service.clone(), Arc::clone(&asked), Arc::clone(&answered));
             let answer = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
                 let (service, asked) = (service.clone(), asked.fetch_add(1, Ordering::Relaxed) + 1);
+                let answered = Arc::clone(&answered);
                 async move {
                     if n.is_some_and(|n| asked >= n) {
                         if dies {
                             std::process::abort();
                         }
+                        // This server writes an object before its metadata, a store both at once: it is not
+                        // to be killed between them.
+                        while n.is_some_and(|n| answered.load(Ordering::Relaxed) + 1 < n) {
+                            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+                        }
                         println!("\nwaiting");
                         pending::<()>().await;
                     }
-                    Service::call(&service, request).await
+                    let answer = Service::call(&service, request).await;
+                    answered.fetch_add(1, Ordering::Relaxed);
+                    answer
                 }
             });
             tokio::task::spawn(
