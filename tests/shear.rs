@@ -199,6 +199,19 @@ fn shards_and_extensions_have_the_bytes_of_the_whole() {
     rollout(&fewer, &engine, &options(&grown, &[Extra::Shear]), &all).unwrap();
     rollout(&scenario, &engine, &Options { extend: true, ..options(&grown, &[Extra::Shear]) }, &all).unwrap();
     assert_eq!(content(&grown), content(&whole));
+
+    // Of contacts that are there it can neither be made nor thrown away.
+    for (here, asked, expected) in
+        [(&[][..], &[Extra::Shear][..], "made `--with shear`"), (&[Extra::Shear], &[], "lost")]
+    {
+        let out = dir.path().join(format!("extended{}", here.len()));
+        rollout(&fewer, &engine, &options(&out, here), &all).unwrap();
+        let before = content(&out);
+        let extend = Options { extend: true, ..options(&out, asked) };
+        let refused = rollout(&scenario, &engine, &extend, &all).unwrap_err().to_string();
+        assert!(refused.contains("shear") && refused.contains(expected), "{refused}");
+        assert!(content(&out) == before && !out.with_extension("partial").exists());
+    }
 }
 
 #[test]

@@ -8,8 +8,10 @@ use npyz::NpyFile;
 use serde_json::Value;
 use zip::ZipArchive;
 
-use super::columns::Column;
+use super::Options;
+use super::columns::{Column, SHEAR};
 use super::error::{RolloutError, io as io_error, text};
+use super::format::Extra;
 use super::record::{RECORD, SCENARIO, Summary, stored_scenario};
 use crate::engine::EngineInfo;
 use crate::error::ParameterError;
@@ -27,12 +29,13 @@ pub(super) struct Finished {
 }
 
 impl Finished {
-    /// The run in `dir`, which is of `scenario` but for the number of its contacts.
+    /// The run in the directory of `options`, which is of `scenario` but for the number of its contacts.
     ///
     /// # Errors
-    /// No finished run, one of another scenario or with other maps, one with more contacts, or one without
-    /// NPZ.
-    pub fn open(scenario: &Scenario, dir: &Path) -> Result<Self, RolloutError> {
+    /// No finished run, one of another scenario or with other maps, one with more contacts, one without NPZ, or
+    /// one with or without the friction of cells, which only a simulation makes, where `options` say otherwise.
+    pub fn open(scenario: &Scenario, options: &Options) -> Result<Self, RolloutError> {
+        let dir = &options.out;
         let wrong = |what: &str, accepted: &str| {
             RolloutError::Extend(ParameterError::new("out", format!("{}, {what}", dir.display()), accepted))
         };
@@ -40,7 +43,7 @@ impl Finished {
         let Some(record) = text(&path)? else {
             return Err(wrong("where no finished run is", "the directory of the run that is to be extended"));
         };
-        let different = |what| RolloutError::Different { path: dir.to_owned(), what };
+        let different = |what| RolloutError::Different { path: dir.clone(), what };
         let record: Value = serde_json::from_str(&record).map_err(|e| io_error(&path)(e.into()))?;
         let summary: Summary =
             serde_json::from_value(record["summary"].clone()).map_err(|e| io_error(&path)(e.into()))?;
@@ -62,6 +65,13 @@ impl Finished {
         let trajectories = dir.join("trajectories.npz");
         if summary.contacts < scenario.contacts() && !trajectories.is_file() {
             return Err(wrong("a run without `trajectories.npz`", "a run with the format npz"));
+        }
+        match (record["arrays"][SHEAR[0]].is_null(), options.datasets.with(Extra::Shear)) {
+            (true, true) => {
+                return Err(wrong("a run without `shear`", "one that was made `--with shear`, or no `shear`"));
+            }
+            (false, false) => return Err(wrong("a run with `shear`", "`--with shear`, as it would be lost")),
+            _ => {}
         }
         let (contacts, seconds, engine) = (summary.contacts, summary.wall_s, summary.engine);
         Ok(Self { trajectories, contacts, seconds, engine, version: record["bristle"].clone() })
