@@ -236,7 +236,7 @@ pub fn complete(scenario: &Scenario, options: &Options) -> Result<Option<Summary
     check_place(options)?;
     check_datasets(scenario, options)?;
     find_complete(options, |dir| {
-        if options.extend && dir == options.out && Finished::open(scenario, options)?.contacts < scenario.contacts() {
+        if options.extend && dir == options.out && Finished::open(scenario, &options.datasets, &options.out)?.contacts < scenario.contacts() {
             return Ok(None);
         }
         record::of(scenario, options.shard, &options.datasets, dir)
@@ -280,7 +280,7 @@ fn simulate(
     let grid = episodes::shear_grid(scenario, &options.datasets)?;
     let columns = [columns::COLUMNS.to_vec(), columns::of_shear(grid.as_ref())].concat();
     let identity = record::identity(scenario, engine.info(), options.shard, &options.datasets);
-    let finished = if options.extend { Some(Finished::open(scenario, options)?) } else { None };
+    let finished = if options.extend { Some(Finished::open(scenario, &options.datasets, &options.out)?) } else { None };
     finished.iter().try_for_each(|run| run.check_engine(&engine.info(), &options.out))?;
     let mut spool = if options.keeps() {
         finish::take_back(&partial)?;
@@ -429,7 +429,7 @@ pub(crate) enum Left {
 
 /// Contacts that are not simulated, as they are there already.
 pub(crate) fn already(scenario: &Scenario, options: &Options) -> u64 {
-    let finished = if options.extend { Finished::open(scenario, options).ok() } else { None };
+    let finished = if options.extend { Finished::open(scenario, &options.datasets, &options.out).ok() } else { None };
     match left(&options.out) {
         Left::Contacts(done) if options.keeps() => done.max(finished.map_or(0, |run| run.contacts)),
         _ => finished.map_or(0, |run| run.contacts),

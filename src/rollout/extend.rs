@@ -8,10 +8,9 @@ use npyz::NpyFile;
 use serde_json::Value;
 use zip::ZipArchive;
 
-use super::Options;
 use super::columns::{Column, SHEAR};
 use super::error::{RolloutError, io as io_error, text};
-use super::format::Extra;
+use super::format::{Datasets, Extra};
 use super::record::{RECORD, SCENARIO, Summary, stored_scenario};
 use crate::engine::EngineInfo;
 use crate::error::ParameterError;
@@ -29,13 +28,13 @@ pub(super) struct Finished {
 }
 
 impl Finished {
-    /// The run in the directory of `options`, which is of `scenario` but for the number of its contacts.
+    /// The run in `dir`, which is of `scenario` but for the number of its contacts.
     ///
     /// # Errors
-    /// No finished run, one of another scenario or with other maps, one with more contacts, one without NPZ, or
-    /// one with or without the friction of cells, which only a simulation makes, where `options` say otherwise.
-    pub fn open(scenario: &Scenario, options: &Options) -> Result<Self, RolloutError> {
-        let dir = &options.out;
+    /// No finished run, one of another scenario or with other maps, one with more contacts, one without NPZ,
+    /// or one with or without the friction of cells, which only a simulation makes, where `datasets` say
+    /// otherwise.
+    pub fn open(scenario: &Scenario, datasets: &Datasets, dir: &Path) -> Result<Self, RolloutError> {
         let wrong = |what: &str, accepted: &str| {
             RolloutError::Extend(ParameterError::new("out", format!("{}, {what}", dir.display()), accepted))
         };
@@ -43,7 +42,7 @@ impl Finished {
         let Some(record) = text(&path)? else {
             return Err(wrong("where no finished run is", "the directory of the run that is to be extended"));
         };
-        let different = |what| RolloutError::Different { path: dir.clone(), what };
+        let different = |what| RolloutError::Different { path: dir.to_owned(), what };
         let record: Value = serde_json::from_str(&record).map_err(|e| io_error(&path)(e.into()))?;
         let summary: Summary =
             serde_json::from_value(record["summary"].clone()).map_err(|e| io_error(&path)(e.into()))?;
@@ -66,7 +65,7 @@ impl Finished {
         if summary.contacts < scenario.contacts() && !trajectories.is_file() {
             return Err(wrong("a run without `trajectories.npz`", "a run with the format npz"));
         }
-        match (record["arrays"][SHEAR[0]].is_null(), options.datasets.with(Extra::Shear)) {
+        match (record["arrays"][SHEAR[0]].is_null(), datasets.with(Extra::Shear)) {
             (true, true) => {
                 return Err(wrong("a run without `shear`", "one that was made `--with shear`, or no `shear`"));
             }
