@@ -236,7 +236,10 @@ pub fn complete(scenario: &Scenario, options: &Options) -> Result<Option<Summary
     check_place(options)?;
     check_datasets(scenario, options)?;
     find_complete(options, |dir| {
-        if options.extend && dir == options.out && Finished::open(scenario, &options.datasets, &options.out)?.contacts < scenario.contacts() {
+        if options.extend
+            && dir == options.out
+            && Finished::open(scenario, &options.datasets, &options.out)?.contacts < scenario.contacts()
+        {
             return Ok(None);
         }
         record::of(scenario, options.shard, &options.datasets, dir)
@@ -283,7 +286,7 @@ fn simulate(
     let finished = if options.extend { Some(Finished::open(scenario, &options.datasets, &options.out)?) } else { None };
     finished.iter().try_for_each(|run| run.check_engine(&engine.info(), &options.out))?;
     let mut spool = if options.keeps() {
-        finish::take_back(&partial)?;
+        spool::take_back(&partial)?;
         Spool::resume(&partial, &identity, &columns, samples)?
     } else {
         // A directory in which a run could not even begin is removed, as it would be in the way of the next
@@ -453,12 +456,11 @@ fn exists(path: &Path) -> bool {
 
 /// Whether a directory is a run of bristle, finished or not, or empty.
 fn is_run(dir: &Path) -> bool {
-    let says = |file: &str, key: &str| {
-        let text = input::text(&dir.join(file)).unwrap_or_default();
-        serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|value| value.get(key).is_some())
-    };
+    let record =
+        || -> Option<serde_json::Value> { serde_json::from_str(&input::text(&dir.join(record::RECORD)).ok()?).ok() };
+    let says = |value: Option<serde_json::Value>, key: &str| value.is_some_and(|value| value.get(key).is_some());
     let empty = |dir: &Path| fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none());
-    says(record::RECORD, "bristle") || says(spool::PROGRESS, "identity") || empty(dir)
+    says(record(), "bristle") || says(spool::progress(dir), "identity") || empty(dir)
 }
 
 /// Whether a directory has only files of an unfinished run from before its progress file was written.
@@ -473,7 +475,7 @@ fn is_begun(dir: &Path) -> bool {
 /// Makes the directory of the unfinished run, empty unless it is to be resumed.
 fn clear(options: &Options, partial: &Path) -> Result<(), RolloutError> {
     if partial.exists() && !options.keeps() {
-        fs::remove_dir_all(partial).map_err(io(partial))?;
+        spool::discard(partial)?;
     }
     fs::create_dir_all(partial).map_err(io(partial))
 }

@@ -20,9 +20,6 @@ use crate::disk;
 use crate::engine::{EngineInfo, LEFT, Reason, UNCONVERGED};
 use crate::scenario::{Descriptions, Scenario};
 
-/// The raw arrays of a finished shard.
-pub(super) const RAW: &str = "raw";
-
 /// Contacts whose outcomes are read together.
 const BLOCK: u64 = 1 << 16;
 
@@ -62,7 +59,7 @@ impl Finish<'_> {
         let summary = self.summary()?;
         if self.options.shard.is_some() {
             let spool = self.dir.join(spool::DIRECTORY);
-            fs::rename(&spool, self.dir.join(RAW)).map_err(io(&spool))?;
+            fs::rename(&spool, self.dir.join(spool::RAW)).map_err(io(&spool))?;
         }
         manifest::appear(self.dir, self.record(&summary, parameters)?, &digests)?;
         Ok(summary)
@@ -243,12 +240,6 @@ impl Finish<'_> {
         let path = self.dir.join(name);
         disk::write(&path, text.as_bytes()).map_err(io(&path))
     }
-}
-
-/// Gives the raw arrays of a shard whose record was not written yet back to its spool.
-pub(super) fn take_back(dir: &Path) -> Result<(), RolloutError> {
-    let (raw, spool) = (dir.join(RAW), dir.join(spool::DIRECTORY));
-    if raw.is_dir() && !spool.exists() { fs::rename(&raw, &spool).map_err(io(&raw)) } else { Ok(()) }
 }
 
 impl Counts {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::columns::{self, COLUMNS};
 use super::error::{RolloutError, io, text};
-use super::finish::{Finish, RAW};
+use super::finish::Finish;
 use super::format::Extra;
 use super::raw::Raw;
 use super::record::{self, RECORD, SCENARIO, Summary};
@@ -79,7 +79,7 @@ impl Part {
         let samples = self.scenario.plan().samples.len();
         let grid = if self.has_shear() { Some(*self.scenario.without_surface(0)?.patch.grid()) } else { None };
         for column in COLUMNS.into_iter().chain(columns::of_shear(grid.as_ref())) {
-            let path = self.dir.join(RAW).join(column.name);
+            let path = self.dir.join(spool::RAW).join(column.name);
             let length = path.metadata().map_err(io(&path))?.len();
             if length != self.summary.contacts * column.bytes(samples) {
                 let why = format!("{}: is damaged: {length} bytes, others than were written", path.display());
@@ -121,8 +121,8 @@ impl Merge {
         }
         parts.iter().try_for_each(Part::check_lengths)?;
         let samples = first.scenario.plan().samples.len();
-        let mut raw = Raw::of(&first.dir.join(RAW), first.summary.contacts, samples);
-        parts[1..].iter().for_each(|part| raw.append(&part.dir.join(RAW), part.summary.contacts));
+        let mut raw = Raw::of(&first.dir.join(spool::RAW), first.summary.contacts, samples);
+        parts[1..].iter().for_each(|part| raw.append(&part.dir.join(spool::RAW), part.summary.contacts));
         let seconds = parts.iter().map(|part| part.summary.wall_s).sum();
         let without_shear = parts.iter().find(|part| !part.has_shear()).map(|part| part.dir.clone());
         let first = parts.swap_remove(0);

@@ -21,6 +21,8 @@ use crate::input;
 
 /// The directory of an unfinished run with its raw files.
 pub(super) const DIRECTORY: &str = "spool";
+/// Its name in a shard, from before the record is written.
+pub(super) const RAW: &str = "raw";
 /// The file of an unfinished run that says what it is and how far it got.
 pub(super) const PROGRESS: &str = "spool/progress.json";
 /// Its name while it is written.
@@ -53,10 +55,38 @@ pub(super) fn is_its(name: &str) -> bool {
         || COLUMNS.map(|column| column.name).into_iter().chain(SHEAR).chain(super::worlds::NAMES).any(|own| own == name)
 }
 
+/// What the progress file of the unfinished run in `partial` says, if it has one.
+pub(super) fn progress(partial: &Path) -> Option<Value> {
+    let text = |dir: &str| input::text(&partial.join(PROGRESS.replace(DIRECTORY, dir)));
+    serde_json::from_str(&text(DIRECTORY).or_else(|_| text(RAW)).ok()?).ok()
+}
+
 /// Number of complete contacts of the unfinished run in `partial`, if it has a progress file.
 pub(super) fn complete(partial: &Path) -> Option<u64> {
-    let text = input::text(&partial.join(PROGRESS)).ok()?;
-    serde_json::from_str::<Value>(&text).ok()?["contacts_done"].as_u64()
+    progress(partial)?["contacts_done"].as_u64()
+}
+
+/// Gives the raw files back the name that they have in an unfinished run, if a shard was interrupted after
+/// they had got their last one.
+pub(super) fn take_back(partial: &Path) -> Result<(), RolloutError> {
+    let (raw, spool) = (partial.join(RAW), partial.join(DIRECTORY));
+    if raw.is_dir() && !spool.exists() { fs::rename(&raw, &spool).map_err(io(&raw)) } else { Ok(()) }
+}
+
+/// Removes the unfinished run in `partial`; what says that it is one is removed last, so that an interruption
+/// leaves nothing that is taken for something else.
+pub(super) fn discard(partial: &Path) -> Result<(), RolloutError> {
+    take_back(partial)?;
+    for (dir, last) in [(partial.to_owned(), DIRECTORY), (partial.join(DIRECTORY), "progress.json")] {
+        let Ok(entries) = fs::read_dir(&dir) else { continue };
+        for entry in entries {
+            let path = entry.map_err(io(&dir))?.path();
+            if !path.ends_with(last) {
+                super::remove(&path)?;
+            }
+        }
+    }
+    fs::remove_dir_all(partial).map_err(io(partial))
 }
 
 /// Marks `partial` as that unfinished run, of which no contact is simulated here; if it is to be resumed,

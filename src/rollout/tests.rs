@@ -338,6 +338,32 @@ fn files_that_are_written_in_part_do_not_count() {
     assert!(matches!(refused, RolloutError::NotARun(_)), "{refused}");
 }
 
+/// A shard whose contacts are complete but whose record was not written yet is an unfinished run like others.
+#[test]
+fn a_shard_that_was_interrupted_before_its_record_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("shard");
+    let shard = Some(Shard { index: 2, of: 2 });
+    let options = Options { shard, ..options(out.clone()) };
+    rollout(&scenario(), &Cpu::new(), &options, &|_| true).unwrap();
+    let sums = || {
+        let text = fs::read_to_string(out.join(manifest::MANIFEST)).unwrap();
+        text.lines().filter(|line| !line.ends_with("progress.json")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let whole = sums();
+    fs::rename(&out, partial(&out)).unwrap();
+    for name in [record::RECORD, manifest::MANIFEST] {
+        fs::remove_file(partial(&out).join(name)).unwrap();
+    }
+    assert_eq!(left(&out), Left::Contacts(4));
+    let refused = rollout(&scenario(), &Cpu::new(), &options, &|_| true).unwrap_err();
+    assert!(matches!(refused, RolloutError::Unfinished(_)), "{refused}");
+    let resume = Options { resume: true, ..options };
+    rollout(&scenario(), &Cpu::new(), &resume, &|_| true).unwrap();
+    assert_eq!(sums(), whole);
+    assert!(whole.len() > 10 && verify(&out).unwrap().faults.is_empty());
+}
+
 /// Progress is reported for all samples of all contacts, also of those that fail and of those that an earlier
 /// process has computed.
 #[test]
