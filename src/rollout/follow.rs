@@ -22,45 +22,65 @@ pub(super) struct Followed {
     file: File,
     at: u64,
     end: u64,
-    settled: Sender<u64>,
+    settled: [Sender<u64>; 2],
     digest: JoinHandle<io::Result<String>>,
+    /// Apart, as the digest does not wait for the disk.
+    on_disk: JoinHandle<io::Result<()>>,
 }
 
 impl Followed {
     /// Creates the file, or empties it.
     pub fn create(path: &Path) -> io::Result<Self> {
         let file = File::create(path)?;
-        // Its own place in the file.
-        let reader = File::options().read(true).write(true).open(path)?;
-        let (settled, receiver) = channel();
-        let digest = std::thread::spawn(move || follow(&reader, receiver));
-        Ok(Self { file, at: 0, end: 0, settled, digest })
+        let (reader, writer) = (File::open(path)?, file.try_clone()?);
+        let [(to_digest, digest), (to_disk, on_disk)] = [channel(), channel()];
+        let digest = std::thread::spawn(move || digest_of(&reader, digest));
+        let on_disk = std::thread::spawn(move || put_on_disk(&writer, on_disk));
+        Ok(Self { file, at: 0, end: 0, settled: [to_digest, to_disk], digest, on_disk })
     }
 
     /// Waits until all is on the disk; returns the digest.
     pub fn finish(self) -> io::Result<String> {
-        // A thread that has failed says why below.
-        let _ = self.settled.send(self.end);
+        self.tell();
         drop(self.settled);
-        let synced = self.file.sync_all();
-        let digest = self.digest.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        synced.and(digest)
+        let synced = self.file.sync_all().and(joined(self.on_disk));
+        joined(self.digest).and_then(|digest| synced.map(|()| digest))
+    }
+
+    /// Says that all up to the end stays as it is.
+    fn tell(&self) {
+        for settled in &self.settled {
+            // A thread that has failed says why in the end.
+            let _ = settled.send(self.end);
+        }
     }
 }
 
+fn joined<T>(thread: JoinHandle<T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Puts the file on the disk up to the places that come, many together.
+fn put_on_disk(file: &File, settled: Receiver<u64>) -> io::Result<()> {
+    let mut done = 0;
+    for end in settled {
+        if end - done >= TOGETHER {
+            file.sync_data()?;
+            done = end;
+        }
+    }
+    Ok(())
+}
+
 /// Hashes the file up to the places that come, one after the other.
-fn follow(file: &File, settled: Receiver<u64>) -> io::Result<String> {
-    let (mut hash, mut buffer, mut at, mut synced) = (Sha256::new(), vec![0; 1 << 18], 0, 0);
+fn digest_of(file: &File, settled: Receiver<u64>) -> io::Result<String> {
+    let (mut hash, mut buffer, mut at) = (Sha256::new(), vec![0; 1 << 18], 0);
     for end in settled {
         while at < end {
             let n = (end - at).min(buffer.len() as u64) as usize;
             disk::read_at(file, at, &mut buffer[..n])?;
             hash.update(&buffer[..n]);
             at += n as u64;
-        }
-        if at - synced >= TOGETHER {
-            file.sync_data()?;
-            synced = at;
         }
     }
     Ok(hex(&hash.finalize()))
@@ -84,7 +104,7 @@ impl Seek for Followed {
         let was = self.at;
         self.at = self.file.seek(to)?;
         if was < self.at && self.at == self.end {
-            let _ = self.settled.send(self.end);
+            self.tell();
         }
         Ok(self.at)
     }
