@@ -152,9 +152,9 @@ fn trials_to_commit<R: Real, L: Law>(
 fn committed<R: Real>([zx, zy]: [R; 2], work: &Work<R>, d: R, st: &Stage<R>) -> (R, R) {
     // The move `d y - zeta` as `(d - 1) zeta + d a sigma0 v`, so that an elastic bristle moves by
     // `a sigma0 v` exactly. The difference would lose digits, and a contact that sticks would creep.
-    let (back, along) = (st.extrapolation * (d - R::splat(1.0)), st.extrapolation * st.a_sigma0 * d);
-    let m = &work.motion;
-    (back.fma(zx, along.fma(m.vx, zx)), back.fma(zy, along.fma(m.vy, zy)))
+    let (back, along, m) = (d - R::splat(1.0), d * st.a_sigma0, &work.motion);
+    let (mx, my) = (back.fma(zx, along * m.vx), back.fma(zy, along * m.vy));
+    (st.extrapolation.fma(mx, zx), st.extrapolation.fma(my, zy))
 }
 
 /// Moves the bases through stage `commit`, and finds the trial of every bristle in stage `st` and the slip of
