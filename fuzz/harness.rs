@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use bristle::app::report::report;
 use bristle::input::Npz;
 use bristle::limit_surface::Table;
-use bristle::patch::{load_csv, load_npy, load_png};
+use bristle::patch::{load_csv, load_frames, load_npy, load_png};
 use bristle::scenario::{PatchSource, Scenario, StabilityFile, WorldScenario, change};
 use bristle::surfaces::{self, Loads};
 
@@ -73,6 +73,9 @@ pub fn npy(bytes: &[u8]) {
     let path = write("map.npy", bytes);
     for frame in [None, Some(0), Some(2)] {
         let _ = load_npy(&path, frame);
+    }
+    for (from, to) in [(0, None), (1, Some(2)), (3, Some(1))] {
+        let _ = load_frames(&path, from, to);
     }
     loads(&path, "");
 }

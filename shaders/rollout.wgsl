@@ -21,17 +21,12 @@ struct Contact {
     offset_y: f32,
     dx: f32,
     dy: f32,
-    arm2: f32,
     hertz_radius: f32,
     hertz_k: f32,
     hertz_k_per_newton: f32,
     hertz_most: f32,
     h_max: f32,
     tolerance: f32,
-    radius: f32,
-    viscous: f32,
-    cop_x: f32,
-    cop_y: f32,
     n_ls: u32,
     // Of a point contact: its spring and what its law has (src/rigid/point.rs).
     spring: f32,
@@ -48,14 +43,13 @@ struct Contact {
     start_theta: f32,
     arm_x: f32,
     arm_y: f32,
-    // Where the cells or the table start, and how many cells there are.
-    cell_first: u32,
+    // How many cells there are, and where the bristles start.
     cell_count: u32,
     zeta_first: u32,
 }
 
-// The intervals of a contact that are on the device, `begin` to `end` of its whole run, and where its
-// samples go: sample n of the run to `record_first + n - sample_from`.
+// The intervals of a contact that are on the device, `begin` to `end` of its whole run, behind one that holds
+// the map before them, and where its samples go: sample n of the run to `record_first + n - sample_from`.
 struct Window {
     interval_first: u32,
     begin: u32,
@@ -70,14 +64,17 @@ struct Window {
 struct Interval {
     length: f32,
     flags: u32,
-    // The pressure map: the normal force for which it was made, what a reduced bristle needs of it, and the
-    // factors by which its zeta_3 is transferred to it (RemapTransfer in contact.rs).
+    // The pressure map: the normal force for which it was made; torsional radius, L^2 (of a reduced bristle
+    // its viscous factor) and centre of pressure; the factors by which zeta_3 of a reduced bristle is
+    // transferred to it (RemapTransfer in contact.rs); where its cells or its table start.
     map_f_n: f32,
     map_radius: f32,
-    map_viscous: f32,
+    map_arm2: f32,
+    map_cop_x: f32,
+    map_cop_y: f32,
     map_deflection: f32,
     map_rotation: f32,
-    map_table: u32,
+    map_first: u32,
     term_first: u32,
     term_count: u32,
     c: array<f32, 3u * SLOT_COUNT>,
@@ -308,7 +305,6 @@ fn load_state() {
     pending = s.is_pending != 0u;
     let stage = s.pending;
     pending_stage = Pending(stage[0], stage[1], stage[2], stage[3]);
-    arm2 = c.arm2;
     body.h_next = s.h_next;
     body.rate = vec3f(s.rate[0], s.rate[1], s.rate[2]);
     steps = s.steps;
@@ -379,8 +375,12 @@ fn rollout(invocation: Invocation) {
         return;
     }
     load_state();
+    // An interval that is not entered yet follows one whose map is the present one.
+    let ahead = select(1u, 0u, left > 0.0);
+    now_at = window.interval_first + interval - window.begin - ahead;
+    take_interval();
     load_bristles();
-    now_at = window.interval_first + interval - window.begin;
+    now_at += ahead;
     take_interval();
     // A map that changes with the interval is taken over when the interval is entered.
     stale = left > 0.0 || (intervals[now_at].flags & FLAG_REMAP) == 0u;

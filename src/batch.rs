@@ -19,7 +19,7 @@ use crate::error::{EngineError, ParameterError, check};
 use crate::number::prefetch::prefetch;
 use crate::plan::{EngineInfo, Reason, Status, Stepping};
 use crate::planar::{Pose, Twist, Wrench};
-use crate::schedule::{Signal, Span};
+use crate::schedule::{MapKey, Signal, Span};
 pub use crate::solver::respond::Response;
 use crate::solver::state::State;
 
@@ -516,6 +516,7 @@ impl Batch {
             }
         }
         let snapshot = self.save()?;
+        to.iter().try_for_each(|k| self.fits_map(*k, &snapshot.saved[from]))?;
         for &k in to.iter().filter(|k| **k != from) {
             self.put(k, from, &snapshot)?;
         }
@@ -539,6 +540,20 @@ impl Batch {
             ("one with pressure frames", "one without: the patch takes none".to_owned())
         };
         EngineError::Parameter { contact, error: ParameterError::new("state", found, accepted) }
+    }
+
+    /// Refuses a state on a map that contact `k` does not have, or without one, if it or the contact follows
+    /// recorded frames.
+    fn fits_map(&self, k: usize, saved: &Saved) -> Result<(), EngineError> {
+        let maps = self.contacts[k].patch.sequence().map(|sequence| sequence.maps().len());
+        let found = match saved.state.mapped {
+            Some(MapKey::Frame(map)) if maps.is_some_and(|maps| (map as usize) < maps) => return Ok(()),
+            Some(MapKey::Frame(map)) => format!("one on map {map} of a sequence"),
+            _ if maps.is_none() => return Ok(()),
+            _ => "one that follows no sequence".to_owned(),
+        };
+        let accepted = maps.map_or("one without frames".to_owned(), |maps| format!("one on a sequence of {maps} maps"));
+        Err(EngineError::Parameter { contact: k, error: ParameterError::new("state", found, accepted) })
     }
 
     /// Refuses a state of another model or another number of cells than contact `k` has.
@@ -604,6 +619,7 @@ impl Batch {
             if !snapshot.inputs[k].fit_frame(&self.contacts[k]) {
                 return Err(self.other_patch(k));
             }
+            self.fits_map(k, saved)?;
         }
         (0..self.len()).try_for_each(|k| self.put(k, k, snapshot))
     }

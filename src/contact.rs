@@ -14,7 +14,7 @@ use crate::limit_surface::{Surface, Table};
 use crate::patch::{Exponent, Hertz, Patch};
 use crate::planar::{Pose, Twist};
 use crate::rigid::point::{PointLaw, PointModel};
-use crate::schedule::{Feed, Interval, MOST_POINTS, Remap, Signal, Span, Timeline, slot};
+use crate::schedule::{Feed, Interval, MOST_POINTS, MapKey, Remap, SAME_TIME, Signal, Span, Timeline, slot};
 
 /// A contact of a batch. Every field may differ between the contacts of a batch.
 #[derive(Clone, Debug)]
@@ -117,8 +117,8 @@ pub struct Inputs {
     pub mu_c: Option<Signal>,
     /// Static coefficient over time [-]; `friction.mu_s` if none.
     pub mu_s: Option<Signal>,
-    /// Period [s] at which a map that depends on the normal force is made anew; at every break
-    /// point of the normal force if none.
+    /// Period [s] at which a map that changes is made anew; if none, one that depends on the normal force at
+    /// every break point of the normal force, one that follows frames at the time of each.
     pub remap_every: Option<f64>,
 }
 
@@ -212,7 +212,7 @@ impl Contact {
             return check("body.spring", spring, "0: point contacts alone have a spring", spring == 0.0);
         };
         model.validate()?;
-        if self.patch.takes_frames() || self.patch.rule().is_some() {
+        if self.patch.takes_frames() || self.patch.changes() {
             return Err(ParameterError::new(
                 "patch",
                 "a map that changes",
@@ -269,8 +269,12 @@ impl Contact {
     /// An upper bound on the number of break points of all inputs before `duration` [s], and the field that
     /// has most of them. Inputs that are held with one period share their break points, which count once.
     pub(crate) fn break_points(&self, duration: f64) -> (f64, &'static str) {
-        let maps = self.inputs.remap_every.filter(|_| self.patch.rule().is_some());
-        let mut most = (maps.map_or(0.0, |every| (duration / every).ceil()), "patch.update");
+        let maps = match (self.inputs.remap_every, self.patch.sequence()) {
+            (Some(every), _) if self.patch.changes() => (duration / every).ceil(),
+            (None, Some(sequence)) => sequence.times().partition_point(|t| *t < duration) as f64,
+            _ => 0.0,
+        };
+        let mut most = (maps, "patch.update");
         let mut sum = most.0;
         for (i, (name, signal)) in self.signals().enumerate() {
             let count = signal.count_breaks(duration);
@@ -328,10 +332,12 @@ impl Contact {
     /// The contact's inputs over a span cut at their break points and at the times of `samples` [s], which
     /// increase.
     pub(crate) fn cut(&self, timeline: &mut Timeline, span: Span, samples: &[f64]) {
-        let remap = self.patch.rule().map(|_| match self.inputs.remap_every {
-            Some(period) => Remap::Every(period),
-            None => Remap::With(&self.inputs.normal_force),
-        });
+        let remap = match (self.inputs.remap_every, self.patch.sequence()) {
+            _ if !self.patch.changes() => None,
+            (Some(period), _) => Some(Remap::Every(period)),
+            (None, Some(sequence)) => Some(Remap::At(sequence.times())),
+            (None, None) => Some(Remap::With(&self.inputs.normal_force)),
+        };
         timeline.cut(self.feeds(), span, samples, remap);
         if let Some(time) = self.loading() {
             timeline.grade(time.max(SHORTEST_START));
@@ -454,6 +460,16 @@ impl Contact {
     pub(crate) fn interval_into(&self, timeline: &Timeline, i: usize, interval: &mut Interval) {
         timeline.interval(self.feeds(), i, interval);
         self.fill_coefficients(interval);
+        if interval.remap.is_some() && self.patch.sequence().is_some() {
+            // In the middle, where rounding of the ends cannot lead to another frame.
+            interval.remap = self.frame_at(timeline.start(i) + 0.5 * interval.length);
+        }
+    }
+
+    /// The map that a contact which follows frames has at time `t` [s]; none of others.
+    pub(crate) fn frame_at(&self, t: f64) -> Option<MapKey> {
+        let t = self.inputs.remap_every.map_or(t, |every| ((t + SAME_TIME) / every).floor() * every);
+        self.patch.sequence().map(|sequence| MapKey::Frame(sequence.map_at(t)))
     }
 
     fn fill_coefficients(&self, interval: &mut Interval) {
@@ -468,30 +484,38 @@ impl Contact {
         }
     }
 
-    /// The normal force [N] for which a map is made anew at the start of interval `i`; none if there is no
-    /// such interval or the map stays.
-    pub(crate) fn remap(&self, timeline: &Timeline, i: usize) -> Option<f64> {
+    /// What a map is made anew for at the start of interval `i`; none if there is no such interval or the map
+    /// stays.
+    pub(crate) fn remap(&self, timeline: &Timeline, i: usize) -> Option<MapKey> {
         if timeline.remaps(i) { self.interval(timeline, i).remap } else { None }
     }
 
-    /// Indices into the map of the cells of a grid that carry pressure under some normal force; none for a
-    /// reduced bristle.
+    /// Indices into the map of the cells of a grid that carry pressure under some normal force or in some
+    /// frame; none for a reduced bristle.
     pub(crate) fn cells_ever_active(&self) -> Vec<usize> {
         if !self.model.is_grid() {
             return Vec::new();
+        }
+        if let Some(sequence) = self.patch.sequence() {
+            return sequence.active().to_vec();
         }
         // A force far above that at which any map has grown to the whole of its grid.
         let patch = if self.patch.rule().is_some() { &self.patch.under(1e30) } else { &*self.patch };
         loaded_cells(patch)
     }
 
-    /// Indices into the map of the cells that carry pressure at some time; only they have a state.
+    /// Indices into the map of the cells that carry pressure at some time, or in some of the frames that it
+    /// follows; only they have a state.
     #[must_use]
     pub fn active_cells(&self, timeline: &Timeline) -> Vec<usize> {
+        if let Some(sequence) = self.patch.sequence() {
+            return sequence.active().to_vec();
+        }
         if self.patch.rule().is_none() {
             return loaded_cells(&self.patch);
         }
-        let forces = (0..timeline.len()).filter_map(|i| self.remap(timeline, i));
+        let force = |key| if let MapKey::Force(f_n) = key { f_n } else { 0.0 };
+        let forces = (0..timeline.len()).filter_map(|i| self.remap(timeline, i)).map(force);
         loaded_cells(&self.patch.under(forces.fold(0.0, f64::max)))
     }
 }
@@ -578,7 +602,9 @@ impl RemapTransfer {
 
 /// Whether the map of a patch changes its shape, and not only its size: with the normal force, or by frames.
 pub(crate) fn reshapes(patch: &Patch) -> bool {
-    patch.takes_frames() || matches!(patch.rule(), Some(Hertz { exponent: Exponent::PerNewton(_), .. }))
+    patch.takes_frames()
+        || patch.sequence().is_some()
+        || matches!(patch.rule(), Some(Hertz { exponent: Exponent::PerNewton(_), .. }))
 }
 
 #[cfg(test)]

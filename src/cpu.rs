@@ -121,6 +121,7 @@ impl Engine for Cpu {
         let frames = plan.samples.len();
         let mut out = Trajectories::unwritten(contacts.len(), &plan.samples);
         let mut bristles = vec![Vec::new(); contacts.len()];
+        let mut sampled = vec![Vec::new(); contacts.len()];
         let stop = AtomicBool::new(false);
         let rows = out
             .pose
@@ -129,7 +130,11 @@ impl Engine for Cpu {
             .zip(out.wrench.chunks_mut(frames))
             .zip(out.normal_force.chunks_mut(frames))
             .zip(out.slip.chunks_mut(frames))
-            .map(|((((pose, twist), wrench), normal_force), slip)| Row { pose, twist, wrench, normal_force, slip });
+            .zip(&mut sampled)
+            .map(|(((((pose, twist), wrench), normal_force), slip), sampled)| {
+                let bristles = plan.sample_bristles.then_some(sampled);
+                Row { pose, twist, wrench, normal_force, slip, bristles }
+            });
         let ends = out.status.iter_mut().zip(&mut bristles);
         let tasks = contacts.iter().zip(rows).zip(ends).map(|((contact, row), end)| (contact, row, end)).collect();
         let (make, lanes) = self.maker();
@@ -163,6 +168,9 @@ impl Engine for Cpu {
         }
         if plan.keep_bristles {
             out.bristles = bristles;
+        }
+        if plan.sample_bristles {
+            out.sampled_bristles = sampled;
         }
         Ok(out)
     }

@@ -34,6 +34,9 @@ pub struct Trajectories {
     pub status: Vec<Status>,
     /// Final bristle states of every contact, if the plan asked for them.
     pub bristles: Vec<Vec<[f64; 2]>>,
+    /// Bristle states of every contact, `[sample][bristle]` in that order, if the plan asked for them. Those
+    /// of samples that are NaN have no meaning, and may be missing.
+    pub sampled_bristles: Vec<Vec<[f64; 2]>>,
 }
 
 impl Trajectories {
@@ -51,6 +54,7 @@ impl Trajectories {
             slip: vec![f64::NAN; n],
             status: vec![Status::default(); contacts],
             bristles: Vec::new(),
+            sampled_bristles: Vec::new(),
         }
     }
 

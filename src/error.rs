@@ -59,6 +59,14 @@ pub enum PatchError {
         /// Rows of the grid.
         ny: usize,
     },
+    /// A frame of a sequence cannot be used.
+    #[error("frame {frame}: {error}")]
+    Frame {
+        /// Its number, from 0.
+        frame: usize,
+        /// Why.
+        error: Box<Self>,
+    },
     /// A file that could not be read as a map.
     #[error("{path}: {reason}")]
     File {

@@ -5,16 +5,19 @@
 
 mod load;
 mod pressure;
+mod sequence;
 mod shape;
 
-pub use load::{FileMap, load_csv, load_npy, load_png};
+pub use load::{FileMap, load_csv, load_frames, load_npy, load_png};
 pub use pressure::{A_MIN, Exponent, Hertz, K_MIN};
+pub use sequence::{CLOSEST_FRAMES, Sequence};
 pub use shape::Shape;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::{ParameterError, PatchError, check};
+use crate::schedule::MapKey;
 
 /// A grid of `nx` x `ny` rectangular cells of `dx` x `dy` [m].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -117,6 +120,7 @@ pub struct Patch {
     viscous: f64,
     arm2: f64,
     hertz: Option<Hertz>,
+    sequence: Option<Arc<Sequence>>,
     takes_frames: bool,
 }
 
@@ -128,15 +132,15 @@ impl Patch {
     /// [`Grid::new`].
     pub fn from_pressure(grid: Grid, pressure: &[f64]) -> Result<Self, PatchError> {
         grid.validate()?;
-        Ok(Self::from_weights(grid, shares(&grid, pressure)?.collect(), None))
+        Ok(Self::from_weights(grid, shares(&grid, pressure)?.collect()))
     }
 
     /// The same patch, whose map [`Batch::set_frame`](crate::Batch::set_frame) may replace: every cell of its
-    /// grid has a bristle, also those without pressure so far. A map that follows the normal force cannot be
-    /// replaced.
+    /// grid has a bristle, also those without pressure so far. A map that follows the normal force or a
+    /// sequence of frames cannot be replaced.
     #[must_use]
     pub const fn with_frames(mut self) -> Self {
-        self.takes_frames = self.hertz.is_none();
+        self.takes_frames = !self.changes();
         self
     }
 
@@ -148,7 +152,7 @@ impl Patch {
 
     /// Replaces the map by that of another patch with the same grid.
     pub(crate) fn set_map(&mut self, weights: &Arc<[f64]>) {
-        *self = Self { takes_frames: true, ..Self::from_weights(self.grid, Arc::clone(weights), None) };
+        *self = Self { takes_frames: true, ..Self::from_weights(self.grid, Arc::clone(weights)) };
     }
 
     /// Replaces the map by one of other pressures, as [`Patch::from_pressure`] takes them.
@@ -166,14 +170,14 @@ impl Patch {
 
     /// A patch from shares of the normal force that sum to one, with the numbers of `docs/model.md` (16) and
     /// (17).
-    fn from_weights(grid: Grid, weights: Arc<[f64]>, hertz: Option<Hertz>) -> Self {
+    fn from_weights(grid: Grid, weights: Arc<[f64]>) -> Self {
         let [cx, cy] = sums(&grid, &weights, |x, y, w| [w * x, w * y]);
         let [radius, viscous, arm2] = sums(&grid, &weights, |x, y, w| {
             let d2 = (x - cx).powi(2) + (y - cy).powi(2);
             [w * d2.sqrt(), w * d2, w * (x * x + y * y)]
         });
         let cop = [cx, cy];
-        Self { grid, weights, cop, radius, viscous, arm2, hertz, takes_frames: false }
+        Self { grid, weights, cop, radius, viscous, arm2, hertz: None, sequence: None, takes_frames: false }
     }
 
     /// The smallest range of columns and the smallest range of rows that hold all cells with pressure.
@@ -218,6 +222,22 @@ impl Patch {
         Ok(Self { hertz: Some(rule), ..patch })
     }
 
+    /// A map that follows recorded frames, as it is at time 0.
+    ///
+    /// # Errors
+    /// A sequence of another number of columns or rows than the grid has.
+    pub fn following(grid: Grid, sequence: Arc<Sequence>) -> Result<Self, PatchError> {
+        grid.validate()?;
+        let Grid { nx, ny, .. } = grid;
+        if sequence.cells() != [nx, ny] {
+            let found = sequence.cells().iter().product();
+            return Err(PatchError::Size { found, expected: grid.len(), nx, ny });
+        }
+        let first = sequence.map_at(0.0) as usize;
+        let patch = Self::from_weights(grid, Arc::clone(&sequence.maps()[first]));
+        Ok(Self { sequence: Some(sequence), ..patch })
+    }
+
     /// The patch with the map that it has at the normal force `f_n` [N]; a force that is negative or not
     /// finite counts as 0. A patch whose map does not depend on the force is returned as it is.
     #[must_use]
@@ -229,6 +249,19 @@ impl Patch {
         }
     }
 
+    /// The patch with the map that `key` names, if its map follows what that is; else as it is.
+    #[must_use]
+    pub(crate) fn at(&self, key: MapKey) -> Self {
+        match (key, &self.sequence) {
+            (MapKey::Force(f_n), _) => self.under(f_n),
+            (MapKey::Frame(map), Some(sequence)) => {
+                let patch = Self::from_weights(self.grid, Arc::clone(&sequence.maps()[map as usize]));
+                Self { sequence: Some(Arc::clone(sequence)), ..patch }
+            }
+            (MapKey::Frame(_), None) => self.clone(),
+        }
+    }
+
     /// The same shares of normal force on cells scaled by `kx`, `ky` > 0; shares the map's memory.
     ///
     /// # Errors
@@ -236,8 +269,9 @@ impl Patch {
     pub fn scaled(&self, kx: f64, ky: f64) -> Result<Self, ParameterError> {
         let grid = Grid { dx: self.grid.dx * kx, dy: self.grid.dy * ky, ..self.grid };
         grid.validate()?;
-        let scaled = Self::from_weights(grid, Arc::clone(&self.weights), self.hertz);
-        Ok(Self { takes_frames: self.takes_frames, ..scaled })
+        let scaled = Self::from_weights(grid, Arc::clone(&self.weights));
+        let (hertz, sequence) = (self.hertz, self.sequence.clone());
+        Ok(Self { hertz, sequence, takes_frames: self.takes_frames, ..scaled })
     }
 
     /// The grid.
@@ -295,6 +329,18 @@ impl Patch {
     #[must_use]
     pub const fn rule(&self) -> Option<Hertz> {
         self.hertz
+    }
+
+    /// The frames that the map follows, if it does.
+    #[must_use]
+    pub const fn sequence(&self) -> Option<&Arc<Sequence>> {
+        self.sequence.as_ref()
+    }
+
+    /// Whether the map follows the normal force or frames.
+    #[must_use]
+    pub const fn changes(&self) -> bool {
+        self.hertz.is_some() || self.sequence.is_some()
     }
 }
 

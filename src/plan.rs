@@ -26,6 +26,8 @@ pub struct Plan {
     pub stop_when: StopWhen,
     /// Whether to return the bristle states at the end.
     pub keep_bristles: bool,
+    /// Whether to return the bristle states at every sample, which takes 16 bytes a bristle and sample.
+    pub sample_bristles: bool,
 }
 
 /// When a contact has left: at the first sample at which one of these holds it is stopped. That sample is its
@@ -138,7 +140,15 @@ impl Plan {
         let mut samples: Vec<f64> = (0..count as u64).map(|k| k as f64 * record_every).collect();
         samples.push(duration);
         let stop_when = StopWhen::default();
-        Ok(Self { step, tolerance: None, most_steps: None, samples, stop_when, keep_bristles: false })
+        Ok(Self {
+            step,
+            tolerance: None,
+            most_steps: None,
+            samples,
+            stop_when,
+            keep_bristles: false,
+            sample_bristles: false,
+        })
     }
 
     /// The fields that say how contacts step, without the samples.

@@ -13,6 +13,7 @@ mod episodes;
 mod error;
 mod extend;
 mod finish;
+mod follow;
 mod format;
 mod labels;
 #[cfg(feature = "lerobot")]
@@ -29,6 +30,7 @@ mod place;
 mod raw;
 mod record;
 mod shard;
+mod shear;
 mod side_by_side;
 mod spool;
 #[cfg(feature = "cloud")]
@@ -63,13 +65,15 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 
 use crate::disk;
-use crate::engine::{Engine, Trajectories};
+use crate::engine::{Engine, Plan, Trajectories};
 use crate::error::ParameterError;
 use crate::input;
+use crate::patch::Grid;
 use crate::planar::Pose;
 use crate::scenario::Scenario;
 use blocks::Blocks;
 use extend::Finished;
+use shear::Images;
 use spool::Spool;
 
 /// Where a run goes and what happens to what is there.
@@ -200,11 +204,14 @@ fn begin(options: &Options, partial: &Path) -> Result<File, RolloutError> {
 
 /// Checks that the datasets that are asked for can hold what the scenario says.
 fn check_datasets(scenario: &Scenario, options: &Options) -> Result<(), RolloutError> {
-    if options.shard.is_some() && options.datasets != Datasets::default() {
-        let accepted = "no datasets of a shard, which has raw arrays: `bristle merge` writes them of all shards";
+    let extras = options.datasets.extras.iter().copied().filter(|extra| *extra == Extra::Shear).collect();
+    if options.shard.is_some() && options.datasets != (Datasets { extras, ..Datasets::default() }) {
+        let accepted = "nothing but `shear` of a shard, which has raw arrays: `bristle merge` writes datasets of all \
+                        shards";
         let formats = options.datasets.record().to_string();
         return Err(RolloutError::Dataset(ParameterError::new("format", formats, accepted)));
     }
+    episodes::shear_grid(scenario, &options.datasets)?;
     if options.extend && options.shard.is_some() {
         return Err(RolloutError::Extend(ParameterError::new("shard", "given", "a run in one piece is extended")));
     }
@@ -269,24 +276,27 @@ fn simulate(
     needs: &Needs,
     progress: &(dyn Fn(u64) -> bool + Sync),
 ) -> Result<Summary, RolloutError> {
-    let (plan, partial) = (scenario.plan(), partial(&options.out));
+    let (samples, partial) = (scenario.plan().samples.len(), partial(&options.out));
+    let grid = episodes::shear_grid(scenario, &options.datasets)?;
+    let columns = [columns::COLUMNS.to_vec(), columns::of_shear(grid.as_ref())].concat();
     let identity = record::identity(scenario, engine.info(), options.shard, &options.datasets);
     let finished = if options.extend { Some(Finished::open(scenario, &options.out)?) } else { None };
     finished.iter().try_for_each(|run| run.check_engine(&engine.info(), &options.out))?;
     let mut spool = if options.keeps() {
         finish::take_back(&partial)?;
-        Spool::resume(&partial, &identity, &columns::COLUMNS, plan.samples.len())?
+        Spool::resume(&partial, &identity, &columns, samples)?
     } else {
         // A directory in which a run could not even begin is removed, as it would be in the way of the next
         // run.
         let none_left = |_: &_| drop(fs::remove_dir_all(&partial));
-        Spool::create(&partial, &identity, &columns::COLUMNS, plan.samples.len()).inspect_err(none_left)?
+        Spool::create(&partial, &identity, &columns, samples).inspect_err(none_left)?
     };
     if let Some(run) = finished.filter(|run| spool.done() < run.contacts) {
         spool.take(&run)?;
     }
     record::keep_files(scenario, &partial)?;
-    contacts(scenario, engine, options, needs.blocks, &mut spool, progress)?;
+    let plan = Plan { sample_bristles: grid.is_some(), ..scenario.plan() };
+    contacts(scenario, engine, (&plan, grid), options, needs.blocks, &mut spool, progress)?;
     spool.sync()?;
     let finish = finish::Finish {
         scenario,
@@ -302,15 +312,16 @@ fn simulate(
 }
 
 /// Simulates the contacts that the spool has not got yet. A block is written while the next one is simulated.
+/// If there is a `grid`, friction in its cells is recorded.
 fn contacts(
     scenario: &Scenario,
     engine: &dyn Engine,
+    (plan, grid): (&Plan, Option<Grid>),
     options: &Options,
     mut blocks: Blocks,
     spool: &mut Spool,
     progress: &(dyn Fn(u64) -> bool + Sync),
 ) -> Result<(), RolloutError> {
-    let plan = scenario.plan();
     let samples = plan.samples.len() as u64;
     let Range { start, end } = options.contacts(scenario);
     let mut from = start + spool.done();
@@ -322,20 +333,24 @@ fn contacts(
     report(0);
     std::thread::scope(|scope| {
         // One block waits at most, so that memory is that of three.
-        let (send, blocks_done) = sync_channel::<(Trajectories, Vec<NetMotion>, f64)>(0);
+        let (send, blocks_done) = sync_channel::<(Trajectories, Vec<NetMotion>, Images, f64)>(0);
         let writer = scope.spawn(move || {
-            blocks_done.into_iter().try_for_each(|(block, motions, seconds)| spool.push(&block, &motions, seconds))
+            let mut all = blocks_done.into_iter();
+            all.try_for_each(|(block, motions, images, seconds)| spool.push(&block, &motions, &images, seconds))
         });
         let mut simulate = || -> Result<(), RolloutError> {
             while from < end {
                 let to = (from + blocks.next).min(end);
                 let start_of_block = Instant::now();
                 let contacts = scenario.block(from..to)?;
-                let trajectories = engine.rollout(&contacts, &plan, &report).map_err(|e| e.of_part(from))?;
+                let trajectories = engine.rollout(&contacts, plan, &report).map_err(|e| e.of_part(from))?;
                 let motion = |(k, c)| NetMotion::of(c, &trajectories, k);
                 let motions = contacts.par_iter().enumerate().map(motion).collect();
                 blocks.grow(&contacts, start_of_block.elapsed());
-                if send.send((trajectories, motions, start_of_block.elapsed().as_secs_f64())).is_err() {
+                let images = grid.map(|grid| Images::new(&contacts, from, &trajectories, &grid)).transpose()?;
+                let trajectories = Trajectories { sampled_bristles: Vec::new(), ..trajectories };
+                let seconds = start_of_block.elapsed().as_secs_f64();
+                if send.send((trajectories, motions, images.unwrap_or_default(), seconds)).is_err() {
                     // The writer has failed, and says why.
                     return Ok(());
                 }

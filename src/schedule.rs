@@ -9,7 +9,8 @@ mod interval;
 mod signal;
 mod timeline;
 
-pub use interval::{Interval, Term, slot};
+pub use interval::{Interval, MapKey, Term, slot};
+pub(crate) use signal::SAME_TIME;
 pub use signal::{Segment, Signal, Sine};
 pub use timeline::{Feed, Remap, Span, Timeline};
 
@@ -81,7 +82,8 @@ mod tests {
             let mut interval = Interval::default();
             timeline.interval(feeds.iter().copied(), i, &mut interval);
             assert!(interval.record && interval.jump);
-            assert_relative_eq!(interval.remap.unwrap(), grip.value(f64::from(i as u32) * 0.01), epsilon = 1e-12);
+            let Some(MapKey::Force(f_n)) = interval.remap else { panic!("{:?}", interval.remap) };
+            assert_relative_eq!(f_n, grip.value(f64::from(i as u32) * 0.01), epsilon = 1e-12);
         }
     }
 

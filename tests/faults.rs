@@ -211,7 +211,7 @@ fn a_run_that_cannot_fit_is_refused() {
     for (changes, parts) in [
         (
             ["-n", "4000000", "--record-every", "1e-6"],
-            ["384.00 TB of disk space at run", "4000000 contacts x 500001 samples x 88 bytes of raw arrays"],
+            ["480.00 TB of disk space at run", "4000000 contacts x 500001 samples x 88 bytes of raw arrays"],
         ),
         (["-n", "4294967296", "--record-every", "1"], [" TB of disk space at run", "4294967296 contacts x "]),
     ] {

@@ -32,7 +32,7 @@ def rollout(
         scenario: what contacts are drawn from; ``Scenario.load(path, ["contacts=1000"])`` says how many.
         out: directory of the run, which appears when the run is complete; stores of objects are for the program alone.
         formats: ``"npz"``, ``"zarr"``, ``"lerobot"``.
-        extras: ``"tactile"``, ``"margin"``: what datasets hold on request.
+        extras: ``"tactile"``, ``"shear"``, ``"margin"``: what datasets hold on request; of a shard ``"shear"`` alone.
         device: ``"cpu"``, ``"gpu"`` or ``"auto"``, as of :class:`Batch`.
         shard: ``(i, n)`` simulates part i of n, from 1, which has raw arrays alone; :func:`merge` joins them.
         mode: ``"new"``; ``"resume"`` continues a run that was stopped and returns a complete one as it is; ``"force"``

@@ -23,9 +23,9 @@ from .errors import ParameterError
 from .scenario import Scenario
 
 
-def bristle_shard(scenario: Scenario, out: str, shard: tuple[int, int], device: str) -> None:
+def bristle_shard(scenario: Scenario, out: str, shard: tuple[int, int], device: str, extras: list[str]) -> None:
     """What a worker does: a shard, or what is left of it by a worker that was lost."""
-    datasets.rollout(scenario, out, device=device, shard=shard, mode="resume")
+    datasets.rollout(scenario, out, device=device, shard=shard, extras=extras, mode="resume")
 
 
 def bristle_merge(shards: list[str], out: str, formats: list[str], extras: list[str]) -> dict[str, Any]:
@@ -79,6 +79,8 @@ def rollout(
         scenario = Scenario.from_toml(scenario.text, scenario._base, [f"contacts={n}"], scenario.name)
     if not 1 <= shards <= scenario.contacts:
         raise ParameterError("shards", shards, f"1 to {scenario.contacts}, one a contact")
+    if "://" in str(out):
+        raise ParameterError("out", str(out), "a directory that all workers see")
     place = Path(out).absolute()
     parts = [str(place.with_name(f"{place.name}.shards") / f"{i}-of-{shards}") for i in range(1, shards + 1)]
     if not ray.is_initialized():
@@ -87,7 +89,9 @@ def rollout(
     options = {"num_cpus": num_cpus, "num_gpus": num_gpus, "max_retries": retries, "runtime_env": threads}
     work = ray.remote(**options)(bristle_shard)
     shared = ray.put(scenario)
-    pending = [work.remote(shared, part, (i, shards), device) for i, part in enumerate(parts, 1)]
+    # The friction of cells is made while a shard is simulated, the other extras when shards are merged.
+    recorded = [extra for extra in extras if extra == "shear"]
+    pending = [work.remote(shared, part, (i, shards), device, recorded) for i, part in enumerate(parts, 1)]
     while pending:
         done, pending = ray.wait(pending, num_returns=1)
         ray.get(done)

@@ -122,7 +122,7 @@ impl Contacts {
             if frames {
                 contact.patch = Arc::new((*contact.patch).clone().with_frames());
                 if !contact.patch.takes_frames() {
-                    let accepted = "False for a `hertz` map, which follows the normal force";
+                    let accepted = "False for a map that follows the normal force or recorded frames";
                     return Err(Failure::Parameter(ParameterError::new("frames", "True", accepted), Some(*k)));
                 }
             }

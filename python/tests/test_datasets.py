@@ -43,7 +43,7 @@ def test_shards_are_the_run_in_one_piece(tmp_path):
         scenario,
         tmp_path / "whole",
         formats=formats,
-        extras=["tactile"],
+        extras=["tactile", "shear"],
         device="cpu",
         progress=lambda *n: told.append(n),
     )
@@ -52,12 +52,13 @@ def test_shards_are_the_run_in_one_piece(tmp_path):
     with np.load(tmp_path / "whole/trajectories.npz") as run:
         assert run["pose"].shape == (24, 11, 3)
         assert run["tactile"].shape == (24, 11, 5, 5)
+        np.testing.assert_allclose(run["shear"].sum(axis=(2, 3)), run["wrench"][..., :2], atol=1e-5)
     parts = [tmp_path / f"{i}" for i in (1, 2, 3)]
     for i, part in enumerate(parts, 1):
-        bristle.rollout(scenario, part, device="cpu", shard=(i, 3))
+        bristle.rollout(scenario, part, device="cpu", shard=(i, 3), extras=["shear"])
     with pytest.raises(bristle.RunError, match="1 of 3 shards are missing: 2/3"):
-        bristle.merge([parts[0], parts[2]], tmp_path / "merged", formats=formats, extras=["tactile"])
-    merged = bristle.merge(reversed(parts), tmp_path / "merged", formats=formats, extras=["tactile"])
+        bristle.merge([parts[0], parts[2]], tmp_path / "merged", formats=formats, extras=["tactile", "shear"])
+    merged = bristle.merge(reversed(parts), tmp_path / "merged", formats=formats, extras=["tactile", "shear"])
     assert merged["status"] == whole["status"]
     assert content(tmp_path / "merged") == content(tmp_path / "whole")
     assert bristle.verify(tmp_path / "merged") == []

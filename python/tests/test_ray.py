@@ -80,3 +80,12 @@ def test_shards_are_checked(cluster, tmp_path):
     with pytest.raises(bristle.ParameterError) as error:
         bristle.ray.rollout(bristle.Scenario.from_toml(SCENARIO), 5, 6, tmp_path / "run")
     assert error.value.field == "shards"
+
+
+def test_a_store_is_no_directory(tmp_path, monkeypatch):
+    """It is refused before anything is computed, and no directory is made of its name."""
+    monkeypatch.chdir(tmp_path)
+    scenario = bristle.Scenario.from_toml(SCENARIO)
+    with pytest.raises(bristle.ParameterError, match="a directory that all workers see"):
+        bristle.ray.rollout(scenario, shards=2, out="s3://bucket/run")
+    assert not list(tmp_path.iterdir())

@@ -38,7 +38,8 @@ fn is_writer() -> bool {
 
 fn load_bristles() {
     let c = &contacts[contact];
-    arm2 = c.arm2;
+    let now = &intervals[now_at];
+    arm2 = now.map_arm2;
     turns = max((c.cell_count + WIDTH * LANES - 1u) / (WIDTH * LANES), 1u);
     // @unroll TURNS
     for (var i = 0u; i < turns; i++) { load_cell(i); }
@@ -59,10 +60,11 @@ struct Cells {
 // The cell of a map; one without pressure beyond the last.
 fn cell_of(own: u32) -> Cell {
     let c = &contacts[contact];
+    let now = &intervals[now_at];
     if (own >= c.cell_count) {
         return Cell(0.0, 0.0, 0.0);
     }
-    let cell = cells[c.cell_first + own];
+    let cell = cells[now.map_first + own];
     return Cell(cell.x * c.dx, cell.y * c.dy, cell.w);
 }
 
@@ -128,11 +130,18 @@ fn restore_cell(i: u32) {
 fn transfer_bristles() {
 }
 
-// Takes over the pressure map of the interval, docs/model.md (20).
+// Takes over the pressure map of the interval: one that follows the normal force is made, docs/model.md (20),
+// others are read.
 fn follow_map() {
     let c = &contacts[contact];
     let now = &intervals[now_at];
     if (c.hertz_radius == 0.0) {
+        if ((now.flags & FLAG_REMAP) != 0u) {
+            extra_work += 1u;
+            arm2 = now.map_arm2;
+            // @unroll TURNS
+            for (var i = 0u; i < turns; i++) { load_map(i); }
+        }
         return;
     }
     extra_work += 2u;

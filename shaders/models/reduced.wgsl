@@ -26,9 +26,10 @@ var<workgroup> kept: array<Kept, WORKGROUP>;
 var<private> zeta: vec3f;
 // |zeta*| over its limit at the last evaluation.
 var<private> last_loading: f32;
-// The present map: torsional radius, viscous factor, where its table starts.
+// The present map: torsional radius, viscous factor, centre of pressure, where its table starts.
 var<private> radius: f32;
 var<private> viscous: f32;
+var<private> cop: vec2f;
 var<private> table_first: u32;
 
 // What follows from a twist and does not depend on the stage.
@@ -77,7 +78,6 @@ fn diagonal(d: vec3f) -> mat3x3f {
 
 // The friction wrench at the patch origin in the present state, and 1 if the bristle slips, else 0.
 fn wrench(k: Consts, u: vec3f, rate: Rate, f_n: f32) -> vec4f {
-    let c = &contacts[contact];
     let v = at(u, reference_point());
     let m = drive(k, v);
     let limit = m.h * (rate.mu_c + rate.mu_d * m.m.bell);
@@ -91,7 +91,7 @@ fn wrench(k: Consts, u: vec3f, rate: Rate, f_n: f32) -> vec4f {
         change = (1.0 - b) * m.v_e + b * m.d - b * m.speed / limit * zeta;
     }
     let f = vec3f(1.0, 1.0, radius) * (zeta + rate.sigma1 * change) + k.sigma2 * vec3f(1.0, 1.0, viscous) * v;
-    let tau = f.z + c.cop_x * f.y - c.cop_y * f.x;
+    let tau = f.z + cop.x * f.y - cop.y * f.x;
     return vec4f(-f_n * f.x, -f_n * f.y, -f_n * tau, select(0.0, 1.0, x > k.s_ba));
 }
 
@@ -102,8 +102,7 @@ fn commits_before_remap() -> bool {
 
 // The point of the patch that twists and wrenches refer to: the centre of pressure.
 fn reference_point() -> vec2f {
-    let c = &contacts[contact];
-    return vec2f(c.cop_x, c.cop_y);
+    return cop;
 }
 
 // One pass at the twist v of the centre of pressure, as for a grid: `commit` moves the base through stage

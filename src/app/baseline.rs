@@ -80,6 +80,9 @@ impl Engine for Baseline {
             if plan.keep_bristles {
                 out.bristles.push(run.bristles);
             }
+            if plan.sample_bristles {
+                out.sampled_bristles.push(run.sampled_bristles);
+            }
         }
         Ok(out)
     }
@@ -91,6 +94,7 @@ struct Run {
     samples: Vec<Sample>,
     status: Status,
     bristles: Vec<[f64; 2]>,
+    sampled_bristles: Vec<[f64; 2]>,
     stopped: bool,
 }
 
@@ -115,8 +119,8 @@ impl Run {
         let (mut q, mut u) = (contact.initial.pose, body.first_twist());
         'run: for i in 0..timeline.len() {
             let interval = contact.interval(&timeline, i);
-            if let Some(f_n) = interval.remap {
-                bristles.share.copy_from_slice(contact.patch.under(f_n).weights());
+            if let Some(key) = interval.remap {
+                bristles.share.copy_from_slice(contact.patch.at(key).weights());
             }
             let given = |v: &[f64; slot::COUNT]| Twist::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]);
             let mut record = |at: f64, q: Pose, u: Twist, bristles: &mut Bristles| {
@@ -126,6 +130,9 @@ impl Run {
                 let wrench = bristles.step(patch_twist, &v, 0.0);
                 let slip = bristles.slip(patch_twist, &v);
                 run.samples.push(Sample { q, u, wrench, f_n: v[slot::F_N], slip });
+                if plan.sample_bristles {
+                    run.sampled_bristles.extend(bristles.states(&active));
+                }
             };
             if i == 0 {
                 record(0.0, q, u, &mut bristles);
@@ -161,7 +168,7 @@ impl Run {
             }
         }
         run.status.passes = run.status.steps;
-        run.bristles = active.iter().map(|&i| bristles.z[i].map(|z| z * bristles.friction.sigma0)).collect();
+        run.bristles = bristles.states(&active);
         run
     }
 }
@@ -227,6 +234,11 @@ impl Bristles {
             }
         }
         Wrench::new(f_n * fx, f_n * fy, f_n * tau)
+    }
+
+    /// The states `zeta = sigma0 z` [-] of the `active` cells.
+    fn states(&self, active: &[usize]) -> Vec<[f64; 2]> {
+        active.iter().map(|&i| self.z[i].map(|z| z * self.friction.sigma0)).collect()
     }
 
     /// Share of the normal force on bristles at or beyond `s_ba` of the break-away deflection [-].

@@ -82,8 +82,8 @@ pub enum SnapshotError {
 
 /// What a snapshot begins with.
 const MAGIC: [u8; 8] = *b"bristle\x1a";
-/// The version of the format: 2 since pressure frames are in it.
-const VERSION: u32 = 2;
+/// The version of the format: 3 since maps follow recorded frames.
+const VERSION: u32 = 3;
 /// Bytes of magic, version, and the length of what is not bristles.
 const HEAD: usize = 8 + 4 + 8;
 

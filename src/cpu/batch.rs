@@ -116,6 +116,7 @@ impl Stepper for CpuBatch {
                 wrench: &mut wrench[skip..],
                 normal_force: &mut normal_force[skip..],
                 slip: &mut slip[skip..],
+                bristles: None,
             });
         let mut rows: Vec<Option<Row<'_>>> = rows.map(Some).collect();
         let tasks: Vec<(&mut Group, Vec<Row<'_>>)> = self

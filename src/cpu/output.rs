@@ -10,6 +10,8 @@ pub struct Row<'a> {
     pub wrench: &'a mut [Wrench],
     pub normal_force: &'a mut [f64],
     pub slip: &'a mut [f64],
+    /// The bristles at all samples so far, if they are to be kept.
+    pub bristles: Option<&'a mut Vec<[f64; 2]>>,
 }
 
 impl Row<'_> {

@@ -50,7 +50,7 @@ pub fn most_cells(contact: &Contact) -> usize {
 }
 
 fn cells(contact: &Contact) -> usize {
-    let changes = contact.patch.rule().is_some() || contact.patch.takes_frames();
+    let changes = contact.patch.changes() || contact.patch.takes_frames();
     if changes { contact.patch.grid().len() } else { contact.patch.cells().len() }
 }
 

@@ -120,7 +120,7 @@ impl<S: LaneSolver> LanePack<S> {
         let place = &mut self.places[l];
         let records = place.interval.record && !recording.rows.is_empty();
         let new_map = || contact.remap(&place.timeline, place.at + 1);
-        if self.solver.is_pending(l) && (records || new_map().is_some_and(|f_n| self.solver.must_flush_before(l, f_n)))
+        if self.solver.is_pending(l) && (records || new_map().is_some_and(|key| self.solver.must_flush_before(l, key)))
         {
             self.solver.flush(l);
             return true;
@@ -150,6 +150,9 @@ impl<S: LaneSolver> LanePack<S> {
         let Some((q, u, wrench, slip, f_n)) = self.present(l, contact) else { return false };
         let place = &mut self.places[l];
         recording.rows[l].write(place.frame, (q, u, wrench, slip), f_n);
+        if let Some(bristles) = &mut recording.rows[l].bristles {
+            bristles.extend(self.solver.states(l));
+        }
         if !recording.stop_when.is_never() {
             let departure = place.departure.get_or_insert_with(|| Departure::new(contact, q));
             let has_left = departure.has_left(recording.stop_when, recording.samples[place.frame], q, slip);

@@ -181,7 +181,7 @@ impl GpuBatch {
 /// `mu_c`.
 fn transfer_bristle(pairs: &mut [[f64; 2]], [from, to]: [&PatchState; 2], of: &Contact, mu_c: f64) {
     let zeta = [pairs[0][0] + pairs[1][1], pairs[0][1] + pairs[2][0], pairs[1][0] + pairs[2][1]];
-    let zeta = move_centre(zeta, [from.radius, from.viscous], from.cop, to.cop);
+    let zeta = move_centre(zeta, [from.radius, from.arm2], from.cop, to.cop);
     let s_ba = of.friction.effective_for_law().s_ba;
     let [turned, residual] = to.transfer_from(from, of).apply(zeta, pairs[3][0], mu_c, s_ba);
     pairs.copy_from_slice(&[[zeta[0], zeta[1]], [turned, 0.0], [0.0, 0.0], [residual, 0.0]]);

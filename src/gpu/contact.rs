@@ -90,15 +90,13 @@ const NEVER: f32 = 1e18;
 /// The time for which a contact that does not slide has been sliding.
 pub(super) const NO_SLIDING: f32 = -1.0;
 
-/// The parameters of a contact. `cell_first` is where its cells or its table start, `zeta_first` where its
-/// bristles do.
+/// The parameters of a contact, whose bristles start at `zeta_first`.
 pub(super) fn device_contact(
     contact: &Contact,
     cells: usize,
     stepping: Stepping,
     stop: &StopWhen,
     patch_state: &PatchState,
-    cell_first: u32,
     zeta_first: u32,
 ) -> layout::Contact {
     let Contact { patch, friction, body, .. } = contact;
@@ -134,17 +132,12 @@ pub(super) fn device_contact(
         offset_y: constants.offset[1] as f32,
         dx: grid.dx as f32,
         dy: grid.dy as f32,
-        arm2: patch.arm2() as f32,
         hertz_radius: hertz_radius as f32,
         hertz_k: hertz_k as f32,
         hertz_k_per_newton: hertz_k_per_newton as f32,
         hertz_most: 0.5 * grid.nx.min(grid.ny) as f32,
         h_max: stepping.step as f32,
         tolerance: stepping.tolerance.unwrap_or(0.0) as f32,
-        radius: patch_state.radius as f32,
-        viscous: patch_state.viscous as f32,
-        cop_x: patch.cop()[0] as f32,
-        cop_y: patch.cop()[1] as f32,
         spring: body.free().map_or(0.0, |body| body.spring) as f32,
         band: point.band_of_law() as f32,
         slider_mass: point.slider_mass as f32,
@@ -158,7 +151,6 @@ pub(super) fn device_contact(
         start_theta: origin.start.theta as f32,
         arm_x: origin.arm[0] as f32,
         arm_y: origin.arm[1] as f32,
-        cell_first,
         cell_count: cells as u32,
         zeta_first,
     }

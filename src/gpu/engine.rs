@@ -228,7 +228,7 @@ impl Engine for Gpu {
         Batch::new(contacts, stepping, self.info(), |of| {
             let prepare = |contact: &Contact| (Timeline::default(), contact.cells_ever_active());
             let stop_when = StopWhen::NEVER;
-            let frames = Frames { samples: 1, steps_per_frame: 1.0, samples_start: false, stop_when };
+            let frames = Frames { samples: 1, steps_per_frame: 1.0, samples_start: false, stop_when, bristles: false };
             let batch = self.core.device.watch(|| {
                 let groups = self.groups(of, stepping, frames, prepare)?;
                 let groups = groups.into_iter().map(|group| group()).collect::<Result<_, _>>()?;
@@ -241,8 +241,11 @@ impl Engine for Gpu {
     fn rollout(&self, contacts: &[Contact], plan: &Plan, progress: &Progress<'_>) -> Result<Trajectories, EngineError> {
         validate(contacts, plan)?;
         let mut out = Trajectories::unwritten(contacts.len(), &plan.samples);
-        if plan.keep_bristles {
-            out.bristles = vec![Vec::new(); contacts.len()];
+        for (asked, to) in [(plan.keep_bristles, &mut out.bristles), (plan.sample_bristles, &mut out.sampled_bristles)]
+        {
+            if asked {
+                *to = vec![Vec::new(); contacts.len()];
+            }
         }
         let prepare = |contact: &Contact| {
             let timeline = contact.timeline(&plan.samples);
@@ -251,7 +254,13 @@ impl Engine for Gpu {
         };
         let samples = plan.samples.len() - 1;
         let steps_per_frame = (plan.duration() / samples as f64 / plan.step).max(1.0);
-        let frames = Frames { samples, steps_per_frame, samples_start: true, stop_when: plan.stop_when };
+        let frames = Frames {
+            samples,
+            steps_per_frame,
+            samples_start: true,
+            stop_when: plan.stop_when,
+            bristles: plan.sample_bristles,
+        };
         self.core.device.watch(|| {
             for group in self.groups(contacts, plan.stepping(), frames, prepare)? {
                 group()?.run(contacts, plan, progress, &mut out)?;

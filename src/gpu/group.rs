@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::buffer::{BUFFER_BUDGET, Staging};
-use super::contact::{BatchContact, device_contact};
+use super::contact::BatchContact;
 use super::core::Core;
 use super::device::{Adapter, Device};
 use super::inputs::{Inputs, Start, Upload, cells_of};
@@ -99,6 +99,8 @@ pub(super) struct Frames {
     pub(super) samples_start: bool,
     /// When a contact is not stepped any further.
     pub(super) stop_when: StopWhen,
+    /// Whether bristles are read at every sample.
+    pub(super) bristles: bool,
 }
 
 /// The buffers of a group, in the order of their bindings.
@@ -181,7 +183,7 @@ impl Group {
         contacts: Vec<BatchContact>,
         of: &[Contact],
         stepping: Stepping,
-        Frames { samples, steps_per_frame, samples_start, stop_when }: Frames,
+        Frames { samples, steps_per_frame, samples_start, stop_when, bristles }: Frames,
     ) -> Result<Self, DeviceError> {
         let device = &core.device;
         let pairs: usize = contacts.iter().map(BatchContact::bristle_pairs).sum();
@@ -193,6 +195,8 @@ impl Group {
         let fit = BUFFER_BUDGET as usize / (3 * contacts.len() * size_of::<Record>());
         let fit = (fit.max(2) - 1).min(memory::samples_that_fit(&contacts, of, device.adapter.max_storage_buffer));
         let frames = ((steps / steps_per_frame) as usize).clamp(1, samples).min(fit);
+        // The bristles are those at the end of a window.
+        let frames = if bristles { 1 } else { frames };
 
         let start = Start::of(&contacts, of, stepping, &stop_when);
         let buffers = Buffers::new(device, &start, &kernel.variant, pairs, (frames + 1) * contacts.len())?;
@@ -201,7 +205,7 @@ impl Group {
             kernel,
             budget,
             stepping,
-            inputs: Inputs::new(start.tables, start.patch_states, frames, samples_start),
+            inputs: Inputs::new(start.tables, start.patch_states, start.first_cells, frames, samples_start),
             parameters: start.contacts,
             contacts,
             frames,
@@ -234,6 +238,7 @@ impl Group {
         let mut finished: Option<Finished> = None;
         let mut states: Vec<State> = Vec::new();
         let mut staging = 0;
+        self.sample_bristles(of, &mut out.sampled_bristles)?;
         while !window.is_empty() {
             let most = self.send(&upload)?;
             let started = Instant::now();
@@ -255,6 +260,7 @@ impl Group {
                 copied = self.dispatch(1.0, most, false, staging);
                 states = self.read_states(&copied)?;
             }
+            self.sample_bristles(of, &mut out.sampled_bristles)?;
             finished = Some(Finished { window, staging, copied });
             (window, upload, staging) = (next, prepared, 1 - staging);
         }
@@ -265,14 +271,20 @@ impl Group {
         for (contact, state) in self.contacts.iter().zip(&states) {
             out.status[contact.index] = status_of(state);
         }
-        if !out.bristles.is_empty() {
-            let zetas = self.read_bristles()?;
-            let mut first = 0;
-            for contact in &self.contacts {
-                let own = &zetas[first..first + contact.bristle_pairs()];
-                out.bristles[contact.index] = shown_bristles(own, of[contact.index].model.kind());
-                first += own.len();
-            }
+        self.sample_bristles(of, &mut out.bristles)
+    }
+
+    /// Appends the bristles of every contact, as they are now, to what is `wanted` of it, if anything is.
+    fn sample_bristles(&self, of: &[Contact], wanted: &mut [Vec<[f64; 2]>]) -> Result<(), EngineError> {
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let zetas = self.read_bristles()?;
+        let mut first = 0;
+        for contact in &self.contacts {
+            let own = &zetas[first..first + contact.bristle_pairs()];
+            wanted[contact.index].extend(shown_bristles(own, of[contact.index].model.kind()));
+            first += own.len();
         }
         Ok(())
     }
@@ -317,20 +329,12 @@ impl Group {
         queue.write_buffer(&self.buffers.bristles, at, bytemuck::cast_slice(bristles));
     }
 
-    /// Writes the map that the patch of contact `i` now has, whose place among [`Inputs::patch_states`] knows
-    /// it.
-    pub(super) fn write_map(&mut self, i: usize, of: &Contact) {
-        let (queue, buffers, own) = (&self.core.device.queue, &self.buffers, &mut self.parameters[i]);
-        let layout::Contact { cell_count, cell_first, zeta_first, .. } = *own;
-        let map = &self.inputs.patch_states[i];
-        // Only contacts that live between calls get other maps, and they do not stop.
-        let never = StopWhen::NEVER;
-        *own = device_contact(of, cell_count as usize, self.stepping, &never, map, cell_first, zeta_first);
-        queue.write_buffer(&buffers.contacts, (i * size_of::<layout::Contact>()) as u64, bytemuck::bytes_of(own));
+    /// Writes the cells of the map that the patch of contact `i` now has, if it has a grid of bristles.
+    pub(super) fn write_map(&self, i: usize, of: &Contact) {
         if self.kernel.variant.is_grid() {
-            let cells: Vec<layout::Cell> = cells_of(&self.contacts[i], &of.patch).collect();
-            let at = (cell_first as usize * size_of::<layout::Cell>()) as u64;
-            queue.write_buffer(&buffers.cells, at, bytemuck::cast_slice(&cells));
+            let cells: Vec<layout::Cell> = cells_of(&self.contacts[i], of.patch.grid(), of.patch.weights()).collect();
+            let at = (self.inputs.first_cells[i] as usize * size_of::<layout::Cell>()) as u64;
+            self.core.device.queue.write_buffer(&self.buffers.cells, at, bytemuck::cast_slice(&cells));
         }
     }
 

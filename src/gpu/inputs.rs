@@ -15,7 +15,7 @@ use crate::contact::{Bristles, Contact, RemapTransfer};
 use crate::engine::{Stepping, StopWhen};
 use crate::error::EngineError;
 use crate::patch::{Grid, Patch};
-use crate::schedule::{Interval, slot};
+use crate::schedule::{Interval, MapKey, slot};
 
 /// The contents of the device's buffers for a batch at its start.
 pub(super) struct Start {
@@ -28,6 +28,8 @@ pub(super) struct Start {
     pub(super) tables: TableStore,
     /// The first map of every contact.
     pub(super) patch_states: Vec<PatchState>,
+    /// Where the cells of every contact start, those of its first map if it follows frames.
+    pub(super) first_cells: Vec<u32>,
 }
 
 impl Start {
@@ -36,15 +38,15 @@ impl Start {
         let mut tables = TableStore::default();
         let mut patch_states = Vec::with_capacity(contacts.len());
         let mut parameters = Vec::with_capacity(contacts.len());
+        let mut first_cells = Vec::with_capacity(contacts.len());
         let mut first_bristle = 0;
         for contact in contacts {
             let own = &of[contact.index];
             let patch_state = PatchState::first(own);
-            let first_table = patch_state.table.as_ref().map_or(0, |t| tables.first_of(t));
-            let first_cell = cells.first_of(contact, own);
-            let first = if own.model.is_grid() { first_cell } else { first_table };
+            patch_state.table.iter().for_each(|t| _ = tables.first_of(t));
+            first_cells.push(cells.first_of(contact, own));
             let cells = contact.active.len();
-            parameters.push(device_contact(own, cells, stepping, stop, &patch_state, first, first_bristle));
+            parameters.push(device_contact(own, cells, stepping, stop, &patch_state, first_bristle));
             first_bristle += contact.bristle_pairs() as u32;
             patch_states.push(patch_state);
         }
@@ -55,6 +57,7 @@ impl Start {
             bristles: first_bristles(contacts, of),
             tables,
             patch_states,
+            first_cells,
         }
     }
 }
@@ -62,7 +65,8 @@ impl Start {
 /// Cells of maps, each map once.
 #[derive(Default)]
 struct SharedCells {
-    /// Where the cells of a map start: by the address of the map, the number of its cells, and its grid.
+    /// Where the cells of a map, or of the maps of a sequence, start: by the address of that, the number of
+    /// its cells, and its grid.
     first: HashMap<(usize, usize, usize, usize), u32>,
     cells: Vec<layout::Cell>,
 }
@@ -72,29 +76,29 @@ impl SharedCells {
     fn first_of(&mut self, contact: &BatchContact, of: &Contact) -> u32 {
         let patch = &of.patch;
         let grid = patch.grid();
-        // The cells of a fixed map are known by the map. Those of a map that follows the force grow around
-        // its middle, so that they are known by their number.
-        let map = if patch.rule().is_none() { Arc::as_ptr(patch.map()).cast::<f64>().addr() } else { 0 };
+        let sequence = patch.sequence();
+        let map = sequence.map_or_else(|| Arc::as_ptr(patch.map()).addr(), |sequence| Arc::as_ptr(sequence).addr());
         let next = self.cells.len() as u32;
-        let first = if patch.takes_frames() {
+        // A map that is replaced or made anew on the device is the contact's own.
+        let first = if patch.takes_frames() || patch.rule().is_some() {
             next
         } else {
             *self.first.entry((map, contact.active.len(), grid.nx, grid.ny)).or_insert(next)
         };
         if first == next {
-            self.cells.extend(cells_of(contact, patch));
+            let maps = sequence.map_or(std::slice::from_ref(patch.map()), |sequence| sequence.maps());
+            maps.iter().for_each(|map| self.cells.extend(cells_of(contact, grid, map)));
         }
         first
     }
 }
 
-/// The cells of a contact with a grid, which has them on `patch`.
-pub(super) fn cells_of(contact: &BatchContact, patch: &Patch) -> impl Iterator<Item = layout::Cell> {
-    let grid = patch.grid();
+/// The cells of a contact with a grid, which has the shares `weights` of the normal force on `grid`.
+pub(super) fn cells_of(contact: &BatchContact, grid: &Grid, weights: &[f64]) -> impl Iterator<Item = layout::Cell> {
     let unit = Grid { dx: 1.0, dy: 1.0, ..*grid };
     contact.active.iter().map(move |&i| {
         let [x, y] = unit.centre(i % grid.nx, i / grid.nx);
-        layout::Cell { x: x as f32, y: y as f32, w: patch.weights()[i] as f32 }
+        layout::Cell { x: x as f32, y: y as f32, w: weights[i] as f32 }
     })
 }
 
@@ -151,6 +155,8 @@ pub(super) struct Inputs {
     pub(super) places: Vec<Place>,
     /// The last interval of every contact.
     pub(super) last: Vec<Interval>,
+    /// Where the cells of every contact start, see [`Start::first_cells`].
+    pub(super) first_cells: Vec<u32>,
     /// Samples of one window.
     frames: usize,
     /// Whether the state at the start is a sample.
@@ -172,6 +178,13 @@ pub(super) struct Place {
 }
 
 impl Upload {
+    /// Puts an interval at the end that holds `map`, and nothing else; its cells or its table start at
+    /// `first`.
+    fn push_map(&mut self, map: &PatchState, first: u32) {
+        let same = RemapTransfer::new(false, [map.radius, map.arm2], [map.radius, map.arm2]);
+        self.intervals.push(device_interval(&Interval::default(), map, same, first, 0, 0));
+    }
+
     /// Puts the sinusoids of an interval at the end; returns where they start.
     fn push_terms(&mut self, interval: &Interval) -> u32 {
         let first = self.terms.len() as u32;
@@ -186,10 +199,23 @@ impl Upload {
 }
 
 impl Inputs {
-    pub(super) fn new(tables: TableStore, patch_states: Vec<PatchState>, frames: usize, samples_start: bool) -> Self {
+    pub(super) fn new(
+        tables: TableStore,
+        patch_states: Vec<PatchState>,
+        first_cells: Vec<u32>,
+        frames: usize,
+        samples_start: bool,
+    ) -> Self {
         let places = vec![Place::default(); patch_states.len()];
         let last = vec![Interval::default(); patch_states.len()];
-        Self { tables, patch_states, places, last, frames, samples_start }
+        Self { tables, patch_states, places, last, first_cells, frames, samples_start }
+    }
+
+    /// Where the cells or the table of a map of contact `i` start, which has so many `cells`; a table that is
+    /// not among `tables` is put there.
+    fn map_first(&self, i: usize, cells: usize, map: &PatchState, tables: &mut TableStore) -> u32 {
+        let before = if let Some(MapKey::Frame(map)) = map.key { map * cells as u32 } else { 0 };
+        map.table.as_ref().map_or_else(|| self.first_cells[i] + before, |t| tables.first_of(t))
     }
 
     /// The limit surfaces of the whole run.
@@ -216,6 +242,9 @@ impl Inputs {
         let parts = self.parts(contacts, of, surfaces, window)?;
         let mut tables = self.tables.clone();
         for (i, Part { from, mut before, intervals }) in parts.into_iter().enumerate() {
+            let cells = contacts[i].active.len();
+            let first = self.map_first(i, cells, &before, &mut tables);
+            upload.push_map(&before, first);
             let place = &mut self.places[i];
             place.next = from + intervals.len();
             if let Some((last, ..)) = intervals.last() {
@@ -235,10 +264,10 @@ impl Inputs {
             let is_start = self.samples_start && place.intervals_before == 0;
             for (j, (interval, map, _)) in intervals.into_iter().enumerate() {
                 let transfer = map.transfer_from(&before, &of[contacts[i].index]);
-                let table = map.table.as_ref().map_or(0, |t| tables.first_of(t));
+                let first = self.map_first(i, cells, &map, &mut tables);
                 let term_first = upload.push_terms(&interval);
                 let more = if is_start && from + j == 0 { flag::FIRST } else { 0 };
-                upload.intervals.push(device_interval(&interval, &map, transfer, table, term_first, more));
+                upload.intervals.push(device_interval(&interval, &map, transfer, first, term_first, more));
                 before = map;
             }
         }
@@ -248,11 +277,17 @@ impl Inputs {
 
     /// A window that records one sample of every contact for which `intervals` has an interval, at its end;
     /// no time passes, and limit surfaces are those of the present maps.
-    pub(super) fn upload_samples(&mut self, intervals: Vec<Option<(Interval, RemapTransfer)>>) -> Upload {
+    pub(super) fn upload_samples(
+        &mut self,
+        contacts: &[BatchContact],
+        intervals: Vec<Option<(Interval, RemapTransfer)>>,
+    ) -> Upload {
         let mut upload = Upload::default();
         let mut tables = self.tables.clone();
         for (i, asked) in intervals.into_iter().enumerate() {
+            let first = self.map_first(i, contacts[i].active.len(), &self.patch_states[i], &mut tables);
             let (place, map) = (&mut self.places[i], &self.patch_states[i]);
+            upload.push_map(map, first);
             let begin = place.intervals_before;
             upload.windows.push(layout::Window {
                 interval_first: upload.intervals.len() as u32,
@@ -266,9 +301,8 @@ impl Inputs {
             place.intervals_before += 1;
             place.samples_before += 1;
             place.inputs = interval.inputs(interval.length);
-            let table = map.table.as_ref().map_or(0, |t| tables.first_of(t));
             let term_first = upload.push_terms(&interval);
-            upload.intervals.push(device_interval(&interval, map, transfer, table, term_first, flag::AT_END));
+            upload.intervals.push(device_interval(&interval, map, transfer, first, term_first, flag::AT_END));
         }
         upload.tables = tables.numbers_beyond(&self.tables);
         upload
@@ -320,13 +354,13 @@ impl Inputs {
     }
 }
 
-/// An interval with its map in the device's layout. Its table starts at `table`, its sinusoids at
-/// `term_first`; `more` are further bits of [`flag`].
+/// An interval with its map in the device's layout. The cells or the table of the map start at `first`, the
+/// sinusoids at `term_first`; `more` are further bits of [`flag`].
 fn device_interval(
     interval: &Interval,
     map: &PatchState,
     transfer: RemapTransfer,
-    table: u32,
+    first: u32,
     term_first: u32,
     more: u32,
 ) -> layout::Interval {
@@ -341,12 +375,14 @@ fn device_interval(
             | bit(interval.record, flag::RECORD)
             | bit(interval.remap.is_some(), flag::REMAP)
             | more,
-        map_f_n: map.f_n.unwrap_or_default() as f32,
+        map_f_n: if let Some(MapKey::Force(f_n)) = map.key { f_n as f32 } else { 0.0 },
         map_radius: map.radius as f32,
-        map_viscous: map.viscous as f32,
+        map_arm2: map.arm2 as f32,
+        map_cop_x: map.cop[0] as f32,
+        map_cop_y: map.cop[1] as f32,
         map_deflection: transfer.deflection as f32,
         map_rotation: transfer.rotation as f32,
-        map_table: table,
+        map_first: first,
         term_first,
         term_count: interval.terms.len() as u32,
         c,

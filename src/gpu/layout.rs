@@ -41,13 +41,13 @@ shared! {
 shared! {
     struct Contact {
         sigma0: f32, sigma1: f32, sigma2: f32, gamma: f32, v_s: f32, s_ba: f32, k_g: f32, kind: u32,
-        mass: f32, inertia: f32, pads: f32, offset_x: f32, offset_y: f32, dx: f32, dy: f32, arm2: f32,
+        mass: f32, inertia: f32, pads: f32, offset_x: f32, offset_y: f32, dx: f32, dy: f32,
         hertz_radius: f32, hertz_k: f32, hertz_k_per_newton: f32, hertz_most: f32, h_max: f32, tolerance: f32,
-        radius: f32, viscous: f32, cop_x: f32, cop_y: f32, n_ls: u32,
+        n_ls: u32,
         spring: f32, band: f32, slider_mass: f32, attraction: f32,
         stop_displacement: f32, stop_rotation: f32, stop_slip_for: f32,
         start_x: f32, start_y: f32, start_theta: f32, arm_x: f32, arm_y: f32,
-        cell_first: u32, cell_count: u32, zeta_first: u32,
+        cell_count: u32, zeta_first: u32,
     }
 }
 
@@ -59,9 +59,9 @@ shared! {
 
 shared! {
     struct Interval {
-        length: f32, flags: u32, map_f_n: f32, map_radius: f32, map_viscous: f32,
+        length: f32, flags: u32, map_f_n: f32, map_radius: f32, map_arm2: f32, map_cop_x: f32, map_cop_y: f32,
         map_deflection: f32, map_rotation: f32,
-        map_table: u32, term_first: u32, term_count: u32, c: [f32; 3 * slot::COUNT],
+        map_first: u32, term_first: u32, term_count: u32, c: [f32; 3 * slot::COUNT],
     }
 }
 

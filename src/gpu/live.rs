@@ -12,7 +12,7 @@ use super::patch_state::{PatchState, make_tables};
 use crate::batch::{Sample, Saved};
 use crate::contact::{Contact, RemapTransfer};
 use crate::error::EngineError;
-use crate::schedule::{Interval, Span, Timeline, slot};
+use crate::schedule::{Interval, MapKey, Span, Timeline, slot};
 use crate::solver::state::State;
 
 /// A group that lives on the device.
@@ -110,13 +110,13 @@ impl Live {
         }
     }
 
-    /// Asks for the sample of a contact at its present inputs, on the map of normal force `mapped` [N].
+    /// Asks for the sample of a contact at its present inputs, on the map that was made for `mapped`.
     pub(super) fn record_present(
         &mut self,
         i: usize,
         contact: &Contact,
         inputs: [f64; slot::COUNT],
-        mapped: Option<f64>,
+        mapped: Option<MapKey>,
     ) -> Result<(), EngineError> {
         let c = inputs.map(|v| [v, 0.0, 0.0]);
         self.record(i, contact, Interval { c, remap: mapped, ..Interval::default() })
@@ -172,7 +172,7 @@ impl Live {
         }
         self.settle()?;
         let asked = self.unrecorded.iter_mut().map(Option::take).collect();
-        let upload = self.group.inputs.upload_samples(asked);
+        let upload = self.group.inputs.upload_samples(&self.group.contacts, asked);
         self.start(upload, 1.0)
     }
 
@@ -298,7 +298,7 @@ impl Live {
             patch_twist: wide(s.patch_twist),
             rate: wide(s.rate),
             h_next: f64::from(s.h_next),
-            mapped: inputs.patch_states[i].f_n,
+            mapped: inputs.patch_states[i].key,
             inputs: inputs.places[i].inputs,
             steps: u64::from(s.steps),
             passes: u64::from(s.passes),

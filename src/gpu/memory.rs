@@ -23,8 +23,12 @@ const MOST_CONTACTS: usize = 65_536;
 struct Memory {
     /// Cells, bristles and the like, the largest of them.
     own: u64,
+    /// Cells of the frames that contacts follow.
+    frames: u64,
     /// Limit surfaces for the whole run.
     tables: u64,
+    /// The interval that holds the map before a window.
+    before: u64,
     /// For one sample: intervals, sinusoids, and limit surfaces of maps that change their shape.
     intervals: u64,
     terms: u64,
@@ -40,10 +44,15 @@ impl Memory {
         let [intervals, maps] = contact.timeline.densest().map(|n| n as u64);
         let mut memory = Self {
             own: LEAST.max(pairs * cell),
+            before: size_of::<layout::Interval>() as u64,
             intervals: intervals * size_of::<layout::Interval>() as u64,
             terms: intervals * (of.most_terms() * size_of::<layout::Term>()) as u64,
             ..Self::default()
         };
+        if let Some(sequence) = of.patch.sequence().filter(|_| of.model.is_grid()) {
+            let bytes = pairs * (sequence.maps().len() * size_of::<layout::Cell>()) as u64;
+            memory.frames = if seen.insert(Arc::as_ptr(sequence).addr()) { bytes } else { 0 };
+        }
         if let Model::LimitSurface(table, _) = &of.model {
             let bytes = (table.nodes().len() * size_of::<[f32; 3]>()) as u64;
             memory.tables = if seen.insert(Arc::as_ptr(table).addr()) { bytes } else { 0 };
@@ -59,6 +68,8 @@ impl Memory {
     fn with(self, other: Self) -> Self {
         Self {
             own: self.own + other.own,
+            frames: self.frames + other.frames,
+            before: self.before + other.before,
             tables: self.tables + other.tables,
             intervals: self.intervals + other.intervals,
             terms: self.terms + other.terms,
@@ -68,7 +79,7 @@ impl Memory {
 
     /// The fullest buffer of inputs, with one sample a window [byte].
     fn inputs(&self) -> u64 {
-        (self.tables + self.new_tables).max(self.intervals).max(self.terms)
+        (self.tables + self.new_tables).max(self.before + self.intervals).max(self.terms)
     }
 
     /// Whether the contacts fit into buffers of at most `limit` bytes.
@@ -76,7 +87,7 @@ impl Memory {
         // Limit surfaces that are made for a window are held to the smaller budget, because until they are on
         // the device they take ten times as much memory of the host.
         let made = self.own.max(self.new_tables);
-        made <= BUFFER_BUDGET.min(limit) && self.inputs() <= INPUTS_BUDGET.min(limit)
+        made <= BUFFER_BUDGET.min(limit) && self.inputs().max(self.own + self.frames) <= INPUTS_BUDGET.min(limit)
     }
 }
 
@@ -104,9 +115,11 @@ pub(super) fn split(
         }
         seen.clear();
         taken = Memory::of(&contact, own, &mut seen);
-        let requested = taken.inputs();
+        let requested = taken.inputs().max(taken.frames);
         if requested > limit {
-            let (what, remedy) = if requested == taken.tables + taken.new_tables {
+            let (what, remedy) = if requested == taken.frames {
+                ("bytes of pressure frames", "take fewer frames (`patch.frames`) or fewer `patch.cells`")
+            } else if requested == taken.tables + taken.new_tables {
                 (
                     "bytes of limit surfaces between two samples",
                     "record more often, make maps less often (`patch.update`) or coarser tables (`contact.n_ls`)",
@@ -132,7 +145,10 @@ pub(super) fn samples_that_fit(contacts: &[BatchContact], of: &[Contact], limit:
         .fold(Memory::default(), Memory::with);
     let fit = |budget: u64, each: u64| budget.checked_div(each).unwrap_or(u64::MAX);
     let tables = fit(budget.saturating_sub(memory.tables).min(BUFFER_BUDGET), memory.new_tables);
-    fit(budget, memory.intervals).min(fit(budget, memory.terms)).min(tables).clamp(1, usize::MAX as u64) as usize
+    fit(budget.saturating_sub(memory.before), memory.intervals)
+        .min(fit(budget, memory.terms))
+        .min(tables)
+        .clamp(1, usize::MAX as u64) as usize
 }
 
 #[cfg(test)]
@@ -181,14 +197,15 @@ mod tests {
         let some = |n: usize| prepared(&contacts[..n], &plan);
         // A hundred intervals a sample; the table is shared and its map keeps its shape.
         let parts = |limit: u64| split(some(20), &contacts, limit).unwrap().iter().map(Vec::len).collect::<Vec<_>>();
-        assert_eq!(parts(600 * interval), [6, 6, 6, 2]);
+        // An interval more holds the map before them.
+        assert_eq!(parts(606 * interval), [6, 6, 6, 2]);
         assert_eq!(parts(u64::MAX), [20]);
-        assert_eq!(samples_that_fit(&some(1), &contacts, 600 * interval), 6);
-        assert_eq!(samples_that_fit(&some(4), &contacts, 600 * interval), 1);
+        assert_eq!(samples_that_fit(&some(1), &contacts, 601 * interval), 6);
+        assert_eq!(samples_that_fit(&some(4), &contacts, 604 * interval), 1);
         match split(some(20), &contacts, 99 * interval) {
             Err(EngineError::Limit { contact, what, requested, max, .. }) => {
                 assert!(what.contains("inputs"), "{what}");
-                assert_eq!((contact, requested, max), (0, 100 * interval, 99 * interval));
+                assert_eq!((contact, requested, max), (0, 101 * interval, 99 * interval));
             }
             Err(other) => panic!("{other}"),
             Ok(parts) => panic!("{} parts", parts.len()),

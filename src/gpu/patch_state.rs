@@ -1,5 +1,5 @@
-//! The part of a changing pressure map that the host computes for the kernel: radius, viscous factor and
-//! limit surface of a reduced bristle.
+//! The part of a changing pressure map that the host computes for the kernel: radius, viscous factor, centre
+//! of pressure and limit surface of a reduced bristle.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,18 +8,18 @@ use super::limit_surface::Surfaces;
 use crate::contact::{Contact, Model, RemapTransfer, radius_of, reshapes};
 use crate::error::EngineError;
 use crate::limit_surface::{Rule, Table};
-use crate::patch::Patch;
-use crate::schedule::Interval;
+use crate::patch::{Grid, Patch};
+use crate::schedule::{Interval, MapKey};
 
 /// The pressure map of a contact at some time.
 #[derive(Clone, Debug)]
 pub(super) struct PatchState {
-    /// The normal force for which it was made [N]; none for the initial map.
-    pub f_n: Option<f64>,
+    /// What it was made for; none for the initial map.
+    pub key: Option<MapKey>,
     /// Torsional radius [m] by the rule of the table; 0 for a grid.
     pub radius: f64,
-    /// Viscous factor [m^2].
-    pub viscous: f64,
+    /// `L^2` [m^2], `docs/model.md` (16); of a reduced bristle the viscous factor.
+    pub arm2: f64,
     /// Centre of pressure [m].
     pub cop: [f64; 2],
     /// The limit surface, if the contact has one.
@@ -34,23 +34,35 @@ impl PatchState {
             Model::Distributed | Model::Ellipsoid(_) | Model::Point(_) => None,
         };
         let patch = contact.first_patch();
-        let radius = if contact.model.is_grid() { 0.0 } else { radius_of(&patch, table.as_deref()) };
-        Self { f_n: None, radius, viscous: patch.viscous(), cop: patch.cop(), table }
+        let (radius, arm2) = match contact.model.is_grid() {
+            true => (0.0, patch.arm2()),
+            false => (radius_of(&patch, table.as_deref()), patch.viscous()),
+        };
+        Self { key: None, radius, arm2, cop: patch.cop(), table }
     }
 
-    /// Takes over the map at the start of an interval. If the force is that of the present map, the interval
-    /// is set to keep it. Returns the patch if its map needs a limit surface of its own, which
+    /// Takes over the map at the start of an interval. If that is the present map, the interval is set to
+    /// keep it. Returns the patch if its map needs a limit surface of its own, which
     /// [`PatchState::set_table`] sets.
     pub fn enter(&mut self, contact: &Contact, interval: &mut Interval) -> Option<Patch> {
-        let f_n = interval.remap?;
-        if self.f_n.replace(f_n) == Some(f_n) {
+        let key = interval.remap?;
+        if self.key.replace(key) == Some(key) {
             interval.remap = None;
         }
-        if interval.remap.is_none() || contact.model.is_grid() {
+        // A kernel with a grid makes a map that follows the normal force by itself.
+        let follows_frames = contact.patch.sequence().is_some();
+        if interval.remap.is_none() || contact.model.is_grid() && !follows_frames {
             return None;
         }
-        let patch = contact.patch.under(f_n);
-        self.viscous = patch.viscous();
+        let patch = contact.patch.at(key);
+        if contact.model.is_grid() {
+            self.arm2 = patch.arm2();
+            return None;
+        }
+        self.arm2 = patch.viscous();
+        if follows_frames {
+            self.cop = patch.cop();
+        }
         if self.table.is_some() && reshapes(&patch) {
             return Some(patch);
         }
@@ -67,7 +79,7 @@ impl PatchState {
 
     /// How a reduced bristle is transferred from the map `before` to this one.
     pub fn transfer_from(&self, before: &Self, contact: &Contact) -> RemapTransfer {
-        let of = |map: &Self| [map.radius, map.viscous];
+        let of = |map: &Self| [map.radius, map.arm2];
         let consistent = match contact.model {
             Model::Distributed | Model::Point(_) => false,
             Model::LimitSurface(_, form) | Model::Ellipsoid(form) => form.is_elastic(contact.friction.law),
@@ -92,15 +104,25 @@ pub(super) fn make_tables(
     let mut kinds: Vec<(Rule, usize)> = wanted.iter().map(|(_, t)| kind(t)).collect();
     kinds.sort_by_key(|(rule, n_ls)| (*rule as u8, *n_ls));
     kinds.dedup();
+    // Contacts of one size that follow the same frames share the tables of their maps.
+    let mut first = HashMap::new();
+    let place = |(i, (patch, like)): (usize, &(Patch, Arc<Table>))| {
+        let Grid { dx, dy, .. } = *patch.grid();
+        let (rule, n_ls) = kind(like);
+        let key = (Arc::as_ptr(patch.map()).addr(), [dx, dy].map(f64::to_bits), rule as u8, n_ls);
+        *first.entry(key).or_insert(i)
+    };
+    let places: Vec<usize> = wanted.iter().enumerate().map(place).collect();
     let mut made: Vec<Option<Arc<Table>>> = vec![None; wanted.len()];
     for (rule, n_ls) in kinds {
-        let of_kind: Vec<usize> = (0..wanted.len()).filter(|&i| kind(&wanted[i].1) == (rule, n_ls)).collect();
+        let is_asked = |&i: &usize| places[i] == i && kind(&wanted[i].1) == (rule, n_ls);
+        let of_kind: Vec<usize> = (0..wanted.len()).filter(is_asked).collect();
         let patches: Vec<Patch> = of_kind.iter().map(|&i| wanted[i].0.clone()).collect();
         for (i, table) in of_kind.into_iter().zip(surfaces.tables(&patches, rule, n_ls)?) {
             made[i] = Some(Arc::new(table));
         }
     }
-    Ok(made.into_iter().map(|t| t.expect("every kind was made")).collect())
+    Ok(places.into_iter().map(|i| made[i].clone().expect("every kind was made")).collect())
 }
 
 /// The numbers of limit surfaces, one surface after the other and each once.

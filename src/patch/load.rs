@@ -1,5 +1,6 @@
 //! Pressure maps from files: `.npy` arrays, CSV of `x, y, w`, PNG images (8 and 16 bits).
 
+use std::ops::Range;
 use std::path::Path;
 
 use super::{Grid, MAX_CELLS_PER_SIDE, Patch};
@@ -39,48 +40,98 @@ impl FileMap {
 /// A file that cannot be read, or is no such array of numbers; a frame that it has not; maps that together
 /// take more than [`input::MAX_BYTES`].
 pub fn load_npy(path: &Path, frame: Option<usize>) -> Result<Vec<FileMap>, PatchError> {
-    let wrong = |reason: String| PatchError::File { path: path.to_owned(), reason };
-    let file = input::open(path)?;
-    let length = input::length(path, &file)?;
-    let mut array = Array::new(file, length).map_err(|e| InputError::of(path, e))?;
     let no_frame = |found: String| {
         let frame = frame.unwrap_or_default();
-        PatchError::Parameter(ParameterError::new("patch.frame", frame, format!("{found} in {}", path.display())))
+        Err(PatchError::Parameter(ParameterError::new("patch.frame", frame, format!("{found} in {}", path.display()))))
     };
-    let (frames, ny, nx) = match *array.shape {
-        [ny, nx] if frame.is_none() => (1, ny, nx),
-        [_, _] => return Err(no_frame("no `frame`: there is one map".to_owned())),
-        [frames, ny, nx] => (frames, ny, nx),
-        _ => {
-            let accepted = "expected two dimensions (rows, columns), or three (frames, rows, columns)";
-            return Err(wrong(format!("an array of shape {:?}: {accepted}", array.shape)));
-        }
-    };
-    let within = |n| (1..=MAX_CELLS_PER_SIDE).contains(&n);
-    if frames == 0 || !within(ny) || !within(nx) {
-        let accepted = format!("expected at least one frame, of 1 to {MAX_CELLS_PER_SIDE} rows and columns");
-        return Err(wrong(format!("an array of shape {:?}: {accepted}", array.shape)));
+    let maps = NpyMaps::open(path)?;
+    match (frame, maps.frames) {
+        (None, frames) => maps.read(path, 0..frames.unwrap_or(1)),
+        (Some(_), None) => no_frame("no `frame`: there is one map".to_owned()),
+        (Some(k), Some(frames)) if k >= frames => no_frame(format!("0 to {}, one of the frames", frames - 1)),
+        (Some(k), Some(_)) => maps.read(path, k..k + 1),
     }
-    let wanted = match frame {
-        Some(k) if k >= frames => return Err(no_frame(format!("0 to {}, one of the frames", frames - 1))),
-        Some(k) => k..k + 1,
-        None => 0..frames,
+}
+
+/// The frames of an `.npy` as of [`load_npy`] from number `from` on, up to that before `to` or the last. Only
+/// those are read.
+///
+/// # Errors
+/// As [`load_npy`], or an array of two dimensions, or no frame in the range, or a frame that is not there.
+pub fn load_frames(path: &Path, from: usize, to: Option<usize>) -> Result<Vec<FileMap>, PatchError> {
+    let maps = NpyMaps::open(path)?;
+    let wrong = |field: &str, value: usize, accepted: String| {
+        let accepted = format!("{accepted} in {}", path.display());
+        Err(PatchError::Parameter(ParameterError::new(field, value, accepted)))
     };
-    // Maps lie in one piece each, or numbers of all of them side by side.
-    let cells = ny * nx;
-    let stored = if array.fortran { 0..frames * cells } else { wanted.start * cells..wanted.end * cells };
-    let skipped = (stored.start * array.item) as i64;
-    let read = array.reader.seek_relative(skipped).and_then(|()| array.numbers(stored.len()));
-    let values = read.map_err(|e| InputError::of(path, e))?;
-    let map = |k: usize| {
-        let row_major = |i: usize| values[k + frames * (i / nx + ny * (i % nx))];
-        if array.fortran {
-            FileMap::from_top(nx, ny, &(0..cells).map(row_major).collect::<Vec<_>>())
-        } else {
-            FileMap::from_top(nx, ny, &values[(k - wanted.start) * cells..][..cells])
+    let Some(frames) = maps.frames else {
+        let reason = "an array of two dimensions, one map: expected three (frames, rows, columns)".to_owned();
+        return Err(PatchError::File { path: path.to_owned(), reason });
+    };
+    let end = to.unwrap_or(frames);
+    if from >= frames {
+        return wrong("patch.frames.from", from, format!("0 to {}, one of the frames", frames - 1));
+    }
+    if end <= from || end > frames {
+        return wrong(
+            "patch.frames.to",
+            end,
+            format!("{} to {frames}, the first frame after `from` to the end", from + 1),
+        );
+    }
+    maps.read(path, from..end)
+}
+
+/// An `.npy` of maps whose header has been read.
+struct NpyMaps {
+    array: Array<std::io::BufReader<std::fs::File>>,
+    /// Number of frames; none of an array of two dimensions.
+    frames: Option<usize>,
+    ny: usize,
+    nx: usize,
+}
+
+impl NpyMaps {
+    fn open(path: &Path) -> Result<Self, PatchError> {
+        let wrong = |reason: String| Err(PatchError::File { path: path.to_owned(), reason });
+        let file = input::open(path)?;
+        let length = input::length(path, &file)?;
+        let array = Array::new(file, length).map_err(|e| InputError::of(path, e))?;
+        let (frames, ny, nx) = match *array.shape {
+            [ny, nx] => (None, ny, nx),
+            [frames, ny, nx] => (Some(frames), ny, nx),
+            _ => {
+                let accepted = "expected two dimensions (rows, columns), or three (frames, rows, columns)";
+                return wrong(format!("an array of shape {:?}: {accepted}", array.shape));
+            }
+        };
+        let within = |n| (1..=MAX_CELLS_PER_SIDE).contains(&n);
+        if frames == Some(0) || !within(ny) || !within(nx) {
+            let accepted = format!("expected at least one frame, of 1 to {MAX_CELLS_PER_SIDE} rows and columns");
+            return wrong(format!("an array of shape {:?}: {accepted}", array.shape));
         }
-    };
-    Ok(wanted.clone().map(map).collect())
+        Ok(Self { array, frames, ny, nx })
+    }
+
+    /// Reads some frames, or the one map.
+    fn read(self, path: &Path, wanted: Range<usize>) -> Result<Vec<FileMap>, PatchError> {
+        let Self { mut array, frames, ny, nx } = self;
+        // Maps lie in one piece each, or numbers of all of them side by side.
+        let (cells, frames) = (ny * nx, frames.unwrap_or(1));
+        let stored = if array.fortran { 0..frames * cells } else { wanted.start * cells..wanted.end * cells };
+        let skipped = (stored.start * array.item) as i64;
+        let read = array.reader.seek_relative(skipped).and_then(|()| array.numbers(stored.len()));
+        let values = read.map_err(|e| InputError::of(path, e))?;
+        let map = |k: usize| {
+            let row_major = |i: usize| values[k + frames * (i / nx + ny * (i % nx))];
+            if array.fortran {
+                FileMap::from_top(nx, ny, &(0..cells).map(row_major).collect::<Vec<_>>())
+            } else {
+                FileMap::from_top(nx, ny, &values[(k - wanted.start) * cells..][..cells])
+            }
+        };
+        Ok(wanted.clone().map(map).collect())
+    }
 }
 
 /// A PNG, 8 or 16 bits a channel; brighter is more pressure, colour counts by its luminance, alpha

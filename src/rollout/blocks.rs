@@ -38,7 +38,7 @@ impl Blocks {
     /// to keep the threads busy, and stay within 16 MiB as they grow.
     pub fn new(engine: &dyn Engine, plan: &Plan, few: &[Contact]) -> Self {
         let points = few.iter().map(|c| c.break_points(plan.duration()).0).fold(0.0, f64::max);
-        let samples = columns::BYTES_PER_SAMPLE * plan.samples.len() as u64;
+        let samples = columns::bytes_in_memory(plan, few) * plan.samples.len() as u64;
         let points = (BYTES_PER_POINT * points) as u64;
         let is_cpu = engine.info().engine == "cpu";
         let each = if is_cpu { AT_ONCE * samples } else { samples } + points;
@@ -74,6 +74,9 @@ fn memory(contacts: &[Contact]) -> usize {
     for contact in contacts {
         let map = contact.patch.map();
         sum += once(Arc::as_ptr(map).addr(), size_of_val(&**map)) + contact.signal_memory();
+        if let Some(sequence) = contact.patch.sequence() {
+            sum += once(Arc::as_ptr(sequence).addr(), sequence.memory());
+        }
         if let Model::LimitSurface(table, _) = &contact.model {
             sum += once(Arc::as_ptr(table).addr(), size_of_val(table.nodes()));
         }

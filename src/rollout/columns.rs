@@ -1,5 +1,9 @@
 //! The arrays of a run.
 
+use crate::contact::Contact;
+use crate::engine::Plan;
+use crate::patch::Grid;
+
 /// Type of an array's items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Item {
@@ -23,25 +27,28 @@ impl Item {
     }
 }
 
-/// An array of the run, `[contact]`, `[contact, sample]` or `[contact, sample, width]`.
+/// An array of the run, `[contact]`, `[contact, sample]` or `[contact, sample, width]`; of the cells of a
+/// grid `[contact, sample, row, column, width]`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
     pub name: &'static str,
     pub item: Item,
     pub per_sample: bool,
+    /// Rows and columns of an image.
+    pub image: Option<[u64; 2]>,
     pub width: usize,
     pub about: &'static str,
 }
 
 const fn samples(name: &'static str, width: usize, about: &'static str) -> Column {
-    Column { name, item: Item::F64, per_sample: true, width, about }
+    Column { name, item: Item::F64, per_sample: true, image: None, width, about }
 }
 
 const fn contacts(name: &'static str, item: Item, about: &'static str) -> Column {
-    Column { name, item, per_sample: false, width: 1, about }
+    Column { name, item, per_sample: false, image: None, width: 1, about }
 }
 
-/// All arrays but `time`.
+/// All arrays but `time`, and but those that are recorded on request.
 pub(super) const COLUMNS: [Column; 13] = [
     samples("pose", 3, "x [m], y [m], theta [rad] of the centre of mass; of the patch if its twist is prescribed"),
     samples("twist", 3, "vx [m/s], vy [m/s], w [rad/s] at the same point"),
@@ -67,10 +74,49 @@ pub(super) const COLUMNS: [Column; 13] = [
     contacts("passes", Item::U64, "passes over the cells"),
 ];
 
-/// Bytes of one sample of one contact over all arrays.
+/// The names of [`shear`].
+pub(super) const SHEAR: [&str; 2] = ["shear", "cell_slip"];
+
+/// The arrays of friction in the cells of a grid of that many rows and columns.
+pub(super) fn shear([rows, columns]: [u64; 2]) -> [Column; 2] {
+    let image = |name, width, about| Column {
+        name,
+        item: Item::F32,
+        per_sample: true,
+        image: Some([rows, columns]),
+        width,
+        about,
+    };
+    [
+        image(SHEAR[0], 2, "friction of every cell on the body [N]: fx, fy in the axes of the patch; bottom row first"),
+        image(
+            SHEAR[1],
+            1,
+            "length of every bristle over its limit [-]: it slips above s_ba, and is near 1 in steady sliding; bottom \
+             row first",
+        ),
+    ]
+}
+
+/// The same of a grid, if there is one.
+pub(super) fn of_shear(grid: Option<&Grid>) -> Vec<Column> {
+    grid.map(|grid| shear([grid.ny as u64, grid.nx as u64]).to_vec()).unwrap_or_default()
+}
+
+/// Bytes of one cell of one sample in the arrays of [`shear`].
+pub(super) const BYTES_PER_CELL: u64 = 3 * 4;
+/// Bytes of one bristle in a sample, from which these are made.
+const BYTES_PER_BRISTLE: u64 = 2 * 8;
+/// Bytes of one sample of one contact over all arrays of [`COLUMNS`].
 pub(super) const BYTES_PER_SAMPLE: u64 = 11 * 8;
 /// Bytes of one contact in the arrays without samples.
 pub(super) const BYTES_PER_CONTACT: u64 = 7 * 8 + 4;
+
+/// Bytes of one sample of contacts like these `few`, in memory while they are simulated.
+pub(super) fn bytes_in_memory(plan: &Plan, few: &[Contact]) -> u64 {
+    let cells = few.iter().map(|c| c.patch.grid().len() as u64).max().unwrap_or(0);
+    BYTES_PER_SAMPLE + if plan.sample_bristles { cells * (BYTES_PER_CELL + BYTES_PER_BRISTLE) } else { 0 }
+}
 
 impl Column {
     /// The array with that name.
@@ -78,15 +124,23 @@ impl Column {
         COLUMNS.iter().find(|c| c.name == name).unwrap_or_else(|| unreachable!("no array {name}"))
     }
 
+    /// Its axes after that of the contacts, for so many samples: their names and lengths.
+    pub fn axes(&self, samples: usize) -> Vec<(&'static str, u64)> {
+        let samples = self.per_sample.then_some(("sample", samples as u64));
+        let [rows, columns] = [0, 1].map(|k| self.image.map(|image| (["row", "column"][k], image[k])));
+        // xarray wants one length of all axes with a name.
+        let width =
+            (self.width > 1).then_some((if self.image.is_some() { "force" } else { "axis" }, self.width as u64));
+        [samples, rows, columns, width].into_iter().flatten().collect()
+    }
+
     /// Lengths of its axes for so many contacts with so many samples.
     pub fn shape(&self, contacts: u64, samples: usize) -> Vec<u64> {
-        let samples = self.per_sample.then_some(samples as u64);
-        let width = (self.width > 1).then_some(self.width as u64);
-        [Some(contacts), samples, width].into_iter().flatten().collect()
+        std::iter::once(contacts).chain(self.axes(samples).into_iter().map(|(_, n)| n)).collect()
     }
 
     /// Bytes of one contact.
     pub fn bytes(&self, samples: usize) -> u64 {
-        self.item.size() * self.width as u64 * if self.per_sample { samples as u64 } else { 1 }
+        self.item.size() * self.axes(samples).into_iter().map(|(_, n)| n).product::<u64>()
     }
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::columns::{self, COLUMNS, Column};
 use super::error::RolloutError;
 use super::format::{Datasets, Extra};
 use super::outcome::{NetMotion, Outcome};
@@ -17,7 +18,7 @@ use crate::limit_surface::{Rule, Surface};
 use crate::patch::{Grid, Patch};
 use crate::planar::Wrench;
 use crate::scenario::Scenario;
-use crate::schedule::Signal;
+use crate::schedule::{MapKey, SAME_TIME, Signal};
 
 /// One episode of this many is for validation.
 const VALIDATION_OF: u64 = 10;
@@ -57,6 +58,8 @@ pub(super) struct Layout<'a> {
     pub tactile: Option<Grid>,
     /// Whether the margin left to slip is asked for.
     pub margin: bool,
+    /// The arrays of friction in cells, if they are asked for.
+    pub shear: Vec<Column>,
 }
 
 /// The episodes of a block of contacts. Arrays are `[contact][sample]`, and have more numbers a sample where
@@ -92,13 +95,24 @@ impl<'a> Layout<'a> {
             Body::Free(_) => LOADS.as_slice(),
         };
         let tactile = datasets.with(Extra::Tactile).then(|| *first.patch.grid());
-        let times = scenario.plan().samples;
-        Ok(Self { scenario, times, actions, has_actions: true, tactile, margin: datasets.with(Extra::Margin) })
+        let shear = columns::of_shear(shear_grid(scenario, datasets)?.as_ref());
+        let (times, margin) = (scenario.plan().samples, datasets.with(Extra::Margin));
+        Ok(Self { scenario, times, actions, has_actions: true, tactile, margin, shear })
     }
 
     /// The same without actions.
     pub fn without_actions(&self) -> Self {
-        Self { times: self.times.clone(), has_actions: false, ..*self }
+        Self { times: self.times.clone(), shear: self.shear.clone(), has_actions: false, ..*self }
+    }
+
+    /// The raw arrays.
+    pub fn columns(&self) -> impl Iterator<Item = Column> {
+        COLUMNS.into_iter().chain(self.shear.iter().copied())
+    }
+
+    /// The raw array with that name.
+    pub fn column(&self, name: &str) -> Column {
+        self.columns().find(|column| column.name == name).unwrap_or_else(|| unreachable!("no array {name}"))
     }
 
     /// The episodes of some contacts.
@@ -126,6 +140,28 @@ impl<'a> Layout<'a> {
         Ok(Episodes { frames, action, time_to_slip, margin, tactile, first_slip })
     }
 
+    /// The actions of some contacts, as [`Episodes`] has them; on the calling thread alone, because a writer
+    /// of the thread pool waits for them.
+    pub fn actions(&self, contacts: Range<u64>) -> Result<Vec<f64>, RolloutError> {
+        let each = self.times.len() * self.actions.len();
+        let mut all = vec![0.0; (contacts.end - contacts.start) as usize * each];
+        for (k, to) in contacts.zip(all.chunks_mut(each)) {
+            self.put_actions(&self.scenario.without_surface(k)?, to);
+        }
+        Ok(all)
+    }
+
+    /// The actions of a contact, sample by sample.
+    fn put_actions(&self, contact: &Contact, to: &mut [f64]) {
+        for (i, signal) in action_signals(contact).into_iter().enumerate() {
+            // Most are loads that never change.
+            let constant = signal.is_constant().then(|| signal.value(0.0));
+            for (place, t) in to[i..].iter_mut().step_by(self.actions.len()).zip(&self.times) {
+                *place = constant.unwrap_or_else(|| signal.value(*t));
+            }
+        }
+    }
+
     /// Writes for every sample the time until the next in which all slides; returns the time of the first
     /// such sample.
     fn times_to_slip(&self, slip: &[f64], to: &mut [f64]) -> f64 {
@@ -142,10 +178,12 @@ impl<'a> Layout<'a> {
     /// Actions, margins and tactile frames of contact `k` with its samples.
     fn one(&self, k: u64, wrench: &[[f64; 3]], normal_force: &[f64]) -> Result<One, RolloutError> {
         let contact = self.scenario.without_surface(k)?;
-        let signals = action_signals(&contact);
-        let times = if self.has_actions { self.times.as_slice() } else { &[] };
-        let action = times.iter().flat_map(|t| signals.iter().map(|signal| signal.value(*t))).collect();
-        let mut under = Under::new(&contact.patch);
+        let mut action = Vec::new();
+        if self.has_actions {
+            action.resize(self.times.len() * self.actions.len(), 0.0);
+            self.put_actions(&contact, &mut action);
+        }
+        let mut under = Under::new(&contact);
         let (mut margin, mut tactile) = (Vec::new(), Vec::new());
         if self.margin {
             margin = margins(&contact, &self.times, wrench, normal_force, &mut under);
@@ -153,8 +191,8 @@ impl<'a> Layout<'a> {
         if let Some(grid) = self.tactile {
             check_grid(&grid, contact.patch.grid(), k)?;
             tactile.reserve(grid.len() * normal_force.len());
-            for f_n in normal_force {
-                tactile.extend(under.patch(*f_n).weights().iter().map(|w| (w * f_n) as f32));
+            for (t, f_n) in self.times.iter().zip(normal_force) {
+                tactile.extend(under.patch(*t, *f_n).weights().iter().map(|w| (w * f_n) as f32));
             }
         }
         Ok(One { action, margin, tactile })
@@ -172,8 +210,30 @@ fn action_signals(contact: &Contact) -> Vec<&Signal> {
     }
 }
 
+/// The grid whose cells have their friction recorded, if that is asked for.
+///
+/// # Errors
+/// Contacts without a grid of bristles.
+pub(super) fn shear_grid(scenario: &Scenario, datasets: &Datasets) -> Result<Option<Grid>, RolloutError> {
+    if !datasets.with(Extra::Shear) {
+        return Ok(None);
+    }
+    let first = scenario.contact(0)?;
+    check_bristles(&first, 0)?;
+    Ok(Some(*first.patch.grid()))
+}
+
+/// Friction in cells is that of a grid of bristles.
+pub(super) fn check_bristles(contact: &Contact, k: u64) -> Result<(), RolloutError> {
+    if contact.model.is_grid() {
+        return Ok(());
+    }
+    let accepted = format!("another model for contact {k}: friction in cells is that of a grid, `distributed`");
+    Err(RolloutError::Dataset(ParameterError::new("with", "shear", accepted)))
+}
+
 /// Frames of one dataset have one size.
-fn check_grid(first: &Grid, grid: &Grid, k: u64) -> Result<(), RolloutError> {
+pub(super) fn check_grid(first: &Grid, grid: &Grid, k: u64) -> Result<(), RolloutError> {
     if (first.nx, first.ny) == (grid.nx, grid.ny) {
         return Ok(());
     }
@@ -182,24 +242,29 @@ fn check_grid(first: &Grid, grid: &Grid, k: u64) -> Result<(), RolloutError> {
     Err(RolloutError::Dataset(ParameterError::new("patch.cells", found, accepted)))
 }
 
-/// A patch under normal forces, one after the other.
-struct Under<'a> {
-    patch: &'a Patch,
-    last: Option<(f64, Patch)>,
+/// The patch of a contact in its samples, one after the other.
+pub(super) struct Under<'a> {
+    contact: &'a Contact,
+    last: Option<(MapKey, Patch)>,
 }
 
 impl<'a> Under<'a> {
-    fn new(patch: &'a Patch) -> Self {
-        Self { patch, last: None }
+    pub(super) fn new(contact: &'a Contact) -> Self {
+        Self { contact, last: None }
     }
 
-    /// The patch under the force `f_n` [N].
-    fn patch(&mut self, f_n: f64) -> &Patch {
-        if self.patch.rule().is_none() {
-            return self.patch;
-        }
-        let last = self.last.take().filter(|(force, _)| force.to_bits() == f_n.to_bits());
-        let (_, patch) = self.last.insert(last.unwrap_or_else(|| (f_n, self.patch.under(f_n))));
+    /// What the map is made for in the sample at time `t` [s] under the force `f_n` [N]; none if it stays. A
+    /// sample has the frame before one that begins with it, as it has the normal force before.
+    fn key(&self, t: f64, f_n: f64) -> Option<MapKey> {
+        let follows_force = self.contact.patch.rule().is_some();
+        if follows_force { Some(MapKey::Force(f_n)) } else { self.contact.frame_at((t - 2.0 * SAME_TIME).max(0.0)) }
+    }
+
+    /// The patch in that sample.
+    pub(super) fn patch(&mut self, t: f64, f_n: f64) -> &Patch {
+        let Some(key) = self.key(t, f_n) else { return &self.contact.patch };
+        let last = self.last.take().filter(|(last, _)| *last == key);
+        let (_, patch) = self.last.insert(last.unwrap_or_else(|| (key, self.contact.patch.at(key))));
         patch
     }
 }
@@ -211,10 +276,10 @@ fn margins(contact: &Contact, times: &[f64], wrench: &[[f64; 3]], normal_force: 
     let mut margins = vec![f64::NAN; times.len()];
     let mut i = 0;
     while i < times.len() {
-        // Samples with one map have one search; a map that follows the force has one for every force.
-        let alike = |f: &f64| under.patch.rule().is_none() || f.to_bits() == normal_force[i].to_bits();
-        let end = i + normal_force[i..].iter().take_while(|f| alike(f)).count().max(1);
-        let patch = under.patch(normal_force[i]);
+        // Samples with one map have one search.
+        let key = |k: usize| under.key(times[k], normal_force[k]);
+        let end = i + (i..times.len()).take_while(|k| key(*k) == key(i)).count().max(1);
+        let patch = under.patch(times[i], normal_force[i]);
         let surface = Surface::new(patch, Rule::Cells);
         let is_there = |k: &usize| normal_force[*k] > 0.0 && wrench[*k].iter().all(|v| v.is_finite());
         let loaded: Vec<usize> = (i..end).filter(is_there).collect();

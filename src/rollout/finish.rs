@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::columns::{COLUMNS, Column};
+use super::columns::Column;
 use super::episodes::Layout;
 use super::error::{RolloutError, io};
 use super::format::Format;
@@ -18,7 +18,7 @@ use super::record::{Counts, MOST_SHOWN, SCENARIO, Summary, stored_scenario};
 use super::{Curve, Options, Shown, labels, manifest, spool, zarr};
 use crate::disk;
 use crate::engine::{EngineInfo, LEFT, Reason, UNCONVERGED};
-use crate::scenario::Scenario;
+use crate::scenario::{Descriptions, Scenario};
 
 /// The raw arrays of a finished shard.
 pub(super) const RAW: &str = "raw";
@@ -41,12 +41,20 @@ pub(super) struct Finish<'a> {
     pub options: &'a Options,
 }
 
+/// What is known of datasets when they are written.
+#[derive(Default)]
+struct Written {
+    /// What their parameters are.
+    parameters: Map<String, Value>,
+    /// Digests of files.
+    digests: Vec<(&'static str, String)>,
+}
+
 impl Finish<'_> {
     /// Writes all files.
     pub fn write(&self) -> Result<Summary, RolloutError> {
-        if self.options.shard.is_none() {
-            self.datasets()?;
-        }
+        let Written { parameters, digests } =
+            if self.options.shard.is_none() { self.datasets()? } else { Written::default() };
         self.put(SCENARIO, &stored_scenario(self.scenario)?)?;
         if let (Some(draw), None) = (self.options.draw, self.options.shard) {
             self.put("trajectories.svg", &draw(&self.shown()?))?;
@@ -56,12 +64,12 @@ impl Finish<'_> {
             let spool = self.dir.join(spool::DIRECTORY);
             fs::rename(&spool, self.dir.join(RAW)).map_err(io(&spool))?;
         }
-        manifest::appear(self.dir, self.record(&summary)?)?;
+        manifest::appear(self.dir, self.record(&summary, parameters)?, &digests)?;
         Ok(summary)
     }
 
     /// Writes the datasets, side by side.
-    fn datasets(&self) -> Result<(), RolloutError> {
+    fn datasets(&self) -> Result<Written, RolloutError> {
         let datasets = &self.options.datasets;
         let notes = self.dir.join(spool::DIRECTORY);
         let parameters = Parameters::draw(self.scenario.contacts(), &notes.join("parameters"), |k| {
@@ -69,7 +77,7 @@ impl Finish<'_> {
         })?;
         let layout = Layout::new(self.scenario, datasets)?;
         let attributes = self.attributes();
-        let npz = || if datasets.has(Format::Npz) { self.npz(&parameters, &layout, &notes) } else { Ok(()) };
+        let npz = || if datasets.has(Format::Npz) { self.npz(&parameters, &layout, &notes) } else { Ok(Vec::new()) };
         let zarr = || {
             let dir = self.dir.join(zarr::DIRECTORY);
             let writer = zarr::Writer { dir, raw: self.raw, layout: &layout, parameters: &parameters };
@@ -87,38 +95,50 @@ impl Finish<'_> {
         #[cfg(not(feature = "lerobot"))]
         let lerobot = || Ok(());
         let (npz, (zarr, lerobot)) = rayon::join(npz, || rayon::join(zarr, lerobot));
-        npz.and(zarr).and(lerobot)?;
+        zarr.and(lerobot)?;
+        let about = Descriptions::new();
+        let described = parameters.names().map(|name| (name.to_owned(), about.of(name).into())).collect();
         parameters.remove();
-        Ok(())
+        Ok(Written { parameters: described, digests: npz? })
     }
 
-    /// Writes `trajectories.npz` and `contacts.npz`.
-    fn npz(&self, parameters: &Parameters, layout: &Layout, notes: &Path) -> Result<(), RolloutError> {
+    /// Writes `trajectories.npz` and `contacts.npz`; returns their digests.
+    fn npz(
+        &self,
+        parameters: &Parameters,
+        layout: &Layout,
+        notes: &Path,
+    ) -> Result<Vec<(&'static str, String)>, RolloutError> {
+        let [trajectories, contacts] = ["trajectories.npz", "contacts.npz"];
         let n = self.raw.contacts();
-        let trajectories = || {
-            let path = self.dir.join("trajectories.npz");
+        let write = || {
+            let path = self.dir.join(trajectories);
             let mut npz = Npz::create(&path)?;
             let columns = |npz: &mut Npz| {
                 npz.vector("time", &self.scenario.plan().samples)?;
-                for column in &COLUMNS {
+                for column in layout.columns() {
                     let shape = column.shape(n, self.raw.samples());
-                    npz.copy(column.name, column.item, &shape, &mut self.raw.reader(column, 0..n)?)?;
+                    npz.copy(column.name, column.item, &shape, &mut self.raw.reader(&column, 0..n)?)?;
                 }
                 Ok(())
             };
-            // Labels are made while the columns before them are written.
+            // Labels are made while the columns before them are written. Actions, which are many, are written
+            // as they are made.
             let labels = || labels::Files::write(&layout.without_actions(), self.raw, notes);
             let (columns, labels) = rayon::join(|| columns(&mut npz), labels);
             let labels = columns.and(labels)?;
+            if let Some(action) = labels::arrays(layout).iter().find(|array| array.name == labels::ACTION) {
+                let mut actions = labels::actions(layout, n);
+                npz.copy(&action.name, action.numbers, &action.shape(n), &mut actions)?;
+            }
             for array in labels.arrays() {
                 npz.copy(&array.name, array.numbers, &array.shape(n), &mut labels.reader(array)?)?;
             }
             labels.remove();
             npz.finish()
         };
-        let contacts = || parameters.npz(&self.dir.join("contacts.npz"));
-        let (trajectories, contacts) = rayon::join(trajectories, contacts);
-        trajectories.and(contacts)
+        let (written, drawn) = rayon::join(write, || parameters.npz(&self.dir.join(contacts)));
+        Ok(vec![(trajectories, written?), (contacts, drawn?)])
     }
 
     /// What the metadata of datasets say of the run.
@@ -135,13 +155,14 @@ impl Finish<'_> {
         })
     }
 
-    /// The record of the run.
-    fn record(&self, summary: &Summary) -> Result<Value, RolloutError> {
+    /// The record of the run, with what its `parameters` are.
+    fn record(&self, summary: &Summary, parameters: Map<String, Value>) -> Result<Value, RolloutError> {
         let spec = self.scenario.spec();
-        let about = |c: &Column| (c.name.to_owned(), c.about.into());
-        let mut arrays: Map<String, Value> = COLUMNS.iter().map(about).chain([("time".into(), "[s]".into())]).collect();
+        let layout = Layout::new(self.scenario, &self.options.datasets)?;
+        let about = |c: Column| (c.name.to_owned(), c.about.into());
+        let mut arrays: Map<String, Value> =
+            layout.columns().map(about).chain([("time".into(), "[s]".into())]).collect();
         if self.options.shard.is_none() {
-            let layout = Layout::new(self.scenario, &self.options.datasets)?.without_actions();
             arrays.extend(labels::arrays(&layout).into_iter().map(|array| (array.name, array.about.into())));
         }
         let mut run = json!({
@@ -160,8 +181,12 @@ impl Finish<'_> {
             Some(shard) => {
                 let range = shard.range(self.scenario.contacts());
                 run["shard"] = json!({ "index": shard.index, "of": shard.of, "from": range.start, "to": range.end });
+                run["with"] = self.options.datasets.record()["with"].take();
             }
-            None => run["datasets"] = self.options.datasets.record(),
+            None => {
+                run["datasets"] = self.options.datasets.record();
+                run["parameters"] = parameters.into();
+            }
         }
         Ok(run)
     }

@@ -58,7 +58,7 @@ impl FromStr for Extra {
     type Err = ParameterError;
 
     fn from_str(name: &str) -> Result<Self, ParameterError> {
-        named("extras", name, &[Self::Tactile, Self::Margin], Self::name)
+        named("extras", name, &[Self::Tactile, Self::Margin, Self::Shear], Self::name)
     }
 }
 
@@ -70,6 +70,9 @@ pub enum Extra {
     Tactile,
     /// The margin left to slip in every sample.
     Margin,
+    /// The friction force of every cell of a grid in every sample, and how near it is to slip. It is recorded
+    /// while the run is simulated, so that shards need it, too.
+    Shear,
 }
 
 impl Extra {
@@ -79,6 +82,7 @@ impl Extra {
         match self {
             Self::Tactile => "tactile",
             Self::Margin => "margin",
+            Self::Shear => "shear",
         }
     }
 }

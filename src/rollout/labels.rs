@@ -9,6 +9,7 @@ use super::columns::Item;
 use super::episodes::{Episodes, Layout, about, is_validation, outcomes};
 use super::error::{RolloutError, io};
 use super::outcome::Outcome;
+use super::parameters::stream;
 use super::raw::Raw;
 
 /// An array of a dataset: its axes after that of the contacts, with their names.
@@ -35,7 +36,7 @@ impl Array {
 }
 
 /// The name of the array of actions.
-const ACTION: &str = "action";
+pub(super) const ACTION: &str = "action";
 
 /// Actions, if the layout has them, and labels.
 pub(super) fn arrays(layout: &Layout) -> Vec<Array> {
@@ -90,6 +91,12 @@ pub(super) fn bytes<T: Copy, const N: usize>(values: &[T], to_bytes: fn(T) -> [u
     let mut bytes = vec![0; values.len() * N];
     bytes.as_chunks_mut::<N>().0.iter_mut().zip(values).for_each(|(to, v)| *to = to_bytes(*v));
     bytes
+}
+
+/// The actions of all contacts, made while they are read.
+pub(super) fn actions(layout: &Layout, contacts: u64) -> impl Read + Send {
+    let each = 8 * (layout.times.len() * layout.actions.len()) as u64;
+    stream(contacts, (BLOCK / 8 / each).max(1), |some| Ok(bytes(&layout.actions(some)?, f64::to_le_bytes)))
 }
 
 /// Bytes of arrays that are in memory at once, about.

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
+use super::columns::SHEAR;
 use super::episodes::{Episodes, Layout, about, is_validation, outcomes};
 use super::error::{RolloutError, io, text};
 use super::outcome::Outcome;
@@ -22,7 +23,7 @@ use super::raw::Raw;
 use super::side_by_side::side_by_side;
 use crate::disk;
 use crate::error::ParameterError;
-use crate::scenario::Scenario;
+use crate::scenario::{Descriptions, Scenario};
 use stats::Stats;
 use table::{Column, Values, write};
 
@@ -130,7 +131,8 @@ impl Writer<'_> {
 
     /// Contacts of a row group, and of a data file.
     fn sizes(&self) -> (u64, u64) {
-        let cells = self.layout.tactile.map_or(0, |grid| grid.len() as u64);
+        let shear: u64 = self.layout.shear.iter().map(|column| column.bytes(1)).sum();
+        let cells = self.layout.tactile.map_or(0, |grid| grid.len() as u64) + shear / 4;
         let row = 4 * (STATE.len() + ENVIRONMENT.len() + self.layout.actions.len()) as u64 + 4 * cells + 50;
         let samples = self.raw.samples() as u64;
         let group = (GROUP[0].min(GROUP[1] / row) / samples).max(1);
@@ -237,6 +239,13 @@ impl Writer<'_> {
             let values = Values::F32s(places.iter().flat_map(frame).copied().collect(), cells);
             all.push(Feature::vector("observation.tactile", values, &[], about::TACTILE));
         }
+        for column in &self.layout.shear {
+            let (all_cells, width) = (self.raw.bytes(column, contacts.clone())?, column.bytes(1) as usize);
+            let frame = |(i, k): &(usize, usize)| all_cells[(i * n + k) * width..][..width].as_chunks().0;
+            let values = places.iter().flat_map(frame).map(|b| f32::from_le_bytes(*b)).collect();
+            let name = if column.name == SHEAR[0] { "observation.shear" } else { "observation.cell_slip" };
+            all.push(Feature::vector(name, Values::F32s(values, width / 4), &[], column.about));
+        }
         let is_last = |(i, k): &(usize, usize)| k + 1 == episodes.frames[*i];
         let done = Values::Bool(places.iter().map(is_last).collect());
         all.push(Feature::scalar("next.done", done, "-", "whether this is the last sample"));
@@ -336,10 +345,17 @@ impl Writer<'_> {
             let about = json!({ "units": feature.units, "description": feature.about });
             (feature.column.name.clone(), about)
         };
+        let described = Descriptions::new();
+        let described = |name: &str| (format!("bristle/{name}"), described.of(name).into());
+        let parameters: Map<String, Value> = self.parameters.names().map(described).collect();
         let tactile = self.layout.tactile.map(|grid| json!({ "rows": grid.ny, "columns": grid.nx }));
+        let shear = self.layout.shear.first().and_then(|column| column.image);
+        let shear = shear.map(|[rows, columns]| json!({ "rows": rows, "columns": columns, "axes": ["fx", "fy"] }));
         json!({
             "features": features.iter().map(about).collect::<Map<_, _>>(),
             "tactile": tactile,
+            "shear": shear,
+            "parameters": parameters,
             "splits": "column `bristle/split` of meta/episodes: by a hash of the episode's index",
             "run": attributes,
         })

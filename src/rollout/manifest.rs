@@ -29,9 +29,10 @@ pub struct Verified {
 }
 
 /// Writes the digests of all files, and the record with that of the digests. The record appears only after
-/// all other files are on the disk, so that a crash cannot leave it without them.
-pub(super) fn appear(dir: &Path, mut run: Value) -> Result<(), RolloutError> {
-    run["manifest"] = write(dir, &[spool::DIRECTORY, LOCK, REPLACED, MANIFEST, BEGUN])?.into();
+/// all other files are on the disk, so that a crash cannot leave it without them. `known` are names of files
+/// whose digests are there already.
+pub(super) fn appear(dir: &Path, mut run: Value, known: &[(&str, String)]) -> Result<(), RolloutError> {
+    run["manifest"] = write(dir, &[spool::DIRECTORY, LOCK, REPLACED, MANIFEST, BEGUN], known)?.into();
     let begun = dir.join(BEGUN);
     disk::write(&begun, format!("{run:#}\n").as_bytes()).map_err(io(&begun))?;
     let appear = || {
@@ -44,14 +45,18 @@ pub(super) fn appear(dir: &Path, mut run: Value) -> Result<(), RolloutError> {
 
 /// Writes the digests of all files in `dir` but those that `leave` names; returns the digest of the manifest
 /// itself.
-fn write(dir: &Path, leave: &[&str]) -> Result<String, RolloutError> {
+fn write(dir: &Path, leave: &[&str], known: &[(&str, String)]) -> Result<String, RolloutError> {
     let mut files = Vec::new();
     collect(dir, Path::new(""), leave, &mut files)?;
     files.sort_unstable();
-    let digests: Vec<_> = files.par_iter().map(|file| digest(&dir.join(file))).collect();
+    let of = |file: &PathBuf| match known.iter().find(|(name, _)| file == Path::new(name)) {
+        Some((_, digest)) => Ok(digest.clone()),
+        None => Ok(digest(&dir.join(file))?.0),
+    };
+    let digests: Vec<Result<_, RolloutError>> = files.par_iter().map(of).collect();
     let mut lines = String::new();
     for (file, digest) in files.iter().zip(digests) {
-        lines += &format!("{}  {}\n", digest?.0, name(file));
+        lines += &format!("{}  {}\n", digest?, name(file));
     }
     let path = dir.join(MANIFEST);
     disk::write(&path, lines.as_bytes()).map_err(io(&path))?;
@@ -145,8 +150,9 @@ mod tests {
         fs::create_dir(dir.path().join("in")).unwrap();
         fs::write(dir.path().join("in/abc"), "abc").unwrap();
         fs::write(dir.path().join("left"), "").unwrap();
-        write(dir.path(), &["left"]).unwrap();
+        fs::write(dir.path().join("known"), "").unwrap();
+        write(dir.path(), &["left"], &[("known", "00".to_owned())]).unwrap();
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(fs::read_to_string(dir.path().join(MANIFEST)).unwrap(), format!("{abc}  in/abc\n"));
+        assert_eq!(fs::read_to_string(dir.path().join(MANIFEST)).unwrap(), format!("{abc}  in/abc\n00  known\n"));
     }
 }

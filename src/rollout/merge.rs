@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::columns::COLUMNS;
+use super::columns::{self, COLUMNS};
 use super::error::{RolloutError, io, text};
 use super::finish::{Finish, RAW};
+use super::format::Extra;
 use super::raw::Raw;
 use super::record::{self, RECORD, SCENARIO, Summary};
 use super::shard::Shard;
@@ -22,6 +23,8 @@ pub struct Merge {
     summary: Summary,
     seconds: f64,
     raw: Raw,
+    /// A shard without the friction in cells, if there is one.
+    without_shear: Option<PathBuf>,
 }
 
 /// A complete shard.
@@ -65,10 +68,17 @@ impl Part {
         checks.into_iter().find_map(|(what, is_same)| (!is_same).then_some(what))
     }
 
+    /// Whether the friction in cells was recorded.
+    fn has_shear(&self) -> bool {
+        let with = self.record["with"].as_array();
+        with.is_some_and(|with| with.iter().any(|extra| *extra == Extra::Shear.name()))
+    }
+
     /// Refuses arrays that are shorter than the record says.
     fn check_lengths(&self) -> Result<(), RolloutError> {
         let samples = self.scenario.plan().samples.len();
-        for column in &COLUMNS {
+        let grid = if self.has_shear() { Some(*self.scenario.without_surface(0)?.patch.grid()) } else { None };
+        for column in COLUMNS.into_iter().chain(columns::of_shear(grid.as_ref())) {
             let path = self.dir.join(RAW).join(column.name);
             let length = path.metadata().map_err(io(&path))?.len();
             if length != self.summary.contacts * column.bytes(samples) {
@@ -114,9 +124,10 @@ impl Merge {
         let mut raw = Raw::of(&first.dir.join(RAW), first.summary.contacts, samples);
         parts[1..].iter().for_each(|part| raw.append(&part.dir.join(RAW), part.summary.contacts));
         let seconds = parts.iter().map(|part| part.summary.wall_s).sum();
+        let without_shear = parts.iter().find(|part| !part.has_shear()).map(|part| part.dir.clone());
         let first = parts.swap_remove(0);
         let name = first.record["scenario"].as_str().unwrap_or_default().to_owned();
-        Ok(Self { name, seconds, raw, summary: first.summary, scenario: first.scenario })
+        Ok(Self { name, seconds, raw, without_shear, summary: first.summary, scenario: first.scenario })
     }
 
     /// The scenario of the run.
@@ -133,7 +144,12 @@ impl Merge {
 /// See [`RolloutError`]; whatever happens, `options.out` is complete or as it was, and the shards are as they
 /// were.
 pub fn merge(merge: &Merge, options: &Options) -> Result<Summary, RolloutError> {
-    let Merge { scenario, name, summary, seconds, raw } = merge;
+    let Merge { scenario, name, summary, seconds, raw, without_shear } = merge;
+    if let (true, Some(dir)) = (options.datasets.with(Extra::Shear), without_shear) {
+        let why =
+            format!("{}: has no friction of cells: expected shards that were simulated `--with shear`", dir.display());
+        return Err(RolloutError::Shards(why));
+    }
     if let Some(summary) = complete(scenario, options)? {
         return Ok(summary);
     }

@@ -13,7 +13,7 @@ use super::{Left, Options, RolloutError, left, partial};
 use crate::contact::{Contact, Model};
 use crate::cpu;
 use crate::disk::{self, Bytes};
-use crate::engine::Engine;
+use crate::engine::{Engine, Plan};
 use crate::scenario::Scenario;
 
 /// Disk space [byte] of pictures and records, and of sizes that are rounded up.
@@ -57,8 +57,9 @@ impl fmt::Display for Needs {
 pub fn needs(scenario: &Scenario, engine: &dyn Engine, options: &Options) -> Result<Needs, RolloutError> {
     let contacts = options.contacts(scenario);
     let few = scenario.block(contacts.start..contacts.end.min(contacts.start + SAMPLE_SIZE))?;
-    let blocks = options.block.map_or_else(|| Blocks::new(engine, &scenario.plan(), &few), Blocks::fixed);
-    let memory = memory_terms(scenario, engine, blocks.most, &few, contacts.end - contacts.start);
+    let plan = Plan { sample_bristles: options.datasets.with(Extra::Shear), ..scenario.plan() };
+    let blocks = options.block.map_or_else(|| Blocks::new(engine, &plan, &few), Blocks::fixed);
+    let memory = memory_terms(&plan, engine, blocks.most, &few, contacts.end - contacts.start);
     Needs::of("contacts", disk_terms(scenario, options)?, memory, blocks, options)
 }
 
@@ -77,7 +78,9 @@ fn disk_terms(scenario: &Scenario, options: &Options) -> Result<Vec<(u64, String
     let range = options.contacts(scenario);
     let (n, samples) = (range.end - range.start, scenario.plan().samples.len() as u64);
     let files: u64 = scenario.files().filter_map(|(_, file)| file.metadata().ok()).map(|data| data.len()).sum();
-    let (sample, contact) = (columns::BYTES_PER_SAMPLE, columns::BYTES_PER_CONTACT);
+    let cells = scenario.without_surface(range.start)?.patch.grid().len() as u64;
+    let shear = if options.datasets.with(Extra::Shear) { columns::BYTES_PER_CELL * cells } else { 0 };
+    let (sample, contact) = (columns::BYTES_PER_SAMPLE + shear, columns::BYTES_PER_CONTACT);
     let times = |bytes: u64, how: &str| {
         (n * samples * bytes, format!("{n} contacts x {samples} samples x {bytes} bytes {how}"))
     };
@@ -86,11 +89,11 @@ fn disk_terms(scenario: &Scenario, options: &Options) -> Result<Vec<(u64, String
         return Ok(vec![times(sample, "of raw arrays"), each, records(files)]);
     }
     let parameters = scenario.parameters(range.start)?.len() as u64 * 8;
-    let cells = scenario.without_surface(range.start)?.patch.grid().len() as u64;
     let frame = if options.datasets.with(Extra::Tactile) { 4 * cells } else { 0 };
     let labels = 8 + frame + if options.datasets.with(Extra::Margin) { 8 } else { 0 };
     // Of actions and labels.
-    let learned = 8 * 8 + frame;
+    let actions = 6 * 8;
+    let learned = actions + 2 * 8 + frame;
     let mut terms = vec![times(sample, "of raw arrays"), records(files)];
     let mut formats = options.datasets.formats.clone();
     formats.sort_unstable();
@@ -98,10 +101,10 @@ fn disk_terms(scenario: &Scenario, options: &Options) -> Result<Vec<(u64, String
     for format in &formats {
         terms.push(match format {
             // Labels are written twice.
-            Format::Npz => times(sample + 2 * labels, "of NPZ"),
+            Format::Npz => times(sample + actions + 2 * labels, "of NPZ"),
             Format::Zarr => times(sample + learned, "of Zarr"),
             #[cfg(feature = "lerobot")]
-            Format::Lerobot => times(sample / 2 + learned / 2 + frame / 2 + 40, "of LeRobot"),
+            Format::Lerobot => times((columns::BYTES_PER_SAMPLE + learned + frame) / 2 + shear + 40, "of LeRobot"),
         });
     }
     let each = (formats.len() as u64 + 1) * (parameters + contact);
@@ -114,8 +117,7 @@ pub(super) fn records(more: u64) -> (u64, String) {
     (more + RECORDS, format!("{} of pictures and records", Bytes(more + RECORDS)))
 }
 
-fn memory_terms(scenario: &Scenario, engine: &dyn Engine, block: u64, few: &[Contact], n: u64) -> Vec<(u64, String)> {
-    let plan = scenario.plan();
+fn memory_terms(plan: &Plan, engine: &dyn Engine, block: u64, few: &[Contact], n: u64) -> Vec<(u64, String)> {
     let samples = plan.samples.len() as u64;
     let most = |of: &dyn Fn(&Contact) -> u64| few.iter().map(of).max().unwrap_or(0);
     let block = block.min(n);
@@ -124,11 +126,13 @@ fn memory_terms(scenario: &Scenario, engine: &dyn Engine, block: u64, few: &[Con
     let points = most(&|c| c.break_points(plan.duration()).0 as u64);
     let cells = most(&|c| if matches!(c.model, Model::Distributed) { c.patch.grid().len() as u64 } else { 0 });
     let own = blocks::one_more(few);
+    let frames = few.first().and_then(|c| c.patch.sequence()).map_or(0, |sequence| sequence.memory() as u64);
     let at_once = (block * samples).max(stepped * (samples + points));
-    let sample = blocks::AT_ONCE * columns::BYTES_PER_SAMPLE;
+    let sample = blocks::AT_ONCE * columns::bytes_in_memory(plan, few);
     vec![
         (block * samples * sample, format!("{block} contacts at a time x {samples} samples x {sample} bytes")),
         (block * own, format!("{block} contacts at a time x {own} bytes of maps, tables and signals")),
+        (frames, format!("{} of frames", Bytes(frames))),
         (at_once * POINT, format!("{at_once} samples or break points at a time x {POINT} bytes")),
         (stepped * cells * CELL, format!("{stepped} contacts at a time x {cells} cells x {CELL} bytes")),
         (samples * TIME, format!("{samples} times of samples x {TIME} bytes")),

@@ -1,6 +1,5 @@
 //! NPZ files, written as a stream: stored zip entries with one `.npy` array each.
 
-use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::Path;
 use std::sync::mpsc::{channel, sync_channel};
@@ -11,9 +10,10 @@ use zip::{CompressionMethod, ZipWriter};
 
 use super::columns::Item;
 use super::error::{RolloutError, io};
+use super::follow::Followed;
 use crate::disk::FirstError;
 
-type Sink = BufWriter<FirstError<File>>;
+type Sink = BufWriter<FirstError<Followed>>;
 
 /// An NPZ file that is being written.
 pub(crate) struct Npz<'a> {
@@ -23,7 +23,7 @@ pub(crate) struct Npz<'a> {
 
 impl<'a> Npz<'a> {
     pub fn create(path: &'a Path) -> Result<Self, RolloutError> {
-        let file = File::create(path).map_err(io(path))?;
+        let file = Followed::create(path).map_err(io(path))?;
         Ok(Self { path, zip: ZipWriter::new(BufWriter::with_capacity(1 << 20, FirstError::new(file))) })
     }
 
@@ -86,11 +86,11 @@ impl<'a> Npz<'a> {
         npyz::WriteOptions::<T>::new().default_dtype().shape(shape).writer(Buffered::new(&mut self.zip)).begin_nd()
     }
 
-    /// Writes the directory of the archive and waits for the disk.
-    pub fn finish(self) -> Result<(), RolloutError> {
+    /// Writes the directory of the archive and waits for the disk; returns the digest of the file.
+    pub fn finish(self) -> Result<String, RolloutError> {
         let finish = || {
             let file = self.zip.finish()?.into_inner().map_err(std::io::IntoInnerError::into_error)?;
-            file.into_inner()?.sync_all()
+            file.into_inner()?.finish()
         };
         finish().map_err(io(self.path))
     }

@@ -95,15 +95,13 @@ impl Parameters {
 
     /// The bytes of a parameter of all contacts, as a stream.
     pub fn reader(&self, i: usize) -> impl Read + Send {
-        let blocks = (0..self.contacts).step_by(1 << 16).map(move |from| {
-            let numbers = self.read(i, from..self.contacts.min(from + (1 << 16))).map_err(io::Error::other)?;
-            Ok(numbers.into_iter().flat_map(f64::to_le_bytes).collect())
-        });
-        Blocks { blocks, rest: Vec::new().into_iter() }
+        stream(self.contacts, 1 << 16, move |contacts| {
+            Ok(self.read(i, contacts)?.into_iter().flat_map(f64::to_le_bytes).collect())
+        })
     }
 
-    /// Writes them as an NPZ file, one array a parameter.
-    pub fn npz(&self, path: &Path) -> Result<(), RolloutError> {
+    /// Writes them as an NPZ file, one array a parameter; returns its digest.
+    pub fn npz(&self, path: &Path) -> Result<String, RolloutError> {
         let mut npz = Npz::create(path)?;
         for (i, name) in self.names().enumerate() {
             npz.copy(name, Item::F64, &[self.contacts], &mut self.reader(i))?;
@@ -117,6 +115,19 @@ impl Parameters {
         // It lies in the directory of raw files, which is removed as a whole.
         let _ = fs::remove_file(&self.path);
     }
+}
+
+/// The bytes of an array of so many contacts as a stream, of which `make` makes blocks of so many contacts,
+/// each when the one before has been read.
+pub(super) fn stream(
+    contacts: u64,
+    block: u64,
+    make: impl Fn(Range<u64>) -> Result<Vec<u8>, RolloutError> + Send,
+) -> impl Read + Send {
+    let blocks = (0..contacts)
+        .step_by(block as usize)
+        .map(move |from| make(from..contacts.min(from + block)).map_err(io::Error::other));
+    Blocks { blocks, rest: Vec::new().into_iter() }
 }
 
 /// A stream of blocks of bytes.

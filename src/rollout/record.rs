@@ -157,7 +157,8 @@ pub(super) fn of(
     {
         return Err(different("shard"));
     }
-    if shard.is_none() && record["datasets"] != datasets.record() {
+    let own = datasets.record();
+    if if shard.is_some() { record["with"] != own["with"] } else { record["datasets"] != own } {
         return Err(different("datasets"));
     }
     serde_json::from_value(record["summary"].take()).map(Some).map_err(|e| io(&path)(e.into()))

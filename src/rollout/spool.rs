@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::columns::{COLUMNS, Column};
+use super::columns::{COLUMNS, Column, SHEAR};
 use super::error::{RolloutError, io, text};
 use super::extend::Finished;
 use super::outcome::NetMotion;
 use super::raw::Raw;
+use super::shear::Images;
 use crate::disk;
 use crate::engine::{Status, Trajectories};
 use crate::input;
@@ -49,7 +50,7 @@ const SYNC_EVERY: Duration = Duration::from_secs(1);
 /// Whether a file with this name may be in [`DIRECTORY`] before [`PROGRESS`] is first written.
 pub(super) fn is_its(name: &str) -> bool {
     NEXT.ends_with(&format!("/{name}"))
-        || COLUMNS.iter().map(|column| column.name).chain(super::worlds::NAMES).any(|known| known == name)
+        || COLUMNS.map(|column| column.name).into_iter().chain(SHEAR).chain(super::worlds::NAMES).any(|own| own == name)
 }
 
 /// Number of complete contacts of the unfinished run in `partial`, if it has a progress file.
@@ -149,8 +150,14 @@ impl Spool {
     }
 
     /// Appends a block that took `seconds`: all of it or, if there is no space, nothing.
-    pub fn push(&mut self, t: &Trajectories, motions: &[NetMotion], seconds: f64) -> Result<(), RolloutError> {
-        self.append(t.contacts as u64, seconds, |name| bytes(name, t, motions))
+    pub fn push(
+        &mut self,
+        t: &Trajectories,
+        motions: &[NetMotion],
+        images: &Images,
+        seconds: f64,
+    ) -> Result<(), RolloutError> {
+        self.append(t.contacts as u64, seconds, |name| bytes(name, t, motions, images))
     }
 
     /// Appends the bytes of so many contacts to every array, by its name: all of them or, if there is no
@@ -236,7 +243,7 @@ impl Drop for Spool {
 }
 
 /// The bytes of an array of a block.
-fn bytes(name: &str, t: &Trajectories, motions: &[NetMotion]) -> Vec<u8> {
+fn bytes(name: &str, t: &Trajectories, motions: &[NetMotion], images: &Images) -> Vec<u8> {
     let u64s = |f: &dyn Fn(usize) -> u64| little_endian((0..t.contacts).map(f), u64::to_le_bytes);
     match name {
         "pose" => triples(&t.pose),
@@ -253,6 +260,7 @@ fn bytes(name: &str, t: &Trajectories, motions: &[NetMotion]) -> Vec<u8> {
         "unconverged" => u64s(&|k| t.status[k].unconverged),
         "steps" => u64s(&|k| t.status[k].steps),
         "passes" => u64s(&|k| t.status[k].passes),
+        image if SHEAR.contains(&image) => little_endian(images.of(image).iter().copied(), f32::to_le_bytes),
         other => unreachable!("no data for the array {other}"),
     }
 }

@@ -87,6 +87,7 @@ fn columns(bodies: usize, pairs: usize) -> [Column; 9] {
         name: NAMES[k],
         item: items[k],
         per_sample: k < 4,
+        image: None,
         width: widths[k],
         about: about[k],
     })
@@ -308,10 +309,10 @@ fn write(
         }
         npz.copy(column.name, column.item, &shape, &mut raw.reader(column, 0..n)?)?;
     }
-    npz.finish()?;
+    let trajectories = npz.finish()?;
     let parameters = dir.join(spool::DIRECTORY).join("parameters");
     let parameters = Parameters::draw(n, &parameters, |k| Ok(scenario.parameters(k)?))?;
-    parameters.npz(&dir.join("contacts.npz"))?;
+    let drawn = parameters.npz(&dir.join("contacts.npz"))?;
     parameters.remove();
     let put = |name: &str, text: &str| {
         let path = dir.join(name);
@@ -350,7 +351,7 @@ fn write(
         "summary": summary,
         "arrays": arrays,
     });
-    manifest::appear(dir, run)?;
+    manifest::appear(dir, run, &[("trajectories.npz", trajectories), ("contacts.npz", drawn)])?;
     Ok(summary)
 }
 

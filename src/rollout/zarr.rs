@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::columns::{COLUMNS, Column, Item};
+use super::columns::{Column, Item};
 use super::episodes::Layout;
 use super::error::{RolloutError, io};
 use super::labels::{self, Array};
@@ -18,6 +18,7 @@ use super::parameters::Parameters;
 use super::raw::Raw;
 use super::side_by_side::side_by_side;
 use crate::disk;
+use crate::scenario::Descriptions;
 
 /// Its directory in a run.
 pub(super) const DIRECTORY: &str = "dataset.zarr";
@@ -116,25 +117,21 @@ impl Writer<'_> {
 
     /// All arrays but `time`.
     fn arrays(&self) -> Vec<Array> {
-        let samples = self.raw.samples() as u64;
-        let column = |column: &Column| {
-            let sample = column.per_sample.then_some(("sample", samples));
-            let width = (column.width > 1).then_some(("axis", column.width as u64));
-            Array {
-                name: column.name.to_owned(),
-                numbers: column.item,
-                axes: [sample, width].into_iter().flatten().collect(),
-                about: column.about.to_owned(),
-                wide: column.per_sample,
-            }
+        let column = |column: Column| Array {
+            name: column.name.to_owned(),
+            numbers: column.item,
+            axes: column.axes(self.raw.samples()),
+            about: column.about.to_owned(),
+            wide: column.per_sample,
         };
-        let mut arrays: Vec<Array> = COLUMNS.iter().map(column).collect();
+        let mut arrays: Vec<Array> = self.layout.columns().map(column).collect();
         arrays.extend(labels::arrays(self.layout));
+        let about = Descriptions::new();
         arrays.extend(self.parameters.names().map(|name| Array {
             name: name.to_owned(),
             numbers: Item::F64,
             axes: Vec::new(),
-            about: "parameter of the scenario".to_owned(),
+            about: about.of(name),
             wide: false,
         }));
         arrays
@@ -150,7 +147,7 @@ impl Writer<'_> {
         for array in wide() {
             let bytes = match labels::wide(&array.name, &episodes) {
                 Some(bytes) => bytes,
-                None => self.raw.bytes(Column::named(&array.name), contacts.clone())?,
+                None => self.raw.bytes(&self.layout.column(&array.name), contacts.clone())?,
             };
             self.put_chunk(array, i, bytes, chunk)?;
         }
@@ -166,7 +163,7 @@ impl Writer<'_> {
             } else if let Some(bytes) = labels::narrow(&array.name, self.raw, contacts.clone())? {
                 bytes
             } else {
-                self.raw.bytes(Column::named(&array.name), contacts.clone())?
+                self.raw.bytes(&self.layout.column(&array.name), contacts.clone())?
             };
             self.put_chunk(array, i, bytes, chunk)?;
         }

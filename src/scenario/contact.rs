@@ -35,8 +35,10 @@ pub(super) fn contact(
     let DrawnPatch { patch, update, force } = patches.draw(inputs.normal_force.value(0.0), d)?;
     inputs.remap_every = update;
     if let Some(force) = force {
-        inputs.normal_force = Signal::constant(force);
-        d.record("inputs.normal_force", force);
+        if force.is_constant() {
+            d.record("inputs.normal_force", force.value(0.0));
+        }
+        inputs.normal_force = force;
     }
     tables::check(&spec.contact, &patch)?;
     let is_point = spec.contact.model == ModelName::Point;
@@ -49,9 +51,8 @@ pub(super) fn contact(
         d.record("patch.torsional_radius", tables.radius(&spec.contact, &patch));
     }
     // The viscous factor is a sum over cell centres. For one cell it is zero, and with it the torsional
-    // stiffness of a reduced bristle. A map that follows the normal force may have one cell at first, if its
-    // grid has more.
-    let is_fixed = patch.rule().is_none() || patch.grid().len() == 1;
+    // stiffness of a reduced bristle. A map that changes may have one cell at first, if its grid has more.
+    let is_fixed = !patch.changes() || patch.grid().len() == 1;
     let has_no_stiffness = || is_fixed && patch.viscous() == 0.0 && tables.radius(&spec.contact, &patch) > 0.0;
     if spec.contact.model == ModelName::Reduced && has_no_stiffness() {
         let accepted = "at least two cells for a reduced bristle that resists rotation, or `contact.rule = \"points\"`";

@@ -109,7 +109,7 @@ pub(crate) fn frames(text: &str, base: &Path, name: &str) -> Result<Vec<usize>, 
         patch: PatchSpec,
     }
     let Part { patch } = from_toml(name, text)?;
-    let patches = Patches::prepare(&PatchSpec { frame: None, ..patch }, base);
+    let patches = Patches::prepare(&PatchSpec { frame: None, frames: None, update: None, ..patch }, base);
     let patches = patches.map_err(|e| ScenarioError::field(name, text, &e.field, e.message))?;
     Ok(patches.frames().to_vec())
 }
@@ -129,6 +129,7 @@ fn without_effect(spec: &PatchSpec) -> Option<(&'static str, &'static str)> {
         ("patch.exponent_per_newton", drawn(&spec.exponent_per_newton), CONSTANT),
         ("patch.unit", spec.unit.is_some(), "this key only in a scenario; here `f_n` is the normal force"),
         ("patch.update", spec.update.is_some(), "this key only in a scenario"),
+        ("patch.frames", spec.frames.is_some(), "this key only in a scenario; `frame` names one of them"),
         ("patch.takes_frames", spec.takes_frames.is_some(), "this key only in a scenario"),
     ]
     .into_iter()

@@ -5,11 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::number::Number;
+use super::patch_failure::{FILE, PatchFailure};
 use super::sampler::Sampler;
+use super::sequence::FramesSpec;
 use super::shapes::{OneOrTwo, ShapeName, ShapeSpec};
-use super::spec::PatchSpec;
+use super::spec::{PatchSpec, PressureUnit};
 use crate::error::{ParameterError, PatchError};
 use crate::patch::{Exponent, FileMap, Grid, Hertz, Patch, load_csv, load_npy, load_png};
+use crate::schedule::Signal;
 
 /// Width and height [m] of a patch whose file gives none.
 const SIZE: f64 = 0.02;
@@ -30,7 +33,11 @@ pub(super) struct Patches {
     /// The frame of a contact, if the scenario names several: by a choice, or by a column of its table.
     frame: Option<Number>,
     size: Option<OneOrTwo<Number>>,
+    /// How many Pa the unit of the map is, if it has one.
+    pascal: Option<f64>,
     hertz: HertzSpec,
+    /// The period [s] at which a map that changes is made anew, if the scenario says one.
+    update: Option<f64>,
 }
 
 /// The patch of a contact.
@@ -39,7 +46,7 @@ pub(super) struct DrawnPatch {
     /// The period [s] at which its map is made anew.
     pub update: Option<f64>,
     /// The normal force [N] that its pressure makes, if it is known.
-    pub force: Option<f64>,
+    pub force: Option<Signal>,
 }
 
 #[derive(Debug)]
@@ -68,27 +75,6 @@ struct HertzSpec {
     radius: Number,
     exponent: Number,
     per_newton: bool,
-    update: f64,
-}
-
-/// A patch could not be made: the field it is about, and why.
-#[derive(Debug)]
-pub(super) struct PatchFailure {
-    pub field: String,
-    pub message: String,
-}
-
-impl PatchFailure {
-    fn of(field: &str, error: PatchError) -> Self {
-        match error {
-            PatchError::Parameter(e) => Self { field: e.field.clone(), message: e.to_string() },
-            e => Self { field: field.to_owned(), message: format!("{field}: {e}") },
-        }
-    }
-
-    fn wrong<T>(field: &str, message: impl AsRef<str>) -> Result<T, Self> {
-        Err(Self { field: field.to_owned(), message: format!("{field}: {}", message.as_ref()) })
-    }
 }
 
 impl Patches {
@@ -110,12 +96,14 @@ impl Patches {
             ("patch.radius", spec.radius.is_some()),
             ("patch.exponent", spec.exponent.is_some()),
             ("patch.exponent_per_newton", spec.exponent_per_newton.is_some()),
-            ("patch.update", spec.update.is_some()),
         ];
         if let Some((key, _)) = hertz_keys.iter().find(|(_, given)| *given)
             && !shapes.contains(&ShapeName::Hertz)
         {
             return PatchFailure::wrong(key, "belongs to `shape = \"hertz\"`");
+        }
+        if spec.update.is_some() && spec.frames.is_none() && !shapes.contains(&ShapeName::Hertz) {
+            return PatchFailure::wrong("patch.update", "belongs to `shape = \"hertz\"` or to `frames`");
         }
         if spec.exponent.is_some() && spec.exponent_per_newton.is_some() {
             return PatchFailure::wrong("patch.exponent_per_newton", "expected only one of the two exponents");
@@ -123,6 +111,14 @@ impl Patches {
         let is_npy = |file: &Path| file.extension().is_some_and(|e| e.eq_ignore_ascii_case("npy"));
         if spec.frame.is_some() && !spec.file.as_deref().is_some_and(is_npy) {
             return PatchFailure::wrong("patch.frame", "belongs to a `file` that ends in .npy");
+        }
+        if spec.frames.is_some() {
+            if !spec.file.as_deref().is_some_and(is_npy) {
+                return PatchFailure::wrong("patch.frames", "belongs to a `file` that ends in .npy");
+            }
+            if spec.frame.is_some() {
+                return PatchFailure::wrong("patch.frames", "expected only one of `frame`, `frames`");
+            }
         }
         let size = match &spec.size {
             None => Some([SIZE; 2]),
@@ -133,14 +129,17 @@ impl Patches {
         };
         let cells = spec.cells.as_ref().map(|cells| cells.both().map(|n| *n));
         let takes_frames = spec.takes_frames == Some(true);
-        if takes_frames && shapes.contains(&ShapeName::Hertz) {
-            return PatchFailure::wrong("patch.takes_frames", "a map that follows the normal force cannot be replaced");
+        if takes_frames && (shapes.contains(&ShapeName::Hertz) || spec.frames.is_some()) {
+            let accepted = "a map that follows the normal force or frames cannot be replaced";
+            return PatchFailure::wrong("patch.takes_frames", accepted);
         }
         if spec.unit.is_some() && spec.pressure.is_none() && !spec.file.as_deref().is_some_and(is_npy) {
             return PatchFailure::wrong("patch.unit", "belongs to a `file` that ends in .npy, or to `pressure`");
         }
         let mut sums = Vec::new();
-        let (frames, bases) = if let Some(file) = spec.file.as_deref().filter(|file| is_npy(file)) {
+        let (frames, bases) = if let (Some(file), Some(frames)) = (&spec.file, &spec.frames) {
+            (Vec::new(), vec![following(frames, &base.join(file), cells, size)?])
+        } else if let Some(file) = spec.file.as_deref().filter(|file| is_npy(file)) {
             let frame = one_frame(spec.frame.as_ref())?;
             from_frames(&base.join(file), frame, cells, size, &mut sums)?
         } else if let Some(file) = &spec.file {
@@ -159,7 +158,6 @@ impl Patches {
             radius: spec.radius.clone().unwrap_or(Number::Constant(6.0)),
             exponent: spec.exponent_per_newton.clone().or(spec.exponent.clone()).unwrap_or(Number::Constant(2.0)),
             per_newton: spec.exponent_per_newton.is_some(),
-            update: spec.update.unwrap_or(UPDATE),
         };
         // A CSV has a size of its own, which is used unless the scenario gives another one.
         let size = match (&spec.size, &spec.file) {
@@ -167,8 +165,9 @@ impl Patches {
             (size, _) => Some(size.clone().unwrap_or(OneOrTwo::One(Number::Constant(SIZE)))),
         };
         let frame = spec.frame.clone().filter(|frame| !matches!(frame, Number::Constant(_)));
-        let sums = spec.unit.map_or_else(Vec::new, |unit| sums.iter().map(|sum| unit.pascal() * sum).collect());
-        Ok(Self { bases, frames, sums, frame, size, hertz })
+        let pascal = spec.unit.map(PressureUnit::pascal);
+        let sums = pascal.map_or_else(Vec::new, |pascal| sums.iter().map(|sum| pascal * sum).collect());
+        Ok(Self { bases, frames, sums, frame, size, pascal, hertz, update: spec.update })
     }
 
     /// A hash of the maps.
@@ -187,7 +186,12 @@ impl Patches {
             };
             let Grid { nx, ny, dx, dy } = *patch.grid();
             (nx, ny, dx.to_bits(), dy.to_bits()).hash(&mut hasher);
-            patch.weights().iter().for_each(|w| w.to_bits().hash(&mut hasher));
+            let mut numbers = |of: &[f64]| of.iter().for_each(|v| v.to_bits().hash(&mut hasher));
+            numbers(patch.weights());
+            if let Some(sequence) = patch.sequence() {
+                [sequence.times(), sequence.sums()].into_iter().for_each(&mut numbers);
+                sequence.maps().iter().for_each(|map| numbers(map));
+            }
         }
         hasher.finish()
     }
@@ -219,11 +223,11 @@ impl Patches {
         });
         let [w, h] = size.unwrap_or([SIZE; 2]);
         let (patch, update) = match base {
-            Base::Whole(patch) => (Arc::clone(patch), None),
+            Base::Whole(patch) => (Arc::clone(patch), self.update),
             Base::Unit(patch) => {
                 let Grid { nx, ny, dx, dy } = *patch.grid();
                 Grid::new(nx, ny, w, h)?;
-                (Arc::new(patch.scaled(w / (nx as f64 * dx), h / (ny as f64 * dy))?), None)
+                (Arc::new(patch.scaled(w / (nx as f64 * dx), h / (ny as f64 * dy))?), self.update)
             }
             Base::Hertz([nx, ny]) => {
                 let radius = sampler.number("patch.radius", &self.hertz.radius);
@@ -237,11 +241,18 @@ impl Patches {
                     PatchError::Parameter(e) => e,
                     other => ParameterError::new("patch.shape", "hertz", other.to_string()),
                 })?;
-                (Arc::new(patch), Some(self.hertz.update))
+                (Arc::new(patch), Some(self.update.unwrap_or(UPDATE)))
             }
         };
         let Grid { dx, dy, .. } = *patch.grid();
-        let force = self.sums.get(place).map(|sum| sum * dx * dy);
+        let force = match (patch.sequence(), self.pascal) {
+            (Some(sequence), Some(pascal)) => {
+                let force = sequence.normal_force(pascal * dx * dy);
+                Some(update.map_or(Ok(force.clone()), |update| force.held(update))?)
+            }
+            _ => self.sums.get(place).map(|sum| Signal::constant(sum * dx * dy)),
+        };
+        let update = update.filter(|_| patch.changes());
         Ok(DrawnPatch { patch, update, force })
     }
 }
@@ -278,16 +289,21 @@ fn from_map(
     Ok(if size.is_some() { Base::Whole(Arc::new(patch)) } else { Base::Unit(patch) })
 }
 
-const FILE: &str = "patch.file";
-
-/// Adds the name of the file to the message, unless it is there.
-fn named(path: &Path, f: PatchFailure) -> PatchFailure {
-    let message = if f.message.contains(&*path.to_string_lossy()) {
-        f.message
-    } else {
-        f.message.replacen(FILE, &format!("{FILE}: {}", path.display()), 1)
-    };
-    PatchFailure { message, ..f }
+/// A map that follows frames.
+fn following(
+    frames: &FramesSpec,
+    path: &Path,
+    cells: Option<[usize; 2]>,
+    size: Option<[f64; 2]>,
+) -> Result<Base, PatchFailure> {
+    let sequence = frames.load(path)?;
+    let [nx, ny] = sequence.cells();
+    check_cells(FILE, [nx, ny], cells)?;
+    let [w, h] = size.unwrap_or([1.0; 2]);
+    let failed = |e| PatchFailure::of(FILE, e).named(path);
+    let grid = Grid::new(nx, ny, w, h).map_err(|e| failed(e.into()))?;
+    let patch = Patch::following(grid, Arc::new(sequence)).map_err(failed)?;
+    Ok(if size.is_some() { Base::Whole(Arc::new(patch)) } else { Base::Unit(patch) })
 }
 
 /// The frame that a scenario names for all contacts; none if each has its own.
@@ -310,7 +326,7 @@ fn from_frames(
     size: Option<[f64; 2]>,
     sums: &mut Vec<f64>,
 ) -> Result<(Vec<usize>, Vec<Base>), PatchFailure> {
-    let maps = load_npy(path, frame).map_err(|e| named(path, PatchFailure::of(FILE, e)))?;
+    let maps = load_npy(path, frame).map_err(|e| PatchFailure::of(FILE, e).named(path))?;
     let count = maps.len();
     let has_frames = frame.is_some() || count > 1;
     let (mut frames, mut bases) = (Vec::new(), Vec::new());
@@ -324,7 +340,7 @@ fn from_frames(
             if has_frames && f.message.starts_with(FILE) {
                 f.message = f.message.replacen(FILE, &format!("{FILE}: frame {number}"), 1);
             }
-            named(path, f)
+            f.named(path)
         })?;
         bases.push(base);
         sums.push(map.pressure.iter().sum());
@@ -345,7 +361,7 @@ fn from_file(
     size: Option<[f64; 2]>,
     sized: bool,
 ) -> Result<Base, PatchFailure> {
-    let failed = |e| named(path, PatchFailure::of(FILE, e));
+    let failed = |e| PatchFailure::of(FILE, e).named(path);
     match path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_lowercase().as_str() {
         "csv" => {
             let patch = load_csv(path).map_err(failed)?;
@@ -361,7 +377,7 @@ fn from_file(
                 (true, None) => Base::Unit(patch),
             })
         }
-        "png" => from_map(&load_png(path).map_err(failed)?, FILE, cells, size).map_err(|f| named(path, f)),
+        "png" => from_map(&load_png(path).map_err(failed)?, FILE, cells, size).map_err(|f| f.named(path)),
         _ => PatchFailure::wrong(FILE, format!("{}: expected a name that ends in .npy, .csv or .png", path.display())),
     }
 }

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::columns::TableSpec;
 use super::number::Number;
+use super::sequence::FramesSpec;
 use super::shapes::{Inertia, OneOrTwo, ShapeSpec};
 use super::signal::SignalSpec;
 use super::step::StepSpec;
@@ -237,6 +238,8 @@ pub struct PatchSpec {
     /// Which frame of an `.npy` with several, from 0: an integer, a `choice` of some, or a `column`. If not
     /// given, each contact draws one of those with pressure, all as likely.
     pub frame: Option<Number>,
+    /// Frames of an `.npy` that the map follows one after the other, in place of `frame`.
+    pub frames: Option<FramesSpec>,
     /// A map as rows of numbers >= 0 in any unit, top row first.
     pub pressure: Option<Vec<Vec<f64>>>,
     /// Unit of a map from an `.npy` or `pressure`, if it measures: then its sum over the area of the cells is
@@ -254,7 +257,8 @@ pub struct PatchSpec {
     pub exponent: Option<Number>,
     /// `hertz` only: k over the normal force [1/N], for k = c f_N.
     pub exponent_per_newton: Option<Number>,
-    /// `hertz` only: the map follows the normal force every so many seconds; 0.01 if not given.
+    /// `hertz`: the map follows the normal force every so many seconds; 0.01 if not given. With `frames`: it
+    /// follows them every so many seconds; at the time of each if not given.
     pub update: Option<f64>,
     /// Whether pressure frames may replace the map while a batch lives: then every cell has a bristle.
     pub takes_frames: Option<bool>,
@@ -332,7 +336,7 @@ pub struct BodySpec {
     /// Moment of inertia about the centre of mass [kg m^2], > 0: a number, or from the drawn mass by
     /// `{ rectangle = [w, h] }` or `{ disc = radius }`. Needed unless prescribed; not of a point contact.
     pub inertia: Option<Inertia>,
-    /// Number of equal pads, each with the normal force; 2 for a gripper, else 1.
+    /// Number of equal pads [-], each with the normal force; 2 for a gripper, else 1.
     pub pads: Option<u32>,
     /// `contact.model = "point"` only: stiffness of a spring from the centre of mass to `inputs.anchor`
     /// [N/m], >= 0; 0.

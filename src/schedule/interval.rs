@@ -14,6 +14,16 @@ pub mod slot {
     pub const COUNT: usize = 6;
 }
 
+/// What a pressure map that changes is made for.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub enum MapKey {
+    /// A map that follows the normal force: the force [N].
+    Force(f64),
+    /// A map that follows recorded frames: the number of the map, from 0. Frames in a row with the same map
+    /// count once.
+    Frame(u32),
+}
+
 /// A sinusoid of an interval, in local time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Term {
@@ -36,8 +46,8 @@ pub struct Interval {
     pub jump: bool,
     /// Whether a sample is recorded at the end.
     pub record: bool,
-    /// Normal force [N] for which the pressure map is made anew at the start; none if the map stays.
-    pub remap: Option<f64>,
+    /// What the pressure map is made anew for at the start; none if the map stays.
+    pub remap: Option<MapKey>,
     /// Polynomial coefficients of every slot.
     pub c: [[f64; 3]; slot::COUNT],
     /// Sinusoids of all slots.

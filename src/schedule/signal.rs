@@ -47,7 +47,7 @@ pub struct Signal {
 }
 
 /// Two times closer than this [s] are one break point.
-pub(super) const SAME_TIME: f64 = 1e-9;
+pub(crate) const SAME_TIME: f64 = 1e-9;
 
 impl Signal {
     /// The same value at all times. That it is finite is checked where the signal is used.

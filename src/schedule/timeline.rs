@@ -1,6 +1,6 @@
 //! A contact's inputs cut into intervals at their break points.
 
-use super::interval::{Interval, slot};
+use super::interval::{Interval, MapKey, slot};
 use super::signal::{SAME_TIME, Signal, multiples};
 
 /// One signal that feeds a slot, with a factor.
@@ -39,8 +39,8 @@ pub struct Span {
     pub end: f64,
     /// Whether an input may jump at the start, whatever the signals say.
     pub jump: bool,
-    /// Whether a pressure map that follows the normal force is made anew at the start, whatever the signals
-    /// say.
+    /// Whether a pressure map that follows the normal force or frames is made anew at the start, whatever the
+    /// signals say.
     pub remap: bool,
 }
 
@@ -149,7 +149,13 @@ impl Timeline {
         self.len() == 0
     }
 
-    /// Writes interval `i` of the inputs `feeds` to `interval`, whose memory is used again.
+    /// Start of interval `i` [s].
+    pub(crate) fn start(&self, i: usize) -> f64 {
+        self.points[i].t
+    }
+
+    /// Writes interval `i` of the inputs `feeds` to `interval`, whose memory is used again. A map that is
+    /// made anew is one that follows the normal force.
     pub fn interval<'a>(&self, feeds: impl Iterator<Item = Feed<'a>>, i: usize, interval: &mut Interval) {
         let (a, b) = (self.points[i], self.points[i + 1]);
         interval.terms.clear();
@@ -159,18 +165,20 @@ impl Timeline {
             feed.signal.add_to(a.t, interval.length, feed.scale, feed.slot, interval);
         }
         if a.remap {
-            interval.remap = Some(interval.inputs(0.0)[slot::F_N]);
+            interval.remap = Some(MapKey::Force(interval.inputs(0.0)[slot::F_N]));
         }
     }
 }
 
-/// When a pressure map that depends on the normal force is made anew.
+/// When a pressure map that changes is made anew.
 #[derive(Clone, Copy, Debug)]
 pub enum Remap<'a> {
     /// Every so many seconds.
     Every(f64),
     /// At the break points of a signal.
     With(&'a Signal),
+    /// At times [s] that increase.
+    At(&'a [f64]),
 }
 
 impl Remap<'_> {
@@ -178,6 +186,10 @@ impl Remap<'_> {
         match self {
             Self::Every(period) => out.extend(multiples(period, start, end)),
             Self::With(signal) => signal.breaks(start, end, out),
+            Self::At(times) => {
+                let first = times.partition_point(|t| *t <= start - SAME_TIME);
+                out.extend(times[first..].iter().take_while(|t| **t < end - SAME_TIME));
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::contact::Contact;
 use crate::number::real::Real;
 use crate::plan::Status;
 use crate::planar::{Pose, Twist, Wrench};
-use crate::schedule::{Interval, slot};
+use crate::schedule::{Interval, MapKey, slot};
 
 impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
     fn load(&mut self, l: usize, contact: &Contact, step: f64, active: &[usize]) {
@@ -34,8 +34,8 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
         self.bristles.commits_before_remap()
     }
 
-    fn must_flush_before(&self, l: usize, f_n: f64) -> bool {
-        self.must_flush_before(l, f_n)
+    fn must_flush_before(&self, l: usize, key: MapKey) -> bool {
+        self.must_flush_before(l, key)
     }
 
     fn start_interval(&mut self, l: usize, interval: &Interval) {

@@ -8,7 +8,7 @@ use super::step::Events;
 use crate::contact::Contact;
 use crate::plan::Status;
 use crate::planar::{Pose, Twist, Wrench};
-use crate::schedule::{Interval, slot};
+use crate::schedule::{Interval, MapKey, slot};
 
 /// Contacts in lanes, one in each.
 pub trait LaneSolver {
@@ -23,8 +23,8 @@ pub trait LaneSolver {
     fn set_map(&mut self, l: usize, contact: &Contact, mu_c: f64);
     /// Whether a pending stage must be committed before the map changes.
     fn commits_before_remap(&self) -> bool;
-    /// Whether a lane must commit a pending stage before its map is made anew for the normal force `f_n` [N].
-    fn must_flush_before(&self, l: usize, f_n: f64) -> bool;
+    /// Whether a lane must commit a pending stage before its map is made anew for `key`.
+    fn must_flush_before(&self, l: usize, key: MapKey) -> bool;
     /// Lets a lane step through an interval, from its start.
     fn start_interval(&mut self, l: usize, interval: &Interval);
     /// Whether a lane has a stage that is solved but not committed.

@@ -12,7 +12,7 @@ use crate::number::real::{LANES, Real};
 use crate::patch::Patch;
 use crate::plan::Status;
 use crate::planar::{Pose, Twist, Wrench};
-use crate::schedule::{Interval, Term, slot};
+use crate::schedule::{Interval, MapKey, Term, slot};
 
 /// The stepping of as many contacts as the number type has lanes, one in each. Empty lanes do not run.
 pub struct Solver<R: Real, B> {
@@ -36,7 +36,7 @@ pub struct Solver<R: Real, B> {
     /// The smaller of the mass and `I/L^2` [kg], two of the three effective masses of `docs/model.md` (49).
     pub(super) least_mass: R,
     /// The normal force for which the present map was made [N]; none for the initial map of a fixed patch.
-    mapped: [Option<f64>; LANES],
+    mapped: [Option<MapKey>; LANES],
     /// Longest steps [s].
     pub(super) h_max: [f64; LANES],
     /// Largest estimated error of a step: of the velocity [m/s], or of a prescribed twist's friction over
@@ -214,19 +214,19 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         self.least_mass.set(l, body.mass.min(body.inertia / arm2));
     }
 
-    /// Whether a lane must commit a pending stage before its map is made anew for the normal force `f_n` [N].
-    pub fn must_flush_before(&self, l: usize, f_n: f64) -> bool {
-        self.is_pending(l) && self.bristles.commits_before_remap() && self.mapped[l] != Some(f_n)
+    /// Whether a lane must commit a pending stage before its map is made anew for `key`.
+    pub fn must_flush_before(&self, l: usize, key: MapKey) -> bool {
+        self.is_pending(l) && self.bristles.commits_before_remap() && self.mapped[l] != Some(key)
     }
 
     /// Makes the pressure map of a contact in a lane anew at the start of `interval`, if the interval says so
-    /// and the normal force is not that of the present map; the bristles are kept.
+    /// and the present map is not that; the bristles are kept.
     pub fn remap(&mut self, l: usize, contact: &Contact, interval: &Interval) {
-        let Some(f_n) = interval.remap else { return };
-        if self.mapped[l].replace(f_n) == Some(f_n) {
+        let Some(key) = interval.remap else { return };
+        if self.mapped[l].replace(key) == Some(key) {
             return;
         }
-        self.set_map(l, contact, &contact.patch.under(f_n), interval.inputs(0.0)[slot::MU_C]);
+        self.set_map(l, contact, &contact.patch.at(key), interval.inputs(0.0)[slot::MU_C]);
     }
 
     /// Gives a lane another pressure map; the bristles are kept, and no stage is pending that must be
@@ -326,9 +326,9 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
                 to.set(l, from);
             }
         }
-        if let Some(f_n) = state.mapped.filter(|f_n| self.mapped[l] != Some(*f_n)) {
-            self.mapped[l] = Some(f_n);
-            self.set_map(l, contact, &contact.patch.under(f_n), contact.friction.mu_c);
+        if let Some(key) = state.mapped.filter(|key| self.mapped[l] != Some(*key)) {
+            self.mapped[l] = Some(key);
+            self.set_map(l, contact, &contact.patch.at(key), contact.friction.mu_c);
         } else if contact.patch.takes_frames() {
             self.set_map(l, contact, &contact.patch, contact.friction.mu_c);
         }

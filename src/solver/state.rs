@@ -2,7 +2,7 @@
 //! another engine.
 
 use crate::number::real::LANES;
-use crate::schedule::slot;
+use crate::schedule::{MapKey, slot};
 
 /// The state of one contact, without its bristles. The numbers are exact: an engine that gets back a state
 /// that it gave continues with the same bits.
@@ -26,8 +26,8 @@ pub struct State {
     /// The pending stage, which is solved but not committed to the bristles yet, if there is one: the fields
     /// of `Stage`.
     pub pending: Option<[f64; 6]>,
-    /// The normal force of the present map [N], if that follows the normal force.
-    pub mapped: Option<f64>,
+    /// What the present map was made for, if it follows the normal force or frames.
+    pub mapped: Option<MapKey>,
     /// The inputs at the end of the last interval, in the order of their slots.
     pub inputs: [f64; slot::COUNT],
     /// Steps taken.

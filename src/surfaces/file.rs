@@ -105,7 +105,7 @@ pub fn save(path: &Path, tables: &[Table], cases: &[Case], sweeps: &[Sweep]) -> 
     });
     let text = metadata.to_string().into_bytes();
     npz.array("metadata", &[text.len() as u64], text)?;
-    npz.finish()
+    npz.finish().map(drop)
 }
 
 /// The patches of an NPZ of [`Table::save`] or [`save`], with the coefficient and force that it says, and the

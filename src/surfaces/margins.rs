@@ -203,7 +203,7 @@ impl Margins {
         });
         let text = metadata.to_string().into_bytes();
         npz.array("metadata", &[text.len() as u64], text)?;
-        npz.finish()
+        npz.finish().map(drop)
     }
 }
 

@@ -90,9 +90,29 @@ def test_numpy(run):
     np.testing.assert_allclose(all["first_slip"], first, atol=1e-12)
     np.testing.assert_array_equal(all["outcome"], expected_outcomes(all))
     np.testing.assert_array_equal(all["validation"], [is_validation(k) for k in range(n)])
-    assert all["validation"].dtype == bool and {"tactile", "margin"} <= set(all)
+    assert all["validation"].dtype == bool and {"action", "tactile", "margin", "shear"} <= set(all)
     described = json.loads((run / "run.json").read_text())["arrays"]
     assert set(described) == set(all) and all["tactile"].shape == (n, samples, 5, 5)
+
+
+def all_have_units(about):
+    return all("[" in text for text in about.values())
+
+
+def check_shear(all, drawn, data):
+    """The friction of all cells is the wrench, and those that slip carry the share that does."""
+    shear, size = data["shear"].values.astype(float), drawn["patch.size"]
+    assert data["shear"].dims == ("contact", "sample", "row", "column", "force")
+    at = (np.arange(5) - 2) / 5 * size[:, None]
+    x, y = at[:, None, None, :], at[:, None, :, None]
+    fx, fy = shear[..., 0], shear[..., 1]
+    forces = np.stack([f.sum(axis=(2, 3)) for f in (fx, fy, x * fy - y * fx)], axis=2)
+    np.testing.assert_allclose(forces, all["wrench"], rtol=0, atol=3e-6)
+    share = data["tactile"].values / all["normal_force"][..., None, None]
+    slips = np.where(data["cell_slip"].values > 0.9, share, 0).sum(axis=(2, 3))
+    there = np.isfinite(all["slip"])
+    np.testing.assert_array_equal(np.isfinite(forces).all(axis=2), there)
+    assert np.isclose(slips[there], all["slip"][there], atol=1e-5).mean() > 0.99
 
 
 def expected_labels(all):
@@ -147,6 +167,13 @@ def test_zarr(run):
     assert np.ptp(tactile[is_square, 0], axis=(1, 2)).max() < 1e-6
     assert (tactile[~is_square, 0, 0, 0] < tactile[~is_square, 0, 2, 2]).all() and 0 < is_square.sum() < 37
     check_margin(all, drawn, data["margin"].values)
+    check_shear(all, drawn, data)
+    # Every parameter says what it is, and in which unit.
+    about = json.loads((run / "run.json").read_text())["parameters"]
+    assert set(about) == set(drawn.files) and all_have_units(about), about
+    assert all_have_units({name: data[name].attrs["description"] for name in drawn.files})
+    lerobot = json.loads((run / "lerobot/meta/bristle.json").read_text())["parameters"]
+    assert lerobot == {f"bristle/{name}": text for name, text in about.items()}
 
 
 def check_margin(all, drawn, margin):
@@ -189,6 +216,8 @@ def test_lerobot(run):
         np.testing.assert_array_equal(data[name], zarr[other].values[there].astype(np.float32))
     np.testing.assert_array_equal(stack("action"), zarr["action"].values[there].astype(np.float32))
     np.testing.assert_array_equal(stack("observation.tactile"), zarr["tactile"].values[there].reshape(-1, 25))
+    np.testing.assert_array_equal(stack("observation.shear"), zarr["shear"].values[there].reshape(-1, 50))
+    np.testing.assert_array_equal(stack("observation.cell_slip"), zarr["cell_slip"].values[there].reshape(-1, 25))
     sample = np.broadcast_to(np.arange(21), there.shape)[there]
     np.testing.assert_array_equal(data["frame_index"], sample)
     np.testing.assert_array_equal(data["timestamp"], (sample / 50).astype(np.float32))
@@ -256,13 +285,13 @@ def test_manifest(run):
 def test_shards(run):
     shards = DIR / "runs/slide.shards"
     for i in (3, 1, 5, 2):
-        bristle("rollout", "slide.toml", "--engine", "cpu", "--shard", f"{i}/5", "-q")
-    formats = ["--format", "lerobot,npz,zarr", "--with", "margin,tactile"]
+        bristle("rollout", "slide.toml", "--engine", "cpu", "--shard", f"{i}/5", "--with", "shear", "-q")
+    formats = ["--format", "lerobot,npz,zarr", "--with", "margin,shear,tactile"]
     assert "1 of 5 shards are missing: 4/5" in bristle("merge", shards, "--out", "merged", *formats, fails=True)
-    bristle("rollout", "slide.toml", "--engine", "cpu", "--shard", "4/5", "--seed", "6", "-q", "--out", "other")
+    bristle("rollout", "slide.toml", "--engine", "cpu", "--shard", "4/5", "--seed", "6", "--with", "shear", "-q", "--out", "other")
     several = [shards / f"{i}-of-5" for i in (1, 2, 3, 5)]
     assert "another scenario" in bristle("merge", *several, "other", "--out", "merged", fails=True)
-    bristle("rollout", "slide.toml", "--engine", "cpu", "--shard", "4/5", "-q")
+    bristle("rollout", "slide.toml", "--engine", "cpu", "--shard", "4/5", "--with", "shear", "-q")
     assert "both shard 1/5" in bristle("merge", *several, several[0], "--out", "merged", fails=True)
     bristle("verify", *several)
     bristle("merge", shards, "--out", "merged", *formats)
@@ -310,7 +339,7 @@ def test_refusals():
 def main():
     (DIR / "slide.toml").write_text(SCENARIO)
     run = DIR / "runs/slide"
-    asked = ["--format", "npz,zarr,lerobot", "--with", "tactile,margin"]
+    asked = ["--format", "npz,zarr,lerobot", "--with", "tactile,margin,shear"]
     bristle("rollout", "slide.toml", "--engine", "cpu", "-q", *asked)
     for test in (test_numpy, test_zarr, test_lerobot, test_manifest, test_shards):
         test(run)

@@ -1,15 +1,29 @@
-//! The tests of datasets: files that the program writes are opened by the programs that learners use, in a
-//! virtual environment of Python under `target/datasets`.
+//! The tests of datasets: files that the program writes are opened by the programs that learners use, in
+//! virtual environments of Python under `target/datasets`.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use crate::venv::{environment, run};
 
-/// Runs `tests/datasets/check.py`, and the commands of the tutorial, on the program, which is built unless it
-/// `is_built`.
-pub fn test(root: &Path, is_built: bool) -> ExitCode {
-    match try_test(root, is_built) {
+/// Scripts of `tests/datasets` that share an environment: its folder, and the file of its packages.
+pub struct Scripts {
+    folder: &'static str,
+    packages: &'static str,
+    names: &'static [&'static str],
+}
+
+/// What opens datasets, and the commands of the tutorial.
+pub const READERS: Scripts =
+    Scripts { folder: "env", packages: "requirements.txt", names: &["check.py", "tutorial.py"] };
+
+/// What trains on datasets: with 8 GB of packages, so that it is no part of the test command.
+pub const LEARNERS: Scripts =
+    Scripts { folder: "learners", packages: "requirements-learners.txt", names: &["learners.py"] };
+
+/// Runs scripts on the program, which is built unless it `is_built`.
+pub fn test(root: &Path, scripts: &Scripts, is_built: bool) -> ExitCode {
+    match try_test(root, scripts, is_built) {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
             eprintln!("xtask: datasets: {reason}");
@@ -18,18 +32,19 @@ pub fn test(root: &Path, is_built: bool) -> ExitCode {
     }
 }
 
-fn try_test(root: &Path, is_built: bool) -> Result<(), String> {
-    let python = environment(&root.join("target/datasets/env"))?;
+fn try_test(root: &Path, scripts: &Scripts, is_built: bool) -> Result<(), String> {
+    let python = environment(&root.join("target/datasets").join(scripts.folder))?;
+    let files = Path::new("tests/datasets");
     run(Command::new(&python)
         .current_dir(root)
         .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"])
-        .arg("tests/datasets/requirements.txt"))?;
+        .arg(files.join(scripts.packages)))?;
     if !is_built {
         run(crate::cargo().current_dir(root).args(["build", "--release", "--bin", "bristle"]))?;
     }
     let program = root.join("target/release/bristle").with_extension(std::env::consts::EXE_EXTENSION);
-    for script in ["check.py", "tutorial.py"] {
-        run(Command::new(&python).current_dir(root).arg(Path::new("tests/datasets").join(script)).arg(&program))?;
+    for name in scripts.names {
+        run(Command::new(&python).current_dir(root).arg(files.join(name)).arg(&program))?;
     }
     Ok(())
 }

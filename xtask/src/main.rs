@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 const USAGE: &str = "usage: cargo xtask test|asan [arguments of cargo test], cargo xtask python [arguments of pytest], \
-                     cargo xtask datasets, cargo xtask check, cargo xtask kernels [--renew|--check]";
+                     cargo xtask datasets [--learners], cargo xtask check, cargo xtask kernels [--renew|--check]";
 
 /// Where drivers of Vulkan put their files.
 const DRIVER_FOLDERS: [&str; 3] = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d"];
@@ -35,7 +35,10 @@ fn main() -> ExitCode {
         Some((task, rest)) if task == "test" => test(rest),
         Some((task, rest)) if task == "asan" => asan(rest),
         Some((task, rest)) if task == "python" => python::test(root(), rest),
-        Some((task, [])) if task == "datasets" => datasets::test(root(), false),
+        Some((task, [])) if task == "datasets" => datasets::test(root(), &datasets::READERS, false),
+        Some((task, [what])) if task == "datasets" && what == "--learners" => {
+            datasets::test(root(), &datasets::LEARNERS, false)
+        }
         Some((task, [])) if task == "check" => check(),
         Some((task, rest)) if task == "kernels" => kernels(rest),
         _ => {
@@ -95,7 +98,7 @@ fn test(arguments: &[String]) -> ExitCode {
     }
     // The tests of Rust have built the program. Built alone it would be compiled once more, as the features
     // of its dependencies differ without those of the tests.
-    let others = [datasets::test(root(), true), python::test(root(), &[])];
+    let others = [datasets::test(root(), &datasets::READERS, true), python::test(root(), &[])];
     if others == [ExitCode::SUCCESS; 2] { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

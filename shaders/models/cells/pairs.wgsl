@@ -22,11 +22,12 @@ fn loaded(own: u32) -> Cells {
 // Stores their shares of the normal force.
 fn store_weight(own: u32, w: Real) {
     let c = &contacts[contact];
+    let now = &intervals[now_at];
     if (own < c.cell_count) {
-        cells[c.cell_first + own].w = w.x;
+        cells[now.map_first + own].w = w.x;
     }
     if (own + 1u < c.cell_count) {
-        cells[c.cell_first + own + 1u].w = w.y;
+        cells[now.map_first + own + 1u].w = w.y;
     }
 }
 

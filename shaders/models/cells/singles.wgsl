@@ -21,8 +21,9 @@ fn loaded(own: u32) -> Cells {
 // Stores its share of the normal force.
 fn store_weight(own: u32, w: Real) {
     let c = &contacts[contact];
+    let now = &intervals[now_at];
     if (own < c.cell_count) {
-        cells[c.cell_first + own].w = w;
+        cells[now.map_first + own].w = w;
     }
 }
 

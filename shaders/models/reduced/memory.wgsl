@@ -17,10 +17,7 @@ fn load_bristles() {
     zeta = vec3f(a.x, a.y, b.x);
     kept[own()].zeta_low = vec3f(b.y, low.x, low.y);
     kept[own()].residual = zetas[c.zeta_first + 3u].x;
-    radius = c.radius;
-    viscous = c.viscous;
-    table_first = c.cell_first;
-    arm2 = viscous;
+    follow_map();
 }
 
 fn store_bristles() {
@@ -48,15 +45,28 @@ fn transfer(mu_c: f32) {
     }
     let whole = now.map_rotation * (zeta.z + state.residual);
     let most = min(SHOWN_LIMIT, c.s_ba) * mu_c;
-    let has_arm = now.map_radius > 0.0 && now.map_viscous > 0.0;
+    let has_arm = now.map_radius > 0.0 && now.map_arm2 > 0.0;
     let largest = select(0.0, sqrt(max(size2, most * most) - planar), has_arm);
     zeta.z = clamp(whole, -largest, largest);
     state.residual = whole - zeta.z;
     state.zeta_low.z = select(0.0, state.zeta_low.z * now.map_rotation, state.residual == 0.0);
 }
 
+// Moves the bristle with the centre of pressure, docs/model.md (75a): as `move_centre` in contact.rs.
+fn move_centre() {
+    let now = &intervals[now_at];
+    let d = vec2f(now.map_cop_x, now.map_cop_y) - cop;
+    if (viscous > 0.0 && (d.x != 0.0 || d.y != 0.0)) {
+        let turn = zeta.z * radius / viscous;
+        let sum = add3(zeta, kept[own()].zeta_low, vec3f(-turn * d.y, turn * d.x, 0.0));
+        zeta = sum.high;
+        kept[own()].zeta_low = sum.low;
+    }
+}
+
 // Transfers the bristle to the map of the interval; no stage is pending.
 fn transfer_bristles() {
+    move_centre();
     transfer(inputs(0.0).mu_c);
 }
 
@@ -64,7 +74,8 @@ fn transfer_bristles() {
 fn follow_map() {
     let now = &intervals[now_at];
     radius = now.map_radius;
-    viscous = now.map_viscous;
-    table_first = now.map_table;
+    viscous = now.map_arm2;
+    cop = vec2f(now.map_cop_x, now.map_cop_y);
+    table_first = now.map_first;
     arm2 = viscous;
 }

@@ -75,7 +75,7 @@ pub(super) struct Rollout {
     datasets: DatasetArguments,
     /// Simulate a part of the contacts, as on one of many machines: `--shard 3/8`. `bristle merge` joins
     /// them.
-    #[arg(long, value_name = "I/N", conflicts_with_all = ["formats", "with", "report"])]
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["formats", "report"])]
     shard: Option<Shard>,
     /// Replace a run that is there, or an unfinished one.
     #[arg(long)]

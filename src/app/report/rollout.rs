@@ -171,6 +171,10 @@ fn wrenches(run: &Run, scenario: &Scenario) -> Result<Part, ReportError> {
     for i in picks {
         let k = run.chosen[i];
         let contact = scenario.contact(k as u64)?;
+        if contact.patch.sequence().is_some() {
+            // Each of its maps has a surface of its own.
+            continue;
+        }
         // A map that follows the force is taken at the mean one.
         let force = &run.normal_force[i];
         // A contact that has left has no samples after that.

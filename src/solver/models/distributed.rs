@@ -157,8 +157,7 @@ fn committed<R: Real>([zx, zy]: [R; 2], work: &Work<R>, d: R, st: &Stage<R>) -> 
     (st.extrapolation.fma(mx, zx), st.extrapolation.fma(my, zy))
 }
 
-/// Moves the bases through stage `commit`, and finds the trial of every bristle in stage `st` and the slip of
-/// those in the transition.
+/// Finds the trial of every bristle in stage `st`, and the slip of those in the transition.
 #[inline(always)]
 fn trials<R: Real, L: Law>(
     [zx, zy]: [&[R]; 2],

@@ -18,7 +18,7 @@ use crate::number::simd::copies;
 use crate::plan::Status;
 use crate::planar::{Pose, Twist, Wrench};
 use crate::rigid::point::{PAIRS_PER_ELEMENT, PointLaw as Law, PointModel};
-use crate::schedule::{Interval, Term, slot};
+use crate::schedule::{Interval, MapKey, Term, slot};
 use crate::solver::bristles::Bits;
 use crate::solver::constants::STEP_SLACK;
 use crate::solver::friction::Consts;
@@ -362,7 +362,7 @@ impl<R: Real> LaneSolver for Points<R> {
         false
     }
 
-    fn must_flush_before(&self, _: usize, _: f64) -> bool {
+    fn must_flush_before(&self, _: usize, _: MapKey) -> bool {
         false
     }
 

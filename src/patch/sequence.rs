@@ -1,0 +1,213 @@
+//! Maps that follow a recording: pressure frames of a sensor, each from its time on.
+
+use std::sync::Arc;
+
+use super::{Grid, shares};
+use crate::error::{ParameterError, PatchError};
+use crate::schedule::{SAME_TIME, Signal};
+
+/// Recorded pressure maps of one grid, each from its time on: [`Patch::following`](super::Patch::following)
+/// makes a patch of them, and all patches share their memory.
+///
+/// The first map also holds before its time, the last one after it. A frame without pressure has the map of
+/// the frame before it (at the beginning that of the first with pressure), and no normal force.
+///
+/// ```
+/// use bristle::patch::{Grid, Patch, Sequence};
+/// // Two cells of 10 mm x 10 mm, whose pressure [Pa] goes from the left to the right within 0.2 s.
+/// let frames = [[2e4, 0.0], [1e4, 1e4], [0.0, 0.0], [0.0, 3e4]];
+/// let sequence = Sequence::new([2, 1], vec![0.0, 0.1, 0.15, 0.2], &frames)?;
+/// assert_eq!([0.0, 0.12, 0.15, 9.0].map(|t| sequence.frame_at(t)), [0, 1, 2, 3]);
+/// let force = sequence.normal_force(1e-4);
+/// assert_eq!([0.0, 0.15, 0.2].map(|t| force.value(t)), [2.0, 0.0, 3.0]);
+/// let patch = Patch::following(Grid::new(2, 1, 0.02, 0.01)?, sequence.into())?;
+/// assert_eq!(patch.weights(), [1.0, 0.0]);
+/// # Ok::<(), bristle::error::PatchError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Sequence {
+    /// Columns and rows.
+    cells: [usize; 2],
+    times: Vec<f64>,
+    /// Shares of the normal force; frames in a row whose maps are equal have one.
+    maps: Vec<Arc<[f64]>>,
+    /// The map of every frame.
+    map_of: Vec<u32>,
+    /// The sum of the pressures of every frame.
+    sums: Vec<f64>,
+    /// Indices of the cells that carry pressure in some frame.
+    active: Vec<usize>,
+}
+
+/// Least time between two frames [s].
+pub const CLOSEST_FRAMES: f64 = 1e-6;
+
+impl Sequence {
+    /// Frames of `cells` columns and rows, each from its one of `times` [s] on: non-negative pressures in any
+    /// unit, one a cell, bottom row first.
+    ///
+    /// # Errors
+    /// Another number of times than of frames, or none; a time that is negative, not finite, or not 1e-6 s
+    /// after the one before; a frame of another size, or with a pressure that is negative or not finite; no
+    /// pressure in any frame.
+    pub fn new<F: AsRef<[f64]>>(cells: [usize; 2], times: Vec<f64>, frames: &[F]) -> Result<Self, PatchError> {
+        let [nx, ny] = cells;
+        let grid = Grid::new(nx, ny, 1.0, 1.0)?;
+        check_times(&times, frames.len())?;
+        let (mut maps, mut map_of, mut sums) = (Vec::<Arc<[f64]>>::new(), Vec::new(), Vec::new());
+        let mut active = vec![false; grid.len()];
+        for (k, frame) in frames.iter().enumerate() {
+            let frame = frame.as_ref();
+            match shares(&grid, frame) {
+                Ok(shares) => {
+                    let map: Arc<[f64]> = shares.collect();
+                    active.iter_mut().zip(&*map).for_each(|(active, w)| *active |= *w > 0.0);
+                    if maps.last() != Some(&map) {
+                        maps.push(map);
+                    }
+                }
+                Err(PatchError::Empty) => {}
+                Err(error) => return Err(PatchError::Frame { frame: k, error: Box::new(error) }),
+            }
+            map_of.push(maps.len().saturating_sub(1) as u32);
+            sums.push(frame.iter().sum());
+        }
+        if maps.is_empty() {
+            return Err(PatchError::Empty);
+        }
+        let active = (0..grid.len()).filter(|i| active[*i]).collect();
+        Ok(Self { cells, times, maps, map_of, sums, active })
+    }
+
+    /// Columns and rows.
+    #[must_use]
+    pub const fn cells(&self) -> [usize; 2] {
+        self.cells
+    }
+
+    /// Times of the frames [s].
+    #[must_use]
+    pub fn times(&self) -> &[f64] {
+        &self.times
+    }
+
+    /// Number of frames.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.times.len()
+    }
+
+    /// Whether there is no frame (never).
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.times.is_empty()
+    }
+
+    /// The frame that holds at time `t` [s].
+    #[must_use]
+    pub fn frame_at(&self, t: f64) -> usize {
+        self.times.partition_point(|from| *from <= t + SAME_TIME).max(1) - 1
+    }
+
+    /// The normal force [N] of the frames, if each of their cells has `area` [m^2] and their unit is Pa: the
+    /// sum of the pressures times the area, from the time of each frame on.
+    #[must_use]
+    pub fn normal_force(&self, area: f64) -> Signal {
+        let points: Vec<(f64, f64)> = self.times.iter().zip(&self.sums).map(|(t, sum)| (*t, sum * area)).collect();
+        Signal::steps(&points).expect("times increase")
+    }
+
+    /// The number of the map that holds at time `t` [s].
+    pub(crate) fn map_at(&self, t: f64) -> u32 {
+        self.map_of[self.frame_at(t)]
+    }
+
+    /// The maps, each the shares of the normal force of all cells; frames in a row with the same map have
+    /// one.
+    pub(crate) fn maps(&self) -> &[Arc<[f64]>] {
+        &self.maps
+    }
+
+    /// Indices of the cells that carry pressure in some frame.
+    pub(crate) fn active(&self) -> &[usize] {
+        &self.active
+    }
+
+    /// The sums of the pressures.
+    pub(crate) fn sums(&self) -> &[f64] {
+        &self.sums
+    }
+
+    /// Memory [byte].
+    pub(crate) fn memory(&self) -> usize {
+        let maps = self.maps.iter().map(|map| size_of_val(&**map)).sum::<usize>();
+        maps + size_of_val(&*self.active) + self.len() * 3 * size_of::<f64>()
+    }
+}
+
+fn check_times(times: &[f64], frames: usize) -> Result<(), ParameterError> {
+    const FIELD: &str = "patch.frames.times";
+    if times.len() != frames || frames == 0 {
+        let accepted = format!("{}, one for each frame", frames.max(1));
+        return Err(ParameterError::new(FIELD, format!("{} times", times.len()), accepted));
+    }
+    if let Some(t) = times.iter().find(|t| !(t.is_finite() && **t >= 0.0)) {
+        return Err(ParameterError::new(FIELD, t, "finite times >= 0 [s]"));
+    }
+    match times.windows(2).find(|pair| pair[1] - pair[0] < (1.0 - 1e-3) * CLOSEST_FRAMES) {
+        Some(pair) => {
+            let accepted = format!("a time at least 1e-6 s after the one before, {} s", pair[0]);
+            Err(ParameterError::new(FIELD, pair[1], accepted))
+        }
+        None => Ok(()),
+    }
+}
+
+impl PartialEq for Sequence {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+            || (self.cells, &self.times, &self.sums) == (other.cells, &other.times, &other.sums)
+                && (&self.map_of, &self.maps) == (&other.map_of, &other.maps)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::patch::Patch;
+
+    #[test]
+    fn frames_without_pressure_have_the_map_beside_them_and_no_force() {
+        let frames = [[0.0, 0.0], [0.0, 0.0], [1.0, 3.0], [0.0, 0.0], [2.0, 0.0]];
+        let sequence = Sequence::new([2, 1], (0..5).map(f64::from).collect(), &frames).unwrap();
+        let map = |t: f64| &*sequence.maps()[sequence.map_at(t) as usize];
+        assert_eq!(sequence.maps().len(), 2);
+        assert_eq!([0.0, 1.0, 2.0, 3.0].map(map), [[0.25, 0.75]; 4]);
+        assert_eq!([4.0, 5.0].map(map), [[1.0, 0.0]; 2]);
+        let force = sequence.normal_force(0.5);
+        let forces: Vec<f64> = (0..7).map(|t| force.value(f64::from(t))).collect();
+        assert_eq!(forces, [0.0, 0.0, 2.0, 0.0, 1.0, 1.0, 1.0]);
+        assert_eq!(sequence.active(), [0, 1]);
+        // In between and outside each frame holds, and a time within rounding is that of the frame.
+        let at = |t: f64| sequence.frame_at(t);
+        assert_eq!([-1.0, 0.999, 1.0 - 1e-10, 1.0, 77.0].map(at), [0, 0, 1, 1, 4]);
+    }
+
+    #[test]
+    fn sequences_that_cannot_be_say_why() {
+        let wrong =
+            |times: &[f64], frames: &[[f64; 2]]| Sequence::new([2, 1], times.to_vec(), frames).unwrap_err().to_string();
+        let two = [[1.0, 0.0], [0.0, 1.0]];
+        assert!(wrong(&[0.0], &two).contains("patch.frames.times = 1 times: expected 2"));
+        assert!(wrong(&[], &[]).contains("patch.frames.times = 0 times: expected 1"));
+        assert!(wrong(&[1.0, 0.5], &two).contains("patch.frames.times = 0.5: expected a time at least 1e-6 s after"));
+        assert!(wrong(&[1.0, 1.0], &two).contains("after the one before, 1 s"));
+        assert!(wrong(&[-0.1, 1.0], &two).contains("patch.frames.times = -0.1: expected finite times >= 0"));
+        assert!(wrong(&[0.0, f64::NAN], &two).contains("patch.frames.times = NaN"));
+        assert!(wrong(&[0.0, 1.0], &[[1.0, 0.0], [1.0, -2.0]]).contains("frame 1: pressure of cell (ix = 1"));
+        assert!(wrong(&[0.0, 1.0], &[[0.0; 2]; 2]).contains("is empty"));
+        let sequence = Arc::new(Sequence::new([2, 1], vec![0.0, 1.0], &two).unwrap());
+        let other = Grid::new(3, 1, 0.1, 0.1).unwrap();
+        assert!(Patch::following(other, sequence).unwrap_err().to_string().contains("2 values: expected 3"));
+    }
+}

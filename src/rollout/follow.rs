@@ -1,0 +1,121 @@
+//! A large file whose digest is computed, and which is put on the disk, while it is still written: done
+//! afterwards, both take time in which one processor works, or none.
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+use sha2::{Digest, Sha256};
+
+use super::manifest::hex;
+use crate::disk;
+
+/// Bytes that are put on the disk together.
+const TOGETHER: u64 = 32 << 20;
+
+/// A file that is written from its beginning to its end. Its writer may return to what it has written, such
+/// as the header of an entry of an archive, but when it comes back to the end, all before that stays as it
+/// is.
+pub(super) struct Followed {
+    file: File,
+    at: u64,
+    end: u64,
+    settled: Sender<u64>,
+    digest: JoinHandle<io::Result<String>>,
+}
+
+impl Followed {
+    /// Creates the file, or empties it.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let file = File::create(path)?;
+        // Its own place in the file.
+        let reader = File::options().read(true).write(true).open(path)?;
+        let (settled, receiver) = channel();
+        let digest = std::thread::spawn(move || follow(&reader, receiver));
+        Ok(Self { file, at: 0, end: 0, settled, digest })
+    }
+
+    /// Waits until all is on the disk; returns the digest.
+    pub fn finish(self) -> io::Result<String> {
+        // A thread that has failed says why below.
+        let _ = self.settled.send(self.end);
+        drop(self.settled);
+        let synced = self.file.sync_all();
+        let digest = self.digest.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        synced.and(digest)
+    }
+}
+
+/// Hashes the file up to the places that come, one after the other.
+fn follow(file: &File, settled: Receiver<u64>) -> io::Result<String> {
+    let (mut hash, mut buffer, mut at, mut synced) = (Sha256::new(), vec![0; 1 << 18], 0, 0);
+    for end in settled {
+        while at < end {
+            let n = (end - at).min(buffer.len() as u64) as usize;
+            disk::read_at(file, at, &mut buffer[..n])?;
+            hash.update(&buffer[..n]);
+            at += n as u64;
+        }
+        if at - synced >= TOGETHER {
+            file.sync_data()?;
+            synced = at;
+        }
+    }
+    Ok(hex(&hash.finalize()))
+}
+
+impl Write for Followed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n = self.file.write(bytes)?;
+        self.at += n as u64;
+        self.end = self.end.max(self.at);
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Seek for Followed {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let was = self.at;
+        self.at = self.file.seek(to)?;
+        if was < self.at && self.at == self.end {
+            let _ = self.settled.send(self.end);
+        }
+        Ok(self.at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::manifest::digest;
+    use super::*;
+
+    /// The digest is that of the file at the end, whatever was written over on the way.
+    #[test]
+    fn a_file_with_headers_that_are_written_again_has_its_digest() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("entries");
+        let mut file = Followed::create(&path).unwrap();
+        for entry in 0..5u8 {
+            let start = file.end;
+            file.write_all(&[0; 16]).unwrap();
+            // More than is hashed at once, and with the last entries more than is put on the disk together.
+            file.write_all(&vec![entry; (entry as usize) << 22]).unwrap();
+            for place in [start + 4, start + 8] {
+                file.seek(SeekFrom::Start(place)).unwrap();
+                file.write_all(&[entry + 1; 4]).unwrap();
+            }
+            let end = file.end;
+            file.seek(SeekFrom::Start(end)).unwrap();
+        }
+        file.write_all(b"directory").unwrap();
+        let found = file.finish().unwrap();
+        assert_eq!((found, 5 * 16 + (10 << 22) + 9), digest(&path).unwrap());
+        assert_eq!(Followed::create(&path).unwrap().finish().unwrap(), digest(&path).unwrap().0, "an empty file");
+    }
+}

@@ -1,0 +1,72 @@
+//! Friction in the cells of contacts, from the bristle states that an engine has recorded.
+
+use rayon::prelude::*;
+
+use super::columns;
+use super::episodes::{Under, check_bristles, check_grid};
+use super::error::RolloutError;
+use crate::contact::Contact;
+use crate::engine::Trajectories;
+use crate::patch::Grid;
+use crate::solver::shear::{Moment, Shear, shear};
+
+/// The arrays [`columns::shear`] of a block of contacts; zero where a cell has no bristle, NaN in samples
+/// that are.
+#[derive(Debug, Default)]
+pub(super) struct Images {
+    shear: Vec<f32>,
+    cell_slip: Vec<f32>,
+}
+
+impl Images {
+    /// Of `contacts`, of which the first is number `from` of the run, on grids of one size.
+    pub fn new(contacts: &[Contact], from: u64, t: &Trajectories, grid: &Grid) -> Result<Self, RolloutError> {
+        let each = grid.len() * t.frames();
+        let mut images =
+            Self { shear: vec![0.0; 2 * each * contacts.len()], cell_slip: vec![0.0; each * contacts.len()] };
+        let rows = images.shear.par_chunks_mut(2 * each).zip(images.cell_slip.par_chunks_mut(each));
+        let all = rows.zip(contacts).enumerate();
+        all.try_for_each(|(i, ((shear, slip), contact))| one(contact, (from, i), t, grid, shear, slip))?;
+        Ok(images)
+    }
+
+    /// The numbers of an array.
+    pub fn of(&self, name: &str) -> &[f32] {
+        if name == columns::SHEAR[0] { &self.shear } else { &self.cell_slip }
+    }
+}
+
+/// Writes the images of contact `i` of a block that begins with contact `from`.
+fn one(
+    contact: &Contact,
+    (from, i): (u64, usize),
+    t: &Trajectories,
+    grid: &Grid,
+    forces: &mut [f32],
+    slips: &mut [f32],
+) -> Result<(), RolloutError> {
+    let k = from + i as u64;
+    check_bristles(contact, k)?;
+    check_grid(grid, contact.patch.grid(), k)?;
+    let active = contact.active_cells(&contact.timeline(&t.time));
+    let mut under = Under::new(contact);
+    let cells = grid.len();
+    for (sample, at) in t.of(i).enumerate() {
+        let forces = &mut forces[2 * cells * sample..][..2 * cells];
+        let slips = &mut slips[cells * sample..][..cells];
+        if !t.wrench[at].to_array().iter().all(|v| v.is_finite()) {
+            forces.fill(f32::NAN);
+            slips.fill(f32::NAN);
+            continue;
+        }
+        let f_n = t.normal_force[at];
+        let moment = Moment { time: t.time[sample], pose: t.pose[at], twist: t.twist[at], f_n };
+        let states = &t.sampled_bristles[i][sample * active.len()..][..active.len()];
+        let bristles = active.iter().copied().zip(states.iter().copied());
+        for (cell, Shear { force, slip }) in shear(contact, under.patch(moment.time, f_n), moment, bristles) {
+            slips[cell] = slip as f32;
+            forces[2 * cell..][..2].copy_from_slice(&force.map(|f| f as f32));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,38 @@
+//! Why a patch could not be made.
+
+use std::path::Path;
+
+use crate::error::PatchError;
+
+/// The key of a file of maps.
+pub(super) const FILE: &str = "patch.file";
+
+/// A patch could not be made: the field it is about, and why.
+#[derive(Debug)]
+pub(super) struct PatchFailure {
+    pub field: String,
+    pub message: String,
+}
+
+impl PatchFailure {
+    pub fn of(field: &str, error: PatchError) -> Self {
+        match error {
+            PatchError::Parameter(e) => Self { field: e.field.clone(), message: e.to_string() },
+            e => Self { field: field.to_owned(), message: format!("{field}: {e}") },
+        }
+    }
+
+    pub fn wrong<T>(field: &str, message: impl AsRef<str>) -> Result<T, Self> {
+        Err(Self { field: field.to_owned(), message: format!("{field}: {}", message.as_ref()) })
+    }
+
+    /// Adds the name of the file to the message, unless it is there.
+    pub fn named(self, path: &Path) -> Self {
+        let message = if self.message.contains(&*path.to_string_lossy()) {
+            self.message
+        } else {
+            self.message.replacen(FILE, &format!("{FILE}: {}", path.display()), 1)
+        };
+        Self { message, ..self }
+    }
+}

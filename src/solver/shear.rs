@@ -1,0 +1,58 @@
+//! The friction force on every cell of a grid in a sample, from its recorded bristle states: in double
+//! precision, by the formula of recorded wrenches, whatever the engine.
+
+use super::cell::decay;
+use super::friction::{Consts, motion};
+use super::laws::with_law;
+use crate::contact::Contact;
+use crate::patch::Patch;
+use crate::planar::{Pose, Twist};
+
+/// Friction in a cell.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Shear {
+    /// Friction force on the body, in the axes of the patch [N].
+    pub force: [f64; 2],
+    /// Length of the bristle over its limit at the present speed [-]: it slips above `s_ba`, and is near 1 in
+    /// steady sliding.
+    pub slip: f64,
+}
+
+/// The motion of a contact in a sample.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// Time [s].
+    pub time: f64,
+    /// Pose and twist as they are recorded.
+    pub pose: Pose,
+    /// See [`Moment::pose`].
+    pub twist: Twist,
+    /// Normal force of one pad [N].
+    pub f_n: f64,
+}
+
+/// Friction in the cells `at` of a `patch`, whose bristles have the states `zeta` [-]: `docs/model.md` (15)
+/// with the rate of (8), of each cell. The sum of all cells is the recorded wrench.
+pub fn shear<'a>(
+    contact: &'a Contact,
+    patch: &'a Patch,
+    moment: Moment,
+    cells: impl Iterator<Item = (usize, [f64; 2])> + 'a,
+) -> impl Iterator<Item = (usize, Shear)> + 'a {
+    let k = Consts::<f64>::new(&contact.friction);
+    let sigma1 = contact.friction.effective_for_law().sigma1;
+    let Moment { time, pose, twist, f_n } = moment;
+    let u = contact.body.transform(pose).twist(twist);
+    let [mu_c, mu_s] = contact.coefficients_at(time);
+    let mu_d = contact.friction.law.static_coefficient(mu_c, mu_s) - mu_c;
+    let grid = patch.grid();
+    cells.map(move |(i, [zx, zy])| {
+        let [vx, vy] = u.velocity(grid.centre(i % grid.nx, i / grid.nx));
+        let m = motion(&k, vx, vy);
+        let g = mu_d.mul_add(m.bell, mu_c);
+        let decay = with_law!(k.law, L => decay::<f64, L>(&k, g, &m, zx, zy));
+        let share = -f_n * patch.weights()[i];
+        let along = |zeta: f64, v: f64| share * (zeta + sigma1 * (v - decay * zeta) + k.sigma2 * v);
+        (i, Shear { force: [along(zx, vx), along(zy, vy)], slip: zx.hypot(zy) / g })
+    })
+}

@@ -1,0 +1,213 @@
+//! Friction in the cells of a grid (`--with shear`): its sum is the recorded wrench, its slipping cells are
+//! the recorded share, and recording it changes no other number. On every engine, law and frame.
+
+use std::fs::File;
+use std::path::Path;
+
+use bristle::engine::{Engine, Plan};
+use bristle::gpu::{Choice, Gpu};
+use bristle::rollout::{Datasets, Extra, Merge, Options, Shard, merge, rollout};
+use bristle::{Cpu, Scenario};
+
+/// A block that is pushed and turned on a table, or held in a gripper that opens: it sticks, slips, and
+/// rests.
+fn text(law: &str, frame: &str) -> String {
+    format!(
+        r#"
+duration = 0.12
+record_every = 0.01
+contacts = 3
+[patch]
+shape = "disc"
+cells = [9, 7]
+size = [0.02, 0.016]
+[friction]
+law = "{law}"
+mu_c = {{ uniform = [0.4, 0.6] }}
+mu_s = 0.7
+[body]
+kind = {frame}
+mass = 0.2
+inertia = 2e-4
+[inputs]
+normal_force = {{ points = [[0, 3], [0.05, 1.2], [0.1, 4]], hold = 0.01 }}
+wrench = {{ fx = 1.0, fy = -0.4, tau = {{ uniform = [0.001, 0.006] }} }}
+"#
+    )
+}
+
+fn options(out: &Path, extras: &[Extra]) -> Options {
+    let datasets = Datasets { extras: extras.to_vec(), ..Datasets::default() };
+    Options { datasets, ..Options::new(out) }
+}
+
+fn array<T: npyz::Deserialize>(run: &Path, name: &str) -> (Vec<u64>, Vec<T>) {
+    let mut zip = zip::ZipArchive::new(File::open(run.join("trajectories.npz")).unwrap()).unwrap();
+    let npy = npyz::NpyFile::new(zip.by_name(&format!("{name}.npy")).unwrap()).unwrap();
+    (npy.shape().to_vec(), npy.into_vec().unwrap())
+}
+
+fn engines() -> Vec<Box<dyn Engine>> {
+    vec![
+        Box::new(Cpu::new()),
+        Box::new(Cpu::single()),
+        Box::new(Cpu::reference()),
+        Box::new(Gpu::new(Choice::Any).unwrap()),
+    ]
+}
+
+#[test]
+fn the_forces_of_all_cells_are_the_wrench_and_those_that_slip_are_the_share() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut slipped, mut stuck, mut run) = (0, 0, 0);
+    for engine in engines() {
+        let info = engine.info();
+        // Rates from single-precision velocities cancel: the damping has 30 s/m in the laws below.
+        let tolerance = if info.precision == "f64" { 3e-7 } else { 2e-5 };
+        for law in ["elasto-plastic", "lugre", "dahl", "viscoelasto-plastic"] {
+            for frame in ["\"body\"\noffset = [0.001, -0.002]", "\"gripper\"", "\"world\""] {
+                // Of a contact with more than fifty cells these fill the lanes of vectors, else contacts do.
+                let [nx, ny] = if frame.contains("gripper") { [11, 9] } else { [9, 7] };
+                let cells = nx * ny;
+                let text = text(law, frame).replace("[9, 7]", &format!("[{nx}, {ny}]"));
+                let scenario = Scenario::parse(&text, ".".as_ref(), "s.toml").unwrap();
+                run += 1;
+                let (with, without) = (dir.path().join(format!("{run}")), dir.path().join(format!("{run}-without")));
+                let all = |_| true;
+                rollout(&scenario, engine.as_ref(), &options(&with, &[Extra::Shear, Extra::Tactile]), &all).unwrap();
+                rollout(&scenario, engine.as_ref(), &options(&without, &[]), &all).unwrap();
+                for name in ["pose", "twist", "wrench", "normal_force", "slip"] {
+                    let bits = |of: &Path| array::<f64>(of, name).1.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+                    assert_eq!(bits(&with), bits(&without), "{info:?} {law} {frame} {name}");
+                }
+                let (shape, shear) = array::<f32>(&with, "shear");
+                let (slip_shape, cell_slip) = array::<f32>(&with, "cell_slip");
+                assert_eq!((shape, slip_shape), (vec![3, 13, ny, nx, 2], vec![3, 13, ny, nx]));
+                let (_, tactile) = array::<f32>(&with, "tactile");
+                let [wrench, force, share] = ["wrench", "normal_force", "slip"].map(|n| array::<f64>(&with, n).1);
+                for sample in 0..39 {
+                    let [mut fx, mut fy, mut tau, mut slips] = [0.0; 4];
+                    for cell in 0..cells {
+                        let at = (cells * sample + cell) as usize;
+                        let [x, y] = [(cell % nx, nx, 0.02), (cell / nx, ny, 0.016)]
+                            .map(|(i, n, size)| (i as f64 + 0.5 - 0.5 * n as f64) * size / n as f64);
+                        let [cx, cy] = [0, 1].map(|k| f64::from(shear[2 * at + k]));
+                        (fx, fy, tau) = (fx + cx, fy + cy, tau + x * cy - y * cx);
+                        let slides = cell_slip[at] > 0.9;
+                        slips += if slides { f64::from(tactile[at]) / force[sample as usize] } else { 0.0 };
+                        if tactile[at] == 0.0 {
+                            assert_eq!([cx, cy], [0.0; 2], "nothing presses on cell {cell}");
+                        } else {
+                            slipped += usize::from(slides);
+                            stuck += usize::from(cell_slip[at] < 0.5);
+                        }
+                    }
+                    let context = || format!("{info:?} {law} {frame} sample {sample}");
+                    let scale = 0.7 * force[sample as usize];
+                    let i = sample as usize;
+                    for (found, wanted, arm) in
+                        [(fx, wrench[3 * i], 1.0), (fy, wrench[3 * i + 1], 1.0), (tau, wrench[3 * i + 2], 0.01)]
+                    {
+                        assert!((found - wanted).abs() < tolerance * scale * arm, "{found} {wanted} {}", context());
+                    }
+                    // Bristles at the threshold may be on either side of it after rounding.
+                    let all = cell_slip.chunks(cells as usize).zip(tactile.chunks(cells as usize)).nth(i).unwrap();
+                    let near = all.0.iter().zip(all.1).filter(|(slip, _)| (**slip - 0.9).abs() < 1e-4);
+                    let unsure = near.map(|(_, f)| f64::from(*f)).sum::<f64>() / force[i];
+                    assert!((slips - share[i]).abs() < 1e-5 + unsure, "{slips} {} {}", share[i], context());
+                }
+            }
+        }
+    }
+    assert!(slipped > 1000 && stuck > 1000, "{slipped} {stuck}");
+}
+
+/// Bristles are recorded as they are at the end, where they are asked for, too.
+#[test]
+fn the_last_of_the_sampled_bristles_are_those_at_the_end() {
+    let scenario = Scenario::parse(&text("elasto-plastic", "\"gripper\""), ".".as_ref(), "s.toml").unwrap();
+    let contacts = scenario.block(0..3).unwrap();
+    let plan = Plan { keep_bristles: true, sample_bristles: true, ..scenario.plan() };
+    for engine in engines() {
+        let out = engine.run(&contacts, &plan).unwrap();
+        for (end, all) in out.bristles.iter().zip(&out.sampled_bristles) {
+            assert_eq!(all.len(), 13 * end.len());
+            assert!(all[..end.len()].iter().all(|zeta| *zeta == [0.0; 2]), "they start unloaded");
+            assert_eq!(all[12 * end.len()..], end[..], "{:?}", engine.info());
+        }
+    }
+}
+
+/// Images of contacts that have left are NaN from there on, as everything else is.
+#[test]
+fn what_was_not_simulated_has_no_images() {
+    let dir = tempfile::tempdir().unwrap();
+    let left = format!("stop_when = {{ displacement = 1e-4 }}\n{}", text("elasto-plastic", "\"world\""));
+    let scenario = Scenario::parse(&left, ".".as_ref(), "s.toml").unwrap();
+    for (i, engine) in engines().into_iter().enumerate() {
+        let out = dir.path().join(i.to_string());
+        let run = rollout(&scenario, engine.as_ref(), &options(&out, &[Extra::Shear]), &|_| true).unwrap();
+        assert_eq!(run.status.left, 3);
+        let (frames, shear, slip) =
+            (array::<u64>(&out, "frames").1, array::<f32>(&out, "shear").1, array::<f32>(&out, "cell_slip").1);
+        for sample in 0..3 * 13 {
+            let is_there = (sample % 13) < frames[sample / 13] as usize;
+            let all = shear[126 * sample..][..126].iter().chain(&slip[63 * sample..][..63]);
+            assert!(all.clone().all(|v| v.is_finite() == is_there), "sample {sample}");
+        }
+    }
+}
+
+#[test]
+fn shards_and_extensions_have_the_bytes_of_the_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = text("lugre", "\"gripper\"");
+    let scenario = Scenario::parse(&text, ".".as_ref(), "s.toml").unwrap();
+    let (engine, all) = (Cpu::new(), |_| true);
+    let content = |of: &Path| std::fs::read(of.join("trajectories.npz")).unwrap();
+    let whole = dir.path().join("whole");
+    rollout(&scenario, &engine, &options(&whole, &[Extra::Shear]), &all).unwrap();
+
+    let parts = |extras: &[Extra], name: &str| {
+        let part = |index| {
+            let out = dir.path().join(format!("{name}{index}"));
+            rollout(
+                &scenario,
+                &engine,
+                &Options { shard: Some(Shard { index, of: 2 }), ..options(&out, extras) },
+                &all,
+            )
+            .unwrap();
+            out
+        };
+        [part(1), part(2)]
+    };
+    let (with, without) = (parts(&[Extra::Shear], "with"), parts(&[], "without"));
+    let merged = dir.path().join("merged");
+    merge(&Merge::open(&with).unwrap(), &options(&merged, &[Extra::Shear])).unwrap();
+    assert_eq!(content(&merged), content(&whole));
+    let refused =
+        merge(&Merge::open(&without).unwrap(), &options(&dir.path().join("no"), &[Extra::Shear])).unwrap_err();
+    assert!(refused.to_string().contains("without1: has no friction of cells"), "{refused}");
+    let [plain, other] = ["plain", "other"].map(|name| dir.path().join(name));
+    merge(&Merge::open(&with).unwrap(), &options(&plain, &[])).unwrap();
+    merge(&Merge::open(&without).unwrap(), &options(&other, &[])).unwrap();
+    assert_eq!(content(&plain), content(&other));
+
+    let fewer = Scenario::parse(&text.replace("contacts = 3", "contacts = 2"), ".".as_ref(), "s.toml").unwrap();
+    let grown = dir.path().join("grown");
+    rollout(&fewer, &engine, &options(&grown, &[Extra::Shear]), &all).unwrap();
+    rollout(&scenario, &engine, &Options { extend: true, ..options(&grown, &[Extra::Shear]) }, &all).unwrap();
+    assert_eq!(content(&grown), content(&whole));
+}
+
+#[test]
+fn contacts_without_cells_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let reduced = format!("contact = {{ model = \"reduced\" }}\n{}", text("lugre", "\"gripper\""));
+    let scenario = Scenario::parse(&reduced, ".".as_ref(), "s.toml").unwrap();
+    let out = dir.path().join("run");
+    let refused = rollout(&scenario, &Cpu::new(), &options(&out, &[Extra::Shear]), &|_| true).unwrap_err().to_string();
+    assert!(refused.contains("shear") && refused.contains("`distributed`"), "{refused}");
+    assert!(std::fs::read_dir(dir.path()).unwrap().next().is_none(), "nothing is written");
+}
