@@ -2,12 +2,13 @@
 // velocity (docs/model.md, sections 5.2 and 5.4). Twin: src/solver/cell.rs.
 
 // The trial state of the bristle of a cell: y, its direction (or y itself under a law that is not DIRECTED),
-// its length, limit and plastic travel.
+// the velocity along it (the speed under such a law), its length, limit and plastic travel.
 struct CellTrial {
     yx: Real,
     yy: Real,
     nx: Real,
     ny: Real,
+    along: Real,
     t: Trial,
 }
 
@@ -19,14 +20,13 @@ fn trial(st: Stage, m: Motion, zx: Real, zy: Real) -> CellTrial {
     let g = fma(Real(st.mu_d), m.bell, Real(st.mu_c));
     if (!DIRECTED) {
         let travel = law_travel(st.a_sigma0, m.s, m.s);
-        return CellTrial(yx, yy, yx, yy, Trial(Real(0.0), Real(0.0), g, travel));
+        return CellTrial(yx, yy, yx, yy, m.s, Trial(Real(0.0), Real(0.0), g, travel));
     }
-    let y2 = fma(yx, yx, yy * yy);
-    let inv_len = inverseSqrt(y2 + TINY);
-    let nx = yx * inv_len;
-    let ny = yy * inv_len;
-    let travel = law_travel(st.a_sigma0, m.s, fma(m.vx, nx, m.vy * ny));
-    return CellTrial(yx, yy, nx, ny, Trial(y2 * inv_len, inv_len, g, travel));
+    let y2 = fma(yx, yx, fma(yy, yy, Real(TINY)));
+    let inv_len = inverseSqrt(y2);
+    let along = fma(m.vx, yx, m.vy * yy) * inv_len;
+    let travel = law_travel(st.a_sigma0, m.s, along);
+    return CellTrial(yx, yy, yx * inv_len, yy * inv_len, along, Trial(y2 * inv_len, inv_len, g, travel));
 }
 
 // d zeta*/dv.
@@ -40,10 +40,10 @@ struct Gain {
 // d zeta*/dv, docs/model.md (44) and (48): the limit changes by chi g' along the velocity.
 fn sensitivity(st: Stage, m: Motion, c: CellTrial, z: Slip) -> Gain {
     let g_slope = st.chi * st.mu_d * m.bell_slope;
-    let by = law_sensitivity(st.a_sigma0, c.t, z, m.s, fma(m.vx, c.nx, m.vy * c.ny));
-    let along = fma(by.limit, g_slope, by.speed);
-    var row_x = along * m.ex;
-    var row_y = along * m.ey;
+    let by = law_sensitivity(st.a_sigma0, c.t, z, m.s, c.along);
+    let along = fma(by.limit, g_slope, by.speed) * m.inv_s;
+    var row_x = along * m.vx;
+    var row_y = along * m.vy;
     if (DIRECTED) {
         row_x = fma(by.normal, c.nx, row_x);
         row_y = fma(by.normal, c.ny, row_y);

@@ -34,8 +34,7 @@ struct Motion {
     vx: Real,
     vy: Real,
     s: Real,
-    ex: Real,
-    ey: Real,
+    inv_s: Real,
     bell: Real,
     bell_slope: Real,
 }
@@ -76,14 +75,14 @@ fn select_slip(other: Slip, here: Slip, mask: Mask) -> Slip {
 
 // Speed, direction and Stribeck bell of a velocity.
 fn motion(k: Consts, vx: Real, vy: Real) -> Motion {
-    let v2 = fma(vx, vx, vy * vy);
-    let inv_s = inverseSqrt(v2 + TINY);
+    let v2 = fma(vx, vx, fma(vy, vy, Real(TINY)));
+    let inv_s = inverseSqrt(v2);
     let s = v2 * inv_s;
     var bell = Real(0.0);
     var bell_slope = Real(0.0);
     if (gaussian) {
         let inv_v_s2 = k.inv_v_s * k.inv_v_s;
-        bell = exp_negative(-min(v2 * inv_v_s2, Real(80.0)));
+        bell = exp_negative(max(v2 * -inv_v_s2, Real(-80.0)));
         bell_slope = -2.0 * inv_v_s2 * (s * bell);
     } else {
         let x = max(s * k.inv_v_s, Real(TINY));
@@ -93,7 +92,7 @@ fn motion(k: Consts, vx: Real, vy: Real) -> Motion {
         // bound it overflows at high speed, and infinity times an exponential of zero is no number.
         bell_slope = -k.gamma * min(exp2(k.gamma * log2(held)), Real(80.0)) / held * k.inv_v_s * bell;
     }
-    return Motion(vx, vy, s, vx * inv_s, vy * inv_s, bell, bell_slope);
+    return Motion(vx, vy, s, inv_s, bell, bell_slope);
 }
 
 // A bound on the size of the slope of exp(-x^2) for x from least to most, docs/model.md (53): by 2 x below

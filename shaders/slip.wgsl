@@ -8,7 +8,7 @@ fn slip(k: Consts, t: Trial) -> Slip {
         let within = in_transition(k, t);
         if (any(within)) {
             let inv_g = 1.0 / t.g;
-            z = select_slip(z, root_slip(k, transition_root(k, t.len * inv_g, t.travel * inv_g)), within);
+            z = select_slip(z, root_slip(transition_root(k, t.len * inv_g, t.travel * inv_g)), within);
         }
     }
     return z;

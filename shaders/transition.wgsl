@@ -1,8 +1,6 @@
 // The transition between elastic and plastic, half a period of a sine wide: the plastic share, and the root
 // that gives the size of a bristle that ends in the transition (docs/model.md, section 5.3). Twin:
 // src/solver/transition.rs.
-//
-// Only here: `root_step`.
 
 // A plastic share and its slope.
 struct Plastic {
@@ -17,79 +15,73 @@ fn plastic_share(k: Consts, x: Real) -> Plastic {
     return Plastic(fma(Real(0.5), sine(t), Real(0.5)), 0.5 * PI * k.inv_width * cosine(t));
 }
 
-// An iterate for the root x of x (1 + l b(x)) = y with s_ba < y < 1 + l: Halley's method in the angle t of
-// the sine, docs/model.md (37) to (39). x = (middle of the transition) + width/pi t; after an iteration with
-// its sine and cosine.
+// The root x of x (1 + l b(x)) = y with s_ba < y < 1 + l, or an iterate for it: the angle t of the sine,
+// from 0 to PI/4, by which x is away from the outer end of its half of the transition, docs/model.md (37) to
+// (39). Whether that is the lower half; then x = end + per_angle t and 1 + l b = load + pull sin^2 t. After
+// an iteration x, the plastic share b there, and stiff = 1 / (1 + l (b + x b')).
 struct Root {
     y: Real,
-    l: Real,
     t: Real,
-    sin: Real,
-    cos: Real,
-}
-
-// The first iterate, docs/model.md (39). On the half of the transition that holds the root, the plastic share
-// is replaced by a parabola that agrees with it at the outer end of the half, and the x that multiplies its
-// square by the centre of the half; that leaves a quadratic equation.
-fn root_start(k: Consts, y: Real, l: Real) -> Root {
-    let width = 1.0 - k.s_ba;
-    let middle = fma(0.5, width, k.s_ba);
-    let stretched = 1.0 + l;
-    let hl = 0.5 * l;
-    let low_half = y < fma(Real(middle), hl, Real(middle));
-    let frozen_twice = select(Real(1.0 + middle), Real(k.s_ba + middle), low_half);
-    let slope = select(width * stretched, Real(width), low_half);
-    let c = max(select(stretched - y, y - k.s_ba, low_half), Real(0.0));
-    let root = sqrt(fma(slope, slope, 8.0 * hl * frozen_twice * c));
-    let q = min((c + c) / (slope + root), Real(0.5));
-    var t = fma(Real(PI), q, Real(-0.5 * PI));
-    t = select(-t, t, low_half);
-    return Root(y, l, t, t, t);
-}
-
-// One iteration: `approach` and `finish` of the twin in one function, because on software drivers the
-// iterations stay a loop, in which the last one cannot differ.
-fn root_step(k: Consts, r: Root) -> Root {
-    let width = 1.0 - k.s_ba;
-    let middle = fma(0.5, width, k.s_ba);
-    let per_angle = width / PI;
-    let hl = 0.5 * r.l;
-    let sin = sine(r.t);
-    let cos = cosine(r.t);
-    let x = fma(Real(per_angle), r.t, Real(middle));
-    let xl = x * hl;
-    let load = fma(hl, sin, hl + 1.0);
-    let f = fma(x, load, -r.y);
-    let f_slope = fma(xl, cos, per_angle * load);
-    let f_bend = fma(per_angle * r.l, cos, -(xl * sin));
-    let below = fma(0.5 * f, -f_bend, f_slope * f_slope);
-    let next = clamp(r.t - f * f_slope / below, Real(-0.5 * PI), Real(0.5 * PI));
-    // The last step is so short that sine and cosine follow from a Taylor polynomial of second order. Those
-    // of the other steps are not used.
-    let step = next - r.t;
-    return Root(r.y, r.l, next, fma(step, fma(0.5 * step, -sin, cos), sin), fma(step, -sin, cos));
-}
-
-// x with the plastic share there and its slope.
-struct End {
+    low: Mask,
+    end: Real,
+    per_angle: Real,
+    load: Real,
+    pull: Real,
     x: Real,
     b: Real,
-    slope: Real,
+    stiff: Real,
 }
 
-fn root_end(k: Consts, r: Root) -> End {
-    let width = 1.0 - k.s_ba;
-    let middle = fma(0.5, width, k.s_ba);
-    let x = fma(Real(width / PI), r.t, Real(middle));
-    return End(x, fma(Real(0.5), r.sin, Real(0.5)), 0.5 * PI * k.inv_width * r.cos);
+// The first iterate, docs/model.md (39): with s = sin t for t, and polynomials in s for t and t s^2, the
+// equation is quadratic.
+fn root_start(k: Consts, y: Real, l: Real) -> Root {
+    let unit = (2.0 / PI) * (1.0 - k.s_ba);
+    let middle = fma(0.5, k.s_ba, 0.5);
+    let low = y < fma(Real(0.5 * middle), l, Real(middle));
+    let end = select(Real(1.0), Real(k.s_ba), low);
+    let load = select(1.0 + l, Real(1.0), low);
+    let per_s = unit * select(Real(-START_HIGH_0), Real(START_LOW_0), low);
+    let per_s2 = select(Real(fma(unit, -START_HIGH_1, 1.0)), Real(fma(unit, START_LOW_1, k.s_ba)), low);
+    // q2 s^2 + 2 q1 s = q0
+    let q2 = fma(Real(unit * START_1), load, l * per_s2);
+    let q1 = fma(Real(0.5 * unit * START_0), load, 0.5 * l * per_s);
+    let q0 = abs(fma(end, load, -y));
+    let s = q0 / (q1 + sqrt(fma(q1, q1, q2 * q0)));
+    let t = min(s * fma(s, Real(START_1), Real(START_0)), Real(0.25 * PI));
+    let per_angle = select(Real(-unit), Real(unit), low);
+    return Root(y, t, low, end, per_angle, load, select(-l, l, low), end, s, s);
+}
+
+// One iteration: a step of Householder's method of fourth order, docs/model.md (38), kept within the half.
+// It is so short that the plastic share and its slope follow from the function's expansion at the iterate.
+fn root_finish(r: Root) -> Root {
+    let sin = sine(r.t);
+    let square = sin * sin;
+    let sin_twice = 2.0 * sin * cosine(r.t);
+    let cos_twice = fma(Real(-2.0), square, Real(1.0));
+    let x = fma(r.per_angle, r.t, r.end);
+    let load = fma(r.pull, square, r.load);
+    let f = fma(x, load, -r.y);
+    let steep = x * r.pull;
+    let bend = r.per_angle * r.pull;
+    let turn = steep * sin_twice;
+    // The derivatives, of order n over n!.
+    let d1 = fma(r.per_angle, load, turn);
+    let d2 = fma(steep, cos_twice, bend * sin_twice);
+    let d3 = fma(bend, cos_twice, (-2.0 / 3.0) * turn);
+    let above = fma(d1, d1, -f * d2);
+    let below = fma(d1, above - f * d2, f * f * d3);
+    let t = clamp(r.t - f * above / below, Real(0.0), Real(0.25 * PI));
+    let step = t - r.t;
+    let share = fma(step, fma(step, cos_twice, sin_twice), square);
+    let slope = fma(step, fma(3.0 * d3, step, 2.0 * d2), d1);
+    let b = select(1.0 - share, share, r.low);
+    return Root(r.y, t, r.low, r.end, r.per_angle, r.load, r.pull, fma(r.per_angle, t, r.end), b, r.per_angle / slope);
 }
 
 // The slip of a trial in the transition, from y = |y|/g and l = travel/g.
-fn root_slip(k: Consts, r: Root) -> Slip {
-    let at = root_end(k, r);
-    let steep = r.l * fma(at.x, at.slope, at.b);
-    let stiff = 1.0 / (1.0 + steep);
-    return Slip(1.0 / fma(r.l, at.b, Real(1.0)), stiff, at.x * at.b, at.x * (steep * stiff));
+fn root_slip(r: Root) -> Slip {
+    return Slip(r.x / r.y, r.stiff, r.x * r.b, fma(-r.x, r.stiff, r.x));
 }
 
 // Whether a bristle with this trial ends in the transition, where the slip follows from a root and not from
@@ -102,6 +94,6 @@ fn in_transition(k: Consts, t: Trial) -> Mask {
 fn transition_root(k: Consts, y: Real, l: Real) -> Root {
     var root = root_start(k, y, l);
     // @unroll TRANSITION_ITERATIONS
-    for (var i = 0u; i < TRANSITION_ITERATIONS; i++) { root = root_step(k, root); }
+    for (var i = 0u; i < TRANSITION_ITERATIONS; i++) { root = root_finish(root); }
     return root;
 }

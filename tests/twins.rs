@@ -313,14 +313,14 @@ fn caught(gamma: f64, edit: fn(String) -> String) {
 
 mutants! { gamma 2.0:
     wrong_sign_of_the_plastic_speed_is_caught:
-        "fma(m.vx, nx, m.vy * ny))" => "-fma(m.vx, nx, m.vy * ny))";
-    wrong_side_of_the_transition_is_caught: "let load = fma(hl, sin," => "let load = fma(-hl, sin,";
+        "fma(m.vx, yx, m.vy * yy)" => "-fma(m.vx, yx, m.vy * yy)";
+    wrong_side_of_the_transition_is_caught: "let load = fma(r.pull, square," => "let load = fma(-r.pull, square,";
     wrong_start_of_the_transition_is_caught: "(k.s_ba * t.g < t.len) &" => "(1.1 * k.s_ba * t.g < t.len) &";
     wrong_extrapolation_to_the_second_stage_is_caught:
         "zx += committed.extrapolation *" => "zx += 0.9999 * committed.extrapolation *";
     wrong_torque_is_caught: "sum[2] += x * fy - y * fx;" => "sum[2] += x * fy + y * fx;";
     wrong_velocity_of_a_cell_is_caught: "u.y + u.z * x);" => "u.y - u.z * x);";
-    wrong_stribeck_bell_is_caught: "-min(v2 * inv_v_s2, Real(80.0))" => "-min(1.01 * v2 * inv_v_s2, Real(80.0))";
+    wrong_stribeck_bell_is_caught: "max(v2 * -inv_v_s2, Real(-80.0))" => "max(1.01 * v2 * -inv_v_s2, Real(-80.0))";
     forgotten_pads_are_caught: "let grip = a * c.pads * v.f_n;" => "let grip = a * v.f_n;";
     forgotten_viscosity_is_caught: "let cxx = share * d.xx + w * k.sigma2;" => "let cxx = 0.9 * share * d.xx;";
     wrong_turn_of_the_body_is_caught: "t.cos * u.y - t.sin * u.x" => "t.cos * u.y + t.sin * u.x";

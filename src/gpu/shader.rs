@@ -23,6 +23,7 @@ use crate::solver::laws::AT_LIMIT;
 use crate::solver::point::balance::BALANCE_MOST;
 use crate::solver::point::curve::POINT_ROOT_MOST;
 use crate::solver::point::lanes::EXPLICIT_SHARE;
+use crate::solver::transition::{START, START_HIGH, START_LOW};
 
 /// A pipeline: a shape and what a whole dispatch has in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -243,6 +244,12 @@ fn prelude(shape: Shape, law: Law) -> String {
         ("LEVER_MARGIN", LEVER_MARGIN),
         ("SLOPE_TAIL", SLOPE_TAIL),
         ("SLOPE_TAIL_FROM", SLOPE_TAIL_FROM),
+        ("START_0", START[0]),
+        ("START_1", START[1]),
+        ("START_LOW_0", START_LOW[0]),
+        ("START_LOW_1", START_LOW[1]),
+        ("START_HIGH_0", START_HIGH[0]),
+        ("START_HIGH_1", START_HIGH[1]),
         ("LEAST_SLOPE", LEAST_SLOPE),
         ("FRESH_STEP", FRESH_STEP),
         ("SHORTEST_CHOSEN_STEP", SHORTEST_CHOSEN_STEP),

@@ -21,7 +21,7 @@ const FUSED: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
 
 macro_rules! real {
     (
-        $t:ty, $bits:ty, $tiny:expr, $iterations:expr, $degree:expr, $terms:expr, $approach:expr, $atan:expr,
+        $t:ty, $bits:ty, $tiny:expr, $iterations:expr, $exp:expr, $terms:expr, $near:expr, $atan:expr,
         $ln:expr, $root:expr, $magic:expr, $bias:expr, $mantissa:expr
     ) => {
         impl Real for $t {
@@ -31,9 +31,9 @@ macro_rules! real {
             const SIMD: Simd = Simd::Baseline;
             const TINY: f64 = $tiny;
             const TRANSITION_ITERATIONS: usize = $iterations;
-            const EXP_DEGREE: usize = $degree;
+            const EXP2_SERIES: &'static [f64] = $exp;
             const SINE_TERMS: usize = $terms;
-            const APPROACH_TERMS: usize = $approach;
+            const SINE_COSINE: [&'static [f64]; 2] = $near;
             const ATAN_TERMS: usize = $atan;
             const LN_SERIES: &'static [f64] = $ln;
             const ROUNDER: f64 = $magic;
@@ -85,6 +85,10 @@ macro_rules! real {
                 a && b
             }
             #[inline(always)]
+            fn not(mask: bool) -> bool {
+                !mask
+            }
+            #[inline(always)]
             fn min(self, other: Self) -> Self {
                 if self < other { self } else { other }
             }
@@ -113,12 +117,11 @@ macro_rules! real {
                 1.0 / <$t>::sqrt(self)
             }
             #[inline(always)]
-            fn split_exp(self) -> (Self, Self) {
+            fn split_exp2(self) -> (Self, Self) {
                 // Adding and subtracting 1.5 2^mantissa rounds to an integer, and leaves it in the low bits.
-                let shifted = self * std::f64::consts::LOG2_E as $t + $magic;
-                let k = shifted - $magic;
+                let shifted = self + $magic;
                 let scale = <$t>::from_bits(shifted.to_bits().wrapping_add($bias) << $mantissa);
-                (scale, self - k * std::f64::consts::LN_2 as $t)
+                (scale, self - (shifted - $magic))
             }
             #[inline(always)]
             fn powf(self, exponent: Self) -> Self {
@@ -204,9 +207,9 @@ macro_rules! real {
             const SIMD: Simd = Simd::Baseline;
             const TINY: f64 = <$t as Real>::TINY;
             const TRANSITION_ITERATIONS: usize = <$t as Real>::TRANSITION_ITERATIONS;
-            const EXP_DEGREE: usize = <$t as Real>::EXP_DEGREE;
+            const EXP2_SERIES: &'static [f64] = <$t as Real>::EXP2_SERIES;
             const SINE_TERMS: usize = <$t as Real>::SINE_TERMS;
-            const APPROACH_TERMS: usize = <$t as Real>::APPROACH_TERMS;
+            const SINE_COSINE: [&'static [f64]; 2] = <$t as Real>::SINE_COSINE;
             const ATAN_TERMS: usize = <$t as Real>::ATAN_TERMS;
             const LN_SERIES: &'static [f64] = <$t as Real>::LN_SERIES;
             const ROUNDER: f64 = <$t as Real>::ROUNDER;
@@ -283,6 +286,14 @@ macro_rules! real {
                 out
             }
             #[inline(always)]
+            fn not(mask: Self::Mask) -> Self::Mask {
+                let mut out = mask;
+                for i in 0..WIDTH {
+                    out[i] = !mask[i];
+                }
+                out
+            }
+            #[inline(always)]
             fn min(self, other: Self) -> Self {
                 self.zip(other, |a, b| Real::min(a, b))
             }
@@ -311,10 +322,10 @@ macro_rules! real {
                 self.map(|a| 1.0 / a.sqrt())
             }
             #[inline(always)]
-            fn split_exp(self) -> (Self, Self) {
+            fn split_exp2(self) -> (Self, Self) {
                 let (mut scale, mut rest) = (self, self);
                 for i in 0..WIDTH {
-                    (scale.0[i], rest.0[i]) = self.0[i].split_exp();
+                    (scale.0[i], rest.0[i]) = self.0[i].split_exp2();
                 }
                 (scale, rest)
             }
@@ -326,8 +337,8 @@ macro_rules! real {
     };
 }
 
-real!(f64, u64, 1e-280, 3, 12, 11, 7, 20, LN_DOUBLE, 1e-9, 6_755_399_441_055_744.0, 1023, 52);
-real!(f32, u32, 1e-30, 2, 6, 6, 5, 9, LN_SINGLE, 1e-5, 12_582_912.0, 127, 23);
+real!(f64, u64, 1e-280, 2, EXP2_DOUBLE, 11, NEAR_DOUBLE, 20, LN_DOUBLE, 1e-9, 6_755_399_441_055_744.0, 1023, 52);
+real!(f32, u32, 1e-30, 1, EXP2_SINGLE, 6, NEAR_SINGLE, 9, LN_SINGLE, 1e-5, 12_582_912.0, 127, 23);
 
 /// Chebyshev's polynomials of [`Real::LN_SERIES`], which leave errors of 3e-17 and 2e-8.
 const LN_DOUBLE: &[f64] = &[
@@ -340,6 +351,56 @@ const LN_DOUBLE: &[f64] = &[
     0.169_480_917_976_304_4,
 ];
 const LN_SINGLE: &[f64] = &[2.000_000_837_038_474, 0.666_440_780_355_624_7, 0.415_177_062_122_342_24];
+
+/// Polynomials of least relative error for [`Real::EXP2_SERIES`]: within 1e-17 and 8e-8.
+const EXP2_DOUBLE: &[f64] = &[
+    1.0,
+    0.693_147_180_559_945_33,
+    0.240_226_506_959_101_562,
+    0.055_504_108_664_819_920_8,
+    0.009_618_129_107_588_337_59,
+    0.001_333_355_814_679_011_91,
+    0.000_154_035_304_625_114_389,
+    0.000_015_252_733_489_787_996_9,
+    1.321_543_309_117_148_4e-6,
+    1.017_819_810_877_755_65e-7,
+    7.074_105_359_801_098_4e-9,
+    4.435_269_214_488_551_92e-10,
+];
+const EXP2_SINGLE: &[f64] = &[
+    1.000_000_071_654_41,
+    0.693_146_967_062_582_5,
+    0.240_221_197_227_455_37,
+    0.055_507_132_757_482_71,
+    0.009_675_541_393_929_611,
+    0.001_327_647_151_625_036,
+];
+
+/// Polynomials of least error for [`Real::SINE_COSINE`]: within 5e-17 and 3e-8.
+const NEAR_DOUBLE: [&[f64]; 2] = [
+    &[
+        1.0,
+        -0.166_666_666_666_666_147,
+        0.008_333_333_333_319_995_7,
+        -0.000_198_412_698_283_969_233,
+        2.755_731_329_721_919_56e-6,
+        -2.505_070_556_345_770_9e-8,
+        1.589_411_978_095_898_47e-10,
+    ],
+    &[
+        1.0,
+        -0.499_999_999_999_992_51,
+        0.041_666_666_666_472_340_2,
+        -0.001_388_888_886_998_023_15,
+        0.000_024_801_578_538_802_178_3,
+        -2.755_523_387_562_763_1e-7,
+        2.063_045_228_093_022_95e-9,
+    ],
+];
+const NEAR_SINGLE: [&[f64]; 2] = [
+    &[0.999_999_996_760_507_6, -0.166_666_502_192_751_93, 0.008_332_016_188_862_734, -0.000_195_017_881_006_972_8],
+    &[0.999_999_972_412_453_5, -0.499_998_566_534_537_8, 0.041_655_024_586_752_44, -0.001_358_587_865_378_168_9],
+];
 
 #[cfg(test)]
 mod tests {

@@ -31,15 +31,14 @@ pub trait Real:
     const SIMD: Simd;
     /// Added under square roots, so that the direction of a zero vector is zero.
     const TINY: f64;
-    /// Halley iterations in the transition, from a start that is off by a few percent.
+    /// Iterations of a root in the transition.
     const TRANSITION_ITERATIONS: usize;
-    /// Degree of the polynomial for `e^r`, |r| <= ln(2)/2.
-    const EXP_DEGREE: usize;
+    /// Coefficients of `2^r` for |r| <= 1/2.
+    const EXP2_SERIES: &'static [f64];
     /// Terms of the series for sine and cosine up to a quarter turn.
     const SINE_TERMS: usize;
-    /// Terms of these series for all iterations in the transition but the last, which need no more: the error
-    /// is 1e-8 in f64 and 2.5e-5 in f32.
-    const APPROACH_TERMS: usize;
+    /// Coefficients of `sin(t)/t` and `cos t` in `t^2` for |t| <= pi/4.
+    const SINE_COSINE: [&'static [f64]; 2];
     /// Terms of the series for the arc tangent up to an eighth of a half turn.
     const ATAN_TERMS: usize;
     /// Coefficients of `2 atanh(s)/s` in `s^2` up to `s = (sqrt 2 - 1)/(sqrt 2 + 1)`, for the logarithm.
@@ -87,6 +86,8 @@ pub trait Real:
     fn bitmask(mask: Self::Mask) -> u32;
     /// Both masks.
     fn and(a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// The other lanes.
+    fn not(mask: Self::Mask) -> Self::Mask;
     /// The smaller.
     fn min(self, other: Self) -> Self;
     /// The larger.
@@ -124,8 +125,8 @@ pub trait Real:
     fn approx_sqrt(self) -> Self {
         self.sqrt()
     }
-    /// `2^k` and the remainder `self - k ln 2`, within `k` times the rounding of ln 2, for -100 <= self <= 0.
-    fn split_exp(self) -> (Self, Self);
+    /// `2^k` and the remainder `self - k` with the nearest integer `k`, for -120 <= self <= 0.
+    fn split_exp2(self) -> (Self, Self);
     /// self^exponent, for self > 0.
     fn powf(self, exponent: Self) -> Self;
 
@@ -257,25 +258,15 @@ pub trait Real:
     /// `e^self` for -80 <= self <= 0: relative error below (1 + |self|) times 3e-16 in f64, 2e-7 in f32.
     #[inline(always)]
     fn exp_negative(self) -> Self {
-        let (scale, r) = self.split_exp();
-        let mut sum = Self::splat(TAYLOR[Self::EXP_DEGREE]);
-        for k in (0..Self::EXP_DEGREE).rev() {
-            sum = sum.fma(r, Self::splat(TAYLOR[k]));
-        }
-        scale * sum
+        let (scale, r) = (self * Self::splat(std::f64::consts::LOG2_E)).split_exp2();
+        scale * polynomial(Self::EXP2_SERIES, r)
     }
 
     /// `(sin t, cos t)` for |t| <= pi/2: within 4e-16 in f64; in f32 within 2e-7 and 7e-7.
     #[inline(always)]
     fn sin_cos(self) -> (Self, Self) {
-        self.sin_cos_by(Self::SINE_TERMS)
-    }
-
-    /// [`Real::sin_cos`] by so many terms of the series.
-    #[inline(always)]
-    fn sin_cos_by(self, terms: usize) -> (Self, Self) {
         let t2 = self * self;
-        let last = terms - 1;
+        let last = Self::SINE_TERMS - 1;
         let sign = |k: usize| if k.is_multiple_of(2) { 1.0 } else { -1.0 };
         let (mut sin, mut cos) =
             (Self::splat(sign(last) * TAYLOR[2 * last + 1]), Self::splat(sign(last) * TAYLOR[2 * last]));
@@ -285,6 +276,31 @@ pub trait Real:
         }
         (self * sin, cos)
     }
+
+    /// `(sin t, cos t)` for |t| <= pi/4: within 2e-16 in f64, 1e-7 in f32.
+    #[inline(always)]
+    fn sin_cos_near(self) -> (Self, Self) {
+        let t2 = self * self;
+        (self * polynomial(Self::SINE_COSINE[0], t2), polynomial(Self::SINE_COSINE[1], t2))
+    }
+
+    /// [`Real::sin_cos_near`] within 1e-7: for a step of an iteration that goes on.
+    #[inline(always)]
+    fn rough_sin_cos_near(self) -> (Self, Self) {
+        let t2 = self * self;
+        (self * polynomial(f32::SINE_COSINE[0], t2), polynomial(f32::SINE_COSINE[1], t2))
+    }
+}
+
+/// The polynomial with these coefficients, lowest power first.
+#[inline(always)]
+pub fn polynomial<R: Real>(coefficients: &[f64], x: R) -> R {
+    let last = coefficients.len() - 1;
+    let mut sum = R::splat(coefficients[last]);
+    for k in (0..last).rev() {
+        sum = sum.fma(x, R::splat(coefficients[k]));
+    }
+    sum
 }
 
 /// `1/k!`.

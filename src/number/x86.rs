@@ -16,7 +16,7 @@ macro_rules! lanes {
         and $and_lanes:ident, and not $and_not:ident, xor $xor:ident,
         to integers $to_int:ident, from integers $from_int:ident, add integers $add_int:ident,
         shift $shift:ident by $mantissa:literal,
-        lt $lt:expr, select $select:expr, and $and:expr, mask bits $mask_bits:expr,
+        lt $lt:expr, select $select:expr, and $and:expr, other lanes $not:expr, mask bits $mask_bits:expr,
         recip $recip:expr, rsqrt $rsqrt:expr, sum $sum:ident, $($more:item)*
     ) => {
         $(#[$doc])*
@@ -76,9 +76,9 @@ macro_rules! lanes {
             const SIMD: Simd = Simd::$simd;
             const TINY: f64 = <$t as Real>::TINY;
             const TRANSITION_ITERATIONS: usize = <$t as Real>::TRANSITION_ITERATIONS;
-            const EXP_DEGREE: usize = <$t as Real>::EXP_DEGREE;
+            const EXP2_SERIES: &'static [f64] = <$t as Real>::EXP2_SERIES;
             const SINE_TERMS: usize = <$t as Real>::SINE_TERMS;
-            const APPROACH_TERMS: usize = <$t as Real>::APPROACH_TERMS;
+            const SINE_COSINE: [&'static [f64]; 2] = <$t as Real>::SINE_COSINE;
             const ATAN_TERMS: usize = <$t as Real>::ATAN_TERMS;
             const LN_SERIES: &'static [f64] = <$t as Real>::LN_SERIES;
             const ROUNDER: f64 = <$t as Real>::ROUNDER;
@@ -151,6 +151,14 @@ macro_rules! lanes {
                 }
             }
             #[inline(always)]
+            fn not(mask: $mask) -> $mask {
+                // SAFETY: as above.
+                #[allow(unused_unsafe, reason = "masks of AVX-512 are integers")]
+                unsafe {
+                    $not(mask)
+                }
+            }
+            #[inline(always)]
             fn min(self, other: Self) -> Self {
                 // SAFETY: as above.
                 Self(unsafe { $min(self.0, other.0) })
@@ -184,19 +192,18 @@ macro_rules! lanes {
                 $rsqrt(self)
             }
             #[inline(always)]
-            fn split_exp(self) -> (Self, Self) {
+            fn split_exp2(self) -> (Self, Self) {
                 // Adding and subtracting 1.5 2^mantissa rounds to an integer, and leaves it in the low bits.
                 const MANTISSA: u32 = $mantissa;
                 let magic = Self::splat(1.5 * (1u64 << MANTISSA) as f64);
-                let shifted = self.fma(Self::splat(std::f64::consts::LOG2_E), magic);
-                let k = -(shifted - magic);
+                let shifted = self + magic;
                 let bias = (<$bits>::MAX >> (MANTISSA + 2)) as _;
                 // SAFETY: as above.
                 let scale = unsafe {
                     let sum = $add_int($to_int(shifted.0), $set_int(bias));
                     Self($from_int($shift::<$mantissa>(sum)))
                 };
-                (scale, k.fma(Self::splat(std::f64::consts::LN_2), self))
+                (scale, self - (shifted - magic))
             }
             #[inline(never)]
             fn powf(self, exponent: Self) -> Self {

@@ -13,6 +13,8 @@ pub struct CellTrial<R> {
     pub nx: R,
     /// Direction of `y`, 0 where `y` is 0; `y` itself under a law that is not [`Law::DIRECTED`] [-].
     pub ny: R,
+    /// Component of the velocity along `y`; the speed under a law that is not [`Law::DIRECTED`] [m/s].
+    pub along: R,
     /// Its length, its limit and its plastic travel.
     pub t: Trial<R>,
 }
@@ -24,30 +26,24 @@ pub fn trial<R: Real, L: Law>(st: &Stage<R>, m: &Motion<R>, zx: R, zy: R) -> Cel
     let g = st.mu_d.fma(m.bell, st.mu_c);
     if !L::DIRECTED {
         let (zero, travel) = (R::splat(0.0), L::travel(st.a_sigma0, m.s, m.s));
-        return CellTrial { nx: yx, ny: yy, t: Trial { len: zero, inv_len: zero, g, travel } };
+        return CellTrial { nx: yx, ny: yy, along: m.s, t: Trial { len: zero, inv_len: zero, g, travel } };
     }
-    let y2 = yx.fma(yx, yy * yy);
-    let inv_len = (y2 + R::splat(R::TINY)).rsqrt();
-    let (nx, ny) = (yx * inv_len, yy * inv_len);
-    let travel = L::travel(st.a_sigma0, m.s, m.vx.fma(nx, m.vy * ny));
-    CellTrial { nx, ny, t: Trial { len: y2 * inv_len, inv_len, g, travel } }
+    let y2 = yx.fma(yx, yy.fma(yy, R::splat(R::TINY)));
+    let inv_len = y2.rsqrt();
+    let along = m.vx.fma(yx, m.vy * yy) * inv_len;
+    let travel = L::travel(st.a_sigma0, m.s, along);
+    CellTrial { nx: yx * inv_len, ny: yy * inv_len, along, t: Trial { len: y2 * inv_len, inv_len, g, travel } }
 }
 
 /// `d zeta*/dv = carried I + n row^T` [s/m] of a trial with direction `n` as in [`CellTrial`],
 /// `docs/model.md` (44) and (48): `carried` and `row`. The limit changes by `chi g'` along the velocity.
 #[inline(always)]
-pub fn sensitivity<R: Real, L: Law>(
-    st: &Stage<R>,
-    m: &Motion<R>,
-    [nx, ny]: [R; 2],
-    t: &Trial<R>,
-    z: &Slip<R>,
-) -> (R, [R; 2]) {
+pub fn sensitivity<R: Real, L: Law>(st: &Stage<R>, m: &Motion<R>, c: &CellTrial<R>, z: &Slip<R>) -> (R, [R; 2]) {
     let g_slope = st.chi * st.mu_d * m.bell_slope;
-    let by = L::sensitivity(st.a_sigma0, t, z, m.s, m.vx.fma(nx, m.vy * ny));
-    let along = by.limit.fma(g_slope, by.speed);
-    let row = [along * m.ex, along * m.ey];
-    (by.carried, by.normal.map_or(row, |normal| [normal.fma(nx, row[0]), normal.fma(ny, row[1])]))
+    let by = L::sensitivity(st.a_sigma0, &c.t, z, m.s, c.along);
+    let along = by.limit.fma(g_slope, by.speed) * m.inv_s;
+    let row = [along * m.vx, along * m.vy];
+    (by.carried, by.normal.map_or(row, |normal| [normal.fma(c.nx, row[0]), normal.fma(c.ny, row[1])]))
 }
 
 /// `lambda / sigma0` [s/m] of the differential equation at state `(zx, zy)`, `docs/model.md` (9) and (10):

@@ -65,18 +65,17 @@ impl<R: Real> ElasticCells<R> {
         let n = cells.w.len();
         let (x, y, w) = (&cells.x[..n], &cells.y[..n], &cells.w[..n]);
         let (zx, zy) = (&mut cells.zx[..n], &mut cells.zy[..n]);
-        let (zero, half, one) = (R::splat(0.0), R::splat(0.5), R::splat(1.0));
+        let (zero, one) = (R::splat(0.0), R::splat(1.0));
         // A stage that is not asked for is replaced by one that moves nothing, under a limit that no bristle
         // reaches.
         let none =
             Stage { a_sigma0: zero, damping: zero, mu_c: R::splat(1e15), mu_d: zero, chi: one, extrapolation: zero };
         let (done, st) = (commit.unwrap_or(&none), next.unwrap_or(&none));
         let (done_limit, limit) = (elastic_below(k, done), elastic_below(k, st));
-        let more = one + st.damping;
         let mut s = [zero; 7];
         let mut len = 0;
         for i in 0..n {
-            let (vx, vy) = (ux - uw * y[i], uw.fma(x[i], uy));
+            let (vx, vy) = (y[i].fma(-uw, ux), uw.fma(x[i], uy));
             let (px, py) = (done.a_sigma0 * vx, done.a_sigma0 * vy);
             let (tx, ty) = (zx[i] + px, zy[i] + py);
             let first = tx.fma(tx, ty * ty).lt(done_limit);
@@ -84,7 +83,7 @@ impl<R: Real> ElasticCells<R> {
             let (yx, yy) = (st.a_sigma0.fma(vx, bx), st.a_sigma0.fma(vy, by));
             let elastic = R::and(first, yx.fma(yx, yy * yy).lt(limit));
             // A cell whose state is NaN is not elastic, so that its NaN reaches the sums.
-            let others = half.lt(R::select(elastic, zero, one));
+            let others = R::not(elastic);
             x[i].compress_into(others, &mut self.x, len);
             y[i].compress_into(others, &mut self.y, len);
             w[i].compress_into(others, &mut self.w, len);
@@ -95,15 +94,14 @@ impl<R: Real> ElasticCells<R> {
             (zx[i], zy[i]) = (bx, by);
 
             let share = R::select(elastic, w[i], zero);
-            let fx = share * k.sigma2.fma(vx, st.damping.fma(yx - bx, yx));
-            let fy = share * k.sigma2.fma(vy, st.damping.fma(yy - by, yy));
-            s[0] += fx;
-            s[1] += fy;
-            s[2] = x[i].fma(fy, s[2] - y[i] * fx);
+            let (along_x, along_y) = (share * x[i], share * y[i]);
+            s[0] = share.fma(bx, s[0]);
+            s[1] = share.fma(by, s[1]);
+            s[2] = along_x.fma(by, (-along_y).fma(bx, s[2]));
             s[3] += share;
-            s[4] = share.fma(x[i], s[4]);
-            s[5] = share.fma(y[i], s[5]);
-            s[6] = share.fma(x[i].fma(x[i], y[i] * y[i]), s[6]);
+            s[4] += along_x;
+            s[5] += along_y;
+            s[6] = along_x.fma(x[i], along_y.fma(y[i], s[6]));
         }
         // The lanes behind the last packed cell may hold anything, and are set to zero.
         for packed in [&mut self.x, &mut self.y, &mut self.w, &mut self.zx, &mut self.zy] {
@@ -113,10 +111,13 @@ impl<R: Real> ElasticCells<R> {
             *pause = RETRY_AFTER;
         }
         // The derivative d zeta*/dv of an elastic bristle is `a sigma0`, so that the gain is that of a rigid
-        // grid, docs/model.md (62).
+        // grid, docs/model.md (62), and the force is that of the bases and the gain times the twist.
         let [fx, fy, tau, all, along_x, along_y, square] = s;
-        let c = st.a_sigma0.fma(more, k.sigma2);
+        let c = st.a_sigma0.fma(one + st.damping, k.sigma2);
         let (all, along_x, along_y, square) = (c * all, c * along_x, c * along_y, c * square);
+        let fx = all.fma(ux, (-along_y).fma(uw, fx));
+        let fy = all.fma(uy, along_x.fma(uw, fy));
+        let tau = along_x.fma(uy, (-along_y).fma(ux, square.fma(uw, tau)));
         let terms = [fx, fy, tau, all, zero, -along_y, zero, all, along_x, -along_y, along_x, square];
         for (sum, term) in sum.iter_mut().zip(terms) {
             *sum += term;

@@ -108,10 +108,8 @@ pub struct Motion<R> {
     pub vy: R,
     /// Speed [m/s].
     pub s: R,
-    /// Direction of the velocity; 0 at rest.
-    pub ex: R,
-    /// Direction of the velocity; 0 at rest.
-    pub ey: R,
+    /// `1/s` [s/m]; a large finite number at rest.
+    pub inv_s: R,
     /// `exp(-(s/v_s)^gamma)` [-].
     pub bell: R,
     /// Its derivative over `s` [s/m].
@@ -176,13 +174,13 @@ pub struct Sensitivity<R> {
 /// Speed, direction and Stribeck bell of a velocity, `docs/model.md` (5) and (6).
 #[inline(always)]
 pub fn motion<R: Real>(k: &Consts<R>, vx: R, vy: R) -> Motion<R> {
-    let v2 = vx.fma(vx, vy * vy);
-    let inv_s = (v2 + R::splat(R::TINY)).rsqrt();
+    let v2 = vx.fma(vx, vy.fma(vy, R::splat(R::TINY)));
+    let inv_s = v2.rsqrt();
     let s = v2 * inv_s;
     let (bell, bell_slope);
     if k.gaussian {
         let inv_v_s2 = k.inv_v_s * k.inv_v_s;
-        bell = (-(v2 * inv_v_s2).min(R::splat(80.0))).exp_negative();
+        bell = (v2 * -inv_v_s2).max(R::splat(-80.0)).exp_negative();
         bell_slope = R::splat(-2.0) * inv_v_s2 * (s * bell);
     } else {
         let x = (s * k.inv_v_s).max(R::splat(R::TINY));
@@ -192,7 +190,7 @@ pub fn motion<R: Real>(k: &Consts<R>, vx: R, vy: R) -> Motion<R> {
         // bound it overflows at high speed, and infinity times an exponential of zero is no number.
         bell_slope = -k.gamma * held.powf(k.gamma).min(R::splat(80.0)) / held * k.inv_v_s * bell;
     }
-    Motion { vx, vy, s, ex: vx * inv_s, ey: vy * inv_s, bell, bell_slope }
+    Motion { vx, vy, s, inv_s, bell, bell_slope }
 }
 
 /// Beyond its steepest point the slope of `exp(-x^2)` is at most this over `x^3`: `8/e^2`, as `2 x^4

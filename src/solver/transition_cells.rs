@@ -55,7 +55,6 @@ impl<R: Real> TransitionCells<R> {
             g: &mut self.g[..n],
             s_ba: self.s_ba.as_mut().map(|[s_ba, _]| &mut s_ba[..n]),
             groups: &mut self.groups,
-            d: &self.d[..n],
             len: 0,
         }
     }
@@ -69,32 +68,27 @@ impl<R: Real> TransitionCells<R> {
     pub fn solve<const ONLY_D: bool>(&mut self, k: &Consts<R>, len: usize) {
         let n = len.div_ceil(R::LANES);
         let (len_y, travel, g) = (&self.len_y[..n], &self.travel[..n], &self.g[..n]);
-        let (roots, d, stiff) = (&mut self.roots[..n], &mut self.d[..n], &mut self.stiff[..n]);
-        let (xb, xs) = (&mut self.xb[..n], &mut self.xs[..n]);
-        if let Some([s_ba, inv_width]) = &mut self.s_ba {
-            for i in 0..n {
-                inv_width[i] = (R::splat(1.0) - s_ba[i]).recip();
+        let roots = &mut self.roots[..n];
+        let slips = [&mut self.d[..n], &mut self.stiff[..n], &mut self.xb[..n], &mut self.xs[..n]];
+        // Constants that are the same in every lane are computed once and not in every turn of the loops.
+        match &mut self.s_ba {
+            None => solve_under::<R, ONLY_D>(k, None, [len_y, travel, g], roots, slips),
+            Some([s_ba, inv_width]) => {
+                for i in 0..n {
+                    inv_width[i] = (R::splat(1.0) - s_ba[i]).recip();
+                }
+                let differ = Some([&s_ba[..n], &inv_width[..n]]);
+                solve_under::<R, ONLY_D>(k, differ, [len_y, travel, g], roots, slips);
             }
         }
-        let differ = self.s_ba.as_ref().map(|[s_ba, inv_width]| [&s_ba[..n], &inv_width[..n]]);
-        for i in 0..n {
-            let inv_g = g[i].recip();
-            roots[i] = Root::start(&consts(k, differ, i), len_y[i] * inv_g, travel[i] * inv_g);
-        }
-        for _ in 1..R::TRANSITION_ITERATIONS {
-            for i in 0..n {
-                roots[i].approach(&consts(k, differ, i));
-            }
-        }
-        for i in 0..n {
-            let k = consts(k, differ, i);
-            roots[i].finish(&k);
-            let z = roots[i].slip(&k);
-            d[i] = z.d;
-            if !ONLY_D {
-                (stiff[i], xb[i], xs[i]) = (z.stiff, z.xb, z.xs);
-            }
-        }
+    }
+
+    /// `1 / (1 + a lambda)` of the cells of group `i`: that of the root in the transition, else the given
+    /// `d`.
+    #[inline(always)]
+    pub fn d(&self, i: usize, d: R) -> R {
+        let (mask, at) = self.groups[i];
+        d.expand_from(mask, &self.d, at)
     }
 
     /// The slip of the cells of group `i`: that of the root in the transition, else the given `z`.
@@ -118,7 +112,6 @@ pub struct Packing<'a, R: Real> {
     g: &'a mut [R],
     s_ba: Option<&'a mut [R]>,
     groups: &'a mut [(R::Mask, usize)],
-    d: &'a [R],
     len: usize,
 }
 
@@ -137,17 +130,39 @@ impl<R: Real> Packing<'_, R> {
         self.len += R::bitmask(mask).count_ones() as usize;
     }
 
-    /// `1 / (1 + a lambda)` of the cells of group `i`: that of the last solution in the transition, else the
-    /// given `d`. Before the group is gathered anew.
-    #[inline(always)]
-    pub fn d(&self, i: usize, d: R) -> R {
-        let (mask, at) = self.groups[i];
-        d.expand_from(mask, self.d, at)
-    }
-
     /// Number of bristles that are packed.
     pub const fn len(&self) -> usize {
         self.len
+    }
+}
+
+/// [`TransitionCells::solve`], under constants of which some may `differ` from lane to lane.
+#[inline(always)]
+fn solve_under<R: Real, const ONLY_D: bool>(
+    k: &Consts<R>,
+    differ: Option<[&[R]; 2]>,
+    [len_y, travel, g]: [&[R]; 3],
+    roots: &mut [Root<R>],
+    [d, stiff, xb, xs]: [&mut [R]; 4],
+) {
+    let n = roots.len();
+    let (len_y, travel, g) = (&len_y[..n], &travel[..n], &g[..n]);
+    let (d, stiff, xb, xs) = (&mut d[..n], &mut stiff[..n], &mut xb[..n], &mut xs[..n]);
+    for i in 0..n {
+        let inv_g = g[i].recip();
+        roots[i] = Root::start(&consts(k, differ, i), len_y[i] * inv_g, travel[i] * inv_g);
+    }
+    for _ in 1..R::TRANSITION_ITERATIONS {
+        for root in &mut *roots {
+            root.approach();
+        }
+    }
+    for i in 0..n {
+        let z = roots[i].slip();
+        d[i] = z.d;
+        if !ONLY_D {
+            (stiff[i], xb[i], xs[i]) = (z.stiff, z.xb, z.xs);
+        }
     }
 }
 

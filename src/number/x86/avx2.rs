@@ -21,7 +21,8 @@ lanes! {
     and _mm256_and_ps, and not _mm256_andnot_ps, xor _mm256_xor_ps,
     to integers _mm256_castps_si256, from integers _mm256_castsi256_ps, add integers _mm256_add_epi32,
     shift _mm256_slli_epi32 by 23,
-    lt _mm256_cmp_ps::<_CMP_LT_OQ>, select avx2_select_ps, and _mm256_and_ps, mask bits _mm256_movemask_ps,
+    lt _mm256_cmp_ps::<_CMP_LT_OQ>, select avx2_select_ps, and _mm256_and_ps, other lanes avx2_not_ps,
+    mask bits _mm256_movemask_ps,
     recip avx2_recip_ps, rsqrt avx2_rsqrt_ps, sum avx2_sum_ps,
     #[inline(always)]
     fn exponent_mantissa(self) -> (Self, Self) {
@@ -93,7 +94,8 @@ lanes! {
     and _mm256_and_pd, and not _mm256_andnot_pd, xor _mm256_xor_pd,
     to integers _mm256_castpd_si256, from integers _mm256_castsi256_pd, add integers _mm256_add_epi64,
     shift _mm256_slli_epi64 by 52,
-    lt _mm256_cmp_pd::<_CMP_LT_OQ>, select avx2_select_pd, and _mm256_and_pd, mask bits _mm256_movemask_pd,
+    lt _mm256_cmp_pd::<_CMP_LT_OQ>, select avx2_select_pd, and _mm256_and_pd, other lanes avx2_not_pd,
+    mask bits _mm256_movemask_pd,
     recip avx2_recip_pd, rsqrt avx2_rsqrt_pd, sum avx2_sum_pd,
     #[inline(always)]
     fn over_sqrt(self, x: Self) -> Self {
@@ -238,6 +240,18 @@ unsafe fn avx2_sum_pd(v: __m256d) -> f64 {
         let pair = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd::<1>(v));
         _mm_cvtsd_f64(_mm_add_sd(pair, _mm_unpackhi_pd(pair, pair)))
     }
+}
+
+#[inline(always)]
+unsafe fn avx2_not_ps(mask: __m256) -> __m256 {
+    // SAFETY: called by a type of AVX2; so below.
+    unsafe { _mm256_xor_ps(mask, _mm256_castsi256_ps(_mm256_set1_epi32(-1))) }
+}
+
+#[inline(always)]
+unsafe fn avx2_not_pd(mask: __m256d) -> __m256d {
+    // SAFETY: as above.
+    unsafe { _mm256_xor_pd(mask, _mm256_castsi256_pd(_mm256_set1_epi32(-1))) }
 }
 
 #[inline(always)]

@@ -8,7 +8,7 @@ use std::arch::x86_64::*;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
 use super::newton::{sharper_recip, sharper_rsqrt};
-use crate::number::real::{LANES, Real};
+use crate::number::real::{LANES, Real, polynomial};
 use crate::number::simd::Simd;
 
 lanes! {
@@ -20,7 +20,7 @@ lanes! {
     and _mm512_and_ps, and not _mm512_andnot_ps, xor _mm512_xor_ps,
     to integers _mm512_castps_si512, from integers _mm512_castsi512_ps, add integers _mm512_add_epi32,
     shift _mm512_slli_epi32 by 23,
-    lt _mm512_cmp_ps_mask::<_CMP_LT_OQ>, select avx512_select_ps, and and_bits, mask bits same,
+    lt _mm512_cmp_ps_mask::<_CMP_LT_OQ>, select avx512_select_ps, and and_bits, other lanes not_bits, mask bits same,
     recip avx512_recip_ps, rsqrt avx512_rsqrt_ps, sum avx512_sum_ps,
     #[inline(always)]
     fn from_bitmask(bits: u32) -> Self::Mask {
@@ -33,6 +33,14 @@ lanes! {
             let mantissa = _mm512_getmant_ps::<_MM_MANT_NORM_1_2, _MM_MANT_SIGN_ZERO>(self.0);
             (Self(_mm512_getexp_ps(self.0)), Self(mantissa))
         }
+    }
+    #[inline(always)]
+    fn exp_negative(self) -> Self {
+        let x = self * Self::splat(std::f64::consts::LOG2_E);
+        // SAFETY: as above.
+        let r = Self(unsafe { _mm512_reduce_ps::<0>(x.0) });
+        let power = polynomial(Self::EXP2_SERIES, r);
+        Self(unsafe { _mm512_scalef_ps(power.0, (x - r).0) })
     }
     #[inline(always)]
     fn approx_recip(self) -> Self {
@@ -95,7 +103,7 @@ lanes! {
     and _mm512_and_pd, and not _mm512_andnot_pd, xor _mm512_xor_pd,
     to integers _mm512_castpd_si512, from integers _mm512_castsi512_pd, add integers _mm512_add_epi64,
     shift _mm512_slli_epi64 by 52,
-    lt _mm512_cmp_pd_mask::<_CMP_LT_OQ>, select avx512_select_pd, and and_bits, mask bits same,
+    lt _mm512_cmp_pd_mask::<_CMP_LT_OQ>, select avx512_select_pd, and and_bits, other lanes not_bits, mask bits same,
     recip avx512_recip_pd, rsqrt avx512_rsqrt_pd, sum _mm512_reduce_add_pd,
     #[inline(always)]
     fn exponent_mantissa(self) -> (Self, Self) {
@@ -133,6 +141,14 @@ lanes! {
         let e = (-(x * y)).fma(y, Self::splat(1.0));
         let estimate = self * y;
         estimate.fma(e * e.fma(Self::splat(0.375), Self::splat(0.5)), estimate)
+    }
+    #[inline(always)]
+    fn exp_negative(self) -> Self {
+        let x = self * Self::splat(std::f64::consts::LOG2_E);
+        // SAFETY: as above.
+        let r = Self(unsafe { _mm512_reduce_pd::<0>(x.0) });
+        let power = polynomial(Self::EXP2_SERIES, r);
+        Self(unsafe { _mm512_scalef_pd(power.0, (x - r).0) })
     }
     #[inline(always)]
     fn approx_sqrt(self) -> Self {
@@ -227,6 +243,11 @@ const LN_NEAR_ONE: [f64; 8] = [
 #[inline(always)]
 fn same<T>(mask: T) -> T {
     mask
+}
+
+#[inline(always)]
+fn not_bits<T: std::ops::Not<Output = T>>(mask: T) -> T {
+    !mask
 }
 
 #[inline(always)]

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use crate::number::prefetch::prefetch;
 use crate::number::real::{LANES, Real};
+use crate::solver::cell::CellTrial;
 use crate::solver::elastic_cells::ElasticCells;
-use crate::solver::friction::{Motion, Trial};
+use crate::solver::friction::{Motion, Slip, Trial};
 use crate::solver::transition_cells::TransitionCells;
 
 /// The cells of one contact, as a structure of arrays in groups of as many cells as the number type has
@@ -61,9 +62,11 @@ impl<R: Real> Scratch<R> {
     /// Memory for `groups` of cells, whose friction constants may `differ` from lane to lane.
     pub fn new(groups: usize, differ: bool) -> Self {
         let zero = R::splat(0.0);
-        let motion = Motion { vx: zero, vy: zero, s: zero, ex: zero, ey: zero, bell: zero, bell_slope: zero };
+        let motion = Motion { vx: zero, vy: zero, s: zero, inv_s: zero, bell: zero, bell_slope: zero };
         let t = Trial { len: zero, inv_len: zero, g: zero, travel: zero };
-        let work = Work { motion, d: zero, nx: zero, ny: zero, t };
+        let trial = CellTrial { nx: zero, ny: zero, along: zero, t };
+        let slip = Slip { d: zero, stiff: zero, xb: zero, xs: zero };
+        let work = Work { motion, d: zero, trial, slip };
         Self { work: vec![work; groups], transition: TransitionCells::new(groups, differ) }
     }
 }
@@ -75,10 +78,9 @@ pub struct Work<R> {
     /// `1 / (1 + a lambda)` of the stage to commit, of the cells outside the transition; meaningless for
     /// those in it.
     pub(super) d: R,
-    /// Direction of the trial of the stage to evaluate, and its lengths.
-    pub(super) nx: R,
-    pub(super) ny: R,
-    pub(super) t: Trial<R>,
+    /// The trial of the stage to evaluate, and its slip outside the transition.
+    pub(super) trial: CellTrial<R>,
+    pub(super) slip: Slip<R>,
 }
 
 impl<R: Real> Cells<R> {

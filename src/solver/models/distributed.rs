@@ -68,12 +68,15 @@ fn sweep_cells<R: Real, L: Law>(
     let Cells { x, y, w, zx, zy, pause, workspace: Workspace { scratch, elastic, .. }, .. } = cells;
     let mut groups = Groups { x, y, w, zx, zy };
     let mut sum = [R::splat(0.0); 12];
-    if L::ELASTIC && elastic_cells::is_due::<R>(pause) {
-        let others = elastic.sweep(&mut groups, k, u, stages, &mut sum, pause);
-        sweep_groups::<R, L>(others, scratch, k, u, stages, &mut sum);
-        elastic.unpack(groups.zx, groups.zy);
+    let separates = L::ELASTIC && elastic_cells::is_due::<R>(pause);
+    let others = if separates {
+        elastic.sweep(&mut groups, k, u, stages, &mut sum, pause)
     } else {
-        sweep_groups::<R, L>(groups, scratch, k, u, stages, &mut sum);
+        Groups { zx: &mut *groups.zx, zy: &mut *groups.zy, ..groups }
+    };
+    sweep_groups::<R, L>(others, scratch, k, u, stages, &mut sum);
+    if separates {
+        elastic.unpack(groups.zx, groups.zy);
     }
     sum
 }
@@ -97,20 +100,15 @@ pub fn sweep_groups<R: Real, L: Law>(
     motions([&x[..n], y], work, k, u);
     if let Some(st) = commit {
         trials_to_commit::<R, L>([zx, zy], work, transition, k, st);
+        for i in 0..n {
+            // Under another law the groups may still say what was packed for another contact.
+            let d = if L::ELASTIC { transition.d(i, work[i].d) } else { work[i].d };
+            (zx[i], zy[i]) = committed([zx[i], zy[i]], &work[i], d, st);
+        }
     }
-    match next {
-        Some(st) => {
-            trials::<R, L>([zx, zy], work, transition, k, commit, st);
-            evaluate::<R, L>([&x[..n], y, w], [zx, zy], work, transition, k, st, sum);
-        }
-        None => {
-            let Some(st) = commit else { return };
-            let packing = transition.packing();
-            for i in 0..n {
-                let d = if L::ELASTIC { packing.d(i, work[i].d) } else { work[i].d };
-                (zx[i], zy[i]) = committed([zx[i], zy[i]], &work[i], d, st);
-            }
-        }
+    if let Some(st) = next {
+        trials::<R, L>([zx, zy], work, transition, k, st);
+        evaluate::<R, L>([&x[..n], y, w], [zx, zy], work, transition, k, st, sum);
     }
 }
 
@@ -120,7 +118,7 @@ fn motions<R: Real>([x, y]: [&[R]; 2], work: &mut [Work<R>], k: &Consts<R>, [ux,
     let n = work.len();
     let (x, y) = (&x[..n], &y[..n]);
     for i in 0..n {
-        work[i].motion = motion(k, ux - uw * y[i], uw.fma(x[i], uy));
+        work[i].motion = motion(k, y[i].fma(-uw, ux), uw.fma(x[i], uy));
     }
 }
 
@@ -152,37 +150,28 @@ fn trials_to_commit<R: Real, L: Law>(
 /// The base of a bristle after stage `st`, `docs/model.md` (26), from that before and from `d`.
 #[inline(always)]
 fn committed<R: Real>([zx, zy]: [R; 2], work: &Work<R>, d: R, st: &Stage<R>) -> (R, R) {
-    let (px, py) = (st.a_sigma0 * work.motion.vx, st.a_sigma0 * work.motion.vy);
-    // An elastic bristle moves by `a sigma0 v` exactly. The difference `d y - zeta` would lose digits, and a
-    // contact that sticks would creep.
-    let slips = d.lt(R::splat(1.0));
-    let (yx, yy) = (zx + px, zy + py);
-    let (mx, my) = (R::select(slips, d.fma(yx, -zx), px), R::select(slips, d.fma(yy, -zy), py));
+    // The move `d y - zeta` as `(d - 1) zeta + d a sigma0 v`, so that an elastic bristle moves by
+    // `a sigma0 v` exactly. The difference would lose digits, and a contact that sticks would creep.
+    let (back, along, m) = (d - R::splat(1.0), d * st.a_sigma0, &work.motion);
+    let (mx, my) = (back.fma(zx, along * m.vx), back.fma(zy, along * m.vy));
     (st.extrapolation.fma(mx, zx), st.extrapolation.fma(my, zy))
 }
 
-/// Moves the bases through stage `commit`, and finds the trial of every bristle in stage `st` and the slip of
-/// those in the transition.
+/// Finds the trial of every bristle in stage `st`, and the slip of those in the transition.
 #[inline(always)]
 fn trials<R: Real, L: Law>(
-    [zx, zy]: [&mut [R]; 2],
+    [zx, zy]: [&[R]; 2],
     work: &mut [Work<R>],
     transition: &mut TransitionCells<R>,
     k: &Consts<R>,
-    commit: Option<&Stage<R>>,
     st: &Stage<R>,
 ) {
     let n = work.len();
-    let (zx, zy) = (&mut zx[..n], &mut zy[..n]);
+    let (zx, zy) = (&zx[..n], &zy[..n]);
     let mut packing = transition.packing();
     for i in 0..n {
-        if let Some(done) = commit {
-            // Under other laws the memory of roots may be that of another contact.
-            let d = if L::ELASTIC { packing.d(i, work[i].d) } else { work[i].d };
-            (zx[i], zy[i]) = committed([zx[i], zy[i]], &work[i], d, done);
-        }
         let c = trial::<R, L>(st, &work[i].motion, zx[i], zy[i]);
-        (work[i].nx, work[i].ny, work[i].t) = (c.nx, c.ny, c.t);
+        (work[i].trial, work[i].slip) = (c, L::slip(k, &c.t));
         if L::ELASTIC {
             packing.gather(i, &c.t, k);
         }
@@ -213,10 +202,9 @@ fn evaluate<R: Real, L: Law>(
     let (mut force, mut round, mut outer) = ([zero; 3], [zero; 4], [zero; 9]);
     for i in 0..n {
         let (x, y, w, m) = (x[i], y[i], w[i], &work[i].motion);
-        let (nx, ny, t) = (work[i].nx, work[i].ny, &work[i].t);
-        let z = L::slip(k, t);
+        let (c, z) = (&work[i].trial, work[i].slip);
         let z = if L::ELASTIC { transition.slip(i, &z) } else { z };
-        let (carried, [mx, my]) = sensitivity::<R, L>(st, m, [nx, ny], t, &z);
+        let (nx, ny, (carried, [mx, my])) = (c.nx, c.ny, sensitivity::<R, L>(st, m, c, &z));
         // The factor of the base of an elastic bristle is exactly 1.
         let (of_base, of_velocity) = (st.damping.fma(z.d - one, z.d), more.fma(carried, k.sigma2));
         let fx = of_base.fma(zx[i], of_velocity * m.vx);
@@ -224,14 +212,13 @@ fn evaluate<R: Real, L: Law>(
         let (wx, wy) = (w * x, w * y);
         force[0] = w.fma(fx, force[0]);
         force[1] = w.fma(fy, force[1]);
-        force[2] = wx.fma(fy, force[2] - wy * fx);
+        force[2] = wx.fma(fy, (-wy).fma(fx, force[2]));
         round[0] = w.fma(of_velocity, round[0]);
         round[1] = wx.fma(of_velocity, round[1]);
         round[2] = wy.fma(of_velocity, round[2]);
         round[3] = wx.fma(x, wy * y).fma(of_velocity, round[3]);
-        let (n_turn, m_turn) = (x.fma(ny, -(y * nx)), x.fma(my, -(y * mx)));
-        for (row, n) in [nx, ny, n_turn].into_iter().enumerate() {
-            let n = w * n;
+        let (wnx, wny, m_turn) = (w * nx, w * ny, x.fma(my, -(y * mx)));
+        for (row, n) in [wnx, wny, x.fma(wny, -(y * wnx))].into_iter().enumerate() {
             for (column, m) in [mx, my, m_turn].into_iter().enumerate() {
                 let sum = &mut outer[3 * row + column];
                 *sum = n.fma(m, *sum);

@@ -414,7 +414,7 @@ impl<R: Real> Reduced<R> {
             let within = R::and(in_transition(k, &t), live);
             if R::any(within) {
                 let inv_g = g.recip();
-                z = Slip::select(within, &transition_root(k, len * inv_g, t.travel * inv_g).slip(k), &z);
+                z = Slip::select(within, &transition_root(k, len * inv_g, t.travel * inv_g).slip(), &z);
             }
         }
         let step = push.plus(-L::relaxation(&t, &z), self.zeta) * z.d;

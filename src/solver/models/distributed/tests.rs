@@ -11,20 +11,41 @@ use crate::patch::Grid;
 /// What a pass evaluates.
 type Sums = (Vec3<f64>, Mat3<f64>);
 
-/// Sums and bases of three passes over `n x n` cells that stick in the middle and slide at the rim.
-fn sweeps<R: Real>(n: usize, law: Law) -> (Vec<Sums>, Vec<[f64; 2]>) {
+/// A grid of `n x n` cells.
+fn cells<R: Real>(n: usize) -> Cells<R> {
     let grid = Grid::new(n, n, 0.02, 0.02).unwrap();
     let centres: Vec<[f64; 2]> = grid.centres().collect();
     let w: Vec<f64> = (0..n * n).map(|k| (1.0 + (k % 7) as f64) / (4 * n * n) as f64).collect();
     let zeta: Vec<[f64; 2]> = centres.iter().map(|[x, y]| [90.0 * x, -120.0 * y + 0.1]).collect();
-    let mut cells = Cells::<R>::new(&centres, &w, &zeta);
+    Cells::new(&centres, &w, &zeta)
+}
+
+/// Sums and bases of three passes over cells that stick in the middle and slide at the rim.
+fn passes<R: Real>(cells: &mut Cells<R>, law: Law) -> (Vec<Sums>, Vec<[f64; 2]>) {
     let k = Consts::new(&Friction { law, ..Friction::default() });
     let st = |extrapolation| Stage { a_sigma0: 60.0, damping: 0.1, mu_c: 0.9, mu_d: 0.2, chi: 1.0, extrapolation };
     let stages = [(None, Some(st(2.4))), (Some(st(2.4)), Some(st(1.0))), (Some(st(1.0)), None)];
     let twists = [Vec3::new(1e-3, 2e-3, 0.3), Vec3::new(-2e-3, 1e-3, 1.0), Vec3::new(4e-3, 0.0, -0.5)];
-    let sums =
-        stages.iter().zip(twists).map(|((commit, next), u)| sweep(&mut cells, &k, u, commit.as_ref(), next.as_ref()));
+    let sums = stages.iter().zip(twists).map(|((commit, next), u)| sweep(cells, &k, u, commit.as_ref(), next.as_ref()));
     (sums.collect(), cells.bristles([0.0; 3]))
+}
+
+/// [`passes`] over `n x n` cells.
+fn sweeps<R: Real>(n: usize, law: Law) -> (Vec<Sums>, Vec<[f64; 2]>) {
+    passes(&mut cells::<R>(n), law)
+}
+
+/// Contacts under all laws share the memory of a pass.
+#[test]
+fn what_a_pass_has_left_in_its_memory_changes_nothing() {
+    for &before in Law::ALL {
+        for &law in Law::ALL {
+            let (mut used, mut other) = (cells::<Lanes<f64>>(21), cells::<Lanes<f64>>(21));
+            passes(&mut used, before);
+            std::mem::swap(&mut used.workspace, &mut other.workspace);
+            assert_eq!(passes(&mut other, law).1, sweeps::<Lanes<f64>>(21, law).1, "{law:?} after {before:?}");
+        }
+    }
 }
 
 fn assert_same<R: Real>(most: f64) {
