@@ -519,7 +519,7 @@ fn publish(partial: &Path, options: &Options, held: File) -> Result<(), RolloutE
     // Hours may have passed since this was checked first.
     check_replace(options)?;
     let out = &options.out;
-    remove(&partial.join(spool::DIRECTORY))?;
+    spool::remove(partial)?;
     remove(&partial.join(LOCK))?;
     disk::sync_names(partial).map_err(io(partial))?;
     // Some systems do not rename a directory with an open file in it.

@@ -50,14 +50,18 @@ struct Written {
 impl Finish<'_> {
     /// Writes all files.
     pub fn write(&self) -> Result<Summary, RolloutError> {
-        let Written { parameters, digests } =
-            if self.options.shard.is_none() { self.datasets()? } else { Written::default() };
-        self.put(SCENARIO, &stored_scenario(self.scenario)?)?;
-        if let (Some(draw), None) = (self.options.draw, self.options.shard) {
-            self.put("trajectories.svg", &draw(&self.shown()?))?;
-        }
-        let summary = self.summary()?;
-        if self.options.shard.is_some() {
+        let is_whole = self.options.shard.is_none();
+        let datasets = || if is_whole { self.datasets() } else { Ok(Written::default()) };
+        let others = || {
+            self.put(SCENARIO, &stored_scenario(self.scenario)?)?;
+            if let (Some(draw), true) = (self.options.draw, is_whole) {
+                self.put("trajectories.svg", &draw(&self.shown()?))?;
+            }
+            self.summary()
+        };
+        let (datasets, summary) = rayon::join(datasets, others);
+        let (Written { parameters, digests }, summary) = (datasets?, summary?);
+        if !is_whole {
             let spool = self.dir.join(spool::DIRECTORY);
             fs::rename(&spool, self.dir.join(spool::RAW)).map_err(io(&spool))?;
         }
@@ -113,21 +117,22 @@ impl Finish<'_> {
             let mut npz = Npz::create(&path)?;
             let columns = |npz: &mut Npz| {
                 npz.vector("time", &self.scenario.plan().samples)?;
+                // An array is hashed when it is complete, while the next ones are written: what takes longest
+                // to make and is largest comes first. Actions are written as they are made.
+                if let Some(action) = labels::arrays(layout).iter().find(|array| array.name == labels::ACTION) {
+                    let mut actions = labels::actions(layout, n);
+                    npz.copy(&action.name, action.numbers, &action.shape(n), &mut actions)?;
+                }
                 for column in layout.columns() {
                     let shape = column.shape(n, self.raw.samples());
                     npz.copy(column.name, column.item, &shape, &mut self.raw.reader(&column, 0..n)?)?;
                 }
                 Ok(())
             };
-            // Labels are made while the columns before them are written. Actions, which are many, are written
-            // as they are made.
+            // Labels are made while the columns before them are written.
             let labels = || labels::Files::write(&layout.without_actions(), self.raw, notes);
             let (columns, labels) = rayon::join(|| columns(&mut npz), labels);
             let labels = columns.and(labels)?;
-            if let Some(action) = labels::arrays(layout).iter().find(|array| array.name == labels::ACTION) {
-                let mut actions = labels::actions(layout, n);
-                npz.copy(&action.name, action.numbers, &action.shape(n), &mut actions)?;
-            }
             for array in labels.arrays() {
                 npz.copy(&array.name, array.numbers, &array.shape(n), &mut labels.reader(array)?)?;
             }

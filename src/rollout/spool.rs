@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::columns::{COLUMNS, Column, SHEAR};
@@ -87,6 +88,16 @@ pub(super) fn discard(partial: &Path) -> Result<(), RolloutError> {
         }
     }
     fs::remove_dir_all(partial).map_err(io(partial))
+}
+
+/// Removes the raw files of the complete run in `partial`, large ones side by side.
+pub(super) fn remove(partial: &Path) -> Result<(), RolloutError> {
+    let dir = partial.join(DIRECTORY);
+    if let Ok(entries) = fs::read_dir(&dir) {
+        let files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        files.par_iter().try_for_each(|file| super::remove(file))?;
+    }
+    super::remove(&dir)
 }
 
 /// Marks `partial` as that unfinished run, of which no contact is simulated here; if it is to be resumed,
