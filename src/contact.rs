@@ -462,14 +462,20 @@ impl Contact {
         self.fill_coefficients(interval);
         if interval.remap.is_some() && self.patch.sequence().is_some() {
             // In the middle, where rounding of the ends cannot lead to another frame.
-            interval.remap = self.frame_at(timeline.start(i) + 0.5 * interval.length);
+            interval.remap = self.map_at(timeline.start(i) + 0.5 * interval.length);
         }
     }
 
-    /// The map that a contact which follows frames has at time `t` [s]; none of others.
-    pub(crate) fn frame_at(&self, t: f64) -> Option<MapKey> {
-        let t = self.inputs.remap_every.map_or(t, |every| ((t + SAME_TIME) / every).floor() * every);
-        self.patch.sequence().map(|sequence| MapKey::Frame(sequence.map_at(t)))
+    /// What the map of a contact that follows frames or the normal force is made for at time `t` [s]; none of
+    /// others.
+    pub(crate) fn map_at(&self, t: f64) -> Option<MapKey> {
+        let updated = self.inputs.remap_every.map(|every| ((t + SAME_TIME) / every).floor() * every);
+        match (self.patch.sequence(), self.patch.rule(), updated) {
+            (Some(sequence), _, updated) => Some(MapKey::Frame(sequence.map_at(updated.unwrap_or(t)))),
+            // The force just after the update, if it jumps there.
+            (None, Some(_), Some(updated)) => Some(MapKey::Force(self.inputs.normal_force.value(updated + SAME_TIME))),
+            _ => None,
+        }
     }
 
     fn fill_coefficients(&self, interval: &mut Interval) {

@@ -65,11 +65,21 @@ fn the_forces_of_all_cells_are_the_wrench_and_those_that_slip_are_the_share() {
         // Rates from single-precision velocities cancel: the damping has 30 s/m in the laws below.
         let tolerance = if info.precision == "f64" { 3e-7 } else { 2e-5 };
         for law in ["elasto-plastic", "lugre", "dahl", "viscoelasto-plastic"] {
-            for frame in ["\"body\"\noffset = [0.001, -0.002]", "\"gripper\"", "\"world\""] {
+            for (frame, map) in [
+                ("\"body\"\noffset = [0.001, -0.002]", ""),
+                ("\"gripper\"", ""),
+                ("\"world\"", ""),
+                // The map of a sample is that of the last update, for another force than that of the sample.
+                ("\"gripper\"", "shape = \"hertz\"\nradius = 3\nupdate = 0.013"),
+                ("\"world\"", "shape = \"hertz\"\nradius = 3\nupdate = 0.02"),
+            ] {
                 // Of a contact with more than fifty cells these fill the lanes of vectors, else contacts do.
                 let [nx, ny] = if frame.contains("gripper") { [11, 9] } else { [9, 7] };
                 let cells = nx * ny;
-                let text = text(law, frame).replace("[9, 7]", &format!("[{nx}, {ny}]"));
+                let mut text = text(law, frame).replace("[9, 7]", &format!("[{nx}, {ny}]"));
+                if !map.is_empty() {
+                    text = text.replace("shape = \"disc\"", map).replace(", hold = 0.01", "");
+                }
                 let scenario = Scenario::parse(&text, ".".as_ref(), "s.toml").unwrap();
                 run += 1;
                 let (with, without) = (dir.path().join(format!("{run}")), dir.path().join(format!("{run}-without")));
@@ -78,7 +88,7 @@ fn the_forces_of_all_cells_are_the_wrench_and_those_that_slip_are_the_share() {
                 rollout(&scenario, engine.as_ref(), &options(&without, &[]), &all).unwrap();
                 for name in ["pose", "twist", "wrench", "normal_force", "slip"] {
                     let bits = |of: &Path| array::<f64>(of, name).1.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
-                    assert_eq!(bits(&with), bits(&without), "{info:?} {law} {frame} {name}");
+                    assert_eq!(bits(&with), bits(&without), "{info:?} {law} {frame} {map} {name}");
                 }
                 let (shape, shear) = array::<f32>(&with, "shear");
                 let (slip_shape, cell_slip) = array::<f32>(&with, "cell_slip");
@@ -102,7 +112,7 @@ fn the_forces_of_all_cells_are_the_wrench_and_those_that_slip_are_the_share() {
                             stuck += usize::from(cell_slip[at] < 0.5);
                         }
                     }
-                    let context = || format!("{info:?} {law} {frame} sample {sample}");
+                    let context = || format!("{info:?} {law} {frame} {map} sample {sample}");
                     let scale = 0.7 * force[sample as usize];
                     let i = sample as usize;
                     for (found, wanted, arm) in
@@ -189,6 +199,12 @@ fn shards_and_extensions_have_the_bytes_of_the_whole() {
     let refused =
         merge(&Merge::open(&without).unwrap(), &options(&dir.path().join("no"), &[Extra::Shear])).unwrap_err();
     assert!(refused.to_string().contains("without1: has no friction of cells"), "{refused}");
+    // A shard is not replaced by what is made of it.
+    for out in [with[0].clone(), with[1].join("all"), dir.path().to_owned()] {
+        let force = Options { force: true, ..options(&out, &[]) };
+        let refused = merge(&Merge::open(&with).unwrap(), &force).unwrap_err().to_string();
+        assert!(refused.contains("which is merged"), "{refused}");
+    }
     let [plain, other] = ["plain", "other"].map(|name| dir.path().join(name));
     merge(&Merge::open(&with).unwrap(), &options(&plain, &[])).unwrap();
     merge(&Merge::open(&without).unwrap(), &options(&other, &[])).unwrap();
@@ -200,16 +216,20 @@ fn shards_and_extensions_have_the_bytes_of_the_whole() {
     rollout(&scenario, &engine, &Options { extend: true, ..options(&grown, &[Extra::Shear]) }, &all).unwrap();
     assert_eq!(content(&grown), content(&whole));
 
-    // Of contacts that are there it can neither be made nor thrown away.
-    for (here, asked, expected) in
-        [(&[][..], &[Extra::Shear][..], "made `--with shear`"), (&[Extra::Shear], &[], "lost")]
-    {
-        let out = dir.path().join(format!("extended{}", here.len()));
+    // Of contacts that are there it cannot be made, and nothing that is there is thrown away.
+    let margin = Extra::Margin;
+    let cases = [
+        (&[][..], &[Extra::Shear][..], "made `--with shear`"),
+        (&[Extra::Shear], &[], "lost"),
+        (&[margin], &[], "`--format npz --with margin`"),
+    ];
+    for (i, (here, asked, expected)) in cases.into_iter().enumerate() {
+        let out = dir.path().join(format!("extended{i}"));
         rollout(&fewer, &engine, &options(&out, here), &all).unwrap();
         let before = content(&out);
         let extend = Options { extend: true, ..options(&out, asked) };
         let refused = rollout(&scenario, &engine, &extend, &all).unwrap_err().to_string();
-        assert!(refused.contains("shear") && refused.contains(expected), "{refused}");
+        assert!(refused.contains(expected), "{refused}");
         assert!(content(&out) == before && !out.with_extension("partial").exists());
     }
 }

@@ -23,18 +23,6 @@ use crate::schedule::{MapKey, SAME_TIME, Signal};
 /// One episode of this many is for validation.
 const VALIDATION_OF: u64 = 10;
 
-/// The names of the actions of bodies, and their units.
-const LOADS: [(&str, &str); 6] = [
-    ("normal_force", "N"),
-    ("load_fx", "N"),
-    ("load_fy", "N"),
-    ("load_tau", "N m"),
-    ("gravity_x", "m/s^2"),
-    ("gravity_y", "m/s^2"),
-];
-/// The names of the actions of prescribed motions, and their units.
-const TWISTS: [(&str, &str); 4] = [("normal_force", "N"), ("vx", "m/s"), ("vy", "m/s"), ("w", "rad/s")];
-
 /// Whether the episode of contact `k` is for validation, by a hash of its index alone (the finaliser of
 /// SplitMix64): the same in every run, however many episodes there are.
 #[must_use]
@@ -51,7 +39,7 @@ pub(super) struct Layout<'a> {
     /// Sample times [s].
     pub times: Vec<f64>,
     /// Names and units of the actions.
-    pub actions: &'static [(&'static str, &'static str)],
+    pub actions: Vec<(&'static str, &'static str)>,
     /// Whether episodes have them.
     pub has_actions: bool,
     /// The grid of tactile frames, if they are asked for.
@@ -90,10 +78,7 @@ impl<'a> Layout<'a> {
     /// Of the run of `scenario`.
     pub fn new(scenario: &'a Scenario, datasets: &Datasets) -> Result<Self, RolloutError> {
         let first = scenario.without_surface(0)?;
-        let actions = match first.body {
-            Body::Prescribed { .. } => TWISTS.as_slice(),
-            Body::Free(_) => LOADS.as_slice(),
-        };
+        let actions = actions(scenario)?;
         let tactile = datasets.with(Extra::Tactile).then(|| *first.patch.grid());
         let shear = columns::of_shear(shear_grid(scenario, datasets)?.as_ref());
         let (times, margin) = (scenario.plan().samples, datasets.with(Extra::Margin));
@@ -102,7 +87,8 @@ impl<'a> Layout<'a> {
 
     /// The same without actions.
     pub fn without_actions(&self) -> Self {
-        Self { times: self.times.clone(), shear: self.shear.clone(), has_actions: false, ..*self }
+        let (times, actions, shear) = (self.times.clone(), self.actions.clone(), self.shear.clone());
+        Self { times, actions, shear, has_actions: false, ..*self }
     }
 
     /// The raw arrays.
@@ -153,7 +139,7 @@ impl<'a> Layout<'a> {
 
     /// The actions of a contact, sample by sample.
     fn put_actions(&self, contact: &Contact, to: &mut [f64]) {
-        for (i, signal) in action_signals(contact).into_iter().enumerate() {
+        for (i, (_, _, signal)) in inputs(self.scenario, contact).into_iter().enumerate() {
             // Most are loads that never change.
             let constant = signal.is_constant().then(|| signal.value(0.0));
             for (place, t) in to[i..].iter_mut().step_by(self.actions.len()).zip(&self.times) {
@@ -192,22 +178,38 @@ impl<'a> Layout<'a> {
             check_grid(&grid, contact.patch.grid(), k)?;
             tactile.reserve(grid.len() * normal_force.len());
             for (t, f_n) in self.times.iter().zip(normal_force) {
-                tactile.extend(under.patch(*t, *f_n).weights().iter().map(|w| (w * f_n) as f32));
+                tactile.extend(under.patch(*t).weights().iter().map(|w| (w * f_n) as f32));
             }
         }
         Ok(One { action, margin, tactile })
     }
 }
 
-/// The signals of the inputs that are the actions, in their order.
-fn action_signals(contact: &Contact) -> Vec<&Signal> {
-    let normal_force = &contact.inputs.normal_force;
+/// The inputs of a contact, which are the actions, with their names and units. All contacts of a scenario have
+/// the same.
+fn inputs<'a>(scenario: &Scenario, contact: &'a Contact) -> Vec<(&'static str, &'static str, &'a Signal)> {
+    let mut all = vec![("normal_force", "N", &contact.inputs.normal_force)];
     match &contact.body {
-        Body::Prescribed { twist: [vx, vy, w], .. } => vec![normal_force, vx, vy, w],
-        Body::Free(FreeBody { wrench: [fx, fy, tau], gravity: [gx, gy], .. }) => {
-            vec![normal_force, fx, fy, tau, gx, gy]
+        Body::Prescribed { twist: [vx, vy, w], .. } => {
+            all.extend([("vx", "m/s", vx), ("vy", "m/s", vy), ("w", "rad/s", w)]);
+        }
+        Body::Free(FreeBody { wrench: [fx, fy, tau], gravity: [gx, gy], anchor: [x, y], .. }) => {
+            all.extend([("load_fx", "N", fx), ("load_fy", "N", fy), ("load_tau", "N m", tau)]);
+            all.extend([("gravity_x", "m/s^2", gx), ("gravity_y", "m/s^2", gy)]);
+            if scenario.spec().body.spring.is_some() {
+                all.extend([("anchor_x", "m", x), ("anchor_y", "m", y)]);
+            }
         }
     }
+    all.extend(contact.inputs.mu_c.iter().map(|mu| ("mu_c", "-", mu)));
+    all.extend(contact.inputs.mu_s.iter().map(|mu| ("mu_s", "-", mu)));
+    all
+}
+
+/// Names and units of the actions of a run.
+pub(super) fn actions(scenario: &Scenario) -> Result<Vec<(&'static str, &'static str)>, RolloutError> {
+    let first = scenario.without_surface(0)?;
+    Ok(inputs(scenario, &first).into_iter().map(|(name, unit, _)| (name, unit)).collect())
 }
 
 /// The grid whose cells have their friction recorded, if that is asked for.
@@ -253,16 +255,15 @@ impl<'a> Under<'a> {
         Self { contact, last: None }
     }
 
-    /// What the map is made for in the sample at time `t` [s] under the force `f_n` [N]; none if it stays. A
-    /// sample has the frame before one that begins with it, as it has the normal force before.
-    fn key(&self, t: f64, f_n: f64) -> Option<MapKey> {
-        let follows_force = self.contact.patch.rule().is_some();
-        if follows_force { Some(MapKey::Force(f_n)) } else { self.contact.frame_at((t - 2.0 * SAME_TIME).max(0.0)) }
+    /// What the map is made for in the sample at time `t` [s]; none if it stays. A sample has the map before
+    /// one that begins with it, as it has the normal force before.
+    fn key(&self, t: f64) -> Option<MapKey> {
+        self.contact.map_at((t - 2.0 * SAME_TIME).max(0.0))
     }
 
     /// The patch in that sample.
-    pub(super) fn patch(&mut self, t: f64, f_n: f64) -> &Patch {
-        let Some(key) = self.key(t, f_n) else { return &self.contact.patch };
+    pub(super) fn patch(&mut self, t: f64) -> &Patch {
+        let Some(key) = self.key(t) else { return &self.contact.patch };
         let last = self.last.take().filter(|(last, _)| *last == key);
         let (_, patch) = self.last.insert(last.unwrap_or_else(|| (key, self.contact.patch.at(key))));
         patch
@@ -277,9 +278,9 @@ fn margins(contact: &Contact, times: &[f64], wrench: &[[f64; 3]], normal_force: 
     let mut i = 0;
     while i < times.len() {
         // Samples with one map have one search.
-        let key = |k: usize| under.key(times[k], normal_force[k]);
+        let key = |k: usize| under.key(times[k]);
         let end = i + (i..times.len()).take_while(|k| key(*k) == key(i)).count().max(1);
-        let patch = under.patch(times[i], normal_force[i]);
+        let patch = under.patch(times[i]);
         let surface = Surface::new(patch, Rule::Cells);
         let is_there = |k: &usize| normal_force[*k] > 0.0 && wrench[*k].iter().all(|v| v.is_finite());
         let loaded: Vec<usize> = (i..end).filter(is_there).collect();
@@ -298,11 +299,13 @@ fn margins(contact: &Contact, times: &[f64], wrench: &[[f64; 3]], normal_force: 
 
 /// What the labels are.
 pub(super) mod about {
-    pub const TIME_TO_SLIP: &str = "time [s] until all bristles next slide; 0 while they do, -1 if they do not";
+    pub const TIME_TO_SLIP: &str = "time [s] until bristles with 99 % of the normal force next slide; 0 while they do, \
+                                    -1 if they do not";
     pub const MARGIN: &str = "margin left to slip: 1 - 1/k, where k times the wrench makes the patch slip under mu_s; \
-                              1 without a load, 0 where it slips";
+                              1 without a load, 0 where nothing presses, below 0 beyond the limit";
     pub const TACTILE: &str = "normal force [N] of every cell, bottom row first";
-    pub const FIRST_SLIP: &str = "time [s] at which all bristles first slide, -1 if they do not";
+    pub const FIRST_SLIP: &str =
+        "time [s] at which bristles with 99 % of the normal force first slide, -1 if they do not";
     pub const VALIDATION: &str = "whether the episode is for validation, by a hash of its index";
 }
 

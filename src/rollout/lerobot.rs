@@ -226,7 +226,7 @@ impl Writer<'_> {
         let mut all = vec![
             Feature::vector("observation.state", state, &STATE, "pose and twist"),
             Feature::vector("observation.environment_state", environment, &ENVIRONMENT, "wrench and normal force"),
-            Feature::vector("action", action, self.layout.actions, "the inputs from here on"),
+            Feature::vector("action", action, &self.layout.actions, "the inputs from here on"),
             Feature::scalar("label.slip", scalars(&read("slip")?), "-", "share of the normal force that slides"),
             Feature::scalar("label.time_to_slip", scalars(&episodes.time_to_slip), "s", about::TIME_TO_SLIP),
         ];
@@ -237,14 +237,15 @@ impl Writer<'_> {
             let cells = grid.len();
             let frame = |(i, k): &(usize, usize)| &episodes.tactile[(i * n + k) * cells..][..cells];
             let values = Values::F32s(places.iter().flat_map(frame).copied().collect(), cells);
-            all.push(Feature::vector("observation.tactile", values, &[], about::TACTILE));
+            all.push(Feature::scalar("observation.tactile", values, "N", about::TACTILE));
         }
         for column in &self.layout.shear {
             let (all_cells, width) = (self.raw.bytes(column, contacts.clone())?, column.bytes(1) as usize);
             let frame = |(i, k): &(usize, usize)| all_cells[(i * n + k) * width..][..width].as_chunks().0;
             let values = places.iter().flat_map(frame).map(|b| f32::from_le_bytes(*b)).collect();
-            let name = if column.name == SHEAR[0] { "observation.shear" } else { "observation.cell_slip" };
-            all.push(Feature::vector(name, Values::F32s(values, width / 4), &[], column.about));
+            let (name, unit) =
+                if column.name == SHEAR[0] { ("observation.shear", "N") } else { ("observation.cell_slip", "-") };
+            all.push(Feature::scalar(name, Values::F32s(values, width / 4), unit, column.about));
         }
         let is_last = |(i, k): &(usize, usize)| k + 1 == episodes.frames[*i];
         let done = Values::Bool(places.iter().map(is_last).collect());
@@ -310,9 +311,10 @@ impl Writer<'_> {
     /// What a policy would do: it follows from the kind of body, so that it is the same in all parts of a
     /// run.
     fn task(&self) -> &'static str {
-        match self.layout.actions.len() {
-            4 => "Slide a patch along a prescribed motion.",
-            _ => "Hold or slide a body by friction.",
+        if self.layout.actions.iter().any(|(name, _)| *name == "vx") {
+            "Slide a patch along a prescribed motion."
+        } else {
+            "Hold or slide a body by friction."
         }
     }
 
@@ -368,6 +370,7 @@ impl Writer<'_> {
 }
 
 impl Feature {
+    /// One number a sample, or an image of one unit.
     fn scalar(name: &'static str, values: Values, unit: &'static str, about: &'static str) -> Self {
         Self { column: Column::new(name, values), names: Vec::new(), units: vec![unit], about }
     }

@@ -8,6 +8,7 @@ use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System};
 
 use super::blocks::{self, Blocks, SAMPLE_SIZE};
 use super::columns;
+use super::episodes;
 use super::format::{Extra, Format};
 use super::{Left, Options, RolloutError, left, partial};
 use crate::contact::{Contact, Model};
@@ -92,7 +93,7 @@ fn disk_terms(scenario: &Scenario, options: &Options) -> Result<Vec<(u64, String
     let frame = if options.datasets.with(Extra::Tactile) { 4 * cells } else { 0 };
     let labels = 8 + frame + if options.datasets.with(Extra::Margin) { 8 } else { 0 };
     // Of actions and labels.
-    let actions = 6 * 8;
+    let actions = episodes::actions(scenario)?.len() as u64 * 8;
     let learned = actions + 2 * 8 + frame;
     let mut terms = vec![times(sample, "of raw arrays"), records(files)];
     let mut formats = options.datasets.formats.clone();

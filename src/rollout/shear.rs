@@ -63,7 +63,7 @@ fn one(
         let moment = Moment { time: t.time[sample], pose: t.pose[at], twist: t.twist[at], f_n };
         let states = &t.sampled_bristles[i][sample * active.len()..][..active.len()];
         let bristles = active.iter().copied().zip(states.iter().copied());
-        for (cell, Shear { force, slip }) in shear(contact, under.patch(moment.time, f_n), moment, bristles) {
+        for (cell, Shear { force, slip }) in shear(contact, under.patch(moment.time), moment, bristles) {
             slips[cell] = slip as f32;
             forces[2 * cell..][..2].copy_from_slice(&force.map(|f| f as f32));
         }

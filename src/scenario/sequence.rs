@@ -97,7 +97,7 @@ gravity = [0, -9.81]
 
     /// The loaded cell from the lower left, and the normal force over what 1 kPa on a cell makes.
     fn at(contact: &Contact, t: f64) -> (usize, f64) {
-        let Some(MapKey::Frame(map)) = contact.frame_at(t) else { panic!("{:?}", contact.frame_at(t)) };
+        let Some(MapKey::Frame(map)) = contact.map_at(t) else { panic!("{:?}", contact.map_at(t)) };
         let patch = contact.patch.at(MapKey::Frame(map));
         let cell = patch.weights().iter().position(|w| *w == 1.0).unwrap();
         (cell, (contact.inputs.normal_force.value(t) / 0.1).round())

@@ -236,6 +236,7 @@ def check_features(root, info, data, files):
     stats = json.loads((root / "meta/stats.json").read_text())
     about = json.loads((root / "meta/bristle.json").read_text())["features"]
     assert set(info["features"]) == set(data.columns) == set(stats) == set(about)
+    assert all(feature["units"] and feature["description"] for feature in about.values())
     for name, feature in info["features"].items():
         column = np.stack(data[name].to_numpy()).astype(np.float64).reshape(len(data), -1)
         assert [column.shape[1]] == feature["shape"], name
