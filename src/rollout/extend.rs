@@ -31,9 +31,9 @@ impl Finished {
     /// The run in `dir`, which is of `scenario` but for the number of its contacts.
     ///
     /// # Errors
-    /// No finished run, one of another scenario or with other maps, one with more contacts, one without NPZ,
-    /// or one with or without the friction of cells, which only a simulation makes, where `datasets` say
-    /// otherwise.
+    /// No finished run, one of another scenario or with other maps, one with more contacts, one without NPZ, one
+    /// without the friction of cells, which only a simulation makes, that is in `datasets`, or one with formats
+    /// or extras that are not.
     pub fn open(scenario: &Scenario, datasets: &Datasets, dir: &Path) -> Result<Self, RolloutError> {
         let wrong = |what: &str, accepted: &str| {
             RolloutError::Extend(ParameterError::new("out", format!("{}, {what}", dir.display()), accepted))
@@ -65,12 +65,19 @@ impl Finished {
         if summary.contacts < scenario.contacts() && !trajectories.is_file() {
             return Err(wrong("a run without `trajectories.npz`", "a run with the format npz"));
         }
-        match (record["arrays"][SHEAR[0]].is_null(), datasets.with(Extra::Shear)) {
-            (true, true) => {
-                return Err(wrong("a run without `shear`", "one that was made `--with shear`, or no `shear`"));
-            }
-            (false, false) => return Err(wrong("a run with `shear`", "`--with shear`, as it would be lost")),
-            _ => {}
+        if datasets.with(Extra::Shear) && record["arrays"][SHEAR[0]].is_null() {
+            return Err(wrong("a run without `shear`", "one that was made `--with shear`, or no `shear`"));
+        }
+        let (own, there) = (datasets.record(), &record["datasets"]);
+        let names = |of: &Value| {
+            of.as_array().into_iter().flatten().filter_map(|name| name.as_str().map(str::to_owned)).collect()
+        };
+        let [has, asked] = [there, &own].map(|of| ["formats", "with"].map(|what| -> Vec<String> { names(&of[what]) }));
+        if has.iter().zip(&asked).any(|(has, asked)| has.iter().any(|name| !asked.contains(name))) {
+            let [formats, extras] = has.map(|names| names.join(","));
+            let extras = if extras.is_empty() { extras } else { format!(" --with {extras}") };
+            let found = format!("a run that was made `--format {formats}{extras}`");
+            return Err(wrong(&found, "these formats and extras, or more: what is left out would be lost"));
         }
         let (contacts, seconds, engine) = (summary.contacts, summary.wall_s, summary.engine);
         Ok(Self { trajectories, contacts, seconds, engine, version: record["bristle"].clone() })

@@ -12,7 +12,8 @@ use super::format::Extra;
 use super::raw::Raw;
 use super::record::{self, RECORD, SCENARIO, Summary};
 use super::shard::Shard;
-use super::{Options, begin, complete, needs, partial, publish, spool};
+use super::{Options, begin, complete, needs, partial, place, publish, spool};
+use crate::error::ParameterError;
 use crate::scenario::Scenario;
 
 /// Shards that are complete and fit together.
@@ -23,6 +24,7 @@ pub struct Merge {
     summary: Summary,
     seconds: f64,
     raw: Raw,
+    dirs: Vec<PathBuf>,
     /// A shard without the friction in cells, if there is one.
     without_shear: Option<PathBuf>,
 }
@@ -125,9 +127,11 @@ impl Merge {
         parts[1..].iter().for_each(|part| raw.append(&part.dir.join(spool::RAW), part.summary.contacts));
         let seconds = parts.iter().map(|part| part.summary.wall_s).sum();
         let without_shear = parts.iter().find(|part| !part.has_shear()).map(|part| part.dir.clone());
+        let dirs = parts.iter().map(|part| part.dir.clone()).collect();
         let first = parts.swap_remove(0);
         let name = first.record["scenario"].as_str().unwrap_or_default().to_owned();
-        Ok(Self { name, seconds, raw, without_shear, summary: first.summary, scenario: first.scenario })
+        let Part { summary, scenario, .. } = first;
+        Ok(Self { name, seconds, raw, dirs, without_shear, summary, scenario })
     }
 
     /// The scenario of the run.
@@ -144,7 +148,16 @@ impl Merge {
 /// See [`RolloutError`]; whatever happens, `options.out` is complete or as it was, and the shards are as they
 /// were.
 pub fn merge(merge: &Merge, options: &Options) -> Result<Summary, RolloutError> {
-    let Merge { scenario, name, summary, seconds, raw, without_shear } = merge;
+    let Merge { scenario, name, summary, seconds, raw, dirs, without_shear } = merge;
+    let out = place::real(&options.out);
+    let overlaps = |shard: &&PathBuf| {
+        let shard = place::real(shard);
+        out.starts_with(&shard) || shard.starts_with(&out)
+    };
+    if let Some(shard) = dirs.iter().find(overlaps) {
+        let accepted = format!("a directory that is neither in nor around {}, which is merged", shard.display());
+        return Err(RolloutError::Place(ParameterError::new("out", options.out.display(), accepted)));
+    }
     if let (true, Some(dir)) = (options.datasets.with(Extra::Shear), without_shear) {
         let why =
             format!("{}: has no friction of cells: expected shards that were simulated `--with shear`", dir.display());

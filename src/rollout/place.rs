@@ -58,6 +58,16 @@ impl Place {
     }
 }
 
+/// The path from the root without links, also of what is not there yet.
+pub(super) fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => {
+            real(if parent.as_os_str().is_empty() { ".".as_ref() } else { parent }).join(name)
+        }
+        _ => path.to_owned(),
+    })
+}
+
 /// The error of a place.
 pub(super) fn wrong(url: &str, accepted: &str) -> RolloutError {
     RolloutError::Place(ParameterError::new("out", url, accepted))
