@@ -94,9 +94,15 @@ fn scenario_file(path: &Path) -> Result<PathBuf, Failure> {
 
 /// The keys of combination `k` with their values.
 fn swept(sweeps: &[Sweep], k: usize) -> Map<String, Value> {
-    let value = |text: &String| text.parse::<f64>().map_or_else(|_| json!(text), |v| json!(v));
+    let value = |toml: &String| toml.parse::<f64>().map_or_else(|_| json!(unquoted(toml)), |v| json!(v));
     let places = surfaces::places(sweeps, k);
     sweeps.iter().zip(places).map(|(sweep, i)| (sweep.key.clone(), value(&sweep.values[i]))).collect()
+}
+
+/// A value of TOML without the quotes that text has there.
+fn unquoted(toml: &str) -> String {
+    let value = toml.parse::<toml_edit::Value>().ok();
+    value.and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_else(|| toml.to_owned())
 }
 
 /// The sweeps of `--sweep` arguments over the file `path`, after `changes`.

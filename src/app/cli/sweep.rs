@@ -1,6 +1,6 @@
 //! `bristle rollout --sweep`: a run for every value of a key, and a table of all of them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -9,6 +9,7 @@ use super::options::failure;
 use super::rollout::Rollout;
 use super::{Failure, print, print_text};
 use crate::app::terminal;
+use crate::error::ParameterError;
 use crate::rollout::{Options, Place, RolloutError, Summary, check_place};
 use crate::scenario::Scenario;
 use crate::surfaces::{self, Sweep};
@@ -41,6 +42,15 @@ impl Rollout {
             check_place(&options).map_err(failure)?;
             runs.push((k, values, scenario, options));
         }
+        let others = others(&whole.out, &runs.iter().map(|(.., options)| options.out.clone()).collect::<Vec<_>>());
+        if let (Some(other), false) = (others.first(), whole.force) {
+            let accepted = "a directory without runs of another sweep, or `force` to replace them";
+            return Err(Failure::of_user(ParameterError::new(
+                "out",
+                format!("{}, with the run {}", whole.out.display(), other.display()),
+                accepted,
+            )));
+        }
         std::fs::create_dir_all(&whole.out)
             .map_err(|source| failure(RolloutError::Io { path: whole.out.clone(), source }))?;
         let (mut rows, mut objects, mut engine) = (Vec::new(), Vec::new(), None);
@@ -51,6 +61,10 @@ impl Rollout {
             }
             rows.push(row(values, &summary, options));
             objects.push(json!({ "sweep": super::swept(sweeps, *k), "summary": summary }));
+        }
+        for other in &others {
+            std::fs::remove_dir_all(other)
+                .map_err(|source| failure(RolloutError::Io { path: other.clone(), source }))?;
         }
         let head = sweeps.iter().map(|sweep| sweep.key.clone()).chain(COLUMNS.map(str::to_owned)).collect();
         let rows = [vec![head], rows].concat();
@@ -63,12 +77,25 @@ impl Rollout {
     }
 }
 
+/// Runs in the directory `out` of sweeps that are not among those of this one: those with a number as name.
+fn others(out: &Path, own: &[PathBuf]) -> Vec<PathBuf> {
+    let is_number = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.bytes().all(|byte| byte.is_ascii_digit()) && path.join("run.json").is_file()
+    };
+    let entries = std::fs::read_dir(out).into_iter().flatten().flatten();
+    let mut others: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|p| is_number(p) && !own.contains(p)).collect();
+    others.sort_unstable();
+    others
+}
+
 /// A row of the table.
 fn row(values: &[&str], summary: &Summary, options: &Options) -> Vec<String> {
     let s = &summary.status;
     let counts = [summary.contacts, s.slipped, s.spun, s.slipped_and_spun, s.stuck, s.failed, s.left, summary.steps];
     let name = options.out.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let values = values.iter().map(|value| (*value).to_owned());
+    let values = values.iter().map(|value| super::unquoted(value));
     values.chain(counts.map(|count| count.to_string())).chain([name]).collect()
 }
 
