@@ -36,6 +36,7 @@ mod spool;
 #[cfg(feature = "cloud")]
 mod store;
 mod worlds;
+mod writing;
 mod zarr;
 
 pub use crate::disk::Bytes;
@@ -54,6 +55,7 @@ pub use shard::Shard;
 #[cfg(feature = "cloud")]
 pub use store::Store;
 pub use worlds::{WorldEngine, WorldSummary, complete_worlds, world_needs, worlds};
+pub use writing::Writing;
 
 use std::fs::{self, File, TryLockError};
 use std::ops::Range;
@@ -99,6 +101,8 @@ pub struct Options {
     pub datasets: Datasets,
     /// Draws `trajectories.svg`, the picture of the run; without it there is none.
     pub draw: Option<fn(&Shown) -> String>,
+    /// Is told how much of the datasets is written.
+    pub writing: Option<Writing>,
 }
 
 impl Options {
@@ -106,8 +110,18 @@ impl Options {
     #[must_use]
     pub fn new(out: impl Into<PathBuf>) -> Self {
         let datasets = Datasets::default();
-        let (force, resume, extend) = (false, false, false);
-        Self { out: out.into(), sent_to: None, force, resume, extend, block: None, shard: None, datasets, draw: None }
+        Self {
+            out: out.into(),
+            sent_to: None,
+            force: false,
+            resume: false,
+            extend: false,
+            block: None,
+            shard: None,
+            datasets,
+            draw: None,
+            writing: None,
+        }
     }
 
     /// Whether what is there is kept.

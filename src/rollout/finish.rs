@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
@@ -15,6 +16,7 @@ use super::outcome::{NetMotion, Outcome};
 use super::parameters::Parameters;
 use super::raw::Raw;
 use super::record::{Counts, MOST_SHOWN, SCENARIO, Summary, stored_scenario};
+use super::writing::Count;
 use super::{Curve, Options, Shown, labels, manifest, spool, zarr};
 use crate::disk;
 use crate::engine::{EngineInfo, LEFT, Reason, UNCONVERGED};
@@ -77,18 +79,22 @@ impl Finish<'_> {
             Ok(self.scenario.parameters(k)?)
         })?;
         let layout = Layout::new(self.scenario, datasets)?;
+        let count =
+            self.options.writing.as_ref().map(|writing| Arc::new(Count::new(writing.clone(), self.bytes(&layout))));
+        let raw = &self.raw.counted(count.as_ref());
         let attributes = self.attributes();
-        let npz = || if datasets.has(Format::Npz) { self.npz(&parameters, &layout, &notes) } else { Ok(Vec::new()) };
+        let npz =
+            || if datasets.has(Format::Npz) { self.npz(raw, &parameters, &layout, &notes) } else { Ok(Vec::new()) };
         let zarr = || {
             let dir = self.dir.join(zarr::DIRECTORY);
-            let writer = zarr::Writer { dir, raw: self.raw, layout: &layout, parameters: &parameters };
+            let writer = zarr::Writer { dir, raw, layout: &layout, parameters: &parameters };
             if datasets.has(Format::Zarr) { writer.write(&attributes) } else { Ok(()) }
         };
         #[cfg(feature = "lerobot")]
         let lerobot = || {
             use super::lerobot;
             let dir = self.dir.join(lerobot::DIRECTORY);
-            let (scenario, raw) = (self.scenario, self.raw);
+            let scenario = self.scenario;
             let (layout, parameters, notes) = (&layout, &parameters, notes.clone());
             let writer = lerobot::Writer { dir, notes, scenario, raw, layout, parameters };
             if datasets.has(Format::Lerobot) { writer.write(&attributes) } else { Ok(()) }
@@ -97,21 +103,31 @@ impl Finish<'_> {
         let lerobot = || Ok(());
         let (npz, (zarr, lerobot)) = rayon::join(npz, || rayon::join(zarr, lerobot));
         zarr.and(lerobot)?;
+        count.iter().for_each(|count| count.end());
         let about = Descriptions::new();
         let described = parameters.names().map(|name| (name.to_owned(), about.of(name).into())).collect();
         parameters.remove();
         Ok(Written { parameters: described, digests: npz? })
     }
 
+    /// Bytes of raw arrays that the datasets are made of, about: each format takes all of them, and again
+    /// half of them for labels and actions.
+    fn bytes(&self, layout: &Layout) -> u64 {
+        let contact: u64 = layout.columns().map(|column| column.bytes(self.raw.samples())).sum();
+        let formats = self.options.datasets.formats.len() as u64;
+        formats * self.raw.contacts() * contact * 3 / 2
+    }
+
     /// Writes `trajectories.npz` and `contacts.npz`; returns their digests.
     fn npz(
         &self,
+        raw: &Raw,
         parameters: &Parameters,
         layout: &Layout,
         notes: &Path,
     ) -> Result<Vec<(&'static str, String)>, RolloutError> {
         let [trajectories, contacts] = ["trajectories.npz", "contacts.npz"];
-        let n = self.raw.contacts();
+        let n = raw.contacts();
         let write = || {
             let path = self.dir.join(trajectories);
             let mut npz = Npz::create(&path)?;
@@ -124,13 +140,13 @@ impl Finish<'_> {
                     npz.copy(&action.name, action.numbers, &action.shape(n), &mut actions)?;
                 }
                 for column in layout.columns() {
-                    let shape = column.shape(n, self.raw.samples());
-                    npz.copy(column.name, column.item, &shape, &mut self.raw.reader(&column, 0..n)?)?;
+                    let shape = column.shape(n, raw.samples());
+                    npz.copy(column.name, column.item, &shape, &mut raw.reader(&column, 0..n)?)?;
                 }
                 Ok(())
             };
             // Labels are made while the columns before them are written.
-            let labels = || labels::Files::write(&layout.without_actions(), self.raw, notes);
+            let labels = || labels::Files::write(&layout.without_actions(), raw, notes);
             let (columns, labels) = rayon::join(|| columns(&mut npz), labels);
             let labels = columns.and(labels)?;
             for array in labels.arrays() {

@@ -5,20 +5,23 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::columns::{Column, Item};
 use super::error::{RolloutError, io};
+use super::writing::{Count, Counted};
 use crate::planar::Pose;
 
 /// Raw arrays of contacts that follow one another, from one directory or several.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Raw {
     parts: Vec<Part>,
     samples: usize,
+    count: Option<Arc<Count>>,
 }
 
 /// Some contacts of the whole, in a directory of their own.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Part {
     dir: PathBuf,
     contacts: Range<u64>,
@@ -27,7 +30,7 @@ struct Part {
 impl Raw {
     /// The first `contacts` of a directory.
     pub fn of(dir: &Path, contacts: u64, samples: usize) -> Self {
-        let mut raw = Self { parts: Vec::new(), samples };
+        let mut raw = Self { parts: Vec::new(), samples, count: None };
         raw.append(dir, contacts);
         raw
     }
@@ -36,6 +39,11 @@ impl Raw {
     pub fn append(&mut self, dir: &Path, contacts: u64) {
         let from = self.contacts();
         self.parts.push(Part { dir: dir.to_owned(), contacts: from..from + contacts });
+    }
+
+    /// The same, of which what is read is counted.
+    pub fn counted(&self, count: Option<&Arc<Count>>) -> Self {
+        Self { count: count.cloned(), ..self.clone() }
     }
 
     /// How many contacts there are.
@@ -65,6 +73,9 @@ impl Raw {
                 Ok(BufReader::with_capacity(1 << 18, file).take((to - from) * size))
             };
             stream = Box::new(stream.chain(open().map_err(io(&path))?));
+        }
+        if let Some(count) = &self.count {
+            stream = Box::new(Counted { stream, count: Arc::clone(count) });
         }
         Ok(stream)
     }

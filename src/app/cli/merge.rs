@@ -1,8 +1,10 @@
 //! `bristle merge`: the shards of a run to the run. `bristle verify`: whether a run is as it was written.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, RwLock};
 
 use super::options::failure;
+use super::progress::Progress;
 use super::rollout::{DatasetArguments, text};
 use super::target::{send, shards, target};
 use super::{Failure, note, print, print_text};
@@ -37,6 +39,9 @@ pub(super) struct MergeArguments {
     /// Print one JSON object at the end.
     #[arg(long)]
     json: bool,
+    /// Print errors alone on stderr, without progress.
+    #[arg(long, short)]
+    quiet: bool,
     /// CPU threads [default: all].
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -59,8 +64,11 @@ impl MergeArguments {
         let summary = match there.map_err(failure)? {
             Some(summary) => summary,
             None => {
-                let summary = merge(&found, &options).map_err(failure)?;
-                send(store.as_ref(), &options, true)?;
+                let progress = Arc::new(RwLock::new(Progress::new(0, 0, String::new(), true)));
+                let writing = Some(Progress::writing(&progress, self.quiet));
+                let summary = merge(&found, &Options { writing, ..options.clone() }).map_err(failure)?;
+                drop(progress);
+                send(store.as_ref(), &options, self.quiet)?;
                 summary
             }
         };

@@ -1,11 +1,15 @@
 //! Progress of a command: a bar on a terminal, else a line every ten seconds.
 
 use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use indicatif::{FormattedDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::rollout::Writing;
 
 /// Time between two lines.
 const EVERY: Duration = Duration::from_secs(10);
@@ -34,6 +38,21 @@ impl Progress {
         let (end, ended) = channel();
         let (lines, shown) = (Lines { total, already, of, next: EVERY }, bar.clone());
         Self { bar, lines: Some((end, std::thread::spawn(move || lines.write_until(&shown, &ended)))) }
+    }
+
+    /// Progress that goes on with the writing of datasets: what tells it of that.
+    pub fn writing(progress: &Arc<RwLock<Self>>, quiet: bool) -> Writing {
+        let (progress, begun) = (Arc::clone(progress), AtomicBool::new(false));
+        Writing::new(move |done, total| {
+            if !begun.swap(true, Ordering::Relaxed) {
+                // The bar of before is taken away first.
+                let mut progress = progress.write().unwrap_or_else(PoisonError::into_inner);
+                *progress = Self::new(0, 0, String::new(), true);
+                *progress = Self::new(total, 0, "bytes that datasets are written from".to_owned(), quiet);
+            }
+            let progress = progress.read().unwrap_or_else(PoisonError::into_inner);
+            progress.bar.set_position(progress.bar.position().max(done));
+        })
     }
 
     /// `by` more are done.

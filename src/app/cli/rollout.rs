@@ -1,6 +1,7 @@
 //! `bristle rollout`: a scenario to a directory of results.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use super::changes::Changes;
 use super::interrupt::{Stop, end_if_asked, stop_when_interrupted};
@@ -175,11 +176,14 @@ impl Rollout {
         }
         let done = already(scenario, options) * samples;
         let progress = Progress::new(n * samples, done, format!("samples of {n} contacts"), self.quiet);
+        let progress = Arc::new(RwLock::new(progress));
         let advance = |samples| {
-            progress.advance(samples);
+            progress.read().unwrap_or_else(PoisonError::into_inner).advance(samples);
             stop.may_go_on()
         };
-        let done = run(scenario, engine, options, &needs, &advance);
+        let options = Options { writing: Some(Progress::writing(&progress, self.quiet)), ..options.clone() };
+        let done = run(scenario, engine, &options, &needs, &advance);
+        drop(options);
         drop(progress);
         end_if_asked(stop, matches!(done, Ok(_) | Err(RolloutError::Engine(EngineError::Stopped))));
         done.map_err(failure)
