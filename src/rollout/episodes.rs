@@ -185,8 +185,8 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// The inputs of a contact, which are the actions, with their names and units. All contacts of a scenario have
-/// the same.
+/// The inputs of a contact, which are the actions, with their names and units. All contacts of a scenario
+/// have the same.
 fn inputs<'a>(scenario: &Scenario, contact: &'a Contact) -> Vec<(&'static str, &'static str, &'a Signal)> {
     let mut all = vec![("normal_force", "N", &contact.inputs.normal_force)];
     match &contact.body {

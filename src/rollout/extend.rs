@@ -31,9 +31,9 @@ impl Finished {
     /// The run in `dir`, which is of `scenario` but for the number of its contacts.
     ///
     /// # Errors
-    /// No finished run, one of another scenario or with other maps, one with more contacts, one without NPZ, one
-    /// without the friction of cells, which only a simulation makes, that is in `datasets`, or one with formats
-    /// or extras that are not.
+    /// No finished run, one of another scenario or with other maps, one with more contacts, one without NPZ,
+    /// one without the friction of cells, which only a simulation makes, that is in `datasets`, or one with
+    /// formats or extras that are not.
     pub fn open(scenario: &Scenario, datasets: &Datasets, dir: &Path) -> Result<Self, RolloutError> {
         let wrong = |what: &str, accepted: &str| {
             RolloutError::Extend(ParameterError::new("out", format!("{}, {what}", dir.display()), accepted))
