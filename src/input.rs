@@ -118,6 +118,16 @@ pub(crate) fn npy_numbers(path: &Path) -> Result<(Vec<usize>, Vec<f64>), InputEr
     array.map_err(|e| InputError::of(path, e))
 }
 
+/// What is wrong with a record of a CSV; `line` tells its line.
+pub(crate) fn csv_error(error: &csv::Error, line: impl Fn(&csv::Position) -> u64) -> String {
+    match error.kind() {
+        csv::ErrorKind::UnequalLengths { pos: Some(at), expected_len, len } => {
+            format!("line {}: {len} cells: expected {expected_len}, as in the header", line(at))
+        }
+        _ => error.to_string(),
+    }
+}
+
 /// Bytes of an open file.
 pub(crate) fn length(path: &Path, file: &BufReader<File>) -> Result<u64, InputError> {
     let io = |source| InputError::Io { path: path.to_owned(), source };

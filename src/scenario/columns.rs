@@ -317,7 +317,8 @@ fn load(file: &Path, spec: &TableSpec) -> Result<Columns, (&'static str, String)
     }
     let mut columns = Columns::new();
     for (name, content) in all {
-        if columns.contains_key(&name) {
+        // Empty cells behind a header are no names.
+        if !name.is_empty() && columns.contains_key(&name) {
             let field = if is_npy { "table.columns" } else { "table.file" };
             return Err((field, named(format!("column `{name}` is there twice: expected each name once"))));
         }
@@ -347,12 +348,7 @@ fn csv(text: &str) -> Result<Vec<(String, Result<Vec<f64>, String>)>, String> {
     let mut columns: Vec<_> = names.into_iter().map(|name| (name, Ok(Vec::new()))).collect();
     let mut rows = 0;
     for record in reader.records() {
-        let record = record.map_err(|e| match e.kind() {
-            csv::ErrorKind::UnequalLengths { pos: Some(at), expected_len, len } => {
-                format!("line {}: {len} cells: expected {expected_len}, as in the header", line(text, at))
-            }
-            _ => e.to_string(),
-        })?;
+        let record = record.map_err(|e| input::csv_error(&e, |at| line(text, at)))?;
         rows += 1;
         for ((_, column), value) in columns.iter_mut().zip(&record) {
             match (value.parse(), &mut *column) {
@@ -374,7 +370,7 @@ fn csv(text: &str) -> Result<Vec<(String, Result<Vec<f64>, String>)>, String> {
 /// The line of the record at a position, which the reader gives before comments and empty lines.
 fn line(text: &str, at: &csv::Position) -> u64 {
     let skipped = |line: &&str| line.starts_with('#') || line.is_empty();
-    at.line() + text[at.byte() as usize..].lines().take_while(skipped).count() as u64
+    at.line() + text.get(at.byte() as usize..).unwrap_or_default().lines().take_while(skipped).count() as u64
 }
 
 /// A hash of all columns of numbers, by which a changed file is noticed.
