@@ -291,7 +291,7 @@ fn files_that_claim_too_much_are_refused_with_their_name_and_what_would_be_accep
         ),
         (
             vec!["report", "bzip2.npz"],
-            "bzip2.npz: array metadata: compressed by the method Unsupported(12): expected one as by `numpy.savez`",
+            "bzip2.npz: array metadata: compressed by the method Bzip2: expected one as by `numpy.savez`",
         ),
         (vec!["report", "deflated.npz"], "deflated.npz: array metadata: not an .npy array"),
     ];

@@ -1,10 +1,10 @@
 //! NPZ files, which are archives of arrays.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use zip::read::ZipFile;
+use flate2::read::DeflateDecoder;
 use zip::{CompressionMethod, ZipArchive};
 
 use super::{Array, InputError};
@@ -104,7 +104,7 @@ impl Npz {
     fn array<T>(
         &mut self,
         name: &str,
-        read: impl FnOnce(&mut Array<ZipFile<'_, BufReader<File>>>) -> std::io::Result<T>,
+        read: impl FnOnce(&mut Array<Box<dyn Read + '_>>) -> std::io::Result<T>,
     ) -> Result<T, InputError> {
         let wrong = |reason: String| InputError::file(&self.path, format!("array {name}: {reason}"));
         let file = format!("{name}.npy");
@@ -112,19 +112,20 @@ impl Npz {
             let known = self.names().join(", ");
             return Err(InputError::file(&self.path, format!("no array `{name}`: expected one of {known}")));
         };
-        let method = self.zip.by_index_raw(index).map_err(|e| wrong(e.to_string()))?.compression();
+        let entry = self.zip.by_index_raw(index).map_err(|e| wrong(e.to_string()))?;
         // An entry cannot hold more than the file does, whatever the archive says.
-        let most = match method {
-            CompressionMethod::Stored => self.length,
-            CompressionMethod::Deflated => self.length.saturating_mul(DEFLATED),
+        let (size, method) = (entry.size(), entry.compression());
+        let (length, bytes): (u64, Box<dyn Read + '_>) = match method {
+            CompressionMethod::STORE => (size.min(self.length), Box::new(entry)),
+            CompressionMethod::DEFLATE => {
+                (size.min(self.length.saturating_mul(DEFLATED)), Box::new(DeflateDecoder::new(entry)))
+            }
             method => {
                 let accepted = "expected one as by `numpy.savez` or `numpy.savez_compressed`";
                 return Err(wrong(format!("compressed by the method {method}: {accepted}")));
             }
         };
-        let entry = self.zip.by_index(index).map_err(|e| wrong(e.to_string()))?;
-        let length = entry.size().min(most);
-        let mut array = Array::new(entry, length).map_err(|e| wrong(e.to_string()))?;
+        let mut array = Array::new(bytes, length).map_err(|e| wrong(e.to_string()))?;
         read(&mut array).map_err(|e| wrong(e.to_string()))
     }
 }
