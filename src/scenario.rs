@@ -301,9 +301,9 @@ impl Scenario {
         &self.text
     }
 
-    /// A hash of the maps and of the table that the scenario has read, by which a changed file is noticed.
-    pub(crate) fn maps(&self) -> u64 {
-        self.patches.digest() ^ self.rows
+    /// Hashes of the maps and of the table that the scenario has read, by which a changed file is noticed.
+    pub(crate) fn maps(&self) -> [u64; 2] {
+        [self.patches.digest(), self.rows]
     }
 
     /// The files that the scenario reads, each with the key that names it.

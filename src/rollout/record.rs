@@ -7,6 +7,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
+use super::difference::{self, different};
 use super::error::{RolloutError, io, text};
 use super::format::Datasets;
 use super::shard::Shard;
@@ -116,7 +117,7 @@ pub(super) fn identity(scenario: &Scenario, engine: EngineInfo, shard: Option<Sh
     json!({
         "scenario": scenario.text(),
         // The text of the scenario has only the name of a map file, not its content.
-        "maps": format!("{:016x}", scenario.maps()),
+        "maps": difference::maps(scenario),
         "engine": info,
         "version": env!("CARGO_PKG_VERSION"),
         "shard": shard.map(|shard| shard.to_string()),
@@ -143,23 +144,22 @@ pub(super) fn of(
 ) -> Result<Option<Summary>, RolloutError> {
     let path = dir.join(RECORD);
     let Some(record) = text(&path)? else { return Ok(None) };
-    let different = |what| RolloutError::Different { path: dir.to_owned(), what };
-    let stored = Scenario::load(&dir.join(SCENARIO), &[]).map_err(|_| different("scenario"))?;
-    if stored.text() != stored_scenario(scenario)? {
-        return Err(different("scenario"));
-    }
-    if stored.maps() != scenario.maps() {
-        return Err(different("maps"));
-    }
+    difference::of_stored(dir, scenario, |text| Ok(text.to_owned()))?;
     let mut record: Value = serde_json::from_str(&record).map_err(|e| io(&path)(e.into()))?;
     if record["shard"]["of"].as_u64() != shard.map(|s| s.of)
         || record["shard"]["index"].as_u64() != shard.map(|s| s.index)
     {
-        return Err(different("shard"));
+        let own = json!(shard.map(|s| json!({ "index": s.index, "of": s.of })));
+        let shard = difference::first("shard", &own, &record["shard"]).unwrap_or_default();
+        return Err(different(dir, "shard", shard));
     }
     let own = datasets.record();
     if if shard.is_some() { record["with"] != own["with"] } else { record["datasets"] != own } {
-        return Err(different("datasets"));
+        let datasets = match shard {
+            Some(_) => difference::first("with", &own["with"], &record["with"]),
+            None => difference::first("", &own, &record["datasets"]),
+        };
+        return Err(different(dir, "datasets", datasets.unwrap_or_default()));
     }
     serde_json::from_value(record["summary"].take()).map(Some).map_err(|e| io(&path)(e.into()))
 }
