@@ -5,8 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::error::RolloutError;
-use super::record::{SCENARIO, stored_scenario};
-use crate::scenario::{Scenario, ScenarioError};
+use crate::scenario::Scenario;
 
 /// Most characters of a value in a message.
 const MOST_SHOWN: usize = 60;
@@ -19,24 +18,6 @@ pub(super) fn different(dir: &Path, what: &'static str, difference: String) -> R
 /// The hashes of the map and of the table of contacts that a scenario has read.
 pub(super) fn maps(scenario: &Scenario) -> Value {
     json!(scenario.maps().map(|hash| format!("{hash:016x}")))
-}
-
-/// Refuses a run in `dir` that is not of `scenario` and its files, `but` for what that makes of both texts.
-pub(super) fn of_stored(
-    dir: &Path,
-    scenario: &Scenario,
-    but: impl Fn(&str) -> Result<String, ScenarioError>,
-) -> Result<(), RolloutError> {
-    let unread = |_| different(dir, "scenario", "a scenario that cannot be read any more".to_owned());
-    let stored = Scenario::load(&dir.join(SCENARIO), &[]).map_err(unread)?;
-    let (own, there) = (but(&stored_scenario(scenario)?)?, but(stored.text())?);
-    if own != there {
-        return Err(different(dir, "scenario", of_scenarios(&own, &there)));
-    }
-    if stored.maps() != scenario.maps() {
-        return Err(different(dir, "maps", of_files(scenario.text(), &maps(scenario), &maps(&stored))));
-    }
-    Ok(())
 }
 
 /// The first key in which a scenario differs from the one that is there, as in `seed = 9, where it has 3`.

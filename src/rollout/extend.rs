@@ -12,7 +12,7 @@ use super::columns::{Column, SHEAR};
 use super::difference::{self, different};
 use super::error::{RolloutError, io as io_error, text};
 use super::format::{Datasets, Extra};
-use super::record::{RECORD, Summary};
+use super::record::{RECORD, Summary, check_scenario};
 use crate::engine::EngineInfo;
 use crate::error::ParameterError;
 use crate::scenario::{Scenario, change};
@@ -50,7 +50,7 @@ impl Finished {
             return Err(wrong("a shard", "a run in one piece"));
         }
         let with_as_many = |text: &str| change(text, &format!("contacts={}", scenario.contacts()));
-        difference::of_stored(dir, scenario, with_as_many)?;
+        check_scenario(dir, scenario, with_as_many)?;
         if summary.contacts > scenario.contacts() {
             let accepted = format!("at least {}, which the run has that is extended", summary.contacts);
             return Err(RolloutError::Extend(ParameterError::new("contacts", scenario.contacts(), accepted)));

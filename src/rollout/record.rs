@@ -13,7 +13,7 @@ use super::format::Datasets;
 use super::shard::Shard;
 use crate::disk;
 use crate::engine::EngineInfo;
-use crate::scenario::{Scenario, change};
+use crate::scenario::{Scenario, ScenarioError, change};
 
 /// The record of a run. A directory that has this file has all the others, too.
 pub(super) const RECORD: &str = "run.json";
@@ -144,7 +144,7 @@ pub(super) fn of(
 ) -> Result<Option<Summary>, RolloutError> {
     let path = dir.join(RECORD);
     let Some(record) = text(&path)? else { return Ok(None) };
-    difference::of_stored(dir, scenario, |text| Ok(text.to_owned()))?;
+    check_scenario(dir, scenario, |text| Ok(text.to_owned()))?;
     let mut record: Value = serde_json::from_str(&record).map_err(|e| io(&path)(e.into()))?;
     if record["shard"]["of"].as_u64() != shard.map(|s| s.of)
         || record["shard"]["index"].as_u64() != shard.map(|s| s.index)
@@ -162,6 +162,25 @@ pub(super) fn of(
         return Err(different(dir, "datasets", datasets.unwrap_or_default()));
     }
     serde_json::from_value(record["summary"].take()).map(Some).map_err(|e| io(&path)(e.into()))
+}
+
+/// Refuses a run in `dir` that is not of `scenario` and its files, `but` for what that makes of both texts.
+pub(super) fn check_scenario(
+    dir: &Path,
+    scenario: &Scenario,
+    but: impl Fn(&str) -> Result<String, ScenarioError>,
+) -> Result<(), RolloutError> {
+    let unread = |_| different(dir, "scenario", "a scenario that cannot be read any more".to_owned());
+    let stored = Scenario::load(&dir.join(SCENARIO), &[]).map_err(unread)?;
+    let (own, there) = (but(&stored_scenario(scenario)?)?, but(stored.text())?);
+    if own != there {
+        return Err(different(dir, "scenario", difference::of_scenarios(&own, &there)));
+    }
+    if stored.maps() != scenario.maps() {
+        let (own, there) = (difference::maps(scenario), difference::maps(&stored));
+        return Err(different(dir, "maps", difference::of_files(scenario.text(), &own, &there)));
+    }
+    Ok(())
 }
 
 /// Copies the files that `scenario` has read (a map, a table of contacts) into the directory of its run,
