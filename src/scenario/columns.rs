@@ -252,6 +252,9 @@ pub(super) fn times(name: &str, n: usize) -> Result<Vec<f64>, String> {
 /// The columns of a file by their names; of one that holds no numbers, what it is and what is accepted.
 type Columns = HashMap<String, Result<Arc<Column>, String>>;
 
+/// What stands under each name of a file, or why it is no column.
+type Named<T> = Vec<(String, Result<T, String>)>;
+
 /// All columns of a file, or the field that is wrong and why.
 fn load(file: &Path, spec: &TableSpec) -> Result<Columns, (&'static str, String)> {
     let in_file = |e: InputError| ("table.file", e.to_string());
@@ -265,7 +268,7 @@ fn load(file: &Path, spec: &TableSpec) -> Result<Columns, (&'static str, String)
     let column = |name: String, width: usize, values: Vec<f64>| {
         (name.clone(), Ok(Arc::new(Column { name, width, values, order: spec.order })))
     };
-    let all: Vec<(String, Result<Arc<Column>, String>)> = match extension.as_str() {
+    let all: Named<Arc<Column>> = match extension.as_str() {
         "npz" => {
             let mut npz = Npz::open(file).map_err(in_file)?;
             let names = npz.names();
@@ -342,7 +345,7 @@ fn array(npz: &mut Npz, name: &str) -> Result<(usize, Vec<f64>), String> {
 }
 
 /// Names and columns of a CSV; of a column with something else than numbers, what that is.
-fn csv(text: &str) -> Result<Vec<(String, Result<Vec<f64>, String>)>, String> {
+fn csv(text: &str) -> Result<Named<Vec<f64>>, String> {
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).comment(Some(b'#')).from_reader(text.as_bytes());
     let names: Vec<String> = reader.headers().map_err(|e| e.to_string())?.iter().map(str::to_owned).collect();
     let mut columns: Vec<_> = names.into_iter().map(|name| (name, Ok(Vec::new()))).collect();
