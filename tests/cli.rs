@@ -221,6 +221,10 @@ fn another_run_is_told_by_its_first_difference() {
         let (code, _, stderr) = run(more);
         assert!(code == 2 && stderr.contains(told), "{more:?}: {stderr}");
     }
+    assert_eq!((run(&["--shard", "1/2"]).0, run(&["--shard", "2/2", "--seed", "9"]).0), (0, 0));
+    let (code, _, stderr) = bristle(dir.path(), &["merge", "runs/slide.shards", "--out", "merged"]);
+    let told = "are of different runs: another scenario (seed = 9, where the first has none)";
+    assert!(code == 2 && stderr.contains(told), "{stderr}");
 }
 
 /// `-n` and the like are changes among the others.
