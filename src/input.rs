@@ -3,8 +3,8 @@
 //!
 //! Such a file may be a pipe that nothing is written to, a device without an end, or an array whose header
 //! claims more numbers than there is memory for. Only regular files are opened (or links to them), every
-//! length that a header claims is compared with the length of the file, and what is read takes at most
-//! [`MAX_BYTES`], before memory is taken for it.
+//! length that a header claims is compared with the length of the file (of a compressed one with what it may
+//! hold), and what is read takes at most [`MAX_BYTES`], before memory is taken for it.
 
 mod npy;
 mod npz;
@@ -14,7 +14,7 @@ mod parquet;
 pub(crate) use npy::Array;
 pub use npz::Npz;
 #[cfg(feature = "lerobot")]
-pub(crate) use parquet::parquet_columns;
+pub(crate) use parquet::{ParquetColumn, parquet_columns};
 
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
@@ -116,6 +116,16 @@ pub(crate) fn npy_numbers(path: &Path) -> Result<(Vec<usize>, Vec<f64>), InputEr
     let length = length(path, &file)?;
     let array = Array::new(file, length).and_then(|mut array| array.all().map(|all| (array.shape, all)));
     array.map_err(|e| InputError::of(path, e))
+}
+
+/// What is wrong with a record of a CSV; `line` tells its line.
+pub(crate) fn csv_error(error: &csv::Error, line: impl Fn(&csv::Position) -> u64) -> String {
+    match error.kind() {
+        csv::ErrorKind::UnequalLengths { pos: Some(at), expected_len, len } => {
+            format!("line {}: {len} cells: expected {expected_len}, as in the header", line(at))
+        }
+        _ => error.to_string(),
+    }
 }
 
 /// Bytes of an open file.

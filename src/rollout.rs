@@ -9,6 +9,7 @@
 
 mod blocks;
 mod columns;
+mod difference;
 mod episodes;
 mod error;
 mod extend;
@@ -191,6 +192,10 @@ pub(crate) fn run(
     progress: &(dyn Fn(u64) -> bool + Sync),
 ) -> Result<Summary, RolloutError> {
     scenario.check()?;
+    if options.extend {
+        // Before there is an unfinished run, which a resumed one would go on with.
+        Finished::open(scenario, &options.datasets, &options.out)?.check_engine(&engine.info(), &options.out)?;
+    }
     make(options, needs, || simulate(scenario, engine, options, needs, progress))
 }
 
@@ -213,17 +218,24 @@ fn begin(options: &Options, partial: &Path) -> Result<File, RolloutError> {
         lock(partial)?;
     }
     clear(options, partial)?;
-    lock(partial)
+    let held = lock(partial)?;
+    // A directory that cannot be replaced, such as a mounted one, is known now and not at the end.
+    if is_empty(&options.out) {
+        fs::remove_dir(&options.out).map_err(io(&options.out))?;
+    }
+    Ok(held)
 }
 
 /// Checks that the datasets that are asked for can hold what the scenario says.
 fn check_datasets(scenario: &Scenario, options: &Options) -> Result<(), RolloutError> {
-    let extras = options.datasets.extras.iter().copied().filter(|extra| *extra == Extra::Shear).collect();
-    if options.shard.is_some() && options.datasets != (Datasets { extras, ..Datasets::default() }) {
+    let asked = &options.datasets;
+    let formats = asked.formats.iter().filter(|format| asked.formats.len() > 1 || **format != Format::Npz);
+    let formats = formats.map(|format| ("format", format.name()));
+    let extras = asked.extras.iter().filter(|extra| **extra != Extra::Shear).map(|extra| ("with", extra.name()));
+    if let Some((field, value)) = formats.chain(extras).next().filter(|_| options.shard.is_some()) {
         let accepted = "nothing but `shear` of a shard, which has raw arrays: `bristle merge` writes datasets of all \
                         shards";
-        let formats = options.datasets.record().to_string();
-        return Err(RolloutError::Dataset(ParameterError::new("format", formats, accepted)));
+        return Err(RolloutError::Dataset(ParameterError::new(field, value, accepted)));
     }
     episodes::shear_grid(scenario, &options.datasets)?;
     if options.extend && options.shard.is_some() {
@@ -427,6 +439,7 @@ pub fn check_place(options: &Options) -> Result<(), RolloutError> {
 fn check_replace(options: &Options) -> Result<(), RolloutError> {
     let out = &options.out;
     match exists(out) {
+        true if is_empty(out) => Ok(()),
         true if !options.force && !options.keeps() => Err(RolloutError::Exists(out.clone())),
         true if !is_run(out) => Err(RolloutError::NotARun(out.clone())),
         _ => Ok(()),
@@ -473,8 +486,13 @@ fn is_run(dir: &Path) -> bool {
     let record =
         || -> Option<serde_json::Value> { serde_json::from_str(&input::text(&dir.join(record::RECORD)).ok()?).ok() };
     let says = |value: Option<serde_json::Value>, key: &str| value.is_some_and(|value| value.get(key).is_some());
-    let empty = |dir: &Path| fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none());
-    says(record(), "bristle") || says(spool::progress(dir), "identity") || empty(dir)
+    says(record(), "bristle") || says(spool::progress(dir), "identity") || is_empty(dir)
+}
+
+/// Whether it is a directory without anything in it.
+fn is_empty(dir: &Path) -> bool {
+    dir.symlink_metadata().is_ok_and(|data| data.is_dir())
+        && fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// Whether a directory has only files of an unfinished run from before its progress file was written.

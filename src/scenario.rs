@@ -135,11 +135,11 @@ impl Scenario {
             let field = e.field.split(", ").next().unwrap_or_default();
             ScenarioError::field(name, text, field, e.to_string()).about(e)
         };
-        let rows_for_all = rows.filter(|rows| rows.order == Order::Rows);
         if spec.contacts == spec::NOT_GIVEN {
-            spec.contacts = rows_for_all.map_or(1, |rows| rows.rows);
+            spec.contacts = rows.map_or(1, |rows| rows.rows);
         }
-        if let Some(Rows { rows, .. }) = rows_for_all.filter(|rows| rows.rows < spec.contacts) {
+        let too_few = |rows: &Rows| rows.order == Order::Rows && rows.rows < spec.contacts;
+        if let Some(Rows { rows, .. }) = rows.filter(too_few) {
             let accepted = format!("at most {rows}, the rows of the table, or `table.order = \"random\"`");
             return Err(at(&ParameterError::new("contacts", spec.contacts, accepted)));
         }
@@ -251,7 +251,16 @@ impl Scenario {
         let mut drawer = sampler::Sampler::new(Draw::new(seed, k), given, numbers);
         let made = contact::contact(&self.spec, &self.patches, &self.tables, surface, &mut drawer)
             .and_then(|contact| drawer.check().map(|()| contact));
-        Ok(Drawn { contact: made.map_err(|e| self.at(k, &e))?, parameters: drawer.parameters.unwrap_or_default() })
+        match made {
+            Ok(contact) => Ok(Drawn { contact, parameters: drawer.parameters.unwrap_or_default() }),
+            // Where its numbers come from is noted with the parameters.
+            Err(_) if !numbers => self.drawn(k, seed, given, surface, true),
+            Err(e) => {
+                let of_table = drawer.origin(&e).map(|origin| format!(" ({origin})")).unwrap_or_default();
+                let message = format!("contact {k}{of_table}: {e}");
+                Err(ScenarioError::field(&self.name, &self.text, &e.field, message).about(&e))
+            }
+        }
     }
 
     /// Contacts of a range, in parallel.
@@ -274,10 +283,6 @@ impl Scenario {
         bad.map_or(Ok(()), Err)
     }
 
-    fn at(&self, k: u64, e: &ParameterError) -> ScenarioError {
-        ScenarioError::field(&self.name, &self.text, &e.field, format!("contact {k}: {e}")).about(e)
-    }
-
     /// The scenario as it was read, with nothing but its text.
     #[must_use]
     pub const fn spec(&self) -> &Spec {
@@ -296,9 +301,9 @@ impl Scenario {
         &self.text
     }
 
-    /// A hash of the maps and of the table that the scenario has read, by which a changed file is noticed.
-    pub(crate) fn maps(&self) -> u64 {
-        self.patches.digest() ^ self.rows
+    /// Hashes of the maps and of the table that the scenario has read, by which a changed file is noticed.
+    pub(crate) fn maps(&self) -> [u64; 2] {
+        [self.patches.digest(), self.rows]
     }
 
     /// The files that the scenario reads, each with the key that names it.

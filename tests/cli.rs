@@ -124,7 +124,18 @@ fn bad_input_gets_one_clear_error_and_exit_code_2() {
         ),
         (vec!["slide.toml", "--threads", "20000"], vec!["--threads 20000", "1 to 1024"]),
         (vec!["slide.toml", "--seed", "9223372036854775808"], vec!["--seed", "9223372036854775807"]),
-        (vec!["slide.toml", "--seed", "-1"], vec!["--seed", "-1"]),
+        (vec!["slide.toml", "--seed", "-1"], vec!["--seed", "-1", "expected a whole number from 0 to"]),
+        (vec!["slide.toml", "-n", "-5"], vec!["--contacts", "-5", "expected a whole number, 1 or more"]),
+        (vec!["slide.toml", "--shard", "1/3", "--with", "margin"], vec!["with = margin: expected nothing but `shear`"]),
+        (vec!["slide.toml", "--set", "patch={ pressure = [] }"], vec!["patch.pressure: is empty: expected rows"]),
+        (
+            vec!["slide.toml", "--unset", "friction.mu_c", "--unset", "friction.mu_c"],
+            vec!["there is no `mu_c` to remove: expected nothing, as the table is empty"],
+        ),
+        (
+            vec!["slide.toml", "--format", "lerobot", "--set", "duration=0.5", "--record-every", "0.03"],
+            vec!["record_every = 0.03", "the 0.5 s of the run are a multiple, such as 0.025 or 0.02"],
+        ),
     ] {
         let (code, stdout, stderr) =
             bristle(dir.path(), &[vec!["rollout", "--engine", "cpu"], arguments.clone()].concat());
@@ -149,6 +160,91 @@ fn a_run_is_not_overwritten_unless_told() {
     let (code, _, stderr) = bristle(dir.path(), &[&run[..], &["--force", "--out", "mine"]].concat());
     assert!(code == 2 && stderr.contains("mine is no run of bristle"), "{stderr}");
     assert_eq!(fs::read_to_string(dir.path().join("mine/data.txt")).unwrap(), "mine");
+}
+
+/// What is no complete run is told what it is.
+#[test]
+fn verify_says_what_a_place_is() {
+    let dir = slide(SLIDE);
+    let run = ["rollout", "slide.toml", "--engine", "cpu", "-q", "-n", "2"];
+    for more in [&["--out", "run"][..], &["--out", "sweep", "--sweep", "friction.mu_c=0.4:1:2"], &["--shard", "1/2"]] {
+        let (code, _, stderr) = bristle(dir.path(), &[&run[..], more].concat());
+        assert_eq!(code, 0, "{stderr}");
+    }
+    let at = |name: &str| dir.path().join(name);
+    fs::create_dir(at("empty")).unwrap();
+    fs::create_dir_all(at("begun.partial/spool")).unwrap();
+    fs::write(at("begun.partial/spool/progress.json"), "{\"identity\": {}}").unwrap();
+    for (place, told) in [
+        ("none", "none is not there: expected the directory of a run"),
+        ("empty", "empty is no run of bristle: expected the directory of a run"),
+        ("sweep", "sweep is no run of bristle: expected the directory of a run"),
+        ("runs/slide.shards", "is no run of bristle: expected the directory of a run or of a shard"),
+        ("begun.partial", "is an unfinished run: expected a complete one, to which its command comes with `--resume`"),
+        ("begun", "is an unfinished run: expected a complete one"),
+    ] {
+        let (code, _, stderr) = bristle(dir.path(), &["verify", place]);
+        assert!(code == 2 && stderr.contains(told) && !stderr.contains("--out"), "{place}: {stderr}");
+    }
+    for place in ["run", "sweep/0", "runs/slide.shards/1-of-2"] {
+        assert_eq!(bristle(dir.path(), &["verify", place]).0, 0, "{place}");
+    }
+    fs::write(at("run/run.json"), "{").unwrap();
+    let (code, _, stderr) = bristle(dir.path(), &["verify", "run"]);
+    assert!(code == 1 && stderr.contains("run: run.json: is damaged") && stderr.contains("one file is"), "{stderr}");
+    fs::remove_file(at("sweep/0/SHA256SUMS")).unwrap();
+    let (code, _, stderr) = bristle(dir.path(), &["verify", "sweep/0"]);
+    assert!(code == 2 && stderr.contains("sweep/0 has no SHA256SUMS"), "{stderr}");
+}
+
+/// A run that is another one says in what.
+#[test]
+fn another_run_is_told_by_its_first_difference() {
+    let dir = slide(SLIDE);
+    let run =
+        |more: &[&str]| bristle(dir.path(), &[&["rollout", "slide.toml", "--engine", "cpu", "-q"][..], more].concat());
+    assert_eq!(run(&[]).0, 0);
+    for (more, told) in [
+        (
+            &["--extend", "--seed", "9"][..],
+            "runs/slide holds another run (seed = 9, where it has none): expected another",
+        ),
+        (&["--resume", "--format", "npz,zarr"], "(formats = [\"npz\", \"zarr\"], where it has [\"npz\"])"),
+        (&["--resume", "-n", "4"], "(contacts = 4, where it has 3)"),
+        (&["--resume", "--precision", "f64"], "(precision = f64, where it has f32)"),
+        (&["--extend", "-n", "4", "--precision", "f64"], "(precision = \"f64\", where it has \"f32\")"),
+        (
+            &["--resume", "--set", "body.mass=2"],
+            "(body.mass = 2, where it has 1.0): expected another `--out`, or `--force`",
+        ),
+    ] {
+        let (code, _, stderr) = run(more);
+        assert!(code == 2 && stderr.contains(told), "{more:?}: {stderr}");
+    }
+    assert_eq!((run(&["--shard", "1/2"]).0, run(&["--shard", "2/2", "--seed", "9"]).0), (0, 0));
+    let (code, _, stderr) = bristle(dir.path(), &["merge", "runs/slide.shards", "--out", "merged"]);
+    let told = "are of different runs: another scenario (seed = 9, where the first has none)";
+    assert!(code == 2 && stderr.contains(told), "{stderr}");
+}
+
+/// `-n` and the like are changes among the others.
+#[test]
+fn changes_are_made_in_the_order_of_the_arguments() {
+    let dir = slide(SLIDE);
+    for (k, (arguments, wanted)) in [
+        (&["-n", "4", "--set", "contacts=5"][..], 5),
+        (&["--set", "contacts=5", "-n", "4"], 4),
+        (&["--seed", "1", "-n", "4", "--unset", "contacts", "--step", "1e-4"], 1),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let out = k.to_string();
+        let rollout = ["rollout", "slide.toml", "--engine", "cpu", "-q", "--json", "--out", &out];
+        let (code, stdout, stderr) = bristle(dir.path(), &[&rollout[..], arguments].concat());
+        let summary: serde_json::Value = serde_json::from_str(&stdout).unwrap_or_default();
+        assert!(code == 0 && summary["contacts"] == wanted, "{arguments:?}: {stdout} {stderr}");
+    }
 }
 
 /// A program that does not outlive its test.

@@ -225,10 +225,10 @@ fn npz(name: &str, shape: &str) -> Vec<u8> {
 }
 
 /// The same, but for the method of compression that it claims, in both places.
-fn deflated(mut npz: Vec<u8>) -> Vec<u8> {
+fn claiming(method: u8, mut npz: Vec<u8>) -> Vec<u8> {
     for (head, at) in [(b"PK\x03\x04", 8), (b"PK\x01\x02", 10)] {
         let head = npz.windows(4).position(|part| part == head).unwrap();
-        npz[head + at] = 8;
+        npz[head + at] = method;
     }
     npz
 }
@@ -265,7 +265,8 @@ fn files_that_claim_too_much_are_refused_with_their_name_and_what_would_be_accep
     let npy = whole.windows(6).position(|part| part == b"\x93NUMPY").unwrap();
     put("map.npy", &whole[npy..]);
     put("tables.npz", &npz("metadata", "(4294967296, 4294967296)"));
-    put("deflated.npz", &deflated(npz("metadata", "(1,)")));
+    put("bzip2.npz", &claiming(12, npz("metadata", "(1,)")));
+    put("deflated.npz", &claiming(8, npz("metadata", "(1,)")));
     fs::File::create(dir.path().join("map.csv")).unwrap().set_len(1 << 40).unwrap();
     fs::File::create(dir.path().join("long.toml")).unwrap().set_len(1 << 40).unwrap();
     put("many.toml", format!("[patch]\npressure = [[{}]]\n", "1,".repeat(5_000_000)).as_bytes());
@@ -289,9 +290,10 @@ fn files_that_claim_too_much_are_refused_with_their_name_and_what_would_be_accep
             "tables.npz: array metadata: an array of shape [4294967296, 4294967296]: the file ends",
         ),
         (
-            vec!["report", "deflated.npz"],
-            "deflated.npz: array metadata: compressed: expected one that is stored as it is",
+            vec!["report", "bzip2.npz"],
+            "bzip2.npz: array metadata: compressed by the method Bzip2: expected one as by `numpy.savez`",
         ),
+        (vec!["report", "deflated.npz"], "deflated.npz: array metadata: not an .npy array"),
     ];
     #[cfg(unix)]
     {

@@ -192,7 +192,7 @@ fn a_run_is_complete_after_its_server_was_killed() {
     // Another run is not it; it may replace it, with fewer files.
     let other = rollout(&[&again[..], &["--seed", "7"]].concat());
     let output = server.run(dir, &other);
-    assert!(stderr(&output).contains("holds a run with another scenario"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("holds another run (seed = 7, where it has none)"), "{}", stderr(&output));
     server.done(dir, &rollout(&["--seed", "7", "--out", "other"]));
     server.done(dir, &rollout(&["--seed", "7", "--force", "--out", "s3://bucket/runs/slide"]));
     assert_same(&dir.join("other"), &bucket.join("runs/slide"));

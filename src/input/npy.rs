@@ -58,7 +58,9 @@ impl<R: Read> Array<R> {
             return wrong("not an .npy array: expected a header with 'descr', 'fortran_order' and 'shape'");
         };
         let Some((item, number)) = number(kind) else {
-            return wrong(format!("an array of type {kind}: expected real numbers"));
+            let text = kind.trim_start_matches(['<', '>', '|', '=']).starts_with(['U', 'S']);
+            let text = if text { " (text)" } else { "" };
+            return wrong(format!("an array of type {kind}{text}: expected real numbers"));
         };
         // Zeros are left out of this product, so that it bounds the product along any of the axes.
         let fits = shape.iter().try_fold(item, |bytes, n| bytes.checked_mul((*n).max(1))).is_some();

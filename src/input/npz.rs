@@ -1,13 +1,16 @@
 //! NPZ files, which are archives of arrays.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use zip::ZipArchive;
-use zip::read::ZipFile;
+use flate2::read::DeflateDecoder;
+use zip::{CompressionMethod, ZipArchive};
 
 use super::{Array, InputError};
+
+/// Most bytes that come of one that is deflated.
+const DEFLATED: u64 = 1032;
 
 /// An NPZ file that is open; its arrays may be read in part.
 pub struct Npz {
@@ -101,21 +104,28 @@ impl Npz {
     fn array<T>(
         &mut self,
         name: &str,
-        read: impl FnOnce(&mut Array<ZipFile<'_, BufReader<File>>>) -> std::io::Result<T>,
+        read: impl FnOnce(&mut Array<Box<dyn Read + '_>>) -> std::io::Result<T>,
     ) -> Result<T, InputError> {
         let wrong = |reason: String| InputError::file(&self.path, format!("array {name}: {reason}"));
         let file = format!("{name}.npy");
-        if self.zip.index_for_name(&file).is_none() {
+        let Some(index) = self.zip.index_for_name(&file) else {
             let known = self.names().join(", ");
             return Err(InputError::file(&self.path, format!("no array `{name}`: expected one of {known}")));
-        }
-        let entry = self.zip.by_name(&file).map_err(|e| wrong(e.to_string()))?;
-        if entry.compression() != zip::CompressionMethod::Stored {
-            return Err(wrong("compressed: expected one that is stored as it is, as by `numpy.savez`".to_owned()));
-        }
-        // A stored entry cannot be longer than the file, whatever the archive says.
-        let length = entry.size().min(self.length);
-        let mut array = Array::new(entry, length).map_err(|e| wrong(e.to_string()))?;
+        };
+        let entry = self.zip.by_index_raw(index).map_err(|e| wrong(e.to_string()))?;
+        // An entry cannot hold more than the file does, whatever the archive says.
+        let (size, method) = (entry.size(), entry.compression());
+        let (length, bytes): (u64, Box<dyn Read + '_>) = match method {
+            CompressionMethod::STORE => (size.min(self.length), Box::new(entry)),
+            CompressionMethod::DEFLATE => {
+                (size.min(self.length.saturating_mul(DEFLATED)), Box::new(DeflateDecoder::new(entry)))
+            }
+            method => {
+                let accepted = "expected one as by `numpy.savez` or `numpy.savez_compressed`";
+                return Err(wrong(format!("compressed by the method {method}: {accepted}")));
+            }
+        };
+        let mut array = Array::new(bytes, length).map_err(|e| wrong(e.to_string()))?;
         read(&mut array).map_err(|e| wrong(e.to_string()))
     }
 }

@@ -9,6 +9,9 @@ use parquet::record::Field;
 
 use super::{InputError, MAX_BYTES, open};
 
+/// Most characters of a field in a message.
+const MOST_SHOWN: usize = 40;
+
 /// A column of a table.
 pub struct ParquetColumn {
     /// Its name.
@@ -17,13 +20,15 @@ pub struct ParquetColumn {
     pub width: usize,
     /// The numbers, row after row; NaN where there is none.
     pub values: Vec<f64>,
+    /// Why it is no column of numbers, if it is none.
+    pub wrong: Option<String>,
 }
 
-/// The columns of numbers in a file; others are left out.
+/// The columns of a file. One of anything but numbers, or of lists whose length differs from row to row, says
+/// so.
 ///
 /// # Errors
-/// A file that cannot be read, has no rows or too many numbers, or a list whose length differs from row to
-/// row.
+/// A file that cannot be read, has no rows or too many numbers.
 pub fn parquet_columns(path: &Path) -> Result<Vec<ParquetColumn>, InputError> {
     let failed = |e: ParquetError| InputError::file(path, format!("{e}: expected Parquet, as it is or with Snappy"));
     let reader = SerializedFileReader::new(open(path)?.into_inner()).map_err(failed)?;
@@ -33,20 +38,26 @@ pub fn parquet_columns(path: &Path) -> Result<Vec<ParquetColumn>, InputError> {
         let record = record.map_err(failed)?;
         for (k, (name, field)) in record.get_column_iter().enumerate() {
             if row == 0 {
-                columns.push(ParquetColumn { name: name.clone(), width: 0, values: Vec::new() });
+                columns.push(ParquetColumn { name: name.clone(), width: 0, values: Vec::new(), wrong: None });
             }
             let column = &mut columns[k];
+            if column.wrong.is_some() {
+                continue;
+            }
             let width = if row > 0 && matches!(field, Field::Null) {
                 column.values.extend(std::iter::repeat_n(f64::NAN, column.width));
                 column.width
             } else {
                 append(field, &mut column.values)
             };
-            if row == 0 {
+            if width == 0 {
+                let found: String = field.to_string().chars().take(MOST_SHOWN).collect();
+                column.wrong = Some(format!("row {row} is {found}: expected numbers, or lists of numbers"));
+            } else if row == 0 {
                 column.width = width;
             } else if width != column.width {
                 let expected = format!("expected {}, as in row 0", column.width);
-                return Err(InputError::file(path, format!("`{name}`, row {row}: {width} numbers: {expected}")));
+                column.wrong = Some(format!("row {row} has {width} numbers: {expected}"));
             }
             count += width as u64;
         }
@@ -57,7 +68,6 @@ pub fn parquet_columns(path: &Path) -> Result<Vec<ParquetColumn>, InputError> {
     if columns.is_empty() {
         return Err(InputError::file(path, "no rows: expected one row a contact"));
     }
-    columns.retain(|column| column.width > 0);
     Ok(columns)
 }
 

@@ -176,7 +176,7 @@ pub fn load_png(path: &Path) -> Result<FileMap, PatchError> {
 ///
 /// # Errors
 /// A file that cannot be read, a missing column, a value that is no number, points that are on no
-/// regular grid, or a map that [`Patch::from_pressure`] refuses.
+/// regular grid or there twice, or a map that [`Patch::from_pressure`] refuses.
 pub fn load_csv(path: &Path) -> Result<Patch, PatchError> {
     let wrong = |reason: String| PatchError::File { path: path.to_owned(), reason };
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(input::open_text(path)?);
@@ -186,9 +186,9 @@ pub fn load_csv(path: &Path) -> Result<Patch, PatchError> {
         found.ok_or_else(|| wrong(format!("no column `{name}`: expected a header with x, y, w")))
     };
     let columns = [column("x")?, column("y")?, column("w")?];
-    let mut points = Vec::new();
+    let (mut points, mut lines) = (Vec::new(), Vec::new());
     for record in reader.records() {
-        let record = record.map_err(|e| wrong(e.to_string()))?;
+        let record = record.map_err(|e| wrong(input::csv_error(&e, csv::Position::line)))?;
         let line = record.position().map_or(0, csv::Position::line);
         let mut point = [0.0; 3];
         for (value, &c) in point.iter_mut().zip(&columns) {
@@ -198,6 +198,7 @@ pub fn load_csv(path: &Path) -> Result<Patch, PatchError> {
             })?;
         }
         points.push(point);
+        lines.push(line as u32);
     }
     if points.is_empty() {
         return Err(PatchError::Empty);
@@ -226,14 +227,18 @@ pub fn load_csv(path: &Path) -> Result<Patch, PatchError> {
         return Err(wrong(format!("the points span {nx} x {ny} cells of {dx} x {dy} m: at most {most} a side")));
     }
     let grid = Grid { nx, ny, dx, dy };
-    let mut pressure = vec![0.0; grid.len()];
-    for [x, y, w] in points {
+    let (mut pressure, mut line_of) = (vec![0.0; grid.len()], vec![0; grid.len()]);
+    for ([x, y, w], line) in points.into_iter().zip(lines) {
         let (Some(ix), Some(iy)) = (on_grid(x, dx, nx), on_grid(y, dy, ny)) else {
             return Err(wrong(format!(
                 "the point ({x}, {y}) is on no regular grid around the origin with cells of {dx} x {dy} m"
             )));
         };
-        pressure[iy * nx + ix] += w;
+        let first = std::mem::replace(&mut line_of[iy * nx + ix], line);
+        if first > 0 {
+            return Err(wrong(format!("lines {first} and {line} have the same point ({x}, {y}): expected each once")));
+        }
+        pressure[iy * nx + ix] = w;
     }
     Patch::from_pressure(grid, &pressure)
 }
@@ -295,6 +300,12 @@ mod tests {
         assert!(message.contains("line 2") && message.contains("`w`") && message.contains("hello"), "{message}");
         std::fs::write(&path, "x,y,w\n0,0,1\n0.001,0.00037,1\n0.0025,0.001,1").unwrap();
         assert!(load_csv(&path).unwrap_err().to_string().contains("no regular grid"));
+        std::fs::write(&path, "x,y,w\n0,0,1\n0.001,0,1\n0,0,1\n").unwrap();
+        let message = load_csv(&path).unwrap_err().to_string();
+        assert!(message.contains("map.csv: lines 2 and 4 have the same point (0, 0): expected each once"), "{message}");
+        std::fs::write(&path, "x,y,w\n0,0,1\n0.001,0\n").unwrap();
+        let message = load_csv(&path).unwrap_err().to_string();
+        assert!(message.ends_with("map.csv: line 3: 2 cells: expected 3, as in the header"), "{message}");
         assert!(load_png(&path).unwrap_err().to_string().contains("not a PNG"));
         assert!(load_npy(&path, None).unwrap_err().to_string().contains("not an .npy"));
         assert!(matches!(load_npy(&dir.path().join("none.npy"), None), Err(PatchError::Io { .. })));

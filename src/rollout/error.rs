@@ -7,6 +7,14 @@ use crate::error::{EngineError, ParameterError};
 use crate::input::{self, InputError};
 use crate::scenario::ScenarioError;
 
+/// Why there is no complete run to read.
+pub(super) const ABSENT: &str = "is not there: expected the directory of a run or of a shard";
+pub(super) const NO_RUN: &str =
+    "is no run of bristle: expected the directory of a run or of a shard (a sweep has them in it)";
+pub(super) const UNFINISHED: &str = "is an unfinished run: expected a complete one, to which its command comes with \
+                                     `resume`";
+pub(super) const WITHOUT_SUMS: &str = "has no SHA256SUMS, which the files of a run are compared with";
+
 /// A run that could not be done.
 #[derive(Debug, thiserror::Error)]
 pub enum RolloutError {
@@ -28,16 +36,26 @@ pub enum RolloutError {
     /// Something that is no run is in the way.
     #[error("{0} is no run of bristle and is not replaced: expected another `out`")]
     NotARun(PathBuf),
+    /// There is no complete run to read.
+    #[error("{path} {why}")]
+    NoRun {
+        /// The directory, or place in a store.
+        path: PathBuf,
+        /// What it is, and what would be accepted.
+        why: &'static str,
+    },
     /// Another process is working on it.
     #[error("{0} is being written by another process: wait for its end, or choose another `out`")]
     Running(PathBuf),
     /// The run to resume is another one.
-    #[error("{path} holds a run with another {what}: expected another `out`, or `force` to start anew")]
+    #[error("{path} holds another run ({difference}): expected another `out`, or `force` to start anew")]
     Different {
         /// The directory.
         path: PathBuf,
-        /// What differs.
+        /// What differs: `scenario`, `maps`, `engine`, ..
         what: &'static str,
+        /// The first difference, as in `seed = 9, where it has 3`.
+        difference: String,
     },
     /// A place to which a run cannot go.
     #[error(transparent)]

@@ -9,9 +9,10 @@ use serde_json::Value;
 use zip::ZipArchive;
 
 use super::columns::{Column, SHEAR};
+use super::difference::{self, different};
 use super::error::{RolloutError, io as io_error, text};
 use super::format::{Datasets, Extra};
-use super::record::{RECORD, SCENARIO, Summary, stored_scenario};
+use super::record::{RECORD, Summary, check_scenario};
 use crate::engine::EngineInfo;
 use crate::error::ParameterError;
 use crate::scenario::{Scenario, change};
@@ -42,21 +43,14 @@ impl Finished {
         let Some(record) = text(&path)? else {
             return Err(wrong("where no finished run is", "the directory of the run that is to be extended"));
         };
-        let different = |what| RolloutError::Different { path: dir.to_owned(), what };
         let record: Value = serde_json::from_str(&record).map_err(|e| io_error(&path)(e.into()))?;
         let summary: Summary =
             serde_json::from_value(record["summary"].clone()).map_err(|e| io_error(&path)(e.into()))?;
         if !record["shard"].is_null() {
             return Err(wrong("a shard", "a run in one piece"));
         }
-        let stored = Scenario::load(&dir.join(SCENARIO), &[]).map_err(|_| different("scenario"))?;
         let with_as_many = |text: &str| change(text, &format!("contacts={}", scenario.contacts()));
-        if with_as_many(stored.text())? != with_as_many(&stored_scenario(scenario)?)? {
-            return Err(different("scenario"));
-        }
-        if stored.maps() != scenario.maps() {
-            return Err(different("maps"));
-        }
+        check_scenario(dir, scenario, with_as_many)?;
         if summary.contacts > scenario.contacts() {
             let accepted = format!("at least {}, which the run has that is extended", summary.contacts);
             return Err(RolloutError::Extend(ParameterError::new("contacts", scenario.contacts(), accepted)));
@@ -86,12 +80,14 @@ impl Finished {
     /// Checks that what comes is computed as the contacts were that are there.
     pub fn check_engine(&self, engine: &EngineInfo, out: &Path) -> Result<(), RolloutError> {
         let checks = [
-            ("engine", self.engine.engine == engine.engine),
-            ("precision", self.engine.precision == engine.precision),
-            ("version", self.version == env!("CARGO_PKG_VERSION")),
+            ("engine", engine.engine, Some(self.engine.engine)),
+            ("precision", engine.precision, Some(self.engine.precision)),
+            ("version", env!("CARGO_PKG_VERSION"), self.version.as_str()),
         ];
-        let different = checks.into_iter().find_map(|(what, is_same)| (!is_same).then_some(what));
-        different.map_or(Ok(()), |what| Err(RolloutError::Different { path: out.to_owned(), what }))
+        let mut differences = checks
+            .into_iter()
+            .filter_map(|(what, own, there)| Some((what, difference::first(what, &own.into(), &there.into())?)));
+        differences.next().map_or(Ok(()), |(what, first)| Err(different(out, what, first)))
     }
 
     /// The bytes of an array of all contacts, as they are in its raw file.

@@ -57,10 +57,20 @@ pub(super) fn fps(scenario: &Scenario) -> Result<u64, RolloutError> {
     if fps >= 1.0 && !samples.iter().enumerate().any(off) {
         return Ok(fps as u64);
     }
-    let accepted = format!(
-        "for LeRobot 1 s over an integer, such as 0.01 or 0.04, of which the {} s of the run are a multiple",
-        scenario.spec().duration
-    );
+    // Round ones, those next to the one that is asked for first.
+    let duration = scenario.spec().duration;
+    let is_whole = |n: f64| (n - n.round()).abs() < 1e-9 * (1.0 + n);
+    let mut fit: Vec<f64> =
+        [1000.0, 500.0, 250.0, 200.0, 125.0, 100.0, 50.0, 40.0, 25.0, 20.0, 10.0, 8.0, 5.0, 4.0, 2.0]
+            .into_iter()
+            .filter(|fps| is_whole(duration * fps))
+            .map(|fps| 1.0 / fps)
+            .collect();
+    fit.sort_by(|a, b| (a - every).abs().total_cmp(&(b - every).abs()));
+    let such = fit.iter().take(2).map(f64::to_string).collect::<Vec<_>>().join(" or ");
+    let such = if such.is_empty() { such } else { format!(", such as {such}") };
+    let accepted =
+        format!("for LeRobot 1 s over an integer, of which the {duration} s of the run are a multiple{such}");
     Err(RolloutError::Dataset(ParameterError::new("record_every", every, accepted)))
 }
 

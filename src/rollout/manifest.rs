@@ -9,9 +9,9 @@ use rayon::prelude::*;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::error::{RolloutError, io, text};
+use super::error::{ABSENT, NO_RUN, RolloutError, UNFINISHED, WITHOUT_SUMS, io, text};
 use super::record::{BEGUN, RECORD};
-use super::{LOCK, REPLACED, spool};
+use super::{LOCK, REPLACED, exists, partial, spool};
 use crate::disk;
 
 /// Its file in a run.
@@ -68,13 +68,20 @@ fn write(dir: &Path, leave: &[&str], known: &[(&str, String)]) -> Result<String,
 /// # Errors
 /// A directory without a complete run, or files that cannot be read.
 pub fn verify(dir: &Path) -> Result<Verified, RolloutError> {
-    let record = text(&dir.join(RECORD))?.and_then(|text| serde_json::from_str::<Value>(&text).ok());
-    let manifest = text(&dir.join(MANIFEST))?;
-    let (Some(record), Some(manifest)) = (record, manifest) else { return Err(RolloutError::NotARun(dir.to_owned())) };
+    let manifest = text(&dir.join(MANIFEST));
+    let (Ok(Some(record)), Ok(Some(manifest))) = (text(&dir.join(RECORD)), &manifest) else {
+        let has = |name: &str| exists(&dir.join(name));
+        let why = match exists(dir) {
+            false if exists(&partial(dir)) => UNFINISHED,
+            false => ABSENT,
+            true if has(RECORD) && manifest?.is_none() => WITHOUT_SUMS,
+            true if spool::progress(dir).is_some() || has(spool::DIRECTORY) || has(BEGUN) => UNFINISHED,
+            true => NO_RUN,
+        };
+        return Err(RolloutError::NoRun { path: dir.to_owned(), why });
+    };
     let mut found = Verified::default();
-    if record["manifest"] != hex(&Sha256::digest(&manifest)) {
-        found.faults.push(format!("{MANIFEST}: is not the one of {RECORD}"));
-    }
+    found.faults.extend(fault_of_record(&serde_json::from_str(&record).unwrap_or_default(), manifest.as_bytes()));
     let entries: Vec<(&str, &str)> = manifest.lines().filter_map(|line| line.split_once("  ")).collect();
     let check = |(expected, file): &(&str, &str)| match digest(&dir.join(file)) {
         Ok((digest, bytes)) if digest == *expected => Ok((bytes, None)),
@@ -91,6 +98,17 @@ pub fn verify(dir: &Path) -> Result<Verified, RolloutError> {
         found.faults.extend(fault);
     }
     Ok(found)
+}
+
+/// What is wrong with a record, or with the manifest whose digest it has.
+pub(super) fn fault_of_record(record: &Value, manifest: &[u8]) -> Option<String> {
+    match record["manifest"].as_str() {
+        None => Some(format!("{RECORD}: is damaged: other bytes than were written")),
+        Some(digest) if digest != hex(&Sha256::digest(manifest)) => {
+            Some(format!("{MANIFEST}: is not the one of {RECORD}"))
+        }
+        Some(_) => None,
+    }
 }
 
 /// The names of all files below `dir`.

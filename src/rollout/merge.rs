@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::columns::{self, COLUMNS};
+use super::difference;
 use super::error::{RolloutError, io, text};
 use super::finish::Finish;
 use super::format::Extra;
@@ -58,7 +59,7 @@ impl Part {
     }
 
     /// Why it is not of the same run as `other`.
-    fn differs(&self, other: &Self) -> Option<&'static str> {
+    fn differs(&self, other: &Self) -> Option<String> {
         let engine = |part: &Self| (part.summary.engine.engine, part.summary.engine.precision);
         let checks = [
             ("scenario", self.scenario.text() == other.scenario.text()),
@@ -67,7 +68,14 @@ impl Part {
             ("engine or precision", engine(self) == engine(other)),
             ("version of the program", self.record["bristle"] == other.record["bristle"]),
         ];
-        checks.into_iter().find_map(|(what, is_same)| (!is_same).then_some(what))
+        let (what, _) = checks.into_iter().find(|(_, is_same)| !is_same)?;
+        let text = self.scenario.text();
+        let first = match what {
+            "scenario" => difference::of_scenarios(text, other.scenario.text()),
+            "maps" => difference::of_files(text, &difference::maps(&self.scenario), &difference::maps(&other.scenario)),
+            what => return Some(what.to_owned()),
+        };
+        Some(format!("scenario ({})", first.replacen("where it has", "where the first has", 1)))
     }
 
     /// Whether the friction in cells was recorded.

@@ -7,12 +7,13 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
+use super::difference::{self, different};
 use super::error::{RolloutError, io, text};
 use super::format::Datasets;
 use super::shard::Shard;
 use crate::disk;
 use crate::engine::EngineInfo;
-use crate::scenario::{Scenario, change};
+use crate::scenario::{Scenario, ScenarioError, change};
 
 /// The record of a run. A directory that has this file has all the others, too.
 pub(super) const RECORD: &str = "run.json";
@@ -116,7 +117,7 @@ pub(super) fn identity(scenario: &Scenario, engine: EngineInfo, shard: Option<Sh
     json!({
         "scenario": scenario.text(),
         // The text of the scenario has only the name of a map file, not its content.
-        "maps": format!("{:016x}", scenario.maps()),
+        "maps": difference::maps(scenario),
         "engine": info,
         "version": env!("CARGO_PKG_VERSION"),
         "shard": shard.map(|shard| shard.to_string()),
@@ -143,25 +144,43 @@ pub(super) fn of(
 ) -> Result<Option<Summary>, RolloutError> {
     let path = dir.join(RECORD);
     let Some(record) = text(&path)? else { return Ok(None) };
-    let different = |what| RolloutError::Different { path: dir.to_owned(), what };
-    let stored = Scenario::load(&dir.join(SCENARIO), &[]).map_err(|_| different("scenario"))?;
-    if stored.text() != stored_scenario(scenario)? {
-        return Err(different("scenario"));
-    }
-    if stored.maps() != scenario.maps() {
-        return Err(different("maps"));
-    }
+    check_scenario(dir, scenario, |text| Ok(text.to_owned()))?;
     let mut record: Value = serde_json::from_str(&record).map_err(|e| io(&path)(e.into()))?;
     if record["shard"]["of"].as_u64() != shard.map(|s| s.of)
         || record["shard"]["index"].as_u64() != shard.map(|s| s.index)
     {
-        return Err(different("shard"));
+        let own = json!(shard.map(|s| json!({ "index": s.index, "of": s.of })));
+        let shard = difference::first("shard", &own, &record["shard"]).unwrap_or_default();
+        return Err(different(dir, "shard", shard));
     }
     let own = datasets.record();
     if if shard.is_some() { record["with"] != own["with"] } else { record["datasets"] != own } {
-        return Err(different("datasets"));
+        let datasets = match shard {
+            Some(_) => difference::first("with", &own["with"], &record["with"]),
+            None => difference::first("", &own, &record["datasets"]),
+        };
+        return Err(different(dir, "datasets", datasets.unwrap_or_default()));
     }
     serde_json::from_value(record["summary"].take()).map(Some).map_err(|e| io(&path)(e.into()))
+}
+
+/// Refuses a run in `dir` that is not of `scenario` and its files, `but` for what that makes of both texts.
+pub(super) fn check_scenario(
+    dir: &Path,
+    scenario: &Scenario,
+    but: impl Fn(&str) -> Result<String, ScenarioError>,
+) -> Result<(), RolloutError> {
+    let unread = |_| different(dir, "scenario", "a scenario that cannot be read any more".to_owned());
+    let stored = Scenario::load(&dir.join(SCENARIO), &[]).map_err(unread)?;
+    let (own, there) = (but(&stored_scenario(scenario)?)?, but(stored.text())?);
+    if own != there {
+        return Err(different(dir, "scenario", difference::of_scenarios(&own, &there)));
+    }
+    if stored.maps() != scenario.maps() {
+        let (own, there) = (difference::maps(scenario), difference::maps(&stored));
+        return Err(different(dir, "maps", difference::of_files(scenario.text(), &own, &there)));
+    }
+    Ok(())
 }
 
 /// Copies the files that `scenario` has read (a map, a table of contacts) into the directory of its run,

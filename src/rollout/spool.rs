@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::columns::{COLUMNS, Column, SHEAR};
+use super::difference::{self, different};
 use super::error::{RolloutError, io, text};
 use super::extend::Finished;
 use super::outcome::NetMotion;
@@ -125,7 +126,15 @@ impl Spool {
         let state: Value = serde_json::from_str(&text).map_err(|_| broken())?;
         for what in ["scenario", "maps", "engine", "version", "shard", "datasets"] {
             if state["identity"][what] != identity[what] {
-                return Err(RolloutError::Different { path: partial.to_owned(), what });
+                let (own, there) = (&identity[what], &state["identity"][what]);
+                let text = identity["scenario"].as_str().unwrap_or_default();
+                let first = match what {
+                    "scenario" => difference::of_scenarios(text, there.as_str().unwrap_or_default()),
+                    "maps" => difference::of_files(text, own, there),
+                    "engine" | "datasets" => difference::first("", own, there).unwrap_or_default(),
+                    what => difference::first(what, own, there).unwrap_or_default(),
+                };
+                return Err(different(partial, what, first));
             }
         }
         let done = state["contacts_done"].as_u64().ok_or_else(broken)?;

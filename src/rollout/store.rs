@@ -27,7 +27,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::runtime::Runtime;
 
-use super::error::{RolloutError, io};
+use super::error::{ABSENT, NO_RUN, RolloutError, UNFINISHED, WITHOUT_SUMS, io};
 use super::manifest::{self, MANIFEST, Verified, hex};
 use super::record::{self, BEGUN, RECORD, Summary};
 use super::{LOCK, Options, REPLACED, WorldSummary, partial, place, spool, worlds};
@@ -160,7 +160,9 @@ impl Store {
             let found = of(&dir);
             super::remove(&dir)?;
             return found.map_err(|e| match e {
-                RolloutError::Different { what, .. } => RolloutError::Different { path: url(), what },
+                RolloutError::Different { what, difference, .. } => {
+                    RolloutError::Different { path: url(), what, difference }
+                }
                 other => other,
             });
         }
@@ -217,14 +219,18 @@ impl Store {
         self.block(async {
             let there = self.there().await?;
             if !there.has(RECORD) || !there.has(MANIFEST) {
-                return Err(RolloutError::NotARun(self.url.clone().into()));
+                let why = match (there.has(RECORD), there.has(BEGUN)) {
+                    (true, _) => WITHOUT_SUMS,
+                    (false, true) => UNFINISHED,
+                    _ if there.sizes.is_empty() => ABSENT,
+                    _ => NO_RUN,
+                };
+                return Err(RolloutError::NoRun { path: self.url.clone().into(), why });
             }
             let (record, sums) = (self.get(RECORD).await?, self.get(MANIFEST).await?);
             let record: Value = serde_json::from_slice(&record).unwrap_or_default();
             let mut found = Verified::default();
-            if record["manifest"] != hex(&Sha256::digest(&sums)) {
-                found.faults.push(format!("{MANIFEST}: is not the one of {RECORD}"));
-            }
+            found.faults.extend(manifest::fault_of_record(&record, &sums));
             let text = String::from_utf8_lossy(&sums);
             let check = async |(expected, name): (&str, &str)| {
                 let Some(bytes) = there.sizes.get(name) else {

@@ -128,6 +128,8 @@ fn a_map_file_that_changed_is_another_run() {
     write(2.0);
     let other = rollout(&scenario(), &Cpu::new(), &resume, &|_| true);
     assert!(matches!(other, Err(RolloutError::Different { what: "maps", .. })));
+    let told = other.unwrap_err().to_string();
+    assert!(told.contains("(patch.file = map.csv, whose content has changed)"), "{told}");
     // The run's own copy is of the map that it was begun with.
     write(1.0);
     let begun = scenario();
@@ -158,6 +160,21 @@ fn a_run_keeps_its_table() {
     write("0.5\n0.75\n2\n");
     let other = rollout(&scenario(), &Cpu::new(), &resume, &|_| true);
     assert!(matches!(other, Err(RolloutError::Different { what: "maps", .. })), "{other:?}");
+    let told = other.unwrap_err().to_string();
+    assert!(told.contains("(table.file = contacts.csv, whose content has changed)"), "{told}");
+}
+
+/// A directory that somebody has made for it may be used; it is seen at once whether it can be replaced.
+#[test]
+fn an_empty_directory_is_no_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let (made, none) = (dir.path().join("made"), dir.path().join("none"));
+    fs::create_dir(&made).unwrap();
+    for out in [&made, &none] {
+        rollout(&scenario(), &Cpu::new(), &options(out.clone()), &|_| true).unwrap();
+    }
+    assert_eq!(content(&made), content(&none));
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2, "nothing is left beside them");
 }
 
 /// An unfinished run without a complete contact is replaced by the next.
@@ -247,7 +264,8 @@ fn resume_begins_continues_or_returns_a_complete_run() {
     }
     let other = Scenario::parse(&SLIDE.replace("0.2 }", "0.3 }"), ".".as_ref(), "slide.toml").unwrap();
     let refused = rollout(&other, &Cpu::new(), &resume(&out), &|_| panic!("computed something")).unwrap_err();
-    assert!(matches!(refused, RolloutError::Different { what: "scenario", ref path } if *path == out), "{refused}");
+    assert!(matches!(refused, RolloutError::Different { what: "scenario", ref path, .. } if *path == out), "{refused}");
+    assert!(refused.to_string().contains("(inputs.tilt.angle = 0.3, where it has 0.2)"), "{refused}");
 }
 
 /// Wherever the end of a run is cut off, the next one with `resume` finishes it and leaves nothing behind,

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::blocks::Blocks;
 use super::columns::{Column, Item};
+use super::difference::{different, of_scenarios};
 use super::error::{io, text};
 use super::needs::{Needs, records};
 use super::npz::Npz;
@@ -121,8 +122,9 @@ fn check_datasets(options: &Options) -> Result<(), RolloutError> {
 pub(super) fn summary_of(scenario: &WorldScenario, dir: &Path) -> Result<Option<WorldSummary>, RolloutError> {
     let path = dir.join(RECORD);
     let Some(record) = text(&path)? else { return Ok(None) };
-    if text(&dir.join(SCENARIO))?.as_deref() != Some(scenario.text()) {
-        return Err(RolloutError::Different { path: dir.to_owned(), what: "scenario" });
+    let there = text(&dir.join(SCENARIO))?.unwrap_or_default();
+    if there != scenario.text() {
+        return Err(different(dir, "scenario", of_scenarios(scenario.text(), &there)));
     }
     let mut record: Value = serde_json::from_str(&record).map_err(|e| io(&path)(e.into()))?;
     serde_json::from_value(record["summary"].take()).map(Some).map_err(|e| io(&path)(e.into()))

@@ -290,5 +290,14 @@ fn ranges(spec: &Spec) -> Check {
 
 fn range(field: &str, number: &Number, (accepted, rule): Rule) -> Check {
     let bad = number.bounds().into_iter().find(|v| v.is_finite() && !rule(*v));
-    bad.map_or(Ok(()), |v| Err(ParameterError::new(field, v, accepted)))
+    bad.map_or(Ok(()), |v| {
+        let found = match number {
+            Number::Column(column) => {
+                let row = column.row_of(v).unwrap_or_default();
+                format!("{v} (row {row} of `{}`)", column.name())
+            }
+            _ => v.to_string(),
+        };
+        Err(ParameterError::new(field, found, accepted))
+    })
 }

@@ -44,6 +44,9 @@ pub enum Order {
     Random,
 }
 
+/// The name under which a contact draws its row.
+pub(super) const ROW: &str = "table.row";
+
 /// A column of a table of contacts, see `[table]`.
 #[derive(Debug, PartialEq)]
 pub struct Column {
@@ -61,12 +64,27 @@ impl Column {
         self.values.len() / self.width.max(1)
     }
 
+    /// Its name.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The number of rows, if each contact draws one.
+    pub(super) fn drawn_from(&self) -> Option<usize> {
+        (self.order == Order::Random).then(|| self.rows())
+    }
+
     /// The row of the contact that `draw` belongs to.
     pub(super) fn row(&self, draw: &Draw) -> usize {
         match self.order {
             Order::Rows => (draw.contact() % self.rows() as u64) as usize,
-            Order::Random => super::number::index(draw, "table.row", self.rows()),
+            Order::Random => super::number::index(draw, ROW, self.rows()),
         }
+    }
+
+    /// The first row that has this number.
+    pub(super) fn row_of(&self, value: f64) -> Option<usize> {
+        self.values.iter().position(|v| *v == value).map(|i| i / self.width)
     }
 
     /// The number of numbers in a row.
@@ -76,8 +94,12 @@ impl Column {
 
     /// The numbers of the row that a contact takes; one if it is a column of numbers.
     pub(super) fn of(&self, draw: &Draw) -> &[f64] {
-        let start = self.row(draw) * self.width;
-        &self.values[start..start + self.width]
+        self.numbers(self.row(draw))
+    }
+
+    /// The numbers of a row.
+    pub(super) fn numbers(&self, row: usize) -> &[f64] {
+        &self.values[row * self.width..][..self.width]
     }
 
     /// The least and the greatest number.
@@ -89,7 +111,8 @@ impl Column {
 /// The file of a `[table]`.
 #[derive(Debug)]
 pub(super) struct Table {
-    columns: HashMap<String, Arc<Column>>,
+    file: PathBuf,
+    columns: Columns,
     /// The columns that the scenario has asked for, by which the number of rows is known.
     rows: RefCell<Option<(usize, String)>>,
 }
@@ -98,6 +121,24 @@ thread_local! {
     /// The table of the scenario that is being read on this thread. A derived `Deserialize` takes no
     /// argument, and an unknown column is an error of the place where it stands in the text.
     static CURRENT: RefCell<Option<Table>> = const { RefCell::new(None) };
+}
+
+impl Table {
+    /// The column called `name`.
+    ///
+    /// # Errors
+    /// There is none, or it holds no numbers.
+    fn column(&self, name: &str) -> Result<&Arc<Column>, String> {
+        match self.columns.get(name) {
+            Some(column) => column.as_ref().map_err(|why| format!("column `{name}`: {why}")),
+            None => {
+                let mut known: Vec<&str> = self.columns.keys().map(String::as_str).collect();
+                known.sort_unstable();
+                let meant = alike(name, &known).map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+                Err(format!("no column `{name}` in the table: expected one of {}{meant}", known.join(", ")))
+            }
+        }
+    }
 }
 
 /// What `read` makes of the text of a scenario in which the columns of its `[table]` are known, the number of
@@ -119,7 +160,7 @@ pub(super) fn with_table<T>(
     let wrong = |field: &str, reason: String| ScenarioError::field(name, text, field, format!("{field}: {reason}"));
     let columns = load(&file, &spec).map_err(|e| wrong(e.0, e.1))?;
     let digest = digest(&columns);
-    CURRENT.set(Some(Table { columns, rows: RefCell::new(None) }));
+    CURRENT.set(Some(Table { file, columns, rows: RefCell::new(None) }));
     let read = read();
     let table = CURRENT.take();
     let rows = table.and_then(|table| table.rows.into_inner()).map(|(rows, _)| rows);
@@ -159,12 +200,7 @@ pub(super) fn column(name: &str, purpose: Use) -> Result<Arc<Column>, String> {
         let Some(table) = table else {
             return Err(format!("column `{name}`: expected a `[table]` with a `file` that has it"));
         };
-        let Some(column) = table.columns.get(name) else {
-            let mut known: Vec<&str> = table.columns.keys().map(String::as_str).collect();
-            known.sort_unstable();
-            let meant = alike(name, &known).map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
-            return Err(format!("no column `{name}` in the table: expected one of {}{meant}", known.join(", ")));
-        };
+        let column = table.column(name)?;
         if purpose == Use::Number && column.width != 1 {
             return Err(format!(
                 "column `{name}` has {} numbers a row, which is a signal: expected one number a row",
@@ -193,18 +229,33 @@ pub(super) fn column(name: &str, purpose: Use) -> Result<Arc<Column>, String> {
 /// What is wrong, and what would be accepted.
 pub(super) fn times(name: &str, n: usize) -> Result<Vec<f64>, String> {
     CURRENT.with_borrow(|table| {
-        let known = table.as_ref().and_then(|table| table.columns.get(name));
-        let Some(times) = known.filter(|times| times.values.len() == n) else {
-            let found = known.map_or(0, |times| times.values.len());
-            return Err(format!("times = `{name}`: {found} numbers: expected an array of {n}, one a sample of a row"));
+        let Some(table) = table else {
+            return Err(format!("times = `{name}`: expected a `[table]` with a `file` that has it"));
         };
-        Ok(times.values.clone())
+        let times = table.column(name).map_err(|why| format!("times: {why}"))?;
+        if times.values.len() != n {
+            let (rows, width) = (times.rows(), times.width);
+            let found = if width == 1 { format!("{rows} numbers") } else { format!("{rows} rows of {width} numbers") };
+            let accepted = format!("expected one array [{n}] for all rows, a time for each number of a row");
+            return Err(format!("times = `{name}`: {found}: {accepted}"));
+        }
+        match times.values.iter().position(|t| !t.is_finite()) {
+            Some(k) => {
+                let file = table.file.display();
+                Err(format!("times = `{name}`: number {k} in {file} is {}: expected finite times [s]", times.values[k]))
+            }
+            None => Ok(times.values.clone()),
+        }
     })
 }
 
-type Columns = HashMap<String, Arc<Column>>;
+/// The columns of a file by their names; of one that holds no numbers, what it is and what is accepted.
+type Columns = HashMap<String, Result<Arc<Column>, String>>;
 
-/// All arrays of a file, or the field that is wrong and why.
+/// What stands under each name of a file, or why it is no column.
+type Named<T> = Vec<(String, Result<T, String>)>;
+
+/// All columns of a file, or the field that is wrong and why.
 fn load(file: &Path, spec: &TableSpec) -> Result<Columns, (&'static str, String)> {
     let in_file = |e: InputError| ("table.file", e.to_string());
     let extension = file.extension().and_then(|e| e.to_str()).unwrap_or_default().to_lowercase();
@@ -213,82 +264,125 @@ fn load(file: &Path, spec: &TableSpec) -> Result<Columns, (&'static str, String)
         let accepted = if is_npy { "missing: expected the names of the columns" } else { "only for an .npy" };
         return Err(("table.columns", accepted.to_owned()));
     }
-    let column = |name: &str, width: usize, values: Vec<f64>| {
-        let name = name.to_owned();
-        (name.clone(), Arc::new(Column { name, width, values, order: spec.order }))
+    let named = |reason: String| format!("{}: {reason}", file.display());
+    let column = |name: String, width: usize, values: Vec<f64>| {
+        (name.clone(), Ok(Arc::new(Column { name, width, values, order: spec.order })))
     };
-    match extension.as_str() {
+    let all: Named<Arc<Column>> = match extension.as_str() {
         "npz" => {
             let mut npz = Npz::open(file).map_err(in_file)?;
-            let mut columns = Columns::new();
-            for name in npz.names() {
-                let shape = npz.shape(&name).map_err(in_file)?;
-                // Arrays of no rows or of more axes are no columns.
-                let ([0, ..] | [_, 0] | [_, _, _, ..] | []) = shape[..] else {
-                    let width = shape.get(1).copied().unwrap_or(1);
-                    columns.extend([column(&name, width, npz.numbers(&name).map_err(in_file)?)]);
-                    continue;
-                };
-            }
-            Ok(columns)
+            let names = npz.names();
+            let of = |name: String| match array(&mut npz, &name) {
+                Ok((width, values)) => column(name, width, values),
+                Err(why) => (name, Err(why)),
+            };
+            names.into_iter().map(of).collect()
         }
         "npy" => {
             let (shape, values) = input::npy_numbers(file).map_err(in_file)?;
             let names = spec.columns.as_deref().unwrap_or_default();
             let &[rows, width] = &shape[..] else {
-                return Err(("table.file", format!("an array of shape {shape:?}: expected rows and columns")));
+                let reason = format!("an array of shape {shape:?}: expected rows and columns");
+                return Err(("table.file", named(reason)));
             };
             if names.len() != width || rows == 0 {
                 let found = format!("{} names for {rows} rows of {width} columns", names.len());
-                return Err(("table.columns", format!("{found}: expected a name for each")));
+                return Err(("table.columns", named(format!("{found}: expected a name for each"))));
             }
             let of = |k: usize| values.iter().skip(k).step_by(width).copied().collect();
-            Ok(names.iter().enumerate().map(|(k, name)| column(name, 1, of(k))).collect())
+            names.iter().enumerate().map(|(k, name)| column(name.clone(), 1, of(k))).collect()
         }
         "csv" => {
-            let (names, columns) = csv(file).map_err(|reason| ("table.file", reason))?;
-            Ok(names.iter().zip(columns).map(|(name, values)| column(name, 1, values)).collect())
+            let text = input::text(file).map_err(in_file)?;
+            let columns = csv(&text).map_err(|reason| ("table.file", named(reason)))?;
+            let of = |(name, values)| match values {
+                Ok(values) => column(name, 1, values),
+                Err(why) => (name, Err(why)),
+            };
+            columns.into_iter().map(of).collect()
         }
         #[cfg(feature = "lerobot")]
         "parquet" => {
             let columns = input::parquet_columns(file).map_err(in_file)?;
-            Ok(columns.into_iter().map(|c| column(&c.name, c.width, c.values)).collect())
+            let of = |c: input::ParquetColumn| match c.wrong {
+                None => column(c.name, c.width, c.values),
+                Some(why) => (c.name, Err(why)),
+            };
+            columns.into_iter().map(of).collect()
         }
         _ => {
             let accepted = ".npz, .csv, .npy or (with the feature `lerobot`) .parquet";
-            Err(("table.file", format!("{}: expected a name that ends in {accepted}", file.display())))
+            return Err(("table.file", named(format!("expected a name that ends in {accepted}"))));
         }
+    };
+    if all.is_empty() {
+        return Err(("table.file", named("has no columns: expected at least one, of numbers".to_owned())));
     }
+    let mut columns = Columns::new();
+    for (name, content) in all {
+        // Empty cells behind a header are no names.
+        if !name.is_empty() && columns.contains_key(&name) {
+            let field = if is_npy { "table.columns" } else { "table.file" };
+            return Err((field, named(format!("column `{name}` is there twice: expected each name once"))));
+        }
+        columns.insert(name, content);
+    }
+    Ok(columns)
 }
 
-/// Names and columns of a CSV.
-fn csv(file: &Path) -> Result<(Vec<String>, Vec<Vec<f64>>), String> {
-    let at = |reason: String| format!("{}: {reason}", file.display());
-    let text = input::open_text(file).map_err(|e| e.to_string())?;
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).comment(Some(b'#')).from_reader(text);
-    let names: Vec<String> = reader.headers().map_err(|e| at(e.to_string()))?.iter().map(str::to_owned).collect();
-    let mut columns = vec![Vec::new(); names.len()];
-    for (row, record) in reader.records().enumerate() {
-        let record = record.map_err(|e| at(e.to_string()))?;
-        for ((name, column), value) in names.iter().zip(&mut columns).zip(&record) {
-            let number = value.parse().map_err(|_| at(format!("row {row}, {name} = `{value}`: expected a number")))?;
-            column.push(number);
+/// Numbers of a row and all numbers of an array of an NPZ file, or why it is no column.
+fn array(npz: &mut Npz, name: &str) -> Result<(usize, Vec<f64>), String> {
+    let shape = npz.shape(name).map_err(|e| e.to_string())?;
+    let width = match shape[..] {
+        [rows] if rows > 0 => 1,
+        [rows, width] if rows > 0 && width > 0 => width,
+        _ => {
+            let accepted = "expected [rows], or [rows, numbers] of a signal, with at least one row";
+            return Err(format!("an array of shape {shape:?}: {accepted}"));
         }
-    }
-    if columns.first().is_none_or(Vec::is_empty) {
-        return Err(at("no rows: expected a header and one row a contact".to_owned()));
-    }
-    Ok((names, columns))
+    };
+    Ok((width, npz.numbers(name).map_err(|e| e.to_string())?))
 }
 
-/// A hash of all columns, by which a changed file is noticed.
+/// Names and columns of a CSV; of a column with something else than numbers, what that is.
+fn csv(text: &str) -> Result<Named<Vec<f64>>, String> {
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).comment(Some(b'#')).from_reader(text.as_bytes());
+    let names: Vec<String> = reader.headers().map_err(|e| e.to_string())?.iter().map(str::to_owned).collect();
+    let mut columns: Vec<_> = names.into_iter().map(|name| (name, Ok(Vec::new()))).collect();
+    let mut rows = 0;
+    for record in reader.records() {
+        let record = record.map_err(|e| input::csv_error(&e, |at| line(text, at)))?;
+        rows += 1;
+        for ((_, column), value) in columns.iter_mut().zip(&record) {
+            match (value.parse(), &mut *column) {
+                (Ok(number), Ok(numbers)) => numbers.push(number),
+                (Err(_), Ok(_)) => {
+                    let line = record.position().map_or(0, |at| line(text, at));
+                    *column = Err(format!("line {line} has `{value}`: expected numbers"));
+                }
+                (_, Err(_)) => {}
+            }
+        }
+    }
+    if rows == 0 {
+        return Err("no rows: expected a header and one row a contact".to_owned());
+    }
+    Ok(columns)
+}
+
+/// The line of the record at a position, which the reader gives before comments and empty lines.
+fn line(text: &str, at: &csv::Position) -> u64 {
+    let skipped = |line: &&str| line.starts_with('#') || line.is_empty();
+    at.line() + text.get(at.byte() as usize..).unwrap_or_default().lines().take_while(skipped).count() as u64
+}
+
+/// A hash of all columns of numbers, by which a changed file is noticed.
 fn digest(columns: &Columns) -> u64 {
-    let mut names: Vec<&String> = columns.keys().collect();
-    names.sort_unstable();
+    let mut columns: Vec<&Column> = columns.values().flatten().map(Arc::as_ref).collect();
+    columns.sort_unstable_by_key(|column| &column.name);
     let mut hasher = DefaultHasher::new();
-    for name in names {
-        let column = &columns[name];
-        (name, column.width).hash(&mut hasher);
+    for column in columns {
+        (&column.name, column.width).hash(&mut hasher);
         column.values.iter().for_each(|v| v.to_bits().hash(&mut hasher));
     }
     hasher.finish()

@@ -9,6 +9,9 @@ const OTHERS: [(&str, &str); 3] = [
     ("patch.frame", "Number [-] of the frame in `patch.file`, the first is 0."),
 ];
 
+/// The row that a contact has drawn, and that of a signal.
+const ROW: &str = "Row [-] of the `[table]`, the first is 0.";
+
 /// The descriptions of all fields.
 #[derive(Debug)]
 pub(crate) struct Descriptions(Value);
@@ -24,6 +27,9 @@ impl Descriptions {
     pub(crate) fn of(&self, path: &str) -> String {
         if let Some((_, other)) = OTHERS.iter().find(|(name, _)| *name == path) {
             return (*other).to_owned();
+        }
+        if path.ends_with(".row") {
+            return ROW.to_owned();
         }
         let (mut node, mut said) = (&self.0, Vec::new());
         for key in path.split('.') {
@@ -72,6 +78,7 @@ mod tests {
         let frequency = all.of("inputs.normal_force.sines.0.frequency");
         assert!(frequency.starts_with("Frequency [Hz]"), "{frequency}");
         assert_eq!(all.of("patch.torsional_radius"), "Torsional radius [m] of the patch at the start.");
+        assert_eq!([all.of("table.row"), all.of("inputs.normal_force.row")], [ROW; 2]);
         assert!(!has_unit("Sides `[w, h]`.") && has_unit("Sides `[w, h]` [m]."));
     }
 

@@ -148,7 +148,11 @@ fn remove(item: &mut Item, path: &[String]) -> Result<(), String> {
     let known = match &*item {
         item if item.is_table_like() => {
             let keys: Vec<&str> = item.as_table_like().into_iter().flat_map(|t| t.iter()).map(|(key, _)| key).collect();
-            format!("one of {}", keys.join(", "))
+            if keys.is_empty() {
+                "nothing, as the table is empty".to_owned()
+            } else {
+                format!("one of {}", keys.join(", "))
+            }
         }
         item => {
             match item.as_array().map(Array::len).or(item.as_array_of_tables().map(toml_edit::ArrayOfTables::len)) {
@@ -247,6 +251,8 @@ mod tests {
         }
         assert!(change(text, "~b.g.0").unwrap().contains("h = 2"));
         assert_eq!(change("a = 1\n", "~a").unwrap(), "");
+        let empty = change("[a]\n", "~a.x").unwrap_err().to_string();
+        assert!(empty.contains("there is no `x` to remove: expected nothing, as the table is empty"), "{empty}");
         for (key, part) in [
             ("~x", "there is no `x` to remove: expected one of a, b"),
             ("~b.x", "expected one of c, d, g, i"),

@@ -1,7 +1,7 @@
 //! From the `[patch]` table to the patches of the contacts. Maps are made once and shared.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::number::Number;
@@ -28,6 +28,8 @@ pub(super) struct Patches {
     bases: Vec<Base>,
     /// The number of each in the file, if it has frames.
     frames: Vec<usize>,
+    /// The file with those frames, and how many it has, those without pressure too.
+    file: Option<(PathBuf, usize)>,
     /// The sum of the pressure of each over its cells [Pa], if the map has a unit.
     sums: Vec<f64>,
     /// The frame of a contact, if the scenario names several: by a choice, or by a column of its table.
@@ -136,12 +138,12 @@ impl Patches {
         if spec.unit.is_some() && spec.pressure.is_none() && !spec.file.as_deref().is_some_and(is_npy) {
             return PatchFailure::wrong("patch.unit", "belongs to a `file` that ends in .npy, or to `pressure`");
         }
-        let mut sums = Vec::new();
+        let (mut sums, mut count) = (Vec::new(), 0);
         let (frames, bases) = if let (Some(file), Some(frames)) = (&spec.file, &spec.frames) {
             (Vec::new(), vec![following(frames, &base.join(file), cells, size)?])
         } else if let Some(file) = spec.file.as_deref().filter(|file| is_npy(file)) {
             let frame = one_frame(spec.frame.as_ref())?;
-            from_frames(&base.join(file), frame, cells, size, &mut sums)?
+            from_frames(&base.join(file), frame, cells, size, (&mut sums, &mut count))?
         } else if let Some(file) = &spec.file {
             (Vec::new(), vec![from_file(&base.join(file), cells, size, spec.size.is_some())?])
         } else if let Some(rows) = &spec.pressure {
@@ -167,7 +169,8 @@ impl Patches {
         let frame = spec.frame.clone().filter(|frame| !matches!(frame, Number::Constant(_)));
         let pascal = spec.unit.map(PressureUnit::pascal);
         let sums = pascal.map_or_else(Vec::new, |pascal| sums.iter().map(|sum| pascal * sum).collect());
-        Ok(Self { bases, frames, sums, frame, size, pascal, hertz, update: spec.update })
+        let file = spec.file.as_ref().map(|file| (base.join(file), count));
+        Ok(Self { bases, frames, file, sums, frame, size, pascal, hertz, update: spec.update })
     }
 
     /// A hash of the maps.
@@ -202,6 +205,18 @@ impl Patches {
         &self.frames
     }
 
+    /// The error of a frame that is none, or has no pressure.
+    fn no_frame(&self, frame: f64) -> ParameterError {
+        let (file, count) = self.file.as_ref().map_or((Path::new(""), 1), |(file, count)| (file, *count));
+        let is_there = frame.fract() == 0.0 && (0.0..count as f64).contains(&frame);
+        let accepted = if is_there {
+            format!("a frame with pressure, which this one has not in {}", file.display())
+        } else {
+            format!("0 to {}, one of the frames in {}", count - 1, file.display())
+        };
+        ParameterError::new("patch.frame", frame, accepted)
+    }
+
     /// The patch of one contact whose normal force starts with `f_n` [N].
     pub fn draw(&self, f_n: f64, sampler: &mut Sampler<'_>) -> Result<DrawnPatch, ParameterError> {
         let place = match self.frames.as_slice() {
@@ -211,8 +226,7 @@ impl Patches {
                 Some(number) => {
                     let frame = sampler.number("patch.frame", number);
                     let known = frames.iter().position(|k| *k as f64 == frame);
-                    let accepted = "the number of a frame with pressure, from 0";
-                    known.ok_or_else(|| ParameterError::new("patch.frame", frame, accepted))?
+                    known.ok_or_else(|| self.no_frame(frame))?
                 }
             },
         };
@@ -267,6 +281,9 @@ fn from_shape(shape: ShapeName, nx: usize, ny: usize, size: Option<[f64; 2]>) ->
 
 fn from_rows(rows: &[Vec<f64>]) -> Result<FileMap, PatchFailure> {
     let (ny, nx) = (rows.len(), rows.first().map_or(0, Vec::len));
+    if nx == 0 {
+        return PatchFailure::wrong("patch.pressure", "is empty: expected rows of numbers >= 0, at least one");
+    }
     if let Some(i) = rows.iter().position(|row| row.len() != nx) {
         let n = rows[i].len();
         return PatchFailure::wrong(
@@ -318,16 +335,17 @@ fn one_frame(frame: Option<&Number>) -> Result<Option<usize>, PatchFailure> {
 }
 
 /// The maps of an `.npy`: the one of two dimensions; the `frame` that is named, or all that have pressure,
-/// with their numbers, and `sums` of their pressure.
+/// with their numbers, `sums` of their pressure, and how many maps were read.
 fn from_frames(
     path: &Path,
     frame: Option<usize>,
     cells: Option<[usize; 2]>,
     size: Option<[f64; 2]>,
-    sums: &mut Vec<f64>,
+    (sums, count): (&mut Vec<f64>, &mut usize),
 ) -> Result<(Vec<usize>, Vec<Base>), PatchFailure> {
     let maps = load_npy(path, frame).map_err(|e| PatchFailure::of(FILE, e).named(path))?;
-    let count = maps.len();
+    *count = maps.len();
+    let count = *count;
     let has_frames = frame.is_some() || count > 1;
     let (mut frames, mut bases) = (Vec::new(), Vec::new());
     for (k, map) in maps.into_iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Drawing the parameters of one contact.
 
-use super::columns::Column;
+use super::columns::{Column, ROW};
 use super::number::{Number, index};
 use crate::error::ParameterError;
 use crate::random::Draw;
@@ -14,6 +14,11 @@ pub(super) struct Sampler<'a> {
     used: Vec<bool>,
     /// The first given index of a thing that is not there.
     wrong: Option<ParameterError>,
+    /// The row of the table that the contact has drawn.
+    row: Option<usize>,
+    /// The column of each number that comes from the table, by the name of its field, and the row; noted with
+    /// the parameters.
+    columns: Vec<(String, String, usize)>,
     /// Name (dotted path of the field) and value of everything drawn, constants too but for those of lists.
     pub parameters: Option<Vec<(String, f64)>>,
 }
@@ -21,7 +26,8 @@ pub(super) struct Sampler<'a> {
 impl<'a> Sampler<'a> {
     pub fn new(draw: Draw, given: &'a [(String, f64)], writes: bool) -> Self {
         let used = vec![false; given.len()];
-        Self { draw, given, used, wrong: None, parameters: writes.then(Vec::new) }
+        let parameters = writes.then(Vec::new);
+        Self { draw, given, used, wrong: None, row: None, columns: Vec::new(), parameters }
     }
 
     /// The given value of a number, if there is one.
@@ -46,15 +52,50 @@ impl<'a> Sampler<'a> {
     }
 
     pub fn number(&mut self, name: &str, number: &Number) -> f64 {
-        let value = self.given(name).unwrap_or_else(|| number.draw(&self.draw, name));
+        let value = match (self.given(name), number) {
+            (Some(value), _) => value,
+            (None, Number::Column(column)) => self.numbers(name, column)[0],
+            (None, number) => number.draw(&self.draw, name),
+        };
         self.record(name, value);
         value
     }
 
     /// The numbers of a column over time; the number of the row is recorded.
     pub fn row<'c>(&mut self, name: &str, column: &'c Column) -> &'c [f64] {
-        self.record(&format!("{name}.row"), column.row(&self.draw) as f64);
-        column.of(&self.draw)
+        let row = self.row_of(column);
+        self.record(&format!("{name}.row"), row as f64);
+        self.numbers(name, column)
+    }
+
+    /// What the contact's row has in a column.
+    fn numbers<'c>(&mut self, name: &str, column: &'c Column) -> &'c [f64] {
+        let row = self.row_of(column);
+        if self.parameters.is_some() {
+            self.columns.push((name.to_owned(), column.name().to_owned(), row));
+        }
+        column.numbers(row)
+    }
+
+    /// The row that the contact takes; recorded once if it is drawn.
+    fn row_of(&mut self, column: &Column) -> usize {
+        let Some(rows) = column.drawn_from() else { return column.row(&self.draw) };
+        if let Some(row) = self.row {
+            return row;
+        }
+        let row = match self.given(ROW) {
+            Some(value) => self.place(ROW, value, rows, |i| value == i as f64),
+            None => column.row(&self.draw),
+        };
+        self.record(ROW, row as f64);
+        *self.row.insert(row)
+    }
+
+    /// Where in the table the number is that an error is about, such as "row 4 of `mass`".
+    pub fn origin(&self, e: &ParameterError) -> Option<String> {
+        let field = e.field.split(", ").next().unwrap_or_default();
+        let (_, column, row) = self.columns.iter().find(|(name, ..)| name == field)?;
+        Some(format!("row {row} of `{column}`"))
     }
 
     /// A number in a list that may be long, such as the points of a signal. Constants are not recorded, as

@@ -325,11 +325,11 @@ fn contacts_take_frames_of_a_file_or_the_one_that_is_named() {
 fn write_npz(path: &Path, arrays: &[(&str, &[u64], Vec<f64>)]) {
     use std::io::Write;
     let mut zip = zip::ZipWriter::new(std::fs::File::create(path).unwrap());
-    let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    let options = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
     for (name, shape, values) in arrays {
         let mut bytes = Vec::new();
         write_npy(&mut bytes, shape, values);
-        zip.start_file(format!("{name}.npy"), stored).unwrap();
+        zip.start_file(format!("{name}.npy"), options).unwrap();
         zip.write_all(&bytes).unwrap();
     }
     zip.finish().unwrap();
@@ -400,6 +400,12 @@ fn signals_and_frames_come_from_a_table() {
         ("frame", &[2], vec![2.0, 0.0]),
         ("mu", &[3], vec![0.5; 3]),
         ("holes", &[2], vec![0.5, f64::NAN]),
+        ("late", &[3], vec![0.0, f64::NAN, 1.0]),
+        ("light", &[2], vec![1.0, -1.0]),
+        ("far", &[2], vec![99.0, 0.0]),
+        ("cube", &[2, 1, 1], vec![0.0; 2]),
+        ("none", &[0], vec![]),
+        ("one", &[], vec![1.0]),
     ];
     write_npz(&dir.path().join("contacts.npz"), &arrays);
     let frames: Vec<f64> = (0..12).map(|i| if i / 4 == 1 { 0.0 } else { f64::from(i) }).collect();
@@ -448,18 +454,41 @@ normal_force = { column = "grip", every = 0.1 }
         ("body.mass={ column = \"grip\" }", "", "has 3 numbers a row, which is a signal"),
         ("body.mass={ column = \"mu\" }", "", "has 2 rows, but `mu` has 3"),
         ("body.mass={ column = \"holes\" }", "", "column `holes`, row 1: NaN: expected finite"),
+        ("body.mass={ column = \"cube\" }", "", "column `cube`: an array of shape [2, 1, 1]: expected [rows]"),
+        ("body.mass={ column = \"none\" }", "", "column `none`: an array of shape [0]: expected [rows]"),
+        ("body.mass={ column = \"one\" }", "", "column `one`: an array of shape []: expected [rows]"),
+        ("body.mass={ column = \"light\" }", "", "body.mass = -1 (row 1 of `light`): expected a finite number > 0"),
         ("inputs.normal_force={ column = \"grip\" }", "", "has 3 numbers a row"),
         (
             "inputs.normal_force={ column = \"grip\", times = \"mu2\" }",
             "",
-            "times = `mu2`: 0 numbers: expected an array of 3",
+            "times: no column `mu2` in the table: expected one of ",
         ),
+        ("inputs.normal_force={ column = \"grip\", times = \"tme\" }", "", "did you mean `time`?"),
+        (
+            "inputs.normal_force={ column = \"grip\", times = \"grip\" }",
+            "",
+            "times = `grip`: 2 rows of 3 numbers: expected one array [3] for all rows",
+        ),
+        (
+            "inputs.normal_force={ column = \"grip\", times = \"frame\" }",
+            "",
+            "times = `frame`: 2 numbers: expected one",
+        ),
+        ("inputs.normal_force={ column = \"grip\", times = \"late\" }", "", "times = `late`: number 1 in "),
         ("inputs.normal_force={ column = \"grip\", every = 0 }", "", "every = 0: expected a finite time"),
         ("table={ file = \"frames.npy\" }", "", "table.columns: missing: expected the names"),
         ("table.columns=[\"a\"]", "", "table.columns: only for an .npy"),
         ("table.file=\"none.npz\"", "box.toml:", "none.npz"),
         ("table.order=\"shuffled\"", "", "unknown variant `shuffled`"),
-        ("patch.frame={ choice = [1] }", "", "patch.frame = 1: expected the number of a frame with pressure"),
+        ("patch.frame={ choice = [1] }", "", "patch.frame = 1: expected a frame with pressure, which this one has not"),
+        ("patch.frame={ choice = [3] }", "", "patch.frame = 3: expected 0 to 2, one of the frames in "),
+        ("patch.frame=3", "", "patch.frame = 3: expected 0 to 2, one of the frames in "),
+        (
+            "patch.frame={ column = \"far\" }",
+            "",
+            "contact 0 (row 0 of `far`): patch.frame = 99: expected 0 to 2, one of",
+        ),
         ("patch.frame=0.5", "", "patch.frame: 0.5: expected an integer"),
         ("patch.frame={ uniform = [0, 2] }", "", "patch.frame: expected an integer"),
     ] {
@@ -469,6 +498,95 @@ normal_force = { column = "grip", every = 0.1 }
     let none =
         text.replace("{ column = \"grip\", every = 0.1 }", "1").replace("frame = { column = \"frame\" }", "frame = 0");
     assert!(parse(&none).unwrap_err().to_string().contains("no column of it is used"));
+}
+
+/// Columns that are not used may hold anything.
+#[test]
+fn what_is_no_number_matters_where_it_is_used() {
+    let dir = tempfile::tempdir().unwrap();
+    let put = |text: &str| std::fs::write(dir.path().join("contacts.csv"), text).unwrap();
+    let parse = |setting: &str| Scenario::parse(&change(TABLE, setting).unwrap(), dir.path(), "box.toml");
+    let message = |setting: &str| parse(setting).unwrap_err().to_string();
+    put("name,mass,mu,grip,inertia\na,1,0.5,2,1e-4\n# of another day\nb,-2,0.5,2,1e-4\nc,3,0.5,x,1e-4\n");
+    let found = message("seed=1");
+    assert!(found.contains("inputs.normal_force: column `grip`: line 5 has `x`: expected numbers"), "{found}");
+    let found = message("inputs.normal_force=1");
+    assert!(found.contains("body.mass = -2 (row 1 of `mass`): expected a finite number > 0"), "{found}");
+    let found = message("inputs.normal_force={ column = 'name' }");
+    assert!(found.contains("column `name`: line 2 has `a`: expected numbers"), "{found}");
+    put("name,mass,mu,grip,inertia\na,1,0.5,2,1e-4\n\nb,2,0.5\n");
+    let found = message("seed=1");
+    assert!(found.contains("contacts.csv: line 4: 3 cells: expected 5, as in the header"), "{found}");
+    put("mass,mu,grip,mass,inertia\n1,0.5,2,3,1e-4\n");
+    let found = message("seed=1");
+    assert!(found.contains("table.file: ") && found.contains("column `mass` is there twice"), "{found}");
+    put("name,mass,mu,grip,inertia\na,1,0.5,2,1e-4\nb,2,0.5,2,1e-4\n");
+    assert_eq!(parse("seed=1").unwrap().contacts(), 2);
+    // Numbers that are drawn from a column and out of range only together with others.
+    put("mass,mu,grip,inertia\n1,0.5,2,1e-4\n1,2,2,1e-4\n");
+    let second = parse("friction.mu_s={ column = 'mass' }").unwrap().contact(1).unwrap_err().to_string();
+    assert!(second.contains("contact 1 (row 1 of `mass`): friction.mu_s = 1: expected"), "{second}");
+    // Names of an array's columns.
+    let npy = |names: &str, shape: &[u64], values: &[f64]| {
+        write_npy(std::fs::File::create(dir.path().join("t.npy")).unwrap(), shape, values);
+        message(&format!("table={{ file = 't.npy', columns = {names} }}"))
+    };
+    for (names, shape, part) in [
+        ("['mass', 'mass']", &[1, 2][..], "t.npy: column `mass` is there twice: expected each name once"),
+        ("['mass']", &[1, 2], "t.npy: 1 names for 1 rows of 2 columns: expected a name for each"),
+        ("['mass']", &[2], "t.npy: an array of shape [2]: expected rows and columns"),
+    ] {
+        let found = npy(names, shape, &[1.0, 2.0]);
+        assert!(found.contains(part), "{found}");
+    }
+    write_npz(&dir.path().join("t.npz"), &[]);
+    let found = message("table={ file = 't.npz' }");
+    assert!(found.contains("t.npz: has no columns: expected at least one, of numbers"), "{found}");
+}
+
+/// `numpy.savez_compressed(file, mass=0.25 * np.arange(1, 41), name=["a"] * 40)` of NumPy.
+#[test]
+fn a_compressed_npz_of_numpy_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("packed.npz"), include_bytes!("../../tests/fixtures/packed.npz")).unwrap();
+    let text = change(&change(BOX, "table={ file = 'packed.npz' }").unwrap(), "body.mass={ column = 'mass' }").unwrap();
+    let scenario = Scenario::parse(&change(&text, "contacts=40").unwrap(), dir.path(), "box.toml").unwrap();
+    for k in 0..40 {
+        assert_eq!(scenario.contact(k).unwrap().body.free().unwrap().mass, 0.25 * (k + 1) as f64);
+    }
+    // A file that is cut off, or not what it says.
+    let whole = include_bytes!("../../tests/fixtures/packed.npz");
+    let start = whole.windows(8).position(|part| part == b"mass.npy").unwrap() + 40;
+    let mut damaged = whole.to_vec();
+    damaged[start..start + 40].fill(0xff);
+    std::fs::write(dir.path().join("packed.npz"), damaged).unwrap();
+    let message = Scenario::parse(&text, dir.path(), "box.toml").unwrap_err().to_string();
+    assert!(message.contains("column `mass`: ") && message.contains("packed.npz: array mass: "), "{message}");
+}
+
+/// The row that a contact has drawn is recorded, and can be given in its place.
+#[test]
+fn a_drawn_row_is_a_parameter() {
+    let dir = tempfile::tempdir().unwrap();
+    let lines = (0..5).map(|k| format!("{k}.5,0.5,2,1e-4\n"));
+    std::fs::write(dir.path().join("contacts.csv"), lines.fold("mass,mu,grip,inertia\n".to_owned(), |all, l| all + &l))
+        .unwrap();
+    let parse = |text: &str| Scenario::parse(text, dir.path(), "box.toml").unwrap();
+    let in_order = parse(TABLE).parameters(3).unwrap();
+    assert!(in_order.iter().all(|(name, _)| name != "table.row"), "{in_order:?}");
+    let random = parse(&change(TABLE, "table.order=random").unwrap());
+    assert_eq!(random.contacts(), 5, "as many as rows");
+    for k in 0..20 {
+        let parameters = random.parameters(k).unwrap();
+        let of =
+            |wanted: &str| parameters.iter().filter(|(name, _)| name == wanted).map(|(_, v)| *v).collect::<Vec<_>>();
+        assert_eq!(of("body.mass"), [of("table.row")[0] + 0.5]);
+        assert_eq!(of("table.row").len(), 1);
+        let fourth = random.variant(k, 0, &[("table.row".to_owned(), 4.0)]).unwrap();
+        assert_eq!(fourth.body.free().unwrap().mass, 4.5);
+    }
+    let none = random.variant(1, 0, &[("table.row".to_owned(), 5.0)]).unwrap_err().to_string();
+    assert!(none.contains("table.row = 5: expected the number of one of 5, from 0"), "{none}");
 }
 
 #[test]

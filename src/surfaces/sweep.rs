@@ -74,7 +74,7 @@ impl FromStr for Sweep {
             return Err(wrong("; first and last are finite numbers"));
         };
         let count = count.parse().ok().filter(|n| (2..=MAX_VALUES).contains(n));
-        let count: usize = count.ok_or_else(|| wrong("; the count is 2 or more"))?;
+        let count: usize = count.ok_or_else(|| wrong(&format!("; the count is 2 to {MAX_VALUES}")))?;
         let share = |i: usize| i as f64 / (count - 1) as f64;
         // Fifteen digits, so that values between the ends are as round as these.
         let between = |v: f64| format!("{v:.14e}").parse().unwrap_or(v);
@@ -191,6 +191,14 @@ mod tests {
         assert_eq!(values("patch.size=0.1:0.3:3")[2], "0.3");
         assert_eq!(values("patch.size=0.01:0.03:5"), ["0.01", "0.015", "0.02", "0.025", "0.03"]);
         assert_eq!(values("patch.size=[[0.01, 0.02], 0.02]"), ["[0.01, 0.02]", "0.02"]);
+    }
+
+    #[test]
+    fn the_count_has_a_least_and_a_largest_value() {
+        for bad in ["k=0.4:1:99999999", "k=0.4:1:1"] {
+            let message = bad.parse::<Sweep>().unwrap_err().to_string();
+            assert!(message.contains("the count is 2 to 1000000"), "{message}");
+        }
     }
 
     #[test]

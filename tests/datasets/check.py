@@ -325,8 +325,15 @@ def test_parquet_table():
     np.testing.assert_array_equal(runs[1][1]["body.mass"], mass)
     for name in ("pose", "normal_force"):
         np.testing.assert_array_equal(runs[0][0][name], runs[1][0][name])
-    for kind, reason in (("uneven", "`uneven`, row 1: 2 numbers: expected 1"), ("zstd", "with Snappy")):
-        message = bristle("rollout", "slide.toml", *table, "--set", f"table.file='{kind}.parquet'", "--out", kind, fails=True)
+    # Of columns that are not used, nothing is asked.
+    bristle("rollout", "slide.toml", "--engine", "cpu", "-q", *table, "--set", "table.file='uneven.parquet'", "--out", "uneven")
+    for kind, column, reason in (
+        ("uneven", "uneven", "column `uneven`: row 1 has 2 numbers: expected 1, as in row 0"),
+        ("table", "name", 'column `name`: row 0 is "a": expected numbers, or lists of numbers'),
+        ("zstd", "mass", "with Snappy"),
+    ):
+        used = ["--set", f"table.file='{kind}.parquet'", "--set", f"body.mass={{ column = '{column}' }}"]
+        message = bristle("rollout", "slide.toml", *table, *used, "--out", "refused", fails=True)
         assert reason in message, message
 
 

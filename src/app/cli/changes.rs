@@ -1,10 +1,32 @@
-//! `--set` and `--unset`: changes of a file, in the order in which they are given.
+//! `--set`, `--unset` and what is short for them: changes of a file, in the order in which they are given.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 
+/// Arguments that are short for `--set`, of the commands that have them.
+const SHORT: [&str; 5] = ["contacts", "seed", "record_every", "step", "tolerance"];
+
 /// Changes as [`crate::scenario::change`] takes them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Changes(pub Vec<String>);
+pub(super) struct Changes(pub Vec<String>, Places);
+
+/// Where among the arguments the changes are, and those of [`SHORT`].
+#[derive(Clone, Debug, Default)]
+struct Places {
+    changes: Vec<usize>,
+    short: Vec<(&'static str, usize)>,
+}
+
+impl Changes {
+    /// All changes with those of the arguments in [`SHORT`] that are given.
+    pub fn with(&self, short: impl IntoIterator<Item = (&'static str, Option<String>)>) -> Vec<String> {
+        let Self(changes, places) = self;
+        let place = |name| places.short.iter().find(|(other, _)| *other == name).map_or(0, |(_, place)| *place);
+        let short = short.into_iter().filter_map(|(name, change)| Some((place(name), change?)));
+        let mut all: Vec<_> = places.changes.iter().copied().zip(changes.iter().cloned()).chain(short).collect();
+        all.sort();
+        all.into_iter().map(|(_, change)| change).collect()
+    }
+}
 
 impl Args for Changes {
     fn augment_args(command: Command) -> Command {
@@ -32,7 +54,11 @@ impl FromArgMatches for Changes {
         };
         let mut all: Vec<(usize, String)> = given("set", "").chain(given("unset", "~")).collect();
         all.sort();
-        Ok(Self(all.into_iter().map(|(_, change)| change).collect()))
+        let (changes, list) = all.into_iter().unzip();
+        // Not every command has them.
+        let given = SHORT.into_iter().filter(|name| matches.try_contains_id(name).unwrap_or(false));
+        let short = given.filter_map(|name| Some((name, matches.indices_of(name)?.next_back()?))).collect();
+        Ok(Self(list, Places { changes, short }))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {

@@ -21,6 +21,17 @@ const OF_SCENARIOS: [(&str, &str); 3] = [
     ("(see sweeps)", "(see `--sweep`)"),
 ];
 
+/// A number of things, from 1 on.
+pub(super) fn whole<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| "expected a whole number, 1 or more".to_owned())
+}
+
+/// The seed of random numbers, an integer of TOML.
+pub(super) fn seed(text: &str) -> Result<u64, String> {
+    let seed = text.parse().ok().filter(|seed| i64::try_from(*seed).is_ok());
+    seed.ok_or_else(|| format!("expected a whole number from 0 to {}", i64::MAX))
+}
+
 fn replace(text: &str, all: &[(&str, &str)]) -> String {
     all.iter().fold(text.to_owned(), |text, (field, option)| text.replace(field, option))
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use super::changes::Changes;
 use super::interrupt::{Stop, end_if_asked, stop_when_interrupted};
-use super::options::failure;
+use super::options::{failure, seed, whole};
 use super::progress::Progress;
 use super::target::{send, target};
 use super::{Failure, engine, note, print, print_text, scenario_file};
@@ -41,14 +41,15 @@ pub(super) struct Rollout {
     /// Precision of the bristles' arithmetic on the CPU [default: the scenario's, else f32].
     #[arg(long, value_enum)]
     precision: Option<Precision>,
-    /// Number of contacts, or of worlds [default: the scenario's].
-    #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true)]
-    contacts: Option<u64>,
-    /// Seed of all random numbers, below 2^63 as all integers of TOML [default: the scenario's].
-    #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
-    seed: Option<u64>,
+    // Before what is short for a change, because arguments are taken out in this order.
     #[command(flatten)]
     changes: Changes,
+    /// Number of contacts, or of worlds [default: the scenario's].
+    #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<u64>)]
+    contacts: Option<u64>,
+    /// Seed of all random numbers, below 2^63 as all integers of TOML [default: the scenario's].
+    #[arg(long, allow_negative_numbers = true, value_parser = seed)]
+    seed: Option<u64>,
     /// Make a run for every value of a key, `key=first:last:count` or `key=[value, ..]`, and a table of all
     /// of them; with several, for every combination. The runs are numbered directories in that of the
     /// results.
@@ -311,7 +312,8 @@ impl Rollout {
         let ran = &summary.engine;
         for (what, asked, found) in [("engine", engine, ran.engine), ("precision", precision, ran.precision)] {
             if asked.is_some_and(|asked| asked != found) {
-                return Err(failure(RolloutError::Different { path: out.to_owned(), what }));
+                let difference = format!("{what} = {}, where it has {found}", asked.unwrap_or_default());
+                return Err(failure(RolloutError::Different { path: out.to_owned(), what, difference }));
             }
         }
         Ok(())
@@ -326,14 +328,14 @@ impl Rollout {
 
     /// The changes of the scenario that the arguments ask for; `count` is the key of the number to draw.
     pub(super) fn changes(&self, count: &str) -> Vec<String> {
-        let own = [
-            self.contacts.map(|n| format!("{count}={n}")),
-            self.seed.map(|n| format!("seed={n}")),
-            self.record_every.map(|s| format!("record_every={s:?}")),
-            self.step.map(|s| format!("step={s:?}")),
-            self.tolerance.map(|t| format!("step={{ tolerance = {t:?} }}")),
+        let short = [
+            ("contacts", self.contacts.map(|n| format!("{count}={n}"))),
+            ("seed", self.seed.map(|n| format!("seed={n}"))),
+            ("record_every", self.record_every.map(|s| format!("record_every={s:?}"))),
+            ("step", self.step.map(|s| format!("step={s:?}"))),
+            ("tolerance", self.tolerance.map(|t| format!("step={{ tolerance = {t:?} }}"))),
         ];
-        self.changes.0.iter().cloned().chain(own.into_iter().flatten()).collect()
+        self.changes.with(short)
     }
 }
 
