@@ -131,17 +131,18 @@ impl Finish<'_> {
         let write = || {
             let path = self.dir.join(trajectories);
             let mut npz = Npz::create(&path)?;
+            let action = labels::arrays(layout).into_iter().find(|array| array.name == labels::ACTION);
             let columns = |npz: &mut Npz| {
                 npz.vector("time", &self.scenario.plan().samples)?;
-                // An array is hashed when it is complete, while the next ones are written: what takes longest
-                // to make and is largest comes first. Actions are written as they are made.
-                if let Some(action) = labels::arrays(layout).iter().find(|array| array.name == labels::ACTION) {
-                    let mut actions = labels::actions(layout, n);
-                    npz.copy(&action.name, action.numbers, &action.shape(n), &mut actions)?;
-                }
-                for column in layout.columns() {
+                for (i, column) in layout.columns().enumerate() {
                     let shape = column.shape(n, raw.samples());
                     npz.copy(column.name, column.item, &shape, &mut raw.reader(&column, 0..n)?)?;
+                    // An array is hashed when it is complete, while the next ones are written: actions, which
+                    // are many and are written as they are made, come between others.
+                    if let (0, Some(action)) = (i, &action) {
+                        let mut actions = labels::actions(layout, n);
+                        npz.copy(&action.name, action.numbers, &action.shape(n), &mut actions)?;
+                    }
                 }
                 Ok(())
             };
