@@ -235,7 +235,7 @@ fn sweeps_make_every_combination_with_the_table_as_leading_axis() {
     // Grids of several sizes come back out of the array of the largest.
     let report = json(dir.path(), &["margin", "t.npz", "--load", "1,0,0.01"]);
     let cases = report["cases"].as_array().unwrap();
-    assert_eq!((cases.len(), &cases[0]["sweep"]["patch.shape"]), (12, &"'square'".into()));
+    assert_eq!((cases.len(), &cases[0]["sweep"]["patch.shape"]), (12, &"square".into()));
     let last = json(
         dir.path(),
         &[
