@@ -52,7 +52,8 @@ def test_shards_are_the_run_in_one_piece(tmp_path):
     with np.load(tmp_path / "whole/trajectories.npz") as run:
         assert run["pose"].shape == (24, 11, 3)
         assert run["tactile"].shape == (24, 11, 5, 5)
-        np.testing.assert_allclose(run["shear"].sum(axis=(2, 3)), run["wrench"][..., :2], atol=1e-5)
+        # The damper of a bristle that meets a moving body takes hundreds of newtons in single precision.
+        np.testing.assert_allclose(run["shear"].sum(axis=(2, 3)), run["wrench"][..., :2], rtol=1e-6, atol=1e-5)
     parts = [tmp_path / f"{i}" for i in (1, 2, 3)]
     for i, part in enumerate(parts, 1):
         bristle.rollout(scenario, part, device="cpu", shard=(i, 3), extras=["shear"])
