@@ -88,9 +88,11 @@ fn a_sweep_is_a_run_for_every_value_with_one_table() {
     let smaller = "--sweep initial.twist.0=0.0:0.1:2 --out all";
     let (code, _, stderr) = rollout(dir.path(), &format!("{smaller} --resume"));
     assert!(code == 2 && stderr.contains("all/2"), "{code} {stderr}");
+    // A run that is in no table of a sweep stays.
+    assert_eq!(rollout(dir.path(), "--out all/7").0, 0);
     assert_eq!(rollout(dir.path(), &format!("{smaller} --force")).0, 0);
     let there = |k: u32| dir.path().join(format!("all/{k}")).exists();
-    assert_eq!([there(0), there(1), there(2), there(3)], [true, true, false, false]);
+    assert_eq!([there(0), there(1), there(2), there(3), there(7)], [true, true, false, false, true]);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use super::rollout::Rollout;
 use super::{Failure, print, print_text};
 use crate::app::terminal;
 use crate::error::ParameterError;
+use crate::input;
 use crate::rollout::{Options, Place, RolloutError, Summary, check_place};
 use crate::scenario::Scenario;
 use crate::surfaces::{self, Sweep};
@@ -77,17 +78,13 @@ impl Rollout {
     }
 }
 
-/// Runs in the directory `out` of sweeps that are not among those of this one: those with a number as name.
+/// The runs of the sweep whose table is in `out` that are not among those of this one.
 fn others(out: &Path, own: &[PathBuf]) -> Vec<PathBuf> {
-    let is_number = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.bytes().all(|byte| byte.is_ascii_digit()) && path.join("run.json").is_file()
-    };
-    let entries = std::fs::read_dir(out).into_iter().flatten().flatten();
-    let mut others: Vec<PathBuf> =
-        entries.map(|entry| entry.path()).filter(|p| is_number(p) && !own.contains(p)).collect();
-    others.sort_unstable();
-    others
+    let text = input::text(&out.join(TABLE)).unwrap_or_default();
+    let mut table = csv::Reader::from_reader(text.as_bytes());
+    let names = table.records().flatten().filter_map(|row| row.iter().next_back().map(str::to_owned));
+    let names = names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
+    names.map(|name| out.join(name)).filter(|run| !own.contains(run) && run.join("run.json").is_file()).collect()
 }
 
 /// A row of the table.
