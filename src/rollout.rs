@@ -310,7 +310,6 @@ fn simulate(
     let columns = [columns::COLUMNS.to_vec(), columns::of_shear(grid.as_ref())].concat();
     let identity = record::identity(scenario, engine.info(), options.shard, &options.datasets);
     let finished = if options.extend { Some(Finished::open(scenario, &options.datasets, &options.out)?) } else { None };
-    finished.iter().try_for_each(|run| run.check_engine(&engine.info(), &options.out))?;
     let mut spool = if options.keeps() {
         spool::take_back(&partial)?;
         Spool::resume(&partial, &identity, &columns, samples)?
