@@ -1,14 +1,17 @@
 //! Statistics of features, by which policies normalise what they see. Those of parts are joined in the order
 //! of the parts, so that they do not depend on threads or on interruptions.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
 use super::table::{Column, Values};
 
-/// Of every feature, in the order of the first part.
+/// Of every feature, by its name: parts that were written before an interruption are read back, and have them
+/// in another order than those that are made.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Stats {
-    features: Vec<(String, Feature)>,
+    features: BTreeMap<String, Feature>,
 }
 
 /// Of a feature: one entry a number of its vector.
@@ -100,18 +103,17 @@ impl Stats {
 
     /// Adds a part that comes behind.
     pub fn merge(&mut self, other: &Self) {
-        if self.features.is_empty() {
-            self.features.clone_from(&other.features);
-            return;
-        }
-        for ((_, feature), (_, other)) in self.features.iter_mut().zip(&other.features) {
-            feature.merge(other);
+        for (name, other) in &other.features {
+            match self.features.get_mut(name) {
+                Some(feature) => feature.merge(other),
+                None => drop(self.features.insert(name.clone(), other.clone())),
+            }
         }
     }
 
     /// How many rows there are.
     pub fn rows(&self) -> u64 {
-        self.features.first().map_or(0, |(_, feature)| feature.count as u64)
+        self.features.values().next().map_or(0, |feature| feature.count as u64)
     }
 
     /// As the dataset has them.
@@ -169,5 +171,25 @@ mod tests {
         assert_eq!((&two["a"]["mean"][0], &two["a"]["std"][0]), (&json!(2.0), &json!(1.0)));
         let again = Stats::parse(&part(&values).note().to_string()).unwrap();
         assert_eq!(again, part(&values));
+    }
+
+    /// A part that was read back joins one that was made, whatever the order of their features.
+    #[test]
+    fn parts_are_joined_by_the_names_of_features() {
+        let part = |from: f32| {
+            let mut stats = Stats::default();
+            let pair = Column::new("z", Values::F32s(vec![from, from + 7.0], 2));
+            stats.add([pair, Column::new("a", Values::F32(vec![-from]))].iter());
+            stats
+        };
+        let read_back = |part: &Stats| Stats::parse(&part.note().to_string()).unwrap();
+        let (first, second) = (part(1.0), part(3.0));
+        let mut whole = first.clone();
+        whole.merge(&second);
+        assert_eq!(whole.json()["z"]["mean"], json!([2.0, 9.0]));
+        for (mut resumed, then) in [(read_back(&first), second.clone()), (first.clone(), read_back(&second))] {
+            resumed.merge(&then);
+            assert_eq!(resumed, whole);
+        }
     }
 }
