@@ -1,13 +1,10 @@
-//! What becomes of a run that is killed, that finds no room, or that could never find it.
+//! What becomes of a run that finds no room, that could never find it, or that ended before its page.
 #![cfg(feature = "cli")]
 #![cfg(unix)]
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
-
-use bristle::random::Draw;
+use std::process::Command;
 
 const SLIDE: &str = r#"duration = 0.5
 record_every = 0.005
@@ -65,8 +62,7 @@ fn names(dir: &Path) -> Vec<String> {
     names
 }
 
-/// Fails unless two runs have the same files with the same bytes, but for the times in the record and on the
-/// page.
+/// Fails unless two runs have the same files with the same bytes, but for the times in the record.
 #[track_caller]
 fn assert_same(found: &Path, wanted: &Path) {
     assert_eq!(names(found), names(wanted));
@@ -83,62 +79,31 @@ fn assert_same(found: &Path, wanted: &Path) {
                 };
                 assert_eq!(record(&found), record(&wanted));
             }
-            "report.html" => assert!(String::from_utf8(found).unwrap().trim_end().ends_with("</html>")),
             _ => assert!(found == wanted, "{name}: {} and {} bytes", found.len(), wanted.len()),
         }
     }
 }
 
-/// Twenty kills at random moments, and the same command again after each: the runs that come out of it are
-/// those that nothing disturbed.
+/// A job that was ended between its run and its page repeats its command.
 #[test]
-fn a_run_that_is_killed_goes_on_with_the_same_command() {
-    const KILLS: u64 = 20;
-    let arguments = [&RUN[..], &["-n", "150", "--resume", "--report"]].concat();
-    let whole = slide();
-    let mut took = Duration::ZERO;
-    for _ in 0..2 {
-        let _ = fs::remove_dir_all(whole.path().join("run"));
-        let start = Instant::now();
-        let (code, _, stderr) = output(&mut bristle(whole.path(), &arguments, None));
-        assert_eq!(code, Some(0), "{stderr}");
-        took = start.elapsed();
-    }
-    let whole = whole.path().join("run");
-    let (mut kills, mut runs) = (0, 0);
-    while kills < KILLS {
-        let dir = slide();
-        let (run, partial) = (dir.path().join("run"), dir.path().join("run.partial"));
-        runs += 1;
-        for attempt in 0.. {
-            let patience = took.mul_f64(1.1 * Draw::new(runs, attempt).uniform("patience"));
-            let mut command = bristle(dir.path(), &arguments, None);
-            let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-            if kills < KILLS {
-                std::thread::sleep(patience);
-                child.kill().unwrap();
-            }
-            let ended = child.wait_with_output().unwrap();
-            if ended.status.success() {
-                break;
-            }
-            assert_eq!(ended.status.code(), None, "{}", String::from_utf8_lossy(&ended.stderr));
-            kills += 1;
-            if run.exists() {
-                // The page and its pictures come after all else.
-                let files =
-                    |run: &Path| names(run).into_iter().filter(|name| !name.starts_with("report")).collect::<Vec<_>>();
-                assert_eq!(files(&run), files(&whole));
-            }
-        }
-        assert_same(&run, &whole);
-        assert!(!partial.exists());
-        assert_eq!(names(dir.path()), ["run", "slide.toml"]);
-        let (code, stdout, stderr) = output(&mut bristle(dir.path(), &arguments, None));
-        assert!(code == Some(0) && stdout.starts_with("150 contacts"), "{stdout}{stderr}");
-        assert!(stderr.contains("run is complete"), "{stderr}");
-    }
-    println!("{kills} kills in {runs} runs of {took:?}");
+fn a_complete_run_gets_its_page_by_the_same_command() {
+    let dir = slide();
+    let arguments = [&RUN[..], &["-n", "5", "--resume"]].concat();
+    let (code, first, stderr) = output(&mut bristle(dir.path(), &arguments, None));
+    assert_eq!(code, Some(0), "{stderr}");
+    let run = dir.path().join("run");
+    let record = fs::read(run.join("run.json")).unwrap();
+    // What the end of a process leaves of a page.
+    fs::write(run.join("report.html.17.partial"), "<html>").unwrap();
+    let again = [&arguments[..], &["--report"]].concat();
+    let (code, stdout, stderr) = output(&mut bristle(dir.path(), &again, None));
+    assert_eq!((code, &stdout), (Some(0), &first), "{stderr}");
+    assert!(stderr.contains("run is complete"), "{stderr}");
+    let page = fs::read_to_string(run.join("report.html")).unwrap();
+    assert!(page.trim_end().ends_with("</html>"));
+    assert_eq!(fs::read(run.join("run.json")).unwrap(), record);
+    assert!(!names(&run).iter().any(|name| name.ends_with(".partial")));
+    assert_eq!(names(dir.path()), ["run", "slide.toml"]);
 }
 
 /// A run into a file limit, then onto a full device, then with room: each time one sentence that says what to
@@ -204,28 +169,18 @@ fn tables_and_pages_without_room_leave_nothing() {
     }
 }
 
-/// The sum is told before anything is drawn or written.
+/// The sum is told before anything is drawn or written. No disk has so much space; what becomes of little
+/// memory, or of a smaller disk, is tested in `rollout/needs` with numbers in place of the machine's.
 #[test]
 fn a_run_that_cannot_fit_is_refused() {
     let dir = slide();
-    for (changes, parts) in [
-        (
-            ["-n", "4000000", "--record-every", "1e-6"],
-            ["480.00 TB of disk space at run", "4000000 contacts x 500001 samples x 88 bytes of raw arrays"],
-        ),
-        (["-n", "4294967296", "--record-every", "1"], [" TB of disk space at run", "4294967296 contacts x "]),
-    ] {
-        let (code, stdout, stderr) = output(&mut bristle(dir.path(), &[&RUN[..], &changes].concat(), None));
-        assert_eq!((code, stdout.as_str()), (Some(1), ""), "{stderr}");
-        assert!(parts.iter().all(|part| stderr.contains(part)), "{stderr}");
-        assert_eq!(names(dir.path()), ["slide.toml"]);
+    let many = ["-n", "4294967296", "--record-every", "0.005"];
+    let (code, stdout, stderr) = output(&mut bristle(dir.path(), &[&RUN[..], &many].concat(), None));
+    assert_eq!((code, stdout.as_str()), (Some(1), ""), "{stderr}");
+    for part in [" TB of disk space at run", "4294967296 contacts x 101 samples x 88 bytes of raw arrays"] {
+        assert!(stderr.contains(part), "{stderr}");
     }
-    // Memory may be less than the machine's.
-    let script = "ulimit -v 300000; exec \"$0\" \"$@\"";
-    let mut shell = Command::new("sh");
-    shell.current_dir(dir.path()).args(["-c", script, env!("CARGO_BIN_EXE_bristle")]).args(RUN);
-    let (code, _, stderr) = output(shell.args(["-n", "4", "--record-every", "1e-6"]));
-    assert!(code == Some(1) && stderr.contains(" of memory, and "), "{stderr}");
+    assert_eq!(names(dir.path()), ["slide.toml"]);
 }
 
 /// Before it begins a run tells what it will take of the disk, and takes no more; afterwards the record says
@@ -238,7 +193,8 @@ fn disk_space_is_told_and_nothing_if_quiet() {
     for part in ["of disk while it is written: ", "400 contacts x 101 samples x 88 bytes of raw arrays; "] {
         assert!(stderr.contains(part), "{stderr}");
     }
-    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    // A line of progress comes after ten seconds.
+    assert_eq!(stderr.lines().filter(|line| !line.contains(" after ")).count(), 1, "{stderr}");
     let summary: serde_json::Value = serde_json::from_str(&stdout).unwrap();
     let told = summary["disk_bytes"].as_u64().unwrap();
     let size = |name: &str| fs::metadata(dir.path().join("run").join(name)).unwrap().len();

@@ -233,22 +233,22 @@ fn claiming(method: u8, mut npz: Vec<u8>) -> Vec<u8> {
     npz
 }
 
-/// The program in `dir`, with less memory than the files claim; its exit code, none if it takes a minute, and
-/// stderr.
+/// The program in `dir`; its exit code and stderr. A program that does what these files ask for would take
+/// all memory of the machine. The limit is there for that; it is far above what a program takes that does
+/// not.
 fn bristle(dir: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     // The address sanitizer wants terabytes of addresses.
     let limited = cfg!(target_os = "linux") && std::env::var_os("ASAN_OPTIONS").is_none();
     let mut command = if limited {
         let mut shell = Command::new("sh");
-        shell.args(["-c", "ulimit -v 1000000; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_bristle")]);
-        // Else glibc sets aside 64 MB of addresses for every thread.
-        shell.env("MALLOC_ARENA_MAX", "1");
+        shell.args(["-c", "ulimit -v 8000000; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_bristle")]);
+        // What a thread sets aside of addresses is not to depend on how many processors there are.
+        shell.env("MALLOC_ARENA_MAX", "1").env("RAYON_NUM_THREADS", "1");
         shell
     } else {
         Command::new(env!("CARGO_BIN_EXE_bristle"))
     };
-    let limit = std::time::Duration::from_secs(60);
-    let output = command.args(arguments).current_dir(dir).timeout(limit).output().unwrap();
+    let output = command.args(arguments).current_dir(dir).output().unwrap();
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
