@@ -99,7 +99,8 @@ fn measured() -> Result<Table, String> {
 
 /// The driver's own file, which is its name for the loader.
 fn icd() -> Result<PathBuf, String> {
-    let files = super::DRIVER_FOLDERS.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
+    let files =
+        crate::setup::DRIVER_FOLDERS.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
     let is_radv = |path: &PathBuf| path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("radeon_icd"));
     files
         .map(|file| file.path())

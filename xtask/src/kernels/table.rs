@@ -94,12 +94,8 @@ const HEAD: &str = "\
 |---|---|---|---|---|---|---|---|---|---|---|---|";
 /// What is before and after the table in its document.
 const MARKS: [&str; 2] = ["<!-- cargo xtask kernels --renew -->\n", "<!-- end -->\n"];
-/// How much larger the code of a kernel may be than what is checked in, made by the same version of the
-/// driver.
+/// How much larger the code of a kernel may be than what is checked in.
 const GROWTH: f64 = 1.1;
-/// The same with another version: compilers differ by some per cent, and loops that are written out double
-/// the code.
-const GROWTH_OF_OTHERS: f64 = 1.25;
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -143,8 +139,8 @@ impl Table {
     }
 
     /// Compares with what is checked in: no kernel may spill more registers than there, or be larger by more
-    /// than a tenth (a quarter if another version of the driver made it), and none may be missing on either
-    /// side.
+    /// than a tenth, and none may be missing on either side. Numbers of another version of the driver say
+    /// nothing about the kernels, and are not compared.
     ///
     /// # Errors
     /// What is worse, a line each.
@@ -157,15 +153,14 @@ impl Table {
                 faults.push(format!("{name}: not in the table"));
                 continue;
             };
-            let other = row.driver != known.driver;
-            let growth = if other { GROWTH_OF_OTHERS } else { GROWTH };
-            let versions =
-                if other { format!(" ({}; the table is of {})", row.driver, known.driver) } else { String::new() };
-            if row.spilled > known.spilled {
-                faults.push(format!("{name}: {} registers spilled, were {}{versions}", row.spilled, known.spilled));
+            if row.driver != known.driver {
+                continue;
             }
-            if row.code as f64 > growth * known.code as f64 {
-                faults.push(format!("{name}: {} bytes of code, were {}{versions}", row.code, known.code));
+            if row.spilled > known.spilled {
+                faults.push(format!("{name}: {} registers spilled, were {}", row.spilled, known.spilled));
+            }
+            if row.code as f64 > GROWTH * known.code as f64 {
+                faults.push(format!("{name}: {} bytes of code, were {}", row.code, known.code));
             }
         }
         let gone = wanted.0.iter().filter(|known| !self.0.iter().any(|row| same(row, known)));
@@ -214,10 +209,8 @@ mod tests {
         assert_eq!(check(row("radv 1", "lugre", 11_000, 0)), Ok(()));
         assert!(check(row("radv 1", "lugre", 11_001, 0)).unwrap_err().contains("11001 bytes of code, were 10000"));
         assert!(check(row("radv 1", "lugre", 9_000, 1)).unwrap_err().contains("1 registers spilled, were 0"));
-        // Another version of the driver has more room, but may not spill either.
-        assert_eq!(check(row("radv 2", "lugre", 12_500, 0)), Ok(()));
-        assert!(check(row("radv 2", "lugre", 12_501, 0)).unwrap_err().contains("the table is of radv 1"));
-        assert!(check(row("radv 2", "lugre", 10_000, 1)).is_err());
+        // What another version of the driver makes of it is another matter.
+        assert_eq!(check(row("radv 2", "lugre", 20_000, 9)), Ok(()));
     }
 
     #[test]
