@@ -260,11 +260,11 @@ def test_two_batches_in_two_threads_and_one_batch_in_two(box):
 
     def hold(done, of):
         inside.set()
-        assert met.wait(60)
+        met.wait()
 
     thread = threading.Thread(target=lambda: shared.rollout(1, progress=hold))
     thread.start()
-    assert inside.wait(60)
+    inside.wait()
     with pytest.raises(bristle.BusyError, match="another thread"):
         shared.step()
     met.set()
