@@ -23,14 +23,19 @@ use crate::schedule::{MapKey, SAME_TIME, Signal};
 /// One episode of this many is for validation.
 const VALIDATION_OF: u64 = 10;
 
-/// Whether the episode of contact `k` is for validation, by a hash of its index alone (the finaliser of
-/// SplitMix64): the same in every run, however many episodes there are.
-#[must_use]
-pub const fn is_validation(k: u64) -> bool {
+/// A number that says nothing about `k` but is the same every time: the finaliser of SplitMix64.
+pub(super) const fn scrambled(k: u64) -> u64 {
     let mut z = k.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (z ^ (z >> 31)).is_multiple_of(VALIDATION_OF)
+    z ^ (z >> 31)
+}
+
+/// Whether the episode of contact `k` is for validation, by a hash of its index alone: the same in every run,
+/// however many episodes there are.
+#[must_use]
+pub const fn is_validation(k: u64) -> bool {
+    scrambled(k).is_multiple_of(VALIDATION_OF)
 }
 
 /// What the episodes of a run hold.

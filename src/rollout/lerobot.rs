@@ -24,7 +24,7 @@ use super::side_by_side::side_by_side;
 use crate::disk;
 use crate::error::ParameterError;
 use crate::scenario::{Descriptions, Scenario};
-use stats::Stats;
+use stats::{Drawn, Stats};
 use table::{Column, Values, write};
 
 /// Its directory in a run.
@@ -112,15 +112,17 @@ impl Writer<'_> {
     pub fn write(&self, attributes: &Value) -> Result<(), RolloutError> {
         let fps = fps(self.scenario)?;
         let (group, per_file) = self.sizes();
-        let files = self.files(per_file)?;
-        let stats = side_by_side(files.len() as u64, |i| self.file(&files[i as usize], group))?;
+        let (files, rows) = self.files(per_file)?;
+        let features = self.features(&self.episodes(0..1)?, 0..1, 0)?;
+        let drawn = Drawn::new(rows, features.iter().map(Feature::numbers).sum());
+        let stats = side_by_side(files.len() as u64, |i| self.file(&files[i as usize], group, drawn))?;
         let mut whole = Stats::default();
         stats.iter().for_each(|stats| whole.merge(stats));
+        drop(stats);
         self.tasks()?;
-        let (rows, n) = (whole.rows(), self.raw.contacts());
-        let features = self.features(&self.episodes(0..1)?, 0..1, 0)?;
+        let n = self.raw.contacts();
         self.put("meta/stats.json", &whole.json())?;
-        self.put("meta/bristle.json", &self.about(&features, attributes))?;
+        self.put("meta/bristle.json", &self.about(&features, &whole, attributes))?;
         let info = json!({
             "codebase_version": "v3.0",
             "robot_type": "bristle",
@@ -131,7 +133,7 @@ impl Writer<'_> {
             "data_files_size_in_mb": FILE_MB,
             "video_files_size_in_mb": 500,
             "fps": fps,
-            "splits": { "train": format!("0:{n}") },
+            "splits": splits(n),
             "data_path": DATA_PATH,
             "video_path": null,
             "features": features.iter().map(Feature::info).collect::<Map<_, _>>(),
@@ -149,8 +151,8 @@ impl Writer<'_> {
         (group, group * ((FILE_MB << 20) / (group * samples * row)).max(1))
     }
 
-    /// All data files.
-    fn files(&self, per_file: u64) -> Result<Vec<File>, RolloutError> {
+    /// All data files, and their rows.
+    fn files(&self, per_file: u64) -> Result<(Vec<File>, u64), RolloutError> {
         let n = self.raw.contacts();
         let mut row = 0;
         let next = |number| {
@@ -160,7 +162,8 @@ impl Writer<'_> {
             row += rows as u64;
             Ok(file)
         };
-        (0..n.div_ceil(per_file)).map(next).collect()
+        let files = (0..n.div_ceil(per_file)).map(next).collect::<Result<_, RolloutError>>()?;
+        Ok((files, row))
     }
 
     fn episodes(&self, contacts: Range<u64>) -> Result<Episodes, RolloutError> {
@@ -168,7 +171,7 @@ impl Writer<'_> {
     }
 
     /// Writes a data file, the metadata of its episodes and its statistics, if it is not there.
-    fn file(&self, file: &File, group: u64) -> Result<Stats, RolloutError> {
+    fn file(&self, file: &File, group: u64, drawn: Drawn) -> Result<Stats, RolloutError> {
         let data = self.dir.join(file.path("data"));
         let note = self.notes.join(format!("lerobot-{}.json", file.number));
         if data.is_file()
@@ -183,9 +186,10 @@ impl Writer<'_> {
             let contacts = from..end.min(from + group);
             let episodes = self.episodes(contacts.clone())?;
             let features = self.features(&episodes, contacts, row)?;
-            row += episodes.frames.iter().sum::<usize>() as u64;
+            let rows = episodes.frames.iter().sum();
+            stats.add(features.iter().map(|feature| &feature.column), rows, row, drawn);
+            row += rows as u64;
             first_slip.extend_from_slice(&episodes.first_slip);
-            stats.add(features.iter().map(|feature| &feature.column));
             Ok(features.into_iter().map(|feature| feature.column).collect())
         });
         let place = |path: PathBuf| {
@@ -222,7 +226,7 @@ impl Writer<'_> {
                 let at = i * n + k;
                 of.iter().flat_map(move |(all, width)| all[at * width..(at + 1) * width].iter().map(|v| *v as f32))
             });
-            Values::F32s(values.collect(), width)
+            Values::F32s(values.collect(), vec![width])
         };
         let scalars = |all: &[f64]| Values::F32(places.iter().map(|(i, k)| all[i * n + k] as f32).collect());
         let indices = |of: &dyn Fn(usize, usize, usize) -> u64| {
@@ -246,7 +250,7 @@ impl Writer<'_> {
         if let Some(grid) = self.layout.tactile {
             let cells = grid.len();
             let frame = |(i, k): &(usize, usize)| &episodes.tactile[(i * n + k) * cells..][..cells];
-            let values = Values::F32s(places.iter().flat_map(frame).copied().collect(), cells);
+            let values = Values::F32s(places.iter().flat_map(frame).copied().collect(), vec![grid.ny, grid.nx]);
             all.push(Feature::scalar("observation.tactile", values, "N", about::TACTILE));
         }
         for column in &self.layout.shear {
@@ -255,7 +259,10 @@ impl Writer<'_> {
             let values = places.iter().flat_map(frame).map(|b| f32::from_le_bytes(*b)).collect();
             let (name, unit) =
                 if column.name == SHEAR[0] { ("observation.shear", "N") } else { ("observation.cell_slip", "-") };
-            all.push(Feature::scalar(name, Values::F32s(values, width / 4), unit, column.about));
+            let [rows, columns] = column.image.unwrap_or([1, 1]).map(|n| n as usize);
+            let depth = width / (4 * rows * columns);
+            let shape = if depth > 1 { vec![rows, columns, depth] } else { vec![rows, columns] };
+            all.push(Feature::scalar(name, Values::F32s(values, shape), unit, column.about));
         }
         let is_last = |(i, k): &(usize, usize)| k + 1 == episodes.frames[*i];
         let done = Values::Bool(places.iter().map(is_last).collect());
@@ -352,7 +359,7 @@ impl Writer<'_> {
     }
 
     /// What the format has no place for: units, splits, and what the numbers are.
-    fn about(&self, features: &[Feature], attributes: &Value) -> Value {
+    fn about(&self, features: &[Feature], stats: &Stats, attributes: &Value) -> Value {
         let about = |feature: &Feature| {
             let about = json!({ "units": feature.units, "description": feature.about });
             (feature.column.name.clone(), about)
@@ -368,7 +375,9 @@ impl Writer<'_> {
             "tactile": tactile,
             "shear": shear,
             "parameters": parameters,
-            "splits": "column `bristle/split` of meta/episodes: by a hash of the episode's index",
+            "splits": "by a hash of the episode's index: column `bristle/split` of meta/episodes, `splits` of \
+                       meta/info.json",
+            "quantiles": { "of_rows": stats.drawn(), "rows": stats.rows() },
             "run": attributes,
         })
     }
@@ -398,13 +407,60 @@ impl Feature {
 
     /// What `info.json` says of it.
     fn info(&self) -> (String, Value) {
-        let (dtype, length) = match &self.column.values {
-            Values::Bool(_) => ("bool", 1),
-            Values::I64(_) => ("int64", 1),
-            Values::F32s(_, width) => ("float32", *width),
-            _ => ("float32", 1),
+        let (dtype, shape) = match &self.column.values {
+            Values::Bool(_) => ("bool", vec![1]),
+            Values::I64(_) => ("int64", vec![1]),
+            Values::F32s(_, shape) => ("float32", shape.clone()),
+            _ => ("float32", vec![1]),
         };
         let names = if self.names.is_empty() { Value::Null } else { json!(self.names) };
-        (self.column.name.clone(), json!({ "dtype": dtype, "shape": [length], "names": names }))
+        (self.column.name.clone(), json!({ "dtype": dtype, "shape": shape, "names": names }))
+    }
+
+    /// Numbers of a sample.
+    fn numbers(&self) -> u64 {
+        if let Values::F32s(_, shape) = &self.column.values { shape.iter().product::<usize>() as u64 } else { 1 }
+    }
+}
+
+/// The splits of `n` episodes: the ranges of each, one after the other, such as `0:2,3:18`.
+fn splits(n: u64) -> Value {
+    let of = |validation: bool| {
+        let (mut ranges, mut from) = (Vec::new(), None);
+        for k in 0..=n {
+            if k < n && is_validation(k) == validation {
+                from = from.or(Some(k));
+            } else if let Some(from) = from.take() {
+                ranges.push(format!("{from}:{k}"));
+            }
+        }
+        ranges.join(",")
+    };
+    let named = [("train", of(false)), ("validation", of(true))];
+    let named = named.into_iter().filter(|(_, ranges)| !ranges.is_empty());
+    named.map(|(name, ranges)| (name.to_owned(), ranges.into())).collect::<Map<_, _>>().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every episode is in one split, in the one that it has elsewhere.
+    #[test]
+    fn splits_are_ranges_of_episodes() {
+        assert_eq!(splits(4), json!({ "train": "0:2,3:4", "validation": "2:3" }));
+        assert_eq!(splits(2), json!({ "train": "0:2" }));
+        let all = splits(500);
+        let mut seen = 0;
+        for (name, validation) in [("train", false), ("validation", true)] {
+            for range in all[name].as_str().unwrap().split(',') {
+                let (from, to) = range.split_once(':').unwrap();
+                for k in from.parse::<u64>().unwrap()..to.parse().unwrap() {
+                    assert_eq!(is_validation(k), validation, "{k}");
+                    seen += 1;
+                }
+            }
+        }
+        assert_eq!(seen, 500);
     }
 }

@@ -1,8 +1,9 @@
 //! Zarr v3: a group with an array for every array of the run, every label and every parameter.
 //!
-//! A chunk is its numbers as they are, little-endian, in a file of at most some 16 MB, so that a reader of a
-//! store of objects gets a block of contacts in one request. Chunks at the end are filled up, as the format
-//! has it.
+//! A chunk is its numbers as they are, little-endian, in a file of at most some 4 MB: one to few contacts
+//! where a contact has a megabyte and more, so that who reads an episode does not read a hundred, and a block
+//! of them where it has less, so that there are not many small files. Chunks at the end are filled up, as the
+//! format has it.
 
 use std::fs;
 use std::ops::Range;
@@ -23,7 +24,9 @@ use crate::scenario::Descriptions;
 /// Its directory in a run.
 pub(super) const DIRECTORY: &str = "dataset.zarr";
 /// Bytes that a chunk of samples should not exceed; it has one contact at least.
-const CHUNK: u64 = 16 << 20;
+const CHUNK: u64 = 4 << 20;
+/// Bytes of the widest array that are made together.
+const BLOCK: u64 = 16 << 20;
 /// Contacts in a chunk of an array with one number a contact: 8 MB.
 const LONG: u64 = 1 << 20;
 
@@ -75,6 +78,13 @@ fn metadata(numbers: Item, shape: &[u64], chunk: &[u64], names: &[&str], about: 
     })
 }
 
+/// As many of `n` contacts with so many bytes each as have at most `most`: a power of two, or all.
+fn contacts_of(most: u64, bytes: u64, n: u64) -> u64 {
+    let fit = (most / bytes.max(1)).max(1);
+    // The largest power of two in it, so that chunks are parts of blocks.
+    (1 << fit.ilog2()).min(n)
+}
+
 /// A dataset that is written.
 pub(super) struct Writer<'a> {
     pub dir: PathBuf,
@@ -89,14 +99,14 @@ impl Writer<'_> {
         let n = self.raw.contacts();
         let arrays = self.arrays();
         let widest = arrays.iter().filter(|a| a.wide).map(Array::bytes).max().unwrap_or(1);
-        let wide = (CHUNK / widest).clamp(1, n);
+        let wide = contacts_of(BLOCK, widest, n);
         let long = LONG.min(n);
         let contacts = |i: u64, size: u64| i * size..n.min((i + 1) * size);
-        side_by_side(n.div_ceil(wide), |i| self.wide(&arrays, i, contacts(i, wide), wide))?;
+        side_by_side(n.div_ceil(wide), |i| self.wide(&arrays, contacts(i, wide), wide))?;
         side_by_side(n.div_ceil(long), |i| self.long(&arrays, i, contacts(i, long), long))?;
         let mut all = Map::new();
         for array in &arrays {
-            let metadata = metadata_of(array, n, if array.wide { wide } else { long });
+            let metadata = metadata_of(array, n, if array.wide { of_chunk(array, wide) } else { long });
             self.put(&format!("{}/zarr.json", array.name), pretty(&metadata).as_bytes())?;
             all.insert(array.name.clone(), metadata);
         }
@@ -137,10 +147,14 @@ impl Writer<'_> {
         arrays
     }
 
-    /// Writes a chunk of every array with samples.
-    fn wide(&self, arrays: &[Array], i: u64, contacts: Range<u64>, chunk: u64) -> Result<(), RolloutError> {
+    /// Writes the chunks of every array with samples, of a block of at most `block` contacts.
+    fn wide(&self, arrays: &[Array], contacts: Range<u64>, block: u64) -> Result<(), RolloutError> {
         let wide = || arrays.iter().filter(|array| array.wide);
-        if wide().all(|array| self.chunk(array, i).is_file()) {
+        let chunks = |array: &Array| {
+            let size = of_chunk(array, block);
+            (contacts.start / size..contacts.end.div_ceil(size), size)
+        };
+        if wide().all(|array| chunks(array).0.all(|i| self.chunk(array, i).is_file())) {
             return Ok(());
         }
         let episodes = self.layout.episodes(self.raw, contacts.clone())?;
@@ -149,7 +163,10 @@ impl Writer<'_> {
                 Some(bytes) => bytes,
                 None => self.raw.bytes(&self.layout.column(&array.name), contacts.clone())?,
             };
-            self.put_chunk(array, i, bytes, chunk)?;
+            let (places, size) = chunks(array);
+            for (i, bytes) in places.zip(bytes.chunks((size * array.bytes()) as usize)) {
+                self.put_chunk(array, i, bytes.to_vec(), size)?;
+            }
         }
         Ok(())
     }
@@ -194,6 +211,11 @@ impl Writer<'_> {
     }
 }
 
+/// Contacts in a chunk of an array with samples, which is made in blocks of so many.
+fn of_chunk(array: &Array, block: u64) -> u64 {
+    contacts_of(CHUNK, array.bytes(), block)
+}
+
 fn pretty(value: &Value) -> String {
     format!("{value:#}\n")
 }
@@ -206,4 +228,21 @@ fn put(path: &Path, bytes: &[u8]) -> Result<(), RolloutError> {
     let parent = path.parent().unwrap_or(path);
     fs::create_dir_all(parent).map_err(io(parent))?;
     disk::appear(path, |file| std::io::Write::write_all(file, bytes)).map_err(io(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A chunk has few episodes where they are large, and many where they are not; blocks are whole chunks.
+    #[test]
+    fn chunks_are_of_few_large_episodes_or_of_many_small_ones() {
+        let frames = 501 * 21 * 21 * 4;
+        for (bytes, chunk) in [(100 << 20, 1), (2 * frames, 2), (frames, 4), (501 * 24, 256), (8, 1 << 19)] {
+            assert_eq!(contacts_of(CHUNK, bytes, u64::MAX), chunk, "{bytes}");
+            let block = contacts_of(BLOCK, bytes, 1 << 40);
+            assert!(block.is_multiple_of(chunk) && block >= chunk);
+        }
+        assert_eq!(contacts_of(CHUNK, 501 * 24, 37), 37);
+    }
 }

@@ -205,7 +205,7 @@ def test_lerobot(run):
     data = pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)
     there = np.arange(21) < frames[:, None]
     both = lambda a, b: np.concatenate([a, b.reshape(*b.shape[:2], -1)], axis=2)[there].astype(np.float32)
-    stack = lambda name: np.stack(data[name].to_numpy())
+    stack = lambda name: whole(data[name].to_numpy())
     np.testing.assert_array_equal(stack("observation.state"), both(all["pose"], all["twist"]))
     np.testing.assert_array_equal(
         stack("observation.environment_state"), both(all["wrench"], all["normal_force"])
@@ -215,14 +215,16 @@ def test_lerobot(run):
     for name, other in [("label.time_to_slip", "time_to_slip"), ("label.margin", "margin")]:
         np.testing.assert_array_equal(data[name], zarr[other].values[there].astype(np.float32))
     np.testing.assert_array_equal(stack("action"), zarr["action"].values[there].astype(np.float32))
-    np.testing.assert_array_equal(stack("observation.tactile"), zarr["tactile"].values[there].reshape(-1, 25))
-    np.testing.assert_array_equal(stack("observation.shear"), zarr["shear"].values[there].reshape(-1, 50))
-    np.testing.assert_array_equal(stack("observation.cell_slip"), zarr["cell_slip"].values[there].reshape(-1, 25))
+    np.testing.assert_array_equal(stack("observation.tactile"), zarr["tactile"].values[there])
+    np.testing.assert_array_equal(stack("observation.shear"), zarr["shear"].values[there])
+    np.testing.assert_array_equal(stack("observation.cell_slip"), zarr["cell_slip"].values[there])
     sample = np.broadcast_to(np.arange(21), there.shape)[there]
     np.testing.assert_array_equal(data["frame_index"], sample)
     np.testing.assert_array_equal(data["timestamp"], (sample / 50).astype(np.float32))
     np.testing.assert_array_equal(data["index"], np.arange(len(data)))
     np.testing.assert_array_equal(data["next.done"], sample == (frames - 1)[data["episode_index"]])
+    ranges = {name: [k for part in text.split(",") for k in range(*map(int, part.split(":")))] for name, text in info["splits"].items()}
+    assert ranges == {split: [k for k in range(37) if is_validation(k) == (split == "validation")] for split in ("train", "validation")}
     check_features(root, info, data, files)
     check_episodes(root, all, drawn, frames)
     doctor = subprocess.run(
@@ -231,23 +233,32 @@ def test_lerobot(run):
     assert doctor.returncode == 0 and "FAIL" not in doctor.stdout.split("Summary")[0], doctor.stdout + doctor.stderr
 
 
+def whole(values):
+    """Arrays in arrays, as pandas reads lists in lists, as one."""
+    return np.stack([whole(value) for value in values]) if values.dtype == object else values
+
+
 def check_features(root, info, data, files):
     """Every feature has its column, its statistics and its units; row groups hold whole episodes."""
     stats = json.loads((root / "meta/stats.json").read_text())
-    about = json.loads((root / "meta/bristle.json").read_text())["features"]
+    said = json.loads((root / "meta/bristle.json").read_text())
+    about = said["features"]
+    assert said["quantiles"] == {"of_rows": len(data), "rows": len(data)}
     assert set(info["features"]) == set(data.columns) == set(stats) == set(about)
     assert all(feature["units"] and feature["description"] for feature in about.values())
     for name, feature in info["features"].items():
-        column = np.stack(data[name].to_numpy()).astype(np.float64).reshape(len(data), -1)
-        assert [column.shape[1]] == feature["shape"], name
+        column = whole(data[name].to_numpy()).astype(np.float64).reshape(len(data), *feature["shape"])
         for statistic, expected in [
             ("min", column.min(axis=0)),
             ("max", column.max(axis=0)),
             ("mean", column.mean(axis=0)),
             ("std", column.std(axis=0)),
+            *((f"q{percent:02d}", np.percentile(column, percent, axis=0)) for percent in (1, 10, 50, 90, 99)),
         ]:
             close = 1e-9 * max(1, np.abs(column).max())
-            np.testing.assert_allclose(stats[name][statistic], expected, rtol=1e-9, atol=close, err_msg=name)
+            found = np.array(stats[name][statistic])
+            assert list(found.shape) == feature["shape"], name
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=close, err_msg=f"{name}: {statistic}")
         assert stats[name]["count"] == [len(data)]
     for file in files:
         parquet = pq.ParquetFile(file)

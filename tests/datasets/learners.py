@@ -120,7 +120,7 @@ def test_lerobot(run):
             expected = {
                 "observation.state": [*all["pose"][k, i], *all["twist"][k, i]],
                 "observation.environment_state": [*all["wrench"][k, i], all["normal_force"][k, i]],
-                "observation.tactile": all["tactile"][k, i].ravel(),
+                "observation.tactile": all["tactile"][k, i],
                 "action": all["action"][k, i],
                 "label.slip": all["slip"][k, i],
                 "label.time_to_slip": all["time_to_slip"][k, i],

@@ -22,8 +22,8 @@ pub(super) enum Values {
     F32(Vec<f32>),
     F64(Vec<f64>),
     Text(Vec<String>),
-    /// Vectors of that length.
-    F32s(Vec<f32>, usize),
+    /// Arrays of that shape, row after row: vectors, images.
+    F32s(Vec<f32>, Vec<usize>),
     /// A list with one text in every row.
     TextList(Vec<String>),
 }
@@ -48,15 +48,20 @@ impl Column {
             }
             field.with_converted_type(ConvertedType::UTF8).with_logical_type(Some(LogicalType::String)).build()
         };
-        let list = |physical| {
-            let element = Arc::new(primitive("element", physical)?);
-            let list = Type::group_type_builder("list").with_repetition(Repetition::REPEATED);
-            Type::group_type_builder(&self.name)
-                .with_repetition(Repetition::OPTIONAL)
-                .with_converted_type(ConvertedType::LIST)
-                .with_logical_type(Some(LogicalType::List))
-                .with_fields(vec![Arc::new(list.with_fields(vec![element]).build()?)])
-                .build()
+        // Lists in lists, as many as the array has axes.
+        let list = |physical, axes: usize| {
+            let mut of = primitive("element", physical)?;
+            for axis in 0..axes {
+                let name = if axis + 1 == axes { &self.name } else { "element" };
+                let list = Type::group_type_builder("list").with_repetition(Repetition::REPEATED);
+                of = Type::group_type_builder(name)
+                    .with_repetition(Repetition::OPTIONAL)
+                    .with_converted_type(ConvertedType::LIST)
+                    .with_logical_type(Some(LogicalType::List))
+                    .with_fields(vec![Arc::new(list.with_fields(vec![Arc::new(of)]).build()?)])
+                    .build()?;
+            }
+            Ok(of)
         };
         match &self.values {
             Values::Bool(_) => primitive(&self.name, Physical::BOOLEAN),
@@ -64,8 +69,8 @@ impl Column {
             Values::F32(_) => primitive(&self.name, Physical::FLOAT),
             Values::F64(_) => primitive(&self.name, Physical::DOUBLE),
             Values::Text(_) => primitive(&self.name, Physical::BYTE_ARRAY),
-            Values::F32s(..) => list(Physical::FLOAT),
-            Values::TextList(_) => list(Physical::BYTE_ARRAY),
+            Values::F32s(_, shape) => list(Physical::FLOAT, shape.len()),
+            Values::TextList(_) => list(Physical::BYTE_ARRAY, 1),
         }
     }
 
@@ -79,9 +84,11 @@ impl Column {
             Values::F32(v) => to.typed::<FloatType>().write_batch(v, Some(&here(v.len())), None)?,
             Values::F64(v) => to.typed::<DoubleType>().write_batch(v, Some(&here(v.len())), None)?,
             Values::Text(v) => to.typed::<ByteArrayType>().write_batch(&text(v), Some(&here(v.len())), None)?,
-            Values::F32s(v, width) => {
-                let repetition: Vec<i16> = (0..v.len()).map(|i| i16::from(i % width != 0)).collect();
-                to.typed::<FloatType>().write_batch(v, Some(&vec![3; v.len()]), Some(&repetition))?
+            Values::F32s(v, shape) => {
+                let repetition: Vec<i16> = (0..v.len()).map(|i| repetition(i, shape)).collect();
+                // Each list and its element may be missing.
+                let there = 1 + 2 * shape.len() as i16;
+                to.typed::<FloatType>().write_batch(v, Some(&vec![there; v.len()]), Some(&repetition))?
             }
             Values::TextList(v) => {
                 let (there, first) = (vec![3; v.len()], vec![0; v.len()]);
@@ -90,6 +97,13 @@ impl Column {
         };
         Ok(())
     }
+}
+
+/// The repetition level of number `i` of arrays of that shape: how many lists go on that began before it.
+fn repetition(i: usize, shape: &[usize]) -> i16 {
+    let mut size = 1;
+    let ended = shape.iter().rev().take_while(|n| (size *= **n, i.is_multiple_of(size)).1).count();
+    (shape.len() - ended) as i16
 }
 
 /// Writes the Parquet file `path`, which appears when it is complete, of the row groups that `groups` gives;
@@ -136,4 +150,17 @@ fn write_groups(
         rows.close()?;
     }
     writer.close().map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_begin_where_arrays_and_their_rows_do() {
+        let levels = |n: usize, shape: &[usize]| (0..n).map(|i| repetition(i, shape)).collect::<Vec<_>>();
+        assert_eq!(levels(6, &[3]), [0, 1, 1, 0, 1, 1]);
+        assert_eq!(levels(8, &[2, 2]), [0, 2, 1, 2, 0, 2, 1, 2]);
+        assert_eq!(levels(9, &[2, 1, 2]), [0, 3, 1, 3, 0, 3, 1, 3, 0]);
+    }
 }
