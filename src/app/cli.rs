@@ -5,6 +5,8 @@
 
 mod bench;
 mod changes;
+#[cfg(test)]
+mod documents;
 mod engine;
 mod help;
 mod info;
