@@ -365,6 +365,47 @@ fn a_place_that_cannot_be_written_is_the_machines_fault() {
     assert_eq!(code, 1, "{stderr}");
 }
 
+/// An adapter is named by an option or by the environment; a name that none has is told what there is, and no
+/// other adapter, nor the CPU, is taken in its place.
+#[test]
+#[cfg(feature = "gpu")]
+fn an_adapter_is_named_or_refused() {
+    let dir = slide(SLIDE);
+    let run = |variable: Option<(&str, &str)>, arguments: &[&str]| {
+        let mut command = Command::cargo_bin("bristle").unwrap();
+        let rollout = ["rollout", "slide.toml", "-n", "1", "--set", "duration=0.01", "--json", "-q", "--force"];
+        let output = command.current_dir(dir.path()).args(rollout).args(arguments).envs(variable).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        (output.status.code(), summary["adapter"].as_str().unwrap_or_default().to_owned(), text(output.stderr))
+    };
+    let (_, stdout, _) = bristle(dir.path(), &["info", "--json"]);
+    let info: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    let name = info["adapters"][0]["name"].as_str().unwrap();
+    let part = name.split(' ').next().unwrap().to_uppercase();
+    for engine in ["gpu", "auto"] {
+        let found = run(None, &["--engine", engine, "--adapter", &part]);
+        assert_eq!((found.0, found.1.as_str()), (Some(0), name), "{}", found.2);
+        let found = run(Some(("WGPU_ADAPTER_NAME", &part)), &["--engine", engine]);
+        assert_eq!((found.0, found.1.as_str()), (Some(0), name), "{}", found.2);
+        for (field, (code, _, stderr)) in [
+            ("--adapter", run(None, &["--engine", engine, "--adapter", "nowhere"])),
+            ("WGPU_ADAPTER_NAME", run(Some(("WGPU_ADAPTER_NAME", "nowhere")), &["--engine", engine])),
+        ] {
+            assert_eq!(code, Some(2), "{stderr}");
+            assert!(stderr.contains(&format!("{field} = nowhere")) && stderr.contains(name), "{stderr}");
+        }
+        let (code, _, stderr) = run(Some(("WGPU_BACKEND", "cuda")), &["--engine", engine]);
+        assert!(code == Some(2) && stderr.contains("WGPU_BACKEND = cuda"), "{stderr}");
+    }
+    // What the CPU does needs none.
+    assert_eq!(run(Some(("WGPU_ADAPTER_NAME", "nowhere")), &["--engine", "cpu"]).0, Some(0));
+    for refused in [["--engine", "cpu"], ["--precision", "f64"]] {
+        let (code, _, stderr) = run(None, &[&refused[..], &["--adapter", &part]].concat());
+        assert!(code == Some(2) && stderr.contains("--adapter"), "{stderr}");
+    }
+}
+
 #[test]
 fn info_and_schema_print_json() {
     let dir = tempfile::tempdir().unwrap();

@@ -55,7 +55,12 @@ pub fn open(device: &str, precision: Precision) -> Result<Box<dyn Engine>, Failu
         ("gpu", Precision::F64) => wrong("gpu", "\"cpu\" or \"auto\" with precision = \"f64\": a GPU computes in f32"),
         ("gpu", Precision::F32) => Ok(Box::new(Gpu::new(Choice::Any)?)),
         // Hardware alone: the CPU's own engine is faster than a software driver.
-        ("auto", Precision::F32) => Ok(Gpu::new(Choice::Hardware).map_or_else(|_| cpu(), |gpu| Box::new(gpu))),
+        ("auto", Precision::F32) => match Gpu::new(Choice::Hardware) {
+            Ok(gpu) => Ok(Box::new(gpu)),
+            // The environment asks for an adapter that is not there.
+            Err(e @ EngineError::Argument(_)) => Err(e.into()),
+            Err(_) => Ok(cpu()),
+        },
         _ => wrong(device, "\"cpu\", \"gpu\" or \"auto\""),
     }
 }

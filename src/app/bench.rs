@@ -48,6 +48,8 @@ pub struct Options {
     pub budget: Duration,
     /// The widest vectors that the CPU engine may use; those of this processor if none.
     pub simd: Option<Simd>,
+    /// A part of the name of the GPU; the best if none.
+    pub adapter: Option<String>,
 }
 
 /// Measures. `note` is called with the row that is being measured; a GPU that does not open is no error
@@ -68,8 +70,9 @@ pub fn run(options: &Options, note: &dyn Fn(&str)) -> Result<Report, EngineError
     }
     if asked(EngineName::Gpu) {
         note("opening the GPU");
-        match Subject::gpu() {
+        match Subject::gpu(options.adapter.as_deref()) {
             Ok(gpu) => subjects.push(gpu),
+            Err(e @ EngineError::Argument(_)) => return Err(e),
             Err(e) if options.engines.is_empty() => report.no_gpu = Some(e.to_string()),
             Err(e) => return Err(e),
         }

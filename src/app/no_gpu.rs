@@ -24,8 +24,8 @@ pub struct Adapter {
 }
 
 /// The adapters of this machine that the program can use: none.
-pub fn adapters() -> Vec<Adapter> {
-    Vec::new()
+pub fn adapters() -> Result<Vec<Adapter>, EngineError> {
+    Ok(Vec::new())
 }
 
 /// A layout of a kernel; there is none.
@@ -59,6 +59,11 @@ pub enum Gpu {}
 impl Gpu {
     /// Fails.
     pub fn new(_: Choice) -> Result<Self, EngineError> {
+        Err(EngineError::NoGpu)
+    }
+
+    /// Fails.
+    pub fn named(_: &str) -> Result<Self, EngineError> {
         Err(EngineError::NoGpu)
     }
 

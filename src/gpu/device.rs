@@ -4,9 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crate::error::{DeviceError, EngineError};
+use crate::error::{DeviceError, EngineError, ParameterError};
 
-/// Which adapters will do.
+/// Which adapters will do, where none is named: by [`Gpu::named`](super::Gpu::named), or by a part of its
+/// name in the variable `WGPU_ADAPTER_NAME` of the environment, as other programs with `wgpu` take it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// Hardware only: what `auto` takes.
@@ -61,15 +62,59 @@ impl Adapter {
     }
 }
 
-/// All adapters of this machine, hardware first.
-#[must_use]
-pub fn adapters() -> Vec<Adapter> {
-    found().iter().map(Adapter::of).collect()
+/// The variables of the environment that name an adapter, and kinds of drivers.
+const ADAPTER: &str = "WGPU_ADAPTER_NAME";
+const BACKEND: &str = "WGPU_BACKEND";
+
+/// All adapters of this machine, hardware first; if the variable `WGPU_BACKEND` names kinds of drivers
+/// (`vulkan`, `metal`, `dx12`), those of these alone.
+///
+/// # Errors
+/// A variable that names nothing that this program can use.
+pub fn adapters() -> Result<Vec<Adapter>, EngineError> {
+    Ok(found()?.iter().map(Adapter::of).collect())
 }
 
-fn found() -> Vec<wgpu::Adapter> {
-    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
-    let mut all = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
+/// The value of a variable of the environment that is there and not empty.
+fn variable(name: &str) -> Option<String> {
+    let value = std::env::var_os(name)?.to_string_lossy().trim().to_owned();
+    (!value.is_empty()).then_some(value)
+}
+
+/// The kinds of drivers that a list such as `vulkan,dx12` names.
+///
+/// # Errors
+/// A name that `wgpu` does not know, or no kind that this program can use.
+fn backends(list: Option<&str>) -> Result<wgpu::Backends, ParameterError> {
+    let ours = wgpu::Backends::PRIMARY & wgpu::Instance::enabled_backend_features();
+    let Some(list) = list else { return Ok(ours) };
+    let named: Vec<wgpu::Backends> = list.split(',').map(wgpu::Backends::from_comma_list).collect();
+    let all = named.iter().copied().fold(wgpu::Backends::empty(), |all, one| all | one);
+    if named.iter().any(|one| one.is_empty()) || !all.intersects(ours) {
+        let names: Vec<String> = ours.iter_names().map(|(name, _)| name.to_lowercase()).collect();
+        return Err(ParameterError::new(BACKEND, list, format!("what this program can use: {}", names.join(", "))));
+    }
+    Ok(all & ours)
+}
+
+/// The place of the first adapter that has `name` in its own name, in letters of any case; `field` says where
+/// the name comes from.
+fn place(of: &[String], field: &str, name: &str) -> Result<usize, ParameterError> {
+    let is_it = |own: &String| own.to_lowercase().contains(&name.to_lowercase());
+    of.iter().position(is_it).ok_or_else(|| {
+        let accepted = match of {
+            [] => "no name, as there is no adapter on this machine".to_owned(),
+            all => format!("a part of the name of an adapter that is there: {}", all.join("; ")),
+        };
+        ParameterError::new(field, name, accepted)
+    })
+}
+
+fn found() -> Result<Vec<wgpu::Adapter>, EngineError> {
+    let backends = backends(variable(BACKEND).as_deref())?;
+    let descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor { backends, ..descriptor });
+    let mut all = pollster::block_on(instance.enumerate_adapters(backends));
     all.retain(|a| a.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS));
     let rank = |t: wgpu::DeviceType| match t {
         wgpu::DeviceType::DiscreteGpu => 0,
@@ -79,11 +124,12 @@ fn found() -> Vec<wgpu::Adapter> {
         wgpu::DeviceType::Cpu => 4,
     };
     all.sort_by_key(|a| rank(a.get_info().device_type));
-    all
+    Ok(all)
 }
 
-/// How long a device that has failed may take to say whether it is lost.
-const AT_REST: Duration = Duration::from_secs(2);
+/// How long a device that has failed may take to say whether it is lost. A software driver finishes its work
+/// first, on a busy machine in its own time.
+const AT_REST: Duration = Duration::from_secs(60);
 
 /// An open device.
 #[derive(Debug)]
@@ -100,11 +146,16 @@ pub(super) struct Device {
 }
 
 impl Device {
-    /// Opens the best adapter that `choice` allows.
-    pub(super) fn open(choice: Choice) -> Result<Self, EngineError> {
-        let mut all = found();
+    /// Opens the adapter that `name` or the environment names, whatever it is, or else the best one that
+    /// `choice` allows.
+    pub(super) fn open(choice: Choice, name: Option<&str>) -> Result<Self, EngineError> {
+        let mut all = found()?;
         let count = all.len();
-        if choice == Choice::Hardware {
+        let named = name.map(|name| ("adapter", name.to_owned()));
+        if let Some((field, name)) = named.or_else(|| Some((ADAPTER, variable(ADAPTER)?))) {
+            let names: Vec<String> = all.iter().map(|adapter| adapter.get_info().name).collect();
+            all = vec![all.swap_remove(place(&names, field, &name)?)];
+        } else if choice == Choice::Hardware {
             all.retain(|a| a.get_info().device_type != wgpu::DeviceType::Cpu);
         }
         let Some(adapter) = all.first() else {
@@ -222,5 +273,36 @@ impl Device {
             self.check()?;
             resume_unwind(panic)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_name_will_do_and_others_are_told_what_there_is() {
+        let there = ["NVIDIA H100 80GB HBM3", "llvmpipe (LLVM 15.0.6, 256 bits)"].map(str::to_owned);
+        assert_eq!(place(&there, "adapter", "LLVMpipe"), Ok(1));
+        assert_eq!(place(&there, "adapter", "80gb"), Ok(0));
+        let error = place(&there, "adapter", "radeon").unwrap_err();
+        assert_eq!((error.field.as_str(), error.value.as_str()), ("adapter", "radeon"));
+        assert!(there.iter().all(|name| error.accepted.contains(name)), "{error}");
+        let error = place(&[], ADAPTER, "radeon").unwrap_err().to_string();
+        assert!(error.contains(ADAPTER) && error.contains("no adapter on this machine"), "{error}");
+    }
+
+    #[test]
+    fn kinds_of_drivers_are_those_of_this_program() {
+        let ours = backends(None).unwrap();
+        let name = if cfg!(target_os = "macos") { "Metal" } else { "Vulkan" };
+        let one = backends(Some(name)).unwrap();
+        assert!(!one.is_empty() && ours.contains(one));
+        assert_eq!(backends(Some(&format!("gl, {name}"))), Ok(one), "one of them is enough");
+        for wrong in ["cuda", "gl", &format!("{name},cuda")] {
+            let error = backends(Some(wrong)).unwrap_err();
+            assert_eq!((error.field.as_str(), error.value.as_str()), (BACKEND, wrong));
+            assert!(error.accepted.contains(&name.to_lowercase()), "{error}");
+        }
     }
 }

@@ -41,12 +41,28 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// Opens the best adapter that `choice` allows.
+    /// Opens the best adapter that `choice` allows; if the variable `WGPU_ADAPTER_NAME` of the environment
+    /// names one, that.
     ///
     /// # Errors
     /// No such adapter, or a device that does not open.
     pub fn new(choice: Choice) -> Result<Self, EngineError> {
-        let device = Device::open(choice)?;
+        Self::open(choice, None)
+    }
+
+    /// Opens the first adapter that has `name` in its own name, in letters of any case; [`adapters`] lists
+    /// them.
+    ///
+    /// [`adapters`]: super::adapters
+    ///
+    /// # Errors
+    /// No such adapter, with the names of those that there are, or a device that does not open.
+    pub fn named(name: &str) -> Result<Self, EngineError> {
+        Self::open(Choice::Any, Some(name))
+    }
+
+    fn open(choice: Choice, name: Option<&str>) -> Result<Self, EngineError> {
+        let device = Device::open(choice, name)?;
         let core = Core {
             device,
             pipelines: Mutex::default(),

@@ -6,10 +6,10 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::measure::{measure, once};
-use super::subject::Subject;
+use super::subject::{Subject, open};
 use super::work::{RECORD_EVERY, in_hand};
 use super::{Options, process};
-use crate::app::gpu::{Adapter, Choice, Gpu, Layout};
+use crate::app::gpu::Layout;
 use crate::engine::{DEFAULT_STEP, Engine, Plan};
 use crate::error::EngineError;
 use crate::friction::Law;
@@ -51,7 +51,7 @@ pub struct ShapeRow {
 /// No adapter, or a device that fails.
 pub fn shapes(options: &Options, note: &dyn Fn(&str)) -> Result<Shapes, EngineError> {
     note("opening the GPU");
-    let gpu = Gpu::new(Choice::Any)?;
+    let gpu = open(options.adapter.as_deref())?;
     let adapter = gpu.adapter();
     let laws = [Law::ElastoPlastic, Law::LuGre];
     let mut all = Vec::new();
@@ -65,7 +65,7 @@ pub fn shapes(options: &Options, note: &dyn Fn(&str)) -> Result<Shapes, EngineEr
         note(&format!("{} of {}: {n} x {n}, {}, {layout}", done + 1, all.len(), law.name()));
         let budget = options.budget.div_f64(all.len() as f64);
         let contacts = options.contacts.first().copied();
-        let ns = time(n, cells, law, layout, contacts, budget, adapter)?;
+        let ns = time(n, cells, law, layout, contacts, budget, options.adapter.as_deref())?;
         let present = Layout::of(cells, adapter) == Some(layout);
         rows.push(ShapeRow { law: law.name(), cells, layout: layout.to_string(), present, ns_per_cell_pass: ns });
     }
@@ -90,13 +90,14 @@ fn time(
     layout: Layout,
     contacts: Option<usize>,
     budget: Duration,
-    adapter: &Adapter,
+    adapter: Option<&str>,
 ) -> Result<f64, EngineError> {
-    let subject = Subject::gpu_with(layout)?;
+    let subject = Subject::gpu_with(layout, adapter)?;
     let batch = in_hand(n, law, contacts.unwrap_or_else(|| subject.busy()))?;
     let plan = |duration| Plan::new(duration, DEFAULT_STEP, RECORD_EVERY);
     let found = measure(&subject, &batch, &plan, once, budget)?;
-    let spent = found.cpu_s.filter(|_| adapter.software).unwrap_or(found.wall_s);
+    let software = subject.as_gpu().is_some_and(|gpu| gpu.adapter().software);
+    let spent = found.cpu_s.filter(|_| software).unwrap_or(found.wall_s);
     Ok(1e9 * spent / (found.passes as f64 * cells as f64))
 }
 

@@ -35,6 +35,11 @@ enum Opened {
     Gpu(Box<Gpu>),
 }
 
+/// Opens the GPU with that name, or the best.
+pub(super) fn open(adapter: Option<&str>) -> Result<Gpu, EngineError> {
+    adapter.map_or_else(|| Gpu::new(Choice::Any), Gpu::named)
+}
+
 impl Subject {
     pub fn baseline() -> Self {
         Self { opened: Opened::Baseline(Baseline), opening_s: 0.0 }
@@ -44,15 +49,16 @@ impl Subject {
         Self { opened: Opened::Cpu(cpu), opening_s: 0.0 }
     }
 
-    pub fn gpu() -> Result<Self, EngineError> {
+    /// The GPU with that name, or the best.
+    pub fn gpu(adapter: Option<&str>) -> Result<Self, EngineError> {
         let start = Instant::now();
-        let gpu = Gpu::new(Choice::Any)?;
+        let gpu = open(adapter)?;
         Ok(Self { opened: Opened::Gpu(Box::new(gpu)), opening_s: start.elapsed().as_secs_f64() })
     }
 
     /// A GPU whose grids have a layout.
-    pub fn gpu_with(layout: Layout) -> Result<Self, EngineError> {
-        Gpu::new(Choice::Any).map(|gpu| Self { opened: Opened::Gpu(Box::new(gpu.with_layout(layout))), opening_s: 0.0 })
+    pub fn gpu_with(layout: Layout, adapter: Option<&str>) -> Result<Self, EngineError> {
+        open(adapter).map(|gpu| Self { opened: Opened::Gpu(Box::new(gpu.with_layout(layout))), opening_s: 0.0 })
     }
 
     pub fn engine(&self) -> &dyn Engine {

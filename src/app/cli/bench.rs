@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
+use super::engine::{AdapterArgument, failed};
 use super::{Failure, options, print};
 use crate::app::bench::{self, EngineName, Options, Work};
 use crate::app::terminal;
@@ -27,6 +28,8 @@ pub(super) struct BenchArguments {
     /// Engines to measure [default: all].
     #[arg(long = "engine", value_enum, value_name = "NAME", value_delimiter = ',')]
     engines: Vec<EngineName>,
+    #[command(flatten)]
+    adapter: AdapterArgument,
     /// Kinds of work [default: all].
     #[arg(long, value_enum, value_name = "NAME", value_delimiter = ',')]
     work: Vec<Work>,
@@ -93,7 +96,15 @@ impl BenchArguments {
             contacts: self.contacts.clone(),
             budget: Duration::from_secs_f64(self.seconds),
             simd: self.simd,
+            adapter: self.adapter.adapter.clone(),
         };
+        if let Some(name) = options
+            .adapter
+            .as_ref()
+            .filter(|_| !self.shapes && !self.engines.is_empty() && !self.engines.contains(&EngineName::Gpu))
+        {
+            return Err(Failure::of_user(format!("--adapter {name}: is a GPU; expected --engine gpu")));
+        }
         let terminal = std::io::stderr().is_terminal();
         let note = |what: &str| {
             if self.quiet {
@@ -111,7 +122,7 @@ impl BenchArguments {
         if self.shapes {
             let shapes = bench::shapes(&options, &note);
             clear();
-            let shapes = shapes.map_err(Failure::of_engine)?;
+            let shapes = shapes.map_err(failed)?;
             return print(&if self.json {
                 serde_json::to_string(&shapes).map_err(Failure::of_machine)?
             } else {
@@ -120,7 +131,7 @@ impl BenchArguments {
         }
         let done = bench::run(&options, &note);
         clear();
-        let mut report = done.map_err(Failure::of_engine)?;
+        let mut report = done.map_err(failed)?;
         report.no_gpu = report.no_gpu.as_deref().map(options::of_engine);
         if self.json {
             print(&serde_json::to_string(&report).map_err(Failure::of_machine)?)

@@ -4,22 +4,62 @@ use super::Failure;
 use crate::app::gpu::{Choice, Gpu};
 use crate::cpu::Cpu;
 use crate::engine::{Engine, EngineInfo};
-use crate::error::EngineError;
+use crate::error::{EngineError, ParameterError};
 use crate::rigid::world::{Method, World, Worlds};
 use crate::scenario::{EngineChoice, Precision, WorldScenario};
 
-/// Opens the engine. `Auto` takes a hardware adapter, never a software one, else the CPU, and says
-/// on stderr which and why, unless `quiet`.
-pub(super) fn open(choice: EngineChoice, precision: Precision, quiet: bool) -> Result<Box<dyn Engine>, Failure> {
+/// The option that names the adapter, which commands on a GPU share.
+#[derive(clap::Args)]
+pub(super) struct AdapterArgument {
+    /// The GPU: a part of the name of an adapter that `bristle info` lists [default: that of
+    /// `WGPU_ADAPTER_NAME`, else the best].
+    #[arg(long, value_name = "NAME")]
+    pub adapter: Option<String>,
+}
+
+/// A GPU that does not open. What the environment or an option asks for that is not there is the user's.
+pub(super) fn failed(error: EngineError) -> Failure {
+    match error {
+        EngineError::Argument(e) if e.field == "adapter" => {
+            Failure::of_user(ParameterError { field: "--adapter".into(), ..e })
+        }
+        EngineError::Argument(e) => Failure::of_user(e),
+        error => Failure::of_engine(error),
+    }
+}
+
+/// Refuses to name an adapter for what the CPU does.
+fn check_adapter(adapter: Option<&str>, is_cpu: bool, expected: &str) -> Result<(), Failure> {
+    match adapter {
+        Some(name) if is_cpu => Err(Failure::of_user(format!("--adapter {name}: is a GPU; expected {expected}"))),
+        _ => Ok(()),
+    }
+}
+
+/// Opens the GPU that is named, or that `choice` allows.
+fn gpu(choice: Choice, adapter: Option<&str>) -> Result<Gpu, EngineError> {
+    adapter.map_or_else(|| Gpu::new(choice), Gpu::named)
+}
+
+/// Opens the engine. `Auto` takes a hardware adapter, never a software one that nobody has named, else the
+/// CPU, and says on stderr which and why, unless `quiet`.
+pub(super) fn open(
+    choice: EngineChoice,
+    precision: Precision,
+    adapter: Option<&str>,
+    quiet: bool,
+) -> Result<Box<dyn Engine>, Failure> {
     let tell = |what: std::fmt::Arguments<'_>| {
         if !quiet {
             super::note(what);
         }
     };
     let on_gpu = precision == Precision::F32;
+    check_adapter(adapter, choice == EngineChoice::Cpu, "the engine gpu or auto")?;
+    check_adapter(adapter, !on_gpu, "precision = f32")?;
     match choice {
         EngineChoice::Cpu => Ok(cpu(precision)),
-        EngineChoice::Gpu if on_gpu => Ok(Box::new(Gpu::new(Choice::Any).map_err(Failure::of_engine)?)),
+        EngineChoice::Gpu if on_gpu => Ok(Box::new(gpu(Choice::Any, adapter).map_err(failed)?)),
         EngineChoice::Gpu => {
             Err(Failure::of_user("precision = f64: a GPU computes in f32; expected f32, or the engine cpu or auto"))
         }
@@ -27,11 +67,13 @@ pub(super) fn open(choice: EngineChoice, precision: Precision, quiet: bool) -> R
             tell(format_args!("engine: cpu in f64, as asked for"));
             Ok(cpu(precision))
         }
-        EngineChoice::Auto => match Gpu::new(Choice::Hardware) {
+        EngineChoice::Auto => match gpu(Choice::Hardware, adapter) {
             Ok(gpu) => {
-                tell(format_args!("engine: gpu ({}), a hardware adapter", gpu.info().adapter));
+                let kind = if gpu.adapter().software { "a software adapter, as named" } else { "a hardware adapter" };
+                tell(format_args!("engine: gpu ({}), {kind}", gpu.info().adapter));
                 Ok(Box::new(gpu))
             }
+            Err(e) if adapter.is_some() || matches!(e, EngineError::Argument(_)) => Err(failed(e)),
             Err(e) => {
                 let why = match e {
                     EngineError::NoAdapter { .. } => "no hardware adapter".to_owned(),
@@ -50,6 +92,7 @@ pub(super) fn open_worlds(
     choice: EngineChoice,
     precision: Precision,
     scenario: &WorldScenario,
+    adapter: Option<&str>,
     quiet: bool,
 ) -> Result<(EngineInfo, MakeWorlds), Failure> {
     let (method, step) = (scenario.method(precision), scenario.spec().step);
@@ -58,6 +101,8 @@ pub(super) fn open_worlds(
         let info = EngineInfo { precision, ..Cpu::new().info() };
         (info, Box::new(move |worlds| Worlds::new(worlds, step, method)))
     };
+    check_adapter(adapter, choice == EngineChoice::Cpu, "the engine gpu or auto")?;
+    check_adapter(adapter, method != Method::Single, "contacts by blocks in f32")?;
     let hardware = match (choice, method) {
         (EngineChoice::Cpu, _) | (EngineChoice::Auto, Method::Double | Method::Lemke) => return Ok(on_cpu()),
         (EngineChoice::Gpu, Method::Double | Method::Lemke) => {
@@ -68,9 +113,11 @@ pub(super) fn open_worlds(
         (EngineChoice::Gpu, Method::Single) => Choice::Any,
         (EngineChoice::Auto, Method::Single) => Choice::Hardware,
     };
-    match Gpu::new(hardware) {
+    match gpu(hardware, adapter) {
         Ok(gpu) => Ok((gpu.info(), Box::new(move |worlds| gpu.worlds(worlds, step)))),
-        Err(e) if choice == EngineChoice::Gpu => Err(Failure::of_engine(e)),
+        Err(e) if choice == EngineChoice::Gpu || adapter.is_some() || matches!(e, EngineError::Argument(_)) => {
+            Err(failed(e))
+        }
         Err(_) => {
             if !quiet {
                 super::note("engine: cpu in f32 (no hardware adapter); --precision f64 for double precision");

@@ -19,7 +19,8 @@ pub(super) struct Info {
 
 impl Info {
     pub(super) fn run(&self) -> Result<(), Failure> {
-        let adapters = serde_json::to_value(crate::app::gpu::adapters()).map_err(Failure::of_machine)?;
+        let adapters = crate::app::gpu::adapters().map_err(super::engine::failed)?;
+        let adapters = serde_json::to_value(adapters).map_err(Failure::of_machine)?;
         let cpu = json!({
             "name": Cpu::new().info().adapter,
             "threads": rayon::current_num_threads(),

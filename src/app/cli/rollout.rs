@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::changes::Changes;
+use super::engine::AdapterArgument;
 use super::interrupt::{Stop, end_if_asked, stop_when_interrupted};
 use super::options::{failure, seed, whole};
 use super::progress::Progress;
@@ -38,6 +39,8 @@ pub(super) struct Rollout {
     /// The engine [default: the scenario's, else auto].
     #[arg(long, value_enum)]
     engine: Option<EngineChoice>,
+    #[command(flatten)]
+    adapter: AdapterArgument,
     /// Precision of the bristles' arithmetic on the CPU [default: the scenario's, else f32].
     #[arg(long, value_enum)]
     precision: Option<Precision>,
@@ -163,7 +166,7 @@ impl Rollout {
         if engine.is_none() {
             let choice = self.engine.unwrap_or(scenario.spec().engine);
             let precision = self.precision.unwrap_or(scenario.spec().precision);
-            *engine = Some(engine::open(choice, precision, self.quiet)?);
+            *engine = Some(engine::open(choice, precision, self.adapter.adapter.as_deref(), self.quiet)?);
         }
         let engine = engine.as_deref().expect("an engine that is open");
         stop.goes_to(&options.out);
@@ -237,7 +240,8 @@ impl Rollout {
             send(store.as_ref(), &options, self.quiet)?;
             return self.end_worlds(&summary);
         }
-        let (info, make) = engine::open_worlds(choice, precision, &scenario, self.quiet)?;
+        let adapter = self.adapter.adapter.as_deref();
+        let (info, make) = engine::open_worlds(choice, precision, &scenario, adapter, self.quiet)?;
         let needs = world_needs(&scenario, &options).map_err(failure)?;
         self.note(&needs);
         let stop = stop_when_interrupted(false);
