@@ -33,7 +33,7 @@ pub struct Sample {
     pub twist: Twist,
     /// Friction wrench of one pad on the body, at the patch origin in the patch frame [N, N, N m].
     pub wrench: Wrench,
-    /// Normal force of one pad [N].
+    /// Normal force of one pad \[N\].
     pub normal_force: f64,
     /// Share of the normal force on slipping bristles [-].
     pub slip: f64,
@@ -249,7 +249,7 @@ impl Batch {
         &self.contacts
     }
 
-    /// Time of a contact since its start [s].
+    /// Time of a contact since its start \[s\].
     ///
     /// # Panics
     /// No such contact.
@@ -294,7 +294,7 @@ impl Batch {
     }
 
     /// From now on `input` of a contact goes in a straight line from its present value to `to`, in `over`
-    /// [s], and stays there.
+    /// \[s\], and stays there.
     ///
     /// # Errors
     /// As [`Batch::set`], or a time that is not a finite number >= 1e-9.
@@ -360,7 +360,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Lets `dt` [s] pass for all contacts; 1e-9 to 1e6. A contact that fails stays as it is, and
+    /// Lets `dt` \[s\] pass for all contacts; 1e-9 to 1e6. A contact that fails stays as it is, and
     /// [`Batch::statuses`] says why.
     ///
     /// # Errors
@@ -435,7 +435,7 @@ impl Batch {
     }
 
     /// The friction if the patch of a contact moved with `twist` (at the patch origin, in the patch frame)
-    /// for `dt` [s], under the inputs at the end of the last call: the wrench on the moving side, and its
+    /// for `dt` \[s\], under the inputs at the end of the last call: the wrench on the moving side, and its
     /// derivative over the twist. It is that of one implicit stage over the whole time, and nothing moves. A
     /// host that integrates the body asks for it at a guess of the next twist, takes a step of Newton with
     /// the derivative, sets the twist that comes out, and advances; however stiff the bristles are, its steps

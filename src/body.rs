@@ -43,7 +43,7 @@ pub enum TwistPoint {
 pub struct FreeBody {
     /// Where patch and bristles are fixed.
     pub frame: Frame,
-    /// Mass [kg], > 0.
+    /// Mass \[kg\], > 0.
     pub mass: f64,
     /// Moment of inertia about the centre of mass [kg m^2], > 0.
     pub inertia: f64,
@@ -55,7 +55,7 @@ pub struct FreeBody {
     pub gravity: [Signal; 2],
     /// Stiffness of a spring from the centre of mass to the anchor [N/m], >= 0; point contacts alone have it.
     pub spring: f64,
-    /// Where the other end of the spring is, axes of the world [m].
+    /// Where the other end of the spring is, axes of the world \[m\].
     pub anchor: [Signal; 2],
     /// Twist at the centre of mass [m/s, m/s, rad/s] at the start.
     pub twist: Twist,
@@ -69,7 +69,7 @@ pub enum Frame {
     Gripper,
     /// In the body, which slides on a table: patch and bristles turn with it.
     Body {
-        /// Patch origin from the centre of mass, in the body frame [m].
+        /// Patch origin from the centre of mass, in the body frame \[m\].
         offset: [f64; 2],
     },
     /// At the centre of mass, with the axes of the world (the paper's drift runs).
@@ -174,7 +174,7 @@ impl From<FreeBody> for Body {
 }
 
 impl FreeBody {
-    /// A body of a mass [kg] and a moment of inertia about its centre of mass [kg m^2], at rest and without
+    /// A body of a mass \[kg\] and a moment of inertia about its centre of mass [kg m^2], at rest and without
     /// loads; with two pads in a gripper, else with one.
     #[must_use]
     pub fn new(frame: Frame, mass: f64, inertia: f64) -> Self {
@@ -221,15 +221,15 @@ impl Frame {
     }
 }
 
-/// `T(q)`, `docs/model.md` (22): rotates by `-theta`, then moves the reference point by `o` [m] to the patch
-/// origin.
+/// `T(q)`, `docs/model.md` (22): rotates by `-theta`, then moves the reference point by `o` \[m\] to the
+/// patch origin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transform {
     /// Cosine of the grid's orientation.
     pub cos: f64,
     /// Sine of the grid's orientation.
     pub sin: f64,
-    /// Patch origin from the centre of mass, in the patch frame [m].
+    /// Patch origin from the centre of mass, in the patch frame \[m\].
     pub o: [f64; 2],
 }
 

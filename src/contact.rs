@@ -111,14 +111,14 @@ impl Form {
 /// Inputs over time that every contact has.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Inputs {
-    /// Normal force of ONE pad [N]; negative values are no contact, 0.
+    /// Normal force of ONE pad \[N\]; negative values are no contact, 0.
     pub normal_force: Signal,
     /// Coulomb coefficient over time [-]; `friction.mu_c` if none.
     pub mu_c: Option<Signal>,
     /// Static coefficient over time [-]; `friction.mu_s` if none.
     pub mu_s: Option<Signal>,
-    /// Period [s] at which a map that changes is made anew; if none, one that depends on the normal force at
-    /// every break point of the normal force, one that follows frames at the time of each.
+    /// Period \[s\] at which a map that changes is made anew; if none, one that depends on the normal force
+    /// at every break point of the normal force, one that follows frames at the time of each.
     pub remap_every: Option<f64>,
 }
 
@@ -159,7 +159,7 @@ pub enum Bristles {
 const SHORTEST_START: f64 = 1e-7;
 
 impl Contact {
-    /// Checks all parameters, for a run of `duration` [s]: the number of break points of the inputs,
+    /// Checks all parameters, for a run of `duration` \[s\]: the number of break points of the inputs,
     /// coefficients of friction that change over time, and the number of initial bristles, too. An engine
     /// does so for every contact.
     ///
@@ -320,7 +320,7 @@ impl Contact {
         Ok(())
     }
 
-    /// The contact's inputs cut at their break points and at the times of `samples` [s], which start
+    /// The contact's inputs cut at their break points and at the times of `samples` \[s\], which start
     /// with 0 and increase.
     #[must_use]
     pub fn timeline(&self, samples: &[f64]) -> Timeline {

@@ -17,7 +17,7 @@ use crate::planar::{Pose, Twist, Wrench};
 pub struct Trajectories {
     /// Number of contacts.
     pub contacts: usize,
-    /// Sample times [s], shared.
+    /// Sample times \[s\], shared.
     pub time: Vec<f64>,
     /// Pose of the centre of mass [m, m, rad]; of the patch for `prescribed`, as the integral of its twist.
     pub pose: Vec<Pose>,
@@ -25,7 +25,7 @@ pub struct Trajectories {
     pub twist: Vec<Twist>,
     /// Friction wrench of one pad on the body, at the patch origin in the patch frame [N, N, N m].
     pub wrench: Vec<Wrench>,
-    /// Normal force of one pad [N].
+    /// Normal force of one pad \[N\].
     pub normal_force: Vec<f64>,
     /// Share of the normal force carried by bristles at or beyond `s_ba` of the break-away
     /// deflection: 0 sticks, 1 slides everywhere [-].

@@ -20,10 +20,10 @@ use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// Most memory [byte] that the numbers of a file take when they are read, as `f64`.
+/// Most memory \[byte\] that the numbers of a file take when they are read, as `f64`.
 pub const MAX_BYTES: u64 = 1 << 30;
 
-/// Longest text file [byte]: what is read from text takes up to sixteen times as much memory, or is counted
+/// Longest text file \[byte\]: what is read from text takes up to sixteen times as much memory, or is counted
 /// (see [`MAX_VALUES`]).
 pub const MAX_TEXT: u64 = MAX_BYTES / 16;
 

@@ -19,21 +19,21 @@ use std::sync::Arc;
 use crate::error::{ParameterError, PatchError, check};
 use crate::schedule::MapKey;
 
-/// A grid of `nx` x `ny` rectangular cells of `dx` x `dy` [m].
+/// A grid of `nx` x `ny` rectangular cells of `dx` x `dy` \[m\].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Grid {
     /// Columns, >= 1.
     pub nx: usize,
     /// Rows, >= 1.
     pub ny: usize,
-    /// Width of a cell [m], > 0.
+    /// Width of a cell \[m\], > 0.
     pub dx: f64,
-    /// Height of a cell [m], > 0.
+    /// Height of a cell \[m\], > 0.
     pub dy: f64,
 }
 
 impl Grid {
-    /// A grid of `nx` x `ny` cells over `width` x `height` [m].
+    /// A grid of `nx` x `ny` cells over `width` x `height` \[m\].
     ///
     /// # Errors
     /// No cells, or a size that is not a finite number > 0.
@@ -72,7 +72,7 @@ impl Grid {
         self.len() == 0
     }
 
-    /// Centre [m] of cell `(ix, iy)` in the patch frame.
+    /// Centre \[m\] of cell `(ix, iy)` in the patch frame.
     #[must_use]
     pub fn centre(&self, ix: usize, iy: usize) -> [f64; 2] {
         [(ix as f64 + 0.5 - self.nx as f64 / 2.0) * self.dx, (iy as f64 + 0.5 - self.ny as f64 / 2.0) * self.dy]
@@ -90,9 +90,9 @@ pub const MAX_CELLS_PER_SIDE: usize = 4096;
 /// A cell that carries pressure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
-    /// Centre in the patch frame [m].
+    /// Centre in the patch frame \[m\].
     pub x: f64,
-    /// Centre in the patch frame [m].
+    /// Centre in the patch frame \[m\].
     pub y: f64,
     /// Share of the normal force [-]; all shares sum to one.
     pub w: f64,
@@ -194,7 +194,7 @@ impl Patch {
         [columns, rows]
     }
 
-    /// A patch from a pressure `p(x, y)` [any unit] at the cell centres [m].
+    /// A patch from a pressure `p(x, y)` [any unit] at the cell centres \[m\].
     ///
     /// # Errors
     /// As [`Patch::from_pressure`].
@@ -211,7 +211,7 @@ impl Patch {
         Self::from_pressure(grid, &shape.pressure(&grid))
     }
 
-    /// A map that depends on the normal force, `docs/model.md` (20), as it is at `f_n` [N].
+    /// A map that depends on the normal force, `docs/model.md` (20), as it is at `f_n` \[N\].
     ///
     /// # Errors
     /// Parameters of the rule out of range, or a force that is not finite.
@@ -238,7 +238,7 @@ impl Patch {
         Ok(Self { sequence: Some(sequence), ..patch })
     }
 
-    /// The patch with the map that it has at the normal force `f_n` [N]; a force that is negative or not
+    /// The patch with the map that it has at the normal force `f_n` \[N\]; a force that is negative or not
     /// finite counts as 0. A patch whose map does not depend on the force is returned as it is.
     #[must_use]
     pub fn under(&self, f_n: f64) -> Self {
@@ -299,13 +299,13 @@ impl Patch {
         all.filter(|(_, w)| **w > 0.0).map(|([x, y], &w)| Cell { x, y, w }).collect()
     }
 
-    /// Centre of pressure `c = sum w rho` [m], `docs/model.md` (16).
+    /// Centre of pressure `c = sum w rho` \[m\], `docs/model.md` (16).
     #[must_use]
     pub const fn cop(&self) -> [f64; 2] {
         self.cop
     }
 
-    /// Torsional radius `r = sum w |rho - c|` [m], `docs/model.md` (17): the largest friction torque about
+    /// Torsional radius `r = sum w |rho - c|` \[m\], `docs/model.md` (17): the largest friction torque about
     /// the centre of pressure over `mu f_N`.
     #[must_use]
     pub const fn radius(&self) -> f64 {

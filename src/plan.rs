@@ -6,7 +6,7 @@ use crate::schedule::MOST_POINTS;
 /// Steps, samples and what to keep of a rollout.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Longest step `h` [s], 1e-7 to 0.1; a contact takes shorter ones to meet break points and to stay on
+    /// Longest step `h` \[s\], 1e-7 to 0.1; a contact takes shorter ones to meet break points and to stay on
     /// the falling branch of its friction.
     pub step: f64,
     /// Steps as long as the estimated errors of one stay below this, and no longer than `step`; without it,
@@ -20,7 +20,7 @@ pub struct Plan {
     /// Most steps that a contact may take, >= 1; it is stopped in the first interval between break points
     /// that wants more ([`Reason::Steps`]). Without it, [`Stepping::budget`] has a generous number.
     pub most_steps: Option<u64>,
-    /// Sample times [s], at least two: the first is 0, they increase, the last ends the run.
+    /// Sample times \[s\], at least two: the first is 0, they increase, the last ends the run.
     pub samples: Vec<f64>,
     /// When a contact has left, and is not stepped any further.
     pub stop_when: StopWhen,
@@ -36,6 +36,7 @@ pub struct Plan {
 /// rounding of a limit, engines may differ by a sample. Without any a contact is simulated to the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[allow(rustdoc::broken_intra_doc_links, reason = "units in brackets: the texts are those of the schema")]
 pub struct StopWhen {
     /// The body's point that was at the centre of pressure is at least this far from where it started [m], >
     /// 0.
@@ -79,12 +80,12 @@ impl StopWhen {
     }
 }
 
-/// The default step [s]: errors of 1.3e-6 m and 1.8e-5 rad over the paper's 2 s in-hand cases.
+/// The default step \[s\]: errors of 1.3e-6 m and 1.8e-5 rad over the paper's 2 s in-hand cases.
 pub const DEFAULT_STEP: f64 = 2e-4;
 
 /// A tolerance whose errors are near those of [`DEFAULT_STEP`].
 pub const DEFAULT_TOLERANCE: f64 = 3e-6;
-/// The longest step [s] where a tolerance chooses them.
+/// The longest step \[s\] where a tolerance chooses them.
 pub const LONGEST_STEP: f64 = 5e-3;
 /// Steps that a contact may take per simulated second if the plan does not say: some twenty times as many as
 /// those of [`DEFAULT_STEP`].
@@ -124,8 +125,8 @@ impl Plan {
         })
     }
 
-    /// A run of `duration` [s] in steps of at most `step` [s], sampled every `record_every` [s] and at the
-    /// end.
+    /// A run of `duration` \[s\] in steps of at most `step` \[s\], sampled every `record_every` \[s\] and at
+    /// the end.
     ///
     /// # Errors
     /// A time that is not finite or too short, or more samples than memory could hold.
@@ -157,7 +158,7 @@ impl Plan {
         Stepping { step: self.step, tolerance: self.tolerance, most_steps: self.most_steps }
     }
 
-    /// Length of the run [s].
+    /// Length of the run \[s\].
     #[must_use]
     pub fn duration(&self) -> f64 {
         self.samples.last().copied().unwrap_or(0.0)
@@ -167,7 +168,7 @@ impl Plan {
 /// How contacts step, whatever the length of a run: the fields of a [`Plan`] that say so.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Stepping {
-    /// [`Plan::step`] [s].
+    /// [`Plan::step`] \[s\].
     pub step: f64,
     /// [`Plan::tolerance`] [m/s].
     pub tolerance: Option<f64>,
@@ -183,7 +184,7 @@ impl Default for Stepping {
 }
 
 impl Stepping {
-    /// Steps of `step` [s].
+    /// Steps of `step` \[s\].
     #[must_use]
     pub const fn fixed(step: f64) -> Self {
         Self { step, tolerance: None, most_steps: None }
@@ -210,7 +211,7 @@ impl Stepping {
         Ok(())
     }
 
-    /// Most steps of a contact over `duration` [s] with so many intervals between break points:
+    /// Most steps of a contact over `duration` \[s\] with so many intervals between break points:
     /// [`Plan::most_steps`], or 1e5 and another 1e5 each simulated second, but no less than ten times what
     /// steps of `step` and break points ask for.
     #[must_use]

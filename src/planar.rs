@@ -23,9 +23,9 @@ pub struct Twist {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C)]
 pub struct Wrench {
-    /// Force along x [N].
+    /// Force along x \[N\].
     pub fx: f64,
-    /// Force along y [N].
+    /// Force along y \[N\].
     pub fy: f64,
     /// Moment about the reference point [N m].
     pub tau: f64,
@@ -35,11 +35,11 @@ pub struct Wrench {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C)]
 pub struct Pose {
-    /// Position along x [m].
+    /// Position along x \[m\].
     pub x: f64,
-    /// Position along y [m].
+    /// Position along y \[m\].
     pub y: f64,
-    /// Orientation [rad], not wrapped.
+    /// Orientation \[rad\], not wrapped.
     pub theta: f64,
 }
 
@@ -50,13 +50,13 @@ impl Twist {
         Self { vx, vy, w }
     }
 
-    /// Velocity [m/s] of the body's point `p` [m], given from the reference point.
+    /// Velocity [m/s] of the body's point `p` \[m\], given from the reference point.
     #[must_use]
     pub fn velocity(self, p: [f64; 2]) -> [f64; 2] {
         [self.vx - self.w * p[1], self.vy + self.w * p[0]]
     }
 
-    /// The same motion with the reference point moved by `p` [m]: `v' = v + w z^ x p`.
+    /// The same motion with the reference point moved by `p` \[m\]: `v' = v + w z^ x p`.
     ///
     /// ```
     /// use bristle::planar::Twist;
@@ -82,13 +82,13 @@ impl Wrench {
         Self { fx, fy, tau }
     }
 
-    /// The same action about a reference point moved by `p` [m]: `tau' = tau - p x f`.
+    /// The same action about a reference point moved by `p` \[m\]: `tau' = tau - p x f`.
     #[must_use]
     pub fn about(self, p: [f64; 2]) -> Self {
         Self { tau: self.tau - (p[0] * self.fy - p[1] * self.fx), ..self }
     }
 
-    /// Power [W] the wrench puts into a motion with the same reference point.
+    /// Power \[W\] the wrench puts into a motion with the same reference point.
     #[must_use]
     pub fn power(self, twist: Twist) -> f64 {
         self.fx * twist.vx + self.fy * twist.vy + self.tau * twist.w

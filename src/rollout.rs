@@ -147,7 +147,7 @@ impl Options {
 pub struct Shown {
     /// How many they are, such as `200 of 1000 contacts`.
     pub which: String,
-    /// Sample times [s].
+    /// Sample times \[s\].
     pub time: Vec<f64>,
     /// The contacts, evenly chosen.
     pub curves: Vec<Curve>,

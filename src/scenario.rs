@@ -92,7 +92,7 @@ pub struct Drawn {
     pub contact: Contact,
     /// Every number of the contact, constant or drawn, by the dotted path of its field (of points, sines and
     /// segments those that are drawn); also what follows from them (`body.inertia`, `friction.mu_s`,
-    /// `patch.torsional_radius` [m]).
+    /// `patch.torsional_radius` \[m\]).
     pub parameters: Vec<(String, f64)>,
 }
 

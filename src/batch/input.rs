@@ -8,11 +8,11 @@ use crate::schedule::Signal;
 /// An input of a contact: a field of its [`Inputs`](crate::Inputs) or of its [`Body`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Input {
-    /// Normal force of one pad [N].
+    /// Normal force of one pad \[N\].
     NormalForce,
-    /// Load force along x [N] of a free body, as the next four.
+    /// Load force along x \[N\] of a free body, as the next four.
     Fx,
-    /// Load force along y [N].
+    /// Load force along y \[N\].
     Fy,
     /// Load torque [N m].
     Tau,
@@ -30,9 +30,9 @@ pub enum Input {
     MuC,
     /// Static coefficient [-].
     MuS,
-    /// Where the spring of a point contact is held along x [m].
+    /// Where the spring of a point contact is held along x \[m\].
     AnchorX,
-    /// Where it is held along y [m].
+    /// Where it is held along y \[m\].
     AnchorY,
 }
 

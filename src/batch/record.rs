@@ -17,7 +17,7 @@ pub struct Recorded {
     pub twist: Vec<Twist>,
     /// Friction wrenches of one pad on the body [N, N, N m].
     pub wrench: Vec<Wrench>,
-    /// Normal forces of one pad [N].
+    /// Normal forces of one pad \[N\].
     pub normal_force: Vec<f64>,
     /// Shares of the normal force on slipping bristles [-].
     pub slip: Vec<f64>,
@@ -42,7 +42,7 @@ impl Recorded {
 }
 
 impl Batch {
-    /// Advances all contacts, which stand at one time, to the last of `times` [s] since their start, with
+    /// Advances all contacts, which stand at one time, to the last of `times` \[s\] since their start, with
     /// samples: the present one first, and one at each of the times. On the CPU each contact goes its own way
     /// through all of them, which is faster than [`Batch::advance`] to each and [`Batch::samples`] there,
     /// with the same bits. `keep` is called on the way.

@@ -35,11 +35,11 @@ pub struct Adapter {
     pub subgroup: [u32; 2],
     /// Whether shaders can sum over a subgroup.
     pub subgroup_sums: bool,
-    /// Largest storage buffer that a shader can see [bytes].
+    /// Largest storage buffer that a shader can see \[bytes\].
     pub max_storage_buffer: u64,
     /// Invocations of a workgroup at most.
     pub max_workgroup: u32,
-    /// Workgroup memory [bytes].
+    /// Workgroup memory \[bytes\].
     pub max_workgroup_memory: u32,
 }
 

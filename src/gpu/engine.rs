@@ -143,7 +143,7 @@ impl Gpu {
         contact_lcp::solve(&self.core, &problems.iter().collect::<Vec<_>>())
     }
 
-    /// Worlds whose contacts are solved on this device, in steps of at most `step` [s], 1e-7 to 0.1.
+    /// Worlds whose contacts are solved on this device, in steps of at most `step` \[s\], 1e-7 to 0.1.
     ///
     /// # Errors
     /// A world or a step out of range.

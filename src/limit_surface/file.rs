@@ -41,8 +41,8 @@ u about cop; friction on the moving body; axes [theta, phi, component]; h = (fx,
 weights [row from the bottom, column]";
 
 impl Table {
-    /// Writes the table as NPZ: `twists`, `h` (normalised) and `wrenches` (for `mu` [-] and `f_n` [N]), all
-    /// of shape `(4 N_ls + 1, N_ls + 1, 3)`; `r` [m], `u` [m^2]; `cop` and `centre` [m]; `weights`
+    /// Writes the table as NPZ: `twists`, `h` (normalised) and `wrenches` (for `mu` [-] and `f_n` \[N\]), all
+    /// of shape `(4 N_ls + 1, N_ls + 1, 3)`; `r` \[m\], `u` [m^2]; `cop` and `centre` \[m\]; `weights`
     /// `(ny, nx)`, bottom row first; `metadata`, JSON as bytes: `json.loads(bytes(z["metadata"]))`, with
     /// `single_precision` for nodes that are exact to that only.
     ///
@@ -89,7 +89,7 @@ impl Table {
         sink.into_inner().map(drop)
     }
 
-    /// Coefficient of friction [-] and normal force [N] that a table was saved with.
+    /// Coefficient of friction [-] and normal force \[N\] that a table was saved with.
     ///
     /// # Errors
     /// As [`Table::load`].

@@ -16,9 +16,9 @@ pub struct FitError {
     pub max: f64,
     /// Root mean square of the same [-].
     pub rms: f64,
-    /// Largest angle between the wrenches [rad].
+    /// Largest angle between the wrenches \[rad\].
     pub max_angle: f64,
-    /// Root mean square of the angle [rad].
+    /// Root mean square of the angle \[rad\].
     pub rms_angle: f64,
 }
 
@@ -26,7 +26,7 @@ pub struct FitError {
 /// `W = -mu f_N (vx, vy, r^2 w)/|(vx, vy, r w)|`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ellipsoid {
-    /// Torsional semi-axis over `mu f_N` [m].
+    /// Torsional semi-axis over `mu f_N` \[m\].
     pub radius: f64,
 }
 
@@ -60,7 +60,7 @@ impl Ellipsoid {
 /// (The paper asks for sum-of-squares convexity, a somewhat larger set, by semidefinite programming.)
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quartic {
-    /// Torsional radius `r` by which torques are divided [m].
+    /// Torsional radius `r` by which torques are divided \[m\].
     pub radius: f64,
     /// The terms: `c_k^(1/4) d_k`.
     pub terms: Vec<[f64; 3]>,

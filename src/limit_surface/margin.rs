@@ -72,7 +72,7 @@ const ROUNDED: f64 = 1e-12;
 
 impl Surface {
     /// Slip margin of `load` [N, N, N m], the wrench that acts on the body at the centre of pressure
-    /// (friction balances it), under normal force `f_n` [N] with coefficient `mu` [-].
+    /// (friction balances it), under normal force `f_n` \[N\] with coefficient `mu` [-].
     ///
     /// A load at another point is moved to the centre of pressure first, and the twist back:
     ///

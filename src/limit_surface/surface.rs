@@ -95,7 +95,7 @@ impl Surface {
         Wrench::new(fx, fy, tau * self.unit)
     }
 
-    /// Coulomb wrench [N, N, N m] of `twist` under normal force `f_n` [N] with coefficient `mu` >= 0 [-],
+    /// Coulomb wrench [N, N, N m] of `twist` under normal force `f_n` \[N\] with coefficient `mu` >= 0 [-],
     /// both at the centre of pressure. A negative force is no contact, 0.
     #[must_use]
     pub fn wrench(&self, twist: Twist, mu: f64, f_n: f64) -> Wrench {
@@ -111,7 +111,7 @@ impl Surface {
     }
 
     /// Viscous wrench `-sigma2 f_N (vx, vy, u w)` [N, N, N m], `docs/model.md` (19), at the centre of
-    /// pressure, which adds to the Coulomb wrench; `sigma2` >= 0 [s/m], `f_n` [N] as there.
+    /// pressure, which adds to the Coulomb wrench; `sigma2` >= 0 [s/m], `f_n` \[N\] as there.
     #[must_use]
     pub fn viscous_wrench(&self, twist: Twist, sigma2: f64, f_n: f64) -> Wrench {
         let k = -sigma2 * contact_force(f_n);
@@ -136,7 +136,7 @@ impl Surface {
         &self.patch
     }
 
-    /// Torsional radius `r` [m]: torque of pure rotation about the centre of pressure over `mu f_N`,
+    /// Torsional radius `r` \[m\]: torque of pure rotation about the centre of pressure over `mu f_N`,
     /// eq. (25) of the paper, by this surface's rule (`docs/model.md`, section 7).
     #[must_use]
     pub const fn radius(&self) -> f64 {

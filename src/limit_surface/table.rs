@@ -167,9 +167,9 @@ impl Table {
     }
 
     /// The normalised wrench of a twist `(vx, vy, w)` [m/s, m/s, rad/s] at the [centre](Table::centre) of a
-    /// patch of this table's shape and radius `r` [m], by bilinear look-up, `docs/model.md` (103). About the
-    /// centre of pressure `r` is that of a patch of any size; about the origin it is [`Table::radius`], times
-    /// the scale of the patch if that is scaled. Zero at rest, NaN of a twist that is not finite.
+    /// patch of this table's shape and radius `r` \[m\], by bilinear look-up, `docs/model.md` (103). About
+    /// the centre of pressure `r` is that of a patch of any size; about the origin it is [`Table::radius`],
+    /// times the scale of the patch if that is scaled. Zero at rest, NaN of a twist that is not finite.
     #[must_use]
     pub fn h(&self, r: f64, twist: Twist) -> [f64; 3] {
         let v_s = [twist.vx, twist.vy, r * twist.w];
@@ -293,14 +293,14 @@ impl Table {
         self.at_origin
     }
 
-    /// Where the table's twists and wrenches are [m], in the patch frame.
+    /// Where the table's twists and wrenches are \[m\], in the patch frame.
     #[must_use]
     pub const fn centre(&self) -> [f64; 2] {
         if self.at_origin { [0.0; 2] } else { self.patch.cop() }
     }
 
-    /// Torsional radius `r'` [m] of that patch, by the table's rule; [`Basis::radius`](super::Basis::radius)
-    /// at the origin.
+    /// Torsional radius `r'` \[m\] of that patch, by the table's rule;
+    /// [`Basis::radius`](super::Basis::radius) at the origin.
     #[must_use]
     pub const fn radius(&self) -> f64 {
         self.radius

@@ -19,7 +19,7 @@ pub struct FileMap {
 }
 
 impl FileMap {
-    /// The map over `width` x `height` [m].
+    /// The map over `width` x `height` \[m\].
     ///
     /// # Errors
     /// As [`Grid::new`] and [`Patch::from_pressure`].
@@ -170,7 +170,7 @@ pub fn load_png(path: &Path) -> Result<FileMap, PatchError> {
     Ok(FileMap::from_top(frame.width as usize, frame.height as usize, &rows))
 }
 
-/// A CSV with a header and columns `x`, `y` [m] and `w` [any unit], one row a cell centre. The grid
+/// A CSV with a header and columns `x`, `y` \[m\] and `w` [any unit], one row a cell centre. The grid
 /// is the one the points lie on; cells that are not listed carry nothing. A single row or column
 /// of cells is taken to be square.
 ///

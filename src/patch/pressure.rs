@@ -24,7 +24,7 @@ pub struct Hertz {
     pub exponent: Exponent,
 }
 
-/// Smallest contact radius [cells]: keeps a cell loaded on grids with an even number of columns.
+/// Smallest contact radius \[cells\]: keeps a cell loaded on grids with an even number of columns.
 pub const A_MIN: f64 = 1.0;
 /// Smallest exponent: keeps the map finite when `k = c f_N` goes to zero with the force.
 pub const K_MIN: f64 = 0.1;
@@ -46,13 +46,13 @@ impl Hertz {
         check("patch.exponent", k, "a finite number > 0", k > 0.0)
     }
 
-    /// Contact radius `a` [cells] at normal force `f_n` [N] on `grid`.
+    /// Contact radius `a` \[cells\] at normal force `f_n` \[N\] on `grid`.
     #[must_use]
     pub fn a(&self, grid: &Grid, f_n: f64) -> f64 {
         (self.radius * f_n.max(0.0).cbrt()).min(0.5 * grid.nx.min(grid.ny) as f64).max(A_MIN)
     }
 
-    /// Exponent `k` at normal force `f_n` [N].
+    /// Exponent `k` at normal force `f_n` \[N\].
     #[must_use]
     pub fn k(&self, f_n: f64) -> f64 {
         match self.exponent {
@@ -62,7 +62,7 @@ impl Hertz {
         .max(K_MIN)
     }
 
-    /// Pressures [arbitrary unit] at normal force `f_n` [N], one a cell, bottom row first.
+    /// Pressures [arbitrary unit] at normal force `f_n` \[N\], one a cell, bottom row first.
     #[must_use]
     pub fn pressure(&self, grid: &Grid, f_n: f64) -> Vec<f64> {
         let (a, k) = (self.a(grid, f_n), self.k(f_n));

@@ -39,12 +39,12 @@ pub struct Sequence {
     active: Vec<usize>,
 }
 
-/// Least time between two frames [s].
+/// Least time between two frames \[s\].
 pub const CLOSEST_FRAMES: f64 = 1e-6;
 
 impl Sequence {
-    /// Frames of `cells` columns and rows, each from its one of `times` [s] on: non-negative pressures in any
-    /// unit, one a cell, bottom row first.
+    /// Frames of `cells` columns and rows, each from its one of `times` \[s\] on: non-negative pressures in
+    /// any unit, one a cell, bottom row first.
     ///
     /// # Errors
     /// Another number of times than of frames, or none; a time that is negative, not finite, or not 1e-6 s
@@ -85,7 +85,7 @@ impl Sequence {
         self.cells
     }
 
-    /// Times of the frames [s].
+    /// Times of the frames \[s\].
     #[must_use]
     pub fn times(&self) -> &[f64] {
         &self.times
@@ -103,14 +103,14 @@ impl Sequence {
         self.times.is_empty()
     }
 
-    /// The frame that holds at time `t` [s].
+    /// The frame that holds at time `t` \[s\].
     #[must_use]
     pub fn frame_at(&self, t: f64) -> usize {
         self.times.partition_point(|from| *from <= t + SAME_TIME).max(1) - 1
     }
 
-    /// The normal force [N] of the frames, if each of their cells has `area` [m^2] and their unit is Pa: the
-    /// sum of the pressures times the area, from the time of each frame on.
+    /// The normal force \[N\] of the frames, if each of their cells has `area` [m^2] and their unit is Pa:
+    /// the sum of the pressures times the area, from the time of each frame on.
     #[must_use]
     pub fn normal_force(&self, area: f64) -> Signal {
         let points: Vec<(f64, f64)> = self.times.iter().zip(&self.sums).map(|(t, sum)| (*t, sum * area)).collect();

@@ -65,14 +65,15 @@ impl Cone {
         &self.frame
     }
 
-    /// Whether the contact can transmit `force` [N] without sliding: its margin and its normal part are >= 0.
+    /// Whether the contact can transmit `force` \[N\] without sliding: its margin and its normal part are >=
+    /// 0.
     #[must_use]
     pub fn contains(&self, force: [f64; 3]) -> bool {
         let local = self.frame.to_contact(force);
         local[2] >= 0.0 && nearest::margin(&self.section.facets(), self.mu, local) >= 0.0
     }
 
-    /// Friction that is left [N], `docs/model.md` (203): `mu f_n - |f_t|` for a circle, the least of that
+    /// Friction that is left \[N\], `docs/model.md` (203): `mu f_n - |f_t|` for a circle, the least of that
     /// over the faces of a pyramid. Positive inside, zero on the cone, negative outside. Without friction it
     /// is `-|f_t|`, which does not tell pushing from pulling; [`Cone::contains`] does.
     #[must_use]
@@ -80,13 +81,13 @@ impl Cone {
         nearest::margin(&self.section.facets(), self.mu, self.frame.to_contact(force))
     }
 
-    /// The force of the cone that is nearest to `force` [N], (204).
+    /// The force of the cone that is nearest to `force` \[N\], (204).
     #[must_use]
     pub fn project(&self, force: [f64; 3]) -> [f64; 3] {
         self.frame.to_world(nearest::project(&self.section.facets(), self.mu, self.frame.to_contact(force)))
     }
 
-    /// Rows `a` of the inequalities `a . f <= 0` that a force [N] of the pyramid meets, (205): one for each
+    /// Rows `a` of the inequalities `a . f <= 0` that a force \[N\] of the pyramid meets, (205): one for each
     /// side with a part of length one across the normal, then `-f_n <= 0`.
     ///
     /// # Errors
@@ -96,7 +97,7 @@ impl Cone {
         Ok(rows.into_iter().map(|row| self.frame.to_world(row)).collect())
     }
 
-    /// The edges of the pyramid, (206): forces with a normal part of 1 [N] whose sums with factors >= 0 are
+    /// The edges of the pyramid, (206): forces with a normal part of 1 \[N\] whose sums with factors >= 0 are
     /// the pyramid.
     ///
     /// # Errors

@@ -137,7 +137,7 @@ pub struct PointModel {
     pub law: PointLaw,
     /// Speed up to which the body counts as at rest [m/s], > 0: `karnopp`, `viscous-band`, `quinn`.
     pub band: f64,
-    /// Mass of the sliders of all elements together [kg], >= 0, divided among them as the stiffness:
+    /// Mass of the sliders of all elements together \[kg\], >= 0, divided among them as the stiffness:
     /// `viscoelasto-plastic`.
     pub slider_mass: f64,
     /// Rate at which the force of a sliding element follows the velocity, over the friction force [1/s], > 0:

@@ -49,13 +49,13 @@ pub struct Pair {
 pub struct Contact {
     /// Index of the pair.
     pub pair: usize,
-    /// Point of the second body, in the world [m], at the beginning of the step.
+    /// Point of the second body, in the world \[m\], at the beginning of the step.
     pub point: Point3<f64>,
     /// Unit vector from the first body to the second, in the world.
     pub normal: Vector3<f64>,
-    /// Distance at the beginning of the step [m], negative for an overlap.
+    /// Distance at the beginning of the step \[m\], negative for an overlap.
     pub gap: f64,
-    /// Force on the second body over the step, in the world [N].
+    /// Force on the second body over the step, in the world \[N\].
     pub force: Vector3<f64>,
     /// Which corners or faces touch, and the impulse along normal and tangents [N s]: for the start of the
     /// next step.
@@ -120,8 +120,8 @@ impl World {
         self.bodies.len() - 1
     }
 
-    /// From now on these are force [N] and torque [N m] on a body, at its centre of mass in the world, beside
-    /// gravity.
+    /// From now on these are force \[N\] and torque [N m] on a body, at its centre of mass in the world,
+    /// beside gravity.
     ///
     /// # Panics
     /// No such body.
@@ -148,7 +148,7 @@ impl World {
         &self.contacts
     }
 
-    /// Time since the start [s].
+    /// Time since the start \[s\].
     #[must_use]
     pub const fn time(&self) -> f64 {
         self.time
@@ -179,7 +179,7 @@ impl World {
         self.failure
     }
 
-    /// Kinetic energy and potential energy in gravity of all bodies that forces move [J].
+    /// Kinetic energy and potential energy in gravity of all bodies that forces move \[J\].
     #[must_use]
     pub fn energy(&self) -> f64 {
         let of = |(body, state): (&Body, &State)| {

@@ -30,11 +30,11 @@ const TIME: u64 = 24;
 /// The disk space and memory that a run needs, each with the terms of its sum.
 #[derive(Clone, Debug)]
 pub struct Needs {
-    /// Most disk space while the run is written [byte].
+    /// Most disk space while the run is written \[byte\].
     pub disk_bytes: u64,
-    /// Most memory [byte], roughly; without the device's.
+    /// Most memory \[byte\], roughly; without the device's.
     pub memory_bytes: u64,
-    /// Disk space that there is for the run [byte], with what it has already if it is resumed; none if the
+    /// Disk space that there is for the run \[byte\], with what it has already if it is resumed; none if the
     /// machine does not say.
     pub free_bytes: Option<u64>,
     disk: String,

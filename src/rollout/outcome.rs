@@ -3,10 +3,10 @@
 use crate::contact::{Contact, Origin};
 use crate::engine::Trajectories;
 
-/// A contact has slipped if its body's point at the centre of pressure ends further than this [m]
+/// A contact has slipped if its body's point at the centre of pressure ends further than this \[m\]
 /// from where it started.
 pub const SLIPPED: f64 = 1e-4;
-/// A contact has spun if its body ends rotated by more than this [rad]: one degree.
+/// A contact has spun if its body ends rotated by more than this \[rad\]: one degree.
 pub const ROTATION_SPUN: f64 = std::f64::consts::PI / 180.0;
 
 /// The outcome of a run for a contact; every contact has exactly one of these.
@@ -45,10 +45,10 @@ impl Outcome {
 /// failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NetMotion {
-    /// Distance [m] by which the body's point that was at the centre of pressure has moved; of a prescribed
+    /// Distance \[m\] by which the body's point that was at the centre of pressure has moved; of a prescribed
     /// motion the integral of its velocity there, in the axes of the patch.
     pub displacement: f64,
-    /// Rotation of the body [rad], counter-clockwise.
+    /// Rotation of the body \[rad\], counter-clockwise.
     pub rotation: f64,
 }
 

@@ -61,7 +61,7 @@ pub struct Summary {
     pub steps: u64,
     /// Passes over the cells of all contacts.
     pub passes: u64,
-    /// Time the engine took [s].
+    /// Time the engine took \[s\].
     pub wall_s: f64,
     /// Steps of all contacts over the engine's time.
     pub contact_steps_per_s: f64,
@@ -69,11 +69,11 @@ pub struct Summary {
     pub status: Counts,
     /// Stages that did not converge, of two a step.
     pub unconverged_stages: u64,
-    /// Longest step [s].
+    /// Longest step \[s\].
     pub step: f64,
     /// Largest estimated error of a step's velocity [m/s], if that chose the steps.
     pub tolerance: Option<f64>,
-    /// Most disk space that the run took while it was written, as estimated before it began [byte].
+    /// Most disk space that the run took while it was written, as estimated before it began \[byte\].
     #[serde(default)]
     pub disk_bytes: u64,
     /// Directory of the run.

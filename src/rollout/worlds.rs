@@ -51,11 +51,11 @@ pub struct WorldSummary {
     pub residual: f64,
     /// Worlds that were stopped.
     pub failed: u64,
-    /// Time the engine took [s].
+    /// Time the engine took \[s\].
     pub wall_s: f64,
     /// Steps of all worlds over the engine's time.
     pub world_steps_per_s: f64,
-    /// Longest step [s].
+    /// Longest step \[s\].
     pub step: f64,
     /// Directory of the run.
     pub out: String,

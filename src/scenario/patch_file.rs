@@ -25,8 +25,8 @@ pub struct PatchSource {
     /// Coefficient of friction [-]: the file's `mu`, or `mu_c` of a scenario's contact 0 at the start. None
     /// if a patch file says nothing.
     pub mu: Option<f64>,
-    /// Normal force [N]: the file's `f_n`, or that on ONE pad of a scenario's contact 0 at the start. None if
-    /// a patch file says nothing.
+    /// Normal force \[N\]: the file's `f_n`, or that on ONE pad of a scenario's contact 0 at the start. None
+    /// if a patch file says nothing.
     pub f_n: Option<f64>,
     /// The rule that a scenario with the reduced model asks for.
     pub rule: Option<Rule>,
@@ -47,7 +47,7 @@ struct PatchFile {
 
 impl PatchSource {
     /// The patch of contact 0 of a scenario, or of a file with a `[patch]` table of constants and, if wanted,
-    /// `mu` [-] and `f_n` [N]. `base` is where relative map files are, `name` is what errors call the text.
+    /// `mu` [-] and `f_n` \[N\]. `base` is where relative map files are, `name` is what errors call the text.
     ///
     /// ```
     /// use bristle::scenario::PatchSource;

@@ -1,4 +1,5 @@
 //! A patch that follows a sequence of recorded frames: `patch.frames`.
+#![allow(rustdoc::broken_intra_doc_links, reason = "units in brackets: the texts are those of the schema")]
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
 //! A signal of a scenario file: an input over time whose numbers may be distributions.
+#![allow(rustdoc::broken_intra_doc_links, reason = "units in brackets: the texts are those of the schema")]
 
 use std::borrow::Cow;
 use std::sync::Arc;

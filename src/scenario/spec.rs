@@ -1,4 +1,5 @@
 //! The scenario file as serde reads it. The comments here are the descriptions of the JSON schema.
+#![allow(rustdoc::broken_intra_doc_links, reason = "units in brackets: the texts are those of the schema")]
 
 use std::path::PathBuf;
 

@@ -1,5 +1,6 @@
 //! Stability files: bodies, what acts on them and their contacts, in TOML. `docs/stability.md` is the
 //! language.
+#![allow(rustdoc::broken_intra_doc_links, reason = "units in brackets: the texts are those of the schema")]
 
 use std::path::Path;
 

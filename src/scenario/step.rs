@@ -1,4 +1,5 @@
 //! Integration steps of a scenario file: `2e-4`, or `{ tolerance = 3e-6 }`.
+#![allow(rustdoc::broken_intra_doc_links, reason = "units in brackets: the texts are those of the schema")]
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::value::MapAccessDeserializer;

@@ -1,5 +1,6 @@
 //! Scenarios of rigid bodies with contacts: `[[bodies]]` and `[[contacts]]`, whose numbers may be
 //! distributions.
+#![allow(rustdoc::broken_intra_doc_links, reason = "units in brackets: the texts are those of the schema")]
 
 use std::path::Path;
 

@@ -2,7 +2,7 @@
 
 /// The slots of an interval, one for each scalar input that an engine evaluates.
 pub mod slot {
-    /// Normal force of one pad [N].
+    /// Normal force of one pad \[N\].
     pub const F_N: usize = 0;
     /// First of three: load wrench at the centre of mass, or the prescribed twist at the patch origin.
     pub const LOAD: usize = 1;
@@ -17,7 +17,7 @@ pub mod slot {
 /// What a pressure map that changes is made for.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum MapKey {
-    /// A map that follows the normal force: the force [N].
+    /// A map that follows the normal force: the force \[N\].
     Force(f64),
     /// A map that follows recorded frames: the number of the map, from 0. Frames in a row with the same map
     /// count once.
@@ -33,14 +33,14 @@ pub struct Term {
     pub amplitude: f64,
     /// Angular frequency [rad/s].
     pub omega: f64,
-    /// Phase at the interval's start [rad].
+    /// Phase at the interval's start \[rad\].
     pub phase: f64,
 }
 
 /// The inputs between two break points, as functions of the time `tau` since the first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interval {
-    /// Length [s].
+    /// Length \[s\].
     pub length: f64,
     /// Whether an input may jump or kink at the start.
     pub jump: bool,
@@ -66,7 +66,7 @@ impl Interval {
         }
     }
 
-    /// All inputs at local time `tau` [s]; a negative normal force is no contact, 0.
+    /// All inputs at local time `tau` \[s\]; a negative normal force is no contact, 0.
     #[must_use]
     pub fn inputs(&self, tau: f64) -> [f64; slot::COUNT] {
         let mut v = self.c.map(|[c0, c1, c2]| c0 + tau * (c1 + tau * c2));

@@ -11,14 +11,14 @@ pub struct Sine {
     pub amplitude: f64,
     /// Angular frequency [rad/s].
     pub omega: f64,
-    /// Phase [rad].
+    /// Phase \[rad\].
     pub phase: f64,
 }
 
 /// From `from` until the next segment: `c[0] + c[1] (t-from) + c[2] (t-from)^2 + sum of sinusoids`.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Segment {
-    /// Start [s].
+    /// Start \[s\].
     pub from: f64,
     /// Value, slope and curvature/2 at `from`, in the signal's unit, per s, per s^2.
     pub c: [f64; 3],
@@ -121,7 +121,7 @@ impl Signal {
         Self::segments(segments)
     }
 
-    /// The same signal sampled every `period` [s] and held.
+    /// The same signal sampled every `period` \[s\] and held.
     ///
     /// # Errors
     /// A period that is not a finite number > 0.
@@ -182,7 +182,7 @@ impl Signal {
         self.segments.iter().flat_map(|s| &s.sines).map(|sine| sine.omega.abs()).fold(0.0, f64::max)
     }
 
-    /// Value at `t` [s], taking the right limit at jumps.
+    /// Value at `t` \[s\], taking the right limit at jumps.
     #[must_use]
     pub fn value(&self, t: f64) -> f64 {
         let t = self.sample_time(t);

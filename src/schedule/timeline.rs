@@ -33,9 +33,9 @@ struct Point {
 /// The part of a contact's time that a [`Timeline`] cuts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
-    /// Start [s].
+    /// Start \[s\].
     pub start: f64,
-    /// End [s].
+    /// End \[s\].
     pub end: f64,
     /// Whether an input may jump at the start, whatever the signals say.
     pub jump: bool,
@@ -45,7 +45,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// A whole run up to `end` [s].
+    /// A whole run up to `end` \[s\].
     #[must_use]
     pub const fn run(end: f64) -> Self {
         Self { start: 0.0, end, jump: true, remap: true }
@@ -102,8 +102,8 @@ impl Timeline {
         });
     }
 
-    /// Adds break points `first` [s] after time 0, and each twice as far as the one before, as long as they
-    /// are before [`GRADED_UNTIL`]: for motion that is fast at the start and slow later on.
+    /// Adds break points `first` \[s\] after time 0, and each twice as far as the one before, as long as they
+    /// are before `GRADED_UNTIL`: for motion that is fast at the start and slow later on.
     pub fn grade(&mut self, first: f64) {
         let (Some(start), Some(end)) = (self.points.first().map(|p| p.t), self.points.last().map(|p| p.t)) else {
             return;
@@ -177,7 +177,7 @@ pub enum Remap<'a> {
     Every(f64),
     /// At the break points of a signal.
     With(&'a Signal),
-    /// At times [s] that increase.
+    /// At times \[s\] that increase.
     At(&'a [f64]),
 }
 

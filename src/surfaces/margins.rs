@@ -23,7 +23,7 @@ pub struct PressedPatch {
     pub rule: Rule,
     /// Coefficient of friction [-], > 0.
     pub mu: f64,
-    /// Normal force [N], >= 0.
+    /// Normal force \[N\], >= 0.
     pub f_n: f64,
 }
 
@@ -128,7 +128,7 @@ pub struct Margins {
     /// [patches, loads, 3]: the twist at slip `(vx, vy, w)`, of which `(vx, vy, r w)` at the centre of
     /// pressure has length one; zero for no load.
     pub twist: Vec<[f32; 3]>,
-    /// [patches]: torsional radius [m] by the patch's rule.
+    /// \[patches\]: torsional radius \[m\] by the patch's rule.
     pub radius: Vec<f64>,
 }
 
@@ -162,8 +162,8 @@ impl Margins {
         Ok(out)
     }
 
-    /// Writes the margins as NPZ: `factor`, `twist`, `r` as the fields of this type; `mu` [-], `f_n` [N]
-    /// `(patches)`; `cop` [m] `(patches, 2)`; `loads` [N, N, N m] `(loads, 3)` where all patches have the
+    /// Writes the margins as NPZ: `factor`, `twist`, `r` as the fields of this type; `mu` [-], `f_n` \[N\]
+    /// `(patches)`; `cop` \[m\] `(patches, 2)`; `loads` [N, N, N m] `(loads, 3)` where all patches have the
     /// same; `sweep.<key>` `(patches)` as in [`save`](super::save); `metadata`, JSON as bytes.
     ///
     /// # Errors

@@ -54,19 +54,19 @@ pub struct Row {
     pub contacts: usize,
     /// CPU threads that compute; 1 for a hardware GPU.
     pub threads: usize,
-    /// Longest step [s].
+    /// Longest step \[s\].
     pub step: Option<f64>,
-    /// Simulated time of each contact [s].
+    /// Simulated time of each contact \[s\].
     pub simulated_s: Option<f64>,
-    /// Time it took [s].
+    /// Time it took \[s\].
     pub wall_s: f64,
-    /// Processor time it took, to 10 ms [s].
+    /// Processor time it took, to 10 ms \[s\].
     pub cpu_s: Option<f64>,
     /// Steps of all contacts per second.
     pub contact_steps_per_s: f64,
     /// Passes over the cells per step.
     pub passes_per_step: f64,
-    /// `wall_s x threads / (passes x cells)` [ns].
+    /// `wall_s x threads / (passes x cells)` \[ns\].
     pub ns_per_cell_pass: f64,
     /// The same in processor time, which others on the machine disturb less; none on a hardware GPU, or of
     /// less than 0.1 s.
@@ -80,18 +80,18 @@ pub struct Row {
     pub times_baseline_per_pass: Option<f64>,
     /// Equal accuracy: simulated time per second over the baseline's [-].
     pub times_baseline: Option<f64>,
-    /// Largest distance from the converged path, where that is known [m].
+    /// Largest distance from the converged path, where that is known \[m\].
     pub error_m: Option<f64>,
-    /// Largest distance from the converged angle [rad].
+    /// Largest distance from the converged angle \[rad\].
     pub error_rad: Option<f64>,
     /// Largest distance from the path on the CPU in f64; of normalised wrenches for tables [m; -].
     pub difference: Option<f64>,
-    /// Largest distance from its angle [rad].
+    /// Largest distance from its angle \[rad\].
     pub difference_rad: Option<f64>,
     /// Contacts that became non-finite.
     pub failed: usize,
     /// Opening the engine and the first rollout of one contact: compiling shaders, starting threads; making a
-    /// basis [s].
+    /// basis \[s\].
     pub setup_s: f64,
     /// Bytes of memory that the process took for it at most, where the system tells (Linux).
     pub host_bytes: Option<u64>,

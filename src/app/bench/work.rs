@@ -13,7 +13,7 @@ use crate::planar::Pose;
 use crate::random::Draw;
 use crate::schedule::{Signal, Sine};
 
-/// Step [s] of the baseline: explicit Euler is stable and as exact as the other engines at their default
+/// Step \[s\] of the baseline: explicit Euler is stable and as exact as the other engines at their default
 /// step.
 pub const BASELINE_STEP: f64 = 5e-6;
 /// Time between samples [s], and for which the inputs are held.
@@ -79,7 +79,7 @@ pub fn random_maps(n: usize, maps: usize) -> Result<Vec<Patch>, EngineError> {
     Ok((0..maps).map(map).collect())
 }
 
-/// Times [s] and poses [m, m, rad] of contact 0 of [`in_hand`] at 21 x 21 cells that an independent
+/// Times \[s\] and poses [m, m, rad] of contact 0 of [`in_hand`] at 21 x 21 cells that an independent
 /// program converged to 2e-12 m; none of other laws than LuGre and Elasto-Plastic.
 #[must_use]
 pub const fn converged(law: Law) -> Option<[(f64, Pose); 4]> {
@@ -101,8 +101,8 @@ pub const fn converged(law: Law) -> Option<[(f64, Pose); 4]> {
     })
 }
 
-/// Largest distance of `poses`, sampled at `time` [s], from [`converged`]: [m], [rad]. None if no such time
-/// is sampled.
+/// Largest distance of `poses`, sampled at `time` \[s\], from [`converged`]: \[m\], \[rad\]. None if no such
+/// time is sampled.
 #[must_use]
 pub fn converged_error(law: Law, time: &[f64], poses: &[Pose]) -> Option<[f64; 2]> {
     let known = converged(law)?;

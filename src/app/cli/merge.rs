@@ -24,7 +24,7 @@ pub(super) struct MergeArguments {
     /// Directory of the run, or its place in a store of objects, `s3://bucket/path` or `gs://bucket/path`.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Directory in which the run is made before it is sent to a store [default: runs/s3/<bucket>/<path>].
+    /// Directory in which the run is made before it is sent to a store [default: `runs/s3/<bucket>/<path>`].
     #[arg(long, value_name = "DIR")]
     work: Option<PathBuf>,
     #[command(flatten)]

@@ -69,11 +69,11 @@ pub(super) struct Rollout {
     #[arg(long, value_name = "M/S", conflicts_with = "step")]
     tolerance: Option<f64>,
     /// Directory of the results, or their place in a store of objects, `s3://bucket/path` or
-    /// `gs://bucket/path` (see `bristle docs datasets`) [default: runs/<name of the scenario>].
+    /// `gs://bucket/path` (see `bristle docs datasets`) [default: `runs/<name of the scenario>`].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Directory in which results are made before they are sent to a store [default:
-    /// runs/s3/<bucket>/<path>].
+    /// `runs/s3/<bucket>/<path>`].
     #[arg(long, value_name = "DIR")]
     work: Option<PathBuf>,
     #[command(flatten)]

@@ -70,7 +70,7 @@ pub struct Item {
     pub scenario: Option<String>,
     /// Data, as columns of a CSV file.
     pub columns: Vec<(String, Vec<f64>)>,
-    /// Time it took [s]; items of one section that share runs share the time.
+    /// Time it took \[s\]; items of one section that share runs share the time.
     pub seconds: f64,
 }
 

@@ -66,8 +66,8 @@ impl Basis {
     /// The basis of tables with resolution `n_ls` for maps on `grid`.
     ///
     /// # Errors
-    /// A grid as in [`Grid::new`], `n_ls` of zero or above [`super::MAX_N_LS`], or such that grid and
-    /// resolution ask for more than 1 GiB.
+    /// A grid as in [`Grid::new`], `n_ls` of zero or above [`MAX_N_LS`](crate::limit_surface::MAX_N_LS), or
+    /// such that grid and resolution ask for more than 1 GiB.
     pub fn new(grid: &Grid, rule: Rule, n_ls: usize) -> Result<Self, ParameterError> {
         Self::of(grid, rule, n_ls, Precision::Double)
     }
@@ -147,7 +147,7 @@ impl Basis {
         &self.grid
     }
 
-    /// Radius [m] of the tables of maps on that grid: the mean distance of its rectangle from its centre.
+    /// Radius \[m\] of the tables of maps on that grid: the mean distance of its rectangle from its centre.
     #[must_use]
     pub fn radius(&self) -> f64 {
         self.radius * self.grid.dx

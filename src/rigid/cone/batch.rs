@@ -31,8 +31,8 @@ mod sealed {
     }
 }
 
-/// The margin of every force [N], (203), by [`super::Cone::margin`]. Forces are in the axes of their
-/// contacts, `(f_t, f_b, f_n)` [N]; `mu` has one coefficient of friction >= 0 for all, or one for each.
+/// The margin of every force \[N\], (203), by [`super::Cone::margin`]. Forces are in the axes of their
+/// contacts, `(f_t, f_b, f_n)` \[N\]; `mu` has one coefficient of friction >= 0 for all, or one for each.
 ///
 /// ```
 /// use bristle::rigid::cone::{Section, margins};
@@ -59,7 +59,7 @@ pub fn contains<T: ConeNumber>(section: &Section, mu: &[T], forces: &[[T; 3]]) -
     Ok(margins.iter().zip(forces).map(|(margin, f)| *margin >= zero && f[2] >= zero).collect())
 }
 
-/// The nearest force of its cone to every force [N], (204), by [`super::Cone::project`].
+/// The nearest force of its cone to every force \[N\], (204), by [`super::Cone::project`].
 ///
 /// # Errors
 /// As [`margins`].

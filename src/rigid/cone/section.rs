@@ -23,7 +23,7 @@ pub struct Polygon {
     pub sides: usize,
     /// Inside the circle or around it.
     pub fit: Fit,
-    /// Angle from the tangent to the first direction in which the polygon touches the circle [rad]: to a
+    /// Angle from the tangent to the first direction in which the polygon touches the circle \[rad\]: to a
     /// corner if it is inside, to the middle of a side if it is outside.
     pub angle: f64,
 }

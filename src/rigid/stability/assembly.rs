@@ -3,17 +3,17 @@
 use crate::error::{ParameterError, check};
 use crate::rigid::cone::{Cone, Fit, Section};
 
-/// A force [N] and a moment [N m] about the origin of the coordinates.
+/// A force \[N\] and a moment [N m] about the origin of the coordinates.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpatialWrench {
-    /// Force [N].
+    /// Force \[N\].
     pub force: [f64; 3],
     /// Moment about the origin [N m].
     pub moment: [f64; 3],
 }
 
 impl SpatialWrench {
-    /// A force [N] that acts at `point` [m], with a moment [N m] beside it.
+    /// A force \[N\] that acts at `point` \[m\], with a moment [N m] beside it.
     #[must_use]
     pub fn at(point: [f64; 3], force: [f64; 3], moment: [f64; 3]) -> Self {
         let [x, y, z] = cross(point, force);
@@ -44,7 +44,7 @@ pub struct RigidBody {
 /// A point at which a body touches the world, or another body.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointContact {
-    /// Where [m].
+    /// Where \[m\].
     pub position: [f64; 3],
     /// The forces on `body` that friction transmits; its normal points into `body`.
     pub cone: Cone,
@@ -52,12 +52,12 @@ pub struct PointContact {
     pub body: usize,
     /// Index of the body that it touches, on which the opposite forces act; none for the world.
     pub on: Option<usize>,
-    /// Largest normal force [N], > 0: what a finger can press, or what the surface stands; infinite if there
-    /// is none.
+    /// Largest normal force \[N\], > 0: what a finger can press, or what the surface stands; infinite if
+    /// there is none.
     pub most: f64,
-    /// Largest moment about the normal for a normal force of 1 N [m], >= 0: zero for a point, more for a soft
-    /// finger. Moment and tangential force share the friction: by an ellipsoid for a circular cone, by the
-    /// pyramid over the polygon inside of that for an inner polygon, each for itself for an outer one;
+    /// Largest moment about the normal for a normal force of 1 N \[m\], >= 0: zero for a point, more for a
+    /// soft finger. Moment and tangential force share the friction: by an ellipsoid for a circular cone, by
+    /// the pyramid over the polygon inside of that for an inner polygon, each for itself for an outer one;
     /// `docs/model.md` (210).
     pub torsion: f64,
 }
@@ -69,7 +69,7 @@ impl PointContact {
         Self { position, cone, body: 0, on: None, most: f64::INFINITY, torsion: 0.0 }
     }
 
-    /// Friction that `of` leaves [N], `docs/model.md` (203) and (210): the cone's margin, less what the
+    /// Friction that `of` leaves \[N\], `docs/model.md` (203) and (210): the cone's margin, less what the
     /// moment takes.
     #[must_use]
     pub fn margin(&self, of: &ContactForce) -> f64 {
@@ -85,7 +85,7 @@ impl PointContact {
         }
     }
 
-    /// The normal part of a force [N].
+    /// The normal part of a force \[N\].
     #[must_use]
     pub fn normal(&self, of: &ContactForce) -> f64 {
         self.cone.frame().to_contact(of.force)[2]
@@ -104,7 +104,7 @@ pub struct Assembly {
 /// The force of a contact on its body.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ContactForce {
-    /// Force [N], in the frame of the caller.
+    /// Force \[N\], in the frame of the caller.
     pub force: [f64; 3],
     /// Moment about the normal [N m].
     pub torsion: f64,

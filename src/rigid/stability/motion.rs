@@ -13,11 +13,11 @@ pub struct Motion {
     /// component of the velocities in the middle of a body's contacts, and of the turns times the farthest of
     /// these, is 1 m/s.
     pub twists: Vec<[f64; 6]>,
-    /// Power of the fixed part [W].
+    /// Power of the fixed part \[W\].
     pub fixed_power: f64,
-    /// Power of the load at factor 1 [W].
+    /// Power of the load at factor 1 \[W\].
     pub load_power: f64,
-    /// The most power that contacts with a largest normal force can take [W].
+    /// The most power that contacts with a largest normal force can take \[W\].
     pub resistance: f64,
     /// The most power that a normal force of 1 N of the other contacts can take [W/N]: zero but for rounding.
     pub leak: f64,
@@ -42,14 +42,15 @@ impl Motion {
         motion
     }
 
-    /// Power of the fixed part and `factor` times the load [W].
+    /// Power of the fixed part and `factor` times the load \[W\].
     #[must_use]
     pub fn power(&self, factor: f64) -> f64 {
         self.fixed_power + factor * self.load_power
     }
 
-    /// Sum of the normal forces [N] of contacts without a largest one below which `factor` times the load is
-    /// proven not to be held: infinite but for rounding, zero if the motion proves nothing about this factor.
+    /// Sum of the normal forces \[N\] of contacts without a largest one below which `factor` times the load
+    /// is proven not to be held: infinite but for rounding, zero if the motion proves nothing about this
+    /// factor.
     #[must_use]
     pub fn proves_below(&self, factor: f64) -> f64 {
         let power = self.power(factor) - self.resistance;

@@ -88,7 +88,7 @@ impl std::fmt::Debug for Worlds {
 }
 
 impl Worlds {
-    /// Worlds on the CPU, in steps of at most `step` [s], 1e-7 to 0.1.
+    /// Worlds on the CPU, in steps of at most `step` \[s\], 1e-7 to 0.1.
     ///
     /// # Errors
     /// A world or a step out of range.
@@ -138,8 +138,8 @@ impl Worlds {
         self.worlds.get_mut(world).ok_or_else(|| ParameterError::new("world", world, accepted()).into())
     }
 
-    /// From now on these are force [N] and torque [N m] on a body, at its centre of mass in the world, beside
-    /// gravity.
+    /// From now on these are force \[N\] and torque [N m] on a body, at its centre of mass in the world,
+    /// beside gravity.
     ///
     /// # Errors
     /// No such world or body, or numbers that are not finite; nothing is set then.
@@ -177,7 +177,7 @@ impl Worlds {
         Ok(())
     }
 
-    /// Lets `dt` [s] pass for all worlds, 1e-9 to 1e6, in equal steps that are as long as they may be. A
+    /// Lets `dt` \[s\] pass for all worlds, 1e-9 to 1e6, in equal steps that are as long as they may be. A
     /// world that fails stays as it is.
     ///
     /// # Errors

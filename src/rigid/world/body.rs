@@ -8,12 +8,12 @@ use crate::schedule::Signal;
 /// Geometry in the frame of a body, whose origin is the centre of mass.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
-    /// Points [m] that touch other bodies, such as one at the origin for a particle, or the feet of a tripod;
-    /// at most 8.
+    /// Points \[m\] that touch other bodies, such as one at the origin for a particle, or the feet of a
+    /// tripod; at most 8.
     Points(Vec<[f64; 3]>),
-    /// A sphere of this radius [m].
+    /// A sphere of this radius \[m\].
     Sphere(f64),
-    /// A box with these half lengths [m] along the axes.
+    /// A box with these half lengths \[m\] along the axes.
     Box([f64; 3]),
     /// All that is below the plane z = 0; its outward normal is +z. For bodies that are not moved by forces.
     Plane,
@@ -23,8 +23,8 @@ pub enum Shape {
 pub const MOST_POINTS: usize = 8;
 
 impl Shape {
-    /// The principal moments of inertia [kg m^2] of a solid of `mass` [kg] with this shape. Points have none:
-    /// they are those of masses of equal size at the points.
+    /// The principal moments of inertia [kg m^2] of a solid of `mass` \[kg\] with this shape. Points have
+    /// none: they are those of masses of equal size at the points.
     #[must_use]
     pub fn inertia(&self, mass: f64) -> [f64; 3] {
         match self {
@@ -77,7 +77,7 @@ pub enum Kind {
 /// Pose and twist of a body.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct State {
-    /// Position of the centre of mass [m] and orientation, from the body's frame to the world's.
+    /// Position of the centre of mass \[m\] and orientation, from the body's frame to the world's.
     pub pose: Isometry3<f64>,
     /// Velocity of the centre of mass in the world [m/s].
     pub velocity: Vector3<f64>,
@@ -93,7 +93,7 @@ impl Default for State {
 }
 
 impl State {
-    /// At rest, with the centre of mass there [m].
+    /// At rest, with the centre of mass there \[m\].
     #[must_use]
     pub fn at(x: f64, y: f64, z: f64) -> Self {
         Self { pose: Isometry3::translation(x, y, z), ..Self::default() }
@@ -119,21 +119,21 @@ impl State {
 pub struct Body {
     /// What moves it.
     pub kind: Kind,
-    /// Mass [kg], > 0; of no meaning for [`Kind::Prescribed`].
+    /// Mass \[kg\], > 0; of no meaning for [`Kind::Prescribed`].
     pub mass: f64,
     /// Principal moments of inertia along the body's axes [kg m^2], >= 0; an axis with zero is not turned by
     /// torques, as that of a particle.
     pub inertia: [f64; 3],
     /// Geometry.
     pub shape: Shape,
-    /// Force at the centre of mass, in the world [N], beside gravity.
+    /// Force at the centre of mass, in the world \[N\], beside gravity.
     pub force: [Signal; 3],
     /// Torque about the centre of mass, in the world [N m].
     pub torque: [Signal; 3],
 }
 
 impl Body {
-    /// A solid of `mass` [kg] with this shape, without loads.
+    /// A solid of `mass` \[kg\] with this shape, without loads.
     #[must_use]
     pub fn solid(mass: f64, shape: Shape) -> Self {
         let none = || [0.0; 3].map(Signal::constant);

@@ -16,13 +16,13 @@ pub struct Row {
     pub lanes: f64,
     /// Instructions of the whole kernel.
     pub instructions: u64,
-    /// Its code [bytes].
+    /// Its code \[bytes\].
     pub code: u64,
     /// Vector registers of a lane.
     pub registers: u64,
     /// Vector registers that did not fit and went to memory.
     pub spilled: u64,
-    /// Private memory of a wave [bytes].
+    /// Private memory of a wave \[bytes\].
     pub scratch: u64,
     /// Waves that fit on a SIMD unit, as the driver tells.
     pub waves: u64,

@@ -16,7 +16,7 @@ const HIGHEST: u32 = 50;
 /// Errors of the predictions of a set's pushes.
 #[derive(Clone, Debug, Default)]
 pub struct Errors {
-    /// Angle between measured and predicted wrench [deg], torques divided by 0.05 m.
+    /// Angle between measured and predicted wrench \[deg\], torques divided by 0.05 m.
     pub angle: Vec<f64>,
     /// Difference of their sizes over the measured one [-].
     pub size: Vec<f64>,
@@ -36,7 +36,7 @@ pub struct Judged {
 pub struct Fit {
     /// Coefficient of friction of each surface [-].
     pub friction: BTreeMap<String, f64>,
-    /// Height above the surface at which the plate was pushed [m].
+    /// Height above the surface at which the plate was pushed \[m\].
     pub height: f64,
 }
 
