@@ -401,8 +401,7 @@ fn progress_comes_to_its_end() {
     assert_eq!(told.into_inner(), (7 - kept) * 6);
 }
 
-/// A run on which a process works is neither replaced nor continued by another one, except by one that waits
-/// until the first has ended.
+/// A run on which a process works is neither replaced nor continued by another one.
 #[test]
 fn one_process_at_a_time() {
     let dir = tempfile::tempdir().unwrap();
@@ -425,18 +424,6 @@ fn one_process_at_a_time() {
     let left: Vec<_> = fs::read_dir(&run.out).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left.len(), 6, "{left:?}");
     assert!(!partial.exists());
-
-    let slow = resume(&dir.path().join("slow"));
-    let dying = super::partial(&slow.out);
-    fs::create_dir(&dying).unwrap();
-    let held = lock(&dying).unwrap();
-    std::thread::scope(|scope| {
-        let next = scope.spawn(|| rollout(&scenario(), &Cpu::new(), &slow, &|_| true));
-        std::thread::sleep(EXIT_TIMEOUT / 10);
-        assert!(!next.is_finished(), "did not wait");
-        drop(held);
-        next.join().unwrap().unwrap();
-    });
 }
 
 #[test]
