@@ -291,7 +291,7 @@ impl Drop for Child {
     }
 }
 
-/// A run of a quarter of an hour, which no test waits for.
+/// A run of minutes, which no test waits for.
 #[cfg(unix)]
 const FAR: [&str; 12] = [
     "rollout",
@@ -301,7 +301,7 @@ const FAR: [&str; 12] = [
     "--out",
     "far",
     "-n",
-    "1000000",
+    "50000",
     "--set",
     "duration=1",
     "--record-every=1",
