@@ -61,11 +61,24 @@ fn loads(path: &Path, inside: &str) {
     let _ = surfaces::per_patch(&source, "mu", 3, ("a number", |_| true));
 }
 
-/// A pressure map, or loads.
+/// A pressure map, loads, or a table of contacts.
 pub fn csv(bytes: &[u8]) {
+    const CONTACT: &str = r#"
+duration = 0.1
+[table]
+file = "map.csv"
+[contact]
+model = "point"
+[body]
+kind = "gripper"
+mass = { column = "mass" }
+[inputs]
+normal_force = { column = "grip" }
+"#;
     let path = write("map.csv", bytes);
     let _ = load_csv(&path);
     loads(&path, "");
+    let _ = Scenario::parse(CONTACT, &here(""), "contact.toml");
 }
 
 /// One pressure map or frames of them, or loads.

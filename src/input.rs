@@ -6,11 +6,13 @@
 //! length that a header claims is compared with the length of the file (of a compressed one with what it may
 //! hold), and what is read takes at most [`MAX_BYTES`], before memory is taken for it.
 
+mod csv;
 mod npy;
 mod npz;
 #[cfg(feature = "lerobot")]
 mod parquet;
 
+pub(crate) use csv::Csv;
 pub(crate) use npy::Array;
 pub use npz::Npz;
 #[cfg(feature = "lerobot")]
@@ -116,16 +118,6 @@ pub(crate) fn npy_numbers(path: &Path) -> Result<(Vec<usize>, Vec<f64>), InputEr
     let length = length(path, &file)?;
     let array = Array::new(file, length).and_then(|mut array| array.all().map(|all| (array.shape, all)));
     array.map_err(|e| InputError::of(path, e))
-}
-
-/// What is wrong with a record of a CSV; `line` tells its line.
-pub(crate) fn csv_error(error: &csv::Error, line: impl Fn(&csv::Position) -> u64) -> String {
-    match error.kind() {
-        csv::ErrorKind::UnequalLengths { pos: Some(at), expected_len, len } => {
-            format!("line {}: {len} cells: expected {expected_len}, as in the header", line(at))
-        }
-        _ => error.to_string(),
-    }
 }
 
 /// Bytes of an open file.

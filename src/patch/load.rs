@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{Grid, MAX_CELLS_PER_SIDE, Patch};
 use crate::error::{ParameterError, PatchError};
-use crate::input::{self, Array, InputError};
+use crate::input::{self, Array, Csv, InputError};
 
 /// A pressure map from a file, bottom row first, before it has a size in metres.
 #[derive(Clone, Debug, PartialEq)]
@@ -172,24 +172,24 @@ pub fn load_png(path: &Path) -> Result<FileMap, PatchError> {
 
 /// A CSV with a header and columns `x`, `y` \[m\] and `w` [any unit], one row a cell centre. The grid
 /// is the one the points lie on; cells that are not listed carry nothing. A single row or column
-/// of cells is taken to be square.
+/// of cells is taken to be square. Lines that begin with `#` are comments; the last before the first row may
+/// be the header, as `numpy.savetxt` writes it.
 ///
 /// # Errors
 /// A file that cannot be read, a missing column, a value that is no number, points that are on no
 /// regular grid or there twice, or a map that [`Patch::from_pressure`] refuses.
 pub fn load_csv(path: &Path) -> Result<Patch, PatchError> {
     let wrong = |reason: String| PatchError::File { path: path.to_owned(), reason };
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(input::open_text(path)?);
-    let header = reader.headers().map_err(|e| wrong(format!("not a CSV file: {e}")))?.clone();
+    let text = input::text(path)?;
+    let mut csv = Csv::new(&text).map_err(wrong)?;
+    let header = csv.names().unwrap_or_default().to_vec();
     let column = |name: &str| {
         let found = header.iter().position(|h| h == name);
         found.ok_or_else(|| wrong(format!("no column `{name}`: expected a header with x, y, w")))
     };
     let columns = [column("x")?, column("y")?, column("w")?];
     let (mut points, mut lines) = (Vec::new(), Vec::new());
-    for record in reader.records() {
-        let record = record.map_err(|e| wrong(input::csv_error(&e, csv::Position::line)))?;
-        let line = record.position().map_or(0, csv::Position::line);
+    while let Some((line, record)) = csv.row().map_err(wrong)? {
         let mut point = [0.0; 3];
         for (value, &c) in point.iter_mut().zip(&columns) {
             let text = record.get(c).unwrap_or("");
@@ -288,6 +288,25 @@ mod tests {
                 approx::assert_relative_eq!(a.y, b.y, epsilon = 1e-15);
                 approx::assert_relative_eq!(a.w, b.w, epsilon = 1e-15);
             }
+        }
+    }
+
+    #[test]
+    fn a_csv_has_comments_and_names_in_the_last_of_them_if_not_below() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("map.csv");
+        for header in ["x,y,w", "# 2026-11-25 sensor 3\nx,y,w", "# x,y,w", "# 2026-11-25, sensor 3, cold\n# x,y,w"] {
+            std::fs::write(&path, format!("{header}\n-0.001,0,1\n# the other\n0.001,0,3\n")).unwrap();
+            assert_eq!(load_csv(&path).unwrap().weights(), [0.25, 0.75], "{header:?}");
+        }
+        for (text, part) in [
+            ("# 2026-11-25 sensor 3\nx,y,p\n0,0,1\n", "no column `w`: expected a header with x, y, w"),
+            ("0,0,1\n0,1,1\n", "no column `x`: expected a header with x, y, w"),
+            ("x;y;w\n0;0;1\n", "line 1: columns separated by semicolons (`;`)"),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let message = load_csv(&path).unwrap_err().to_string();
+            assert!(message.contains(part) && message.contains("map.csv"), "{message}");
         }
     }
 

@@ -346,20 +346,19 @@ fn array(npz: &mut Npz, name: &str) -> Result<(usize, Vec<f64>), String> {
 
 /// Names and columns of a CSV; of a column with something else than numbers, what that is.
 fn csv(text: &str) -> Result<Named<Vec<f64>>, String> {
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).comment(Some(b'#')).from_reader(text.as_bytes());
-    let names: Vec<String> = reader.headers().map_err(|e| e.to_string())?.iter().map(str::to_owned).collect();
-    let mut columns: Vec<_> = names.into_iter().map(|name| (name, Ok(Vec::new()))).collect();
+    let mut csv = input::Csv::new(text)?;
+    if csv.names().is_none() {
+        csv.take_first_as_names();
+    }
+    let names = csv.names().unwrap_or_default().iter().cloned();
+    let mut columns: Vec<_> = names.map(|name| (name, Ok(Vec::new()))).collect();
     let mut rows = 0;
-    for record in reader.records() {
-        let record = record.map_err(|e| input::csv_error(&e, |at| line(text, at)))?;
+    while let Some((line, row)) = csv.row()? {
         rows += 1;
-        for ((_, column), value) in columns.iter_mut().zip(&record) {
+        for ((_, column), value) in columns.iter_mut().zip(row) {
             match (value.parse(), &mut *column) {
                 (Ok(number), Ok(numbers)) => numbers.push(number),
-                (Err(_), Ok(_)) => {
-                    let line = record.position().map_or(0, |at| line(text, at));
-                    *column = Err(format!("line {line} has `{value}`: expected numbers"));
-                }
+                (Err(_), Ok(_)) => *column = Err(format!("line {line} has `{value}`: expected numbers")),
                 (_, Err(_)) => {}
             }
         }
@@ -368,12 +367,6 @@ fn csv(text: &str) -> Result<Named<Vec<f64>>, String> {
         return Err("no rows: expected a header and one row a contact".to_owned());
     }
     Ok(columns)
-}
-
-/// The line of the record at a position, which the reader gives before comments and empty lines.
-fn line(text: &str, at: &csv::Position) -> u64 {
-    let skipped = |line: &&str| line.starts_with('#') || line.is_empty();
-    at.line() + text.get(at.byte() as usize..).unwrap_or_default().lines().take_while(skipped).count() as u64
 }
 
 /// A hash of all columns of numbers, by which a changed file is noticed.

@@ -729,6 +729,34 @@ fn pressure_with_a_unit_gives_the_normal_force() {
     }
 }
 
+/// Tables of NumPy's `savetxt`, and what spreadsheets write where the comma is in numbers.
+#[test]
+fn a_table_has_its_names_in_a_comment_and_its_columns_between_commas() {
+    let dir = tempfile::tempdir().unwrap();
+    let of = |text: &str| {
+        std::fs::write(dir.path().join("contacts.csv"), text).unwrap();
+        let scenario = change(&change(TABLE, "friction.mu_c=1").unwrap(), "body.inertia=1").unwrap();
+        Scenario::parse(&scenario, dir.path(), "box.toml")
+    };
+    for text in
+        ["# mass,grip\n0.1,2\n0.2,3\n", "# by hand\n# mass, grip\n0.1,2\n# then\n0.2,3", "mass,grip\n0.1,2\n0.2,3"]
+    {
+        let scenario = of(text).unwrap();
+        assert_eq!(scenario.contacts(), 2, "{text:?}");
+        let contact = scenario.contact(0).unwrap();
+        assert_eq!((contact.body.free().unwrap().mass, contact.inputs.normal_force.value(0.0)), (0.1, 2.0));
+    }
+    for (text, part) in [
+        ("mass;grip\n0,1;2\n", "contacts.csv: line 1: columns separated by semicolons (`;`): expected commas"),
+        ("mass\tgrip\n0.1\t2\n", "contacts.csv: line 1: columns separated by tabs"),
+        ("# mass grip\n0.1 2\n", "contacts.csv: line 2: columns separated by spaces"),
+        ("0.1,2\n0.2,3\n", "no column `mass` in the table: expected one of 0.1, 2"),
+    ] {
+        let error = of(text).map(drop).expect_err(text).to_string();
+        assert!(error.contains(part), "{text:?}: {error}");
+    }
+}
+
 /// What `stop_when` says is in the plan; limits that could never hold or always are refused.
 #[test]
 fn stop_when_is_checked_and_planned() {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::PatchError;
-use crate::input::{self, Npz};
+use crate::input::{self, Csv, Npz};
 
 /// An array of real numbers, the last axis fastest.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +19,8 @@ pub struct Array {
 impl Array {
     /// Reads `FILE.npy`, `FILE.npz:NAME` (the array NAME of the archive) or `FILE.csv`. A CSV has the columns
     /// `columns`, in any order and among others if it has a header that names them, else just these; its
-    /// shape is [rows, columns]. Lines that begin with `#` are comments.
+    /// shape is [rows, columns]. Lines that begin with `#` are comments; the last before the first row may be
+    /// the header, as `numpy.savetxt` writes it.
     ///
     /// # Errors
     /// A file that cannot be read, or is no such array.
@@ -64,36 +65,29 @@ fn wrong(path: &Path, reason: String) -> PatchError {
 
 /// The columns of a CSV, as [rows, columns].
 fn csv(path: &Path, columns: &[&str]) -> Result<(Vec<usize>, Vec<f64>), PatchError> {
-    let file = input::open_text(path)?;
-    let mut reader =
-        csv::ReaderBuilder::new().has_headers(false).trim(csv::Trim::All).comment(Some(b'#')).from_reader(file);
-    let expected = format!("expected {}", columns.join(", "));
-    let mut places: Option<Vec<usize>> = None;
+    let text = input::text(path)?;
+    let failed = |reason: String| wrong(path, reason);
+    let mut csv = Csv::new(&text).map_err(failed)?;
+    let (expected, line) = (format!("expected {}", columns.join(", ")), csv.first_line());
+    let place = |name: &&str| csv.names()?.iter().position(|known| known == *name);
+    let named: Option<Vec<usize>> = columns.iter().map(place).collect();
+    let places = match (named, csv.names()) {
+        (Some(places), _) => places,
+        (None, Some(names)) if !csv.is_named_above() => {
+            return Err(failed(format!("line {line}: the header `{}`: {expected}", names.join(", "))));
+        }
+        // What stands above may be about anything.
+        (None, _) if [0, columns.len()].contains(&csv.columns()) => (0..columns.len()).collect(),
+        (None, _) => {
+            return Err(failed(format!("line {line}: {} columns without a header: {expected}", csv.columns())));
+        }
+    };
     let mut values = Vec::new();
-    for record in reader.records() {
-        let record = record.map_err(|e| wrong(path, e.to_string()))?;
-        let line = record.position().map_or(0, csv::Position::line);
-        let is_header = places.is_none() && record.iter().any(|text| text.parse::<f64>().is_err());
-        let places = match &mut places {
-            Some(places) => places,
-            None if is_header => {
-                let place = |name: &&str| record.iter().position(|field| field == *name);
-                let found: Option<Vec<usize>> = columns.iter().map(place).collect();
-                let header = record.iter().collect::<Vec<_>>().join(", ");
-                let missing = || wrong(path, format!("line {line}: the header `{header}`: {expected}"));
-                places = Some(found.ok_or_else(missing)?);
-                continue;
-            }
-            None if record.len() == columns.len() => places.insert((0..columns.len()).collect()),
-            None => {
-                let n = record.len();
-                return Err(wrong(path, format!("line {line}: {n} columns without a header: {expected}")));
-            }
-        };
+    while let Some((line, row)) = csv.row().map_err(failed)? {
         for (place, name) in places.iter().zip(columns) {
-            let text = record.get(*place).unwrap_or_default();
+            let text = row.get(*place).unwrap_or_default();
             let value = text.parse().map_err(|_| {
-                wrong(path, format!("line {line}, column {name}: `{text}` is no number: expected a finite number"))
+                failed(format!("line {line}, column {name}: `{text}` is no number: expected a finite number"))
             })?;
             values.push(value);
         }
@@ -150,12 +144,16 @@ mod tests {
         };
         assert_eq!(of("# made by hand\n1, 2\n-3e-1,nan\n").unwrap().1[..3], [1.0, 2.0, -0.3]);
         assert_eq!(of("fy,tau,fx\n1,2,3\n4,5,6\n").unwrap(), (vec![2, 2], vec![3.0, 1.0, 6.0, 4.0]));
+        assert_eq!(of("# fy,tau,fx\n1,2,3\n4,5,6\n").unwrap(), (vec![2, 2], vec![3.0, 1.0, 6.0, 4.0]));
+        assert_eq!(of("# by hand, on Monday\n1,2\n").unwrap(), (vec![1, 2], vec![1.0, 2.0]));
         assert_eq!(of("").unwrap(), (vec![0, 2], vec![]));
         for (text, part) in [
             ("1,2,3\n", "line 1: 3 columns without a header: expected fx, fy"),
             ("fx,tau\n1,2\n", "line 1: the header `fx, tau`: expected fx, fy"),
+            ("# by hand, on Monday, x\n1,2,3\n", "line 2: 3 columns without a header: expected fx, fy"),
+            ("fx;fy\n1;2\n", "line 1: columns separated by semicolons (`;`): expected commas"),
             ("fx,fy\n1,2\n3,x\n", "line 3, column fy: `x` is no number"),
-            ("1,2\n3\n", "line: 2"),
+            ("1,2\n3\n", "line 2: 1 cells: expected 2"),
         ] {
             let message = of(text).unwrap_err();
             assert!(message.contains(part) && message.contains("a.csv"), "{message}");
