@@ -6,6 +6,8 @@
 
 use std::io::{Error, ErrorKind, Read, Result};
 
+use half::f16;
+
 use super::MAX_BYTES;
 
 /// Longest header; NumPy itself reads at most 10000 characters.
@@ -154,6 +156,8 @@ fn number(kind: &str) -> Option<(usize, Decode)> {
     Some(match kind.trim_start_matches(['<', '>', '|', '=']) {
         "f8" => of!(f64),
         "f4" => of!(f32),
+        "f2" if kind.starts_with('>') => (2, |bytes| f16::from_be_bytes(bytes.try_into().unwrap_or_default()).to_f64()),
+        "f2" => (2, |bytes| f16::from_le_bytes(bytes.try_into().unwrap_or_default()).to_f64()),
         "u1" => of!(u8),
         "u2" => of!(u16),
         "u4" => of!(u32),
@@ -208,6 +212,12 @@ mod tests {
             ("<u8", &[0, 0, 0, 0, 0, 0, 0, 128], 2f64.powi(63)),
             (">i8", &(-3i64).to_be_bytes(), -3.0),
             ("|b1", &[1], 1.0),
+            // 2^-24 is the least, 65504 the greatest number of half precision.
+            ("<f2", &[0x00, 0x3e], 1.5),
+            (">f2", &[0xc0, 0x00], -2.0),
+            ("<f2", &[0x01, 0x00], 2f64.powi(-24)),
+            ("<f2", &[0xff, 0x7b], 65504.0),
+            ("<f2", &[0x00, 0x7c], f64::INFINITY),
         ] {
             assert_eq!(read(&of(&header(kind), data)).unwrap(), (vec![1], vec![value]), "{kind}");
         }

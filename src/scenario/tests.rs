@@ -757,6 +757,47 @@ fn a_table_has_its_names_in_a_comment_and_its_columns_between_commas() {
     }
 }
 
+/// Half precision, as tactile loggers and networks write it.
+#[test]
+#[cfg(feature = "lerobot")]
+fn numbers_of_half_precision_are_read_from_every_kind_of_file() {
+    use parquet::data_type::{FixedLenByteArray, FixedLenByteArrayType};
+    use parquet::file::writer::SerializedFileWriter;
+    let dir = tempfile::tempdir().unwrap();
+    let halves = [1.5f32, 0.25].map(|v| half::f16::from_f32(v).to_le_bytes().to_vec());
+    let header = "{'descr': '<f2', 'fortran_order': False, 'shape': (2, 1), }\n";
+    let npy = [b"\x93NUMPY\x01\x00", &(header.len() as u16).to_le_bytes()[..], header.as_bytes(), &halves.concat()];
+    std::fs::write(dir.path().join("contacts.npy"), npy.concat()).unwrap();
+    let mut zip = zip::ZipWriter::new(std::fs::File::create(dir.path().join("contacts.npz")).unwrap());
+    zip.start_file("mass.npy", zip::write::SimpleFileOptions::default()).unwrap();
+    std::io::Write::write_all(&mut zip, &npy.concat()).unwrap();
+    zip.finish().unwrap();
+    let schema = "message rows { required fixed_len_byte_array(2) mass (FLOAT16); }";
+    let schema = std::sync::Arc::new(parquet::schema::parser::parse_message_type(schema).unwrap());
+    let file = std::fs::File::create(dir.path().join("contacts.parquet")).unwrap();
+    let mut writer = SerializedFileWriter::new(file, schema, std::sync::Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    let values = halves.map(FixedLenByteArray::from);
+    column.typed::<FixedLenByteArrayType>().write_batch(&values, None, None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+    for file in ["contacts.npy", "contacts.npz", "contacts.parquet"] {
+        let text = ["friction.mu_c=1", "body.inertia=1", "inputs.normal_force=1", &format!("table.file={file}")]
+            .iter()
+            .fold(TABLE.to_owned(), |text, c| change(&text, c).unwrap());
+        let text = if file.ends_with(".npy") { change(&text, "table.columns=['mass']").unwrap() } else { text };
+        let scenario = Scenario::parse(&text, dir.path(), "box.toml").unwrap();
+        let masses = [0, 1].map(|k| scenario.contact(k).unwrap().body.free().unwrap().mass);
+        assert_eq!(masses, [1.5, 0.25], "{file}");
+    }
+    let text =
+        change(&change(BOX, "patch={ file = 'contacts.npy', size = [0.01, 0.02] }").unwrap(), "contacts=1").unwrap();
+    let patch = Scenario::parse(&text, dir.path(), "box.toml").unwrap().contact(0).unwrap().patch;
+    assert_eq!(patch.weights(), [0.25 / 1.75, 1.5 / 1.75]);
+}
+
 /// What `stop_when` says is in the plan; limits that could never hold or always are refused.
 #[test]
 fn stop_when_is_checked_and_planned() {
