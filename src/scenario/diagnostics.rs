@@ -115,7 +115,9 @@ impl ScenarioError {
             _ => message,
         };
         let accepted = message.split_once("expected ").map(|(_, accepted)| accepted.to_owned());
-        let meant = if message.contains("unknown ") {
+        // The unit that is spelled most alike may be a thousand times as large.
+        let is_unit = field.as_ref().is_some_and(|field| field.ends_with("unit"));
+        let meant = if message.contains("unknown ") && !is_unit {
             suggestion(&message, &if is_scenario(text) { keys() } else { Vec::new() })
         } else {
             None

@@ -65,6 +65,7 @@ pub struct Spec {
     /// When a contact has left, and is not simulated any further; at least one of its keys.
     pub stop_when: Option<StopWhen>,
     /// What acts on it over time.
+    #[serde(default)]
     pub inputs: InputsSpec,
 }
 
@@ -273,6 +274,9 @@ pub enum PressureUnit {
     /// 1000 N/m^2.
     #[serde(rename = "kPa")]
     KiloPa,
+    /// 1e6 N/m^2, which is N/mm^2.
+    #[serde(rename = "MPa")]
+    MegaPa,
 }
 
 impl PressureUnit {
@@ -281,6 +285,7 @@ impl PressureUnit {
         match self {
             Self::Pa => 1.0,
             Self::KiloPa => 1e3,
+            Self::MegaPa => 1e6,
         }
     }
 }
@@ -371,7 +376,7 @@ pub enum BristlesName {
 }
 
 /// What acts on the body over time. Every signal may be a number, a distribution or a table.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InputsSpec {
     /// Samples every signal every so many seconds and holds it, unless it has a `hold` of its own.

@@ -721,12 +721,30 @@ fn pressure_with_a_unit_gives_the_normal_force() {
     }
     for (changes, part) in [
         ("inputs.normal_force=1", "either `patch.unit`"),
-        ("patch.unit=bar", "unknown variant `bar`"),
+        ("patch.unit=bar", "unknown variant `bar`, expected one of `Pa`, `kPa`, `MPa`"),
         ("patch={ shape = \"disc\", unit = \"Pa\" }", "belongs to a `file` that ends in .npy"),
     ] {
         let error = Scenario::parse(&change(&text, changes).unwrap(), dir.path(), "frames.toml").unwrap_err();
         assert!(error.to_string().contains(part), "{changes}: {error}");
     }
+    // A megapascal is a newton on a square millimetre; a unit that is spelled nearly alike is never meant.
+    let mega = change(&change(&text, "patch.unit=MPa").unwrap(), "patch.size=0.02").unwrap();
+    let mega = Scenario::parse(&mega, dir.path(), "frames.toml").unwrap().variant(0, 0, &[("patch.frame".into(), 1.0)]);
+    assert!((mega.unwrap().inputs.normal_force.value(0.0) / (2e9 * 4e-4) - 1.0).abs() < 1e-12);
+    for unit in ["mPa", "hPa", "KPa", "MPA"] {
+        let text = change(&text, &format!("patch.unit={unit}")).unwrap();
+        let error = Scenario::parse(&text, dir.path(), "frames.toml").unwrap_err().to_string();
+        assert!(error.contains("expected one of `Pa`, `kPa`, `MPa`") && !error.contains("did you mean"), "{error}");
+    }
+    // The force is all that acts.
+    let alone = change(&text, "~inputs").unwrap();
+    let alone = Scenario::parse(&alone, dir.path(), "frames.toml").unwrap();
+    assert!(alone.contact(0).unwrap().inputs.normal_force.value(0.0) > 0.0);
+    let missing = Scenario::parse(&change(BOX, "~inputs").unwrap(), dir.path(), "box.toml").unwrap_err().to_string();
+    assert!(missing.contains("inputs.normal_force = missing: expected the normal force of one pad"), "{missing}");
+    let missing = change(&change(BOX, "body={ kind = 'prescribed' }").unwrap(), "~inputs").unwrap();
+    let missing = parse(&missing).unwrap_err().to_string();
+    assert!(missing.contains("inputs.twist = missing"), "{missing}");
 }
 
 /// Tables of NumPy's `savetxt`, and what spreadsheets write where the comma is in numbers.
