@@ -22,12 +22,30 @@ def shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
+def masked(value: Any) -> int:
+    """How many numbers of a masked array are masked, or of masked arrays in lists."""
+    if isinstance(value, np.ma.MaskedArray):
+        return int(np.count_nonzero(np.ma.getmaskarray(value)))
+    if isinstance(value, list | tuple):
+        return sum(masked(inner) for inner in value if isinstance(inner, list | tuple | np.ma.MaskedArray))
+    return 0
+
+
+def refuse_masked(name: str, value: Any) -> None:
+    """Refuses an array with masked numbers, which NumPy would take for what is below the mask."""
+    hidden = masked(value)
+    if hidden > 0:
+        accepted = "no masked numbers: `a.filled(v)` puts a number in their place"
+        raise ParameterError(name, f"a masked array with {hidden} masked", accepted)
+
+
 def doubles(name: str, value: Any) -> Floats:
     """An array of real numbers as contiguous doubles; the same memory if it is that already."""
     try:
         array = np.asarray(value)
     except (ValueError, TypeError, RuntimeError) as error:
         raise ParameterError(name, shown(value), f"numbers in an array ({error})") from error
+    refuse_masked(name, value)
     if array.dtype.kind not in "fiub":
         raise ParameterError(name, shown(array), "an array of real numbers")
     return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
@@ -38,6 +56,7 @@ def indices(ids: Any, n: int) -> NDArray[np.uintp] | None:
     if ids is None:
         return None
     array = np.asarray(ids)
+    refuse_masked("ids", ids)
     accepted = f"indices from 0 to {n - 1}, or a mask of {n} booleans"
     if array.dtype == bool:
         if array.shape != (n,):

@@ -22,7 +22,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from ._arrays import Floats
+from ._arrays import Floats, refuse_masked
 from .batch import Batch
 from .scenario import Scenario
 
@@ -146,6 +146,7 @@ class ContactVectorEnv(gymnasium.vector.VectorEnv[Observations, Floats, Floats])
         """
         mask = np.ones(self.num_envs, np.bool_)
         if options is not None and "reset_mask" in options:
+            refuse_masked("reset_mask", options["reset_mask"])
             mask = np.asarray(options["reset_mask"])
             if mask.dtype != np.bool_ or mask.shape != (self.num_envs,) or not mask.any():
                 raise ValueError(f"reset_mask = {mask!r}: expected {self.num_envs} booleans, at least one of them true")
@@ -166,6 +167,7 @@ class ContactVectorEnv(gymnasium.vector.VectorEnv[Observations, Floats, Floats])
 
         ``infos["success"]`` says which environments are within the tolerance of their target and nearly at rest.
         """
+        refuse_masked("actions", actions)
         actions = np.clip(np.asarray(actions, np.float64).reshape(self.num_envs, self.acted), -1.0, 1.0)
         starting = self._ended.copy()
         if starting.any() and self._mode is AutoresetMode.DISABLED:

@@ -54,6 +54,31 @@ def test_a_dictionary_is_a_scenario():
         bristle.Scenario.from_dict({**table, "duration": float("nan")})
 
 
+def test_masked_numbers_are_refused_by_name_wherever_arrays_are_taken():
+    def hidden(values, *masked):
+        return np.ma.masked_array(values, mask=[k in masked for k in range(len(values))])
+
+    maps = np.ma.masked_array(np.ones((2, 3)), mask=[[False] * 3, [False, True, True]])
+    loads = [hidden([1.0, 0.0, 0.0], 2), hidden([1.0, 0.0, 0.0])]
+    batch = bristle.Batch(bristle.Scenario.from_toml(BOX), 2, device="cpu")
+    before = batch.pose.copy()
+    for field, count, call in [
+        ("patch", 2, lambda: bristle.limit_surface(maps)),
+        ("mu", 1, lambda: bristle.limit_surface(np.ones((2, 4, 4)), mu=hidden([1.0, 2.0], 0))),
+        ("loads", 1, lambda: bristle.limit_surface(np.ones((4, 4))).margin(loads)),
+        ("control.normal_force", 1, lambda: batch.step({"normal_force": hidden([1.0, 2.0], 1)})),
+        ("ids", 1, lambda: batch.reset(hidden([0, 1], 0))),
+    ]:
+        with pytest.raises(bristle.ParameterError) as raised:
+            call()
+        assert raised.value.field == field, field
+        assert f"a masked array with {count} masked" in str(raised.value) and "filled" in str(raised.value)
+    assert np.array_equal(batch.pose, before)
+    assert len(bristle.limit_surface(np.ma.masked_array(np.ones((2, 2)), mask=False))) == 1, "nothing is masked"
+    with pytest.raises(bristle.ParameterError, match=r"patch\.pressure\.1\.1 = None"):
+        bristle.Scenario.from_dict({"duration": 1, "patch": {"pressure": maps}})
+
+
 @pytest.mark.parametrize(
     ("arguments", "field", "accepted"),
     [

@@ -25,7 +25,8 @@ Written by `python/tools/api_page.py` from the package's own signatures and docs
 in a clone installs the package (Rust 1.95 or later; wheels need no Rust). The [README](../README.md#from-python) has
 the quick start, [scenario.md](scenario.md) the language of scenarios, and `examples/python/` programs to start from.
 
-All arrays are NumPy's, and go to `torch.from_dlpack` or `jax.dlpack.from_dlpack` without a copy. A call releases the
+All arrays are NumPy's, and go to `torch.from_dlpack` or `jax.dlpack.from_dlpack` without a copy. Masked arrays
+(`numpy.ma`) are taken if none of their numbers is masked. A call releases the
 GIL; two batches in two threads do not wait for each other. Batches, snapshots, scenarios and errors can be pickled, and
 `copy.copy(batch)` is a second batch in the same state.
 """
