@@ -121,7 +121,8 @@ pub(crate) fn validate(contacts: &[Contact], plan: &Plan) -> Result<(), EngineEr
     plan.validate()?;
     let duration = plan.duration();
     let wrong = contacts.par_iter().enumerate().find_map_first(|(contact, c)| {
-        c.validate_over(duration).err().map(|error| EngineError::Parameter { contact, error })
+        let frames = || c.patch.sequence().map_or(Ok(()), |sequence| sequence.check_over(duration));
+        c.validate_over(duration).and_then(|()| frames()).err().map(|error| EngineError::Parameter { contact, error })
     });
     wrong.map_or(Ok(()), Err)
 }

@@ -3,6 +3,7 @@
 //! The language is documented in `docs/scenario.md`; [`json_schema`] prints the same as a JSON schema.
 
 mod check;
+mod clock;
 mod columns;
 mod contact;
 mod describe;
@@ -23,6 +24,7 @@ mod suggest;
 mod tables;
 mod world;
 
+pub use clock::TimesFrom;
 pub use columns::{Column, Order, TableSpec};
 pub(crate) use describe::Descriptions;
 use diagnostics::from_toml;
@@ -154,6 +156,7 @@ impl Scenario {
         spec.without_patch();
         let patches = patches::Patches::prepare(&spec.patch, base)
             .map_err(|e| ScenarioError::field(name, text, &e.field, e.message))?;
+        patches.check_over(&spec.patch, spec.duration).map_err(|e| at(&e))?;
         let (name, text) = (name.to_owned(), text.to_owned());
         let tables = tables::Tables::default();
         let rows = rows.map_or(0, |rows| rows.digest);

@@ -6,10 +6,12 @@
 //! exact at the end of a long run.
 
 mod interval;
+mod range;
 mod signal;
 mod timeline;
 
 pub use interval::{Interval, MapKey, Term, slot};
+pub(crate) use range::within_run;
 pub(crate) use signal::SAME_TIME;
 pub use signal::{Segment, Signal, Sine};
 pub use timeline::{Feed, Remap, Span, Timeline};

@@ -10,9 +10,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bristle::Cpu;
 use bristle::rollout::{Options, RolloutError, rollout};
 use bristle::scenario::Scenario;
+use bristle::{Cpu, Engine as _};
 use content::assert_same;
 use program::{bristle, json, read};
 
@@ -109,6 +109,36 @@ fn labels_are_the_frames() {
         }
         assert!((force[at] - sum).abs() < 1e-9, "contact {contact}, sample {sample}: {} N of {sum}", force[at]);
     }
+}
+
+/// Times of another clock end the command before it writes anything, and a key makes them those of the run.
+#[test]
+fn frames_of_another_clock_are_refused_or_counted_from_the_first() {
+    let dir = prepared();
+    let dir = dir.path();
+    let times = |zero: f64| format!("{:?}", (0..5).map(|k| zero + f64::from(k) / 128.0).collect::<Vec<_>>());
+    let run = |out: &str, times: &str| {
+        let frames = format!("patch.frames={{ from = 1, to = 6, times = {times} }}");
+        bristle(dir, &["rollout", "press.toml", "-n", "3", "--engine", "cpu", "-q", "--set", &frames, "--out", out])
+    };
+    let (code, _, stderr) = run("epoch", &times(1764093600.0));
+    let told =
+        "patch.frames.times = 1764093600 to 1764093600.03125 s: expected several times [s] in the run, 0 to 0.06 s";
+    assert!(code == 2 && stderr.contains(told) && stderr.contains("`times_from = \"first\"`"), "{code}: {stderr}");
+    assert!(!dir.join("epoch").exists() && !dir.join("epoch.partial").exists());
+    for (out, times) in [("zero", times(0.0)), ("first", format!("{}, times_from = \"first\"", times(1764093600.0)))] {
+        let (code, _, stderr) = run(out, &times);
+        assert_eq!(code, 0, "{stderr}");
+    }
+    let trajectories = |out: &str, name: &str| read(&dir.join(out).join("trajectories.npz"), name);
+    for name in ["pose", "wrench", "normal_force"] {
+        assert_eq!(trajectories("zero", name), trajectories("first", name), "{name}");
+    }
+    // In the library, too, where a patch is made by hand.
+    let contact = Scenario::load(&dir.join("press.toml"), &[]).unwrap().contact(0).unwrap();
+    let plan = bristle::Plan::new(0.005, 1e-3, 1e-3).unwrap();
+    let error = Cpu::new().run(&[contact], &plan).unwrap_err().to_string();
+    assert!(error.contains("contact 0: patch.frames.times = 0 to 0.04 s: expected several times [s] in"), "{error}");
 }
 
 #[test]

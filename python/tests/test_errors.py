@@ -79,6 +79,20 @@ def test_masked_numbers_are_refused_by_name_wherever_arrays_are_taken():
         bristle.Scenario.from_dict({"duration": 1, "patch": {"pressure": maps}})
 
 
+def test_times_of_another_clock_are_refused_with_both_ranges():
+    points = {"points": [[1764093600.0, 1], [1764093600.5, 2]]}
+    table = {
+        "duration": 1,
+        "body": {"kind": "gripper", "mass": 1, "inertia": 1},
+        "inputs": {"normal_force": points},
+    }
+    with pytest.raises(bristle.ScenarioError, match=r"1764093600 to 1764093600\.5 s.* 0 to 1 s.*times_from") as raised:
+        bristle.Scenario.from_dict(table)
+    assert raised.value.field == "inputs.normal_force"
+    points["times_from"] = "first"
+    bristle.Scenario.from_dict(table)
+
+
 @pytest.mark.parametrize(
     ("arguments", "field", "accepted"),
     [

@@ -76,7 +76,7 @@ pub fn load_frames(path: &Path, from: usize, to: Option<usize>) -> Result<Vec<Fi
         return wrong(
             "patch.frames.to",
             end,
-            format!("{} to {frames}, the first frame after `from` to the end", from + 1),
+            format!("{} to {frames}, the frame after the last, which is itself left out; there are {frames}", from + 1),
         );
     }
     maps.read(path, from..end)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Grid, shares};
 use crate::error::{ParameterError, PatchError};
-use crate::schedule::{SAME_TIME, Signal};
+use crate::schedule::{SAME_TIME, Signal, within_run};
 
 /// Recorded pressure maps of one grid, each from its time on: [`Patch::following`](super::Patch::following)
 /// makes a patch of them, and all patches share their memory.
@@ -109,6 +109,17 @@ impl Sequence {
         self.times.partition_point(|from| *from <= t + SAME_TIME).max(1) - 1
     }
 
+    /// Checks that the frames are for a run of `duration` \[s\]: a time lies in it, and if there are several
+    /// frames, one beside the first. Else the first would be the map all the time, as where times are those
+    /// of another clock. An engine does so before a run.
+    ///
+    /// # Errors
+    /// The range of the times, and that of the run.
+    pub fn check_over(&self, duration: f64) -> Result<(), ParameterError> {
+        let times: Vec<[f64; 2]> = self.times.iter().map(|t| [*t; 2]).collect();
+        within_run(TIMES, &times, duration, 0.0, false)
+    }
+
     /// The normal force \[N\] of the frames, if each of their cells has `area` [m^2] and their unit is Pa:
     /// the sum of the pressures times the area, from the time of each frame on.
     #[must_use]
@@ -145,19 +156,21 @@ impl Sequence {
     }
 }
 
+/// What errors call the times of frames.
+const TIMES: &str = "patch.frames.times";
+
 fn check_times(times: &[f64], frames: usize) -> Result<(), ParameterError> {
-    const FIELD: &str = "patch.frames.times";
     if times.len() != frames || frames == 0 {
         let accepted = format!("{}, one for each frame", frames.max(1));
-        return Err(ParameterError::new(FIELD, format!("{} times", times.len()), accepted));
+        return Err(ParameterError::new(TIMES, format!("{} times", times.len()), accepted));
     }
     if let Some(t) = times.iter().find(|t| !(t.is_finite() && **t >= 0.0)) {
-        return Err(ParameterError::new(FIELD, t, "finite times >= 0 [s]"));
+        return Err(ParameterError::new(TIMES, t, "finite times >= 0 [s]"));
     }
     match times.windows(2).find(|pair| pair[1] - pair[0] < (1.0 - 1e-3) * CLOSEST_FRAMES) {
         Some(pair) => {
             let accepted = format!("a time at least 1e-6 s after the one before, {} s", pair[0]);
-            Err(ParameterError::new(FIELD, pair[1], accepted))
+            Err(ParameterError::new(TIMES, pair[1], accepted))
         }
         None => Ok(()),
     }
@@ -207,6 +220,9 @@ mod tests {
         assert!(wrong(&[0.0, 1.0], &[[1.0, 0.0], [1.0, -2.0]]).contains("frame 1: pressure of cell (ix = 1"));
         assert!(wrong(&[0.0, 1.0], &[[0.0; 2]; 2]).contains("is empty"));
         let sequence = Arc::new(Sequence::new([2, 1], vec![0.0, 1.0], &two).unwrap());
+        sequence.check_over(1.0).unwrap();
+        let message = sequence.check_over(0.5).unwrap_err().to_string();
+        assert_eq!(message, "patch.frames.times = 0 to 1 s: expected several times [s] in the run, 0 to 0.5 s");
         let other = Grid::new(3, 1, 0.1, 0.1).unwrap();
         assert!(Patch::following(other, sequence).unwrap_err().to_string().contains("2 values: expected 3"));
     }

@@ -32,6 +32,7 @@ pub(super) fn spec(spec: &Spec) -> Check {
     body(&spec.body, spec.contact.model)?;
     inputs(spec)?;
     coefficients(spec)?;
+    spec.inputs.signals().try_for_each(|(name, signal)| signal.check_times(name, spec.duration))?;
     ranges(spec)
 }
 

@@ -205,6 +205,33 @@ where
     deserializer.deserialize_any(Visit(expecting, std::marker::PhantomData))
 }
 
+/// A finite number, or else a text.
+pub(super) fn number_or_text<'de, D: Deserializer<'de>>(
+    deserializer: D,
+    expecting: &'static str,
+) -> Result<Result<f64, String>, D::Error> {
+    struct Visit(&'static str);
+    impl Visitor<'_> for Visit {
+        type Value = Result<f64, String>;
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str(self.0)
+        }
+        fn visit_f64<E: Error>(self, v: f64) -> Result<Self::Value, E> {
+            if v.is_finite() { Ok(Ok(v)) } else { Err(E::custom(format!("{v}: expected {}", self.0))) }
+        }
+        fn visit_i64<E: Error>(self, v: i64) -> Result<Self::Value, E> {
+            Ok(Ok(v as f64))
+        }
+        fn visit_u64<E: Error>(self, v: u64) -> Result<Self::Value, E> {
+            Ok(Ok(v as f64))
+        }
+        fn visit_str<E: Error>(self, v: &str) -> Result<Self::Value, E> {
+            Ok(Err(v.to_owned()))
+        }
+    }
+    deserializer.deserialize_any(Visit(expecting))
+}
+
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match number_or_table::<D, Distribution>(

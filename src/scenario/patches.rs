@@ -143,7 +143,10 @@ impl Patches {
             (Vec::new(), vec![following(frames, &base.join(file), cells, size)?])
         } else if let Some(file) = spec.file.as_deref().filter(|file| is_npy(file)) {
             let frame = one_frame(spec.frame.as_ref())?;
-            from_frames(&base.join(file), frame, cells, size, (&mut sums, &mut count))?
+            let path = base.join(file);
+            let maps = load_npy(&path, frame).map_err(|e| PatchFailure::of(FILE, e).named(&path))?;
+            count = maps.len();
+            from_frames(&path, maps, frame, cells, size, &mut sums)?
         } else if let Some(file) = &spec.file {
             (Vec::new(), vec![from_file(&base.join(file), cells, size, spec.size.is_some())?])
         } else if let Some(rows) = &spec.pressure {
@@ -171,6 +174,19 @@ impl Patches {
         let sums = pascal.map_or_else(Vec::new, |pascal| sums.iter().map(|sum| pascal * sum).collect());
         let file = spec.file.as_ref().map(|file| (base.join(file), count));
         Ok(Self { bases, frames, file, sums, frame, size, pascal, hertz, update: spec.update })
+    }
+
+    /// Refuses frames that would stand still through a run of `duration` [s].
+    pub fn check_over(&self, spec: &PatchSpec, duration: f64) -> Result<(), ParameterError> {
+        self.bases.iter().try_for_each(|base| {
+            let patch = match base {
+                Base::Whole(patch) => patch,
+                Base::Unit(patch) => patch,
+                Base::Hertz(_) => return Ok(()),
+            };
+            let frames = patch.sequence().zip(spec.frames.as_ref());
+            frames.map_or(Ok(()), |(sequence, frames)| frames.check_over(sequence, duration))
+        })
     }
 
     /// A hash of the maps.
@@ -334,18 +350,17 @@ fn one_frame(frame: Option<&Number>) -> Result<Option<usize>, PatchFailure> {
     }
 }
 
-/// The maps of an `.npy`: the one of two dimensions; the `frame` that is named, or all that have pressure,
-/// with their numbers, `sums` of their pressure, and how many maps were read.
+/// The patches of the `maps` of an `.npy`: of the one of two dimensions; of the `frame` that is named, or of
+/// all that have pressure, with their numbers, and `sums` of their pressure.
 fn from_frames(
     path: &Path,
+    maps: Vec<FileMap>,
     frame: Option<usize>,
     cells: Option<[usize; 2]>,
     size: Option<[f64; 2]>,
-    (sums, count): (&mut Vec<f64>, &mut usize),
+    sums: &mut Vec<f64>,
 ) -> Result<(Vec<usize>, Vec<Base>), PatchFailure> {
-    let maps = load_npy(path, frame).map_err(|e| PatchFailure::of(FILE, e).named(path))?;
-    *count = maps.len();
-    let count = *count;
+    let count = maps.len();
     let has_frames = frame.is_some() || count > 1;
     let (mut frames, mut bases) = (Vec::new(), Vec::new());
     for (k, map) in maps.into_iter().enumerate() {

@@ -6,7 +6,9 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::clock::{TimesFrom, told};
 use super::patch_failure::{FILE, PatchFailure};
+use crate::error::ParameterError;
 use crate::patch::{CLOSEST_FRAMES, Sequence, load_frames};
 
 /// The frames of an `.npy` that the map follows, and when: `every` or `times` is needed.
@@ -15,12 +17,15 @@ use crate::patch::{CLOSEST_FRAMES, Sequence, load_frames};
 pub struct FramesSpec {
     /// The first frame, from 0; 0 if not given.
     pub from: Option<usize>,
-    /// The first frame after them; the number of frames of the file if not given.
+    /// The first frame after them, which is not one of them; the number of frames of the file if not given.
     pub to: Option<usize>,
     /// Time from one frame to the next [s], >= 1e-6; the first is that of t = 0.
     pub every: Option<f64>,
     /// The time of every frame [s], >= 0 and increasing, in place of `every`.
     pub times: Option<Vec<f64>>,
+    /// With `times`: which of them is t = 0 of the run, `"first"` or a time [s], if they are of another
+    /// clock.
+    pub times_from: Option<TimesFrom>,
 }
 
 impl FramesSpec {
@@ -35,20 +40,45 @@ impl FramesSpec {
             (None, Some(_)) => 0.0,
             _ => return PatchFailure::wrong("patch.frames", "expected one of `every` and `times`"),
         };
-        let maps = load_frames(path, self.from.unwrap_or(0), self.to);
+        if self.times_from.is_some() && self.times.is_none() {
+            return PatchFailure::wrong("patch.frames.times_from", "belongs to `times`; `every` begins at t = 0");
+        }
+        let from = self.from.unwrap_or(0);
+        let maps = load_frames(path, from, self.to);
         let maps = maps.map_err(|e| PatchFailure::of(FILE, e).named(path))?;
-        let times = self.times.clone();
-        let times = times.unwrap_or_else(|| (0..maps.len()).map(|k| every * k as f64).collect());
+        let times = match &self.times {
+            Some(times) if times.len() != maps.len() => {
+                let (n, end) = (maps.len(), from + maps.len());
+                let left_out = self.to.map(|to| format!("; `to` = {to} is not one of them")).unwrap_or_default();
+                let accepted = format!("{n}, one for each of the frames {from} to {}{left_out}", end - 1);
+                let e = ParameterError::new("patch.frames.times", format!("{} times", times.len()), accepted);
+                return Err(PatchFailure::of(FILE, e.into()));
+            }
+            Some(times) => {
+                let zero = self.times_from.zip(times.first()).map_or(0.0, |(from, first)| from.zero(*first));
+                times.iter().map(|t| t - zero).collect()
+            }
+            None => (0..maps.len()).map(|k| every * k as f64).collect(),
+        };
         let frames: Vec<&[f64]> = maps.iter().map(|map| &*map.pressure).collect();
         let sequence = Sequence::new([maps[0].nx, maps[0].ny], times, &frames);
         // The numbers of the frames are those in the file.
         let number = |e: crate::PatchError| match e {
-            crate::PatchError::Frame { frame, error } => {
-                crate::PatchError::Frame { frame: frame + self.from.unwrap_or(0), error }
-            }
+            crate::PatchError::Frame { frame, error } => crate::PatchError::Frame { frame: frame + from, error },
             e => e,
         };
         sequence.map_err(|e| PatchFailure::of(FILE, number(e)).named(path))
+    }
+
+    /// Refuses frames that would stand still through a run of `duration` [s], see [`Sequence::check_over`].
+    pub(super) fn check_over(&self, sequence: &Sequence, duration: f64) -> Result<(), ParameterError> {
+        sequence.check_over(duration).map_err(|e| match self.every {
+            Some(every) => {
+                let value = format!("{every}, for frames at {}", e.value);
+                ParameterError { field: "patch.frames.every".to_owned(), value, ..e }
+            }
+            None => told(e, self.times_from),
+        })
     }
 }
 
@@ -136,14 +166,36 @@ gravity = [0, -9.81]
         let dir = written();
         for (changes, part) in [
             (&["patch.frames={ from = 6, every = 0.01 }"][..], "patch.frames.from = 6: expected 0 to 5, one of"),
-            (&["patch.frames={ to = 7, every = 0.01 }"], "patch.frames.to = 7: expected 1 to 6, the first frame after"),
-            (&["patch.frames={ from = 3, to = 3, every = 0.01 }"], "patch.frames.to = 3: expected 4 to 6"),
+            (
+                &["patch.frames={ to = 7, every = 0.01 }"],
+                "patch.frames.to = 7: expected 1 to 6, the frame after the last",
+            ),
+            (
+                &["patch.frames={ from = 3, to = 3, every = 0.01 }"],
+                "patch.frames.to = 3: expected 4 to 6, the frame after the last, which is itself left out",
+            ),
             (&["patch.frames={ from = -1, every = 0.01 }"], "patch.frames.from"),
             (&["patch.frames={ from = 1 }"], "patch.frames: expected one of `every` and `times`"),
             (&["patch.frames={ every = 0.01, times = [0] }"], "expected one of `every` and `times`"),
             (&["patch.frames={ every = 1e-7 }"], "patch.frames.every: 0.0000001: expected a finite time >= 1e-6"),
             (&["patch.frames={ every = nan }"], "patch.frames.every: NaN"),
-            (&["patch.frames={ times = [0, 0.1] }"], "patch.frames.times = 2 times: expected 6, one for each frame"),
+            (&["patch.frames={ times = [0, 0.1] }"], "patch.frames.times = 2 times: expected 6, one for each of the"),
+            (
+                &["patch.frames={ from = 1, to = 3, times = [0, 0.01, 0.02] }"],
+                "patch.frames.times = 3 times: expected 2, one for each of the frames 1 to 2; `to` = 3 is not one of",
+            ),
+            (&["patch.frames={ every = 0.01, times_from = \"first\" }"], "patch.frames.times_from: belongs to `times`"),
+            (
+                &["patch.frames={ to = 3, times = [1764093600.0, 1764093600.1, 1764093600.2] }"],
+                "patch.frames.times = 1764093600 to 1764093600.2 s: expected several times [s] in the run, 0 to 0.1 s; \
+                 or `times_from = \"first\"`, if the first of them is that of t = 0",
+            ),
+            (
+                // Nanoseconds.
+                &["patch.frames={ to = 3, times = [10, 100000010, 200000010], times_from = \"first\" }"],
+                "patch.frames.times = 0 to 200000000 s after `times_from`: expected several times [s] in the run, 0 to",
+            ),
+            (&["patch.frames={ every = 33 }"], "patch.frames.every = 33, for frames at 0 to 165 s: expected several"),
             (&["patch.frames={ to = 3, times = [0, 0.2, 0.1] }"], "patch.frames.times = 0.1: expected a time at least"),
             (&["patch.frames={ to = 2, times = [-1, 0.2] }"], "patch.frames.times = -1: expected finite times >= 0"),
             (&["patch.frames={ every = 0.01, end = 3 }"], "unknown field `end`"),
@@ -169,6 +221,22 @@ gravity = [0, -9.81]
                 Ok(_) => panic!("{changes:?} is accepted"),
             }
         }
+    }
+
+    /// Times of another clock are those of the run after a key has said which of them is 0.
+    #[test]
+    fn times_of_another_clock_are_counted_from_the_first_or_from_a_time() {
+        let dir = written();
+        let of = |frames: &str| parsed(&dir, &[&format!("patch.frames={frames}")]).unwrap().contact(0).unwrap();
+        let zero = of("{ from = 2, to = 4, times = [0, 0.05] }");
+        // A double has 2.4e-7 s at such a time.
+        for from in ["\"first\"", "1764093600.0"] {
+            let epoch =
+                of(&format!("{{ from = 2, to = 4, times = [1764093600.0, 1764093600.05], times_from = {from} }}"));
+            assert_eq!([0.0, 0.0499, 0.0501].map(|t| at(&epoch, t)), [0.0, 0.0499, 0.0501].map(|t| at(&zero, t)));
+        }
+        let late = of("{ from = 2, to = 4, times = [1764093600.0, 1764093600.05], times_from = 1764093599.97 }");
+        assert_eq!([0.0, 0.079, 0.081].map(|t| at(&late, t).0), [0.0, 0.0, 0.0501].map(|t| at(&zero, t).0));
     }
 
     /// A changed frame, its time or its force is another scenario.

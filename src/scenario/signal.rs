@@ -7,11 +7,12 @@ use std::sync::Arc;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserialize, Deserializer, Error};
 
+use super::clock::{TimesFrom, told};
 use super::columns::{self, Column, Use};
 use super::number::{DISTRIBUTIONS, Distribution, Either, Number, number_or_table};
 use super::sampler::Sampler;
 use crate::error::ParameterError;
-use crate::schedule::{Segment, Signal, Sine};
+use crate::schedule::{Segment, Signal, Sine, within_run};
 
 /// An input over time: a number, points, sinusoids on a mean, or segments.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,12 +25,33 @@ pub struct SignalSpec {
 #[derive(Clone, Debug, PartialEq)]
 enum ShapeOverTime {
     Number(Number),
-    Points(Vec<[Number; 2]>, Interpolate),
+    Points(Vec<[Number; 2]>, Interpolate, Option<TimesFrom>),
     Sines(Number, Vec<SineSpec>),
     Segments(Vec<SegmentSpec>),
-    /// The contact's row of a column, at these times [s].
-    Recorded(Arc<Column>, Vec<f64>, Interpolate),
+    /// The contact's row of a column, at these times [s] of the run.
+    Recorded(Arc<Column>, Times, Interpolate),
 }
+
+/// Times [s] of the numbers in a row.
+#[derive(Clone, Debug, PartialEq)]
+enum Times {
+    /// One after the other, from 0.
+    Every(Vec<f64>),
+    /// Of the table.
+    Given(Vec<f64>, Option<TimesFrom>),
+}
+
+impl Times {
+    fn all(&self) -> &[f64] {
+        match self {
+            Self::Every(times) | Self::Given(times, _) => times,
+        }
+    }
+}
+
+/// How many runs points may be outside the run, as where it is shortened for a try; times of another clock
+/// are further away.
+const SLACK: f64 = 1000.0;
 
 /// What a signal does between its points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, JsonSchema)]
@@ -119,6 +141,9 @@ struct SignalTable {
     every: Option<f64>,
     /// With a `column` over time: the name of the array of its times [s].
     times: Option<String>,
+    /// With `points` or `times`: which of their times is t = 0 of the run, `"first"` or a time [s], if they
+    /// are of another clock.
+    times_from: Option<TimesFrom>,
     /// With `normal`: draws below are drawn again.
     min: Option<f64>,
     /// With `normal`: draws above are drawn again.
@@ -150,19 +175,23 @@ impl SignalSpec {
         };
         let signal = match &self.shape {
             ShapeOverTime::Number(n) => Ok(Signal::constant(sampler.number(path, n))),
-            ShapeOverTime::Points(points, interpolate) => {
+            ShapeOverTime::Points(points, interpolate, from) => {
                 let point = |(i, [t, v]): (usize, &[Number; 2])| {
                     (
                         sampler.listed(format_args!("{path}.points.{i}.0"), t),
                         sampler.listed(format_args!("{path}.points.{i}.1"), v),
                     )
                 };
-                let points: Vec<(f64, f64)> = points.iter().enumerate().map(point).collect();
+                let mut points: Vec<(f64, f64)> = points.iter().enumerate().map(point).collect();
+                if let (Some(from), Some(first)) = (from, points.first()) {
+                    let zero = from.zero(first.0);
+                    points.iter_mut().for_each(|(t, _)| *t -= zero);
+                }
                 interpolate.through(&points)
             }
             ShapeOverTime::Recorded(column, times, interpolate) => {
                 let row = sampler.row(path, column);
-                let points: Vec<(f64, f64)> = times.iter().copied().zip(row.iter().copied()).collect();
+                let points: Vec<(f64, f64)> = times.all().iter().copied().zip(row.iter().copied()).collect();
                 interpolate.through(&points)
             }
             ShapeOverTime::Sines(mean, specs) => {
@@ -196,6 +225,38 @@ impl SignalSpec {
     }
 }
 
+impl SignalSpec {
+    /// Refuses times of which none, or none but the first, can lie in a run of `duration` [s]; `path` names
+    /// the field. Those of points and segments, which a user writes for a longer run, too, may be outside by
+    /// [`SLACK`] runs.
+    pub(super) fn check_times(&self, path: &str, duration: f64) -> Result<(), ParameterError> {
+        let slack = SLACK * duration;
+        match &self.shape {
+            ShapeOverTime::Number(_) | ShapeOverTime::Sines(..) => Ok(()),
+            ShapeOverTime::Points(points, _, from) => {
+                let mut times: Vec<[f64; 2]> = points.iter().map(|[t, _]| t.bounds()).collect();
+                if let (Some(from), Some([low, high])) = (from, times.first().copied()) {
+                    let (low, high) = (from.zero(low), from.zero(high));
+                    times.iter_mut().for_each(|t| *t = [t[0] - high, t[1] - low]);
+                }
+                within_run(path, &times, duration, slack, false).map_err(|e| told(e, *from))
+            }
+            ShapeOverTime::Recorded(_, times, interpolate) => {
+                let all: Vec<[f64; 2]> = times.all().iter().map(|t| [*t; 2]).collect();
+                let checked = within_run(path, &all, duration, 0.0, *interpolate == Interpolate::Linear);
+                checked.map_err(|e| if let Times::Given(_, from) = times { told(e, *from) } else { e })
+            }
+            ShapeOverTime::Segments(segments) => {
+                let starts: Vec<[f64; 2]> = segments.iter().map(|s| s.from.bounds()).collect();
+                // A single one is a function of all times, and several are until the second begins.
+                let is_function = starts.len() == 1 || starts.iter().any(|[low, _]| *low <= duration + slack);
+                if is_function { Ok(()) } else { within_run(path, &starts, duration, slack, false) }
+            }
+        }
+        .map_err(|e| ParameterError { value: format!("times {}", e.value), ..e })
+    }
+}
+
 /// Moves the part of a signal that an error is about from the field of the error to its value.
 fn name_part_in_value(e: ParameterError) -> ParameterError {
     ParameterError { value: format!("{} ({})", e.value, e.field), ..e }
@@ -212,6 +273,9 @@ impl<'de> Deserialize<'de> for SignalSpec {
         };
         let wrong = |message: String| Err(D::Error::custom(message));
         let over_time = t.every.is_some() || t.times.is_some();
+        if t.times_from.is_some() && t.points.is_none() && t.times.is_none() {
+            return wrong("`times_from` belongs to `points`, or to a `column` with `times`".into());
+        }
         let recorded = recorded(&t).map_err(D::Error::custom)?;
         let distribution = Distribution {
             uniform: t.uniform,
@@ -231,12 +295,12 @@ impl<'de> Deserialize<'de> for SignalSpec {
         }
         let waves = (t.mean.is_some() || t.sines.is_some())
             .then(|| ShapeOverTime::Sines(t.mean.unwrap_or_else(zero), t.sines.unwrap_or_default()));
-        let points = t.points.map(|p| ShapeOverTime::Points(p, t.interpolate.unwrap_or_default()));
+        let points = t.points.map(|p| ShapeOverTime::Points(p, t.interpolate.unwrap_or_default(), t.times_from));
         let segments = t.segments.map(ShapeOverTime::Segments);
         let forms = [number.map(ShapeOverTime::Number), points, waves, segments, recorded];
         let mut forms: Vec<ShapeOverTime> = forms.into_iter().flatten().collect();
         match (forms.pop(), forms.is_empty()) {
-            (Some(ShapeOverTime::Points(p, _)), true) if p.is_empty() => {
+            (Some(ShapeOverTime::Points(p, ..)), true) if p.is_empty() => {
                 wrong("points = []: expected at least one".into())
             }
             (Some(ShapeOverTime::Segments(s)), true) if s.is_empty() => {
@@ -266,9 +330,14 @@ fn recorded(t: &SignalTable) -> Result<Option<ShapeOverTime>, String> {
         (Some(every), _) if !(every.is_finite() && every >= 1e-6) => {
             return Err(format!("every = {every}: expected a finite time >= 1e-6 [s]"));
         }
-        (Some(every), _) => (0..column.width()).map(|k| k as f64 * every).collect(),
-        (None, Some(times)) => columns::times(times, column.width())?,
-        (None, None) => Vec::new(),
+        (Some(every), _) => Times::Every((0..column.width()).map(|k| k as f64 * every).collect()),
+        (None, Some(times)) => {
+            let mut times = columns::times(times, column.width())?;
+            let zero = t.times_from.zip(times.first()).map_or(0.0, |(from, first)| from.zero(*first));
+            times.iter_mut().for_each(|t| *t -= zero);
+            Times::Given(times, t.times_from)
+        }
+        (None, None) => Times::Every(Vec::new()),
     };
     Ok(Some(ShapeOverTime::Recorded(column, times, t.interpolate.unwrap_or_default())))
 }
@@ -310,6 +379,8 @@ mod tests {
             ("{ mean = 1.73, sines = [{ amplitude = 0.91, frequency = 2 }] }", 0.125, 2.64),
             ("{ segments = [{ from = 0, slope = 5 }, { from = 0.2, value = 1, curvature = 2 }] }", 1.2, 3.0),
             ("{ points = [[0, 0], [1, 1]], hold = 0.1 }", 0.19, 0.1),
+            ("{ points = [[1e9, 0], [1000000001, 2]], times_from = \"first\" }", 0.25, 0.5),
+            ("{ points = [[1e9, 0], [1000000001, 2]], times_from = 999999999.5 }", 0.75, 0.5),
         ] {
             assert_relative_eq!(signal(text).unwrap().value(t), value, max_relative = 1e-12);
         }
@@ -326,6 +397,10 @@ mod tests {
             ("{ every = 0.1 }", "belong to `column"),
             ("{ column = \"grip\" }", "expected a `[table]`"),
             ("{ hold = 0.1 }", "exactly one of"),
+            ("{ mean = 1, times_from = \"first\" }", "`times_from` belongs to `points`, or to a `column` with"),
+            ("{ points = [[0, 1]], times_from = \"last\" }", "`last`: expected \"first\", or the time [s] that is"),
+            ("{ points = [[0, 1]], times_from = nan }", "NaN: expected \"first\""),
+            ("{ points = [[0, 1]], times_from = [0] }", "expected \"first\", or the time"),
             ("{ mean = 1, interpolate = \"linear\" }", "belongs to `points`"),
             ("{ points = [[0, 1]], interpolate = \"cubic\" }", "unknown variant `cubic`"),
             ("{ mean = 1, hold = 0 }", "expected a finite period"),

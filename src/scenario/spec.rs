@@ -400,6 +400,31 @@ pub struct InputsSpec {
     pub mu_s: Option<SignalSpec>,
 }
 
+impl InputsSpec {
+    /// All signals that are given, by the names of their fields.
+    pub(super) fn signals(&self) -> impl Iterator<Item = (&'static str, &SignalSpec)> {
+        let (wrench, twist) = (self.wrench.as_ref(), self.twist.as_ref());
+        let [gravity, anchor] = [&self.gravity, &self.anchor].map(Option::as_ref);
+        [
+            ("inputs.normal_force", self.normal_force.as_ref()),
+            ("inputs.wrench.fx", wrench.and_then(|w| w.fx.as_ref())),
+            ("inputs.wrench.fy", wrench.and_then(|w| w.fy.as_ref())),
+            ("inputs.wrench.tau", wrench.and_then(|w| w.tau.as_ref())),
+            ("inputs.gravity.0", gravity.map(|g| &g[0])),
+            ("inputs.gravity.1", gravity.map(|g| &g[1])),
+            ("inputs.anchor.0", anchor.map(|a| &a[0])),
+            ("inputs.anchor.1", anchor.map(|a| &a[1])),
+            ("inputs.twist.vx", twist.and_then(|t| t.vx.as_ref())),
+            ("inputs.twist.vy", twist.and_then(|t| t.vy.as_ref())),
+            ("inputs.twist.w", twist.and_then(|t| t.w.as_ref())),
+            ("inputs.mu_c", self.mu_c.as_ref()),
+            ("inputs.mu_s", self.mu_s.as_ref()),
+        ]
+        .into_iter()
+        .filter_map(|(name, signal)| Some((name, signal?)))
+    }
+}
+
 /// Load at the centre of mass, axes of the world; what is not given is 0.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

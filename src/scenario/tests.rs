@@ -747,6 +747,78 @@ fn pressure_with_a_unit_gives_the_normal_force() {
     assert!(missing.contains("inputs.twist = missing"), "{missing}");
 }
 
+/// Signals whose times are those of another clock would be constant all the time.
+#[test]
+fn signals_of_another_clock_are_refused_unless_a_key_says_what_is_zero() {
+    let dir = tempfile::tempdir().unwrap();
+    let arrays = [
+        ("grip", &[2, 3][..], vec![1.0, 2.0, 4.0, 3.0, 3.0, 1.0]),
+        ("stamp", &[3], vec![1764093600.0, 1764093600.25, 1764093600.5]),
+        ("nano", &[3], vec![0.0, 2.5e8, 5e8]),
+    ];
+    write_npz(&dir.path().join("table.npz"), &arrays);
+    let text = format!("{BOX}\n[table]\nfile = \"table.npz\"\n").replace("contacts = 4\n", "");
+    let of = |signal: &str| {
+        let text = change(&text, &format!("inputs.normal_force={signal}")).unwrap();
+        // A table that is not used is refused.
+        let text = if signal.contains("column") { text } else { change(&text, "~table").unwrap() };
+        Scenario::parse(&text, dir.path(), "box.toml")
+    };
+    let column = "{ column = \"grip\", times = \"stamp\"";
+    let force = |scenario: Scenario, t: f64| scenario.contact(0).unwrap().inputs.normal_force.value(t);
+    let held = of(&format!("{column}, times_from = \"first\", hold = 0.01 }}")).unwrap();
+    assert!((force(held, 0.125) - 1.48).abs() < 1e-9);
+    let late = of(&format!("{column}, times_from = 1764093599.9, interpolate = \"constant\" }}")).unwrap();
+    assert_eq!(force(late, 0.4), 2.0);
+    // A run may be shortened for a try.
+    for signal in
+        ["{ points = [[5, 1]] }", "{ points = [[-1, 1], [5, 2]] }", "{ points = [[50, 1], [60, 2], [70, 1]] }"]
+    {
+        of(signal).unwrap();
+        of(&signal.replace("points", "interpolate = \"constant\", points")).unwrap();
+    }
+    of("{ segments = [{ from = 1e9, slope = 1 }] }").unwrap();
+    // Drawn times may be inside.
+    of("{ points = [[0, 1], [{ uniform = [0.5, 3] }, 2]], interpolate = \"constant\" }").unwrap();
+    for (signal, part) in [
+        (
+            "{ points = [[1764093600.0, 1], [1764093600.5, 2]] }",
+            "inputs.normal_force = times 1764093600 to 1764093600.5 s: expected several times [s] in the run, 0 to \
+             1 s; or `times_from = \"first\"`, if the first of them is that of t = 0",
+        ),
+        ("{ points = [[0, 1], [1e8, 2], [2e8, 1]] }", "inputs.normal_force = times 0 to 200000000 s: expected several"),
+        (
+            "{ points = [[1e9, 1], [1.1e9, 2], [1.2e9, 1]], times_from = \"first\" }",
+            "times 0 to 200000000 s after `times_from`: expected several times [s] in the run, 0 to 1 s",
+        ),
+        ("{ points = [[0, 1], [2e3, 3]], interpolate = \"constant\" }", "times 0 to 2000 s: expected several"),
+        ("{ points = [[0, 1], [2e9, 3]] }", "times 0 to 2000000000 s: expected several"),
+        ("{ points = [[1e9, 1]] }", "times 1000000000 s: expected a time [s] in the run, 0 to 1 s"),
+        ("{ segments = [{ from = 5e9, value = 1 }, { from = 6e9, value = 2 }] }", "times 5000000000 to 6000000000 s:"),
+        (
+            "{ column = \"grip\", times = \"nano\", interpolate = \"constant\" }",
+            "times 0 to 500000000 s: expected several",
+        ),
+        ("{ column = \"grip\", times = \"stamp\" }", "times 1764093600 to 1764093600.5 s: expected several"),
+        ("{ column = \"grip\", times = \"nano\" }", "times 0 to 500000000 s: expected several"),
+        ("{ column = \"grip\", every = 25 }", "times 0 to 50 s: expected several times [s] in the run, 0 to 1 s"),
+        ("{ column = \"grip\", every = 0.1, times_from = \"first\" }", "`times_from` belongs to `points`, or to a"),
+    ] {
+        let error = of(signal).map(drop).expect_err(signal).to_string();
+        assert!(error.contains(part), "{signal}: {error}");
+    }
+    // Every signal is looked at, those of bodies of a world, too.
+    let points = "{ points = [[1e9, 1], [1000000001, 2]] }";
+    for field in ["inputs.gravity.1", "inputs.wrench.tau", "inputs.mu_s"] {
+        let text = change(BOX, "~friction.mu_s_over_mu_c").unwrap();
+        let error = parse(&change(&text, &format!("{field}={points}")).unwrap()).unwrap_err().to_string();
+        assert!(error.contains(&format!("{field} = times 1000000000 to 1000000001 s")), "{error}");
+    }
+    let world = "duration = 1\n[[bodies]]\nname = \"a\"\nshape = { sphere = 0.1 }\nmass = 1\n";
+    let world = WorldScenario::parse(&format!("{world}torque = [0, {points}, 0]\n"), "w.toml").unwrap_err();
+    assert!(world.to_string().contains("bodies.0.torque.1 = times 1000000000 to 1000000001 s"), "{world}");
+}
+
 /// Tables of NumPy's `savetxt`, and what spreadsheets write where the comma is in numbers.
 #[test]
 fn a_table_has_its_names_in_a_comment_and_its_columns_between_commas() {

@@ -219,6 +219,13 @@ impl WorldScenario {
             return Err(at(ParameterError::new("solver", "lemke", "blocks with engine = \"gpu\"")));
         }
         let plan = Plan::new(spec.duration, spec.step, spec.record_every).map_err(at)?;
+        for (k, body) in spec.bodies.iter().enumerate() {
+            for (what, signals) in [("force", &body.force), ("torque", &body.torque)] {
+                for (c, signal) in signals.iter().flatten().enumerate() {
+                    signal.check_times(&format!("bodies.{k}.{what}.{c}"), spec.duration).map_err(at)?;
+                }
+            }
+        }
         let scenario = Self { name: name.to_owned(), text: text.to_owned(), spec, plan };
         scenario.world(0)?;
         Ok(scenario)
