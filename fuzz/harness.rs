@@ -85,10 +85,10 @@ normal_force = { column = "grip" }
 pub fn npy(bytes: &[u8]) {
     let path = write("map.npy", bytes);
     for frame in [None, Some(0), Some(2)] {
-        let _ = load_npy(&path, frame);
+        let _ = load_npy(&path, frame, None);
     }
     for (from, to) in [(0, None), (1, Some(2)), (3, Some(1))] {
-        let _ = load_frames(&path, from, to);
+        let _ = load_frames(&path, from, to, Some([4, 4]));
     }
     loads(&path, "");
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any, NamedTuple
 
@@ -132,7 +133,8 @@ def limit_surface(
 
     Args:
         patch: a pressure map (rows, columns) or maps (tables, rows, columns), top row first, >= 0 in any unit; or a
-            :class:`Scenario`, whose contacts' patches are taken as they start.
+            :class:`Scenario`, whose contacts' patches are taken as they start. A map (rows, columns) whose shape is
+            rather that of flat frames, such as (300, 256), is taken as (1, rows, columns).
         size: width and height of the grid [m], or one number for both. Without effect on a scenario.
         mu: coefficient of friction [-], > 0, a number or (tables,); 1 if None, of a scenario its contacts' ``mu_c``.
         f_n: normal force [N], >= 0, a number or (tables,); 1 if None, of a scenario that of its contacts at the start.
@@ -141,7 +143,8 @@ def limit_surface(
         at: where loads, wrenches and twists are: ``"cop"`` (centre of pressure) or ``"origin"`` (of the grid).
 
     Raises:
-        ParameterError: an argument out of range, or a map that is empty, negative or not finite.
+        ParameterError: an argument out of range, a map that is empty, negative or not finite, or an array of the
+            shape of an image with colours or of flat frames.
     """
     known("rule", rule, ("cells", "points", "bilinear"))
     known("at", at, ("cop", "origin"))
@@ -151,6 +154,7 @@ def limit_surface(
             return Table(core)
         return Table(core.under(_each("mu", mu, core.mu()), _each("f_n", f_n, core.f_n())))
     maps = doubles("patch", patch)
+    _question(maps)
     maps = maps[np.newaxis] if maps.ndim == 2 else maps
     if maps.ndim != 3 or 0 in maps.shape:
         raise ParameterError("patch", shown(maps), "a map (rows, columns), maps (tables, rows, columns), or a Scenario")
@@ -162,6 +166,21 @@ def limit_surface(
     turned = np.ascontiguousarray(maps[:, ::-1, :])
     made = (_each("mu", mu, one), _each("f_n", f_n, one))
     return Table(_bristle.Surfaces.of_maps(turned, (width, height), *made, rule, at))
+
+
+def _question(maps: Floats) -> None:
+    """Refuses an array of a shape that maps rarely have: an image with colours, or frames whose cells are in a row."""
+    if maps.ndim == 3 and maps.shape[2] in (1, 3, 4) and min(maps.shape[:2]) >= 16:
+        found = f"{shown(maps)}, which looks like an image with colours"
+        raise ParameterError("patch", found, "a map (rows, columns), such as `image.mean(axis=2)`")
+    if maps.ndim == 2:
+        frames, cells = maps.shape
+        side = math.isqrt(cells)
+        is_long = 2 * min(frames, cells) < max(frames, cells)
+        if side * side == cells and side >= 4 and frames != cells and (side >= 16 or is_long):
+            found = f"{shown(maps)}, which looks like {frames} flat frames of {side} x {side} cells"
+            accepted = f"maps (tables, rows, columns): reshape({frames}, {side}, {side}) of them"
+            raise ParameterError("patch", found, f"{accepted}, or reshape(1, {frames}, {cells}) of a single map")
 
 
 def _each(name: str, value: Any, otherwise: Floats) -> list[float]:

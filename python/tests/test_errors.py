@@ -79,6 +79,15 @@ def test_masked_numbers_are_refused_by_name_wherever_arrays_are_taken():
         bristle.Scenario.from_dict({"duration": 1, "patch": {"pressure": maps}})
 
 
+def test_arrays_that_look_like_images_or_flat_frames_are_questioned():
+    for shape, part in [((480, 640, 3), "image with colours"), ((300, 256), "300 flat frames of 16 x 16 cells")]:
+        with pytest.raises(bristle.ParameterError, match=part) as raised:
+            bristle.limit_surface(np.ones(shape))
+        assert raised.value.field == "patch"
+    assert len(bristle.limit_surface(np.ones((1, 5, 16)))) == 1
+    assert len(bristle.limit_surface(np.ones((5, 4, 4), np.float16))) == 5
+
+
 def test_times_of_another_clock_are_refused_with_both_ranges():
     points = {"points": [[1764093600.0, 1], [1764093600.5, 2]]}
     table = {

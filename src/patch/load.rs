@@ -35,16 +35,18 @@ impl FileMap {
 
 /// The maps of an `.npy` array of any real number type: the one of two dimensions (rows, columns), or those
 /// of three (frames, rows, columns), of which `frame` picks one. Row 0 is the TOP of the patch, as it prints.
+/// Columns and rows are `cells`, if the caller knows them; that they are is for the caller to check.
 ///
 /// # Errors
-/// A file that cannot be read, or is no such array of numbers; a frame that it has not; maps that together
-/// take more than [`input::MAX_BYTES`].
-pub fn load_npy(path: &Path, frame: Option<usize>) -> Result<Vec<FileMap>, PatchError> {
+/// A file that cannot be read, or is no such array of numbers; without `cells`, a shape that is rather that
+/// of an image with colours or of frames whose cells are in one row; a frame that it has not; maps that
+/// together take more than [`input::MAX_BYTES`].
+pub fn load_npy(path: &Path, frame: Option<usize>, cells: Option<[usize; 2]>) -> Result<Vec<FileMap>, PatchError> {
     let no_frame = |found: String| {
         let frame = frame.unwrap_or_default();
         Err(PatchError::Parameter(ParameterError::new("patch.frame", frame, format!("{found} in {}", path.display()))))
     };
-    let maps = NpyMaps::open(path)?;
+    let maps = NpyMaps::open(path, cells)?;
     match (frame, maps.frames) {
         (None, frames) => maps.read(path, 0..frames.unwrap_or(1)),
         (Some(_), None) => no_frame("no `frame`: there is one map".to_owned()),
@@ -58,8 +60,13 @@ pub fn load_npy(path: &Path, frame: Option<usize>) -> Result<Vec<FileMap>, Patch
 ///
 /// # Errors
 /// As [`load_npy`], or an array of two dimensions, or no frame in the range, or a frame that is not there.
-pub fn load_frames(path: &Path, from: usize, to: Option<usize>) -> Result<Vec<FileMap>, PatchError> {
-    let maps = NpyMaps::open(path)?;
+pub fn load_frames(
+    path: &Path,
+    from: usize,
+    to: Option<usize>,
+    cells: Option<[usize; 2]>,
+) -> Result<Vec<FileMap>, PatchError> {
+    let maps = NpyMaps::open(path, cells)?;
     let wrong = |field: &str, value: usize, accepted: String| {
         let accepted = format!("{accepted} in {}", path.display());
         Err(PatchError::Parameter(ParameterError::new(field, value, accepted)))
@@ -82,6 +89,28 @@ pub fn load_frames(path: &Path, from: usize, to: Option<usize>) -> Result<Vec<Fi
     maps.read(path, from..end)
 }
 
+/// What an array is rather than maps, by its shape: few sensors have one or three columns and more rows than
+/// that, or four columns and sixteen rows; and few maps have as many columns as a square sensor has cells,
+/// unless these are few and the map is nearly square.
+fn looks_like(shape: &[usize]) -> Option<String> {
+    match *shape {
+        [rows, columns, colours @ (1 | 3 | 4)] => {
+            let least = if colours == 4 { 16 } else { colours + 1 };
+            let name = if colours == 1 { "one number".to_owned() } else { format!("{colours} colours") };
+            (rows.min(columns) >= least).then(|| format!("an image of {rows} x {columns} pixels with {name} each"))
+        }
+        [frames, cells] => {
+            let side = cells.isqrt();
+            let is_square = side * side == cells && side >= 4 && frames != cells;
+            let is_long = 2 * frames.min(cells) < frames.max(cells);
+            let reshaped = format!("`a.reshape({frames}, {side}, {side})`");
+            (is_square && (side >= 16 || is_long))
+                .then(|| format!("{frames} flat frames of {side} x {side} cells, whose maps are {reshaped}"))
+        }
+        _ => None,
+    }
+}
+
 /// An `.npy` of maps whose header has been read.
 struct NpyMaps {
     array: Array<std::io::BufReader<std::fs::File>>,
@@ -92,7 +121,7 @@ struct NpyMaps {
 }
 
 impl NpyMaps {
-    fn open(path: &Path) -> Result<Self, PatchError> {
+    fn open(path: &Path, cells: Option<[usize; 2]>) -> Result<Self, PatchError> {
         let wrong = |reason: String| Err(PatchError::File { path: path.to_owned(), reason });
         let file = input::open(path)?;
         let length = input::length(path, &file)?;
@@ -109,6 +138,11 @@ impl NpyMaps {
         if frames == Some(0) || !within(ny) || !within(nx) {
             let accepted = format!("expected at least one frame, of 1 to {MAX_CELLS_PER_SIDE} rows and columns");
             return wrong(format!("an array of shape {:?}: {accepted}", array.shape));
+        }
+        if let Some(other) = looks_like(&array.shape).filter(|_| cells.is_none()) {
+            let accepted = "expected [rows, columns], or [frames, rows, columns]";
+            let meant = format!("if its maps do have {ny} rows and {nx} columns, say `cells = [{nx}, {ny}]`");
+            return wrong(format!("an array of shape {:?} looks like {other}: {accepted}; {meant}", array.shape));
         }
         Ok(Self { array, frames, ny, nx })
     }
@@ -326,8 +360,8 @@ mod tests {
         let message = load_csv(&path).unwrap_err().to_string();
         assert!(message.ends_with("map.csv: line 3: 2 cells: expected 3, as in the header"), "{message}");
         assert!(load_png(&path).unwrap_err().to_string().contains("not a PNG"));
-        assert!(load_npy(&path, None).unwrap_err().to_string().contains("not an .npy"));
-        assert!(matches!(load_npy(&dir.path().join("none.npy"), None), Err(PatchError::Io { .. })));
+        assert!(load_npy(&path, None, None).unwrap_err().to_string().contains("not an .npy"));
+        assert!(matches!(load_npy(&dir.path().join("none.npy"), None, None), Err(PatchError::Io { .. })));
     }
 
     #[test]
@@ -348,7 +382,7 @@ mod tests {
         let mut writer = npyz::WriteOptions::new().default_dtype().shape(&[2, 2]).writer(file).begin_nd().unwrap();
         writer.extend([1.0f64, 300.0, 0.0, 65535.0]).unwrap();
         writer.finish().unwrap();
-        assert_eq!(load_npy(&array, None).unwrap(), [expected]);
+        assert_eq!(load_npy(&array, None, None).unwrap(), [expected]);
     }
 
     #[test]
@@ -373,18 +407,18 @@ mod tests {
             [(npyz::Order::C, by_frames.collect::<Vec<_>>()), (npyz::Order::Fortran, by_columns.collect())]
         {
             write(order, &[4, 2, 3], values);
-            assert_eq!(load_npy(&path, None).unwrap(), (0..4).map(expected).collect::<Vec<_>>());
+            assert_eq!(load_npy(&path, None, None).unwrap(), (0..4).map(expected).collect::<Vec<_>>());
             for k in 0..4 {
-                assert_eq!(load_npy(&path, Some(k)).unwrap(), [expected(k)]);
+                assert_eq!(load_npy(&path, Some(k), None).unwrap(), [expected(k)]);
             }
-            let message = load_npy(&path, Some(4)).unwrap_err().to_string();
+            let message = load_npy(&path, Some(4), None).unwrap_err().to_string();
             assert!(
                 message.contains("patch.frame = 4: expected 0 to 3") && message.contains("frames.npy"),
                 "{message}"
             );
         }
         write(npyz::Order::C, &[2, 3], vec![1; 6]);
-        assert!(load_npy(&path, Some(0)).unwrap_err().to_string().contains("one map"));
+        assert!(load_npy(&path, Some(0), None).unwrap_err().to_string().contains("one map"));
         // Headers that promise what is not there.
         let header = |order: &str, shape: &str| {
             let text = format!("{{'descr': '<f8', 'fortran_order': {order}, 'shape': {shape}, }}\n");
@@ -400,14 +434,40 @@ mod tests {
                     ("(7, 4, 5)", "the file ends before it"),
                 ] {
                     header(order, shape);
-                    let message = load_npy(&path, frame).unwrap_err().to_string();
+                    let message = load_npy(&path, frame, None).unwrap_err().to_string();
                     assert!(message.contains(part) && message.contains("frames.npy"), "{shape}: {message}");
                 }
             }
         }
+        // Images, and frames whose cells are in one row, unless the caller knows the grid.
+        for (shape, part) in [
+            (
+                &[6, 5, 3][..],
+                "[6, 5, 3] looks like an image of 6 x 5 pixels with 3 colours each: expected [rows, columns]",
+            ),
+            (&[16, 20, 4], "an image of 16 x 20 pixels with 4 colours each"),
+            (&[4, 4, 1], "an image of 4 x 4 pixels with one number each"),
+            (&[5, 256], "5 flat frames of 16 x 16 cells, whose maps are `a.reshape(5, 16, 16)`: expected"),
+            (&[300, 256], "if its maps do have 300 rows and 256 columns, say `cells = [256, 300]`"),
+            (&[40, 16], "40 flat frames of 4 x 4 cells"),
+        ] {
+            let n: u64 = shape.iter().product();
+            write(npyz::Order::C, shape, vec![1; n as usize]);
+            let message = load_npy(&path, None, None).unwrap_err().to_string();
+            assert!(message.contains(part) && message.contains("frames.npy"), "{shape:?}: {message}");
+            assert!(load_npy(&path, None, Some([1, 1])).is_ok());
+            let message = load_frames(&path, 0, None, None).unwrap_err().to_string();
+            assert!(message.contains(part), "{message}");
+        }
+        for shape in [&[9, 3, 3][..], &[2, 5, 3], &[99, 4, 4], &[9, 6, 4], &[256, 256], &[16, 16], &[12, 16], &[99, 20]]
+        {
+            let n: u64 = shape.iter().product();
+            write(npyz::Order::C, shape, vec![1; n as usize]);
+            assert!(load_npy(&path, None, None).is_ok(), "{shape:?}");
+        }
         write(npyz::Order::C, &[0, 2, 3], vec![]);
-        assert!(load_npy(&path, None).unwrap_err().to_string().contains("at least one frame"));
+        assert!(load_npy(&path, None, None).unwrap_err().to_string().contains("at least one frame"));
         write(npyz::Order::C, &[1, 1, 2, 3], vec![1; 6]);
-        assert!(load_npy(&path, None).unwrap_err().to_string().contains("three (frames, rows, columns)"));
+        assert!(load_npy(&path, None, None).unwrap_err().to_string().contains("three (frames, rows, columns)"));
     }
 }

@@ -144,7 +144,7 @@ impl Patches {
         } else if let Some(file) = spec.file.as_deref().filter(|file| is_npy(file)) {
             let frame = one_frame(spec.frame.as_ref())?;
             let path = base.join(file);
-            let maps = load_npy(&path, frame).map_err(|e| PatchFailure::of(FILE, e).named(&path))?;
+            let maps = load_npy(&path, frame, cells).map_err(|e| PatchFailure::of(FILE, e).named(&path))?;
             count = maps.len();
             from_frames(&path, maps, frame, cells, size, &mut sums)?
         } else if let Some(file) = &spec.file {
@@ -329,7 +329,7 @@ fn following(
     cells: Option<[usize; 2]>,
     size: Option<[f64; 2]>,
 ) -> Result<Base, PatchFailure> {
-    let sequence = frames.load(path)?;
+    let sequence = frames.load(path, cells)?;
     let [nx, ny] = sequence.cells();
     check_cells(FILE, [nx, ny], cells)?;
     let [w, h] = size.unwrap_or([1.0; 2]);

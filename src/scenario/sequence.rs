@@ -29,8 +29,8 @@ pub struct FramesSpec {
 }
 
 impl FramesSpec {
-    /// Reads the frames.
-    pub(super) fn load(&self, path: &Path) -> Result<Sequence, PatchFailure> {
+    /// Reads the frames. A grid of `cells` columns and rows is one that the scenario names.
+    pub(super) fn load(&self, path: &Path, cells: Option<[usize; 2]>) -> Result<Sequence, PatchFailure> {
         let every = match (self.every, &self.times) {
             (Some(every), None) if every.is_finite() && every >= CLOSEST_FRAMES => every,
             (Some(every), None) => {
@@ -44,7 +44,7 @@ impl FramesSpec {
             return PatchFailure::wrong("patch.frames.times_from", "belongs to `times`; `every` begins at t = 0");
         }
         let from = self.from.unwrap_or(0);
-        let maps = load_frames(path, from, self.to);
+        let maps = load_frames(path, from, self.to, cells);
         let maps = maps.map_err(|e| PatchFailure::of(FILE, e).named(path))?;
         let times = match &self.times {
             Some(times) if times.len() != maps.len() => {
