@@ -8,6 +8,7 @@ mod columns;
 mod contact;
 mod describe;
 mod diagnostics;
+mod level;
 mod number;
 mod overrides;
 mod patch_failure;
@@ -29,6 +30,8 @@ pub use columns::{Column, Order, TableSpec};
 pub(crate) use describe::Descriptions;
 use diagnostics::from_toml;
 pub use diagnostics::{Excerpt, ScenarioError};
+pub(crate) use level::BASELINE;
+pub use level::{Baseline, Clipped};
 pub use number::Number;
 pub use overrides::change;
 pub use patch_file::PatchSource;
@@ -304,6 +307,12 @@ impl Scenario {
         &self.text
     }
 
+    /// What `patch.clip` has changed in the maps, if it is given.
+    #[must_use]
+    pub const fn clipped(&self) -> Option<Clipped> {
+        self.patches.clipped()
+    }
+
     /// Hashes of the maps and of the table that the scenario has read, by which a changed file is noticed.
     pub(crate) fn maps(&self) -> [u64; 2] {
         [self.patches.digest(), self.rows]
@@ -311,8 +320,15 @@ impl Scenario {
 
     /// The files that the scenario reads, each with the key that names it.
     pub(crate) fn files(&self) -> impl Iterator<Item = (&'static str, PathBuf)> {
-        let named =
-            [("patch.file", self.spec.patch.file.as_ref()), ("table.file", self.spec.table.as_ref().map(|t| &t.file))];
+        let baseline = match &self.spec.patch.baseline {
+            Some(Baseline::File(file)) => Some(file),
+            _ => None,
+        };
+        let named = [
+            ("patch.file", self.spec.patch.file.as_ref()),
+            (BASELINE, baseline),
+            ("table.file", self.spec.table.as_ref().map(|t| &t.file)),
+        ];
         named.into_iter().filter_map(|(key, file)| Some((key, self.base.join(file?))))
     }
 }

@@ -141,6 +141,32 @@ fn frames_of_another_clock_are_refused_or_counted_from_the_first() {
     assert!(error.contains("contact 0: patch.frames.times = 0 to 0.04 s: expected several times [s] in"), "{error}");
 }
 
+/// What was counted as zero is told, and a copy of the baseline is kept.
+#[test]
+fn a_run_tells_how_many_readings_it_clipped() {
+    use npyz::WriterBuilder;
+    let dir = prepared();
+    let dir = dir.path();
+    fs::create_dir(dir.join("untouched")).unwrap();
+    let file = fs::File::create(dir.join("untouched/press.npy")).unwrap();
+    let shape = [ROWS as u64, COLUMNS as u64];
+    let mut writer = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(file).begin_nd().unwrap();
+    writer.extend([1500.0; ROWS * COLUMNS]).unwrap();
+    writer.finish().unwrap();
+    let clip = ["--set", "patch.baseline=untouched/press.npy", "--set", "patch.clip=true"];
+    let run = ["rollout", "press.toml", "-n", "2", "--engine", "cpu", "--out", "run"];
+    let (code, _, stderr) = bristle(dir, &[&run[..], &clip].concat());
+    let below = (1..6).flat_map(|k| (0..24).map(move |i| (k, i / 6, i % 6)));
+    let below = below.filter(|(k, j, i)| pressure(*k, *j, *i) < 1500.0).count();
+    let told = format!("patch.clip: {below} of 120 readings were below zero, the lowest -1500, and count as zero");
+    assert!(code == 0 && stderr.contains(&told), "{code}: {stderr}");
+    let record: serde_json::Value = serde_json::from_slice(&fs::read(dir.join("run/run.json")).unwrap()).unwrap();
+    assert_eq!(record["clipped"], serde_json::json!({ "readings": below, "of": 120, "lowest": -1500.0 }));
+    let (code, _, stderr) = bristle(dir, &["rollout", "run", "--engine", "cpu", "-q", "--out", "again"]);
+    assert_eq!(code, 0, "{stderr}");
+    assert_same(&dir.join("run"), &dir.join("again"));
+}
+
 #[test]
 fn a_run_goes_on_with_the_frames_that_it_began_with() {
     let dir = prepared();

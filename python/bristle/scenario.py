@@ -112,6 +112,17 @@ class Scenario:
         return self._core.duration
 
     @property
+    def clipped(self) -> dict[str, float] | None:
+        """What ``patch.clip`` has changed in the maps; None without it.
+
+        ``readings`` were below zero after ``patch.baseline`` and count as zero, ``of`` so many. ``lowest`` is the
+        lowest reading, in the unit of the maps.
+        """
+        if self._core.clipped is None:
+            return None
+        return dict(zip(("readings", "of", "lowest"), self._core.clipped, strict=True))
+
+    @property
     def inputs(self) -> tuple[str, ...]:
         """Names of the inputs that its contacts take: the keys of a ``control``, see :class:`Batch`."""
         return self._inputs

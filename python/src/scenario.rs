@@ -72,6 +72,12 @@ impl PyScenario {
         }
     }
 
+    /// What `patch.clip` has changed: readings below zero, of how many, and the lowest.
+    #[getter]
+    fn clipped(&self) -> Option<(u64, u64, f64)> {
+        self.0.clipped().map(|clipped| (clipped.readings, clipped.of, clipped.lowest))
+    }
+
     /// Names of the inputs that its contacts take.
     fn inputs(&self) -> Result<Vec<&'static str>, Failure> {
         let body = self.0.contact(0)?.body;

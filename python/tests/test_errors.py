@@ -88,6 +88,14 @@ def test_arrays_that_look_like_images_or_flat_frames_are_questioned():
     assert len(bristle.limit_surface(np.ones((5, 4, 4), np.float16))) == 5
 
 
+def test_what_clip_has_changed_is_told():
+    patch = {"pressure": [[9, 4]], "unit": "kPa", "baseline": 5, "clip": True}
+    table = {"duration": 1, "patch": patch, "body": {"kind": "gripper", "mass": 1, "inertia": 1}}
+    assert bristle.Scenario.from_dict(table).clipped == {"readings": 1, "of": 2, "lowest": -1.0}
+    del patch["clip"], patch["baseline"]
+    assert bristle.Scenario.from_dict(table).clipped is None
+
+
 def test_times_of_another_clock_are_refused_with_both_ranges():
     points = {"points": [[1764093600.0, 1], [1764093600.5, 2]]}
     table = {

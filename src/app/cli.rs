@@ -33,8 +33,8 @@ use serde_json::{Map, Value, json};
 
 use crate::app::terminal;
 use crate::error::{EngineError, ParameterError};
-use crate::scenario::ScenarioError;
-use crate::surfaces::{self, Sweep};
+use crate::scenario::{Clipped, ScenarioError};
+use crate::surfaces::{self, Case, Sweep};
 
 /// Simulate thousands of LuGre and Elasto-Plastic friction patches at once.
 #[derive(Parser)]
@@ -208,6 +208,12 @@ pub fn main() -> ExitCode {
 /// Prints a line to stderr; if that fails there is nowhere to report it.
 fn note(what: impl fmt::Display) {
     let _ = writeln!(std::io::stderr(), "{what}");
+}
+
+/// Tells what `patch.clip` has changed in the maps of all cases, unless nothing shall be told.
+fn note_clipped(cases: &[Case], quiet: bool) {
+    let clipped = cases.iter().filter_map(|case| case.source.clipped).reduce(Clipped::and);
+    clipped.filter(|_| !quiet).into_iter().for_each(note);
 }
 
 /// Prints text wrapped to the width of the terminal.

@@ -196,6 +196,9 @@ impl Finish<'_> {
             "summary": summary,
             "arrays": arrays,
         });
+        if let Some(clipped) = self.scenario.clipped() {
+            run["clipped"] = json!(clipped);
+        }
         match self.options.shard {
             Some(shard) => {
                 let range = shard.range(self.scenario.contacts());

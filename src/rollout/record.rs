@@ -13,7 +13,7 @@ use super::format::Datasets;
 use super::shard::Shard;
 use crate::disk;
 use crate::engine::EngineInfo;
-use crate::scenario::{Scenario, ScenarioError, change};
+use crate::scenario::{BASELINE, Scenario, ScenarioError, change};
 
 /// The record of a run. A directory that has this file has all the others, too.
 pub(super) const RECORD: &str = "run.json";
@@ -205,10 +205,15 @@ fn keep(key: &str, map: &Path, dir: &Path) -> Result<(), RolloutError> {
 }
 
 /// The name of the copy of the file that `key` names. A table may well be called `contacts.npz`, as a file of
-/// the run itself is; its copy therefore has a prefix.
+/// the run itself is, and a baseline as the map is; their copies therefore have a prefix.
 fn kept_name(key: &str, file: &Path) -> String {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    if key == "table.file" && !name.starts_with("table-") { format!("table-{name}") } else { name.into_owned() }
+    let prefix = match key {
+        "table.file" => "table-",
+        BASELINE => "baseline-",
+        _ => "",
+    };
+    if name.starts_with(prefix) { name.into_owned() } else { format!("{prefix}{name}") }
 }
 
 /// The effective scenario, by which the run can be repeated from its directory.

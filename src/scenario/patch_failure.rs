@@ -26,6 +26,15 @@ impl PatchFailure {
         Err(Self { field: field.to_owned(), message: format!("{field}: {}", message.as_ref()) })
     }
 
+    /// Says that readings below zero may count as zero, if some of `readings` are below it, and none is no
+    /// number.
+    pub fn below_zero(mut self, readings: &[f64]) -> Self {
+        if readings.iter().any(|p| *p < 0.0) && readings.iter().all(|p| p.is_finite()) {
+            self.message += "; `patch.clip = true` counts readings below zero as zero";
+        }
+        self
+    }
+
     /// Adds the name of the file to the message, unless it is there.
     pub fn named(self, path: &Path) -> Self {
         let message = if self.message.contains(&*path.to_string_lossy()) {

@@ -11,7 +11,7 @@ use super::patches::Patches;
 use super::sampler::Sampler;
 use super::shapes::OneOrTwo;
 use super::spec::PatchSpec;
-use super::{Scenario, ScenarioError};
+use super::{Clipped, Scenario, ScenarioError};
 use crate::error::check;
 use crate::limit_surface::Rule;
 use crate::patch::Patch;
@@ -34,6 +34,8 @@ pub struct PatchSource {
     pub n_ls: Option<usize>,
     /// Whether the text is a scenario.
     pub scenario: bool,
+    /// What `patch.clip` has changed in the maps that were read, if it is given.
+    pub clipped: Option<Clipped>,
 }
 
 /// A file with a `[patch]` table.
@@ -73,6 +75,7 @@ impl PatchSource {
                 rule: asked.rule.map(Rule::from),
                 n_ls: asked.n_ls,
                 scenario: true,
+                clipped: scenario.clipped(),
             });
         }
         let PatchFile { patch, mu, f_n } = from_toml(name, text)?;
@@ -92,7 +95,8 @@ impl PatchSource {
         }
         let drawn = patches.draw(f_n.unwrap_or(1.0), &mut Sampler::new(Draw::new(0, 0), &[], false));
         let patch = drawn.map_err(|e| at(&e.field, e.to_string()))?.patch;
-        Ok(Self { patch, mu, f_n, rule: None, n_ls: None, scenario: false })
+        let clipped = patches.clipped();
+        Ok(Self { patch, mu, f_n, rule: None, n_ls: None, scenario: false, clipped })
     }
 }
 

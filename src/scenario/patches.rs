@@ -4,6 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::level::{Clipped, Level};
 use super::number::Number;
 use super::patch_failure::{FILE, PatchFailure};
 use super::sampler::Sampler;
@@ -35,6 +36,8 @@ pub(super) struct Patches {
     /// The frame of a contact, if the scenario names several: by a choice, or by a column of its table.
     frame: Option<Number>,
     size: Option<OneOrTwo<Number>>,
+    /// What `patch.clip` has changed, if it is given.
+    clipped: Option<Clipped>,
     /// How many Pa the unit of the map is, if it has one.
     pascal: Option<f64>,
     hertz: HertzSpec,
@@ -135,22 +138,35 @@ impl Patches {
             let accepted = "a map that follows the normal force or frames cannot be replaced";
             return PatchFailure::wrong("patch.takes_frames", accepted);
         }
-        if spec.unit.is_some() && spec.pressure.is_none() && !spec.file.as_deref().is_some_and(is_npy) {
-            return PatchFailure::wrong("patch.unit", "belongs to a `file` that ends in .npy, or to `pressure`");
+        let of_readings = [
+            ("patch.unit", spec.unit.is_some()),
+            ("patch.baseline", spec.baseline.is_some()),
+            ("patch.clip", spec.clip.is_some()),
+        ];
+        if let Some((key, _)) = of_readings.iter().find(|(_, given)| *given)
+            && spec.pressure.is_none()
+            && !spec.file.as_deref().is_some_and(is_npy)
+        {
+            return PatchFailure::wrong(key, "belongs to a `file` that ends in .npy, or to `pressure`");
         }
-        let (mut sums, mut count) = (Vec::new(), 0);
+        let level = Level::of(spec.baseline.as_ref(), spec.clip == Some(true), cells, base)?;
+        let (mut sums, mut count, mut clipped) = (Vec::new(), 0, None);
         let (frames, bases) = if let (Some(file), Some(frames)) = (&spec.file, &spec.frames) {
-            (Vec::new(), vec![following(frames, &base.join(file), cells, size)?])
+            let (base, changed) = following(frames, &base.join(file), cells, size, &level)?;
+            clipped = changed;
+            (Vec::new(), vec![base])
         } else if let Some(file) = spec.file.as_deref().filter(|file| is_npy(file)) {
             let frame = one_frame(spec.frame.as_ref())?;
             let path = base.join(file);
-            let maps = load_npy(&path, frame, cells).map_err(|e| PatchFailure::of(FILE, e).named(&path))?;
+            let mut maps = load_npy(&path, frame, cells).map_err(|e| PatchFailure::of(FILE, e).named(&path))?;
+            clipped = level.apply(&mut maps)?;
             count = maps.len();
             from_frames(&path, maps, frame, cells, size, &mut sums)?
         } else if let Some(file) = &spec.file {
             (Vec::new(), vec![from_file(&base.join(file), cells, size, spec.size.is_some())?])
         } else if let Some(rows) = &spec.pressure {
-            let map = from_rows(rows)?;
+            let mut map = from_rows(rows)?;
+            clipped = level.apply(std::slice::from_mut(&mut map))?;
             sums.push(map.pressure.iter().sum());
             (Vec::new(), vec![from_map(&map, "patch.pressure", cells, size)?])
         } else {
@@ -173,7 +189,12 @@ impl Patches {
         let pascal = spec.unit.map(PressureUnit::pascal);
         let sums = pascal.map_or_else(Vec::new, |pascal| sums.iter().map(|sum| pascal * sum).collect());
         let file = spec.file.as_ref().map(|file| (base.join(file), count));
-        Ok(Self { bases, frames, file, sums, frame, size, pascal, hertz, update: spec.update })
+        Ok(Self { bases, frames, file, sums, frame, size, clipped, pascal, hertz, update: spec.update })
+    }
+
+    /// What `patch.clip` has changed, if it is given.
+    pub const fn clipped(&self) -> Option<Clipped> {
+        self.clipped
     }
 
     /// Refuses frames that would stand still through a run of `duration` [s].
@@ -318,25 +339,26 @@ fn from_map(
 ) -> Result<Base, PatchFailure> {
     check_cells(field, [map.nx, map.ny], cells)?;
     let [w, h] = size.unwrap_or([1.0; 2]);
-    let patch = map.over(w, h).map_err(|e| PatchFailure::of(field, e))?;
+    let patch = map.over(w, h).map_err(|e| PatchFailure::of(field, e).below_zero(&map.pressure))?;
     Ok(if size.is_some() { Base::Whole(Arc::new(patch)) } else { Base::Unit(patch) })
 }
 
-/// A map that follows frames.
+/// A map that follows frames, and what `level` has changed of them.
 fn following(
     frames: &FramesSpec,
     path: &Path,
     cells: Option<[usize; 2]>,
     size: Option<[f64; 2]>,
-) -> Result<Base, PatchFailure> {
-    let sequence = frames.load(path, cells)?;
+    level: &Level,
+) -> Result<(Base, Option<Clipped>), PatchFailure> {
+    let (sequence, clipped) = frames.load(path, cells, level)?;
     let [nx, ny] = sequence.cells();
     check_cells(FILE, [nx, ny], cells)?;
     let [w, h] = size.unwrap_or([1.0; 2]);
     let failed = |e| PatchFailure::of(FILE, e).named(path);
     let grid = Grid::new(nx, ny, w, h).map_err(|e| failed(e.into()))?;
     let patch = Patch::following(grid, Arc::new(sequence)).map_err(failed)?;
-    Ok(if size.is_some() { Base::Whole(Arc::new(patch)) } else { Base::Unit(patch) })
+    Ok((if size.is_some() { Base::Whole(Arc::new(patch)) } else { Base::Unit(patch) }, clipped))
 }
 
 /// The frame that a scenario names for all contacts; none if each has its own.

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::clock::{TimesFrom, told};
+use super::level::{Clipped, Level};
 use super::patch_failure::{FILE, PatchFailure};
 use crate::error::ParameterError;
 use crate::patch::{CLOSEST_FRAMES, Sequence, load_frames};
@@ -29,8 +30,14 @@ pub struct FramesSpec {
 }
 
 impl FramesSpec {
-    /// Reads the frames. A grid of `cells` columns and rows is one that the scenario names.
-    pub(super) fn load(&self, path: &Path, cells: Option<[usize; 2]>) -> Result<Sequence, PatchFailure> {
+    /// Reads the frames, and makes of them what `level` says; returns what that has changed, too. A grid of
+    /// `cells` columns and rows is one that the scenario names.
+    pub(super) fn load(
+        &self,
+        path: &Path,
+        cells: Option<[usize; 2]>,
+        level: &Level,
+    ) -> Result<(Sequence, Option<Clipped>), PatchFailure> {
         let every = match (self.every, &self.times) {
             (Some(every), None) if every.is_finite() && every >= CLOSEST_FRAMES => every,
             (Some(every), None) => {
@@ -45,7 +52,8 @@ impl FramesSpec {
         }
         let from = self.from.unwrap_or(0);
         let maps = load_frames(path, from, self.to, cells);
-        let maps = maps.map_err(|e| PatchFailure::of(FILE, e).named(path))?;
+        let mut maps = maps.map_err(|e| PatchFailure::of(FILE, e).named(path))?;
+        let clipped = level.apply(&mut maps)?;
         let times = match &self.times {
             Some(times) if times.len() != maps.len() => {
                 let (n, end) = (maps.len(), from + maps.len());
@@ -67,7 +75,11 @@ impl FramesSpec {
             crate::PatchError::Frame { frame, error } => crate::PatchError::Frame { frame: frame + from, error },
             e => e,
         };
-        sequence.map_err(|e| PatchFailure::of(FILE, number(e)).named(path))
+        let sequence = sequence.map_err(|e| {
+            let failure = PatchFailure::of(FILE, number(e)).named(path);
+            maps.iter().fold(failure, |failure, map| failure.below_zero(&map.pressure))
+        })?;
+        Ok((sequence, clipped))
     }
 
     /// Refuses frames that would stand still through a run of `duration` [s], see [`Sequence::check_over`].

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::columns::TableSpec;
+use super::level::Baseline;
 use super::number::Number;
 use super::sequence::FramesSpec;
 use super::shapes::{Inertia, OneOrTwo, ShapeSpec};
@@ -247,6 +248,12 @@ pub struct PatchSpec {
     /// Unit of a map from an `.npy` or `pressure`, if it measures: then its sum over the area of the cells is
     /// the normal force, in place of `inputs.normal_force`.
     pub unit: Option<PressureUnit>,
+    /// What a sensor reads where nothing touches it, which is taken off a map from an `.npy` or `pressure`: a
+    /// number in the unit of the map, or an `.npy` of one map beside the scenario; nothing if not given.
+    pub baseline: Option<Baseline>,
+    /// Whether readings below zero, after `baseline`, count as zero. How many did is told. If not, they are
+    /// refused.
+    pub clip: Option<bool>,
     /// Columns and rows, `n` or `[nx, ny]`; 21 for a shape. With a map from `file` or `pressure` it must
     /// agree.
     pub cells: Option<OneOrTwo<usize>>,

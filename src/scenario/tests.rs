@@ -747,6 +747,69 @@ fn pressure_with_a_unit_gives_the_normal_force() {
     assert!(missing.contains("inputs.twist = missing"), "{missing}");
 }
 
+/// Readings of a sensor that does not read zero where nothing touches it.
+#[test]
+fn a_baseline_is_taken_off_and_readings_below_zero_are_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, shape: &[u64], values: &[f64]| {
+        write_npy(std::fs::File::create(dir.path().join(name)).unwrap(), shape, values);
+    };
+    // An offset of 5 and noise: nothing touches the sensor in frame 0.
+    write("frames.npy", &[3, 1, 2], &[4.75, 5.0, 9.0, 4.5, 5.0, 7.0]);
+    write("untouched.npy", &[1, 2], &[5.0, 4.75]);
+    write("other.npy", &[2, 2], &[5.0; 4]);
+    let text = "patch={ file = \"frames.npy\", unit = \"kPa\", size = [0.02, 0.01], baseline = 5, clip = true }";
+    let text = change(&change(BOX, text).unwrap(), "~inputs.normal_force").unwrap();
+    let parse = |text: &str, changes: &[&str]| {
+        let text = changes.iter().fold(text.to_owned(), |text, c| change(&text, c).unwrap());
+        Scenario::parse(&text, dir.path(), "box.toml")
+    };
+    let force = |contact: &Contact, t: f64| contact.inputs.normal_force.value(t) / 0.1;
+    let one = |frame: f64, scenario: &Scenario| scenario.variant(0, 1, &[("patch.frame".into(), frame)]).unwrap();
+    let scenario = parse(&text, &[]).unwrap();
+    assert_eq!(scenario.clipped().unwrap(), Clipped { readings: 2, of: 6, lowest: -0.5 });
+    let contact = one(1.0, &scenario);
+    assert_eq!(contact.patch.weights(), [1.0, 0.0]);
+    assert!((force(&contact, 0.0) - 4.0).abs() < 1e-12);
+    assert!((force(&one(2.0, &scenario), 0.0) - 2.0).abs() < 1e-12);
+    // Nothing touches the sensor in the first.
+    assert!(scenario.variant(0, 1, &[("patch.frame".into(), 0.0)]).is_err());
+    // A frame of its own for every cell; frames over time; a map in the text.
+    let of_file = parse(&text, &["patch.baseline=untouched.npy"]).unwrap();
+    assert_eq!(of_file.clipped().unwrap(), Clipped { readings: 2, of: 6, lowest: -0.25 });
+    assert!((force(&one(2.0, &of_file), 0.0) - 2.25).abs() < 1e-12);
+    assert_eq!(of_file.files().map(|(key, _)| key).collect::<Vec<_>>(), ["patch.file", "patch.baseline"]);
+    assert_ne!(of_file.maps(), scenario.maps());
+    let followed = parse(&text, &["patch.frames={ every = 0.1 }"]).unwrap();
+    assert_eq!(followed.clipped(), scenario.clipped());
+    let followed = followed.contact(0).unwrap();
+    assert!([0.0, 4.0, 2.0].iter().enumerate().all(|(k, f)| (force(&followed, 0.1 * k as f64) - f).abs() < 1e-12));
+    let rows = parse(&text, &["~patch.file", "patch.pressure=[[9, 4]]"]).unwrap();
+    assert_eq!(rows.clipped().unwrap(), Clipped { readings: 1, of: 2, lowest: -1.0 });
+    assert_eq!(parse(BOX, &[]).unwrap().clipped(), None);
+    for (changes, part) in [
+        (&["~patch.clip"][..], "`patch.clip = true` counts readings below zero as zero"),
+        (&["patch.clip=false"], "frame 0: pressure of cell (ix = 0, iy = 0), from the lower left, is -0.25"),
+        (&["~patch.clip", "patch.frames={ every = 0.1 }"], "`patch.clip = true` counts readings below zero"),
+        (&["patch.baseline=other.npy"], "other.npy: 2 x 2 cells (columns x rows): expected 2 x 1, as the map"),
+        (&["patch.baseline=frames.npy"], "frames.npy: has several frames: expected one map"),
+        (&["patch.baseline=none.npy"], "none.npy"),
+        (&["patch.baseline=nan"], "NaN: expected a finite number, or an `.npy` of one map"),
+        (&["patch.baseline=[1]"], "expected a finite number, or an `.npy` of one map"),
+        (
+            &["inputs.normal_force=1", "patch={ baseline = 1 }"],
+            "patch.baseline: belongs to a `file` that ends in .npy, or to `pressure`",
+        ),
+        (
+            &["inputs.normal_force=1", "patch={ clip = true }"],
+            "patch.clip: belongs to a `file` that ends in .npy, or to `pressure`",
+        ),
+    ] {
+        let error = parse(&text, changes).map(drop).expect_err(part).to_string();
+        assert!(error.contains(part), "{changes:?}: {error}");
+    }
+}
+
 /// Signals whose times are those of another clock would be constant all the time.
 #[test]
 fn signals_of_another_clock_are_refused_unless_a_key_says_what_is_zero() {

@@ -261,6 +261,7 @@ impl MarginArguments {
         let (file, changes) = (scenario_file(&self.file)?, &self.changes.0);
         let sweeps = super::sweeps(&file, changes, &self.sweeps)?;
         let cases = surfaces::cases(&file, changes, &sweeps).map_err(Failure::of_scenario)?;
+        super::note_clipped(&cases, self.quiet);
         let from = |given: fn(&Case) -> Option<f64>, scenario, file| match (given(&cases[0]), cases[0].source.scenario)
         {
             (Some(_), true) => scenario,

@@ -171,6 +171,7 @@ impl Rollout {
         let engine = engine.as_deref().expect("an engine that is open");
         stop.goes_to(&options.out);
         let needs = needs(scenario, engine, options).map_err(failure)?;
+        scenario.clipped().into_iter().for_each(|clipped| self.note(clipped));
         self.note(&needs);
         let contacts = options.contacts(scenario);
         let (n, samples) = (contacts.end - contacts.start, scenario.plan().samples.len() as u64);
