@@ -10,6 +10,7 @@ pub use crate::plan::{
     StopWhen, UNCONVERGED,
 };
 use crate::planar::{Pose, Twist, Wrench};
+use crate::pool;
 
 /// Samples of a block of contacts, `[contact][sample]` in that order; [`Trajectories::of`] finds those of
 /// one.
@@ -120,10 +121,10 @@ pub trait Engine: Send + Sync {
 pub(crate) fn validate(contacts: &[Contact], plan: &Plan) -> Result<(), EngineError> {
     plan.validate()?;
     let duration = plan.duration();
-    let wrong = contacts.par_iter().enumerate().find_map_first(|(contact, c)| {
+    let wrong = |(contact, c): (usize, &Contact)| {
         c.validate_over(duration).err().map(|error| EngineError::Parameter { contact, error })
-    });
-    wrong.map_or(Ok(()), Err)
+    };
+    pool::run(|| contacts.par_iter().enumerate().find_map_first(wrong)).map_or(Ok(()), Err)
 }
 
 #[cfg(test)]

@@ -118,6 +118,14 @@ pub enum DeviceError {
         /// What the driver said.
         reason: String,
     },
+    /// This process was forked from one that had looked for GPUs, whose driver keeps threads and files that a
+    /// fork does not take along. What the parent has on its device it keeps; a child uses none of it.
+    #[error(
+        "this process was forked after its parent had looked for GPUs, whose drivers do not work in a child: expected \
+         a process that is started anew (`multiprocessing.get_context(\"spawn\")` or `\"forkserver\"` in Python), or \
+         the CPU's engine"
+    )]
+    Forked,
     /// The device or its driver failed otherwise.
     #[error("the GPU device failed: {reason}")]
     Failed {

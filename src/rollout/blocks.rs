@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::columns;
 use crate::contact::{Contact, Model};
 use crate::engine::{Engine, Plan};
+use crate::pool;
 
 /// Blocks that take less time than this are made larger, because drawing, waiting for the last contact and
 /// writing would take as long as the simulation.
@@ -48,7 +49,7 @@ impl Blocks {
         if !is_cpu {
             return Self::fixed(first(16_384));
         }
-        let next = first(32 * rayon::current_num_threads() as u64);
+        let next = first(32 * pool::threads() as u64);
         Self { next, most: fit(16 * AT_ONCE).clamp(next, next.max(4096)) }
     }
 
