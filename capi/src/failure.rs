@@ -22,8 +22,8 @@ pub enum BristleStatus {
     Scenario = 3,
     /// There is no such device, or the library was built without it.
     NoDevice = 4,
-    /// The device failed, is lost, or has not enough memory. After that the batch says so at every call; a
-    /// snapshot saved before can be restored in a new batch.
+    /// The device failed, is lost, has not enough memory, or was opened before this process was forked. After
+    /// that the batch says so at every call; a snapshot saved before can be restored in a new batch.
     Device = 5,
     /// The bytes are no snapshot, or one of another version, or damaged.
     Snapshot = 6,
