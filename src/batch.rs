@@ -2,6 +2,7 @@
 //! became of them, and branches from any state.
 
 mod input;
+mod needs;
 mod record;
 mod request;
 mod snapshot;
@@ -11,11 +12,13 @@ use std::slice::from_ref;
 use std::sync::Arc;
 
 pub use input::Input;
+pub use needs::{check_memory, memory as memory_of};
 pub use record::{Keep, Recorded};
 pub use snapshot::{Snapshot, SnapshotError};
 
 use crate::contact::{Contact, Initial, ModelKind};
 use crate::error::{EngineError, ParameterError, check};
+use crate::memory;
 use crate::number::prefetch::prefetch;
 use crate::plan::{EngineInfo, Reason, Status, Stepping};
 use crate::planar::{Pose, Twist, Wrench};
@@ -207,9 +210,13 @@ impl Batch {
             c.validate_over(SHORTEST).map_err(|error| EngineError::Parameter { contact, error })?;
         }
         let n = contacts.len();
+        // One copy is there already.
+        check_memory(&contacts[..n.min(4)], n, 1)?;
+        let mut first = memory::space("the contacts of a batch", n, memory::FEWER_CONTACTS)?;
+        first.extend_from_slice(&contacts);
         let stepper = make(&contacts)?;
         Ok(Self {
-            first: contacts.clone(),
+            first,
             contacts,
             clocks: vec![Clock::START; n],
             stepping,
@@ -693,7 +700,7 @@ impl Batch {
     /// batch is not changed.
     ///
     /// # Errors
-    /// A device that fails.
+    /// A device that fails, or too little memory.
     pub fn save(&mut self) -> Result<Snapshot, EngineError> {
         let mut snapshot = Snapshot::default();
         self.save_into(&mut snapshot)?;
@@ -705,6 +712,12 @@ impl Batch {
     /// # Errors
     /// As [`Batch::save`].
     pub fn save_into(&mut self, snapshot: &mut Snapshot) -> Result<(), EngineError> {
+        self.stepper.check()?;
+        let pairs: usize = (0..self.len()).map(|k| self.stepper.pairs(k)).sum();
+        // What the snapshot has already is its own.
+        if snapshot.saved.len() < self.len() || snapshot.pairs.len() < pairs {
+            needs::check_snapshot(&self.contacts, pairs)?;
+        }
         snapshot.engine.clear();
         snapshot.engine.push_str(&self.signature());
         snapshot.saved.resize(self.len(), Saved { state: State::default(), failure: None, pairs: 0..0 });

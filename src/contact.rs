@@ -1,10 +1,12 @@
 //! One contact: everything an engine needs to simulate it.
 
+mod memory;
 mod motion;
 mod steady;
 
 use std::sync::Arc;
 
+pub(crate) use memory::{memory, one_more};
 pub(crate) use motion::{Departure, Origin, TIME_SLACK};
 
 use crate::body::{Body, Frame, FreeBody, TwistPoint};

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::input::InputError;
+pub use crate::memory::MemoryError;
 
 /// A parameter outside its range.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -156,6 +157,9 @@ pub enum EngineError {
     /// The feature `gpu` was left out of this program.
     #[error("built without GPU support: expected a build with the feature `gpu`, or use `engine = \"cpu\"`")]
     NoGpu,
+    /// The machine has not the memory for what was asked; nothing was changed.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
     /// The device can do no more of what was asked.
     #[error(transparent)]
     Device(#[from] DeviceError),

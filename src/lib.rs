@@ -80,6 +80,7 @@ pub mod friction;
 pub mod gpu;
 pub mod input;
 pub mod limit_surface;
+pub mod memory;
 mod number;
 pub mod patch;
 mod plan;

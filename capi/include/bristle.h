@@ -64,6 +64,11 @@ typedef enum {
      * only be freed.
      */
     BRISTLE_STATUS_DEFECT = 7,
+    /**
+     * The machine has not the memory for what was asked; the message has what it takes and what is free.
+     * Nothing has changed.
+     */
+    BRISTLE_STATUS_MEMORY = 8,
 } BristleStatus;
 
 /**

@@ -6,6 +6,7 @@ use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bristle::batch::SnapshotError;
+use bristle::error::MemoryError;
 use bristle::{EngineError, ScenarioError};
 
 /// How a call went.
@@ -30,6 +31,9 @@ pub enum BristleStatus {
     /// A defect of the library, of which more is on stderr. The handle refuses all further calls, and can
     /// only be freed.
     Defect = 7,
+    /// The machine has not the memory for what was asked; the message has what it takes and what is free.
+    /// Nothing has changed.
+    Memory = 8,
 }
 
 /// Why a call cannot do what was asked.
@@ -65,6 +69,7 @@ impl From<EngineError> for Failure {
         let status = match &e {
             EngineError::NoAdapter { .. } | EngineError::NoGpu => BristleStatus::NoDevice,
             EngineError::Device(_) | EngineError::Limit { .. } => BristleStatus::Device,
+            EngineError::Memory(_) => BristleStatus::Memory,
             EngineError::Parameter { .. } | EngineError::Frame { .. } | EngineError::Argument(_) => {
                 BristleStatus::Argument
             }
@@ -77,6 +82,12 @@ impl From<EngineError> for Failure {
 impl From<ScenarioError> for Failure {
     fn from(e: ScenarioError) -> Self {
         Self::new(BristleStatus::Scenario, e.to_string())
+    }
+}
+
+impl From<MemoryError> for Failure {
+    fn from(e: MemoryError) -> Self {
+        EngineError::from(e).into()
     }
 }
 

@@ -198,6 +198,9 @@ fn engine(device: &str) -> Result<Box<dyn Engine>, Failure> {
     }
 }
 
+/// Number of contacts from which the memory of many is estimated.
+const FEW: u64 = 4;
+
 /// The contacts of a batch. One that is asked for again is not drawn again.
 fn drawn(scenario: &Scenario, contacts: Option<&[u64]>, count: usize) -> Result<Vec<Contact>, Failure> {
     let all = scenario.contacts();
@@ -206,6 +209,9 @@ fn drawn(scenario: &Scenario, contacts: Option<&[u64]>, count: usize) -> Result<
         if count > all {
             return Err(argument(format!("count = {count}: expected at most {all}, as the scenario has")));
         }
+        if count > FEW {
+            bristle::batch::check_memory(&scenario.block(0..FEW)?, usize::try_from(count).unwrap_or(usize::MAX), 2)?;
+        }
         return Ok(scenario.block(0..count)?);
     };
     if contacts.is_empty() {
@@ -213,6 +219,9 @@ fn drawn(scenario: &Scenario, contacts: Option<&[u64]>, count: usize) -> Result<
     }
     if let Some(k) = contacts.iter().find(|k| **k >= all) {
         return Err(argument(format!("contacts: {k}: expected an index below {all}, as the scenario has")));
+    }
+    if contacts.len() as u64 > FEW {
+        bristle::batch::check_memory(&[scenario.contact(contacts[0])?], contacts.len(), 2)?;
     }
     let mut first = HashMap::new();
     let mut out: Vec<Contact> = Vec::with_capacity(contacts.len());

@@ -1,7 +1,8 @@
 //! Many steps of a batch in one call, with samples on the way.
 
 use super::{Batch, Clock, LONGEST, SHORTEST, Snapshot};
-use crate::error::{EngineError, ParameterError, check};
+use crate::error::{EngineError, MemoryError, ParameterError, check};
+use crate::memory;
 use crate::planar::{Pose, Twist, Wrench};
 use crate::schedule::Span;
 
@@ -28,16 +29,20 @@ pub type Keep<'a> = dyn Fn(u64) -> bool + Sync + 'a;
 
 impl Recorded {
     /// Nothing written yet: NaN.
-    fn new(contacts: usize, samples: usize) -> Self {
-        let n = contacts * samples;
-        Self {
+    fn new(contacts: usize, samples: usize) -> Result<Self, MemoryError> {
+        const FEWER: &str = "fewer samples in one call, or fewer contacts";
+        let n = contacts.saturating_mul(samples);
+        let bytes = (n as u64).saturating_mul(11 * 8);
+        memory::check(|| format!("{samples} samples of {contacts} contacts"), bytes, FEWER)?;
+        let threes = [f64::NAN; 3];
+        Ok(Self {
             samples,
-            pose: vec![[f64::NAN; 3].into(); n],
-            twist: vec![[f64::NAN; 3].into(); n],
-            wrench: vec![[f64::NAN; 3].into(); n],
-            normal_force: vec![f64::NAN; n],
-            slip: vec![f64::NAN; n],
-        }
+            pose: memory::filled(n, threes.into(), FEWER)?,
+            twist: memory::filled(n, threes.into(), FEWER)?,
+            wrench: memory::filled(n, threes.into(), FEWER)?,
+            normal_force: memory::filled(n, f64::NAN, FEWER)?,
+            slip: memory::filled(n, f64::NAN, FEWER)?,
+        })
     }
 }
 
@@ -68,7 +73,7 @@ impl Batch {
         before: &Snapshot,
     ) -> Result<Recorded, EngineError> {
         let span = self.check_record(times)?;
-        let mut out = Recorded::new(self.len(), times.len() + 1);
+        let mut out = Recorded::new(self.len(), times.len() + 1)?;
         self.write_samples(&mut out, 0)?;
         let Some(span) = span else { return Ok(out) };
         self.is_read = false;

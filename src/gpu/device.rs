@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crate::error::{DeviceError, EngineError};
 use crate::error::{DeviceError, EngineError, ParameterError};
 use crate::pool::Owner;
 

@@ -393,6 +393,15 @@ fn what_is_set_together_is_checked_together_before_anything_is_set() {
 }
 
 #[test]
+fn more_contacts_than_there_is_memory_for_are_refused() {
+    // 2 PB, which no machine has.
+    let many = SCENARIO.replace("contacts = 3", "contacts = 4294967296").replace("cells = 7", "cells = 64");
+    let (made, batch) = new(&many, None, 0, "cpu", 0.0, 0.0);
+    refused(made, BristleStatus::Memory, "a batch of 4294967296 contacts: ");
+    assert!(batch.is_null() && last().contains(" of memory are needed, and "), "{}", last());
+}
+
+#[test]
 fn null_is_refused_wherever_a_pointer_is_needed() {
     let handle = Handle::new("cpu", 2e-4, 0.0);
     let mut memory = [0.0; 9];
