@@ -59,7 +59,7 @@ fn everything() {
     let surfaces = Surface::batch(&patches, Rule::Cells);
     let loads: Vec<Wrench> = (0..500).map(|k| Wrench::new(f64::from(k).cos(), f64::from(k).sin(), 1e-3)).collect();
     surfaces[0].margins(&loads, 0.5, 1.0).unwrap();
-    surfaces[0].coulombs(&[[0.1, 0.0, 1.0].into(); 100]);
+    assert_eq!(surfaces[0].coulombs(&[[0.1, 0.0, 1.0].into(); 100]).len(), 100);
     Table::batch(&patches[..2], Rule::Cells, 4).unwrap();
     margins(&Section::Circle, &[0.5], &[[0.1, 0.2, 1.0]; 100]).unwrap();
     let dir = tempfile::tempdir().unwrap();
