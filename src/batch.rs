@@ -2,6 +2,7 @@
 //! became of them, and branches from any state.
 
 mod input;
+mod needs;
 mod record;
 mod request;
 mod snapshot;
@@ -11,11 +12,13 @@ use std::slice::from_ref;
 use std::sync::Arc;
 
 pub use input::Input;
+pub use needs::{check_memory, memory as memory_of};
 pub use record::{Keep, Recorded};
 pub use snapshot::{Snapshot, SnapshotError};
 
 use crate::contact::{Contact, Initial, ModelKind};
 use crate::error::{EngineError, ParameterError, check};
+use crate::memory;
 use crate::number::prefetch::prefetch;
 use crate::plan::{EngineInfo, Reason, Status, Stepping};
 use crate::planar::{Pose, Twist, Wrench};
@@ -184,6 +187,11 @@ fn prefetch_soon(contacts: &[Contact], k: usize) {
     }
 }
 
+/// Value `i` of as many as are asked for, or of one for all.
+const fn value_of(values: &[f64], i: usize) -> f64 {
+    if values.len() == 1 { values[0] } else { values[i] }
+}
+
 /// The shortest time of a call [s].
 const SHORTEST: f64 = 1e-9;
 /// The longest [s].
@@ -201,10 +209,14 @@ impl Batch {
         for (contact, c) in contacts.iter().enumerate() {
             c.validate_over(SHORTEST).map_err(|error| EngineError::Parameter { contact, error })?;
         }
-        let stepper = make(&contacts)?;
         let n = contacts.len();
+        // One copy is there already.
+        check_memory(&contacts[..n.min(4)], n, 1)?;
+        let mut first = memory::space("the contacts of a batch", n, memory::FEWER_CONTACTS)?;
+        first.extend_from_slice(&contacts);
+        let stepper = make(&contacts)?;
         Ok(Self {
-            first: contacts.clone(),
+            first,
             contacts,
             clocks: vec![Clock::START; n],
             stepping,
@@ -261,6 +273,11 @@ impl Batch {
     /// Refuses a contact that is not there, and all of a device that has failed.
     fn check(&self, contact: usize) -> Result<(), EngineError> {
         self.stepper.check()?;
+        self.check_index(contact)
+    }
+
+    /// Refuses a contact that is not there.
+    fn check_index(&self, contact: usize) -> Result<(), EngineError> {
         if contact < self.len() {
             return Ok(());
         }
@@ -280,17 +297,112 @@ impl Batch {
     /// [`Batch::set`] of all contacts, each to its value.
     ///
     /// # Errors
-    /// As [`Batch::set`], or another number of values; the contacts before the wrong one are set then.
+    /// As [`Batch::set`], or another number of values; no contact is set then.
     pub fn set_each(&mut self, input: Input, values: &[f64]) -> Result<(), EngineError> {
         self.stepper.check()?;
         if values.len() != self.len() {
             let accepted = format!("{}, one a contact", self.len());
             return Err(ParameterError::new(input.field(), format!("{} values", values.len()), accepted).into());
         }
-        values.iter().enumerate().try_for_each(|(k, value)| {
-            prefetch_soon(&self.contacts, k);
-            self.set(k, input, *value)
-        })
+        self.check_all(self.len(), |i| i, &[(input, values)], None)?;
+        self.set_all(self.len(), |i| i, &[(input, values)]);
+        Ok(())
+    }
+
+    /// From now on several inputs of some contacts have the values that are set here together: of every
+    /// input as many as there are contacts, or one for all. `mu_c` and `mu_s` are checked as the pair that
+    /// they will be, whatever the present ones are. A contact that is named twice has the later values.
+    ///
+    /// # Errors
+    /// As [`Batch::set`], or another number of values; nothing is set then.
+    pub fn set_some(&mut self, contacts: &[usize], inputs: &[(Input, &[f64])]) -> Result<(), EngineError> {
+        self.check_some(contacts, inputs, None)?;
+        self.set_all(contacts.len(), |i| contacts[i], inputs);
+        Ok(())
+    }
+
+    /// Refuses what [`Batch::set_some`] would refuse; nothing is set. With a `span`, times from now [s], also
+    /// coefficients of friction that leave their range on the way, where one of them is set and the other
+    /// follows a signal: with `[0.0, dt]` what [`Batch::advance_some`] would refuse after these were set.
+    ///
+    /// # Errors
+    /// As [`Batch::set_some`] and [`Batch::advance_some`].
+    pub fn check_some(
+        &self,
+        contacts: &[usize],
+        inputs: &[(Input, &[f64])],
+        span: Option<[f64; 2]>,
+    ) -> Result<(), EngineError> {
+        self.stepper.check()?;
+        contacts.iter().try_for_each(|k| self.check_index(*k))?;
+        for (input, values) in inputs {
+            if values.len() != 1 && values.len() != contacts.len() {
+                let accepted = format!("1, or {}, one a contact", contacts.len());
+                return Err(ParameterError::new(input.field(), format!("{} values", values.len()), accepted).into());
+            }
+        }
+        self.check_all(contacts.len(), |i| contacts[i], inputs, span)
+    }
+
+    /// Refuses values for contacts that are there.
+    fn check_all(
+        &self,
+        count: usize,
+        contact: impl Fn(usize) -> usize,
+        inputs: &[(Input, &[f64])],
+        span: Option<[f64; 2]>,
+    ) -> Result<(), EngineError> {
+        let of = |k: usize, checked: Result<(), ParameterError>| {
+            checked.map_err(|error| EngineError::Parameter { contact: k, error })
+        };
+        for (input, values) in inputs.iter().filter(|(input, _)| !input.is_coefficient()) {
+            for i in 0..count {
+                let k = contact(i);
+                prefetch_soon(&self.contacts, k);
+                of(k, input.check(&self.contacts[k], value_of(values, i)))?;
+            }
+        }
+        let is_set = inputs.iter().any(|(input, _)| input.is_coefficient());
+        for i in (0..count).filter(|_| is_set || span.is_some()) {
+            let k = contact(i);
+            let (own, now) = (&self.contacts[k], self.clocks[k].time);
+            let mut set = [None; 2];
+            for (input, values) in inputs {
+                match input {
+                    Input::MuC => set[0] = Some(value_of(values, i)),
+                    Input::MuS => set[1] = Some(value_of(values, i)),
+                    _ => {}
+                }
+            }
+            // The present ones count where values are set now.
+            let present = span.is_none_or(|[start, _]| start == 0.0).then(|| own.coefficients_at(now));
+            of(k, input::check_pair(set, present))?;
+            if let Some([start, end]) = span {
+                of(k, own.check_coefficients_over(now + start, now + end, set))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets values that have been checked.
+    fn set_all(&mut self, count: usize, contact: impl Fn(usize) -> usize, inputs: &[(Input, &[f64])]) {
+        for (input, values) in inputs {
+            for i in 0..count {
+                let k = contact(i);
+                prefetch_soon(&self.contacts, k);
+                if let Some(signal) = input.signal(&mut self.contacts[k]) {
+                    signal.set_constant(value_of(values, i));
+                }
+                self.note_change(k, *input);
+            }
+        }
+    }
+
+    /// Notes that an input of a contact jumps.
+    fn note_change(&mut self, contact: usize, input: Input) {
+        let clock = &mut self.clocks[contact];
+        clock.jump = true;
+        clock.remap |= matches!(input, Input::NormalForce);
     }
 
     /// From now on `input` of a contact goes in a straight line from its present value to `to`, in `over`
@@ -328,17 +440,33 @@ impl Batch {
     /// changed; or a device that fails.
     pub fn set_frame(&mut self, contact: usize, pressure: &[f64]) -> Result<(), EngineError> {
         self.check(contact)?;
+        self.takes_frames(contact)?;
         let own = &mut self.contacts[contact];
-        if !own.patch.takes_frames() {
-            let error = ParameterError::new("patch", "a frame", "none: the patch was not made with `with_frames`");
-            return Err(EngineError::Parameter { contact, error });
-        }
         let patch = Arc::make_mut(&mut own.patch);
         patch.set_pressure(pressure).map_err(|error| EngineError::Frame { contact, error })?;
         self.is_read = false;
         let clock = &mut self.clocks[contact];
         clock.jump = true;
         self.stepper.set_map(contact, own, own.coefficients_at(clock.time)[0])
+    }
+
+    /// Refuses what [`Batch::set_frame`] would refuse; nothing is set.
+    ///
+    /// # Errors
+    /// As [`Batch::set_frame`].
+    pub fn check_frame(&self, contact: usize, pressure: &[f64]) -> Result<(), EngineError> {
+        self.check(contact)?;
+        self.takes_frames(contact)?;
+        let checked = self.contacts[contact].patch.check_pressure(pressure);
+        checked.map_err(|error| EngineError::Frame { contact, error })
+    }
+
+    fn takes_frames(&self, contact: usize) -> Result<(), EngineError> {
+        if self.contacts[contact].patch.takes_frames() {
+            return Ok(());
+        }
+        let error = ParameterError::new("patch", "a frame", "none: the patch was not made with `with_frames`");
+        Err(EngineError::Parameter { contact, error })
     }
 
     /// Changes a signal of a contact that may have `value`; else nothing.
@@ -349,14 +477,11 @@ impl Batch {
         value: f64,
         change: impl FnOnce(&mut Signal, f64),
     ) -> Result<(), EngineError> {
-        self.check(contact)?;
-        let (of, clock) = (&mut self.contacts[contact], &mut self.clocks[contact]);
-        input.check(of, clock.time, value).map_err(|error| EngineError::Parameter { contact, error })?;
-        if let Some(signal) = input.signal(of) {
-            change(signal, clock.time);
+        self.check_some(from_ref(&contact), &[(input, from_ref(&value))], None)?;
+        if let Some(signal) = input.signal(&mut self.contacts[contact]) {
+            change(signal, self.clocks[contact].time);
         }
-        clock.jump = true;
-        clock.remap |= input == Input::NormalForce;
+        self.note_change(contact, input);
         Ok(())
     }
 
@@ -388,7 +513,7 @@ impl Batch {
             *span = chosen(k).then_some(Span { start, end: start + dt, jump, remap });
             if let Some(Span { start, end, .. }) = *span {
                 let contact = &self.contacts[k];
-                let checked = contact.check_coefficients_over(start, end);
+                let checked = contact.check_coefficients_over(start, end, [None; 2]);
                 checked.map_err(|error| EngineError::Parameter { contact: k, error })?;
             }
         }
@@ -575,7 +700,7 @@ impl Batch {
     /// batch is not changed.
     ///
     /// # Errors
-    /// A device that fails.
+    /// A device that fails, or too little memory.
     pub fn save(&mut self) -> Result<Snapshot, EngineError> {
         let mut snapshot = Snapshot::default();
         self.save_into(&mut snapshot)?;
@@ -587,6 +712,12 @@ impl Batch {
     /// # Errors
     /// As [`Batch::save`].
     pub fn save_into(&mut self, snapshot: &mut Snapshot) -> Result<(), EngineError> {
+        self.stepper.check()?;
+        let pairs: usize = (0..self.len()).map(|k| self.stepper.pairs(k)).sum();
+        // What the snapshot has already is its own.
+        if snapshot.saved.len() < self.len() || snapshot.pairs.len() < pairs {
+            needs::check_snapshot(&self.contacts, pairs)?;
+        }
         snapshot.engine.clear();
         snapshot.engine.push_str(&self.signature());
         snapshot.saved.resize(self.len(), Saved { state: State::default(), failure: None, pairs: 0..0 });

@@ -1,10 +1,12 @@
 //! One contact: everything an engine needs to simulate it.
 
+mod memory;
 mod motion;
 mod steady;
 
 use std::sync::Arc;
 
+pub(crate) use memory::{memory, one_more};
 pub(crate) use motion::{Departure, Origin, TIME_SLACK};
 
 use crate::body::{Body, Frame, FreeBody, TwistPoint};
@@ -409,14 +411,20 @@ impl Contact {
     }
 
     /// Refuses coefficients of friction that are out of range at the start, in the middle or at the end of a
-    /// span [s].
-    pub(crate) fn check_coefficients_over(&self, start: f64, end: f64) -> Result<(), ParameterError> {
-        if self.inputs.mu_c.is_none() && self.inputs.mu_s.is_none() {
+    /// span [s], in which those that are `set` have one value.
+    pub(crate) fn check_coefficients_over(
+        &self,
+        start: f64,
+        end: f64,
+        set: [Option<f64>; 2],
+    ) -> Result<(), ParameterError> {
+        if self.inputs.mu_c.is_none() && self.inputs.mu_s.is_none() && set == [None; 2] {
             return Ok(());
         }
         for share in [0.0, 0.5, 1.0 - 1e-6] {
             let t = start + share * (end - start);
-            let [mu_c, mu_s] = self.coefficients_at(t);
+            let present = self.coefficients_at(t);
+            let [mu_c, mu_s] = [0, 1].map(|i| set[i].unwrap_or(present[i]));
             let at = |x: f64| format!("{x} at t = {t:.6} s");
             if mu_c.is_nan() || mu_c <= 0.0 {
                 return Err(ParameterError::new("inputs.mu_c", at(mu_c), "a coefficient > 0 at all times"));

@@ -14,13 +14,14 @@ use rayon::prelude::*;
 
 use crate::batch::Batch;
 use crate::contact::Contact;
-use crate::engine::{Engine, EngineInfo, Plan, Progress, Stepping, Trajectories, validate};
+use crate::engine::{Engine, EngineInfo, Plan, Progress, Status, Stepping, Trajectories, validate};
 use crate::error::EngineError;
 use crate::number::lanes::Lanes;
 use crate::number::real::Real;
 pub use crate::number::simd::Simd;
 #[cfg(target_arch = "x86_64")]
 use crate::number::x86::{Avx2F32, Avx2F64, Avx512F32, Avx512F64};
+use crate::pool;
 use crate::schedule::Span;
 use batch::CpuBatch;
 use make::{Maker, make};
@@ -139,7 +140,8 @@ impl Engine for Cpu {
         let tasks = contacts.iter().zip(rows).zip(ends).map(|((contact, row), end)| (contact, row, end)).collect();
         let (make, lanes) = self.maker();
         let span = Span::run(plan.duration());
-        packs(tasks, |(contact, ..)| contact, lanes, 1).into_par_iter().for_each(|tasks: Vec<(&Contact, _, _)>| {
+        let packs = packs(tasks, |(contact, ..)| contact, lanes, 1);
+        let simulate = |tasks: Vec<(&Contact, Row<'_>, (&mut Status, &mut Vec<[f64; 2]>))>| {
             let mut pack = make(tasks[0].0, plan.stepping(), tasks.len());
             let (mut contacts, mut rows, mut ends) = (Vec::new(), Vec::new(), Vec::new());
             for (lane, (contact, row, end)) in tasks.into_iter().enumerate() {
@@ -162,7 +164,8 @@ impl Engine for Cpu {
                     *bristles = pack.states(lane);
                 }
             }
-        });
+        };
+        pool::run(|| packs.into_par_iter().for_each(simulate));
         if stop.into_inner() {
             return Err(EngineError::Stopped);
         }
@@ -178,12 +181,12 @@ impl Engine for Cpu {
 
 /// Largest number of contacts like this one that are stepped at the same time.
 pub(crate) fn at_a_time(contact: &Contact) -> usize {
-    rayon::current_num_threads() * if has_few_bristles(contact) { MOST_LANES } else { 1 }
+    pool::threads() * if has_few_bristles(contact) { MOST_LANES } else { 1 }
 }
 
 /// The processor's name, as the machine tells it, and the threads that compute.
 pub(crate) fn processor() -> String {
-    format!("{}, {} threads", processor_name(), rayon::current_num_threads())
+    format!("{}, {} threads", processor_name(), pool::threads())
 }
 
 /// The processor's name, as the machine tells it.

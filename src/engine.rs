@@ -10,6 +10,7 @@ pub use crate::plan::{
     StopWhen, UNCONVERGED,
 };
 use crate::planar::{Pose, Twist, Wrench};
+use crate::pool;
 
 /// Samples of a block of contacts, `[contact][sample]` in that order; [`Trajectories::of`] finds those of
 /// one.
@@ -120,11 +121,11 @@ pub trait Engine: Send + Sync {
 pub(crate) fn validate(contacts: &[Contact], plan: &Plan) -> Result<(), EngineError> {
     plan.validate()?;
     let duration = plan.duration();
-    let wrong = contacts.par_iter().enumerate().find_map_first(|(contact, c)| {
+    let wrong = |(contact, c): (usize, &Contact)| {
         let frames = || c.patch.sequence().map_or(Ok(()), |sequence| sequence.check_over(duration));
         c.validate_over(duration).and_then(|()| frames()).err().map(|error| EngineError::Parameter { contact, error })
-    });
-    wrong.map_or(Ok(()), Err)
+    };
+    pool::run(|| contacts.par_iter().enumerate().find_map_first(wrong)).map_or(Ok(()), Err)
 }
 
 #[cfg(test)]

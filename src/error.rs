@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::input::InputError;
+pub use crate::memory::MemoryError;
 
 /// A parameter outside its range.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -118,6 +119,14 @@ pub enum DeviceError {
         /// What the driver said.
         reason: String,
     },
+    /// This process was forked from one that had looked for GPUs, whose driver keeps threads and files that a
+    /// fork does not take along. What the parent has on its device it keeps; a child uses none of it.
+    #[error(
+        "this process was forked after its parent had looked for GPUs, whose drivers do not work in a child: expected \
+         a process that is started anew (`multiprocessing.get_context(\"spawn\")` or `\"forkserver\"` in Python), or \
+         the CPU's engine"
+    )]
+    Forked,
     /// The device or its driver failed otherwise.
     #[error("the GPU device failed: {reason}")]
     Failed {
@@ -148,6 +157,9 @@ pub enum EngineError {
     /// The feature `gpu` was left out of this program.
     #[error("built without GPU support: expected a build with the feature `gpu`, or use `engine = \"cpu\"`")]
     NoGpu,
+    /// The machine has not the memory for what was asked; nothing was changed.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
     /// The device can do no more of what was asked.
     #[error(transparent)]
     Device(#[from] DeviceError),

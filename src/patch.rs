@@ -155,6 +155,11 @@ impl Patch {
         *self = Self { takes_frames: true, ..Self::from_weights(self.grid, Arc::clone(weights)) };
     }
 
+    /// Refuses pressures of which [`Patch::set_pressure`] makes no map.
+    pub(crate) fn check_pressure(&self, pressure: &[f64]) -> Result<(), PatchError> {
+        shares(&self.grid, pressure).map(drop)
+    }
+
     /// Replaces the map by one of other pressures, as [`Patch::from_pressure`] takes them.
     pub(crate) fn set_pressure(&mut self, pressure: &[f64]) -> Result<(), PatchError> {
         let shares = shares(&self.grid, pressure)?;

@@ -73,6 +73,7 @@ use crate::error::ParameterError;
 use crate::input;
 use crate::patch::Grid;
 use crate::planar::Pose;
+use crate::pool;
 use crate::scenario::Scenario;
 use blocks::Blocks;
 use extend::Finished;
@@ -373,7 +374,7 @@ fn contacts(
                 let contacts = scenario.block(from..to)?;
                 let trajectories = engine.rollout(&contacts, plan, &report).map_err(|e| e.of_part(from))?;
                 let motion = |(k, c)| NetMotion::of(c, &trajectories, k);
-                let motions = contacts.par_iter().enumerate().map(motion).collect();
+                let motions = pool::run(|| contacts.par_iter().enumerate().map(motion).collect());
                 blocks.grow(&contacts, start_of_block.elapsed());
                 let images = grid.map(|grid| Images::new(&contacts, from, &trajectories, &grid)).transpose()?;
                 let trajectories = Trajectories { sampled_bristles: Vec::new(), ..trajectories };

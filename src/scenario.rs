@@ -55,6 +55,7 @@ use crate::contact::Contact;
 use crate::engine::Plan;
 use crate::error::ParameterError;
 use crate::input::{self, InputError};
+use crate::pool;
 use crate::random::Draw;
 
 /// A checked scenario, from which contacts are drawn.
@@ -274,7 +275,7 @@ impl Scenario {
     /// # Errors
     /// The first contact with a value out of range.
     pub fn block(&self, range: std::ops::Range<u64>) -> Result<Vec<Contact>, ScenarioError> {
-        let drawn: Vec<_> = range.into_par_iter().map(|k| self.contact(k)).collect();
+        let drawn: Vec<_> = pool::run(|| range.into_par_iter().map(|k| self.contact(k)).collect());
         drawn.into_iter().collect()
     }
 
@@ -283,10 +284,8 @@ impl Scenario {
     /// # Errors
     /// The first contact with a value out of range.
     pub fn check(&self) -> Result<(), ScenarioError> {
-        let bad = (0..self.spec.contacts)
-            .into_par_iter()
-            .find_map_first(|k| self.drawn(k, self.spec.seed, &[], false, false).err());
-        bad.map_or(Ok(()), Err)
+        let bad = |k| self.drawn(k, self.spec.seed, &[], false, false).err();
+        pool::run(|| (0..self.spec.contacts).into_par_iter().find_map_first(bad)).map_or(Ok(()), Err)
     }
 
     /// The scenario as it was read, with nothing but its text.

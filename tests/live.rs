@@ -459,6 +459,101 @@ fn what_cannot_be_is_refused_by_name_and_changes_nothing() {
     assert!(matches!(refused, Err(EngineError::Parameter { contact: 1, .. })));
 }
 
+/// Not even what is only felt later: an input that is there since, a map that is made anew, a step that has
+/// ended early.
+#[test]
+fn what_is_refused_is_not_felt_later_either() {
+    for (name, engine) in engines() {
+        let framed = |mut contact: Contact| {
+            contact.patch = Arc::new((*contact.patch).clone().with_frames());
+            contact
+        };
+        let make = || contacts().into_iter().map(framed).collect::<Vec<_>>();
+        let [mut batch, mut other] = [0, 1].map(|_| engine.batch(make(), Stepping::default()).unwrap());
+        for batch in [&mut batch, &mut other] {
+            batch.advance(CALL).unwrap();
+        }
+        let n = batch.len();
+        let all: Vec<usize> = (0..n).collect();
+        let last = |good: f64, bad: f64| (0..n).map(|k| if k + 1 < n { good } else { bad }).collect::<Vec<f64>>();
+        let three = vec![3.0; n];
+        let (forces, mu_c, cells) = (last(3.0, f64::NAN), last(0.7, 1e3), batch.contacts()[0].patch.grid().len());
+        let refused = [
+            batch.set_each(Input::NormalForce, &forces),
+            batch.set_each(Input::MuC, &mu_c),
+            // Contact 6 has no wrench.
+            batch.set_each(Input::Fx, &three),
+            batch.set_some(&all, &[(Input::NormalForce, &three), (Input::MuC, &mu_c)]),
+            batch.set_some(&all, &[(Input::NormalForce, &three[..2])]),
+            batch.set_some(&[0, 99], &[(Input::NormalForce, &[3.0])]),
+            batch.set_some(&all, &[(Input::MuS, &[0.5]), (Input::NormalForce, &[3.0]), (Input::MuC, &[0.6])]),
+            batch.set(0, Input::MuC, -1.0),
+            batch.ramp(0, Input::NormalForce, f64::INFINITY, 1.0),
+            batch.follow(0, Input::MuS, Signal::constant(1e-3)),
+            batch.set_frame(0, &vec![-1.0; cells]),
+            batch.set_frame(0, &vec![0.0; cells]),
+            batch.reset(&[0, 99]),
+            batch.reset_to(0, Initial { pose: [f64::NAN; 3].into(), ..Initial::default() }, Twist::default()),
+            batch.copy(0, &[1, 99]),
+            batch.record(&[1.0, 0.5], &|_| true).map(drop),
+            batch.record(&[1e-12], &|_| true).map(drop),
+            batch.respond(0, Twist::new(f64::NAN, 0.0, 0.0), CALL).map(drop),
+        ];
+        for (k, refused) in refused.into_iter().enumerate() {
+            assert!(refused.is_err(), "{name}: call {k}");
+        }
+        assert!(batch.contacts().iter().all(|c| c.inputs.mu_c.is_none()), "{name}: a coefficient is an input now");
+        for batch in [&mut batch, &mut other] {
+            batch.advance(CALL).unwrap();
+        }
+        assert_eq!(bits(&mut batch), bits(&mut other), "{name}");
+    }
+}
+
+#[test]
+fn coefficients_are_set_as_a_pair_in_any_order() {
+    let both = |mu_c, mu_s| [(Input::MuC, mu_c), (Input::MuS, mu_s)];
+    for (name, engine) in engines() {
+        let mut batch = engine.batch(contacts(), Stepping::default()).unwrap();
+        let all: Vec<usize> = (0..batch.len()).collect();
+        let now = |batch: &Batch| {
+            let inputs = &batch.contacts()[2].inputs;
+            [&inputs.mu_c, &inputs.mu_s].map(|signal| signal.as_ref().map(|signal| signal.value(batch.time(2))))
+        };
+        for (mu_c, mu_s) in [(2.0, 2.5), (0.1, 0.2), (3.0, 3.0)] {
+            for reversed in [false, true] {
+                let (mu_c, mu_s) = (mu_c + f64::from(u8::from(reversed)) / 8.0, mu_s + 0.25);
+                let mut inputs = both([mu_c], [mu_s]);
+                if reversed {
+                    inputs.reverse();
+                }
+                let inputs: Vec<(Input, &[f64])> = inputs.iter().map(|(input, v)| (*input, &v[..])).collect();
+                batch.set_some(&all, &inputs).unwrap();
+                assert_eq!(now(&batch), [Some(mu_c), Some(mu_s)], "{name}");
+                batch.advance(CALL).unwrap();
+            }
+        }
+        let before = now(&batch);
+        for (mu_c, mu_s, field) in
+            [(0.6, 0.5, "inputs.mu_s"), (-1.0, 0.5, "inputs.mu_c"), (0.6, f64::NAN, "inputs.mu_s")]
+        {
+            match batch.set_some(&[0, 2], &[(Input::MuS, &[mu_s]), (Input::MuC, &[mu_c])]) {
+                Err(EngineError::Parameter { contact: 0, error }) => assert_eq!(error.field, field, "{name}: {error}"),
+                other => panic!("{name}: {other:?}"),
+            }
+        }
+        assert_eq!(now(&batch), before, "{name}");
+        // One of them follows a signal, and leaves the range on the way: it is said before the other is set.
+        let rises = Signal::linear(&[(0.0, 0.1), (batch.time(0) + 1.0, 5.0)]).unwrap();
+        batch.set_some(&[0], &[(Input::MuC, &[0.1]), (Input::MuS, &[9.0])]).unwrap();
+        batch.follow(0, Input::MuC, rises).unwrap();
+        let mu_s: [(Input, &[f64]); 1] = [(Input::MuS, &[4.5])];
+        batch.check_some(&[0], &mu_s, None).unwrap();
+        batch.check_some(&[0], &mu_s, Some([0.0, 0.5])).unwrap();
+        assert!(batch.check_some(&[0], &mu_s, Some([0.0, 1.0])).is_err(), "{name}");
+    }
+}
+
 #[test]
 fn damaged_bytes_are_no_snapshot() {
     let mut batch = Cpu::new().batch(contacts(), Stepping::default()).unwrap();

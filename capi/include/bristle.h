@@ -5,14 +5,17 @@
  * a contact, in the order of the batch; rows of three are (x, y, angle) or (fx, fy, torque). `count` is
  * always a number of rows or of indices, never of bytes.
  *
- * Functions return BRISTLE_STATUS_OK (0) or say why not; bristle_last_error() has the sentence. What they
- * write is undefined after a failure, unless they say otherwise. NULL where a pointer is needed is an error.
+ * Functions return BRISTLE_STATUS_OK (0) or say why not; bristle_last_error() has the sentence. All that is
+ * asked for is checked before anything is changed: a call that is refused, with another code than
+ * BRISTLE_STATUS_DEVICE or BRISTLE_STATUS_DEFECT, leaves a batch as it was. What functions write is
+ * undefined after a failure, unless they say otherwise. NULL where a pointer is needed is an error.
  * A pointer that is not NULL must be valid for as many elements as the function says, and a handle must be
  * one that has not been freed.
  *
  * A handle may be used from any thread; calls on one handle wait for each other. Free it after its last call
  * has returned. A batch on the CPU computes on as many threads as RAYON_NUM_THREADS says, or as there are
- * cores.
+ * cores. A child that is forked while no other thread is in a call has threads of its own, and may use its
+ * parent's batches on the CPU and make new ones; for a GPU it gets BRISTLE_STATUS_DEVICE.
  */
 
 /* Written by the command `BRISTLE_RENEW=1 cargo test --release -p bristle-capi --test interface header`. */
@@ -48,8 +51,8 @@ typedef enum {
      */
     BRISTLE_STATUS_NO_DEVICE = 4,
     /**
-     * The device failed, is lost, or has not enough memory. After that the batch says so at every call; a
-     * snapshot saved before can be restored in a new batch.
+     * The device failed, is lost, has not enough memory, or was opened before this process was forked. After
+     * that the batch says so at every call; a snapshot saved before can be restored in a new batch.
      */
     BRISTLE_STATUS_DEVICE = 5,
     /**
@@ -61,6 +64,11 @@ typedef enum {
      * only be freed.
      */
     BRISTLE_STATUS_DEFECT = 7,
+    /**
+     * The machine has not the memory for what was asked; the message has what it takes and what is free.
+     * Nothing has changed.
+     */
+    BRISTLE_STATUS_MEMORY = 8,
 } BristleStatus;
 
 /**
@@ -213,10 +221,23 @@ size_t bristle_batch_len(const BristleBatch *batch);
 /**
  * From now on an input of every contact is its value.
  *
- * `input`: a BristleInput. `values`: `count` numbers in the input's unit. If one is out of range, the
- * contacts before it have theirs.
+ * `input`: a BristleInput. `values`: `count` numbers in the input's unit. If one is out of range, none is
+ * set.
  */
 BristleStatus bristle_batch_set(BristleBatch *batch, uint32_t input, const double *values, size_t count);
+
+/**
+ * From now on several inputs of every contact are their values, which are set together: the two coefficients
+ * of friction are checked as the pair that they will be, whatever the present ones are.
+ *
+ * `inputs`: `kinds` BristleInputs. `values`: `kinds` x `count` numbers, a row of one for each contact for
+ * every input. If one is out of range, none is set.
+ */
+BristleStatus bristle_batch_set_together(BristleBatch *batch,
+                                         const uint32_t *inputs,
+                                         size_t kinds,
+                                         const double *values,
+                                         size_t count);
 
 /**
  * From now on an input of a contact is `value`, in the input's unit. Nothing changes if it is out of range,

@@ -6,6 +6,7 @@ use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bristle::batch::SnapshotError;
+use bristle::error::MemoryError;
 use bristle::{EngineError, ScenarioError};
 
 /// How a call went.
@@ -22,14 +23,17 @@ pub enum BristleStatus {
     Scenario = 3,
     /// There is no such device, or the library was built without it.
     NoDevice = 4,
-    /// The device failed, is lost, or has not enough memory. After that the batch says so at every call; a
-    /// snapshot saved before can be restored in a new batch.
+    /// The device failed, is lost, has not enough memory, or was opened before this process was forked. After
+    /// that the batch says so at every call; a snapshot saved before can be restored in a new batch.
     Device = 5,
     /// The bytes are no snapshot, or one of another version, or damaged.
     Snapshot = 6,
     /// A defect of the library, of which more is on stderr. The handle refuses all further calls, and can
     /// only be freed.
     Defect = 7,
+    /// The machine has not the memory for what was asked; the message has what it takes and what is free.
+    /// Nothing has changed.
+    Memory = 8,
 }
 
 /// Why a call cannot do what was asked.
@@ -65,6 +69,7 @@ impl From<EngineError> for Failure {
         let status = match &e {
             EngineError::NoAdapter { .. } | EngineError::NoGpu => BristleStatus::NoDevice,
             EngineError::Device(_) | EngineError::Limit { .. } => BristleStatus::Device,
+            EngineError::Memory(_) => BristleStatus::Memory,
             EngineError::Parameter { .. } | EngineError::Frame { .. } | EngineError::Argument(_) => {
                 BristleStatus::Argument
             }
@@ -77,6 +82,12 @@ impl From<EngineError> for Failure {
 impl From<ScenarioError> for Failure {
     fn from(e: ScenarioError) -> Self {
         Self::new(BristleStatus::Scenario, e.to_string())
+    }
+}
+
+impl From<MemoryError> for Failure {
+    fn from(e: MemoryError) -> Self {
+        EngineError::from(e).into()
     }
 }
 

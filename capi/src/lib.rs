@@ -198,6 +198,9 @@ fn engine(device: &str) -> Result<Box<dyn Engine>, Failure> {
     }
 }
 
+/// Number of contacts from which the memory of many is estimated.
+const FEW: u64 = 4;
+
 /// The contacts of a batch. One that is asked for again is not drawn again.
 fn drawn(scenario: &Scenario, contacts: Option<&[u64]>, count: usize) -> Result<Vec<Contact>, Failure> {
     let all = scenario.contacts();
@@ -206,17 +209,23 @@ fn drawn(scenario: &Scenario, contacts: Option<&[u64]>, count: usize) -> Result<
         if count > all {
             return Err(argument(format!("count = {count}: expected at most {all}, as the scenario has")));
         }
+        if count > FEW {
+            bristle::batch::check_memory(&scenario.block(0..FEW)?, usize::try_from(count).unwrap_or(usize::MAX), 2)?;
+        }
         return Ok(scenario.block(0..count)?);
     };
     if contacts.is_empty() {
         return Err(argument("count = 0: expected at least one contact, or NULL for all".to_owned()));
     }
+    if let Some(k) = contacts.iter().find(|k| **k >= all) {
+        return Err(argument(format!("contacts: {k}: expected an index below {all}, as the scenario has")));
+    }
+    if contacts.len() as u64 > FEW {
+        bristle::batch::check_memory(&[scenario.contact(contacts[0])?], contacts.len(), 2)?;
+    }
     let mut first = HashMap::new();
     let mut out: Vec<Contact> = Vec::with_capacity(contacts.len());
     for &k in contacts {
-        if k >= all {
-            return Err(argument(format!("contacts: {k}: expected an index below {all}, as the scenario has")));
-        }
         let place = *first.entry(k).or_insert(out.len());
         let contact = if place < out.len() { out[place].clone() } else { scenario.contact(k)? };
         out.push(contact);
@@ -243,8 +252,8 @@ pub unsafe extern "C" fn bristle_batch_len(batch: *const BristleBatch) -> usize 
 
 /// From now on an input of every contact is its value.
 ///
-/// `input`: a BristleInput. `values`: `count` numbers in the input's unit. If one is out of range, the
-/// contacts before it have theirs.
+/// `input`: a BristleInput. `values`: `count` numbers in the input's unit. If one is out of range, none is
+/// set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bristle_batch_set(
     batch: *mut BristleBatch,
@@ -257,6 +266,33 @@ pub unsafe extern "C" fn bristle_batch_set(
         let (mut batch, values) = unsafe { (self::batch(batch)?, raw::array("values", values, count)?) };
         rows(count, &batch)?;
         Ok(batch.set_each(self::input(input)?, values)?)
+    })
+}
+
+/// From now on several inputs of every contact are their values, which are set together: the two coefficients
+/// of friction are checked as the pair that they will be, whatever the present ones are.
+///
+/// `inputs`: `kinds` BristleInputs. `values`: `kinds` x `count` numbers, a row of one for each contact for
+/// every input. If one is out of range, none is set.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bristle_batch_set_together(
+    batch: *mut BristleBatch,
+    inputs: *const u32,
+    kinds: usize,
+    values: *const f64,
+    count: usize,
+) -> BristleStatus {
+    guard(|| {
+        // SAFETY: pointers are as the header says.
+        let (mut batch, inputs) = unsafe { (self::batch(batch)?, raw::array("inputs", inputs, kinds)?) };
+        rows(count, &batch)?;
+        let all = kinds.checked_mul(count).ok_or_else(|| argument(format!("kinds = {kinds}: expected fewer")))?;
+        // SAFETY: as above.
+        let values = unsafe { raw::array("values", values, all) }?;
+        let inputs = inputs.iter().map(|i| input(*i)).collect::<Result<Vec<_>, _>>()?;
+        let inputs: Vec<(Input, &[f64])> = inputs.into_iter().zip(values.chunks(count.max(1))).collect();
+        let contacts: Vec<usize> = (0..count).collect();
+        Ok(batch.set_some(&contacts, &inputs)?)
     })
 }
 
@@ -354,6 +390,8 @@ unsafe fn read<T: Copy>(
         // SAFETY: pointers are as the header says.
         let mut batch = unsafe { self::batch(batch) }?;
         rows(count, &batch)?;
+        // A sample that is read ends a step, so that one that cannot be written is not read.
+        raw::check_room("out", out, count)?;
         // SAFETY: as above.
         unsafe { raw::fill("out", out, batch.samples()?.iter().map(part)) }
     })

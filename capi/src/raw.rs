@@ -50,6 +50,11 @@ pub unsafe fn fill<T: Copy>(name: &str, out: *mut T, values: impl ExactSizeItera
     Ok(())
 }
 
+/// Refuses a pointer to which so many results cannot be written.
+pub fn check_room<T>(name: &str, out: *mut T, count: usize) -> Result<(), Failure> {
+    if count == 0 { Ok(()) } else { check(name, out, count) }
+}
+
 /// Refuses a pointer to which no result can be written.
 pub fn check_out<T>(name: &str, out: *mut T) -> Result<(), Failure> {
     check(name, out, 1)

@@ -41,6 +41,13 @@ pub unsafe extern "C" fn bristle_batch_requested(
         // SAFETY: pointers are as the header says.
         let mut batch = unsafe { self::batch(batch) }?;
         rows(count, &batch)?;
+        // Nothing is written before it is known that all can be.
+        for (name, out) in [("pose", pose), ("twist", twist), ("wrench", wrench)] {
+            check_part(name, out.cast::<[f64; 3]>(), count)?;
+        }
+        for (name, out) in [("normal_force", normal_force), ("slip", slip)] {
+            check_part(name, out, count)?;
+        }
         let samples = if ready.is_null() { Some(batch.requested_samples()?) } else { batch.poll_samples()? };
         if !ready.is_null() {
             // SAFETY: it has been looked at above.
@@ -57,6 +64,11 @@ pub unsafe extern "C" fn bristle_batch_requested(
         }
         Ok(())
     })
+}
+
+/// Refuses a place that is wanted and to which a part cannot be written.
+fn check_part<T>(name: &str, out: *mut T, count: usize) -> Result<(), Failure> {
+    if out.is_null() { Ok(()) } else { raw::check_room(name, out, count) }
 }
 
 /// One part of every sample to where the caller wants it, if that is anywhere.

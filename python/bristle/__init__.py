@@ -14,7 +14,15 @@ SI units; counter-clockwise is positive. Poses are (x, y, theta), twists (vx, vy
 from ._bristle import __version__
 from .batch import Batch, Engine, Response, Snapshot
 from .datasets import merge, rollout, verify
-from .errors import BristleError, BusyError, DeviceError, ParameterError, RunError, ScenarioError
+from .errors import (
+    BristleError,
+    BusyError,
+    DeviceError,
+    OutOfMemoryError,
+    ParameterError,
+    RunError,
+    ScenarioError,
+)
 from .scenario import Scenario
 from .surface import Margins, Table, limit_surface
 
@@ -25,6 +33,7 @@ __all__ = [
     "DeviceError",
     "Engine",
     "Margins",
+    "OutOfMemoryError",
     "ParameterError",
     "Response",
     "RunError",

@@ -14,7 +14,9 @@ __all__ = [
     "Snapshot",
     "Surfaces",
     "__version__",
+    "check_memory",
     "merge_run",
+    "pretend_free",
     "to_toml",
     "verify_run",
     "write_run",
@@ -35,6 +37,8 @@ def write_run(
 ) -> str: ...
 def merge_run(shards: list[str], out: str, formats: list[str], extras: list[str], mode: str) -> str: ...
 def verify_run(run: str) -> list[str]: ...
+def check_memory(what: str, bytes: int) -> None: ...
+def pretend_free(bytes: int | None) -> None: ...
 
 @final
 class Scenario:

@@ -33,6 +33,8 @@ _WIDTHS = dict(_bristle.QUANTITIES)
 #: Bits of a status word after which a contact has failed.
 _FAILED = 1 | 2 | 8
 _MOST = 10_000_000
+#: Samples that a rollout records at once, at most.
+_AT_ONCE = 65
 
 
 class Engine(NamedTuple):
@@ -65,8 +67,12 @@ class Batch:
 
     Arrays that a batch gives are new float64 arrays of shape (nsim, ..), which keep their numbers when the batch goes
     on; the state itself stays on the device. A sample that is read ends an integration step, so that the last bits
-    depend on when samples are read. Calls release the GIL, and Ctrl-C ends them within 0.2 s; contacts may then stand
-    at different times (:attr:`time`) until they are reset or restored.
+    depend on when samples are read. Calls release the GIL.
+
+    A call that is refused changes nothing: all that it asks for is checked before the first contact is set or advanced,
+    ``mu_c`` and ``mu_s`` as the pair that they will be. Ctrl-C ends a call within about 0.2 s, and the call is done or
+    undone: a step has advanced all of its contacts or none, and after a rollout all contacts are at the end of the same
+    interval, with the inputs of that interval. :attr:`time` says which.
 
     **control** is a dictionary by the names in :attr:`Scenario.inputs`: ``normal_force`` [N, of one pad],
     ``wrench.fx``, ``wrench.fy`` [N], ``wrench.tau`` [N m], ``gravity.0``, ``gravity.1`` [m/s^2], ``twist.vx``,
@@ -86,7 +92,8 @@ class Batch:
     Raises:
         ParameterError: an argument out of range.
         ScenarioError: a drawn value out of range.
-        DeviceError: a device that is not there.
+        OutOfMemoryError: more contacts than there is memory for.
+        DeviceError: a device that is not there, or a GPU in a child that was forked.
     """
 
     __slots__ = (
@@ -99,7 +106,6 @@ class Batch:
         "_nsim",
         "_scenario",
         "_seed",
-        "_started",
     )
 
     def __init__(
@@ -122,7 +128,6 @@ class Batch:
         self._device = known("device", device, ("cpu", "gpu", "auto"))
         self._frames = bool(frames)
         self._expanded: dict[str, Floats] = {}
-        self._started = False
         with _hushed():
             self._core = _bristle.Core(scenario._core, self._nsim, device, self._seed, self._frames)
 
@@ -219,13 +224,14 @@ class Batch:
             ids: indices or a mask: only these contacts are set and advanced.
 
         Raises:
-            ParameterError: a name, shape, type or value that is not accepted.
+            ParameterError: a name, shape, type or value that is not accepted; nothing is set or advanced then.
+            KeyboardInterrupt: Ctrl-C; either all of the contacts are set and advanced then, or none.
             BusyError: the batch is in another call.
         """
-        self._start()
         chosen = indices(ids, self._nsim)
         rows = self._nsim if chosen is None else len(chosen)
         controls, maps = self._controls(control, rows, 1)
+        self._start()
         self._core.step(self._dt, controls, maps, chosen)
 
     def rollout(
@@ -255,7 +261,10 @@ class Batch:
             those of ``out``, if given. Units and frames as those of the properties.
 
         Raises:
-            ParameterError: as :meth:`step`.
+            ParameterError: as :meth:`step`, in any interval; nothing is set, advanced or written then.
+            KeyboardInterrupt: Ctrl-C; what ``progress`` raises as well. All contacts are then at the end of the same
+                interval, as if it had been the last.
+            OutOfMemoryError: arrays, or what is recorded on the way, that take more memory than there is.
         """
         nstep, every = _integer("nstep", nstep, 1, 2**53), _integer("every", every, 1, 2**53)
         if nstep % every:
@@ -266,6 +275,11 @@ class Batch:
             raise ParameterError("progress", shown(progress), "a function of two integers, or None")
         controls, maps = self._controls(control, self._nsim, nstep)
         made: dict[str, Floats] = {}
+        samples = nstep // every + 1
+        numbers = sum(_WIDTHS[name] for name in names) if out is None else 0
+        # Samples are recorded some at a time before they go to their arrays.
+        each = 8 * (numbers * samples + 11 * min(samples, _AT_ONCE))
+        _bristle.check_memory(f"{samples} samples of {self._nsim} contacts", self._nsim * each)
         for name in names:
             shape = (self._nsim, nstep // every + 1) + ((_WIDTHS[name],) if _WIDTHS[name] > 1 else ())
             made[name] = np.empty(shape) if out is None else _given(out, name, shape)
@@ -335,8 +349,9 @@ class Batch:
         """(bristles, 2): states ``zeta = sigma0 z`` [-] of the bristles of a contact, in the axes of the patch, in the
         order of the cells with pressure, bottom row first; of a reduced model two rows, [zeta_x, zeta_y], [zeta_3, 0].
         """
+        number = _integer("contact", contact, 0, self._nsim - 1)
         self._start()
-        return self._core.bristles(_integer("contact", contact, 0, self._nsim - 1))
+        return self._core.bristles(number)
 
     def respond(self, twist: Any, dt: float | None = None) -> Response:
         """What friction would answer if the patches moved with a twist for some time; nothing moves.
@@ -355,13 +370,18 @@ class Batch:
         twists = over("twist", twist, self._nsim, 1, (3,)).reshape(-1, 3)
         if len(twists) != self._nsim:
             twists = np.ascontiguousarray(np.broadcast_to(twists, (self._nsim, 3)))
+        over_time = self._dt if dt is None else _interval("dt", dt)
         self._start()
-        return Response(*self._core.respond(twists, self._dt if dt is None else _interval("dt", dt)))
+        return Response(*self._core.respond(twists, over_time))
 
     # States.
 
     def save(self) -> Snapshot:
-        """The state of all contacts: bristles, times and inputs. It can be pickled."""
+        """The state of all contacts: bristles, times and inputs. It can be pickled.
+
+        Raises:
+            OutOfMemoryError: more memory than there is.
+        """
         self._start()
         return self._core.save()
 
@@ -387,17 +407,18 @@ class Batch:
         Raises:
             ParameterError: contacts of another model or another number of cells.
         """
-        self._start()
         chosen = indices(targets, self._nsim)
         assert chosen is not None or targets is None
         if chosen is None:
             raise ParameterError("targets", "None", "indices, or a mask of nsim booleans")
-        self._core.copy(_integer("source", source, 0, self._nsim - 1), chosen)
+        number = _integer("source", source, 0, self._nsim - 1)
+        self._start()
+        self._core.copy(number, chosen)
 
     def __reduce__(self) -> tuple[Any, ...]:
         made = (self._scenario, self._nsim, self._dt, self._device, self._seed, self._frames)
         expanded = {name: array.copy() for name, array in self._expanded.items()}
-        return _revived, (made, self._core.origins(), expanded, self._core.save() if self._started else None)
+        return _revived, (made, self._core.origins(), expanded, self._core.save() if self._core.started() else None)
 
     def __copy__(self) -> Batch:
         """Another batch with the same contacts in the same state."""
@@ -417,9 +438,8 @@ class Batch:
         return list(self._expanded.items())
 
     def _start(self) -> None:
-        if not self._started:
+        if not self._core.started():
             self._core.start(self._parameters())
-            self._started = True
 
     def _read(self, name: str) -> Floats:
         self._start()

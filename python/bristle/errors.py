@@ -77,6 +77,23 @@ class DeviceError(BristleError, RuntimeError):
     """A device that is not there, that failed, or that has too little memory."""
 
 
+class OutOfMemoryError(BristleError, MemoryError):
+    """Something that takes more memory than this process may have; nothing was changed.
+
+    It is counted beforehand, as the system may end a process that takes more. What counts is the memory of the machine
+    with its swap space, of the control group, and the limit of the address space (``ulimit -v``), the least of them.
+
+    Attributes:
+        bytes: what it takes.
+        free: what there is.
+    """
+
+    def __init__(self, message: str, bytes: int = 0, free: int = 0) -> None:
+        super().__init__(message)
+        self.bytes = bytes
+        self.free = free
+
+
 class RunError(BristleError):
     """Files of a run that cannot be written or read: what is in the way, missing or damaged."""
 

@@ -150,11 +150,17 @@ class ContactVectorEnv(gymnasium.vector.VectorEnv[Observations, Floats, Floats])
             mask = np.asarray(options["reset_mask"])
             if mask.dtype != np.bool_ or mask.shape != (self.num_envs,) or not mask.any():
                 raise ValueError(f"reset_mask = {mask!r}: expected {self.num_envs} booleans, at least one of them true")
+        seeds = None if seed is None or isinstance(seed, int) else list(seed)
+        if seeds is not None:
+            good = all(s is None or (isinstance(s, int | np.integer) and s >= 0) for s in seeds)
+            if len(seeds) != self.num_envs or not good:
+                raise ValueError(f"seed = {seed!r}: expected a number >= 0, or {self.num_envs} of them or None")
         super().reset(seed=seed if isinstance(seed, int) else None)
         if seed is None and (self._episodes[mask] < 0).any():
             seed = int(self.np_random.integers(2**31))
-        if seed is not None:
-            seeds = [seed] * self.num_envs if isinstance(seed, int) else list(seed)
+        if isinstance(seed, int):
+            seeds = [seed] * self.num_envs
+        if seeds is not None:
             for k in np.flatnonzero(mask):
                 given = seeds[k]
                 if given is not None:

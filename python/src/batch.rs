@@ -5,13 +5,22 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use bristle::batch::check_memory;
 use bristle::error::ParameterError;
 use bristle::scenario::Precision;
-use bristle::{Batch, Choice, Contact, Cpu, Engine, EngineError, EngineInfo, Gpu, Input, Scenario, Stepping};
+use bristle::{
+    Batch, Choice, Contact, Cpu, DeviceError, Engine, EngineError, EngineInfo, Gpu, Input, Scenario, Snapshot,
+    Stepping, pool,
+};
 use rayon::prelude::*;
 
 use crate::drive::{Control, Pace};
 use crate::errors::Failure;
+
+/// Number of contacts from which the memory of many is estimated.
+const FEW: usize = 4;
+/// What contacts are made of is there so many times: as they start here, and twice in their batch.
+const COPIES: u64 = 3;
 
 /// From what a contact is drawn.
 #[derive(Clone, Default)]
@@ -34,11 +43,28 @@ pub struct Contacts {
     /// The values of expanded parameters that the contacts have.
     expanded: BTreeMap<String, Vec<f64>>,
     batch: Option<Batch>,
+    /// What was before the contacts were put on their engine, if no call has been done since.
+    fresh: Option<Before>,
+    /// Where a call that is interrupted goes back to: it is kept, so that it takes no memory anew.
+    undo: Snapshot,
     pub pace: Pace,
     /// Time in the engine.
     pub busy: Duration,
     /// The numbers of all contacts.
     pub all: Vec<usize>,
+}
+
+/// What the start of contacts has changed: those that were drawn with given numbers.
+struct Before {
+    contacts: Vec<(usize, Contact, Origin)>,
+    expanded: BTreeMap<String, Vec<f64>>,
+}
+
+/// What a call that lets time pass works on.
+pub struct Parts<'a> {
+    pub batch: &'a mut Batch,
+    pub pace: &'a mut Pace,
+    pub undo: &'a mut Snapshot,
 }
 
 /// The engine that a device's name means.
@@ -59,6 +85,8 @@ pub fn open(device: &str, precision: Precision) -> Result<Box<dyn Engine>, Failu
             Ok(gpu) => Ok(Box::new(gpu)),
             // The environment asks for an adapter that is not there.
             Err(e @ EngineError::Argument(_)) => Err(e.into()),
+            // A child of a process that has a GPU does not go on without it by itself.
+            Err(e @ EngineError::Device(DeviceError::Forked)) => Err(e.into()),
             Err(_) => Ok(cpu()),
         },
         _ => wrong(device, "\"cpu\", \"gpu\" or \"auto\""),
@@ -77,14 +105,23 @@ impl Contacts {
             scenario,
             engine,
             frames,
-            origins: vec![Origin { seed, given: Vec::new() }; nsim],
+            origins: Vec::new(),
             first: Vec::new(),
             expanded: BTreeMap::new(),
             batch: None,
+            fresh: None,
+            undo: Snapshot::default(),
             pace: Pace::new(),
             busy: Duration::ZERO,
-            all: (0..nsim).collect(),
+            all: Vec::new(),
         };
+        if nsim > FEW {
+            let few: Vec<usize> = (0..FEW).collect();
+            let few = contacts.draw(&vec![Origin { seed, given: Vec::new() }; FEW], &few)?;
+            check_memory(&few, nsim, COPIES)?;
+        }
+        contacts.origins = vec![Origin { seed, given: Vec::new() }; nsim];
+        contacts.all = (0..nsim).collect();
         contacts.first = contacts.draw(&contacts.origins, &contacts.all)?;
         Ok(contacts)
     }
@@ -133,7 +170,7 @@ impl Contacts {
             }
             Ok(contact)
         };
-        origins.par_iter().zip(list).map(one).collect()
+        pool::run(|| origins.par_iter().zip(list).map(one).collect())
     }
 
     /// A parameter of all contacts; NaN where a contact has no such number.
@@ -143,7 +180,8 @@ impl Contacts {
             let numbers = scenario.variant_parameters(k as u64, *seed, given)?;
             Ok(numbers.into_iter().find(|(other, _)| other == name).map_or(f64::NAN, |(_, value)| value))
         };
-        self.origins.par_iter().enumerate().map(one).collect()
+        let origins = &self.origins;
+        pool::run(|| origins.par_iter().enumerate().map(one).collect())
     }
 
     /// A parameter that may be changed: its present values.
@@ -222,16 +260,43 @@ impl Contacts {
         }
     }
 
-    /// Puts the contacts on their engine, if they are not there.
-    pub fn start(&mut self, expanded: &[(String, &[f64])]) -> Result<&mut Batch, Failure> {
-        if self.batch.is_none() {
-            let all = std::mem::take(&mut self.all);
-            let done = self.reset(&all, None, expanded);
-            self.all = all;
-            done?;
-            self.batch = Some(self.engine.batch(self.first.clone(), self.stepping)?);
+    /// Puts the contacts on their engine, if they are not there, with the values that `expanded` now has.
+    pub fn start(&mut self, expanded: &[(String, &[f64])]) -> Result<(), Failure> {
+        if self.batch.is_some() {
+            return Ok(());
         }
-        self.batch()
+        let (changed, origins) = self.changes(&self.all, None, expanded);
+        let drawn = self.draw(&origins, &changed)?;
+        let replaced = changed.into_iter().zip(drawn.into_iter().zip(origins)).map(|(k, (contact, origin))| {
+            (k, std::mem::replace(&mut self.first[k], contact), std::mem::replace(&mut self.origins[k], origin))
+        });
+        let before = Before { contacts: replaced.collect(), expanded: self.expanded.clone() };
+        let all = std::mem::take(&mut self.all);
+        self.note(&all, expanded);
+        self.all = all;
+        match self.engine.batch(self.first.clone(), self.stepping) {
+            Ok(batch) => (self.batch, self.fresh) = (Some(batch), Some(before)),
+            Err(e) => {
+                self.put_back(before);
+                return Err(e.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The end of a call. If the first one after the start was refused, the contacts have not been started.
+    fn settle(&mut self, is_refused: bool) {
+        if let (Some(before), true) = (self.fresh.take(), is_refused) {
+            self.batch = None;
+            self.put_back(before);
+        }
+    }
+
+    fn put_back(&mut self, before: Before) {
+        self.expanded = before.expanded;
+        for (k, contact, origin) in before.contacts {
+            (self.first[k], self.origins[k]) = (contact, origin);
+        }
     }
 
     /// Draws the contacts from other origins, before they are on the engine.
@@ -263,10 +328,10 @@ impl Contacts {
             && self.all.iter().all(|k| self.time(*k) == self.time(0))
     }
 
-    /// Batch, pace and the numbers of all contacts, side by side.
-    pub fn parts(&mut self) -> Result<(&mut Batch, &mut Pace, &[usize]), Failure> {
+    /// What a call that lets time pass works on.
+    pub fn parts(&mut self) -> Result<Parts<'_>, Failure> {
         match &mut self.batch {
-            Some(batch) => Ok((batch, &mut self.pace, &self.all)),
+            Some(batch) => Ok(Parts { batch, pace: &mut self.pace, undo: &mut self.undo }),
             None => Err(Failure::Device("the batch has not been started".to_owned())),
         }
     }
@@ -297,6 +362,15 @@ pub struct Shared(Mutex<Contacts>);
 impl Shared {
     pub const fn new(contacts: Contacts) -> Self {
         Self(Mutex::new(contacts))
+    }
+
+    /// Does `work` on contacts that have been started. If it is refused, and nothing was done since the
+    /// start, they are not started any more, so that a refused call changes nothing.
+    pub fn call<T>(&self, work: impl FnOnce(&mut Contacts) -> Result<T, Failure>) -> Result<T, Failure> {
+        let mut contacts = self.lock()?;
+        let out = work(&mut contacts);
+        contacts.settle(out.as_ref().is_err_and(Failure::is_refusal));
+        out
     }
 
     /// Nobody waits here: who waits may hold what the other call needs.

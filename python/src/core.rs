@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use bristle::batch::Sample;
 use bristle::error::ParameterError;
-use bristle::{Snapshot, Twist};
+use bristle::{Batch, EngineError, Snapshot, Twist};
 use numpy::{
     PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3,
     PyReadwriteArray3, PyUntypedArrayMethods,
@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyType};
 
 use crate::batch::{Contacts, Origin, Shared};
-use crate::drive::{Control, Frames};
+use crate::drive::{Control, Frames, Told};
 use crate::errors::Failure;
 use crate::scenario::PyScenario;
 
@@ -58,12 +58,15 @@ fn pairs<'a>(expanded: &'a Expanded<'_>) -> Result<Vec<(String, &'a [f64])>, Fai
     expanded.iter().map(|(name, values)| Ok((name.clone(), slice(values)?))).collect()
 }
 
-fn control<'a>(
-    contacts: &Contacts,
-    (name, array): &'a (String, PyReadonlyArray2<'_, f64>),
-) -> Result<Control<'a>, Failure> {
-    let [rows, columns] = *array.shape() else { unreachable!("it has two axes") };
-    Ok(Control { input: contacts.input(name)?, values: slice(array)?, rows, columns })
+/// A control as Python gives it: name, numbers, rows and columns.
+type Given<'a> = (&'a str, &'a [f64], usize, usize);
+
+fn given<'a>(controls: &'a Controls<'_>) -> Result<Vec<Given<'a>>, Failure> {
+    let one = |(name, array): &'a (String, PyReadonlyArray2<'_, f64>)| {
+        let [rows, columns] = *array.shape() else { unreachable!("it has two axes") };
+        Ok((name.as_str(), slice(array)?, rows, columns))
+    };
+    controls.iter().map(one).collect()
 }
 
 fn frames<'a>(maps: &'a Maps<'_>) -> Result<Option<Frames<'a>>, Failure> {
@@ -72,6 +75,14 @@ fn frames<'a>(maps: &'a Maps<'_>) -> Result<Option<Frames<'a>>, Failure> {
         Ok(Frames { values: slice(array)?, rows, columns, cells })
     };
     maps.as_ref().map(frames).transpose()
+}
+
+/// What these contacts are told.
+fn told<'a>(contacts: &Contacts, given: &[Given<'a>], frames: Option<Frames<'a>>) -> Result<Told<'a>, Failure> {
+    let one = |&(name, values, rows, columns): &Given<'a>| {
+        Ok::<_, Failure>(Control { input: contacts.input(name)?, values, rows, columns })
+    };
+    Ok(Told { controls: given.iter().map(one).collect::<Result<_, _>>()?, frames })
 }
 
 /// Contacts of a scenario on an engine.
@@ -129,7 +140,7 @@ impl Core {
     /// Puts the contacts on their engine, if they are not there.
     fn start(&self, py: Python<'_>, expanded: Expanded<'_>) -> Result<(), Failure> {
         let expanded = pairs(&expanded)?;
-        py.detach(|| self.0.lock()?.start(&expanded).map(|_| ()))
+        py.detach(|| self.0.lock()?.start(&expanded))
     }
 
     /// Puts contacts back to their start.
@@ -142,9 +153,10 @@ impl Core {
     ) -> Result<(), Failure> {
         let (ids, expanded) = (ids.as_ref().map(slice).transpose()?, pairs(&expanded)?);
         py.detach(|| {
-            let mut contacts = self.0.lock()?;
-            let all: Vec<usize> = (0..contacts.len()).collect();
-            contacts.reset(ids.unwrap_or(&all), seed, &expanded)
+            self.0.call(|contacts| {
+                let all: Vec<usize> = (0..contacts.len()).collect();
+                contacts.reset(ids.unwrap_or(&all), seed, &expanded)
+            })
         })
     }
 
@@ -157,20 +169,27 @@ impl Core {
         maps: Maps<'_>,
         ids: Option<PyReadonlyArray1<'_, usize>>,
     ) -> Result<(), Failure> {
-        let mut contacts = self.0.lock()?;
-        let controls: Vec<_> = controls.iter().map(|c| control(&contacts, c)).collect::<Result<_, _>>()?;
-        let (frames, ids) = (frames(&maps)?, ids.as_ref().map(slice).transpose()?);
-        let contacts = &mut *contacts;
+        let (given, frames) = (given(&controls)?, frames(&maps)?);
+        let ids = ids.as_ref().map(slice).transpose()?;
         py.detach(|| {
-            let began = Instant::now();
-            let (batch, pace, all) = contacts.parts()?;
-            let ids = ids.unwrap_or(all);
-            controls.iter().try_for_each(|control| control.check(ids))?;
-            controls.iter().try_for_each(|control| control.set(batch, ids, 0))?;
-            frames.iter().try_for_each(|frames| frames.set(batch, ids, 0))?;
-            let done = pace.advance(batch, ids, dt);
-            contacts.busy += began.elapsed();
-            done
+            self.0.call(|contacts| {
+                let began = Instant::now();
+                let told = told(contacts, &given, frames)?;
+                // A contact that is named twice advances once.
+                let moved = ids.map(|ids| {
+                    let mut moved = ids.to_vec();
+                    moved.sort_unstable();
+                    moved.dedup();
+                    moved
+                });
+                let all = contacts.all.clone();
+                let (named, moved) = (ids.unwrap_or(&all), moved.as_deref().unwrap_or(&all));
+                let parts = contacts.parts()?;
+                told.check(parts.batch, named, dt, 1)?;
+                let done = told.step(parts, [named, moved], dt, 0);
+                contacts.busy += began.elapsed();
+                done
+            })
         })
     }
 
@@ -188,41 +207,38 @@ impl Core {
         out: Vec<(String, PyReadwriteArray3<'_, f64>)>,
         progress: Option<Py<PyAny>>,
     ) -> Result<(), Failure> {
-        let mut contacts = self.0.lock()?;
-        let controls: Vec<_> = controls.iter().map(|c| control(&contacts, c)).collect::<Result<_, _>>()?;
-        let frames = frames(&maps)?;
+        let (given, frames) = (given(&controls)?, frames(&maps)?);
         let mut out = out;
         let mut rows = Vec::new();
         for (name, array) in &mut out {
             let (q, width) = quantity(name)?;
             rows.push((q, width, array.as_slice_mut().map_err(PyErr::from)?));
         }
-        let contacts = &mut *contacts;
         let tell = |done: usize| -> Result<(), Failure> {
             let tell = |progress: &Py<PyAny>| Python::attach(|py| progress.call1(py, (done, nstep)).map(|_| ()));
             Ok(progress.as_ref().map_or(Ok(()), tell)?)
         };
         py.detach(|| {
-            let all = contacts.all.clone();
-            controls.iter().try_for_each(|control| control.check(&all))?;
-            if frames.is_none() && contacts.go_their_own_way(&controls) {
-                return crate::rollout::record(contacts, &controls, (dt, nstep, every), &mut rows, &tell);
-            }
-            record(contacts, &mut rows, 0, nstep / every + 1)?;
-            for interval in 0..nstep {
-                let began = Instant::now();
-                let (batch, pace, _) = contacts.parts()?;
-                controls.iter().try_for_each(|control| control.set(batch, &all, interval))?;
-                frames.iter().try_for_each(|frames| frames.set(batch, &all, interval))?;
-                let done = pace.advance(batch, &all, dt);
-                contacts.busy += began.elapsed();
-                done?;
-                if (interval + 1) % every == 0 {
-                    record(contacts, &mut rows, (interval + 1) / every, nstep / every + 1)?;
-                    tell(interval + 1)?;
+            self.0.call(|contacts| {
+                let told = told(contacts, &given, frames)?;
+                let all = contacts.all.clone();
+                told.check(contacts.batch()?, &all, dt, nstep)?;
+                if told.frames.is_none() && contacts.go_their_own_way(&told.controls) {
+                    return crate::rollout::record(contacts, &told.controls, (dt, nstep, every), &mut rows, &tell);
                 }
-            }
-            Ok(())
+                record(contacts, &mut rows, 0, nstep / every + 1)?;
+                for interval in 0..nstep {
+                    let began = Instant::now();
+                    let done = told.step(contacts.parts()?, [&all, &all], dt, interval);
+                    contacts.busy += began.elapsed();
+                    done?;
+                    if (interval + 1) % every == 0 {
+                        record(contacts, &mut rows, (interval + 1) / every, nstep / every + 1)?;
+                        tell(interval + 1)?;
+                    }
+                }
+                Ok(())
+            })
         })
     }
 
@@ -230,11 +246,12 @@ impl Core {
     fn read<'py>(&self, py: Python<'py>, name: &str) -> Result<Bound<'py, PyArray2<f64>>, Failure> {
         let (q, width) = quantity(name)?;
         let (n, values) = py.detach(|| {
-            let mut contacts = self.0.lock()?;
-            let n = contacts.len();
-            let mut values = vec![0.0; n * width];
-            record(&mut contacts, &mut [(q, width, &mut values)], 0, 1)?;
-            Ok::<_, Failure>((n, values))
+            self.0.call(|contacts| {
+                let n = contacts.len();
+                let mut values = vec![0.0; n * width];
+                record(contacts, &mut [(q, width, &mut values)], 0, 1)?;
+                Ok::<_, Failure>((n, values))
+            })
         })?;
         Ok(PyArray1::from_vec(py, values).reshape([n, width])?)
     }
@@ -243,15 +260,16 @@ impl Core {
     #[allow(clippy::type_complexity, reason = "two arrays")]
     fn status<'py>(&self, py: Python<'py>) -> Result<(Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u64>>), Failure> {
         let (words, steps): (Vec<u32>, Vec<u64>) = py.detach(|| {
-            let mut contacts = self.0.lock()?;
-            contacts.read(|batch| Ok(batch.statuses()?.iter().map(|s| (s.word(), s.steps)).unzip()))
+            self.0.call(|contacts| {
+                contacts.read(|batch| Ok(batch.statuses()?.iter().map(|s| (s.word(), s.steps)).unzip()))
+            })
         })?;
         Ok((PyArray1::from_vec(py, words), PyArray1::from_vec(py, steps)))
     }
 
     /// Bristles of a contact [bristles, 2].
     fn bristles<'py>(&self, py: Python<'py>, contact: usize) -> Result<Bound<'py, PyArray2<f64>>, Failure> {
-        let pairs = py.detach(|| self.0.lock()?.read(|batch| batch.bristles(contact)))?;
+        let pairs = py.detach(|| self.0.call(|contacts| contacts.read(|batch| batch.bristles(contact))))?;
         let n = pairs.len();
         Ok(PyArray1::from_vec(py, pairs.into_flattened()).reshape([n, 2])?)
     }
@@ -266,20 +284,8 @@ impl Core {
         dt: f64,
     ) -> Result<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray3<f64>>), Failure> {
         let twists = slice(&twists)?;
-        let (wrenches, gains) = py.detach(|| {
-            let mut contacts = self.0.lock()?;
-            contacts.read(|batch| {
-                let failed: Vec<bool> = batch.statuses()?.iter().map(|s| s.failure.is_some()).collect();
-                let (mut wrenches, mut gains) = (vec![f64::NAN; 3 * failed.len()], vec![f64::NAN; 9 * failed.len()]);
-                for k in (0..failed.len()).filter(|k| !failed[*k]) {
-                    let twist = Twist::new(twists[3 * k], twists[3 * k + 1], twists[3 * k + 2]);
-                    let response = batch.respond(k, twist, dt)?;
-                    wrenches[3 * k..][..3].copy_from_slice(&response.wrench.to_array());
-                    gains[9 * k..][..9].copy_from_slice(response.gain.as_flattened());
-                }
-                Ok((wrenches, gains))
-            })
-        })?;
+        let (wrenches, gains) =
+            py.detach(|| self.0.call(|contacts| contacts.read(|batch| responses(batch, twists, dt))))?;
         let n = wrenches.len() / 3;
         let gains = PyArray1::from_vec(py, gains).reshape([n, 3, 3])?;
         Ok((PyArray1::from_vec(py, wrenches).reshape([n, 3])?, gains))
@@ -287,18 +293,18 @@ impl Core {
 
     /// The state of all contacts.
     fn save(&self, py: Python<'_>) -> Result<PySnapshot, Failure> {
-        py.detach(|| Ok(PySnapshot(self.0.lock()?.read(bristle::Batch::save)?)))
+        py.detach(|| Ok(PySnapshot(self.0.call(|contacts| contacts.read(Batch::save))?)))
     }
 
     /// Puts all contacts to a saved state.
     fn restore(&self, py: Python<'_>, snapshot: &PySnapshot) -> Result<(), Failure> {
-        py.detach(|| self.0.lock()?.read(|batch| batch.restore(&snapshot.0)))
+        py.detach(|| self.0.call(|contacts| contacts.read(|batch| batch.restore(&snapshot.0))))
     }
 
     /// Gives the state of a contact to others.
     fn copy(&self, py: Python<'_>, source: usize, targets: PyReadonlyArray1<'_, usize>) -> Result<(), Failure> {
         let targets = slice(&targets)?;
-        py.detach(|| self.0.lock()?.read(|batch| batch.copy(source, targets)))
+        py.detach(|| self.0.call(|contacts| contacts.read(|batch| batch.copy(source, targets))))
     }
 
     /// From what the contacts are drawn: seeds, and given numbers.
@@ -312,6 +318,24 @@ impl Core {
         let origins = seeds.into_iter().zip(given).map(|(seed, given)| Origin { seed, given }).collect();
         py.detach(|| self.0.lock()?.set_origins(origins))
     }
+}
+
+/// What friction would answer to twists [contacts, 3] over `dt`; NaN for contacts that have failed.
+fn responses(batch: &mut Batch, twists: &[f64], dt: f64) -> Result<(Vec<f64>, Vec<f64>), EngineError> {
+    // Those of contacts that are not asked are refused, too.
+    for (k, v) in twists.iter().enumerate().filter(|(_, v)| !v.is_finite()) {
+        let name = ["twist.vx", "twist.vy", "twist.w"][k % 3];
+        return Err(EngineError::Parameter { contact: k / 3, error: ParameterError::new(name, v, "a finite number") });
+    }
+    let failed: Vec<bool> = batch.statuses()?.iter().map(|s| s.failure.is_some()).collect();
+    let (mut wrenches, mut gains) = (vec![f64::NAN; 3 * failed.len()], vec![f64::NAN; 9 * failed.len()]);
+    for k in (0..failed.len()).filter(|k| !failed[*k]) {
+        let twist = Twist::new(twists[3 * k], twists[3 * k + 1], twists[3 * k + 2]);
+        let response = batch.respond(k, twist, dt)?;
+        wrenches[3 * k..][..3].copy_from_slice(&response.wrench.to_array());
+        gains[9 * k..][..9].copy_from_slice(response.gain.as_flattened());
+    }
+    Ok((wrenches, gains))
 }
 
 /// Writes sample `at` of `samples` of all contacts to rows of arrays.

@@ -1,11 +1,14 @@
-//! What contacts are told, and how time passes for them: in parts, so that Python can interrupt.
+//! What contacts are told, and how time passes for them: in parts, so that Python can interrupt; what was
+//! interrupted is undone.
 
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 use bristle::error::ParameterError;
-use bristle::{Batch, Input, Signal};
+use bristle::{Batch, EngineError, Input, Signal, Snapshot};
 use pyo3::prelude::*;
 
+use crate::batch::Parts;
 use crate::errors::Failure;
 
 /// How long a part of a call may take [s], after which Python is asked whether to go on.
@@ -37,26 +40,21 @@ const fn place(count: usize, i: usize) -> usize {
     if count == 1 { 0 } else { i }
 }
 
-impl Control<'_> {
-    /// Refuses numbers that are not finite, before anything is set.
-    pub fn check(&self, contacts: &[usize]) -> Result<(), Failure> {
+impl<'a> Control<'a> {
+    /// Refuses numbers that are not finite.
+    fn check(&self, contacts: &[usize]) -> Result<(), Failure> {
         let Some(at) = self.values.iter().position(|v| !v.is_finite()) else { return Ok(()) };
         let error = ParameterError::new(self.input.field(), self.values[at], "a finite number");
         let contact = if self.rows == 1 { None } else { contacts.get(at / self.columns).copied() };
         Err(Failure::Parameter(error, contact))
     }
 
-    /// Sets the input of some contacts to what it is in an interval.
-    pub fn set(&self, batch: &mut Batch, contacts: &[usize], interval: usize) -> Result<(), Failure> {
-        // What holds in all intervals stays as it is.
-        if interval > 0 && self.columns == 1 {
-            return Ok(());
+    /// The values of an interval: one for each contact, or one for all.
+    fn column(&self, interval: usize) -> Cow<'a, [f64]> {
+        if self.columns == 1 {
+            return self.values.into();
         }
-        let column = place(self.columns, interval);
-        for (i, &k) in contacts.iter().enumerate() {
-            batch.set(k, self.input, self.values[place(self.rows, i) * self.columns + column])?;
-        }
-        Ok(())
+        self.values.iter().skip(interval).step_by(self.columns).copied().collect::<Vec<_>>().into()
     }
 
     /// Lets the input of all contacts follow its values in some intervals, which start at `times` [s].
@@ -81,17 +79,98 @@ impl Control<'_> {
 }
 
 impl Frames<'_> {
-    /// As [`Control::set`].
-    pub fn set(&self, batch: &mut Batch, contacts: &[usize], interval: usize) -> Result<(), Failure> {
-        if interval > 0 && self.columns == 1 {
-            return Ok(());
-        }
-        let column = place(self.columns, interval);
+    /// The map of contact `i` of a list in an interval.
+    fn map(&self, i: usize, interval: usize) -> &[f64] {
+        let first = (place(self.rows, i) * self.columns + place(self.columns, interval)) * self.cells;
+        &self.values[first..first + self.cells]
+    }
+
+    /// Refuses maps that cannot be, of all intervals.
+    fn check(&self, batch: &Batch, contacts: &[usize]) -> Result<(), Failure> {
         for (i, &k) in contacts.iter().enumerate() {
-            let first = (place(self.rows, i) * self.columns + column) * self.cells;
-            batch.set_frame(k, &self.values[first..first + self.cells])?;
+            for interval in 0..self.columns {
+                batch.check_frame(k, self.map(i, interval))?;
+            }
         }
         Ok(())
+    }
+}
+
+/// What contacts are told in a call.
+pub struct Told<'a> {
+    pub controls: Vec<Control<'a>>,
+    pub frames: Option<Frames<'a>>,
+}
+
+impl Told<'_> {
+    /// Refuses what a call of `intervals` of `dt` [s] would refuse on its way, before anything is changed.
+    pub fn check(&self, batch: &Batch, contacts: &[usize], dt: f64, intervals: usize) -> Result<(), Failure> {
+        self.controls.iter().try_for_each(|control| control.check(contacts))?;
+        // Of coefficients of friction each must go with what the other one is then.
+        let of_contact = |k: &usize| {
+            let inputs = &batch.contacts()[*k].inputs;
+            inputs.mu_c.is_some() || inputs.mu_s.is_some()
+        };
+        let varies = self.controls.iter().any(|control| matches!(control.input, Input::MuC | Input::MuS))
+            || contacts.iter().any(of_contact);
+        for interval in 0..if varies { intervals } else { 1 } {
+            let columns: Vec<_> = self.controls.iter().map(|c| (c.input, c.column(interval))).collect();
+            let inputs: Vec<(Input, &[f64])> = columns.iter().map(|(input, values)| (*input, &**values)).collect();
+            let start = interval as f64 * dt;
+            batch.check_some(contacts, &inputs, Some([start, start + dt]))?;
+        }
+        self.frames.iter().try_for_each(|frames| frames.check(batch, contacts))
+    }
+
+    /// Sets what changes at the start of an interval; what holds in all of them stays as it is.
+    fn set(&self, batch: &mut Batch, contacts: &[usize], interval: usize) -> Result<(), Failure> {
+        let changes = |columns: usize| interval == 0 || columns > 1;
+        let controls = self.controls.iter().filter(|control| changes(control.columns));
+        let columns: Vec<_> = controls.map(|c| (c.input, c.column(interval))).collect();
+        let inputs: Vec<(Input, &[f64])> = columns.iter().map(|(input, values)| (*input, &**values)).collect();
+        if !inputs.is_empty() {
+            batch.set_some(contacts, &inputs)?;
+        }
+        if let Some(frames) = self.frames.as_ref().filter(|frames| changes(frames.columns)) {
+            for (i, &k) in contacts.iter().enumerate() {
+                batch.set_frame(k, frames.map(i, interval))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets what changes at the start of an interval, and lets its `dt` [s] pass. A call that takes long is
+    /// made in parts, between which Python may interrupt it: then all contacts go back to where they were.
+    ///
+    /// `contacts` may name one twice; `moved` are the same, each once.
+    pub fn step(
+        &self,
+        Parts { batch, pace, undo }: Parts<'_>,
+        [contacts, moved]: [&[usize]; 2],
+        dt: f64,
+        interval: usize,
+    ) -> Result<(), Failure> {
+        if moved.len() <= pace.part(dt) || !can_undo(batch, undo)? {
+            self.set(batch, contacts, interval)?;
+            pace.advance(batch, moved, dt)?;
+            return pace.ask();
+        }
+        let done = self.set(batch, contacts, interval).and_then(|()| pace.advance_in_parts(batch, moved, dt));
+        if done.is_err() {
+            // A device that has failed has no state to go back to, and says so below.
+            let _ = batch.restore(undo);
+        }
+        done
+    }
+}
+
+/// Saves a batch, so that a call can be undone; `false` if there is no memory for that, when the call is not
+/// interrupted on its way.
+pub fn can_undo(batch: &mut Batch, undo: &mut Snapshot) -> Result<bool, Failure> {
+    match batch.save_into(undo) {
+        Ok(()) => Ok(true),
+        Err(EngineError::Memory(_)) => Ok(false),
+        Err(e) => Err(e.into()),
     }
 }
 
@@ -136,26 +215,31 @@ impl Pace {
         Ok(())
     }
 
-    /// Lets `dt` [s] pass for some contacts, in parts; `all` are those of the batch.
-    pub fn advance(&mut self, batch: &mut Batch, contacts: &[usize], dt: f64) -> Result<(), Failure> {
+    /// Lets `dt` [s] pass for some contacts, at once.
+    fn advance(&mut self, batch: &mut Batch, contacts: &[usize], dt: f64) -> Result<(), Failure> {
+        let (began, is_new) = (Instant::now(), self.took == 0.0);
+        if contacts.len() == batch.len() {
+            batch.advance(dt)?;
+        } else {
+            batch.advance_some(contacts, dt)?;
+        }
+        if is_new {
+            // A device is waited for once, so that the next part is not made without knowing how fast it is.
+            batch.statuses()?;
+        }
+        self.note(contacts.len() as f64 * dt, began.elapsed());
+        self.last = self.last.max(contacts.len());
+        Ok(())
+    }
+
+    /// Lets `dt` [s] pass for some contacts, in parts, between which Python is asked whether to go on.
+    fn advance_in_parts(&mut self, batch: &mut Batch, contacts: &[usize], dt: f64) -> Result<(), Failure> {
         let mut rest = contacts;
         while !rest.is_empty() {
             let (some, more) = rest.split_at(self.part(dt).min(rest.len()));
-            let (began, is_new) = (Instant::now(), self.took == 0.0);
-            if some.len() == batch.len() {
-                batch.advance(dt)?;
-            } else {
-                batch.advance_some(some, dt)?;
-            }
-            if is_new {
-                // A device is waited for once, so that the next part is not made without knowing how fast it
-                // is.
-                batch.statuses()?;
-            }
-            self.note(some.len() as f64 * dt, began.elapsed());
-            self.last = self.last.max(some.len());
-            rest = more;
+            self.advance(batch, some, dt)?;
             self.ask()?;
+            rest = more;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Errors of the library as exceptions of Python, which are classes of the module `bristle.errors`.
 
 use bristle::batch::SnapshotError;
-use bristle::error::{EngineError, ParameterError, PatchError};
+use bristle::error::{EngineError, MemoryError, ParameterError, PatchError};
 use bristle::rollout::RolloutError;
 use bristle::scenario::ScenarioError;
 use pyo3::prelude::*;
@@ -13,6 +13,8 @@ pub enum Failure {
     Parameter(ParameterError, Option<usize>),
     /// The scenario.
     Scenario(ScenarioError),
+    /// Memory that there is not.
+    Memory(MemoryError),
     /// The device.
     Device(String),
     /// What Python says: an interrupt, or an exception in a function of the user.
@@ -23,9 +25,22 @@ pub enum Failure {
     Busy,
 }
 
+impl Failure {
+    /// Whether something was asked for that cannot be, before anything was done.
+    pub const fn is_refusal(&self) -> bool {
+        matches!(self, Self::Parameter(..) | Self::Scenario(_) | Self::Memory(_))
+    }
+}
+
 impl From<ParameterError> for Failure {
     fn from(error: ParameterError) -> Self {
         Self::Parameter(error, None)
+    }
+}
+
+impl From<MemoryError> for Failure {
+    fn from(error: MemoryError) -> Self {
+        Self::Memory(error)
     }
 }
 
@@ -65,6 +80,7 @@ impl From<EngineError> for Failure {
                 other => other,
             },
             EngineError::Argument(error) => Self::Parameter(error, None),
+            EngineError::Memory(error) => Self::Memory(error),
             other => Self::Device(other.to_string()),
         }
     }
@@ -102,6 +118,10 @@ fn exception(py: Python<'_>, failure: Failure) -> PyResult<PyErr> {
         Failure::Python(error) => Ok(error),
         Failure::Parameter(ParameterError { field, value, accepted }, contact) => {
             make("ParameterError", (field, value, accepted, contact).into_pyobject(py)?)
+        }
+        Failure::Memory(error) => {
+            let message = error.to_string();
+            make("OutOfMemoryError", (message, error.bytes, error.free).into_pyobject(py)?)
         }
         Failure::Run(message) => make("RunError", (message,).into_pyobject(py)?),
         Failure::Device(message) => make("DeviceError", (message,).into_pyobject(py)?),

@@ -6,6 +6,7 @@ mod core;
 mod datasets;
 mod drive;
 mod errors;
+mod memory;
 mod rollout;
 mod scenario;
 mod surfaces;
@@ -19,6 +20,8 @@ mod _bristle {
     use crate::core::{Core, PySnapshot};
     #[pymodule_export]
     use crate::datasets::{merge_run, verify_run, write_run};
+    #[pymodule_export]
+    use crate::memory::{check_memory, pretend_free};
     #[pymodule_export]
     use crate::scenario::{PyScenario, to_toml};
     #[pymodule_export]

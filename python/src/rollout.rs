@@ -1,4 +1,5 @@
-//! Rollouts in which no contact waits for another, as those of the command line.
+//! Rollouts in which no contact waits for another, as those of the command line. One that is interrupted goes
+//! back to its last samples.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -7,9 +8,9 @@ use std::time::{Duration, Instant};
 use bristle::batch::{Keep, Recorded, Sample};
 use pyo3::prelude::*;
 
-use crate::batch::Contacts;
+use crate::batch::{Contacts, Parts};
 use crate::core::write;
-use crate::drive::Control;
+use crate::drive::{Control, can_undo};
 use crate::errors::Failure;
 
 /// Samples that are recorded at once; signals of so many intervals take little memory.
@@ -39,11 +40,17 @@ pub fn record(
         }
         let mut times: Vec<f64> = starts.iter().copied().skip(every).step_by(every).collect();
         times.push(now);
-        let batch = contacts.batch()?;
+        let Parts { batch, undo, .. } = contacts.parts()?;
         // The sample at the start is under the inputs before.
         let before = if done == 0 { Some(batch.record(&[], &|_| true)?) } else { None };
-        controls.iter().try_for_each(|control| control.follow(batch, done, &starts))?;
-        let recorded = interruptible(|keep| batch.record(&times, keep))?;
+        let can_stop = can_undo(batch, undo)?;
+        let told = controls.iter().try_for_each(|control| control.follow(batch, done, &starts));
+        let recorded =
+            told.and_then(|()| interruptible(|keep| batch.record_or_restore(&times, &|n| !can_stop || keep(n), undo)));
+        if can_stop && recorded.as_ref().is_err_and(Failure::is_refusal) {
+            batch.restore(undo)?;
+        }
+        let recorded = recorded?;
         contacts.busy += began.elapsed();
         for (q, width, out) in rows.iter_mut() {
             let (q, width) = (*q, *width);

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bristle::scenario::{Precision, change};
-use bristle::{Body, Input, ParameterError, Scenario};
+use bristle::{Body, Input, ParameterError, Scenario, pool};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use rayon::prelude::*;
 
 use crate::errors::Failure;
+use crate::memory::{check, product};
 
 /// A checked scenario.
 #[pyclass(frozen, name = "Scenario", module = "bristle._bristle")]
@@ -92,8 +93,11 @@ impl PyScenario {
     /// The same of contacts 0 to n: arrays by name, NaN where a contact has no such number.
     fn draw<'py>(&self, py: Python<'py>, n: usize, seed: u64) -> Result<Bound<'py, PyDict>, Failure> {
         let all: Vec<Vec<(String, f64)>> = py.detach(|| {
+            // A number, its name, and its place in an array.
+            let each = 80 * self.0.variant_parameters(0, seed, &[])?.len() + 24;
+            check(|| format!("the parameters of {n} contacts"), product([n, each]))?;
             let drawn = (0..n as u64).into_par_iter().map(|k| self.0.variant_parameters(k, seed, &[]));
-            drawn.collect::<Result<_, _>>()
+            Ok::<_, Failure>(pool::run(|| drawn.collect::<Result<_, _>>())?)
         })?;
         let mut arrays: Vec<(String, Vec<f64>)> = Vec::new();
         for (k, numbers) in all.into_iter().enumerate() {

@@ -4,13 +4,18 @@ use bristle::error::ParameterError;
 use bristle::limit_surface::{Rule, Surface, Table};
 use bristle::patch::{Grid, Patch};
 use bristle::surfaces::{At, margins};
-use bristle::{Twist, Wrench};
+use bristle::{Twist, Wrench, pool};
 use numpy::{PyArray1, PyArray2, PyArray3, PyArray4, PyArrayMethods, PyReadonlyArray3, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
 use crate::errors::Failure;
+use crate::memory::{check, product};
 use crate::scenario::PyScenario;
+
+/// Memory of a cell of a limit surface [byte], and of all else that it has; measured, and rounded up.
+const CELL: usize = 110;
+const TABLE: usize = 7000;
 
 /// Limit surfaces of patches, each with a coefficient of friction and a normal force.
 #[pyclass(frozen, module = "bristle._bristle")]
@@ -29,7 +34,7 @@ impl Surfaces {
             "origin" => At::Origin,
             other => return Err(ParameterError::new("at", other, "\"cop\" or \"origin\"").into()),
         };
-        let surfaces = patches.par_iter().map(|patch| Surface::new(patch, rule)).collect();
+        let surfaces = pool::run(|| patches.par_iter().map(|patch| Surface::new(patch, rule)).collect());
         Ok(Self { surfaces, mu, f_n, at })
     }
 
@@ -41,10 +46,13 @@ impl Surfaces {
         of: impl Fn(usize, &[[f64; 3]]) -> Result<Vec<T>, Failure> + Sync,
     ) -> Result<Vec<Vec<T>>, Failure> {
         let [rows, each, _] = *vectors.shape() else { unreachable!("it has three axes") };
+        let n = self.surfaces.len();
+        // What is found, and the arrays that are made of it.
+        check(|| format!("{each} vectors of {n} tables"), product([n, each, 2 * size_of::<T>() + 32]))?;
         let (vectors, _) = vectors.as_slice().map_err(PyErr::from)?.as_chunks::<3>();
         py.detach(|| {
-            let surfaces = (0..self.surfaces.len()).into_par_iter();
-            surfaces.map(|k| of(k, &vectors[if rows == 1 { 0 } else { k * each }..][..each])).collect()
+            let one = |k| of(k, &vectors[if rows == 1 { 0 } else { k * each }..][..each]);
+            pool::run(|| (0..self.surfaces.len()).into_par_iter().map(one).collect())
         })
     }
 }
@@ -66,13 +74,16 @@ impl Surfaces {
         let maps = maps.as_slice().map_err(PyErr::from)?;
         py.detach(|| {
             let grid = Grid::new(columns, rows, size[0], size[1])?;
+            let n = maps.len() / (rows * columns);
+            check(|| format!("{n} tables of {rows} x {columns} cells"), product([n, rows * columns * CELL + TABLE]))?;
             let patch = |(k, map): (usize, &[f64])| {
                 Patch::from_pressure(grid, map).map_err(|e| match Failure::from(e) {
                     Failure::Parameter(error, _) => Failure::Parameter(error, Some(k)),
                     other => other,
                 })
             };
-            let patches = maps.par_chunks_exact(rows * columns).enumerate().map(patch).collect::<Result<_, _>>()?;
+            let maps = maps.par_chunks_exact(rows * columns).enumerate();
+            let patches = pool::run(|| maps.map(patch).collect::<Result<_, _>>())?;
             Self::made(patches, mu, f_n, rule, at)
         })
     }
@@ -88,8 +99,11 @@ impl Surfaces {
         at: &str,
     ) -> Result<Self, Failure> {
         py.detach(|| {
+            let first = scenario.0.variant(0, seed, &[])?;
+            let cells = first.patch.grid().len();
+            check(|| format!("{n} tables of {cells} cells"), product([n, cells * CELL + TABLE + size_of_val(&first)]))?;
             let drawn = (0..n as u64).into_par_iter().map(|k| scenario.0.variant(k, seed, &[]));
-            let contacts: Vec<_> = drawn.collect::<Result<_, _>>()?;
+            let contacts: Vec<_> = pool::run(|| drawn.collect::<Result<_, _>>())?;
             let mu = contacts.iter().map(|c| c.friction.mu_c).collect();
             let f_n = contacts.iter().map(|c| c.inputs.normal_force.value(0.0).max(0.0)).collect();
             Self::made(contacts.iter().map(|c| (*c.patch).clone()).collect(), mu, f_n, rule, at)
@@ -172,9 +186,13 @@ impl Surfaces {
         py: Python<'py>,
         n_ls: usize,
     ) -> Result<(Bound<'py, PyArray4<f64>>, Bound<'py, PyArray4<f64>>), Failure> {
+        let n = self.surfaces.len();
+        // The nodes of tables, and of two arrays.
+        let nodes = product([4, n_ls, n_ls]).saturating_add(1);
+        check(|| format!("{n} tables of {nodes} nodes"), product([n, nodes, 9 * size_of::<f64>()]))?;
         let tables: Vec<Table> = py.detach(|| {
             let one = |surface: &Surface| Table::of(surface, n_ls);
-            self.surfaces.par_iter().map(one).collect::<Result<_, _>>()
+            pool::run(|| self.surfaces.par_iter().map(one).collect::<Result<_, _>>())
         })?;
         let shape = [tables.len(), 4 * n_ls + 1, n_ls + 1, 3];
         let at = |table: &Table| if self.at == At::Cop { [0.0; 2] } else { table.patch().cop().map(|c| -c) };

@@ -29,6 +29,15 @@ All arrays are NumPy's, and go to `torch.from_dlpack` or `jax.dlpack.from_dlpack
 (`numpy.ma`) are taken if none of their numbers is masked. A call releases the
 GIL; two batches in two threads do not wait for each other. Batches, snapshots, scenarios and errors can be pickled, and
 `copy.copy(batch)` is a second batch in the same state.
+
+A child that is forked, as workers of `multiprocessing` and of PyTorch's `DataLoader` are on Linux by default until
+Python 3.13, may use all that runs on the CPU. It computes on threads of its own; batches and tables that the parent has
+made are there as they were at the fork, and the parent does not see what the child does with them. GPUs do not survive
+a fork: once a process has looked for one (`device="gpu"` does, and `"auto"`), its children raise `DeviceError` for
+batches on it, the parent's and new ones. Where the parent's `"auto"` found no hardware, a child's takes the CPU, too.
+Start workers that use a GPU by `multiprocessing.get_context("spawn")` or `"forkserver"`, and a `DataLoader` with
+`multiprocessing_context="spawn"`; or give them `device="cpu"`. As in any program, a fork while another thread is within
+a call may take along a lock that is held.
 """
 
 
@@ -136,6 +145,7 @@ def page() -> str:
         bristle.ScenarioError,
         bristle.RunError,
         bristle.DeviceError,
+        bristle.OutOfMemoryError,
         bristle.BusyError,
     ):
         out += described(cls)

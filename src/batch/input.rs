@@ -95,29 +95,52 @@ impl Input {
         }
     }
 
-    /// Refuses `value` at time `now` [s], or the input altogether, if the contact cannot have it.
-    pub(super) fn check(self, contact: &mut Contact, now: f64, value: f64) -> Result<(), ParameterError> {
-        if self.signal(contact).is_none() {
-            let accepted = "an input of the contact's kind of body";
-            return Err(ParameterError::new(self.field(), value, accepted));
+    /// Whether it is a coefficient of friction, whose range depends on the other one.
+    pub(super) const fn is_coefficient(self) -> bool {
+        matches!(self, Self::MuC | Self::MuS)
+    }
+
+    /// Refuses `value`, or the input altogether, if the contact cannot have it. Coefficients of friction are
+    /// checked by [`check_pair`].
+    pub(super) fn check(self, contact: &Contact, value: f64) -> Result<(), ParameterError> {
+        let is_of_body = match self {
+            Self::NormalForce | Self::MuC | Self::MuS => true,
+            Self::Vx | Self::Vy | Self::W => matches!(contact.body, Body::Prescribed { .. }),
+            Self::Fx | Self::Fy | Self::Tau | Self::GravityX | Self::GravityY | Self::AnchorX | Self::AnchorY => {
+                matches!(contact.body, Body::Free(_))
+            }
+        };
+        if !is_of_body {
+            return Err(ParameterError::new(self.field(), value, "an input of the contact's kind of body"));
         }
         let spring = contact.body.free().map_or(0.0, |body| body.spring);
         if matches!(self, Self::AnchorX | Self::AnchorY) && spring == 0.0 {
             return Err(ParameterError::new(self.field(), value, "an input of a body with a spring"));
         }
-        let [mu_c, mu_s] = contact.coefficients_at(now);
-        match self {
-            Self::MuC => {
-                let accepted = format!("a coefficient > 0 and <= mu_s = {mu_s}");
-                check(self.field(), value, accepted, value > 0.0 && value <= mu_s * ROUNDING)
-            }
-            Self::MuS => {
-                let accepted = format!("a coefficient >= mu_c = {mu_c}");
-                check(self.field(), value, accepted, value * ROUNDING >= mu_c)
-            }
-            _ => check(self.field(), value, "a finite number", true),
-        }
+        check(self.field(), value, "a finite number", true)
     }
+}
+
+/// Refuses coefficients of friction that are `set`, one of them or both, if they are out of range by
+/// themselves, or do not go with the `present` ones, where these count.
+pub(super) fn check_pair(set: [Option<f64>; 2], present: Option<[f64; 2]>) -> Result<(), ParameterError> {
+    let [mu_c, mu_s] = [0, 1].map(|i| set[i].or(present.map(|present| present[i])));
+    let is_fit = mu_c.zip(mu_s).is_none_or(|(mu_c, mu_s)| mu_c <= mu_s * ROUNDING);
+    if set.iter().flatten().all(|value| value.is_finite() && *value > 0.0) && (is_fit || set == [None; 2]) {
+        return Ok(());
+    }
+    let shown = |mu: Option<f64>, name: &str| mu.map_or(name.to_owned(), |mu| format!("{name} = {mu}"));
+    let [c, s] = set;
+    if let Some(value) = c {
+        let accepted = format!("a coefficient > 0 and <= {}", shown(mu_s, "mu_s"));
+        check(Input::MuC.field(), value, accepted, value > 0.0 && (is_fit || s.is_some()))?;
+    }
+    if let Some(value) = s {
+        let together = if c.is_some() { ", which is set with it" } else { "" };
+        let accepted = format!("a coefficient >= {}{together}", shown(mu_c, "mu_c"));
+        check(Input::MuS.field(), value, accepted, value > 0.0 && is_fit)?;
+    }
+    Ok(())
 }
 
 /// Coefficients of friction that are meant to be equal may differ by as much.

@@ -13,6 +13,7 @@ use crate::contact::Contact;
 use crate::engine::{Status, Stepping, StopWhen, share};
 use crate::error::EngineError;
 use crate::planar::Twist;
+use crate::pool;
 use crate::schedule::Span;
 use crate::solver::respond::Response;
 
@@ -40,7 +41,7 @@ impl CpuBatch {
     /// Contacts at their start, in solvers of so many `lanes`.
     pub fn new(contacts: &[Contact], stepping: Stepping, make: Maker, lanes: usize) -> Self {
         // Several packs for each thread, so that no thread is left without work while others finish.
-        let grids = (contacts.len() / (8 * rayon::current_num_threads())).clamp(1, MOST_GRIDS);
+        let grids = (contacts.len() / (8 * pool::threads())).clamp(1, MOST_GRIDS);
         let members = packs((0..contacts.len()).collect(), |k| &contacts[*k], lanes, grids);
         let group = |members: Vec<usize>| {
             let mut pack = make(&contacts[members[0]], stepping, members.len());
@@ -49,7 +50,7 @@ impl CpuBatch {
             }
             Group { pack, members, samples: Vec::new(), saved: Vec::new() }
         };
-        let groups: Vec<Group> = members.into_par_iter().map(group).collect();
+        let groups: Vec<Group> = pool::run(|| members.into_par_iter().map(group).collect());
         let mut places = vec![(0, 0); contacts.len()];
         for (g, group) in groups.iter().enumerate() {
             group.members.iter().enumerate().for_each(|(lane, k)| places[*k] = (g, lane));
@@ -62,7 +63,7 @@ impl CpuBatch {
     fn each(&mut self, work: impl Fn(&mut Group) + Send + Sync) {
         match &mut *self.groups {
             [group] => work(group),
-            groups => groups.par_iter_mut().for_each(work),
+            groups => pool::run(|| groups.par_iter_mut().for_each(work)),
         }
     }
 
@@ -128,7 +129,7 @@ impl Stepper for CpuBatch {
             })
             .collect();
         let stop = AtomicBool::new(false);
-        tasks.into_par_iter().for_each(|(Group { pack, members, .. }, mut rows)| {
+        let record = |(Group { pack, members, .. }, mut rows): (&mut Group, Vec<Row<'_>>)| {
             let task = |lane: usize| Some((&contacts[members[lane]], span));
             pack.advance(
                 &task,
@@ -140,7 +141,8 @@ impl Stepper for CpuBatch {
                     stop: &stop,
                 },
             );
-        });
+        };
+        pool::run(|| tasks.into_par_iter().for_each(record));
         Some(!stop.into_inner())
     }
 
@@ -203,7 +205,7 @@ impl Stepper for CpuBatch {
             parts.push((first, part));
             (rest, first) = (more, first + count);
         }
-        self.groups.par_iter_mut().zip(parts).for_each(|(Group { pack, members, saved, .. }, (first, mut part))| {
+        let save = |(Group { pack, members, saved, .. }, (first, mut part)): (&mut Group, (usize, &mut [[f64; 2]]))| {
             saved.clear();
             let mut first = first;
             for lane in 0..members.len() {
@@ -212,7 +214,11 @@ impl Stepper for CpuBatch {
                 saved.push(Saved { state, failure: pack.status(lane).failure, pairs: first..first + own.len() });
                 (part, first) = (more, first + saved[lane].pairs.len());
             }
-        });
+        };
+        match &mut *self.groups {
+            [group] => parts.into_iter().for_each(|part| save((&mut *group, part))),
+            groups => pool::run(|| groups.par_iter_mut().zip(parts).for_each(save)),
+        }
         for Group { members, saved, .. } in &mut self.groups {
             members.iter().zip(saved.drain(..)).for_each(|(k, saved)| out[*k] = saved);
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::contact::{Contact, Model};
 use crate::friction::Law;
+use crate::pool;
 use crate::rigid::point::PointLaw;
 
 /// Grids of at most this many cells are stepped one in each lane. The cells of larger ones fill the lanes by
@@ -74,7 +75,7 @@ pub fn packs<'c, T>(items: Vec<T>, contact: impl Fn(&T) -> &'c Contact, lanes: u
         }
     }
     for mut items in by_kind.into_values() {
-        let count = items.len().div_ceil(lanes).max(rayon::current_num_threads().min(items.len()));
+        let count = items.len().div_ceil(lanes).max(pool::threads().min(items.len()));
         packs.extend((1..=count).rev().map(|left| items.split_off(items.len() - items.len() / left)));
     }
     packs

@@ -15,6 +15,7 @@ use crate::solver::commit::respond_to;
 use crate::solver::respond::Response;
 
 /// The groups of a batch.
+#[derive(Default)]
 pub(super) struct GpuBatch {
     groups: Vec<Live>,
     /// Group and place in it of every contact.

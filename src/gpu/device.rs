@@ -1,10 +1,12 @@
 //! Finding an adapter, opening its device, and what becomes of errors of the device.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::error::{DeviceError, EngineError, ParameterError};
+use crate::pool::Owner;
 
 /// Which adapters will do, where none is named: by [`Gpu::named`](super::Gpu::named), or by a part of its
 /// name in the variable `WGPU_ADAPTER_NAME` of the environment, as other programs with `wgpu` take it.
@@ -66,11 +68,18 @@ impl Adapter {
 const ADAPTER: &str = "WGPU_ADAPTER_NAME";
 const BACKEND: &str = "WGPU_BACKEND";
 
+/// The first process that looked for adapters. Of those that are forked from it none may do so: a driver
+/// would wait for threads that are not there.
+static LOOKED: Owner = Owner::nobody();
+/// Whether it found hardware.
+static HARDWARE: AtomicBool = AtomicBool::new(false);
+
 /// All adapters of this machine, hardware first; if the variable `WGPU_BACKEND` names kinds of drivers
 /// (`vulkan`, `metal`, `dx12`), those of these alone.
 ///
 /// # Errors
-/// A variable that names nothing that this program can use.
+/// A variable that names nothing that this program can use, or a process that was forked after its parent
+/// had looked for adapters.
 pub fn adapters() -> Result<Vec<Adapter>, EngineError> {
     Ok(found()?.iter().map(Adapter::of).collect())
 }
@@ -111,6 +120,9 @@ fn place(of: &[String], field: &str, name: &str) -> Result<usize, ParameterError
 }
 
 fn found() -> Result<Vec<wgpu::Adapter>, EngineError> {
+    if !LOOKED.claim() {
+        return Err(DeviceError::Forked.into());
+    }
     let backends = backends(variable(BACKEND).as_deref())?;
     let descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor { backends, ..descriptor });
@@ -124,6 +136,8 @@ fn found() -> Result<Vec<wgpu::Adapter>, EngineError> {
         wgpu::DeviceType::Cpu => 4,
     };
     all.sort_by_key(|a| rank(a.get_info().device_type));
+    let hardware = all.first().is_some_and(|a| a.get_info().device_type != wgpu::DeviceType::Cpu);
+    HARDWARE.store(hardware, Ordering::Relaxed);
     Ok(all)
 }
 
@@ -149,6 +163,11 @@ impl Device {
     /// Opens the adapter that `name` or the environment names, whatever it is, or else the best one that
     /// `choice` allows.
     pub(super) fn open(choice: Choice, name: Option<&str>) -> Result<Self, EngineError> {
+        let is_named = name.is_some() || variable(ADAPTER).is_some();
+        if choice == Choice::Hardware && !is_named && !LOOKED.claim() && !HARDWARE.load(Ordering::Relaxed) {
+            // Where the parent found none, a child that can do without goes on.
+            return Err(EngineError::NoAdapter { reason: "only software adapters".to_owned() });
+        }
         let mut all = found()?;
         let count = all.len();
         let named = name.map(|name| ("adapter", name.to_owned()));
@@ -197,8 +216,16 @@ impl Device {
         }
     }
 
-    /// Refuses a device that is known to be lost.
+    /// Whether it was opened by the process from which this one was forked.
+    pub(super) fn is_of_parent(&self) -> bool {
+        LOOKED.is_anothers()
+    }
+
+    /// Refuses a device that is known to be lost, and the one of a parent.
     pub(super) fn check(&self) -> Result<(), DeviceError> {
+        if self.is_of_parent() {
+            return Err(DeviceError::Forked);
+        }
         self.lost.get().map_or(Ok(()), |reason| Err(DeviceError::Lost { reason: reason.clone() }))
     }
 

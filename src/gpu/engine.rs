@@ -25,6 +25,7 @@ use crate::error::{DeviceError, EngineError};
 use crate::limit_surface::{Rule, Table};
 use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
+use crate::pool;
 use crate::rigid::cone::Section;
 use crate::rigid::lcp::{ContactProblem, Impulses};
 use crate::rigid::world::{World, Worlds};
@@ -38,6 +39,15 @@ pub struct Gpu {
     budget: Option<Budget>,
     /// The layout of grids, in place of the adapter's own: for tests, and to measure.
     layout: Option<Layout>,
+}
+
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        if self.core.device.is_of_parent() {
+            // As a batch in a child that was forked.
+            std::mem::forget(Arc::clone(&self.core));
+        }
+    }
 }
 
 impl Gpu {
@@ -95,15 +105,17 @@ impl Gpu {
     /// must not change any result.
     #[doc(hidden)]
     #[must_use]
-    pub fn with_budget(self, work: f64, passes: u32) -> Self {
-        Self { budget: Some(Budget { work, passes }), ..self }
+    pub fn with_budget(mut self, work: f64, passes: u32) -> Self {
+        self.budget = Some(Budget { work, passes });
+        self
     }
 
     /// The same engine with another layout of grids, for those that may have it.
     #[doc(hidden)]
     #[must_use]
-    pub fn with_layout(self, layout: Layout) -> Self {
-        Self { layout: Some(layout), ..self }
+    pub fn with_layout(mut self, layout: Layout) -> Self {
+        self.layout = Some(layout);
+        self
     }
 
     /// The same engine with buffers of at most `bytes`, which must not change any result.
@@ -303,7 +315,7 @@ impl Gpu {
             let (timeline, active) = prepare(contact);
             BatchContact::new(i, contact, timeline, active)
         };
-        let prepared: Vec<BatchContact> = of.par_iter().enumerate().map(prepare).collect();
+        let prepared: Vec<BatchContact> = pool::run(|| of.par_iter().enumerate().map(prepare).collect());
         let mut by_variant: BTreeMap<Variant, Vec<BatchContact>> = BTreeMap::new();
         for contact in prepared {
             let variant = contact.variant(&of[contact.index], stepping, adapter, self.layout)?;

@@ -15,6 +15,7 @@ use crate::contact::{Bristles, Contact, RemapTransfer};
 use crate::engine::{Stepping, StopWhen};
 use crate::error::EngineError;
 use crate::patch::{Grid, Patch};
+use crate::pool;
 use crate::schedule::{Interval, MapKey, slot};
 
 /// The contents of the device's buffers for a batch at its start.
@@ -109,7 +110,7 @@ fn first_bristles(contacts: &[BatchContact], of: &[Contact]) -> Vec<[f32; 2]> {
         return Vec::new();
     }
     let own = |contact: &BatchContact| own_first_bristles(contact, &of[contact.index]);
-    let each: Vec<Vec<[f32; 2]>> = contacts.par_iter().map(own).collect();
+    let each: Vec<Vec<[f32; 2]>> = pool::run(|| contacts.par_iter().map(own).collect());
     each.concat()
 }
 
@@ -329,7 +330,7 @@ impl Inputs {
             Part { from, before, intervals }
         };
         let each = contacts.par_iter().zip(&self.places).zip(&mut self.patch_states);
-        let mut parts: Vec<Part> = each.map(part).collect();
+        let mut parts: Vec<Part> = pool::run(|| each.map(part).collect());
         self.make_tables(surfaces, &mut parts)?;
         Ok(parts)
     }

@@ -18,6 +18,7 @@ use crate::error::{DeviceError, EngineError, ParameterError};
 use crate::limit_surface::{CellSeries as Far, MAX_N_LS, Rule, Symmetry, Table};
 use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
+use crate::pool;
 
 /// Largest number of motions of one dispatch.
 const MOST_MOTIONS: usize = 1 << 16;
@@ -97,7 +98,7 @@ impl Surfaces<'_> {
                 let wrenches: Vec<_> = wrenches.iter().map(h).collect();
                 (k, Table::of_motions(&patches[k], rule, n_ls, r, true, &images, &wrenches))
             };
-            let tables: Vec<_> = some.par_iter().zip(&wrenches).map(table).collect();
+            let tables: Vec<_> = pool::run(|| some.par_iter().zip(&wrenches).map(table).collect());
             tables.into_iter().for_each(|(k, table)| out[k] = Some(table));
         }
         Ok(out.into_iter().map(|table| table.expect("every patch has a symmetry")).collect())
@@ -176,7 +177,7 @@ impl Surfaces<'_> {
         staging.copy(&mut encoder, &loads);
         let copied = device.queue.submit([encoder.finish()]);
         let loads: Vec<Load> = staging.read(device, count, copied)?;
-        if loads.par_iter().any(|l| l.f.iter().any(|c| !c.is_finite())) {
+        if pool::run(|| loads.par_iter().any(|l| l.f.iter().any(|c| !c.is_finite()))) {
             return Err(DeviceError::failed("limit surfaces: some wrenches were not computed"));
         }
         Ok(Loads { loads, upload, motions: motions.len() })

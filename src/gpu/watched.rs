@@ -12,7 +12,8 @@ use crate::planar::Twist;
 use crate::schedule::Span;
 use crate::solver::respond::Response;
 
-/// A batch and the failure that ended it.
+/// A batch and the failure that ended it. In a child that was forked it is left as it is: to free what a
+/// driver has would be to ask the driver.
 pub(super) struct Watched {
     core: Arc<Core>,
     batch: GpuBatch,
@@ -33,6 +34,14 @@ impl Watched {
             *failure = Some(error.clone());
         }
         out
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        if self.core.device.is_of_parent() {
+            std::mem::forget((std::mem::take(&mut self.batch), Arc::clone(&self.core)));
+        }
     }
 }
 

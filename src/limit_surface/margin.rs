@@ -17,6 +17,7 @@ use super::quadrature::{Rule, unit};
 use super::surface::Surface;
 use crate::error::{ParameterError, check};
 use crate::planar::{Twist, Wrench};
+use crate::pool;
 
 /// Relative distance of the bounds at which a search ends.
 const GAP: f64 = 1e-12;
@@ -149,7 +150,7 @@ impl Surface {
         let normal = loads.iter().map(|load| self.normalise(*load, mu, f_n));
         let normal: Vec<Normal> = normal.collect::<Result<_, _>>()?;
         if loads.len() < FEW || self.radius() == 0.0 {
-            return loads.par_iter().map(|load| self.margin(*load, mu, f_n)).collect();
+            return pool::run(|| loads.par_iter().map(|load| self.margin(*load, mu, f_n)).collect());
         }
         let searches = Searches::new(self, loads.len());
         let margins = normal.par_chunks(BLOCK_OF_LOADS).flat_map_iter(|some| {
@@ -166,7 +167,7 @@ impl Surface {
                 })
                 .collect::<Vec<_>>()
         });
-        Ok(margins.collect())
+        Ok(pool::run(|| margins.collect()))
     }
 
     /// Direction of motion `(vx, vy, w)`, `|(vx, vy, r w)| = 1`, at the centre of pressure under a load on

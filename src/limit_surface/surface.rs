@@ -6,6 +6,7 @@ use super::quadrature::{Bilinear, Cells, Frame, Mesh, Multipole, Points, Rotatio
 use crate::number::real::LANES;
 use crate::patch::{Grid, Patch};
 use crate::planar::{Twist, Wrench};
+use crate::pool;
 
 /// The limit surface of a patch, evaluated point by point: its wrenches in steady sliding.
 ///
@@ -68,7 +69,7 @@ impl Surface {
     /// The surfaces of many patches, in parallel.
     #[must_use]
     pub fn batch(patches: &[Patch], rule: Rule) -> Vec<Self> {
-        patches.par_iter().map(|patch| Self::new(patch, rule)).collect()
+        pool::run(|| patches.par_iter().map(|patch| Self::new(patch, rule)).collect())
     }
 
     /// Coulomb wrench [-, -, m] of `twist` [m/s, m/s, rad/s] for `mu f_N = 1`, `docs/model.md` (88), both at
@@ -121,7 +122,7 @@ impl Surface {
     /// [`Surface::coulomb`] of many twists, in parallel; every result is the one of a single call.
     #[must_use]
     pub fn coulombs(&self, twists: &[Twist]) -> Vec<Wrench> {
-        twists.par_iter().with_min_len(32).map(|t| self.coulomb(*t)).collect()
+        pool::run(|| twists.par_iter().with_min_len(32).map(|t| self.coulomb(*t)).collect())
     }
 
     /// The rule.

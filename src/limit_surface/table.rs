@@ -12,6 +12,7 @@ use super::symmetry::Image;
 use crate::error::ParameterError;
 use crate::patch::Patch;
 use crate::planar::Twist;
+use crate::pool;
 
 /// The default resolution `N_ls`.
 pub const DEFAULT_N_LS: usize = 20;
@@ -118,7 +119,7 @@ impl Table {
     /// As [`Table::new`].
     pub fn batch(patches: &[Patch], rule: Rule, n_ls: usize) -> Result<Vec<Self>, ParameterError> {
         let angles = Angles::new(n_ls)?;
-        Ok(patches.par_iter().map(|patch| Self::at(&Surface::new(patch, rule), &angles)).collect())
+        Ok(pool::run(|| patches.par_iter().map(|patch| Self::at(&Surface::new(patch, rule), &angles)).collect()))
     }
 
     /// [`Table::single`] of many patches, in parallel.
@@ -127,7 +128,7 @@ impl Table {
     /// As [`Table::new`].
     pub fn batch_single(patches: &[Patch], rule: Rule, n_ls: usize) -> Result<Vec<Self>, ParameterError> {
         let angles = Angles::new(n_ls)?;
-        Ok(patches.par_iter().map(|patch| Self::in_single(patch, rule, &angles)).collect())
+        Ok(pool::run(|| patches.par_iter().map(|patch| Self::in_single(patch, rule, &angles)).collect()))
     }
 
     /// The table of a patch from the normalised wrenches of [`Table::motions`]. The wrenches of all

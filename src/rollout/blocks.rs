@@ -1,12 +1,11 @@
 //! The number of contacts that are drawn, simulated and written together.
 
-use std::collections::HashSet;
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::columns;
-use crate::contact::{Contact, Model};
+use crate::contact::{Contact, memory, one_more};
 use crate::engine::{Engine, Plan};
+use crate::pool;
 
 /// Blocks that take less time than this are made larger, because drawing, waiting for the last contact and
 /// writing would take as long as the simulation.
@@ -48,7 +47,7 @@ impl Blocks {
         if !is_cpu {
             return Self::fixed(first(16_384));
         }
-        let next = first(32 * rayon::current_num_threads() as u64);
+        let next = first(32 * pool::threads() as u64);
         Self { next, most: fit(16 * AT_ONCE).clamp(next, next.max(4096)) }
     }
 
@@ -58,30 +57,6 @@ impl Blocks {
             self.next = self.most.min(2 * self.next);
         }
     }
-}
-
-/// Memory [byte] that one more contact like these `few` takes for its own table, map and signals.
-pub(super) fn one_more(few: &[Contact]) -> u64 {
-    let more = memory(few) - memory(&few[..few.len().min(1)]);
-    more.div_ceil(few.len().saturating_sub(1).max(1)) as u64
-}
-
-/// Memory [byte] of the tables, maps and signals of `contacts`; what they share counts once.
-fn memory(contacts: &[Contact]) -> usize {
-    let mut seen = HashSet::new();
-    let mut once = |place: usize, bytes: usize| if seen.insert(place) { bytes } else { 0 };
-    let mut sum = 0;
-    for contact in contacts {
-        let map = contact.patch.map();
-        sum += once(Arc::as_ptr(map).addr(), size_of_val(&**map)) + contact.signal_memory();
-        if let Some(sequence) = contact.patch.sequence() {
-            sum += once(Arc::as_ptr(sequence).addr(), sequence.memory());
-        }
-        if let Model::LimitSurface(table, _) = &contact.model {
-            sum += once(Arc::as_ptr(table).addr(), size_of_val(table.nodes()));
-        }
-    }
-    sum
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use crate::error::ParameterError;
 use crate::limit_surface::{Rule, Surface};
 use crate::patch::{Grid, Patch};
 use crate::planar::Wrench;
+use crate::pool;
 use crate::scenario::Scenario;
 use crate::schedule::{MapKey, SAME_TIME, Signal};
 
@@ -123,7 +124,7 @@ impl<'a> Layout<'a> {
         let start = contacts.start;
         let asked = self.has_actions || self.margin || self.tactile.is_some();
         let drawn = if asked { frames.len() } else { 0 };
-        let ones: Vec<_> = (0..drawn).into_par_iter().map(|i| of(i, start + i as u64)).collect();
+        let ones: Vec<_> = pool::run(|| (0..drawn).into_par_iter().map(|i| of(i, start + i as u64)).collect());
         let ones: Vec<One> = ones.into_iter().collect::<Result<_, _>>()?;
         let action = ones.iter().flat_map(|one| one.action.iter().copied()).collect();
         let margin = ones.iter().flat_map(|one| one.margin.iter().copied()).collect();

@@ -20,6 +20,7 @@ use super::writing::Count;
 use super::{Curve, Options, Shown, labels, manifest, spool, zarr};
 use crate::disk;
 use crate::engine::{EngineInfo, LEFT, Reason, UNCONVERGED};
+use crate::pool;
 use crate::scenario::{Descriptions, Scenario};
 
 /// Contacts whose outcomes are read together.
@@ -61,7 +62,7 @@ impl Finish<'_> {
             }
             self.summary()
         };
-        let (datasets, summary) = rayon::join(datasets, others);
+        let (datasets, summary) = pool::run(|| rayon::join(datasets, others));
         let (Written { parameters, digests }, summary) = (datasets?, summary?);
         if !is_whole {
             let spool = self.dir.join(spool::DIRECTORY);
@@ -101,7 +102,7 @@ impl Finish<'_> {
         };
         #[cfg(not(feature = "lerobot"))]
         let lerobot = || Ok(());
-        let (npz, (zarr, lerobot)) = rayon::join(npz, || rayon::join(zarr, lerobot));
+        let (npz, (zarr, lerobot)) = pool::run(|| rayon::join(npz, || rayon::join(zarr, lerobot)));
         zarr.and(lerobot)?;
         count.iter().for_each(|count| count.end());
         let about = Descriptions::new();
@@ -148,7 +149,7 @@ impl Finish<'_> {
             };
             // Labels are made while the columns before them are written.
             let labels = || labels::Files::write(&layout.without_actions(), raw, notes);
-            let (columns, labels) = rayon::join(|| columns(&mut npz), labels);
+            let (columns, labels) = pool::run(|| rayon::join(|| columns(&mut npz), labels));
             let labels = columns.and(labels)?;
             for array in labels.arrays() {
                 npz.copy(&array.name, array.numbers, &array.shape(n), &mut labels.reader(array)?)?;
@@ -156,7 +157,7 @@ impl Finish<'_> {
             labels.remove();
             npz.finish()
         };
-        let (written, drawn) = rayon::join(write, || parameters.npz(&self.dir.join(contacts)));
+        let (written, drawn) = pool::run(|| rayon::join(write, || parameters.npz(&self.dir.join(contacts))));
         Ok(vec![(trajectories, written?), (contacts, drawn?)])
     }
 

@@ -13,6 +13,7 @@ use super::error::{ABSENT, NO_RUN, RolloutError, UNFINISHED, WITHOUT_SUMS, io, t
 use super::record::{BEGUN, RECORD};
 use super::{LOCK, REPLACED, exists, partial, spool};
 use crate::disk;
+use crate::pool;
 
 /// Its file in a run.
 pub(super) const MANIFEST: &str = "SHA256SUMS";
@@ -53,7 +54,7 @@ fn write(dir: &Path, leave: &[&str], known: &[(&str, String)]) -> Result<String,
         Some((_, digest)) => Ok(digest.clone()),
         None => Ok(digest(&dir.join(file))?.0),
     };
-    let digests: Vec<Result<_, RolloutError>> = files.par_iter().map(of).collect();
+    let digests: Vec<Result<_, RolloutError>> = pool::run(|| files.par_iter().map(of).collect());
     let mut lines = String::new();
     for (file, digest) in files.iter().zip(digests) {
         lines += &format!("{}  {}\n", digest?, name(file));
@@ -91,7 +92,7 @@ pub fn verify(dir: &Path) -> Result<Verified, RolloutError> {
         }
         Err(e) => Err(e),
     };
-    for checked in entries.par_iter().map(check).collect::<Vec<_>>() {
+    for checked in pool::run(|| entries.par_iter().map(check).collect::<Vec<_>>()) {
         let (bytes, fault) = checked?;
         found.files += 1;
         found.bytes += bytes;

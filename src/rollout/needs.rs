@@ -4,17 +4,16 @@
 use std::fmt;
 use std::path::Path;
 
-use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System};
-
 use super::blocks::{self, Blocks, SAMPLE_SIZE};
 use super::columns;
 use super::episodes;
 use super::format::{Extra, Format};
 use super::{Left, Options, RolloutError, left, partial};
-use crate::contact::{Contact, Model};
+use crate::contact::{Contact, Model, one_more};
 use crate::cpu;
 use crate::disk::{self, Bytes};
 use crate::engine::{Engine, Plan};
+use crate::memory;
 use crate::scenario::Scenario;
 
 /// Disk space [byte] of pictures and records, and of sizes that are rounded up.
@@ -126,7 +125,7 @@ fn memory_terms(plan: &Plan, engine: &dyn Engine, block: u64, few: &[Contact], n
     let stepped = if on_cpu { block.min(most(&|c| cpu::at_a_time(c) as u64)) } else { block };
     let points = most(&|c| c.break_points(plan.duration()).0 as u64);
     let cells = most(&|c| if matches!(c.model, Model::Distributed) { c.patch.grid().len() as u64 } else { 0 });
-    let own = blocks::one_more(few);
+    let own = one_more(few);
     let frames = few.first().and_then(|c| c.patch.sequence()).map_or(0, |sequence| sequence.memory() as u64);
     let at_once = (block * samples).max(stepped * (samples + points));
     let sample = blocks::AT_ONCE * columns::bytes_in_memory(plan, few);
@@ -164,7 +163,7 @@ impl Needs {
         let [(disk_bytes, disk), (memory_bytes, memory)] = [disk, memory].map(sum);
         let free_bytes = disk::free(&options.out).map(|free| free + disk::size(&partial(&options.out)));
         let needs = Self { disk_bytes, memory_bytes, free_bytes, disk, memory, of, blocks };
-        needs.check(&options.out, memory_left())?;
+        needs.check(&options.out, memory::left())?;
         Ok(needs)
     }
 
@@ -208,38 +207,6 @@ impl Needs {
     }
 }
 
-/// Memory [byte] that this process may still take: of the machine's, of its control group's, and of its
-/// address space.
-fn memory_left() -> Option<u64> {
-    let pid = sysinfo::get_current_pid().ok()?;
-    let mut system = System::new().ok()?;
-    system.refresh_memory();
-    system.refresh_processes_specifics(
-        ProcessesToUpdate::Some(&[pid]),
-        false,
-        ProcessRefreshKind::nothing().with_memory(),
-    );
-    let process = system.process(pid);
-    // Zero where the system does not say.
-    let machine = Some(system.available_memory()).filter(|bytes| *bytes > 0).map(|bytes| bytes + system.free_swap());
-    let group = process.and_then(sysinfo::Process::cgroup_limits).map(|l| l.total_memory.saturating_sub(l.rss));
-    let addresses = address_space().zip(process).map(|(limit, p)| limit.saturating_sub(p.virtual_memory()));
-    least([machine, group, addresses])
-}
-
-/// The least of the limits that there are.
-fn least(limits: [Option<u64>; 3]) -> Option<u64> {
-    limits.into_iter().flatten().min()
-}
-
-/// The limit of the address space [byte], if there is one.
-fn address_space() -> Option<u64> {
-    #[cfg(unix)]
-    return rustix::process::getrlimit(rustix::process::Resource::As).current;
-    #[cfg(not(unix))]
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -280,12 +247,5 @@ mod tests {
         let full = Needs { free_bytes: Some(many.disk_bytes - 1), ..many.clone() };
         let message = full.check(&options.out, None).unwrap_err().to_string();
         assert!(message.contains(" of disk space at ") && message.contains(&many.disk), "{message}");
-    }
-
-    /// Which limits a machine has it says itself; the least of them counts.
-    #[test]
-    fn the_least_limit_counts() {
-        assert_eq!(least([Some(3), None, Some(2)]), Some(2));
-        assert_eq!(least([None; 3]), None);
     }
 }

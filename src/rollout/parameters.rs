@@ -13,6 +13,7 @@ use super::columns::Item;
 use super::error::{RolloutError, io as io_error};
 use super::npz::Npz;
 use crate::disk;
+use crate::pool;
 
 /// Contacts that are drawn together.
 const BLOCK: u64 = 4096;
@@ -54,7 +55,7 @@ impl Parameters {
 
     /// Draws a block of contacts.
     fn add(&mut self, of: &impl Draw, block: Range<u64>) -> Result<(), RolloutError> {
-        let drawn: Vec<_> = block.clone().into_par_iter().map(of).collect();
+        let drawn: Vec<_> = pool::run(|| block.clone().into_par_iter().map(of).collect());
         let drawn: Vec<Vec<(String, f64)>> = drawn.into_iter().collect::<Result<_, _>>()?;
         for (name, _) in drawn.iter().flatten() {
             // Names come in the order of contact 0, except for shapes that have parameters of their own.

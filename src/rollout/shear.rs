@@ -8,6 +8,7 @@ use super::error::RolloutError;
 use crate::contact::Contact;
 use crate::engine::Trajectories;
 use crate::patch::Grid;
+use crate::pool;
 use crate::solver::shear::{Moment, Shear, shear};
 
 /// The arrays [`columns::shear`] of a block of contacts; zero where a cell has no bristle, NaN in samples
@@ -26,7 +27,7 @@ impl Images {
             Self { shear: vec![0.0; 2 * each * contacts.len()], cell_slip: vec![0.0; each * contacts.len()] };
         let rows = images.shear.par_chunks_mut(2 * each).zip(images.cell_slip.par_chunks_mut(each));
         let all = rows.zip(contacts).enumerate();
-        all.try_for_each(|(i, ((shear, slip), contact))| one(contact, (from, i), t, grid, shear, slip))?;
+        pool::run(|| all.try_for_each(|(i, ((shear, slip), contact))| one(contact, (from, i), t, grid, shear, slip)))?;
         Ok(images)
     }
 

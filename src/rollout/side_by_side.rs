@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 
 use super::error::RolloutError;
+use crate::pool;
 
 /// Parts that are made at once, at most. A part may have an array of 16 MB and the numbers that it is made
 /// of.
@@ -28,8 +29,8 @@ pub(super) fn side_by_side<T: Send>(
             done.push((i, work(i)?));
         }
     };
-    let workers = rayon::current_num_threads().min(AT_ONCE);
-    let all: Vec<_> = (0..workers).into_par_iter().map(some).collect::<Result<_, RolloutError>>()?;
+    let workers = pool::threads().min(AT_ONCE);
+    let all: Vec<_> = pool::run(|| (0..workers).into_par_iter().map(some).collect::<Result<_, RolloutError>>())?;
     let mut all: Vec<(u64, T)> = all.into_iter().flatten().collect();
     all.sort_unstable_by_key(|(i, _)| *i);
     Ok(all.into_iter().map(|(_, done)| done).collect())

@@ -20,6 +20,7 @@ use super::shear::Images;
 use crate::disk;
 use crate::engine::{Status, Trajectories};
 use crate::input;
+use crate::pool;
 
 /// The directory of an unfinished run with its raw files.
 pub(super) const DIRECTORY: &str = "spool";
@@ -96,7 +97,7 @@ pub(super) fn remove(partial: &Path) -> Result<(), RolloutError> {
     let dir = partial.join(DIRECTORY);
     if let Ok(entries) = fs::read_dir(&dir) {
         let files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        files.par_iter().try_for_each(|file| super::remove(file))?;
+        pool::run(|| files.par_iter().try_for_each(|file| super::remove(file)))?;
     }
     super::remove(&dir)
 }

@@ -17,6 +17,7 @@ use super::spec::{EngineChoice, Precision};
 use super::{ScenarioError, read};
 use crate::engine::Plan;
 use crate::error::{ParameterError, check};
+use crate::pool;
 use crate::random::Draw;
 use crate::rigid::world::{Body, Kind, Method, Pair, Shape, State, World};
 
@@ -286,7 +287,7 @@ impl WorldScenario {
     /// # Errors
     /// The first world with a value out of range.
     pub fn block(&self, range: std::ops::Range<u64>) -> Result<Vec<World>, ScenarioError> {
-        let drawn: Vec<_> = range.into_par_iter().map(|k| self.world(k)).collect();
+        let drawn: Vec<_> = pool::run(|| range.into_par_iter().map(|k| self.world(k)).collect());
         drawn.into_iter().collect()
     }
 
@@ -295,8 +296,8 @@ impl WorldScenario {
     /// # Errors
     /// The first world with a value out of range.
     pub fn check(&self) -> Result<(), ScenarioError> {
-        let bad = (0..self.spec.worlds).into_par_iter().find_map_first(|k| self.world(k).err());
-        bad.map_or(Ok(()), Err)
+        let all = 0..self.spec.worlds;
+        pool::run(|| all.into_par_iter().find_map_first(|k| self.world(k).err())).map_or(Ok(()), Err)
     }
 
     fn drawn(&self, k: u64, numbers: bool) -> Result<(World, Vec<(String, f64)>), ScenarioError> {

@@ -11,6 +11,7 @@ use crate::error::{ParameterError, PatchError};
 use crate::limit_surface::{Margin, Rule, Surface};
 use crate::patch::Patch;
 use crate::planar::Wrench;
+use crate::pool;
 use crate::rollout::RolloutError;
 use crate::rollout::npz::Npz;
 
@@ -147,17 +148,20 @@ impl Margins {
             radius: vec![0.0; patches.len()],
         };
         let rows = out.factor.par_chunks_mut(each).zip(out.twist.par_chunks_mut(each)).zip(&mut out.radius);
-        rows.zip(patches).enumerate().try_for_each(|(k, (((factors, twists), radius), pressed))| {
-            let surface = Surface::new(&pressed.patch, pressed.rule);
-            let margins = margins(&surface, loads.of(k), at, pressed.mu, pressed.f_n);
-            let margins = margins.map_err(|error| MarginError { patch: k, error })?;
-            *radius = surface.radius();
-            for ((factor, twist), margin) in factors.iter_mut().zip(twists).zip(margins) {
-                *factor = rounded_down(margin.factor);
-                *twist = margin.twist.to_array().map(|c| c as f32);
-            }
-            done();
-            Ok(())
+        let all = rows.zip(patches).enumerate();
+        pool::run(|| {
+            all.try_for_each(|(k, (((factors, twists), radius), pressed))| {
+                let surface = Surface::new(&pressed.patch, pressed.rule);
+                let margins = margins(&surface, loads.of(k), at, pressed.mu, pressed.f_n);
+                let margins = margins.map_err(|error| MarginError { patch: k, error })?;
+                *radius = surface.radius();
+                for ((factor, twist), margin) in factors.iter_mut().zip(twists).zip(margins) {
+                    *factor = rounded_down(margin.factor);
+                    *twist = margin.twist.to_array().map(|c| c as f32);
+                }
+                done();
+                Ok(())
+            })
         })?;
         Ok(out)
     }

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use toml_edit::Value;
 
 use crate::error::ParameterError;
+use crate::pool;
 use crate::rollout::RolloutError;
 use crate::rollout::npz::Npz;
 use crate::scenario::{PatchSource, ScenarioError, change, frames, read};
@@ -139,7 +140,7 @@ pub fn cases(path: &Path, changes: &[String], sweeps: &[Sweep]) -> Result<Vec<Ca
         let name = if values.is_empty() { name.clone() } else { format!("{name} (with {})", &values[2..]) };
         Ok(Case { at, source: PatchSource::parse(&text, base, &name)? })
     };
-    (0..combinations(sweeps)).into_par_iter().map(case).collect()
+    pool::run(|| (0..combinations(sweeps)).into_par_iter().map(case).collect())
 }
 
 /// Refuses two sweeps of one key.

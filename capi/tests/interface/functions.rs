@@ -343,6 +343,64 @@ fn what_is_out_of_range_has_a_code_and_a_message() {
     assert_eq!((out, words, numbers(h)), ([7.0; 12], [7; 4], before), "nothing has changed");
 }
 
+/// Of a call that is refused nothing is felt later, either.
+#[test]
+fn what_is_set_together_is_checked_together_before_anything_is_set() {
+    let [one, other] = [0, 1].map(|_| Handle::new("cpu", 2e-4, 0.0));
+    let [grip, mu_c, mu_s] = [BristleInput::NormalForce, BristleInput::MuC, BristleInput::MuS].map(|i| i as u32);
+    let h = one.0;
+    unsafe {
+        [h, other.0].into_iter().for_each(|h| ok(bristle_batch_advance(h, 0.01)));
+        let bad = [3.0, 3.0, f64::NAN];
+        refused(bristle_batch_set(h, grip, bad.as_ptr(), 3), BristleStatus::Argument, "contact 2: inputs.normal_force");
+        let bad = [0.6, 0.6, 99.0];
+        refused(bristle_batch_set(h, mu_c, bad.as_ptr(), 3), BristleStatus::Argument, "contact 2: inputs.mu_c = 99");
+        let rows = [[3.0; 3], [0.6; 3], [0.9, 0.9, 0.5]];
+        for inputs in [[grip, mu_c, mu_s], [mu_c, grip, mu_s]] {
+            let rows = if inputs[0] == grip { rows } else { [rows[1], rows[0], rows[2]] };
+            let set = bristle_batch_set_together(h, inputs.as_ptr(), 3, rows.as_ptr().cast(), 3);
+            refused(set, BristleStatus::Argument, "contact 2: inputs.mu_s = 0.5: expected a coefficient >= mu_c = 0.6");
+        }
+        let set = bristle_batch_set_together(h, [grip, 13].as_ptr(), 2, rows.as_ptr().cast(), 3);
+        refused(set, BristleStatus::Argument, "input = 13");
+        let set = bristle_batch_set_together(h, [grip].as_ptr(), usize::MAX, rows.as_ptr().cast(), 3);
+        refused(set, BristleStatus::Argument, "expected no more than");
+        refused(bristle_batch_set_together(h, [grip].as_ptr(), 1, null(), 3), BristleStatus::Null, "values");
+        refused(bristle_batch_set_together(h, null(), 1, rows.as_ptr().cast(), 3), BristleStatus::Null, "inputs");
+        // To read is to end a step, which a call that cannot write does not do.
+        refused(bristle_batch_pose(h, null_mut(), 3), BristleStatus::Null, "out");
+        [h, other.0].into_iter().for_each(|h| ok(bristle_batch_advance(h, 0.01)));
+        assert_eq!(numbers(h), numbers(other.0), "nothing was set");
+        // Both above the static coefficient that the contacts have, and both below the other.
+        for pair in [[[2.0; 3], [2.5; 3]], [[0.1; 3], [0.2; 3]]] {
+            for turned in [false, true] {
+                let (mut inputs, mut rows) = ([mu_c, mu_s], pair);
+                if turned {
+                    inputs.reverse();
+                    rows.reverse();
+                }
+                ok(bristle_batch_set_together(h, inputs.as_ptr(), 2, rows.as_ptr().cast(), 3));
+            }
+        }
+        let (mut ready, mut pose) = (7, [[7.0; 3]; 3]);
+        let (at, none) = (pose.as_mut_ptr().cast::<f64>(), null_mut());
+        let unaligned = at.cast::<u8>().add(1).cast();
+        ok(bristle_batch_request(h));
+        let read = bristle_batch_requested(h, &raw mut ready, at, none, none, unaligned, none, 3);
+        refused(read, BristleStatus::Null, "aligned");
+        assert_eq!((ready, pose), (7, [[7.0; 3]; 3]), "nothing is written");
+    }
+}
+
+#[test]
+fn more_contacts_than_there_is_memory_for_are_refused() {
+    // 2 PB, which no machine has.
+    let many = SCENARIO.replace("contacts = 3", "contacts = 4294967296").replace("cells = 7", "cells = 64");
+    let (made, batch) = new(&many, None, 0, "cpu", 0.0, 0.0);
+    refused(made, BristleStatus::Memory, "a batch of 4294967296 contacts: ");
+    assert!(batch.is_null() && last().contains(" of memory are needed, and "), "{}", last());
+}
+
 #[test]
 fn null_is_refused_wherever_a_pointer_is_needed() {
     let handle = Handle::new("cpu", 2e-4, 0.0);

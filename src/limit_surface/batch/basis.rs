@@ -16,6 +16,7 @@ use crate::limit_surface::table::Table;
 use crate::number::real::Real;
 use crate::number::simd::{copies, widest};
 use crate::patch::{Grid, Patch};
+use crate::pool;
 
 /// Largest memory of the coefficients [byte].
 const MAX_BYTES: usize = 1 << 30;
@@ -101,16 +102,15 @@ impl Basis {
         let radius = radius(&shape);
         let cell = OneCell::new(&shape, rule);
         let mut coefficients = vec![[T::splat(0.0); SUMS]; pairs * PARITIES * quarter];
-        coefficients.par_chunks_mut(PARITIES * quarter).enumerate().for_each(
-            |(pair, out): (usize, &mut [Coefficients<T>])| {
-                let (i, first) = (pair / n_ls.div_ceil(2), pair % n_ls.div_ceil(2) * 2);
-                let [cos, sin] = angles.directions[i];
-                for (which, j) in (first..n_ls.min(first + 2)).enumerate() {
-                    let d = radius * angles.tangents[j];
-                    set_parts(&shape, &cell.wrenches([-sin * d, cos * d]), radius / cell.unit, which, out);
-                }
-            },
-        );
+        let fill = |(pair, out): (usize, &mut [Coefficients<T>])| {
+            let (i, first) = (pair / n_ls.div_ceil(2), pair % n_ls.div_ceil(2) * 2);
+            let [cos, sin] = angles.directions[i];
+            for (which, j) in (first..n_ls.min(first + 2)).enumerate() {
+                let d = radius * angles.tangents[j];
+                set_parts(&shape, &cell.wrenches([-sin * d, cos * d]), radius / cell.unit, which, out);
+            }
+        };
+        pool::run(|| coefficients.par_chunks_mut(PARITIES * quarter).enumerate().for_each(fill));
         Ok(Self { grid: *grid, rule, radius, angles, coefficients: precision(coefficients) })
     }
 
@@ -171,7 +171,7 @@ impl Basis {
             return Err(ParameterError::new(format!("patches[{k}].grid"), of(patches[k].grid()), accepted));
         }
         // A job makes several products in the same memory.
-        let jobs = 2 * rayon::current_num_threads();
+        let jobs = 2 * pool::threads();
         let tables = patches.par_chunks(patches.len().div_ceil(jobs).next_multiple_of(MAPS).max(MAPS)).map(|patches| {
             let maps: Vec<&[f64]> = patches.iter().map(Patch::weights).collect();
             let centre = |p: &Patch| p.cop().map(|x| x / (self.radius * p.grid().dx));
@@ -182,7 +182,7 @@ impl Basis {
             };
             patches.iter().zip(nodes).map(|(patch, nodes)| self.table(patch, nodes)).collect::<Vec<_>>()
         });
-        Ok(tables.collect::<Vec<_>>().into_iter().flatten().collect())
+        Ok(pool::run(|| tables.collect::<Vec<_>>()).into_iter().flatten().collect())
     }
 
     /// The table of `patch` with the nodes `h`.

@@ -7,6 +7,7 @@ use super::section::{Facets, Section};
 use crate::error::ParameterError;
 use crate::number::real::Real;
 use crate::number::simd::{copies, widest};
+use crate::pool;
 
 /// Number of forces that a thread answers before it asks for more.
 const BLOCK: usize = 4096;
@@ -96,13 +97,15 @@ fn run<T: ConeNumber, O: Copy + Default + Send>(
     validate(section, mu, forces.len())?;
     let facets = section.facets();
     let mut out = vec![O::default(); forces.len()];
-    out.par_chunks_mut(BLOCK).zip(forces.par_chunks(BLOCK)).enumerate().for_each(|(k, (out, forces))| {
+    let all = out.par_chunks_mut(BLOCK).zip(forces.par_chunks(BLOCK)).enumerate();
+    let one = |(k, (out, forces)): (usize, (&mut [O], &[[T; 3]]))| {
         if mu.len() == 1 {
             kernel(&facets, &vec![mu[0]; forces.len()], forces, out);
         } else {
             kernel(&facets, &mu[k * BLOCK..][..forces.len()], forces, out);
         }
-    });
+    };
+    pool::run(|| all.for_each(one));
     Ok(out)
 }
 

@@ -13,6 +13,7 @@ use nalgebra::{RealField, convert};
 use rayon::prelude::*;
 
 use super::{ContactProblem, Impulses, Termination};
+use crate::pool;
 
 /// Mode of a contact: no impulse.
 pub(crate) const SEPARATE: u32 = 0;
@@ -58,7 +59,7 @@ impl Number for f64 {
 /// A problem that [`ContactProblem::validate`] refuses may panic.
 #[must_use]
 pub fn solve_all<T: Number>(problems: &[ContactProblem]) -> Vec<Impulses> {
-    problems.par_iter().map(solve::<T>).collect()
+    pool::run(|| problems.par_iter().map(solve::<T>).collect())
 }
 
 /// Solves one problem from its start.

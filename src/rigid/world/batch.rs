@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use super::World;
 use crate::error::{EngineError, ParameterError, check};
+use crate::pool;
 use crate::rigid::lcp::{ContactProblem, Impulses, blocks};
 
 /// How the contacts of a step are solved on the CPU.
@@ -36,13 +37,14 @@ pub(crate) trait Stepper: Send {
 
 impl Stepper for Method {
     fn advance(&mut self, worlds: &mut [&mut World], h: f64, steps: u64) -> Result<(), EngineError> {
-        worlds.par_iter_mut().for_each(|world| {
+        let step = |world: &mut &mut World| {
             for _ in 0..steps {
                 let Some(prepared) = world.prepare(h) else { break };
                 let found = self.solve(&prepared.problem);
                 world.apply(h, prepared, &found);
             }
-        });
+        };
+        pool::run(|| worlds.par_iter_mut().for_each(step));
         Ok(())
     }
 }
@@ -55,7 +57,7 @@ pub(crate) fn advance_each(
     mut solve: impl FnMut(&[&ContactProblem]) -> Result<Vec<Impulses>, EngineError>,
 ) -> Result<(), EngineError> {
     for _ in 0..steps {
-        let prepared: Vec<_> = worlds.par_iter_mut().map(|world| world.prepare(h)).collect();
+        let prepared: Vec<_> = pool::run(|| worlds.par_iter_mut().map(|world| world.prepare(h)).collect());
         let problems: Vec<&ContactProblem> = prepared.iter().flatten().map(|p| &p.problem).collect();
         let found = solve(&problems)?;
         let mut found = found.iter();

@@ -1,0 +1,64 @@
+//! The memory that batches and snapshots take, counted before it is taken.
+
+use super::{Clock, Saved, snapshot::Drives};
+use crate::contact::{Contact, Model, ModelKind};
+use crate::memory::{FEWER_CONTACTS, MemoryError, check};
+
+/// Memory [byte] of the state of a contact on its engine, beside its bristles: its lane, its place in a
+/// timeline, its sample and its status. Measured on the CPU, and rounded up, as the next ones.
+const LANE: u64 = 2500;
+/// Of a bristle of a grid that is stepped in one lane, beside others.
+const LANE_CELL: u64 = 850;
+/// Largest number of bristles of such a grid.
+const MOST_IN_LANE: u64 = 50;
+/// Of a bristle of a larger grid.
+const CELL: u64 = 64;
+/// What an allocation takes beside what is asked for.
+const ALLOCATION: u64 = 16;
+
+/// Memory [byte] that `n` contacts like these `few` take on an engine, about, and `copies` of what they are
+/// made of: a batch keeps two, the contacts as they are and as they started. A map or table that they share
+/// counts once.
+#[must_use]
+pub fn memory(few: &[Contact], n: usize, copies: u64) -> u64 {
+    let most = |of: fn(&Contact) -> u64| few.iter().map(of).max().unwrap_or(0);
+    let shared = crate::contact::one_more(few);
+    (n as u64).saturating_mul(copies * most(own) + shared + LANE + most(bristles))
+}
+
+/// Refuses a batch of `n` contacts like these `few` for which there is no memory, before they are drawn:
+/// with `copies` of what they are made of, of which a batch keeps two.
+///
+/// # Errors
+/// Less memory than it takes.
+pub fn check_memory(few: &[Contact], n: usize, copies: u64) -> Result<(), MemoryError> {
+    check(|| format!("a batch of {n} contacts"), memory(few, n, copies), FEWER_CONTACTS)
+}
+
+/// Memory [byte] of one copy of what a contact is made of, without its map and table.
+fn own(contact: &Contact) -> u64 {
+    // Half a dozen signals have an allocation each.
+    let signals = contact.signal_memory() as u64 + 8 * ALLOCATION;
+    let frames = if contact.patch.takes_frames() { size_of_val(&**contact.patch.map()) + 256 } else { 0 };
+    size_of::<Contact>() as u64 + signals + frames as u64
+}
+
+/// Memory [byte] of the bristles of a grid.
+fn bristles(contact: &Contact) -> u64 {
+    if !matches!(contact.model, Model::Distributed) {
+        return 0;
+    }
+    let patch = &contact.patch;
+    let all = patch.changes() || patch.takes_frames();
+    let cells = if all { patch.grid().len() } else { patch.cells().len() } as u64;
+    cells * if cells <= MOST_IN_LANE { LANE_CELL } else { CELL }
+}
+
+/// Refuses a snapshot of these contacts, with so many pairs of bristles, for which there is no memory.
+pub(super) fn check_snapshot(contacts: &[Contact], pairs: usize) -> Result<(), MemoryError> {
+    let Some(first) = contacts.first() else { return Ok(()) };
+    let fixed = size_of::<Saved>() + size_of::<Clock>() + size_of::<ModelKind>() + size_of::<Drives>();
+    let each = fixed as u64 + first.signal_memory() as u64 + 8 * ALLOCATION + 512;
+    let bytes = contacts.len() as u64 * each + (pairs * size_of::<[f64; 2]>()) as u64;
+    check(|| format!("a snapshot of {} contacts", contacts.len()), bytes, FEWER_CONTACTS)
+}

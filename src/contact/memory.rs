@@ -1,0 +1,30 @@
+//! The memory of contacts.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::{Contact, Model};
+
+/// Memory [byte] that one more contact like these `few` takes for its own table, map and signals.
+pub(crate) fn one_more(few: &[Contact]) -> u64 {
+    let more = memory(few) - memory(&few[..few.len().min(1)]);
+    more.div_ceil(few.len().saturating_sub(1).max(1)) as u64
+}
+
+/// Memory [byte] of the tables, maps and signals of `contacts`; what they share counts once.
+pub(crate) fn memory(contacts: &[Contact]) -> usize {
+    let mut seen = HashSet::new();
+    let mut once = |place: usize, bytes: usize| if seen.insert(place) { bytes } else { 0 };
+    let mut sum = 0;
+    for contact in contacts {
+        let map = contact.patch.map();
+        sum += once(Arc::as_ptr(map).addr(), size_of_val(&**map)) + contact.signal_memory();
+        if let Some(sequence) = contact.patch.sequence() {
+            sum += once(Arc::as_ptr(sequence).addr(), sequence.memory());
+        }
+        if let Model::LimitSurface(table, _) = &contact.model {
+            sum += once(Arc::as_ptr(table).addr(), size_of_val(table.nodes()));
+        }
+    }
+    sum
+}
