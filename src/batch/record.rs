@@ -19,8 +19,10 @@ pub struct Recorded {
     pub wrench: Vec<Wrench>,
     /// Normal forces of one pad \[N\].
     pub normal_force: Vec<f64>,
-    /// Shares of the normal force on slipping bristles [-].
+    /// Shares of the normal force on bristles that slip [-].
     pub slip: Vec<f64>,
+    /// Shares of the normal force on bristles near their limit [-].
+    pub near_limit: Vec<f64>,
 }
 
 /// Called at samples with the number of contact-samples just finished; `false` asks to stop.
@@ -37,6 +39,7 @@ impl Recorded {
             wrench: vec![[f64::NAN; 3].into(); n],
             normal_force: vec![f64::NAN; n],
             slip: vec![f64::NAN; n],
+            near_limit: vec![f64::NAN; n],
         }
     }
 }
@@ -100,7 +103,8 @@ impl Batch {
         for (k, sample) in self.samples()?.iter().enumerate() {
             let at = k * out.samples + i;
             (out.pose[at], out.twist[at], out.wrench[at]) = (sample.pose, sample.twist, sample.wrench);
-            (out.normal_force[at], out.slip[at]) = (sample.normal_force, sample.slip);
+            out.normal_force[at] = sample.normal_force;
+            (out.slip[at], out.near_limit[at]) = (sample.slip, sample.near_limit);
         }
         Ok(())
     }
