@@ -150,6 +150,14 @@ struct Record {
     wrench: array<f32, 3>,
     f_n: f32,
     slip: f32,
+    near_limit: f32,
+}
+
+// The friction wrench of a sample, and the shares of the normal force on bristles that slip and on bristles
+// near their limit.
+struct Measured {
+    wrench: vec3f,
+    shares: vec2f,
 }
 
 // The parameters of a dispatch.
@@ -209,7 +217,7 @@ fn record(v: Inputs, at_index: u32) {
         patch_u = transform_twist(transform(body.q), body.u);
     }
     let w = wrench(k, patch_u, Rate(c.sigma1, v.mu_c, v.mu_s - v.mu_c), v.f_n);
-    if (!is_finite(w.xyz)) {
+    if (!is_finite(w.wrench)) {
         status |= FAILED_WRENCH;
         return;
     }
@@ -218,12 +226,13 @@ fn record(v: Inputs, at_index: u32) {
             numbers(body.q),
             numbers(body.q_low),
             numbers(twist),
-            numbers(w.xyz),
+            numbers(w.wrench),
             v.f_n,
-            w.w,
+            w.shares.x,
+            w.shares.y,
         );
     }
-    if (has_left(w.w)) {
+    if (has_left(w.shares.x)) {
         status |= LEFT;
     }
 }
@@ -441,5 +450,5 @@ fn poison(invocation: Invocation) {
     }
     let nan = bitcast<f32>(0xffffffffu ^ run.zero);
     let nans = array<f32, 3>(nan, nan, nan);
-    records[i] = Record(nans, nans, nans, nans, nan, nan);
+    records[i] = Record(nans, nans, nans, nans, nan, nan, nan);
 }

@@ -38,8 +38,12 @@ pub struct Sample {
     pub wrench: Wrench,
     /// Normal force of one pad \[N\].
     pub normal_force: f64,
-    /// Share of the normal force on slipping bristles [-].
+    /// Share of the normal force on bristles that slip, each faster than
+    /// [`SLIP_SPEED`](crate::engine::SLIP_SPEED) [-].
     pub slip: f64,
+    /// Share of the normal force on bristles near their limit, whether they slip or not: longer than the
+    /// share `s_ba` of it [-].
+    pub near_limit: f64,
 }
 
 impl Sample {
@@ -50,6 +54,7 @@ impl Sample {
         wrench: Wrench::new(f64::NAN, f64::NAN, f64::NAN),
         normal_force: f64::NAN,
         slip: f64::NAN,
+        near_limit: f64::NAN,
     };
 }
 

@@ -131,10 +131,11 @@ impl Engine for Cpu {
             .zip(out.wrench.chunks_mut(frames))
             .zip(out.normal_force.chunks_mut(frames))
             .zip(out.slip.chunks_mut(frames))
+            .zip(out.near_limit.chunks_mut(frames))
             .zip(&mut sampled)
-            .map(|(((((pose, twist), wrench), normal_force), slip), sampled)| {
+            .map(|((((((pose, twist), wrench), normal_force), slip), near_limit), sampled)| {
                 let bristles = plan.sample_bristles.then_some(sampled);
-                Row { pose, twist, wrench, normal_force, slip, bristles }
+                Row { pose, twist, wrench, normal_force, slip, near_limit, bristles }
             });
         let ends = out.status.iter_mut().zip(&mut bristles);
         let tasks = contacts.iter().zip(rows).zip(ends).map(|((contact, row), end)| (contact, row, end)).collect();

@@ -6,8 +6,8 @@ pub use crate::batch::Batch;
 use crate::contact::Contact;
 use crate::error::{EngineError, ParameterError};
 pub use crate::plan::{
-    ALL_SLIDES, DEFAULT_STEP, DEFAULT_TOLERANCE, EngineInfo, LEFT, LONGEST_STEP, Plan, Reason, Status, Stepping,
-    StopWhen, UNCONVERGED,
+    ALL_SLIDES, DEFAULT_STEP, DEFAULT_TOLERANCE, EngineInfo, LEFT, LONGEST_STEP, Plan, Reason, SLIP_SPEED, Status,
+    Stepping, StopWhen, UNCONVERGED,
 };
 use crate::planar::{Pose, Twist, Wrench};
 use crate::pool;
@@ -28,9 +28,12 @@ pub struct Trajectories {
     pub wrench: Vec<Wrench>,
     /// Normal force of one pad \[N\].
     pub normal_force: Vec<f64>,
-    /// Share of the normal force carried by bristles at or beyond `s_ba` of the break-away
-    /// deflection: 0 sticks, 1 slides everywhere [-].
+    /// Share of the normal force on bristles that slip, each faster than [`SLIP_SPEED`]: 0 sticks, 1 slides
+    /// everywhere [-].
     pub slip: Vec<f64>,
+    /// Share of the normal force on bristles near their limit, whether they slip or not: longer than the
+    /// share `s_ba` of it [-].
+    pub near_limit: Vec<f64>,
     /// One status a contact.
     pub status: Vec<Status>,
     /// Final bristle states of every contact, if the plan asked for them.
@@ -53,6 +56,7 @@ impl Trajectories {
             wrench: vec![[f64::NAN; 3].into(); n],
             normal_force: vec![f64::NAN; n],
             slip: vec![f64::NAN; n],
+            near_limit: vec![f64::NAN; n],
             status: vec![Status::default(); contacts],
             bristles: Vec::new(),
             sampled_bristles: Vec::new(),

@@ -118,7 +118,8 @@ pub struct Friction {
     /// the way to `mu_c`. Usually 1e-3 - 1e-2.
     pub v_s: f64,
     /// Elastic share of the break-away deflection [-], 0 <= `s_ba` < 1: `z_ba = s_ba z_max`
-    /// (Elasto-Plastic only). 0.9 in Table I; smaller values give earlier, softer pre-sliding.
+    /// (Elasto-Plastic). 0.9 in Table I; smaller values give earlier, softer pre-sliding. Under every law,
+    /// the share of its limit from which on a bristle counts as near it in samples.
     pub s_ba: f64,
 }
 

@@ -27,13 +27,13 @@
 //! assert!(y[5].abs() < 1e-6 && y[10] < -1e-3, "sticks, then slips");
 //! assert!((y[19] - y[20]).abs() < 1e-6, "is caught again");
 //!
-//! // In closed loop: every 2 ms the grip is loosened while the object sticks, and tightened when it begins to slip.
+//! // In closed loop: every 2 ms the grip is loosened while the object sticks, and tightened near its limit.
 //! let mut batch = Cpu::new().batch(vec![contact], Stepping::default())?;
 //! let mut grip = 2.0;
 //! for _ in 0..200 {
 //!     batch.set(0, Input::NormalForce, grip)?;
 //!     batch.advance(2e-3)?;
-//!     grip *= if batch.samples()?[0].slip > 0.2 { 1.1 } else { 0.995 };
+//!     grip *= if batch.samples()?[0].near_limit > 0.2 { 1.1 } else { 0.995 };
 //! }
 //! assert!(grip < 1.5 && batch.samples()?[0].pose.y > -1e-3, "grips no harder than it must");
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -43,12 +43,15 @@ pub struct StopWhen {
     pub displacement: Option<f64>,
     /// The body has turned by at least this from its start [rad], either way, > 0.
     pub rotation: Option<f64>,
-    /// In all samples of the last so many seconds bristles with 99 % of the normal force were sliding [s], >
-    /// 0.
+    /// In all samples of the last so many seconds bristles with 99 % of the normal force slipped
+    /// ([`SLIP_SPEED`]) [s], > 0.
     pub slip_for: Option<f64>,
 }
 
-/// A contact slides as a whole if bristles with at least this share of the normal force slide [-].
+/// A bristle slips while its base moves by more than this against what its deflection grows by [m/s]: 1 um in
+/// 0.1 s, `docs/model.md` (14a). Below it is the creep of LuGre's bristles, and what rounding leaves.
+pub const SLIP_SPEED: f64 = 1e-5;
+/// A contact slides as a whole if bristles with at least this share of the normal force slip [-].
 pub const ALL_SLIDES: f64 = 0.99;
 
 impl StopWhen {

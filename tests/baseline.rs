@@ -103,7 +103,11 @@ fn the_baseline_steps_random_contacts_as_the_cpu_does() {
         }
         let [a, b] = [&theirs, &ours].map(|t| t.bristles[k].as_flattened().to_vec());
         assert_close(&format!("bristles of contact {k}"), &a, &b, 2e-3);
-        assert_close(&format!("slip of contact {k}"), &[theirs.slip[3 * k + 1]], &[ours.slip[3 * k + 1]], 0.05);
+        for (name, theirs, ours) in
+            [("slip", &theirs.slip, &ours.slip), ("near_limit", &theirs.near_limit, &ours.near_limit)]
+        {
+            assert_close(&format!("{name} of contact {k}"), &[theirs[3 * k + 1]], &[ours[3 * k + 1]], 0.05);
+        }
     }
 }
 

@@ -53,7 +53,7 @@ fn creep(engine: &dyn Engine, contacts: &[(String, Contact)], step: f64) -> Vec<
     let frames = out.frames();
     (0..all.len())
         .map(|k| {
-            assert!(of(&out.slip, k, frames).iter().all(|slip| *slip == 0.0), "it sticks");
+            assert!(of(&out.near_limit, k, frames).iter().all(|share| *share == 0.0), "it is far from its limit");
             let (first, last) = (of(&out.pose, k, frames)[1], of(&out.pose, k, frames)[PERIODS + 1]);
             let turned = (last.theta - first.theta).abs() * all[k].patch.radius();
             (last.x - first.x).hypot(last.y - first.y).max(turned) / (PERIOD * PERIODS as f64)

@@ -59,7 +59,12 @@ fn frame(k: usize) -> Vec<f64> {
 fn bits(samples: &[Sample]) -> Vec<u64> {
     let one = |s: &Sample| {
         let threes = [s.pose.to_array(), s.twist.to_array(), s.wrench.to_array()];
-        threes.as_flattened().iter().chain(&[s.normal_force, s.slip]).map(|v| v.to_bits()).collect::<Vec<_>>()
+        threes
+            .as_flattened()
+            .iter()
+            .chain(&[s.normal_force, s.slip, s.near_limit])
+            .map(|v| v.to_bits())
+            .collect::<Vec<_>>()
     };
     samples.iter().flat_map(one).collect()
 }
@@ -159,7 +164,8 @@ fn what_is_read_now_and_then_are_the_samples_of_a_rollout_at_these_times() {
                         let found_here: [[f64; 3]; 3] = [found.pose.into(), found.twist.into(), found.wrench.into()];
                         assert_eq!(found_here, wanted, "{name}, {stepping:?}, call {call}, contact {k}");
                         assert_eq!(found.normal_force, whole.normal_force[at], "{name}, call {call}, contact {k}");
-                        assert_eq!(found.slip, whole.slip[at], "{name}, call {call}, contact {k}");
+                        let shares = [whole.slip[at], whole.near_limit[at]];
+                        assert_eq!([found.slip, found.near_limit], shares, "{name}, call {call}, contact {k}");
                     }
                     frame += 1;
                 }

@@ -177,7 +177,7 @@ fn a_run_that_cannot_fit_is_refused() {
     let many = ["-n", "4294967296", "--record-every", "0.005"];
     let (code, stdout, stderr) = output(&mut bristle(dir.path(), &[&RUN[..], &many].concat(), None));
     assert_eq!((code, stdout.as_str()), (Some(1), ""), "{stderr}");
-    for part in [" TB of disk space at run", "4294967296 contacts x 101 samples x 88 bytes of raw arrays"] {
+    for part in [" TB of disk space at run", "4294967296 contacts x 101 samples x 96 bytes of raw arrays"] {
         assert!(stderr.contains(part), "{stderr}");
     }
     assert_eq!(names(dir.path()), ["slide.toml"]);
@@ -190,7 +190,7 @@ fn disk_space_is_told_and_nothing_if_quiet() {
     let dir = slide();
     let (code, stdout, stderr) = output(&mut bristle(dir.path(), &[&RUN[..], &["--json"]].concat(), None));
     assert_eq!(code, Some(0), "{stderr}");
-    for part in ["of disk while it is written: ", "400 contacts x 101 samples x 88 bytes of raw arrays; "] {
+    for part in ["of disk while it is written: ", "400 contacts x 101 samples x 96 bytes of raw arrays; "] {
         assert!(stderr.contains(part), "{stderr}");
     }
     // A line of progress comes after ten seconds.
@@ -198,7 +198,7 @@ fn disk_space_is_told_and_nothing_if_quiet() {
     let summary: serde_json::Value = serde_json::from_str(&stdout).unwrap();
     let told = summary["disk_bytes"].as_u64().unwrap();
     let size = |name: &str| fs::metadata(dir.path().join("run").join(name)).unwrap().len();
-    let raw = 400 * (101 * 88 + 60);
+    let raw = 400 * (101 * 96 + 60);
     // Labels are in files of their own until they are in the NPZ file.
     let labels = 400 * (101 * 8 + 10);
     let most = raw

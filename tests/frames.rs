@@ -152,10 +152,11 @@ fn held() -> Vec<Contact> {
 
 /// Everything of a sample, as bits, and the bristles.
 fn bits(batch: &mut Batch, k: usize) -> Vec<u64> {
-    let Sample { pose, twist, wrench, normal_force, slip } = batch.samples().unwrap()[k];
+    let Sample { pose, twist, wrench, normal_force, slip, near_limit } = batch.samples().unwrap()[k];
     let threes = [pose.to_array(), twist.to_array(), wrench.to_array()];
     let bristles = batch.bristles(k).unwrap();
-    let numbers = threes.as_flattened().iter().chain([&normal_force, &slip]).chain(bristles.as_flattened());
+    let numbers =
+        threes.as_flattened().iter().chain([&normal_force, &slip, &near_limit]).chain(bristles.as_flattened());
     numbers.map(|v| v.to_bits()).collect()
 }
 

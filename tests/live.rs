@@ -67,6 +67,7 @@ fn sample(t: &Trajectories, k: usize, frame: usize) -> Sample {
         wrench: t.wrench[at],
         normal_force: t.normal_force[at],
         slip: t.slip[at],
+        near_limit: t.near_limit[at],
     }
 }
 
@@ -80,7 +81,7 @@ fn bits(batch: &mut Batch) -> Vec<Vec<u64>> {
 
 fn one(s: &Sample, bristles: &[f64], steps: u64) -> Vec<u64> {
     let threes = [s.pose.to_array(), s.twist.to_array(), s.wrench.to_array()];
-    let ones = [s.normal_force, s.slip];
+    let ones = [s.normal_force, s.slip, s.near_limit];
     let numbers = threes.as_flattened().iter().chain(&ones).chain(bristles);
     numbers.map(|v| v.to_bits()).chain([steps]).collect()
 }
@@ -227,7 +228,8 @@ fn plan_of_calls() -> Plan {
 fn recorded_sample(of: &Recorded, k: usize, i: usize) -> Sample {
     let at = k * of.samples + i;
     let (pose, twist, wrench) = (of.pose[at], of.twist[at], of.wrench[at]);
-    Sample { pose, twist, wrench, normal_force: of.normal_force[at], slip: of.slip[at] }
+    let (slip, near_limit) = (of.slip[at], of.near_limit[at]);
+    Sample { pose, twist, wrench, normal_force: of.normal_force[at], slip, near_limit }
 }
 
 #[test]
@@ -790,7 +792,7 @@ fn a_response_in_stick_is_what_comes_true() {
             }
             batch.advance(CALL).unwrap();
             let sample = batch.samples().unwrap()[0];
-            assert_eq!(sample.slip, 0.0);
+            assert_eq!((sample.slip, sample.near_limit), (0.0, 0.0));
             let apart = largest(sample.wrench.to_array(), wanted);
             assert!(apart < 1e-5 * largest(wanted, [0.0; 3]), "{name}: {:?}, {wanted:?}", sample.wrench);
         }

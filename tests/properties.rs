@@ -140,7 +140,9 @@ fn holds(contacts: &[Contact], step: f64, t: &Trajectories) -> Result<(), TestCa
             prop_assert!(all.iter().all(|v| v.is_finite()), "contact {}: {:?}", k, contact);
         }
         prop_assert!(of(&t.normal_force, k, n).iter().all(|f| *f >= 0.0), "contact {}: {:?}", k, contact);
-        prop_assert!(of(&t.slip, k, n).iter().all(|s| (0.0..=1.0 + 1e-5).contains(s)), "contact {}", k);
+        for share in [&t.slip, &t.near_limit] {
+            prop_assert!(of(share, k, n).iter().all(|s| (0.0..=1.0 + 1e-5).contains(s)), "contact {}", k);
+        }
         let most = t.bristles[k].iter().map(|z| z[0].hypot(z[1])).fold(0.0, f64::max) / contact.friction.mu_s;
         prop_assert!(
             most <= BOUND || !resolved(contact, step),

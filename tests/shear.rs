@@ -1,5 +1,5 @@
-//! Friction in the cells of a grid (`--with shear`): its sum is the recorded wrench, its slipping cells are
-//! the recorded share, and recording it changes no other number. On every engine, law and frame.
+//! Friction in the cells of a grid (`--with shear`): its sum is the recorded wrench, its cells near their
+//! limit are the recorded share, and recording it changes no other number. On every engine, law and frame.
 
 use std::fs::File;
 use std::path::Path;
@@ -57,9 +57,9 @@ fn engines() -> Vec<Box<dyn Engine>> {
 }
 
 #[test]
-fn the_forces_of_all_cells_are_the_wrench_and_those_that_slip_are_the_share() {
+fn the_forces_of_all_cells_are_the_wrench_and_those_near_their_limit_are_the_share() {
     let dir = tempfile::tempdir().unwrap();
-    let (mut slipped, mut stuck, mut run) = (0, 0, 0);
+    let (mut slid, mut stuck, mut run) = (0, 0, 0);
     for engine in engines() {
         let info = engine.info();
         // Rates from single-precision velocities cancel: the damping has 30 s/m in the laws below.
@@ -86,30 +86,30 @@ fn the_forces_of_all_cells_are_the_wrench_and_those_that_slip_are_the_share() {
                 let all = |_| true;
                 rollout(&scenario, engine.as_ref(), &options(&with, &[Extra::Shear, Extra::Tactile]), &all).unwrap();
                 rollout(&scenario, engine.as_ref(), &options(&without, &[]), &all).unwrap();
-                for name in ["pose", "twist", "wrench", "normal_force", "slip"] {
+                for name in ["pose", "twist", "wrench", "normal_force", "slip", "near_limit"] {
                     let bits = |of: &Path| array::<f64>(of, name).1.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
                     assert_eq!(bits(&with), bits(&without), "{info:?} {law} {frame} {map} {name}");
                 }
                 let (shape, shear) = array::<f32>(&with, "shear");
-                let (slip_shape, cell_slip) = array::<f32>(&with, "cell_slip");
-                assert_eq!((shape, slip_shape), (vec![3, 13, ny, nx, 2], vec![3, 13, ny, nx]));
+                let (one_each, nearness) = array::<f32>(&with, "cell_nearness");
+                assert_eq!((shape, one_each), (vec![3, 13, ny, nx, 2], vec![3, 13, ny, nx]));
                 let (_, tactile) = array::<f32>(&with, "tactile");
-                let [wrench, force, share] = ["wrench", "normal_force", "slip"].map(|n| array::<f64>(&with, n).1);
+                let [wrench, force, share] = ["wrench", "normal_force", "near_limit"].map(|n| array::<f64>(&with, n).1);
                 for sample in 0..39 {
-                    let [mut fx, mut fy, mut tau, mut slips] = [0.0; 4];
+                    let [mut fx, mut fy, mut tau, mut near] = [0.0; 4];
                     for cell in 0..cells {
                         let at = (cells * sample + cell) as usize;
                         let [x, y] = [(cell % nx, nx, 0.02), (cell / nx, ny, 0.016)]
                             .map(|(i, n, size)| (i as f64 + 0.5 - 0.5 * n as f64) * size / n as f64);
                         let [cx, cy] = [0, 1].map(|k| f64::from(shear[2 * at + k]));
                         (fx, fy, tau) = (fx + cx, fy + cy, tau + x * cy - y * cx);
-                        let slides = cell_slip[at] > 0.9;
-                        slips += if slides { f64::from(tactile[at]) / force[sample as usize] } else { 0.0 };
+                        let is_near = nearness[at] > 0.9;
+                        near += if is_near { f64::from(tactile[at]) / force[sample as usize] } else { 0.0 };
                         if tactile[at] == 0.0 {
                             assert_eq!([cx, cy], [0.0; 2], "nothing presses on cell {cell}");
                         } else {
-                            slipped += usize::from(slides);
-                            stuck += usize::from(cell_slip[at] < 0.5);
+                            slid += usize::from(is_near);
+                            stuck += usize::from(nearness[at] < 0.5);
                         }
                     }
                     let context = || format!("{info:?} {law} {frame} {map} sample {sample}");
@@ -121,15 +121,15 @@ fn the_forces_of_all_cells_are_the_wrench_and_those_that_slip_are_the_share() {
                         assert!((found - wanted).abs() < tolerance * scale * arm, "{found} {wanted} {}", context());
                     }
                     // Bristles at the threshold may be on either side of it after rounding.
-                    let all = cell_slip.chunks(cells as usize).zip(tactile.chunks(cells as usize)).nth(i).unwrap();
-                    let near = all.0.iter().zip(all.1).filter(|(slip, _)| (**slip - 0.9).abs() < 1e-4);
-                    let unsure = near.map(|(_, f)| f64::from(*f)).sum::<f64>() / force[i];
-                    assert!((slips - share[i]).abs() < 1e-5 + unsure, "{slips} {} {}", share[i], context());
+                    let all = nearness.chunks(cells as usize).zip(tactile.chunks(cells as usize)).nth(i).unwrap();
+                    let unsure = all.0.iter().zip(all.1).filter(|(near, _)| (**near - 0.9).abs() < 1e-4);
+                    let unsure = unsure.map(|(_, f)| f64::from(*f)).sum::<f64>() / force[i];
+                    assert!((near - share[i]).abs() < 1e-5 + unsure, "{near} {} {}", share[i], context());
                 }
             }
         }
     }
-    assert!(slipped > 1000 && stuck > 1000, "{slipped} {stuck}");
+    assert!(slid > 1000 && stuck > 1000, "{slid} {stuck}");
 }
 
 /// Bristles are recorded as they are at the end, where they are asked for, too.
@@ -158,11 +158,11 @@ fn what_was_not_simulated_has_no_images() {
         let out = dir.path().join(i.to_string());
         let run = rollout(&scenario, engine.as_ref(), &options(&out, &[Extra::Shear]), &|_| true).unwrap();
         assert_eq!(run.status.left, 3);
-        let (frames, shear, slip) =
-            (array::<u64>(&out, "frames").1, array::<f32>(&out, "shear").1, array::<f32>(&out, "cell_slip").1);
+        let (frames, shear, near) =
+            (array::<u64>(&out, "frames").1, array::<f32>(&out, "shear").1, array::<f32>(&out, "cell_nearness").1);
         for sample in 0..3 * 13 {
             let is_there = (sample % 13) < frames[sample / 13] as usize;
-            let all = shear[126 * sample..][..126].iter().chain(&slip[63 * sample..][..63]);
+            let all = shear[126 * sample..][..126].iter().chain(&near[63 * sample..][..63]);
             assert!(all.clone().all(|v| v.is_finite() == is_there), "sample {sample}");
         }
     }

@@ -310,11 +310,20 @@ BristleStatus bristle_batch_wrench(BristleBatch *batch, double *out, size_t coun
 BristleStatus bristle_batch_normal_force(BristleBatch *batch, double *out, size_t count);
 
 /**
- * Reads which share of the normal force is on bristles that slip, 0 to 1.
+ * Reads which share of the normal force is on bristles that slip, each faster than 1e-5 m/s: 0 sticks, 1
+ * slides everywhere.
  *
  * `out`: `count`.
  */
 BristleStatus bristle_batch_slip(BristleBatch *batch, double *out, size_t count);
+
+/**
+ * Reads which share of the normal force is on bristles near their limit, whether they slip or not: longer
+ * than the share `s_ba` of it, 0 to 1.
+ *
+ * `out`: `count`.
+ */
+BristleStatus bristle_batch_near_limit(BristleBatch *batch, double *out, size_t count);
 
 /**
  * Reads status words: 0, or bits of BristleFault.

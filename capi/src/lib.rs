@@ -438,13 +438,28 @@ pub unsafe extern "C" fn bristle_batch_normal_force(
     unsafe { read(batch, out, count, |sample| sample.normal_force) }
 }
 
-/// Reads which share of the normal force is on bristles that slip, 0 to 1.
+/// Reads which share of the normal force is on bristles that slip, each faster than 1e-5 m/s: 0 sticks, 1
+/// slides everywhere.
 ///
 /// `out`: `count`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bristle_batch_slip(batch: *mut BristleBatch, out: *mut f64, count: usize) -> BristleStatus {
     // SAFETY: pointers are as the header says.
     unsafe { read(batch, out, count, |sample| sample.slip) }
+}
+
+/// Reads which share of the normal force is on bristles near their limit, whether they slip or not: longer
+/// than the share `s_ba` of it, 0 to 1.
+///
+/// `out`: `count`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bristle_batch_near_limit(
+    batch: *mut BristleBatch,
+    out: *mut f64,
+    count: usize,
+) -> BristleStatus {
+    // SAFETY: pointers are as the header says.
+    unsafe { read(batch, out, count, |sample| sample.near_limit) }
 }
 
 /// Reads status words: 0, or bits of BristleFault.

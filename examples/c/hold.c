@@ -1,6 +1,6 @@
 /*
  * Holds boxes as gently as it can: 200 calls of 2 ms in which the grip is loosened while a box sticks, and
- * tightened when it begins to slip. Then it saves, asks what other grips would do, goes back, and asks for the
+ * tightened when it is about to slip. Then it saves, asks what other grips would do, goes back, and asks for the
  * response that a host which integrates the body itself would need.
  *
  *     cargo build --release -p bristle-capi
@@ -54,7 +54,7 @@ int main(int argc, char **argv) {
     /* The first box, and three copies of the second: one to hold, two to try things with. */
     const uint64_t contacts[COUNT] = {0, 1, 1, 1};
     const size_t held[2] = {0, 1}, tried[2] = {2, 3};
-    double grip[COUNT], slip[COUNT], pose[COUNT][3], again[COUNT][3], twist[COUNT][3], wrench[COUNT][3];
+    double grip[COUNT], near_limit[COUNT], pose[COUNT][3], again[COUNT][3], twist[COUNT][3], wrench[COUNT][3];
     double normal_force[COUNT], answer[3], gain[9], time;
     uint32_t words[COUNT];
     const uint8_t *bytes;
@@ -80,9 +80,9 @@ int main(int argc, char **argv) {
     for (call = 0; call < CALLS; call++) {
         must(bristle_batch_set(batch, BRISTLE_INPUT_NORMAL_FORCE, grip, COUNT), "set");
         must(bristle_batch_advance_some(batch, held, 2, 2e-3), "advance_some");
-        must(bristle_batch_slip(batch, slip, COUNT), "slip");
+        must(bristle_batch_near_limit(batch, near_limit, COUNT), "near_limit");
         for (i = 0; i < 2; i++) {
-            grip[i] *= slip[i] > 0.2 ? 1.1 : 0.995;
+            grip[i] *= near_limit[i] > 0.2 ? 1.1 : 0.995;
         }
     }
     must(bristle_batch_pose(batch, &pose[0][0], COUNT), "pose");
@@ -98,7 +98,7 @@ int main(int argc, char **argv) {
         print_row("twist", i, twist[i], 3);
         print_row("wrench", i, wrench[i], 3);
         print_row("normal_force", i, &normal_force[i], 1);
-        print_row("slip", i, &slip[i], 1);
+        print_row("near_limit", i, &near_limit[i], 1);
         expect(words[i] == 0, "a contact that fares well");
         expect(grip[i] < 1.7 && pose[i][1] > -1e-3, "a gentle grip that holds");
     }

@@ -1,8 +1,8 @@
 """Grips as gently as each object allows, whatever its friction.
 
 Boxes of unknown mass and friction are held between two pads, and pulled at times. A controller sees how much of each
-patch slips, every 4 ms: it tightens where more than a tenth does, and slowly loosens else. Beside it are two grips
-that stay: one that would hold the mean box, and one that holds them all.
+patch is near its limit, every 4 ms: it tightens where more than a tenth is, and slowly loosens else. Beside it are two
+grips that stay: one that would hold the mean box, and one that holds them all.
 
     python examples/python/grip_control.py
 """
@@ -53,7 +53,7 @@ def hold(contacts: int, steps: int, force: float | None, seed: int = 5) -> tuple
         # It starts firmly; what counts is what it comes to.
         mean += (j >= steps // 2) * grip / (steps - steps // 2)
         if force is None:
-            grip = np.clip(grip * np.where(b.slip > 0.1, 1.2, 0.995), 0.2, 20)
+            grip = np.clip(grip * np.where(b.near_limit > 0.1, 1.2, 0.995), 0.2, 20)
     return mean, -b.pose[:, 1]
 
 

@@ -50,7 +50,7 @@ def rollouts() -> None:
             b = bristle.Batch(bristle.Scenario.load(scenario, changes), n, 0.01, device="cpu")
             b.save()
             began = time.perf_counter()
-            b.rollout(50, record=("pose", "twist", "wrench", "slip", "normal_force"))
+            b.rollout(50, record=("pose", "twist", "wrench", "slip", "near_limit", "normal_force"))
             ratios.append((time.perf_counter() - began) / seconds(run))
         shown = ", ".join(f"{r:.3f}" for r in ratios)
         print(f"rollout, {name}: {statistics.median(ratios):.3f} of the command line's time ({shown}; at most 1.05)")

@@ -250,7 +250,7 @@ class Batch:
             control: inputs by name, see the class: a number, an array (nsim,), (nstep,) or (nsim, nstep), with further
                 axes for ``wrench``, ``twist``, ``gravity`` and ``pressure``. Value j holds from the start of
                 interval j. Where nsim = nstep, write (nsim, 1) or (1, nstep).
-            record: names of ``pose``, ``twist``, ``wrench``, ``slip``, ``normal_force``, ``time``.
+            record: names of ``pose``, ``twist``, ``wrench``, ``slip``, ``near_limit``, ``normal_force``, ``time``.
             every: intervals between samples; ``nstep`` is a multiple of it.
             out: arrays to write to, by the names in ``record``: float64, C-contiguous, of the shapes below.
             progress: called as ``progress(done, nstep)`` after every few samples, and at the end; what it raises ends
@@ -316,8 +316,17 @@ class Batch:
 
     @property
     def slip(self) -> Floats:
-        """(nsim,): share of the normal force on slipping bristles [-]: 0 sticks, 1 slides everywhere."""
+        """(nsim,): share of the normal force on bristles that slip, each faster than 1e-5 m/s [-]: 0 sticks, 1 slides
+        everywhere.
+        """
         return self._read("slip")[:, 0]
+
+    @property
+    def near_limit(self) -> Floats:
+        """(nsim,): share of the normal force on bristles near their limit, whether they slip or not: longer than the
+        share ``s_ba`` of it, 0.9 if the scenario does not say another [-].
+        """
+        return self._read("near_limit")[:, 0]
 
     @property
     def normal_force(self) -> Floats:

@@ -26,8 +26,8 @@ type Controls<'py> = Vec<(String, PyReadonlyArray2<'py, f64>)>;
 type Maps<'py> = Option<PyReadonlyArray3<'py, f64>>;
 
 /// Quantities of a sample, by name, and how many numbers each has.
-pub const QUANTITIES: [(&str, usize); 6] =
-    [("pose", 3), ("twist", 3), ("wrench", 3), ("slip", 1), ("normal_force", 1), ("time", 1)];
+pub const QUANTITIES: [(&str, usize); 7] =
+    [("pose", 3), ("twist", 3), ("wrench", 3), ("slip", 1), ("near_limit", 1), ("normal_force", 1), ("time", 1)];
 
 fn quantity(name: &str) -> Result<(usize, usize), Failure> {
     let found = QUANTITIES.iter().position(|(other, _)| *other == name).map(|q| (q, QUANTITIES[q].1));
@@ -42,7 +42,8 @@ pub fn write(q: usize, sample: &Sample, time: f64, to: &mut [f64]) {
         1 => to.copy_from_slice(&sample.twist.to_array()),
         2 => to.copy_from_slice(&sample.wrench.to_array()),
         3 => to[0] = sample.slip,
-        4 => to[0] = sample.normal_force,
+        4 => to[0] = sample.near_limit,
+        5 => to[0] = sample.normal_force,
         _ => to[0] = time,
     }
 }

@@ -79,6 +79,7 @@ fn sample(of: &Recorded, k: usize, i: usize) -> Sample {
         wrench: of.wrench[at],
         normal_force: of.normal_force[at],
         slip: of.slip[at],
+        near_limit: of.near_limit[at],
     }
 }
 

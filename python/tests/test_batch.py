@@ -19,7 +19,8 @@ def batch(scenario, nsim=6, dt=1 / 64, **more):
 
 def test_samples_are_arrays_that_keep_their_numbers(box):
     b = batch(box)
-    shapes = {"pose": (6, 3), "twist": (6, 3), "wrench": (6, 3), "slip": (6,), "normal_force": (6,), "time": (6,)}
+    shapes = {name: (6, 3) for name in ("pose", "twist", "wrench")}
+    shapes |= {name: (6,) for name in ("slip", "near_limit", "normal_force", "time")}
     before = {name: getattr(b, name) for name in shapes}
     b.step()
     for name, shape in shapes.items():

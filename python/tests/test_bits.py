@@ -8,7 +8,7 @@ from conftest import BOX
 
 import bristle
 
-RECORD = ("time", "pose", "twist", "wrench", "slip", "normal_force")
+RECORD = ("time", "pose", "twist", "wrench", "slip", "near_limit", "normal_force")
 
 
 @pytest.mark.parametrize(

@@ -120,13 +120,13 @@ fn force_change_cell(i: u32) {
 }
 
 // The friction wrench at the patch origin in the present state, docs/model.md (15) with the rate of (8),
-// and the share of the normal force on slipping cells.
-fn wrench(k: Consts, u: vec3f, rate: Rate, f_n: f32) -> vec4f {
+// and the shares of the normal force on cells that slip, (14a), and on cells near their limit, (14b).
+fn wrench(k: Consts, u: vec3f, rate: Rate, f_n: f32) -> Measured {
     sum = array<Real, 12>();
     // @unroll TURNS
     for (var i = 0u; i < turns; i++) { wrench_cell(i, k, u, rate); }
     let s = reduce(lane_totals());
-    return vec4f(f_n * s[0], f_n * s[1], f_n * s[2], s[3]);
+    return Measured(vec3f(f_n * s[0], f_n * s[1], f_n * s[2]), vec2f(s[3], s[4]));
 }
 
 fn wrench_cell(i: u32, k: Consts, u: vec3f, rate: Rate) {
@@ -145,5 +145,7 @@ fn wrench_cell(i: u32, k: Consts, u: vec3f, rate: Rate) {
     sum[0] += fx;
     sum[1] += fy;
     sum[2] += x * fy - y * fx;
-    sum[3] += select(Real(0.0), w, k.s_ba * g < sqrt(zx * zx + zy * zy));
+    let size = sqrt(zx * zx + zy * zy);
+    sum[3] += select(Real(0.0), w, Real(SLIP_SPEED) < lambda * size);
+    sum[4] += select(Real(0.0), w, k.s_ba * g < size);
 }

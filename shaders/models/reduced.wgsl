@@ -76,23 +76,28 @@ fn diagonal(d: vec3f) -> mat3x3f {
     return mat3x3f(d.x, 0.0, 0.0, 0.0, d.y, 0.0, 0.0, 0.0, d.z);
 }
 
-// The friction wrench at the patch origin in the present state, and 1 if the bristle slips, else 0.
-fn wrench(k: Consts, u: vec3f, rate: Rate, f_n: f32) -> vec4f {
+// The friction wrench at the patch origin in the present state, and the shares, which are 0 or 1: there is
+// one bristle.
+fn wrench(k: Consts, u: vec3f, rate: Rate, f_n: f32) -> Measured {
     let v = at(u, reference_point());
     let m = drive(k, v);
     let limit = m.h * (rate.mu_c + rate.mu_d * m.m.bell);
     let size = length(zeta);
     let x = size / limit;
     let z_hat = direction(zeta);
+    let decay = law_decay(k, limit, m.speed, dot(m.d, z_hat), size);
     // zeta' / sigma0
-    var change = m.d - law_decay(k, limit, m.speed, dot(m.d, z_hat), size) * zeta;
+    var change = m.d - decay * zeta;
     if (ELASTIC && consistent) {
         let b = 0.5 * plastic_share(k, x).b * (1.0 + dot(m.d_hat, z_hat));
         change = (1.0 - b) * m.v_e + b * m.d - b * m.speed / limit * zeta;
     }
     let f = vec3f(1.0, 1.0, radius) * (zeta + rate.sigma1 * change) + k.sigma2 * vec3f(1.0, 1.0, viscous) * v;
     let tau = f.z + cop.x * f.y - cop.y * f.x;
-    return vec4f(-f_n * f.x, -f_n * f.y, -f_n * tau, select(0.0, 1.0, x > k.s_ba));
+    // Both forms slip by the same share of |D|, and so of |v_S|.
+    let slips = decay * size / m.h > SLIP_SPEED;
+    let shares = select(vec2f(0.0), vec2f(1.0), vec2<bool>(slips, x > k.s_ba));
+    return Measured(vec3f(-f_n * f.x, -f_n * f.y, -f_n * tau), shares);
 }
 
 // Whether a pending stage must be committed before the map changes.

@@ -68,13 +68,16 @@ fn advance(s: Step, v: vec2f) -> vec2f {
     return force;
 }
 
-// Share of the friction on elements that slip.
-fn slip(s: Step) -> f32 {
-    var slipping = 0.0;
+// Shares of the friction on elements that slip and on elements near their limit, docs/model.md (P19).
+fn shares(s: Step, _friction: vec2f) -> vec2f {
+    var sum = vec2f(0.0);
     var all = 0.0;
     for (var i = 0u; i < ELEMENTS; i++) {
-        slipping = fma(elements[i].share, slips(s, elements[i]), slipping);
-        all += elements[i].share;
+        let e = elements[i];
+        let slip = positive(slip_speed(s, e) - SLIP_SPEED);
+        let near = positive(point_length(e.zeta).z - s.s_ba * element_limit(s, e));
+        sum = fma(vec2f(e.share), vec2f(slip, near), sum);
+        all += e.share;
     }
-    return slipping / all;
+    return sum / all;
 }

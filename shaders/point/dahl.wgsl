@@ -20,6 +20,10 @@ fn trial(s: Step, v: vec2f, e: Element) -> PointTrial {
     return PointTrial(resist, gain, step, e.memory);
 }
 
-fn slips(s: Step, e: Element) -> f32 {
-    return positive(point_length(e.zeta).z - s.s_ba * (e.share / e.stiffness * s.curve.mu_c));
+fn slip_speed(s: Step, e: Element) -> f32 {
+    return point_length(s.v).z * point_length(e.zeta).z / element_limit(s, e);
+}
+
+fn element_limit(s: Step, e: Element) -> f32 {
+    return e.share / e.stiffness * s.curve.mu_c;
 }

@@ -24,6 +24,11 @@ fn trial(s: Step, v: vec2f, e: Element) -> PointTrial {
     return PointTrial(resist, mat2x2f(0.0, 0.0, 0.0, 0.0), step, vec2f(memory, 0.0));
 }
 
-fn slips(s: Step, e: Element) -> f32 {
-    return positive(point_length(e.memory).z);
+// While it slides its state is a force that lags behind the velocity, and no deflection.
+fn slip_speed(s: Step, e: Element) -> f32 {
+    return select(0.0, point_length(s.v).z, e.memory.x > 0.5);
+}
+
+fn element_limit(s: Step, e: Element) -> f32 {
+    return e.share / e.stiffness * curve_at(s.curve, point_length(s.v).z).x;
 }

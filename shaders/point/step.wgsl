@@ -150,11 +150,11 @@ fn finish_step() {
     }
 }
 
-// The friction wrench of one pad in the last step, and the slipping share.
-fn wrench(k: Consts, u: vec3f, rate: Rate, f_n: f32) -> vec4f {
+// The friction wrench of one pad in the last step, and the shares of friction.
+fn wrench(k: Consts, u: vec3f, rate: Rate, f_n: f32) -> Measured {
     let c = &contacts[contact];
     let v = Inputs(f_n, vec3f(0.0), rate.mu_c, rate.mu_c + rate.mu_d);
-    return vec4f(force / c.pads, 0.0, slipping(step_of(1.0, v)));
+    return Measured(vec3f(force / c.pads, 0.0), shares(step_of(1.0, v), force));
 }
 
 fn contact_of(invocation: Invocation) -> u32 {

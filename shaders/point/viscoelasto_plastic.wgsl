@@ -35,6 +35,11 @@ fn trial(s: Step, v: vec2f, e: Element) -> PointTrial {
     return PointTrial(sliding, gain, moved * (sliding - e.zeta - e.zeta_low), slider);
 }
 
-fn slips(s: Step, e: Element) -> f32 {
-    return positive(point_length(e.memory).z);
+// That of its slider.
+fn slip_speed(s: Step, e: Element) -> f32 {
+    return point_length(e.memory).z;
+}
+
+fn element_limit(s: Step, e: Element) -> f32 {
+    return e.share / e.stiffness * curve_at(s.curve, point_length(s.v).z).x;
 }

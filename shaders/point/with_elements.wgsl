@@ -20,10 +20,6 @@ fn free_step(s: Step) -> FreeStep {
     return FreeStep(advance(s, v), v - s.v, false);
 }
 
-fn slipping(s: Step) -> f32 {
-    return slip(s);
-}
-
 // Share of the stiffness on all elements.
 fn stiffness_share() -> f32 {
     var sum = 0.0;

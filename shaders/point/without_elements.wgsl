@@ -21,8 +21,11 @@ fn free_step(s: Step) -> FreeStep {
     return FreeStep(outcome.force, s.per_mass * (s.load + outcome.force), outcome.stops);
 }
 
-fn slipping(s: Step) -> f32 {
-    return positive(point_length(s.v).z - s.band);
+// Whether the body slips, and whether its friction is near the limit: each 0 or 1.
+fn shares(s: Step, friction: vec2f) -> vec2f {
+    let speed = point_length(s.v).z;
+    let most = s.grip * curve_at(s.curve, speed).x;
+    return vec2f(positive(speed - SLIP_SPEED), positive(point_length(friction).z - s.s_ba * most));
 }
 
 fn stiffness_share() -> f32 {

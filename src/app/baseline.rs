@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use crate::body::Constants;
 use crate::contact::Contact;
 use crate::cpu::processor;
-use crate::engine::{Engine, EngineInfo, Plan, Progress, Reason, Status, Trajectories, share, validate};
+use crate::engine::{Engine, EngineInfo, Plan, Progress, Reason, SLIP_SPEED, Status, Trajectories, share, validate};
 use crate::error::{EngineError, ParameterError};
 use crate::friction::{Friction, Law};
 use crate::patch::Grid;
@@ -74,7 +74,8 @@ impl Engine for Baseline {
                 out.pose[at] = s.q;
                 out.twist[at] = s.u;
                 out.wrench[at] = s.wrench;
-                (out.normal_force[at], out.slip[at]) = (s.f_n, share(s.slip));
+                out.normal_force[at] = s.f_n;
+                [out.slip[at], out.near_limit[at]] = s.shares.map(share);
             }
             out.status[k] = run.status;
             if plan.keep_bristles {
@@ -103,7 +104,8 @@ struct Sample {
     u: Twist,
     wrench: Wrench,
     f_n: f64,
-    slip: f64,
+    /// Of the normal force, on bristles that slip and on bristles near their limit [-].
+    shares: [f64; 2],
 }
 
 impl Run {
@@ -128,8 +130,8 @@ impl Run {
                 let u = if prescribed { given(&v) } else { u };
                 let patch_twist = body.transform(q).twist(u);
                 let wrench = bristles.step(patch_twist, &v, 0.0);
-                let slip = bristles.slip(patch_twist, &v);
-                run.samples.push(Sample { q, u, wrench, f_n: v[slot::F_N], slip });
+                let shares = bristles.shares(patch_twist, &v);
+                run.samples.push(Sample { q, u, wrench, f_n: v[slot::F_N], shares });
                 if plan.sample_bristles {
                     run.sampled_bristles.extend(bristles.states(&active));
                 }
@@ -241,18 +243,19 @@ impl Bristles {
         active.iter().map(|&i| self.z[i].map(|z| z * self.friction.sigma0)).collect()
     }
 
-    /// Share of the normal force on bristles at or beyond `s_ba` of the break-away deflection [-].
-    fn slip(&self, u: Twist, v: &[f64; slot::COUNT]) -> f64 {
-        let Friction { sigma0, gamma, v_s, s_ba, .. } = self.friction;
-        let cells = self.grid.centres().zip(&self.share).zip(&self.z);
-        cells
-            .filter(|((at, _), [zx, zy])| {
-                let [vx, vy] = u.velocity(*at);
-                let g = stribeck(vx.hypot(vy), v[slot::MU_C], v[slot::MU_S], gamma, v_s);
-                s_ba * g < sigma0 * zx.hypot(*zy)
-            })
-            .map(|((_, share), _)| share)
-            .sum()
+    /// Shares of the normal force on bristles that slip and on bristles near their limit [-].
+    fn shares(&self, u: Twist, v: &[f64; slot::COUNT]) -> [f64; 2] {
+        let Friction { law, sigma0, gamma, v_s, s_ba, .. } = self.friction;
+        let mut shares = [0.0; 2];
+        for ((at, share), z) in self.grid.centres().zip(&self.share).zip(&self.z) {
+            let (v_cell, size) = (u.velocity(at), z[0].hypot(z[1]));
+            let speed = v_cell[0].hypot(v_cell[1]);
+            let z_max = stribeck(speed, v[slot::MU_C], v[slot::MU_S], gamma, v_s) / sigma0;
+            let plastic = if law.is_elastic() { plasticity(v_cell, *z, speed, z_max, s_ba) } else { 1.0 };
+            shares[0] += if SLIP_SPEED < plastic * speed * size / z_max { share } else { &0.0 };
+            shares[1] += if s_ba * z_max < size { share } else { &0.0 };
+        }
+        shares
     }
 }
 

@@ -20,8 +20,10 @@ pub struct Recorded {
     pub wrench: Vec<Wrench>,
     /// Normal forces of one pad \[N\].
     pub normal_force: Vec<f64>,
-    /// Shares of the normal force on slipping bristles [-].
+    /// Shares of the normal force on bristles that slip [-].
     pub slip: Vec<f64>,
+    /// Shares of the normal force on bristles near their limit [-].
+    pub near_limit: Vec<f64>,
 }
 
 /// Called at samples with the number of contact-samples just finished; `false` asks to stop.
@@ -32,7 +34,7 @@ impl Recorded {
     fn new(contacts: usize, samples: usize) -> Result<Self, MemoryError> {
         const FEWER: &str = "fewer samples in one call, or fewer contacts";
         let n = contacts.saturating_mul(samples);
-        let bytes = (n as u64).saturating_mul(11 * 8);
+        let bytes = (n as u64).saturating_mul(12 * 8);
         memory::check(|| format!("{samples} samples of {contacts} contacts"), bytes, FEWER)?;
         let threes = [f64::NAN; 3];
         Ok(Self {
@@ -42,6 +44,7 @@ impl Recorded {
             wrench: memory::filled(n, threes.into(), FEWER)?,
             normal_force: memory::filled(n, f64::NAN, FEWER)?,
             slip: memory::filled(n, f64::NAN, FEWER)?,
+            near_limit: memory::filled(n, f64::NAN, FEWER)?,
         })
     }
 }
@@ -134,7 +137,8 @@ impl Batch {
         for (k, sample) in self.samples()?.iter().enumerate() {
             let at = k * out.samples + i;
             (out.pose[at], out.twist[at], out.wrench[at]) = (sample.pose, sample.twist, sample.wrench);
-            (out.normal_force[at], out.slip[at]) = (sample.normal_force, sample.slip);
+            out.normal_force[at] = sample.normal_force;
+            (out.slip[at], out.near_limit[at]) = (sample.slip, sample.near_limit);
         }
         Ok(())
     }

@@ -111,12 +111,14 @@ impl Stepper for CpuBatch {
             .zip(out.wrench.chunks_mut(each))
             .zip(out.normal_force.chunks_mut(each))
             .zip(out.slip.chunks_mut(each))
-            .map(|((((pose, twist), wrench), normal_force), slip)| Row {
+            .zip(out.near_limit.chunks_mut(each))
+            .map(|(((((pose, twist), wrench), normal_force), slip), near_limit)| Row {
                 pose: &mut pose[skip..],
                 twist: &mut twist[skip..],
                 wrench: &mut wrench[skip..],
                 normal_force: &mut normal_force[skip..],
                 slip: &mut slip[skip..],
+                near_limit: &mut near_limit[skip..],
                 bristles: None,
             });
         let mut rows: Vec<Option<Row<'_>>> = rows.map(Some).collect();
@@ -150,8 +152,9 @@ impl Stepper for CpuBatch {
         self.each(|Group { pack, members, samples, .. }| {
             samples.clear();
             samples.extend(members.iter().enumerate().map(|(lane, k)| {
-                pack.sample(lane, &contacts[*k]).map_or(Sample::NONE, |(pose, twist, wrench, slip, normal_force)| {
-                    Sample { pose, twist, wrench, normal_force, slip: share(slip) }
+                pack.sample(lane, &contacts[*k]).map_or(Sample::NONE, |(pose, twist, wrench, of, normal_force)| {
+                    let [slip, near_limit] = [of.slip, of.near_limit].map(share);
+                    Sample { pose, twist, wrench, normal_force, slip, near_limit }
                 })
             }));
         });

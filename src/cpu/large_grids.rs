@@ -12,6 +12,7 @@ use crate::number::prefetch::prefetch;
 use crate::number::real::Real;
 use crate::planar::{Pose, Twist, Wrench};
 use crate::schedule::Span;
+use crate::solver::bristles::Shares;
 use crate::solver::lanes::Solver;
 use crate::solver::models::cells::Workspace;
 use crate::solver::models::grid::Grid;
@@ -84,7 +85,7 @@ impl<C: Real> Pack for LargeGrids<C> {
         }
     }
 
-    fn sample(&mut self, lane: usize, contact: &Contact) -> Option<(Pose, Twist, Wrench, f64, f64)> {
+    fn sample(&mut self, lane: usize, contact: &Contact) -> Option<(Pose, Twist, Wrench, Shares, f64)> {
         self.with(lane, |one| one.sample(0, contact))
     }
 

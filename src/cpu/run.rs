@@ -10,7 +10,7 @@ use crate::engine::{Progress, Reason, Status, Stepping, StopWhen};
 use crate::number::real::Real;
 use crate::planar::{Pose, Twist, Wrench};
 use crate::schedule::{Interval, Span, Timeline, slot};
-use crate::solver::bristles::Bits;
+use crate::solver::bristles::{Bits, Shares};
 use crate::solver::lane_solver::LaneSolver;
 use crate::solver::lanes::Solver;
 use crate::solver::models::grid::Grid;
@@ -44,9 +44,9 @@ pub trait Pack: Send {
     /// Steps the contacts through their spans; `task` gives the contact and the span of a lane, if it has
     /// one.
     fn advance<'c>(&mut self, task: &dyn Fn(usize) -> Option<(&'c Contact, Span)>, recording: &mut Recording<'_, '_>);
-    /// The sample at the end of the last interval: pose, twist, wrench, slipping share and normal force; none
-    /// if the contact has failed.
-    fn sample(&mut self, lane: usize, contact: &Contact) -> Option<(Pose, Twist, Wrench, f64, f64)>;
+    /// The sample at the end of the last interval: pose, twist, wrench, shares of bristles and normal force;
+    /// none if the contact has failed.
+    fn sample(&mut self, lane: usize, contact: &Contact) -> Option<(Pose, Twist, Wrench, Shares, f64)>;
     /// The friction wrench if the patch moved with `twist` for `dt` [s] under the inputs at the end of the
     /// last interval, and its derivative; none if the contact has failed.
     fn respond(&mut self, lane: usize, contact: &Contact, twist: Twist, dt: f64) -> Option<Response>;
@@ -147,15 +147,15 @@ impl<S: LaneSolver> LanePack<S> {
 
     /// Writes a sample of lane `l` at the end of its interval. `false` if it is not finite.
     fn record(&mut self, l: usize, contact: &Contact, recording: &mut Recording<'_, '_>) -> bool {
-        let Some((q, u, wrench, slip, f_n)) = self.present(l, contact) else { return false };
+        let Some((q, u, wrench, shares, f_n)) = self.present(l, contact) else { return false };
         let place = &mut self.places[l];
-        recording.rows[l].write(place.frame, (q, u, wrench, slip), f_n);
+        recording.rows[l].write(place.frame, (q, u, wrench, shares), f_n);
         if let Some(bristles) = &mut recording.rows[l].bristles {
             bristles.extend(self.solver.states(l));
         }
         if !recording.stop_when.is_never() {
             let departure = place.departure.get_or_insert_with(|| Departure::new(contact, q));
-            let has_left = departure.has_left(recording.stop_when, recording.samples[place.frame], q, slip);
+            let has_left = departure.has_left(recording.stop_when, recording.samples[place.frame], q, shares.slip);
             place.left = has_left.then_some(place.frame as u64);
         }
         place.frame += 1;
@@ -164,15 +164,15 @@ impl<S: LaneSolver> LanePack<S> {
 
     /// The present sample of lane `l`, which has no pending stage. If the wrench is not finite the contact
     /// fails, and there is none.
-    fn present(&mut self, l: usize, contact: &Contact) -> Option<(Pose, Twist, Wrench, f64, f64)> {
+    fn present(&mut self, l: usize, contact: &Contact) -> Option<(Pose, Twist, Wrench, Shares, f64)> {
         let place = &self.places[l];
         let v = place.interval.inputs(place.interval.length);
-        let (q, u, wrench, slip) = self.solver.sample(l, contact, &v);
+        let (q, u, wrench, shares) = self.solver.sample(l, contact, &v);
         if !wrench.to_array().iter().all(|c| c.is_finite()) {
             self.fail(l, Reason::Wrench);
             return None;
         }
-        Some((q, u, wrench, slip, v[slot::F_N]))
+        Some((q, u, wrench, shares, v[slot::F_N]))
     }
 
     /// Commits the pending stage of lane `l`, if there is one.
@@ -241,7 +241,7 @@ impl<S: LaneSolver + Send> Pack for LanePack<S> {
         }
     }
 
-    fn sample(&mut self, l: usize, contact: &Contact) -> Option<(Pose, Twist, Wrench, f64, f64)> {
+    fn sample(&mut self, l: usize, contact: &Contact) -> Option<(Pose, Twist, Wrench, Shares, f64)> {
         if self.places[l].failure.is_some() {
             return None;
         }

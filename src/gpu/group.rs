@@ -464,7 +464,7 @@ impl Group {
                 out.twist[at] = sample.twist;
                 out.wrench[at] = sample.wrench;
                 out.normal_force[at] = sample.normal_force;
-                out.slip[at] = sample.slip;
+                (out.slip[at], out.near_limit[at]) = (sample.slip, sample.near_limit);
             }
         }
         Ok((window.len() * self.contacts.len()) as u64)
@@ -481,6 +481,7 @@ pub(super) fn sample_of(r: &Record) -> Sample {
         wrench: wide(r.wrench).into(),
         normal_force: f64::from(r.f_n),
         slip: share(f64::from(r.slip)),
+        near_limit: share(f64::from(r.near_limit)),
     }
 }
 

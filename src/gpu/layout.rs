@@ -81,6 +81,7 @@ shared! {
 shared! {
     struct Record {
         q: [f32; 3], q_low: [f32; 3], twist: [f32; 3], wrench: [f32; 3], f_n: f32, slip: f32,
+        near_limit: f32,
     }
 }
 

@@ -4,7 +4,7 @@ use super::layout::{flag, kind};
 use super::shape::{Shape, Storage, Sums};
 use super::unroll::{MarkError, Unroll, unrolled};
 use crate::contact::{SHOWN_LIMIT, STICK_LIMIT};
-use crate::engine::{ALL_SLIDES, LEFT, Reason};
+use crate::engine::{ALL_SLIDES, LEFT, Reason, SLIP_SPEED};
 use crate::friction::{Law, STRIBECK_X_MIN, laws};
 use crate::limit_surface::{ORDERS, Rule};
 use crate::number::real::Real;
@@ -302,6 +302,7 @@ fn prelude(shape: Shape, law: Law) -> String {
     }
     text += &format!("const ELASTIC = {};\n", law.is_elastic());
     text += &format!("const AT_LIMIT = f32({AT_LIMIT:e});\nconst ALL_SLIDES = f32({ALL_SLIDES:e});\n");
+    text += &format!("const SLIP_SPEED = f32({SLIP_SPEED:e});\n");
     let real = match shape.width {
         1 => ["f32", "i32", "u32", "bool"],
         _ => ["vec2f", "vec2i", "vec2u", "vec2<bool>"],

@@ -49,12 +49,21 @@ const fn contacts(name: &'static str, item: Item, about: &'static str) -> Column
 }
 
 /// All arrays but `time`, and but those that are recorded on request.
-pub(super) const COLUMNS: [Column; 13] = [
+pub(super) const COLUMNS: [Column; 14] = [
     samples("pose", 3, "x [m], y [m], theta [rad] of the centre of mass; of the patch if its twist is prescribed"),
     samples("twist", 3, "vx [m/s], vy [m/s], w [rad/s] at the same point"),
     samples("wrench", 3, "friction of one pad on the body at the patch origin: fx [N], fy [N], tau [N m]"),
     samples("normal_force", 1, "of one pad [N]"),
-    samples("slip", 1, "share of the normal force carried by sliding bristles: 0 sticks, 1 slides everywhere"),
+    samples(
+        "slip",
+        1,
+        "share of the normal force on bristles that slip, each faster than 1e-5 m/s: 0 sticks, 1 slides everywhere",
+    ),
+    samples(
+        "near_limit",
+        1,
+        "share of the normal force on bristles near their limit, longer than s_ba of it, whether they slip or not",
+    ),
     contacts("displacement", Item::F64, "distance [m] from start to end of the body's point at the centre of pressure"),
     contacts("rotation", Item::F64, "rotation [rad] from start to end"),
     contacts(
@@ -75,7 +84,7 @@ pub(super) const COLUMNS: [Column; 13] = [
 ];
 
 /// The names of [`shear`].
-pub(super) const SHEAR: [&str; 2] = ["shear", "cell_slip"];
+pub(super) const SHEAR: [&str; 2] = ["shear", "cell_nearness"];
 
 /// The arrays of friction in the cells of a grid of that many rows and columns.
 pub(super) fn shear([rows, columns]: [u64; 2]) -> [Column; 2] {
@@ -92,8 +101,8 @@ pub(super) fn shear([rows, columns]: [u64; 2]) -> [Column; 2] {
         image(
             SHEAR[1],
             1,
-            "length of every bristle over its limit [-]: it slips above s_ba, and is near 1 in steady sliding; bottom \
-             row first",
+            "how near every bristle is to its limit: its length over that [-], 1 in steady sliding; above s_ba it \
+             counts as near; bottom row first",
         ),
     ]
 }
@@ -108,7 +117,7 @@ pub(super) const BYTES_PER_CELL: u64 = 3 * 4;
 /// Bytes of one bristle in a sample, from which these are made.
 const BYTES_PER_BRISTLE: u64 = 2 * 8;
 /// Bytes of one sample of one contact over all arrays of [`COLUMNS`].
-pub(super) const BYTES_PER_SAMPLE: u64 = 11 * 8;
+pub(super) const BYTES_PER_SAMPLE: u64 = 12 * 8;
 /// Bytes of one contact in the arrays without samples.
 pub(super) const BYTES_PER_CONTACT: u64 = 7 * 8 + 4;
 

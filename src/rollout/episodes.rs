@@ -305,13 +305,13 @@ fn margins(contact: &Contact, times: &[f64], wrench: &[[f64; 3]], normal_force: 
 
 /// What the labels are.
 pub(super) mod about {
-    pub const TIME_TO_SLIP: &str = "time [s] until bristles with 99 % of the normal force next slide; 0 while they do, \
+    pub const TIME_TO_SLIP: &str = "time [s] until bristles with 99 % of the normal force next slip; 0 while they do, \
                                     -1 if they do not";
     pub const MARGIN: &str = "margin left to slip: 1 - 1/k, where k times the wrench makes the patch slip under mu_s; \
                               1 without a load, 0 where nothing presses, below 0 beyond the limit";
     pub const TACTILE: &str = "normal force [N] of every cell, bottom row first";
     pub const FIRST_SLIP: &str =
-        "time [s] at which bristles with 99 % of the normal force first slide, -1 if they do not";
+        "time [s] at which bristles with 99 % of the normal force first slip, -1 if they do not";
     pub const VALIDATION: &str = "whether the episode is for validation, by a hash of its index";
 }
 

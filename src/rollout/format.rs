@@ -70,8 +70,8 @@ pub enum Extra {
     Tactile,
     /// The margin left to slip in every sample.
     Margin,
-    /// The friction force of every cell of a grid in every sample, and how near it is to slip. It is recorded
-    /// while the run is simulated, so that shards need it, too.
+    /// The friction force of every cell of a grid in every sample, and how near its bristle is to its limit.
+    /// It is recorded while the run is simulated, so that shards need it, too.
     Shear,
 }
 

@@ -228,6 +228,7 @@ impl Writer<'_> {
             });
             Values::F32s(values.collect(), vec![width])
         };
+        let about_column = |name| self.layout.column(name).about;
         let scalars = |all: &[f64]| Values::F32(places.iter().map(|(i, k)| all[i * n + k] as f32).collect());
         let indices = |of: &dyn Fn(usize, usize, usize) -> u64| {
             Values::I64(places.iter().enumerate().map(|(row, (i, k))| of(row, *i, *k) as i64).collect())
@@ -241,7 +242,8 @@ impl Writer<'_> {
             Feature::vector("observation.state", state, &STATE, "pose and twist"),
             Feature::vector("observation.environment_state", environment, &ENVIRONMENT, "wrench and normal force"),
             Feature::vector("action", action, &self.layout.actions, "the inputs from here on"),
-            Feature::scalar("label.slip", scalars(&read("slip")?), "-", "share of the normal force that slides"),
+            Feature::scalar("label.slip", scalars(&read("slip")?), "-", about_column("slip")),
+            Feature::scalar("label.near_limit", scalars(&read("near_limit")?), "-", about_column("near_limit")),
             Feature::scalar("label.time_to_slip", scalars(&episodes.time_to_slip), "s", about::TIME_TO_SLIP),
         ];
         if self.layout.margin {
@@ -258,7 +260,7 @@ impl Writer<'_> {
             let frame = |(i, k): &(usize, usize)| all_cells[(i * n + k) * width..][..width].as_chunks().0;
             let values = places.iter().flat_map(frame).map(|b| f32::from_le_bytes(*b)).collect();
             let (name, unit) =
-                if column.name == SHEAR[0] { ("observation.shear", "N") } else { ("observation.cell_slip", "-") };
+                if column.name == SHEAR[0] { ("observation.shear", "N") } else { ("observation.cell_nearness", "-") };
             let [rows, columns] = column.image.unwrap_or([1, 1]).map(|n| n as usize);
             let depth = width / (4 * rows * columns);
             let shape = if depth > 1 { vec![rows, columns, depth] } else { vec![rows, columns] };

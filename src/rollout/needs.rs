@@ -237,7 +237,7 @@ mod tests {
         let many = needs(&scenario(1_000_000, "[patch]\nshape = \"square\"\ncells = 2"));
         // Memory does not grow with the number of contacts.
         assert_eq!(many.memory_bytes, small.memory_bytes);
-        assert!(many.to_string().contains("1000000 contacts x 11 samples x 88 bytes of raw arrays"), "{many}");
+        assert!(many.to_string().contains("1000000 contacts x 11 samples x 96 bytes of raw arrays"), "{many}");
 
         let refused = |memory| many.check(&options.out, memory).map_err(|e| e.to_string());
         refused(None).unwrap();

@@ -16,7 +16,7 @@ use crate::solver::shear::{Moment, Shear, shear};
 #[derive(Debug, Default)]
 pub(super) struct Images {
     shear: Vec<f32>,
-    cell_slip: Vec<f32>,
+    nearness: Vec<f32>,
 }
 
 impl Images {
@@ -24,16 +24,16 @@ impl Images {
     pub fn new(contacts: &[Contact], from: u64, t: &Trajectories, grid: &Grid) -> Result<Self, RolloutError> {
         let each = grid.len() * t.frames();
         let mut images =
-            Self { shear: vec![0.0; 2 * each * contacts.len()], cell_slip: vec![0.0; each * contacts.len()] };
-        let rows = images.shear.par_chunks_mut(2 * each).zip(images.cell_slip.par_chunks_mut(each));
+            Self { shear: vec![0.0; 2 * each * contacts.len()], nearness: vec![0.0; each * contacts.len()] };
+        let rows = images.shear.par_chunks_mut(2 * each).zip(images.nearness.par_chunks_mut(each));
         let all = rows.zip(contacts).enumerate();
-        pool::run(|| all.try_for_each(|(i, ((shear, slip), contact))| one(contact, (from, i), t, grid, shear, slip)))?;
+        pool::run(|| all.try_for_each(|(i, ((shear, near), contact))| one(contact, (from, i), t, grid, shear, near)))?;
         Ok(images)
     }
 
     /// The numbers of an array.
     pub fn of(&self, name: &str) -> &[f32] {
-        if name == columns::SHEAR[0] { &self.shear } else { &self.cell_slip }
+        if name == columns::SHEAR[0] { &self.shear } else { &self.nearness }
     }
 }
 
@@ -44,7 +44,7 @@ fn one(
     t: &Trajectories,
     grid: &Grid,
     forces: &mut [f32],
-    slips: &mut [f32],
+    nearness: &mut [f32],
 ) -> Result<(), RolloutError> {
     let k = from + i as u64;
     check_bristles(contact, k)?;
@@ -54,18 +54,18 @@ fn one(
     let cells = grid.len();
     for (sample, at) in t.of(i).enumerate() {
         let forces = &mut forces[2 * cells * sample..][..2 * cells];
-        let slips = &mut slips[cells * sample..][..cells];
+        let nearness = &mut nearness[cells * sample..][..cells];
         if !t.wrench[at].to_array().iter().all(|v| v.is_finite()) {
             forces.fill(f32::NAN);
-            slips.fill(f32::NAN);
+            nearness.fill(f32::NAN);
             continue;
         }
         let f_n = t.normal_force[at];
         let moment = Moment { time: t.time[sample], pose: t.pose[at], twist: t.twist[at], f_n };
         let states = &t.sampled_bristles[i][sample * active.len()..][..active.len()];
         let bristles = active.iter().copied().zip(states.iter().copied());
-        for (cell, Shear { force, slip }) in shear(contact, under.patch(moment.time), moment, bristles) {
-            slips[cell] = slip as f32;
+        for (cell, Shear { force, nearness: near }) in shear(contact, under.patch(moment.time), moment, bristles) {
+            nearness[cell] = near as f32;
             forces[2 * cell..][..2].copy_from_slice(&force.map(|f| f as f32));
         }
     }

@@ -302,6 +302,7 @@ fn bytes(name: &str, t: &Trajectories, motions: &[NetMotion], images: &Images) -
         "wrench" => triples(&t.wrench),
         "normal_force" => little_endian(t.normal_force.iter().copied(), f64::to_le_bytes),
         "slip" => little_endian(t.slip.iter().copied(), f64::to_le_bytes),
+        "near_limit" => little_endian(t.near_limit.iter().copied(), f64::to_le_bytes),
         "displacement" => little_endian(motions.iter().map(|f| f.displacement), f64::to_le_bytes),
         "rotation" => little_endian(motions.iter().map(|f| f.rotation), f64::to_le_bytes),
         "status" => little_endian(t.status.iter().map(Status::word), u32::to_le_bytes),
@@ -329,7 +330,7 @@ fn finite_samples(t: &Trajectories, k: usize) -> usize {
         all(t.pose[i].to_array())
             && all(t.twist[i].to_array())
             && all(t.wrench[i].to_array())
-            && all([t.normal_force[i], t.slip[i], 0.0])
+            && all([t.normal_force[i], t.slip[i], t.near_limit[i]])
     };
     t.of(k).position(|i| !is_finite(i)).unwrap_or_else(|| t.frames())
 }

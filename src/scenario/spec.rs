@@ -320,7 +320,8 @@ pub struct FrictionSpec {
     pub gamma: Option<Number>,
     /// Stribeck velocity [m/s], > 0; 1e-3.
     pub v_s: Option<Number>,
-    /// Elastic share of the break-away deflection [-], 0 <= s_ba < 1; 0.9. Elasto-Plastic only.
+    /// Elastic share of the break-away deflection [-], 0 <= s_ba < 1; 0.9. Under other laws than
+    /// Elasto-Plastic only the share of its limit from which on a bristle counts in `near_limit`.
     pub s_ba: Option<Number>,
 }
 

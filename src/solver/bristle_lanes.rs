@@ -1,6 +1,6 @@
 //! The solver of bristles as a [`LaneSolver`].
 
-use super::bristles::{Bits, Bristles};
+use super::bristles::{Bits, Bristles, Shares};
 use super::commit::respond_to;
 use super::lane_solver::LaneSolver;
 use super::lanes::Solver;
@@ -62,7 +62,7 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
         pass(self)
     }
 
-    fn sample(&mut self, l: usize, contact: &Contact, v: &[f64; slot::COUNT]) -> (Pose, Twist, Wrench, f64) {
+    fn sample(&mut self, l: usize, contact: &Contact, v: &[f64; slot::COUNT]) -> (Pose, Twist, Wrench, Shares) {
         self.sample(l, contact, v)
     }
 

@@ -18,6 +18,15 @@ pub const MAX_TURN: f64 = 0.2;
 /// A Newton step smaller than this [m/s] may turn the twist by any angle.
 pub const LEAST_TRUST_RADIUS: f64 = 3e-6;
 
+/// Shares of the normal force on bristles in a sample [-].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Shares {
+    /// On bristles that slip faster than [`SLIP_SPEED`](crate::plan::SLIP_SPEED), `docs/model.md` (14a).
+    pub slip: f64,
+    /// On bristles near their limit: longer than the share `s_ba` of it, `docs/model.md` (14b).
+    pub near_limit: f64,
+}
+
 /// Constants of a recorded wrench.
 #[derive(Clone, Copy, Debug)]
 pub struct Rate<R> {
@@ -47,8 +56,8 @@ pub trait Bristles<R: Real> {
     /// Sets a lane to what [`Bristles::export`] wrote.
     fn import(&mut self, lane: usize, state: &State, pairs: &[[f64; 2]]);
     /// The friction wrench [N, N, N m] of a lane at the patch origin in the present state at patch twist `u`,
-    /// and the share of the normal force on slipping bristles.
-    fn wrench(&mut self, lane: usize, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64);
+    /// and which of them slip.
+    fn wrench(&mut self, lane: usize, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, Shares);
     /// `L^2` [m^2] on the map of `patch`, which weighs angular against linear velocity.
     fn arm2(&self, patch: &Patch) -> f64;
     /// Takes over a new map of a lane; `mu_c` [-] is the Coulomb coefficient at that time.

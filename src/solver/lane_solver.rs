@@ -1,7 +1,7 @@
 //! What steps the contacts in its lanes from one call to the next: the solver of bristles, and that of point
 //! contacts.
 
-use super::bristles::Bits;
+use super::bristles::{Bits, Shares};
 use super::respond::Response;
 use super::state::State;
 use super::step::Events;
@@ -37,8 +37,8 @@ pub trait LaneSolver {
     fn running(&self) -> Bits;
     /// One pass over all lanes that run.
     fn pass(&mut self) -> Events;
-    /// Pose, twist, friction wrench and slipping share in a lane at inputs `v`; no stage is pending.
-    fn sample(&mut self, l: usize, contact: &Contact, v: &[f64; slot::COUNT]) -> (Pose, Twist, Wrench, f64);
+    /// Pose, twist, friction wrench and shares of bristles in a lane at inputs `v`; no stage is pending.
+    fn sample(&mut self, l: usize, contact: &Contact, v: &[f64; slot::COUNT]) -> (Pose, Twist, Wrench, Shares);
     /// The friction wrench if the patch moved with `twist` for `dt` [s] under inputs `v`; no stage is
     /// pending. `pairs` is memory.
     fn respond(

@@ -1,7 +1,7 @@
 //! The contacts in the lanes of the step: the parameters and the state of each, and its place in its
 //! interval. A contact is put into a lane, and a lane emptied, between two passes.
 
-use super::bristles::{Bits, Bristles, Rate};
+use super::bristles::{Bits, Bristles, Rate, Shares};
 use super::constants::FRESH_STEP;
 use super::friction::Stage;
 use super::linalg::Vec3;
@@ -237,8 +237,8 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     }
 
     /// Pose of the centre of mass in a lane, its twist, the friction wrench at the patch origin and the
-    /// slipping share at inputs `v`. No stage is pending.
-    pub fn sample(&mut self, l: usize, contact: &Contact, v: &[f64; slot::COUNT]) -> (Pose, Twist, Wrench, f64) {
+    /// shares of bristles at inputs `v`. No stage is pending.
+    pub fn sample(&mut self, l: usize, contact: &Contact, v: &[f64; slot::COUNT]) -> (Pose, Twist, Wrench, Shares) {
         let (q, u) = (compensated(self.q, self.q_low, l).into(), compensated(self.u, self.u_low, l).into());
         let (twist, patch_twist) = if contact.body.free().is_none() {
             let given = Twist::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]);
@@ -248,8 +248,8 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         };
         let (mu_c, mu_d) = (v[slot::MU_C], v[slot::MU_S] - v[slot::MU_C]);
         let rate = Rate { sigma1: contact.friction.effective_for_law().sigma1, mu_c, mu_d };
-        let (wrench, slip) = self.bristles.wrench(l, patch_twist, &rate, v[slot::F_N]);
-        (q, twist, wrench, slip)
+        let (wrench, shares) = self.bristles.wrench(l, patch_twist, &rate, v[slot::F_N]);
+        (q, twist, wrench, shares)
     }
 
     /// Whether a lane has a stage that is solved but not committed to its bristles yet.

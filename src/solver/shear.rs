@@ -13,9 +13,9 @@ use crate::planar::{Pose, Twist};
 pub struct Shear {
     /// Friction force on the body, in the axes of the patch [N].
     pub force: [f64; 2],
-    /// Length of the bristle over its limit at the present speed [-]: it slips above `s_ba`, and is near 1 in
-    /// steady sliding.
-    pub slip: f64,
+    /// How near the bristle is to its limit: its length over that at the present speed [-], 1 in steady
+    /// sliding. Above `s_ba` it counts as near.
+    pub nearness: f64,
 }
 
 /// The motion of a contact in a sample.
@@ -53,6 +53,6 @@ pub fn shear<'a>(
         let decay = with_law!(k.law, L => decay::<f64, L>(&k, g, &m, zx, zy));
         let share = -f_n * patch.weights()[i];
         let along = |zeta: f64, v: f64| share * (zeta + sigma1 * (v - decay * zeta) + k.sigma2 * v);
-        (i, Shear { force: [along(zx, vx), along(zy, vy)], slip: zx.hypot(zy) / g })
+        (i, Shear { force: [along(zx, vx), along(zy, vy)], nearness: zx.hypot(zy) / g })
     })
 }

@@ -100,7 +100,7 @@ pub fn bits(t: &Trajectories, k: usize) -> Vec<u64> {
     let status = t.status[k];
     let failure = status.failure.map_or([0, 0], |(step, reason)| [step + 1, reason as u64]);
     let threes = [flat(of(&t.pose, k, n)), flat(of(&t.twist, k, n)), flat(of(&t.wrench, k, n))].concat();
-    let ones = [&t.normal_force, &t.slip].into_iter().flat_map(|all| of(all, k, n));
+    let ones = [&t.normal_force, &t.slip, &t.near_limit].into_iter().flat_map(|all| of(all, k, n));
     let bristles = t.bristles.get(k).into_iter().flatten().flatten();
     let numbers = threes.iter().chain(ones).chain(bristles).map(|v| v.to_bits());
     let counts = [status.unconverged, status.steps, status.passes, status.left.map_or(0, |sample| sample + 1)];

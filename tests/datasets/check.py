@@ -100,7 +100,7 @@ def all_have_units(about):
 
 
 def check_shear(all, drawn, data):
-    """The friction of all cells is the wrench, and those that slip carry the share that does."""
+    """The friction of all cells is the wrench, and those near their limit carry the share that is."""
     shear, size = data["shear"].values.astype(float), drawn["patch.size"]
     assert data["shear"].dims == ("contact", "sample", "row", "column", "force")
     at = (np.arange(5) - 2) / 5 * size[:, None]
@@ -109,10 +109,10 @@ def check_shear(all, drawn, data):
     forces = np.stack([f.sum(axis=(2, 3)) for f in (fx, fy, x * fy - y * fx)], axis=2)
     np.testing.assert_allclose(forces, all["wrench"], rtol=0, atol=3e-6)
     share = data["tactile"].values / all["normal_force"][..., None, None]
-    slips = np.where(data["cell_slip"].values > 0.9, share, 0).sum(axis=(2, 3))
+    near = np.where(data["cell_nearness"].values > 0.9, share, 0).sum(axis=(2, 3))
     there = np.isfinite(all["slip"])
     np.testing.assert_array_equal(np.isfinite(forces).all(axis=2), there)
-    assert np.isclose(slips[there], all["slip"][there], atol=1e-5).mean() > 0.99
+    assert np.isclose(near[there], all["near_limit"][there], atol=1e-5).mean() > 0.99
 
 
 def expected_labels(all):
@@ -183,8 +183,8 @@ def check_margin(all, drawn, margin):
     limit = drawn["friction.mu_s"][:, None] * all["normal_force"]
     # No patch withstands more force than under pure translation, whatever the torque.
     assert (margin[there] <= 1 - (force / limit)[there] + 1e-9).all()
-    # Where nothing slides there is margin left; where all slides, no more than the step from mu_s to mu_c.
-    sticks = there & (all["slip"] == 0)
+    # Where no bristle is near its limit there is margin left; where all slides, no more than the step from mu_s to mu_c.
+    sticks = there & (all["near_limit"] == 0)
     assert (margin[sticks] > 0).all() and sticks.any()
     slides = there & (all["slip"] >= ALL_SLIDES)
     used = 1 - margin[slides]
@@ -210,14 +210,15 @@ def test_lerobot(run):
     np.testing.assert_array_equal(
         stack("observation.environment_state"), both(all["wrench"], all["normal_force"])
     )
-    np.testing.assert_array_equal(data["label.slip"], all["slip"][there].astype(np.float32))
+    for name in ["slip", "near_limit"]:
+        np.testing.assert_array_equal(data[f"label.{name}"], all[name][there].astype(np.float32))
     zarr = xr.open_zarr(run / "dataset.zarr")
     for name, other in [("label.time_to_slip", "time_to_slip"), ("label.margin", "margin")]:
         np.testing.assert_array_equal(data[name], zarr[other].values[there].astype(np.float32))
     np.testing.assert_array_equal(stack("action"), zarr["action"].values[there].astype(np.float32))
     np.testing.assert_array_equal(stack("observation.tactile"), zarr["tactile"].values[there])
     np.testing.assert_array_equal(stack("observation.shear"), zarr["shear"].values[there])
-    np.testing.assert_array_equal(stack("observation.cell_slip"), zarr["cell_slip"].values[there])
+    np.testing.assert_array_equal(stack("observation.cell_nearness"), zarr["cell_nearness"].values[there])
     sample = np.broadcast_to(np.arange(21), there.shape)[there]
     np.testing.assert_array_equal(data["frame_index"], sample)
     np.testing.assert_array_equal(data["timestamp"], (sample / 50).astype(np.float32))

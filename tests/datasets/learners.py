@@ -123,6 +123,7 @@ def test_lerobot(run):
                 "observation.tactile": all["tactile"][k, i],
                 "action": all["action"][k, i],
                 "label.slip": all["slip"][k, i],
+                "label.near_limit": all["near_limit"][k, i],
                 "label.time_to_slip": all["time_to_slip"][k, i],
                 "label.margin": all["margin"][k, i],
                 "timestamp": all["time"][i],

@@ -126,7 +126,7 @@ pub fn failed_contact_is_marked_and_its_neighbours_are_unchanged(engine: &dyn En
             let at_i = k * n + i;
             let (q, u, w) = (with.pose[at_i], with.twist[at_i], with.wrench[at_i]);
             let numbers = [q.to_array(), u.to_array(), w.to_array()];
-            let others = [with.normal_force[at_i], with.slip[at_i]];
+            let others = [with.normal_force[at_i], with.slip[at_i], with.near_limit[at_i]];
             let all = numbers.as_flattened().iter().chain(&others);
             if *t < at {
                 assert!(all.clone().all(|v| v.is_finite()), "contact {k}, sample {i} comes before: {numbers:?}");

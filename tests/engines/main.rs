@@ -11,6 +11,7 @@ mod converged;
 mod grip;
 mod leave;
 mod physics;
+mod slip;
 mod steady;
 
 use bristle::cpu::Cpu;
@@ -112,6 +113,8 @@ macro_rules! suite {
                 steady::a_constant_twist_has_its_steady_wrench_from_the_start,
                 steady::a_body_that_has_been_sliding_slows_by_mu_g,
                 steady::a_spin_has_no_force,
+                slip::nothing_slips_at_rest_near_the_limit_and_all_does_in_motion,
+                slip::what_is_dragged_slips_above_the_limit_speed_alone,
                 batch::results_do_not_depend_on_neighbours_order_or_threads,
                 batch::failed_contact_is_marked_and_its_neighbours_are_unchanged,
                 batch::a_contact_that_takes_too_many_steps_is_stopped_and_its_neighbours_are_unchanged,
@@ -146,6 +149,7 @@ macro_rules! suite {
                 grip::normal_force_through_zero_is_no_contact_below,
                 steady::a_constant_twist_has_its_steady_wrench_from_the_start,
                 steady::a_body_that_has_been_sliding_slows_by_mu_g,
+                slip::what_is_dragged_slips_above_the_limit_speed_alone,
                 batch::results_do_not_depend_on_neighbours_order_or_threads,
             );
         }

@@ -84,7 +84,7 @@ fn numbers(batch: *mut BristleBatch) -> Vec<u64> {
         ok(unsafe { read(batch, rows.as_mut_ptr(), n) });
         out.extend(rows.iter().map(|v| v.to_bits()));
     }
-    for read in [bristle_batch_normal_force, bristle_batch_slip] {
+    for read in [bristle_batch_normal_force, bristle_batch_slip, bristle_batch_near_limit] {
         ok(unsafe { read(batch, rows.as_mut_ptr(), n) });
         out.extend(rows[..n].iter().map(|v| v.to_bits()));
     }
@@ -107,6 +107,7 @@ fn numbers_of(batch: &mut bristle::Batch) -> Vec<u64> {
     out.extend(samples.iter().flat_map(|s| <[f64; 3]>::from(s.wrench)));
     out.extend(samples.iter().map(|s| s.normal_force));
     out.extend(samples.iter().map(|s| s.slip));
+    out.extend(samples.iter().map(|s| s.near_limit));
     let mut out: Vec<u64> = out.into_iter().map(f64::to_bits).collect();
     out.extend(batch.statuses().unwrap().iter().map(|s| u64::from(s.word())));
     out.extend((0..batch.len()).map(|k| batch.time(k).to_bits()));
@@ -309,6 +310,7 @@ fn what_is_out_of_range_has_a_code_and_a_message() {
         refused(bristle_batch_time(h, 3, out.as_mut_ptr()), Argument, "contact = 3");
         refused(bristle_batch_pose(h, out.as_mut_ptr(), 4), Argument, "count = 4: expected 3");
         refused(bristle_batch_slip(h, out.as_mut_ptr(), 0), Argument, "count = 0: expected 3");
+        refused(bristle_batch_near_limit(h, out.as_mut_ptr(), 0), Argument, "count = 0: expected 3");
         refused(bristle_batch_status(h, words.as_mut_ptr(), 4), Argument, "count = 4: expected 3");
         let twist = [f64::INFINITY; 3];
         let (wrench, gain) = (out.as_mut_ptr(), gain.as_mut_ptr());
@@ -429,6 +431,7 @@ fn null_is_refused_wherever_a_pointer_is_needed() {
             bristle_batch_wrench(h, null_mut(), 3),
             bristle_batch_normal_force(h, null_mut(), 3),
             bristle_batch_slip(h, null_mut(), 3),
+            bristle_batch_near_limit(h, null_mut(), 3),
             bristle_batch_status(none, null_mut(), 3),
             bristle_batch_status(h, null_mut(), 3),
             bristle_batch_set_frame_one(none, 0, x, 9),
@@ -511,7 +514,7 @@ fn a_handle_may_be_used_from_any_thread() {
         })
     });
     let calls: Vec<_> = calls.collect();
-    calls.into_iter().for_each(|call| assert_eq!(call.join().unwrap(), 3 * 9 + 3 * 2 + 3 + 3));
+    calls.into_iter().for_each(|call| assert_eq!(call.join().unwrap(), 3 * 9 + 3 * 3 + 3 + 3));
     let mut time = 0.0;
     ok(unsafe { bristle_batch_time(handle.0, 0, &raw mut time) });
     assert_eq!(time, 20.0 / 1024.0);

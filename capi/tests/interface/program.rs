@@ -68,7 +68,7 @@ fn expected(engine: &dyn Engine) -> Vec<(String, Vec<f64>)> {
         batch.set_each(Input::NormalForce, &grip).unwrap();
         batch.advance_some(&[0, 1], 2e-3).unwrap();
         for (grip, sample) in grip.iter_mut().zip(batch.samples().unwrap()).take(2) {
-            *grip *= if sample.slip > 0.2 { 1.1 } else { 0.995 };
+            *grip *= if sample.near_limit > 0.2 { 1.1 } else { 0.995 };
         }
     }
     let mut out = Vec::new();
@@ -78,7 +78,7 @@ fn expected(engine: &dyn Engine) -> Vec<(String, Vec<f64>)> {
         out.push((format!("twist {k}"), <[f64; 3]>::from(sample.twist).to_vec()));
         out.push((format!("wrench {k}"), <[f64; 3]>::from(sample.wrench).to_vec()));
         out.push((format!("normal_force {k}"), vec![sample.normal_force]));
-        out.push((format!("slip {k}"), vec![sample.slip]));
+        out.push((format!("near_limit {k}"), vec![sample.near_limit]));
     }
     let saved = batch.save().unwrap();
     batch.copy(1, &[2, 3]).unwrap();

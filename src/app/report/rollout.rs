@@ -146,8 +146,9 @@ fn slip(run: &Run) -> Part {
         phases("Slip and stick of single contacts", &run.time, &rows, end),
         spread(run, "Normal force of a pad", "fN [N]", &run.normal_force, 0.0),
     ];
-    let caption = "Slip is the share of the normal force on sliding bristles; a contact slides here if it is \
-     more than a half. Of the single contacts each row is one, those that moved most at the bottom; green: \
+    let caption = "Slip is the share of the normal force on bristles that slip, each faster than 10 \u{b5}m/s; near \
+     the limit are those longer than s_ba of it, whether they slip or not. A contact slides here if slip is more than \
+     a half. Of the single contacts each row is one, those that moved most at the bottom; green: \
      sliding.";
     Part {
         id: "slip".into(),

@@ -118,9 +118,9 @@ impl Runs {
         self.of(&self.out.twist, k).iter().map(|u| u.to_array()[c]).collect()
     }
 
-    /// Share of the normal force on sliding bristles, contact `k`.
-    pub fn slip(&self, k: usize) -> &[f64] {
-        self.of(&self.out.slip, k)
+    /// Share of the normal force on bristles near their limit, contact `k`.
+    pub fn near_limit(&self, k: usize) -> &[f64] {
+        self.of(&self.out.near_limit, k)
     }
 
     /// Normal force of contact `k`.

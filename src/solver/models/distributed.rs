@@ -11,8 +11,9 @@
 
 use crate::number::real::Real;
 use crate::number::simd::copies;
+use crate::plan::SLIP_SPEED;
 use crate::planar::{Twist, Wrench};
-use crate::solver::bristles::Rate;
+use crate::solver::bristles::{Rate, Shares};
 use crate::solver::cell::{decay, sensitivity, trial};
 use crate::solver::elastic_cells;
 use crate::solver::friction::{Consts, Stage, motion};
@@ -282,11 +283,12 @@ copies! {
 
 copies! {
     /// The friction wrench [N, N, N m] at the patch origin in the present state, `docs/model.md` (15) with
-    /// the rate of (8) and normal force `f_n` [N], and the share of it on slipping cells.
-    pub fn wrench<R>(cells: &Cells<R>, k: &Consts<R>, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64) {
+    /// the rate of (8) and normal force `f_n` [N], and the shares of it on cells that slip, (14a), and on
+    /// cells near their limit, (14b).
+    pub fn wrench<R>(cells: &Cells<R>, k: &Consts<R>, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, Shares) {
         let rate = Rate { sigma1: R::splat(rate.sigma1), mu_c: R::splat(rate.mu_c), mu_d: R::splat(rate.mu_d) };
         let (ux, uy, uw) = (R::splat(u.vx), R::splat(u.vy), R::splat(u.w));
-        let mut sum = [R::splat(0.0); 4];
+        let mut sum = [R::splat(0.0); 5];
         for i in 0..cells.w.len() {
             let (x, y, w) = (cells.x[i], cells.y[i], cells.w[i]);
             let (zx, zy) = (cells.zx[i], cells.zy[i]);
@@ -298,14 +300,16 @@ copies! {
             sum[0] += fx;
             sum[1] += fy;
             sum[2] += x * fy - y * fx;
-            let slips = (k.s_ba * g).lt((zx * zx + zy * zy).sqrt());
+            let size = (zx * zx + zy * zy).sqrt();
+            let slips = R::splat(SLIP_SPEED).lt(decay * size);
             sum[3] += R::select(slips, w, R::splat(0.0));
+            sum[4] += R::select((k.s_ba * g).lt(size), w, R::splat(0.0));
         }
-        let mut s = [0.0; 4];
+        let mut s = [0.0; 5];
         for (s, sum) in s.iter_mut().zip(sum) {
             *s = sum.reduce_sum();
         }
-        (Wrench::new(f_n * s[0], f_n * s[1], f_n * s[2]), s[3])
+        (Wrench::new(f_n * s[0], f_n * s[1], f_n * s[2]), Shares { slip: s[3], near_limit: s[4] })
     }
 }
 

@@ -8,7 +8,7 @@ use crate::friction::Friction;
 use crate::number::real::Real;
 use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
-use crate::solver::bristles::{Bits, Bristles, Rate};
+use crate::solver::bristles::{Bits, Bristles, Rate, Shares};
 use crate::solver::friction::{Consts, Stage};
 use crate::solver::linalg::{Mat3, Vec3};
 use crate::solver::rigid_stick::RigidStick;
@@ -132,10 +132,10 @@ impl<C: Real> Bristles<f64> for Grid<C> {
         });
     }
 
-    fn wrench(&mut self, _: usize, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64) {
+    fn wrench(&mut self, _: usize, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, Shares) {
         if let Some(rigid) = &self.rigid {
             let w = rigid.resist(Vec3::from(u.to_array()), rate.sigma1 + self.k.sigma2.lane(0)) * -f_n;
-            return (Wrench::new(w.x, w.y, w.z), 0.0);
+            return (Wrench::new(w.x, w.y, w.z), Shares::default());
         }
         wrench(&self.cells, &self.k, u, rate, f_n)
     }

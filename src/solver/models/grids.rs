@@ -8,7 +8,7 @@ use crate::friction::Friction;
 use crate::number::real::Real;
 use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
-use crate::solver::bristles::{Bits, Bristles, Rate};
+use crate::solver::bristles::{Bits, Bristles, Rate, Shares};
 use crate::solver::friction::{Consts, Stage};
 use crate::solver::groups::Groups;
 use crate::solver::laws::with_law;
@@ -106,7 +106,7 @@ impl<R: Real> Bristles<R> for Grids<R> {
         }
     }
 
-    fn wrench(&mut self, lane: usize, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64) {
+    fn wrench(&mut self, lane: usize, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, Shares) {
         self.copy_from_lane(lane).wrench(0, u, rate, f_n)
     }
 

@@ -17,8 +17,9 @@ use crate::limit_surface::Table;
 use crate::number::real::{LANES, Real};
 use crate::number::simd::copies;
 use crate::patch::Patch;
+use crate::plan::SLIP_SPEED;
 use crate::planar::{Twist, Wrench};
-use crate::solver::bristles::{Bits, Bristles, LEAST_TRUST_RADIUS, MAX_TURN, Rate};
+use crate::solver::bristles::{Bits, Bristles, LEAST_TRUST_RADIUS, MAX_TURN, Rate, Shares};
 use crate::solver::friction::{Consts, Motion, Slip, Stage, Trial, motion};
 use crate::solver::lanes::set_split;
 use crate::solver::laws::{Law, with_law};
@@ -206,12 +207,13 @@ impl<R: Real> Bristles<R> for Reduced<R> {
         self.root.set(lane, pairs[3][1]);
     }
 
-    /// The slip is 1 if the bristle slips, else 0.
-    fn wrench(&mut self, lane: usize, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, f64) {
+    /// The shares are 0 or 1: there is one bristle.
+    fn wrench(&mut self, lane: usize, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, Shares) {
         let cop = self.cop.map(|c| c.lane(lane));
-        let (f, x) = force(self, lane, u.at(cop), rate);
+        let (f, [x, speed]) = force(self, lane, u.at(cop), rate);
         let w = Wrench::new(-f_n * f[0], -f_n * f[1], -f_n * f[2]);
-        (w.about(cop.map(|c| -c)), f64::from(u8::from(x > self.k.s_ba.lane(lane))))
+        let [slip, near_limit] = [speed > SLIP_SPEED, x > self.k.s_ba.lane(lane)].map(|is| f64::from(u8::from(is)));
+        (w.about(cop.map(|c| -c)), Shares { slip, near_limit })
     }
 
     fn arm2(&self, patch: &Patch) -> f64 {
@@ -289,12 +291,13 @@ impl<R: Real> Bristles<R> for Reduced<R> {
 
 copies! {
     /// For one lane: the opposite of the friction wrench per unit normal force at twist `v`, both at the
-    /// centre of pressure, in the present state, and the size of its bristle over the limit.
-    fn force<R>(of: &Reduced<R>, lane: usize, v: Twist, rate: &Rate<f64>) -> ([f64; 3], f64) {
+    /// centre of pressure, in the present state, the size of its bristle over the limit, and how fast it
+    /// slips [m/s].
+    fn force<R>(of: &Reduced<R>, lane: usize, v: Twist, rate: &Rate<f64>) -> ([f64; 3], [f64; 2]) {
         let v = Vec3::new(R::splat(v.vx), R::splat(v.vy), R::splat(v.w));
         let rate = Rate { sigma1: R::splat(rate.sigma1), mu_c: R::splat(rate.mu_c), mu_d: R::splat(rate.mu_d) };
-        let (f, x) = with_law!(of.k.law, L => of.force_law::<L>(v, &rate));
-        (f.lane(lane), x.lane(lane))
+        let (f, x, slip) = with_law!(of.k.law, L => of.force_law::<L>(v, &rate));
+        (f.lane(lane), [x.lane(lane), slip.lane(lane)])
     }
 }
 
@@ -326,27 +329,29 @@ impl<R: Real> Reduced<R> {
     }
 
     /// The opposite of the friction wrench per unit normal force at twists `v`, both at the centres of
-    /// pressure, in the present state, `docs/model.md` (69) to (71), and the size of the bristles over their
-    /// limits.
+    /// pressure, in the present state, `docs/model.md` (69) to (71), the size of the bristles over their
+    /// limits, and how fast they slip, (14a).
     #[inline(always)]
-    fn force_law<L: Law>(&self, v: Vec3<R>, rate: &Rate<R>) -> (Vec3<R>, R) {
+    fn force_law<L: Law>(&self, v: Vec3<R>, rate: &Rate<R>) -> (Vec3<R>, R, R) {
         let (one, half, k) = (R::splat(1.0), R::splat(0.5), &self.k);
         let m = self.drive(v);
         let limit = m.h * rate.mu_d.fma(m.m.bell, rate.mu_c);
         let (size, inv_size) = self.zeta.norm();
         let (z_hat, x) = (self.zeta * inv_size, size / limit);
         let along = m.d.dot(z_hat);
+        let decay = L::decay(k, limit, m.speed, along, size);
         // zeta'/sigma0
         let change = if L::ELASTIC && self.consistent {
             let (b, _) = crate::solver::transition::plastic_share(k, x);
             let b = half * b * (one + m.d_hat.dot(z_hat));
             (m.v_e * (one - b)).plus(b, m.d).plus(-(b * m.speed / limit), self.zeta)
         } else {
-            m.d.plus(-L::decay(k, limit, m.speed, along, size), self.zeta)
+            m.d.plus(-decay, self.zeta)
         };
         let scale = Vec3::new(one, one, self.radius);
         let viscous = Vec3::new(k.sigma2, k.sigma2, k.sigma2 * self.viscous);
-        (self.zeta.plus(rate.sigma1, change).times(scale) + viscous.times(v), x)
+        // Both forms slip by the same share of |D|, and so of |v_S|.
+        (self.zeta.plus(rate.sigma1, change).times(scale) + viscous.times(v), x, decay * size / m.h)
     }
 
     /// How twists `v` at the centres of pressure drive the bristles.

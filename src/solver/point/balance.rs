@@ -5,6 +5,7 @@ use super::laws::{
     Element, PointLaw, Step, Trial, Vec2, fma2, length, minus2, positive, select2, times2, without_friction,
 };
 use crate::number::real::Real;
+use crate::plan::SLIP_SPEED;
 use crate::solver::linalg::add;
 
 /// Most evaluations of the friction in a step.
@@ -74,16 +75,21 @@ pub fn advance<R: Real, L: PointLaw>(s: &Step<R>, v: Vec2<R>, elements: &mut [El
     force
 }
 
-/// Share of the friction on elements that slip, or 1 if a body without elements does [-].
+/// Shares of the friction on elements that slip and on elements near their limit, each 0 or 1 of a body
+/// without elements, whose friction is `force` [N]: `docs/model.md` (P19).
 #[inline(always)]
-pub fn slip<R: Real, L: PointLaw>(s: &Step<R>, elements: &[Element<R>]) -> R {
+pub fn shares<R: Real, L: PointLaw>(s: &Step<R>, force: Vec2<R>, elements: &[Element<R>]) -> [R; 2] {
+    let least = R::splat(SLIP_SPEED);
     if elements.is_empty() {
-        return positive(length(s.v).0 - s.band);
+        let speed = length(s.v).0;
+        let most = s.grip * s.curve.at(speed).0;
+        return [positive(speed - least), positive(length(force).0 - s.s_ba * most)];
     }
-    let (mut slipping, mut all) = (R::splat(0.0), R::splat(0.0));
+    let (mut slip, mut near, mut all) = (R::splat(0.0), R::splat(0.0), R::splat(0.0));
     for e in elements {
-        slipping = e.share.fma(L::slips(s, e), slipping);
+        slip = e.share.fma(positive(L::slip_speed(s, e) - least), slip);
+        near = e.share.fma(positive(length(e.zeta).0 - s.s_ba * L::limit(s, e)), near);
         all += e.share;
     }
-    slipping / all
+    [slip / all, near / all]
 }

@@ -8,7 +8,7 @@
 //! `set_pairs`.
 #![allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
 
-use super::balance::{advance, balance, friction, slip};
+use super::balance::{advance, balance, friction, shares};
 use super::curve::Curve;
 use super::laws::{Element, Outcome, PointLaw, Step, Vec2, minus2, plus2, select2, times2, with_point_law};
 use crate::contact::{Contact, Model};
@@ -19,7 +19,7 @@ use crate::plan::Status;
 use crate::planar::{Pose, Twist, Wrench};
 use crate::rigid::point::{PAIRS_PER_ELEMENT, PointLaw as Law, PointModel};
 use crate::schedule::{Interval, MapKey, Term, slot};
-use crate::solver::bristles::Bits;
+use crate::solver::bristles::{Bits, Shares};
 use crate::solver::constants::STEP_SLACK;
 use crate::solver::friction::Consts;
 use crate::solver::lane_solver::LaneSolver;
@@ -392,14 +392,15 @@ impl<R: Real> LaneSolver for Points<R> {
         point_pass(self)
     }
 
-    fn sample(&mut self, l: usize, contact: &Contact, v: &[f64; slot::COUNT]) -> (Pose, Twist, Wrench, f64) {
+    fn sample(&mut self, l: usize, contact: &Contact, v: &[f64; slot::COUNT]) -> (Pose, Twist, Wrench, Shares) {
         let (q, u) = (compensated(self.q, self.q_low, l).into(), compensated(self.u, self.u_low, l).into());
         let given = contact.body.free().is_none();
         let twist = if given { Twist::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]) } else { u };
-        let [fx, fy] = self.force.map(|f| f.lane(l) / self.pads.lane(l));
+        let force = self.force.map(|f| f.lane(l));
+        let [fx, fy] = force.map(|f| f / self.pads.lane(l));
         let (step, elements) = self.of_lane(l, 1.0, v);
-        let slip = with_point_law!(self.law, L => slip::<f64, L>(&step, &elements));
-        (q, twist, Wrench::new(fx, fy, 0.0), slip)
+        let [slip, near_limit] = with_point_law!(self.law, L => shares::<f64, L>(&step, force, &elements));
+        (q, twist, Wrench::new(fx, fy, 0.0), Shares { slip, near_limit })
     }
 
     fn respond(

@@ -5,7 +5,8 @@
 //! ([`PointLaw::step`]). With elements it says what one of them answers to a velocity ([`PointLaw::trial`]),
 //! and [`super::balance`] finds the velocity. Twin: `shaders/point/laws.wgsl`.
 //!
-//! Only here: `step`, `force`, `trial`, `slips`, `times2`, `plus2`, `minus2`, `fma2`, `select2`.
+//! Only here: `step`, `force`, `trial`, `slip_speed`, `limit`, `times2`, `plus2`, `minus2`, `fma2`,
+//! `select2`.
 
 use super::curve::Curve;
 use crate::number::real::Real;
@@ -29,7 +30,7 @@ pub struct Step<R> {
     pub sigma0: R,
     /// Damping over the normal force [s/m].
     pub sigma1: R,
-    /// Elastic share of the break-away deflection [-], from which on an element of Dahl counts as slipping.
+    /// Share of its limit from which on friction counts as near it [-].
     pub s_ba: R,
     /// Speed up to which a body without elements rests [m/s], see [`crate::rigid::point::PointModel::band`];
     /// 0 under a law without a band.
@@ -109,9 +110,16 @@ pub trait PointLaw {
         Trial { resist: zero, gain: [zero; 2], step: zero, memory: e.memory }
     }
 
-    /// 1 where an element slips, else 0. `s.v` is the present velocity.
+    /// How fast an element slips [m/s]: the velocity of the body less what its deflection takes of it. `s.v`
+    /// is the present velocity.
     #[inline(always)]
-    fn slips<R: Real>(_s: &Step<R>, _e: &Element<R>) -> R {
+    fn slip_speed<R: Real>(_s: &Step<R>, _e: &Element<R>) -> R {
+        R::splat(0.0)
+    }
+
+    /// What the deflection of an element is in steady sliding at the present speed, times `sigma0` [-].
+    #[inline(always)]
+    fn limit<R: Real>(_s: &Step<R>, _e: &Element<R>) -> R {
         R::splat(0.0)
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn poses(runs: &Runs, cases: [usize; 2], names: Names, grip: bool) ->
     ];
     if grip {
         panels.push(chart("Normal force of a pad", "fN [N]", 1, &|k| runs.normal_force(k).to_vec()));
-        panels.push(chart("Sliding share of the pressure", "slip [-]", 1, &|k| runs.slip(k).to_vec()));
+        panels.push(chart("Share of the pressure near the limit", "share [-]", 1, &|k| runs.near_limit(k).to_vec()));
         let path = lines(cases, names, 2, &|k| [0, 1].map(|c| milli(&runs.pose(k, c))));
         panels.push(Chart::new("Path of the centre of mass", "x [mm]", "y [mm]").equal().lines(path).svg());
     }
@@ -67,7 +67,7 @@ pub(super) fn fields(context: &Context<'_>, case: usize, moments: [f64; 3]) -> R
     for moment in moments {
         let plan = Plan { keep_bristles: true, ..Plan::new(moment, DEFAULT_STEP, moment)? };
         let runs = context.simulate_in(std::slice::from_ref(&contact), &plan)?;
-        let slip = runs.slip(0).last().copied().unwrap_or(0.0);
+        let near = runs.near_limit(0).last().copied().unwrap_or(0.0);
         let (pose, twist) = (runs.out.pose.last(), runs.out.twist.last());
         let (pose, twist) = (pose.copied().unwrap_or_default(), twist.copied().unwrap_or_default());
         let twist = contact.body.transform(pose).twist(twist);
@@ -79,11 +79,11 @@ pub(super) fn fields(context: &Context<'_>, case: usize, moments: [f64; 3]) -> R
                 let [vx, vy] = twist.velocity([cell.x, cell.y]);
                 let stribeck = (-(vx.hypot(vy) / friction.v_s).powf(friction.gamma)).exp();
                 let g = friction.mu_c + (friction.mu_s - friction.mu_c) * stribeck;
-                let slides = zx.hypot(*zy) >= friction.s_ba * g;
-                ([cell.x, cell.y, *zx, *zy], if slides { palette::BAD } else { palette::GRID })
+                let near = zx.hypot(*zy) >= friction.s_ba * g;
+                ([cell.x, cell.y, *zx, *zy], if near { palette::BAD } else { palette::GRID })
             })
             .collect();
-        let below = format!("{:.0} % of the pressure slides", 100.0 * slip);
+        let below = format!("{:.0} % of the pressure is near its limit", 100.0 * near);
         panels.push(arrows(&format!("Bristles at {moment} s"), &below, 0.0118, contact.patch.grid().dx, 1.0, &field));
     }
     let caption = "Deflection of the bristles of one pad under f1; an arrow of one and a half cells is \

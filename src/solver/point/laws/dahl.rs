@@ -1,7 +1,7 @@
 //! Dahl (1968), as in Kikuuwe et al. (2005), (8), `docs/model.md` (P16): the exact solution over the step for
 //! a constant velocity, under the limit `mu_c` at any speed. Twin: `shaders/point/dahl.wgsl`.
 
-use super::{Element, PointLaw, Step, Trial, Vec2, length, minus2, plus2, positive, times2};
+use super::{Element, PointLaw, Step, Trial, Vec2, length, minus2, plus2, times2};
 use crate::number::real::Real;
 
 /// Dahl's model.
@@ -13,7 +13,7 @@ impl PointLaw for Dahl {
     fn trial<R: Real>(s: &Step<R>, v: Vec2<R>, e: &Element<R>) -> Trial<R> {
         let one = R::splat(1.0);
         let (speed, n) = length(v);
-        let limit = e.share / e.stiffness * s.curve.mu_c;
+        let limit = Self::limit(s, e);
         let travel = s.t * s.sigma0;
         let x = travel * speed / limit;
         let kept = (-x.min(R::splat(80.0))).exp_negative();
@@ -30,7 +30,12 @@ impl PointLaw for Dahl {
     }
 
     #[inline(always)]
-    fn slips<R: Real>(s: &Step<R>, e: &Element<R>) -> R {
-        positive(length(e.zeta).0 - s.s_ba * (e.share / e.stiffness * s.curve.mu_c))
+    fn slip_speed<R: Real>(s: &Step<R>, e: &Element<R>) -> R {
+        length(s.v).0 * length(e.zeta).0 / Self::limit(s, e)
+    }
+
+    #[inline(always)]
+    fn limit<R: Real>(s: &Step<R>, e: &Element<R>) -> R {
+        e.share / e.stiffness * s.curve.mu_c
     }
 }

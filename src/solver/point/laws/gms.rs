@@ -2,7 +2,7 @@
 //! (P14) and (P15). The memory of an element is 1 while it slides, and 0 while it sticks; which it is changes
 //! at the limit of friction, and where the velocity turns back. Twin: `shaders/point/gms.wgsl`.
 
-use super::{Element, PointLaw, Step, Trial, Vec2, fma2, length, minus2, plus2, positive, select2, times2};
+use super::{Element, PointLaw, Step, Trial, Vec2, fma2, length, minus2, plus2, select2, times2};
 use crate::number::real::Real;
 
 /// The generalized Maxwell slip.
@@ -50,8 +50,14 @@ impl PointLaw for GeneralizedMaxwellSlip {
         Trial { resist, gain, step, memory: [memory, zero] }
     }
 
+    /// While it slides its state is a force that lags behind the velocity, and no deflection.
     #[inline(always)]
-    fn slips<R: Real>(_s: &Step<R>, e: &Element<R>) -> R {
-        positive(length(e.memory).0)
+    fn slip_speed<R: Real>(s: &Step<R>, e: &Element<R>) -> R {
+        R::select(R::splat(0.5).lt(e.memory[0]), length(s.v).0, R::splat(0.0))
+    }
+
+    #[inline(always)]
+    fn limit<R: Real>(s: &Step<R>, e: &Element<R>) -> R {
+        e.share / e.stiffness * s.curve.at(length(s.v).0).0
     }
 }

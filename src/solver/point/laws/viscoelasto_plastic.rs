@@ -2,7 +2,7 @@
 //! which has the friction of the curve and may have a mass. Its memory is the velocity of the slider [m/s],
 //! exactly 0 while it sticks. Twin: `shaders/point/viscoelasto_plastic.wgsl`.
 
-use super::{Element, PointLaw, Step, Trial, Vec2, fma2, length, minus2, plus2, positive, radial, select2, times2};
+use super::{Element, PointLaw, Step, Trial, Vec2, fma2, length, minus2, plus2, radial, select2, times2};
 use crate::number::real::Real;
 
 /// The viscoelasto-plastic element.
@@ -45,8 +45,14 @@ impl PointLaw for ViscoelastoPlastic {
         Trial { resist, gain, step: times2(moved, change), memory: slider }
     }
 
+    /// That of its slider.
     #[inline(always)]
-    fn slips<R: Real>(_s: &Step<R>, e: &Element<R>) -> R {
-        positive(length(e.memory).0)
+    fn slip_speed<R: Real>(_s: &Step<R>, e: &Element<R>) -> R {
+        length(e.memory).0
+    }
+
+    #[inline(always)]
+    fn limit<R: Real>(s: &Step<R>, e: &Element<R>) -> R {
+        e.share / e.stiffness * s.curve.at(length(s.v).0).0
     }
 }
