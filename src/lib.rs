@@ -84,6 +84,7 @@ mod number;
 pub mod patch;
 mod plan;
 pub mod planar;
+pub mod quote;
 pub mod random;
 pub mod rigid;
 pub mod rollout;
