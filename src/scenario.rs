@@ -7,6 +7,7 @@ mod columns;
 mod contact;
 mod describe;
 mod diagnostics;
+mod exact;
 mod number;
 mod overrides;
 mod patch_failure;

@@ -6,6 +6,7 @@ use std::ops::Range;
 use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 
+use super::exact::exact;
 use super::suggest::{keys, suggestion};
 use crate::error::ParameterError;
 use crate::input::InputError;
@@ -169,7 +170,8 @@ pub(super) fn from_toml<T: DeserializeOwned>(file: &str, text: &str) -> Result<T
     if let Some((span, message)) = unfit(&root, 0..text.len(), "") {
         return Err(ScenarioError::at(file, text, span, message));
     }
-    toml::from_str(text).map_err(|e| ScenarioError::toml(file, text, &e))
+    let read = toml::Deserializer::parse(text).and_then(exact);
+    read.map_err(|e| ScenarioError::toml(file, text, &e))
 }
 
 /// The place of the first value in `value`, itself at `span` and called `path`, that no key takes, and what
