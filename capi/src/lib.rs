@@ -15,6 +15,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 
 use bristle::batch::Sample;
+use bristle::quote::quoted;
 use bristle::{Batch, Contact, Cpu, Engine, EngineError, Input, Scenario, Snapshot, Stepping, Twist};
 
 pub use failure::{BristleStatus, bristle_last_error};
@@ -157,6 +158,7 @@ pub unsafe extern "C" fn bristle_batch_new(
 ) -> BristleStatus {
     guard(|| {
         raw::check_out("out", out)?;
+        bristle::cpu::check_threads().map_err(EngineError::from)?;
         // SAFETY: pointers are as the header says.
         let (text, base, contacts, device) = unsafe {
             out.write(std::ptr::null_mut());
@@ -194,7 +196,7 @@ fn engine(device: &str) -> Result<Box<dyn Engine>, Failure> {
         "gpu" => Ok(Box::new(bristle::Gpu::new(bristle::Choice::Any)?)),
         #[cfg(not(feature = "gpu"))]
         "gpu" => Err(EngineError::NoGpu.into()),
-        _ => Err(argument(format!("device = \"{device}\": expected \"cpu\", \"cpu-f32\" or \"gpu\""))),
+        _ => Err(argument(format!("device = \"{}\": expected \"cpu\", \"cpu-f32\" or \"gpu\"", quoted(device)))),
     }
 }
 
