@@ -86,6 +86,7 @@ mod plan;
 pub mod planar;
 pub mod quote;
 pub mod random;
+pub mod range;
 pub mod rigid;
 pub mod rollout;
 pub mod scenario;

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use bristle::error::ParameterError;
 use bristle::{Batch, Input, Signal};
 use pyo3::prelude::*;
 
@@ -38,10 +37,11 @@ const fn place(count: usize, i: usize) -> usize {
 }
 
 impl Control<'_> {
-    /// Refuses numbers that are not finite, before anything is set.
+    /// Refuses numbers out of the input's range, before anything is set.
     pub fn check(&self, contacts: &[usize]) -> Result<(), Failure> {
-        let Some(at) = self.values.iter().position(|v| !v.is_finite()) else { return Ok(()) };
-        let error = ParameterError::new(self.input.field(), self.values[at], "a finite number");
+        let range = self.input.range();
+        let Some(at) = self.values.iter().position(|v| !range.contains(*v)) else { return Ok(()) };
+        let Err(error) = range.check(self.input.field(), self.values[at]) else { return Ok(()) };
         let contact = if self.rows == 1 { None } else { contacts.get(at / self.columns).copied() };
         Err(Failure::Parameter(error, contact))
     }

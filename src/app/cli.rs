@@ -212,7 +212,8 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Ends the program with an error about its arguments, which may be long, or with the help that was asked for.
+/// Ends the program with an error about its arguments, which may be long, or with the help that was asked
+/// for.
 fn refuse(error: &clap::Error) -> ! {
     let text = error.to_string();
     if error.use_stderr() && text.chars().nth(MOST_MESSAGE).is_some() {

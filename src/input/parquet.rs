@@ -200,7 +200,7 @@ mod tests {
         writer.close().unwrap();
     }
 
-    /// What repeats takes next to no space: such a file says how much it is, and is refused before it is read.
+    /// What repeats takes next to no space: such a file says how much it is, and is refused before that.
     #[test]
     fn a_small_file_of_very_many_numbers_is_refused_before_it_is_read() {
         let dir = tempfile::tempdir().unwrap();
