@@ -1,8 +1,9 @@
 //! The values that parameters may have: the one place of their bounds.
 //!
 //! The bounds are far beyond anything that is measured. They are those of arithmetic: with one parameter at
-//! an end of its range and the others as usual, all results of both engines are finite in single precision.
-//! Where several together leave what numbers can hold, a contact is stopped, and its status says so.
+//! an end of its range and the others as usual, results are finite in single precision, but of point contacts
+//! whose steps are not stable. Where several together leave what numbers can hold, a contact is stopped, and
+//! its status says so.
 
 use std::fmt;
 

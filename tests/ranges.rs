@@ -193,7 +193,11 @@ fn numbers_at_the_ends_of_their_ranges_give_finite_ones() {
     let found = run(&all);
     let silent: Vec<_> = found.iter().filter(|(_, what)| *what != "failed").collect();
     assert!(silent.is_empty(), "not finite without a status: {silent:#?}");
-    let failed: Vec<_> = found.iter().filter(|(name, _)| !name.contains("Steps")).collect();
+    // Point contacts step by explicit laws, or are held by a spring, which are not stable whatever the step.
+    let is_point =
+        |name: &str| bases.iter().enumerate().any(|(b, t)| t.contains("point") && name.contains(&format!("base {b},")));
+    let failed = found.iter().filter(|(name, _)| !name.contains("Steps") && !is_point(name));
+    let failed: Vec<_> = failed.collect();
     assert!(failed.is_empty(), "of {}: {failed:#?}", all.len());
 }
 
