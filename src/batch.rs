@@ -22,6 +22,7 @@ use crate::memory;
 use crate::number::prefetch::prefetch;
 use crate::plan::{EngineInfo, Reason, Status, Stepping};
 use crate::planar::{Pose, Twist, Wrench};
+use crate::range::{DURATION, SPEED, TURN};
 use crate::schedule::{MapKey, Signal, Span};
 pub use crate::solver::respond::Response;
 use crate::solver::state::State;
@@ -414,10 +415,10 @@ impl Batch {
     /// \[s\], and stays there.
     ///
     /// # Errors
-    /// As [`Batch::set`], or a time that is not a finite number >= 1e-9.
+    /// As [`Batch::set`], or a time that is not 1e-9 to 1e9 s.
     pub fn ramp(&mut self, contact: usize, input: Input, to: f64, over: f64) -> Result<(), EngineError> {
         self.check(contact)?;
-        check("over", over, "a finite time >= 1e-9 [s]", over >= SHORTEST)?;
+        DURATION.check("over", over)?;
         self.drive(contact, input, to, |signal, now| {
             let from = signal.value(now);
             signal.set_ramp([now, from], [now + over, to]);
@@ -430,7 +431,7 @@ impl Batch {
     /// As [`Batch::set`].
     pub fn follow(&mut self, contact: usize, input: Input, signal: Signal) -> Result<(), EngineError> {
         self.check(contact)?;
-        signal.validate(input.field()).map_err(|error| EngineError::Parameter { contact, error })?;
+        signal.validate(input.field(), input.range()).map_err(|error| EngineError::Parameter { contact, error })?;
         let value = signal.value(self.clocks[contact].time);
         self.drive(contact, input, value, |own, _| *own = signal)
     }
@@ -572,13 +573,13 @@ impl Batch {
     /// stay stable.
     ///
     /// # Errors
-    /// No such contact, one that has failed, a twist that is not finite, a time as in [`Batch::advance`], or
-    /// a device that fails.
+    /// No such contact, one that has failed, a twist beyond 1e9 m/s or rad/s, a time as in [`Batch::advance`],
+    /// or a device that fails.
     pub fn respond(&mut self, contact: usize, twist: Twist, dt: f64) -> Result<Response, EngineError> {
         self.check(contact)?;
         check("dt", dt, "1e-9 to 1e6 [s]", (SHORTEST..=LONGEST).contains(&dt))?;
-        for (name, v) in ["twist.vx", "twist.vy", "twist.w"].into_iter().zip(twist.to_array()) {
-            check(name, v, "a finite number", true)?;
+        for (name, v, range) in [("vx", twist.vx, SPEED), ("vy", twist.vy, SPEED), ("w", twist.w, TURN)] {
+            range.check(&format!("twist.{name}"), v)?;
         }
         let response = self.stepper.respond(contact, &self.contacts[contact], twist, dt)?;
         response.ok_or_else(|| {

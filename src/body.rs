@@ -3,6 +3,7 @@
 
 use crate::error::{ParameterError, check};
 use crate::planar::{Pose, Twist, Wrench};
+use crate::range;
 use crate::schedule::Signal;
 
 /// What moves the patch.
@@ -43,17 +44,18 @@ pub enum TwistPoint {
 pub struct FreeBody {
     /// Where patch and bristles are fixed.
     pub frame: Frame,
-    /// Mass \[kg\], > 0.
+    /// Mass \[kg\], 1e-12 to 1e12.
     pub mass: f64,
-    /// Moment of inertia about the centre of mass [kg m^2], > 0.
+    /// Moment of inertia about the centre of mass [kg m^2], 1e-24 to 1e24.
     pub inertia: f64,
-    /// Number `n_s` of equal pads, >= 1; the normal force is per pad.
+    /// Number `n_s` of equal pads, 1 to 1000; the normal force is per pad.
     pub pads: u32,
     /// Load wrench at the centre of mass, axes of the world [N, N, N m].
     pub wrench: [Signal; 3],
     /// Acceleration of gravity in the plane, axes of the world [m/s^2]; times the mass it adds to the load.
     pub gravity: [Signal; 2],
-    /// Stiffness of a spring from the centre of mass to the anchor [N/m], >= 0; point contacts alone have it.
+    /// Stiffness of a spring from the centre of mass to the anchor [N/m], 0 to 1e15; point contacts alone have
+    /// it.
     pub spring: f64,
     /// Where the other end of the spring is, axes of the world \[m\].
     pub anchor: [Signal; 2],
@@ -194,18 +196,17 @@ impl FreeBody {
 
     /// As [`Body::validate`].
     fn validate(&self) -> Result<(), ParameterError> {
-        check("body.mass", self.mass, "a finite mass > 0 [kg]", self.mass > 0.0)?;
-        check("body.inertia", self.inertia, "a finite moment of inertia > 0 [kg m^2]", self.inertia > 0.0)?;
-        check("body.spring", self.spring, "a finite stiffness >= 0 [N/m]", self.spring >= 0.0)?;
+        range::MASS.check("body.mass", self.mass)?;
+        range::INERTIA.check("body.inertia", self.inertia)?;
+        range::SPRING.check("body.spring", self.spring)?;
         check("body.pads", f64::from(self.pads), "1 to 1000", (1..=1000).contains(&self.pads))?;
         if let Frame::Body { offset: [x, y] } = self.frame {
-            check("body.offset[0]", x, "a finite length [m]", true)?;
-            check("body.offset[1]", y, "a finite length [m]", true)?;
+            range::OFFSET.check("body.offset[0]", x)?;
+            range::OFFSET.check("body.offset[1]", y)?;
         }
-        for (name, v) in ["vx", "vy", "w"].iter().zip(self.twist.to_array()) {
-            check(&format!("initial.twist.{name}"), v, "a finite number", true)?;
-        }
-        Ok(())
+        range::SPEED.check("initial.twist.vx", self.twist.vx)?;
+        range::SPEED.check("initial.twist.vy", self.twist.vy)?;
+        range::TURN.check("initial.twist.w", self.twist.w)
     }
 }
 

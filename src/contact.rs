@@ -15,6 +15,7 @@ use crate::friction::{Friction, Law};
 use crate::limit_surface::{Surface, Table};
 use crate::patch::{Exponent, Hertz, Patch};
 use crate::planar::{Pose, Twist};
+use crate::range::{self, Range};
 use crate::rigid::point::{PointLaw, PointModel};
 use crate::schedule::{Feed, Interval, MOST_POINTS, MapKey, Remap, SAME_TIME, Signal, Span, Timeline, slot};
 
@@ -183,7 +184,7 @@ impl Contact {
             let (found, accepted) = (format!("{} states", bristles.len()), format!("{expected}, as the model has"));
             return Err(ParameterError::new("initial.bristles", found, accepted));
         }
-        bristles.as_flattened().iter().try_for_each(|zeta| check("initial.bristles", *zeta, "finite numbers", true))
+        bristles.as_flattened().iter().try_for_each(|zeta| range::BRISTLE.check("initial.bristles", *zeta))
     }
 
     /// Checks all parameters but those that depend on the length of a run, see [`Contact::validate_over`].
@@ -194,9 +195,10 @@ impl Contact {
         self.check_inputs()?;
         self.friction.validate()?;
         self.body.validate()?;
-        for (name, v) in ["x", "y", "theta"].iter().zip(self.initial.pose.to_array()) {
-            check(&format!("initial.pose.{name}"), v, "a finite number", true)?;
-        }
+        let Pose { x, y, theta } = self.initial.pose;
+        range::POSITION.check("initial.pose.x", x)?;
+        range::POSITION.check("initial.pose.y", y)?;
+        range::ANGLE.check("initial.pose.theta", theta)?;
         self.validate_point()?;
         if let Model::LimitSurface(table, _) = &self.model
             && table.is_at_origin()
@@ -229,12 +231,12 @@ impl Contact {
         check("initial.twist.w", body.twist.w, "0, as a point contact does not turn", body.twist.w == 0.0)
     }
 
-    /// Checks that all inputs are finite at all times.
+    /// Checks the numbers of all inputs.
     fn check_inputs(&self) -> Result<(), ParameterError> {
         if let Some(every) = self.inputs.remap_every {
-            check("patch.update", every, "a finite period >= 1e-6 s", every >= 1e-6)?;
+            range::PERIOD.check("patch.update", every)?;
         }
-        self.signals().try_for_each(|(name, signal)| signal.validate(name))
+        self.signals().try_for_each(|(name, signal)| signal.validate(name, input_range(name)))
     }
 
     /// All signals by the names of their fields in files.
@@ -308,8 +310,11 @@ impl Contact {
             for share in [0.0, 0.5, 1.0] {
                 let (tau, v) = (share * interval.length, interval.inputs(share * interval.length));
                 let at = |x: f64| format!("{x} at t = {:.6} s", start + tau);
-                if v[MU_C].is_nan() || v[MU_C] <= 0.0 {
-                    return Err(ParameterError::new("inputs.mu_c", at(v[MU_C]), "a coefficient > 0 at all times"));
+                if !range::MU.contains(v[MU_C]) {
+                    return Err(out_of_mu("inputs.mu_c", at(v[MU_C])));
+                }
+                if !(v[MU_S] <= range::MU.most) {
+                    return Err(out_of_mu(varying, format!("mu_s = {}", at(v[MU_S]))));
                 }
                 // Signals that are meant to be equal may differ by rounding.
                 if v[MU_S] < v[MU_C] * (1.0 - 1e-12) {
@@ -426,8 +431,11 @@ impl Contact {
             let present = self.coefficients_at(t);
             let [mu_c, mu_s] = [0, 1].map(|i| set[i].unwrap_or(present[i]));
             let at = |x: f64| format!("{x} at t = {t:.6} s");
-            if mu_c.is_nan() || mu_c <= 0.0 {
-                return Err(ParameterError::new("inputs.mu_c", at(mu_c), "a coefficient > 0 at all times"));
+            if !range::MU.contains(mu_c) {
+                return Err(out_of_mu("inputs.mu_c", at(mu_c)));
+            }
+            if !(mu_s <= range::MU.most) {
+                return Err(out_of_mu("inputs.mu_s", at(mu_s)));
             }
             if mu_s < mu_c * (1.0 - 1e-12) {
                 let accepted = format!("mu_s >= mu_c at all times, here mu_c = {mu_c}");
@@ -612,6 +620,24 @@ impl RemapTransfer {
         let shown = whole.clamp(-largest, largest);
         [shown, whole - shown]
     }
+}
+
+/// The values that an input may have, by the name of its field.
+pub(crate) fn input_range(field: &str) -> Range {
+    match field {
+        "inputs.normal_force" | "inputs.wrench.fx" | "inputs.wrench.fy" => range::FORCE,
+        "inputs.wrench.tau" => range::TORQUE,
+        "inputs.gravity.0" | "inputs.gravity.1" => range::GRAVITY,
+        "inputs.twist.vx" | "inputs.twist.vy" => range::SPEED,
+        "inputs.twist.w" => range::TURN,
+        "inputs.mu_c" | "inputs.mu_s" => range::MU,
+        _ => range::POSITION,
+    }
+}
+
+/// A coefficient of friction that leaves its range.
+fn out_of_mu(field: &str, value: String) -> ParameterError {
+    ParameterError::new(field, value, format!("{} at all times", range::MU))
 }
 
 /// Whether the map of a patch changes its shape, and not only its size: with the normal force, or by frames.

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use crate::batch::Batch;
 use crate::contact::Contact;
 use crate::engine::{Engine, EngineInfo, Plan, Progress, Status, Stepping, Trajectories, validate};
-use crate::error::EngineError;
+use crate::error::{EngineError, ParameterError};
 use crate::number::lanes::Lanes;
 use crate::number::real::Real;
 pub use crate::number::simd::Simd;
@@ -180,6 +180,32 @@ impl Engine for Cpu {
     }
 }
 
+/// Most threads: more than any machine has cores, and few enough to start.
+pub const MOST_THREADS: usize = 1024;
+
+/// Refuses a number of threads in the environment, `RAYON_NUM_THREADS`, that no machine could start. Programs
+/// call it before they compute.
+///
+/// # Errors
+/// More than [`MOST_THREADS`].
+pub fn check_threads() -> Result<(), ParameterError> {
+    threads_of(&|name| std::env::var(name).ok())
+}
+
+fn threads_of(variable: &dyn Fn(&str) -> Option<String>) -> Result<(), ParameterError> {
+    // As the pool of threads reads them: the second, which is older, where the first says nothing.
+    let numbers = ["RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"].into_iter().filter_map(|name| {
+        let digits = variable(name)?;
+        let is_number = !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit());
+        is_number.then_some((name, digits))
+    });
+    // What is too long for a number is no number to the pool, and is refused as well.
+    let mut wrong = numbers.filter(|(_, digits)| digits.parse::<u128>().map_or(true, |n| n > MOST_THREADS as u128));
+    wrong.next().map_or(Ok(()), |(name, digits)| {
+        Err(ParameterError::new(name, digits, format!("1 to {MOST_THREADS} threads, or 0 for one a core")))
+    })
+}
+
 /// Largest number of contacts like this one that are stepped at the same time.
 pub(crate) fn at_a_time(contact: &Contact) -> usize {
     pool::threads() * if has_few_bristles(contact) { MOST_LANES } else { 1 }
@@ -197,4 +223,24 @@ pub(crate) fn processor_name() -> String {
         Some(line.split_once(':')?.1.trim().to_owned())
     });
     name.unwrap_or_else(|| std::env::consts::ARCH.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_threads_that_cannot_be_started_are_refused() {
+        let of = |value: &str| threads_of(&|name| (name == "RAYON_NUM_THREADS").then(|| value.to_owned()));
+        for fine in ["", "0", "1", "1024", "many", "-1"] {
+            assert_eq!(of(fine), Ok(()), "{fine}");
+        }
+        for wrong in ["1025", "20000", "99999999999999999999999999999999999999999999"] {
+            let message = of(wrong).unwrap_err().to_string();
+            assert_eq!(
+                message,
+                format!("RAYON_NUM_THREADS = {wrong}: expected 1 to 1024 threads, or 0 for one a core")
+            );
+        }
+    }
 }

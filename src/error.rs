@@ -1,9 +1,11 @@
 //! Errors of the library. Every one names the field, the value and what would be accepted.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use crate::input::InputError;
 pub use crate::memory::MemoryError;
+use crate::quote::{message, within};
 
 /// A parameter outside its range.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -18,15 +20,36 @@ pub struct ParameterError {
 }
 
 impl ParameterError {
-    /// An error for `field` with a value that prints.
+    /// An error for `field` with a value that prints. What is long is shortened.
     pub fn new(field: impl Into<String>, value: impl ToString, accepted: impl Into<String>) -> Self {
-        Self { field: field.into(), value: value.to_string(), accepted: accepted.into() }
+        let short = |text: String, most: usize| match within(&text, most) {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(short) => short,
+        };
+        let accepted = accepted.into();
+        let accepted = match message(&accepted) {
+            Cow::Borrowed(_) => accepted,
+            Cow::Owned(short) => short,
+        };
+        Self { field: short(field.into(), MOST_FIELD), value: short(value.to_string(), MOST_VALUE), accepted }
+    }
+
+    /// An error for `field` with a number, which is written in few characters.
+    pub(crate) fn number(field: &str, value: f64, accepted: impl Into<String>) -> Self {
+        let size = value.abs();
+        let is_short = value == 0.0 || (1e-9..1e17).contains(&size) || !value.is_finite();
+        Self::new(field, if is_short { value.to_string() } else { format!("{value:e}") }, accepted)
     }
 }
 
+/// Most characters of a field in an error, which may be the names of several.
+const MOST_FIELD: usize = 300;
+/// Most characters of a value in an error, with what it is said to be.
+const MOST_VALUE: usize = 2 * crate::quote::MOST_QUOTED;
+
 /// Refuses a value that is not `ok`, or not finite.
 pub(crate) fn check(field: &str, value: f64, accepted: impl Into<String>, ok: bool) -> Result<(), ParameterError> {
-    if ok && value.is_finite() { Ok(()) } else { Err(ParameterError::new(field, value, accepted)) }
+    if ok && value.is_finite() { Ok(()) } else { Err(ParameterError::number(field, value, accepted)) }
 }
 
 /// A pressure map that cannot be used.
@@ -69,7 +92,7 @@ pub enum PatchError {
         error: Box<Self>,
     },
     /// A file that could not be read as a map.
-    #[error("{path}: {reason}")]
+    #[error("{path}: {}", message(reason))]
     File {
         /// The file.
         path: PathBuf,

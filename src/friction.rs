@@ -4,6 +4,7 @@
 //! user sets.
 
 use crate::error::{ParameterError, check};
+use crate::range;
 
 /// The registry of the bristle laws, a line each: variant and type; key in files; the file of that stem in
 /// `src/solver/laws` and in `shaders/laws`; whether bristles are elastic up to a share `s_ba` of their limit,
@@ -98,26 +99,26 @@ impl Default for Law {
 pub struct Friction {
     /// The bristle law. Choose Elasto-Plastic unless you compare with LuGre.
     pub law: Law,
-    /// Bristle stiffness per unit normal force [1/m], > 0 and at most [`STIFFEST`]. `mu_c / sigma0` is the
+    /// Bristle stiffness per unit normal force [1/m], 1e-6 to [`STIFFEST`]. `mu_c / sigma0` is the
     /// deflection at which a bristle slides: 1 um for hard contacts (1e6), 0.1 - 1 mm for soft finger tips
     /// (1e3 - 1e4).
     pub sigma0: f64,
-    /// Bristle damping per unit normal force [s/m], >= 0. Critical damping of a mass `m` under
+    /// Bristle damping per unit normal force [s/m], 0 to 1e12. Critical damping of a mass `m` under
     /// `f_N` is `2 sqrt(sigma0 m / f_N)`; Table I (8e2) is near it for grams under newtons.
     pub sigma1: f64,
-    /// Viscous friction per unit normal force [s/m], >= 0: the slope of force over speed in fast
+    /// Viscous friction per unit normal force [s/m], 0 to 1e12: the slope of force over speed in fast
     /// sliding. 0 for dry contact, 0.2 in Table I for p = 1.
     pub sigma2: f64,
-    /// Coulomb coefficient [-], > 0: friction over normal force in fast sliding.
+    /// Coulomb coefficient [-], 1e-9 to 1e6: friction over normal force in fast sliding.
     pub mu_c: f64,
-    /// Static coefficient [-], >= `mu_c`: friction over normal force at break-away.
+    /// Static coefficient [-], `mu_c` to 1e6: friction over normal force at break-away.
     pub mu_s: f64,
-    /// Stribeck exponent [-], > 0. 2 (Gaussian) is the usual choice and the fast path; 1 is Tustin's.
+    /// Stribeck exponent [-], 1e-3 to 1e3. 2 (Gaussian) is the usual choice and the fast path; 1 is Tustin's.
     pub gamma: f64,
-    /// Stribeck velocity [m/s], > 0: the speed at which friction has fallen from `mu_s` most of
+    /// Stribeck velocity [m/s], 1e-9 to 1e6: the speed at which friction has fallen from `mu_s` most of
     /// the way to `mu_c`. Usually 1e-3 - 1e-2.
     pub v_s: f64,
-    /// Elastic share of the break-away deflection [-], 0 <= `s_ba` < 1: `z_ba = s_ba z_max`
+    /// Elastic share of the break-away deflection [-], 0 to 0.999999: `z_ba = s_ba z_max`
     /// (Elasto-Plastic). 0.9 in Table I; smaller values give earlier, softer pre-sliding. Under every law,
     /// the share of its limit from which on a bristle counts as near it in samples.
     pub s_ba: f64,
@@ -142,9 +143,7 @@ impl Default for Friction {
 
 /// Largest stiffness of a bristle [1/m]. It slides at a deflection of 1e-15 m, so that it is rigid for every
 /// purpose; larger values bring products of `sigma0` near the end of the range of single precision.
-pub const STIFFEST: f64 = 1e15;
-/// What an error says that `sigma0` may be.
-pub(crate) const STIFFNESS: &str = "a number > 0, at most 1e15";
+pub const STIFFEST: f64 = range::SIGMA0.most;
 
 impl Friction {
     /// Checks every field against the range in its documentation.
@@ -152,16 +151,17 @@ impl Friction {
     /// # Errors
     /// The first field out of range, with its value and what is accepted.
     pub fn validate(&self) -> Result<(), ParameterError> {
-        let positive = |field, value: f64| check(field, value, "a finite number > 0", value > 0.0);
-        let not_negative = |field, value: f64| check(field, value, "a finite number >= 0", value >= 0.0);
-        check("friction.sigma0", self.sigma0, STIFFNESS, self.sigma0 > 0.0 && self.sigma0 <= STIFFEST)?;
-        not_negative("friction.sigma1", self.sigma1)?;
-        not_negative("friction.sigma2", self.sigma2)?;
-        positive("friction.mu_c", self.mu_c)?;
-        check("friction.mu_s", self.mu_s, format!("a finite number >= mu_c = {}", self.mu_c), self.mu_s >= self.mu_c)?;
-        positive("friction.gamma", self.gamma)?;
-        positive("friction.v_s", self.v_s)?;
-        check("friction.s_ba", self.s_ba, "0 <= s_ba < 1", (0.0..1.0).contains(&self.s_ba))
+        range::SIGMA0.check("friction.sigma0", self.sigma0)?;
+        range::SIGMA1.check("friction.sigma1", self.sigma1)?;
+        range::SIGMA2.check("friction.sigma2", self.sigma2)?;
+        range::MU.check("friction.mu_c", self.mu_c)?;
+        range::MU.check("friction.mu_s", self.mu_s)?;
+        if self.mu_s < self.mu_c {
+            check("friction.mu_s", self.mu_s, format!("a finite number >= mu_c = {}", self.mu_c), false)?;
+        }
+        range::GAMMA.check("friction.gamma", self.gamma)?;
+        range::V_S.check("friction.v_s", self.v_s)?;
+        range::S_BA.check("friction.s_ba", self.s_ba)
     }
 
     /// The parameters with those that the law does not use set to values without effect: no damping for a law
@@ -218,13 +218,14 @@ mod tests {
         let ok = Friction::default();
         ok.validate().unwrap();
         assert_relative_eq!(ok.passivity_margin(), -159.8, max_relative = 1e-12);
-        assert!(STIFFNESS.ends_with(&format!("{STIFFEST:e}")));
         for (bad, field) in [
             (Friction { sigma0: -1.0, ..ok }, "friction.sigma0"),
             (Friction { sigma0: 1e24, ..ok }, "friction.sigma0"),
             (Friction { sigma1: f64::NAN, ..ok }, "friction.sigma1"),
             (Friction { sigma2: -0.1, ..ok }, "friction.sigma2"),
             (Friction { mu_c: 0.0, ..ok }, "friction.mu_c"),
+            (Friction { mu_c: 1e-300, ..ok }, "friction.mu_c"),
+            (Friction { mu_s: 1.7e308, ..ok }, "friction.mu_s"),
             (Friction { mu_s: 0.9, ..ok }, "friction.mu_s"),
             (Friction { gamma: 0.0, ..ok }, "friction.gamma"),
             (Friction { v_s: f64::INFINITY, ..ok }, "friction.v_s"),

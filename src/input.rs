@@ -44,7 +44,7 @@ pub enum InputError {
         source: std::io::Error,
     },
     /// It is not what it should be.
-    #[error("{path}: {reason}")]
+    #[error("{path}: {}", crate::quote::message(reason))]
     File {
         /// The file.
         path: PathBuf,

@@ -17,6 +17,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::{ParameterError, PatchError, check};
+use crate::range::SIZE;
 use crate::schedule::MapKey;
 
 /// A grid of `nx` x `ny` rectangular cells of `dx` x `dy` \[m\].
@@ -36,7 +37,7 @@ impl Grid {
     /// A grid of `nx` x `ny` cells over `width` x `height` \[m\].
     ///
     /// # Errors
-    /// No cells, or a size that is not a finite number > 0.
+    /// No cells, or a side that is not 1e-9 to 1e6 m.
     pub fn new(nx: usize, ny: usize, width: f64, height: f64) -> Result<Self, ParameterError> {
         for (name, n) in [("patch.cells[0]", nx), ("patch.cells[1]", ny)] {
             if n == 0 || n > MAX_CELLS_PER_SIDE {
@@ -44,10 +45,11 @@ impl Grid {
             }
         }
         let grid = Self { nx, ny, dx: width / nx as f64, dy: height / ny as f64 };
-        for (name, length, cell) in [("patch.size[0]", width, grid.dx), ("patch.size[1]", height, grid.dy)] {
-            // Within these bounds squares and products of lengths stay far from the ends of the range of
-            // `f64`.
-            check(name, length, "a finite length > 0 [m]", (1e-100..=1e100).contains(&cell))?;
+        for (name, length) in [("patch.size[0]", width), ("patch.size[1]", height)] {
+            // The sum of the cells may be off by rounding.
+            if ![1.0 - 1e-12, 1.0 + 1e-12].iter().any(|scale| SIZE.contains(length * scale)) {
+                SIZE.check(name, length)?;
+            }
         }
         Ok(grid)
     }

@@ -1,6 +1,7 @@
 //! What a run is, its steps and samples, what ran it, and how its contacts fared.
 
 use crate::error::{ParameterError, check};
+use crate::range::{DEPARTURE, DURATION, PERIOD, Range};
 use crate::schedule::MOST_POINTS;
 
 /// Steps, samples and what to keep of a rollout.
@@ -76,7 +77,7 @@ impl StopWhen {
         ];
         for (name, value, unit) in fields {
             if let Some(value) = value {
-                check(&format!("stop_when.{name}"), value, format!("a finite number > 0 [{unit}]"), value > 0.0)?;
+                Range { unit, ..DEPARTURE }.check(&format!("stop_when.{name}"), value)?;
             }
         }
         Ok(())
@@ -121,9 +122,10 @@ impl Plan {
             ));
         }
         check("samples[0]", self.samples[0], "0 [s]", self.samples[0] == 0.0)?;
-        let is_wrong = |pair: &[f64]| !(pair[1] - pair[0] >= 1e-9 && pair[1].is_finite());
+        let is_wrong = |pair: &[f64]| !(pair[1] - pair[0] >= 1e-9 && pair[1] <= DURATION.most);
         self.samples.windows(2).position(is_wrong).map_or(Ok(()), |k| {
-            let accepted = format!("a finite time at least 1e-9 s after the one before, {} s", self.samples[k]);
+            let before = self.samples[k];
+            let accepted = format!("a finite time at least 1e-9 s after the one before, {before} s, at most 1e9 s");
             check(&format!("samples[{}]", k + 1), self.samples[k + 1], accepted, false)
         })
     }
@@ -132,11 +134,11 @@ impl Plan {
     /// the end.
     ///
     /// # Errors
-    /// A time that is not finite or too short, or more samples than memory could hold.
+    /// A time out of range, or more samples than memory could hold.
     pub fn new(duration: f64, step: f64, record_every: f64) -> Result<Self, ParameterError> {
-        check("duration", duration, "a finite time >= 1e-9 [s]", duration >= 1e-9)?;
+        DURATION.check("duration", duration)?;
         check("step", step, "1e-7 to 0.1 [s]", (1e-7..=0.1).contains(&step))?;
-        check("record_every", record_every, "a finite time >= 1e-6 [s]", record_every >= 1e-6)?;
+        PERIOD.check("record_every", record_every)?;
         // A remainder below 1e-6 of `record_every` or 1e-9 s, which may be rounding, gets no sample of its
         // own.
         let count = (duration / record_every - (1e-9 / record_every).max(1e-6)).ceil().max(1.0);

@@ -8,6 +8,7 @@ mod columns;
 mod contact;
 mod describe;
 mod diagnostics;
+mod exact;
 mod level;
 mod number;
 mod overrides;

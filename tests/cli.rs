@@ -58,6 +58,36 @@ fn a_rollout_writes_its_directory_and_one_json_object() {
     assert_eq!(read(&out.join(file), "pose"), read(&dir.path().join("runs/again").join(file), "pose"));
 }
 
+/// What a user writes is not echoed at length, and no more threads are started than can be.
+#[test]
+fn messages_and_threads_are_bounded() {
+    let dir = slide(SLIDE);
+    let long = "x".repeat(100_000);
+    for arguments in [
+        vec!["rollout".to_owned(), "slide.toml".to_owned(), "--set".to_owned(), format!("friction.mu_c={long}")],
+        vec!["rollout".to_owned(), "slide.toml".to_owned(), "--set".to_owned(), format!("{long}=1")],
+        vec!["rollout".to_owned(), "slide.toml".to_owned(), "--unset".to_owned(), long.clone()],
+        vec!["rollout".to_owned(), "slide.toml".to_owned(), "--sweep".to_owned(), format!("{long}=1:2:3")],
+        vec!["rollout".to_owned(), "slide.toml".to_owned(), "--sweep".to_owned(), format!("friction.mu_c=[{long}]")],
+        vec!["rollout".to_owned(), "slide.toml".to_owned(), "--samples".to_owned(), long.clone()],
+        vec!["rollout".to_owned(), "slide.toml".to_owned(), "--threads".to_owned(), long.clone()],
+        vec![long.clone()],
+    ] {
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let (code, _, stderr) = bristle(dir.path(), &arguments);
+        assert!(code == 2 && stderr.len() < 3000, "{} bytes: {}", stderr.len(), &stderr[..300]);
+    }
+    let mut program = Command::cargo_bin("bristle").unwrap();
+    let out = program.args(["rollout", "slide.toml", "--engine", "cpu"]).current_dir(dir.path());
+    let out = out.env("RAYON_NUM_THREADS", "20000").output().unwrap();
+    let stderr = String::from_utf8(out.stderr).unwrap();
+    assert!(
+        out.status.code() == Some(2) && stderr.contains("RAYON_NUM_THREADS = 20000: expected 1 to 1024"),
+        "{stderr}"
+    );
+    assert!(!dir.path().join("runs").exists());
+}
+
 #[test]
 fn a_contact_is_the_same_in_a_larger_batch() {
     let dir = slide(SLIDE);

@@ -130,7 +130,7 @@ fn four_sides_are_the_pyramid_of_the_page() {
 fn what_is_no_cone_is_refused() {
     let frame = ContactFrame::identity();
     for (section, mu, part) in [
-        (Section::Circle, -0.1, "mu = -0.1: expected a finite number >= 0"),
+        (Section::Circle, -0.1, "mu = -0.1: expected a finite number from 0 to 1e6"),
         (Section::Circle, f64::NAN, "mu = NaN"),
         (polygon(2, Fit::Inner, 0.0), 0.5, "sides = 2: expected 3 to 1024"),
         (polygon(5, Fit::Outer, f64::INFINITY), 0.5, "angle = inf"),

@@ -380,7 +380,12 @@ fn friction_takes_energy_from_every_body() {
                 share: d.between(&format!("share {i}"), 0.1, 1.0),
                 stiffness: d.between(&format!("stiffness {i}"), 0.1, 1.0),
             };
-            let elements = (0..if many { 4 } else { 1 }).map(element).collect();
+            let mut elements: Vec<PointElement> = (0..if many { 4 } else { 1 }).map(element).collect();
+            let sum = |of: fn(&PointElement) -> f64| elements.iter().map(of).sum::<f64>();
+            let (shares, stiffnesses) = (sum(|e| e.share), sum(|e| e.stiffness));
+            for e in &mut elements {
+                (e.share, e.stiffness) = (e.share / shares, e.stiffness / stiffnesses);
+            }
             // Wide enough that the explicit laws are stable.
             let model = PointModel { band: 10.0, elements, ..law.into() };
             let (v, at) = (d.log("v", 1e-3, 1.0), d.between("angle", 0.0, 6.3));
@@ -697,12 +702,12 @@ fn scenarios_say_point_contacts_and_refuse_keys_without_effect() {
         )
     };
     let parse = |text: &str| bristle::Scenario::parse(text, std::path::Path::new(""), "point");
-    let point = "point = { law = \"gms\", attraction = 7.0, elements = [[0.5, { uniform = [0.1, 0.2] }], [0.5, 0.8]] }";
+    let point = "point = { law = \"gms\", attraction = 7.0, elements = [[0.5, { choice = [0.2] }], [0.5, 0.8]] }";
     let scenario = parse(&text(point, "spring = 4.0", "anchor = [{ points = [[0, 0], [1, 2]] }, 0.5]")).unwrap();
     let contact = scenario.contact(0).unwrap();
     let Model::Point(model) = &contact.model else { panic!("{:?}", contact.model) };
     assert_eq!((model.law, model.attraction), (PointLaw::GeneralizedMaxwellSlip, 7.0));
-    assert!((0.1..0.2).contains(&model.elements[0].stiffness) && model.elements[1].stiffness == 0.8);
+    assert_eq!(model.elements.iter().map(|e| e.stiffness).collect::<Vec<_>>(), [0.2, 0.8]);
     let body = contact.body.free().unwrap();
     assert_eq!((body.spring, body.anchor[0].value(0.5), body.anchor[1].value(0.5)), (4.0, 1.0, 0.5));
     for (contact, body, inputs, field) in [

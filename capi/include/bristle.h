@@ -76,11 +76,11 @@ typedef enum {
  */
 typedef enum {
     /**
-     * Normal force of one pad [N].
+     * Normal force of one pad [N], at most 1e12; negative is no contact.
      */
     BRISTLE_INPUT_NORMAL_FORCE = 0,
     /**
-     * Load force along x [N] of a free body, as the next four.
+     * Load force along x [N] of a free body, up to 1e12 in size, as the next four.
      */
     BRISTLE_INPUT_FX = 1,
     /**
@@ -88,11 +88,11 @@ typedef enum {
      */
     BRISTLE_INPUT_FY = 2,
     /**
-     * Load torque [N m].
+     * Load torque [N m], up to 1e12 in size.
      */
     BRISTLE_INPUT_TAU = 3,
     /**
-     * Gravity along x [m/s^2].
+     * Gravity along x [m/s^2], up to 1e9 in size.
      */
     BRISTLE_INPUT_GRAVITY_X = 4,
     /**
@@ -100,7 +100,7 @@ typedef enum {
      */
     BRISTLE_INPUT_GRAVITY_Y = 5,
     /**
-     * Velocity along x [m/s] of a prescribed motion, as the next two.
+     * Velocity along x [m/s] of a prescribed motion, up to 1e9 in size, as the next two.
      */
     BRISTLE_INPUT_VX = 6,
     /**
@@ -112,15 +112,15 @@ typedef enum {
      */
     BRISTLE_INPUT_W = 8,
     /**
-     * Coulomb coefficient [-], > 0 and no more than the static one.
+     * Coulomb coefficient [-], 1e-9 to 1e6 and no more than the static one.
      */
     BRISTLE_INPUT_MU_C = 9,
     /**
-     * Static coefficient [-].
+     * Static coefficient [-], at most 1e6.
      */
     BRISTLE_INPUT_MU_S = 10,
     /**
-     * Where the spring of a point contact is held along x [m].
+     * Where the spring of a point contact is held along x [m], up to 1e9 in size.
      */
     BRISTLE_INPUT_ANCHOR_X = 11,
     /**

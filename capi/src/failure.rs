@@ -45,7 +45,8 @@ pub struct Failure {
 
 impl Failure {
     pub fn new(status: BristleStatus, message: impl Into<String>) -> Self {
-        Self { status, message: message.into() }
+        let message = message.into();
+        Self { status, message: bristle::quote::message(&message).into_owned() }
     }
 
     pub fn null(name: &str) -> Self {

@@ -15,6 +15,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 
 use bristle::batch::Sample;
+use bristle::quote::quoted;
 use bristle::{Batch, Contact, Cpu, Engine, EngineError, Input, Scenario, Snapshot, Stepping, Twist};
 
 pub use failure::{BristleStatus, bristle_last_error};
@@ -29,29 +30,29 @@ pub use request::{bristle_batch_request, bristle_batch_requested};
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BristleInput {
-    /// Normal force of one pad [N].
+    /// Normal force of one pad [N], at most 1e12; negative is no contact.
     NormalForce = 0,
-    /// Load force along x [N] of a free body, as the next four.
+    /// Load force along x [N] of a free body, up to 1e12 in size, as the next four.
     Fx = 1,
     /// Load force along y [N].
     Fy = 2,
-    /// Load torque [N m].
+    /// Load torque [N m], up to 1e12 in size.
     Tau = 3,
-    /// Gravity along x [m/s^2].
+    /// Gravity along x [m/s^2], up to 1e9 in size.
     GravityX = 4,
     /// Gravity along y [m/s^2].
     GravityY = 5,
-    /// Velocity along x [m/s] of a prescribed motion, as the next two.
+    /// Velocity along x [m/s] of a prescribed motion, up to 1e9 in size, as the next two.
     Vx = 6,
     /// Velocity along y [m/s].
     Vy = 7,
     /// Angular velocity [rad/s].
     W = 8,
-    /// Coulomb coefficient [-], > 0 and no more than the static one.
+    /// Coulomb coefficient [-], 1e-9 to 1e6 and no more than the static one.
     MuC = 9,
-    /// Static coefficient [-].
+    /// Static coefficient [-], at most 1e6.
     MuS = 10,
-    /// Where the spring of a point contact is held along x [m].
+    /// Where the spring of a point contact is held along x [m], up to 1e9 in size.
     AnchorX = 11,
     /// Where it is held along y [m].
     AnchorY = 12,
@@ -157,6 +158,7 @@ pub unsafe extern "C" fn bristle_batch_new(
 ) -> BristleStatus {
     guard(|| {
         raw::check_out("out", out)?;
+        bristle::cpu::check_threads().map_err(EngineError::from)?;
         // SAFETY: pointers are as the header says.
         let (text, base, contacts, device) = unsafe {
             out.write(std::ptr::null_mut());
@@ -194,7 +196,7 @@ fn engine(device: &str) -> Result<Box<dyn Engine>, Failure> {
         "gpu" => Ok(Box::new(bristle::Gpu::new(bristle::Choice::Any)?)),
         #[cfg(not(feature = "gpu"))]
         "gpu" => Err(EngineError::NoGpu.into()),
-        _ => Err(argument(format!("device = \"{device}\": expected \"cpu\", \"cpu-f32\" or \"gpu\""))),
+        _ => Err(argument(format!("device = \"{}\": expected \"cpu\", \"cpu-f32\" or \"gpu\"", quoted(device)))),
     }
 }
 

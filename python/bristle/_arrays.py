@@ -103,6 +103,6 @@ def known(field: str, name: object, names: Iterable[str]) -> str:
     names = list(names)
     if isinstance(name, str) and name in names:
         return name
-    near = difflib.get_close_matches(str(name), names, 2, 0.6)
+    near = difflib.get_close_matches(str(name), names, 2, 0.6) if len(str(name)) < 1000 else []
     meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-    raise ParameterError(field, repr(name), f"one of {', '.join(names)}{meant}")
+    raise ParameterError(field, shown(name), f"one of {', '.join(names)}{meant}")

@@ -20,21 +20,28 @@ def _remade(cls: type[BristleError], args: tuple[Any, ...], attributes: dict[str
     return error
 
 
+def _short(text: str, most: int) -> str:
+    """A text in at most so many characters: of a longer one the start and the end, with ".." between."""
+    last = (most - 2) // 4
+    return text if len(text) <= most else f"{text[: most - 2 - last]}..{text[-last:]}"
+
+
 class ParameterError(BristleError, ValueError):
     """A value that is out of range, of another shape, or of another type.
 
     Attributes:
         field: dotted name of the field, as in a scenario file, or of the argument.
-        value: what was refused, as text.
+        value: what was refused, as text; of a long one the start and the end.
         accepted: what would be accepted.
         contact: index of the contact (or patch) it is about, or None.
     """
 
     def __init__(self, field: str, value: object, accepted: str, contact: int | None = None) -> None:
         where = "" if contact is None else f"contact {contact}: "
+        field, value = _short(field, 300), _short(str(value), 160)
         super().__init__(f"{where}{field} = {value}: expected {accepted}")
         self.field = field
-        self.value = str(value)
+        self.value = value
         self.accepted = accepted
         self.contact = contact
 

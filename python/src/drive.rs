@@ -41,10 +41,11 @@ const fn place(count: usize, i: usize) -> usize {
 }
 
 impl<'a> Control<'a> {
-    /// Refuses numbers that are not finite.
+    /// Refuses numbers out of the input's range.
     fn check(&self, contacts: &[usize]) -> Result<(), Failure> {
-        let Some(at) = self.values.iter().position(|v| !v.is_finite()) else { return Ok(()) };
-        let error = ParameterError::new(self.input.field(), self.values[at], "a finite number");
+        let range = self.input.range();
+        let Some(at) = self.values.iter().position(|v| !range.contains(*v)) else { return Ok(()) };
+        let Err(error) = range.check(self.input.field(), self.values[at]) else { return Ok(()) };
         let contact = if self.rows == 1 { None } else { contacts.get(at / self.columns).copied() };
         Err(Failure::Parameter(error, contact))
     }

@@ -31,6 +31,7 @@ mod _bristle {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        bristle::cpu::check_threads().map_err(crate::errors::Failure::from)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("QUANTITIES", crate::core::QUANTITIES)
     }

@@ -137,7 +137,7 @@ def test_expanded_parameters_are_those_of_the_contacts(box):
         with pytest.raises(bristle.ParameterError, match=accepted):
             b.expand(name)
     live[0] = -1
-    with pytest.raises(bristle.ScenarioError, match="finite number > 0") as error:
+    with pytest.raises(bristle.ScenarioError, match="finite number from 1e-9 to 1e6") as error:
         b.reset()
     assert error.value.field == "friction.mu_c" and error.value.value == "-1"
     assert np.all(b.time[:2] > 0), "nothing was reset"

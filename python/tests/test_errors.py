@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
+import sys
+import tomllib
 
 import numpy as np
 import pytest
@@ -22,7 +26,7 @@ def test_a_scenario_error_has_its_line_and_what_may_have_been_meant():
     with pytest.raises(bristle.ScenarioError) as raised:
         bristle.Scenario.from_toml(BOX, changes=["friction.mu_c=-1"])
     error = raised.value
-    assert (error.field, error.value, error.accepted) == ("friction.mu_c", "-1", "a finite number > 0")
+    assert (error.field, error.value, error.accepted) == ("friction.mu_c", "-1", "a finite number from 1e-9 to 1e6")
     assert error.line == 11
     assert isinstance(error, ValueError) and isinstance(error, bristle.BristleError)
     again = pickle.loads(pickle.dumps(error))
@@ -147,7 +151,9 @@ def test_arguments_of_a_batch(box, arguments, field, accepted):
         ({"normal_force": np.inf}, "a finite number"),
         ({"wrench": [1, 2]}, r"shape \(3,\) or \(5, 3\)"),
         ({"wrench": np.ones((5, 2))}, r"shape \(3,\) or \(5, 3\)"),
-        ({"mu_c": -1}, "a coefficient > 0"),
+        ({"mu_c": -1}, "a finite number from 1e-9 to 1e6"),
+        ({"mu_c": 1e-300}, "inputs.mu_c = 1e-300: expected a finite number from 1e-9 to 1e6"),
+        ({"normal_force": [1, 2, 3, 1.7e308, 5]}, "contact 3: inputs.normal_force = 1.7e308: expected a finite number"),
         ([1], "a dictionary"),
     ],
 )
@@ -193,6 +199,44 @@ def test_arguments_of_calls(box):
     with pytest.raises(bristle.ParameterError, match="can be written to"):
         b.rollout(2, record="pose", out={"pose": frozen})
     assert not b.time.any()
+
+
+def test_lists_of_another_length_are_refused(box):
+    dictionary = tomllib.loads(BOX)
+    for pose in ([0, 0], [0, 0, 0, 0], np.zeros(4)):
+        dictionary["initial"] = {"pose": pose}
+        with pytest.raises(bristle.ScenarioError, match=f"invalid length {len(pose)}, expected an array of length 3"):
+            bristle.Scenario.from_dict(dictionary)
+    dictionary["initial"] = {"pose": np.zeros(3)}
+    bristle.Scenario.from_dict(dictionary)
+
+
+def test_messages_do_not_echo_what_is_long(box):
+    long = "x" * 1_000_000
+    b = bristle.Batch(box, nsim=5, device="cpu")
+    for call in (
+        lambda: bristle.Scenario.from_toml(f"duration = '{long}'"),
+        lambda: bristle.Scenario.from_toml(BOX, changes=[f"friction.{long}=1"]),
+        lambda: bristle.Scenario.from_dict({"duration": {1: long}}),
+        lambda: bristle.Scenario.from_dict({"duration": [long, None]}),
+        lambda: bristle.Batch(box, device=long),
+        lambda: b.step({long: 1}),
+        lambda: b.step({"normal_force": long}),
+        lambda: b.expand(long),
+        lambda: b.rollout(2, record=[long]),
+    ):
+        with pytest.raises(bristle.BristleError) as raised:
+            call()
+        assert len(str(raised.value)) < 3000
+        assert all(len(str(value)) < 3000 for value in vars(raised.value).values())
+
+
+def test_more_threads_than_can_be_started_are_refused():
+    code = "import bristle"
+    environment = {**os.environ, "RAYON_NUM_THREADS": "20000"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "RAYON_NUM_THREADS = 20000: expected 1 to 1024 threads, or 0 for one a core" in done.stderr
 
 
 def test_precision_and_device_must_fit():

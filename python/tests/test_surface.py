@@ -78,7 +78,7 @@ def test_what_is_refused():
         (lambda: bristle.limit_surface(-np.ones((3, 3))), "pressure"),
         (lambda: bristle.limit_surface(np.ones(3)), "a map"),
         (lambda: bristle.limit_surface("square"), "array of real numbers"),
-        (lambda: bristle.limit_surface(np.ones((3, 3)), size=0), "a finite length > 0"),
+        (lambda: bristle.limit_surface(np.ones((3, 3)), size=0), "a finite number from 1e-9 to 1e6"),
         (lambda: bristle.limit_surface(np.ones((3, 3)), size=[1, 2, 3]), "width and height"),
         (lambda: bristle.limit_surface(np.ones((3, 3)), mu=0), "finite numbers > 0"),
         (lambda: bristle.limit_surface(np.ones((3, 3)), f_n=[1, 2]), r"shape \(1,\)"),

@@ -32,7 +32,9 @@ use clap::{Parser, Subcommand};
 use serde_json::{Map, Value, json};
 
 use crate::app::terminal;
+use crate::cpu::{MOST_THREADS, check_threads};
 use crate::error::{EngineError, ParameterError};
+use crate::quote::{self, MOST_MESSAGE};
 use crate::scenario::{Clipped, ScenarioError};
 use crate::surfaces::{self, Case, Sweep};
 
@@ -179,7 +181,12 @@ pub fn main() -> ExitCode {
     // an error that is reported like others.
     #[cfg(unix)]
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
-    let done = match Arguments::parse().command {
+    let arguments = Arguments::try_parse().unwrap_or_else(|e| refuse(&e));
+    if let Err(e) = check_threads() {
+        note(format_args!("error: {e}"));
+        return ExitCode::from(2);
+    }
+    let done = match arguments.command {
         Command::Rollout(rollout) => rollout.run(),
         Command::Merge(merge) => merge.run(),
         Command::Verify(verify) => verify.run(),
@@ -203,6 +210,17 @@ pub fn main() -> ExitCode {
             ExitCode::from(code)
         }
     }
+}
+
+/// Ends the program with an error about its arguments, which may be long, or with the help that was asked
+/// for.
+fn refuse(error: &clap::Error) -> ! {
+    let text = error.to_string();
+    if error.use_stderr() && text.chars().nth(MOST_MESSAGE).is_some() {
+        note(quote::message(&text));
+        std::process::exit(2);
+    }
+    error.exit()
 }
 
 /// Prints a line to stderr; if that fails there is nowhere to report it.
@@ -236,9 +254,6 @@ fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
         _ => Ok(()),
     }
 }
-
-/// Largest number of threads: more than any machine has cores, and few enough to start.
-const MOST_THREADS: usize = 1024;
 
 /// Limits the CPU engine to so many threads; all if none.
 fn set_threads(threads: Option<usize>) -> Result<(), Failure> {

@@ -3,34 +3,35 @@
 use crate::body::Body;
 use crate::contact::Contact;
 use crate::error::{ParameterError, check};
+use crate::range::{self, Range};
 use crate::schedule::Signal;
 
 /// An input of a contact: a field of its [`Inputs`](crate::Inputs) or of its [`Body`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Input {
-    /// Normal force of one pad \[N\].
+    /// Normal force of one pad \[N\], at most 1e12; negative is no contact.
     NormalForce,
-    /// Load force along x \[N\] of a free body, as the next four.
+    /// Load force along x \[N\] of a free body, up to 1e12 in size, as the next four.
     Fx,
     /// Load force along y \[N\].
     Fy,
-    /// Load torque [N m].
+    /// Load torque [N m], up to 1e12 in size.
     Tau,
-    /// Gravity along x [m/s^2].
+    /// Gravity along x [m/s^2], up to 1e9 in size.
     GravityX,
     /// Gravity along y [m/s^2].
     GravityY,
-    /// Velocity along x [m/s] of a prescribed motion, as the next two.
+    /// Velocity along x [m/s] of a prescribed motion, up to 1e9 in size, as the next two.
     Vx,
     /// Velocity along y [m/s].
     Vy,
     /// Angular velocity [rad/s].
     W,
-    /// Coulomb coefficient [-], > 0 and no more than the static one.
+    /// Coulomb coefficient [-], 1e-9 to 1e6 and no more than the static one.
     MuC,
-    /// Static coefficient [-].
+    /// Static coefficient [-], at most 1e6.
     MuS,
-    /// Where the spring of a point contact is held along x \[m\].
+    /// Where the spring of a point contact is held along x \[m\], up to 1e9 in size.
     AnchorX,
     /// Where it is held along y \[m\].
     AnchorY,
@@ -71,6 +72,20 @@ impl Input {
             Self::MuS => "inputs.mu_s",
             Self::AnchorX => "inputs.anchor.0",
             Self::AnchorY => "inputs.anchor.1",
+        }
+    }
+
+    /// The values that it may have.
+    #[must_use]
+    pub const fn range(self) -> Range {
+        match self {
+            Self::NormalForce | Self::Fx | Self::Fy => range::FORCE,
+            Self::Tau => range::TORQUE,
+            Self::GravityX | Self::GravityY => range::GRAVITY,
+            Self::Vx | Self::Vy => range::SPEED,
+            Self::W => range::TURN,
+            Self::MuC | Self::MuS => range::MU,
+            Self::AnchorX | Self::AnchorY => range::POSITION,
         }
     }
 
@@ -117,7 +132,7 @@ impl Input {
         if matches!(self, Self::AnchorX | Self::AnchorY) && spring == 0.0 {
             return Err(ParameterError::new(self.field(), value, "an input of a body with a spring"));
         }
-        check(self.field(), value, "a finite number", true)
+        self.range().check(self.field(), value)
     }
 }
 
@@ -145,3 +160,16 @@ pub(super) fn check_pair(set: [Option<f64>; 2], present: Option<[f64; 2]>) -> Re
 
 /// Coefficients of friction that are meant to be equal may differ by as much.
 const ROUNDING: f64 = 1.0 + 1e-12;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contact::input_range;
+
+    #[test]
+    fn an_input_of_a_batch_has_the_range_of_its_field() {
+        for input in Input::ALL {
+            assert_eq!(input.range(), input_range(input.field()), "{input:?}");
+        }
+    }
+}

@@ -1,7 +1,8 @@
 //! Pressure that follows the normal force, `docs/model.md` (20).
 
 use super::Grid;
-use crate::error::{ParameterError, check};
+use crate::error::ParameterError;
+use crate::range::{HERTZ_EXPONENT, HERTZ_RADIUS};
 
 /// The exponent `k` of `docs/model.md` (20).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,7 +19,7 @@ pub enum Exponent {
 /// most half the grid's smaller side. The paper gives `a` no unit; with cells its Figs. 33 to 35 come out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hertz {
-    /// Contact radius at 1 N [cells/N^(1/3)], > 0; 6 in the paper.
+    /// Contact radius at 1 N [cells/N^(1/3)], 1e-6 to 1e6; 6 in the paper.
     pub radius: f64,
     /// The exponent.
     pub exponent: Exponent,
@@ -39,11 +40,11 @@ impl Hertz {
     /// Checks both parameters.
     ///
     /// # Errors
-    /// The parameter that is not a finite number > 0.
+    /// The parameter that is not 1e-6 to 1e6.
     pub fn validate(&self) -> Result<(), ParameterError> {
         let (Exponent::Fixed(k) | Exponent::PerNewton(k)) = self.exponent;
-        check("patch.radius", self.radius, "a finite number > 0 [cells/N^(1/3)]", self.radius > 0.0)?;
-        check("patch.exponent", k, "a finite number > 0", k > 0.0)
+        HERTZ_RADIUS.check("patch.radius", self.radius)?;
+        HERTZ_EXPONENT.check("patch.exponent", k)
     }
 
     /// Contact radius `a` \[cells\] at normal force `f_n` \[N\] on `grid`.

@@ -124,7 +124,9 @@ impl Sequence {
     /// the sum of the pressures times the area, from the time of each frame on.
     #[must_use]
     pub fn normal_force(&self, area: f64) -> Signal {
-        let points: Vec<(f64, f64)> = self.times.iter().zip(&self.sums).map(|(t, sum)| (*t, sum * area)).collect();
+        // A force beyond all numbers is refused where it is used, as is the largest one.
+        let force = |sum: f64| (sum * area).min(f64::MAX);
+        let points: Vec<(f64, f64)> = self.times.iter().zip(&self.sums).map(|(t, sum)| (*t, force(*sum))).collect();
         Signal::steps(&points).expect("times increase")
     }
 

@@ -14,7 +14,8 @@ pub use batch::{ConeNumber, contains, margins, projections};
 pub use frame::ContactFrame;
 pub use section::{Fit, MOST_SIDES, Polygon, Section};
 
-use crate::error::{ParameterError, check};
+use crate::error::ParameterError;
+use crate::range::RIGID_MU;
 
 /// A friction cone: the forces on one of two bodies in contact that friction can transmit without sliding.
 ///
@@ -37,12 +38,12 @@ pub struct Cone {
 }
 
 impl Cone {
-    /// A cone with coefficient of friction `mu` [-], >= 0: zero is a contact without friction.
+    /// A cone with coefficient of friction `mu` [-], 0 to 1e6: zero is a contact without friction.
     ///
     /// # Errors
-    /// `mu` below zero or not finite, or a polygon with too few or too many sides.
+    /// `mu` out of range, or a polygon with too few or too many sides.
     pub fn new(section: Section, mu: f64, frame: ContactFrame) -> Result<Self, ParameterError> {
-        check("mu", mu, "a finite number >= 0", mu >= 0.0)?;
+        RIGID_MU.check("mu", mu)?;
         section.validate()?;
         Ok(Self { section, mu, frame })
     }

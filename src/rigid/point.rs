@@ -4,7 +4,8 @@
 //! The equations that both engines run are in `src/solver/point/laws` and `shaders/point`; this file holds
 //! what a user sets.
 
-use crate::error::{ParameterError, check};
+use crate::error::ParameterError;
+use crate::range::{self, Range};
 
 /// The registry of the laws of a point contact, a line each: variant and type; key in files; the file of that
 /// stem in `src/solver/point/laws` and in `shaders/point`; whether it has a band of velocities; whether it
@@ -94,9 +95,10 @@ impl Default for PointLaw {
 /// One of the elements that carry the friction side by side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PointElement {
-    /// Share of the friction force at which it slides [-], > 0.
+    /// Share of the friction force at which it slides [-], > 0; those of all elements sum to one.
     pub share: f64,
-    /// Share of the stiffness `sigma0` and of the damping `sigma1` [-], > 0.
+    /// Share of the stiffness `sigma0` and of the damping `sigma1` [-], > 0; those of all elements sum to
+    /// one.
     pub stiffness: f64,
 }
 
@@ -106,6 +108,9 @@ impl Default for PointElement {
         Self { share: 1.0, stiffness: 1.0 }
     }
 }
+
+/// Sums of shares may differ from one by as much.
+const SUM_SLACK: f64 = 1e-9;
 
 /// Largest number of elements of a point contact.
 pub const MOST_ELEMENTS: usize = 32;
@@ -135,13 +140,13 @@ pub(crate) const PAIRS_PER_ELEMENT: usize = 4;
 pub struct PointModel {
     /// The law.
     pub law: PointLaw,
-    /// Speed up to which the body counts as at rest [m/s], > 0: `karnopp`, `viscous-band`, `quinn`.
+    /// Speed up to which the body counts as at rest [m/s], 1e-12 to 1e6: `karnopp`, `viscous-band`, `quinn`.
     pub band: f64,
-    /// Mass of the sliders of all elements together \[kg\], >= 0, divided among them as the stiffness:
+    /// Mass of the sliders of all elements together \[kg\], 0 to 1e12, divided among them as the stiffness:
     /// `viscoelasto-plastic`.
     pub slider_mass: f64,
-    /// Rate at which the force of a sliding element follows the velocity, over the friction force [1/s], > 0:
-    /// `gms`.
+    /// Rate at which the force of a sliding element follows the velocity, over the friction force [1/s], 1e-9
+    /// to 1e9: `gms`.
     pub attraction: f64,
     /// The elements, 1 to [`MOST_ELEMENTS`]: `viscoelasto-plastic` and `gms`; Dahl has one with all of the
     /// stiffness.
@@ -194,26 +199,38 @@ impl PointModel {
     pub fn validate(&self) -> Result<(), ParameterError> {
         let law = self.law;
         if law.has_band() {
-            check("contact.point.band", self.band, "a finite speed > 0 [m/s]", self.band > 0.0)?;
+            range::BAND.check("contact.point.band", self.band)?;
         }
         if law.has_slider_mass() {
-            check("contact.point.slider_mass", self.slider_mass, "a finite mass >= 0 [kg]", self.slider_mass >= 0.0)?;
+            range::SLIDER_MASS.check("contact.point.slider_mass", self.slider_mass)?;
         }
         if law.has_attraction() {
-            check("contact.point.attraction", self.attraction, "a finite rate > 0 [1/s]", self.attraction > 0.0)?;
+            range::ATTRACTION.check("contact.point.attraction", self.attraction)?;
         }
         let count = self.elements().len();
         let most = if law.has_slider_mass() || law.has_attraction() { MOST_ELEMENTS } else { 1 };
         if law.has_elements() && !(1..=most).contains(&count) {
             return Err(ParameterError::new("contact.point.elements", count, format!("1 to {most} elements")));
         }
+        // One element alone may have a share above 1 by rounding.
+        let share = Range { most: range::SHARE.most + SUM_SLACK, ..range::SHARE };
+        let mut sums = [0.0; 2];
         for (i, element) in self.elements().iter().enumerate() {
-            for (name, value) in [("share", element.share), ("stiffness", element.stiffness)] {
-                let field = format!("contact.point.elements.{i}.{name}");
-                check(&field, value, "a finite share > 0", value > 0.0)?;
+            for (k, (name, value)) in
+                [("share", element.share), ("stiffness", element.stiffness)].into_iter().enumerate()
+            {
+                if !share.contains(value) {
+                    range::SHARE.check(&format!("contact.point.elements.{i}.{name}"), value)?;
+                }
+                sums[k] += value;
             }
         }
-        Ok(())
+        let wrong = |sum: &f64| law.has_elements() && (sum - 1.0).abs() > SUM_SLACK;
+        sums.iter().position(wrong).map_or(Ok(()), |k| {
+            let value = format!("shares of the {} that sum to {}", ["friction", "stiffness"][k], sums[k]);
+            let accepted = "shares of the friction that sum to 1, and shares of the stiffness that sum to 1";
+            Err(ParameterError::new("contact.point.elements", value, accepted))
+        })
     }
 }
 
@@ -236,13 +253,27 @@ mod tests {
         assert_eq!(field(PointLaw::GeneralizedMaxwellSlip).unwrap(), "contact.point.attraction");
         assert_eq!(field(PointLaw::Dahl).unwrap(), "contact.point.elements");
         for (n, ok) in [(0, false), (1, true), (MOST_ELEMENTS, true), (MOST_ELEMENTS + 1, false)] {
-            let elements = vec![PointElement::default(); n];
+            let each = 1.0 / n.max(1) as f64;
+            let elements = vec![PointElement { share: each, stiffness: each }; n];
             let model = PointModel { elements, ..PointLaw::ViscoelastoPlastic.into() };
             assert_eq!(model.validate().is_ok(), ok, "{n}");
         }
         let elements = vec![PointElement { share: 0.0, stiffness: 1.0 }];
         let model = PointModel { elements, ..PointLaw::Dahl.into() };
         assert_eq!(model.validate().unwrap_err().field, "contact.point.elements.0.share");
+        for (shares, wrong) in [
+            (vec![[1.0, 1.0]], None),
+            (vec![[0.1, 0.5], [0.2, 0.25], [0.7, 0.25]], None),
+            (vec![[0.3, 0.5], [0.3, 0.5]], Some("shares of the friction that sum to 0.6")),
+            (vec![[0.5, 0.5], [0.5, 0.7]], Some("shares of the stiffness that sum to 1.2")),
+            (vec![[5.0, 1.0]], Some("5")),
+            (vec![[1.0, f64::NAN]], Some("NaN")),
+        ] {
+            let elements = shares.iter().map(|&[share, stiffness]| PointElement { share, stiffness }).collect();
+            let model = PointModel { elements, ..PointLaw::ViscoelastoPlastic.into() };
+            let found = model.validate().err().map(|e| e.value);
+            assert_eq!(found.as_deref(), wrong, "{shares:?}");
+        }
         PointLaw::ALL.iter().for_each(|law| PointModel::from(*law).validate().unwrap());
     }
 }

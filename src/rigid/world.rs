@@ -30,7 +30,8 @@ pub use body::{Body, Kind, MOST_POINTS, Shape, State};
 use nalgebra::{Point3, Vector3};
 
 use super::lcp::{MOST_DIRECTIONS, Termination};
-use crate::error::{ParameterError, check};
+use crate::error::ParameterError;
+use crate::range;
 use crate::schedule::Signal;
 
 /// Two bodies that may touch.
@@ -40,7 +41,7 @@ pub struct Pair {
     /// of the first of them, projected on the tangent plane (its y axis where x is within 26 degrees of the
     /// normal).
     pub bodies: [usize; 2],
-    /// Coefficient of friction, >= 0.
+    /// Coefficient of friction, 0 to 1e6.
     pub mu: f64,
 }
 
@@ -203,16 +204,14 @@ impl World {
                 format!("an integer from {least} to {most}"),
             ));
         }
-        self.gravity.iter().try_for_each(|g| check("gravity", *g, "finite numbers [m/s^2]", true))?;
+        self.gravity.iter().try_for_each(|g| range::GRAVITY.check("gravity", *g))?;
         for (k, (body, state)) in self.bodies.iter().zip(&self.states).enumerate() {
             body.validate(&format!("bodies[{k}]"))?;
-            if !state.is_finite() {
-                return Err(ParameterError::new(format!("bodies[{k}]"), "a state not finite", "finite pose and twist"));
-            }
+            state.validate(&format!("bodies[{k}]"))?;
         }
         for (k, pair) in self.pairs.iter().enumerate() {
             let field = format!("contacts[{k}]");
-            check(&format!("{field}.mu"), pair.mu, "a finite number >= 0", pair.mu >= 0.0)?;
+            range::RIGID_MU.check(&format!("{field}.mu"), pair.mu)?;
             let [Some(a), Some(b)] = pair.bodies.map(|i| self.bodies.get(i)) else {
                 let accepted = format!("indices below {}", self.bodies.len());
                 return Err(ParameterError::new(field, format!("{:?}", pair.bodies), accepted));

@@ -5,8 +5,8 @@ use super::number::Number;
 use super::shapes::{Inertia, OneOrTwo, ShapeName};
 use super::spec::{BodySpec, KindName, ModelName, PointSpec, Spec, SurfaceName};
 use crate::error::ParameterError;
-use crate::friction::{STIFFEST, STIFFNESS};
 use crate::limit_surface::MAX_N_LS;
+use crate::range::{self, Range};
 use crate::rigid::point::PointLaw;
 
 type Check = Result<(), ParameterError>;
@@ -19,8 +19,8 @@ pub(super) fn spec(spec: &Spec) -> Check {
         return Err(ParameterError::new("contacts", spec.contacts, format!("1 to {MAX_CONTACTS}")));
     }
     for (field, period) in [("inputs.hold", spec.inputs.hold), ("patch.update", spec.patch.update)] {
-        if period.is_some_and(|p| !(p.is_finite() && p >= 1e-6)) {
-            return Err(ParameterError::new(field, period.unwrap_or_default(), "a finite period >= 1e-6 [s]"));
+        if let Some(period) = period {
+            range::PERIOD.check(field, period)?;
         }
     }
     if spec.stop_when.is_some_and(|when| when.is_never()) {
@@ -72,7 +72,7 @@ fn contact(spec: &Spec) -> Check {
         if !hertz || spec.patch.exponent_per_newton.is_some() {
             return Err(unused("contact.table_force", "patch.shape = \"hertz\" with a fixed `exponent`"));
         }
-        crate::error::check("contact.table_force", force, "a finite force > 0 [N]", force > 0.0)?;
+        range::LIMIT_FORCE.check("contact.table_force", force)?;
     }
     Ok(())
 }
@@ -234,49 +234,44 @@ fn inputs(Spec { inputs, body, patch, .. }: &Spec) -> Check {
     Ok(())
 }
 
-type Rule = (&'static str, fn(f64) -> bool);
-
-const POSITIVE: Rule = ("a finite number > 0", |v| v > 0.0);
-const STIFF: Rule = (STIFFNESS, |v| v > 0.0 && v <= STIFFEST);
-const NOT_NEGATIVE: Rule = ("a finite number >= 0", |v| v >= 0.0);
-
 /// Both ends of every distribution whose range is known beforehand. Ends at infinity (a normal
 /// distribution without bounds) are left to the check of each contact.
 fn ranges(spec: &Spec) -> Check {
     let f = &spec.friction;
     let optional = [
-        ("friction.sigma0", &f.sigma0, STIFF),
-        ("friction.sigma1", &f.sigma1, NOT_NEGATIVE),
-        ("friction.sigma2", &f.sigma2, NOT_NEGATIVE),
-        ("friction.mu_c", &f.mu_c, POSITIVE),
-        ("friction.mu_s", &f.mu_s, POSITIVE),
-        ("friction.mu_s_over_mu_c", &f.mu_s_over_mu_c, ("a finite number >= 1", |v| v >= 1.0)),
-        ("friction.gamma", &f.gamma, POSITIVE),
-        ("friction.v_s", &f.v_s, POSITIVE),
-        ("friction.s_ba", &f.s_ba, ("0 <= s_ba < 1", |v| (0.0..1.0).contains(&v))),
-        ("body.mass", &spec.body.mass, POSITIVE),
-        ("patch.radius", &spec.patch.radius, POSITIVE),
-        ("patch.exponent", &spec.patch.exponent, POSITIVE),
-        ("patch.exponent_per_newton", &spec.patch.exponent_per_newton, POSITIVE),
+        ("friction.sigma0", &f.sigma0, range::SIGMA0),
+        ("friction.sigma1", &f.sigma1, range::SIGMA1),
+        ("friction.sigma2", &f.sigma2, range::SIGMA2),
+        ("friction.mu_c", &f.mu_c, range::MU),
+        ("friction.mu_s", &f.mu_s, range::MU),
+        ("friction.mu_s_over_mu_c", &f.mu_s_over_mu_c, range::MU_RATIO),
+        ("friction.gamma", &f.gamma, range::GAMMA),
+        ("friction.v_s", &f.v_s, range::V_S),
+        ("friction.s_ba", &f.s_ba, range::S_BA),
+        ("body.mass", &spec.body.mass, range::MASS),
+        ("body.spring", &spec.body.spring, range::SPRING),
+        ("patch.radius", &spec.patch.radius, range::HERTZ_RADIUS),
+        ("patch.exponent", &spec.patch.exponent, range::HERTZ_EXPONENT),
+        ("patch.exponent_per_newton", &spec.patch.exponent_per_newton, range::HERTZ_EXPONENT),
     ];
-    for (field, number, rule) in optional {
-        number.as_ref().map_or(Ok(()), |n| range(field, n, rule))?;
+    for (field, number, range) in optional {
+        number.as_ref().map_or(Ok(()), |n| ends(field, n, range))?;
     }
     match &spec.body.inertia {
-        Some(Inertia::Number(n)) => range("body.inertia", n, POSITIVE)?,
-        Some(Inertia::Disc(n)) => range("body.inertia.disc", n, POSITIVE)?,
+        Some(Inertia::Number(n)) => ends("body.inertia", n, range::INERTIA)?,
+        Some(Inertia::Disc(n)) => ends("body.inertia.disc", n, range::SIZE)?,
         Some(Inertia::Rectangle(sides)) => {
             for (i, side) in sides.iter().enumerate() {
-                range(&format!("body.inertia.rectangle.{i}"), side, POSITIVE)?;
+                ends(&format!("body.inertia.rectangle.{i}"), side, range::SIZE)?;
             }
         }
         None => {}
     }
     match &spec.patch.size {
-        Some(OneOrTwo::One(n)) => range("patch.size", n, POSITIVE)?,
+        Some(OneOrTwo::One(n)) => ends("patch.size", n, range::SIZE)?,
         Some(OneOrTwo::Two(w, h)) => {
-            range("patch.size.0", w, POSITIVE)?;
-            range("patch.size.1", h, POSITIVE)?;
+            ends("patch.size.0", w, range::SIZE)?;
+            ends("patch.size.1", h, range::SIZE)?;
         }
         None => {}
     }
@@ -289,16 +284,16 @@ fn ranges(spec: &Spec) -> Check {
     Ok(())
 }
 
-fn range(field: &str, number: &Number, (accepted, rule): Rule) -> Check {
-    let bad = number.bounds().into_iter().find(|v| v.is_finite() && !rule(*v));
+/// Both ends of a distribution.
+fn ends(field: &str, number: &Number, range: Range) -> Check {
+    let bad = number.bounds().into_iter().find(|v| v.is_finite() && !range.contains(*v));
     bad.map_or(Ok(()), |v| {
-        let found = match number {
+        range.check(field, v).map_err(|e| match number {
             Number::Column(column) => {
                 let row = column.row_of(v).unwrap_or_default();
-                format!("{v} (row {row} of `{}`)", column.name())
+                ParameterError::new(field, format!("{} (row {row} of `{}`)", e.value, column.name()), e.accepted)
             }
-            _ => v.to_string(),
-        };
-        Err(ParameterError::new(field, found, accepted))
+            _ => e,
+        })
     })
 }

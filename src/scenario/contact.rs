@@ -12,6 +12,7 @@ use crate::contact::{Bristles, Contact, Initial, Inputs, Model};
 use crate::error::ParameterError;
 use crate::friction::Friction;
 use crate::planar::{Pose, Twist};
+use crate::range::{ANGLE, TILT, TILT_GRAVITY};
 use crate::rigid::point::{PointElement, PointModel};
 use crate::schedule::Signal;
 
@@ -201,9 +202,9 @@ fn inputs(spec: &InputsSpec, body: &mut Body, d: &mut Sampler<'_>) -> Result<Inp
         };
         let direction = number("inputs.tilt.direction", &tilt.direction, 0.0);
         let g = number("inputs.tilt.gravity", &tilt.gravity, GRAVITY);
-        let quarter = std::f64::consts::FRAC_PI_2;
-        crate::error::check("inputs.tilt.angle", angle, "0 to pi/2 [rad]", (0.0..=quarter).contains(&angle))?;
-        crate::error::check("inputs.tilt.gravity", g, "a finite number >= 0 [m/s^2]", g >= 0.0)?;
+        crate::error::check("inputs.tilt.angle", angle, "0 to pi/2 [rad]", TILT.contains(angle))?;
+        ANGLE.check("inputs.tilt.direction", direction)?;
+        TILT_GRAVITY.check("inputs.tilt.gravity", g)?;
         let down = g * angle.sin();
         body.gravity = [Signal::constant(down * direction.cos()), Signal::constant(down * direction.sin())];
         inputs.normal_force = Signal::constant(body.mass * g * angle.cos() / f64::from(body.pads));

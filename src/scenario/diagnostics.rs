@@ -6,9 +6,11 @@ use std::ops::Range;
 use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 
+use super::exact::exact;
 use super::suggest::{keys, suggestion};
 use crate::error::ParameterError;
 use crate::input::InputError;
+use crate::quote::{message as short_message, quoted};
 
 /// A scenario that cannot be used. All of these are about what the user wrote.
 #[derive(Debug, thiserror::Error)]
@@ -49,14 +51,15 @@ pub struct Excerpt {
     /// Names that may be meant in place of an unknown one.
     pub suggestion: Option<String>,
     text: String,
+    indent: usize,
     width: usize,
 }
 
 impl fmt::Display for Excerpt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, line, column, message, text, width, .. } = self;
+        let Self { file, line, column, message, text, indent, width, .. } = self;
         let margin = " ".repeat(line.to_string().len());
-        let (indent, carets) = (" ".repeat(column - 1), "^".repeat(*width));
+        let (indent, carets) = (" ".repeat(*indent), "^".repeat(*width));
         write!(f, "{file}:{line}:{column}: {message}\n{margin} |\n{line} | {text}\n{margin} | {indent}{carets}")
     }
 }
@@ -75,17 +78,21 @@ impl ScenarioError {
         let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
         let line_end = text[start..].find('\n').map_or(text.len(), |i| start + i);
         let shown_end = end.clamp(start, line_end);
+        let before = text[line_start..start].chars().count();
+        let width = text[start..shown_end].chars().count().max(1);
+        let (shown, indent, width) = window(text[line_start..line_end].trim_end(), before, width);
         Self::Text(Box::new(Excerpt {
             file: file.to_owned(),
             line: text[..start].matches('\n').count() + 1,
-            column: text[line_start..start].chars().count() + 1,
-            message: message.into(),
+            column: before + 1,
+            message: short_message(&message.into()).into_owned(),
             field: None,
             value: None,
             accepted: None,
             suggestion: None,
-            text: text[line_start..line_end].trim_end().replace('\t', " "),
-            width: text[start..shown_end].chars().count().max(1),
+            text: shown,
+            indent,
+            width,
         }))
     }
 
@@ -125,7 +132,10 @@ impl ScenarioError {
         if let Some(meant) = &meant {
             message += &format!("; did you mean {meant}?");
         }
-        let value = text.get(span.clone()).filter(|value| !value.is_empty()).map(str::to_owned);
+        let value = text.get(span.clone()).filter(|value| !value.is_empty()).map(|value| quoted(value).into_owned());
+        let accepted = accepted.map(|accepted| short_message(&accepted).into_owned());
+        let meant = meant.map(|meant| quoted(&meant).into_owned());
+        let field = field.map(|field| quoted(&field).into_owned());
         let mut error = Self::at(file, text, span, message);
         if let Self::Text(excerpt) = &mut error {
             (excerpt.field, excerpt.value, excerpt.accepted, excerpt.suggestion) = (field, value, accepted, meant);
@@ -137,7 +147,7 @@ impl ScenarioError {
     pub(super) fn field(file: &str, text: &str, field: &str, message: impl Into<String>) -> Self {
         let mut error = Self::at(file, text, span_of(text, field), message);
         if let Self::Text(excerpt) = &mut error {
-            excerpt.field = Some(field.to_owned());
+            excerpt.field = Some(quoted(field).into_owned());
         }
         error
     }
@@ -162,7 +172,8 @@ pub(super) fn from_toml<T: DeserializeOwned>(file: &str, text: &str) -> Result<T
     if let Some((span, message)) = unfit(&root, 0..text.len(), "") {
         return Err(ScenarioError::at(file, text, span, message));
     }
-    toml::from_str(text).map_err(|e| ScenarioError::toml(file, text, &e))
+    let read = toml::Deserializer::parse(text).and_then(exact);
+    read.map_err(|e| ScenarioError::toml(file, text, &e))
 }
 
 /// The place of the first value in `value`, itself at `span` and called `path`, that no key takes, and what
@@ -190,6 +201,26 @@ pub(super) fn unfit(value: &DeValue<'_>, span: Range<usize>, path: &str) -> Opti
         _ => None,
     }
 }
+
+/// What an excerpt shows of a line with a place after `before` characters, `width` wide: all of it, or the
+/// part of a long line that has the place; how far the place is in it, and how wide it is there.
+fn window(line: &str, before: usize, width: usize) -> (String, usize, usize) {
+    let spaced = |text: &str| text.replace('\t', " ");
+    if line.chars().nth(MOST_SHOWN).is_none() {
+        return (spaced(line), before, width);
+    }
+    let skipped = before.saturating_sub(if before < MOST_SHOWN / 2 { before } else { MOST_SHOWN / 4 });
+    let mut shown: String = line.chars().skip(skipped).take(MOST_SHOWN).collect();
+    if line.chars().nth(skipped + MOST_SHOWN).is_some() {
+        shown += " ..";
+    }
+    let (start, ahead) = if skipped > 0 { (".. ", 3) } else { ("", 0) };
+    let indent = before - skipped;
+    (spaced(&format!("{start}{shown}")), ahead + indent, width.min(MOST_SHOWN.saturating_sub(indent)).max(1))
+}
+
+/// Most characters of a line in an excerpt.
+const MOST_SHOWN: usize = 160;
 
 /// Where the value of `field` is, or the deepest table around it that exists.
 fn span_of(text: &str, field: &str) -> Range<usize> {
@@ -253,6 +284,31 @@ mod tests {
         assert_eq!(&TEXT[span.clone()], "2");
         assert_eq!(field_at(TEXT, span.start).unwrap(), "b.c.1.d");
         assert_eq!(&TEXT[span_of(TEXT, "b.c.0.x")], "1");
+    }
+
+    /// A line may be as long as a file.
+    #[test]
+    fn an_excerpt_shows_the_part_of_a_long_line_that_it_is_about() {
+        let text = format!("a = [{}7, {}8]\n", "1, ".repeat(100), "2, ".repeat(1_000_000));
+        let error = ScenarioError::field("f.toml", &text, "a.100", "no").to_string();
+        let lines: Vec<&str> = error.lines().collect();
+        assert!(lines[0].starts_with("f.toml:1:306: no") && lines[2].chars().count() < 180, "{error}");
+        let at = lines[3].find('^').unwrap();
+        assert_eq!(&lines[2][at..=at], "7", "{error}");
+        let error = ScenarioError::field("f.toml", &text, "a", "no").to_string();
+        assert!(error.len() < 500 && error.contains("1 | a = [1, 1,") && error.contains("|     ^^^^"), "{error}");
+        let text = format!("name = \"{}\"\n{} = 1\n", "x".repeat(1_000_000), "k".repeat(1_000_000));
+        for setting in [text.clone(), text.replace("name", "duration"), text.replacen("\"\n", "\n", 1)] {
+            let error = from_toml::<Known>("f.toml", &setting).unwrap_err().to_string();
+            assert!(error.len() < 2000, "{} bytes", error.len());
+        }
+    }
+
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[allow(dead_code, reason = "only read")]
+    struct Known {
+        duration: f64,
     }
 
     #[test]

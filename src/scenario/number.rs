@@ -133,7 +133,8 @@ impl Distribution {
         if given.iter().filter(|g| **g).count() > 1 {
             return wrong(format!("more than one distribution: expected one of {DISTRIBUTIONS}"));
         }
-        let ordered = |[low, high]: [f64; 2]| low <= high && low.is_finite() && high.is_finite();
+        // Their difference is a number, too.
+        let ordered = |[low, high]: [f64; 2]| low <= high && (high - low).is_finite();
         if let Some(range) = uniform {
             if !ordered(range) {
                 return wrong(format!("uniform = {range:?}: expected two finite numbers, low <= high"));

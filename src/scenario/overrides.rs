@@ -5,6 +5,7 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
 
 use super::ScenarioError;
 use super::diagnostics::unfit;
+use crate::quote::{message, quoted};
 
 /// Lists of numbers with their default values, from which one number can be set although a scenario does not
 /// have the list.
@@ -35,7 +36,10 @@ const PAIRS: [(&str, &str); 2] = [("patch.size", "0.02"), ("patch.cells", "21")]
 /// No `=`, an empty key, a path through something that is no table, a key to remove that is not there, or
 /// text that is not TOML.
 pub fn change(text: &str, change: &str) -> Result<String, ScenarioError> {
-    let wrong = |reason: String| ScenarioError::Override { change: change.to_owned(), reason };
+    let wrong = |reason: String| ScenarioError::Override {
+        change: quoted(change).into_owned(),
+        reason: message(&reason).into_owned(),
+    };
     let path = |key: &'_ str| {
         let path: Vec<String> = key.trim().split('.').map(|part| part.trim().to_owned()).collect();
         let is_whole = path.iter().all(|part| !part.is_empty());

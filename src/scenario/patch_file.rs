@@ -12,10 +12,10 @@ use super::sampler::Sampler;
 use super::shapes::OneOrTwo;
 use super::spec::PatchSpec;
 use super::{Clipped, Scenario, ScenarioError};
-use crate::error::check;
 use crate::limit_surface::Rule;
 use crate::patch::Patch;
 use crate::random::Draw;
+use crate::range::{LIMIT_FORCE, MU};
 
 /// A patch and the load on it.
 #[derive(Clone, Debug)]
@@ -80,9 +80,9 @@ impl PatchSource {
         }
         let PatchFile { patch, mu, f_n } = from_toml(name, text)?;
         let at = |field: &str, message: String| ScenarioError::field(name, text, field, message);
-        for (field, value, accepted) in [("mu", mu, "a finite number > 0"), ("f_n", f_n, "a finite force > 0 [N]")] {
+        for (field, value, range) in [("mu", mu, MU), ("f_n", f_n, LIMIT_FORCE)] {
             if let Some(v) = value {
-                check(field, v, accepted, v > 0.0).map_err(|e| at(field, e.to_string()))?;
+                range.check(field, v).map_err(|e| at(field, e.to_string()))?;
             }
         }
         if let Some((field, accepted)) = without_effect(&patch) {

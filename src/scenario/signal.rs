@@ -12,6 +12,7 @@ use super::columns::{self, Column, Use};
 use super::number::{DISTRIBUTIONS, Distribution, Either, Number, number_or_table};
 use super::sampler::Sampler;
 use crate::error::ParameterError;
+use crate::range::PERIOD;
 use crate::schedule::{Segment, Signal, Sine, within_run};
 
 /// An input over time: a number, points, sinusoids on a mean, or segments.
@@ -290,8 +291,8 @@ impl<'de> Deserialize<'de> for SignalSpec {
         if t.interpolate.is_some() && t.points.is_none() && !over_time {
             return wrong("`interpolate` belongs to `points`, or to a `column` with `every` or `times`".into());
         }
-        if t.hold.is_some_and(|h| !(h.is_finite() && h >= 1e-6)) {
-            return wrong(format!("hold = {}: expected a finite period >= 1e-6 [s]", t.hold.unwrap_or_default()));
+        if let Some(Err(e)) = t.hold.map(|hold| PERIOD.check("hold", hold)) {
+            return wrong(e.to_string());
         }
         let waves = (t.mean.is_some() || t.sines.is_some())
             .then(|| ShapeOverTime::Sines(t.mean.unwrap_or_else(zero), t.sines.unwrap_or_default()));
@@ -403,7 +404,7 @@ mod tests {
             ("{ points = [[0, 1]], times_from = [0] }", "expected \"first\", or the time"),
             ("{ mean = 1, interpolate = \"linear\" }", "belongs to `points`"),
             ("{ points = [[0, 1]], interpolate = \"cubic\" }", "unknown variant `cubic`"),
-            ("{ mean = 1, hold = 0 }", "expected a finite period"),
+            ("{ mean = 1, hold = 0 }", "hold = 0: expected a finite number from 1e-6 to 1e9 [s]"),
             ("{ sines = [{ amplitude = 1, frequncy = 2 }] }", "unknown field `frequncy`"),
         ] {
             let message = signal(text).unwrap_err();

@@ -30,12 +30,12 @@ pub struct Spec {
     /// Seed of all random numbers.
     #[serde(default)]
     pub seed: u64,
-    /// Simulated time [s], > 0.
+    /// Simulated time [s], 1e-9 to 1e9.
     pub duration: f64,
     /// Integration steps: the longest [s], 1e-7 to 0.1, or a tolerance by which each contact chooses its own.
     #[serde(default)]
     pub step: StepSpec,
-    /// Time between recorded samples [s], >= 1e-6.
+    /// Time between recorded samples [s], 1e-6 to 1e9.
     #[serde(default = "record_every")]
     pub record_every: f64,
     /// The engine; `--engine` overrides it.
@@ -165,8 +165,8 @@ pub struct PointSpec {
     pub slider_mass: Option<Number>,
     /// `gms`: rate at which sliding elements follow the velocity [1/s], > 0; 100.
     pub attraction: Option<Number>,
-    /// `viscoelasto-plastic`, `gms`: `[share of friction, share of stiffness]` of each element, > 0; one `[1,
-    /// 1]`.
+    /// `viscoelasto-plastic`, `gms`: `[share of friction, share of stiffness]` of each element, > 0; each of
+    /// the two sums to one over all elements. One `[1, 1]` if not given.
     pub elements: Option<Vec<[Number; 2]>>,
 }
 
@@ -304,23 +304,23 @@ pub struct FrictionSpec {
     /// The bristle law.
     #[serde(default)]
     pub law: Law,
-    /// Bristle stiffness per unit normal force [1/m], > 0; 1e6.
+    /// Bristle stiffness per unit normal force [1/m], 1e-6 to 1e15; 1e6 if not given.
     pub sigma0: Option<Number>,
-    /// Bristle damping per unit normal force [s/m], >= 0; 8e2.
+    /// Bristle damping per unit normal force [s/m], 0 to 1e12; 8e2 if not given.
     pub sigma1: Option<Number>,
-    /// Viscous friction per unit normal force [s/m], >= 0; 0.2.
+    /// Viscous friction per unit normal force [s/m], 0 to 1e12; 0.2 if not given.
     pub sigma2: Option<Number>,
-    /// Coulomb coefficient [-], > 0; 1.
+    /// Coulomb coefficient [-], 1e-9 to 1e6; 1 if not given.
     pub mu_c: Option<Number>,
     /// Static coefficient [-], >= mu_c. Not with `mu_s_over_mu_c`.
     pub mu_s: Option<Number>,
     /// Static over Coulomb coefficient [-], >= 1; 1.2 if `mu_s` is not given either.
     pub mu_s_over_mu_c: Option<Number>,
-    /// Stribeck exponent [-], > 0; 2.
+    /// Stribeck exponent [-], 1e-3 to 1e3; 2 if not given.
     pub gamma: Option<Number>,
-    /// Stribeck velocity [m/s], > 0; 1e-3.
+    /// Stribeck velocity [m/s], 1e-9 to 1e6; 1e-3 if not given.
     pub v_s: Option<Number>,
-    /// Elastic share of the break-away deflection [-], 0 <= s_ba < 1; 0.9. Under other laws than
+    /// Elastic share of the break-away deflection [-], 0 to 0.999999; 0.9 if not given. Under other laws than
     /// Elasto-Plastic only the share of its limit from which on a bristle counts in `near_limit`.
     pub s_ba: Option<Number>,
 }
@@ -345,7 +345,7 @@ pub enum KindName {
 pub struct BodySpec {
     /// How the patch is attached to the body.
     pub kind: KindName,
-    /// Mass [kg], > 0. Needed unless prescribed.
+    /// Mass [kg], 1e-12 to 1e12. Needed unless prescribed.
     pub mass: Option<Number>,
     /// Moment of inertia about the centre of mass [kg m^2], > 0: a number, or from the drawn mass by
     /// `{ rectangle = [w, h] }` or `{ disc = radius }`. Needed unless prescribed; not of a point contact.

@@ -11,7 +11,8 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
 use super::ScenarioError;
 use super::diagnostics::from_toml;
-use crate::error::{ParameterError, check};
+use crate::error::ParameterError;
+use crate::range;
 use crate::rigid::cone::{Cone, ContactFrame, Fit, Polygon, Section};
 use crate::rigid::stability::{Assembly, PointContact, RigidBody, SpatialWrench};
 
@@ -280,7 +281,10 @@ impl StabilitySpec {
         };
         let cone = Cone::new(section, mu, ContactFrame::new(of.normal, of.tangent)?)?;
         if let Some(most) = of.most {
-            check("most", most, "a force > 0 [N]; leave it out if there is no largest one", most > 0.0)?;
+            range::LIMIT_FORCE.check("most", most).map_err(|e| {
+                let accepted = format!("{}; leave it out if there is no largest one", e.accepted);
+                ParameterError { accepted, ..e }
+            })?;
         }
         let most = of.most.unwrap_or(f64::INFINITY);
         Ok(PointContact { position: of.position, cone, body, on, most, torsion: of.torsion })
@@ -291,9 +295,11 @@ impl StabilitySpec {
 fn body(path: &str, fixed: Option<&WrenchSpec>, load: Option<&WrenchSpec>) -> Result<RigidBody, ParameterError> {
     let wrench = |key: &str, spec: Option<&WrenchSpec>| {
         let Some(WrenchSpec { force, at, moment }) = spec else { return Ok(SpatialWrench::default()) };
-        for (name, v, unit) in [("force", force, "N"), ("at", at, "m"), ("moment", moment, "N m")] {
+        for (name, v, range) in
+            [("force", force, range::FORCE), ("at", at, range::POSITION), ("moment", moment, range::TORQUE)]
+        {
             for (k, v) in v.iter().enumerate() {
-                check(&format!("{path}{key}.{name}.{k}"), *v, format!("a finite number [{unit}]"), true)?;
+                range.check(&format!("{path}{key}.{name}.{k}"), *v)?;
             }
         }
         Ok(SpatialWrench::at(*at, *force, *moment))
@@ -310,18 +316,25 @@ mod tests {
     #[test]
     fn errors_point_at_their_place() {
         for (change, place, part) in [
-            ("mu=-1", "f.toml:", "contacts.0.mu = -1: expected a finite number >= 0"),
+            ("mu=-1", "f.toml:", "contacts.0.mu = -1: expected a finite number from 0 to 1e6"),
             ("mu='a'", "f.toml:1:", "mu: invalid type"),
             ("~mu", "f.toml:3:", "contacts.0.mu = none: expected a number >= 0 here"),
             ("contacts.0.normal=[0, 0, 0]", "f.toml:6:10", "contacts.0.normal = [0.0, 0.0, 0.0]: expected a finite"),
             ("contacts.0.position=[0, inf, 0]", "f.toml:5:12", "contacts.0.position = inf"),
-            ("contacts.0.most=0", "f.toml:7:8", "contacts.0.most = 0: expected a force > 0 [N]"),
+            (
+                "contacts.0.most=0",
+                "f.toml:7:8",
+                "contacts.0.most = 0: expected a finite number from 1e-12 to 1e12 [N];",
+            ),
+            ("contacts.0.normal=[0, 0, 1, 0]", "f.toml:6:10", "invalid length 4, expected an array of length 3"),
+            ("load.force=[1, 2, 3, 4]", "f.toml:3:9", "invalid length 4, expected an array of length 3"),
+            ("load.force.1=1.7e308", "f.toml:3:13", "1.7e308: expected a finite number from -1e12 to 1e12 [N]"),
             ("contacts.0.torsion=-1", "f.toml:7:11", "contacts.0.torsion = -1"),
             ("contacts.0.mue=1", "f.toml:7:1", "unknown field `mue`, expected one of `position`"),
             ("contacts.0.body=a", "f.toml:7:8", "contacts.0.body = \"a\": expected one of \"body\""),
             ("contacts.0.on=body", "f.toml:7:6", "contacts.0.on = \"body\": expected another body"),
             ("load.force=[1, 2]", "f.toml:3:9", "load.force"),
-            ("load.force.1=nan", "f.toml:3:13", "load.force.1 = NaN: expected a finite number [N]"),
+            ("load.force.1=nan", "f.toml:3:13", "load.force.1 = NaN: expected a finite number from"),
             ("cone=square", "f.toml:", "\"square\": expected \"circle\", or a pyramid such as"),
             ("cone.pyramid=2", "f.toml:", "cone.pyramid = 2: expected 3 to 1024"),
             ("cone={ pyramid = 3, angle = inf }", "f.toml:", "cone.angle = inf"),

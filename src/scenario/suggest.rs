@@ -6,13 +6,17 @@ use serde_json::Value;
 /// suggested.
 const LEAST_SIMILARITY: f64 = 0.7;
 
+/// Longest name for which another is suggested [byte].
+const LONGEST_NAME: usize = 100;
+
 /// What may be meant, as "`a` or `b`", by a message of the TOML reader about an unknown field or variant;
 /// nothing if it is about something else, or if nothing is alike. `keys` are dotted paths of keys: one of
 /// another table is meant if it has the very name.
 pub(super) fn suggestion(message: &str, keys: &[String]) -> Option<String> {
     let start = ["unknown field `", "unknown variant `"].iter().find_map(|s| Some(message.find(s)? + s.len()))?;
     let mut quoted = message[start..].split('`').step_by(2);
-    let unknown = quoted.next().unwrap_or_default();
+    // What is longer than any name is like none.
+    let unknown = quoted.next().filter(|unknown| unknown.len() <= LONGEST_NAME)?;
     let elsewhere: Vec<&str> =
         keys.iter().map(String::as_str).filter(|key| key.rsplit('.').next() == Some(unknown)).collect();
     let alike: Vec<(f64, &str)> = quoted.map(|name| (strsim::jaro(unknown, name), name)).collect();
@@ -24,6 +28,9 @@ pub(super) fn suggestion(message: &str, keys: &[String]) -> Option<String> {
 
 /// The most similar of some names, if it is similar enough.
 pub(super) fn alike<'a>(unknown: &str, names: &[&'a str]) -> Option<&'a str> {
+    if unknown.len() > LONGEST_NAME {
+        return None;
+    }
     let scored = names.iter().map(|name| (strsim::jaro(unknown, name), *name));
     scored.filter(|(score, _)| *score >= LEAST_SIMILARITY).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
 }

@@ -16,9 +16,10 @@ use super::signal::SignalSpec;
 use super::spec::{EngineChoice, Precision};
 use super::{ScenarioError, read};
 use crate::engine::Plan;
-use crate::error::{ParameterError, check};
+use crate::error::ParameterError;
 use crate::pool;
 use crate::random::Draw;
+use crate::range::{self, Range};
 use crate::rigid::world::{Body, Kind, Method, Pair, Shape, State, World};
 
 /// Most bodies of a world.
@@ -105,7 +106,7 @@ pub struct WorldBodySpec {
     pub kind: WorldKind,
     /// Its geometry.
     pub shape: WorldShape,
-    /// Mass [kg], > 0; not for a prescribed body.
+    /// Mass [kg], 1e-12 to 1e12; not for a prescribed body.
     pub mass: Option<Number>,
     /// Principal moments of inertia along its axes [kg m^2]; those of a solid of its shape if not given.
     pub inertia: Option<[Number; 3]>,
@@ -155,7 +156,7 @@ pub enum WorldShape {
 pub struct PairSpec {
     /// Their names. The x axis of the first is the first friction direction.
     pub bodies: [String; 2],
-    /// Coefficient of friction, >= 0.
+    /// Coefficient of friction, 0 to 1e6.
     pub mu: Number,
 }
 
@@ -374,17 +375,17 @@ fn body(name: &str, spec: &WorldBodySpec, sampler: &mut Sampler) -> Result<(Body
             load[c] = signal.draw(&format!("{name}.{what}.{c}"), None, sampler)?;
         }
     }
-    let mut of = |what: &str, numbers: &Option<[Number; 3]>| {
+    let mut of = |what: &str, numbers: &Option<[Number; 3]>, range: Range| {
         let name = format!("{name}.{what}");
         let values = three(sampler, &name, numbers.as_ref());
-        values.iter().try_for_each(|v| check(&name, *v, "finite numbers", true)).map(|()| Vector3::from(values))
+        values.iter().try_for_each(|v| range.check(&name, *v)).map(|()| Vector3::from(values))
     };
-    let position = of("position", &spec.position)?;
-    let rotation = UnitQuaternion::from_scaled_axis(of("rotation", &spec.rotation)?);
+    let position = of("position", &spec.position, range::POSITION)?;
+    let rotation = UnitQuaternion::from_scaled_axis(of("rotation", &spec.rotation, range::ANGLE)?);
     let state = State {
         pose: Isometry3::from_parts(Translation3::from(position), rotation),
-        velocity: of("velocity", &spec.velocity)?,
-        angular: of("angular_velocity", &spec.angular_velocity)?,
+        velocity: of("velocity", &spec.velocity, range::SPEED)?,
+        angular: of("angular_velocity", &spec.angular_velocity, range::TURN)?,
     };
     Ok((body, state))
 }

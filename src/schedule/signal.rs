@@ -1,8 +1,11 @@
 //! A scalar input over time.
 
+use std::f64::consts::TAU;
+
 use super::interval::{Interval, Term};
 use crate::error::ParameterError;
 use crate::number::prefetch::prefetch;
+use crate::range::{ANGLE, FREQUENCY, PERIOD, Range, TIME};
 
 /// One sinusoid `amplitude sin(omega t + phase)`, `t` absolute.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -46,6 +49,9 @@ pub struct Signal {
     hold: Option<f64>,
 }
 
+/// Largest slope of a signal over the size of its values [1/s].
+const STEEPEST: f64 = 1e9;
+
 /// Two times closer than this [s] are one break point.
 pub(crate) const SAME_TIME: f64 = 1e-9;
 
@@ -80,7 +86,7 @@ impl Signal {
             }
         }
         let signal = Self { segments, hold: None };
-        signal.validate("signal")?;
+        signal.finite("signal")?;
         Ok(signal)
     }
 
@@ -124,9 +130,9 @@ impl Signal {
     /// The same signal sampled every `period` \[s\] and held.
     ///
     /// # Errors
-    /// A period that is not a finite number > 0.
+    /// A period that is not 1e-6 to 1e9 s.
     pub fn held(mut self, period: f64) -> Result<Self, ParameterError> {
-        crate::error::check("hold", period, "a finite period >= 1e-6 s", period >= 1e-6)?;
+        PERIOD.check("hold", period)?;
         self.hold = Some(period);
         Ok(self)
     }
@@ -151,11 +157,33 @@ impl Signal {
         self.segments.push(Segment { from: end, c: [to, 0.0, 0.0], sines: Vec::new() });
     }
 
-    /// Checks that all numbers of the signal are finite; errors call it `field`.
+    /// Checks that no number of the signal is larger than a signal of values in `range` needs: at most its
+    /// size, slopes and curvatures at most that in a nanosecond. Errors call it `field`.
     ///
     /// # Errors
-    /// The first number of a segment that is not finite.
-    pub(crate) fn validate(&self, field: &str) -> Result<(), ParameterError> {
+    /// The first number of a segment that is out of range.
+    pub(crate) fn validate(&self, field: &str, range: Range) -> Result<(), ParameterError> {
+        let size = Range { least: -range.most, ..range };
+        let steep = Range { least: -STEEPEST * range.most, most: STEEPEST * range.most, unit: "" };
+        let omega = Range { least: -TAU * FREQUENCY.most, most: TAU * FREQUENCY.most, unit: "rad/s" };
+        for Segment { from, c, sines } in &self.segments {
+            let of_segment = [("value", c[0], size), ("slope", c[1], steep), ("curvature", c[2], steep)];
+            let of_sines = sines.iter().flat_map(|sine| {
+                [("amplitude", sine.amplitude, size), ("frequency", sine.omega, omega), ("phase", sine.phase, ANGLE)]
+            });
+            let all = of_segment.into_iter().chain(of_sines).chain([("time", *from, TIME)]);
+            for (part, value, range) in all {
+                range.check(field, value).map_err(|e| match part {
+                    "value" => e,
+                    _ => ParameterError { value: format!("{} ({part})", e.value), ..e },
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that all numbers of the signal are finite; errors call it `field`.
+    fn finite(&self, field: &str) -> Result<(), ParameterError> {
         for s in &self.segments {
             let sines = s.sines.iter().flat_map(|q| [q.amplitude, q.omega, q.phase]);
             if let Some(bad) = sines.chain(s.c).chain([s.from]).find(|v| !v.is_finite()) {
@@ -267,7 +295,7 @@ impl Signal {
             slot,
             amplitude: scale * q.amplitude,
             omega: q.omega,
-            phase: (q.omega * start + q.phase).rem_euclid(std::f64::consts::TAU),
+            phase: (q.omega * start + q.phase).rem_euclid(TAU),
         };
         interval.terms.extend(s.sines.iter().filter(|q| q.amplitude != 0.0).map(local));
     }

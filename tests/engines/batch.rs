@@ -100,11 +100,13 @@ pub fn failed_contact_is_marked_and_its_neighbours_are_unchanged(engine: &dyn En
     let patch = shape(6, 0.02, Shape::Disc);
     let friction = dry(Law::ElastoPlastic, 0.5);
     let at = 0.013;
-    let huge = Signal::steps(&[(0.0, 0.1), (at, 1e300)]).unwrap();
+    // The largest that are accepted, which are too much for single precision together.
+    let huge = |most| Signal::steps(&[(0.0, 0.1), (at, most)]).unwrap();
     let mut pushed = on_table(WITH_THE_BODY, &patch, friction);
-    free(&mut pushed).wrench[0] = huge.clone();
-    let mut carried = prescribed(&patch, friction, [0.0; 3], 1.0);
-    prescribed_twist(&mut carried)[1] = huge;
+    free(&mut pushed).wrench[0] = huge(1e12);
+    free(&mut pushed).mass = 1e-12;
+    let mut carried = prescribed(&patch, Friction { sigma0: 1e15, ..friction }, [0.0; 3], 1.0);
+    prescribed_twist(&mut carried)[1] = huge(1e9);
     let neighbour = |y: f64| in_hand(&patch, friction, [0.002, y, 0.0], Signal::constant(1.7));
     let good = [neighbour(0.0), neighbour(1e-3), neighbour(-1e-3)];
     let [a, b, c] = good.clone();
@@ -118,6 +120,11 @@ pub fn failed_contact_is_marked_and_its_neighbours_are_unchanged(engine: &dyn En
     let n = with.frames();
     for (k, reason) in [(1, Reason::Twist), (3, Reason::Wrench)] {
         let status = with.status[k];
+        if engine.info().precision == "f64" {
+            let x = with.pose[(k + 1) * n - 1].x;
+            assert!(status.failure.is_none() && x.is_finite(), "contact {k}: {status:?}, {x}");
+            continue;
+        }
         let (step, why) = status.failure.unwrap_or_else(|| panic!("contact {k} failed"));
         assert_eq!((why, status.word() & 3), (reason, reason as u32), "contact {k}");
         // Its steps before the load comes, and at most those to the next sample.

@@ -1,6 +1,7 @@
 //! Bodies, what acts on them, and the contacts that hold them.
 
-use crate::error::{ParameterError, check};
+use crate::error::ParameterError;
+use crate::range;
 use crate::rigid::cone::{Cone, Fit, Section};
 
 /// A force \[N\] and a moment [N m] about the origin of the coordinates.
@@ -137,12 +138,12 @@ impl Assembly {
         for (k, contact) in self.contacts.iter().enumerate() {
             let name = |field: &str| format!("contacts.{k}.{field}");
             for v in contact.position {
-                check(&name("position"), v, "finite numbers [m]", true)?;
+                range::POSITION.check(&name("position"), v)?;
             }
             if !(contact.most > 0.0) {
                 return Err(ParameterError::new(name("most"), contact.most, "a force > 0 [N]"));
             }
-            check(&name("torsion"), contact.torsion, "a finite length >= 0 [m]", contact.torsion >= 0.0)?;
+            range::TORSION.check(&name("torsion"), contact.torsion)?;
             let known = 0..self.bodies.len();
             let accepted = || format!("the index of a body, below {}", known.end);
             if !known.contains(&contact.body) {

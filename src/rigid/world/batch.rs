@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use super::World;
 use crate::error::{EngineError, ParameterError, check};
 use crate::pool;
+use crate::range::{FORCE, RIGID_MU, TORQUE};
 use crate::rigid::lcp::{ContactProblem, Impulses, blocks};
 
 /// How the contacts of a step are solved on the CPU.
@@ -144,7 +145,7 @@ impl Worlds {
     /// beside gravity.
     ///
     /// # Errors
-    /// No such world or body, or numbers that are not finite; nothing is set then.
+    /// No such world or body, or numbers beyond 1e12 in size; nothing is set then.
     pub fn set_load(
         &mut self,
         world: usize,
@@ -154,9 +155,8 @@ impl Worlds {
     ) -> Result<(), EngineError> {
         let of = self.checked(world)?;
         let n = of.bodies.len();
-        for value in force.iter().chain(&torque) {
-            check("load", *value, "finite numbers [N, N m]", true)?;
-        }
+        force.iter().try_for_each(|value| FORCE.check("force", *value))?;
+        torque.iter().try_for_each(|value| TORQUE.check("torque", *value))?;
         if body >= n {
             return Err(ParameterError::new("body", body, format!("an index below {n}, the number of bodies")).into());
         }
@@ -167,11 +167,11 @@ impl Worlds {
     /// From now on this is the coefficient of friction of a pair.
     ///
     /// # Errors
-    /// No such world or pair, or a value that is not a finite number >= 0; nothing is set then.
+    /// No such world or pair, or a value that is not 0 to 1e6; nothing is set then.
     pub fn set_mu(&mut self, world: usize, pair: usize, mu: f64) -> Result<(), EngineError> {
         let of = self.checked(world)?;
         let n = of.pairs.len();
-        check("mu", mu, "a finite number >= 0", mu >= 0.0)?;
+        RIGID_MU.check("mu", mu)?;
         let Some(pair) = of.pairs.get_mut(pair) else {
             return Err(ParameterError::new("pair", pair, format!("an index below {n}, the number of pairs")).into());
         };

@@ -2,7 +2,8 @@
 
 use nalgebra::{Isometry3, Matrix3, Quaternion, UnitQuaternion, Vector3};
 
-use crate::error::{ParameterError, check};
+use crate::error::ParameterError;
+use crate::range::{self, Range};
 use crate::schedule::Signal;
 
 /// Geometry in the frame of a body, whose origin is the centre of mass.
@@ -50,16 +51,15 @@ impl Shape {
     }
 
     fn validate(&self, field: &str) -> Result<(), ParameterError> {
-        let length = |value: f64| check(field, value, "a finite length > 0 [m]", value > 0.0);
+        let length = |value: f64| range::SIZE.check(field, value);
         match self {
             Self::Points(points) if points.is_empty() || points.len() > MOST_POINTS => {
                 Err(ParameterError::new(field, format!("{} points", points.len()), format!("1 to {MOST_POINTS}")))
             }
-            Self::Points(points) => {
-                points.as_flattened().iter().try_for_each(|c| check(field, *c, "finite numbers [m]", true))
-            }
+            Self::Points(points) => points.as_flattened().iter().try_for_each(|c| range::OFFSET.check(field, *c)),
             Self::Sphere(radius) => length(*radius),
-            Self::Box(half) => half.iter().try_for_each(|half| length(*half)),
+            // Of the whole sides, as files have them.
+            Self::Box(half) => half.iter().try_for_each(|half| length(2.0 * half)),
             Self::Plane => Ok(()),
         }
     }
@@ -108,6 +108,20 @@ impl State {
         self.pose.rotation = UnitQuaternion::new_normalize(q + rate * h);
     }
 
+    /// Checks a state that a world begins with.
+    pub(super) fn validate(&self, field: &str) -> Result<(), ParameterError> {
+        let all = |part: &str, of: &Vector3<f64>, range: Range| {
+            of.iter().try_for_each(|v| range.check(&format!("{field}.{part}"), *v))
+        };
+        all("position", &self.pose.translation.vector, range::POSITION)?;
+        all("velocity", &self.velocity, range::SPEED)?;
+        all("angular_velocity", &self.angular, range::TURN)?;
+        if self.is_finite() {
+            return Ok(());
+        }
+        Err(ParameterError::new(format!("{field}.rotation"), "not finite", "finite numbers"))
+    }
+
     pub(super) fn is_finite(&self) -> bool {
         let pose = self.pose.translation.vector.iter().chain(self.pose.rotation.coords.iter());
         pose.chain(self.velocity.iter()).chain(self.angular.iter()).all(|c| c.is_finite())
@@ -119,10 +133,10 @@ impl State {
 pub struct Body {
     /// What moves it.
     pub kind: Kind,
-    /// Mass \[kg\], > 0; of no meaning for [`Kind::Prescribed`].
+    /// Mass \[kg\], 1e-12 to 1e12; of no meaning for [`Kind::Prescribed`].
     pub mass: f64,
-    /// Principal moments of inertia along the body's axes [kg m^2], >= 0; an axis with zero is not turned by
-    /// torques, as that of a particle.
+    /// Principal moments of inertia along the body's axes [kg m^2], 0 or 1e-24 to 1e24; an axis with zero is
+    /// not turned by torques, as that of a particle.
     pub inertia: [f64; 3],
     /// Geometry.
     pub shape: Shape,
@@ -167,17 +181,20 @@ impl Body {
     pub(super) fn validate(&self, name: &str) -> Result<(), ParameterError> {
         self.shape.validate(&format!("{name}.shape"))?;
         if self.kind == Kind::Dynamic {
-            check(&format!("{name}.mass"), self.mass, "a finite mass > 0 [kg]", self.mass > 0.0)?;
+            range::MASS.check(&format!("{name}.mass"), self.mass)?;
             for j in self.inertia {
-                check(&format!("{name}.inertia"), j, "finite moments >= 0 [kg m^2]", j >= 0.0)?;
+                if j != 0.0 && !range::INERTIA.contains(j) {
+                    let accepted = format!("0, or {}", range::INERTIA);
+                    return Err(ParameterError::number(&format!("{name}.inertia"), j, accepted));
+                }
             }
             if self.shape == Shape::Plane {
                 return Err(ParameterError::new(format!("{name}.shape"), "plane", "a body that is prescribed"));
             }
         }
         for signal in &self.force {
-            signal.validate(&format!("{name}.force"))?;
+            signal.validate(&format!("{name}.force"), range::FORCE)?;
         }
-        self.torque.iter().try_for_each(|signal| signal.validate(&format!("{name}.torque")))
+        self.torque.iter().try_for_each(|signal| signal.validate(&format!("{name}.torque"), range::TORQUE))
     }
 }
