@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
-use bristle::error::ParameterError;
 use bristle::{Batch, EngineError, Input, Signal, Snapshot};
 use pyo3::prelude::*;
 
