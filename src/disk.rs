@@ -71,6 +71,22 @@ pub(crate) fn appear(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()
     std::fs::rename(begun, path)
 }
 
+/// Whether an open file is still the one of that name.
+pub(crate) fn is_at(file: &File, path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let same = |a: std::fs::Metadata, b: std::fs::Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
+        file.metadata().is_ok_and(|open| path.symlink_metadata().is_ok_and(|there| same(open, there)))
+    }
+    // Where open files are not moved.
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        path.exists()
+    }
+}
+
 /// Writes `bytes` at a place of a file.
 pub(crate) fn write_at(file: &File, at: u64, bytes: &[u8]) -> io::Result<()> {
     #[cfg(unix)]
@@ -193,6 +209,15 @@ mod tests {
         assert_eq!(sink.inner.0, 2, "nothing is written after an error");
         assert_eq!(sink.into_inner().err().map(|e| e.kind()), Some(ErrorKind::StorageFull));
         assert_eq!(FirstError::new(Small(3)).into_inner().unwrap().0, 3);
+    }
+
+    #[test]
+    fn a_disk_without_room_says_what_to_do() {
+        let told = |kind: ErrorKind| describe(&kind.into());
+        assert_eq!(told(ErrorKind::StorageFull), "the disk is full: free some space and repeat the command");
+        assert!(told(ErrorKind::QuotaExceeded).starts_with("the quota of the disk is used up: free some space"));
+        assert!(told(ErrorKind::FileTooLarge).contains("no file may become larger here: raise that limit"));
+        assert!(out_of_space(&ErrorKind::NotFound.into()).is_none());
     }
 
     #[test]

@@ -26,6 +26,7 @@ mod needs;
 mod no_store;
 pub(crate) mod npz;
 mod outcome;
+mod own;
 mod parameters;
 mod place;
 mod raw;
@@ -50,6 +51,10 @@ pub use needs::{Needs, needs};
 #[cfg(not(feature = "cloud"))]
 pub use no_store::Store;
 pub use outcome::{NetMotion, Outcome, ROTATION_SPUN, SLIPPED};
+#[cfg(test)]
+pub(crate) use own::is_of_page;
+pub(crate) use own::{PICTURE, is_made_here};
+pub use own::{check_own, remove_run};
 pub use place::Place;
 pub use record::{Counts, Summary};
 pub use shard::Shard;
@@ -59,6 +64,7 @@ pub use worlds::{WorldEngine, WorldSummary, complete_worlds, world_needs, worlds
 pub use writing::Writing;
 
 use std::fs::{self, File, TryLockError};
+use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -68,7 +74,7 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 
 use crate::disk;
-use crate::engine::{Engine, Plan, Trajectories};
+use crate::engine::{Engine, EngineInfo, Plan, Trajectories};
 use crate::error::ParameterError;
 use crate::input;
 use crate::patch::Grid;
@@ -77,6 +83,7 @@ use crate::pool;
 use crate::scenario::Scenario;
 use blocks::Blocks;
 use extend::Finished;
+use own::Own;
 use shear::Images;
 use spool::Spool;
 
@@ -87,14 +94,18 @@ pub struct Options {
     pub out: PathBuf,
     /// What the record calls the place of the run, if it is sent from `out` to another.
     pub sent_to: Option<String>,
-    /// Replace a run (finished or not) that is there.
+    /// Replace a run (finished or not) that is there, with the pages that were made of it. What else is in
+    /// its directory is refused by name: nothing is removed that is not the run's.
     pub force: bool,
     /// Continue an unfinished run that is there, return a complete one as it is, or begin a new one.
     pub resume: bool,
     /// Take over the contacts of the complete run that is there, which is of the same scenario with fewer
     /// contacts and has NPZ files, and simulate the others: the run that replaces it is equal to that of all
-    /// contacts at once.
+    /// contacts at once. Files in its directory that are not the run's are refused by name.
     pub extend: bool,
+    /// The caller makes the page of the run again, so that those which were made of a run that is replaced go
+    /// with it, as they do with [`Self::force`].
+    pub report: bool,
     /// Contacts in a block; chosen from the engine and the number of samples if none.
     pub block: Option<u64>,
     /// Simulate a part of the contacts, whose raw arrays [`merge`] joins with those of the others.
@@ -118,6 +129,7 @@ impl Options {
             force: false,
             resume: false,
             extend: false,
+            report: false,
             block: None,
             shard: None,
             datasets,
@@ -197,34 +209,77 @@ pub(crate) fn run(
         // Before there is an unfinished run, which a resumed one would go on with.
         Finished::open(scenario, &options.datasets, &options.out)?.check_engine(&engine.info(), &options.out)?;
     }
-    make(options, needs, || simulate(scenario, engine, options, needs, progress))
+    make(options, needs, &|dir| find(scenario, options, dir), || simulate(scenario, engine, options, needs, progress))
 }
 
-/// Makes a run in its unfinished directory, locked, and moves it to its place.
+/// Makes a run in its unfinished directory, locked, and moves it to its place. `of` reads the summary in a
+/// directory, if there is the complete run in it.
 fn make<S>(
     options: &Options,
     needs: &Needs,
+    of: &Find<'_, S>,
     simulate: impl FnOnce() -> Result<S, RolloutError>,
 ) -> Result<S, RolloutError> {
     let partial = partial(&options.out);
-    let held = begin(options, &partial)?;
+    let held = match begin(options, &partial, of)? {
+        Begun::Complete(summary) => return Ok(summary),
+        Begun::Locked(held) => held,
+    };
     let summary = simulate().map_err(|e| needs.full(e, &options.out))?;
     publish(&partial, options, held)?;
     Ok(summary)
 }
 
-/// Makes and locks the directory of the unfinished run.
-fn begin(options: &Options, partial: &Path) -> Result<File, RolloutError> {
-    if partial.exists() {
-        lock(partial)?;
+/// What reads the summary in a directory, if there is the complete run in it.
+type Find<'a, S> = dyn Fn(&Path) -> Result<Option<S>, RolloutError> + 'a;
+
+/// A run that may be made.
+enum Begun<S> {
+    /// Another process has completed it since it was looked for.
+    Complete(S),
+    /// It is to be made, in its directory, which is locked.
+    Locked(File),
+}
+
+/// Makes and locks the directory of the unfinished run; it is empty, unless it is to be resumed.
+fn begin<S>(options: &Options, partial: &Path, of: &Find<'_, S>) -> Result<Begun<S>, RolloutError> {
+    let held = loop {
+        fs::create_dir_all(partial).map_err(io(partial))?;
+        moment();
+        if let Some(held) = if options.keeps() { lock_after_exit(partial)? } else { lock(partial)? } {
+            break held;
+        }
+    };
+    let is_new = has_only_lock(partial);
+    let ready = || {
+        // The process that had the lock before may have completed the run.
+        let found = if options.keeps() { of(if is_new { &options.out } else { partial })? } else { None };
+        if found.is_none() {
+            check_partial(partial)?;
+            check_replace(options, true)?;
+            // A directory that cannot be replaced, such as a mounted one, is known now and not at the end.
+            if is_empty(&options.out) {
+                fs::remove_dir(&options.out).map_err(io(&options.out))?;
+            }
+            // What an interruption has left while it cleared the directory is of another run, perhaps.
+            if !options.keeps() || !spool::is_begun(partial) {
+                discard(partial)?;
+            }
+        }
+        Ok(found)
+    };
+    match ready() {
+        Ok(None) => Ok(Begun::Locked(held)),
+        Ok(Some(summary)) if is_new => {
+            abandon(partial);
+            Ok(Begun::Complete(summary))
+        }
+        Ok(Some(summary)) => publish(partial, options, held).map(|()| Begun::Complete(summary)),
+        Err(e) => {
+            abandon(partial);
+            Err(e)
+        }
     }
-    clear(options, partial)?;
-    let held = lock(partial)?;
-    // A directory that cannot be replaced, such as a mounted one, is known now and not at the end.
-    if is_empty(&options.out) {
-        fs::remove_dir(&options.out).map_err(io(&options.out))?;
-    }
-    Ok(held)
 }
 
 /// Checks that the datasets that are asked for can hold what the scenario says.
@@ -262,15 +317,49 @@ fn check_datasets(scenario: &Scenario, options: &Options) -> Result<(), RolloutE
 pub fn complete(scenario: &Scenario, options: &Options) -> Result<Option<Summary>, RolloutError> {
     check_place(options)?;
     check_datasets(scenario, options)?;
-    find_complete(options, |dir| {
-        if options.extend
-            && dir == options.out
-            && Finished::open(scenario, &options.datasets, &options.out)?.contacts < scenario.contacts()
-        {
-            return Ok(None);
+    find_complete(options, |dir| find(scenario, options, dir))
+}
+
+/// The summary of the complete run in `dir`, if there is one; of one that is extended, with all contacts.
+fn find(scenario: &Scenario, options: &Options, dir: &Path) -> Result<Option<Summary>, RolloutError> {
+    if options.extend
+        && dir == options.out
+        && Finished::open(scenario, &options.datasets, dir)?.contacts < scenario.contacts()
+    {
+        check_replace(options, true)?;
+        return Ok(None);
+    }
+    record::of(scenario, options.shard, &options.datasets, dir)
+}
+
+/// As [`complete`], and refuses an unfinished run in its place that [`rollout`], or [`merge`] if it
+/// `is_merged`, would not go on with on `engine`, before anything is opened or computed. Without an engine
+/// none is compared.
+///
+/// # Errors
+/// As [`complete`], or another run is unfinished there.
+pub fn check(
+    scenario: &Scenario,
+    options: &Options,
+    is_merged: bool,
+    engine: Option<&EngineInfo>,
+) -> Result<Option<Summary>, RolloutError> {
+    if let Some(summary) = complete(scenario, options)? {
+        let asked = engine.map(record::engine_of).unwrap_or_default();
+        let found = record::engine_of(&summary.engine);
+        return match difference::first("", &asked, &found).filter(|_| engine.is_some()) {
+            Some(first) => Err(difference::different(&options.out, "engine", first)),
+            None => Ok(Some(summary)),
+        };
+    }
+    if options.keeps() {
+        let mut identity = record::identity(scenario, engine, options.shard, &options.datasets);
+        if is_merged {
+            identity["shard"] = merge::MERGED.into();
         }
-        record::of(scenario, options.shard, &options.datasets, dir)
-    })
+        spool::check(&partial(&options.out), &identity)?;
+    }
+    Ok(None)
 }
 
 /// The complete run for which nothing is in the way. `of` reads the summary in a directory, if there is a
@@ -283,8 +372,10 @@ fn find_complete<S>(
     if !options.keeps() {
         return Ok(None);
     }
-    if exists(&partial) {
-        let held = lock_after_exit(&partial)?;
+    while exists(&partial) {
+        moment();
+        // The process that had locked it has moved it to its place: it may be complete there.
+        let Some(held) = lock_after_exit(&partial)? else { continue };
         let summary = of(&partial)?;
         if summary.is_some() {
             publish(&partial, options, held)?;
@@ -309,16 +400,20 @@ fn simulate(
     let (samples, partial) = (scenario.plan().samples.len(), partial(&options.out));
     let grid = episodes::shear_grid(scenario, &options.datasets)?;
     let columns = [columns::COLUMNS.to_vec(), columns::of_shear(grid.as_ref())].concat();
-    let identity = record::identity(scenario, engine.info(), options.shard, &options.datasets);
+    let identity = record::identity(scenario, Some(&engine.info()), options.shard, &options.datasets);
+    let processor = record::processor(&engine.info());
     let finished = if options.extend { Some(Finished::open(scenario, &options.datasets, &options.out)?) } else { None };
     let mut spool = if options.keeps() {
         spool::take_back(&partial)?;
-        Spool::resume(&partial, &identity, &columns, samples)?
+        Spool::resume(&partial, &identity, processor, &columns, samples)?
     } else {
         // A directory in which a run could not even begin is removed, as it would be in the way of the next
         // run.
-        let none_left = |_: &_| drop(fs::remove_dir_all(&partial));
-        Spool::create(&partial, &identity, &columns, samples).inspect_err(none_left)?
+        let none_left = |_: &_| {
+            let _ = discard(&partial);
+            abandon(&partial);
+        };
+        Spool::create(&partial, &identity, processor, &columns, samples).inspect_err(none_left)?
     };
     if let Some(run) = finished.filter(|run| spool.done() < run.contacts) {
         spool.take(&run)?;
@@ -331,6 +426,7 @@ fn simulate(
         scenario,
         name: scenario.name(),
         engine: engine.info(),
+        processors: spool.processors(),
         raw: &spool.raw(),
         seconds: spool.seconds(),
         disk_bytes: needs.disk_bytes,
@@ -411,17 +507,15 @@ pub(crate) fn partial(out: &Path) -> PathBuf {
 pub fn check_place(options: &Options) -> Result<(), RolloutError> {
     let out = &options.out;
     if Place::directory(out)? != *out || out.file_name().is_none() {
-        let source = std::io::Error::new(std::io::ErrorKind::InvalidInput, "expected the name of a new directory");
+        let source = std::io::Error::new(ErrorKind::InvalidInput, "expected the name of a new directory");
         return Err(RolloutError::Io { path: out.clone(), source });
     }
     if out.extension().is_some_and(|ending| ending == "partial") {
         return Err(RolloutError::Partial(out.clone()));
     }
     let partial = partial(out);
-    if exists(&partial) && !is_run(&partial) && !is_begun(&partial) {
-        return Err(RolloutError::NotARun(partial));
-    }
-    check_replace(options)?;
+    check_partial(&partial)?;
+    check_replace(options, exists(&partial))?;
     if options.keeps() || options.force || !exists(&partial) {
         return Ok(());
     }
@@ -434,14 +528,27 @@ pub fn check_place(options: &Options) -> Result<(), RolloutError> {
     }
 }
 
-/// Checks that what is in the place of the run may be replaced. If an unfinished run is resumed, a run that
-/// is there was to be replaced by it.
-fn check_replace(options: &Options) -> Result<(), RolloutError> {
+/// Checks that an unfinished run is one, and that nothing else is in its directory.
+fn check_partial(partial: &Path) -> Result<(), RolloutError> {
+    let is_ours = || is_run(partial) || is_begun(partial);
+    match exists(partial) {
+        true if own::is_link(partial) || is_ours() => Own::of(partial, true)?.check().map(drop),
+        // Unless it was moved to its place just now.
+        true if exists(partial) => Err(RolloutError::NotARun(partial.to_owned())),
+        _ => Ok(()),
+    }
+}
+
+/// Checks that what is in the place of the run may be replaced; if the run `replaces` it, that there is
+/// nothing in its directory but it. If an unfinished run is resumed, a run that is there was to be replaced
+/// by it.
+fn check_replace(options: &Options, replaces: bool) -> Result<(), RolloutError> {
     let out = &options.out;
     match exists(out) {
         true if is_empty(out) => Ok(()),
         true if !options.force && !options.keeps() => Err(RolloutError::Exists(out.clone())),
         true if !is_run(out) => Err(RolloutError::NotARun(out.clone())),
+        true if options.force || replaces => Own::of(out, options.force || options.report)?.check().map(drop),
         _ => Ok(()),
     }
 }
@@ -483,10 +590,12 @@ fn exists(path: &Path) -> bool {
 
 /// Whether a directory is a run of bristle, finished or not, or empty.
 fn is_run(dir: &Path) -> bool {
-    let record =
-        || -> Option<serde_json::Value> { serde_json::from_str(&input::text(&dir.join(record::RECORD)).ok()?).ok() };
+    let record = |name| -> Option<serde_json::Value> { serde_json::from_str(&input::text(&dir.join(name)).ok()?).ok() };
     let says = |value: Option<serde_json::Value>, key: &str| value.is_some_and(|value| value.get(key).is_some());
-    says(record(), "bristle") || says(spool::progress(dir), "identity") || is_empty(dir)
+    says(record(record::RECORD), "bristle")
+        || says(spool::progress(dir), "identity")
+        || says(record(record::BEGUN), "bristle")
+        || is_empty(dir)
 }
 
 /// Whether it is a directory without anything in it.
@@ -501,25 +610,52 @@ fn is_begun(dir: &Path) -> bool {
         fs::read_dir(dir).is_ok_and(|mut all| all.all(|e| e.is_ok_and(|e| e.file_name().to_str().is_some_and(ours))))
     };
     let spool = dir.join(spool::DIRECTORY);
-    all(dir, &|name| [LOCK, spool::DIRECTORY].contains(&name)) && (!exists(&spool) || all(&spool, &spool::is_its))
+    all(dir, &|name| [LOCK, spool::DIRECTORY].contains(&name)) && (!exists(&spool) || all(&spool, &spool::is_first))
 }
 
-/// Makes the directory of the unfinished run, empty unless it is to be resumed.
-fn clear(options: &Options, partial: &Path) -> Result<(), RolloutError> {
-    if partial.exists() && !options.keeps() {
-        spool::discard(partial)?;
+/// Removes the files of the unfinished run in `partial`, but its lock. What says that it is one is removed
+/// last, so that an interruption leaves nothing that is taken for something else.
+fn discard(partial: &Path) -> Result<(), RolloutError> {
+    let record = partial.join(record::RECORD);
+    if exists(&record) {
+        // A part of a complete run is not to be taken for all of it.
+        fs::rename(&record, partial.join(record::BEGUN)).map_err(io(&record))?;
     }
-    fs::create_dir_all(partial).map_err(io(partial))
+    Own::of(partial, true)?.check()?.remove(Some(LOCK))
 }
 
-/// Locks an unfinished run against other processes until the file is closed.
-fn lock(partial: &Path) -> Result<File, RolloutError> {
+/// Removes the directory of an unfinished run in which nothing is but the lock.
+fn abandon(partial: &Path) {
+    if has_only_lock(partial) {
+        // Whether it works or not, it is in nobody's way.
+        let _ = fs::remove_file(partial.join(LOCK)).and_then(|()| fs::remove_dir(partial));
+    }
+}
+
+fn has_only_lock(partial: &Path) -> bool {
+    fs::read_dir(partial).is_ok_and(|mut all| all.all(|entry| entry.is_ok_and(|entry| entry.file_name() == LOCK)))
+}
+
+/// Is called where another process may change what is there; tests do.
+fn moment() {
+    #[cfg(test)]
+    tests::moment();
+}
+
+/// Locks an unfinished run against other processes until the file is closed; none if it is not there any
+/// more, because the process that had locked it has moved it to its place.
+fn lock(partial: &Path) -> Result<Option<File>, RolloutError> {
     let path = partial.join(LOCK);
-    let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(io(&path))?;
+    let file = match File::options().create(true).truncate(false).write(true).open(&path) {
+        Err(e) if e.kind() == ErrorKind::NotFound && !exists(&path) => return Ok(None),
+        opened => opened.map_err(io(&path))?,
+    };
+    moment();
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(RolloutError::Running(partial.to_owned())),
-        // On file systems without locks, runs are not protected from each other.
-        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+        // On file systems without locks, runs are not protected from each other. The file may have been moved
+        // between the two calls.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(disk::is_at(&file, &path).then_some(file)),
     }
 }
 
@@ -527,11 +663,14 @@ fn lock(partial: &Path) -> Result<File, RolloutError> {
 const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// As [`lock`], but waits for the end of a process that was killed just before.
-fn lock_after_exit(partial: &Path) -> Result<File, RolloutError> {
+fn lock_after_exit(partial: &Path) -> Result<Option<File>, RolloutError> {
     let start = Instant::now();
     loop {
         match lock(partial) {
-            Err(RolloutError::Running(_)) if start.elapsed() < EXIT_TIMEOUT => std::thread::sleep(EXIT_TIMEOUT / 100),
+            Err(RolloutError::Running(_)) if start.elapsed() < EXIT_TIMEOUT => {
+                moment();
+                std::thread::sleep(EXIT_TIMEOUT / 100);
+            }
             held => return held,
         }
     }
@@ -549,46 +688,37 @@ const REPLACED: &str = "replaced";
 /// new one is there. An interruption between any two of these steps can be resumed.
 fn publish(partial: &Path, options: &Options, held: File) -> Result<(), RolloutError> {
     // Hours may have passed since this was checked first.
-    check_replace(options)?;
+    check_partial(partial)?;
+    check_replace(options, true)?;
     let out = &options.out;
-    spool::remove(partial)?;
-    remove(&partial.join(LOCK))?;
+    Own::raw(partial)?.remove(None)?;
     disk::sync_names(partial).map_err(io(partial))?;
-    // Some systems do not rename a directory with an open file in it.
-    drop(held);
+    // It is locked until it is in its place, where processes that wait for the lock look for it then. Windows
+    // does not rename a directory with an open file in it.
+    let held = if cfg!(windows) {
+        drop(held);
+        None
+    } else {
+        Some(held)
+    };
     if exists(out) {
         fs::rename(out, partial.join(REPLACED)).map_err(io(out))?;
     }
+    moment();
     fs::rename(partial, out).map_err(io(out))?;
+    moment();
     let beside = out.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     disk::sync_names(beside).map_err(io(beside))?;
     // The run is complete and in place, so that a failure to remove the old one is not an error.
     let _ = tidy(out);
+    drop(held);
     Ok(())
 }
 
 /// Removes from a complete run the files that are not part of it: those that an interrupted move has left,
 /// and unfinished pages or pictures of pages.
 fn tidy(run: &Path) -> Result<(), RolloutError> {
-    for entry in fs::read_dir(run).map_err(io(run))? {
-        let name = entry.map_err(io(run))?.file_name();
-        let name = name.to_string_lossy();
-        let is_page =
-            ["report.html.", "report_"].iter().any(|page| name.starts_with(page)) && name.ends_with(".partial");
-        if is_page || [spool::DIRECTORY, LOCK, REPLACED].contains(&&*name) {
-            remove(&run.join(&*name))?;
-        }
-    }
-    Ok(())
-}
-
-/// Removes a file or a directory, if it is there.
-fn remove(path: &Path) -> Result<(), RolloutError> {
-    let is_dir = path.symlink_metadata().is_ok_and(|data| data.is_dir());
-    match if is_dir { fs::remove_dir_all(path) } else { fs::remove_file(path) } {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(io(path)(e)),
-        _ => Ok(()),
-    }
+    Own::leftovers(run)?.remove(None)
 }
 
 #[cfg(test)]

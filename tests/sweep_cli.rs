@@ -88,6 +88,20 @@ fn a_sweep_is_a_run_for_every_value_with_one_table() {
     let smaller = "--sweep initial.twist.0=0.0:0.1:2 --out all";
     let (code, _, stderr) = rollout(dir.path(), &format!("{smaller} --resume"));
     assert!(code == 2 && stderr.contains("all/2"), "{code} {stderr}");
+    // What is not of the runs is refused by name, before anything is simulated.
+    for other in ["all/2/notes.txt", "all/0/notes.txt"] {
+        fs::write(dir.path().join(other), "mine").unwrap();
+        let (code, _, stderr) = rollout(dir.path(), &format!("{smaller} --force"));
+        assert!(code == 2 && stderr.contains(&format!("{other} is no file of the run")), "{code} {stderr}");
+        assert_eq!(written(1), before);
+        fs::remove_file(dir.path().join(other)).unwrap();
+    }
+    let table = dir.path().join("all/sweep.csv");
+    let own = fs::read(&table).unwrap();
+    fs::write(&table, "a,b\n1,2\n").unwrap();
+    let (code, _, stderr) = rollout(dir.path(), &format!("{arguments} --force"));
+    assert!(code == 2 && stderr.contains("all/sweep.csv is no table of a sweep"), "{code} {stderr}");
+    fs::write(&table, own).unwrap();
     // A run that is in no table of a sweep stays.
     assert_eq!(rollout(dir.path(), "--out all/7").0, 0);
     assert_eq!(rollout(dir.path(), &format!("{smaller} --force")).0, 0);
@@ -123,4 +137,16 @@ fn contacts_are_added_to_a_complete_run() {
         let [whole, run] = ["whole", "run"].map(|run| fs::read(dir.path().join(run).join(file)).unwrap());
         assert!(whole == run, "{file}");
     }
+    // Its report is made anew, and what else is there is refused by name.
+    assert_eq!(rollout(dir.path(), "-n 5 --out run --resume --report").0, 0);
+    let at = |name: &str| dir.path().join("run").join(name);
+    let page = || fs::read_to_string(at("report.html")).unwrap();
+    assert!(page().contains("5 contacts"), "of five");
+    fs::write(at("notes.txt"), "mine").unwrap();
+    let (code, _, stderr) = rollout(dir.path(), "-n 6 --out run --extend");
+    assert!(code == 2 && stderr.contains("run/notes.txt is no file of the run"), "{stderr}");
+    assert!(stderr.contains("choose another `--out`") && page().contains("5 contacts"), "{stderr}");
+    fs::remove_file(at("notes.txt")).unwrap();
+    assert_eq!(rollout(dir.path(), "-n 6 --out run --extend").0, 0);
+    assert!(page().contains("6 contacts") && at("report_motion.svg").exists());
 }

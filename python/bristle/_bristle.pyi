@@ -15,8 +15,11 @@ __all__ = [
     "Surfaces",
     "__version__",
     "check_memory",
+    "check_own",
+    "check_run",
     "merge_run",
     "pretend_free",
+    "remove_run",
     "to_toml",
     "verify_run",
     "write_run",
@@ -36,6 +39,17 @@ def write_run(
     tell: Callable[[int, int], object] | None,
 ) -> str: ...
 def merge_run(shards: list[str], out: str, formats: list[str], extras: list[str], mode: str) -> str: ...
+def check_run(
+    scenario: Scenario,
+    out: str,
+    formats: list[str],
+    extras: list[str],
+    device: str,
+    shard: tuple[int, int] | None,
+    merged: bool,
+) -> str | None: ...
+def remove_run(run: str) -> None: ...
+def check_own(run: str) -> None: ...
 def verify_run(run: str) -> list[str]: ...
 def check_memory(what: str, bytes: int) -> None: ...
 def pretend_free(bytes: int | None) -> None: ...

@@ -36,7 +36,8 @@ def rollout(
         device: ``"cpu"``, ``"gpu"`` or ``"auto"``, as of :class:`Batch`.
         shard: ``(i, n)`` simulates part i of n, from 1, which has raw arrays alone; :func:`merge` joins them.
         mode: ``"new"``; ``"resume"`` continues a run that was stopped and returns a complete one as it is; ``"force"``
-            replaces what is there; ``"extend"`` adds contacts to a complete run.
+            replaces a run that is there; ``"extend"`` adds contacts to a complete run. What is not of a run that is
+            replaced is refused by name: nothing is removed that was not written here.
         progress: called some fifty times a second with the contact-samples that are done and all of them.
 
     Returns:

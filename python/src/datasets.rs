@@ -6,7 +6,9 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use bristle::ParameterError;
+use bristle::engine::EngineInfo;
 use bristle::rollout::{Datasets, Merge, Options, Place, Shard, Summary};
+use bristle::scenario::Precision;
 use pyo3::prelude::*;
 
 use crate::batch::open;
@@ -103,6 +105,55 @@ pub fn merge_run(
 ) -> Result<String, Failure> {
     let options = options(out, &formats, &extras, mode)?;
     py.detach(|| Ok(json(&bristle::rollout::merge(&Merge::open(&shards)?, &options)?)))
+}
+
+/// Checks, before anything is computed, that a run, one of its shards or their merge may go on, or begin, on
+/// `device` in `out`; returns the summary as JSON if it is complete.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "they are those of the functions that it checks")]
+pub fn check_run(
+    py: Python<'_>,
+    scenario: &PyScenario,
+    out: PathBuf,
+    formats: Vec<String>,
+    extras: Vec<String>,
+    device: &str,
+    shard: Option<(u64, u64)>,
+    merged: bool,
+) -> Result<Option<String>, Failure> {
+    let mut options = options(out, &formats, &extras, "resume")?;
+    options.shard = shard.map(|(index, of)| format!("{index}/{of}").parse::<Shard>()).transpose()?;
+    let scenario = scenario.0.clone();
+    let engine = engine_of(device, scenario.spec().precision)?;
+    py.detach(|| Ok(bristle::rollout::check(&scenario, &options, merged, engine.as_ref())?.as_ref().map(json)))
+}
+
+/// What a device computes with; none if that depends on the machine.
+fn engine_of(device: &str, precision: Precision) -> Result<Option<EngineInfo>, Failure> {
+    let (engine, precision) = match (device, precision) {
+        ("auto", _) => return Ok(None),
+        ("gpu", Precision::F64) => {
+            let accepted = "\"cpu\" or \"auto\" with precision = \"f64\": a GPU computes in f32";
+            return Err(ParameterError::new("device", device, accepted).into());
+        }
+        ("gpu", Precision::F32) => ("gpu", "f32"),
+        (_, Precision::F32) => ("cpu", "f32"),
+        (_, Precision::F64) => ("cpu", "f64"),
+    };
+    let [adapter, driver, shape] = [String::new(), String::new(), String::new()];
+    Ok(Some(EngineInfo { engine, precision, adapter, driver, shape }))
+}
+
+/// Removes a complete run or shard, of which nothing else may be in its directory.
+#[pyfunction]
+pub fn remove_run(py: Python<'_>, run: PathBuf) -> Result<(), Failure> {
+    py.detach(|| Ok(bristle::rollout::remove_run(&run)?))
+}
+
+/// Checks that nothing else is in the directory of a run or shard, so that it could be removed.
+#[pyfunction]
+pub fn check_own(py: Python<'_>, run: PathBuf) -> Result<(), Failure> {
+    py.detach(|| Ok(bristle::rollout::check_own(&run)?))
 }
 
 /// What is damaged or missing in a run, a sentence a file.

@@ -19,7 +19,7 @@ mod _bristle {
     #[pymodule_export]
     use crate::core::{Core, PySnapshot};
     #[pymodule_export]
-    use crate::datasets::{merge_run, verify_run, write_run};
+    use crate::datasets::{check_own, check_run, merge_run, remove_run, verify_run, write_run};
     #[pymodule_export]
     use crate::memory::{check_memory, pretend_free};
     #[pymodule_export]

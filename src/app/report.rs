@@ -4,16 +4,13 @@ mod rollout;
 mod run;
 mod surface;
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::app::page::{Document, file_names, files};
-use crate::input::{self, InputError};
+use crate::input::InputError;
+use crate::rollout::is_made_here;
 use crate::scenario::ScenarioError;
 use crate::surfaces::publish;
-
-/// Bytes at the start of a file by which a page or picture of this program is recognised.
-const HEAD: u64 = 1 << 12;
 
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]
@@ -91,7 +88,7 @@ pub fn report(of: &Path, out: Option<&Path>) -> Result<PathBuf, ReportError> {
         all.extend(files(&id, &part.pictures).map(|(name, svg)| (out.with_file_name(name), svg)));
     }
     all.push((out.clone(), document.html()));
-    if let Some((path, _)) = all.iter().find(|(path, _)| path.symlink_metadata().is_ok() && !is_ours(path)) {
+    if let Some((path, _)) = all.iter().find(|(path, _)| path.symlink_metadata().is_ok() && !is_made_here(path)) {
         return Err(ReportError::file(path, "exists and is no page or picture of bristle: expected another `--out`"));
     }
     for (path, text) in all {
@@ -102,11 +99,4 @@ pub fn report(of: &Path, out: Option<&Path>) -> Result<PathBuf, ReportError> {
         )?;
     }
     Ok(out)
-}
-
-/// Whether a file is a page or a picture of this program, by its beginning.
-fn is_ours(path: &Path) -> bool {
-    let mut head = Vec::new();
-    let read = input::open(path).is_ok_and(|file| file.take(HEAD).read_to_end(&mut head).is_ok());
-    read && Document::is_ours(&String::from_utf8_lossy(&head))
 }

@@ -36,6 +36,18 @@ pub enum RolloutError {
     /// Something that is no run is in the way.
     #[error("{0} is no run of bristle and is not replaced: expected another `out`")]
     NotARun(PathBuf),
+    /// A file or a link in the directory of a run that is replaced or continued, which the run has not
+    /// written.
+    #[error(
+        "{path} {why}; a run is replaced or continued only where nothing else is in its directory: move it to \
+         another place, or choose another `out`"
+    )]
+    NotOfTheRun {
+        /// The file, link or directory.
+        path: PathBuf,
+        /// What it is.
+        why: &'static str,
+    },
     /// There is no complete run to read.
     #[error("{path} {why}")]
     NoRun {

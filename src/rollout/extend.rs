@@ -24,6 +24,8 @@ pub(super) struct Finished {
     pub contacts: u64,
     /// Time that the engine took [s].
     pub seconds: f64,
+    /// What has simulated them.
+    pub processors: Vec<String>,
     engine: EngineInfo,
     version: Value,
 }
@@ -73,8 +75,8 @@ impl Finished {
             let found = format!("a run that was made `--format {formats}{extras}`");
             return Err(wrong(&found, "these formats and extras, or more: what is left out would be lost"));
         }
-        let (contacts, seconds, engine) = (summary.contacts, summary.wall_s, summary.engine);
-        Ok(Self { trajectories, contacts, seconds, engine, version: record["bristle"].clone() })
+        let Summary { contacts, wall_s: seconds, processors, engine, .. } = summary;
+        Ok(Self { trajectories, contacts, seconds, processors, engine, version: record["bristle"].clone() })
     }
 
     /// Checks that what comes is computed as the contacts were that are there.

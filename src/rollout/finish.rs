@@ -13,6 +13,7 @@ use super::error::{RolloutError, io};
 use super::format::Format;
 use super::npz::Npz;
 use super::outcome::{NetMotion, Outcome};
+use super::own::Own;
 use super::parameters::Parameters;
 use super::raw::Raw;
 use super::record::{Counts, MOST_SHOWN, SCENARIO, Summary, stored_scenario};
@@ -32,6 +33,8 @@ pub(super) struct Finish<'a> {
     /// What the record calls the scenario.
     pub name: &'a str,
     pub engine: EngineInfo,
+    /// What has simulated the contacts.
+    pub processors: Vec<String>,
     pub raw: &'a Raw,
     /// Time that engines took [s].
     pub seconds: f64,
@@ -68,6 +71,8 @@ impl Finish<'_> {
             let spool = self.dir.join(spool::DIRECTORY);
             fs::rename(&spool, self.dir.join(spool::RAW)).map_err(io(&spool))?;
         }
+        // What others have put here is not to become a file of the run.
+        Own::of(self.dir, true)?.check()?;
         manifest::appear(self.dir, self.record(&summary, parameters)?, &digests)?;
         Ok(summary)
     }
@@ -248,6 +253,7 @@ impl Finish<'_> {
         }
         Ok(Summary {
             engine: self.engine.clone(),
+            processors: self.processors.clone(),
             contacts: n,
             steps,
             passes,

@@ -46,6 +46,14 @@ const ENVIRONMENT: [(&str, &str); 4] = [("fx", "N"), ("fy", "N"), ("tau", "N m")
 /// Features that every dataset has, which are integers but for `timestamp`.
 const INDICES: [&str; 5] = ["timestamp", "frame_index", "episode_index", "index", "task_index"];
 
+/// Whether a name in [`DIRECTORY`] is that of a file of the dataset, also while it is written.
+pub(super) fn is_its(name: &str) -> bool {
+    let name = name.strip_suffix(".begun").unwrap_or(name);
+    let last = name.rsplit('/').next().unwrap_or_default();
+    let is_numbered = last.starts_with("file-") && [".parquet", ".rows"].iter().any(|ending| last.ends_with(ending));
+    ["info.json", "stats.json", "bristle.json", "tasks.parquet"].contains(&last) || is_numbered
+}
+
 /// Samples a second, which the format has as an integer.
 ///
 /// # Errors

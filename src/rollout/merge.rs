@@ -13,9 +13,12 @@ use super::format::Extra;
 use super::raw::Raw;
 use super::record::{self, RECORD, SCENARIO, Summary};
 use super::shard::Shard;
-use super::{Options, begin, complete, needs, partial, place, publish, spool};
+use super::{Begun, Options, begin, complete, find, needs, partial, place, publish, spool};
 use crate::error::ParameterError;
 use crate::scenario::Scenario;
+
+/// What the identity of an unfinished merge says in place of a shard.
+pub(super) const MERGED: &str = "all";
 
 /// Shards that are complete and fit together.
 #[derive(Debug)]
@@ -24,6 +27,7 @@ pub struct Merge {
     name: String,
     summary: Summary,
     seconds: f64,
+    processors: Vec<String>,
     raw: Raw,
     dirs: Vec<PathBuf>,
     /// A shard without the friction in cells, if there is one.
@@ -134,12 +138,18 @@ impl Merge {
         let mut raw = Raw::of(&first.dir.join(spool::RAW), first.summary.contacts, samples);
         parts[1..].iter().for_each(|part| raw.append(&part.dir.join(spool::RAW), part.summary.contacts));
         let seconds = parts.iter().map(|part| part.summary.wall_s).sum();
+        let mut processors: Vec<String> = Vec::new();
+        for processor in parts.iter().flat_map(|part| &part.summary.processors) {
+            if !processors.contains(processor) {
+                processors.push(processor.clone());
+            }
+        }
         let without_shear = parts.iter().find(|part| !part.has_shear()).map(|part| part.dir.clone());
         let dirs = parts.iter().map(|part| part.dir.clone()).collect();
         let first = parts.swap_remove(0);
         let name = first.record["scenario"].as_str().unwrap_or_default().to_owned();
         let Part { summary, scenario, .. } = first;
-        Ok(Self { name, seconds, raw, dirs, without_shear, summary, scenario })
+        Ok(Self { name, seconds, processors, raw, dirs, without_shear, summary, scenario })
     }
 
     /// The scenario of the run.
@@ -156,7 +166,7 @@ impl Merge {
 /// See [`RolloutError`]; whatever happens, `options.out` is complete or as it was, and the shards are as they
 /// were.
 pub fn merge(merge: &Merge, options: &Options) -> Result<Summary, RolloutError> {
-    let Merge { scenario, name, summary, seconds, raw, dirs, without_shear } = merge;
+    let Merge { scenario, name, summary, seconds, processors, raw, dirs, without_shear } = merge;
     let out = place::real(&options.out);
     let overlaps = |shard: &&PathBuf| {
         let shard = place::real(shard);
@@ -176,14 +186,17 @@ pub fn merge(merge: &Merge, options: &Options) -> Result<Summary, RolloutError> 
     }
     let disk_bytes = needs::of_merge(scenario, options)?;
     let dir = partial(&options.out);
-    let held = begin(options, &dir)?;
-    let mut identity = record::identity(scenario, summary.engine.clone(), None, &options.datasets);
+    let held = match begin(options, &dir, &|dir| find(scenario, options, dir))? {
+        Begun::Complete(summary) => return Ok(summary),
+        Begun::Locked(held) => held,
+    };
+    let mut identity = record::identity(scenario, Some(&summary.engine), None, &options.datasets);
     // It has no raw arrays of its own, so that it is not one that a rollout has begun.
-    identity["shard"] = "all".into();
+    identity["shard"] = MERGED.into();
     spool::mark(&dir, &identity, options.resume)?;
     record::keep_files(scenario, &dir)?;
-    let engine = summary.engine.clone();
-    let finish = Finish { scenario, name, engine, raw, seconds: *seconds, disk_bytes, dir: &dir, options };
+    let (engine, processors) = (summary.engine.clone(), processors.clone());
+    let finish = Finish { scenario, name, engine, processors, raw, seconds: *seconds, disk_bytes, dir: &dir, options };
     let summary = finish.write().inspect_err(|_| record::remove(&dir))?;
     publish(&dir, options, held)?;
     Ok(summary)

@@ -20,7 +20,8 @@ pub(super) const RECORD: &str = "run.json";
 pub(super) const SCENARIO: &str = "scenario.toml";
 /// The other files of a run that are written from their beginning again, and the names of files while they
 /// are written.
-const OTHER_FILES: [&str; 6] = ["trajectories.npz", "contacts.npz", SCENARIO, "trajectories.svg", "file.begun", BEGUN];
+pub(super) const OTHER_FILES: [&str; 6] =
+    ["trajectories.npz", "contacts.npz", SCENARIO, "trajectories.svg", "file.begun", BEGUN];
 /// The record while it is written.
 pub(super) const BEGUN: &str = "run.json.begun";
 /// Most contacts, or worlds, in a picture.
@@ -55,6 +56,10 @@ pub struct Summary {
     /// What ran: `engine`, `precision`, `adapter`, `driver`, and on a GPU `shape`.
     #[serde(flatten, deserialize_with = "engine_of_record")]
     pub engine: EngineInfo,
+    /// The processors, or GPUs with their drivers, that simulated the contacts, in the order in which they
+    /// began; `adapter` and `driver` are those of the last process.
+    #[serde(default)]
+    pub processors: Vec<String>,
     /// Number of contacts.
     pub contacts: u64,
     /// Steps of all contacts.
@@ -107,22 +112,45 @@ pub(super) fn engine_of_record<'de, D: Deserializer<'de>>(record: D) -> Result<E
     })
 }
 
-/// What must be the same for an unfinished run to be continued.
-pub(super) fn identity(scenario: &Scenario, engine: EngineInfo, shard: Option<Shard>, datasets: &Datasets) -> Value {
-    let mut info = engine;
-    if info.engine == "cpu" {
-        // Results do not depend on the number of threads.
-        info.adapter = crate::cpu::processor_name();
-    }
-    json!({
+/// What must be the same for an unfinished run to be continued; without an engine, what that does not
+/// tell. The processor may be another: a job that is begun again may come to another machine.
+pub(super) fn identity(
+    scenario: &Scenario,
+    engine: Option<&EngineInfo>,
+    shard: Option<Shard>,
+    datasets: &Datasets,
+) -> Value {
+    let mut identity = json!({
         "scenario": scenario.text(),
         // The text of the scenario has only the name of a map file, not its content.
         "maps": difference::maps(scenario),
-        "engine": info,
         "version": env!("CARGO_PKG_VERSION"),
         "shard": shard.map(|shard| shard.to_string()),
         "datasets": datasets.record(),
-    })
+    });
+    if let Some(engine) = engine {
+        identity["engine"] = engine_of(engine);
+    }
+    identity
+}
+
+/// What of an engine must be the same for a run to be continued.
+pub(super) fn engine_of(info: &EngineInfo) -> Value {
+    json!({ "engine": info.engine, "precision": info.precision })
+}
+
+/// What an engine computes with: the processor, or the GPU, its driver and the shape of its work. Results do
+/// not depend on the number of threads.
+pub(super) fn processor(info: &EngineInfo) -> String {
+    #[cfg(test)]
+    if let Some(other) = super::tests::other_processor() {
+        return other;
+    }
+    if info.engine == "cpu" {
+        return crate::cpu::processor_name();
+    }
+    let parts = [&info.adapter, &info.driver, &info.shape];
+    parts.into_iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(", ")
 }
 
 /// Removes files that were not all written.
@@ -214,6 +242,15 @@ fn kept_name(key: &str, file: &Path) -> String {
         _ => "",
     };
     if name.starts_with(prefix) { name.into_owned() } else { format!("{prefix}{name}") }
+}
+
+/// The names of the copies that an unfinished run has of the files that its scenario has read, by what its
+/// progress file says.
+pub(super) fn kept_names(progress: &Value) -> Vec<String> {
+    let text = progress["identity"]["scenario"].as_str().unwrap_or_default();
+    let scenario: Value = toml::from_str(text).unwrap_or_default();
+    let name = |(table, key)| Some(kept_name(key, Path::new(scenario[table]["file"].as_str()?)));
+    [("patch", "patch.file"), ("table", "table.file")].into_iter().filter_map(name).collect()
 }
 
 /// The effective scenario, by which the run can be repeated from its directory.

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::columns::{COLUMNS, Column, SHEAR};
@@ -20,7 +19,6 @@ use super::shear::Images;
 use crate::disk;
 use crate::engine::{Status, Trajectories};
 use crate::input;
-use crate::pool;
 
 /// The directory of an unfinished run with its raw files.
 pub(super) const DIRECTORY: &str = "spool";
@@ -28,6 +26,8 @@ pub(super) const DIRECTORY: &str = "spool";
 pub(super) const RAW: &str = "raw";
 /// The file of an unfinished run that says what it is and how far it got.
 pub(super) const PROGRESS: &str = "spool/progress.json";
+/// What its identity says, in the order in which differences are told.
+const IDENTITY: [&str; 6] = ["scenario", "maps", "engine", "version", "shard", "datasets"];
 /// Its name while it is written.
 const NEXT: &str = "spool/progress.json.next";
 
@@ -40,6 +40,9 @@ pub(super) struct Spool {
     samples: usize,
     done: u64,
     seconds: f64,
+    /// What computes, and all that has computed.
+    processor: String,
+    processors: Vec<String>,
     files: Vec<File>,
     /// When the files were last begun to be synchronised with the disk, and the number of contacts in them
     /// then.
@@ -53,15 +56,28 @@ pub(super) struct Spool {
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 /// Whether a file with this name may be in [`DIRECTORY`] before [`PROGRESS`] is first written.
-pub(super) fn is_its(name: &str) -> bool {
+pub(super) fn is_first(name: &str) -> bool {
     NEXT.ends_with(&format!("/{name}"))
         || COLUMNS.map(|column| column.name).into_iter().chain(SHEAR).chain(super::worlds::NAMES).any(|own| own == name)
+}
+
+/// Whether a file with this name may be in [`DIRECTORY`]: one of the above, the progress file, or a note that
+/// datasets are made with.
+pub(super) fn is_its(name: &str) -> bool {
+    let note = name.strip_suffix(".begun").unwrap_or(name);
+    let is_note = ["parameters", "parts"].contains(&note) || note.starts_with("label-") || note.starts_with("lerobot-");
+    !name.contains('/') && (is_first(name) || PROGRESS.ends_with(&format!("/{name}")) || is_note)
 }
 
 /// What the progress file of the unfinished run in `partial` says, if it has one.
 pub(super) fn progress(partial: &Path) -> Option<Value> {
     let text = |dir: &str| input::text(&partial.join(PROGRESS.replace(DIRECTORY, dir)));
     serde_json::from_str(&text(DIRECTORY).or_else(|_| text(RAW)).ok()?).ok()
+}
+
+/// Whether the unfinished run in `partial` has a progress file.
+pub(super) fn is_begun(partial: &Path) -> bool {
+    [DIRECTORY, RAW].iter().any(|dir| partial.join(PROGRESS.replace(DIRECTORY, dir)).exists())
 }
 
 /// Number of complete contacts of the unfinished run in `partial`, if it has a progress file.
@@ -76,80 +92,76 @@ pub(super) fn take_back(partial: &Path) -> Result<(), RolloutError> {
     if raw.is_dir() && !spool.exists() { fs::rename(&raw, &spool).map_err(io(&raw)) } else { Ok(()) }
 }
 
-/// Removes the unfinished run in `partial`; what says that it is one is removed last, so that an interruption
-/// leaves nothing that is taken for something else.
-pub(super) fn discard(partial: &Path) -> Result<(), RolloutError> {
-    take_back(partial)?;
-    for (dir, last) in [(partial.to_owned(), DIRECTORY), (partial.join(DIRECTORY), "progress.json")] {
-        let Ok(entries) = fs::read_dir(&dir) else { continue };
-        for entry in entries {
-            let path = entry.map_err(io(&dir))?.path();
-            if !path.ends_with(last) {
-                super::remove(&path)?;
-            }
-        }
-    }
-    fs::remove_dir_all(partial).map_err(io(partial))
-}
-
-/// Removes the raw files of the complete run in `partial`, large ones side by side.
-pub(super) fn remove(partial: &Path) -> Result<(), RolloutError> {
-    let dir = partial.join(DIRECTORY);
-    if let Ok(entries) = fs::read_dir(&dir) {
-        let files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        pool::run(|| files.par_iter().try_for_each(|file| super::remove(file)))?;
-    }
-    super::remove(&dir)
-}
-
 /// Marks `partial` as that unfinished run, of which no contact is simulated here; if it is to be resumed,
 /// checks that it is the one that is there.
 pub(super) fn mark(partial: &Path, identity: &Value, resume: bool) -> Result<(), RolloutError> {
     let begin = if resume { Spool::resume } else { Spool::create };
-    begin(partial, identity, &COLUMNS, 0).map(drop)
+    begin(partial, identity, String::new(), &COLUMNS, 0).map(drop)
+}
+
+/// Refuses the unfinished run in `partial` if it is another than `identity` says, as far as that says
+/// something.
+pub(super) fn check(partial: &Path, identity: &Value) -> Result<(), RolloutError> {
+    let there = &progress(partial).unwrap_or_default()["identity"];
+    let differs = |what: &&str| there.is_object() && identity.get(*what).is_some_and(|own| there[*what] != *own);
+    let Some(what) = IDENTITY.into_iter().find(differs) else { return Ok(()) };
+    let (own, there_is) = (&identity[what], &there[what]);
+    let text = identity["scenario"].as_str().unwrap_or_default();
+    let first = match what {
+        "scenario" => difference::of_scenarios(text, there_is.as_str().unwrap_or_default()),
+        "maps" => difference::of_files(text, own, there_is),
+        "engine" | "datasets" => difference::first("", own, there_is).unwrap_or_default(),
+        what => difference::first(what, own, there_is).unwrap_or_default(),
+    };
+    Err(different(partial, what, first))
 }
 
 impl Spool {
-    /// Starts an empty one with these arrays in `partial`.
-    pub fn create(partial: &Path, identity: &Value, columns: &[Column], samples: usize) -> Result<Self, RolloutError> {
+    /// Starts an empty one with these arrays in `partial`, on that processor.
+    pub fn create(
+        partial: &Path,
+        identity: &Value,
+        processor: String,
+        columns: &[Column],
+        samples: usize,
+    ) -> Result<Self, RolloutError> {
         let dir = partial.join(DIRECTORY);
         fs::create_dir_all(&dir).map_err(io(&dir))?;
-        let spool = Self::open(partial, identity, columns, samples, 0, 0.0)?;
+        let spool = Self::open(partial, identity, processor, columns, samples, &Value::Null)?;
         spool.saving()()?;
         Ok(spool)
     }
 
     /// Continues the one in `partial` if it is the same run, or starts one if there is none.
-    pub fn resume(partial: &Path, identity: &Value, columns: &[Column], samples: usize) -> Result<Self, RolloutError> {
+    pub fn resume(
+        partial: &Path,
+        identity: &Value,
+        processor: String,
+        columns: &[Column],
+        samples: usize,
+    ) -> Result<Self, RolloutError> {
         let path = partial.join(PROGRESS);
-        let Some(text) = text(&path)? else { return Self::create(partial, identity, columns, samples) };
+        let Some(text) = text(&path)? else { return Self::create(partial, identity, processor, columns, samples) };
         let broken = || io(&path)(std::io::Error::other("not as this program writes it: start anew with `force`"));
         let state: Value = serde_json::from_str(&text).map_err(|_| broken())?;
-        for what in ["scenario", "maps", "engine", "version", "shard", "datasets"] {
-            if state["identity"][what] != identity[what] {
-                let (own, there) = (&identity[what], &state["identity"][what]);
-                let text = identity["scenario"].as_str().unwrap_or_default();
-                let first = match what {
-                    "scenario" => difference::of_scenarios(text, there.as_str().unwrap_or_default()),
-                    "maps" => difference::of_files(text, own, there),
-                    "engine" | "datasets" => difference::first("", own, there).unwrap_or_default(),
-                    what => difference::first(what, own, there).unwrap_or_default(),
-                };
-                return Err(different(partial, what, first));
-            }
+        if !state["identity"].is_object() || state["contacts_done"].as_u64().is_none() {
+            return Err(broken());
         }
-        let done = state["contacts_done"].as_u64().ok_or_else(broken)?;
-        Self::open(partial, identity, columns, samples, done, state["seconds"].as_f64().unwrap_or(0.0))
+        check(partial, identity)?;
+        Self::open(partial, identity, processor, columns, samples, &state)
     }
 
+    /// The one in `partial`, of which the progress file says `state`, if there is one.
     fn open(
         partial: &Path,
         identity: &Value,
+        processor: String,
         columns: &[Column],
         samples: usize,
-        done: u64,
-        seconds: f64,
+        state: &Value,
     ) -> Result<Self, RolloutError> {
+        let (done, seconds) = (state["contacts_done"].as_u64().unwrap_or(0), state["seconds"].as_f64().unwrap_or(0.0));
+        let processors = serde_json::from_value(state["processors"].clone()).unwrap_or_default();
         let dir = partial.join(DIRECTORY);
         let mut files = Vec::new();
         for column in columns {
@@ -164,8 +176,21 @@ impl Spool {
             files.push(open().map_err(io(&path))?);
         }
         let (partial, identity, columns) = (partial.to_owned(), identity.clone(), columns.to_vec());
-        let spool =
-            Self { partial, dir, identity, columns, samples, done, seconds, files, synced: None, syncing: None };
+        let (synced, syncing) = (None, None);
+        let spool = Self {
+            partial,
+            dir,
+            identity,
+            columns,
+            samples,
+            done,
+            seconds,
+            processor,
+            processors,
+            files,
+            synced,
+            syncing,
+        };
         spool.truncate()?;
         Ok(spool)
     }
@@ -189,6 +214,11 @@ impl Spool {
         self.seconds
     }
 
+    /// All processors that have simulated its contacts.
+    pub fn processors(&self) -> Vec<String> {
+        self.processors.clone()
+    }
+
     /// Takes over the contacts of a finished run, in place of what is there.
     pub fn take(&mut self, run: &Finished) -> Result<(), RolloutError> {
         self.done = 0;
@@ -197,6 +227,7 @@ impl Spool {
             run.read(column, self.samples, file)?;
         }
         (self.done, self.seconds) = (run.contacts, run.seconds);
+        self.processors.clone_from(&run.processors);
         self.sync()
     }
 
@@ -223,6 +254,9 @@ impl Spool {
         }
         self.done += contacts;
         self.seconds += seconds;
+        if !self.processors.contains(&self.processor) {
+            self.processors.push(self.processor.clone());
+        }
         let is_due = self.synced.is_none_or(|(at, _)| at.elapsed() >= SYNC_EVERY);
         match &self.syncing {
             Some(syncing) if is_due && syncing.is_finished() => {
@@ -265,7 +299,12 @@ impl Spool {
 
     /// What writes how far the run is now.
     fn saving(&self) -> impl FnOnce() -> Result<(), RolloutError> + Send + 'static {
-        let state = json!({ "contacts_done": self.done, "seconds": self.seconds, "identity": self.identity });
+        let state = json!({
+            "contacts_done": self.done,
+            "seconds": self.seconds,
+            "processors": self.processors,
+            "identity": self.identity,
+        });
         let (path, next, dir) = (self.partial.join(PROGRESS), self.partial.join(NEXT), self.dir.clone());
         move || {
             let write = || {

@@ -29,6 +29,7 @@ use tokio::runtime::Runtime;
 
 use super::error::{ABSENT, NO_RUN, RolloutError, UNFINISHED, WITHOUT_SUMS, io};
 use super::manifest::{self, MANIFEST, Verified, hex};
+use super::own::{self, Own};
 use super::record::{self, BEGUN, RECORD, Summary};
 use super::{LOCK, Options, REPLACED, WorldSummary, partial, place, spool, worlds};
 use crate::scenario::{Scenario, WorldScenario};
@@ -46,6 +47,9 @@ const PAUSE: Duration = Duration::from_secs(1);
 const DIGEST: Attribute = Attribute::Metadata(std::borrow::Cow::Borrowed("sha256"));
 /// Files of a run that others do not need to tell which one it is.
 const DATA: [&str; 6] = ["trajectories.", "contacts.npz", "dataset.zarr/", "lerobot/", "raw/", "report"];
+
+/// What is added to the name of a directory that was sent, while it is removed.
+const SENT: &str = "sent";
 
 /// What is at a place.
 #[derive(Default)]
@@ -139,6 +143,10 @@ impl Store {
         if options.extend {
             return Err(place::wrong(&self.url, "a directory, as runs in stores are not extended"));
         }
+        let gone = options.out.with_added_extension(SENT);
+        if super::exists(&gone) {
+            own::check_own(&gone)?;
+        }
         let there = self.block(self.there())?;
         let (complete, begun) = (there.has(RECORD), there.has(BEGUN));
         if !there.sizes.is_empty() && !complete && !begun {
@@ -154,11 +162,10 @@ impl Store {
             }
         }
         if options.resume && complete && !here {
-            let dir = options.out.with_added_extension("found");
+            let dir = new_directory(&options.out)?;
             let small = |name: &str| !DATA.iter().any(|data| name.starts_with(data));
-            self.fetch(&there, &dir, small)?;
-            let found = of(&dir);
-            super::remove(&dir)?;
+            let found = self.fetch(&there, &dir, small).and_then(|()| of(&dir));
+            fs::remove_dir_all(&dir).map_err(io(&dir))?;
             return found.map_err(|e| match e {
                 RolloutError::Different { what, difference, .. } => {
                     RolloutError::Different { path: url(), what, difference }
@@ -177,10 +184,17 @@ impl Store {
     /// of bytes that are here.
     ///
     /// # Errors
-    /// A file that cannot be read; a store that does not answer, or refuses. The directory stays then.
+    /// A file that cannot be read, or is not of the run; a store that does not answer, or refuses. The
+    /// directory stays then.
     pub fn send(&self, run: &Path, sent: &(dyn Fn(u64) + Sync)) -> Result<(), RolloutError> {
+        // What an earlier call has left.
+        let gone = run.with_added_extension(SENT);
+        if super::exists(&gone) {
+            own::remove_run(&gone)?;
+        }
+        let own = Own::of(run, true)?.check()?;
         let (record, sums) = (read(&run.join(RECORD))?, read(&run.join(MANIFEST))?);
-        let files = outgoing(run, &sums)?;
+        let files = outgoing(run, own.files(), &sums)?;
         self.block(async {
             let there = self.there().await?;
             if there.has(RECORD) {
@@ -205,10 +219,8 @@ impl Store {
             Ok(())
         })?;
         // Under another name, so that a part of it is not taken for a run.
-        let gone = run.with_added_extension("sent");
-        super::remove(&gone)?;
         fs::rename(run, &gone).map_err(io(run))?;
-        super::remove(&gone)
+        own::remove_run(&gone)
     }
 
     /// Reads every file of the complete run here and compares it with the manifest.
@@ -272,11 +284,25 @@ impl Store {
     /// returns it. Its digests are compared.
     ///
     /// # Errors
-    /// No complete run, one that is damaged, a store that does not answer, a disk without space.
+    /// No complete run, one that is damaged, a store that does not answer, a disk without space, other files
+    /// in `dir`.
     pub fn receive(&self, dir: &Path) -> Result<PathBuf, RolloutError> {
         let there = self.block(self.there())?;
         if !there.has(RECORD) {
             return Err(RolloutError::NotARun(self.url.clone().into()));
+        }
+        let mut files = Vec::new();
+        if super::exists(dir) {
+            manifest::collect(dir, Path::new(""), &[], &mut files)?;
+        }
+        let is_copy = |file: &&PathBuf| {
+            let name = manifest::name(file);
+            let is_there = there.has(&name) || name.strip_suffix(".begun").is_some_and(|name| there.has(name));
+            is_there && !own::is_link(&dir.join(file))
+        };
+        if let Some(other) = files.iter().find(|file| !is_copy(file)) {
+            let why = "is no copy of a file of the run";
+            return Err(RolloutError::NotOfTheRun { path: dir.join(other), why });
         }
         self.fetch(&there, dir, |_| true)?;
         let found = manifest::verify(dir)?;
@@ -434,13 +460,29 @@ fn read(path: &Path) -> Result<Vec<u8>, RolloutError> {
     fs::read(path).map_err(io(path))
 }
 
-/// All files of the complete run in `run` but its record and its manifest, whose lines are `sums`.
-fn outgoing(run: &Path, sums: &[u8]) -> Result<Vec<Outgoing>, RolloutError> {
+/// A new directory beside the run `out`.
+fn new_directory(out: &Path) -> Result<PathBuf, RolloutError> {
+    let beside = out.parent().unwrap_or(out);
+    fs::create_dir_all(beside).map_err(io(beside))?;
+    for k in 0u32.. {
+        let dir = out.with_added_extension(format!("found{k}"));
+        match fs::create_dir(&dir) {
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+            made => return made.map(|()| dir.clone()).map_err(io(&dir)),
+        }
+    }
+    unreachable!("more directories than a disk has")
+}
+
+/// Those of the `files` of the complete run in `run` that are sent before its record and its manifest, whose
+/// lines are `sums`.
+fn outgoing(run: &Path, files: &[PathBuf], sums: &[u8]) -> Result<Vec<Outgoing>, RolloutError> {
     let sums = String::from_utf8_lossy(sums);
     let known: HashMap<&str, &str> =
         sums.lines().filter_map(|line| line.split_once("  ")).map(|(digest, name)| (name, digest)).collect();
-    let mut paths = Vec::new();
-    manifest::collect(run, Path::new(""), &[spool::DIRECTORY, LOCK, REPLACED, MANIFEST, BEGUN, RECORD], &mut paths)?;
+    let others = [spool::DIRECTORY, LOCK, REPLACED, MANIFEST, BEGUN, RECORD];
+    let is_sent = |file: &&PathBuf| !others.iter().any(|other| file.starts_with(other)) && !own::is_unfinished(file);
+    let mut paths: Vec<PathBuf> = files.iter().filter(is_sent).cloned().collect();
     paths.sort_unstable();
     let of = |inside: PathBuf| {
         let (name, path) = (manifest::name(&inside), run.join(&inside));

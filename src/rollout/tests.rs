@@ -1,3 +1,6 @@
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
 use super::*;
 use crate::cpu::Cpu;
 use crate::error::EngineError;
@@ -21,6 +24,53 @@ twist = [0.1, 0, 1.0]
 [inputs]
 tilt = { angle = 0.2 }
 "#;
+
+mod removal;
+
+type Hook = Box<dyn FnMut()>;
+
+thread_local! {
+    /// What another process does at each moment at which it may.
+    static MOMENT: RefCell<Option<Hook>> = const { RefCell::new(None) };
+}
+
+thread_local! {
+    /// The processor that this one is taken for.
+    static PROCESSOR: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+pub(super) fn other_processor() -> Option<String> {
+    PROCESSOR.with_borrow(Clone::clone)
+}
+
+/// A moment at which another process may change what is there.
+pub(super) fn moment() {
+    // What it does has no such moments itself.
+    let Some(mut hook) = MOMENT.take() else { return };
+    hook();
+    MOMENT.set(Some(hook));
+}
+
+/// Lets another process do something at moment `k`; returns whether that has passed.
+fn at_moment(k: usize, does: impl FnOnce() + 'static) -> Rc<Cell<bool>> {
+    let (mut does, mut passed) = (Some(does), 0);
+    let done = Rc::new(Cell::new(false));
+    let told = Rc::clone(&done);
+    MOMENT.set(Some(Box::new(move || {
+        if passed == k
+            && let Some(does) = does.take()
+        {
+            does();
+            told.set(true);
+        }
+        passed += 1;
+    })));
+    done
+}
+
+fn no_moment() {
+    MOMENT.set(None);
+}
 
 fn scenario() -> Scenario {
     Scenario::parse(SLIDE, ".".as_ref(), "slide.toml").unwrap()

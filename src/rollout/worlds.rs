@@ -13,6 +13,7 @@ use super::difference::{different, of_scenarios};
 use super::error::{io, text};
 use super::needs::{Needs, records};
 use super::npz::Npz;
+use super::own::Own;
 use super::parameters::Parameters;
 use super::partial;
 use super::raw::Raw;
@@ -41,6 +42,9 @@ pub struct WorldSummary {
     /// What ran: `engine`, `precision`, `adapter`, `driver`.
     #[serde(flatten, deserialize_with = "record::engine_of_record")]
     pub engine: EngineInfo,
+    /// The processors that simulated the worlds, in the order in which they began.
+    #[serde(default)]
+    pub processors: Vec<String>,
     /// Number of worlds.
     pub worlds: u64,
     /// Steps of all worlds.
@@ -193,7 +197,7 @@ pub fn worlds(
         return Ok(summary);
     }
     scenario.check()?;
-    make(options, needs, || simulate(scenario, engine, options, needs, progress))
+    make(options, needs, &|dir| summary_of(scenario, dir), || simulate(scenario, engine, options, needs, progress))
 }
 
 fn simulate(
@@ -207,12 +211,13 @@ fn simulate(
     let (spec, samples) = (scenario.spec(), &scenario.plan().samples);
     let columns = columns(spec.bodies.len(), spec.contacts.len());
     let identity = json!({
-        "scenario": scenario.text(), "maps": "", "engine": engine.info, "version": env!("CARGO_PKG_VERSION"),
+        "scenario": scenario.text(), "maps": "", "engine": record::engine_of(&engine.info),
+        "version": env!("CARGO_PKG_VERSION"),
     });
     let mut spool = if options.resume {
-        Spool::resume(partial, &identity, &columns, samples.len())?
+        Spool::resume(partial, &identity, record::processor(&engine.info), &columns, samples.len())?
     } else {
-        Spool::create(partial, &identity, &columns, samples.len())?
+        Spool::create(partial, &identity, record::processor(&engine.info), &columns, samples.len())?
     };
     while spool.done() < spec.worlds {
         let start = Instant::now();
@@ -328,6 +333,7 @@ fn write(
     let (steps, wall_s) = (sum("steps")?, spool.seconds());
     let summary = WorldSummary {
         engine: engine.info.clone(),
+        processors: spool.processors(),
         worlds: n,
         steps,
         by_lemke: sum("by_lemke")?,
@@ -353,6 +359,8 @@ fn write(
         "summary": summary,
         "arrays": arrays,
     });
+    // What others have put here is not to become a file of the run.
+    Own::of(dir, true)?.check()?;
     manifest::appear(dir, run, &[("trajectories.npz", trajectories), ("contacts.npz", drawn)])?;
     Ok(summary)
 }
@@ -442,7 +450,16 @@ mod tests {
         let stop = |_| calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < 9;
         let stopped = worlds(&options("b", 3, false), &stop);
         assert!(matches!(stopped, Err(RolloutError::Engine(EngineError::Stopped))));
-        worlds(&options("b", 2, true), &|_| true).unwrap();
+        // It goes on upon another processor, and on no other engine.
+        let run = |info: EngineInfo| {
+            let (engine, options) = (WorldEngine { info, make: &make }, options("b", 2, true));
+            let needs = world_needs(&scenario, &options).unwrap();
+            super::worlds(&scenario, &engine, &options, &needs, &|_| true)
+        };
+        let single = run(EngineInfo { precision: "f32", ..engine.info.clone() }).unwrap_err();
+        assert!(matches!(single, RolloutError::Different { what: "engine", .. }), "{single}");
+        let other = run(EngineInfo { adapter: "y".into(), ..engine.info.clone() }).unwrap();
+        assert_eq!(other.processors, [record::processor(&engine.info)]);
         assert_eq!(complete_worlds(&scenario, &options("b", 2, true)).unwrap().unwrap().steps, 700);
         let again = worlds(&options("b", 2, false), &|_| true);
         assert!(matches!(again, Err(RolloutError::Exists(_))));

@@ -30,6 +30,14 @@ const BLOCK: u64 = 16 << 20;
 /// Contacts in a chunk of an array with one number a contact: 8 MB.
 const LONG: u64 = 1 << 20;
 
+/// Whether a name in [`DIRECTORY`] is that of a chunk or of metadata, also while it is written.
+pub(super) fn is_its(name: &str) -> bool {
+    let name = name.strip_suffix(".begun").unwrap_or(name);
+    let last = name.rsplit('/').next().unwrap_or_default();
+    let is_chunk = name.contains("/c/") && !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit());
+    last == "zarr.json" || is_chunk
+}
+
 /// The name of a type of numbers.
 const fn name(numbers: Item) -> &'static str {
     match numbers {

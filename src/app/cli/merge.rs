@@ -9,7 +9,7 @@ use super::rollout::{DatasetArguments, text};
 use super::target::{send, shards, target};
 use super::{Failure, note, print, print_text};
 use crate::app::run_picture::svg;
-use crate::rollout::{Bytes, Merge, Options, Place, Store, merge, verify};
+use crate::rollout::{Bytes, Merge, Options, Place, Store, merge, remove_run, verify};
 
 /// Join the shards of a run.
 #[derive(clap::Args)]
@@ -29,7 +29,8 @@ pub(super) struct MergeArguments {
     work: Option<PathBuf>,
     #[command(flatten)]
     datasets: DatasetArguments,
-    /// Replace a run that is there, or an unfinished one.
+    /// Replace a run that is there, or an unfinished one, with its report. What else is in its directory is
+    /// refused by name: nothing is removed that bristle has not written.
     #[arg(long)]
     force: bool,
     /// Keep what an interrupted merge has written; of a complete run nothing is done. So a command with this
@@ -59,7 +60,8 @@ impl MergeArguments {
         };
         let (options, store) = target(options, self.work.as_deref())?;
         let copies = options.out.with_added_extension("copied");
-        let found = Merge::open(&self.directories(&copies)?).map_err(failure)?;
+        let shards = self.directories(&copies)?;
+        let found = Merge::open(&shards).map_err(failure)?;
         let there = store.as_ref().map_or(Ok(None), |store| store.begin(found.scenario(), &options));
         let summary = match there.map_err(failure)? {
             Some(summary) => summary,
@@ -73,7 +75,8 @@ impl MergeArguments {
             }
         };
         // Shards in a store are there still.
-        let _ = std::fs::remove_dir_all(&copies);
+        shards.iter().filter(|shard| shard.starts_with(&copies)).for_each(|copy| drop(remove_run(copy)));
+        let _ = std::fs::remove_dir(&copies);
         if self.json {
             print(&serde_json::to_string(&summary).map_err(Failure::of_machine)?)
         } else {

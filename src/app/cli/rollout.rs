@@ -21,6 +21,8 @@ use crate::rollout::{
 use crate::rollout::{WorldEngine, WorldSummary, complete_worlds, world_needs, worlds};
 use crate::scenario::{EngineChoice, Precision, Scenario, WorldScenario, is_world};
 
+/// The page of a run, in its directory.
+pub(super) const REPORT: &str = "report.html";
 /// Number of contacts whose drawing takes seconds.
 const MANY: u64 = 100_000;
 
@@ -82,7 +84,8 @@ pub(super) struct Rollout {
     /// them.
     #[arg(long, value_name = "I/N", conflicts_with_all = ["formats", "report"])]
     shard: Option<Shard>,
-    /// Replace a run that is there, or an unfinished one.
+    /// Replace a run that is there, or an unfinished one, with its report. What else is in its directory is
+    /// refused by name: nothing is removed that bristle has not written.
     #[arg(long)]
     pub(super) force: bool,
     /// Continue an unfinished run where it was stopped; one that was killed, at most a second before. Of a
@@ -91,7 +94,8 @@ pub(super) struct Rollout {
     #[arg(long, conflicts_with = "force")]
     pub(super) resume: bool,
     /// Add contacts to the complete run that is there: `-n 2000 --extend` of a run of 1000 simulates 1000
-    /// more, and the run is then equal to one of 2000 at once.
+    /// more, and the run is then equal to one of 2000 at once. Its report is made anew; what else is in its
+    /// directory is refused by name.
     #[arg(long, conflicts_with_all = ["force", "shard"])]
     extend: bool,
     /// Print one JSON object at the end.
@@ -145,8 +149,9 @@ impl Rollout {
             self.note(format_args!("{} is complete", summary.out));
             return self.print(&summary);
         }
-        let summary = self.simulate(&scenario, &options, &mut None, &stop_when_interrupted(self.report))?;
-        self.end(&options, store.as_ref(), &summary)
+        let report = self.reports(&options.out);
+        let summary = self.simulate(&scenario, &options, &mut None, &stop_when_interrupted(report))?;
+        self.end(&options, report, store.as_ref(), &summary)
     }
 
     /// Simulates a scenario on `engine`, which is opened if it is not and is needed; or finds the run
@@ -207,6 +212,7 @@ impl Rollout {
             force: self.force,
             resume: self.resume,
             extend: self.extend,
+            report: self.report || self.extend,
             shard: self.shard,
             datasets: self.datasets.chosen(),
             draw: Some(svg),
@@ -287,10 +293,15 @@ impl Rollout {
         print_text(&text)
     }
 
-    /// Makes the report, if it is asked for and not there, sends the run to its store, and prints what became
-    /// of it.
-    fn end(&self, options: &Options, store: Option<&Store>, summary: &Summary) -> Result<(), Failure> {
-        if self.report && !options.out.join("report.html").exists() {
+    /// Whether the run in `out` is to have a report: if it is asked for, or the run that is extended has one.
+    pub(super) fn reports(&self, out: &Path) -> bool {
+        self.report || (self.extend && out.join(REPORT).exists())
+    }
+
+    /// Makes the `report`, if it is to be and is not there, sends the run to its store, and prints what
+    /// became of it.
+    fn end(&self, options: &Options, report: bool, store: Option<&Store>, summary: &Summary) -> Result<(), Failure> {
+        if report && !options.out.join(REPORT).exists() {
             super::report::write(&options.out, None)?;
         }
         send(store, options, self.quiet)?;

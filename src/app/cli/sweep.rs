@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use super::interrupt::stop_when_interrupted;
 use super::options::failure;
-use super::rollout::Rollout;
+use super::rollout::{REPORT, Rollout};
 use super::{Failure, print, print_text};
 use crate::app::terminal;
 use crate::error::ParameterError;
 use crate::input;
-use crate::rollout::{Options, Place, RolloutError, Summary, check_place};
+use crate::rollout::{Options, Place, RolloutError, Summary, check_own, check_place, remove_run};
 use crate::scenario::Scenario;
 use crate::surfaces::{self, Sweep};
 
@@ -52,21 +52,24 @@ impl Rollout {
                 accepted,
             )));
         }
+        others.iter().try_for_each(|other| check_own(other)).map_err(failure)?;
+        let table = whole.out.join(TABLE);
+        if table.symlink_metadata().is_ok() && !is_table(&table) {
+            return Err(failure(RolloutError::NotOfTheRun { path: table, why: "is no table of a sweep" }));
+        }
         std::fs::create_dir_all(&whole.out)
             .map_err(|source| failure(RolloutError::Io { path: whole.out.clone(), source }))?;
         let (mut rows, mut objects, mut engine) = (Vec::new(), Vec::new(), None);
         for (k, values, scenario, options) in &runs {
+            let report = self.reports(&options.out);
             let summary = self.simulate(scenario, options, &mut engine, &stop)?;
-            if self.report && !options.out.join("report.html").exists() {
+            if report && !options.out.join(REPORT).exists() {
                 super::report::write(&options.out, None)?;
             }
             rows.push(row(values, &summary, options));
             objects.push(json!({ "sweep": super::swept(sweeps, *k), "summary": summary }));
         }
-        for other in &others {
-            std::fs::remove_dir_all(other)
-                .map_err(|source| failure(RolloutError::Io { path: other.clone(), source }))?;
-        }
+        others.iter().try_for_each(|other| remove_run(other)).map_err(failure)?;
         let head = sweeps.iter().map(|sweep| sweep.key.clone()).chain(COLUMNS.map(str::to_owned)).collect();
         let rows = [vec![head], rows].concat();
         write(&whole.out.join(TABLE), &rows)?;
@@ -85,6 +88,14 @@ fn others(out: &Path, own: &[PathBuf]) -> Vec<PathBuf> {
     let names = table.records().flatten().filter_map(|row| row.iter().next_back().map(str::to_owned));
     let names = names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
     names.map(|name| out.join(name)).filter(|run| !own.contains(run) && run.join("run.json").is_file()).collect()
+}
+
+/// Whether a file is the table of a sweep, by its head.
+fn is_table(path: &Path) -> bool {
+    let is_file = path.symlink_metadata().is_ok_and(|data| data.is_file());
+    let text = if is_file { input::text(path).unwrap_or_default() } else { String::new() };
+    let mut table = csv::Reader::from_reader(text.as_bytes());
+    table.headers().is_ok_and(|head| head.iter().collect::<Vec<_>>().ends_with(&COLUMNS))
 }
 
 /// A row of the table.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::picture::{self, Key, Picture, renumber};
+use super::picture::{Key, Picture, renumber};
 
 /// A table of text.
 #[derive(Clone, Debug, Default)]
@@ -69,13 +69,6 @@ pub struct Document {
 }
 
 impl Document {
-    /// Whether a text is the beginning of a page or of a picture made here.
-    #[must_use]
-    pub fn is_ours(text: &str) -> bool {
-        let head = text.split("<title>").next().unwrap_or_default();
-        head.contains(r#"<meta name="generator" content="bristle">"#) || picture::is_ours(text)
-    }
-
     /// The page as HTML text.
     #[must_use]
     pub fn html(&self) -> String {

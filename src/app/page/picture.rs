@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::theme::escape;
+use crate::rollout::PICTURE as MARK;
 
 /// What a kind of line stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +49,6 @@ const KEY: [f64; 2] = [30.0, 10.0];
 /// In a file, the height of a key's row and the width of a letter there [px].
 const KEY_ROW: f64 = 24.0;
 const KEY_LETTER: f64 = 7.2;
-/// What makes a file known as one of this program.
-const MARK: &str = "<metadata>made by bristle</metadata>";
 
 /// Panels of a figure.
 #[derive(Clone, Debug, Default)]
@@ -178,11 +177,6 @@ pub fn files<'a>(id: &'a str, pictures: &'a [Picture]) -> impl Iterator<Item = (
     file_names(id, pictures).zip(pictures.iter().map(Picture::file))
 }
 
-/// Whether a text is a picture made here.
-pub(super) fn is_ours(svg: &str) -> bool {
-    svg.lines().nth(1) == Some(MARK)
-}
-
 /// Width and height of a panel, from its view box.
 fn size(svg: &str) -> [f64; 2] {
     let inside = svg.split("viewBox=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
@@ -230,7 +224,7 @@ mod tests {
             file.contains(&format!("<svg x=\"{width}\" y=\"0\" width=\"{width}\"")),
             "the second stands beside the first"
         );
-        assert!(!file.contains("kuva-clip") && is_ours(&file));
+        assert!(!file.contains("kuva-clip") && crate::rollout::is_of_page(&file));
     }
 
     #[test]
