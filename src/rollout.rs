@@ -8,6 +8,7 @@
 //! its raw files and to rename its directory.
 
 mod blocks;
+mod check;
 mod columns;
 mod difference;
 mod episodes;
@@ -27,6 +28,7 @@ mod no_store;
 pub(crate) mod npz;
 mod outcome;
 mod parameters;
+mod parts;
 mod place;
 mod raw;
 mod record;
@@ -41,10 +43,11 @@ mod writing;
 mod zarr;
 
 pub use crate::disk::Bytes;
+pub(crate) use check::{Sums, check_scenario_of};
+pub use check::{Verified, verify};
 pub use error::RolloutError;
 pub(crate) use error::io;
 pub use format::{Datasets, Extra, Format};
-pub use manifest::{Verified, verify};
 pub use merge::{Merge, merge};
 pub use needs::{Needs, needs};
 #[cfg(not(feature = "cloud"))]
@@ -70,7 +73,6 @@ use rayon::prelude::*;
 use crate::disk;
 use crate::engine::{Engine, Plan, Trajectories};
 use crate::error::ParameterError;
-use crate::input;
 use crate::patch::Grid;
 use crate::planar::Pose;
 use crate::pool;
@@ -195,7 +197,11 @@ pub(crate) fn run(
     scenario.check()?;
     if options.extend {
         // Before there is an unfinished run, which a resumed one would go on with.
-        Finished::open(scenario, &options.datasets, &options.out)?.check_engine(&engine.info(), &options.out)?;
+        let finished = Finished::open(scenario, &options.datasets, &options.out)?;
+        finished.check_engine(&engine.info(), &options.out)?;
+        if !matches!(left(&options.out), Left::Contacts(done) if done >= finished.contacts) {
+            finished.check_files()?;
+        }
     }
     make(options, needs, || simulate(scenario, engine, options, needs, progress))
 }
@@ -484,7 +490,7 @@ fn exists(path: &Path) -> bool {
 /// Whether a directory is a run of bristle, finished or not, or empty.
 fn is_run(dir: &Path) -> bool {
     let record =
-        || -> Option<serde_json::Value> { serde_json::from_str(&input::text(&dir.join(record::RECORD)).ok()?).ok() };
+        || -> Option<serde_json::Value> { serde_json::from_str(&error::text(dir, record::RECORD).ok()??).ok() };
     let says = |value: Option<serde_json::Value>, key: &str| value.is_some_and(|value| value.get(key).is_some());
     says(record(), "bristle") || says(spool::progress(dir), "identity") || is_empty(dir)
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::app::page::{Document, file_names, files};
 use crate::input::{self, InputError};
+use crate::rollout::RolloutError;
 use crate::scenario::ScenarioError;
 use crate::surfaces::publish;
 
@@ -34,6 +35,9 @@ pub enum ReportError {
         /// What is wrong with it and what would be accepted.
         reason: String,
     },
+    /// A file of the run is not as it was written.
+    #[error(transparent)]
+    Run(#[from] RolloutError),
     /// The run's scenario cannot be read.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
@@ -54,6 +58,7 @@ impl ReportError {
     pub fn is_users(&self) -> bool {
         match self {
             Self::Io { source, .. } => source.kind() == std::io::ErrorKind::NotFound,
+            Self::Run(e) => e.is_users(),
             _ => true,
         }
     }

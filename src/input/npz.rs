@@ -1,7 +1,7 @@
 //! NPZ files, which are archives of arrays.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Error, Read, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::read::DeflateDecoder;
@@ -11,6 +11,9 @@ use super::{Array, InputError};
 
 /// Most bytes that come of one that is deflated.
 const DEFLATED: u64 = 1032;
+
+/// Bytes that are copied at a time.
+const COPIED: usize = 1 << 18;
 
 /// An NPZ file that is open; its arrays may be read in part.
 pub struct Npz {
@@ -74,7 +77,7 @@ impl Npz {
         }
         self.array(name, |array| {
             if array.fortran && array.shape.len() > 1 {
-                return Err(std::io::Error::other("first axis fastest: expected a file that this program wrote"));
+                return Err(Error::other("first axis fastest: expected a file that this program wrote"));
             }
             let mut next = 0;
             let row = |k: &usize| {
@@ -86,6 +89,37 @@ impl Npz {
         })
     }
 
+    /// Writes the bytes of the numbers of an array of that shape, each of so many bytes, to `to`.
+    ///
+    /// # Errors
+    /// As [`Npz::shape`], another shape, or numbers of another size; what cannot be written.
+    pub(crate) fn copy(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        item: usize,
+        to: &mut impl Write,
+    ) -> Result<(), InputError> {
+        let written = self.array(name, |array| {
+            if array.shape != shape || array.item != item || (array.fortran && shape.len() > 1) {
+                let found = format!("shape {:?} of {} bytes each", array.shape, array.item);
+                return Err(Error::other(format!("{found}: expected {shape:?} of {item}, the last axis the fastest")));
+            }
+            let mut left = array.len() * item;
+            let mut buffer = vec![0; COPIED.min(left)];
+            while left > 0 {
+                let bytes = &mut buffer[..COPIED.min(left)];
+                array.reader.read_exact(bytes)?;
+                left -= bytes.len();
+                if let Err(e) = to.write_all(bytes) {
+                    return Ok(Err(e));
+                }
+            }
+            Ok(Ok(()))
+        })?;
+        written.map_err(|source| InputError::Io { path: self.path.clone(), source })
+    }
+
     /// An array of bytes that are JSON.
     ///
     /// # Errors
@@ -93,7 +127,7 @@ impl Npz {
     pub fn json(&mut self, name: &str) -> Result<serde_json::Value, InputError> {
         let bytes: Vec<u8> = self.array(name, |array| match array.len() as u64 {
             0..=super::MAX_TEXT => Ok(array.numbers(array.len())?.into_iter().map(|v| v as u8).collect()),
-            n => Err(std::io::Error::other(format!("{n} bytes of text: expected at most {}", super::MAX_TEXT))),
+            n => Err(Error::other(format!("{n} bytes of text: expected at most {}", super::MAX_TEXT))),
         })?;
         let wrong =
             |e| InputError::file(&self.path, format!("{name} is not JSON: {e}; expected a file of this program"));
