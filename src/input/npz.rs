@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Error, Read, Write};
 use std::path::{Path, PathBuf};
 
+use crc32fast::Hasher;
 use flate2::read::DeflateDecoder;
 use zip::{CompressionMethod, ZipArchive};
 
@@ -44,7 +45,8 @@ impl Npz {
     /// Lengths of an array along its axes; the file has that many numbers.
     ///
     /// # Errors
-    /// No array of that name, or one that is not what it says.
+    /// No array of that name, or one that is not what it says; of one that is read to its end, bytes that have
+    /// changed.
     pub fn shape(&mut self, name: &str) -> Result<Vec<usize>, InputError> {
         self.array(name, |array| Ok(array.shape.clone()))
     }
@@ -148,7 +150,7 @@ impl Npz {
         };
         let entry = self.zip.by_index_raw(index).map_err(|e| wrong(e.to_string()))?;
         // An entry cannot hold more than the file does, whatever the archive says.
-        let (size, method) = (entry.size(), entry.compression());
+        let (size, method, sum) = (entry.size(), entry.compression(), entry.crc32());
         let (length, bytes): (u64, Box<dyn Read + '_>) = match method {
             CompressionMethod::STORE => (size.min(self.length), Box::new(entry)),
             CompressionMethod::DEFLATE => {
@@ -159,7 +161,59 @@ impl Npz {
                 return Err(wrong(format!("compressed by the method {method}: {accepted}")));
             }
         };
-        let mut array = Array::new(bytes, length).map_err(|e| wrong(e.to_string()))?;
-        read(&mut array).map_err(|e| wrong(e.to_string()))
+        let mut summed = Summed { bytes, sum: Hasher::new(), read: 0 };
+        let all: Box<dyn Read + '_> = Box::new(&mut summed);
+        let mut array = Array::new(all, length).map_err(|e| wrong(e.to_string()))?;
+        let out = read(&mut array).map_err(|e| wrong(e.to_string()))?;
+        drop(array);
+        // Of an entry that was read in part nothing can be said.
+        match summed.sum.finalize() {
+            found if summed.read == size && found != sum => {
+                Err(wrong(format!("is damaged: expected the CRC-32 {sum:08x}, found {found:08x}")))
+            }
+            _ => Ok(out),
+        }
+    }
+}
+
+/// The bytes of an entry and their checksum.
+struct Summed<'a> {
+    bytes: Box<dyn Read + 'a>,
+    sum: Hasher,
+    read: u64,
+}
+
+impl Read for Summed<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.bytes.read(buffer)?;
+        self.sum.update(&buffer[..n]);
+        self.read += n as u64;
+        Ok(n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Archives have checksums, which are compared when an array is read to its end.
+    #[test]
+    fn a_bit_that_has_changed_is_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("some.npz");
+        let header = b"\x93NUMPY\x01\x00\x3b\x00{'descr': '<f8', 'fortran_order': False, 'shape': (9,), }  ";
+        let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        let stored = zip::write::SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+        zip.start_file("numbers.npy", stored).unwrap();
+        zip.write_all(header).unwrap();
+        (0..9).for_each(|_| zip.write_all(&1.5f64.to_le_bytes()).unwrap());
+        let mut bytes = zip.finish().unwrap().into_inner();
+        std::fs::write(&path, &bytes).unwrap();
+        assert_eq!(Npz::open(&path).unwrap().numbers("numbers").unwrap(), [1.5; 9]);
+        let place = bytes.windows(8).position(|some| some == 1.5f64.to_le_bytes()).unwrap();
+        bytes[place + 8 * 4] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+        let error = Npz::open(&path).unwrap().numbers("numbers").unwrap_err().to_string();
+        assert!(error.contains("some.npz: array numbers: is damaged: expected the CRC-32 "), "{error}");
     }
 }
