@@ -12,6 +12,7 @@ use bristle::limit_surface::Table;
 use bristle::patch::{load_csv, load_frames, load_npy, load_png};
 use bristle::scenario::{PatchSource, Scenario, StabilityFile, WorldScenario, change};
 use bristle::surfaces::{self, Loads};
+use sha2::{Digest, Sha256};
 
 /// A name and what is done with the bytes of a file.
 pub type Target = (&'static str, fn(&[u8]));
@@ -126,6 +127,10 @@ pub fn tables(bytes: &[u8]) {
     let _ = report(&path, Some(&here("tables.html")));
 }
 
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// The page of a run with other samples.
 pub fn trajectories(bytes: &[u8]) {
     run("trajectories.npz", bytes);
@@ -145,9 +150,16 @@ fn run(name: &str, bytes: &[u8]) {
     ];
     let dir = here("run");
     std::fs::create_dir_all(&dir).expect("a directory");
-    for (file, content) in FILES {
-        write(&format!("run/{file}"), if file == name { bytes } else { content });
+    let mut sums = String::new();
+    for (file, content) in &FILES[1..] {
+        let content = if *file == name { bytes } else { content };
+        write(&format!("run/{file}"), content);
+        sums += &format!("{}  {file}\n", sha256(content));
     }
+    write("run/SHA256SUMS", sums.as_bytes());
+    // A file with other bytes than its digest says is refused before it is read.
+    let record = String::from_utf8_lossy(FILES[0].1).replacen('{', "{ \"manifest\": \"DIGEST\",", 1);
+    write("run/run.json", record.replace("DIGEST", &sha256(sums.as_bytes())).as_bytes());
     let _ = report(&dir, None);
 }
 

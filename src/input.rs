@@ -82,18 +82,37 @@ pub fn open(path: &Path) -> Result<BufReader<File>, InputError> {
     File::open(path).map(BufReader::new).map_err(io)
 }
 
+/// Opens the regular file `name` in the directory `dir` or below it, or one there that a symbolic link leads
+/// to.
+///
+/// # Errors
+/// As [`open`], or a link that leads out of `dir`.
+pub fn open_in(dir: &Path, name: &Path) -> Result<BufReader<File>, InputError> {
+    let path = dir.join(name);
+    let real = |path: &Path| path.canonicalize().map_err(|source| InputError::Io { path: path.to_owned(), source });
+    let whole = real(if dir.as_os_str().is_empty() { Path::new(".") } else { dir })?;
+    if !real(&path)?.starts_with(whole) {
+        return Err(InputError::file(&path, "leads out of its directory: expected a regular file in it"));
+    }
+    open(&path)
+}
+
 /// Opens a regular file of text, of at most [`MAX_TEXT`] bytes.
 ///
 /// # Errors
 /// As [`open`], or a longer file.
 pub fn open_text(path: &Path) -> Result<std::io::Take<BufReader<File>>, InputError> {
-    let file = open(path)?;
+    at_most(MAX_TEXT, path, open(path)?)
+}
+
+/// The file, which has at most so many bytes.
+fn at_most(most: u64, path: &Path, file: BufReader<File>) -> Result<std::io::Take<BufReader<File>>, InputError> {
     let length = length(path, &file)?;
-    if length > MAX_TEXT {
-        return Err(InputError::file(path, format!("{length} bytes of text: expected at most {MAX_TEXT}")));
+    if length > most {
+        return Err(InputError::file(path, format!("{length} bytes of text: expected at most {most}")));
     }
     // A file that grows in the meantime is read up to this length.
-    Ok(file.take(MAX_TEXT))
+    Ok(file.take(most))
 }
 
 /// All of a text file.
@@ -101,8 +120,21 @@ pub fn open_text(path: &Path) -> Result<std::io::Take<BufReader<File>>, InputErr
 /// # Errors
 /// As [`open_text`], or bytes that are no UTF-8.
 pub fn text(path: &Path) -> Result<String, InputError> {
+    all(path, open_text(path)?)
+}
+
+/// All of the text file `name` in the directory `dir`, of at most `most` bytes.
+///
+/// # Errors
+/// As [`open_in`], a longer file, or bytes that are no UTF-8.
+pub(crate) fn text_in(dir: &Path, name: &str, most: u64) -> Result<String, InputError> {
+    let path = &dir.join(name);
+    all(path, at_most(most, path, open_in(dir, name.as_ref())?)?)
+}
+
+fn all(path: &Path, mut file: impl Read) -> Result<String, InputError> {
     let mut text = String::new();
-    open_text(path)?.read_to_string(&mut text).map_err(|e| match e.kind() {
+    file.read_to_string(&mut text).map_err(|e| match e.kind() {
         ErrorKind::InvalidData => InputError::file(path, "is no UTF-8: expected text"),
         _ => InputError::of(path, e),
     })?;
@@ -165,6 +197,20 @@ mod tests {
         std::fs::write(at("file"), "text").unwrap();
         std::os::unix::fs::symlink("file", at("link")).unwrap();
         assert_eq!(text(&at("link")).unwrap(), "text");
+        // Of a directory that is read as a whole, nothing outside of it is.
+        std::fs::create_dir(at("in")).unwrap();
+        std::fs::write(at("in/own"), "own").unwrap();
+        for (link, to) in [("inside", "own"), ("out", "../file"), ("far", "/etc/hostname"), ("dir", "..")] {
+            std::os::unix::fs::symlink(to, at("in").join(link)).unwrap();
+        }
+        let of = |name: &str| text_in(&at("in"), name, 9);
+        assert_eq!((of("own").unwrap(), of("inside").unwrap()), ("own".to_owned(), "own".to_owned()));
+        for name in ["out", "far", "dir/file", "../file"] {
+            let message = of(name).unwrap_err().to_string();
+            assert!(message.ends_with("leads out of its directory: expected a regular file in it"), "{message}");
+        }
+        assert!(text_in(&at("in"), "own", 2).unwrap_err().to_string().ends_with("expected at most 2"));
+        assert!(matches!(of("none"), Err(InputError::Io { source, .. }) if source.kind() == ErrorKind::NotFound));
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! its raw files and to rename its directory.
 
 mod blocks;
+mod check;
 mod columns;
 mod difference;
 mod episodes;
@@ -28,6 +29,7 @@ pub(crate) mod npz;
 mod outcome;
 mod own;
 mod parameters;
+mod parts;
 mod place;
 mod raw;
 mod record;
@@ -42,10 +44,11 @@ mod writing;
 mod zarr;
 
 pub use crate::disk::Bytes;
+pub(crate) use check::{Sums, check_scenario_of};
+pub use check::{Verified, verify};
 pub use error::RolloutError;
 pub(crate) use error::io;
 pub use format::{Datasets, Extra, Format};
-pub use manifest::{Verified, verify};
 pub use merge::{Merge, merge};
 pub use needs::{Needs, needs};
 #[cfg(not(feature = "cloud"))]
@@ -76,7 +79,6 @@ use rayon::prelude::*;
 use crate::disk;
 use crate::engine::{Engine, EngineInfo, Plan, Trajectories};
 use crate::error::ParameterError;
-use crate::input;
 use crate::patch::Grid;
 use crate::planar::Pose;
 use crate::pool;
@@ -207,7 +209,11 @@ pub(crate) fn run(
     scenario.check()?;
     if options.extend {
         // Before there is an unfinished run, which a resumed one would go on with.
-        Finished::open(scenario, &options.datasets, &options.out)?.check_engine(&engine.info(), &options.out)?;
+        let finished = Finished::open(scenario, &options.datasets, &options.out)?;
+        finished.check_engine(&engine.info(), &options.out)?;
+        if !matches!(left(&options.out), Left::Contacts(done) if done >= finished.contacts) {
+            finished.check_files()?;
+        }
     }
     make(options, needs, &|dir| find(scenario, options, dir), || simulate(scenario, engine, options, needs, progress))
 }
@@ -357,7 +363,7 @@ pub fn check(
         if is_merged {
             identity["shard"] = merge::MERGED.into();
         }
-        spool::check(&partial(&options.out), &identity)?;
+        spool::check_identity(&partial(&options.out), &identity)?;
     }
     Ok(None)
 }
@@ -590,7 +596,7 @@ fn exists(path: &Path) -> bool {
 
 /// Whether a directory is a run of bristle, finished or not, or empty.
 fn is_run(dir: &Path) -> bool {
-    let record = |name| -> Option<serde_json::Value> { serde_json::from_str(&input::text(&dir.join(name)).ok()?).ok() };
+    let record = |name| -> Option<serde_json::Value> { serde_json::from_str(&error::text(dir, name).ok()??).ok() };
     let says = |value: Option<serde_json::Value>, key: &str| value.is_some_and(|value| value.get(key).is_some());
     says(record(record::RECORD), "bristle")
         || says(spool::progress(dir), "identity")

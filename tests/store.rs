@@ -216,6 +216,10 @@ fn a_run_is_complete_after_its_server_was_killed() {
     for fault in ["contacts.npz: is damaged", "trajectories.svg: is missing"] {
         assert!(stderr(&output).contains(fault), "{}", stderr(&output));
     }
+    let output = server.run(dir, &rollout(&["--seed", "7", "--resume", "--out", "s3://bucket/runs/slide"]));
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let told = "s3://bucket/runs/slide/contacts.npz: is damaged: expected the sha256 ";
+    assert!(stderr(&output).contains(told) && stderr(&output).contains("one other file"), "{}", stderr(&output));
 }
 
 #[test]

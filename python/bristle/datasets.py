@@ -35,9 +35,9 @@ def rollout(
         extras: ``"tactile"``, ``"shear"``, ``"margin"``: what datasets hold on request; of a shard ``"shear"`` alone.
         device: ``"cpu"``, ``"gpu"`` or ``"auto"``, as of :class:`Batch`.
         shard: ``(i, n)`` simulates part i of n, from 1, which has raw arrays alone; :func:`merge` joins them.
-        mode: ``"new"``; ``"resume"`` continues a run that was stopped and returns a complete one as it is; ``"force"``
-            replaces a run that is there; ``"extend"`` adds contacts to a complete run. What is not of a run that is
-            replaced is refused by name: nothing is removed that was not written here.
+        mode: ``"new"``; ``"resume"`` continues a run that was stopped and returns a complete one as it is, if its files
+            are as they were written; ``"force"`` replaces a run that is there; ``"extend"`` adds contacts to a complete
+            run. What is not of a run that is replaced is refused by name: nothing is removed that was not written here.
         progress: called some fifty times a second with the contact-samples that are done and all of them.
 
     Returns:
@@ -46,7 +46,7 @@ def rollout(
     Raises:
         ParameterError: an argument out of range.
         ScenarioError: a drawn value out of range.
-        RunError: something is in the way, or a file that cannot be written.
+        RunError: something is in the way, a file of the run that is damaged or missing, or one that cannot be written.
         DeviceError: a device that is not there or fails.
     """
     known("mode", mode, _MODES)
@@ -90,11 +90,13 @@ def merge(
 def verify(run: str | os.PathLike[str]) -> list[str]:
     """Reads every file of a run or shard, and compares it with the digests that were written with it.
 
+    Only regular files inside the directory are read.
+
     Args:
         run: its directory.
 
     Returns:
-        What is damaged or missing, a sentence a file; empty if all is as it was written.
+        What is damaged or missing, a sentence a file with both digests; empty if all is as it was written.
 
     Raises:
         RunError: a directory without a complete run.

@@ -1,5 +1,6 @@
 """Runs to files from Python: the bytes of the command line, shards, digests, errors."""
 
+import hashlib
 import pickle
 
 import numpy as np
@@ -64,7 +65,11 @@ def test_shards_are_the_run_in_one_piece(tmp_path):
     assert content(tmp_path / "merged") == content(tmp_path / "whole")
     assert bristle.verify(tmp_path / "merged") == []
     (tmp_path / "merged/contacts.npz").write_bytes(b"")
-    assert bristle.verify(tmp_path / "merged") == ["contacts.npz: is damaged: other bytes than were written"]
+    empty = hashlib.sha256(b"").hexdigest()
+    (told,) = bristle.verify(tmp_path / "merged")
+    assert told.startswith("contacts.npz: is damaged: expected the sha256 ") and told.endswith(f", found {empty}")
+    with pytest.raises(bristle.RunError, match="merged/contacts.npz: is damaged: expected the sha256"):
+        bristle.merge(parts, tmp_path / "merged", formats=formats, extras=["tactile", "shear"], mode="resume")
 
 
 def test_a_run_is_resumed_and_extended(tmp_path):

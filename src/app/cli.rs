@@ -31,10 +31,12 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use serde_json::{Map, Value, json};
 
+use self::options::failure;
 use crate::app::terminal;
 use crate::cpu::{MOST_THREADS, check_threads};
 use crate::error::{EngineError, ParameterError};
 use crate::quote::{self, MOST_MESSAGE};
+use crate::rollout::check_scenario_of;
 use crate::scenario::{Clipped, ScenarioError};
 use crate::surfaces::{self, Case, Sweep};
 
@@ -93,7 +95,12 @@ fn scenario_file(path: &Path) -> Result<PathBuf, Failure> {
     let file = path.join("scenario.toml");
     let message =
         || format!("{}: a directory without scenario.toml: expected a scenario file, or a run", path.display());
-    if file.is_file() { Ok(file) } else { Err(Failure::of_user(message())) }
+    if !file.is_file() {
+        return Err(Failure::of_user(message()));
+    }
+    // Of a run, the scenario has to be the one that was written with it.
+    check_scenario_of(path).map_err(failure)?;
+    Ok(file)
 }
 
 /// The keys of combination `k` with their values.

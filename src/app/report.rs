@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::app::page::{Document, file_names, files};
 use crate::input::InputError;
-use crate::rollout::is_made_here;
+use crate::rollout::{RolloutError, is_made_here};
 use crate::scenario::ScenarioError;
 use crate::surfaces::publish;
 
@@ -31,6 +31,9 @@ pub enum ReportError {
         /// What is wrong with it and what would be accepted.
         reason: String,
     },
+    /// A file of the run is not as it was written.
+    #[error(transparent)]
+    Run(#[from] RolloutError),
     /// The run's scenario cannot be read.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
@@ -51,6 +54,7 @@ impl ReportError {
     pub fn is_users(&self) -> bool {
         match self {
             Self::Io { source, .. } => source.kind() == std::io::ErrorKind::NotFound,
+            Self::Run(e) => e.is_users(),
             _ => true,
         }
     }

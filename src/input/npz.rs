@@ -1,9 +1,10 @@
 //! NPZ files, which are archives of arrays.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Error, Read, Write};
 use std::path::{Path, PathBuf};
 
+use crc32fast::Hasher;
 use flate2::read::DeflateDecoder;
 use zip::{CompressionMethod, ZipArchive};
 
@@ -11,6 +12,9 @@ use super::{Array, InputError};
 
 /// Most bytes that come of one that is deflated.
 const DEFLATED: u64 = 1032;
+
+/// Bytes that are copied at a time.
+const COPIED: usize = 1 << 18;
 
 /// An NPZ file that is open; its arrays may be read in part.
 pub struct Npz {
@@ -41,7 +45,8 @@ impl Npz {
     /// Lengths of an array along its axes; the file has that many numbers.
     ///
     /// # Errors
-    /// No array of that name, or one that is not what it says.
+    /// No array of that name, or one that is not what it says; of one that is read to its end, bytes that have
+    /// changed.
     pub fn shape(&mut self, name: &str) -> Result<Vec<usize>, InputError> {
         self.array(name, |array| Ok(array.shape.clone()))
     }
@@ -74,7 +79,7 @@ impl Npz {
         }
         self.array(name, |array| {
             if array.fortran && array.shape.len() > 1 {
-                return Err(std::io::Error::other("first axis fastest: expected a file that this program wrote"));
+                return Err(Error::other("first axis fastest: expected a file that this program wrote"));
             }
             let mut next = 0;
             let row = |k: &usize| {
@@ -86,6 +91,37 @@ impl Npz {
         })
     }
 
+    /// Writes the bytes of the numbers of an array of that shape, each of so many bytes, to `to`.
+    ///
+    /// # Errors
+    /// As [`Npz::shape`], another shape, or numbers of another size; what cannot be written.
+    pub(crate) fn copy(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        item: usize,
+        to: &mut impl Write,
+    ) -> Result<(), InputError> {
+        let written = self.array(name, |array| {
+            if array.shape != shape || array.item != item || (array.fortran && shape.len() > 1) {
+                let found = format!("shape {:?} of {} bytes each", array.shape, array.item);
+                return Err(Error::other(format!("{found}: expected {shape:?} of {item}, the last axis the fastest")));
+            }
+            let mut left = array.len() * item;
+            let mut buffer = vec![0; COPIED.min(left)];
+            while left > 0 {
+                let bytes = &mut buffer[..COPIED.min(left)];
+                array.reader.read_exact(bytes)?;
+                left -= bytes.len();
+                if let Err(e) = to.write_all(bytes) {
+                    return Ok(Err(e));
+                }
+            }
+            Ok(Ok(()))
+        })?;
+        written.map_err(|source| InputError::Io { path: self.path.clone(), source })
+    }
+
     /// An array of bytes that are JSON.
     ///
     /// # Errors
@@ -93,7 +129,7 @@ impl Npz {
     pub fn json(&mut self, name: &str) -> Result<serde_json::Value, InputError> {
         let bytes: Vec<u8> = self.array(name, |array| match array.len() as u64 {
             0..=super::MAX_TEXT => Ok(array.numbers(array.len())?.into_iter().map(|v| v as u8).collect()),
-            n => Err(std::io::Error::other(format!("{n} bytes of text: expected at most {}", super::MAX_TEXT))),
+            n => Err(Error::other(format!("{n} bytes of text: expected at most {}", super::MAX_TEXT))),
         })?;
         let wrong =
             |e| InputError::file(&self.path, format!("{name} is not JSON: {e}; expected a file of this program"));
@@ -114,7 +150,7 @@ impl Npz {
         };
         let entry = self.zip.by_index_raw(index).map_err(|e| wrong(e.to_string()))?;
         // An entry cannot hold more than the file does, whatever the archive says.
-        let (size, method) = (entry.size(), entry.compression());
+        let (size, method, sum) = (entry.size(), entry.compression(), entry.crc32());
         let (length, bytes): (u64, Box<dyn Read + '_>) = match method {
             CompressionMethod::STORE => (size.min(self.length), Box::new(entry)),
             CompressionMethod::DEFLATE => {
@@ -125,7 +161,59 @@ impl Npz {
                 return Err(wrong(format!("compressed by the method {method}: {accepted}")));
             }
         };
-        let mut array = Array::new(bytes, length).map_err(|e| wrong(e.to_string()))?;
-        read(&mut array).map_err(|e| wrong(e.to_string()))
+        let mut summed = Summed { bytes, sum: Hasher::new(), read: 0 };
+        let all: Box<dyn Read + '_> = Box::new(&mut summed);
+        let mut array = Array::new(all, length).map_err(|e| wrong(e.to_string()))?;
+        let out = read(&mut array).map_err(|e| wrong(e.to_string()))?;
+        drop(array);
+        // Of an entry that was read in part nothing can be said.
+        match summed.sum.finalize() {
+            found if summed.read == size && found != sum => {
+                Err(wrong(format!("is damaged: expected the CRC-32 {sum:08x}, found {found:08x}")))
+            }
+            _ => Ok(out),
+        }
+    }
+}
+
+/// The bytes of an entry and their checksum.
+struct Summed<'a> {
+    bytes: Box<dyn Read + 'a>,
+    sum: Hasher,
+    read: u64,
+}
+
+impl Read for Summed<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.bytes.read(buffer)?;
+        self.sum.update(&buffer[..n]);
+        self.read += n as u64;
+        Ok(n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Archives have checksums, which are compared when an array is read to its end.
+    #[test]
+    fn a_bit_that_has_changed_is_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("some.npz");
+        let header = b"\x93NUMPY\x01\x00\x3b\x00{'descr': '<f8', 'fortran_order': False, 'shape': (9,), }  ";
+        let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        let stored = zip::write::SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+        zip.start_file("numbers.npy", stored).unwrap();
+        zip.write_all(header).unwrap();
+        (0..9).for_each(|_| zip.write_all(&1.5f64.to_le_bytes()).unwrap());
+        let mut bytes = zip.finish().unwrap().into_inner();
+        std::fs::write(&path, &bytes).unwrap();
+        assert_eq!(Npz::open(&path).unwrap().numbers("numbers").unwrap(), [1.5; 9]);
+        let place = bytes.windows(8).position(|some| some == 1.5f64.to_le_bytes()).unwrap();
+        bytes[place + 8 * 4] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+        let error = Npz::open(&path).unwrap().numbers("numbers").unwrap_err().to_string();
+        assert!(error.contains("some.npz: array numbers: is damaged: expected the CRC-32 "), "{error}");
     }
 }

@@ -111,7 +111,7 @@ impl<'a> Layout<'a> {
     pub fn episodes(&self, raw: &Raw, contacts: Range<u64>) -> Result<Episodes, RolloutError> {
         let read = |name| raw.numbers(name, contacts.clone());
         let (wrench, normal_force, slip) = (read("wrench")?, read("normal_force")?, read("slip")?);
-        let frames: Vec<usize> = read("frames")?.into_iter().map(|n| n as usize).collect();
+        let frames = raw.frames(contacts.clone())?;
         let n = self.times.len();
         let (mut time_to_slip, mut first_slip) = (vec![f64::NAN; slip.len()], Vec::new());
         for ((to, slip), frames) in time_to_slip.chunks_mut(n).zip(slip.chunks(n)).zip(&frames) {

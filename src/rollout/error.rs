@@ -1,10 +1,11 @@
 //! Why a run could not be done.
 
+use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::path::{Path, PathBuf};
 
 use crate::disk::{self, Bytes};
 use crate::error::{EngineError, ParameterError};
-use crate::input::{self, InputError};
+use crate::input::{self, InputError, MAX_TEXT};
 use crate::scenario::ScenarioError;
 
 /// Why there is no complete run to read.
@@ -89,6 +90,24 @@ pub enum RolloutError {
     /// Shards that cannot be joined.
     #[error("{0}")]
     Shards(String),
+    /// A file of a run has other bytes than were written, or is missing.
+    #[error("{path}: {why}{}: restore it from a copy, or make the run anew with `force`", more(*others))]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it: the digest that was expected, and the one that was found.
+        why: String,
+        /// How many other files of the run are damaged or missing.
+        others: usize,
+    },
+    /// A file of a run is not what it should be.
+    #[error("{path}: {reason}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it and what would be accepted.
+        reason: String,
+    },
     /// The machine has less memory or disk space than the run needs.
     #[error("the run takes {bytes} of {what}, and {free} are free: {remedy}. The sum: {sum}")]
     Needs {
@@ -134,11 +153,36 @@ impl RolloutError {
     /// with 1.
     #[must_use]
     pub fn is_users(&self) -> bool {
-        !matches!(self, Self::Io { .. } | Self::Store { .. } | Self::Needs { .. } | Self::Full { .. } | Self::Engine(_))
-            || matches!(
-                self,
-                Self::Engine(EngineError::Parameter { .. } | EngineError::Limit { .. } | EngineError::Argument(_))
-            )
+        !matches!(
+            self,
+            Self::Io { .. }
+                | Self::Store { .. }
+                | Self::Damaged { .. }
+                | Self::Needs { .. }
+                | Self::Full { .. }
+                | Self::Engine(_)
+        ) || matches!(
+            self,
+            Self::Engine(EngineError::Parameter { .. } | EngineError::Limit { .. } | EngineError::Argument(_))
+        )
+    }
+}
+
+/// What is said of files beside the first that is damaged.
+fn more(others: usize) -> String {
+    match others {
+        0 => String::new(),
+        1 => " (and one other file is damaged or missing)".to_owned(),
+        n => format!(" (and {n} other files are damaged or missing)"),
+    }
+}
+
+impl From<InputError> for RolloutError {
+    fn from(e: InputError) -> Self {
+        match e {
+            InputError::Io { path, source } => Self::Io { path, source },
+            InputError::File { path, reason } => Self::File { path, reason },
+        }
     }
 }
 
@@ -147,12 +191,16 @@ pub(crate) fn io(path: &Path) -> impl Fn(std::io::Error) -> RolloutError + '_ {
     move |source| RolloutError::Io { path: path.to_owned(), source }
 }
 
-/// The text of a file of a run, if there is such a file.
-pub(super) fn text(path: &Path) -> Result<Option<String>, RolloutError> {
-    match input::text(path) {
+/// The text of the file `name` of the run in `dir`, if there is such a file.
+pub(super) fn text(dir: &Path, name: &str) -> Result<Option<String>, RolloutError> {
+    text_of(dir, name, MAX_TEXT)
+}
+
+/// The same of at most `most` bytes.
+pub(super) fn text_of(dir: &Path, name: &str, most: u64) -> Result<Option<String>, RolloutError> {
+    match input::text_in(dir, name, most) {
         Ok(text) => Ok(Some(text)),
-        Err(InputError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(InputError::Io { source, .. }) => Err(io(path)(source)),
-        Err(InputError::File { reason, .. }) => Err(io(path)(std::io::Error::other(reason))),
+        Err(InputError::Io { source, .. }) if [NotFound, NotADirectory].contains(&source.kind()) => Ok(None),
+        Err(e) => Err(e.into()),
     }
 }

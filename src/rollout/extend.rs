@@ -1,25 +1,28 @@
 //! Adding contacts to a finished run: those that it has are taken over, the others are simulated.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use npyz::NpyFile;
 use serde_json::Value;
-use zip::ZipArchive;
 
+use super::check::Sums;
 use super::columns::{Column, SHEAR};
 use super::difference::{self, different};
-use super::error::{RolloutError, io as io_error, text};
+use super::error::{RolloutError, io};
 use super::format::{Datasets, Extra};
 use super::record::{RECORD, Summary, check_scenario};
 use crate::engine::EngineInfo;
 use crate::error::ParameterError;
+use crate::input::Npz;
 use crate::scenario::{Scenario, change};
+
+/// The file with the contacts that are taken over.
+const TRAJECTORIES: &str = "trajectories.npz";
 
 /// A finished run that is to be extended.
 pub(super) struct Finished {
     trajectories: PathBuf,
+    sums: Sums,
     /// How many contacts it has.
     pub contacts: u64,
     /// Time that the engine took [s].
@@ -34,20 +37,19 @@ impl Finished {
     /// The run in `dir`, which is of `scenario` but for the number of its contacts.
     ///
     /// # Errors
-    /// No finished run, one of another scenario or with other maps, one with more contacts, one without NPZ,
-    /// one without the friction of cells, which only a simulation makes, that is in `datasets`, or one with
-    /// formats or extras that are not.
+    /// No finished run, a record or a scenario that is damaged, one of another scenario or with other maps,
+    /// one with more contacts, one without NPZ, one without the friction of cells, which only a simulation
+    /// makes, that is in `datasets`, or one with formats or extras that are not.
     pub fn open(scenario: &Scenario, datasets: &Datasets, dir: &Path) -> Result<Self, RolloutError> {
         let wrong = |what: &str, accepted: &str| {
             RolloutError::Extend(ParameterError::new("out", format!("{}, {what}", dir.display()), accepted))
         };
         let path = dir.join(RECORD);
-        let Some(record) = text(&path)? else {
+        let Some((record, sums)) = Sums::of(dir)? else {
             return Err(wrong("where no finished run is", "the directory of the run that is to be extended"));
         };
-        let record: Value = serde_json::from_str(&record).map_err(|e| io_error(&path)(e.into()))?;
-        let summary: Summary =
-            serde_json::from_value(record["summary"].clone()).map_err(|e| io_error(&path)(e.into()))?;
+        sums.check_small()?;
+        let summary: Summary = serde_json::from_value(record["summary"].clone()).map_err(|e| io(&path)(e.into()))?;
         if !record["shard"].is_null() {
             return Err(wrong("a shard", "a run in one piece"));
         }
@@ -57,7 +59,7 @@ impl Finished {
             let accepted = format!("at least {}, which the run has that is extended", summary.contacts);
             return Err(RolloutError::Extend(ParameterError::new("contacts", scenario.contacts(), accepted)));
         }
-        let trajectories = dir.join("trajectories.npz");
+        let trajectories = dir.join(TRAJECTORIES);
         if summary.contacts < scenario.contacts() && !trajectories.is_file() {
             return Err(wrong("a run without `trajectories.npz`", "a run with the format npz"));
         }
@@ -76,7 +78,8 @@ impl Finished {
             return Err(wrong(&found, "these formats and extras, or more: what is left out would be lost"));
         }
         let Summary { contacts, wall_s: seconds, processors, engine, .. } = summary;
-        Ok(Self { trajectories, contacts, seconds, processors, engine, version: record["bristle"].clone() })
+        let version = record["bristle"].clone();
+        Ok(Self { trajectories, sums, contacts, seconds, processors, engine, version })
     }
 
     /// Checks that what comes is computed as the contacts were that are there.
@@ -92,20 +95,14 @@ impl Finished {
         differences.next().map_or(Ok(()), |(what, first)| Err(different(out, what, first)))
     }
 
-    /// The bytes of an array of all contacts, as they are in its raw file.
-    pub fn read(&self, column: &Column, samples: usize, to: &mut File) -> Result<(), RolloutError> {
-        let size = self.contacts * column.bytes(samples);
-        let mut copy = || {
-            let mut zip = ZipArchive::new(File::open(&self.trajectories)?)?;
-            let entry = NpyFile::new(zip.by_name(&format!("{}.npy", column.name))?)?;
-            let expected = column.shape(self.contacts, samples);
-            if entry.shape() != expected {
-                let found = format!("array {} has shape {:?}, not {expected:?}", column.name, entry.shape());
-                return Err(io::Error::other(found));
-            }
-            let copied = io::copy(&mut entry.into_inner().take(size), to)?;
-            if copied == size { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
-        };
-        copy().map_err(io_error(&self.trajectories))
+    /// Checks that what is taken over is as it was written.
+    pub fn check_files(&self) -> Result<(), RolloutError> {
+        self.sums.check_file(TRAJECTORIES)
+    }
+
+    /// Writes the bytes of an array of all contacts, as they are in its raw file.
+    pub fn read(&self, column: &Column, samples: usize, to: &mut impl Write) -> Result<(), RolloutError> {
+        let shape: Vec<usize> = column.shape(self.contacts, samples).into_iter().map(|n| n as usize).collect();
+        Ok(Npz::open(&self.trajectories)?.copy(column.name, &shape, column.item.size() as usize, to)?)
     }
 }

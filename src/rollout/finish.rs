@@ -11,10 +11,12 @@ use super::columns::Column;
 use super::episodes::Layout;
 use super::error::{RolloutError, io};
 use super::format::Format;
+use super::manifest::Digests;
 use super::npz::Npz;
 use super::outcome::{NetMotion, Outcome};
 use super::own::Own;
 use super::parameters::Parameters;
+use super::parts::{PARTS, Parts};
 use super::raw::Raw;
 use super::record::{Counts, MOST_SHOWN, SCENARIO, Summary, stored_scenario};
 use super::writing::Count;
@@ -50,7 +52,7 @@ struct Written {
     /// What their parameters are.
     parameters: Map<String, Value>,
     /// Digests of files.
-    digests: Vec<(&'static str, String)>,
+    digests: Digests,
 }
 
 impl Finish<'_> {
@@ -69,6 +71,10 @@ impl Finish<'_> {
         let (Written { parameters, digests }, summary) = (datasets?, summary?);
         if !is_whole {
             let spool = self.dir.join(spool::DIRECTORY);
+            let parts = spool.join(PARTS);
+            if parts.exists() {
+                fs::remove_file(&parts).map_err(io(&parts))?;
+            }
             fs::rename(&spool, self.dir.join(spool::RAW)).map_err(io(&spool))?;
         }
         // What others have put here is not to become a file of the run.
@@ -88,12 +94,13 @@ impl Finish<'_> {
         let count =
             self.options.writing.as_ref().map(|writing| Arc::new(Count::new(writing.clone(), self.bytes(&layout))));
         let raw = &self.raw.counted(count.as_ref());
+        let parts = Parts::open(self.dir)?;
         let attributes = self.attributes();
         let npz =
             || if datasets.has(Format::Npz) { self.npz(raw, &parameters, &layout, &notes) } else { Ok(Vec::new()) };
         let zarr = || {
             let dir = self.dir.join(zarr::DIRECTORY);
-            let writer = zarr::Writer { dir, raw, layout: &layout, parameters: &parameters };
+            let writer = zarr::Writer { dir, raw, layout: &layout, parameters: &parameters, parts: &parts };
             if datasets.has(Format::Zarr) { writer.write(&attributes) } else { Ok(()) }
         };
         #[cfg(feature = "lerobot")]
@@ -101,8 +108,8 @@ impl Finish<'_> {
             use super::lerobot;
             let dir = self.dir.join(lerobot::DIRECTORY);
             let scenario = self.scenario;
-            let (layout, parameters, notes) = (&layout, &parameters, notes.clone());
-            let writer = lerobot::Writer { dir, notes, scenario, raw, layout, parameters };
+            let (layout, parameters, parts, notes) = (&layout, &parameters, &parts, notes.clone());
+            let writer = lerobot::Writer { dir, notes, scenario, raw, layout, parameters, parts };
             if datasets.has(Format::Lerobot) { writer.write(&attributes) } else { Ok(()) }
         };
         #[cfg(not(feature = "lerobot"))]
@@ -113,7 +120,9 @@ impl Finish<'_> {
         let about = Descriptions::new();
         let described = parameters.names().map(|name| (name.to_owned(), about.of(name).into())).collect();
         parameters.remove();
-        Ok(Written { parameters: described, digests: npz? })
+        let mut digests = parts.digests();
+        digests.extend(npz?.into_iter().map(|(name, digest)| (name.to_owned(), digest)));
+        Ok(Written { parameters: described, digests })
     }
 
     /// Bytes of raw arrays that the datasets are made of, about: each format takes all of them, and again
@@ -246,10 +255,13 @@ impl Finish<'_> {
             for ((displacement, rotation), (word, failed)) in motions.zip(words) {
                 status.add(NetMotion { displacement, rotation }.outcome(failed >= 0.0), word as u32);
             }
-            let sum = |name| Ok::<u64, RolloutError>(read(name)?.iter().map(|v| *v as u64).sum());
-            steps += sum("steps")?;
-            passes += sum("passes")?;
-            unconverged += sum("unconverged")?;
+            // Files may claim any number.
+            let add = |to: u64, name| {
+                Ok::<u64, RolloutError>(read(name)?.iter().fold(to, |to, v| to.saturating_add(*v as u64)))
+            };
+            steps = add(steps, "steps")?;
+            passes = add(passes, "passes")?;
+            unconverged = add(unconverged, "unconverged")?;
         }
         Ok(Summary {
             engine: self.engine.clone(),

@@ -112,7 +112,7 @@ impl Seek for Followed {
 
 #[cfg(test)]
 mod tests {
-    use super::super::manifest::digest;
+    use super::super::check::digest_in;
     use super::*;
 
     /// The digest is that of the file at the end, whatever was written over on the way.
@@ -135,7 +135,8 @@ mod tests {
         }
         file.write_all(b"directory").unwrap();
         let found = file.finish().unwrap();
-        assert_eq!((found, 5 * 16 + (10 << 22) + 9), digest(&path).unwrap());
-        assert_eq!(Followed::create(&path).unwrap().finish().unwrap(), digest(&path).unwrap().0, "an empty file");
+        let digest = || digest_in(dir.path(), "entries").unwrap();
+        assert_eq!((found, 5 * 16 + (10 << 22) + 9), digest());
+        assert_eq!(Followed::create(&path).unwrap().finish().unwrap(), digest().0, "an empty file");
     }
 }

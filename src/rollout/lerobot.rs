@@ -19,6 +19,7 @@ use super::episodes::{Episodes, Layout, about, is_validation, outcomes};
 use super::error::{RolloutError, io, text};
 use super::outcome::Outcome;
 use super::parameters::Parameters;
+use super::parts::Parts;
 use super::raw::Raw;
 use super::side_by_side::side_by_side;
 use crate::disk;
@@ -91,6 +92,7 @@ pub(super) struct Writer<'a> {
     pub raw: &'a Raw,
     pub layout: &'a Layout<'a>,
     pub parameters: &'a Parameters,
+    pub parts: &'a Parts,
 }
 
 /// A data file: its number, its contacts, and the row of its first sample in the whole.
@@ -165,7 +167,7 @@ impl Writer<'_> {
         let mut row = 0;
         let next = |number| {
             let contacts = number * per_file..n.min((number + 1) * per_file);
-            let rows: f64 = self.raw.numbers("frames", contacts.clone())?.iter().sum();
+            let rows: usize = self.raw.frames(contacts.clone())?.iter().sum();
             let file = File { number, contacts, row };
             row += rows as u64;
             Ok(file)
@@ -181,9 +183,13 @@ impl Writer<'_> {
     /// Writes a data file, the metadata of its episodes and its statistics, if it is not there.
     fn file(&self, file: &File, group: u64, drawn: Drawn) -> Result<Stats, RolloutError> {
         let data = self.dir.join(file.path("data"));
-        let note = self.notes.join(format!("lerobot-{}.json", file.number));
-        if data.is_file()
-            && let Some(stats) = text(&note)?.and_then(|text| Stats::parse(&text))
+        let episodes = self.dir.join(file.path("meta/episodes"));
+        let name = format!("lerobot-{}.json", file.number);
+        let note = self.notes.join(&name);
+        if self.parts.has(&data)?
+            && self.parts.has(&episodes)?
+            && self.parts.has(&note)?
+            && let Some(stats) = text(&self.notes, &name)?.and_then(|text| Stats::parse(&text))
         {
             return Ok(stats);
         }
@@ -208,7 +214,7 @@ impl Writer<'_> {
         // Under another name until the other two files are there.
         let begun = place(data.with_extension("rows"))?;
         write(&begun, None, groups)?;
-        let episodes = place(self.dir.join(file.path("meta/episodes")))?;
+        let episodes = place(episodes)?;
         let mut row = file.row;
         let groups = (start..end).step_by(EPISODES as usize).map(|from| {
             let (contacts, at) = (from..end.min(from + EPISODES), (from - start) as usize);
@@ -218,6 +224,7 @@ impl Writer<'_> {
         disk::appear(&note, |file| std::io::Write::write_all(file, stats.note().to_string().as_bytes()))
             .and_then(|()| fs::rename(&begun, &data))
             .map_err(io(&data))?;
+        [&data, &episodes, &note].into_iter().try_for_each(|path| self.parts.add_file(path))?;
         Ok(stats)
     }
 
@@ -300,7 +307,7 @@ impl Writer<'_> {
         row: &mut u64,
     ) -> Result<Vec<Column>, RolloutError> {
         let read = |name| self.raw.numbers(name, contacts.clone());
-        let frames: Vec<i64> = read("frames")?.into_iter().map(|n| n as i64).collect();
+        let frames: Vec<i64> = self.raw.frames(contacts.clone())?.into_iter().map(|n| n as i64).collect();
         let n = frames.len();
         let mut to = *row as i64;
         let ends: Vec<i64> = frames.iter().map(|n| (to += n, to).1).collect();

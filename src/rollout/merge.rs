@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::check::Sums;
 use super::columns::{self, COLUMNS};
 use super::difference;
-use super::error::{RolloutError, io, text};
+use super::error::{RolloutError, io};
 use super::finish::Finish;
 use super::format::Extra;
 use super::raw::Raw;
@@ -41,25 +42,38 @@ struct Part {
     record: Value,
     summary: Summary,
     scenario: Scenario,
+    sums: Sums,
 }
+
+/// Most shards that are named in a message.
+const MOST_NAMED: usize = 20;
 
 impl Part {
     fn open(dir: &Path) -> Result<Self, RolloutError> {
         let path = dir.join(RECORD);
         let wrong = |why: &str| RolloutError::Shards(format!("{}: {why}", dir.display()));
-        let Some(text) = text(&path)? else {
+        let Some((record, sums)) = Sums::of(dir)? else {
             return Err(wrong(
                 "is no complete shard: expected the directory of a `rollout` with `shard` that has ended",
             ));
         };
-        let record: Value = serde_json::from_str(&text).map_err(|e| io(&path)(e.into()))?;
+        sums.check_small()?;
         let number = |name: &str| record["shard"][name].as_u64();
         let (Some(index), Some(of)) = (number("index"), number("of")) else {
             return Err(wrong("is a run, and no shard of one: expected directories of `rollout` with `shard`"));
         };
-        let summary = serde_json::from_value(record["summary"].clone()).map_err(|e| io(&path)(e.into()))?;
+        let summary: Summary = serde_json::from_value(record["summary"].clone()).map_err(|e| io(&path)(e.into()))?;
         let scenario = Scenario::load(&dir.join(SCENARIO), &[])?;
-        Ok(Self { dir: dir.to_owned(), shard: Shard { index, of }, record, summary, scenario })
+        let shard = Shard { index, of };
+        let all = scenario.contacts();
+        let is_one = of <= all && (1..=of).contains(&index);
+        let expected = if is_one { shard.range(all).end - shard.range(all).start } else { 0 };
+        if !is_one || summary.contacts != expected {
+            let found = format!("{} contacts in shard {shard} of {all}", summary.contacts);
+            let accepted = if is_one { format!("{expected} contacts") } else { "a shard that there may be".to_owned() };
+            return Err(RolloutError::File { path, reason: format!("{found}: expected {accepted}") });
+        }
+        Ok(Self { dir: dir.to_owned(), shard, record, summary, scenario, sums })
     }
 
     /// Why it is not of the same run as `other`.
@@ -88,16 +102,21 @@ impl Part {
         with.is_some_and(|with| with.iter().any(|extra| *extra == Extra::Shear.name()))
     }
 
-    /// Refuses arrays that are shorter than the record says.
-    fn check_lengths(&self) -> Result<(), RolloutError> {
+    /// Refuses files that are not as they were written, and arrays of other lengths than the record says.
+    fn check(&self) -> Result<(), RolloutError> {
+        self.sums.check_all()?;
         let samples = self.scenario.plan().samples.len();
         let grid = if self.has_shear() { Some(*self.scenario.without_surface(0)?.patch.grid()) } else { None };
         for column in COLUMNS.into_iter().chain(columns::of_shear(grid.as_ref())) {
             let path = self.dir.join(spool::RAW).join(column.name);
-            let length = path.metadata().map_err(io(&path))?.len();
-            if length != self.summary.contacts * column.bytes(samples) {
-                let why = format!("{}: is damaged: {length} bytes, others than were written", path.display());
-                return Err(RolloutError::Shards(why));
+            self.sums.check_listed(&format!("{}/{}", spool::RAW, column.name))?;
+            let (found, expected) = (
+                path.metadata().map_err(io(&path))?.len(),
+                self.summary.contacts.saturating_mul(column.bytes(samples)),
+            );
+            if found != expected {
+                let reason = format!("{found} bytes: expected {expected}, as the record says");
+                return Err(RolloutError::File { path, reason });
             }
         }
         Ok(())
@@ -127,13 +146,15 @@ impl Merge {
             }
         }
         let is_there = |index: &u64| parts.binary_search_by_key(index, |part| part.shard.index).is_ok();
-        let missing: Vec<String> =
-            (1..=of).filter(|index| !is_there(index)).map(|index| format!("{index}/{of}")).collect();
-        if !missing.is_empty() {
-            let message = format!("{} of {of} shards are missing: {}", missing.len(), missing.join(", "));
+        let missing = of - parts.len() as u64;
+        if missing > 0 {
+            let named = (1..=of).filter(|index| !is_there(index)).take(MOST_NAMED);
+            let named: Vec<String> = named.map(|index| format!("{index}/{of}")).collect();
+            let others = if missing > MOST_NAMED as u64 { ", .." } else { "" };
+            let message = format!("{missing} of {of} shards are missing: {}{others}", named.join(", "));
             return Err(RolloutError::Shards(message));
         }
-        parts.iter().try_for_each(Part::check_lengths)?;
+        parts.iter().try_for_each(Part::check)?;
         let samples = first.scenario.plan().samples.len();
         let mut raw = Raw::of(&first.dir.join(spool::RAW), first.summary.contacts, samples);
         parts[1..].iter().for_each(|part| raw.append(&part.dir.join(spool::RAW), part.summary.contacts));

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::check::Verified;
 use super::error::RolloutError;
-use super::manifest::Verified;
 use super::record::Summary;
 use super::{Options, WorldSummary, place};
 use crate::scenario::{Scenario, WorldScenario};

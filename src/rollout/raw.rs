@@ -1,7 +1,6 @@
 //! The raw arrays of complete contacts: little-endian numbers, one file an array. Those of a run lie in one
 //! directory, those of a run in shards in one a shard.
 
-use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -10,6 +9,7 @@ use std::sync::Arc;
 use super::columns::{Column, Item};
 use super::error::{RolloutError, io};
 use super::writing::{Count, Counted};
+use crate::input;
 use crate::planar::Pose;
 
 /// Raw arrays of contacts that follow one another, from one directory or several.
@@ -68,11 +68,11 @@ impl Raw {
             }
             let path = part.dir.join(column.name);
             let open = || {
-                let mut file = File::open(&path)?;
-                file.seek(SeekFrom::Start((from - part.contacts.start) * size))?;
-                Ok(BufReader::with_capacity(1 << 18, file).take((to - from) * size))
+                let mut file = input::open(&path)?.into_inner();
+                file.seek(SeekFrom::Start((from - part.contacts.start) * size)).map_err(io(&path))?;
+                Ok::<_, RolloutError>(BufReader::with_capacity(1 << 18, file).take((to - from) * size))
             };
-            stream = Box::new(stream.chain(open().map_err(io(&path))?));
+            stream = Box::new(stream.chain(open()?));
         }
         if let Some(count) = &self.count {
             stream = Box::new(Counted { stream, count: Arc::clone(count) });
@@ -103,6 +103,20 @@ impl Raw {
             Item::U64 => bytes.as_chunks().0.iter().map(|b| u64::from_le_bytes(*b) as f64).collect(),
             Item::I64 => bytes.as_chunks().0.iter().map(|b| i64::from_le_bytes(*b) as f64).collect(),
         })
+    }
+
+    /// How many samples of each of some contacts are before its failure: all of them at most.
+    ///
+    /// # Errors
+    /// A file that says more.
+    pub fn frames(&self, contacts: Range<u64>) -> Result<Vec<usize>, RolloutError> {
+        let frames: Vec<usize> = self.numbers("frames", contacts.clone())?.into_iter().map(|n| n as usize).collect();
+        let Some(i) = frames.iter().position(|n| *n > self.samples) else { return Ok(frames) };
+        let k = contacts.start + i as u64;
+        let part = self.parts.iter().find(|part| part.contacts.contains(&k));
+        let path = part.map(|part| part.dir.join("frames")).unwrap_or_default();
+        let reason = format!("{} samples of contact {k}: expected at most {}", frames[i], self.samples);
+        Err(RolloutError::File { path, reason })
     }
 
     /// The poses of one contact.

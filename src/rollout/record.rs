@@ -7,9 +7,11 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
+use super::check::{self, Sums};
 use super::difference::{self, different};
-use super::error::{RolloutError, io, text};
+use super::error::{RolloutError, io};
 use super::format::Datasets;
+use super::parts::Parts;
 use super::shard::Shard;
 use crate::disk;
 use crate::engine::EngineInfo;
@@ -163,17 +165,35 @@ pub(super) fn remove(dir: &Path) {
 /// The summary of the complete run in `dir`; none if there is no complete one.
 ///
 /// # Errors
-/// The run is not of `scenario` and its maps, another shard, has other datasets, or it cannot be read.
+/// As [`claimed`], or a file that is not as it was written.
 pub(super) fn of(
     scenario: &Scenario,
     shard: Option<Shard>,
     datasets: &Datasets,
     dir: &Path,
 ) -> Result<Option<Summary>, RolloutError> {
+    let found = claimed(scenario, shard, datasets, dir)?;
+    if found.is_some() {
+        check::check_all(dir)?;
+    }
+    Ok(found)
+}
+
+/// The same of which only the record and the scenario are looked at, no data.
+///
+/// # Errors
+/// A record or a scenario that is damaged; the run is not of `scenario` and its maps, another shard, has
+/// other datasets, or it cannot be read.
+pub(super) fn claimed(
+    scenario: &Scenario,
+    shard: Option<Shard>,
+    datasets: &Datasets,
+    dir: &Path,
+) -> Result<Option<Summary>, RolloutError> {
     let path = dir.join(RECORD);
-    let Some(record) = text(&path)? else { return Ok(None) };
+    let Some((mut record, sums)) = Sums::of(dir)? else { return Ok(None) };
+    sums.check_small()?;
     check_scenario(dir, scenario, |text| Ok(text.to_owned()))?;
-    let mut record: Value = serde_json::from_str(&record).map_err(|e| io(&path)(e.into()))?;
     if record["shard"]["of"].as_u64() != shard.map(|s| s.of)
         || record["shard"]["index"].as_u64() != shard.map(|s| s.index)
     {
@@ -212,15 +232,16 @@ pub(super) fn check_scenario(
 }
 
 /// Copies the files that `scenario` has read (a map, a table of contacts) into the directory of its run,
-/// unless they are there already. The copies are made at the start, because a file may have changed when the
-/// run ends.
+/// unless they are there already, as they were copied. The copies are made at the start, because a file may
+/// have changed when the run ends.
 pub(super) fn keep_files(scenario: &Scenario, dir: &Path) -> Result<(), RolloutError> {
-    scenario.files().try_for_each(|(key, file)| keep(key, &file, dir))
+    let parts = Parts::open(dir)?;
+    scenario.files().try_for_each(|(key, file)| keep(key, &file, dir, &parts))
 }
 
-fn keep(key: &str, map: &Path, dir: &Path) -> Result<(), RolloutError> {
+fn keep(key: &str, map: &Path, dir: &Path, parts: &Parts) -> Result<(), RolloutError> {
     let copy = dir.join(kept_name(key, map));
-    if copy.exists() {
+    if parts.has(&copy)? {
         return Ok(());
     }
     // The copy gets its name only when it is complete, so that an interruption leaves no part of a map under
@@ -229,7 +250,8 @@ fn keep(key: &str, map: &Path, dir: &Path) -> Result<(), RolloutError> {
     let blamed = |e: std::io::Error| if disk::out_of_space(&e).is_some() { io(&copy)(e) } else { io(map)(e) };
     fs::copy(map, &begun).map_err(blamed)?;
     let last = || File::options().write(true).open(&begun)?.sync_all();
-    last().and_then(|()| fs::rename(&begun, &copy)).map_err(io(&copy))
+    last().and_then(|()| fs::rename(&begun, &copy)).map_err(io(&copy))?;
+    parts.add_file(&copy)
 }
 
 /// The name of the copy of the file that `key` names. A table may well be called `contacts.npz`, as a file of

@@ -2,13 +2,16 @@
 //! by block, and a small file that says how many contacts are complete.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use crc32fast::Hasher;
+use rayon::prelude::*;
+use serde_json::{Map, Value, json};
 
+use super::check;
 use super::columns::{COLUMNS, Column, SHEAR};
 use super::difference::{self, different};
 use super::error::{RolloutError, io, text};
@@ -18,7 +21,8 @@ use super::raw::Raw;
 use super::shear::Images;
 use crate::disk;
 use crate::engine::{Status, Trajectories};
-use crate::input;
+use crate::input::{self, InputError};
+use crate::pool;
 
 /// The directory of an unfinished run with its raw files.
 pub(super) const DIRECTORY: &str = "spool";
@@ -44,6 +48,8 @@ pub(super) struct Spool {
     processor: String,
     processors: Vec<String>,
     files: Vec<File>,
+    /// Checksums of the complete contacts in every file, by which damage is found when the run is resumed.
+    sums: Vec<Hasher>,
     /// When the files were last begun to be synchronised with the disk, and the number of contacts in them
     /// then.
     synced: Option<(Instant, u64)>,
@@ -71,8 +77,8 @@ pub(super) fn is_its(name: &str) -> bool {
 
 /// What the progress file of the unfinished run in `partial` says, if it has one.
 pub(super) fn progress(partial: &Path) -> Option<Value> {
-    let text = |dir: &str| input::text(&partial.join(PROGRESS.replace(DIRECTORY, dir)));
-    serde_json::from_str(&text(DIRECTORY).or_else(|_| text(RAW)).ok()?).ok()
+    let of = |dir: &str| text(partial, &PROGRESS.replace(DIRECTORY, dir)).ok()?;
+    serde_json::from_str(&of(DIRECTORY).or_else(|| of(RAW))?).ok()
 }
 
 /// Whether the unfinished run in `partial` has a progress file.
@@ -101,7 +107,7 @@ pub(super) fn mark(partial: &Path, identity: &Value, resume: bool) -> Result<(),
 
 /// Refuses the unfinished run in `partial` if it is another than `identity` says, as far as that says
 /// something.
-pub(super) fn check(partial: &Path, identity: &Value) -> Result<(), RolloutError> {
+pub(super) fn check_identity(partial: &Path, identity: &Value) -> Result<(), RolloutError> {
     let there = &progress(partial).unwrap_or_default()["identity"];
     let differs = |what: &&str| there.is_object() && identity.get(*what).is_some_and(|own| there[*what] != *own);
     let Some(what) = IDENTITY.into_iter().find(differs) else { return Ok(()) };
@@ -127,7 +133,8 @@ impl Spool {
     ) -> Result<Self, RolloutError> {
         let dir = partial.join(DIRECTORY);
         fs::create_dir_all(&dir).map_err(io(&dir))?;
-        let spool = Self::open(partial, identity, processor, columns, samples, &Value::Null)?;
+        let sums = vec![Hasher::new(); columns.len()];
+        let spool = Self::open(partial, identity, processor, columns, samples, (&Value::Null, sums))?;
         spool.saving()()?;
         Ok(spool)
     }
@@ -141,14 +148,21 @@ impl Spool {
         samples: usize,
     ) -> Result<Self, RolloutError> {
         let path = partial.join(PROGRESS);
-        let Some(text) = text(&path)? else { return Self::create(partial, identity, processor, columns, samples) };
-        let broken = || io(&path)(std::io::Error::other("not as this program writes it: start anew with `force`"));
+        let Some(text) = text(partial, PROGRESS)? else {
+            return Self::create(partial, identity, processor, columns, samples);
+        };
+        let broken = || io(&path)(io::Error::other("not as this program writes it: start anew with `force`"));
         let state: Value = serde_json::from_str(&text).map_err(|_| broken())?;
-        if !state["identity"].is_object() || state["contacts_done"].as_u64().is_none() {
+        if let Some(why) = check::fault_of_sealed(&text, &state) {
+            return Err(RolloutError::Damaged { path, why, others: 0 });
+        }
+        if !state["identity"].is_object() {
             return Err(broken());
         }
-        check(partial, identity)?;
-        Self::open(partial, identity, processor, columns, samples, &state)
+        check_identity(partial, identity)?;
+        let done = state["contacts_done"].as_u64().filter(|_| !state[check::DIGEST].is_null()).ok_or_else(broken)?;
+        let sums = compare(&partial.join(DIRECTORY), columns, samples, done, &state["checksums"])?;
+        Self::open(partial, identity, processor, columns, samples, (&state, sums))
     }
 
     /// The one in `partial`, of which the progress file says `state`, if there is one.
@@ -158,7 +172,7 @@ impl Spool {
         processor: String,
         columns: &[Column],
         samples: usize,
-        state: &Value,
+        (state, sums): (&Value, Vec<Hasher>),
     ) -> Result<Self, RolloutError> {
         let (done, seconds) = (state["contacts_done"].as_u64().unwrap_or(0), state["seconds"].as_f64().unwrap_or(0.0));
         let processors = serde_json::from_value(state["processors"].clone()).unwrap_or_default();
@@ -166,14 +180,8 @@ impl Spool {
         let mut files = Vec::new();
         for column in columns {
             let path = dir.join(column.name);
-            let open = || {
-                let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path)?;
-                if file.metadata()?.len() < done.saturating_mul(column.bytes(samples)) {
-                    return Err(std::io::Error::other("shorter than the progress file says: start anew with `force`"));
-                }
-                Ok(file)
-            };
-            files.push(open().map_err(io(&path))?);
+            let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path);
+            files.push(file.map_err(io(&path))?);
         }
         let (partial, identity, columns) = (partial.to_owned(), identity.clone(), columns.to_vec());
         let (synced, syncing) = (None, None);
@@ -188,6 +196,7 @@ impl Spool {
             processor,
             processors,
             files,
+            sums,
             synced,
             syncing,
         };
@@ -223,8 +232,9 @@ impl Spool {
     pub fn take(&mut self, run: &Finished) -> Result<(), RolloutError> {
         self.done = 0;
         self.truncate()?;
-        for (column, file) in self.columns.iter().zip(&mut self.files) {
-            run.read(column, self.samples, file)?;
+        for ((column, file), sum) in self.columns.iter().zip(&mut self.files).zip(&mut self.sums) {
+            sum.reset();
+            run.read(column, self.samples, &mut Summed { file, sum })?;
         }
         (self.done, self.seconds) = (run.contacts, run.seconds);
         self.processors.clone_from(&run.processors);
@@ -245,13 +255,15 @@ impl Spool {
     /// Appends the bytes of so many contacts to every array, by its name: all of them or, if there is no
     /// space, nothing.
     pub fn append(&mut self, contacts: u64, seconds: f64, data: impl Fn(&str) -> Vec<u8>) -> Result<(), RolloutError> {
+        let mut sums = self.sums.clone();
         for (i, column) in self.columns.iter().enumerate() {
-            if let Err(e) = self.files[i].write_all(&data(column.name)) {
+            if let Err(e) = (Summed { file: &mut self.files[i], sum: &mut sums[i] }).write_all(&data(column.name)) {
                 // The first error is reported, not one of the truncation.
                 let _ = self.truncate();
                 return Err(io(&self.dir.join(column.name))(e));
             }
         }
+        self.sums = sums;
         self.done += contacts;
         self.seconds += seconds;
         if !self.processors.contains(&self.processor) {
@@ -299,16 +311,18 @@ impl Spool {
 
     /// What writes how far the run is now.
     fn saving(&self) -> impl FnOnce() -> Result<(), RolloutError> + Send + 'static {
+        let sums = self.columns.iter().zip(&self.sums).map(|(c, sum)| (c.name.to_owned(), told(sum).into()));
         let state = json!({
             "contacts_done": self.done,
             "seconds": self.seconds,
             "processors": self.processors,
             "identity": self.identity,
+            "checksums": sums.collect::<Map<_, _>>(),
         });
         let (path, next, dir) = (self.partial.join(PROGRESS), self.partial.join(NEXT), self.dir.clone());
         move || {
             let write = || {
-                disk::write(&next, state.to_string().as_bytes())?;
+                disk::write(&next, check::sealed(state).as_bytes())?;
                 fs::rename(&next, &path)?;
                 disk::sync_names(&dir)
             };
@@ -330,6 +344,74 @@ impl Drop for Spool {
             let _ = self.sync();
         }
     }
+}
+
+/// A file and the checksum of what is written to it.
+struct Summed<'a> {
+    file: &'a mut File,
+    sum: &'a mut Hasher,
+}
+
+impl Write for Summed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n = self.file.write(bytes)?;
+        self.sum.update(&bytes[..n]);
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// A checksum as the progress file has it.
+fn told(sum: &Hasher) -> String {
+    format!("{:08x}", sum.clone().finalize())
+}
+
+/// Reads the raw files of `done` contacts in `dir` and compares their checksums with those that are `known`;
+/// returns them, to go on with.
+fn compare(
+    dir: &Path,
+    columns: &[Column],
+    samples: usize,
+    done: u64,
+    known: &Value,
+) -> Result<Vec<Hasher>, RolloutError> {
+    let of = |column: &Column| {
+        let mut sum = Hasher::new();
+        let bytes = done.saturating_mul(column.bytes(samples));
+        if bytes == 0 {
+            return Ok(sum);
+        }
+        let path = dir.join(column.name);
+        let damaged = |found: &str| {
+            let expected = known[column.name].as_str().unwrap_or("nothing");
+            let why = format!(
+                "is damaged: expected the CRC-32 {} of the first {bytes} bytes, found {found}",
+                check::short(expected)
+            );
+            Err(RolloutError::Damaged { path: path.clone(), why, others: 0 })
+        };
+        let file = match input::open_in(dir, column.name.as_ref()) {
+            Err(InputError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                return damaged("no file");
+            }
+            file => file?.into_inner(),
+        };
+        let mut read = 0;
+        let each = check::each(&mut file.take(bytes), |some| {
+            sum.update(some);
+            read += some.len() as u64;
+        });
+        each.map_err(io(&path))?;
+        match told(&sum) {
+            _ if read < bytes => damaged(&format!("{read} bytes")),
+            found if known[column.name] == found.as_str() => Ok(sum),
+            found => damaged(&found),
+        }
+    };
+    pool::run(|| columns.par_iter().map(of).collect::<Vec<_>>()).into_iter().collect()
 }
 
 /// The bytes of an array of a block.

@@ -23,15 +23,16 @@ use object_store::{
     Attribute, Attributes, BackoffConfig, Error, GetOptions, ObjectStore, ObjectStoreExt, PutMultipartOptions,
     PutOptions, PutPayload, RetryConfig, WriteMultipart,
 };
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::runtime::Runtime;
 
+use super::check::{self, Sums, Verified};
 use super::error::{ABSENT, NO_RUN, RolloutError, UNFINISHED, WITHOUT_SUMS, io};
-use super::manifest::{self, MANIFEST, Verified, hex};
+use super::manifest::{self, MANIFEST, hex};
 use super::own::{self, Own};
 use super::record::{self, BEGUN, RECORD, Summary};
 use super::{LOCK, Options, REPLACED, WorldSummary, partial, place, spool, worlds};
+use crate::input::{self, MAX_TEXT};
 use crate::scenario::{Scenario, WorldScenario};
 
 /// Bytes of a part of a large file, at least; a store takes [`PARTS`] at most.
@@ -45,8 +46,6 @@ const TRIES: u32 = 4;
 const PAUSE: Duration = Duration::from_secs(1);
 /// The metadata of an object that has its digest.
 const DIGEST: Attribute = Attribute::Metadata(std::borrow::Cow::Borrowed("sha256"));
-/// Files of a run that others do not need to tell which one it is.
-const DATA: [&str; 6] = ["trajectories.", "contacts.npz", "dataset.zarr/", "lerobot/", "raw/", "report"];
 
 /// What is added to the name of a directory that was sent, while it is removed.
 const SENT: &str = "sent";
@@ -119,7 +118,7 @@ impl Store {
     /// # Errors
     /// Something else is here, or another run; a store that does not answer, or refuses.
     pub fn begin(&self, scenario: &Scenario, options: &Options) -> Result<Option<Summary>, RolloutError> {
-        self.begin_with(options, |dir| record::of(scenario, options.shard, &options.datasets, dir))
+        self.begin_with(options, |dir| record::claimed(scenario, options.shard, &options.datasets, dir))
     }
 
     /// As [`Self::begin`], of worlds.
@@ -131,7 +130,7 @@ impl Store {
         scenario: &WorldScenario,
         options: &Options,
     ) -> Result<Option<WorldSummary>, RolloutError> {
-        self.begin_with(options, |dir| worlds::summary_of(scenario, dir))
+        self.begin_with(options, |dir| worlds::claimed(scenario, dir))
     }
 
     fn begin_with<S>(
@@ -163,12 +162,20 @@ impl Store {
         }
         if options.resume && complete && !here {
             let dir = new_directory(&options.out)?;
-            let small = |name: &str| !DATA.iter().any(|data| name.starts_with(data));
-            let found = self.fetch(&there, &dir, small).and_then(|()| of(&dir));
+            let found = self.fetch(&there, &dir, check::is_small).and_then(|()| of(&dir)).and_then(|summary| {
+                let sums = if summary.is_some() { Sums::of(&dir)? } else { None };
+                sums.map_or(Ok(()), |(_, sums)| self.check(&there, &sums))?;
+                Ok(summary)
+            });
             fs::remove_dir_all(&dir).map_err(io(&dir))?;
             return found.map_err(|e| match e {
                 RolloutError::Different { what, difference, .. } => {
                     RolloutError::Different { path: url(), what, difference }
+                }
+                RolloutError::Damaged { path, why, others } => {
+                    // A copy here stands for the object there.
+                    let path = path.strip_prefix(&dir).map_or_else(|_| path.clone(), |name| url().join(name));
+                    RolloutError::Damaged { path, why, others }
                 }
                 other => other,
             });
@@ -193,8 +200,9 @@ impl Store {
             own::remove_run(&gone)?;
         }
         let own = Own::of(run, true)?.check()?;
+        let Some((_, known)) = Sums::of(run)? else { return Err(RolloutError::NotARun(run.to_owned())) };
         let (record, sums) = (read(&run.join(RECORD))?, read(&run.join(MANIFEST))?);
-        let files = outgoing(run, own.files(), &sums)?;
+        let files = outgoing(run, own.files(), &known)?;
         self.block(async {
             let there = self.there().await?;
             if there.has(RECORD) {
@@ -239,21 +247,33 @@ impl Store {
                 };
                 return Err(RolloutError::NoRun { path: self.url.clone().into(), why });
             }
+            for (name, most) in [(RECORD, MAX_TEXT), (MANIFEST, check::MOST_BYTES)] {
+                if there.sizes[name] > most {
+                    let reason = format!("{} bytes of text: expected at most {most}", there.sizes[name]);
+                    return Err(RolloutError::File { path: format!("{}/{name}", self.url).into(), reason });
+                }
+            }
             let (record, sums) = (self.get(RECORD).await?, self.get(MANIFEST).await?);
-            let record: Value = serde_json::from_slice(&record).unwrap_or_default();
+            let (record, text) = (String::from_utf8_lossy(&record), String::from_utf8_lossy(&sums));
             let mut found = Verified::default();
-            found.faults.extend(manifest::fault_of_record(&record, &sums));
-            let text = String::from_utf8_lossy(&sums);
-            let check = async |(expected, name): (&str, &str)| {
+            found.faults.extend(check::fault_of_record(&record, &sums));
+            let sums = match Sums::parse(self.url.as_ref(), &text) {
+                Ok(sums) => sums,
+                Err(what) => {
+                    found.faults.push(format!("{MANIFEST}: {what}"));
+                    return Ok(found);
+                }
+            };
+            let check = async |(name, expected): (&str, &str)| {
                 let Some(bytes) = there.sizes.get(name) else {
-                    return Ok((0, Some(format!("{name}: is missing"))));
+                    return Ok((0, Some(format!("{}: {}", check::short(name), check::is_missing(expected)))));
                 };
-                let is_same = self.digest(name).await? == expected;
-                let fault = (!is_same).then(|| format!("{name}: is damaged: other bytes than were written"));
+                let digest = self.digest(name).await?;
+                let fault = (digest != expected)
+                    .then(|| format!("{}: {}", check::short(name), check::differs(expected, &digest)));
                 Ok::<_, RolloutError>((*bytes, fault))
             };
-            let entries = text.lines().filter_map(|line| line.split_once("  "));
-            let checks: Vec<_> = stream::iter(entries.map(check)).buffered(FILES_AT_ONCE).try_collect().await?;
+            let checks: Vec<_> = stream::iter(sums.files().map(check)).buffered(FILES_AT_ONCE).try_collect().await?;
             for (bytes, fault) in checks {
                 found.files += 1;
                 found.bytes += bytes;
@@ -305,16 +325,52 @@ impl Store {
             return Err(RolloutError::NotOfTheRun { path: dir.join(other), why });
         }
         self.fetch(&there, dir, |_| true)?;
-        let found = manifest::verify(dir)?;
+        if check::verify(dir)?.faults.is_empty() {
+            return Ok(dir.to_owned());
+        }
+        // A copy that was there may be damaged, and the object not.
+        files.clear();
+        manifest::collect(dir, Path::new(""), &[], &mut files)?;
+        for file in files.iter().map(|file| dir.join(file)) {
+            fs::remove_file(&file).map_err(io(&file))?;
+        }
+        self.fetch(&there, dir, |_| true)?;
+        let found = check::verify(dir)?;
         match found.faults.first() {
             None => Ok(dir.to_owned()),
             Some(fault) => Err(RolloutError::Shards(format!("{}: {fault}", self.url))),
         }
     }
 
+    /// Checks that all files of the run here are those that were sent, by the digests in their metadata; of
+    /// those that have none the bytes are read.
+    fn check(&self, there: &There, sums: &Sums) -> Result<(), RolloutError> {
+        let fault = async |(name, expected): (&str, &str)| {
+            let Some(bytes) = there.sizes.get(name) else {
+                return Ok::<_, RolloutError>(Some((name.to_owned(), check::is_missing(expected))));
+            };
+            // Metadata may outlive the bytes where files are the objects.
+            let found = match self.sent_digest(name).await? {
+                Some(digest) if *bytes > 0 => digest,
+                _ => self.digest(name).await?,
+            };
+            Ok((found != expected).then(|| (name.to_owned(), check::differs(expected, &found))))
+        };
+        let faults: Vec<Option<(String, String)>> =
+            self.block(stream::iter(sums.files().map(fault)).buffered(FILES_AT_ONCE).try_collect())?;
+        let faults: Vec<_> = faults.into_iter().flatten().collect();
+        let Some((name, why)) = faults.first() else { return Ok(()) };
+        let path = PathBuf::from(&self.url).join(name);
+        Err(RolloutError::Damaged { path, why: why.clone(), others: faults.len() - 1 })
+    }
+
     /// Copies the files here that `wanted` names, the record last; those that have their size are there.
     fn fetch(&self, there: &There, dir: &Path, wanted: impl Fn(&str) -> bool) -> Result<(), RolloutError> {
         let mut names: Vec<&String> = there.sizes.keys().filter(|name| wanted(name) && *name != BEGUN).collect();
+        if let Some(name) = names.iter().find(|name| !check::is_inside(name)) {
+            let reason = "is no name of a file: expected objects of a run".to_owned();
+            return Err(RolloutError::File { path: format!("{}/{}", self.url, check::short(name)).into(), reason });
+        }
         names.sort_by_key(|name| (*name == RECORD, *name));
         self.block(async {
             for name in names {
@@ -409,11 +465,8 @@ impl Store {
 
     /// Sends a file, unless it is here: an object of `size` bytes has that name.
     async fn file(&self, file: &Outgoing, size: Option<u64>, sent: &(dyn Fn(u64) + Sync)) -> Result<(), RolloutError> {
-        let is_here = size == Some(file.bytes) && {
-            let head = GetOptions { head: true, ..GetOptions::default() };
-            let found = self.store.get_opts(&self.key(&file.name), head).await.map_err(self.failed("read"))?;
-            found.attributes.get(&DIGEST).is_some_and(|digest| **digest == *file.digest)
-        };
+        let is_here =
+            size == Some(file.bytes) && self.sent_digest(&file.name).await?.is_some_and(|digest| digest == file.digest);
         let mut tries = 0;
         let mut done = if is_here { Ok(()) } else { self.try_file(file).await };
         while tries + 1 < TRIES && matches!(done, Err(RolloutError::Store { .. })) {
@@ -426,16 +479,35 @@ impl Store {
         Ok(())
     }
 
+    /// The digest that an object was sent with.
+    async fn sent_digest(&self, name: &str) -> Result<Option<String>, RolloutError> {
+        let head = GetOptions { head: true, ..GetOptions::default() };
+        let found = self.store.get_opts(&self.key(name), head).await.map_err(self.failed("read"))?;
+        Ok(found.attributes.get(&DIGEST).map(|digest| digest.to_string()))
+    }
+
     async fn try_file(&self, file: &Outgoing) -> Result<(), RolloutError> {
+        // What is sent is compared with the digest before the object is there.
+        let mut hash = Sha256::new();
+        let as_written = |hash: Sha256| match hex(&hash.finalize()) {
+            found if found == file.digest => Ok(()),
+            found => {
+                let why = check::differs(&file.digest, &found);
+                Err(RolloutError::Damaged { path: file.path.clone(), why, others: 0 })
+            }
+        };
         if file.bytes <= PART {
-            return self.put(&file.name, read(&file.path)?, Some(&file.digest)).await;
+            let bytes = read(&file.path)?;
+            hash.update(&bytes);
+            as_written(hash)?;
+            return self.put(&file.name, bytes, Some(&file.digest)).await;
         }
         let options = PutMultipartOptions { attributes: attributes(Some(&file.digest)), ..Default::default() };
         let failed = self.failed("write");
         let upload = self.store.put_multipart_opts(&self.key(&file.name), options).await.map_err(&failed)?;
         let part = PART.max(file.bytes.div_ceil(PARTS)) as usize;
         let mut parts = WriteMultipart::new_with_chunk_size(upload, part);
-        let mut from = File::open(&file.path).map_err(io(&file.path))?;
+        let mut from = input::open(&file.path)?;
         loop {
             if let Err(e) = parts.wait_for_capacity(PARTS_AT_ONCE).await {
                 // The error of the part says more.
@@ -445,8 +517,13 @@ impl Store {
             let mut bytes = Vec::new();
             (&mut from).take(part as u64).read_to_end(&mut bytes).map_err(io(&file.path))?;
             if bytes.is_empty() {
+                if let Err(e) = as_written(hash) {
+                    let _ = parts.abort().await;
+                    return Err(e);
+                }
                 return parts.finish().await.map(drop).map_err(failed);
             }
+            hash.update(&bytes);
             parts.put(bytes.into());
         }
     }
@@ -457,7 +534,9 @@ fn attributes(digest: Option<&str>) -> Attributes {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, RolloutError> {
-    fs::read(path).map_err(io(path))
+    let mut bytes = Vec::new();
+    input::open(path)?.read_to_end(&mut bytes).map_err(io(path))?;
+    Ok(bytes)
 }
 
 /// A new directory beside the run `out`.
@@ -474,27 +553,29 @@ fn new_directory(out: &Path) -> Result<PathBuf, RolloutError> {
     unreachable!("more directories than a disk has")
 }
 
-/// Those of the `files` of the complete run in `run` that are sent before its record and its manifest, whose
-/// lines are `sums`.
-fn outgoing(run: &Path, files: &[PathBuf], sums: &[u8]) -> Result<Vec<Outgoing>, RolloutError> {
-    let sums = String::from_utf8_lossy(sums);
-    let known: HashMap<&str, &str> =
-        sums.lines().filter_map(|line| line.split_once("  ")).map(|(digest, name)| (name, digest)).collect();
+/// Those of the `files` of the complete run in `run` that are sent before its record and its manifest, which
+/// has the digests `sums`.
+fn outgoing(run: &Path, files: &[PathBuf], sums: &Sums) -> Result<Vec<Outgoing>, RolloutError> {
     let others = [spool::DIRECTORY, LOCK, REPLACED, MANIFEST, BEGUN, RECORD];
     let is_sent = |file: &&PathBuf| !others.iter().any(|other| file.starts_with(other)) && !own::is_unfinished(file);
     let mut paths: Vec<PathBuf> = files.iter().filter(is_sent).cloned().collect();
-    paths.sort_unstable();
+    paths.sort_by_key(|path| manifest::name(path));
     let of = |inside: PathBuf| {
         let (name, path) = (manifest::name(&inside), run.join(&inside));
-        let bytes = path.metadata().map_err(io(&path))?.len();
+        let bytes = input::open_in(run, &inside)?.get_ref().metadata().map_err(io(&path))?.len();
         // A page is made when the manifest is there.
-        let digest = match known.get(name.as_str()) {
-            Some(digest) => (*digest).to_owned(),
-            None => manifest::digest(&path)?.0,
+        let digest = match sums.digest(&name) {
+            Some(digest) => digest.to_owned(),
+            None => check::digest_in(run, &name)?.0,
         };
-        Ok(Outgoing { name, path, digest, bytes })
+        Ok::<_, RolloutError>(Outgoing { name, path, digest, bytes })
     };
-    paths.into_iter().map(of).collect()
+    let files: Vec<Outgoing> = paths.into_iter().map(of).collect::<Result<_, _>>()?;
+    let is_there = |name: &str| files.binary_search_by(|file| file.name.as_str().cmp(name)).is_ok();
+    if let Some((name, digest)) = sums.files().find(|(name, _)| !is_there(name)) {
+        return Err(RolloutError::Damaged { path: run.join(name), why: check::is_missing(digest), others: 0 });
+    }
+    Ok(files)
 }
 
 /// Why a store did not do `what`, and what it takes.
@@ -532,4 +613,74 @@ fn reason(e: &Error) -> String {
         inner = e.source();
     }
     whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::Cpu;
+    use crate::rollout::{is_empty, rollout};
+
+    const SLIDE: &str = r#"
+        duration = 0.02
+        contacts = 2
+        patch = { shape = "disc", cells = 3 }
+        body = { kind = "prescribed" }
+        inputs = { normal_force = 1, twist = { vx = 0.01 } }
+    "#;
+
+    /// A file that has changed is neither sent, nor taken for what was sent, nor for what was received.
+    #[test]
+    fn what_is_sent_found_and_received_is_as_it_was_written() {
+        let store = Store {
+            url: "s3://bucket/run".to_owned(),
+            store: Arc::new(object_store::memory::InMemory::new()),
+            prefix: Key::from("run"),
+            runtime: tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap(),
+        };
+        let dir = tempfile::tempdir().unwrap();
+        let (run, copy) = (dir.path().join("run"), dir.path().join("copy"));
+        let scenario = Scenario::parse(SLIDE, ".".as_ref(), "slide.toml").unwrap();
+        rollout(&scenario, &Cpu::new(), &Options::new(&run), &|_| true).unwrap();
+        let contacts = run.join("contacts.npz");
+        let whole = fs::read(&contacts).unwrap();
+        let refused = |told: &str| {
+            let error = store.send(&run, &|_| ()).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{}: {told}", contacts.display())), "{error}");
+            assert!(!store.block(store.there()).unwrap().has(RECORD) && run.exists());
+        };
+        fs::write(&contacts, &whole[1..]).unwrap();
+        refused("is damaged: expected the sha256 ");
+        fs::remove_file(&contacts).unwrap();
+        refused("is missing: expected the sha256 ");
+        fs::write(&contacts, &whole).unwrap();
+        store.send(&run, &|_| ()).unwrap();
+        assert!(is_empty(dir.path()) && store.verify().unwrap().faults.is_empty());
+        let resume = Options { resume: true, ..Options::new(&run) };
+        let put =
+            |name: &str, bytes: Vec<u8>, digest: Option<&str>| store.block(store.put(name, bytes, digest)).unwrap();
+        // A copy that somebody else has made has no digest in its metadata.
+        put("contacts.npz", whole.clone(), None);
+        assert_eq!(store.begin(&scenario, &resume).unwrap().unwrap().contacts, 2);
+        for (name, bytes) in [("contacts.npz", &whole[1..]), ("scenario.toml", b"seed = 3\n"), ("contacts.npz", b"")] {
+            let was = store.block(store.get(name)).unwrap();
+            put(name, bytes.to_vec(), None);
+            let error = store.begin(&scenario, &resume).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("s3://bucket/run/{name}: is damaged: expected the sha256 ")), "{error}");
+            assert!(store.receive(&copy).unwrap_err().to_string().contains(&format!("{name}: is damaged")));
+            assert!(store.verify().unwrap().faults[0].starts_with(&format!("{name}: is damaged: expected")));
+            put(name, was, None);
+        }
+        // A copy that is damaged is made again.
+        store.receive(&copy).unwrap();
+        fs::write(copy.join("contacts.npz"), vec![0; whole.len()]).unwrap();
+        store.receive(&copy).unwrap();
+        assert_eq!(fs::read(copy.join("contacts.npz")).unwrap(), whole);
+        // Names of files outside are not taken from it.
+        put("run.json", vec![0; 9], None);
+        let sums = [&b"00  "[..], &[b'x'; 1 << 20]].concat();
+        put(MANIFEST, sums, None);
+        let faults = store.verify().unwrap().faults;
+        assert!(faults.len() == 2 && faults[1].contains("line 1 is `00  xx") && faults[1].len() < 300, "{faults:?}");
+    }
 }

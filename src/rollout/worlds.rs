@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::blocks::Blocks;
+use super::check::{self, Sums};
 use super::columns::{Column, Item};
 use super::difference::{different, of_scenarios};
 use super::error::{io, text};
@@ -122,15 +123,25 @@ fn check_datasets(options: &Options) -> Result<(), RolloutError> {
     Ok(())
 }
 
-/// The summary of the complete run in `dir`; none if there is no complete one.
-pub(super) fn summary_of(scenario: &WorldScenario, dir: &Path) -> Result<Option<WorldSummary>, RolloutError> {
+/// The summary of the complete run in `dir`, whose files are as they were written; none if there is no
+/// complete one.
+fn summary_of(scenario: &WorldScenario, dir: &Path) -> Result<Option<WorldSummary>, RolloutError> {
+    let found = claimed(scenario, dir)?;
+    if found.is_some() {
+        check::check_all(dir)?;
+    }
+    Ok(found)
+}
+
+/// The same of which only the record and the scenario are looked at, no data.
+pub(super) fn claimed(scenario: &WorldScenario, dir: &Path) -> Result<Option<WorldSummary>, RolloutError> {
     let path = dir.join(RECORD);
-    let Some(record) = text(&path)? else { return Ok(None) };
-    let there = text(&dir.join(SCENARIO))?.unwrap_or_default();
+    let Some((mut record, sums)) = Sums::of(dir)? else { return Ok(None) };
+    sums.check_small()?;
+    let there = text(dir, SCENARIO)?.unwrap_or_default();
     if there != scenario.text() {
         return Err(different(dir, "scenario", of_scenarios(scenario.text(), &there)));
     }
-    let mut record: Value = serde_json::from_str(&record).map_err(|e| io(&path)(e.into()))?;
     serde_json::from_value(record["summary"].take()).map(Some).map_err(|e| io(&path)(e.into()))
 }
 
@@ -361,7 +372,8 @@ fn write(
     });
     // What others have put here is not to become a file of the run.
     Own::of(dir, true)?.check()?;
-    manifest::appear(dir, run, &[("trajectories.npz", trajectories), ("contacts.npz", drawn)])?;
+    let digests = [("trajectories.npz".to_owned(), trajectories), ("contacts.npz".to_owned(), drawn)];
+    manifest::appear(dir, run, &digests.into())?;
     Ok(summary)
 }
 

@@ -16,6 +16,7 @@ use super::episodes::Layout;
 use super::error::{RolloutError, io};
 use super::labels::{self, Array};
 use super::parameters::Parameters;
+use super::parts::Parts;
 use super::raw::Raw;
 use super::side_by_side::side_by_side;
 use crate::disk;
@@ -99,6 +100,7 @@ pub(super) struct Writer<'a> {
     pub raw: &'a Raw,
     pub layout: &'a Layout<'a>,
     pub parameters: &'a Parameters,
+    pub parts: &'a Parts,
 }
 
 impl Writer<'_> {
@@ -162,7 +164,13 @@ impl Writer<'_> {
             let size = of_chunk(array, block);
             (contacts.start / size..contacts.end.div_ceil(size), size)
         };
-        if wide().all(|array| chunks(array).0.all(|i| self.chunk(array, i).is_file())) {
+        let mut are_there = true;
+        for array in wide() {
+            for i in chunks(array).0 {
+                are_there = are_there && self.parts.has(&self.chunk(array, i))?;
+            }
+        }
+        if are_there {
             return Ok(());
         }
         let episodes = self.layout.episodes(self.raw, contacts.clone())?;
@@ -211,11 +219,22 @@ impl Writer<'_> {
                 _ => bytes.push(0),
             }
         }
-        put(&self.chunk(array, i), &bytes)
+        self.put_file(&self.chunk(array, i), &bytes)
     }
 
     fn put(&self, name: &str, bytes: &[u8]) -> Result<(), RolloutError> {
-        put(&self.dir.join(name), bytes)
+        self.put_file(&self.dir.join(name), bytes)
+    }
+
+    /// Writes a file that is not there yet.
+    fn put_file(&self, path: &Path, bytes: &[u8]) -> Result<(), RolloutError> {
+        if self.parts.has(path)? {
+            return Ok(());
+        }
+        let parent = path.parent().unwrap_or(path);
+        fs::create_dir_all(parent).map_err(io(parent))?;
+        disk::appear(path, |file| std::io::Write::write_all(file, bytes)).map_err(io(path))?;
+        self.parts.add(path, bytes)
     }
 }
 
@@ -226,16 +245,6 @@ fn of_chunk(array: &Array, block: u64) -> u64 {
 
 fn pretty(value: &Value) -> String {
     format!("{value:#}\n")
-}
-
-/// Writes a file that is not there yet.
-fn put(path: &Path, bytes: &[u8]) -> Result<(), RolloutError> {
-    if path.is_file() {
-        return Ok(());
-    }
-    let parent = path.parent().unwrap_or(path);
-    fs::create_dir_all(parent).map_err(io(parent))?;
-    disk::appear(path, |file| std::io::Write::write_all(file, bytes)).map_err(io(path))
 }
 
 #[cfg(test)]

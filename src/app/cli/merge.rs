@@ -104,6 +104,9 @@ fn complete(dirs: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     dirs.filter(|dir| !is_partial(dir)).collect()
 }
 
+/// Most files of a run that are named as damaged.
+const MOST_TOLD: usize = 100;
+
 /// Check that every file of a run is as it was written.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -124,7 +127,11 @@ impl Verify {
                 Place::Store(url) => Store::open(&url).and_then(|store| store.verify()),
             };
             let found = found.map_err(failure)?;
-            found.faults.iter().for_each(|fault| note(format_args!("{}: {fault}", run.display())));
+            let (told, others) = found.faults.split_at(found.faults.len().min(MOST_TOLD));
+            told.iter().for_each(|fault| note(format_args!("{}: {fault}", run.display())));
+            if !others.is_empty() {
+                note(format_args!("{}: and {} others", run.display(), others.len()));
+            }
             damaged += found.faults.len();
             if found.faults.is_empty() {
                 print(&format!("{}: {} files, {}: as written", run.display(), found.files, Bytes(found.bytes)))?;

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use super::options::failure;
 use super::{Failure, print};
+use crate::app::report::{ReportError, report};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -25,6 +27,9 @@ impl Report {
 
 /// Writes the page of `of` and returns where.
 pub(super) fn write(of: &Path, out: Option<&Path>) -> Result<PathBuf, Failure> {
-    crate::app::report::report(of, out)
-        .map_err(|e| if e.is_users() { Failure::of_user(e) } else { Failure::of_machine(e) })
+    report(of, out).map_err(|e| match e {
+        ReportError::Run(e) => failure(e),
+        e if e.is_users() => Failure::of_user(e),
+        e => Failure::of_machine(e),
+    })
 }

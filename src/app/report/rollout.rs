@@ -5,17 +5,15 @@ mod outcomes;
 
 use std::path::Path;
 
-use serde_json::Value;
-
 use super::ReportError;
 use super::run::{Run, drawn, read};
 use crate::app::page::{Chart, Document, Line, Part, Picture, Table, palette, phases, short};
 use crate::app::run_picture::colour;
 use crate::app::surface_picture::outline;
 use crate::engine::{LEFT, Reason};
-use crate::input;
 use crate::limit_surface::{Rule, Surface, Table as LimitTable};
 use crate::planar::Wrench;
+use crate::rollout::Sums;
 use crate::scenario::Scenario;
 use crate::statistics::{mean, quantile};
 
@@ -24,13 +22,18 @@ const LINES: usize = 60;
 const PHASES: usize = 60;
 
 pub(super) fn document(dir: &Path) -> Result<Document, ReportError> {
-    let path = dir.join("run.json");
-    let record: Value =
-        serde_json::from_str(&input::text(&path)?).map_err(|e| ReportError::file(&path, format!("not JSON: {e}")))?;
+    let Some((record, sums)) = Sums::of(dir)? else {
+        let source = std::io::ErrorKind::NotFound.into();
+        return Err(ReportError::Io { path: dir.join("run.json"), source });
+    };
+    sums.check_small()?;
     if record["bodies"].is_array() {
         let reason = "the run of a scenario with `[[bodies]]`: expected one of patches. Its trajectories.npz has \
                       poses, twists, forces and energies, trajectories.svg the paths";
         return Err(ReportError::file(dir, reason));
+    }
+    for name in ["scenario.toml", "trajectories.npz", "contacts.npz"] {
+        sums.check_file(name)?;
     }
     let run = read(&dir.join("trajectories.npz"))?;
     let parameters = drawn(&dir.join("contacts.npz"), run.motions.len())?;
