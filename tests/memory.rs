@@ -141,7 +141,9 @@ fn a_batch_that_is_dropped_is_freed() {
             drop((batch, snapshot));
             held - LIVE.load(Ordering::Relaxed)
         };
-        (0..10).for_each(|_| drop(live_and_die()));
+        for _ in 0..10 {
+            live_and_die();
+        }
         let before = LIVE.load(Ordering::Relaxed);
         let taken = (0..100).map(|_| live_and_die()).min().unwrap();
         let left = LIVE.load(Ordering::Relaxed).saturating_sub(before);

@@ -99,7 +99,7 @@ fn backends(list: Option<&str>) -> Result<wgpu::Backends, ParameterError> {
     let Some(list) = list else { return Ok(ours) };
     let named: Vec<wgpu::Backends> = list.split(',').map(wgpu::Backends::from_comma_list).collect();
     let all = named.iter().copied().fold(wgpu::Backends::empty(), |all, one| all | one);
-    if named.iter().any(|one| one.is_empty()) || !all.intersects(ours) {
+    if named.iter().any(wgpu::Backends::is_empty) || !all.intersects(ours) {
         let names: Vec<String> = ours.iter_names().map(|(name, _)| name.to_lowercase()).collect();
         return Err(ParameterError::new(BACKEND, list, format!("what this program can use: {}", names.join(", "))));
     }

@@ -287,7 +287,7 @@ fn changes_in_the_documents_are_of_keys_that_there_are() {
                     continue;
                 }
                 let rest = code[before.len() + 2 + option.len()..].trim_start_matches([' ', '"', '\'', '=']);
-                let end = rest.find(|c| c == '=' || c == ' ').unwrap_or(rest.len());
+                let end = rest.find(['=', ' ']).unwrap_or(rest.len());
                 for key in rest[..end].split(',').filter(|key| !["", "key", "KEY", ".."].contains(key)) {
                     let number = |part: &&str| !part.chars().all(|c| c.is_ascii_digit());
                     let path = key.split('.').filter(number).collect::<Vec<_>>().join(".");
