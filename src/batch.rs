@@ -327,7 +327,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Refuses what [`Batch::set_some`] would refuse; nothing is set. With a `span`, times from now [s], also
+    /// Refuses what [`Batch::set_some`] would refuse; nothing is set. With a `span`, times from now \[s\], also
     /// coefficients of friction that leave their range on the way, where one of them is set and the other
     /// follows a signal: with `[0.0, dt]` what [`Batch::advance_some`] would refuse after these were set.
     ///

@@ -13,9 +13,9 @@ use crate::disk::Bytes;
 pub struct MemoryError {
     /// What would take it, with a number.
     pub what: String,
-    /// What it would take [byte].
+    /// What it would take \[byte\].
     pub bytes: u64,
-    /// What there is for this process [byte].
+    /// What there is for this process \[byte\].
     pub free: u64,
     /// What would take less.
     pub remedy: &'static str,

@@ -16,7 +16,7 @@ const CELL: u64 = 64;
 /// What an allocation takes beside what is asked for.
 const ALLOCATION: u64 = 16;
 
-/// Memory [byte] that `n` contacts like these `few` take on an engine, about, and `copies` of what they are
+/// Memory \[byte\] that `n` contacts like these `few` take on an engine, about, and `copies` of what they are
 /// made of: a batch keeps two, the contacts as they are and as they started. A map or table that they share
 /// counts once.
 #[must_use]
