@@ -327,9 +327,10 @@ impl Batch {
         Ok(())
     }
 
-    /// Refuses what [`Batch::set_some`] would refuse; nothing is set. With a `span`, times from now \[s\], also
-    /// coefficients of friction that leave their range on the way, where one of them is set and the other
-    /// follows a signal: with `[0.0, dt]` what [`Batch::advance_some`] would refuse after these were set.
+    /// Refuses what [`Batch::set_some`] would refuse; nothing is set. With a `span`, times from now \[s\],
+    /// also coefficients of friction that leave their range on the way, where one of them is set and the
+    /// other follows a signal: with `[0.0, dt]` what [`Batch::advance_some`] would refuse after these were
+    /// set.
     ///
     /// # Errors
     /// As [`Batch::set_some`] and [`Batch::advance_some`].
@@ -573,8 +574,8 @@ impl Batch {
     /// stay stable.
     ///
     /// # Errors
-    /// No such contact, one that has failed, a twist beyond 1e9 m/s or rad/s, a time as in [`Batch::advance`],
-    /// or a device that fails.
+    /// No such contact, one that has failed, a twist beyond 1e9 m/s or rad/s, a time as in
+    /// [`Batch::advance`], or a device that fails.
     pub fn respond(&mut self, contact: usize, twist: Twist, dt: f64) -> Result<Response, EngineError> {
         self.check(contact)?;
         check("dt", dt, "1e-9 to 1e6 [s]", (SHORTEST..=LONGEST).contains(&dt))?;

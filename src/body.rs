@@ -54,8 +54,8 @@ pub struct FreeBody {
     pub wrench: [Signal; 3],
     /// Acceleration of gravity in the plane, axes of the world [m/s^2]; times the mass it adds to the load.
     pub gravity: [Signal; 2],
-    /// Stiffness of a spring from the centre of mass to the anchor [N/m], 0 to 1e15; point contacts alone have
-    /// it.
+    /// Stiffness of a spring from the centre of mass to the anchor [N/m], 0 to 1e15; point contacts alone
+    /// have it.
     pub spring: f64,
     /// Where the other end of the spring is, axes of the world \[m\].
     pub anchor: [Signal; 2],

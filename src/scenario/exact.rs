@@ -1,7 +1,8 @@
 //! Lists of a fixed length have exactly that length.
 //!
 //! What reads such a list takes as many elements as it needs; serde leaves it to the format to see that none
-//! is left, and that of TOML does not. So the reader of a file is wrapped here, and all that it reads with it.
+//! is left, and that of TOML does not. So the reader of a file is wrapped here, and all that it reads with
+//! it.
 
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, EnumAccess, Error, IgnoredAny, MapAccess, SeqAccess, VariantAccess,
