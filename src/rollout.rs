@@ -22,6 +22,7 @@ mod labels;
 mod lerobot;
 mod manifest;
 mod merge;
+mod names;
 mod needs;
 #[cfg(not(feature = "cloud"))]
 mod no_store;
@@ -39,13 +40,13 @@ mod side_by_side;
 mod spool;
 #[cfg(feature = "cloud")]
 mod store;
+mod verify;
 mod worlds;
 mod writing;
 mod zarr;
 
 pub use crate::disk::Bytes;
 pub(crate) use check::{Sums, check_scenario_of};
-pub use check::{Verified, verify};
 pub use error::RolloutError;
 pub(crate) use error::io;
 pub use format::{Datasets, Extra, Format};
@@ -63,6 +64,7 @@ pub use record::{Counts, Summary};
 pub use shard::Shard;
 #[cfg(feature = "cloud")]
 pub use store::Store;
+pub use verify::{Verified, verify};
 pub use worlds::{WorldEngine, WorldSummary, complete_worlds, world_needs, worlds};
 pub use writing::Writing;
 
@@ -85,6 +87,7 @@ use crate::pool;
 use crate::scenario::Scenario;
 use blocks::Blocks;
 use extend::Finished;
+use names::{BEGUN, RECORD, SPOOL};
 use own::Own;
 use shear::Images;
 use spool::Spool;
@@ -583,7 +586,7 @@ pub(crate) fn already(scenario: &Scenario, options: &Options) -> u64 {
 pub(crate) fn left(out: &Path) -> Left {
     let partial = partial(out);
     match spool::complete(&partial) {
-        _ if partial.join(record::RECORD).is_file() => Left::All,
+        _ if partial.join(RECORD).is_file() => Left::All,
         None | Some(0) => Left::Nothing,
         Some(n) => Left::Contacts(n),
     }
@@ -598,9 +601,9 @@ fn exists(path: &Path) -> bool {
 fn is_run(dir: &Path) -> bool {
     let record = |name| -> Option<serde_json::Value> { serde_json::from_str(&error::text(dir, name).ok()??).ok() };
     let says = |value: Option<serde_json::Value>, key: &str| value.is_some_and(|value| value.get(key).is_some());
-    says(record(record::RECORD), "bristle")
+    says(record(RECORD), "bristle")
         || says(spool::progress(dir), "identity")
-        || says(record(record::BEGUN), "bristle")
+        || says(record(BEGUN), "bristle")
         || is_empty(dir)
 }
 
@@ -615,17 +618,17 @@ fn is_begun(dir: &Path) -> bool {
     let all = |dir: &Path, ours: &dyn Fn(&str) -> bool| {
         fs::read_dir(dir).is_ok_and(|mut all| all.all(|e| e.is_ok_and(|e| e.file_name().to_str().is_some_and(ours))))
     };
-    let spool = dir.join(spool::DIRECTORY);
-    all(dir, &|name| [LOCK, spool::DIRECTORY].contains(&name)) && (!exists(&spool) || all(&spool, &spool::is_first))
+    let spool = dir.join(SPOOL);
+    all(dir, &|name| [LOCK, SPOOL].contains(&name)) && (!exists(&spool) || all(&spool, &spool::is_first))
 }
 
 /// Removes the files of the unfinished run in `partial`, but its lock. What says that it is one is removed
 /// last, so that an interruption leaves nothing that is taken for something else.
 fn discard(partial: &Path) -> Result<(), RolloutError> {
-    let record = partial.join(record::RECORD);
+    let record = partial.join(RECORD);
     if exists(&record) {
         // A part of a complete run is not to be taken for all of it.
-        fs::rename(&record, partial.join(record::BEGUN)).map_err(io(&record))?;
+        fs::rename(&record, partial.join(BEGUN)).map_err(io(&record))?;
     }
     Own::of(partial, true)?.check()?.remove(Some(LOCK))
 }

@@ -405,9 +405,16 @@ fn worlds_at_the_ends_of_their_ranges_give_finite_numbers_or_a_status() {
 
 #[test]
 fn stability_at_the_ends_of_its_ranges_gives_finite_numbers_or_an_error() {
-    const HAND: &str = "mu = 0.5\nfixed = { force = [0, 0, -1] }\nload = { force = [0.1, 0, 0], at = [0, 0, 0.1], moment = [0, 0, 0.01] }\n\
-        contacts = [\n{ position = [0.1, 0, 0], normal = [0, 0, 1] , most = 10 },\n{ position = [-0.1, 0.1, 0], normal = [0, 0, 1], torsion = 0.01 },\n\
-        { position = [-0.1, -0.1, 0], normal = [0, 0, 1] },\n]\n";
+    const HAND: &str = r#"
+        mu = 0.5
+        fixed = { force = [0, 0, -1] }
+        load = { force = [0.1, 0, 0], at = [0, 0, 0.1], moment = [0, 0, 0.01] }
+        contacts = [
+            { position = [0.1, 0, 0], normal = [0, 0, 1], most = 10 },
+            { position = [-0.1, 0.1, 0], normal = [0, 0, 1], torsion = 0.01 },
+            { position = [-0.1, -0.1, 0], normal = [0, 0, 1] },
+        ]
+    "#;
     for (key, range) in [
         ("mu={}", range::RIGID_MU),
         ("fixed.force=[0, 0, {}]", range::FORCE),

@@ -45,8 +45,8 @@ impl Npz {
     /// Lengths of an array along its axes; the file has that many numbers.
     ///
     /// # Errors
-    /// No array of that name, or one that is not what it says; of one that is read to its end, bytes that have
-    /// changed.
+    /// No array of that name, or one that is not what it says; of one that is read to its end, bytes that
+    /// have changed.
     pub fn shape(&mut self, name: &str) -> Result<Vec<usize>, InputError> {
         self.array(name, |array| Ok(array.shape.clone()))
     }

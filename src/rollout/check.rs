@@ -8,10 +8,9 @@ use rayon::prelude::*;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::error::{ABSENT, NO_RUN, RolloutError, UNFINISHED, WITHOUT_SUMS, text, text_of};
-use super::manifest::{MANIFEST, hex};
-use super::record::{BEGUN, RECORD};
-use super::{exists, partial, spool};
+use super::error::{RolloutError, WITHOUT_SUMS, text, text_of};
+use super::exists;
+use super::names::{MANIFEST, RECORD};
 use crate::input::{self, InputError, MAX_BYTES};
 use crate::pool;
 
@@ -42,6 +41,11 @@ pub(super) fn fault_of_sealed(text: &str, value: &Value) -> Option<String> {
     (found != expected).then(|| differs(expected, &found))
 }
 
+/// A digest as it is written.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// The digest of some bytes.
 pub(super) fn of(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
@@ -66,7 +70,7 @@ pub(super) fn short(text: &str) -> String {
 }
 
 /// What is wrong with a file.
-struct Fault {
+pub(super) struct Fault {
     name: String,
     why: String,
 }
@@ -81,7 +85,8 @@ impl Fault {
         RolloutError::Damaged { path: dir.join(short(&self.name)), why: self.why.clone(), others }
     }
 
-    fn told(&self) -> String {
+    /// What is said of it.
+    pub(super) fn told(&self) -> String {
         format!("{}: {}", short(&self.name), self.why)
     }
 }
@@ -268,7 +273,7 @@ impl Sums {
 
     /// Compares files with their digests; returns how many there are, their bytes, and what is wrong with
     /// them.
-    fn compare(&self, wanted: impl Fn(&str) -> bool) -> Result<(u64, u64, Vec<Fault>), RolloutError> {
+    pub(super) fn compare(&self, wanted: impl Fn(&str) -> bool) -> Result<(u64, u64, Vec<Fault>), RolloutError> {
         let chosen: Vec<&Entry> = self.entries.iter().filter(|entry| wanted(&entry.name)).collect();
         let (mut sum, mut faults) = (0, Vec::new());
         let check = |entry: &&Entry| match digest_in(&self.dir, &entry.name) {
@@ -311,49 +316,6 @@ pub(super) fn check_all(dir: &Path) -> Result<(), RolloutError> {
 /// A file that is not as it was written.
 pub(crate) fn check_scenario_of(dir: &Path) -> Result<(), RolloutError> {
     Sums::of(dir)?.map_or(Ok(()), |(_, sums)| sums.check_small())
-}
-
-/// What [`verify`] has found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verified {
-    /// How many files were read.
-    pub files: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// What is missing or damaged, one sentence a file.
-    pub faults: Vec<String>,
-}
-
-/// Reads every file of the complete run in `dir` and compares it with the manifest. Only regular files inside
-/// the directory are read.
-///
-/// # Errors
-/// A directory without a complete run, or files that cannot be read.
-pub fn verify(dir: &Path) -> Result<Verified, RolloutError> {
-    let (record, sums) = (text(dir, RECORD)?, text_of(dir, MANIFEST, MOST_BYTES)?);
-    let (Some(record), Some(sums)) = (&record, sums) else {
-        let has = |name: &str| exists(&dir.join(name));
-        let why = match exists(dir) {
-            false if exists(&partial(dir)) => UNFINISHED,
-            false => ABSENT,
-            true if record.is_some() => WITHOUT_SUMS,
-            true if spool::progress(dir).is_some() || has(spool::DIRECTORY) || has(BEGUN) => UNFINISHED,
-            true => NO_RUN,
-        };
-        return Err(RolloutError::NoRun { path: dir.to_owned(), why });
-    };
-    let mut found = Verified::default();
-    found.faults.extend(fault_of_record(record, sums.as_bytes()));
-    let sums = match Sums::parse(dir, &sums) {
-        Ok(sums) => sums,
-        Err(what) => {
-            found.faults.push(format!("{MANIFEST}: {what}"));
-            return Ok(found);
-        }
-    };
-    let (files, bytes, faults) = sums.compare(|_| true)?;
-    found.faults.extend(faults.iter().map(Fault::told));
-    Ok(Verified { files, bytes, ..found })
 }
 
 /// The digest of a file of the directory `dir`, and its length.

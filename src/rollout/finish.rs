@@ -12,6 +12,7 @@ use super::episodes::Layout;
 use super::error::{RolloutError, io};
 use super::format::Format;
 use super::manifest::Digests;
+use super::names::SPOOL;
 use super::npz::Npz;
 use super::outcome::{NetMotion, Outcome};
 use super::own::Own;
@@ -70,7 +71,7 @@ impl Finish<'_> {
         let (datasets, summary) = pool::run(|| rayon::join(datasets, others));
         let (Written { parameters, digests }, summary) = (datasets?, summary?);
         if !is_whole {
-            let spool = self.dir.join(spool::DIRECTORY);
+            let spool = self.dir.join(SPOOL);
             let parts = spool.join(PARTS);
             if parts.exists() {
                 fs::remove_file(&parts).map_err(io(&parts))?;
@@ -86,7 +87,7 @@ impl Finish<'_> {
     /// Writes the datasets, side by side.
     fn datasets(&self) -> Result<Written, RolloutError> {
         let datasets = &self.options.datasets;
-        let notes = self.dir.join(spool::DIRECTORY);
+        let notes = self.dir.join(SPOOL);
         let parameters = Parameters::draw(self.scenario.contacts(), &notes.join("parameters"), |k| {
             Ok(self.scenario.parameters(k)?)
         })?;

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 
 use sha2::{Digest, Sha256};
 
-use super::manifest::hex;
+use super::check::hex;
 use crate::disk;
 
 /// Bytes that are put on the disk together.

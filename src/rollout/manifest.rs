@@ -10,13 +10,10 @@ use serde_json::Value;
 
 use super::check;
 use super::error::{RolloutError, io};
-use super::record::{BEGUN, RECORD};
-use super::{LOCK, REPLACED, spool};
+use super::names::{BEGUN, MANIFEST, RECORD, SPOOL};
+use super::{LOCK, REPLACED};
 use crate::disk;
 use crate::pool;
-
-/// Its file in a run.
-pub(super) const MANIFEST: &str = "SHA256SUMS";
 
 /// Digests of files, by their names in the manifest.
 pub(super) type Digests = HashMap<String, String>;
@@ -25,7 +22,7 @@ pub(super) type Digests = HashMap<String, String>;
 /// all other files are on the disk, so that a crash cannot leave it without them. `known` are digests that
 /// are there already.
 pub(super) fn appear(dir: &Path, mut run: Value, known: &Digests) -> Result<(), RolloutError> {
-    run["manifest"] = write(dir, &[spool::DIRECTORY, LOCK, REPLACED, MANIFEST, BEGUN], known)?.into();
+    run["manifest"] = write(dir, &[SPOOL, LOCK, REPLACED, MANIFEST, BEGUN], known)?.into();
     let begun = dir.join(BEGUN);
     disk::write(&begun, check::sealed(run).as_bytes()).map_err(io(&begun))?;
     let appear = || {
@@ -80,10 +77,6 @@ pub(super) fn collect(dir: &Path, inside: &Path, leave: &[&str], files: &mut Vec
 pub(super) fn name(path: &Path) -> String {
     let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
     parts.join("/")
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

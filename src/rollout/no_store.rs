@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::check::Verified;
 use super::error::RolloutError;
 use super::record::Summary;
+use super::verify::Verified;
 use super::{Options, WorldSummary, place};
 use crate::scenario::{Scenario, WorldScenario};
 

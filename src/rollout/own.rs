@@ -13,8 +13,9 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use super::error::{RolloutError, io};
-use super::manifest::{self, MANIFEST};
-use super::record::{self, BEGUN, RECORD};
+use super::manifest;
+use super::names::{BEGUN, MANIFEST, RECORD, SPOOL};
+use super::record;
 use super::{LOCK, REPLACED, exists, is_run, spool, zarr};
 use crate::input;
 use crate::pool;
@@ -76,7 +77,7 @@ impl Known {
         let inside = |dir: &str| name.strip_prefix(dir).and_then(|name| name.strip_prefix('/'));
         self.listed.contains(name)
             || [RECORD, MANIFEST, BEGUN, LOCK].contains(&name)
-            || [spool::DIRECTORY, spool::RAW].iter().any(|dir| inside(dir).is_some_and(spool::is_its))
+            || [SPOOL, spool::RAW].iter().any(|dir| inside(dir).is_some_and(spool::is_its))
             || is_unfinished_page(name)
             || (self.pages && is_page(path, name))
             || (!self.is_complete
@@ -88,7 +89,7 @@ impl Known {
     /// Whether a directory of that name may be there without a file in it.
     fn has_dir(&self, name: &str) -> bool {
         let is_of_datasets = |dir: &str| Path::new(name).starts_with(dir);
-        [spool::DIRECTORY, spool::RAW].contains(&name)
+        [SPOOL, spool::RAW].contains(&name)
             || self.listed.contains(name)
             || (!self.is_complete && datasets().any(is_of_datasets))
     }
@@ -178,7 +179,7 @@ impl Own {
     pub fn leftovers(run: &Path) -> Result<Self, RolloutError> {
         let known = Known { listed: HashSet::new(), kept: Vec::new(), is_complete: true, pages: false };
         let mut own = Self { dir: run.to_owned(), ..Self::default() };
-        let is_left = |name: &str| [spool::DIRECTORY, LOCK, REPLACED].contains(&name) || is_unfinished_page(name);
+        let is_left = |name: &str| [SPOOL, LOCK, REPLACED].contains(&name) || is_unfinished_page(name);
         if !is_link(run) {
             own.walk(&known, Path::new(""), &is_left)?;
             own.others.clear();
@@ -191,7 +192,7 @@ impl Own {
     pub fn raw(partial: &Path) -> Result<Self, RolloutError> {
         let known = Known { listed: HashSet::new(), kept: Vec::new(), is_complete: true, pages: false };
         let mut own = Self { dir: partial.to_owned(), ..Self::default() };
-        own.walk(&known, Path::new(""), &|name| name == spool::DIRECTORY)?;
+        own.walk(&known, Path::new(""), &|name| name == SPOOL)?;
         own.last();
         Ok(own)
     }

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use super::check;
 use super::error::{RolloutError, io, text_of};
 use super::manifest::{self, Digests};
-use super::spool;
+use super::names::SPOOL;
 use crate::input::InputError;
 
 /// The file with their digests, in the directory of raw files. Every line has a digest and a name, the last
@@ -29,7 +29,7 @@ pub(super) struct Parts {
 impl Parts {
     /// Those of the unfinished run in `dir`.
     pub fn open(dir: &Path) -> Result<Self, RolloutError> {
-        let spool = dir.join(spool::DIRECTORY);
+        let spool = dir.join(SPOOL);
         let path = spool.join(PARTS);
         let text = text_of(&spool, PARTS, check::MOST_BYTES)?.unwrap_or_default();
         let lines = text.lines().filter_map(|line| line.split_once("  "));
@@ -71,7 +71,7 @@ impl Parts {
         let name = self.name(path);
         let (file, digests) = &mut *self.now.lock().unwrap_or_else(PoisonError::into_inner);
         // Names with line breaks are not found again, so that their files are made again.
-        let notes = self.dir.join(spool::DIRECTORY).join(PARTS);
+        let notes = self.dir.join(SPOOL).join(PARTS);
         file.write_all(format!("{digest}  {name}\n").as_bytes()).map_err(io(&notes))?;
         digests.insert(name, digest);
         Ok(())
@@ -98,7 +98,7 @@ mod tests {
     fn a_file_with_other_bytes_is_not_there() {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path();
-        fs::create_dir(dir.join(spool::DIRECTORY)).unwrap();
+        fs::create_dir(dir.join(SPOOL)).unwrap();
         let path = |name: &str| dir.join(name);
         let write = |name: &str, text: &str| fs::write(path(name), text).unwrap();
         let parts = Parts::open(dir).unwrap();
@@ -109,7 +109,7 @@ mod tests {
         parts.add(&path("a"), b"a").unwrap();
         parts.add_file(&path("b")).unwrap();
         drop(parts);
-        let notes = dir.join(spool::DIRECTORY).join(PARTS);
+        let notes = dir.join(SPOOL).join(PARTS);
         // A crash has cut off the last line.
         fs::write(&notes, fs::read_to_string(&notes).unwrap() + "00  c").unwrap();
         write("b", "B");

@@ -11,21 +11,18 @@ use super::check::{self, Sums};
 use super::difference::{self, different};
 use super::error::{RolloutError, io};
 use super::format::Datasets;
+use super::names::{BEGUN, RECORD};
 use super::parts::Parts;
 use super::shard::Shard;
 use crate::disk;
 use crate::engine::EngineInfo;
 use crate::scenario::{BASELINE, Scenario, ScenarioError, change};
 
-/// The record of a run. A directory that has this file has all the others, too.
-pub(super) const RECORD: &str = "run.json";
 pub(super) const SCENARIO: &str = "scenario.toml";
 /// The other files of a run that are written from their beginning again, and the names of files while they
 /// are written.
 pub(super) const OTHER_FILES: [&str; 6] =
     ["trajectories.npz", "contacts.npz", SCENARIO, "trajectories.svg", "file.begun", BEGUN];
-/// The record while it is written.
-pub(super) const BEGUN: &str = "run.json.begun";
 /// Most contacts, or worlds, in a picture.
 pub(super) const MOST_SHOWN: u64 = 200;
 

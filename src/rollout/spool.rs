@@ -16,6 +16,7 @@ use super::columns::{COLUMNS, Column, SHEAR};
 use super::difference::{self, different};
 use super::error::{RolloutError, io, text};
 use super::extend::Finished;
+use super::names::SPOOL;
 use super::outcome::NetMotion;
 use super::raw::Raw;
 use super::shear::Images;
@@ -24,8 +25,6 @@ use crate::engine::{Status, Trajectories};
 use crate::input::{self, InputError};
 use crate::pool;
 
-/// The directory of an unfinished run with its raw files.
-pub(super) const DIRECTORY: &str = "spool";
 /// Its name in a shard, from before the record is written.
 pub(super) const RAW: &str = "raw";
 /// The file of an unfinished run that says what it is and how far it got.
@@ -61,13 +60,13 @@ pub(super) struct Spool {
 /// take longer than the simulation.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
-/// Whether a file with this name may be in [`DIRECTORY`] before [`PROGRESS`] is first written.
+/// Whether a file with this name may be in [`SPOOL`] before [`PROGRESS`] is first written.
 pub(super) fn is_first(name: &str) -> bool {
     NEXT.ends_with(&format!("/{name}"))
         || COLUMNS.map(|column| column.name).into_iter().chain(SHEAR).chain(super::worlds::NAMES).any(|own| own == name)
 }
 
-/// Whether a file with this name may be in [`DIRECTORY`]: one of the above, the progress file, or a note that
+/// Whether a file with this name may be in [`SPOOL`]: one of the above, the progress file, or a note that
 /// datasets are made with.
 pub(super) fn is_its(name: &str) -> bool {
     let note = name.strip_suffix(".begun").unwrap_or(name);
@@ -77,13 +76,13 @@ pub(super) fn is_its(name: &str) -> bool {
 
 /// What the progress file of the unfinished run in `partial` says, if it has one.
 pub(super) fn progress(partial: &Path) -> Option<Value> {
-    let of = |dir: &str| text(partial, &PROGRESS.replace(DIRECTORY, dir)).ok()?;
-    serde_json::from_str(&of(DIRECTORY).or_else(|| of(RAW))?).ok()
+    let of = |dir: &str| text(partial, &PROGRESS.replace(SPOOL, dir)).ok()?;
+    serde_json::from_str(&of(SPOOL).or_else(|| of(RAW))?).ok()
 }
 
 /// Whether the unfinished run in `partial` has a progress file.
 pub(super) fn is_begun(partial: &Path) -> bool {
-    [DIRECTORY, RAW].iter().any(|dir| partial.join(PROGRESS.replace(DIRECTORY, dir)).exists())
+    [SPOOL, RAW].iter().any(|dir| partial.join(PROGRESS.replace(SPOOL, dir)).exists())
 }
 
 /// Number of complete contacts of the unfinished run in `partial`, if it has a progress file.
@@ -94,7 +93,7 @@ pub(super) fn complete(partial: &Path) -> Option<u64> {
 /// Gives the raw files back the name that they have in an unfinished run, if a shard was interrupted after
 /// they had got their last one.
 pub(super) fn take_back(partial: &Path) -> Result<(), RolloutError> {
-    let (raw, spool) = (partial.join(RAW), partial.join(DIRECTORY));
+    let (raw, spool) = (partial.join(RAW), partial.join(SPOOL));
     if raw.is_dir() && !spool.exists() { fs::rename(&raw, &spool).map_err(io(&raw)) } else { Ok(()) }
 }
 
@@ -131,7 +130,7 @@ impl Spool {
         columns: &[Column],
         samples: usize,
     ) -> Result<Self, RolloutError> {
-        let dir = partial.join(DIRECTORY);
+        let dir = partial.join(SPOOL);
         fs::create_dir_all(&dir).map_err(io(&dir))?;
         let sums = vec![Hasher::new(); columns.len()];
         let spool = Self::open(partial, identity, processor, columns, samples, (&Value::Null, sums))?;
@@ -161,7 +160,7 @@ impl Spool {
         }
         check_identity(partial, identity)?;
         let done = state["contacts_done"].as_u64().filter(|_| !state[check::DIGEST].is_null()).ok_or_else(broken)?;
-        let sums = compare(&partial.join(DIRECTORY), columns, samples, done, &state["checksums"])?;
+        let sums = compare(&partial.join(SPOOL), columns, samples, done, &state["checksums"])?;
         Self::open(partial, identity, processor, columns, samples, (&state, sums))
     }
 
@@ -176,7 +175,7 @@ impl Spool {
     ) -> Result<Self, RolloutError> {
         let (done, seconds) = (state["contacts_done"].as_u64().unwrap_or(0), state["seconds"].as_f64().unwrap_or(0.0));
         let processors = serde_json::from_value(state["processors"].clone()).unwrap_or_default();
-        let dir = partial.join(DIRECTORY);
+        let dir = partial.join(SPOOL);
         let mut files = Vec::new();
         for column in columns {
             let path = dir.join(column.name);

@@ -26,12 +26,14 @@ use object_store::{
 use sha2::{Digest, Sha256};
 use tokio::runtime::Runtime;
 
-use super::check::{self, Sums, Verified};
+use super::check::{self, Sums, hex};
 use super::error::{ABSENT, NO_RUN, RolloutError, UNFINISHED, WITHOUT_SUMS, io};
-use super::manifest::{self, MANIFEST, hex};
+use super::manifest;
+use super::names::{BEGUN, MANIFEST, RECORD, SPOOL};
 use super::own::{self, Own};
-use super::record::{self, BEGUN, RECORD, Summary};
-use super::{LOCK, Options, REPLACED, WorldSummary, partial, place, spool, worlds};
+use super::record::{self, Summary};
+use super::verify::{Verified, verify};
+use super::{LOCK, Options, REPLACED, WorldSummary, partial, place, worlds};
 use crate::input::{self, MAX_TEXT};
 use crate::scenario::{Scenario, WorldScenario};
 
@@ -325,7 +327,7 @@ impl Store {
             return Err(RolloutError::NotOfTheRun { path: dir.join(other), why });
         }
         self.fetch(&there, dir, |_| true)?;
-        if check::verify(dir)?.faults.is_empty() {
+        if verify(dir)?.faults.is_empty() {
             return Ok(dir.to_owned());
         }
         // A copy that was there may be damaged, and the object not.
@@ -335,7 +337,7 @@ impl Store {
             fs::remove_file(&file).map_err(io(&file))?;
         }
         self.fetch(&there, dir, |_| true)?;
-        let found = check::verify(dir)?;
+        let found = verify(dir)?;
         match found.faults.first() {
             None => Ok(dir.to_owned()),
             Some(fault) => Err(RolloutError::Shards(format!("{}: {fault}", self.url))),
@@ -556,7 +558,7 @@ fn new_directory(out: &Path) -> Result<PathBuf, RolloutError> {
 /// Those of the `files` of the complete run in `run` that are sent before its record and its manifest, which
 /// has the digests `sums`.
 fn outgoing(run: &Path, files: &[PathBuf], sums: &Sums) -> Result<Vec<Outgoing>, RolloutError> {
-    let others = [spool::DIRECTORY, LOCK, REPLACED, MANIFEST, BEGUN, RECORD];
+    let others = [SPOOL, LOCK, REPLACED, MANIFEST, BEGUN, RECORD];
     let is_sent = |file: &&PathBuf| !others.iter().any(|other| file.starts_with(other)) && !own::is_unfinished(file);
     let mut paths: Vec<PathBuf> = files.iter().filter(is_sent).cloned().collect();
     paths.sort_by_key(|path| manifest::name(path));

@@ -1,6 +1,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use super::names::MANIFEST;
 use super::*;
 use crate::cpu::Cpu;
 use crate::error::EngineError;
@@ -285,7 +286,7 @@ fn content(run: &Path) -> Vec<(String, u64)> {
     let read = |path: PathBuf| {
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         let mut bytes = fs::read(&path).unwrap();
-        if name == record::RECORD {
+        if name == RECORD {
             let mut record: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
             for key in ["wall_s", "contact_steps_per_s", "out"] {
                 record["summary"][key].take();
@@ -334,7 +335,7 @@ fn a_run_that_was_cut_off_at_its_end_is_tidied() {
     };
     let old = |run: &Path| {
         fs::create_dir(run.join(REPLACED)).unwrap();
-        fs::write(run.join(REPLACED).join(record::RECORD), "{ \"bristle\": 0 }").unwrap();
+        fs::write(run.join(REPLACED).join(RECORD), "{ \"bristle\": 0 }").unwrap();
     };
     let lock = |run: &Path| fs::write(run.join(LOCK), "").unwrap();
     type Cut<'a> = &'a dyn Fn();
@@ -416,12 +417,12 @@ fn a_shard_that_was_interrupted_before_its_record_goes_on() {
     let options = Options { shard, ..options(out.clone()) };
     rollout(&scenario(), &Cpu::new(), &options, &|_| true).unwrap();
     let sums = || {
-        let text = fs::read_to_string(out.join(manifest::MANIFEST)).unwrap();
+        let text = fs::read_to_string(out.join(MANIFEST)).unwrap();
         text.lines().filter(|line| !line.ends_with("progress.json")).map(str::to_owned).collect::<Vec<_>>()
     };
     let whole = sums();
     fs::rename(&out, partial(&out)).unwrap();
-    for name in [record::RECORD, manifest::MANIFEST] {
+    for name in [RECORD, MANIFEST] {
         fs::remove_file(partial(&out).join(name)).unwrap();
     }
     assert_eq!(left(&out), Left::Contacts(4));

@@ -12,14 +12,15 @@ use super::check::{self, Sums};
 use super::columns::{Column, Item};
 use super::difference::{different, of_scenarios};
 use super::error::{io, text};
+use super::names::{RECORD, SPOOL};
 use super::needs::{Needs, records};
 use super::npz::Npz;
 use super::own::Own;
 use super::parameters::Parameters;
 use super::partial;
 use super::raw::Raw;
-use super::record::{self, MOST_SHOWN, RECORD, SCENARIO};
-use super::spool::{self, Spool};
+use super::record::{self, MOST_SHOWN, SCENARIO};
+use super::spool::Spool;
 use super::{Curve, Datasets, NetMotion, Options, RolloutError, Shown, check_place, find_complete, make, manifest};
 use crate::disk;
 use crate::engine::EngineInfo;
@@ -328,7 +329,7 @@ fn write(
         npz.copy(column.name, column.item, &shape, &mut raw.reader(column, 0..n)?)?;
     }
     let trajectories = npz.finish()?;
-    let parameters = dir.join(spool::DIRECTORY).join("parameters");
+    let parameters = dir.join(SPOOL).join("parameters");
     let parameters = Parameters::draw(n, &parameters, |k| Ok(scenario.parameters(k)?))?;
     let drawn = parameters.npz(&dir.join("contacts.npz"))?;
     parameters.remove();
