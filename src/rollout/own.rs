@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
+use super::check::MOST_BYTES;
 use super::error::{RolloutError, io};
 use super::manifest;
 use super::names::{BEGUN, MANIFEST, RECORD, SPOOL};
@@ -62,7 +63,7 @@ struct Known {
 impl Known {
     fn of(dir: &Path, pages: bool) -> Self {
         let mut listed = HashSet::new();
-        let text = if is_file(&dir.join(MANIFEST)) { input::text(&dir.join(MANIFEST)).ok() } else { None };
+        let text = if is_file(&dir.join(MANIFEST)) { input::text_in(dir, MANIFEST, MOST_BYTES).ok() } else { None };
         for (_, name) in text.unwrap_or_default().lines().filter_map(|line| line.split_once("  ")) {
             let above = Path::new(name).ancestors().map(manifest::name).filter(|name| !name.is_empty());
             listed.extend(above);

@@ -76,8 +76,20 @@ pub(super) fn is_its(name: &str) -> bool {
 
 /// What the progress file of the unfinished run in `partial` says, if it has one.
 pub(super) fn progress(partial: &Path) -> Option<Value> {
-    let of = |dir: &str| text(partial, &PROGRESS.replace(SPOOL, dir)).ok()?;
-    serde_json::from_str(&of(SPOOL).or_else(|| of(RAW))?).ok()
+    found(partial).map(|(_, _, state)| state)
+}
+
+/// The progress file of the unfinished run in `partial`, if it has one: its name, its text and what that
+/// says.
+fn found(partial: &Path) -> Option<(String, String, Value)> {
+    let of = |dir: &str| {
+        let name = PROGRESS.replace(SPOOL, dir);
+        let text = text(partial, &name).ok()??;
+        Some((name, text))
+    };
+    let (name, text) = of(SPOOL).or_else(|| of(RAW))?;
+    let state = serde_json::from_str(&text).ok()?;
+    Some((name, text, state))
 }
 
 /// Whether the unfinished run in `partial` has a progress file.
@@ -104,10 +116,14 @@ pub(super) fn mark(partial: &Path, identity: &Value, resume: bool) -> Result<(),
     begin(partial, identity, String::new(), &COLUMNS, 0).map(drop)
 }
 
-/// Refuses the unfinished run in `partial` if it is another than `identity` says, as far as that says
-/// something.
+/// Refuses the unfinished run in `partial` if what it says of itself is damaged, or if it is another than
+/// `identity` says, as far as that says something.
 pub(super) fn check_identity(partial: &Path, identity: &Value) -> Result<(), RolloutError> {
-    let there = &progress(partial).unwrap_or_default()["identity"];
+    let Some((name, text, state)) = found(partial) else { return Ok(()) };
+    if let Some(why) = check::fault_of_sealed(&text, &state) {
+        return Err(RolloutError::Damaged { path: partial.join(name), why, others: 0 });
+    }
+    let there = &state["identity"];
     let differs = |what: &&str| there.is_object() && identity.get(*what).is_some_and(|own| there[*what] != *own);
     let Some(what) = IDENTITY.into_iter().find(differs) else { return Ok(()) };
     let (own, there_is) = (&identity[what], &there[what]);
@@ -152,13 +168,10 @@ impl Spool {
         };
         let broken = || io(&path)(io::Error::other("not as this program writes it: start anew with `force`"));
         let state: Value = serde_json::from_str(&text).map_err(|_| broken())?;
-        if let Some(why) = check::fault_of_sealed(&text, &state) {
-            return Err(RolloutError::Damaged { path, why, others: 0 });
-        }
+        check_identity(partial, identity)?;
         if !state["identity"].is_object() {
             return Err(broken());
         }
-        check_identity(partial, identity)?;
         let done = state["contacts_done"].as_u64().filter(|_| !state[check::DIGEST].is_null()).ok_or_else(broken)?;
         let sums = compare(&partial.join(SPOOL), columns, samples, done, &state["checksums"])?;
         Self::open(partial, identity, processor, columns, samples, (&state, sums))
