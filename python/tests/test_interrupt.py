@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 
@@ -12,6 +13,21 @@ import pytest
 from conftest import BOX
 
 import bristle
+
+
+def interrupt_call() -> threading.Thread:
+    """Sends Ctrl-C when the main thread is in a call of `Batch`, as a rule well inside of it."""
+    main = threading.main_thread().ident
+
+    def send() -> None:
+        while sys._current_frames()[main].f_code.co_filename != bristle.batch.__file__:
+            time.sleep(0.001)
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    return thread
 
 
 @pytest.mark.parametrize("call", ["step", "rollout", "rollout of coefficients"])
@@ -31,12 +47,7 @@ def test_a_call_that_is_interrupted_inside_an_interval_is_undone(call):
         "rollout of coefficients": lambda: b.rollout(3, {"mu_c": mu, "mu_s": mu + 0.1}),
     }
 
-    def interrupt() -> None:
-        time.sleep(0.5)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    thread = threading.Thread(target=interrupt)
-    thread.start()
+    thread = interrupt_call()
     with pytest.raises(KeyboardInterrupt):
         calls[call]()
     thread.join()
@@ -52,8 +63,7 @@ def test_what_was_interrupted_goes_on_as_if_it_had_not_been(model):
     one, other = (bristle.Batch(scenario, 500, 1 / 128, device="cpu") for _ in range(2))
     one.rollout(3)
     other.rollout(3)
-    thread = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
-    thread.start()
+    thread = interrupt_call()
     with pytest.raises(KeyboardInterrupt):
         one.rollout(200_000)
     thread.join()
