@@ -84,7 +84,8 @@ pub(super) fn progress(partial: &Path) -> Option<Value> {
 fn found(partial: &Path) -> Option<(String, String, Value)> {
     let of = |dir: &str| {
         let name = PROGRESS.replace(SPOOL, dir);
-        let text = text(partial, &name).ok()??;
+        // A directory that is a link is known by what is there, and is refused by its name afterwards.
+        let text = text(&partial.join(dir), name.rsplit('/').next()?).ok()??;
         Some((name, text))
     };
     let (name, text) = of(SPOOL).or_else(|| of(RAW))?;
