@@ -463,12 +463,13 @@ fn a_program_without_stores_says_how_to_get_one_with_them() {
 #[cfg(not(debug_assertions))]
 const CLOUD: u64 = 6_000_000;
 
-/// Lines for a debugger had made it 93 MB. Reading tables of Parquet takes 0.8 MB.
+/// Lines for a debugger had made it 93 MB. Reading tables of Parquet takes 0.8 MB. At 28.1 MB with all
+/// features there is room for 1 %.
 #[test]
 #[cfg(not(debug_assertions))]
 fn the_program_is_small() {
     let bytes = fs::metadata(env!("CARGO_BIN_EXE_bristle")).unwrap().len();
-    let most = if cfg!(feature = "cloud") { 22_000_000 + CLOUD } else { 22_000_000 };
+    let most = if cfg!(feature = "cloud") { 22_400_000 + CLOUD } else { 22_400_000 };
     assert!(bytes < most, "{bytes} bytes");
 }
 

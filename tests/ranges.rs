@@ -109,7 +109,7 @@ fn ends() -> Vec<(String, Vec<String>)> {
         let (most, steep) = (range.most, 1e9 * range.most);
         for signal in [
             format!("{{ points = [[0, 0], [1e-9, {most:e}]] }}"),
-            format!("{{ points = [[-1e20, {most:e}], [1e20, -{most:e}]] }}"),
+            format!("{{ points = [[-1e-3, {most:e}], [0.001, -{most:e}]] }}"),
             format!("{{ points = [[-1, 0], [0.001, {most:e}]], interpolate = 'constant', hold = 1e-6 }}"),
             format!("{{ segments = [{{ from = 0, slope = {steep:e} }}] }}"),
             format!("{{ segments = [{{ from = 0, curvature = -{steep:e} }}] }}"),

@@ -43,12 +43,18 @@ fn random_point(law: PointLaw, k: u64, extreme: f64) -> Contact {
         stiffness: d.between(&format!("stiffness {i}"), 0.1, 1.0),
     };
     let count = if law == PointLaw::Dahl { 1 } else { d.pick("elements", &[1, 3]) };
+    let mut elements: Vec<PointElement> = (0..count).map(element).collect();
+    let (share, stiffness) = elements.iter().fold((0.0, 0.0), |sum, e| (sum.0 + e.share, sum.1 + e.stiffness));
+    for e in &mut elements {
+        e.share /= share;
+        e.stiffness /= stiffness;
+    }
     let model = PointModel {
         law,
         band: log("band", 1e-2),
         slider_mass: d.pick("sliders", &[0.0, 1.0]) * log("slider_mass", 1e-2),
         attraction: log("attraction", 100.0),
-        elements: (0..count).map(element).collect(),
+        elements,
     };
     let wave = |name: &str, most: f64| {
         let (amplitude, omega) = (d.between(name, -most, most), d.log(&format!("{name} omega"), 1.0, 300.0));

@@ -140,22 +140,23 @@ impl Input {
 /// themselves, or do not go with the `present` ones, where these count.
 pub(super) fn check_pair(set: [Option<f64>; 2], present: Option<[f64; 2]>) -> Result<(), ParameterError> {
     let [mu_c, mu_s] = [0, 1].map(|i| set[i].or(present.map(|present| present[i])));
-    let is_fit = mu_c.zip(mu_s).is_none_or(|(mu_c, mu_s)| mu_c <= mu_s * ROUNDING);
-    if set.iter().flatten().all(|value| value.is_finite() && *value > 0.0) && (is_fit || set == [None; 2]) {
+    for (input, value) in [(Input::MuC, set[0]), (Input::MuS, set[1])] {
+        value.map_or(Ok(()), |value| input.range().check(input.field(), value))?;
+    }
+    let (Some(mu_c), Some(mu_s)) = (mu_c, mu_s) else { return Ok(()) };
+    if mu_c <= mu_s * ROUNDING {
         return Ok(());
     }
-    let shown = |mu: Option<f64>, name: &str| mu.map_or(name.to_owned(), |mu| format!("{name} = {mu}"));
-    let [c, s] = set;
-    if let Some(value) = c {
-        let accepted = format!("a coefficient > 0 and <= {}", shown(mu_s, "mu_s"));
-        check(Input::MuC.field(), value, accepted, value > 0.0 && (is_fit || s.is_some()))?;
+    match set {
+        [None, None] => Ok(()),
+        [Some(value), None] => {
+            check(Input::MuC.field(), value, format!("a coefficient > 0 and <= mu_s = {mu_s}"), false)
+        }
+        [c, Some(value)] => {
+            let together = if c.is_some() { ", which is set with it" } else { "" };
+            check(Input::MuS.field(), value, format!("a coefficient >= mu_c = {mu_c}{together}"), false)
+        }
     }
-    if let Some(value) = s {
-        let together = if c.is_some() { ", which is set with it" } else { "" };
-        let accepted = format!("a coefficient >= {}{together}", shown(mu_c, "mu_c"));
-        check(Input::MuS.field(), value, accepted, value > 0.0 && is_fit)?;
-    }
-    Ok(())
 }
 
 /// Coefficients of friction that are meant to be equal may differ by as much.
