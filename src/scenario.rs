@@ -324,14 +324,13 @@ impl Scenario {
             Some(Baseline::File(file)) => Some(file),
             _ => None,
         };
-        let named = [
-            ("patch.file", self.spec.patch.file.as_ref()),
-            (BASELINE, baseline),
-            ("table.file", self.spec.table.as_ref().map(|t| &t.file)),
-        ];
-        named.into_iter().filter_map(|(key, file)| Some((key, self.base.join(file?))))
+        let files = [self.spec.patch.file.as_ref(), baseline, self.spec.table.as_ref().map(|t| &t.file)];
+        FILE_KEYS.into_iter().zip(files).filter_map(|(key, file)| Some((key, self.base.join(file?))))
     }
 }
+
+/// The keys that name files which a scenario reads.
+pub(crate) const FILE_KEYS: [&str; 3] = ["patch.file", BASELINE, "table.file"];
 
 /// The JSON schema of scenario files.
 #[must_use]

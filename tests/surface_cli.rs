@@ -531,7 +531,7 @@ fn bad_input_gets_one_clear_error_and_exit_code_2() {
         (surface(&["none.toml"]), vec!["none.toml"]),
         (surface(&["unknown.toml"]), vec!["unknown.toml:6:", "sise"]),
         (surface(&["drawn.toml"]), vec!["drawn.toml:6:", "patch.size", "constant"]),
-        (surface(&["force.toml"]), vec!["force.toml:2:", "f_n = -4", "> 0"]),
+        (surface(&["force.toml"]), vec!["force.toml:2:", "f_n = -4", "from 1e-12 to 1e12"]),
         (surface(&["update.toml"]), vec!["update.toml:3:", "patch.update", "scenario"]),
         (surface(&["square.toml", "--n-ls", "0"]), vec!["--n-ls 0", "1 to 1000"]),
         (surface(&["square.toml", "--n-ls", "-3"]), vec!["--n-ls -3", "1 to 1000"]),

@@ -16,7 +16,7 @@ use super::parts::Parts;
 use super::shard::Shard;
 use crate::disk;
 use crate::engine::EngineInfo;
-use crate::scenario::{BASELINE, Scenario, ScenarioError, change};
+use crate::scenario::{BASELINE, FILE_KEYS, Scenario, ScenarioError, change};
 
 pub(super) const SCENARIO: &str = "scenario.toml";
 /// The other files of a run that are written from their beginning again, and the names of files while they
@@ -268,8 +268,11 @@ fn kept_name(key: &str, file: &Path) -> String {
 pub(super) fn kept_names(progress: &Value) -> Vec<String> {
     let text = progress["identity"]["scenario"].as_str().unwrap_or_default();
     let scenario: Value = toml::from_str(text).unwrap_or_default();
-    let name = |(table, key)| Some(kept_name(key, Path::new(scenario[table]["file"].as_str()?)));
-    [("patch", "patch.file"), ("table", "table.file")].into_iter().filter_map(name).collect()
+    let name = |key: &str| {
+        let (table, name) = key.split_once('.')?;
+        Some(kept_name(key, Path::new(scenario.get(table)?.get(name)?.as_str()?)))
+    };
+    FILE_KEYS.into_iter().filter_map(name).collect()
 }
 
 /// The effective scenario, by which the run can be repeated from its directory.
