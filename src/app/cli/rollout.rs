@@ -132,12 +132,13 @@ impl DatasetArguments {
 
 impl Rollout {
     pub(super) fn run(&self) -> Result<(), Failure> {
+        // Before the digests of a run that is read, which are computed on these threads.
+        super::set_threads(self.threads)?;
         let file = scenario_file(&self.file)?;
         // What cannot be read is reported where the scenario is.
         if input::text(&file).is_ok_and(|text| is_world(&text)) {
             return self.run_worlds(&file);
         }
-        super::set_threads(self.threads)?;
         let sweeps = super::sweeps(&file, &self.changes("contacts"), &self.sweeps)?;
         if !sweeps.is_empty() {
             return self.run_sweep(&file, &sweeps);
@@ -234,7 +235,6 @@ impl Rollout {
             )));
         }
         let scenario = WorldScenario::load(file, &self.changes("worlds")).map_err(Failure::of_scenario)?;
-        super::set_threads(self.threads)?;
         let (options, store) = target(self.options(), self.work.as_deref())?;
         if let Some(summary) = found(store.as_ref(), |store| store.begin_worlds(&scenario, &options))? {
             self.note(format_args!("{} is complete", summary.out));
