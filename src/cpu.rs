@@ -104,6 +104,9 @@ impl Cpu {
     }
 }
 
+/// A contact of a rollout, where its samples go, and how it ends: its status and its bristles.
+type Task<'a> = (&'a Contact, Row<'a>, (&'a mut Status, &'a mut Vec<[f64; 2]>));
+
 impl Engine for Cpu {
     fn info(&self) -> EngineInfo {
         let precision = if matches!(self.numbers, Numbers::Single) { "f32" } else { "f64" };
@@ -142,7 +145,7 @@ impl Engine for Cpu {
         let (make, lanes) = self.maker();
         let span = Span::run(plan.duration());
         let packs = packs(tasks, |(contact, ..)| contact, lanes, 1);
-        let simulate = |tasks: Vec<(&Contact, Row<'_>, (&mut Status, &mut Vec<[f64; 2]>))>| {
+        let simulate = |tasks: Vec<Task<'_>>| {
             let mut pack = make(tasks[0].0, plan.stepping(), tasks.len());
             let (mut contacts, mut rows, mut ends) = (Vec::new(), Vec::new(), Vec::new());
             for (lane, (contact, row, end)) in tasks.into_iter().enumerate() {

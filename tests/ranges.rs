@@ -457,7 +457,8 @@ fn lists_of_another_length_are_refused_wherever_they_stand() {
     const HOLD: &str =
         "mu = 0.5\nload = { force = [1, 0, 0] }\ncontacts = [{ position = [0, 0, 0], normal = [0, 0, 1] }]\n";
     let gms = change(&change(POINT, "contact.point.law=gms").unwrap(), "contact.point.elements=[[1, 1]]").unwrap();
-    let cases: [(Reader<'_>, &str, &[(&str, usize)]); 5] = [
+    type Case<'a> = (Reader<'a>, &'a str, &'a [(&'a str, usize)]);
+    let cases: [Case<'_>; 5] = [
         (
             &scenario,
             GRIPPER,
@@ -558,7 +559,7 @@ fn messages_do_not_echo_what_is_long() {
         format!("patch.shape = '{long}'"),
         format!("patch.file = '{long}.npy'"),
         format!("table.file = '{long}.npz'"),
-        format!("{long}"),
+        long.clone(),
         format!("a = 2024-05-01 # {long}"),
         format!("body.mass = -1 # {long}"),
     ] {

@@ -324,7 +324,7 @@ impl Core {
 /// What friction would answer to twists [contacts, 3] over `dt`; NaN for contacts that have failed.
 fn responses(batch: &mut Batch, twists: &[f64], dt: f64) -> Result<(Vec<f64>, Vec<f64>), EngineError> {
     // Those of contacts that are not asked are refused, too.
-    for (k, v) in twists.iter().enumerate().filter(|(_, v)| !v.is_finite()) {
+    if let Some((k, v)) = twists.iter().enumerate().find(|(_, v)| !v.is_finite()) {
         let name = ["twist.vx", "twist.vy", "twist.w"][k % 3];
         return Err(EngineError::Parameter { contact: k / 3, error: ParameterError::new(name, v, "a finite number") });
     }

@@ -159,8 +159,10 @@ fn separated(first: &str, second: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
 
+    type Names = Option<Vec<String>>;
+
     /// Names, and the rows with their lines.
-    fn read(text: &str) -> Result<(Option<Vec<String>>, Vec<(u64, String)>), String> {
+    fn read(text: &str) -> Result<(Names, Vec<(u64, String)>), String> {
         let mut csv = Csv::new(text)?;
         let names = csv.names().map(<[String]>::to_vec);
         let mut rows = Vec::new();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use parquet::basic::Type as Physical;
 use parquet::errors::ParquetError;
-use parquet::file::metadata::ParquetMetaData;
+use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use parquet::schema::types::Type;
@@ -97,7 +97,7 @@ pub fn parquet_columns(path: &Path) -> Result<Vec<ParquetColumn>, InputError> {
 
 /// Most numbers that may be read from a file of so many bytes, if what it says of itself is within that.
 fn check(metadata: &ParquetMetaData, length: u64) -> Result<u64, String> {
-    let chunks = || metadata.row_groups().iter().flat_map(|group| group.columns());
+    let chunks = || metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
     let sum = |of: &dyn Fn(&parquet::file::metadata::ColumnChunkMetaData) -> i64| {
         chunks().fold(0u64, |sum, chunk| sum.saturating_add(of(chunk).max(0).unsigned_abs()))
     };

@@ -43,9 +43,9 @@ fn put(run: &Path, name: &str) -> PathBuf {
     let path = run.join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     if name.ends_with('/') {
-        fs::create_dir(&path).unwrap()
+        fs::create_dir(&path).unwrap();
     } else {
-        fs::write(&path, "mine").unwrap()
+        fs::write(&path, "mine").unwrap();
     }
     path
 }
@@ -94,7 +94,7 @@ fn pages_go_with_their_run() {
     rollout(&scenario(), &Cpu::new(), &options(out.clone()), &|_| true).unwrap();
     let pages = || {
         fs::write(out.join("report.html"), format!("<!DOCTYPE html><head>{}<title>", own::GENERATOR)).unwrap();
-        fs::write(out.join("report_slip.svg"), format!("<svg>\n{}\n", PICTURE)).unwrap();
+        fs::write(out.join("report_slip.svg"), format!("<svg>\n{PICTURE}\n")).unwrap();
     };
     pages();
     let extend = Options { extend: true, ..options(out.clone()) };
