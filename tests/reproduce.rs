@@ -434,8 +434,9 @@ fn a_rollout_gets_its_page() {
 #[test]
 fn a_run_in_which_all_failed_gets_its_page() {
     let dir = tempfile::tempdir().unwrap();
-    // The largest force on the smallest mass is too much for single precision.
-    let fall = GRIP.replace("mass = 0.2", "mass = 1e-12") + "wrench = { fx = 1e12 }\n";
+    // The largest load on the smallest inertia is too much for single precision.
+    let fall = GRIP.replace("mass = 0.2", "mass = 1e-12").replace("{ disc = 0.05 }", "1e-24");
+    let fall = fall + "wrench = { fx = 1e12, tau = 1e12 }\n";
     fs::write(dir.path().join("fall.toml"), fall).unwrap();
     let (code, _, stderr) = bristle(dir.path(), &["rollout", "fall.toml", "--engine", "cpu", "--report"]);
     assert_eq!(code, 0, "{stderr}");
