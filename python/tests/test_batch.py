@@ -19,8 +19,8 @@ def batch(scenario, nsim=6, dt=1 / 64, **more):
 
 def test_samples_are_arrays_that_keep_their_numbers(box):
     b = batch(box)
-    shapes = {name: (6, 3) for name in ("pose", "twist", "wrench")}
-    shapes |= {name: (6,) for name in ("slip", "near_limit", "normal_force", "time")}
+    shapes = dict.fromkeys(("pose", "twist", "wrench"), (6, 3))
+    shapes |= dict.fromkeys(("slip", "near_limit", "normal_force", "time"), (6,))
     before = {name: getattr(b, name) for name in shapes}
     b.step()
     for name, shape in shapes.items():

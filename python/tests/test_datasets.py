@@ -68,7 +68,7 @@ def test_shards_are_the_run_in_one_piece(tmp_path):
     empty = hashlib.sha256(b"").hexdigest()
     (told,) = bristle.verify(tmp_path / "merged")
     assert told.startswith("contacts.npz: is damaged: expected the sha256 ") and told.endswith(f", found {empty}")
-    with pytest.raises(bristle.RunError, match="merged/contacts.npz: is damaged: expected the sha256"):
+    with pytest.raises(bristle.RunError, match=r"merged/contacts\.npz: is damaged: expected the sha256"):
         bristle.merge(parts, tmp_path / "merged", formats=formats, extras=["tactile", "shear"], mode="resume")
 
 
