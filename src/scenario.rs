@@ -158,6 +158,7 @@ impl Scenario {
         plan.most_steps = spec.limits.steps;
         plan.stop_when = spec.stop_when.unwrap_or_default();
         plan.validate().map_err(|e| at(&e))?;
+        check::times(&spec).map_err(|e| at(&e))?;
         spec.without_patch();
         let patches = patches::Patches::prepare(&spec.patch, base)
             .map_err(|e| ScenarioError::field(name, text, &e.field, e.message))?;

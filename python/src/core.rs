@@ -29,6 +29,9 @@ type Maps<'py> = Option<PyReadonlyArray3<'py, f64>>;
 pub const QUANTITIES: [(&str, usize); 7] =
     [("pose", 3), ("twist", 3), ("wrench", 3), ("slip", 1), ("near_limit", 1), ("normal_force", 1), ("time", 1)];
 
+/// The place of the time among them.
+const TIME: usize = QUANTITIES.len() - 1;
+
 fn quantity(name: &str) -> Result<(usize, usize), Failure> {
     let found = QUANTITIES.iter().position(|(other, _)| *other == name).map(|q| (q, QUANTITIES[q].1));
     let accepted = || QUANTITIES.map(|(name, _)| name).join(", ");
@@ -44,7 +47,8 @@ pub fn write(q: usize, sample: &Sample, time: f64, to: &mut [f64]) {
         3 => to[0] = sample.slip,
         4 => to[0] = sample.near_limit,
         5 => to[0] = sample.normal_force,
-        _ => to[0] = time,
+        TIME => to[0] = time,
+        _ => unreachable!("there are as many quantities as names"),
     }
 }
 
@@ -347,7 +351,7 @@ fn record(
     samples: usize,
 ) -> Result<(), Failure> {
     let began = Instant::now();
-    let times: Vec<f64> = if rows.iter().any(|(q, ..)| *q == 5) {
+    let times: Vec<f64> = if rows.iter().any(|(q, ..)| *q == TIME) {
         (0..contacts.len()).map(|k| contacts.time(k)).collect()
     } else {
         Vec::new()
