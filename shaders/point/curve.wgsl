@@ -6,6 +6,8 @@ struct Curve {
     k: Consts,
     mu_c: f32,
     mu_d: f32,
+    // The steepest fall of psi, not positive where it rises alone.
+    fall: f32,
 }
 
 // psi and its slope at speed s.

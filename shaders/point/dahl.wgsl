@@ -1,8 +1,6 @@
 // Dahl (1968), as in Kikuuwe et al. (2005), (8), docs/model.md (P16): the exact solution over the step for a
 // constant velocity, under the limit mu_c at any speed. Twin: src/solver/point/laws/dahl.rs.
 
-const EXPLICIT = false;
-
 fn trial(s: Step, v: vec2f, e: Element) -> PointTrial {
     let n = point_length(v);
     let limit = e.share / e.stiffness * s.curve.mu_c;

@@ -2,8 +2,6 @@
 // (P14) and (P15). The memory of an element is 1 while it slides, and 0 while it sticks; which it is changes
 // at the limit of friction, and where the velocity turns back. Twin: src/solver/point/laws/gms.rs.
 
-const EXPLICIT = true;
-
 fn trial(s: Step, v: vec2f, e: Element) -> PointTrial {
     let along = point_length(v);
     let psi = curve_at(s.curve, along.z).x;
@@ -11,16 +9,20 @@ fn trial(s: Step, v: vec2f, e: Element) -> PointTrial {
     // A sliding element sticks again where the velocity turns against its force, or is zero.
     let slides = e.memory.x > 0.5 && dot(along.xy, e.zeta) > 0.0;
     let travel = s.t * s.sigma0;
-    let n = point_length(fma(vec2f(travel), v, e.zeta_low) + e.zeta);
+    // What sticks beyond its limit is cut to that at once.
+    let zeta = e.zeta_low + e.zeta;
+    let before = point_length(zeta);
+    let base = select(zeta, limit * before.xy, limit < before.z);
+    let n = point_length(fma(vec2f(travel), v, base));
     let holds = n.z < limit;
     // The exact solution of (P15) over the step, for a constant velocity.
     let decay = exp_negative(-min(s.t * s.attraction / psi, 80.0));
     let sliding = (1.0 - decay) * (limit * along.xy - e.zeta);
-    let sticking = select(limit * n.xy - e.zeta, travel * v, holds);
+    let sticking = select(limit * n.xy - zeta, fma(vec2f(travel), v, base - zeta), holds);
     let step = select(sticking, sliding, slides);
     let resist = step + e.zeta_low + e.zeta;
     let memory = select(select(1.0, 0.0, holds), 1.0, slides);
-    // Nothing asks for the derivative here: a body is not balanced under an explicit law.
+    // Nothing asks for the derivative here: no body is balanced under this law.
     return PointTrial(resist, mat2x2f(0.0, 0.0, 0.0, 0.0), step, vec2f(memory, 0.0));
 }
 

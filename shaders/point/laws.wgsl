@@ -13,6 +13,7 @@ struct Step {
     band: f32,
     slider_mass: f32,
     attraction: f32,
+    spring: f32,
     load: vec2f,
     v: vec2f,
 }
@@ -27,6 +28,7 @@ struct Outcome {
 struct Element {
     share: f32,
     stiffness: f32,
+    rho: f32,
     zeta: vec2f,
     zeta_low: vec2f,
     memory: vec2f,

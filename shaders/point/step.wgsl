@@ -25,6 +25,8 @@ var<private> left: f32;
 var<private> rest: f32;
 var<private> h: f32;
 var<private> tau: f32;
+// The inputs at its start, of a law that collocates.
+var<private> at_tau: Inputs;
 var<private> status: u32;
 var<private> steps: u32;
 var<private> passes: u32;
@@ -76,14 +78,20 @@ fn transform(pose: vec3f) -> Transform {
     return Transform(1.0, 0.0, vec2f(0.0));
 }
 
-// The longest step of a law whose elements are driven by the velocity before it; else a long one.
+// The longest step of a law that collocates; else a long one.
 fn longest_step(v: Inputs) -> f32 {
     let c = &contacts[contact];
-    if (!EXPLICIT || c.kind == KIND_PRESCRIBED) {
+    if (!COLLOCATES || c.kind == KIND_PRESCRIBED) {
         return 1e30;
     }
     let stiffness = c.pads * v.f_n * c.sigma0 * stiffness_share() / c.mass;
-    return EXPLICIT_SHARE * inverseSqrt(max(stiffness, 1e-12));
+    let longest = LONGEST_PHASE * inverseSqrt(max(stiffness, 1e-12));
+    let s = step_of(longest, v);
+    let most = MOST_PASSED / max(point_length(s.load + force).z / c.mass * k.inv_v_s, 1e-12);
+    // Speed over v_s at which the branch is out of the step's reach.
+    let reach = MOST_PASSED * min(longest, c.h_max) / most + BRANCH_END;
+    let passes = point_length(s.v).z * k.inv_v_s < reach && s.curve.fall > 0.0 && some_at_limit();
+    return select(longest, min(longest, most), passes);
 }
 
 // What the step of length t that ends with inputs v is made of.
@@ -91,10 +99,12 @@ fn step_of(t: f32, v: Inputs) -> Step {
     let c = &contacts[contact];
     let body = &bodies[own()];
     let load = v.load.xy - c.spring * body.q_low.xy - c.spring * body.q.xy;
-    let curve = Curve(k, v.mu_c, v.mu_s - v.mu_c);
+    let mu_d = v.mu_s - v.mu_c;
+    let curve = Curve(k, v.mu_c, mu_d, fma(mu_d, c.k_g * k.inv_v_s, -k.sigma2));
     let grip = c.pads * v.f_n;
     return Step(
-        t, t / c.mass, grip, curve, c.sigma0, c.sigma1, c.s_ba, c.band, c.slider_mass, c.attraction, load, body.u.xy,
+        t, t / c.mass, grip, curve, c.sigma0, c.sigma1, c.s_ba, c.band, c.slider_mass, c.attraction, c.spring, load,
+        body.u.xy,
     );
 }
 
@@ -103,7 +113,10 @@ fn start_step() {
     let c = &contacts[contact];
     let now = &intervals[now_at];
     tau = now.length - left;
-    let n = max(ceil(left / min(c.h_max, longest_step(inputs(tau))) - STEP_SLACK), 1.0);
+    if (COLLOCATES) {
+        at_tau = inputs(tau);
+    }
+    let n = max(ceil(left / min(c.h_max, longest_step(at_tau)) - STEP_SLACK), 1.0);
     // The steps are differences of what is left, so that they add up to the interval, docs/model.md (55).
     rest = select(opaque_number(left - left / n), 0.0, n == 1.0);
     h = left - rest;
@@ -112,28 +125,43 @@ fn start_step() {
 // One step, which is a pass.
 fn pass_over_bristles() {
     start_step();
-    let v = inputs(tau + h);
-    let s = step_of(h, v);
     passes += 1u;
-    move_body(s, v);
+    if (COLLOCATES) {
+        collocate();
+    } else {
+        let v = inputs(tau + h);
+        let s = step_of(h, v);
+        let is_given = contacts[contact].kind == KIND_PRESCRIBED;
+        var outcome = FreeStep(vec2f(0.0), vec2f(0.0), false);
+        if (is_given) {
+            outcome.force = driven(s, v.load.xy);
+        } else {
+            outcome = free_step(s);
+        }
+        force = outcome.force;
+        move_body(v, outcome.change, outcome.stops);
+        move_pose(h * bodies[own()].u);
+    }
     finish_step();
 }
 
-// Moves the body through a step: with the twist that is given, or by a change of its velocity, or to rest.
-fn move_body(s: Step, v: Inputs) {
+// The velocity of the body after a step: that which is given, or changed, or rest.
+fn move_body(v: Inputs, change: vec2f, stops: bool) {
     let c = &contacts[contact];
     let body = &bodies[own()];
     if (c.kind == KIND_PRESCRIBED) {
-        force = driven(s, v.load.xy);
         body.u = v.load;
     } else {
-        let outcome = free_step(s);
-        let sum = add3(body.u, body.u_low, vec3f(outcome.change, 0.0));
-        force = outcome.force;
-        body.u = select(sum.high, vec3f(0.0), outcome.stops);
-        body.u_low = select(sum.low, vec3f(0.0), outcome.stops);
+        let sum = add3(body.u, body.u_low, vec3f(change, 0.0));
+        body.u = select(sum.high, vec3f(0.0), stops);
+        body.u_low = select(sum.low, vec3f(0.0), stops);
     }
-    let sum = add3(body.q, body.q_low, h * body.u);
+}
+
+// Moves the body along a path.
+fn move_pose(path: vec3f) {
+    let body = &bodies[own()];
+    let sum = add3(body.q, body.q_low, path);
     body.q = sum.high;
     body.q_low = sum.low;
 }

@@ -2,8 +2,6 @@
 // has the friction of the curve and may have a mass. Its memory is the velocity of the slider, exactly 0
 // while it sticks. Twin: src/solver/point/laws/viscoelasto_plastic.rs.
 
-const EXPLICIT = false;
-
 fn trial(s: Step, v: vec2f, e: Element) -> PointTrial {
     // Inertia of the slider over the step, and stiffness of spring and damper, both over the normal force.
     let inertia = s.slider_mass / (max(s.grip, TINY) * s.t);

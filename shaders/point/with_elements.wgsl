@@ -12,10 +12,6 @@ fn driven(s: Step, v: vec2f) -> vec2f {
 }
 
 fn free_step(s: Step) -> FreeStep {
-    if (EXPLICIT) {
-        let f = advance(s, s.v);
-        return FreeStep(f, s.per_mass * (s.load + f), false);
-    }
     let v = balance(s);
     return FreeStep(advance(s, v), v - s.v, false);
 }
@@ -29,11 +25,22 @@ fn stiffness_share() -> f32 {
     return sum;
 }
 
+// Whether an element slides, or follows its limit.
+fn some_at_limit() -> bool {
+    var most = 0.0;
+    for (var i = 0u; i < ELEMENTS; i++) {
+        most = max(most, elements[i].memory.x);
+    }
+    return most > 0.5;
+}
+
 fn load_elements() {
     let c = &contacts[contact];
     for (var i = 0u; i < ELEMENTS; i++) {
         let at = c.zeta_first + 1u + 4u * i;
-        elements[i] = Element(zetas[at].x, zetas[at].y, zetas[at + 1u], zetas[at + 2u], zetas[at + 3u]);
+        let shares = zetas[at];
+        let rho = shares.x / shares.y;
+        elements[i] = Element(shares.x, shares.y, rho, zetas[at + 1u], zetas[at + 2u], zetas[at + 3u]);
     }
 }
 

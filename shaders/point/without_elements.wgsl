@@ -1,7 +1,5 @@
 // A body under a law without elements.
 
-const EXPLICIT = false;
-
 // What a step of a free body comes to: friction, the change of its velocity, whether it comes to rest.
 struct FreeStep {
     force: vec2f,
@@ -30,6 +28,10 @@ fn shares(s: Step, friction: vec2f) -> vec2f {
 
 fn stiffness_share() -> f32 {
     return 0.0;
+}
+
+fn some_at_limit() -> bool {
+    return false;
 }
 
 fn load_elements() {}

@@ -21,8 +21,12 @@ use crate::solver::constants::{
 use crate::solver::friction::{LEAST_SLOPE, SLOPE_TAIL, SLOPE_TAIL_FROM};
 use crate::solver::laws::AT_LIMIT;
 use crate::solver::point::balance::BALANCE_MOST;
+use crate::solver::point::collocation::{
+    COLLOCATION_ROUNDS, EVENT_MOST, EVENT_SHARE, EVENT_WIDTH, MOST_TURN, NEAR_LIMIT,
+};
 use crate::solver::point::curve::POINT_ROOT_MOST;
-use crate::solver::point::lanes::EXPLICIT_SHARE;
+use crate::solver::point::lanes::{BRANCH_END, LONGEST_PHASE, MOST_PASSED};
+use crate::solver::point::laws::{PointLaw as _, with_point_law};
 use crate::solver::transition::{START, START_HIGH, START_LOW};
 
 /// A pipeline: a shape and what a whole dispatch has in common.
@@ -156,15 +160,25 @@ pub fn source(shape: Shape, law: Law) -> Result<String, MarkError> {
 #[must_use]
 pub fn point_source(shape: Shape, law: PointLaw, elements: u32) -> String {
     let mut text = prelude(shape, Law::default());
-    for (name, value) in
-        [("POINT_ROOT_MOST", POINT_ROOT_MOST), ("BALANCE_MOST", BALANCE_MOST), ("ELEMENTS", elements.max(1))]
-    {
+    for (name, value) in [
+        ("POINT_ROOT_MOST", POINT_ROOT_MOST),
+        ("BALANCE_MOST", BALANCE_MOST),
+        ("COLLOCATION_ROUNDS", COLLOCATION_ROUNDS),
+        ("EVENT_MOST", EVENT_MOST),
+        ("ELEMENTS", elements.max(1)),
+    ] {
         text += &format!("const {name} = {value}u;\n");
     }
     for (name, value) in [
         ("POINT_ROOT_RESIDUAL", f32::ROOT_RESIDUAL),
         ("BALANCE_ROUNDING", 6.0 / f32::ROUNDER),
-        ("EXPLICIT_SHARE", EXPLICIT_SHARE),
+        ("LONGEST_PHASE", LONGEST_PHASE),
+        ("MOST_PASSED", MOST_PASSED),
+        ("BRANCH_END", BRANCH_END),
+        ("EVENT_WIDTH", EVENT_WIDTH),
+        ("EVENT_SHARE", f64::max(EVENT_SHARE, 12.0 / f32::ROUNDER)),
+        ("MOST_TURN", MOST_TURN),
+        ("NEAR_LIMIT", NEAR_LIMIT * 1.5 / f32::ROUNDER),
     ] {
         text += &format!("const {name} = f32({value:e});\n");
     }
@@ -188,6 +202,11 @@ pub fn point_source(shape: Shape, law: PointLaw, elements: u32) -> String {
         };
         text += include_str!("../../shaders/point/without_elements.wgsl");
     }
+    text += if with_point_law!(law, L => L::COLLOCATES) {
+        include_str!("../../shaders/point/collocation.wgsl")
+    } else {
+        include_str!("../../shaders/point/without_collocation.wgsl")
+    };
     text += include_str!("../../shaders/point/step.wgsl");
     text += include_str!("../../shaders/rollout.wgsl");
     text += include_str!("../../shaders/body/workgroup.wgsl");

@@ -2,6 +2,7 @@
 //! they share ([`curve`]), the balance of a body with elements ([`balance`]), and the lanes ([`lanes`]).
 
 pub mod balance;
+pub mod collocation;
 pub mod curve;
 pub mod lanes;
 pub mod laws;

@@ -16,6 +16,8 @@ pub struct Curve<R> {
     pub mu_c: R,
     /// `mu_s - mu_c` [-].
     pub mu_d: R,
+    /// The steepest fall of `psi` [s/m], not positive where it rises alone.
+    pub fall: R,
     /// Whether `mu_d` is not zero in some lane.
     pub is_curved: bool,
 }

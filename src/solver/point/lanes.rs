@@ -2,15 +2,16 @@
 //! which is the fixed step of Kikuuwe et al. (2005), `docs/model.md`, section 13. Twin:
 //! `shaders/point/step.wgsl`.
 //!
-//! Only here: `new`, `parameters`, `add_sinusoids`, `advance_lanes`, `spent`, `of_lane`, `point_pass`,
-//! `load`, `allow`, `set_map`, `must_flush_before`, `start_interval`, `is_pending`, `flush`, `forget_pass`,
-//! `running`, `pass`, `sample`, `respond`, `status`, `clear`, `states`, `pairs`, `export`, `import`,
-//! `set_pairs`.
+//! Only here: `new`, `parameters`, `inputs_in`, `add_sinusoids`, `advance_lanes`, `collocate`, `spent`,
+//! `of_lane`, `point_pass`, `load`, `allow`, `set_map`, `must_flush_before`, `start_interval`, `is_pending`,
+//! `flush`, `forget_pass`, `running`, `pass`, `sample`, `respond`, `status`, `clear`, `states`, `pairs`,
+//! `export`, `import`, `set_pairs`.
 #![allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
 
 use super::balance::{advance, balance, friction, shares};
+use super::collocation::{EVENT_MOST, EVENT_SHARE, EVENT_WIDTH, at_start, begin, event, finish, may_change, nodes};
 use super::curve::Curve;
-use super::laws::{Element, Outcome, PointLaw, Step, Vec2, minus2, plus2, select2, times2, with_point_law};
+use super::laws::{Element, Outcome, PointLaw, Step, Vec2, length, minus2, plus2, select2, times2, with_point_law};
 use crate::contact::{Contact, Model};
 use crate::friction::Friction;
 use crate::number::real::{LANES, Real};
@@ -29,14 +30,20 @@ use crate::solver::respond::Response;
 use crate::solver::state::State;
 use crate::solver::step::{Events, finite, from_f64, to_f64, update};
 
-/// A step of a law whose elements are driven by the velocity before it is at most this share of the time in
-/// which they store the motion of the body, `sqrt(M/K)`; `docs/model.md` (P18).
-pub const EXPLICIT_SHARE: f64 = 0.5;
+/// A step of a law that collocates is at most this share of the time in which its elements store the motion
+/// of the body, `sqrt(M/K)`; `docs/model.md` (P27).
+pub const LONGEST_PHASE: f64 = 0.5;
+/// While an element slides, or follows its limit, on the falling Stribeck branch, a step changes the speed by
+/// at most this share of `v_s`; `docs/model.md` (P28).
+pub const MOST_PASSED: f64 = 0.1;
+/// Where that branch ends, over `v_s`.
+pub const BRANCH_END: f64 = 3.0;
 /// Point contacts under one law with one number of elements.
 pub struct Points<R: Real> {
     law: Law,
     // The contacts.
     k: Consts<R>,
+    k_g: R,
     sigma0: R,
     sigma1: R,
     s_ba: R,
@@ -50,6 +57,8 @@ pub struct Points<R: Real> {
     prescribed: Bits,
     h_max: [f64; LANES],
     elements: Vec<Element<R>>,
+    /// Where each of them changes in a step of [`super::collocation`].
+    which: Vec<R::Mask>,
     // The state: twist and pose as compensated sums, and the friction of the last step [N].
     u: Vec3<R>,
     u_low: Vec3<R>,
@@ -71,10 +80,12 @@ impl<R: Real> Points<R> {
     /// Empty lanes for contacts with the law, the number of elements and the kind of Stribeck curve of these.
     pub fn new(model: &PointModel, friction: &Friction) -> Self {
         let (zero, one, none) = (R::splat(0.0), R::splat(1.0), Vec3::zero());
-        let element = Element { share: one, stiffness: one, zeta: [zero; 2], zeta_low: [zero; 2], memory: [zero; 2] };
+        let element =
+            Element { share: one, stiffness: one, rho: one, zeta: [zero; 2], zeta_low: [zero; 2], memory: [zero; 2] };
         Self {
             law: model.law,
             k: Consts::new(friction),
+            k_g: one,
             sigma0: one,
             sigma1: zero,
             s_ba: zero,
@@ -87,6 +98,7 @@ impl<R: Real> Points<R> {
             prescribed: 0,
             h_max: [1.0; LANES],
             elements: vec![element; model.elements().len()],
+            which: vec![zero.lt(zero); model.elements().len()],
             u: none,
             u_low: none,
             q: none,
@@ -108,6 +120,7 @@ impl<R: Real> Points<R> {
         let Model::Point(model) = &contact.model else { unreachable!("a patch has a solver of its own") };
         let (f, constants) = (&contact.friction, contact.body.constants());
         self.k.set(l, &Consts::new(f));
+        self.k_g.set(l, f.steepest_stribeck_slope());
         self.sigma0.set(l, f.sigma0);
         self.sigma1.set(l, f.sigma1);
         self.s_ba.set(l, f.s_ba);
@@ -122,27 +135,34 @@ impl<R: Real> Points<R> {
         for (to, from) in self.elements.iter_mut().zip(model.elements()) {
             to.share.set(l, from.share);
             to.stiffness.set(l, from.stiffness);
+            to.rho.set(l, from.share / from.stiffness);
         }
     }
 
     /// Inputs at local times `tau` [s].
     #[inline(always)]
     fn inputs(&self, tau: R) -> [R; slot::COUNT] {
+        self.inputs_in(self.running, tau)
+    }
+
+    /// The same, but without sinusoids in lanes that are not among `lanes`.
+    #[inline(always)]
+    fn inputs_in(&self, lanes: Bits, tau: R) -> [R; slot::COUNT] {
         let mut v = [R::splat(0.0); slot::COUNT];
         for (v, c) in v.iter_mut().zip(&self.c) {
             *v = tau.fma(tau.fma(c[2], c[1]), c[0]);
         }
-        if self.waves & self.running != 0 {
-            self.add_sinusoids(tau, &mut v);
+        if self.waves & lanes != 0 {
+            self.add_sinusoids(lanes, tau, &mut v);
         }
         v[slot::F_N] = v[slot::F_N].max(R::splat(0.0));
         v
     }
 
-    /// Adds the sinusoids of the lanes that have some.
+    /// Adds the sinusoids of those of `lanes` that have some.
     #[inline(never)]
-    fn add_sinusoids(&self, tau: R, v: &mut [R; slot::COUNT]) {
-        let mut waves = self.waves & self.running;
+    fn add_sinusoids(&self, lanes: Bits, tau: R, v: &mut [R; slot::COUNT]) {
+        let mut waves = self.waves & lanes;
         while waves != 0 {
             let l = waves.trailing_zeros() as usize;
             waves &= waves - 1;
@@ -153,18 +173,27 @@ impl<R: Real> Points<R> {
         }
     }
 
-    /// The longest step [s] of a law whose elements are driven by the velocity before it; else a long one.
+    /// The longest step [s] of a law that collocates; else a long one.
     #[inline(always)]
     fn longest_step<L: PointLaw>(&self, v: &[R; slot::COUNT]) -> R {
-        if !L::EXPLICIT {
+        if !L::COLLOCATES {
             return R::splat(1e30);
         }
-        let mut share = R::splat(0.0);
+        let (mut share, mut memory) = (R::splat(0.0), R::splat(0.0));
         for e in &self.elements {
             share += e.stiffness;
+            memory = memory.max(e.memory[0]);
         }
         let stiffness = self.pads * v[slot::F_N] * self.sigma0 * share * self.inv_mass;
-        let longest = R::splat(EXPLICIT_SHARE) * stiffness.max(R::splat(1e-12)).rsqrt();
+        let longest = R::splat(LONGEST_PHASE) * stiffness.max(R::splat(1e-12)).rsqrt();
+        let s = self.step_of(longest, v);
+        let most = R::splat(MOST_PASSED)
+            / (length(plus2(s.load, self.force)).0 * self.inv_mass * self.k.inv_v_s).max(R::splat(1e-12));
+        // Speed over v_s at which the branch is out of the step's reach.
+        let reach = R::splat(MOST_PASSED) * longest.min(from_f64(&self.h_max)) / most + R::splat(BRANCH_END);
+        let passes = R::and((length(s.v).0 * self.k.inv_v_s).lt(reach), R::splat(0.0).lt(s.curve.fall));
+        let passes = R::and(passes, R::splat(0.5).lt(memory));
+        let longest = R::select(passes, longest.min(most), longest);
         R::select(R::from_bitmask(self.prescribed), R::splat(1e30), longest)
     }
 
@@ -177,32 +206,35 @@ impl<R: Real> Points<R> {
             v[slot::LOAD + 1] - self.spring * self.q_low.y - self.spring * self.q.y,
         ];
         let is_curved = R::any(R::splat(0.0).lt(mu_d));
+        let fall = mu_d.fma(self.k_g * self.k.inv_v_s, -self.k.sigma2);
         Step {
             t,
             per_mass: t * self.inv_mass,
             grip: self.pads * v[slot::F_N],
-            curve: Curve { k: self.k, mu_c: v[slot::MU_C], mu_d, is_curved },
+            curve: Curve { k: self.k, mu_c: v[slot::MU_C], mu_d, fall, is_curved },
             sigma0: self.sigma0,
             sigma1: self.sigma1,
             s_ba: self.s_ba,
             band: self.band,
             slider_mass: self.slider_mass,
             attraction: self.attraction,
+            spring: self.spring,
             load,
             v: [self.u.x, self.u.y],
         }
     }
 
     /// Starts the next step of every lane: its start in the interval, its length, and the time that it leaves
-    /// [s].
+    /// [s]; the inputs at its start under a law that collocates.
     #[inline(always)]
-    fn start_step<L: PointLaw>(&self) -> (R, R, [f64; LANES]) {
+    fn start_step<L: PointLaw>(&self) -> (R, R, [f64; LANES], [R; slot::COUNT]) {
         let mut tau = [0.0; LANES];
         for l in 0..R::LANES {
             tau[l] = self.length[l] - self.left[l];
         }
         let tau: R = from_f64(&tau);
-        let longest = if L::EXPLICIT { to_f64(self.longest_step::<L>(&self.inputs(tau))) } else { [1e30; LANES] };
+        let first = if L::COLLOCATES { self.inputs(tau) } else { [tau; slot::COUNT] };
+        let longest = if L::COLLOCATES { to_f64(self.longest_step::<L>(&first)) } else { [1e30; LANES] };
         let (mut h, mut rest) = ([1.0; LANES], [0.0; LANES]);
         for l in 0..R::LANES {
             let most = if longest[l] < self.h_max[l] { longest[l] } else { self.h_max[l] };
@@ -212,13 +244,16 @@ impl<R: Real> Points<R> {
             rest[l] = if n > 1.0 { self.left[l] - self.left[l] / n } else { 0.0 };
             h[l] = if self.left[l] > 0.0 { self.left[l] - rest[l] } else { 1.0 };
         }
-        (tau, from_f64(&h), rest)
+        (tau, from_f64(&h), rest, first)
     }
 
     /// A step of every lane that runs.
     #[inline(always)]
     fn advance_lanes<L: PointLaw>(&mut self) -> Events {
-        let (tau, t, rest) = self.start_step::<L>();
+        let (tau, t, rest, first) = self.start_step::<L>();
+        if L::COLLOCATES {
+            return self.collocate((tau, &first), t, rest);
+        }
         let v = self.inputs(tau + t);
         let (given, free) = (self.running & self.prescribed, self.running & !self.prescribed);
         let s = self.step_of(t, &v);
@@ -240,21 +275,105 @@ impl<R: Real> Points<R> {
             self.force = select2::<R>(R::from_bitmask(self.running), force, self.force);
             times2(s.per_mass, plus2(s.load, force))
         } else {
-            let implicit = free != 0 && !L::EXPLICIT;
-            let found = if implicit { balance::<R, L>(&s, &self.elements) } else { s.v };
+            let found = if free != 0 { balance::<R, L>(&s, &self.elements) } else { s.v };
             let at = select2::<R>(is_given, driven, found);
             let force = advance::<R, L>(&s, at, &mut self.elements, R::from_bitmask(self.running));
             self.force = select2::<R>(R::from_bitmask(self.running), force, self.force);
-            if L::EXPLICIT { times2(s.per_mass, plus2(s.load, force)) } else { minus2(found, s.v) }
+            minus2(found, s.v)
         };
-        self.move_body((t, twist), change, (is_given, is_free), R::from_bitmask(stops));
+        let u = self.move_body(twist, change, (is_given, is_free), R::from_bitmask(stops));
+        self.move_pose(u * t);
         self.finish_step(rest)
     }
 
-    /// Moves the bodies through a step of `t` [s]: those that are `given` with a twist, the `free` ones by a
-    /// change of their velocity, or to rest where they stop.
+    /// A step of every lane that runs, from `tau` on under the inputs `first` there, which is as long as
+    /// `whole` [s] and then leaves `rest`, or ends where an element changes between sticking and sliding.
     #[inline(always)]
-    fn move_body(&mut self, (t, twist): (R, Vec3<R>), change: Vec2<R>, at: (R::Mask, R::Mask), stops: R::Mask) {
+    fn collocate(&mut self, (tau, first): (R, &[R; slot::COUNT]), whole: R, mut rest: [f64; LANES]) -> Events {
+        let (zero, half) = (R::splat(0.0), R::splat(0.5));
+        let runs = R::from_bitmask(self.running);
+        let is_given = R::from_bitmask(self.running & self.prescribed);
+        let is_free = R::from_bitmask(self.running & !self.prescribed);
+        let given = |v: &[R; slot::COUNT]| [v[slot::LOAD], v[slot::LOAD + 1]];
+        let v = select2::<R>(is_given, given(first), [self.u.x, self.u.y]);
+        let s = self.step_of(whole, first);
+        let start = begin(&s, v, &mut self.elements, runs);
+        // The end of the step lies between `low` and `high`, where it is found by regula falsi (Illinois).
+        let (mut t, mut low, mut high) = (whole, zero, whole);
+        let (mut at_low, mut at_high, mut was_high) = (zero, zero, R::lt(zero, zero));
+        let (width, mut seeks, mut ends) = (R::splat(EVENT_WIDTH) * whole, runs, runs);
+        // How far beyond the change a step may end, in units of `event`; searched is half of that.
+        let most = R::splat(f64::max(EVENT_SHARE, 12.0 / R::ROUNDER));
+        let aim = half * most;
+        let mut trials = 0u32;
+        let (mut middle, mut last) = (*first, *first);
+        let (s, found) = loop {
+            trials += 1;
+            // Sinusoids cost more than all else of a trial: only where the length of the step is a new one.
+            let news = R::bitmask(seeks);
+            let next = [self.inputs_in(news, half.fma(t, tau)), self.inputs_in(news, tau + t)];
+            for i in 0..slot::COUNT {
+                middle[i] = R::select(seeks, next[0][i], middle[i]);
+                last[i] = R::select(seeks, next[1][i], last[i]);
+            }
+            let s = [self.step_of(t, first), self.step_of(t, &middle), self.step_of(t, &last)];
+            let found = nodes(&s, &start, is_given, [given(&middle), given(&last)]);
+            let mut at = R::splat(-1.0);
+            let is_first = trials == 1;
+            if is_first {
+                seeks = R::and(seeks, may_change(&s[0], &start, &found, &self.elements));
+                self.which.fill(seeks);
+            }
+            if R::any(seeks) {
+                at = event(&s[0], &start, &found, &self.elements, (&mut self.which, is_first));
+            }
+            let happens = R::not(at.lt(zero));
+            if is_first {
+                ends = R::and(seeks, happens);
+                (seeks, at_high) = (ends, at);
+                if R::any(seeks) {
+                    let before = [at_start(&start); 2];
+                    at_low = event(&s[0], &start, &before, &self.elements, (&mut self.which, false)).min(-aim);
+                }
+            } else {
+                let later = R::and(seeks, R::not(happens));
+                let sooner = R::and(seeks, happens);
+                at_low = R::select(R::and(sooner, was_high), half * at_low, R::select(later, at, at_low));
+                at_high = R::select(R::and(later, R::not(was_high)), half * at_high, R::select(sooner, at, at_high));
+                low = R::select(later, t, low);
+                high = R::select(sooner, t, high);
+                was_high = sooner;
+            }
+            let is_last = R::not(R::splat(f64::from(trials)).lt(R::splat(f64::from(EVENT_MOST))));
+            let narrow = R::not(R::and(width.lt(high - low), R::not(is_last)));
+            let close = R::and(happens, at.lt(most));
+            seeks = R::and(seeks, R::not(R::and(narrow, R::not(t.lt(high)))));
+            seeks = R::and(seeks, R::not(close));
+            if !R::any(seeks) {
+                break (s, found);
+            }
+            let guess = high - (high - low) * (at_high - aim) / (at_high - at_low);
+            let inside = R::and(low.lt(guess), guess.lt(high));
+            let next = R::select(inside, guess, half * (low + high));
+            t = R::select(seeks, R::select(narrow, high, next), t);
+        };
+        let force = finish(&s[2], &start, &found, &mut self.elements, (runs, ends));
+        self.force = select2::<R>(runs, force, self.force);
+        let twist = Vec3::new(last[slot::LOAD], last[slot::LOAD + 1], last[slot::LOAD + 2]);
+        let [_, end] = found;
+        self.move_body(twist, end.change, (is_given, is_free), R::lt(zero, zero));
+        self.move_pose(Vec3::new(end.path[0], end.path[1], zero));
+        let (t_64, cut) = (to_f64(t), R::bitmask(t.lt(whole)));
+        for l in 0..R::LANES {
+            rest[l] = if cut >> l & 1 == 1 { self.left[l] - t_64[l] } else { rest[l] };
+        }
+        self.finish_step(rest)
+    }
+
+    /// The velocities of the bodies after a step, which these then have: of those that are `given` a twist,
+    /// of the `free` ones a change, or rest where they stop.
+    #[inline(always)]
+    fn move_body(&mut self, twist: Vec3<R>, change: Vec2<R>, at: (R::Mask, R::Mask), stops: R::Mask) -> Vec3<R> {
         let (given, free) = at;
         let zero = R::splat(0.0);
         let (u, u_low) = add3(self.u, self.u_low, Vec3::new(change[0], change[1], zero));
@@ -263,11 +382,16 @@ impl<R: Real> Points<R> {
         update(stops, &mut self.u, Vec3::zero());
         update(stops, &mut self.u_low, Vec3::zero());
         update(given, &mut self.u, twist);
-        let (q, q_low) = add3(self.q, self.q_low, self.u * t);
-        for mask in [given, free] {
-            update(mask, &mut self.q, q);
-            update(mask, &mut self.q_low, q_low);
-        }
+        self.u
+    }
+
+    /// Moves the bodies that run along a `path` [m, rad].
+    #[inline(always)]
+    fn move_pose(&mut self, path: Vec3<R>) {
+        let runs = R::from_bitmask(self.running);
+        let (q, q_low) = add3(self.q, self.q_low, path);
+        update(runs, &mut self.q, q);
+        update(runs, &mut self.q_low, q_low);
     }
 
     /// Ends a step of the lanes that run, which leaves `rest` [s] of their intervals.
@@ -312,19 +436,21 @@ impl<R: Real> Points<R> {
             t,
             per_mass: all.per_mass.lane(l),
             grip: all.grip.lane(l),
-            curve: Curve { k, mu_c: v[slot::MU_C], mu_d, is_curved: mu_d > 0.0 },
+            curve: Curve { k, mu_c: v[slot::MU_C], mu_d, fall: all.curve.fall.lane(l), is_curved: mu_d > 0.0 },
             sigma0: all.sigma0.lane(l),
             sigma1: all.sigma1.lane(l),
             s_ba: all.s_ba.lane(l),
             band: all.band.lane(l),
             slider_mass: all.slider_mass.lane(l),
             attraction: all.attraction.lane(l),
+            spring: all.spring.lane(l),
             load: [0.0; 2],
             v: two(all.v),
         };
         let element = |e: &Element<R>| Element {
             share: e.share.lane(l),
             stiffness: e.stiffness.lane(l),
+            rho: e.rho.lane(l),
             zeta: two(e.zeta),
             zeta_low: two(e.zeta_low),
             memory: two(e.memory),

@@ -39,6 +39,8 @@ pub struct Step<R> {
     pub slider_mass: R,
     /// See [`crate::rigid::point::PointModel::attraction`] [1/s].
     pub attraction: R,
+    /// Stiffness of the spring to the anchor [N/m].
+    pub spring: R,
     /// All forces on the body but friction [N].
     pub load: Vec2<R>,
     /// The velocity before the step [m/s].
@@ -61,6 +63,8 @@ pub struct Element<R> {
     pub share: R,
     /// Share of the stiffness [-].
     pub stiffness: R,
+    /// The one over the other [-].
+    pub rho: R,
     /// Deflection times `sigma0` [-], as a compensated sum: without the low part, motion by less than the
     /// last bit of the deflection in a step would be lost, and the contact would creep.
     pub zeta: Vec2<R>,
@@ -85,9 +89,9 @@ pub struct Trial<R> {
 
 /// What distinguishes a law.
 pub trait PointLaw {
-    /// Whether the elements of a free body are driven by its velocity before the step. If not, by that after
-    /// it.
-    const EXPLICIT: bool = false;
+    /// Whether a step is that of [`super::collocation`], in which elements change between sticking and
+    /// sliding. If not, elements are driven by the velocity after the step, see [`super::balance`].
+    const COLLOCATES: bool = false;
 
     /// The step of a free body without elements: if a law does not say, under the friction of its velocity
     /// before.

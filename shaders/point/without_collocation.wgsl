@@ -1,0 +1,5 @@
+// For laws whose step is no collocation.
+
+const COLLOCATES = false;
+
+fn collocate() {}
