@@ -247,7 +247,8 @@ pub struct Status {
     /// The sample, by its place in [`Plan::samples`], at which [`Plan::stop_when`] stopped the contact; later
     /// ones are NaN.
     pub left: Option<u64>,
-    /// Stages whose Newton iteration had not converged after three iterations.
+    /// Stages whose Newton iteration had not converged after three iterations; of a point contact, steps
+    /// whose equation has several roots, of which a rule takes one (`docs/model.md`, section 13.4).
     pub unconverged: u64,
     /// Steps taken; of those that a tolerance refused, only the passes count.
     pub steps: u64,
@@ -265,7 +266,7 @@ impl Status {
     }
 }
 
-/// Bit of the status word: some stages had not converged.
+/// Bit of the status word: some stages had not converged, or steps had several solutions.
 pub const UNCONVERGED: u32 = 4;
 /// Bit of the status word: the contact has left, as [`Plan::stop_when`] says.
 pub const LEFT: u32 = 16;

@@ -678,6 +678,107 @@ fn sliders_with_a_mass_follow_their_equation_of_motion() {
     }
 }
 
+/// How often `residual` changes its sign between 0 and `top`, neither of which counts.
+fn roots(residual: impl Fn(f64) -> f64, top: f64) -> usize {
+    let signs = (1..100_000).map(|i| residual(top * f64::from(i) / 1e5) > 0.0);
+    signs.clone().zip(signs.skip(1)).filter(|(a, b)| a != b).count()
+}
+
+/// Steps whose equation has several roots, on the falling branch of the Stribeck curve: in long steps they
+/// are counted where a scan finds several, and on every engine; in short steps there are none.
+#[test]
+fn steps_with_several_roots_are_counted() {
+    let friction =
+        Friction { sigma0: 1e3, sigma1: 0.0, sigma2: 0.1, mu_c: 0.4, mu_s: 1.0, v_s: 0.02, ..Friction::default() };
+    let (mass, f_n, slider_mass, spring, t) = (0.4, 10.0, 0.1, 400.0, 5e-3);
+    let anchor = |t: f64| 0.1 * t;
+    let heavy = PointModel { slider_mass, ..PointLaw::ViscoelastoPlastic.into() };
+    let four = PointModel { elements: vec![PointElement { share: 0.25, stiffness: 0.25 }; 4], ..heavy.clone() };
+    let pulled = |model: PointModel| {
+        with(contact(model, friction, mass, f_n), |body| {
+            body.spring = spring;
+            body.anchor[0] = Signal::linear(&[(0.0, 0.0), (1.0, anchor(1.0))]).unwrap();
+        })
+    };
+    let wave = bristle::schedule::Sine { amplitude: 0.05, omega: 20.0, phase: 0.0 };
+    let twist = [Signal::sines(0.0, vec![wave]), 0.0.into(), 0.0.into()];
+    let moved = |model: PointModel| {
+        let body = Body::Prescribed { twist: twist.clone(), at: bristle::TwistPoint::Origin };
+        Contact { body, ..contact(model, friction, mass, f_n) }
+    };
+    let contacts = [
+        pulled(PointLaw::Implicit.into()),
+        pulled(heavy.clone()),
+        pulled(four.clone()),
+        moved(heavy.clone()),
+        moved(four),
+    ];
+    let psi = |s: f64| 0.4 + 0.6 * (-(s / 0.02f64).powi(2)).exp() + 0.1 * s;
+    let slows = t * f_n / mass;
+    let plan = |step: f64| Plan::new(1.0, step, step).unwrap();
+    let out = rollout(&Cpu::reference(), &contacts, &plan(t));
+    // The implicit law: a speed after the step, and rest where friction holds.
+    let implicit = |n: usize| {
+        let (x, v) = (out.pose[n - 1].x, out.twist[n - 1].vx);
+        let a = (v + t / mass * spring * (anchor(t * n as f64) - x)).abs();
+        usize::from(a <= slows * psi(0.0)) + roots(|s| s + slows * psi(s) - a, a)
+    };
+    // A slider of velocity u under a force r of spring and damper, over the normal force: both ways, and at
+    // rest.
+    let (inertia, beta) = (slider_mass / (f_n * t), t * friction.sigma0);
+    let sliders = |k: usize, n: usize, before: f64, is_free: bool| {
+        let at = out.of(k).start + n;
+        let zeta = -out.wrench[at - 1].fx / f_n;
+        let unloaded = out.twist[at - 1].vx + t / mass * spring * (anchor(t * n as f64) - out.pose[at - 1].x);
+        let body = |r: f64| if is_free { unloaded - slows * r } else { out.twist[at].vx };
+        let residual = |u: f64| {
+            let r = u.signum() * psi(u.abs()) + inertia * (u - before);
+            zeta + beta * (body(r) - u) - r
+        };
+        let held = if is_free { (zeta + beta * unloaded) / (1.0 + beta * slows) } else { zeta + beta * body(0.0) };
+        let rests = (held + inertia * before).abs() <= psi(0.0);
+        usize::from(rests) + roots(residual, 2.0) + roots(|u| residual(-u), 2.0)
+    };
+    let scan = |k: usize, is_free: bool| {
+        let (mut before, mut count) = (0.0, 0);
+        for n in 1..=200 {
+            count += u64::from(sliders(k, n, before, is_free) > 1);
+            let at = out.of(k).start + n;
+            let stretched = (out.wrench[at - 1].fx - out.wrench[at].fx) / f_n;
+            before = out.twist[at].vx - stretched / beta;
+        }
+        count
+    };
+    let several = (1..=200).filter(|n| implicit(*n) > 1).count() as u64;
+    // With more than one element on a free body steps are counted that might have several.
+    let expected = [several, scan(1, true), 200, scan(3, false), scan(4, false)];
+    assert!(expected.iter().all(|n| (5..=200).contains(n)), "{expected:?}");
+    for (engine, limit) in engines() {
+        let what = format!("{:?}", engine.info());
+        let counts = rollout(engine.as_ref(), &contacts, &plan(t)).status;
+        for (status, expected) in counts.iter().zip(expected) {
+            let off = status.unconverged.abs_diff(expected);
+            assert!(off <= if limit > 1e-6 { 2 } else { 0 }, "{what}: {counts:?}, not {expected:?}");
+            assert_eq!(status.word(), bristle::engine::UNCONVERGED, "{what}");
+        }
+        let short = rollout(engine.as_ref(), &contacts, &Plan::new(0.5, 1e-4, 0.1).unwrap());
+        assert!(short.status.iter().all(|s| s.word() == 0), "{what}: {:?}", short.status);
+        // In pieces, and from a state that was saved, it is the same number.
+        let whole = rollout(engine.as_ref(), &contacts, &Plan::new(1.0, t, 0.5).unwrap()).status;
+        let mut batch = engine.batch(contacts.to_vec(), Stepping::fixed(t)).unwrap();
+        batch.advance(0.5).unwrap();
+        let saved = batch.save().unwrap();
+        batch.advance(0.1).unwrap();
+        batch.restore(&saved).unwrap();
+        batch.advance(0.5).unwrap();
+        let pieces = batch.statuses().unwrap();
+        assert!(
+            pieces.iter().zip(&whole).all(|(a, b)| a.unconverged == b.unconverged),
+            "{what}: {pieces:?}, {whole:?}"
+        );
+    }
+}
+
 /// What a call would answer is the derivative of what it answers, and where there is no mass the next step's
 /// friction.
 #[test]

@@ -68,6 +68,26 @@ fn advance(s: Step, v: vec2f) -> vec2f {
     return force;
 }
 
+// Whether the step's equation has several roots (of several elements on a free body: may have), at a velocity
+// that is given, or that would be without friction. docs/model.md, section 13.4.
+fn several(s: Step, v: vec2f, is_given: bool) -> bool {
+    if (s.curve.mu_d == 0.0) {
+        return false;
+    }
+    let yields = select(s.per_mass * s.grip * stiffness_share(), 0.0, is_given);
+    var any = false;
+    for (var i = 0u; i < ELEMENTS; i++) {
+        let own = element_equation(s, v, yields, elements[i]);
+        // Of several elements none is alone under the body: what one must not do all may not.
+        if (ELEMENTS == 1u || is_given) {
+            any = any || curve_has_several(s.curve, own.x, own.y);
+        } else {
+            any = any || curve_falls(s.curve, own.x);
+        }
+    }
+    return any;
+}
+
 // Shares of the friction on elements that slip and on elements near their limit, docs/model.md (P19).
 fn shares(s: Step, _friction: vec2f) -> vec2f {
     var sum = vec2f(0.0);

@@ -10,3 +10,7 @@ fn point_step(s: Step) -> Outcome {
     let psi = curve_at(s.curve, curve_root(s.curve, c, n.z)).x;
     return Outcome(-(s.grip * psi) * n.xy, false);
 }
+
+fn body_equation(s: Step) -> vec2f {
+    return vec2f(s.per_mass * s.grip, point_length(without_friction(s)).z);
+}

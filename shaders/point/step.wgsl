@@ -132,6 +132,9 @@ fn pass_over_bristles() {
         let v = inputs(tau + h);
         let s = step_of(h, v);
         let is_given = contacts[contact].kind == KIND_PRESCRIBED;
+        if (several(s, select(without_friction(s), v.load.xy, is_given), is_given)) {
+            states[contact].unconverged += 1u;
+        }
         var outcome = FreeStep(vec2f(0.0), vec2f(0.0), false);
         if (is_given) {
             outcome.force = driven(s, v.load.xy);

@@ -33,6 +33,17 @@ fn trial(s: Step, v: vec2f, e: Element) -> PointTrial {
     return PointTrial(sliding, gain, moved * (sliding - e.zeta - e.zeta_low), slider);
 }
 
+// (P10), with (P17) of a body on this element alone: as the velocity of the body is linear in the force,
+// spring and damper seem softer.
+fn element_equation(s: Step, v: vec2f, yields: f32, e: Element) -> vec2f {
+    let inertia = s.slider_mass / (max(s.grip, TINY) * s.t);
+    let spring = fma(s.t, s.sigma0, s.sigma1);
+    let soft = 1.0 / fma(spring, yields, 1.0);
+    let both = fma(spring, soft, inertia);
+    let pull = soft / both * (fma(vec2f(spring), v, e.zeta_low) + e.zeta);
+    return vec2f(e.rho / both, point_length(fma(vec2f(inertia / both), e.memory, pull)).z);
+}
+
 // That of its slider.
 fn slip_speed(s: Step, e: Element) -> f32 {
     return point_length(e.memory).z;

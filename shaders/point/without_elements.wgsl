@@ -19,6 +19,12 @@ fn free_step(s: Step) -> FreeStep {
     return FreeStep(outcome.force, s.per_mass * (s.load + outcome.force), outcome.stops);
 }
 
+// Whether the step's equation has several roots, docs/model.md, section 13.4.
+fn several(s: Step, v: vec2f, is_given: bool) -> bool {
+    let own = body_equation(s);
+    return !is_given && s.curve.mu_d != 0.0 && curve_has_several(s.curve, own.x, own.y);
+}
+
 // Whether the body slips, and whether its friction is near the limit: each 0 or 1.
 fn shares(s: Step, friction: vec2f) -> vec2f {
     let speed = point_length(s.v).z;

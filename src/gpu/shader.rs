@@ -191,6 +191,9 @@ pub fn point_source(shape: Shape, law: PointLaw, elements: u32) -> String {
     text += include_str!("../../shaders/point/curve.wgsl");
     text += include_str!("../../shaders/point/laws.wgsl");
     text += point_law_source(law);
+    if !with_point_law!(law, L => L::HAS_EQUATION) {
+        text += include_str!("../../shaders/point/without_equation.wgsl");
+    }
     if law.has_elements() {
         text += include_str!("../../shaders/point/balance.wgsl");
         text += include_str!("../../shaders/point/with_elements.wgsl");

@@ -69,8 +69,8 @@ pub(super) const COLUMNS: [Column; 14] = [
     contacts(
         "status",
         Item::U32,
-        "0 is clean; 1 twist and 2 wrench became non-finite; 4 some stages had not converged; 8 took as many \
-         steps as it may; 16 has left and was stopped",
+        "0 is clean; 1 twist and 2 wrench became non-finite; 4 some stages had not converged, or of a point \
+         contact some steps had several solutions; 8 took as many steps as it may; 16 has left and was stopped",
     ),
     contacts("failed_step", Item::I64, "step at which the contact failed, -1 if it did not"),
     contacts(
@@ -78,7 +78,11 @@ pub(super) const COLUMNS: [Column; 14] = [
         Item::U64,
         "samples before the contact failed or after which it was stopped; all of them if it was not",
     ),
-    contacts("unconverged", Item::U64, "stages that had not converged after three iterations"),
+    contacts(
+        "unconverged",
+        Item::U64,
+        "stages that had not converged after three iterations; of a point contact, steps with several solutions",
+    ),
     contacts("steps", Item::U64, "steps taken"),
     contacts("passes", Item::U64, "passes over the cells"),
 ];

@@ -71,7 +71,7 @@ pub struct Summary {
     pub contact_steps_per_s: f64,
     /// Counts of contacts.
     pub status: Counts,
-    /// Stages that did not converge, of two a step.
+    /// Stages that did not converge, of two a step; of a point contact, steps with several solutions.
     pub unconverged_stages: u64,
     /// Longest step \[s\].
     pub step: f64,

@@ -34,7 +34,7 @@ pub struct State {
     pub steps: u64,
     /// Passes over the bristles.
     pub passes: u64,
-    /// Stages that had not converged.
+    /// Stages that had not converged; of a point contact, steps with several roots.
     pub unconverged: u64,
     /// Of a grid that moves as one rigid body because all its bristles are elastic: its displacement since
     /// its bristles were stored [-, -, 1/m], and the sum of their forces.

@@ -393,9 +393,10 @@ pub(super) fn text(s: &Summary) -> String {
     }
     if s.unconverged_stages > 0 {
         text += &format!(
-            "{} of {} velocity solves in {} contacts had not converged; {}\n",
+            "{} of {} velocity solves in {} contacts had not converged or had several solutions; {}\n",
             s.unconverged_stages,
-            2 * s.steps,
+            // A point contact has one a step, which is its pass.
+            s.passes.min(2 * s.steps),
             status.unconverged,
             match s.tolerance {
                 None => format!("a smaller step than {} s helps (`--step {}`)", s.step, s.step / 4.0),

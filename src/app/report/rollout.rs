@@ -248,8 +248,8 @@ fn failures(run: &Run, parameters: &[(String, Vec<f64>)], setting: &str) -> Part
     } else {
         format!(
             "{} contacts became non-finite, {spent} took more steps than they may (`limits.steps`); {} \
-             others had velocity solves that did not converge in three iterations. A smaller `{setting}` \
-             helps these.",
+             others had velocity solves that did not converge in three iterations, or had several solutions. A \
+             smaller `{setting}` helps these.",
             failed - spent,
             bad.len() - failed
         )

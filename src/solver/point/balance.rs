@@ -75,6 +75,35 @@ pub fn advance<R: Real, L: PointLaw>(s: &Step<R>, v: Vec2<R>, elements: &mut [El
     force
 }
 
+/// Where the step's equation has several roots (of several elements on a free body: may have), at a velocity
+/// that `is_given`, or that would be without friction. `docs/model.md`, section 13.4.
+#[inline(always)]
+pub fn several<R: Real, L: PointLaw>(s: &Step<R>, v: Vec2<R>, is_given: R::Mask, elements: &[Element<R>]) -> R::Mask {
+    let zero = R::splat(0.0);
+    let mut any = zero.lt(zero);
+    if !L::HAS_EQUATION || !s.curve.is_curved {
+        return any;
+    }
+    if elements.is_empty() {
+        let (c, a) = L::body_equation(s);
+        return R::and(s.curve.has_several(c, a), R::not(is_given));
+    }
+    let mut all = zero;
+    for e in elements {
+        all += e.stiffness;
+    }
+    let yields = R::select(is_given, zero, s.per_mass * s.grip * all);
+    for e in elements {
+        let (c, a) = L::element_equation(s, v, yields, e);
+        // Of several elements none is alone under the body: what one must not do all may not.
+        let alone = s.curve.has_several(c, a);
+        let own =
+            if elements.len() == 1 { alone } else { R::and(s.curve.falls(c), R::not(R::and(is_given, R::not(alone)))) };
+        any = R::not(R::and(R::not(any), R::not(own)));
+    }
+    any
+}
+
 /// Shares of the friction on elements that slip and on elements near their limit, each 0 or 1 of a body
 /// without elements, whose friction is `force` [N]: `docs/model.md` (P19).
 #[inline(always)]

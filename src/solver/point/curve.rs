@@ -71,4 +71,51 @@ impl<R: Real> Curve<R> {
         }
         s
     }
+
+    /// Where `s + c psi(s)` falls somewhere, so that an equation with it may have several roots.
+    #[inline(always)]
+    pub fn falls(&self, c: R) -> R::Mask {
+        R::splat(1.0).lt(c * self.fall)
+    }
+
+    /// Where `s + c psi(s) = a` has several roots, of which rest is one for `a <= c psi(0)`; those within
+    /// 0.1 % of one another are one. `docs/model.md`, section 13.4.
+    #[inline(always)]
+    pub fn has_several(&self, c: R, a: R) -> R::Mask {
+        let falls = self.falls(c);
+        if !R::any(falls) {
+            return falls;
+        }
+        let (zero, one) = (R::splat(0.0), R::splat(1.0));
+        let (high, is_high) = self.reach(c, a, ((a - c * self.mu_c) / c.fma(self.k.sigma2, one)).max(zero));
+        let (low, is_low) = self.reach(c, a, zero);
+        let slides = (c * self.most()).lt(a);
+        let low = R::select(slides, low, zero);
+        let other = R::and(R::not(R::and(slides, R::not(is_low))), low.lt(R::splat(0.999) * high));
+        R::and(R::and(falls, is_high), other)
+    }
+
+    /// Where Newton's method for `s + c psi(s) = a` leads from `s`, and whether that is a root. From below
+    /// all roots and from above all it leads to the next one: `s + c psi(s)` is concave up to the steepest
+    /// fall, and convex beyond it. It ends where there is none on its way.
+    #[inline(always)]
+    pub fn reach(&self, c: R, a: R, mut s: R) -> (R, R::Mask) {
+        let (zero, one) = (R::splat(0.0), R::splat(1.0));
+        let enough = R::splat(R::ROOT_RESIDUAL) * a;
+        let mut goes = zero.lt(one);
+        let mut is_root = goes;
+        for _ in 0..POINT_ROOT_MOST {
+            let (psi, slope) = self.at(s);
+            let rest = c.fma(psi, s) - a;
+            let rise = c.fma(slope, one);
+            let next = s - rest / rise;
+            is_root = R::not(enough.lt(rest.abs()));
+            goes = R::and(R::and(goes, R::not(is_root)), R::and(zero.lt(rise), R::not(next.lt(zero))));
+            s = R::select(goes, next, s);
+            if !R::any(goes) {
+                break;
+            }
+        }
+        (s, is_root)
+    }
 }

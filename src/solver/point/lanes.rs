@@ -8,10 +8,12 @@
 //! `export`, `import`, `set_pairs`.
 #![allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
 
-use super::balance::{advance, balance, friction, shares};
+use super::balance::{advance, balance, friction, several, shares};
 use super::collocation::{EVENT_MOST, EVENT_SHARE, EVENT_WIDTH, at_start, begin, event, finish, may_change, nodes};
 use super::curve::Curve;
-use super::laws::{Element, Outcome, PointLaw, Step, Vec2, length, minus2, plus2, select2, times2, with_point_law};
+use super::laws::{
+    Element, Outcome, PointLaw, Step, Vec2, length, minus2, plus2, select2, times2, with_point_law, without_friction,
+};
 use crate::contact::{Contact, Model};
 use crate::friction::Friction;
 use crate::number::real::{LANES, Real};
@@ -73,6 +75,8 @@ pub struct Points<R: Real> {
     left: [f64; LANES],
     running: Bits,
     steps: [u64; LANES],
+    /// Steps whose equation has several roots.
+    unconverged: [u64; LANES],
     budget: [u64; LANES],
 }
 
@@ -111,6 +115,7 @@ impl<R: Real> Points<R> {
             left: [0.0; LANES],
             running: 0,
             steps: [0; LANES],
+            unconverged: [0; LANES],
             budget: [u64::MAX; LANES],
         }
     }
@@ -260,6 +265,11 @@ impl<R: Real> Points<R> {
         let twist = Vec3::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]);
         let (is_given, is_free) = (R::from_bitmask(given), R::from_bitmask(free));
         let driven = [twist.x, twist.y];
+        let unloaded = select2::<R>(is_given, driven, without_friction(&s));
+        let several = R::bitmask(several::<R, L>(&s, unloaded, is_given, &self.elements)) & self.running;
+        if several != 0 {
+            (0..R::LANES).for_each(|l| self.unconverged[l] += u64::from(several >> l & 1));
+        }
         let (none, mut stops) = ([R::splat(0.0); 2], 0);
         let change = if self.elements.is_empty() {
             let mut force = s.load;
@@ -470,7 +480,7 @@ impl<R: Real> LaneSolver for Points<R> {
     fn load(&mut self, l: usize, contact: &Contact, step: f64, _: &[usize]) {
         self.parameters(l, contact, step);
         self.clear(l);
-        self.steps[l] = 0;
+        (self.steps[l], self.unconverged[l]) = (0, 0);
         set_compensated(&mut self.u, &mut self.u_low, l, contact.first_velocity().to_array());
         set_compensated(&mut self.q, &mut self.q_low, l, contact.initial.pose.to_array());
         self.set_pairs(l, &contact.first_pairs());
@@ -550,7 +560,8 @@ impl<R: Real> LaneSolver for Points<R> {
     }
 
     fn status(&self, l: usize) -> Status {
-        Status { steps: self.steps[l], passes: self.steps[l], ..Status::default() }
+        let (steps, unconverged) = (self.steps[l], self.unconverged[l]);
+        Status { unconverged, steps, passes: steps, ..Status::default() }
     }
 
     fn clear(&mut self, l: usize) {
@@ -582,13 +593,14 @@ impl<R: Real> LaneSolver for Points<R> {
             to.copy_from_slice(&[two([e.share, e.stiffness]), two(e.zeta), two(e.zeta_low), two(e.memory)]);
         }
         let [u, u_low, q, q_low] = [self.u, self.u_low, self.q, self.q_low].map(|v| v.lane(l));
-        State { u, u_low, q, q_low, steps: self.steps[l], passes: self.steps[l], ..State::default() }
+        let (steps, unconverged) = (self.steps[l], self.unconverged[l]);
+        State { u, u_low, q, q_low, steps, passes: steps, unconverged, ..State::default() }
     }
 
     fn import(&mut self, l: usize, _: &Contact, state: &State, pairs: &[[f64; 2]]) {
         set_split(&mut self.u, &mut self.u_low, l, state.u, state.u_low);
         set_split(&mut self.q, &mut self.q_low, l, state.q, state.q_low);
-        self.steps[l] = state.steps;
+        (self.steps[l], self.unconverged[l]) = (state.steps, state.unconverged);
         self.set_pairs(l, pairs);
     }
 }

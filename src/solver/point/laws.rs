@@ -5,8 +5,8 @@
 //! ([`PointLaw::step`]). With elements it says what one of them answers to a velocity ([`PointLaw::trial`]),
 //! and [`super::balance`] finds the velocity. Twin: `shaders/point/laws.wgsl`.
 //!
-//! Only here: `step`, `force`, `trial`, `slip_speed`, `limit`, `times2`, `plus2`, `minus2`, `fma2`,
-//! `select2`.
+//! Only here: `step`, `force`, `trial`, `body_equation`, `element_equation`, `slip_speed`, `limit`, `times2`,
+//! `plus2`, `minus2`, `fma2`, `select2`.
 
 use super::curve::Curve;
 use crate::number::real::Real;
@@ -93,6 +93,10 @@ pub trait PointLaw {
     /// sliding. If not, elements are driven by the velocity after the step, see [`super::balance`].
     const COLLOCATES: bool = false;
 
+    /// Whether a step solves an equation that may have several roots, see [`PointLaw::body_equation`] and
+    /// [`PointLaw::element_equation`].
+    const HAS_EQUATION: bool = false;
+
     /// The step of a free body without elements: if a law does not say, under the friction of its velocity
     /// before.
     #[inline(always)]
@@ -112,6 +116,21 @@ pub trait PointLaw {
     fn trial<R: Real>(_s: &Step<R>, _v: Vec2<R>, e: &Element<R>) -> Trial<R> {
         let zero = [R::splat(0.0); 2];
         Trial { resist: zero, gain: [zero; 2], step: zero, memory: e.memory }
+    }
+
+    /// The equation `s + c psi(s) = a` for the speed of a free body without elements at the end of a step:
+    /// `c` and `a`. No law has another.
+    #[inline(always)]
+    fn body_equation<R: Real>(_s: &Step<R>) -> (R, R) {
+        (R::splat(0.0), R::splat(0.0))
+    }
+
+    /// The same for the speed at which an element slides, under a velocity `v` [m/s] of the body that is
+    /// given, or that would be without friction: a unit of the force over the normal force and the share of
+    /// the stiffness makes a body with this element alone slower by `yields` [m/s].
+    #[inline(always)]
+    fn element_equation<R: Real>(_s: &Step<R>, _v: Vec2<R>, _yields: R, _e: &Element<R>) -> (R, R) {
+        (R::splat(0.0), R::splat(0.0))
     }
 
     /// How fast an element slips [m/s]: the velocity of the body less what its deflection takes of it. `s.v`

@@ -9,6 +9,8 @@ use crate::number::real::Real;
 pub struct Implicit;
 
 impl PointLaw for Implicit {
+    const HAS_EQUATION: bool = true;
+
     #[inline(always)]
     fn step<R: Real>(s: &Step<R>) -> Outcome<R> {
         let (a, n) = length(without_friction(s));
@@ -20,5 +22,10 @@ impl PointLaw for Implicit {
         // Where it does not slide.
         let stops = R::select(slides, R::splat(1.0), R::splat(0.0)).lt(R::splat(0.5));
         Outcome { force, stops }
+    }
+
+    #[inline(always)]
+    fn body_equation<R: Real>(s: &Step<R>) -> (R, R) {
+        (s.per_mass * s.grip, length(without_friction(s)).0)
     }
 }

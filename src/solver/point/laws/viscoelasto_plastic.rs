@@ -10,6 +10,8 @@ use crate::number::real::Real;
 pub struct ViscoelastoPlastic;
 
 impl PointLaw for ViscoelastoPlastic {
+    const HAS_EQUATION: bool = true;
+
     #[inline(always)]
     fn trial<R: Real>(s: &Step<R>, v: Vec2<R>, e: &Element<R>) -> Trial<R> {
         let (zero, one) = (R::splat(0.0), R::splat(1.0));
@@ -43,6 +45,18 @@ impl PointLaw for ViscoelastoPlastic {
         let slid = minus2(minus2(sliding, e.zeta), e.zeta_low);
         let change = select2::<R>(slides, slid, times2(spring, v));
         Trial { resist, gain, step: times2(moved, change), memory: slider }
+    }
+
+    /// (P10), with (P17) of a body on this element alone: as the velocity of the body is linear in the force,
+    /// spring and damper seem softer.
+    #[inline(always)]
+    fn element_equation<R: Real>(s: &Step<R>, v: Vec2<R>, yields: R, e: &Element<R>) -> (R, R) {
+        let inertia = s.slider_mass / (s.grip.max(R::splat(R::TINY)) * s.t);
+        let spring = s.t.fma(s.sigma0, s.sigma1);
+        let soft = spring.fma(yields, R::splat(1.0)).recip();
+        let both = spring.fma(soft, inertia);
+        let pull = times2(soft / both, plus2(fma2(spring, v, e.zeta_low), e.zeta));
+        (e.rho / both, length(fma2(inertia / both, e.memory, pull)).0)
     }
 
     /// That of its slider.
