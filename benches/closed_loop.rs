@@ -1,11 +1,10 @@
 //! Batches that live on between calls: what a call takes beyond its passes, and a snapshot.
-//! `cargo bench --bench closed_loop`.
+//! `cargo bench -p bristle --bench closed_loop`.
 
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bristle::app::bench::{in_hand, reduced};
 use bristle::batch::{Batch, Input, Snapshot};
 use bristle::contact::Contact;
 use bristle::engine::{Engine, Plan, Stepping};
@@ -13,6 +12,7 @@ use bristle::friction::Law;
 use bristle::gpu::{Choice, Gpu};
 use bristle::schedule::Signal;
 use bristle::{Cpu, DEFAULT_STEP};
+use bristle_bench::{in_hand, reduced};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 /// A controller's interval [s].

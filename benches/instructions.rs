@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! cargo install --locked --version 0.20.0 gungraun-runner     # and valgrind, from your system
-//! cargo bench --profile profiling --bench instructions        # valgrind wants the names and lines of that profile
+//! cargo bench -p bristle --profile profiling --bench instructions   # valgrind wants its names and lines
 //! ```
 //!
 //! One contact on one thread, 40 steps of the paper's in-hand case 2. Valgrind (3.19 at least) hides AVX-512
@@ -13,8 +13,6 @@
 
 use std::hint::black_box;
 
-use bristle::app::baseline::Baseline;
-use bristle::app::bench::{in_hand, random_maps, reduced};
 use bristle::contact::Contact;
 use bristle::cpu::Cpu;
 use bristle::engine::{DEFAULT_STEP, Engine, Plan, Trajectories};
@@ -22,6 +20,8 @@ use bristle::friction::Law;
 use bristle::limit_surface::{DEFAULT_N_LS, Rule, Table};
 use bristle::patch::Patch;
 use bristle::planar::Twist;
+use bristle_bench::baseline::Baseline;
+use bristle_bench::{in_hand, random_maps, reduced};
 use gungraun::{Callgrind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main};
 
 /// Steps of a rollout.
@@ -81,7 +81,7 @@ fn step_f32(contacts: Vec<Contact>) -> Trajectories {
 #[bench::elasto_plastic_slides(contact(Law::ElastoPlastic, true))]
 #[bench::lugre_slides(contact(Law::LuGre, true))]
 fn baseline(contacts: Vec<Contact>) -> Trajectories {
-    run(&Baseline, &contacts, bristle::app::bench::BASELINE_STEP)
+    run(&Baseline, &contacts, bristle_bench::BASELINE_STEP)
 }
 
 #[library_benchmark]

@@ -1,7 +1,8 @@
 //! Contact-steps per second of point contacts, a law a row, against a LuGre grid of one cell on the same
 //! bodies. They slide, so that nothing is skipped.
 //!
-//! `cargo bench --bench point -- "cpu f32/implicit"` runs a part. `RAYON_NUM_THREADS=1` measures one core.
+//! `cargo bench -p bristle --bench point -- "cpu f32/implicit"` runs a part.
+//! `RAYON_NUM_THREADS=1` measures one core.
 
 mod common;
 
@@ -15,7 +16,7 @@ use bristle::engine::{DEFAULT_STEP, Plan};
 use bristle::friction::{Friction, Law};
 use bristle::patch::{Grid, Patch, Shape};
 use bristle::planar::Twist;
-use bristle::rigid::point::{PointElement, PointLaw, PointModel};
+use bristle::point::{PointElement, PointLaw, PointModel};
 use bristle::schedule::Signal;
 use common::Subject;
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group, criterion_main};

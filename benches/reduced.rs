@@ -5,11 +5,11 @@ mod common;
 
 use std::sync::Arc;
 
-use bristle::app::bench::reduced;
 use bristle::contact::{Contact, Form, Model};
 use bristle::friction::Law;
 use bristle::limit_surface::{DEFAULT_N_LS, Rule, Table};
 use bristle::patch::{Exponent, Hertz, Patch};
+use bristle_bench::reduced;
 use common::{Subject, sliding};
 use criterion::{Criterion, criterion_group, criterion_main};
 

@@ -1,8 +1,8 @@
 //! The step with a bristle in every cell, over the size of the grid and of the batch: cell-passes per second,
 //! which stay the same where the cost is linear. Objects in hand, circle, all of them sliding.
 //!
-//! `cargo bench --bench step -- "cpu f32/ElastoPlastic/21 x 21"` runs a part. `RAYON_NUM_THREADS=1` measures
-//! one core.
+//! `cargo bench -p bristle --bench step -- "cpu f32/ElastoPlastic/21 x 21"` runs a part.
+//! `RAYON_NUM_THREADS=1` measures one core.
 
 mod common;
 

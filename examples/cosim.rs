@@ -1,5 +1,6 @@
 //! Friction inside another simulator: a rigid body that this file integrates, in steps of 2 ms, with the
-//! friction of two finger pads from bristle. `cargo run --release --no-default-features --example cosim`.
+//! friction of two finger pads from bristle.
+//! `cargo run --release -p bristle --no-default-features --example cosim`.
 //!
 //! The pads are a contact whose motion is prescribed. In each step the host asks what friction would answer
 //! to a twist ([`Batch::respond`]), and solves for the twist at the end of the step with the derivative that

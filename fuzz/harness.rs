@@ -2,16 +2,16 @@
 //! them, and does nothing else: it does not panic, run out of memory or go on for ever.
 //!
 //! `cargo fuzz` runs these functions on what it makes of the files in `seeds` (see docs/contributing.md), and
-//! `tests/inputs.rs` on those files with a few bytes changed. There, too, is what was found once.
+//! `crates/cli/tests/inputs.rs` on those files with a few bytes changed. There, too, is what was found once.
 
 use std::path::{Path, PathBuf};
 
-use bristle::app::report::report;
-use bristle::input::Npz;
-use bristle::limit_surface::Table;
-use bristle::patch::{load_csv, load_frames, load_npy, load_png};
-use bristle::scenario::{PatchSource, Scenario, StabilityFile, WorldScenario, change};
-use bristle::surfaces::{self, Loads};
+use bristle_cli::report::report;
+use bristle_data::surfaces::{self, Loads};
+use bristle_data::table_file;
+use bristle_scenario::input::Npz;
+use bristle_scenario::map_file::{load_csv, load_frames, load_npy, load_png};
+use bristle_scenario::{PatchSource, Scenario, StabilityFile, WorldScenario, change};
 use sha2::{Digest, Sha256};
 
 /// A name and what is done with the bytes of a file.
@@ -111,7 +111,7 @@ pub fn npz(bytes: &[u8]) {
 /// A table of a limit surface.
 pub fn table(bytes: &[u8]) {
     let path = write("table.npz", bytes);
-    let _ = (Table::load(&path), Table::saved_load(&path));
+    let _ = (table_file::load(&path), table_file::saved_load(&path));
 }
 
 /// The page of tables, and their patches for margins.

@@ -28,7 +28,7 @@ struct Contact {
     h_max: f32,
     tolerance: f32,
     n_ls: u32,
-    // Of a point contact: its spring and what its law has (src/rigid/point.rs).
+    // Of a point contact: its spring and what its law has (src/point.rs).
     spring: f32,
     band: f32,
     slider_mass: f32,

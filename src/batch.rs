@@ -127,11 +127,18 @@ pub(crate) trait Stepper: Send {
 /// rollout over these inputs, and of one with samples where it is read.
 ///
 /// ```
-/// use std::path::Path;
-/// use bristle::{Cpu, Engine, Input, Scenario, Stepping};
+/// use bristle::{Contact, Cpu, Engine, Frame, FreeBody, Friction, Grid, Initial, Input, Inputs, Model};
+/// use bristle::{Patch, Shape, Signal, Stepping};
 /// // Which grip holds the object that has begun to slide? One state, branched into four futures.
-/// let text = include_str!("../examples/in_hand.toml");
-/// let contact = Scenario::parse(text, Path::new("examples"), "in_hand")?.contact(0)?;
+/// let gravity = [0.0.into(), (-9.81).into()];
+/// let contact = Contact {
+///     patch: Patch::shape(Grid::new(11, 11, 0.02, 0.02)?, Shape::Disc)?.into(),
+///     model: Model::Distributed,
+///     friction: Friction::default(),
+///     body: FreeBody { gravity, ..FreeBody::new(Frame::Gripper, 0.2, 4.8e-4) }.into(),
+///     inputs: Inputs { normal_force: Signal::constant(2.0), ..Inputs::default() },
+///     initial: Initial::default(),
+/// };
 /// let mut batch = Cpu::new().batch(vec![contact; 4], Stepping::default())?;
 /// batch.set(0, Input::NormalForce, 0.5)?;
 /// batch.advance_some(&[0], 0.05)?;

@@ -119,7 +119,7 @@ impl Body {
     }
 
     /// The constants of the equations of motion.
-    pub(crate) fn constants(&self) -> Constants {
+    pub fn constants(&self) -> Constants {
         match self {
             Self::Prescribed { .. } => Constants { mass: 1.0, inertia: 1.0, pads: 1.0, offset: [0.0; 2] },
             Self::Free(FreeBody { frame, mass, inertia, pads, .. }) => {
@@ -130,7 +130,7 @@ impl Body {
     }
 
     /// The initial twist of a free body; zero for a prescribed motion, whose twist is an input.
-    pub(crate) fn first_twist(&self) -> Twist {
+    pub fn first_twist(&self) -> Twist {
         self.free().map_or_else(Twist::default, |body| body.twist)
     }
 
@@ -161,9 +161,12 @@ impl Body {
 /// ignores the result where the twist is prescribed; the constants are ones there, so that the numbers stay
 /// finite.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Constants {
+pub struct Constants {
+    /// Mass [kg].
     pub mass: f64,
+    /// Moment of inertia about the centre of mass [kg m^2].
     pub inertia: f64,
+    /// Number of pads that press on it.
     pub pads: f64,
     /// Patch origin from the centre of mass in the body frame, zero in other frames [m].
     pub offset: [f64; 2],

@@ -1,13 +1,13 @@
 //! One contact: everything an engine needs to simulate it.
 
-mod memory;
+pub mod memory;
 mod motion;
 mod steady;
 
 use std::sync::Arc;
 
-pub(crate) use memory::{memory, one_more};
-pub(crate) use motion::{Departure, Origin, TIME_SLACK};
+pub use memory::{memory, one_more};
+pub use motion::{Departure, Origin, TIME_SLACK};
 
 use crate::body::{Body, Frame, FreeBody, TwistPoint};
 use crate::error::{ParameterError, check};
@@ -15,8 +15,8 @@ use crate::friction::{Friction, Law};
 use crate::limit_surface::{Surface, Table};
 use crate::patch::{Exponent, Hertz, Patch};
 use crate::planar::{Pose, Twist};
+use crate::point::{PointLaw, PointModel};
 use crate::range::{self, Range};
-use crate::rigid::point::{PointLaw, PointModel};
 use crate::schedule::{Feed, Interval, MOST_POINTS, MapKey, Remap, SAME_TIME, Signal, Span, Timeline, slot};
 
 /// A contact of a batch. Every field may differ between the contacts of a batch.
@@ -48,7 +48,7 @@ pub enum Model {
     /// The same on a limit surface, `docs/model.md` (66) and (102). The table may be that of a patch of the
     /// same shape and another size.
     LimitSurface(Arc<Table>, Form),
-    /// A point that does not turn, without a patch: in fixed steps of the plan, see [`crate::rigid::point`].
+    /// A point that does not turn, without a patch: in fixed steps of the plan, see [`crate::point`].
     /// The patch of the contact is without effect.
     Point(PointModel),
 }
@@ -87,7 +87,7 @@ impl Model {
     }
 
     /// The model of a point contact.
-    pub(crate) const fn point(&self) -> Option<&PointModel> {
+    pub const fn point(&self) -> Option<&PointModel> {
         if let Self::Point(model) = self { Some(model) } else { None }
     }
 }
@@ -272,7 +272,7 @@ impl Contact {
 
     /// An upper bound on the number of break points of all inputs before `duration` [s], and the field that
     /// has most of them. Inputs that are held with one period share their break points, which count once.
-    pub(crate) fn break_points(&self, duration: f64) -> (f64, &'static str) {
+    pub fn break_points(&self, duration: f64) -> (f64, &'static str) {
         let maps = match (self.inputs.remap_every, self.patch.sequence()) {
             (Some(every), _) if self.patch.changes() => (duration / every).ceil(),
             (None, Some(sequence)) => sequence.times().partition_point(|t| *t < duration) as f64,
@@ -409,7 +409,7 @@ impl Contact {
     }
 
     /// `mu_c` and `mu_s` [-] at time `t` [s].
-    pub(crate) fn coefficients_at(&self, t: f64) -> [f64; 2] {
+    pub fn coefficients_at(&self, t: f64) -> [f64; 2] {
         let Self { inputs, friction, .. } = self;
         let at = |signal: &Option<Signal>, constant| signal.as_ref().map_or(constant, |signal| signal.value(t));
         [at(&inputs.mu_c, friction.mu_c), at(&inputs.mu_s, friction.mu_s)]
@@ -484,7 +484,7 @@ impl Contact {
 
     /// What the map of a contact that follows frames or the normal force is made for at time `t` [s]; none of
     /// others.
-    pub(crate) fn map_at(&self, t: f64) -> Option<MapKey> {
+    pub fn map_at(&self, t: f64) -> Option<MapKey> {
         let updated = self.inputs.remap_every.map(|every| ((t + SAME_TIME) / every).floor() * every);
         match (self.patch.sequence(), self.patch.rule(), updated) {
             (Some(sequence), _, updated) => Some(MapKey::Frame(sequence.map_at(updated.unwrap_or(t)))),

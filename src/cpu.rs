@@ -82,7 +82,7 @@ impl Cpu {
     }
 
     /// The vectors that it uses.
-    pub(crate) const fn simd(self) -> Simd {
+    pub const fn simd(self) -> Simd {
         self.simd
     }
 
@@ -210,17 +210,17 @@ fn threads_of(variable: &dyn Fn(&str) -> Option<String>) -> Result<(), Parameter
 }
 
 /// Largest number of contacts like this one that are stepped at the same time.
-pub(crate) fn at_a_time(contact: &Contact) -> usize {
+pub fn at_a_time(contact: &Contact) -> usize {
     pool::threads() * if has_few_bristles(contact) { MOST_LANES } else { 1 }
 }
 
 /// The processor's name, as the machine tells it, and the threads that compute.
-pub(crate) fn processor() -> String {
+pub fn processor() -> String {
     format!("{}, {} threads", processor_name(), pool::threads())
 }
 
 /// The processor's name, as the machine tells it.
-pub(crate) fn processor_name() -> String {
+pub fn processor_name() -> String {
     let name = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
         let line = text.lines().find(|l| l.starts_with("model name"))?;
         Some(line.split_once(':')?.1.trim().to_owned())

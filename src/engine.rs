@@ -81,7 +81,7 @@ impl Trajectories {
 }
 
 /// A share that rounding may have left above 1; NaN stays NaN.
-pub(crate) fn share(of_all: f64) -> f64 {
+pub fn share(of_all: f64) -> f64 {
     if of_all > 1.0 { 1.0 } else { of_all }
 }
 
@@ -122,7 +122,7 @@ pub trait Engine: Send + Sync {
 }
 
 /// Checks a plan and every contact of a batch.
-pub(crate) fn validate(contacts: &[Contact], plan: &Plan) -> Result<(), EngineError> {
+pub fn validate(contacts: &[Contact], plan: &Plan) -> Result<(), EngineError> {
     plan.validate()?;
     let duration = plan.duration();
     let wrong = |(contact, c): (usize, &Contact)| {
@@ -183,8 +183,6 @@ mod tests {
             Box::new(Cpu::new()),
             #[cfg(feature = "gpu")]
             Box::new(crate::gpu::Gpu::new(crate::gpu::Choice::Any).unwrap()),
-            #[cfg(feature = "cli")]
-            Box::new(crate::app::baseline::Baseline),
         ];
         for engine in engines {
             assert!(engine.run(&[], &good).is_ok());

@@ -1,9 +1,9 @@
 //! Errors of the library. Every one names the field, the value and what would be accepted.
 
 use std::borrow::Cow;
+use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
-use crate::input::InputError;
 pub use crate::memory::MemoryError;
 use crate::quote::{message, within};
 
@@ -35,7 +35,7 @@ impl ParameterError {
     }
 
     /// An error for `field` with a number, which is written in few characters.
-    pub(crate) fn number(field: &str, value: f64, accepted: impl Into<String>) -> Self {
+    pub fn number(field: &str, value: f64, accepted: impl Into<String>) -> Self {
         let size = value.abs();
         let is_short = value == 0.0 || (1e-9..1e17).contains(&size) || !value.is_finite();
         Self::new(field, if is_short { value.to_string() } else { format!("{value:e}") }, accepted)
@@ -48,7 +48,7 @@ const MOST_FIELD: usize = 300;
 const MOST_VALUE: usize = 2 * crate::quote::MOST_QUOTED;
 
 /// Refuses a value that is not `ok`, or not finite.
-pub(crate) fn check(field: &str, value: f64, accepted: impl Into<String>, ok: bool) -> Result<(), ParameterError> {
+pub fn check(field: &str, value: f64, accepted: impl Into<String>, ok: bool) -> Result<(), ParameterError> {
     if ok && value.is_finite() { Ok(()) } else { Err(ParameterError::number(field, value, accepted)) }
 }
 
@@ -100,26 +100,33 @@ pub enum PatchError {
         reason: String,
     },
     /// A file that the machine could not read.
-    #[error("{path}: {}", crate::disk::describe(source))]
+    #[error("{path}: {}", describe(source))]
     Io {
         /// The file.
         path: PathBuf,
         /// The machine's own reason.
-        source: std::io::Error,
+        source: io::Error,
     },
-}
-
-impl From<InputError> for PatchError {
-    fn from(e: InputError) -> Self {
-        match e {
-            InputError::Io { path, source } => Self::Io { path, source },
-            InputError::File { path, reason } => Self::File { path, reason },
-        }
-    }
 }
 
 /// The command that installs a software Vulkan driver on Debian and Ubuntu.
 pub const INSTALL_SOFTWARE_DRIVER: &str = "sudo apt-get install --no-install-recommends mesa-vulkan-drivers libvulkan1";
+
+/// The error of the operating system for a file that could not be read or written; if the cause is missing
+/// space, a sentence that says what to do.
+pub fn describe(e: &io::Error) -> String {
+    out_of_space(e).map_or_else(|| e.to_string(), |(why, remedy)| format!("{why}: {remedy} and repeat the command"))
+}
+
+/// Why there was no space to write a file, and what to do; none if `e` is of another kind.
+pub fn out_of_space(e: &io::Error) -> Option<(&'static str, &'static str)> {
+    match e.kind() {
+        ErrorKind::StorageFull => Some(("the disk is full", "free some space")),
+        ErrorKind::QuotaExceeded => Some(("the quota of the disk is used up", "free some space")),
+        ErrorKind::FileTooLarge => Some(("no file may become larger here", "raise that limit (`ulimit -f`)")),
+        _ => None,
+    }
+}
 
 /// A device that cannot go on. A batch that met one says so from then on, at every call; a snapshot that was
 /// saved before can be restored in a batch of a new engine.
@@ -229,7 +236,7 @@ pub enum EngineError {
 
 impl EngineError {
     /// The same of a batch that is part of another, from contact `first` on.
-    pub(crate) fn of_part(mut self, first: u64) -> Self {
+    pub fn of_part(mut self, first: u64) -> Self {
         if let Self::Limit { contact, .. } | Self::Parameter { contact, .. } = &mut self {
             *contact += first as usize;
         }

@@ -31,7 +31,8 @@ macro_rules! law_enum {
     ($($law:ident, $key:literal, $file:ident, elastic: $elastic:literal, stribeck: $stribeck:literal,
         damping: $damping:literal, $doc:literal;)+) => {
         /// Which ordinary differential equation a bristle follows, `docs/model.md` (9) and (10).
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Deserialize, schemars::JsonSchema)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum Law {
             $(#[doc = $doc] #[serde(rename = $key)] $law,)+
         }
@@ -166,7 +167,7 @@ impl Friction {
 
     /// The parameters with those that the law does not use set to values without effect: no damping for a law
     /// without, and `mu_s = mu_c` for one without a Stribeck curve.
-    pub(crate) fn effective_for_law(&self) -> Self {
+    pub fn effective_for_law(&self) -> Self {
         let Self { law, sigma1, sigma2, mu_c, mu_s, .. } = *self;
         let [sigma1, sigma2] = if law.has_damping() { [sigma1, sigma2] } else { [0.0; 2] };
         Self { sigma1, sigma2, mu_s: law.static_coefficient(mu_c, mu_s), ..*self }

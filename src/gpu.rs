@@ -4,14 +4,13 @@
 
 mod batch;
 mod buffer;
-mod cone;
 mod contact;
-mod contact_lcp;
 mod core;
 mod device;
 mod engine;
 mod group;
 mod inputs;
+pub mod kernel;
 mod layout;
 mod limit_surface;
 mod live;

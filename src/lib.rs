@@ -62,40 +62,30 @@
 //! - `cli`: the program `bristle`, its pages and benchmarks.
 
 // Some of what modules share only the GPU's engine or the application takes.
-#![cfg_attr(not(all(feature = "gpu", feature = "cli")), allow(dead_code, unused_imports))]
+#![cfg_attr(not(feature = "gpu"), allow(dead_code, unused_imports))]
 
-// For `src/main.rs`, tests and benches: it promises nothing to other crates.
-#[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod app;
 pub mod batch;
 pub mod body;
 pub mod contact;
 pub mod cpu;
-mod disk;
 pub mod engine;
 pub mod error;
 pub mod friction;
 #[cfg(feature = "gpu")]
 pub mod gpu;
-pub mod input;
 pub mod limit_surface;
 pub mod memory;
-mod number;
+pub mod number;
 pub mod patch;
-mod plan;
+pub mod plan;
 pub mod planar;
+pub mod point;
 pub mod pool;
 pub mod quote;
 pub mod random;
 pub mod range;
-pub mod rigid;
-pub mod rollout;
-pub mod scenario;
 pub mod schedule;
 mod solver;
-pub mod statistics;
-pub mod surfaces;
 
 pub use batch::{Batch, Input, Response, Sample, Snapshot};
 pub use body::{Body, Frame, FreeBody, TwistPoint};
@@ -112,6 +102,6 @@ pub use gpu::{Choice, Gpu};
 pub use limit_surface::{DEFAULT_N_LS, Ellipsoid, LookUp, Margin, Quartic, Rule, Surface, Table};
 pub use patch::{Grid, Patch, Shape};
 pub use planar::{Pose, Twist, Wrench};
-pub use rigid::point::{PointElement, PointLaw, PointModel};
-pub use scenario::{Scenario, ScenarioError};
+pub use point::{PointElement, PointLaw, PointModel};
 pub use schedule::Signal;
+pub use solver::shear;

@@ -9,7 +9,6 @@
 
 mod batch;
 mod directions;
-mod file;
 mod fit;
 mod margin;
 mod nodes;
@@ -26,5 +25,5 @@ pub use nodes::MAX_N_LS;
 pub use quadrature::Rule;
 pub(crate) use quadrature::{CellSeries, ORDERS};
 pub use surface::Surface;
-pub(crate) use symmetry::Symmetry;
+pub use symmetry::Symmetry;
 pub use table::{DEFAULT_N_LS, LookUp, Passivity, Table};

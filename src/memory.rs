@@ -3,9 +3,23 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System};
+use std::fmt;
 
-use crate::disk::Bytes;
+use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System};
+use unit_prefix::NumberPrefix;
+
+/// A number of bytes that prints in decimal units, such as `1.50 GB`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bytes(pub u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match NumberPrefix::decimal(self.0 as f64) {
+            NumberPrefix::Standalone(number) => write!(f, "{number:.0} B"),
+            NumberPrefix::Prefixed(prefix, number) => write!(f, "{number:.2} {prefix}B"),
+        }
+    }
+}
 
 /// Memory that there is not.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -77,7 +91,7 @@ pub fn pretend_free(bytes: Option<u64>) {
 
 /// Memory [byte] that this process may still take: of the machine's, of its control group's, and of its
 /// address space.
-pub(crate) fn left() -> Option<u64> {
+pub fn left() -> Option<u64> {
     let pid = sysinfo::get_current_pid().ok()?;
     let mut system = System::new().ok()?;
     system.refresh_memory();

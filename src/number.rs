@@ -9,7 +9,7 @@ pub mod prefetch;
 pub mod real;
 pub mod simd;
 #[cfg(target_arch = "x86_64")]
-pub(crate) mod x86;
+pub mod x86;
 
 #[cfg(test)]
 mod tests;

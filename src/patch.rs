@@ -3,12 +3,10 @@
 //! Patch frame: origin at the grid's centre, x to the right, y up. Cell `(ix, iy)` is centred at
 //! `((ix + 1/2 - nx/2) dx, (iy + 1/2 - ny/2) dy)`; maps are stored row by row, bottom row first.
 
-mod load;
 mod pressure;
 mod sequence;
 mod shape;
 
-pub use load::{FileMap, load_csv, load_frames, load_npy, load_png};
 pub use pressure::{A_MIN, Exponent, Hertz, K_MIN};
 pub use sequence::{CLOSEST_FRAMES, Sequence};
 pub use shape::Shape;
@@ -258,7 +256,7 @@ impl Patch {
 
     /// The patch with the map that `key` names, if its map follows what that is; else as it is.
     #[must_use]
-    pub(crate) fn at(&self, key: MapKey) -> Self {
+    pub fn at(&self, key: MapKey) -> Self {
         match (key, &self.sequence) {
             (MapKey::Force(f_n), _) => self.under(f_n),
             (MapKey::Frame(map), Some(sequence)) => {

@@ -35,7 +35,8 @@ pub struct Plan {
 /// last; later ones are NaN, and [`Status::left`] says where it was. Earlier samples have the bits of a run
 /// to the end. They are compared at samples alone, in the precision of the engine: where a number is within
 /// rounding of a limit, engines may differ by a sample. Without any a contact is simulated to the end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 #[allow(rustdoc::broken_intra_doc_links, reason = "units in brackets: the texts are those of the schema")]
 pub struct StopWhen {

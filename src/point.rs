@@ -41,9 +41,9 @@ macro_rules! law_enum {
         attraction: $attraction:literal, $doc:literal;)+) => {
         /// Which law a point contact follows.
         #[derive(
-            Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
-            schemars::JsonSchema
+            Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize
         )]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum PointLaw {
             $(#[doc = $doc] #[serde(rename = $key)] $law,)+
         }
@@ -126,7 +126,7 @@ pub(crate) const PAIRS_PER_ELEMENT: usize = 4;
 /// have are without effect.
 ///
 /// ```
-/// use bristle::rigid::point::{PointElement, PointLaw, PointModel};
+/// use bristle::point::{PointElement, PointLaw, PointModel};
 /// let maxwell_slip = PointModel {
 ///     law: PointLaw::ViscoelastoPlastic,
 ///     elements: vec![PointElement { share: 0.3, stiffness: 0.5 }, PointElement { share: 0.7, stiffness: 0.5 }],

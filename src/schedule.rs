@@ -11,8 +11,8 @@ mod signal;
 mod timeline;
 
 pub use interval::{Interval, MapKey, Term, slot};
-pub(crate) use range::within_run;
-pub(crate) use signal::SAME_TIME;
+pub use range::within_run;
+pub use signal::SAME_TIME;
 pub use signal::{Segment, Signal, Sine};
 pub use timeline::{Feed, Remap, Span, Timeline};
 

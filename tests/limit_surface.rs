@@ -741,29 +741,6 @@ fn look_ups_about_the_origin_are_as_exact_where_the_pressure_is_all_over_the_gri
     }
 }
 
-#[test]
-fn a_table_survives_its_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("table.npz");
-    let table = Table::new(&random_patch(21), Rule::Bilinear, 5).unwrap();
-    table.save(&path, 0.6, 4.0).unwrap();
-    let back = Table::load(&path).unwrap();
-    assert_eq!((back.nodes(), back.rule(), back.n_ls()), (table.nodes(), table.rule(), table.n_ls()));
-    assert!(
-        (back.radius() - table.radius()).abs() < 1e-15
-            && (back.patch().viscous() - table.patch().viscous()).abs() < 1e-15
-    );
-    let patch = random_patch(21);
-    let table = Basis::single(patch.grid(), Rule::Cells, 5).unwrap().tables(&[patch]).unwrap().remove(0);
-    table.save(&path, 0.6, 4.0).unwrap();
-    let back = Table::load(&path).unwrap();
-    assert!(back.is_at_origin() && back.is_single() && back.centre() == [0.0; 2]);
-    assert_eq!((back.nodes(), back.radius()), (table.nodes(), table.radius()));
-    std::fs::write(&path, b"not a table").unwrap();
-    assert!(Table::load(&path).unwrap_err().to_string().contains("not an NPZ file"));
-    assert!(Table::load(&folder.path().join("none.npz")).is_err());
-}
-
 /// Loads of pure translation and of pure rotation are corners of the search's first triangle.
 #[test]
 fn margins_of_pure_motions_are_exact() {

@@ -5,14 +5,14 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use bristle::app::baseline::Baseline;
-use bristle::app::bench::{BASELINE_STEP, in_hand};
 use bristle::contact::Contact;
 use bristle::cpu::Cpu;
 use bristle::engine::{DEFAULT_STEP, Engine, Plan};
 use bristle::friction::Law;
 use bristle::gpu::{Choice, Gpu};
 use bristle::planar::Twist;
+use bristle_bench::baseline::Baseline;
+use bristle_bench::{BASELINE_STEP, in_hand};
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, SamplingMode, Throughput};
 

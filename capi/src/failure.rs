@@ -5,9 +5,10 @@ use std::cell::RefCell;
 use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use bristle::EngineError;
 use bristle::batch::SnapshotError;
 use bristle::error::MemoryError;
-use bristle::{EngineError, ScenarioError};
+use bristle_scenario::ScenarioError;
 
 /// How a call went.
 #[repr(C)]

@@ -16,7 +16,8 @@ use std::sync::{Mutex, MutexGuard};
 
 use bristle::batch::Sample;
 use bristle::quote::quoted;
-use bristle::{Batch, Contact, Cpu, Engine, EngineError, Input, Scenario, Snapshot, Stepping, Twist};
+use bristle::{Batch, Contact, Cpu, Engine, EngineError, Input, Snapshot, Stepping, Twist};
+use bristle_scenario::Scenario;
 
 pub use failure::{BristleStatus, bristle_last_error};
 use failure::{Failure, guard};

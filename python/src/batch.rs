@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use bristle::batch::check_memory;
 use bristle::error::ParameterError;
-use bristle::scenario::Precision;
 use bristle::{
-    Batch, Choice, Contact, Cpu, DeviceError, Engine, EngineError, EngineInfo, Gpu, Input, Scenario, Snapshot,
-    Stepping, pool,
+    Batch, Choice, Contact, Cpu, DeviceError, Engine, EngineError, EngineInfo, Gpu, Input, Snapshot, Stepping, pool,
 };
+use bristle_scenario::Precision;
+use bristle_scenario::Scenario;
 use rayon::prelude::*;
 
 use crate::drive::{Control, Pace};

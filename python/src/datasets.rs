@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use bristle::ParameterError;
 use bristle::engine::EngineInfo;
-use bristle::rollout::{Datasets, Merge, Options, Place, Shard, Summary};
-use bristle::scenario::Precision;
+use bristle_data::rollout::{Datasets, Merge, Options, Place, Shard, Summary};
+use bristle_scenario::Precision;
 use pyo3::prelude::*;
 
 use crate::batch::open;
@@ -70,7 +70,7 @@ pub fn write_run(
             let (options, scenario, engine, stop, done) = (&options, &scenario, &*engine, &stop, &done);
             let thread = scope.spawn(move || {
                 let _send = send;
-                bristle::rollout::rollout(scenario, engine, options, &|samples| {
+                bristle_data::rollout::rollout(scenario, engine, options, &|samples| {
                     done.fetch_add(samples, Ordering::Relaxed);
                     !stop.load(Ordering::Relaxed)
                 })
@@ -104,7 +104,7 @@ pub fn merge_run(
     mode: &str,
 ) -> Result<String, Failure> {
     let options = options(out, &formats, &extras, mode)?;
-    py.detach(|| Ok(json(&bristle::rollout::merge(&Merge::open(&shards)?, &options)?)))
+    py.detach(|| Ok(json(&bristle_data::rollout::merge(&Merge::open(&shards)?, &options)?)))
 }
 
 /// Checks, before anything is computed, that a run, one of its shards or their merge may go on, or begin, on
@@ -125,7 +125,7 @@ pub fn check_run(
     options.shard = shard.map(|(index, of)| format!("{index}/{of}").parse::<Shard>()).transpose()?;
     let scenario = scenario.0.clone();
     let engine = engine_of(device, scenario.spec().precision)?;
-    py.detach(|| Ok(bristle::rollout::check(&scenario, &options, merged, engine.as_ref())?.as_ref().map(json)))
+    py.detach(|| Ok(bristle_data::rollout::check(&scenario, &options, merged, engine.as_ref())?.as_ref().map(json)))
 }
 
 /// What a device computes with; none if that depends on the machine.
@@ -147,17 +147,17 @@ fn engine_of(device: &str, precision: Precision) -> Result<Option<EngineInfo>, F
 /// Removes a complete run or shard, of which nothing else may be in its directory.
 #[pyfunction]
 pub fn remove_run(py: Python<'_>, run: PathBuf) -> Result<(), Failure> {
-    py.detach(|| Ok(bristle::rollout::remove_run(&run)?))
+    py.detach(|| Ok(bristle_data::rollout::remove_run(&run)?))
 }
 
 /// Checks that nothing else is in the directory of a run or shard, so that it could be removed.
 #[pyfunction]
 pub fn check_own(py: Python<'_>, run: PathBuf) -> Result<(), Failure> {
-    py.detach(|| Ok(bristle::rollout::check_own(&run)?))
+    py.detach(|| Ok(bristle_data::rollout::check_own(&run)?))
 }
 
 /// What is damaged or missing in a run, a sentence a file.
 #[pyfunction]
 pub fn verify_run(py: Python<'_>, run: PathBuf) -> Result<Vec<String>, Failure> {
-    py.detach(|| Ok(bristle::rollout::verify(&run)?.faults))
+    py.detach(|| Ok(bristle_data::rollout::verify(&run)?.faults))
 }

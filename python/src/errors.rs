@@ -2,8 +2,8 @@
 
 use bristle::batch::SnapshotError;
 use bristle::error::{EngineError, MemoryError, ParameterError, PatchError};
-use bristle::rollout::RolloutError;
-use bristle::scenario::ScenarioError;
+use bristle_data::rollout::RolloutError;
+use bristle_scenario::ScenarioError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 

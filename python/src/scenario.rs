@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bristle::scenario::{Precision, change};
-use bristle::{Body, Input, ParameterError, Scenario, pool};
+use bristle::{Body, Input, ParameterError, pool};
+use bristle_scenario::Scenario;
+use bristle_scenario::{Precision, change};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};

@@ -3,8 +3,8 @@
 use bristle::error::ParameterError;
 use bristle::limit_surface::{Rule, Surface, Table};
 use bristle::patch::{Grid, Patch};
-use bristle::surfaces::{At, margins};
 use bristle::{Twist, Wrench, pool};
+use bristle_data::surfaces::{At, margins};
 use numpy::{PyArray1, PyArray2, PyArray3, PyArray4, PyArrayMethods, PyReadonlyArray3, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use rayon::prelude::*;

@@ -10,9 +10,16 @@ impl Batch {
     /// asked for before. On a CPU they are there at once.
     ///
     /// ```
-    /// # use bristle::{Cpu, Engine, Scenario, Stepping};
-    /// # let text = include_str!("../../examples/in_hand.toml");
-    /// # let contact = Scenario::parse(text, std::path::Path::new("examples"), "in_hand")?.contact(0)?;
+    /// # use bristle::{Contact, Cpu, Engine, Frame, FreeBody, Friction, Grid, Initial, Inputs, Model};
+    /// # use bristle::{Patch, Shape, Stepping};
+    /// # let contact = Contact {
+    /// #     patch: Patch::shape(Grid::new(11, 11, 0.02, 0.02)?, Shape::Disc)?.into(),
+    /// #     model: Model::Distributed,
+    /// #     friction: Friction::default(),
+    /// #     body: FreeBody::new(Frame::Gripper, 0.2, 4.8e-4).into(),
+    /// #     inputs: Inputs::default(),
+    /// #     initial: Initial::default(),
+    /// # };
     /// # let mut batch = Cpu::new().batch(vec![contact], Stepping::default())?;
     /// batch.advance(2e-3)?;
     /// batch.request_samples()?;

@@ -7,7 +7,8 @@ use crate::planar::Pose;
 
 /// Where a body was at its start.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Origin {
+pub struct Origin {
+    /// Pose at the start.
     pub start: Pose,
     /// The point at the centre of pressure, from the centre of mass in the axes of the body; of a prescribed
     /// motion from the patch origin, in axes that turn with the patch.
@@ -57,14 +58,14 @@ fn rotate([x, y]: [f64; 2], angle: f64) -> [f64; 2] {
 
 /// Whether a contact has left, sample by sample.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Departure {
+pub struct Departure {
     origin: Origin,
     /// Time [s] since which all samples have slid.
     slides_since: Option<f64>,
 }
 
 /// A share of [`StopWhen::slip_for`] by which times of samples may be rounded.
-pub(crate) const TIME_SLACK: f64 = 1e-5;
+pub const TIME_SLACK: f64 = 1e-5;
 
 impl Departure {
     /// Of a contact whose first pose is `start`.

@@ -8,7 +8,7 @@ use crate::body::Body;
 use crate::limit_surface::Table;
 use crate::patch::Patch;
 use crate::planar::Twist;
-use crate::rigid::point::{PointElement, PointModel};
+use crate::point::{PointElement, PointModel};
 
 /// A cell slower than this share of the fastest counts as at rest: the direction of its velocity is rounding.
 const AT_REST: f64 = 1e-12;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use crate::contact::{Contact, Model};
 use crate::friction::Law;
+use crate::point::PointLaw;
 use crate::pool;
-use crate::rigid::point::PointLaw;
 
 /// Grids of at most this many cells are stepped one in each lane. The cells of larger ones fill the lanes by
 /// themselves, and a contact alone is finished sooner.

@@ -10,7 +10,7 @@ use crate::engine::{Stepping, StopWhen};
 use crate::error::EngineError;
 use crate::patch::Exponent;
 use crate::planar::Twist;
-use crate::rigid::point::{PAIRS_PER_ELEMENT, PointModel};
+use crate::point::{PAIRS_PER_ELEMENT, PointModel};
 use crate::schedule::Timeline;
 use crate::solver::constants::FRESH_STEP;
 

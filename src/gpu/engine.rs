@@ -6,9 +6,7 @@ use std::sync::{Arc, Mutex};
 use rayon::prelude::*;
 
 use super::batch::GpuBatch;
-use super::cone::ConePipelines;
 use super::contact::BatchContact;
-use super::contact_lcp::{self, WorldStepper};
 use super::core::Core;
 use super::device::{Adapter, Choice, Device};
 use super::group::{Budget, Frames, Group, Kernel, bindings};
@@ -26,13 +24,10 @@ use crate::limit_surface::{Rule, Table};
 use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
 use crate::pool;
-use crate::rigid::cone::Section;
-use crate::rigid::lcp::{ContactProblem, Impulses};
-use crate::rigid::world::{World, Worlds};
 use crate::schedule::Timeline;
 
-/// The GPU engine.
-#[derive(Debug)]
+/// The GPU engine. A clone is the same device.
+#[derive(Clone, Debug)]
 pub struct Gpu {
     core: Arc<Core>,
     /// For tests: the adapter's own limits are used without it.
@@ -73,13 +68,7 @@ impl Gpu {
 
     fn open(choice: Choice, name: Option<&str>) -> Result<Self, EngineError> {
         let device = Device::open(choice, name)?;
-        let core = Core {
-            device,
-            pipelines: Mutex::default(),
-            surface_pipelines: SurfacePipelines::default(),
-            cone_pipelines: ConePipelines::default(),
-            blocks: Mutex::default(),
-        };
+        let core = Core { device, pipelines: Mutex::default(), surface_pipelines: SurfacePipelines::default() };
         Ok(Self { core: Arc::new(core), budget: None, layout: None })
     }
 
@@ -142,27 +131,6 @@ impl Gpu {
         &self.core.device.adapter
     }
 
-    /// Solves contact problems by blocks in single precision, to a residual of 1e-6 each
-    /// ([`ContactProblem::residual`]). Those that do not converge, and those with more than 16 contacts, are
-    /// solved on the CPU. A result depends on its problem alone.
-    ///
-    /// # Errors
-    /// A problem out of range, or a device that fails.
-    pub fn solve_contacts(&self, problems: &[ContactProblem]) -> Result<Vec<Impulses>, EngineError> {
-        for (contact, problem) in problems.iter().enumerate() {
-            problem.validate().map_err(|error| EngineError::Parameter { contact, error })?;
-        }
-        contact_lcp::solve(&self.core, &problems.iter().collect::<Vec<_>>())
-    }
-
-    /// Worlds whose contacts are solved on this device, in steps of at most `step` \[s\], 1e-7 to 0.1.
-    ///
-    /// # Errors
-    /// A world or a step out of range.
-    pub fn worlds(&self, worlds: Vec<World>, step: f64) -> Result<Worlds, EngineError> {
-        Worlds::with(worlds, step, Box::new(WorldStepper(Arc::clone(&self.core))))
-    }
-
     /// Bytes of device memory that this engine holds now, if the driver lets us count: those in use, and
     /// those taken from the device for them.
     #[must_use]
@@ -196,35 +164,8 @@ impl Gpu {
         self.core.device.watch(|| self.core.surfaces().tables(patches, rule, n_ls))
     }
 
-    /// [`cone::margins`](crate::rigid::cone::margins) on the device: to 1e-6 of the force.
-    ///
-    /// # Errors
-    /// A coefficient that is negative or not finite, another number of them, a polygon with too few or too
-    /// many sides, or a device that fails.
-    pub fn cone_margins(&self, section: &Section, mu: &[f32], forces: &[[f32; 3]]) -> Result<Vec<f32>, EngineError> {
-        self.core.device.watch(|| self.core.cones().margins(section, mu, forces))
-    }
-
-    /// [`cone::contains`](crate::rigid::cone::contains) on the device.
-    ///
-    /// # Errors
-    /// As [`Gpu::cone_margins`].
-    pub fn cone_contains(&self, section: &Section, mu: &[f32], forces: &[[f32; 3]]) -> Result<Vec<bool>, EngineError> {
-        let margins = self.cone_margins(section, mu, forces)?;
-        Ok(margins.iter().zip(forces).map(|(margin, f)| *margin >= 0.0 && f[2] >= 0.0).collect())
-    }
-
-    /// [`cone::projections`](crate::rigid::cone::projections) on the device: to 1e-6 of the force.
-    ///
-    /// # Errors
-    /// As [`Gpu::cone_margins`].
-    pub fn cone_projections(
-        &self,
-        section: &Section,
-        mu: &[f32],
-        forces: &[[f32; 3]],
-    ) -> Result<Vec<[f32; 3]>, EngineError> {
-        self.core.device.watch(|| self.core.cones().projections(section, mu, forces))
+    pub(super) fn device(&self) -> &Device {
+        &self.core.device
     }
 
     fn pipeline(&self, variant: Variant) -> Result<Arc<Pipeline>, EngineError> {

@@ -22,7 +22,7 @@ use crate::batch::Sample;
 use crate::contact::{Contact, ModelKind};
 use crate::engine::{LEFT, Plan, Progress, Reason, Status, Stepping, StopWhen, Trajectories, share};
 use crate::error::{DeviceError, EngineError};
-use crate::rigid::point::PAIRS_PER_ELEMENT;
+use crate::point::PAIRS_PER_ELEMENT;
 use crate::solver::point::balance::BALANCE_MOST;
 use crate::solver::point::curve::POINT_ROOT_MOST;
 

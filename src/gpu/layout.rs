@@ -1,6 +1,6 @@
 //! The structs that Rust and WGSL share. Each is declared once here and once in a shader
-//! (`shaders/rollout.wgsl`, `shaders/models/cells.wgsl`, `shaders/limit_surface.wgsl`, `shaders/cone.wgsl` or
-//! `shaders/lcp/blocks.wgsl`); a test compares every offset with naga's reflection.
+//! (`shaders/rollout.wgsl`, `shaders/models/cells.wgsl`, or
+//! `shaders/limit_surface.wgsl`); a test compares every offset with naga's reflection.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -109,14 +109,6 @@ shared! {
 }
 
 shared! {
-    struct ConeBatch { share: f32, half: f32, sides: u32, count: u32, coefficients: u32, zero: u32 }
-}
-
-shared! {
-    struct Blocks { problems: u32, room: u32, directions: u32, rounds: u32, most_rounds: u32, zero: u32 }
-}
-
-shared! {
     struct Run { contacts: u32, max_passes: u32, zero: u32 }
 }
 
@@ -162,10 +154,9 @@ pub mod kind {
 mod tests {
     use super::*;
     use crate::friction::Law;
-    use crate::gpu::cone::cone_source;
-    use crate::gpu::shader::{blocks_source, point_source, source, surface_source};
+    use crate::gpu::shader::{point_source, source, surface_source};
     use crate::gpu::shape::{Shape, Storage, Sums};
-    use crate::rigid::point::PointLaw;
+    use crate::point::PointLaw;
 
     #[test]
     fn every_shared_struct_has_the_layout_that_naga_reflects() {
@@ -183,8 +174,6 @@ mod tests {
         let surface =
             [Cell::LAYOUT, PatchConstants::LAYOUT, Slice::LAYOUT, Motion::LAYOUT, Load::LAYOUT, Batch::LAYOUT];
         compare(&surface_source(), &surface);
-        compare(&cone_source(), &[ConeBatch::LAYOUT]);
-        compare(&blocks_source(), &[Blocks::LAYOUT]);
     }
 
     fn shape(workgroup: u32, width: u32, turns: u32, storage: Storage, sums: Sums) -> Shape {
@@ -206,7 +195,7 @@ mod tests {
 
     #[test]
     fn the_shaders_validate() {
-        let mut texts = vec![surface_source(), cone_source(), blocks_source()];
+        let mut texts = vec![surface_source()];
         for &law in Law::ALL {
             let text = |shape| source(shape, law).unwrap();
             let sums =

@@ -15,9 +15,12 @@ pub(super) struct Pipeline {
 
 /// How a shader uses a buffer; the bindings of a shader are a list of these.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Access {
+pub enum Access {
+    /// An array that the shader reads.
     Read,
+    /// An array that it reads and writes.
     ReadWrite,
+    /// One struct that it reads.
     Uniform,
 }
 

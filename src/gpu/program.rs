@@ -1,7 +1,6 @@
 //! All shaders of the engine beside those of rollouts, for who wants to know what a compiler makes of them.
 
-use super::cone::cone_source;
-use super::shader::{blocks_source, surface_source};
+use super::shader::surface_source;
 use crate::limit_surface::Rule;
 
 /// A shader with one of its entry points.
@@ -18,7 +17,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Limit surfaces by each rule, margins of cones and projections onto them, and contact problems.
+    /// Limit surfaces by each rule.
     #[must_use]
     pub fn all() -> Vec<Self> {
         let surface = |rule: Rule| Self {
@@ -27,17 +26,6 @@ impl Program {
             entry: "wrenches",
             constants: vec![("rule", f64::from(rule as u32))],
         };
-        let cone = |(what, projects)| Self {
-            name: format!("{what} of friction cones"),
-            text: cone_source(),
-            entry: "answer",
-            constants: vec![("projects", projects)],
-        };
-        let blocks =
-            Self { name: "contact problems".to_owned(), text: blocks_source(), entry: "run", constants: Vec::new() };
-        let mut all: Vec<Self> = Rule::ALL.iter().copied().map(surface).collect();
-        all.extend([("margins", 0.0), ("projections", 1.0)].map(cone));
-        all.push(blocks);
-        all
+        Rule::ALL.iter().copied().map(surface).collect()
     }
 }

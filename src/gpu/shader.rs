@@ -9,8 +9,7 @@ use crate::friction::{Law, STRIBECK_X_MIN, laws};
 use crate::limit_surface::{ORDERS, Rule};
 use crate::number::real::Real;
 use crate::patch::{A_MIN, K_MIN};
-use crate::rigid::lcp::blocks::{self, Number};
-use crate::rigid::point::{PointLaw, point_laws};
+use crate::point::{PointLaw, point_laws};
 use crate::schedule::slot;
 use crate::solver::bristles::{LEAST_TRUST_RADIUS, MAX_TURN};
 use crate::solver::constants::{
@@ -375,29 +374,5 @@ pub fn surface_source() -> String {
         text += &format!("const {name} = {value}u;\n");
     }
     text += include_str!("../../shaders/limit_surface.wgsl");
-    text
-}
-
-/// Lanes of a workgroup of contact problems, which do not communicate: as many as the largest subgroup of any
-/// GPU has.
-pub const BLOCKS_WORKGROUP: u32 = 64;
-
-/// The WGSL of contact problems.
-#[must_use]
-pub fn blocks_source() -> String {
-    let mut text = String::new();
-    for (name, value) in [("TOLERANCE", <f32 as Number>::TOLERANCE), ("PROXIMAL", <f32 as Number>::PROXIMAL)] {
-        text += &format!("const {name} = f32({value:e});\n");
-    }
-    for (name, value) in [
-        ("WORKGROUP", BLOCKS_WORKGROUP),
-        ("SEPARATE", blocks::SEPARATE),
-        ("STICK", blocks::STICK),
-        ("SLIDE", blocks::SLIDE),
-        ("SWEEPS", blocks::SWEEPS as u32),
-    ] {
-        text += &format!("const {name} = {value}u;\n");
-    }
-    text += include_str!("../../shaders/lcp/blocks.wgsl");
     text
 }

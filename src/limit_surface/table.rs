@@ -131,9 +131,24 @@ impl Table {
         Ok(pool::run(|| patches.par_iter().map(|patch| Self::in_single(patch, rule, &angles)).collect()))
     }
 
+    /// A table with the nodes that one had: its patch, rule, resolution, `r` \[m\], nodes `[theta, phi]`,
+    /// whether they are about the origin of the patch, and whether they are exact to single precision only.
+    #[must_use]
+    pub fn from_nodes(
+        patch: Patch,
+        rule: Rule,
+        n_ls: usize,
+        radius: f64,
+        h: Vec<[f64; 3]>,
+        at_origin: bool,
+        is_single: bool,
+    ) -> Self {
+        Self { rule, n_ls, patch, at_origin, radius, is_single, h, radius_basis: RadiusBasis::default() }
+    }
+
     /// The table of a patch from the normalised wrenches of [`Table::motions`]. The wrenches of all
     /// directions are `images` of these.
-    pub(crate) fn of_motions(
+    pub fn of_motions(
         patch: &Patch,
         rule: Rule,
         n_ls: usize,
@@ -156,7 +171,7 @@ impl Table {
 
     /// The directions `(vx/r, vy/r, w)` of a table's nodes with the `asked` numbers of `theta`: first the
     /// rotation that all `theta` share at `phi = 0`, then the others as `[theta][phi]`.
-    pub(crate) fn motions(n_ls: usize, asked: &[usize]) -> impl Iterator<Item = [f64; 3]> {
+    pub fn motions(n_ls: usize, asked: &[usize]) -> impl Iterator<Item = [f64; 3]> {
         let nodes = asked.iter().copied().flat_map(move |i| (1..=n_ls).map(move |j| (i, j)));
         [(0, 0)].into_iter().chain(nodes).map(move |(i, j)| twist(n_ls, 1.0, i, j).to_array())
     }

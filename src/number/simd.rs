@@ -2,10 +2,8 @@
 
 /// Vector instructions of a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Simd {
     /// What every processor of the architecture has: SSE2 on x86-64, NEON on aarch64.
-    #[cfg_attr(feature = "cli", value(name = "portable"))]
     Baseline,
     /// AVX2 and FMA.
     Avx2,
@@ -47,6 +45,8 @@ impl Simd {
 /// number type `<R>` calls the copy for the instructions of that type; the caller chooses the type, see
 /// [`widest`]. A function without `<R>`, whose plain loops the compiler vectorises, calls the widest copy
 /// that the processor runs.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! copies {
     (
         $(#[$doc:meta])*
@@ -114,9 +114,11 @@ macro_rules! copies {
         unreachable!("all kinds of instructions are above")
     };
 }
-pub(crate) use copies;
+pub use copies;
 
 /// A call of one of [`copies`] in the widest vectors of this processor, of numbers of this precision.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! widest {
     ($name:ident::<f32>($($arg:expr),* $(,)?)) => {
         $crate::number::simd::widest!(@ $name, Avx512F32, Avx2F32, f32, $($arg),*)
@@ -134,4 +136,4 @@ macro_rules! widest {
         }
     };
 }
-pub(crate) use widest;
+pub use widest;

@@ -137,7 +137,7 @@ impl Sequence {
 
     /// The maps, each the shares of the normal force of all cells; frames in a row with the same map have
     /// one.
-    pub(crate) fn maps(&self) -> &[Arc<[f64]>] {
+    pub fn maps(&self) -> &[Arc<[f64]>] {
         &self.maps
     }
 
@@ -147,12 +147,12 @@ impl Sequence {
     }
 
     /// The sums of the pressures.
-    pub(crate) fn sums(&self) -> &[f64] {
+    pub fn sums(&self) -> &[f64] {
         &self.sums
     }
 
     /// Memory [byte].
-    pub(crate) fn memory(&self) -> usize {
+    pub fn memory(&self) -> usize {
         let maps = self.maps.iter().map(|map| size_of_val(&**map)).sum::<usize>();
         maps + size_of_val(&*self.active) + self.len() * 3 * size_of::<f64>()
     }

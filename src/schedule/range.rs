@@ -10,7 +10,7 @@ use crate::error::ParameterError;
 ///
 /// # Errors
 /// Both ranges.
-pub(crate) fn within_run(
+pub fn within_run(
     field: &str,
     times: &[[f64; 2]],
     duration: f64,

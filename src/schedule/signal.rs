@@ -53,7 +53,7 @@ pub struct Signal {
 const STEEPEST: f64 = 1e9;
 
 /// Two times closer than this [s] are one break point.
-pub(crate) const SAME_TIME: f64 = 1e-9;
+pub const SAME_TIME: f64 = 1e-9;
 
 impl Signal {
     /// The same value at all times. That it is finite is checked where the signal is used.
@@ -162,7 +162,7 @@ impl Signal {
     ///
     /// # Errors
     /// The first number of a segment that is out of range.
-    pub(crate) fn validate(&self, field: &str, range: Range) -> Result<(), ParameterError> {
+    pub fn validate(&self, field: &str, range: Range) -> Result<(), ParameterError> {
         let size = Range { least: -range.most, ..range };
         let steep = Range { least: -STEEPEST * range.most, most: STEEPEST * range.most, unit: "" };
         let omega = Range { least: -TAU * FREQUENCY.most, most: TAU * FREQUENCY.most, unit: "rad/s" };
@@ -194,7 +194,7 @@ impl Signal {
     }
 
     /// Memory of its segments [byte].
-    pub(crate) fn memory(&self) -> usize {
+    pub fn memory(&self) -> usize {
         let sines: usize = self.segments.iter().map(|s| s.sines.len()).sum();
         self.segments.len() * size_of::<Segment>() + sines * size_of::<Sine>()
     }

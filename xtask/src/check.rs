@@ -1,13 +1,10 @@
-//! `cargo xtask check`: what the compiler does not see. Layers import only from below, as the table of
-//! ARCHITECTURE.md lists them; files of a module do not import each other in circles; a shader and its twin
-//! in Rust have the same functions in the same order; a constant has one source; and no line is wider than
-//! [`WIDEST`], no comment than [`WIDEST_COMMENT`].
+//! `cargo xtask check`: what the compiler does not see. A shader and its twin in Rust have the same functions
+//! in the same order; a constant has one source; and no line is wider than [`WIDEST`], no comment than
+//! [`WIDEST_COMMENT`].
 
-mod circles;
 mod constants;
 mod twins;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +13,8 @@ const WIDEST: usize = 120;
 /// Columns of the widest line of a comment, which is prose.
 const WIDEST_COMMENT: usize = 110;
 /// Folders of code.
-const CODE: [&str; 8] = ["src", "shaders", "benches", "tests", "examples", "capi", "xtask", "fuzz"];
+const CODE: [&str; 10] =
+    ["src", "shaders", "benches", "tests", "examples", "crates", "capi", "python/src", "xtask", "fuzz"];
 /// How the names of their files end.
 const ENDINGS: [&str; 4] = ["rs", "wgsl", "c", "h"];
 
@@ -27,11 +25,6 @@ pub fn faults(root: &Path) -> Result<Vec<String>, String> {
         collect(&root.join(folder), &mut files)?;
     }
     files.sort();
-    let architecture = read(&root.join("ARCHITECTURE.md"))?;
-    let layers = layers(&architecture);
-    if layers.is_empty() {
-        return Err("ARCHITECTURE.md has no table of layers: rows `| number | names |`".to_owned());
-    }
     let mut out = Vec::new();
     let (mut sources, mut shaders) = (Vec::new(), Vec::new());
     for file in &files {
@@ -42,14 +35,10 @@ pub fn faults(root: &Path) -> Result<Vec<String>, String> {
             out.extend(twins::faults(root, place, &text)?);
             shaders.push((place.to_path_buf(), text.clone()));
         }
-        if let Ok(inside) = place.strip_prefix("src") {
-            out.extend(upwards(place, inside, &text, &layers));
-            if place.extension().is_some_and(|e| e == "rs") {
-                sources.push((inside.to_path_buf(), text));
-            }
+        if place.extension().is_some_and(|e| e == "rs") && place.components().any(|part| part.as_os_str() == "src") {
+            sources.push((place.to_path_buf(), text));
         }
     }
-    out.extend(circles::faults(&sources));
     out.extend(constants::faults(&shaders, &sources));
     Ok(out)
 }
@@ -90,108 +79,20 @@ fn too_wide(place: &Path, text: &str) -> Vec<String> {
     out
 }
 
-/// The modules of the crate in the order of the rows `| number | names | .. |`: each may import from those
-/// before it. Those of the application, which is a module itself, are called `app::name`.
-fn layers(architecture: &str) -> BTreeMap<String, usize> {
-    let mut out = BTreeMap::new();
-    for line in architecture.lines() {
-        let mut cells = line.trim().split('|').skip(1).map(str::trim);
-        let (Some(number), Some(names)) = (cells.next(), cells.next()) else { continue };
-        if number.parse::<u32>().is_err() {
-            continue;
-        }
-        for name in names.split('`').skip(1).step_by(2) {
-            // `app::{page, terminal}` are two.
-            let (parent, list) = name.split_once('{').unwrap_or(("", name));
-            for name in list.trim_end_matches('}').split(',') {
-                let next = out.len();
-                out.entry(format!("{parent}{}", name.trim())).or_insert(next);
-            }
-        }
-    }
-    out
-}
-
-/// Imports of a file from modules that are not before its own. Tests at the end of a file may use anything.
-fn upwards(place: &Path, inside: &Path, text: &str, layers: &BTreeMap<String, usize>) -> Vec<String> {
-    let own = inside.with_extension("").to_string_lossy().replace('\\', "/").replace('/', "::");
-    let own = module(&own);
-    if matches!(own.as_str(), "lib" | "main" | "app") || inside.file_name().is_some_and(|name| name == "tests.rs") {
-        return Vec::new();
-    }
-    let Some(own_layer) = layers.get(&own) else {
-        return vec![format!("{}: module `{own}` is not in ARCHITECTURE.md's table of layers", place.display())];
-    };
-    let mut out = Vec::new();
-    for (n, line) in text.lines().enumerate() {
-        if line.starts_with("mod tests {") {
-            break;
-        }
-        let code = line.split("//").next().unwrap_or_default();
-        for after in code.split("crate::").skip(1) {
-            let path: String = after.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | ':')).collect();
-            let name = module(&path);
-            let is_module = name.starts_with(|c: char| c.is_lowercase());
-            if is_module && name != own && layers.get(&name).is_none_or(|layer| layer > own_layer) {
-                out.push(format!(
-                    "{}:{}: `{own}` imports `{name}`, which is not below it in ARCHITECTURE.md's table of layers",
-                    place.display(),
-                    n + 1
-                ));
-            }
-        }
-    }
-    out
-}
-
-/// The module that a path of names belongs to: its first name, or two of the application's.
-fn module(path: &str) -> String {
-    let names: Vec<&str> = path.split("::").filter(|name| !name.is_empty()).collect();
-    let deep = if names.first() == Some(&"app") { 2 } else { 1 };
-    names[..deep.min(names.len())].join("::")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const TABLE: &str = "| layer | modules |\n|---|---|\n| 0 | `error`, `planar` | x |\n| 1 | `patch` | y |\n\
-                         | 2 | `app::{page, cli}` | z |\n";
-
-    /// The faults of a project with one file of code beside the table above.
+    /// The faults of a project with one file of code.
     fn of(file: &str, text: &str) -> Vec<String> {
         let root =
             std::env::temp_dir().join(format!("bristle_check_{}_{}", std::process::id(), file.replace('/', "_")));
         let path = root.join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(root.join("ARCHITECTURE.md"), TABLE).unwrap();
         fs::write(&path, text).unwrap();
         let found = faults(&root).unwrap();
         fs::remove_dir_all(root).unwrap();
         found
-    }
-
-    #[test]
-    fn an_import_from_above_is_found_and_one_from_below_is_none() {
-        let found = of("src/planar.rs", "//! crate::patch\nuse crate::error::Error;\nlet x = crate::patch::new();\n");
-        assert_eq!(found.len(), 1, "{found:?}");
-        assert!(found[0].starts_with("src/planar.rs:3: `planar` imports `patch`"), "{found:?}");
-        assert_eq!(of("src/patch/map.rs", "use crate::planar::Twist;\nuse crate::Real;\n"), [""; 0]);
-        assert_eq!(of("src/error.rs", "use crate::planar::Twist;\n").len(), 1, "later in the same row");
-        assert_eq!(of("src/error.rs", "#[cfg(test)]\nmod tests {\nuse crate::patch::Patch;\n}\n"), [""; 0]);
-    }
-
-    #[test]
-    fn modules_of_the_application_have_layers_of_their_own() {
-        assert_eq!(of("src/app/cli/run.rs", "use crate::app::page::Page;\nuse crate::patch::Patch;\n"), [""; 0]);
-        assert_eq!(of("src/app/page.rs", "use crate::app::cli::Cli;\n").len(), 1);
-        assert_eq!(of("src/patch/file.rs", "use crate::app::page::Page;\n").len(), 1);
-    }
-
-    #[test]
-    fn a_module_without_a_layer_is_found() {
-        assert_eq!(of("src/new.rs", "").len(), 1);
-        assert_eq!(of("src/patch.rs", "use crate::new::New;\n").len(), 1);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use bristle::friction::Law;
 use bristle::gpu::{Adapter, Layout, Program, Reduced, Shape, Storage, Variant};
-use bristle::rigid::point::PointLaw;
+use bristle::point::PointLaw;
 
 use assembly::{Code, Issue};
 use driver::{Driver, Executable};
@@ -114,7 +114,8 @@ fn family(name: &str) -> Result<Vec<Row>, String> {
     let driver = Driver::open()?;
     let rollouts = kernels(family)?;
     let rollouts = rollouts.iter().map(|kernel| row(family, &driver, kernel));
-    let others = Program::all();
+    let mut others = Program::all();
+    others.extend(bristle_rigid::gpu::programs());
     rollouts.chain(others.iter().map(|program| row_of_other(family, &driver, program))).collect()
 }
 

@@ -83,7 +83,7 @@ fn kernels(arguments: &[String]) -> ExitCode {
 
 fn test(arguments: &[String]) -> ExitCode {
     let mut command = cargo();
-    command.args(["test", "--release", "--workspace", "--features", "bristle/cloud,xtask/kernels"]).args(arguments);
+    command.args(["test", "--release", "--workspace", "--features", "bristle-cli/cloud,xtask/kernels"]).args(arguments);
     // Arguments choose among the tests of Rust.
     let rust = [Need::Vulkan, Need::Radv, Need::C, Need::Valgrind];
     let needs = if arguments.is_empty() { [&rust[..], &[Need::Python]].concat() } else { rust.to_vec() };
@@ -124,8 +124,15 @@ fn asan(arguments: &[String]) -> ExitCode {
         "cargo",
         "test",
         "--release",
+        "--workspace",
+        "--exclude",
+        "bristle-capi",
+        "--exclude",
+        "bristle-python",
+        "--exclude",
+        "xtask",
         "--features",
-        "cloud",
+        "bristle-cli/cloud",
         "--target",
         host,
         "--target-dir",

@@ -5,8 +5,9 @@ use std::ffi::{CStr, CString};
 use std::ptr::{null, null_mut};
 
 use bristle::contact::{Bristles, Initial};
-use bristle::{Cpu, Engine, Input, Scenario, Signal, Stepping, Twist};
+use bristle::{Cpu, Engine, Input, Signal, Stepping, Twist};
 use bristle_capi::*;
+use bristle_scenario::Scenario;
 
 const SCENARIO: &str = "\
     contacts = 3\n\

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use bristle::{Cpu, Engine, Input, Scenario, Stepping, Twist};
+use bristle::{Cpu, Engine, Input, Stepping, Twist};
+use bristle_scenario::Scenario;
 
 use crate::file;
 

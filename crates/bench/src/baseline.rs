@@ -9,26 +9,26 @@
 
 use rayon::prelude::*;
 
-use crate::body::Constants;
-use crate::contact::Contact;
-use crate::cpu::processor;
-use crate::engine::{Engine, EngineInfo, Plan, Progress, Reason, SLIP_SPEED, Status, Trajectories, share, validate};
-use crate::error::{EngineError, ParameterError};
-use crate::friction::{Friction, Law};
-use crate::patch::Grid;
-use crate::planar::{Pose, Twist, Wrench};
-use crate::schedule::slot;
+use bristle::body::Constants;
+use bristle::contact::Contact;
+use bristle::cpu::processor;
+use bristle::engine::{Engine, EngineInfo, Plan, Progress, Reason, SLIP_SPEED, Status, Trajectories, share, validate};
+use bristle::error::{EngineError, ParameterError};
+use bristle::friction::{Friction, Law};
+use bristle::patch::Grid;
+use bristle::planar::{Pose, Twist, Wrench};
+use bristle::schedule::slot;
 
 /// Explicit Euler in double precision, of contacts with
-/// [`Model::Distributed`](crate::contact::Model::Distributed).
+/// [`Model::Distributed`](bristle::contact::Model::Distributed).
 ///
-/// [`Plan::step`] is its step: it needs 5e-6 s or less where [`Cpu`](crate::cpu::Cpu) takes 2e-4 s, and above
-/// about 1e-5 s it blows up (the paper's in-hand objects; a contact that blows up is marked as failed). One
-/// step is one pass over the cells.
+/// [`Plan::step`] is its step: it needs 5e-6 s or less where [`Cpu`](bristle::cpu::Cpu) takes 2e-4 s, and
+/// above about 1e-5 s it blows up (the paper's in-hand objects; a contact that blows up is marked as failed).
+/// One step is one pass over the cells.
 ///
 /// ```
-/// use bristle::app::baseline::Baseline;
-/// use bristle::app::bench::in_hand;
+/// use bristle_bench::baseline::Baseline;
+/// use bristle_bench::in_hand;
 /// use bristle::cpu::Cpu;
 /// use bristle::engine::{DEFAULT_STEP, Engine, Plan};
 /// use bristle::friction::Law;

@@ -1,6 +1,6 @@
 //! What a row of a benchmark measures.
 
-use crate::friction::Law;
+use bristle::friction::Law;
 
 /// The work of a row, and the law of its contacts.
 #[derive(Clone, Copy, PartialEq, Eq)]

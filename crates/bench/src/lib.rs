@@ -1,20 +1,28 @@
-//! Measuring this machine: the same work on every engine and on the [`baseline`](crate::app::baseline).
+//! Measuring this machine: the same work on every engine and on the [`baseline`](crate::baseline).
 //!
 //! Five kinds of work: `step`, the paper's in-hand case 2 (grip `f_N1`, circle) with a bristle in every cell;
 //! `reduced`, the same with one bristle on the limit surface; `loop`, the grids in closed loop; `surface`,
 //! tables of limit surfaces with `N_ls = 20`; `basis`, the same about the grid's centre, as one matrix
 //! product.
 
+pub mod baseline;
 mod kind;
 mod measure;
+#[cfg(not(feature = "gpu"))]
+mod no_gpu;
 mod process;
 mod report;
 mod shapes;
 mod subject;
 mod surface;
+pub mod terminal;
 mod work;
 
-pub(crate) use process::cpu_seconds;
+#[cfg(feature = "gpu")]
+pub use bristle::gpu;
+#[cfg(not(feature = "gpu"))]
+pub use no_gpu as gpu;
+pub use process::cpu_seconds;
 pub use report::{Report, Row};
 pub use shapes::{Shapes, shapes};
 pub use subject::EngineName;
@@ -22,12 +30,12 @@ pub use work::{BASELINE_STEP, converged, converged_error, in_hand, random_maps, 
 
 use std::time::Duration;
 
-use crate::app::baseline::Baseline;
-use crate::cpu::Cpu;
-use crate::engine::{DEFAULT_STEP, Plan};
-use crate::error::EngineError;
-use crate::friction::Law;
-use crate::number::simd::Simd;
+use crate::baseline::Baseline;
+use bristle::cpu::Cpu;
+use bristle::engine::{DEFAULT_STEP, Plan};
+use bristle::error::EngineError;
+use bristle::friction::Law;
+use bristle::number::simd::Simd;
 use kind::Kind;
 pub use kind::Work;
 use measure::{Once, measure, once, once_in_closed_loop};

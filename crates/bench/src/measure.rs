@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use super::process;
 use super::subject::Subject;
-use crate::batch::Input;
-use crate::contact::Contact;
-use crate::engine::Plan;
-use crate::error::{EngineError, ParameterError};
+use bristle::batch::Input;
+use bristle::contact::Contact;
+use bristle::engine::Plan;
+use bristle::error::{EngineError, ParameterError};
 
 /// Simulated times [s] of the first runs, from which the time of longer ones is estimated.
 const TRIALS: [f64; 3] = [0.002, 0.01, 0.05];
@@ -87,7 +87,7 @@ pub(super) fn measure(
 pub(super) fn once(subject: &Subject, contacts: &[Contact], plan: &Plan) -> Result<Found, EngineError> {
     let (used, taken) = (AtomicU64::new(0), AtomicU64::new(0));
     let progress = |_: u64| {
-        if let Some([in_use, reserved]) = subject.as_gpu().and_then(crate::app::gpu::Gpu::memory) {
+        if let Some([in_use, reserved]) = subject.as_gpu().and_then(crate::gpu::Gpu::memory) {
             used.fetch_max(in_use, Ordering::Relaxed);
             taken.fetch_max(reserved, Ordering::Relaxed);
         }

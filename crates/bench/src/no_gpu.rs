@@ -1,11 +1,10 @@
 //! The GPU engine of a program that was built without GPU support: it never opens.
 
-use crate::contact::Contact;
-use crate::engine::{Engine, EngineInfo, Plan, Progress, Trajectories};
-use crate::error::EngineError;
-use crate::limit_surface::{Rule, Table};
-use crate::patch::Patch;
-use crate::rigid::world::{World, Worlds};
+use bristle::contact::Contact;
+use bristle::engine::{Engine, EngineInfo, Plan, Progress, Trajectories};
+use bristle::error::EngineError;
+use bristle::limit_surface::{Rule, Table};
+use bristle::patch::Patch;
 
 /// Which adapters would do.
 #[derive(Clone, Copy, Debug)]
@@ -73,10 +72,6 @@ impl Gpu {
     }
 
     pub fn memory(&self) -> Option<[u64; 2]> {
-        match *self {}
-    }
-
-    pub fn worlds(&self, _: Vec<World>, _: f64) -> Result<Worlds, EngineError> {
         match *self {}
     }
 

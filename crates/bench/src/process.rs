@@ -1,7 +1,7 @@
 //! Processor time and memory of this process, as Linux reports them; on other systems there are none.
 
 /// Processor time [s] that all threads have used, to 10 ms.
-pub(crate) fn cpu_seconds() -> Option<f64> {
+pub fn cpu_seconds() -> Option<f64> {
     // The name in brackets may contain any character; after it come the state and then numbers.
     let text = std::fs::read_to_string("/proc/self/stat").ok()?;
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();

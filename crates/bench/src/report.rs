@@ -5,11 +5,11 @@ use serde::Serialize;
 use super::measure::Found;
 use super::subject::Subject;
 use super::{process, work};
-use crate::app::terminal::{columns, wrap};
-use crate::cpu::processor;
-use crate::friction::Law;
-use crate::number::simd::Simd;
-use crate::planar::Pose;
+use crate::terminal::{columns, wrap};
+use bristle::cpu::processor;
+use bristle::friction::Law;
+use bristle::number::simd::Simd;
+use bristle::planar::Pose;
 
 /// A measurement of this machine.
 #[derive(Clone, Debug, Serialize)]

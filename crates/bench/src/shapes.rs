@@ -9,10 +9,10 @@ use super::measure::{measure, once};
 use super::subject::{Subject, open};
 use super::work::{RECORD_EVERY, in_hand};
 use super::{Options, process};
-use crate::app::gpu::Layout;
-use crate::engine::{DEFAULT_STEP, Engine, Plan};
-use crate::error::EngineError;
-use crate::friction::Law;
+use crate::gpu::Layout;
+use bristle::engine::{DEFAULT_STEP, Engine, Plan};
+use bristle::error::EngineError;
+use bristle::friction::Law;
 
 /// The layouts of an adapter, measured.
 #[derive(Clone, Debug, Serialize)]

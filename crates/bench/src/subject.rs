@@ -4,12 +4,12 @@ use std::any::Any;
 use std::time::Instant;
 
 use super::kind::Kind;
-use crate::app::baseline::Baseline;
-use crate::app::gpu::{Choice, Gpu, Layout};
-use crate::cpu::Cpu;
-use crate::engine::Engine;
-use crate::error::EngineError;
-use crate::number::simd::Simd;
+use crate::baseline::Baseline;
+use crate::gpu::{Choice, Gpu, Layout};
+use bristle::cpu::Cpu;
+use bristle::engine::Engine;
+use bristle::error::EngineError;
+use bristle::number::simd::Simd;
 
 /// The engines by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -7,9 +7,9 @@ use super::measure::Found;
 use super::report::Row;
 use super::subject::Subject;
 use super::{process, work};
-use crate::error::EngineError;
-use crate::limit_surface::{Basis, DEFAULT_N_LS, Rule, Table};
-use crate::patch::Patch;
+use bristle::error::EngineError;
+use bristle::limit_surface::{Basis, DEFAULT_N_LS, Rule, Table};
+use bristle::patch::Patch;
 
 /// Largest number of batches, of which the fastest is reported.
 const REPEATS: usize = 200;

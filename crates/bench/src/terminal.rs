@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_page_of_markdown_is_as_wide_as_the_terminal() {
-        let page = include_str!("../../docs/scenario.md");
+        let page = include_str!("../../../docs/scenario.md");
         for width in [60, 100, 200] {
             let text = markdown(page, width);
             assert!(widest(&text) <= width, "{width}: {}", widest(&text));

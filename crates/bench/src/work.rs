@@ -3,15 +3,15 @@
 use std::f64::consts::{PI, TAU};
 use std::sync::Arc;
 
-use crate::body::{Frame, FreeBody};
-use crate::contact::{Contact, Form, Initial, Inputs, Model};
-use crate::error::EngineError;
-use crate::friction::{Friction, Law};
-use crate::limit_surface::{DEFAULT_N_LS, Rule, Table};
-use crate::patch::{Grid, Patch, Shape};
-use crate::planar::Pose;
-use crate::random::Draw;
-use crate::schedule::{Signal, Sine};
+use bristle::body::{Frame, FreeBody};
+use bristle::contact::{Contact, Form, Initial, Inputs, Model};
+use bristle::error::EngineError;
+use bristle::friction::{Friction, Law};
+use bristle::limit_surface::{DEFAULT_N_LS, Rule, Table};
+use bristle::patch::{Grid, Patch, Shape};
+use bristle::planar::Pose;
+use bristle::random::Draw;
+use bristle::schedule::{Signal, Sine};
 
 /// Step \[s\] of the baseline: explicit Euler is stable and as exact as the other engines at their default
 /// step.

@@ -1,15 +1,15 @@
 //! The opponent of the benches is a fair one: it solves the same equations, to the same accuracy.
-#![cfg(feature = "cli")]
 
+#[path = "../../scenario/tests/common/mod.rs"]
 mod common;
 
-use bristle::app::baseline::Baseline;
-use bristle::app::bench::{BASELINE_STEP, converged, converged_error, in_hand, reduced};
 use bristle::contact::Contact;
 use bristle::cpu::Cpu;
 use bristle::engine::{DEFAULT_STEP, Engine, Plan, Trajectories};
 use bristle::error::EngineError;
 use bristle::friction::Law;
+use bristle_bench::baseline::Baseline;
+use bristle_bench::{BASELINE_STEP, converged, converged_error, in_hand, reduced};
 use common::{Case, assert_below, assert_close, cases, random_contact, rollout, series};
 
 const LAWS: [(Law, &str); 2] = [(Law::ElastoPlastic, "ep"), (Law::LuGre, "lugre")];

@@ -32,17 +32,17 @@ use clap::{Parser, Subcommand};
 use serde_json::{Map, Value, json};
 
 use self::options::failure;
-use crate::app::terminal;
-use crate::cpu::{MOST_THREADS, check_threads};
-use crate::error::{EngineError, ParameterError};
-use crate::quote::{self, MOST_MESSAGE};
-use crate::rollout::check_scenario_of;
-use crate::scenario::{Clipped, ScenarioError};
-use crate::surfaces::{self, Case, Sweep};
+use bristle::cpu::{MOST_THREADS, check_threads};
+use bristle::error::{EngineError, ParameterError};
+use bristle::quote::{self, MOST_MESSAGE};
+use bristle_bench::terminal;
+use bristle_data::rollout::check_scenario_of;
+use bristle_data::surfaces::{self, Case, Sweep};
+use bristle_scenario::{Clipped, ScenarioError};
 
 /// Simulate thousands of LuGre and Elasto-Plastic friction patches at once.
 #[derive(Parser)]
-#[command(version, about, long_about = None)]
+#[command(name = "bristle", version, about, long_about = None)]
 #[command(after_help = "Examples:
   bristle example in_hand > my.toml   # a scenario to begin with
   bristle rollout my.toml --report    # simulate it, and make a page of that

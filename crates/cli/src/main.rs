@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     hush_mesa();
-    bristle::app::cli::main()
+    bristle_cli::cli::main()
 }
 
 /// Mesa looks for a Wayland display in this directory, and where it is not set (in a container, say)

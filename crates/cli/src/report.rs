@@ -6,17 +6,17 @@ mod surface;
 
 use std::path::{Path, PathBuf};
 
-use crate::app::page::{Document, file_names, files};
-use crate::input::InputError;
-use crate::rollout::{RolloutError, is_made_here};
-use crate::scenario::ScenarioError;
-use crate::surfaces::publish;
+use bristle_data::rollout::{RolloutError, is_made_here};
+use bristle_data::surfaces::publish;
+use bristle_paper::page::{Document, file_names, files};
+use bristle_scenario::ScenarioError;
+use bristle_scenario::input::InputError;
 
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     /// The operating system could not read or write.
-    #[error("{path}: {}", crate::disk::describe(source))]
+    #[error("{path}: {}", bristle_data::disk::describe(source))]
     Io {
         /// The file.
         path: PathBuf,

@@ -1,5 +1,4 @@
 //! `bristle bench` from outside. What it measures is not tested for speed, only for meaning.
-#![cfg(feature = "cli")]
 
 use assert_cmd::Command;
 use bristle::Simd;

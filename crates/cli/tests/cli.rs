@@ -1,5 +1,4 @@
 //! The program from outside: what it writes, and what it says about bad input.
-#![cfg(feature = "cli")]
 
 #[path = "common/program.rs"]
 mod program;
@@ -453,7 +452,7 @@ fn a_program_without_stores_says_how_to_get_one_with_them() {
     let (code, _, stderr) = bristle(dir.path(), &["rollout", "slide.toml", "--out", "s3://bucket/run"]);
     assert_eq!(code, 2, "{stderr}");
     assert!(
-        stderr.contains("s3://bucket/run") && stderr.contains("`cargo install --path . --features cloud`"),
+        stderr.contains("s3://bucket/run") && stderr.contains("`cargo install --path crates/cli --features cloud`"),
         "{stderr}"
     );
     assert!(!dir.path().join("runs").exists(), "nothing is computed");
@@ -463,13 +462,13 @@ fn a_program_without_stores_says_how_to_get_one_with_them() {
 #[cfg(not(debug_assertions))]
 const CLOUD: u64 = 6_000_000;
 
-/// Lines for a debugger had made it 93 MB. Reading tables of Parquet takes 0.8 MB. At 28.1 MB with all
-/// features there is room for 1 %.
+/// Lines for a debugger had made it 93 MB. Reading tables of Parquet takes 0.8 MB. At 29.2 MB with all
+/// features there is room for 1 %; generic code that several crates use is in it once for each.
 #[test]
 #[cfg(not(debug_assertions))]
 fn the_program_is_small() {
     let bytes = fs::metadata(env!("CARGO_BIN_EXE_bristle")).unwrap().len();
-    let most = if cfg!(feature = "cloud") { 22_400_000 + CLOUD } else { 22_400_000 };
+    let most = if cfg!(feature = "cloud") { 23_500_000 + CLOUD } else { 23_500_000 };
     assert!(bytes < most, "{bytes} bytes");
 }
 
@@ -483,7 +482,7 @@ fn drivers_that_miss_a_display_are_not_heard() {
 /// The examples are read, and their first contacts run.
 #[test]
 fn every_example_runs() {
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let examples = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("examples");
     let dir = tempfile::tempdir().unwrap();
     for example in ["in_hand", "reduced", "drift", "twist_profile", "push"] {
         let file = examples.join(format!("{example}.toml"));
@@ -521,7 +520,7 @@ fn text_is_as_wide_as_the_terminal() {
     }
     // Columns that do not fit stand below, beside their engine.
     assert_eq!(of("70", &bench).matches("baseline f64").count(), 4, "{}", of("70", &bench));
-    assert_eq!(of("", &["docs", "scenario"]).trim_end(), include_str!("../docs/scenario.md").trim_end());
+    assert_eq!(of("", &["docs", "scenario"]).trim_end(), include_str!("../../../docs/scenario.md").trim_end());
 }
 
 #[test]
@@ -536,7 +535,8 @@ fn an_installed_program_brings_examples_documents_completions_and_pages() {
     assert_eq!(listed.lines().count(), 10, "{listed}");
     for line in listed.lines() {
         let name = line.split(' ').next().unwrap();
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(format!("{name}.toml"));
+        let file =
+            Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("examples").join(format!("{name}.toml"));
         let text = ok(&["example", name]);
         assert_eq!(text, fs::read_to_string(file).unwrap());
         // Nothing in it needs a clone.

@@ -1,7 +1,8 @@
 //! Runs whose files have changed since they were written: whatever reads one says which file it is, with the
 //! digest that was expected and the one that was found, and writes nothing.
-#![cfg(all(feature = "cli", unix))]
+#![cfg(unix)]
 
+#[path = "../../../tests/content/mod.rs"]
 mod content;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,11 +13,11 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bristle::Cpu;
-use bristle::app::report::report;
-use bristle::rollout::{
+use bristle_cli::report::report;
+use bristle_data::rollout::{
     Datasets, Extra, Format, Merge, Options, RolloutError, Shard, complete, merge, rollout, verify,
 };
-use bristle::scenario::{Scenario, change};
+use bristle_scenario::{Scenario, change};
 use content::{assert_same, names};
 use sha2::{Digest, Sha256};
 

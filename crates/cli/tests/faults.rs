@@ -1,5 +1,4 @@
 //! What becomes of a run that finds no room, that could never find it, or that ended before its page.
-#![cfg(feature = "cli")]
 #![cfg(unix)]
 
 use std::fs;

@@ -1,9 +1,8 @@
 //! Files that may be anything: whatever their bytes, they are taken or refused, in little memory.
 //!
 //! The functions are those of `cargo fuzz` (see docs/contributing.md), which tries more of them, for longer.
-#![cfg(feature = "cli")]
 
-#[path = "../fuzz/harness.rs"]
+#[path = "../../../fuzz/harness.rs"]
 mod harness;
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -12,7 +11,7 @@ use std::fs;
 use std::path::Path;
 
 use assert_cmd::Command;
-use bristle::input::MAX_BYTES;
+use bristle_scenario::input::MAX_BYTES;
 use proptest::prelude::*;
 
 /// The system's allocator, which counts what each thread asks for: memory that is never touched takes none,
@@ -180,7 +179,7 @@ fn with_sums_of_npz(mut npz: Vec<u8>) -> Vec<u8> {
 }
 
 fn seeds(name: &str) -> Vec<Vec<u8>> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds").join(name);
+    let dir = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("fuzz/seeds").join(name);
     let mut files: Vec<_> = fs::read_dir(dir).unwrap().map(|file| file.unwrap().path()).collect();
     files.sort();
     assert!(!files.is_empty(), "{name}");
@@ -220,7 +219,7 @@ macro_rules! targets {
             assert_eq!(tried, harness::TARGETS.map(|(name, _)| name));
             for name in tried {
                 let file = format!("fuzz/fuzz_targets/{name}.rs");
-                assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join(&file).exists(), "{file}");
+                assert!(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(&file).exists(), "{file}");
             }
         }
     };
@@ -363,7 +362,7 @@ fn a_directory_with_pipes_in_it_is_no_run() {
     assert!(std::process::Command::new("mkfifo").arg(run.join("run.json")).status().unwrap().success());
     let (code, stderr) = bristle(dir.path(), &["report", "run"]);
     assert!(code == Some(2) && stderr.contains("run.json: is a named pipe"), "{code:?} {stderr}");
-    fs::write(dir.path().join("s.toml"), include_str!("../fuzz/run/scenario.toml")).unwrap();
+    fs::write(dir.path().join("s.toml"), include_str!("../../../fuzz/run/scenario.toml")).unwrap();
     let (code, stderr) = bristle(dir.path(), &["rollout", "s.toml", "--engine", "cpu", "--out", "run", "--force"]);
     assert!(code == Some(2) && stderr.contains("is no run of bristle"), "{code:?} {stderr}");
 }

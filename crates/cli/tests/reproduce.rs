@@ -1,5 +1,4 @@
 //! The numbers of `bristle reproduce` against converged solutions, and both pages from outside.
-#![cfg(feature = "cli")]
 
 #[path = "common/program.rs"]
 mod program;
@@ -9,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use bristle::app::reproduce::{Context, Item, ids, run};
+use bristle_paper::reproduce::{Context, Item, ids, run};
 use program::bristle;
 
 /// The items of these names, made the quick way.
@@ -30,7 +29,7 @@ fn close(what: &str, found: f64, wanted: f64, limit: f64) {
 }
 
 fn fixture(path: &str) -> Vec<Vec<String>> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(path);
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("tests/fixtures").join(path);
     let mut reader = csv::Reader::from_path(path).unwrap();
     reader.records().map(|r| r.unwrap().iter().map(str::to_owned).collect()).collect()
 }

@@ -1,7 +1,7 @@
 //! Runs of scenarios whose patches follow recorded frames: whole, resumed and in shards they are the same,
 //! and their tactile labels are the frames.
-#![cfg(feature = "cli")]
 
+#[path = "../../../tests/content/mod.rs"]
 mod content;
 #[path = "common/program.rs"]
 mod program;
@@ -10,9 +10,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bristle::rollout::{Options, RolloutError, rollout};
-use bristle::scenario::Scenario;
 use bristle::{Cpu, Engine as _};
+use bristle_data::rollout::{Options, RolloutError, rollout};
+use bristle_scenario::Scenario;
 use content::assert_same;
 use program::{bristle, json, read};
 

@@ -1,6 +1,5 @@
 //! `bristle stability` from outside: the examples, what is printed and drawn, and what it says about bad
 //! input.
-#![cfg(feature = "cli")]
 
 #[path = "common/program.rs"]
 mod program;
@@ -21,7 +20,7 @@ fn folder() -> tempfile::TempDir {
 }
 
 fn example(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(format!("{name}.toml"));
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("examples").join(format!("{name}.toml"));
     path.to_str().unwrap().to_owned()
 }
 
@@ -151,7 +150,7 @@ fn the_schema_lists_the_keys_of_the_page() {
     let (code, stdout, _) = bristle(dir.path(), &["schema", "stability"]);
     let schema: Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!(code, 0);
-    let page = include_str!("../docs/stability.md");
+    let page = include_str!("../../../docs/stability.md");
     let tables = std::iter::once(&schema).chain(schema["$defs"].as_object().unwrap().values());
     let keys: Vec<&String> =
         tables.flat_map(|table| table["properties"].as_object().into_iter().flatten()).map(|(key, _)| key).collect();

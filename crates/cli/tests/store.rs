@@ -1,7 +1,8 @@
 //! Runs in a store of objects: a server of S3 on this machine, which is killed in the middle, and a job that
 //! is.
-#![cfg(all(feature = "cloud", feature = "cli", unix))]
+#![cfg(all(feature = "cloud", unix))]
 
+#[path = "../../../tests/content/mod.rs"]
 mod content;
 
 use std::fs;

@@ -1,5 +1,4 @@
 //! `bristle surface` and `bristle margin` from outside: what they write, and what they say about bad input.
-#![cfg(feature = "cli")]
 
 #[path = "common/program.rs"]
 mod program;
@@ -59,7 +58,7 @@ fn a_patch_becomes_a_table_a_picture_and_one_json_object() {
 
     let patch = Patch::shape(Grid::new(11, 11, 0.03, 0.03).unwrap(), Shape::Square).unwrap();
     let table = Table::new(&patch, Rule::Cells, 5).unwrap();
-    assert_eq!(Table::load(&dir.path().join("t.npz")).unwrap(), table);
+    assert_eq!(bristle_data::table_file::load(&dir.path().join("t.npz")).unwrap(), table);
     let (shape, wrenches) = read(&dir.path().join("t.npz"), "wrenches");
     assert_eq!(shape, [21, 6, 3]);
     // Pure rotation: mu f_N r.
@@ -76,7 +75,7 @@ fn tables_in_single_precision_say_so_and_are_nearly_the_same() {
         let report = json(dir.path(), &arguments);
         let path = dir.path().join(out);
         let precision = report["precision"].as_str().unwrap().to_owned();
-        assert_eq!(Table::load(&path).unwrap().is_single(), precision == "f32");
+        assert_eq!(bristle_data::table_file::load(&path).unwrap().is_single(), precision == "f32");
         (precision, read(&path, "h").1)
     };
     let ((single, a), (double, b)) = (run("f32", "points", "a.npz"), run("f64", "points", "b.npz"));
@@ -114,7 +113,7 @@ fn tables_about_the_origin_are_those_of_the_patch_seen_from_there() {
         let (shape, centre) = read(&dir.path().join("all.npz"), "centre");
         assert_eq!((shape, centre), (vec![4, 2], vec![0.0; 8]));
         run("one.npz", &["--set", "patch.shape='line-gradient-x'"]);
-        let table = Table::load(&dir.path().join("one.npz")).unwrap();
+        let table = bristle_data::table_file::load(&dir.path().join("one.npz")).unwrap();
         let (shape, h) = read(&dir.path().join("all.npz"), "h");
         assert_eq!(shape, [4, 21, 6, 3]);
         assert_eq!(h[3 * 21 * 6 * 3..], table.nodes().concat(), "the last of the sweep");

@@ -1,5 +1,4 @@
 //! `bristle rollout` over the values of a key, and with contacts that are added.
-#![cfg(feature = "cli")]
 
 use std::fs;
 use std::path::Path;

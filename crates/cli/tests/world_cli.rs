@@ -1,5 +1,4 @@
 //! Scenarios of rigid bodies from the command line.
-#![cfg(feature = "cli")]
 
 #[path = "common/program.rs"]
 mod program;
@@ -50,7 +49,7 @@ fn the_schema_lists_the_keys_of_the_page() {
     let dir = tempfile::tempdir().unwrap();
     let out = bristle(dir.path(), &["schema", "worlds"]).assert().success().get_output().stdout.clone();
     let schema: serde_json::Value = serde_json::from_slice(&out).unwrap();
-    let page = include_str!("../docs/worlds.md");
+    let page = include_str!("../../../docs/worlds.md");
     let of = |table: &serde_json::Value| -> Vec<String> {
         table["properties"].as_object().into_iter().flatten().map(|(key, _)| key.clone()).collect()
     };
@@ -60,7 +59,7 @@ fn the_schema_lists_the_keys_of_the_page() {
         assert!(page.contains(&format!("`{key}`")) || page.contains(&format!("`[[{key}]]`")), "{key}");
     }
     // What the example of the page says is in the schema.
-    let example: toml::Table = toml::from_str(include_str!("../examples/tower.toml")).unwrap();
+    let example: toml::Table = toml::from_str(include_str!("../../../examples/tower.toml")).unwrap();
     assert!(example.keys().all(|key| schema["properties"].get(key).is_some()), "{example:?}");
 }
 
@@ -68,7 +67,7 @@ fn the_schema_lists_the_keys_of_the_page() {
 #[test]
 fn a_run_says_what_it_needs() {
     let dir = tempfile::tempdir().unwrap();
-    fs::write(dir.path().join("my.toml"), include_str!("../examples/tower.toml")).unwrap();
+    fs::write(dir.path().join("my.toml"), include_str!("../../../examples/tower.toml")).unwrap();
     let run = ["rollout", "my.toml", "-n", "2", "--engine", "cpu", "--set", "duration=0.02"];
     let told = bristle(dir.path(), &run).assert().success().get_output().stderr.clone();
     let told = String::from_utf8(told).unwrap();
@@ -83,7 +82,7 @@ fn a_run_says_what_it_needs() {
 #[test]
 fn what_a_world_cannot_have_is_refused_with_its_place() {
     let dir = tempfile::tempdir().unwrap();
-    fs::write(dir.path().join("my.toml"), include_str!("../examples/tower.toml")).unwrap();
+    fs::write(dir.path().join("my.toml"), include_str!("../../../examples/tower.toml")).unwrap();
     for (arguments, wanted) in [
         (&["--set", "directions=3"][..], "directions = 3: expected an integer from 4 to 32"),
         (&["--set", "bodies.1.mass=-1"], "bodies[1].mass = -1"),

@@ -1,41 +1,12 @@
 //! Writing files: they are on the disk before anything reports them as complete, and a disk without space is
 //! reported as such.
 
-use std::fmt;
 use std::fs::File;
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use unit_prefix::NumberPrefix;
-
-/// A number of bytes that prints in decimal units, such as `1.50 GB`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bytes(pub u64);
-
-impl fmt::Display for Bytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match NumberPrefix::decimal(self.0 as f64) {
-            NumberPrefix::Standalone(number) => write!(f, "{number:.0} B"),
-            NumberPrefix::Prefixed(prefix, number) => write!(f, "{number:.2} {prefix}B"),
-        }
-    }
-}
-
-/// The error of the operating system for a file that could not be read or written; if the cause is missing
-/// space, a sentence that says what to do.
-pub(crate) fn describe(e: &io::Error) -> String {
-    out_of_space(e).map_or_else(|| e.to_string(), |(why, remedy)| format!("{why}: {remedy} and repeat the command"))
-}
-
-/// Why there was no space to write a file, and what to do; none if `e` is of another kind.
-pub(crate) fn out_of_space(e: &io::Error) -> Option<(&'static str, &'static str)> {
-    match e.kind() {
-        ErrorKind::StorageFull => Some(("the disk is full", "free some space")),
-        ErrorKind::QuotaExceeded => Some(("the quota of the disk is used up", "free some space")),
-        ErrorKind::FileTooLarge => Some(("no file may become larger here", "raise that limit (`ulimit -f`)")),
-        _ => None,
-    }
-}
+pub use bristle::error::{describe, out_of_space};
+pub use bristle::memory::Bytes;
 
 /// Free space [byte] on the disk of the file or directory `path`, which need not exist yet; none if the
 /// system does not report it.
@@ -45,7 +16,7 @@ pub(crate) fn free(path: &Path) -> Option<u64> {
 }
 
 /// Size [byte] of all files in `dir` and in its subdirectories.
-pub(crate) fn size(dir: &Path) -> u64 {
+pub fn size(dir: &Path) -> u64 {
     let Ok(entries) = std::fs::read_dir(dir) else { return 0 };
     let size_of = |entry: std::fs::DirEntry| match entry.metadata() {
         Ok(data) if data.is_dir() => size(&entry.path()),
@@ -63,7 +34,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Writes the file `path` under another name, which it loses when all of it is on the disk.
-pub(crate) fn appear(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+pub fn appear(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let begun = path.with_added_extension("begun");
     let mut file = File::create(&begun)?;
     write(&mut file)?;

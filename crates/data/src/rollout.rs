@@ -46,7 +46,7 @@ mod writing;
 mod zarr;
 
 pub use crate::disk::Bytes;
-pub(crate) use check::{Sums, check_scenario_of};
+pub use check::{Sums, check_scenario_of};
 pub use error::RolloutError;
 pub(crate) use error::io;
 pub use format::{Datasets, Extra, Format};
@@ -55,10 +55,7 @@ pub use needs::{Needs, needs};
 #[cfg(not(feature = "cloud"))]
 pub use no_store::Store;
 pub use outcome::{NetMotion, Outcome, ROTATION_SPUN, SLIPPED};
-#[cfg(test)]
-pub(crate) use own::is_of_page;
-pub(crate) use own::{PICTURE, is_made_here};
-pub use own::{check_own, remove_run};
+pub use own::{PICTURE, check_own, is_made_here, is_of_page, remove_run};
 pub use place::Place;
 pub use record::{Counts, Summary};
 pub use shard::Shard;
@@ -79,13 +76,13 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 
 use crate::disk;
-use crate::engine::{Engine, EngineInfo, Plan, Trajectories};
-use crate::error::ParameterError;
-use crate::patch::Grid;
-use crate::planar::Pose;
-use crate::pool;
-use crate::scenario::Scenario;
 use blocks::Blocks;
+use bristle::engine::{Engine, EngineInfo, Plan, Trajectories};
+use bristle::error::ParameterError;
+use bristle::patch::Grid;
+use bristle::planar::Pose;
+use bristle::pool;
+use bristle_scenario::Scenario;
 use extend::Finished;
 use names::{BEGUN, RECORD, SPOOL};
 use own::Own;
@@ -154,7 +151,7 @@ impl Options {
     }
 
     /// The contacts that are simulated.
-    pub(crate) fn contacts(&self, scenario: &Scenario) -> Range<u64> {
+    pub fn contacts(&self, scenario: &Scenario) -> Range<u64> {
         let n = scenario.contacts();
         self.shard.map_or(0..n, |shard| shard.range(n))
     }
@@ -202,7 +199,7 @@ pub fn rollout(
 }
 
 /// As [`rollout`], of a run that is not complete and whose `needs` are there.
-pub(crate) fn run(
+pub fn run(
     scenario: &Scenario,
     engine: &dyn Engine,
     options: &Options,
@@ -503,7 +500,7 @@ fn contacts(
 }
 
 /// The directory of the unfinished run of `out`.
-pub(crate) fn partial(out: &Path) -> PathBuf {
+pub fn partial(out: &Path) -> PathBuf {
     let mut name = out.file_name().unwrap_or_default().to_owned();
     name.push(".partial");
     out.with_file_name(name)
@@ -564,7 +561,7 @@ fn check_replace(options: &Options, replaces: bool) -> Result<(), RolloutError> 
 
 /// How far an unfinished run has got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Left {
+pub enum Left {
     /// No contact.
     Nothing,
     /// So many contacts.
@@ -574,7 +571,7 @@ pub(crate) enum Left {
 }
 
 /// Contacts that are not simulated, as they are there already.
-pub(crate) fn already(scenario: &Scenario, options: &Options) -> u64 {
+pub fn already(scenario: &Scenario, options: &Options) -> u64 {
     let finished = if options.extend { Finished::open(scenario, &options.datasets, &options.out).ok() } else { None };
     match left(&options.out) {
         Left::Contacts(done) if options.keeps() => done.max(finished.map_or(0, |run| run.contacts)),
@@ -583,7 +580,7 @@ pub(crate) fn already(scenario: &Scenario, options: &Options) -> u64 {
 }
 
 /// How far the unfinished run of `out` has got.
-pub(crate) fn left(out: &Path) -> Left {
+pub fn left(out: &Path) -> Left {
     let partial = partial(out);
     match spool::complete(&partial) {
         _ if partial.join(RECORD).is_file() => Left::All,

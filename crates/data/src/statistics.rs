@@ -145,8 +145,8 @@ fn finite(x: &[f64], y: &[f64]) -> (Vec<f64>, Vec<f64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Draw;
     use approx::assert_relative_eq;
+    use bristle::random::Draw;
 
     #[test]
     fn known_numbers() {

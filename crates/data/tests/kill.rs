@@ -6,6 +6,7 @@
 //! and not on how busy the machine is.
 #![cfg(all(feature = "lerobot", unix))]
 
+#[path = "../../../tests/content/mod.rs"]
 mod content;
 
 use std::fs;
@@ -14,9 +15,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Mutex;
 
+use bristle::Cpu;
 use bristle::random::Draw;
-use bristle::rollout::{Datasets, Extra, Format, Merge, Options, Shard, Writing, merge, rollout, verify};
-use bristle::{Cpu, Scenario};
+use bristle_data::rollout::{Datasets, Extra, Format, Merge, Options, Shard, Writing, merge, rollout, verify};
+use bristle_scenario::Scenario;
 use content::assert_same;
 
 const SCENARIO: &str = r#"duration = 0.5

@@ -1,6 +1,6 @@
 //! What large runs take: of the device's memory and of the program's. Both are counted where memory is asked
 //! for, so that neither depends on the machine.
-#![cfg(all(feature = "gpu", feature = "cli"))]
+#![cfg(feature = "gpu")]
 #![expect(unsafe_code, reason = "an allocator that counts")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -8,15 +8,16 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use bristle::app::bench::in_hand;
+use bristle::Cpu;
 use bristle::batch::Input;
 use bristle::contact::Contact;
 use bristle::engine::{Engine, Plan, Stepping};
 use bristle::friction::Law;
 use bristle::gpu::{Choice, Gpu};
 use bristle::patch::{Grid, Patch, Shape};
-use bristle::rollout::{Options, needs, rollout};
-use bristle::{Cpu, Scenario};
+use bristle_bench::in_hand;
+use bristle_data::rollout::{Options, needs, rollout};
+use bristle_scenario::Scenario;
 
 /// Bytes that the program has, and the most that it had.
 static LIVE: AtomicU64 = AtomicU64::new(0);

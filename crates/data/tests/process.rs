@@ -2,20 +2,34 @@
 //! are pretended, so that nothing depends on the machine.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::Duration;
 
 use bristle::error::EngineError;
-use bristle::rigid::cone::{Section, margins};
-use bristle::rollout::{Datasets, Merge, Options, merge, rollout, verify};
-use bristle::scenario::Scenario;
 use bristle::{Cpu, Engine, Input, Rule, Snapshot, Surface, Table, Wrench, memory, pool};
+use bristle_data::rollout::{Datasets, Merge, Options, merge, rollout, verify};
+use bristle_rigid::cone::{Section, margins};
+use bristle_scenario::Scenario;
 
 /// The tests change what the whole process takes itself for.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
+/// Lets a test run alone, in a process that takes itself for a forked child. In a child the global pool of
+/// rayon has no threads: what it is given is never done. Here its only thread is kept busy for ever, before
+/// the first test, whichever that is.
 fn alone() -> MutexGuard<'static, ()> {
-    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+    static FORKED: Once = Once::new();
+    let guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    FORKED.call_once(|| {
+        rayon::ThreadPoolBuilder::new().num_threads(1).build_global().unwrap();
+        rayon::spawn(|| {
+            loop {
+                std::thread::park();
+            }
+        });
+        pool::pretend_forked();
+    });
+    guard
 }
 
 /// Contacts of two sizes, so that there are several groups.
@@ -81,18 +95,9 @@ fn everything() {
     merge(&Merge::open(&shards).unwrap(), &joined).unwrap();
 }
 
-/// In a child the global pool of rayon has no threads: what it is given is never done. Here its only thread
-/// is kept busy for ever.
 #[test]
 fn a_forked_child_computes_on_threads_of_its_own() {
     let _alone = alone();
-    rayon::ThreadPoolBuilder::new().num_threads(1).build_global().unwrap();
-    rayon::spawn(|| {
-        loop {
-            std::thread::park();
-        }
-    });
-    pool::pretend_forked();
     assert_eq!(pool::run(rayon::current_num_threads), pool::threads());
     let (send, done) = channel();
     let work = std::thread::spawn(move || {

@@ -4,10 +4,11 @@
 use std::fs::File;
 use std::path::Path;
 
+use bristle::Cpu;
 use bristle::engine::{Engine, Plan};
 use bristle::gpu::{Choice, Gpu};
-use bristle::rollout::{Datasets, Extra, Merge, Options, Shard, merge, rollout};
-use bristle::{Cpu, Scenario};
+use bristle_data::rollout::{Datasets, Extra, Merge, Options, Shard, merge, rollout};
+use bristle_scenario::Scenario;
 
 /// A block that is pushed and turned on a table, or held in a gripper that opens: it sticks, slips, and
 /// rests.

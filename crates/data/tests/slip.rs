@@ -4,8 +4,9 @@
 use std::fs::File;
 use std::path::Path;
 
-use bristle::rollout::{Options, rollout};
-use bristle::{Cpu, Scenario};
+use bristle::Cpu;
+use bristle_data::rollout::{Options, rollout};
+use bristle_scenario::Scenario;
 
 /// Two pads of 4 N hold an object at `share` of what they can.
 fn text(law: &str, model: &str, sigma0: f64, share: f64) -> String {

@@ -1,19 +1,20 @@
 //! `examples/in_hand.toml` from its text to its files: drawing, stepping, writing and the picture. Contacts
 //! per second.
 
+#[path = "../../../benches/common/mod.rs"]
 mod common;
 
 use std::path::Path;
 use std::time::Duration;
 
-use bristle::app::run_picture::svg;
-use bristle::rollout::{Options, rollout};
-use bristle::scenario::Scenario;
+use bristle_data::rollout::{Options, rollout};
+use bristle_paper::run_picture::svg;
+use bristle_scenario::Scenario;
 use common::Subject;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
 fn end_to_end(c: &mut Criterion) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/in_hand.toml");
+    let file = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("examples/in_hand.toml");
     let mut group = c.benchmark_group("rollout");
     group.sample_size(10).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(5));
     for subject in &Subject::all() {

@@ -1,16 +1,17 @@
-//! How well Coulomb friction predicts measured pushes: `cargo run --release --example real_pushes -- FOLDER`.
+//! How well Coulomb friction predicts measured pushes:
+//! `cargo run --release -p bristle-paper --example real_pushes -- FOLDER`.
 //!
 //! Prints the median and the 90th percentile of the angle between the measured and the predicted wrench
 //! `(fx, fy, tau/0.05 m)` and the median error of its size, per set and per layout of the supports (a layout
 //! was pushed on two surfaces): with the loads of a plate at rest, and with the coefficient of friction and
 //! the height of the push fitted on other pushes. `bristle reproduce pushes --pushes FOLDER` draws the same.
-//! See [`bristle::app::reproduce::pushes`].
+//! See [`bristle_paper::reproduce::pushes`].
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use bristle::app::reproduce::pushes::{Errors, Judged, Judgement, by_layout, judge};
-use bristle::statistics::{mean, quantile};
+use bristle_data::statistics::{mean, quantile};
+use bristle_paper::reproduce::pushes::{Errors, Judged, Judgement, by_layout, judge};
 
 /// Prints medians and 90th percentiles [deg], errors of size [%] and how many pushes the fit brings nearer.
 pub fn print(sets: &BTreeMap<String, Judged>) {

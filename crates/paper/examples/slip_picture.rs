@@ -1,12 +1,14 @@
-//! The picture of slip in docs/datasets.md: `cargo run --release --example slip_picture -- docs/slip.svg`.
+//! The picture of slip in docs/datasets.md:
+//! `cargo run --release -p bristle-paper --example slip_picture -- docs/slip.svg`.
 //!
 //! The load on an object between two pads, a force and a torque, rises to 95 % of what they hold, stays, and
 //! rises on.
 
-use bristle::app::page::{Chart, Key, Line, Picture, palette};
 use bristle::limit_surface::{Rule, Surface};
 use bristle::schedule::Signal;
-use bristle::{Cpu, Engine, Plan, Scenario, Wrench};
+use bristle::{Cpu, Engine, Plan, Wrench};
+use bristle_paper::page::{Chart, Key, Line, Picture, palette};
+use bristle_scenario::Scenario;
 
 const TEXT: &str = r#"
 duration = 1.4

@@ -1,10 +1,10 @@
 //! The picture of a run: paths in the plane and rotation over time of up to 200 contacts.
 
-use crate::app::page::{Chart, Key, Line, Picture, palette};
-use crate::rollout::{Outcome, Shown};
+use crate::page::{Chart, Key, Line, Picture, palette};
+use bristle_data::rollout::{Outcome, Shown};
 
 /// Outcomes in the order in which pictures draw them; rare ones come last, so that they are not covered.
-pub(crate) const DRAWN: [Outcome; 5] =
+pub const DRAWN: [Outcome; 5] =
     [Outcome::Stuck, Outcome::SlippedAndSpun, Outcome::Slipped, Outcome::Spun, Outcome::Failed];
 /// Most points of a curve.
 const MAX_POINTS: usize = 150;
@@ -12,7 +12,7 @@ const MAX_POINTS: usize = 150;
 const SIZE: [f64; 2] = [920.0, 420.0];
 
 /// The colour of an outcome in pictures.
-pub(crate) const fn colour(outcome: Outcome) -> &'static str {
+pub const fn colour(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Stuck => palette::OTHER,
         Outcome::Slipped => palette::GRID,
@@ -23,7 +23,7 @@ pub(crate) const fn colour(outcome: Outcome) -> &'static str {
 }
 
 /// What the colour of an outcome stands for.
-pub(crate) const fn key(outcome: Outcome) -> Key {
+pub const fn key(outcome: Outcome) -> Key {
     Key::new(colour(outcome), outcome.name())
 }
 
@@ -79,8 +79,8 @@ fn wide([low, high]: [f64; 2], unit: f64) -> [f64; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planar::Pose;
-    use crate::rollout::Curve;
+    use bristle::planar::Pose;
+    use bristle_data::rollout::Curve;
 
     fn drawn(time: &[f64], curve: Curve) -> String {
         svg(&Shown { which: "1 contact".into(), time: time.to_vec(), curves: vec![curve] })

@@ -3,10 +3,10 @@
 
 use std::f64::consts::PI;
 
-use crate::app::page::{Chart, Key, Line, Picture, palette};
-use crate::rigid::cone::{Cone, Section};
-use crate::rigid::stability::{Assembly, PointContact, Stability};
-use crate::scenario::{StabilityFile, WrenchSpec};
+use crate::page::{Chart, Key, Line, Picture, palette};
+use bristle_rigid::cone::{Cone, Section};
+use bristle_rigid::stability::{Assembly, PointContact, Stability};
+use bristle_scenario::{StabilityFile, WrenchSpec};
 
 /// Size of a panel [px].
 const SIZE: f64 = 400.0;
@@ -34,7 +34,7 @@ struct Stroke {
 
 /// One SVG file.
 #[must_use]
-pub(crate) fn svg(file: &StabilityFile, answer: &Stability, title: &str) -> String {
+pub fn svg(file: &StabilityFile, answer: &Stability, title: &str) -> String {
     let (strokes, assembly) = (strokes(file, answer), &file.assembly);
     let contacts: Vec<[f64; 3]> = assembly.contacts.iter().map(|c| c.position).collect();
     let verdict = if answer.holds { "holds" } else { "does not hold" };
@@ -176,7 +176,7 @@ fn length(v: [f64; 3]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::StabilityFile;
+    use bristle_scenario::StabilityFile;
 
     /// The three views of a file's answer.
     fn drawn(text: &str) -> String {

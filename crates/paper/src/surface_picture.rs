@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use nalgebra::Vector3;
 
-use crate::limit_surface::{FitError, Table};
+use bristle::limit_surface::{FitError, Table};
 
 /// Steps of direction in a quarter turn: 6 degrees.
 const STEPS: usize = 15;
@@ -58,7 +58,7 @@ pub fn svg(table: &Table, title: &str, ellipsoid: &FitError) -> String {
 
 /// The body alone, as SVG text in the colour of what is around it.
 #[must_use]
-pub(crate) fn solid(table: &Table) -> String {
+pub fn solid(table: &Table) -> String {
     let mut out = String::from(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 70 400 370\" role=\"img\" aria-label=\"limit surface\" \
          font-family=\"inherit\" font-size=\"13\" fill=\"currentColor\">\n",
@@ -210,7 +210,7 @@ fn section(out: &mut String, table: &Table, axis: usize, at: [f64; 2]) {
 }
 
 /// Where the body's facets cross the plane without force along `across`, in order around the origin.
-pub(crate) fn outline(table: &Table, axis: usize, across: usize) -> Vec<[f64; 2]> {
+pub fn outline(table: &Table, axis: usize, across: usize) -> Vec<[f64; 2]> {
     let mut points: Vec<[f64; 2]> = Vec::new();
     for quad in facets(table, FINE) {
         for k in 0..4 {

@@ -1,13 +1,12 @@
 //! Pushes of a plate against the limit surface of its supports: made ones, whose height and friction the fit
 //! must find, and measured ones. The measured data are not part of the project: without their folder
 //! (`BRISTLE_REAL_PUSHES`, or `../shared/data/real_pushes`) the test says so and passes.
-#![cfg(feature = "cli")]
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use bristle::app::reproduce::pushes::{self, Errors, Judged, Judgement};
-use bristle::statistics::{mean, quantile};
+use bristle_data::statistics::{mean, quantile};
+use bristle_paper::reproduce::pushes::{self, Errors, Judged, Judgement};
 use nalgebra::{Matrix3, Vector3};
 
 /// Largest median angle [deg] of a set, by layout of its supports in the order of their names.
@@ -19,7 +18,7 @@ fn median(v: &[f64]) -> f64 {
 
 #[test]
 fn coulomb_friction_predicts_measured_pushes() {
-    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/real_pushes");
+    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/real_pushes");
     let folder = PathBuf::from(std::env::var_os("BRISTLE_REAL_PUSHES").unwrap_or_else(|| default.into()));
     if !folder.join("supports.csv").is_file() {
         println!("skipped: no measured pushes at {}", folder.display());

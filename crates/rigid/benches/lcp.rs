@@ -1,18 +1,19 @@
 //! Contact problems per second: Lemke's method, blocks on the CPU in both precisions and on the GPU, and,
 //! with the interpreter `BRISTLE_PYTHON`, `lemkelcp` and a projected Gauss-Seidel of numba on the very same
-//! problems (`benches/lcp.py`).
+//! problems (`crates/rigid/benches/lcp.py`).
 //!
 //! ```sh
 //! python3 -m venv /tmp/lcp && /tmp/lcp/bin/pip install lemkelcp numba
-//! BRISTLE_PYTHON=/tmp/lcp/bin/python cargo bench --bench lcp
+//! BRISTLE_PYTHON=/tmp/lcp/bin/python cargo bench -p bristle-rigid --bench lcp
 //! ```
 
 use std::process::Command;
 use std::time::Instant;
 
 use bristle::random::Draw;
-use bristle::rigid::lcp::{ContactProblem, Impulses, blocks};
 use bristle::{Choice, Gpu};
+use bristle_rigid::gpu::RigidGpu;
+use bristle_rigid::lcp::{ContactProblem, Impulses, blocks};
 
 const PROBLEMS: u64 = 4096;
 /// Of these that Lemke's method and Python solve.
@@ -91,6 +92,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     report("blocks, f32, from solutions", begun.len(), || blocks::solve_all::<f32>(&begun));
     let gpu = Gpu::new(Choice::Any)?;
     let name = format!("blocks, {}", gpu.adapter().name.split('(').next().unwrap_or_default().trim());
+    let gpu = RigidGpu::new(&gpu);
     report(&name, problems.len(), || gpu.solve_contacts(&problems).unwrap_or_default());
     if let Ok(python) = std::env::var("BRISTLE_PYTHON") {
         let file = std::env::temp_dir().join(format!("bristle_lcp_{}.csv", std::process::id()));

@@ -1,6 +1,6 @@
-// Contact problems by blocks, docs/model.md section 12. Twin: src/rigid/lcp/blocks.rs. One lane solves one
-// problem, in the same order; what belongs to it is strided over the problems, so that lanes side by side
-// read side by side.
+// Contact problems by blocks, docs/model.md section 12. Twin: crates/rigid/src/lcp/blocks.rs. One lane
+// solves one problem, in the same order; what belongs to it is strided over the problems, so that lanes
+// side by side read side by side.
 //
 // Only here: `at`, `w`, `b`, `mu`, `impulse`, `set_impulse`, `system`, `poison`.
 

@@ -1,6 +1,6 @@
 // A force against a cone, in the axes of its contact: how much friction is left, and the nearest force of the
-// cone. Twin: src/rigid/cone/nearest.rs. Only here: `query_of`, `answer`, `poison`. One invocation answers
-// one force.
+// cone. Twin: crates/rigid/src/cone/nearest.rs. Only here: `query_of`, `answer`, `poison`. One invocation
+// answers one force.
 
 override projects: bool;
 

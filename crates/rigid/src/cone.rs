@@ -14,13 +14,13 @@ pub use batch::{ConeNumber, contains, margins, projections};
 pub use frame::ContactFrame;
 pub use section::{Fit, MOST_SIDES, Polygon, Section};
 
-use crate::error::ParameterError;
-use crate::range::RIGID_MU;
+use bristle::error::ParameterError;
+use bristle::range::RIGID_MU;
 
 /// A friction cone: the forces on one of two bodies in contact that friction can transmit without sliding.
 ///
 /// ```
-/// use bristle::rigid::cone::{Cone, ContactFrame, Section};
+/// use bristle_rigid::cone::{Cone, ContactFrame, Section};
 ///
 /// // The floor, z up: it pushes a foot up with 100 N and to the side with 40 N.
 /// let floor = ContactFrame::new([0.0, 0.0, 1.0], Some([1.0, 0.0, 0.0]))?;

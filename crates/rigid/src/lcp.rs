@@ -14,7 +14,7 @@ use nalgebra::{DMatrix, DVector};
 pub use contact_problem::{ContactProblem, Impulses, MOST_CONTACTS, MOST_DIRECTIONS, Scaled};
 pub use lemke::Lemke;
 
-use crate::error::ParameterError;
+use bristle::error::ParameterError;
 
 /// A linear complementarity problem: `0 <= z`, `0 <= A z + q`, and `z_i (A z + q)_i = 0` for all `i`.
 #[derive(Clone, Debug, PartialEq)]

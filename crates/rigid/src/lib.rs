@@ -3,7 +3,8 @@
 //! Symbols and equations are those of `docs/model.md`; each submodule names its section.
 
 pub mod cone;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 pub mod lcp;
-pub mod point;
 pub mod stability;
 pub mod world;

@@ -2,7 +2,7 @@
 //! to (LCP 9).
 //!
 //! ```
-//! use bristle::rigid::world::{Body, Method, Pair, Shape, State, World, Worlds};
+//! use bristle_rigid::world::{Body, Method, Pair, Shape, State, World, Worlds};
 //! let mut world = World::new(8);
 //! let table = world.add(Body::prescribed(Shape::Plane), State::default());
 //! let block = world.add(Body::solid(0.5, Shape::Box([0.05, 0.05, 0.02])), State::at(0.0, 0.0, 0.02));
@@ -30,9 +30,9 @@ pub use body::{Body, Kind, MOST_POINTS, Shape, State};
 use nalgebra::{Point3, Vector3};
 
 use super::lcp::{MOST_DIRECTIONS, Termination};
-use crate::error::ParameterError;
-use crate::range;
-use crate::schedule::Signal;
+use bristle::error::ParameterError;
+use bristle::range;
+use bristle::schedule::Signal;
 
 /// Two bodies that may touch.
 #[derive(Clone, Copy, Debug, PartialEq)]

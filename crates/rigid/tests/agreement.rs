@@ -4,7 +4,7 @@
 //! A block is pushed, slides, and comes to rest under a smaller load. The answer is elementary.
 #![cfg(feature = "gpu")]
 
-#[path = "common/mod.rs"]
+#[path = "../../../tests/common/mod.rs"]
 mod common;
 
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use bristle::contact::{Contact, Initial, Inputs, Model};
 use bristle::engine::{Engine, Plan};
 use bristle::friction::{Friction, Law};
 use bristle::patch::{Patch, Shape};
-use bristle::rigid::point::{PointLaw, PointModel};
-use bristle::rigid::world::{self, Method, Pair, State, World, Worlds};
+use bristle::point::{PointLaw, PointModel};
 use bristle::schedule::Signal;
+use bristle_rigid::world::{self, Method, Pair, State, World, Worlds};
 use common::{engines, rollout, shape};
 
 const MASS: f64 = 1.0;
@@ -148,7 +148,7 @@ fn rigid_models_approach_coulomb_with_order_one() {
         world.pairs.push(Pair { bodies: [plane, block], mu: MU });
         world
     };
-    let gpu = bristle::Gpu::new(bristle::Choice::Any).unwrap();
+    let gpu = bristle_rigid::gpu::RigidGpu::new(&bristle::Gpu::new(bristle::Choice::Any).unwrap());
     for method in [Some(Method::Lemke), Some(Method::Double), Some(Method::Single), None] {
         let end = |step: &f64| {
             let mut worlds = match method {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::f64::consts::PI;
 use std::path::Path;
 
-use bristle::rigid::cone::{Cone, ContactFrame, Fit, Polygon, Section, contains, margins, projections};
+use bristle_rigid::cone::{Cone, ContactFrame, Fit, Polygon, Section, contains, margins, projections};
 use nalgebra::{Rotation3, Vector3};
 use proptest::prelude::*;
 
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 const TOLERANCE: f64 = 1e-12;
 
 fn rows(file: &str) -> Vec<BTreeMap<String, String>> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/cones").join(file);
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("tests/fixtures/cones").join(file);
     csv::Reader::from_path(path).unwrap().deserialize().map(Result::unwrap).collect()
 }
 
@@ -358,10 +358,11 @@ fn a_wrong_answer_is_noticed() {
 mod on_a_gpu {
     use super::*;
     use bristle::gpu::{Choice, Gpu};
+    use bristle_rigid::gpu::RigidGpu;
 
     /// No adapter is a failure that says how to install one.
-    fn gpu() -> Gpu {
-        Gpu::new(Choice::Any).unwrap_or_else(|e| panic!("{e}"))
+    fn gpu() -> RigidGpu {
+        RigidGpu::new(&Gpu::new(Choice::Any).unwrap_or_else(|e| panic!("{e}")))
     }
 
     #[test]
@@ -383,7 +384,7 @@ mod on_a_gpu {
 
     /// What a device whose shader has `from` replaced by `to` answers is not right.
     fn caught(edit: fn(String) -> String) {
-        let gpu = Gpu::with_edit(Choice::Any, edit).unwrap_or_else(|e| panic!("{e}"));
+        let gpu = RigidGpu::new(&Gpu::with_edit(Choice::Any, edit).unwrap_or_else(|e| panic!("{e}")));
         let (mu, forces) = queries(500);
         let (mu, forces) = single(&mu, &forces);
         let wrong = |section: &Section| {

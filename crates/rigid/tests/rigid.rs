@@ -7,8 +7,10 @@ use bristle::limit_surface::{Rule, Surface};
 use bristle::patch::{Grid, Patch};
 use bristle::planar::Wrench;
 #[cfg(feature = "gpu")]
-use bristle::rigid::lcp::{ContactProblem, Impulses, Termination, blocks};
-use bristle::rigid::world::{Body, Kind, Method, Pair, Shape, State, World, Worlds};
+#[cfg(feature = "gpu")]
+use bristle_rigid::gpu::RigidGpu;
+use bristle_rigid::lcp::{ContactProblem, Impulses, Termination, blocks};
+use bristle_rigid::world::{Body, Kind, Method, Pair, Shape, State, World, Worlds};
 use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 use proptest::prelude::*;
 
@@ -44,15 +46,15 @@ impl On {
 
 /// The GPU engine, opened once.
 #[cfg(feature = "gpu")]
-fn gpu() -> &'static bristle::Gpu {
-    static GPU: std::sync::OnceLock<bristle::Gpu> = std::sync::OnceLock::new();
-    GPU.get_or_init(|| bristle::Gpu::new(bristle::Choice::Any).unwrap_or_else(|e| panic!("{e}")))
+fn gpu() -> &'static RigidGpu {
+    static GPU: std::sync::OnceLock<RigidGpu> = std::sync::OnceLock::new();
+    GPU.get_or_init(|| RigidGpu::new(&bristle::Gpu::new(bristle::Choice::Any).unwrap_or_else(|e| panic!("{e}"))))
 }
 
 const G: f64 = 9.81;
 
 fn fixture(name: &str) -> Vec<Vec<f64>> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/rigid").join(name);
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("tests/fixtures/rigid").join(name);
     let mut reader = csv::Reader::from_path(path).unwrap();
     reader.records().map(|r| r.unwrap().iter().map(|v| v.parse().unwrap()).collect()).collect()
 }
@@ -474,11 +476,12 @@ fn caught(edit: fn(String) -> String) {
     let problems: Vec<ContactProblem> = problems(200).into_iter().filter(|p| p.mu.len() <= 8).collect();
     let single = |all: &[Impulses]| all.iter().map(|found| in_single(std::slice::from_ref(found))).collect::<Vec<_>>();
     let of_cpu = single(&blocks::solve_all::<f32>(&problems));
-    let others = |gpu: &bristle::Gpu| {
+    let others = |gpu: &RigidGpu| {
         let found = single(&gpu.solve_contacts(&problems).unwrap());
         found.iter().zip(&of_cpu).filter(|(a, b)| a != b).count()
     };
     let wrong = bristle::Gpu::with_edit(bristle::Choice::Any, edit).unwrap_or_else(|e| panic!("{e}"));
+    let wrong = RigidGpu::new(&wrong);
     let (right, wrong) = (others(gpu()), others(&wrong));
     assert!(right <= 3, "the right kernel: {right} of {}", problems.len());
     assert!(wrong > 6, "the comparison lets it pass: {wrong} of {}", problems.len());

@@ -2,7 +2,7 @@
 //! on every engine.
 #![cfg(feature = "gpu")]
 
-#[path = "common/mod.rs"]
+#[path = "../../../tests/common/mod.rs"]
 mod common;
 
 use std::f64::consts::TAU;
@@ -15,10 +15,11 @@ use bristle::friction::Friction;
 use bristle::gpu::{Choice, Gpu};
 use bristle::patch::{Grid, Patch, Shape as Map};
 use bristle::planar::{Pose, Twist};
+use bristle::point::{PointElement, PointLaw, PointModel};
 use bristle::random::Draw;
-use bristle::rigid::point::{PointElement, PointLaw, PointModel};
-use bristle::rigid::world::{Body, Method, Pair, Shape, State, World, Worlds};
 use bristle::schedule::{Signal, Sine};
+use bristle_rigid::gpu::RigidGpu;
+use bristle_rigid::world::{Body, Method, Pair, Shape, State, World, Worlds};
 use common::{Dice, engines, flat, of, rollout};
 use nalgebra::{UnitQuaternion, Vector3};
 
@@ -177,9 +178,9 @@ fn friction_of_a_point_complements_its_motion() {
 /// How worlds are stepped: the CPU's three methods, and the GPU.
 const METHODS: [Option<Method>; 4] = [Some(Method::Lemke), Some(Method::Double), Some(Method::Single), None];
 
-fn gpu() -> &'static Gpu {
-    static OPENED: OnceLock<Gpu> = OnceLock::new();
-    OPENED.get_or_init(|| Gpu::new(Choice::Any).unwrap_or_else(|e| panic!("{e}")))
+fn gpu() -> &'static RigidGpu {
+    static OPENED: OnceLock<RigidGpu> = OnceLock::new();
+    OPENED.get_or_init(|| RigidGpu::new(&Gpu::new(Choice::Any).unwrap_or_else(|e| panic!("{e}"))))
 }
 
 fn worlds(method: Option<Method>, worlds: Vec<World>, step: f64) -> Worlds {

@@ -6,8 +6,8 @@ use bristle::limit_surface::{Rule, Surface};
 use bristle::patch::{Grid, Patch, Shape};
 use bristle::planar::Wrench;
 use bristle::random::Draw;
-use bristle::rigid::cone::{Cone, ContactFrame, Fit, Polygon, Section};
-use bristle::rigid::stability::{Assembly, Motion, PointContact, RigidBody, SpatialWrench, Stability};
+use bristle_rigid::cone::{Cone, ContactFrame, Fit, Polygon, Section};
+use bristle_rigid::stability::{Assembly, Motion, PointContact, RigidBody, SpatialWrench, Stability};
 use nalgebra::{Rotation3, Vector3};
 use proptest::prelude::*;
 

@@ -6,8 +6,9 @@ use std::hint::black_box;
 
 use bristle::gpu::{Choice, Gpu};
 use bristle::random::Draw;
-use bristle::rigid::cone::{Cone, ContactFrame, Fit, Polygon, Section, margins, projections};
-use bristle::scenario::StabilityFile;
+use bristle_rigid::cone::{Cone, ContactFrame, Fit, Polygon, Section, margins, projections};
+use bristle_rigid::gpu::RigidGpu;
+use bristle_scenario::StabilityFile;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 const MANY: usize = 1_000_000;
@@ -19,9 +20,9 @@ fn cones(c: &mut Criterion) {
     let mu_single: Vec<f32> = mu.iter().map(|v| *v as f32).collect();
     let forces_single: Vec<[f32; 3]> = forces.iter().map(|f| f.map(|v| v as f32)).collect();
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
-    let gpu = Gpu::new(Choice::Any);
+    let gpu = Gpu::new(Choice::Any).map(|gpu| RigidGpu::new(&gpu));
     match &gpu {
-        Ok(gpu) => println!("GPU: {}", gpu.adapter().name),
+        Ok(gpu) => println!("GPU: {}", gpu.gpu().adapter().name),
         Err(e) => println!("no GPU benches: {e}"),
     }
     let polygon = |sides| Section::Polygon(Polygon { sides, fit: Fit::Inner, angle: 0.0 });
@@ -58,7 +59,7 @@ fn cones(c: &mut Criterion) {
     group.finish();
     let mut group = c.benchmark_group("stability");
     for cone in ["cone = 'circle'", "cone = { pyramid = 8 }"] {
-        let text = include_str!("../examples/hand.toml").replace("cone = \"circle\"", cone);
+        let text = include_str!("../../../examples/hand.toml").replace("cone = \"circle\"", cone);
         let file = StabilityFile::parse(&text, "hand.toml").expect("an example");
         group.throughput(Throughput::Elements(1));
         group.bench_function(format!("hand/{cone}"), |b| b.iter(|| black_box(&file.assembly).stability()));

@@ -4,10 +4,10 @@
 use super::number::Number;
 use super::shapes::{Inertia, OneOrTwo, ShapeName};
 use super::spec::{BodySpec, KindName, ModelName, PointSpec, Spec, SurfaceName};
-use crate::error::ParameterError;
-use crate::limit_surface::MAX_N_LS;
-use crate::range::{self, Range};
-use crate::rigid::point::PointLaw;
+use bristle::error::ParameterError;
+use bristle::limit_surface::MAX_N_LS;
+use bristle::point::PointLaw;
+use bristle::range::{self, Range};
 
 type Check = Result<(), ParameterError>;
 

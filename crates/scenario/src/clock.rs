@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserialize, Deserializer, Error};
 
 use super::number::number_or_text;
-use crate::error::ParameterError;
+use bristle::error::ParameterError;
 
 /// Which time of a recording is t = 0 of the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,8 +27,8 @@ impl TimesFrom {
     }
 }
 
-/// The error of [`within_run`](crate::schedule::within_run), with the key that makes the times others, unless
-/// that is there.
+/// The error of [`within_run`](bristle::schedule::within_run), with the key that makes the times others,
+/// unless that is there.
 pub(super) fn told(mut e: ParameterError, from: Option<TimesFrom>) -> ParameterError {
     match from {
         None => e.accepted += "; or `times_from = \"first\"`, if the first of them is that of t = 0",

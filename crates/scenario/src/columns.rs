@@ -16,7 +16,7 @@ use serde::Deserialize;
 use super::diagnostics::{ScenarioError, from_toml};
 use super::suggest::alike;
 use crate::input::{self, InputError, Npz};
-use crate::random::Draw;
+use bristle::random::Draw;
 
 /// A file with one row a contact.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -301,7 +301,7 @@ fn load(file: &Path, spec: &TableSpec) -> Result<Columns, (&'static str, String)
             };
             columns.into_iter().map(of).collect()
         }
-        #[cfg(feature = "lerobot")]
+        #[cfg(feature = "parquet")]
         "parquet" => {
             let columns = input::parquet_columns(file).map_err(in_file)?;
             let of = |c: input::ParquetColumn| match c.wrong {

@@ -7,14 +7,14 @@ use super::shapes::Inertia;
 use super::signal::SignalSpec;
 use super::spec::{BodySpec, BristlesName, FrictionSpec, InputsSpec, KindName, ModelName, PointName, PointSpec, Spec};
 use super::tables::{self, Tables};
-use crate::body::{Body, Frame, FreeBody, TwistPoint};
-use crate::contact::{Bristles, Contact, Initial, Inputs, Model};
-use crate::error::ParameterError;
-use crate::friction::Friction;
-use crate::planar::{Pose, Twist};
-use crate::range::{ANGLE, TILT, TILT_GRAVITY};
-use crate::rigid::point::{PointElement, PointModel};
-use crate::schedule::Signal;
+use bristle::body::{Body, Frame, FreeBody, TwistPoint};
+use bristle::contact::{Bristles, Contact, Initial, Inputs, Model};
+use bristle::error::ParameterError;
+use bristle::friction::Friction;
+use bristle::planar::{Pose, Twist};
+use bristle::point::{PointElement, PointModel};
+use bristle::range::{ANGLE, TILT, TILT_GRAVITY};
+use bristle::schedule::Signal;
 
 /// Standard gravity as used in the paper [m/s^2].
 const GRAVITY: f64 = 9.81;
@@ -202,7 +202,7 @@ fn inputs(spec: &InputsSpec, body: &mut Body, d: &mut Sampler<'_>) -> Result<Inp
         };
         let direction = number("inputs.tilt.direction", &tilt.direction, 0.0);
         let g = number("inputs.tilt.gravity", &tilt.gravity, GRAVITY);
-        crate::error::check("inputs.tilt.angle", angle, "0 to pi/2 [rad]", TILT.contains(angle))?;
+        bristle::error::check("inputs.tilt.angle", angle, "0 to pi/2 [rad]", TILT.contains(angle))?;
         ANGLE.check("inputs.tilt.direction", direction)?;
         TILT_GRAVITY.check("inputs.tilt.gravity", g)?;
         let down = g * angle.sin();

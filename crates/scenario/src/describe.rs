@@ -14,17 +14,17 @@ const ROW: &str = "Row [-] of the `[table]`, the first is 0.";
 
 /// The descriptions of all fields.
 #[derive(Debug)]
-pub(crate) struct Descriptions(Value);
+pub struct Descriptions(Value);
 
 impl Descriptions {
     /// Those of scenario files.
-    pub(crate) fn new() -> Self {
+    pub fn of_scenarios() -> Self {
         Self(super::json_schema())
     }
 
     /// The description of the parameter with a dotted path, such as `inputs.normal_force.sines.0.amplitude`.
     /// Where it has no unit of its own, that of the field around it comes first.
-    pub(crate) fn of(&self, path: &str) -> String {
+    pub fn of(&self, path: &str) -> String {
         if let Some((_, other)) = OTHERS.iter().find(|(name, _)| *name == path) {
             return (*other).to_owned();
         }
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn parameters_have_their_description_and_unit() {
-        let all = Descriptions::new();
+        let all = Descriptions::of_scenarios();
         assert!(all.of("body.mass").starts_with("Mass [kg]"), "{}", all.of("body.mass"));
         assert!(all.of("friction.v_s").contains("[m/s]") && all.of("initial.pose.2").contains("[m, m, rad]"));
         let amplitude = all.of("inputs.normal_force.sines.0.amplitude");
@@ -84,11 +84,11 @@ mod tests {
 
     #[test]
     fn all_parameters_of_the_examples_have_a_unit() {
-        let all = Descriptions::new();
+        let all = Descriptions::of_scenarios();
         let mut without = std::collections::BTreeSet::new();
-        for file in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/examples")).unwrap() {
+        for file in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples")).unwrap() {
             let path = file.unwrap().path();
-            let Ok(scenario) = crate::scenario::Scenario::load(&path, &[]) else { continue };
+            let Ok(scenario) = crate::Scenario::load(&path, &[]) else { continue };
             let names = scenario.parameters(0).unwrap().into_iter().map(|(name, _)| name);
             without.extend(names.filter(|name| !has_unit(&all.of(name))));
         }

@@ -8,9 +8,9 @@ use toml::de::{DeTable, DeValue};
 
 use super::exact::exact;
 use super::suggest::{keys, suggestion};
-use crate::error::ParameterError;
 use crate::input::InputError;
-use crate::quote::{message as short_message, quoted};
+use bristle::error::ParameterError;
+use bristle::quote::{message as short_message, quoted};
 
 /// A scenario that cannot be used. All of these are about what the user wrote.
 #[derive(Debug, thiserror::Error)]

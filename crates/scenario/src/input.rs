@@ -9,15 +9,16 @@
 mod csv;
 mod npy;
 mod npz;
-#[cfg(feature = "lerobot")]
+#[cfg(feature = "parquet")]
 mod parquet;
 
-pub(crate) use csv::Csv;
+pub use csv::Csv;
 pub(crate) use npy::Array;
 pub use npz::Npz;
-#[cfg(feature = "lerobot")]
+#[cfg(feature = "parquet")]
 pub(crate) use parquet::{ParquetColumn, parquet_columns};
 
+use bristle::error::PatchError;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -44,7 +45,7 @@ pub enum InputError {
         source: std::io::Error,
     },
     /// It is not what it should be.
-    #[error("{path}: {}", crate::quote::message(reason))]
+    #[error("{path}: {}", bristle::quote::message(reason))]
     File {
         /// The file.
         path: PathBuf,
@@ -59,7 +60,7 @@ impl InputError {
     }
 
     /// An error met while reading: about the file if its bytes are wrong or missing, else about the machine.
-    pub(crate) fn of(path: &Path, source: std::io::Error) -> Self {
+    pub fn of(path: &Path, source: std::io::Error) -> Self {
         match source.kind() {
             ErrorKind::InvalidData | ErrorKind::UnexpectedEof => Self::file(path, source.to_string()),
             _ => Self::Io { path: path.to_owned(), source },
@@ -127,7 +128,7 @@ pub fn text(path: &Path) -> Result<String, InputError> {
 ///
 /// # Errors
 /// As [`open_in`], a longer file, or bytes that are no UTF-8.
-pub(crate) fn text_in(dir: &Path, name: &str, most: u64) -> Result<String, InputError> {
+pub fn text_in(dir: &Path, name: &str, most: u64) -> Result<String, InputError> {
     let path = &dir.join(name);
     all(path, at_most(most, path, open_in(dir, name.as_ref())?)?)
 }
@@ -145,7 +146,7 @@ fn all(path: &Path, mut file: impl Read) -> Result<String, InputError> {
 ///
 /// # Errors
 /// As [`open`], or a file that is no array of real numbers.
-pub(crate) fn npy_numbers(path: &Path) -> Result<(Vec<usize>, Vec<f64>), InputError> {
+pub fn npy_numbers(path: &Path) -> Result<(Vec<usize>, Vec<f64>), InputError> {
     let file = open(path)?;
     let length = length(path, &file)?;
     let array = Array::new(file, length).and_then(|mut array| array.all().map(|all| (array.shape, all)));
@@ -171,6 +172,15 @@ fn what(found: std::fs::FileType) -> &'static str {
         }
     }
     if found.is_dir() { "a directory" } else { "no file" }
+}
+
+impl From<InputError> for PatchError {
+    fn from(e: InputError) -> Self {
+        match e {
+            InputError::Io { path, source } => Self::Io { path, source },
+            InputError::File { path, reason } => Self::File { path, reason },
+        }
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use serde::de::{Deserialize, Deserializer};
 
 use super::number::number_or_text;
 use super::patch_failure::PatchFailure;
-use crate::patch::{FileMap, load_npy};
+use crate::map_file::{FileMap, load_npy};
 
 /// What a sensor reads where nothing touches it.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,7 +118,7 @@ impl Level {
 }
 
 /// What errors call a baseline.
-pub(crate) const BASELINE: &str = "patch.baseline";
+pub const BASELINE: &str = "patch.baseline";
 
 impl<'de> Deserialize<'de> for Baseline {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

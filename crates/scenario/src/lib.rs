@@ -9,7 +9,9 @@ mod contact;
 mod describe;
 mod diagnostics;
 mod exact;
+pub mod input;
 mod level;
+pub mod map_file;
 mod number;
 mod overrides;
 mod patch_failure;
@@ -28,15 +30,15 @@ mod world;
 
 pub use clock::TimesFrom;
 pub use columns::{Column, Order, TableSpec};
-pub(crate) use describe::Descriptions;
+pub use describe::Descriptions;
 use diagnostics::from_toml;
 pub use diagnostics::{Excerpt, ScenarioError};
-pub(crate) use level::BASELINE;
+pub use level::BASELINE;
 pub use level::{Baseline, Clipped};
 pub use number::Number;
 pub use overrides::change;
 pub use patch_file::PatchSource;
-pub(crate) use patch_file::frames;
+pub use patch_file::frames;
 pub use sequence::FramesSpec;
 pub use signal::{Interpolate, SegmentSpec, SignalSpec, SineSpec};
 pub use spec::{EngineChoice, Precision, RuleName, Spec};
@@ -52,17 +54,17 @@ use rayon::prelude::*;
 
 use columns::Rows;
 
-use crate::contact::Contact;
-use crate::engine::Plan;
-use crate::error::ParameterError;
-use crate::input::{self, InputError};
-use crate::pool;
-use crate::random::Draw;
+use crate::input::InputError;
+use bristle::contact::Contact;
+use bristle::engine::Plan;
+use bristle::error::ParameterError;
+use bristle::pool;
+use bristle::random::Draw;
 
 /// A checked scenario, from which contacts are drawn.
 ///
 /// ```
-/// use bristle::scenario::Scenario;
+/// use bristle_scenario::Scenario;
 /// let text = r#"
 ///     duration = 1.0
 ///     contacts = 8
@@ -77,7 +79,7 @@ use crate::random::Draw;
 /// let contact = scenario.contact(3)?;
 /// assert!(contact.body.free().is_some_and(|body| (0.5..1.5).contains(&body.mass)));
 /// assert_eq!(scenario.plan().duration(), 1.0);
-/// # Ok::<(), bristle::scenario::ScenarioError>(())
+/// # Ok::<(), bristle_scenario::ScenarioError>(())
 /// ```
 #[derive(Debug)]
 pub struct Scenario {
@@ -105,7 +107,7 @@ pub struct Drawn {
 
 /// The text of the TOML file `path` with `changes` (`key=value`, see [`change`]) applied in order, and what
 /// errors call it.
-pub(crate) fn read(path: &Path, changes: &[String]) -> Result<(String, String), ScenarioError> {
+pub fn read(path: &Path, changes: &[String]) -> Result<(String, String), ScenarioError> {
     let text = input::text(path)?;
     let values = text.bytes().filter(|c| b",=[{".contains(c)).count() as u64;
     if values > input::MAX_VALUES {
@@ -196,12 +198,12 @@ impl Scenario {
     /// `patch.frame` are numbers, too, if there are several.
     ///
     /// ```
-    /// # use bristle::scenario::Scenario;
-    /// let text = include_str!("../examples/in_hand.toml");
+    /// # use bristle_scenario::Scenario;
+    /// let text = include_str!("../../../examples/in_hand.toml");
     /// let scenario = Scenario::parse(text, ".".as_ref(), "in_hand.toml")?;
     /// let contact = scenario.variant(3, 7, &[("friction.mu_c".to_owned(), 0.5)])?;
     /// assert_eq!(contact.friction.mu_c, 0.5);
-    /// # Ok::<(), bristle::scenario::ScenarioError>(())
+    /// # Ok::<(), bristle_scenario::ScenarioError>(())
     /// ```
     ///
     /// # Errors
@@ -243,7 +245,7 @@ impl Scenario {
     ///
     /// # Errors
     /// A drawn value out of range.
-    pub(crate) fn without_surface(&self, k: u64) -> Result<Contact, ScenarioError> {
+    pub fn without_surface(&self, k: u64) -> Result<Contact, ScenarioError> {
         self.drawn(k, self.spec.seed, &[], false, false).map(|drawn| drawn.contact)
     }
 
@@ -315,12 +317,12 @@ impl Scenario {
     }
 
     /// Hashes of the maps and of the table that the scenario has read, by which a changed file is noticed.
-    pub(crate) fn maps(&self) -> [u64; 2] {
+    pub fn maps(&self) -> [u64; 2] {
         [self.patches.digest(), self.rows]
     }
 
     /// The files that the scenario reads, each with the key that names it.
-    pub(crate) fn files(&self) -> impl Iterator<Item = (&'static str, PathBuf)> {
+    pub fn files(&self) -> impl Iterator<Item = (&'static str, PathBuf)> {
         let baseline = match &self.spec.patch.baseline {
             Some(Baseline::File(file)) => Some(file),
             _ => None,
@@ -331,7 +333,7 @@ impl Scenario {
 }
 
 /// The keys that name files which a scenario reads.
-pub(crate) const FILE_KEYS: [&str; 3] = ["patch.file", BASELINE, "table.file"];
+pub const FILE_KEYS: [&str; 3] = ["patch.file", BASELINE, "table.file"];
 
 /// The JSON schema of scenario files.
 #[must_use]

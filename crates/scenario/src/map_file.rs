@@ -3,9 +3,9 @@
 use std::ops::Range;
 use std::path::Path;
 
-use super::{Grid, MAX_CELLS_PER_SIDE, Patch};
-use crate::error::{ParameterError, PatchError};
 use crate::input::{self, Array, Csv, InputError};
+use bristle::error::{ParameterError, PatchError};
+use bristle::patch::{Grid, MAX_CELLS_PER_SIDE, Patch};
 
 /// A pressure map from a file, bottom row first, before it has a size in metres.
 #[derive(Clone, Debug, PartialEq)]
@@ -302,7 +302,7 @@ mod tests {
     use std::fs::File;
 
     use super::*;
-    use crate::patch::Shape;
+    use bristle::patch::Shape;
 
     #[test]
     fn a_csv_of_any_shape_gives_the_same_patch_back() {

@@ -8,7 +8,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
 use super::columns::{Column, Use, column};
-use crate::random::Draw;
+use bristle::random::Draw;
 
 /// A physical number: `0.2`, or a distribution it is drawn from, once for every contact.
 #[derive(Clone, Debug, PartialEq)]

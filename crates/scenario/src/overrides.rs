@@ -5,7 +5,7 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
 
 use super::ScenarioError;
 use super::diagnostics::unfit;
-use crate::quote::{message, quoted};
+use bristle::quote::{message, quoted};
 
 /// Lists of numbers with their default values, from which one number can be set although a scenario does not
 /// have the list.
@@ -26,10 +26,10 @@ const PAIRS: [(&str, &str); 2] = [("patch.size", "0.02"), ("patch.cells", "21")]
 ///
 /// ```
 /// let text = "[friction]\nmu_c = 1.0\n";
-/// let text = bristle::scenario::change(text, "friction.mu_c={ uniform = [0.4, 0.8] }")?;
+/// let text = bristle_scenario::change(text, "friction.mu_c={ uniform = [0.4, 0.8] }")?;
 /// assert_eq!(text, "[friction]\nmu_c = { uniform = [0.4, 0.8] }\n");
-/// assert_eq!(bristle::scenario::change(&text, "~friction.mu_c")?, "[friction]\n");
-/// # Ok::<(), bristle::scenario::ScenarioError>(())
+/// assert_eq!(bristle_scenario::change(&text, "~friction.mu_c")?, "[friction]\n");
+/// # Ok::<(), bristle_scenario::ScenarioError>(())
 /// ```
 ///
 /// # Errors

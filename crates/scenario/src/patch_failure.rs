@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::error::PatchError;
+use bristle::error::PatchError;
 
 /// The key of a file of maps.
 pub(super) const FILE: &str = "patch.file";

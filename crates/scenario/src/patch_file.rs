@@ -12,10 +12,10 @@ use super::sampler::Sampler;
 use super::shapes::OneOrTwo;
 use super::spec::PatchSpec;
 use super::{Clipped, Scenario, ScenarioError};
-use crate::limit_surface::Rule;
-use crate::patch::Patch;
-use crate::random::Draw;
-use crate::range::{LIMIT_FORCE, MU};
+use bristle::limit_surface::Rule;
+use bristle::patch::Patch;
+use bristle::random::Draw;
+use bristle::range::{LIMIT_FORCE, MU};
 
 /// A patch and the load on it.
 #[derive(Clone, Debug)]
@@ -52,11 +52,11 @@ impl PatchSource {
     /// `mu` [-] and `f_n` \[N\]. `base` is where relative map files are, `name` is what errors call the text.
     ///
     /// ```
-    /// use bristle::scenario::PatchSource;
+    /// use bristle_scenario::PatchSource;
     /// let text = "f_n = 5.0\n[patch]\nshape = \"square\"\nsize = 0.03\n";
     /// let source = PatchSource::parse(text, ".".as_ref(), "square.toml")?;
     /// assert_eq!((source.f_n, source.mu), (Some(5.0), None));
-    /// # Ok::<(), bristle::scenario::ScenarioError>(())
+    /// # Ok::<(), bristle_scenario::ScenarioError>(())
     /// ```
     ///
     /// # Errors
@@ -105,7 +105,7 @@ impl PatchSource {
 ///
 /// # Errors
 /// As [`Scenario::parse`].
-pub(crate) fn frames(text: &str, base: &Path, name: &str) -> Result<Vec<usize>, ScenarioError> {
+pub fn frames(text: &str, base: &Path, name: &str) -> Result<Vec<usize>, ScenarioError> {
     /// The `[patch]` table; other keys are ignored.
     #[derive(Deserialize)]
     struct Part {

@@ -11,9 +11,10 @@ use super::sampler::Sampler;
 use super::sequence::FramesSpec;
 use super::shapes::{OneOrTwo, ShapeName, ShapeSpec};
 use super::spec::{PatchSpec, PressureUnit};
-use crate::error::{ParameterError, PatchError};
-use crate::patch::{Exponent, FileMap, Grid, Hertz, Patch, load_csv, load_npy, load_png};
-use crate::schedule::Signal;
+use crate::map_file::{FileMap, load_csv, load_npy, load_png};
+use bristle::error::{ParameterError, PatchError};
+use bristle::patch::{Exponent, Grid, Hertz, Patch};
+use bristle::schedule::Signal;
 
 /// Width and height [m] of a patch whose file gives none.
 const SIZE: f64 = 0.02;

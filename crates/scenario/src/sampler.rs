@@ -2,8 +2,8 @@
 
 use super::columns::{Column, ROW};
 use super::number::{Number, index};
-use crate::error::ParameterError;
-use crate::random::Draw;
+use bristle::error::ParameterError;
+use bristle::random::Draw;
 
 /// Draws the numbers of one contact and, if `writes`, records each under its name.
 pub(super) struct Sampler<'a> {

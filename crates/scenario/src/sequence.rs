@@ -9,8 +9,9 @@ use serde::Deserialize;
 use super::clock::{TimesFrom, told};
 use super::level::{Clipped, Level};
 use super::patch_failure::{FILE, PatchFailure};
-use crate::error::ParameterError;
-use crate::patch::{CLOSEST_FRAMES, Sequence, load_frames};
+use crate::map_file::load_frames;
+use bristle::error::ParameterError;
+use bristle::patch::{CLOSEST_FRAMES, Sequence};
 
 /// The frames of an `.npy` that the map follows, and when: `every` or `times` is needed.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -71,8 +72,8 @@ impl FramesSpec {
         let frames: Vec<&[f64]> = maps.iter().map(|map| &*map.pressure).collect();
         let sequence = Sequence::new([maps[0].nx, maps[0].ny], times, &frames);
         // The numbers of the frames are those in the file.
-        let number = |e: crate::PatchError| match e {
-            crate::PatchError::Frame { frame, error } => crate::PatchError::Frame { frame: frame + from, error },
+        let number = |e: bristle::PatchError| match e {
+            bristle::PatchError::Frame { frame, error } => bristle::PatchError::Frame { frame: frame + from, error },
             e => e,
         };
         let sequence = sequence.map_err(|e| {
@@ -96,9 +97,9 @@ impl FramesSpec {
 
 #[cfg(test)]
 mod tests {
-    use crate::contact::Contact;
-    use crate::scenario::{Scenario, ScenarioError, change};
-    use crate::schedule::MapKey;
+    use crate::{Scenario, ScenarioError, change};
+    use bristle::contact::Contact;
+    use bristle::schedule::MapKey;
 
     const PRESS: &str = r#"
 duration = 0.1

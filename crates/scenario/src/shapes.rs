@@ -10,7 +10,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 
 use super::number::{DISTRIBUTIONS, Distribution, Either, Number, number_or_table};
-use crate::patch::Shape;
+use bristle::patch::Shape;
 
 /// `a` or `[a, b]`.
 #[derive(Clone, Debug, PartialEq)]

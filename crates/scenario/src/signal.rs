@@ -11,9 +11,9 @@ use super::clock::{TimesFrom, told};
 use super::columns::{self, Column, Use};
 use super::number::{DISTRIBUTIONS, Distribution, Either, Number, number_or_table};
 use super::sampler::Sampler;
-use crate::error::ParameterError;
-use crate::range::PERIOD;
-use crate::schedule::{Segment, Signal, Sine, within_run};
+use bristle::error::ParameterError;
+use bristle::range::PERIOD;
+use bristle::schedule::{Segment, Signal, Sine, within_run};
 
 /// An input over time: a number, points, sinusoids on a mean, or segments.
 #[derive(Clone, Debug, PartialEq)]
@@ -359,8 +359,8 @@ impl JsonSchema for SignalSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Draw;
     use approx::assert_relative_eq;
+    use bristle::random::Draw;
 
     fn signal(text: &str) -> Result<Signal, String> {
         #[derive(serde::Deserialize)]

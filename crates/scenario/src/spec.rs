@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::friction::Law;
+use bristle::friction::Law;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -14,9 +14,9 @@ use super::sequence::FramesSpec;
 use super::shapes::{Inertia, OneOrTwo, ShapeSpec};
 use super::signal::SignalSpec;
 use super::step::StepSpec;
-use crate::limit_surface::Rule;
-use crate::plan::StopWhen;
-use crate::rigid::point::PointLaw;
+use bristle::limit_surface::Rule;
+use bristle::plan::StopWhen;
+use bristle::point::PointLaw;
 
 /// A scenario: one contact, described by constants and distributions, and how many to draw and simulate.
 /// SI units; counter-clockwise is positive.
@@ -105,7 +105,7 @@ fn record_every() -> f64 {
 
 /// The engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 pub enum EngineChoice {
     /// A hardware GPU if there is one, else the CPU. The default.
@@ -120,7 +120,7 @@ pub enum EngineChoice {
 /// Precision of the bristles' arithmetic. The body's equations are in double precision, or in compensated
 /// sums on a GPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
     /// Single: the step's error is some ten times its rounding. The default.
@@ -207,7 +207,7 @@ pub enum FormName {
 
 /// The rule by which cells are integrated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 pub enum RuleName {
     /// Exact integrals over cells of constant pressure. The default.

@@ -11,10 +11,10 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
 use super::ScenarioError;
 use super::diagnostics::from_toml;
-use crate::error::ParameterError;
-use crate::range;
-use crate::rigid::cone::{Cone, ContactFrame, Fit, Polygon, Section};
-use crate::rigid::stability::{Assembly, PointContact, RigidBody, SpatialWrench};
+use bristle::error::ParameterError;
+use bristle::range;
+use bristle_rigid::cone::{Cone, ContactFrame, Fit, Polygon, Section};
+use bristle_rigid::stability::{Assembly, PointContact, RigidBody, SpatialWrench};
 
 /// A stability file: bodies, and the contacts that hold them. SI units; wrenches act on the body.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -192,7 +192,7 @@ impl StabilityFile {
     /// An assembly from its text; `name` is what errors call the text.
     ///
     /// ```
-    /// use bristle::scenario::StabilityFile;
+    /// use bristle_scenario::StabilityFile;
     /// let text = r#"
     ///     mu = 0.5
     ///     load = { force = [3, 0, -10] }

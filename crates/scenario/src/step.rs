@@ -5,14 +5,14 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
-use crate::engine::{DEFAULT_STEP, LONGEST_STEP};
+use bristle::engine::{DEFAULT_STEP, LONGEST_STEP};
 
 /// How long the steps are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepSpec {
     /// The longest step [s].
     pub longest: f64,
-    /// Largest estimated error of a step ([`crate::engine::Plan::tolerance`]); without it all steps are as
+    /// Largest estimated error of a step ([`bristle::engine::Plan::tolerance`]); without it all steps are as
     /// long as they may be.
     pub tolerance: Option<f64>,
 }

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::spec::{ContactSpec, FormName, ModelName, SurfaceName};
-use crate::contact::{Form, Model};
-use crate::error::{ParameterError, PatchError};
-use crate::limit_surface::{DEFAULT_N_LS, Rule, Surface, Table};
-use crate::patch::{Exponent, Grid, Patch};
+use bristle::contact::{Form, Model};
+use bristle::error::{ParameterError, PatchError};
+use bristle::limit_surface::{DEFAULT_N_LS, Rule, Surface, Table};
+use bristle::patch::{Exponent, Grid, Patch};
 
 /// Normal force [N] of the `hertz` map that a table is made of.
 const TABLE_FORCE: f64 = 10.0;

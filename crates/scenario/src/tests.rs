@@ -1,7 +1,7 @@
 use super::*;
-use crate::body::{Body, Frame, TwistPoint};
-use crate::contact::Bristles;
-use crate::planar::Twist;
+use bristle::body::{Body, Frame, TwistPoint};
+use bristle::contact::Bristles;
+use bristle::planar::Twist;
 
 const BOX: &str = r#"
 duration = 1.0
@@ -548,14 +548,14 @@ fn what_is_no_number_matters_where_it_is_used() {
 #[test]
 fn a_compressed_npz_of_numpy_is_read() {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join("packed.npz"), include_bytes!("../../tests/fixtures/packed.npz")).unwrap();
+    std::fs::write(dir.path().join("packed.npz"), include_bytes!("../../../tests/fixtures/packed.npz")).unwrap();
     let text = change(&change(BOX, "table={ file = 'packed.npz' }").unwrap(), "body.mass={ column = 'mass' }").unwrap();
     let scenario = Scenario::parse(&change(&text, "contacts=40").unwrap(), dir.path(), "box.toml").unwrap();
     for k in 0..40 {
         assert_eq!(scenario.contact(k).unwrap().body.free().unwrap().mass, 0.25 * (k + 1) as f64);
     }
     // A file that is cut off, or not what it says.
-    let whole = include_bytes!("../../tests/fixtures/packed.npz");
+    let whole = include_bytes!("../../../tests/fixtures/packed.npz");
     let start = whole.windows(8).position(|part| part == b"mass.npy").unwrap() + 40;
     let mut damaged = whole.to_vec();
     damaged[start..start + 40].fill(0xff);
@@ -912,7 +912,7 @@ fn a_table_has_its_names_in_a_comment_and_its_columns_between_commas() {
 
 /// Half precision, as tactile loggers and networks write it.
 #[test]
-#[cfg(feature = "lerobot")]
+#[cfg(feature = "parquet")]
 fn numbers_of_half_precision_are_read_from_every_kind_of_file() {
     use parquet::data_type::{FixedLenByteArray, FixedLenByteArrayType};
     use parquet::file::writer::SerializedFileWriter;
@@ -956,7 +956,7 @@ fn numbers_of_half_precision_are_read_from_every_kind_of_file() {
 fn stop_when_is_checked_and_planned() {
     let with = |value: &str| parse(&change(BOX, &format!("stop_when={value}")).unwrap());
     let plan = with("{ displacement = 0.03, slip_for = 0.1 }").unwrap().plan();
-    let wanted = crate::StopWhen { displacement: Some(0.03), rotation: None, slip_for: Some(0.1) };
+    let wanted = bristle::StopWhen { displacement: Some(0.03), rotation: None, slip_for: Some(0.1) };
     assert_eq!(plan.stop_when, wanted);
     assert!(parse(BOX).unwrap().plan().stop_when.is_never());
     for (value, part) in [

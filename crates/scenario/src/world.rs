@@ -15,12 +15,12 @@ use super::sampler::Sampler;
 use super::signal::SignalSpec;
 use super::spec::{EngineChoice, Precision};
 use super::{ScenarioError, read};
-use crate::engine::Plan;
-use crate::error::ParameterError;
-use crate::pool;
-use crate::random::Draw;
-use crate::range::{self, Range};
-use crate::rigid::world::{Body, Kind, Method, Pair, Shape, State, World};
+use bristle::engine::Plan;
+use bristle::error::ParameterError;
+use bristle::pool;
+use bristle::random::Draw;
+use bristle::range::{self, Range};
+use bristle_rigid::world::{Body, Kind, Method, Pair, Shape, State, World};
 
 /// Most bodies of a world.
 const MOST_BODIES: usize = 64;
@@ -163,7 +163,7 @@ pub struct PairSpec {
 /// A checked scenario of rigid bodies, from which worlds are drawn.
 ///
 /// ```
-/// use bristle::scenario::WorldScenario;
+/// use bristle_scenario::WorldScenario;
 /// let text = r#"
 ///     duration = 1.0
 ///     worlds = 8
@@ -175,7 +175,7 @@ pub struct PairSpec {
 /// "#;
 /// let scenario = WorldScenario::parse(text, "ball.toml")?;
 /// assert!((0.1..0.2).contains(&scenario.world(3)?.bodies()[1].mass));
-/// # Ok::<(), bristle::scenario::ScenarioError>(())
+/// # Ok::<(), bristle_scenario::ScenarioError>(())
 /// ```
 #[derive(Debug)]
 pub struct WorldScenario {

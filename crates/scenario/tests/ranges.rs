@@ -4,10 +4,10 @@
 use bristle::batch::Batch;
 use bristle::random::Draw;
 use bristle::range::{self, Range};
-use bristle::rigid::world::{Method, Worlds};
-use bristle::scenario::{Scenario, ScenarioError, StabilityFile, WorldScenario, change};
 use bristle::schedule::Signal;
 use bristle::{Contact, Cpu, Engine, Input, Plan, Stepping, Trajectories};
+use bristle_rigid::world::{Method, Worlds};
+use bristle_scenario::{Scenario, ScenarioError, StabilityFile, WorldScenario, change};
 
 const GRIPPER: &str = "duration = 0.001\nrecord_every = 0.0005\nlimits = { steps = 60 }\npatch = { cells = 5 }\n\
     [friction]\nmu_c = 0.5\n[body]\nkind = 'gripper'\nmass = 0.2\ninertia = 1e-4\n\

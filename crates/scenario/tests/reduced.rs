@@ -16,8 +16,8 @@ use bristle::friction::{Friction, Law};
 use bristle::gpu::{Choice, Gpu};
 use bristle::limit_surface::{Basis, Rule, Table};
 use bristle::patch::{Exponent, Grid, Hertz, Patch, Shape};
-use bristle::scenario::{Scenario, change};
 use bristle::schedule::{Signal, Sine};
+use bristle_scenario::{Scenario, change};
 use common::{
     Adaptive, DAMPED_LAWS, assert_below, assert_close, free, in_hand, prescribed, prescribed_twist, rollout, series,
     shape,
@@ -73,7 +73,7 @@ struct Case {
 
 /// The cases of a file of `tests/fixtures/reduced`.
 fn cases(file: &str) -> Vec<Case> {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let fixtures = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("tests/fixtures");
     let mut found: BTreeMap<[String; 3], Vec<[f64; 4]>> = BTreeMap::new();
     let mut reader = csv::Reader::from_path(fixtures.join("reduced").join(file)).unwrap();
     for row in reader.records().map(Result::unwrap) {
@@ -263,7 +263,8 @@ fn the_consistent_form_sticks_as_the_distributed_model_does(engine: &dyn Engine,
     // The load of Fig. 24: force and torque together, then a normal force that oscillates.
     let straight = |model: Model| {
         let text = std::fs::read_to_string(
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/distributed/drift_fig24_code.toml"),
+            Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+                .join("tests/fixtures/distributed/drift_fig24_code.toml"),
         );
         let contact = Scenario::parse(&text.unwrap(), Path::new(""), "drift").unwrap().contact(0).unwrap();
         Contact { model, ..contact }

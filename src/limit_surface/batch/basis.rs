@@ -119,7 +119,7 @@ impl Basis {
     ///
     /// # Errors
     /// As [`Basis::new`].
-    pub(crate) fn batch(
+    pub fn batch(
         patches: &[Patch],
         new: impl Fn(&Grid) -> Result<Self, ParameterError>,
         last: &mut Option<Self>,

@@ -20,7 +20,7 @@ use crate::number::real::{LANES, Real};
 use crate::number::simd::copies;
 use crate::plan::Status;
 use crate::planar::{Pose, Twist, Wrench};
-use crate::rigid::point::{PAIRS_PER_ELEMENT, PointLaw as Law, PointModel};
+use crate::point::{PAIRS_PER_ELEMENT, PointLaw as Law, PointModel};
 use crate::schedule::{Interval, MapKey, Term, slot};
 use crate::solver::bristles::{Bits, Shares};
 use crate::solver::constants::STEP_SLACK;

@@ -1,5 +1,5 @@
 //! The laws of a point contact. Each is a file with the same functions as its twin in `shaders/point`, and a
-//! line in the registry ([`crate::rigid::point::point_laws`]); nothing else knows which laws there are.
+//! line in the registry ([`crate::point::point_laws`]); nothing else knows which laws there are.
 //!
 //! A law is one of two kinds. Without elements it says in one step what friction and velocity are at its end
 //! ([`PointLaw::step`]). With elements it says what one of them answers to a velocity ([`PointLaw::trial`]),
@@ -10,7 +10,7 @@
 
 use super::curve::Curve;
 use crate::number::real::Real;
-use crate::rigid::point::point_laws;
+use crate::point::point_laws;
 
 /// A vector in the plane.
 pub type Vec2<R> = [R; 2];
@@ -32,12 +32,12 @@ pub struct Step<R> {
     pub sigma1: R,
     /// Share of its limit from which on friction counts as near it [-].
     pub s_ba: R,
-    /// Speed up to which a body without elements rests [m/s], see [`crate::rigid::point::PointModel::band`];
+    /// Speed up to which a body without elements rests [m/s], see [`crate::point::PointModel::band`];
     /// 0 under a law without a band.
     pub band: R,
     /// Mass of all sliders [kg].
     pub slider_mass: R,
-    /// See [`crate::rigid::point::PointModel::attraction`] [1/s].
+    /// See [`crate::point::PointModel::attraction`] [1/s].
     pub attraction: R,
     /// Stiffness of the spring to the anchor [N/m].
     pub spring: R,
@@ -231,7 +231,7 @@ macro_rules! modules {
         macro_rules! with_point_law {
             ($value:expr, $l:ident => $run:expr) => {
                 match $value {
-                    $($crate::rigid::point::PointLaw::$law => {
+                    $($crate::point::PointLaw::$law => {
                         type $l = $crate::solver::point::laws::$law;
                         $run
                     })+

@@ -15,10 +15,7 @@ pub fn faults(shaders: &[(PathBuf, String)], sources: &[(PathBuf, String)]) -> V
             let of = sources.iter().find(|(_, text)| declared.iter().any(|declared| text.contains(declared)));
             if let Some((source, _)) = of {
                 let (place, source) = (place.display(), source.display());
-                out.push(format!(
-                    "{place}:{}: `{name}` is a constant of src/{source}, too: expected there alone",
-                    n + 1
-                ));
+                out.push(format!("{place}:{}: `{name}` is a constant of {source}, too: expected there alone", n + 1));
             }
         }
     }

@@ -5,10 +5,31 @@ use std::time::Duration;
 
 use super::engine::{AdapterArgument, failed};
 use super::{Failure, options, print};
-use crate::app::bench::{self, EngineName, Options, Work};
-use crate::app::terminal;
-use crate::number::simd::Simd;
-use crate::patch::MAX_CELLS_PER_SIDE;
+use bristle::number::simd::Simd;
+use bristle::patch::MAX_CELLS_PER_SIDE;
+use bristle_bench::terminal;
+use bristle_bench::{EngineName, Options, Work};
+
+/// A choice of [`Simd`].
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Vectors {
+    /// What every processor of the architecture has: SSE2 on x86-64, NEON on aarch64.
+    Portable,
+    /// AVX2 and FMA.
+    Avx2,
+    /// AVX-512 (F, DQ).
+    Avx512,
+}
+
+impl From<Vectors> for Simd {
+    fn from(vectors: Vectors) -> Self {
+        match vectors {
+            Vectors::Portable => Self::Baseline,
+            Vectors::Avx2 => Self::Avx2,
+            Vectors::Avx512 => Self::Avx512,
+        }
+    }
+}
 
 /// Measure the engines of this machine side by side, in under a minute.
 ///
@@ -45,7 +66,7 @@ pub(super) struct BenchArguments {
     /// Widest vectors of the CPU engine, to see how a machine with narrower ones would do; without `surface`
     /// and `basis` [default: all there are].
     #[arg(long, value_enum, value_name = "NAME")]
-    simd: Option<Simd>,
+    simd: Option<Vectors>,
     /// Measure every layout that the GPU engine's kernels may have on this adapter, in place of the engines,
     /// and print what the table of layouts should have for it (`src/gpu/shape.rs`).
     #[arg(long, conflicts_with_all = ["engines", "work", "simd"])]
@@ -73,12 +94,13 @@ impl BenchArguments {
         if !(0.0..=1e5).contains(&self.seconds) {
             return Err(Failure::of_user(format!("--seconds {}: expected 0 to 1e5", self.seconds)));
         }
-        if let Some(simd) = self.simd.filter(|simd| *simd > Simd::widest()) {
+        let simd = self.simd.map(Simd::from);
+        if let Some(simd) = simd.filter(|simd| *simd > Simd::widest()) {
             let widest = Simd::widest().name();
             return Err(Failure::of_user(format!("--simd {}: this processor has {widest} at most", simd.name())));
         }
         let tables = !self.work.is_empty() && self.work.iter().all(|work| matches!(work, Work::Surface | Work::Basis));
-        if self.simd.is_some_and(|simd| simd < Simd::widest()) && tables {
+        if simd.is_some_and(|simd| simd < Simd::widest()) && tables {
             return Err(Failure::of_user("--simd: tables take the widest vectors; expected --work step or reduced"));
         }
         if self.engines == [EngineName::Baseline] && !self.work.is_empty() && !self.work.contains(&Work::Step) {
@@ -95,7 +117,7 @@ impl BenchArguments {
             sides: self.sides.clone(),
             contacts: self.contacts.clone(),
             budget: Duration::from_secs_f64(self.seconds),
-            simd: self.simd,
+            simd,
             adapter: self.adapter.adapter.clone(),
         };
         if let Some(name) = options
@@ -120,7 +142,7 @@ impl BenchArguments {
             }
         };
         if self.shapes {
-            let shapes = bench::shapes(&options, &note);
+            let shapes = bristle_bench::shapes(&options, &note);
             clear();
             let shapes = shapes.map_err(failed)?;
             return print(&if self.json {
@@ -129,7 +151,7 @@ impl BenchArguments {
                 shapes.text()
             });
         }
-        let done = bench::run(&options, &note);
+        let done = bristle_bench::run(&options, &note);
         clear();
         let mut report = done.map_err(failed)?;
         report.no_gpu = report.no_gpu.as_deref().map(options::of_engine);

@@ -5,7 +5,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 /// Arguments that are short for `--set`, of the commands that have them.
 const SHORT: [&str; 5] = ["contacts", "seed", "record_every", "step", "tolerance"];
 
-/// Changes as [`crate::scenario::change`] takes them.
+/// Changes as [`bristle_scenario::change`] takes them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Changes(pub Vec<String>, Places);
 

@@ -9,9 +9,9 @@ use clap::CommandFactory;
 use serde_json::Value;
 
 use super::Arguments;
-use crate::friction::Law;
-use crate::rigid::point::PointLaw;
-use crate::scenario::{json_schema, stability_schema, world_json_schema};
+use bristle::friction::Law;
+use bristle::point::PointLaw;
+use bristle_scenario::{json_schema, stability_schema, world_json_schema};
 
 /// Options of other programs that the documents name: of cargo and what it runs, of perf, valgrind and pip.
 const OF_OTHERS: [&str; 22] = [
@@ -41,7 +41,7 @@ const OF_OTHERS: [&str; 22] = [
 
 /// Names and texts of all pages.
 fn pages() -> Vec<(String, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let mut files: Vec<_> = fs::read_dir(root.join("docs")).unwrap().map(|file| file.unwrap().path()).collect();
     files.retain(|file| file.extension().is_some_and(|ending| ending == "md"));
     files.push(root.join("README.md"));

@@ -1,12 +1,12 @@
 //! Choosing and opening the engine.
 
 use super::Failure;
-use crate::app::gpu::{Choice, Gpu};
-use crate::cpu::Cpu;
-use crate::engine::{Engine, EngineInfo};
-use crate::error::{EngineError, ParameterError};
-use crate::rigid::world::{Method, World, Worlds};
-use crate::scenario::{EngineChoice, Precision, WorldScenario};
+use bristle::cpu::Cpu;
+use bristle::engine::{Engine, EngineInfo};
+use bristle::error::{EngineError, ParameterError};
+use bristle_bench::gpu::{Choice, Gpu};
+use bristle_rigid::world::{Method, World, Worlds};
+use bristle_scenario::{EngineChoice, Precision, WorldScenario};
 
 /// The option that names the adapter, which commands on a GPU share.
 #[derive(clap::Args)]
@@ -114,7 +114,7 @@ pub(super) fn open_worlds(
         (EngineChoice::Auto, Method::Single) => Choice::Hardware,
     };
     match gpu(hardware, adapter) {
-        Ok(gpu) => Ok((gpu.info(), Box::new(move |worlds| gpu.worlds(worlds, step)))),
+        Ok(gpu) => Ok((gpu.info(), Box::new(move |worlds| on_gpu(&gpu, worlds, step)))),
         Err(e) if choice == EngineChoice::Gpu || adapter.is_some() || matches!(e, EngineError::Argument(_)) => {
             Err(failed(e))
         }
@@ -135,4 +135,15 @@ fn cpu(precision: Precision) -> Box<dyn Engine> {
         Precision::F32 => Cpu::single(),
         Precision::F64 => Cpu::new(),
     })
+}
+
+/// Worlds on a GPU.
+#[cfg(feature = "gpu")]
+fn on_gpu(gpu: &Gpu, worlds: Vec<World>, step: f64) -> Result<Worlds, EngineError> {
+    bristle_rigid::gpu::RigidGpu::new(gpu).worlds(worlds, step)
+}
+
+#[cfg(not(feature = "gpu"))]
+fn on_gpu(gpu: &Gpu, _: Vec<World>, _: f64) -> Result<Worlds, EngineError> {
+    match *gpu {}
 }

@@ -6,7 +6,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Command, CommandFactory};
 
 use super::{Arguments, Failure, print, print_bytes};
-use crate::app::terminal;
+use bristle_bench::terminal;
 
 const PROGRAM: &str = "bristle";
 
@@ -74,28 +74,32 @@ const DOCUMENTS: [[&str; 3]; 9] = [
     [
         "scenario",
         "the language of scenarios, what a run writes, patches alone, margins",
-        include_str!("../../../docs/scenario.md"),
+        include_str!("../../../../docs/scenario.md"),
     ],
-    ["worlds", "rigid bodies with contacts: their scenarios", include_str!("../../../docs/worlds.md")],
+    ["worlds", "rigid bodies with contacts: their scenarios", include_str!("../../../../docs/worlds.md")],
     [
         "stability",
         "the language of stability files, and what the answers say",
-        include_str!("../../../docs/stability.md"),
+        include_str!("../../../../docs/stability.md"),
     ],
     [
         "datasets",
         "what learners find in the files of a run, formats, shards, digests",
-        include_str!("../../../docs/datasets.md"),
+        include_str!("../../../../docs/datasets.md"),
     ],
     [
         "closed-loops",
         "batches that live on between calls, friction inside other simulators",
-        include_str!("../../../docs/closed-loops.md"),
+        include_str!("../../../../docs/closed-loops.md"),
     ],
-    ["accuracy", "errors against step and tolerance, and what they cost", include_str!("../../../docs/accuracy.md")],
-    ["benchmarks", "how fast which engine is, and by which measurement", include_str!("../../../docs/benchmarks.md")],
-    ["readme", "what this program is, in five minutes", include_str!("../../../README.md")],
-    ["architecture", "how it works inside", include_str!("../../../ARCHITECTURE.md")],
+    ["accuracy", "errors against step and tolerance, and what they cost", include_str!("../../../../docs/accuracy.md")],
+    [
+        "benchmarks",
+        "how fast which engine is, and by which measurement",
+        include_str!("../../../../docs/benchmarks.md"),
+    ],
+    ["readme", "what this program is, in five minutes", include_str!("../../../../README.md")],
+    ["architecture", "how it works inside", include_str!("../../../../ARCHITECTURE.md")],
 ];
 
 /// Scenarios with comments, a patch, and contacts that hold loads.
@@ -103,17 +107,21 @@ const EXAMPLES: [[&str; 3]; 10] = [
     [
         "in_hand",
         "256 boxes between two pads, all that is uncertain drawn",
-        include_str!("../../../examples/in_hand.toml"),
+        include_str!("../../../../examples/in_hand.toml"),
     ],
-    ["reduced", "the same with one bristle a contact", include_str!("../../../examples/reduced.toml")],
-    ["push", "boxes on a table, pushed and turned", include_str!("../../../examples/push.toml")],
-    ["drift", "what creeps under a load that never breaks loose", include_str!("../../../examples/drift.toml")],
-    ["twist_profile", "a prescribed motion of six pressure maps", include_str!("../../../examples/twist_profile.toml")],
-    ["tower", "rigid bodies on a table that is pulled away", include_str!("../../../examples/tower.toml")],
-    ["patch", "a patch alone, for limit surfaces and margins", include_str!("../../../examples/patch.toml")],
-    ["hand", "three soft fingers, for `bristle stability`", include_str!("../../../examples/hand.toml")],
-    ["foot", "a foot on a slope, for `bristle stability`", include_str!("../../../examples/foot.toml")],
-    ["stack", "one brick on another, for `bristle stability`", include_str!("../../../examples/stack.toml")],
+    ["reduced", "the same with one bristle a contact", include_str!("../../../../examples/reduced.toml")],
+    ["push", "boxes on a table, pushed and turned", include_str!("../../../../examples/push.toml")],
+    ["drift", "what creeps under a load that never breaks loose", include_str!("../../../../examples/drift.toml")],
+    [
+        "twist_profile",
+        "a prescribed motion of six pressure maps",
+        include_str!("../../../../examples/twist_profile.toml"),
+    ],
+    ["tower", "rigid bodies on a table that is pulled away", include_str!("../../../../examples/tower.toml")],
+    ["patch", "a patch alone, for limit surfaces and margins", include_str!("../../../../examples/patch.toml")],
+    ["hand", "three soft fingers, for `bristle stability`", include_str!("../../../../examples/hand.toml")],
+    ["foot", "a foot on a slope, for `bristle stability`", include_str!("../../../../examples/foot.toml")],
+    ["stack", "one brick on another, for `bristle stability`", include_str!("../../../../examples/stack.toml")],
 ];
 
 /// Print the JSON schema of a kind of file.
@@ -139,9 +147,9 @@ enum SchemaKind {
 impl Schema {
     pub(super) fn run(&self) -> Result<(), Failure> {
         let schema = match self.kind {
-            SchemaKind::Scenario => crate::scenario::json_schema(),
-            SchemaKind::Worlds => crate::scenario::world_json_schema(),
-            SchemaKind::Stability => crate::scenario::stability_schema(),
+            SchemaKind::Scenario => bristle_scenario::json_schema(),
+            SchemaKind::Worlds => bristle_scenario::world_json_schema(),
+            SchemaKind::Stability => bristle_scenario::stability_schema(),
         };
         print(&format!("{schema:#}"))
     }

@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::{Failure, print, print_text};
-use crate::cpu::Cpu;
-use crate::engine::Engine;
-use crate::error::INSTALL_SOFTWARE_DRIVER;
+use bristle::cpu::Cpu;
+use bristle::engine::Engine;
+use bristle::error::INSTALL_SOFTWARE_DRIVER;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -19,7 +19,7 @@ pub(super) struct Info {
 
 impl Info {
     pub(super) fn run(&self) -> Result<(), Failure> {
-        let adapters = crate::app::gpu::adapters().map_err(super::engine::failed)?;
+        let adapters = bristle_bench::gpu::adapters().map_err(super::engine::failed)?;
         let adapters = serde_json::to_value(adapters).map_err(Failure::of_machine)?;
         let cpu = json!({
             "name": Cpu::new().info().adapter,

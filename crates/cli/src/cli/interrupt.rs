@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::note;
-use crate::rollout::{Left, left};
+use bristle_data::rollout::{Left, left};
 
 /// Exit codes of a program that was interrupted or asked to end, as shells have them.
 const INTERRUPTED: i32 = 130;
@@ -58,7 +58,7 @@ pub(super) fn stop_when_interrupted(report: bool) -> Arc<Stop> {
     let handler = Arc::new(move |code: i32| {
         let stop = &of_handler;
         let out = stop.out.lock().map(|out| out.clone()).unwrap_or_default();
-        let partial = crate::rollout::partial(&out);
+        let partial = bristle_data::rollout::partial(&out);
         stop.asked.store(true, Ordering::Relaxed);
         let asked = Instant::now();
         let begun = stop.begun.load(Ordering::Relaxed);

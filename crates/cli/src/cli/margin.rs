@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use super::changes::Changes;
 use super::progress::Progress;
 use super::{Failure, place, print, print_text, scenario_file};
-use crate::error::PatchError;
-use crate::limit_surface::{Rule, Surface};
-use crate::planar::Wrench;
-use crate::surfaces::{self, At, Case, Loads, Margins, PressedPatch, Sweep, per_patch};
+use bristle::error::PatchError;
+use bristle::limit_surface::{Rule, Surface};
+use bristle::planar::Wrench;
+use bristle_data::surfaces::{self, At, Case, Loads, Margins, PressedPatch, Sweep, per_patch};
 
 /// Largest number of margins that are printed.
 const MOST_PRINTED: usize = 100_000;
@@ -139,7 +139,7 @@ impl MarginArguments {
         let made = Margins::new(patches, loads, self.at, &|| progress.advance(1));
         drop(progress);
         let made = made.map_err(Failure::of_user)?;
-        let io = |path, source| crate::rollout::RolloutError::Io { path, source };
+        let io = |path, source| bristle_data::rollout::RolloutError::Io { path, source };
         surfaces::publish(out, io, |path| made.save(path, patches, loads, self.at, sweeps))
             .map_err(Failure::of_machine)?;
         let all = made.factor.len();

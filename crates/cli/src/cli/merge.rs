@@ -8,8 +8,8 @@ use super::progress::Progress;
 use super::rollout::{DatasetArguments, text};
 use super::target::{send, shards, target};
 use super::{Failure, note, print, print_text};
-use crate::app::run_picture::svg;
-use crate::rollout::{Bytes, Merge, Options, Place, Store, merge, remove_run, verify};
+use bristle_data::rollout::{Bytes, Merge, Options, Place, Store, merge, remove_run, verify};
+use bristle_paper::run_picture::svg;
 
 /// Join the shards of a run.
 #[derive(clap::Args)]

@@ -1,8 +1,8 @@
 //! Errors of the library with the options of the command line in place of the names of fields.
 
 use super::Failure;
-use crate::rollout::RolloutError;
-use crate::scenario::ScenarioError;
+use bristle_data::rollout::RolloutError;
+use bristle_scenario::ScenarioError;
 
 /// Settings of a run and of engines, and their options.
 const OF_RUNS: [(&str, &str); 6] = [
@@ -68,7 +68,7 @@ pub(super) fn of_scenario(error: &ScenarioError) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::change;
+    use bristle_scenario::change;
 
     #[test]
     fn errors_name_fields_in_the_library_and_options_on_the_command_line() {

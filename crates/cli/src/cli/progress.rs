@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{FormattedDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::rollout::Writing;
+use bristle_data::rollout::Writing;
 
 /// Time between two lines.
 const EVERY: Duration = Duration::from_secs(10);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::options::failure;
 use super::{Failure, print};
-use crate::app::report::{ReportError, report};
+use crate::report::{ReportError, report};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::progress::Progress;
 use super::{Failure, print, print_text};
-use crate::app::reproduce::{Context, Error, Item, ids, json, run, write, write_markdown};
+use bristle_paper::reproduce::{Context, Error, Item, ids, json, run, write, write_markdown};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -70,7 +70,7 @@ impl Reproduce {
         let groups = done.map_err(failure)?;
         let seconds = start.elapsed().as_secs_f64();
         let unwritten = |(path, e): (PathBuf, std::io::Error)| {
-            Failure::of_machine(format!("{}: {}", path.display(), crate::disk::describe(&e)))
+            Failure::of_machine(format!("{}: {}", path.display(), bristle_data::disk::describe(&e)))
         };
         write(&groups, &self.out, self.quick, seconds).map_err(unwritten)?;
         if let Some(file) = &self.markdown {

@@ -10,16 +10,16 @@ use super::options::{failure, seed, whole};
 use super::progress::Progress;
 use super::target::{send, target};
 use super::{Failure, engine, note, print, print_text, scenario_file};
-use crate::app::run_picture::svg;
-use crate::engine::Engine;
-use crate::error::EngineError;
-use crate::input;
-use crate::rollout::{
+use bristle::engine::Engine;
+use bristle::error::EngineError;
+use bristle_data::rollout::{
     Datasets, Extra, Format, Left, Options, ROTATION_SPUN, RolloutError, SLIPPED, Shard, Store, Summary, already,
     complete, left, needs, run,
 };
-use crate::rollout::{WorldEngine, WorldSummary, complete_worlds, world_needs, worlds};
-use crate::scenario::{EngineChoice, Precision, Scenario, WorldScenario, is_world};
+use bristle_data::rollout::{WorldEngine, WorldSummary, complete_worlds, world_needs, worlds};
+use bristle_paper::run_picture::svg;
+use bristle_scenario::input;
+use bristle_scenario::{EngineChoice, Precision, Scenario, WorldScenario, is_world};
 
 /// The page of a run, in its directory.
 pub(super) const REPORT: &str = "report.html";

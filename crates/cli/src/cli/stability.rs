@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use super::changes::Changes;
 use super::{Failure, place, print, print_text, same_file};
-use crate::app::stability_picture;
-use crate::app::terminal;
-use crate::rigid::cone::{Fit, Section};
-use crate::rigid::stability::{PointContact, Stability};
-use crate::scenario::StabilityFile;
-use crate::surfaces;
+use bristle_bench::terminal;
+use bristle_data::surfaces;
+use bristle_paper::stability_picture;
+use bristle_rigid::cone::{Fit, Section};
+use bristle_rigid::stability::{PointContact, Stability};
+use bristle_scenario::StabilityFile;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -48,7 +48,7 @@ impl StabilityArguments {
         if let Some(plot) = &self.plot {
             let title = self.file.file_name().unwrap_or_default().to_string_lossy();
             let picture = stability_picture::svg(&file, &answer, &title);
-            let io = |path, source| crate::rollout::RolloutError::Io { path, source };
+            let io = |path, source| bristle_data::rollout::RolloutError::Io { path, source };
             surfaces::publish(plot, io, |path| std::fs::write(path, &picture).map_err(|e| io(path.to_owned(), e)))
                 .map_err(Failure::of_machine)?;
         }

@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use super::changes::Changes;
 use super::progress::Progress;
 use super::{Failure, place, print, print_text, same_file, scenario_file};
-use crate::app::surface_picture;
-use crate::error::PatchError;
-use crate::limit_surface::{Basis, DEFAULT_N_LS, Ellipsoid, FitError, MAX_N_LS, Quartic, Rule, Surface, Table};
-use crate::patch::Patch;
-use crate::rollout::RolloutError;
-use crate::scenario::{Precision, RuleName};
-use crate::surfaces::{self, At, Case, Sweep};
+use bristle::error::PatchError;
+use bristle::limit_surface::{Basis, DEFAULT_N_LS, Ellipsoid, FitError, MAX_N_LS, Quartic, Rule, Surface, Table};
+use bristle::patch::Patch;
+use bristle_data::rollout::RolloutError;
+use bristle_data::surfaces::{self, At, Case, Sweep};
+use bristle_paper::surface_picture;
+use bristle_scenario::{Precision, RuleName};
 
 /// Number of tables made between two steps of the progress bar, enough that every core has a product of
 /// several maps.
@@ -190,7 +190,8 @@ impl SurfaceArguments {
         let source = &cases[0].source;
         let write = |path: &Path| match tables {
             [table] if sweeps.is_empty() => {
-                let saved = table.save(path, source.mu.unwrap_or(1.0), source.f_n.unwrap_or(1.0));
+                let saved =
+                    bristle_data::table_file::save(table, path, source.mu.unwrap_or(1.0), source.f_n.unwrap_or(1.0));
                 saved.map_err(|e| match e {
                     PatchError::Io { path, source } => io(path, source),
                     e => io(path.to_owned(), std::io::Error::other(e)),

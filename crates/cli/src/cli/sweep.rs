@@ -8,12 +8,12 @@ use super::interrupt::stop_when_interrupted;
 use super::options::failure;
 use super::rollout::{REPORT, Rollout};
 use super::{Failure, print, print_text};
-use crate::app::terminal;
-use crate::error::ParameterError;
-use crate::input;
-use crate::rollout::{Options, Place, RolloutError, Summary, check_own, check_place, remove_run};
-use crate::scenario::Scenario;
-use crate::surfaces::{self, Sweep};
+use bristle::error::ParameterError;
+use bristle_bench::terminal;
+use bristle_data::rollout::{Options, Place, RolloutError, Summary, check_own, check_place, remove_run};
+use bristle_data::surfaces::{self, Sweep};
+use bristle_scenario::Scenario;
+use bristle_scenario::input;
 
 /// The table of a sweep, in its directory.
 const TABLE: &str = "sweep.csv";
@@ -113,7 +113,7 @@ fn write(path: &Path, rows: &[Vec<String>]) -> Result<(), Failure> {
         let mut table = csv::Writer::from_writer(Vec::new());
         rows.iter().try_for_each(|row| table.write_record(row))?;
         let bytes = table.into_inner().map_err(csv::IntoInnerError::into_error)?;
-        crate::disk::appear(path, |file| std::io::Write::write_all(file, &bytes))
+        bristle_data::disk::appear(path, |file| std::io::Write::write_all(file, &bytes))
     };
     write().map_err(|source| failure(RolloutError::Io { path: path.to_owned(), source }))
 }

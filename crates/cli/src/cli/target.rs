@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use super::options::failure;
 use super::progress::Progress;
 use super::{Failure, note};
-use crate::disk;
-use crate::rollout::{Options, Place, Store};
+use bristle_data::disk;
+use bristle_data::rollout::{Options, Place, Store};
 
 /// The options of a run with its directory, and the store to which it is sent from there. The directory is
 /// `work`, or one in `runs` with the names of the store's.

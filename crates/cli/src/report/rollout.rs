@@ -7,15 +7,15 @@ use std::path::Path;
 
 use super::ReportError;
 use super::run::{Run, drawn, read};
-use crate::app::page::{Chart, Document, Line, Part, Picture, Table, palette, phases, short};
-use crate::app::run_picture::colour;
-use crate::app::surface_picture::outline;
-use crate::engine::{LEFT, Reason};
-use crate::limit_surface::{Rule, Surface, Table as LimitTable};
-use crate::planar::Wrench;
-use crate::rollout::Sums;
-use crate::scenario::Scenario;
-use crate::statistics::{mean, quantile};
+use bristle::engine::{LEFT, Reason};
+use bristle::limit_surface::{Rule, Surface, Table as LimitTable};
+use bristle::planar::Wrench;
+use bristle_data::rollout::Sums;
+use bristle_data::statistics::{mean, quantile};
+use bristle_paper::page::{Chart, Document, Line, Part, Picture, Table, palette, phases, short};
+use bristle_paper::run_picture::colour;
+use bristle_paper::surface_picture::outline;
+use bristle_scenario::Scenario;
 
 /// Most contacts drawn as lines, and drawn as phases.
 const LINES: usize = 60;

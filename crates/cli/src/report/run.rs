@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::ReportError;
-use crate::app::page::Key;
-use crate::app::run_picture::key;
-use crate::input::{self, Npz};
-use crate::rollout::{NetMotion, Outcome};
+use bristle_data::rollout::{NetMotion, Outcome};
+use bristle_paper::page::Key;
+use bristle_paper::run_picture::key;
+use bristle_scenario::input::{self, Npz};
 
 /// Most contacts whose series are read.
 const READ: usize = 2000;

@@ -5,11 +5,11 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::ReportError;
-use crate::app::page::{Chart, Document, Key, Line, Part, Picture, Table, heat, palette};
-use crate::app::surface_picture::{outline, solid};
-use crate::input::Npz;
-use crate::limit_surface::{Ellipsoid, Quartic, Rule, Surface, Table as LimitTable};
-use crate::patch::{Grid, Patch};
+use bristle::limit_surface::{Ellipsoid, Quartic, Rule, Surface, Table as LimitTable};
+use bristle::patch::{Grid, Patch};
+use bristle_paper::page::{Chart, Document, Key, Line, Part, Picture, Table, heat, palette};
+use bristle_paper::surface_picture::{outline, solid};
+use bristle_scenario::input::Npz;
 
 /// Most tables of a sweep that are drawn.
 const DRAWN: usize = 6;
@@ -28,7 +28,7 @@ pub(super) fn document(path: &Path) -> Result<Document, ReportError> {
         .as_str()
         .unwrap_or_default()
         .parse()
-        .map_err(|e: crate::error::ParameterError| ReportError::file(path, e.to_string()))?;
+        .map_err(|e: bristle::error::ParameterError| ReportError::file(path, e.to_string()))?;
     let n_ls = metadata["n_ls"].as_u64().unwrap_or(0) as usize;
     let entries = entries(path, &mut file, &metadata, rule, n_ls)?;
     let mut parts = Vec::new();

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::columns;
-use crate::contact::{Contact, memory, one_more};
-use crate::engine::{Engine, Plan};
-use crate::pool;
+use bristle::contact::{Contact, memory, one_more};
+use bristle::engine::{Engine, Plan};
+use bristle::pool;
 
 /// Blocks that take less time than this are made larger, because drawing, waiting for the last contact and
 /// writing would take as long as the simulation.
@@ -62,8 +62,8 @@ impl Blocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::Cpu;
-    use crate::scenario::Scenario;
+    use bristle::cpu::Cpu;
+    use bristle_scenario::Scenario;
 
     #[test]
     fn blocks_of_large_contacts_do_not_grow() {

@@ -11,8 +11,8 @@ use sha2::{Digest, Sha256};
 use super::error::{RolloutError, WITHOUT_SUMS, text, text_of};
 use super::exists;
 use super::names::{MANIFEST, RECORD};
-use crate::input::{self, InputError, MAX_BYTES};
-use crate::pool;
+use bristle::pool;
+use bristle_scenario::input::{self, InputError, MAX_BYTES};
 
 /// Longest `SHA256SUMS` [byte].
 pub(super) const MOST_BYTES: u64 = MAX_BYTES / 4;
@@ -177,7 +177,7 @@ fn unescaped(name: &str) -> String {
 
 /// The digests of the files of a complete run.
 #[derive(Debug)]
-pub(crate) struct Sums {
+pub struct Sums {
     dir: PathBuf,
     /// By their names.
     entries: Vec<Entry>,
@@ -188,7 +188,7 @@ impl Sums {
     ///
     /// # Errors
     /// A record or a `SHA256SUMS` that is damaged, or not there.
-    pub(crate) fn of(dir: &Path) -> Result<Option<(Value, Self)>, RolloutError> {
+    pub fn of(dir: &Path) -> Result<Option<(Value, Self)>, RolloutError> {
         let Some(record) = text(dir, RECORD)? else { return Ok(None) };
         let Some(sums) = text_of(dir, MANIFEST, MOST_BYTES)? else {
             return Err(RolloutError::NoRun { path: dir.to_owned(), why: WITHOUT_SUMS });
@@ -230,7 +230,7 @@ impl Sums {
     ///
     /// # Errors
     /// A file that is not as it was written, or that the run has not written.
-    pub(crate) fn check_file(&self, name: &str) -> Result<(), RolloutError> {
+    pub fn check_file(&self, name: &str) -> Result<(), RolloutError> {
         if exists(&self.dir.join(name)) {
             self.check_listed(name)?;
         }
@@ -250,7 +250,7 @@ impl Sums {
     ///
     /// # Errors
     /// As [`Self::check`].
-    pub(crate) fn check_small(&self) -> Result<(), RolloutError> {
+    pub fn check_small(&self) -> Result<(), RolloutError> {
         self.check(is_small)
     }
 
@@ -314,7 +314,7 @@ pub(super) fn check_all(dir: &Path) -> Result<(), RolloutError> {
 ///
 /// # Errors
 /// A file that is not as it was written.
-pub(crate) fn check_scenario_of(dir: &Path) -> Result<(), RolloutError> {
+pub fn check_scenario_of(dir: &Path) -> Result<(), RolloutError> {
     Sums::of(dir)?.map_or(Ok(()), |(_, sums)| sums.check_small())
 }
 

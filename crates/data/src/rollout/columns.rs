@@ -1,8 +1,8 @@
 //! The arrays of a run.
 
-use crate::contact::Contact;
-use crate::engine::Plan;
-use crate::patch::Grid;
+use bristle::contact::Contact;
+use bristle::engine::Plan;
+use bristle::patch::Grid;
 
 /// Type of an array's items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

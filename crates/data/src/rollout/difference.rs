@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::error::RolloutError;
-use crate::scenario::Scenario;
+use bristle_scenario::Scenario;
 
 /// Most characters of a value in a message.
 const MOST_SHOWN: usize = 60;

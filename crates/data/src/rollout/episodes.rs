@@ -10,16 +10,16 @@ use super::error::RolloutError;
 use super::format::{Datasets, Extra};
 use super::outcome::{NetMotion, Outcome};
 use super::raw::Raw;
-use crate::body::{Body, FreeBody};
-use crate::contact::Contact;
-use crate::engine::ALL_SLIDES;
-use crate::error::ParameterError;
-use crate::limit_surface::{Rule, Surface};
-use crate::patch::{Grid, Patch};
-use crate::planar::Wrench;
-use crate::pool;
-use crate::scenario::Scenario;
-use crate::schedule::{MapKey, SAME_TIME, Signal};
+use bristle::body::{Body, FreeBody};
+use bristle::contact::Contact;
+use bristle::engine::ALL_SLIDES;
+use bristle::error::ParameterError;
+use bristle::limit_surface::{Rule, Surface};
+use bristle::patch::{Grid, Patch};
+use bristle::planar::Wrench;
+use bristle::pool;
+use bristle::schedule::{MapKey, SAME_TIME, Signal};
+use bristle_scenario::Scenario;
 
 /// One episode of this many is for validation.
 const VALIDATION_OF: u64 = 10;

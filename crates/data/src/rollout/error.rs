@@ -4,9 +4,9 @@ use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::path::{Path, PathBuf};
 
 use crate::disk::{self, Bytes};
-use crate::error::{EngineError, ParameterError};
-use crate::input::{self, InputError, MAX_TEXT};
-use crate::scenario::ScenarioError;
+use bristle::error::{EngineError, ParameterError};
+use bristle_scenario::ScenarioError;
+use bristle_scenario::input::{self, InputError, MAX_TEXT};
 
 /// Why there is no complete run to read.
 pub(super) const ABSENT: &str = "is not there: expected the directory of a run or of a shard";

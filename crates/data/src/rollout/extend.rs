@@ -12,10 +12,10 @@ use super::error::{RolloutError, io};
 use super::format::{Datasets, Extra};
 use super::names::RECORD;
 use super::record::{Summary, check_scenario};
-use crate::engine::EngineInfo;
-use crate::error::ParameterError;
-use crate::input::Npz;
-use crate::scenario::{Scenario, change};
+use bristle::engine::EngineInfo;
+use bristle::error::ParameterError;
+use bristle_scenario::input::Npz;
+use bristle_scenario::{Scenario, change};
 
 /// The file with the contacts that are taken over.
 const TRAJECTORIES: &str = "trajectories.npz";

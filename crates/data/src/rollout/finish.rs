@@ -23,9 +23,9 @@ use super::record::{Counts, MOST_SHOWN, SCENARIO, Summary, stored_scenario};
 use super::writing::Count;
 use super::{Curve, Options, Shown, labels, manifest, spool, zarr};
 use crate::disk;
-use crate::engine::{EngineInfo, LEFT, Reason, UNCONVERGED};
-use crate::pool;
-use crate::scenario::{Descriptions, Scenario};
+use bristle::engine::{EngineInfo, LEFT, Reason, UNCONVERGED};
+use bristle::pool;
+use bristle_scenario::{Descriptions, Scenario};
 
 /// Contacts whose outcomes are read together.
 const BLOCK: u64 = 1 << 16;
@@ -118,7 +118,7 @@ impl Finish<'_> {
         let (npz, (zarr, lerobot)) = pool::run(|| rayon::join(npz, || rayon::join(zarr, lerobot)));
         zarr.and(lerobot)?;
         count.iter().for_each(|count| count.end());
-        let about = Descriptions::new();
+        let about = Descriptions::of_scenarios();
         let described = parameters.names().map(|name| (name.to_owned(), about.of(name).into())).collect();
         parameters.remove();
         let mut digests = parts.digests();

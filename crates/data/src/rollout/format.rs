@@ -4,11 +4,11 @@ use std::str::FromStr;
 
 use serde_json::{Value, json};
 
-use crate::error::ParameterError;
+use bristle::error::ParameterError;
 
 /// A format of datasets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Format {
     /// `trajectories.npz` and `contacts.npz`, for NumPy.
     Npz,
@@ -64,7 +64,7 @@ impl FromStr for Extra {
 
 /// What is in datasets on request, because it takes much space or time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Extra {
     /// The tactile frame of every sample: the normal force of every cell.
     Tactile,

@@ -23,8 +23,8 @@ use super::parts::Parts;
 use super::raw::Raw;
 use super::side_by_side::side_by_side;
 use crate::disk;
-use crate::error::ParameterError;
-use crate::scenario::{Descriptions, Scenario};
+use bristle::error::ParameterError;
+use bristle_scenario::{Descriptions, Scenario};
 use stats::{Drawn, Stats};
 use table::{Column, Values, write};
 
@@ -381,7 +381,7 @@ impl Writer<'_> {
             let about = json!({ "units": feature.units, "description": feature.about });
             (feature.column.name.clone(), about)
         };
-        let described = Descriptions::new();
+        let described = Descriptions::of_scenarios();
         let described = |name: &str| (format!("bristle/{name}"), described.of(name).into());
         let parameters: Map<String, Value> = self.parameters.names().map(described).collect();
         let tactile = self.layout.tactile.map(|grid| json!({ "rows": grid.ny, "columns": grid.nx }));

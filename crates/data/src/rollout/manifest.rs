@@ -13,7 +13,7 @@ use super::error::{RolloutError, io};
 use super::names::{BEGUN, MANIFEST, RECORD, SPOOL};
 use super::{LOCK, REPLACED};
 use crate::disk;
-use crate::pool;
+use bristle::pool;
 
 /// Digests of files, by their names in the manifest.
 pub(super) type Digests = HashMap<String, String>;

@@ -16,8 +16,8 @@ use super::raw::Raw;
 use super::record::{self, SCENARIO, Summary};
 use super::shard::Shard;
 use super::{Begun, Options, begin, complete, find, needs, partial, place, publish, spool};
-use crate::error::ParameterError;
-use crate::scenario::Scenario;
+use bristle::error::ParameterError;
+use bristle_scenario::Scenario;
 
 /// What the identity of an unfinished merge says in place of a shard.
 pub(super) const MERGED: &str = "all";

@@ -9,12 +9,12 @@ use super::columns;
 use super::episodes;
 use super::format::{Extra, Format};
 use super::{Left, Options, RolloutError, left, partial};
-use crate::contact::{Contact, Model, one_more};
-use crate::cpu;
 use crate::disk::{self, Bytes};
-use crate::engine::{Engine, Plan};
-use crate::memory;
-use crate::scenario::Scenario;
+use bristle::contact::{Contact, Model, one_more};
+use bristle::cpu;
+use bristle::engine::{Engine, Plan};
+use bristle::memory;
+use bristle_scenario::Scenario;
 
 /// Disk space [byte] of pictures and records, and of sizes that are rounded up.
 const RECORDS: u64 = 2 << 20;
@@ -210,7 +210,7 @@ impl Needs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::Cpu;
+    use bristle::cpu::Cpu;
 
     fn scenario(contacts: u64, more: &str) -> Scenario {
         let text = format!(

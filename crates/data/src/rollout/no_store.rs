@@ -6,7 +6,7 @@ use super::error::RolloutError;
 use super::record::Summary;
 use super::verify::Verified;
 use super::{Options, WorldSummary, place};
-use crate::scenario::{Scenario, WorldScenario};
+use bristle_scenario::{Scenario, WorldScenario};
 
 /// A place in a store of objects; there is none.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ impl Store {
     /// # Errors
     /// Always: it says how to get a program that writes to stores.
     pub fn open(url: &str) -> Result<Self, RolloutError> {
-        let accepted = "a directory, as this program is without stores of objects: `cargo install --path . \
+        let accepted = "a directory, as this program is without stores of objects: `cargo install --path crates/cli \
                         --features cloud` builds it with them";
         Err(place::wrong(url, accepted))
     }

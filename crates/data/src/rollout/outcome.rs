@@ -1,7 +1,7 @@
 //! The outcome of a run for a contact: stuck, slipped, spun or failed.
 
-use crate::contact::{Contact, Origin};
-use crate::engine::Trajectories;
+use bristle::contact::{Contact, Origin};
+use bristle::engine::Trajectories;
 
 /// A contact has slipped if its body's point at the centre of pressure ends further than this \[m\]
 /// from where it started.

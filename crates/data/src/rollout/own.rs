@@ -18,12 +18,13 @@ use super::manifest;
 use super::names::{BEGUN, MANIFEST, RECORD, SPOOL};
 use super::record;
 use super::{LOCK, REPLACED, exists, is_run, spool, zarr};
-use crate::input;
-use crate::pool;
+use bristle::pool;
+use bristle_scenario::input;
 
 /// What tells pages and pictures of this program from others: a line in their heads.
 pub(crate) const GENERATOR: &str = r#"<meta name="generator" content="bristle">"#;
-pub(crate) const PICTURE: &str = "<metadata>made by bristle</metadata>";
+/// What a page or a picture of this program says of itself.
+pub const PICTURE: &str = "<metadata>made by bristle</metadata>";
 /// Bytes at the start of a page or picture that have it.
 const HEAD: u64 = 1 << 12;
 
@@ -137,14 +138,14 @@ fn is_page(path: &Path, name: &str) -> bool {
 }
 
 /// Whether a file is a page or a picture of this program, by its beginning.
-pub(crate) fn is_made_here(path: &Path) -> bool {
+pub fn is_made_here(path: &Path) -> bool {
     let mut head = Vec::new();
     let read = input::open(path).is_ok_and(|file| file.take(HEAD).read_to_end(&mut head).is_ok());
     read && is_of_page(&String::from_utf8_lossy(&head))
 }
 
 /// Whether a text is the beginning of a page or of a picture of this program.
-pub(crate) fn is_of_page(text: &str) -> bool {
+pub fn is_of_page(text: &str) -> bool {
     let head = text.split("<title>").next().unwrap_or_default();
     head.contains(GENERATOR) || text.lines().nth(1) == Some(PICTURE)
 }

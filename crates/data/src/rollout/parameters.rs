@@ -13,7 +13,7 @@ use super::columns::Item;
 use super::error::{RolloutError, io as io_error};
 use super::npz::Npz;
 use crate::disk;
-use crate::pool;
+use bristle::pool;
 
 /// Contacts that are drawn together.
 const BLOCK: u64 = 4096;

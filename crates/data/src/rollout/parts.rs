@@ -11,7 +11,7 @@ use super::check;
 use super::error::{RolloutError, io, text_of};
 use super::manifest::{self, Digests};
 use super::names::SPOOL;
-use crate::input::InputError;
+use bristle_scenario::input::InputError;
 
 /// The file with their digests, in the directory of raw files. Every line has a digest and a name, the last
 /// one of a name counts; one that a crash has cut off says nothing.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::error::RolloutError;
-use crate::error::ParameterError;
+use bristle::error::ParameterError;
 
 /// Where a run, its shards or its datasets are.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use super::columns::{Column, Item};
 use super::error::{RolloutError, io};
 use super::writing::{Count, Counted};
-use crate::input;
-use crate::planar::Pose;
+use bristle::planar::Pose;
+use bristle_scenario::input;
 
 /// Raw arrays of contacts that follow one another, from one directory or several.
 #[derive(Clone, Debug, Default)]

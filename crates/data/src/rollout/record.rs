@@ -15,8 +15,8 @@ use super::names::{BEGUN, RECORD};
 use super::parts::Parts;
 use super::shard::Shard;
 use crate::disk;
-use crate::engine::EngineInfo;
-use crate::scenario::{BASELINE, FILE_KEYS, Scenario, ScenarioError, change};
+use bristle::engine::EngineInfo;
+use bristle_scenario::{BASELINE, FILE_KEYS, Scenario, ScenarioError, change};
 
 pub(super) const SCENARIO: &str = "scenario.toml";
 /// The other files of a run that are written from their beginning again, and the names of files while they
@@ -146,7 +146,7 @@ pub(super) fn processor(info: &EngineInfo) -> String {
         return other;
     }
     if info.engine == "cpu" {
-        return crate::cpu::processor_name();
+        return bristle::cpu::processor_name();
     }
     let parts = [&info.adapter, &info.driver, &info.shape];
     parts.into_iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(", ")

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use crate::error::ParameterError;
+use bristle::error::ParameterError;
 
 /// Shard `index` of `of`, from 1 on, as in `3/8`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

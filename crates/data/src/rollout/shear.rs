@@ -5,11 +5,11 @@ use rayon::prelude::*;
 use super::columns;
 use super::episodes::{Under, check_bristles, check_grid};
 use super::error::RolloutError;
-use crate::contact::Contact;
-use crate::engine::Trajectories;
-use crate::patch::Grid;
-use crate::pool;
-use crate::solver::shear::{Moment, Shear, shear};
+use bristle::contact::Contact;
+use bristle::engine::Trajectories;
+use bristle::patch::Grid;
+use bristle::pool;
+pub use bristle::shear::{Moment, Shear, shear};
 
 /// The arrays [`columns::shear`] of a block of contacts; zero where a cell has no bristle, NaN in samples
 /// that are.

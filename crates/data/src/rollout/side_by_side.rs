@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 
 use super::error::RolloutError;
-use crate::pool;
+use bristle::pool;
 
 /// Parts that are made at once, at most. A part may have an array of 16 MB and the numbers that it is made
 /// of.

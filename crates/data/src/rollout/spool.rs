@@ -21,9 +21,9 @@ use super::outcome::NetMotion;
 use super::raw::Raw;
 use super::shear::Images;
 use crate::disk;
-use crate::engine::{Status, Trajectories};
-use crate::input::{self, InputError};
-use crate::pool;
+use bristle::engine::{Status, Trajectories};
+use bristle::pool;
+use bristle_scenario::input::{self, InputError};
 
 /// Its name in a shard, from before the record is written.
 pub(super) const RAW: &str = "raw";

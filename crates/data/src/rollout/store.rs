@@ -34,8 +34,8 @@ use super::own::{self, Own};
 use super::record::{self, Summary};
 use super::verify::{Verified, verify};
 use super::{LOCK, Options, REPLACED, WorldSummary, partial, place, worlds};
-use crate::input::{self, MAX_TEXT};
-use crate::scenario::{Scenario, WorldScenario};
+use bristle_scenario::input::{self, MAX_TEXT};
+use bristle_scenario::{Scenario, WorldScenario};
 
 /// Bytes of a part of a large file, at least; a store takes [`PARTS`] at most.
 const PART: u64 = 8 << 20;
@@ -620,8 +620,8 @@ fn reason(e: &Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::Cpu;
     use crate::rollout::{is_empty, rollout};
+    use bristle::cpu::Cpu;
 
     const SLIDE: &str = r#"
         duration = 0.02

@@ -3,9 +3,9 @@ use std::rc::Rc;
 
 use super::names::MANIFEST;
 use super::*;
-use crate::cpu::Cpu;
-use crate::error::EngineError;
-use crate::scenario::change;
+use bristle::cpu::Cpu;
+use bristle::error::EngineError;
+use bristle_scenario::change;
 
 const SLIDE: &str = r#"
 duration = 0.05

@@ -23,12 +23,12 @@ use super::record::{self, MOST_SHOWN, SCENARIO};
 use super::spool::Spool;
 use super::{Curve, Datasets, NetMotion, Options, RolloutError, Shown, check_place, find_complete, make, manifest};
 use crate::disk;
-use crate::engine::EngineInfo;
-use crate::error::{EngineError, ParameterError};
-use crate::planar::Pose;
-use crate::rigid::world::{Body, Failure, Kind, Pair, State, World, Worlds};
-use crate::scenario::WorldScenario;
-use crate::schedule::Signal;
+use bristle::engine::EngineInfo;
+use bristle::error::{EngineError, ParameterError};
+use bristle::planar::Pose;
+use bristle::schedule::Signal;
+use bristle_rigid::world::{Body, Failure, Kind, Pair, State, World, Worlds};
+use bristle_scenario::WorldScenario;
 
 /// What steps the worlds of a run.
 pub struct WorldEngine<'a> {
@@ -412,7 +412,7 @@ fn shown(scenario: &WorldScenario, raw: &Raw, columns: &[Column]) -> Result<Show
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rigid::world::Method;
+    use bristle_rigid::world::Method;
 
     const TEXT: &str = "
         duration = 0.1

@@ -20,7 +20,7 @@ use super::parts::Parts;
 use super::raw::Raw;
 use super::side_by_side::side_by_side;
 use crate::disk;
-use crate::scenario::Descriptions;
+use bristle_scenario::Descriptions;
 
 /// Its directory in a run.
 pub(super) const DIRECTORY: &str = "dataset.zarr";
@@ -146,7 +146,7 @@ impl Writer<'_> {
         };
         let mut arrays: Vec<Array> = self.layout.columns().map(column).collect();
         arrays.extend(labels::arrays(self.layout));
-        let about = Descriptions::new();
+        let about = Descriptions::of_scenarios();
         arrays.extend(self.parameters.names().map(|name| Array {
             name: name.to_owned(),
             numbers: Item::F64,

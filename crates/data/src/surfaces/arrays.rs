@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::PatchError;
-use crate::input::{self, Csv, Npz};
+use bristle::error::PatchError;
+use bristle_scenario::input::{self, Csv, Npz};
 
 /// An array of real numbers, the last axis fastest.
 #[derive(Clone, Debug, PartialEq)]

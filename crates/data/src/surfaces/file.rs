@@ -7,12 +7,13 @@ use serde_json::json;
 
 use super::margins::PressedPatch;
 use super::sweep::{Case, Sweep, combinations, save_sweeps};
-use crate::error::PatchError;
-use crate::input;
-use crate::limit_surface::{Rule, Table};
-use crate::patch::{Grid, Patch};
 use crate::rollout::RolloutError;
 use crate::rollout::npz::Npz;
+use crate::table_file;
+use bristle::error::PatchError;
+use bristle::limit_surface::{Rule, Table};
+use bristle::patch::{Grid, Patch};
+use bristle_scenario::input;
 
 const FORMAT: &str = "bristle limit surfaces 1";
 
@@ -117,7 +118,7 @@ pub fn load(path: &Path) -> Result<(Vec<PressedPatch>, Vec<Sweep>), PatchError> 
     let mut file = input::Npz::open(path)?;
     let metadata = file.json("metadata")?;
     if metadata["format"] != FORMAT {
-        let (table, (mu, f_n)) = (Table::load(path)?, Table::saved_load(path)?);
+        let (table, (mu, f_n)) = (table_file::load(path)?, table_file::saved_load(path)?);
         return Ok((vec![PressedPatch { patch: table.patch().clone(), rule: table.rule(), mu, f_n }], Vec::new()));
     }
     let wrong = |reason: String| PatchError::File { path: path.to_owned(), reason };

@@ -7,13 +7,13 @@ use serde_json::json;
 
 use super::arrays::Array;
 use super::sweep::{Sweep, save_sweeps};
-use crate::error::{ParameterError, PatchError};
-use crate::limit_surface::{Margin, Rule, Surface};
-use crate::patch::Patch;
-use crate::planar::Wrench;
-use crate::pool;
 use crate::rollout::RolloutError;
 use crate::rollout::npz::Npz;
+use bristle::error::{ParameterError, PatchError};
+use bristle::limit_surface::{Margin, Rule, Surface};
+use bristle::patch::Patch;
+use bristle::planar::Wrench;
+use bristle::pool;
 
 /// A patch under a normal force: all that a margin depends on except for the load.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ pub struct PressedPatch {
 
 /// Where loads act and twists are told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum At {
     /// The centre of pressure of each patch.
     #[default]

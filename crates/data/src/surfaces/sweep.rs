@@ -7,11 +7,11 @@ use rayon::prelude::*;
 use serde::Deserialize;
 use toml_edit::Value;
 
-use crate::error::ParameterError;
-use crate::pool;
 use crate::rollout::RolloutError;
 use crate::rollout::npz::Npz;
-use crate::scenario::{PatchSource, ScenarioError, change, frames, read};
+use bristle::error::ParameterError;
+use bristle::pool;
+use bristle_scenario::{PatchSource, ScenarioError, change, frames, read};
 
 /// The key that may be swept over all its values.
 const FRAME: &str = "patch.frame";
@@ -22,7 +22,7 @@ const MAX_VALUES: usize = 1_000_000;
 /// A key of the file and the values that it takes.
 ///
 /// ```
-/// use bristle::surfaces::Sweep;
+/// use bristle_data::surfaces::Sweep;
 /// let sizes: Sweep = "patch.size=0.01:0.03:3".parse()?;
 /// assert_eq!(sizes.numbers(), Some(vec![0.01, 0.02, 0.03]));
 /// let shapes: Sweep = "patch.shape=['square', 'circle']".parse()?;
@@ -144,7 +144,7 @@ pub fn cases(path: &Path, changes: &[String], sweeps: &[Sweep]) -> Result<Vec<Ca
 }
 
 /// Refuses two sweeps of one key.
-pub(crate) fn check(sweeps: &[Sweep]) -> Result<(), ScenarioError> {
+pub fn check(sweeps: &[Sweep]) -> Result<(), ScenarioError> {
     let is_twice = |i: &usize| sweeps[..*i].iter().any(|other| other.key == sweeps[*i].key);
     (0..sweeps.len()).find(is_twice).map_or(Ok(()), |i| {
         let reason = "swept twice: expected one sweep of a key".to_owned();
@@ -153,12 +153,12 @@ pub(crate) fn check(sweeps: &[Sweep]) -> Result<(), ScenarioError> {
 }
 
 /// How many combinations sweeps make.
-pub(crate) fn combinations(sweeps: &[Sweep]) -> usize {
+pub fn combinations(sweeps: &[Sweep]) -> usize {
     sweeps.iter().fold(1, |n, s| n.saturating_mul(s.values.len()))
 }
 
 /// Which value of every sweep combination `k` has; the last sweep runs fastest.
-pub(crate) fn places(sweeps: &[Sweep], k: usize) -> Vec<usize> {
+pub fn places(sweeps: &[Sweep], k: usize) -> Vec<usize> {
     let (mut at, mut rest) = (vec![0; sweeps.len()], k);
     for (at, sweep) in at.iter_mut().zip(sweeps).rev() {
         (*at, rest) = (rest % sweep.values.len(), rest / sweep.values.len());

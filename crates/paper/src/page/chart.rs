@@ -361,7 +361,7 @@ impl Chart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::page::palette;
+    use crate::page::palette;
 
     #[test]
     fn a_chart_is_one_svg_without_size_and_with_its_labels() {

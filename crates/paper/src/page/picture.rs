@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::theme::escape;
-use crate::rollout::PICTURE as MARK;
+use bristle_data::rollout::PICTURE as MARK;
 
 /// What a kind of line stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -205,7 +205,7 @@ pub(super) fn renumber(html: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::page::{Chart, Line, palette};
+    use crate::page::{Chart, Line, palette};
 
     #[test]
     fn clip_paths_are_numbered_by_the_page_alone() {
@@ -224,7 +224,7 @@ mod tests {
             file.contains(&format!("<svg x=\"{width}\" y=\"0\" width=\"{width}\"")),
             "the second stands beside the first"
         );
-        assert!(!file.contains("kuva-clip") && crate::rollout::is_of_page(&file));
+        assert!(!file.contains("kuva-clip") && bristle_data::rollout::is_of_page(&file));
     }
 
     #[test]

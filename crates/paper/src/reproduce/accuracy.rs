@@ -5,15 +5,15 @@ use std::time::Instant;
 use super::context::{Context, Error};
 use super::item::{Item, Wanted};
 use super::setup::{IN_HAND_DURATION, Oscillating, Setup};
-use crate::app::bench::{converged_error, cpu_seconds};
-use crate::app::gpu::{Choice, Gpu};
-use crate::app::page::{Table, short};
-use crate::contact::Contact;
-use crate::cpu::Cpu;
-use crate::engine::{DEFAULT_STEP, DEFAULT_TOLERANCE, Engine, LONGEST_STEP, Plan, Trajectories};
-use crate::friction::Law;
-use crate::planar::Pose;
-use crate::statistics::order;
+use crate::page::{Table, short};
+use bristle::contact::Contact;
+use bristle::cpu::Cpu;
+use bristle::engine::{DEFAULT_STEP, DEFAULT_TOLERANCE, Engine, LONGEST_STEP, Plan, Trajectories};
+use bristle::friction::Law;
+use bristle::planar::Pose;
+use bristle_bench::gpu::{Choice, Gpu};
+use bristle_bench::{converged_error, cpu_seconds};
+use bristle_data::statistics::order;
 
 pub(super) const IDS: &[&str] = &["accuracy"];
 
@@ -170,7 +170,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
      Under triangles of loads up to 0.75 of what holds, the fastest of 20 contacts crept 1.5e-12 m/s in \
      steps of 1e-3 s, 7e-12 in steps of 2e-4 s and 2.8e-11 in steps of 5e-5 s on the software GPU, and as \
      fast on the CPU in small grids, which it steps side by side; larger ones on the CPU, and all in double \
-     precision, stay within 1.2e-13 m/s (`cargo test --release --test creep -- --nocapture`)."
+     precision, stay within 1.2e-13 m/s (`cargo test --release -p bristle --test creep -- --nocapture`)."
         .into();
     item.parameters = "In hand: Fig. 29, f1, circle, 2 s. Drift: Fig. 6. 21 x 21 cells, one contact; \
      processor time of this process, with what else the machine did"

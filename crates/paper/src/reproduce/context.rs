@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::contact::Contact;
-use crate::cpu::Cpu;
-use crate::engine::{DEFAULT_STEP, Engine, Plan, Trajectories};
-use crate::error::{EngineError, ParameterError, PatchError};
-use crate::planar::{Pose, Wrench};
-use crate::scenario::ScenarioError;
+use bristle::contact::Contact;
+use bristle::cpu::Cpu;
+use bristle::engine::{DEFAULT_STEP, Engine, Plan, Trajectories};
+use bristle::error::{EngineError, ParameterError, PatchError};
+use bristle::planar::{Pose, Wrench};
+use bristle_scenario::ScenarioError;
 
 /// Why something could not be reproduced.
 #[derive(Debug, thiserror::Error)]

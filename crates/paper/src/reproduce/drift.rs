@@ -3,10 +3,10 @@
 use super::context::{Context, Error, Runs};
 use super::item::{Item, Wanted};
 use super::setup::{Oscillating, Setup};
-use crate::app::page::{Chart, Key, Line, Picture, palette, short};
-use crate::contact::Contact;
-use crate::limit_surface::{Rule, Surface};
-use crate::planar::Wrench;
+use crate::page::{Chart, Key, Line, Picture, palette, short};
+use bristle::contact::Contact;
+use bristle::limit_surface::{Rule, Surface};
+use bristle::planar::Wrench;
 
 pub(super) const IDS: &[&str] = &["fig6", "fig23", "fig24", "fig25"];
 

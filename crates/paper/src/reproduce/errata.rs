@@ -6,12 +6,12 @@ use std::time::Instant;
 use super::context::{Context, Error};
 use super::item::{Item, Wanted};
 use super::setup::{IN_HAND_DURATION, Oscillating, Setup};
-use crate::app::page::short;
-use crate::engine::{DEFAULT_STEP, Plan};
-use crate::friction::Friction;
-use crate::limit_surface::{Rule, Surface, Table as LimitTable};
-use crate::patch::{Grid, Patch, Shape};
-use crate::planar::{Twist, Wrench};
+use crate::page::short;
+use bristle::engine::{DEFAULT_STEP, Plan};
+use bristle::friction::Friction;
+use bristle::limit_surface::{Rule, Surface, Table as LimitTable};
+use bristle::patch::{Grid, Patch, Shape};
+use bristle::planar::{Twist, Wrench};
 
 pub(super) const IDS: &[&str] =
     &["signs", "angles", "zmax", "disc", "hertz", "lookup", "no-drift", "rule23", "lsoda", "passive"];

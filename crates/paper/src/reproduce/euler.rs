@@ -1,10 +1,10 @@
 //! The baseline of the reduced model: its explicit step as published, in double precision. That of the
-//! distributed model is [`crate::app::baseline`].
+//! distributed model is [`bristle_bench::baseline`].
 
-use crate::contact::Contact;
-use crate::friction::{Friction, Law};
-use crate::limit_surface::Table;
-use crate::planar::{Twist, Wrench};
+use bristle::contact::Contact;
+use bristle::friction::{Friction, Law};
+use bristle::limit_surface::Table;
+use bristle::planar::{Twist, Wrench};
 
 /// Break-away function, eqs. (16)-(18).
 fn breakaway(x: f64, s_ba: f64) -> f64 {
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn the_reduced_baseline_reaches_the_table() {
         let contact = Setup::profile("square").published().contact().unwrap();
-        let table = Table::new(&contact.patch, crate::limit_surface::Rule::Bilinear, 20).unwrap();
+        let table = Table::new(&contact.patch, bristle::limit_surface::Rule::Bilinear, 20).unwrap();
         let mut reduced = Reduced::new(&contact, &table);
         let twist = Twist::new(0.02, -0.01, 3.0);
         let mut wrench = Wrench::default();

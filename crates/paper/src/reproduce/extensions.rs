@@ -4,15 +4,15 @@ use std::time::Instant;
 
 use super::context::{Context, Error};
 use super::item::{Item, Wanted};
-use crate::app::page::{Chart, Line, Picture, Scale, palette, short};
-use crate::body::{Frame, FreeBody};
-use crate::contact::{Contact, Form, Initial, Inputs, Model};
-use crate::friction::Friction;
-use crate::limit_surface::{Rule, Surface, Table as LimitTable};
-use crate::patch::{Grid, Patch, Shape};
-use crate::planar::Twist;
-use crate::schedule::Signal;
-use crate::statistics::order;
+use crate::page::{Chart, Line, Picture, Scale, palette, short};
+use bristle::body::{Frame, FreeBody};
+use bristle::contact::{Contact, Form, Initial, Inputs, Model};
+use bristle::friction::Friction;
+use bristle::limit_surface::{Rule, Surface, Table as LimitTable};
+use bristle::patch::{Grid, Patch, Shape};
+use bristle::planar::Twist;
+use bristle::schedule::Signal;
+use bristle_data::statistics::order;
 
 pub(super) const IDS: &[&str] = &["loops", "cells"];
 

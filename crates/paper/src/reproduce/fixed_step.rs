@@ -5,11 +5,11 @@ use std::path::Path;
 
 use super::context::{Context, Error, Runs};
 use super::item::{Item, Wanted};
-use crate::app::page::{Chart, Line, Picture, palette};
-use crate::contact::{Contact, Model};
-use crate::engine::Plan;
-use crate::rigid::point::{PointLaw, PointModel};
-use crate::scenario::Scenario;
+use crate::page::{Chart, Line, Picture, palette};
+use bristle::contact::{Contact, Model};
+use bristle::engine::Plan;
+use bristle::point::{PointLaw, PointModel};
+use bristle_scenario::Scenario;
 
 pub(super) const IDS: &[&str] = &["simulation1", "simulation2", "simulation3", "simulation4"];
 

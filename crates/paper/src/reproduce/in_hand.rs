@@ -6,10 +6,10 @@ mod pictures;
 use super::context::{Context, Error, Runs};
 use super::item::{Item, Wanted};
 use super::setup::IN_HAND_DURATION;
-use crate::app::page::Table;
-use crate::contact::Contact;
-use crate::planar::Pose;
-use crate::statistics::greatest;
+use crate::page::Table;
+use bristle::contact::Contact;
+use bristle::planar::Pose;
+use bristle_data::statistics::greatest;
 use cases::{CASES, GRID, MODELS, PUBLISHED, setup};
 use pictures::{fields, poses, wrenches};
 
@@ -228,7 +228,7 @@ fn other(id: &str, case: usize, runs: &Runs) -> Item {
 fn wrench_error(runs: &Runs, case: usize) -> [f64; 2] {
     let of = |k: usize| [0, 1, 2].map(|c| runs.wrench(k, c));
     let ([fx, fy, tau], [gx, gy, sigma]) = (of(4 * case + PUBLISHED), of(4 * case + GRID));
-    [crate::statistics::rmse(&[fx, fy], &[gx, gy]), crate::statistics::rmse(&[tau], &[sigma])]
+    [bristle_data::statistics::rmse(&[fx, fy], &[gx, gy]), bristle_data::statistics::rmse(&[tau], &[sigma])]
 }
 
 /// Figs. 28 and 32.

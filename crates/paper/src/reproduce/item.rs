@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::app::page::{Picture, Table};
+use crate::page::{Picture, Table};
 
 /// What a number should be.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,9 +7,9 @@ use std::path::Path;
 use super::context::{Context, Error};
 use super::errata::entry;
 use super::item::{Item, Wanted};
-use crate::app::page::{Chart, Line, Picture, palette, short};
-use crate::engine::Plan;
-use crate::scenario::Scenario;
+use crate::page::{Chart, Line, Picture, palette, short};
+use bristle::engine::Plan;
+use bristle_scenario::Scenario;
 
 pub(super) const IDS: &[&str] = &["kikuuwe", "notes", "pyramid", "block"];
 

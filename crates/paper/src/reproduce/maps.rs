@@ -2,8 +2,8 @@
 
 use super::context::{Context, Error};
 use super::item::{Item, Wanted};
-use crate::app::page::{Picture, Table, heat, palette};
-use crate::patch::{Exponent, Grid, Hertz, Patch, Shape};
+use crate::page::{Picture, Table, heat, palette};
+use bristle::patch::{Exponent, Grid, Hertz, Patch, Shape};
 
 pub(super) const IDS: &[&str] = &["fig8", "fig33"];
 

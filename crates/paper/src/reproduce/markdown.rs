@@ -5,10 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::item::Item;
-use crate::app::page::{Table, file_names, files};
-use crate::cpu::Cpu;
-use crate::engine::Engine;
-use crate::surfaces::publish;
+use crate::page::{Table, file_names, files};
+use bristle::cpu::Cpu;
+use bristle::engine::Engine;
+use bristle_data::surfaces::publish;
 
 /// Writes the items into `file` and their pictures beside it, `ID.svg` and `ID_2.svg` for a second, the text
 /// last.
@@ -66,7 +66,7 @@ fn table(table: &Table) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::page::Picture;
+    use crate::page::Picture;
 
     #[test]
     fn an_item_becomes_a_page_with_its_picture_beside_it() {

@@ -7,8 +7,8 @@ use nalgebra::Vector3;
 
 use super::context::{Context, Error};
 use super::item::{Item, Wanted};
-use crate::app::page::{Chart, Line, Picture, palette};
-use crate::rigid::world::{Body, Method, Pair, Shape, State, World, Worlds};
+use crate::page::{Chart, Line, Picture, palette};
+use bristle_rigid::world::{Body, Method, Pair, Shape, State, World, Worlds};
 
 pub(super) const IDS: &[&str] = &["polyhedral"];
 

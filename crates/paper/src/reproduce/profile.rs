@@ -3,10 +3,10 @@
 use super::context::{Context, Error, Runs};
 use super::item::{Item, Wanted};
 use super::setup::{PROFILE_DURATION, Setup};
-use crate::app::page::{Chart, Line, Picture, Scale, Table, arrows, palette, short};
-use crate::contact::Contact;
-use crate::engine::{DEFAULT_STEP, Plan};
-use crate::statistics::{greatest, quantile};
+use crate::page::{Chart, Line, Picture, Scale, Table, arrows, palette, short};
+use bristle::contact::Contact;
+use bristle::engine::{DEFAULT_STEP, Plan};
+use bristle_data::statistics::{greatest, quantile};
 
 pub(super) const IDS: &[&str] = &["fig5", "fig13", "fig17", "fig19", "fig20", "fig21", "fig22"];
 

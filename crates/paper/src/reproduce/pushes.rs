@@ -7,8 +7,8 @@ pub use judge::{Errors, Fit, Judged, Judgement, by_layout, judge, layout};
 
 use super::context::{Context, Error};
 use super::item::{Item, Wanted};
-use crate::app::page::{Chart, Picture, Table, palette};
-use crate::statistics::{mean, quantile};
+use crate::page::{Chart, Picture, Table, palette};
+use bristle_data::statistics::{mean, quantile};
 
 pub(super) const IDS: &[&str] = &["pushes"];
 

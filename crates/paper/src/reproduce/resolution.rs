@@ -6,10 +6,10 @@ use super::context::{Context, Error, Runs};
 use super::item::{Item, Wanted};
 use super::setup::{PROFILE_DURATION, Setup};
 use super::truncated;
-use crate::app::page::{Chart, Key, Line, Picture, Scale, Table, palette};
-use crate::contact::Contact;
-use crate::engine::{DEFAULT_STEP, Plan};
-use crate::statistics::{order, rmse};
+use crate::page::{Chart, Key, Line, Picture, Scale, Table, palette};
+use bristle::contact::Contact;
+use bristle::engine::{DEFAULT_STEP, Plan};
+use bristle_data::statistics::{order, rmse};
 
 pub(super) const IDS: &[&str] = &["fig9", "fig36", "fig37"];
 

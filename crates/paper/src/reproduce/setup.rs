@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::context::Error;
-use crate::contact::Contact;
-use crate::scenario::{Scenario, change};
+use bristle::contact::Contact;
+use bristle_scenario::{Scenario, change};
 
 /// A scenario and what it is called.
 #[derive(Clone, Debug)]

@@ -3,10 +3,10 @@
 use super::context::{Context, Error};
 use super::item::{Item, Wanted};
 use super::setup::{PROFILE_DURATION, Setup};
-use crate::app::page::{Chart, Line, Picture, palette};
-use crate::limit_surface::{Rule, Surface};
-use crate::planar::Twist;
-use crate::statistics::greatest;
+use crate::page::{Chart, Line, Picture, palette};
+use bristle::limit_surface::{Rule, Surface};
+use bristle::planar::Twist;
+use bristle_data::statistics::greatest;
 
 pub(super) const IDS: &[&str] = &["fig10"];
 

@@ -2,11 +2,11 @@
 
 use super::context::{Context, Error};
 use super::item::{Item, Wanted};
-use crate::app::page::{Chart, Line, Picture, Table, heat_marked, palette};
-use crate::app::surface_picture::{outline, solid};
-use crate::limit_surface::{Ellipsoid, Rule, Surface, Table as LimitTable};
-use crate::patch::{Grid, Patch, Shape};
-use crate::planar::Twist;
+use crate::page::{Chart, Line, Picture, Table, heat_marked, palette};
+use crate::surface_picture::{outline, solid};
+use bristle::limit_surface::{Ellipsoid, Rule, Surface, Table as LimitTable};
+use bristle::patch::{Grid, Patch, Shape};
+use bristle::planar::Twist;
 
 pub(super) const IDS: &[&str] = &["fig14", "fig15", "fig16"];
 

@@ -8,13 +8,13 @@ mod speeds;
 use super::context::{Context, Error};
 use super::item::{Item, Wanted};
 use super::setup::{IN_HAND_DURATION, Setup};
-use crate::app::baseline::Baseline;
-use crate::app::page::{Chart, Line, Picture, Scale, Table, palette, short};
-use crate::contact::Contact;
-use crate::cpu::Cpu;
-use crate::engine::{Engine, Plan};
-use crate::limit_surface::{Rule, Surface, Table as LimitTable};
-use crate::statistics::order;
+use crate::page::{Chart, Line, Picture, Scale, Table, palette, short};
+use bristle::contact::Contact;
+use bristle::cpu::Cpu;
+use bristle::engine::{Engine, Plan};
+use bristle::limit_surface::{Rule, Surface, Table as LimitTable};
+use bristle_bench::baseline::Baseline;
+use bristle_data::statistics::order;
 use speeds::{SIZES, Speeds, contact, direct, least, nodes, speeds};
 
 pub(super) const IDS: &[&str] = &["table2", "table4", "table5", "table6"];
@@ -241,7 +241,7 @@ impl InHand {
             map => Setup::in_hand((2, 1), map),
         };
         let (grid, engine) = (setup.contact()?, Cpu::new());
-        let plan = Plan::new(IN_HAND_DURATION, crate::engine::DEFAULT_STEP, 0.01)?;
+        let plan = Plan::new(IN_HAND_DURATION, bristle::engine::DEFAULT_STEP, 0.01)?;
         let time = |contact: &Contact| -> Result<f64, Error> {
             let mut failed = None;
             let seconds = least(context.full_or(3, 2), 1, || {

@@ -5,14 +5,14 @@ use std::time::Instant;
 
 use super::context::{Context, Error};
 use super::item::{Item, Wanted};
-use crate::app::gpu::{Choice, Gpu};
-use crate::app::page::{Chart, Line, Picture, Scale, Table, palette, short};
-use crate::contact::Contact;
-use crate::cpu::Cpu;
-use crate::engine::{DEFAULT_TOLERANCE, Engine, LONGEST_STEP, Plan};
-use crate::planar::Pose;
-use crate::scenario::Scenario;
-use crate::statistics::quantile;
+use crate::page::{Chart, Line, Picture, Scale, Table, palette, short};
+use bristle::contact::Contact;
+use bristle::cpu::Cpu;
+use bristle::engine::{DEFAULT_TOLERANCE, Engine, LONGEST_STEP, Plan};
+use bristle::planar::Pose;
+use bristle_bench::gpu::{Choice, Gpu};
+use bristle_data::statistics::quantile;
+use bristle_scenario::Scenario;
 
 pub(super) const IDS: &[&str] = &["tolerance"];
 

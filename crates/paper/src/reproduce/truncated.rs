@@ -4,12 +4,12 @@
 //! the finest.
 
 use super::setup::PROFILE_BREAKS;
-use crate::body::{Body, TwistPoint};
-use crate::contact::{Contact, Form, Model};
-use crate::error::ParameterError;
-use crate::limit_surface::{Rule, Surface, Symmetry, Table};
-use crate::planar::{Twist, Wrench};
-use crate::schedule::Signal;
+use bristle::body::{Body, TwistPoint};
+use bristle::contact::{Contact, Form, Model};
+use bristle::error::ParameterError;
+pub use bristle::limit_surface::{Rule, Surface, Symmetry, Table};
+use bristle::planar::{Twist, Wrench};
+use bristle::schedule::Signal;
 
 /// The contact with the reduced model on such a table of resolution `n_ls`, as published.
 pub(super) fn with_table(contact: Contact, n_ls: usize) -> Contact {

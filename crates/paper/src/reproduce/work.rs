@@ -6,13 +6,13 @@ use std::time::Instant;
 use super::context::{Context, Error};
 use super::item::{Item, Wanted};
 use super::setup::Setup;
-use crate::app::baseline::Baseline;
-use crate::app::bench::converged_error;
-use crate::app::page::{Chart, Line, Picture, Scale, Table, palette};
-use crate::contact::Contact;
-use crate::cpu::Cpu;
-use crate::engine::{DEFAULT_STEP, Engine, LONGEST_STEP, Plan};
-use crate::friction::Law;
+use crate::page::{Chart, Line, Picture, Scale, Table, palette};
+use bristle::contact::Contact;
+use bristle::cpu::Cpu;
+use bristle::engine::{DEFAULT_STEP, Engine, LONGEST_STEP, Plan};
+use bristle::friction::Law;
+use bristle_bench::baseline::Baseline;
+use bristle_bench::converged_error;
 
 pub(super) const IDS: &[&str] = &["work_precision"];
 

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::item::{Check, Item, Wanted};
-use crate::app::page::{Document, Key, Part, Table, csv, file_names, files, palette, short};
-use crate::cpu::Cpu;
-use crate::engine::Engine;
-use crate::surfaces::publish;
+use crate::page::{Document, Key, Part, Table, csv, file_names, files, palette, short};
+use bristle::cpu::Cpu;
+use bristle::engine::Engine;
+use bristle_data::surfaces::publish;
 
 /// What was made, as one JSON object: `items`, each with at least `id`, `claim`, `measured`, `holds`,
 /// `seconds`.

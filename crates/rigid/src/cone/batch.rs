@@ -4,10 +4,10 @@ use rayon::prelude::*;
 
 use super::nearest::{margin, project};
 use super::section::{Facets, Section};
-use crate::error::ParameterError;
-use crate::number::real::Real;
-use crate::number::simd::{copies, widest};
-use crate::pool;
+use bristle::error::ParameterError;
+pub use bristle::number::real::Real;
+pub use bristle::number::simd::{copies, widest};
+use bristle::pool;
 
 /// Number of forces that a thread answers before it asks for more.
 const BLOCK: usize = 4096;
@@ -36,7 +36,7 @@ mod sealed {
 /// contacts, `(f_t, f_b, f_n)` \[N\]; `mu` has one coefficient of friction >= 0 for all, or one for each.
 ///
 /// ```
-/// use bristle::rigid::cone::{Section, margins};
+/// use bristle_rigid::cone::{Section, margins};
 ///
 /// let forces = [[0.3, 0.4, 2.0], [3.0, 4.0, 2.0_f32]];
 /// assert_eq!(margins(&Section::Circle, &[0.5], &forces)?, [0.5, -4.0]);

@@ -2,7 +2,7 @@
 
 use nalgebra::{Matrix3, Vector3};
 
-use crate::error::ParameterError;
+use bristle::error::ParameterError;
 
 /// The axes of a contact: tangent, bitangent and normal, right-handed and of length one. The normal points
 /// into the body on which the forces act.

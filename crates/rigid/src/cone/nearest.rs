@@ -1,12 +1,12 @@
 //! A force against a cone, in the axes of the contact: how much friction is left, and the nearest force of
-//! the cone. Twin: `shaders/cone.wgsl`.
+//! the cone. Twin: `crates/rigid/shaders/cone.wgsl`.
 //!
 //! A regular polygon is its own mirror image about the middle of each side and through each corner. So the
 //! nearest force lies on the face in whose sector the force is, or on that face's nearer edge; a circle has a
 //! face of no width in every direction. See `docs/model.md` section 11.
 
 use super::section::Facets;
-use crate::number::real::Real;
+pub use bristle::number::real::Real;
 
 /// Direction across the normal of the face in whose sector the force is.
 #[inline(always)]

@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use crate::error::{ParameterError, check};
+use bristle::error::{ParameterError, check};
 
 /// Largest number of sides of a polygon.
 pub const MOST_SIDES: usize = 1024;
@@ -39,7 +39,7 @@ pub enum Fit {
 
 impl Section {
     /// Checks the polygon's numbers.
-    pub(crate) fn validate(&self) -> Result<(), ParameterError> {
+    pub fn validate(&self) -> Result<(), ParameterError> {
         let Self::Polygon(Polygon { sides, angle, .. }) = *self else { return Ok(()) };
         if !(3..=MOST_SIDES).contains(&sides) {
             return Err(ParameterError::new("sides", sides, format!("3 to {MOST_SIDES}")));

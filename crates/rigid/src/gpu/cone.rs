@@ -1,15 +1,12 @@
-//! Friction cones on the device: many forces in one dispatch, an invocation for each.
+//! Friction cones on a device: many forces in one dispatch, an invocation for each.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use bristle::error::{DeviceError, EngineError};
+use bristle::gpu::kernel::{Access, Contents, Dispatch, Kernel};
+pub use bristle::number::real::Real;
+use bytemuck::{Pod, Zeroable};
 
-use super::buffer::{BUFFER_BUDGET, Staging};
-use super::device::Device;
-use super::layout::ConeBatch;
-use super::pipeline::{Access, Pipeline};
-use crate::error::{DeviceError, EngineError};
-use crate::number::real::Real;
-use crate::rigid::cone::{Section, validate};
+use super::RigidGpu;
+use crate::cone::{Section, validate};
 
 /// Lanes of a workgroup, which do not communicate.
 const CONE_WORKGROUP: u32 = 64;
@@ -23,45 +20,62 @@ const WORK_SOFTWARE: usize = 20_000_000;
 /// What the shader uses its buffers for, in the order of their bindings.
 const BINDINGS: [Access; 5] = [Access::Read, Access::Read, Access::Read, Access::ReadWrite, Access::Uniform];
 
-/// The shaders of cones, compiled when one is first asked for: of projections, else of margins.
-#[derive(Debug, Default)]
-pub(super) struct ConePipelines(Mutex<HashMap<bool, Arc<Pipeline>>>);
-
-/// Cones on a device.
-#[derive(Clone, Copy)]
-pub(super) struct Cones<'a> {
-    pub(super) device: &'a Device,
-    pub(super) pipelines: &'a ConePipelines,
+/// The struct of that name in the shader.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub(super) struct ConeBatch {
+    pub(super) share: f32,
+    pub(super) half: f32,
+    pub(super) sides: u32,
+    pub(super) count: u32,
+    pub(super) coefficients: u32,
+    pub(super) zero: u32,
 }
 
-impl Cones<'_> {
-    /// [`Gpu::cone_margins`](super::Gpu::cone_margins).
-    pub(super) fn margins(self, section: &Section, mu: &[f32], f: &[[f32; 3]]) -> Result<Vec<f32>, EngineError> {
-        self.answers(section, mu, f, false)
+impl RigidGpu {
+    /// [`cone::margins`](crate::cone::margins) on the device: to 1e-6 of the force.
+    ///
+    /// # Errors
+    /// A coefficient that is negative or not finite, another number of them, a polygon with too few or too
+    /// many sides, or a device that fails.
+    pub fn cone_margins(&self, section: &Section, mu: &[f32], forces: &[[f32; 3]]) -> Result<Vec<f32>, EngineError> {
+        self.answers(section, mu, forces, false)
     }
 
-    /// [`Gpu::cone_projections`](super::Gpu::cone_projections).
-    pub(super) fn projections(
-        self,
+    /// [`cone::contains`](crate::cone::contains) on the device.
+    ///
+    /// # Errors
+    /// As [`RigidGpu::cone_margins`].
+    pub fn cone_contains(&self, section: &Section, mu: &[f32], forces: &[[f32; 3]]) -> Result<Vec<bool>, EngineError> {
+        let margins = self.cone_margins(section, mu, forces)?;
+        Ok(margins.iter().zip(forces).map(|(margin, f)| *margin >= 0.0 && f[2] >= 0.0).collect())
+    }
+
+    /// [`cone::projections`](crate::cone::projections) on the device: to 1e-6 of the force.
+    ///
+    /// # Errors
+    /// As [`RigidGpu::cone_margins`].
+    pub fn cone_projections(
+        &self,
         section: &Section,
         mu: &[f32],
-        f: &[[f32; 3]],
+        forces: &[[f32; 3]],
     ) -> Result<Vec<[f32; 3]>, EngineError> {
-        Ok(self.answers(section, mu, f, true)?.as_chunks().0.to_vec())
+        Ok(self.answers(section, mu, forces, true)?.as_chunks().0.to_vec())
     }
 
     /// One number a force, or the three of its projection.
-    fn answers(self, section: &Section, mu: &[f32], f: &[[f32; 3]], projects: bool) -> Result<Vec<f32>, EngineError> {
+    fn answers(&self, section: &Section, mu: &[f32], f: &[[f32; 3]], projects: bool) -> Result<Vec<f32>, EngineError> {
         validate(section, mu, f.len())?;
         let facets = section.facets();
         let sides = facets.directions.len();
         let directions: Vec<[f32; 2]> = facets.directions.iter().map(|e| e.map(|c| c as f32)).collect();
-        let directions =
-            self.device.filled("directions", bytemuck::cast_slice(&directions), wgpu::BufferUsages::STORAGE)?;
-        let pipeline = self.pipeline(projects)?;
-        let work = if self.device.adapter.software { WORK_SOFTWARE } else { WORK_HARDWARE };
-        let budget = BUFFER_BUDGET.min(self.device.adapter.max_storage_buffer) as usize;
-        let most = (budget / size_of::<[f32; 3]>()).min(work / sides.max(1)).max(1);
+        let kernel = self.0.cones[usize::from(projects)].get(|| {
+            let constants = [("projects", f64::from(u8::from(projects)))];
+            self.gpu().kernel(cone_source(), "answer", &BINDINGS, &constants)
+        })?;
+        let work = if self.gpu().adapter().software { WORK_SOFTWARE } else { WORK_HARDWARE };
+        let most = (self.gpu().most_kernel_bytes() / size_of::<[f32; 3]>()).min(work / sides.max(1)).max(1);
         let mut out = Vec::with_capacity(f.len() * if projects { 3 } else { 1 });
         for (part, f) in f.chunks(most).enumerate() {
             let mu = if mu.len() == 1 { mu } else { &mu[part * most..][..f.len()] };
@@ -73,65 +87,41 @@ impl Cones<'_> {
                 coefficients: mu.len() as u32,
                 zero: 0,
             };
-            out.extend(self.dispatch(&pipeline, &directions, mu, f, cones, projects)?);
+            out.extend(self.dispatch(&kernel, &directions, mu, f, cones, projects)?);
         }
         Ok(out)
     }
 
     fn dispatch(
-        self,
-        pipeline: &Pipeline,
-        directions: &wgpu::Buffer,
+        &self,
+        kernel: &Kernel,
+        directions: &[[f32; 2]],
         mu: &[f32],
         f: &[[f32; 3]],
         cones: ConeBatch,
         projects: bool,
     ) -> Result<Vec<f32>, EngineError> {
-        let (device, storage) = (self.device, wgpu::BufferUsages::STORAGE);
         let count = f.len() * if projects { 3 } else { 1 };
-        let answers = device.buffer("answers", (count * size_of::<f32>()) as u64, storage)?;
-        let group = pipeline.bind(
-            device,
-            &[
-                directions,
-                &device.filled("mu", bytemuck::cast_slice(mu), storage)?,
-                &device.filled("forces", bytemuck::cast_slice(f), storage)?,
-                &answers,
-                &device.filled("cones", bytemuck::bytes_of(&cones), wgpu::BufferUsages::UNIFORM)?,
+        let groups = cones.count.div_ceil(CONE_WORKGROUP);
+        let dispatch = Dispatch {
+            contents: &[
+                Contents::Bytes(bytemuck::cast_slice(directions)),
+                Contents::Bytes(bytemuck::cast_slice(mu)),
+                Contents::Bytes(bytemuck::cast_slice(f)),
+                Contents::Zeros(count * size_of::<f32>()),
+                Contents::Bytes(bytemuck::bytes_of(&cones)),
             ],
-        );
-        let mut encoder = device.handle.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-        {
-            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-            pass.set_bind_group(0, &group, &[]);
-            let groups = cones.count.div_ceil(CONE_WORKGROUP);
-            for pipeline in [&pipeline.poison, &pipeline.main] {
-                pass.set_pipeline(pipeline);
-                pass.dispatch_workgroups(groups.min(ROW), groups.div_ceil(ROW), 1);
-            }
-        }
-        let staging = Staging::new(device, answers.size())?;
-        staging.copy(&mut encoder, &answers);
-        let copied = device.queue.submit([encoder.finish()]);
-        let answers: Vec<f32> = staging.read(device, count, copied)?;
+            workgroups: [groups.min(ROW), groups.div_ceil(ROW)],
+            times: 1,
+            read: 3,
+        };
+        let answers: Vec<f32> = self.gpu().run_kernel(kernel, &dispatch, count)?;
         let per_force = count / f.len();
         let lost = |k: usize| answers[k].is_nan() && f[k / per_force].iter().all(|c| c.is_finite());
         if (0..count).any(lost) {
             return Err(DeviceError::Failed { reason: "cones: some forces were not answered".to_owned() }.into());
         }
         Ok(answers)
-    }
-
-    fn pipeline(self, projects: bool) -> Result<Arc<Pipeline>, DeviceError> {
-        let mut pipelines = self.pipelines.0.lock().expect("no panic while compiling");
-        if let Some(pipeline) = pipelines.get(&projects) {
-            return Ok(Arc::clone(pipeline));
-        }
-        let constants = [("projects", f64::from(u8::from(projects)))];
-        let text = self.device.edited(cone_source());
-        let pipeline = Arc::new(Pipeline::new(self.device, &text, "answer", &BINDINGS, &constants)?);
-        pipelines.insert(projects, Arc::clone(&pipeline));
-        Ok(pipeline)
     }
 }
 

@@ -1,15 +1,13 @@
-//! Contact problems on the device, a lane each, some rounds a dispatch.
+//! Contact problems on a device, a lane each, some rounds a dispatch.
 
-use super::buffer::{BUFFER_BUDGET, Staging};
-use super::core::Core;
-use super::layout::Blocks;
-use super::pipeline::{Access, Pipeline};
-use super::shader::{BLOCKS_WORKGROUP, blocks_source};
-use crate::error::{DeviceError, EngineError};
-use crate::rigid::lcp::blocks::{self, MOST_ROUNDS};
-use crate::rigid::lcp::{ContactProblem, Impulses, Scaled};
-use crate::rigid::world::{Stepper, World, advance_each};
-use std::sync::Arc;
+use bristle::error::{DeviceError, EngineError};
+use bristle::gpu::kernel::{Access, Contents, Dispatch};
+use bytemuck::{Pod, Zeroable};
+
+use super::RigidGpu;
+use crate::lcp::blocks::{self, MOST_ROUNDS, Number};
+use crate::lcp::{ContactProblem, Impulses, Scaled};
+use crate::world::{Stepper, World, Worlds, advance_each};
 
 /// What the shader uses its buffers for, in the order of their bindings.
 const BINDINGS: [Access; 6] =
@@ -20,8 +18,43 @@ const MOST_ON_DEVICE: usize = 16;
 /// Turns of all loops of one invocation, with a margin to llvmpipe's 65 535.
 const TURNS: usize = 60_000;
 
+/// The struct of that name in the shader.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub(super) struct Blocks {
+    pub(super) problems: u32,
+    pub(super) room: u32,
+    pub(super) directions: u32,
+    pub(super) rounds: u32,
+    pub(super) most_rounds: u32,
+    pub(super) zero: u32,
+}
+
+impl RigidGpu {
+    /// Solves contact problems by blocks in single precision, to a residual of 1e-6 each
+    /// ([`ContactProblem::residual`]). Those that do not converge, and those with more than 16 contacts, are
+    /// solved on the CPU. A result depends on its problem alone.
+    ///
+    /// # Errors
+    /// A problem out of range, or a device that fails.
+    pub fn solve_contacts(&self, problems: &[ContactProblem]) -> Result<Vec<Impulses>, EngineError> {
+        for (contact, problem) in problems.iter().enumerate() {
+            problem.validate().map_err(|error| EngineError::Parameter { contact, error })?;
+        }
+        solve(self, &problems.iter().collect::<Vec<_>>())
+    }
+
+    /// Worlds whose contacts are solved on this device, in steps of at most `step` \[s\], 1e-7 to 0.1.
+    ///
+    /// # Errors
+    /// A world or a step out of range.
+    pub fn worlds(&self, worlds: Vec<World>, step: f64) -> Result<Worlds, EngineError> {
+        Worlds::with(worlds, step, Box::new(WorldStepper(self.clone())))
+    }
+}
+
 /// Worlds whose contacts are solved on a device.
-pub(super) struct WorldStepper(pub Arc<Core>);
+struct WorldStepper(RigidGpu);
 
 impl Stepper for WorldStepper {
     fn advance(&mut self, worlds: &mut [&mut World], h: f64, steps: u64) -> Result<(), EngineError> {
@@ -30,7 +63,7 @@ impl Stepper for WorldStepper {
 }
 
 /// Solves problems, each from its start. Which of them share a dispatch changes no result.
-pub(super) fn solve(core: &Core, problems: &[&ContactProblem]) -> Result<Vec<Impulses>, EngineError> {
+fn solve(gpu: &RigidGpu, problems: &[&ContactProblem]) -> Result<Vec<Impulses>, EngineError> {
     let mut out: Vec<Option<Impulses>> = vec![None; problems.len()];
     // Problems of one number of directions, in which few or many contacts are not mixed, as all have room for
     // the most.
@@ -46,10 +79,10 @@ pub(super) fn solve(core: &Core, problems: &[&ContactProblem]) -> Result<Vec<Imp
     order.sort_by_key(|k| class(problems[*k]));
     for some in order.chunk_by(|a, b| class(problems[*a]) == class(problems[*b])) {
         let (directions, room) = class(problems[some[0]]);
-        let most = BUFFER_BUDGET.min(core.device.adapter.max_storage_buffer) as usize / (4 * work_size(room));
+        let most = gpu.gpu().most_kernel_bytes() / (4 * work_size(room));
         for some in some.chunks(most.max(1)) {
             let of: Vec<&ContactProblem> = some.iter().map(|k| problems[*k]).collect();
-            for (k, found) in some.iter().zip(dispatch(core, &of, directions, room)?) {
+            for (k, found) in some.iter().zip(dispatch(gpu, &of, directions, room)?) {
                 out[*k] = Some(found);
             }
         }
@@ -62,24 +95,14 @@ const fn work_size(room: usize) -> usize {
     6 * room + 3 * room * (3 * room + 1) + 1
 }
 
-/// The shader of contact problems, compiled when it is first asked for.
-fn pipeline(core: &Core) -> Result<Arc<Pipeline>, DeviceError> {
-    let mut compiled = core.blocks.lock().expect("no panic while compiling");
-    if let Some(pipeline) = &*compiled {
-        return Ok(Arc::clone(pipeline));
-    }
-    let pipeline = Arc::new(Pipeline::new(&core.device, &core.device.edited(blocks_source()), "run", &BINDINGS, &[])?);
-    Ok(Arc::clone(compiled.insert(pipeline)))
-}
-
 fn dispatch(
-    core: &Core,
+    gpu: &RigidGpu,
     problems: &[&ContactProblem],
     directions: usize,
     room: usize,
 ) -> Result<Vec<Impulses>, EngineError> {
-    let (device, count, storage) = (&core.device, problems.len(), wgpu::BufferUsages::STORAGE);
-    let pipeline = pipeline(core)?;
+    let count = problems.len();
+    let kernel = gpu.0.blocks.get(|| gpu.gpu().kernel(blocks_source(), "run", &BINDINGS, &[]))?;
     let scaled: Vec<Scaled> = problems.iter().map(|p| p.scaled()).collect();
     let mut given = vec![0.0f32; (9 * room * room + 4 * room) * count];
     let mut work = vec![0.0f32; work_size(room) * count];
@@ -100,8 +123,6 @@ fn dispatch(
     }
     let counts: Vec<u32> = problems.iter().map(|p| p.contacts() as u32).collect();
     let axes: Vec<[f32; 2]> = blocks::directions(directions);
-    let work = device.filled("work", bytemuck::cast_slice(&work), storage)?;
-    let marks = device.buffer("marks", ((2 * room + 1) * count * 4) as u64, storage)?;
     // Assembly, elimination and the rest of a round for problems with all the room.
     let m = 3 * room;
     let turns = m * m * m / 3 + 3 * m * m + 8 * room * (2 * room + 3 * directions);
@@ -114,32 +135,20 @@ fn dispatch(
         most_rounds: MOST_ROUNDS as u32,
         zero: 0,
     };
-    let group = pipeline.bind(
-        device,
-        &[
-            &device.filled("given", bytemuck::cast_slice(&given), storage)?,
-            &device.filled("counts", bytemuck::cast_slice(&counts), storage)?,
-            &device.filled("directions", bytemuck::cast_slice(&axes), storage)?,
-            &work,
-            &marks,
-            &device.filled("blocks", bytemuck::bytes_of(&uniform), wgpu::BufferUsages::UNIFORM)?,
+    let dispatch = Dispatch {
+        contents: &[
+            Contents::Bytes(bytemuck::cast_slice(&given)),
+            Contents::Bytes(bytemuck::cast_slice(&counts)),
+            Contents::Bytes(bytemuck::cast_slice(&axes)),
+            Contents::Bytes(bytemuck::cast_slice(&work)),
+            Contents::Zeros((2 * room + 1) * count * 4),
+            Contents::Bytes(bytemuck::bytes_of(&uniform)),
         ],
-    );
-    let staging = Staging::new(device, work.size())?;
-    let mut encoder = device.handle.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-    {
-        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-        pass.set_bind_group(0, &group, &[]);
-        pass.set_pipeline(&pipeline.poison);
-        pass.dispatch_workgroups((count as u32).div_ceil(BLOCKS_WORKGROUP), 1, 1);
-        pass.set_pipeline(&pipeline.main);
-        for _ in 0..MOST_ROUNDS.div_ceil(rounds) {
-            pass.dispatch_workgroups((count as u32).div_ceil(BLOCKS_WORKGROUP), 1, 1);
-        }
-    }
-    staging.copy(&mut encoder, &work);
-    let copied = device.queue.submit([encoder.finish()]);
-    let work: Vec<f32> = staging.read(device, work_size(room) * count, copied)?;
+        workgroups: [(count as u32).div_ceil(BLOCKS_WORKGROUP), 1],
+        times: MOST_ROUNDS.div_ceil(rounds),
+        read: 3,
+    };
+    let work: Vec<f32> = gpu.gpu().run_kernel(&kernel, &dispatch, work_size(room) * count)?;
     if work[(work_size(room) - 1) * count..].iter().any(|r| r.is_nan()) {
         return Err(DeviceError::Failed { reason: "contacts: some problems were not solved".to_owned() }.into());
     }
@@ -150,4 +159,27 @@ fn dispatch(
         blocks::accept::<f32>(problem, own.unscaled(&p), MOST_ROUNDS as u32)
     };
     Ok(problems.iter().zip(&scaled).enumerate().map(found).collect())
+}
+
+/// Lanes of a workgroup of contact problems, which do not communicate: as many as the largest subgroup of any
+/// GPU has.
+const BLOCKS_WORKGROUP: u32 = 64;
+
+/// The WGSL of contact problems.
+pub(super) fn blocks_source() -> String {
+    let mut text = String::new();
+    for (name, value) in [("TOLERANCE", <f32 as Number>::TOLERANCE), ("PROXIMAL", <f32 as Number>::PROXIMAL)] {
+        text += &format!("const {name} = f32({value:e});\n");
+    }
+    for (name, value) in [
+        ("WORKGROUP", BLOCKS_WORKGROUP),
+        ("SEPARATE", blocks::SEPARATE),
+        ("STICK", blocks::STICK),
+        ("SLIDE", blocks::SLIDE),
+        ("SWEEPS", blocks::SWEEPS as u32),
+    ] {
+        text += &format!("const {name} = {value}u;\n");
+    }
+    text += include_str!("../../shaders/blocks.wgsl");
+    text
 }

@@ -1,5 +1,5 @@
 //! Many contact problems at once: sweeps that solve one contact after the other exactly, and Newton steps on
-//! the modes that the sweeps find. Twin: `shaders/lcp/blocks.wgsl`.
+//! the modes that the sweeps find. Twin: `crates/rigid/shaders/blocks.wgsl`.
 //!
 //! A sweep alone converges linearly, and slowly where many contacts share a body (`docs/benchmarks.md`); but
 //! after few sweeps it knows which contacts separate, stick, slide along a friction direction or between two
@@ -13,7 +13,7 @@ use nalgebra::{RealField, convert};
 use rayon::prelude::*;
 
 use super::{ContactProblem, Impulses, Termination};
-use crate::pool;
+use bristle::pool;
 
 /// Mode of a contact: no impulse.
 pub(crate) const SEPARATE: u32 = 0;

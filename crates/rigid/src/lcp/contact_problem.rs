@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::{Lcp, Termination};
-use crate::error::{ParameterError, check};
+use bristle::error::{ParameterError, check};
 
 /// Most contacts of a problem.
 pub const MOST_CONTACTS: usize = 32;

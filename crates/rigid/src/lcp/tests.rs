@@ -4,7 +4,7 @@ use nalgebra::{DMatrix, DVector, Vector3};
 
 use super::blocks;
 use super::*;
-use crate::random::Draw;
+use bristle::random::Draw;
 
 /// Problem `k`: `n` contacts of two bodies of 0.2 to 2 kg with the ground, or with each other, under gravity
 /// and with velocities of up to 1 m/s.

@@ -38,8 +38,8 @@ impl Assembly {
     /// close.
     ///
     /// ```
-    /// use bristle::rigid::cone::{Cone, ContactFrame, Section};
-    /// use bristle::rigid::stability::{Assembly, PointContact, RigidBody, SpatialWrench};
+    /// use bristle_rigid::cone::{Cone, ContactFrame, Section};
+    /// use bristle_rigid::stability::{Assembly, PointContact, RigidBody, SpatialWrench};
     ///
     /// // A table of three legs under 30 N, pushed sideways at the height of its feet.
     /// let cone = Cone::new(Section::Circle, 0.5, ContactFrame::new([0.0, 0.0, 1.0], None)?)?;

@@ -1,8 +1,8 @@
 //! Bodies, what acts on them, and the contacts that hold them.
 
-use crate::error::ParameterError;
-use crate::range;
-use crate::rigid::cone::{Cone, Fit, Section};
+use crate::cone::{Cone, Fit, Section};
+use bristle::error::ParameterError;
+use bristle::range;
 
 /// A force \[N\] and a moment [N m] about the origin of the coordinates.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -124,7 +124,7 @@ pub enum StabilityError {
 
 impl Assembly {
     /// Checks all values.
-    pub(crate) fn validate(&self) -> Result<(), ParameterError> {
+    pub fn validate(&self) -> Result<(), ParameterError> {
         if self.bodies.is_empty() {
             return Err(ParameterError::new("bodies", "none", "one or more"));
         }

@@ -1,7 +1,7 @@
 //! Motions that prove that a load is not held.
 
 use super::assembly::{Assembly, PointContact, SpatialWrench, cross, dot};
-use crate::rigid::cone::{Fit, Section};
+use crate::cone::{Fit, Section};
 
 /// A motion of all bodies that forces inside the friction cones cannot slow down as much as the loads drive
 /// it, `docs/model.md` (208). It is a proof by virtual power, which needs no trust in how it was found: the

@@ -5,7 +5,7 @@ use clarabel::solver::SupportedConeT::{NonnegativeConeT, SecondOrderConeT, ZeroC
 
 use super::assembly::{Assembly, ContactForce, PointContact, SpatialWrench, StabilityError, cross, dot};
 use super::conic::{Outcome, Rows, solve};
-use crate::rigid::cone::{Fit, Section};
+use crate::cone::{Fit, Section};
 
 /// A load below this share of all that acts is none.
 const ZERO: f64 = 1e-9;

@@ -4,10 +4,10 @@
 use rayon::prelude::*;
 
 use super::World;
-use crate::error::{EngineError, ParameterError, check};
-use crate::pool;
-use crate::range::{FORCE, RIGID_MU, TORQUE};
-use crate::rigid::lcp::{ContactProblem, Impulses, blocks};
+use crate::lcp::{ContactProblem, Impulses, blocks};
+use bristle::error::{EngineError, ParameterError, check};
+use bristle::pool;
+use bristle::range::{FORCE, RIGID_MU, TORQUE};
 
 /// How the contacts of a step are solved on the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,8 +71,8 @@ pub(crate) fn advance_each(
     Ok(())
 }
 
-/// Many worlds, each at a time of its own, with the verbs of a [`Batch`](crate::Batch). The result of a world
-/// depends on nothing but its own history of calls.
+/// Many worlds, each at a time of its own, with the verbs of a [`Batch`](bristle::Batch). The result of a
+/// world depends on nothing but its own history of calls.
 pub struct Worlds {
     worlds: Vec<World>,
     first: Vec<World>,

@@ -2,9 +2,9 @@
 
 use nalgebra::{Isometry3, Matrix3, Quaternion, UnitQuaternion, Vector3};
 
-use crate::error::ParameterError;
-use crate::range::{self, Range};
-use crate::schedule::Signal;
+use bristle::error::ParameterError;
+use bristle::range::{self, Range};
+use bristle::schedule::Signal;
 
 /// Geometry in the frame of a body, whose origin is the centre of mass.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,7 @@ use nalgebra::{Matrix3, Vector3};
 
 use super::collision::{Touch, touches};
 use super::{Contact, Failure, Kind, Pair, World};
-use crate::rigid::lcp::{ContactProblem, Impulses, MOST_CONTACTS, Termination};
+use crate::lcp::{ContactProblem, Impulses, MOST_CONTACTS, Termination};
 
 /// A step before its contacts are solved.
 pub(crate) struct Prepared {
@@ -43,7 +43,7 @@ impl World {
         let (mut free, mut inverse) = (Vec::new(), Vec::new());
         for (body, state) in self.bodies.iter().zip(&self.states) {
             let (m, j) = (body.inverse_mass(), body.inverse_inertia(state));
-            let at = |signals: &[crate::schedule::Signal; 3]| Vector3::from_fn(|c, _| signals[c].value(self.time));
+            let at = |signals: &[bristle::schedule::Signal; 3]| Vector3::from_fn(|c, _| signals[c].value(self.time));
             let (mut v, mut w) = (state.velocity, state.angular);
             if body.kind == Kind::Dynamic {
                 v += h * (Vector3::from(self.gravity) + m * at(&body.force));

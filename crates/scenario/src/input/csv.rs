@@ -6,7 +6,7 @@
 use csv::{Position, Reader, ReaderBuilder, StringRecord, Trim};
 
 /// The rows of a CSV, one after the other, and the names of its columns.
-pub(crate) struct Csv<'a> {
+pub struct Csv<'a> {
     text: &'a str,
     reader: Reader<&'a [u8]>,
     names: Option<Vec<String>>,

@@ -95,13 +95,7 @@ impl Npz {
     ///
     /// # Errors
     /// As [`Npz::shape`], another shape, or numbers of another size; what cannot be written.
-    pub(crate) fn copy(
-        &mut self,
-        name: &str,
-        shape: &[usize],
-        item: usize,
-        to: &mut impl Write,
-    ) -> Result<(), InputError> {
+    pub fn copy(&mut self, name: &str, shape: &[usize], item: usize, to: &mut impl Write) -> Result<(), InputError> {
         let written = self.array(name, |array| {
             if array.shape != shape || array.item != item || (array.fortran && shape.len() > 1) {
                 let found = format!("shape {:?} of {} bytes each", array.shape, array.item);

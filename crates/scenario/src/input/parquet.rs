@@ -11,7 +11,7 @@ use parquet::record::Field;
 use parquet::schema::types::Type;
 
 use super::{InputError, MAX_BYTES, open};
-use crate::quote::within;
+use bristle::quote::within;
 
 /// Most characters of a field in a message.
 const MOST_SHOWN: usize = 40;

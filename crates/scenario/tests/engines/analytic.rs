@@ -5,8 +5,8 @@ use bristle::cpu::Cpu;
 use bristle::engine::{Engine, Plan};
 use bristle::friction::{Friction, Law};
 use bristle::patch::Shape;
-use bristle::scenario::Scenario;
 use bristle::schedule::Signal;
+use bristle_scenario::Scenario;
 
 use crate::Limits;
 use crate::common::{

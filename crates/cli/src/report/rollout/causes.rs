@@ -2,10 +2,10 @@
 
 use super::super::run::Run;
 use super::outcomes::{NONE, clamped, scale};
-use crate::app::page::{Chart, Line, Part, Picture, Scale, Table, palette};
-use crate::app::run_picture::{DRAWN, colour};
-use crate::rollout::SLIPPED;
-use crate::statistics::{binned, by_chance, dependence, quantile, rank_correlation};
+use bristle_data::rollout::SLIPPED;
+use bristle_data::statistics::{binned, by_chance, dependence, quantile, rank_correlation};
+use bristle_paper::page::{Chart, Line, Part, Picture, Scale, Table, palette};
+use bristle_paper::run_picture::{DRAWN, colour};
 
 /// Most parameters drawn against an outcome.
 const PARAMETERS: usize = 3;

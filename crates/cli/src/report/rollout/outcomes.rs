@@ -1,11 +1,11 @@
 //! The outcomes of the contacts: how far they moved and turned, and which slipped, spun, or did both.
 
 use super::super::run::Run;
-use crate::app::page::{Chart, Line, Part, Picture, Scale, Table, palette, short};
-use crate::app::run_picture::{DRAWN, colour};
-use crate::engine::{Reason, UNCONVERGED};
-use crate::rollout::{Outcome, ROTATION_SPUN, SLIPPED};
-use crate::statistics::quantile;
+use bristle::engine::{Reason, UNCONVERGED};
+use bristle_data::rollout::{Outcome, ROTATION_SPUN, SLIPPED};
+use bristle_data::statistics::quantile;
+use bristle_paper::page::{Chart, Line, Part, Picture, Scale, Table, palette, short};
+use bristle_paper::run_picture::{DRAWN, colour};
 
 /// The entry of a table without a number.
 pub(super) const NONE: &str = "-";

@@ -346,7 +346,7 @@ fn a_run_is_locked_until_it_is_in_its_place() {
 fn a_run_goes_on_upon_another_processor() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("run");
-    let own = crate::cpu::processor_name();
+    let own = bristle::cpu::processor_name();
     let both = ["Another CPU".to_owned(), own.clone()];
     let upon_another = |scenario: &Scenario, options: &Options, progress: &(dyn Fn(u64) -> bool + Sync)| {
         PROCESSOR.set(Some("Another CPU".to_owned()));

@@ -6,16 +6,16 @@ use std::time::Instant;
 use super::super::context::{Context, Error};
 use super::super::item::{Item, Wanted};
 use super::task::{self, DURATION, FRICTION, HELD, MASS, MU, Push, WEIGHT};
-use crate::app::bench::cpu_seconds;
-use crate::app::page::{Chart, Line, Picture, Scale, Table, palette};
-use crate::contact::{Form, Model};
-use crate::cpu::Cpu;
-use crate::engine::{Engine, Plan};
-use crate::friction::{Friction, Law};
-use crate::limit_surface::{Rule, Table as SurfaceTable};
-use crate::patch::Patch;
-use crate::rigid::point::{PointLaw, PointModel};
-use crate::rigid::world::{Method, Worlds};
+use crate::page::{Chart, Line, Picture, Scale, Table, palette};
+use bristle::contact::{Form, Model};
+use bristle::cpu::Cpu;
+use bristle::engine::{Engine, Plan};
+use bristle::friction::{Friction, Law};
+use bristle::limit_surface::{Rule, Table as SurfaceTable};
+use bristle::patch::Patch;
+use bristle::point::{PointLaw, PointModel};
+use bristle_bench::cpu_seconds;
+use bristle_rigid::world::{Method, Worlds};
 
 /// Steps [s].
 const STEPS: [f64; 4] = [4e-3, 1e-3, 2.5e-4, 1e-4];

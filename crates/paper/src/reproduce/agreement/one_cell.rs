@@ -6,11 +6,11 @@ use std::time::Instant;
 use super::super::context::{Context, Error};
 use super::super::item::{Item, Wanted};
 use super::task;
-use crate::app::page::{Chart, Line, Picture, palette};
-use crate::limit_surface::{Rule, Surface};
-use crate::planar::Wrench;
-use crate::random::Draw;
-use crate::rigid::cone::{Cone, ContactFrame, Fit, Polygon, Section};
+use crate::page::{Chart, Line, Picture, palette};
+use bristle::limit_surface::{Rule, Surface};
+use bristle::planar::Wrench;
+use bristle::random::Draw;
+use bristle_rigid::cone::{Cone, ContactFrame, Fit, Polygon, Section};
 
 const SIDES: usize = 8;
 

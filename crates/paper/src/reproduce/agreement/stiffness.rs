@@ -4,12 +4,12 @@
 use super::super::context::{Context, Error};
 use super::super::item::{Item, Wanted};
 use super::task::{self, DURATION, FRICTION, MASS, MU, Push, WEIGHT, orders};
-use crate::app::page::{Chart, Line, Picture, Scale, palette};
-use crate::contact::Model;
-use crate::engine::Plan;
-use crate::friction::{Friction, Law};
-use crate::rigid::point::{PointLaw, PointModel};
-use crate::rigid::world::{Method, Worlds};
+use crate::page::{Chart, Line, Picture, Scale, palette};
+use bristle::contact::Model;
+use bristle::engine::Plan;
+use bristle::friction::{Friction, Law};
+use bristle::point::{PointLaw, PointModel};
+use bristle_rigid::world::{Method, Worlds};
 
 /// Stiffnesses of the bristles [1/m].
 const STIFFNESSES: [f64; 5] = [1e3, 4e3, 1.6e4, 6.4e4, 2.56e5];

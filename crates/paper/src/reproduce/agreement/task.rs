@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use super::super::context::Error;
-use crate::body::{Frame, FreeBody};
-use crate::contact::{Contact, Initial, Inputs, Model};
-use crate::friction::Friction;
-use crate::patch::{Grid, Patch, Shape};
-use crate::rigid::world::{self, Pair, State, World};
-use crate::schedule::Signal;
+use bristle::body::{Frame, FreeBody};
+use bristle::contact::{Contact, Initial, Inputs, Model};
+use bristle::friction::Friction;
+use bristle::patch::{Grid, Patch, Shape};
+use bristle::schedule::Signal;
+use bristle_rigid::world::{self, Pair, State, World};
 
 /// Mass [kg], weight [N] and coefficient of friction.
 pub(super) const MASS: f64 = 1.0;

@@ -6,16 +6,16 @@ use std::time::Instant;
 
 use super::super::context::{Context, Error};
 use super::super::item::{Item, Wanted};
-use crate::app::page::{Chart, Line, Picture, palette};
-use crate::body::{Frame, FreeBody};
-use crate::contact::{Contact, Initial, Inputs, Model};
-use crate::engine::Plan;
-use crate::friction::{Friction, Law};
-use crate::limit_surface::{Rule, Surface};
-use crate::patch::{Grid, Patch};
-use crate::planar::Wrench;
-use crate::rigid::world::{Body, Method, Pair, Shape, State, World, Worlds};
-use crate::schedule::Signal;
+use crate::page::{Chart, Line, Picture, palette};
+use bristle::body::{Frame, FreeBody};
+use bristle::contact::{Contact, Initial, Inputs, Model};
+use bristle::engine::Plan;
+use bristle::friction::{Friction, Law};
+use bristle::limit_surface::{Rule, Surface};
+use bristle::patch::{Grid, Patch};
+use bristle::planar::Wrench;
+use bristle::schedule::Signal;
+use bristle_rigid::world::{Body, Method, Pair, Shape, State, World, Worlds};
 
 /// The cells that are the feet, of a grid of 5 x 6 cells that are 20 mm wide.
 const FEET: [[usize; 2]; 3] = [[0, 1], [4, 0], [2, 5]];

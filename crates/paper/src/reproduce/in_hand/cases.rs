@@ -1,7 +1,7 @@
 //! The runs of the paper.
 
 use super::super::setup::{Grip, Setup};
-use crate::planar::Pose;
+use bristle::planar::Pose;
 
 /// Models of a case, in the order of the runs.
 pub(super) const GRID: usize = 0;

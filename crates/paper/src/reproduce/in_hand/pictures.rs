@@ -2,8 +2,8 @@
 
 use super::super::context::{Context, Error, Runs};
 use super::cases::{CASES, GRID, PUBLISHED, setup};
-use crate::app::page::{Chart, Key, Line, Picture, arrows, palette};
-use crate::engine::{DEFAULT_STEP, Plan};
+use crate::page::{Chart, Key, Line, Picture, arrows, palette};
+use bristle::engine::{DEFAULT_STEP, Plan};
 
 /// What tells two cases of a picture apart.
 type Names = [&'static str; 2];

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::super::context::Error;
 use super::plate::{Push, read};
-use crate::random::Draw;
-use crate::statistics::quantile;
+use bristle::random::Draw;
+use bristle_data::statistics::quantile;
 
 /// Random halvings of the pushes.
 const HALVINGS: u64 = 50;

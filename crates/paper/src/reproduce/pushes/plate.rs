@@ -5,10 +5,10 @@ use std::path::Path;
 use nalgebra::{Matrix3, Vector3};
 
 use super::super::context::Error;
-use crate::input::{self, InputError};
-use crate::limit_surface::{Rule, Surface};
-use crate::patch::{Grid, Patch, Shape};
-use crate::planar::Twist;
+use bristle::limit_surface::{Rule, Surface};
+use bristle::patch::{Grid, Patch, Shape};
+use bristle::planar::Twist;
+use bristle_scenario::input::{self, InputError};
 
 /// Length by which torques are divided [m].
 const ARM: f64 = 0.05;

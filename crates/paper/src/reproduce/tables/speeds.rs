@@ -6,12 +6,12 @@ use std::time::Instant;
 use super::super::context::{Context, Error};
 use super::super::euler::Reduced;
 use super::super::setup::Setup;
-use crate::app::baseline::Baseline;
-use crate::contact::Contact;
-use crate::cpu::Cpu;
-use crate::engine::{Engine, Plan};
-use crate::limit_surface::{Rule, Surface, Table as LimitTable};
-use crate::planar::Twist;
+use bristle::contact::Contact;
+use bristle::cpu::Cpu;
+use bristle::engine::{Engine, Plan};
+use bristle::limit_surface::{Rule, Surface, Table as LimitTable};
+use bristle::planar::Twist;
+use bristle_bench::baseline::Baseline;
 
 pub(super) const SIZES: [usize; 8] = [5, 9, 13, 17, 21, 25, 29, 33];
 
@@ -44,7 +44,7 @@ pub(super) fn contact(n: usize) -> Result<Contact, Error> {
 fn reduced_contact(n: usize) -> Result<Contact, Error> {
     let mut contact = contact(n)?;
     let table = LimitTable::new(&contact.patch, Rule::Bilinear, 20)?;
-    contact.model = crate::contact::Model::LimitSurface(table.into(), crate::contact::Form::Published);
+    contact.model = bristle::contact::Model::LimitSurface(table.into(), bristle::contact::Form::Published);
     Ok(contact)
 }
 

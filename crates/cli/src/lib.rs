@@ -1,0 +1,4 @@
+//! The program `bristle`.
+
+pub mod cli;
+pub mod report;
