@@ -162,13 +162,13 @@ impl Body {
 /// finite.
 #[derive(Clone, Copy, Debug)]
 pub struct Constants {
-    /// Mass [kg].
+    /// Mass \[kg\].
     pub mass: f64,
     /// Moment of inertia about the centre of mass [kg m^2].
     pub inertia: f64,
     /// Number of pads that press on it.
     pub pads: f64,
-    /// Patch origin from the centre of mass in the body frame, zero in other frames [m].
+    /// Patch origin from the centre of mass in the body frame, zero in other frames \[m\].
     pub offset: [f64; 2],
 }
 

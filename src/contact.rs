@@ -270,7 +270,7 @@ impl Contact {
         Err(ParameterError::new(field, value, accepted))
     }
 
-    /// An upper bound on the number of break points of all inputs before `duration` [s], and the field that
+    /// An upper bound on the number of break points of all inputs before `duration` \[s\], and the field that
     /// has most of them. Inputs that are held with one period share their break points, which count once.
     pub fn break_points(&self, duration: f64) -> (f64, &'static str) {
         let maps = match (self.inputs.remap_every, self.patch.sequence()) {
@@ -408,7 +408,7 @@ impl Contact {
         both.map(|(signal, slot)| Feed { signal, scale: 1.0, slot })
     }
 
-    /// `mu_c` and `mu_s` [-] at time `t` [s].
+    /// `mu_c` and `mu_s` [-] at time `t` \[s\].
     pub fn coefficients_at(&self, t: f64) -> [f64; 2] {
         let Self { inputs, friction, .. } = self;
         let at = |signal: &Option<Signal>, constant| signal.as_ref().map_or(constant, |signal| signal.value(t));
@@ -482,8 +482,8 @@ impl Contact {
         }
     }
 
-    /// What the map of a contact that follows frames or the normal force is made for at time `t` [s]; none of
-    /// others.
+    /// What the map of a contact that follows frames or the normal force is made for at time `t` \[s\]; none
+    /// of others.
     pub fn map_at(&self, t: f64) -> Option<MapKey> {
         let updated = self.inputs.remap_every.map(|every| ((t + SAME_TIME) / every).floor() * every);
         match (self.patch.sequence(), self.patch.rule(), updated) {

@@ -50,16 +50,15 @@
 //!   [`DeviceError`].
 //! - A [`Table`] holds the limit surface of a patch, the wrenches of steady sliding; [`Surface`] says how far
 //!   a load may grow before the patch slips.
-//! - A [`Scenario`] says from which distributions contacts are drawn; [`mod@rollout`] simulates one to files.
 //! - Lengths are in metres, forces in newtons, angles in radians, unless a field says otherwise.
+//!
+//! Scenarios in files, runs on disk, rigid worlds and the program are crates beside this one:
+//! `bristle-scenario`, `bristle-data`, `bristle-rigid`, `bristle-cli`.
 //!
 //! # Features
 //!
-//! All are on by default; `default-features = false` leaves the library with its CPU engine.
-//!
-//! - `gpu`: the GPU engine, through `wgpu`.
-//! - `lerobot`: datasets of LeRobot, through `parquet`.
-//! - `cli`: the program `bristle`, its pages and benchmarks.
+//! - `gpu`, on by default: the GPU engine, through `wgpu`. Without it there is the CPU engine.
+//! - `schema`: JSON schemas of the choices that files name, through `schemars`.
 
 // Some of what modules share only the GPU's engine or the application takes.
 #![cfg_attr(not(feature = "gpu"), allow(dead_code, unused_imports))]

@@ -89,7 +89,7 @@ pub fn pretend_free(bytes: Option<u64>) {
     PRETENDED.store(bytes.unwrap_or(u64::MAX), Ordering::Relaxed);
 }
 
-/// Memory [byte] that this process may still take: of the machine's, of its control group's, and of its
+/// Memory \[byte\] that this process may still take: of the machine's, of its control group's, and of its
 /// address space.
 pub fn left() -> Option<u64> {
     let pid = sysinfo::get_current_pid().ok()?;

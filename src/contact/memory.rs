@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use super::{Contact, Model};
 
-/// Memory [byte] that one more contact like these `few` takes for its own table, map and signals.
+/// Memory \[byte\] that one more contact like these `few` takes for its own table, map and signals.
 pub fn one_more(few: &[Contact]) -> u64 {
     let more = memory(few) - memory(&few[..few.len().min(1)]);
     more.div_ceil(few.len().saturating_sub(1).max(1)) as u64
 }
 
-/// Memory [byte] of the tables, maps and signals of `contacts`; what they share counts once.
+/// Memory \[byte\] of the tables, maps and signals of `contacts`; what they share counts once.
 pub fn memory(contacts: &[Contact]) -> usize {
     let mut seen = HashSet::new();
     let mut once = |place: usize, bytes: usize| if seen.insert(place) { bytes } else { 0 };

@@ -31,7 +31,7 @@ impl Origin {
         Self { start, arm, is_prescribed }
     }
 
-    /// Distance [m] of the point at pose `q` from where it started, and rotation [rad]; of a prescribed
+    /// Distance \[m\] of the point at pose `q` from where it started, and rotation \[rad\]; of a prescribed
     /// motion, whose pose is the integral of the twist at the origin, the integral of the point's velocity.
     pub fn moved(&self, q: Pose) -> [f64; 2] {
         let turn = q.theta - self.start.theta;
@@ -44,7 +44,7 @@ impl Origin {
         [moved[0].hypot(moved[1]), turn]
     }
 
-    /// The place of the point of a free body at a pose [m].
+    /// The place of the point of a free body at a pose \[m\].
     pub fn point(&self, q: Pose) -> [f64; 2] {
         let [x, y] = rotate(self.arm, q.theta);
         [q.x + x, q.y + y]

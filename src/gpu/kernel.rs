@@ -100,7 +100,7 @@ impl Gpu {
         })
     }
 
-    /// Largest size [byte] of a buffer of [`Gpu::run_kernel`].
+    /// Largest size \[byte\] of a buffer of [`Gpu::run_kernel`].
     #[must_use]
     pub fn most_kernel_bytes(&self) -> usize {
         BUFFER_BUDGET.min(self.adapter().max_storage_buffer) as usize

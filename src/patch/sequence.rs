@@ -151,7 +151,7 @@ impl Sequence {
         &self.sums
     }
 
-    /// Memory [byte].
+    /// Memory \[byte\].
     pub fn memory(&self) -> usize {
         let maps = self.maps.iter().map(|map| size_of_val(&**map)).sum::<usize>();
         maps + size_of_val(&*self.active) + self.len() * 3 * size_of::<f64>()

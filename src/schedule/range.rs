@@ -3,9 +3,9 @@
 use super::SAME_TIME;
 use crate::error::ParameterError;
 
-/// Refuses the times [s] of a recording, called `field`, if none, or none but the first, lies in a run of
-/// `duration` [s] or less than `slack` [s] outside: it would stand still all the time. Each time is given by
-/// the least and the greatest that it can be; they increase. What is recorded moves along straight lines
+/// Refuses the times \[s\] of a recording, called `field`, if none, or none but the first, lies in a run of
+/// `duration` \[s\] or less than `slack` \[s\] outside: it would stand still all the time. Each time is given
+/// by the least and the greatest that it can be; they increase. What is recorded moves along straight lines
 /// between them, or jumps.
 ///
 /// # Errors

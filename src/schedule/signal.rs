@@ -52,7 +52,7 @@ pub struct Signal {
 /// Largest slope of a signal over the size of its values [1/s].
 const STEEPEST: f64 = 1e9;
 
-/// Two times closer than this [s] are one break point.
+/// Two times closer than this \[s\] are one break point.
 pub const SAME_TIME: f64 = 1e-9;
 
 impl Signal {
@@ -193,7 +193,7 @@ impl Signal {
         Ok(())
     }
 
-    /// Memory of its segments [byte].
+    /// Memory of its segments \[byte\].
     pub fn memory(&self) -> usize {
         let sines: usize = self.segments.iter().map(|s| s.sines.len()).sum();
         self.segments.len() * size_of::<Segment>() + sines * size_of::<Sine>()

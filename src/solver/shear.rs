@@ -11,7 +11,7 @@ use crate::planar::{Pose, Twist};
 /// Friction in a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shear {
-    /// Friction force on the body, in the axes of the patch [N].
+    /// Friction force on the body, in the axes of the patch \[N\].
     pub force: [f64; 2],
     /// How near the bristle is to its limit: its length over that at the present speed [-], 1 in steady
     /// sliding. Above `s_ba` it counts as near.
@@ -21,13 +21,13 @@ pub struct Shear {
 /// The motion of a contact in a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
-    /// Time [s].
+    /// Time \[s\].
     pub time: f64,
     /// Pose and twist as they are recorded.
     pub pose: Pose,
     /// See [`Moment::pose`].
     pub twist: Twist,
-    /// Normal force of one pad [N].
+    /// Normal force of one pad \[N\].
     pub f_n: f64,
 }
 

@@ -32,14 +32,17 @@ pub fn adapters() -> Result<Vec<Adapter>, EngineError> {
 pub enum Layout {}
 
 impl Layout {
+    /// No layouts.
     pub fn all(_: usize, _: &Adapter) -> Vec<Self> {
         Vec::new()
     }
 
+    /// No layout.
     pub fn of(_: usize, _: &Adapter) -> Option<Self> {
         None
     }
 
+    /// Nothing.
     pub fn source(_: &Adapter) -> &'static str {
         ""
     }
@@ -71,14 +74,17 @@ impl Gpu {
         match *self {}
     }
 
+    /// Never called: there is no engine.
     pub fn memory(&self) -> Option<[u64; 2]> {
         match *self {}
     }
 
+    /// Never called: there is no engine.
     pub fn with_layout(self, _: Layout) -> Self {
         match self {}
     }
 
+    /// Never called: there is no engine.
     pub fn tables(&self, _: &[Patch], _: Rule, _: usize) -> Result<Vec<Table>, EngineError> {
         match *self {}
     }

@@ -1,6 +1,6 @@
 //! Processor time and memory of this process, as Linux reports them; on other systems there are none.
 
-/// Processor time [s] that all threads have used, to 10 ms.
+/// Processor time \[s\] that all threads have used, to 10 ms.
 pub fn cpu_seconds() -> Option<f64> {
     // The name in brackets may contain any character; after it come the state and then numbers.
     let text = std::fs::read_to_string("/proc/self/stat").ok()?;

@@ -15,7 +15,7 @@ pub(crate) fn free(path: &Path) -> Option<u64> {
     path.ancestors().find_map(|place| fs4::available_space(place).ok())
 }
 
-/// Size [byte] of all files in `dir` and in its subdirectories.
+/// Size \[byte\] of all files in `dir` and in its subdirectories.
 pub fn size(dir: &Path) -> u64 {
     let Ok(entries) = std::fs::read_dir(dir) else { return 0 };
     let size_of = |entry: std::fs::DirEntry| match entry.metadata() {

@@ -9,6 +9,7 @@ mod frame;
 mod nearest;
 mod section;
 
+#[cfg(feature = "gpu")]
 pub(crate) use batch::validate;
 pub use batch::{ConeNumber, contains, margins, projections};
 pub use frame::ContactFrame;

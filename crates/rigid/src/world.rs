@@ -24,6 +24,7 @@ mod collision;
 mod step;
 
 pub use batch::{Method, Saved, Worlds};
+#[cfg(feature = "gpu")]
 pub(crate) use batch::{Stepper, advance_each};
 pub use body::{Body, Kind, MOST_POINTS, Shape, State};
 

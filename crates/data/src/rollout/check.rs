@@ -215,6 +215,7 @@ impl Sums {
     }
 
     /// The names of the files, with their digests.
+    #[cfg(feature = "cloud")]
     pub(super) fn files(&self) -> impl Iterator<Item = (&str, &str)> {
         self.entries.iter().map(|entry| (entry.name.as_str(), entry.digest.as_str()))
     }
@@ -249,7 +250,7 @@ impl Sums {
     /// Checks the files that say what the run is: its scenario, and the files that this reads.
     ///
     /// # Errors
-    /// As [`Self::check`].
+    /// As `Self::check`.
     pub fn check_small(&self) -> Result<(), RolloutError> {
         self.check(is_small)
     }

@@ -60,6 +60,7 @@ pub(super) struct Layout<'a> {
 /// the comment says so.
 pub(super) struct Episodes {
     /// Samples before an episode failed.
+    #[cfg_attr(not(feature = "lerobot"), expect(dead_code, reason = "datasets of LeRobot alone have it"))]
     pub frames: Vec<usize>,
     /// `[actions]`: the inputs from the sample on; empty if the layout has none.
     pub action: Vec<f64>,

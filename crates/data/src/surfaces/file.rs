@@ -43,7 +43,7 @@ pub fn publish<E>(
     done
 }
 
-/// Writes the tables of a sweep as NPZ. As in [`Table::save`], with the table as leading axis; `r`, `u`,
+/// Writes the tables of a sweep as NPZ. As in `Table::save`, with the table as leading axis; `r`, `u`,
 /// `mu`, `f_n` `(tables)`, `cop`, `centre`, `cells`, `cell_m` `(tables, 2)`; `weights` `(tables, ny, nx)` of
 /// the largest grid, NaN beyond a smaller one; `sweep.<key>` `(tables)` for keys with numbers, else the index
 /// into the values that `metadata` lists; `single_precision` there is a list.
@@ -109,7 +109,7 @@ pub fn save(path: &Path, tables: &[Table], cases: &[Case], sweeps: &[Sweep]) -> 
     npz.finish().map(drop)
 }
 
-/// The patches of an NPZ of [`Table::save`] or [`save`], with the coefficient and force that it says, and the
+/// The patches of an NPZ of `Table::save` or [`save`], with the coefficient and force that it says, and the
 /// sweeps that made them.
 ///
 /// # Errors

@@ -82,7 +82,7 @@ impl Line {
         self.marks().width(0.0)
     }
 
-    /// Stroke [px].
+    /// Stroke \[px\].
     #[must_use]
     pub fn width(mut self, width: f64) -> Self {
         self.width = width;
@@ -190,21 +190,21 @@ impl Chart {
         self
     }
 
-    /// Width [px].
+    /// Width \[px\].
     #[must_use]
     pub fn width(mut self, width: f64) -> Self {
         self.size[0] = Some(width);
         self
     }
 
-    /// Height [px].
+    /// Height \[px\].
     #[must_use]
     pub fn height(mut self, height: f64) -> Self {
         self.size[1] = Some(height);
         self
     }
 
-    /// Width [px], `most` or as much less as paths that are higher than wide leave empty.
+    /// Width \[px\], `most` or as much less as paths that are higher than wide leave empty.
     #[must_use]
     pub fn fit(self, most: f64) -> Self {
         let [x, y] = self.ranges().map(|[low, high]| high - low);
@@ -213,7 +213,7 @@ impl Chart {
         self.equal().width(width)
     }
 
-    /// Width and height [px].
+    /// Width and height \[px\].
     #[must_use]
     pub fn size(&self) -> [f64; 2] {
         [0, 1].map(|c| self.size[c].unwrap_or(SIZE[c]))

@@ -51,6 +51,7 @@ impl Stepper for Method {
 }
 
 /// Steps worlds whose contact problems `solve` solves all at once.
+#[cfg(feature = "gpu")]
 pub(crate) fn advance_each(
     worlds: &mut [&mut World],
     h: f64,
