@@ -7,12 +7,21 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from conftest import BOX
 
 import bristle
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c_raises() -> Iterator[None]:
+    """A process that a shell has started in the background ignores Ctrl-C, and so do its children."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def interrupt_call() -> threading.Thread:
