@@ -1,6 +1,6 @@
 //! The structs that Rust and WGSL share. Each is declared once here and once in a shader
-//! (`shaders/rollout.wgsl`, `shaders/models/cells.wgsl`, or
-//! `shaders/limit_surface.wgsl`); a test compares every offset with naga's reflection.
+//! (`shaders/rollout.wgsl`, `shaders/models/cells.wgsl` or `shaders/limit_surface.wgsl`); a test compares
+//! every offset with naga's reflection.
 
 use bytemuck::{Pod, Zeroable};
 
