@@ -1,6 +1,29 @@
-//! The GPU engine: single precision in WGSL through `wgpu`, one workgroup a contact.
+//! The GPU engine: single precision in WGSL through `wgpu`. A contact has one lane, a part of a subgroup, or a
+//! workgroup.
 //!
 //! `wgpu` changes every quarter; nothing outside this module names it.
+//!
+//! A file imports from those before it in this list alone:
+//!
+//! - `device`: adapters, the device that is opened, and its errors.
+//! - `layout`: structs that Rust and WGSL share.
+//! - `buffer`, `pipeline`: buffers of the device; a compiled shader and its bindings.
+//! - `shape`: the layouts of kernels, and which layout an adapter gets.
+//! - `unroll`, `shader`: marks of loops; the text of a shader for a shape.
+//! - `pace`: the number of passes of a dispatch.
+//! - `limit_surface`: wrenches and tables of many patches.
+//! - `program`: all shaders beside those of rollouts.
+//! - `patch_state`: pressure maps over time, for reduced bristles.
+//! - `contact`: one contact: its pipeline, its parameters, its state.
+//! - `memory`: how many contacts form a group, and how many samples a window has.
+//! - `inputs`: what is sent to the device: contacts at the start, intervals window by window.
+//! - `core`: what an engine and its batches share: the device and compiled shaders.
+//! - `group`: contacts that are stepped together: windows, dispatches, samples.
+//! - `live`: a group that stays on the device between calls.
+//! - `batch`: the groups of a batch.
+//! - `watched`: a batch whose device may fail; it is the `Stepper` of this engine.
+//! - `engine`: `Gpu`, which groups contacts by pipeline.
+//! - `kernel`: shaders of other crates, compiled, run over buffers, and read back.
 
 mod batch;
 mod buffer;

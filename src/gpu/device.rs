@@ -1,4 +1,4 @@
-//! Finding an adapter, opening its device, and what becomes of errors of the device.
+//! Finding an adapter, opening its device, and passing on the errors of the device.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};

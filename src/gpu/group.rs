@@ -2,6 +2,11 @@
 //!
 //! A batch fits the adapter's buffers and is stepped window by window: the intervals up to some samples are
 //! sent to the device, dispatches step them, and the samples are read back while the next window is computed.
+//!
+//! A dispatch stops between steps after some passes, and the next dispatch continues with the same bits: a
+//! stage that is solved but not written back is part of the state. Two staging buffers take turns: the host
+//! reads the samples of one window from the one while the device fills the other. Buffers and bindings are
+//! made once a group; the buffers of intervals grow when they must.
 
 use std::ops::Range;
 use std::sync::Arc;

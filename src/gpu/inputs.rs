@@ -1,5 +1,9 @@
 //! What is written to the device for a batch: at the start its contacts, cells and bristles, then for every
 //! window the intervals of the inputs.
+//!
+//! Each interval says where the cells or the table of its map start. All maps of a sequence are in the buffer
+//! of cells, once for all contacts that follow the sequence. A window begins with an interval that holds the
+//! map before it, on which a pending stage is still to be written back.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -1,5 +1,5 @@
-//! The memory that contacts need in the device's buffers, from which follow how many contacts form a batch
-//! and how many samples a window has.
+//! The memory that contacts need in the device's buffers. From it follows how many contacts form a group and
+//! how many samples a window has.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! All shaders of the engine beside those of rollouts, for who wants to know what a compiler makes of them.
+//! All shaders of the engine beside those of rollouts: `cargo xtask kernels` reads what a compiler makes of
+//! them.
 
 use super::shader::surface_source;
 use crate::limit_surface::Rule;
