@@ -2,6 +2,11 @@
 //! single number and for the lanes of a vector register, the choice of the instructions ([`simd`]), and
 //! blocks of numbers for plain loops ([`block`]). Intrinsics, and the `unsafe` that they need, are in this
 //! module alone.
+//!
+//! The number types are single `f64` and `f32`, registers of AVX-512 and AVX2 (`x86`), which are chosen at
+//! run time, and small arrays that the compiler vectorises on NEON and SSE2 ([`lanes`]). `copies!` in
+//! [`simd`] compiles a function once for each kind of instructions, and `widest!` chooses a copy.
+//! `docs/benchmarks.md` says why no crate for vectors is used.
 
 pub mod block;
 pub mod lanes;

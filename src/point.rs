@@ -3,6 +3,8 @@
 //!
 //! The equations that both engines run are in `src/solver/point/laws` and `shaders/point`; this file holds
 //! what a user sets.
+//! A law is a file in each of the two folders and a line in the registry (`point_laws!`), from which come
+//! [`PointLaw`], the dispatch and the text of the shader; nothing else knows which laws there are.
 
 use crate::error::ParameterError;
 use crate::range::{self, Range};

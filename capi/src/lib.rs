@@ -1,8 +1,9 @@
 //! [`bristle::Batch`] for programs in C: handles, arrays, codes. `include/bristle.h` is written from this
 //! crate's comments by the test `header`.
 //!
-//! Every function runs in `failure::guard`: pointers, lengths and indices are checked, and a panic
-//! becomes a code.
+//! Every function runs in `failure::guard`: pointers, lengths and indices are checked, and an error or a
+//! panic becomes a code. Pointers of callers become references and slices in `raw` alone. A handle has a
+//! mutex, so that calls on it are refused after a panic.
 
 mod failure;
 mod one;

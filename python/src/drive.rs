@@ -1,5 +1,7 @@
-//! What contacts are told, and how time passes for them: in parts, so that Python can interrupt; what was
-//! interrupted is undone.
+//! The inputs of contacts, and the advance of their time. A call is divided into parts that take about a
+//! tenth of a second: each part advances some of the contacts. Between two parts Python handles signals, so
+//! that Ctrl-C ends a long call. A call of several parts saves the state of the contacts at its start, and
+//! goes back to it when it is interrupted; without memory for that state the call is not divided.
 
 use std::borrow::Cow;
 use std::time::{Duration, Instant};

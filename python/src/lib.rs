@@ -1,5 +1,8 @@
 //! The native part of the package `bristle` of Python. Its classes take arrays whose shapes and types have
 //! been checked; the package's own modules do that, and are what a user sees.
+//!
+//! No test links this crate: maturin builds it as an extension module. `cargo xtask python` does that, and
+//! then runs pytest.
 
 mod batch;
 mod core;

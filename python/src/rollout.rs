@@ -1,5 +1,6 @@
-//! Rollouts in which no contact waits for another, as those of the command line. One that is interrupted goes
-//! back to its last samples.
+//! Rollouts on the CPU in which no contact waits for another, as in those of the command line. Controls
+//! become signals. One thread steps the contacts and records samples, and the calling thread lets Python
+//! handle signals. A rollout that is interrupted goes back to its last samples.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};

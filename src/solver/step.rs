@@ -2,10 +2,20 @@
 //! Twin: `shaders/step.wgsl`.
 //!
 //! Every lane steps a contact of its own, at its own stage and time; the readable reference is the same code
-//! with one lane. A pass commits the bristles to the stage that was solved before, evaluates the friction at
-//! the present guess of the next stage's twist, and takes a step of Newton for that twist; when that has
-//! converged the stage ends, and after two stages the step. Lanes never see each other, so a contact's result
-//! does not depend on its neighbours.
+//! with one lane. A pass writes the stage that was solved before back to the bristles (it commits the stage),
+//! evaluates the friction at the present guess of the next stage's twist, and takes a step of Newton for that
+//! twist. When the twist has converged the stage ends, and after two stages the step. If all lanes were at
+//! the same stage, they would wait for the one that needs most steps of Newton. Lanes never see each other,
+//! so a contact's result does not depend on its neighbours.
+//!
+//! A fixed step is as long as the plan and the end of the interval allow. A tolerance lets each contact
+//! choose its own steps: a step is repeated with a shorter length if one of two error estimates is too large,
+//! or if a stage has not converged (`accept`). Both estimates are of the twist or, if that is prescribed, of
+//! the friction. The estimate of first order is far above the actual error. That of third order is the error
+//! of the step itself, which adds up from step to step while a body slides. On the falling Stribeck branch an
+//! implicit step that is too long stays where the solution leaves, and no estimate shows that. Steps of both
+//! kinds are therefore bounded by the slope of the curve (`longest_step`), and a chosen step is repeated if
+//! the matrix of a stage is not definite with half the mass. All this depends on the contact alone.
 //!
 //! Only here: `pass`, `add_sinusoids`, `rotate`, `spent`, `to_f64`, `from_f64`, `update`, `count`.
 #![allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]

@@ -1,11 +1,15 @@
-//! Simulating a scenario to files: contacts are drawn and simulated in blocks, every block is written at
-//! once, and the run appears in its directory only when it is complete.
+//! Simulating a scenario to files: contacts are drawn and simulated in blocks, a block is written while the
+//! next one is simulated, and the run appears in its directory only when it is complete.
 //!
 //! An unfinished run is in `<out>.partial/`, from where it can be resumed: after a stop from its last
 //! complete block, after a crash from the last block that was synchronised with the disk, which is at most a
 //! second before. The results do not depend on the size of the blocks. The record of the run, `run.json`, is
 //! written when all other files are on the disk. From then on the run is complete; what remains is to remove
 //! its raw files and to rename its directory.
+//!
+//! A process holds the lock of an unfinished run until the run is in its place. A process that gets a lock
+//! checks that its file is still the file of that name; if it is not, another process has moved the run,
+//! and the complete run is looked for again.
 
 mod blocks;
 mod check;

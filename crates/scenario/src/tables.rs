@@ -1,4 +1,7 @@
-//! The model of a contact. Tables of limit surfaces are made once for every shape of a map and shared.
+//! The model of a contact. A table of a limit surface does not depend on the size of its patch, so that one
+//! is made for every shape of a map: contacts whose patches differ in size alone share it, and keep their own
+//! `r` and `u`. All tables are made on cells of one size, so that a contact's table does not depend on the
+//! order in which contacts are drawn.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,5 @@
-//! What the run that is there has otherwise than the one that is asked for.
+//! How an existing run differs from the requested run: the first key whose value differs. A run that differs
+//! is not resumed, and the error names that key.
 
 use std::path::Path;
 

@@ -1,5 +1,6 @@
-//! Contacts as a learner sees them: episodes with observations, actions and labels. Raw arrays hold what was
-//! simulated; what follows from the scenario and from them is made here, block by block.
+//! Contacts as a learner sees them: episodes with observations, actions and labels. Raw arrays hold the
+//! simulated samples. Actions and labels follow from the scenario and the raw arrays, and are made here,
+//! block by block.
 
 use std::ops::Range;
 

@@ -1,5 +1,6 @@
-//! The files of a finished run, from its raw arrays. What is large is written in parts that stay when the run
-//! is interrupted; the record is written last.
+//! The files of a finished run, from its raw arrays. Datasets (`npz`, `zarr`, `lerobot`) are written side by
+//! side, each in parts. What is in a part depends on the run alone, so that a complete part stays when an
+//! interrupted run is resumed. An NPZ file is one part. The record is written last.
 
 use std::fs;
 use std::path::Path;

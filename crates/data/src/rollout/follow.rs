@@ -1,5 +1,5 @@
-//! A large file whose digest is computed, and which is put on the disk, while it is still written: done
-//! afterwards, both take time in which one processor works, or none.
+//! A large file whose digest is computed, and which is put on the disk, while it is still being written.
+//! Afterwards both would take time in which at most one processor works.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};

@@ -1,4 +1,4 @@
-//! What follows from the scenario and from raw arrays, as arrays of datasets: actions and labels.
+//! Actions and labels as arrays of datasets. They follow from the scenario and the raw arrays.
 
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};

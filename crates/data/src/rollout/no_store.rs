@@ -1,4 +1,4 @@
-//! Without the feature `cloud` there are no stores of objects; what wants one is told how to get it.
+//! Without the feature `cloud` there are no object stores; an error says how to build a program with them.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,6 @@
-//! Friction in the cells of contacts, from the bristle states that an engine has recorded.
+//! Friction in the cells of contacts. It does not follow from raw arrays: the engine records the bristle
+//! states at every sample (`Plan::sample_bristles`), and the formula of recorded wrenches makes forces of
+//! them before a block is written.
 
 use rayon::prelude::*;
 

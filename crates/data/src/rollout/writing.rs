@@ -1,4 +1,5 @@
-//! How much of the files of a run is written, for those who wait: by the bytes of raw arrays that were read.
+//! The progress of writing the datasets of a run: the bytes of raw arrays that have been read, and the bytes
+//! that there are.
 
 use std::fmt;
 use std::io::{self, Read};
