@@ -1,5 +1,9 @@
 //! Contacts that live on an engine between calls: a controller sets their inputs, lets time pass, reads what
 //! became of them, and branches from any state.
+//!
+//! A [`Batch`] has the contacts with their present inputs and the time of each. A call makes a `Span` for
+//! each contact and passes it to the engine's `Stepper`, which keeps between calls what a rollout makes and
+//! drops. A call checks all that it is asked for before it changes the first contact.
 
 mod input;
 mod needs;

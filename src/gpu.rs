@@ -1,5 +1,5 @@
-//! The GPU engine: single precision in WGSL through `wgpu`. A contact has one lane, a part of a subgroup, or a
-//! workgroup.
+//! The GPU engine: single precision in WGSL through `wgpu`. A contact has one lane, a part of a subgroup,
+//! or a workgroup.
 //!
 //! `wgpu` changes every quarter; nothing outside this module names it.
 //!

@@ -4,6 +4,8 @@
 //! An engine never evaluates a [`Signal`] at large absolute times: a contact's inputs are cut into
 //! [`Interval`]s between break points, each with its own local time, which keeps single precision
 //! exact at the end of a long run.
+//!
+//! Steps end on the ends of intervals, where recorded wrenches take the limit from the left.
 
 mod interval;
 mod range;

@@ -1,5 +1,8 @@
 //! The state of a contact between two steps, as numbers: for snapshots, for copies, and to continue on
 //! another engine.
+//!
+//! Most of the state is the same on all engines. The rest serves only the engine that saved it: a stage that
+//! is solved and not written back, and a grid that moves as one rigid body.
 
 use crate::number::real::LANES;
 use crate::schedule::{MapKey, slot};
