@@ -178,9 +178,7 @@ struct Run {
 @group(0) @binding(7) var<storage, read_write> records: array<Record>;
 @group(0) @binding(8) var<uniform> run: Run;
 
-// Whether the sample at the start of a run is due; whether the bristles do not have the interval's pressure
-// map yet.
-var<private> first: bool;
+// Whether the bristles do not have the interval's pressure map yet.
 var<private> stale: bool;
 
 // The index of the contact.
@@ -251,36 +249,28 @@ fn enter_interval() {
         transfer_bristles();
         stale = true;
     }
-    // The sample at the start of a run is taken as that of an interval without length.
-    first = (now.flags & FLAG_FIRST) != 0u;
-    left = select(left, 0.0, first);
     starting = left > 0.0;
 }
 
-// Leaves the interval at its end, or goes on from the sample at its start; no stage is pending if that is a
-// sample. Returns whether the contact is still inside.
-fn leave_interval() -> bool {
+// Leaves the interval at its end; no stage is pending if that is a sample.
+fn leave_interval() {
     let now = &intervals[now_at];
     let window = &windows[contact];
     let body = &bodies[own()];
     if (body.slides_for >= 0.0) {
-        body.slides_for += select(now.length, 0.0, first);
+        body.slides_for += now.length;
     }
     if (ends_with_sample()) {
-        let tau_sample = select(now.length, 0.0, first);
         let recorded = states[contact].recorded;
-        record(inputs(tau_sample), window.record_first + recorded - window.sample_from);
+        record(inputs(now.length), window.record_first + recorded - window.sample_from);
         if (is_writer()) {
             states[contact].recorded = recorded + 1u;
         }
     }
-    left = select(0.0, now.length, first);
-    starting = left > 0.0;
-    now_at += select(1u, 0u, first);
+    left = 0.0;
+    starting = false;
+    now_at += 1u;
     take_interval();
-    let inside = first;
-    first = false;
-    return inside;
 }
 
 // Whether the contact has come to the end of its window.
@@ -292,7 +282,7 @@ fn is_through() -> bool {
 // Whether a sample is due where no time of the interval is left.
 fn ends_with_sample() -> bool {
     let now = &intervals[now_at];
-    return first || (now.flags & FLAG_RECORD) != 0u;
+    return (now.flags & FLAG_RECORD) != 0u;
 }
 
 // A vector as the structs of buffers have it.
@@ -394,7 +384,6 @@ fn rollout(invocation: Invocation) {
     // A map that changes with the interval is taken over when the interval is entered.
     stale = left > 0.0 || (intervals[now_at].flags & FLAG_REMAP) == 0u;
 
-    first = false;
     second = false;
     newton_steps = 0u;
     flushing = false;
@@ -408,7 +397,8 @@ fn rollout(invocation: Invocation) {
         if (inside && left <= 0.0) {
             flushing = pending && ends_with_sample();
             if (!flushing) {
-                inside = leave_interval();
+                leave_interval();
+                inside = false;
             }
         }
         if (!flushing) {

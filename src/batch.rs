@@ -10,21 +10,21 @@ mod needs;
 mod record;
 mod request;
 mod snapshot;
+mod stepper;
 
-use std::ops::Range;
 use std::slice::from_ref;
 use std::sync::Arc;
 
 pub use input::Input;
 pub use needs::{check_memory, memory as memory_of};
-pub use record::{Keep, Recorded};
 pub use snapshot::{Snapshot, SnapshotError};
+pub(crate) use stepper::Stepper;
 
 use crate::contact::{Contact, Initial, ModelKind};
 use crate::error::{EngineError, ParameterError, check};
 use crate::memory;
 use crate::number::prefetch::prefetch;
-use crate::plan::{EngineInfo, Reason, Status, Stepping};
+use crate::plan::{EngineInfo, Status, Stepping};
 use crate::planar::{Pose, Twist, Wrench};
 use crate::range::{DURATION, SPEED, TURN};
 use crate::schedule::{MapKey, Signal, Span};
@@ -61,65 +61,6 @@ impl Sample {
         slip: f64::NAN,
         near_limit: f64::NAN,
     };
-}
-
-/// The state of a contact, and where its bristles are among those of all.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Saved {
-    pub state: State,
-    pub failure: Option<(u64, Reason)>,
-    pub pairs: Range<usize>,
-}
-
-/// What an engine does for a [`Batch`]. Contacts are named by their index.
-pub(crate) trait Stepper: Send {
-    /// Refuses all calls once the device has failed.
-    fn check(&self) -> Result<(), EngineError> {
-        Ok(())
-    }
-    /// Puts a contact back to its start.
-    fn load(&mut self, contact: usize, of: &Contact) -> Result<(), EngineError>;
-    /// Steps the contacts through their spans, those that have one.
-    fn advance(&mut self, contacts: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError>;
-    /// Steps all contacts through one span with samples at `times` [s], the last of which ends it; the
-    /// present samples are written. `false` if `keep` says no; nothing is done without a number, by an engine
-    /// that cannot do that.
-    fn record(
-        &mut self,
-        _contacts: &[Contact],
-        _span: Span,
-        _times: &[f64],
-        _out: &mut Recorded,
-        _keep: &Keep<'_>,
-    ) -> Option<bool> {
-        None
-    }
-    /// The present samples, with the inputs at the end of the last span.
-    fn samples(&mut self, contacts: &[Contact], out: &mut [Sample]) -> Result<(), EngineError>;
-    /// Asks for the present samples without waiting. `true` if they are written to `out` at once.
-    fn request(&mut self, contacts: &[Contact], out: &mut [Sample]) -> Result<bool, EngineError> {
-        self.samples(contacts, out).map(|()| true)
-    }
-    /// Writes the samples that were asked for last to `out`, if they are there; waits for them if it has to.
-    fn requested(&mut self, waits: bool, out: &mut [Sample]) -> Result<bool, EngineError> {
-        let _ = (waits, out);
-        Ok(true)
-    }
-    /// How the contacts fare.
-    fn statuses(&mut self, out: &mut [Status]) -> Result<(), EngineError>;
-    /// The states `zeta` [-] of a contact's bristles, after what is solved has moved them.
-    fn bristles(&mut self, contact: usize) -> Result<Vec<[f64; 2]>, EngineError>;
-    /// The friction that a patch twist over `dt` [s] would cause; none of a contact that failed.
-    fn respond(&mut self, contact: usize, of: &Contact, twist: Twist, dt: f64)
-    -> Result<Option<Response>, EngineError>;
-    /// Follows the map that the contact's patch now has, under `mu_c`; the bristles are kept.
-    fn set_map(&mut self, contact: usize, of: &Contact, mu_c: f64) -> Result<(), EngineError>;
-    /// Number of pairs in which the bristles of a contact are saved.
-    fn pairs(&self, contact: usize) -> usize;
-    /// Saves all contacts; `pairs` is made as long as it must be.
-    fn get(&mut self, pairs: &mut Vec<[f64; 2]>, out: &mut [Saved]) -> Result<(), EngineError>;
-    /// Puts a contact to a saved state, whose bristles are among `pairs`.
-    fn put(&mut self, contact: usize, of: &Contact, saved: &Saved, pairs: &[[f64; 2]]) -> Result<(), EngineError>;
 }
 
 /// Contacts that live on an engine between calls, each at a time of its own.
@@ -161,6 +102,8 @@ pub struct Batch {
     stepping: Stepping,
     info: EngineInfo,
     stepper: Box<dyn Stepper>,
+    /// Number of pairs of numbers in the state of the bristles of each.
+    pairs: Vec<usize>,
     /// What is filled in calls, and kept so that they take no memory.
     spans: Vec<Option<Span>>,
     samples: Vec<Sample>,
@@ -234,6 +177,7 @@ impl Batch {
         let stepper = make(&contacts)?;
         Ok(Self {
             first,
+            pairs: contacts.iter().map(Contact::bristle_pairs).collect(),
             contacts,
             clocks: vec![Clock::START; n],
             stepping,
@@ -574,7 +518,7 @@ impl Batch {
     /// No such contact, or a device that fails.
     pub fn bristles(&mut self, contact: usize) -> Result<Vec<[f64; 2]>, EngineError> {
         self.check(contact)?;
-        self.stepper.bristles(contact)
+        self.stepper.bristles(contact, &self.contacts[contact])
     }
 
     /// The friction if the patch of a contact moved with `twist` (at the patch origin, in the patch frame)
@@ -648,7 +592,7 @@ impl Batch {
         self.check(from)?;
         for &k in to {
             self.check(k)?;
-            self.fits(k, self.stepper.pairs(from), self.contacts[from].model.kind())?;
+            self.fits(k, self.pairs[from], self.contacts[from].model.kind())?;
             if self.contacts[k].body.free().is_some() != self.contacts[from].body.free().is_some() {
                 return Err(self.other_body(k));
             }
@@ -659,7 +603,7 @@ impl Batch {
             }
         }
         let snapshot = self.save()?;
-        to.iter().try_for_each(|k| self.fits_map(*k, &snapshot.saved[from]))?;
+        to.iter().try_for_each(|k| self.fits_map(*k, &snapshot.states[from]))?;
         for &k in to.iter().filter(|k| **k != from) {
             self.put(k, from, &snapshot)?;
         }
@@ -687,9 +631,9 @@ impl Batch {
 
     /// Refuses a state on a map that contact `k` does not have, or without one, if it or the contact follows
     /// recorded frames.
-    fn fits_map(&self, k: usize, saved: &Saved) -> Result<(), EngineError> {
+    fn fits_map(&self, k: usize, state: &State) -> Result<(), EngineError> {
         let maps = self.contacts[k].patch.sequence().map(|sequence| sequence.maps().len());
-        let found = match saved.state.mapped {
+        let found = match state.mapped {
             Some(MapKey::Frame(map)) if maps.is_some_and(|maps| (map as usize) < maps) => return Ok(()),
             Some(MapKey::Frame(map)) => format!("one on map {map} of a sequence"),
             _ if maps.is_none() => return Ok(()),
@@ -701,7 +645,7 @@ impl Batch {
 
     /// Refuses a state of another model or another number of cells than contact `k` has.
     fn fits(&self, k: usize, pairs: usize, kind: ModelKind) -> Result<(), EngineError> {
-        let own = (self.stepper.pairs(k), self.contacts[k].model.kind());
+        let own = (self.pairs[k], self.contacts[k].model.kind());
         if own == (pairs, kind) {
             return Ok(());
         }
@@ -731,15 +675,16 @@ impl Batch {
     /// As [`Batch::save`].
     pub fn save_into(&mut self, snapshot: &mut Snapshot) -> Result<(), EngineError> {
         self.stepper.check()?;
-        let pairs: usize = (0..self.len()).map(|k| self.stepper.pairs(k)).sum();
+        let pairs: usize = self.pairs.iter().sum();
         // What the snapshot has already is its own.
-        if snapshot.saved.len() < self.len() || snapshot.pairs.len() < pairs {
+        let has: usize = snapshot.states.iter().map(|state| state.bristles.len()).sum();
+        if snapshot.states.len() < self.len() || has < pairs {
             needs::check_snapshot(&self.contacts, pairs)?;
         }
         snapshot.engine.clear();
         snapshot.engine.push_str(&self.signature());
-        snapshot.saved.resize(self.len(), Saved { state: State::default(), failure: None, pairs: 0..0 });
-        self.stepper.get(&mut snapshot.pairs, &mut snapshot.saved)?;
+        snapshot.states.resize_with(self.len(), State::default);
+        self.stepper.save(&mut snapshot.states)?;
         snapshot.clocks.clone_from(&self.clocks);
         snapshot.kinds.clear();
         snapshot.kinds.extend(self.contacts.iter().map(|c| c.model.kind()));
@@ -756,19 +701,19 @@ impl Batch {
     /// changed; or a device that fails.
     pub fn restore(&mut self, snapshot: &Snapshot) -> Result<(), EngineError> {
         self.stepper.check()?;
-        if snapshot.saved.len() != self.len() {
-            let found = format!("{} contacts", snapshot.saved.len());
+        if snapshot.len() != self.len() {
+            let found = format!("{} contacts", snapshot.len());
             return Err(ParameterError::new("snapshot", found, format!("{}, as the batch has", self.len())).into());
         }
-        for (k, saved) in snapshot.saved.iter().enumerate() {
-            self.fits(k, saved.pairs.len(), snapshot.kinds[k])?;
+        for (k, state) in snapshot.states.iter().enumerate() {
+            self.fits(k, state.bristles.len(), snapshot.kinds[k])?;
             if !snapshot.inputs[k].fit_body(&self.contacts[k]) {
                 return Err(self.other_body(k));
             }
             if !snapshot.inputs[k].fit_frame(&self.contacts[k]) {
                 return Err(self.other_patch(k));
             }
-            self.fits_map(k, saved)?;
+            self.fits_map(k, state)?;
         }
         (0..self.len()).try_for_each(|k| self.put(k, k, snapshot))
     }
@@ -778,12 +723,11 @@ impl Batch {
         snapshot.inputs[from].give_to(&mut self.contacts[k]);
         self.clocks[k] = snapshot.clocks[from];
         self.is_read = false;
-        let saved = &snapshot.saved[from];
+        let (contact, state) = (&self.contacts[k], &snapshot.states[from]);
         if snapshot.engine == self.signature() {
-            return self.stepper.put(k, &self.contacts[k], saved, &snapshot.pairs);
+            return self.stepper.restore(k, contact, state);
         }
-        let (saved, pairs) = snapshot::plain(&self.contacts[k], saved, &snapshot.pairs);
-        self.stepper.put(k, &self.contacts[k], &saved, &pairs)
+        self.stepper.restore(k, contact, &snapshot::plain(contact, state))
     }
 
     /// What has to be the same for the same bits.

@@ -15,7 +15,7 @@ use crate::friction::{Friction, Law};
 use crate::limit_surface::{Surface, Table};
 use crate::patch::{Exponent, Hertz, Patch};
 use crate::planar::{Pose, Twist};
-use crate::point::{PointLaw, PointModel};
+use crate::point::{PAIRS_PER_ELEMENT, PointLaw, PointModel};
 use crate::range::{self, Range};
 use crate::schedule::{Feed, Interval, MOST_POINTS, MapKey, Remap, SAME_TIME, Signal, Span, Timeline, slot};
 
@@ -510,6 +510,17 @@ impl Contact {
     /// stays.
     pub(crate) fn remap(&self, timeline: &Timeline, i: usize) -> Option<MapKey> {
         if timeline.remaps(i) { self.interval(timeline, i).remap } else { None }
+    }
+
+    /// Number of pairs of numbers in the state of the bristles, [`State::bristles`].
+    ///
+    /// [`State::bristles`]: crate::solver::state::State::bristles
+    pub(crate) fn bristle_pairs(&self) -> usize {
+        match &self.model {
+            Model::Distributed => self.cells_ever_active().len(),
+            Model::LimitSurface(..) | Model::Ellipsoid(_) => 4,
+            Model::Point(model) => 1 + PAIRS_PER_ELEMENT * model.elements().len(),
+        }
     }
 
     /// Indices into the map of the cells of a grid that carry pressure under some normal force or in some

@@ -2,19 +2,14 @@
 //! one contact each if these have few bristles.
 
 mod batch;
-mod large_grids;
+mod divide;
 mod make;
-mod output;
 mod pack;
-mod run;
-
-use std::sync::atomic::AtomicBool;
-
-use rayon::prelude::*;
+mod row;
 
 use crate::batch::Batch;
 use crate::contact::Contact;
-use crate::engine::{Engine, EngineInfo, Plan, Progress, Status, Stepping, Trajectories, validate};
+use crate::engine::{Engine, EngineInfo, Plan, Progress, Stepping, Trajectories, validate};
 use crate::error::{EngineError, ParameterError};
 use crate::number::lanes::Lanes;
 use crate::number::real::Real;
@@ -22,12 +17,9 @@ pub use crate::number::simd::Simd;
 #[cfg(target_arch = "x86_64")]
 use crate::number::x86::{Avx2F32, Avx2F64, Avx512F32, Avx512F64};
 use crate::pool;
-use crate::schedule::Span;
 use batch::CpuBatch;
+use divide::has_few_bristles;
 use make::{Maker, make};
-use output::Row;
-use pack::{has_few_bristles, packs};
-use run::Recording;
 
 /// Largest number of lanes of a vector.
 const MOST_LANES: usize = 16;
@@ -104,9 +96,6 @@ impl Cpu {
     }
 }
 
-/// A contact of a rollout, where its samples go, and how it ends: its status and its bristles.
-type Task<'a> = (&'a Contact, Row<'a>, (&'a mut Status, &'a mut Vec<[f64; 2]>));
-
 impl Engine for Cpu {
     fn info(&self) -> EngineInfo {
         let precision = if matches!(self.numbers, Numbers::Single) { "f32" } else { "f64" };
@@ -122,64 +111,8 @@ impl Engine for Cpu {
 
     fn rollout(&self, contacts: &[Contact], plan: &Plan, progress: &Progress<'_>) -> Result<Trajectories, EngineError> {
         validate(contacts, plan)?;
-        let frames = plan.samples.len();
-        let mut out = Trajectories::unwritten(contacts.len(), &plan.samples);
-        let mut bristles = vec![Vec::new(); contacts.len()];
-        let mut sampled = vec![Vec::new(); contacts.len()];
-        let stop = AtomicBool::new(false);
-        let rows = out
-            .pose
-            .chunks_mut(frames)
-            .zip(out.twist.chunks_mut(frames))
-            .zip(out.wrench.chunks_mut(frames))
-            .zip(out.normal_force.chunks_mut(frames))
-            .zip(out.slip.chunks_mut(frames))
-            .zip(out.near_limit.chunks_mut(frames))
-            .zip(&mut sampled)
-            .map(|((((((pose, twist), wrench), normal_force), slip), near_limit), sampled)| {
-                let bristles = plan.sample_bristles.then_some(sampled);
-                Row { pose, twist, wrench, normal_force, slip, near_limit, bristles }
-            });
-        let ends = out.status.iter_mut().zip(&mut bristles);
-        let tasks = contacts.iter().zip(rows).zip(ends).map(|((contact, row), end)| (contact, row, end)).collect();
         let (make, lanes) = self.maker();
-        let span = Span::run(plan.duration());
-        let packs = packs(tasks, |(contact, ..)| contact, lanes, 1);
-        let simulate = |tasks: Vec<Task<'_>>| {
-            let mut pack = make(tasks[0].0, plan.stepping(), tasks.len());
-            let (mut contacts, mut rows, mut ends) = (Vec::new(), Vec::new(), Vec::new());
-            for (lane, (contact, row, end)) in tasks.into_iter().enumerate() {
-                let active = if contact.model.is_grid() {
-                    contact.active_cells(&contact.timeline(&plan.samples))
-                } else {
-                    Vec::new()
-                };
-                pack.load(lane, contact, &active);
-                contacts.push(contact);
-                rows.push(row);
-                ends.push(end);
-            }
-            let task = |lane: usize| Some((contacts[lane], span));
-            let (samples, stop_when) = (&plan.samples, &plan.stop_when);
-            pack.advance(&task, &mut Recording { samples, stop_when, rows: &mut rows, progress, stop: &stop });
-            for (lane, (status, bristles)) in ends.into_iter().enumerate() {
-                *status = pack.status(lane);
-                if plan.keep_bristles {
-                    *bristles = pack.states(lane);
-                }
-            }
-        };
-        pool::run(|| packs.into_par_iter().for_each(simulate));
-        if stop.into_inner() {
-            return Err(EngineError::Stopped);
-        }
-        if plan.keep_bristles {
-            out.bristles = bristles;
-        }
-        if plan.sample_bristles {
-            out.sampled_bristles = sampled;
-        }
-        Ok(out)
+        batch::rollout(contacts, plan, make, lanes, progress)
     }
 }
 

@@ -3,8 +3,10 @@
 use rayon::prelude::*;
 
 pub use crate::batch::Batch;
+use crate::batch::Sample;
 use crate::contact::Contact;
-use crate::error::{EngineError, ParameterError};
+use crate::error::{EngineError, MemoryError, ParameterError};
+use crate::memory;
 pub use crate::plan::{
     ALL_SLIDES, DEFAULT_STEP, DEFAULT_TOLERANCE, EngineInfo, LEFT, LONGEST_STEP, Plan, Reason, SLIP_SPEED, Status,
     Stepping, StopWhen, UNCONVERGED,
@@ -12,7 +14,7 @@ pub use crate::plan::{
 use crate::planar::{Pose, Twist, Wrench};
 use crate::pool;
 
-/// Samples of a block of contacts, `[contact][sample]` in that order; [`Trajectories::of`] finds those of
+/// Samples of contacts, `[contact][sample]` in that order; [`Trajectories::of`] finds those of
 /// one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trajectories {
@@ -36,31 +38,70 @@ pub struct Trajectories {
     pub near_limit: Vec<f64>,
     /// One status a contact.
     pub status: Vec<Status>,
-    /// Final bristle states of every contact, if the plan asked for them.
+    /// Final bristle states of every contact, if a plan asked for them.
     pub bristles: Vec<Vec<[f64; 2]>>,
-    /// Bristle states of every contact, `[sample][bristle]` in that order, if the plan asked for them. Those
+    /// Bristle states of every contact, `[sample][bristle]` in that order, if a plan asked for them. Those
     /// of samples that are NaN have no meaning, and may be missing.
     pub sampled_bristles: Vec<Vec<[f64; 2]>>,
 }
 
 impl Trajectories {
     /// Trajectories of `contacts` with every sample NaN: what an engine does not write stays NaN.
-    #[must_use]
-    pub fn unwritten(contacts: usize, samples: &[f64]) -> Self {
-        let n = contacts * samples.len();
-        Self {
+    ///
+    /// # Errors
+    /// Less memory than they take.
+    pub fn unwritten(contacts: usize, samples: &[f64]) -> Result<Self, MemoryError> {
+        const FEWER: &str = "fewer samples in one call, or fewer contacts";
+        let frames = samples.len();
+        let n = contacts.saturating_mul(frames);
+        let bytes = (n as u64).saturating_mul(12 * 8);
+        memory::check(|| format!("{frames} samples of {contacts} contacts"), bytes, FEWER)?;
+        let threes = [f64::NAN; 3];
+        Ok(Self {
             contacts,
             time: samples.to_vec(),
-            pose: vec![[f64::NAN; 3].into(); n],
-            twist: vec![[f64::NAN; 3].into(); n],
-            wrench: vec![[f64::NAN; 3].into(); n],
-            normal_force: vec![f64::NAN; n],
-            slip: vec![f64::NAN; n],
-            near_limit: vec![f64::NAN; n],
+            pose: memory::filled(n, threes.into(), FEWER)?,
+            twist: memory::filled(n, threes.into(), FEWER)?,
+            wrench: memory::filled(n, threes.into(), FEWER)?,
+            normal_force: memory::filled(n, f64::NAN, FEWER)?,
+            slip: memory::filled(n, f64::NAN, FEWER)?,
+            near_limit: memory::filled(n, f64::NAN, FEWER)?,
             status: vec![Status::default(); contacts],
             bristles: Vec::new(),
             sampled_bristles: Vec::new(),
+        })
+    }
+
+    /// Trajectories of `contacts` over `plan`, with space for the bristles that it wants.
+    pub(crate) fn for_plan(contacts: usize, plan: &Plan) -> Result<Self, MemoryError> {
+        let space = |wanted: bool| if wanted { vec![Vec::new(); contacts] } else { Vec::new() };
+        let (bristles, sampled_bristles) = (space(plan.keep_bristles), space(plan.sample_bristles));
+        Ok(Self { bristles, sampled_bristles, ..Self::unwritten(contacts, &plan.samples)? })
+    }
+
+    /// Sample `frame` of a contact.
+    ///
+    /// # Panics
+    /// No such contact or sample.
+    #[must_use]
+    pub fn sample(&self, contact: usize, frame: usize) -> Sample {
+        let at = self.of(contact).start + frame;
+        Sample {
+            pose: self.pose[at],
+            twist: self.twist[at],
+            wrench: self.wrench[at],
+            normal_force: self.normal_force[at],
+            slip: self.slip[at],
+            near_limit: self.near_limit[at],
         }
+    }
+
+    /// Writes a sample of a contact.
+    pub(crate) fn write(&mut self, contact: usize, frame: usize, sample: &Sample) {
+        let at = self.of(contact).start + frame;
+        (self.pose[at], self.twist[at], self.wrench[at]) = (sample.pose, sample.twist, sample.wrench);
+        self.normal_force[at] = sample.normal_force;
+        (self.slip[at], self.near_limit[at]) = (sample.slip, sample.near_limit);
     }
 
     /// Where the samples of `contact` are in every array: `&out.pose[out.of(k)]` is its path.

@@ -18,10 +18,9 @@
 //! - `memory`: how many contacts form a group, and how many samples a window has.
 //! - `inputs`: what is sent to the device: contacts at the start, intervals window by window.
 //! - `core`: what an engine and its batches share: the device and compiled shaders.
-//! - `group`: contacts that are stepped together: windows, dispatches, samples.
-//! - `live`: a group that stays on the device between calls.
-//! - `batch`: the groups of a batch.
-//! - `watched`: a batch whose device may fail; it is the `Stepper` of this engine.
+//! - `group`: the buffers of contacts that are stepped together, and their dispatches.
+//! - `live`: a group that stays on the device between calls, and its recording window by window.
+//! - `batch`: the groups of a batch, on a device that may fail: the `Stepper` of this engine.
 //! - `engine`: `Gpu`, which groups contacts by pipeline.
 //! - `kernel`: shaders of other crates, compiled, run over buffers, and read back.
 
@@ -45,7 +44,6 @@ mod program;
 mod shader;
 mod shape;
 mod unroll;
-mod watched;
 
 pub use device::{Adapter, Choice, adapters};
 pub use engine::Gpu;

@@ -3,7 +3,6 @@
 //! ([`lanes`]). Files with a twin in `shaders` have the same functions in the same order, with the same
 //! names.
 
-pub mod bristle_lanes;
 pub mod bristles;
 pub mod cell;
 pub mod commit;

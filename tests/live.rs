@@ -7,10 +7,10 @@ mod cosim;
 
 use std::sync::Arc;
 
-use bristle::batch::{Batch, Input, Recorded, Sample, Snapshot, SnapshotError};
+use bristle::batch::{Batch, Input, Sample, Snapshot, SnapshotError};
 use bristle::body::Frame;
 use bristle::contact::{Bristles, Contact, Form, Initial, Model};
-use bristle::engine::{Engine, Plan, Reason, Stepping, Trajectories};
+use bristle::engine::{Engine, Plan, Reason, Stepping};
 use bristle::error::EngineError;
 use bristle::friction::{Friction, Law};
 use bristle::limit_surface::{Rule, Table};
@@ -56,19 +56,6 @@ fn contacts() -> Vec<Contact> {
         contact.inputs.normal_force = Signal::steps(&points).unwrap();
     }
     out
-}
-
-/// Sample `frame` of contact `k` of a rollout.
-fn sample(t: &Trajectories, k: usize, frame: usize) -> Sample {
-    let at = k * t.frames() + frame;
-    Sample {
-        pose: t.pose[at],
-        twist: t.twist[at],
-        wrench: t.wrench[at],
-        normal_force: t.normal_force[at],
-        slip: t.slip[at],
-        near_limit: t.near_limit[at],
-    }
 }
 
 /// Everything of a batch, as bits.
@@ -118,7 +105,7 @@ fn pieces_between_break_points_have_the_bits_of_one_rollout() {
                 }
                 assert_eq!(batch.time(0), duration);
                 for (k, found) in bits(&mut batch).into_iter().enumerate() {
-                    let wanted = one(&sample(&whole, k, 1), whole.bristles[k].as_flattened(), whole.status[k].steps);
+                    let wanted = one(&whole.sample(k, 1), whole.bristles[k].as_flattened(), whole.status[k].steps);
                     assert_eq!(found, wanted, "{name} {stepping:?} sets {sets}: contact {k}");
                 }
             }
@@ -134,7 +121,7 @@ fn what_is_read_between_calls_are_the_samples_of_a_rollout() {
         let mut batch = engine.batch(contacts(), Stepping::fixed(DEFAULT_STEP)).unwrap();
         for call in 0..=CALLS {
             for (k, found) in batch.samples().unwrap().iter().enumerate() {
-                let wanted = sample(&whole, k, call);
+                let wanted = whole.sample(k, call);
                 assert_eq!(
                     one(found, &[], 0),
                     one(&wanted, &[], 0),
@@ -162,8 +149,8 @@ fn recorded_samples_are_those_of_a_rollout_and_of_calls() {
             for call in 0..=half {
                 for k in 0..batch.len() {
                     assert_eq!(
-                        one(&recorded_sample(&recorded, k, call), &[], 0),
-                        one(&sample(&whole, k, call), &[], 0),
+                        one(&recorded.sample(k, call), &[], 0),
+                        one(&whole.sample(k, call), &[], 0),
                         "{name} {stepping:?}, call {call}, contact {k}"
                     );
                 }
@@ -176,10 +163,10 @@ fn recorded_samples_are_those_of_a_rollout_and_of_calls() {
             batch.set(1, Input::NormalForce, 1.2).unwrap();
             calls.set(1, Input::NormalForce, 1.2).unwrap();
             let recorded = batch.record(&plan.samples[half + 1..], &|_| true).unwrap();
-            assert_eq!(recorded.samples, CALLS - half + 1);
+            assert_eq!(recorded.frames(), CALLS - half + 1);
             for call in half..=CALLS {
                 for (k, wanted) in calls.samples().unwrap().iter().enumerate() {
-                    let found = recorded_sample(&recorded, k, call - half);
+                    let found = recorded.sample(k, call - half);
                     assert_eq!(
                         one(&found, &[], 0),
                         one(wanted, &[], 0),
@@ -225,13 +212,6 @@ fn plan_of_calls() -> Plan {
     Plan::new(CALLS as f64 * CALL, DEFAULT_STEP, CALL).unwrap()
 }
 
-fn recorded_sample(of: &Recorded, k: usize, i: usize) -> Sample {
-    let at = k * of.samples + i;
-    let (pose, twist, wrench) = (of.pose[at], of.twist[at], of.wrench[at]);
-    let (slip, near_limit) = (of.slip[at], of.near_limit[at]);
-    Sample { pose, twist, wrench, normal_force: of.normal_force[at], slip, near_limit }
-}
-
 #[test]
 fn ramps_are_linear_signals() {
     for (name, engine) in engines() {
@@ -247,7 +227,7 @@ fn ramps_are_linear_signals() {
             batch.ramp(0, Input::NormalForce, *force, CALL).unwrap();
             batch.advance(CALL).unwrap();
         }
-        assert_eq!(one(&batch.samples().unwrap()[0], &[], 0), one(&sample(&whole, 0, 1), &[], 0), "{name}");
+        assert_eq!(one(&batch.samples().unwrap()[0], &[], 0), one(&whole.sample(0, 1), &[], 0), "{name}");
     }
 }
 

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use bristle::batch::{Keep, Recorded, Sample};
+use bristle::batch::Sample;
+use bristle::engine::{Progress, Trajectories};
 use pyo3::prelude::*;
 
 use crate::batch::{Contacts, Parts};
@@ -57,11 +58,11 @@ pub fn record(
             let (q, width) = (*q, *width);
             for k in 0..contacts.len() {
                 if let Some(before) = &before {
-                    write(q, &sample(before, k, 0), starts[0], &mut out[k * samples * width..][..width]);
+                    write(q, &before.sample(k, 0), starts[0], &mut out[k * samples * width..][..width]);
                 }
                 for (i, time) in times.iter().enumerate() {
                     let at = k * samples + done / every + i + 1;
-                    write(q, &sample(&recorded, k, i + 1), *time, &mut out[at * width..][..width]);
+                    write(q, &recorded.sample(k, i + 1), *time, &mut out[at * width..][..width]);
                 }
             }
         }
@@ -72,23 +73,11 @@ pub fn record(
     Ok(())
 }
 
-fn sample(of: &Recorded, k: usize, i: usize) -> Sample {
-    let at = k * of.samples + i;
-    Sample {
-        pose: of.pose[at],
-        twist: of.twist[at],
-        wrench: of.wrench[at],
-        normal_force: of.normal_force[at],
-        slip: of.slip[at],
-        near_limit: of.near_limit[at],
-    }
-}
-
 /// Runs `work` in a thread of its own, while this one, which alone hears of signals, asks Python whether to
 /// go on.
 fn interruptible(
-    work: impl FnOnce(&Keep<'_>) -> Result<Recorded, bristle::EngineError> + Send,
-) -> Result<Recorded, Failure> {
+    work: impl FnOnce(&Progress<'_>) -> Result<Trajectories, bristle::EngineError> + Send,
+) -> Result<Trajectories, Failure> {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let (done, wait) = channel::<()>();

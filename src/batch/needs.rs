@@ -1,6 +1,6 @@
 //! The memory that batches and snapshots take, counted before it is taken.
 
-use super::{Clock, Saved, snapshot::Drives};
+use super::{Clock, State, snapshot::Drives};
 use crate::contact::{Contact, Model, ModelKind};
 use crate::memory::{FEWER_CONTACTS, MemoryError, check};
 
@@ -57,7 +57,7 @@ fn bristles(contact: &Contact) -> u64 {
 /// Refuses a snapshot of these contacts, with so many pairs of bristles, for which there is no memory.
 pub(super) fn check_snapshot(contacts: &[Contact], pairs: usize) -> Result<(), MemoryError> {
     let Some(first) = contacts.first() else { return Ok(()) };
-    let fixed = size_of::<Saved>() + size_of::<Clock>() + size_of::<ModelKind>() + size_of::<Drives>();
+    let fixed = size_of::<State>() + size_of::<Clock>() + size_of::<ModelKind>() + size_of::<Drives>();
     let each = fixed as u64 + first.signal_memory() as u64 + 8 * ALLOCATION + 512;
     let bytes = contacts.len() as u64 * each + (pairs * size_of::<[f64; 2]>()) as u64;
     check(|| format!("a snapshot of {} contacts", contacts.len()), bytes, FEWER_CONTACTS)

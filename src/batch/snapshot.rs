@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Clock, Saved};
+use super::Clock;
 use crate::contact::{Contact, Inputs, ModelKind};
 use crate::schedule::Signal;
 use crate::solver::state::State;
@@ -16,9 +16,7 @@ pub struct Snapshot {
     pub(super) clocks: Vec<Clock>,
     pub(super) kinds: Vec<ModelKind>,
     pub(super) inputs: Vec<Drives>,
-    pub(super) saved: Vec<Saved>,
-    /// The bristles of all contacts.
-    pub(super) pairs: Vec<[f64; 2]>,
+    pub(super) states: Vec<State>,
 }
 
 /// The signals that a contact follows.
@@ -82,19 +80,19 @@ pub enum SnapshotError {
 
 /// What a snapshot begins with.
 const MAGIC: [u8; 8] = *b"bristle\x1a";
-/// The version of the format: 3 since maps follow recorded frames.
-const VERSION: u32 = 3;
-/// Bytes of magic, version, and the length of what is not bristles.
-const HEAD: usize = 8 + 4 + 8;
+/// The version of the format: 4 since a state has its bristles.
+const VERSION: u32 = 4;
+/// Bytes of magic and version.
+const HEAD: usize = 8 + 4;
 
-/// All but the bristles.
+/// A snapshot as it is serialised.
 #[derive(serde::Serialize, serde::Deserialize)]
-struct Meta<'a> {
+struct Content<'a> {
     engine: std::borrow::Cow<'a, str>,
     clocks: std::borrow::Cow<'a, [Clock]>,
     kinds: std::borrow::Cow<'a, [ModelKind]>,
     inputs: std::borrow::Cow<'a, [Drives]>,
-    saved: std::borrow::Cow<'a, [Saved]>,
+    states: std::borrow::Cow<'a, [State]>,
 }
 
 impl Snapshot {
@@ -107,35 +105,30 @@ impl Snapshot {
     /// Number of contacts.
     #[must_use]
     pub const fn len(&self) -> usize {
-        self.saved.len()
+        self.states.len()
     }
 
     /// Whether there is no contact.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.saved.is_empty()
+        self.states.is_empty()
     }
 
-    /// The snapshot as bytes: magic, version, all but the bristles (length first), bristles, and a CRC-32 of
-    /// all that; numbers are little-endian.
+    /// The snapshot as bytes: magic, version, the content as [postcard](https://postcard.jamesmunns.com)
+    /// writes it, and a CRC-32 of all that; numbers are little-endian.
     ///
     /// # Errors
     /// None that is known; the writer of the serialisation may refuse.
     pub fn to_bytes(&self) -> Result<Vec<u8>, SnapshotError> {
-        let meta = Meta {
+        let content = Content {
             engine: (&*self.engine).into(),
             clocks: (&*self.clocks).into(),
             kinds: (&*self.kinds).into(),
             inputs: (&*self.inputs).into(),
-            saved: (&*self.saved).into(),
+            states: (&*self.states).into(),
         };
-        let meta = postcard::to_stdvec(&meta).map_err(damaged)?;
-        let mut out = Vec::with_capacity(HEAD + meta.len() + size_of_val(&*self.pairs) + 4);
-        out.extend(MAGIC);
-        out.extend(VERSION.to_le_bytes());
-        out.extend((meta.len() as u64).to_le_bytes());
-        out.extend(meta);
-        self.pairs.as_flattened().iter().for_each(|z| out.extend(z.to_le_bytes()));
+        let mut out = [&MAGIC[..], &VERSION.to_le_bytes()].concat();
+        out = postcard::to_extend(&content, out).map_err(damaged)?;
         out.extend(crc32fast::hash(&out).to_le_bytes());
         Ok(out)
     }
@@ -158,16 +151,10 @@ impl Snapshot {
         if crc32fast::hash(body) != u32::from_le_bytes(*sum) {
             return Err(damaged("its checksum is another"));
         }
-        let length = body.get(12..HEAD).and_then(|v| v.try_into().ok()).map(u64::from_le_bytes);
-        let rest = length.and_then(|n| body[HEAD..].split_at_checked(usize::try_from(n).ok()?));
-        let (meta, numbers) = rest.ok_or_else(|| damaged("it is cut off"))?;
-        let Meta { engine, clocks, kinds, inputs, saved } = postcard::from_bytes(meta).map_err(self::damaged)?;
-        let (numbers, left) = numbers.as_chunks::<16>();
-        let half = |bytes: &[u8]| f64::from_le_bytes(bytes.try_into().expect("eight bytes"));
-        let pairs: Vec<[f64; 2]> = numbers.iter().map(|b| [half(&b[..8]), half(&b[8..])]).collect();
-        let n = saved.len();
-        let fits = |s: &Saved| s.pairs.start <= s.pairs.end && s.pairs.end <= pairs.len();
-        if !left.is_empty() || [clocks.len(), kinds.len(), inputs.len()] != [n; 3] || !saved.iter().all(fits) {
+        let (content, left) = postcard::take_from_bytes(&body[HEAD..]).map_err(self::damaged)?;
+        let Content { engine, clocks, kinds, inputs, states } = content;
+        let n = states.len();
+        if !left.is_empty() || [clocks.len(), kinds.len(), inputs.len()] != [n; 3] {
             return Err(damaged("its parts do not fit"));
         }
         Ok(Self {
@@ -175,8 +162,7 @@ impl Snapshot {
             clocks: clocks.into_owned(),
             kinds: kinds.into_owned(),
             inputs: inputs.into_owned(),
-            saved: saved.into_owned(),
-            pairs,
+            states: states.into_owned(),
         })
     }
 }
@@ -187,20 +173,17 @@ fn damaged(e: postcard::Error) -> SnapshotError {
 
 /// A saved state without what only the engine that saved it knows how to go on with: a stage whose bristles
 /// have not moved yet, a grid that moves as one rigid body.
-pub(super) fn plain(contact: &Contact, saved: &Saved, pairs: &[[f64; 2]]) -> (Saved, Vec<[f64; 2]>) {
-    let mut pairs = pairs[saved.pairs.clone()].to_vec();
-    let mut state = saved.state.clone();
+pub(super) fn plain(contact: &Contact, state: &State) -> State {
+    let mut state = state.clone();
     if let Some(rigid) = state.rigid.take() {
         let [sx, sy, sw] = rigid.shift;
         let grid = contact.patch.grid();
-        for (pair, i) in pairs.iter_mut().zip(contact.cells_ever_active()) {
+        for (pair, i) in state.bristles.iter_mut().zip(contact.cells_ever_active()) {
             let [x, y] = grid.centre(i % grid.nx, i / grid.nx);
             *pair = [pair[0] + (sx - sw * y), pair[1] + (sy + sw * x)];
         }
     }
-    crate::solver::commit::commit(contact, &mut state, &mut pairs);
+    crate::solver::commit::commit(contact, &mut state);
     let State { checks, padding, .. } = State::default();
-    (state.checks, state.padding) = (checks, padding);
-    let pairs_of = 0..pairs.len();
-    (Saved { state, failure: saved.failure, pairs: pairs_of }, pairs)
+    State { checks, padding, ..state }
 }

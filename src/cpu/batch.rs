@@ -1,40 +1,102 @@
-//! Contacts that stay on the CPU between calls.
+//! Contacts that stay on the CPU between calls, and rollouts, whose packs are dropped when they are done.
 
 use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 
+use super::divide::packs;
 use super::make::Maker;
-use super::output::Row;
-use super::pack::packs;
-use super::run::{Pack, Recording};
-use crate::batch::{Keep, Recorded, Sample, Saved, Stepper};
+use super::pack::{Pack, Recording};
+use super::row::{Row, rows};
+use crate::batch::{Sample, Stepper};
 use crate::contact::Contact;
-use crate::engine::{Status, Stepping, StopWhen, share};
+use crate::engine::{Plan, Progress, Status, Stepping, StopWhen, Trajectories};
 use crate::error::EngineError;
 use crate::planar::Twist;
 use crate::pool;
 use crate::schedule::Span;
 use crate::solver::respond::Response;
+use crate::solver::state::State;
 
 /// Largest number of large grids in a pack.
 const MOST_GRIDS: usize = 32;
 
-/// The solvers of a batch.
+/// The packs of a batch.
 pub struct CpuBatch {
     groups: Vec<Group>,
-    /// Group and lane of every contact.
+    /// Group and place in its pack of every contact.
     places: Vec<(usize, usize)>,
 }
 
-/// A solver and the contacts in its lanes.
+/// A pack and the contacts in it.
 struct Group {
     pack: Box<dyn Pack>,
     members: Vec<usize>,
-    /// Memory for the samples and states of the lanes, from which they are copied to the order of the
+    /// Memory for the samples and states of the contacts, from which they are copied to the order of all
     /// contacts.
     samples: Vec<Sample>,
-    saved: Vec<Saved>,
+    states: Vec<State>,
+}
+
+impl Group {
+    /// A pack of contacts at their start; `active` gives the cells of one that carry pressure at some time.
+    fn new(
+        members: Vec<usize>,
+        contacts: &[Contact],
+        active: impl Fn(&Contact) -> Vec<usize>,
+        stepping: Stepping,
+        make: Maker,
+    ) -> Self {
+        let mut pack = make(&contacts[members[0]], stepping, members.len());
+        for (k, &member) in members.iter().enumerate() {
+            pack.load(k, &contacts[member], &active(&contacts[member]));
+        }
+        Self { pack, members, samples: Vec::new(), states: Vec::new() }
+    }
+
+    /// Steps the contacts through a span and writes their samples, their statuses, and their bristles at the
+    /// end where these are kept.
+    fn record(&mut self, contacts: &[Contact], span: Span, recording: &Recording<'_>, mut rows: Vec<Row<'_>>) {
+        let Self { pack, members, .. } = self;
+        pack.record(&|k| Some((&contacts[members[k]], span)), recording, &mut rows);
+        for (k, row) in rows.into_iter().enumerate() {
+            *row.status = pack.status(k);
+            if let Some(bristles) = row.bristles {
+                *bristles = pack.states(k, &contacts[members[k]]);
+            }
+        }
+    }
+}
+
+/// The rows of the members of a group; `rows` has those of all contacts.
+fn take_rows<'r>(members: &[usize], rows: &mut [Option<Row<'r>>]) -> Vec<Row<'r>> {
+    members.iter().map(|k| rows[*k].take().expect("a contact has one place")).collect()
+}
+
+/// Steps contacts from their start through `plan`. A pack is made when it is its turn, and dropped when it is
+/// done, so that the memory for bristles does not grow with the number of contacts.
+pub fn rollout(
+    contacts: &[Contact],
+    plan: &Plan,
+    make: Maker,
+    lanes: usize,
+    progress: &Progress<'_>,
+) -> Result<Trajectories, EngineError> {
+    let mut out = Trajectories::for_plan(contacts.len(), plan)?;
+    let stop = AtomicBool::new(false);
+    let recording = Recording { samples: &plan.samples, stop_when: &plan.stop_when, progress, stop: &stop };
+    let mut rows = rows(&mut out);
+    let members = packs((0..contacts.len()).collect(), |k| &contacts[*k], lanes, 1);
+    let tasks: Vec<_> = members.into_iter().map(|members| (take_rows(&members, &mut rows), members)).collect();
+    let active = |contact: &Contact| {
+        if contact.model.is_grid() { contact.active_cells(&contact.timeline(&plan.samples)) } else { Vec::new() }
+    };
+    let simulate = |(rows, members)| {
+        let mut group = Group::new(members, contacts, active, plan.stepping(), make);
+        group.record(contacts, Span::run(plan.duration()), &recording, rows);
+    };
+    pool::run(|| tasks.into_par_iter().for_each(simulate));
+    if stop.into_inner() { Err(EngineError::Stopped) } else { Ok(out) }
 }
 
 impl CpuBatch {
@@ -43,17 +105,11 @@ impl CpuBatch {
         // Several packs for each thread, so that no thread is left without work while others finish.
         let grids = (contacts.len() / (8 * pool::threads())).clamp(1, MOST_GRIDS);
         let members = packs((0..contacts.len()).collect(), |k| &contacts[*k], lanes, grids);
-        let group = |members: Vec<usize>| {
-            let mut pack = make(&contacts[members[0]], stepping, members.len());
-            for (lane, &k) in members.iter().enumerate() {
-                pack.load(lane, &contacts[k], &contacts[k].cells_ever_active());
-            }
-            Group { pack, members, samples: Vec::new(), saved: Vec::new() }
-        };
+        let group = |members| Group::new(members, contacts, Contact::cells_ever_active, stepping, make);
         let groups: Vec<Group> = pool::run(|| members.into_par_iter().map(group).collect());
         let mut places = vec![(0, 0); contacts.len()];
         for (g, group) in groups.iter().enumerate() {
-            group.members.iter().enumerate().for_each(|(lane, k)| places[*k] = (g, lane));
+            group.members.iter().enumerate().for_each(|(k, member)| places[*member] = (g, k));
         }
         Self { groups, places }
     }
@@ -68,27 +124,21 @@ impl CpuBatch {
     }
 
     fn place(&mut self, contact: usize) -> (&mut dyn Pack, usize) {
-        let (group, lane) = self.places[contact];
-        (&mut *self.groups[group].pack, lane)
+        let (group, k) = self.places[contact];
+        (&mut *self.groups[group].pack, k)
     }
 }
 
 impl Stepper for CpuBatch {
     fn load(&mut self, contact: usize, of: &Contact) -> Result<(), EngineError> {
-        let (pack, lane) = self.place(contact);
-        pack.load(lane, of, &of.cells_ever_active());
+        let (pack, k) = self.place(contact);
+        pack.load(k, of, &of.cells_ever_active());
         Ok(())
     }
 
     fn advance(&mut self, contacts: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError> {
-        let stop = AtomicBool::new(false);
         self.each(|Group { pack, members, .. }| {
-            let task = |lane: usize| Some((&contacts[members[lane]], spans[members[lane]]?));
-            let rows: &mut [Row<'_>] = &mut [];
-            pack.advance(
-                &task,
-                &mut Recording { samples: &[], stop_when: &StopWhen::NEVER, rows, progress: &|_| true, stop: &stop },
-            );
+            pack.advance(&|k| Some((&contacts[members[k]], spans[members[k]]?)));
         });
         Ok(())
     }
@@ -97,66 +147,23 @@ impl Stepper for CpuBatch {
         &mut self,
         contacts: &[Contact],
         span: Span,
-        times: &[f64],
-        out: &mut Recorded,
-        keep: &Keep<'_>,
-    ) -> Option<bool> {
-        // Packs record the first sample of a run, at time 0; later spans begin with one that is written
-        // already.
-        let (each, skip) = (out.samples, usize::from(span.start > 0.0));
-        let rows = out
-            .pose
-            .chunks_mut(each)
-            .zip(out.twist.chunks_mut(each))
-            .zip(out.wrench.chunks_mut(each))
-            .zip(out.normal_force.chunks_mut(each))
-            .zip(out.slip.chunks_mut(each))
-            .zip(out.near_limit.chunks_mut(each))
-            .map(|(((((pose, twist), wrench), normal_force), slip), near_limit)| Row {
-                pose: &mut pose[skip..],
-                twist: &mut twist[skip..],
-                wrench: &mut wrench[skip..],
-                normal_force: &mut normal_force[skip..],
-                slip: &mut slip[skip..],
-                near_limit: &mut near_limit[skip..],
-                bristles: None,
-            });
-        let mut rows: Vec<Option<Row<'_>>> = rows.map(Some).collect();
-        let tasks: Vec<(&mut Group, Vec<Row<'_>>)> = self
-            .groups
-            .iter_mut()
-            .map(|group| {
-                let rows = group.members.iter().filter_map(|k| rows[*k].take()).collect();
-                (group, rows)
-            })
-            .collect();
+        progress: &Progress<'_>,
+        out: &mut Trajectories,
+    ) -> Result<(), EngineError> {
+        let samples = out.time.clone();
         let stop = AtomicBool::new(false);
-        let record = |(Group { pack, members, .. }, mut rows): (&mut Group, Vec<Row<'_>>)| {
-            let task = |lane: usize| Some((&contacts[members[lane]], span));
-            pack.advance(
-                &task,
-                &mut Recording {
-                    samples: times,
-                    stop_when: &StopWhen::NEVER,
-                    rows: &mut rows,
-                    progress: keep,
-                    stop: &stop,
-                },
-            );
-        };
+        let recording = Recording { samples: &samples, stop_when: &StopWhen::NEVER, progress, stop: &stop };
+        let mut rows = rows(out);
+        let tasks: Vec<_> = self.groups.iter_mut().map(|group| (take_rows(&group.members, &mut rows), group)).collect();
+        let record = |(rows, group): (Vec<Row<'_>>, &mut Group)| group.record(contacts, span, &recording, rows);
         pool::run(|| tasks.into_par_iter().for_each(record));
-        Some(!stop.into_inner())
+        if stop.into_inner() { Err(EngineError::Stopped) } else { Ok(()) }
     }
 
     fn samples(&mut self, contacts: &[Contact], out: &mut [Sample]) -> Result<(), EngineError> {
         self.each(|Group { pack, members, samples, .. }| {
             samples.clear();
-            samples.extend(members.iter().enumerate().map(|(lane, k)| {
-                pack.sample(lane, &contacts[*k]).map_or(Sample::NONE, |(pose, twist, wrench, of, normal_force)| {
-                    let [slip, near_limit] = [of.slip, of.near_limit].map(share);
-                    Sample { pose, twist, wrench, normal_force, slip, near_limit }
-                })
-            }));
+            samples.extend(members.iter().enumerate().map(|(k, member)| pack.sample(k, &contacts[*member])));
         });
         for Group { members, samples, .. } in &self.groups {
             members.iter().zip(samples).for_each(|(k, sample)| out[*k] = *sample);
@@ -166,14 +173,14 @@ impl Stepper for CpuBatch {
 
     fn statuses(&mut self, out: &mut [Status]) -> Result<(), EngineError> {
         for Group { pack, members, .. } in &self.groups {
-            members.iter().enumerate().for_each(|(lane, k)| out[*k] = pack.status(lane));
+            members.iter().enumerate().for_each(|(k, member)| out[*member] = pack.status(k));
         }
         Ok(())
     }
 
-    fn bristles(&mut self, contact: usize) -> Result<Vec<[f64; 2]>, EngineError> {
-        let (pack, lane) = self.place(contact);
-        Ok(pack.states(lane))
+    fn bristles(&mut self, contact: usize, of: &Contact) -> Result<Vec<[f64; 2]>, EngineError> {
+        let (pack, k) = self.place(contact);
+        Ok(pack.states(k, of))
     }
 
     fn respond(
@@ -183,58 +190,34 @@ impl Stepper for CpuBatch {
         twist: Twist,
         dt: f64,
     ) -> Result<Option<Response>, EngineError> {
-        let (pack, lane) = self.place(contact);
-        Ok(pack.respond(lane, of, twist, dt))
+        let (pack, k) = self.place(contact);
+        Ok(pack.respond(k, of, twist, dt))
     }
 
     fn set_map(&mut self, contact: usize, of: &Contact, mu_c: f64) -> Result<(), EngineError> {
-        let (pack, lane) = self.place(contact);
-        pack.set_map(lane, of, mu_c);
+        let (pack, k) = self.place(contact);
+        pack.set_map(k, of, mu_c);
         Ok(())
     }
 
-    fn pairs(&self, contact: usize) -> usize {
-        let (group, lane) = self.places[contact];
-        self.groups[group].pack.pairs(lane)
-    }
-
-    fn get(&mut self, pairs: &mut Vec<[f64; 2]>, out: &mut [Saved]) -> Result<(), EngineError> {
-        let count = |group: &Group| (0..group.members.len()).map(|lane| group.pack.pairs(lane)).sum::<usize>();
-        let counts: Vec<usize> = self.groups.iter().map(count).collect();
-        pairs.resize(counts.iter().sum(), [0.0; 2]);
-        let (mut rest, mut parts, mut first) = (&mut **pairs, Vec::with_capacity(counts.len()), 0);
-        for count in counts {
-            let (part, more) = rest.split_at_mut(count);
-            parts.push((first, part));
-            (rest, first) = (more, first + count);
+    fn save(&mut self, out: &mut [State]) -> Result<(), EngineError> {
+        // The states are written in the memory of those in `out`.
+        for Group { members, states, .. } in &mut self.groups {
+            states.clear();
+            states.extend(members.iter().map(|k| std::mem::take(&mut out[*k])));
         }
-        let save = |(Group { pack, members, saved, .. }, (first, mut part)): (&mut Group, (usize, &mut [[f64; 2]]))| {
-            saved.clear();
-            let mut first = first;
-            for lane in 0..members.len() {
-                let (own, more) = part.split_at_mut(pack.pairs(lane));
-                let state = pack.export(lane, own);
-                saved.push(Saved { state, failure: pack.status(lane).failure, pairs: first..first + own.len() });
-                (part, first) = (more, first + saved[lane].pairs.len());
-            }
-        };
-        match &mut *self.groups {
-            [group] => parts.into_iter().for_each(|part| save((&mut *group, part))),
-            groups => pool::run(|| groups.par_iter_mut().zip(parts).for_each(save)),
-        }
-        for Group { members, saved, .. } in &mut self.groups {
-            members.iter().zip(saved.drain(..)).for_each(|(k, saved)| out[*k] = saved);
+        self.each(|Group { pack, states, .. }| {
+            states.iter_mut().enumerate().for_each(|(k, state)| pack.export(k, state));
+        });
+        for Group { members, states, .. } in &mut self.groups {
+            members.iter().zip(states.drain(..)).for_each(|(k, state)| out[*k] = state);
         }
         Ok(())
     }
 
-    fn put(&mut self, contact: usize, of: &Contact, saved: &Saved, pairs: &[[f64; 2]]) -> Result<(), EngineError> {
-        let (pack, lane) = self.place(contact);
-        // The lane of a contact that has failed was cleared.
-        if pack.status(lane).failure.is_some() {
-            pack.load(lane, of, &of.cells_ever_active());
-        }
-        pack.import(lane, of, saved, &pairs[saved.pairs.clone()]);
+    fn restore(&mut self, contact: usize, of: &Contact, state: &State) -> Result<(), EngineError> {
+        let (pack, k) = self.place(contact);
+        pack.import(k, of, state);
         Ok(())
     }
 }

@@ -1,82 +1,383 @@
-//! The division of contacts into packs that are stepped together: contacts with few bristles share a solver,
-//! one in each lane.
+//! Steps the contacts of a pack through a span of time, interval after interval, and records samples between
+//! them.
 
-use std::collections::BTreeMap;
+use std::slice::from_ref;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::contact::{Contact, Model};
-use crate::friction::Law;
-use crate::point::PointLaw;
-use crate::pool;
+use super::row::Row;
+use crate::batch::Sample;
+use crate::contact::{Contact, Departure};
+use crate::engine::{Progress, Reason, Status, Stepping, StopWhen, share};
+use crate::number::prefetch::prefetch;
+use crate::planar::Twist;
+use crate::schedule::{Interval, Span, Timeline, slot};
+use crate::solver::bristles::Bits;
+use crate::solver::lane_solver::LaneSolver;
+use crate::solver::respond::Response;
+use crate::solver::state::State;
 
-/// Grids of at most this many cells are stepped one in each lane. The cells of larger ones fill the lanes by
-/// themselves, and a contact alone is finished sooner.
-const FEW_CELLS: usize = 50;
-
-/// What contacts must have in common to be stepped in the lanes of one solver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Shared {
-    law: Law,
-    gaussian: bool,
-    /// Number of cells of a grid, rounded up; none for a reduced bristle.
-    cells: Option<usize>,
-    ellipsoid: bool,
-    consistent: bool,
-    /// Law and number of elements of a point contact.
-    point: Option<(PointLaw, usize)>,
+/// What to do with the samples of a call.
+pub struct Recording<'a> {
+    /// Their times [s].
+    pub samples: &'a [f64],
+    /// When a contact is not stepped any further.
+    pub stop_when: &'a StopWhen,
+    /// Called at each of them but the first.
+    pub progress: &'a Progress<'a>,
+    /// Set when `progress` asks to stop.
+    pub stop: &'a AtomicBool,
 }
 
-impl Shared {
-    fn of(contact: &Contact) -> Self {
-        let law = contact.friction.law;
-        let (ellipsoid, consistent) = match &contact.model {
-            Model::Distributed | Model::Point(_) => (false, false),
-            Model::LimitSurface(_, form) => (false, form.is_elastic(law)),
-            Model::Ellipsoid(form) => (true, form.is_elastic(law)),
-        };
-        let cells = contact.model.is_grid().then(|| most_cells(contact));
-        let point = contact.model.point().map(|model| (model.law, model.elements().len()));
-        Self { law, gaussian: contact.friction.gamma == 2.0, cells, ellipsoid, consistent, point }
-    }
+/// The contact and the span of a place in a pack, if it has one.
+pub type Task<'t, 'c> = dyn Fn(usize) -> Option<(&'c Contact, Span)> + 't;
+
+/// Contacts that are stepped together; each is known by its place `k`.
+pub trait Pack: Send {
+    /// Puts a contact at its start into a place; `active` are the cells of a grid that carry pressure at some
+    /// time.
+    fn load(&mut self, k: usize, contact: &Contact, active: &[usize]);
+    /// Steps the contacts through their spans.
+    fn advance(&mut self, task: &Task<'_, '_>);
+    /// The same, and writes samples to the rows of the contacts, the present ones first.
+    fn record(&mut self, task: &Task<'_, '_>, recording: &Recording<'_>, rows: &mut [Row<'_>]);
+    /// The sample at the end of the last interval; NaN if the contact has failed.
+    fn sample(&mut self, k: usize, contact: &Contact) -> Sample;
+    /// The friction wrench if the patch moved with `twist` for `dt` [s] under the inputs at the end of the
+    /// last interval, and its derivative; none if the contact has failed.
+    fn respond(&mut self, k: usize, contact: &Contact, twist: Twist, dt: f64) -> Option<Response>;
+    /// Follows the map that the contact's patch now has, under `mu_c`.
+    fn set_map(&mut self, k: usize, contact: &Contact, mu_c: f64);
+    /// The status of a contact.
+    fn status(&self, k: usize) -> Status;
+    /// The states `zeta` [-] of a contact, after its pending stage is written back.
+    fn states(&mut self, k: usize, contact: &Contact) -> Vec<[f64; 2]>;
+    /// Writes the state of a contact in place of what is in `state`.
+    fn export(&self, k: usize, state: &mut State);
+    /// Sets a contact to a state that [`Pack::export`] gave.
+    fn import(&mut self, k: usize, contact: &Contact, state: &State);
 }
 
-/// Whether a contact has too few bristles to fill the lanes by itself, and is stepped in one lane.
-pub fn has_few_bristles(contact: &Contact) -> bool {
-    !contact.model.is_grid() || cells(contact) <= FEW_CELLS
+/// A pack of solvers of one type, which are run one after the other: one solver with a contact in every lane,
+/// or a solver with one lane for each of several large grids. These share their scratch arrays: if each had
+/// its own, those of thousands of contacts would not fit into the caches, and every pass would wait for main
+/// memory.
+pub struct LanePack<S: LaneSolver> {
+    solvers: Vec<S>,
+    /// The scratch arrays, which the solver that is running has in place of its own.
+    scratch: S::Scratch,
+    stepping: Stepping,
+    /// Of every contact, those of a solver after each other.
+    places: Vec<Place>,
 }
 
-/// Number of cells that carry pressure, or, of a map that changes, that may; rounded up, so that
-/// contacts of nearly the same size share a pack.
-pub fn most_cells(contact: &Contact) -> usize {
-    cells(contact).next_multiple_of(4)
+/// The timeline of a contact and where it is in it.
+#[derive(Default)]
+struct Place {
+    timeline: Timeline,
+    /// The present interval and its number, and the sample to come.
+    interval: Interval,
+    at: usize,
+    frame: usize,
+    failure: Option<(u64, Reason)>,
+    /// What it has done since its start, if it may leave; and the sample at which it left.
+    departure: Option<Departure>,
+    left: Option<u64>,
 }
 
-fn cells(contact: &Contact) -> usize {
-    let changes = contact.patch.changes() || contact.patch.takes_frames();
-    if changes { contact.patch.grid().len() } else { contact.patch.cells().len() }
+/// A contact, its lane and its place.
+struct One<'a, S> {
+    solver: &'a mut S,
+    l: usize,
+    place: &'a mut Place,
+    contact: &'a Contact,
 }
 
-/// Divides items, each of which stands for a contact (`contact` gives it), into packs. First come packs of at
-/// most `grids` contacts with many bristles, which are stepped one after the other; then packs of at most
-/// `lanes` contacts with few bristles, or of fewer if some threads would have no pack otherwise.
-pub fn packs<'c, T>(items: Vec<T>, contact: impl Fn(&T) -> &'c Contact, lanes: usize, grids: usize) -> Vec<Vec<T>> {
-    let mut packs: Vec<Vec<T>> = Vec::new();
-    // Whether the last pack has space for another grid.
-    let mut open = false;
-    let mut by_kind: BTreeMap<Shared, Vec<T>> = BTreeMap::new();
-    for item in items {
-        if lanes > 1 && has_few_bristles(contact(&item)) {
-            by_kind.entry(Shared::of(contact(&item))).or_default().push(item);
-        } else if let Some(pack) = packs.last_mut().filter(|_| open && contact(&item).model.is_grid()) {
-            pack.push(item);
-            open = pack.len() < grids;
-        } else {
-            open = grids > 1 && contact(&item).model.is_grid();
-            packs.push(vec![item]);
+impl<S: LaneSolver> One<'_, S> {
+    /// Divides a span into intervals and starts the first.
+    fn start(&mut self, span: Span, stepping: Stepping, samples: &[f64]) {
+        self.contact.cut(&mut self.place.timeline, span, samples);
+        self.place.at = 0;
+        if !self.place.timeline.is_empty() {
+            let steps = stepping.budget(span.end - span.start, self.place.timeline.len());
+            self.solver.allow(self.l, steps);
+            self.enter();
         }
     }
-    for mut items in by_kind.into_values() {
-        let count = items.len().div_ceil(lanes).max(pool::threads().min(items.len()));
-        packs.extend((1..=count).rev().map(|left| items.split_off(items.len() - items.len() / left)));
+
+    /// Starts the present interval.
+    fn enter(&mut self) {
+        let place = &mut *self.place;
+        self.contact.interval_into(&place.timeline, place.at, &mut place.interval);
+        self.solver.remap(self.l, self.contact, &place.interval);
+        self.solver.start_interval(self.l, &place.interval);
     }
-    packs
+
+    /// Continues at the end of an interval: records a sample if one is due, and starts the next interval.
+    /// Both may need the bristles at the end of the interval. If their last stage is still pending, the next
+    /// pass writes it back first, and this function is called again after that pass.
+    fn end_interval(&mut self, recording: Option<&Recording<'_>>, row: Option<&mut Row<'_>>) {
+        let due = recording.zip(row).filter(|_| self.place.interval.record);
+        let new_map = || self.contact.remap(&self.place.timeline, self.place.at + 1);
+        let must_flush = || new_map().is_some_and(|key| self.solver.must_flush_before(self.l, Some(key)));
+        if self.solver.is_pending(self.l) && (due.is_some() || must_flush()) {
+            self.solver.flush(self.l);
+            return;
+        }
+        if let Some((recording, row)) = due {
+            if !self.record(recording, row) {
+                return;
+            }
+            if !(recording.progress)(1) {
+                recording.stop.store(true, Ordering::Relaxed);
+            }
+            if self.place.left.is_some() {
+                return;
+            }
+        }
+        self.place.at += 1;
+        if self.place.at < self.place.timeline.len() {
+            self.enter();
+        }
+    }
+
+    /// Writes the present sample. `false` if it is not finite.
+    fn record(&mut self, recording: &Recording<'_>, row: &mut Row<'_>) -> bool {
+        let Some(sample) = self.sample() else { return false };
+        let place = &mut *self.place;
+        row.write(place.frame, &sample);
+        if let Some(bristles) = &mut row.sampled_bristles {
+            bristles.extend(self.solver.states(self.l));
+        }
+        if !recording.stop_when.is_never() {
+            let departure = place.departure.get_or_insert_with(|| Departure::new(self.contact, sample.pose));
+            let time = recording.samples[place.frame];
+            let has_left = departure.has_left(recording.stop_when, time, sample.pose, sample.slip);
+            place.left = has_left.then_some(place.frame as u64);
+        }
+        place.frame += 1;
+        true
+    }
+
+    /// The present sample; no stage is pending. If the wrench is not finite the contact fails, and there is
+    /// none.
+    fn sample(&mut self) -> Option<Sample> {
+        let v = self.inputs();
+        let (pose, twist, wrench, shares) = self.solver.sample(self.l, self.contact, &v);
+        if !wrench.to_array().iter().all(|c| c.is_finite()) {
+            self.fail(Reason::Wrench);
+            return None;
+        }
+        let [slip, near_limit] = [shares.slip, shares.near_limit].map(share);
+        Some(Sample { pose, twist, wrench, normal_force: v[slot::F_N], slip, near_limit })
+    }
+
+    /// The inputs at the end of the last interval.
+    fn inputs(&self) -> [f64; slot::COUNT] {
+        self.place.interval.inputs(self.place.interval.length)
+    }
+
+    /// Writes the pending stage back, if there is one.
+    fn write_back(&mut self) {
+        if self.solver.is_pending(self.l) {
+            self.solver.flush(self.l);
+            while self.solver.running() != 0 {
+                self.solver.pass();
+            }
+            self.solver.forget_pass(self.l);
+        }
+    }
+
+    /// Stops the contact for a reason, and empties its lane.
+    fn fail(&mut self, reason: Reason) {
+        self.place.failure = Some((self.solver.status(self.l).steps, reason));
+        self.solver.clear(self.l);
+    }
+}
+
+impl<S: LaneSolver> LanePack<S> {
+    /// A pack of `count` contacts in empty solvers, which `new` makes.
+    pub fn new(new: impl Fn() -> S, stepping: Stepping, count: usize) -> Self {
+        let solvers = (0..count.div_ceil(S::LANES)).map(|_| new()).collect();
+        let places = (0..count).map(|_| Place::default()).collect();
+        Self { solvers, scratch: S::Scratch::default(), stepping, places }
+    }
+
+    /// Does `work` on a contact, whose solver has the scratch arrays for that time; nothing if the contact
+    /// has failed.
+    fn with<T>(&mut self, k: usize, contact: &Contact, work: impl FnOnce(&mut One<'_, S>) -> Option<T>) -> Option<T> {
+        let (solver, place) = (&mut self.solvers[k / S::LANES], &mut self.places[k]);
+        if place.failure.is_some() {
+            return None;
+        }
+        solver.exchange_scratch(&mut self.scratch);
+        let out = work(&mut One { solver, l: k % S::LANES, place, contact });
+        solver.exchange_scratch(&mut self.scratch);
+        out
+    }
+
+    /// Brings what the contacts after a solver with one lane need into the caches while it is stepped: of the
+    /// next the cells and signals, of the one after it what says where these are.
+    fn prefetch_after(&self, s: usize, task: &Task<'_, '_>) {
+        if let Some(next) = self.solvers.get(s + 1) {
+            next.prefetch();
+            if let Some((contact, _)) = task(s + 1) {
+                contact.prefetch_signals();
+            }
+        }
+        if let Some(later) = self.solvers.get(s + 2) {
+            prefetch(from_ref(later));
+            prefetch(from_ref(&self.places[s + 2]));
+            if let Some((contact, _)) = task(s + 2) {
+                prefetch(from_ref(contact));
+            }
+        }
+    }
+
+    /// Steps the contacts of a solver through their spans.
+    fn advance_solver(
+        &mut self,
+        s: usize,
+        task: &Task<'_, '_>,
+        recording: Option<&Recording<'_>>,
+        rows: &mut [Row<'_>],
+    ) {
+        let first = s * S::LANES;
+        let solver = &mut self.solvers[s];
+        let places = &mut self.places[first..];
+        let count = places.len().min(S::LANES);
+        solver.exchange_scratch(&mut self.scratch);
+        // Before the first lane runs, as a pass that writes a stage back steps all lanes that run.
+        if let Some(recording) = recording {
+            for (l, place) in places[..count].iter_mut().enumerate().filter(|(_, place)| place.failure.is_none()) {
+                let (Some((contact, _)), Some(row)) = (task(first + l), rows.get_mut(first + l)) else { continue };
+                place.frame = 0;
+                let mut one = One { solver, l, place, contact };
+                one.write_back();
+                one.record(recording, row);
+            }
+        }
+        for (l, place) in places[..count].iter_mut().enumerate().filter(|(_, place)| place.failure.is_none()) {
+            let Some((contact, span)) = task(first + l) else { continue };
+            let samples = recording.map_or(&[][..], |recording| recording.samples);
+            One { solver, l, place, contact }.start(span, self.stepping, samples);
+        }
+        let goes_on = || recording.is_none_or(|recording| !recording.stop.load(Ordering::Relaxed));
+        while solver.running() != 0 && goes_on() {
+            let events = solver.pass();
+            for l in lanes_of(events.stopped | events.failed | events.spent) {
+                let is = |lanes: Bits| lanes >> l & 1 == 1;
+                let Some((contact, _)) = task(first + l) else { continue };
+                let mut one = One { solver, l, place: &mut places[l], contact };
+                if is(events.failed) {
+                    one.fail(Reason::Twist);
+                } else if is(events.spent) {
+                    one.fail(Reason::Steps);
+                } else {
+                    one.end_interval(recording, rows.get_mut(first + l));
+                }
+            }
+        }
+        // Lanes that have been stopped on their way are empty until a contact is loaded or a saved state put
+        // there.
+        lanes_of(solver.running()).for_each(|l| solver.clear(l));
+        solver.exchange_scratch(&mut self.scratch);
+    }
+}
+
+/// The lanes of a set.
+fn lanes_of(mut lanes: Bits) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let l = lanes.trailing_zeros() as usize;
+        (lanes != 0).then(|| {
+            lanes &= lanes - 1;
+            l
+        })
+    })
+}
+
+impl<S: LaneSolver + Send> Pack for LanePack<S> {
+    fn load(&mut self, k: usize, contact: &Contact, active: &[usize]) {
+        let (s, l) = (k / S::LANES, k % S::LANES);
+        self.solvers[s].load(l, contact, self.stepping.step, active);
+        if let [.., before, own] = &mut self.solvers[..=s] {
+            own.share(before);
+        }
+        let place = &mut self.places[k];
+        (place.frame, place.failure, place.departure, place.left) = (0, None, None, None);
+        // An interval without length with the inputs at time 0, for samples and maps before the first step.
+        contact.cut(&mut place.timeline, Span::run(1e-6), &[]);
+        contact.interval_into(&place.timeline, 0, &mut place.interval);
+        place.interval.length = 0.0;
+        self.solvers[s].remap(l, contact, &place.interval);
+    }
+
+    fn advance(&mut self, task: &Task<'_, '_>) {
+        for s in 0..self.solvers.len() {
+            self.prefetch_after(s, task);
+            self.advance_solver(s, task, None, &mut []);
+        }
+    }
+
+    fn record(&mut self, task: &Task<'_, '_>, recording: &Recording<'_>, rows: &mut [Row<'_>]) {
+        for s in 0..self.solvers.len() {
+            self.prefetch_after(s, task);
+            self.advance_solver(s, task, Some(recording), rows);
+        }
+    }
+
+    fn sample(&mut self, k: usize, contact: &Contact) -> Sample {
+        let sample = self.with(k, contact, |one| {
+            one.write_back();
+            one.sample()
+        });
+        sample.unwrap_or(Sample::NONE)
+    }
+
+    fn respond(&mut self, k: usize, contact: &Contact, twist: Twist, dt: f64) -> Option<Response> {
+        self.with(k, contact, |one| {
+            one.write_back();
+            let v = one.inputs();
+            Some(one.solver.respond(one.l, contact, twist, dt, &v))
+        })
+    }
+
+    fn set_map(&mut self, k: usize, contact: &Contact, mu_c: f64) {
+        self.with(k, contact, |one| {
+            if one.solver.must_flush_before(one.l, None) {
+                one.write_back();
+            }
+            one.solver.set_map(one.l, contact, mu_c);
+            Some(())
+        });
+    }
+
+    fn status(&self, k: usize) -> Status {
+        let place = &self.places[k];
+        Status { failure: place.failure, left: place.left, ..self.solvers[k / S::LANES].status(k % S::LANES) }
+    }
+
+    fn states(&mut self, k: usize, contact: &Contact) -> Vec<[f64; 2]> {
+        self.with(k, contact, |one| {
+            one.write_back();
+            Some(())
+        });
+        self.solvers[k / S::LANES].states(k % S::LANES)
+    }
+
+    fn export(&self, k: usize, state: &mut State) {
+        self.solvers[k / S::LANES].export(k % S::LANES, state);
+        let Place { interval, failure, .. } = &self.places[k];
+        (state.inputs, state.failure) = (interval.inputs(interval.length), *failure);
+    }
+
+    fn import(&mut self, k: usize, contact: &Contact, state: &State) {
+        // The lane of a contact that has failed was cleared.
+        if self.places[k].failure.is_some() {
+            self.load(k, contact, &contact.cells_ever_active());
+        }
+        self.solvers[k / S::LANES].import(k % S::LANES, contact, state);
+        let place = &mut self.places[k];
+        place.failure = state.failure;
+        place.interval = Interval { c: state.inputs.map(|v| [v, 0.0, 0.0]), ..Interval::default() };
+    }
 }

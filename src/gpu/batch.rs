@@ -1,180 +1,234 @@
-//! A batch on the device: its groups, and what [`Stepper`](crate::batch::Stepper) asks of them.
+//! Contacts that stay on the device between calls: the groups of a batch. A device may fail: what it said
+//! first is the answer to every later call.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
 
 use super::contact::device_state;
-use super::group::{Group, shown_bristles, status_of};
+use super::core::Core;
+use super::group::{shown_bristles, status_of};
 use super::inputs::own_first_bristles;
 use super::live::Live;
+use super::memory;
 use super::patch_state::PatchState;
-use crate::batch::{Sample, Saved};
+use crate::batch::{Sample, Stepper};
 use crate::contact::{Contact, move_centre};
-use crate::engine::Status;
-use crate::error::EngineError;
+use crate::engine::{Progress, Status, Trajectories};
+use crate::error::{DeviceError, EngineError};
 use crate::planar::Twist;
+use crate::pool;
 use crate::schedule::Span;
 use crate::solver::commit::respond_to;
 use crate::solver::respond::Response;
+use crate::solver::state::State;
 
-/// The groups of a batch.
-#[derive(Default)]
+/// The groups of a batch, and the failure that ended it. In a child that was forked it is left as it is: to
+/// free what a driver has would be to ask the driver.
 pub(super) struct GpuBatch {
+    core: Arc<Core>,
     groups: Vec<Live>,
     /// Group and place in it of every contact.
     places: Vec<(usize, usize)>,
+    failure: Option<DeviceError>,
 }
 
 impl GpuBatch {
-    pub(super) fn new(groups: Vec<Group>, of: &[Contact]) -> Result<Self, EngineError> {
-        let mut places = vec![(0, 0); of.len()];
-        for (g, group) in groups.iter().enumerate() {
-            group.contacts.iter().enumerate().for_each(|(i, contact)| places[contact.index] = (g, i));
+    pub(super) fn new(core: &Arc<Core>, groups: Vec<Live>, contacts: usize) -> Self {
+        let mut places = vec![(0, 0); contacts];
+        for (g, live) in groups.iter().enumerate() {
+            live.group.contacts.iter().enumerate().for_each(|(i, contact)| places[contact.index] = (g, i));
         }
-        let groups = groups.into_iter().map(|group| Live::new(group, of)).collect::<Result<_, _>>()?;
-        Ok(Self { groups, places })
+        Self { core: Arc::clone(core), groups, places, failure: None }
     }
 
-    fn place(&mut self, contact: usize) -> (&mut Live, usize) {
+    /// Does `work` on the groups. If the device fails, the state of the contacts is not known any more.
+    fn on_device<T>(&mut self, work: impl FnOnce(&mut [Live]) -> Result<T, EngineError>) -> Result<T, EngineError> {
+        self.check()?;
+        let out = self.core.device.watch(|| work(&mut self.groups));
+        if let Err(EngineError::Device(error)) = &out {
+            self.failure = Some(error.clone());
+        }
+        out
+    }
+
+    /// Does `work` on the group of a contact, in which it has the second place.
+    fn on_group<T>(
+        &mut self,
+        contact: usize,
+        work: impl FnOnce(&mut Live, usize) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
         let (group, i) = self.places[contact];
-        (&mut self.groups[group], i)
+        self.on_device(|groups| work(&mut groups[group], i))
     }
 }
 
-impl GpuBatch {
-    pub(super) fn load(&mut self, contact: usize, of: &Contact) -> Result<(), EngineError> {
-        let (live, i) = self.place(contact);
-        live.settle()?;
-        live.record_start(i, of)?;
-        live.write_map(i, of);
-        let bristles = own_first_bristles(&live.group.contacts[i], of);
-        live.write(i, device_state(of), &bristles);
+impl Drop for GpuBatch {
+    fn drop(&mut self) {
+        if self.core.device.is_of_parent() {
+            std::mem::forget((std::mem::take(&mut self.groups), Arc::clone(&self.core)));
+        }
+    }
+}
+
+impl Stepper for GpuBatch {
+    fn check(&self) -> Result<(), EngineError> {
+        self.failure.clone().map_or_else(|| self.core.device.check(), Err)?;
         Ok(())
     }
 
-    pub(super) fn advance(&mut self, contacts: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError> {
-        // Nothing is sent before it is known that all can be.
-        self.groups.iter_mut().try_for_each(|live| live.cut(contacts, spans))?;
-        self.groups.iter_mut().try_for_each(|live| live.advance(contacts, spans))
+    fn load(&mut self, contact: usize, of: &Contact) -> Result<(), EngineError> {
+        self.on_group(contact, |live, i| {
+            live.settle()?;
+            live.ask_start(i, of)?;
+            live.write_map(i, of);
+            let bristles = own_first_bristles(&live.group.contacts[i], of);
+            live.write(i, device_state(of), &bristles);
+            Ok(())
+        })
     }
 
-    pub(super) fn samples(&mut self, out: &mut [Sample]) -> Result<(), EngineError> {
-        for live in &mut self.groups {
-            live.settle_and_record()?;
-            if let Some(copied) = &live.copied {
-                let index = |i: usize| live.group.contacts[i].index;
-                live.copy_samples(live.staging, copied, |i, sample| out[index(i)] = sample)?;
+    fn advance(&mut self, contacts: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError> {
+        self.on_device(|groups| {
+            // Nothing is sent before it is known that all can be.
+            groups.iter_mut().try_for_each(|live| live.cut(contacts, spans))?;
+            groups.iter_mut().try_for_each(|live| live.advance(contacts, spans))
+        })
+    }
+
+    fn record(
+        &mut self,
+        contacts: &[Contact],
+        span: Span,
+        progress: &Progress<'_>,
+        out: &mut Trajectories,
+    ) -> Result<(), EngineError> {
+        self.on_device(|groups| {
+            for live in &mut *groups {
+                let group = &mut live.group;
+                let cut = |contact: &mut super::contact::BatchContact| {
+                    contacts[contact.index].cut(&mut contact.timeline, span, &out.time);
+                };
+                pool::run(|| group.contacts.par_iter_mut().for_each(cut));
+                memory::check_window(&group.contacts, contacts, group.adapter().max_storage_buffer)?;
             }
-        }
-        Ok(())
+            groups.iter_mut().try_for_each(|live| live.record(contacts, span, progress, out))
+        })
     }
 
-    /// Asks for the present samples, and does not wait for them.
-    pub(super) fn request(&mut self) -> Result<(), EngineError> {
-        self.groups.iter_mut().try_for_each(Live::request)
-    }
-
-    /// The samples that were asked for, if they are there; waits for them if that is wanted.
-    pub(super) fn requested(&mut self, waits: bool, out: &mut [Sample]) -> Result<bool, EngineError> {
-        let mut all = true;
-        for live in &mut self.groups {
-            all &= live.has_requested(waits)?;
-        }
-        if all {
-            for live in &self.groups {
-                let both = live.group.contacts.iter().zip(&live.requested);
-                both.for_each(|(contact, sample)| out[contact.index] = *sample);
+    fn samples(&mut self, _: &[Contact], out: &mut [Sample]) -> Result<(), EngineError> {
+        self.on_device(|groups| {
+            for live in groups {
+                live.settle_and_record()?;
+                if let Some(copied) = &live.copied {
+                    let index = |i: usize| live.group.contacts[i].index;
+                    live.copy_samples(live.staging, copied, |i, sample| out[index(i)] = sample)?;
+                }
             }
-        }
-        Ok(all)
+            Ok(())
+        })
     }
 
-    pub(super) fn statuses(&mut self, out: &mut [Status]) -> Result<(), EngineError> {
-        for live in &mut self.groups {
+    fn request(&mut self, _: &[Contact], _: &mut [Sample]) -> Result<bool, EngineError> {
+        self.on_device(|groups| groups.iter_mut().try_for_each(Live::request)).map(|()| false)
+    }
+
+    fn requested(&mut self, waits: bool, out: &mut [Sample]) -> Result<bool, EngineError> {
+        self.on_device(|groups| {
+            let mut all = true;
+            for live in &mut *groups {
+                all &= live.has_requested(waits)?;
+            }
+            if all {
+                for live in groups {
+                    let both = live.group.contacts.iter().zip(&live.requested);
+                    both.for_each(|(contact, sample)| out[contact.index] = *sample);
+                }
+            }
+            Ok(all)
+        })
+    }
+
+    fn statuses(&mut self, out: &mut [Status]) -> Result<(), EngineError> {
+        self.on_device(|groups| {
+            for live in groups {
+                live.settle_and_record()?;
+                let both = live.group.contacts.iter().zip(&live.states);
+                both.for_each(|(contact, state)| out[contact.index] = status_of(state));
+            }
+            Ok(())
+        })
+    }
+
+    fn bristles(&mut self, contact: usize, of: &Contact) -> Result<Vec<[f64; 2]>, EngineError> {
+        self.on_group(contact, |live, i| {
             live.settle_and_record()?;
-            let both = live.group.contacts.iter().zip(&live.states);
-            both.for_each(|(contact, state)| out[contact.index] = status_of(state));
-        }
-        Ok(())
-    }
-
-    pub(super) fn bristles(&mut self, contact: usize) -> Result<Vec<[f64; 2]>, EngineError> {
-        let (live, i) = self.place(contact);
-        live.settle_and_record()?;
-        let kind = live.group.contacts[i].kind;
-        Ok(shown_bristles(&live.bristles(i)?, kind))
+            let all = live.group.read_bristles()?;
+            Ok(shown_bristles(live.own_bristles(i, &all), of.model.kind()))
+        })
     }
 
     /// In double precision on the CPU: one pass over one contact takes less time there than a dispatch.
-    pub(super) fn respond(
+    fn respond(
         &mut self,
         contact: usize,
         of: &Contact,
         twist: Twist,
         dt: f64,
     ) -> Result<Option<Response>, EngineError> {
-        let (live, i) = self.place(contact);
-        live.settle_and_record()?;
-        if live.states[i].status != 0 {
-            return Ok(None);
-        }
-        let pairs: Vec<[f64; 2]> = live.bristles(i)?.into_iter().map(|z| z.map(f64::from)).collect();
-        Ok(Some(respond_to(of, &live.state(i), &pairs, twist, dt)))
-    }
-
-    pub(super) fn set_map(&mut self, contact: usize, of: &Contact, mu_c: f64) -> Result<(), EngineError> {
-        let (live, i) = self.place(contact);
-        live.settle_and_record()?;
-        if live.states[i].status != 0 {
-            return Ok(());
-        }
-        let state = live.state(i);
-        if of.model.is_grid() {
-            live.record_present(i, of, state.inputs, None)?;
-            live.write_map(i, of);
-            return Ok(());
-        }
-        let mut pairs: Vec<[f64; 2]> = live.bristles(i)?.into_iter().map(|z| z.map(f64::from)).collect();
-        let before = live.group.inputs.patch_states[i].clone();
-        live.record_present(i, of, state.inputs, None)?;
-        live.write_map(i, of);
-        transfer_bristle(&mut pairs, [&before, &live.group.inputs.patch_states[i]], of, mu_c);
-        live.write_saved(i, of, &Saved { state, failure: None, pairs: 0..pairs.len() }, &pairs);
-        Ok(())
-    }
-
-    pub(super) fn pairs(&self, contact: usize) -> usize {
-        let (group, i) = self.places[contact];
-        self.groups[group].group.contacts[i].bristle_pairs()
-    }
-
-    pub(super) fn get(&mut self, pairs: &mut Vec<[f64; 2]>, out: &mut [Saved]) -> Result<(), EngineError> {
-        pairs.clear();
-        for live in &mut self.groups {
+        self.on_group(contact, |live, i| {
             live.settle_and_record()?;
-            let start = pairs.len();
-            pairs.extend(live.group.read_bristles()?.into_iter().map(|z| z.map(f64::from)));
-            for (i, contact) in live.group.contacts.iter().enumerate() {
-                let first = start + live.first[i];
-                let pairs = first..first + contact.bristle_pairs();
-                let failure = status_of(&live.states[i]).failure;
-                out[contact.index] = Saved { state: live.state(i), failure, pairs };
+            if live.states[i].status != 0 {
+                return Ok(None);
             }
-        }
-        Ok(())
+            let all = live.group.read_bristles()?;
+            Ok(Some(respond_to(of, &live.state(i, &all), twist, dt)))
+        })
     }
 
-    pub(super) fn put(
-        &mut self,
-        contact: usize,
-        of: &Contact,
-        saved: &Saved,
-        pairs: &[[f64; 2]],
-    ) -> Result<(), EngineError> {
-        let (live, i) = self.place(contact);
-        live.settle()?;
-        let state = &saved.state;
-        live.record_present(i, of, state.inputs, state.mapped)?;
-        live.write_map(i, of);
-        live.write_saved(i, of, saved, pairs);
-        Ok(())
+    fn set_map(&mut self, contact: usize, of: &Contact, mu_c: f64) -> Result<(), EngineError> {
+        self.on_group(contact, |live, i| {
+            live.settle_and_record()?;
+            if live.states[i].status != 0 {
+                return Ok(());
+            }
+            let inputs = live.group.inputs.places[i].inputs;
+            if of.model.is_grid() {
+                live.ask_present(i, of, inputs, None)?;
+                live.write_map(i, of);
+                return Ok(());
+            }
+            let mut state = live.state(i, &live.group.read_bristles()?);
+            let before = live.group.inputs.patch_states[i].clone();
+            live.ask_present(i, of, inputs, None)?;
+            live.write_map(i, of);
+            transfer_bristle(&mut state.bristles, [&before, &live.group.inputs.patch_states[i]], of, mu_c);
+            live.write_state(i, of, &state);
+            Ok(())
+        })
+    }
+
+    fn save(&mut self, out: &mut [State]) -> Result<(), EngineError> {
+        self.on_device(|groups| {
+            for live in groups {
+                live.settle_and_record()?;
+                let all = live.group.read_bristles()?;
+                for (i, contact) in live.group.contacts.iter().enumerate() {
+                    out[contact.index] = live.state(i, &all);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn restore(&mut self, contact: usize, of: &Contact, state: &State) -> Result<(), EngineError> {
+        self.on_group(contact, |live, i| {
+            live.settle()?;
+            live.ask_present(i, of, state.inputs, state.mapped)?;
+            live.write_map(i, of);
+            live.write_state(i, of, state);
+            Ok(())
+        })
     }
 }
 

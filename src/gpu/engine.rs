@@ -9,13 +9,13 @@ use super::batch::GpuBatch;
 use super::contact::BatchContact;
 use super::core::Core;
 use super::device::{Adapter, Choice, Device};
-use super::group::{Budget, Frames, Group, Kernel, bindings};
+use super::group::{Budget, Group, Kernel, bindings};
 use super::limit_surface::SurfacePipelines;
+use super::live::Live;
 use super::memory;
 use super::pipeline::Pipeline;
 use super::shader::Variant;
 use super::shape::{self, Layout};
-use super::watched::Watched;
 use crate::batch::Batch;
 use crate::contact::Contact;
 use crate::engine::{Engine, EngineInfo, Plan, Progress, Stepping, StopWhen, Trajectories, validate};
@@ -24,7 +24,7 @@ use crate::limit_surface::{Rule, Table};
 use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
 use crate::pool;
-use crate::schedule::Timeline;
+use crate::schedule::{Span, Timeline};
 
 /// The GPU engine. A clone is the same device.
 #[derive(Clone, Debug)]
@@ -196,43 +196,27 @@ impl Engine for Gpu {
     fn batch(&self, contacts: Vec<Contact>, stepping: Stepping) -> Result<Batch, EngineError> {
         Batch::new(contacts, stepping, self.info(), |of| {
             let prepare = |contact: &Contact| (Timeline::default(), contact.cells_ever_active());
-            let stop_when = StopWhen::NEVER;
-            let frames = Frames { samples: 1, steps_per_frame: 1.0, samples_start: false, stop_when, bristles: false };
             let batch = self.core.device.watch(|| {
-                let groups = self.groups(of, stepping, frames, prepare)?;
-                let groups = groups.into_iter().map(|group| group()).collect::<Result<_, _>>()?;
-                GpuBatch::new(groups, of)
+                let groups = self.groups(of, stepping, StopWhen::NEVER, prepare)?;
+                let groups = groups.into_iter().map(|group| Live::new(group()?, of)).collect::<Result<_, _>>()?;
+                Ok(GpuBatch::new(&self.core, groups, of.len()))
             })?;
-            Ok(Box::new(Watched::new(&self.core, batch)))
+            Ok(Box::new(batch))
         })
     }
 
     fn rollout(&self, contacts: &[Contact], plan: &Plan, progress: &Progress<'_>) -> Result<Trajectories, EngineError> {
         validate(contacts, plan)?;
-        let mut out = Trajectories::unwritten(contacts.len(), &plan.samples);
-        for (asked, to) in [(plan.keep_bristles, &mut out.bristles), (plan.sample_bristles, &mut out.sampled_bristles)]
-        {
-            if asked {
-                *to = vec![Vec::new(); contacts.len()];
-            }
-        }
+        let mut out = Trajectories::for_plan(contacts.len(), plan)?;
         let prepare = |contact: &Contact| {
             let timeline = contact.timeline(&plan.samples);
             let active = if contact.model.is_grid() { contact.active_cells(&timeline) } else { Vec::new() };
             (timeline, active)
         };
-        let samples = plan.samples.len() - 1;
-        let steps_per_frame = (plan.duration() / samples as f64 / plan.step).max(1.0);
-        let frames = Frames {
-            samples,
-            steps_per_frame,
-            samples_start: true,
-            stop_when: plan.stop_when,
-            bristles: plan.sample_bristles,
-        };
         self.core.device.watch(|| {
-            for group in self.groups(contacts, plan.stepping(), frames, prepare)? {
-                group()?.run(contacts, plan, progress, &mut out)?;
+            // A group is a batch that is recorded and dropped.
+            for group in self.groups(contacts, plan.stepping(), plan.stop_when, prepare)? {
+                Live::new(group()?, contacts)?.record(contacts, Span::run(plan.duration()), progress, &mut out)?;
             }
             Ok(())
         })?;
@@ -248,7 +232,7 @@ impl Gpu {
         &'s self,
         of: &'s [Contact],
         stepping: Stepping,
-        frames: Frames,
+        stop_when: StopWhen,
         prepare: impl Fn(&Contact) -> (Timeline, Vec<usize>) + Sync,
     ) -> Result<Vec<impl FnOnce() -> Result<Group, EngineError> + 's>, EngineError> {
         let adapter = &self.core.device.adapter;
@@ -268,7 +252,7 @@ impl Gpu {
                 groups.push(move || {
                     let kernel = Kernel { pipeline: self.pipeline(variant)?, variant };
                     let (core, budget) = (&self.core, self.budget);
-                    Ok(Group::new(core, kernel, budget, contacts, of, stepping, frames)?)
+                    Ok(Group::new(core, kernel, budget, contacts, of, stepping, &stop_when)?)
                 });
             }
         }

@@ -8,9 +8,7 @@
 //! reads the samples of one window from the one while the device fills the other. Buffers and bindings are
 //! made once a group; the buffers of intervals grow when they must.
 
-use std::ops::Range;
 use std::sync::Arc;
-use std::time::Instant;
 
 use super::buffer::{BUFFER_BUDGET, Staging};
 use super::contact::BatchContact;
@@ -25,7 +23,7 @@ use super::shader::{ROOT_ITERATIONS, TRANSITION_ITERATIONS, Variant};
 use super::shape::Shape;
 use crate::batch::Sample;
 use crate::contact::{Contact, ModelKind};
-use crate::engine::{LEFT, Plan, Progress, Reason, Status, Stepping, StopWhen, Trajectories, share};
+use crate::engine::{LEFT, Reason, Status, Stepping, StopWhen, share};
 use crate::error::{DeviceError, EngineError};
 use crate::point::PAIRS_PER_ELEMENT;
 use crate::solver::point::balance::BALANCE_MOST;
@@ -83,7 +81,7 @@ pub(super) struct Group {
     /// Their parameters, as the device has them.
     parameters: Vec<layout::Contact>,
     pub(super) inputs: Inputs,
-    /// Samples of one window.
+    /// Samples of a contact for which `records` has memory.
     frames: usize,
     buffers: Buffers,
     /// The binding of the buffers; none after one of them has grown.
@@ -92,20 +90,6 @@ pub(super) struct Group {
     /// One is read while the device fills the other.
     records: [Staging; 2],
     pace: Pace,
-}
-
-/// What a group has to record.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Frames {
-    /// Samples of the whole run, and steps up to each.
-    pub(super) samples: usize,
-    pub(super) steps_per_frame: f64,
-    /// Whether the state at the start is a sample.
-    pub(super) samples_start: bool,
-    /// When a contact is not stepped any further.
-    pub(super) stop_when: StopWhen,
-    /// Whether bristles are read at every sample.
-    pub(super) bristles: bool,
 }
 
 /// The buffers of a group, in the order of their bindings.
@@ -170,17 +154,8 @@ impl Buffers {
     }
 }
 
-/// A window whose samples the device has copied to a staging buffer and the host has not read yet.
-struct Finished {
-    window: Range<usize>,
-    /// The staging buffer that they were copied to.
-    staging: usize,
-    copied: wgpu::SubmissionIndex,
-}
-
 impl Group {
-    /// Contacts at their start, with memory for windows of as many samples as the run has, or fewer if these
-    /// would be too long.
+    /// Contacts at their start, with memory for one sample of each.
     pub(super) fn new(
         core: &Arc<Core>,
         kernel: Kernel,
@@ -188,32 +163,21 @@ impl Group {
         contacts: Vec<BatchContact>,
         of: &[Contact],
         stepping: Stepping,
-        Frames { samples, steps_per_frame, samples_start, stop_when, bristles }: Frames,
+        stop_when: &StopWhen,
     ) -> Result<Self, DeviceError> {
         let device = &core.device;
         let pairs: usize = contacts.iter().map(BatchContact::bristle_pairs).sum();
-        let own = if device.adapter.software { WORK_SOFTWARE } else { WORK_HARDWARE };
-        let work = budget.map_or(own, |budget| budget.work);
-        let steps = (work / (pairs as f64 * PASSES_PER_STEP)).clamp(16.0, 1e6);
-        // The records of a window and its two staging buffers together keep to the budget, however many
-        // samples a long run has.
-        let fit = BUFFER_BUDGET as usize / (3 * contacts.len() * size_of::<Record>());
-        let fit = (fit.max(2) - 1).min(memory::samples_that_fit(&contacts, of, device.adapter.max_storage_buffer));
-        let frames = ((steps / steps_per_frame) as usize).clamp(1, samples).min(fit);
-        // The bristles are those at the end of a window.
-        let frames = if bristles { 1 } else { frames };
-
-        let start = Start::of(&contacts, of, stepping, &stop_when);
-        let buffers = Buffers::new(device, &start, &kernel.variant, pairs, (frames + 1) * contacts.len())?;
+        let start = Start::of(&contacts, of, stepping, stop_when);
+        let buffers = Buffers::new(device, &start, &kernel.variant, pairs, contacts.len())?;
         let records = || Staging::new(device, buffers.records.size());
         Ok(Self {
             kernel,
             budget,
             stepping,
-            inputs: Inputs::new(start.tables, start.patch_states, start.first_cells, frames, samples_start),
+            inputs: Inputs::new(start.tables, start.patch_states, start.first_cells),
             parameters: start.contacts,
             contacts,
-            frames,
+            frames: 1,
             binding: None,
             states: Staging::new(device, buffers.states.size())?,
             records: [records()?, records()?],
@@ -223,64 +187,34 @@ impl Group {
         })
     }
 
-    /// Steps all windows of a run over `plan` and writes the samples to `out`.
-    pub(super) fn run(
-        mut self,
-        of: &[Contact],
-        plan: &Plan,
-        progress: &Progress<'_>,
-        out: &mut Trajectories,
-    ) -> Result<(), EngineError> {
-        for (place, contact) in self.inputs.places.iter_mut().zip(&self.contacts) {
-            let most = self.stepping.budget(plan.duration(), contact.timeline.len());
-            place.most_steps = u32::try_from(most).unwrap_or(u32::MAX);
+    /// Makes memory for the samples of a window of a run through `duration` [s] with `samples` of them, and
+    /// returns how many a window has.
+    pub(super) fn plan_windows(&mut self, of: &[Contact], duration: f64, samples: usize) -> Result<usize, DeviceError> {
+        let device = &self.core.device;
+        let pairs: usize = self.contacts.iter().map(BatchContact::bristle_pairs).sum();
+        let own = if device.adapter.software { WORK_SOFTWARE } else { WORK_HARDWARE };
+        let work = self.budget.map_or(own, |budget| budget.work);
+        let steps = (work / (pairs as f64 * PASSES_PER_STEP)).clamp(16.0, 1e6);
+        let steps_per_frame = (duration / samples as f64 / self.stepping.step).max(1.0);
+        // The records of a window and its two staging buffers together keep to the budget, however many
+        // samples a long run has.
+        let fit = BUFFER_BUDGET as usize / (3 * self.contacts.len() * size_of::<Record>());
+        let limit = device.adapter.max_storage_buffer;
+        let fit = fit.max(1).min(memory::samples_that_fit(&self.contacts, of, limit));
+        let frames = ((steps / steps_per_frame) as usize).clamp(1, samples).min(fit);
+        if frames > self.frames {
+            let size = (frames * self.contacts.len() * size_of::<Record>()) as u64;
+            self.buffers.records = device.buffer("records", size, wgpu::BufferUsages::STORAGE)?;
+            let records = || Staging::new(device, self.buffers.records.size());
+            self.records = [records()?, records()?];
+            self.binding = None;
+            self.frames = frames;
         }
-        let core = Arc::clone(&self.core);
-        let last = out.frames() - 1;
-        let expected = self.expected_passes(self.frames as f64 * plan.duration() / last as f64, self.frames);
-        let mut window = 0..self.frames.min(last);
-        let mut upload = self.inputs.upload(&self.contacts, of, core.surfaces(), &window)?;
-        let mut finished: Option<Finished> = None;
-        let mut states: Vec<State> = Vec::new();
-        let mut staging = 0;
-        self.sample_bristles(of, &mut out.sampled_bristles)?;
-        while !window.is_empty() {
-            let most = self.send(&upload)?;
-            let started = Instant::now();
-            let mut copied = self.dispatch(expected, most, true, staging);
-            // While the device computes, the window before is read and the one after is prepared.
-            if let Some(done) = finished.take() {
-                let samples = self.decode(done, out)?;
-                if !progress(samples) {
-                    return Err(EngineError::Stopped);
-                }
-            }
-            let next = window.end..(window.end + self.frames).min(last);
-            let prepared = self.inputs.upload(&self.contacts, of, core.surfaces(), &next)?;
-            let before = most_passes(&states);
-            let busy = core.device.is_busy()?;
-            states = self.read_states(&copied)?;
-            self.pace.learn(most, most_passes(&states) - before, started.elapsed(), busy);
-            while is_behind(&states, &upload.windows) {
-                copied = self.dispatch(1.0, most, false, staging);
-                states = self.read_states(&copied)?;
-            }
-            self.sample_bristles(of, &mut out.sampled_bristles)?;
-            finished = Some(Finished { window, staging, copied });
-            (window, upload, staging) = (next, prepared, 1 - staging);
-        }
-        if let Some(done) = finished {
-            let samples = self.decode(done, out)?;
-            progress(samples);
-        }
-        for (contact, state) in self.contacts.iter().zip(&states) {
-            out.status[contact.index] = status_of(state);
-        }
-        self.sample_bristles(of, &mut out.bristles)
+        Ok(frames)
     }
 
     /// Appends the bristles of every contact, as they are now, to what is `wanted` of it, if anything is.
-    fn sample_bristles(&self, of: &[Contact], wanted: &mut [Vec<[f64; 2]>]) -> Result<(), EngineError> {
+    pub(super) fn append_bristles(&self, wanted: &mut [Vec<[f64; 2]>]) -> Result<(), EngineError> {
         if wanted.is_empty() {
             return Ok(());
         }
@@ -288,7 +222,7 @@ impl Group {
         let mut first = 0;
         for contact in &self.contacts {
             let own = &zetas[first..first + contact.bristle_pairs()];
-            wanted[contact.index].extend(shown_bristles(own, of[contact.index].model.kind()));
+            wanted[contact.index].extend(shown_bristles(own, contact.kind));
             first += own.len();
         }
         Ok(())
@@ -314,16 +248,18 @@ impl Group {
         staging.read(device, self.contacts.iter().map(BatchContact::bristle_pairs).sum(), copied)
     }
 
-    /// The records of a window of one sample that submission `copied` copies to a staging buffer, one a
-    /// contact.
+    /// The records of a window that submission `copied` copies to a staging buffer, a chunk a contact.
     pub(super) fn read_records(
         &self,
         staging: usize,
         copied: &wgpu::SubmissionIndex,
     ) -> Result<Vec<Record>, EngineError> {
-        let n = self.contacts.len() * (self.frames + 1);
-        let all: Vec<Record> = self.records[staging].read(&self.core.device, n, copied.clone())?;
-        Ok(all.into_iter().step_by(self.frames + 1).collect())
+        self.records[staging].read(&self.core.device, self.contacts.len() * self.frames, copied.clone())
+    }
+
+    /// Number of records of a contact.
+    pub(super) const fn frames(&self) -> usize {
+        self.frames
     }
 
     /// Writes the state of contact `i`, and its bristles, which start at `first`.
@@ -431,7 +367,7 @@ impl Group {
                 let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
                 pass.set_bind_group(0, self.binding.as_ref(), &[]);
                 if first && fresh {
-                    let records = (self.contacts.len() * (self.frames + 1)) as u32;
+                    let records = (self.contacts.len() * self.frames) as u32;
                     pass.set_pipeline(&self.kernel.pipeline.poison);
                     dispatch_groups(&mut pass, records.div_ceil(self.kernel.variant.shape.workgroup));
                 }
@@ -449,30 +385,6 @@ impl Group {
             submit(i == 1, false);
         }
         submit(times == 1, true)
-    }
-
-    /// Moves the samples of a window from its staging buffer to `out`; returns how many.
-    fn decode(
-        &self,
-        Finished { window, staging, copied }: Finished,
-        out: &mut Trajectories,
-    ) -> Result<u64, EngineError> {
-        let n = self.contacts.len() * (self.frames + 1);
-        let records: Vec<Record> = self.records[staging].read(&self.core.device, n, copied)?;
-        let frames = out.frames();
-        let first = if window.start == 0 { 0 } else { window.start + 1 };
-        for (i, contact) in self.contacts.iter().enumerate() {
-            for frame in first..=window.end {
-                let sample = sample_of(&records[i * (self.frames + 1) + frame - first]);
-                let at = contact.index * frames + frame;
-                out.pose[at] = sample.pose;
-                out.twist[at] = sample.twist;
-                out.wrench[at] = sample.wrench;
-                out.normal_force[at] = sample.normal_force;
-                (out.slip[at], out.near_limit[at]) = (sample.slip, sample.near_limit);
-            }
-        }
-        Ok((window.len() * self.contacts.len()) as u64)
     }
 }
 

@@ -162,10 +162,6 @@ pub(super) struct Inputs {
     pub(super) last: Vec<Interval>,
     /// Where the cells of every contact start, see [`Start::first_cells`].
     pub(super) first_cells: Vec<u32>,
-    /// Samples of one window.
-    frames: usize,
-    /// Whether the state at the start is a sample.
-    samples_start: bool,
 }
 
 /// The place of a contact among its intervals and samples.
@@ -204,16 +200,10 @@ impl Upload {
 }
 
 impl Inputs {
-    pub(super) fn new(
-        tables: TableStore,
-        patch_states: Vec<PatchState>,
-        first_cells: Vec<u32>,
-        frames: usize,
-        samples_start: bool,
-    ) -> Self {
+    pub(super) fn new(tables: TableStore, patch_states: Vec<PatchState>, first_cells: Vec<u32>) -> Self {
         let places = vec![Place::default(); patch_states.len()];
         let last = vec![Interval::default(); patch_states.len()];
-        Self { tables, patch_states, places, last, first_cells, frames, samples_start }
+        Self { tables, patch_states, places, last, first_cells }
     }
 
     /// Where the cells or the table of a map of contact `i` start, which has so many `cells`; a table that is
@@ -229,7 +219,7 @@ impl Inputs {
     }
 
     /// The intervals of all contacts for the samples after `window.start` up to `window.end` of their
-    /// timelines.
+    /// timelines; there is memory for `frames` records of a contact.
     ///
     /// # Errors
     /// A device that fails to make a limit surface.
@@ -239,6 +229,7 @@ impl Inputs {
         of: &[Contact],
         surfaces: Surfaces<'_>,
         window: &Range<usize>,
+        frames: usize,
     ) -> Result<Upload, EngineError> {
         let mut upload = Upload::default();
         if window.is_empty() {
@@ -256,23 +247,19 @@ impl Inputs {
                 place.inputs = last.inputs(last.length);
                 self.last[i].clone_from(last);
             }
-            let first_sample = if window.start == 0 { 0 } else { window.start as u32 + 1 };
             upload.windows.push(layout::Window {
                 interval_first: upload.intervals.len() as u32,
                 begin: place.intervals_before + from as u32,
                 end: place.intervals_before + place.next as u32,
-                record_first: (i * (self.frames + 1)) as u32,
-                // Sample 0 belongs to the first window, before its intervals.
-                sample_from: place.samples_before + first_sample,
+                record_first: (i * frames) as u32,
+                sample_from: place.samples_before + window.start as u32,
                 most_steps: place.most_steps,
             });
-            let is_start = self.samples_start && place.intervals_before == 0;
-            for (j, (interval, map, _)) in intervals.into_iter().enumerate() {
+            for (interval, map, _) in intervals {
                 let transfer = map.transfer_from(&before, &of[contacts[i].index]);
                 let first = self.map_first(i, cells, &map, &mut tables);
                 let term_first = upload.push_terms(&interval);
-                let more = if is_start && from + j == 0 { flag::FIRST } else { 0 };
-                upload.intervals.push(device_interval(&interval, &map, transfer, first, term_first, more));
+                upload.intervals.push(device_interval(&interval, &map, transfer, first, term_first, 0));
                 before = map;
             }
         }
@@ -286,6 +273,7 @@ impl Inputs {
         &mut self,
         contacts: &[BatchContact],
         intervals: Vec<Option<(Interval, RemapTransfer)>>,
+        frames: usize,
     ) -> Upload {
         let mut upload = Upload::default();
         let mut tables = self.tables.clone();
@@ -298,7 +286,7 @@ impl Inputs {
                 interval_first: upload.intervals.len() as u32,
                 begin,
                 end: begin + u32::from(asked.is_some()),
-                record_first: (i * (self.frames + 1)) as u32,
+                record_first: (i * frames) as u32,
                 sample_from: place.samples_before,
                 most_steps: place.most_steps,
             });

@@ -120,10 +120,8 @@ pub mod flag {
     pub const RECORD: u32 = 2;
     /// The pressure map is made anew at the start.
     pub const REMAP: u32 = 4;
-    /// The first interval of the run: the initial state is recorded.
-    pub const FIRST: u32 = 8;
     /// It is entered at its end: no time passes.
-    pub const AT_END: u32 = 16;
+    pub const AT_END: u32 = 8;
 }
 
 /// Values of [`Contact::kind`].

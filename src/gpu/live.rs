@@ -1,16 +1,18 @@
 //! A group that stays on the device between calls. A call sends its intervals and starts the device; the host
 //! waits for it only before the next call, or when something is read.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::contact::device_pairs;
-use super::group::{Group, is_behind, most_passes, sample_of};
+use super::group::{Group, is_behind, most_passes, sample_of, status_of};
 use super::inputs::Upload;
 use super::layout::{Interval as DeviceInterval, State as DeviceState, Window};
 use super::patch_state::{PatchState, make_tables};
-use crate::batch::{Sample, Saved};
+use crate::batch::Sample;
 use crate::contact::{Contact, RemapTransfer};
+use crate::engine::{Progress, Trajectories};
 use crate::error::EngineError;
 use crate::schedule::{Interval, MapKey, Span, Timeline, slot};
 use crate::solver::state::State;
@@ -23,7 +25,7 @@ pub(super) struct Live {
     /// The states when that was done.
     pub(super) states: Vec<DeviceState>,
     /// Where the bristles of every contact start.
-    pub(super) first: Vec<usize>,
+    first: Vec<usize>,
     /// Contacts whose present state is not recorded, with an interval that records it at its end.
     unrecorded: Vec<Option<(Interval, RemapTransfer)>>,
     /// Whether anything was read since the last call. Who reads after each call has each call record its
@@ -38,6 +40,14 @@ pub(super) struct Live {
     is_requested: bool,
     /// The samples that were asked for, in the order of the group, once they are read.
     pub(super) requested: Vec<Sample>,
+}
+
+/// The interval at the start of a contact's time.
+fn start_of(contact: &Contact) -> Interval {
+    let (mut timeline, mut interval) = (Timeline::default(), Interval::default());
+    contact.cut(&mut timeline, Span::run(1e-6), &[]);
+    contact.interval_into(&timeline, 0, &mut interval);
+    interval
 }
 
 /// A window that was sent to the device.
@@ -59,6 +69,7 @@ impl Live {
             next += contact.bristle_pairs();
         }
         let unrecorded = vec![None; first.len()];
+        let all = 0..first.len();
         let mut live = Self {
             group,
             sent: None,
@@ -71,35 +82,48 @@ impl Live {
             is_requested: false,
             requested: Vec::new(),
         };
-        for i in 0..live.first.len() {
-            let contact = &of[live.group.contacts[i].index];
-            live.record_start(i, contact)?;
-        }
+        live.ask_starts(all, of)?;
         Ok(live)
     }
 
-    /// Asks for the sample of a contact at its start.
-    pub(super) fn record_start(&mut self, i: usize, contact: &Contact) -> Result<(), EngineError> {
-        let (mut timeline, mut interval) = (Timeline::default(), Interval::default());
-        contact.cut(&mut timeline, Span::run(1e-6), &[]);
-        contact.interval_into(&timeline, 0, &mut interval);
-        self.record(i, contact, interval)
+    /// Asks for the samples of contacts at their start.
+    fn ask_starts(&mut self, which: Range<usize>, of: &[Contact]) -> Result<(), EngineError> {
+        let start = |i: usize| {
+            let contact = &of[self.group.contacts[i].index];
+            (i, contact, start_of(contact))
+        };
+        let starts: Vec<_> = which.map(start).collect();
+        self.ask(starts)
     }
 
-    /// Asks for the sample of a contact at the inputs at the start of `interval`, on its map.
-    fn record(&mut self, i: usize, contact: &Contact, mut interval: Interval) -> Result<(), EngineError> {
+    /// Asks for the sample of a contact at its start.
+    pub(super) fn ask_start(&mut self, i: usize, contact: &Contact) -> Result<(), EngineError> {
+        self.ask(vec![(i, contact, start_of(contact))])
+    }
+
+    /// Asks for the samples of contacts at the inputs at the start of their intervals, on their maps.
+    fn ask(&mut self, mut asked: Vec<(usize, &Contact, Interval)>) -> Result<(), EngineError> {
         let core = Arc::clone(&self.group.core);
-        let map = &mut self.group.inputs.patch_states[i];
-        *map = PatchState::first(contact);
-        if let Some(patch) = map.enter(contact, &mut interval).or_else(|| map.missing_table(contact))
-            && let Some(like) = map.table.clone()
-        {
-            let made = make_tables(core.surfaces(), &[(patch, like)])?;
-            made.into_iter().for_each(|table| map.set_table(table));
+        let maps = &mut self.group.inputs.patch_states;
+        // All limit surfaces are made together.
+        let (mut wanted, mut whose) = (Vec::new(), Vec::new());
+        for (i, contact, interval) in &mut asked {
+            let map = &mut maps[*i];
+            *map = PatchState::first(contact);
+            if let Some(patch) = map.enter(contact, interval).or_else(|| map.missing_table(contact))
+                && let Some(like) = map.table.clone()
+            {
+                wanted.push((patch, like));
+                whose.push(*i);
+            }
         }
-        let transfer = map.transfer_from(map, contact);
-        let interval = Interval { length: 0.0, jump: false, record: true, remap: None, ..interval };
-        self.unrecorded[i] = Some((interval, transfer));
+        let made = make_tables(core.surfaces(), &wanted)?;
+        made.into_iter().zip(whose).for_each(|(table, i)| maps[i].set_table(table));
+        for (i, contact, interval) in asked {
+            let transfer = maps[i].transfer_from(&maps[i], contact);
+            let interval = Interval { length: 0.0, jump: false, record: true, remap: None, ..interval };
+            self.unrecorded[i] = Some((interval, transfer));
+        }
         Ok(())
     }
 
@@ -111,7 +135,7 @@ impl Live {
     }
 
     /// Asks for the sample of a contact at its present inputs, on the map that was made for `mapped`.
-    pub(super) fn record_present(
+    pub(super) fn ask_present(
         &mut self,
         i: usize,
         contact: &Contact,
@@ -119,7 +143,7 @@ impl Live {
         mapped: Option<MapKey>,
     ) -> Result<(), EngineError> {
         let c = inputs.map(|v| [v, 0.0, 0.0]);
-        self.record(i, contact, Interval { c, remap: mapped, ..Interval::default() })
+        self.ask(vec![(i, contact, Interval { c, remap: mapped, ..Interval::default() })])
     }
 
     /// Waits until the device has done what it was told.
@@ -172,7 +196,7 @@ impl Live {
         }
         self.settle()?;
         let asked = self.unrecorded.iter_mut().map(Option::take).collect();
-        let upload = self.group.inputs.upload_samples(&self.group.contacts, asked);
+        let upload = self.group.inputs.upload_samples(&self.group.contacts, asked, self.group.frames());
         self.start(upload, 1.0)
     }
 
@@ -190,7 +214,7 @@ impl Live {
         mut to: impl FnMut(usize, Sample),
     ) -> Result<(), EngineError> {
         let records = self.group.read_records(staging, copied)?;
-        for (i, (record, state)) in records.iter().zip(&self.states).enumerate() {
+        for (i, (record, state)) in records.iter().step_by(self.group.frames()).zip(&self.states).enumerate() {
             to(i, if state.status == 0 { sample_of(record) } else { Sample::NONE });
         }
         Ok(())
@@ -257,37 +281,141 @@ impl Live {
     /// Sends the intervals of the contacts that have a span, and starts the device.
     pub(super) fn advance(&mut self, of: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError> {
         self.settle()?;
-        let group = &mut self.group;
+        let longest = self.allow(|contact| spans[contact]);
+        if self.group.contacts.iter().all(|contact| contact.timeline.is_empty()) {
+            return Ok(());
+        }
+        let upload = self.upload(of, &(0..1))?;
+        let records = std::mem::take(&mut self.is_read);
+        self.leave_timelines(of, u32::from(records), records);
+        let expected = self.group.expected_passes(longest, 1);
+        self.start(upload, expected)
+    }
+
+    /// Steps the contacts through a span, into which their timelines are cut, window by window, and writes
+    /// their samples, their statuses, and their bristles where these are wanted. While the device computes a
+    /// window, the samples of the one before are read and the inputs of the one after are prepared.
+    pub(super) fn record(
+        &mut self,
+        of: &[Contact],
+        span: Span,
+        progress: &Progress<'_>,
+        out: &mut Trajectories,
+    ) -> Result<(), EngineError> {
+        self.settle_and_record()?;
+        if let Some(copied) = self.copied.clone() {
+            if self.is_requested {
+                self.keep_requested(self.staging, &copied)?;
+            }
+            let index = |i: usize| self.group.contacts[i].index;
+            self.copy_samples(self.staging, &copied, |i, sample| out.write(index(i), 0, &sample))?;
+        }
+        self.group.append_bristles(&mut out.sampled_bristles)?;
+
+        let (last, duration) = (out.frames() - 1, span.end - span.start);
+        let frames = self.group.plan_windows(of, duration, last)?;
+        // The bristles are those at the end of a window.
+        let frames = if out.sampled_bristles.is_empty() { frames } else { 1 };
+        self.allow(|_| Some(span));
+        let core = Arc::clone(&self.group.core);
+        let expected = self.group.expected_passes(frames as f64 * duration / last as f64, frames);
+        let mut window = 0..frames.min(last);
+        let mut upload = self.upload(of, &window)?;
+        let mut finished: Option<(Range<usize>, wgpu::SubmissionIndex)> = None;
+        while !window.is_empty() {
+            let most = self.group.send(&upload)?;
+            let started = Instant::now();
+            let before = self.staging;
+            self.staging = 1 - self.staging;
+            let mut copied = self.group.dispatch(expected, most, true, self.staging);
+            if let Some((window, copied)) = finished.take() {
+                self.write_window(&window, before, &copied, out)?;
+                if !progress((window.len() * self.group.contacts.len()) as u64) {
+                    return Err(EngineError::Stopped);
+                }
+            }
+            let next = window.end..(window.end + frames).min(last);
+            let prepared = self.upload(of, &next)?;
+            let before = most_passes(&self.states);
+            let busy = core.device.is_busy()?;
+            self.states = self.group.read_states(&copied)?;
+            self.group.learn(most, most_passes(&self.states) - before, started.elapsed(), busy);
+            while is_behind(&self.states, &upload.windows) {
+                copied = self.group.dispatch(1.0, most, false, self.staging);
+                self.states = self.group.read_states(&copied)?;
+            }
+            self.group.append_bristles(&mut out.sampled_bristles)?;
+            finished = Some((window, copied.clone()));
+            self.copied = Some(copied);
+            (window, upload) = (next, prepared);
+        }
+        self.leave_timelines(of, last as u32, false);
+        if let Some((window, copied)) = finished {
+            self.write_window(&window, self.staging, &copied, out)?;
+            if !progress((window.len() * self.group.contacts.len()) as u64) {
+                return Err(EngineError::Stopped);
+            }
+        }
+        for (contact, state) in self.group.contacts.iter().zip(&self.states) {
+            out.status[contact.index] = status_of(state);
+        }
+        self.group.append_bristles(&mut out.bristles)
+    }
+
+    /// The intervals of a window of the timelines.
+    fn upload(&mut self, of: &[Contact], window: &Range<usize>) -> Result<Upload, EngineError> {
+        let (core, frames) = (Arc::clone(&self.group.core), self.group.frames());
+        self.group.inputs.upload(&self.group.contacts, of, core.surfaces(), window, frames)
+    }
+
+    /// Writes the samples of a window, which are those after its start.
+    fn write_window(
+        &self,
+        window: &Range<usize>,
+        staging: usize,
+        copied: &wgpu::SubmissionIndex,
+        out: &mut Trajectories,
+    ) -> Result<(), EngineError> {
+        let records = self.group.read_records(staging, copied)?;
+        for (contact, records) in self.group.contacts.iter().zip(records.chunks(self.group.frames())) {
+            for (frame, record) in (window.start + 1..=window.end).zip(records) {
+                out.write(contact.index, frame, &sample_of(record));
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins the timelines of the contacts that have a span, and lets them take the steps for it. Returns
+    /// the longest span [s].
+    fn allow(&mut self, span: impl Fn(usize) -> Option<Span>) -> f64 {
         let mut longest = 0.0f64;
-        for (contact, place) in group.contacts.iter().zip(&mut group.inputs.places) {
+        for (contact, place) in self.group.contacts.iter().zip(&mut self.group.inputs.places) {
             place.next = 0;
-            if let Some(span) = spans[contact.index] {
-                let more = group.stepping.budget(span.end - span.start, contact.timeline.len());
+            if let Some(span) = span(contact.index) {
+                let more = self.group.stepping.budget(span.end - span.start, contact.timeline.len());
                 place.most_steps = place.most_steps.saturating_add(u32::try_from(more).unwrap_or(u32::MAX));
                 longest = longest.max(span.end - span.start);
             }
         }
-        if group.contacts.iter().all(|contact| contact.timeline.is_empty()) {
-            return Ok(());
-        }
-        let core = Arc::clone(&group.core);
-        let upload = group.inputs.upload(&group.contacts, of, core.surfaces(), &(0..1))?;
-        let records = std::mem::take(&mut self.is_read);
-        let inputs = &mut group.inputs;
-        for (i, contact) in group.contacts.iter().enumerate().filter(|(_, contact)| !contact.timeline.is_empty()) {
-            let place = &mut inputs.places[i];
-            place.intervals_before += contact.timeline.len() as u32;
-            place.samples_before += u32::from(records);
-            let map = &inputs.patch_states[i];
-            let asked = || Interval { jump: false, record: true, remap: None, ..inputs.last[i].clone() };
-            self.unrecorded[i] = (!records).then(|| (asked(), map.transfer_from(map, &of[contact.index])));
-        }
-        let expected = group.expected_passes(longest, 1);
-        self.start(upload, expected)
+        longest
     }
 
-    /// The state of contact `i`, when all is settled.
-    pub(super) fn state(&self, i: usize) -> State {
+    /// Counts the intervals and the `samples` of timelines that have been sent. Contacts that do not record
+    /// their end have a sample there to be asked for.
+    fn leave_timelines(&mut self, of: &[Contact], samples: u32, records_end: bool) {
+        let inputs = &mut self.group.inputs;
+        for (i, contact) in self.group.contacts.iter().enumerate().filter(|(_, contact)| !contact.timeline.is_empty()) {
+            let place = &mut inputs.places[i];
+            place.intervals_before += contact.timeline.len() as u32;
+            place.samples_before += samples;
+            let map = &inputs.patch_states[i];
+            let asked = || Interval { jump: false, record: true, remap: None, ..inputs.last[i].clone() };
+            self.unrecorded[i] = (!records_end).then(|| (asked(), map.transfer_from(map, &of[contact.index])));
+        }
+    }
+
+    /// The state of contact `i`, whose bristles are among those of all, when all is settled.
+    pub(super) fn state(&self, i: usize, bristles: &[[f32; 2]]) -> State {
         let (s, inputs) = (&self.states[i], &self.group.inputs);
         let wide = |v: [f32; 3]| v.map(f64::from);
         State {
@@ -303,20 +431,19 @@ impl Live {
             steps: u64::from(s.steps),
             passes: u64::from(s.passes),
             unconverged: u64::from(s.unconverged),
+            failure: status_of(s).failure,
+            bristles: self.own_bristles(i, bristles).iter().map(|z| z.map(f64::from)).collect(),
             ..State::default()
         }
     }
 
-    /// The bristles of contact `i`, when all is settled.
-    pub(super) fn bristles(&self, i: usize) -> Result<Vec<[f32; 2]>, EngineError> {
-        let all = self.group.read_bristles()?;
-        Ok(all[self.first[i]..][..self.group.contacts[i].bristle_pairs()].to_vec())
+    /// The bristles of contact `i` among those of all.
+    pub(super) fn own_bristles<'b>(&self, i: usize, all: &'b [[f32; 2]]) -> &'b [[f32; 2]] {
+        &all[self.first[i]..][..self.group.contacts[i].bristle_pairs()]
     }
 
-    /// Puts contact `i` to a saved state, whose bristles are among `pairs` and for which a sample has been
-    /// asked.
-    pub(super) fn write_saved(&mut self, i: usize, of: &Contact, saved: &Saved, pairs: &[[f64; 2]]) {
-        let state = &saved.state;
+    /// Puts contact `i` to a state, for which a sample has been asked.
+    pub(super) fn write_state(&mut self, i: usize, of: &Contact, state: &State) {
         let narrow = |v: [f64; 3]| v.map(|c| c as f32);
         // What a number of another precision has beyond single precision.
         let rest = |v: [f64; 3], low: [f64; 3]| [0, 1, 2].map(|i| (low[i] + (v[i] - f64::from(v[i] as f32))) as f32);
@@ -330,14 +457,14 @@ impl Live {
             rate: narrow(state.rate),
             h_next: state.h_next as f32,
             at_least: 1,
-            status: saved.failure.map_or(0, |(_, reason)| reason as u32),
-            failed_step: saved.failure.map_or(0, |(step, _)| count(step)),
+            status: state.failure.map_or(0, |(_, reason)| reason as u32),
+            failed_step: state.failure.map_or(0, |(step, _)| count(step)),
             unconverged: count(state.unconverged),
             steps: count(state.steps),
             passes: count(state.passes),
             ..DeviceState::default()
         };
-        let own = &pairs[saved.pairs.clone()];
+        let own = &state.bristles;
         let mut bristles: Vec<[f32; 2]> = own.iter().map(|z| z.map(|c| c as f32)).collect();
         if let Some(model) = of.model.point() {
             bristles = device_pairs(model, own);

@@ -82,6 +82,26 @@ impl Memory {
         (self.tables + self.new_tables).max(self.before + self.intervals).max(self.terms)
     }
 
+    /// Refuses inputs, of `contact` or of a group that begins with it, for which buffers of at most `limit`
+    /// bytes are too small.
+    fn check(&self, contact: usize, limit: u64) -> Result<(), EngineError> {
+        let requested = self.inputs().max(self.frames);
+        if requested <= limit {
+            return Ok(());
+        }
+        let (what, remedy) = if requested == self.frames {
+            ("bytes of pressure frames", "take fewer frames (`patch.frames`) or fewer `patch.cells`")
+        } else if requested == self.tables + self.new_tables {
+            (
+                "bytes of limit surfaces between two samples",
+                "record more often, make maps less often (`patch.update`) or coarser tables (`contact.n_ls`)",
+            )
+        } else {
+            ("bytes of inputs between two samples", "record more often, or hold the inputs for longer")
+        };
+        Err(EngineError::Limit { contact, what, requested, max: limit, remedy })
+    }
+
     /// Whether the contacts fit into buffers of at most `limit` bytes.
     fn fits(&self, limit: u64) -> bool {
         // Limit surfaces that are made for a window are held to the smaller budget, because until they are on
@@ -89,6 +109,15 @@ impl Memory {
         let made = self.own.max(self.new_tables);
         made <= BUFFER_BUDGET.min(limit) && self.inputs().max(self.own + self.frames) <= INPUTS_BUDGET.min(limit)
     }
+}
+
+/// Refuses contacts of a group whose inputs between two samples do not fit into
+/// buffers of at most `limit` bytes.
+pub(super) fn check_window(contacts: &[BatchContact], of: &[Contact], limit: u64) -> Result<(), EngineError> {
+    let mut seen = HashSet::new();
+    let memory = contacts.iter().map(|contact| Memory::of(contact, &of[contact.index], &mut seen));
+    let contact = contacts.first().map_or(0, |contact| contact.index);
+    memory.fold(Memory::default(), Memory::with).check(contact, limit)
 }
 
 /// Divides `contacts` into batches that fit into buffers of at most `limit` bytes with one sample a window.
@@ -115,20 +144,7 @@ pub(super) fn split(
         }
         seen.clear();
         taken = Memory::of(&contact, own, &mut seen);
-        let requested = taken.inputs().max(taken.frames);
-        if requested > limit {
-            let (what, remedy) = if requested == taken.frames {
-                ("bytes of pressure frames", "take fewer frames (`patch.frames`) or fewer `patch.cells`")
-            } else if requested == taken.tables + taken.new_tables {
-                (
-                    "bytes of limit surfaces between two samples",
-                    "record more often, make maps less often (`patch.update`) or coarser tables (`contact.n_ls`)",
-                )
-            } else {
-                ("bytes of inputs between two samples", "record more often, or hold the inputs for longer")
-            };
-            return Err(EngineError::Limit { contact: contact.index, what, requested, max: limit, remedy });
-        }
+        taken.check(contact.index, limit)?;
         part.push(contact);
     }
     out.push(part);

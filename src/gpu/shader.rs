@@ -312,7 +312,6 @@ fn prelude(shape: Shape, law: Law) -> String {
         ("FLAG_JUMP", flag::JUMP),
         ("FLAG_RECORD", flag::RECORD),
         ("FLAG_REMAP", flag::REMAP),
-        ("FLAG_FIRST", flag::FIRST),
         ("FLAG_AT_END", flag::AT_END),
         ("FAILED_TWIST", Reason::Twist as u32),
         ("FAILED_WRENCH", Reason::Wrench as u32),

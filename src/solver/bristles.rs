@@ -40,6 +40,9 @@ pub struct Rate<R> {
 
 /// The bristles of as many contacts as the number type of the step has lanes.
 pub trait Bristles<R: Real> {
+    /// Scratch arrays of a sweep that grids share if they are stepped one after the other.
+    type Scratch: Default + Send;
+
     /// Puts the bristles of a contact at the start of its run into a lane; `active` are the cells of a grid
     /// that carry pressure at some time.
     fn load(&mut self, lane: usize, contact: &Contact, active: &[usize]);
@@ -47,14 +50,11 @@ pub trait Bristles<R: Real> {
     fn clear(&mut self, lane: usize);
     /// The states `zeta` [-] of a lane, as [`crate::contact::Initial::bristles`] takes them.
     fn states(&self, lane: usize) -> Vec<[f64; 2]>;
-    /// Number of pairs that [`Bristles::export`] writes.
-    fn pairs(&self, lane: usize) -> usize;
-    /// Writes all numbers from which a lane can be continued to `pairs`: the states `zeta` [-] of the cells;
-    /// of a reduced bristle `zeta_x zeta_y`, `zeta_3` and the low parts of all three, the residual of its map
-    /// and its last root. Other numbers go to `state`.
-    fn export(&self, lane: usize, state: &mut State, pairs: &mut [[f64; 2]]);
-    /// Sets a lane to what [`Bristles::export`] wrote.
-    fn import(&mut self, lane: usize, state: &State, pairs: &[[f64; 2]]);
+    /// Writes all numbers from which the bristles of a lane can be continued to `state`, whose
+    /// [`State::bristles`] is empty.
+    fn export(&self, lane: usize, state: &mut State);
+    /// Sets the bristles of a lane to what [`Bristles::export`] wrote.
+    fn import(&mut self, lane: usize, state: &State);
     /// The friction wrench [N, N, N m] of a lane at the patch origin in the present state at patch twist `u`,
     /// and which of them slip.
     fn wrench(&mut self, lane: usize, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, Shares);
@@ -82,6 +82,16 @@ pub trait Bristles<R: Real> {
     fn save(&mut self, lanes: R::Mask);
     /// Restores the saved states where the mask is set.
     fn restore(&mut self, lanes: R::Mask);
+    /// Exchanges the scratch arrays for others.
+    fn exchange_scratch(&mut self, other: &mut Self::Scratch) {
+        let _ = other;
+    }
+    /// Shares places and weights of cells with `other`, where they are the same.
+    fn share(&mut self, other: &Self) {
+        let _ = other;
+    }
+    /// Brings what the next sweep needs into the caches.
+    fn prefetch(&self) {}
     /// How the force has changed since the states were saved: `sum w E^T (zeta - saved)` [-, -, m].
     fn force_change(&self) -> Vec3<R>;
 }

@@ -1,5 +1,5 @@
-//! What steps the contacts in its lanes from one call to the next: the solver of bristles, and that of point
-//! contacts.
+//! What steps the contacts in its lanes from one call to the next: the solver of patches
+//! ([`Solver`](super::lanes::Solver)), and that of point contacts ([`Points`](super::point::lanes::Points)).
 
 use super::bristles::{Bits, Shares};
 use super::respond::Response;
@@ -10,29 +10,20 @@ use crate::plan::Status;
 use crate::planar::{Pose, Twist, Wrench};
 use crate::schedule::{Interval, MapKey, slot};
 
-/// Contacts in lanes, one in each.
+/// Contacts in lanes, one in each. What has a body here is for patches alone.
 pub trait LaneSolver {
+    /// Number of lanes.
+    const LANES: usize;
+    /// Scratch arrays of a pass that solvers share if they step one after the other.
+    type Scratch: Default + Send;
+
     /// Puts a contact at its start into a lane, to be stepped by at most `step` [s]; `active` are the cells
     /// of a grid that carry pressure at some time.
     fn load(&mut self, l: usize, contact: &Contact, step: f64, active: &[usize]);
     /// Lets a lane take `steps` more steps.
     fn allow(&mut self, l: usize, steps: u64);
-    /// Makes a pressure map anew at the start of `interval`, if the interval says so.
-    fn remap(&mut self, l: usize, contact: &Contact, interval: &Interval);
-    /// Follows the map that the contact's patch now has, under `mu_c`; no stage is pending if that must be.
-    fn set_map(&mut self, l: usize, contact: &Contact, mu_c: f64);
-    /// Whether a pending stage must be committed before the map changes.
-    fn commits_before_remap(&self) -> bool;
-    /// Whether a lane must commit a pending stage before its map is made anew for `key`.
-    fn must_flush_before(&self, l: usize, key: MapKey) -> bool;
     /// Lets a lane step through an interval, from its start.
     fn start_interval(&mut self, l: usize, interval: &Interval);
-    /// Whether a lane has a stage that is solved but not committed.
-    fn is_pending(&self, l: usize) -> bool;
-    /// Lets the next pass commit the pending stage of a lane and do nothing else for it.
-    fn flush(&mut self, l: usize);
-    /// Leaves the pass of a [`LaneSolver::flush`] out of the count of a lane.
-    fn forget_pass(&mut self, l: usize);
     /// The lanes that take part in a pass.
     fn running(&self) -> Bits;
     /// One pass over all lanes that run.
@@ -40,25 +31,55 @@ pub trait LaneSolver {
     /// Pose, twist, friction wrench and shares of bristles in a lane at inputs `v`; no stage is pending.
     fn sample(&mut self, l: usize, contact: &Contact, v: &[f64; slot::COUNT]) -> (Pose, Twist, Wrench, Shares);
     /// The friction wrench if the patch moved with `twist` for `dt` [s] under inputs `v`; no stage is
-    /// pending. `pairs` is memory.
-    fn respond(
-        &mut self,
-        l: usize,
-        contact: &Contact,
-        motion: (Twist, f64),
-        v: &[f64; slot::COUNT],
-        pairs: &mut Vec<[f64; 2]>,
-    ) -> Response;
+    /// pending.
+    fn respond(&mut self, l: usize, contact: &Contact, twist: Twist, dt: f64, v: &[f64; slot::COUNT]) -> Response;
     /// The counts of a lane's status.
     fn status(&self, l: usize) -> Status;
     /// Empties a lane.
     fn clear(&mut self, l: usize);
-    /// The states `zeta` [-] of a lane.
+    /// The states `zeta` [-] of a lane, as [`crate::Bristles::States`] has them.
     fn states(&self, l: usize) -> Vec<[f64; 2]>;
-    /// Number of pairs that [`LaneSolver::export`] writes.
-    fn pairs(&self, l: usize) -> usize;
-    /// The state of a lane without its inputs; what else it has is written to `pairs`.
-    fn export(&self, l: usize, pairs: &mut [[f64; 2]]) -> State;
-    /// Sets a lane to what [`LaneSolver::export`] gave.
-    fn import(&mut self, l: usize, contact: &Contact, state: &State, pairs: &[[f64; 2]]);
+    /// Writes the state of a lane between two steps, without its inputs, in place of what is in `state`.
+    fn export(&self, l: usize, state: &mut State);
+    /// Sets the contact in a lane to what [`LaneSolver::export`] wrote.
+    fn import(&mut self, l: usize, contact: &Contact, state: &State);
+
+    /// Makes a pressure map anew at the start of `interval`, if the interval says so and the present map is
+    /// not that; the bristles are kept.
+    fn remap(&mut self, l: usize, contact: &Contact, interval: &Interval) {
+        let _ = (l, contact, interval);
+    }
+    /// Follows the map that the contact's patch now has, under `mu_c`; no stage is pending if that must be.
+    fn set_map(&mut self, l: usize, contact: &Contact, mu_c: f64) {
+        let _ = (l, contact, mu_c);
+    }
+    /// Whether a stage that is pending in a lane must be written back before the map changes, to that of
+    /// `key` if there is one.
+    fn must_flush_before(&self, l: usize, key: Option<MapKey>) -> bool {
+        let _ = (l, key);
+        false
+    }
+    /// Whether a lane has a stage that is solved but not written back to its bristles yet.
+    fn is_pending(&self, l: usize) -> bool {
+        let _ = l;
+        false
+    }
+    /// Lets the next pass write the pending stage of a lane back and do nothing else for it.
+    fn flush(&mut self, l: usize) {
+        let _ = l;
+    }
+    /// Leaves the pass of a [`LaneSolver::flush`] out of the count of a lane.
+    fn forget_pass(&mut self, l: usize) {
+        let _ = l;
+    }
+    /// Exchanges its scratch arrays for others.
+    fn exchange_scratch(&mut self, other: &mut Self::Scratch) {
+        let _ = other;
+    }
+    /// Shares what cells have in common with those of `other`.
+    fn share(&mut self, other: &Self) {
+        let _ = other;
+    }
+    /// Brings what the next pass needs into the caches.
+    fn prefetch(&self) {}
 }

@@ -2,10 +2,14 @@
 //! interval. A contact is put into a lane, and a lane emptied, between two passes.
 
 use super::bristles::{Bits, Bristles, Rate, Shares};
+use super::commit::respond_to;
 use super::constants::FRESH_STEP;
 use super::friction::Stage;
+use super::lane_solver::LaneSolver;
 use super::linalg::Vec3;
+use super::respond::{Response, respond};
 use super::state::State;
+use super::step::{Events, pass};
 use crate::body::{Body, Frame};
 use crate::contact::Contact;
 use crate::number::real::{LANES, Real};
@@ -17,7 +21,7 @@ use crate::schedule::{Interval, MapKey, Term, slot};
 /// The stepping of as many contacts as the number type has lanes, one in each. Empty lanes do not run.
 pub struct Solver<R: Real, B> {
     /// The bristles.
-    pub bristles: B,
+    pub(super) bristles: B,
     // The contacts.
     pub(super) sigma0: R,
     pub(super) sigma1: R,
@@ -94,7 +98,7 @@ pub struct Solver<R: Real, B> {
     pub(super) loading: R,
     /// Lanes that take part in a pass; those of them that only commit a pending stage; those that start a
     /// step.
-    pub running: Bits,
+    pub(super) running: Bits,
     pub(super) flushing: Bits,
     pub(super) starting: Bits,
     pub(super) passes: [u64; LANES],
@@ -168,9 +172,26 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         }
     }
 
-    /// Puts a contact at its initial state into a lane; `active` are the cells of a grid that carry pressure
-    /// at some time.
-    pub fn load(&mut self, l: usize, contact: &Contact, step: f64, active: &[usize]) {
+    /// Sets `L` in a lane, and the effective masses that depend on it, for a map with `L^2 = arm2` [m^2].
+    fn set_arm(&mut self, l: usize, body: &Body, arm2: f64) {
+        let body = body.constants();
+        self.arm.set(l, arm2.sqrt());
+        self.least_mass.set(l, body.mass.min(body.inertia / arm2));
+    }
+
+    /// Gives a lane another pressure map; the bristles are kept, and no stage is pending that must be
+    /// written back on the map before.
+    fn follow_map(&mut self, l: usize, contact: &Contact, patch: &Patch, mu_c: f64) {
+        self.bristles.remap(l, patch, mu_c);
+        self.set_arm(l, &contact.body, self.bristles.arm2(patch));
+    }
+}
+
+impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
+    const LANES: usize = R::LANES;
+    type Scratch = B::Scratch;
+
+    fn load(&mut self, l: usize, contact: &Contact, step: f64, active: &[usize]) {
         let (f, body) = (contact.friction.effective_for_law(), &contact.body);
         let prescribed = body.free().is_none();
         let frame = body.free().map(|body| body.frame);
@@ -207,64 +228,11 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         self.patch_twist.set(l, body.transform(q).twist(u).to_array());
     }
 
-    /// Sets `L` in a lane, and the effective masses that depend on it, for a map with `L^2 = arm2` [m^2].
-    fn set_arm(&mut self, l: usize, body: &Body, arm2: f64) {
-        let body = body.constants();
-        self.arm.set(l, arm2.sqrt());
-        self.least_mass.set(l, body.mass.min(body.inertia / arm2));
+    fn allow(&mut self, l: usize, steps: u64) {
+        self.budget[l] = self.steps[l].saturating_add(steps);
     }
 
-    /// Whether a lane must commit a pending stage before its map is made anew for `key`.
-    pub fn must_flush_before(&self, l: usize, key: MapKey) -> bool {
-        self.is_pending(l) && self.bristles.commits_before_remap() && self.mapped[l] != Some(key)
-    }
-
-    /// Makes the pressure map of a contact in a lane anew at the start of `interval`, if the interval says so
-    /// and the present map is not that; the bristles are kept.
-    pub fn remap(&mut self, l: usize, contact: &Contact, interval: &Interval) {
-        let Some(key) = interval.remap else { return };
-        if self.mapped[l].replace(key) == Some(key) {
-            return;
-        }
-        self.set_map(l, contact, &contact.patch.at(key), interval.inputs(0.0)[slot::MU_C]);
-    }
-
-    /// Gives a lane another pressure map; the bristles are kept, and no stage is pending that must be
-    /// committed on the map before.
-    pub fn set_map(&mut self, l: usize, contact: &Contact, patch: &Patch, mu_c: f64) {
-        self.bristles.remap(l, patch, mu_c);
-        self.set_arm(l, &contact.body, self.bristles.arm2(patch));
-    }
-
-    /// Pose of the centre of mass in a lane, its twist, the friction wrench at the patch origin and the
-    /// shares of bristles at inputs `v`. No stage is pending.
-    pub fn sample(&mut self, l: usize, contact: &Contact, v: &[f64; slot::COUNT]) -> (Pose, Twist, Wrench, Shares) {
-        let (q, u) = (compensated(self.q, self.q_low, l).into(), compensated(self.u, self.u_low, l).into());
-        let (twist, patch_twist) = if contact.body.free().is_none() {
-            let given = Twist::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]);
-            (given, given)
-        } else {
-            (u, contact.body.transform(q).twist(u))
-        };
-        let (mu_c, mu_d) = (v[slot::MU_C], v[slot::MU_S] - v[slot::MU_C]);
-        let rate = Rate { sigma1: contact.friction.effective_for_law().sigma1, mu_c, mu_d };
-        let (wrench, shares) = self.bristles.wrench(l, patch_twist, &rate, v[slot::F_N]);
-        (q, twist, wrench, shares)
-    }
-
-    /// Whether a lane has a stage that is solved but not committed to its bristles yet.
-    pub fn is_pending(&self, l: usize) -> bool {
-        self.pending >> l & 1 == 1
-    }
-
-    /// Lets the next pass commit the pending stage of a lane and do nothing else for it.
-    pub fn flush(&mut self, l: usize) {
-        self.flushing |= 1 << l;
-        self.running |= 1 << l;
-    }
-
-    /// Lets a lane step through an interval, from its start.
-    pub fn start_interval(&mut self, l: usize, interval: &Interval) {
+    fn start_interval(&mut self, l: usize, interval: &Interval) {
         for (to, from) in self.c.iter_mut().zip(&interval.c) {
             to.iter_mut().zip(from).for_each(|(to, from)| to.set(l, *from));
         }
@@ -280,22 +248,72 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         set_bit(&mut self.starting, l, true);
     }
 
-    /// Lets a lane take `steps` more steps.
-    pub fn allow(&mut self, l: usize, steps: u64) {
-        self.budget[l] = self.steps[l].saturating_add(steps);
+    fn running(&self) -> Bits {
+        self.running
     }
 
-    /// Leaves the pass of a [`Solver::flush`] out of the count of a lane.
-    pub fn forget_pass(&mut self, l: usize) {
-        self.passes[l] -= 1;
+    fn pass(&mut self) -> Events {
+        pass(self)
     }
 
-    /// The state of a lane between two steps, without its bristles.
-    pub fn state(&self, l: usize) -> State {
+    fn sample(&mut self, l: usize, contact: &Contact, v: &[f64; slot::COUNT]) -> (Pose, Twist, Wrench, Shares) {
+        let (q, u) = (compensated(self.q, self.q_low, l).into(), compensated(self.u, self.u_low, l).into());
+        let (twist, patch_twist) = if contact.body.free().is_none() {
+            let given = Twist::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]);
+            (given, given)
+        } else {
+            (u, contact.body.transform(q).twist(u))
+        };
+        let (mu_c, mu_d) = (v[slot::MU_C], v[slot::MU_S] - v[slot::MU_C]);
+        let rate = Rate { sigma1: contact.friction.effective_for_law().sigma1, mu_c, mu_d };
+        let (wrench, shares) = self.bristles.wrench(l, patch_twist, &rate, v[slot::F_N]);
+        (q, twist, wrench, shares)
+    }
+
+    fn respond(&mut self, l: usize, contact: &Contact, twist: Twist, dt: f64, v: &[f64; slot::COUNT]) -> Response {
+        // With several lanes a pass would compute one result and ignore the others. The state is evaluated by
+        // a solver with one lane, which spares compiling that pass for every number type.
+        if const { R::LANES > 1 } {
+            let mut state = State::default();
+            self.export(l, &mut state);
+            state.inputs = *v;
+            respond_to(contact, &state, twist, dt)
+        } else {
+            respond(self, l, twist, dt, v)
+        }
+    }
+
+    fn status(&self, l: usize) -> Status {
+        let (unconverged, steps, passes) = (self.unconverged[l], self.steps[l], self.passes[l]);
+        Status { unconverged, steps, passes, ..Status::default() }
+    }
+
+    fn clear(&mut self, l: usize) {
+        for lanes in [&mut self.running, &mut self.flushing, &mut self.starting, &mut self.pending, &mut self.waves] {
+            set_bit(lanes, l, false);
+        }
+        // A lane may be cleared on its way through a step; the next contact begins one.
+        self.second &= !(1 << l);
+        self.newton.set(l, 0.0);
+        // An empty lane is computed with the others. Zeros keep it from denormal and infinite numbers, which
+        // some processors compute with slowly.
+        for v in [&mut self.u, &mut self.q, &mut self.patch_twist, &mut self.du, &mut self.du1] {
+            v.set(l, [0.0; 3]);
+        }
+        self.bristles.clear(l);
+    }
+
+    fn states(&self, l: usize) -> Vec<[f64; 2]> {
+        self.bristles.states(l)
+    }
+
+    fn export(&self, l: usize, state: &mut State) {
         let [u, u_low, q, q_low] = [self.u, self.u_low, self.q, self.q_low].map(|v| v.lane(l));
         let stage = self.pending_stage;
         let pending = [stage.a_sigma0, stage.damping, stage.mu_c, stage.mu_d, stage.chi, stage.extrapolation];
-        State {
+        let mut bristles = std::mem::take(&mut state.bristles);
+        bristles.clear();
+        *state = State {
             u,
             u_low,
             q,
@@ -308,12 +326,13 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
             steps: self.steps[l],
             passes: self.passes[l],
             unconverged: self.unconverged[l],
+            bristles,
             ..State::default()
-        }
+        };
+        self.bristles.export(l, state);
     }
 
-    /// Sets the contact in a lane to a state and its bristles.
-    pub fn set_state(&mut self, l: usize, contact: &Contact, state: &State, bristles: &[[f64; 2]]) {
+    fn import(&mut self, l: usize, contact: &Contact, state: &State) {
         set_split(&mut self.u, &mut self.u_low, l, state.u, state.u_low);
         set_split(&mut self.q, &mut self.q_low, l, state.q, state.q_low);
         self.patch_twist.set(l, state.patch_twist);
@@ -328,34 +347,53 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         }
         if let Some(key) = state.mapped.filter(|key| self.mapped[l] != Some(*key)) {
             self.mapped[l] = Some(key);
-            self.set_map(l, contact, &contact.patch.at(key), contact.friction.mu_c);
+            self.follow_map(l, contact, &contact.patch.at(key), contact.friction.mu_c);
         } else if contact.patch.takes_frames() {
-            self.set_map(l, contact, &contact.patch, contact.friction.mu_c);
+            self.follow_map(l, contact, &contact.patch, contact.friction.mu_c);
         }
         (self.steps[l], self.passes[l], self.unconverged[l]) = (state.steps, state.passes, state.unconverged);
-        self.bristles.import(l, state, bristles);
+        self.bristles.import(l, state);
     }
 
-    /// The counts of a lane's status; whether it has failed is known to the caller.
-    pub fn status(&self, l: usize) -> Status {
-        let (unconverged, steps, passes) = (self.unconverged[l], self.steps[l], self.passes[l]);
-        Status { unconverged, steps, passes, ..Status::default() }
+    fn remap(&mut self, l: usize, contact: &Contact, interval: &Interval) {
+        let Some(key) = interval.remap else { return };
+        if self.mapped[l].replace(key) == Some(key) {
+            return;
+        }
+        self.follow_map(l, contact, &contact.patch.at(key), interval.inputs(0.0)[slot::MU_C]);
     }
 
-    /// Empties a lane.
-    pub fn clear(&mut self, l: usize) {
-        for lanes in [&mut self.running, &mut self.flushing, &mut self.starting, &mut self.pending, &mut self.waves] {
-            set_bit(lanes, l, false);
-        }
-        // A lane may be cleared on its way through a step; the next contact begins one.
-        self.second &= !(1 << l);
-        self.newton.set(l, 0.0);
-        // An empty lane is computed with the others. Zeros keep it from denormal and infinite numbers, which
-        // some processors compute with slowly.
-        for v in [&mut self.u, &mut self.q, &mut self.patch_twist, &mut self.du, &mut self.du1] {
-            v.set(l, [0.0; 3]);
-        }
-        self.bristles.clear(l);
+    fn set_map(&mut self, l: usize, contact: &Contact, mu_c: f64) {
+        self.follow_map(l, contact, &contact.patch, mu_c);
+    }
+
+    fn must_flush_before(&self, l: usize, key: Option<MapKey>) -> bool {
+        self.bristles.commits_before_remap() && (key.is_none() || self.mapped[l] != key)
+    }
+
+    fn is_pending(&self, l: usize) -> bool {
+        self.pending >> l & 1 == 1
+    }
+
+    fn flush(&mut self, l: usize) {
+        self.flushing |= 1 << l;
+        self.running |= 1 << l;
+    }
+
+    fn forget_pass(&mut self, l: usize) {
+        self.passes[l] -= 1;
+    }
+
+    fn exchange_scratch(&mut self, other: &mut B::Scratch) {
+        self.bristles.exchange_scratch(other);
+    }
+
+    fn share(&mut self, other: &Self) {
+        self.bristles.share(&other.bristles);
+    }
+
+    fn prefetch(&self) {
+        self.bristles.prefetch();
     }
 }
 

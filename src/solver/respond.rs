@@ -5,6 +5,7 @@ use super::bristles::Bristles;
 use super::friction::Stage;
 use super::lanes::Solver;
 use super::linalg::Vec3;
+use super::state::State;
 use super::transform::{Transform, at};
 use crate::number::simd::copies;
 use crate::planar::{Twist, Wrench};
@@ -23,18 +24,16 @@ pub struct Response {
 copies! {
     /// The response of a lane to a patch twist `u` that lasts for `dt` [s], with the inputs `v`: that of one
     /// implicit stage over the whole time, `docs/model.md` (41) and (42). No stage is pending. The bristles
-    /// may be left as a pass leaves them; `pairs` is memory for them, and they are put back.
+    /// are put back to what they were.
     pub fn respond<R, B: Bristles<R>>(
         solver: &mut Solver<R, B>,
         l: usize,
         u: Twist,
         dt: f64,
-        v: &[f64; slot::COUNT],
-        pairs: &mut Vec<[f64; 2]>
+        v: &[f64; slot::COUNT]
     ) -> Response {
-        let mut state = solver.state(l);
-        pairs.resize(solver.bristles.pairs(l), [0.0; 2]);
-        solver.bristles.export(l, &mut state, pairs);
+        let mut state = State::default();
+        solver.bristles.export(l, &mut state);
         let a_sigma0 = R::splat(dt) * solver.sigma0;
         let stage = Stage {
             a_sigma0,
@@ -47,7 +46,7 @@ copies! {
         let point = solver.bristles.reference_point();
         let twist = at(Vec3::new(R::splat(u.vx), R::splat(u.vy), R::splat(u.w)), point);
         let (resist, gain) = solver.bristles.sweep(twist, (&stage, 0), (&stage, 1 << l));
-        solver.bristles.import(l, &state, pairs);
+        solver.bristles.import(l, &state);
         let (zero, one) = (R::splat(0.0), R::splat(1.0));
         let at_origin = Transform { cos: one, sin: zero, o: [zero; 2] };
         let (w, gain) = (at_origin.wrench(resist, point).lane(l), at_origin.gain(&gain, point));

@@ -5,10 +5,11 @@
 //! is solved and not written back, and a grid that moves as one rigid body.
 
 use crate::number::real::LANES;
+use crate::plan::Reason;
 use crate::schedule::{MapKey, slot};
 
-/// The state of one contact, without its bristles. The numbers are exact: an engine that gets back a state
-/// that it gave continues with the same bits.
+/// The state of one contact. The numbers are exact: an engine that gets back a state that it gave continues
+/// with the same bits.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct State {
     /// Twist [m/s, m/s, rad/s] and pose [m, m, rad] of the centre of mass as compensated sums, each with its
@@ -39,6 +40,13 @@ pub struct State {
     pub passes: u64,
     /// Stages that had not converged; of a point contact, steps with several roots.
     pub unconverged: u64,
+    /// After how many steps the contact has failed, and why; none if it has not.
+    pub failure: Option<(u64, Reason)>,
+    /// The numbers of the bristles, in pairs: `zeta` [-] of the cells of a grid; of a reduced bristle
+    /// `zeta_x zeta_y`, `zeta_3` and the low parts of all three, the residual of its map and its last root;
+    /// of a point contact its friction [N], then of each element share and stiffness, `zeta`, low parts and
+    /// memory.
+    pub bristles: Vec<[f64; 2]>,
     /// Of a grid that moves as one rigid body because all its bristles are elastic: its displacement since
     /// its bristles were stored [-, -, 1/m], and the sum of their forces.
     pub rigid: Option<Rigid>,
@@ -75,6 +83,8 @@ impl Default for State {
             steps: 0,
             passes: 0,
             unconverged: 0,
+            failure: None,
+            bristles: Vec::new(),
             rigid: None,
             checks: [0; 3],
             padding: [[0.0; 2]; LANES - 1],

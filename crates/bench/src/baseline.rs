@@ -63,7 +63,7 @@ impl Engine for Baseline {
             return Err(EngineError::Parameter { contact, error });
         }
         let frames = plan.samples.len();
-        let mut out = Trajectories::unwritten(contacts.len(), &plan.samples);
+        let mut out = Trajectories::unwritten(contacts.len(), &plan.samples)?;
         let runs: Vec<Run> = contacts.par_iter().map(|c| Run::of(c, plan, progress)).collect();
         if runs.iter().any(|run| run.stopped) {
             return Err(EngineError::Stopped);

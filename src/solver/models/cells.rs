@@ -27,7 +27,7 @@ pub struct Cells<R: Real> {
     /// Passes until elastic cells are separated again, see [`ElasticCells::sweep`].
     pub(super) pause: u32,
     /// Memory that a pass uses for intermediate results; nothing in it is kept from one pass to the next.
-    pub workspace: Workspace<R>,
+    pub(super) workspace: Workspace<R>,
 }
 
 /// The intermediate results of a pass. It is ten times as large as the cells; contacts that are stepped one
@@ -45,9 +45,17 @@ impl<R: Real> Workspace<R> {
         Self { scratch: Scratch::new(groups, false), elastic: ElasticCells::new(groups), groups }
     }
 
-    /// Number of groups of cells that it has memory for.
-    pub const fn groups(&self) -> usize {
-        self.groups
+    /// Makes it as large as `groups` of cells need.
+    pub(super) fn fit(&mut self, groups: usize) {
+        if self.groups < groups {
+            *self = Self::new(groups);
+        }
+    }
+}
+
+impl<R: Real> Default for Workspace<R> {
+    fn default() -> Self {
+        Self::new(0)
     }
 }
 
@@ -96,7 +104,7 @@ impl<R: Real> Cells<R> {
             saved: (Vec::new(), Vec::new()),
             len: centres.len(),
             pause: 0,
-            workspace: Workspace::new(w.len().div_ceil(R::LANES)),
+            workspace: Workspace::default(),
         }
     }
 

@@ -35,6 +35,7 @@ copies! {
         commit: Option<&Stage<f64>>,
         next: Option<&Stage<f64>>
     ) -> (Vec3<f64>, Mat3<f64>) {
+        cells.workspace.fit(cells.w.len());
         let (commit, next) = (commit.map(Stage::splat), next.map(Stage::splat));
         let u = [R::splat(u.x), R::splat(u.y), R::splat(u.z)];
         let stages = [commit.as_ref(), next.as_ref()];

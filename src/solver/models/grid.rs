@@ -1,7 +1,7 @@
 //! One contact with a grid of bristles: the step has one lane, and the cells fill the lanes of another number
 //! type. While all bristles are elastic the grid moves as one rigid body.
 
-use super::cells::Cells;
+use super::cells::{Cells, Workspace};
 use super::distributed::{force_change, rigid_stick, sweep, wrench};
 use crate::contact::Contact;
 use crate::friction::Friction;
@@ -58,13 +58,6 @@ impl<C: Real> Grid<C> {
         Self { cells, k: Consts::new(&contact.friction), active: active.to_vec(), ..Self::empty() }
     }
 
-    /// Brings the cells into the caches, if the next pass needs them.
-    pub fn prefetch(&self) {
-        if self.rigid.is_none() {
-            self.cells.prefetch();
-        }
-    }
-
     /// Ends the motion as one rigid body: moves every bristle by the displacement of the body.
     fn end_rigid(&mut self) {
         let Some(rigid) = self.rigid.take() else { return };
@@ -100,6 +93,8 @@ impl<C: Real> Grid<C> {
 }
 
 impl<C: Real> Bristles<f64> for Grid<C> {
+    type Scratch = Workspace<C>;
+
     fn load(&mut self, _: usize, contact: &Contact, active: &[usize]) {
         *self = Self::new(contact, active);
     }
@@ -110,18 +105,15 @@ impl<C: Real> Bristles<f64> for Grid<C> {
         self.cells.bristles(self.rigid.as_ref().map_or([0.0; 3], |r| [r.shift.x, r.shift.y, r.shift.z]))
     }
 
-    fn pairs(&self, _: usize) -> usize {
-        self.cells.len()
-    }
-
-    fn export(&self, _: usize, state: &mut State, pairs: &mut [[f64; 2]]) {
-        self.cells.export(pairs, &mut state.padding);
+    fn export(&self, _: usize, state: &mut State) {
+        state.bristles.resize(self.cells.len(), [0.0; 2]);
+        self.cells.export(&mut state.bristles, &mut state.padding);
         state.rigid = self.rigid.as_ref().map(RigidStick::state);
         state.checks = [self.next_checks[0], self.next_checks[1], self.cells.pause];
     }
 
-    fn import(&mut self, _: usize, state: &State, pairs: &[[f64; 2]]) {
-        self.cells.import(pairs, &state.padding);
+    fn import(&mut self, _: usize, state: &State) {
+        self.cells.import(&state.bristles, &state.padding);
         let [next, after, pause] = state.checks;
         (self.next_checks, self.cells.pause) = ([next.max(1), after.max(1)], pause);
         // The bristles are not compared with the limit again, as they were elastic when the state was stored.
@@ -185,6 +177,21 @@ impl<C: Real> Bristles<f64> for Grid<C> {
         if lanes {
             self.cells.restore();
             self.rigid = self.saved_rigid;
+        }
+    }
+
+    fn exchange_scratch(&mut self, other: &mut Workspace<C>) {
+        std::mem::swap(&mut self.cells.workspace, other);
+    }
+
+    fn share(&mut self, other: &Self) {
+        self.cells.share(&other.cells);
+    }
+
+    fn prefetch(&self) {
+        // The sums of a grid that moves as one body do not need its cells.
+        if self.rigid.is_none() {
+            self.cells.prefetch();
         }
     }
 

@@ -72,6 +72,8 @@ impl<R: Real> Grids<R> {
 }
 
 impl<R: Real> Bristles<R> for Grids<R> {
+    type Scratch = ();
+
     fn load(&mut self, lane: usize, contact: &Contact, active: &[usize]) {
         self.lanes[lane] = Grid::new(contact, active);
         self.k.set(lane, &self.lanes[lane].k);
@@ -85,22 +87,15 @@ impl<R: Real> Bristles<R> for Grids<R> {
     }
 
     fn states(&self, lane: usize) -> Vec<[f64; 2]> {
-        let cells = self.lanes[lane].cells.bases().count();
-        (0..cells).map(|i| [self.zx[i].lane(lane), self.zy[i].lane(lane)]).collect()
+        (0..self.lanes[lane].cells.len()).map(|i| [self.zx[i].lane(lane), self.zy[i].lane(lane)]).collect()
     }
 
-    fn pairs(&self, lane: usize) -> usize {
-        self.lanes[lane].cells.len()
+    fn export(&self, lane: usize, state: &mut State) {
+        state.bristles.extend((0..self.lanes[lane].cells.len()).map(|i| [&self.zx, &self.zy].map(|z| z[i].lane(lane))));
     }
 
-    fn export(&self, lane: usize, _: &mut State, pairs: &mut [[f64; 2]]) {
-        for (i, pair) in pairs.iter_mut().enumerate() {
-            *pair = [self.zx[i].lane(lane), self.zy[i].lane(lane)];
-        }
-    }
-
-    fn import(&mut self, lane: usize, _: &State, pairs: &[[f64; 2]]) {
-        for (i, [x, y]) in pairs.iter().enumerate() {
+    fn import(&mut self, lane: usize, state: &State) {
+        for (i, [x, y]) in state.bristles.iter().enumerate() {
             self.zx[i].set(lane, *x);
             self.zy[i].set(lane, *y);
         }

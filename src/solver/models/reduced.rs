@@ -4,7 +4,7 @@
 //! `zeta = sigma0 (z_x, z_y, z_tau/r)` is driven by `v_S = (vx, vy, r w)` through a velocity `D`: `v_S`
 //! itself on an ellipsoid, or `-h(r, v) |v_S|` from the table of a limit surface.
 //!
-//! Only here: `new`, `set_map`, `set_state`, `state`, `load`, `clear`, `states`, `pairs`, `export`, `import`,
+//! Only here: `new`, `set_map`, `set_state`, `state`, `load`, `clear`, `states`, `export`, `import`,
 //! `arm2`, `remap`, `sweep_law`, `force`, `force_law`.
 
 mod consistent;
@@ -165,6 +165,8 @@ impl<R: Real> Reduced<R> {
 }
 
 impl<R: Real> Bristles<R> for Reduced<R> {
+    type Scratch = ();
+
     fn load(&mut self, lane: usize, contact: &Contact, _: &[usize]) {
         let table = match &contact.model {
             Model::LimitSurface(table, _) => Some(Arc::clone(table)),
@@ -190,17 +192,14 @@ impl<R: Real> Bristles<R> for Reduced<R> {
         vec![[x, y], [z, 0.0]]
     }
 
-    fn pairs(&self, _: usize) -> usize {
-        4
-    }
-
-    fn export(&self, lane: usize, _: &mut State, pairs: &mut [[f64; 2]]) {
+    fn export(&self, lane: usize, state: &mut State) {
         let ([x, y, z], [low_x, low_y, low_z]) = (self.zeta.lane(lane), self.zeta_low.lane(lane));
         let more = [self.contacts[lane].residual, self.root.lane(lane)];
-        pairs.copy_from_slice(&[[x, y], [z, low_x], [low_y, low_z], more]);
+        state.bristles.extend([[x, y], [z, low_x], [low_y, low_z], more]);
     }
 
-    fn import(&mut self, lane: usize, _: &State, pairs: &[[f64; 2]]) {
+    fn import(&mut self, lane: usize, state: &State) {
+        let pairs = &state.bristles;
         let (high, low) = ([pairs[0][0], pairs[0][1], pairs[1][0]], [pairs[1][1], pairs[2][0], pairs[2][1]]);
         set_split(&mut self.zeta, &mut self.zeta_low, lane, high, low);
         self.contacts[lane].residual = pairs[3][0];

@@ -3,9 +3,8 @@
 //! `shaders/point/step.wgsl`.
 //!
 //! Only here: `new`, `parameters`, `inputs_in`, `add_sinusoids`, `advance_lanes`, `collocate`, `spent`,
-//! `of_lane`, `point_pass`, `load`, `allow`, `set_map`, `must_flush_before`, `start_interval`, `is_pending`,
-//! `flush`, `forget_pass`, `running`, `pass`, `sample`, `respond`, `status`, `clear`, `states`, `pairs`,
-//! `export`, `import`, `set_pairs`.
+//! `of_lane`, `point_pass`, `load`, `allow`, `start_interval`, `running`, `pass`, `sample`, `respond`,
+//! `status`, `clear`, `states`, `export`, `import`, `set_pairs`.
 #![allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
 
 use super::balance::{advance, balance, friction, several, shares};
@@ -21,7 +20,7 @@ use crate::number::simd::copies;
 use crate::plan::Status;
 use crate::planar::{Pose, Twist, Wrench};
 use crate::point::{PAIRS_PER_ELEMENT, PointLaw as Law, PointModel};
-use crate::schedule::{Interval, MapKey, Term, slot};
+use crate::schedule::{Interval, Term, slot};
 use crate::solver::bristles::{Bits, Shares};
 use crate::solver::constants::STEP_SLACK;
 use crate::solver::friction::Consts;
@@ -477,6 +476,9 @@ copies! {
 }
 
 impl<R: Real> LaneSolver for Points<R> {
+    const LANES: usize = R::LANES;
+    type Scratch = ();
+
     fn load(&mut self, l: usize, contact: &Contact, step: f64, _: &[usize]) {
         self.parameters(l, contact, step);
         self.clear(l);
@@ -490,18 +492,6 @@ impl<R: Real> LaneSolver for Points<R> {
         self.budget[l] = self.steps[l].saturating_add(steps);
     }
 
-    fn remap(&mut self, _: usize, _: &Contact, _: &Interval) {}
-
-    fn set_map(&mut self, _: usize, _: &Contact, _: f64) {}
-
-    fn commits_before_remap(&self) -> bool {
-        false
-    }
-
-    fn must_flush_before(&self, _: usize, _: MapKey) -> bool {
-        false
-    }
-
     fn start_interval(&mut self, l: usize, interval: &Interval) {
         for (to, from) in self.c.iter_mut().zip(&interval.c) {
             to.iter_mut().zip(from).for_each(|(to, from)| to.set(l, *from));
@@ -511,14 +501,6 @@ impl<R: Real> LaneSolver for Points<R> {
         (self.length[l], self.left[l]) = (interval.length, interval.length);
         set_bit(&mut self.running, l, true);
     }
-
-    fn is_pending(&self, _: usize) -> bool {
-        false
-    }
-
-    fn flush(&mut self, _: usize) {}
-
-    fn forget_pass(&mut self, _: usize) {}
 
     fn running(&self) -> Bits {
         self.running
@@ -539,14 +521,7 @@ impl<R: Real> LaneSolver for Points<R> {
         (q, twist, Wrench::new(fx, fy, 0.0), Shares { slip, near_limit })
     }
 
-    fn respond(
-        &mut self,
-        l: usize,
-        _: &Contact,
-        (twist, dt): (Twist, f64),
-        v: &[f64; slot::COUNT],
-        _: &mut Vec<[f64; 2]>,
-    ) -> Response {
+    fn respond(&mut self, l: usize, _: &Contact, twist: Twist, dt: f64, v: &[f64; slot::COUNT]) -> Response {
         let (step, elements) = self.of_lane(l, dt, v);
         let u = [twist.vx, twist.vy];
         let (force, gain) = with_point_law!(self.law, L => if elements.is_empty() {
@@ -582,26 +557,24 @@ impl<R: Real> LaneSolver for Points<R> {
         self.elements.iter().map(|e| [0, 1].map(|i| e.zeta[i].lane(l) + e.zeta_low[i].lane(l))).collect()
     }
 
-    fn pairs(&self, _: usize) -> usize {
-        1 + PAIRS_PER_ELEMENT * self.elements.len()
-    }
-
-    fn export(&self, l: usize, pairs: &mut [[f64; 2]]) -> State {
+    fn export(&self, l: usize, state: &mut State) {
         let two = |of: Vec2<R>| of.map(|x| x.lane(l));
-        pairs[0] = two(self.force);
-        for (e, to) in self.elements.iter().zip(pairs[1..].chunks_exact_mut(PAIRS_PER_ELEMENT)) {
-            to.copy_from_slice(&[two([e.share, e.stiffness]), two(e.zeta), two(e.zeta_low), two(e.memory)]);
+        let mut bristles = std::mem::take(&mut state.bristles);
+        bristles.clear();
+        bristles.push(two(self.force));
+        for e in &self.elements {
+            bristles.extend([two([e.share, e.stiffness]), two(e.zeta), two(e.zeta_low), two(e.memory)]);
         }
         let [u, u_low, q, q_low] = [self.u, self.u_low, self.q, self.q_low].map(|v| v.lane(l));
         let (steps, unconverged) = (self.steps[l], self.unconverged[l]);
-        State { u, u_low, q, q_low, steps, passes: steps, unconverged, ..State::default() }
+        *state = State { u, u_low, q, q_low, steps, passes: steps, unconverged, bristles, ..State::default() };
     }
 
-    fn import(&mut self, l: usize, _: &Contact, state: &State, pairs: &[[f64; 2]]) {
+    fn import(&mut self, l: usize, _: &Contact, state: &State) {
         set_split(&mut self.u, &mut self.u_low, l, state.u, state.u_low);
         set_split(&mut self.q, &mut self.q_low, l, state.q, state.q_low);
         (self.steps[l], self.unconverged[l]) = (state.steps, state.unconverged);
-        self.set_pairs(l, pairs);
+        self.set_pairs(l, &state.bristles);
     }
 }
 
