@@ -22,7 +22,25 @@ use crate::schedule::{Interval, MapKey, Term, slot};
 pub struct Solver<R: Real, B> {
     /// The bristles.
     pub(super) bristles: B,
-    // The contacts.
+    /// Largest estimated error of a step: of the velocity [m/s], or of a prescribed twist's friction over
+    /// `mu_c f_N` [-].
+    pub(super) tolerance: Option<f64>,
+    pub(super) contacts: Contacts<R>,
+    pub(super) body: BodyState<R>,
+    pub(super) interval: LaneInterval<R>,
+    pub(super) step: Step<R>,
+    pub(super) stage: StageState<R>,
+    pub(super) counts: Counts,
+    /// Lanes that take part in a pass; those of them that only write a pending stage back; those that start a
+    /// step.
+    pub(super) running: Bits,
+    pub(super) flushing: Bits,
+    pub(super) starting: Bits,
+}
+
+/// Parameters of the contacts: valid from the loading of a contact to that of the next; `arm`, `least_mass`
+/// and `mapped` from one map to the next.
+pub(super) struct Contacts<R: Real> {
     pub(super) sigma0: R,
     pub(super) sigma1: R,
     /// Largest slope of the Stribeck bell over `s/v_s` [-].
@@ -39,68 +57,84 @@ pub struct Solver<R: Real, B> {
     pub(super) arm: R,
     /// The smaller of the mass and `I/L^2` [kg], two of the three effective masses of `docs/model.md` (49).
     pub(super) least_mass: R,
-    /// The normal force for which the present map was made [N]; none for the initial map of a fixed patch.
-    mapped: [Option<MapKey>; LANES],
+    /// What the present map was made for; none for the initial map.
+    pub(super) mapped: [Option<MapKey>; LANES],
     /// Longest steps [s].
     pub(super) h_max: [f64; LANES],
-    /// Largest estimated error of a step: of the velocity [m/s], or of a prescribed twist's friction over
-    /// `mu_c f_N` [-].
-    pub(super) tolerance: Option<f64>,
     /// Lanes with a free body under a law without an elastic range, under which a contact that sticks creeps.
     pub(super) creeps: Bits,
     // Lanes by the kind of their body.
     pub(super) prescribed: Bits,
     pub(super) gripper: Bits,
     pub(super) turning: Bits,
-    // The state: twist and pose of the centre of mass as compensated sums; the low parts hold what rounding
-    // cut off.
+}
+
+/// What a contact takes along from one step to the next: valid between two steps.
+pub(super) struct BodyState<R: Real> {
+    // Twist and pose of the centre of mass as compensated sums; the low parts hold what rounding cut off.
     pub(super) u: Vec3<R>,
     pub(super) u_low: Vec3<R>,
     pub(super) q: Vec3<R>,
     pub(super) q_low: Vec3<R>,
-    /// The patch twist of the last solve: the next stage's guess, and where a pending stage is committed.
+    /// The patch twist of the last solve: the next stage's guess, and where a pending stage is written back.
     pub(super) patch_twist: Vec3<R>,
-    /// Lanes with a pending stage, which is solved but not committed to the bristles yet, and these stages.
+    /// Lanes with a pending stage, which is solved but not written back to the bristles yet, and these
+    /// stages.
     pub(super) pending: Bits,
     pub(super) pending_stage: Stage<R>,
-    // The interval: polynomials and sinusoids of the inputs, its length, and the time that is left of it [s].
+    /// With a tolerance: the derivative by time of what [`Solver::accept`] compares, at the end of the last
+    /// step.
+    pub(super) rate: Vec3<R>,
+    /// With a tolerance: the step to try next [s].
+    pub(super) h_next: R,
+}
+
+/// The interval of each lane: valid from [`LaneSolver::start_interval`] to its end.
+pub(super) struct LaneInterval<R: Real> {
+    /// Polynomials of the inputs.
     pub(super) c: [[R; 3]; slot::COUNT],
+    /// Their sinusoids, and the lanes that have some.
     pub(super) terms: Vec<Vec<Term>>,
     pub(super) waves: Bits,
+    /// Length, and the time that is left [s].
     pub(super) length: [f64; LANES],
     pub(super) left: [f64; LANES],
     /// Least number of Newton steps of a stage: 2 in the first step after a jump of the inputs, else 1.
     pub(super) at_least: R,
-    // The step: the time that it leaves of the interval, its length, its start in the interval [s].
+}
+
+/// The step of each lane: valid from [`Solver::start_step`] to [`Solver::finish_step`].
+pub(super) struct Step<R: Real> {
+    /// The time that it leaves of the interval, its length, and its start in the interval [s].
     pub(super) rest: [f64; LANES],
     pub(super) h: R,
     pub(super) a_sigma0: R,
     pub(super) damping: R,
     pub(super) tau: R,
-    /// With a tolerance: the step to try next [s].
-    pub(super) h_next: R,
-    /// With a tolerance: the derivative by time of what [`Solver::accept`] compares, at the end of the last
-    /// step.
-    pub(super) rate: Vec3<R>,
     /// The increment up to the first stage: of the twist, or of a prescribed motion's friction over `f_N`.
     pub(super) du1: Vec3<R>,
     /// The patch twist at the start of the step; the prescribed one in its first stage.
     pub(super) before: Vec3<R>,
-    // The stage: whether it is the second, its Newton steps so far, the increment up to it.
-    pub(super) second: Bits,
-    pub(super) newton: R,
-    pub(super) du: Vec3<R>,
     /// Lanes whose first and second stage have not converged.
     pub(super) unsolved: [Bits; 2],
     /// The least pivot of this step's stages: a stage whose pivot is not positive may have several solutions.
     pub(super) least_pivot: R,
     /// Largest [`Bristles::loading`] in this step.
     pub(super) loading: R,
-    /// Lanes that take part in a pass; those of them that only commit a pending stage; those that start a
-    /// step.
-    pub(super) running: Bits,
-    pub(super) flushing: Bits,
-    pub(super) starting: Bits,
+}
+
+/// The stage of each lane: valid from the end of the stage before to its own.
+pub(super) struct StageState<R: Real> {
+    /// Lanes in their second stage.
+    pub(super) second: Bits,
+    /// Newton steps so far.
+    pub(super) newton: R,
+    /// The increment up to it.
+    pub(super) du: Vec3<R>,
+}
+
+/// What the status of a contact counts: valid from the loading of a contact to that of the next.
+pub(super) struct Counts {
     pub(super) passes: [u64; LANES],
     pub(super) steps: [u64; LANES],
     /// Steps that they may take.
@@ -113,70 +147,78 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     pub fn new(bristles: B, tolerance: Option<f64>) -> Self {
         let (zero, one) = (R::splat(0.0), R::splat(1.0));
         let none = Vec3::zero();
-        let stage = Stage { a_sigma0: one, damping: one, mu_c: one, mu_d: zero, chi: one, extrapolation: one };
+        let pending_stage = Stage { a_sigma0: one, damping: one, mu_c: one, mu_d: zero, chi: one, extrapolation: one };
         Self {
             bristles,
-            sigma0: one,
-            sigma1: zero,
-            k_g: one,
-            gaussian: 0,
-            v_s: one,
-            inv_v_s: one,
-            mass: Vec3::new(one, one, one),
-            pads: one,
-            offset: [zero; 2],
-            arm: one,
-            least_mass: one,
-            mapped: [None; LANES],
-            h_max: [1.0; LANES],
             tolerance,
-            creeps: 0,
-            prescribed: 0,
-            gripper: 0,
-            turning: 0,
-            u: none,
-            u_low: none,
-            q: none,
-            q_low: none,
-            patch_twist: none,
-            pending: 0,
-            pending_stage: stage,
-            c: [[zero; 3]; slot::COUNT],
-            terms: vec![Vec::new(); R::LANES],
-            waves: 0,
-            length: [0.0; LANES],
-            left: [0.0; LANES],
-            at_least: one,
-            rest: [0.0; LANES],
-            h: one,
-            a_sigma0: one,
-            damping: one,
-            tau: zero,
-            h_next: R::splat(FRESH_STEP),
-            rate: none,
-            du1: none,
-            before: none,
-            second: 0,
-            newton: zero,
-            du: none,
-            unsolved: [0; 2],
-            least_pivot: one,
-            loading: zero,
+            contacts: Contacts {
+                sigma0: one,
+                sigma1: zero,
+                k_g: one,
+                gaussian: 0,
+                v_s: one,
+                inv_v_s: one,
+                mass: Vec3::new(one, one, one),
+                pads: one,
+                offset: [zero; 2],
+                arm: one,
+                least_mass: one,
+                mapped: [None; LANES],
+                h_max: [1.0; LANES],
+                creeps: 0,
+                prescribed: 0,
+                gripper: 0,
+                turning: 0,
+            },
+            body: BodyState {
+                u: none,
+                u_low: none,
+                q: none,
+                q_low: none,
+                patch_twist: none,
+                pending: 0,
+                pending_stage,
+                rate: none,
+                h_next: R::splat(FRESH_STEP),
+            },
+            interval: LaneInterval {
+                c: [[zero; 3]; slot::COUNT],
+                terms: vec![Vec::new(); R::LANES],
+                waves: 0,
+                length: [0.0; LANES],
+                left: [0.0; LANES],
+                at_least: one,
+            },
+            step: Step {
+                rest: [0.0; LANES],
+                h: one,
+                a_sigma0: one,
+                damping: one,
+                tau: zero,
+                du1: none,
+                before: none,
+                unsolved: [0; 2],
+                least_pivot: one,
+                loading: zero,
+            },
+            stage: StageState { second: 0, newton: zero, du: none },
+            counts: Counts {
+                passes: [0; LANES],
+                steps: [0; LANES],
+                budget: [u64::MAX; LANES],
+                unconverged: [0; LANES],
+            },
             running: 0,
             flushing: 0,
             starting: 0,
-            passes: [0; LANES],
-            steps: [0; LANES],
-            budget: [u64::MAX; LANES],
-            unconverged: [0; LANES],
         }
     }
 
     /// Sets `L` in a lane, and the effective masses that depend on it, for a map with `L^2 = arm2` [m^2].
     fn set_arm(&mut self, l: usize, body: &Body, arm2: f64) {
         let body = body.constants();
-        self.arm.set(l, arm2.sqrt());
-        self.least_mass.set(l, body.mass.min(body.inertia / arm2));
+        self.contacts.arm.set(l, arm2.sqrt());
+        self.contacts.least_mass.set(l, body.mass.min(body.inertia / arm2));
     }
 
     /// Gives a lane another pressure map; the bristles are kept, and no stage is pending that must be
@@ -196,52 +238,58 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
         let prescribed = body.free().is_none();
         let frame = body.free().map(|body| body.frame);
         let constants = body.constants();
-        for lanes in [&mut self.running, &mut self.flushing, &mut self.starting, &mut self.pending, &mut self.waves] {
+        for lanes in [
+            &mut self.running,
+            &mut self.flushing,
+            &mut self.starting,
+            &mut self.body.pending,
+            &mut self.interval.waves,
+        ] {
             set_bit(lanes, l, false);
         }
         self.bristles.load(l, contact, active);
-        self.sigma0.set(l, f.sigma0);
-        self.sigma1.set(l, f.sigma1);
-        self.k_g.set(l, f.steepest_stribeck_slope());
-        self.v_s.set(l, f.v_s);
-        self.inv_v_s.set(l, 1.0 / f.v_s);
-        self.mass.set(l, [constants.mass, constants.mass, constants.inertia]);
-        self.pads.set(l, constants.pads);
-        self.offset[0].set(l, constants.offset[0]);
-        self.offset[1].set(l, constants.offset[1]);
-        set_bit(&mut self.gaussian, l, f.gamma == 2.0);
-        set_bit(&mut self.creeps, l, !f.law.is_elastic() && !prescribed);
-        set_bit(&mut self.prescribed, l, prescribed);
-        set_bit(&mut self.gripper, l, matches!(frame, Some(Frame::Gripper)));
-        set_bit(&mut self.turning, l, matches!(frame, Some(Frame::Body { .. })));
+        self.contacts.sigma0.set(l, f.sigma0);
+        self.contacts.sigma1.set(l, f.sigma1);
+        self.contacts.k_g.set(l, f.steepest_stribeck_slope());
+        self.contacts.v_s.set(l, f.v_s);
+        self.contacts.inv_v_s.set(l, 1.0 / f.v_s);
+        self.contacts.mass.set(l, [constants.mass, constants.mass, constants.inertia]);
+        self.contacts.pads.set(l, constants.pads);
+        self.contacts.offset[0].set(l, constants.offset[0]);
+        self.contacts.offset[1].set(l, constants.offset[1]);
+        set_bit(&mut self.contacts.gaussian, l, f.gamma == 2.0);
+        set_bit(&mut self.contacts.creeps, l, !f.law.is_elastic() && !prescribed);
+        set_bit(&mut self.contacts.prescribed, l, prescribed);
+        set_bit(&mut self.contacts.gripper, l, matches!(frame, Some(Frame::Gripper)));
+        set_bit(&mut self.contacts.turning, l, matches!(frame, Some(Frame::Body { .. })));
         self.set_arm(l, body, self.bristles.arm2(&contact.patch));
-        self.h_max[l] = step;
-        self.mapped[l] = None;
-        (self.steps[l], self.passes[l], self.unconverged[l]) = (0, 0, 0);
-        self.second &= !(1 << l);
-        self.newton.set(l, 0.0);
-        self.h_next.set(l, FRESH_STEP);
-        self.rate.set(l, [0.0; 3]);
+        self.contacts.h_max[l] = step;
+        self.contacts.mapped[l] = None;
+        (self.counts.steps[l], self.counts.passes[l], self.counts.unconverged[l]) = (0, 0, 0);
+        self.stage.second &= !(1 << l);
+        self.stage.newton.set(l, 0.0);
+        self.body.h_next.set(l, FRESH_STEP);
+        self.body.rate.set(l, [0.0; 3]);
         let (q, u) = (contact.initial.pose, body.first_twist());
-        set_compensated(&mut self.u, &mut self.u_low, l, u.to_array());
-        set_compensated(&mut self.q, &mut self.q_low, l, q.to_array());
-        self.patch_twist.set(l, body.transform(q).twist(u).to_array());
+        set_compensated(&mut self.body.u, &mut self.body.u_low, l, u.to_array());
+        set_compensated(&mut self.body.q, &mut self.body.q_low, l, q.to_array());
+        self.body.patch_twist.set(l, body.transform(q).twist(u).to_array());
     }
 
     fn allow(&mut self, l: usize, steps: u64) {
-        self.budget[l] = self.steps[l].saturating_add(steps);
+        self.counts.budget[l] = self.counts.steps[l].saturating_add(steps);
     }
 
     fn start_interval(&mut self, l: usize, interval: &Interval) {
-        for (to, from) in self.c.iter_mut().zip(&interval.c) {
+        for (to, from) in self.interval.c.iter_mut().zip(&interval.c) {
             to.iter_mut().zip(from).for_each(|(to, from)| to.set(l, *from));
         }
-        self.terms[l].clone_from(&interval.terms);
-        set_bit(&mut self.waves, l, !interval.terms.is_empty());
-        (self.length[l], self.left[l]) = (interval.length, interval.length);
-        self.at_least.set(l, if interval.jump { 2.0 } else { 1.0 });
+        self.interval.terms[l].clone_from(&interval.terms);
+        set_bit(&mut self.interval.waves, l, !interval.terms.is_empty());
+        (self.interval.length[l], self.interval.left[l]) = (interval.length, interval.length);
+        self.interval.at_least.set(l, if interval.jump { 2.0 } else { 1.0 });
         if interval.jump {
-            self.h_next.set(l, FRESH_STEP);
+            self.body.h_next.set(l, FRESH_STEP);
         }
         set_bit(&mut self.flushing, l, false);
         set_bit(&mut self.running, l, true);
@@ -257,7 +305,8 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
     }
 
     fn sample(&mut self, l: usize, contact: &Contact, v: &[f64; slot::COUNT]) -> (Pose, Twist, Wrench, Shares) {
-        let (q, u) = (compensated(self.q, self.q_low, l).into(), compensated(self.u, self.u_low, l).into());
+        let (q, u) =
+            (compensated(self.body.q, self.body.q_low, l).into(), compensated(self.body.u, self.body.u_low, l).into());
         let (twist, patch_twist) = if contact.body.free().is_none() {
             let given = Twist::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]);
             (given, given)
@@ -284,20 +333,28 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
     }
 
     fn status(&self, l: usize) -> Status {
-        let (unconverged, steps, passes) = (self.unconverged[l], self.steps[l], self.passes[l]);
+        let (unconverged, steps, passes) = (self.counts.unconverged[l], self.counts.steps[l], self.counts.passes[l]);
         Status { unconverged, steps, passes, ..Status::default() }
     }
 
     fn clear(&mut self, l: usize) {
-        for lanes in [&mut self.running, &mut self.flushing, &mut self.starting, &mut self.pending, &mut self.waves] {
+        for lanes in [
+            &mut self.running,
+            &mut self.flushing,
+            &mut self.starting,
+            &mut self.body.pending,
+            &mut self.interval.waves,
+        ] {
             set_bit(lanes, l, false);
         }
         // A lane may be cleared on its way through a step; the next contact begins one.
-        self.second &= !(1 << l);
-        self.newton.set(l, 0.0);
+        self.stage.second &= !(1 << l);
+        self.stage.newton.set(l, 0.0);
         // An empty lane is computed with the others. Zeros keep it from denormal and infinite numbers, which
         // some processors compute with slowly.
-        for v in [&mut self.u, &mut self.q, &mut self.patch_twist, &mut self.du, &mut self.du1] {
+        for v in
+            [&mut self.body.u, &mut self.body.q, &mut self.body.patch_twist, &mut self.stage.du, &mut self.step.du1]
+        {
             v.set(l, [0.0; 3]);
         }
         self.bristles.clear(l);
@@ -308,8 +365,8 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
     }
 
     fn export(&self, l: usize, state: &mut State) {
-        let [u, u_low, q, q_low] = [self.u, self.u_low, self.q, self.q_low].map(|v| v.lane(l));
-        let stage = self.pending_stage;
+        let [u, u_low, q, q_low] = [self.body.u, self.body.u_low, self.body.q, self.body.q_low].map(|v| v.lane(l));
+        let stage = self.body.pending_stage;
         let pending = [stage.a_sigma0, stage.damping, stage.mu_c, stage.mu_d, stage.chi, stage.extrapolation];
         let mut bristles = std::mem::take(&mut state.bristles);
         bristles.clear();
@@ -318,14 +375,14 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
             u_low,
             q,
             q_low,
-            patch_twist: self.patch_twist.lane(l),
-            rate: self.rate.lane(l),
-            h_next: self.h_next.lane(l),
+            patch_twist: self.body.patch_twist.lane(l),
+            rate: self.body.rate.lane(l),
+            h_next: self.body.h_next.lane(l),
             pending: self.is_pending(l).then(|| pending.map(|v| v.lane(l))),
-            mapped: self.mapped[l],
-            steps: self.steps[l],
-            passes: self.passes[l],
-            unconverged: self.unconverged[l],
+            mapped: self.contacts.mapped[l],
+            steps: self.counts.steps[l],
+            passes: self.counts.passes[l],
+            unconverged: self.counts.unconverged[l],
             bristles,
             ..State::default()
         };
@@ -333,31 +390,32 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
     }
 
     fn import(&mut self, l: usize, contact: &Contact, state: &State) {
-        set_split(&mut self.u, &mut self.u_low, l, state.u, state.u_low);
-        set_split(&mut self.q, &mut self.q_low, l, state.q, state.q_low);
-        self.patch_twist.set(l, state.patch_twist);
-        self.rate.set(l, state.rate);
-        self.h_next.set(l, state.h_next);
-        set_bit(&mut self.pending, l, state.pending.is_some());
+        set_split(&mut self.body.u, &mut self.body.u_low, l, state.u, state.u_low);
+        set_split(&mut self.body.q, &mut self.body.q_low, l, state.q, state.q_low);
+        self.body.patch_twist.set(l, state.patch_twist);
+        self.body.rate.set(l, state.rate);
+        self.body.h_next.set(l, state.h_next);
+        set_bit(&mut self.body.pending, l, state.pending.is_some());
         if let Some(stage) = state.pending {
-            let Stage { a_sigma0, damping, mu_c, mu_d, chi, extrapolation } = &mut self.pending_stage;
+            let Stage { a_sigma0, damping, mu_c, mu_d, chi, extrapolation } = &mut self.body.pending_stage;
             for (to, from) in [a_sigma0, damping, mu_c, mu_d, chi, extrapolation].into_iter().zip(stage) {
                 to.set(l, from);
             }
         }
-        if let Some(key) = state.mapped.filter(|key| self.mapped[l] != Some(*key)) {
-            self.mapped[l] = Some(key);
+        if let Some(key) = state.mapped.filter(|key| self.contacts.mapped[l] != Some(*key)) {
+            self.contacts.mapped[l] = Some(key);
             self.follow_map(l, contact, &contact.patch.at(key), contact.friction.mu_c);
         } else if contact.patch.takes_frames() {
             self.follow_map(l, contact, &contact.patch, contact.friction.mu_c);
         }
-        (self.steps[l], self.passes[l], self.unconverged[l]) = (state.steps, state.passes, state.unconverged);
+        (self.counts.steps[l], self.counts.passes[l], self.counts.unconverged[l]) =
+            (state.steps, state.passes, state.unconverged);
         self.bristles.import(l, state);
     }
 
     fn remap(&mut self, l: usize, contact: &Contact, interval: &Interval) {
         let Some(key) = interval.remap else { return };
-        if self.mapped[l].replace(key) == Some(key) {
+        if self.contacts.mapped[l].replace(key) == Some(key) {
             return;
         }
         self.follow_map(l, contact, &contact.patch.at(key), interval.inputs(0.0)[slot::MU_C]);
@@ -368,11 +426,11 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
     }
 
     fn must_flush_before(&self, l: usize, key: Option<MapKey>) -> bool {
-        self.bristles.commits_before_remap() && (key.is_none() || self.mapped[l] != key)
+        self.bristles.commits_before_remap() && (key.is_none() || self.contacts.mapped[l] != key)
     }
 
     fn is_pending(&self, l: usize) -> bool {
-        self.pending >> l & 1 == 1
+        self.body.pending >> l & 1 == 1
     }
 
     fn flush(&mut self, l: usize) {
@@ -381,7 +439,7 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
     }
 
     fn forget_pass(&mut self, l: usize) {
-        self.passes[l] -= 1;
+        self.counts.passes[l] -= 1;
     }
 
     fn exchange_scratch(&mut self, other: &mut B::Scratch) {

@@ -58,4 +58,5 @@ macro_rules! modules {
     };
 }
 laws!(modules);
+#[cfg(feature = "gpu")]
 pub use viscoelasto_plastic::AT_LIMIT;

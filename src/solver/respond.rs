@@ -34,10 +34,10 @@ copies! {
     ) -> Response {
         let mut state = State::default();
         solver.bristles.export(l, &mut state);
-        let a_sigma0 = R::splat(dt) * solver.sigma0;
+        let a_sigma0 = R::splat(dt) * solver.contacts.sigma0;
         let stage = Stage {
             a_sigma0,
-            damping: solver.sigma1 * a_sigma0.recip(),
+            damping: solver.contacts.sigma1 * a_sigma0.recip(),
             mu_c: R::splat(v[slot::MU_C]),
             mu_d: R::splat(v[slot::MU_S] - v[slot::MU_C]),
             chi: R::splat(1.0),

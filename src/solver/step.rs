@@ -53,10 +53,10 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     #[inline(always)]
     fn inputs(&self, tau: R, lanes: Bits) -> [R; slot::COUNT] {
         let mut v = [R::splat(0.0); slot::COUNT];
-        for (v, c) in v.iter_mut().zip(&self.c) {
+        for (v, c) in v.iter_mut().zip(&self.interval.c) {
             *v = tau.fma(tau.fma(c[2], c[1]), c[0]);
         }
-        if self.waves & lanes != 0 {
+        if self.interval.waves & lanes != 0 {
             self.add_sinusoids(tau, lanes, &mut v);
         }
         v[slot::F_N] = v[slot::F_N].max(R::splat(0.0));
@@ -66,12 +66,12 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     /// Adds the sinusoids of the lanes that have some.
     #[inline(never)]
     fn add_sinusoids(&self, tau: R, lanes: Bits, v: &mut [R; slot::COUNT]) {
-        let mut waves = self.waves & lanes;
+        let mut waves = self.interval.waves & lanes;
         while waves != 0 {
             let l = waves.trailing_zeros() as usize;
             waves &= waves - 1;
             let tau = tau.lane(l);
-            for q in &self.terms[l] {
+            for q in &self.interval.terms[l] {
                 let wave = q.amplitude * (q.omega * tau + q.phase).sin();
                 v[q.slot].set(l, v[q.slot].lane(l) + wave);
             }
@@ -81,11 +81,11 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     /// The transform at the pose a time `dt` ahead.
     #[inline(always)]
     fn ahead(&self, dt: R) -> Transform<R> {
-        let q = self.q.plus(dt, self.u);
-        let gripper = R::from_bitmask(self.gripper);
-        let o = [R::select(gripper, -q.x, self.offset[0]), R::select(gripper, -q.y, self.offset[1])];
+        let q = self.body.q.plus(dt, self.body.u);
+        let gripper = R::from_bitmask(self.contacts.gripper);
+        let o = [R::select(gripper, -q.x, self.contacts.offset[0]), R::select(gripper, -q.y, self.contacts.offset[1])];
         let mut t = Transform { cos: R::splat(1.0), sin: R::splat(0.0), o };
-        if self.turning & self.running != 0 {
+        if self.contacts.turning & self.running != 0 {
             self.rotate(q.z, &mut t);
         }
         t
@@ -94,7 +94,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     /// Sine and cosine of the lanes whose patch turns with the body.
     #[inline(never)]
     fn rotate(&self, theta: R, t: &mut Transform<R>) {
-        let mut turning = self.turning & self.running;
+        let mut turning = self.contacts.turning & self.running;
         while turning != 0 {
             let l = turning.trailing_zeros() as usize;
             turning &= turning - 1;
@@ -110,17 +110,17 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     #[inline(always)]
     fn longest_step(&self, v: &[R; slot::COUNT]) -> R {
         let zero = R::splat(0.0);
-        let fall = self.pads * v[slot::F_N] * (v[slot::MU_S] - v[slot::MU_C]) * self.stribeck_slope();
-        let gripper = R::from_bitmask(self.gripper);
-        let ox = R::select(gripper, self.q.x, self.offset[0]);
-        let oy = R::select(gripper, self.q.y, self.offset[1]);
-        let (mass, inertia) = (self.mass.x, self.mass.z);
+        let fall = self.contacts.pads * v[slot::F_N] * (v[slot::MU_S] - v[slot::MU_C]) * self.stribeck_slope();
+        let gripper = R::from_bitmask(self.contacts.gripper);
+        let ox = R::select(gripper, self.body.q.x, self.contacts.offset[0]);
+        let oy = R::select(gripper, self.body.q.y, self.contacts.offset[1]);
+        let (mass, inertia) = (self.contacts.mass.x, self.contacts.mass.z);
         let lever = mass * inertia * mass.fma(ox.fma(ox, oy * oy), inertia).recip();
-        let m_e = self.least_mass.min(lever);
-        let bound = (m_e * self.v_s * (R::splat(KAPPA) * fall).recip()).max(R::splat(SHORTEST_RULED_STEP));
-        let most = if self.tolerance.is_some() { self.h_next } else { R::splat(1e30) };
+        let m_e = self.contacts.least_mass.min(lever);
+        let bound = (m_e * self.contacts.v_s * (R::splat(KAPPA) * fall).recip()).max(R::splat(SHORTEST_RULED_STEP));
+        let most = if self.tolerance.is_some() { self.body.h_next } else { R::splat(1e30) };
         let longest = R::select(zero.lt(fall), bound.min(most), most);
-        R::select(R::from_bitmask(self.prescribed), most, longest)
+        R::select(R::from_bitmask(self.contacts.prescribed), most, longest)
     }
 
     /// A bound on the slope of the Stribeck curve's exponential over `s/v_s`: `k_g`, or, with a tolerance and
@@ -129,13 +129,17 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     #[inline(always)]
     fn stribeck_slope(&self) -> R {
         if self.tolerance.is_none() {
-            return self.k_g;
+            return self.contacts.k_g;
         }
-        let Vec3 { x, y, z } = self.patch_twist;
-        let (along, around) = (x.fma(x, y * y).sqrt(), R::splat(LEVER_MARGIN) * self.arm * z.max(-z));
-        let least = (along - around) * R::splat(1.0 / SPEED_MARGIN) * self.inv_v_s;
-        let most = R::splat(SPEED_MARGIN) * (along + around) * self.inv_v_s;
-        R::select(R::from_bitmask(self.gaussian), steepest_between(least, most).min(self.k_g), self.k_g)
+        let Vec3 { x, y, z } = self.body.patch_twist;
+        let (along, around) = (x.fma(x, y * y).sqrt(), R::splat(LEVER_MARGIN) * self.contacts.arm * z.max(-z));
+        let least = (along - around) * R::splat(1.0 / SPEED_MARGIN) * self.contacts.inv_v_s;
+        let most = R::splat(SPEED_MARGIN) * (along + around) * self.contacts.inv_v_s;
+        R::select(
+            R::from_bitmask(self.contacts.gaussian),
+            steepest_between(least, most).min(self.contacts.k_g),
+            self.contacts.k_g,
+        )
     }
 
     /// Starts a step: chooses its length.
@@ -145,11 +149,12 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         let starting = R::from_bitmask(self.starting);
         let mut tau = [0.0; LANES];
         for l in 0..R::LANES {
-            tau[l] = self.length[l] - self.left[l];
+            tau[l] = self.interval.length[l] - self.interval.left[l];
         }
-        self.tau = R::select(starting, from_f64(&tau), self.tau);
-        let longest = to_f64(self.longest_step(&self.inputs(self.tau, self.starting)));
-        let (starts, left, h_max, old) = (to_f64(R::select(starting, one, zero)), self.left, self.h_max, self.rest);
+        self.step.tau = R::select(starting, from_f64(&tau), self.step.tau);
+        let longest = to_f64(self.longest_step(&self.inputs(self.step.tau, self.starting)));
+        let (starts, left, h_max, old) =
+            (to_f64(R::select(starting, one, zero)), self.interval.left, self.contacts.h_max, self.step.rest);
         let mut h = [0.0; LANES];
         // Without branches the compiler turns this loop into a few vector instructions.
         for l in 0..R::LANES {
@@ -159,19 +164,19 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
             // (55).
             let rest = if n > 1.0 { left[l] - left[l] / n } else { 0.0 };
             h[l] = left[l] - rest;
-            self.rest[l] = if starts[l] > 0.5 { rest } else { old[l] };
+            self.step.rest[l] = if starts[l] > 0.5 { rest } else { old[l] };
         }
-        self.h = R::select(starting, from_f64(&h), self.h);
-        self.a_sigma0 = R::splat(KAPPA) * self.h * self.sigma0;
-        self.damping = self.sigma1 * self.a_sigma0.recip();
-        update(starting, &mut self.before, self.patch_twist);
-        let prescribed = self.starting & self.prescribed;
+        self.step.h = R::select(starting, from_f64(&h), self.step.h);
+        self.step.a_sigma0 = R::splat(KAPPA) * self.step.h * self.contacts.sigma0;
+        self.step.damping = self.contacts.sigma1 * self.step.a_sigma0.recip();
+        update(starting, &mut self.step.before, self.body.patch_twist);
+        let prescribed = self.starting & self.contacts.prescribed;
         if self.tolerance.is_some() && prescribed != 0 {
             self.bristles.save(R::from_bitmask(prescribed));
         }
-        self.unsolved = self.unsolved.map(|lanes| lanes & !self.starting);
-        self.least_pivot = R::select(starting, one, self.least_pivot);
-        self.loading = R::select(starting, zero, self.loading);
+        self.step.unsolved = self.step.unsolved.map(|lanes| lanes & !self.starting);
+        self.step.least_pivot = R::select(starting, one, self.step.least_pivot);
+        self.step.loading = R::select(starting, zero, self.step.loading);
         self.starting = 0;
     }
 
@@ -181,10 +186,10 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         let one = R::splat(1.0);
         let mu_d = v[slot::MU_S] - v[slot::MU_C];
         // With the factor chi the matrix of the Newton step stays positive definite, docs/model.md (52).
-        let fall = (a + a) * self.pads * v[slot::F_N] * mu_d * self.k_g * self.inv_v_s;
-        let chi = R::select(self.mass.x.lt(fall), self.mass.x * fall.recip(), one);
-        let extrapolation = R::select(R::from_bitmask(self.second), one, R::splat(EXTRAPOLATION));
-        let (a_sigma0, damping) = (self.a_sigma0, self.damping);
+        let fall = (a + a) * self.contacts.pads * v[slot::F_N] * mu_d * self.contacts.k_g * self.contacts.inv_v_s;
+        let chi = R::select(self.contacts.mass.x.lt(fall), self.contacts.mass.x * fall.recip(), one);
+        let extrapolation = R::select(R::from_bitmask(self.stage.second), one, R::splat(EXTRAPOLATION));
+        let (a_sigma0, damping) = (self.step.a_sigma0, self.step.damping);
         Stage { a_sigma0, damping, mu_c: v[slot::MU_C], mu_d, chi, extrapolation }
     }
 
@@ -195,33 +200,33 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
             self.start_step();
         }
         let at_work = self.running & !self.flushing;
-        let (prescribed, solving) = (at_work & self.prescribed, at_work & !self.prescribed);
-        let a = R::splat(KAPPA) * self.h;
-        let dt = R::select(R::from_bitmask(self.second), self.h, a);
-        let v = self.inputs(self.tau + dt, at_work);
+        let (prescribed, solving) = (at_work & self.contacts.prescribed, at_work & !self.contacts.prescribed);
+        let a = R::splat(KAPPA) * self.step.h;
+        let dt = R::select(R::from_bitmask(self.stage.second), self.step.h, a);
+        let v = self.inputs(self.step.tau + dt, at_work);
         let load = Vec3::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]);
         let st = self.stage_constants(&v, a);
         if prescribed != 0 {
             // There is nothing to solve, so that this pass commits the stage at once.
             let mask = R::from_bitmask(prescribed);
-            update(mask, &mut self.patch_twist, load);
-            update(R::from_bitmask(prescribed & !self.second), &mut self.before, load);
-            self.pending_stage = Stage::select(mask, &st, &self.pending_stage);
-            self.pending |= prescribed;
+            update(mask, &mut self.body.patch_twist, load);
+            update(R::from_bitmask(prescribed & !self.stage.second), &mut self.step.before, load);
+            self.body.pending_stage = Stage::select(mask, &st, &self.body.pending_stage);
+            self.body.pending |= prescribed;
         }
-        let commit = (&self.pending_stage, self.pending & self.running);
-        let twists = at(self.patch_twist, self.bristles.reference_point());
+        let commit = (&self.body.pending_stage, self.body.pending & self.running);
+        let twists = at(self.body.patch_twist, self.bristles.reference_point());
         let (resist, gain) = self.bristles.sweep(twists, commit, (&st, solving));
-        self.pending &= !self.running;
-        count::<R>(&mut self.passes, self.running);
+        self.body.pending &= !self.running;
+        count::<R>(&mut self.counts.passes, self.running);
 
         let (solved, failed) = self.newton(a, dt, &v, load, (resist, gain), solving);
         if self.tolerance.is_some() && prescribed != 0 {
             // The increment that the step control compares is that of the friction over f_N, its torque over
             // L^2.
             let gained = self.bristles.force_change() * st.extrapolation.recip();
-            let arm2 = (self.arm * self.arm).max(R::splat(R::TINY));
-            update(R::from_bitmask(prescribed), &mut self.du, Vec3::new(gained.x, gained.y, gained.z / arm2));
+            let arm2 = (self.contacts.arm * self.contacts.arm).max(R::splat(R::TINY));
+            update(R::from_bitmask(prescribed), &mut self.stage.du, Vec3::new(gained.x, gained.y, gained.z / arm2));
         }
         let ended = self.finish_stage(&st, solved, prescribed);
         let refused = if self.tolerance.is_some() { self.accept(ended, v[slot::MU_C]) } else { 0 };
@@ -247,31 +252,32 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         solving: Bits,
     ) -> (Bits, Bits) {
         let (t, point) = (self.ahead(dt), self.bristles.reference_point());
-        let grip = a * self.pads * v[slot::F_N];
-        let first = R::from_bitmask(R::bitmask(self.newton.lt(R::splat(0.5))));
-        let du = Vec3::select(first, t.body_twist(self.patch_twist) - self.u, self.du);
-        let base = Vec3::select(R::from_bitmask(self.second), self.du1 * R::splat(EXTRAPOLATION), Vec3::zero());
+        let grip = a * self.contacts.pads * v[slot::F_N];
+        let first = R::from_bitmask(R::bitmask(self.stage.newton.lt(R::splat(0.5))));
+        let du = Vec3::select(first, t.body_twist(self.body.patch_twist) - self.body.u, self.stage.du);
+        let base =
+            Vec3::select(R::from_bitmask(self.stage.second), self.step.du1 * R::splat(EXTRAPOLATION), Vec3::zero());
         let gain = t.gain(&gain, point) * grip;
-        let rest = (base - du).times(self.mass).plus(a, load).plus(-grip, t.wrench(resist, point));
-        let d = gain.plus_diagonal(self.mass).solve(rest);
-        self.du = du + d;
-        update(R::from_bitmask(solving), &mut self.patch_twist, t.twist(self.u + self.du));
-        let failed = solving & !(finite(self.du) & finite(self.patch_twist));
+        let rest = (base - du).times(self.contacts.mass).plus(a, load).plus(-grip, t.wrench(resist, point));
+        let d = gain.plus_diagonal(self.contacts.mass).solve(rest);
+        self.stage.du = du + d;
+        update(R::from_bitmask(solving), &mut self.body.patch_twist, t.twist(self.body.u + self.stage.du));
+        let failed = solving & !(finite(self.stage.du) & finite(self.body.patch_twist));
         let enough = self.tolerance.map_or(NEWTON_TOLERANCE, |t| t.min(NEWTON_TOLERANCE));
-        let enough = R::splat(enough).min(self.bristles.trust_radius(at(self.patch_twist, point)));
+        let enough = R::splat(enough).min(self.bristles.trust_radius(at(self.body.patch_twist, point)));
         let size = self.size(d);
         let small = !R::bitmask(enough.lt(size)) & R::bitmask(size.lt(R::splat(f64::from(f32::MAX))));
-        self.newton += R::splat(1.0);
-        let last = !R::bitmask(self.newton.lt(R::splat(f64::from(NEWTON_MOST))));
-        let solved = solving & !failed & ((small & !R::bitmask(self.newton.lt(self.at_least))) | last);
+        self.stage.newton += R::splat(1.0);
+        let last = !R::bitmask(self.stage.newton.lt(R::splat(f64::from(NEWTON_MOST))));
+        let solved = solving & !failed & ((small & !R::bitmask(self.stage.newton.lt(self.interval.at_least))) | last);
         let unsolved = solved & last & !small;
-        self.unsolved[0] |= unsolved & !self.second;
-        self.unsolved[1] |= unsolved & self.second;
+        self.step.unsolved[0] |= unsolved & !self.stage.second;
+        self.step.unsolved[1] |= unsolved & self.stage.second;
         if self.tolerance.is_some() {
             let mask = R::from_bitmask(solved);
-            let pivot = gain.plus_diagonal(self.mass * R::splat(1.0 - MASS_MARGIN)).least_pivot();
-            self.least_pivot = R::select(mask, pivot.min(self.least_pivot), self.least_pivot);
-            self.loading = R::select(mask, self.loading.max(self.bristles.loading()), self.loading);
+            let pivot = gain.plus_diagonal(self.contacts.mass * R::splat(1.0 - MASS_MARGIN)).least_pivot();
+            self.step.least_pivot = R::select(mask, pivot.min(self.step.least_pivot), self.step.least_pivot);
+            self.step.loading = R::select(mask, self.step.loading.max(self.bristles.loading()), self.step.loading);
         }
         (solved, failed)
     }
@@ -279,24 +285,24 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     /// The largest component of a twist as a speed [m/s], its angular part times `L`, `docs/model.md` (18).
     #[inline(always)]
     fn size(&self, u: Vec3<R>) -> R {
-        u.x.max(-u.x).max(u.y.max(-u.y)).max(self.arm * u.z.max(-u.z))
+        u.x.max(-u.x).max(u.y.max(-u.y)).max(self.contacts.arm * u.z.max(-u.z))
     }
 
     /// Ends the stage `st` of the lanes that have `solved` it, and of those whose twist is `prescribed`.
     /// Returns the lanes at the end of a step.
     #[inline(always)]
     fn finish_stage(&mut self, st: &Stage<R>, solved: Bits, prescribed: Bits) -> Bits {
-        self.pending |= solved;
-        self.pending_stage = Stage::select(R::from_bitmask(solved), st, &self.pending_stage);
+        self.body.pending |= solved;
+        self.body.pending_stage = Stage::select(R::from_bitmask(solved), st, &self.body.pending_stage);
         let goes_on = self.running & !self.flushing & !solved & !prescribed;
-        self.newton = R::select(R::from_bitmask(goes_on), self.newton, R::splat(0.0));
+        self.stage.newton = R::select(R::from_bitmask(goes_on), self.stage.newton, R::splat(0.0));
         let done = solved | prescribed;
-        let (first, second) = (done & !self.second, done & self.second);
-        update(R::from_bitmask(first), &mut self.du1, self.du);
+        let (first, second) = (done & !self.stage.second, done & self.stage.second);
+        update(R::from_bitmask(first), &mut self.step.du1, self.stage.du);
         if self.tolerance.is_some() {
             self.bristles.save(R::from_bitmask(first & solved));
         }
-        self.second ^= done;
+        self.stage.second ^= done;
         second
     }
 
@@ -311,38 +317,38 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     fn accept(&mut self, done: Bits, mu_c: R) -> Bits {
         let Some(tolerance) = self.tolerance else { return 0 };
         let (zero, one, tiny) = (R::splat(0.0), R::splat(1.0), R::splat(R::TINY));
-        let tolerance = R::splat(tolerance) * R::select(R::from_bitmask(self.prescribed), mu_c, one);
+        let tolerance = R::splat(tolerance) * R::select(R::from_bitmask(self.contacts.prescribed), mu_c, one);
         // The second stage against the straight line through the first: the error of a first-order step,
         // docs/model.md (57).
-        let (d1, d2) = (self.du1, self.du);
+        let (d1, d2) = (self.step.du1, self.stage.du);
         let first = self.size(d2.plus(R::splat(-1.0 / KAPPA), d1));
         // The third derivative, from the first derivatives at the step's start, its first stage and its end,
         // docs/model.md (56) and (58).
-        let per_stage = (R::splat(KAPPA) * self.h).recip();
+        let per_stage = (R::splat(KAPPA) * self.step.h).recip();
         let (f1, f2) = (d1 * per_stage, d2.plus(R::splat((KAPPA - 1.0) / KAPPA), d1) * per_stage);
-        let bend = ((f2 - f1) * R::splat(1.0 / (1.0 - KAPPA))).plus(R::splat(-1.0 / KAPPA), f1 - self.rate);
-        let third = R::splat(2.0 * ERROR_CONSTANT) * self.h * self.size(bend);
-        let third = R::select(one.lt(self.at_least), zero, third);
+        let bend = ((f2 - f1) * R::splat(1.0 / (1.0 - KAPPA))).plus(R::splat(-1.0 / KAPPA), f1 - self.body.rate);
+        let third = R::splat(2.0 * ERROR_CONSTANT) * self.step.h * self.size(bend);
+        let third = R::select(one.lt(self.interval.at_least), zero, third);
         let [first_limit, third_limit] = self.limits(tolerance);
         let (first, third) = (first / first_limit, third / (R::splat(THIRD_ORDER_SHARE) * third_limit));
         let error = first.max(third);
         let change = R::splat(SAFETY) * error.max(tiny).rsqrt();
         let change = change.max(R::splat(STEP_CHANGE_LIMITS[0])).min(R::splat(STEP_CHANGE_LIMITS[1]));
-        let (unsolved, ambiguous) = (self.unsolved[0] | self.unsolved[1], self.least_pivot.lt(tiny));
-        let long = R::bitmask(R::splat(SHORTEST_CHOSEN_STEP).lt(self.h));
+        let (unsolved, ambiguous) = (self.step.unsolved[0] | self.step.unsolved[1], self.step.least_pivot.lt(tiny));
+        let long = R::bitmask(R::splat(SHORTEST_CHOSEN_STEP).lt(self.step.h));
         let refused = done & long & (R::bitmask(one.lt(R::select(ambiguous, one + one, error))) | unsolved);
         let mask = R::from_bitmask(refused);
         self.bristles.restore(mask);
-        update(mask, &mut self.patch_twist, self.before);
-        self.pending &= !refused;
+        update(mask, &mut self.body.patch_twist, self.step.before);
+        self.body.pending &= !refused;
         // A step that was short because the interval ends is no reason to make the next one as short.
-        let cut = R::and(self.h.lt(R::splat(SAFETY) * self.h_next), one.lt(change));
-        let taken = R::select(cut, self.h_next.max(self.h * change), self.h * change);
+        let cut = R::and(self.step.h.lt(R::splat(SAFETY) * self.body.h_next), one.lt(change));
+        let taken = R::select(cut, self.body.h_next.max(self.step.h * change), self.step.h * change);
         let most = R::select(ambiguous, R::splat(SHRINK_ON_FAILURE), R::splat(SAFETY));
         let most = R::select(R::from_bitmask(unsolved), R::splat(SHRINK_ON_FAILURE), most);
-        let next = R::select(mask, self.h * change.min(most), taken).max(R::splat(SHORTEST_TRIED_STEP));
-        self.h_next = R::select(R::from_bitmask(done), next, self.h_next);
-        update(R::from_bitmask(done & !refused), &mut self.rate, f2);
+        let next = R::select(mask, self.step.h * change.min(most), taken).max(R::splat(SHORTEST_TRIED_STEP));
+        self.body.h_next = R::select(R::from_bitmask(done), next, self.body.h_next);
+        update(R::from_bitmask(done & !refused), &mut self.body.rate, f2);
         refused
     }
 
@@ -352,11 +358,11 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     /// creep under a law without an elastic range, which adds up.
     #[inline(always)]
     fn limits(&self, tolerance: R) -> [R; 2] {
-        let u = self.u;
-        let speed = self.size(u).max(self.size(u + self.du1)).max(self.size(u + self.du));
+        let u = self.body.u;
+        let speed = self.size(u).max(self.size(u + self.step.du1)).max(self.size(u + self.stage.du));
         let relative = (R::splat(RELATIVE_TOLERANCE) * speed).max(R::splat(LEAST_TOLERANCE) * tolerance).min(tolerance);
-        let third = R::select(R::splat(NEAR_SLIP).lt(self.loading), relative, tolerance);
-        [R::select(R::from_bitmask(self.creeps), relative, third), third]
+        let third = R::select(R::splat(NEAR_SLIP).lt(self.step.loading), relative, tolerance);
+        [R::select(R::from_bitmask(self.contacts.creeps), relative, third), third]
     }
 
     /// Moves the bodies of the lanes that have `ended` a step, and lets those whose interval goes on start
@@ -368,26 +374,29 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         }
         let (one, mask) = (R::splat(1.0), R::from_bitmask(ended));
         let mean = |first: Vec3<R>, second| (first * R::splat(1.0 - KAPPA)).plus(R::splat(KAPPA), second);
-        let (given, found) = (mean(self.before, load), self.u + mean(self.du1, self.du));
-        let (q, q_low) =
-            add3(self.q, self.q_low, Vec3::select(R::from_bitmask(self.prescribed), given, found) * self.h);
-        update(mask, &mut self.q, q);
-        update(mask, &mut self.q_low, q_low);
-        let (u, u_low) = add3(self.u, self.u_low, self.du);
-        let moving = R::from_bitmask(ended & !self.prescribed);
-        update(moving, &mut self.u, u);
-        update(moving, &mut self.u_low, u_low);
-        count::<R>(&mut self.steps, ended);
-        for unsolved in self.unsolved {
-            count::<R>(&mut self.unconverged, ended & unsolved);
+        let (given, found) = (mean(self.step.before, load), self.body.u + mean(self.step.du1, self.stage.du));
+        let (q, q_low) = add3(
+            self.body.q,
+            self.body.q_low,
+            Vec3::select(R::from_bitmask(self.contacts.prescribed), given, found) * self.step.h,
+        );
+        update(mask, &mut self.body.q, q);
+        update(mask, &mut self.body.q_low, q_low);
+        let (u, u_low) = add3(self.body.u, self.body.u_low, self.stage.du);
+        let moving = R::from_bitmask(ended & !self.contacts.prescribed);
+        update(moving, &mut self.body.u, u);
+        update(moving, &mut self.body.u_low, u_low);
+        count::<R>(&mut self.counts.steps, ended);
+        for unsolved in self.step.unsolved {
+            count::<R>(&mut self.counts.unconverged, ended & unsolved);
         }
-        self.at_least = R::select(mask, one, self.at_least);
-        let (ends, rest) = (to_f64(R::select(mask, one, R::splat(0.0))), self.rest);
+        self.interval.at_least = R::select(mask, one, self.interval.at_least);
+        let (ends, rest) = (to_f64(R::select(mask, one, R::splat(0.0))), self.step.rest);
         let mut left = [0.0; LANES];
         for l in 0..R::LANES {
-            left[l] = if ends[l] > 0.5 { rest[l] } else { self.left[l] };
+            left[l] = if ends[l] > 0.5 { rest[l] } else { self.interval.left[l] };
         }
-        self.left = left;
+        self.interval.left = left;
         let stopped = ended & R::bitmask(from_f64::<R>(&left).lt(R::splat(R::TINY)));
         let spent = self.spent(ended & !stopped);
         self.starting |= ended & !stopped & !spent;
@@ -399,7 +408,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     /// reassignment").
     #[inline(never)]
     fn spent(&self, lanes: Bits) -> Bits {
-        let spent = |l: usize| Bits::from(self.steps[l] >= self.budget[l]) << l;
+        let spent = |l: usize| Bits::from(self.counts.steps[l] >= self.counts.budget[l]) << l;
         lanes & (0..R::LANES).map(spent).fold(0, |all, one| all | one)
     }
 }
