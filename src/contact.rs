@@ -446,6 +446,7 @@ impl Contact {
     }
 
     /// Most sinusoids of an interval.
+    #[cfg(feature = "gpu")]
     pub(crate) fn most_terms(&self) -> usize {
         self.feeds().map(|feed| feed.signal.most_terms()).sum()
     }

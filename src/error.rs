@@ -167,6 +167,7 @@ pub enum DeviceError {
 
 impl DeviceError {
     /// A failure for a reason that prints.
+    #[cfg(feature = "gpu")]
     pub(crate) fn failed(reason: impl ToString) -> EngineError {
         Self::Failed { reason: reason.to_string() }.into()
     }

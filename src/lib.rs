@@ -60,9 +60,6 @@
 //! - `gpu`, on by default: the GPU engine, through `wgpu`. Without it there is the CPU engine.
 //! - `schema`: JSON schemas of the choices that files name, through `schemars`.
 
-// Some of what modules share only the GPU's engine or the application takes.
-#![cfg_attr(not(feature = "gpu"), allow(dead_code, unused_imports))]
-
 pub mod batch;
 pub mod body;
 pub mod contact;

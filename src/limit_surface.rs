@@ -23,6 +23,7 @@ pub use fit::{Ellipsoid, FitError, Quartic};
 pub use margin::Margin;
 pub use nodes::MAX_N_LS;
 pub use quadrature::Rule;
+#[cfg(feature = "gpu")]
 pub(crate) use quadrature::{CellSeries, ORDERS};
 pub use surface::Surface;
 pub use symmetry::Symmetry;

@@ -21,6 +21,7 @@ mod rule;
 mod single_precision;
 
 pub use bilinear::Bilinear;
+#[cfg(feature = "gpu")]
 pub use cell_series::{CellSeries, ORDERS};
 pub use cells::Cells;
 pub use frame::{Frame, unit, unit_shape};

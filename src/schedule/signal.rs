@@ -200,6 +200,7 @@ impl Signal {
     }
 
     /// Largest number of sinusoids that the signal adds to one interval; a held signal adds none.
+    #[cfg(feature = "gpu")]
     pub(crate) fn most_terms(&self) -> usize {
         if self.hold.is_some() { 0 } else { self.segments.iter().map(|s| s.sines.len()).max().unwrap_or(0) }
     }

@@ -125,6 +125,7 @@ impl Timeline {
 
     /// Largest number of intervals between two samples, and largest number of maps made anew between two
     /// samples.
+    #[cfg(feature = "gpu")]
     pub(crate) fn densest(&self) -> [usize; 2] {
         let (mut most, mut here) = ([0; 2], [0; 2]);
         for pair in self.points.windows(2) {

@@ -94,6 +94,7 @@ impl CellSeries {
     }
 
     /// The polynomials of the spin, of the mean of `a/R` and of that of `b/R`.
+    #[cfg(feature = "gpu")]
     pub const fn series(&self) -> [&Series; 3] {
         [&self.spin, &self.x, &self.y]
     }
