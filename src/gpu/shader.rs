@@ -3,7 +3,7 @@
 use super::layout::{flag, kind};
 use super::shape::{Shape, Storage, Sums};
 use super::unroll::{MarkError, Unroll, unrolled};
-use crate::contact::{SHOWN_LIMIT, STICK_LIMIT};
+use crate::contact::transfer::{SHOWN_LIMIT, STICK_LIMIT};
 use crate::engine::{ALL_SLIDES, LEFT, Reason, SLIP_SPEED};
 use crate::friction::{Law, STRIBECK_X_MIN, laws};
 use crate::limit_surface::{ORDERS, Rule};
@@ -114,6 +114,7 @@ pub fn source(shape: Shape, law: Law) -> Result<String, MarkError> {
     if shape.is_reduced() {
         text += include_str!("../../shaders/models/reduced.wgsl");
         text += include_str!("../../shaders/models/reduced/memory.wgsl");
+        text += include_str!("../../shaders/models/reduced/transfer.wgsl");
         text += include_str!("../../shaders/models/reduced/consistent.wgsl");
         text += include_str!("../../shaders/models/reduced/tables.wgsl");
     } else {
@@ -209,7 +210,7 @@ pub fn point_source(shape: Shape, law: PointLaw, elements: u32) -> String {
     } else {
         include_str!("../../shaders/point/without_collocation.wgsl")
     };
-    text += include_str!("../../shaders/point/step.wgsl");
+    text += include_str!("../../shaders/point/lanes.wgsl");
     text += include_str!("../../shaders/rollout.wgsl");
     text += include_str!("../../shaders/body/workgroup.wgsl");
     text += include_str!("../../shaders/memory/buffers.wgsl");
