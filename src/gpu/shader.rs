@@ -6,22 +6,24 @@ use super::unroll::{MarkError, Unroll, unrolled};
 use crate::contact::transfer::{SHOWN_LIMIT, STICK_LIMIT};
 use crate::engine::{ALL_SLIDES, LEFT, Reason, SLIP_SPEED};
 use crate::friction::{Law, STRIBECK_X_MIN, laws};
-use crate::limit_surface::{ORDERS, Rule};
+use crate::limit_surface::{AT_REST_ON_GPU, ORDERS, Rule};
 use crate::number::real::Real;
 use crate::patch::{A_MIN, K_MIN};
 use crate::point::{PointLaw, point_laws};
 use crate::schedule::slot;
 use crate::solver::bristles::{LEAST_TRUST_RADIUS, MAX_TURN};
+pub(super) use crate::solver::constants::ROOT_ITERATIONS_ON_GPU as ROOT_ITERATIONS;
 use crate::solver::constants::{
     ERROR_CONSTANT, EXTRAPOLATION, FRESH_STEP, KAPPA, LEAST_TOLERANCE, LEVER_MARGIN, MASS_MARGIN, NEAR_SLIP,
-    NEWTON_MOST, NEWTON_TOLERANCE, RELATIVE_TOLERANCE, SAFETY, SHORTEST_CHOSEN_STEP, SHORTEST_RULED_STEP,
-    SHORTEST_TRIED_STEP, SHRINK_ON_FAILURE, SPEED_MARGIN, STEP_CHANGE_LIMITS, THIRD_ORDER_SHARE,
+    NEWTON_MOST, NEWTON_TOLERANCE, RELATIVE_TOLERANCE, ROOT_TOLERANCE_ON_GPU, SAFETY, SHORTEST_CHOSEN_STEP,
+    SHORTEST_RULED_STEP, SHORTEST_TRIED_STEP, SHRINK_ON_FAILURE, SPEED_MARGIN, STEP_CHANGE_LIMITS, STEP_SLACK_ON_GPU,
+    THIRD_ORDER_SHARE,
 };
 use crate::solver::friction::{LEAST_SLOPE, SLOPE_TAIL, SLOPE_TAIL_FROM};
 use crate::solver::laws::AT_LIMIT;
-use crate::solver::point::balance::BALANCE_MOST;
+use crate::solver::point::balance::{BALANCE_MOST, balance_rounding};
 use crate::solver::point::collocation::{
-    COLLOCATION_ROUNDS, EVENT_MOST, EVENT_SHARE, EVENT_WIDTH, MOST_TURN, NEAR_LIMIT,
+    COLLOCATION_ROUNDS, EVENT_MOST, EVENT_WIDTH, MOST_TURN, event_share, near_limit,
 };
 use crate::solver::point::curve::POINT_ROOT_MOST;
 use crate::solver::point::lanes::{BRANCH_END, LONGEST_PHASE, MOST_PASSED};
@@ -171,14 +173,14 @@ pub fn point_source(shape: Shape, law: PointLaw, elements: u32) -> String {
     }
     for (name, value) in [
         ("POINT_ROOT_RESIDUAL", f32::ROOT_RESIDUAL),
-        ("BALANCE_ROUNDING", 6.0 / f32::ROUNDER),
+        ("BALANCE_ROUNDING", balance_rounding::<f32>()),
         ("LONGEST_PHASE", LONGEST_PHASE),
         ("MOST_PASSED", MOST_PASSED),
         ("BRANCH_END", BRANCH_END),
         ("EVENT_WIDTH", EVENT_WIDTH),
-        ("EVENT_SHARE", f64::max(EVENT_SHARE, 12.0 / f32::ROUNDER)),
+        ("EVENT_SHARE", event_share::<f32>()),
         ("MOST_TURN", MOST_TURN),
-        ("NEAR_LIMIT", NEAR_LIMIT * 1.5 / f32::ROUNDER),
+        ("NEAR_LIMIT", near_limit::<f32>()),
     ] {
         text += &format!("const {name} = f32({value:e});\n");
     }
@@ -287,8 +289,8 @@ fn prelude(shape: Shape, law: Law) -> String {
         ("NEAR_SLIP", NEAR_SLIP),
         ("MASS_MARGIN", MASS_MARGIN),
         ("STRIBECK_X_MIN", STRIBECK_X_MIN),
-        ("STEP_SLACK", STEP_SLACK),
-        ("ROOT_TOLERANCE", ROOT_TOLERANCE),
+        ("STEP_SLACK", STEP_SLACK_ON_GPU),
+        ("ROOT_TOLERANCE", ROOT_TOLERANCE_ON_GPU),
         ("A_MIN", A_MIN),
         ("K_MIN", K_MIN),
     ] {
@@ -337,14 +339,6 @@ fn prelude(shape: Shape, law: Law) -> String {
 
 /// Iterations of a root in the transition.
 pub(super) const TRANSITION_ITERATIONS: u32 = f32::TRANSITION_ITERATIONS as u32;
-/// Largest number of iterations of the consistent form's root in single precision, enough to find it by
-/// bisection alone.
-pub(super) const ROOT_ITERATIONS: u32 = 24;
-/// A Newton step smaller than this share of the root ends the iteration, as the relative error after it is of
-/// the order of the square.
-const ROOT_TOLERANCE: f64 = 1e-4;
-/// [`STEP_SLACK`](crate::solver::constants::STEP_SLACK) for single precision, whose rounding is larger.
-const STEP_SLACK: f64 = 1e-3;
 
 /// Lanes of a workgroup of limit surfaces, which do not communicate.
 pub const SURFACE_WORKGROUP: u32 = 64;
@@ -354,16 +348,17 @@ pub const SLICE: usize = 256;
 /// Distance of a cell's centre from the centre of rotation, in cell diagonals, from which the series is exact
 /// to single precision.
 const NEAR_DIAGONALS: f64 = 1.5;
-/// A cell at rest is slower than this share of the patch's scale: some roundings of single precision.
-const AT_REST: f64 = 5e-7;
 
 /// The WGSL of limit surfaces.
 #[must_use]
 pub fn surface_source() -> String {
     let mut text = String::new();
-    for (name, value) in
-        [("NEAR_DIAGONALS", NEAR_DIAGONALS), ("AT_REST", AT_REST), ("TINY_LENGTH", 1e-15), ("TINY_SPEED2", 1e-30)]
-    {
+    for (name, value) in [
+        ("NEAR_DIAGONALS", NEAR_DIAGONALS),
+        ("AT_REST", AT_REST_ON_GPU),
+        ("TINY_LENGTH", 1e-15),
+        ("TINY_SPEED2", 1e-30),
+    ] {
         text += &format!("const {name} = f32({value:e});\n");
     }
     for (name, value) in [
