@@ -149,13 +149,27 @@ pub fn source(shape: Shape, law: Law) -> Result<String, MarkError> {
         include_str!("../../shaders/body/registers.wgsl")
     };
     if shape.storage == Storage::Private {
-        let text = text
-            .replace("let c = &contacts[contact];", "let c = &own_contact;")
-            .replace("let now = &intervals[now_at];", "let now = &own_interval;");
-        return Ok(text + include_str!("../../shaders/memory/copies.wgsl"));
+        text = read_from(&text, "c", "contacts[contact]", "own_contact");
+        text = read_from(&text, "now", "intervals[now_at]", "own_interval");
+        text += include_str!("../../shaders/memory/copies.wgsl");
+        return Ok(text);
     }
     text += include_str!("../../shaders/memory/buffers.wgsl");
     Ok(text)
+}
+
+/// The text of a kernel with the pointer `name` to `from` turned to `to`, wherever it is made.
+///
+/// # Panics
+/// A text that makes no such pointer, or one of another name or form, which would be left as it is.
+fn read_from(text: &str, name: &str, from: &str, to: &str) -> String {
+    let made = format!("let {name} = &{from};");
+    let (found, all) = (text.matches(&made).count(), text.matches(&format!("&{from}")).count());
+    assert!(
+        found > 0 && found == all,
+        "the kernel of `rollout` has {found} of {all} pointers to `{from}` as `{made}`: expected all, and at least one"
+    );
+    text.replace(&made, &format!("let {name} = &{to};"))
 }
 
 /// The WGSL of a kernel of this shape for point contacts of a law with so many elements.
@@ -371,4 +385,31 @@ pub fn surface_source() -> String {
     }
     text += include_str!("../../shaders/limit_surface.wgsl");
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read_from;
+
+    fn replaced(text: &str) -> String {
+        read_from(text, "c", "contacts[contact]", "own_contact")
+    }
+
+    #[test]
+    fn every_pointer_to_a_contact_is_turned_to_its_copy() {
+        let text = "let c = &contacts[contact];\nlet n = contacts[contact].cell_count;\n";
+        assert_eq!(replaced(text), "let c = &own_contact;\nlet n = contacts[contact].cell_count;\n");
+    }
+
+    #[test]
+    #[should_panic(expected = "has 0 of 0 pointers to `contacts[contact]`")]
+    fn a_kernel_without_the_pointer_is_refused() {
+        replaced("let c = contacts[contact];\n");
+    }
+
+    #[test]
+    #[should_panic(expected = "has 1 of 2 pointers to `contacts[contact]` as `let c = &contacts[contact];`")]
+    fn a_pointer_of_another_name_is_refused() {
+        replaced("let c = &contacts[contact];\nlet own = &contacts[contact];\n");
+    }
 }
