@@ -1,6 +1,10 @@
 // Coulomb wrenches of steady sliding, docs/model.md (88): every patch for every direction of motion.
-// Twins in src/limit_surface/quadrature: points.rs, cells.rs, cell_series.rs, bilinear.rs.
 // One invocation sums one slice of a patch's cells for one motion; the host adds the slices.
+//
+// It has no twin. Its rules are those of src/limit_surface/quadrature: `sum_points` is `sum` of points.rs,
+// and `evaluate` and the far cells of `sum_cells` are those of cell_series.rs. The sums of cells.rs over the
+// corners of a grid would cancel in single precision: here near cells are integrated one by one
+// (`near_cell`). bilinear.rs keeps the sums about all nodes, and `sum_bilinear` makes those of four nodes.
 
 override rule: u32;
 

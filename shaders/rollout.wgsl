@@ -66,7 +66,7 @@ struct Interval {
     flags: u32,
     // The pressure map: the normal force for which it was made; torsional radius, L^2 (of a reduced bristle
     // its viscous factor) and centre of pressure; the factors by which zeta_3 of a reduced bristle is
-    // transferred to it (RemapTransfer in contact.rs); where its cells or its table start.
+    // transferred to it (src/contact/transfer.rs); where its cells or its table start.
     map_f_n: f32,
     map_radius: f32,
     map_arm2: f32,

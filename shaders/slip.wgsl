@@ -1,4 +1,4 @@
-// The slip of a trial, for every law. On the CPU trials in the transition are packed together instead
+// The slip of a trial, for every law. It has no twin: on the CPU trials in the transition are packed together
 // (src/solver/transition_cells.rs).
 
 // The slip of a trial, wherever it ends.

@@ -22,6 +22,8 @@ pub use batch::Basis;
 pub use fit::{Ellipsoid, FitError, Quartic};
 pub use margin::Margin;
 pub use nodes::MAX_N_LS;
+#[cfg(feature = "gpu")]
+pub(crate) use quadrature::AT_REST_ON_GPU;
 pub use quadrature::Rule;
 #[cfg(feature = "gpu")]
 pub(crate) use quadrature::{CellSeries, ORDERS};

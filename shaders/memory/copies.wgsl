@@ -1,5 +1,6 @@
 // Parameters and inputs of a contact are copied to the memory of its lane, where software drivers read them
-// without the checks of a buffer's bounds (gpu/shader.rs has the functions use the copies).
+// without the checks of a buffer's bounds: `read_from` in gpu/shader.rs turns every `&contacts[contact]` and
+// `&intervals[now_at]` to them.
 
 var<private> own_contact: Contact;
 var<private> own_interval: Interval;

@@ -4,6 +4,10 @@
 // each lane keeps its bristles for the whole dispatch (cells/private.wgsl, cells/workgroup.wgsl). Cells that
 // a lane holds beyond the last one carry no pressure. Loops over the turns of a lane are marked with
 // `@unroll`.
+//
+// No twin of src/solver/models/cells.rs, which has all cells of a contact and gets the shares of a new map
+// ready-made. Here a map that follows the normal force is made on the device (`change_weight`), so that its
+// shares need not be sent for every interval; src/patch/pressure.rs has its equation for the host.
 
 // A cell of a map: centre in cells from the grid's centre, and its share of the normal force.
 struct Cell {

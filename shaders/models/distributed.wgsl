@@ -1,11 +1,13 @@
 // One pass over the cells of a grid: commits one stage, evaluates the next, sums (docs/model.md, section
-// 5.5). Twin: src/solver/models/distributed.rs. Cells are strided over the lanes, and a lane takes turns for
-// its own (models/cells.wgsl). Cells that a lane holds beyond the last one carry no pressure.
+// 5.5). Cells are strided over the lanes, and a lane takes turns for its own (models/cells.wgsl). Cells that
+// a lane holds beyond the last one carry no pressure.
+//
+// No twin of src/solver/models/distributed.rs, which has the same equations in another order. A lane here
+// goes through all of them for a cell (`sweep_cell`), because other lanes work while it waits for a result. A
+// processor needs short loops over many cells, each with a part of the equations. `sweep`, `force_change` and
+// `wrench` return the same in both; tests/twins.rs compares them.
 //
 // A loop under `@unroll TURNS` may be written out (gpu/unroll.rs).
-//
-// Only here: `reference_point`, `commits_before_remap`, `trust_radius`, `loading`, `sweep_cell`,
-// `force_change_cell`, `wrench_cell`.
 
 // The point of the patch that twists and wrenches refer to.
 fn reference_point() -> vec2f {

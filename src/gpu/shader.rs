@@ -3,25 +3,27 @@
 use super::layout::{flag, kind};
 use super::shape::{Shape, Storage, Sums};
 use super::unroll::{MarkError, Unroll, unrolled};
-use crate::contact::{SHOWN_LIMIT, STICK_LIMIT};
+use crate::contact::transfer::{SHOWN_LIMIT, STICK_LIMIT};
 use crate::engine::{ALL_SLIDES, LEFT, Reason, SLIP_SPEED};
 use crate::friction::{Law, STRIBECK_X_MIN, laws};
-use crate::limit_surface::{ORDERS, Rule};
+use crate::limit_surface::{AT_REST_ON_GPU, ORDERS, Rule};
 use crate::number::real::Real;
 use crate::patch::{A_MIN, K_MIN};
 use crate::point::{PointLaw, point_laws};
 use crate::schedule::slot;
 use crate::solver::bristles::{LEAST_TRUST_RADIUS, MAX_TURN};
+pub(super) use crate::solver::constants::ROOT_ITERATIONS_ON_GPU as ROOT_ITERATIONS;
 use crate::solver::constants::{
     ERROR_CONSTANT, EXTRAPOLATION, FRESH_STEP, KAPPA, LEAST_TOLERANCE, LEVER_MARGIN, MASS_MARGIN, NEAR_SLIP,
-    NEWTON_MOST, NEWTON_TOLERANCE, RELATIVE_TOLERANCE, SAFETY, SHORTEST_CHOSEN_STEP, SHORTEST_RULED_STEP,
-    SHORTEST_TRIED_STEP, SHRINK_ON_FAILURE, SPEED_MARGIN, STEP_CHANGE_LIMITS, THIRD_ORDER_SHARE,
+    NEWTON_MOST, NEWTON_TOLERANCE, RELATIVE_TOLERANCE, ROOT_TOLERANCE_ON_GPU, SAFETY, SHORTEST_CHOSEN_STEP,
+    SHORTEST_RULED_STEP, SHORTEST_TRIED_STEP, SHRINK_ON_FAILURE, SPEED_MARGIN, STEP_CHANGE_LIMITS, STEP_SLACK_ON_GPU,
+    THIRD_ORDER_SHARE,
 };
 use crate::solver::friction::{LEAST_SLOPE, SLOPE_TAIL, SLOPE_TAIL_FROM};
 use crate::solver::laws::AT_LIMIT;
-use crate::solver::point::balance::BALANCE_MOST;
+use crate::solver::point::balance::{BALANCE_MOST, balance_rounding};
 use crate::solver::point::collocation::{
-    COLLOCATION_ROUNDS, EVENT_MOST, EVENT_SHARE, EVENT_WIDTH, MOST_TURN, NEAR_LIMIT,
+    COLLOCATION_ROUNDS, EVENT_MOST, EVENT_WIDTH, MOST_TURN, event_share, near_limit,
 };
 use crate::solver::point::curve::POINT_ROOT_MOST;
 use crate::solver::point::lanes::{BRANCH_END, LONGEST_PHASE, MOST_PASSED};
@@ -114,6 +116,7 @@ pub fn source(shape: Shape, law: Law) -> Result<String, MarkError> {
     if shape.is_reduced() {
         text += include_str!("../../shaders/models/reduced.wgsl");
         text += include_str!("../../shaders/models/reduced/memory.wgsl");
+        text += include_str!("../../shaders/models/reduced/transfer.wgsl");
         text += include_str!("../../shaders/models/reduced/consistent.wgsl");
         text += include_str!("../../shaders/models/reduced/tables.wgsl");
     } else {
@@ -146,13 +149,27 @@ pub fn source(shape: Shape, law: Law) -> Result<String, MarkError> {
         include_str!("../../shaders/body/registers.wgsl")
     };
     if shape.storage == Storage::Private {
-        let text = text
-            .replace("let c = &contacts[contact];", "let c = &own_contact;")
-            .replace("let now = &intervals[now_at];", "let now = &own_interval;");
-        return Ok(text + include_str!("../../shaders/memory/copies.wgsl"));
+        text = read_from(&text, "c", "contacts[contact]", "own_contact");
+        text = read_from(&text, "now", "intervals[now_at]", "own_interval");
+        text += include_str!("../../shaders/memory/copies.wgsl");
+        return Ok(text);
     }
     text += include_str!("../../shaders/memory/buffers.wgsl");
     Ok(text)
+}
+
+/// The text of a kernel with the pointer `name` to `from` turned to `to`, wherever it is made.
+///
+/// # Panics
+/// A text that makes no such pointer, or one of another name or form, which would be left as it is.
+fn read_from(text: &str, name: &str, from: &str, to: &str) -> String {
+    let made = format!("let {name} = &{from};");
+    let (found, all) = (text.matches(&made).count(), text.matches(&format!("&{from}")).count());
+    assert!(
+        found > 0 && found == all,
+        "the kernel of `rollout` has {found} of {all} pointers to `{from}` as `{made}`: expected all, and at least one"
+    );
+    text.replace(&made, &format!("let {name} = &{to};"))
 }
 
 /// The WGSL of a kernel of this shape for point contacts of a law with so many elements.
@@ -170,14 +187,14 @@ pub fn point_source(shape: Shape, law: PointLaw, elements: u32) -> String {
     }
     for (name, value) in [
         ("POINT_ROOT_RESIDUAL", f32::ROOT_RESIDUAL),
-        ("BALANCE_ROUNDING", 6.0 / f32::ROUNDER),
+        ("BALANCE_ROUNDING", balance_rounding::<f32>()),
         ("LONGEST_PHASE", LONGEST_PHASE),
         ("MOST_PASSED", MOST_PASSED),
         ("BRANCH_END", BRANCH_END),
         ("EVENT_WIDTH", EVENT_WIDTH),
-        ("EVENT_SHARE", f64::max(EVENT_SHARE, 12.0 / f32::ROUNDER)),
+        ("EVENT_SHARE", event_share::<f32>()),
         ("MOST_TURN", MOST_TURN),
-        ("NEAR_LIMIT", NEAR_LIMIT * 1.5 / f32::ROUNDER),
+        ("NEAR_LIMIT", near_limit::<f32>()),
     ] {
         text += &format!("const {name} = f32({value:e});\n");
     }
@@ -209,7 +226,7 @@ pub fn point_source(shape: Shape, law: PointLaw, elements: u32) -> String {
     } else {
         include_str!("../../shaders/point/without_collocation.wgsl")
     };
-    text += include_str!("../../shaders/point/step.wgsl");
+    text += include_str!("../../shaders/point/lanes.wgsl");
     text += include_str!("../../shaders/rollout.wgsl");
     text += include_str!("../../shaders/body/workgroup.wgsl");
     text += include_str!("../../shaders/memory/buffers.wgsl");
@@ -286,8 +303,8 @@ fn prelude(shape: Shape, law: Law) -> String {
         ("NEAR_SLIP", NEAR_SLIP),
         ("MASS_MARGIN", MASS_MARGIN),
         ("STRIBECK_X_MIN", STRIBECK_X_MIN),
-        ("STEP_SLACK", STEP_SLACK),
-        ("ROOT_TOLERANCE", ROOT_TOLERANCE),
+        ("STEP_SLACK", STEP_SLACK_ON_GPU),
+        ("ROOT_TOLERANCE", ROOT_TOLERANCE_ON_GPU),
         ("A_MIN", A_MIN),
         ("K_MIN", K_MIN),
     ] {
@@ -335,14 +352,6 @@ fn prelude(shape: Shape, law: Law) -> String {
 
 /// Iterations of a root in the transition.
 pub(super) const TRANSITION_ITERATIONS: u32 = f32::TRANSITION_ITERATIONS as u32;
-/// Largest number of iterations of the consistent form's root in single precision, enough to find it by
-/// bisection alone.
-pub(super) const ROOT_ITERATIONS: u32 = 24;
-/// A Newton step smaller than this share of the root ends the iteration, as the relative error after it is of
-/// the order of the square.
-const ROOT_TOLERANCE: f64 = 1e-4;
-/// [`STEP_SLACK`](crate::solver::constants::STEP_SLACK) for single precision, whose rounding is larger.
-const STEP_SLACK: f64 = 1e-3;
 
 /// Lanes of a workgroup of limit surfaces, which do not communicate.
 pub const SURFACE_WORKGROUP: u32 = 64;
@@ -352,16 +361,17 @@ pub const SLICE: usize = 256;
 /// Distance of a cell's centre from the centre of rotation, in cell diagonals, from which the series is exact
 /// to single precision.
 const NEAR_DIAGONALS: f64 = 1.5;
-/// A cell at rest is slower than this share of the patch's scale: some roundings of single precision.
-const AT_REST: f64 = 5e-7;
 
 /// The WGSL of limit surfaces.
 #[must_use]
 pub fn surface_source() -> String {
     let mut text = String::new();
-    for (name, value) in
-        [("NEAR_DIAGONALS", NEAR_DIAGONALS), ("AT_REST", AT_REST), ("TINY_LENGTH", 1e-15), ("TINY_SPEED2", 1e-30)]
-    {
+    for (name, value) in [
+        ("NEAR_DIAGONALS", NEAR_DIAGONALS),
+        ("AT_REST", AT_REST_ON_GPU),
+        ("TINY_LENGTH", 1e-15),
+        ("TINY_SPEED2", 1e-30),
+    ] {
         text += &format!("const {name} = f32({value:e});\n");
     }
     for (name, value) in [
@@ -374,4 +384,31 @@ pub fn surface_source() -> String {
     }
     text += include_str!("../../shaders/limit_surface.wgsl");
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read_from;
+
+    fn replaced(text: &str) -> String {
+        read_from(text, "c", "contacts[contact]", "own_contact")
+    }
+
+    #[test]
+    fn every_pointer_to_a_contact_is_turned_to_its_copy() {
+        let text = "let c = &contacts[contact];\nlet n = contacts[contact].cell_count;\n";
+        assert_eq!(replaced(text), "let c = &own_contact;\nlet n = contacts[contact].cell_count;\n");
+    }
+
+    #[test]
+    #[should_panic(expected = "has 0 of 0 pointers to `contacts[contact]`")]
+    fn a_kernel_without_the_pointer_is_refused() {
+        replaced("let c = contacts[contact];\n");
+    }
+
+    #[test]
+    #[should_panic(expected = "has 1 of 2 pointers to `contacts[contact]` as `let c = &contacts[contact];`")]
+    fn a_pointer_of_another_name_is_refused() {
+        replaced("let c = &contacts[contact];\nlet own = &contacts[contact];\n");
+    }
 }

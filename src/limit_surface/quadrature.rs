@@ -28,6 +28,8 @@ pub use frame::{Frame, unit, unit_shape};
 pub use mesh::Mesh;
 pub use multipole::{Multipole, SMALLEST_TERM};
 pub use one_cell::OneCell;
+#[cfg(feature = "gpu")]
+pub use points::AT_REST_ON_GPU;
 pub use points::Points;
 pub use rotations::Rotations;
 pub use rule::Rule;

@@ -36,6 +36,7 @@ pub fn faults(root: &Path) -> Result<Vec<String>, String> {
             shaders.push((place.to_path_buf(), text.clone()));
         }
         if place.extension().is_some_and(|e| e == "rs") && place.components().any(|part| part.as_os_str() == "src") {
+            out.extend(twins::unanswered(root, place, &text)?);
             sources.push((place.to_path_buf(), text));
         }
     }

@@ -1,4 +1,7 @@
 // The look-up in the table of a limit surface.
+//
+// No twin of src/solver/models/reduced/tables.rs, which keeps tables for its lanes and looks up without
+// branches, in all of them at once.
 
 // A look-up of the table and how it changes with the table's angles.
 struct LookUp {

@@ -6,6 +6,9 @@ use crate::number::simd::copies;
 
 /// A cell at rest is slower than this share of the patch's scale (`docs/model.md`, section 7.1).
 pub const AT_REST: f64 = 1e-12;
+/// [`AT_REST`] of the shader: some roundings of single precision.
+#[cfg(feature = "gpu")]
+pub const AT_REST_ON_GPU: f64 = 5e-7;
 
 /// Cell centres about the centre of pressure, in the surface's unit of length.
 #[derive(Clone, Debug)]

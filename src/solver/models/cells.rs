@@ -1,5 +1,5 @@
 //! The cells of a contact with a grid in memory, as a structure of arrays, and the intermediate results of a
-//! pass.
+//! pass. No twin of `shaders/models/cells.wgsl`, which has the cells of a lane and makes some maps itself.
 
 use std::sync::Arc;
 

@@ -1,13 +1,13 @@
 //! One pass over the cells of a grid: commits one stage, evaluates the next, sums (`docs/model.md`, section
-//! 5.5). Twin: `shaders/models/distributed.wgsl`.
+//! 5.5).
 //!
 //! A pass is short loops over groups of cells, so that the processor works on several groups at once while
 //! each waits for its own results; one long loop takes twice as long. The bristles in the transition, a
 //! minority with most of the arithmetic, are packed together for it ([`TransitionCells`]), and bristles that
 //! stay elastic are left out ([`ElasticCells`]).
 //!
-//! Only here: `sums`, `sweep_cells`, `sweep_groups`, `motions`, `trials_to_commit`, `committed`, `trials`,
-//! `evaluate`, `rigid_stick`.
+//! So it is no twin of `shaders/models/distributed.wgsl`, where a lane goes through all equations for a cell
+//! (`sweep_cell`). `sweep`, `force_change` and `wrench` return the same in both.
 
 use crate::number::real::Real;
 use crate::number::simd::copies;

@@ -1,5 +1,7 @@
 //! The velocity of a body at the end of a step under the friction of its elements (`docs/model.md`, section
 //! 13.4). Twin: `shaders/point/balance.wgsl`.
+//!
+//! Only here: `balance_rounding`, which the shader gets as a constant.
 
 use super::laws::{
     Element, PointLaw, Step, Trial, Vec2, fma2, length, minus2, positive, select2, times2, without_friction,
@@ -25,6 +27,12 @@ pub fn friction<R: Real, L: PointLaw>(s: &Step<R>, v: Vec2<R>, elements: &[Eleme
     (force, gain)
 }
 
+/// `BALANCE_ROUNDING` of the shaders: some roundings of the number type, `1.5/ROUNDER` being one.
+#[inline(always)]
+pub const fn balance_rounding<R: Real>() -> f64 {
+    6.0 / R::ROUNDER
+}
+
 /// The velocity `v` [m/s] with `v = v0 + (T/M) (h + f(v))`, `docs/model.md` (P17), by Newton's method; a step
 /// that does not make the residual smaller is halved.
 #[inline(always)]
@@ -32,8 +40,7 @@ pub fn balance<R: Real, L: PointLaw>(s: &Step<R>, elements: &[Element<R>]) -> Ve
     let (zero, one, half) = (R::splat(0.0), R::splat(1.0), R::splat(0.5));
     let free = without_friction(s);
     let (scale, _) = length(free);
-    // Some roundings of the number type: `1.5/ROUNDER` is one.
-    let enough = R::splat(6.0 / R::ROUNDER) * (scale + length(s.v).0);
+    let enough = R::splat(balance_rounding::<R>()) * (scale + length(s.v).0);
     let (mut base, mut move_by, mut share) = (s.v, [zero; 2], one);
     let mut least = R::splat(1e30);
     for _ in 0..BALANCE_MOST {

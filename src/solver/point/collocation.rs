@@ -3,6 +3,8 @@
 //! step ends early where an element changes between sticking and sliding (`docs/model.md`, section 13.5).
 //! Twin: `shaders/point/collocation.wgsl`.
 //!
+//! Only here: `event_share` and `near_limit`, which the shader gets as constants.
+//!
 //! What an element does in a step is its memory while the step lasts: 0 where it sticks, 1 where it slides, 2
 //! where it follows its limit, which falls below it while it is unloaded.
 
@@ -17,12 +19,13 @@ pub const COLLOCATION_ROUNDS: u32 = 2;
 pub const EVENT_MOST: u32 = 40;
 /// Share of a step within which its end is found where an element changes,
 pub const EVENT_WIDTH: f64 = 1e-6;
-/// or share of the limit, or of the speed, by which an element may be beyond that.
-pub const EVENT_SHARE: f64 = 1e-9;
+/// or share of the limit, or of the speed, by which an element may be beyond that, if the number type
+/// resolves it.
+const LEAST_EVENT_SHARE: f64 = 1e-9;
 /// Cosine of the most by which the velocity turns in a step in which an element slides.
 pub const MOST_TURN: f64 = 0.9;
 /// Roundings of the number type within which an element is at its limit.
-pub const NEAR_LIMIT: f64 = 100.0;
+const ROUNDINGS_NEAR_LIMIT: f64 = 100.0;
 /// `1/(k + 3)!`: the series of (P26) below 1/2, where ten terms leave 1e-13.
 const PHI_SERIES: [f64; 11] = {
     let (mut out, mut k, mut factorial) = ([0.0; 11], 0, 6.0);
@@ -86,12 +89,25 @@ pub struct End<R> {
     pub memory: R,
 }
 
+/// `EVENT_SHARE` of the shaders: the share of the limit, or of the speed, by which an element may be beyond
+/// where it changes. `1.5/ROUNDER` is one rounding of the number type.
+#[inline(always)]
+pub const fn event_share<R: Real>() -> f64 {
+    f64::max(LEAST_EVENT_SHARE, 12.0 / R::ROUNDER)
+}
+
+/// `NEAR_LIMIT` of the shaders: the share of its limit within which an element is at it.
+#[inline(always)]
+pub const fn near_limit<R: Real>() -> f64 {
+    ROUNDINGS_NEAR_LIMIT * 1.5 / R::ROUNDER
+}
+
 /// Says of every element what it does in the step that begins with `s` and the velocity `v`, cuts those that
 /// stick to their limits, and sums them up; elements change where the mask is set.
 #[inline(always)]
 pub fn begin<R: Real>(s: &Step<R>, v: Vec2<R>, elements: &mut [Element<R>], mask: R::Mask) -> Start<R> {
     let (zero, one) = (R::splat(0.0), R::splat(1.0));
-    let near = R::splat(NEAR_LIMIT * 1.5 / R::ROUNDER);
+    let near = R::splat(near_limit::<R>());
     let (least, most) = ((one - near) * (one - near), (one + near) * (one + near));
     let (speed, along) = length(v);
     let psi = s.curve.at(speed).0;
@@ -312,7 +328,7 @@ pub fn end_of<R: Real>(s: &Step<R>, start: &Start<R>, nodes: &[Node<R>; 2], e: &
         // What follows its limit leaves it where it is unloaded faster than the limit falls.
         let at_middle = length(fma2(s.sigma0, middle.path, zeta)).0 - rho * middle.psi;
         let rate = R::splat(3.0).fma(far - limit, R::splat(-4.0) * at_middle);
-        leaves = -(rate / limit) - R::splat(4.0 * NEAR_LIMIT * 1.5 / R::ROUNDER);
+        leaves = -(rate / limit) - R::splat(4.0 * near_limit::<R>());
     }
     let (size, n) = length(plus2(zeta, step));
     let (u_0, u_1) = (dot2(start.v, n), dot2(end.v, n));

@@ -1,6 +1,6 @@
 //! Point contacts in the lanes of a number type, one in each: their parameters, their state, and their step,
 //! which is the fixed step of Kikuuwe et al. (2005), `docs/model.md`, section 13. Twin:
-//! `shaders/point/step.wgsl`.
+//! `shaders/point/lanes.wgsl`.
 //!
 //! Only here: `new`, `parameters`, `inputs_in`, `add_sinusoids`, `advance_lanes`, `collocate`, `spent`,
 //! `of_lane`, `point_pass`, `load`, `allow`, `start_interval`, `running`, `pass`, `sample`, `respond`,
@@ -8,7 +8,7 @@
 #![allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
 
 use super::balance::{advance, balance, friction, several, shares};
-use super::collocation::{EVENT_MOST, EVENT_SHARE, EVENT_WIDTH, at_start, begin, event, finish, may_change, nodes};
+use super::collocation::{EVENT_MOST, EVENT_WIDTH, at_start, begin, event, event_share, finish, may_change, nodes};
 use super::curve::Curve;
 use super::laws::{
     Element, Outcome, PointLaw, Step, Vec2, length, minus2, plus2, select2, times2, with_point_law, without_friction,
@@ -312,7 +312,7 @@ impl<R: Real> Points<R> {
         let (mut at_low, mut at_high, mut was_high) = (zero, zero, R::lt(zero, zero));
         let (width, mut seeks, mut ends) = (R::splat(EVENT_WIDTH) * whole, runs, runs);
         // How far beyond the change a step may end, in units of `event`; searched is half of that.
-        let most = R::splat(f64::max(EVENT_SHARE, 12.0 / R::ROUNDER));
+        let most = R::splat(event_share::<R>());
         let aim = half * most;
         let mut trials = 0u32;
         let (mut middle, mut last) = (*first, *first);

@@ -1,6 +1,6 @@
 //! Constants have one source: a shader gets those of Rust from its generated prelude, and has none of the
 //! same name itself. What it has alone may be a number that only the shader knows, or what distinguishes its
-//! file.
+//! file. The file that makes a prelude declares no constant for it that another file declares, too.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,26 @@ pub fn faults(shaders: &[(PathBuf, String)], sources: &[(PathBuf, String)]) -> V
             }
         }
     }
+    for (place, text) in sources {
+        for name in declared(text).filter(|name| text.contains(&format!("(\"{name}\","))) {
+            let others = sources.iter().filter(|(other, _)| other != place);
+            for (other, _) in others.filter(|(_, text)| declared(text).any(|declared| declared == name)) {
+                let (place, other) = (place.display(), other.display());
+                out.push(format!("{place}: `{name}` of a shader is a constant of {other}, too: expected there alone"));
+            }
+        }
+    }
     out
+}
+
+/// The names of numbers that a file declares as constants.
+fn declared(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter_map(|line| {
+        let (_, rest) =
+            line.split_once("const ").filter(|(before, _)| before.is_empty() || before.starts_with("pub"))?;
+        let (name, of) = rest.split_once(": ")?;
+        ["f64", "f32", "u32", "usize"].iter().any(|number| of.starts_with(number)).then_some(name)
+    })
 }
 
 #[cfg(test)]
@@ -32,5 +51,16 @@ mod tests {
         let of = |text: &str| faults(&[(PathBuf::from("shaders/x.wgsl"), text.to_owned())], &rust);
         assert_eq!(of("const KAPPA = 0.3;\n").len(), 1);
         assert_eq!(of("const DIRECTED = true;\nlet KAPPA = 1.0;\n"), [""; 0]);
+    }
+
+    #[test]
+    fn a_constant_of_a_prelude_with_two_values_is_found() {
+        let rust = |prelude: &str| {
+            let constants = "pub const STEP_SLACK: f64 = 1e-6;\npub const STEP_SLACK_ON_GPU: f64 = 1e-3;\n";
+            let files = [("gpu/shader.rs", prelude), ("solver/constants.rs", constants)];
+            faults(&[], &files.map(|(place, text)| (PathBuf::from(place), text.to_owned())))
+        };
+        assert_eq!(rust("const STEP_SLACK: f64 = 1e-3;\nlet all = [(\"STEP_SLACK\", STEP_SLACK)];\n").len(), 1);
+        assert_eq!(rust("let all = [(\"STEP_SLACK\", STEP_SLACK_ON_GPU)];\n"), [""; 0]);
     }
 }

@@ -130,6 +130,6 @@ pub(super) fn cone_source() -> String {
     format!(
         "const TINY = f32({:e});\nconst WORKGROUP = {CONE_WORKGROUP}u;\nconst ROW = {ROW}u;\n{}",
         f32::TINY,
-        include_str!("../../shaders/cone.wgsl")
+        include_str!("../../shaders/nearest.wgsl")
     )
 }

@@ -1,4 +1,5 @@
-//! The tables of limit surfaces of the contacts in the lanes, and the look-up in all lanes at once.
+//! The tables of limit surfaces of the contacts in the lanes, and the look-up in all lanes at once. It is no
+//! twin of `shaders/models/reduced/tables.wgsl`, which has the look-up of one contact.
 
 use std::collections::HashMap;
 use std::sync::Arc;
