@@ -1,5 +1,5 @@
-//! The tests of datasets: files that the program writes are opened by the programs that learners use, in
-//! virtual environments of Python under `target/datasets`.
+//! Runs the tests of datasets: packages for machine learning open the files of the program, in virtual
+//! environments of Python under `target/datasets`.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};

@@ -1,4 +1,4 @@
-//! The program from outside: what it writes, and what it says about bad input.
+//! Runs the program, and tests what it writes and its errors for bad input.
 
 #[path = "common/program.rs"]
 mod program;

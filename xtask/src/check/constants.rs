@@ -1,6 +1,5 @@
-//! Constants have one source: a shader gets those of Rust from its generated prelude, and has none of the
-//! same name itself. What it has alone may be a number that only the shader knows, or what distinguishes its
-//! file.
+//! Constants have one source: the generated prelude gives a shader the constants of Rust, and the shader
+//! declares none of the same name. A shader may declare constants that Rust does not have.
 
 use std::path::PathBuf;
 

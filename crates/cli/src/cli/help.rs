@@ -1,4 +1,4 @@
-//! Help: completions of shells, manual pages, documents and examples.
+//! Prints completions for shells, manual pages, documents and examples.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! `bristle merge`: the shards of a run to the run. `bristle verify`: whether a run is as it was written.
+//! `bristle merge` joins the shards of a run. `bristle verify` says whether the files of a run are unchanged.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};

@@ -1,4 +1,4 @@
-//! `bristle report`: a page for a run or for limit surfaces.
+//! `bristle report`: makes a page on a run or on limit surfaces.
 
 use std::path::{Path, PathBuf};
 

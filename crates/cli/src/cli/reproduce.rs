@@ -1,4 +1,4 @@
-//! `bristle reproduce`: the paper's figures and tables to a page.
+//! `bristle reproduce`: computes the paper's figures and tables and writes a page.
 
 use std::path::PathBuf;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! `bristle rollout`: a scenario to a directory of results.
+//! `bristle rollout`: simulates a scenario and writes a run directory.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};

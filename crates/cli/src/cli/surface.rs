@@ -1,4 +1,4 @@
-//! `bristle surface`: a patch to the table of its limit surface, or many at once.
+//! `bristle surface`: computes the table of the limit surface of one patch, or of many.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;

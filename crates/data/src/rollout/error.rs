@@ -1,4 +1,4 @@
-//! Why a run could not be done.
+//! The errors of a run.
 
 use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::path::{Path, PathBuf};

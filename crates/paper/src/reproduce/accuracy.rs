@@ -1,4 +1,4 @@
-//! Error against step, engine by engine, and what it costs: the in-hand case and the drift of Fig. 6.
+//! Error and cost against the step, engine by engine: the in-hand case and the drift of Fig. 6.
 
 use std::time::Instant;
 

@@ -1,5 +1,4 @@
-//! Whether errors stay within what a tolerance promises: contacts drawn at random, of every kind, model, form
-//! and law.
+//! Tests the promise of a tolerance on random contacts of every kind, model, form and law.
 
 use std::time::Instant;
 

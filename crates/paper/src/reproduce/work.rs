@@ -1,5 +1,5 @@
-//! What accuracy costs: passes over the cells against the error, of steps fixed and adaptive and of explicit
-//! Euler.
+//! The cost of accuracy: passes over the cells against the error, for fixed and adaptive steps and for
+//! explicit Euler.
 
 use std::time::Instant;
 
