@@ -1,10 +1,10 @@
-//! One pass over the cells of a grid: writes one stage back, evaluates the next, and sums the forces
-//! (`docs/model.md`, section 5.5). Twin: `shaders/models/distributed.wgsl`.
+//! One pass over the cells of a grid: commits one stage, evaluates the next, sums (`docs/model.md`, section
+//! 5.5). Twin: `shaders/models/distributed.wgsl`.
 //!
 //! A pass is short loops over groups of cells, so that the processor works on several groups at once while
-//! each waits for its own results; one long loop takes twice as long. The bristles in the transition are few
-//! but take most of the arithmetic; they are packed together ([`TransitionCells`]). Bristles that stay
-//! elastic are summed separately ([`ElasticCells`]).
+//! each waits for its own results; one long loop takes twice as long. The bristles in the transition, a
+//! minority with most of the arithmetic, are packed together for it ([`TransitionCells`]), and bristles that
+//! stay elastic are left out ([`ElasticCells`]).
 //!
 //! Only here: `sums`, `sweep_cells`, `sweep_groups`, `motions`, `trials_to_commit`, `committed`, `trials`,
 //! `evaluate`, `rigid_stick`.

@@ -3,8 +3,8 @@
 //! step ends early where an element changes between sticking and sliding (`docs/model.md`, section 13.5).
 //! Twin: `shaders/point/collocation.wgsl`.
 //!
-//! During a step the memory of an element says what the element does: 0 sticks, 1 slides, 2 follows its
-//! limit, which falls below its force while it is unloaded.
+//! What an element does in a step is its memory while the step lasts: 0 where it sticks, 1 where it slides, 2
+//! where it follows its limit, which falls below it while it is unloaded.
 
 use super::laws::{Element, Step, Vec2, fma2, length, minus2, plus2, select2, times2};
 use crate::number::real::{Real, polynomial};

@@ -1,5 +1,6 @@
-//! Point contacts in the lanes of a number type, one in each lane: their parameters, their state, and the
-//! fixed step of Kikuuwe et al. (2005), `docs/model.md`, section 13. Twin: `shaders/point/step.wgsl`.
+//! Point contacts in the lanes of a number type, one in each: their parameters, their state, and their step,
+//! which is the fixed step of Kikuuwe et al. (2005), `docs/model.md`, section 13. Twin:
+//! `shaders/point/step.wgsl`.
 //!
 //! Only here: `new`, `parameters`, `inputs_in`, `add_sinusoids`, `advance_lanes`, `collocate`, `spent`,
 //! `of_lane`, `point_pass`, `load`, `allow`, `set_map`, `must_flush_before`, `start_interval`, `is_pending`,

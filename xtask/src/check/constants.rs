@@ -1,5 +1,6 @@
-//! Constants have one source: the generated prelude gives a shader the constants of Rust, and the shader
-//! declares none of the same name. A shader may declare constants that Rust does not have.
+//! Constants have one source: a shader gets those of Rust from its generated prelude, and has none of the
+//! same name itself. What it has alone may be a number that only the shader knows, or what distinguishes its
+//! file.
 
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
 //! Twins: a shader that says `Twin: path.rs` in its first comment has the functions of that file, in the same
-//! order. The first comment of that file names the shader. Functions that only one of them has are listed in
-//! its first comment after `Only here:`, between backticks.
+//! order, and is named in the first comment of that file. What one of both has alone stands in its first
+//! comment, after `Only here:`, between backticks.
 //!
 //! A name of a shader, which has no methods, may have the name of the type before it: `root_start` is
 //! `Root::start`.

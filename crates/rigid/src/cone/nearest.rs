@@ -1,5 +1,5 @@
-//! The margin of a force and the nearest force of a cone, in the axes of the contact. Twin:
-//! `crates/rigid/shaders/cone.wgsl`.
+//! A force against a cone, in the axes of the contact: how much friction is left, and the nearest force of
+//! the cone. Twin: `crates/rigid/shaders/cone.wgsl`.
 //!
 //! A regular polygon is its own mirror image about the middle of each side and through each corner. So the
 //! nearest force lies on the face in whose sector the force is, or on that face's nearer edge; a circle has a

@@ -1,4 +1,4 @@
-//! The limit surface tables of the contacts in the lanes, and the look-up in all lanes at once.
+//! The tables of limit surfaces of the contacts in the lanes, and the look-up in all lanes at once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
