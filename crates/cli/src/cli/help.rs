@@ -36,7 +36,7 @@ impl Completions {
   bristle man rollout | man -l -
   bristle man --out ~/.local/share/man/man1")]
 pub(super) struct Man {
-    /// The command that the page is of [default: the program].
+    /// The command whose page is printed [default: the program].
     #[arg(conflicts_with = "out")]
     command: Option<String>,
     /// Write the pages of the program and of all commands into this directory.
@@ -168,13 +168,13 @@ fn text(entries: &[[&'static str; 3]], name: &str) -> &'static str {
     entries.iter().find(|entry| entry[0] == name).map_or("", |entry| entry[2])
 }
 
-/// Print a document; without a name, what there is.
+/// Print a document; without a name, the list of documents.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   bristle docs scenario | less
   bristle docs accuracy > accuracy.md")]
 pub(super) struct Docs {
-    /// The document, in Markdown; on a terminal as wide as that.
+    /// The document, in Markdown; on a terminal wrapped to its width.
     #[arg(value_parser = names(DOCUMENTS), hide_possible_values = true)]
     name: Option<String>,
 }
@@ -190,7 +190,7 @@ impl Docs {
     }
 }
 
-/// Print an example file; without a name, what there is.
+/// Print an example file; without a name, the list of examples.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   bristle example
