@@ -79,27 +79,27 @@ const DOCUMENTS: [[&str; 3]; 9] = [
     ["worlds", "rigid bodies with contacts: their scenarios", include_str!("../../../../docs/worlds.md")],
     [
         "stability",
-        "the language of stability files, and what the answers say",
+        "the language of stability files, and their answers",
         include_str!("../../../../docs/stability.md"),
     ],
     [
         "datasets",
-        "what learners find in the files of a run, formats, shards, digests",
+        "the datasets of a run for learners, formats, shards, digests",
         include_str!("../../../../docs/datasets.md"),
     ],
     [
         "closed-loops",
-        "batches that live on between calls, friction inside other simulators",
+        "batches that are stepped call by call, friction inside other simulators",
         include_str!("../../../../docs/closed-loops.md"),
     ],
-    ["accuracy", "errors against step and tolerance, and what they cost", include_str!("../../../../docs/accuracy.md")],
+    ["accuracy", "errors against step and tolerance, and their cost", include_str!("../../../../docs/accuracy.md")],
     [
         "benchmarks",
-        "how fast which engine is, and by which measurement",
+        "how fast the engines are, and how this was measured",
         include_str!("../../../../docs/benchmarks.md"),
     ],
-    ["readme", "what this program is, in five minutes", include_str!("../../../../README.md")],
-    ["architecture", "how it works inside", include_str!("../../../../ARCHITECTURE.md")],
+    ["readme", "the program in five minutes", include_str!("../../../../README.md")],
+    ["architecture", "how the program works inside", include_str!("../../../../ARCHITECTURE.md")],
 ];
 
 /// Scenarios with comments, a patch, and contacts that hold loads.
