@@ -77,11 +77,7 @@ const DOCUMENTS: [[&str; 3]; 9] = [
         include_str!("../../../../docs/scenario.md"),
     ],
     ["worlds", "rigid bodies with contacts: their scenarios", include_str!("../../../../docs/worlds.md")],
-    [
-        "stability",
-        "the language of stability files, and their answers",
-        include_str!("../../../../docs/stability.md"),
-    ],
+    ["stability", "the language of stability files, and their answers", include_str!("../../../../docs/stability.md")],
     [
         "datasets",
         "the datasets of a run for learners, formats, shards, digests",
@@ -106,12 +102,12 @@ const DOCUMENTS: [[&str; 3]; 9] = [
 const EXAMPLES: [[&str; 3]; 10] = [
     [
         "in_hand",
-        "256 boxes between two pads, all that is uncertain drawn",
+        "256 boxes between two pads, with uncertain numbers drawn",
         include_str!("../../../../examples/in_hand.toml"),
     ],
     ["reduced", "the same with one bristle a contact", include_str!("../../../../examples/reduced.toml")],
     ["push", "boxes on a table, pushed and turned", include_str!("../../../../examples/push.toml")],
-    ["drift", "what creeps under a load that never breaks loose", include_str!("../../../../examples/drift.toml")],
+    ["drift", "a disc that creeps under a load below break-away", include_str!("../../../../examples/drift.toml")],
     [
         "twist_profile",
         "a prescribed motion of six pressure maps",
