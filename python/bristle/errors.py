@@ -1,4 +1,4 @@
-"""What is raised: every error says what was given and what would be accepted."""
+"""The exceptions. Every error has the given value and the accepted values."""
 
 from __future__ import annotations
 

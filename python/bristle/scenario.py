@@ -1,4 +1,4 @@
-"""Scenarios: what contacts are drawn from."""
+"""Scenarios, from which contacts are drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limit surfaces: which loads a patch withstands, and how it slips."""
+"""Limit surfaces: which loads a patch holds, and how it slips."""
 
 from __future__ import annotations
 
