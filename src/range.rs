@@ -1,9 +1,9 @@
-//! The ranges of all parameters; other files take the bounds from here.
+//! The values that parameters may have: the one place of their bounds.
 //!
-//! The bounds come from arithmetic and are far beyond measured values: with one parameter at an end of its
-//! range and the others as usual, results are finite in single precision, except of point contacts whose
-//! steps are not stable. If several parameters together overflow, the contact is stopped, and its status says
-//! so.
+//! The bounds are far beyond anything that is measured. They are those of arithmetic: with one parameter at
+//! an end of its range and the others as usual, results are finite in single precision, but of point contacts
+//! whose steps are not stable. Where several together leave what numbers can hold, a contact is stopped, and
+//! its status says so.
 
 use std::fmt;
 
