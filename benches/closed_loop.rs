@@ -1,4 +1,4 @@
-//! Batches that live on between calls: what a call takes beyond its passes, and a snapshot.
+//! Times batches in closed loop: the cost of a call beyond its passes, and of a snapshot.
 //! `cargo bench -p bristle --bench closed_loop`.
 
 use std::hint::black_box;

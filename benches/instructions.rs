@@ -1,5 +1,5 @@
-//! Instructions of the hot kernels under valgrind: the same numbers on a noisy machine, so that a regression
-//! shows.
+//! Counts instructions of the hot kernels under valgrind. The counts do not depend on the load of the
+//! machine, so that a regression shows.
 //!
 //! ```text
 //! cargo install --locked --version 0.20.0 gungraun-runner     # and valgrind, from your system

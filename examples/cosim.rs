@@ -2,9 +2,9 @@
 //! friction of two finger pads from bristle.
 //! `cargo run --release -p bristle --no-default-features --example cosim`.
 //!
-//! The pads are a contact whose motion is prescribed. In each step the host asks what friction would answer
-//! to a twist ([`Batch::respond`]), and solves for the twist at the end of the step with the derivative that
-//! comes with the answer. Then it prescribes that twist, and lets the bristles follow.
+//! The pads are a contact whose motion is prescribed. In each step the host asks for the friction under a
+//! twist and its derivative ([`Batch::respond`]), and solves for the twist at the end of the step. Then it
+//! prescribes that twist and advances, so that the bristles follow.
 
 use bristle::{Batch, Body, Contact, Cpu, Engine, Frame, FreeBody, Initial, Input, Inputs, Model, Pose, Signal};
 use bristle::{EngineError, Friction, Grid, Patch, Shape, Stepping, Twist, Wrench};

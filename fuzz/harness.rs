@@ -1,8 +1,9 @@
-//! What the readers of files are tried with: any bytes in place of a file. A reader may refuse them or take
-//! them, and does nothing else: it does not panic, run out of memory or go on for ever.
+//! Calls the readers of files with arbitrary bytes. A reader may refuse or accept them; it must not panic,
+//! run out of memory or hang.
 //!
-//! `cargo fuzz` runs these functions on what it makes of the files in `seeds` (see docs/contributing.md), and
-//! `crates/cli/tests/inputs.rs` on those files with a few bytes changed. There, too, is what was found once.
+//! `cargo fuzz` runs these functions on mutations of the files in `seeds` (see docs/contributing.md).
+//! `crates/cli/tests/inputs.rs` runs them on those files with a few changed bytes, and on inputs that failed
+//! once.
 
 use std::path::{Path, PathBuf};
 

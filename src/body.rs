@@ -1,5 +1,5 @@
-//! What moves a patch: a given twist, or a free body with its inertia and its loads; and how a body's twist
-//! becomes its patch's.
+//! The body that moves a patch: a given twist, or a free body with inertia and loads. Also the transform from
+//! the twist of a body to the twist of its patch.
 
 use crate::error::{ParameterError, check};
 use crate::planar::{Pose, Twist, Wrench};

@@ -1,4 +1,4 @@
-//! Errors of the library. Every one names the field, the value and what would be accepted.
+//! Errors of the library. Every error names the field, the value and the accepted values.
 
 use std::borrow::Cow;
 use std::io::{self, ErrorKind};

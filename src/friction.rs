@@ -1,7 +1,7 @@
 //! The friction of one bristle: parameters with units, and their validation.
 //!
-//! The equations that both engines run are in `src/solver/laws` and `shaders/laws`; this file holds what a
-//! user sets.
+//! The equations of both engines are in `src/solver/laws` and `shaders/laws`; this file has the parameters
+//! that a user sets.
 
 use crate::error::{ParameterError, check};
 use crate::range;

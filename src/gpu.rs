@@ -1,7 +1,7 @@
 //! The GPU engine: single precision in WGSL through `wgpu`. A contact has one lane, a part of a subgroup,
 //! or a workgroup.
 //!
-//! `wgpu` changes every quarter; nothing outside this module names it.
+//! Only this module names `wgpu`, because its interface changes every quarter.
 //!
 //! A file imports from those before it in this list alone:
 //!

@@ -1,6 +1,7 @@
 //! Thousands of LuGre and Elasto-Plastic friction patches at once, on any GPU and on the CPU.
 //!
-//! An object of 200 g held between two finger pads that open a little: it slips, and is caught again.
+//! In this example two finger pads hold an object of 200 g and open a little: the object slips and is caught
+//! again.
 //!
 //! ```
 //! use bristle::{Body, Contact, Frame, FreeBody, Initial, Input, Inputs, Model, Signal};
@@ -43,16 +44,16 @@
 //!
 //! - A [`Contact`] is a [`Patch`] with pressure on its [`Grid`], its [`Friction`], the [`Body`] that moves it
 //!   with its loads, and [`Inputs`] over time.
-//! - An [`Engine`] takes contacts over a [`Plan`] to [`Trajectories`]: [`Cpu`], or `Gpu` in single precision.
-//!   [`Engine::rollout`] tells how far it is, and can be stopped.
-//! - A [`Batch`] is contacts that live on an engine: a controller sets inputs and pressure frames, advances,
-//!   reads ([`Batch::request_samples`] does not wait), saves, branches. A GPU that is lost is a
+//! - An [`Engine`] simulates contacts over a [`Plan`] and returns [`Trajectories`]: [`Cpu`], or `Gpu` in
+//!   single precision. [`Engine::rollout`] reports its progress, and can be stopped.
+//! - A [`Batch`] has contacts that live on an engine between calls: a controller sets inputs and pressure
+//!   frames, advances, reads ([`Batch::request_samples`] does not wait), saves, branches. A lost GPU is a
 //!   [`DeviceError`].
 //! - A [`Table`] holds the limit surface of a patch, the wrenches of steady sliding; [`Surface`] says how far
 //!   a load may grow before the patch slips.
 //! - Lengths are in metres, forces in newtons, angles in radians, unless a field says otherwise.
 //!
-//! Scenarios in files, runs on disk, rigid worlds and the program are crates beside this one:
+//! Scenarios in files, runs on disk, rigid worlds and the program are crates of their own:
 //! `bristle-scenario`, `bristle-data`, `bristle-rigid`, `bristle-cli`.
 //!
 //! # Features

@@ -1,8 +1,7 @@
 //! Limit surfaces: the wrench of a patch in steady sliding as a function of the direction of its twist.
 //!
-//! Three parts. The surface of one patch, with its table, slip margins and fits, is in this folder;
-//! `quadrature` has the sums over cells that all of them are made from, and `batch` the tables of many maps
-//! on one grid.
+//! This folder has the surface of one patch, with its table, slip margins and fits. `quadrature` has the sums
+//! over cells from which surfaces are made, and `batch` the tables of many maps on one grid.
 //!
 //! Equation numbers are those of Waltersson & Karayiannidis, *Planar Friction Modelling with LuGre Dynamics
 //! and Limit Surfaces*.

@@ -1,5 +1,5 @@
-//! The memory of this process. What takes much of it is counted before it is taken, so that there is an error
-//! where else the process would be ended.
+//! The memory of this process. Large allocations are counted beforehand, so that a call returns an error
+//! where the system would kill the process.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

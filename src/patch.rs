@@ -5,9 +5,9 @@
 //!
 //! A map changes at break points of a contact's timeline, if it follows the normal force ([`Patch::rule`]) or
 //! recorded frames ([`Patch::sequence`]). A [`MapKey`] says for which force or frame a map was made, and
-//! [`Patch::at`] makes the patch of a key. The key is part of a contact's state, so that snapshots know the
-//! present map. A map that follows the force is symmetric about the middle of its grid; frames are not, and
-//! move the centre of pressure.
+//! [`Patch::at`] makes the patch of a key. The key is part of a contact's state, so that a snapshot
+//! determines the present map. A map that follows the force is symmetric about the middle of its grid; frames
+//! are not, and move the centre of pressure.
 
 mod pressure;
 mod sequence;

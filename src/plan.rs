@@ -1,4 +1,5 @@
-//! What a run is, its steps and samples, what ran it, and how its contacts fared.
+//! The plan of a rollout (steps, samples, when contacts stop), the engine's description, and the status of
+//! each contact.
 
 use crate::error::{ParameterError, check};
 use crate::range::{DEPARTURE, DURATION, PERIOD, Range};

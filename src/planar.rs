@@ -1,4 +1,4 @@
-//! Planar vectors that know what they are: twist, wrench and pose.
+//! Planar vectors as types: twist, wrench and pose.
 //!
 //! SI units. Counter-clockwise is positive; `rho x f = rx fy - ry fx`. A twist and a wrench
 //! belong to a reference point; [`Twist::at`] and [`Wrench::about`] move it.

@@ -1,10 +1,10 @@
 //! Point contacts: Coulomb friction and its relatives in fixed steps, on a body that does not turn
 //! (`docs/model.md`, section 13).
 //!
-//! The equations that both engines run are in `src/solver/point/laws` and `shaders/point`; this file holds
-//! what a user sets.
-//! A law is a file in each of the two folders and a line in the registry (`point_laws!`), from which come
-//! [`PointLaw`], the dispatch and the text of the shader; nothing else knows which laws there are.
+//! The equations of both engines are in `src/solver/point/laws` and `shaders/point`; this file has the
+//! parameters that a user sets. A law is a file in each of the two folders and a line in the registry
+//! (`point_laws!`). The registry makes [`PointLaw`], the dispatch and the text of the shader; nothing else
+//! depends on the list of laws.
 
 use crate::error::ParameterError;
 use crate::range::{self, Range};

@@ -1,7 +1,7 @@
-//! The threads that compute. Threads belong to a process: a child that was forked has none of its parent's,
-//! and what it gives to rayon's global pool is never done. So all parallel work of the library goes through
-//! [`run`], and a child gets a pool of its own.
-//! `crates/data/tests/process.rs` keeps the global pool busy and calls all that is parallel.
+//! The pool of threads for all parallel work. A forked child has none of its parent's threads, so that work
+//! in rayon's global pool would never be done. So all parallel work of the library goes through [`run`],
+//! which gives a child a pool of its own. `crates/data/tests/process.rs` blocks the global pool and calls
+//! every parallel function.
 
 use std::process;
 use std::sync::OnceLock;

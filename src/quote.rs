@@ -1,4 +1,4 @@
-//! What messages quote of what users wrote: short, whatever was written.
+//! Shortens a user's text for error messages.
 
 use std::borrow::Cow;
 

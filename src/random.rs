@@ -1,7 +1,7 @@
 //! The counter-based generator Philox4x32-10 (Salmon et al., SC 2011).
 //!
-//! A draw is a pure function of `(seed, contact, parameter)`: contact `k` is the same contact
-//! whatever the batch's size, the engine, the chunk or the number of threads.
+//! A draw is a pure function of `(seed, contact, parameter)`: contact `k` is the same contact whatever the
+//! size of the batch, the engine, the block or the number of threads.
 
 const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
 const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];

@@ -1,11 +1,11 @@
-//! Inputs over time: constants, piecewise points, polynomials and sums of sinusoids, sampled and
-//! held if wanted.
+//! Inputs over time: constants, straight lines through points, polynomials and sums of sinusoids, sampled and
+//! held if a signal says so.
 //!
 //! An engine never evaluates a [`Signal`] at large absolute times: a contact's inputs are cut into
 //! [`Interval`]s between break points, each with its own local time, which keeps single precision
 //! exact at the end of a long run.
 //!
-//! Steps end on the ends of intervals, where recorded wrenches take the limit from the left.
+//! Steps end at the ends of intervals, where recorded wrenches take the limit from the left.
 
 mod interval;
 mod range;

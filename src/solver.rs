@@ -1,7 +1,7 @@
-//! What the engines run (`docs/model.md`, sections 5 and 6), generic over the number type: the laws of a
-//! bristle ([`laws`]), the models of a patch ([`models`]) and the step ([`step`]) of a contact in every lane
-//! ([`lanes`]). Files with a twin in `shaders` have the same functions in the same order, with the same
-//! names.
+//! The equations and the step of the engines (`docs/model.md`, sections 5 and 6), generic over the number
+//! type: the laws of a bristle ([`laws`]), the models of a patch ([`models`]) and the step ([`step`]) of a
+//! contact in every lane ([`lanes`]). Files with a twin in `shaders` have the same functions in the same
+//! order, with the same names.
 
 pub mod bristles;
 pub mod cell;

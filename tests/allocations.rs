@@ -1,4 +1,4 @@
-//! A controller's loop takes no memory: set, advance and read, call after call.
+//! A controller's loop allocates no memory: set, advance and read, call after call.
 #![expect(unsafe_code, reason = "an allocator that counts")]
 
 mod common;

@@ -1,5 +1,5 @@
-//! How fast an Elasto-Plastic grid that sticks creeps under triangles of loads, where the model stays where
-//! it is.
+//! How fast an Elasto-Plastic grid that sticks creeps under triangular loads. In the exact model it does not
+//! creep.
 #![cfg(feature = "gpu")]
 
 mod common;

@@ -1,4 +1,4 @@
-//! The Dahl law on every engine, against its solution on paper.
+//! The Dahl law on every engine, against its analytic solution.
 #![cfg(feature = "gpu")]
 
 #[path = "common/mod.rs"]

@@ -1,4 +1,4 @@
-//! What LuGre's damper does where a coefficient of friction steps (`docs/model.md`, section 2).
+//! The impulse of LuGre's damper when a coefficient of friction jumps (`docs/model.md`, section 2).
 
 #[path = "common/mod.rs"]
 mod common;

@@ -1,5 +1,5 @@
-//! Batches and the device that they live on: reads that nobody waits for, several batches on one device, a
-//! device that is lost or has no memory.
+//! Batches and their device: reads without waiting, several batches on one device, a device that is lost or
+//! has no memory.
 #![cfg(feature = "gpu")]
 
 mod common;

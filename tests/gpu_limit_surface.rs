@@ -1,4 +1,4 @@
-//! Limit surfaces on the GPU against those of the CPU. Without an adapter these tests fail, and say why.
+//! Compares limit surfaces on the GPU with the CPU's. Without an adapter these tests fail, and say why.
 #![cfg(feature = "gpu")]
 
 use std::sync::OnceLock;

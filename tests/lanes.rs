@@ -1,5 +1,5 @@
-//! Contacts with few bristles, one or a small grid, are stepped in the lanes of one solver on the CPU: each
-//! with the result that it has without the others, and as the reference steps it.
+//! On the CPU the lanes of one solver step contacts with few bristles, one or a small grid. Each contact has
+//! the result that it has without the others, and agrees with the reference.
 
 #[path = "common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! Batches that live on between calls, on every engine.
+//! Batches keep their state between calls, on every engine.
 #![cfg(feature = "gpu")]
 
 mod common;

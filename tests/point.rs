@@ -1,5 +1,5 @@
-//! Point contacts in fixed steps on every engine: the simulations of Kikuuwe et al. (2005), and what each law
-//! promises.
+//! Point contacts in fixed steps on every engine: the simulations of Kikuuwe et al. (2005), and the promises
+//! of each law.
 //!
 //! `fixtures/point` has rows of converged series: `t` [s], velocities [m/s] and friction [N] at the end of
 //! each step, of Simulation IV in mm.

@@ -1,5 +1,5 @@
-//! Whatever the parameters: nothing becomes non-finite and, under inputs that the steps resolve, no bristle
-//! leaves its bound.
+//! For random parameters all numbers stay finite and, under inputs that the steps resolve, no bristle leaves
+//! its bound.
 #![cfg(feature = "gpu")]
 
 mod common;

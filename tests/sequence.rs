@@ -1,5 +1,5 @@
-//! Patches that follow recorded frames: the map and its normal force change at times of their own, the
-//! bristles stay, on every engine.
+//! Patches that follow recorded frames: the map and its normal force change at given times and the bristles
+//! stay, on every engine.
 #![cfg(feature = "gpu")]
 
 mod common;

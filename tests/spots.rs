@@ -1,4 +1,4 @@
-//! Limit surfaces of small spots of pressure on wide grids, by every path, against sums by definition.
+//! Limit surfaces of small spots of pressure on wide grids, by every algorithm, against sums by definition.
 //!
 //! The references follow `Rule`'s definitions term by term in double precision and share nothing with the
 //! library. By `cells` they integrate over every cell by quadrature.

@@ -1,4 +1,4 @@
-//! What the benches share: the engines of this machine, and contacts whose cost does not depend on their
+//! Shared by the benches: the engines of this machine, and contacts whose cost does not depend on their
 //! number.
 #![allow(dead_code, reason = "every bench uses its own part")]
 

@@ -1,4 +1,4 @@
-//! Errors and panics as a code for the caller and a sentence for `bristle_last_error`.
+//! Turns errors and panics into a code for the caller and a sentence for `bristle_last_error`.
 
 use std::any::Any;
 use std::cell::RefCell;

@@ -1,4 +1,5 @@
-//! What is done with one contact: a pressure frame, a signal, another initial state, its bristles.
+//! The calls on one contact: set its pressure frame, a signal or another initial state, and read its
+//! bristles.
 
 use bristle::contact::{Bristles, Initial};
 use bristle::{Signal, Twist};

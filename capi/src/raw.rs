@@ -1,4 +1,4 @@
-//! References and slices from the pointers of callers, who promise that these are valid.
+//! Makes references and slices of the pointers of callers, who promise that the pointers are valid.
 
 use std::ffi::{CStr, c_char};
 

@@ -1,4 +1,4 @@
-//! Samples that are asked for and read later.
+//! Requests samples, and reads them in a later call.
 
 use bristle::batch::Sample;
 

@@ -1,4 +1,4 @@
-"""Which of many touches holds best? Limit surfaces of tactile frames under the loads that a task may bring.
+"""Which of many grasps holds best? Computes margins of tactile frames under the loads of a task.
 
 Each frame is the pressure map of a candidate grasp, as a tactile sensor of 16 x 16 taxels would see it: one to three
 bumps. The task's loads are the weight of an object that is turned in hand, and tugs on its far end. For each frame:

@@ -1,4 +1,4 @@
-"""Makes a folder of tactile frames, where there is no recording at hand.
+"""Makes a folder of tactile frames, if you have no recording.
 
 Each file is one press of an object into a skin of 16 x 16 sensors, 1.25 mm apart: the pressure of every sensor in kPa,
 top row first. Objects are balls and ellipsoids, edges, flat corners, and pairs of these; a sensor has noise, and does

@@ -1,4 +1,4 @@
-"""Packs a folder of tactile frames for `bristle rollout`, and keeps a quarter of them apart.
+"""Packs a folder of tactile frames for `bristle rollout`, and holds a quarter of them out.
 
     python pack.py FOLDER
 

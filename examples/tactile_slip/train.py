@@ -1,4 +1,4 @@
-"""Learns from a run of `slip.toml` to say whether a contact is about to slip, and tries it on other contacts.
+"""Learns from a run of `slip.toml` whether a contact is about to slip, and tests the predictor on other contacts.
 
     python train.py TRAIN HELD_OUT
 

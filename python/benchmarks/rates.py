@@ -1,4 +1,4 @@
-"""What Python costs: rates of rollouts beside the command line's, and the time of a call beside the engine's own.
+"""The cost of Python: rates of rollouts against the command line, and the time of a call outside the engine.
 
     cargo build --release && target/python/env/bin/python python/benchmarks/rates.py
 

@@ -1,4 +1,4 @@
-"""Arrays as the native part takes them: checked, contiguous, of doubles."""
+"""Checks arrays and converts them for the native part: contiguous arrays of doubles."""
 
 from __future__ import annotations
 

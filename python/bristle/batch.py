@@ -38,7 +38,7 @@ _AT_ONCE = 65
 
 
 class Engine(NamedTuple):
-    """What a batch runs on."""
+    """The engine of a batch."""
 
     engine: str
     """``"cpu"`` or ``"gpu"``."""
@@ -51,39 +51,41 @@ class Engine(NamedTuple):
 
 
 class Response(NamedTuple):
-    """What friction would answer to a twist."""
+    """The friction under a twist."""
 
     wrench: Floats
     """(nsim, 3): friction wrench on the moving side at the patch origin, patch frame [N, N, N m]."""
     gain: Floats
-    """(nsim, 3, 3): its derivative over the twist, a row a component of the wrench [N s/m, N s/rad; N s, N m s/rad]."""
+    """(nsim, 3, 3): its derivative over the twist, one row for each component of the wrench [N s/m, N s/rad;
+    N s, N m s/rad]."""
 
 
 class Batch:
     """Contacts of a scenario on an engine, each at a time of its own.
 
-    Contact k is contact k of the scenario in every batch: its result depends on nothing but its own inputs, calls and
-    reads, not on ``nsim`` or its neighbours, and has the bits that Rust and the command line have on that engine.
+    Contact k is contact k of the scenario in every batch. Its result depends on its own inputs, calls and
+    reads, not on ``nsim`` or its neighbours, and has the same bits as in Rust and from the command line on
+    that engine.
 
-    Arrays that a batch gives are new float64 arrays of shape (nsim, ..), which keep their numbers when the batch goes
-    on; the state itself stays on the device. A sample that is read ends an integration step, so that the last bits
-    depend on when samples are read. Calls release the GIL.
+    A batch returns new float64 arrays of shape (nsim, ..), which keep their numbers when the batch goes on;
+    the state itself stays on the device. Reading a sample ends an integration step, so that the last bits
+    depend on the times of reads. Calls release the GIL.
 
-    A call that is refused changes nothing: all that it asks for is checked before the first contact is set or advanced,
-    ``mu_c`` and ``mu_s`` as the pair that they will be. Ctrl-C ends a call within about 0.2 s, and the call is done or
-    undone: a step has advanced all of its contacts or none, and after a rollout all contacts are at the end of the same
-    interval, with the inputs of that interval. :attr:`time` says which.
+    A refused call changes nothing: all arguments are checked before the first contact is set or advanced,
+    ``mu_c`` and ``mu_s`` as the new pair. Ctrl-C ends a call within about 0.2 s. An interrupted step has
+    advanced all of its contacts or none. After an interrupted rollout all contacts are at the end of the
+    same interval, with the inputs of that interval; :attr:`time` says which.
 
     **control** is a dictionary by the names in :attr:`Scenario.inputs`: ``normal_force`` [N, of one pad],
-    ``wrench.fx``, ``wrench.fy`` [N], ``wrench.tau`` [N m], ``gravity.0``, ``gravity.1`` [m/s^2], ``twist.vx``,
-    ``twist.vy`` [m/s], ``twist.w`` [rad/s], ``mu_c``, ``mu_s`` [-]; or ``wrench``, ``twist`` (last axis 3) and
-    ``gravity`` (last axis 2) as a whole; or ``pressure`` (last axes rows, columns; top row first, any unit), if the
-    batch was made with ``frames``. A value holds until another is set. Numbers of any real type, contiguous or not,
-    are taken; all must be finite.
+    ``wrench.fx``, ``wrench.fy`` [N], ``wrench.tau`` [N m], ``gravity.0``, ``gravity.1`` [m/s^2],
+    ``twist.vx``, ``twist.vy`` [m/s], ``twist.w`` [rad/s], ``mu_c``, ``mu_s`` [-]; or ``wrench``, ``twist``
+    (last axis 3) and ``gravity`` (last axis 2) as a whole; or ``pressure`` (last axes rows, columns; top row
+    first, any unit), if the batch was made with ``frames``. A value holds until another is set. Arrays may
+    have any real type, contiguous or not; all numbers must be finite.
 
     Args:
-        scenario: what contacts are drawn from, and how they step (its ``step`` and ``precision``).
-        nsim: how many contacts, 1 to 1e7; those that the scenario asks for if None.
+        scenario: the contacts are drawn from it, and step by its ``step`` and ``precision``.
+        nsim: number of contacts, 1 to 1e7; the scenario's ``contacts`` if None.
         dt: the control interval [s], 1e-9 to 1e6: what one :meth:`step` advances.
         device: ``"cpu"``, ``"gpu"`` (any adapter, a software one too), or ``"auto"``: a hardware GPU, else the CPU.
         seed: of the draws, 0 to 2^63 - 1; the scenario's own if None.
@@ -133,7 +135,7 @@ class Batch:
 
     @property
     def scenario(self) -> Scenario:
-        """What the contacts are drawn from."""
+        """The scenario of the contacts."""
         return self._scenario
 
     @property
@@ -151,7 +153,7 @@ class Batch:
 
     @property
     def engine(self) -> Engine:
-        """What the batch runs on."""
+        """The engine of the batch."""
         return Engine(*self._core.engine())
 
     @property
@@ -165,7 +167,7 @@ class Batch:
         """A parameter of every contact as a live array, to be changed before the first step or a reset.
 
         A contact takes its value when it starts: at the first step, read or save of the batch, and at each
-        :meth:`reset` of it without a seed.
+        :meth:`reset` without a seed.
 
         Args:
             name: dotted path of a number of the scenario, such as ``"friction.mu_c"`` or ``"body.mass"``; also
@@ -184,7 +186,7 @@ class Batch:
         return self._expanded[name]
 
     def parameter(self, name: str) -> Floats:
-        """The values (nsim,), float64, of a parameter that the contacts now have; a copy, of derived ones too.
+        """The present values (nsim,), float64, of a parameter, as a copy; derived parameters too.
 
         Args:
             name: as in :meth:`expand`.
@@ -193,12 +195,12 @@ class Batch:
         return self._core.parameter(known("name", name, names))
 
     def reset(self, ids: Any = None, seed: int | None = None) -> None:
-        """Puts contacts back to their start: time 0, with the inputs that they came with.
+        """Puts contacts back to their start: time 0, with the inputs of the scenario.
 
         Args:
             ids: indices, or a mask of nsim booleans; all if None.
-            seed: draws the parameters of these contacts anew with it, expanded ones as well. Without one they keep
-                them, but for those that an expanded array changes.
+            seed: draws the parameters of these contacts anew, expanded ones as well. Without a seed they keep
+                their parameters, except those that an expanded array changes.
 
         Raises:
             ParameterError, ScenarioError: an index or a value out of range; a new patch of another number of cells,
@@ -219,13 +221,14 @@ class Batch:
         """Sets inputs and advances one interval ``dt``.
 
         Args:
-            control: inputs by name, see the class: a number, or an array (nsim,) (with ``ids`` of as many as there
-                are), with further axes for ``wrench``, ``twist``, ``gravity`` and ``pressure``.
+            control: inputs by name, see the class: a number, or an array (nsim,) (with ``ids`` as long as
+                these), with further axes for ``wrench``, ``twist``, ``gravity`` and ``pressure``.
             ids: indices or a mask: only these contacts are set and advanced.
 
         Raises:
-            ParameterError: a name, shape, type or value that is not accepted; nothing is set or advanced then.
-            KeyboardInterrupt: Ctrl-C; either all of the contacts are set and advanced then, or none.
+            ParameterError: a name, shape, type or value that is not accepted; then nothing is set or
+                advanced.
+            KeyboardInterrupt: Ctrl-C; then either all of the contacts are set and advanced, or none.
             BusyError: the batch is in another call.
         """
         chosen = indices(ids, self._nsim)
@@ -253,18 +256,18 @@ class Batch:
             record: names of ``pose``, ``twist``, ``wrench``, ``slip``, ``near_limit``, ``normal_force``, ``time``.
             every: intervals between samples; ``nstep`` is a multiple of it.
             out: arrays to write to, by the names in ``record``: float64, C-contiguous, of the shapes below.
-            progress: called as ``progress(done, nstep)`` after every few samples, and at the end; what it raises ends
-                the rollout.
+            progress: called as ``progress(done, nstep)`` after every few samples, and at the end; an
+                exception in it ends the rollout.
 
         Returns:
-            Arrays (nsim, nstep/every + 1, 3) of pose, twist and wrench, (nsim, nstep/every + 1) of the others, float64;
-            those of ``out``, if given. Units and frames as those of the properties.
+            Arrays (nsim, nstep/every + 1, 3) of pose, twist and wrench, (nsim, nstep/every + 1) of the
+            others, float64; the arrays of ``out``, if given. Units and frames are those of the properties.
 
         Raises:
-            ParameterError: as :meth:`step`, in any interval; nothing is set, advanced or written then.
-            KeyboardInterrupt: Ctrl-C; what ``progress`` raises as well. All contacts are then at the end of the same
-                interval, as if it had been the last.
-            OutOfMemoryError: arrays, or what is recorded on the way, that take more memory than there is.
+            ParameterError: as :meth:`step`, in any interval; then nothing is set, advanced or written.
+            KeyboardInterrupt: Ctrl-C. After it, and after an exception in ``progress``, all contacts are at
+                the end of the same interval, as if it had been the last.
+            OutOfMemoryError: the arrays, or samples recorded on the way, need more memory than there is.
         """
         nstep, every = _integer("nstep", nstep, 1, 2**53), _integer("every", every, 1, 2**53)
         if nstep % every:
@@ -297,8 +300,8 @@ class Batch:
 
     @property
     def pose(self) -> Floats:
-        """(nsim, 3): pose of the centre of mass [m, m, rad], of the patch if its twist is prescribed; NaN after a
-        failure, as all samples.
+        """(nsim, 3): pose of the centre of mass [m, m, rad], of the patch if its twist is prescribed; NaN
+        after a failure, like all samples.
         """
         return self._read("pose")
 
@@ -323,8 +326,8 @@ class Batch:
 
     @property
     def near_limit(self) -> Floats:
-        """(nsim,): share of the normal force on bristles near their limit, whether they slip or not: longer than the
-        share ``s_ba`` of it, 0.9 if the scenario does not say another [-].
+        """(nsim,): share of the normal force on bristles near their limit, whether they slip or not [-]:
+        their length is above the share ``s_ba`` of the limit (default 0.9).
         """
         return self._read("near_limit")[:, 0]
 
@@ -363,11 +366,11 @@ class Batch:
         return self._core.bristles(number)
 
     def respond(self, twist: Any, dt: float | None = None) -> Response:
-        """What friction would answer if the patches moved with a twist for some time; nothing moves.
+        """The friction if the patches moved with a twist for some time, and its derivative. No state changes.
 
-        It is one implicit stage over the whole time, under the inputs at the end of the last step. A simulator that
-        integrates bodies itself adds the wrench and, with the gain, stays stable in steps of 2 ms
-        (docs/closed-loops.md).
+        It computes one implicit stage over the whole time, under the inputs at the end of the last step. A
+        simulator that integrates bodies itself adds the wrench and, with the gain, stays stable in steps of
+        2 ms (docs/closed-loops.md).
 
         Args:
             twist: (3,) or (nsim, 3), at the patch origin in the patch frame [m/s, m/s, rad/s].
@@ -395,8 +398,8 @@ class Batch:
         return self._core.save()
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Puts all contacts to a state that this batch, or one of the same contacts, has saved. On the engine that
-        saved it they go on with the same bits; on another, within its rounding.
+        """Restores a state of all contacts that this batch, or one of the same contacts, has saved. On the
+        engine that saved it they go on with the same bits, on another engine within rounding.
 
         Raises:
             ParameterError: another number of contacts, another model, or another number of cells.
@@ -407,7 +410,8 @@ class Batch:
         self._core.restore(snapshot)
 
     def copy(self, source: int, targets: Any) -> None:
-        """Gives state, time and inputs of one contact to others, which keep their parameters: one state, branched.
+        """Copies state, time and inputs of one contact to others, which keep their parameters, to branch from
+        one state.
 
         Args:
             source: index of the contact.

@@ -29,25 +29,28 @@ def rollout(
     """Simulates all contacts of a scenario to files (docs/datasets.md), with the bytes of ``bristle rollout``.
 
     Args:
-        scenario: what contacts are drawn from; ``Scenario.load(path, ["contacts=1000"])`` says how many.
-        out: directory of the run, which appears when the run is complete; stores of objects are for the program alone.
+        scenario: the contacts are drawn from it; ``Scenario.load(path, ["contacts=1000"])`` sets their
+            number.
+        out: run directory, which appears when the run is complete; only the program writes to object stores.
         formats: ``"npz"``, ``"zarr"``, ``"lerobot"``.
-        extras: ``"tactile"``, ``"shear"``, ``"margin"``: what datasets hold on request; of a shard ``"shear"`` alone.
+        extras: ``"tactile"``, ``"shear"``, ``"margin"``: optional contents of datasets; for a shard only
+            ``"shear"``.
         device: ``"cpu"``, ``"gpu"`` or ``"auto"``, as of :class:`Batch`.
         shard: ``(i, n)`` simulates part i of n, from 1, which has raw arrays alone; :func:`merge` joins them.
-        mode: ``"new"``; ``"resume"`` continues a run that was stopped and returns a complete one as it is, if its files
-            are as they were written; ``"force"`` replaces a run that is there; ``"extend"`` adds contacts to a complete
-            run. What is not of a run that is replaced is refused by name: nothing is removed that was not written here.
-        progress: called some fifty times a second with the contact-samples that are done and all of them.
+        mode: ``"new"``; ``"resume"`` continues an unfinished run, and returns the summary of a complete one
+            if its files are unchanged; ``"force"`` replaces an existing run; ``"extend"`` adds contacts to a
+            complete run. Only files of the run are removed: an error names any other file in its directory.
+        progress: called some fifty times a second with the numbers of finished and of all contact-samples.
 
     Returns:
-        The summary that ``run.json`` has: counts of outcomes, steps, engine, time.
+        The summary in ``run.json``: counts of outcomes, steps, engine, time.
 
     Raises:
         ParameterError: an argument out of range.
         ScenarioError: a drawn value out of range.
-        RunError: something is in the way, a file of the run that is damaged or missing, or one that cannot be written.
-        DeviceError: a device that is not there or fails.
+        RunError: the directory is not free, a file of the run is damaged or missing, or a file cannot be
+            written.
+        DeviceError: the device is missing or fails.
     """
     known("mode", mode, _MODES)
     known("device", device, ("cpu", "gpu", "auto"))
@@ -66,7 +69,7 @@ def merge(
     extras: Sequence[str] = (),
     mode: str = "new",
 ) -> dict[str, Any]:
-    """Joins the shards of a run into its datasets, which have the bytes of the run in one piece.
+    """Joins the shards of a run into its datasets, with the same bytes as from a single run.
 
     Args:
         shards: the directories of all shards, in any order.
@@ -80,7 +83,7 @@ def merge(
 
     Raises:
         ParameterError: an argument out of range.
-        RunError: shards that are missing, damaged or of different runs, or as :func:`rollout`.
+        RunError: shards are missing, damaged or of different runs, or as :func:`rollout`.
     """
     known("mode", mode, _MODES[:3])
     places = [os.fspath(shard) for shard in shards]
@@ -88,7 +91,7 @@ def merge(
 
 
 def verify(run: str | os.PathLike[str]) -> list[str]:
-    """Reads every file of a run or shard, and compares it with the digests that were written with it.
+    """Reads every file of a run or shard, and compares it with its digest.
 
     Only regular files inside the directory are read.
 
@@ -96,7 +99,7 @@ def verify(run: str | os.PathLike[str]) -> list[str]:
         run: its directory.
 
     Returns:
-        What is damaged or missing, a sentence a file with both digests; empty if all is as it was written.
+        One sentence for each damaged or missing file, with both digests; empty if all files are unchanged.
 
     Raises:
         RunError: a directory without a complete run.

@@ -1,4 +1,4 @@
-"""What is raised: every error says what was given and what would be accepted."""
+"""The exceptions. Every error has the given value and the accepted values."""
 
 from __future__ import annotations
 
@@ -81,18 +81,19 @@ class ScenarioError(BristleError, ValueError):
 
 
 class DeviceError(BristleError, RuntimeError):
-    """A device that is not there, that failed, or that has too little memory."""
+    """A device is missing, has failed, or has too little memory."""
 
 
 class OutOfMemoryError(BristleError, MemoryError):
-    """Something that takes more memory than this process may have; nothing was changed.
+    """A call needs more memory than this process may have; nothing was changed.
 
-    It is counted beforehand, as the system may end a process that takes more. What counts is the memory of the machine
-    with its swap space, of the control group, and the limit of the address space (``ulimit -v``), the least of them.
+    The memory is computed beforehand, because the system may kill a process that takes more. The limit is the
+    least of the memory of the machine with its swap space, that of the control group, and the address space
+    (``ulimit -v``).
 
     Attributes:
-        bytes: what it takes.
-        free: what there is.
+        bytes: memory that the call needs.
+        free: memory that there is.
     """
 
     def __init__(self, message: str, bytes: int = 0, free: int = 0) -> None:
@@ -102,8 +103,8 @@ class OutOfMemoryError(BristleError, MemoryError):
 
 
 class RunError(BristleError):
-    """Files of a run that cannot be written or read: what is in the way, missing or damaged."""
+    """Files of a run cannot be written or read: a file is missing, damaged, or not of the run."""
 
 
 class BusyError(BristleError, RuntimeError):
-    """A batch that is in another call, of another thread or of a ``progress`` function."""
+    """The batch is in another call, of another thread or of a ``progress`` function."""

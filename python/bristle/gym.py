@@ -5,9 +5,9 @@
 >>> envs = gymnasium.make_vec("bristle/Pivot-v0", num_envs=256)
 >>> observations, infos = envs.reset(seed=1)
 
-Friction, masses and grasps differ from one environment to the next and are drawn anew with every episode, by the
-distributions of the environment's scenario: ``PivotVectorEnv(scenario=...)`` takes another one. Episode e of
-environment k after ``reset(seed=s)`` is the same whatever the other environments do.
+Every environment draws new friction, masses and grasps for each episode, from the distributions of its
+scenario; ``PivotVectorEnv(scenario=...)`` takes another scenario. Episode e of environment k after
+``reset(seed=s)`` is the same whatever the other environments do.
 
 It needs the package ``gymnasium`` (``pip install 'bristle[gym]'``).
 """
@@ -141,7 +141,8 @@ class ContactVectorEnv(gymnasium.vector.VectorEnv[Observations, Floats, Floats])
         """Starts episodes of all environments, or of those in ``options["reset_mask"]``.
 
         Args:
-            seed: a number, for environment k of it; or one a environment; new episodes of the present seeds if None.
+            seed: a number, from which environment k has its seed, or one number for each environment; if
+                None, new episodes of the present seeds.
             options: ``reset_mask``, (num_envs,) of booleans.
         """
         mask = np.ones(self.num_envs, np.bool_)
@@ -225,16 +226,17 @@ class ContactVectorEnv(gymnasium.vector.VectorEnv[Observations, Floats, Floats])
 
 
 class PivotVectorEnv(ContactVectorEnv):
-    """A box hangs between two finger pads, gripped off its centre: let it turn to a target angle by the grip force.
+    """A box hangs between two finger pads that grip it off its centre. The grip force lets it turn to a
+    target angle.
 
-    Gravity turns it one way, and only as long as the grip lets it; a grip that is too loose drops it. The friction is
-    not observed.
+    Gravity turns the box in one direction, as far as the grip permits; a grip that is too loose drops it. The
+    friction is not observed.
 
     - Action (1,): the grip of one pad, from 1 N (-1) to 20 N (1), by its logarithm.
     - Observation (7,): target less rotation and rotation [rad]; angular velocity [rad/s] / 5; displacement of the grip
       on the box along x and y [cm]; grip, as an action; share of the episode that is over.
-    - Error: the angle that is missing over 0.05 rad. Success: no more than that, at less than 0.1 rad/s. Failure: the
-      pads have slid by more than 30 mm.
+    - Error: the distance from the target angle over 0.05 rad. Success: at most 1, at less than 0.1 rad/s.
+      Failure: the pads have slid by more than 30 mm.
     - Reward: see :meth:`ContactVectorEnv.step`; an episode is 100 intervals of 10 ms.
     """
 
@@ -265,10 +267,10 @@ class PivotVectorEnv(ContactVectorEnv):
 
 
 class PalmVectorEnv(ContactVectorEnv):
-    """A box lies on a palm that is moved: slide it to a target pose on the palm by the palm's acceleration.
+    """A box lies on a palm. The acceleration of the palm slides the box to a target pose on it.
 
-    In the frame of the palm the box feels the acceleration as a load; slow turns of the palm are assumed, so that there
-    is no Coriolis force. What is below friction moves nothing, and friction is not observed.
+    In the frame of the palm the acceleration is a load on the box. The palm turns slowly, so that there is no
+    Coriolis force. Loads below friction do not move the box, and friction is not observed.
 
     - Action (3,): acceleration of the palm along x and y, -1 to 1 for 8 m/s^2, and about z, for 300 rad/s^2.
     - Observation (10,): pose less target (dm, dm, rad), in the axes of the palm; twist (dm/s, dm/s, rad/s / 5); sine
@@ -308,7 +310,7 @@ class PalmVectorEnv(ContactVectorEnv):
 
 
 class ContactEnv(gymnasium.Env[Observations, Floats]):
-    """One environment of a vector of them, for tools that take no vectors."""
+    """A single environment, for tools that take no vector environments."""
 
     def __init__(self, vector: type[ContactVectorEnv], **arguments: Any) -> None:
         self.vector = vector(1, autoreset_mode=AutoresetMode.DISABLED, **arguments)

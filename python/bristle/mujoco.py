@@ -1,9 +1,9 @@
 """Friction of contact patches inside MuJoCo.
 
-MuJoCo keeps the normal forces, and bristle gives the tangential force and the torsional moment of each patch through
-the passive-force callback, implicitly: the object's twist at the end of a step and the friction that goes with it are
-solved for together, by the wrench and its derivative that :meth:`bristle.Batch.respond` returns. A contact is stiff
-(millions of newtons a metre), and explicit coupling in steps of 2 ms explodes.
+MuJoCo keeps the normal forces. bristle adds the tangential force and the torsional moment of each patch
+through the passive-force callback. It solves for the object's twist and the friction at the end of a step
+together, by the wrench and its derivative from :meth:`bristle.Batch.respond`. A contact is stiff (millions of
+newtons a metre), and explicit coupling in steps of 2 ms explodes.
 
 It needs the package ``mujoco`` (``pip install 'bristle[mujoco]'``).
 """
@@ -38,9 +38,10 @@ class PatchFriction:
     ...     for _ in range(1000):
     ...         friction.step(data)
 
-    Friction acts on the object and, opposite, on the pads. Normal forces are those of MuJoCo's contacts after the step
-    before, so that they lag by one step. Other forces are taken at the start of the step, those of actuators and
-    constraints as they were in the step before: their change over one step is coupled explicitly.
+    Friction acts on the object and, opposite, on the pads. Normal forces are taken from MuJoCo's contacts
+    after the step before, so that they lag by one step. Other forces are taken at the start of the step, and
+    forces of actuators and constraints from the step before: their change over one step is coupled
+    explicitly.
 
     Args:
         model: an ``mujoco.MjModel``; steps with ``integrator`` Euler or implicitfast.
@@ -81,7 +82,7 @@ class PatchFriction:
         """Advances MuJoCo and the patches by one step of the model, inside ``with``.
 
         Raises:
-            DeviceError, ParameterError: what a patch answered in the callback; the step is not complete then.
+            DeviceError, ParameterError: an error of a patch in the callback; then the step is not complete.
         """
         _mujoco.mj_step(self._model, data)
         if self._fault is not None:

@@ -1,11 +1,12 @@
-"""Runs on a Ray cluster: shards as tasks that are repeated where a worker was lost, then merged.
+"""Runs on a Ray cluster: every shard is a task, which is repeated if its worker was lost; then shards are
+merged.
 
 >>> import bristle, bristle.ray
 >>> scenario = bristle.Scenario.load("in_hand.toml")
 >>> bristle.ray.rollout(scenario, 100_000, shards=64, out="/shared/in_hand", formats=["lerobot"])
 
-All workers and the caller see the same directory: that of one machine, or one that they share.
-It needs the package ``ray`` (``pip install 'bristle[ray]'``).
+All workers and the caller must see the same directory, on one machine or on a shared file system. It needs
+the package ``ray`` (``pip install 'bristle[ray]'``).
 """
 
 from __future__ import annotations
@@ -78,13 +79,14 @@ def rollout(
     keep_shards: bool = False,
     progress: Callable[[int, int], object] | None = None,
 ) -> dict[str, Any]:
-    """Simulates a scenario as tasks of Ray, and merges them into one run, which has the bytes of one machine's.
+    """Simulates a scenario as tasks of Ray, and merges them into one run, with the bytes of a run on one
+    machine.
 
-    A task that loses its worker is repeated, and goes on after the last contact that is on the disk, on whatever
-    processor: results of different ones may differ by rounding, and ``processors`` of the summary names all of them.
-    A call that was interrupted may be repeated: shards that are complete stay as they are, and of a complete run
-    nothing is done but that its summary is returned. Arguments, and what is in the way, are checked before the first
-    task. Shards are removed at the end, and nothing else with them.
+    A task that loses its worker is repeated, and goes on after the last contact on the disk, on whatever
+    processor. Results of different processors may differ by rounding; ``processors`` of the summary names all
+    of them. An interrupted call may be repeated: complete shards stay as they are, and if the run is
+    complete, the call only returns its summary. Arguments, and whether the directories are free, are checked
+    before the first task. Shards are removed at the end, and nothing else.
 
     Args:
         scenario: what contacts are drawn from.
@@ -96,7 +98,7 @@ def rollout(
         device: as of :func:`bristle.rollout`.
         num_cpus: processors of a task: a share of one above 0, or whole ones. The CPU engine takes as many threads.
         num_gpus: GPUs of a task: 0, a share of one, or whole ones.
-        retries: how often a task is repeated whose worker was lost; -1 for as often as it takes.
+        retries: how often a task is repeated if its worker was lost; -1 for no limit.
         keep_shards: whether shards stay when they have been merged.
         progress: called with the numbers of complete shards and of all.
 
@@ -105,7 +107,7 @@ def rollout(
 
     Raises:
         ParameterError: an argument out of range.
-        RunError: another run, or something else, is in the way of the run or of one of its shards.
+        RunError: the directory of the run or of a shard has another run, or other files.
         ray.exceptions.RayError: a task that failed more often than it may.
     """
     if not isinstance(scenario, Scenario):

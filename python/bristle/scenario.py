@@ -1,4 +1,4 @@
-"""Scenarios: what contacts are drawn from."""
+"""Scenarios, from which contacts are drawn."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from . import _bristle
 class Scenario:
     """A contact described by constants and distributions, from which a batch is drawn.
 
-    The language is that of scenario files (docs/scenario.md): SI units, every number may be a distribution such as
-    ``{uniform = [0.4, 0.8]}``, every input a signal over time. Make one by :meth:`from_toml`, :meth:`from_dict` or
-    :meth:`load`. A scenario does not change; it can be pickled and shared by threads.
+    It has the language of scenario files (docs/scenario.md): SI units, every number may be a distribution
+    such as ``{uniform = [0.4, 0.8]}``, every input a signal over time. Make one by :meth:`from_toml`,
+    :meth:`from_dict` or :meth:`load`. A scenario does not change; it can be pickled and shared by threads.
     """
 
     __slots__ = ("_base", "_core", "_inputs")

@@ -1,4 +1,4 @@
-"""Limit surfaces: which loads a patch withstands, and how it slips."""
+"""Limit surfaces: which loads a patch holds, and how it slips."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .scenario import Scenario
 
 
 class Margins(NamedTuple):
-    """How far loads may grow before patches slip, and how these then move."""
+    """How far loads may grow before patches slip, and how the patches then move."""
 
     factor: Floats
     """(tables, loads): the largest k with k times the load on the limit surface [-]; the load holds if it is 1 or more;
@@ -28,9 +28,9 @@ class Margins(NamedTuple):
 class Table:
     """Limit surfaces of patches, each with its coefficient of friction and normal force.
 
-    All vectors are (x, y, turn) triples in the patch frame, at the centre of pressure of each patch or at the origin of
-    its grid, as ``at`` of :func:`limit_surface` says. Queries are made for all tables at once, in parallel, by the
-    patch's own integrals, not by interpolation (docs/model.md, section 7).
+    All vectors are (x, y, turn) triples in the patch frame, at the centre of pressure of each patch or at the
+    origin of its grid (``at`` of :func:`limit_surface`). Queries are computed for all tables at once, in
+    parallel, from the integrals of each patch, not by interpolation (docs/model.md, section 7).
     """
 
     __slots__ = ("_core",)
@@ -132,13 +132,16 @@ def limit_surface(
     """Limit surfaces of pressure maps, or of the contacts of a scenario.
 
     Args:
-        patch: a pressure map (rows, columns) or maps (tables, rows, columns), top row first, >= 0 in any unit; or a
-            :class:`Scenario`, whose contacts' patches are taken as they start. A map (rows, columns) whose shape is
-            rather that of flat frames, such as (300, 256), is taken as (1, rows, columns).
+        patch: a pressure map (rows, columns) or maps (tables, rows, columns), top row first, >= 0 in any
+            unit; or a :class:`Scenario`, of which the patches of its contacts at the start are used. A map
+            (rows, columns) with a shape like flat frames, such as (300, 256), must be given as (1, rows,
+            columns).
         size: width and height of the grid [m], or one number for both. Without effect on a scenario.
-        mu: coefficient of friction [-], > 0, a number or (tables,); 1 if None, of a scenario its contacts' ``mu_c``.
-        f_n: normal force [N], >= 0, a number or (tables,); 1 if None, of a scenario that of its contacts at the start.
-        rule: how cells become integrals: ``"cells"`` (exact), ``"points"`` (centres, as bristles have it), or
+        mu: coefficient of friction [-], > 0, a number or (tables,); 1 if None, for a scenario the ``mu_c`` of
+            its contacts.
+        f_n: normal force [N], >= 0, a number or (tables,); 1 if None, for a scenario the normal force of its
+            contacts at the start.
+        rule: how cells are integrated: ``"cells"`` (exact), ``"points"`` (at centres, as for bristles), or
             ``"bilinear"``.
         at: where loads, wrenches and twists are: ``"cop"`` (centre of pressure) or ``"origin"`` (of the grid).
 

@@ -1,8 +1,8 @@
-//! The core of the class `Batch` of Python: contacts of a scenario on an engine, which are put there when
-//! they are first needed.
+//! The core of the class `Batch` of Python: contacts of a scenario, which are put on an engine when they are
+//! first needed.
 //!
-//! The seed and the given numbers of each contact are kept, so that a reset draws some contacts anew. A new
-//! batch is then made, which takes over the state of the other contacts.
+//! The seed and the given numbers of each contact are kept, so that a reset can draw some contacts anew. The
+//! reset makes a new batch, which takes over the state of the other contacts.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};

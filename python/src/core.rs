@@ -1,5 +1,5 @@
-//! The class `Core` of Python: what `bristle.Batch` stands on. Shapes and types of arrays have been checked
-//! there.
+//! The class `Core` of Python, on which `bristle.Batch` is built. `bristle.Batch` has checked shapes and
+//! types of arrays.
 
 use std::time::Instant;
 

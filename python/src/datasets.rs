@@ -1,4 +1,4 @@
-//! Runs to files: datasets, shards, and their merge.
+//! Writes runs to files: datasets, shards, and merges of shards.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! What Python asks of the memory before it takes some.
+//! Refuses a call of Python that needs more memory than there is.
 
 use bristle::memory;
 use pyo3::prelude::*;

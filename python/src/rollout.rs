@@ -1,4 +1,4 @@
-//! Rollouts on the CPU in which no contact waits for another, as in those of the command line. Controls
+//! Rollouts on the CPU in which no contact waits for another, as in rollouts of the command line. Controls
 //! become signals. One thread steps the contacts and records samples, and the calling thread lets Python
 //! handle signals. A rollout that is interrupted goes back to its last samples.
 

@@ -1,4 +1,4 @@
-"""What a batch does."""
+"""Batches: inputs, steps, resets, rollouts, snapshots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same bits as the program of Rust has."""
+"""Results have the bits of the program."""
 
 from __future__ import annotations
 

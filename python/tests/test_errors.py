@@ -1,4 +1,4 @@
-"""Errors say field, value, what is accepted, and where."""
+"""Errors have the field, the value, the accepted values, and the place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays go to other libraries as they are."""
+"""Arrays go to other libraries without a copy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C ends a call before it is done, and undoes what was begun."""
+"""Ctrl-C ends a call early, and undoes an unfinished step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is dropped is freed. What Rust takes is counted in ``crates/data/tests/memory.rs``."""
+"""Dropped objects are freed. The memory of Rust is counted in ``crates/data/tests/memory.rs``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What takes more memory than there is raises, with both numbers."""
+"""A call that needs more memory than there is raises an error with both numbers."""
 
 from __future__ import annotations
 

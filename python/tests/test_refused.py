@@ -1,4 +1,4 @@
-"""A call that is refused changes nothing, not even what is felt later."""
+"""A refused call changes nothing, not even later results."""
 
 from __future__ import annotations
 

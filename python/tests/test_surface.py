@@ -1,4 +1,4 @@
-"""Limit surfaces against what is known of them."""
+"""Limit surfaces against known results."""
 
 from __future__ import annotations
 

@@ -21,23 +21,25 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
 
 HEAD = """# Python
 
-Written by `python/tools/api_page.py` from the package's own signatures and docstrings; a test compares. `pip install .`
-in a clone installs the package (Rust 1.95 or later; wheels need no Rust). The [README](../README.md#from-python) has
-the quick start, [scenario.md](scenario.md) the language of scenarios, and `examples/python/` programs to start from.
+`python/tools/api_page.py` writes this page from the signatures and docstrings of the package; a test compares.
+`pip install .` in a clone installs the package (Rust 1.95 or later; wheels need no Rust). The
+[README](../README.md#from-python) has the quick start, [scenario.md](scenario.md) the language of scenarios.
+`examples/python/` has programs to start from.
 
-All arrays are NumPy's, and go to `torch.from_dlpack` or `jax.dlpack.from_dlpack` without a copy. Masked arrays
-(`numpy.ma`) are taken if none of their numbers is masked. A call releases the
-GIL; two batches in two threads do not wait for each other. Batches, snapshots, scenarios and errors can be pickled, and
+All arrays are NumPy arrays, and go to `torch.from_dlpack` or `jax.dlpack.from_dlpack` without a copy. Masked
+arrays (`numpy.ma`) are accepted if none of their numbers is masked. A call releases the GIL; two batches in two
+threads do not wait for each other. Batches, snapshots, scenarios and errors can be pickled, and
 `copy.copy(batch)` is a second batch in the same state.
 
-A child that is forked, as workers of `multiprocessing` and of PyTorch's `DataLoader` are on Linux by default until
-Python 3.13, may use all that runs on the CPU. It computes on threads of its own; batches and tables that the parent has
-made are there as they were at the fork, and the parent does not see what the child does with them. GPUs do not survive
-a fork: once a process has looked for one (`device="gpu"` does, and `"auto"`), its children raise `DeviceError` for
-batches on it, the parent's and new ones. Where the parent's `"auto"` found no hardware, a child's takes the CPU, too.
-Start workers that use a GPU by `multiprocessing.get_context("spawn")` or `"forkserver"`, and a `DataLoader` with
-`multiprocessing_context="spawn"`; or give them `device="cpu"`. As in any program, a fork while another thread is within
-a call may take along a lock that is held.
+Workers of `multiprocessing` and of PyTorch's `DataLoader` are forked children on Linux by default until
+Python 3.13. A forked child may use everything that runs on the CPU, and computes on its own threads. It has the
+batches and tables of the parent as they were at the fork; the parent does not see what the child does with them.
+GPUs do not survive a fork: once a process has looked for a GPU (`device="gpu"` does, and `"auto"`), its children
+raise `DeviceError` for batches on it, for those of the parent and for new ones. If `"auto"` found no hardware in
+the parent, it takes the CPU in a child, too. Start workers that use a GPU by
+`multiprocessing.get_context("spawn")` or `"forkserver"`, and a `DataLoader` with
+`multiprocessing_context="spawn"`; or give them `device="cpu"`. As in any program, a child that is forked while
+another thread is in a call may inherit a lock that is held.
 """
 
 
@@ -124,7 +126,7 @@ def page() -> str:
     out += [
         "## `bristle.Snapshot`",
         "",
-        "What `Batch.save` gives: `len(snapshot)` contacts, saved by `snapshot.engine`.",
+        "What `Batch.save` returns: `len(snapshot)` contacts, saved by `snapshot.engine`.",
     ]
     out += ["`snapshot.to_bytes()` and `Snapshot.from_bytes(data)` keep it in a file of your own.", ""]
     surface = bristle.limit_surface

@@ -1,4 +1,4 @@
-//! The memory of contacts.
+//! The memory that contacts take.
 
 use std::collections::HashSet;
 use std::sync::Arc;

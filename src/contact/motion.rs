@@ -1,4 +1,4 @@
-//! How far the body of a contact is from where it started.
+//! The distance and the rotation of a contact's body since its start.
 
 use super::Contact;
 use crate::body::{Body, Frame};

@@ -1,7 +1,7 @@
 //! Compute shaders of other crates on the device of an engine: compiled once, run over buffers, read back.
 //!
-//! A shader has two entry points, both with the bindings of group 0: one that computes, and `poison`, which
-//! fills the results with NaN, so that results which are not computed are noticed.
+//! A shader has two entry points, both with the bindings of group 0: one computes; `poison` fills the results
+//! with NaN, so that missing results are noticed.
 
 use super::buffer::{BUFFER_BUDGET, Staging};
 use super::engine::Gpu;

@@ -1,8 +1,8 @@
 //! Limit surfaces on the device: many patches for many directions of motion in one dispatch.
 //!
 //! The cells of a patch are divided into slices of at most [`SLICE`], and one invocation sums one slice for
-//! one motion. No lane waits for another, loops stay short, and the sum of a slice depends only on its cells
-//! and the motion. The host adds the slices in double precision.
+//! one motion. So no lane waits for another, loops are short, and the sum of a slice depends only on its
+//! cells and the motion. The host adds the slices in double precision.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

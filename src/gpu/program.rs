@@ -1,5 +1,5 @@
-//! All shaders of the engine beside those of rollouts: `cargo xtask kernels` reads what a compiler makes of
-//! them.
+//! Lists all shaders of the engine except those of rollouts. `cargo xtask kernels` compiles them for its
+//! table.
 
 use super::shader::surface_source;
 use crate::limit_surface::Rule;

@@ -1,11 +1,12 @@
-//! The slip margin of a load, its direction of motion, and whether it holds.
+//! The slip margin of a load, the direction of motion at slip, and whether the load holds.
 //!
-//! The dissipation `P(v) = -W(v).v` of a twist is convex and of degree one, and `-W = dP/dv`, so the loads
-//! that a patch withstands are the convex body with support function `P` and the twist at slip is its outward
-//! normal (maximal dissipation; `docs/model.md` (98) to (100)). The largest factor is `k = min P(v)/(F.v)`
-//! over twists with `F.v > 0`: any twist gives an upper bound, any triangle of loads on the surface that the
-//! ray along `F` pierces gives a lower one. The triangle's normal is the next twist, until both meet.
-//! No smoothness is needed: facets (`points`, with the centre of rotation on a cell) end the search at once.
+//! The dissipation `P(v) = -W(v).v` of a twist is convex and of degree one, and `-W = dP/dv`, so that the
+//! loads that a patch holds are the convex body with support function `P`, and the twist at slip is its
+//! outward normal (maximal dissipation; `docs/model.md` (98) to (100)). The largest factor is
+//! `k = min P(v)/(F.v)` over twists with `F.v > 0`: any twist gives an upper bound, any triangle of loads on
+//! the surface that the ray along `F` pierces gives a lower bound. The triangle's normal is the next twist,
+//! until the bounds meet. The surface need not be smooth: on a facet (`points`, with the centre of rotation
+//! on a cell) the search ends at once.
 
 mod newton;
 

@@ -3,7 +3,7 @@
 //! `points`, `bilinear` and `cells` are the rules; `mesh` sums over a patch for many centres of rotation at
 //! once. Near field: `antiderivative` has the integrals over cells in closed form, and `near_field` uses them
 //! around a centre of rotation in single precision. Far field: `cell_series` is the mean over one cell that
-//! is far from the centre of rotation, `multipole` the whole patch from far away.
+//! is far from the centre of rotation, `multipole` the sum over a patch that is far from it.
 
 mod antiderivative;
 mod bilinear;

@@ -1,7 +1,7 @@
-//! Mirror symmetries of a pressure map, by which some directions of its table give all others.
+//! Mirror symmetries of a pressure map: some directions of its table determine all others.
 //!
 //! A map that is its own mirror image has `W(M v) = M W(v)`, with `M` the mirror image of planar vectors, and
-//! minus one for rotations and torques. Friction is odd, so that `-M v` has the same rotation as `v` and the
+//! minus one for rotations and torques. Friction is odd, and `-M v` has the same rotation as `v` and the
 //! opposite of its mirrored translation. The direction `theta` of the velocity becomes `gamma - theta`, the
 //! force its mirror image in the line at `gamma/2`, and the torque is the same.
 

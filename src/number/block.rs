@@ -1,9 +1,9 @@
 //! Blocks of sixteen numbers, and functions of one number, for plain loops that the compiler vectorises.
 //!
-//! Loops that only add and multiply need no more than that: the instructions are those of the copy of the
-//! function they are in ([`super::simd::copies`]). Multiplications and additions are fused where the code
-//! says `mul_add`, with or without hardware for it, and the order of summation is fixed, so that results are
-//! the same bits on every machine.
+//! Loops that only add and multiply need no intrinsics: the copy of the function that they are in
+//! ([`super::simd::copies`]) determines the instructions. Multiplications and additions are fused where the
+//! code says `mul_add`, with or without hardware for it, and the order of summation is fixed, so that results
+//! have the same bits on every machine.
 
 use super::real::LANES;
 

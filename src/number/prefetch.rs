@@ -1,4 +1,4 @@
-//! Bringing memory into the caches before it is needed.
+//! Loads memory into the caches before it is needed.
 
 /// Bytes of a line of the caches.
 const LINE: usize = 64;

@@ -1,4 +1,4 @@
-//! Which vector instructions the CPU engine uses.
+//! Chooses the vector instructions of the CPU engine.
 
 /// Vector instructions of a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

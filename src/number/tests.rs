@@ -1,4 +1,4 @@
-//! Functions that every number type has.
+//! Tests the functions that every number type has.
 
 use super::lanes::Lanes;
 use super::real::Real;

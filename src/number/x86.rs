@@ -1,7 +1,7 @@
 //! Lanes in the vector registers of x86-64: AVX2 with FMA, and AVX-512.
 //!
-//! Values of these types are made only after [`super::simd::Simd::widest`] has found the instructions, which
-//! every choice of a type asks first (`Cpu`, and the macro `widest!`). Therefore the intrinsics are safe to
+//! Values of these types are made only after [`super::simd::Simd::widest`] has found the instructions: every
+//! choice of a type (`Cpu`, and the macro `widest!`) calls it first. Therefore the intrinsics are safe to
 //! call. Methods are inlined into the copies of a function that are compiled for the same instructions
 //! ([`super::simd::copies`]); elsewhere each is a call.
 

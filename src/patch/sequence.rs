@@ -1,4 +1,4 @@
-//! Maps that follow a recording: pressure frames of a sensor, each from its time on.
+//! Maps that follow a recording: pressure frames of a sensor, each with the time from which it holds.
 
 use std::sync::Arc;
 

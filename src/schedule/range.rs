@@ -1,4 +1,5 @@
-//! Times of recordings, which may be those of another clock than the run's, which begins at 0.
+//! Checks the times of recordings against the run, which begins at 0: a recording may have the times of
+//! another clock.
 
 use super::SAME_TIME;
 use crate::error::ParameterError;

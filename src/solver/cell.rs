@@ -1,5 +1,5 @@
-//! The bristle of a cell over a stage of the step: its new state, exactly, and how that changes with the
-//! velocity (`docs/model.md`, sections 5.2 and 5.4). Twin: `shaders/cell.wgsl`.
+//! The bristle of a cell over a stage of the step: its exact new state, and the derivative over the velocity
+//! (`docs/model.md`, sections 5.2 and 5.4). Twin: `shaders/cell.wgsl`.
 
 use super::friction::{Consts, Motion, Slip, Stage, Trial};
 use super::laws::Law;

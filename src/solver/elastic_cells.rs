@@ -1,8 +1,8 @@
 //! Cells whose bristles stay elastic through a pass. Their force is linear in the velocity and needs neither
-//! a square root nor an exponential. A patch that slides in some places has many of them; the other cells are
-//! packed into consecutive lanes and treated as a smaller grid.
+//! a square root nor an exponential. A patch that slides in some places has many such cells. They are summed
+//! with one matrix; the other cells are packed into consecutive lanes and treated as a smaller grid.
 //!
-//! There is no twin: the lanes of a GPU that have less to do would only wait for the others.
+//! There is no twin, because the lanes of a GPU with less work would only wait for the others.
 
 use super::friction::{Consts, Stage};
 use super::groups::Groups;

@@ -1,4 +1,4 @@
-//! Cells as a pass takes them: structure of arrays, as many cells in a group as the number type has lanes.
+//! The cells of a pass as a structure of arrays. A group has as many cells as the number type has lanes.
 
 use crate::number::real::Real;
 

@@ -1,5 +1,5 @@
 //! The bristle laws. Each is a file with the same five functions as its twin in `shaders/laws`, and a line in
-//! the registry ([`crate::friction::laws`]); nothing else knows which laws there are.
+//! the registry ([`crate::friction::laws`]); nothing else depends on the list of laws.
 
 use super::friction::{Consts, Sensitivity, Slip, Trial};
 use crate::friction::laws;

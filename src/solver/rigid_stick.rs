@@ -1,6 +1,6 @@
 //! A grid that sticks: while every bristle is elastic all of them move as one rigid body, so that a pass over
-//! the cells is a product with one 3 x 3 matrix, `docs/model.md` (62). That is exact, and its cost does not
-//! depend on the number of cells.
+//! the cells is a product with one 3 x 3 matrix, `docs/model.md` (62). The product is exact, and its cost
+//! does not depend on the number of cells.
 
 use super::friction::Stage;
 use super::linalg::{Mat3, Vec3};

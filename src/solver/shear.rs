@@ -1,5 +1,5 @@
-//! The friction force on every cell of a grid in a sample, from its recorded bristle states: in double
-//! precision, by the formula of recorded wrenches, whatever the engine.
+//! The friction force on every cell of a grid in a sample, from the recorded bristle states. It is computed
+//! in double precision, by the formula of recorded wrenches, for every engine.
 
 use super::cell::decay;
 use super::friction::{Consts, motion};

@@ -1,5 +1,5 @@
-//! Maps from bodies' twists to their patches', a contact in each lane: [`crate::body::Transform`] over the
-//! number type. Twin: `shaders/transform.wgsl`.
+//! The transform from the twist of a body to the twist of its patch, for a contact in each lane:
+//! [`crate::body::Transform`] over the number type. Twin: `shaders/transform.wgsl`.
 //!
 //! Only here: `row`, `column`.
 

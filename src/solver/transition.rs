@@ -1,5 +1,5 @@
-//! The transition between elastic and plastic, half a period of a sine wide: the plastic share, and the root
-//! that gives the size of a bristle that ends in the transition (`docs/model.md`, section 5.3). Twin:
+//! The transition between elastic and plastic, half a period of a sine: the plastic share, and the root that
+//! gives the length of a bristle that ends in the transition (`docs/model.md`, section 5.3). Twin:
 //! `shaders/transition.wgsl`.
 //!
 //! Only here: `none`, `approach`, `next`, `expand`.

@@ -1,5 +1,5 @@
 //! The bristles in the transition (`docs/model.md`, section 5.3), packed into consecutive lanes for the
-//! iteration of their roots. They are about a quarter of the cells and take most of the arithmetic.
+//! iteration of their roots. These are about a quarter of the cells and take most of the arithmetic.
 #![allow(clippy::needless_range_loop, reason = "a cell is the same place in several arrays")]
 
 use super::friction::{Consts, Slip, Trial};

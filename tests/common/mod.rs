@@ -1,4 +1,4 @@
-//! What the test programs share: fixtures, contacts to start from, comparisons.
+//! Shared by the tests: fixtures, contacts to start from, comparisons.
 #![allow(dead_code, reason = "every test program uses its own part")]
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The files of runs, compared.
+//! Compares the files of runs.
 
 use std::collections::BTreeMap;
 use std::fs;

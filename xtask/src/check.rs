@@ -1,8 +1,9 @@
 //! `cargo xtask check`: what the compiler does not see. A shader and its twin in Rust have the same functions
-//! in the same order; a constant has one source; and no line is wider than [`WIDEST`], no comment than
-//! [`WIDEST_COMMENT`].
+//! in the same order; a constant has one source; and no line is wider than [`WIDEST`], no comment or line of
+//! prose than [`WIDEST_COMMENT`].
 
 mod constants;
+mod prose;
 mod twins;
 
 use std::fs;
@@ -22,7 +23,7 @@ const ENDINGS: [&str; 4] = ["rs", "wgsl", "c", "h"];
 pub fn faults(root: &Path) -> Result<Vec<String>, String> {
     let mut files = Vec::new();
     for folder in CODE {
-        collect(&root.join(folder), &mut files)?;
+        collect(&root.join(folder), &ENDINGS, &mut files)?;
     }
     files.sort();
     let mut out = Vec::new();
@@ -41,6 +42,7 @@ pub fn faults(root: &Path) -> Result<Vec<String>, String> {
         }
     }
     out.extend(constants::faults(&shaders, &sources));
+    out.extend(prose::faults(root)?);
     Ok(out)
 }
 
@@ -48,16 +50,17 @@ fn read(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// The files of code in a folder that git may track; none if there is no such folder.
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
+/// The files in a folder that git may track and whose names end in one of `endings`; none if there is no such
+/// folder.
+fn collect(folder: &Path, endings: &[&str], files: &mut Vec<PathBuf>) -> Result<(), String> {
     let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
     for entry in entries {
         let path = entry.map_err(|e| format!("{}: {e}", folder.display()))?.path();
         if path.is_dir() {
             if path.file_name().is_some_and(|name| name != "target") {
-                collect(&path, files)?;
+                collect(&path, endings, files)?;
             }
-        } else if path.extension().is_some_and(|e| ENDINGS.iter().any(|ending| e == *ending)) {
+        } else if path.extension().is_some_and(|e| endings.iter().any(|ending| e == *ending)) {
             files.push(path);
         }
     }
@@ -72,12 +75,15 @@ fn too_wide(place: &Path, text: &str) -> Vec<String> {
         let comment = line.trim_start().strip_prefix("//").map(|text| text.trim_start_matches(['/', '!', ' ']));
         is_example = comment.is_some_and(|text| is_example != text.starts_with("```"));
         let most = if comment.is_some() && !is_example { WIDEST_COMMENT } else { WIDEST };
-        let width = line.chars().count();
-        if width > most {
-            out.push(format!("{}:{}: {width} columns: expected at most {most}", place.display(), n + 1));
-        }
+        out.extend(wide(place, n, line, most));
     }
     out
+}
+
+/// The fault of line `n`, counted from 0, if it has more than `most` columns.
+fn wide(place: &Path, n: usize, line: &str, most: usize) -> Option<String> {
+    let width = line.chars().count();
+    (width > most).then(|| format!("{}:{}: {width} columns: expected at most {most}", place.display(), n + 1))
 }
 
 #[cfg(test)]

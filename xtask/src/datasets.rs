@@ -1,5 +1,5 @@
-//! The tests of datasets: files that the program writes are opened by the programs that learners use, in
-//! virtual environments of Python under `target/datasets`.
+//! Runs the tests of datasets: packages for machine learning open the files of the program, in virtual
+//! environments of Python under `target/datasets`.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -13,11 +13,11 @@ pub struct Scripts {
     names: &'static [&'static str],
 }
 
-/// What opens datasets, and the commands of the tutorial.
+/// Scripts that open datasets and run the commands of the tutorial.
 pub const READERS: Scripts =
     Scripts { folder: "env", packages: "requirements.txt", names: &["check.py", "tutorial.py"] };
 
-/// What trains on datasets: with 8 GB of packages, so that it is no part of the test command.
+/// Scripts that train on datasets. They need 8 GB of packages, so that the test command leaves them out.
 pub const LEARNERS: Scripts =
     Scripts { folder: "learners", packages: "requirements-learners.txt", names: &["learners.py"] };
 

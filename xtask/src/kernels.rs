@@ -1,5 +1,6 @@
-//! `cargo xtask kernels`: what a compiler for real GPUs makes of the kernels, on a machine without one.
-//! Mesa's RADV has a null device for every family of AMD GPUs and tells what became of a pipeline.
+//! `cargo xtask kernels`: compiles the kernels for real GPUs on a machine without one, and prints registers,
+//! instructions and cycles. Mesa's RADV has a null device for every family of AMD GPUs and returns statistics
+//! of a pipeline.
 
 mod assembly;
 mod driver;

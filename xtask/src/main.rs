@@ -1,9 +1,9 @@
-//! Chores of the project. `cargo xtask test` is the test command: it makes sure that there is a Vulkan driver
-//! (a software one will do) and what else tests take (`setup`), then runs every test: those of Rust, and with
-//! no further arguments those of datasets and of the Python package, which `cargo xtask datasets` and `cargo
-//! xtask python` run alone. `cargo xtask asan` runs them under the address sanitizer. `cargo xtask
-//! check` looks for what the compiler does not see. `cargo xtask kernels` prints what compilers for real GPUs
-//! make of the kernels.
+//! Checks and tests of the project. `cargo xtask test` checks that the tools of the tests are installed,
+//! among them a Vulkan driver (a software driver is enough; see `setup`), and runs every test: the tests of
+//! Rust, and without further arguments the tests of datasets and of the Python package, which
+//! `cargo xtask datasets` and `cargo xtask python` run alone. `cargo xtask asan` runs the tests under the
+//! address sanitizer. `cargo xtask check` finds faults that the compiler does not see. `cargo xtask kernels`
+//! compiles the kernels for real GPUs and prints their statistics.
 
 mod check;
 mod datasets;

@@ -1,4 +1,4 @@
-//! The tests of the Python package: the wheel is built as a user builds it, and installed into a virtual
+//! Runs the tests of the Python package: builds the wheel as a user does, and installs it into a virtual
 //! environment of its own under `target/python`.
 
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! What tests take beside Rust, and how it comes onto a machine. As root it is installed on Debian and
-//! Ubuntu; everyone else is told the command that does it.
+//! Finds the programs that tests need beside Rust. As root on Debian and Ubuntu it installs missing ones;
+//! else it prints the command that installs them.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! Virtual environments of Python, in which tests run that take its packages.
+//! Makes the virtual environments of Python in which tests run.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! The kernels as compilers for real GPUs make them, against docs/kernels.md.
+//! Compiles the kernels for real GPUs and compares their statistics with docs/kernels.md.
 #![cfg(all(feature = "kernels", target_os = "linux"))]
 
 use std::process::Command;

@@ -1,5 +1,5 @@
-//! The functions as C calls them, from Rust: their numbers beside those of [`bristle::Batch`], and what they
-//! refuse.
+//! The functions of C, called from Rust: their numbers are those of [`bristle::Batch`], and they refuse bad
+//! arguments.
 
 use std::ffi::{CStr, CString};
 use std::ptr::{null, null_mut};

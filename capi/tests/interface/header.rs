@@ -1,4 +1,4 @@
-//! `include/bristle.h` is what the crate says.
+//! `include/bristle.h` agrees with the comments of the crate.
 
 use crate::file;
 

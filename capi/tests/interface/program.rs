@@ -1,4 +1,4 @@
-//! `examples/c/hold.c`, compiled and run as a user would, and under a checker of memory.
+//! Compiles `examples/c/hold.c` as a user would, and runs it, also under valgrind.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

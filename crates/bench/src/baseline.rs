@@ -1,11 +1,10 @@
-//! The baseline: the distributed model stepped as it is written down in the paper, with two loops over the
-//! grid and explicit Euler, in one number at a time. Every claim about speed is measured against it in the
-//! same run.
+//! The baseline: the distributed model as the paper states it, with two loops over the grid and explicit
+//! Euler, one number at a time. Every claim about speed is measured against the baseline in the same run.
 //!
-//! It is a careful implementation of that method: nothing is allocated while it steps, cells without pressure
-//! are skipped, `exp(-(s/v_s)^2)` is computed without `pow`, the sine is left out where the law has none, and
-//! contacts are distributed over all threads. The other engines differ from it by vector instructions and by
-//! a step that stiffness does not limit.
+//! It is a careful implementation of that method: steps allocate nothing, cells without pressure are skipped,
+//! `exp(-(s/v_s)^2)` is computed without `pow`, laws without a sine compute none, and contacts are
+//! distributed over all threads. The other engines differ by vector instructions and by a step that stiffness
+//! does not limit.
 
 use rayon::prelude::*;
 

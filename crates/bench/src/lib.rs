@@ -1,4 +1,4 @@
-//! Measuring this machine: the same work on every engine and on the [`baseline`].
+//! Measures this machine: the same work on every engine and on the [`baseline`].
 //!
 //! Five kinds of work: `step`, the paper's in-hand case 2 (grip `f_N1`, circle) with a bristle in every cell;
 //! `reduced`, the same with one bristle on the limit surface; `loop`, the grids in closed loop; `surface`,

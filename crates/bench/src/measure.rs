@@ -1,4 +1,4 @@
-//! Timing a rollout within a budget.
+//! Times a rollout within a given time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! The GPU engine of a program that was built without GPU support: it never opens.
+//! The GPU engine of a program without the feature `gpu`: opening it is an error.
 
 use bristle::contact::Contact;
 use bristle::engine::{Engine, EngineInfo, Plan, Progress, Trajectories};

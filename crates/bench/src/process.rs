@@ -1,4 +1,4 @@
-//! Processor time and memory of this process, as Linux reports them; on other systems there are none.
+//! Processor time and memory of this process, as Linux reports them; other systems give none.
 
 /// Processor time \[s\] that all threads have used, to 10 ms.
 pub fn cpu_seconds() -> Option<f64> {

@@ -1,4 +1,4 @@
-//! What was measured, as JSON and as text.
+//! The results of a benchmark, as JSON and as text.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! Timing every layout that the GPU engine's kernels may have on an adapter.
+//! Times every layout that a kernel of the GPU engine may have on an adapter.
 
 use std::fmt::Write;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Timing tables of limit surfaces.
+//! Times tables of limit surfaces.
 
 use std::time::{Duration, Instant};
 

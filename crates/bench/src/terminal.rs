@@ -1,4 +1,4 @@
-//! Text that is wrapped to the width of a terminal.
+//! Wraps text, tables and Markdown to the width of a terminal.
 
 use comfy_table::{ContentArrangement, Table, presets};
 use textwrap::Options;

@@ -1,4 +1,4 @@
-//! The work that is measured, and its converged result where that is known.
+//! The work that is measured, and its converged result if it is known.
 
 use std::f64::consts::{PI, TAU};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The opponent of the benches is a fair one: it solves the same equations, to the same accuracy.
+//! The baseline is a fair one: it solves the same equations to the same accuracy.
 
 #[path = "../../scenario/tests/common/mod.rs"]
 mod common;

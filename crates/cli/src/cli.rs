@@ -60,24 +60,24 @@ enum Command {
     Rollout(rollout::Rollout),
     /// Join the shards of a run.
     Merge(merge::MergeArguments),
-    /// Check that every file of a run is as it was written.
+    /// Check every file of a run against its digest.
     Verify(merge::Verify),
-    /// Make the table of a patch's limit surface, or of many.
+    /// Make the table of the limit surface of one patch, or of many.
     Surface(surface::SurfaceArguments),
-    /// Say how far a load may grow before a patch slips, and how it then moves.
+    /// Say how far a load may grow before a patch slips, and how the patch then moves.
     Margin(margin::MarginArguments),
     /// Say whether contacts with friction hold a load, and how far it may grow: a hand, a foot, a stack.
     Stability(stability::StabilityArguments),
     /// Make a page of a finished run: outcomes, motion, slip, wrenches, parameters, failures.
     Report(report::Report),
-    /// Make the paper's figures and tables anew, as one page that says what holds.
+    /// Compute the paper's figures and tables, as one page that says which claims hold.
     Reproduce(reproduce::Reproduce),
     Bench(bench::BenchArguments),
-    /// List what this machine can compute on.
+    /// List the processors and GPUs of this machine.
     Info(info::Info),
     /// Print the JSON schema of scenario files, or of stability files.
     Schema(help::Schema),
-    /// Print the documents, such as that on scenario files.
+    /// Print the documents, such as the page on scenario files.
     Docs(help::Docs),
     /// Print example files.
     Example(help::Example),
@@ -134,7 +134,7 @@ fn same_file(a: &Path, b: &Path) -> bool {
     matches!((whole(a), whole(b)), (Ok(a), Ok(b)) if a == b)
 }
 
-/// Checks, before anything is computed, that a file may go to `path`.
+/// Checks, before anything is computed, that a file may be written to `path`.
 fn place(argument: &str, path: &Path, ending: &str, force: bool) -> Result<(), Failure> {
     let wrong = |why: &str| Err(Failure::of_user(format!("{argument} {}: {why}", path.display())));
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -1,4 +1,4 @@
-//! A page for a user's own run: what happened to the contacts of a rollout, or what limit surfaces look like.
+//! The page of `bristle report`: the outcomes of the contacts of a run, or pictures of limit surfaces.
 
 mod rollout;
 mod run;

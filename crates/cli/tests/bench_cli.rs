@@ -1,4 +1,4 @@
-//! `bristle bench` from outside. What it measures is not tested for speed, only for meaning.
+//! Runs `bristle bench` and tests that its numbers make sense. Speed is not tested.
 
 use assert_cmd::Command;
 use bristle::Simd;

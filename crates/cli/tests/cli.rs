@@ -1,4 +1,4 @@
-//! The program from outside: what it writes, and what it says about bad input.
+//! Runs the program, and tests what it writes and its errors for bad input.
 
 #[path = "common/program.rs"]
 mod program;
@@ -209,8 +209,11 @@ fn verify_says_what_a_place_is() {
         ("empty", "empty is no run of bristle: expected the directory of a run"),
         ("sweep", "sweep is no run of bristle: expected the directory of a run"),
         ("runs/slide.shards", "is no run of bristle: expected the directory of a run or of a shard"),
-        ("begun.partial", "is an unfinished run: expected a complete one, to which its command comes with `--resume`"),
-        ("begun", "is an unfinished run: expected a complete one"),
+        (
+            "begun.partial",
+            "is an unfinished run: expected a complete run; repeat its command with `--resume` to complete it",
+        ),
+        ("begun", "is an unfinished run: expected a complete run"),
     ] {
         let (code, _, stderr) = bristle(dir.path(), &["verify", place]);
         assert!(code == 2 && stderr.contains(told) && !stderr.contains("--out"), "{place}: {stderr}");

@@ -1,5 +1,5 @@
-//! Runs whose files have changed since they were written: whatever reads one says which file it is, with the
-//! digest that was expected and the one that was found, and writes nothing.
+//! Runs with changed files: every command that reads such a run names the file, with the expected and the
+//! actual digest, and writes nothing.
 #![cfg(unix)]
 
 #[path = "../../../tests/content/mod.rs"]

@@ -1,4 +1,5 @@
-//! What becomes of a run that finds no room, that could never find it, or that ended before its page.
+//! Runs that fill the disk, runs that are refused because they cannot fit on it, and runs that ended before
+//! their page was written.
 #![cfg(unix)]
 
 use std::fs;

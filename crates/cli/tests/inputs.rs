@@ -1,6 +1,6 @@
-//! Files that may be anything: whatever their bytes, they are taken or refused, in little memory.
+//! Input files of arbitrary bytes are accepted or refused, without a panic and in little memory.
 //!
-//! The functions are those of `cargo fuzz` (see docs/contributing.md), which tries more of them, for longer.
+//! The functions under test are those of `cargo fuzz` (see docs/contributing.md), which tries more inputs.
 
 #[path = "../../../fuzz/harness.rs"]
 mod harness;

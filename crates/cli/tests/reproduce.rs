@@ -1,4 +1,4 @@
-//! The numbers of `bristle reproduce` against converged solutions, and both pages from outside.
+//! Tests the numbers of `bristle reproduce` against converged solutions, and both pages of the program.
 
 #[path = "common/program.rs"]
 mod program;

@@ -1,5 +1,4 @@
-//! `bristle stability` from outside: the examples, what is printed and drawn, and what it says about bad
-//! input.
+//! Runs `bristle stability`: the examples, the printed answer, the picture, and errors for bad input.
 
 #[path = "common/program.rs"]
 mod program;

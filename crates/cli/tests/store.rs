@@ -1,5 +1,5 @@
-//! Runs in a store of objects: a server of S3 on this machine, which is killed in the middle, and a job that
-//! is.
+//! Runs in an object store: a server of S3 on this machine. Tests kill the server, and the job, in the
+//! middle.
 #![cfg(all(feature = "cloud", unix))]
 
 #[path = "../../../tests/content/mod.rs"]

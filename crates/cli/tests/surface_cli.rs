@@ -1,4 +1,4 @@
-//! `bristle surface` and `bristle margin` from outside: what they write, and what they say about bad input.
+//! Runs `bristle surface` and `bristle margin`, and tests what they write and their errors for bad input.
 
 #[path = "common/program.rs"]
 mod program;

@@ -1,4 +1,4 @@
-//! `bristle rollout` over the values of a key, and with contacts that are added.
+//! Tests `bristle rollout` with `--sweep` and with `--extend`.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Writing files: they are on the disk before anything reports them as complete, and a disk without space is
-//! reported as such.
+//! Writes files: they are on the disk before they are reported as complete, and a full disk is an error of
+//! its own.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};

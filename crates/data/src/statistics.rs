@@ -1,4 +1,4 @@
-//! Numbers that sum up series.
+//! Mean, quantiles and other statistics of a series.
 
 /// The `q`-quantile, between neighbours; NaN of nothing.
 #[must_use]

@@ -1,4 +1,5 @@
-//! Limit surfaces of files: one patch or a sweep of them, to tables, margins, NPZ files.
+//! Limit surfaces of patches in files: computes tables and margins of one patch or a sweep, and writes NPZ
+//! files.
 
 mod arrays;
 mod file;

@@ -1,9 +1,9 @@
-//! Runs, shards and merges that are killed while they simulate and while they write, again and again, end
-//! with the files of those that were not. `BRISTLE_KILLS=100 cargo test --release --test kill` kills a
-//! hundred times; without it some.
+//! Runs, shards and merges that are killed again and again, while they simulate and while they write, end
+//! with the same files as undisturbed ones. `BRISTLE_KILLS=100 cargo test --release --test kill` kills a
+//! hundred times, by default fewer.
 //!
-//! A process kills itself when it has done its share, so that where it dies depends on its own progress alone
-//! and not on how busy the machine is.
+//! A process kills itself after a given amount of work, so that the place depends on its own progress and not
+//! on the load of the machine.
 #![cfg(all(feature = "lerobot", unix))]
 
 #[path = "../../../tests/content/mod.rs"]

@@ -1,5 +1,5 @@
-//! What large runs take: of the device's memory and of the program's. Both are counted where memory is asked
-//! for, so that neither depends on the machine.
+//! The memory of large runs, on the device and in the program. Allocations are counted, so that the result
+//! does not depend on the machine.
 #![cfg(feature = "gpu")]
 #![expect(unsafe_code, reason = "an allocator that counts")]
 

@@ -1,5 +1,5 @@
-//! What belongs to a process and may not be there: the threads of its parent, after a fork, and memory. Both
-//! are pretended, so that nothing depends on the machine.
+//! Tests a forked process, which has none of its parent's threads, and a process without memory. Both states
+//! are simulated, so that the tests do not depend on the machine.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};

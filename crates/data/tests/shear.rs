@@ -1,5 +1,6 @@
 //! Friction in the cells of a grid (`--with shear`): its sum is the recorded wrench, its cells near their
-//! limit are the recorded share, and recording it changes no other number. On every engine, law and frame.
+//! limit are the recorded share, and recording it changes no other number. The tests cover every engine, law
+//! and frame.
 
 use std::fs::File;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Labels of datasets mean slip: an object that rests near the limit of friction has none, one that is lost
-//! has, from the sample on at which it slides.
+//! Labels of datasets mean slip: an object that rests near the limit of friction has no slip; a lost object
+//! has slip from the sample at which it slides.
 
 use std::fs::File;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! `examples/in_hand.toml` from its text to its files: drawing, stepping, writing and the picture. Contacts
-//! per second.
+//! Times `examples/in_hand.toml` from its text to its files, in contacts per second: drawing, stepping,
+//! writing, the picture.
 
 #[path = "../../../benches/common/mod.rs"]
 mod common;

@@ -1,8 +1,8 @@
 //! The picture of slip in docs/datasets.md:
 //! `cargo run --release -p bristle-paper --example slip_picture -- docs/slip.svg`.
 //!
-//! The load on an object between two pads, a force and a torque, rises to 95 % of what they hold, stays, and
-//! rises on.
+//! The load on an object between two pads, a force and a torque, rises to 95 % of the largest load that they
+//! hold, stays, and rises again.
 
 use bristle::limit_surface::{Rule, Surface};
 use bristle::schedule::Signal;

@@ -1,4 +1,5 @@
-//! Pages that open from disk: charts as SVG, documents as HTML. Nothing here depends on what they show.
+//! Pages that open from disk: charts as SVG, documents as HTML. This module does not depend on their
+//! contents.
 //!
 //! Every chart has the colour of its page: text and axes are `currentColor`, the background is none, and the
 //! other colours can be distinguished on white and on black. Charts are small enough that a phone shows one

@@ -1,9 +1,9 @@
 //! Every figure and table of Waltersson & Karayiannidis, *Planar Friction Modelling with LuGre Dynamics and
 //! Limit Surfaces*, computed anew, with extensions beyond the paper and with its errata.
 //!
-//! A [`Section`] is one small file. It computes what its items share and gives each an [`Item`]: pictures,
-//! the paper's claim, what was measured and [`Check`]s against published and converged numbers. To add a
-//! section, write its file and name it in [`SECTIONS`].
+//! A [`Section`] is one small file. It computes some [`Item`]s, each with pictures, the paper's claim, the
+//! measurement and [`Check`]s against published and converged numbers. To add a section, write its file and
+//! name it in [`SECTIONS`].
 
 mod context;
 mod euler;

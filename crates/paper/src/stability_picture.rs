@@ -1,5 +1,5 @@
-//! The picture of an answer on stability: contacts with their cones, forces that balance, what acts on the
-//! bodies, and the motion that no contact stops, from the front, from the side and from above.
+//! The picture of an answer on stability, from the front, from the side and from above: contacts with their
+//! cones, balancing forces, loads on the bodies, and the motion that no contact stops.
 
 use std::f64::consts::PI;
 

@@ -1,6 +1,6 @@
-//! Pushes of a plate against the limit surface of its supports: made ones, whose height and friction the fit
-//! must find, and measured ones. The measured data are not part of the project: without their folder
-//! (`BRISTLE_REAL_PUSHES`, or `../shared/data/real_pushes`) the test says so and passes.
+//! Compares pushes of a plate with the limit surface of its supports: synthetic pushes, whose height and
+//! friction the fit must find, and measured pushes. The measured data are not part of the project: without
+//! their folder (`BRISTLE_REAL_PUSHES`, or `../shared/data/real_pushes`) the test prints this and passes.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

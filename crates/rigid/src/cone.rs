@@ -1,8 +1,8 @@
 //! Friction cones: the forces that a contact can transmit without sliding, `docs/model.md` section 11.
 //!
 //! A [`Cone`] is a [`Section`] (a circle, or a polygon inside or around it), a coefficient of friction and
-//! the [`ContactFrame`] in which they hold. It answers one force at a time in the frame of the caller;
-//! [`margins`], [`contains`] and [`projections`] answer many in the frames of their contacts.
+//! the [`ContactFrame`] in which they hold. Its methods take one force at a time in the frame of the caller;
+//! [`margins`], [`contains`] and [`projections`] take many forces in the frames of their contacts.
 
 mod batch;
 mod frame;

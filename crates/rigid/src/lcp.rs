@@ -1,9 +1,9 @@
 //! Linear complementarity problems, `docs/model.md` (LCP 1): find `z >= 0` with `w = A z + q >= 0` and `z w =
 //! 0`.
 //!
-//! [`Lcp::solve`] is Lemke's method, the reference. [`ContactProblem`] is the problem of some contacts with
-//! friction in three numbers a contact, which [`ContactProblem::lcp`] writes out; [`blocks`] solves thousands
-//! of them.
+//! [`Lcp::solve`] is Lemke's method, the reference. [`ContactProblem`] is the problem of contacts with
+//! friction, with three numbers a contact; [`ContactProblem::lcp`] turns it into an `Lcp`, and [`blocks`]
+//! solves thousands of them.
 
 pub mod blocks;
 mod contact_problem;

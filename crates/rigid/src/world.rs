@@ -1,5 +1,5 @@
-//! Bodies that touch, in steps of fixed length: Stewart and Trinkle's time stepping, `docs/model.md` (LCP 5)
-//! to (LCP 9).
+//! Rigid bodies that touch, in fixed steps: Stewart and Trinkle's time stepping, `docs/model.md` (LCP 5) to
+//! (LCP 9).
 //!
 //! ```
 //! use bristle_rigid::world::{Body, Method, Pair, Shape, State, World, Worlds};

@@ -1,7 +1,7 @@
-//! Three families of models on one task: bristles that grow stiff, the point law and the contact problem
-//! approach the same motion, that of Coulomb's law, each with its order.
+//! Three families of models on one task: stiff bristles, the point law and the contact problem approach the
+//! motion under Coulomb's law, each with its order.
 //!
-//! A block is pushed, slides, and comes to rest under a smaller load. The answer is elementary.
+//! A block is pushed, slides, and comes to rest under a smaller load. The exact motion is elementary.
 #![cfg(feature = "gpu")]
 
 #[path = "../../../tests/common/mod.rs"]

@@ -1,4 +1,4 @@
-//! Friction cones against independent numbers, and the laws that projections onto convex cones obey.
+//! Tests friction cones against independent numbers, and against the laws of projections onto convex cones.
 
 use std::collections::BTreeMap;
 use std::f64::consts::PI;

@@ -1,4 +1,4 @@
-//! Bodies with contacts, in time steps: analytic answers, converged series, laws of physics.
+//! Tests bodies with contacts, in time steps: analytic solutions, converged series, laws of physics.
 
 use std::f64::consts::{PI, TAU};
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! What holds for friction without bristles whatever the numbers: point contacts and worlds of rigid bodies,
-//! on every engine.
+//! Properties of friction without bristles for random numbers: point contacts and worlds of rigid bodies, on
+//! every engine.
 #![cfg(feature = "gpu")]
 
 #[path = "../../../tests/common/mod.rs"]

@@ -1,6 +1,6 @@
-//! Friction cones, in queries per second: margins and projections of a million forces, circle and pyramids,
-//! on the CPU in both precisions (all cores, and one), one at a time, and on the GPU; and the stability of a
-//! hand.
+//! Times friction cones, in queries per second: margins and projections of a million forces, circle and
+//! pyramids, on the CPU in both precisions (all cores, and one), one at a time, and on the GPU. Also times
+//! the stability of a hand.
 
 use std::hint::black_box;
 

@@ -1,4 +1,4 @@
-//! Point contacts as scenarios say them.
+//! Point contacts in scenarios.
 
 use bristle::contact::Model;
 use bristle::point::PointLaw;

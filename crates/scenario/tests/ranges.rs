@@ -1,5 +1,5 @@
-//! Numbers at the ends of their ranges are computed with, and what is beyond is refused: no accepted input
-//! gives a number that is not finite without a status.
+//! Numbers at the ends of their ranges are accepted, numbers beyond are refused, and no accepted input gives
+//! a number that is not finite without a status.
 
 use bristle::batch::Batch;
 use bristle::random::Draw;

@@ -1,9 +1,9 @@
 //! Sums over the cells of many pressure maps as one matrix product, which parity makes four times smaller.
 //!
 //! The maps are on one grid, and their sums are about the same sites (centres of rotation). Mirroring the
-//! grid in x or in y maps sites on sites and cells on cells, and leaves what a cell adds to a sum as it is,
-//! except for a sign. So the parts of a map that are even and odd in x and in y do not mix, and each needs
-//! the coefficients of its own parity, for a quarter of the sites and a quarter of the cells.
+//! grid in x or in y maps sites on sites and cells on cells, and changes at most the sign of a cell's
+//! contribution to a sum. So the parts of a map that are even and odd in x and in y do not mix, and each
+//! needs the coefficients of its own parity, for a quarter of the sites and a quarter of the cells.
 
 use std::slice::ChunksExactMut;
 

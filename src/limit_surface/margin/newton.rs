@@ -1,11 +1,11 @@
 //! Slip margins of many loads at once, by Newton's method.
 //!
 //! The largest factor of a load `f` is `min P(v)/(f.v)`, see [`super`]. `P` is convex, its gradient is the
-//! load at which the patch slips with `v`, and its second derivatives are sums over the cells, too, which by
-//! the `cells` rule come with those of the gradient. The surface at directions that are spread over the
-//! sphere, evaluated once for all loads, gives every load a start from which two or three sums end the
-//! search. The sums of all loads whose search goes on are made together. It takes a fifth of the time of one
-//! search after the other on random maps by `points`, a tenth by `cells`.
+//! load at which the patch slips with `v`, and its second derivatives are also sums over the cells, which the
+//! `cells` rule computes with the gradient. The surface is evaluated once at directions spread over the
+//! sphere, and gives every load a start from which the search takes two or three sums. Unfinished searches
+//! make their sums together. On random maps this takes a fifth of the time of one search after the other by
+//! `points`, a tenth by `cells`.
 
 use nalgebra::{Matrix2, Matrix3, Matrix3x2, Vector2, Vector3};
 

@@ -3,8 +3,8 @@
 //! With `(a, b)` from the centre of rotation to a corner and `R = sqrt(a^2 + b^2)`, the integrals of `R`,
 //! `a/R` and `b/R` over cells are sums, over corners of weight `q`, of
 //! `6 I = 2abR + a^3 asinh(b/|a|) + b^3 asinh(a/|b|)`, `2 Gx = bR + a^2 asinh(b/|a|)` and
-//! `2 Gy = aR + b^2 asinh(a/|b|)`. As `a` is the same for a column of corners and `b` for a row, the sums of
-//! what they multiply come first. A single corner is a column and a row of one.
+//! `2 Gy = aR + b^2 asinh(a/|b|)`. `a` is the same for a column of corners and `b` for a row, so that their
+//! factors are summed first. A single corner is a column and a row of one.
 
 use crate::number::real::Real;
 

@@ -1,5 +1,5 @@
-//! Places on a patch as the sums over its cells count them: from the centre of pressure, in the root of a
-//! cell's area.
+//! The coordinates of the sums over cells: from the centre of pressure, in units of the root of a cell's
+//! area.
 
 use super::points::Points;
 use crate::patch::{Cell, Grid, Patch};

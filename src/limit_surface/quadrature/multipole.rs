@@ -1,6 +1,6 @@
 //! All wrenches about centres of rotation far outside a patch, from the moments of its pressure.
 //!
-//! One expansion is for all directions. It makes tables of random maps by `cells` in 0.67 of the time on 21 x
+//! One expansion serves all directions. It makes tables of random maps by `cells` in 0.67 of the time on 21 x
 //! 21 cells and in 0.57 on 61 x 61.
 //!
 //! With `z` the centre of rotation and `s` a cell as complex numbers from the centre of pressure,

@@ -1,7 +1,7 @@
 //! Sums about all nodes of a grid, of which the `bilinear` rule takes means, `docs/model.md` (90).
 //!
-//! They are a correlation of the pressure with distances and unit vectors that depend on the offset between
-//! node and cell alone, so that no root is taken for a pair of them.
+//! They are a correlation of the pressure with distances and unit vectors. These depend on the offset between
+//! node and cell alone, so that no root is computed for a pair of node and cell.
 
 use crate::number::block::rsqrt;
 use crate::number::real::Real;

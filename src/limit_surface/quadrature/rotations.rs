@@ -1,4 +1,4 @@
-//! What a table needs of the sums over a patch.
+//! The trait by which tables and margins use the sums over a patch.
 
 use super::multipole::Multipole;
 use super::rule::Rule;

@@ -1,4 +1,4 @@
-//! The three rules by which cells become integrals.
+//! The three rules by which cells are integrated.
 
 /// How the pressure inside a cell is taken when the Coulomb wrench is summed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

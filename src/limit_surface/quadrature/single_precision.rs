@@ -3,8 +3,8 @@
 //! By `cells`, the integrals over the cells of the [`near_field`](super::near_field) around each centre of
 //! rotation are exact. The other cells are points with the first correction for their size: the mean of `f`
 //! over a cell of half sides `hx`, `hy` is `f + hx^2/6 f_xx + hy^2/6 f_yy + ...`. The near field is so large
-//! that what is left out is some 1e-6. A table of a random map takes a fifth of the time of one in double
-//! precision, an eighth on 61 x 61 cells.
+//! that the omitted terms are some 1e-6. A table of a random map takes a fifth of the time of a table in
+//! double precision, an eighth on 61 x 61 cells.
 
 use super::bilinear::{Bilinear, MAX_KEPT};
 use super::frame::Frame;

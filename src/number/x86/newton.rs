@@ -1,4 +1,4 @@
-//! Newton's steps, which double the digits of an estimate.
+//! Newton steps that double the digits of an estimate of a reciprocal or a root.
 
 use crate::number::real::Real;
 

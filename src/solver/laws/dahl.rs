@@ -1,6 +1,6 @@
-//! Dahl (1968), with the exponent 1: `zeta' = sigma0 v - sigma0 |v| zeta/mu_c`. The bristle is that of LuGre
-//! under a limit that does not depend on the speed; there is neither damping nor viscous friction. Force is a
-//! function of the distance alone: `mu_c (1 - exp(-sigma0 x/mu_c))` along a straight line from rest. Twin:
+//! Dahl (1968), with the exponent 1: `zeta' = sigma0 v - sigma0 |v| zeta/mu_c`. The bristle is LuGre's under
+//! a limit that does not depend on the speed, without damping and viscous friction. The force is a function
+//! of the distance alone: `mu_c (1 - exp(-sigma0 x/mu_c))` along a straight line from rest. Twin:
 //! `shaders/laws/dahl.wgsl`.
 
 use super::{Law, LuGre};

@@ -1,7 +1,7 @@
-//! Viscoelasto-plastic, `docs/model.md` (10a): elastic below the limit `g`, and at it held there, as a spring
-//! on a slider. The bristle after a stage is the trial, cut to the limit: no root, and a bristle that sticks
-//! keeps its base. With the damping 0 it is the element (29) of Kikuuwe et al. (2005) without mass; the
-//! damper of theirs is in front of the slider, ours beside it, as in the other laws. Twin:
+//! Viscoelasto-plastic, `docs/model.md` (10a): elastic below the limit `g`, and held at the limit, as a
+//! spring on a slider. The bristle after a stage is the trial state, cut to the limit, without a root. With
+//! the damping 0 it is the element (29) of Kikuuwe et al. (2005) without mass. Their slider limits the sum of
+//! spring and damper; ours limits the spring alone, as in the other laws. Twin:
 //! `shaders/laws/viscoelasto_plastic.wgsl`.
 
 use super::Law;

@@ -1,9 +1,9 @@
 //! The laws of a point contact. Each is a file with the same functions as its twin in `shaders/point`, and a
-//! line in the registry ([`crate::point::point_laws`]); nothing else knows which laws there are.
+//! line in the registry ([`crate::point::point_laws`]); nothing else depends on the list of laws.
 //!
-//! A law is one of two kinds. Without elements it says in one step what friction and velocity are at its end
-//! ([`PointLaw::step`]). With elements it says what one of them answers to a velocity ([`PointLaw::trial`]),
-//! and [`super::balance`] finds the velocity. Twin: `shaders/point/laws.wgsl`.
+//! There are two kinds of laws. A law without elements computes friction and velocity at the end of a step
+//! directly ([`PointLaw::step`]). A law with elements computes the force of one element at a velocity
+//! ([`PointLaw::trial`]), and [`super::balance`] finds the velocity. Twin: `shaders/point/laws.wgsl`.
 //!
 //! Only here: `step`, `force`, `trial`, `body_equation`, `element_equation`, `slip_speed`, `limit`, `times2`,
 //! `plus2`, `minus2`, `fma2`, `select2`.

@@ -1,5 +1,5 @@
-//! Reads machine code of AMD GPUs as RADV prints it: instructions, loops, and what a pass through the hot one
-//! costs.
+//! Reads machine code of AMD GPUs as RADV prints it: instructions, loops, and the cost of a turn of the hot
+//! loop.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -1,4 +1,5 @@
-//! RADV's null device: compiles for an AMD GPU that is not there, and tells what became of a kernel.
+//! RADV's null device: compiles a kernel for an AMD GPU that the machine does not have, and returns its
+//! statistics.
 
 #![allow(unsafe_code)] // the Vulkan API
 

@@ -1,4 +1,4 @@
-//! WGSL to SPIR-V, as wgpu translates it for a Vulkan device.
+//! Translates WGSL to SPIR-V, as wgpu does for a Vulkan device.
 
 use naga::back::spv;
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};

@@ -1,4 +1,4 @@
-//! The table of kernels: as text, and compared with the one that is checked in.
+//! The table of kernels: written as text, and compared with the table in docs/kernels.md.
 
 use std::fmt;
 use std::path::Path;

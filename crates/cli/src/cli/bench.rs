@@ -13,7 +13,7 @@ use bristle_bench::{EngineName, Options, Work};
 /// A choice of [`Simd`].
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Vectors {
-    /// What every processor of the architecture has: SSE2 on x86-64, NEON on aarch64.
+    /// The instructions of every processor of the architecture: SSE2 on x86-64, NEON on aarch64.
     Portable,
     /// AVX2 and FMA.
     Avx2,
@@ -37,8 +37,8 @@ impl From<Vectors> for Simd {
 /// the limit surface; `surface` are tables of limit surfaces. Every row gets a share of the time and
 /// simulates as much of the 2 s as fits.
 ///
-/// `ns` is wall time x threads / (passes over the cells x cells with pressure). The baseline is the step as
-/// the paper has it: explicit Euler, cell after cell, at 5e-6 s.
+/// `ns` is wall time x threads / (passes over the cells x cells with pressure). The baseline is the paper's
+/// step: explicit Euler, cell after cell, at 5e-6 s.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   bristle bench
@@ -54,21 +54,21 @@ pub(super) struct BenchArguments {
     /// Kinds of work [default: all].
     #[arg(long, value_enum, value_name = "NAME", value_delimiter = ',')]
     work: Vec<Work>,
-    /// Cells along a side of the patch; more than one as 11,21,33.
+    /// Cells along a side of the patch; several numbers as 11,21,33.
     #[arg(long = "n", value_name = "CELLS", value_delimiter = ',', default_value = "21")]
     sides: Vec<usize>,
-    /// Contacts stepped together; more than one number as 1,64,512 [default: what keeps each engine busy].
+    /// Contacts stepped together; several numbers as 1,64,512 [default: enough to keep each engine busy].
     #[arg(short = 'b', long = "contacts", value_name = "CONTACTS", value_delimiter = ',')]
     contacts: Vec<usize>,
-    /// CPU threads [default: all]. A software driver takes its own.
+    /// CPU threads [default: all]. A software driver has its own.
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Widest vectors of the CPU engine, to see how a machine with narrower ones would do; without `surface`
-    /// and `basis` [default: all there are].
+    /// Widest vectors of the CPU engine, to measure narrower ones; without `surface` and `basis` [default:
+    /// the widest].
     #[arg(long, value_enum, value_name = "NAME")]
     simd: Option<Vectors>,
     /// Measure every layout that the GPU engine's kernels may have on this adapter, in place of the engines,
-    /// and print what the table of layouts should have for it (`src/gpu/shape.rs`).
+    /// and print the row that the table of layouts should have for it (`src/gpu/shape.rs`).
     #[arg(long, conflicts_with_all = ["engines", "work", "simd"])]
     shapes: bool,
     /// Time for all rows together [s], without set-up.
@@ -77,7 +77,7 @@ pub(super) struct BenchArguments {
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
-    /// Say nothing on stderr but errors: not which row is measured.
+    /// Print only errors on stderr: not the row that is measured.
     #[arg(short, long)]
     quiet: bool,
 }

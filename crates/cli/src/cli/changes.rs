@@ -1,4 +1,5 @@
-//! `--set`, `--unset` and what is short for them: changes of a file, in the order in which they are given.
+//! `--set`, `--unset` and their short forms such as `-n`: changes of a file, made in the order of the
+//! arguments.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 

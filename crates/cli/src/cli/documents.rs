@@ -1,5 +1,5 @@
-//! The documents against the program: options, keys, values and laws that they name are there, and those that
-//! are there they name.
+//! Tests of the documents against the program: all options, keys, values and laws that the documents name
+//! exist, and the documents name all that exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,4 +1,4 @@
-//! Choosing and opening the engine.
+//! Chooses and opens the engine.
 
 use super::Failure;
 use bristle::cpu::Cpu;

@@ -1,4 +1,4 @@
-//! Help: completions of shells, manual pages, documents and examples.
+//! Prints completions for shells, manual pages, documents and examples.
 
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,7 @@ impl Completions {
   bristle man rollout | man -l -
   bristle man --out ~/.local/share/man/man1")]
 pub(super) struct Man {
-    /// The command that the page is of [default: the program].
+    /// The command whose page is printed [default: the program].
     #[arg(conflicts_with = "out")]
     command: Option<String>,
     /// Write the pages of the program and of all commands into this directory.
@@ -77,41 +77,37 @@ const DOCUMENTS: [[&str; 3]; 9] = [
         include_str!("../../../../docs/scenario.md"),
     ],
     ["worlds", "rigid bodies with contacts: their scenarios", include_str!("../../../../docs/worlds.md")],
-    [
-        "stability",
-        "the language of stability files, and what the answers say",
-        include_str!("../../../../docs/stability.md"),
-    ],
+    ["stability", "the language of stability files, and their answers", include_str!("../../../../docs/stability.md")],
     [
         "datasets",
-        "what learners find in the files of a run, formats, shards, digests",
+        "the datasets of a run for learners, formats, shards, digests",
         include_str!("../../../../docs/datasets.md"),
     ],
     [
         "closed-loops",
-        "batches that live on between calls, friction inside other simulators",
+        "batches that are stepped call by call, friction inside other simulators",
         include_str!("../../../../docs/closed-loops.md"),
     ],
-    ["accuracy", "errors against step and tolerance, and what they cost", include_str!("../../../../docs/accuracy.md")],
+    ["accuracy", "errors against step and tolerance, and their cost", include_str!("../../../../docs/accuracy.md")],
     [
         "benchmarks",
-        "how fast which engine is, and by which measurement",
+        "how fast the engines are, and how this was measured",
         include_str!("../../../../docs/benchmarks.md"),
     ],
-    ["readme", "what this program is, in five minutes", include_str!("../../../../README.md")],
-    ["architecture", "how it works inside", include_str!("../../../../ARCHITECTURE.md")],
+    ["readme", "the program in five minutes", include_str!("../../../../README.md")],
+    ["architecture", "how the program works inside", include_str!("../../../../ARCHITECTURE.md")],
 ];
 
 /// Scenarios with comments, a patch, and contacts that hold loads.
 const EXAMPLES: [[&str; 3]; 10] = [
     [
         "in_hand",
-        "256 boxes between two pads, all that is uncertain drawn",
+        "256 boxes between two pads, with uncertain numbers drawn",
         include_str!("../../../../examples/in_hand.toml"),
     ],
     ["reduced", "the same with one bristle a contact", include_str!("../../../../examples/reduced.toml")],
     ["push", "boxes on a table, pushed and turned", include_str!("../../../../examples/push.toml")],
-    ["drift", "what creeps under a load that never breaks loose", include_str!("../../../../examples/drift.toml")],
+    ["drift", "a disc that creeps under a load below break-away", include_str!("../../../../examples/drift.toml")],
     [
         "twist_profile",
         "a prescribed motion of six pressure maps",
@@ -168,13 +164,13 @@ fn text(entries: &[[&'static str; 3]], name: &str) -> &'static str {
     entries.iter().find(|entry| entry[0] == name).map_or("", |entry| entry[2])
 }
 
-/// Print a document; without a name, what there is.
+/// Print a document; without a name, the list of documents.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   bristle docs scenario | less
   bristle docs accuracy > accuracy.md")]
 pub(super) struct Docs {
-    /// The document, in Markdown; on a terminal as wide as that.
+    /// The document, in Markdown; on a terminal wrapped to its width.
     #[arg(value_parser = names(DOCUMENTS), hide_possible_values = true)]
     name: Option<String>,
 }
@@ -190,7 +186,7 @@ impl Docs {
     }
 }
 
-/// Print an example file; without a name, what there is.
+/// Print an example file; without a name, the list of examples.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   bristle example

@@ -1,4 +1,4 @@
-//! What Ctrl-C and SIGTERM do to a run: it keeps its complete contacts, and the program ends.
+//! Handles Ctrl-C and SIGTERM: a run keeps its complete contacts, and the program ends.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};

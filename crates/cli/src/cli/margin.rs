@@ -30,7 +30,7 @@ pub(super) struct MarginArguments {
     /// A table or a sweep of `bristle surface`, a scenario (its contact 0) or a run, or a file with a
     /// `[patch]` table.
     file: PathBuf,
-    /// Load on the body that ONE pad carries, fx,fy,tau [N, N, N m]; as many as wanted.
+    /// Load on the body that ONE pad carries, fx,fy,tau [N, N, N m]; may be repeated.
     #[arg(
         long = "load",
         value_name = "FX,FY,TAU",
@@ -38,17 +38,17 @@ pub(super) struct MarginArguments {
         required_unless_present = "file_of_loads"
     )]
     loads: Vec<String>,
-    /// Loads from a file: an array [loads, 3] for all patches, or [patches, loads, 3] for each its own, as
-    /// FILE.npy or FILE.npz:NAME; or FILE.csv with the columns fx, fy, tau.
+    /// Loads from a file: an array [loads, 3] for all patches, or [patches, loads, 3] with loads of their
+    /// own, as FILE.npy or FILE.npz:NAME; or FILE.csv with the columns fx, fy, tau.
     #[arg(long = "loads", id = "file_of_loads", value_name = "FILE", conflicts_with = "loads")]
     file_of_loads: Option<String>,
     /// Write the margins as arrays over patches and loads to this file, and print a summary.
     #[arg(long, value_name = "MARGINS.npz")]
     out: Option<PathBuf>,
-    /// Replace the file that is there.
+    /// Replace an existing file.
     #[arg(long, requires = "out")]
     force: bool,
-    /// Say nothing on stderr but errors: not how far it is.
+    /// Print only errors on stderr: no progress.
     #[arg(short, long)]
     quiet: bool,
     /// Coefficient of friction: mu_c for a load that keeps a body sliding, mu_s for break-away. A number, or
@@ -56,8 +56,8 @@ pub(super) struct MarginArguments {
     /// file's (mu_c of a scenario), else 1].
     #[arg(long, value_name = "NUMBER|FILE", allow_hyphen_values = true)]
     mu: Option<String>,
-    /// Normal force of one pad [N], which a `hertz` map follows; a table has the map that it was made of. A
-    /// number, or a file as for `--mu`, with the column f_n [default: the file's, else 1].
+    /// Normal force of one pad [N], which a `hertz` map follows; a table keeps the map that it was made from.
+    /// A number, or a file as for `--mu`, with the column f_n [default: the file's, else 1].
     #[arg(long, value_name = "NEWTON|FILE", allow_hyphen_values = true)]
     f_n: Option<String>,
     /// Reference point of loads and twists: the centre of pressure, or the origin of the patch (its centre).
@@ -65,11 +65,11 @@ pub(super) struct MarginArguments {
     at: At,
     #[command(flatten)]
     changes: Changes,
-    /// Ask for every value of a key, as `bristle surface` does: `patch.frame=all`, `key=first:last:count` or
-    /// `key=[value, ..]`.
+    /// Compute margins for every value of a key, as in `bristle surface`: `patch.frame=all`,
+    /// `key=first:last:count` or `key=[value, ..]`.
     #[arg(long = "sweep", value_name = "KEY=VALUES")]
     sweeps: Vec<String>,
-    /// How cells become integrals [default: the table's, else cells].
+    /// How cells are integrated [default: the table's, else cells].
     #[arg(long, value_enum)]
     rule: Option<MarginRule>,
     /// Print one JSON object.

@@ -1,4 +1,4 @@
-//! `bristle merge`: the shards of a run to the run. `bristle verify`: whether a run is as it was written.
+//! `bristle merge` joins the shards of a run. `bristle verify` says whether the files of a run are unchanged.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
@@ -17,30 +17,31 @@ use bristle_paper::run_picture::svg;
   bristle merge runs/in_hand.shards/* --out runs/in_hand
   bristle merge runs/in_hand.shards --out runs/all --format zarr --resume")]
 pub(super) struct MergeArguments {
-    /// The directories of all shards, in any order, or a directory that holds them; or the same in a store of
-    /// objects, from which they are copied first.
+    /// The directories of all shards, in any order, or a directory that holds them; or their places in an
+    /// object store, from which they are copied first.
     #[arg(required = true)]
     shards: Vec<PathBuf>,
-    /// Directory of the run, or its place in a store of objects, `s3://bucket/path` or `gs://bucket/path`.
+    /// Directory of the run, or its place in an object store, `s3://bucket/path` or `gs://bucket/path`.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Directory in which the run is made before it is sent to a store [default: `runs/s3/<bucket>/<path>`].
+    /// Directory in which the run is made before it is sent to an object store [default:
+    /// `runs/s3/<bucket>/<path>`].
     #[arg(long, value_name = "DIR")]
     work: Option<PathBuf>,
     #[command(flatten)]
     datasets: DatasetArguments,
-    /// Replace a run that is there, or an unfinished one, with its report. What else is in its directory is
-    /// refused by name: nothing is removed that bristle has not written.
+    /// Replace an existing run, complete or not, and its report. If its directory has other files, an error
+    /// names them: bristle removes only files that it has written.
     #[arg(long)]
     force: bool,
-    /// Keep what an interrupted merge has written; of a complete run nothing is done. So a command with this
-    /// option may be repeated until it ends with 0.
+    /// Continue an interrupted merge; if the run is complete, nothing is done. So a command with this option
+    /// may be repeated until it ends with code 0.
     #[arg(long, conflicts_with = "force")]
     resume: bool,
     /// Print one JSON object at the end.
     #[arg(long)]
     json: bool,
-    /// Print errors alone on stderr, without progress.
+    /// Print only errors on stderr: no progress.
     #[arg(long, short)]
     quiet: bool,
     /// CPU threads [default: all].
@@ -84,8 +85,8 @@ impl MergeArguments {
         }
     }
 
-    /// The directories of shards: of one that is no run itself those in it. Shards that are not finished are
-    /// not complete, and are missing.
+    /// The directories of shards. A directory that is no run itself stands for the runs in it. Unfinished
+    /// shards count as missing.
     fn directories(&self, copies: &Path) -> Result<Vec<PathBuf>, Failure> {
         let places = shards(&self.shards, copies)?;
         let [dir] = places.as_slice() else { return Ok(complete(places.into_iter())) };
@@ -104,16 +105,16 @@ fn complete(dirs: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     dirs.filter(|dir| !is_partial(dir)).collect()
 }
 
-/// Most files of a run that are named as damaged.
+/// Largest number of damaged files that are named.
 const MOST_TOLD: usize = 100;
 
-/// Check that every file of a run is as it was written.
+/// Check every file of a run against its digest.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   bristle verify runs/in_hand
   bristle verify runs/in_hand.shards/*")]
 pub(super) struct Verify {
-    /// Directories of runs or shards, or their places in stores of objects.
+    /// Directories of runs or shards, or their places in object stores.
     #[arg(required = true)]
     runs: Vec<PathBuf>,
 }

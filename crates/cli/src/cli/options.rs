@@ -1,4 +1,4 @@
-//! Errors of the library with the options of the command line in place of the names of fields.
+//! Rewrites errors of the library: options of the command line replace the names of fields.
 
 use super::Failure;
 use bristle_data::rollout::RolloutError;

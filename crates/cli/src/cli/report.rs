@@ -1,4 +1,4 @@
-//! `bristle report`: a page for a run or for limit surfaces.
+//! `bristle report`: makes a page on a run or on limit surfaces.
 
 use std::path::{Path, PathBuf};
 
@@ -13,8 +13,8 @@ use crate::report::{ReportError, report};
 pub(super) struct Report {
     /// Directory of `bristle rollout`, or NPZ file of `bristle surface`.
     run: PathBuf,
-    /// The page; its pictures are SVG files beside it [default: report.html in the directory; the NPZ file's
-    /// name with html].
+    /// The page; its pictures are SVG files beside it [default: report.html in the directory; for an NPZ file
+    /// its name with the ending html].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! `bristle reproduce`: the paper's figures and tables to a page.
+//! `bristle reproduce`: computes the paper's figures and tables and writes a page.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -13,10 +13,10 @@ use bristle_paper::reproduce::{Context, Error, Item, ids, json, run, write, writ
   bristle reproduce fig29 table2 --quick
   bristle reproduce --list")]
 pub(super) struct Reproduce {
-    /// What to make: `fig6`, `table2`, .. or `all`; as many as wanted.
+    /// What to make: `fig6`, `table2`, .. or `all`; may be repeated.
     #[arg(value_name = "ITEM", default_value = "all")]
     items: Vec<String>,
-    /// Directory of report.html, and of the data and pictures of every item as CSV and SVG.
+    /// Directory for report.html, and for the data and pictures of every item as CSV and SVG.
     #[arg(long, value_name = "DIR", default_value = "report")]
     out: PathBuf,
     /// Fewer and coarser runs, for under a minute.
@@ -25,13 +25,13 @@ pub(super) struct Reproduce {
     /// Folder of measured pushes: supports.csv and one CSV a set.
     #[arg(long, value_name = "DIR")]
     pushes: Option<PathBuf>,
-    /// Write the items as Markdown too, their pictures beside it.
+    /// Write the items as Markdown too, with their pictures beside it.
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
     /// Print one JSON object at the end.
     #[arg(long)]
     json: bool,
-    /// Say nothing on stderr but errors: not how far it is.
+    /// Print only errors on stderr: no progress.
     #[arg(short, long)]
     quiet: bool,
     /// List the items and end.

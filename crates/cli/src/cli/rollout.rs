@@ -1,4 +1,4 @@
-//! `bristle rollout`: a scenario to a directory of results.
+//! `bristle rollout`: simulates a scenario and writes a run directory.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -36,7 +36,7 @@ const MANY: u64 = 100_000;
   bristle rollout in_hand.toml -n 512 --extend
   bristle rollout runs/in_hand --precision f64 --out runs/double")]
 pub(super) struct Rollout {
-    /// Scenario file (see `bristle docs scenario`), or the directory of a run, to repeat it.
+    /// Scenario file (see `bristle docs scenario`), or the directory of a run to repeat.
     file: PathBuf,
     /// The engine [default: the scenario's, else auto].
     #[arg(long, value_enum)]
@@ -52,11 +52,11 @@ pub(super) struct Rollout {
     /// Number of contacts, or of worlds [default: the scenario's].
     #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<u64>)]
     contacts: Option<u64>,
-    /// Seed of all random numbers, below 2^63 as all integers of TOML [default: the scenario's].
+    /// Seed of all random numbers, below 2^63 [default: the scenario's].
     #[arg(long, allow_negative_numbers = true, value_parser = seed)]
     seed: Option<u64>,
     /// Make a run for every value of a key, `key=first:last:count` or `key=[value, ..]`, and a table of all
-    /// of them; with several, for every combination. The runs are numbered directories in that of the
+    /// runs; several sweeps make every combination. The runs are numbered directories in the directory of the
     /// results.
     #[arg(long = "sweep", value_name = "KEY=VALUES", conflicts_with = "shard")]
     sweeps: Vec<String>,
@@ -66,46 +66,45 @@ pub(super) struct Rollout {
     /// Longest integration step [s].
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     step: Option<f64>,
-    /// Let each contact choose its steps, by their estimated error of velocity [m/s], or of friction if the
-    /// motion is prescribed; 3e-6 is near the default's errors.
+    /// Let each contact choose its steps, by their estimated error of the velocity [m/s], or of the friction
+    /// if the motion is prescribed; 3e-6 has about the errors of the default step.
     #[arg(long, value_name = "M/S", conflicts_with = "step")]
     tolerance: Option<f64>,
-    /// Directory of the results, or their place in a store of objects, `s3://bucket/path` or
-    /// `gs://bucket/path` (see `bristle docs datasets`) [default: `runs/<name of the scenario>`].
+    /// Directory of the results, or their place in an object store, `s3://bucket/path` or `gs://bucket/path`
+    /// (see `bristle docs datasets`) [default: `runs/<name of the scenario>`].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Directory in which results are made before they are sent to a store [default:
+    /// Directory in which results are made before they are sent to an object store [default:
     /// `runs/s3/<bucket>/<path>`].
     #[arg(long, value_name = "DIR")]
     work: Option<PathBuf>,
     #[command(flatten)]
     datasets: DatasetArguments,
-    /// Simulate a part of the contacts, as on one of many machines: `--shard 3/8`. `bristle merge` joins
-    /// them.
+    /// Simulate a part of the contacts, on one of many machines: `--shard 3/8`. `bristle merge` joins the
+    /// shards.
     #[arg(long, value_name = "I/N", conflicts_with_all = ["formats", "report"])]
     shard: Option<Shard>,
-    /// Replace a run that is there, or an unfinished one, with its report. What else is in its directory is
-    /// refused by name: nothing is removed that bristle has not written.
+    /// Replace an existing run, complete or not, and its report. If its directory has other files, an error
+    /// names them: bristle removes only files that it has written.
     #[arg(long)]
     pub(super) force: bool,
-    /// Continue an unfinished run where it was stopped; one that was killed, at most a second before. Of a
-    /// complete run only the report is made, if it is asked for and not there; where there is no run it
-    /// begins. So a command with this option may be repeated until it ends with 0.
+    /// Continue an unfinished run where it was stopped, or at most a second before it was killed. If the run
+    /// is complete, only a missing report is made, with `--report`; if there is no run, one begins. So a
+    /// command with this option may be repeated until it ends with code 0.
     #[arg(long, conflicts_with = "force")]
     pub(super) resume: bool,
-    /// Add contacts to the complete run that is there: `-n 2000 --extend` of a run of 1000 simulates 1000
-    /// more, and the run is then equal to one of 2000 at once. Its report is made anew; what else is in its
-    /// directory is refused by name.
+    /// Add contacts to an existing complete run: `-n 2000 --extend` on a run of 1000 simulates 1000 more, and
+    /// the run then equals a run of 2000 from the start. Its report is made anew. If its directory has other
+    /// files, an error names them.
     #[arg(long, conflicts_with_all = ["force", "shard"])]
     extend: bool,
     /// Print one JSON object at the end.
     #[arg(long)]
     pub(super) json: bool,
-    /// Write report.html into the run: `bristle report` at once.
+    /// Write report.html into the run, as `bristle report` does.
     #[arg(long)]
     pub(super) report: bool,
-    /// Say nothing on stderr but errors: neither the engine, nor what disk space the run takes, nor how far
-    /// it is.
+    /// Print only errors on stderr: not the engine, the disk space that the run takes, or the progress.
     #[arg(short, long)]
     quiet: bool,
     /// CPU threads [default: all].
@@ -119,7 +118,7 @@ pub(super) struct DatasetArguments {
     /// Formats of the datasets (see `bristle docs datasets`).
     #[arg(long = "format", value_enum, value_delimiter = ',', value_name = "FORMAT", default_value = "npz")]
     formats: Vec<Format>,
-    /// What datasets hold beside what they always do.
+    /// Optional contents of the datasets.
     #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
     with: Vec<Extra>,
 }
@@ -155,8 +154,7 @@ impl Rollout {
         self.end(&options, report, store.as_ref(), &summary)
     }
 
-    /// Simulates a scenario on `engine`, which is opened if it is not and is needed; or finds the run
-    /// complete.
+    /// Simulates a scenario on `engine`, which is opened if it is needed; or finds the run complete.
     pub(super) fn simulate(
         &self,
         scenario: &Scenario,

@@ -19,12 +19,12 @@ use bristle_scenario::StabilityFile;
   bristle stability hand.toml --plot hand.svg
   bristle stability hand.toml --set mu=0.4 --set cone.pyramid=8 --json")]
 pub(super) struct StabilityArguments {
-    /// A stability file: bodies, what acts on them, and their contacts (`bristle docs stability`).
+    /// A stability file: bodies, their loads, and their contacts (`bristle docs stability`).
     file: PathBuf,
     /// Draw the contacts with their cones and forces, or the motion that no contact stops.
     #[arg(long, value_name = "STABILITY.svg")]
     plot: Option<PathBuf>,
-    /// Replace the picture that is there.
+    /// Replace an existing picture.
     #[arg(long, requires = "plot")]
     force: bool,
     #[command(flatten)]
@@ -57,7 +57,7 @@ impl StabilityArguments {
     }
 }
 
-/// JSON has no infinity: null is a factor or a force without end.
+/// JSON has no infinity: null is an infinite factor or force.
 fn finite(v: f64) -> Value {
     if v.is_finite() { json!(v) } else { Value::Null }
 }

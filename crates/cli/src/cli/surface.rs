@@ -1,4 +1,4 @@
-//! `bristle surface`: a patch to the table of its limit surface, or many at once.
+//! `bristle surface`: computes the table of the limit surface of one patch, or of many.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -33,49 +33,49 @@ const PASSIVITY_PER_CELL: usize = 3;
   bristle surface patch.toml --out tables.npz --sweep patch.size=0.01:0.03:5
   bristle surface map.toml --out frames.npz --sweep patch.frame=all --no-fits")]
 pub(super) struct SurfaceArguments {
-    /// A scenario (its contact 0) or a run, or a file with a `[patch]` table and, if wanted, `mu` and `f_n`
-    /// [N] (1 each).
+    /// A scenario (its contact 0) or a run, or a file with a table `[patch]` and optional `mu` and `f_n` [N]
+    /// (1 each).
     file: PathBuf,
     /// NPZ file of the table.
     #[arg(long, value_name = "TABLE.npz")]
     out: PathBuf,
-    /// Draw the surface, its sections and where twists land on it; one table only.
+    /// Draw the surface, its sections, and where twists land on it; for one table only.
     #[arg(long, value_name = "SURFACE.svg", conflicts_with = "sweeps")]
     plot: Option<PathBuf>,
-    /// How cells become integrals [default: the scenario's, else cells].
+    /// How cells are integrated [default: the scenario's, else cells].
     #[arg(long, value_enum)]
     rule: Option<RuleName>,
     /// Resolution of the table, 1 to 1000 [default: the scenario's, else 20].
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     n_ls: Option<i64>,
-    /// `f32` for tables within 2e-5 (random ones of 21 x 21 cells 2e-6), where they are faster so: maps of
-    /// many pressures in a fifth of the time. Others are made in f64, and the report says so. What a scenario
-    /// says is of its bristles [default: f64].
+    /// `f32` makes tables within 2e-5 (for random maps of 21 x 21 cells within 2e-6) if that is faster: maps
+    /// of many pressures take a fifth of the time. Other tables are made in f64, and the report says so. The
+    /// scenario's precision is not used, as it is of bristles [default: f64].
     #[arg(long, value_enum, value_name = "f64|f32", default_value_t = Precision::F64)]
     #[arg(hide_possible_values = true, hide_default_value = true)]
     precision: Precision,
-    /// Where twists and wrenches are: the centre of pressure, or the origin of the patch (its centre) with
-    /// the radius of its grid. At the origin, tables of many maps on one grid, or on it scaled, are a matrix
-    /// product, whatever the rule. Fits stay about the centre of pressure.
+    /// Reference point of twists and wrenches: the centre of pressure, or the origin of the patch (its
+    /// centre) with the radius of its grid. At the origin, the tables of many maps on one grid, also scaled,
+    /// are one matrix product, whatever the rule. Fits stay about the centre of pressure.
     #[arg(long, value_enum, default_value = "cop")]
     at: At,
     #[command(flatten)]
     changes: Changes,
     /// Make a table for every value of a key, `key=first:last:count` or `key=[value, ..]`; several sweeps
-    /// make every combination, the last the fastest. `patch.frame=all` are the frames of the map file that
-    /// have pressure.
+    /// make every combination, and the last one varies fastest. `patch.frame=all` takes the frames of the map
+    /// file that have pressure.
     #[arg(long = "sweep", value_name = "KEY=VALUES")]
     sweeps: Vec<String>,
     /// Leave out the errors of the fits, which take longer than a table.
     #[arg(long)]
     no_fits: bool,
-    /// Replace files that are there.
+    /// Replace existing files.
     #[arg(long)]
     force: bool,
     /// Print one JSON object at the end.
     #[arg(long)]
     json: bool,
-    /// Say nothing on stderr but errors: not how far it is.
+    /// Print only errors on stderr: no progress.
     #[arg(short, long)]
     quiet: bool,
 }
@@ -242,8 +242,7 @@ fn io(path: PathBuf, source: std::io::Error) -> RolloutError {
     RolloutError::Io { path, source }
 }
 
-/// Lets `write` make the file `path`. An error is of that name, not of the one that the file has while it is
-/// written.
+/// Lets `write` make the file `path`. An error has that name, not the temporary name of the file.
 fn publish(path: &Path, write: impl FnOnce(&Path) -> Result<(), RolloutError>) -> Result<(), Failure> {
     let done = surfaces::publish(path, io, write);
     done.map_err(|e| match e {

@@ -1,4 +1,4 @@
-//! `bristle rollout --sweep`: a run for every value of a key, and a table of all of them.
+//! `bristle rollout --sweep`: makes a run for every value of a key, and a table of all runs.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Where the results of a command go: a directory, or a store of objects, to which they are sent from one.
+//! The place for the results of a command: a directory, or an object store, to which a directory is sent.
 
 use std::path::{Path, PathBuf};
 

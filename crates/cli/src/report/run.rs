@@ -1,4 +1,4 @@
-//! Reading the files of a run for its page.
+//! Reads the files of a run for its page.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What tests of the program from outside share: how it is run, and how what it writes is read.
+//! Functions that tests of the program share: they run it and read what it writes.
 #![allow(dead_code, reason = "every test program uses its own part")]
 
 use std::fs;

@@ -1,5 +1,5 @@
-//! Whether the files of a run are as they were written. Whatever reads a complete run compares the files that
-//! it reads with their digests first, and reads none but regular files in the run's directory.
+//! Compares the files of a complete run with their digests before they are read. Only regular files in the
+//! run directory are read.
 
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Why a run could not be done.
+//! The errors of a run.
 
 use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use bristle_scenario::input::{self, InputError, MAX_TEXT};
 /// Why there is no complete run to read.
 pub(super) const ABSENT: &str = "is not there: expected the directory of a run or of a shard";
 pub(super) const NO_RUN: &str =
-    "is no run of bristle: expected the directory of a run or of a shard (a sweep has them in it)";
-pub(super) const UNFINISHED: &str = "is an unfinished run: expected a complete one, to which its command comes with \
-                                     `resume`";
-pub(super) const WITHOUT_SUMS: &str = "has no SHA256SUMS, which the files of a run are compared with";
+    "is no run of bristle: expected the directory of a run or of a shard (a sweep has one in each of its directories)";
+pub(super) const UNFINISHED: &str =
+    "is an unfinished run: expected a complete run; repeat its command with `resume` to complete it";
+pub(super) const WITHOUT_SUMS: &str = "has no SHA256SUMS, with whose digests the files of a run are compared";
 
 /// A run that could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -32,7 +32,7 @@ pub enum RolloutError {
     #[error("{0} holds an unfinished run: `resume` continues it, `force` starts anew")]
     Unfinished(PathBuf),
     /// A name that unfinished runs have.
-    #[error("{0}: runs that are not finished have names like that: expected another `out`")]
+    #[error("{0}: unfinished runs have names like this: expected another `out`")]
     Partial(PathBuf),
     /// Something that is no run is in the way.
     #[error("{0} is no run of bristle and is not replaced: expected another `out`")]
@@ -40,7 +40,7 @@ pub enum RolloutError {
     /// A file or a link in the directory of a run that is replaced or continued, which the run has not
     /// written.
     #[error(
-        "{path} {why}; a run is replaced or continued only where nothing else is in its directory: move it to \
+        "{path} {why}; a run is replaced or continued only if its directory has no other files: move it to \
          another place, or choose another `out`"
     )]
     NotOfTheRun {

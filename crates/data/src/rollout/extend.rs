@@ -1,4 +1,4 @@
-//! Adding contacts to a finished run: those that it has are taken over, the others are simulated.
+//! Adds contacts to a complete run: its contacts are copied, the others are simulated.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

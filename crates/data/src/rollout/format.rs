@@ -1,4 +1,4 @@
-//! Which datasets a run writes, and what is in them on request.
+//! The formats of datasets, and their optional contents.
 
 use std::str::FromStr;
 

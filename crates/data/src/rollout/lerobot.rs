@@ -1,9 +1,8 @@
-//! LeRobotDataset v3.0: a directory of Parquet files with a row for every sample, which policies are trained
-//! from.
+//! Writes a LeRobotDataset v3.0: a directory of Parquet files with one row for every sample, for training
+//! policies.
 //!
-//! Data files hold fixed ranges of contacts, in row groups of whole episodes, so that each is written by
-//! itself and one that is complete stays as it is when a run is resumed. An episode ends where its contact
-//! failed.
+//! A data file holds a fixed range of contacts, in row groups of whole episodes, and is written independently
+//! of the others. So a complete file stays when a run is resumed. An episode ends where its contact failed.
 
 mod stats;
 mod table;

@@ -1,5 +1,4 @@
-//! Joining the shards of a run: from their raw arrays come the datasets that the run in one piece would have
-//! written.
+//! Joins the shards of a run: their raw arrays give the same datasets as a run in one piece.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Names of the files that say what a run is.
+//! The names of the files in a run directory that describe the run.
 
 /// The record of a run. A directory that has this file has all the others, too.
 pub(super) const RECORD: &str = "run.json";

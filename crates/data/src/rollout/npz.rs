@@ -1,4 +1,4 @@
-//! NPZ files, written as a stream: stored zip entries with one `.npy` array each.
+//! Writes NPZ files as a stream: stored zip entries with one `.npy` array each.
 
 use std::io::{BufWriter, Read, Write};
 use std::path::Path;

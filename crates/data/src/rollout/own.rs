@@ -1,8 +1,8 @@
-//! Which files in the directory of a run are its own. They alone are removed when a run is replaced, or an
-//! unfinished one is cleared: any other file is refused by its name before anything is changed, and so is a
-//! link, which is never followed.
+//! Decides which files in a run directory belong to the run. Only these are removed when a run is replaced or
+//! an unfinished run is cleared. An error names any other file, or a link, before anything is changed. Links
+//! are never followed.
 //!
-//! The files of a complete run are those of its `SHA256SUMS`. An unfinished one has no such list yet: its
+//! The files of a complete run are those in its `SHA256SUMS`. An unfinished run has no such list yet; its
 //! files are known by their names.
 
 use std::collections::HashSet;

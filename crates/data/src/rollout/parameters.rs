@@ -1,4 +1,4 @@
-//! The parameters of all contacts as arrays, one a parameter, in a file: contacts are drawn in blocks, so
+//! Writes the parameters of all contacts to a file, one array a parameter. Contacts are drawn in blocks, so
 //! that memory does not grow with their number.
 
 use std::collections::HashMap;

@@ -1,6 +1,6 @@
-//! Which files of an unfinished run are complete, by their digests: copies of the files that its scenario
-//! reads, and parts of datasets. When the run is resumed, those that are as they were written stay, and
-//! others are made again.
+//! Records the digests of complete files of an unfinished run: copies of the files that its scenario reads,
+//! and parts of datasets. When the run is resumed, files that match their digest stay, and other files are
+//! made again.
 
 use std::fs::File;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! Where a run goes: a directory, or a store of objects.
+//! The place of a run: a directory, or an object store.
 
 use std::path::{Path, PathBuf};
 

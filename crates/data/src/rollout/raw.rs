@@ -1,5 +1,5 @@
-//! The raw arrays of complete contacts: little-endian numbers, one file an array. Those of a run lie in one
-//! directory, those of a run in shards in one a shard.
+//! Reads the raw arrays of complete contacts: little-endian numbers, one file an array. The arrays of a run
+//! are in one directory, or, if it was made in shards, in one directory for each shard.
 
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;

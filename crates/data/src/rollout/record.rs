@@ -1,4 +1,4 @@
-//! The record of a finished run: what it is, and how its contacts fared.
+//! The record of a complete run, `run.json`: scenario, engine, files, and outcomes of its contacts.
 
 use std::fs::{self, File};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! A shard is a part of a run that one machine computes: contacts that follow one another.
+//! A shard: the consecutive contacts of a run that one machine computes.
 
 use std::fmt;
 use std::ops::Range;

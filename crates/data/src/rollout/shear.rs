@@ -1,6 +1,6 @@
-//! Friction in the cells of contacts. It does not follow from raw arrays: the engine records the bristle
-//! states at every sample (`Plan::sample_bristles`), and the formula of recorded wrenches makes forces of
-//! them before a block is written.
+//! Friction in the cells of contacts. The raw arrays do not determine it: the engine records the bristle
+//! states at every sample (`Plan::sample_bristles`), and the formula of recorded wrenches turns them into
+//! forces before a block is written.
 
 use rayon::prelude::*;
 

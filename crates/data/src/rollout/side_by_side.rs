@@ -1,5 +1,5 @@
-//! Parts of a dataset that are made side by side, only so many at once that memory does not grow with the
-//! number of threads.
+//! Makes the parts of a dataset in parallel, with a fixed limit, so that memory does not grow with the number
+//! of threads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,11 +1,11 @@
-//! Runs in stores of objects: S3, Google Cloud Storage, and what speaks their protocols.
+//! Runs in object stores: S3, Google Cloud Storage, and stores with the same protocols.
 //!
-//! A run is made in a directory first, as its raw arrays are read in another order than they are written.
-//! Then its files are sent, several at a time, those of [`PART`] or more in parts; after all of them
-//! `SHA256SUMS`, and after that `run.json`. A place without `run.json` is not complete. Every object has the
-//! digest of its bytes in its metadata, so that those that are there are not sent again.
+//! A run is made in a directory first, because raw arrays are not read in the order in which they are
+//! written. Then its files are sent, several at a time, files of [`PART`] or more in parts; then
+//! `SHA256SUMS`, and last `run.json`. A place without `run.json` is not complete. Every object has the digest
+//! of its bytes in its metadata, so that objects in the store are not sent again.
 //!
-//! `object_store` repeats requests that fail. A file whose parts are lost with a server is begun anew.
+//! `object_store` repeats requests that fail. If a server loses the parts of a file, the file is sent anew.
 
 use std::collections::HashMap;
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! Whether all files of a run are as they were written.
+//! Compares all files of a run with their digests.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Simulating a scenario of rigid bodies to files, as [`rollout`](super::rollout) does it for contacts: in
-//! blocks, in a directory that appears when it is complete, from where it was stopped.
+//! Simulates a scenario of rigid bodies to files, as [`rollout`](super::rollout) does for contacts: in
+//! blocks, in a directory that appears when the run is complete. An interrupted run can be resumed.
 
 use std::path::Path;
 use std::time::Instant;

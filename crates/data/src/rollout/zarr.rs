@@ -1,9 +1,8 @@
 //! Zarr v3: a group with an array for every array of the run, every label and every parameter.
 //!
-//! A chunk is its numbers as they are, little-endian, in a file of at most some 4 MB: one to few contacts
-//! where a contact has a megabyte and more, so that a reader of one episode does not read a hundred, and a
-//! block of them where it has less, so that there are not many small files. Chunks at the end are filled up,
-//! as the format has it.
+//! A chunk is a file of at most some 4 MB of little-endian numbers. If a contact has a megabyte or more, a
+//! chunk has few contacts, so that a reader of one episode does not read a hundred. Else a chunk has a block
+//! of contacts, so that there are few small files. The last chunk is padded, as the format requires.
 
 use std::fs;
 use std::ops::Range;

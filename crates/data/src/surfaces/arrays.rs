@@ -1,4 +1,4 @@
-//! Arrays of numbers that a user brings: `.npy`, `.csv`, and arrays inside an `.npz`.
+//! Reads arrays of numbers from a user's files: `.npy`, `.csv`, and arrays inside an `.npz`.
 
 use std::path::{Path, PathBuf};
 

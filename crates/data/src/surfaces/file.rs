@@ -1,4 +1,4 @@
-//! The NPZ file of a sweep, and files that are complete or not there.
+//! Writes the NPZ file of a sweep. A file appears under its name only when it is complete.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Many patches from one file: keys that take one value after the other.
+//! Makes many patches from one file, by keys that take one value after the other.
 
 use std::path::Path;
 use std::str::FromStr;

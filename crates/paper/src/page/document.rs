@@ -1,4 +1,4 @@
-//! A page: one HTML file that needs nothing else.
+//! A page: one HTML file that needs no other file and no network.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! Positions of labels beside their curves.
+//! Places labels beside their curves.
 
 use std::fmt::Write;
 

@@ -1,5 +1,5 @@
-//! Colours. A thing has the same colour on every page; each colour has a contrast of at least 3 on white and
-//! on near black.
+//! Colours. A law or model has the same colour on every page; each colour has a contrast of at least 3 on
+//! white and on near black.
 
 /// The distributed model: one bristle a cell.
 pub const GRID: &str = "#3d85d9";

@@ -1,4 +1,4 @@
-//! Fewer points for curves that have more than a chart can show; extremes are kept.
+//! Thins out curves with more points than a chart can show, and keeps their extremes.
 
 /// Largest number of points of a curve.
 const MAX_POINTS: usize = 700;

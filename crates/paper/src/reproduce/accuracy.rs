@@ -1,4 +1,4 @@
-//! Error against step, engine by engine, and what it costs: the in-hand case and the drift of Fig. 6.
+//! Error and cost against the step, engine by engine: the in-hand case and the drift of Fig. 6.
 
 use std::time::Instant;
 
@@ -163,17 +163,18 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     if !item.holds() {
         item.measured = "Not all engines meet the limits of their precision at the default step.".into();
     }
-    item.note = "A tolerance bounds the error of the velocity; of LuGre, which creeps, also its share of the \
-     velocity, so that a drift far slower than the tolerance comes out within 1 %. What it promises of \
-     random contacts is below. An Elasto-Plastic grid that sticks under a load that changes creeps in single \
-     precision, as the bristles are rounded in every step: by at most 3e-15 m a step with `sigma0 = 1e6`. \
-     Under triangles of loads up to 0.75 of what holds, the fastest of 20 contacts crept 1.5e-12 m/s in \
-     steps of 1e-3 s, 7e-12 in steps of 2e-4 s and 2.8e-11 in steps of 5e-5 s on the software GPU, and as \
-     fast on the CPU in small grids, which it steps side by side; larger ones on the CPU, and all in double \
-     precision, stay within 1.2e-13 m/s (`cargo test --release -p bristle --test creep -- --nocapture`)."
+    item.note = "A tolerance bounds the error of the velocity. Under LuGre, which creeps, it also bounds the \
+     error as a share of the velocity, so that a drift far slower than the tolerance is within 1 %. Its \
+     promise for random contacts is below. An Elasto-Plastic grid that sticks under a changing load creeps in \
+     single precision, because the bristles are rounded in every step: by at most 3e-15 m a step with `sigma0 \
+     = 1e6`. Under triangular loads of up to 0.75 of the largest load that holds, the fastest of 20 contacts \
+     crept 1.5e-12 m/s in steps of 1e-3 s, 7e-12 in steps of 2e-4 s and 2.8e-11 in steps of 5e-5 s on the \
+     software GPU. Small grids on the CPU, which are stepped side by side, crept as fast. Larger grids on the \
+     CPU, and all grids in double precision, stay within 1.2e-13 m/s (`cargo test --release -p bristle --test \
+     creep -- --nocapture`)."
         .into();
     item.parameters = "In hand: Fig. 29, f1, circle, 2 s. Drift: Fig. 6. 21 x 21 cells, one contact; \
-     processor time of this process, with what else the machine did"
+     processor time of this process, on a machine that also ran other programs"
         .into();
     item.seconds = start.elapsed().as_secs_f64();
     Ok(vec![item])

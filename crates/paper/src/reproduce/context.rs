@@ -1,4 +1,4 @@
-//! What sections compute with.
+//! The settings and shared results with which sections compute.
 
 use std::path::PathBuf;
 use std::time::Instant;

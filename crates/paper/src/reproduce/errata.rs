@@ -1,4 +1,4 @@
-//! Where the paper is wrong or silent, what we do, and the number that shows it.
+//! Errors and gaps of the paper, each with what we do and a number that shows it.
 
 use std::f64::consts::PI;
 use std::time::Instant;

@@ -1,5 +1,5 @@
-//! The baseline of the reduced model: its explicit step as published, in double precision. That of the
-//! distributed model is [`bristle_bench::baseline`].
+//! The baseline of the reduced model: its explicit step as published, in double precision. The baseline of
+//! the distributed model is [`bristle_bench::baseline`].
 
 use bristle::contact::Contact;
 use bristle::friction::{Friction, Law};

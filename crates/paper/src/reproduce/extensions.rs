@@ -1,4 +1,4 @@
-//! Beyond the paper: loads that loop, exact cells.
+//! Results beyond the paper: looping loads, exact cells.
 
 use std::time::Instant;
 

@@ -1,5 +1,5 @@
-//! The simulations of Kikuuwe et al. (2005), *Fixed-Step Friction Simulation*, with what their text says of
-//! them.
+//! The simulations of Kikuuwe et al. (2005), *Fixed-Step Friction Simulation*, compared with the claims of
+//! their text.
 
 use std::path::Path;
 

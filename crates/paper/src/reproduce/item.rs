@@ -1,4 +1,4 @@
-//! What the page says about one figure or table.
+//! An item: the part of the page on one figure or table.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! Where the other papers and pages that the model stands on are wrong or ambiguous, each with a number that
-//! shows it.
+//! Errors and ambiguities of the other papers and pages that the model uses, each with a number that shows
+//! it.
 
 use std::f64::consts::{SQRT_2, TAU};
 use std::path::Path;

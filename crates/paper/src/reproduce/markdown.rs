@@ -1,4 +1,4 @@
-//! Items as a Markdown file with its pictures beside it: how the tables of the docs are made.
+//! Writes items as a Markdown file with pictures beside it, such as docs/accuracy.md.
 
 use std::fmt::Write;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What polyhedral friction cones cost: a particle slides to rest on a plane, in all directions.
+//! The error of polyhedral friction cones: a particle slides to rest on a plane, in all directions.
 
 use std::f64::consts::PI;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! The paper's runs as scenarios: what a user could write, run and change.
+//! The paper's runs as scenarios, which a user could write, run and change.
 
 use std::path::Path;
 

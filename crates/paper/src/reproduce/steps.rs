@@ -1,4 +1,4 @@
-//! Fig. 10: steps in the force of a line of cells, and what removes them.
+//! Fig. 10: jumps in the force of a line of cells, and the rules that remove them.
 
 use super::context::{Context, Error};
 use super::item::{Item, Wanted};

@@ -1,5 +1,4 @@
-//! Whether errors stay within what a tolerance promises: contacts drawn at random, of every kind, model, form
-//! and law.
+//! Tests the promise of a tolerance on random contacts of every kind, model, form and law.
 
 use std::time::Instant;
 
@@ -395,14 +394,13 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
 /// The texts of the item, from the table's row of the default tolerance in double precision.
 fn describe(item: &mut Item, row: &[String], drawn: usize, sound: usize) {
     item.measured = format!(
-        "Of {drawn} contacts, {sound} that an instability does not decide: at {DEFAULT_TOLERANCE:e} m/s half of \
-         them end within {} of tolerance times duration, 90 % within {}, 99 % within {}, all within {}.",
+        "Of {drawn} contacts {sound} are not decided by an instability. At {DEFAULT_TOLERANCE:e} m/s half of \
+         these end within {} of tolerance times duration, 90 % within {}, 99 % within {}, all within {}.",
         row[2], row[3], row[4], row[5],
     );
-    item.note = "Angles count times the patch's arm. A contact counts as decided by an instability if its \
-     end moves by more than the default tolerance times the duration when its mass is changed by a \
-     millionth, or by a tenth of that when the reference's step is doubled: a grip that just holds, or just \
-     does not."
+    item.note = "Angles are multiplied by the patch's arm. An instability decides a contact, such as a grip \
+     that just holds or just does not, if its end moves by more than the default tolerance times the duration \
+     when its mass is changed by a millionth, or by a tenth of that when the reference's step is doubled."
         .into();
     item.parameters = format!(
         "{drawn} contacts of nine kinds under eight models and laws, drawn at random, {DURATION} s; truth: this \

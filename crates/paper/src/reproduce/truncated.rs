@@ -1,7 +1,7 @@
-//! What the public program does otherwise. Rule (23) with the cell of the centre of rotation found by
-//! truncation, so that a centre up to a cell left of the grid, or below it, is taken for one in its first
-//! cells and extrapolated from them; and the same twist for grids of all sizes, at the centre of pressure of
-//! the finest.
+//! Two differences of the public program. It finds the cell of the centre of rotation in rule (23) by
+//! truncation, so that a centre up to a cell left of the grid, or below it, counts as in the first cells and
+//! is extrapolated from them. And it uses the same twist for grids of all sizes, at the centre of pressure of
+//! the finest grid.
 
 use super::setup::PROFILE_BREAKS;
 use bristle::body::{Body, TwistPoint};

@@ -1,5 +1,5 @@
-//! What accuracy costs: passes over the cells against the error, of steps fixed and adaptive and of explicit
-//! Euler.
+//! The cost of accuracy: passes over the cells against the error, for fixed and adaptive steps and for
+//! explicit Euler.
 
 use std::time::Instant;
 
@@ -155,16 +155,16 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
          (LuGre) as many passes, where it does not blow up.",
         ratios[0], ratios[1]
     );
-    item.note = "The stiff solver's point is the reference program's: 141 s of one core for 2 s at 1.8e4 \
-     passes a second, within 1e-6 m of the converged pose. Fixed steps above 0.35 ms are not taken while the \
-     Stribeck curve falls too steeply for them, so longer ones cost about the same. A tolerance pays for \
-     errors above 1e-6 m: its estimate is above all that of a first-order step."
+    item.note = "The stiff solver's point is from the reference program: 141 s of one core for 2 s at 1.8e4 \
+     passes a second, within 1e-6 m of the converged pose. Fixed steps above 0.35 ms are shortened while the \
+     Stribeck curve falls too steeply for them, so that they cost about the same. A tolerance pays for errors \
+     above 1e-6 m, because its main estimate is that of a first-order step."
         .into();
     item.pictures.push(Picture::new(charts, "Passes over the cells and error, in hand."));
     item.tables.push(table);
     item.parameters = format!(
         "Fig. 29, f1, circle of 21 x 21 cells, {duration} s, double precision; error: largest distance from \
-         the path that an independent program converged, every {EVERY} s"
+         the converged path of an independent program, every {EVERY} s"
     );
     item.seconds = start.elapsed().as_secs_f64();
     Ok(vec![item])

@@ -1,4 +1,4 @@
-//! Items to a page with its data beside it, and to JSON.
+//! Writes items as a page with its data beside it, and as JSON.
 
 use std::fs;
 use std::path::{Path, PathBuf};

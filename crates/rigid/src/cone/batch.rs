@@ -1,4 +1,4 @@
-//! Many forces at once on the CPU, in vector registers and on all cores.
+//! Cones for many forces at once on the CPU, in vector registers and on all cores.
 
 use rayon::prelude::*;
 

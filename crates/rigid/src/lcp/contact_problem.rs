@@ -1,4 +1,4 @@
-//! The problem of one time step: which impulses do contacts with polyhedral friction cones exert?
+//! The contact problem of one time step: the impulses of contacts with polyhedral friction cones.
 
 use nalgebra::{DMatrix, DVector};
 

@@ -3,8 +3,8 @@
 //! One artificial variable `z0` with a column of ones is added, so that a large enough `z0` makes all `w`
 //! positive; it enters first, and from then on the complement of the variable that has just left enters,
 //! until `z0` leaves. Ties in the ratio test are broken by the rows of the inverse of the basis, in the
-//! lexicographic order: no basis comes twice, so the method ends whatever the problem (Cottle, Pang & Stone,
-//! *The Linear Complementarity Problem*, 4.9).
+//! lexicographic order: no basis is repeated, so that the method always ends (Cottle, Pang & Stone, *The
+//! Linear Complementarity Problem*, 4.9).
 
 use nalgebra::{DMatrix, DVector};
 

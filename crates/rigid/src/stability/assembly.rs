@@ -1,4 +1,4 @@
-//! Bodies, what acts on them, and the contacts that hold them.
+//! Bodies, their loads, and the contacts that hold them.
 
 use crate::cone::{Cone, Fit, Section};
 use bristle::error::ParameterError;

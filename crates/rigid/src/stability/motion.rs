@@ -1,4 +1,4 @@
-//! Motions that prove that a load is not held.
+//! Motions that prove that a load does not hold.
 
 use super::assembly::{Assembly, PointContact, SpatialWrench, cross, dot};
 use crate::cone::{Fit, Section};

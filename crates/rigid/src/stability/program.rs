@@ -1,4 +1,4 @@
-//! The conic programs of stability: what a unit of each force does to the bodies, and the cones of the
+//! The conic programs of stability: the wrench on the bodies of a unit of each force, and the cones of the
 //! contacts.
 
 use clarabel::solver::SupportedConeT::{NonnegativeConeT, SecondOrderConeT, ZeroConeT};

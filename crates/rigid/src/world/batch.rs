@@ -1,5 +1,5 @@
-//! Worlds that live between calls: a controller sets loads and friction, lets time pass, reads, saves and
-//! branches.
+//! Worlds that keep their state between calls: a controller sets loads and friction, advances, reads, saves
+//! and branches.
 
 use rayon::prelude::*;
 

@@ -1,4 +1,4 @@
-//! What a body is: its mass and inertia, its geometry, and its state.
+//! A body: its mass and inertia, its geometry, and its state.
 
 use nalgebra::{Isometry3, Matrix3, Quaternion, UnitQuaternion, Vector3};
 

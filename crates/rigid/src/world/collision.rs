@@ -1,4 +1,5 @@
-//! Where two bodies touch: points, gaps and normals. Pairs of boxes, and boxes with spheres, are `parry`'s.
+//! Finds where two bodies touch: points, gaps and normals. `parry` does pairs of boxes, and boxes with
+//! spheres.
 
 use nalgebra::{Isometry3, Point3, Vector3};
 

@@ -1,5 +1,5 @@
-//! One step: what is given at its beginning, the contact problem, and the state at its end; `docs/model.md`
-//! (LCP 5) to (LCP 9).
+//! One step: from the state at its beginning to the contact problem, and from its solution to the state at
+//! the end; `docs/model.md` (LCP 5) to (LCP 9).
 
 use nalgebra::{Matrix3, Vector3};
 

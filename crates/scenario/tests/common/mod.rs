@@ -1,4 +1,4 @@
-//! What test programs share, and contacts whose solutions an independent program has converged.
+//! Functions that tests share, and contacts with converged solutions of an independent program.
 #![allow(dead_code, unused_imports, reason = "every test program uses its own part")]
 
 #[path = "../../../../tests/common/mod.rs"]

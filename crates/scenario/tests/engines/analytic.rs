@@ -1,4 +1,4 @@
-//! Cases with a solution on paper.
+//! Cases with an analytic solution.
 
 use bristle::body::Frame;
 use bristle::cpu::Cpu;

@@ -1,4 +1,4 @@
-//! A contact's result is its own, whatever it is simulated with.
+//! The result of a contact does not depend on the contacts that are simulated with it.
 
 use bristle::contact::{Contact, Form, Model};
 use bristle::engine::{Engine, Plan, Reason, Trajectories};

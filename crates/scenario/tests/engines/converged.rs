@@ -1,4 +1,4 @@
-//! Against solutions that an independent program has converged: `tests/fixtures/distributed`.
+//! Compares with converged solutions of an independent program: `tests/fixtures/distributed`.
 
 use bristle::engine::{DEFAULT_STEP, Engine, Trajectories};
 use bristle::friction::Law;

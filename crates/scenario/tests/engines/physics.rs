@@ -1,4 +1,4 @@
-//! What holds for friction whatever the numbers.
+//! Properties of friction for random numbers.
 
 use std::sync::Arc;
 

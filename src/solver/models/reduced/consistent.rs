@@ -1,6 +1,6 @@
 //! The form of the reduced model that is elastic below break-away with the stiffness of the distributed model
-//! (`docs/model.md`, section 6.4). The unknown of a stage is `tau`, the share of it that sticks. Near sliding
-//! `tau` is small, so that single precision resolves it better than it would its complement. Twin:
+//! (`docs/model.md`, section 6.4). The unknown of a stage is `tau`, the share of the stage that sticks. Near
+//! sliding `tau` is small, and single precision resolves `tau` better than `1 - tau`. Twin:
 //! `shaders/models/reduced/consistent.wgsl`.
 
 use super::{Bristle, Drive, Reduced};

@@ -1,5 +1,6 @@
-//! Kikuuwe et al. (2005), (18), `docs/model.md` (P5): in place of the velocity after the step the friction
-//! takes that after a step under the friction at rest. Twin: `shaders/point/approximate.wgsl`.
+//! Kikuuwe et al. (2005), (18), `docs/model.md` (P5): friction is evaluated at the velocity after a step
+//! under the friction at rest, in place of the velocity after the step itself. Twin:
+//! `shaders/point/approximate.wgsl`.
 
 use super::{Outcome, PointLaw, Step, length, select2, stopping, times2, without_friction};
 use crate::number::real::Real;

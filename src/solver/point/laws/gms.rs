@@ -1,6 +1,6 @@
 //! The generalized Maxwell slip of Lampaert et al. (2003), as in Kikuuwe et al. (2005), (9), `docs/model.md`
-//! (P14) and (P15). The memory of an element is 1 while it slides, and 0 while it sticks; which it is changes
-//! at the limit of friction, and where the velocity turns back. Twin: `shaders/point/gms.wgsl`.
+//! (P14) and (P15). The memory of an element is 1 while it slides and 0 while it sticks. It changes at the
+//! limit of friction, and when the velocity turns back. Twin: `shaders/point/gms.wgsl`.
 
 use super::{Element, PointLaw, Step, Trial, Vec2, fma2, length, minus2, plus2, select2, times2};
 use crate::number::real::Real;

@@ -1,5 +1,5 @@
 //! Kikuuwe et al. (2005), (16) and (17), `docs/model.md` (P2) to (P4): friction brings the body to rest if it
-//! can, and else is that of the velocity after the step. Twin: `shaders/point/implicit.wgsl`.
+//! can, else it is the friction at the velocity after the step. Twin: `shaders/point/implicit.wgsl`.
 
 use super::{Outcome, PointLaw, Step, length, select2, stopping, times2, without_friction};
 use crate::number::real::Real;

@@ -1,8 +1,8 @@
-//! Statistics of features, by which policies normalise what they see. Those of parts are joined in the order
-//! of the parts, so that they do not depend on threads or on interruptions.
+//! Statistics of features, by which policies normalise their inputs. Statistics of parts are joined in the
+//! order of the parts, so that the result does not depend on threads or interruptions.
 //!
-//! Quantiles are those of all rows as long as these have at most [`MOST_DRAWN`] numbers; of more rows they
-//! are those of some, which are drawn by their places in the whole.
+//! Quantiles are of all rows if these have at most [`MOST_DRAWN`] numbers, else of a sample of rows, chosen
+//! by their places in the dataset.
 
 use std::collections::BTreeMap;
 

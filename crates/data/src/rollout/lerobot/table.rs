@@ -1,4 +1,4 @@
-//! Parquet files: columns of numbers, text and vectors, one row group after the other.
+//! Writes Parquet files: columns of numbers, text and vectors, one row group after the other.
 
 use std::fs::File;
 use std::path::Path;

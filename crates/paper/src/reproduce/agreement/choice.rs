@@ -1,4 +1,4 @@
-//! Which model to take: error against cost of all of them on one task.
+//! Which model to take: error against cost of all models on one task.
 
 use std::sync::Arc;
 use std::time::Instant;

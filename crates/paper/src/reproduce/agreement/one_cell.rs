@@ -1,4 +1,4 @@
-//! The margin of a friction cone is that of the limit surface of one cell.
+//! The margin of a friction cone equals the margin of the limit surface of one cell.
 
 use std::f64::consts::TAU;
 use std::time::Instant;

@@ -1,5 +1,4 @@
-//! Bristles that grow stiff approach Coulomb's motion, as the point law and the contact problem do in short
-//! steps.
+//! Stiff bristles approach Coulomb's motion; so do the point law and the contact problem in short steps.
 
 use super::super::context::{Context, Error};
 use super::super::item::{Item, Wanted};

@@ -1,4 +1,4 @@
-//! A tripod on a table: the contact problem lets it slide where the limit surface of its three feet says.
+//! A tripod on a table: by the contact problem it slides at the limit surface of its three feet.
 
 use std::f64::consts::{PI, TAU};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! How well measured pushes are predicted: without a fit, and by fits that have not seen them.
+//! Compares measured pushes with predictions: without a fit, and with parameters fitted on other pushes.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What a step and a table cost, ours and the baseline's, at every size.
+//! The cost of a step and of a table, ours and the baseline's, at every size.
 
 use std::hint::black_box;
 use std::time::Instant;
