@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 
-use super::divide::packs;
+use super::divide::divide;
 use super::make::Maker;
 use super::pack::{Pack, Recording};
 use super::row::{Row, rows};
@@ -23,13 +23,13 @@ const MOST_GRIDS: usize = 32;
 
 /// The packs of a batch.
 pub struct CpuBatch {
-    groups: Vec<Group>,
-    /// Group and place in its pack of every contact.
+    packs: Vec<Packed>,
+    /// Pack and place in it of every contact.
     places: Vec<(usize, usize)>,
 }
 
 /// A pack and the contacts in it.
-struct Group {
+struct Packed {
     pack: Box<dyn Pack>,
     members: Vec<usize>,
     /// Memory for the samples and states of the contacts, from which they are copied to the order of all
@@ -38,7 +38,7 @@ struct Group {
     states: Vec<State>,
 }
 
-impl Group {
+impl Packed {
     /// A pack of contacts at their start; `active` gives the cells of one that carry pressure at some time.
     fn new(
         members: Vec<usize>,
@@ -68,7 +68,7 @@ impl Group {
     }
 }
 
-/// The rows of the members of a group; `rows` has those of all contacts.
+/// The rows of the members of a pack; `rows` has those of all contacts.
 fn take_rows<'r>(members: &[usize], rows: &mut [Option<Row<'r>>]) -> Vec<Row<'r>> {
     members.iter().map(|k| rows[*k].take().expect("a contact has one place")).collect()
 }
@@ -86,14 +86,14 @@ pub fn rollout(
     let stop = AtomicBool::new(false);
     let recording = Recording { samples: &plan.samples, stop_when: &plan.stop_when, progress, stop: &stop };
     let mut rows = rows(&mut out);
-    let members = packs((0..contacts.len()).collect(), |k| &contacts[*k], lanes, 1);
+    let members = divide(contacts, lanes, 1);
     let tasks: Vec<_> = members.into_iter().map(|members| (take_rows(&members, &mut rows), members)).collect();
     let active = |contact: &Contact| {
         if contact.model.is_grid() { contact.active_cells(&contact.timeline(&plan.samples)) } else { Vec::new() }
     };
     let simulate = |(rows, members)| {
-        let mut group = Group::new(members, contacts, active, plan.stepping(), make);
-        group.record(contacts, Span::run(plan.duration()), &recording, rows);
+        let mut packed = Packed::new(members, contacts, active, plan.stepping(), make);
+        packed.record(contacts, Span::run(plan.duration()), &recording, rows);
     };
     pool::run(|| tasks.into_par_iter().for_each(simulate));
     if stop.into_inner() { Err(EngineError::Stopped) } else { Ok(out) }
@@ -104,28 +104,28 @@ impl CpuBatch {
     pub fn new(contacts: &[Contact], stepping: Stepping, make: Maker, lanes: usize) -> Self {
         // Several packs for each thread, so that no thread is left without work while others finish.
         let grids = (contacts.len() / (8 * pool::threads())).clamp(1, MOST_GRIDS);
-        let members = packs((0..contacts.len()).collect(), |k| &contacts[*k], lanes, grids);
-        let group = |members| Group::new(members, contacts, Contact::cells_ever_active, stepping, make);
-        let groups: Vec<Group> = pool::run(|| members.into_par_iter().map(group).collect());
+        let members = divide(contacts, lanes, grids);
+        let pack = |members| Packed::new(members, contacts, Contact::cells_ever_active, stepping, make);
+        let packs: Vec<Packed> = pool::run(|| members.into_par_iter().map(pack).collect());
         let mut places = vec![(0, 0); contacts.len()];
-        for (g, group) in groups.iter().enumerate() {
-            group.members.iter().enumerate().for_each(|(k, member)| places[*member] = (g, k));
+        for (p, packed) in packs.iter().enumerate() {
+            packed.members.iter().enumerate().for_each(|(k, member)| places[*member] = (p, k));
         }
-        Self { groups, places }
+        Self { packs, places }
     }
 
-    /// Calls `work` for every group, in parallel if there are several: for one group, starting the threads
+    /// Calls `work` for every pack, in parallel if there are several: for one pack, starting the threads
     /// would take longer than a few steps of a contact.
-    fn each(&mut self, work: impl Fn(&mut Group) + Send + Sync) {
-        match &mut *self.groups {
-            [group] => work(group),
-            groups => pool::run(|| groups.par_iter_mut().for_each(work)),
+    fn each(&mut self, work: impl Fn(&mut Packed) + Send + Sync) {
+        match &mut *self.packs {
+            [pack] => work(pack),
+            packs => pool::run(|| packs.par_iter_mut().for_each(work)),
         }
     }
 
     fn place(&mut self, contact: usize) -> (&mut dyn Pack, usize) {
-        let (group, k) = self.places[contact];
-        (&mut *self.groups[group].pack, k)
+        let (p, k) = self.places[contact];
+        (&mut *self.packs[p].pack, k)
     }
 }
 
@@ -137,7 +137,7 @@ impl Stepper for CpuBatch {
     }
 
     fn advance(&mut self, contacts: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError> {
-        self.each(|Group { pack, members, .. }| {
+        self.each(|Packed { pack, members, .. }| {
             pack.advance(&|k| Some((&contacts[members[k]], spans[members[k]]?)));
         });
         Ok(())
@@ -154,25 +154,26 @@ impl Stepper for CpuBatch {
         let stop = AtomicBool::new(false);
         let recording = Recording { samples: &samples, stop_when: &StopWhen::NEVER, progress, stop: &stop };
         let mut rows = rows(out);
-        let tasks: Vec<_> = self.groups.iter_mut().map(|group| (take_rows(&group.members, &mut rows), group)).collect();
-        let record = |(rows, group): (Vec<Row<'_>>, &mut Group)| group.record(contacts, span, &recording, rows);
+        let tasks: Vec<_> =
+            self.packs.iter_mut().map(|packed| (take_rows(&packed.members, &mut rows), packed)).collect();
+        let record = |(rows, packed): (Vec<Row<'_>>, &mut Packed)| packed.record(contacts, span, &recording, rows);
         pool::run(|| tasks.into_par_iter().for_each(record));
         if stop.into_inner() { Err(EngineError::Stopped) } else { Ok(()) }
     }
 
     fn samples(&mut self, contacts: &[Contact], out: &mut [Sample]) -> Result<(), EngineError> {
-        self.each(|Group { pack, members, samples, .. }| {
+        self.each(|Packed { pack, members, samples, .. }| {
             samples.clear();
             samples.extend(members.iter().enumerate().map(|(k, member)| pack.sample(k, &contacts[*member])));
         });
-        for Group { members, samples, .. } in &self.groups {
+        for Packed { members, samples, .. } in &self.packs {
             members.iter().zip(samples).for_each(|(k, sample)| out[*k] = *sample);
         }
         Ok(())
     }
 
     fn statuses(&mut self, out: &mut [Status]) -> Result<(), EngineError> {
-        for Group { pack, members, .. } in &self.groups {
+        for Packed { pack, members, .. } in &self.packs {
             members.iter().enumerate().for_each(|(k, member)| out[*member] = pack.status(k));
         }
         Ok(())
@@ -202,14 +203,14 @@ impl Stepper for CpuBatch {
 
     fn save(&mut self, out: &mut [State]) -> Result<(), EngineError> {
         // The states are written in the memory of those in `out`.
-        for Group { members, states, .. } in &mut self.groups {
+        for Packed { members, states, .. } in &mut self.packs {
             states.clear();
             states.extend(members.iter().map(|k| std::mem::take(&mut out[*k])));
         }
-        self.each(|Group { pack, states, .. }| {
+        self.each(|Packed { pack, states, .. }| {
             states.iter_mut().enumerate().for_each(|(k, state)| pack.export(k, state));
         });
-        for Group { members, states, .. } in &mut self.groups {
+        for Packed { members, states, .. } in &mut self.packs {
             members.iter().zip(states.drain(..)).for_each(|(k, state)| out[*k] = state);
         }
         Ok(())

@@ -55,23 +55,23 @@ fn cells(contact: &Contact) -> usize {
     if changes { contact.patch.grid().len() } else { contact.patch.cells().len() }
 }
 
-/// Divides items, each of which stands for a contact (`contact` gives it), into packs. First come packs of at
-/// most `grids` contacts with many bristles, which are stepped one after the other; then packs of at most
-/// `lanes` contacts with few bristles, or of fewer if some threads would have no pack otherwise.
-pub fn packs<'c, T>(items: Vec<T>, contact: impl Fn(&T) -> &'c Contact, lanes: usize, grids: usize) -> Vec<Vec<T>> {
-    let mut packs: Vec<Vec<T>> = Vec::new();
+/// Divides contacts, known by their indices, into packs. First come packs of at most `grids` contacts with
+/// many bristles, which are stepped one after the other; then packs of at most `lanes` contacts with few
+/// bristles, or of fewer if some threads would have no pack otherwise.
+pub fn divide(contacts: &[Contact], lanes: usize, grids: usize) -> Vec<Vec<usize>> {
+    let mut packs: Vec<Vec<usize>> = Vec::new();
     // Whether the last pack has space for another grid.
     let mut open = false;
-    let mut by_kind: BTreeMap<Shared, Vec<T>> = BTreeMap::new();
-    for item in items {
-        if lanes > 1 && has_few_bristles(contact(&item)) {
-            by_kind.entry(Shared::of(contact(&item))).or_default().push(item);
-        } else if let Some(pack) = packs.last_mut().filter(|_| open && contact(&item).model.is_grid()) {
-            pack.push(item);
+    let mut by_kind: BTreeMap<Shared, Vec<usize>> = BTreeMap::new();
+    for (k, contact) in contacts.iter().enumerate() {
+        if lanes > 1 && has_few_bristles(contact) {
+            by_kind.entry(Shared::of(contact)).or_default().push(k);
+        } else if let Some(pack) = packs.last_mut().filter(|_| open && contact.model.is_grid()) {
+            pack.push(k);
             open = pack.len() < grids;
         } else {
-            open = grids > 1 && contact(&item).model.is_grid();
-            packs.push(vec![item]);
+            open = grids > 1 && contact.model.is_grid();
+            packs.push(vec![k]);
         }
     }
     for mut items in by_kind.into_values() {
