@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use pollster::block_on;
 use rayon::prelude::*;
 
 use super::contact::device_state;
@@ -43,9 +44,12 @@ impl GpuBatch {
     }
 
     /// Does `work` on the groups. If the device fails, the state of the contacts is not known any more.
-    fn on_device<T>(&mut self, work: impl FnOnce(&mut [Live]) -> Result<T, EngineError>) -> Result<T, EngineError> {
+    fn on_device<T>(
+        &mut self,
+        work: impl AsyncFnOnce(&mut [Live]) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
         self.check()?;
-        let out = self.core.device.watch(|| work(&mut self.groups));
+        let out = block_on(self.core.device.watch(work(&mut self.groups)));
         if let Err(EngineError::Device(error)) = &out {
             self.failure = Some(error.clone());
         }
@@ -56,10 +60,10 @@ impl GpuBatch {
     fn on_group<T>(
         &mut self,
         contact: usize,
-        work: impl FnOnce(&mut Live, usize) -> Result<T, EngineError>,
+        work: impl AsyncFnOnce(&mut Live, usize) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
         let (group, i) = self.places[contact];
-        self.on_device(|groups| work(&mut groups[group], i))
+        self.on_device(async |groups| work(&mut groups[group], i).await)
     }
 }
 
@@ -78,9 +82,9 @@ impl Stepper for GpuBatch {
     }
 
     fn load(&mut self, contact: usize, of: &Contact) -> Result<(), EngineError> {
-        self.on_group(contact, |live, i| {
-            live.settle()?;
-            live.ask_start(i, of)?;
+        self.on_group(contact, async |live, i| {
+            live.settle().await?;
+            live.ask_start(i, of).await?;
             live.write_map(i, of);
             let bristles = own_first_bristles(&live.group.contacts[i], of);
             live.write(i, device_state(of), &bristles);
@@ -89,10 +93,13 @@ impl Stepper for GpuBatch {
     }
 
     fn advance(&mut self, contacts: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError> {
-        self.on_device(|groups| {
+        self.on_device(async |groups| {
             // Nothing is sent before it is known that all can be.
             groups.iter_mut().try_for_each(|live| live.cut(contacts, spans))?;
-            groups.iter_mut().try_for_each(|live| live.advance(contacts, spans))
+            for live in groups {
+                live.advance(contacts, spans).await?;
+            }
+            Ok(())
         })
     }
 
@@ -103,7 +110,7 @@ impl Stepper for GpuBatch {
         progress: &Progress<'_>,
         out: &mut Trajectories,
     ) -> Result<(), EngineError> {
-        self.on_device(|groups| {
+        self.on_device(async |groups| {
             for live in &mut *groups {
                 let group = &mut live.group;
                 let cut = |contact: &mut super::contact::BatchContact| {
@@ -112,17 +119,20 @@ impl Stepper for GpuBatch {
                 pool::run(|| group.contacts.par_iter_mut().for_each(cut));
                 memory::check_window(&group.contacts, contacts, group.adapter().max_storage_buffer)?;
             }
-            groups.iter_mut().try_for_each(|live| live.record(contacts, span, progress, out))
+            for live in groups {
+                live.record(contacts, span, progress, out).await?;
+            }
+            Ok(())
         })
     }
 
     fn samples(&mut self, _: &[Contact], out: &mut [Sample]) -> Result<(), EngineError> {
-        self.on_device(|groups| {
+        self.on_device(async |groups| {
             for live in groups {
-                live.settle_and_record()?;
+                live.settle_and_record().await?;
                 if let Some(copied) = &live.copied {
                     let index = |i: usize| live.group.contacts[i].index;
-                    live.copy_samples(live.staging, copied, |i, sample| out[index(i)] = sample)?;
+                    live.copy_samples(live.staging, copied, |i, sample| out[index(i)] = sample).await?;
                 }
             }
             Ok(())
@@ -130,14 +140,19 @@ impl Stepper for GpuBatch {
     }
 
     fn request(&mut self, _: &[Contact], _: &mut [Sample]) -> Result<bool, EngineError> {
-        self.on_device(|groups| groups.iter_mut().try_for_each(Live::request)).map(|()| false)
+        self.on_device(async |groups| {
+            for live in groups {
+                live.request().await?;
+            }
+            Ok(false)
+        })
     }
 
     fn requested(&mut self, waits: bool, out: &mut [Sample]) -> Result<bool, EngineError> {
-        self.on_device(|groups| {
+        self.on_device(async |groups| {
             let mut all = true;
             for live in &mut *groups {
-                all &= live.has_requested(waits)?;
+                all &= live.has_requested(waits).await?;
             }
             if all {
                 for live in groups {
@@ -150,9 +165,9 @@ impl Stepper for GpuBatch {
     }
 
     fn statuses(&mut self, out: &mut [Status]) -> Result<(), EngineError> {
-        self.on_device(|groups| {
+        self.on_device(async |groups| {
             for live in groups {
-                live.settle_and_record()?;
+                live.settle_and_record().await?;
                 let both = live.group.contacts.iter().zip(&live.states);
                 both.for_each(|(contact, state)| out[contact.index] = status_of(state));
             }
@@ -161,9 +176,9 @@ impl Stepper for GpuBatch {
     }
 
     fn bristles(&mut self, contact: usize, of: &Contact) -> Result<Vec<[f64; 2]>, EngineError> {
-        self.on_group(contact, |live, i| {
-            live.settle_and_record()?;
-            let all = live.group.read_bristles()?;
+        self.on_group(contact, async |live, i| {
+            live.settle_and_record().await?;
+            let all = live.group.read_bristles().await?;
             Ok(shown_bristles(live.own_bristles(i, &all), of.model.kind()))
         })
     }
@@ -176,31 +191,31 @@ impl Stepper for GpuBatch {
         twist: Twist,
         dt: f64,
     ) -> Result<Option<Response>, EngineError> {
-        self.on_group(contact, |live, i| {
-            live.settle_and_record()?;
+        self.on_group(contact, async |live, i| {
+            live.settle_and_record().await?;
             if live.states[i].status != 0 {
                 return Ok(None);
             }
-            let all = live.group.read_bristles()?;
+            let all = live.group.read_bristles().await?;
             Ok(Some(respond_to(of, &live.state(i, &all), twist, dt)))
         })
     }
 
     fn set_map(&mut self, contact: usize, of: &Contact, mu_c: f64) -> Result<(), EngineError> {
-        self.on_group(contact, |live, i| {
-            live.settle_and_record()?;
+        self.on_group(contact, async |live, i| {
+            live.settle_and_record().await?;
             if live.states[i].status != 0 {
                 return Ok(());
             }
             let inputs = live.group.inputs.places[i].inputs;
             if of.model.is_grid() {
-                live.ask_present(i, of, inputs, None)?;
+                live.ask_present(i, of, inputs, None).await?;
                 live.write_map(i, of);
                 return Ok(());
             }
-            let mut state = live.state(i, &live.group.read_bristles()?);
+            let mut state = live.state(i, &live.group.read_bristles().await?);
             let before = live.group.inputs.patch_states[i].clone();
-            live.ask_present(i, of, inputs, None)?;
+            live.ask_present(i, of, inputs, None).await?;
             live.write_map(i, of);
             transfer_bristle(&mut state.bristles, [&before, &live.group.inputs.patch_states[i]], of, mu_c);
             live.write_state(i, of, &state);
@@ -209,10 +224,10 @@ impl Stepper for GpuBatch {
     }
 
     fn save(&mut self, out: &mut [State]) -> Result<(), EngineError> {
-        self.on_device(|groups| {
+        self.on_device(async |groups| {
             for live in groups {
-                live.settle_and_record()?;
-                let all = live.group.read_bristles()?;
+                live.settle_and_record().await?;
+                let all = live.group.read_bristles().await?;
                 for (i, contact) in live.group.contacts.iter().enumerate() {
                     out[contact.index] = live.state(i, &all);
                 }
@@ -222,9 +237,9 @@ impl Stepper for GpuBatch {
     }
 
     fn restore(&mut self, contact: usize, of: &Contact, state: &State) -> Result<(), EngineError> {
-        self.on_group(contact, |live, i| {
-            live.settle()?;
-            live.ask_present(i, of, state.inputs, state.mapped)?;
+        self.on_group(contact, async |live, i| {
+            live.settle().await?;
+            live.ask_present(i, of, state.inputs, state.mapped).await?;
             live.write_map(i, of);
             live.write_state(i, of, state);
             Ok(())

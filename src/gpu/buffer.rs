@@ -1,6 +1,6 @@
 //! Buffers of the device: creating, filling, enlarging and reading them.
 
-use std::sync::mpsc;
+use futures_channel::oneshot;
 
 use super::device::Device;
 use crate::error::{DeviceError, EngineError};
@@ -79,8 +79,8 @@ impl Staging {
         encoder.copy_buffer_to_buffer(from, 0, &self.buffer, 0, from.size());
     }
 
-    /// Waits for the submission `copied`, which holds the copy, and returns its first `n` elements.
-    pub(super) fn read<T: bytemuck::Pod>(
+    /// The first `n` elements of the copy that the submission `copied` makes, once the device has made it.
+    pub(super) async fn read<T: bytemuck::Pod>(
         &self,
         device: &Device,
         n: usize,
@@ -88,12 +88,12 @@ impl Staging {
     ) -> Result<Vec<T>, EngineError> {
         let bytes = (n * size_of::<T>()) as u64;
         let slice = self.buffer.slice(0..bytes.next_multiple_of(8).min(self.buffer.size()));
-        let (sender, receiver) = mpsc::channel();
+        let (sender, receiver) = oneshot::channel();
         slice.map_async(wgpu::MapMode::Read, move |result| {
             let _ = sender.send(result);
         });
-        device.poll(wgpu::PollType::Wait { submission_index: Some(copied), timeout: None })?;
-        receiver.recv().map_err(DeviceError::failed)?.map_err(DeviceError::failed)?;
+        device.wait(copied)?;
+        receiver.await.map_err(DeviceError::failed)?.map_err(DeviceError::failed)?;
         let view = slice.get_mapped_range().map_err(DeviceError::failed)?;
         let data = bytemuck::pod_collect_to_vec(&view[..bytes as usize]);
         drop(view);

@@ -234,11 +234,11 @@ impl Device {
     ///
     /// # Panics
     /// An error of validation on a device that is not lost: a defect of ours.
-    pub(super) fn watch<T>(&self, work: impl FnOnce() -> Result<T, EngineError>) -> Result<T, EngineError> {
+    pub(super) async fn watch<T>(&self, work: impl Future<Output = Result<T, EngineError>>) -> Result<T, EngineError> {
         self.check()?;
         let scope = self.handle.push_error_scope(wgpu::ErrorFilter::Validation);
-        let out = work();
-        let invalid = pollster::block_on(scope.pop());
+        let out = work.await;
+        let invalid = scope.pop().await;
         if invalid.is_some() || matches!(out, Err(EngineError::Device(_))) {
             // A device that is lost says so when it is asked; one that is destroyed, when it has come to
             // rest.
@@ -277,6 +277,15 @@ impl Device {
             (None, Some(e)) => Err(DeviceError::Failed { reason: said(e) }),
             (None, None) => Ok(made),
         }
+    }
+
+    /// Waits for a submission where the caller may wait. A browser calls back by itself, and nothing there may
+    /// wait.
+    pub(super) fn wait(&self, submission: wgpu::SubmissionIndex) -> Result<(), EngineError> {
+        if !cfg!(target_arch = "wasm32") {
+            self.poll(wgpu::PollType::Wait { submission_index: Some(submission), timeout: None })?;
+        }
+        Ok(())
     }
 
     /// Lets `wgpu` see what the device has finished, and waits for it if `how` says so. `false` if the time

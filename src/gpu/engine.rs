@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use pollster::block_on;
 use rayon::prelude::*;
 
 use super::batch::GpuBatch;
@@ -149,7 +150,7 @@ impl Gpu {
     /// # Errors
     /// A twist that is not finite, or a device that fails.
     pub fn coulomb(&self, patches: &[Patch], rule: Rule, twists: &[Twist]) -> Result<Vec<Vec<Wrench>>, EngineError> {
-        self.core.device.watch(|| self.core.surfaces().coulomb(patches, rule, twists))
+        block_on(self.core.device.watch(self.core.surfaces().coulomb(patches, rule, twists)))
     }
 
     /// The tables of many patches with resolution `n_ls`, to 1e-5 of the largest of [`Table::new`]; of
@@ -161,7 +162,7 @@ impl Gpu {
     /// # Errors
     /// `n_ls` of zero or above [`MAX_N_LS`](crate::limit_surface::MAX_N_LS), or a device that fails.
     pub fn tables(&self, patches: &[Patch], rule: Rule, n_ls: usize) -> Result<Vec<Table>, EngineError> {
-        self.core.device.watch(|| self.core.surfaces().tables(patches, rule, n_ls))
+        block_on(self.core.device.watch(self.core.surfaces().tables(patches, rule, n_ls)))
     }
 
     pub(super) fn device(&self) -> &Device {
@@ -196,11 +197,13 @@ impl Engine for Gpu {
     fn batch(&self, contacts: Vec<Contact>, stepping: Stepping) -> Result<Batch, EngineError> {
         Batch::new(contacts, stepping, self.info(), |of| {
             let prepare = |contact: &Contact| (Timeline::default(), contact.cells_ever_active());
-            let batch = self.core.device.watch(|| {
-                let groups = self.groups(of, stepping, StopWhen::NEVER, prepare)?;
-                let groups = groups.into_iter().map(|group| Live::new(group()?, of)).collect::<Result<_, _>>()?;
+            let batch = block_on(self.core.device.watch(async {
+                let mut groups = Vec::new();
+                for group in self.groups(of, stepping, StopWhen::NEVER, prepare)? {
+                    groups.push(Live::new(group()?, of).await?);
+                }
                 Ok(GpuBatch::new(&self.core, groups, of.len()))
-            })?;
+            }))?;
             Ok(Box::new(batch))
         })
     }
@@ -213,13 +216,14 @@ impl Engine for Gpu {
             let active = if contact.model.is_grid() { contact.active_cells(&timeline) } else { Vec::new() };
             (timeline, active)
         };
-        self.core.device.watch(|| {
+        block_on(self.core.device.watch(async {
             // A group is a batch that is recorded and dropped.
             for group in self.groups(contacts, plan.stepping(), plan.stop_when, prepare)? {
-                Live::new(group()?, contacts)?.record(contacts, Span::run(plan.duration()), progress, &mut out)?;
+                let mut live = Live::new(group()?, contacts).await?;
+                live.record(contacts, Span::run(plan.duration()), progress, &mut out).await?;
             }
             Ok(())
-        })?;
+        }))?;
         Ok(out)
     }
 }

@@ -214,11 +214,11 @@ impl Group {
     }
 
     /// Appends the bristles of every contact, as they are now, to what is `wanted` of it, if anything is.
-    pub(super) fn append_bristles(&self, wanted: &mut [Vec<[f64; 2]>]) -> Result<(), EngineError> {
+    pub(super) async fn append_bristles(&self, wanted: &mut [Vec<[f64; 2]>]) -> Result<(), EngineError> {
         if wanted.is_empty() {
             return Ok(());
         }
-        let zetas = self.read_bristles()?;
+        let zetas = self.read_bristles().await?;
         let mut first = 0;
         for contact in &self.contacts {
             let own = &zetas[first..first + contact.bristle_pairs()];
@@ -234,27 +234,27 @@ impl Group {
     }
 
     /// The states that the last dispatch left, which submission `copied` copies.
-    pub(super) fn read_states(&self, copied: &wgpu::SubmissionIndex) -> Result<Vec<State>, EngineError> {
-        self.states.read(&self.core.device, self.contacts.len(), copied.clone())
+    pub(super) async fn read_states(&self, copied: &wgpu::SubmissionIndex) -> Result<Vec<State>, EngineError> {
+        self.states.read(&self.core.device, self.contacts.len(), copied.clone()).await
     }
 
     /// The bristles of all contacts as they are now.
-    pub(super) fn read_bristles(&self) -> Result<Vec<[f32; 2]>, EngineError> {
+    pub(super) async fn read_bristles(&self) -> Result<Vec<[f32; 2]>, EngineError> {
         let device = &self.core.device;
         let staging = Staging::new(device, self.buffers.bristles.size())?;
         let mut encoder = device.handle.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         staging.copy(&mut encoder, &self.buffers.bristles);
         let copied = device.queue.submit([encoder.finish()]);
-        staging.read(device, self.contacts.iter().map(BatchContact::bristle_pairs).sum(), copied)
+        staging.read(device, self.contacts.iter().map(BatchContact::bristle_pairs).sum(), copied).await
     }
 
     /// The records of a window that submission `copied` copies to a staging buffer, a chunk a contact.
-    pub(super) fn read_records(
+    pub(super) async fn read_records(
         &self,
         staging: usize,
         copied: &wgpu::SubmissionIndex,
     ) -> Result<Vec<Record>, EngineError> {
-        self.records[staging].read(&self.core.device, self.contacts.len() * self.frames, copied.clone())
+        self.records[staging].read(&self.core.device, self.contacts.len() * self.frames, copied.clone()).await
     }
 
     /// Number of records of a contact.

@@ -223,7 +223,7 @@ impl Inputs {
     ///
     /// # Errors
     /// A device that fails to make a limit surface.
-    pub(super) fn upload(
+    pub(super) async fn upload(
         &mut self,
         contacts: &[BatchContact],
         of: &[Contact],
@@ -235,7 +235,7 @@ impl Inputs {
         if window.is_empty() {
             return Ok(upload);
         }
-        let parts = self.parts(contacts, of, surfaces, window)?;
+        let parts = self.parts(contacts, of, surfaces, window).await?;
         let mut tables = self.tables.clone();
         for (i, Part { from, mut before, intervals }) in parts.into_iter().enumerate() {
             let cells = contacts[i].active.len();
@@ -302,7 +302,7 @@ impl Inputs {
     }
 
     /// The intervals of a window, contact by contact, with the limit surfaces that they need.
-    fn parts(
+    async fn parts(
         &mut self,
         contacts: &[BatchContact],
         of: &[Contact],
@@ -323,16 +323,16 @@ impl Inputs {
         };
         let each = contacts.par_iter().zip(&self.places).zip(&mut self.patch_states);
         let mut parts: Vec<Part> = pool::run(|| each.map(part).collect());
-        self.make_tables(surfaces, &mut parts)?;
+        self.make_tables(surfaces, &mut parts).await?;
         Ok(parts)
     }
 
     /// Makes the limit surfaces that intervals need, all at once, and sets each in its interval and in those
     /// after it.
-    fn make_tables(&mut self, surfaces: Surfaces<'_>, parts: &mut [Part]) -> Result<(), EngineError> {
+    async fn make_tables(&mut self, surfaces: Surfaces<'_>, parts: &mut [Part]) -> Result<(), EngineError> {
         let all = parts.iter().flat_map(|part| &part.intervals);
         let asked: Vec<_> = all.filter_map(|(_, map, own)| Some((own.clone()?, map.table.clone()?))).collect();
-        let mut made = make_tables(surfaces, &asked)?.into_iter();
+        let mut made = make_tables(surfaces, &asked).await?.into_iter();
         for (part, last) in parts.iter_mut().zip(&mut self.patch_states) {
             let mut latest = None;
             for (_, map, own) in &mut part.intervals {

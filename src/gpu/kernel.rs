@@ -3,6 +3,8 @@
 //! A shader has two entry points, both with the bindings of group 0: one computes; `poison` fills the results
 //! with NaN, so that missing results are noticed.
 
+use pollster::block_on;
+
 use super::buffer::{BUFFER_BUDGET, Staging};
 use super::engine::Gpu;
 pub use super::pipeline::Access;
@@ -51,10 +53,10 @@ impl Gpu {
         constants: &[(&str, f64)],
     ) -> Result<Kernel, EngineError> {
         let device = self.device();
-        device.watch(|| {
+        block_on(device.watch(async {
             let pipeline = Pipeline::new(device, &device.edited(text), main, bindings, constants)?;
             Ok(Kernel { pipeline, bindings: bindings.to_vec() })
-        })
+        }))
     }
 
     /// Runs a kernel, and returns the first `count` elements of one of its buffers.
@@ -68,7 +70,7 @@ impl Gpu {
         count: usize,
     ) -> Result<Vec<T>, EngineError> {
         let device = self.device();
-        device.watch(|| {
+        block_on(device.watch(async {
             let mut buffers = Vec::with_capacity(dispatch.contents.len());
             for (contents, access) in dispatch.contents.iter().zip(&kernel.bindings) {
                 let usage = match access {
@@ -96,8 +98,8 @@ impl Gpu {
             }
             staging.copy(&mut encoder, &buffers[dispatch.read]);
             let copied = device.queue.submit([encoder.finish()]);
-            staging.read(device, count, copied)
-        })
+            staging.read(device, count, copied).await
+        }))
     }
 
     /// Largest size \[byte\] of a buffer of [`Gpu::run_kernel`].

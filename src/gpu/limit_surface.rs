@@ -46,7 +46,7 @@ pub(super) struct Surfaces<'a> {
 
 impl Surfaces<'_> {
     /// [`Gpu::coulomb`](super::Gpu::coulomb).
-    pub(super) fn coulomb(
+    pub(super) async fn coulomb(
         self,
         patches: &[Patch],
         rule: Rule,
@@ -66,16 +66,16 @@ impl Surfaces<'_> {
         };
         let motions: Vec<Motion> = twists.iter().map(motion).collect();
         let levers: Vec<f64> = patches.iter().map(|p| length / unit(p)).collect();
-        self.sums(patches, rule, &levers, &motions)
+        self.sums(patches, rule, &levers, &motions).await
     }
 
     /// [`Gpu::tables`](super::Gpu::tables).
-    pub(super) fn tables(self, patches: &[Patch], rule: Rule, n_ls: usize) -> Result<Vec<Table>, EngineError> {
+    pub(super) async fn tables(self, patches: &[Patch], rule: Rule, n_ls: usize) -> Result<Vec<Table>, EngineError> {
         if n_ls == 0 || n_ls > MAX_N_LS {
             return Err(ParameterError::new("n_ls", n_ls, format!("1 to {MAX_N_LS}")).into());
         }
         let spin = [Motion { v: [0.0, 0.0, 1.0] }];
-        let spins = self.sums(patches, rule, &vec![1.0; patches.len()], &spin)?;
+        let spins = self.sums(patches, rule, &vec![1.0; patches.len()], &spin).await?;
         // By the rules that put all of a cell's force at its centre, a single cell has no torque; the
         // threshold takes what rounding leaves for zero.
         let radius = |(p, w): (&Patch, &Vec<Wrench>)| if -w[0].tau > 1e-6 * unit(p) { -w[0].tau } else { 0.0 };
@@ -91,7 +91,7 @@ impl Surfaces<'_> {
                 Table::motions(n_ls, &asked).map(|v| Motion { v: v.map(|c| c as f32) }).collect();
             let of_some: Vec<Patch> = some.iter().map(|k| patches[*k].clone()).collect();
             let levers: Vec<f64> = some.iter().map(|k| radii[*k] / unit(&patches[*k])).collect();
-            let wrenches = self.sums(&of_some, rule, &levers, &motions)?;
+            let wrenches = self.sums(&of_some, rule, &levers, &motions).await?;
             let table = |(&k, wrenches): (&usize, &Vec<Wrench>)| {
                 let r = radii[k];
                 let h = |w: &Wrench| [w.fx, w.fy, if r > 0.0 { w.tau / r } else { 0.0 }];
@@ -106,7 +106,7 @@ impl Surfaces<'_> {
 
     /// Wrenches `[patch][motion]`. The translation of motions is in units of the patch's entry of `levers`, a
     /// length in units of the patch.
-    fn sums(
+    async fn sums(
         self,
         patches: &[Patch],
         rule: Rule,
@@ -129,20 +129,20 @@ impl Surfaces<'_> {
                 let (constants, cells) = patch_constants(patch, levers[k], &mut far);
                 for cells in cells.chunks(SLICE) {
                     if upload.slices.len() == most {
-                        self.dispatch(&pipeline, &upload, motions)?.add(part, patches, &mut out);
+                        self.dispatch(&pipeline, &upload, motions).await?.add(part, patches, &mut out);
                         upload = Upload::default();
                     }
                     upload.push(k, &constants, cells);
                 }
             }
             if !upload.slices.is_empty() {
-                self.dispatch(&pipeline, &upload, motions)?.add(part, patches, &mut out);
+                self.dispatch(&pipeline, &upload, motions).await?.add(part, patches, &mut out);
             }
         }
         Ok(out)
     }
 
-    fn dispatch<'a>(
+    async fn dispatch<'a>(
         self,
         pipeline: &Pipeline,
         upload: &'a Upload,
@@ -176,7 +176,7 @@ impl Surfaces<'_> {
         let staging = Staging::new(device, loads.size())?;
         staging.copy(&mut encoder, &loads);
         let copied = device.queue.submit([encoder.finish()]);
-        let loads: Vec<Load> = staging.read(device, count, copied)?;
+        let loads: Vec<Load> = staging.read(device, count, copied).await?;
         if pool::run(|| loads.par_iter().any(|l| l.f.iter().any(|c| !c.is_finite()))) {
             return Err(DeviceError::failed("limit surfaces: some wrenches were not computed"));
         }

@@ -61,7 +61,7 @@ struct Sent {
 }
 
 impl Live {
-    pub(super) fn new(group: Group, of: &[Contact]) -> Result<Self, EngineError> {
+    pub(super) async fn new(group: Group, of: &[Contact]) -> Result<Self, EngineError> {
         let mut first = Vec::with_capacity(group.contacts.len());
         let mut next = 0;
         for contact in &group.contacts {
@@ -82,27 +82,27 @@ impl Live {
             is_requested: false,
             requested: Vec::new(),
         };
-        live.ask_starts(all, of)?;
+        live.ask_starts(all, of).await?;
         Ok(live)
     }
 
     /// Asks for the samples of contacts at their start.
-    fn ask_starts(&mut self, which: Range<usize>, of: &[Contact]) -> Result<(), EngineError> {
+    async fn ask_starts(&mut self, which: Range<usize>, of: &[Contact]) -> Result<(), EngineError> {
         let start = |i: usize| {
             let contact = &of[self.group.contacts[i].index];
             (i, contact, start_of(contact))
         };
         let starts: Vec<_> = which.map(start).collect();
-        self.ask(starts)
+        self.ask(starts).await
     }
 
     /// Asks for the sample of a contact at its start.
-    pub(super) fn ask_start(&mut self, i: usize, contact: &Contact) -> Result<(), EngineError> {
-        self.ask(vec![(i, contact, start_of(contact))])
+    pub(super) async fn ask_start(&mut self, i: usize, contact: &Contact) -> Result<(), EngineError> {
+        self.ask(vec![(i, contact, start_of(contact))]).await
     }
 
     /// Asks for the samples of contacts at the inputs at the start of their intervals, on their maps.
-    fn ask(&mut self, mut asked: Vec<(usize, &Contact, Interval)>) -> Result<(), EngineError> {
+    async fn ask(&mut self, mut asked: Vec<(usize, &Contact, Interval)>) -> Result<(), EngineError> {
         let core = Arc::clone(&self.group.core);
         let maps = &mut self.group.inputs.patch_states;
         // All limit surfaces are made together.
@@ -117,7 +117,7 @@ impl Live {
                 whose.push(*i);
             }
         }
-        let made = make_tables(core.surfaces(), &wanted)?;
+        let made = make_tables(core.surfaces(), &wanted).await?;
         made.into_iter().zip(whose).for_each(|(table, i)| maps[i].set_table(table));
         for (i, contact, interval) in asked {
             let transfer = maps[i].transfer_from(&maps[i], contact);
@@ -135,7 +135,7 @@ impl Live {
     }
 
     /// Asks for the sample of a contact at its present inputs, on the map that was made for `mapped`.
-    pub(super) fn ask_present(
+    pub(super) async fn ask_present(
         &mut self,
         i: usize,
         contact: &Contact,
@@ -143,21 +143,21 @@ impl Live {
         mapped: Option<MapKey>,
     ) -> Result<(), EngineError> {
         let c = inputs.map(|v| [v, 0.0, 0.0]);
-        self.ask(vec![(i, contact, Interval { c, remap: mapped, ..Interval::default() })])
+        self.ask(vec![(i, contact, Interval { c, remap: mapped, ..Interval::default() })]).await
     }
 
     /// Waits until the device has done what it was told.
-    pub(super) fn settle(&mut self) -> Result<(), EngineError> {
-        while !self.settle_once()? {}
+    pub(super) async fn settle(&mut self) -> Result<(), EngineError> {
+        while !self.settle_once().await? {}
         Ok(())
     }
 
     /// Waits for what was submitted last. `false` if contacts have not come to the end of their windows, for
     /// which more is submitted.
-    fn settle_once(&mut self) -> Result<bool, EngineError> {
+    async fn settle_once(&mut self) -> Result<bool, EngineError> {
         let (Some(sent), Some(copied)) = (&mut self.sent, &self.copied) else { return Ok(true) };
         let busy = self.group.core.device.is_busy()?;
-        self.states = self.group.read_states(copied)?;
+        self.states = self.group.read_states(copied).await?;
         if let Some(started) = sent.started.take() {
             let passes = most_passes(&self.states).saturating_sub(sent.before);
             self.group.learn(sent.most, passes, started.elapsed(), busy);
@@ -172,7 +172,7 @@ impl Live {
 
     /// Starts the device on a window that is likely to take so many passes; all before is settled. Samples
     /// that were asked for are read while it computes.
-    fn start(&mut self, upload: Upload, expected: f64) -> Result<(), EngineError> {
+    async fn start(&mut self, upload: Upload, expected: f64) -> Result<(), EngineError> {
         let most = self.group.send(&upload)?;
         let before = (self.staging, self.copied.take());
         if self.is_requested {
@@ -183,37 +183,37 @@ impl Live {
         let passes = most_passes(&self.states);
         self.sent = Some(Sent { windows: upload.windows, started, most, before: passes });
         if let (true, (staging, Some(copied))) = (self.is_requested, before) {
-            self.keep_requested(staging, &copied)?;
+            self.keep_requested(staging, &copied).await?;
         }
         Ok(())
     }
 
     /// Lets the device record what is not recorded.
-    fn record_all(&mut self) -> Result<(), EngineError> {
+    async fn record_all(&mut self) -> Result<(), EngineError> {
         self.is_read = true;
         if self.unrecorded.iter().all(Option::is_none) {
             return Ok(());
         }
-        self.settle()?;
+        self.settle().await?;
         let asked = self.unrecorded.iter_mut().map(Option::take).collect();
         let upload = self.group.inputs.upload_samples(&self.group.contacts, asked, self.group.frames());
-        self.start(upload, 1.0)
+        self.start(upload, 1.0).await
     }
 
     /// Waits for the device, after it has recorded what is not recorded.
-    pub(super) fn settle_and_record(&mut self) -> Result<(), EngineError> {
-        self.record_all()?;
-        self.settle()
+    pub(super) async fn settle_and_record(&mut self) -> Result<(), EngineError> {
+        self.record_all().await?;
+        self.settle().await
     }
 
     /// Copies the samples of a staging buffer, which are those of the present states.
-    pub(super) fn copy_samples(
+    pub(super) async fn copy_samples(
         &self,
         staging: usize,
         copied: &wgpu::SubmissionIndex,
         mut to: impl FnMut(usize, Sample),
     ) -> Result<(), EngineError> {
-        let records = self.group.read_records(staging, copied)?;
+        let records = self.group.read_records(staging, copied).await?;
         for (i, (record, state)) in records.iter().step_by(self.group.frames()).zip(&self.states).enumerate() {
             to(i, if state.status == 0 { sample_of(record) } else { Sample::NONE });
         }
@@ -221,34 +221,34 @@ impl Live {
     }
 
     /// Reads the samples that were asked for; all before is settled.
-    fn keep_requested(&mut self, staging: usize, copied: &wgpu::SubmissionIndex) -> Result<(), EngineError> {
+    async fn keep_requested(&mut self, staging: usize, copied: &wgpu::SubmissionIndex) -> Result<(), EngineError> {
         let mut requested = std::mem::take(&mut self.requested);
         requested.clear();
-        self.copy_samples(staging, copied, |_, sample| requested.push(sample))?;
+        self.copy_samples(staging, copied, |_, sample| requested.push(sample)).await?;
         (self.requested, self.is_requested) = (requested, false);
         Ok(())
     }
 
     /// Asks for the present samples.
-    pub(super) fn request(&mut self) -> Result<(), EngineError> {
+    pub(super) async fn request(&mut self) -> Result<(), EngineError> {
         // What was asked for before is not wanted any more.
         self.is_requested = false;
-        self.record_all()?;
+        self.record_all().await?;
         self.is_requested = true;
         Ok(())
     }
 
     /// Whether the samples that were asked for are there; waits for them if that is wanted.
-    pub(super) fn has_requested(&mut self, waits: bool) -> Result<bool, EngineError> {
+    pub(super) async fn has_requested(&mut self, waits: bool) -> Result<bool, EngineError> {
         let (true, Some(copied)) = (self.is_requested, self.copied.clone()) else { return Ok(true) };
         let now = wgpu::PollType::Wait { submission_index: Some(copied), timeout: Some(Duration::ZERO) };
         if waits {
-            self.settle()?;
-        } else if !self.group.core.device.poll(now)? || !self.settle_once()? {
+            self.settle().await?;
+        } else if !self.group.core.device.poll(now)? || !self.settle_once().await? {
             return Ok(false);
         }
         if let Some(copied) = self.copied.clone() {
-            self.keep_requested(self.staging, &copied)?;
+            self.keep_requested(self.staging, &copied).await?;
         }
         Ok(true)
     }
@@ -279,38 +279,38 @@ impl Live {
     }
 
     /// Sends the intervals of the contacts that have a span, and starts the device.
-    pub(super) fn advance(&mut self, of: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError> {
-        self.settle()?;
+    pub(super) async fn advance(&mut self, of: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError> {
+        self.settle().await?;
         let longest = self.allow(|contact| spans[contact]);
         if self.group.contacts.iter().all(|contact| contact.timeline.is_empty()) {
             return Ok(());
         }
-        let upload = self.upload(of, &(0..1))?;
+        let upload = self.upload(of, &(0..1)).await?;
         let records = std::mem::take(&mut self.is_read);
         self.leave_timelines(of, u32::from(records), records);
         let expected = self.group.expected_passes(longest, 1);
-        self.start(upload, expected)
+        self.start(upload, expected).await
     }
 
     /// Steps the contacts through a span, into which their timelines are cut, window by window, and writes
     /// their samples, their statuses, and their bristles where these are wanted. While the device computes a
     /// window, the samples of the one before are read and the inputs of the one after are prepared.
-    pub(super) fn record(
+    pub(super) async fn record(
         &mut self,
         of: &[Contact],
         span: Span,
         progress: &Progress<'_>,
         out: &mut Trajectories,
     ) -> Result<(), EngineError> {
-        self.settle_and_record()?;
+        self.settle_and_record().await?;
         if let Some(copied) = self.copied.clone() {
             if self.is_requested {
-                self.keep_requested(self.staging, &copied)?;
+                self.keep_requested(self.staging, &copied).await?;
             }
             let index = |i: usize| self.group.contacts[i].index;
-            self.copy_samples(self.staging, &copied, |i, sample| out.write(index(i), 0, &sample))?;
+            self.copy_samples(self.staging, &copied, |i, sample| out.write(index(i), 0, &sample)).await?;
         }
-        self.group.append_bristles(&mut out.sampled_bristles)?;
+        self.group.append_bristles(&mut out.sampled_bristles).await?;
 
         let (last, duration) = (out.frames() - 1, span.end - span.start);
         let frames = self.group.plan_windows(of, duration, last)?;
@@ -320,7 +320,7 @@ impl Live {
         let core = Arc::clone(&self.group.core);
         let expected = self.group.expected_passes(frames as f64 * duration / last as f64, frames);
         let mut window = 0..frames.min(last);
-        let mut upload = self.upload(of, &window)?;
+        let mut upload = self.upload(of, &window).await?;
         let mut finished: Option<(Range<usize>, wgpu::SubmissionIndex)> = None;
         while !window.is_empty() {
             let most = self.group.send(&upload)?;
@@ -329,29 +329,29 @@ impl Live {
             self.staging = 1 - self.staging;
             let mut copied = self.group.dispatch(expected, most, true, self.staging);
             if let Some((window, copied)) = finished.take() {
-                self.write_window(&window, before, &copied, out)?;
+                self.write_window(&window, before, &copied, out).await?;
                 if !progress((window.len() * self.group.contacts.len()) as u64) {
                     return Err(EngineError::Stopped);
                 }
             }
             let next = window.end..(window.end + frames).min(last);
-            let prepared = self.upload(of, &next)?;
+            let prepared = self.upload(of, &next).await?;
             let before = most_passes(&self.states);
             let busy = core.device.is_busy()?;
-            self.states = self.group.read_states(&copied)?;
+            self.states = self.group.read_states(&copied).await?;
             self.group.learn(most, most_passes(&self.states) - before, started.elapsed(), busy);
             while is_behind(&self.states, &upload.windows) {
                 copied = self.group.dispatch(1.0, most, false, self.staging);
-                self.states = self.group.read_states(&copied)?;
+                self.states = self.group.read_states(&copied).await?;
             }
-            self.group.append_bristles(&mut out.sampled_bristles)?;
+            self.group.append_bristles(&mut out.sampled_bristles).await?;
             finished = Some((window, copied.clone()));
             self.copied = Some(copied);
             (window, upload) = (next, prepared);
         }
         self.leave_timelines(of, last as u32, false);
         if let Some((window, copied)) = finished {
-            self.write_window(&window, self.staging, &copied, out)?;
+            self.write_window(&window, self.staging, &copied, out).await?;
             if !progress((window.len() * self.group.contacts.len()) as u64) {
                 return Err(EngineError::Stopped);
             }
@@ -359,24 +359,24 @@ impl Live {
         for (contact, state) in self.group.contacts.iter().zip(&self.states) {
             out.status[contact.index] = status_of(state);
         }
-        self.group.append_bristles(&mut out.bristles)
+        self.group.append_bristles(&mut out.bristles).await
     }
 
     /// The intervals of a window of the timelines.
-    fn upload(&mut self, of: &[Contact], window: &Range<usize>) -> Result<Upload, EngineError> {
+    async fn upload(&mut self, of: &[Contact], window: &Range<usize>) -> Result<Upload, EngineError> {
         let (core, frames) = (Arc::clone(&self.group.core), self.group.frames());
-        self.group.inputs.upload(&self.group.contacts, of, core.surfaces(), window, frames)
+        self.group.inputs.upload(&self.group.contacts, of, core.surfaces(), window, frames).await
     }
 
     /// Writes the samples of a window, which are those after its start.
-    fn write_window(
+    async fn write_window(
         &self,
         window: &Range<usize>,
         staging: usize,
         copied: &wgpu::SubmissionIndex,
         out: &mut Trajectories,
     ) -> Result<(), EngineError> {
-        let records = self.group.read_records(staging, copied)?;
+        let records = self.group.read_records(staging, copied).await?;
         for (contact, records) in self.group.contacts.iter().zip(records.chunks(self.group.frames())) {
             for (frame, record) in (window.start + 1..=window.end).zip(records) {
                 out.write(contact.index, frame, &sample_of(record));

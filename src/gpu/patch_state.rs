@@ -96,7 +96,7 @@ impl PatchState {
 
 /// The limit surfaces of patches, made on the device, in the same order. The table beside each patch gives
 /// the rule and the resolution.
-pub(super) fn make_tables(
+pub(super) async fn make_tables(
     surfaces: Surfaces<'_>,
     wanted: &[(Patch, Arc<Table>)],
 ) -> Result<Vec<Arc<Table>>, EngineError> {
@@ -118,7 +118,7 @@ pub(super) fn make_tables(
         let is_asked = |&i: &usize| places[i] == i && kind(&wanted[i].1) == (rule, n_ls);
         let of_kind: Vec<usize> = (0..wanted.len()).filter(is_asked).collect();
         let patches: Vec<Patch> = of_kind.iter().map(|&i| wanted[i].0.clone()).collect();
-        for (i, table) in of_kind.into_iter().zip(surfaces.tables(&patches, rule, n_ls)?) {
+        for (i, table) in of_kind.into_iter().zip(surfaces.tables(&patches, rule, n_ls).await?) {
             made[i] = Some(Arc::new(table));
         }
     }
