@@ -50,5 +50,5 @@ pub use engine::Gpu;
 #[doc(hidden)]
 pub use program::Program;
 pub use shader::{Reduced, Variant, source};
-pub use shape::{Layout, Shape, Storage};
+pub use shape::{KernelShape, Layout, Storage};
 pub use unroll::{MarkError, MarkFault};

@@ -4,7 +4,7 @@ use super::device::Adapter;
 use super::layout::{self, State, kind};
 use super::patch_state::PatchState;
 use super::shader::{Reduced, Variant};
-use super::shape::{Layout, MOST_TURNS, Shape};
+use super::shape::{KernelShape, Layout, MOST_TURNS};
 use crate::contact::{Contact, Form, Model, ModelKind, Origin, TIME_SLACK};
 use crate::engine::{Stepping, StopWhen};
 use crate::error::EngineError;
@@ -58,11 +58,11 @@ impl BatchContact {
             Model::Distributed => {
                 let cells = self.active.len();
                 let asked = layout.and_then(|layout| layout.shape(cells, adapter));
-                (asked.unwrap_or_else(|| Shape::of(cells, adapter)), None)
+                (asked.unwrap_or_else(|| KernelShape::of(cells, adapter)), None)
             }
-            Model::Ellipsoid(form) => (Shape::reduced(adapter), Some((true, *form))),
-            Model::LimitSurface(_, form) => (Shape::reduced(adapter), Some((false, *form))),
-            Model::Point(_) => (Shape::reduced(adapter), None),
+            Model::Ellipsoid(form) => (KernelShape::reduced(adapter), Some((true, *form))),
+            Model::LimitSurface(_, form) => (KernelShape::reduced(adapter), Some((false, *form))),
+            Model::Point(_) => (KernelShape::reduced(adapter), None),
         };
         if shape.turns > MOST_TURNS {
             return Err(EngineError::Limit {

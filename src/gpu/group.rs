@@ -20,7 +20,7 @@ use super::memory;
 use super::pace::Pace;
 use super::pipeline::{Access, Pipeline};
 use super::shader::{ROOT_ITERATIONS, TRANSITION_ITERATIONS, Variant};
-use super::shape::Shape;
+use super::shape::KernelShape;
 use crate::batch::Sample;
 use crate::contact::{Contact, ModelKind};
 use crate::engine::{LEFT, Reason, Status, Stepping, StopWhen, share};
@@ -297,7 +297,7 @@ impl Group {
     /// Passes after which a dispatch has to stop.
     fn max_passes(&self, upload: &Upload) -> u32 {
         let variant = &self.kernel.variant;
-        let Shape { workgroup, turns, .. } = variant.shape;
+        let KernelShape { workgroup, turns, .. } = variant.shape;
         let roots_loop = variant.law.is_elastic() && variant.shape.roots_loop();
         if !self.core.device.adapter.software {
             return MOST_PASSES;

@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use crate::friction::Law;
     use crate::gpu::shader::{point_source, source, surface_source};
-    use crate::gpu::shape::{Shape, Storage, Sums};
+    use crate::gpu::shape::{KernelShape, Storage, Sums};
     use crate::point::PointLaw;
 
     #[test]
@@ -174,9 +174,9 @@ mod tests {
         compare(&surface_source(), &surface);
     }
 
-    fn shape(workgroup: u32, width: u32, turns: u32, storage: Storage, sums: Sums) -> Shape {
+    fn shape(workgroup: u32, width: u32, turns: u32, storage: Storage, sums: Sums) -> KernelShape {
         let lanes = if sums == Sums::Part { workgroup / 4 } else { workgroup };
-        Shape { workgroup, lanes, width, turns, storage, sums }
+        KernelShape { workgroup, lanes, width, turns, storage, sums }
     }
 
     fn compare(source: &str, layouts: &[Layout]) {

@@ -1,7 +1,7 @@
 //! Assembles the text of a shader: constants from Rust, then the WGSL files.
 
 use super::layout::{flag, kind};
-use super::shape::{Shape, Storage, Sums};
+use super::shape::{KernelShape, Storage, Sums};
 use super::unroll::{MarkError, Unroll, unrolled};
 use crate::contact::transfer::{SHOWN_LIMIT, STICK_LIMIT};
 use crate::engine::{ALL_SLIDES, LEFT, Reason, SLIP_SPEED};
@@ -34,7 +34,7 @@ use crate::solver::transition::{START, START_HIGH, START_LOW};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Variant {
     /// The kernel's shape.
-    pub shape: Shape,
+    pub shape: KernelShape,
     /// The law of the bristles.
     pub law: Law,
     /// Whether `gamma` is 2.
@@ -93,7 +93,7 @@ impl Variant {
 ///
 /// # Errors
 /// A mark in a shader's file that cannot be applied.
-pub fn source(shape: Shape, law: Law) -> Result<String, MarkError> {
+pub fn source(shape: KernelShape, law: Law) -> Result<String, MarkError> {
     let roots = if shape.roots_loop() {
         // The compiler cannot know this bound, as it does not know that run.zero is 0, and so keeps the loop.
         Unroll::TestedAtEnd(Some(format!("{TRANSITION_ITERATIONS}u + run.zero")))
@@ -174,7 +174,7 @@ fn read_from(text: &str, name: &str, from: &str, to: &str) -> String {
 
 /// The WGSL of a kernel of this shape for point contacts of a law with so many elements.
 #[must_use]
-pub fn point_source(shape: Shape, law: PointLaw, elements: u32) -> String {
+pub fn point_source(shape: KernelShape, law: PointLaw, elements: u32) -> String {
     let mut text = prelude(shape, Law::default());
     for (name, value) in [
         ("POINT_ROOT_MOST", POINT_ROOT_MOST),
@@ -262,7 +262,7 @@ macro_rules! law_files {
 laws!(law_files);
 
 /// The text before all files of a kernel: constants from Rust, and the type `Real`.
-fn prelude(shape: Shape, law: Law) -> String {
+fn prelude(shape: KernelShape, law: Law) -> String {
     let mut text = String::new();
     let mut constant = |name: &str, value: String| text += &format!("const {name} = {value};\n");
     for (name, value) in [

@@ -27,7 +27,7 @@ pub struct Layout {
 
 /// The shape of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Shape {
+pub struct KernelShape {
     /// Lanes of the workgroup.
     pub workgroup: u32,
     /// Lanes of a contact; 1 for reduced contacts.
@@ -159,7 +159,7 @@ fn lanes_of(row: &Row, adapter: &Adapter) -> Vec<u32> {
     (0..=WIDEST.ilog2()).map(|n| 1 << n).filter(|&lanes| whole(lanes)).collect()
 }
 
-impl Shape {
+impl KernelShape {
     /// The shape for a contact with `cells` cells: a function of the contact and the adapter alone, so that
     /// its result does not depend on its neighbours. The row's, with twice as many lanes as long as each
     /// would take more turns than the row says; pairs in private memory where that is too large for the
@@ -241,7 +241,7 @@ impl Layout {
     /// The layout that an adapter gets for a contact with `cells` cells.
     #[must_use]
     pub fn of(cells: usize, adapter: &Adapter) -> Option<Self> {
-        let shape = Shape::of(cells, adapter);
+        let shape = KernelShape::of(cells, adapter);
         Some(Self { lanes: shape.lanes, width: shape.width, storage: shape.storage })
     }
 
@@ -253,7 +253,7 @@ impl Layout {
 
     /// The shape for a contact with `cells` cells, if it has one.
     #[must_use]
-    pub fn shape(self, cells: usize, adapter: &Adapter) -> Option<Shape> {
+    pub fn shape(self, cells: usize, adapter: &Adapter) -> Option<KernelShape> {
         let shape = self.unchecked(cells, adapter);
         let most = if self.storage == Storage::Registers { MOST_WRITTEN_OUT } else { MOST_TURNS };
         let sums = shape.sums != Sums::Memory || self.lanes >= LEAST_WITHOUT_SUBGROUPS;
@@ -261,7 +261,7 @@ impl Layout {
         (shape.turns <= most && sums && fits).then_some(shape)
     }
 
-    fn unchecked(self, cells: usize, adapter: &Adapter) -> Shape {
+    fn unchecked(self, cells: usize, adapter: &Adapter) -> KernelShape {
         let turns = (cells as u32).div_ceil(self.lanes * self.width).max(1);
         // A loop over private memory runs over the cells of the contact, so that contacts of many sizes share
         // a kernel whose memory is rounded up. Of workgroup memory each takes what it needs, as that decides
@@ -272,7 +272,7 @@ impl Layout {
             Some([least, _]) => (Sums::Subgroups((self.lanes / least).max(1)), self.lanes),
             None => (Sums::Memory, self.lanes),
         };
-        Shape { workgroup, lanes: self.lanes, width: self.width, turns, storage: self.storage, sums }
+        KernelShape { workgroup, lanes: self.lanes, width: self.width, turns, storage: self.storage, sums }
     }
 }
 
@@ -320,21 +320,21 @@ mod tests {
     #[test]
     fn lanes_are_a_part_of_a_subgroup_or_whole_ones_as_many_as_turns_ask_for() {
         let amd = adapter(0x1002, [32, 64], false);
-        let lanes = |cells, adapter: &Adapter| Shape::of(cells, adapter).lanes;
+        let lanes = |cells, adapter: &Adapter| KernelShape::of(cells, adapter).lanes;
         assert_eq!([1, 128, 129, 317, 512, 513, 1025, 4096].map(|n| lanes(n, &amd)), [8, 8, 16, 32, 32, 64, 128, 256]);
-        let shape = Shape::of(317, &amd);
+        let shape = KernelShape::of(317, &amd);
         assert_eq!((shape.turns, shape.width, shape.storage, shape.sums), (10, 1, Storage::Workgroup, Sums::Part));
         assert_eq!((shape.workgroup, shape.contacts()), (64, 2));
-        let shape = Shape::of(1000, &amd);
+        let shape = KernelShape::of(1000, &amd);
         assert_eq!((shape.workgroup, shape.contacts(), shape.sums), (64, 1, Sums::Subgroups(2)));
-        assert_eq!(Shape::of(4096, &amd).storage, Storage::Private, "32 KB do not fit beside the sums");
+        assert_eq!(KernelShape::of(4096, &amd).storage, Storage::Private, "32 KB do not fit beside the sums");
         let nvidia = adapter(0x10de, [32, 32], false);
-        assert_eq!((lanes(25, &nvidia), Shape::of(25, &nvidia).contacts()), (8, 4));
-        assert_eq!((lanes(317, &nvidia), Shape::of(317, &nvidia).sums), (32, Sums::Subgroups(1)));
+        assert_eq!((lanes(25, &nvidia), KernelShape::of(25, &nvidia).contacts()), (8, 4));
+        assert_eq!((lanes(317, &nvidia), KernelShape::of(317, &nvidia).sums), (32, Sums::Subgroups(1)));
         let intel = adapter(0x8086, [8, 32], false);
         assert_eq!([25, 128, 129, 317].map(|n| lanes(n, &intel)), [8, 8, 32, 32], "16 would be half of a subgroup");
         let llvmpipe = adapter(0x10005, [8, 8], true);
-        let shape = Shape::of(317, &llvmpipe);
+        let shape = KernelShape::of(317, &llvmpipe);
         assert_eq!((shape.workgroup, shape.width, shape.turns, shape.storage), (8, 2, 32, Storage::Private));
         assert_eq!(lanes(317, &adapter(0, [0, 0], false)), 32, "without subgroups");
     }
@@ -348,7 +348,7 @@ mod tests {
             adapter(0, [0, 0], false),
         ] {
             for cells in [1, 2, 63, 64, 65, 317, 441, 1025, 4096, 16384] {
-                let own = Shape::of(cells, &adapter);
+                let own = KernelShape::of(cells, &adapter);
                 assert!((own.lanes * own.width * own.turns) as usize >= cells && own.turns <= MOST_TURNS);
                 assert_eq!(own.workgroup % own.lanes, 0, "{own:?}");
                 let all = Layout::all(cells, &adapter);

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use bristle::friction::Law;
-use bristle::gpu::{Adapter, Layout, Program, Reduced, Shape, Storage, Variant};
+use bristle::gpu::{Adapter, KernelShape, Layout, Program, Reduced, Storage, Variant};
 use bristle::point::PointLaw;
 
 use assembly::{Code, Issue};
@@ -127,16 +127,16 @@ fn kernels(family: &Family) -> Result<Vec<Kernel>, String> {
     let adapter = adapter(family);
     let mut all = Vec::new();
     for &law in Law::ALL {
-        let mut add = |what: &str, shape: Shape, cells: usize, adaptive: bool, reduced: Option<Reduced>| {
+        let mut add = |what: &str, shape: KernelShape, cells: usize, adaptive: bool, reduced: Option<Reduced>| {
             let cells = if reduced.is_some() { 1 } else { cells as u32 };
             let variant = Variant { shape, law, gaussian: true, adaptive, reduced, point: None };
             let steps = if adaptive { ", adaptive" } else { "" };
             all.push(Kernel { name: format!("{}, {what}{steps}", law.name()), variant, cells });
         };
-        let grid = Shape::of(CELLS, &adapter);
+        let grid = KernelShape::of(CELLS, &adapter);
         add("grid of 317", grid, CELLS, false, None);
         add("grid of 317", grid, CELLS, true, None);
-        let reduced = Shape::reduced(&adapter);
+        let reduced = KernelShape::reduced(&adapter);
         let consistent = |ellipsoid| Some(Reduced { ellipsoid, consistent: true });
         add("limit surface", reduced, 1, true, consistent(false));
         if law != Law::ElastoPlastic {
@@ -150,11 +150,11 @@ fn kernels(family: &Family) -> Result<Vec<Kernel>, String> {
             add(&format!("grid of 317, {layout}"), shape, CELLS, false, None);
         }
         for cells in [25, 1024, 4096] {
-            add(&format!("grid of {cells}"), Shape::of(cells, &adapter), cells, false, None);
+            add(&format!("grid of {cells}"), KernelShape::of(cells, &adapter), cells, false, None);
         }
     }
     for &law in PointLaw::ALL {
-        let shape = Shape::reduced(&adapter);
+        let shape = KernelShape::reduced(&adapter);
         let (elements, what) = if law.has_elements() { (ELEMENTS, ", 4 elements") } else { (0, "") };
         let point = Some((law, elements));
         let variant = Variant { shape, law: Law::default(), gaussian: true, adaptive: false, reduced: None, point };

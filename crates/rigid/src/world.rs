@@ -2,10 +2,10 @@
 //! (LCP 9).
 //!
 //! ```
-//! use bristle_rigid::world::{Body, Method, Pair, Shape, State, World, Worlds};
+//! use bristle_rigid::world::{WorldBody, Method, Pair, WorldShape, State, World, Worlds};
 //! let mut world = World::new(8);
-//! let table = world.add(Body::prescribed(Shape::Plane), State::default());
-//! let block = world.add(Body::solid(0.5, Shape::Box([0.05, 0.05, 0.02])), State::at(0.0, 0.0, 0.02));
+//! let table = world.add(WorldBody::prescribed(WorldShape::Plane), State::default());
+//! let block = world.add(WorldBody::solid(0.5, WorldShape::Box([0.05, 0.05, 0.02])), State::at(0.0, 0.0, 0.02));
 //! world.pairs.push(Pair { bodies: [table, block], mu: 0.4 });
 //! let mut worlds = Worlds::new(vec![world], 1e-3, Method::Double)?;
 //! // It sticks under 1.9 N, mu m g is 1.96 N; under 2.1 N it slides.
@@ -25,8 +25,8 @@ mod step;
 
 pub use batch::{Method, Saved, Worlds};
 #[cfg(feature = "gpu")]
-pub(crate) use batch::{Stepper, advance_each};
-pub use body::{Body, Kind, MOST_POINTS, Shape, State};
+pub(crate) use batch::{StepWorlds, advance_each};
+pub use body::{Kind, MOST_POINTS, State, WorldBody, WorldShape};
 
 use nalgebra::{Point3, Vector3};
 
@@ -48,7 +48,7 @@ pub struct Pair {
 
 /// A contact of the last step.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Contact {
+pub struct WorldContact {
     /// Index of the pair.
     pub pair: usize,
     /// Point of the second body, in the world \[m\], at the beginning of the step.
@@ -79,7 +79,7 @@ pub enum Failure {
 /// Bodies, the pairs of them that may touch, and their state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct World {
-    bodies: Vec<Body>,
+    bodies: Vec<WorldBody>,
     states: Vec<State>,
     /// The pairs that may touch.
     pub pairs: Vec<Pair>,
@@ -91,7 +91,7 @@ pub struct World {
     steps: u64,
     by_lemke: u64,
     residual: f64,
-    contacts: Vec<Contact>,
+    contacts: Vec<WorldContact>,
     failure: Option<(u64, Failure)>,
 }
 
@@ -116,7 +116,7 @@ impl World {
     }
 
     /// Adds a body, and returns its index.
-    pub fn add(&mut self, body: Body, state: State) -> usize {
+    pub fn add(&mut self, body: WorldBody, state: State) -> usize {
         self.bodies.push(body);
         self.states.push(state);
         self.bodies.len() - 1
@@ -134,7 +134,7 @@ impl World {
 
     /// The bodies.
     #[must_use]
-    pub fn bodies(&self) -> &[Body] {
+    pub fn bodies(&self) -> &[WorldBody] {
         &self.bodies
     }
 
@@ -146,7 +146,7 @@ impl World {
 
     /// The contacts of the last step, with their forces; those that are near, too, with a force of zero.
     #[must_use]
-    pub fn contacts(&self) -> &[Contact] {
+    pub fn contacts(&self) -> &[WorldContact] {
         &self.contacts
     }
 
@@ -184,7 +184,7 @@ impl World {
     /// Kinetic energy and potential energy in gravity of all bodies that forces move \[J\].
     #[must_use]
     pub fn energy(&self) -> f64 {
-        let of = |(body, state): (&Body, &State)| {
+        let of = |(body, state): (&WorldBody, &State)| {
             let kinetic = 0.5 * (body.mass * state.velocity.norm_squared() + body.spin(state).dot(&state.angular));
             kinetic - body.mass * Vector3::from(self.gravity).dot(&state.pose.translation.vector)
         };

@@ -10,7 +10,7 @@ use bristle::planar::Wrench;
 #[cfg(feature = "gpu")]
 use bristle_rigid::gpu::RigidGpu;
 use bristle_rigid::lcp::{ContactProblem, Impulses, Termination, blocks};
-use bristle_rigid::world::{Body, Kind, Method, Pair, Shape, State, World, Worlds};
+use bristle_rigid::world::{Kind, Method, Pair, State, World, WorldBody, WorldShape, Worlds};
 use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 use proptest::prelude::*;
 
@@ -60,16 +60,16 @@ fn fixture(name: &str) -> Vec<Vec<f64>> {
 }
 
 /// A body on a plane, with its state; the body is number 1.
-fn on_plane(directions: usize, mu: f64, body: Body, state: State) -> World {
+fn on_plane(directions: usize, mu: f64, body: WorldBody, state: State) -> World {
     let mut world = World::new(directions);
-    let plane = world.add(Body::prescribed(Shape::Plane), State::default());
+    let plane = world.add(WorldBody::prescribed(WorldShape::Plane), State::default());
     let body = world.add(body, state);
     world.pairs.push(Pair { bodies: [plane, body], mu });
     world
 }
 
-fn particle(mass: f64) -> Body {
-    Body::solid(mass, Shape::Points(vec![[0.0; 3]]))
+fn particle(mass: f64) -> WorldBody {
+    WorldBody::solid(mass, WorldShape::Points(vec![[0.0; 3]]))
 }
 
 /// A velocity in the plane.
@@ -130,7 +130,8 @@ fn bodies_on_an_incline_have_the_converged_motion() {
             rows.retain(|row| (row[0] == 1.0) == is_box);
             let world = |row: &Vec<f64>| {
                 let (al, psi) = (row[3].to_radians(), row[2].to_radians());
-                let body = if is_box { Body::solid(1.2, Shape::Box([0.3, 0.25, 0.02])) } else { particle(1.2) };
+                let body =
+                    if is_box { WorldBody::solid(1.2, WorldShape::Box([0.3, 0.25, 0.02])) } else { particle(1.2) };
                 let mut world = on_plane(row[1] as usize, row[4], body, State::at(0.0, 0.0, height));
                 world.gravity = [G * al.sin() * psi.cos(), G * al.sin() * psi.sin(), -G * al.cos()];
                 world
@@ -160,7 +161,7 @@ fn a_free_body_turns_as_the_exact_solution_to_first_order() {
         let rows = fixture("torque_free_exact.csv");
         let mut world = World::new(4);
         world.gravity = [0.0; 3];
-        let body = Body { inertia: MOMENTS, ..Body::solid(1.0, Shape::Sphere(0.1)) };
+        let body = WorldBody { inertia: MOMENTS, ..WorldBody::solid(1.0, WorldShape::Sphere(0.1)) };
         world.add(body, State { angular: Vector3::new(rows[0][5], rows[0][6], rows[0][7]), ..State::default() });
         let mut worlds = ENGINES[0].worlds(vec![world], h);
         let mut most: f64 = 0.0;
@@ -180,11 +181,12 @@ fn a_free_body_turns_as_the_exact_solution_to_first_order() {
 /// A tower of boxes, the lowest 8 cm wide.
 fn stack(boxes: usize, mu: f64) -> World {
     let mut world = World::new(8);
-    let mut below = world.add(Body::prescribed(Shape::Plane), State::default());
+    let mut below = world.add(WorldBody::prescribed(WorldShape::Plane), State::default());
     let mut top = 0.0;
     for k in 0..boxes {
         let half = [0.04 - 0.008 * k as f64, 0.04 - 0.006 * k as f64, 0.02];
-        let body = world.add(Body::solid(0.3 - 0.05 * k as f64, Shape::Box(half)), State::at(0.0, 0.0, top + half[2]));
+        let body = world
+            .add(WorldBody::solid(0.3 - 0.05 * k as f64, WorldShape::Box(half)), State::at(0.0, 0.0, top + half[2]));
         world.pairs.push(Pair { bodies: [below, body], mu });
         (below, top) = (body, top + 2.0 * half[2]);
     }
@@ -233,7 +235,8 @@ fn a_tripod_slides_where_its_limit_surface_says() {
             let factor = surface.margin(load, MU, MASS * G).unwrap().factor;
             // The polygon of 32 directions is inside the circle, by cos(pi/32) = 0.9952 at most.
             for share in [0.995, 1.001] {
-                let mut world = on_plane(32, MU, Body::solid(MASS, Shape::Points(feet.to_vec())), State::default());
+                let mut world =
+                    on_plane(32, MU, WorldBody::solid(MASS, WorldShape::Points(feet.to_vec())), State::default());
                 let by = factor * share;
                 let (force, torque) = ([by * load.fx, by * load.fy, 0.0], [0.0, 0.0, by * load.tau]);
                 world.set_load(1, force, torque);
@@ -257,12 +260,12 @@ fn a_tripod_slides_where_its_limit_surface_says() {
 /// Boxes, spheres and a tripod thrown on a table and on each other.
 fn heap(seed: [f64; 6]) -> World {
     let mut world = World::new(8);
-    let plane = world.add(Body::prescribed(Shape::Plane), State::default());
+    let plane = world.add(WorldBody::prescribed(WorldShape::Plane), State::default());
     let shapes = [
-        Shape::Box([0.05, 0.04, 0.03]),
-        Shape::Sphere(0.04),
-        Shape::Points(vec![[0.05, 0.0, -0.03], [-0.03, 0.04, -0.03], [-0.03, -0.04, -0.03]]),
-        Shape::Box([0.02, 0.03, 0.05]),
+        WorldShape::Box([0.05, 0.04, 0.03]),
+        WorldShape::Sphere(0.04),
+        WorldShape::Points(vec![[0.05, 0.0, -0.03], [-0.03, 0.04, -0.03], [-0.03, -0.04, -0.03]]),
+        WorldShape::Box([0.02, 0.03, 0.05]),
     ];
     let mut bodies = vec![plane];
     for (k, shape) in shapes.into_iter().enumerate() {
@@ -276,7 +279,7 @@ fn heap(seed: [f64; 6]) -> World {
             velocity: Vector3::new(s(5), s(1), s(0)),
             angular: 5.0 * Vector3::new(s(2), s(3), s(4)),
         };
-        bodies.push(world.add(Body::solid(0.2 + 0.1 * k as f64, shape), state));
+        bodies.push(world.add(WorldBody::solid(0.2 + 0.1 * k as f64, shape), state));
     }
     for a in 0..bodies.len() {
         for b in a + 1..bodies.len() {
@@ -362,11 +365,13 @@ fn what_is_out_of_range_is_refused() {
     assert!(bad(&|w| w.pairs[0].bodies = [0, 9]).contains("indices below 2"));
     assert!(bad(&|w| w.pairs[0].mu = f64::NAN).contains("contacts[0].mu"));
     assert!(
-        bad(&|w| assert!(w.add(Body::solid(-1.0, Shape::Sphere(0.1)), State::default()) > 0))
+        bad(&|w| assert!(w.add(WorldBody::solid(-1.0, WorldShape::Sphere(0.1)), State::default()) > 0))
             .contains("bodies[2].mass")
     );
-    assert!(bad(&|w| assert!(w.add(Body::solid(1.0, Shape::Plane), State::default()) > 0)).contains("prescribed"));
-    assert_eq!(Body::prescribed(Shape::Plane).kind, Kind::Prescribed);
+    assert!(
+        bad(&|w| assert!(w.add(WorldBody::solid(1.0, WorldShape::Plane), State::default()) > 0)).contains("prescribed")
+    );
+    assert_eq!(WorldBody::prescribed(WorldShape::Plane).kind, Kind::Prescribed);
 }
 
 /// A turntable carries what lies on it; a conveyor brings it to its speed.
@@ -375,18 +380,18 @@ fn prescribed_bodies_carry_what_lies_on_them() {
     for &on in ENGINES {
         let mut conveyor = World::new(8);
         let belt = State { velocity: Vector3::new(0.3, 0.0, 0.0), ..State::default() };
-        let belt = conveyor.add(Body::prescribed(Shape::Plane), belt);
-        let load = conveyor.add(Body::solid(0.2, Shape::Box([0.02; 3])), State::at(0.0, 0.0, 0.02));
+        let belt = conveyor.add(WorldBody::prescribed(WorldShape::Plane), belt);
+        let load = conveyor.add(WorldBody::solid(0.2, WorldShape::Box([0.02; 3])), State::at(0.0, 0.0, 0.02));
         conveyor.pairs.push(Pair { bodies: [belt, load], mu: 0.5 });
         let mut table = World::new(32);
         let turning = State { angular: Vector3::new(0.0, 0.0, 2.0), ..State::default() };
-        let turning = table.add(Body::prescribed(Shape::Plane), turning);
+        let turning = table.add(WorldBody::prescribed(WorldShape::Plane), turning);
         let start = State {
             velocity: Vector3::new(0.0, 0.2, 0.0),
             angular: Vector3::new(0.0, 0.0, 2.0),
             ..State::at(0.1, 0.0, 0.02)
         };
-        let rider = table.add(Body::solid(0.2, Shape::Box([0.02; 3])), start);
+        let rider = table.add(WorldBody::solid(0.2, WorldShape::Box([0.02; 3])), start);
         table.pairs.push(Pair { bodies: [turning, rider], mu: 0.5 });
         let mut worlds = on.worlds(vec![conveyor, table], 1e-3);
         worlds.advance(TAU / 2.0 / 2.0).unwrap();
@@ -406,12 +411,12 @@ fn extreme_numbers_end_with_a_status() {
         for size in [1e-6, 1e-3, 1e5] {
             for speed in extremes {
                 let mut world = World::new(8);
-                let table = world.add(Body::prescribed(Shape::Plane), State::default());
+                let table = world.add(WorldBody::prescribed(WorldShape::Plane), State::default());
                 let start = State { velocity: speed * Vector3::new(1.0, 0.5, -1.0), ..State::at(0.0, 0.0, size) };
-                let low = world.add(Body::solid(1e-3 + speed.sqrt(), Shape::Box([size; 3])), start);
+                let low = world.add(WorldBody::solid(1e-3 + speed.sqrt(), WorldShape::Box([size; 3])), start);
                 let start = State { angular: speed * Vector3::new(1.0, -1.0, 0.5), ..State::at(0.0, 0.0, 3.0 * size) };
-                let high = world.add(Body::solid(1e-9, Shape::Box([size, 0.5 * size, size])), start);
-                let ball = world.add(Body::solid(1e9, Shape::Sphere(size)), State::at(0.0, 0.0, 3.0 * size));
+                let high = world.add(WorldBody::solid(1e-9, WorldShape::Box([size, 0.5 * size, size])), start);
+                let ball = world.add(WorldBody::solid(1e9, WorldShape::Sphere(size)), State::at(0.0, 0.0, 3.0 * size));
                 for bodies in [[table, low], [low, high], [high, ball], [ball, low], [table, ball]] {
                     world.pairs.push(Pair { bodies, mu: speed.min(1e6) });
                 }

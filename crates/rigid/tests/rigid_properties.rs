@@ -19,7 +19,7 @@ use bristle::point::{PointElement, PointLaw, PointModel};
 use bristle::random::Draw;
 use bristle::schedule::{Signal, Sine};
 use bristle_rigid::gpu::RigidGpu;
-use bristle_rigid::world::{Body, Method, Pair, Shape, State, World, Worlds};
+use bristle_rigid::world::{Method, Pair, State, World, WorldBody, WorldShape, Worlds};
 use common::{Dice, engines, flat, of, rollout};
 use nalgebra::{UnitQuaternion, Vector3};
 
@@ -200,15 +200,15 @@ fn sliding(k: u64) -> World {
     let d = Dice(Draw::new(2406, k));
     let mut world = World::new(d.pick("directions", &[4, 5, 8, 32]));
     let shape = match k % 3 {
-        0 => Shape::Points(vec![[0.0; 3]]),
-        1 => Shape::Points(vec![[0.05, 0.0, -0.03], [-0.03, 0.04, -0.03], [-0.03, -0.04, -0.03]]),
-        _ => Shape::Box([0.05, 0.04, 0.03]),
+        0 => WorldShape::Points(vec![[0.0; 3]]),
+        1 => WorldShape::Points(vec![[0.05, 0.0, -0.03], [-0.03, 0.04, -0.03], [-0.03, -0.04, -0.03]]),
+        _ => WorldShape::Box([0.05, 0.04, 0.03]),
     };
-    let plane = world.add(Body::prescribed(Shape::Plane), State::default());
+    let plane = world.add(WorldBody::prescribed(WorldShape::Plane), State::default());
     let mut state = State::at(0.0, 0.0, if k.is_multiple_of(3) { 0.0 } else { 0.03 });
     state.velocity = Vector3::new(d.between("vx", -1.0, 1.0), d.between("vy", -1.0, 1.0), 0.0);
     state.angular = Vector3::new(0.0, 0.0, if k.is_multiple_of(3) { 0.0 } else { d.between("w", -10.0, 10.0) });
-    let body = world.add(Body::solid(d.log("mass", 0.1, 10.0), shape), state);
+    let body = world.add(WorldBody::solid(d.log("mass", 0.1, 10.0), shape), state);
     world.pairs.push(Pair { bodies: [plane, body], mu: d.between("mu", 0.1, 1.0) });
     world
 }
@@ -277,7 +277,7 @@ fn contacts_of_spheres_take_energy() {
         let d = Dice(Draw::new(2407, k));
         let mut world = World::new(8);
         world.gravity = [0.0; 3];
-        let plane = world.add(Body::prescribed(Shape::Plane), State::default());
+        let plane = world.add(WorldBody::prescribed(WorldShape::Plane), State::default());
         let mut bodies = vec![plane];
         for i in 0..4 {
             let any = |name: &str, most: f64| d.between(&format!("{name} {i}"), -most, most);
@@ -285,7 +285,9 @@ fn contacts_of_spheres_take_energy() {
             state.velocity = Vector3::new(any("vx", 0.5), any("vy", 0.5), any("vz", 0.5) - 0.5);
             state.angular = 20.0 * Vector3::new(any("wx", 1.0), any("wy", 1.0), any("wz", 1.0));
             state.pose.rotation = UnitQuaternion::from_euler_angles(any("a", 3.0), any("b", 3.0), any("c", 3.0));
-            bodies.push(world.add(Body::solid(d.log(&format!("mass {i}"), 0.1, 1.0), Shape::Sphere(0.04)), state));
+            bodies.push(
+                world.add(WorldBody::solid(d.log(&format!("mass {i}"), 0.1, 1.0), WorldShape::Sphere(0.04)), state),
+            );
         }
         for a in 0..bodies.len() {
             for b in a + 1..bodies.len() {

@@ -20,7 +20,7 @@ use bristle::error::ParameterError;
 use bristle::pool;
 use bristle::random::Draw;
 use bristle::range::{self, Range};
-use bristle_rigid::world::{Body, Kind, Method, Pair, Shape, State, World};
+use bristle_rigid::world::{Kind, Method, Pair, State, World, WorldBody, WorldShape};
 
 /// Most bodies of a world.
 const MOST_BODIES: usize = 64;
@@ -341,21 +341,21 @@ fn world(spec: &WorldSpec, sampler: &mut Sampler) -> Result<World, ParameterErro
     Ok(world)
 }
 
-fn body(name: &str, spec: &WorldBodySpec, sampler: &mut Sampler) -> Result<(Body, State), ParameterError> {
+fn body(name: &str, spec: &WorldBodySpec, sampler: &mut Sampler) -> Result<(WorldBody, State), ParameterError> {
     let shape = match &spec.shape {
-        WorldShape::Plane => Shape::Plane,
-        WorldShape::Sphere(radius) => Shape::Sphere(sampler.number(&format!("{name}.shape.sphere"), radius)),
+        WorldShape::Plane => WorldShape::Plane,
+        WorldShape::Sphere(radius) => WorldShape::Sphere(sampler.number(&format!("{name}.shape.sphere"), radius)),
         WorldShape::Box(sides) => {
-            Shape::Box(three(sampler, &format!("{name}.shape.box"), Some(sides)).map(|s| 0.5 * s))
+            WorldShape::Box(three(sampler, &format!("{name}.shape.box"), Some(sides)).map(|s| 0.5 * s))
         }
         WorldShape::Points(points) => {
             let point = |(k, p): (usize, &[Number; 3])| three(sampler, &format!("{name}.shape.points.{k}"), Some(p));
-            Shape::Points(points.iter().enumerate().map(point).collect())
+            WorldShape::Points(points.iter().enumerate().map(point).collect())
         }
     };
     let mut body = match (spec.kind, &spec.mass) {
         (WorldKind::Prescribed, None) if spec.inertia.is_none() && spec.force.is_none() && spec.torque.is_none() => {
-            Body::prescribed(shape)
+            WorldBody::prescribed(shape)
         }
         (WorldKind::Prescribed, _) => {
             let accepted = "a twist alone: neither mass, inertia, force nor torque";
@@ -364,7 +364,7 @@ fn body(name: &str, spec: &WorldBodySpec, sampler: &mut Sampler) -> Result<(Body
         (WorldKind::Dynamic, None) => {
             return Err(ParameterError::new(format!("{name}.mass"), "missing", "the mass of a body that forces move"));
         }
-        (WorldKind::Dynamic, Some(mass)) => Body::solid(sampler.number(&format!("{name}.mass"), mass), shape),
+        (WorldKind::Dynamic, Some(mass)) => WorldBody::solid(sampler.number(&format!("{name}.mass"), mass), shape),
     };
     debug_assert!(body.kind == Kind::Prescribed || spec.mass.is_some());
     if spec.inertia.is_some() {
@@ -428,7 +428,7 @@ mu = { uniform = [0.3, 0.6] }
             assert_eq!(world.bodies()[1].mass, of("bodies.1.mass"));
             assert_eq!(world.pairs[0].mu, of("contacts.0.mu"));
             assert_eq!(world.states()[1].velocity.x, of("bodies.1.velocity.0"));
-            assert_eq!(world.bodies()[1].shape, Shape::Box([0.05, 0.03, 0.02]));
+            assert_eq!(world.bodies()[1].shape, WorldShape::Box([0.05, 0.03, 0.02]));
             assert_eq!(world.bodies()[1].force[0].value(0.05), 0.5);
         }
         assert_ne!(scenario.world(1).unwrap(), scenario.world(2).unwrap());

@@ -27,7 +27,7 @@ use bristle::engine::EngineInfo;
 use bristle::error::{EngineError, ParameterError};
 use bristle::planar::Pose;
 use bristle::schedule::Signal;
-use bristle_rigid::world::{Body, Failure, Kind, Pair, State, World, Worlds};
+use bristle_rigid::world::{Failure, Kind, Pair, State, World, WorldBody, Worlds};
 use bristle_scenario::WorldScenario;
 
 /// What steps the worlds of a run.
@@ -150,7 +150,7 @@ pub(super) fn claimed(scenario: &WorldScenario, dir: &Path) -> Result<Option<Wor
 fn bytes_of_one(world: &World) -> u64 {
     let bodies = world.bodies().iter().map(|body| {
         let signals = body.force.iter().chain(&body.torque).map(Signal::memory).sum::<usize>();
-        size_of::<Body>() + size_of::<State>() + signals
+        size_of::<WorldBody>() + size_of::<State>() + signals
     });
     2 * (bodies.sum::<usize>() + world.pairs.len() * size_of::<Pair>()) as u64
 }

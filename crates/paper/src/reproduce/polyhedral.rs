@@ -8,7 +8,7 @@ use nalgebra::Vector3;
 use super::context::{Context, Error};
 use super::item::{Item, Wanted};
 use crate::page::{Chart, Line, Picture, palette};
-use bristle_rigid::world::{Body, Method, Pair, Shape, State, World, Worlds};
+use bristle_rigid::world::{Method, Pair, State, World, WorldBody, WorldShape, Worlds};
 
 pub(super) const IDS: &[&str] = &["polyhedral"];
 
@@ -77,10 +77,10 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
 fn slide(directions: usize, angles: &[f64]) -> Result<[Vec<f64>; 2], Error> {
     let world = |angle: &f64| {
         let mut world = World::new(directions);
-        let plane = world.add(Body::prescribed(Shape::Plane), State::default());
+        let plane = world.add(WorldBody::prescribed(WorldShape::Plane), State::default());
         let (sin, cos) = angle.to_radians().sin_cos();
         let start = State { velocity: SPEED * Vector3::new(cos, sin, 0.0), ..State::default() };
-        let body = world.add(Body::solid(1.0, Shape::Points(vec![[0.0; 3]])), start);
+        let body = world.add(WorldBody::solid(1.0, WorldShape::Points(vec![[0.0; 3]])), start);
         world.pairs.push(Pair { bodies: [plane, body], mu: MU });
         world
     };

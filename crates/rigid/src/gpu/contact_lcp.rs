@@ -7,7 +7,7 @@ use bytemuck::{Pod, Zeroable};
 use super::RigidGpu;
 use crate::lcp::blocks::{self, MOST_ROUNDS, Number};
 use crate::lcp::{ContactProblem, Impulses, Scaled};
-use crate::world::{Stepper, World, Worlds, advance_each};
+use crate::world::{StepWorlds, World, Worlds, advance_each};
 
 /// What the shader uses its buffers for, in the order of their bindings.
 const BINDINGS: [Access; 6] =
@@ -56,7 +56,7 @@ impl RigidGpu {
 /// Worlds whose contacts are solved on a device.
 struct WorldStepper(RigidGpu);
 
-impl Stepper for WorldStepper {
+impl StepWorlds for WorldStepper {
     fn advance(&mut self, worlds: &mut [&mut World], h: f64, steps: u64) -> Result<(), EngineError> {
         advance_each(worlds, h, steps, |problems| solve(&self.0, problems))
     }

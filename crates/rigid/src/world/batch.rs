@@ -31,12 +31,12 @@ impl Method {
 }
 
 /// What steps worlds.
-pub(crate) trait Stepper: Send {
+pub(crate) trait StepWorlds: Send {
     /// Steps of `h` [s], `steps` of them, of these worlds.
     fn advance(&mut self, worlds: &mut [&mut World], h: f64, steps: u64) -> Result<(), EngineError>;
 }
 
-impl Stepper for Method {
+impl StepWorlds for Method {
     fn advance(&mut self, worlds: &mut [&mut World], h: f64, steps: u64) -> Result<(), EngineError> {
         let step = |world: &mut &mut World| {
             for _ in 0..steps {
@@ -78,7 +78,7 @@ pub struct Worlds {
     worlds: Vec<World>,
     first: Vec<World>,
     step: f64,
-    stepper: Box<dyn Stepper>,
+    stepper: Box<dyn StepWorlds>,
 }
 
 /// The state of all worlds: poses, twists, loads, friction, times.
@@ -101,7 +101,7 @@ impl Worlds {
     }
 
     /// Worlds that `stepper` steps.
-    pub(crate) fn with(worlds: Vec<World>, step: f64, stepper: Box<dyn Stepper>) -> Result<Self, EngineError> {
+    pub(crate) fn with(worlds: Vec<World>, step: f64, stepper: Box<dyn StepWorlds>) -> Result<Self, EngineError> {
         check("step", step, "1e-7 to 0.1 [s]", (1e-7..=0.1).contains(&step))?;
         for (contact, world) in worlds.iter().enumerate() {
             world.validate().map_err(|error| EngineError::Parameter { contact, error })?;

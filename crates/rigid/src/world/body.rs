@@ -8,7 +8,7 @@ use bristle::schedule::Signal;
 
 /// Geometry in the frame of a body, whose origin is the centre of mass.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Shape {
+pub enum WorldShape {
     /// Points \[m\] that touch other bodies, such as one at the origin for a particle, or the feet of a
     /// tripod; at most 8.
     Points(Vec<[f64; 3]>),
@@ -20,10 +20,10 @@ pub enum Shape {
     Plane,
 }
 
-/// Most points of [`Shape::Points`].
+/// Most points of [`WorldShape::Points`].
 pub const MOST_POINTS: usize = 8;
 
-impl Shape {
+impl WorldShape {
     /// The principal moments of inertia [kg m^2] of a solid of `mass` \[kg\] with this shape. Points have
     /// none: they are those of masses of equal size at the points.
     #[must_use]
@@ -130,7 +130,7 @@ impl State {
 
 /// A rigid body.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Body {
+pub struct WorldBody {
     /// What moves it.
     pub kind: Kind,
     /// Mass \[kg\], 1e-12 to 1e12; of no meaning for [`Kind::Prescribed`].
@@ -139,24 +139,24 @@ pub struct Body {
     /// not turned by torques, as that of a particle.
     pub inertia: [f64; 3],
     /// Geometry.
-    pub shape: Shape,
+    pub shape: WorldShape,
     /// Force at the centre of mass, in the world \[N\], beside gravity.
     pub force: [Signal; 3],
     /// Torque about the centre of mass, in the world [N m].
     pub torque: [Signal; 3],
 }
 
-impl Body {
+impl WorldBody {
     /// A solid of `mass` \[kg\] with this shape, without loads.
     #[must_use]
-    pub fn solid(mass: f64, shape: Shape) -> Self {
+    pub fn solid(mass: f64, shape: WorldShape) -> Self {
         let none = || [0.0; 3].map(Signal::constant);
         Self { kind: Kind::Dynamic, mass, inertia: shape.inertia(mass), shape, force: none(), torque: none() }
     }
 
     /// A body that keeps its twist, such as a table.
     #[must_use]
-    pub fn prescribed(shape: Shape) -> Self {
+    pub fn prescribed(shape: WorldShape) -> Self {
         Self { kind: Kind::Prescribed, ..Self::solid(1.0, shape) }
     }
 
@@ -188,7 +188,7 @@ impl Body {
                     return Err(ParameterError::number(&format!("{name}.inertia"), j, accepted));
                 }
             }
-            if self.shape == Shape::Plane {
+            if self.shape == WorldShape::Plane {
                 return Err(ParameterError::new(format!("{name}.shape"), "plane", "a body that is prescribed"));
             }
         }

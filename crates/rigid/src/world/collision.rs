@@ -8,7 +8,7 @@ use parry3d_f64::query::ContactManifold;
 use parry3d_f64::query::details::{contact_manifold_convex_ball, contact_manifold_cuboid_cuboid};
 use parry3d_f64::shape::{Ball, Cuboid};
 
-use super::body::Shape;
+use super::body::WorldShape;
 
 /// A place where two bodies touch, or may soon.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,28 +24,33 @@ pub(super) struct Touch {
 }
 
 /// All places where `b` is within `reach` [m] of `a`, or inside.
-pub(super) fn touches(a: (&Shape, &Isometry3<f64>), b: (&Shape, &Isometry3<f64>), reach: f64, out: &mut Vec<Touch>) {
+pub(super) fn touches(
+    a: (&WorldShape, &Isometry3<f64>),
+    b: (&WorldShape, &Isometry3<f64>),
+    reach: f64,
+    out: &mut Vec<Touch>,
+) {
     let from = out.len();
     match (a.0, b.0) {
-        (Shape::Plane, Shape::Sphere(radius)) => plane(a.1, b.1, &[[0.0; 3]], *radius, reach, out),
-        (Shape::Plane, Shape::Points(points)) => plane(a.1, b.1, points, 0.0, reach, out),
-        (Shape::Plane, Shape::Box(half)) => plane(a.1, b.1, &corners(half), 0.0, reach, out),
-        (Shape::Sphere(ra), Shape::Sphere(rb)) => {
+        (WorldShape::Plane, WorldShape::Sphere(radius)) => plane(a.1, b.1, &[[0.0; 3]], *radius, reach, out),
+        (WorldShape::Plane, WorldShape::Points(points)) => plane(a.1, b.1, points, 0.0, reach, out),
+        (WorldShape::Plane, WorldShape::Box(half)) => plane(a.1, b.1, &corners(half), 0.0, reach, out),
+        (WorldShape::Sphere(ra), WorldShape::Sphere(rb)) => {
             balls((a.1 * Point3::origin(), *ra), (b.1 * Point3::origin(), *rb), reach, 0, out);
         }
-        (Shape::Sphere(radius), Shape::Points(points)) => {
+        (WorldShape::Sphere(radius), WorldShape::Points(points)) => {
             for (k, p) in (0..).zip(points) {
                 balls((a.1 * Point3::origin(), *radius), (b.1 * Point3::from(*p), 0.0), reach, k, out);
             }
         }
-        (Shape::Box(half), Shape::Sphere(radius)) => box_ball(half, a.1, b.1, *radius, reach, 0, out),
-        (Shape::Box(half), Shape::Points(points)) => {
+        (WorldShape::Box(half), WorldShape::Sphere(radius)) => box_ball(half, a.1, b.1, *radius, reach, 0, out),
+        (WorldShape::Box(half), WorldShape::Points(points)) => {
             for (k, p) in (0..).zip(points) {
                 let at = b.1 * Isometry3::translation(p[0], p[1], p[2]);
                 box_ball(half, a.1, &at, 0.0, reach, k, out);
             }
         }
-        (Shape::Box(ha), Shape::Box(hb)) => boxes((ha, a.1), (hb, b.1), reach, out),
+        (WorldShape::Box(ha), WorldShape::Box(hb)) => boxes((ha, a.1), (hb, b.1), reach, out),
         _ if can_touch(b.0, a.0) => {
             touches(b, a, reach, out);
             for touch in &mut out[from..] {
@@ -58,18 +63,18 @@ pub(super) fn touches(a: (&Shape, &Isometry3<f64>), b: (&Shape, &Isometry3<f64>)
 }
 
 /// Whether two shapes can touch with the first of them first.
-fn can_touch(a: &Shape, b: &Shape) -> bool {
+fn can_touch(a: &WorldShape, b: &WorldShape) -> bool {
     match a {
-        Shape::Plane => *b != Shape::Plane,
-        Shape::Sphere(_) => matches!(b, Shape::Sphere(_) | Shape::Points(_)),
-        Shape::Box(_) => *b != Shape::Plane,
-        Shape::Points(_) => false,
+        WorldShape::Plane => *b != WorldShape::Plane,
+        WorldShape::Sphere(_) => matches!(b, WorldShape::Sphere(_) | WorldShape::Points(_)),
+        WorldShape::Box(_) => *b != WorldShape::Plane,
+        WorldShape::Points(_) => false,
     }
 }
 
 /// Whether there are contacts between two shapes, in whatever order: not between two planes, nor between
 /// points.
-pub(super) fn is_pair(a: &Shape, b: &Shape) -> bool {
+pub(super) fn is_pair(a: &WorldShape, b: &WorldShape) -> bool {
     can_touch(a, b) || can_touch(b, a)
 }
 

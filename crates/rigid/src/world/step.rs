@@ -4,7 +4,7 @@
 use nalgebra::{Matrix3, Vector3};
 
 use super::collision::{Touch, touches};
-use super::{Contact, Failure, Kind, Pair, World};
+use super::{Failure, Kind, Pair, World, WorldContact};
 use crate::lcp::{ContactProblem, Impulses, MOST_CONTACTS, Termination};
 
 /// A step before its contacts are solved.
@@ -140,7 +140,7 @@ impl World {
                 free[f.bodies[k]][1] += inertia * sum(&f.turns[k]);
             }
             let [n, t, o] = f.axes;
-            self.contacts.push(Contact {
+            self.contacts.push(WorldContact {
                 pair: f.pair,
                 point: f.touch.points[1],
                 normal: n,

@@ -15,7 +15,7 @@ use bristle::limit_surface::{Rule, Surface};
 use bristle::patch::{Grid, Patch};
 use bristle::planar::Wrench;
 use bristle::schedule::Signal;
-use bristle_rigid::world::{Body, Method, Pair, Shape, State, World, Worlds};
+use bristle_rigid::world::{Method, Pair, State, World, WorldBody, WorldShape, Worlds};
 
 /// The cells that are the feet, of a grid of 5 x 6 cells that are 20 mm wide.
 const FEET: [[usize; 2]; 3] = [[0, 1], [4, 0], [2, 5]];
@@ -105,8 +105,8 @@ fn first_moved(directions: usize, patch: &Patch, loads: &[Wrench], near: &[f64])
     let feet = FEET.map(|[ix, iy]| [grid.centre(ix, iy)[0] - cop[0], grid.centre(ix, iy)[1] - cop[1], 0.0]);
     let world = |load: &Wrench, factor: f64| {
         let mut world = World::new(directions);
-        let table = world.add(Body::prescribed(Shape::Plane), State::default());
-        let tripod = world.add(Body::solid(MASS, Shape::Points(feet.to_vec())), State::default());
+        let table = world.add(WorldBody::prescribed(WorldShape::Plane), State::default());
+        let tripod = world.add(WorldBody::solid(MASS, WorldShape::Points(feet.to_vec())), State::default());
         world.pairs.push(Pair { bodies: [table, tripod], mu: MU });
         world.set_load(tripod, [factor * load.fx, factor * load.fy, 0.0], [0.0, 0.0, factor * load.tau]);
         world
@@ -140,7 +140,7 @@ fn speeds(
     let friction = Friction { law, sigma0: 1e5, sigma1: 200.0, sigma2: 0.0, mu_c: MU, mu_s: MU, ..Friction::default() };
     let cop = patch.cop();
     let contact = |(load, factor): (&Wrench, &f64)| {
-        let mut body = FreeBody::new(Frame::Body { offset: cop.map(|c| -c) }, MASS, MASS * 0.05 * 0.05);
+        let mut body = FreeBody::new(Frame::WorldBody { offset: cop.map(|c| -c) }, MASS, MASS * 0.05 * 0.05);
         for (signal, most) in body.wrench.iter_mut().zip(load.to_array()) {
             *signal = Signal::linear(&[(0.0, 0.0), (0.5, share * factor * most)])?;
         }
