@@ -58,6 +58,7 @@ use crate::input::InputError;
 use bristle::contact::Contact;
 use bristle::engine::Plan;
 use bristle::error::ParameterError;
+use bristle::parameter;
 use bristle::pool;
 use bristle::random::Draw;
 
@@ -338,7 +339,9 @@ pub const FILE_KEYS: [&str; 3] = ["patch.file", BASELINE, "table.file"];
 /// The JSON schema of scenario files.
 #[must_use]
 pub fn json_schema() -> serde_json::Value {
-    schemars::schema_for!(Spec).to_value()
+    let mut schema = schemars::schema_for!(Spec).to_value();
+    parameter::ALL.iter().for_each(|parameter| describe::put(&mut schema, parameter));
+    schema
 }
 
 #[cfg(test)]
