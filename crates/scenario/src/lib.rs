@@ -93,6 +93,8 @@ pub struct Scenario {
     tables: tables::Tables,
     /// A hash of the table of contacts.
     rows: u64,
+    /// Contact 0.
+    first: Option<Drawn>,
 }
 
 /// A contact and the numbers it was drawn with.
@@ -104,6 +106,32 @@ pub struct Drawn {
     /// segments those that are drawn); also what follows from them (`body.inertia`, `friction.mu_s`,
     /// `patch.torsional_radius` \[m\]).
     pub parameters: Vec<(String, f64)>,
+}
+
+/// The numbers of contacts, or of worlds, as columns: an array a parameter, with its name; NaN where one has
+/// no such number. `of` draws those of one. Names come in the order of the first, and others behind them.
+///
+/// # Errors
+/// The first that cannot be drawn.
+pub fn in_columns<E: Send>(
+    contacts: std::ops::Range<u64>,
+    of: impl Fn(u64) -> Result<Vec<(String, f64)>, E> + Sync,
+) -> Result<Vec<(String, Vec<f64>)>, E> {
+    let drawn: Vec<_> = pool::run(|| contacts.into_par_iter().map(&of).collect());
+    let n = drawn.len();
+    let mut columns: Vec<(String, Vec<f64>)> = Vec::new();
+    for (k, numbers) in drawn.into_iter().enumerate() {
+        for (i, (name, value)) in numbers?.into_iter().enumerate() {
+            let is_usual = columns.get(i).is_some_and(|(other, _)| *other == name);
+            let place = if is_usual { Some(i) } else { columns.iter().position(|(other, _)| *other == name) };
+            let place = place.unwrap_or_else(|| {
+                columns.push((name, vec![f64::NAN; n]));
+                columns.len() - 1
+            });
+            columns[place].1[k] = value;
+        }
+    }
+    Ok(columns)
 }
 
 /// The text of the TOML file `path` with `changes` (`key=value`, see [`change`]) applied in order, and what
@@ -169,8 +197,8 @@ impl Scenario {
         let (name, text) = (name.to_owned(), text.to_owned());
         let tables = tables::Tables::default();
         let rows = rows.map_or(0, |rows| rows.digest);
-        let scenario = Self { name, text, base: base.to_owned(), spec, plan, patches, tables, rows };
-        scenario.draw(0)?;
+        let mut scenario = Self { name, text, base: base.to_owned(), spec, plan, patches, tables, rows, first: None };
+        scenario.first = Some(scenario.draw(0)?);
         Ok(scenario)
     }
 
@@ -184,6 +212,12 @@ impl Scenario {
     #[must_use]
     pub fn contacts(&self) -> u64 {
         self.spec.contacts
+    }
+
+    /// Contact 0, which says what all contacts have in common: the kind of body, the model, the cells.
+    #[must_use]
+    pub fn first(&self) -> &Drawn {
+        self.first.as_ref().unwrap_or_else(|| unreachable!("a scenario that is read has drawn it"))
     }
 
     /// Contact `k`. It depends on the text, the seed and `k`, not on how many contacts there are.

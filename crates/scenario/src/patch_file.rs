@@ -64,12 +64,12 @@ impl PatchSource {
     pub fn parse(text: &str, base: &Path, name: &str) -> Result<Self, ScenarioError> {
         if is_scenario(text) {
             let scenario = Scenario::parse(text, base, name)?;
-            let contact = scenario.contact(0)?;
+            let contact = &scenario.first().contact;
             let f_n = contact.inputs.normal_force.value(0.0).max(0.0);
             let mu = contact.inputs.mu_c.as_ref().map_or(contact.friction.mu_c, |mu| mu.value(0.0));
             let asked = &scenario.spec().contact;
             return Ok(Self {
-                patch: contact.patch,
+                patch: Arc::clone(&contact.patch),
                 mu: Some(mu),
                 f_n: Some(f_n),
                 rule: asked.rule.map(Rule::from),
