@@ -31,7 +31,7 @@ mod world;
 pub use clock::TimesFrom;
 pub use columns::{Column, Order, TableSpec};
 pub use describe::Descriptions;
-use diagnostics::from_toml;
+use diagnostics::Document;
 pub use diagnostics::{Excerpt, ScenarioError};
 pub use level::BASELINE;
 pub use level::{Baseline, Clipped};
@@ -145,7 +145,7 @@ pub fn read(path: &Path, changes: &[String]) -> Result<(String, String), Scenari
     }
     // An error in the file itself is reported with its own line numbers, before changes are applied.
     if !changes.is_empty() {
-        from_toml::<serde::de::IgnoredAny>(&path.display().to_string(), &text)?;
+        Document::parse(&path.display().to_string(), &text)?;
     }
     let text = changes.iter().try_fold(text, |text, c| change(&text, c))?;
     let with = if changes.is_empty() { "" } else { " (with changes)" };
@@ -168,7 +168,13 @@ impl Scenario {
     /// TOML that is malformed, an unknown key, a wrong type, or a value out of range, with its place.
     /// Contact 0 is drawn and checked; [`Scenario::check`] does the others.
     pub fn parse(text: &str, base: &Path, name: &str) -> Result<Self, ScenarioError> {
-        let (mut spec, rows) = columns::with_table(text, base, name, || from_toml::<Spec>(name, text))?;
+        Self::of(Document::parse(name, text)?, base)
+    }
+
+    /// The scenario that a text says.
+    fn of(document: Document<'_>, base: &Path) -> Result<Self, ScenarioError> {
+        let (name, text) = (document.file, document.text);
+        let (mut spec, rows) = columns::with_table::<Spec>(document, base)?;
         let at = |e: &ParameterError| {
             let field = e.field.split(", ").next().unwrap_or_default();
             ScenarioError::field(name, text, field, e.to_string()).about(e)
