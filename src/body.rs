@@ -2,8 +2,8 @@
 //! the twist of a body to the twist of its patch.
 
 use crate::error::{ParameterError, check};
+use crate::parameter::{INERTIA, MASS, OFFSET, SPRING, TWIST_VX, TWIST_VY, TWIST_W, about};
 use crate::planar::{Pose, Twist, Wrench};
-use crate::range;
 use crate::schedule::Signal;
 
 /// What moves the patch.
@@ -41,12 +41,13 @@ pub enum TwistPoint {
 /// brick.wrench[0] = 5.0.into();
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[allow(rustdoc::broken_intra_doc_links, reason = "units in brackets: the texts are those of the schema")]
 pub struct FreeBody {
     /// Where patch and bristles are fixed.
     pub frame: Frame,
-    /// Mass \[kg\], 1e-12 to 1e12.
+    #[doc = about!(MASS)]
     pub mass: f64,
-    /// Moment of inertia about the centre of mass [kg m^2], 1e-24 to 1e24.
+    #[doc = about!(INERTIA)]
     pub inertia: f64,
     /// Number `n_s` of equal pads, 1 to 1000; the normal force is per pad.
     pub pads: u32,
@@ -54,8 +55,7 @@ pub struct FreeBody {
     pub wrench: [Signal; 3],
     /// Acceleration of gravity in the plane, axes of the world [m/s^2]; times the mass it adds to the load.
     pub gravity: [Signal; 2],
-    /// Stiffness of a spring from the centre of mass to the anchor [N/m], 0 to 1e15; point contacts alone
-    /// have it.
+    #[doc = about!(SPRING)]
     pub spring: f64,
     /// Where the other end of the spring is, axes of the world \[m\].
     pub anchor: [Signal; 2],
@@ -191,7 +191,7 @@ impl FreeBody {
             pads: if frame == Frame::Gripper { 2 } else { 1 },
             wrench: [zero(), zero(), zero()],
             gravity: [zero(), zero()],
-            spring: 0.0,
+            spring: SPRING.default,
             anchor: [zero(), zero()],
             twist: Twist::default(),
         }
@@ -199,17 +199,17 @@ impl FreeBody {
 
     /// As [`Body::validate`].
     fn validate(&self) -> Result<(), ParameterError> {
-        range::MASS.check("body.mass", self.mass)?;
-        range::INERTIA.check("body.inertia", self.inertia)?;
-        range::SPRING.check("body.spring", self.spring)?;
+        MASS.check(self.mass)?;
+        INERTIA.check(self.inertia)?;
+        SPRING.check(self.spring)?;
         check("body.pads", f64::from(self.pads), "1 to 1000", (1..=1000).contains(&self.pads))?;
         if let Frame::Body { offset: [x, y] } = self.frame {
-            range::OFFSET.check("body.offset[0]", x)?;
-            range::OFFSET.check("body.offset[1]", y)?;
+            OFFSET.range.check("body.offset[0]", x)?;
+            OFFSET.range.check("body.offset[1]", y)?;
         }
-        range::SPEED.check("initial.twist.vx", self.twist.vx)?;
-        range::SPEED.check("initial.twist.vy", self.twist.vy)?;
-        range::TURN.check("initial.twist.w", self.twist.w)
+        TWIST_VX.range.check("initial.twist.vx", self.twist.vx)?;
+        TWIST_VY.range.check("initial.twist.vy", self.twist.vy)?;
+        TWIST_W.range.check("initial.twist.w", self.twist.w)
     }
 }
 

@@ -15,6 +15,7 @@ use crate::body::{Body, Frame, FreeBody, TwistPoint};
 use crate::error::{ParameterError, check};
 use crate::friction::{Friction, Law};
 use crate::limit_surface::{Surface, Table};
+use crate::parameter;
 use crate::patch::{Exponent, Hertz, Patch};
 use crate::planar::{Pose, Twist};
 use crate::point::{PAIRS_PER_ELEMENT, PointLaw, PointModel};
@@ -198,9 +199,9 @@ impl Contact {
         self.friction.validate()?;
         self.body.validate()?;
         let Pose { x, y, theta } = self.initial.pose;
-        range::POSITION.check("initial.pose.x", x)?;
-        range::POSITION.check("initial.pose.y", y)?;
-        range::ANGLE.check("initial.pose.theta", theta)?;
+        parameter::POSE_X.range.check("initial.pose.x", x)?;
+        parameter::POSE_Y.range.check("initial.pose.y", y)?;
+        parameter::POSE_THETA.range.check("initial.pose.theta", theta)?;
         self.validate_point()?;
         if let Model::LimitSurface(table, _) = &self.model
             && table.is_at_origin()
@@ -236,7 +237,7 @@ impl Contact {
     /// Checks the numbers of all inputs.
     fn check_inputs(&self) -> Result<(), ParameterError> {
         if let Some(every) = self.inputs.remap_every {
-            range::PERIOD.check("patch.update", every)?;
+            parameter::UPDATE.check(every)?;
         }
         self.signals().try_for_each(|(name, signal)| signal.validate(name, input_range(name)))
     }
@@ -574,15 +575,7 @@ pub(crate) fn radius_of(patch: &Patch, table: Option<&Table>) -> f64 {
 
 /// The values that an input may have, by the name of its field.
 pub(crate) fn input_range(field: &str) -> Range {
-    match field {
-        "inputs.normal_force" | "inputs.wrench.fx" | "inputs.wrench.fy" => range::FORCE,
-        "inputs.wrench.tau" => range::TORQUE,
-        "inputs.gravity.0" | "inputs.gravity.1" => range::GRAVITY,
-        "inputs.twist.vx" | "inputs.twist.vy" => range::SPEED,
-        "inputs.twist.w" => range::TURN,
-        "inputs.mu_c" | "inputs.mu_s" => range::MU,
-        _ => range::POSITION,
-    }
+    parameter::of(field).map_or(range::POSITION, |parameter| parameter.range)
 }
 
 /// A coefficient of friction that leaves its range.

@@ -4,7 +4,7 @@
 //! that a user sets.
 
 use crate::error::{ParameterError, check};
-use crate::range;
+use crate::parameter::{GAMMA, MU_C, MU_S, MU_S_OVER_MU_C, S_BA, SIGMA0, SIGMA1, SIGMA2, V_S, about};
 
 /// The registry of the bristle laws, a line each: variant and type; key in files; the file of that stem in
 /// `src/solver/laws` and in `shaders/laws`; whether bristles are elastic up to a share `s_ba` of their limit,
@@ -100,28 +100,21 @@ impl Default for Law {
 pub struct Friction {
     /// The bristle law. Choose Elasto-Plastic unless you compare with LuGre.
     pub law: Law,
-    /// Bristle stiffness per unit normal force [1/m], 1e-6 to [`STIFFEST`]. `mu_c / sigma0` is the
-    /// deflection at which a bristle slides: 1 um for hard contacts (1e6), 0.1 - 1 mm for soft finger tips
-    /// (1e3 - 1e4).
+    #[doc = about!(SIGMA0)]
     pub sigma0: f64,
-    /// Bristle damping per unit normal force [s/m], 0 to 1e12. Critical damping of a mass `m` under
-    /// `f_N` is `2 sqrt(sigma0 m / f_N)`; Table I (8e2) is near it for grams under newtons.
+    #[doc = about!(SIGMA1)]
     pub sigma1: f64,
-    /// Viscous friction per unit normal force [s/m], 0 to 1e12: the slope of force over speed in fast
-    /// sliding. 0 for dry contact, 0.2 in Table I for p = 1.
+    #[doc = about!(SIGMA2)]
     pub sigma2: f64,
-    /// Coulomb coefficient [-], 1e-9 to 1e6: friction over normal force in fast sliding.
+    #[doc = about!(MU_C)]
     pub mu_c: f64,
-    /// Static coefficient [-], `mu_c` to 1e6: friction over normal force at break-away.
+    #[doc = about!(MU_S)]
     pub mu_s: f64,
-    /// Stribeck exponent [-], 1e-3 to 1e3. 2 (Gaussian) is the usual choice and the fast path; 1 is Tustin's.
+    #[doc = about!(GAMMA)]
     pub gamma: f64,
-    /// Stribeck velocity [m/s], 1e-9 to 1e6: the speed at which friction has fallen from `mu_s` most of
-    /// the way to `mu_c`. Usually 1e-3 - 1e-2.
+    #[doc = about!(V_S)]
     pub v_s: f64,
-    /// Elastic share of the break-away deflection [-], 0 to 0.999999: `z_ba = s_ba z_max`
-    /// (Elasto-Plastic). 0.9 in Table I; smaller values give earlier, softer pre-sliding. Under every law,
-    /// the share of its limit from which on a bristle counts as near it in samples.
+    #[doc = about!(S_BA)]
     pub s_ba: f64,
 }
 
@@ -130,21 +123,17 @@ impl Default for Friction {
     fn default() -> Self {
         Self {
             law: Law::ElastoPlastic,
-            sigma0: 1e6,
-            sigma1: 8e2,
-            sigma2: 0.2,
-            mu_c: 1.0,
-            mu_s: 1.2,
-            gamma: 2.0,
-            v_s: 1e-3,
-            s_ba: 0.9,
+            sigma0: SIGMA0.default,
+            sigma1: SIGMA1.default,
+            sigma2: SIGMA2.default,
+            mu_c: MU_C.default,
+            mu_s: MU_C.default * MU_S_OVER_MU_C.default,
+            gamma: GAMMA.default,
+            v_s: V_S.default,
+            s_ba: S_BA.default,
         }
     }
 }
-
-/// Largest stiffness of a bristle [1/m]. It slides at a deflection of 1e-15 m, so that it is rigid for every
-/// purpose; larger values bring products of `sigma0` near the end of the range of single precision.
-pub const STIFFEST: f64 = range::SIGMA0.most;
 
 impl Friction {
     /// Checks every field against the range in its documentation.
@@ -152,17 +141,17 @@ impl Friction {
     /// # Errors
     /// The first field out of range, with its value and what is accepted.
     pub fn validate(&self) -> Result<(), ParameterError> {
-        range::SIGMA0.check("friction.sigma0", self.sigma0)?;
-        range::SIGMA1.check("friction.sigma1", self.sigma1)?;
-        range::SIGMA2.check("friction.sigma2", self.sigma2)?;
-        range::MU.check("friction.mu_c", self.mu_c)?;
-        range::MU.check("friction.mu_s", self.mu_s)?;
+        SIGMA0.check(self.sigma0)?;
+        SIGMA1.check(self.sigma1)?;
+        SIGMA2.check(self.sigma2)?;
+        MU_C.check(self.mu_c)?;
+        MU_S.check(self.mu_s)?;
         if self.mu_s < self.mu_c {
-            check("friction.mu_s", self.mu_s, format!("a finite number >= mu_c = {}", self.mu_c), false)?;
+            check(MU_S.name, self.mu_s, format!("a finite number >= mu_c = {}", self.mu_c), false)?;
         }
-        range::GAMMA.check("friction.gamma", self.gamma)?;
-        range::V_S.check("friction.v_s", self.v_s)?;
-        range::S_BA.check("friction.s_ba", self.s_ba)
+        GAMMA.check(self.gamma)?;
+        V_S.check(self.v_s)?;
+        S_BA.check(self.s_ba)
     }
 
     /// The parameters with those that the law does not use set to values without effect: no damping for a law

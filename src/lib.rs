@@ -73,6 +73,7 @@ pub mod gpu;
 pub mod limit_surface;
 pub mod memory;
 pub mod number;
+pub mod parameter;
 pub mod patch;
 pub mod plan;
 pub mod planar;

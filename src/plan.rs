@@ -2,7 +2,7 @@
 //! each contact.
 
 use crate::error::{ParameterError, check};
-use crate::range::{DEPARTURE, DURATION, PERIOD, Range};
+use crate::parameter::{DURATION, RECORD_EVERY, STOP_DISPLACEMENT, STOP_ROTATION, STOP_SLIP_FOR, about};
 use crate::schedule::MOST_POINTS;
 
 /// Steps, samples and what to keep of a rollout.
@@ -41,13 +41,11 @@ pub struct Plan {
 #[serde(deny_unknown_fields)]
 #[allow(rustdoc::broken_intra_doc_links, reason = "units in brackets: the texts are those of the schema")]
 pub struct StopWhen {
-    /// The body's point that was at the centre of pressure is at least this far from where it started [m], >
-    /// 0.
+    #[doc = about!(STOP_DISPLACEMENT)]
     pub displacement: Option<f64>,
-    /// The body has turned by at least this from its start [rad], either way, > 0.
+    #[doc = about!(STOP_ROTATION)]
     pub rotation: Option<f64>,
-    /// In all samples of the last so many seconds bristles with 99 % of the normal force slipped
-    /// ([`SLIP_SPEED`]) [s], > 0.
+    #[doc = about!(STOP_SLIP_FOR)]
     pub slip_for: Option<f64>,
 }
 
@@ -72,17 +70,9 @@ impl StopWhen {
     /// # Errors
     /// The first field out of range.
     pub fn validate(&self) -> Result<(), ParameterError> {
-        let fields = [
-            ("displacement", self.displacement, "m"),
-            ("rotation", self.rotation, "rad"),
-            ("slip_for", self.slip_for, "s"),
-        ];
-        for (name, value, unit) in fields {
-            if let Some(value) = value {
-                Range { unit, ..DEPARTURE }.check(&format!("stop_when.{name}"), value)?;
-            }
-        }
-        Ok(())
+        [(STOP_DISPLACEMENT, self.displacement), (STOP_ROTATION, self.rotation), (STOP_SLIP_FOR, self.slip_for)]
+            .into_iter()
+            .try_for_each(|(parameter, value)| value.map_or(Ok(()), |value| parameter.check(value)))
     }
 }
 
@@ -124,7 +114,7 @@ impl Plan {
             ));
         }
         check("samples[0]", self.samples[0], "0 [s]", self.samples[0] == 0.0)?;
-        let is_wrong = |pair: &[f64]| !(pair[1] - pair[0] >= 1e-9 && pair[1] <= DURATION.most);
+        let is_wrong = |pair: &[f64]| !(pair[1] - pair[0] >= 1e-9 && pair[1] <= DURATION.range.most);
         self.samples.windows(2).position(is_wrong).map_or(Ok(()), |k| {
             let before = self.samples[k];
             let accepted = format!("a finite time at least 1e-9 s after the one before, {before} s, at most 1e9 s");
@@ -138,9 +128,9 @@ impl Plan {
     /// # Errors
     /// A time out of range, or more samples than memory could hold.
     pub fn new(duration: f64, step: f64, record_every: f64) -> Result<Self, ParameterError> {
-        DURATION.check("duration", duration)?;
+        DURATION.check(duration)?;
         check("step", step, "1e-7 to 0.1 [s]", (1e-7..=0.1).contains(&step))?;
-        PERIOD.check("record_every", record_every)?;
+        RECORD_EVERY.check(record_every)?;
         // A remainder below 1e-6 of `record_every` or 1e-9 s, which may be rounding, gets no sample of its
         // own.
         let count = (duration / record_every - (1e-9 / record_every).max(1e-6)).ceil().max(1.0);

@@ -7,7 +7,8 @@
 //! depends on the list of laws.
 
 use crate::error::ParameterError;
-use crate::range::{self, Range};
+use crate::parameter::{ATTRACTION, BAND, ELEMENTS, SLIDER_MASS, about};
+use crate::range::Range;
 
 /// The registry of the laws of a point contact, a line each: variant and type; key in files; the file of that
 /// stem in `src/solver/point/laws` and in `shaders/point`; whether it has a band of velocities; whether it
@@ -139,16 +140,15 @@ pub(crate) const PAIRS_PER_ELEMENT: usize = 4;
 /// # Ok::<(), bristle::ParameterError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[allow(rustdoc::broken_intra_doc_links, reason = "units in brackets: the texts are those of the schema")]
 pub struct PointModel {
     /// The law.
     pub law: PointLaw,
-    /// Speed up to which the body counts as at rest [m/s], 1e-12 to 1e6: `karnopp`, `viscous-band`, `quinn`.
+    #[doc = about!(BAND)]
     pub band: f64,
-    /// Mass of the sliders of all elements together \[kg\], 0 to 1e12, divided among them as the stiffness:
-    /// `viscoelasto-plastic`.
+    #[doc = about!(SLIDER_MASS)]
     pub slider_mass: f64,
-    /// Rate at which the force of a sliding element follows the velocity, over the friction force [1/s], 1e-9
-    /// to 1e9: `gms`.
+    #[doc = about!(ATTRACTION)]
     pub attraction: f64,
     /// The elements, 1 to [`MOST_ELEMENTS`]: `viscoelasto-plastic` and `gms`; Dahl has one with all of the
     /// stiffness.
@@ -156,14 +156,13 @@ pub struct PointModel {
 }
 
 impl Default for PointModel {
-    /// The implicit model, and for the other laws a band of 1 mm/s, sliders without mass, an attraction of
-    /// 100/s and one element.
+    /// The implicit model, and one element.
     fn default() -> Self {
         Self {
             law: PointLaw::default(),
-            band: 1e-3,
-            slider_mass: 0.0,
-            attraction: 100.0,
+            band: BAND.default,
+            slider_mass: SLIDER_MASS.default,
+            attraction: ATTRACTION.default,
             elements: vec![PointElement::default()],
         }
     }
@@ -201,28 +200,28 @@ impl PointModel {
     pub fn validate(&self) -> Result<(), ParameterError> {
         let law = self.law;
         if law.has_band() {
-            range::BAND.check("contact.point.band", self.band)?;
+            BAND.check(self.band)?;
         }
         if law.has_slider_mass() {
-            range::SLIDER_MASS.check("contact.point.slider_mass", self.slider_mass)?;
+            SLIDER_MASS.check(self.slider_mass)?;
         }
         if law.has_attraction() {
-            range::ATTRACTION.check("contact.point.attraction", self.attraction)?;
+            ATTRACTION.check(self.attraction)?;
         }
         let count = self.elements().len();
         let most = if law.has_slider_mass() || law.has_attraction() { MOST_ELEMENTS } else { 1 };
         if law.has_elements() && !(1..=most).contains(&count) {
-            return Err(ParameterError::new("contact.point.elements", count, format!("1 to {most} elements")));
+            return Err(ParameterError::new(ELEMENTS.name, count, format!("1 to {most} elements")));
         }
         // One element alone may have a share above 1 by rounding.
-        let share = Range { most: range::SHARE.most + SUM_SLACK, ..range::SHARE };
+        let share = Range { most: ELEMENTS.range.most + SUM_SLACK, ..ELEMENTS.range };
         let mut sums = [0.0; 2];
         for (i, element) in self.elements().iter().enumerate() {
             for (k, (name, value)) in
                 [("share", element.share), ("stiffness", element.stiffness)].into_iter().enumerate()
             {
                 if !share.contains(value) {
-                    range::SHARE.check(&format!("contact.point.elements.{i}.{name}"), value)?;
+                    ELEMENTS.range.check(&format!("{}.{i}.{name}", ELEMENTS.name), value)?;
                 }
                 sums[k] += value;
             }
@@ -231,7 +230,7 @@ impl PointModel {
         sums.iter().position(wrong).map_or(Ok(()), |k| {
             let value = format!("shares of the {} that sum to {}", ["friction", "stiffness"][k], sums[k]);
             let accepted = "shares of the friction that sum to 1, and shares of the stiffness that sum to 1";
-            Err(ParameterError::new("contact.point.elements", value, accepted))
+            Err(ParameterError::new(ELEMENTS.name, value, accepted))
         })
     }
 }

@@ -670,6 +670,12 @@ mod tests {
         assert_eq!(pairs.len(), Input::ALL.len());
         pairs.iter().for_each(|(c, rust)| assert_eq!(input(*c as u32).unwrap(), *rust));
         assert!(input(pairs.len() as u32).is_err());
+        let (_, header) = include_str!("../include/bristle.h").split_once(" * An input of a contact.").unwrap();
+        for (input, comment) in Input::ALL.into_iter().zip(header.split("/**").skip(1)) {
+            let bristle::range::Range { most, unit, .. } = input.range();
+            assert!(comment.contains(&format!("[{}]", if unit.is_empty() { "-" } else { unit })), "{comment}");
+            assert!(!comment.contains(" 1e") || comment.contains(&format!("{most:e}")), "{comment}");
+        }
     }
 
     #[test]

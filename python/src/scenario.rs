@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bristle::{Body, Input, ParameterError, pool};
+use bristle::{Body, Input, ParameterError};
 use bristle_scenario::Scenario;
-use bristle_scenario::{Precision, change};
+use bristle_scenario::{Precision, change, in_columns};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
-use rayon::prelude::*;
 
 use crate::errors::Failure;
 use crate::memory::{check, product};
@@ -81,9 +80,9 @@ impl PyScenario {
     }
 
     /// Names of the inputs that its contacts take.
-    fn inputs(&self) -> Result<Vec<&'static str>, Failure> {
-        let body = self.0.contact(0)?.body;
-        Ok(Input::ALL.into_iter().filter(|input| takes(&body, *input)).map(name_of).collect())
+    fn inputs(&self) -> Vec<&'static str> {
+        let body = &self.0.first().contact.body;
+        Input::ALL.into_iter().filter(|input| takes(body, *input)).map(name_of).collect()
     }
 
     /// Names and values of the numbers that contact `k` of a seed is drawn with.
@@ -93,25 +92,12 @@ impl PyScenario {
 
     /// The same of contacts 0 to n: arrays by name, NaN where a contact has no such number.
     fn draw<'py>(&self, py: Python<'py>, n: usize, seed: u64) -> Result<Bound<'py, PyDict>, Failure> {
-        let all: Vec<Vec<(String, f64)>> = py.detach(|| {
+        let arrays = py.detach(|| {
             // A number, its name, and its place in an array.
-            let each = 80 * self.0.variant_parameters(0, seed, &[])?.len() + 24;
+            let each = 80 * self.0.first().parameters.len() + 24;
             check(|| format!("the parameters of {n} contacts"), product([n, each]))?;
-            let drawn = (0..n as u64).into_par_iter().map(|k| self.0.variant_parameters(k, seed, &[]));
-            Ok::<_, Failure>(pool::run(|| drawn.collect::<Result<_, _>>())?)
+            Ok::<_, Failure>(in_columns(0..n as u64, |k| self.0.variant_parameters(k, seed, &[]))?)
         })?;
-        let mut arrays: Vec<(String, Vec<f64>)> = Vec::new();
-        for (k, numbers) in all.into_iter().enumerate() {
-            for (i, (name, value)) in numbers.into_iter().enumerate() {
-                let same = arrays.get(i).is_some_and(|(other, _)| *other == name);
-                let place = if same { Some(i) } else { arrays.iter().position(|(other, _)| *other == name) };
-                let place = place.unwrap_or_else(|| {
-                    arrays.push((name, vec![f64::NAN; n]));
-                    arrays.len() - 1
-                });
-                arrays[place].1[k] = value;
-            }
-        }
         let out = PyDict::new(py);
         for (name, values) in arrays {
             out.set_item(name, PyArray1::from_vec(py, values).to_dyn())?;

@@ -2,7 +2,7 @@
 
 use super::Grid;
 use crate::error::ParameterError;
-use crate::range::{HERTZ_EXPONENT, HERTZ_RADIUS};
+use crate::parameter::{HERTZ_EXPONENT, HERTZ_RADIUS, about};
 
 /// The exponent `k` of `docs/model.md` (20).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,7 +19,7 @@ pub enum Exponent {
 /// most half the grid's smaller side. The paper gives `a` no unit; with cells its Figs. 33 to 35 come out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hertz {
-    /// Contact radius at 1 N [cells/N^(1/3)], 1e-6 to 1e6; 6 in the paper.
+    #[doc = about!(HERTZ_RADIUS)]
     pub radius: f64,
     /// The exponent.
     pub exponent: Exponent,
@@ -31,8 +31,9 @@ pub const A_MIN: f64 = 1.0;
 pub const K_MIN: f64 = 0.1;
 
 impl Default for Hertz {
+    /// As in the paper.
     fn default() -> Self {
-        Self { radius: 6.0, exponent: Exponent::Fixed(2.0) }
+        Self { radius: HERTZ_RADIUS.default, exponent: Exponent::Fixed(HERTZ_EXPONENT.default) }
     }
 }
 
@@ -43,8 +44,8 @@ impl Hertz {
     /// The parameter that is not 1e-6 to 1e6.
     pub fn validate(&self) -> Result<(), ParameterError> {
         let (Exponent::Fixed(k) | Exponent::PerNewton(k)) = self.exponent;
-        HERTZ_RADIUS.check("patch.radius", self.radius)?;
-        HERTZ_EXPONENT.check("patch.exponent", k)
+        HERTZ_RADIUS.check(self.radius)?;
+        HERTZ_EXPONENT.check(k)
     }
 
     /// Contact radius `a` \[cells\] at normal force `f_n` \[N\] on `grid`.

@@ -6,8 +6,9 @@ use super::shapes::{Inertia, OneOrTwo, ShapeName};
 use super::spec::{BodySpec, KindName, ModelName, PointSpec, Spec, SurfaceName};
 use bristle::error::ParameterError;
 use bristle::limit_surface::MAX_N_LS;
+use bristle::parameter::*;
 use bristle::point::PointLaw;
-use bristle::range::{self, Range};
+use bristle::range::Range;
 
 type Check = Result<(), ParameterError>;
 
@@ -18,10 +19,8 @@ pub(super) fn spec(spec: &Spec) -> Check {
     if !(1..=MAX_CONTACTS).contains(&spec.contacts) {
         return Err(ParameterError::new("contacts", spec.contacts, format!("1 to {MAX_CONTACTS}")));
     }
-    for (field, period) in [("inputs.hold", spec.inputs.hold), ("patch.update", spec.patch.update)] {
-        if let Some(period) = period {
-            range::PERIOD.check(field, period)?;
-        }
+    for (parameter, period) in [(HOLD, spec.inputs.hold), (UPDATE, spec.patch.update)] {
+        period.map_or(Ok(()), |period| parameter.check(period))?;
     }
     if spec.stop_when.is_some_and(|when| when.is_never()) {
         return Err(missing("stop_when", "one or several of `displacement`, `rotation`, `slip_for`"));
@@ -76,7 +75,7 @@ fn contact(spec: &Spec) -> Check {
         if !hertz || spec.patch.exponent_per_newton.is_some() {
             return Err(unused("contact.table_force", "patch.shape = \"hertz\" with a fixed `exponent`"));
         }
-        range::LIMIT_FORCE.check("contact.table_force", force)?;
+        TABLE_FORCE.check(force)?;
     }
     Ok(())
 }
@@ -241,41 +240,41 @@ fn inputs(Spec { inputs, body, patch, .. }: &Spec) -> Check {
 /// Both ends of every distribution whose range is known beforehand. Ends at infinity (a normal
 /// distribution without bounds) are left to the check of each contact.
 fn ranges(spec: &Spec) -> Check {
-    let f = &spec.friction;
+    let Spec { friction: f, body, patch, .. } = spec;
     let optional = [
-        ("friction.sigma0", &f.sigma0, range::SIGMA0),
-        ("friction.sigma1", &f.sigma1, range::SIGMA1),
-        ("friction.sigma2", &f.sigma2, range::SIGMA2),
-        ("friction.mu_c", &f.mu_c, range::MU),
-        ("friction.mu_s", &f.mu_s, range::MU),
-        ("friction.mu_s_over_mu_c", &f.mu_s_over_mu_c, range::MU_RATIO),
-        ("friction.gamma", &f.gamma, range::GAMMA),
-        ("friction.v_s", &f.v_s, range::V_S),
-        ("friction.s_ba", &f.s_ba, range::S_BA),
-        ("body.mass", &spec.body.mass, range::MASS),
-        ("body.spring", &spec.body.spring, range::SPRING),
-        ("patch.radius", &spec.patch.radius, range::HERTZ_RADIUS),
-        ("patch.exponent", &spec.patch.exponent, range::HERTZ_EXPONENT),
-        ("patch.exponent_per_newton", &spec.patch.exponent_per_newton, range::HERTZ_EXPONENT),
+        (SIGMA0, &f.sigma0),
+        (SIGMA1, &f.sigma1),
+        (SIGMA2, &f.sigma2),
+        (MU_C, &f.mu_c),
+        (MU_S, &f.mu_s),
+        (MU_S_OVER_MU_C, &f.mu_s_over_mu_c),
+        (GAMMA, &f.gamma),
+        (V_S, &f.v_s),
+        (S_BA, &f.s_ba),
+        (MASS, &body.mass),
+        (SPRING, &body.spring),
+        (HERTZ_RADIUS, &patch.radius),
+        (HERTZ_EXPONENT, &patch.exponent),
+        (HERTZ_EXPONENT_PER_NEWTON, &patch.exponent_per_newton),
     ];
-    for (field, number, range) in optional {
-        number.as_ref().map_or(Ok(()), |n| ends(field, n, range))?;
+    for (parameter, number) in optional {
+        number.as_ref().map_or(Ok(()), |n| ends(parameter.name, n, parameter.range))?;
     }
-    match &spec.body.inertia {
-        Some(Inertia::Number(n)) => ends("body.inertia", n, range::INERTIA)?,
-        Some(Inertia::Disc(n)) => ends("body.inertia.disc", n, range::SIZE)?,
+    match &body.inertia {
+        Some(Inertia::Number(n)) => ends(INERTIA.name, n, INERTIA.range)?,
+        Some(Inertia::Disc(n)) => ends("body.inertia.disc", n, SIZE.range)?,
         Some(Inertia::Rectangle(sides)) => {
             for (i, side) in sides.iter().enumerate() {
-                ends(&format!("body.inertia.rectangle.{i}"), side, range::SIZE)?;
+                ends(&format!("body.inertia.rectangle.{i}"), side, SIZE.range)?;
             }
         }
         None => {}
     }
-    match &spec.patch.size {
-        Some(OneOrTwo::One(n)) => ends("patch.size", n, range::SIZE)?,
+    match &patch.size {
+        Some(OneOrTwo::One(n)) => ends(SIZE.name, n, SIZE.range)?,
         Some(OneOrTwo::Two(w, h)) => {
-            ends("patch.size.0", w, range::SIZE)?;
-            ends("patch.size.1", h, range::SIZE)?;
+            ends("patch.size.0", w, SIZE.range)?;
+            ends("patch.size.1", h, SIZE.range)?;
         }
         None => {}
     }

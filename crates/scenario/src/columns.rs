@@ -12,8 +12,9 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
-use super::diagnostics::{ScenarioError, from_toml};
+use super::diagnostics::{Document, ScenarioError};
 use super::suggest::alike;
 use crate::input::{self, InputError, Npz};
 use bristle::random::Draw;
@@ -141,27 +142,20 @@ impl Table {
     }
 }
 
-/// What `read` makes of the text of a scenario in which the columns of its `[table]` are known, the number of
-/// rows, if one was asked for, and a hash of the file's numbers. Arguments as of `Scenario::parse`.
-pub(super) fn with_table<T>(
-    text: &str,
+/// What a text says in which the columns of its `[table]` are known, and the rows of that file, if there is
+/// one. `base` is where relative files are.
+pub(super) fn with_table<T: DeserializeOwned>(
+    document: Document<'_>,
     base: &Path,
-    name: &str,
-    read: impl FnOnce() -> Result<T, ScenarioError>,
 ) -> Result<(T, Option<Rows>), ScenarioError> {
-    /// The `[table]` of a text; other keys are ignored.
-    #[derive(Deserialize)]
-    struct Part {
-        table: Option<TableSpec>,
-    }
-    let Part { table } = from_toml(name, text)?;
-    let Some(spec) = table else { return Ok((read()?, None)) };
+    let Some(spec) = document.key::<TableSpec>("table")? else { return Ok((document.read()?, None)) };
+    let (name, text) = (document.file, document.text);
     let file = base.join(&spec.file);
     let wrong = |field: &str, reason: String| ScenarioError::field(name, text, field, format!("{field}: {reason}"));
     let columns = load(&file, &spec).map_err(|e| wrong(e.0, e.1))?;
     let digest = digest(&columns);
     CURRENT.set(Some(Table { file, columns, rows: RefCell::new(None) }));
-    let read = read();
+    let read = document.read();
     let table = CURRENT.take();
     let rows = table.and_then(|table| table.rows.into_inner()).map(|(rows, _)| rows);
     let rows = rows.map(|rows| Rows { rows: rows as u64, order: spec.order, digest });

@@ -11,15 +11,10 @@ use bristle::body::{Body, Frame, FreeBody, TwistPoint};
 use bristle::contact::{Bristles, Contact, Initial, Inputs, Model};
 use bristle::error::ParameterError;
 use bristle::friction::Friction;
+use bristle::parameter::{self, TILT_ANGLE, TILT_DIRECTION, TILT_GRAVITY};
 use bristle::planar::{Pose, Twist};
 use bristle::point::{PointElement, PointModel};
-use bristle::range::{ANGLE, TILT, TILT_GRAVITY};
 use bristle::schedule::Signal;
-
-/// Standard gravity as used in the paper [m/s^2].
-const GRAVITY: f64 = 9.81;
-/// Static over Coulomb coefficient where neither is given (Table I, p = 1).
-const MU_S_OVER_MU_C: f64 = 1.2;
 
 /// Draws a contact. Without `surface` its limit surface is not made, which is enough to check it and to know
 /// its parameters.
@@ -80,29 +75,25 @@ pub(super) fn contact(
 
 /// Coefficients that are signals have their value at the start.
 fn friction(spec: &FrictionSpec, inputs: &Inputs, d: &mut Sampler<'_>) -> Friction {
-    let table = Friction::default();
-    let mut number = |name: &str, n: &Option<Number>, default: f64| {
-        d.number(&format!("friction.{name}"), n.as_ref().unwrap_or(&Number::Constant(default)))
-    };
     let mu_c = match &inputs.mu_c {
         Some(signal) => signal.value(0.0),
-        None => number("mu_c", &spec.mu_c, table.mu_c),
+        None => d.parameter(&parameter::MU_C, &spec.mu_c),
     };
     let mu_s = match (&inputs.mu_s, &spec.mu_s) {
         (Some(signal), _) => signal.value(0.0),
-        (None, Some(_)) => number("mu_s", &spec.mu_s, table.mu_s),
-        (None, None) => mu_c * number("mu_s_over_mu_c", &spec.mu_s_over_mu_c, MU_S_OVER_MU_C),
+        (None, Some(_)) => d.parameter(&parameter::MU_S, &spec.mu_s),
+        (None, None) => mu_c * d.parameter(&parameter::MU_S_OVER_MU_C, &spec.mu_s_over_mu_c),
     };
     let friction = Friction {
         law: spec.law,
-        sigma0: number("sigma0", &spec.sigma0, table.sigma0),
-        sigma1: number("sigma1", &spec.sigma1, table.sigma1),
-        sigma2: number("sigma2", &spec.sigma2, table.sigma2),
+        sigma0: d.parameter(&parameter::SIGMA0, &spec.sigma0),
+        sigma1: d.parameter(&parameter::SIGMA1, &spec.sigma1),
+        sigma2: d.parameter(&parameter::SIGMA2, &spec.sigma2),
         mu_c,
         mu_s,
-        gamma: number("gamma", &spec.gamma, table.gamma),
-        v_s: number("v_s", &spec.v_s, table.v_s),
-        s_ba: number("s_ba", &spec.s_ba, table.s_ba),
+        gamma: d.parameter(&parameter::GAMMA, &spec.gamma),
+        v_s: d.parameter(&parameter::V_S, &spec.v_s),
+        s_ba: d.parameter(&parameter::S_BA, &spec.s_ba),
     };
     if spec.mu_s.is_none() && inputs.mu_s.is_none() {
         d.record("friction.mu_s", mu_s);
@@ -114,15 +105,11 @@ fn friction(spec: &FrictionSpec, inputs: &Inputs, d: &mut Sampler<'_>) -> Fricti
 fn point_model(spec: Option<&PointSpec>, d: &mut Sampler<'_>) -> PointModel {
     let default = PointModel::default();
     let Some(PointSpec { law, band, slider_mass, attraction, elements }) = spec else { return default };
-    let mut number = |name: &str, n: &Option<Number>, default: f64| match n {
-        Some(n) => d.number(&format!("contact.point.{name}"), n),
-        None => default,
-    };
     let mut model = PointModel {
         law: *law,
-        band: number("band", band, default.band),
-        slider_mass: number("slider_mass", slider_mass, default.slider_mass),
-        attraction: number("attraction", attraction, default.attraction),
+        band: d.optional(&parameter::BAND, band),
+        slider_mass: d.optional(&parameter::SLIDER_MASS, slider_mass),
+        attraction: d.optional(&parameter::ATTRACTION, attraction),
         elements: default.elements,
     };
     if let Some(elements) = elements {
@@ -143,7 +130,7 @@ fn body(spec: &BodySpec, model: ModelName, d: &mut Sampler<'_>) -> Body {
         KindName::World => Frame::World,
     };
     // Missing mass or inertia have been refused before.
-    let mass = spec.mass.as_ref().map_or(f64::NAN, |m| d.number("body.mass", m));
+    let mass = d.parameter(&parameter::MASS, &spec.mass);
     let inertia = match &spec.inertia {
         None => f64::NAN,
         Some(Inertia::Number(n)) => d.number("body.inertia", n),
@@ -161,7 +148,7 @@ fn body(spec: &BodySpec, model: ModelName, d: &mut Sampler<'_>) -> Body {
         d.record("body.inertia", inertia);
     }
     let mut body = FreeBody::new(frame, mass, if turns { inertia } else { 1.0 });
-    body.spring = spec.spring.as_ref().map_or(0.0, |n| d.number("body.spring", n));
+    body.spring = d.optional(&parameter::SPRING, &spec.spring);
     body.pads = spec.pads.unwrap_or(body.pads);
     d.record("body.pads", f64::from(body.pads));
     if let (Frame::Body { offset }, Some(given)) = (&mut body.frame, &spec.offset) {
@@ -196,15 +183,12 @@ fn inputs(spec: &InputsSpec, body: &mut Body, d: &mut Sampler<'_>) -> Result<Inp
         body.anchor = [signal("inputs.anchor.0", x, d)?, signal("inputs.anchor.1", y, d)?];
     }
     if let (Some(tilt), Body::Free(body)) = (&spec.tilt, &mut *body) {
-        let angle = d.number("inputs.tilt.angle", &tilt.angle);
-        let mut number = |path: &str, n: &Option<Number>, default: f64| {
-            d.number(path, n.as_ref().unwrap_or(&Number::Constant(default)))
-        };
-        let direction = number("inputs.tilt.direction", &tilt.direction, 0.0);
-        let g = number("inputs.tilt.gravity", &tilt.gravity, GRAVITY);
-        bristle::error::check("inputs.tilt.angle", angle, "0 to pi/2 [rad]", TILT.contains(angle))?;
-        ANGLE.check("inputs.tilt.direction", direction)?;
-        TILT_GRAVITY.check("inputs.tilt.gravity", g)?;
+        let angle = d.number(TILT_ANGLE.name, &tilt.angle);
+        let direction = d.parameter(&TILT_DIRECTION, &tilt.direction);
+        let g = d.parameter(&TILT_GRAVITY, &tilt.gravity);
+        [(TILT_ANGLE, angle), (TILT_DIRECTION, direction), (TILT_GRAVITY, g)]
+            .into_iter()
+            .try_for_each(|(parameter, value)| parameter.check(value))?;
         let down = g * angle.sin();
         body.gravity = [Signal::constant(down * direction.cos()), Signal::constant(down * direction.sin())];
         inputs.normal_force = Signal::constant(body.mass * g * angle.cos() / f64::from(body.pads));

@@ -1,5 +1,6 @@
 //! What a parameter of a contact is, with its unit: the description of its field in the JSON schema.
 
+use bristle::parameter::Parameter;
 use serde_json::Value;
 
 /// What has no field in the schema, or is recorded as another number than that of its field.
@@ -11,6 +12,20 @@ const OTHERS: [(&str, &str); 3] = [
 
 /// The row that a contact has drawn, and that of a signal.
 const ROW: &str = "Row [-] of the `[table]`, the first is 0.";
+
+/// Gives the field of a parameter in a schema its description; not a number of a list, which has none.
+pub(super) fn put(schema: &mut Value, parameter: &Parameter) {
+    let (tables, key) = parameter.name.rsplit_once('.').unwrap_or(("", parameter.name));
+    let mut at = "/properties".to_owned();
+    for table in tables.split('.').filter(|table| !table.is_empty()) {
+        let Some(field) = schema.pointer(&format!("{at}/{table}")) else { return };
+        let of_type = field["$ref"].as_str().or_else(|| field["anyOf"][0]["$ref"].as_str()).unwrap_or_default();
+        at = format!("{}/properties", of_type.trim_start_matches('#'));
+    }
+    if let Some(field) = schema.pointer_mut(&format!("{at}/{key}")) {
+        field["description"] = parameter.about.into();
+    }
+}
 
 /// The descriptions of all fields.
 #[derive(Debug)]

@@ -4,7 +4,8 @@ use std::fmt;
 use std::ops::Range;
 
 use serde::de::DeserializeOwned;
-use toml::de::{DeTable, DeValue};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use super::exact::exact;
 use super::suggest::{keys, suggestion};
@@ -125,7 +126,8 @@ impl ScenarioError {
         // The unit that is spelled most alike may be a thousand times as large.
         let is_unit = field.as_ref().is_some_and(|field| field.ends_with("unit"));
         let meant = if message.contains("unknown ") && !is_unit {
-            suggestion(&message, &if is_scenario(text) { keys() } else { Vec::new() })
+            let root = DeTable::parse(text).map(|root| DeValue::Table(root.into_inner()));
+            suggestion(&message, &if root.is_ok_and(|root| is_scenario(&root)) { keys() } else { Vec::new() })
         } else {
             None
         };
@@ -162,18 +164,50 @@ impl ScenarioError {
     }
 }
 
-/// What the TOML `text`, which errors call `file`, says.
-///
-/// # Errors
-/// TOML that is malformed, a value that no key takes (see [`unfit`]), or what `T` refuses, each with its
-/// place.
-pub(super) fn from_toml<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, ScenarioError> {
-    let root = DeValue::Table(DeTable::parse(text).map_err(|e| ScenarioError::toml(file, text, &e))?.into_inner());
-    if let Some((span, message)) = unfit(&root, 0..text.len(), "") {
-        return Err(ScenarioError::at(file, text, span, message));
+/// A TOML text that has been parsed once, whatever is read from it, and what errors call it.
+pub(super) struct Document<'t> {
+    pub file: &'t str,
+    pub text: &'t str,
+    root: Spanned<DeValue<'t>>,
+}
+
+impl<'t> Document<'t> {
+    /// Refuses TOML that is malformed, and a value that no key takes (see [`unfit`]).
+    pub fn parse(file: &'t str, text: &'t str) -> Result<Self, ScenarioError> {
+        let root = DeTable::parse(text).map_err(|e| ScenarioError::toml(file, text, &e))?;
+        let root = Spanned::new(root.span(), DeValue::Table(root.into_inner()));
+        match unfit(root.get_ref(), 0..text.len(), "") {
+            Some((span, message)) => Err(ScenarioError::at(file, text, span, message)),
+            None => Ok(Self { file, text, root }),
+        }
     }
-    let read = toml::Deserializer::parse(text).and_then(exact);
-    read.map_err(|e| ScenarioError::toml(file, text, &e))
+
+    /// Whether it is a whole scenario.
+    pub fn is_scenario(&self) -> bool {
+        is_scenario(self.root.get_ref())
+    }
+
+    /// What it says. What `T` refuses is an error with its place.
+    pub fn read<T: DeserializeOwned>(self) -> Result<T, ScenarioError> {
+        exact(ValueDeserializer::from(self.root)).map_err(|e| ScenarioError::toml(self.file, self.text, &e))
+    }
+
+    /// What its key `key` says, if it has it.
+    pub fn key<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, ScenarioError> {
+        let mut keys = self.root.get_ref().as_table().into_iter().flatten();
+        let value = keys.find_map(|(own, value)| (own.get_ref() == key).then(|| value.clone()));
+        value.map(|root| Document { root, ..*self }.read()).transpose()
+    }
+}
+
+/// Whether a text is a whole scenario, by its keys.
+fn is_scenario(root: &DeValue<'_>) -> bool {
+    ["body", "inputs", "duration"].iter().any(|key| root.get(key).is_some())
+}
+
+/// What the TOML `text`, which errors call `file`, says; see [`Document`].
+pub(super) fn from_toml<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, ScenarioError> {
+    Document::parse(file, text)?.read()
 }
 
 /// The place of the first value in `value`, itself at `span` and called `path`, that no key takes, and what
@@ -264,12 +298,6 @@ fn field_at(text: &str, at: usize) -> Option<String> {
     let mut best = None;
     search(&root, at, "", &mut best);
     best.map(|(_, path)| path)
-}
-
-/// Whether a text is a whole scenario, by its keys.
-pub(super) fn is_scenario(text: &str) -> bool {
-    let keys: toml::Table = toml::from_str(text).unwrap_or_default();
-    ["body", "inputs", "duration"].iter().any(|key| keys.contains_key(*key))
 }
 
 #[cfg(test)]

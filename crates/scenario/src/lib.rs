@@ -31,7 +31,7 @@ mod world;
 pub use clock::TimesFrom;
 pub use columns::{Column, Order, TableSpec};
 pub use describe::Descriptions;
-use diagnostics::from_toml;
+use diagnostics::Document;
 pub use diagnostics::{Excerpt, ScenarioError};
 pub use level::BASELINE;
 pub use level::{Baseline, Clipped};
@@ -58,6 +58,7 @@ use crate::input::InputError;
 use bristle::contact::Contact;
 use bristle::engine::Plan;
 use bristle::error::ParameterError;
+use bristle::parameter;
 use bristle::pool;
 use bristle::random::Draw;
 
@@ -92,6 +93,8 @@ pub struct Scenario {
     tables: tables::Tables,
     /// A hash of the table of contacts.
     rows: u64,
+    /// Contact 0.
+    first: Option<Drawn>,
 }
 
 /// A contact and the numbers it was drawn with.
@@ -105,6 +108,32 @@ pub struct Drawn {
     pub parameters: Vec<(String, f64)>,
 }
 
+/// The numbers of contacts, or of worlds, as columns: an array a parameter, with its name; NaN where one has
+/// no such number. `of` draws those of one. Names come in the order of the first, and others behind them.
+///
+/// # Errors
+/// The first that cannot be drawn.
+pub fn in_columns<E: Send>(
+    contacts: std::ops::Range<u64>,
+    of: impl Fn(u64) -> Result<Vec<(String, f64)>, E> + Sync,
+) -> Result<Vec<(String, Vec<f64>)>, E> {
+    let drawn: Vec<_> = pool::run(|| contacts.into_par_iter().map(&of).collect());
+    let n = drawn.len();
+    let mut columns: Vec<(String, Vec<f64>)> = Vec::new();
+    for (k, numbers) in drawn.into_iter().enumerate() {
+        for (i, (name, value)) in numbers?.into_iter().enumerate() {
+            let is_usual = columns.get(i).is_some_and(|(other, _)| *other == name);
+            let place = if is_usual { Some(i) } else { columns.iter().position(|(other, _)| *other == name) };
+            let place = place.unwrap_or_else(|| {
+                columns.push((name, vec![f64::NAN; n]));
+                columns.len() - 1
+            });
+            columns[place].1[k] = value;
+        }
+    }
+    Ok(columns)
+}
+
 /// The text of the TOML file `path` with `changes` (`key=value`, see [`change`]) applied in order, and what
 /// errors call it.
 pub fn read(path: &Path, changes: &[String]) -> Result<(String, String), ScenarioError> {
@@ -116,7 +145,7 @@ pub fn read(path: &Path, changes: &[String]) -> Result<(String, String), Scenari
     }
     // An error in the file itself is reported with its own line numbers, before changes are applied.
     if !changes.is_empty() {
-        from_toml::<serde::de::IgnoredAny>(&path.display().to_string(), &text)?;
+        Document::parse(&path.display().to_string(), &text)?;
     }
     let text = changes.iter().try_fold(text, |text, c| change(&text, c))?;
     let with = if changes.is_empty() { "" } else { " (with changes)" };
@@ -139,7 +168,13 @@ impl Scenario {
     /// TOML that is malformed, an unknown key, a wrong type, or a value out of range, with its place.
     /// Contact 0 is drawn and checked; [`Scenario::check`] does the others.
     pub fn parse(text: &str, base: &Path, name: &str) -> Result<Self, ScenarioError> {
-        let (mut spec, rows) = columns::with_table(text, base, name, || from_toml::<Spec>(name, text))?;
+        Self::of(Document::parse(name, text)?, base)
+    }
+
+    /// The scenario that a text says.
+    fn of(document: Document<'_>, base: &Path) -> Result<Self, ScenarioError> {
+        let (name, text) = (document.file, document.text);
+        let (mut spec, rows) = columns::with_table::<Spec>(document, base)?;
         let at = |e: &ParameterError| {
             let field = e.field.split(", ").next().unwrap_or_default();
             ScenarioError::field(name, text, field, e.to_string()).about(e)
@@ -168,8 +203,8 @@ impl Scenario {
         let (name, text) = (name.to_owned(), text.to_owned());
         let tables = tables::Tables::default();
         let rows = rows.map_or(0, |rows| rows.digest);
-        let scenario = Self { name, text, base: base.to_owned(), spec, plan, patches, tables, rows };
-        scenario.draw(0)?;
+        let mut scenario = Self { name, text, base: base.to_owned(), spec, plan, patches, tables, rows, first: None };
+        scenario.first = Some(scenario.draw(0)?);
         Ok(scenario)
     }
 
@@ -183,6 +218,12 @@ impl Scenario {
     #[must_use]
     pub fn contacts(&self) -> u64 {
         self.spec.contacts
+    }
+
+    /// Contact 0, which says what all contacts have in common: the kind of body, the model, the cells.
+    #[must_use]
+    pub fn first(&self) -> &Drawn {
+        self.first.as_ref().unwrap_or_else(|| unreachable!("a scenario that is read has drawn it"))
     }
 
     /// Contact `k`. It depends on the text, the seed and `k`, not on how many contacts there are.
@@ -338,7 +379,9 @@ pub const FILE_KEYS: [&str; 3] = ["patch.file", BASELINE, "table.file"];
 /// The JSON schema of scenario files.
 #[must_use]
 pub fn json_schema() -> serde_json::Value {
-    schemars::schema_for!(Spec).to_value()
+    let mut schema = schemars::schema_for!(Spec).to_value();
+    parameter::ALL.iter().for_each(|parameter| describe::put(&mut schema, parameter));
+    schema
 }
 
 #[cfg(test)]

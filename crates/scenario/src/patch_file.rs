@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::diagnostics::{from_toml, is_scenario};
+use super::diagnostics::Document;
 use super::number::Number;
 use super::patches::Patches;
 use super::sampler::Sampler;
@@ -62,14 +62,15 @@ impl PatchSource {
     /// # Errors
     /// As [`Scenario::parse`].
     pub fn parse(text: &str, base: &Path, name: &str) -> Result<Self, ScenarioError> {
-        if is_scenario(text) {
-            let scenario = Scenario::parse(text, base, name)?;
-            let contact = scenario.contact(0)?;
+        let document = Document::parse(name, text)?;
+        if document.is_scenario() {
+            let scenario = Scenario::of(document, base)?;
+            let contact = &scenario.first().contact;
             let f_n = contact.inputs.normal_force.value(0.0).max(0.0);
             let mu = contact.inputs.mu_c.as_ref().map_or(contact.friction.mu_c, |mu| mu.value(0.0));
             let asked = &scenario.spec().contact;
             return Ok(Self {
-                patch: contact.patch,
+                patch: Arc::clone(&contact.patch),
                 mu: Some(mu),
                 f_n: Some(f_n),
                 rule: asked.rule.map(Rule::from),
@@ -78,7 +79,7 @@ impl PatchSource {
                 clipped: scenario.clipped(),
             });
         }
-        let PatchFile { patch, mu, f_n } = from_toml(name, text)?;
+        let PatchFile { patch, mu, f_n } = document.read()?;
         let at = |field: &str, message: String| ScenarioError::field(name, text, field, message);
         for (field, value, range) in [("mu", mu, MU), ("f_n", f_n, LIMIT_FORCE)] {
             if let Some(v) = value {
@@ -106,13 +107,7 @@ impl PatchSource {
 /// # Errors
 /// As [`Scenario::parse`].
 pub fn frames(text: &str, base: &Path, name: &str) -> Result<Vec<usize>, ScenarioError> {
-    /// The `[patch]` table; other keys are ignored.
-    #[derive(Deserialize)]
-    struct Part {
-        #[serde(default)]
-        patch: PatchSpec,
-    }
-    let Part { patch } = from_toml(name, text)?;
+    let patch = Document::parse(name, text)?.key::<PatchSpec>("patch")?.unwrap_or_default();
     let patches = Patches::prepare(&PatchSpec { frame: None, frames: None, update: None, ..patch }, base);
     let patches = patches.map_err(|e| ScenarioError::field(name, text, &e.field, e.message))?;
     Ok(patches.frames().to_vec())

@@ -13,15 +13,12 @@ use super::shapes::{OneOrTwo, ShapeName, ShapeSpec};
 use super::spec::{PatchSpec, PressureUnit};
 use crate::map_file::{FileMap, load_csv, load_npy, load_png};
 use bristle::error::{ParameterError, PatchError};
+use bristle::parameter::{HERTZ_EXPONENT, HERTZ_RADIUS, SIZE, UPDATE};
 use bristle::patch::{Exponent, Grid, Hertz, Patch};
 use bristle::schedule::Signal;
 
-/// Width and height [m] of a patch whose file gives none.
-const SIZE: f64 = 0.02;
 /// Columns and rows of a shape.
 const CELLS: usize = 21;
-/// Period [s] at which a map follows the normal force, as in the paper.
-const UPDATE: f64 = 0.01;
 
 /// The data from which the patches of all contacts are made.
 #[derive(Debug)]
@@ -127,7 +124,7 @@ impl Patches {
             }
         }
         let size = match &spec.size {
-            None => Some([SIZE; 2]),
+            None => Some([SIZE.default; 2]),
             Some(size) => match size.both() {
                 [Number::Constant(w), Number::Constant(h)] => Some([*w, *h]),
                 _ => None,
@@ -177,14 +174,15 @@ impl Patches {
         };
         let bases = if takes_frames { bases.into_iter().map(Base::with_frames).collect() } else { bases };
         let hertz = HertzSpec {
-            radius: spec.radius.clone().unwrap_or(Number::Constant(6.0)),
-            exponent: spec.exponent_per_newton.clone().or(spec.exponent.clone()).unwrap_or(Number::Constant(2.0)),
+            radius: spec.radius.clone().unwrap_or(Number::Constant(HERTZ_RADIUS.default)),
+            exponent: (spec.exponent_per_newton.clone().or(spec.exponent.clone()))
+                .unwrap_or(Number::Constant(HERTZ_EXPONENT.default)),
             per_newton: spec.exponent_per_newton.is_some(),
         };
         // A CSV has a size of its own, which is used unless the scenario gives another one.
         let size = match (&spec.size, &spec.file) {
             (None, Some(_)) => None,
-            (size, _) => Some(size.clone().unwrap_or(OneOrTwo::One(Number::Constant(SIZE)))),
+            (size, _) => Some(size.clone().unwrap_or(OneOrTwo::One(Number::Constant(SIZE.default)))),
         };
         let frame = spec.frame.clone().filter(|frame| !matches!(frame, Number::Constant(_)));
         let pascal = spec.unit.map(PressureUnit::pascal);
@@ -273,7 +271,7 @@ impl Patches {
             OneOrTwo::One(n) => [sampler.number("patch.size", n); 2],
             OneOrTwo::Two(w, h) => [sampler.number("patch.size.0", w), sampler.number("patch.size.1", h)],
         });
-        let [w, h] = size.unwrap_or([SIZE; 2]);
+        let [w, h] = size.unwrap_or([SIZE.default; 2]);
         let (patch, update) = match base {
             Base::Whole(patch) => (Arc::clone(patch), self.update),
             Base::Unit(patch) => {
@@ -293,7 +291,7 @@ impl Patches {
                     PatchError::Parameter(e) => e,
                     other => ParameterError::new("patch.shape", "hertz", other.to_string()),
                 })?;
-                (Arc::new(patch), Some(self.update.unwrap_or(UPDATE)))
+                (Arc::new(patch), Some(self.update.unwrap_or(UPDATE.default)))
             }
         };
         let Grid { dx, dy, .. } = *patch.grid();

@@ -3,6 +3,7 @@
 use super::columns::{Column, ROW};
 use super::number::{Number, index};
 use bristle::error::ParameterError;
+use bristle::parameter::Parameter;
 use bristle::random::Draw;
 
 /// Draws the numbers of one contact and, if `writes`, records each under its name.
@@ -49,6 +50,16 @@ impl<'a> Sampler<'a> {
                 Err(ParameterError::new(name, value, "a number that the contact is drawn with, by its dotted path"))
             }
         }
+    }
+
+    /// A parameter, or its default, which is recorded as what is drawn.
+    pub fn parameter(&mut self, parameter: &Parameter, number: &Option<Number>) -> f64 {
+        self.number(parameter.name, number.as_ref().unwrap_or(&Number::Constant(parameter.default)))
+    }
+
+    /// A parameter, or its default, which is not recorded.
+    pub fn optional(&mut self, parameter: &Parameter, number: &Option<Number>) -> f64 {
+        number.as_ref().map_or(parameter.default, |number| self.number(parameter.name, number))
     }
 
     pub fn number(&mut self, name: &str, number: &Number) -> f64 {

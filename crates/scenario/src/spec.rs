@@ -1,4 +1,5 @@
-//! The scenario file as serde reads it. The comments here are the descriptions of the JSON schema.
+//! The scenario file as serde reads it. The comments here are the descriptions of the JSON schema; those of
+//! the numbers that have none here are in [`bristle::parameter`].
 #![allow(rustdoc::broken_intra_doc_links, reason = "units in brackets: the texts are those of the schema")]
 
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use super::shapes::{Inertia, OneOrTwo, ShapeSpec};
 use super::signal::SignalSpec;
 use super::step::StepSpec;
 use bristle::limit_surface::Rule;
+use bristle::parameter::RECORD_EVERY;
 use bristle::plan::StopWhen;
 use bristle::point::PointLaw;
 
@@ -30,12 +32,12 @@ pub struct Spec {
     /// Seed of all random numbers.
     #[serde(default)]
     pub seed: u64,
-    /// Simulated time [s], 1e-9 to 1e9.
+    /// See [`DURATION`](bristle::parameter::DURATION).
     pub duration: f64,
     /// Integration steps: the longest [s], 1e-7 to 0.1, or a tolerance by which each contact chooses its own.
     #[serde(default)]
     pub step: StepSpec,
-    /// Time between recorded samples [s], 1e-6 to 1e9.
+    /// See [`RECORD_EVERY`].
     #[serde(default = "record_every")]
     pub record_every: f64,
     /// The engine; `--engine` overrides it.
@@ -100,7 +102,7 @@ fn not_given() -> u64 {
 }
 
 fn record_every() -> f64 {
-    0.01
+    RECORD_EVERY.default
 }
 
 /// The engine.
@@ -145,8 +147,6 @@ pub struct ContactSpec {
     pub rule: Option<RuleName>,
     /// Limit surface only: resolution of the table, 1 to 1000; 20 if not given.
     pub n_ls: Option<usize>,
-    /// Limit surface of a `hertz` map of fixed exponent only: normal force [N] of the map that the table is
-    /// made of, > 0; 10 if not given.
     pub table_force: Option<f64>,
     /// `point` only: its law.
     pub point: Option<PointSpec>,
@@ -159,14 +159,9 @@ pub struct PointSpec {
     /// The law; `"implicit"` if not given.
     #[serde(default)]
     pub law: PointLaw,
-    /// `karnopp`, `viscous-band`, `quinn`: speed up to which the body counts as at rest [m/s], > 0; 1e-3.
     pub band: Option<Number>,
-    /// `viscoelasto-plastic`: mass of all sliders [kg], >= 0; 0.
     pub slider_mass: Option<Number>,
-    /// `gms`: rate at which sliding elements follow the velocity [1/s], > 0; 100.
     pub attraction: Option<Number>,
-    /// `viscoelasto-plastic`, `gms`: `[share of friction, share of stiffness]` of each element, > 0; each of
-    /// the two sums to one over all elements. One `[1, 1]` if not given.
     pub elements: Option<Vec<[Number; 2]>>,
 }
 
@@ -257,17 +252,10 @@ pub struct PatchSpec {
     /// Columns and rows, `n` or `[nx, ny]`; 21 for a shape. With a map from `file` or `pressure` it must
     /// agree.
     pub cells: Option<OneOrTwo<usize>>,
-    /// Width and height of the grid [m], one number or `[width, height]`; 0.02 if not given (a CSV has its
-    /// own).
     pub size: Option<OneOrTwo<Number>>,
-    /// `hertz` only: contact radius at 1 N [cells/N^(1/3)]; 6 if not given.
     pub radius: Option<Number>,
-    /// `hertz` only: the exponent k of `docs/model.md` (20); 2 if neither exponent is given.
     pub exponent: Option<Number>,
-    /// `hertz` only: k over the normal force [1/N], for k = c f_N.
     pub exponent_per_newton: Option<Number>,
-    /// `hertz`: the map follows the normal force every so many seconds; 0.01 if not given. With `frames`: it
-    /// follows them every so many seconds; at the time of each if not given.
     pub update: Option<f64>,
     /// Whether pressure frames may replace the map while a batch lives: then every cell has a bristle.
     pub takes_frames: Option<bool>,
@@ -304,24 +292,14 @@ pub struct FrictionSpec {
     /// The bristle law.
     #[serde(default)]
     pub law: Law,
-    /// Bristle stiffness per unit normal force [1/m], 1e-6 to 1e15; 1e6 if not given.
     pub sigma0: Option<Number>,
-    /// Bristle damping per unit normal force [s/m], 0 to 1e12; 8e2 if not given.
     pub sigma1: Option<Number>,
-    /// Viscous friction per unit normal force [s/m], 0 to 1e12; 0.2 if not given.
     pub sigma2: Option<Number>,
-    /// Coulomb coefficient [-], 1e-9 to 1e6; 1 if not given.
     pub mu_c: Option<Number>,
-    /// Static coefficient [-], >= mu_c. Not with `mu_s_over_mu_c`.
     pub mu_s: Option<Number>,
-    /// Static over Coulomb coefficient [-], >= 1; 1.2 if `mu_s` is not given either.
     pub mu_s_over_mu_c: Option<Number>,
-    /// Stribeck exponent [-], 1e-3 to 1e3; 2 if not given.
     pub gamma: Option<Number>,
-    /// Stribeck velocity [m/s], 1e-9 to 1e6; 1e-3 if not given.
     pub v_s: Option<Number>,
-    /// Elastic share of the break-away deflection [-], 0 to 0.999999; 0.9 if not given. Under other laws than
-    /// Elasto-Plastic only the share of its limit from which on a bristle counts in `near_limit`.
     pub s_ba: Option<Number>,
 }
 
@@ -345,17 +323,11 @@ pub enum KindName {
 pub struct BodySpec {
     /// How the patch is attached to the body.
     pub kind: KindName,
-    /// Mass [kg], 1e-12 to 1e12. Needed unless prescribed.
     pub mass: Option<Number>,
-    /// Moment of inertia about the centre of mass [kg m^2], > 0: a number, or from the drawn mass by
-    /// `{ rectangle = [w, h] }` or `{ disc = radius }`. Needed unless prescribed; not of a point contact.
     pub inertia: Option<Inertia>,
     /// Number of equal pads [-], each with the normal force; 2 for a gripper, else 1.
     pub pads: Option<u32>,
-    /// `contact.model = "point"` only: stiffness of a spring from the centre of mass to `inputs.anchor`
-    /// [N/m], >= 0; 0.
     pub spring: Option<Number>,
-    /// Kind `body` only: patch origin from the centre of mass, axes of the body [m].
     pub offset: Option<[Number; 2]>,
 }
 
@@ -387,24 +359,17 @@ pub enum BristlesName {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InputsSpec {
-    /// Samples every signal every so many seconds and holds it, unless it has a `hold` of its own.
     pub hold: Option<f64>,
-    /// Normal force of one pad [N]; negative is no contact. Needed unless `tilt` gives it.
     pub normal_force: Option<SignalSpec>,
     /// Load at the centre of mass, axes of the world.
     pub wrench: Option<WrenchSpec>,
-    /// Acceleration of gravity in the plane `[gx, gy]`, axes of the world [m/s^2].
     pub gravity: Option<[SignalSpec; 2]>,
-    /// With `body.spring` only: where the other end of the spring is `[x, y]`, axes of the world [m]; the
-    /// origin.
     pub anchor: Option<[SignalSpec; 2]>,
     /// A tilted table: gives gravity in the plane and the normal force m g cos(angle) / pads.
     pub tilt: Option<TiltSpec>,
     /// The twist of the patch, kind `prescribed` only.
     pub twist: Option<TwistSpec>,
-    /// Coulomb coefficient over time [-], in place of `friction.mu_c`.
     pub mu_c: Option<SignalSpec>,
-    /// Static coefficient over time [-], in place of `friction.mu_s`.
     pub mu_s: Option<SignalSpec>,
 }
 
@@ -437,11 +402,8 @@ impl InputsSpec {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WrenchSpec {
-    /// Force along x [N].
     pub fx: Option<SignalSpec>,
-    /// Force along y [N].
     pub fy: Option<SignalSpec>,
-    /// Moment about the centre of mass [N m].
     pub tau: Option<SignalSpec>,
 }
 
@@ -449,11 +411,8 @@ pub struct WrenchSpec {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TiltSpec {
-    /// Angle of the table against the horizontal [rad], 0 to pi/2.
     pub angle: Number,
-    /// Direction of the steepest descent in the plane, from +x [rad]; 0.
     pub direction: Option<Number>,
-    /// Acceleration of gravity [m/s^2], >= 0; 9.81.
     pub gravity: Option<Number>,
 }
 
@@ -461,11 +420,8 @@ pub struct TiltSpec {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TwistSpec {
-    /// Velocity along x [m/s].
     pub vx: Option<SignalSpec>,
-    /// Velocity along y [m/s].
     pub vy: Option<SignalSpec>,
-    /// Angular velocity [rad/s].
     pub w: Option<SignalSpec>,
     /// Reference point; `"cop"` if not given.
     #[serde(default)]

@@ -10,10 +10,9 @@ use super::spec::{ContactSpec, FormName, ModelName, SurfaceName};
 use bristle::contact::{Form, Model};
 use bristle::error::{ParameterError, PatchError};
 use bristle::limit_surface::{DEFAULT_N_LS, Rule, Surface, Table};
+use bristle::parameter::TABLE_FORCE;
 use bristle::patch::{Exponent, Grid, Patch};
 
-/// Normal force [N] of the `hertz` map that a table is made of.
-const TABLE_FORCE: f64 = 10.0;
 /// Width of a cell [m] of the patch that a table is made of.
 const CELL: f64 = 1e-3;
 /// Memory that cached tables may take [byte].
@@ -128,7 +127,7 @@ pub(super) fn check(spec: &ContactSpec, patch: &Patch) -> Result<(), ParameterEr
 /// The patch that a table for `patch` is made of: its cells are of one width, so that the table does not
 /// depend on which contact asked first.
 fn patch_of_table(spec: &ContactSpec, patch: &Patch) -> Result<Patch, ParameterError> {
-    let (grid, force) = (patch.grid(), spec.table_force.unwrap_or(TABLE_FORCE));
+    let (grid, force) = (patch.grid(), spec.table_force.unwrap_or(TABLE_FORCE.default));
     // For a map whose shape follows the force this table is replaced when the contact starts.
     let shape = |e: PatchError| ParameterError::new("contact.table_force", force, e.to_string());
     let of = match patch.rule() {

@@ -2,6 +2,7 @@
 //! a number that is not finite without a status.
 
 use bristle::batch::Batch;
+use bristle::parameter::{ALL, Parameter};
 use bristle::random::Draw;
 use bristle::range::{self, Range};
 use bristle::schedule::Signal;
@@ -59,7 +60,7 @@ fn ends() -> Vec<(String, Vec<String>)> {
             all.push((format!("{keys:?} = {value:e}"), set.chain(more.iter().map(|m| (*m).to_owned())).collect()));
         }
     };
-    for (name, range) in range::ALL {
+    for Parameter { name, range, .. } in ALL.iter().copied() {
         match name {
             "friction.mu_s" => add(range::MU, &["friction.mu_s={}", "friction.mu_c=1e-9"], &[]),
             "friction.mu_s_over_mu_c" => {
@@ -85,16 +86,10 @@ fn ends() -> Vec<(String, Vec<String>)> {
             }
             "duration" => add(Range { most: 1.0, ..range }, &["duration={}"], &["record_every=0.5"]),
             "record_every" => add(range, &["record_every={}"], &["duration=1e-5"]),
-            "stop_when" => {
-                for key in ["displacement", "rotation", "slip_for"] {
-                    add(range, &[&format!("stop_when.{key}={{}}")], &[]);
-                }
-            }
+            // With `inputs.mu_c`.
+            "inputs.mu_s" => {}
             name => add(range, &[&format!("{name}={{}}")], &[]),
         }
-    }
-    for angle in ["0", "1.5707963267948966"] {
-        all.push((format!("tilt {angle}"), vec![format!("inputs.tilt.angle={angle}")]));
     }
     // Signals of every kind, at the ends of what their numbers may be.
     for (key, range) in [

@@ -9,7 +9,9 @@ use clap::CommandFactory;
 use serde_json::Value;
 
 use super::Arguments;
+use bristle::Input;
 use bristle::friction::Law;
+use bristle::parameter::{ALL, Parameter};
 use bristle::point::PointLaw;
 use bristle_scenario::{json_schema, stability_schema, world_json_schema};
 
@@ -272,6 +274,38 @@ fn keys_and_values_of_the_documents_are_those_of_the_files() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn defaults_of_the_documents_are_those_of_the_parameters() {
+    let (rows, _) = rows(&page("scenario.md"));
+    let mut compared = 0;
+    for Row { keys, text } in &rows {
+        let last = text.trim_end_matches([' ', '|']).rsplit("| ").next().unwrap();
+        let Ok(said) = last.split(';').next().unwrap().parse::<f64>() else { continue };
+        for Parameter { name, default, .. } in
+            ALL.iter().filter(|parameter| keys.iter().any(|key| key == parameter.name))
+        {
+            assert_eq!(said, *default, "scenario.md: {name}");
+            compared += 1;
+        }
+    }
+    assert!(compared >= 20, "{compared} defaults");
+}
+
+#[test]
+fn inputs_in_python_have_the_units_of_the_parameters() {
+    let text = include_str!("../../../../python/bristle/batch.py");
+    let (_, inputs) = text.split_once("**control** is a dictionary").unwrap();
+    for input in Input::ALL {
+        let Some((_, rest)) = inputs.split_once(&format!("``{}``", input.field().trim_start_matches("inputs."))) else {
+            assert!(matches!(input, Input::AnchorX | Input::AnchorY), "{input:?}");
+            continue;
+        };
+        let (said, unit) = (rest.split_once('[').unwrap().1, input.range().unit);
+        let said = said.split([']', ',']).next().unwrap();
+        assert_eq!(said, if unit.is_empty() { "-" } else { unit }, "{input:?}");
+    }
 }
 
 #[test]

@@ -16,6 +16,7 @@ use bristle::contact::Contact;
 use bristle::engine::ALL_SLIDES;
 use bristle::error::ParameterError;
 use bristle::limit_surface::{Rule, Surface};
+use bristle::parameter::{self, Parameter};
 use bristle::patch::{Grid, Patch};
 use bristle::planar::Wrench;
 use bristle::pool;
@@ -85,8 +86,8 @@ struct One {
 impl<'a> Layout<'a> {
     /// Of the run of `scenario`.
     pub fn new(scenario: &'a Scenario, datasets: &Datasets) -> Result<Self, RolloutError> {
-        let first = scenario.without_surface(0)?;
-        let actions = actions(scenario)?;
+        let first = &scenario.first().contact;
+        let actions = actions(scenario);
         let tactile = datasets.with(Extra::Tactile).then(|| *first.patch.grid());
         let shear = columns::of_shear(shear_grid(scenario, datasets)?.as_ref());
         let (times, margin) = (scenario.plan().samples, datasets.with(Extra::Margin));
@@ -193,31 +194,32 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// The inputs of a contact, which are the actions, with their names and units. All contacts of a scenario
-/// have the same.
-fn inputs<'a>(scenario: &Scenario, contact: &'a Contact) -> Vec<(&'static str, &'static str, &'a Signal)> {
-    let mut all = vec![("normal_force", "N", &contact.inputs.normal_force)];
+/// The inputs of a contact by name, which are the actions. All contacts of a scenario have the same.
+fn inputs<'a>(scenario: &Scenario, contact: &'a Contact) -> Vec<(&'static str, Parameter, &'a Signal)> {
+    let mut all = vec![("normal_force", parameter::NORMAL_FORCE, &contact.inputs.normal_force)];
     match &contact.body {
         Body::Prescribed { twist: [vx, vy, w], .. } => {
-            all.extend([("vx", "m/s", vx), ("vy", "m/s", vy), ("w", "rad/s", w)]);
+            all.extend([("vx", parameter::VX, vx), ("vy", parameter::VY, vy), ("w", parameter::W, w)]);
         }
         Body::Free(FreeBody { wrench: [fx, fy, tau], gravity: [gx, gy], anchor: [x, y], .. }) => {
-            all.extend([("load_fx", "N", fx), ("load_fy", "N", fy), ("load_tau", "N m", tau)]);
-            all.extend([("gravity_x", "m/s^2", gx), ("gravity_y", "m/s^2", gy)]);
+            all.extend([("load_fx", parameter::LOAD_FX, fx), ("load_fy", parameter::LOAD_FY, fy)]);
+            all.push(("load_tau", parameter::LOAD_TAU, tau));
+            all.extend([("gravity_x", parameter::GRAVITY, gx), ("gravity_y", parameter::GRAVITY, gy)]);
             if scenario.spec().body.spring.is_some() {
-                all.extend([("anchor_x", "m", x), ("anchor_y", "m", y)]);
+                all.extend([("anchor_x", parameter::ANCHOR, x), ("anchor_y", parameter::ANCHOR, y)]);
             }
         }
     }
-    all.extend(contact.inputs.mu_c.iter().map(|mu| ("mu_c", "-", mu)));
-    all.extend(contact.inputs.mu_s.iter().map(|mu| ("mu_s", "-", mu)));
+    all.extend(contact.inputs.mu_c.iter().map(|mu| ("mu_c", parameter::INPUT_MU_C, mu)));
+    all.extend(contact.inputs.mu_s.iter().map(|mu| ("mu_s", parameter::INPUT_MU_S, mu)));
     all
 }
 
 /// Names and units of the actions of a run.
-pub(super) fn actions(scenario: &Scenario) -> Result<Vec<(&'static str, &'static str)>, RolloutError> {
-    let first = scenario.without_surface(0)?;
-    Ok(inputs(scenario, &first).into_iter().map(|(name, unit, _)| (name, unit)).collect())
+pub(super) fn actions(scenario: &Scenario) -> Vec<(&'static str, &'static str)> {
+    let unit = |unit| if unit == "" { "-" } else { unit };
+    let all = inputs(scenario, &scenario.first().contact).into_iter();
+    all.map(|(name, of, _)| (name, unit(of.range.unit))).collect()
 }
 
 /// The grid whose cells have their friction recorded, if that is asked for.
@@ -228,8 +230,8 @@ pub(super) fn shear_grid(scenario: &Scenario, datasets: &Datasets) -> Result<Opt
     if !datasets.with(Extra::Shear) {
         return Ok(None);
     }
-    let first = scenario.contact(0)?;
-    check_bristles(&first, 0)?;
+    let first = &scenario.first().contact;
+    check_bristles(first, 0)?;
     Ok(Some(*first.patch.grid()))
 }
 

@@ -106,7 +106,7 @@ impl Part {
     fn check(&self) -> Result<(), RolloutError> {
         self.sums.check_all()?;
         let samples = self.scenario.plan().samples.len();
-        let grid = if self.has_shear() { Some(*self.scenario.without_surface(0)?.patch.grid()) } else { None };
+        let grid = if self.has_shear() { Some(*self.scenario.first().contact.patch.grid()) } else { None };
         for column in COLUMNS.into_iter().chain(columns::of_shear(grid.as_ref())) {
             let path = self.dir.join(spool::RAW).join(column.name);
             self.sums.check_listed(&format!("{}/{}", spool::RAW, column.name))?;

@@ -78,7 +78,7 @@ fn disk_terms(scenario: &Scenario, options: &Options) -> Result<Vec<(u64, String
     let range = options.contacts(scenario);
     let (n, samples) = (range.end - range.start, scenario.plan().samples.len() as u64);
     let files: u64 = scenario.files().filter_map(|(_, file)| file.metadata().ok()).map(|data| data.len()).sum();
-    let cells = scenario.without_surface(range.start)?.patch.grid().len() as u64;
+    let cells = scenario.first().contact.patch.grid().len() as u64;
     let shear = if options.datasets.with(Extra::Shear) { columns::BYTES_PER_CELL * cells } else { 0 };
     let (sample, contact) = (columns::BYTES_PER_SAMPLE + shear, columns::BYTES_PER_CONTACT);
     let times = |bytes: u64, how: &str| {
@@ -88,11 +88,11 @@ fn disk_terms(scenario: &Scenario, options: &Options) -> Result<Vec<(u64, String
         let each = (n * contact, format!("{n} contacts x {contact} bytes of outcomes"));
         return Ok(vec![times(sample, "of raw arrays"), each, records(files)]);
     }
-    let parameters = scenario.parameters(range.start)?.len() as u64 * 8;
+    let parameters = scenario.first().parameters.len() as u64 * 8;
     let frame = if options.datasets.with(Extra::Tactile) { 4 * cells } else { 0 };
     let labels = 8 + frame + if options.datasets.with(Extra::Margin) { 8 } else { 0 };
     // Of actions and labels.
-    let actions = episodes::actions(scenario)?.len() as u64 * 8;
+    let actions = episodes::actions(scenario).len() as u64 * 8;
     let learned = actions + 2 * 8 + frame;
     let mut terms = vec![times(sample, "of raw arrays"), records(files)];
     let mut formats = options.datasets.formats.clone();

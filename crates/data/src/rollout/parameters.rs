@@ -7,13 +7,11 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use rayon::prelude::*;
-
 use super::columns::Item;
 use super::error::{RolloutError, io as io_error};
 use super::npz::Npz;
 use crate::disk;
-use bristle::pool;
+use bristle_scenario::in_columns;
 
 /// Contacts that are drawn together.
 const BLOCK: u64 = 4096;
@@ -25,7 +23,6 @@ pub(super) struct Parameters {
     file: File,
     contacts: u64,
     columns: Vec<Drawn>,
-    places: HashMap<String, usize>,
 }
 
 /// The parameters of a contact by its number, with their names.
@@ -45,8 +42,7 @@ impl Parameters {
     pub fn draw(contacts: u64, path: &Path, of: impl Draw) -> Result<Self, RolloutError> {
         let file =
             File::options().create(true).truncate(true).read(true).write(true).open(path).map_err(io_error(path))?;
-        let mut parameters =
-            Self { path: path.to_owned(), file, contacts, columns: Vec::new(), places: HashMap::new() };
+        let mut parameters = Self { path: path.to_owned(), file, contacts, columns: Vec::new() };
         for from in (0..contacts).step_by(BLOCK as usize) {
             parameters.add(&of, from..contacts.min(from + BLOCK))?;
         }
@@ -55,24 +51,18 @@ impl Parameters {
 
     /// Draws a block of contacts.
     fn add(&mut self, of: &impl Draw, block: Range<u64>) -> Result<(), RolloutError> {
-        let drawn: Vec<_> = pool::run(|| block.clone().into_par_iter().map(of).collect());
-        let drawn: Vec<Vec<(String, f64)>> = drawn.into_iter().collect::<Result<_, _>>()?;
-        for (name, _) in drawn.iter().flatten() {
+        let mut columns = HashMap::new();
+        for (name, values) in in_columns(block.clone(), of)? {
             // Names come in the order of contact 0, except for shapes that have parameters of their own.
-            if !self.places.contains_key(name) {
-                self.places.insert(name.clone(), self.columns.len());
+            if !self.columns.iter().any(|column| column.name == name) {
                 self.columns.push(Drawn { name: name.clone(), first: block.start });
             }
+            columns.insert(name, values);
         }
-        let mut values = vec![vec![f64::NAN; drawn.len()]; self.columns.len()];
-        for (k, all) in drawn.iter().enumerate() {
-            for (i, (name, value)) in all.iter().enumerate() {
-                let is_usual = self.columns.get(i).is_some_and(|column| column.name == *name);
-                values[if is_usual { i } else { self.places[name] }][k] = *value;
-            }
-        }
-        for (i, values) in values.iter().enumerate() {
-            let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        let missing = vec![f64::NAN; (block.end - block.start) as usize];
+        for (i, column) in self.columns.iter().enumerate() {
+            let bytes: Vec<u8> =
+                columns.get(&column.name).unwrap_or(&missing).iter().flat_map(|v| v.to_le_bytes()).collect();
             let at = (i as u64 * self.contacts + block.start) * 8;
             disk::write_at(&self.file, at, &bytes).map_err(io_error(&self.path))?;
         }
