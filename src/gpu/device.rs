@@ -279,8 +279,8 @@ impl Device {
         }
     }
 
-    /// Waits for a submission where the caller may wait. A browser calls back by itself, and nothing there may
-    /// wait.
+    /// Waits for a submission where the caller may wait. A browser calls back by itself, and nothing may wait
+    /// there.
     pub(super) fn wait(&self, submission: wgpu::SubmissionIndex) -> Result<(), EngineError> {
         if !cfg!(target_arch = "wasm32") {
             self.poll(wgpu::PollType::Wait { submission_index: Some(submission), timeout: None })?;

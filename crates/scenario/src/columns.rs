@@ -6,7 +6,6 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,6 +15,7 @@ use serde::de::DeserializeOwned;
 
 use super::diagnostics::{Document, ScenarioError};
 use super::suggest::alike;
+use crate::digest::Digest;
 use crate::input::{self, InputError, Npz};
 use bristle::random::Draw;
 
@@ -363,14 +363,15 @@ fn csv(text: &str) -> Result<Named<Vec<f64>>, String> {
     Ok(columns)
 }
 
-/// A hash of all columns of numbers, by which a changed file is noticed.
+/// A digest of all columns of numbers, by which a changed file is noticed.
 fn digest(columns: &Columns) -> u64 {
     let mut columns: Vec<&Column> = columns.values().flatten().map(Arc::as_ref).collect();
     columns.sort_unstable_by_key(|column| &column.name);
-    let mut hasher = DefaultHasher::new();
+    let mut digest = Digest::default();
     for column in columns {
-        (&column.name, column.width).hash(&mut hasher);
-        column.values.iter().for_each(|v| v.to_bits().hash(&mut hasher));
+        digest.text(&column.name);
+        digest.counts(&[column.width]);
+        digest.numbers(&column.values);
     }
-    hasher.finish()
+    digest.finish()
 }

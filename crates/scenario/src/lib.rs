@@ -8,6 +8,7 @@ mod columns;
 mod contact;
 mod describe;
 mod diagnostics;
+mod digest;
 mod exact;
 pub mod input;
 mod level;
@@ -357,7 +358,7 @@ impl Scenario {
         self.patches.clipped()
     }
 
-    /// Hashes of the maps and of the table that the scenario has read, by which a changed file is noticed.
+    /// Digests of the maps and of the table that the scenario has read, by which a changed file is noticed.
     pub fn maps(&self) -> [u64; 2] {
         [self.patches.digest(), self.rows]
     }

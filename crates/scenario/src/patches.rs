@@ -1,6 +1,5 @@
 //! From the `[patch]` table to the patches of the contacts. Maps are made once and shared.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,6 +10,7 @@ use super::sampler::Sampler;
 use super::sequence::FramesSpec;
 use super::shapes::{OneOrTwo, ShapeName, ShapeSpec};
 use super::spec::{PatchSpec, PressureUnit};
+use crate::digest::Digest;
 use crate::map_file::{FileMap, load_csv, load_npy, load_png};
 use bristle::error::{ParameterError, PatchError};
 use bristle::parameter::{HERTZ_EXPONENT, HERTZ_RADIUS, SIZE, UPDATE};
@@ -209,30 +209,31 @@ impl Patches {
         })
     }
 
-    /// A hash of the maps.
+    /// A digest of the maps.
     pub fn digest(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.frames.hash(&mut hasher);
-        self.sums.iter().for_each(|sum| sum.to_bits().hash(&mut hasher));
+        let mut digest = Digest::default();
+        digest.counts(&self.frames);
+        digest.numbers(&self.sums);
         for base in &self.bases {
             let patch = match base {
                 Base::Whole(patch) => patch,
                 Base::Unit(patch) => patch,
                 Base::Hertz(cells) => {
-                    cells.hash(&mut hasher);
+                    digest.counts(cells);
                     continue;
                 }
             };
             let Grid { nx, ny, dx, dy } = *patch.grid();
-            (nx, ny, dx.to_bits(), dy.to_bits()).hash(&mut hasher);
-            let mut numbers = |of: &[f64]| of.iter().for_each(|v| v.to_bits().hash(&mut hasher));
-            numbers(patch.weights());
+            digest.counts(&[nx, ny]);
+            digest.numbers(&[dx, dy]);
+            digest.numbers(patch.weights());
             if let Some(sequence) = patch.sequence() {
-                [sequence.times(), sequence.sums()].into_iter().for_each(&mut numbers);
-                sequence.maps().iter().for_each(|map| numbers(map));
+                digest.numbers(sequence.times());
+                digest.numbers(sequence.sums());
+                sequence.maps().iter().for_each(|map| digest.numbers(map));
             }
         }
-        hasher.finish()
+        digest.finish()
     }
 
     /// The frames of a file that a contact may have: those with pressure, or the one that was named; none if
