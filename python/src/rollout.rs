@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use bristle::batch::Sample;
 use bristle::engine::{Progress, Trajectories};
 use pyo3::prelude::*;
 

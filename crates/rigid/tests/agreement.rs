@@ -141,8 +141,8 @@ fn rigid_models_approach_coulomb_with_order_one() {
     }
     let world = || {
         let mut world = World::new(8);
-        let plane = world.add(world::Body::prescribed(world::Shape::Plane), State::default());
-        let mut block = world::Body::solid(MASS, world::Shape::Points(vec![[0.0; 3]]));
+        let plane = world.add(world::WorldBody::prescribed(world::WorldShape::Plane), State::default());
+        let mut block = world::WorldBody::solid(MASS, world::WorldShape::Points(vec![[0.0; 3]]));
         block.force[0] = Push::Ramp.load();
         let block = world.add(block, State::default());
         world.pairs.push(Pair { bodies: [plane, block], mu: MU });

@@ -46,7 +46,8 @@ pub use spec::{EngineChoice, Precision, RuleName, Spec};
 pub use stability::{StabilityFile, StabilitySpec, WrenchSpec, stability_schema};
 pub use step::StepSpec;
 pub use world::{
-    PairSpec, SolverName, WorldBodySpec, WorldKind, WorldScenario, WorldShape, WorldSpec, is_world, world_json_schema,
+    PairSpec, SolverName, WorldBodySpec, WorldKind, WorldScenario, WorldShapeSpec, WorldSpec, is_world,
+    world_json_schema,
 };
 
 use std::path::{Path, PathBuf};

@@ -105,7 +105,7 @@ pub struct WorldBodySpec {
     #[serde(default)]
     pub kind: WorldKind,
     /// Its geometry.
-    pub shape: WorldShape,
+    pub shape: WorldShapeSpec,
     /// Mass [kg], 1e-12 to 1e12; not for a prescribed body.
     pub mass: Option<Number>,
     /// Principal moments of inertia along its axes [kg m^2]; those of a solid of its shape if not given.
@@ -139,7 +139,8 @@ pub enum WorldKind {
 /// Geometry about the centre of mass.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum WorldShape {
+#[schemars(rename = "WorldShape")]
+pub enum WorldShapeSpec {
     /// `{ box = [x, y, z] }`: whole lengths of the sides [m].
     Box([Number; 3]),
     /// `{ sphere = radius }` [m].
@@ -343,12 +344,12 @@ fn world(spec: &WorldSpec, sampler: &mut Sampler) -> Result<World, ParameterErro
 
 fn body(name: &str, spec: &WorldBodySpec, sampler: &mut Sampler) -> Result<(WorldBody, State), ParameterError> {
     let shape = match &spec.shape {
-        WorldShape::Plane => WorldShape::Plane,
-        WorldShape::Sphere(radius) => WorldShape::Sphere(sampler.number(&format!("{name}.shape.sphere"), radius)),
-        WorldShape::Box(sides) => {
+        WorldShapeSpec::Plane => WorldShape::Plane,
+        WorldShapeSpec::Sphere(radius) => WorldShape::Sphere(sampler.number(&format!("{name}.shape.sphere"), radius)),
+        WorldShapeSpec::Box(sides) => {
             WorldShape::Box(three(sampler, &format!("{name}.shape.box"), Some(sides)).map(|s| 0.5 * s))
         }
-        WorldShape::Points(points) => {
+        WorldShapeSpec::Points(points) => {
             let point = |(k, p): (usize, &[Number; 3])| three(sampler, &format!("{name}.shape.points.{k}"), Some(p));
             WorldShape::Points(points.iter().enumerate().map(point).collect())
         }

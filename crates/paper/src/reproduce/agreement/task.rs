@@ -101,8 +101,8 @@ pub(super) fn contact(
 /// The block as a particle on a plane, with so many friction directions, the first of them along x.
 pub(super) fn world(directions: usize, push: Push, angle: f64) -> Result<World, Error> {
     let mut world = World::new(directions);
-    let plane = world.add(world::Body::prescribed(world::Shape::Plane), State::default());
-    let mut body = world::Body::solid(MASS, world::Shape::Points(vec![[0.0; 3]]));
+    let plane = world.add(world::WorldBody::prescribed(world::WorldShape::Plane), State::default());
+    let mut body = world::WorldBody::solid(MASS, world::WorldShape::Points(vec![[0.0; 3]]));
     (body.force[0], body.force[1]) = (push.load(angle.cos())?, push.load(angle.sin())?);
     let body = world.add(body, State::default());
     world.pairs.push(Pair { bodies: [plane, body], mu: MU });

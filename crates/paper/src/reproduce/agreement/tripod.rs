@@ -140,7 +140,7 @@ fn speeds(
     let friction = Friction { law, sigma0: 1e5, sigma1: 200.0, sigma2: 0.0, mu_c: MU, mu_s: MU, ..Friction::default() };
     let cop = patch.cop();
     let contact = |(load, factor): (&Wrench, &f64)| {
-        let mut body = FreeBody::new(Frame::WorldBody { offset: cop.map(|c| -c) }, MASS, MASS * 0.05 * 0.05);
+        let mut body = FreeBody::new(Frame::Body { offset: cop.map(|c| -c) }, MASS, MASS * 0.05 * 0.05);
         for (signal, most) in body.wrench.iter_mut().zip(load.to_array()) {
             *signal = Signal::linear(&[(0.0, 0.0), (0.5, share * factor * most)])?;
         }
