@@ -76,7 +76,7 @@ mod tests {
         let fits = words("- ", WIDEST_COMMENT);
         let wide = words("- ", WIDEST_COMMENT + 1);
         let found = format!("docs/page.md:3: 111 columns: expected at most {WIDEST_COMMENT}");
-        assert_eq!(of(&format!("```sh\n```\n{wide}\n{fits}\n")), [found.clone()]);
+        assert_eq!(of(&format!("```sh\n```\n{wide}\n{fits}\n")), std::slice::from_ref(&found));
         assert_eq!(of(&format!("$$ a $$\n\n{wide}\n")), [found]);
     }
 

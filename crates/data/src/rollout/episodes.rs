@@ -217,7 +217,7 @@ fn inputs<'a>(scenario: &Scenario, contact: &'a Contact) -> Vec<(&'static str, P
 
 /// Names and units of the actions of a run.
 pub(super) fn actions(scenario: &Scenario) -> Vec<(&'static str, &'static str)> {
-    let unit = |unit| if unit.is_empty() { "-" } else { unit };
+    let unit = |unit: &'static str| if unit.is_empty() { "-" } else { unit };
     let all = inputs(scenario, &scenario.first().contact).into_iter();
     all.map(|(name, of, _)| (name, unit(of.range.unit))).collect()
 }
