@@ -106,7 +106,7 @@ unsafe fn saved<'a>(handle: *const BristleSnapshot) -> Result<MutexGuard<'a, Sav
 }
 
 fn input(value: u32) -> Result<Input, Failure> {
-    // The order of `Input::ALL` is that of `BristleInput`, as a test sees.
+    // The order of `Input::ALL` is that of `BristleInput`, as a test checks.
     let found = Input::ALL.get(value as usize).copied();
     let expected = || format!("input = {value}: expected a BristleInput, 0 to {}", Input::ALL.len() - 1);
     found.ok_or_else(|| Failure::new(BristleStatus::Argument, expected()))

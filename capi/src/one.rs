@@ -117,7 +117,7 @@ pub unsafe extern "C" fn bristle_batch_bristles(
         // SAFETY: pointers are as the header says.
         let mut batch = unsafe { self::batch(batch) }?;
         let states = batch.bristles(contact)?;
-        // SAFETY: `count` has been looked at above.
+        // SAFETY: `count` was checked above.
         unsafe { count.write(states.len()) };
         if room == 0 {
             return Ok(());

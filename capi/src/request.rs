@@ -50,7 +50,7 @@ pub unsafe extern "C" fn bristle_batch_requested(
         }
         let samples = if ready.is_null() { Some(batch.requested_samples()?) } else { batch.poll_samples()? };
         if !ready.is_null() {
-            // SAFETY: it has been looked at above.
+            // SAFETY: it was checked above.
             unsafe { ready.write(i32::from(samples.is_some())) };
         }
         let Some(samples) = samples else { return Ok(()) };

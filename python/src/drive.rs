@@ -14,7 +14,7 @@ use crate::errors::Failure;
 
 /// How long a part of a call may take [s], after which Python is asked whether to go on.
 const PART: f64 = 0.1;
-/// Contacts of the first part, of which nothing is known.
+/// Contacts of the first part, before any speed is known.
 const FIRST: usize = 64;
 /// Python is asked no more often than this.
 const ASK: Duration = Duration::from_millis(20);
@@ -36,7 +36,7 @@ pub struct Frames<'a> {
     pub cells: usize,
 }
 
-/// Where number `i` of one, or of as many as are asked for, is.
+/// The index of item `i` in a list of `count`, where a list of one stands for all.
 const fn place(count: usize, i: usize) -> usize {
     if count == 1 { 0 } else { i }
 }
@@ -98,7 +98,7 @@ impl Frames<'_> {
     }
 }
 
-/// What contacts are told in a call.
+/// The inputs and frames of a call.
 pub struct Told<'a> {
     pub controls: Vec<Control<'a>>,
     pub frames: Option<Frames<'a>>,
@@ -108,7 +108,7 @@ impl Told<'_> {
     /// Refuses what a call of `intervals` of `dt` [s] would refuse on its way, before anything is changed.
     pub fn check(&self, batch: &Batch, contacts: &[usize], dt: f64, intervals: usize) -> Result<(), Failure> {
         self.controls.iter().try_for_each(|control| control.check(contacts))?;
-        // Of coefficients of friction each must go with what the other one is then.
+        // Either coefficient of friction must suit the other at the same time.
         let of_contact = |k: &usize| {
             let inputs = &batch.contacts()[*k].inputs;
             inputs.mu_c.is_some() || inputs.mu_s.is_some()
@@ -144,7 +144,7 @@ impl Told<'_> {
     /// Sets what changes at the start of an interval, and lets its `dt` [s] pass. A call that takes long is
     /// made in parts, between which Python may interrupt it: then all contacts go back to where they were.
     ///
-    /// `contacts` may name one twice; `moved` are the same, each once.
+    /// `contacts` may repeat; `moved` has each of them once.
     pub fn step(
         &self,
         Parts { batch, pace, undo }: Parts<'_>,
@@ -208,7 +208,7 @@ impl Pace {
         self.took += took.as_secs_f64();
     }
 
-    /// Lets Python interrupt, if that was possible last some time ago.
+    /// Lets Python handle signals, unless it did so less than [`ASK`] ago.
     pub fn ask(&mut self) -> Result<(), Failure> {
         if self.asked.elapsed() > ASK {
             self.asked = Instant::now();

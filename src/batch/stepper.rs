@@ -9,7 +9,8 @@ use crate::schedule::Span;
 use crate::solver::respond::Response;
 use crate::solver::state::State;
 
-/// What an engine does for a [`Batch`](super::Batch). Contacts are named by their index.
+/// What an engine does for a [`Batch`](super::Batch). `contact` is the index of a contact, and `of` is the
+/// contact.
 pub(crate) trait Stepper: Send {
     /// Refuses all calls once the device has failed.
     fn check(&self) -> Result<(), EngineError> {
@@ -41,9 +42,9 @@ pub(crate) trait Stepper: Send {
         let _ = (waits, out);
         Ok(true)
     }
-    /// How the contacts fare.
+    /// The status of every contact.
     fn statuses(&mut self, out: &mut [Status]) -> Result<(), EngineError>;
-    /// The states `zeta` [-] of a contact's bristles, after what is solved has moved them.
+    /// The states `zeta` [-] of a contact's bristles, after a pending stage is written back.
     fn bristles(&mut self, contact: usize, of: &Contact) -> Result<Vec<[f64; 2]>, EngineError>;
     /// The friction that a patch twist over `dt` [s] would cause; none of a contact that failed.
     fn respond(&mut self, contact: usize, of: &Contact, twist: Twist, dt: f64)
@@ -52,6 +53,6 @@ pub(crate) trait Stepper: Send {
     fn set_map(&mut self, contact: usize, of: &Contact, mu_c: f64) -> Result<(), EngineError>;
     /// Writes the states of all contacts in place of what is in `out`.
     fn save(&mut self, out: &mut [State]) -> Result<(), EngineError>;
-    /// Puts a contact to a state.
+    /// Sets a contact to a saved state.
     fn restore(&mut self, contact: usize, of: &Contact, state: &State) -> Result<(), EngineError>;
 }

@@ -22,13 +22,13 @@ pub struct Recording<'a> {
     pub samples: &'a [f64],
     /// When a contact is not stepped any further.
     pub stop_when: &'a StopWhen,
-    /// Called at each of them but the first.
+    /// Called with 1 after each sample but the first; asks to stop by `false`.
     pub progress: &'a Progress<'a>,
     /// Set when `progress` asks to stop.
     pub stop: &'a AtomicBool,
 }
 
-/// The contact and the span of a place in a pack, if it has one.
+/// By the place in a pack: its contact, and the span to step, if it has one.
 pub type Task<'t, 'c> = dyn Fn(usize) -> Option<(&'c Contact, Span)> + 't;
 
 /// Contacts that are stepped together; each is known by its place `k`.
@@ -38,7 +38,7 @@ pub trait Pack: Send {
     fn load(&mut self, k: usize, contact: &Contact, active: &[usize]);
     /// Steps the contacts through their spans.
     fn advance(&mut self, task: &Task<'_, '_>);
-    /// The same, and writes samples to the rows of the contacts, the present ones first.
+    /// Steps them, and writes samples to their rows, beginning with the present state.
     fn record(&mut self, task: &Task<'_, '_>, recording: &Recording<'_>, rows: &mut [Row<'_>]);
     /// The sample at the end of the last interval; NaN if the contact has failed.
     fn sample(&mut self, k: usize, contact: &Contact) -> Sample;
@@ -66,7 +66,7 @@ pub struct LanePack<S: LaneSolver> {
     /// The scratch arrays, which the solver that is running has in place of its own.
     scratch: S::Scratch,
     stepping: Stepping,
-    /// Of every contact, those of a solver after each other.
+    /// One for each contact, in the order of the solvers and their lanes.
     places: Vec<Place>,
 }
 
@@ -74,13 +74,16 @@ pub struct LanePack<S: LaneSolver> {
 #[derive(Default)]
 struct Place {
     timeline: Timeline,
-    /// The present interval and its number, and the sample to come.
+    /// The present interval.
     interval: Interval,
+    /// Its number in the timeline.
     at: usize,
+    /// The index of the next sample.
     frame: usize,
     failure: Option<(u64, Reason)>,
-    /// What it has done since its start, if it may leave; and the sample at which it left.
+    /// How far it has moved and slipped since its start; none without `stop_when`.
     departure: Option<Departure>,
+    /// The sample at which `stop_when` stopped it.
     left: Option<u64>,
 }
 
@@ -246,7 +249,7 @@ impl<S: LaneSolver> LanePack<S> {
         let places = &mut self.places[first..];
         let count = places.len().min(S::LANES);
         solver.exchange_scratch(&mut self.scratch);
-        // Before the first lane runs, as a pass that writes a stage back steps all lanes that run.
+        // The first samples come before any lane starts: a pass that writes a stage back steps all that run.
         if let Some(recording) = recording {
             for (l, place) in places[..count].iter_mut().enumerate().filter(|(_, place)| place.failure.is_none()) {
                 let (Some((contact, _)), Some(row)) = (task(first + l), rows.get_mut(first + l)) else { continue };
@@ -305,6 +308,7 @@ impl<S: LaneSolver + Send> Pack for LanePack<S> {
         let place = &mut self.places[k];
         (place.frame, place.failure, place.departure, place.left) = (0, None, None, None);
         // An interval without length with the inputs at time 0, for samples and maps before the first step.
+        // The span has only to contain time 0.
         contact.cut(&mut place.timeline, Span::run(1e-6), &[]);
         contact.interval_into(&place.timeline, 0, &mut place.interval);
         place.interval.length = 0.0;

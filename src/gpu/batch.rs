@@ -24,8 +24,8 @@ use crate::solver::commit::respond_to;
 use crate::solver::respond::Response;
 use crate::solver::state::State;
 
-/// The groups of a batch, and the failure that ended it. In a child that was forked it is left as it is: to
-/// free what a driver has would be to ask the driver.
+/// The groups of a batch, and the failure that ended it. In a child that was forked it is leaked: to free it
+/// would be to call the driver, which belongs to the parent.
 pub(super) struct GpuBatch {
     core: Arc<Core>,
     groups: Vec<Live>,
@@ -56,7 +56,7 @@ impl GpuBatch {
         out
     }
 
-    /// Does `work` on the group of a contact, in which it has the second place.
+    /// Does `work` on the group of a contact, given the place of the contact in it.
     fn on_group<T>(
         &mut self,
         contact: usize,

@@ -1,6 +1,6 @@
 //! Contacts that are stepped together.
 //!
-//! A batch fits the adapter's buffers and is stepped window by window: the intervals up to some samples are
+//! A group fits the adapter's buffers and is stepped window by window: the intervals up to some samples are
 //! sent to the device, dispatches step them, and the samples are read back while the next window is computed.
 //!
 //! A dispatch stops between steps after some passes, and the next dispatch continues with the same bits: a
@@ -57,7 +57,7 @@ pub(super) const fn bindings(is_grid: bool) -> [Access; 9] {
     ]
 }
 
-/// The pipeline that steps a batch.
+/// The pipeline that steps a group.
 #[derive(Clone)]
 pub(super) struct Kernel {
     pub(super) pipeline: Arc<Pipeline>,

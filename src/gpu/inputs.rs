@@ -1,4 +1,4 @@
-//! What is written to the device for a batch: at the start its contacts, cells and bristles, then for every
+//! What is written to the device for a group: at the start its contacts, cells and bristles, then for every
 //! window the intervals of the inputs.
 //!
 //! Each interval says where the cells or the table of its map start. All maps of a sequence are in the buffer
@@ -22,7 +22,7 @@ use crate::patch::{Grid, Patch};
 use crate::pool;
 use crate::schedule::{Interval, MapKey, slot};
 
-/// The contents of the device's buffers for a batch at its start.
+/// The contents of the device's buffers for a group at its start.
 pub(super) struct Start {
     pub(super) cells: Vec<layout::Cell>,
     pub(super) contacts: Vec<layout::Contact>,

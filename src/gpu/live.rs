@@ -28,9 +28,8 @@ pub(super) struct Live {
     first: Vec<usize>,
     /// Contacts whose present state is not recorded, with an interval that records it at its end.
     unrecorded: Vec<Option<(Interval, RemapTransfer)>>,
-    /// Whether anything was read since the last call. Who reads after each call has each call record its
-    /// samples, which spares a dispatch; who does not is spared the pass that commits the pending stage, and
-    /// the sums of a sample.
+    /// Whether samples were read since the last call. If so, the next call records them itself, which saves a
+    /// dispatch; if not, it saves the pass that writes the pending stage back, and the sums of a sample.
     is_read: bool,
     /// Which staging buffer the last samples were copied to, and by which submission.
     pub(super) staging: usize,
@@ -45,6 +44,7 @@ pub(super) struct Live {
 /// The interval at the start of a contact's time.
 fn start_of(contact: &Contact) -> Interval {
     let (mut timeline, mut interval) = (Timeline::default(), Interval::default());
+    // The span has only to contain time 0: the length of its interval is not used.
     contact.cut(&mut timeline, Span::run(1e-6), &[]);
     contact.interval_into(&timeline, 0, &mut interval);
     interval
@@ -52,11 +52,13 @@ fn start_of(contact: &Contact) -> Interval {
 
 /// A window that was sent to the device.
 struct Sent {
+    /// The window, contact by contact.
     windows: Vec<Window>,
     /// When it was sent; none if more was submitted for it since.
     started: Option<Instant>,
-    /// Passes of a dispatch, and of the contact that had most before.
+    /// Most passes of one of its dispatches.
     most: u32,
+    /// Most passes that a contact had taken before it.
     before: u32,
 }
 
@@ -400,8 +402,8 @@ impl Live {
         longest
     }
 
-    /// Counts the intervals and the `samples` of timelines that have been sent. Contacts that do not record
-    /// their end have a sample there to be asked for.
+    /// Counts the intervals and the `samples` of timelines that have been sent. Where the end is not recorded,
+    /// or is one of several records, keeps an interval with which [`Live::record_all`] records it later.
     fn leave_timelines(&mut self, of: &[Contact], samples: u32, records_end: bool) {
         let inputs = &mut self.group.inputs;
         for (i, contact) in self.group.contacts.iter().enumerate().filter(|(_, contact)| !contact.timeline.is_empty()) {

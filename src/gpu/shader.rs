@@ -30,7 +30,7 @@ use crate::solver::point::lanes::{BRANCH_END, LONGEST_PHASE, MOST_PASSED};
 use crate::solver::point::laws::{PointLaw as _, with_point_law};
 use crate::solver::transition::{START, START_HIGH, START_LOW};
 
-/// A pipeline: a shape and what a whole dispatch has in common.
+/// What a kernel is compiled for: its shape, and what all contacts of a dispatch have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Variant {
     /// The kernel's shape.
@@ -92,7 +92,7 @@ impl Variant {
 /// The WGSL of a kernel of this shape under a law.
 ///
 /// # Errors
-/// A mark in a shader's file that cannot be applied.
+/// A mark of a loop (`unroll.rs`) in a shader's file that cannot be applied.
 pub fn source(shape: KernelShape, law: Law) -> Result<String, MarkError> {
     let roots = if shape.roots_loop() {
         // The compiler cannot know this bound, as it does not know that run.zero is 0, and so keeps the loop.
@@ -143,6 +143,7 @@ pub fn source(shape: KernelShape, law: Law) -> Result<String, MarkError> {
     }
     text += include_str!("../../shaders/step.wgsl");
     text += include_str!("../../shaders/rollout.wgsl");
+    // A lane with a contact of its own has no registers to spare for the body, and keeps it in memory.
     text += if shape.lanes == 1 {
         include_str!("../../shaders/body/workgroup.wgsl")
     } else {

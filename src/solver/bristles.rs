@@ -56,7 +56,7 @@ pub trait Bristles<R: Real> {
     /// Sets the bristles of a lane to what [`Bristles::export`] wrote.
     fn import(&mut self, lane: usize, state: &State);
     /// The friction wrench [N, N, N m] of a lane at the patch origin in the present state at patch twist `u`,
-    /// and which of them slip.
+    /// and the shares of the normal force on bristles that slip, and on bristles near their limit.
     fn wrench(&mut self, lane: usize, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, Shares);
     /// `L^2` [m^2] on the map of `patch`, which weighs angular against linear velocity.
     fn arm2(&self, patch: &Patch) -> f64;

@@ -10,7 +10,7 @@ use crate::plan::Status;
 use crate::planar::{Pose, Twist, Wrench};
 use crate::schedule::{Interval, MapKey, slot};
 
-/// Contacts in lanes, one in each. What has a body here is for patches alone.
+/// Contacts in lanes, one in each. Only patches need the methods with a default; point contacts keep that.
 pub trait LaneSolver {
     /// Number of lanes.
     const LANES: usize;
@@ -44,17 +44,17 @@ pub trait LaneSolver {
     /// Sets the contact in a lane to what [`LaneSolver::export`] wrote.
     fn import(&mut self, l: usize, contact: &Contact, state: &State);
 
-    /// Makes a pressure map anew at the start of `interval`, if the interval says so and the present map is
-    /// not that; the bristles are kept.
+    /// Changes to the map that `interval` asks for at its start, unless it is the present one; the bristles
+    /// are kept.
     fn remap(&mut self, l: usize, contact: &Contact, interval: &Interval) {
         let _ = (l, contact, interval);
     }
-    /// Follows the map that the contact's patch now has, under `mu_c`; no stage is pending if that must be.
+    /// Follows the map that the contact's patch now has, under `mu_c`. The caller has had a pending stage
+    /// written back where [`LaneSolver::must_flush_before`] says so.
     fn set_map(&mut self, l: usize, contact: &Contact, mu_c: f64) {
         let _ = (l, contact, mu_c);
     }
-    /// Whether a stage that is pending in a lane must be written back before the map changes, to that of
-    /// `key` if there is one.
+    /// Whether a pending stage must be written back before the map changes: to the map of `key`, if given.
     fn must_flush_before(&self, l: usize, key: Option<MapKey>) -> bool {
         let _ = (l, key);
         false

@@ -51,6 +51,7 @@ pub(super) struct Contacts<R: Real> {
     pub(super) inv_v_s: R,
     /// Mass, mass and inertia.
     pub(super) mass: Vec3<R>,
+    /// Number of pads.
     pub(super) pads: R,
     pub(super) offset: [R; 2],
     /// `L` of the present map [m].
@@ -63,7 +64,7 @@ pub(super) struct Contacts<R: Real> {
     pub(super) h_max: [f64; LANES],
     /// Lanes with a free body under a law without an elastic range, under which a contact that sticks creeps.
     pub(super) creeps: Bits,
-    // Lanes by the kind of their body.
+    // Lanes by the kind of their body; the patch of those in `turning` turns with it.
     pub(super) prescribed: Bits,
     pub(super) gripper: Bits,
     pub(super) turning: Bits,
@@ -115,7 +116,7 @@ pub(super) struct Step<R: Real> {
     pub(super) du1: Vec3<R>,
     /// The patch twist at the start of the step; the prescribed one in its first stage.
     pub(super) before: Vec3<R>,
-    /// Lanes whose first and second stage have not converged.
+    /// Lanes whose first stage has not converged, and those whose second has not.
     pub(super) unsolved: [Bits; 2],
     /// The least pivot of this step's stages: a stage whose pivot is not positive may have several solutions.
     pub(super) least_pivot: R,
@@ -123,7 +124,7 @@ pub(super) struct Step<R: Real> {
     pub(super) loading: R,
 }
 
-/// The stage of each lane: valid from the end of the stage before to its own.
+/// The stage of each lane: valid from the end of the stage before it to its own end.
 pub(super) struct StageState<R: Real> {
     /// Lanes in their second stage.
     pub(super) second: Bits,

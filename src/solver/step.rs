@@ -105,7 +105,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     }
 
     /// The longest step [s] on which a stage has one solution on the falling Stribeck branch, `docs/model.md`
-    /// (49); with a tolerance, no longer than the step to try next. The limit [`Solver::h_max`] is applied by
+    /// (49); with a tolerance, no longer than the step to try next. The limit `Contacts::h_max` is applied by
     /// [`Solver::start_step`].
     #[inline(always)]
     fn longest_step(&self, v: &[R; slot::COUNT]) -> R {

@@ -157,7 +157,7 @@ fn asan(arguments: &[String]) -> ExitCode {
     with(&[Need::Vulkan], &mut command)
 }
 
-/// Runs a command where there is what it takes.
+/// Runs a command if all that it needs is installed.
 fn with(needs: &[Need], command: &mut Command) -> ExitCode {
     if !set_up(needs) {
         return ExitCode::FAILURE;

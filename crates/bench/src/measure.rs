@@ -33,7 +33,7 @@ pub(super) struct Found {
     pub steps: u64,
     /// Passes over the cells of all contacts.
     pub passes: u64,
-    /// Contacts that became non-finite.
+    /// Contacts that failed, for whatever reason.
     pub failed: usize,
     /// What other engines are compared with: sample times [s] and poses [m, m, rad] of contact 0, or the
     /// nodes of a table.

@@ -114,7 +114,7 @@ impl Column {
 pub(super) struct Table {
     file: PathBuf,
     columns: Columns,
-    /// The columns that the scenario has asked for, by which the number of rows is known.
+    /// The number of rows, and the name of the first column that was asked for; none if none was.
     rows: RefCell<Option<(usize, String)>>,
 }
 
@@ -142,8 +142,8 @@ impl Table {
     }
 }
 
-/// What a text says in which the columns of its `[table]` are known, and the rows of that file, if there is
-/// one. `base` is where relative files are.
+/// Reads a document whose fields may name columns of its `[table]`. Returns what was read, and the rows of
+/// that file if there is one. `base` is where relative files are.
 pub(super) fn with_table<T: DeserializeOwned>(
     document: Document<'_>,
     base: &Path,

@@ -16,8 +16,8 @@ use bristle::planar::{Pose, Twist};
 use bristle::point::{PointElement, PointModel};
 use bristle::schedule::Signal;
 
-/// Draws a contact. Without `surface` its limit surface is not made, which is enough to check it and to know
-/// its parameters.
+/// Draws a contact. Without `surface` no limit surface is made and the model of a patch is `Distributed`,
+/// which is enough to check the contact and to know its parameters.
 pub(super) fn contact(
     spec: &Spec,
     patches: &Patches,

@@ -31,7 +31,7 @@ pub struct Clipped {
 }
 
 impl Clipped {
-    /// What has changed in these maps and others.
+    /// These counts and those of other maps together.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self { readings: self.readings + other.readings, of: self.of + other.of, lowest: self.lowest.min(other.lowest) }
@@ -45,12 +45,13 @@ impl std::fmt::Display for Clipped {
     }
 }
 
-/// What is done with the readings of all maps.
+/// How readings are corrected: a baseline is taken off, then they are clipped.
 pub(super) struct Level {
     baseline: Option<Zero>,
     clip: bool,
 }
 
+/// A baseline that has been read.
 enum Zero {
     Number(f64),
     Map(PathBuf, FileMap),
@@ -107,7 +108,7 @@ impl Level {
         for p in maps.iter_mut().flat_map(|map| &mut map.pressure) {
             clipped.of += 1;
             clipped.lowest = clipped.lowest.min(*p);
-            // What is no number stays what it is, and is refused.
+            // NaN and infinity stay, and are refused when the map is made.
             if *p < 0.0 && p.is_finite() {
                 clipped.readings += 1;
                 *p = 0.0;

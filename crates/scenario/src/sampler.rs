@@ -13,7 +13,7 @@ pub(super) struct Sampler<'a> {
     given: &'a [(String, f64)],
     /// Which of them the contact has asked for.
     used: Vec<bool>,
-    /// The first given index of a thing that is not there.
+    /// The error of the last given index that names nothing; none if all name something.
     wrong: Option<ParameterError>,
     /// The row of the table that the contact has drawn.
     row: Option<usize>,

@@ -33,9 +33,9 @@ impl From<Vectors> for Simd {
 
 /// Measure the engines of this machine side by side, in under a minute.
 ///
-/// The work is the paper's in-hand case 2: `step` with a bristle in every cell, `reduced` with one bristle on
-/// the limit surface; `surface` are tables of limit surfaces. Every row gets a share of the time and
-/// simulates as much of the 2 s as fits.
+/// The work is the paper's in-hand case 2, 2 s long: `step` with a bristle in every cell, `reduced` with one
+/// bristle for the patch, `loop` call by call. `surface` and `basis` are tables of limit surfaces. Every row
+/// gets a share of the time and simulates as much as fits.
 ///
 /// `ns` is wall time x threads / (passes over the cells x cells with pressure). The baseline is the paper's
 /// step: explicit Euler, cell after cell, at 5e-6 s.

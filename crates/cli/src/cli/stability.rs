@@ -114,7 +114,7 @@ fn report(file: &StabilityFile, answer: &Stability) -> Value {
     })
 }
 
-/// A number with four significant digits; what is nothing beside `unit` is 0.
+/// A number with four significant digits; 0 if it is at most 1e-6 of `unit`.
 fn digits(v: f64, unit: f64) -> String {
     if v.abs() <= 1e-6 * unit {
         return "0".to_owned();
@@ -123,7 +123,7 @@ fn digits(v: f64, unit: f64) -> String {
     if (1e-4..1e7).contains(&rounded.abs()) { rounded.to_string() } else { format!("{rounded:e}") }
 }
 
-/// In how far the load holds.
+/// A sentence: whether the load holds, and between which factors.
 fn verdict(report: &Value) -> String {
     let factor = |k: usize| report["factors"][k].as_f64();
     let holds = report["holds"] == true;

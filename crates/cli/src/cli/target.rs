@@ -9,7 +9,7 @@ use bristle_data::disk;
 use bristle_data::rollout::{Options, Place, Store};
 
 /// The options of a run with its directory, and the store to which it is sent from there. The directory is
-/// `work`, or one in `runs` with the names of the store's.
+/// `work`, or else a directory below `runs` that is named after the URL of the store.
 pub(super) fn target(options: Options, work: Option<&Path>) -> Result<(Options, Option<Store>), Failure> {
     match Place::of(&options.out).map_err(failure)? {
         Place::Directory(_) if work.is_some() => {

@@ -19,7 +19,7 @@ pub(super) struct Array {
     pub numbers: Item,
     pub axes: Vec<(&'static str, u64)>,
     pub about: String,
-    /// Whether it is made with those that have samples, contact by contact.
+    /// Whether [`wide`] makes it, from episodes; else [`narrow`], from the index or the raw arrays alone.
     pub wide: bool,
 }
 
@@ -149,7 +149,7 @@ impl Files {
         File::open(&path).map_err(io(&path))
     }
 
-    /// They are of no use any more.
+    /// Removes the files.
     pub fn remove(self) {
         // They are in the directory of raw files, which is removed as a whole.
         self.arrays.iter().for_each(|array| drop(std::fs::remove_file(self.path(array))));

@@ -23,7 +23,7 @@ const TOLERANCES: [f64; 3] = [1e-5, DEFAULT_TOLERANCE, 1e-6];
 /// Length of the run of Fig. 6 [s], and the times between which it drifts: a whole number of periods.
 const DRIFT_DURATION: f64 = 4.34;
 const DRIFT: [f64; 2] = [3.34, 4.34];
-/// Processor time [s] by which a run's cost is told: the system counts it in steps of 10 ms.
+/// Least processor time [s] over which a cost is measured: the system counts in steps of 10 ms.
 const TOLD: f64 = 0.2;
 
 /// What is simulated.
@@ -110,7 +110,7 @@ fn find(engine: &dyn Engine, case: Case, contact: &Contact, plan: &Plan, quick: 
     let out = loop {
         let out = engine.run(contacts, plan)?;
         runs += 1.0;
-        // Not less than told, and no second run where nothing is known.
+        // Runs are repeated up to that time, but not where the system tells no processor time.
         if quick || !(spent() < TOLD) {
             break out;
         }

@@ -20,7 +20,7 @@ const WORK_SOFTWARE: usize = 20_000_000;
 /// What the shader uses its buffers for, in the order of their bindings.
 const BINDINGS: [Access; 5] = [Access::Read, Access::Read, Access::Read, Access::ReadWrite, Access::Uniform];
 
-/// The struct of that name in the shader.
+/// `ConeBatch` of the shader; `share` and `half` as in `Facets`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(super) struct ConeBatch {

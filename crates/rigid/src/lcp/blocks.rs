@@ -26,7 +26,7 @@ pub(crate) const SLIDE: u32 = 2;
 pub(crate) const SWEEPS: usize = 3;
 /// Most rounds of a problem.
 pub(crate) const MOST_ROUNDS: usize = 40;
-/// Residual [-] of blocks in double precision that stands if Lemke's method finds nothing better.
+/// Residual [-] in double precision that is accepted if Lemke's method finds no smaller one.
 const ENOUGH: f64 = 1e-6;
 
 /// A number that the solver computes with.
@@ -96,7 +96,7 @@ pub(crate) fn directions<T: Number>(count: usize) -> Vec<[T; 2]> {
     (0..count).map(|j| ContactProblem::direction(count, j).map(convert)).collect()
 }
 
-/// A problem that is being solved.
+/// A problem that is being solved, scaled: `n` contacts with velocities `w p + b`.
 struct Blocks<T> {
     n: usize,
     w: Vec<T>,

@@ -24,7 +24,7 @@ pub struct Push {
     pub measured: Vector3<f64>,
     /// Coefficient of friction that comes with the data [-].
     pub mu: f64,
-    /// Wrench that full load on each support would take under a coefficient of one, a column each [-].
+    /// A column for each support: the wrench that it takes alone, under the whole load and `mu = 1` [-].
     columns: Matrix3<f64>,
     /// Balance of the loads: rows one, x and y of the supports [m].
     balance: Matrix3<f64>,
