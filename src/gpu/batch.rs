@@ -99,7 +99,7 @@ impl Stepper for GpuBatch {
     fn record(
         &mut self,
         contacts: &[Contact],
-        span: Span,
+        spans: &[Option<Span>],
         progress: &Progress<'_>,
         out: &mut Trajectories,
     ) -> Result<(), EngineError> {
@@ -107,12 +107,14 @@ impl Stepper for GpuBatch {
             for live in &mut *groups {
                 let group = &mut live.group;
                 let cut = |contact: &mut super::contact::BatchContact| {
-                    contacts[contact.index].cut(&mut contact.timeline, span, &out.time);
+                    if let Some(span) = spans[contact.index] {
+                        contacts[contact.index].cut(&mut contact.timeline, span, &out.time);
+                    }
                 };
                 pool::run(|| group.contacts.par_iter_mut().for_each(cut));
                 memory::check_window(&group.contacts, contacts, group.adapter().max_storage_buffer)?;
             }
-            groups.iter_mut().try_for_each(|live| live.record(contacts, span, progress, out))
+            groups.iter_mut().try_for_each(|live| live.record(contacts, progress, out))
         })
     }
 

@@ -24,7 +24,7 @@ use crate::limit_surface::{Rule, Table};
 use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
 use crate::pool;
-use crate::schedule::{Span, Timeline};
+use crate::schedule::Timeline;
 
 /// The GPU engine. A clone is the same device.
 #[derive(Clone, Debug)]
@@ -216,7 +216,7 @@ impl Engine for Gpu {
         self.core.device.watch(|| {
             // A group is a batch that is recorded and dropped.
             for group in self.groups(contacts, plan.stepping(), plan.stop_when, prepare)? {
-                Live::new(group()?, contacts)?.record(contacts, Span::run(plan.duration()), progress, &mut out)?;
+                Live::new(group()?, contacts)?.record(contacts, progress, &mut out)?;
             }
             Ok(())
         })?;
