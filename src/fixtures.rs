@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::body::{Frame, FreeBody};
+use crate::body::{Body, Frame, FreeBody};
 use crate::contact::{Contact, Form, Initial, Inputs, Model};
 use crate::friction::Friction;
 use crate::patch::{Grid, Patch, Shape};
@@ -26,6 +26,11 @@ pub fn held(model: impl Into<Model>, patch: &Arc<Patch>, grip: f64) -> Contact {
         inputs: Inputs { normal_force: Signal::constant(grip), ..Inputs::default() },
         initial: Initial { pose: [0.01, -0.005, 0.0].into(), ..Initial::default() },
     }
+}
+
+/// The same patch, moved with a twist.
+pub fn moved(patch: &Arc<Patch>, twist: [f64; 3]) -> Contact {
+    Contact { body: Body::prescribed(twist.into()), ..held(Model::Distributed, patch, 1.0) }
 }
 
 /// Contacts by what may share the lanes of a solver, each in another grip.
