@@ -228,7 +228,7 @@ impl Gpu {
     /// The groups in which contacts are stepped, each made when it is called. What does not fit is refused
     /// before anything is computed. `prepare` gives a contact's timeline and the cells that carry pressure at
     /// some time.
-    fn groups<'s>(
+    pub(super) fn groups<'s>(
         &'s self,
         of: &'s [Contact],
         stepping: Stepping,

@@ -486,3 +486,6 @@ impl Live {
         self.group.write(i, &state, self.first[i], bristles);
     }
 }
+
+#[cfg(test)]
+mod tests;
