@@ -736,3 +736,6 @@ impl Batch {
         format!("{engine} {precision} {adapter} {driver} {shape}")
     }
 }
+
+#[cfg(test)]
+mod tests;

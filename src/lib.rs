@@ -67,6 +67,8 @@ pub mod contact;
 pub mod cpu;
 pub mod engine;
 pub mod error;
+#[cfg(test)]
+mod fixtures;
 pub mod friction;
 #[cfg(feature = "gpu")]
 pub mod gpu;

@@ -31,16 +31,20 @@ impl Batch {
         progress: &Progress<'_>,
         before: &Snapshot,
     ) -> Result<Trajectories, EngineError> {
-        let span = self.check_record(times)?;
+        let end = self.check_record(times)?;
         let now = self.clocks.first().map_or(0.0, |clock| clock.time);
         let mut out = Trajectories::unwritten(self.len(), &[&[now], times].concat())?;
-        let Some(span) = span else {
+        let Some(end) = end else {
             self.samples()?.iter().enumerate().for_each(|(k, sample)| out.write(k, 0, sample));
             self.stepper.statuses(&mut out.status)?;
             return Ok(out);
         };
+        for (span, clock) in self.spans.iter_mut().zip(&self.clocks) {
+            let Clock { time: start, jump, remap } = *clock;
+            *span = Some(Span { start, end, jump, remap });
+        }
         self.is_read = false;
-        let recorded = self.stepper.record(&self.contacts, span, progress, &mut out);
+        let recorded = self.stepper.record(&self.contacts, &self.spans, progress, &mut out);
         if let Err(e) = recorded {
             // A device that has failed has no state to go back to.
             if !matches!(e, EngineError::Device(_)) {
@@ -49,12 +53,12 @@ impl Batch {
             }
             return Err(e);
         }
-        self.clocks.fill(Clock { time: span.end, jump: false, remap: false });
+        self.clocks.fill(Clock { time: end, jump: false, remap: false });
         Ok(out)
     }
 
-    /// The span of a call of [`Batch::record`], if there is one and it can be.
-    fn check_record(&self, times: &[f64]) -> Result<Option<Span>, EngineError> {
+    /// The end [s] of a call of [`Batch::record`], if it has one and can be.
+    fn check_record(&self, times: &[f64]) -> Result<Option<f64>, EngineError> {
         self.stepper.check()?;
         let (Some(&end), Some(first)) = (times.last(), self.clocks.first()) else { return Ok(None) };
         let start = first.time;
@@ -70,10 +74,6 @@ impl Batch {
             let checked = contact.check_coefficients_over(start, end, [None; 2]);
             checked.map_err(|error| EngineError::Parameter { contact: k, error })?;
         }
-        // One span for all contacts: an input that has been set for one of them starts anew for the others,
-        // too.
-        let jump = self.clocks.iter().any(|clock| clock.jump);
-        let remap = self.clocks.iter().any(|clock| clock.remap);
-        Ok(Some(Span { start, end, jump, remap }))
+        Ok(Some(end))
     }
 }

@@ -187,3 +187,86 @@ pub(super) fn plain(contact: &Contact, state: &State) -> State {
     let State { checks, padding, .. } = State::default();
     State { checks, padding, ..state }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contact::{Form, Model};
+    use crate::cpu::Cpu;
+    use crate::engine::{Engine, Stepping};
+    use crate::fixtures::{disc, held};
+
+    /// Contacts that were advanced, as saved.
+    fn saved(contacts: &[Contact], duration: f64) -> Snapshot {
+        let mut batch = Cpu::new().batch(contacts.to_vec(), Stepping::default()).unwrap();
+        batch.advance(duration).unwrap();
+        batch.save().unwrap()
+    }
+
+    /// What has the checksum of the bytes before it.
+    fn summed(mut bytes: Vec<u8>) -> Vec<u8> {
+        bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn bytes_come_back_as_the_snapshot_and_no_other_bytes_do() {
+        let contact = held(Model::Ellipsoid(Form::Consistent), &disc(5), 0.9);
+        let snapshot = saved(&[contact.clone(), contact], 0.01);
+        let bytes = snapshot.to_bytes().unwrap();
+        let back = Snapshot::from_bytes(&bytes).unwrap();
+        assert_eq!(format!("{back:?}"), format!("{snapshot:?}"));
+        assert!(snapshot.states[0].pending.is_some() && snapshot.clocks[1].time == 0.01);
+        for at in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut other = bytes.clone();
+                other[at] ^= 1 << bit;
+                assert!(Snapshot::from_bytes(&other).is_err(), "bit {bit} of byte {at}");
+            }
+            assert!(Snapshot::from_bytes(&bytes[..at]).is_err(), "{at} bytes");
+        }
+    }
+
+    #[test]
+    fn a_right_checksum_does_not_make_a_snapshot() {
+        let contact = held(Model::Ellipsoid(Form::Consistent), &disc(5), 0.9);
+        let snapshot = saved(&[contact.clone(), contact], 0.01);
+        let bytes = snapshot.to_bytes().unwrap();
+        let body = &bytes[..bytes.len() - 4];
+        assert!(Snapshot::from_bytes(&summed(body.to_vec())).is_ok());
+        assert!(Snapshot::from_bytes(&summed([body, &[0]].concat())).is_err(), "a byte more");
+        // Neither content that ends early.
+        for at in HEAD..body.len() {
+            assert!(Snapshot::from_bytes(&summed(body[..at].to_vec())).is_err(), "{at} bytes");
+        }
+        let [mut clocks, mut kinds, mut inputs, mut states] = [0; 4].map(|_| snapshot.clone());
+        clocks.clocks.truncate(1);
+        kinds.kinds.truncate(1);
+        inputs.inputs.truncate(1);
+        states.states.truncate(1);
+        for (k, other) in [clocks, kinds, inputs, states].iter().enumerate() {
+            let error = Snapshot::from_bytes(&other.to_bytes().unwrap()).unwrap_err();
+            let reason = "its parts do not fit".to_owned();
+            assert_eq!(error, SnapshotError::Damaged { reason }, "part {k} has one contact");
+        }
+    }
+
+    #[test]
+    fn a_plain_state_has_its_bristles_where_they_are_and_nothing_of_its_engine() {
+        let contact = held(Model::Distributed, &disc(11), 4.0);
+        let mut batch = Cpu::new().batch(vec![contact.clone()], Stepping::default()).unwrap();
+        batch.advance(0.05).unwrap();
+        let state = batch.save().unwrap().states.remove(0);
+        assert!(state.rigid.is_some() && state.pending.is_some(), "it rests as one body");
+        let plain_state = plain(&contact, &state);
+        let State { checks, padding, .. } = State::default();
+        let bristles = batch.bristles(0).unwrap();
+        let apart = plain_state.bristles.as_flattened().iter().zip(bristles.as_flattened()).map(|(a, b)| (a - b).abs());
+        assert!(apart.fold(0.0, f64::max) < 1e-12, "the bristles differ from those that are read");
+        let stored = state.bristles.as_flattened().iter().zip(bristles.as_flattened()).map(|(a, b)| (a - b).abs());
+        assert!(stored.fold(0.0, f64::max) > 1e-6, "those that are stored are elsewhere");
+        let wanted = State { pending: None, rigid: None, checks, padding, ..state };
+        assert_eq!(plain_state, State { bristles: plain_state.bristles.clone(), ..wanted });
+        assert_eq!(plain(&contact, &plain_state), plain_state);
+    }
+}

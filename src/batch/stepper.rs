@@ -20,14 +20,14 @@ pub(crate) trait Stepper: Send {
     fn load(&mut self, contact: usize, of: &Contact) -> Result<(), EngineError>;
     /// Steps the contacts through their spans, those that have one.
     fn advance(&mut self, contacts: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError>;
-    /// Steps all contacts through one span and writes samples to `out`, whose times [s] are the start of the
-    /// span, times in it, and its end. `progress` is called with the number of contact-samples just finished,
-    /// without the present ones. If it asks to stop, [`EngineError::Stopped`] is the answer, and the contacts
-    /// have to be loaded.
+    /// Steps all contacts through their spans, which have one start and one end, and writes samples to `out`,
+    /// whose times [s] are this start, times between, and this end. `progress` is called with the number of
+    /// contact-samples just finished, without the present ones. If it asks to stop, [`EngineError::Stopped`]
+    /// is the answer, and the contacts have to be loaded.
     fn record(
         &mut self,
         contacts: &[Contact],
-        span: Span,
+        spans: &[Option<Span>],
         progress: &Progress<'_>,
         out: &mut Trajectories,
     ) -> Result<(), EngineError>;

@@ -54,11 +54,17 @@ impl Packed {
         Self { pack, members, samples: Vec::new(), states: Vec::new() }
     }
 
-    /// Steps the contacts through a span and writes their samples, their statuses, and their bristles at the
-    /// end where these are kept.
-    fn record(&mut self, contacts: &[Contact], span: Span, recording: &Recording<'_>, mut rows: Vec<Row<'_>>) {
+    /// Steps the contacts through the spans that `span` gives and writes their samples, their statuses, and
+    /// their bristles at the end where these are kept.
+    fn record(
+        &mut self,
+        contacts: &[Contact],
+        span: impl Fn(usize) -> Option<Span>,
+        recording: &Recording<'_>,
+        mut rows: Vec<Row<'_>>,
+    ) {
         let Self { pack, members, .. } = self;
-        pack.record(&|k| Some((&contacts[members[k]], span)), recording, &mut rows);
+        pack.record(&|k| Some((&contacts[members[k]], span(members[k])?)), recording, &mut rows);
         for (k, row) in rows.into_iter().enumerate() {
             *row.status = pack.status(k);
             if let Some(bristles) = row.bristles {
@@ -93,7 +99,7 @@ pub fn rollout(
     };
     let simulate = |(rows, members)| {
         let mut packed = Packed::new(members, contacts, active, plan.stepping(), make);
-        packed.record(contacts, Span::run(plan.duration()), &recording, rows);
+        packed.record(contacts, |_| Some(Span::run(plan.duration())), &recording, rows);
     };
     pool::run(|| tasks.into_par_iter().for_each(simulate));
     if stop.into_inner() { Err(EngineError::Stopped) } else { Ok(out) }
@@ -146,7 +152,7 @@ impl Stepper for CpuBatch {
     fn record(
         &mut self,
         contacts: &[Contact],
-        span: Span,
+        spans: &[Option<Span>],
         progress: &Progress<'_>,
         out: &mut Trajectories,
     ) -> Result<(), EngineError> {
@@ -156,7 +162,9 @@ impl Stepper for CpuBatch {
         let mut rows = rows(out);
         let tasks: Vec<_> =
             self.packs.iter_mut().map(|packed| (take_rows(&packed.members, &mut rows), packed)).collect();
-        let record = |(rows, packed): (Vec<Row<'_>>, &mut Packed)| packed.record(contacts, span, &recording, rows);
+        let record = |(rows, packed): (Vec<Row<'_>>, &mut Packed)| {
+            packed.record(contacts, |k| spans[k], &recording, rows);
+        };
         pool::run(|| tasks.into_par_iter().for_each(record));
         if stop.into_inner() { Err(EngineError::Stopped) } else { Ok(()) }
     }

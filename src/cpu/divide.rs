@@ -80,3 +80,91 @@ pub fn divide(contacts: &[Contact], lanes: usize, grids: usize) -> Vec<Vec<usize
     }
     packs
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::contact::Form;
+    use crate::fixtures::{disc, held};
+    use crate::friction::Friction;
+    use crate::limit_surface::{Rule, Table};
+    use crate::patch::{Grid, Patch};
+    use crate::point::PointModel;
+
+    /// A patch with pressure on so many of 7 x 7 cells.
+    fn cells(n: usize) -> Arc<Patch> {
+        let pressure: Vec<f64> = (0..49).map(|i| if i < n { 1.0 } else { 0.0 }).collect();
+        Arc::new(Patch::from_pressure(Grid::new(7, 7, 0.02, 0.02).unwrap(), &pressure).unwrap())
+    }
+
+    /// Contacts, each with the name of the kind that may share lanes, all kinds in turn.
+    fn contacts() -> Vec<(&'static str, Contact)> {
+        let table = Arc::new(Table::new(&cells(49), Rule::Points, 4).unwrap());
+        let under =
+            |friction: Friction, patch: &Arc<Patch>| Contact { friction, ..held(Model::Distributed, patch, 1.0) };
+        let lugre = Friction { law: Law::LuGre, ..Friction::default() };
+        let tustin = Friction { gamma: 1.0, ..Friction::default() };
+        let surface = |form| Model::LimitSurface(Arc::clone(&table), form);
+        let round = |k: usize| {
+            [
+                ("29 to 32 cells", under(Friction::default(), &cells(29 + k % 4))),
+                ("25 to 28 cells", under(Friction::default(), &cells(25 + k % 4))),
+                ("21 to 24 cells", under(Friction::default(), &cells(24 - k % 4))),
+                ("LuGre", under(lugre, &cells(25))),
+                ("Tustin", under(tustin, &cells(25))),
+                ("large", under(Friction::default(), &disc(11 + k % 2))),
+                ("large", under(lugre, &disc(13))),
+                ("ellipsoid", held(Model::Ellipsoid(Form::Consistent), &disc(5 + k), 1.0)),
+                ("ellipsoid as published", held(Model::Ellipsoid(Form::Published), &disc(5), 1.0)),
+                ("surface", held(surface(Form::Consistent), &disc(5 + k), 1.0)),
+                ("surface as published", held(surface(Form::Published), &disc(5), 1.0)),
+                ("point", held(PointModel::default(), &disc(5), 1.0)),
+                ("point of Dahl", held(PointModel { law: PointLaw::Dahl, ..PointModel::default() }, &disc(5), 1.0)),
+            ]
+        };
+        (0..10).flat_map(round).collect()
+    }
+
+    #[test]
+    fn every_contact_is_in_one_pack_and_lanes_are_shared_with_its_kind_alone() {
+        let (names, contacts): (Vec<&str>, Vec<Contact>) = contacts().into_iter().unzip();
+        for lanes in [1, 4, 8, 16] {
+            for grids in [1, 3, 32] {
+                let packs = divide(&contacts, lanes, grids);
+                let mut all = packs.concat();
+                all.sort_unstable();
+                assert_eq!(all, (0..contacts.len()).collect::<Vec<_>>(), "{lanes} lanes, {grids} grids");
+                // With one lane every grid is stepped as a large one.
+                let is_large = |k: usize| contacts[k].model.is_grid() && (lanes == 1 || names[k] == "large");
+                for pack in &packs {
+                    let first = pack[0];
+                    let most = if is_large(first) { grids } else { lanes };
+                    assert!((1..=most).contains(&pack.len()), "{lanes} lanes, {grids} grids: {pack:?}");
+                    for &k in pack {
+                        let fits = if is_large(first) { is_large(k) } else { names[k] == names[first] };
+                        assert!(fits, "{} with {}, {lanes} lanes, {grids} grids", names[k], names[first]);
+                    }
+                }
+                if lanes > 1 {
+                    // The large ones, two in each of ten rounds, come first.
+                    let large = packs.iter().take_while(|pack| names[pack[0]] == "large").count();
+                    assert_eq!(large, 20usize.div_ceil(grids), "{lanes} lanes, {grids} grids");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_thread_is_without_work_where_there_are_contacts_for_it() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        for (count, lanes, packs) in [(2, 16, 2), (3, 16, 3), (7, 16, 3), (48, 16, 3), (49, 16, 4), (100, 8, 13)] {
+            let contacts = vec![held(Model::Distributed, &disc(5), 1.0); count];
+            let sizes: Vec<usize> = pool.install(|| divide(&contacts, lanes, 1)).iter().map(Vec::len).collect();
+            assert_eq!(sizes.len(), packs, "{count} contacts: {sizes:?}");
+            let (least, most) = (sizes.iter().min().unwrap(), sizes.iter().max().unwrap());
+            assert!(most - least <= 1 && *most <= lanes, "{count} contacts: {sizes:?}");
+        }
+    }
+}

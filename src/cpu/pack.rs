@@ -385,3 +385,6 @@ impl<S: LaneSolver + Send> Pack for LanePack<S> {
         place.interval = Interval { c: state.inputs.map(|v| [v, 0.0, 0.0]), ..Interval::default() };
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -106,7 +106,7 @@ impl Stepper for GpuBatch {
     fn record(
         &mut self,
         contacts: &[Contact],
-        span: Span,
+        spans: &[Option<Span>],
         progress: &Progress<'_>,
         out: &mut Trajectories,
     ) -> Result<(), EngineError> {
@@ -114,13 +114,15 @@ impl Stepper for GpuBatch {
             for live in &mut *groups {
                 let group = &mut live.group;
                 let cut = |contact: &mut super::contact::BatchContact| {
-                    contacts[contact.index].cut(&mut contact.timeline, span, &out.time);
+                    if let Some(span) = spans[contact.index] {
+                        contacts[contact.index].cut(&mut contact.timeline, span, &out.time);
+                    }
                 };
                 pool::run(|| group.contacts.par_iter_mut().for_each(cut));
                 memory::check_window(&group.contacts, contacts, group.adapter().max_storage_buffer)?;
             }
             for live in groups {
-                live.record(contacts, span, progress, out).await?;
+                live.record(contacts, progress, out).await?;
             }
             Ok(())
         })

@@ -25,7 +25,7 @@ use crate::limit_surface::{Rule, Table};
 use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
 use crate::pool;
-use crate::schedule::{Span, Timeline};
+use crate::schedule::Timeline;
 
 /// The GPU engine. A clone is the same device.
 #[derive(Clone, Debug)]
@@ -220,7 +220,7 @@ impl Engine for Gpu {
             // A group is a batch that is recorded and dropped.
             for group in self.groups(contacts, plan.stepping(), plan.stop_when, prepare)? {
                 let mut live = Live::new(group()?, contacts).await?;
-                live.record(contacts, Span::run(plan.duration()), progress, &mut out).await?;
+                live.record(contacts, progress, &mut out).await?;
             }
             Ok(())
         }))?;
@@ -232,7 +232,7 @@ impl Gpu {
     /// The groups in which contacts are stepped, each made when it is called. What does not fit is refused
     /// before anything is computed. `prepare` gives a contact's timeline and the cells that carry pressure at
     /// some time.
-    fn groups<'s>(
+    pub(super) fn groups<'s>(
         &'s self,
         of: &'s [Contact],
         stepping: Stepping,

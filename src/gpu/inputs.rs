@@ -381,3 +381,6 @@ fn device_interval(
         c,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -283,7 +283,7 @@ impl Live {
     /// Sends the intervals of the contacts that have a span, and starts the device.
     pub(super) async fn advance(&mut self, of: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError> {
         self.settle().await?;
-        let longest = self.allow(|contact| spans[contact]);
+        let longest = self.allow(|contact| spans[contact].map(|span| span.end - span.start));
         if self.group.contacts.iter().all(|contact| contact.timeline.is_empty()) {
             return Ok(());
         }
@@ -294,13 +294,13 @@ impl Live {
         self.start(upload, expected).await
     }
 
-    /// Steps the contacts through a span, into which their timelines are cut, window by window, and writes
-    /// their samples, their statuses, and their bristles where these are wanted. While the device computes a
-    /// window, the samples of the one before are read and the inputs of the one after are prepared.
+    /// Steps the contacts through spans of one length, into which their timelines are cut, window by window,
+    /// and writes their samples, their statuses, and their bristles where these are wanted. While the device
+    /// computes a window, the samples of the one before are read and the inputs of the one after are
+    /// prepared.
     pub(super) async fn record(
         &mut self,
         of: &[Contact],
-        span: Span,
         progress: &Progress<'_>,
         out: &mut Trajectories,
     ) -> Result<(), EngineError> {
@@ -314,11 +314,12 @@ impl Live {
         }
         self.group.append_bristles(&mut out.sampled_bristles).await?;
 
-        let (last, duration) = (out.frames() - 1, span.end - span.start);
+        let last = out.frames() - 1;
+        let duration = out.time[last] - out.time[0];
         let frames = self.group.plan_windows(of, duration, last)?;
         // The bristles are those at the end of a window.
         let frames = if out.sampled_bristles.is_empty() { frames } else { 1 };
-        self.allow(|_| Some(span));
+        self.allow(|_| Some(duration));
         let core = Arc::clone(&self.group.core);
         let expected = self.group.expected_passes(frames as f64 * duration / last as f64, frames);
         let mut window = 0..frames.min(last);
@@ -387,23 +388,23 @@ impl Live {
         Ok(())
     }
 
-    /// Begins the timelines of the contacts that have a span, and lets them take the steps for it. Returns
-    /// the longest span [s].
-    fn allow(&mut self, span: impl Fn(usize) -> Option<Span>) -> f64 {
+    /// Begins the timelines of the contacts that have a duration [s], and lets them take the steps for it.
+    /// Returns the longest.
+    fn allow(&mut self, duration: impl Fn(usize) -> Option<f64>) -> f64 {
         let mut longest = 0.0f64;
         for (contact, place) in self.group.contacts.iter().zip(&mut self.group.inputs.places) {
             place.next = 0;
-            if let Some(span) = span(contact.index) {
-                let more = self.group.stepping.budget(span.end - span.start, contact.timeline.len());
+            if let Some(duration) = duration(contact.index) {
+                let more = self.group.stepping.budget(duration, contact.timeline.len());
                 place.most_steps = place.most_steps.saturating_add(u32::try_from(more).unwrap_or(u32::MAX));
-                longest = longest.max(span.end - span.start);
+                longest = longest.max(duration);
             }
         }
         longest
     }
 
-    /// Counts the intervals and the `samples` of timelines that have been sent. Where the end is not recorded,
-    /// or is one of several records, keeps an interval with which [`Live::record_all`] records it later.
+    /// Counts the intervals and the `samples` of timelines that were sent. Where the end is not recorded, or
+    /// is one of several records, keeps an interval with which [`Live::record_all`] records it later.
     fn leave_timelines(&mut self, of: &[Contact], samples: u32, records_end: bool) {
         let inputs = &mut self.group.inputs;
         for (i, contact) in self.group.contacts.iter().enumerate().filter(|(_, contact)| !contact.timeline.is_empty()) {
@@ -487,3 +488,6 @@ impl Live {
         self.group.write(i, &state, self.first[i], bristles);
     }
 }
+
+#[cfg(test)]
+mod tests;

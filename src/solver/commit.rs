@@ -57,3 +57,58 @@ fn commit_in<B: Bristles<f64>>(bristles: B, contact: &Contact, state: &mut State
     solver.export(0, state);
     (state.inputs, state.failure) = (inputs, failure);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contact::{Form, Model};
+    use crate::fixtures::{disc, held};
+    use crate::plan::Reason;
+
+    /// Compares the bristles after a stage is committed with those after the engine's own next pass.
+    fn is_the_next_pass<B: Bristles<f64>>(bristles: B, contact: &Contact) {
+        let mut solver = Solver::new(bristles, None);
+        solver.load(0, contact, 2e-4, &contact.cells_ever_active());
+        solver.start_interval(0, &contact.interval(&contact.timeline(&[0.0, 3e-3]), 0));
+        while solver.running() != 0 {
+            solver.pass();
+        }
+        let mut saved = State::default();
+        solver.export(0, &mut saved);
+        (saved.inputs, saved.failure) = ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], Some((3, Reason::Steps)));
+        let mut committed = saved.clone();
+        commit(contact, &mut committed);
+        assert_ne!(committed.bristles, saved.bristles);
+
+        solver.flush(0);
+        solver.pass();
+        let mut flushed = State::default();
+        solver.export(0, &mut flushed);
+        // But for the pass, which the engine has not done.
+        let State { inputs, failure, passes, .. } = saved;
+        assert_eq!(committed, State { inputs, failure, passes, ..flushed });
+
+        let mut again = committed.clone();
+        commit(contact, &mut again);
+        assert_eq!(again, committed, "there is nothing left to commit");
+    }
+
+    #[test]
+    fn a_committed_stage_is_that_of_the_next_pass_and_the_rest_of_the_state_stays() {
+        is_the_next_pass(Grid::<f64>::empty(), &held(Model::Distributed, &disc(5), 0.9));
+        for form in [Form::Consistent, Form::Published] {
+            let contact = held(Model::Ellipsoid(form), &disc(5), 0.9);
+            is_the_next_pass(Reduced::<f64>::new(&contact), &contact);
+        }
+    }
+
+    #[test]
+    fn a_state_without_a_pending_stage_is_not_touched() {
+        let contact = held(Model::Distributed, &disc(5), 0.9);
+        // Not even numbers that no solver would give back.
+        let state = State { passes: 7, checks: [1, 2, 3], bristles: vec![[0.1, 0.2]; 2], ..State::default() };
+        let mut other = state.clone();
+        commit(&contact, &mut other);
+        assert_eq!(other, state);
+    }
+}

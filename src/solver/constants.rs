@@ -58,12 +58,15 @@ pub const MASS_MARGIN: f64 = 0.5;
 /// rounding.
 pub const STEP_SLACK: f64 = 1e-6;
 /// [`STEP_SLACK`] of the shaders, whose times are in single precision and so have a larger rounding.
+#[cfg(feature = "gpu")]
 pub const STEP_SLACK_ON_GPU: f64 = 1e-3;
 /// Largest number of iterations of the consistent form's root in double precision; on average it takes two.
 pub const ROOT_ITERATIONS: u32 = 60;
 /// [`ROOT_ITERATIONS`] of the shaders: enough to find the root in single precision by bisection alone.
+#[cfg(feature = "gpu")]
 pub const ROOT_ITERATIONS_ON_GPU: u32 = 24;
 /// In the shaders a Newton step smaller than this share of the root ends the iteration, as the relative error
 /// after it is of the order of the square. On the CPU the residual ends it, see
 /// [`Real::ROOT_RESIDUAL`](crate::number::real::Real::ROOT_RESIDUAL).
+#[cfg(feature = "gpu")]
 pub const ROOT_TOLERANCE_ON_GPU: f64 = 1e-4;

@@ -480,3 +480,6 @@ pub(super) fn compensated<R: Real>(high: Vec3<R>, low: Vec3<R>, l: usize) -> [f6
     let (high, low) = (high.lane(l), low.lane(l));
     [0, 1, 2].map(|i| high[i] + low[i])
 }
+
+#[cfg(test)]
+mod tests;

@@ -455,3 +455,6 @@ fn count<R: Real>(to: &mut [u64; LANES], lanes: Bits) {
         to[l] += u64::from(lanes >> l & 1);
     }
 }
+
+#[cfg(test)]
+mod tests;
