@@ -47,35 +47,9 @@ var<private> passes: u32;
 // Its work beside them, counted in passes: samples, maps made anew.
 var<private> extra_work: u32;
 
-// All inputs at local time tau: f_N, the load or the prescribed twist, mu_c, mu_s.
-struct Inputs {
-    f_n: f32,
-    load: vec3f,
-    mu_c: f32,
-    mu_s: f32,
-}
-
 fn polynomial(slot: u32, tau: f32) -> f32 {
     let now = &intervals[now_at];
     return now.c[3u * slot] + tau * (now.c[3u * slot + 1u] + tau * now.c[3u * slot + 2u]);
-}
-
-fn inputs(tau: f32) -> Inputs {
-    let now = &intervals[now_at];
-    // In the order of the slots.
-    var v = array<f32, SLOT_COUNT>(
-        polynomial(0u, tau),
-        polynomial(1u, tau),
-        polynomial(2u, tau),
-        polynomial(3u, tau),
-        polynomial(4u, tau),
-        polynomial(5u, tau),
-    );
-    for (var i = now.term_first; i < now.term_first + now.term_count; i++) {
-        v[terms[i].slot] += terms[i].amplitude * turned(terms[i].omega * tau + terms[i].phase).y;
-    }
-    let load = vec3f(v[SLOT_LOAD], v[SLOT_LOAD + 1u], v[SLOT_LOAD + 2u]);
-    return Inputs(max(v[SLOT_F_N], 0.0), load, v[SLOT_MU_C], v[SLOT_MU_S]);
 }
 
 // The transform at a pose.

@@ -10,6 +10,7 @@ pub mod constants;
 pub mod elastic_cells;
 pub mod friction;
 pub mod groups;
+pub mod inputs;
 pub mod lane_solver;
 pub mod lanes;
 pub mod laws;

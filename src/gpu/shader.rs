@@ -141,6 +141,7 @@ pub fn source(shape: KernelShape, law: Law) -> Result<String, MarkError> {
         text += &unrolled(include_str!("../../shaders/models/cells.wgsl"), &[("TURNS", turns.clone())])?;
         text += &unrolled(include_str!("../../shaders/models/distributed.wgsl"), &[("TURNS", turns)])?;
     }
+    text += include_str!("../../shaders/inputs.wgsl");
     text += include_str!("../../shaders/step.wgsl");
     text += include_str!("../../shaders/rollout.wgsl");
     // A lane with a contact of its own has no registers to spare for the body, and keeps it in memory.
@@ -227,6 +228,7 @@ pub fn point_source(shape: KernelShape, law: PointLaw, elements: u32) -> String 
     } else {
         include_str!("../../shaders/point/without_collocation.wgsl")
     };
+    text += include_str!("../../shaders/inputs.wgsl");
     text += include_str!("../../shaders/point/lanes.wgsl");
     text += include_str!("../../shaders/rollout.wgsl");
     text += include_str!("../../shaders/body/workgroup.wgsl");

@@ -5,6 +5,7 @@ use super::bristles::{Bits, Bristles, Rate, Shares};
 use super::commit::respond_to;
 use super::constants::FRESH_STEP;
 use super::friction::Stage;
+use super::inputs::LaneInterval;
 use super::lane_solver::LaneSolver;
 use super::linalg::Vec3;
 use super::respond::{Response, respond};
@@ -16,7 +17,7 @@ use crate::number::real::{LANES, Real};
 use crate::patch::Patch;
 use crate::plan::Status;
 use crate::planar::{Pose, Twist, Wrench};
-use crate::schedule::{Interval, MapKey, Term, slot};
+use crate::schedule::{Interval, MapKey, slot};
 
 /// The stepping of as many contacts as the number type has lanes, one in each. Empty lanes do not run.
 pub struct Solver<R: Real, B> {
@@ -88,18 +89,6 @@ pub(super) struct BodyState<R: Real> {
     pub(super) rate: Vec3<R>,
     /// With a tolerance: the step to try next [s].
     pub(super) h_next: R,
-}
-
-/// The interval of each lane: valid from [`LaneSolver::start_interval`] to its end.
-pub(super) struct LaneInterval<R: Real> {
-    /// Polynomials of the inputs.
-    pub(super) c: [[R; 3]; slot::COUNT],
-    /// Their sinusoids, and the lanes that have some.
-    pub(super) terms: Vec<Vec<Term>>,
-    pub(super) waves: Bits,
-    /// Length, and the time that is left [s].
-    pub(super) length: [f64; LANES],
-    pub(super) left: [f64; LANES],
     /// Least number of Newton steps of a stage: 2 in the first step after a jump of the inputs, else 1.
     pub(super) at_least: R,
 }
@@ -181,15 +170,9 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
                 pending_stage,
                 rate: none,
                 h_next: R::splat(FRESH_STEP),
-            },
-            interval: LaneInterval {
-                c: [[zero; 3]; slot::COUNT],
-                terms: vec![Vec::new(); R::LANES],
-                waves: 0,
-                length: [0.0; LANES],
-                left: [0.0; LANES],
                 at_least: one,
             },
+            interval: LaneInterval::new(),
             step: Step {
                 rest: [0.0; LANES],
                 h: one,
@@ -222,6 +205,17 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         self.contacts.least_mass.set(l, body.mass.min(body.inertia / arm2));
     }
 
+    /// Takes a lane out of its interval, wherever in a step it is.
+    fn stop(&mut self, l: usize) {
+        for lanes in
+            [&mut self.running, &mut self.flushing, &mut self.starting, &mut self.body.pending, &mut self.stage.second]
+        {
+            set_bit(lanes, l, false);
+        }
+        self.interval.clear(l);
+        self.stage.newton.set(l, 0.0);
+    }
+
     /// Gives a lane another pressure map; the bristles are kept, and no stage is pending that must be
     /// written back on the map before.
     fn follow_map(&mut self, l: usize, contact: &Contact, patch: &Patch, mu_c: f64) {
@@ -239,15 +233,7 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
         let prescribed = body.free().is_none();
         let frame = body.free().map(|body| body.frame);
         let constants = body.constants();
-        for lanes in [
-            &mut self.running,
-            &mut self.flushing,
-            &mut self.starting,
-            &mut self.body.pending,
-            &mut self.interval.waves,
-        ] {
-            set_bit(lanes, l, false);
-        }
+        self.stop(l);
         self.bristles.load(l, contact, active);
         self.contacts.sigma0.set(l, f.sigma0);
         self.contacts.sigma1.set(l, f.sigma1);
@@ -267,8 +253,6 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
         self.contacts.h_max[l] = step;
         self.contacts.mapped[l] = None;
         (self.counts.steps[l], self.counts.passes[l], self.counts.unconverged[l]) = (0, 0, 0);
-        self.stage.second &= !(1 << l);
-        self.stage.newton.set(l, 0.0);
         self.body.h_next.set(l, FRESH_STEP);
         self.body.rate.set(l, [0.0; 3]);
         let (q, u) = (contact.initial.pose, body.first_twist());
@@ -282,13 +266,8 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
     }
 
     fn start_interval(&mut self, l: usize, interval: &Interval) {
-        for (to, from) in self.interval.c.iter_mut().zip(&interval.c) {
-            to.iter_mut().zip(from).for_each(|(to, from)| to.set(l, *from));
-        }
-        self.interval.terms[l].clone_from(&interval.terms);
-        set_bit(&mut self.interval.waves, l, !interval.terms.is_empty());
-        (self.interval.length[l], self.interval.left[l]) = (interval.length, interval.length);
-        self.interval.at_least.set(l, if interval.jump { 2.0 } else { 1.0 });
+        self.interval.start(l, interval);
+        self.body.at_least.set(l, if interval.jump { 2.0 } else { 1.0 });
         if interval.jump {
             self.body.h_next.set(l, FRESH_STEP);
         }
@@ -339,18 +318,7 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
     }
 
     fn clear(&mut self, l: usize) {
-        for lanes in [
-            &mut self.running,
-            &mut self.flushing,
-            &mut self.starting,
-            &mut self.body.pending,
-            &mut self.interval.waves,
-        ] {
-            set_bit(lanes, l, false);
-        }
-        // A lane may be cleared on its way through a step; the next contact begins one.
-        self.stage.second &= !(1 << l);
-        self.stage.newton.set(l, 0.0);
+        self.stop(l);
         // An empty lane is computed with the others. Zeros keep it from denormal and infinite numbers, which
         // some processors compute with slowly.
         for v in

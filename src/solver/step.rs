@@ -17,7 +17,7 @@
 //! kinds are therefore bounded by the slope of the curve (`longest_step`), and a chosen step is repeated if
 //! the matrix of a stage is not definite with half the mass. All this depends on the contact alone.
 //!
-//! Only here: `pass`, `add_sinusoids`, `rotate`, `spent`, `to_f64`, `from_f64`, `update`, `count`.
+//! Only here: `pass`, `rotate`, `spent`, `to_f64`, `from_f64`, `update`, `count`.
 #![allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
 
 use super::bristles::{Bits, Bristles};
@@ -49,35 +49,6 @@ copies! {
 }
 
 impl<R: Real, B: Bristles<R>> Solver<R, B> {
-    /// Inputs at local times `tau` [s].
-    #[inline(always)]
-    fn inputs(&self, tau: R, lanes: Bits) -> [R; slot::COUNT] {
-        let mut v = [R::splat(0.0); slot::COUNT];
-        for (v, c) in v.iter_mut().zip(&self.interval.c) {
-            *v = tau.fma(tau.fma(c[2], c[1]), c[0]);
-        }
-        if self.interval.waves & lanes != 0 {
-            self.add_sinusoids(tau, lanes, &mut v);
-        }
-        v[slot::F_N] = v[slot::F_N].max(R::splat(0.0));
-        v
-    }
-
-    /// Adds the sinusoids of the lanes that have some.
-    #[inline(never)]
-    fn add_sinusoids(&self, tau: R, lanes: Bits, v: &mut [R; slot::COUNT]) {
-        let mut waves = self.interval.waves & lanes;
-        while waves != 0 {
-            let l = waves.trailing_zeros() as usize;
-            waves &= waves - 1;
-            let tau = tau.lane(l);
-            for q in &self.interval.terms[l] {
-                let wave = q.amplitude * (q.omega * tau + q.phase).sin();
-                v[q.slot].set(l, v[q.slot].lane(l) + wave);
-            }
-        }
-    }
-
     /// The transform at the pose a time `dt` ahead.
     #[inline(always)]
     fn ahead(&self, dt: R) -> Transform<R> {
@@ -152,7 +123,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
             tau[l] = self.interval.length[l] - self.interval.left[l];
         }
         self.step.tau = R::select(starting, from_f64(&tau), self.step.tau);
-        let longest = to_f64(self.longest_step(&self.inputs(self.step.tau, self.starting)));
+        let longest = to_f64(self.longest_step(&self.interval.inputs(self.step.tau, self.starting)));
         let (starts, left, h_max, old) =
             (to_f64(R::select(starting, one, zero)), self.interval.left, self.contacts.h_max, self.step.rest);
         let mut h = [0.0; LANES];
@@ -203,7 +174,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         let (prescribed, solving) = (at_work & self.contacts.prescribed, at_work & !self.contacts.prescribed);
         let a = R::splat(KAPPA) * self.step.h;
         let dt = R::select(R::from_bitmask(self.stage.second), self.step.h, a);
-        let v = self.inputs(self.step.tau + dt, at_work);
+        let v = self.interval.inputs(self.step.tau + dt, at_work);
         let load = Vec3::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]);
         let st = self.stage_constants(&v, a);
         if prescribed != 0 {
@@ -269,7 +240,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         let small = !R::bitmask(enough.lt(size)) & R::bitmask(size.lt(R::splat(f64::from(f32::MAX))));
         self.stage.newton += R::splat(1.0);
         let last = !R::bitmask(self.stage.newton.lt(R::splat(f64::from(NEWTON_MOST))));
-        let solved = solving & !failed & ((small & !R::bitmask(self.stage.newton.lt(self.interval.at_least))) | last);
+        let solved = solving & !failed & ((small & !R::bitmask(self.stage.newton.lt(self.body.at_least))) | last);
         let unsolved = solved & last & !small;
         self.step.unsolved[0] |= unsolved & !self.stage.second;
         self.step.unsolved[1] |= unsolved & self.stage.second;
@@ -328,7 +299,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         let (f1, f2) = (d1 * per_stage, d2.plus(R::splat((KAPPA - 1.0) / KAPPA), d1) * per_stage);
         let bend = ((f2 - f1) * R::splat(1.0 / (1.0 - KAPPA))).plus(R::splat(-1.0 / KAPPA), f1 - self.body.rate);
         let third = R::splat(2.0 * ERROR_CONSTANT) * self.step.h * self.size(bend);
-        let third = R::select(one.lt(self.interval.at_least), zero, third);
+        let third = R::select(one.lt(self.body.at_least), zero, third);
         let [first_limit, third_limit] = self.limits(tolerance);
         let (first, third) = (first / first_limit, third / (R::splat(THIRD_ORDER_SHARE) * third_limit));
         let error = first.max(third);
@@ -390,7 +361,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         for unsolved in self.step.unsolved {
             count::<R>(&mut self.counts.unconverged, ended & unsolved);
         }
-        self.interval.at_least = R::select(mask, one, self.interval.at_least);
+        self.body.at_least = R::select(mask, one, self.body.at_least);
         let (ends, rest) = (to_f64(R::select(mask, one, R::splat(0.0))), self.step.rest);
         let mut left = [0.0; LANES];
         for l in 0..R::LANES {

@@ -2,7 +2,7 @@
 //! which is the fixed step of Kikuuwe et al. (2005), `docs/model.md`, section 13. Twin:
 //! `shaders/point/lanes.wgsl`.
 //!
-//! Only here: `new`, `parameters`, `inputs_in`, `add_sinusoids`, `advance_lanes`, `collocate`, `spent`,
+//! Only here: `new`, `parameters`, `advance_lanes`, `collocate`, `spent`,
 //! `of_lane`, `point_pass`, `load`, `allow`, `start_interval`, `running`, `pass`, `sample`, `respond`,
 //! `status`, `clear`, `states`, `export`, `import`, `set_pairs`.
 #![allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
@@ -20,10 +20,11 @@ use crate::number::simd::copies;
 use crate::plan::Status;
 use crate::planar::{Pose, Twist, Wrench};
 use crate::point::{PAIRS_PER_ELEMENT, PointLaw as Law, PointModel};
-use crate::schedule::{Interval, Term, slot};
+use crate::schedule::{Interval, slot};
 use crate::solver::bristles::{Bits, Shares};
 use crate::solver::constants::STEP_SLACK;
 use crate::solver::friction::Consts;
+use crate::solver::inputs::LaneInterval;
 use crate::solver::lane_solver::LaneSolver;
 use crate::solver::lanes::{compensated, set_bit, set_compensated, set_split};
 use crate::solver::linalg::{Vec3, add3};
@@ -66,12 +67,7 @@ pub struct Points<R: Real> {
     q: Vec3<R>,
     q_low: Vec3<R>,
     force: Vec2<R>,
-    // The interval, and the time that is left of it [s].
-    c: [[R; 3]; slot::COUNT],
-    terms: Vec<Vec<Term>>,
-    waves: Bits,
-    length: [f64; LANES],
-    left: [f64; LANES],
+    interval: LaneInterval<R>,
     running: Bits,
     steps: [u64; LANES],
     /// Steps whose equation has several roots.
@@ -107,11 +103,7 @@ impl<R: Real> Points<R> {
             q: none,
             q_low: none,
             force: [zero; 2],
-            c: [[zero; 3]; slot::COUNT],
-            terms: vec![Vec::new(); R::LANES],
-            waves: 0,
-            length: [0.0; LANES],
-            left: [0.0; LANES],
+            interval: LaneInterval::new(),
             running: 0,
             steps: [0; LANES],
             unconverged: [0; LANES],
@@ -140,40 +132,6 @@ impl<R: Real> Points<R> {
             to.share.set(l, from.share);
             to.stiffness.set(l, from.stiffness);
             to.rho.set(l, from.share / from.stiffness);
-        }
-    }
-
-    /// Inputs at local times `tau` [s].
-    #[inline(always)]
-    fn inputs(&self, tau: R) -> [R; slot::COUNT] {
-        self.inputs_in(self.running, tau)
-    }
-
-    /// The same, but without sinusoids in lanes that are not among `lanes`.
-    #[inline(always)]
-    fn inputs_in(&self, lanes: Bits, tau: R) -> [R; slot::COUNT] {
-        let mut v = [R::splat(0.0); slot::COUNT];
-        for (v, c) in v.iter_mut().zip(&self.c) {
-            *v = tau.fma(tau.fma(c[2], c[1]), c[0]);
-        }
-        if self.waves & lanes != 0 {
-            self.add_sinusoids(lanes, tau, &mut v);
-        }
-        v[slot::F_N] = v[slot::F_N].max(R::splat(0.0));
-        v
-    }
-
-    /// Adds the sinusoids of those of `lanes` that have some.
-    #[inline(never)]
-    fn add_sinusoids(&self, lanes: Bits, tau: R, v: &mut [R; slot::COUNT]) {
-        let mut waves = self.waves & lanes;
-        while waves != 0 {
-            let l = waves.trailing_zeros() as usize;
-            waves &= waves - 1;
-            for q in &self.terms[l] {
-                let wave = q.amplitude * (q.omega * tau.lane(l) + q.phase).sin();
-                v[q.slot].set(l, v[q.slot].lane(l) + wave);
-            }
         }
     }
 
@@ -234,19 +192,19 @@ impl<R: Real> Points<R> {
     fn start_step<L: PointLaw>(&self) -> (R, R, [f64; LANES], [R; slot::COUNT]) {
         let mut tau = [0.0; LANES];
         for l in 0..R::LANES {
-            tau[l] = self.length[l] - self.left[l];
+            tau[l] = self.interval.length[l] - self.interval.left[l];
         }
         let tau: R = from_f64(&tau);
-        let first = if L::COLLOCATES { self.inputs(tau) } else { [tau; slot::COUNT] };
+        let first = if L::COLLOCATES { self.interval.inputs(tau, self.running) } else { [tau; slot::COUNT] };
         let longest = if L::COLLOCATES { to_f64(self.longest_step::<L>(&first)) } else { [1e30; LANES] };
         let (mut h, mut rest) = ([1.0; LANES], [0.0; LANES]);
         for l in 0..R::LANES {
             let most = if longest[l] < self.h_max[l] { longest[l] } else { self.h_max[l] };
-            let n = (self.left[l] / most - STEP_SLACK).ceil();
+            let n = (self.interval.left[l] / most - STEP_SLACK).ceil();
             // The steps are differences of what is left, so that they add up to the interval, docs/model.md
             // (55).
-            rest[l] = if n > 1.0 { self.left[l] - self.left[l] / n } else { 0.0 };
-            h[l] = if self.left[l] > 0.0 { self.left[l] - rest[l] } else { 1.0 };
+            rest[l] = if n > 1.0 { self.interval.left[l] - self.interval.left[l] / n } else { 0.0 };
+            h[l] = if self.interval.left[l] > 0.0 { self.interval.left[l] - rest[l] } else { 1.0 };
         }
         (tau, from_f64(&h), rest, first)
     }
@@ -258,7 +216,7 @@ impl<R: Real> Points<R> {
         if L::COLLOCATES {
             return self.collocate((tau, &first), t, rest);
         }
-        let v = self.inputs(tau + t);
+        let v = self.interval.inputs(tau + t, self.running);
         let (given, free) = (self.running & self.prescribed, self.running & !self.prescribed);
         let s = self.step_of(t, &v);
         let twist = Vec3::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]);
@@ -320,7 +278,7 @@ impl<R: Real> Points<R> {
             trials += 1;
             // Sinusoids cost more than all else of a trial: only where the length of the step is a new one.
             let news = R::bitmask(seeks);
-            let next = [self.inputs_in(news, half.fma(t, tau)), self.inputs_in(news, tau + t)];
+            let next = [self.interval.inputs(half.fma(t, tau), news), self.interval.inputs(tau + t, news)];
             for i in 0..slot::COUNT {
                 middle[i] = R::select(seeks, next[0][i], middle[i]);
                 last[i] = R::select(seeks, next[1][i], last[i]);
@@ -374,7 +332,7 @@ impl<R: Real> Points<R> {
         self.move_pose(Vec3::new(end.path[0], end.path[1], zero));
         let (t_64, cut) = (to_f64(t), R::bitmask(t.lt(whole)));
         for l in 0..R::LANES {
-            rest[l] = if cut >> l & 1 == 1 { self.left[l] - t_64[l] } else { rest[l] };
+            rest[l] = if cut >> l & 1 == 1 { self.interval.left[l] - t_64[l] } else { rest[l] };
         }
         self.finish_step(rest)
     }
@@ -410,10 +368,10 @@ impl<R: Real> Points<R> {
         for l in 0..R::LANES {
             let runs = ran >> l & 1 == 1;
             self.steps[l] += u64::from(runs);
-            self.left[l] = if runs { rest[l] } else { self.left[l] };
+            self.interval.left[l] = if runs { rest[l] } else { self.interval.left[l] };
         }
         let failed = ran & !(finite(self.u) & finite(Vec3::new(self.force[0], self.force[1], self.q.x)));
-        let stopped = ran & !failed & R::bitmask(from_f64::<R>(&self.left).lt(R::splat(R::TINY)));
+        let stopped = ran & !failed & R::bitmask(from_f64::<R>(&self.interval.left).lt(R::splat(R::TINY)));
         let spent = self.spent(ran & !failed & !stopped);
         self.running &= !(failed | stopped | spent);
         Events { stopped, failed, spent }
@@ -493,12 +451,7 @@ impl<R: Real> LaneSolver for Points<R> {
     }
 
     fn start_interval(&mut self, l: usize, interval: &Interval) {
-        for (to, from) in self.c.iter_mut().zip(&interval.c) {
-            to.iter_mut().zip(from).for_each(|(to, from)| to.set(l, *from));
-        }
-        self.terms[l].clone_from(&interval.terms);
-        set_bit(&mut self.waves, l, !interval.terms.is_empty());
-        (self.length[l], self.left[l]) = (interval.length, interval.length);
+        self.interval.start(l, interval);
         set_bit(&mut self.running, l, true);
     }
 
@@ -541,7 +494,7 @@ impl<R: Real> LaneSolver for Points<R> {
 
     fn clear(&mut self, l: usize) {
         set_bit(&mut self.running, l, false);
-        set_bit(&mut self.waves, l, false);
+        self.interval.clear(l);
         for v in [&mut self.u, &mut self.u_low, &mut self.q, &mut self.q_low] {
             v.set(l, [0.0; 3]);
         }

@@ -1,0 +1,28 @@
+// The inputs of a contact over its interval. Twin: src/solver/inputs.rs. The function `polynomial` is in the
+// file of the step: one contracts products and sums, the other does not.
+
+// All inputs at local time tau: f_N, the load or the prescribed twist, mu_c, mu_s.
+struct Inputs {
+    f_n: f32,
+    load: vec3f,
+    mu_c: f32,
+    mu_s: f32,
+}
+
+fn inputs(tau: f32) -> Inputs {
+    let now = &intervals[now_at];
+    // In the order of the slots.
+    var v = array<f32, SLOT_COUNT>(
+        polynomial(0u, tau),
+        polynomial(1u, tau),
+        polynomial(2u, tau),
+        polynomial(3u, tau),
+        polynomial(4u, tau),
+        polynomial(5u, tau),
+    );
+    for (var i = now.term_first; i < now.term_first + now.term_count; i++) {
+        v[terms[i].slot] += terms[i].amplitude * turned(terms[i].omega * tau + terms[i].phase).y;
+    }
+    let load = vec3f(v[SLOT_LOAD], v[SLOT_LOAD + 1u], v[SLOT_LOAD + 2u]);
+    return Inputs(max(v[SLOT_F_N], 0.0), load, v[SLOT_MU_C], v[SLOT_MU_S]);
+}

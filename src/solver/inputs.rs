@@ -1,0 +1,77 @@
+//! The inputs of the contacts in lanes over their intervals. Twin: `shaders/inputs.wgsl`.
+//!
+//! Only here: `new`, `start`, `clear`, `add_sinusoids`.
+
+use super::bristles::Bits;
+use super::lanes::set_bit;
+use crate::number::real::{LANES, Real};
+use crate::schedule::{Interval, Term, slot};
+
+/// The interval of the contact in each lane: valid from its start to its end.
+pub struct LaneInterval<R: Real> {
+    /// Polynomials of the inputs.
+    c: [[R; 3]; slot::COUNT],
+    /// Their sinusoids, and the lanes that have some.
+    terms: Vec<Vec<Term>>,
+    waves: Bits,
+    /// Length, and the time that is left [s].
+    pub length: [f64; LANES],
+    pub left: [f64; LANES],
+}
+
+impl<R: Real> LaneInterval<R> {
+    /// No interval in any lane.
+    pub fn new() -> Self {
+        Self {
+            c: [[R::splat(0.0); 3]; slot::COUNT],
+            terms: vec![Vec::new(); R::LANES],
+            waves: 0,
+            length: [0.0; LANES],
+            left: [0.0; LANES],
+        }
+    }
+
+    /// Puts a lane at the start of an interval.
+    pub fn start(&mut self, l: usize, interval: &Interval) {
+        for (to, from) in self.c.iter_mut().zip(&interval.c) {
+            to.iter_mut().zip(from).for_each(|(to, from)| to.set(l, *from));
+        }
+        self.terms[l].clone_from(&interval.terms);
+        set_bit(&mut self.waves, l, !interval.terms.is_empty());
+        (self.length[l], self.left[l]) = (interval.length, interval.length);
+    }
+
+    /// Empties a lane.
+    pub fn clear(&mut self, l: usize) {
+        set_bit(&mut self.waves, l, false);
+    }
+
+    /// Inputs at local times `tau` [s], without sinusoids in lanes that are not among `lanes`.
+    #[inline(always)]
+    pub fn inputs(&self, tau: R, lanes: Bits) -> [R; slot::COUNT] {
+        let mut v = [R::splat(0.0); slot::COUNT];
+        for (v, c) in v.iter_mut().zip(&self.c) {
+            *v = tau.fma(tau.fma(c[2], c[1]), c[0]);
+        }
+        if self.waves & lanes != 0 {
+            self.add_sinusoids(tau, lanes, &mut v);
+        }
+        v[slot::F_N] = v[slot::F_N].max(R::splat(0.0));
+        v
+    }
+
+    /// Adds the sinusoids of those of `lanes` that have some.
+    #[inline(never)]
+    fn add_sinusoids(&self, tau: R, lanes: Bits, v: &mut [R; slot::COUNT]) {
+        let mut waves = self.waves & lanes;
+        while waves != 0 {
+            let l = waves.trailing_zeros() as usize;
+            waves &= waves - 1;
+            let tau = tau.lane(l);
+            for q in &self.terms[l] {
+                let wave = q.amplitude * (q.omega * tau + q.phase).sin();
+                v[q.slot].set(l, v[q.slot].lane(l) + wave);
+            }
+        }
+    }
+}
