@@ -4,50 +4,46 @@
 
 mod assembly;
 mod driver;
+mod dump;
+mod list;
 mod spirv;
 mod table;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use bristle::friction::Law;
-use bristle::gpu::{Adapter, KernelShape, Layout, Program, Reduced, Storage, Variant};
-use bristle::point::PointLaw;
+use bristle::gpu::{Adapter, Storage};
 
 use assembly::{Code, Issue};
 use driver::{Driver, Executable};
+use list::Kernel;
 use table::{Row, Table};
 
-/// Cells with pressure of the circle of 21 x 21 cells.
-const CELLS: usize = 317;
-
-/// A family of GPUs: its name, the subgroups that its driver offers, lanes of a SIMD unit.
+/// A family of GPUs: its name, its vendor's PCI number, the subgroups that its driver offers, lanes of a SIMD
+/// unit.
 struct Family {
     name: &'static str,
+    vendor: u32,
     subgroup: [u32; 2],
     simd: u32,
 }
 
 /// RDNA 2, RDNA 3 and GCN 5.
 const FAMILIES: [Family; 3] = [
-    Family { name: "navi21", subgroup: [32, 64], simd: 32 },
-    Family { name: "gfx1100", subgroup: [32, 64], simd: 32 },
-    Family { name: "vega20", subgroup: [64, 64], simd: 16 },
+    Family { name: "navi21", vendor: 0x1002, subgroup: [32, 64], simd: 32 },
+    Family { name: "gfx1100", vendor: 0x1002, subgroup: [32, 64], simd: 32 },
+    Family { name: "vega20", vendor: 0x1002, subgroup: [64, 64], simd: 16 },
 ];
 
-/// Elements of the point contacts in the table whose law has elements.
-const ELEMENTS: u32 = 4;
+/// GPUs of NVIDIA; their layouts depend on nothing else.
+const NVIDIA: Family = Family { name: "nvidia", vendor: 0x10de, subgroup: [32, 32], simd: 16 };
 
-/// A kernel of rollouts.
-struct Kernel {
-    name: String,
-    variant: Variant,
-    /// Cells of the contact; those of a workgroup for reduced bristles.
-    cells: u32,
-}
+/// Any GPU where shaders cannot sum over subgroups, as in a browser.
+const WITHOUT_SUBGROUPS: Family = Family { name: "without-subgroups", vendor: 0, subgroup: [0, 0], simd: 32 };
 
 /// Prints the table, or with `--renew` writes it into docs/kernels.md, or with `--check` compares it with the
-/// one there; with `--family NAME` prints the lines of one family, which is for itself.
+/// one there; with `--dump DIR` writes the kernels' texts into a directory; with `--family NAME` prints the
+/// lines of one family, which is for itself.
 pub fn run(arguments: &[String]) -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words[..] {
@@ -55,7 +51,8 @@ pub fn run(arguments: &[String]) -> ExitCode {
         [] => measured().map(|table| println!("{table}")),
         ["--renew"] => measured().and_then(|table| table.write(&document())),
         ["--check"] => measured().and_then(|found| found.check(&Table::read(&document())?)),
-        _ => Err("usage: cargo xtask kernels [--renew|--check]".to_owned()),
+        ["--dump", folder] => dump::write(Path::new(folder)),
+        _ => Err("usage: cargo xtask kernels [--renew|--check|--dump DIR]".to_owned()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -113,104 +110,56 @@ fn icd() -> Result<PathBuf, String> {
 fn family(name: &str) -> Result<Vec<Row>, String> {
     let family = FAMILIES.iter().find(|f| f.name == name).ok_or_else(|| format!("{name}: unknown family"))?;
     let driver = Driver::open()?;
-    let rollouts = kernels(family)?;
-    let rollouts = rollouts.iter().map(|kernel| row(family, &driver, kernel));
-    let mut others = Program::all();
-    others.extend(bristle_rigid::gpu::programs());
-    rollouts.chain(others.iter().map(|program| row_of_other(family, &driver, program))).collect()
-}
-
-/// The kernels of a family that step contacts: each law with a grid, in steps of one length and in chosen
-/// ones, and with a reduced bristle; for Elasto-Plastic also other layouts, sizes and forms; each law of a
-/// point contact.
-fn kernels(family: &Family) -> Result<Vec<Kernel>, String> {
-    let adapter = adapter(family);
-    let mut all = Vec::new();
-    for &law in Law::ALL {
-        let mut add = |what: &str, shape: KernelShape, cells: usize, adaptive: bool, reduced: Option<Reduced>| {
-            let cells = if reduced.is_some() { 1 } else { cells as u32 };
-            let variant = Variant { shape, law, gaussian: true, adaptive, reduced, point: None };
-            let steps = if adaptive { ", adaptive" } else { "" };
-            all.push(Kernel { name: format!("{}, {what}{steps}", law.name()), variant, cells });
-        };
-        let grid = KernelShape::of(CELLS, &adapter);
-        add("grid of 317", grid, CELLS, false, None);
-        add("grid of 317", grid, CELLS, true, None);
-        let reduced = KernelShape::reduced(&adapter);
-        let consistent = |ellipsoid| Some(Reduced { ellipsoid, consistent: true });
-        add("limit surface", reduced, 1, true, consistent(false));
-        if law != Law::ElastoPlastic {
-            continue;
-        }
-        add("ellipsoid", reduced, 1, true, consistent(true));
-        add("limit surface, published", reduced, 1, true, Some(Reduced { ellipsoid: false, consistent: false }));
-        for storage in [Storage::Registers, Storage::Workgroup] {
-            let layout = Layout { lanes: grid.workgroup, width: 1, storage };
-            let shape = layout.shape(CELLS, &adapter).ok_or_else(|| format!("{layout}: not valid"))?;
-            add(&format!("grid of 317, {layout}"), shape, CELLS, false, None);
-        }
-        for cells in [25, 1024, 4096] {
-            add(&format!("grid of {cells}"), KernelShape::of(cells, &adapter), cells, false, None);
-        }
-    }
-    for &law in PointLaw::ALL {
-        let shape = KernelShape::reduced(&adapter);
-        let (elements, what) = if law.has_elements() { (ELEMENTS, ", 4 elements") } else { (0, "") };
-        let point = Some((law, elements));
-        let variant = Variant { shape, law: Law::default(), gaussian: true, adaptive: false, reduced: None, point };
-        all.push(Kernel { name: format!("point, {}{what}", law.name()), variant, cells: 1 });
-    }
-    Ok(all)
+    list::of(&adapter(family))?.iter().map(|kernel| row(family, &driver, kernel)).collect()
 }
 
 /// The adapter that the engine would see.
 fn adapter(family: &Family) -> Adapter {
+    let has_subgroups = family.subgroup[1] > 0;
     Adapter {
         name: family.name.to_owned(),
-        vendor: 0x1002,
+        vendor: family.vendor,
         backend: "vulkan".to_owned(),
         device_type: "DiscreteGpu".to_owned(),
         software: false,
-        driver: "radv".to_owned(),
+        driver: String::new(),
         subgroup: family.subgroup,
-        subgroup_sums: true,
+        subgroup_sums: has_subgroups,
         max_storage_buffer: 1 << 31,
         max_workgroup: 1024,
-        max_workgroup_memory: 64 << 10,
+        max_workgroup_memory: match family.vendor {
+            0x1002 => 64 << 10,
+            0x10de => 48 << 10,
+            _ => dump::DEFAULT_WORKGROUP_MEMORY,
+        },
     }
 }
 
-/// The row of a kernel that steps contacts.
+/// The row of a kernel.
 fn row(family: &Family, driver: &Driver, kernel: &Kernel) -> Result<Row, String> {
     let fail = |e: String| format!("{}, {}: {e}", family.name, kernel.name);
-    let shape = kernel.variant.shape;
-    let text = kernel.variant.source().map_err(|e| fail(e.to_string()))?;
-    let spirv = spirv::of(&text, "rollout", &kernel.variant.constants()).map_err(fail)?;
+    let spirv = spirv::of(&kernel.text, kernel.entry, &kernel.constants).map_err(fail)?;
     let made = driver.compile(&spirv).map_err(fail)?;
+    let told = told(family, driver, &kernel.name, &made).map_err(fail)?;
+    let Some(steps) = kernel.steps else {
+        let lanes = spirv.workgroup.next_multiple_of(made.subgroup);
+        return Ok(Row { lanes: 100.0 * f64::from(spirv.workgroup) / f64::from(lanes), ..told });
+    };
+    let shape = steps.shape;
     let issue = Issue { lanes: family.simd, wave: made.subgroup };
     // A loop over the cells of a contact turns as often as it must; its memory may be for more.
-    let turns = kernel.cells.div_ceil(shape.lanes * shape.width).max(1);
+    let turns = steps.cells.div_ceil(shape.lanes * shape.width).max(1);
     let looped = shape.storage != Storage::Registers;
     let pass = Code::new(&made.assembly).pass(issue, looped.then_some(turns)).map_err(fail)?;
     let waves = shape.workgroup.div_ceil(made.subgroup);
     let lanes = f64::from(waves * made.subgroup);
-    let cells = f64::from(kernel.cells * shape.contacts());
+    let cells = f64::from(steps.cells * shape.contacts());
     Ok(Row {
         lanes: 100.0 * cells / (lanes * f64::from(turns * shape.width)),
         per_cell: Some(pass.instructions * lanes / cells),
         cycles: Some(pass.cycles * f64::from(waves) / cells),
-        ..told(family, driver, &kernel.name, &made).map_err(fail)?
+        ..told
     })
-}
-
-/// The row of another kernel, which has no passes.
-fn row_of_other(family: &Family, driver: &Driver, program: &Program) -> Result<Row, String> {
-    let fail = |e: String| format!("{}, {}: {e}", family.name, program.name);
-    let spirv = spirv::of(&program.text, program.entry, &program.constants).map_err(fail)?;
-    let made = driver.compile(&spirv).map_err(fail)?;
-    let lanes = spirv.workgroup.next_multiple_of(made.subgroup);
-    let row = told(family, driver, &program.name, &made).map_err(fail)?;
-    Ok(Row { lanes: 100.0 * f64::from(spirv.workgroup) / f64::from(lanes), ..row })
 }
 
 /// What the driver tells of a kernel, without what has to be counted.

@@ -3,7 +3,7 @@
 //! Rust, and without further arguments the tests of datasets and of the Python package, which
 //! `cargo xtask datasets` and `cargo xtask python` run alone. `cargo xtask asan` runs the tests under the
 //! address sanitizer. `cargo xtask check` finds faults that the compiler does not see. `cargo xtask kernels`
-//! compiles the kernels for real GPUs and prints their statistics.
+//! compiles the kernels for real GPUs and prints their statistics, or writes their texts.
 
 mod check;
 mod datasets;
@@ -19,7 +19,8 @@ use std::process::{Command, ExitCode};
 use setup::{Need, set_up};
 
 const USAGE: &str = "usage: cargo xtask test|asan [arguments of cargo test], cargo xtask python [arguments of pytest], \
-                     cargo xtask datasets [--learners], cargo xtask check, cargo xtask kernels [--renew|--check]";
+                     cargo xtask datasets [--learners], cargo xtask check, \
+                     cargo xtask kernels [--renew|--check|--dump DIR]";
 
 /// Tests that cannot pass under the address sanitizer, which makes programs larger and slower.
 const NOT_UNDER_ASAN: [(&str, &str); 1] = [("the_program_is_small", "it measures the program without a sanitizer")];
@@ -78,7 +79,8 @@ fn kernels(arguments: &[String]) -> ExitCode {
 fn kernels(arguments: &[String]) -> ExitCode {
     let mut command = cargo();
     command.args(["run", "--quiet", "--release", "--package", "xtask", "--features", "kernels", "--", "kernels"]);
-    with(&[Need::Radv], command.args(arguments))
+    let needs: &[Need] = if arguments.first().is_some_and(|first| first == "--dump") { &[] } else { &[Need::Radv] };
+    with(needs, command.args(arguments))
 }
 
 fn test(arguments: &[String]) -> ExitCode {
