@@ -178,6 +178,23 @@ struct Run {
 @group(0) @binding(7) var<storage, read_write> records: array<Record>;
 @group(0) @binding(8) var<uniform> run: Run;
 
+// What a contact does next, in bits. All its lanes come to the same; where they share a barrier they also
+// agree on it (`agreed`), since WGSL allows a barrier only where a compiler can prove that all lanes of the
+// workgroup come to it.
+const DONE = 0u;
+const TASK = 1u;
+// Records a sample at the end of the interval.
+const TASK_SAMPLE = 2u;
+// Takes over the interval's pressure map; makes that map from the normal force.
+const TASK_FOLLOW = 4u;
+const TASK_MAKE_MAP = 8u;
+// Makes passes: of which each solves for the twist, or has it prescribed, or only commits a stage.
+const TASK_PASSES = 16u;
+const TASK_SOLVE = 32u;
+const TASK_PRESCRIBED = 64u;
+
+// Whether the contact is in an interval, which it leaves when no time of it is left.
+var<private> inside: bool;
 // Whether the bristles do not have the interval's pressure map yet.
 var<private> stale: bool;
 
@@ -252,21 +269,29 @@ fn enter_interval() {
     starting = left > 0.0;
 }
 
-// Leaves the interval at its end; no stage is pending if that is a sample.
-fn leave_interval() {
+// Records the sample at the end of the interval; no stage is pending.
+fn record_end() {
     let now = &intervals[now_at];
     let window = &windows[contact];
+    let recorded = states[contact].recorded;
+    record(inputs(now.length), window.record_first + recorded - window.sample_from);
+    if (is_writer()) {
+        states[contact].recorded = recorded + 1u;
+    }
+}
+
+// Counts how long the contact has been sliding, up to the end of the interval.
+fn slide_on() {
+    let now = &intervals[now_at];
     let body = &bodies[own()];
     if (body.slides_for >= 0.0) {
         body.slides_for += now.length;
     }
-    if (ends_with_sample()) {
-        let recorded = states[contact].recorded;
-        record(inputs(now.length), window.record_first + recorded - window.sample_from);
-        if (is_writer()) {
-            states[contact].recorded = recorded + 1u;
-        }
-    }
+}
+
+// Leaves the interval at its end.
+fn leave_interval() {
+    inside = false;
     left = 0.0;
     starting = false;
     now_at += 1u;
@@ -346,23 +371,23 @@ fn store_state() {
 // Makes passes up to the end of the interval, or of the dispatch.
 // It is a loop of its own because a driver that runs lanes as SIMD executes branches that no lane takes, such
 // as the code for samples, in every turn of the loop that contains them.
-fn run_passes() {
+fn run_passes(task: u32) {
     loop {
-        pass_over_bristles();
-        if (flushing || status != 0u || left <= 0.0) {
-            break;
-        }
-        if (!second && newton_steps == 0u && passes + extra_work >= run.max_passes) {
+        pass_over_bristles(task);
+        let between = !second && newton_steps == 0u;
+        let stops = flushing || status != 0u || left <= 0.0
+            || (between && passes + extra_work >= run.max_passes);
+        if (agreed(select(TASK, DONE, stops)) == DONE) {
             break;
         }
     }
 }
 
-@compute @workgroup_size(WORKGROUP)
-fn rollout(invocation: Invocation) {
+// Reads the contact that this invocation steps. Returns whether it has intervals to go through.
+fn take_up(invocation: Invocation) -> bool {
     let id = contact_of(invocation);
     if (id >= run.contacts) {
-        return;
+        return false;
     }
     contact = id;
     take_contact();
@@ -371,7 +396,7 @@ fn rollout(invocation: Invocation) {
     status = states[id].status;
     let interval = states[id].interval;
     if (status != 0u || interval < window.begin || interval >= window.end) {
-        return;
+        return false;
     }
     load_state();
     // An interval that is not entered yet follows one whose map is the present one.
@@ -386,48 +411,81 @@ fn rollout(invocation: Invocation) {
 
     second = false;
     newton_steps = 0u;
-    flushing = false;
     h = 1.0;
     tau = 0.0;
-
-    var inside = left > 0.0;
+    inside = left > 0.0;
     starting = inside;
-    loop {
-        flushing = false;
-        if (inside && left <= 0.0) {
-            flushing = pending && ends_with_sample();
-            if (!flushing) {
-                leave_interval();
-                inside = false;
-            }
-        }
+    return true;
+}
+
+// Leaves and enters intervals until there is something that all lanes of the contact do together, and
+// returns that.
+fn next_task() -> u32 {
+    flushing = false;
+    if (inside && left <= 0.0) {
+        flushing = pending && ends_with_sample();
         if (!flushing) {
-            let work = passes + extra_work;
-            let between = !second && newton_steps == 0u;
-            if (status != 0u || (between && work >= run.max_passes) || (!inside && is_through())) {
-                break;
+            slide_on();
+            if (ends_with_sample()) {
+                return TASK | TASK_SAMPLE;
             }
-            if (!inside) {
-                flushing = pending && commits_before_remap() && (intervals[now_at].flags & FLAG_REMAP) != 0u;
-                if (!flushing) {
-                    enter_interval();
-                    inside = true;
-                }
+            leave_interval();
+        }
+    }
+    if (!flushing) {
+        let work = passes + extra_work;
+        let between = !second && newton_steps == 0u;
+        if (status != 0u || (between && work >= run.max_passes) || (!inside && is_through())) {
+            return DONE;
+        }
+        if (!inside) {
+            flushing = pending && commits_before_remap() && (intervals[now_at].flags & FLAG_REMAP) != 0u;
+            if (!flushing) {
+                enter_interval();
+                inside = true;
             }
         }
-        if (stale) {
-            follow_map();
+    }
+    var task = TASK;
+    if (stale) {
+        task |= TASK_FOLLOW | select(0u, TASK_MAKE_MAP, makes_map());
+    }
+    // An interval without length serves only to record a sample.
+    if (flushing || left > 0.0) {
+        let prescribed = contacts[contact].kind == KIND_PRESCRIBED;
+        task |= TASK_PASSES | select(select(TASK_SOLVE, TASK_PRESCRIBED, prescribed), 0u, flushing);
+    }
+    return task;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn rollout(invocation: Invocation) {
+    let works = take_up(invocation);
+    loop {
+        var next = DONE;
+        if (works) {
+            next = next_task();
+        }
+        let task = agreed(next);
+        if (task == DONE) {
+            break;
+        }
+        if ((task & TASK_SAMPLE) != 0u) {
+            record_end();
+            leave_interval();
+        }
+        if ((task & TASK_FOLLOW) != 0u) {
+            follow_map((task & TASK_MAKE_MAP) != 0u);
             stale = false;
         }
-        if (!flushing && left <= 0.0) {
-            // An interval without length serves only to record a sample.
-            continue;
+        if ((task & TASK_PASSES) != 0u) {
+            run_passes(task);
         }
-        run_passes();
     }
-
-    store_bristles();
-    store_state();
+    if (works) {
+        store_bristles();
+        store_state();
+    }
 }
 
 // Fills the samples of this window with NaN, so that samples which a contact does not write are NaN.

@@ -140,14 +140,13 @@ fn stage_constants(v: Inputs, a: f32) -> Stage {
     return Stage(a * c.sigma0, c.sigma1 / (c.sigma0 * a), v.mu_c, mu_d, chi, extrapolation);
 }
 
-// One pass. The lanes that share a contact come here together.
-fn pass_over_bristles() {
-    let c = &contacts[contact];
+// One pass of a task. The lanes that share a contact come here together.
+fn pass_over_bristles(task: u32) {
     if (starting) {
         start_step();
     }
-    let prescribed = !flushing && c.kind == KIND_PRESCRIBED;
-    let solving = !flushing && c.kind != KIND_PRESCRIBED;
+    let prescribed = (task & TASK_PRESCRIBED) != 0u;
+    let solving = (task & TASK_SOLVE) != 0u;
     let a = KAPPA * h;
     let dt = select(a, h, second);
     let v = inputs(tau + dt);
@@ -164,18 +163,15 @@ fn pass_over_bristles() {
     let sums = sweep(k, at(patch_twist, reference_point()), pending, committed(pending_stage), solving, st);
     pending = false;
     passes += 1u;
-    if (flushing) {
-        return;
-    }
     var solved = false;
     if (solving) {
         solved = newton(a, dt, v, sums);
-    } else if (adaptive) {
+    } else if (adaptive && prescribed) {
         // The increment that the step control compares is that of the friction over f_N, its torque over L^2.
         let scale = st.extrapolation;
         bodies[own()].du = force_change() / vec3f(scale, scale, scale * max(arm2, TINY));
     }
-    if (status != 0u || !finish_stage(st, solved, prescribed)) {
+    if (flushing || status != 0u || !finish_stage(st, solved, prescribed)) {
         return;
     }
     if (adaptive && !accept(v.mu_c)) {

@@ -12,3 +12,8 @@ fn own() -> u32 {
 fn set_own(invocation: Invocation) {
     own_place = invocation.index;
 }
+
+// What a lane agrees on with itself.
+fn agreed(v: u32) -> u32 {
+    return v;
+}

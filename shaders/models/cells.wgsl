@@ -134,12 +134,18 @@ fn restore_cell(i: u32) {
 fn transfer_bristles() {
 }
 
+// Whether the pressure map follows the normal force, and is made here.
+fn makes_map() -> bool {
+    let c = &contacts[contact];
+    return c.hertz_radius != 0.0;
+}
+
 // Takes over the pressure map of the interval: one that follows the normal force is made, docs/model.md (20),
 // others are read.
-fn follow_map() {
+fn follow_map(makes: bool) {
     let c = &contacts[contact];
     let now = &intervals[now_at];
-    if (c.hertz_radius == 0.0) {
+    if (!makes) {
         if ((now.flags & FLAG_REMAP) != 0u) {
             extra_work += 1u;
             arm2 = now.map_arm2;

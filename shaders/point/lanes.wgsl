@@ -2,7 +2,8 @@
 // steps a contact of its own.
 //
 // Only here: `polynomial`, `transform`, `pass_over_bristles`, `wrench`, `contact_of`, `is_writer`,
-// `load_bristles`, `store_bristles`, `transfer_bristles`, `follow_map`, `is_finite`,
+// `load_bristles`, `store_bristles`, `transfer_bristles`, `makes_map`, `follow_map`,
+// `is_finite`,
 // `commits_before_remap`.
 
 // No number of a patch is bound here, but all kernels have the same bindings.
@@ -98,7 +99,7 @@ fn start_step() {
 }
 
 // One step, which is a pass.
-fn pass_over_bristles() {
+fn pass_over_bristles(_task: u32) {
     start_step();
     passes += 1u;
     if (COLLOCATES) {
@@ -185,7 +186,11 @@ fn store_bristles() {
 
 fn transfer_bristles() {}
 
-fn follow_map() {}
+fn makes_map() -> bool {
+    return false;
+}
+
+fn follow_map(_makes: bool) {}
 
 fn commits_before_remap() -> bool {
     return false;

@@ -110,7 +110,7 @@ pub fn source(shape: KernelShape, law: Law) -> Result<String, MarkError> {
     text += include_str!("../../shaders/linalg.wgsl");
     text += include_str!("../../shaders/transform.wgsl");
     text += include_str!("../../shaders/bristles.wgsl");
-    if shape.is_reduced() || shape.sums == Sums::Memory {
+    if shape.is_reduced() || matches!(shape.sums, Sums::Memory | Sums::Subgroups(1)) {
         text += include_str!("../../shaders/invocation.wgsl");
     }
     if shape.is_reduced() {
@@ -122,6 +122,7 @@ pub fn source(shape: KernelShape, law: Law) -> Result<String, MarkError> {
     } else {
         text += match shape.sums {
             Sums::Part => include_str!("../../shaders/reduce_part.wgsl"),
+            Sums::Subgroups(1) => include_str!("../../shaders/reduce_subgroup.wgsl"),
             Sums::Subgroups(_) => include_str!("../../shaders/reduce_subgroups.wgsl"),
             Sums::Memory => include_str!("../../shaders/reduce.wgsl"),
         };

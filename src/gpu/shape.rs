@@ -65,6 +65,8 @@ const NUMBERS_PER_CELL: u32 = 2;
 const LEAST_WITHOUT_SUBGROUPS: u32 = 32;
 /// Sums of a pass.
 const SUMS: u32 = 12;
+/// Numbers on which the lanes of a workgroup agree at once.
+const AGREED: u32 = 1;
 
 /// A row of the table: the layout for some adapters.
 struct Row {
@@ -205,9 +207,9 @@ impl KernelShape {
     #[must_use]
     pub const fn workgroup_memory(self) -> u32 {
         let sums = match self.sums {
-            Sums::Part => 0,
-            Sums::Subgroups(subgroups) => SUMS * subgroups,
-            Sums::Memory => SUMS * (self.workgroup + 1),
+            Sums::Part | Sums::Subgroups(1) => 0,
+            Sums::Subgroups(subgroups) => SUMS * subgroups + AGREED,
+            Sums::Memory => SUMS * (self.workgroup + 1) + AGREED,
         };
         let cells = match self.storage {
             Storage::Workgroup => NUMBERS_PER_CELL * self.workgroup * self.width * self.turns,

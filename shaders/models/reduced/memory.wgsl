@@ -17,7 +17,7 @@ fn load_bristles() {
     zeta = vec3f(a.x, a.y, b.x);
     kept[own()].zeta_low = vec3f(b.y, low.x, low.y);
     kept[own()].residual = zetas[c.zeta_first + 3u].x;
-    follow_map();
+    follow_map(false);
 }
 
 fn store_bristles() {
@@ -36,7 +36,11 @@ fn transfer_bristles() {
 }
 
 // Takes over the map of the interval and leaves the bristle as it is.
-fn follow_map() {
+fn makes_map() -> bool {
+    return false;
+}
+
+fn follow_map(_makes: bool) {
     let now = &intervals[now_at];
     radius = now.map_radius;
     viscous = now.map_arm2;
