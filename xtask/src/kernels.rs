@@ -3,6 +3,7 @@
 //! of a pipeline.
 
 mod assembly;
+mod browser;
 mod driver;
 mod dump;
 mod list;
@@ -42,8 +43,8 @@ const NVIDIA: Family = Family { name: "nvidia", vendor: 0x10de, subgroup: [32, 3
 const WITHOUT_SUBGROUPS: Family = Family { name: "without-subgroups", vendor: 0, subgroup: [0, 0], simd: 32 };
 
 /// Prints the table, or with `--renew` writes it into docs/kernels.md, or with `--check` compares it with the
-/// one there; with `--dump DIR` writes the kernels' texts into a directory; with `--family NAME` prints the
-/// lines of one family, which is for itself.
+/// one there; with `--browser` compiles the kernels in Chromium; with `--dump DIR` writes their texts into a
+/// directory; with `--family NAME` prints the lines of one family, which is for itself.
 pub fn run(arguments: &[String]) -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words[..] {
@@ -51,8 +52,9 @@ pub fn run(arguments: &[String]) -> ExitCode {
         [] => measured().map(|table| println!("{table}")),
         ["--renew"] => measured().and_then(|table| table.write(&document())),
         ["--check"] => measured().and_then(|found| found.check(&Table::read(&document())?)),
+        ["--browser"] => browser::check(),
         ["--dump", folder] => dump::write(Path::new(folder)),
-        _ => Err("usage: cargo xtask kernels [--renew|--check|--dump DIR]".to_owned()),
+        _ => Err("usage: cargo xtask kernels [--renew|--check|--browser|--dump DIR]".to_owned()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -5,6 +5,8 @@
 //! address sanitizer. `cargo xtask check` finds faults that the compiler does not see. `cargo xtask kernels`
 //! compiles the kernels for real GPUs and prints their statistics, or writes their texts.
 
+#[cfg(feature = "kernels")]
+mod browser;
 mod check;
 mod datasets;
 #[cfg(feature = "kernels")]
@@ -20,7 +22,7 @@ use setup::{Need, set_up};
 
 const USAGE: &str = "usage: cargo xtask test|asan [arguments of cargo test], cargo xtask python [arguments of pytest], \
                      cargo xtask datasets [--learners], cargo xtask check, \
-                     cargo xtask kernels [--renew|--check|--dump DIR]";
+                     cargo xtask kernels [--renew|--check|--browser|--dump DIR]";
 
 /// Tests that cannot pass under the address sanitizer, which makes programs larger and slower.
 const NOT_UNDER_ASAN: [(&str, &str); 1] = [("the_program_is_small", "it measures the program without a sanitizer")];
@@ -79,7 +81,11 @@ fn kernels(arguments: &[String]) -> ExitCode {
 fn kernels(arguments: &[String]) -> ExitCode {
     let mut command = cargo();
     command.args(["run", "--quiet", "--release", "--package", "xtask", "--features", "kernels", "--", "kernels"]);
-    let needs: &[Need] = if arguments.first().is_some_and(|first| first == "--dump") { &[] } else { &[Need::Radv] };
+    let needs: &[Need] = match arguments.first().map(String::as_str) {
+        Some("--dump") => &[],
+        Some("--browser") => &[Need::Browser],
+        _ => &[Need::Radv],
+    };
     with(needs, command.args(arguments))
 }
 
@@ -87,7 +93,7 @@ fn test(arguments: &[String]) -> ExitCode {
     let mut command = cargo();
     command.args(["test", "--release", "--workspace", "--features", "bristle-cli/cloud,xtask/kernels"]).args(arguments);
     // Arguments choose among the tests of Rust.
-    let rust = [Need::Vulkan, Need::Radv, Need::C, Need::Valgrind];
+    let rust = [Need::Vulkan, Need::Radv, Need::Browser, Need::C, Need::Valgrind];
     let needs = if arguments.is_empty() { [&rust[..], &[Need::Python]].concat() } else { rust.to_vec() };
     let done = with(&needs, &mut command);
     if done == ExitCode::FAILURE || !arguments.is_empty() {

@@ -9,6 +9,9 @@ use crate::venv;
 /// Where drivers of Vulkan put their files.
 pub const DRIVER_FOLDERS: [&str; 3] = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d"];
 
+/// Names under which systems install Chromium.
+pub const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+
 /// Something that a task takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
@@ -16,6 +19,8 @@ pub enum Need {
     Vulkan,
     /// Mesa's driver of AMD GPUs, which compiles kernels on any machine.
     Radv,
+    /// A browser that compiles kernels by all rules of WGSL.
+    Browser,
     /// A compiler of C.
     C,
     /// The checker of memory.
@@ -29,6 +34,7 @@ impl Need {
         match self {
             Self::Vulkan => "a Vulkan driver (Mesa's lavapipe is enough)",
             Self::Radv => "Mesa's Vulkan driver of AMD GPUs",
+            Self::Browser => "Chromium",
             Self::C => "a compiler of C (`cc`)",
             Self::Valgrind => "valgrind",
             Self::Python => "Python 3.11 or later that makes virtual environments",
@@ -39,6 +45,7 @@ impl Need {
     const fn packages(self) -> &'static [&'static str] {
         match self {
             Self::Vulkan | Self::Radv => &["mesa-vulkan-drivers", "libvulkan1"],
+            Self::Browser => &["chromium"],
             Self::C => &["gcc", "libc6-dev"],
             Self::Valgrind => &["valgrind"],
             Self::Python => &["python3", "python3-venv"],
@@ -53,6 +60,7 @@ impl Need {
             _ if !cfg!(target_os = "linux") => true,
             Self::Vulkan => vulkan_is_there(),
             Self::Radv => drivers().any(|name| name.starts_with("radeon_icd")),
+            Self::Browser => BROWSERS.iter().any(|name| answers(name)),
             Self::C => answers("cc"),
             Self::Valgrind => answers("valgrind"),
         }

@@ -36,7 +36,11 @@ fn write_family(folder: &Path, family: &Family) -> Result<(), String> {
     std::fs::write(folder.join("kernels.json"), format!("{:#}\n", Value::Array(index))).map_err(fail)
 }
 
-fn entry(kernel: &Kernel, file: &str) -> Result<Value, String> {
+/// The entry of a kernel in `kernels.json`.
+///
+/// # Errors
+/// A text that does not compile.
+pub fn entry(kernel: &Kernel, file: &str) -> Result<Value, String> {
     let module = naga::front::wgsl::parse_str(&kernel.text).map_err(|e| e.emit_to_string(&kernel.text))?;
     let own = module.entry_points.iter().find(|own| own.name == kernel.entry).ok_or("no such entry point")?;
     let lanes: u32 = own.workgroup_size.iter().product();

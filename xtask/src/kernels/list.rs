@@ -5,7 +5,7 @@ use bristle::gpu::{Adapter, KernelShape, Layout, Program, Reduced, Storage, Vari
 use bristle::point::PointLaw;
 
 /// Cells with pressure of the circle of 21 x 21 cells.
-const CELLS: usize = 317;
+pub const CELLS: usize = 317;
 
 /// Elements of the point contacts in the list whose law has elements.
 const ELEMENTS: u32 = 4;
@@ -90,7 +90,11 @@ pub fn of(adapter: &Adapter) -> Result<Vec<Kernel>, String> {
     Ok(all)
 }
 
-fn stepping(name: String, variant: &Variant, cells: u32) -> Result<Kernel, String> {
+/// The kernel of a variant for contacts with so many cells.
+///
+/// # Errors
+/// A shader whose text cannot be made.
+pub fn stepping(name: String, variant: &Variant, cells: u32) -> Result<Kernel, String> {
     let text = variant.source().map_err(|e| format!("{name}: {e}"))?;
     let steps = Some(Steps { shape: variant.shape, cells });
     Ok(Kernel { name, text, entry: "rollout", constants: variant.constants(), steps })

@@ -1,0 +1,96 @@
+//! Runs a page in headless Chromium and returns what the page posts. WebGPU runs there on SwiftShader, a
+//! software driver that Chromium brings; its compiler of WGSL, Tint, holds shaders to all rules of the
+//! language.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tiny_http::{Header, Method, Response, Server};
+
+use crate::setup::BROWSERS;
+
+/// Time within which a page must have posted its result \[s\]. It is generous, as it only ends what hangs.
+const LONGEST: Duration = Duration::from_secs(900);
+
+/// The browser, ended when it is no longer needed.
+struct Browser(Child);
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // A browser that has ended by itself is as good.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Browser {
+    fn open(profile: &Path, address: &str) -> Result<Self, String> {
+        for name in BROWSERS {
+            let started = Command::new(name)
+                .args([
+                    "--headless=new",
+                    // A container's root has no sandbox; the page is our own.
+                    "--no-sandbox",
+                    "--disable-dev-shm-usage",
+                    "--no-first-run",
+                    "--enable-unsafe-webgpu",
+                    "--use-webgpu-adapter=swiftshader",
+                ])
+                .arg(format!("--user-data-dir={}", profile.display()))
+                .arg(address)
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn();
+            if let Ok(child) = started {
+                return Ok(Self(child));
+            }
+        }
+        Err(format!("no browser: none of {} is installed (on Debian: apt-get install chromium)", BROWSERS.join(", ")))
+    }
+}
+
+/// What `page`, a script of a module, posts to `/result`; it finds `input` at `/input`. A failure of the
+/// script must be posted as `{"failed": ..}`.
+///
+/// # Errors
+/// No browser, one that posts nothing in time, or a script that fails.
+pub fn run(page: &str, input: &Value) -> Result<Value, String> {
+    let server = Server::http("127.0.0.1:0").map_err(|e| e.to_string())?;
+    let port = server.server_addr().to_ip().ok_or("the server has no port")?.port();
+    let profile = tempfile::tempdir().map_err(|e| e.to_string())?;
+    let _browser = Browser::open(profile.path(), &format!("http://localhost:{port}/"))?;
+    let page = format!(
+        "<!doctype html><meta charset=utf-8><script type=module>\n\
+         const post = (result) => fetch('/result', {{method: 'POST', body: JSON.stringify(result)}});\n\
+         try {{\nconst input = await (await fetch('/input')).json();\n{page}\n}} \
+         catch (e) {{ await post({{failed: String(e)}}); }}\n</script>\n"
+    );
+    let typed = |text: &str, kind: &str| {
+        let header = Header::from_bytes("Content-Type", kind).map_err(|()| format!("{kind}: no header"))?;
+        Ok::<_, String>(Response::from_string(text).with_header(header))
+    };
+    let end = Instant::now() + LONGEST;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        let request = server.recv_timeout(left).map_err(|e| e.to_string())?;
+        let mut request = request.ok_or_else(|| format!("the browser posted nothing within {LONGEST:?}"))?;
+        let answered = match (request.method(), request.url()) {
+            (Method::Get, "/") => request.respond(typed(&page, "text/html")?),
+            (Method::Get, "/input") => request.respond(typed(&input.to_string(), "application/json")?),
+            (Method::Post, "/result") => {
+                let mut body = String::new();
+                request.as_reader().read_to_string(&mut body).map_err(|e| e.to_string())?;
+                request.respond(Response::empty(204)).map_err(|e| e.to_string())?;
+                let result: Value = serde_json::from_str(&body).map_err(|e| e.to_string())?;
+                return match result.get("failed") {
+                    Some(failed) => Err(format!("the page failed: {failed}")),
+                    None => Ok(result),
+                };
+            }
+            _ => request.respond(Response::empty(404)),
+        };
+        answered.map_err(|e| e.to_string())?;
+    }
+}
