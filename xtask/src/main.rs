@@ -20,7 +20,7 @@ use setup::{Need, set_up};
 
 const USAGE: &str = "usage: cargo xtask test|asan [arguments of cargo test], cargo xtask python [arguments of pytest], \
                      cargo xtask datasets [--learners], cargo xtask check, \
-                     cargo xtask kernels [--renew|--check|--dump DIR]";
+                     cargo xtask kernels [--nvidia] [--renew|--check], cargo xtask kernels --dump DIR";
 
 /// Tests that cannot pass under the address sanitizer, which makes programs larger and slower.
 const NOT_UNDER_ASAN: [(&str, &str); 1] = [("the_program_is_small", "it measures the program without a sanitizer")];
@@ -79,7 +79,8 @@ fn kernels(arguments: &[String]) -> ExitCode {
 fn kernels(arguments: &[String]) -> ExitCode {
     let mut command = cargo();
     command.args(["run", "--quiet", "--release", "--package", "xtask", "--features", "kernels", "--", "kernels"]);
-    let needs: &[Need] = if arguments.first().is_some_and(|first| first == "--dump") { &[] } else { &[Need::Radv] };
+    let others = arguments.first().is_some_and(|first| ["--dump", "--nvidia"].contains(&first.as_str()));
+    let needs: &[Need] = if others { &[] } else { &[Need::Radv] };
     with(needs, command.args(arguments))
 }
 
