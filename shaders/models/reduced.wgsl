@@ -130,6 +130,7 @@ fn sweep(k: Consts, v: vec3f, commit: bool, committed: Stage, evaluate: bool, ne
     let s = diagonal(scale);
     let gain = (1.0 + next.damping) * (s * sensitivity(k, next, m, z) * s) + diagonal(viscosity);
     let rows = transpose(gain);
+    renew_place();
     return Sums(resist, rows[0], rows[1], rows[2]);
 }
 

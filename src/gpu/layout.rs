@@ -194,6 +194,7 @@ mod tests {
     #[test]
     fn the_shaders_validate() {
         let mut texts = vec![surface_source()];
+        let lanes = KernelShape { lanes: 1, ..shape(32, 1, 0, Storage::Registers, Sums::Memory) };
         for &law in Law::ALL {
             let text = |shape| source(shape, law).unwrap();
             let sums =
@@ -203,9 +204,8 @@ mod tests {
                     texts.extend([1, 2].map(|width| text(shape(workgroup, width, turns, storage, sums))));
                 }
             }
-            texts.push(text(shape(32, 1, 0, Storage::Registers, Sums::Memory)));
+            texts.push(text(lanes));
         }
-        let lanes = shape(32, 1, 0, Storage::Registers, Sums::Memory);
         texts.extend(PointLaw::ALL.iter().map(|&law| point_source(lanes, law, 3)));
         for text in texts {
             let module = naga::front::wgsl::parse_str(&text).unwrap();

@@ -1,19 +1,21 @@
 //! `cargo xtask kernels`: compiles the kernels for real GPUs on a machine without one, and prints registers,
 //! instructions and cycles. Mesa's RADV has a null device for every family of AMD GPUs and returns statistics
-//! of a pipeline.
+//! of a pipeline. NVIDIA's compilers of CUDA are in the registry of Python packages.
 
 mod assembly;
 mod browser;
 mod driver;
 mod dump;
 mod list;
+#[cfg(target_os = "linux")]
+mod nvidia;
 mod spirv;
 mod table;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use bristle::gpu::{Adapter, Storage};
+use bristle::gpu::Adapter;
 
 use assembly::{Code, Issue};
 use driver::{Driver, Executable};
@@ -43,8 +45,9 @@ const NVIDIA: Family = Family { name: "nvidia", vendor: 0x10de, subgroup: [32, 3
 const WITHOUT_SUBGROUPS: Family = Family { name: "without-subgroups", vendor: 0, subgroup: [0, 0], simd: 32 };
 
 /// Prints the table, or with `--renew` writes it into docs/kernels.md, or with `--check` compares it with the
-/// one there; with `--browser` compiles the kernels in Chromium; with `--dump DIR` writes their texts into a
-/// directory; with `--family NAME` prints the lines of one family, which is for itself.
+/// one there; with `--nvidia` first, that of NVIDIA's compilers; with `--browser` compiles the kernels in
+/// Chromium; with `--dump DIR` writes their texts into a directory; with `--family NAME` prints the lines of
+/// one family, which is for itself.
 pub fn run(arguments: &[String]) -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words[..] {
@@ -52,9 +55,11 @@ pub fn run(arguments: &[String]) -> ExitCode {
         [] => measured().map(|table| println!("{table}")),
         ["--renew"] => measured().and_then(|table| table.write(&document())),
         ["--check"] => measured().and_then(|found| found.check(&Table::read(&document())?)),
+        #[cfg(target_os = "linux")]
+        ["--nvidia", ref rest @ ..] => nvidia::run(rest),
         ["--browser"] => browser::check(),
         ["--dump", folder] => dump::write(Path::new(folder)),
-        _ => Err("usage: cargo xtask kernels [--renew|--check|--browser|--dump DIR]".to_owned()),
+        _ => Err("usage: cargo xtask kernels [--nvidia] [--renew|--check], or --browser, or --dump DIR".to_owned()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -71,7 +76,7 @@ fn document() -> PathBuf {
 
 /// The table of this machine. The driver reads the family from the environment, so that each has a process of
 /// its own.
-fn measured() -> Result<Table, String> {
+fn measured() -> Result<Table<Row>, String> {
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
     let icd = icd()?;
     let start = |family: &Family| {
@@ -148,11 +153,9 @@ fn row(family: &Family, driver: &Driver, kernel: &Kernel) -> Result<Row, String>
         return Ok(Row { lanes: 100.0 * f64::from(spirv.workgroup) / f64::from(lanes), ..told });
     };
     let shape = steps.shape;
+    let turns = steps.turns();
     let issue = Issue { lanes: family.simd, wave: made.subgroup };
-    // A loop over the cells of a contact turns as often as it must; its memory may be for more.
-    let turns = steps.cells.div_ceil(shape.lanes * shape.width).max(1);
-    let looped = shape.storage != Storage::Registers;
-    let pass = Code::new(&made.assembly).pass(issue, looped.then_some(turns)).map_err(fail)?;
+    let pass = Code::of_amd(&made.assembly).pass(|name| issue.cycles(name), steps.turns_of_loop()).map_err(fail)?;
     let waves = shape.workgroup.div_ceil(made.subgroup);
     let lanes = f64::from(waves * made.subgroup);
     let cells = f64::from(steps.cells * shape.contacts());

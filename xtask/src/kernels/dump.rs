@@ -20,8 +20,8 @@ const DEFAULT_LANES: u32 = 256;
 /// # Errors
 /// A shader that does not compile, or a folder that cannot be written.
 pub fn write(folder: &Path) -> Result<(), String> {
-    let families = FAMILIES.iter().chain([&NVIDIA, &WITHOUT_SUBGROUPS]);
-    families.map(|family| write_family(&folder.join(family.name), family)).collect()
+    let mut families = FAMILIES.iter().chain([&NVIDIA, &WITHOUT_SUBGROUPS]);
+    families.try_for_each(|family| write_family(&folder.join(family.name), family))
 }
 
 fn write_family(folder: &Path, family: &Family) -> Result<(), String> {

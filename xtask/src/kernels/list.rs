@@ -34,6 +34,19 @@ pub struct Steps {
     pub cells: u32,
 }
 
+impl Steps {
+    /// Turns that a lane takes for its cells: as many as it must, as its memory may be for more.
+    pub const fn turns(self) -> u32 {
+        let turns = self.cells.div_ceil(self.shape.lanes * self.shape.width);
+        if turns > 1 { turns } else { 1 }
+    }
+
+    /// Turns of the loop over cells; none if that is written out, or if there is none.
+    pub fn turns_of_loop(self) -> Option<u32> {
+        (self.shape.storage != Storage::Registers).then(|| self.turns())
+    }
+}
+
 /// The kernels of an adapter. Those that step contacts: each law with a grid, in steps of one length and in
 /// chosen ones, and with a reduced bristle; for Elasto-Plastic also other layouts, sizes and forms; each law
 /// of a point contact. Then all others.

@@ -1,9 +1,35 @@
-//! The table of kernels: written as text, and compared with the table in docs/kernels.md.
+//! Tables of kernels: written as text, and compared with the tables in docs/kernels.md.
 
 use std::fmt;
 use std::path::Path;
 
-/// A kernel on a family.
+/// A row of a table, which is a kernel on some hardware.
+pub trait Line: fmt::Display + Sized {
+    /// The lines above the rows.
+    const HEAD: &str;
+    /// The command that makes the table.
+    const RENEW: &str;
+
+    /// Reads a line of the table.
+    fn parse(line: &str) -> Option<Self>;
+
+    /// The hardware and the kernel.
+    fn key(&self) -> (&str, &str);
+
+    /// What is worse than in the row that is checked in.
+    fn faults(&self, known: &Self) -> Vec<String>;
+}
+
+/// The cells of a line of a table.
+pub fn cells<const N: usize>(line: &str) -> Option<[&str; N]> {
+    let words: Vec<&str> = line.trim().trim_matches('|').split('|').map(str::trim).collect();
+    words.try_into().ok()
+}
+
+/// How much larger the code of a kernel may be than what is checked in.
+pub const GROWTH: f64 = 1.1;
+
+/// A kernel on a family of AMD GPUs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// Name and version of the driver that compiled it.
@@ -33,7 +59,7 @@ pub struct Row {
 }
 
 /// What a kernel has instead of a number that it does not have.
-const NONE: &str = "-";
+pub const NONE: &str = "-";
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -56,15 +82,16 @@ impl fmt::Display for Row {
     }
 }
 
-impl Row {
-    /// Reads a line of the table.
+impl Line for Row {
+    const HEAD: &str = "\
+| driver | family | kernel | lanes in use, % | instructions | code, bytes | VGPRs | spilled | scratch, bytes \
+| waves a SIMD | instructions a cell and pass | cycles a cell and pass |
+|---|---|---|---|---|---|---|---|---|---|---|---|";
+    const RENEW: &str = "cargo xtask kernels --renew";
+
     fn parse(line: &str) -> Option<Self> {
-        let words: Vec<&str> = line.trim().trim_matches('|').split('|').map(str::trim).collect();
         let [driver, family, kernel, lanes, instructions, code, registers, spilled, scratch, waves, per_cell, cycles] =
-            words[..]
-        else {
-            return None;
-        };
+            cells(line)?;
         let [driver, family, kernel] = [driver, family, kernel].map(str::to_owned);
         let optional = |word: &str| if word == NONE { Some(None) } else { word.parse().ok().map(Some) };
         Some(Self {
@@ -82,48 +109,67 @@ impl Row {
             cycles: optional(cycles)?,
         })
     }
+
+    fn key(&self) -> (&str, &str) {
+        (&self.family, &self.kernel)
+    }
+
+    /// No kernel may spill more registers, or be larger by more than a tenth. Numbers of another version of
+    /// the driver say nothing about the kernels, and are not compared.
+    fn faults(&self, known: &Self) -> Vec<String> {
+        let mut faults = Vec::new();
+        if self.driver != known.driver {
+            return faults;
+        }
+        if self.spilled > known.spilled {
+            faults.push(format!("{} registers spilled, were {}", self.spilled, known.spilled));
+        }
+        if self.code as f64 > GROWTH * known.code as f64 {
+            faults.push(format!("{} bytes of code, were {}", self.code, known.code));
+        }
+        faults
+    }
 }
 
 /// All rows.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Table(pub Vec<Row>);
+pub struct Table<R>(pub Vec<R>);
 
-const HEAD: &str = "\
-| driver | family | kernel | lanes in use, % | instructions | code, bytes | VGPRs | spilled | scratch, bytes \
-| waves a SIMD | instructions a cell and pass | cycles a cell and pass |
-|---|---|---|---|---|---|---|---|---|---|---|---|";
-/// What is before and after the table in its document.
-const MARKS: [&str; 2] = ["<!-- cargo xtask kernels --renew -->\n", "<!-- end -->\n"];
-/// How much larger the code of a kernel may be than what is checked in.
-const GROWTH: f64 = 1.1;
+/// What is after a table in its document.
+const END: &str = "<!-- end -->\n";
 
-impl fmt::Display for Table {
+/// What is before it.
+fn start<R: Line>() -> String {
+    format!("<!-- {} -->\n", R::RENEW)
+}
+
+impl<R: Line> fmt::Display for Table<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{HEAD}")?;
+        writeln!(f, "{}", R::HEAD)?;
         self.0.iter().try_for_each(|row| writeln!(f, "{row}"))
     }
 }
 
-impl Table {
+impl<R: Line> Table<R> {
     /// Reads the rows in a text.
     ///
     /// # Errors
     /// No rows.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let rows: Vec<Row> = text.lines().filter_map(Row::parse).collect();
-        if rows.is_empty() {
-            Err("no table of kernels: `cargo xtask kernels --renew`".to_owned())
-        } else {
-            Ok(Self(rows))
-        }
+        let rows: Vec<R> = text.lines().filter_map(R::parse).collect();
+        if rows.is_empty() { Err(format!("no table of kernels: `{}`", R::RENEW)) } else { Ok(Self(rows)) }
     }
 
-    /// Reads the table of a document.
+    /// Reads the table of a document, between its marks.
     ///
     /// # Errors
     /// No document or no table in it.
     pub fn read(path: &Path) -> Result<Self, String> {
-        Self::parse(&std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?)
+        let fail = |e: &dyn fmt::Display| format!("{}: {e}", path.display());
+        let text = std::fs::read_to_string(path).map_err(|e| fail(&e))?;
+        let (_, rest) = text.split_once(&start::<R>()).ok_or_else(|| fail(&"no mark"))?;
+        let (inside, _) = rest.split_once(END).ok_or_else(|| fail(&"no mark"))?;
+        Self::parse(inside)
     }
 
     /// Writes the table into a document, between its marks.
@@ -133,42 +179,34 @@ impl Table {
     pub fn write(&self, path: &Path) -> Result<(), String> {
         let fail = |e: &dyn fmt::Display| format!("{}: {e}", path.display());
         let text = std::fs::read_to_string(path).map_err(|e| fail(&e))?;
-        let (before, rest) = text.split_once(MARKS[0]).ok_or_else(|| fail(&"no mark"))?;
-        let (_, after) = rest.split_once(MARKS[1]).ok_or_else(|| fail(&"no mark"))?;
-        std::fs::write(path, format!("{before}{}{self}{}{after}", MARKS[0], MARKS[1])).map_err(|e| fail(&e))
+        let start = start::<R>();
+        let (before, rest) = text.split_once(&start).ok_or_else(|| fail(&"no mark"))?;
+        let (_, after) = rest.split_once(END).ok_or_else(|| fail(&"no mark"))?;
+        std::fs::write(path, format!("{before}{start}{self}{END}{after}")).map_err(|e| fail(&e))
     }
 
-    /// Compares with what is checked in: no kernel may spill more registers than there, or be larger by more
-    /// than a tenth, and none may be missing on either side. Numbers of another version of the driver say
-    /// nothing about the kernels, and are not compared.
+    /// Compares with what is checked in: no kernel may be worse than there, and none may be missing on either
+    /// side.
     ///
     /// # Errors
     /// What is worse, a line each.
     pub fn check(&self, wanted: &Self) -> Result<(), String> {
-        let same = |a: &Row, b: &Row| (&a.family, &a.kernel) == (&b.family, &b.kernel);
         let mut faults = Vec::new();
         for row in &self.0 {
-            let name = format!("{}, {}", row.family, row.kernel);
-            let Some(known) = wanted.0.iter().find(|known| same(row, known)) else {
-                faults.push(format!("{name}: not in the table"));
-                continue;
-            };
-            if row.driver != known.driver {
-                continue;
-            }
-            if row.spilled > known.spilled {
-                faults.push(format!("{name}: {} registers spilled, were {}", row.spilled, known.spilled));
-            }
-            if row.code as f64 > GROWTH * known.code as f64 {
-                faults.push(format!("{name}: {} bytes of code, were {}", row.code, known.code));
+            let (hardware, kernel) = row.key();
+            match wanted.0.iter().find(|known| known.key() == row.key()) {
+                Some(known) => {
+                    faults.extend(row.faults(known).iter().map(|fault| format!("{hardware}, {kernel}: {fault}")));
+                }
+                None => faults.push(format!("{hardware}, {kernel}: not in the table")),
             }
         }
-        let gone = wanted.0.iter().filter(|known| !self.0.iter().any(|row| same(row, known)));
-        faults.extend(gone.map(|row| format!("{}, {}: in the table, but no kernel", row.family, row.kernel)));
+        let gone = wanted.0.iter().map(R::key).filter(|key| !self.0.iter().any(|row| row.key() == *key));
+        faults.extend(gone.map(|(hardware, kernel)| format!("{hardware}, {kernel}: in the table, but no kernel")));
         if faults.is_empty() {
             return Ok(());
         }
-        faults.push("if that is meant: `cargo xtask kernels --renew`, and say why in the commit".to_owned());
+        faults.push(format!("if that is meant: `{}`, and say why in the commit", R::RENEW));
         Err(faults.join("\n"))
     }
 }
@@ -199,7 +237,7 @@ mod tests {
         let cones = Row { per_cell: None, cycles: None, ..row("radv 1", "margins", 3_000, 0) };
         let table = Table(vec![row("radv 1", "lugre", 10_000, 0), row("radv 1", "dahl, adaptive", 12_000, 3), cones]);
         assert_eq!(Table::parse(&table.to_string()).unwrap(), table);
-        assert!(Table::parse(HEAD).is_err());
+        assert!(Table::<Row>::parse(Row::HEAD).is_err());
     }
 
     #[test]
