@@ -16,6 +16,7 @@ mod shapes;
 mod subject;
 mod surface;
 pub mod terminal;
+pub mod twins;
 mod work;
 
 #[cfg(feature = "gpu")]
