@@ -3,7 +3,8 @@
 //! Rust, and without further arguments the tests of datasets and of the Python package, which
 //! `cargo xtask datasets` and `cargo xtask python` run alone. `cargo xtask asan` runs the tests under the
 //! address sanitizer. `cargo xtask check` finds faults that the compiler does not see. `cargo xtask kernels`
-//! compiles the kernels for real GPUs and prints their statistics.
+//! compiles the kernels for real GPUs and prints their statistics. `cargo xtask hardware` makes
+//! docs/hardware.md from files of `bristle bench --all`.
 
 mod check;
 mod datasets;
@@ -19,7 +20,8 @@ use std::process::{Command, ExitCode};
 use setup::{Need, set_up};
 
 const USAGE: &str = "usage: cargo xtask test|asan [arguments of cargo test], cargo xtask python [arguments of pytest], \
-                     cargo xtask datasets [--learners], cargo xtask check, cargo xtask kernels [--renew|--check]";
+                     cargo xtask datasets [--learners], cargo xtask check, cargo xtask kernels [--renew|--check], \
+                     cargo xtask hardware [FILES]";
 
 /// Tests that cannot pass under the address sanitizer, which makes programs larger and slower.
 const NOT_UNDER_ASAN: [(&str, &str); 1] = [("the_program_is_small", "it measures the program without a sanitizer")];
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         }
         Some((task, [])) if task == "check" => check(),
         Some((task, rest)) if task == "kernels" => kernels(rest),
+        Some((task, rest)) if task == "hardware" => hardware(rest),
         _ => {
             eprintln!("{USAGE}");
             ExitCode::from(2)
@@ -79,6 +82,21 @@ fn kernels(arguments: &[String]) -> ExitCode {
     let mut command = cargo();
     command.args(["run", "--quiet", "--release", "--package", "xtask", "--features", "kernels", "--", "kernels"]);
     with(&[Need::Radv], command.args(arguments))
+}
+
+/// Makes docs/hardware.md of the files that are named, or else of all in benches/hardware. The crate that
+/// writes the files reads them, too.
+fn hardware(arguments: &[String]) -> ExitCode {
+    let mut files = arguments.to_vec();
+    if files.is_empty() {
+        let entries = std::fs::read_dir(root().join("benches/hardware")).into_iter().flatten().flatten();
+        files.extend(entries.map(|entry| entry.path().display().to_string()).filter(|path| path.ends_with(".json")));
+    }
+    files.sort();
+    let mut command = cargo();
+    command.args(["run", "--quiet", "--package", "bristle-bench", "--no-default-features", "--example", "hardware"]);
+    command.arg("--").arg(root().join("docs/hardware.md")).args(files);
+    with(&[], &mut command)
 }
 
 fn test(arguments: &[String]) -> ExitCode {
