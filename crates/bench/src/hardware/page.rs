@@ -53,7 +53,7 @@ fn shapes(all: &[Shapes]) -> Rows {
     let mut rows = vec![row(["cells, law", "now", "ns", "fastest", "ns"])];
     for shapes in all {
         for group in shapes.rows.chunk_by(|a, b| (a.cells, &a.law) == (b.cells, &b.law)) {
-            let ns = |v: f64| format!("{v:.3}");
+            let ns = |v: f64| if v >= 10.0 { format!("{v:.1}") } else { format!("{v:.2}") };
             let (now, best) = (group.iter().find(|row| row.present), &group[0]);
             let (now, now_ns) =
                 now.map_or(("-".to_owned(), "-".to_owned()), |row| (row.layout.clone(), ns(row.ns_per_cell_pass)));
@@ -86,7 +86,7 @@ fn rates(all: &[Throughput]) -> Rows {
 
 /// The GPU beside the CPU.
 fn ratios(all: &[Throughput]) -> Rows {
-    let head = ["contacts", "GPU", "of contacts", "CPU f32", "CPU f64", "GPU / f32", "GPU / f64", "ended by"];
+    let head = ["kind", "GPU", "of contacts", "CPU f32", "CPU f64", "GPU / f32", "GPU / f64", "ended by"];
     let mut rows = vec![row(head)];
     for one in all {
         let best = one.best();
@@ -202,8 +202,8 @@ const HEAD: &str = "\
 # Hardware
 
 `bristle bench --all --out FILE.json` finds out in at most ten minutes whether an adapter computes what the
-CPU computes, which layouts of the kernels are the fastest on it, and how many steps it makes per second
-beside the CPU of the same machine. `cargo xtask hardware` makes this page from the files in
+CPU computes, how many steps it makes per second beside the CPU of the same machine, and which layouts of the
+kernels are the fastest on it. `cargo xtask hardware` makes this page from the files in
 [benches/hardware](../benches/hardware).
 
 - A contact-step is one step of 0.2 ms of one contact. The contacts are those of
@@ -265,7 +265,7 @@ fn page(files: &[(String, Document)]) -> String {
         let one = grids().find(|one| one.cells_per_side == 21).or_else(|| grids().next());
         let best = one.and_then(|one| {
             let (n, best) = (one.cells_per_side, one.best()?);
-            Some(format!("{} a second, {n} x {n}, {} contacts", rate(best.contact_steps_per_second), best.contacts))
+            Some(format!("{} steps/s, {n} x {n}, batch of {}", rate(best.contact_steps_per_second), best.contacts))
         });
         let software = if document.adapter.software { " (software)" } else { "" };
         rows.push(vec![
