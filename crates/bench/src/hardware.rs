@@ -1,6 +1,6 @@
 //! `bristle bench --all`: all that can be found out about a GPU in one run, as a document that is written
-//! part by part. The parts are correctness, the layouts of the kernels, and the throughput beside the CPU of
-//! the same machine.
+//! part by part. The parts are correctness, the throughput beside the CPU of the same machine, and the
+//! layouts of the kernels.
 
 mod checks;
 mod page;
@@ -149,20 +149,18 @@ impl Task {
     }
 }
 
-/// All parts. Layouts are measured for the smallest, the middle and the largest patch, reduced bristles on
-/// the middle one, whose cells they do not see.
+/// All parts. Layouts come last, as they take the time that is left; they are measured for the smallest, the
+/// middle and the largest patch, and reduced bristles on the middle one, whose cells they do not see.
 fn tasks(sides: &[usize]) -> Vec<Task> {
     let (middle, last) = (sides.len() / 2, sides.len().saturating_sub(1));
     let mut of_shapes = vec![0, middle, last];
     of_shapes.dedup();
+    let of_shapes = of_shapes.into_iter().filter_map(|k| sides.get(k).copied());
     let laws = [Law::ElastoPlastic, Law::LuGre];
-    let grids = sides.iter().flat_map(|&n| laws.map(|law| throughput::Work { reduced: false, law, n }));
-    let reduced =
-        sides.get(middle).into_iter().flat_map(|&n| laws.map(|law| throughput::Work { reduced: true, law, n }));
-    std::iter::once(Task::Correctness)
-        .chain(of_shapes.into_iter().filter_map(|k| sides.get(k).copied().map(Task::Shapes)))
-        .chain(grids.chain(reduced).map(Task::Throughput))
-        .collect()
+    let work = |reduced, n| laws.map(|law| Task::Throughput(throughput::Work { reduced, law, n }));
+    let grids = sides.iter().flat_map(|&n| work(false, n));
+    let reduced = sides.get(middle).into_iter().flat_map(|&n| work(true, n));
+    std::iter::once(Task::Correctness).chain(grids).chain(reduced).chain(of_shapes.map(Task::Shapes)).collect()
 }
 
 /// The result of `work`, or in one line why there is none: an error, or a panic, which a wrong driver may
@@ -353,6 +351,7 @@ mod tests {
             assert_eq!(names[0], "correctness");
         }
         assert_eq!(tasks(&[5]).len(), 6);
+        assert_eq!(tasks(&[5, 21]).iter().filter(|task| matches!(task, Task::Shapes(_))).count(), 2);
     }
 
     #[test]

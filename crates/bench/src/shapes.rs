@@ -80,7 +80,8 @@ pub(super) fn shapes_until(
     for (done, &(n, cells, law, layout, present)) in all.iter().enumerate() {
         let budget = match end.map(|end| end.saturating_duration_since(Instant::now())) {
             Some(left) if left.is_zero() && done > 0 => break,
-            Some(left) => left.div_f64((all.len() - done) as f64),
+            // Opening and compiling take the other half.
+            Some(left) => left.div_f64(2.0 * (all.len() - done) as f64),
             None => options.budget.div_f64(all.len() as f64),
         };
         note(&format!("{} of {}: {n} x {n}, {}, {layout}", done + 1, all.len(), law.name()));
@@ -119,7 +120,9 @@ fn time(
     let plan = |duration| Plan::new(duration, DEFAULT_STEP, RECORD_EVERY);
     let found = measure(&subject, &batch, &plan, once, budget)?;
     let software = subject.as_gpu().is_some_and(|gpu| gpu.adapter().software);
-    let spent = found.cpu_s.filter(|_| software).unwrap_or(found.wall_s);
+    // Processor time is told in steps of 10 ms.
+    let precise = found.cpu_s.filter(|seconds| software && *seconds >= 0.1);
+    let spent = precise.unwrap_or(found.wall_s * subject.threads() as f64);
     Ok(1e9 * spent / (found.passes as f64 * cells as f64))
 }
 

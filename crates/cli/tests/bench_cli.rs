@@ -1,6 +1,8 @@
 //! Runs `bristle bench` and tests that its numbers make sense. Speed is not tested.
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::Stdio;
 
 use assert_cmd::Command;
 use bristle::Simd;
@@ -209,24 +211,47 @@ fn a_document_has_every_part_and_is_continued() {
 
     // A file from which the last parts are missing is continued: what it has stays as it is.
     let mut shorter = document.clone();
-    shorter["parts"].as_array_mut().unwrap().truncate(4);
+    shorter["parts"].as_array_mut().unwrap().truncate(3);
     shorter["throughput"].as_array_mut().unwrap().truncate(2);
+    shorter["shapes"].as_array_mut().unwrap().clear();
     std::fs::write(&file, shorter.to_string()).unwrap();
     let (code, stdout, stderr) = all(&file, &[]);
     assert_eq!(code, 0, "{stderr}");
-    assert!(stderr.contains("5 of 6") && !stderr.contains("4 of 6"), "{stderr}");
+    assert!(stderr.contains("\n4 of 6") && !stderr.contains("\n3 of 6"), "{stderr}");
     assert!(stdout.contains("3 of 3 checks right") && stdout.contains("contact-steps per second"), "{stdout}");
     assert!(stdout.lines().all(|line| line.chars().count() <= 120), "{stdout}");
     let again: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
-    assert_eq!(again["parts"].as_array().unwrap()[..4], document["parts"].as_array().unwrap()[..4]);
+    assert_eq!(again["parts"].as_array().unwrap()[..3], document["parts"].as_array().unwrap()[..3]);
     assert_eq!(
         (again["correctness"].clone(), again["note"].clone()),
         (document["correctness"].clone(), "a test".into())
     );
-    assert_eq!(again["throughput"].as_array().unwrap().len(), 4);
+    assert_eq!([&again["throughput"], &again["shapes"]].map(|all| all.as_array().unwrap().len()), [4, 1]);
     // One that is complete is printed.
     let (code, _, stderr) = all(&file, &["--json"]);
     assert!(code == 0 && !stderr.contains(" of 6"), "{stderr}");
+
+    // Ctrl-C keeps what is finished. There is so much time that the last part does not end by itself.
+    #[cfg(unix)]
+    {
+        let mut first = document.clone();
+        first["unfinished"] = vec![first["parts"][5]["name"].clone()].into();
+        first["parts"].as_array_mut().unwrap().truncate(5);
+        first["shapes"].as_array_mut().unwrap().clear();
+        std::fs::write(&file, first.to_string()).unwrap();
+        let mut program = std::process::Command::new(assert_cmd::cargo::cargo_bin!("bristle"));
+        program.args(["bench", "--all", "--out", file.to_str().unwrap(), "--n", "5", "--threads", "1"]);
+        program.args(["--seconds", "100000"]).env("RUST_MIN_STACK", "16777216").stderr(Stdio::piped());
+        let mut program = program.spawn().unwrap();
+        let mut lines = BufReader::new(program.stderr.take().unwrap()).lines().map(Result::unwrap);
+        assert!(lines.any(|line| line.contains("6 of 6")), "the last part begins");
+        let sent = std::process::Command::new("kill").args(["-INT", &program.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        assert!(lines.any(|line| line.contains("has 5 of 6 parts")), "it says what is kept");
+        assert_eq!(program.wait().unwrap().code(), Some(130));
+        let kept: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+        assert_eq!(kept, first);
+    }
 
     // A check that failed is told, by the exit code too.
     let mut wrong = document.clone();

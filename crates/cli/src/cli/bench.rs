@@ -44,9 +44,9 @@ impl From<Vectors> for Simd {
 /// `ns` is wall time x threads / (passes over the cells x cells with pressure). The baseline is the paper's
 /// step: explicit Euler, cell after cell, at 5e-6 s.
 ///
-/// `--all` is for a GPU that is new: in at most ten minutes it compares the GPU with the CPU, measures every
-/// layout of the kernels, and the steps per second from one contact to as many as the memory of the device
-/// holds, beside the CPU. The file is written after each part; the same command continues it.
+/// `--all` is for a GPU that is new: in at most ten minutes it compares the GPU with the CPU, measures the
+/// steps per second from one contact to as many as the memory of the device holds, beside the CPU, and every
+/// layout of the kernels. The file is written after each part; the same command continues it.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   bristle bench

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use super::super::engine::failed;
+use super::super::interrupt::INTERRUPTED;
 use super::super::{Failure, note, print};
 use super::WIDTH;
 use bristle_bench::hardware::Document;
@@ -39,8 +40,9 @@ impl All<'_> {
             document.note = Some(note.to_owned());
         }
         // Shared with the handler of Ctrl-C, which waits for a file that is being written.
+        let parts = document.parts.len() + document.unfinished.len();
         let finished = Arc::new(Mutex::new(document.parts.len()));
-        self.keep_when_interrupted(Arc::clone(&finished));
+        self.keep_when_interrupted(Arc::clone(&finished), parts);
         loop {
             let more = document.measure_next(self.adapter, self.budget, tell);
             let mut finished = finished.lock().expect("no panic while a file is written");
@@ -84,19 +86,20 @@ impl All<'_> {
             .map_err(|e| Failure::of_machine(format!("{}: {}", self.out.display(), describe(&e))))
     }
 
-    fn keep_when_interrupted(&self, finished: Arc<Mutex<usize>>) {
+    /// Makes Ctrl-C say what is kept, of so many `parts`.
+    fn keep_when_interrupted(&self, finished: Arc<Mutex<usize>>, parts: usize) {
         let out = self.out.to_owned();
-        // Without a handler the program ends all the same, and the file is as complete.
+        // Without a handler the program ends all the same, and the file has the same parts.
         let _ = ctrlc::set_handler(move || {
             let finished = finished.lock();
             match finished.as_deref() {
                 Ok(0) | Err(_) => note("\nstopped: no part was finished, and nothing is kept"),
                 Ok(n) => note(format_args!(
-                    "\nstopped: {} keeps {n} finished parts; the same command continues",
+                    "\nstopped: {} has {n} of {parts} parts; the same command continues",
                     out.display()
                 )),
             }
-            std::process::exit(super::super::interrupt::INTERRUPTED);
+            std::process::exit(INTERRUPTED);
         });
     }
 }
