@@ -99,6 +99,11 @@ impl All<'_> {
                     out.display()
                 )),
             }
+            // Without what C does at an exit: a driver takes its memory back there, while its threads still
+            // compute, which may crash.
+            #[cfg(unix)]
+            signal_hook::low_level::exit(INTERRUPTED);
+            #[cfg(not(unix))]
             std::process::exit(INTERRUPTED);
         });
     }
