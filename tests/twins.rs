@@ -19,12 +19,9 @@ use bristle::planar::Wrench;
 use bristle::schedule::{Signal, Sine};
 
 use common::{
-    assert_close, bits, compare, flat, free, in_hand, kind, of, on_table, plan, prescribed, prescribed_twist,
-    random_contact, rollout, shape,
+    STEP, assert_close, bits, compare, flat, free, in_hand, kind, lost_on_a_long_way, of, on_table, one_step,
+    one_step_agrees, paths_agree, plan, prescribed_twist, random_contact, rollout, shape,
 };
-
-/// One step in f32 against f64: share of the largest.
-const ONE_STEP: f64 = 2e-5;
 
 /// The engine under test; no adapter is a failure that says how to install one.
 fn gpu() -> &'static Gpu {
@@ -41,45 +38,12 @@ fn states() -> Vec<Contact> {
     (0..96).map(|k| random_contact(5, k)).collect()
 }
 
-const STEP: f64 = 1e-4;
-
-fn one_step() -> Plan {
-    plan(STEP, STEP, STEP)
-}
-
 #[test]
 fn a_comparison_that_fails_says_where_and_by_how_much() {
     let message = compare("twist", &[1.0, 2.5], &[1.0, 2.0], 0.1).unwrap_err();
     assert_eq!(message, "twist[1] = 2.5e0, wanted 2e0: they differ by 5e-1, limit 1e-1");
     assert!(compare("twist", &[f64::NAN], &[1.0], 0.1).is_err() && compare("twist", &[1.0], &[], 0.1).is_err());
-}
-
-/// Compares what one step made of `contacts`: pose, twist, wrench and every bristle.
-fn one_step_agrees(contacts: &[Contact], found: &Trajectories, wanted: &Trajectories) -> Result<(), String> {
-    for (k, contact) in contacts.iter().enumerate() {
-        let name = |what: &str| format!("contact {k} ({}, {:?}): {what}", kind(contact), contact.friction.law);
-        let (f, w) = (found.status[k], wanted.status[k]);
-        if (f.failure, f.steps) != (w.failure, w.steps) {
-            return Err(format!("{}: {f:?}, wanted {w:?}", name("status")));
-        }
-        let (last, arm) = (2 * k + 1, contact.patch.arm2().sqrt().max(1e-3));
-        // Motion in m and m/s: angles count at the patch's arm.
-        let flat = |v: [f64; 3]| [v[0], v[1], arm * v[2]];
-        let moved = |t: &Trajectories| {
-            let (from, to) = (t.pose[last - 1], t.pose[last]);
-            [to.x - from.x, to.y - from.y, to.theta - from.theta]
-        };
-        let largest = |v: &[f64]| v.iter().fold(0.0f64, |m, x| m.max(x.abs()));
-        let twist = [found, wanted].map(|t| flat(t.twist[last].to_array()));
-        // A step that almost stops a body is as good as the speed it took away.
-        let before = largest(&flat(wanted.twist[last - 1].to_array()));
-        let speed = largest(&twist[1]).max(before);
-        compare(&name("twist"), &twist[0], &twist[1], ONE_STEP * speed)?;
-        compare(&name("way"), &flat(moved(found)), &flat(moved(wanted)), ONE_STEP * speed * STEP)?;
-        let bristles = [found, wanted].map(|t| t.bristles[k].as_flattened().to_vec());
-        compare(&name("bristles"), &bristles[0], &bristles[1], ONE_STEP * largest(&bristles[1]))?;
-    }
-    Ok(())
+    assert_eq!(compare("twist", &[1.0, 2.25], &[1.0, 2.0], 0.5), Ok(0.5), "a share of the limit");
 }
 
 #[test]
@@ -112,19 +76,7 @@ fn whole_rollouts_are_the_same_on_the_gpu() {
     let contacts: Vec<Contact> = (100..130).map(|k| random_contact(5, k)).collect();
     let plan = plan(0.2, STEP, 0.02);
     let [wanted, found] = [&Cpu::new() as &dyn Engine, gpu()].map(|e| rollout(e, &contacts, &plan));
-    let n = wanted.frames();
-    for (k, contact) in contacts.iter().enumerate() {
-        let arm = contact.patch.arm2().sqrt().max(1e-3);
-        // What the rounding of the start itself is worth, and a share of the way.
-        let path = of(&wanted.pose, k, n);
-        let from = path[0];
-        let way = path.iter().map(|q| (q.x - from.x).hypot(q.y - from.y).max(arm * (q.theta - from.theta).abs()));
-        let limit = 1e-6 + 1e-4 * way.fold(0.0, f64::max);
-        let flat =
-            |t: &Trajectories| of(&t.pose, k, n).iter().flat_map(|q| [q.x, q.y, arm * q.theta]).collect::<Vec<_>>();
-        let name = format!("contact {k} ({}, {:?}): pose", kind(contact), contact.friction.law);
-        assert_close(&name, &flat(&found), &flat(&wanted), limit);
-    }
+    paths_agree(&contacts, &found, &wanted).unwrap_or_else(|e| panic!("{e}"));
 }
 
 #[test]
@@ -337,25 +289,9 @@ mutants! { gamma 1.0:
 /// Steps of a run long enough to lose a naive sum in single precision.
 const MANY: f64 = 1e5;
 
-/// Relative error of the way after [`MANY`] steps at a tiny speed, far from zero.
-fn lost_on_a_long_way(gpu: &Gpu) -> f64 {
-    let (speed, step) = (1e-5, 2e-4);
-    let mut contact = prescribed(&shape(1, 0.01, Shape::Square), Friction::default(), [speed, 0.0, 0.0], 1.0);
-    contact.initial.pose.x = 1.0;
-    let duration = MANY * step;
-    let out = rollout(gpu, &[contact], &Plan::new(duration, step, duration / 10.0).unwrap());
-    assert_eq!(out.status[0].steps, MANY as u64);
-    // A step moves by 2e-9 m, a thirtieth of the last digit of 1 m in single precision.
-    out.pose
-        .iter()
-        .zip(&out.time)
-        .map(|(q, t)| ((q.x - 1.0 - speed * t) / (speed * duration)).abs())
-        .fold(0.0, f64::max)
-}
-
 #[test]
 fn a_hundred_thousand_tiny_steps_keep_their_digits_on_the_gpu() {
-    let error = lost_on_a_long_way(gpu());
+    let error = lost_on_a_long_way(gpu()).unwrap();
     assert!(error < 1e-6, "relative error of the way: {error:e}");
 }
 
@@ -365,7 +301,7 @@ fn without_the_compensation_a_hundred_thousand_tiny_steps_are_lost() {
         assert!(text.contains("let y = d + low;"), "the compensated sum has changed: renew the mutant");
         text.replace("let y = d + low;", "let y = d;")
     });
-    let error = lost_on_a_long_way(&naive);
+    let error = lost_on_a_long_way(&naive).unwrap();
     assert!(error > 0.5, "relative error of the way: {error:e}");
 }
 

@@ -3,7 +3,8 @@
 //! Rust, and without further arguments the tests of datasets and of the Python package, which
 //! `cargo xtask datasets` and `cargo xtask python` run alone. `cargo xtask asan` runs the tests under the
 //! address sanitizer. `cargo xtask check` finds faults that the compiler does not see. `cargo xtask kernels`
-//! compiles the kernels for real GPUs and prints their statistics, or writes their texts.
+//! compiles the kernels for real GPUs and prints their statistics, or writes their texts. `cargo xtask
+//! hardware` makes docs/hardware.md from files of `bristle bench --all`.
 
 #[cfg(feature = "kernels")]
 mod browser;
@@ -23,7 +24,7 @@ use setup::{Need, set_up};
 const USAGE: &str = "usage: cargo xtask test|asan [arguments of cargo test], cargo xtask python [arguments of pytest], \
                      cargo xtask datasets [--learners], cargo xtask check, \
                      cargo xtask kernels [--nvidia] [--renew|--check], cargo xtask kernels --browser, \
-                     cargo xtask kernels --dump DIR";
+                     cargo xtask kernels --dump DIR, cargo xtask hardware [FILES]";
 
 /// Tests that cannot pass under the address sanitizer, which makes programs larger and slower.
 const NOT_UNDER_ASAN: [(&str, &str); 1] = [("the_program_is_small", "it measures the program without a sanitizer")];
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         }
         Some((task, [])) if task == "check" => check(),
         Some((task, rest)) if task == "kernels" => kernels(rest),
+        Some((task, rest)) if task == "hardware" => hardware(rest),
         _ => {
             eprintln!("{USAGE}");
             ExitCode::from(2)
@@ -88,6 +90,21 @@ fn kernels(arguments: &[String]) -> ExitCode {
         _ => &[Need::Radv],
     };
     with(needs, command.args(arguments))
+}
+
+/// Makes docs/hardware.md of the files that are named, or else of all in benches/hardware. The crate that
+/// writes the files reads them, too.
+fn hardware(arguments: &[String]) -> ExitCode {
+    let mut files = arguments.to_vec();
+    if files.is_empty() {
+        let entries = std::fs::read_dir(root().join("benches/hardware")).into_iter().flatten().flatten();
+        files.extend(entries.map(|entry| entry.path().display().to_string()).filter(|path| path.ends_with(".json")));
+    }
+    files.sort();
+    let mut command = cargo();
+    command.args(["run", "--quiet", "--package", "bristle-bench", "--no-default-features", "--example", "hardware"]);
+    command.arg("--").arg(root().join("docs/hardware.md")).args(files);
+    with(&[], &mut command)
 }
 
 fn test(arguments: &[String]) -> ExitCode {

@@ -3,9 +3,10 @@
 //! Five kinds of work: `step`, the paper's in-hand case 2 (grip `f_N1`, circle) with a bristle in every cell;
 //! `reduced`, the same with one bristle on the limit surface; `loop`, the grids in closed loop; `surface`,
 //! tables of limit surfaces with `N_ls = 20`; `basis`, the same about the grid's centre, as one matrix
-//! product.
+//! product. [`hardware`] is all that can be found out about a GPU in one run.
 
 pub mod baseline;
+pub mod hardware;
 mod kind;
 mod measure;
 #[cfg(not(feature = "gpu"))]
@@ -16,6 +17,7 @@ mod shapes;
 mod subject;
 mod surface;
 pub mod terminal;
+pub mod twins;
 mod work;
 
 #[cfg(feature = "gpu")]

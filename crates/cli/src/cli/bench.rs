@@ -1,14 +1,18 @@
-//! `bristle bench`: how fast this machine is.
+//! `bristle bench`: how fast this machine is, and whether its GPU is right.
+
+mod all;
 
 use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::engine::{AdapterArgument, failed};
 use super::{Failure, options, print};
+use all::All;
 use bristle::number::simd::Simd;
 use bristle::patch::MAX_CELLS_PER_SIDE;
 use bristle_bench::terminal;
-use bristle_bench::{EngineName, Options, Work};
+use bristle_bench::{EngineName, Options, Work, hardware};
 
 /// A choice of [`Simd`].
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -39,11 +43,16 @@ impl From<Vectors> for Simd {
 ///
 /// `ns` is wall time x threads / (passes over the cells x cells with pressure). The baseline is the paper's
 /// step: explicit Euler, cell after cell, at 5e-6 s.
+///
+/// `--all` is for a GPU that is new: in at most ten minutes it compares the GPU with the CPU, measures the
+/// steps per second from one contact to as many as the memory of the device holds, beside the CPU, and every
+/// layout of the kernels. The file is written after each part; the same command continues it.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   bristle bench
   bristle bench --engine cpu --work step,reduced --n 11,21 -b 64,512
   bristle bench --shapes --n 11,21,33
+  bristle bench --all --out gpu.json --note \"other programs ran\"
   bristle bench --json")]
 pub(super) struct BenchArguments {
     /// Engines to measure [default: all].
@@ -54,8 +63,9 @@ pub(super) struct BenchArguments {
     /// Kinds of work [default: all].
     #[arg(long, value_enum, value_name = "NAME", value_delimiter = ',')]
     work: Vec<Work>,
-    /// Cells along a side of the patch; several numbers as 11,21,33.
-    #[arg(long = "n", value_name = "CELLS", value_delimiter = ',', default_value = "21")]
+    /// Cells along a side of the patch; several numbers as 11,21,33 [default: 21; with `--all`
+    /// 5,11,21,33,64].
+    #[arg(long = "n", value_name = "CELLS", value_delimiter = ',')]
     sides: Vec<usize>,
     /// Contacts stepped together; several numbers as 1,64,512 [default: enough to keep each engine busy].
     #[arg(short = 'b', long = "contacts", value_name = "CONTACTS", value_delimiter = ',')]
@@ -71,9 +81,20 @@ pub(super) struct BenchArguments {
     /// and print the row that the table of layouts should have for it (`src/gpu/shape.rs`).
     #[arg(long, conflicts_with_all = ["engines", "work", "simd"])]
     shapes: bool,
-    /// Time for all rows together [s], without set-up.
-    #[arg(long, value_name = "SECONDS", default_value_t = 40.0)]
-    seconds: f64,
+    /// Find out all about the GPU, correctness first, and write it to the file `--out`. The exit code is 1 if
+    /// the GPU is wrong.
+    #[arg(long, requires = "out", conflicts_with_all = ["engines", "work", "contacts", "simd", "shapes"])]
+    all: bool,
+    /// The file of `--all`, which ends in .json; one that is not complete is continued.
+    #[arg(long, value_name = "FILE", requires = "all")]
+    out: Option<PathBuf>,
+    /// What a reader of the file should know, such as what else ran.
+    #[arg(long, value_name = "TEXT", requires = "all")]
+    note: Option<String>,
+    /// Time for all rows together [s], without set-up [default: 40]; with `--all` for all parts together,
+    /// with set-up [default: 600]. The least of each part is measured in any case.
+    #[arg(long, alias = "budget", value_name = "SECONDS")]
+    seconds: Option<f64>,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -85,14 +106,20 @@ pub(super) struct BenchArguments {
 impl BenchArguments {
     pub(super) fn run(&self) -> Result<(), Failure> {
         super::set_threads(self.threads)?;
-        if let Some(n) = self.sides.iter().find(|n| !(1..=MAX_CELLS_PER_SIDE).contains(*n)) {
+        let sides: &[usize] = match (&self.sides[..], self.all) {
+            ([], true) => &hardware::SIDES,
+            ([], false) => &[21],
+            (sides, _) => sides,
+        };
+        let seconds = self.seconds.unwrap_or(if self.all { hardware::BUDGET } else { SECONDS });
+        if let Some(n) = sides.iter().find(|n| !(1..=MAX_CELLS_PER_SIDE).contains(*n)) {
             return Err(Failure::of_user(format!("--n {n}: expected 1 to {MAX_CELLS_PER_SIDE}")));
         }
         if let Some(n) = self.contacts.iter().find(|n| !(1..=MOST_CONTACTS).contains(*n)) {
             return Err(Failure::of_user(format!("-b {n}: expected 1 to {MOST_CONTACTS}")));
         }
-        if !(0.0..=1e5).contains(&self.seconds) {
-            return Err(Failure::of_user(format!("--seconds {}: expected 0 to 1e5", self.seconds)));
+        if !(0.0..=1e5).contains(&seconds) {
+            return Err(Failure::of_user(format!("--seconds {seconds}: expected 0 to 1e5")));
         }
         let simd = self.simd.map(Simd::from);
         if let Some(simd) = simd.filter(|simd| *simd > Simd::widest()) {
@@ -114,9 +141,9 @@ impl BenchArguments {
         let options = Options {
             engines: self.engines.clone(),
             work: self.work.clone(),
-            sides: self.sides.clone(),
+            sides: sides.to_vec(),
             contacts: self.contacts.clone(),
-            budget: Duration::from_secs_f64(self.seconds),
+            budget: Duration::from_secs_f64(seconds),
             simd,
             adapter: self.adapter.adapter.clone(),
         };
@@ -141,6 +168,15 @@ impl BenchArguments {
                 let _ = write!(std::io::stderr(), "\r\x1b[K");
             }
         };
+        if let Some(out) = &self.out {
+            let (adapter, note_of_user) = (self.adapter.adapter.as_deref(), self.note.as_deref());
+            let all = All { out, adapter, sides, budget: seconds, note: note_of_user, json: self.json };
+            let done = all.run(&note, &clear);
+            if done.is_err() {
+                clear();
+            }
+            return done;
+        }
         if self.shapes {
             let shapes = bristle_bench::shapes(&options, &note);
             clear();
@@ -162,6 +198,9 @@ impl BenchArguments {
         }
     }
 }
+
+/// Time of a run [s] if none is given.
+const SECONDS: f64 = 40.0;
 
 /// Width of text that is not printed to a terminal.
 const WIDTH: usize = 120;

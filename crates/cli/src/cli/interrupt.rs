@@ -9,7 +9,7 @@ use super::note;
 use bristle_data::rollout::{Left, left};
 
 /// Exit codes of a program that was interrupted or asked to end, as shells have them.
-const INTERRUPTED: i32 = 130;
+pub(super) const INTERRUPTED: i32 = 130;
 #[cfg(unix)]
 const TERMINATED: i32 = 143;
 
