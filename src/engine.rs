@@ -83,7 +83,6 @@ impl Trajectories {
     ///
     /// # Panics
     /// No such contact or sample.
-    #[must_use]
     pub fn sample(&self, contact: usize, frame: usize) -> Sample {
         let at = self.of(contact).start + frame;
         Sample {
@@ -108,14 +107,12 @@ impl Trajectories {
     ///
     /// # Panics
     /// No such contact.
-    #[must_use]
     pub fn of(&self, contact: usize) -> std::ops::Range<usize> {
         assert!(contact < self.contacts, "contact {contact} of {}", self.contacts);
         contact * self.frames()..(contact + 1) * self.frames()
     }
 
     /// Number of samples a contact.
-    #[must_use]
     pub fn frames(&self) -> usize {
         self.time.len()
     }

@@ -126,7 +126,6 @@ pub struct Options {
 
 impl Options {
     /// A run of NPZ files that goes to `out`, where nothing is yet.
-    #[must_use]
     pub fn new(out: impl Into<PathBuf>) -> Self {
         let datasets = Datasets::default();
         Self {

@@ -174,7 +174,6 @@ impl Merge {
     }
 
     /// The scenario of the run.
-    #[must_use]
     pub const fn scenario(&self) -> &Scenario {
         &self.scenario
     }
