@@ -1,9 +1,8 @@
 //! Error and cost against the step, engine by engine: the in-hand case and the drift of Fig. 6.
 
-use std::time::Instant;
-
 use super::context::{Context, Error};
-use super::item::{Item, Wanted};
+use super::item::Item;
+use super::item::Wanted::{AtLeast, AtMost};
 use super::setup::{IN_HAND_DURATION, Oscillating, Setup};
 use crate::page::{Table, short};
 use bristle::contact::Contact;
@@ -123,7 +122,6 @@ fn find(engine: &dyn Engine, case: Case, contact: &Contact, plan: &Plan, quick: 
 }
 
 pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
-    let start = Instant::now();
     let mut item = Item::new(
         "accuracy",
         "Accuracy of the engines",
@@ -176,7 +174,6 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     item.parameters = "In hand: Fig. 29, f1, circle, 2 s. Drift: Fig. 6. 21 x 21 cells, one contact; \
      processor time of this process, on a machine that also ran other programs"
         .into();
-    item.seconds = start.elapsed().as_secs_f64();
     Ok(vec![item])
 }
 
@@ -197,7 +194,7 @@ fn checks(item: &mut Item, (case, law): (Case, Law), name: &str, plans: &[Plan],
     for (setting, error, limit) in [("default step", fixed, limits[0]), ("default tolerance", adaptive, limits[1])] {
         for (c, unit) in ["m", "rad"].into_iter().enumerate() {
             let found = error.map_or(f64::NAN, |e| e[c]);
-            item.claims(format!("{name}, {setting}: error [{unit}]"), found, Wanted::AtMost(limit[c]));
+            item.claims(format!("{name}, {setting}: error [{unit}]"), found, AtMost(limit[c]));
         }
     }
     let (h, e): (Vec<f64>, Vec<f64>) = plans
@@ -207,7 +204,7 @@ fn checks(item: &mut Item, (case, law): (Case, Law), name: &str, plans: &[Plan],
         .map(|(p, f)| (p.step, f.error[0]))
         .unzip();
     if case == Case::InHand && double && h.len() > 1 {
-        item.claims(format!("{name}: order of the error of the position"), order(&h, &e), Wanted::AtLeast(1.7));
+        item.claims(format!("{name}: order of the error of the position"), order(&h, &e), AtLeast(1.7));
     }
 }
 

@@ -1,9 +1,8 @@
 //! Tests the promise of a tolerance on random contacts of every kind, model, form and law.
 
-use std::time::Instant;
-
 use super::context::{Context, Error};
-use super::item::{Item, Wanted};
+use super::item::Item;
+use super::item::Wanted::{AtLeast, AtMost};
 use crate::page::{Chart, Line, Picture, Scale, Table, palette, short};
 use bristle::contact::Contact;
 use bristle::cpu::Cpu;
@@ -325,7 +324,6 @@ fn by_kind(drawn: &[Drawn], truth: &Truth, errors: &[f64]) -> Table {
 }
 
 pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
-    let start = Instant::now();
     let mut item = Item::new(
         "tolerance",
         "What a tolerance promises",
@@ -338,7 +336,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     item.compare(
         "contacts that an instability decides [%]",
         100.0 * (1.0 - truth.sound.len() as f64 / drawn.len() as f64),
-        Wanted::AtMost(3.0),
+        AtMost(3.0),
     );
     let mut table = Table::new(
         "Errors at the end over tolerance times duration, and passes a simulated second of a contact",
@@ -362,7 +360,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
             if is_default {
                 for (q, limit) in LIMITS {
                     let what = format!("{name}: error over tolerance times duration, {} %", 100.0 * q);
-                    item.claims(what, quantile(&sorted, q), Wanted::AtMost(limit));
+                    item.claims(what, quantile(&sorted, q), AtMost(limit));
                 }
             }
             if *name != "cpu f64" {
@@ -380,14 +378,13 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
         item.claims(
             format!("{name}: the median error falls with the tolerance"),
             f64::from(u8::from(falls)),
-            Wanted::AtLeast(1.0),
+            AtLeast(1.0),
         );
     }
     item.pictures.push(Picture::new(vec![chart.svg()], "How large the errors are."));
     describe(&mut item, &table.rows[1], drawn.len(), truth.sound.len());
     item.tables.push(table);
     item.tables.extend(kinds);
-    item.seconds = start.elapsed().as_secs_f64();
     Ok(vec![item])
 }
 
