@@ -50,23 +50,18 @@ sigma0 = { log_uniform = [1e5, 1e6] }
 sigma1 = { uniform = [100, 800] }
 sigma2 = { uniform = [0.0, 0.3] }
 v_s = { log_uniform = [5e-4, 1e-2] }"#;
+/// Shape and friction of a grip at its limit.
+const GRADIENT: &str = "shape = \"line-gradient-x\"\ncells = 21";
+const TABLE_1: &str = "mu_c = 1.0\nmu_s = 1.2";
 
-/// What a contact is and what is done to it, with places for shape and friction.
-const KINDS: [(&str, &str); 9] = [
-    ("grip", GRIP),
-    ("grip, held inputs", GRIP),
+/// What a contact is and what is done to it: name, size, and the rest of the scenario.
+const KINDS: [(&str, &str, &str); 9] = [
+    ("grip", "0.02", GRIP),
+    ("grip, held inputs", "0.02", GRIP),
     (
         "grip at its limit",
-        r#"
-[patch]
-shape = "line-gradient-x"
-cells = 21
-size = 0.02
-[friction]
-LAW
-mu_c = 1.0
-mu_s = 1.2
-[body]
+        "0.02",
+        r#"[body]
 kind = "gripper"
 mass = 0.2
 inertia = { rectangle = [0.15, 0.08] }
@@ -82,14 +77,8 @@ sines = [{ amplitude = 0.91, frequency = 2.0 }]
     ),
     (
         "push",
-        r#"
-[patch]
-SHAPES
-size = [0.1, 0.05]
-[friction]
-LAW
-FRICTION
-[body]
+        "[0.1, 0.05]",
+        r#"[body]
 kind = "body"
 mass = { uniform = [0.3, 0.8] }
 inertia = { rectangle = [0.12, 0.06] }
@@ -104,14 +93,8 @@ tau = { points = [[0, 0], [0.5, { normal = [0, 0.05] }], [1, 0]] }
     ),
     (
         "tilted table",
-        r#"
-[patch]
-SHAPES
-size = [0.06, 0.04]
-[friction]
-LAW
-FRICTION
-[body]
+        "[0.06, 0.04]",
+        r#"[body]
 kind = "body"
 mass = { uniform = [0.3, 0.8] }
 inertia = { rectangle = [0.12, 0.06] }
@@ -125,14 +108,8 @@ tau = { mean = 0.0, sines = [{ amplitude = { uniform = [0, 0.04] }, frequency = 
     ),
     (
         "spinning body that stops and is pushed",
-        r#"
-[patch]
-SHAPES
-size = [0.06, 0.04]
-[friction]
-LAW
-FRICTION
-[body]
+        "[0.06, 0.04]",
+        r#"[body]
 kind = "body"
 mass = { uniform = [0.3, 0.8] }
 inertia = { rectangle = [0.12, 0.06] }
@@ -147,14 +124,8 @@ fx = { points = [[0.4, 0], [0.5, { uniform = [-7.5, 7.5] }], [0.6, 0]] }
     ),
     (
         "body turned by radians",
-        r#"
-[patch]
-SHAPES
-size = [0.06, 0.04]
-[friction]
-LAW
-FRICTION
-[body]
+        "[0.06, 0.04]",
+        r#"[body]
 kind = "body"
 mass = { uniform = [0.1, 0.5] }
 inertia = { rectangle = [0.1, 0.06] }
@@ -167,18 +138,11 @@ fy = { points = [[0.2, 0], [0.5, { uniform = [-3, 3] }], [0.8, 0]] }
 tau = { points = [[0.1, 0], [0.3, { uniform = [0, 0.12] }], [0.7, { uniform = [-0.05, 0.05] }], [0.9, 0]] }
 "#,
     ),
-    ("load that swings", SWING),
-    ("load that swings, held inputs", SWING),
+    ("load that swings", "0.05", SWING),
+    ("load that swings, held inputs", "0.05", SWING),
 ];
 
-const GRIP: &str = r#"
-[patch]
-SHAPES
-size = 0.02
-[friction]
-LAW
-FRICTION
-[body]
+const GRIP: &str = r#"[body]
 kind = "gripper"
 mass = { uniform = [0.1, 0.3] }
 inertia = { rectangle = [0.15, 0.08] }
@@ -191,14 +155,7 @@ gravity = [0, -9.81]
 mean = { uniform = [2, 4.5] }
 sines = [{ amplitude = { uniform = [0.3, 1.6] }, frequency = { uniform = [1, 3] } }]
 "#;
-const SWING: &str = r#"
-[patch]
-SHAPES
-size = 0.05
-[friction]
-LAW
-FRICTION
-[body]
+const SWING: &str = r#"[body]
 kind = "world"
 mass = { uniform = [0.5, 1.5] }
 inertia = { disc = 0.05 }
@@ -219,12 +176,16 @@ struct Drawn {
 
 fn draw(each: u64) -> Result<Vec<Drawn>, Error> {
     let mut all = Vec::new();
-    for (kind, (name, text)) in KINDS.iter().enumerate() {
+    for (kind, (name, size, rest)) in KINDS.iter().enumerate() {
+        let is_limit = name.ends_with("limit");
+        let (shapes, friction) = if is_limit { (GRADIENT, TABLE_1) } else { (SHAPES, FRICTION) };
+        let hold = if name.ends_with("held inputs") { "hold = 0.01" } else { "" };
+        let rest = rest.replace("HOLD", hold);
         for (model, (_, law, contact)) in MODELS.iter().enumerate() {
-            let hold = if name.ends_with("held inputs") { "hold = 0.01" } else { "" };
-            let text = text.replace("SHAPES", SHAPES).replace("FRICTION", FRICTION).replace("HOLD", hold);
-            let text = text.replace("LAW", &format!("law = \"{law}\""));
-            let text = format!("duration = {DURATION}\ncontacts = {each}\nseed = 5\n[contact]\n{contact}\n{text}");
+            let text = format!(
+                "duration = {DURATION}\ncontacts = {each}\nseed = 5\n[contact]\n{contact}\n[patch]\n{shapes}\n\
+                 size = {size}\n[friction]\nlaw = \"{law}\"\n{friction}\n{rest}"
+            );
             let scenario = Scenario::parse(&text, ".".as_ref(), name)?;
             for k in 0..each {
                 all.push(Drawn { kind, model, contact: scenario.contact(k)? });
@@ -314,7 +275,7 @@ fn by_kind(drawn: &[Drawn], truth: &Truth, errors: &[f64]) -> Table {
         let errors = truth.sorted(errors, |k| of(&drawn[k]));
         table.row([name.to_owned()].into_iter().chain([0.5, 0.9, 1.0].map(|q| short(quantile(&errors, q), 2))));
     };
-    for (i, (name, _)) in KINDS.iter().enumerate() {
+    for (i, (name, ..)) in KINDS.iter().enumerate() {
         row(name, &|d| d.kind == i);
     }
     for (i, (name, ..)) in MODELS.iter().enumerate() {
