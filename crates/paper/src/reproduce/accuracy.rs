@@ -1,6 +1,6 @@
 //! Error and cost against the step, engine by engine: the in-hand case and the drift of Fig. 6.
 
-use super::context::{Context, Error};
+use super::context::{Context, Error, Named, engines};
 use super::item::Item;
 use super::item::Wanted::{AtLeast, AtMost};
 use super::setup::{IN_HAND_DURATION, Oscillating, Setup};
@@ -10,7 +10,6 @@ use bristle::cpu::Cpu;
 use bristle::engine::{DEFAULT_STEP, DEFAULT_TOLERANCE, Engine, LONGEST_STEP, Plan, Trajectories};
 use bristle::friction::Law;
 use bristle::planar::Pose;
-use bristle_bench::gpu::{Choice, Gpu};
 use bristle_bench::{converged_error, cpu_seconds};
 use bristle_data::statistics::order;
 
@@ -80,26 +79,8 @@ struct Found {
     cpu_s: f64,
 }
 
-/// An engine and what it is called.
-type Named = (String, Box<dyn Engine>);
 /// A number of [`Found`] and what it is called.
 type Number = (&'static str, fn(&Found) -> f64);
-
-/// The engines of this machine.
-fn engines(context: &Context<'_>) -> Result<Vec<Named>, Error> {
-    let mut all: Vec<Named> = Vec::new();
-    if !context.quick {
-        all.push(("reference f64".into(), Box::new(Cpu::reference())));
-    }
-    all.push(("cpu f64".into(), Box::new(Cpu::new())));
-    all.push(("cpu f32".into(), Box::new(Cpu::single())));
-    // Without an adapter the table has no such column.
-    if let Ok(gpu) = Gpu::new(Choice::Any) {
-        let name = if gpu.adapter().software { "software gpu f32" } else { "gpu f32" };
-        all.push((name.into(), Box::new(gpu)));
-    }
-    Ok(all)
-}
 
 fn find(engine: &dyn Engine, case: Case, contact: &Contact, plan: &Plan, quick: bool) -> Result<Found, Error> {
     let contacts = std::slice::from_ref(contact);
@@ -128,7 +109,11 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
         "Ours: every engine, in double and in single precision, is as exact as its step: second order down \
          to what single precision resolves.",
     );
-    let engines = engines(context)?;
+    // Without an adapter the tables have no such column.
+    let mut engines = engines(true);
+    if !context.quick {
+        engines.insert(0, ("reference f64".into(), Box::new(Cpu::reference())));
+    }
     let steps = context.full_or(STEPS.to_vec(), vec![DEFAULT_STEP]);
     let tolerances = context.full_or(TOLERANCES.to_vec(), vec![DEFAULT_TOLERANCE]);
     for case in [Case::InHand, Case::Drift] {

@@ -1,6 +1,6 @@
 //! Tests the promise of a tolerance on random contacts of every kind, model, form and law.
 
-use super::context::{Context, Error};
+use super::context::{Context, Error, engines};
 use super::item::Item;
 use super::item::Wanted::{AtLeast, AtMost};
 use crate::page::{Chart, Line, Picture, Scale, Table, palette, short};
@@ -8,7 +8,6 @@ use bristle::contact::Contact;
 use bristle::cpu::Cpu;
 use bristle::engine::{DEFAULT_TOLERANCE, Engine, LONGEST_STEP, Plan};
 use bristle::planar::Pose;
-use bristle_bench::gpu::{Choice, Gpu};
 use bristle_data::statistics::quantile;
 use bristle_scenario::Scenario;
 
@@ -253,18 +252,6 @@ impl Truth {
     }
 }
 
-/// The engines with their names; the GPU only of a full report and where there is one.
-fn engines(context: &Context<'_>) -> Vec<(&'static str, Box<dyn Engine>)> {
-    let mut engines: Vec<(&str, Box<dyn Engine>)> =
-        vec![("cpu f64", Box::new(Cpu::new())), ("cpu f32", Box::new(Cpu::single()))];
-    if !context.quick
-        && let Ok(gpu) = Gpu::new(Choice::Any)
-    {
-        engines.push((if gpu.adapter().software { "software gpu f32" } else { "gpu f32" }, Box::new(gpu)));
-    }
-    engines
-}
-
 /// The table of the errors of every kind of contact and of every model.
 fn by_kind(drawn: &[Drawn], truth: &Truth, errors: &[f64]) -> Table {
     let mut table = Table::new(
@@ -306,7 +293,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     let mut kinds = None;
     let mut chart = Chart::new("cpu f64", "error / (tolerance \u{d7} duration)", "share of the contacts")
         .scales(Scale::Log, Scale::Linear);
-    for (name, engine) in &engines(context) {
+    for (name, engine) in &engines(!context.quick) {
         let mut medians = Vec::new();
         for (tolerance, colour) in TOLERANCES.into_iter().zip([palette::OTHER, palette::GRID, palette::PUBLISHED]) {
             let is_default = tolerance.to_bits() == DEFAULT_TOLERANCE.to_bits();
@@ -317,14 +304,14 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
             medians.push(tolerance * quantile(&sorted, 0.5));
             let row = [0.5, 0.9, 0.99, 1.0].map(|q| short(quantile(&sorted, q), 2));
             let passes = format!("{:.0}", passes as f64 / contacts.len() as f64 / DURATION);
-            table.row([(*name).to_owned(), format!("{tolerance:e}")].into_iter().chain(row).chain([passes]));
+            table.row([name.clone(), format!("{tolerance:e}")].into_iter().chain(row).chain([passes]));
             if is_default {
                 for (q, limit) in LIMITS {
                     let what = format!("{name}: error over tolerance times duration, {} %", 100.0 * q);
                     item.claims(what, quantile(&sorted, q), AtMost(limit));
                 }
             }
-            if *name != "cpu f64" {
+            if name != "cpu f64" {
                 continue;
             }
             if is_default {
