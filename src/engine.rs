@@ -6,13 +6,12 @@ pub use crate::batch::Batch;
 use crate::batch::Sample;
 use crate::contact::Contact;
 use crate::error::{EngineError, MemoryError, ParameterError};
-use crate::memory;
 pub use crate::plan::{
     ALL_SLIDES, DEFAULT_STEP, DEFAULT_TOLERANCE, EngineInfo, LEFT, LONGEST_STEP, Plan, Reason, SLIP_SPEED, Status,
     Stepping, StopWhen, UNCONVERGED,
 };
 use crate::planar::{Pose, Twist, Wrench};
-use crate::pool;
+use crate::{memory, pool};
 
 /// Samples of contacts, `[contact][sample]` in that order; [`Trajectories::of`] finds those of
 /// one.

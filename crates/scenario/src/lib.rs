@@ -34,12 +34,10 @@ pub use columns::{Column, Order, TableSpec};
 pub use describe::Descriptions;
 use diagnostics::Document;
 pub use diagnostics::{Excerpt, ScenarioError};
-pub use level::BASELINE;
-pub use level::{Baseline, Clipped};
+pub use level::{BASELINE, Baseline, Clipped};
 pub use number::Number;
 pub use overrides::change;
-pub use patch_file::PatchSource;
-pub use patch_file::frames;
+pub use patch_file::{PatchSource, frames};
 pub use sequence::FramesSpec;
 pub use signal::{Interpolate, SegmentSpec, SignalSpec, SineSpec};
 pub use spec::{EngineChoice, Precision, RuleName, Spec};
@@ -60,9 +58,8 @@ use crate::input::InputError;
 use bristle::contact::Contact;
 use bristle::engine::Plan;
 use bristle::error::ParameterError;
-use bristle::parameter;
-use bristle::pool;
 use bristle::random::Draw;
+use bristle::{parameter, pool};
 
 /// A checked scenario, from which contacts are drawn.
 ///
