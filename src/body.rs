@@ -22,13 +22,15 @@ pub enum Body {
 }
 
 /// Reference point of a prescribed twist.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PointName"))]
+#[serde(rename_all = "lowercase")]
 pub enum TwistPoint {
-    /// The grid's centre.
-    Origin,
     /// The centre of pressure, as in the paper.
     #[default]
     Cop,
+    /// The grid's centre.
+    Origin,
 }
 
 /// A planar rigid body in contact.

@@ -94,16 +94,17 @@ impl Model {
     }
 }
 
-/// The form of the reduced model under laws with an elastic range; without effect on others.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+/// The Elasto-Plastic form of the reduced model; without effect under laws without an elastic range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "FormName"))]
+#[serde(rename_all = "lowercase")]
 pub enum Form {
-    /// As published, `docs/model.md` (70): not elastic below break-away on a limit surface, so contacts creep
-    /// under looping loads.
-    Published,
-    /// `docs/model.md` (71): elastic below break-away, with the distributed model's own stiffness. The
+    /// Elastic below break-away, with the stiffness of the distributed model, `docs/model.md` (71). The
     /// default.
     #[default]
     Consistent,
+    /// As published, `docs/model.md` (70): creeps under looping loads on a limit surface.
+    Published,
 }
 
 impl Form {
