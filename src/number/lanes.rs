@@ -135,10 +135,10 @@ macro_rules! real {
         }
 
         operators! { Lanes<$t>:
-            Add add |a, b| a.zip(b, |a, b| a + b);
-            Sub sub |a, b| a.zip(b, |a, b| a - b);
-            Mul mul |a, b| a.zip(b, |a, b| a * b);
-            Div div |a, b| a.zip(b, |a, b| a / b);
+            Add add |self, other| self.zip(other, |a, b| a + b);
+            Sub sub |self, other| self.zip(other, |a, b| a - b);
+            Mul mul |self, other| self.zip(other, |a, b| a * b);
+            Div div |self, other| self.zip(other, |a, b| a / b);
         }
 
         impl Real for Lanes<$t> {

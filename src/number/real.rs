@@ -327,8 +327,7 @@ macro_rules! operators {
         $(impl $operator for $type {
             type Output = Self;
             #[inline(always)]
-            fn $name(self, other: Self) -> Self {
-                let ($a, $b) = (self, other);
+            fn $name($a, $b: Self) -> Self {
                 $result
             }
         })+

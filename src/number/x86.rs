@@ -31,10 +31,10 @@ macro_rules! lanes {
 
         // SAFETY: the type exists only where its instructions do; so everywhere in this file.
         operators! { $name:
-            Add add |a, b| Self(unsafe { $add(a.0, b.0) });
-            Sub sub |a, b| Self(unsafe { $sub(a.0, b.0) });
-            Mul mul |a, b| Self(unsafe { $mul(a.0, b.0) });
-            Div div |a, b| Self(unsafe { $div(a.0, b.0) });
+            Add add |self, other| Self(unsafe { $add(self.0, other.0) });
+            Sub sub |self, other| Self(unsafe { $sub(self.0, other.0) });
+            Mul mul |self, other| Self(unsafe { $mul(self.0, other.0) });
+            Div div |self, other| Self(unsafe { $div(self.0, other.0) });
         }
 
         #[allow(unused_unsafe, reason = "masks of AVX-512 are integers")]
@@ -76,7 +76,6 @@ macro_rules! lanes {
             }
             #[inline(always)]
             fn select($selecting: $mask, $a: Self, $b: Self) -> Self {
-                let ($a, $b) = ($a.0, $b.0);
                 // SAFETY: as above.
                 Self(unsafe { $select })
             }
